@@ -251,7 +251,7 @@ explore: all
 # Every protocol with every kind of fault, and the diagrams that the docs show.
 lab: all
 	@$(BUILD)/bowline-lab matrix --html $(BUILD)/lab.html
-	@$(BUILD)/bowline-lab try token-reused --loss 1 --law 'one holder' --quiet \
+	@$(BUILD)/bowline-lab try token-reused --loss 1 --invariant 'one holder' --quiet \
 		--svg docs/lab/token-reused.svg >$(BUILD)/lab.txt || test $$? = 1
 
 # The matrix and ten million random walks, written down: before a release.

@@ -1,5 +1,5 @@
 /*
- * main.c -- bowline-lab: explores what a lock does when everything happens at the worst moment.
+ * main.c -- bowline-lab: explores what a lock does in the worst schedule.
  */
 #include "lab/options.h"
 #include "lab/base/output.h"
@@ -24,7 +24,7 @@ int main(int argc, char **argv)
     case BWL_COMMAND_MATRIX: return bwl_verb_matrix(&set);
     case BWL_COMMAND_SERVERS: return bwl_verb_servers(&set);
     case BWL_COMMAND_RUN:
-    case BWL_COMMAND_WANDER: return bwl_verb_run(&set);
+    case BWL_COMMAND_WALK: return bwl_verb_run(&set);
     case BWL_COMMANDS_COUNT: break;
     }
     bwl_unreachable("no such command");

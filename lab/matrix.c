@@ -18,7 +18,7 @@ static int add_row(bwl_matrix *m, const bwl_lab_options *set, const char *name)
 
     if (!bwl_subject_find(name, world, fault))
         return bwl_complain(fault[0], fault[1], fault[2]);
-    world->laws &= ~(unsigned)BWL_LAW_NO_OVERLAP;
+    world->invariants &= ~(unsigned)BWL_INVARIANT_NO_OVERLAP;
     if (set->clients != 0)
         world->clients = set->clients;
     if (set->rounds != 0)
@@ -66,14 +66,15 @@ static void print_table(const bwl_matrix *m)
             (void)printf(" %8s", short_words(&m->rows[i].cells[j]).of);
         (void)printf("\n");
     }
-    (void)printf("\n.    no law breaks, with at most %u of the fault: every state was visited\n"
-                 "2:9  2 of them break a law, in 9 steps; see `bowline lab try`\n"
-                 "?    none was found in the states that were visited, and not all were: see "
-                 "--budget, --memory\n",
-                 m->faults_max);
+    (void)printf(
+        "\n.    no invariant breaks, with at most %u of the fault: every state was visited\n"
+        "2:9  2 of them break an invariant, in 9 steps; see `bowline lab try`\n"
+        "?    none was found in the states that were visited, and not all were: see "
+        "--budget, --memory\n",
+        m->faults_max);
 }
 
-/* What it took, and how much of it is every state. */
+/* The effort, and how many cells are complete. */
 static void print_figures(const bwl_matrix *m)
 {
     unsigned counts[BWL_BROKEN + 1] = { 0 };

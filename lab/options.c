@@ -20,7 +20,7 @@ enum {
     PACE_MOST    = 1000,
 };
 
-/* What getopt_long returns: of an option, and of the option of a fault. */
+/* Results of getopt_long for options and for faults. */
 typedef enum option_id {
     ID_NONE = 255,
 #define X(name, letter, word, argument, commands, words) ID_##name,
@@ -104,7 +104,7 @@ void bwl_options_help(FILE *out)
                       bwl_budget_sentence((bwl_budget)i));
     (void)fputs(
         "\nevery command:\n  -h, --help           this text\n\n"
-        "Exit status: 0 if no law broke (run: if every scenario came out as its table says;\n"
+        "Exit status: 0 if no invariant broke (run: if every scenario came out as its table says;\n"
         "replay: if the server answered as the schedule says), 1 if not, 2 for a mistake on\n"
         "the command line or in a file, 3 when memory ends.\n",
         out);
@@ -146,7 +146,7 @@ static bool read_memory(const char *text, size_t *ret_bytes)
 {
     char              *end;
     unsigned long long number = strtoull(text, &end, 10);
-    const char        *unit   = strchr("KMG", *end); /* also "", where no unit was typed */
+    const char        *unit   = strchr("KMG", *end); /* also without a unit */
     unsigned           shift  = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
 
     if (text[0] < '0' || text[0] > '9' || unit == NULL || (*end != '\0' && end[1] != '\0') ||
@@ -173,20 +173,20 @@ static bool read_budget(bwl_lab_options *set, unsigned budget, const char *text)
     return true;
 }
 
-static bool read_law(bwl_lab_options *set, const char *text)
+static bool read_invariant(bwl_lab_options *set, const char *text)
 {
-    const char *labels[BWL_LAWS_COUNT];
+    const char *labels[BWL_INVARIANTS_COUNT];
     const char *meant;
-    unsigned    law = bwl_law_named(text);
+    unsigned    invariant = bwl_invariant_named(text);
 
-    set->laws |= law;
-    if (law != 0)
+    set->invariants |= invariant;
+    if (invariant != 0)
         return true;
-    for (unsigned i = 0; i < BWL_LAWS_COUNT; i++)
-        labels[i] = bwl_law_label(1u << i);
-    meant = bwl_nearest(text, labels, BWL_LAWS_COUNT);
-    (void)bwl_complain(bwl_say("no law is called %s", bwl_shown(text).of), bwl_say("%s", ""),
-                       meant != NULL ? bwl_say("did you mean --law '%s'?", meant)
+    for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
+        labels[i] = bwl_invariant_label(1u << i);
+    meant = bwl_nearest(text, labels, BWL_INVARIANTS_COUNT);
+    (void)bwl_complain(bwl_say("no invariant is called %s", bwl_shown(text).of), bwl_say("%s", ""),
+                       meant != NULL ? bwl_say("did you mean --invariant '%s'?", meant)
                                      : bwl_say("type: bowline lab list"));
     return false;
 }
@@ -202,7 +202,7 @@ static bool read_option(bwl_lab_options *set, option_id id, const char *argument
         set->has_faults = true;
         return read_unsigned("faults", argument, FAULTS_MOST, &set->faults_max);
     case ID_PACE: return read_unsigned("pace", argument, PACE_MOST, &set->pace);
-    case ID_LAW: return read_law(set, argument);
+    case ID_INVARIANT: return read_invariant(set, argument);
     case ID_SVG: set->svg = argument; return true;
     case ID_MERMAID: set->mermaid = true; return true;
     case ID_JSON: set->json = true; return true;
@@ -239,7 +239,7 @@ static void fill_tables(struct option longs[LONG_COUNT], char letters[LETTERS_MA
 {
     unsigned count = 0;
 
-    *letters++ = ':'; /* a missing argument is told apart, and getopt says nothing itself */
+    *letters++ = ':'; /* reports a missing argument, without messages of getopt */
     for (unsigned i = 0; i < ROWS_COUNT; i++) {
         int has        = rows[i].argument != NULL ? required_argument : no_argument;
         longs[count++] = (struct option){ rows[i].word, has, NULL, ID_NONE + 1 + (int)i };
@@ -327,7 +327,7 @@ static int read_command(bwl_lab_options *set, const char *word)
                                       : bwl_say("type: bowline lab --help"));
 }
 
-/* How many operands a command takes. */
+/* The number of operands of a command. */
 static int check_operands(const bwl_lab_options *set)
 {
     const char *wants  = commands[set->command].operands;

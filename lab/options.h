@@ -1,8 +1,8 @@
 /*
- * options.h -- what can be said to bowline-lab.
+ * options.h -- the command line of bowline-lab.
  *
- * There is one table of commands and one of options; help, getopt_long and the guesses at what was
- * meant are made from them.  Faults have their options from lab/world/budget.h.
+ * One table of commands and one of options produce the help, getopt_long and the suggestions.  The
+ * options of faults come from lab/world/budget.h.
  */
 #ifndef BWL_LAB_OPTIONS_H
 #define BWL_LAB_OPTIONS_H
@@ -13,11 +13,11 @@
 /* X(NAME, operands, what it does) */
 #define BWL_COMMANDS(X)                                                                   \
     X(LIST, "list", "", "what can be tried, and the scenarios")                           \
-    X(TRY, "try", "PROTOCOL", "the smallest budget of faults that breaks each law")       \
+    X(TRY, "try", "PROTOCOL", "the smallest budget of faults that breaks each invariant") \
     X(REPLAY, "replay", "FILE", "play a schedule against a redis-server that it starts")  \
     X(MATRIX, "matrix", "[PROTOCOL...]", "protocols by faults, as a table")               \
     X(RUN, "run", "[SCENARIO...]", "every state of the scenarios, breadth first")         \
-    X(WANDER, "wander", "[SCENARIO...]", "random walks, where there are too many states") \
+    X(WALK, "walk", "[SCENARIO...]", "random walks, where there are too many states")     \
     X(SERVERS, "servers", "[SCENARIO...]", "the same of a lock on several servers, redlock")
 
 typedef enum bwl_lab_command {
@@ -30,53 +30,53 @@ typedef enum bwl_lab_command {
 #define BWL_FOR(name) (1u << BWL_COMMAND_##name)
 
 /* X(NAME, letter or 0, name, argument or NULL, commands, what it does) */
-#define BWL_OPTIONS(X)                                                                           \
-    X(CLIENTS, 'c', "clients", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX) | BWL_FOR(SERVERS),           \
-      "how many clients (2)")                                                                    \
-    X(ROUNDS, 0, "rounds", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX), "how often each acquires (1)")   \
-    X(FAULTS, 'f', "faults", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX),                                \
-      "at most so many faults in all (2)")                                                       \
-    X(PACE, 0, "pace", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX),                                      \
-      "per cent at which a clock of --rate runs (what the drift allowance just covers)")         \
-    X(LAW, 'l', "law", "LAW", BWL_FOR(TRY), "only this law, as `list` names it")                 \
-    X(SVG, 0, "svg", "FILE", BWL_FOR(TRY), "write the shortest schedule as a drawing")           \
-    X(MERMAID, 0, "mermaid", NULL, BWL_FOR(TRY), "write it as a diagram for Markdown")           \
-    X(JSON, 0, "json", NULL, BWL_FOR(TRY), "write it for replay, and for programs")              \
-    X(HTML, 0, "html", "FILE", BWL_FOR(MATRIX), "write the table as a page, with every diagram") \
-    X(SCALE, 0, "scale", "N", BWL_FOR(REPLAY), "real ms for each ms of the schedule (20, or 1)") \
-    X(PROTOCOL, 0, "protocol", "FILE", BWL_FOR(REPLAY), "the protocol of your own it is about")  \
-    X(SERVER, 0, "server", "FILE", BWL_FOR(REPLAY), "the redis-server to start")                 \
-    X(MEMORY, 'm', "memory", "SIZE", BWL_FOR(TRY) | BWL_FOR(MATRIX) | BWL_FOR(RUN),              \
-      "use at most so much (1G)")                                                                \
-    X(QUIET, 'q', "quiet", NULL, BWL_FOR(TRY) | BWL_FOR(MATRIX), "no progress on a terminal")    \
-    X(BUDGET, 'b', "budget", "N", BWL_FOR(RUN) | BWL_FOR(MATRIX) | BWL_FOR(SERVERS),             \
-      "stop after N states of a scenario, of a cell (2000000)")                                  \
-    X(SEED, 's', "seed", "N", BWL_FOR(RUN) | BWL_FOR(WANDER), "where randomness begins (1)")     \
-    X(RUNS, 'r', "runs", "N", BWL_FOR(RUN) | BWL_FOR(WANDER), "how many walks (100000)")         \
-    X(DRAW, 'd', "draw", NULL, BWL_FOR(RUN) | BWL_FOR(WANDER) | BWL_FOR(SERVERS),                \
-      "draw also where a law was expected to break")                                             \
-    X(PLAIN, 'p', "plain", NULL, BWL_FOR(RUN), "count states without symmetry")                  \
-    X(TAP, 't', "tap", NULL, BWL_FOR(RUN) | BWL_FOR(WANDER),                                     \
-      "report in the Test Anything Protocol")                                                    \
+#define BWL_OPTIONS(X)                                                                             \
+    X(CLIENTS, 'c', "clients", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX) | BWL_FOR(SERVERS),             \
+      "how many clients (2)")                                                                      \
+    X(ROUNDS, 0, "rounds", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX), "how often each acquires (1)")     \
+    X(FAULTS, 'f', "faults", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX),                                  \
+      "at most so many faults in all (2)")                                                         \
+    X(PACE, 0, "pace", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX),                                        \
+      "per cent at which a clock of --rate runs (what the drift allowance just covers)")           \
+    X(INVARIANT, 'i', "invariant", "INVARIANT", BWL_FOR(TRY),                                      \
+      "only this invariant, as `list` names it")                                                   \
+    X(SVG, 0, "svg", "FILE", BWL_FOR(TRY), "write the shortest schedule as a drawing")             \
+    X(MERMAID, 0, "mermaid", NULL, BWL_FOR(TRY), "write it as a diagram for Markdown")             \
+    X(JSON, 0, "json", NULL, BWL_FOR(TRY), "write it for replay, and for programs")                \
+    X(HTML, 0, "html", "FILE", BWL_FOR(MATRIX), "write the table as a page, with every diagram")   \
+    X(SCALE, 0, "scale", "N", BWL_FOR(REPLAY), "real ms for each ms of the schedule (20, or 1)")   \
+    X(PROTOCOL, 0, "protocol", "FILE", BWL_FOR(REPLAY), "the protocol of your own it is about")    \
+    X(SERVER, 0, "server", "FILE", BWL_FOR(REPLAY), "the redis-server to start")                   \
+    X(MEMORY, 'm', "memory", "SIZE", BWL_FOR(TRY) | BWL_FOR(MATRIX) | BWL_FOR(RUN),                \
+      "use at most so much (1G)")                                                                  \
+    X(QUIET, 'q', "quiet", NULL, BWL_FOR(TRY) | BWL_FOR(MATRIX), "no progress on a terminal")      \
+    X(BUDGET, 'b', "budget", "N", BWL_FOR(RUN) | BWL_FOR(MATRIX) | BWL_FOR(SERVERS),               \
+      "stop after N states of a scenario, of a cell (2000000)")                                    \
+    X(SEED, 's', "seed", "N", BWL_FOR(RUN) | BWL_FOR(WALK), "where randomness begins (1)")         \
+    X(RUNS, 'r', "runs", "N", BWL_FOR(RUN) | BWL_FOR(WALK), "how many walks (100000)")             \
+    X(DRAW, 'd', "draw", NULL, BWL_FOR(RUN) | BWL_FOR(WALK) | BWL_FOR(SERVERS),                    \
+      "draw also where an invariant was expected to break")                                        \
+    X(PLAIN, 'p', "plain", NULL, BWL_FOR(RUN), "count states without symmetry")                    \
+    X(TAP, 't', "tap", NULL, BWL_FOR(RUN) | BWL_FOR(WALK), "report in the Test Anything Protocol") \
     X(HELP, 'h', "help", NULL, ~0u, "this text")
 
 typedef struct bwl_lab_options {
     bwl_lab_command command;
     char          **operands;
     unsigned        operands_count;
-    unsigned        clients; /* 0: what is usual                                                 */
+    unsigned        clients; /* 0: default */
     unsigned        rounds;
-    unsigned        pace; /* 0: what is usual                                                    */
+    unsigned        pace; /* 0: default */
     unsigned        faults_max;
-    bool            has_faults; /* faults_max was said                                           */
-    bool            has_budget; /* a fault was named                                             */
+    bool            has_faults; /* faults_max was given */
+    bool            has_budget; /* a fault was named */
     uint8_t         budget[BWL_BUDGETS_COUNT];
-    unsigned        laws; /* 0: all                                                              */
+    unsigned        invariants; /* 0: all */
     const char     *svg;
     const char     *html;
     const char     *server;
     const char     *protocol;
-    unsigned        scale; /* 0: what suits the schedule                                     */
+    unsigned        scale; /* 0: by schedule */
     bool            mermaid;
     bool            json;
     bool            quiet;
@@ -86,7 +86,7 @@ typedef struct bwl_lab_options {
     bwl_search      search;
 } bwl_lab_options;
 
-/* 0, or an exit status: then it has said what is wrong. */
+/* 0, or an exit status after a message. */
 int bwl_options_read(bwl_lab_options *ret_options, int argc, char **argv);
 
 void bwl_options_help(FILE *out);

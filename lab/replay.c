@@ -37,22 +37,22 @@ static void stop(int number)
     stopped_by = number;
 }
 
-static bool serve(bwl_stage *s, unsigned step, bwl_choice choice)
+static bool serve(bwl_stage *s, unsigned step, bwl_transition transition)
 {
-    unsigned        client = choice.client;
-    bwl_link       *link   = &s->w.servers[BWL_ONLY].links[client];
-    bwl_letter     *served = &link->letters[link->answered];
-    bwl_letter      letter = *served;
-    bwl_redis_reply real   = { 0 };
-    bwl_text        said   = bwl_say("%s", "");
+    unsigned        client  = transition.client;
+    bwl_link       *link    = &s->w.servers[BWL_ONLY].links[client];
+    bwl_message    *served  = &link->messages[link->answered];
+    bwl_message     message = *served;
+    bwl_redis_reply real    = { 0 };
+    bwl_text        said    = bwl_say("%s", "");
 
-    if (choice.which == 0 && !bwl_stage_puts(s, &s->lines[client], &letter, &real, &said))
+    if (transition.which == 0 && !bwl_stage_puts(s, &s->lines[client], &message, &real, &said))
         return false;
-    bwl_world_perform(&s->w, choice);
-    bwl_stage_tells(s, step, client, bwl_letter_name(&letter).of);
-    if (choice.which != 0) {
+    bwl_world_perform(&s->w, transition);
+    bwl_stage_tells(s, step, client, bwl_message_name(&message).of);
+    if (transition.which != 0) {
         (void)printf(": the schedule has the server say %s, and it is not asked\n",
-                     bwl_answer_name(choice.which));
+                     bwl_answer_name(transition.which));
         return true;
     }
     s->answers++;
@@ -62,35 +62,35 @@ static bool serve(bwl_stage *s, unsigned step, bwl_choice choice)
         return bwl_stage_fails(
             s, "the real server answers otherwise than the model",
             bwl_say("step %u, %s: the model says %s %" PRIu64 ", the server %s %" PRIu64, step,
-                    bwl_letter_name(&letter).of, bwl_answer_name(served->answer),
+                    bwl_message_name(&message).of, bwl_answer_name(served->answer),
                     bwl_stage_number(s, served), bwl_answer_name(real.answer), real.number));
     return bwl_stage_compares_key(s);
 }
 
-static bool serve_late(bwl_stage *s, unsigned step, bwl_choice choice)
+static bool serve_late(bwl_stage *s, unsigned step, bwl_transition transition)
 {
-    unsigned        client = choice.client;
-    bwl_letter      letter = s->w.servers[BWL_ONLY].links[client].late[choice.which];
-    bwl_line       *lines  = s->late[client];
+    unsigned        client  = transition.client;
+    bwl_message     message = s->w.servers[BWL_ONLY].links[client].late[transition.which];
+    bwl_line       *lines   = s->late[client];
     bwl_redis_reply real;
     bwl_text        said;
 
-    if (!bwl_stage_puts(s, &lines[choice.which], &letter, &real, &said))
+    if (!bwl_stage_puts(s, &lines[transition.which], &message, &real, &said))
         return false;
-    bwl_world_perform(&s->w, choice);
-    bwl_stage_tells(s, step, client, bwl_letter_name(&letter).of);
+    bwl_world_perform(&s->w, transition);
+    bwl_stage_tells(s, step, client, bwl_message_name(&message).of);
     (void)printf(" arrives LATE, on the old connection: the server says %s, to nobody\n",
                  bwl_answer_name(real.answer));
-    for (unsigned i = choice.which; i + 1 < BWL_LETTERS_MAX; i++)
+    for (unsigned i = transition.which; i + 1 < BWL_MESSAGES_MAX; i++)
         lines[i] = lines[i + 1];
-    lines[BWL_LETTERS_MAX - 1].fd = -1;
+    lines[BWL_MESSAGES_MAX - 1].fd = -1;
     return bwl_stage_compares_key(s);
 }
 
 /* ---- everything else ------------------------------------------------------------------------- */
 
-/* What became late is written on the connection that it was asked on.  Descriptors are shared by
- * the letters of one connection, and closed all together at the end. */
+/* A late command goes out on its own connection.  The messages of a connection share its
+ * descriptor, which is closed at the end. */
 static bool retire(bwl_stage *s, unsigned client, unsigned late_before)
 {
     const bwl_link *link = &s->w.servers[BWL_ONLY].links[client];
@@ -109,10 +109,10 @@ static void forget_lines(bwl_stage *s)
 {
     for (unsigned i = 0; i < BWL_CLIENTS_MAX; i++) {
         bwl_line_close(&s->lines[i]);
-        for (unsigned j = 0; j < BWL_LETTERS_MAX; j++) {
+        for (unsigned j = 0; j < BWL_MESSAGES_MAX; j++) {
             int fd = s->late[i][j].fd;
             bwl_line_close(&s->late[i][j]);
-            for (unsigned k = j + 1; k < BWL_LETTERS_MAX; k++)
+            for (unsigned k = j + 1; k < BWL_MESSAGES_MAX; k++)
                 if (s->late[i][k].fd == fd)
                     s->late[i][k].fd = -1;
         }
@@ -140,7 +140,7 @@ static bool pass(bwl_stage *s, unsigned step, bwl_ms by)
 
     bwl_stage_tells_of_server(
         s, step, bwl_say("%" PRId64 " ms pass, really %" PRId64, by, by * s->scale).of);
-    (void)fflush(stdout); /* what follows takes a while; the end looks for errors */
+    (void)fflush(stdout); /* shows progress; errors are checked at the end */
     while (stopped_by == 0 && bwl_real_ms() < until) {
         bwl_ms          left  = until - bwl_real_ms();
         struct timespec pause = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
@@ -149,79 +149,79 @@ static bool pass(bwl_stage *s, unsigned step, bwl_ms by)
     return stopped_by == 0;
 }
 
-static bool local(bwl_stage *s, unsigned step, bwl_choice choice)
+static bool local(bwl_stage *s, unsigned step, bwl_transition transition)
 {
-    bwl_text what = bwl_choice_words(&s->w, choice);
-    unsigned late = s->w.servers[BWL_ONLY].links[choice.client].late_count;
-    bwl_ms   had  = bwl_world_believes(&s->w, choice.client);
+    bwl_text what = bwl_transition_words(&s->w, transition);
+    unsigned late = s->w.servers[BWL_ONLY].links[transition.client].late_count;
+    bwl_ms   had  = bwl_world_believes(&s->w, transition.client);
     bwl_ms   left;
     bool     is_good = true;
 
-    bwl_world_perform(&s->w, choice);
-    if (choice.kind == BWL_CHOICE_BREAK || choice.kind == BWL_CHOICE_TIME_OUT ||
-        choice.kind == BWL_CHOICE_CRASH)
-        is_good = retire(s, choice.client, late);
-    left = bwl_world_believes(&s->w, choice.client);
-    bwl_stage_tells(s, step, choice.client, what.of);
+    bwl_world_perform(&s->w, transition);
+    if (transition.kind == BWL_TRANSITION_BREAK || transition.kind == BWL_TRANSITION_TIME_OUT ||
+        transition.kind == BWL_TRANSITION_CRASH)
+        is_good = retire(s, transition.client, late);
+    left = bwl_world_believes(&s->w, transition.client);
+    bwl_stage_tells(s, step, transition.client, what.of);
     if (left > 0 && had == 0)
-        (void)printf(": %c HOLDS", bwl_client_name(choice.client));
+        (void)printf(": %c HOLDS", bwl_client_name(transition.client));
     (void)printf("\n");
     return is_good;
 }
 
-static bool perform(bwl_stage *s, unsigned step, bwl_choice choice)
+static bool perform(bwl_stage *s, unsigned step, bwl_transition transition)
 {
-    bwl_text what = bwl_choice_words(&s->w, choice);
+    bwl_text what = bwl_transition_words(&s->w, transition);
     bwl_ms   by;
 
-    switch ((bwl_choice_kind)choice.kind) {
-    case BWL_CHOICE_SERVE: return serve(s, step, choice);
-    case BWL_CHOICE_SERVE_LATE: return serve_late(s, step, choice);
-    case BWL_CHOICE_PASS:
+    switch ((bwl_transition_kind)transition.kind) {
+    case BWL_TRANSITION_SERVE: return serve(s, step, transition);
+    case BWL_TRANSITION_SERVE_LATE: return serve_late(s, step, transition);
+    case BWL_TRANSITION_PASS:
         by = s->w.now;
-        bwl_world_perform(&s->w, choice);
+        bwl_world_perform(&s->w, transition);
         return pass(s, step, s->w.now - by) && bwl_stage_compares_key(s);
-    case BWL_CHOICE_RESTART: bwl_world_perform(&s->w, choice); return restart(s, step);
-    case BWL_CHOICE_RESTORE:
-    case BWL_CHOICE_FAILOVER:
-        bwl_world_perform(&s->w, choice);
+    case BWL_TRANSITION_RESTART: bwl_world_perform(&s->w, transition); return restart(s, step);
+    case BWL_TRANSITION_RESTORE:
+    case BWL_TRANSITION_FAILOVER:
+        bwl_world_perform(&s->w, transition);
         return restart(s, step) && bwl_stage_puts_by_hand(s, step, what.of);
-    case BWL_CHOICE_JUMP:
-    case BWL_CHOICE_EVICT:
-    case BWL_CHOICE_STRANGER:
-    case BWL_CHOICE_BORROW:
-    case BWL_CHOICE_GIVE_BACK:
-    case BWL_CHOICE_SILENCE:
-        bwl_world_perform(&s->w, choice);
+    case BWL_TRANSITION_JUMP:
+    case BWL_TRANSITION_EVICT:
+    case BWL_TRANSITION_STRANGER:
+    case BWL_TRANSITION_BORROW:
+    case BWL_TRANSITION_GIVE_BACK:
+    case BWL_TRANSITION_SILENCE:
+        bwl_world_perform(&s->w, transition);
         return bwl_stage_puts_by_hand(s, step, what.of);
-    case BWL_CHOICE_SAVE: bwl_world_perform(&s->w, choice); return true;
-    case BWL_CHOICE_HALT: /* it is not asked in that time */
-    case BWL_CHOICE_GO_ON:
-        bwl_world_perform(&s->w, choice);
+    case BWL_TRANSITION_SAVE: bwl_world_perform(&s->w, transition); return true;
+    case BWL_TRANSITION_HALT: /* it is not asked in that time */
+    case BWL_TRANSITION_GO_ON:
+        bwl_world_perform(&s->w, transition);
         bwl_stage_tells_of_server(s, step, what.of);
         return true;
-    case BWL_CHOICE_DELIVER:
-    case BWL_CHOICE_ALARM:
-    case BWL_CHOICE_START:
-    case BWL_CHOICE_RELEASE:
-    case BWL_CHOICE_EXTEND:
-    case BWL_CHOICE_YIELD:
-    case BWL_CHOICE_CANCEL:
-    case BWL_CHOICE_BREAK:
-    case BWL_CHOICE_TIME_OUT:
-    case BWL_CHOICE_STOP_WAITING:
-    case BWL_CHOICE_CRASH:
-    case BWL_CHOICE_STEP_WALL:
-    case BWL_CHOICE_RATE:
-    case BWL_CHOICE_LEARN:
-    case BWL_CHOICE_LOSE_PUSH:
-    case BWL_CHOICE_CLOSE:
-    case BWL_CHOICE_WRITE: return local(s, step, choice);
+    case BWL_TRANSITION_DELIVER:
+    case BWL_TRANSITION_ALARM:
+    case BWL_TRANSITION_START:
+    case BWL_TRANSITION_RELEASE:
+    case BWL_TRANSITION_EXTEND:
+    case BWL_TRANSITION_YIELD:
+    case BWL_TRANSITION_CANCEL:
+    case BWL_TRANSITION_BREAK:
+    case BWL_TRANSITION_TIME_OUT:
+    case BWL_TRANSITION_STOP_WAITING:
+    case BWL_TRANSITION_CRASH:
+    case BWL_TRANSITION_STEP_WALL:
+    case BWL_TRANSITION_RATE:
+    case BWL_TRANSITION_LEARN:
+    case BWL_TRANSITION_LOSE_PUSH:
+    case BWL_TRANSITION_CLOSE:
+    case BWL_TRANSITION_WRITE: return local(s, step, transition);
     }
-    bwl_unreachable("no such choice");
+    bwl_unreachable("no such transition");
 }
 
-/* Leases in whole seconds cannot be made longer, and need not be. */
+/* Leases in whole seconds are not scaled. */
 static unsigned scale_for(const bwl_record *record)
 {
     enum { USUAL = 20, LONG_MS = 1000 };
@@ -241,7 +241,7 @@ static bool set_up(bwl_stage *s, const bwl_lab_options *set)
 
     for (unsigned i = 0; i < BWL_CLIENTS_MAX; i++) {
         s->lines[i].fd = -1;
-        for (unsigned j = 0; j < BWL_LETTERS_MAX; j++)
+        for (unsigned j = 0; j < BWL_MESSAGES_MAX; j++)
             s->late[i][j].fd = -1;
     }
     (void)sigaction(SIGINT, &on_stop, NULL); /* these two cannot fail */
@@ -280,28 +280,29 @@ static bool print_end(bwl_stage *s)
             (void)printf("  %c works on, though its time is over\n", bwl_client_name(i));
     }
     (void)printf("  the server has %s; it says PTTL %s\n", bwl_key_name(w).of, ttl.of);
-    (void)printf("=> broken on a real server: %s: %s.\n", bwl_law_label(s->record->broken),
-                 bwl_law_sentence(s->record->broken));
+    (void)printf("=> broken on a real server: %s: %s.\n", bwl_invariant_label(s->record->broken),
+                 bwl_invariant_sentence(s->record->broken));
     return true;
 }
 
 static bool play(bwl_stage *s)
 {
     const bwl_record *record = s->record;
-    bwl_choices       choices;
+    bwl_transitions   transitions;
 
     for (unsigned i = 0; i < record->path_count; i++)
         if (stopped_by != 0 || !perform(s, i + 1, record->path[i]))
             return false;
-    bwl_world_choices(&s->w, &choices);
-    if ((record->broken & BWL_LAWS_BACKWARDS) != 0)
+    bwl_world_transitions(&s->w, &transitions);
+    if ((record->broken & BWL_INVARIANTS_BACKWARDS) != 0)
         return true; /* never is a long time, for a real server too: the log says where it is */
-    if ((bwl_laws_broken_in(&s->w, &choices) & record->broken) == 0)
-        return bwl_stage_fails(s, "the law is not broken on the real server", bwl_say("%s", ""));
+    if ((bwl_invariants_broken_in(&s->w, &transitions) & record->broken) == 0)
+        return bwl_stage_fails(s, "the invariant is not broken on the real server",
+                               bwl_say("%s", ""));
     return true;
 }
 
-/* What it is about and no play can show; an empty text: nothing. */
+/* What a replay cannot show; "" if nothing. */
 static bwl_text unplayable(const bwl_scenario *world)
 {
     if (world->terms.rules != NULL && world->terms.rules->clock == BWL_CLOCK_OF_SERVER)

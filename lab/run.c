@@ -1,10 +1,10 @@
 /*
- * run.c -- `bowline-lab run`, `wander`, `servers`: does each scenario come out as its table says?
+ * run.c -- `bowline-lab run`, `walk`, `servers`: compares each scenario with its expected result.
  *
- * Every scenario has an expected outcome: nothing breaks, or a named law breaks in a known number
- * of steps.  Exit 0 only if each came out so: a planted fault that is not found is a failure too.
- * With `servers`, a fault or a number of clients that is named asks a question of its own: then
- * nothing is expected, and a law that breaks is drawn.
+ * The expected result is that nothing breaks, or that a named invariant breaks in a known number of
+ * steps. Exit 0 only if each result is as expected: a planted fault that is not found is a failure.
+ * With `servers`, a fault or a number of clients on the command line changes the scenario: then
+ * nothing is expected, and a broken invariant is drawn.
  */
 #include "core/nearest.h"
 #include "lab/base/output.h"
@@ -19,15 +19,15 @@
 
 typedef struct settings {
     const bwl_lab_options *given;
-    size_t (*count)(void); /* of the scenarios to choose from                                    */
+    size_t (*count)(void); /* the number of scenarios */
     bwl_scenario (*at)(size_t i);
     bool at_random;
-    bool is_asked; /* no scenario is what its table says                                         */
+    bool is_asked; /* the command line has changed the scenarios */
 } settings;
 
 /* ---- one scenario ---------------------------------------------------------------------------- */
 
-/* A walk that is not breadth first is not the shortest, and need not find what there is. */
+/* A random walk need not be shortest and need not find a fault. */
 static bool is_as_expected(const bwl_scenario *s, const settings *set, const bwl_finding *found)
 {
     if (s->breaks == 0 || set->is_asked || found->verdict != BWL_BROKEN)
@@ -39,13 +39,15 @@ static bool is_as_expected(const bwl_scenario *s, const settings *set, const bwl
 static void print_verdict(const bwl_scenario *s, const settings *set, const bwl_finding *found)
 {
     switch (found->verdict) {
-    case BWL_EVERY_STATE: (void)printf("every state visited, no law broken"); break;
+    case BWL_EVERY_STATE: (void)printf("every state visited, no invariant broken"); break;
     case BWL_BUDGET_REACHED:
-        (void)printf(set->at_random ? "no law broken on these walks"
-                                    : "no law broken, BUDGET REACHED: not every state visited");
+        (void)printf(set->at_random
+                         ? "no invariant broken on these walks"
+                         : "no invariant broken, BUDGET REACHED: not every state visited");
         break;
     case BWL_BROKEN:
-        (void)printf("BROKEN in %u steps: %s", found->path_count, bwl_law_label(found->broken));
+        (void)printf("BROKEN in %u steps: %s", found->path_count,
+                     bwl_invariant_label(found->broken));
         break;
     }
     if (set->is_asked)
@@ -53,7 +55,7 @@ static void print_verdict(const bwl_scenario *s, const settings *set, const bwl_
     if (is_as_expected(s, set, found))
         (void)printf(s->breaks != 0 ? ", as expected" : "");
     else if (s->breaks != 0)
-        (void)printf(" -- EXPECTED in %u steps: %s", s->steps, bwl_law_label(s->breaks));
+        (void)printf(" -- EXPECTED in %u steps: %s", s->steps, bwl_invariant_label(s->breaks));
     else
         (void)printf(" -- EXPECTED not to break");
 }
@@ -76,7 +78,7 @@ static void change(bwl_scenario *s, const bwl_lab_options *given)
             s->budget[i] = given->budget[i];
 }
 
-/* True if it came out as the table says. */
+/* True if the result is as expected. */
 static bool run_one(size_t i, const settings *of_all, unsigned number)
 {
     settings               set    = *of_all;
@@ -88,7 +90,7 @@ static bool run_one(size_t i, const settings *of_all, unsigned number)
 
     change(&s, given);
     set.at_random = set.at_random || (s.is_vast && s.servers == 1);
-    found   = set.at_random ? bwl_wander(&s, &given->search) : bwl_explore(&s, &given->search);
+    found   = set.at_random ? bwl_random_walk(&s, &given->search) : bwl_explore(&s, &given->search);
     is_good = is_as_expected(&s, &set, &found);
     if (given->tap)
         (void)printf("%sok %u - %s\n# ", is_good ? "" : "not ", number, s.name);
@@ -135,7 +137,7 @@ static unsigned run_named(const settings *set)
 
     for (unsigned n = 0; n < set->given->operands_count; n++) {
         size_t i = 0;
-        (void)find(set, set->given->operands[n], &i); /* it is there: see below */
+        (void)find(set, set->given->operands[n], &i); /* it exists: checked in run() */
         failures += !run_one(i, set, n + 1);
     }
     return failures;
@@ -177,7 +179,7 @@ int bwl_verb_run(const bwl_lab_options *given)
     return run(&(settings){ .given     = given,
                             .count     = bwl_scenarios_count,
                             .at        = bwl_scenario_at,
-                            .at_random = given->command == BWL_COMMAND_WANDER });
+                            .at_random = given->command == BWL_COMMAND_WALK });
 }
 
 /* ---- several servers ------------------------------------------------------------------------- */

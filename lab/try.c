@@ -1,6 +1,6 @@
 /*
- * try.c -- `bowline-lab try`: the smallest budget of faults that breaks each law, and a shortest
- * schedule that does it.
+ * try.c -- `bowline-lab try`: the smallest budget of faults that breaks each invariant, and a
+ * shortest schedule that does it.
  */
 #include "lab/report/draw.h"
 #include "lab/base/grow.h"
@@ -15,14 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What may go wrong where nobody said what: each alone, and any two together. */
+/* The default faults: each alone, and any two together. */
 static const uint8_t budget_usual[BWL_BUDGETS_COUNT] = {
     [BWL_SLOW]  = 2,
     [BWL_LOSS]  = 1,
     [BWL_CRASH] = 1,
 };
 
-/* A probe that is stopped after so many worlds tells how many there may be. */
+/* A probe of this many worlds gives an estimate of their number. */
 enum { PROBE_STATES = 100000, DEAD_END_STATES = 500000 };
 
 typedef struct trial {
@@ -31,7 +31,7 @@ typedef struct trial {
     bwl_search             search;
     bwl_meter              meter;
     unsigned               faults_max;
-    bwl_smallest           smallest[BWL_LAWS_COUNT];
+    bwl_smallest           smallest[BWL_INVARIANTS_COUNT];
 } trial;
 
 /* ---- what is tried --------------------------------------------------------------------------- */
@@ -64,8 +64,9 @@ static int set_up(trial *t)
         t->world.rounds = set->rounds;
     if (set->pace != 0)
         t->world.clocks.rate_pace = set->pace;
-    if (set->laws != 0)
-        t->world.laws = set->laws & ~(unsigned)BWL_LAW_LIVE; /* it has a search of its own */
+    if (set->invariants != 0)
+        t->world.invariants =
+            set->invariants & ~(unsigned)BWL_INVARIANT_LIVE; /* it has a search of its own */
     t->faults_max = sum_of(t->world.budget, set->has_budget ? FAULTS_MOST : set->faults_max);
     if (set->has_faults)
         t->faults_max = sum_of(t->world.budget, set->faults_max);
@@ -78,7 +79,7 @@ static int set_up(trial *t)
     return 0;
 }
 
-/* What the largest of the searches may need; 0 if it fits, or if that cannot be said. */
+/* The memory that the largest search may need; 0 if it fits or is unknown. */
 static size_t estimate(const trial *t)
 {
     bwl_scenario world  = t->world;
@@ -92,8 +93,8 @@ static size_t estimate(const trial *t)
         left -= world.budget[i];
     }
     search.states_max = PROBE_STATES;
-    world.laws        = 0; /* none stops it                                     */
-    search.memory_max = 0; /* it is short, and is to see how the numbers grow */
+    world.invariants  = 0; /* no invariant stops it */
+    search.memory_max = 0; /* the probe is short */
     found             = bwl_explore(&world, &search);
     needed            = found.memory_estimate > found.memory ? found.memory_estimate : found.memory;
     needed            = found.verdict == BWL_BUDGET_REACHED ? needed : 0;
@@ -101,29 +102,29 @@ static size_t estimate(const trial *t)
     return needed > t->search.memory_max ? needed : 0;
 }
 
-/* Whether the lock can be lost for ever is asked in a world without end, in which nobody waits and
- * nothing is slow: that has an end for a search. */
+/* LIVE is checked with endless rounds, without waiting and without slow steps, which keeps the
+ * number of worlds finite. */
 static void search_for_dead_ends(trial *t)
 {
     bwl_scenario world  = t->world;
     bwl_search   search = t->search;
-    bwl_smallest smallest[BWL_LAWS_COUNT];
-    unsigned     law    = BWL_LAW_NUMBER_LIVE;
-    unsigned     faults = t->faults_max > 0;
+    bwl_smallest smallest[BWL_INVARIANTS_COUNT];
+    unsigned     invariant = BWL_INVARIANT_NUMBER_LIVE;
+    unsigned     faults    = t->faults_max > 0;
 
-    if (t->set->laws != 0 && (t->set->laws & BWL_LAW_LIVE) == 0)
+    if (t->set->invariants != 0 && (t->set->invariants & BWL_INVARIANT_LIVE) == 0)
         return;
-    world.laws             = BWL_LAW_LIVE;
+    world.invariants       = BWL_INVARIANT_LIVE;
     world.rounds           = BWL_ANY;
     world.tries_once       = true;
     world.wait_ms          = 0;
     world.budget[BWL_SLOW] = 0;
     search.states_max      = DEAD_END_STATES;
     bwl_smallest_budgets(&world, &search, faults, smallest);
-    t->smallest[law] = smallest[law];
-    smallest[law]    = (bwl_smallest){ 0 };
+    t->smallest[invariant] = smallest[invariant];
+    smallest[invariant]    = (bwl_smallest){ 0 };
     bwl_smallest_free(smallest);
-    t->world.laws |= BWL_LAW_LIVE;
+    t->world.invariants |= BWL_INVARIANT_LIVE;
 }
 
 /* ---- what came out --------------------------------------------------------------------------- */
@@ -138,26 +139,26 @@ static void print_head(const trial *t)
 
 static void print_broken(const trial *t)
 {
-    for (unsigned i = 0; i < BWL_LAWS_COUNT; i++) {
+    for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++) {
         const bwl_smallest *s = &t->smallest[i];
         if (s->is_found)
-            (void)printf("  %-16s BREAKS with %s, in %u steps%s\n", bwl_law_label(1u << i),
+            (void)printf("  %-16s BREAKS with %s, in %u steps%s\n", bwl_invariant_label(1u << i),
                          bwl_budget_words(s->budget).of, s->path_count,
                          s->is_cut ? " (not every smaller budget was searched to its end)" : "");
     }
 }
 
-/* The laws that hold; or, for `cut`, those of which it is not known. */
+/* The invariants that hold; with `cut`, those that are unknown. */
 static void print_rest(const trial *t, bool cut, const char *title)
 {
     enum { WIDTH = 78, INDENT = 19 };
     size_t column = 0;
 
-    for (unsigned i = 0; i < BWL_LAWS_COUNT; i++) {
+    for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++) {
         const bwl_smallest *s     = &t->smallest[i];
-        bwl_text            label = bwl_say("%s", bwl_law_label(1u << i));
+        bwl_text            label = bwl_say("%s", bwl_invariant_label(1u << i));
         size_t              size  = strlen(label.of) + 2;
-        if ((t->world.laws >> i & 1) == 0 || s->is_found || s->is_cut != cut)
+        if ((t->world.invariants >> i & 1) == 0 || s->is_found || s->is_cut != cut)
             continue;
         if (column == 0)
             column = (size_t)printf("  %-16s %s", title, label.of);
@@ -174,36 +175,36 @@ static uint64_t states_of(const trial *t)
 {
     uint64_t most = 0;
 
-    for (unsigned i = 0; i < BWL_LAWS_COUNT; i++)
+    for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
         most = t->smallest[i].states > most ? t->smallest[i].states : most;
     return most;
 }
 
-/* What is worst first. */
-static unsigned severity_of(unsigned law)
+/* The most severe first. */
+static unsigned severity_of(unsigned invariant)
 {
-    if ((law & (BWL_LAW_ONE_HOLDER | BWL_LAW_ONE_WORKER)) != 0)
+    if ((invariant & (BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER)) != 0)
         return 5;
-    if ((law & BWL_LAW_LIVE) != 0)
+    if ((invariant & BWL_INVARIANT_LIVE) != 0)
         return 4;
-    if ((law & (BWL_LAW_OWN_KEY | BWL_LAW_CREATES | BWL_LAW_FOREIGN)) != 0)
+    if ((invariant & (BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_CREATES | BWL_INVARIANT_FOREIGN)) != 0)
         return 3;
-    return (law & BWL_LAWS_MORE) != 0 ? 1 : 2; /* what no lease can give comes last */
+    return (invariant & BWL_INVARIANTS_MORE) != 0 ? 1 : 2; /* what no lease gives comes last */
 }
 
-/* The worst that was found; of equals, what takes the fewest faults. */
-static const bwl_smallest *worst_of(const trial *t, unsigned *ret_law)
+/* The most severe one found; of equals, the one with the fewest faults. */
+static const bwl_smallest *worst_of(const trial *t, unsigned *ret_invariant)
 {
     const bwl_smallest *worst    = NULL;
     unsigned            severity = 0;
 
-    for (unsigned i = 0; i < BWL_LAWS_COUNT; i++) {
+    for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++) {
         const bwl_smallest *s   = &t->smallest[i];
         unsigned            its = severity_of(1u << i);
         if (s->is_found && (its > severity || (its == severity && s->faults < worst->faults))) {
-            worst    = s;
-            severity = its;
-            *ret_law = 1u << i;
+            worst          = s;
+            severity       = its;
+            *ret_invariant = 1u << i;
         }
     }
     return worst;
@@ -219,30 +220,30 @@ static bool write_drawing(const char *file, const bwl_picture *picture)
     return bwl_output_close(&output);
 }
 
-/* Also says that there is none. */
+/* Reports it if there is none. */
 static bool write_schedule(const trial *t)
 {
-    const bwl_lab_options *set   = t->set;
-    bwl_scenario           world = t->world;
-    unsigned               law   = 0;
-    const bwl_smallest    *worst = worst_of(t, &law);
+    const bwl_lab_options *set       = t->set;
+    bwl_scenario           world     = t->world;
+    unsigned               invariant = 0;
+    const bwl_smallest    *worst     = worst_of(t, &invariant);
     bwl_picture            picture;
     bool                   is_good = true;
 
     if (worst == NULL) {
         if (set->json || set->mermaid || set->svg != NULL)
-            (void)bwl_complain(bwl_say("no law broke, so there is no schedule to write"),
+            (void)bwl_complain(bwl_say("no invariant broke, so there is no schedule to write"),
                                bwl_say("%s", ""), bwl_say("%s", ""));
         return true;
     }
     memcpy(world.budget, worst->budget, sizeof world.budget);
-    world.laws = law;
-    if (law == BWL_LAW_LIVE) {
+    world.invariants = invariant;
+    if (invariant == BWL_INVARIANT_LIVE) {
         world.rounds     = BWL_ANY;
         world.tries_once = true;
         world.wait_ms    = 0;
     }
-    picture = bwl_picture_of(&world, worst->path, worst->path_count, law);
+    picture = bwl_picture_of(&world, worst->path, worst->path_count, invariant);
     if (set->svg != NULL)
         is_good = write_drawing(set->svg, &picture);
     if (set->json)
@@ -258,7 +259,7 @@ static bool write_schedule(const trial *t)
 static int report(const trial *t, double seconds)
 {
     bool     is_text = !t->set->json && !t->set->mermaid;
-    unsigned law;
+    unsigned invariant;
     bool     is_good;
 
     if (is_text) {
@@ -270,7 +271,7 @@ static int report(const trial *t, double seconds)
     }
     is_good = write_schedule(t);
     is_good = bwl_output_done() && is_good;
-    return is_good && worst_of(t, &law) == NULL ? EXIT_SUCCESS : EXIT_FAILURE;
+    return is_good && worst_of(t, &invariant) == NULL ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int bwl_verb_try(const bwl_lab_options *set)

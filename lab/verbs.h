@@ -13,7 +13,7 @@ int bwl_verb_matrix(const bwl_lab_options *set);
 
 int bwl_verb_servers(const bwl_lab_options *set);
 
-/* run and wander */
+/* run and walk */
 int bwl_verb_run(const bwl_lab_options *set);
 
 #endif

@@ -4,7 +4,7 @@
     catalogue_page.py LAB PAGE...
 
 Between `<!-- lab: NAME OPTION... -->` and `<!-- /lab -->` stands what `LAB try NAME OPTION...` prints: which
-laws break, with how few faults, in how few steps, and the schedule of the worst. `make docs` writes the pages
+invariants break, with how few faults, in how few steps, and the schedule of the worst. `make docs` writes the pages
 anew; a test says when one of them is older than the lab.
 """
 

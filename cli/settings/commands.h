@@ -12,7 +12,7 @@
 #define RUN_OPERANDS    "NAME COMMAND [ARG...]"
 #define BREAK_OPERANDS  "NAME"
 #define FENCE_OPERANDS  "check|run|show FILE [ARG...]"
-#define LAB_OPERANDS    "list|try|replay|matrix|run|wander|servers [ARG...]"
+#define LAB_OPERANDS    "list|try|replay|matrix|run|walk|servers [ARG...]"
 #define CAPS_OPERANDS   "[URL]"
 #define ACL_OPERANDS    "[URL]"
 #define DOCTOR_OPERANDS "[URL]"

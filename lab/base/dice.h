@@ -1,6 +1,5 @@
 /*
- * dice.h -- numbers that look random and come again with the same seed: SplitMix64 (Sebastiano
- * Vigna, public domain).
+ * dice.h -- reproducible random numbers: SplitMix64 (Sebastiano Vigna, public domain).
  */
 #ifndef BWL_LAB_BASE_DICE_H
 #define BWL_LAB_BASE_DICE_H

@@ -39,6 +39,6 @@ double bwl_seconds(void)
 {
     struct timespec now;
 
-    (void)timespec_get(&now, TIME_UTC); /* a display only: nothing is decided by it */
+    (void)timespec_get(&now, TIME_UTC); /* only for display */
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }

@@ -41,7 +41,7 @@ void bwl_memory_give_back(bwl_memory *memory, void *taken, size_t size)
         return;
     assert(memory->used >= whole);
     memory->used -= whole;
-    (void)munmap(taken, whole); /* of a mapping of our own it cannot fail */
+    (void)munmap(taken, whole); /* munmap of our own mapping cannot fail */
 }
 
 /* ---- lists of blocks ------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /*
- * memory.h -- what a search may use: counted, and never more than it was allowed.
+ * memory.h -- the memory of a search: counted, up to a limit.
  *
- * Straight from the kernel, in whole pages: what is given back is gone at once, and what is counted
- * is what is used.  A search that is refused says so and stops; it does not end the program.
+ * Memory comes from the kernel in whole pages, so freed memory returns at once and the count is
+ * exact. A search that reaches the limit stops and reports it; the program goes on.
  */
 #ifndef BWL_LAB_BASE_MEMORY_H
 #define BWL_LAB_BASE_MEMORY_H
@@ -10,18 +10,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zero it before use, but for `max`. */
+/* Zero it before use, except for `max`. */
 typedef struct bwl_memory {
     size_t used;
-    size_t most; /* that was ever in use at once                                                 */
-    size_t max;  /* 0: no bound                                                                  */
+    size_t most; /* the peak */
+    size_t max;  /* 0: no limit */
 } bwl_memory;
 
-/* Zeroed; NULL if that would be too much.  Given back with the same size. */
+/* Zeroed; NULL beyond the limit.  Free it with the same size. */
 void *bwl_memory_take(bwl_memory *memory, size_t size);
 void  bwl_memory_give_back(bwl_memory *memory, void *taken, size_t size);
 
-/* A list of blocks of one size, which never moves what is in it. */
+/* A list of blocks of one size; its contents never move. */
 typedef struct bwl_blocks {
     bwl_memory *memory;
     size_t      block_size;
@@ -30,7 +30,7 @@ typedef struct bwl_blocks {
     size_t      capacity;
 } bwl_blocks;
 
-/* NULL if there is no room for one more. */
+/* NULL if there is no memory. */
 void *bwl_blocks_add(bwl_blocks *list);
 void  bwl_blocks_free(bwl_blocks *list);
 

@@ -16,7 +16,7 @@ static bool complain(const char *path)
     return false;
 }
 
-/* mkstemp makes it for its owner only; a page is for everybody that the umask allows. */
+/* mkstemp gives access to the owner only; a page gets the access that the umask allows. */
 static bool open_up(int fd)
 {
     mode_t mask = umask(0);
@@ -57,7 +57,7 @@ bool bwl_output_close(bwl_output *output)
     if (is_written && rename(output->beside, output->path) == 0)
         return true;
     (void)complain(output->path);
-    (void)unlink(output->beside); /* there is no more to be done */
+    (void)unlink(output->beside); /* nothing else can be done */
     return false;
 }
 

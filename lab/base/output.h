@@ -1,5 +1,5 @@
 /*
- * output.h -- files that are written whole or not at all, and the end of standard output.
+ * output.h -- files that are written whole or not at all, and a check of standard output.
  */
 #ifndef BWL_LAB_BASE_OUTPUT_H
 #define BWL_LAB_BASE_OUTPUT_H
@@ -9,20 +9,20 @@
 
 enum { BWL_PATH_MAX = 4096 };
 
-/* A file in the making, beside the one that it will replace. */
+/* A temporary file beside the one that it will replace. */
 typedef struct bwl_output {
     FILE *out;
     char  path[BWL_PATH_MAX];
     char  beside[BWL_PATH_MAX + 8];
 } bwl_output;
 
-/* False if it cannot be: then it has said why. */
+/* False on failure, with a message. */
 bool bwl_output_open(bwl_output *ret_output, const char *path);
 
-/* Puts it in its place.  False if not all of it could be written: then the place is as it was. */
+/* Renames it into place.  False if a write failed: then the old file stays. */
 bool bwl_output_close(bwl_output *output);
 
-/* Everything on standard output has got there; otherwise it says why. */
+/* False, with a message, if a write to standard output failed. */
 bool bwl_output_done(void);
 
 #endif

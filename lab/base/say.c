@@ -14,7 +14,7 @@ bwl_text bwl_say(const char *format, ...)
     va_list  list;
 
     va_start(list, format);
-    (void)vsnprintf(said.of, sizeof said.of, format, list); /* cut short if it must be */
+    (void)vsnprintf(said.of, sizeof said.of, format, list); /* cut if too long */
     va_end(list);
     return said;
 }

@@ -1,5 +1,5 @@
 /*
- * say.h -- short texts by value, complaints in three lines, and guesses at what was meant.
+ * say.h -- short texts by value, and error messages of three lines.
  */
 #ifndef BWL_LAB_BASE_SAY_H
 #define BWL_LAB_BASE_SAY_H
@@ -8,18 +8,18 @@
 
 enum { BWL_TEXT_MAX = 160 };
 
-/* Cut off where it is too long. */
+/* A longer text is cut. */
 typedef struct bwl_text {
     char of[BWL_TEXT_MAX];
 } bwl_text;
 
 bwl_text bwl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* What goes to a terminal as it was typed or read: control characters become ?. */
+/* The text with ? for each control character. */
 bwl_text bwl_shown(const char *text);
 
-/* To standard error, each line after the name of the program; "" is left out.  Returns EXIT_USAGE,
- * so that a caller can end with it. */
+/* Writes to standard error, each line after the name of the program, without empty
+ * lines.  Returns EXIT_USAGE. */
 int bwl_complain(bwl_text what, bwl_text why, bwl_text type);
 
 enum { BWL_EXIT_USAGE = 2, BWL_EXIT_MEMORY = 3 };

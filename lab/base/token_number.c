@@ -1,5 +1,5 @@
 /*
- * token_number.c -- numbers into random bytes, and out of the text of a token.
+ * token_number.c -- puts a number into random bytes and reads it from the text of a token.
  *
  * bwl_token_write is RFC 4648 in groups: bytes 0 to 2 are characters 0 to 3, and so on.  The number
  * is in bytes 3 and 4, so in characters 4 to 7.

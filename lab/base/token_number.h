@@ -1,8 +1,8 @@
 /*
- * token_number.h -- the lab's tokens: which client drew it, as how many-eth.
+ * token_number.h -- the tokens of the lab: the client, and its serial number.
  *
- * The lab hands out the random bytes, so it can put a number into them and find it again in the
- * text that the machine made of them.
+ * The lab provides the random bytes of a machine, so it puts a number into them and reads it from
+ * the token's text.
  */
 #ifndef BWL_LAB_BASE_TOKEN_NUMBER_H
 #define BWL_LAB_BASE_TOKEN_NUMBER_H
@@ -11,8 +11,7 @@
 
 enum {
     BWL_TOKENS_PER_CLIENT = 4096,
-    BWL_TOKEN_OF_STRANGER =
-        15 * BWL_TOKENS_PER_CLIENT, /* a value that no client wrote             */
+    BWL_TOKEN_OF_STRANGER = 15 * BWL_TOKENS_PER_CLIENT, /* a value of another program */
 };
 
 static inline uint16_t bwl_token_number(unsigned client, unsigned serial)
@@ -32,13 +31,13 @@ static inline unsigned bwl_token_serial(uint16_t number)
     return number % BWL_TOKENS_PER_CLIENT;
 }
 
-/* The random bytes for it.  `chance` goes into the bits that choose the length of a pause. */
+/* Its random bytes.  `chance` goes into the bits that choose the length of a pause. */
 bwl_random bwl_token_random(uint16_t number, uint8_t chance);
 
-/* The number in the text; 0 if there is no text. */
+/* The number in the text; 0 for an empty text. */
 uint16_t bwl_token_read(const char *token);
 
-/* False if the machine did not use the bytes that it was handed. */
+/* False if the machine did not use the bytes of the lab. */
 bool bwl_token_is_ours(const char *token);
 
 #endif

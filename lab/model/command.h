@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <stdint.h>
 
-/* X(NAME, how it is written) */
+/* X(NAME, text) */
 #define BWL_MODEL_OPS(X)          \
     X(EXISTS, "EXISTS")           \
     X(DEL, "DEL")                 \
@@ -57,9 +57,9 @@ typedef enum bwl_model_flag {
     BWL_SET_XX      = 1u << 1,
     BWL_SET_GET     = 1u << 2,
     BWL_SET_KEEPTTL = 1u << 3,
-    BWL_SET_EX      = 1u << 4, /* time: seconds                                                  */
-    BWL_SET_PX      = 1u << 5, /* time: milliseconds                                             */
-    BWL_SET_PXAT    = 1u << 6, /* time: milliseconds since 1970                                  */
+    BWL_SET_EX      = 1u << 4, /* time: seconds */
+    BWL_SET_PX      = 1u << 5, /* time: milliseconds */
+    BWL_SET_PXAT    = 1u << 6, /* time: milliseconds since 1970 */
 } bwl_model_flag;
 
 _Static_assert((BWL_SET_NX | BWL_SET_XX | BWL_SET_GET | BWL_SET_KEEPTTL | BWL_SET_EX | BWL_SET_PX |
@@ -67,13 +67,13 @@ _Static_assert((BWL_SET_NX | BWL_SET_XX | BWL_SET_GET | BWL_SET_KEEPTTL | BWL_SE
                "each flag has a bit of its own");
 
 typedef struct bwl_model_command {
-    uint8_t  op;  /* a bwl_model_op                                                              */
-    uint8_t  key; /* also the channel                                                            */
+    uint8_t  op;  /* a bwl_model_op */
+    uint8_t  key; /* also the channel */
     uint8_t  flags;
     uint16_t member;
     uint16_t writer;
-    int64_t  value; /* also a score                                                              */
-    int64_t  time;  /* in the unit of the command                                                */
+    int64_t  value; /* also a score */
+    int64_t  time;  /* in the unit of the command */
 } bwl_model_command;
 
 #endif

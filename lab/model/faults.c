@@ -1,10 +1,8 @@
 /*
- * faults.c -- what happens to a server: it forgets, it goes back to what it was, it runs out
- * of memory.  See redis.h.
+ * faults.c -- faults of a server: restart, snapshot, failover, eviction.  See redis.h.
  *
- * A snapshot and a replica that lags behind are one and the same here: the data as it was at some
- * time before.  The ends of keys are moments and not lengths of time, in both: what has ended since
- * then is gone.
+ * A snapshot and a lagging replica are the same: older data.  TTLs are absolute times in both, so
+ * keys that have expired since are gone.
  */
 #include "lab/model/inside.h"
 

@@ -1,5 +1,5 @@
 /*
- * inside.h -- what the files of the model server share among themselves.
+ * inside.h -- what the files of the model server share.
  */
 #ifndef BWL_LAB_MODEL_INSIDE_H
 #define BWL_LAB_MODEL_INSIDE_H
@@ -26,18 +26,17 @@ static inline void bwl_model_say_error(bwl_model_frame *reply, bwl_model_error e
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* True if a command for keys of this kind may go on: there is no key, or it is one.  Otherwise says
- * WRONGTYPE. */
+/* True if there is no key or it has this kind.  Otherwise replies WRONGTYPE. */
 bool bwl_model_is_kind(bwl_model_redis *r, unsigned key, bwl_model_kind kind,
                        bwl_model_frame *reply);
 
-/* The key was written: whoever watches it will be told. */
+/* The key was written: marks the connections that watch it. */
 void bwl_model_changed(bwl_model_redis *r, unsigned key);
 
-/* A key that is there goes, with all that is in it. */
+/* Removes an existing key with its items. */
 void bwl_model_remove(bwl_model_redis *r, unsigned key);
 
-/* A moment in milliseconds since 1970 as one of the model's. */
+/* Milliseconds since 1970 in the model's unit. */
 static inline int64_t bwl_model_moment(bwl_ms since_1970)
 {
     return since_1970 * BWL_MODEL_PER_MS;
@@ -49,14 +48,14 @@ static inline int64_t bwl_model_moment(bwl_ms since_1970)
 bwl_model_item *bwl_model_item_of(bwl_model_redis *r, unsigned key, unsigned member);
 unsigned        bwl_model_items_count(const bwl_model_redis *r, unsigned key);
 
-/* Sets it, and makes key and item where there are none: true if the item is new. */
+/* Sets the item; creates key and item if missing.  True if the item is new. */
 bool bwl_model_item_put(bwl_model_redis *r, bwl_model_kind kind, unsigned key, uint32_t member,
                         int64_t value);
 
-/* Sets it, and makes key and item where there are none.  True if the item is new. */
+/* Sets the item of the command.  True if the item is new. */
 bool bwl_model_item_set(bwl_model_redis *r, bwl_model_kind kind, const bwl_model_command *cmd);
 
-/* Takes it out; the key goes with its last item. */
+/* Removes the item; the key goes with its last item. */
 void bwl_model_item_remove(bwl_model_redis *r, bwl_model_item *item);
 
 /* ---- what each file carries out -------------------------------------------------------------- */
@@ -68,15 +67,15 @@ void bwl_model_do_hash(bwl_model_redis *r, const bwl_model_command *cmd, bwl_mod
 void bwl_model_do_pubsub(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
                          bwl_model_frame *reply);
 
-/* Of transactions; and any command that is not carried out now, because it is between MULTI and
- * EXEC.  True if that was it. */
+/* Handles the commands of transactions, and queues any command between MULTI and EXEC.  True if
+ * it did. */
 bool bwl_model_do_transaction(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
                               bwl_model_frame *reply);
 
-/* Inside a transaction this comes too late to change anything: EXEC has ended the watch. */
+/* Inside a transaction it has no effect: EXEC has ended the watch. */
 void bwl_model_unwatch(bwl_model_redis *r, unsigned connection, bwl_model_frame *reply);
 
-/* A command that is no part of a transaction's own. */
+/* Any other command. */
 void bwl_model_carry_out(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
                          bwl_model_frame *reply);
 

@@ -70,7 +70,7 @@ bool bwl_model_item_put(bwl_model_redis *r, bwl_model_kind kind, unsigned key, u
 
     while (is_new && free < BWL_MODEL_ITEMS && r->data.items[free].is_there)
         free++;
-    assert(free < BWL_MODEL_ITEMS); /* a scenario that needs more has to raise the limit */
+    assert(free < BWL_MODEL_ITEMS); /* raise the limit if a scenario needs more */
     if (is_new)
         item = &r->data.items[free];
     if (r->data.keys[key].kind == BWL_KIND_NONE)

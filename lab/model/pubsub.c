@@ -1,6 +1,5 @@
 /*
- * pubsub.c -- channels: a message goes to whoever is subscribed at that moment, and to nobody
- * later.  See redis.h.
+ * pubsub.c -- channels: a message goes to the current subscribers only.  See redis.h.
  */
 #include "lab/model/inside.h"
 
@@ -22,7 +21,7 @@ static void publish(const bwl_model_redis *r, const bwl_model_command *cmd, bwl_
     bwl_model_say_integer(reply, receivers);
 }
 
-/* The answer to SUBSCRIBE is how many channels the connection has now. */
+/* SUBSCRIBE answers with the number of channels of the connection. */
 void bwl_model_do_pubsub(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
                          bwl_model_frame *reply)
 {

@@ -5,21 +5,21 @@
 #include "lab/model/inside.h"
 #include "lab/model/words.h"
 #include "lab/base/token_number.h"
-#include "lab/model/twist.h"
+#include "lab/model/mutation.h"
 
-#define FENCE_MIN INT64_C(1000000000000000) /* below this, F was lost                            */
+#define FENCE_MIN INT64_C(1000000000000000) /* below this, F was lost */
 
 typedef struct script {
     bwl_model_redis          *r;
     const bwl_queue_question *q;
-    unsigned                  twists;
+    unsigned                  mutations;
     bwl_queue_reply           reply;
 } script;
 
 typedef enum served {
-    SERVED_FREE = 1, /* nobody waits                                                             */
+    SERVED_FREE = 1, /* nobody waits */
     SERVED_MINE,
-    SERVED_PASSED, /* somebody was told                                                          */
+    SERVED_PASSED, /* somebody was told */
     SERVED_MORE,
 } served;
 
@@ -94,8 +94,8 @@ static void set_count(bwl_model_redis *r, int64_t to)
         (bwl_model_key){ .kind = BWL_KIND_STRING, .lasts = true, .value = to };
 }
 
-/* Time stands still while the model works, and a real server takes a microsecond at least for
- * each count, and for each new connection. */
+/* Time does not pass in the model; a real server takes at least a microsecond per count and per
+ * new connection. */
 static int64_t clock_us(bwl_model_redis *r)
 {
     return bwl_model_us(r) + (int64_t)r->counted;
@@ -106,7 +106,7 @@ static int64_t count(script *s)
     bwl_model_part part;
 
     part = command(s, (bwl_model_command){ .op = BWL_OP_INCR, .key = BWL_MODEL_COUNT });
-    if (part.number < FENCE_MIN && (s->twists & BWL_TWIST_FENCE_BARE) == 0)
+    if (part.number < FENCE_MIN && (s->mutations & BWL_MUTATION_FENCE_BARE) == 0)
         set_count(s->r, clock_us(s->r));
     s->r->counted++;
     return s->r->data.keys[BWL_MODEL_COUNT].value;
@@ -156,7 +156,7 @@ static bool is_dead(script *s, bwl_member m)
            s->r->now / BWL_MODEL_PER_MS - beat->value > s->q->dead_ms;
 }
 
-/* True if somebody listens there, be it one that nobody reads any more. */
+/* True if the server sees a subscriber, even a dead one. */
 static bool publish(script *s, bwl_member m, int64_t fence)
 {
     unsigned client   = bwl_token_client(m.token);
@@ -177,7 +177,7 @@ static bool publish(script *s, bwl_member m, int64_t fence)
     return false;
 }
 
-/* L is missing, or its holder is releasing. */
+/* L is missing, or its owner releases it. */
 static served serve(script *s, uint16_t me, int64_t fence)
 {
     for (unsigned i = 0; i < s->q->serve_max; i++) {
@@ -210,7 +210,7 @@ static served serve(script *s, uint16_t me, int64_t fence)
     return SERVED_MORE;
 }
 
-/* The same for who does not want it himself. */
+/* The same for a command that does not acquire. */
 static served pass_on(script *s)
 {
     if (!exists(s, BWL_MODEL_QUEUE)) {
@@ -285,10 +285,10 @@ static void say_line(script *s, bool claimed, uint64_t ticket)
 
 /* ---- the words ------------------------------------------------------------------------------- */
 
-/* True if it was: nobody has the lock, and nobody waits for it. */
+/* True if the lock has no owner and no waiters. */
 static bool take(script *s)
 {
-    bool barges = (s->twists & BWL_TWIST_BARGES) != 0;
+    bool barges = (s->mutations & BWL_MUTATION_BARGES) != 0;
 
     if (exists(s, BWL_MODEL_LOCK) || (exists(s, BWL_MODEL_QUEUE) && !barges))
         return false;
@@ -304,22 +304,22 @@ static void take_or_busy(script *s)
         return;
     if (!exists(s, BWL_MODEL_LOCK))
         (void)pass_on(s);
-    if ((s->twists & BWL_TWIST_BUSY_FOR_DEAD) == 0 && take(s))
+    if ((s->mutations & BWL_MUTATION_BUSY_FOR_DEAD) == 0 && take(s))
         return; /* all who waited are dead */
     say(s, BWL_NO, BWL_HOW_BUSY);
     say_lock(s);
 }
 
-/* A mark on the value, so that whoever releases it looks at the queue. */
+/* Marks the value, so that its release checks the queue. */
 static void mark_foreign(script *s)
 {
     bwl_model_key *lock = &s->r->data.keys[BWL_MODEL_LOCK];
 
-    if ((s->twists & BWL_TWIST_MARKS) != 0 && lock->value == BWL_MODEL_ALIEN)
+    if ((s->mutations & BWL_MUTATION_MARKS) != 0 && lock->value == BWL_MODEL_ALIEN)
         lock->value++;
 }
 
-/* We are there, and stand in line; if the lock is free, it is passed on. */
+/* Queues the client, and grants a free lock to the first waiter. */
 static void stand(script *s, uint64_t ticket, int64_t fence)
 {
     bool is_free = !exists(s, BWL_MODEL_LOCK);
@@ -328,7 +328,7 @@ static void stand(script *s, uint64_t ticket, int64_t fence)
     say_line(s, is_free && serve(s, s->q->token, fence) == SERVED_MINE, ticket);
 }
 
-/* Of a lock that somebody has: who comes anew may not wait for it. */
+/* True if the queue is full for a new waiter. */
 static bool is_full(const script *s)
 {
     return s->q->queue_max != 0 && s->q->ticket == 0 && exists(s, BWL_MODEL_LOCK) &&
@@ -435,9 +435,9 @@ static void requeue(script *s)
 }
 
 bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_queue_question *q,
-                                      unsigned twists)
+                                      unsigned mutations)
 {
-    script s = { .r = r, .q = q, .twists = twists };
+    script s = { .r = r, .q = q, .mutations = mutations };
 
     assert(q->token != 0);
     switch (q->word) {

@@ -12,19 +12,19 @@
 #include "protocol/store/redis.h"
 
 enum {
-    BWL_MODEL_QUEUE = 1, /* Q                                                                    */
-    BWL_MODEL_BEATS = 2, /* B                                                                    */
-    BWL_MODEL_COUNT = 3, /* F                                                                    */
+    BWL_MODEL_QUEUE       = 1, /* Q */
+    BWL_MODEL_BEATS       = 2, /* B */
+    BWL_MODEL_COUNT       = 3, /* F */
     BWL_MODEL_SERVE_MAX   = 64,
-    BWL_MODEL_INBOXES_MAX = 15,   /* 0: none                                                     */
-    BWL_MODEL_CLAIM_MAX   = 4095, /* milliseconds                                                */
+    BWL_MODEL_INBOXES_MAX = 15,   /* 0: none */
+    BWL_MODEL_CLAIM_MAX   = 4095, /* milliseconds */
 };
 
 /* What is on the line of somebody who waits. */
 typedef struct bwl_member {
     uint16_t token;
     uint16_t claim_ms;
-    uint8_t  inbox; /* the how many-eth connection of its client                                */
+    uint8_t  inbox; /* the number of its client's connection */
 } bwl_member;
 
 static inline uint32_t bwl_member_number(bwl_member m)
@@ -43,7 +43,7 @@ static inline bwl_member bwl_member_of(uint32_t number)
     };
 }
 
-/* Who of two stands first in line: of equal tickets, the texts decide. */
+/* Order of two members: of equal tickets, the texts decide. */
 static inline bool bwl_member_is_before(const bwl_model_item *a, const bwl_model_item *b)
 {
     uint64_t text_a = (uint64_t)(a->member & 0xffff) << 32 | a->member >> 16;
@@ -56,17 +56,17 @@ typedef struct bwl_queue_question {
     bwl_redis_word word;
     uint16_t       token;
     bwl_ms         lease_ms;
-    int64_t        ticket; /* JOIN: by which it stood in line before; 0: a new one                */
-    bwl_member     member; /* JOIN, BEAT: as it is to stand in line                               */
-    uint8_t  stood_by[2];  /* BEAT, CANCEL: by which inboxes it may stand there yet; 0: none  */
-    uint16_t former;       /* REQUEUE: whose it is until now                                     */
-    bwl_ms   dead_ms;      /* who was heard last so long ago is passed over; 0: nobody is        */
-    bwl_ms   keep_ms;      /* when Q and B vanish after they were touched last; 0: never         */
-    unsigned serve_max;    /* how many are passed over at most                                 */
-    unsigned queue_max;    /* JOIN without a ticket: how many may wait then; 0: any number       */
+    int64_t        ticket;      /* JOIN: its earlier ticket; 0: none */
+    bwl_member     member;      /* JOIN, BEAT: its new entry */
+    uint8_t        stood_by[2]; /* BEAT, CANCEL: its older push channels; 0: none */
+    uint16_t       former;      /* REQUEUE: the token of the owner */
+    bwl_ms         dead_ms;     /* a waiter that is silent for longer is skipped; 0: none */
+    bwl_ms         keep_ms;     /* TTL of Q and B; 0: none */
+    unsigned       serve_max;   /* most waiters skipped per command */
+    unsigned       queue_max;   /* JOIN without a ticket: limit of waiters; 0: none */
 } bwl_queue_question;
 
-/* On its way to a connection that hears it, or to one that is open at the server alone. */
+/* To an open connection, or to one that only the server sees as open. */
 typedef struct bwl_grant {
     bool     is_there;
     uint8_t  connection;
@@ -77,10 +77,10 @@ typedef struct bwl_grant {
 
 typedef struct bwl_queue_reply {
     bwl_answer answer;
-    int64_t    fence; /* 0: none                                                                 */
+    int64_t    fence; /* 0: none */
     bwl_place  place;
     bwl_grant  grant;
-    unsigned   silent_count; /* who was passed over as dead                                     */
+    unsigned   silent_count; /* waiters skipped as dead */
     uint16_t   silent[BWL_MODEL_ITEMS];
 } bwl_queue_reply;
 
@@ -89,20 +89,20 @@ static inline bool bwl_is_queue_word(unsigned word)
     return word >= REDIS_QUEUE_TAKE && word <= REDIS_QUEUE_REQUEUE;
 }
 
-/* Carries a question out.  `twists`: flags of bwl_twist. */
+/* Executes a command.  `mutations`: flags of bwl_mutation. */
 bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_queue_question *q,
-                                      unsigned twists);
+                                      unsigned mutations);
 
-/* A release by a script that tells whose turn it is before it has written that, and fails then. */
+/* A release by a script that pushes a grant and then fails before it writes it. */
 bwl_grant bwl_model_queue_tell_only(bwl_model_redis *r, const bwl_queue_question *q);
 
-/* What a new connection says first: there is no F, or it is behind the clock. */
+/* The first command of a connection: sets F if it is missing or behind the clock. */
 void bwl_model_queue_floor(bwl_model_redis *r);
 
-/* The connection listens to this inbox; 0: to none. */
+/* Subscribes the connection to this push channel; 0: to none. */
 void bwl_model_queue_listen(bwl_model_redis *r, unsigned connection, uint8_t inbox);
 
-/* Who stands first in line, or NULL; how many stand before `of`. */
+/* The first member, or NULL; the number of members before `of`. */
 bwl_model_item *bwl_model_line_first(bwl_model_redis *r);
 unsigned        bwl_model_line_rank(const bwl_model_redis *r, const bwl_model_item *of);
 

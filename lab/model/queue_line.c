@@ -1,5 +1,5 @@
 /*
- * queue_line.c -- who stands in the line of the model server, in which order.  See queue.h.
+ * queue_line.c -- the order of the model server's queue.  See queue.h.
  */
 #include "lab/model/queue.h"
 

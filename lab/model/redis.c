@@ -1,5 +1,5 @@
 /*
- * redis.c -- which command is carried out by whom.  See redis.h.
+ * redis.c -- dispatches commands.  See redis.h.
  */
 #include "lab/model/redis.h"
 #include "lab/model/inside.h"

@@ -1,7 +1,7 @@
 /*
- * strings.c -- a key that is a value, and what sets it.  See redis.h.
+ * strings.c -- string keys.  See redis.h.
  *
- * Whatever replaces the value takes the key's end away, save SET with KEEPTTL, and INCR.
+ * Setting a value removes the TTL, except SET with KEEPTTL, and INCR.
  */
 #include "lab/model/inside.h"
 
@@ -15,7 +15,7 @@ static void say_value(const bwl_model_key *k, bwl_model_frame *reply)
         bwl_model_say(reply, BWL_PART_VALUE, k->value);
 }
 
-/* What was there, of whatever kind, is replaced; its end stays if it is kept. */
+/* Replaces a key of any kind; keeps its TTL if asked to. */
 static void put(bwl_model_redis *r, const bwl_model_command *cmd)
 {
     bwl_model_key *k    = &r->data.keys[cmd->key];

@@ -1,9 +1,8 @@
 /*
  * transaction.c -- WATCH, MULTI, EXEC.  See redis.h.
  *
- * A connection that watches a key is dirty as soon as anybody writes it, itself included, or its
- * time is over; then EXEC carries nothing out.  EXEC, whatever comes of it, and DISCARD end every
- * watch of the connection.
+ * A connection that watches a key is dirty as soon as any client writes it, or it expires; then
+ * EXEC executes nothing. EXEC and DISCARD end every watch of the connection.
  *
  *      PLAIN --MULTI--> IN MULTI --EXEC, DISCARD--> PLAIN
  */
@@ -48,7 +47,7 @@ static void queue(bwl_model_connection *c, const bwl_model_command *cmd, bwl_mod
     bwl_model_say(reply, BWL_PART_QUEUED, 0);
 }
 
-/* True for those that are carried out at once also between MULTI and EXEC. */
+/* True for commands that are executed at once between MULTI and EXEC. */
 static bool is_immediate(bwl_model_op op)
 {
     return op == BWL_OP_MULTI || op == BWL_OP_EXEC || op == BWL_OP_DISCARD || op == BWL_OP_WATCH;

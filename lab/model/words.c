@@ -3,15 +3,15 @@
  */
 #include "lab/model/words.h"
 #include "core/stamps.h"
-#include "lab/model/twist.h"
+#include "lab/model/mutation.h"
 
 enum { MS_PER_SECOND = 1000, TOKEN_BITS = 16 };
 
 static const int64_t ns_per_ms     = 1000000;
 static const int64_t ns_per_moment = 1000000 / BWL_MODEL_PER_MS;
 
-/* Carries out one command on the key of the lock.  The last part of the reply is the one that
- * counts: of EXEC, what its last command said. */
+/* Executes a command on the key of the lock.  The last part of the reply counts: for EXEC, that
+ * of its last command. */
 static bwl_model_part say(bwl_model_redis *r, const bwl_model_question *q, bwl_model_command cmd)
 {
     bwl_model_frame frame;
@@ -116,13 +116,13 @@ static int64_t lease_s(const bwl_model_question *q)
 }
 
 static bwl_model_reply set_if_absent(bwl_model_redis *r, const bwl_model_question *q,
-                                     unsigned twists)
+                                     unsigned mutations)
 {
     bwl_model_command cmd = { .op = BWL_OP_SET, .value = value_of(q) };
 
-    if ((twists & BWL_TWIST_SET_OVERWRITES) == 0)
+    if ((mutations & BWL_MUTATION_SET_OVERWRITES) == 0)
         cmd.flags |= BWL_SET_NX;
-    if ((twists & BWL_TWIST_SET_LASTS) == 0) {
+    if ((mutations & BWL_MUTATION_SET_LASTS) == 0) {
         bool in_seconds = q->word == REDIS_SET_IF_ABSENT && q->rules != NULL &&
                           q->rules->lease_in_seconds; /* the script has milliseconds */
         cmd.flags |= in_seconds ? BWL_SET_EX : BWL_SET_PX;
@@ -131,8 +131,8 @@ static bwl_model_reply set_if_absent(bwl_model_redis *r, const bwl_model_questio
     return yes_if(say(r, q, cmd).kind == BWL_PART_OK);
 }
 
-/* A write that changes nothing: a server counts in whole milliseconds, so its PEXPIRE of what PTTL
- * says keeps the end of the key. */
+/* A write without effect: PEXPIRE of the PTTL keeps the TTL, because a server counts in whole
+ * milliseconds. */
 static void write_again(bwl_model_redis *r, const bwl_model_question *q)
 {
     bwl_model_key *k       = &r->data.keys[BWL_MODEL_LOCK];
@@ -143,17 +143,17 @@ static void write_again(bwl_model_redis *r, const bwl_model_question *q)
 }
 
 static bwl_model_reply extend_if_mine(bwl_model_redis *r, const bwl_model_question *q,
-                                      unsigned twists)
+                                      unsigned mutations)
 {
     bool is_there  = bwl_model_lock(r)->kind != BWL_KIND_NONE;
-    bool is_blind  = (twists & BWL_TWIST_EXTEND_BLIND) != 0;
+    bool is_blind  = (mutations & BWL_MUTATION_EXTEND_BLIND) != 0;
     bool is_longer = say_op(r, q, BWL_OP_PTTL).number < q->lease_ms;
 
-    if (!is_there && (twists & BWL_TWIST_EXTEND_CREATES) != 0)
-        return set_if_absent(r, q, twists);
+    if (!is_there && (mutations & BWL_MUTATION_EXTEND_CREATES) != 0)
+        return set_if_absent(r, q, mutations);
     if (!is_there || (!is_mine(r, q) && !is_blind))
         return yes_if(false);
-    if (is_longer || (twists & BWL_TWIST_EXTEND_SHORTENS) != 0)
+    if (is_longer || (mutations & BWL_MUTATION_EXTEND_SHORTENS) != 0)
         (void)say(r, q, (bwl_model_command){ .op = BWL_OP_PEXPIRE, .time = q->lease_ms });
     else
         write_again(r, q);
@@ -161,12 +161,12 @@ static bwl_model_reply extend_if_mine(bwl_model_redis *r, const bwl_model_questi
 }
 
 static bwl_model_reply set_if_absent_or_mine(bwl_model_redis *r, const bwl_model_question *q,
-                                             unsigned twists)
+                                             unsigned mutations)
 {
     int64_t left_ms = say_op(r, q, BWL_OP_PTTL).number;
 
     if (!is_mine(r, q))
-        return set_if_absent(r, q, twists);
+        return set_if_absent(r, q, mutations);
     if (left_ms > 0)
         write_again(r, q);
     else
@@ -179,9 +179,9 @@ static bwl_model_reply set_if_absent_or_mine(bwl_model_redis *r, const bwl_model
 }
 
 static bwl_model_reply delete_if_mine(bwl_model_redis *r, const bwl_model_question *q,
-                                      unsigned twists)
+                                      unsigned mutations)
 {
-    if (!is_mine(r, q) && (twists & BWL_TWIST_DELETE_BLIND) == 0)
+    if (!is_mine(r, q) && (mutations & BWL_MUTATION_DELETE_BLIND) == 0)
         return yes_if(false);
     return yes_if(say_op(r, q, BWL_OP_DEL).number == 1);
 }
@@ -266,7 +266,7 @@ static bwl_model_reply take_stamp(bwl_model_redis *r, const bwl_model_question *
 
 /* ---- of a hash with one field per holder ----------------------------------------------------- */
 
-enum { COUNTER = 1 }; /* the key of the fences                                                  */
+enum { COUNTER = 1 }; /* the key of the fences */
 
 int64_t bwl_model_counter(const bwl_model_redis *r)
 {
@@ -291,12 +291,13 @@ static bwl_model_part say_counter(bwl_model_redis *r, const bwl_model_question *
     return frame.parts[frame.parts_count - 1];
 }
 
-static bwl_model_reply hash_take(bwl_model_redis *r, const bwl_model_question *q, unsigned twists)
+static bwl_model_reply hash_take(bwl_model_redis *r, const bwl_model_question *q,
+                                 unsigned mutations)
 {
     bool           is_free = bwl_model_lock(r)->kind == BWL_KIND_NONE;
     bwl_model_part fence   = { .number = 0 };
 
-    if (!is_free && !has_field(r, q) && (twists & BWL_TWIST_SET_OVERWRITES) == 0)
+    if (!is_free && !has_field(r, q) && (mutations & BWL_MUTATION_SET_OVERWRITES) == 0)
         return yes_if(false);
     if (q->rules != NULL && q->rules->counts_fences)
         fence = say_counter(r, q, is_free ? BWL_OP_INCR : BWL_OP_GET);
@@ -304,28 +305,29 @@ static bwl_model_reply hash_take(bwl_model_redis *r, const bwl_model_question *q
         (void)say_op(r, q, BWL_OP_DEL);
         (void)say(r, q, (bwl_model_command){ .op = BWL_OP_HSET, .member = q->token, .value = 1 });
         r->data.keys[BWL_MODEL_LOCK].writer = q->token;
-        if ((twists & BWL_TWIST_SET_LASTS) == 0)
+        if ((mutations & BWL_MUTATION_SET_LASTS) == 0)
             (void)say(r, q, (bwl_model_command){ .op = BWL_OP_PEXPIRE, .time = q->lease_ms });
     }
     return (bwl_model_reply){ .answer = BWL_YES, .number = (uint64_t)fence.number };
 }
 
-static bwl_model_reply hash_extend(bwl_model_redis *r, const bwl_model_question *q, unsigned twists)
+static bwl_model_reply hash_extend(bwl_model_redis *r, const bwl_model_question *q,
+                                   unsigned mutations)
 {
-    bool is_blind  = (twists & BWL_TWIST_EXTEND_BLIND) != 0;
+    bool is_blind  = (mutations & BWL_MUTATION_EXTEND_BLIND) != 0;
     bool is_longer = say_op(r, q, BWL_OP_PTTL).number < q->lease_ms;
 
     if (bwl_model_lock(r)->kind == BWL_KIND_NONE || (!has_field(r, q) && !is_blind))
         return yes_if(false);
-    if (is_longer || (twists & BWL_TWIST_EXTEND_SHORTENS) != 0)
+    if (is_longer || (mutations & BWL_MUTATION_EXTEND_SHORTENS) != 0)
         (void)say(r, q, (bwl_model_command){ .op = BWL_OP_PEXPIRE, .time = q->lease_ms });
     return yes_if(true);
 }
 
 static bwl_model_reply hash_release(bwl_model_redis *r, const bwl_model_question *q,
-                                    unsigned twists)
+                                    unsigned mutations)
 {
-    if (!has_field(r, q) && (twists & BWL_TWIST_DELETE_BLIND) == 0)
+    if (!has_field(r, q) && (mutations & BWL_MUTATION_DELETE_BLIND) == 0)
         return yes_if(false);
     return yes_if(say_op(r, q, BWL_OP_DEL).number == 1);
 }
@@ -333,17 +335,17 @@ static bwl_model_reply hash_release(bwl_model_redis *r, const bwl_model_question
 /* ---- the words ------------------------------------------------------------------------------- */
 
 bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_question *q,
-                                      unsigned twists)
+                                      unsigned mutations)
 {
     bwl_model_command write = { .value = value_of(q), .time = lease_s(q) };
 
     assert(q->token != 0);
     assert(q->lease_ms > 0);
     switch (q->word) {
-    case REDIS_SET_IF_ABSENT: return set_if_absent(r, q, twists);
-    case REDIS_SET_IF_ABSENT_OR_MINE: return set_if_absent_or_mine(r, q, twists);
-    case REDIS_EXTEND_IF_MINE: return extend_if_mine(r, q, twists);
-    case REDIS_DELETE_IF_MINE: return delete_if_mine(r, q, twists);
+    case REDIS_SET_IF_ABSENT: return set_if_absent(r, q, mutations);
+    case REDIS_SET_IF_ABSENT_OR_MINE: return set_if_absent_or_mine(r, q, mutations);
+    case REDIS_EXTEND_IF_MINE: return extend_if_mine(r, q, mutations);
+    case REDIS_DELETE_IF_MINE: return delete_if_mine(r, q, mutations);
     case REDIS_SETNX: write.op = BWL_OP_SETNX; return yes_if(say(r, q, write).number == 1);
     case REDIS_READ: return show(q, say_op(r, q, BWL_OP_GET));
     case REDIS_SWAP: write.op = BWL_OP_GETSET; return show(q, say(r, q, write));
@@ -359,12 +361,12 @@ bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_questi
     case REDIS_DELETE_WATCHED: return delete_watched(r, q);
     case REDIS_TAKE_STAMP: return take_stamp(r, q);
     case REDIS_DROP_STAMP: return delete_if_mine(r, q, 0);
-    case REDIS_HASH_TAKE: return hash_take(r, q, twists);
-    case REDIS_HASH_EXTEND: return hash_extend(r, q, twists);
-    case REDIS_HASH_RELEASE: return hash_release(r, q, twists);
+    case REDIS_HASH_TAKE: return hash_take(r, q, mutations);
+    case REDIS_HASH_EXTEND: return hash_extend(r, q, mutations);
+    case REDIS_HASH_RELEASE: return hash_release(r, q, mutations);
     case REDIS_ZSET_TAKE:
     case REDIS_ZSET_EXTEND:
-    case REDIS_ZSET_RELEASE: return bwl_model_zset_reply(r, q, twists);
+    case REDIS_ZSET_RELEASE: return bwl_model_zset_reply(r, q, mutations);
     case REDIS_QUEUE_TAKE:
     case REDIS_QUEUE_JOIN:
     case REDIS_QUEUE_BEAT:
@@ -378,7 +380,8 @@ bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_questi
     bwl_unreachable("a word that is not Redis'");
 }
 
-bwl_answer bwl_model_redis_serve(bwl_model_redis *r, const bwl_model_question *q, unsigned twists)
+bwl_answer bwl_model_redis_serve(bwl_model_redis *r, const bwl_model_question *q,
+                                 unsigned mutations)
 {
-    return bwl_model_redis_reply(r, q, twists).answer;
+    return bwl_model_redis_reply(r, q, mutations).answer;
 }

@@ -16,11 +16,11 @@
 
 typedef struct bwl_model_question {
     bwl_redis_word   word;
-    uint8_t          client; /* on whose connection: WATCH is a state of that                    */
-    uint16_t         token;  /* a number: see base/token_number.h                                */
+    uint8_t          client; /* the connection, which holds the state of WATCH */
+    uint16_t         token;  /* a number: see base/token_number.h */
     bwl_ms           lease_ms;
     int64_t          stamp;
-    const bwl_rules *rules; /* NULL: none                                                        */
+    const bwl_rules *rules; /* NULL: none */
 } bwl_model_question;
 
 typedef struct bwl_model_reply {
@@ -30,20 +30,20 @@ typedef struct bwl_model_reply {
     uint64_t   print;
 } bwl_model_reply;
 
-/* Carries a question out.  `twists`: flags of bwl_twist. */
+/* Executes a command.  `mutations`: flags of bwl_mutation. */
 bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_question *q,
-                                      unsigned twists);
-bwl_answer bwl_model_redis_serve(bwl_model_redis *r, const bwl_model_question *q, unsigned twists);
+                                      unsigned mutations);
+bwl_answer      bwl_model_redis_serve(bwl_model_redis *r, const bwl_model_question *q,
+                                      unsigned mutations);
 
 /* ... of a lock that is a sorted set: see zset_lock.c. */
 bwl_model_reply bwl_model_zset_reply(bwl_model_redis *r, const bwl_model_question *q,
-                                     unsigned twists);
+                                     unsigned mutations);
 
-/* The counter of the lock, of a protocol whose words count; 0: there is none. */
+/* The counter of the lock; 0: none. */
 int64_t bwl_model_counter(const bwl_model_redis *r);
 
-/* What these rules write for a token and a stamp; and what of the two is in a value: 0 if it is not
- * there. */
+/* The value of a token and a stamp under these rules, and its parts: 0 for a part that it lacks. */
 int64_t  bwl_model_value(const bwl_rules *rules, uint16_t token, int64_t stamp);
 int64_t  bwl_model_stamp_of(const bwl_rules *rules, int64_t value);
 uint16_t bwl_model_token_of(const bwl_rules *rules, int64_t value);

@@ -1,6 +1,5 @@
 /*
- * zset.c -- members in the order of their scores; of equal scores in their own order.
- * See redis.h.
+ * zset.c -- sorted sets: members by score, then by member.  See redis.h.
  */
 #include "lab/model/inside.h"
 

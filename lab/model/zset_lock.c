@@ -1,12 +1,11 @@
 /*
- * zset_lock.c -- the ZSET words of src/protocol/store/redis.h, carried out by the model
- * server.  See words.h.
+ * zset_lock.c -- the ZSET commands of src/protocol/store/redis.h.  See words.h.
  *
  * A member is the number of a token, WRITE stands for __write__; a score is in milliseconds.  The
  * time is the server's, unless the question brings a stamp: then it is that (mutant/symfony.c).
  */
 #include "lab/model/words.h"
-#include "lab/model/twist.h"
+#include "lab/model/mutation.h"
 
 enum { WRITE = 0 }; /* the number of no token */
 
@@ -71,7 +70,7 @@ static void remove_over(bwl_model_redis *r, const bwl_model_question *q)
     }
 }
 
-/* The two members of a holder who is alone. */
+/* The two members of a single holder. */
 static void put_both(bwl_model_redis *r, const bwl_model_question *q, int64_t ends)
 {
     bwl_model_command add = { .op = BWL_OP_ZADD, .member = q->token, .value = ends };
@@ -90,9 +89,9 @@ static void end_with_the_last(bwl_model_redis *r, const bwl_model_question *q)
         (void)say(r, q, (bwl_model_command){ .op = BWL_OP_PEXPIREAT, .time = last });
 }
 
-static bool take(bwl_model_redis *r, const bwl_model_question *q, unsigned twists)
+static bool take(bwl_model_redis *r, const bwl_model_question *q, unsigned mutations)
 {
-    bool    overwrites = (twists & BWL_TWIST_SET_OVERWRITES) != 0;
+    bool    overwrites = (mutations & BWL_MUTATION_SET_OVERWRITES) != 0;
     int64_t last;
 
     if (bwl_model_lock(r)->kind == BWL_KIND_NONE || is_zset(r))
@@ -108,7 +107,7 @@ static bool take(bwl_model_redis *r, const bwl_model_question *q, unsigned twist
     return true;
 }
 
-/* Is our member there, and has its score not come? */
+/* True if the member exists and has not expired. */
 static bool is_there(const bwl_model_redis *r, const bwl_model_question *q)
 {
     const bwl_model_item *mine = find(r, q->token);
@@ -116,24 +115,24 @@ static bool is_there(const bwl_model_redis *r, const bwl_model_question *q)
     return mine != NULL && mine->value > now_of(r, q);
 }
 
-static bool extend(bwl_model_redis *r, const bwl_model_question *q, unsigned twists)
+static bool extend(bwl_model_redis *r, const bwl_model_question *q, unsigned mutations)
 {
     int64_t ends = now_of(r, q) + q->lease_ms;
 
     if (!is_there(r, q) || find(r, WRITE) == NULL)
         return false;
-    if ((twists & BWL_TWIST_EXTEND_SHORTENS) == 0 && find(r, q->token)->value > ends)
+    if ((mutations & BWL_MUTATION_EXTEND_SHORTENS) == 0 && find(r, q->token)->value > ends)
         ends = find(r, q->token)->value;
     put_both(r, q, ends);
     end_with_the_last(r, q);
     return true;
 }
 
-static bool release(bwl_model_redis *r, const bwl_model_question *q, unsigned twists)
+static bool release(bwl_model_redis *r, const bwl_model_question *q, unsigned mutations)
 {
     bool had_write = find(r, WRITE) != NULL;
 
-    if ((twists & BWL_TWIST_DELETE_BLIND) != 0)
+    if ((mutations & BWL_MUTATION_DELETE_BLIND) != 0)
         return say(r, q, (bwl_model_command){ .op = BWL_OP_DEL }).number == 1;
     if (!is_there(r, q))
         return false;
@@ -145,15 +144,15 @@ static bool release(bwl_model_redis *r, const bwl_model_question *q, unsigned tw
 }
 
 bwl_model_reply bwl_model_zset_reply(bwl_model_redis *r, const bwl_model_question *q,
-                                     unsigned twists)
+                                     unsigned mutations)
 {
     bool yes = false;
 
     if (q->word == REDIS_ZSET_TAKE)
-        yes = take(r, q, twists);
+        yes = take(r, q, mutations);
     else if (q->word == REDIS_ZSET_EXTEND)
-        yes = extend(r, q, twists);
+        yes = extend(r, q, mutations);
     else
-        yes = release(r, q, twists);
+        yes = release(r, q, mutations);
     return (bwl_model_reply){ .answer = yes ? BWL_YES : BWL_NO };
 }

@@ -1,5 +1,5 @@
 /*
- * symfony.h -- `symfony` with scores by another clock.
+ * symfony.h -- a mutant of `symfony` with scores by another clock.
  */
 #ifndef BWL_LAB_MUTANT_SYMFONY_H
 #define BWL_LAB_MUTANT_SYMFONY_H

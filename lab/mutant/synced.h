@@ -1,14 +1,13 @@
 /*
- * synced.h -- faulty protocols: a lock that counts only when replicas have it, with one mistake
- * each.
+ * synced.h -- mutants of a replicated lock, with one mistake each.
  */
 #ifndef BWL_LAB_MUTANT_SYNCED_H
 #define BWL_LAB_MUTANT_SYNCED_H
 
 #include "core/core.h"
 
-extern const bwl_protocol bwl_synced_deaf;  /* takes any number of replicas for enough            */
-extern const bwl_protocol bwl_synced_alone; /* asks them for the lock, and not for its extensions */
-extern const bwl_protocol bwl_synced_early; /* asks them before a question of its own          */
+extern const bwl_protocol bwl_synced_deaf;  /* accepts any number of replicas */
+extern const bwl_protocol bwl_synced_alone; /* asks replicas for the lock, not for extensions */
+extern const bwl_protocol bwl_synced_early; /* asks replicas before its own command */
 
 #endif

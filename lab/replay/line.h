@@ -1,5 +1,5 @@
 /*
- * line.h -- one connection to a real server: a word is said, and its answer awaited.
+ * line.h -- a connection to a real server: send a command, wait for its answer.
  */
 #ifndef BWL_LAB_REPLAY_LINE_H
 #define BWL_LAB_REPLAY_LINE_H
@@ -10,8 +10,8 @@
 enum { BWL_LINE_ROOM = 4096 };
 
 typedef struct bwl_line {
-    int    fd;   /* -1: there is none                                                            */
-    size_t size; /* of what has come, and was not looked at                                      */
+    int    fd;   /* -1: there is none */
+    size_t size; /* bytes received and not parsed */
     char   bytes[BWL_LINE_ROOM];
 } bwl_line;
 

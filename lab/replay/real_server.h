@@ -1,8 +1,6 @@
 /*
- * real_server.h -- a redis-server of the lab's own: on a socket in a directory that nobody else
- * uses, on no port, with nothing saved.
- *
- * It ends with bwl_real_server_stop, and also when this program dies in whatever way.
+ * real_server.h -- a private redis-server: on a socket in a private directory, without a port and
+ * without persistence.  It ends with bwl_real_server_stop or with this program.
  */
 #ifndef BWL_LAB_REPLAY_REAL_SERVER_H
 #define BWL_LAB_REPLAY_REAL_SERVER_H
@@ -12,17 +10,17 @@
 #include <sys/types.h>
 
 typedef struct bwl_real_server {
-    pid_t    pid; /* 0: it does not run                                                          */
+    pid_t    pid; /* 0: it does not run */
     bwl_text program;
     bwl_text directory;
     bwl_text socket;
     bwl_text log;
 } bwl_real_server;
 
-/* `program` NULL: redis-server as PATH has it.  False: then reterr says what, why, what to type. */
+/* `program` NULL: redis-server in PATH.  False: reterr has the message. */
 bool bwl_real_server_start(bwl_real_server *ret_server, const char *program, bwl_text reterr[3]);
 
-/* At once, as when the power goes; and then a new one with nothing in it. */
+/* Kills it and starts an empty one. */
 bool bwl_real_server_restart(bwl_real_server *server, bwl_text reterr[3]);
 
 void bwl_real_server_stop(bwl_real_server *server);

@@ -42,7 +42,7 @@ void bwl_stage_tells_of_server(const bwl_stage *s, unsigned step, const char *wh
 
 /* ---- the key --------------------------------------------------------------------------------- */
 
-/* The text of a token is made of its number here too, so that a value can be told by its bytes. */
+/* Tokens are made of their numbers, so that their bytes identify them. */
 static void write_token(char ret_text[BWL_TOKEN_MAX + 1], uint16_t number)
 {
     bwl_random random = bwl_token_random(number, 0);
@@ -67,7 +67,7 @@ static size_t write_value(const bwl_stage *s, int64_t value, char ret_bytes[BWL_
     return bwl_value_write(ret_bytes, rules, token, bwl_model_stamp_of(rules, value));
 }
 
-/* What there is to see of the lock: its value, or the field of a hash, or the member of a set. */
+/* The visible owner of the lock: the value, the field of a hash, or the member of a set. */
 static size_t write_lock(const bwl_stage *s, char ret_bytes[BWL_VALUE_MAX])
 {
     const bwl_model_key *lock = bwl_model_lock(&s->w.servers[BWL_ONLY].redis);
@@ -87,7 +87,7 @@ bool bwl_stage_asks(bwl_stage *s, const char *command, bwl_text *ret_said)
     return bwl_stage_fails(s, "the real server failed", why);
 }
 
-/* A stamp that the server itself makes is of today, and the model's is of another day. */
+/* A stamp by the server's clock differs from the model's. */
 static bool is_by_server(const bwl_stage *s)
 {
     const bwl_rules *rules = s->w.scenario->terms.rules;
@@ -95,7 +95,7 @@ static bool is_by_server(const bwl_stage *s)
     return rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER;
 }
 
-/* Is the real key what the model's is?  Its time is compared by what the server answers later. */
+/* Compares the real key with the model's.  Later answers compare its TTL. */
 bool bwl_stage_compares_key(bwl_stage *s)
 {
     const bwl_model_key *lock     = bwl_model_lock(&s->w.servers[BWL_ONLY].redis);
@@ -139,7 +139,7 @@ static bool puts_zset(bwl_stage *s, const char *member, size_t size)
                           &said);
 }
 
-/* Puts the key there as the model has it. */
+/* Sets the real key to the model's. */
 bool bwl_stage_puts_key(bwl_stage *s)
 {
     const bwl_model_redis *r    = &s->w.servers[BWL_ONLY].redis;
@@ -185,28 +185,28 @@ bool bwl_stage_opens(bwl_stage *s, bwl_line *line)
     return bwl_stage_fails(s, "the real server failed", why);
 }
 
-/* What a client sends whose words have the fault that was planted; "" if they have none. */
+/* The command of a mutation; "" if there is none. */
 static bwl_text faulty_words(const bwl_scenario *world, const bwl_redis_question *q)
 {
-    unsigned twists = world->twists;
-    bool     sets   = q->word == REDIS_SET_IF_ABSENT;
-    bool     drops  = bwl_redis_word_releases(q->word);
-    bool     renews = bwl_redis_word_extends(q->word);
+    unsigned mutations = world->mutations;
+    bool     sets      = q->word == REDIS_SET_IF_ABSENT;
+    bool     drops     = bwl_redis_word_releases(q->word);
+    bool     renews    = bwl_redis_word_extends(q->word);
 
-    if (drops && (twists & BWL_TWIST_DELETE_BLIND) != 0)
+    if (drops && (mutations & BWL_MUTATION_DELETE_BLIND) != 0)
         return bwl_say("DEL %s", BWL_STAGE_KEY);
-    if (renews && (twists & BWL_TWIST_EXTEND_BLIND) != 0)
+    if (renews && (mutations & BWL_MUTATION_EXTEND_BLIND) != 0)
         return bwl_say("PEXPIRE %s %" PRId64, BWL_STAGE_KEY, q->lease_ms);
-    if (q->word == REDIS_EXTEND_IF_MINE && (twists & BWL_TWIST_EXTEND_CREATES) != 0)
+    if (q->word == REDIS_EXTEND_IF_MINE && (mutations & BWL_MUTATION_EXTEND_CREATES) != 0)
         return bwl_say("SET %s %s PX %" PRId64, BWL_STAGE_KEY, q->token, q->lease_ms);
-    if (sets && (twists & BWL_TWIST_SET_OVERWRITES) != 0)
+    if (sets && (mutations & BWL_MUTATION_SET_OVERWRITES) != 0)
         return bwl_say("SET %s %s PX %" PRId64, BWL_STAGE_KEY, q->token, q->lease_ms);
-    if (sets && (twists & BWL_TWIST_SET_LASTS) != 0)
+    if (sets && (mutations & BWL_MUTATION_SET_LASTS) != 0)
         return bwl_say("SET %s %s NX", BWL_STAGE_KEY, q->token);
     return bwl_say("%s", "");
 }
 
-bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_letter *letter,
+bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_message *message,
                     bwl_redis_reply *ret_reply, bwl_text *ret_said)
 {
     const bwl_scenario *world = s->w.scenario;
@@ -215,16 +215,16 @@ bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_letter *letter,
     bwl_text            why;
     bool                is_good;
     bwl_redis_question  q = {
-         .word     = (bwl_redis_word)letter->word,
+         .word     = (bwl_redis_word)message->word,
          .key      = BWL_STAGE_KEY,
          .key_size = sizeof BWL_STAGE_KEY - 1,
          .token    = token,
-         .lease_ms = (bwl_ms)letter->lease_ms * s->scale * 100 / world->clocks.server_pace,
-         .stamp    = letter->stamp,
+         .lease_ms = (bwl_ms)message->lease_ms * s->scale * 100 / world->clocks.server_pace,
+         .stamp    = message->stamp,
          .rules    = world->terms.rules,
     };
 
-    write_token(token, letter->token);
+    write_token(token, message->token);
     faulty = faulty_words(world, &q);
     if (!bwl_stage_opens(s, line))
         return false;
@@ -239,16 +239,16 @@ bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_letter *letter,
     return is_good || bwl_stage_fails(s, "the real server failed", why);
 }
 
-/* The number that the model's answer shows: what the machine hears. */
-uint64_t bwl_stage_number(const bwl_stage *s, const bwl_letter *served)
+/* The number in the model's answer. */
+uint64_t bwl_stage_number(const bwl_stage *s, const bwl_message *served)
 {
     if (!bwl_redis_shows_value((bwl_redis_word)served->word))
         return (uint64_t)served->stamp;
     return (uint64_t)bwl_model_stamp_of(s->w.scenario->terms.rules, served->stamp);
 }
 
-/* Did both say the same, in all that a machine looks at? */
-bool bwl_stage_is_same(const bwl_stage *s, const bwl_letter *served, const bwl_redis_reply *real)
+/* True if both answers are the same for a machine. */
+bool bwl_stage_is_same(const bwl_stage *s, const bwl_message *served, const bwl_redis_reply *real)
 {
     bool shows = real->answer == BWL_YES && !is_by_server(s) && served->stamp != 0;
 

@@ -75,7 +75,7 @@ static void end_row(paper *p)
     (void)fprintf(p->out, "%s%s\n", p->prefix, p->row);
 }
 
-/* Between a client's lane and the server's, with its text in the middle of the first gap. */
+/* An arrow between a client's lane and the server's, with its text in the first gap. */
 static void arrow(paper *p, unsigned client, bool to_server, const char *label)
 {
     unsigned from = lane(client) + 1;
@@ -110,7 +110,7 @@ static void note(paper *p, const bwl_text *what)
         at_server(p, bwl_say(is_held ? "  <== %s" : "  %s", what->of).of);
 }
 
-/* What made the client ask goes before the question where both fit. */
+/* The cause goes before the command where both fit. */
 static void draw_ask(paper *p, const bwl_row *row)
 {
     bwl_text both = bwl_say("%s: %s", row->cause.of, row->what.of);

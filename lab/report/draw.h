@@ -16,10 +16,10 @@
 #include "lab/report/picture.h"
 #include <stdio.h>
 
-/* Each line begins with `prefix`.  The last one says what was found. */
+/* Each line begins with `prefix`.  The last line is the result. */
 void bwl_draw_picture(FILE *out, const char *prefix, const bwl_picture *picture);
 
-/* The same, for what breaks a law. */
+/* The same for a finding. */
 void bwl_draw(FILE *out, const char *prefix, const bwl_scenario *s, const bwl_finding *found);
 
 #endif

@@ -73,7 +73,7 @@ static int hex_digit(char c)
     return at != NULL ? (int)(at - digits) : -1;
 }
 
-/* What stands behind a backslash; only characters of one byte, which is all that we write. */
+/* An escaped character; one-byte characters only, as the lab writes them. */
 static bool read_escape(bwl_json *r, char *ret_char)
 {
     static const char letters[] = "\"\"\\\\//b\bf\fn\nr\rt\t";
@@ -130,7 +130,7 @@ bool bwl_json_name(bwl_json *r, char *ret_text, size_t capacity)
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-/* True if the word is next, and then it is behind us. */
+/* Consumes the word if it is next. */
 static bool take_word(bwl_json *r, const char *word)
 {
     size_t size = strlen(word);

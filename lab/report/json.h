@@ -1,9 +1,8 @@
 /*
- * json.h -- reads JSON (RFC 8259) from the front to the back, for a caller who knows what has to
- * come.
+ * json.h -- a streaming reader for JSON (RFC 8259).
  *
- * After the first fault every function returns false, and `fault` says what is wrong, in which
- * line.  A caller can so read a whole object and look once at its end.
+ * After the first fault every function returns false, and `fault` has the reason and the line.  So
+ * a caller can read a whole object and check once at its end.
  */
 #ifndef BWL_LAB_REPORT_JSON_H
 #define BWL_LAB_REPORT_JSON_H
@@ -16,7 +15,7 @@ typedef struct bwl_json {
     const char *at;
     const char *end;
     unsigned    line;
-    bwl_text    fault; /* "" while nothing is wrong                                              */
+    bwl_text    fault; /* "" while nothing is wrong */
 } bwl_json;
 
 bwl_json bwl_json_of(const char *text, size_t size);
@@ -38,7 +37,7 @@ bool bwl_json_bool(bwl_json *r, bool *ret_bool);
 /* Nothing comes any more. */
 bool bwl_json_end(bwl_json *r);
 
-/* Says what is wrong, unless something was before.  Always false. */
+/* Records the first fault.  Always false. */
 bool bwl_json_fault(bwl_json *r, bwl_text what);
 
 #endif

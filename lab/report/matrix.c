@@ -11,7 +11,7 @@ const bwl_budget bwl_matrix_columns[BWL_MATRIX_COLUMNS] = {
     BWL_EVICTION,    BWL_JUMP, BWL_WALL, BWL_RATE,  BWL_STRANGER, BWL_DENIAL,  BWL_REFUSAL,
 };
 
-static const unsigned exclusion = BWL_LAW_ONE_HOLDER | BWL_LAW_ONE_WORKER;
+static const unsigned exclusion = BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER;
 
 const char *bwl_matrix_column_name(bwl_budget column)
 {
@@ -33,7 +33,7 @@ bwl_text bwl_cell_words(const bwl_cell *cell, bwl_budget column)
 
 /* ---- filling it ------------------------------------------------------------------------------ */
 
-/* One search into the cell; false if it broke nothing. */
+/* Runs one search; false if nothing broke. */
 static bool search_into(bwl_matrix *m, bwl_cell *cell, const bwl_scenario *world,
                         const bwl_search *how)
 {
@@ -54,7 +54,7 @@ static bool search_into(bwl_matrix *m, bwl_cell *cell, const bwl_scenario *world
     return cell->verdict == BWL_BROKEN;
 }
 
-/* With 1, 2 ... faults of the kind, until one of the laws breaks. */
+/* With 1, 2 ... faults of the kind, until one of the invariants breaks. */
 static void fill_cell(bwl_matrix *m, bwl_cell *cell, const bwl_scenario *usual, bwl_budget column,
                       const bwl_search *how)
 {
@@ -65,7 +65,7 @@ static void fill_cell(bwl_matrix *m, bwl_cell *cell, const bwl_scenario *usual, 
 
     for (unsigned group = 0; group < 2 && !is_done; group++)
         for (cell->faults = least; cell->faults <= most && !is_done;) {
-            world.laws = usual->laws & (group == 0 ? exclusion : ~exclusion);
+            world.invariants = usual->invariants & (group == 0 ? exclusion : ~exclusion);
             if (column != BWL_BUDGET_NONE)
                 world.budget[column] = (uint8_t)cell->faults;
             is_done = search_into(m, cell, &world, how) || cell->verdict == BWL_BUDGET_REACHED;
@@ -90,7 +90,7 @@ void bwl_matrix_fill(bwl_matrix *m, const bwl_search *search, bool quiet)
                 bwl_say("%s, %s", row->world.name, bwl_matrix_column_name(bwl_matrix_columns[j]));
             meter.what = what.of;
             if (j > 0)
-                world.laws &= ~row->cells[0].broken;
+                world.invariants &= ~row->cells[0].broken;
             fill_cell(m, &row->cells[j], &world, bwl_matrix_columns[j], &how);
         }
     }

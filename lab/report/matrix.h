@@ -1,8 +1,8 @@
 /*
- * matrix.h -- protocols by faults: what each kind of fault, alone, does to each protocol.
+ * matrix.h -- protocols by faults: the effect of each kind of fault, alone, on each protocol.
  *
- * The laws of mutual exclusion come first: a cell says that a fault breaks another law only where
- * it leaves those whole.  A law that breaks without any fault is named in the first column only.
+ * The invariants of mutual exclusion come first: a cell names another invariant only where those
+ * hold. An invariant that breaks without a fault appears in the first column only.
  */
 #ifndef BWL_LAB_REPORT_MATRIX_H
 #define BWL_LAB_REPORT_MATRIX_H
@@ -16,14 +16,14 @@ enum { BWL_MATRIX_COLUMNS = 14 };
 extern const bwl_budget bwl_matrix_columns[BWL_MATRIX_COLUMNS];
 
 typedef struct bwl_cell {
-    bwl_verdict  verdict;
-    bwl_cut      cut_short;
-    unsigned     faults; /* BROKEN: how many of the column's; else how many were allowed          */
-    unsigned     broken; /* BROKEN: the law                                                       */
-    uint64_t     states;
-    unsigned     path_count;
-    bwl_choice  *path;
-    bwl_scenario world; /* in which it was found                                                  */
+    bwl_verdict     verdict;
+    bwl_cut         cut_short;
+    unsigned        faults; /* BROKEN: faults used; otherwise faults allowed */
+    unsigned        broken; /* BROKEN: the invariant */
+    uint64_t        states;
+    unsigned        path_count;
+    bwl_transition *path;
+    bwl_scenario    world; /* in which it was found */
 } bwl_cell;
 
 typedef struct bwl_matrix_row {
@@ -35,8 +35,8 @@ typedef struct bwl_matrix {
     size_t          rows_count;
     bwl_matrix_row *rows;
     unsigned        faults_max;
-    uint32_t        states_max; /* of one search                                                 */
-    uint64_t        states;     /* visited, in all of them                                       */
+    uint32_t        states_max; /* of one search */
+    uint64_t        states;     /* visited, in all of them */
     double          seconds;
 } bwl_matrix;
 
@@ -49,7 +49,7 @@ void bwl_matrix_fill(bwl_matrix *m, const bwl_search *search, bool quiet);
 /* "holds (1,234 states)", "breaks with 1 crash in 7 steps", "cut short". */
 bwl_text bwl_cell_words(const bwl_cell *cell, bwl_budget column);
 
-/* One file without anything from elsewhere: the table, and the diagram behind each cell. */
+/* One file without external resources: the table and a diagram per cell. */
 void bwl_page(FILE *out, const bwl_matrix *matrix);
 
 #endif

@@ -92,12 +92,12 @@ const char *bwl_hold_state_name(bwl_hold_state state)
     return "?";
 }
 
-bwl_text bwl_letter_name(const bwl_letter *letter)
+bwl_text bwl_message_name(const bwl_message *message)
 {
-    return bwl_say("%s %s", bwl_word_name(letter->word), bwl_token_name(letter->token).of);
+    return bwl_say("%s %s", bwl_word_name(message->word), bwl_token_name(message->token).of);
 }
 
-/* "A1 A1 -": whose key each server has. */
+/* "A1 A1 -": the owner of the key on each server. */
 static bwl_text keys_of_several(const bwl_world *w)
 {
     bwl_text said = bwl_say("keys");
@@ -155,85 +155,87 @@ bwl_text bwl_memory_words(size_t bytes)
     return bwl_say(amount < 10 ? "%.1f %s" : "%.0f %s", amount, units[unit]);
 }
 
-static bwl_text delivered_words(const bwl_letter *letter)
+static bwl_text delivered_words(const bwl_message *message)
 {
-    if (letter->kind == BWL_LETTER_PUSH)
+    if (message->kind == BWL_MESSAGE_PUSH)
         return bwl_say("hears: your turn");
-    if (letter->kind == BWL_LETTER_CUT_OFF && letter->tag == 0)
+    if (message->kind == BWL_MESSAGE_CUT_OFF && message->tag == 0)
         return bwl_say("connects again");
-    if (letter->kind == BWL_LETTER_CUT_OFF)
-        return bwl_say("%s: no answer", bwl_letter_name(letter).of);
-    if (letter->answer == BWL_UNSENT)
-        return bwl_say("%s: not sent", bwl_letter_name(letter).of);
-    return bwl_say("hears %s", bwl_answer_name(letter->answer));
+    if (message->kind == BWL_MESSAGE_CUT_OFF)
+        return bwl_say("%s: no answer", bwl_message_name(message).of);
+    if (message->answer == BWL_UNSENT)
+        return bwl_say("%s: not sent", bwl_message_name(message).of);
+    return bwl_say("hears %s", bwl_answer_name(message->answer));
 }
 
-/* The keys of a lock with a queue; of every other there is the first alone. */
+/* The keys of a lock with a queue; other locks have only the first. */
 static const char *const evicted[BWL_MODEL_KEYS] = { "key", "line", "beats", "count" };
 
-bwl_text bwl_choice_words(const bwl_world *w, bwl_choice choice)
+bwl_text bwl_transition_words(const bwl_world *w, bwl_transition transition)
 {
-    const bwl_link *link = &w->servers[choice.server].links[choice.client];
+    const bwl_link *link = &w->servers[transition.server].links[transition.client];
 
-    switch ((bwl_choice_kind)choice.kind) {
-    case BWL_CHOICE_SERVE: return bwl_letter_name(&link->letters[link->answered]);
-    case BWL_CHOICE_SERVE_LATE:
-        return bwl_say("LATE %s", bwl_letter_name(&link->late[choice.which]).of);
-    case BWL_CHOICE_DELIVER: return delivered_words(&link->letters[0]);
-    case BWL_CHOICE_ALARM: return bwl_say("alarm");
-    case BWL_CHOICE_START: return bwl_say("acquire");
-    case BWL_CHOICE_RELEASE: return bwl_say("release");
-    case BWL_CHOICE_EXTEND: return bwl_say("extend");
-    case BWL_CHOICE_YIELD: return bwl_say("yield");
-    case BWL_CHOICE_CANCEL: return bwl_say("cancel");
-    case BWL_CHOICE_PASS:
-        return bwl_say("%" PRId64 " ms pass", bwl_world_next_instant(w) - choice.which - w->now);
-    case BWL_CHOICE_BREAK: return bwl_say("connection breaks");
-    case BWL_CHOICE_STOP_WAITING: return bwl_say("waits no longer");
-    case BWL_CHOICE_CRASH: return bwl_say("CRASHES");
-    case BWL_CHOICE_RESTART: return bwl_say("RESTARTS, empty");
-    case BWL_CHOICE_JUMP: return bwl_say("its CLOCK STEPS");
-    case BWL_CHOICE_SAVE: return bwl_say("saves");
-    case BWL_CHOICE_RESTORE: return bwl_say("RESTARTS with what it saved");
-    case BWL_CHOICE_FAILOVER: return bwl_say("ANOTHER takes over, one change behind");
-    case BWL_CHOICE_EVICT: return bwl_say("EVICTS the %s", evicted[choice.which]);
-    case BWL_CHOICE_STRANGER: return bwl_say("a STRANGER sets the key");
-    case BWL_CHOICE_STEP_WALL: return bwl_say("its TIME OF DAY steps");
-    case BWL_CHOICE_WRITE: return bwl_say("writes");
-    case BWL_CHOICE_LOSE_PUSH: return bwl_say("loses the push");
-    case BWL_CHOICE_CLOSE:
-        return bwl_say("sees that %c has closed a connection", bwl_client_name(choice.client));
-    case BWL_CHOICE_BORROW: return bwl_say("a BORROWER takes the key");
-    case BWL_CHOICE_GIVE_BACK: return bwl_say("the borrower deletes its key");
-    case BWL_CHOICE_SILENCE: return bwl_say("takes the FIRST IN LINE FOR DEAD");
-    case BWL_CHOICE_RATE: return bwl_say("its CLOCK RUNS at %u %%", w->scenario->clocks.rate_pace);
-    case BWL_CHOICE_LEARN: return bwl_say("learns of the restart");
-    case BWL_CHOICE_HALT: return bwl_say("STOPS");
-    case BWL_CHOICE_GO_ON: return bwl_say("goes on");
-    case BWL_CHOICE_TIME_OUT: return bwl_say("waits no longer: connection breaks");
+    switch ((bwl_transition_kind)transition.kind) {
+    case BWL_TRANSITION_SERVE: return bwl_message_name(&link->messages[link->answered]);
+    case BWL_TRANSITION_SERVE_LATE:
+        return bwl_say("LATE %s", bwl_message_name(&link->late[transition.which]).of);
+    case BWL_TRANSITION_DELIVER: return delivered_words(&link->messages[0]);
+    case BWL_TRANSITION_ALARM: return bwl_say("alarm");
+    case BWL_TRANSITION_START: return bwl_say("acquire");
+    case BWL_TRANSITION_RELEASE: return bwl_say("release");
+    case BWL_TRANSITION_EXTEND: return bwl_say("extend");
+    case BWL_TRANSITION_YIELD: return bwl_say("yield");
+    case BWL_TRANSITION_CANCEL: return bwl_say("cancel");
+    case BWL_TRANSITION_PASS:
+        return bwl_say("%" PRId64 " ms pass",
+                       bwl_world_next_instant(w) - transition.which - w->now);
+    case BWL_TRANSITION_BREAK: return bwl_say("connection breaks");
+    case BWL_TRANSITION_STOP_WAITING: return bwl_say("waits no longer");
+    case BWL_TRANSITION_CRASH: return bwl_say("CRASHES");
+    case BWL_TRANSITION_RESTART: return bwl_say("RESTARTS, empty");
+    case BWL_TRANSITION_JUMP: return bwl_say("its CLOCK STEPS");
+    case BWL_TRANSITION_SAVE: return bwl_say("saves");
+    case BWL_TRANSITION_RESTORE: return bwl_say("RESTARTS with what it saved");
+    case BWL_TRANSITION_FAILOVER: return bwl_say("ANOTHER takes over, one change behind");
+    case BWL_TRANSITION_EVICT: return bwl_say("EVICTS the %s", evicted[transition.which]);
+    case BWL_TRANSITION_STRANGER: return bwl_say("a STRANGER sets the key");
+    case BWL_TRANSITION_STEP_WALL: return bwl_say("its TIME OF DAY steps");
+    case BWL_TRANSITION_WRITE: return bwl_say("writes");
+    case BWL_TRANSITION_LOSE_PUSH: return bwl_say("loses the push");
+    case BWL_TRANSITION_CLOSE:
+        return bwl_say("sees that %c has closed a connection", bwl_client_name(transition.client));
+    case BWL_TRANSITION_BORROW: return bwl_say("a BORROWER takes the key");
+    case BWL_TRANSITION_GIVE_BACK: return bwl_say("the borrower deletes its key");
+    case BWL_TRANSITION_SILENCE: return bwl_say("takes the FIRST IN LINE FOR DEAD");
+    case BWL_TRANSITION_RATE:
+        return bwl_say("its CLOCK RUNS at %u %%", w->scenario->clocks.rate_pace);
+    case BWL_TRANSITION_LEARN: return bwl_say("learns of the restart");
+    case BWL_TRANSITION_HALT: return bwl_say("STOPS");
+    case BWL_TRANSITION_GO_ON: return bwl_say("goes on");
+    case BWL_TRANSITION_TIME_OUT: return bwl_say("waits no longer: connection breaks");
     }
-    bwl_unreachable("no such choice");
+    bwl_unreachable("no such transition");
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static const char *const choices[] = {
-    [BWL_CHOICE_SERVE] = "serve",         [BWL_CHOICE_SERVE_LATE] = "serve-late",
-    [BWL_CHOICE_DELIVER] = "deliver",     [BWL_CHOICE_ALARM] = "alarm",
-    [BWL_CHOICE_START] = "start",         [BWL_CHOICE_RELEASE] = "release",
-    [BWL_CHOICE_EXTEND] = "extend",       [BWL_CHOICE_YIELD] = "yield",
-    [BWL_CHOICE_CANCEL] = "cancel",       [BWL_CHOICE_PASS] = "pass",
-    [BWL_CHOICE_BREAK] = "break",         [BWL_CHOICE_STOP_WAITING] = "stop-waiting",
-    [BWL_CHOICE_CRASH] = "crash",         [BWL_CHOICE_RESTART] = "restart",
-    [BWL_CHOICE_JUMP] = "jump",           [BWL_CHOICE_SAVE] = "save",
-    [BWL_CHOICE_RESTORE] = "restore",     [BWL_CHOICE_FAILOVER] = "failover",
-    [BWL_CHOICE_EVICT] = "evict",         [BWL_CHOICE_STRANGER] = "stranger",
-    [BWL_CHOICE_STEP_WALL] = "step-wall", [BWL_CHOICE_WRITE] = "write",
-    [BWL_CHOICE_LOSE_PUSH] = "lose-push", [BWL_CHOICE_CLOSE] = "close",
-    [BWL_CHOICE_BORROW] = "borrow",       [BWL_CHOICE_GIVE_BACK] = "give-back",
-    [BWL_CHOICE_SILENCE] = "silence",     [BWL_CHOICE_RATE] = "rate",
-    [BWL_CHOICE_LEARN] = "learn",         [BWL_CHOICE_HALT] = "halt",
-    [BWL_CHOICE_GO_ON] = "go-on",         [BWL_CHOICE_TIME_OUT] = "time-out",
+static const char *const transitions[] = {
+    [BWL_TRANSITION_SERVE] = "serve",         [BWL_TRANSITION_SERVE_LATE] = "serve-late",
+    [BWL_TRANSITION_DELIVER] = "deliver",     [BWL_TRANSITION_ALARM] = "alarm",
+    [BWL_TRANSITION_START] = "start",         [BWL_TRANSITION_RELEASE] = "release",
+    [BWL_TRANSITION_EXTEND] = "extend",       [BWL_TRANSITION_YIELD] = "yield",
+    [BWL_TRANSITION_CANCEL] = "cancel",       [BWL_TRANSITION_PASS] = "pass",
+    [BWL_TRANSITION_BREAK] = "break",         [BWL_TRANSITION_STOP_WAITING] = "stop-waiting",
+    [BWL_TRANSITION_CRASH] = "crash",         [BWL_TRANSITION_RESTART] = "restart",
+    [BWL_TRANSITION_JUMP] = "jump",           [BWL_TRANSITION_SAVE] = "save",
+    [BWL_TRANSITION_RESTORE] = "restore",     [BWL_TRANSITION_FAILOVER] = "failover",
+    [BWL_TRANSITION_EVICT] = "evict",         [BWL_TRANSITION_STRANGER] = "stranger",
+    [BWL_TRANSITION_STEP_WALL] = "step-wall", [BWL_TRANSITION_WRITE] = "write",
+    [BWL_TRANSITION_LOSE_PUSH] = "lose-push", [BWL_TRANSITION_CLOSE] = "close",
+    [BWL_TRANSITION_BORROW] = "borrow",       [BWL_TRANSITION_GIVE_BACK] = "give-back",
+    [BWL_TRANSITION_SILENCE] = "silence",     [BWL_TRANSITION_RATE] = "rate",
+    [BWL_TRANSITION_LEARN] = "learn",         [BWL_TRANSITION_HALT] = "halt",
+    [BWL_TRANSITION_GO_ON] = "go-on",         [BWL_TRANSITION_TIME_OUT] = "time-out",
 };
 
 static unsigned place_of(const char *name, const char *const *names, unsigned count)
@@ -252,22 +254,22 @@ unsigned bwl_budget_named(const char *name)
     return 0;
 }
 
-const char *bwl_choice_name(unsigned kind)
+const char *bwl_transition_name(unsigned kind)
 {
-    assert(kind > 0 && kind < sizeof choices / sizeof choices[0]);
-    assert(choices[kind] != NULL);
-    return choices[kind];
+    assert(kind > 0 && kind < sizeof transitions / sizeof transitions[0]);
+    assert(transitions[kind] != NULL);
+    return transitions[kind];
 }
 
-unsigned bwl_choice_named(const char *name)
+unsigned bwl_transition_named(const char *name)
 {
-    return place_of(name, choices, sizeof choices / sizeof choices[0]);
+    return place_of(name, transitions, sizeof transitions / sizeof transitions[0]);
 }
 
-unsigned bwl_law_named(const char *label)
+unsigned bwl_invariant_named(const char *label)
 {
-    for (unsigned i = 0; i < BWL_LAWS_COUNT; i++)
-        if (strcmp(bwl_law_label(1u << i), label) == 0)
+    for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
+        if (strcmp(bwl_invariant_label(1u << i), label) == 0)
             return 1u << i;
     return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * names.h -- what the lab calls things, in diagrams and in files.
+ * names.h -- names for diagrams and files.
  */
 #ifndef BWL_LAB_REPORT_NAMES_H
 #define BWL_LAB_REPORT_NAMES_H
@@ -14,8 +14,8 @@ const char *bwl_word_name(unsigned word);
 const char *bwl_answer_name(unsigned answer);
 const char *bwl_hold_state_name(bwl_hold_state state);
 
-/* What a question says, and what the server has. */
-bwl_text bwl_letter_name(const bwl_letter *letter);
+/* The text of a command; of the key. */
+bwl_text bwl_message_name(const bwl_message *message);
 bwl_text bwl_key_name(const bwl_world *w);
 
 /* "2 slow, 1 loss"; "no fault" where there is none. */
@@ -27,17 +27,17 @@ bwl_text bwl_count_words(uint64_t count);
 /* "950 KB", "1.5 GB" */
 bwl_text bwl_memory_words(size_t bytes);
 
-/* What a choice is about to do, in a few words. */
-bwl_text bwl_choice_words(const bwl_world *w, bwl_choice choice);
+/* A transition in a few words. */
+bwl_text bwl_transition_words(const bwl_world *w, bwl_transition transition);
 
-/* The words of files: "start", "serve", "deliver" ... */
-const char *bwl_choice_name(unsigned kind);
+/* The names in files: "start", "serve", "deliver" ... */
+const char *bwl_transition_name(unsigned kind);
 
 /* 0 if there is none of that name. */
-unsigned bwl_choice_named(const char *name);
+unsigned bwl_transition_named(const char *name);
 unsigned bwl_budget_named(const char *name);
 
-/* The flag of a law by its label; 0 if there is none. */
-unsigned bwl_law_named(const char *label);
+/* The flag of an invariant by its label; 0 if there is none. */
+unsigned bwl_invariant_named(const char *label);
 
 #endif

@@ -86,7 +86,8 @@ static void put_cell(FILE *out, const bwl_matrix *m, size_t i, unsigned j)
         put(out, "by itself, ");
     else
         put(out, "%u %s, ", cell->faults, bwl_budget_label(column));
-    put(out, "%u&nbsp;steps: %s</small></a></td>\n", cell->path_count, bwl_law_label(cell->broken));
+    put(out, "%u&nbsp;steps: %s</small></a></td>\n", cell->path_count,
+        bwl_invariant_label(cell->broken));
 }
 
 static void put_table(FILE *out, const bwl_matrix *m)
@@ -130,8 +131,8 @@ static void put_section(FILE *out, const bwl_matrix *m, size_t i, unsigned j)
         put(out, " --%s %u", bwl_budget_label(column), cell->faults);
     else
         put(out, " --slow 0");
-    put(out, " --clients %u --law &#39;%s&#39;</code></p>\n", row->world.clients,
-        bwl_law_label(cell->broken));
+    put(out, " --clients %u --invariant &#39;%s&#39;</code></p>\n", row->world.clients,
+        bwl_invariant_label(cell->broken));
     bwl_svg_inline(out, &picture);
     put(out, "<p><a href=\"#top\">back to the table</a></p>\n</section>\n");
     bwl_picture_free(&picture);
@@ -173,7 +174,8 @@ void bwl_page(FILE *out, const bwl_matrix *m)
     put(out,
         "</style>\n</head>\n<body>\n<h1>Protocols by faults</h1>\n"
         "<p>Every order of events is tried, with up to %u faults of one kind. "
-        "<b>Holds</b>: no law breaks in any state. <b>Breaks</b>: the fewest faults that break "
+        "<b>Holds</b>: no invariant breaks in any state. "
+        "<b>Breaks</b>: the fewest faults that break "
         "one, and the fewest steps; the cell leads to the schedule. "
         "<b>Cut short</b>: none was found to break in the first %s states, and there are "
         "more.</p>\n"

@@ -1,5 +1,5 @@
 /*
- * picture.c -- walks a schedule and writes down what is seen on the way.  See picture.h.
+ * picture.c -- replays a schedule and records its rows.  See picture.h.
  */
 #include "lab/report/picture.h"
 #include "lab/base/grow.h"
@@ -7,14 +7,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* A walk: the world before a step, and after it. */
+/* The world before and after a step. */
 typedef struct walk {
     bwl_picture     *picture;
     const bwl_world *before;
     const bwl_world *w;
     bwl_ms           started;
     unsigned         step;
-    int              told_in[BWL_CLIENTS_MAX]; /* the row in which the server told it            */
+    int              told_in[BWL_CLIENTS_MAX]; /* the row of the push to it */
 } walk;
 
 static bwl_lane lane_of(const bwl_world *w, unsigned client)
@@ -49,7 +49,7 @@ static bwl_row *add(walk *k, bwl_row_kind kind, unsigned client)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* What the client has come to, when the step changed it. */
+/* The new state of the client, if the step changed it. */
 static bwl_text change_of(const walk *k, unsigned client)
 {
     const bwl_lab_client *was  = &k->before->clients[client];
@@ -70,47 +70,47 @@ static bwl_text change_of(const walk *k, unsigned client)
     return bwl_say("%s", "");
 }
 
-/* ---- which row a letter is in ---------------------------------------------------------------- */
+/* ---- which row a message is in --------------------------------------------------------------- */
 
-static const bwl_link *link_of(const bwl_world *w, bwl_choice choice)
+static const bwl_link *link_of(const bwl_world *w, bwl_transition transition)
 {
-    return &w->servers[choice.server].links[choice.client];
+    return &w->servers[transition.server].links[transition.client];
 }
 
-static bool is_about(const bwl_row *row, bwl_choice choice, const bwl_letter *letter)
+static bool is_about(const bwl_row *row, bwl_transition transition, const bwl_message *message)
 {
-    return row->client == choice.client && row->server == choice.server &&
-           row->tag == letter->tag && row->round == letter->round;
+    return row->client == transition.client && row->server == transition.server &&
+           row->tag == message->tag && row->round == message->round;
 }
 
-/* The last row in which it was asked; carried out. */
-static int asked_in(const bwl_picture *p, bwl_choice choice, const bwl_letter *letter)
+/* The last row with its request; with its execution. */
+static int asked_in(const bwl_picture *p, bwl_transition transition, const bwl_message *message)
 {
     for (size_t i = p->rows_count; i-- > 0;)
-        if (p->rows[i].kind == BWL_ROW_ASK && is_about(&p->rows[i], choice, letter))
+        if (p->rows[i].kind == BWL_ROW_ASK && is_about(&p->rows[i], transition, message))
             return (int)i;
     return BWL_NO_ROW;
 }
 
-static int served_in(const bwl_picture *p, bwl_choice choice, const bwl_letter *letter)
+static int served_in(const bwl_picture *p, bwl_transition transition, const bwl_message *message)
 {
     for (size_t i = p->rows_count; i-- > 0;) {
         const bwl_row *row        = &p->rows[i];
         bool           has_effect = row->kind == BWL_ROW_ASK && row->effect.of[0] != '\0';
-        if ((row->kind == BWL_ROW_SERVED || has_effect) && is_about(row, choice, letter))
+        if ((row->kind == BWL_ROW_SERVED || has_effect) && is_about(row, transition, message))
             return (int)i;
     }
     return BWL_NO_ROW;
 }
 
-static void mark(bwl_row *row, unsigned server, const bwl_letter *letter)
+static void mark(bwl_row *row, unsigned server, const bwl_message *message)
 {
     row->server = server;
-    row->tag    = letter->tag;
-    row->round  = letter->round;
+    row->tag    = message->tag;
+    row->round  = message->round;
 }
 
-/* Which of several servers it is about: "2: ". */
+/* Adds the server's number if there are several: "2: ". */
 static bwl_text at_server(const bwl_world *w, unsigned server, bwl_text what)
 {
     return w->scenario->servers == 1 ? what : bwl_say("%u: %s", server + 1, what.of);
@@ -118,7 +118,7 @@ static bwl_text at_server(const bwl_world *w, unsigned server, bwl_text what)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* How many letters of a link were there before the step and are there yet. */
+/* The number of messages of a link that were there before the step. */
 static unsigned already(const walk *k, unsigned client, unsigned server, unsigned gone)
 {
     unsigned before = k->before->servers[server].links[client].count - gone;
@@ -132,48 +132,48 @@ static bool asks_more(const walk *k, unsigned client)
     for (unsigned i = 0; i < k->w->scenario->servers; i++) {
         const bwl_link *link = &k->w->servers[i].links[client];
         if (link->count > already(k, client, i, 0) &&
-            link->letters[link->count - 1].kind == BWL_LETTER_QUESTION)
+            link->messages[link->count - 1].kind == BWL_MESSAGE_REQUEST)
             return true;
     }
     return false;
 }
 
-/* The questions that were not there before: to `server`, from `first` on, and to all others.  The
- * first stands in the same row as what caused it. */
-static void add_questions(walk *k, bwl_choice choice, unsigned gone, bwl_text cause)
+/* Adds the new requests to all servers.  The first one shares a row with its cause. */
+static void add_questions(walk *k, bwl_transition transition, unsigned gone, bwl_text cause)
 {
     for (unsigned server = 0; server < k->w->scenario->servers; server++) {
-        const bwl_link *link = &k->w->servers[server].links[choice.client];
-        unsigned first = already(k, choice.client, server, server == choice.server ? gone : 0);
+        const bwl_link *link = &k->w->servers[server].links[transition.client];
+        unsigned        first =
+            already(k, transition.client, server, server == transition.server ? gone : 0);
         for (unsigned i = first; i < link->count; i++) {
-            if (link->letters[i].kind != BWL_LETTER_QUESTION)
-                continue; /* the news that the connection has ended */
-            bwl_row *row = add(k, BWL_ROW_ASK, choice.client);
-            mark(row, server, &link->letters[i]);
-            row->what  = at_server(k->w, server, bwl_letter_name(&link->letters[i]));
+            if (link->messages[i].kind != BWL_MESSAGE_REQUEST)
+                continue; /* a CUT_OFF message */
+            bwl_row *row = add(k, BWL_ROW_ASK, transition.client);
+            mark(row, server, &link->messages[i]);
+            row->what  = at_server(k->w, server, bwl_message_name(&link->messages[i]));
             row->cause = cause;
             cause      = bwl_say("%s", "");
         }
     }
 }
 
-/* Something that a client does, or that happens to it; and what it asks because of that. */
-static void add_local(walk *k, bwl_choice choice, bwl_text what, bool is_bad)
+/* An event of a client, and the requests that it causes. */
+static void add_local(walk *k, bwl_transition transition, bwl_text what, bool is_bad)
 {
-    unsigned client = choice.client;
+    unsigned client = transition.client;
     bwl_text note   = change_of(k, client);
     bool     tells  = bwl_world_believes(k->before, client) != bwl_world_believes(k->w, client);
     bwl_row *row;
 
     if (asks_more(k, client) && !is_bad && !tells) {
-        add_questions(k, choice, 0, what);
+        add_questions(k, transition, 0, what);
         return;
     }
     row         = add(k, BWL_ROW_CLIENT, client);
     row->what   = what;
     row->note   = note;
     row->is_bad = is_bad;
-    add_questions(k, choice, 0, bwl_say("%s", ""));
+    add_questions(k, transition, 0, bwl_say("%s", ""));
 }
 
 static unsigned pushes_of(const bwl_world *w, unsigned client)
@@ -182,11 +182,11 @@ static unsigned pushes_of(const bwl_world *w, unsigned client)
     unsigned        count = 0;
 
     for (unsigned i = 0; i < link->count; i++)
-        count += link->letters[i].kind == BWL_LETTER_PUSH;
+        count += link->messages[i].kind == BWL_MESSAGE_PUSH;
     return count;
 }
 
-/* Whom the server tells by this step that it is its turn; notes the row. */
+/* Notes the clients that get a push in this step. */
 static bwl_text told(walk *k, int row)
 {
     bwl_text who = bwl_say("%s", "");
@@ -199,69 +199,70 @@ static bwl_text told(walk *k, int row)
     return who;
 }
 
-static void add_pushed(walk *k, bwl_choice choice)
+static void add_pushed(walk *k, bwl_transition transition)
 {
-    bwl_row *row = add(k, BWL_ROW_ANSWER, choice.client);
+    bwl_row *row = add(k, BWL_ROW_ANSWER, transition.client);
 
     row->what = bwl_say("your turn");
-    row->from = k->told_in[choice.client];
-    row->note = change_of(k, choice.client);
-    add_questions(k, choice, 1, bwl_say("%s", ""));
+    row->from = k->told_in[transition.client];
+    row->note = change_of(k, transition.client);
+    add_questions(k, transition, 1, bwl_say("%s", ""));
 }
 
-static void add_served(walk *k, bwl_choice choice)
+static void add_served(walk *k, bwl_transition transition)
 {
-    const bwl_link   *was    = link_of(k->before, choice);
-    const bwl_letter *before = &was->letters[was->answered];
-    const bwl_letter *letter = &link_of(k->w, choice)->letters[was->answered];
-    bwl_picture      *p      = k->picture;
-    int               asked  = asked_in(p, choice, before);
-    bool is_heard   = link_of(k->w, choice)->answered > was->answered; /* or makes no difference */
+    const bwl_link    *was     = link_of(k->before, transition);
+    const bwl_message *before  = &was->messages[was->answered];
+    const bwl_message *message = &link_of(k->w, transition)->messages[was->answered];
+    bwl_picture       *p       = k->picture;
+    int                asked   = asked_in(p, transition, before);
+    bool               is_heard =
+        link_of(k->w, transition)->answered > was->answered; /* or makes no difference */
     bwl_text effect = bwl_key_name(k->w);
     bwl_row *row;
 
     if (is_heard)
-        effect = bwl_say("%s; %s", bwl_answer_name(letter->answer), effect.of);
-    if (asked != BWL_NO_ROW && (size_t)asked + 1 == p->rows_count && choice.which == 0 &&
+        effect = bwl_say("%s; %s", bwl_answer_name(message->answer), effect.of);
+    if (asked != BWL_NO_ROW && (size_t)asked + 1 == p->rows_count && transition.which == 0 &&
         p->rows[asked].effect.of[0] == '\0') {
         p->rows[asked].effect = bwl_say("%s%s", effect.of, told(k, asked).of);
         return;
     }
-    row         = add(k, BWL_ROW_SERVED, choice.client);
+    row         = add(k, BWL_ROW_SERVED, transition.client);
     row->from   = asked;
-    row->what   = at_server(k->w, choice.server, bwl_letter_name(before));
+    row->what   = at_server(k->w, transition.server, bwl_message_name(before));
     row->effect = bwl_say("%s%s", effect.of, told(k, (int)p->rows_count - 1).of);
-    row->is_bad = choice.which != 0;
-    mark(row, choice.server, before);
+    row->is_bad = transition.which != 0;
+    mark(row, transition.server, before);
 }
 
-static void add_served_late(walk *k, bwl_choice choice)
+static void add_served_late(walk *k, bwl_transition transition)
 {
-    const bwl_letter *letter = &link_of(k->before, choice)->late[choice.which];
-    bwl_row          *row    = add(k, BWL_ROW_SERVED, choice.client);
+    const bwl_message *message = &link_of(k->before, transition)->late[transition.which];
+    bwl_row           *row     = add(k, BWL_ROW_SERVED, transition.client);
 
-    row->from = asked_in(k->picture, choice, letter);
-    row->what = at_server(k->w, choice.server, bwl_letter_name(letter));
+    row->from = asked_in(k->picture, transition, message);
+    row->what = at_server(k->w, transition.server, bwl_message_name(message));
     row->effect =
         bwl_say("%s%s", bwl_key_name(k->w).of, told(k, (int)k->picture->rows_count - 1).of);
     row->is_late = true;
-    mark(row, choice.server, letter);
+    mark(row, transition.server, message);
 }
 
-static void add_delivered(walk *k, bwl_choice choice, bwl_text what)
+static void add_delivered(walk *k, bwl_transition transition, bwl_text what)
 {
-    const bwl_letter *letter    = &link_of(k->before, choice)->letters[0];
-    bool              is_answer = letter->kind == BWL_LETTER_ANSWER && letter->answer != BWL_UNSENT;
-    int               served    = served_in(k->picture, choice, letter);
-    bwl_row          *row    = add(k, is_answer ? BWL_ROW_ANSWER : BWL_ROW_CLIENT, choice.client);
-    bwl_text          answer = bwl_say("%s", bwl_answer_name(letter->answer));
+    const bwl_message *message = &link_of(k->before, transition)->messages[0];
+    bool     is_answer = message->kind == BWL_MESSAGE_ANSWER && message->answer != BWL_UNSENT;
+    int      served    = served_in(k->picture, transition, message);
+    bwl_row *row       = add(k, is_answer ? BWL_ROW_ANSWER : BWL_ROW_CLIENT, transition.client);
+    bwl_text answer    = bwl_say("%s", bwl_answer_name(message->answer));
 
-    row->what   = at_server(k->w, choice.server, is_answer ? answer : what);
+    row->what   = at_server(k->w, transition.server, is_answer ? answer : what);
     row->from   = served;
     row->is_bad = !is_answer;
-    row->note   = change_of(k, choice.client);
-    mark(row, choice.server, letter);
-    add_questions(k, choice, 1, bwl_say("%s", ""));
+    row->note   = change_of(k, transition.client);
+    mark(row, transition.server, message);
+    add_questions(k, transition, 1, bwl_say("%s", ""));
 }
 
 /* True if a server had a key before the step and has none now. */
@@ -285,61 +286,61 @@ static void add_passed(walk *k, bwl_text what)
     row->is_bad = bwl_world_is_urgent(k->before);
 }
 
-static void add_server(walk *k, bwl_choice choice, bwl_text what, bool is_bad)
+static void add_server(walk *k, bwl_transition transition, bwl_text what, bool is_bad)
 {
     bwl_row *row = add(k, BWL_ROW_SERVER, 0);
 
-    row->what   = at_server(k->w, choice.server, what);
+    row->what   = at_server(k->w, transition.server, what);
     row->effect = bwl_key_name(k->w);
     row->is_bad = is_bad;
 }
 
-static void add_step(walk *k, bwl_choice choice)
+static void add_step(walk *k, bwl_transition transition)
 {
-    bwl_text what = bwl_choice_words(k->before, choice);
+    bwl_text what = bwl_transition_words(k->before, transition);
 
-    switch ((bwl_choice_kind)choice.kind) {
-    case BWL_CHOICE_SERVE: add_served(k, choice); break;
-    case BWL_CHOICE_SERVE_LATE: add_served_late(k, choice); break;
-    case BWL_CHOICE_DELIVER:
-        if (link_of(k->before, choice)->letters[0].kind == BWL_LETTER_PUSH)
-            add_pushed(k, choice);
+    switch ((bwl_transition_kind)transition.kind) {
+    case BWL_TRANSITION_SERVE: add_served(k, transition); break;
+    case BWL_TRANSITION_SERVE_LATE: add_served_late(k, transition); break;
+    case BWL_TRANSITION_DELIVER:
+        if (link_of(k->before, transition)->messages[0].kind == BWL_MESSAGE_PUSH)
+            add_pushed(k, transition);
         else
-            add_delivered(k, choice, what);
+            add_delivered(k, transition, what);
         break;
-    case BWL_CHOICE_PASS: add_passed(k, what); break;
-    case BWL_CHOICE_ALARM:
-    case BWL_CHOICE_START:
-    case BWL_CHOICE_RELEASE:
-    case BWL_CHOICE_EXTEND:
-    case BWL_CHOICE_YIELD:
-    case BWL_CHOICE_CANCEL:
-    case BWL_CHOICE_LEARN:
-    case BWL_CHOICE_WRITE: add_local(k, choice, what, false); break;
-    case BWL_CHOICE_BREAK:
-    case BWL_CHOICE_TIME_OUT:
-    case BWL_CHOICE_STOP_WAITING:
-    case BWL_CHOICE_CRASH:
-    case BWL_CHOICE_LOSE_PUSH:
-    case BWL_CHOICE_RATE:
-    case BWL_CHOICE_STEP_WALL: add_local(k, choice, what, true); break;
-    case BWL_CHOICE_CLOSE:
-    case BWL_CHOICE_GO_ON:
-    case BWL_CHOICE_GIVE_BACK:
-    case BWL_CHOICE_SAVE: add_server(k, choice, what, false); break;
-    case BWL_CHOICE_HALT:
-    case BWL_CHOICE_RESTART:
-    case BWL_CHOICE_RESTORE:
-    case BWL_CHOICE_FAILOVER:
-    case BWL_CHOICE_JUMP:
-    case BWL_CHOICE_EVICT:
-    case BWL_CHOICE_STRANGER:
-    case BWL_CHOICE_BORROW:
-    case BWL_CHOICE_SILENCE: add_server(k, choice, what, true); break;
+    case BWL_TRANSITION_PASS: add_passed(k, what); break;
+    case BWL_TRANSITION_ALARM:
+    case BWL_TRANSITION_START:
+    case BWL_TRANSITION_RELEASE:
+    case BWL_TRANSITION_EXTEND:
+    case BWL_TRANSITION_YIELD:
+    case BWL_TRANSITION_CANCEL:
+    case BWL_TRANSITION_LEARN:
+    case BWL_TRANSITION_WRITE: add_local(k, transition, what, false); break;
+    case BWL_TRANSITION_BREAK:
+    case BWL_TRANSITION_TIME_OUT:
+    case BWL_TRANSITION_STOP_WAITING:
+    case BWL_TRANSITION_CRASH:
+    case BWL_TRANSITION_LOSE_PUSH:
+    case BWL_TRANSITION_RATE:
+    case BWL_TRANSITION_STEP_WALL: add_local(k, transition, what, true); break;
+    case BWL_TRANSITION_CLOSE:
+    case BWL_TRANSITION_GO_ON:
+    case BWL_TRANSITION_GIVE_BACK:
+    case BWL_TRANSITION_SAVE: add_server(k, transition, what, false); break;
+    case BWL_TRANSITION_HALT:
+    case BWL_TRANSITION_RESTART:
+    case BWL_TRANSITION_RESTORE:
+    case BWL_TRANSITION_FAILOVER:
+    case BWL_TRANSITION_JUMP:
+    case BWL_TRANSITION_EVICT:
+    case BWL_TRANSITION_STRANGER:
+    case BWL_TRANSITION_BORROW:
+    case BWL_TRANSITION_SILENCE: add_server(k, transition, what, true); break;
     }
 }
 
-bwl_picture bwl_picture_of(const bwl_scenario *s, const bwl_choice *path, unsigned count,
+bwl_picture bwl_picture_of(const bwl_scenario *s, const bwl_transition *path, unsigned count,
                            unsigned broken)
 {
     bwl_picture p = {
@@ -372,6 +373,6 @@ void bwl_picture_free(bwl_picture *picture)
 
 bwl_text bwl_picture_moral(const bwl_picture *picture)
 {
-    return bwl_say("broken in %u steps: %s: %s.", picture->steps, bwl_law_label(picture->broken),
-                   bwl_law_sentence(picture->broken));
+    return bwl_say("broken in %u steps: %s: %s.", picture->steps,
+                   bwl_invariant_label(picture->broken), bwl_invariant_sentence(picture->broken));
 }

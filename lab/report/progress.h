@@ -1,5 +1,5 @@
 /*
- * progress.h -- how far a search has come, on one line of a terminal that is wiped again.
+ * progress.h -- the progress of a search, on one terminal line.
  */
 #ifndef BWL_LAB_REPORT_PROGRESS_H
 #define BWL_LAB_REPORT_PROGRESS_H
@@ -7,9 +7,9 @@
 #include "lab/search/explore.h"
 
 typedef struct bwl_meter {
-    bool        is_on; /* standard error is a terminal, and nobody asked for quiet              */
+    bool        is_on; /* standard error is a terminal, without --quiet */
     bool        is_drawn;
-    const char *what; /* what is being searched                                                  */
+    const char *what; /* what is being searched */
 } bwl_meter;
 
 bwl_meter bwl_meter_start(bool quiet);

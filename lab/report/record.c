@@ -84,24 +84,24 @@ static void put_world(FILE *out, const bwl_scenario *s)
     (void)fputs("},\n", out);
 }
 
-/* What it says is for whoever reads the file; a replay looks at the choice itself. */
-static void put_choice(FILE *out, bwl_choice choice, const char *says)
+/* `says` is for readers of the file; a replay ignores it. */
+static void put_transition(FILE *out, bwl_transition transition, const char *says)
 {
-    (void)fprintf(out, "    {\"do\": \"%s\", \"client\": \"%c\"", bwl_choice_name(choice.kind),
-                  bwl_client_name(choice.client));
-    if (choice.server != 0)
-        (void)fprintf(out, ", \"server\": %u", choice.server);
-    if (choice.which != 0)
-        (void)fprintf(out, ", \"which\": %u", choice.which);
-    if (choice.chance != 0)
-        (void)fprintf(out, ", \"chance\": %u", choice.chance);
+    (void)fprintf(out, "    {\"do\": \"%s\", \"client\": \"%c\"",
+                  bwl_transition_name(transition.kind), bwl_client_name(transition.client));
+    if (transition.server != 0)
+        (void)fprintf(out, ", \"server\": %u", transition.server);
+    if (transition.which != 0)
+        (void)fprintf(out, ", \"which\": %u", transition.which);
+    if (transition.chance != 0)
+        (void)fprintf(out, ", \"chance\": %u", transition.chance);
     (void)fputs(", \"says\": ", out);
     put_string(out, says);
     (void)fputs("}", out);
 }
 
 void bwl_record_write(FILE *out, const char *subject, const bwl_picture *picture,
-                      const bwl_choice *path)
+                      const bwl_transition *path)
 {
     bwl_world w;
 
@@ -111,14 +111,14 @@ void bwl_record_write(FILE *out, const char *subject, const bwl_picture *picture
     put_string(out, subject);
     (void)fputs(",\n", out);
     put_world(out, picture->scenario);
-    (void)fputs("  \"law\": ", out);
-    put_string(out, bwl_law_label(picture->broken));
+    (void)fputs("  \"invariant\": ", out);
+    put_string(out, bwl_invariant_label(picture->broken));
     (void)fputs(",\n  \"sentence\": ", out);
-    put_string(out, bwl_law_sentence(picture->broken));
-    (void)fputs(",\n  \"choices\": [\n", out);
+    put_string(out, bwl_invariant_sentence(picture->broken));
+    (void)fputs(",\n  \"transitions\": [\n", out);
     bwl_world_start(&w, picture->scenario);
     for (unsigned i = 0; i < picture->steps; i++) {
-        put_choice(out, path[i], bwl_choice_words(&w, path[i]).of);
+        put_transition(out, path[i], bwl_transition_words(&w, path[i]).of);
         bwl_world_perform(&w, path[i]);
         (void)fputs(i + 1 < picture->steps ? ",\n" : "\n", out);
     }

@@ -1,9 +1,8 @@
 /*
- * record.h -- a schedule in a file: whose, in which world, every choice, and what it breaks.
+ * record.h -- a schedule in a file: subject, scenario, transitions, broken invariant.
  *
- * JSON, because other programs may want to draw it.  It is written and read by the lab; reading is
- * strict, and ends by walking the schedule: what does not come out as the file says is refused,
- * because the file was changed, or because this version's machines act in another way.
+ * JSON, so that other programs can draw it.  The reader is strict and replays the schedule: it
+ * refuses a file whose result differs, because the file or the protocol has changed.
  */
 #ifndef BWL_LAB_REPORT_RECORD_H
 #define BWL_LAB_REPORT_RECORD_H
@@ -13,24 +12,24 @@
 #include <stdio.h>
 
 enum {
-    BWL_RECORD_FORMAT      = 1,
-    BWL_RECORD_NAME_MAX    = 128,
-    BWL_RECORD_CHOICES_MAX = 4096,
-    BWL_RECORD_SIZE_MAX    = 1024 * 1024,
+    BWL_RECORD_FORMAT          = 1,
+    BWL_RECORD_NAME_MAX        = 128,
+    BWL_RECORD_TRANSITIONS_MAX = 4096,
+    BWL_RECORD_SIZE_MAX        = 1024 * 1024,
 };
 
 typedef struct bwl_record {
-    char         subject[BWL_RECORD_NAME_MAX]; /* see bwl_subject_find                            */
-    char         version[32];                  /* of the bowline that wrote it                    */
-    bwl_scenario world;
-    unsigned     broken; /* the law that is broken at the end                                     */
-    unsigned     path_count;
-    bwl_choice  *path; /* freed by bwl_record_free                                               */
+    char            subject[BWL_RECORD_NAME_MAX]; /* see bwl_subject_find */
+    char            version[32];                  /* of the bowline that wrote it */
+    bwl_scenario    world;
+    unsigned        broken; /* the invariant that is broken at the end */
+    unsigned        path_count;
+    bwl_transition *path; /* freed by bwl_record_free */
 } bwl_record;
 
-/* `subject` is what it is found by again. */
+/* `subject` finds it again. */
 void bwl_record_write(FILE *out, const char *subject, const bwl_picture *picture,
-                      const bwl_choice *path);
+                      const bwl_transition *path);
 
 /* False: then reterr says what, why, and what to type.  A schedule may be about a protocol in a
  * file of code, and may come from anybody: it is loaded only if it is `own`, which may be NULL. */

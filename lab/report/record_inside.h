@@ -1,5 +1,5 @@
 /*
- * record_inside.h -- the numbers of a world that are in a file: for the writer and the reader.
+ * record_inside.h -- the fields of a scenario in a file, for the writer and the reader.
  */
 #ifndef BWL_LAB_REPORT_RECORD_INSIDE_H
 #define BWL_LAB_REPORT_RECORD_INSIDE_H
@@ -9,7 +9,7 @@
 
 typedef enum bwl_field_kind {
     BWL_FIELD_MS = 1,
-    BWL_FIELD_MS_OR_NEVER, /* null: NEVER                                                        */
+    BWL_FIELD_MS_OR_NEVER, /* null: NEVER */
     BWL_FIELD_COUNT,
     BWL_FIELD_BOOL,
 } bwl_field_kind;
@@ -21,7 +21,7 @@ typedef struct bwl_field {
     int64_t        min, max;
 } bwl_field;
 
-/* A lease of less is all drift allowance: no hold takes it. */
+/* A shorter lease is all drift allowance. */
 enum { BWL_FIELD_LEASE_MIN = 3, BWL_FIELD_MS_MAX = 1000000, BWL_FIELDS_COUNT = 26 };
 
 extern const bwl_field bwl_fields[BWL_FIELDS_COUNT];

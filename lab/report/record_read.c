@@ -23,11 +23,11 @@ static const int64_t to_max[2] = { 0, INT32_MAX };
 typedef struct reading {
     bwl_json    r;
     bwl_record *record;
-    int64_t     format; /* 0: not read yet                                                       */
+    int64_t     format; /* 0: not read yet */
     bool        has_subject;
-    bool        has_choices;
-    const char *own;    /* a file that may be loaded                                             */
-    bwl_text   *reterr; /* of bwl_subject_find                                                   */
+    bool        has_transitions;
+    const char *own;    /* a file that may be loaded */
+    bwl_text   *reterr; /* of bwl_subject_find */
 } reading;
 
 /* ---- the world ------------------------------------------------------------------------------- */
@@ -107,24 +107,24 @@ static uint8_t read_up_to(bwl_json *r, int64_t max)
     return (uint8_t)number;
 }
 
-static void read_member(bwl_json *r, const char *name, bwl_choice *choice)
+static void read_member(bwl_json *r, const char *name, bwl_transition *transition)
 {
     char text[SENTENCE_MAX];
 
     if (strcmp(name, "do") == 0 && bwl_json_string(r, text, sizeof text)) {
-        choice->kind = (uint8_t)bwl_choice_named(text);
-        if (choice->kind == 0)
+        transition->kind = (uint8_t)bwl_transition_named(text);
+        if (transition->kind == 0)
             (void)bwl_json_fault(r, bwl_say("no step is called \"%s\"", bwl_shown(text).of));
     } else if (strcmp(name, "client") == 0 && bwl_json_string(r, text, sizeof text)) {
-        choice->client = (uint8_t)(text[0] - 'A');
+        transition->client = (uint8_t)(text[0] - 'A');
         if (text[0] < 'A' || text[0] >= 'A' + BWL_CLIENTS_MAX || text[1] != '\0')
             (void)bwl_json_fault(r, bwl_say("no client is called \"%s\"", bwl_shown(text).of));
     } else if (strcmp(name, "which") == 0) {
-        choice->which = read_up_to(r, UINT8_MAX);
+        transition->which = read_up_to(r, UINT8_MAX);
     } else if (strcmp(name, "server") == 0) {
-        choice->server = read_up_to(r, BWL_SERVERS_MAX - 1) & 15u;
+        transition->server = read_up_to(r, BWL_SERVERS_MAX - 1) & 15u;
     } else if (strcmp(name, "chance") == 0) {
-        choice->chance = read_up_to(r, 15) & 15u;
+        transition->chance = read_up_to(r, 15) & 15u;
     } else if (strcmp(name, "says") == 0) {
         (void)bwl_json_string(r, text, sizeof text);
     } else {
@@ -132,35 +132,35 @@ static void read_member(bwl_json *r, const char *name, bwl_choice *choice)
     }
 }
 
-static void read_choice(bwl_json *r, bwl_choice *ret_choice)
+static void read_transition(bwl_json *r, bwl_transition *ret_transition)
 {
     bool is_first = true;
     char name[NAME_MAX_HERE];
 
-    *ret_choice = (bwl_choice){ 0 };
+    *ret_transition = (bwl_transition){ 0 };
     (void)bwl_json_begin(r, '{');
     while (bwl_json_more(r, '}', &is_first) && bwl_json_name(r, name, sizeof name))
-        read_member(r, name, ret_choice);
-    if (ret_choice->kind == 0)
+        read_member(r, name, ret_transition);
+    if (ret_transition->kind == 0)
         (void)bwl_json_fault(r, bwl_say("a step without \"do\""));
 }
 
-static void read_choices(reading *k)
+static void read_transitions(reading *k)
 {
     bwl_record *record   = k->record;
     bool        is_first = true;
 
     if (record->path == NULL)
-        record->path = bwl_room_for(BWL_RECORD_CHOICES_MAX, sizeof record->path[0]);
+        record->path = bwl_room_for(BWL_RECORD_TRANSITIONS_MAX, sizeof record->path[0]);
     record->path_count = 0;
-    k->has_choices     = true;
+    k->has_transitions = true;
     (void)bwl_json_begin(&k->r, '[');
     while (bwl_json_more(&k->r, ']', &is_first)) {
-        if (record->path_count == BWL_RECORD_CHOICES_MAX) {
+        if (record->path_count == BWL_RECORD_TRANSITIONS_MAX) {
             (void)bwl_json_fault(&k->r, bwl_say("more steps than a schedule may have"));
             return;
         }
-        read_choice(&k->r, &record->path[record->path_count++]);
+        read_transition(&k->r, &record->path[record->path_count++]);
     }
 }
 
@@ -193,15 +193,15 @@ static void read_subject(reading *k)
         (void)bwl_json_fault(&k->r, k->reterr[0]);
 }
 
-static void read_law(reading *k)
+static void read_invariant(reading *k)
 {
     char text[NAME_MAX_HERE];
 
     if (!bwl_json_string(&k->r, text, sizeof text))
         return;
-    k->record->broken = bwl_law_named(text);
+    k->record->broken = bwl_invariant_named(text);
     if (k->record->broken == 0)
-        (void)bwl_json_fault(&k->r, bwl_say("no law is called \"%s\"", bwl_shown(text).of));
+        (void)bwl_json_fault(&k->r, bwl_say("no invariant is called \"%s\"", bwl_shown(text).of));
 }
 
 static void read_top(reading *k, const char *name)
@@ -223,12 +223,12 @@ static void read_top(reading *k, const char *name)
         read_world(k);
     } else if (strcmp(name, "budget") == 0) {
         read_budget(k);
-    } else if (strcmp(name, "law") == 0) {
-        read_law(k);
+    } else if (strcmp(name, "invariant") == 0) {
+        read_invariant(k);
     } else if (strcmp(name, "sentence") == 0) {
         (void)bwl_json_string(&k->r, text, sizeof text);
-    } else if (strcmp(name, "choices") == 0) {
-        read_choices(k);
+    } else if (strcmp(name, "transitions") == 0) {
+        read_transitions(k);
     } else {
         (void)bwl_json_fault(&k->r, bwl_say("a schedule has no \"%s\"", bwl_shown(name).of));
     }
@@ -242,19 +242,18 @@ static bool refuse(bwl_text reterr[3], bwl_text why, const char *type)
     return false;
 }
 
-/* Can it be walked at all?  That a law about all that may follow is broken, only a search can
- * tell. */
+/* True if every step is possible.  Only a search can check an invariant about the future. */
 static bool can_be_walked(const bwl_record *record)
 {
-    bwl_world   w;
-    bwl_choices choices;
+    bwl_world       w;
+    bwl_transitions transitions;
 
     bwl_world_start(&w, &record->world);
     for (unsigned i = 0; i < record->path_count; i++) {
         bool may = false;
-        bwl_world_choices(&w, &choices);
-        for (unsigned j = 0; j < choices.count && !may; j++)
-            may = memcmp(&choices.list[j], &record->path[i], sizeof choices.list[j]) == 0;
+        bwl_world_transitions(&w, &transitions);
+        for (unsigned j = 0; j < transitions.count && !may; j++)
+            may = memcmp(&transitions.list[j], &record->path[i], sizeof transitions.list[j]) == 0;
         if (!may)
             return false;
         bwl_world_perform(&w, record->path[i]);
@@ -267,22 +266,22 @@ static bool comes_out(bwl_record *record, bwl_text reterr[3])
     static const char type[] = "type: bowline lab try SUBJECT --json  to find it again";
     unsigned          broken;
 
-    record->world.laws = record->broken;
-    broken             = bwl_path_breaks(&record->world, record->path, record->path_count);
+    record->world.invariants = record->broken;
+    broken                   = bwl_path_breaks(&record->world, record->path, record->path_count);
     if ((broken & record->broken) != 0)
         return true;
-    if ((record->broken & BWL_LAWS_BACKWARDS) != 0 && can_be_walked(record))
+    if ((record->broken & BWL_INVARIANTS_BACKWARDS) != 0 && can_be_walked(record))
         return true;
     if (strcmp(record->version, BWL_LAB_VERSION) != 0)
         return refuse(reterr,
                       bwl_say("it was written by bowline %s; in this one, %s, it does not break "
-                              "the law it names",
+                              "the invariant it names",
                               bwl_shown(record->version).of, BWL_LAB_VERSION),
                       type);
     return refuse(reterr,
                   bwl_say("walked step by step it does not break \"%s\": it was changed since it "
                           "was written",
-                          bwl_law_label(record->broken)),
+                          bwl_invariant_label(record->broken)),
                   type);
 }
 
@@ -301,8 +300,9 @@ bool bwl_record_read(bwl_record *ret_record, const char *text, size_t size, cons
     is_good = bwl_json_end(&k.r);
     if (!is_good)
         (void)refuse(reterr, k.r.fault, "type: bowline lab try SUBJECT --json  to write one");
-    else if (!k.has_subject || !k.has_choices || record.broken == 0)
-        is_good = refuse(reterr, bwl_say("it lacks its subject, its law or its choices"), "");
+    else if (!k.has_subject || !k.has_transitions || record.broken == 0)
+        is_good =
+            refuse(reterr, bwl_say("it lacks its subject, its invariant or its transitions"), "");
     else
         is_good = comes_out(&record, reterr);
     if (!is_good) {

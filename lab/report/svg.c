@@ -15,21 +15,21 @@
 #include <string.h>
 
 enum {
-    LEFT   = 34,
-    LANE   = 92,
-    RIGHT  = 152,
-    HEAD   = 44,
-    ROW    = 36,
-    LINE   = 14,
-    BAR    = 8,
-    LETTER = 8,
+    LEFT    = 34,
+    LANE    = 92,
+    RIGHT   = 152,
+    HEAD    = 44,
+    ROW     = 36,
+    LINE    = 14,
+    BAR     = 8,
+    MESSAGE = 8,
 };
 
 typedef struct sheet {
     FILE              *out;
     const bwl_picture *picture;
-    int               *y;      /* of each row, and of the end                                    */
-    int                height; /* without what is written below                                  */
+    int               *y;      /* of each row, and of the end */
+    int                height; /* without what is written below */
 } sheet;
 
 static const char style[] =
@@ -247,7 +247,7 @@ static void draw_row(const sheet *s, size_t i)
 static void draw_moral(const sheet *s, int y)
 {
     bwl_text    moral = bwl_picture_moral(s->picture);
-    size_t      most  = (size_t)(server_x(s) + RIGHT) / LETTER;
+    size_t      most  = (size_t)(server_x(s) + RIGHT) / MESSAGE;
     const char *at    = moral.of;
 
     while (*at != '\0') {

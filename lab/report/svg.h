@@ -1,8 +1,8 @@
 /*
- * svg.h -- a picture as SVG: light or dark as the reader's screen is, readable on a phone.
+ * svg.h -- a picture as SVG, for light and dark screens and for phones.
  *
- * A bar on a client's line is the time in which it believes that the lock is surely its own: two
- * bars side by side are two holders.  A hollow bar is a client that works on after its time.
+ * A bar on a client's line is the time in which it believes that it holds the lock: two bars side
+ * by side are two holders. A hollow bar is a client that works after its time.
  */
 #ifndef BWL_LAB_REPORT_SVG_H
 #define BWL_LAB_REPORT_SVG_H

@@ -17,35 +17,35 @@ typedef enum written_end {
     BUSY,
     RELEASED,
     GONE,
-    OVER,        /* nothing: the program has ended, and nobody looks at what came of it           */
-    FROM_START,  /* of the list, at once                                                          */
-    AFTER_PAUSE, /* from the start of the list, 10 ms later                                      */
+    OVER,        /* nothing: the program has ended, and nobody looks at what came of it */
+    FROM_START,  /* of the list, at once */
+    AFTER_PAUSE, /* from the start of the list, 10 ms later */
 } written_end;
 
 typedef enum written_test {
     NO_TEST = 0,
-    IS_PAST,        /* the stamp is below now                                                   */
-    IS_PAST_OR_NOW, /* ... or is now                                                            */
-    IS_SAME,        /* the very bytes that the step before has shown                            */
+    IS_PAST,        /* the stamp is below now */
+    IS_PAST_OR_NOW, /* ... or is now */
+    IS_SAME,        /* the very bytes that the step before has shown */
     IS_MINE,
-    IS_AHEAD, /* by the guard                                                                   */
+    IS_AHEAD, /* by the guard */
     IS_AHEAD_AT_ALL,
-    HAS_NO_END, /* READ_EXPIRY                                                                  */
+    HAS_NO_END, /* READ_EXPIRY */
     IS_NEVER_SO,
 } written_test;
 
 typedef struct written_step {
-    uint8_t word; /* a bwl_redis_word                                                           */
+    uint8_t word; /* a bwl_redis_word */
     uint8_t test;
     uint8_t yes;
     uint8_t otherwise;
     uint8_t no;
-    uint8_t down; /* 0: UNKNOWN                                                                 */
+    uint8_t down; /* 0: UNKNOWN */
 } written_step;
 
 typedef struct written_program {
-    bool         never_looks; /* at a clock, while it works                                     */
-    unsigned     lease_over;  /* the stamp is made of the lease over this; 0: of the whole      */
+    bool         never_looks; /* at a clock, while it works */
+    unsigned     lease_over;  /* the stamp is made of the lease over this; 0: of the whole */
     written_step acquire[STEPS_MAX];
     written_step release[STEPS_MAX];
 } written_program;
@@ -55,8 +55,8 @@ typedef struct written_state {
     uint8_t  at;
     uint32_t asked;
     uint32_t last_tag;
-    int64_t  stamp; /* that this try writes                                                     */
-    uint64_t shown; /* what the step before has shown                                           */
+    int64_t  stamp; /* that this try writes */
+    uint64_t shown; /* what the step before has shown */
     bwl_ms   until;
 } written_state;
 
@@ -212,7 +212,7 @@ static void event(const written_program *p, written_state *s, const bwl_claim *c
         .event      = NAME##_event,                                                         \
     }
 
-/* ---- Redis的分布式锁 / setnx ----------------------------------------------------------------- */
+/* ---- Redis的分布式锁 / setnx ---------------------------------------------------------------------- */
 
 #define DEL_ALONE                                                  \
     {                                                              \
@@ -289,7 +289,7 @@ static const written_program get_del = {
 };
 PROGRAM(get_del, "set-nx-ex");
 
-/* ---- Redis实现分布式锁 ----------------------------------------------------------------------- */
+/* ---- Redis实现分布式锁 ----------------------------------------------------------------------------- */
 
 /* A key that is gone wins a chance, and so does a value that is past. */
 #define GETSET_BY_TIME(BUSY_END)                                                                   \
@@ -341,7 +341,7 @@ static const written_program guard = {
 };
 PROGRAM(guard, "setnx-getset");
 
-/* ---- 利用redis实现分布式锁 ------------------------------------------------------------------- */
+/* ---- 利用redis实现分布式锁 --------------------------------------------------------------------------- */
 
 /* Only what GET has shown, and what is still there, is taken. */
 #define GETSET_OF_SHOWN(BUSY_END)                            \
@@ -398,7 +398,7 @@ static const written_program jedis_numeric = {
 };
 PROGRAM(jedis_numeric, "setnx-getset");
 
-/* ---- Lock / watch与锁 / 分布式锁 ------------------------------------------------------------- */
+/* ---- Lock / watch与锁 / 分布式锁 ------------------------------------------------------------------- */
 
 #define SETNX_EXPIRE_REPAIR(TEST, REPAIR, BUSY_END)              \
     {                                                            \

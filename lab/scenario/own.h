@@ -13,15 +13,14 @@
 #include "core/core.h"
 #include "protocol/store/redis.h"
 
-/* Differs where the types that a protocol and the lab share are not the same, as far as sizes
- * tell. */
+/* Differs if the sizes of the types shared by a protocol and the lab differ. */
 enum {
     BWL_OWN_LAYOUT = sizeof(bwl_protocol) + 3 * sizeof(bwl_claim) + 5 * sizeof(bwl_command) +
                      7 * sizeof(bwl_ask) + 11 * sizeof(bwl_event) + 13 * sizeof(bwl_effects),
 };
 
 typedef struct bwl_own {
-    uint32_t     layout; /* BWL_OWN_LAYOUT                                                       */
+    uint32_t     layout; /* BWL_OWN_LAYOUT */
     const char  *story;
     bwl_protocol protocol;
 } bwl_own;

@@ -1,5 +1,5 @@
 /*
- * redlock.h -- what is tried with several servers.
+ * redlock.h -- the scenarios with several servers.
  */
 #ifndef BWL_LAB_SCENARIO_REDLOCK_H
 #define BWL_LAB_SCENARIO_REDLOCK_H

@@ -32,7 +32,7 @@ static const bwl_rules rlock   = { .value = BWL_VALUE_TOKEN };
 static const bwl_rules zset    = { .value = BWL_VALUE_TOKEN };
 static const bwl_rules literal = { .value = BWL_VALUE_LITERAL, .literal = "1" };
 
-/* Where time is counted in seconds, a lease is at least two of them. */
+/* A lease in seconds is at least two. */
 #define IN_SECONDS(NAME, RULES)         \
     .world = { .protocol = &bwl_##NAME, \
                .terms    = { .rules = (RULES), .lease_ms = SECONDS_LEASE_MS } }
@@ -87,7 +87,7 @@ static const bwl_subject table[] = {
       .story = "SETNX, then EXPIRE; DEL under WATCH",
       IN_SECONDS(setnx_expire_watch, &uuid) },
 
-    /* Their listings, where these are not what the text means. */
+    /* Listings that differ from their text. */
     { .name  = "written-guard",
       .story = "setnx-getset-buffers as listed: a buffer in seconds compared with milliseconds",
       IN_MS(written_guard, &ms) },
@@ -110,16 +110,16 @@ static const bwl_subject table[] = {
     /* Mistakes that were planted. */
     { .name  = "token-delete-blind",
       .story = "as token, but it deletes without comparing",
-      .world = { .twists = BWL_TWIST_DELETE_BLIND } },
+      .world = { .mutations = BWL_MUTATION_DELETE_BLIND } },
     { .name  = "token-extend-blind",
       .story = "as token, but it extends without comparing",
-      .world = { .twists = BWL_TWIST_EXTEND_BLIND } },
+      .world = { .mutations = BWL_MUTATION_EXTEND_BLIND } },
     { .name  = "token-reused",
       .story = "as token, but every attempt of a client has the same token",
-      .world = { .twists = BWL_TWIST_ONE_TOKEN, .rounds = 2 } },
+      .world = { .mutations = BWL_MUTATION_ONE_TOKEN, .rounds = 2 } },
     { .name  = "token-resends",
       .story = "as token, but a new connection repeats what had no answer",
-      .world = { .twists = BWL_TWIST_RESENDS } },
+      .world = { .mutations = BWL_MUTATION_RESENDS } },
     { .name  = "token-from-answer",
       .story = "as token, but the lease is counted from the answer",
       .world = { .protocol = &bwl_mutant_from_answer } },
@@ -162,10 +162,10 @@ static const char *fault_of(const bwl_own *own)
     return NULL;
 }
 
-/* It stays loaded until the program ends: machines of it may be anywhere. */
+/* It stays loaded: machines may refer to it. */
 static bool load_own(const char *name, bwl_scenario *ret_world, bwl_text reterr[3])
 {
-    /* Without a slash it would be looked for where libraries are. */
+    /* Without a slash, dlopen would search the library path. */
     bwl_text       path    = bwl_say(strchr(name, '/') != NULL ? "%s" : "./%s", name);
     void          *library = dlopen(path.of, RTLD_NOW | RTLD_LOCAL);
     const bwl_own *own     = library != NULL ? dlsym(library, "bowline_lab_own") : NULL;
@@ -225,8 +225,7 @@ static const char *nearest_name(const char *name)
     return found;
 }
 
-/* The laws that can be asked of any lock; a protocol that cannot tell its own value from another's
- * takes nothing back. */
+/* The invariants for any lock; a protocol that cannot identify its own value removes nothing. */
 static void complete(bwl_scenario *world)
 {
     if (world->protocol == NULL)
@@ -235,9 +234,10 @@ static void complete(bwl_scenario *world)
         world->terms.rules = bwl_protocol_rules(world->protocol);
     world->never_renews = world->never_renews || !world->protocol->extends;
     *world              = bwl_scenario_complete(*world);
-    world->laws         = (BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS) | BWL_LAW_NO_OVERLAP;
+    world->invariants =
+        (BWL_INVARIANTS_USUAL & ~(unsigned)BWL_INVARIANTS_BACKWARDS) | BWL_INVARIANT_NO_OVERLAP;
     if (!world->protocol->settles)
-        world->laws &= ~(unsigned)BWL_LAW_TAKEN_BACK;
+        world->invariants &= ~(unsigned)BWL_INVARIANT_TAKEN_BACK;
     if (world->clocks.jump_ms == 0)
         world->clocks.jump_ms = world->terms.lease_ms;
 }

@@ -1,8 +1,8 @@
 /*
- * subject.h -- what can be put on trial by name: the protocols of bowline, the ones that others
- * have written, mistakes that were planted; and a protocol of the reader's own.
+ * subject.h -- subjects of `try` by name: protocols of bowline, of articles, mutants, and a
+ * protocol of the reader's own.
  *
- * The name of a scenario is as good as one of these: then its protocol is tried, in its world.
+ * The name of a scenario also works: its protocol is tried in its world.
  */
 #ifndef BWL_LAB_SCENARIO_SUBJECT_H
 #define BWL_LAB_SCENARIO_SUBJECT_H
@@ -13,19 +13,19 @@
 typedef struct bwl_subject {
     const char  *name;
     const char  *story;
-    bool         is_sound; /* expected to hold while the timing bounds do                        */
-    bwl_scenario world;    /* protocol, rules, twists; 0 where it is the usual                    */
+    bool         is_sound; /* expected to hold while the timing bounds do */
+    bwl_scenario world;    /* protocol, rules, mutations; 0: default */
 } bwl_subject;
 
-/* Is this the name of a file: code that is loaded? */
+/* True for the name of a file with code to load. */
 bool bwl_subject_is_file(const char *name);
 
 size_t             bwl_subjects_count(void);
 const bwl_subject *bwl_subject_at(size_t i);
 
-/* The world in which `name` is tried, without faults, with all laws that can be asked of any lock.
- * A name with a / in it, or that ends in .so, is a file with a protocol of the reader's own.  False
- * if there is none: then reterr says what, why, and what to type. */
+/* The world in which `name` is tried, without faults, with all invariants that can be asked of
+ * any lock. A name with a / in it, or that ends in .so, is a file with a protocol of the
+ * reader's own.  False if there is none: then reterr says what, why, and what to type. */
 bool bwl_subject_find(const char *name, bwl_scenario *ret_world, bwl_text reterr[3]);
 
 #endif

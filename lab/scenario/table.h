@@ -1,5 +1,5 @@
 /*
- * table.h -- the tables of scenarios: each by its number or by its name.
+ * table.h -- the scenarios, by number or by name.
  */
 #ifndef BWL_LAB_SCENARIO_TABLE_H
 #define BWL_LAB_SCENARIO_TABLE_H
@@ -8,13 +8,13 @@
 
 size_t bwl_scenarios_count(void);
 
-/* Complete, with everything that is usual. */
+/* With all defaults. */
 bwl_scenario bwl_scenario_at(size_t i);
 
-/* The same for one that is in no table. */
+/* Adds the defaults to a scenario. */
 bwl_scenario bwl_scenario_complete(bwl_scenario s);
 
-/* False if there is none of this name. */
+/* False if there is none. */
 bool bwl_scenario_find(const char *name, size_t *ret_i);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * tables.h -- the tables of scenarios, each in a file of its own.
+ * tables.h -- the tables of scenarios, one per file.
  */
 #ifndef BWL_LAB_SCENARIO_TABLES_H
 #define BWL_LAB_SCENARIO_TABLES_H
@@ -7,7 +7,7 @@
 #include "lab/world/scenario.h"
 #include <stddef.h>
 
-/* The tables, in the order in which they are run: a new one gets its line in table.c. */
+/* The tables; table.c has their order. */
 typedef struct bwl_scenario_table {
     const bwl_scenario *list;
     size_t              count;

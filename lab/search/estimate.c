@@ -1,9 +1,8 @@
 /*
  * estimate.c -- see estimate.h.
  *
- * With budgets, the number of worlds that are n steps away grows ever more slowly, has its largest
- * value somewhere and goes down to nothing: the factor from one generation to the next falls nearly
- * steadily.  It goes on falling here as it did over the last generations.
+ * With budgets, the number of worlds at depth n grows, peaks and falls to zero: the ratio of two
+ * generations falls nearly linearly. The estimate extends the trend of the last generations.
  */
 #include "lab/search/estimate.h"
 
@@ -29,7 +28,7 @@ size_t bwl_estimate_memory(const uint64_t *generations, unsigned last, uint64_t 
     factor = size / (double)generations[last - 2];
     before = (double)generations[last - OVER - 1] / (double)generations[last - OVER - 2];
     fall   = (before - factor) / OVER;
-    if (fall <= 0) { /* on the way down it is nearly steady */
+    if (fall <= 0) { /* the fall is nearly linear */
         if (factor > steady_max)
             return 0;
         fall = 0;

@@ -1,5 +1,5 @@
 /*
- * estimate.h -- how much memory a search that was cut short would have needed.
+ * estimate.h -- an estimate of the memory that a search needs which was cut short.
  */
 #ifndef BWL_LAB_SEARCH_ESTIMATE_H
 #define BWL_LAB_SEARCH_ESTIMATE_H

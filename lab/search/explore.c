@@ -8,52 +8,52 @@
 #include "lab/base/grow.h"
 #include "lab/search/live.h"
 #include "lab/world/private_state.h"
-#include "lab/search/reduce.h"
+#include "lab/search/partial_order.h"
 #include "lab/search/seen.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { GENERATIONS_MAX = 2048, LOOK_EVERY = 1024 };
 
-/* A choice that was carried out, and not looked up yet. */
+/* A transition that is performed and not looked up yet. */
 typedef struct step {
-    bwl_world  to;
-    bwl_choice choice;
-    unsigned   broken;
-    uint64_t   fingerprint;
+    bwl_world      to;
+    bwl_transition transition;
+    unsigned       broken;
+    uint64_t       fingerprint;
 } step;
 
 typedef struct explorer {
     const bwl_scenario *scenario;
     const bwl_search   *search;
     double              started_s;
-    double              shown_s; /* when the progress was told last                              */
+    double              shown_s; /* time of the last progress report */
     bwl_memory          memory;
     bwl_seen            seen;
     bwl_frontier        frontier;
     bwl_live            live;
-    bool                is_live;  /* steps are kept for laws that are judged backwards           */
-    uint32_t            number;   /* of the world that is gone on from                           */
-    uint32_t            last_new; /* the highest number that a step from it led to               */
+    bool                is_live;  /* keeps steps for invariants that are checked backwards */
+    uint32_t            number;   /* the current world */
+    uint32_t            last_new; /* the highest number of its successors */
     bwl_world           from;
     step                steps[2];
     bwl_finding         found;
-    uint64_t            generations[GENERATIONS_MAX]; /* how many worlds that many steps away    */
+    uint64_t            generations[GENERATIONS_MAX]; /* worlds per depth */
 } explorer;
 
-unsigned bwl_laws_broken_in(const bwl_world *w, const bwl_choices *choices)
+unsigned bwl_invariants_broken_in(const bwl_world *w, const bwl_transitions *transitions)
 {
-    unsigned broken = bwl_world_broken_laws(w);
+    unsigned broken = bwl_world_broken_invariants(w);
 
-    if (choices->count == 0 && !bwl_world_ended_clean(w))
-        broken |= BWL_LAW_CLEAN_END;
-    return broken & w->scenario->laws;
+    if (transitions->count == 0 && !bwl_world_ended_clean(w))
+        broken |= BWL_INVARIANT_CLEAN_END;
+    return broken & w->scenario->invariants;
 }
 
 /* ---- how it ends ----------------------------------------------------------------------------- */
 
-/* The way to a world, and one step more if `last` is not NULL. */
-static void found_broken(explorer *x, uint32_t number, const bwl_choice *last, unsigned broken)
+/* The path to a world, plus `last` if it is not NULL. */
+static void found_broken(explorer *x, uint32_t number, const bwl_transition *last, unsigned broken)
 {
     unsigned count = 0;
 
@@ -66,7 +66,7 @@ static void found_broken(explorer *x, uint32_t number, const bwl_choice *last, u
     if (last != NULL)
         x->found.path[x->found.path_count++] = *last;
     for (uint32_t at = number; at != 0; at = bwl_seen_at(&x->seen, at)->parent)
-        x->found.path[--count] = bwl_seen_at(&x->seen, at)->choice;
+        x->found.path[--count] = bwl_seen_at(&x->seen, at)->transition;
 }
 
 static void cut_short(explorer *x, bwl_cut why)
@@ -82,13 +82,13 @@ static bool has_ended(const explorer *x)
 
 /* ---- one world after the other --------------------------------------------------------------- */
 
-/* This world was reached; from here on it is known, and gone on from later. */
+/* Records a reached world and queues it if it is new. */
 static uint32_t meet(explorer *x, uint32_t parent, const step *s)
 {
     bwl_seen_world world = {
         .fingerprint = s->fingerprint,
         .parent      = parent,
-        .choice      = s->choice,
+        .transition  = s->transition,
     };
     uint32_t number = 0;
     bwl_met  met    = bwl_seen_add(&x->seen, &world, &number);
@@ -98,12 +98,12 @@ static uint32_t meet(explorer *x, uint32_t parent, const step *s)
     return number;
 }
 
-static void carry_out(explorer *x, bwl_choice choice, step *s)
+static void carry_out(explorer *x, bwl_transition transition, step *s)
 {
     bwl_world_copy(&s->to, &x->from, &x->frontier.layout);
-    bwl_world_perform(&s->to, choice);
-    s->choice = choice;
-    s->broken = bwl_world_broken_laws(&s->to) & x->scenario->laws;
+    bwl_world_perform(&s->to, transition);
+    s->transition = transition;
+    s->broken     = bwl_world_broken_invariants(&s->to) & x->scenario->invariants;
     if (s->broken != 0)
         return;
     s->fingerprint = bwl_world_fingerprint(&s->to, x->search->plain);
@@ -117,7 +117,7 @@ static void look_up(explorer *x, const step *s)
     x->found.steps++;
     x->found.locks += s->to.got_lock;
     if (s->broken != 0) {
-        found_broken(x, x->number, &s->choice, s->broken);
+        found_broken(x, x->number, &s->transition, s->broken);
         return;
     }
     number = meet(x, x->number, s);
@@ -128,14 +128,13 @@ static void look_up(explorer *x, const step *s)
         cut_short(x, BWL_CUT_MEMORY);
 }
 
-/* Each is looked up when the next one has been carried out: by then, the memory that says whether
- * it was met before has arrived. */
-static void try_choices(explorer *x, const bwl_choices *choices)
+/* Looks each one up after the next one is performed: by then the prefetched memory has arrived. */
+static void try_transitions(explorer *x, const bwl_transitions *transitions)
 {
     const step *last = NULL;
 
-    for (unsigned i = 0; i < choices->count && !has_ended(x); i++) {
-        carry_out(x, choices->list[i], &x->steps[i % 2]);
+    for (unsigned i = 0; i < transitions->count && !has_ended(x); i++) {
+        carry_out(x, transitions->list[i], &x->steps[i % 2]);
         if (last != NULL)
             look_up(x, last);
         last = &x->steps[i % 2];
@@ -152,44 +151,43 @@ static bool is_quiet(const bwl_world *w)
     return true;
 }
 
-/* Goes on from the world in x->from.  Where some choices will do, all are tried after all if those
- * lead only to worlds that were gone on from before: otherwise what was put off could be put off
- * for ever. */
+/* Expands the world in x->from.  If a reduced set leads only to worlds that were expanded before,
+ * all transitions are tried: otherwise a transition could be postponed for ever. */
 static void expand(explorer *x)
 {
-    bwl_choices choices;
-    bwl_choices some;
-    bwl_choices rest;
-    unsigned    broken;
+    bwl_transitions transitions;
+    bwl_transitions some;
+    bwl_transitions rest;
+    unsigned        broken;
 
-    bwl_world_choices(&x->from, &choices);
-    broken = bwl_laws_broken_in(&x->from, &choices) & BWL_LAW_CLEAN_END;
+    bwl_world_transitions(&x->from, &transitions);
+    broken = bwl_invariants_broken_in(&x->from, &transitions) & BWL_INVARIANT_CLEAN_END;
     if (broken != 0)
         found_broken(x, x->number, NULL, broken);
     x->last_new = 0;
-    if (x->search->reduces && !x->is_live && bwl_reduce(&x->from, &choices, &some, &rest)) {
-        try_choices(x, &some);
+    if (x->search->reduces && !x->is_live && bwl_reduce(&x->from, &transitions, &some, &rest)) {
+        try_transitions(x, &some);
         if (x->last_new <= x->number)
-            try_choices(x, &rest);
+            try_transitions(x, &rest);
         else
             x->found.reduced++;
     } else {
-        try_choices(x, &choices);
+        try_transitions(x, &transitions);
     }
     if (x->is_live && !has_ended(x) &&
         !bwl_live_end(&x->live, is_quiet(&x->from) ? BWL_GOOD_QUIET : 0))
         cut_short(x, BWL_CUT_MEMORY);
 }
 
-static void judge(explorer *x, unsigned law, uint32_t good)
+static void judge(explorer *x, unsigned invariant, uint32_t good)
 {
     uint32_t number = 0;
 
-    if (has_ended(x) || (x->scenario->laws & law) == 0)
+    if (has_ended(x) || (x->scenario->invariants & invariant) == 0)
         return;
     switch (bwl_live_find_dead(&x->live, good, &number)) {
     case BWL_FATE_GOOD: break;
-    case BWL_FATE_DEAD: found_broken(x, number, NULL, law); break;
+    case BWL_FATE_DEAD: found_broken(x, number, NULL, invariant); break;
     case BWL_FATE_NO_MEMORY: cut_short(x, BWL_CUT_MEMORY); break;
     }
 }
@@ -243,8 +241,8 @@ static void search(explorer *x)
         if (x->number % LOOK_EVERY == 0)
             tell_progress(x);
     }
-    judge(x, BWL_LAW_LIVE, BWL_GOOD_LOCK);
-    judge(x, BWL_LAW_ENDS, BWL_GOOD_QUIET);
+    judge(x, BWL_INVARIANT_LIVE, BWL_GOOD_LOCK);
+    judge(x, BWL_INVARIANT_ENDS, BWL_GOOD_QUIET);
     if (!has_ended(x))
         x->found.verdict = BWL_EVERY_STATE;
 }
@@ -261,7 +259,7 @@ bwl_finding bwl_explore(const bwl_scenario *s, const bwl_search *settings)
     x->started_s  = bwl_seconds();
     x->shown_s    = x->started_s;
     x->memory.max = settings->memory_max;
-    x->is_live    = (s->laws & BWL_LAWS_BACKWARDS) != 0;
+    x->is_live    = (s->invariants & BWL_INVARIANTS_BACKWARDS) != 0;
     bwl_seen_start(&x->seen, &x->memory);
     bwl_frontier_start(&x->frontier, &x->memory, s);
     bwl_live_start(&x->live, &x->memory);

@@ -8,7 +8,7 @@
 enum {
     WORDS_MAX  = sizeof(bwl_world) / 8,
     GROUPS_MAX = (WORDS_MAX + 63) / 64 + BWL_PARTS_OF_WORLD_MAX, /* of 64 words, with a bit each */
-    PACKED_MAX = GROUPS_MAX * (8 + 64 * (1 + 8)), /* when everything is different                */
+    PACKED_MAX = GROUPS_MAX * (8 + 64 * (1 + 8)),                /* if everything differs */
 };
 
 _Static_assert(sizeof(bwl_world) % 8 == 0 && offsetof(bwl_world, clients) % 8 == 0 &&
@@ -23,7 +23,7 @@ typedef struct bwl_frontier_block {
     uint8_t                    bytes[BWL_FRONTIER_BLOCK - 2 * sizeof(void *)];
 } frontier_block;
 
-/* All clients have begun: most worlds are like that. */
+/* In most worlds all clients have begun. */
 void bwl_frontier_start(bwl_frontier *f, bwl_memory *memory, const bwl_scenario *s)
 {
     *f = (bwl_frontier){ .memory = memory, .layout = bwl_world_layout_of(s) };
@@ -44,12 +44,12 @@ static uint64_t word_at(const void *world, size_t i)
 static unsigned bytes_of(uint64_t word)
 {
     const uint64_t low  = UINT64_C(0x7f7f7f7f7f7f7f7f);
-    uint64_t       tops = (((word & low) + low) | word) & ~low; /* the top bit of each such byte  */
+    uint64_t       tops = (((word & low) + low) | word) & ~low; /* the top bit of each such byte */
 
     return (unsigned)((tops >> 7) * UINT64_C(0x0102040810204080) >> 56);
 }
 
-/* Which bytes differ, and those bytes. */
+/* A mask of the bytes that differ, and those bytes. */
 static uint8_t *pack_word(uint64_t word, uint64_t difference, uint8_t *at)
 {
     unsigned mask = bytes_of(difference);

@@ -1,8 +1,8 @@
 /*
- * frontier.h -- the worlds that were met and not yet gone on from, first in, first out.
+ * frontier.h -- the queue of worlds that are not expanded yet.
  *
- * Of each only what is different from a typical world is kept: a bit for each 8 bytes that differ,
- * and for each of those the bytes that do.  It is all there: what comes out is what went in.
+ * It stores the difference of each world from a typical one: a bit per 8 bytes that differ, and the
+ * bytes that do. The compression is lossless.
  */
 #ifndef BWL_LAB_SEARCH_FRONTIER_H
 #define BWL_LAB_SEARCH_FRONTIER_H
@@ -14,11 +14,11 @@ enum { BWL_FRONTIER_BLOCK = 1 << 18 };
 
 typedef struct bwl_frontier {
     bwl_memory                *memory;
-    struct bwl_frontier_block *first; /* where they are taken from                                */
-    struct bwl_frontier_block *last;  /* where they are put                                       */
-    size_t                     taken; /* bytes of `first`                                         */
+    struct bwl_frontier_block *first; /* the oldest */
+    struct bwl_frontier_block *last;  /* the newest */
+    size_t                     taken; /* bytes of `first` */
     uint64_t                   count;
-    bwl_world_layout           layout; /* of a world of this scenario                           */
+    bwl_world_layout           layout; /* of a world of this scenario */
     bwl_world                  typical;
 } bwl_frontier;
 

@@ -55,7 +55,7 @@ static void set(uint64_t *bits, uint32_t i)
     bits[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-/* Goes through all steps from the last to the first.  True if one more world was found alive. */
+/* One pass from the last step to the first.  True if it found another live world. */
 static bool go_back(const bwl_live *live, uint32_t good, uint64_t *alive)
 {
     uint32_t world     = live->worlds;

@@ -1,11 +1,11 @@
 /*
- * seen.c -- open addressing, one place after the other.  See seen.h.
+ * seen.c -- open addressing with linear probing.  See seen.h.
  */
 #include "lab/search/seen.h"
 
 enum {
     FIRST_CAPACITY = 8192,
-    WORLDS_BITS    = 16, /* in a block                                                           */
+    WORLDS_BITS    = 16, /* in a block */
     WORLDS         = 1 << WORLDS_BITS,
 };
 
@@ -35,7 +35,7 @@ static uint64_t place_of(uint64_t fingerprint, uint32_t number)
     return (fingerprint >> 32 << 32) | (number + 1u);
 }
 
-/* Where the fingerprint is, or would be. */
+/* The slot of the fingerprint, or a free one. */
 static size_t find(const bwl_seen *seen, uint64_t fingerprint)
 {
     size_t mask = seen->capacity - 1;
@@ -78,8 +78,8 @@ static bool take_table(bwl_seen *seen, size_t capacity)
     return seen->places != NULL;
 }
 
-/* A table with room for one more.  When there is no memory for a larger one, the old one is filled
- * up as far as it can still be searched. */
+/* Makes room for one more.  Without memory for a larger table, the old one is filled up to a
+ * limit. */
 static bool make_room(bwl_seen *seen)
 {
     size_t old = seen->capacity;

@@ -1,27 +1,27 @@
 /*
- * smallest.c -- the least that must go wrong before a law breaks.  See explore.h.
+ * smallest.c -- the smallest budget that breaks each invariant.  See explore.h.
  *
- * Budgets are tried in the order of how many faults they hold in all, so the first that breaks a
- * law is a smallest one.  Each search asks only for the laws that are not yet known to break, and a
- * search that finds one is followed by another for the rest.
+ * Budgets are tried in the order of how many faults they hold in all, so the first that breaks an
+ * invariant is a smallest one.  Each search asks only for the invariants that are not yet known to
+ * break, and a search that finds one is followed by another for the rest.
  */
 #include "lab/search/explore.h"
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct quest {
-    bwl_scenario      scenario; /* with the budget that is being tried                           */
+    bwl_scenario      scenario; /* with the current budget */
     const bwl_search *search;
     bwl_smallest     *smallest;
     uint8_t           most[BWL_BUDGETS_COUNT];
-    unsigned          open; /* laws that were not broken yet                                     */
+    unsigned          open; /* invariants not broken yet */
     bool              is_cut;
     uint64_t          states;
 } quest;
 
-static void note_broken(quest *q, bwl_finding *found, unsigned law, unsigned faults)
+static void note_broken(quest *q, bwl_finding *found, unsigned invariant, unsigned faults)
 {
-    bwl_smallest *s = &q->smallest[law];
+    bwl_smallest *s = &q->smallest[invariant];
 
     s->is_found = true;
     s->is_cut   = q->is_cut;
@@ -35,7 +35,7 @@ static void note_broken(quest *q, bwl_finding *found, unsigned law, unsigned fau
     memcpy(s->path, found->path, found->path_count * sizeof s->path[0]);
 }
 
-/* All laws that this budget breaks. */
+/* All invariants that this budget breaks. */
 static void try_budget(quest *q, unsigned faults)
 {
     bool is_broken = true;
@@ -43,20 +43,20 @@ static void try_budget(quest *q, unsigned faults)
     while (q->open != 0 && is_broken) {
         bwl_finding found;
 
-        q->scenario.laws = q->open;
-        found            = bwl_explore(&q->scenario, q->search);
-        is_broken        = found.verdict == BWL_BROKEN;
+        q->scenario.invariants = q->open;
+        found                  = bwl_explore(&q->scenario, q->search);
+        is_broken              = found.verdict == BWL_BROKEN;
         q->states += found.states;
-        for (unsigned law = 0; is_broken && law < BWL_LAWS_COUNT; law++)
-            if ((found.broken >> law & 1) != 0)
-                note_broken(q, &found, law, faults);
+        for (unsigned invariant = 0; is_broken && invariant < BWL_INVARIANTS_COUNT; invariant++)
+            if ((found.broken >> invariant & 1) != 0)
+                note_broken(q, &found, invariant, faults);
         q->open &= ~found.broken;
         q->is_cut = q->is_cut || found.verdict == BWL_BUDGET_REACHED;
         bwl_finding_free(&found);
     }
 }
 
-/* Hands `left` faults out to the budgets from `first` on, in every way. */
+/* Distributes `left` faults over the budgets from `first` on, in every way. */
 static void hand_out(quest *q, unsigned first, unsigned left, unsigned faults)
 {
     unsigned most;
@@ -76,29 +76,29 @@ static void hand_out(quest *q, unsigned first, unsigned left, unsigned faults)
 }
 
 void bwl_smallest_budgets(const bwl_scenario *s, const bwl_search *search, unsigned faults_max,
-                          bwl_smallest ret_smallest[BWL_LAWS_COUNT])
+                          bwl_smallest ret_smallest[BWL_INVARIANTS_COUNT])
 {
-    quest q = { .scenario = *s, .search = search, .smallest = ret_smallest, .open = s->laws };
+    quest q = { .scenario = *s, .search = search, .smallest = ret_smallest, .open = s->invariants };
 
     assert(faults_max < BWL_ANY);
-    for (unsigned law = 0; law < BWL_LAWS_COUNT; law++)
-        ret_smallest[law] = (bwl_smallest){ 0 };
+    for (unsigned invariant = 0; invariant < BWL_INVARIANTS_COUNT; invariant++)
+        ret_smallest[invariant] = (bwl_smallest){ 0 };
     for (unsigned i = 0; i < BWL_BUDGETS_COUNT; i++)
         q.most[i] = s->budget[i] < faults_max ? s->budget[i] : (uint8_t)faults_max;
     memset(q.scenario.budget, 0, sizeof q.scenario.budget);
     for (unsigned faults = 0; faults <= faults_max && q.open != 0; faults++)
         hand_out(&q, BWL_BUDGET_NONE + 1, faults, faults);
-    for (unsigned law = 0; law < BWL_LAWS_COUNT; law++)
-        if (!ret_smallest[law].is_found) {
-            ret_smallest[law].is_cut = q.is_cut;
-            ret_smallest[law].states = q.states;
+    for (unsigned invariant = 0; invariant < BWL_INVARIANTS_COUNT; invariant++)
+        if (!ret_smallest[invariant].is_found) {
+            ret_smallest[invariant].is_cut = q.is_cut;
+            ret_smallest[invariant].states = q.states;
         }
 }
 
-void bwl_smallest_free(bwl_smallest smallest[BWL_LAWS_COUNT])
+void bwl_smallest_free(bwl_smallest smallest[BWL_INVARIANTS_COUNT])
 {
-    for (unsigned law = 0; law < BWL_LAWS_COUNT; law++) {
-        free(smallest[law].path);
-        smallest[law] = (bwl_smallest){ 0 };
+    for (unsigned invariant = 0; invariant < BWL_INVARIANTS_COUNT; invariant++) {
+        free(smallest[invariant].path);
+        smallest[invariant] = (bwl_smallest){ 0 };
     }
 }

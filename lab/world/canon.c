@@ -8,7 +8,7 @@
 #include "protocol/protocol.h"
 #include <string.h>
 
-/* The private state of `token`, as far as the lab must tell one from another. */
+/* The private state of `token`. */
 typedef struct token_view {
     uint32_t verb;
     uint32_t asked;
@@ -24,7 +24,8 @@ const uint8_t bwl_orders[BWL_ORDERS_MAX][BWL_CLIENTS_MAX] = {
 
 /* ---- numbers that may be times --------------------------------------------------------------- */
 
-/* Stamps that are over for everybody are only compared with each other: named as tokens are. */
+/* Stamps that have expired for every client are only compared with each other: named like
+ * tokens. */
 static void put_over(bwl_print *p, int64_t stamp)
 {
     unsigned name = 0;
@@ -38,7 +39,7 @@ static void put_over(bwl_print *p, int64_t stamp)
     bwl_put(p, name);
 }
 
-/* What is within a million seconds of `present` counts from there. */
+/* A number within a million seconds of `present` counts from there. */
 static bool put_if_near(bwl_print *p, int64_t x, int64_t present, int64_t per_second)
 {
     int64_t reach = 1000000 * per_second;
@@ -53,8 +54,8 @@ static bool put_if_near(bwl_print *p, int64_t x, int64_t present, int64_t per_se
     return true;
 }
 
-/* A number of which we do not know what it means.  The hours of the two clocks are so far from
- * each other, in any unit, and from all that is counted, that a time can be told by its size. */
+/* A number of unknown meaning.  The monotonic clock, the wall clock and the counters are so far
+ * apart, in any unit, that the size of a number tells a time. */
 static void put_number(bwl_print *p, int64_t x)
 {
     static const int64_t units_ns[] = { 1000000000, 1000000, 1000, 1 };
@@ -80,7 +81,7 @@ static void put_value(bwl_print *p, int64_t value)
     put_number(p, (value - BWL_MODEL_TEXT) >> TOKEN_BITS);
 }
 
-/* The fence of `redisson` behind it is the hold's. */
+/* The fence of `redisson` after it belongs to the hold. */
 static bool begins_as_token(const bwl_protocol *protocol)
 {
     return protocol == &bwl_redisson || protocol == &bwl_symfony;
@@ -97,7 +98,7 @@ static token_view view_of(const bwl_hold *h)
     return view;
 }
 
-/* All that it remembers, number by number. */
+/* The whole private state, as numbers. */
 static void put_memory(bwl_print *p, const bwl_hold *h)
 {
     for (size_t at = 0; at < h->protocol->state_size; at += sizeof(int64_t)) {
@@ -108,7 +109,7 @@ static void put_memory(bwl_print *p, const bwl_hold *h)
     }
 }
 
-/* Of a question to replicas that is not out, all that matters is what would be asked next. */
+/* Without a request to the replicas in flight, only the next command matters. */
 static void put_synced(bwl_print *p, const bwl_hold *h)
 {
     bwl_synced_view view = bwl_synced_view_of(h);
@@ -161,7 +162,7 @@ static uint64_t bits_of(const bool *flags, unsigned count)
     return bits;
 }
 
-/* The deadlines of seeking are over once it is held; those of holding are not set before. */
+/* The deadlines of an acquire end with HELD; those of a hold begin with it. */
 static void put_hold(bwl_print *p, const bwl_hold *h)
 {
     const bool flags[] = { h->would_wait, h->last_try, h->doubted, h->caller_extends,
@@ -193,59 +194,59 @@ static void put_hold(bwl_print *p, const bwl_hold *h)
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-static bool is_current(const bwl_lab_client *c, const bwl_letter *letter)
+static bool is_current(const bwl_lab_client *c, const bwl_message *message)
 {
-    return c->is_running && letter->round == c->round &&
-           (letter->tag == view_of(&c->hold).asked ||
-            (letter->tag != 0 && letter->tag == bwl_synced_asked(&c->hold)));
+    return c->is_running && message->round == c->round &&
+           (message->tag == view_of(&c->hold).asked ||
+            (message->tag != 0 && message->tag == bwl_synced_asked(&c->hold)));
 }
 
-static void put_question(bwl_print *p, const bwl_letter *letter)
+static void put_question(bwl_print *p, const bwl_message *message)
 {
-    bwl_put(p, (uint64_t)letter->word << 32 | (uint32_t)letter->lease_ms);
-    bwl_put_token(p, letter->token);
+    bwl_put(p, (uint64_t)message->word << 32 | (uint32_t)message->lease_ms);
+    bwl_put_token(p, message->token);
     if (!p->is_token)
-        put_value(p, letter->stamp);
+        put_value(p, message->stamp);
 }
 
-/* Machines that we do not know may look at anything. */
-static void put_whole_letter(bwl_print *p, const bwl_lab_client *c, const bwl_letter *letter)
+/* An unknown protocol may read anything. */
+static void put_whole_message(bwl_print *p, const bwl_lab_client *c, const bwl_message *message)
 {
-    bool of_round = c->is_running && letter->round == c->round;
+    bool of_round = c->is_running && message->round == c->round;
 
-    bwl_put(p, (uint64_t)letter->kind << 16 | (uint64_t)letter->answer << 8 |
-                   (uint64_t)letter->acquires << 3 | (uint64_t)letter->is_mine << 2 |
-                   (uint64_t)letter->is_settled << 1 | of_round);
-    bwl_put(p, of_round ? letter->tag : 0);
-    put_question(p, letter);
+    bwl_put(p, (uint64_t)message->kind << 16 | (uint64_t)message->answer << 8 |
+                   (uint64_t)message->acquires << 3 | (uint64_t)message->is_mine << 2 |
+                   (uint64_t)message->is_settled << 1 | of_round);
+    bwl_put(p, of_round ? message->tag : 0);
+    put_question(p, message);
 }
 
-static void put_letter(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
-                       const bwl_letter *letter)
+static void put_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
+                        const bwl_message *message)
 {
     if (p->is_queue) {
-        bwl_put_waiting_letter(p, w, c, letter);
+        bwl_put_waiting_message(p, w, c, message);
         return;
     }
     if (!p->is_token) {
-        put_whole_letter(p, c, letter);
+        put_whole_message(p, c, message);
         return;
     }
-    bool     current  = is_current(c, letter);
-    bool     of_round = c->is_running && letter->round == c->round;
-    uint64_t order    = of_round ? view_of(&c->hold).last_tag - letter->tag : 0;
+    bool     current  = is_current(c, message);
+    bool     of_round = c->is_running && message->round == c->round;
+    uint64_t order    = of_round ? view_of(&c->hold).last_tag - message->tag : 0;
 
-    bwl_put(p, (uint64_t)letter->kind << 8 | (uint64_t)letter->is_settled << 2 |
+    bwl_put(p, (uint64_t)message->kind << 8 | (uint64_t)message->is_settled << 2 |
                    (uint64_t)of_round << 1 | current);
     bwl_put(p, p->plain ? order : 0);
-    if (letter->kind == BWL_LETTER_ANSWER)
-        bwl_put(p, letter->answer);
-    if (letter->kind == BWL_LETTER_QUESTION || bwl_redis_word_releases(letter->word))
-        put_question(p, letter); /* which release failed is of interest to a law */
+    if (message->kind == BWL_MESSAGE_ANSWER)
+        bwl_put(p, message->answer);
+    if (message->kind == BWL_MESSAGE_REQUEST || bwl_redis_word_releases(message->word))
+        put_question(p, message); /* an invariant reads which release failed */
 }
 
-/* How far its time of day is from the true one; where its own clock is, between two milliseconds,
- * and how fast it is.  And its lease, if that is its own; whether it waits; what it was told. */
+/* The offset of its wall clock; the fraction and the rate of its clock; its own lease; whether
+ * it waits; what it was told. */
 static void put_clock(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
 {
     size_t number     = (size_t)(c - w->clients);
@@ -300,16 +301,16 @@ static void put_link(bwl_print *p, const bwl_world *w, unsigned k, unsigned clie
     if (w->scenario->budget[BWL_STOP] > 0) {
         bwl_put(p, w->servers[k].is_stopped);
         for (unsigned i = link->answered; i < link->count; i++)
-            bwl_put(p, (uint64_t)(w->now - BWL_BEGINNING_MS - link->letters[i].asked_ms));
+            bwl_put(p, (uint64_t)(w->now - BWL_BEGINNING_MS - link->messages[i].asked_ms));
     }
     bwl_put(p, (uint64_t)is_informed << 24 | (uint64_t)link->count << 16 |
                    (uint64_t)link->answered << 8 | link->late_count);
     for (unsigned i = 0; i < link->count; i++)
-        put_letter(p, w, c, &link->letters[i]);
+        put_message(p, w, c, &link->messages[i]);
     for (unsigned i = 0; i < link->late_count; i++) {
         bwl_put(p, link->late[i].connection);
         if (p->is_queue)
-            bwl_put_waiting_letter(p, w, c, &link->late[i]);
+            bwl_put_waiting_message(p, w, c, &link->late[i]);
         else
             put_question(p, &link->late[i]);
     }
@@ -339,7 +340,7 @@ static void put_connections(bwl_print *p, const bwl_world *w, const uint8_t *ord
         }
 }
 
-/* How many are smaller: all that can matter of numbers that are only compared. */
+/* The rank of a number: only the order of compared numbers matters. */
 static unsigned rank_of(uint64_t number, const uint64_t *all, unsigned count)
 {
     unsigned rank = 0;
@@ -358,14 +359,14 @@ static void put_ranks(bwl_print *p, const uint64_t *numbers, unsigned count)
     bwl_put(p, ranks);
 }
 
-/* What only a law looks at, where there is such a law. */
-static void put_ghosts(bwl_print *p, const bwl_world *w, const uint8_t *order)
+/* The bookkeeping, where an invariant reads it. */
+static void put_book(bwl_print *p, const bwl_world *w, const uint8_t *order)
 {
     uint64_t came[BWL_CLIENTS_MAX]           = { 0 };
     uint64_t turns[BWL_CLIENTS_MAX + 1]      = { w->resource.turn };
     uint64_t fences[2 * BWL_CLIENTS_MAX + 3] = { w->resource.fence, w->fences };
 
-    if ((w->scenario->laws & BWL_LAW_FIRST_COME) == 0 && w->left[BWL_WRITE] == 0)
+    if ((w->scenario->invariants & BWL_INVARIANT_FIRST_COME) == 0 && w->left[BWL_WRITE] == 0)
         return;
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         const bwl_lab_client *c = &w->clients[order[i]];
@@ -376,7 +377,7 @@ static void put_ghosts(bwl_print *p, const bwl_world *w, const uint8_t *order)
         fences[2 * i + 2] = c->hold.fence;
         fences[2 * i + 3] = c->book.fence;
     }
-    if ((w->scenario->laws & BWL_LAW_FIRST_COME) != 0)
+    if ((w->scenario->invariants & BWL_INVARIANT_FIRST_COME) != 0)
         put_ranks(p, came, BWL_CLIENTS_MAX);
     if (w->left[BWL_WRITE] > 0) {
         put_ranks(p, turns, BWL_CLIENTS_MAX + 1);
@@ -385,8 +386,8 @@ static void put_ghosts(bwl_print *p, const bwl_world *w, const uint8_t *order)
     }
 }
 
-/* What is the same for all prints of a world.  The names are not cleared: that would take longer
- * than all the rest. */
+/* Sets what all hashes of a world share.  It does not clear the names: that would cost more than
+ * the rest. */
 static void begin(bwl_print *p, const bwl_world *w, bool plain, const bwl_drawn *drawn)
 {
     const bwl_protocol *protocol = w->scenario->protocol;
@@ -409,8 +410,8 @@ static void restart(bwl_print *p, const bwl_world *w, uint64_t hash)
     p->tokens_count = p->over_count = 0;
 }
 
-/* Where in their unit the clocks are: what is cut off tells when the next unit begins.  And how far
- * they are from the server's. */
+/* The fraction of the clocks' unit, which tells when the next unit begins; and the offset of the
+ * server's clock. */
 static void put_clocks(bwl_print *p, const bwl_world *w)
 {
     const bwl_rules *rules = w->scenario->terms.rules;
@@ -442,7 +443,7 @@ static uint64_t in_order(bwl_print *p, const bwl_world *w, const uint8_t *order)
     restart(p, w, 0x62776c);
     put_budgets(p, w);
     for (unsigned i = 0; i < w->scenario->clients; i++) {
-        if ((w->scenario->twists & BWL_TWIST_ONE_TOKEN) != 0)
+        if ((w->scenario->mutations & BWL_MUTATION_ONE_TOKEN) != 0)
             bwl_put_token(p, bwl_token_number(order[i], 1)); /* it will be used again */
         bwl_put_client(p, w, &w->clients[order[i]]);
         put_link(p, w, BWL_ONLY, order[i]);
@@ -465,11 +466,11 @@ static uint64_t in_order(bwl_print *p, const bwl_world *w, const uint8_t *order)
         put_data(p, &w->previous, server->redis.now);
     if (p->is_queue && w->left[BWL_FAILOVER] > 0)
         bwl_put_line(p, w, &w->previous, order);
-    put_ghosts(p, w, order);
+    put_book(p, w, order);
     return bwl_print_finish(p->hash);
 }
 
-/* What the client is, whoever it is: with names for tokens that nobody else uses. */
+/* A hash of one client without its identity, with token names of its own. */
 static uint64_t alone(bwl_print *p, const bwl_world *w, unsigned client)
 {
     restart(p, w, 0x616c);
@@ -487,9 +488,8 @@ static bool fits(const uint64_t *prints, const uint8_t *order, unsigned clients)
     return true;
 }
 
-/* Clients are put in the order of what they are, so that worlds which differ only by who is who
- * are the same.  Where some are alike as long as they are looked at alone, all their orders are
- * tried. */
+/* Clients are sorted by their own hashes, so that worlds which differ only by the order of
+ * clients are equal.  Where hashes are equal, all orders are tried. */
 uint64_t bwl_world_fingerprint(const bwl_world *w, bool plain)
 {
     unsigned  clients  = w->scenario->clients;

@@ -1,12 +1,12 @@
 /*
- * canon.h -- when two worlds are the same for everything that can still happen in them.
+ * canon.h -- the normal form of a world: two worlds with the same fingerprint have the same future.
  *
- * The fingerprint leaves out what cannot matter: the hour (times count from now, and all that are
- * past are alike, because machines ask of a time only whether it has come), the names of tokens and
- * tags, which of equal clients is which, and what a machine in its present state cannot read any
- * more.  If a machine looked at one of those after all, two different worlds might be taken for one
- * and the second not be explored.  `plain` leaves out the hour and the names only: it visits more
- * worlds, and must come to the same verdict.
+ * The fingerprint leaves out what cannot matter: absolute time (times count from now; all past
+ * times are equal, because a machine only asks whether a time has come), the names of tokens and
+ * tags, the order of equal clients and servers, and state that a machine cannot read any more. If a
+ * machine did read it, the search could take two different worlds for one and miss the second.
+ * `plain` leaves out absolute time and names only: it visits more worlds and must reach the same
+ * verdict.
  */
 #ifndef BWL_LAB_WORLD_CANON_H
 #define BWL_LAB_WORLD_CANON_H
@@ -16,7 +16,7 @@
 /* Never 0. */
 uint64_t bwl_world_fingerprint(const bwl_world *w, bool plain);
 
-/* The lab has to know where `token` keeps times and tags.  False if it does so elsewhere by now. */
+/* False if `token` no longer keeps its times and tags where the lab reads them. */
 bool bwl_canon_knows_token(void);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * canon_inside.h -- what canon.c and canon_waiting.c share: a fingerprint in the making.
+ * canon_inside.h -- what canon.c, canon_servers.c and canon_waiting.c share: the state of a
+ * fingerprint.
  */
 #ifndef BWL_LAB_WORLD_CANON_INSIDE_H
 #define BWL_LAB_WORLD_CANON_INSIDE_H
@@ -8,34 +9,34 @@
 
 enum { BWL_PRINT_TOKENS_MAX = 64, BWL_PRINT_OVER_MAX = 64, BWL_RANKS_MAX = 64 };
 
-/* Numbers that are only compared: all that can matter of one is how many are smaller. */
+/* Numbers that are only compared: only their order matters. */
 typedef struct bwl_ranks {
     unsigned count;
     uint64_t list[BWL_RANKS_MAX];
 } bwl_ranks;
 
-/* Where tickets and fences are drawn from one count. */
+/* Tickets and fences of a queue come from one counter. */
 typedef struct bwl_drawn {
     bwl_ranks tickets;
     bwl_ranks fences;
 } bwl_drawn;
 
-/* A hash, and the names given to tokens so far. */
+/* A hash, and the names of the tokens so far. */
 typedef struct bwl_print {
-    uint64_t hash;
-    bwl_ms   now; /* by the clock of the client that is put                                     */
-    int64_t  wall_ns; /* the true time of day                                                    */
-    bool     plain;
-    bool     is_token; /* the protocol is `token`, or a mutant of it                             */
-    bool     is_queue; /* ... `queue`                                                            */
-    bool     uses_wall;
-    bool     over_alike; /* no clock is behind the true one, and stamps are ends                 */
-    unsigned tokens_count;
-    uint16_t tokens[BWL_PRINT_TOKENS_MAX];
-    unsigned over_count;
-    int64_t  over[BWL_PRINT_OVER_MAX];
-    const bwl_drawn *drawn;  /* where there is a queue                                            */
-    const uint16_t  *latest; /* of several servers: each client's token                         */
+    uint64_t         hash;
+    bwl_ms           now;     /* by the clock of the current client */
+    int64_t          wall_ns; /* the true wall time */
+    bool             plain;
+    bool             is_token; /* the protocol is `token`, or a mutant of it */
+    bool             is_queue; /* ... `queue` */
+    bool             uses_wall;
+    bool             over_alike; /* no clock is behind the true one, and stamps are ends */
+    unsigned         tokens_count;
+    uint16_t         tokens[BWL_PRINT_TOKENS_MAX];
+    unsigned         over_count;
+    int64_t          over[BWL_PRINT_OVER_MAX];
+    const bwl_drawn *drawn;  /* queue only */
+    const uint16_t  *latest; /* several servers only: the current token of each client */
 } bwl_print;
 
 static inline uint64_t bwl_rotate(uint64_t x, unsigned by)
@@ -70,8 +71,8 @@ static inline void bwl_put_time(bwl_print *p, bwl_ms at)
         bwl_put(p, (uint64_t)(at - p->now));
 }
 
-/* A token is named after the place where it is first met; of several servers, by how many of its
- * client came after it. */
+/* The name of a token is the position of its first use.  With several servers it is the number of
+ * newer tokens of the same client. */
 static inline void bwl_put_token(bwl_print *p, uint16_t token)
 {
     unsigned name = 0;
@@ -95,10 +96,10 @@ static inline void bwl_put_token(bwl_print *p, uint16_t token)
 
 /* ---- canon.c --------------------------------------------------------------------------------- */
 
-/* Without its links. */
+/* Leaves out its links. */
 void bwl_put_client(bwl_print *p, const bwl_world *w, const bwl_lab_client *c);
 
-/* The orders in which clients may stand; those of fewer clients come first. */
+/* The permutations of the clients; those of two clients come first. */
 enum { BWL_ORDERS_MAX = 6 };
 extern const uint8_t bwl_orders[BWL_ORDERS_MAX][BWL_CLIENTS_MAX];
 
@@ -114,13 +115,13 @@ void     bwl_put_redlock_state(bwl_print *p, const bwl_hold *h);
 
 /* ---- a lock with a queue: canon_waiting.c ---------------------------------------------------- */
 
-/* All numbers that were drawn, in a world. */
+/* Collects the numbers of a world. */
 void bwl_draw_ranks(bwl_drawn *ret_drawn, const bwl_world *w);
 
-/* The private state of `queue`; a letter; what the engine knows; what the server has. */
+/* The private state of `queue`; a message; what the engine knows; what the server has. */
 void bwl_put_queue_state(bwl_print *p, const bwl_world *w, const bwl_lab_client *c);
-void bwl_put_waiting_letter(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
-                            const bwl_letter *letter);
+void bwl_put_waiting_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
+                             const bwl_message *message);
 void bwl_put_seat(bwl_print *p, const bwl_world *w, unsigned client);
 void bwl_put_line(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
                   const uint8_t *order);

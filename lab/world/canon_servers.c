@@ -1,16 +1,16 @@
 /*
- * canon_servers.c -- the fingerprint of a world with several servers, which are interchangeable as
- * clients are.  See canon.h.
+ * canon_servers.c -- the fingerprint of a world with several servers, which are interchangeable
+ * like clients. See canon.h.
  *
- * Each client, each server and each link is a number of its own, in which a token is named by how
- * many attempts of its client came after it.  For an order of the clients, a server is a column:
- * its key and the links to it.  The columns are sorted, and go with the clients into one number.
- * The least of these is the fingerprint.
+ * Each client, server and link has a hash of its own, in which the name of a token is the number of
+ * newer tokens of its client. For an order of the clients, a server is a column: its key and its
+ * links. The sorted columns and the clients give one hash; the smallest over all orders is the
+ * fingerprint.
  */
 #include "lab/world/canon_inside.h"
 #include "protocol/quorum.h"
 
-/* All that does not depend on the order of the clients. */
+/* The hashes that do not depend on the order of the clients. */
 typedef struct parts {
     uint64_t clients[BWL_CLIENTS_MAX];
     uint64_t servers[BWL_SERVERS_MAX];
@@ -22,7 +22,7 @@ static const bwl_redlock_state *state_of(const bwl_lab_client *c)
     return (const bwl_redlock_state *)(const void *)c->hold.memory;
 }
 
-/* What it remembers of a server belongs to the link. */
+/* Leaves out what it stores per server, which belongs to the link. */
 void bwl_put_redlock_state(bwl_print *p, const bwl_hold *h)
 {
     const bwl_redlock_state *r = (const bwl_redlock_state *)(const void *)h->memory;
@@ -34,23 +34,23 @@ void bwl_put_redlock_state(bwl_print *p, const bwl_hold *h)
         bwl_put(p, (uint64_t)(p->now - r->asked_at) << 1 | r->is_again);
 }
 
-static void put_letter(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
-                       const bwl_letter *letter)
+static void put_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
+                        const bwl_message *message)
 {
-    bool is_open = letter->kind == BWL_LETTER_QUESTION;
+    bool is_open = message->kind == BWL_MESSAGE_REQUEST;
     bool is_current =
-        c->is_running && letter->round == c->round && letter->tag == state_of(c)->round;
+        c->is_running && message->round == c->round && message->tag == state_of(c)->round;
 
-    bwl_put(p, (uint64_t)letter->kind << 24 | (uint64_t)letter->word << 16 |
-                   (uint64_t)letter->answer << 8 | (uint64_t)is_current << 2 |
-                   (uint64_t)letter->is_settled << 1 | letter->acquires);
+    bwl_put(p, (uint64_t)message->kind << 24 | (uint64_t)message->word << 16 |
+                   (uint64_t)message->answer << 8 | (uint64_t)is_current << 2 |
+                   (uint64_t)message->is_settled << 1 | message->acquires);
     if (is_open)
-        bwl_put_token(p, letter->token);
+        bwl_put_token(p, message->token);
     if (is_open && w->scenario->budget[BWL_STOP] > 0)
-        bwl_put(p, (uint64_t)(w->now - BWL_BEGINNING_MS - letter->asked_ms));
+        bwl_put(p, (uint64_t)(w->now - BWL_BEGINNING_MS - message->asked_ms));
 }
 
-/* A link has letters of its client alone, so nobody else's name is in it. */
+/* A link has only tokens of its own client. */
 static uint64_t print_of_link(bwl_print *p, const bwl_world *w, unsigned k, unsigned client)
 {
     const bwl_link       *link = &w->servers[k].links[client];
@@ -59,7 +59,7 @@ static uint64_t print_of_link(bwl_print *p, const bwl_world *w, unsigned k, unsi
     p->hash = 0;
     bwl_put(p, (uint64_t)link->count << 8 | link->late_count);
     for (unsigned i = 0; i < link->count; i++)
-        put_letter(p, w, c, &link->letters[i]);
+        put_message(p, w, c, &link->messages[i]);
     for (unsigned i = 0; i < link->late_count; i++) {
         bwl_put(p, (uint64_t)link->late[i].connection << 8 | link->late[i].word);
         bwl_put_token(p, link->late[i].token);
@@ -87,7 +87,7 @@ static uint64_t print_of_client(bwl_print *p, const bwl_world *w, unsigned clien
     return p->hash;
 }
 
-/* The servers in their order: each with its owner's place and its links in the clients' order. */
+/* The sorted columns: each with its owner and its links in the clients' order. */
 static void find_columns(bwl_print *p, const bwl_world *w, const uint8_t *order, const parts *all,
                          uint64_t columns[BWL_SERVERS_MAX])
 {

@@ -1,9 +1,8 @@
 /*
- * canon_waiting.c -- the part of a fingerprint that there is only with a queue.  See canon.h.
+ * canon_waiting.c -- the part of a fingerprint for a lock with a queue.  See canon.h.
  *
- * Tickets and fences are drawn from one count, and only compared: what matters is their order.  A
- * connection is named by how many have come after it.  What the machine has seen of the server's
- * clock counts from now, by both clocks.
+ * Tickets and fences are only compared: their order matters.  The name of a connection is the
+ * number of newer ones. Server times that the machine has seen count from now, by both clocks.
  */
 #include "lab/world/canon.h"
 #include "lab/world/canon_inside.h"
@@ -37,7 +36,7 @@ static void put_rank(bwl_print *p, const bwl_ranks *ranks, uint64_t number)
     bwl_put(p, number == 0 ? UINT64_MAX : rank);
 }
 
-/* What is drawn next is above the count: it matters only if there is more above it. */
+/* The counter matters only where numbers above it exist. */
 static void put_count(bwl_print *p, const bwl_ranks *ranks, uint64_t count)
 {
     unsigned above = 0;
@@ -62,41 +61,41 @@ static bwl_queue_view view_of(const bwl_hold *h)
     return view;
 }
 
-/* ... or one that may be asked again. */
-static bool is_question(const bwl_letter *letter)
+/* ... or one that may be sent again. */
+static bool is_question(const bwl_message *message)
 {
-    return letter->kind == BWL_LETTER_QUESTION ||
-           (letter->kind == BWL_LETTER_ANSWER && letter->answer == BWL_WHICH_NOSCRIPT);
+    return message->kind == BWL_MESSAGE_REQUEST ||
+           (message->kind == BWL_MESSAGE_ANSWER && message->answer == BWL_WHICH_NOSCRIPT);
 }
 
-/* Is it about a question that is out? */
-static bool is_asked(const bwl_lab_client *c, const bwl_letter *letter)
+/* True if its request is in flight. */
+static bool is_asked(const bwl_lab_client *c, const bwl_message *message)
 {
     uint32_t replicas = bwl_synced_asked(&c->hold);
 
-    return letter->tag == view_of(&c->hold).asked || (replicas != 0 && letter->tag == replicas);
+    return message->tag == view_of(&c->hold).asked || (replicas != 0 && message->tag == replicas);
 }
 
-/* Is anything of what it says still heard? */
-static bool is_heard(const bwl_lab_client *c, const bwl_letter *letter, bool plain)
+/* True if its payload is still read. */
+static bool is_heard(const bwl_lab_client *c, const bwl_message *message, bool plain)
 {
-    bool of_round = c->is_running && letter->round == c->round;
+    bool of_round = c->is_running && message->round == c->round;
 
-    if (letter->kind == BWL_LETTER_PUSH)
+    if (message->kind == BWL_MESSAGE_PUSH)
         return true;
-    return letter->kind == BWL_LETTER_ANSWER && (plain || (of_round && is_asked(c, letter)));
+    return message->kind == BWL_MESSAGE_ANSWER && (plain || (of_round && is_asked(c, message)));
 }
 
-static void add_letter(bwl_drawn *d, const bwl_world *w, const bwl_lab_client *c,
-                       const bwl_letter *letter)
+static void add_message(bwl_drawn *d, const bwl_world *w, const bwl_lab_client *c,
+                        const bwl_message *message)
 {
-    if (is_question(letter))
-        add(&d->tickets, (uint64_t)letter->stamp);
-    if (is_question(letter) || !is_heard(c, letter, false))
+    if (is_question(message))
+        add(&d->tickets, (uint64_t)message->stamp);
+    if (is_question(message) || !is_heard(c, message, false))
         return;
-    add(&d->fences, (uint64_t)letter->stamp);
-    if (letter->place != 0)
-        add(&d->tickets, w->waiting.places[letter->place - 1].ticket);
+    add(&d->fences, (uint64_t)message->stamp);
+    if (message->place != 0)
+        add(&d->tickets, w->waiting.places[message->place - 1].ticket);
 }
 
 void bwl_draw_ranks(bwl_drawn *ret_drawn, const bwl_world *w)
@@ -112,9 +111,9 @@ void bwl_draw_ranks(bwl_drawn *ret_drawn, const bwl_world *w)
         const bwl_lab_client *c    = &w->clients[i];
         const bwl_link       *link = &w->servers[BWL_ONLY].links[i];
         for (unsigned j = 0; j < link->count; j++)
-            add_letter(ret_drawn, w, c, &link->letters[j]);
+            add_message(ret_drawn, w, c, &link->messages[j]);
         for (unsigned j = 0; j < link->late_count; j++)
-            add_letter(ret_drawn, w, c, &link->late[j]);
+            add_message(ret_drawn, w, c, &link->late[j]);
         if (!c->is_running)
             continue;
         add(&ret_drawn->fences, c->hold.fence);
@@ -126,7 +125,7 @@ void bwl_draw_ranks(bwl_drawn *ret_drawn, const bwl_world *w)
 
 /* ---- the machine ----------------------------------------------------------------------------- */
 
-/* How long ago; what is longer ago than all leases is alike. */
+/* The age of a time, up to a limit beyond all leases. */
 static void put_past(bwl_print *p, const bwl_world *w, bwl_ms at)
 {
     bwl_ms past_ms = p->now - at;
@@ -164,9 +163,9 @@ void bwl_put_queue_state(bwl_print *p, const bwl_world *w, const bwl_lab_client 
     }
 }
 
-/* ---- letters --------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
-/* How many connections have come after this one. */
+/* The number of newer connections. */
 static unsigned age_of(const bwl_world *w, unsigned client, unsigned inbox)
 {
     return inbox == 0 ? BWL_ANY : (unsigned)w->waiting.seats[client].inbox - inbox;
@@ -184,42 +183,42 @@ static void put_place(bwl_print *p, const bwl_world *w, const bwl_lab_place *pla
 }
 
 static void put_question(bwl_print *p, const bwl_world *w, unsigned client,
-                         const bwl_letter *letter)
+                         const bwl_message *message)
 {
-    bwl_put(p, (uint64_t)letter->word << 48 | (uint64_t)(uint32_t)letter->lease_ms << 16 |
-                   letter->claim_ms);
-    bwl_put(p, (uint64_t)age_of(w, client, letter->inbox) << 16 |
-                   (uint64_t)age_of(w, client, letter->stood_by[0]) << 8 |
-                   age_of(w, client, letter->stood_by[1]));
-    bwl_put_token(p, letter->former);
-    put_rank(p, &p->drawn->tickets, (uint64_t)letter->stamp);
+    bwl_put(p, (uint64_t)message->word << 48 | (uint64_t)(uint32_t)message->lease_ms << 16 |
+                   message->claim_ms);
+    bwl_put(p, (uint64_t)age_of(w, client, message->inbox) << 16 |
+                   (uint64_t)age_of(w, client, message->stood_by[0]) << 8 |
+                   age_of(w, client, message->stood_by[1]));
+    bwl_put_token(p, message->former);
+    put_rank(p, &p->drawn->tickets, (uint64_t)message->stamp);
 }
 
-void bwl_put_waiting_letter(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
-                            const bwl_letter *letter)
+void bwl_put_waiting_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
+                             const bwl_message *message)
 {
     unsigned client     = (unsigned)(c - w->clients);
-    bool     of_round   = c->is_running && letter->round == c->round;
-    bool     is_current = of_round && is_asked(c, letter);
-    bool     confirms   = of_round && letter->tag == view_of(&c->hold).unconfirmed;
-    bool     is_latest  = of_round && letter->tag == w->waiting.seats[client].latest_tag;
+    bool     of_round   = c->is_running && message->round == c->round;
+    bool     is_current = of_round && is_asked(c, message);
+    bool     confirms   = of_round && message->tag == view_of(&c->hold).unconfirmed;
+    bool     is_latest  = of_round && message->tag == w->waiting.seats[client].latest_tag;
 
-    bwl_put(p, (uint64_t)letter->kind << 16 | (uint64_t)letter->answer << 8 |
-                   (uint64_t)confirms << 5 | (uint64_t)letter->is_settled << 4 |
-                   (uint64_t)(letter->tag == 0) << 3 | (uint64_t)of_round << 2 |
+    bwl_put(p, (uint64_t)message->kind << 16 | (uint64_t)message->answer << 8 |
+                   (uint64_t)confirms << 5 | (uint64_t)message->is_settled << 4 |
+                   (uint64_t)(message->tag == 0) << 3 | (uint64_t)of_round << 2 |
                    (uint64_t)is_current << 1 | is_latest);
-    bwl_put_token(p, letter->token);
-    if (is_question(letter))
-        put_question(p, w, client, letter);
+    bwl_put_token(p, message->token);
+    if (is_question(message))
+        put_question(p, w, client, message);
     else
-        bwl_put(p, letter->word);
-    if (letter->place != 0) /* by which inbox it stands in line is heard in any case */
-        bwl_put(p, w->waiting.places[letter->place - 1].how);
-    if (is_question(letter) || !is_heard(c, letter, p->plain))
+        bwl_put(p, message->word);
+    if (message->place != 0) /* the engine always reads the queue status */
+        bwl_put(p, w->waiting.places[message->place - 1].how);
+    if (is_question(message) || !is_heard(c, message, p->plain))
         return;
-    put_rank(p, &p->drawn->fences, (uint64_t)letter->stamp);
-    if (letter->place != 0)
-        put_place(p, w, &w->waiting.places[letter->place - 1]);
+    put_rank(p, &p->drawn->fences, (uint64_t)message->stamp);
+    if (message->place != 0)
+        put_place(p, w, &w->waiting.places[message->place - 1]);
 }
 
 /* ---- the engine, the server ------------------------------------------------------------------ */
@@ -229,8 +228,8 @@ void bwl_put_seat(bwl_print *p, const bwl_world *w, unsigned client)
     const bwl_lab_seat *s = &w->waiting.seats[client];
     unsigned other = w->servers[BWL_ONLY].redis.connections[client + BWL_MODEL_CLIENTS].inbox;
 
-    bwl_put(p, (uint64_t)(w->clients[client].book.turn != 0) << 24 | (uint64_t)s->ghosts << 16 |
-                   (uint64_t)s->half_ghosts << 8 | (uint64_t)s->is_greeted << 2 |
+    bwl_put(p, (uint64_t)(w->clients[client].book.turn != 0) << 24 | (uint64_t)s->orphans << 16 |
+                   (uint64_t)s->maybe_orphans << 8 | (uint64_t)s->is_greeted << 2 |
                    (uint64_t)s->may_kill << 1 | s->was_cut);
     bwl_put(p, age_of(w, client, other));
     bwl_put_token(p, s->named_token);
@@ -239,7 +238,7 @@ void bwl_put_seat(bwl_print *p, const bwl_world *w, unsigned client)
                    (uint64_t)age_of(w, client, s->stood_by[1]) << 16 | s->named_claim_ms);
 }
 
-/* The one that comes after `last`, or the first; NULL: there is none. */
+/* The member after `last`, or the first; NULL: none. */
 static const bwl_model_item *next_in_line(const bwl_model_data *data, const bwl_model_item *last)
 {
     const bwl_model_item *next = NULL;
@@ -304,10 +303,10 @@ void bwl_put_fences(bwl_print *p, const bwl_world *w)
 {
     bwl_put(p, w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_COUNT].value < w->waiting.fence);
     put_rank(p, &p->drawn->fences, w->waiting.held_fence);
-    bwl_put(p, (uint64_t)w->waiting.is_ghost << 1 | w->waiting.may_be_ghost);
+    bwl_put(p, (uint64_t)w->waiting.is_orphan << 1 | w->waiting.may_be_orphan);
 }
 
-/* A score is a moment by the server's clock. */
+/* A score is a time of the server's clock. */
 void bwl_put_members(bwl_print *p, const bwl_model_data *data, int64_t server_now)
 {
     if (data->keys[BWL_MODEL_LOCK].kind != BWL_KIND_ZSET)

@@ -3,20 +3,20 @@
  */
 #include "lab/world/client.h"
 #include "lab/world/connection.h"
-#include "lab/world/ghost.h"
+#include "lab/world/bookkeeping.h"
 #include "lab/model/words.h"
 #include "lab/world/waiting.h"
 
-/* Of its own account, at one moment: give back what came too late, try once more, renew.  More than
- * that without time passing is a client that hammers the server. */
+/* A client may send this many commands at one moment without a request of its caller: release a
+ * late grant, try again, renew.  More than that is a client that hammers the server. */
 enum { ASKS_AT_ONCE_MAX = 4 };
 
-/* By how much a twisted engine is wrong about the time. */
-enum { TWIST_MS = 3 };
+/* The clock error of a mutated engine. */
+enum { MUTATION_MS = 3 };
 
 /* ---- the caller ------------------------------------------------------------------------------ */
 
-/* An extension is good for what was asked, unless the longest time to hold ends it. */
+/* An extension must reach the requested time, or the end of the maximum hold. */
 static bool is_short(const bwl_world *w, const bwl_lab_client *c)
 {
     bwl_ms extend_ms = w->scenario->extend_ms;
@@ -30,7 +30,7 @@ static void held_told(bwl_world *w, bwl_lab_client *c)
     bool asked = c->caller.is_working ? c->caller.extends : !c->caller.cancels;
 
     if (!asked || c->caller.releases || c->caller.is_told_end)
-        w->broken |= BWL_LAW_TOLD;
+        w->broken |= BWL_INVARIANT_TOLD;
     if (!c->caller.is_working && bwl_wait_is_kept(w))
         bwl_wait_held(w, (unsigned)(c - w->clients));
     if (!c->caller.is_working) {
@@ -40,7 +40,7 @@ static void held_told(bwl_world *w, bwl_lab_client *c)
         c->caller.held_since = c->clock.now;
     }
     if (c->caller.extends && is_short(w, c))
-        w->broken |= BWL_LAW_TOLD;
+        w->broken |= BWL_INVARIANT_TOLD;
     c->caller.due_by     = BWL_NEVER;
     c->caller.is_working = true;
     c->caller.extends    = false;
@@ -68,9 +68,9 @@ static bool may_end_so(const bwl_lab_client *c, bwl_outcome_kind kind)
     bwl_unreachable("no such outcome");
 }
 
-/* RELEASED is a statement about the store: the key was there, and a release of ours removed it.  (A
- * key that was set late may have come since.)  LOST says that it was not we who removed it; of
- * several servers, some may have said so before the others answer. */
+/* RELEASED means that a release of this client removed the key.  (A late command may have set it
+ * again.)  LOST means that another client or the server removed it.  With several servers, LOST
+ * may come before the last answer. */
 static bool is_false(const bwl_world *w, const bwl_lab_client *c, bwl_outcome_kind kind)
 {
     unsigned votes = bwl_world_votes(w, bwl_token_read(c->hold.claim.token));
@@ -89,7 +89,7 @@ static unsigned faults_so_far(const bwl_world *w)
     return faults;
 }
 
-/* Renewal leaves room for one failure.  (A server that forgets takes the lock from anybody.) */
+/* Renewal tolerates one failure.  (A server that loses the key takes the lock from any holder.) */
 static bool is_lost_for_nothing(const bwl_world *w, const bwl_lab_client *c)
 {
     static const bwl_budget of_server[]   = { BWL_RESTART,  BWL_JUMP,     BWL_RESTORE, BWL_FAILOVER,
@@ -113,38 +113,39 @@ static void caller_hears(bwl_world *w, bwl_lab_client *c, const bwl_outcome *out
         held_told(w, c);
         return;
     }
-    if (bwl_hold_is_held(&c->hold)) { /* an extension failed, and we hold as before */
+    if (bwl_hold_is_held(&c->hold)) { /* the extension failed; the hold continues */
         if (!c->caller.extends || out->kind == BWL_LOST)
-            w->broken |= BWL_LAW_TOLD;
+            w->broken |= BWL_INVARIANT_TOLD;
         c->caller.extends = false;
         return;
     }
     if (c->caller.is_told_end || !may_end_so(c, out->kind) || is_false(w, c, out->kind))
-        w->broken |= BWL_LAW_TOLD;
+        w->broken |= BWL_INVARIANT_TOLD;
     if (out->kind == BWL_LOST && is_lost_for_nothing(w, c))
-        w->broken |= BWL_LAW_KEEPS;
+        w->broken |= BWL_INVARIANT_KEEPS;
     c->caller.is_told_end = true;
     c->caller.is_working  = false;
     c->book.was_slow      = false;
-    c->caller.due_by = c->clock.now + w->scenario->terms.answer_ms; /* to clear up behind itself */
+    c->caller.due_by      = c->clock.now + w->scenario->terms.answer_ms; /* time to clean up */
 }
 
 /* ---- the engine ------------------------------------------------------------------------------ */
 
-/* The number that goes to the server, in the unit that the server takes it for. */
+/* The lease in the unit that the command has. */
 static bwl_ms lease_written(const bwl_world *w, const bwl_lab_client *c)
 {
     enum { MS_PER_SECOND = 1000 };
     bwl_ms lease_ms = c->hold.claim.lease_ms;
 
-    if ((w->scenario->twists & BWL_TWIST_MS_AS_SECONDS) != 0)
+    if ((w->scenario->mutations & BWL_MUTATION_MS_AS_SECONDS) != 0)
         return lease_ms * MS_PER_SECOND;
-    if ((w->scenario->twists & BWL_TWIST_SECONDS_AS_MS) != 0)
+    if ((w->scenario->mutations & BWL_MUTATION_SECONDS_AS_MS) != 0)
         return (lease_ms + MS_PER_SECOND - 1) / MS_PER_SECOND;
     return lease_ms;
 }
 
-/* POKE is asked until all the dead are passed over; replicas, once more for each attempt. */
+/* POKE repeats until all dead waiters are skipped; a replicated lock asks its replicas once more
+ * per attempt. */
 static unsigned asks_at_once_max(const bwl_world *w, const bwl_ask *ask)
 {
     unsigned max = ASKS_AT_ONCE_MAX;
@@ -166,10 +167,10 @@ static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
     assert(ask->node < w->scenario->servers);
     assert(!c->hold.protocol->uses_token || bwl_token_is_ours(c->hold.claim.token));
     if (++c->book.asked_now > asks_at_once_max(w, ask))
-        w->broken |= BWL_LAW_PAUSES;
-    assert(link->count < BWL_LETTERS_MAX);
-    link->letters[link->count++] = (bwl_letter){
-        .kind     = BWL_LETTER_QUESTION,
+        w->broken |= BWL_INVARIANT_PAUSES;
+    assert(link->count < BWL_MESSAGES_MAX);
+    link->messages[link->count++] = (bwl_message){
+        .kind     = BWL_MESSAGE_REQUEST,
         .word     = ask->word,
         .round    = c->round,
         .token    = token,
@@ -181,23 +182,23 @@ static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
         .acquires = bwl_hold_is_sought(&c->hold),
     };
     if (bwl_wait_is_kept(w))
-        bwl_wait_asked(w, client, ask, &link->letters[link->count - 1]);
+        bwl_wait_asked(w, client, ask, &link->messages[link->count - 1]);
 }
 
 static void round_over(bwl_world *w, bwl_lab_client *c)
 {
     if (!c->caller.is_told_end)
-        w->broken |= BWL_LAW_TOLD;
+        w->broken |= BWL_INVARIANT_TOLD;
     c->is_running        = false;
     c->caller.is_working = false;
     c->is_unaware        = false;
     c->wake_at           = BWL_NEVER;
 }
 
-/* What a hold was before it is woken. */
+/* A hold before an event. */
 typedef struct past {
-    bool was_over;  /* its time is over, and the caller works on                                  */
-    bwl_ms   until; /* 0 if it does not hold                                                      */
+    bool     was_over; /* its time is over and the caller still works */
+    bwl_ms   until;    /* 0: not held */
     uint64_t fence;
 } past;
 
@@ -220,12 +221,12 @@ static void after(bwl_world *w, unsigned client, const bwl_effects *fx)
         put(w, client, &fx->asks[i]);
     if (fx->wake_at != 0)
         c->wake_at = fx->wake_at;
-    if ((w->scenario->twists & BWL_TWIST_LATE_TIMER) != 0)
-        c->wake_at = bwl_later(c->wake_at, TWIST_MS);
+    if ((w->scenario->mutations & BWL_MUTATION_LATE_TIMER) != 0)
+        c->wake_at = bwl_later(c->wake_at, MUTATION_MS);
     bool was_disowned = c->caller.due_by == BWL_NEVER && c->caller.is_told_end;
     caller_hears(w, c, &fx->outcome);
     if (c->hold.state == BWL_HOLD_DISOWNED)
-        c->caller.due_by = BWL_NEVER; /* until it is given back */
+        c->caller.due_by = BWL_NEVER; /* until the caller releases */
     else if (was_disowned)
         c->caller.due_by = c->clock.now + w->scenario->terms.answer_ms;
     if (c->hold.state == BWL_HOLD_OVER)
@@ -237,14 +238,14 @@ static void compare_with(bwl_world *w, unsigned client, past before)
     past present = look_at(w, client);
 
     if (before.was_over && !w->clients[client].caller.is_told_end)
-        w->broken |= BWL_LAW_TELLS_LOSS;
+        w->broken |= BWL_INVARIANT_TELLS_LOSS;
     if (present.until != 0 && present.until < before.until)
-        w->broken |= BWL_LAW_NOT_NEARER;
+        w->broken |= BWL_INVARIANT_NOT_NEARER;
     if (present.until != 0 && before.until != 0 && present.fence < before.fence)
-        w->broken |= BWL_LAW_FENCE;
+        w->broken |= BWL_INVARIANT_FENCE;
 }
 
-/* The bytes that come with the next event.  They are new if the last ones were used. */
+/* The random bytes of the next event: new ones if the last ones were used. */
 static bwl_random fresh(bwl_world *w, unsigned client, uint8_t chance)
 {
     bwl_lab_client *c    = &w->clients[client];
@@ -252,7 +253,7 @@ static bwl_random fresh(bwl_world *w, unsigned client, uint8_t chance)
 
     if (last != 0 && bwl_token_serial(last) > c->tokens)
         c->tokens = (uint16_t)bwl_token_serial(last);
-    if ((w->scenario->twists & BWL_TWIST_ONE_TOKEN) != 0)
+    if ((w->scenario->mutations & BWL_MUTATION_ONE_TOKEN) != 0)
         return bwl_token_random(bwl_token_number(client, 1), chance);
     return bwl_token_random(bwl_token_number(client, c->tokens + 1u), chance);
 }
@@ -265,8 +266,8 @@ static void event(bwl_world *w, unsigned client, bwl_event ev, uint8_t chance)
     ev.now     = w->clients[client].clock.now;
     ev.wall_ns = bwl_world_wall_ns(w, client);
     ev.fresh   = fresh(w, client, chance);
-    if ((w->scenario->twists & BWL_TWIST_OLD_TIME) != 0 && ev.kind == BWL_ALARM)
-        ev.now -= TWIST_MS;
+    if ((w->scenario->mutations & BWL_MUTATION_OLD_TIME) != 0 && ev.kind == BWL_ALARM)
+        ev.now -= MUTATION_MS;
     bwl_hold_event(&w->clients[client].hold, &ev, &fx);
     after(w, client, &fx);
     compare_with(w, client, before);
@@ -285,7 +286,7 @@ static bwl_ms wait_of(const bwl_scenario *s, unsigned client)
     return (s->tries_once_of >> client & 1) != 0 ? 0 : s->wait_ms;
 }
 
-/* All that is about one round, and begins anew with the next. */
+/* Resets the state of one round. */
 static void new_round(bwl_world *w, bwl_lab_client *c)
 {
     const bwl_scenario *s = w->scenario;
@@ -306,7 +307,7 @@ static void new_round(bwl_world *w, bwl_lab_client *c)
     c->book.is_of_old      = false;
     c->book.asked_now      = 0;
     c->caller.trusts_until = 0;
-    bwl_ghost_new_round(c);
+    bwl_book_new_round(c);
     if (bwl_wait_is_kept(w))
         bwl_wait_new_round(w, (unsigned)(c - w->clients));
     c->caller.due_by = bwl_later(bwl_later(c->clock.now, wait_of(s, (unsigned)(c - w->clients))),
@@ -324,7 +325,7 @@ void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
     assert(!c->is_running);
     assert(c->rounds_left > 0);
     new_round(w, c);
-    if ((s->twists & BWL_TWIST_NO_MAX_HOLD) != 0)
+    if ((s->mutations & BWL_MUTATION_NO_MAX_HOLD) != 0)
         terms.max_hold_ms = BWL_NEVER;
     terms.lease_ms = s->lease_of_ms[client];
     bwl_hold_init(&c->hold, s->protocol, s->servers, &terms);
@@ -355,7 +356,7 @@ void bwl_sim_client_release(bwl_world *w, unsigned client)
     compare_with(w, client, before);
 }
 
-/* Whoever yields is one more who comes. */
+/* A yield counts as a new arrival. */
 void bwl_sim_client_yield(bwl_world *w, unsigned client, uint8_t chance)
 {
     const bwl_scenario *s      = w->scenario;
@@ -370,7 +371,7 @@ void bwl_sim_client_yield(bwl_world *w, unsigned client, uint8_t chance)
     c->book.was_slow     = false;
     c->caller.extends    = false;
     c->caller.due_by     = bwl_later(bwl_later(c->clock.now, s->wait_ms), s->terms.answer_ms);
-    bwl_ghost_new_round(c);
+    bwl_book_new_round(c);
     bwl_hold_yield(&c->hold, &random, moment(w, client), bwl_later(c->clock.now, s->wait_ms), &fx);
     after(w, client, &fx);
     compare_with(w, client, before);
@@ -405,8 +406,8 @@ void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance)
     event(w, client, (bwl_event){ .kind = BWL_ALARM }, chance);
 }
 
-/* What the answer says beside yes and no. */
-static void show(const bwl_world *w, const bwl_letter *answer, bwl_event *ev)
+/* The payload of an answer. */
+static void show(const bwl_world *w, const bwl_message *answer, bwl_event *ev)
 {
     bool shows_value = answer->word == REDIS_READ || answer->word == REDIS_SWAP ||
                        answer->word == REDIS_WATCH_READ || answer->word == REDIS_TAKE_STAMP;
@@ -419,8 +420,8 @@ static void show(const bwl_world *w, const bwl_letter *answer, bwl_event *ev)
     ev->print  = (uint64_t)answer->stamp;
 }
 
-void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server, const bwl_letter *question,
-                         uint8_t chance)
+void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server,
+                         const bwl_message *question, uint8_t chance)
 {
     bwl_lab_client *c     = &w->clients[client];
     bwl_event       ev    = { .kind = BWL_DOWN, .node = (uint8_t)server, .tag = question->tag };
@@ -428,7 +429,7 @@ void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server, const b
 
     if (!c->is_running || question->round != c->round)
         return;
-    if (question->kind == BWL_LETTER_ANSWER) {
+    if (question->kind == BWL_MESSAGE_ANSWER) {
         ev.kind   = BWL_REPLY;
         ev.answer = (bwl_answer)question->answer;
         show(w, question, &ev);
@@ -438,18 +439,18 @@ void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server, const b
     }
     event(w, client, ev, chance);
     if (bwl_world_believes(w, client) == 0 || w->scenario->servers > 1)
-        return; /* of several servers, one may say no: law HONEST looks at the majority */
+        return; /* a single server may say no: HONEST checks the majority */
     if (question->word == REDIS_QUEUE_EXTEND && ev.answer == BWL_NO &&
         question->token == bwl_world_token_of(w, client))
-        w->broken |= BWL_LAW_HEEDS_NO;
+        w->broken |= BWL_INVARIANT_HEEDS_NO;
     if (bwl_redis_word_extends(question->word) && ev.answer == BWL_NO)
-        w->broken |= BWL_LAW_HEEDS_NO;
+        w->broken |= BWL_INVARIANT_HEEDS_NO;
     if (c->book.is_of_old && ev.kind == BWL_REPLY && ev.answer != BWL_UNSENT)
-        w->broken |= BWL_LAW_HEEDS_NO; /* it has connected again, and must have seen it */
+        w->broken |= BWL_INVARIANT_HEEDS_NO; /* it has reconnected and has seen the new run id */
 }
 
-/* The engine knows who is meant by the nonce, which belongs to the token. */
-void bwl_sim_client_pushed(bwl_world *w, unsigned client, const bwl_letter *push, uint8_t chance)
+/* The engine finds the waiter by the nonce in its token. */
+void bwl_sim_client_pushed(bwl_world *w, unsigned client, const bwl_message *push, uint8_t chance)
 {
     bwl_lab_client *c     = &w->clients[client];
     bwl_place       place = { 0 };
@@ -464,8 +465,7 @@ void bwl_sim_client_pushed(bwl_world *w, unsigned client, const bwl_letter *push
         event(w, client, ev, chance);
 }
 
-/* As src/engine/redis/session/revalidate.c does on a new connection, before anything is asked on
- * it. */
+/* As src/engine/redis/session/revalidate.c on a new connection, before its first command. */
 void bwl_sim_client_learns(bwl_world *w, unsigned client)
 {
     bwl_lab_client *c  = &w->clients[client];
@@ -474,18 +474,18 @@ void bwl_sim_client_learns(bwl_world *w, unsigned client)
     assert(c->is_unaware);
     c->is_unaware = false;
     if (!c->is_running || !bwl_hold_is_held(&c->hold) ||
-        (w->scenario->twists & BWL_TWIST_SAME_SERVER) != 0)
+        (w->scenario->mutations & BWL_MUTATION_SAME_SERVER) != 0)
         return;
     c->caller.trusts_until = c->hold.until;
     bwl_hold_disown(&c->hold, c->clock.now, &fx);
     after(w, client, &fx);
-    if ((w->scenario->twists & BWL_TWIST_GIVES_UP_AT_ONCE) != 0) {
+    if ((w->scenario->mutations & BWL_MUTATION_GIVES_UP_AT_ONCE) != 0) {
         fx = (bwl_effects){ 0 };
         bwl_hold_give_back(&c->hold, moment(w, client), &fx);
         after(w, client, &fx);
     }
     if (!c->caller.is_told_end)
-        w->broken |= BWL_LAW_TELLS_LOSS;
+        w->broken |= BWL_INVARIANT_TELLS_LOSS;
 }
 
 void bwl_sim_client_crash(bwl_world *w, unsigned client)

@@ -1,8 +1,8 @@
 /*
- * client.h -- one client of the world: the machine, and the caller above it.
+ * client.h -- a client of the world: the lock machine and its caller.
  *
- * The caller of the lab believes what it is told.  It works from HELD until it is told the end or
- * releases, and never looks at a clock: the hold has to tell it.
+ * The caller relies on results alone.  It works from HELD until a result ends the hold or until it
+ * releases, and never reads a clock.
  */
 #ifndef BWL_LAB_WORLD_CLIENT_H
 #define BWL_LAB_WORLD_CLIENT_H
@@ -16,16 +16,16 @@ void bwl_sim_client_extend(bwl_world *w, unsigned client);
 void bwl_sim_client_cancel(bwl_world *w, unsigned client);
 void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance);
 
-/* The answer to this question came, or the news that there will be none.  Nothing is told of the
- * questions of a round that is over. */
-void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server, const bwl_letter *question,
-                         uint8_t chance);
+/* Delivers an answer, or the loss of a connection, for this command.  Commands of earlier rounds
+ * are ignored. */
+void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server,
+                         const bwl_message *question, uint8_t chance);
 
-/* It has connected again, to a server that was started anew: what it holds is lost. */
+/* The client reconnects to a restarted server: its lock is lost. */
 void bwl_sim_client_learns(bwl_world *w, unsigned client);
 
-/* The server says that it is its turn. */
-void bwl_sim_client_pushed(bwl_world *w, unsigned client, const bwl_letter *push, uint8_t chance);
+/* The server grants the lock to a waiter. */
+void bwl_sim_client_pushed(bwl_world *w, unsigned client, const bwl_message *push, uint8_t chance);
 
 void bwl_sim_client_crash(bwl_world *w, unsigned client);
 

@@ -1,8 +1,8 @@
 /*
- * client_clock.h -- the clock by which a client measures spans: it may run too fast or too slow.
+ * client_clock.h -- a client's monotonic clock, which may run too fast or too slow.
  *
- * The world counts true milliseconds; a client reads its own, cut off to whole ones.  Its time of
- * day runs at the same rate.
+ * The world counts true milliseconds.  A client reads whole milliseconds of its own clock.  Its
+ * wall clock runs at the same rate.
  */
 #ifndef BWL_LAB_WORLD_CLIENT_CLOCK_H
 #define BWL_LAB_WORLD_CLIENT_CLOCK_H
@@ -12,13 +12,13 @@
 enum { BWL_PACE_TRUE = 100 };
 
 typedef struct bwl_lab_clock {
-    bwl_ms   now;     /* all deadlines of its hold are by this clock                             */
-    uint16_t pace;    /* hundredths of a ms in a true one                                        */
-    uint8_t  beyond;  /* hundredths of a ms that it is past `now`                                */
-    bwl_ms   skew_ms; /* its time of day is that far ahead of the true one                       */
+    bwl_ms   now;     /* the deadlines of the hold are on this clock */
+    uint16_t pace;    /* hundredths of a ms per true ms */
+    uint8_t  beyond;  /* hundredths of a ms beyond `now` */
+    bwl_ms   skew_ms; /* how far its wall clock is ahead */
 } bwl_lab_clock;
 
-/* True milliseconds pass. */
+/* Advances by true milliseconds. */
 static inline void bwl_client_clock_passes(bwl_lab_clock *c, bwl_ms by)
 {
     bwl_ms hundredths = c->beyond + by * c->pace;
@@ -27,7 +27,7 @@ static inline void bwl_client_clock_passes(bwl_lab_clock *c, bwl_ms by)
     c->beyond = (uint8_t)(hundredths % BWL_PACE_TRUE);
 }
 
-/* How far the clock is from reading `at`, in hundredths of its own milliseconds. */
+/* The distance to `at`, in hundredths of the clock's own milliseconds. */
 static inline int64_t bwl_client_clock_is_off(const bwl_lab_clock *c, bwl_ms at)
 {
     if (at == BWL_NEVER)
@@ -35,7 +35,7 @@ static inline int64_t bwl_client_clock_is_off(const bwl_lab_clock *c, bwl_ms at)
     return (at - c->now) * BWL_PACE_TRUE - c->beyond;
 }
 
-/* In how many true milliseconds, in whole ones, it reads `at`, which lies ahead. */
+/* The number of whole true milliseconds until the clock reads `at`, which is in the future. */
 static inline bwl_ms bwl_client_clock_reads_in(const bwl_lab_clock *c, bwl_ms at)
 {
     assert(at > c->now);

@@ -6,45 +6,44 @@
 #include "lab/world/waiting.h"
 #include "protocol/quorum.h"
 
-static bwl_letter take(bwl_letter *letters, uint8_t *count, unsigned i)
+static bwl_message take(bwl_message *messages, uint8_t *count, unsigned i)
 {
-    bwl_letter letter = letters[i];
+    bwl_message message = messages[i];
 
     assert(i < *count);
     for (unsigned j = i + 1; j < *count; j++)
-        letters[j - 1] = letters[j];
-    letters[--*count] = (bwl_letter){ 0 };
-    return letter;
+        messages[j - 1] = messages[j];
+    messages[--*count] = (bwl_message){ 0 };
+    return message;
 }
 
-/* A release failed.  If it was the last there was time for, or the server refused it, nobody can be
- * blamed for the key from now on. */
-static void excuse(bwl_world *w, unsigned client, bwl_server *server, const bwl_letter *letter)
+/* A release failed.  If there is no time for another one, or the server refused it, the key that
+ * is left is not a fault of the client. */
+static void excuse(bwl_world *w, unsigned client, bwl_server *server, const bwl_message *message)
 {
     bool was_last   = w->clients[client].clock.now >= w->clients[client].caller.due_by;
-    bool is_refused = letter->kind == BWL_LETTER_ANSWER && letter->answer == BWL_REFUSED;
-    bool gives_back = bwl_redis_word_releases(letter->word) ||
-                      letter->word == REDIS_QUEUE_RELEASE || letter->word == REDIS_QUEUE_CANCEL;
+    bool is_refused = message->kind == BWL_MESSAGE_ANSWER && message->answer == BWL_REFUSED;
+    bool gives_back = bwl_redis_word_releases(message->word) ||
+                      message->word == REDIS_QUEUE_RELEASE || message->word == REDIS_QUEUE_CANCEL;
 
     if (bwl_wait_is_kept(w) && gives_back && (was_last || is_refused))
         bwl_wait_excuse(w, client);
-    if (gives_back && letter->token == bwl_model_owner(&server->redis) && (was_last || is_refused))
+    if (gives_back && message->token == bwl_model_owner(&server->redis) && (was_last || is_refused))
         server->key_excused = true;
 }
 
-/* Answers carry no tag on the wire: the n-th answer belongs to the n-th question that somebody
- * still waits for.  On a connection that is closed when waiting ends, that is the one that was
- * asked. */
+/* Answers carry no tag on the wire: the n-th answer belongs to the n-th command with a
+ * waiter.  The engine closes a connection when it stops waiting, so this is the right command. */
 void bwl_connection_deliver(bwl_world *w, unsigned client, unsigned k, uint8_t chance)
 {
     bwl_server *server = &w->servers[k];
     bwl_link   *link   = &server->links[client];
-    bwl_letter  answer = take(link->letters, &link->count, 0);
+    bwl_message answer = take(link->messages, &link->count, 0);
 
     assert(link->answered > 0);
     link->answered--;
     for (unsigned i = 0; answer.is_settled && i < link->count; i++) {
-        bwl_letter *other = &link->letters[i];
+        bwl_message *other = &link->messages[i];
         if (other->is_settled)
             continue;
         other->is_settled = true;
@@ -54,16 +53,16 @@ void bwl_connection_deliver(bwl_world *w, unsigned client, unsigned k, uint8_t c
     }
     if (answer.is_settled || bwl_wait_asks_again(w, client, &answer))
         return;
-    if (answer.kind == BWL_LETTER_PUSH) {
+    if (answer.kind == BWL_MESSAGE_PUSH) {
         bwl_sim_client_pushed(w, client, &answer, chance);
         return;
     }
-    if (answer.kind == BWL_LETTER_CUT_OFF || answer.answer > BWL_NO)
+    if (answer.kind == BWL_MESSAGE_CUT_OFF || answer.answer > BWL_NO)
         excuse(w, client, server, &answer);
     bwl_sim_client_told(w, client, k, &answer, chance);
 }
 
-/* Of several servers, few letters that are late are enough: what there is more of is lost. */
+/* With several servers, each link keeps a few late messages; the rest is lost. */
 static bool has_room(const bwl_world *w, const bwl_link *link)
 {
     enum { LATE_OF_SEVERAL = 3 };
@@ -71,14 +70,14 @@ static bool has_room(const bwl_world *w, const bwl_link *link)
     return w->scenario->servers == 1 || link->late_count < LATE_OF_SEVERAL;
 }
 
-static void make_late(bwl_link *link, const bwl_letter *letter, unsigned connection)
+static void make_late(bwl_link *link, const bwl_message *message, unsigned connection)
 {
-    assert(link->late_count < BWL_LETTERS_MAX);
-    link->late[link->late_count]              = *letter;
+    assert(link->late_count < BWL_MESSAGES_MAX);
+    link->late[link->late_count]              = *message;
     link->late[link->late_count++].connection = (uint8_t)connection;
 }
 
-/* Gives the broken connections the numbers 0, 1, 2 ...; returns how many there are. */
+/* Numbers the broken connections from 0 and returns their count. */
 static unsigned number_connections(bwl_link *link)
 {
     unsigned last  = BWL_ANY;
@@ -93,16 +92,16 @@ static unsigned number_connections(bwl_link *link)
     return count;
 }
 
-bwl_letter bwl_connection_take_late(bwl_link *link, unsigned i)
+bwl_message bwl_connection_take_late(bwl_link *link, unsigned i)
 {
-    bwl_letter letter = take(link->late, &link->late_count, i);
+    bwl_message message = take(link->late, &link->late_count, i);
 
-    (void)number_connections(link); /* how many there are does not matter here */
-    return letter;
+    (void)number_connections(link); /* the count is not needed */
+    return message;
 }
 
-/* What the earlier of two broken connections watched is not remembered: what stands on that never
- * arrives, which may always happen to a late letter. */
+/* The model forgets what the earlier of two broken connections watched, so commands that depend
+ * on it never arrive.  Any late message may be lost. */
 static void lose_watched(bwl_link *link, unsigned count)
 {
     for (unsigned i = count; i-- > 0;)
@@ -110,21 +109,21 @@ static void lose_watched(bwl_link *link, unsigned count)
             (void)take(link->late, &link->late_count, i);
 }
 
-/* The server remembers a connection that broke as long as something may still come on it.  One on
- * which nothing was under way does not take the place of an earlier one on which something is. */
+/* The server keeps a broken connection while messages may still arrive on it.  A connection
+ * without messages does not replace an earlier one that has some. */
 static void break_at_server(bwl_world *w, unsigned client, bwl_server *server, unsigned late_before)
 {
-    bwl_link *link        = &server->links[client];
-    bool      has_letters = link->late_count > late_before;
+    bwl_link *link         = &server->links[client];
+    bool      has_messages = link->late_count > late_before;
 
     server->informed &= (uint8_t) ~(1u << client);
     if (bwl_wait_is_kept(w)) {
-        bwl_wait_broke_at_server(w, client, has_letters);
+        bwl_wait_broke_at_server(w, client, has_messages);
         return;
     }
-    if (has_letters)
+    if (has_messages)
         lose_watched(link, late_before);
-    if (has_letters || link->late_count == 0)
+    if (has_messages || link->late_count == 0)
         bwl_model_redis_break(&server->redis, client);
     else
         bwl_model_redis_drop(&server->redis, client);
@@ -132,16 +131,16 @@ static void break_at_server(bwl_world *w, unsigned client, bwl_server *server, u
         bwl_model_redis_drop(&server->redis, client + BWL_MODEL_CLIENTS);
 }
 
-/* Where the engine asks again, against the rule, what was cut off is written once more. */
-static void cut_off(bwl_letter *letter, bool is_unsent, bool resends)
+/* With the mutation RESENDS, the engine writes the lost commands again. */
+static void cut_off(bwl_message *message, bool is_unsent, bool resends)
 {
-    letter->kind   = (uint8_t)(is_unsent ? BWL_LETTER_ANSWER : BWL_LETTER_CUT_OFF);
-    letter->answer = is_unsent ? BWL_UNSENT : 0;
-    letter->stamp  = resends ? letter->stamp : 0;
-    letter->place  = 0;
+    message->kind   = (uint8_t)(is_unsent ? BWL_MESSAGE_ANSWER : BWL_MESSAGE_CUT_OFF);
+    message->answer = is_unsent ? BWL_UNSENT : 0;
+    message->stamp  = resends ? message->stamp : 0;
+    message->place  = 0;
     if (resends) {
-        letter->kind   = BWL_LETTER_QUESTION;
-        letter->answer = 0;
+        message->kind   = BWL_MESSAGE_REQUEST;
+        message->answer = 0;
     }
 }
 
@@ -150,21 +149,21 @@ void bwl_connection_break(bwl_world *w, unsigned client, unsigned k, unsigned un
     bwl_server *server     = &w->servers[k];
     bwl_link   *link       = &server->links[client];
     unsigned    late       = link->late_count;
-    bool        resends    = (w->scenario->twists & BWL_TWIST_RESENDS) != 0;
+    bool        resends    = (w->scenario->mutations & BWL_MUTATION_RESENDS) != 0;
     unsigned    connection = number_connections(link);
 
     if (bwl_wait_is_kept(w))
         bwl_wait_drop_pushes(w, client);
     for (unsigned i = 0; i < link->count; i++) {
-        bwl_letter *letter    = &link->letters[i];
-        bool        is_unsent = i + unsent >= link->count;
-        bool        is_news   = letter->kind == BWL_LETTER_ANSWER && letter->answer == BWL_UNSENT;
+        bwl_message *message   = &link->messages[i];
+        bool         is_unsent = i + unsent >= link->count;
+        bool         is_news = message->kind == BWL_MESSAGE_ANSWER && message->answer == BWL_UNSENT;
 
-        if (letter->kind == BWL_LETTER_CUT_OFF || is_news)
+        if (message->kind == BWL_MESSAGE_CUT_OFF || is_news)
             continue;
-        if (letter->kind == BWL_LETTER_QUESTION && !is_unsent && has_room(w, link))
-            make_late(link, letter, connection);
-        cut_off(letter, is_unsent, resends);
+        if (message->kind == BWL_MESSAGE_REQUEST && !is_unsent && has_room(w, link))
+            make_late(link, message, connection);
+        cut_off(message, is_unsent, resends);
     }
     link->answered = resends ? 0 : link->count;
     break_at_server(w, client, server, late);
@@ -174,16 +173,16 @@ void bwl_connection_break(bwl_world *w, unsigned client, unsigned k, unsigned un
 
 void bwl_connection_stop_waiting(bwl_world *w, unsigned client, unsigned k)
 {
-    bwl_link  *link = &w->servers[k].links[client];
-    bwl_letter told = { 0 };
+    bwl_link   *link = &w->servers[k].links[client];
+    bwl_message told = { 0 };
 
     for (unsigned i = 0; i < link->count && told.kind == 0; i++)
-        if (!link->letters[i].is_settled) {
-            link->letters[i].is_settled = true;
-            told                        = link->letters[i];
+        if (!link->messages[i].is_settled) {
+            link->messages[i].is_settled = true;
+            told                         = link->messages[i];
         }
     assert(told.kind != 0);
-    told.kind = BWL_LETTER_CUT_OFF;
+    told.kind = BWL_MESSAGE_CUT_OFF;
     excuse(w, client, &w->servers[k], &told);
     bwl_sim_client_told(w, client, k, &told, 0);
 }
@@ -196,10 +195,10 @@ void bwl_connection_abandon(bwl_world *w, unsigned client, unsigned k)
     unsigned    connection = number_connections(link);
 
     for (unsigned i = 0; i < link->count; i++)
-        if (link->letters[i].kind == BWL_LETTER_QUESTION && has_room(w, link))
-            make_late(link, &link->letters[i], connection);
-    for (unsigned i = 0; i < BWL_LETTERS_MAX; i++)
-        link->letters[i] = (bwl_letter){ 0 };
+        if (link->messages[i].kind == BWL_MESSAGE_REQUEST && has_room(w, link))
+            make_late(link, &link->messages[i], connection);
+    for (unsigned i = 0; i < BWL_MESSAGES_MAX; i++)
+        link->messages[i] = (bwl_message){ 0 };
     link->count    = 0;
     link->answered = 0;
     break_at_server(w, client, server, late);
@@ -212,17 +211,17 @@ void bwl_connection_server_gone(bwl_world *w, unsigned client, unsigned k)
     bwl_link *link = &w->servers[k].links[client];
 
     bwl_connection_break(w, client, k, 0);
-    for (unsigned i = 0; i < BWL_LETTERS_MAX; i++)
-        link->late[i] = (bwl_letter){ 0 };
+    for (unsigned i = 0; i < BWL_MESSAGES_MAX; i++)
+        link->late[i] = (bwl_message){ 0 };
     link->late_count = 0;
 }
 
-/* Can this answer still do anything?  If not now, then never. */
-static bool matters(const bwl_lab_client *c, const bwl_letter *letter)
+/* True if the answer can still change the machine; an answer that cannot never will. */
+static bool matters(const bwl_lab_client *c, const bwl_message *message)
 {
     const bwl_redlock_state *r = (const bwl_redlock_state *)(const void *)c->hold.memory;
 
-    if (!c->is_running || letter->round != c->round || letter->tag != r->round)
+    if (!c->is_running || message->round != c->round || message->tag != r->round)
         return false;
     return !r->is_decided || r->verb == BWL_EXTEND;
 }
@@ -232,8 +231,8 @@ void bwl_connection_drop_ineffective(bwl_world *w)
     for (unsigned k = 0; k < w->scenario->servers; k++)
         for (unsigned i = 0; i < w->scenario->clients; i++) {
             bwl_link *link = &w->servers[k].links[i];
-            while (link->answered > 0 && !matters(&w->clients[i], &link->letters[0])) {
-                (void)take(link->letters, &link->count, 0);
+            while (link->answered > 0 && !matters(&w->clients[i], &link->messages[0])) {
+                (void)take(link->messages, &link->count, 0);
                 link->answered--;
             }
         }

@@ -1,34 +1,34 @@
 /*
- * connection.h -- what happens to a client's letters between it and the server.
+ * connection.h -- the messages between a client and a server: delivery, loss, late arrival.
  *
- * The rule of the house is kept here as in the real engine: a connection on which an answer is no
- * longer awaited is closed, and every question that was open on it is told DOWN.
+ * As in the real engine, a connection is closed when the engine stops waiting for an answer, and
+ * every request in flight on it gets DOWN.
  */
 #ifndef BWL_LAB_WORLD_CONNECTION_H
 #define BWL_LAB_WORLD_CONNECTION_H
 
 #include "lab/world/world.h"
 
-/* The client hears the next answer, or that there will be none. */
+/* Delivers the next answer, or the loss of the connection. */
 void bwl_connection_deliver(bwl_world *w, unsigned client, unsigned server, uint8_t chance);
 
-/* The connection breaks; the last `unsent` of the questions had not been written. */
+/* The connection breaks before the last `unsent` commands are written. */
 void bwl_connection_break(bwl_world *w, unsigned client, unsigned server, unsigned unsent);
 
-/* The engine waits no longer for the next answer, but keeps the connection: against the rule. */
+/* A mutation: the engine stops waiting for the next answer and keeps the connection. */
 void bwl_connection_stop_waiting(bwl_world *w, unsigned client, unsigned server);
 
-/* A question from a broken connection, which the server is about to carry out. */
-bwl_letter bwl_connection_take_late(bwl_link *link, unsigned i);
+/* Takes a command of a broken connection, which the server is about to execute. */
+bwl_message bwl_connection_take_late(bwl_link *link, unsigned i);
 
-/* The client is gone, and nobody will hear anything. */
+/* The client is gone: no answer is delivered. */
 void bwl_connection_abandon(bwl_world *w, unsigned client, unsigned server);
 
-/* The server forgets: what was under way is lost for good. */
+/* The server is gone: all messages are lost. */
 void bwl_connection_server_gone(bwl_world *w, unsigned client, unsigned server);
 
-/* Drops the answers that a lock on several servers does not look at any more: to deliver them would
- * be a step that does nothing. */
+/* Drops the answers that a lock on several servers ignores: their delivery would be a step
+ * without effect. */
 void bwl_connection_drop_ineffective(bwl_world *w);
 
 #endif

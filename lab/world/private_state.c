@@ -33,7 +33,7 @@ static bool owes_after_yield(bwl_queue_view *v)
     return v->owes && fx.asks[0].word == REDIS_QUEUE_REQUEUE;
 }
 
-/* Stands in line with a claim of a lease, is told where, and looks. */
+/* Queues, gets a position, and reads it. */
 bool bwl_queue_view_is_right(void)
 {
     enum { LEASE_MS = 500, NOW = 7000, SERVER_US = 99, TICKET = 77, FENCE = 88 };

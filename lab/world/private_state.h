@@ -1,9 +1,9 @@
 /*
- * private_state.h -- the private state of some protocols, as far as the world must tell one state
- * from another: their layout, and tests that it is what the protocols use.
+ * private_state.h -- the layout of the private state of some protocols, and checks that the
+ * protocols still use it.
  *
- * The world reads it for its normal form (canon.h) and for its laws.  A wrapper around a protocol
- * keeps the state of the protocol first, and then what it adds.
+ * The normal form (canon.h) and the invariants read it.  A wrapper around a protocol stores the
+ * state of the protocol first, then its own.
  */
 #ifndef BWL_LAB_WORLD_PRIVATE_STATE_H
 #define BWL_LAB_WORLD_PRIVATE_STATE_H
@@ -12,22 +12,22 @@
 
 /* ---- `token`, wrapped ------------------------------------------------------------------------ */
 
-/* What a mutant remembers, behind the 32 bytes that are left to the machine inside. */
+/* The state of a mutant, after the 32 bytes of the inner protocol. */
 enum { BWL_MUTANT_INNER_SIZE = 32 };
 
 typedef struct bwl_mutant_state {
     _Alignas(8) unsigned char inner[BWL_MUTANT_INNER_SIZE];
-    bwl_ms asked_at; /* the last command                                                          */
-    uint32_t asked;  /* its tag                                                                   */
+    bwl_ms   asked_at; /* the last command */
+    uint32_t asked;    /* its tag */
     bwl_verb verb;
     bool     again;
-    unsigned blows;   /* hammers: how often in a row                                             */
-    bool     is_lost; /* asks_on: in doubt                                                       */
+    unsigned blows;   /* hammers: how often in a row */
+    bool     is_lost; /* asks_on: in doubt */
 } bwl_mutant_state;
 
 /* ---- `queue` --------------------------------------------------------------------------------- */
 
-/* The private state of `queue`, as far as the lab must tell one from another. */
+/* The private state of `queue`. */
 typedef struct bwl_queue_view {
     uint32_t phase;
     bool     may_wait;
@@ -47,27 +47,27 @@ typedef struct bwl_queue_view {
     uint32_t next_word;
 } bwl_queue_view;
 
-/* Of its phases, the first; and that in which what was seen is looked at. */
+/* The first phase, and the phase that reads `seen_at` and `seen_us`. */
 enum { BWL_QUEUE_VIEW_IDLE = 1, BWL_QUEUE_VIEW_QUEUED = 4 };
 
-/* The token of this hold that is to be released before all else; 0: none. */
+/* The token that this hold must release first; 0: none. */
 uint16_t bwl_queue_view_owes(const bwl_hold *h);
 
-/* False if `queue` keeps these elsewhere by now. */
+/* False if the layout of `queue` has changed. */
 bool bwl_queue_view_is_right(void);
 
-/* What a mutant of it remembers. */
+/* The state of a mutant of `queue`. */
 typedef struct bwl_queue_mutant_state {
     bwl_queue_view inner;
-    bwl_ms         until; /* that was told                                                        */
+    bwl_ms         until; /* that was told */
 } bwl_queue_mutant_state;
 
 /* ---- a lock that counts only when replicas have it ------------------------------------------- */
 
 enum { BWL_SYNCED_INNER_SIZE = 96, BWL_SYNCED_TAG = 1 << 28 };
 
-/* The private state of the protocols of src/protocol/replicated.c, as far as the lab must tell one
- * from another.  That of the protocol inside stands first. */
+/* The private state of the protocols of src/protocol/replicated.c, after that of the inner
+ * protocol. */
 typedef struct bwl_synced_view {
     _Alignas(8) unsigned char inner[BWL_SYNCED_INNER_SIZE];
     uint32_t asked;
@@ -79,7 +79,7 @@ typedef struct bwl_synced_view {
     bwl_verb verb;
 } bwl_synced_view;
 
-/* Is it one of these, or a mutant? */
+/* True for these protocols and their mutants. */
 static inline bool bwl_is_synced(const bwl_hold *h)
 {
     return h->terms.replicas > 0;
@@ -87,10 +87,10 @@ static inline bool bwl_is_synced(const bwl_hold *h)
 
 bwl_synced_view bwl_synced_view_of(const bwl_hold *h);
 
-/* The tag of the question to the replicas that is out; 0: none, or it is none of these. */
+/* The tag of the request to the replicas in flight; 0: none. */
 uint32_t bwl_synced_asked(const bwl_hold *h);
 
-/* False if they keep these elsewhere by now. */
+/* False if the layout has changed. */
 bool bwl_synced_view_is_right(void);
 
 #endif

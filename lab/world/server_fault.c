@@ -1,8 +1,8 @@
 /*
  * server_fault.c -- see server_fault.h.
  *
- * A save is a choice that costs nothing, so that every moment of saving is tried; there is one for
- * each RESTORE, of a key that is there.  (To come back without the key is RESTART.)
+ * A save is a transition without cost, so the search tries every moment of saving.  There is one
+ * save per RESTORE, of a key that exists. (RESTART covers a restart without the key.)
  */
 #include "lab/world/server_fault.h"
 #include "lab/world/connection.h"
@@ -14,13 +14,14 @@ void bwl_server_comes_back(bwl_world *w, unsigned k, const bwl_model_data *back)
     bwl_server *server = &w->servers[k];
 
     bwl_model_redis_restart(&server->redis, back);
-    if ((w->scenario->twists & BWL_TWIST_FENCE_FORGETS) != 0)
+    if ((w->scenario->mutations & BWL_MUTATION_FENCE_FORGETS) != 0)
         w->fences = 0;
-    w->saved            = (bwl_model_data){ 0 };
-    w->previous         = (bwl_model_data){ 0 };
-    server->was_faulty  = true;
-    server->key_excused = bwl_model_owner(&server->redis) != 0; /* its owner may have released it */
-    server->key_late    = server->key_excused;
+    w->saved           = (bwl_model_data){ 0 };
+    w->previous        = (bwl_model_data){ 0 };
+    server->was_faulty = true;
+    server->key_excused =
+        bwl_model_owner(&server->redis) != 0; /* its owner may have released it before */
+    server->key_late = server->key_excused;
     if (w->scenario->server.young_wait)
         server->young_for = (int32_t)w->scenario->terms.lease_ms * BWL_MODEL_PER_MS;
     if (bwl_wait_is_kept(w))
@@ -67,7 +68,7 @@ void bwl_server_meets_stranger(bwl_world *w)
     w->servers[BWL_ONLY].key_late    = false;
 }
 
-/* A key that was saved has ended: it will not come back, and that is all there is to say of it. */
+/* Forgets a saved key that has expired: it cannot come back. */
 static void forget_ended(bwl_model_data *data, int64_t now)
 {
     const bwl_model_key *k = &data->keys[BWL_MODEL_LOCK];

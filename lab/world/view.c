@@ -1,10 +1,9 @@
 /*
- * view.c -- what can be read off a world: whose token, who believes what, when something happens.
+ * view.c -- questions about a world: tokens, beliefs, and when something changes by itself.
  *
- * Time moves from one instant of interest to the next: when a timer is due, when a belief ends,
- * when a key vanishes, when a deadline that a machine looks at has come.  Between two of them the
- * machines cannot tell one moment from another, save by what they add to it; a scenario that is
- * `fine` also stops one millisecond before each.
+ * Time moves from one instant to the next: a timer, the end of a belief, the expiry of a key, a
+ * deadline that a machine checks. Between two instants a machine cannot tell one moment from
+ * another, except in sums; a scenario that is `fine` also stops one millisecond before each.
  */
 #include "core/rules.h"
 #include "lab/model/queue.h"
@@ -35,7 +34,7 @@ uint16_t bwl_world_token_of(const bwl_world *w, unsigned client)
 
     if (w->scenario->protocol->uses_token || !c->is_running)
         return bwl_token_read(c->hold.claim.token);
-    return bwl_token_number(client, c->round); /* for the laws, that ask whose a value is */
+    return bwl_token_number(client, c->round); /* an id for the invariants */
 }
 
 unsigned bwl_world_votes(const bwl_world *w, uint16_t token)
@@ -109,8 +108,8 @@ static bwl_ms next_of_client(const bwl_lab_client *c)
     return bwl_sooner(at, after_now(h->answer_by, now));
 }
 
-/* When the stamp in the key lies in the past for a client, and when it lies there by a whole unit:
- * there are protocols that mind the difference. */
+/* When the stamp in the key expires for a client, and when it has expired by a whole unit: some
+ * protocols tell the two apart. */
 static bwl_ms next_of_stamp(const bwl_world *w, unsigned client)
 {
     const bwl_rules *rules   = w->scenario->terms.rules;
@@ -146,12 +145,12 @@ static bwl_ms next_of_server(const bwl_world *w, const bwl_server *server)
     return at;
 }
 
-/* When the answer to the oldest question is overdue. */
+/* When the answer to the oldest command is overdue. */
 static bwl_ms overdue_at(const bwl_world *w, const bwl_link *link)
 {
     if (w->scenario->budget[BWL_STOP] == 0 || link->count == 0 || link->answered > 0)
         return BWL_NEVER;
-    return BWL_BEGINNING_MS + link->letters[0].asked_ms + w->scenario->terms.answer_ms;
+    return BWL_BEGINNING_MS + link->messages[0].asked_ms + w->scenario->terms.answer_ms;
 }
 
 bool bwl_world_is_overdue(const bwl_world *w, const bwl_link *link)

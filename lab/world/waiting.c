@@ -24,7 +24,7 @@ void bwl_wait_new_round(bwl_world *w, unsigned client)
     w->waiting.seats[client].ticket     = 0;
 }
 
-void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_ask *ask, bwl_letter *letter)
+void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_ask *ask, bwl_message *message)
 {
     bwl_lab_seat *seat  = &w->waiting.seats[client];
     bool          joins = ask->word == REDIS_QUEUE_JOIN || ask->word == REDIS_QUEUE_REQUEUE;
@@ -33,30 +33,30 @@ void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_ask *ask, bwl_lette
     if (ask->word == REDIS_QUEUE_REQUEUE)
         seat->ticket = 0; /* it stands behind the others */
     if (ask->word == REDIS_QUEUE_JOIN && seat->ticket != 0 && (uint64_t)ask->stamp != seat->ticket)
-        w->broken |= BWL_LAW_FIRST_COME; /* a place is kept, whatever became of it */
+        w->broken |= BWL_INVARIANT_FIRST_COME; /* a queue position must not change */
     if (ask->is_former)
         return; /* about no place */
-    if (seat->named_token != letter->token) {
-        seat->named_token    = letter->token;
+    if (seat->named_token != message->token) {
+        seat->named_token    = message->token;
         seat->named_claim_ms = 0;
         seat->stood_by[0] = seat->stood_by[1] = 0;
     }
-    letter->inbox       = seat->inbox;
-    letter->stood_by[0] = seat->stood_by[0];
-    letter->stood_by[1] = seat->stood_by[1];
+    message->inbox       = seat->inbox;
+    message->stood_by[0] = seat->stood_by[0];
+    message->stood_by[1] = seat->stood_by[1];
     if (joins)
         seat->named_claim_ms = (uint16_t)ask->claim_ms;
     if (joins || ask->word == REDIS_QUEUE_BEAT)
         seat->stood_by[ask->word == REDIS_QUEUE_BEAT] = seat->inbox;
-    letter->claim_ms = seat->named_claim_ms;
+    message->claim_ms = seat->named_claim_ms;
 }
 
-static void put_letter(bwl_link *link, unsigned at, const bwl_letter *letter)
+static void put_message(bwl_link *link, unsigned at, const bwl_message *message)
 {
-    assert(link->count < BWL_LETTERS_MAX);
+    assert(link->count < BWL_MESSAGES_MAX);
     for (unsigned i = link->count++; i > at; i--)
-        link->letters[i] = link->letters[i - 1];
-    link->letters[at] = *letter;
+        link->messages[i] = link->messages[i - 1];
+    link->messages[at] = *message;
 }
 
 bool bwl_wait_listens(const bwl_world *w, unsigned client)
@@ -69,7 +69,7 @@ static unsigned push_at(const bwl_link *link)
 {
     unsigned at = 0;
 
-    while (at < link->count && link->letters[at].kind != BWL_LETTER_PUSH)
+    while (at < link->count && link->messages[at].kind != BWL_MESSAGE_PUSH)
         at++;
     return at;
 }
@@ -86,17 +86,16 @@ static void greet(bwl_world *w, unsigned client)
 {
     bwl_lab_seat *seat = &w->waiting.seats[client];
 
-    if ((w->scenario->twists & BWL_TWIST_FENCE_BARE) == 0)
+    if ((w->scenario->mutations & BWL_MUTATION_FENCE_BARE) == 0)
         bwl_model_queue_floor(&w->servers[BWL_ONLY].redis);
     bwl_model_queue_listen(&w->servers[BWL_ONLY].redis, client, seat->inbox);
     seat->is_greeted = true;
 }
 
-/* What was written on a connection that the server has not heard of yet comes behind its first
- * words. */
-void bwl_wait_broke_at_server(bwl_world *w, unsigned client, bool has_letters)
+/* On a connection that is new to the server, the handshake comes before the commands. */
+void bwl_wait_broke_at_server(bwl_world *w, unsigned client, bool has_messages)
 {
-    if (has_letters && !w->waiting.seats[client].is_greeted)
+    if (has_messages && !w->waiting.seats[client].is_greeted)
         greet(w, client);
     if (w->waiting.seats[client].is_greeted)
         bwl_model_redis_break(&w->servers[BWL_ONLY].redis, client);
@@ -108,58 +107,58 @@ void bwl_wait_broke(bwl_world *w, unsigned client)
     bwl_link       *link = &w->servers[BWL_ONLY].links[client];
     bwl_lab_seat   *seat = &w->waiting.seats[client];
 
-    if ((w->scenario->twists & BWL_TWIST_ONE_INBOX) == 0)
+    if ((w->scenario->mutations & BWL_MUTATION_ONE_INBOX) == 0)
         seat->inbox++;
     assert(seat->inbox <= BWL_MODEL_INBOXES_MAX);
-    seat->is_greeted = false;
-    seat->was_cut    = true;
-    c->book.asked_now =
-        0; /* the engine pauses between connections that break one after the other */
-    seat->half_ghosts++;
+    seat->is_greeted  = false;
+    seat->was_cut     = true;
+    c->book.asked_now = 0; /* the engine backs off between connections */
+    seat->maybe_orphans++;
     seat->may_kill = c->is_running;
     if (!c->is_running)
         return;
-    put_letter(link, link->count, &(bwl_letter){ .kind = BWL_LETTER_CUT_OFF, .round = c->round });
+    put_message(link, link->count,
+                &(bwl_message){ .kind = BWL_MESSAGE_CUT_OFF, .round = c->round });
     link->answered = link->count;
 }
 
-void bwl_wait_heard(bwl_world *w, unsigned client, const bwl_letter *letter)
+void bwl_wait_heard(bwl_world *w, unsigned client, const bwl_message *message)
 {
     bwl_lab_seat *seat = &w->waiting.seats[client];
 
-    if (letter->place == 0 || letter->token != seat->named_token ||
-        w->waiting.places[letter->place - 1].how != BWL_HOW_QUEUED)
+    if (message->place == 0 || message->token != seat->named_token ||
+        w->waiting.places[message->place - 1].how != BWL_HOW_QUEUED)
         return;
     seat->stood_by[0] = seat->inbox;
-    if (letter->tag == seat->latest_tag)
-        seat->ticket = w->waiting.places[letter->place - 1].ticket;
+    if (message->tag == seat->latest_tag)
+        seat->ticket = w->waiting.places[message->place - 1].ticket;
 }
 
-bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_letter *letter)
+bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_message *message)
 {
     const bwl_lab_client *c    = &w->clients[client];
     bwl_link             *link = &w->servers[BWL_ONLY].links[client];
 
-    if (letter->kind != BWL_LETTER_ANSWER || letter->answer != BWL_WHICH_NOSCRIPT)
+    if (message->kind != BWL_MESSAGE_ANSWER || message->answer != BWL_WHICH_NOSCRIPT)
         return false;
-    if (!c->is_running || letter->round != c->round ||
-        letter->tag != w->waiting.seats[client].latest_tag) {
-        letter->answer = BWL_UNSENT;
+    if (!c->is_running || message->round != c->round ||
+        message->tag != w->waiting.seats[client].latest_tag) {
+        message->answer = BWL_UNSENT;
         return false;
     }
-    letter->kind   = BWL_LETTER_QUESTION;
-    letter->answer = 0;
-    put_letter(link, link->count, letter);
+    message->kind   = BWL_MESSAGE_REQUEST;
+    message->answer = 0;
+    put_message(link, link->count, message);
     return true;
 }
 
-const bwl_place *bwl_wait_place(const bwl_world *w, const bwl_letter *letter, bwl_place *room)
+const bwl_place *bwl_wait_place(const bwl_world *w, const bwl_message *message, bwl_place *room)
 {
     const bwl_lab_place *place;
 
-    if (letter->place == 0)
+    if (message->place == 0)
         return NULL;
-    place = &w->waiting.places[letter->place - 1];
+    place = &w->waiting.places[message->place - 1];
     *room = (bwl_place){
         .how       = (bwl_queue_how)place->how,
         .is_ours   = place->is_ours,
@@ -179,7 +178,7 @@ static bool is_used(const bwl_world *w, unsigned place)
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         const bwl_link *link = &w->servers[BWL_ONLY].links[i];
         for (unsigned j = 0; j < link->count; j++)
-            if (link->letters[j].place == place)
+            if (link->messages[j].place == place)
                 return true;
     }
     return false;
@@ -204,20 +203,20 @@ static uint8_t keep_place(bwl_world *w, const bwl_place *place)
     return (uint8_t)at;
 }
 
-static bwl_queue_question question_of(const bwl_world *w, const bwl_letter *letter)
+static bwl_queue_question question_of(const bwl_world *w, const bwl_message *message)
 {
-    bwl_member member = { .token    = letter->token,
-                          .claim_ms = letter->claim_ms,
-                          .inbox    = letter->inbox };
+    bwl_member member = { .token    = message->token,
+                          .claim_ms = message->claim_ms,
+                          .inbox    = message->inbox };
 
     return (bwl_queue_question){
-        .word      = (bwl_redis_word)letter->word,
-        .token     = letter->token,
-        .lease_ms  = letter->lease_ms,
-        .ticket    = letter->stamp,
+        .word      = (bwl_redis_word)message->word,
+        .token     = message->token,
+        .lease_ms  = message->lease_ms,
+        .ticket    = message->stamp,
         .member    = member,
-        .stood_by  = { letter->stood_by[0], letter->stood_by[1] },
-        .former    = letter->former,
+        .stood_by  = { message->stood_by[0], message->stood_by[1] },
+        .former    = message->former,
         .dead_ms   = w->scenario->queue.ages ? DEAD_MS : 0,
         .keep_ms   = w->scenario->queue.keep_ms,
         .serve_max = w->scenario->queue.serve_max,
@@ -229,11 +228,11 @@ static void note_fence(bwl_world *w, int64_t fence)
     if (fence == 0)
         return;
     if (fence <= w->waiting.fence)
-        w->broken |= BWL_LAW_FENCE;
+        w->broken |= BWL_INVARIANT_FENCE;
     w->waiting.fence = fence;
 }
 
-/* Somebody who is in line, and can be told, came before this client. */
+/* True if a reachable waiter arrived before this client. */
 static bool is_before_others(const bwl_world *w, unsigned client)
 {
     for (unsigned i = 0; i < w->scenario->clients; i++) {
@@ -246,23 +245,23 @@ static bool is_before_others(const bwl_world *w, unsigned client)
     return false;
 }
 
-static bool has_found_it_gone(const bwl_world *w, const bwl_letter *letter)
+static bool has_found_it_gone(const bwl_world *w, const bwl_message *message)
 {
-    return letter->place != 0 && w->waiting.places[letter->place - 1].how == BWL_HOW_GONE;
+    return message->place != 0 && w->waiting.places[message->place - 1].how == BWL_HOW_GONE;
 }
 
-/* The how many-eth to come and to be given it: what only laws know. */
-static void note_turn(bwl_world *w, const bwl_letter *letter, uint16_t was_of)
+/* Notes the order of arrivals and grants, for the invariants. */
+static void note_turn(bwl_world *w, const bwl_message *message, uint16_t was_of)
 {
     uint16_t        owner  = bwl_model_owner(&w->servers[BWL_ONLY].redis);
-    unsigned        asker  = bwl_token_client(letter->token);
+    unsigned        asker  = bwl_token_client(message->token);
     unsigned        winner = bwl_token_client(owner);
     bwl_lab_client *c      = &w->clients[asker];
 
-    bool joins = letter->word == REDIS_QUEUE_JOIN ||
-                 (letter->word == REDIS_QUEUE_REQUEUE && !has_found_it_gone(w, letter));
+    bool joins = message->word == REDIS_QUEUE_JOIN ||
+                 (message->word == REDIS_QUEUE_REQUEUE && !has_found_it_gone(w, message));
 
-    if (joins && c->is_running && letter->round == c->round && c->book.came == 0)
+    if (joins && c->is_running && message->round == c->round && c->book.came == 0)
         c->book.came = ++w->arrivals;
     if (owner == 0 || owner == was_of || owner == BWL_TOKEN_OF_STRANGER)
         return;
@@ -271,10 +270,10 @@ static void note_turn(bwl_world *w, const bwl_letter *letter, uint16_t was_of)
         return;
     c->book.turn = ++w->turns;
     if (c->book.came != 0 && is_before_others(w, winner))
-        w->broken |= BWL_LAW_FIRST_COME;
+        w->broken |= BWL_INVARIANT_FIRST_COME;
 }
 
-/* Who was passed over as dead has lost its place, whether it lives or not. */
+/* A waiter that was skipped as dead has lost its place. */
 static void note_silent(bwl_world *w, const bwl_queue_reply *reply)
 {
     for (unsigned i = 0; i < reply->silent_count; i++) {
@@ -290,52 +289,52 @@ static bool is_free(const bwl_world *w)
            w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_QUEUE].kind == BWL_KIND_NONE;
 }
 
-bwl_grant bwl_wait_serve(bwl_world *w, bwl_letter *letter)
+bwl_grant bwl_wait_serve(bwl_world *w, bwl_message *message)
 {
-    bwl_queue_question q      = question_of(w, letter);
+    bwl_queue_question q      = question_of(w, message);
     uint16_t           was_of = bwl_model_owner(&w->servers[BWL_ONLY].redis);
     bwl_queue_reply    reply =
-        bwl_model_queue_reply(&w->servers[BWL_ONLY].redis, &q, w->scenario->twists);
+        bwl_model_queue_reply(&w->servers[BWL_ONLY].redis, &q, w->scenario->mutations);
 
-    letter->answer = (uint8_t)reply.answer;
-    letter->stamp  = reply.fence;
-    letter->place  = reply.place.how != 0 ? keep_place(w, &reply.place) : 0;
+    message->answer = (uint8_t)reply.answer;
+    message->stamp  = reply.fence;
+    message->place  = reply.place.how != 0 ? keep_place(w, &reply.place) : 0;
     note_fence(w, reply.fence);
     if (reply.grant.is_there)
         note_fence(w, reply.grant.fence);
     note_silent(w, &reply);
-    note_turn(w, letter, was_of);
+    note_turn(w, message, was_of);
     if (is_free(w) && reply.place.how == BWL_HOW_BUSY && q.serve_max == BWL_MODEL_SERVE_MAX)
-        w->broken |= BWL_LAW_TOLD;
+        w->broken |= BWL_INVARIANT_TOLD;
     return reply.grant;
 }
 
-void bwl_wait_served_late(bwl_world *w, unsigned client, const bwl_letter *letter)
+void bwl_wait_served_late(bwl_world *w, unsigned client, const bwl_message *message)
 {
-    if (letter->word == REDIS_QUEUE_REQUEUE)
-        w->waiting.seats[client].half_ghosts++;
+    if (message->word == REDIS_QUEUE_REQUEUE)
+        w->waiting.seats[client].maybe_orphans++;
 }
 
-bwl_grant bwl_wait_serve_without_memory(bwl_world *w, const bwl_letter *letter)
+bwl_grant bwl_wait_serve_without_memory(bwl_world *w, const bwl_message *message)
 {
-    bwl_queue_question q = question_of(w, letter);
+    bwl_queue_question q = question_of(w, message);
 
-    if ((w->scenario->twists & BWL_TWIST_TELLS_FIRST) == 0)
+    if ((w->scenario->mutations & BWL_MUTATION_TELLS_FIRST) == 0)
         return (bwl_grant){ 0 };
     return bwl_model_queue_tell_only(&w->servers[BWL_ONLY].redis, &q);
 }
 
 void bwl_wait_push(bwl_world *w, const bwl_grant *grant)
 {
-    bwl_place  place = { .server_us = grant->server_us };
-    bwl_letter push  = { .kind = BWL_LETTER_PUSH, .token = grant->token, .stamp = grant->fence };
-    bwl_link  *link;
+    bwl_place   place = { .server_us = grant->server_us };
+    bwl_message push  = { .kind = BWL_MESSAGE_PUSH, .token = grant->token, .stamp = grant->fence };
+    bwl_link   *link;
 
     if (!grant->is_there || grant->connection >= BWL_MODEL_CLIENTS)
         return; /* or to where nobody reads */
     link       = &w->servers[BWL_ONLY].links[grant->connection];
     push.place = keep_place(w, &place);
-    put_letter(link, link->answered, &push);
+    put_message(link, link->answered, &push);
     link->answered++;
 }
 
@@ -350,18 +349,18 @@ void bwl_wait_greet(bwl_world *w, unsigned client)
     greet(w, client);
 }
 
-/* ---- choices --------------------------------------------------------------------------------- */
+/* ---- transitions ----------------------------------------------------------------------------- */
 
-void bwl_wait_add_choices(const bwl_world *w, bwl_choices *choices, unsigned client)
+void bwl_wait_add_transitions(const bwl_world *w, bwl_transitions *transitions, unsigned client)
 {
     const bwl_link *link = &w->servers[BWL_ONLY].links[client];
 
     if (w->left[BWL_NOSCRIPT] > 0 && link->answered < link->count)
-        bwl_choices_add(choices, BWL_CHOICE_SERVE, client, BWL_WHICH_NOSCRIPT);
+        bwl_transitions_add(transitions, BWL_TRANSITION_SERVE, client, BWL_WHICH_NOSCRIPT);
     if (w->left[BWL_LOST_PUSH] > 0 && push_at(link) < link->count)
-        bwl_choices_add(choices, BWL_CHOICE_LOSE_PUSH, client, 0);
+        bwl_transitions_add(transitions, BWL_TRANSITION_LOSE_PUSH, client, 0);
     if (w->servers[BWL_ONLY].redis.connections[client + BWL_MODEL_CLIENTS].inbox != 0)
-        bwl_choices_add(choices, BWL_CHOICE_CLOSE, client, 0);
+        bwl_transitions_add(transitions, BWL_TRANSITION_CLOSE, client, 0);
 }
 
 static const bwl_model_item *first_in_line(const bwl_world *w)
@@ -377,16 +376,16 @@ static const bwl_model_item *first_in_line(const bwl_world *w)
     return first;
 }
 
-void bwl_wait_add_of_server(const bwl_world *w, bwl_choices *choices)
+void bwl_wait_add_of_server(const bwl_world *w, bwl_transitions *transitions)
 {
     uint16_t owner = bwl_model_owner(&w->servers[BWL_ONLY].redis);
 
     if (w->left[BWL_BORROWER] > 0 && owner == 0)
-        bwl_choices_add(choices, BWL_CHOICE_BORROW, 0, 0);
+        bwl_transitions_add(transitions, BWL_TRANSITION_BORROW, 0, 0);
     if (owner == BWL_TOKEN_OF_STRANGER && w->scenario->budget[BWL_BORROWER] > 0)
-        bwl_choices_add(choices, BWL_CHOICE_GIVE_BACK, 0, 0);
+        bwl_transitions_add(transitions, BWL_TRANSITION_GIVE_BACK, 0, 0);
     if (w->left[BWL_SILENCE] > 0 && first_in_line(w) != NULL)
-        bwl_choices_add(choices, BWL_CHOICE_SILENCE, 0, 0);
+        bwl_transitions_add(transitions, BWL_TRANSITION_SILENCE, 0, 0);
 }
 
 void bwl_wait_lose_push(bwl_world *w, unsigned client)
@@ -394,8 +393,8 @@ void bwl_wait_lose_push(bwl_world *w, unsigned client)
     bwl_link *link = &w->servers[BWL_ONLY].links[client];
 
     for (unsigned i = push_at(link) + 1; i < link->count; i++)
-        link->letters[i - 1] = link->letters[i];
-    link->letters[--link->count] = (bwl_letter){ 0 };
+        link->messages[i - 1] = link->messages[i];
+    link->messages[--link->count] = (bwl_message){ 0 };
     link->answered--;
 }
 
@@ -404,10 +403,10 @@ void bwl_wait_close(bwl_world *w, unsigned client)
     bwl_link *link = &w->servers[BWL_ONLY].links[client];
 
     bwl_model_redis_drop(&w->servers[BWL_ONLY].redis, client + BWL_MODEL_CLIENTS);
-    for (unsigned i = 0; i < BWL_LETTERS_MAX; i++)
-        link->late[i] = (bwl_letter){ 0 };
-    link->late_count                     = 0;
-    w->waiting.seats[client].half_ghosts = 0;
+    for (unsigned i = 0; i < BWL_MESSAGES_MAX; i++)
+        link->late[i] = (bwl_message){ 0 };
+    link->late_count                       = 0;
+    w->waiting.seats[client].maybe_orphans = 0;
 }
 
 void bwl_wait_borrow(bwl_world *w)

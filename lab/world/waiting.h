@@ -1,11 +1,11 @@
 /*
- * waiting.h -- what a lock that keeps those who wait in line adds to a world: the engine's part
- * of it, the server's, and the pushes between them.
+ * waiting.h -- what a lock with a queue adds to a world: the engine's part, the server's part, and
+ * the pushes.
  *
- * A push is a letter among the answers, for it comes on the same connection and in the same order.
- * The server publishes to an inbox; each connection has a new one.  A connection that has ended for
- * its client may be open for the server still: what is published to it is lost, and the server does
- * not know.  A new connection first ends the old one (CLIENT KILL), where it may.
+ * A push is a message among the answers: same connection, same order.  The server publishes to a
+ * push channel; each connection has a new one. The server may still see a connection as open that
+ * has ended for its client: pushes to it are lost. A new connection first kills the old one (CLIENT
+ * KILL) where it may.
  */
 #ifndef BWL_LAB_WORLD_WAITING_H
 #define BWL_LAB_WORLD_WAITING_H
@@ -22,53 +22,53 @@ static inline bool bwl_wait_is_kept(const bwl_world *w)
 
 void bwl_wait_start(bwl_world *w);
 
-/* A round of the client begins. */
+/* The client begins a round. */
 void bwl_wait_new_round(bwl_world *w, unsigned client);
 
-/* The client asks: the letter gets what the engine adds to the question. */
-void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_ask *ask, bwl_letter *letter);
+/* Adds the engine's fields to a command. */
+void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_ask *ask, bwl_message *message);
 
-/* True if the client has a connection on which it may be told something at any time. */
+/* True if the client has a push channel. */
 bool bwl_wait_listens(const bwl_world *w, unsigned client);
 
-/* Its connection has ended: what was under way to it is lost; the server may not know that yet;
- * there will be another, and the client is to hear of it. */
+/* The connection has ended: drops its pushes, keeps it open for the server, and tells the
+ * client. */
 void bwl_wait_drop_pushes(bwl_world *w, unsigned client);
-void bwl_wait_broke_at_server(bwl_world *w, unsigned client, bool has_letters);
+void bwl_wait_broke_at_server(bwl_world *w, unsigned client, bool has_messages);
 void bwl_wait_broke(bwl_world *w, unsigned client);
 
-/* The client hears an answer. */
-void bwl_wait_heard(bwl_world *w, unsigned client, const bwl_letter *letter);
+/* The client receives an answer. */
+void bwl_wait_heard(bwl_world *w, unsigned client, const bwl_message *message);
 
-/* The server did not know the script: asked once more, with its text, unless the client has moved
- * on; then the letter says so. */
-bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_letter *letter);
+/* After NOSCRIPT: sends the command again as text, unless the client has moved on; then the
+ * answer is UNSENT. */
+bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_message *message);
 
-/* What the letter says beside yes and no; NULL: nothing. */
-const bwl_place *bwl_wait_place(const bwl_world *w, const bwl_letter *letter, bwl_place *room);
+/* The queue position in a message; NULL: none. */
+const bwl_place *bwl_wait_place(const bwl_world *w, const bwl_message *message, bwl_place *room);
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
-/* Carries the letter out, which becomes the answer; and who was given the lock by that. */
-bwl_grant bwl_wait_serve(bwl_world *w, bwl_letter *letter);
+/* Executes a command, which becomes its answer; returns the grant that it caused. */
+bwl_grant bwl_wait_serve(bwl_world *w, bwl_message *message);
 
-/* One of a broken connection was: of a client that has died with it, and had yielded, not only the
- * token by which it held may be there, but the one by which it waits as well. */
-void bwl_wait_served_late(bwl_world *w, unsigned client, const bwl_letter *letter);
+/* A late command was executed.  A client that crashed after a yield may leave two tokens: that of
+ * its hold and that of its wait. */
+void bwl_wait_served_late(bwl_world *w, unsigned client, const bwl_message *message);
 
-/* What it does of it when there is no memory left; the letter is answered by the caller. */
-bwl_grant bwl_wait_serve_without_memory(bwl_world *w, const bwl_letter *letter);
+/* The effect of a command on a server without memory; the caller sets the answer. */
+bwl_grant bwl_wait_serve_without_memory(bwl_world *w, const bwl_message *message);
 
-/* It is told, if it can be. */
+/* Pushes the grant if the waiter's connection is open. */
 void bwl_wait_push(bwl_world *w, const bwl_grant *grant);
 
-/* The first on a connection. */
+/* The first commands of a connection. */
 void bwl_wait_greet(bwl_world *w, unsigned client);
 
-/* ---- choices --------------------------------------------------------------------------------- */
+/* ---- transitions ----------------------------------------------------------------------------- */
 
-void bwl_wait_add_choices(const bwl_world *w, bwl_choices *choices, unsigned client);
-void bwl_wait_add_of_server(const bwl_world *w, bwl_choices *choices);
+void bwl_wait_add_transitions(const bwl_world *w, bwl_transitions *transitions, unsigned client);
+void bwl_wait_add_of_server(const bwl_world *w, bwl_transitions *transitions);
 
 void bwl_wait_lose_push(bwl_world *w, unsigned client);
 void bwl_wait_close(bwl_world *w, unsigned client);
@@ -76,22 +76,22 @@ void bwl_wait_borrow(bwl_world *w);
 void bwl_wait_give_back(bwl_world *w);
 void bwl_wait_silence(bwl_world *w);
 
-/* ---- laws ------------------------------------------------------------------------------------ */
+/* ---- invariants ------------------------------------------------------------------------------ */
 
-/* The caller is told that it has the lock. */
+/* The caller gets HELD. */
 void bwl_wait_held(bwl_world *w, unsigned client);
 
-/* A release of the client could not be carried out. */
+/* A release of the client failed. */
 void bwl_wait_excuse(bwl_world *w, unsigned client);
 
-/* After each step: does somebody want the lock who has it?  If not, one of its connections must
- * have ended, and for the server still be open when the lock was given. */
+/* After each step: an owner must want the lock, or the server granted it to a connection that
+ * had ended. */
 void bwl_wait_look_at_owner(bwl_world *w);
 
-/* With a lock that somebody had at some earlier time, or none. */
+/* The server restarted, with an older owner or none. */
 void bwl_wait_server_came_back(bwl_world *w);
 
-/* Nothing is left in the server that nobody wants. */
+/* True if the queue is empty. */
 bool bwl_wait_is_empty(const bwl_world *w);
 
 #endif

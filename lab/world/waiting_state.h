@@ -1,5 +1,5 @@
 /*
- * waiting_state.h -- what there is in a world only with a lock that keeps those who wait in line.
+ * waiting_state.h -- the state of a world that only a lock with a queue has.
  */
 #ifndef BWL_LAB_WORLD_WAITING_STATE_H
 #define BWL_LAB_WORLD_WAITING_STATE_H
@@ -8,7 +8,7 @@
 
 enum { BWL_PLACES_MAX = 16 };
 
-/* What a letter says beside yes and no: protocol/store/queue.h. */
+/* The queue position in a message: protocol/store/queue.h. */
 typedef struct bwl_lab_place {
     uint8_t  how;
     bool     is_ours;
@@ -19,31 +19,30 @@ typedef struct bwl_lab_place {
     int64_t  server_us;
 } bwl_lab_place;
 
-/* What the engine knows of a client's place in line. */
+/* What the engine knows of a client's queue entry. */
 typedef struct bwl_lab_seat {
-    uint8_t  inbox;       /* of the present connection, from 1                                  */
-    bool     is_greeted;  /* ... which the server knows                                         */
-    bool     may_kill;    /* ... and it knows the one before                                    */
-    bool     was_cut;     /* in this round, a connection has ended, or its place was lost       */
-    uint8_t  ghosts;      /* how often the lock may come to be where nobody wants it            */
-    uint8_t  half_ghosts; /* ... until the server knows that the connection has ended           */
-    uint8_t  stood_by[2]; /* of this token: the last that the server is known to have, and the
-                              last one that was written; 0: none                                */
+    uint8_t  inbox;         /* of the current connection, from 1 */
+    bool     is_greeted;    /* the server knows it */
+    bool     may_kill;      /* the server knows the previous one */
+    bool     was_cut;       /* in this round, its connection or its entry was lost */
+    uint8_t  orphans;       /* how many grants to nobody are allowed */
+    uint8_t  maybe_orphans; /* ... until the server closes the old connection */
+    uint8_t  stood_by[2]; /* the last channel known to the server, and the last one sent; 0: none */
     uint16_t named_token;
     uint16_t named_claim_ms;
     uint32_t latest_tag;
-    uint64_t ticket; /* by which it was told to stand in line, in this round; 0: none             */
+    uint64_t ticket; /* its ticket in this round; 0: none */
 } bwl_lab_seat;
 
-/* What there is only with a lock that keeps those who wait in line. */
+/* The state of a queue outside of the server. */
 typedef struct bwl_lab_waiting {
     bwl_lab_place places[BWL_PLACES_MAX];
     bwl_lab_seat  seats[BWL_CLIENTS_MAX];
-    int64_t       fence; /* the highest that the server has said                                 */
-    uint64_t      held_fence; /* the highest that a caller was told                             */
-    uint16_t      owner;      /* who has the lock                                               */
-    bool          is_ghost;   /* ... and nobody wants it                                        */
-    bool          may_be_ghost;
+    int64_t       fence;      /* the highest that the server returned */
+    uint64_t      held_fence; /* the highest that a caller got */
+    uint16_t      owner;      /* the owner of the lock */
+    bool          is_orphan;  /* no client wants it */
+    bool          may_be_orphan;
 } bwl_lab_waiting;
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * watch.c -- does this world break a law?  See law.h for the laws.
+ * watch.c -- checks the invariants in a world: see invariant.h.
  */
 #include "core/rules.h"
 #include "lab/world/waiting.h"
@@ -16,11 +16,12 @@ static unsigned holders(const bwl_world *w)
         workers += c->caller.is_working;
         awake += c->caller.is_working && !c->book.was_slow;
     }
-    return (believers > 1 ? BWL_LAW_ONE_HOLDER : 0u) | (workers > 1 ? BWL_LAW_NO_OVERLAP : 0u) |
-           (awake > 1 ? BWL_LAW_ONE_WORKER : 0u);
+    return (believers > 1 ? BWL_INVARIANT_ONE_HOLDER : 0u) |
+           (workers > 1 ? BWL_INVARIANT_NO_OVERLAP : 0u) |
+           (awake > 1 ? BWL_INVARIANT_ONE_WORKER : 0u);
 }
 
-/* Does the server give the client's token this much time: each at its own pace? */
+/* True if the server keeps the client's key until then, each by its own clock. */
 static bool gives(const bwl_world *w, const bwl_server *server, unsigned client, bwl_ms until)
 {
     const bwl_lab_client *c = &w->clients[client];
@@ -33,15 +34,15 @@ static bool gives(const bwl_world *w, const bwl_server *server, unsigned client,
            bwl_client_clock_is_off(&c->clock, until) * (int64_t)w->scenario->clocks.server_pace;
 }
 
-/* A majority of several servers is honest only while none of them forgets. */
+/* A restart or a clock step breaks the assumption of a lock on several servers. */
 static bool has_forgotten(const bwl_world *w)
 {
     return w->scenario->servers > 1 &&
            (bwl_world_used(w, BWL_RESTART) || bwl_world_used(w, BWL_JUMP));
 }
 
-/* What the client believes, a majority of the servers gives.  And what the caller was told before
- * it was lost, which he may have just read, until he gives it back. */
+/* A majority of the servers keeps the key for as long as the client believes.  After a loss, what
+ * the caller was told counts until it releases. */
 static bool is_honest(const bwl_world *w, unsigned client)
 {
     const bwl_lab_client *c     = &w->clients[client];
@@ -74,10 +75,10 @@ static bool is_free(const bwl_world *w)
     return true;
 }
 
-/* The longest pause that a hold makes between two attempts; and who waits, between two beats. */
+/* The longest pause between two attempts, and between two heartbeats of a waiter. */
 enum { PAUSE_MAX_MS = 500, BEAT_MAX_MS = 2000 };
 
-/* The lock is free, and this client will not look for longer than a pause. */
+/* True if the lock is free and this client sleeps for longer than a pause. */
 static bool is_not_woken_up(const bwl_world *w, unsigned client)
 {
     const bwl_lab_client *c       = &w->clients[client];
@@ -87,13 +88,13 @@ static bool is_not_woken_up(const bwl_world *w, unsigned client)
            is_free(w) && !bwl_world_awaits(w, client);
 }
 
-/* The caller waits for word of an extension, and the hold has forgotten it. */
+/* True if the caller waits for an extension that the hold has forgotten. */
 static bool is_forgotten(const bwl_lab_client *c)
 {
     return c->is_running && c->caller.extends && c->hold.state == BWL_HOLD_HELD;
 }
 
-/* A server that stops is slow. */
+/* A stopped server counts as slow. */
 static bool is_overdue(const bwl_world *w, const bwl_lab_client *c)
 {
     return c->is_running && !c->book.was_kept && c->clock.now > c->caller.due_by &&
@@ -115,7 +116,7 @@ static bool is_beyond_max_hold(const bwl_world *w, unsigned client)
            c->hold.until > bwl_later(c->caller.held_since, w->scenario->terms.max_hold_ms);
 }
 
-/* By how much a key may outlive its lease because an end can be written in whole units only. */
+/* By how much a key may outlive its lease where its end is in whole units. */
 static bwl_ms rounding_ms(const bwl_rules *rules)
 {
     if (rules == NULL)
@@ -123,7 +124,7 @@ static bwl_ms rounding_ms(const bwl_rules *rules)
     return rules->lease_in_seconds ? 1000 : (bwl_ms)(rules->unit_ns / 1000000);
 }
 
-/* Where the end is set by a second question, the key has none until then. */
+/* Where a second command sets the end, the key has none before. */
 static bool is_about_to_end(const bwl_world *w, uint16_t owner)
 {
     const bwl_lab_client *c = &w->clients[bwl_token_client(owner)];
@@ -154,7 +155,7 @@ static bool has_end(const bwl_world *w, const bwl_server *server)
            bwl_model_left(&server->redis) <= longest_lease(w) * BWL_MODEL_PER_MS;
 }
 
-/* Of several servers, one that lost a letter or failed may be left with a key. */
+/* With several servers, a lost message or a failed server excuses a key. */
 static bool is_excused(const bwl_world *w, const bwl_server *server)
 {
     if (w->scenario->servers > 1 &&
@@ -163,8 +164,8 @@ static bool is_excused(const bwl_world *w, const bwl_server *server)
     return server->key_excused;
 }
 
-/* A key that was set in time and whose release did not fail is wanted, or about to be removed.  An
- * attempt on several servers that failed is over while its client waits for the next. */
+/* A key that was set in time is wanted, or a release is in flight.  With several servers, a
+ * failed attempt is over while its client waits for the next one. */
 static bool is_taken_care_of(const bwl_world *w, const bwl_server *server)
 {
     uint16_t              owner = bwl_model_owner(&server->redis);
@@ -173,14 +174,14 @@ static bool is_taken_care_of(const bwl_world *w, const bwl_server *server)
 
     if (owner == 0 || owner == BWL_TOKEN_OF_STRANGER || is_excused(w, server) ||
         bwl_wait_is_kept(w))
-        return true; /* where there is a line, each step is looked at: waiting.c */
+        return true; /* waiting_invariants.c checks locks with a queue */
     c    = &w->clients[bwl_token_client(owner)];
     link = &server->links[bwl_token_client(owner)];
     if (c->is_running && bwl_token_read(c->hold.claim.token) == owner &&
         (w->scenario->servers == 1 || c->hold.state != BWL_HOLD_WAITING))
         return true;
     for (unsigned i = link->answered; i < link->count; i++)
-        if (link->letters[i].token == owner)
+        if (link->messages[i].token == owner)
             return true;
     return false;
 }
@@ -189,23 +190,24 @@ static unsigned broken_by_client(const bwl_world *w, unsigned client)
 {
     const bwl_lab_client *c = &w->clients[client];
 
-    return (is_honest(w, client) ? 0u : BWL_LAW_HONEST) |
-           (is_stuck(w, client) ? BWL_LAW_NOT_STUCK : 0u) | (is_forgotten(c) ? BWL_LAW_TOLD : 0u) |
-           (is_overdue(w, c) ? BWL_LAW_IN_TIME : 0u) |
-           (is_not_woken_up(w, client) ? BWL_LAW_LOST_WAKE_UP : 0u) |
-           (is_unwoken(w, client) ? BWL_LAW_WAKES : 0u) |
-           (is_beyond_max_hold(w, client) ? BWL_LAW_MAX_HOLD : 0u);
+    return (is_honest(w, client) ? 0u : BWL_INVARIANT_HONEST) |
+           (is_stuck(w, client) ? BWL_INVARIANT_NOT_STUCK : 0u) |
+           (is_forgotten(c) ? BWL_INVARIANT_TOLD : 0u) |
+           (is_overdue(w, c) ? BWL_INVARIANT_IN_TIME : 0u) |
+           (is_not_woken_up(w, client) ? BWL_INVARIANT_LOST_WAKE_UP : 0u) |
+           (is_unwoken(w, client) ? BWL_INVARIANT_WAKES : 0u) |
+           (is_beyond_max_hold(w, client) ? BWL_INVARIANT_MAX_HOLD : 0u);
 }
 
-unsigned bwl_world_broken_laws(const bwl_world *w)
+unsigned bwl_world_broken_invariants(const bwl_world *w)
 {
     unsigned broken = w->broken | holders(w);
 
     for (unsigned i = 0; i < w->scenario->clients; i++)
         broken |= broken_by_client(w, i);
     for (unsigned k = 0; k < w->scenario->servers; k++)
-        broken |= (has_end(w, &w->servers[k]) ? 0u : BWL_LAW_HAS_END) |
-                  (is_taken_care_of(w, &w->servers[k]) ? 0u : BWL_LAW_TAKEN_BACK);
+        broken |= (has_end(w, &w->servers[k]) ? 0u : BWL_INVARIANT_HAS_END) |
+                  (is_taken_care_of(w, &w->servers[k]) ? 0u : BWL_INVARIANT_TAKEN_BACK);
     return broken;
 }
 

@@ -1,11 +1,11 @@
 /*
- * world.c -- the beginning of a world, and what a choice does to it.  See world.h.
+ * world.c -- the start of a world, and the effect of each transition.  See world.h.
  */
 #include "lab/world/world.h"
 #include "core/rules.h"
 #include "lab/world/client.h"
 #include "lab/world/connection.h"
-#include "lab/world/ghost.h"
+#include "lab/world/bookkeeping.h"
 #include "lab/model/words.h"
 #include "lab/world/server_fault.h"
 #include "lab/world/waiting.h"
@@ -64,48 +64,49 @@ static bool is_acquire(bwl_redis_word word)
            (bwl_is_queue_word(word) && word != REDIS_QUEUE_EXTEND);
 }
 
-/* What the key was before a question was carried out. */
+/* The server before a command. */
 typedef struct past {
     bwl_model_data data;
     uint16_t       owner;
     int64_t        left;
 } past;
 
-/* To take a lock whose time is over, or to give it an end, is what some protocols do. */
-static bool may_take_over(const bwl_letter *letter)
+/* Some protocols take over a lock whose time is over, or set its end. */
+static bool may_take_over(const bwl_message *message)
 {
-    return letter->acquires && (letter->word == REDIS_SWAP || letter->word == REDIS_DELETE ||
-                                letter->word == REDIS_EXPIRE || letter->word == REDIS_TAKE_STAMP);
+    return message->acquires &&
+           (message->word == REDIS_SWAP || message->word == REDIS_DELETE ||
+            message->word == REDIS_EXPIRE || message->word == REDIS_TAKE_STAMP);
 }
 
-/* A value is touched also by what changes its bytes alone. */
+/* A change of the bytes alone counts as well. */
 static bool is_same_value(const bwl_server *server, const past *was)
 {
     return was->data.keys[BWL_MODEL_LOCK].value == bwl_model_lock(&server->redis)->value;
 }
 
-/* Did the question do what no question may do? */
-static void judge(bwl_world *w, bwl_server *server, const bwl_letter *letter, const past *was)
+/* Checks the effect of a command. */
+static void judge(bwl_world *w, bwl_server *server, const bwl_message *message, const past *was)
 {
     uint16_t owner       = bwl_model_owner(&server->redis);
     bool     has_changed = was->owner != owner || was->left != bwl_model_left(&server->redis);
 
     if (was->owner == BWL_TOKEN_OF_STRANGER && (has_changed || !is_same_value(server, was)))
-        w->broken |= BWL_LAW_FOREIGN;
-    else if (has_changed && was->owner != 0 && was->owner != letter->token &&
-             was->owner != letter->former && !may_take_over(letter))
-        w->broken |= BWL_LAW_OWN_KEY;
+        w->broken |= BWL_INVARIANT_FOREIGN;
+    else if (has_changed && was->owner != 0 && was->owner != message->token &&
+             was->owner != message->former && !may_take_over(message))
+        w->broken |= BWL_INVARIANT_OWN_KEY;
     if (w->left[BWL_FAILOVER] > 0 &&
         (has_changed || memcmp(&was->data, &server->redis.data, sizeof was->data) != 0)) {
         w->previous      = was->data;
         server->informed = 0;
     }
-    if (was->owner == 0 && owner != 0 && !is_acquire((bwl_redis_word)letter->word))
-        w->broken |= BWL_LAW_CREATES;
+    if (was->owner == 0 && owner != 0 && !is_acquire((bwl_redis_word)message->word))
+        w->broken |= BWL_INVARIANT_CREATES;
     if (was->owner != owner)
         server->key_excused = server->key_late = false;
-    if (was->owner == letter->token && owner != letter->token)
-        note_removed(w, letter->token);
+    if (was->owner == message->token && owner != message->token)
+        note_removed(w, message->token);
 }
 
 static past look_at(const bwl_server *server)
@@ -115,89 +116,90 @@ static past look_at(const bwl_server *server)
                    .left  = bwl_model_left(&server->redis) };
 }
 
-/* The replicas have all but the last change.  If the connection on which they are asked for has
- * written since then, they are waited for, and have it too. */
-static void serve_replicas(bwl_world *w, unsigned client, bwl_letter *letter)
+/* The replicas lack the last change.  WAIT brings them up to date if its connection has written
+ * since. */
+static void serve_replicas(bwl_world *w, unsigned client, bwl_message *message)
 {
     const bwl_server *server = &w->servers[BWL_ONLY];
 
-    if (w->left[BWL_FAILOVER] > 0 && letter->stamp > 0 && (server->informed & 1u << client) != 0)
+    if (w->left[BWL_FAILOVER] > 0 && message->stamp > 0 && (server->informed & 1u << client) != 0)
         w->previous = server->redis.data;
-    letter->answer = BWL_YES;
+    message->answer = BWL_YES;
 }
 
-/* A server that may have forgotten a lease says so to who seeks the lock. */
-static bool is_too_young(const bwl_server *server, const bwl_letter *letter)
+/* A server that may have lost a lease has no vote in an acquire. */
+static bool is_too_young(const bwl_server *server, const bwl_message *message)
 {
-    return server->young_for > 0 && letter->acquires && bwl_model_owner(&server->redis) == 0 &&
-           is_acquire((bwl_redis_word)letter->word);
+    return server->young_for > 0 && message->acquires && bwl_model_owner(&server->redis) == 0 &&
+           is_acquire((bwl_redis_word)message->word);
 }
 
-/* Carries the letter out, on this connection of the model's. */
+/* Executes the command on this connection of the model. */
 static void serve(bwl_world *w, unsigned client, bwl_server *server, unsigned connection,
-                  bwl_letter *letter)
+                  bwl_message *message)
 {
     past               was      = look_at(server);
     bwl_model_question question = {
-        .word     = (bwl_redis_word)letter->word,
+        .word     = (bwl_redis_word)message->word,
         .client   = (uint8_t)connection,
-        .token    = letter->token,
-        .lease_ms = letter->lease_ms,
-        .stamp    = letter->stamp,
+        .token    = message->token,
+        .lease_ms = message->lease_ms,
+        .stamp    = message->stamp,
         .rules    = w->scenario->terms.rules,
     };
-    if (is_too_young(server, letter)) {
-        letter->answer = BWL_LATER;
+    if (is_too_young(server, message)) {
+        message->answer = BWL_LATER;
         return;
     }
-    bwl_model_reply reply = bwl_model_redis_reply(&server->redis, &question, w->scenario->twists);
+    bwl_model_reply reply =
+        bwl_model_redis_reply(&server->redis, &question, w->scenario->mutations);
 
-    judge(w, server, letter, &was);
-    bwl_ghost_served(w, client, letter, was.owner);
-    letter->answer  = (uint8_t)reply.answer;
-    letter->is_mine = reply.is_mine;
+    judge(w, server, message, &was);
+    bwl_book_served(w, client, message, was.owner);
+    message->answer  = (uint8_t)reply.answer;
+    message->is_mine = reply.is_mine;
     if (w->scenario->server.fences)
         reply.number = w->clients[client].book.fence;
-    letter->stamp = (int64_t)(reply.print != 0 ? reply.print : reply.number);
+    message->stamp = (int64_t)(reply.print != 0 ? reply.print : reply.number);
 }
 
-/* ... if it is a word of a lock with a queue. */
-static bwl_grant serve_waiting(bwl_world *w, bwl_letter *letter)
+/* ... of a lock with a queue. */
+static bwl_grant serve_waiting(bwl_world *w, bwl_message *message)
 {
     bwl_server *server = &w->servers[BWL_ONLY];
     past        was    = look_at(server);
-    bwl_grant   grant  = bwl_wait_serve(w, letter);
+    bwl_grant   grant  = bwl_wait_serve(w, message);
 
-    judge(w, server, letter, &was);
+    judge(w, server, message, &was);
     return grant;
 }
 
 static void serve_next(bwl_world *w, unsigned client, bwl_server *server, unsigned instead)
 {
-    bwl_link   *link   = &server->links[client];
-    bwl_letter *letter = &link->letters[link->answered];
-    bool        queues = bwl_is_queue_word(letter->word);
-    bwl_grant   grant  = { 0 };
+    bwl_link    *link    = &server->links[client];
+    bwl_message *message = &link->messages[link->answered];
+    bool         queues  = bwl_is_queue_word(message->word);
+    bwl_grant    grant   = { 0 };
 
     assert(link->answered < link->count);
     server->was_faulty = server->was_faulty || instead != 0;
     if (queues)
         bwl_wait_greet(w, client);
     if (queues && instead == BWL_LATER)
-        grant = bwl_wait_serve_without_memory(w, letter);
-    if (letter->word == REDIS_REPLICATED && instead == BWL_LATER)
-        letter->answer = BWL_NO; /* too few of them are there */
+        grant = bwl_wait_serve_without_memory(w, message);
+    if (message->word == REDIS_REPLICATED && instead == BWL_LATER)
+        message->answer = BWL_NO; /* too few replicas */
     else if (instead != 0)
-        letter->answer = (uint8_t)instead;
-    else if (letter->word == REDIS_REPLICATED)
-        serve_replicas(w, client, letter);
+        message->answer = (uint8_t)instead;
+    else if (message->word == REDIS_REPLICATED)
+        serve_replicas(w, client, message);
     else if (queues)
-        grant = serve_waiting(w, letter);
+        grant = serve_waiting(w, message);
     else
-        serve(w, client, server, client, letter);
-    if (w->scenario->terms.replicas > 0 && letter->answer == BWL_YES)
+        serve(w, client, server, client, message);
+    if (w->scenario->terms.replicas > 0 && message->answer == BWL_YES)
         server->informed |= (uint8_t)(1u << client); /* every yes is a write: extend_if_mine.lua */
-    letter->kind = BWL_LETTER_ANSWER;
+    message->kind = BWL_MESSAGE_ANSWER;
     link->answered++;
     if (grant.is_there)
         bwl_wait_push(w, &grant);
@@ -205,19 +207,20 @@ static void serve_next(bwl_world *w, unsigned client, bwl_server *server, unsign
 
 static void serve_late(bwl_world *w, unsigned client, bwl_server *server, unsigned i)
 {
-    bwl_link  *link   = &server->links[client];
-    bwl_letter letter = bwl_connection_take_late(link, i);
-    uint16_t   was_of = bwl_model_owner(&server->redis);
-    uint16_t   is_of;
-    bwl_grant  grant = { 0 };
+    bwl_link   *link    = &server->links[client];
+    bwl_message message = bwl_connection_take_late(link, i);
+    uint16_t    was_of  = bwl_model_owner(&server->redis);
+    uint16_t    is_of;
+    bwl_grant   grant = { 0 };
 
-    if (letter.word == REDIS_REPLICATED) {
-        letter.answer = BWL_YES; /* and nobody hears it */
-    } else if (bwl_is_queue_word(letter.word)) {
-        grant = serve_waiting(w, &letter);
-        bwl_wait_served_late(w, client, &letter);
+    if (message.word == REDIS_REPLICATED) {
+        message.answer = BWL_YES; /* nobody receives it */
+    } else if (bwl_is_queue_word(message.word)) {
+        grant = serve_waiting(w, &message);
+        bwl_wait_served_late(w, client, &message);
     } else {
-        serve(w, client, server, client + BWL_MODEL_CLIENTS, &letter); /* nobody hears the answer */
+        serve(w, client, server, client + BWL_MODEL_CLIENTS,
+              &message); /* nobody receives the answer */
     }
     bwl_wait_push(w, &grant);
     is_of = bwl_model_owner(&server->redis);
@@ -229,8 +232,8 @@ static void serve_late(bwl_world *w, unsigned client, bwl_server *server, unsign
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* Where clocks differ in rate, a deadline may lie between two moments that the world knows: then
- * its client could have looked, and has not. */
+/* Where clock rates differ, a deadline may fall between two instants: the client was due and did
+ * not run. */
 static bool is_beyond(const bwl_lab_client *c)
 {
     return c->caller.is_working && bwl_client_clock_is_off(&c->clock, c->wake_at) < 0 &&
@@ -249,7 +252,7 @@ static void pass(bwl_world *w, bwl_ms before_ms)
         c->book.asked_now = 0;
         c->book.was_kept  = c->book.was_kept || is_urgent;
         if (c->caller.is_working && c->wake_at <= c->clock.now && bwl_world_believes(w, i) == 0)
-            c->book.was_slow = true; /* its alarm was due, and nobody looked */
+            c->book.was_slow = true; /* its alarm was due and it did not run */
         bwl_client_clock_passes(&c->clock, by);
         c->book.was_slow = c->book.was_slow || is_beyond(c);
     }
@@ -268,58 +271,58 @@ static void pay(bwl_world *w, bwl_budget budget)
     w->left[budget]--;
 }
 
-static void carry_out(bwl_world *w, bwl_choice choice)
+static void carry_out(bwl_world *w, bwl_transition transition)
 {
-    unsigned    client = choice.client;
-    unsigned    k      = choice.server;
+    unsigned    client = transition.client;
+    unsigned    k      = transition.server;
     bwl_server *server = &w->servers[k];
 
-    switch ((bwl_choice_kind)choice.kind) {
-    case BWL_CHOICE_SERVE: serve_next(w, client, server, choice.which); break;
-    case BWL_CHOICE_SERVE_LATE: serve_late(w, client, server, choice.which); break;
-    case BWL_CHOICE_DELIVER: bwl_connection_deliver(w, client, k, choice.chance); break;
-    case BWL_CHOICE_ALARM: bwl_sim_client_alarm(w, client, choice.chance); break;
-    case BWL_CHOICE_START: bwl_sim_client_start(w, client, choice.chance); break;
-    case BWL_CHOICE_RELEASE: bwl_sim_client_release(w, client); break;
-    case BWL_CHOICE_EXTEND: bwl_sim_client_extend(w, client); break;
-    case BWL_CHOICE_CANCEL: bwl_sim_client_cancel(w, client); break;
-    case BWL_CHOICE_PASS: pass(w, choice.which); break;
-    case BWL_CHOICE_BREAK: bwl_connection_break(w, client, k, choice.which); break;
-    case BWL_CHOICE_STOP_WAITING: bwl_connection_stop_waiting(w, client, k); break;
-    case BWL_CHOICE_CRASH: bwl_sim_client_crash(w, client); break;
-    case BWL_CHOICE_RESTART: bwl_server_comes_back(w, k, NULL); break;
-    case BWL_CHOICE_JUMP: bwl_server_steps(w, k); break;
-    case BWL_CHOICE_SAVE: bwl_server_saves(w); break;
-    case BWL_CHOICE_RESTORE: bwl_server_restores(w); break;
-    case BWL_CHOICE_FAILOVER: bwl_server_fails_over(w); break;
-    case BWL_CHOICE_EVICT: bwl_server_evicts(w, choice.which); break;
-    case BWL_CHOICE_STRANGER: bwl_server_meets_stranger(w); break;
-    case BWL_CHOICE_STEP_WALL:
+    switch ((bwl_transition_kind)transition.kind) {
+    case BWL_TRANSITION_SERVE: serve_next(w, client, server, transition.which); break;
+    case BWL_TRANSITION_SERVE_LATE: serve_late(w, client, server, transition.which); break;
+    case BWL_TRANSITION_DELIVER: bwl_connection_deliver(w, client, k, transition.chance); break;
+    case BWL_TRANSITION_ALARM: bwl_sim_client_alarm(w, client, transition.chance); break;
+    case BWL_TRANSITION_START: bwl_sim_client_start(w, client, transition.chance); break;
+    case BWL_TRANSITION_RELEASE: bwl_sim_client_release(w, client); break;
+    case BWL_TRANSITION_EXTEND: bwl_sim_client_extend(w, client); break;
+    case BWL_TRANSITION_CANCEL: bwl_sim_client_cancel(w, client); break;
+    case BWL_TRANSITION_PASS: pass(w, transition.which); break;
+    case BWL_TRANSITION_BREAK: bwl_connection_break(w, client, k, transition.which); break;
+    case BWL_TRANSITION_STOP_WAITING: bwl_connection_stop_waiting(w, client, k); break;
+    case BWL_TRANSITION_CRASH: bwl_sim_client_crash(w, client); break;
+    case BWL_TRANSITION_RESTART: bwl_server_comes_back(w, k, NULL); break;
+    case BWL_TRANSITION_JUMP: bwl_server_steps(w, k); break;
+    case BWL_TRANSITION_SAVE: bwl_server_saves(w); break;
+    case BWL_TRANSITION_RESTORE: bwl_server_restores(w); break;
+    case BWL_TRANSITION_FAILOVER: bwl_server_fails_over(w); break;
+    case BWL_TRANSITION_EVICT: bwl_server_evicts(w, transition.which); break;
+    case BWL_TRANSITION_STRANGER: bwl_server_meets_stranger(w); break;
+    case BWL_TRANSITION_STEP_WALL:
         w->clients[client].clock.skew_ms += w->scenario->clocks.wall_ms;
         break;
-    case BWL_CHOICE_WRITE: bwl_ghost_write(w, client); break;
-    case BWL_CHOICE_RATE:
+    case BWL_TRANSITION_WRITE: bwl_book_write(w, client); break;
+    case BWL_TRANSITION_RATE:
         w->clients[client].clock.pace = (uint16_t)w->scenario->clocks.rate_pace;
         break;
-    case BWL_CHOICE_LEARN: bwl_sim_client_learns(w, client); break;
-    case BWL_CHOICE_LOSE_PUSH: bwl_wait_lose_push(w, client); break;
-    case BWL_CHOICE_CLOSE: bwl_wait_close(w, client); break;
-    case BWL_CHOICE_BORROW: bwl_wait_borrow(w); break;
-    case BWL_CHOICE_GIVE_BACK: bwl_wait_give_back(w); break;
-    case BWL_CHOICE_SILENCE: bwl_wait_silence(w); break;
-    case BWL_CHOICE_YIELD: bwl_sim_client_yield(w, client, choice.chance); break;
-    case BWL_CHOICE_HALT: bwl_server_stops(w, k, true); break;
-    case BWL_CHOICE_GO_ON: bwl_server_stops(w, k, false); break;
-    case BWL_CHOICE_TIME_OUT: bwl_connection_break(w, client, k, 0); break;
+    case BWL_TRANSITION_LEARN: bwl_sim_client_learns(w, client); break;
+    case BWL_TRANSITION_LOSE_PUSH: bwl_wait_lose_push(w, client); break;
+    case BWL_TRANSITION_CLOSE: bwl_wait_close(w, client); break;
+    case BWL_TRANSITION_BORROW: bwl_wait_borrow(w); break;
+    case BWL_TRANSITION_GIVE_BACK: bwl_wait_give_back(w); break;
+    case BWL_TRANSITION_SILENCE: bwl_wait_silence(w); break;
+    case BWL_TRANSITION_YIELD: bwl_sim_client_yield(w, client, transition.chance); break;
+    case BWL_TRANSITION_HALT: bwl_server_stops(w, k, true); break;
+    case BWL_TRANSITION_GO_ON: bwl_server_stops(w, k, false); break;
+    case BWL_TRANSITION_TIME_OUT: bwl_connection_break(w, client, k, 0); break;
     }
 }
 
-void bwl_world_perform(bwl_world *w, bwl_choice choice)
+void bwl_world_perform(bwl_world *w, bwl_transition transition)
 {
     w->broken   = 0;
     w->got_lock = false;
-    pay(w, bwl_choice_budget(w, choice));
-    carry_out(w, choice);
+    pay(w, bwl_transition_budget(w, transition));
+    carry_out(w, transition);
     if (bwl_wait_is_kept(w))
         bwl_wait_look_at_owner(w);
     if (w->scenario->servers > 1)

@@ -1,15 +1,12 @@
 /*
- * world.h -- everything that there is, at one moment: the clients with their machines, the server,
- * what is under way between them, and which faults may still happen.
+ * world.h -- the state of the model: clients, servers, messages, and the remaining fault budget.
  *
- * A world is plain data.  It is copied before each choice, so that every other choice can be tried
- * from the same moment.
+ * A world is plain data.  The search copies it before each transition.
  *
- * Each client has one connection.  Its letters are kept in the order in which they were asked; the
- * first of them, `answered`, have been carried out and their answers are on the way back, or have
- * been cut off and the client is yet to hear of it.  When a connection breaks, what was written and
- * not carried out becomes `late`: the server may carry it out at any later time, and nobody hears
- * of it.  That is where a lock is found that nobody remembers to have asked for.
+ * Each client has one link to each server.  Messages stay in order: the first `answered` are
+ * executed, or cut off, and wait for delivery. When a connection breaks, commands that were written
+ * and not executed become `late`: the server may execute them at any later time, and no client
+ * receives the answer. That is how a lock appears that no client knows of.
  */
 #ifndef BWL_LAB_WORLD_WORLD_H
 #define BWL_LAB_WORLD_WORLD_H
@@ -24,36 +21,36 @@
 #include <string.h>
 
 enum {
-    BWL_BEGINNING_MS = 1000000, /* far from 0, so that no moment is confused with "never set"     */
+    BWL_BEGINNING_MS = 1000000, /* far from 0, which means "not set" */
 };
 
-/* The true time of day at the beginning. */
+/* The true wall time at the start. */
 #define BWL_BEGINNING_WALL_MS INT64_C(1700000000000)
 
-/* What the caller of a client does and was told. */
+/* The caller of a client: what it does and what results it got. */
 typedef struct bwl_lab_caller {
-    bool   is_working;   /* it does what the lock is for                                         */
-    bool   is_told_end;  /* it knows how it ended                                                */
-    bool   extends;      /* it has asked for an extension                                        */
-    bool   releases;     /* it has released                                                      */
-    bool   cancels;      /* it has cancelled                                                     */
-    bool   yields;       /* it has given the lock on, and waits to have it again                 */
-    bwl_ms due_by;       /* when it must know, if time has not passed too soon                   */
-    bwl_ms extended_at;  /* when it asked for an extension                                       */
-    bwl_ms trusts_until; /* what it was told of a hold that is lost; 0: nothing, or given back   */
-    bwl_ms held_since;   /* when it was told that it has the lock                                */
+    bool   is_working;   /* it works under the lock */
+    bool   is_told_end;  /* it has the final result */
+    bool   extends;      /* it has asked for an extension */
+    bool   releases;     /* it has released */
+    bool   cancels;      /* it has cancelled */
+    bool   yields;       /* it has yielded and waits */
+    bwl_ms due_by;       /* the deadline of its result, if nothing was slow */
+    bwl_ms extended_at;  /* when it asked for an extension */
+    bwl_ms trusts_until; /* the end of a lost hold as last reported; 0: none, or released */
+    bwl_ms held_since;   /* when it got the lock */
 } bwl_lab_caller;
 
-/* What no program knows, and a law asks, of one round of a client. */
+/* Facts about a round that no program knows and an invariant needs. */
 typedef struct bwl_lab_book {
-    bool     was_slow;   /* it works, and did not look when its time was over                    */
-    bool     was_kept;   /* time passed although somebody had something to do                    */
-    bool     is_removed; /* a release has removed the key                                        */
-    bool     is_of_old;  /* it holds what the server gave before it was started anew             */
-    uint8_t  asked_now;  /* at this very moment, and not because the caller wanted something     */
-    uint32_t came;       /* the how many-eth whose acquire reached the server; 0: none did       */
-    uint32_t turn;       /* the how many-eth to whom the server gave the lock; 0: it did not     */
-    uint32_t fence;      /* that the server gave it with the lock; 0: none                       */
+    bool     was_slow;   /* it did not run when its time was over */
+    bool     was_kept;   /* time passed although a step was due */
+    bool     is_removed; /* a release has removed the key */
+    bool     is_of_old;  /* its lock is from before a restart */
+    uint8_t  asked_now;  /* commands at this moment without a request of the caller */
+    uint32_t came;       /* the order of its arrival at the server; 0: not yet */
+    uint32_t turn;       /* the order of its grant; 0: none */
+    uint32_t fence;      /* the fence of its grant; 0: none */
 } bwl_lab_book;
 
 typedef struct bwl_lab_client {
@@ -62,42 +59,42 @@ typedef struct bwl_lab_client {
     bwl_lab_caller caller;
     bwl_lab_book   book;
     bwl_ms         wake_at;
-    uint16_t       tokens; /* drawn so far                                                       */
+    uint16_t       tokens; /* used so far */
     uint8_t        rounds_left;
     uint8_t        round;
-    bool           is_running; /* there is a hold                                                */
-    bool           is_unaware; /* the server was started anew, and it has not connected since    */
+    bool           is_running; /* there is a hold */
+    bool           is_unaware; /* the server restarted, and it has not reconnected */
 } bwl_lab_client;
 
-/* What the lock protects, which looks at the fence if there is one. */
+/* The protected resource, which checks the fence if there is one. */
 typedef struct bwl_resource {
-    uint64_t fence; /* the highest that it took                                                  */
-    uint32_t turn;  /* of whom it last took a write                                              */
+    uint64_t fence; /* the highest that it accepted */
+    uint32_t turn;  /* the holder of its last accepted write */
 } bwl_resource;
 
 typedef struct bwl_world {
     const bwl_scenario *scenario;
-    bwl_ms now; /* the true time: a client has a clock of its own                               */
-    bwl_model_data saved;    /* what the server will come back with: RESTORE                     */
-    bwl_model_data previous; /* before the last change: FAILOVER                                 */
-    bwl_resource   resource;
-    uint32_t       arrivals; /* so far: see `came`                                              */
-    uint32_t       turns;    /* so far: see `turn`                                              */
-    uint32_t       fences;   /* so far, by the server's count                                   */
-    bool     got_lock; /* in the last step, somebody got the lock                                */
-    unsigned broken;   /* laws that the last step broke                                          */
-    uint8_t  left[BWL_BUDGETS_COUNT];
-    bwl_lab_client  clients[BWL_CLIENTS_MAX];
-    bwl_lab_waiting waiting; /* where the protocol listens; otherwise not there                  */
-    bwl_server      servers[BWL_SERVERS_MAX];
+    bwl_ms              now;      /* true time: each client has its own clock */
+    bwl_model_data      saved;    /* the snapshot: RESTORE */
+    bwl_model_data      previous; /* the data before the last change: FAILOVER */
+    bwl_resource        resource;
+    uint32_t            arrivals; /* so far: see `came` */
+    uint32_t            turns;    /* so far: see `turn` */
+    uint32_t            fences;   /* so far, by the server's count */
+    bool                got_lock; /* a client got the lock in the last step */
+    unsigned            broken;   /* invariants that the last step broke */
+    uint8_t             left[BWL_BUDGETS_COUNT];
+    bwl_lab_client      clients[BWL_CLIENTS_MAX];
+    bwl_lab_waiting     waiting; /* protocols with a queue only */
+    bwl_server          servers[BWL_SERVERS_MAX];
 } bwl_world;
 
 void bwl_world_start(bwl_world *w, const bwl_scenario *s);
 
-/* The only server of a world that has one. */
+/* The only server of a world with one. */
 enum { BWL_ONLY = 0 };
 
-/* The parts of a world that a scenario uses: the rest is what it was at the start. */
+/* The parts of a world that a scenario uses; the rest never changes. */
 enum { BWL_PARTS_OF_WORLD_MAX = 2 + BWL_SERVERS_MAX };
 
 typedef struct bwl_world_part {
@@ -120,44 +117,44 @@ static inline void bwl_world_copy(bwl_world *to, const bwl_world *from,
                (const uint8_t *)from + layout->parts[i].offset, layout->parts[i].size);
 }
 
-/* ---- what may happen next ------------------------------------------------------------------- */
+/* ---- what may happen next -------------------------------------------------------------------- */
 
-void bwl_world_choices(const bwl_world *w, bwl_choices *ret_choices);
+void bwl_world_transitions(const bwl_world *w, bwl_transitions *ret_transitions);
 
-/* Performs one of them.  Sets w->broken to what the step itself broke. */
-void bwl_world_perform(bwl_world *w, bwl_choice choice);
+/* Performs a transition.  Sets w->broken to the invariants that the step itself broke. */
+void bwl_world_perform(bwl_world *w, bwl_transition transition);
 
-/* What pays for the choice; NONE if it is free. */
-bwl_budget bwl_choice_budget(const bwl_world *w, bwl_choice choice);
+/* The budget that pays for the transition; NONE if it is free. */
+bwl_budget bwl_transition_budget(const bwl_world *w, bwl_transition transition);
 
-/* True if the choice is one that a budget pays for. */
-bool bwl_choice_is_fault(const bwl_world *w, bwl_choice choice);
+/* True if a budget pays for the transition. */
+bool bwl_transition_is_fault(const bwl_world *w, bwl_transition transition);
 
-/* When something changes by the passing of time alone; NEVER if nothing does. */
+/* The next instant at which time alone changes something; NEVER if there is none. */
 bwl_ms bwl_world_next_instant(const bwl_world *w);
 
-/* True if an answer to the oldest question is overdue.  Only where a server may stop: elsewhere the
- * budget LOSS says how often a connection breaks. */
+/* True if the answer to the oldest command is overdue.  Only where a server may stop: elsewhere
+ * the budget LOSS limits how often a connection breaks. */
 bool bwl_world_is_overdue(const bwl_world *w, const bwl_link *link);
 
-/* True if somebody has something to do at this very moment. */
+/* True if a step is due now. */
 bool bwl_world_is_urgent(const bwl_world *w);
 
 /* ---- questions about a world ----------------------------------------------------------------- */
 
-/* The laws that this world breaks, with those that the last step broke. */
-unsigned bwl_world_broken_laws(const bwl_world *w);
+/* The invariants broken in this world or by the last step. */
+unsigned bwl_world_broken_invariants(const bwl_world *w);
 
-/* For a world in which nothing may happen any more. */
+/* For a world without transitions: true if nothing is left. */
 bool bwl_world_ended_clean(const bwl_world *w);
 
-/* The client's time of day; 0 if its protocol does not look at it. */
+/* The client's wall time; 0 if its protocol does not read it. */
 int64_t bwl_world_wall_ns(const bwl_world *w, unsigned client);
 
-/* True if no client's time of day lies behind the true one, or can come to. */
+/* True if no client's wall clock is behind the true one or can get there. */
 bool bwl_world_has_no_clock_behind(const bwl_world *w);
 
-/* How long the client believes that the lock is surely its own. */
+/* For how long the client believes that it holds the lock. */
 static inline bwl_ms bwl_world_believes(const bwl_world *w, unsigned client)
 {
     const bwl_lab_client *c = &w->clients[client];
@@ -165,15 +162,13 @@ static inline bwl_ms bwl_world_believes(const bwl_world *w, unsigned client)
     return c->is_running ? bwl_hold_left(&c->hold, c->clock.now) : 0;
 }
 
-/* The number of a token of ours (see bwl_token_number in base/token_number.h), for the client's
- * claim. */
+/* The token number of the client's current attempt: base/token_number.h. */
 uint16_t bwl_world_token_of(const bwl_world *w, unsigned client);
 
-/* On how many servers the key has this token, and was not set by a question from a broken
- * connection. */
+/* The number of servers whose key has this token and was not set by a late command. */
 unsigned bwl_world_votes(const bwl_world *w, uint16_t token);
 
-/* True if the client has asked something and not heard the answer. */
+/* True if the client has a request in flight. */
 bool bwl_world_awaits(const bwl_world *w, unsigned client);
 
 /* True if a fault of this kind has happened. */

@@ -7,7 +7,7 @@
 #define TEST_QUEUE_MUTANTS_H
 
 #include "lab/model/queue.h"
-#include "lab/model/twist.h"
+#include "lab/model/mutation.h"
 
 typedef void queue_mutation(bwl_model_redis *r, const bwl_model_redis *before,
                             const bwl_queue_question *q, bwl_queue_reply *reply);
@@ -24,7 +24,7 @@ MUTANT(takes_past_the_line)
         return;
     *r         = *before;
     again.word = REDIS_QUEUE_TAKE;
-    *reply     = bwl_model_queue_reply(r, &again, BWL_TWIST_BARGES);
+    *reply     = bwl_model_queue_reply(r, &again, BWL_MUTATION_BARGES);
 }
 
 MUTANT(the_dead_are_served)
@@ -101,7 +101,7 @@ MUTANT(the_line_lasts)
 MUTANT(the_count_begins_at_one)
 {
     *r     = *before;
-    *reply = bwl_model_queue_reply(r, q, BWL_TWIST_FENCE_BARE);
+    *reply = bwl_model_queue_reply(r, q, BWL_MUTATION_FENCE_BARE);
 }
 
 MUTANT(a_closed_inbox_hears)

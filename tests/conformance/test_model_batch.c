@@ -11,7 +11,7 @@
  */
 #include "lab/base/dice.h"
 #include "lab/model/words.h"
-#include "lab/model/twist.h"
+#include "lab/model/mutation.h"
 #include "engine/redis/wire/batch.h"
 #include "engine/redis/wire/scripts.h"
 #include "tests/lib/frozen.h"
@@ -59,7 +59,7 @@ static server         *redis;
 static wire            line;
 static char            texts[VARIANTS][4096];
 static bwl_model_redis models[KEYS];
-static unsigned        twists;
+static unsigned        mutations;
 static mutation       *mutant;
 static uint64_t        random_state;
 
@@ -195,7 +195,7 @@ static void ask_model(const asked *batch, bwl_answer *ret_answers)
                                                &(bwl_model_question){ .word  = REDIS_EXTEND_IF_MINE,
                                                                       .token = batch->tokens[i],
                                                                       .lease_ms = batch->lease_ms },
-                                               twists)
+                                               mutations)
                              .answer;
     if (mutant != NULL)
         mutant(batch->count, ret_answers);
@@ -287,25 +287,25 @@ static void test_planted_mistakes_are_found(void **state)
     static const struct {
         const char *name;
         mutation   *mutant;
-        unsigned    twists;
+        unsigned    mutations;
     } mistakes[] = {
         { "shifts", shifts, 0 },
         { "fails the others", fails_the_others, 0 },
-        { "extends blindly", NULL, BWL_TWIST_EXTEND_BLIND },
-        { "creates", NULL, BWL_TWIST_EXTEND_CREATES },
-        { "shortens", NULL, BWL_TWIST_EXTEND_SHORTENS },
+        { "extends blindly", NULL, BWL_MUTATION_EXTEND_BLIND },
+        { "creates", NULL, BWL_MUTATION_EXTEND_CREATES },
+        { "shortens", NULL, BWL_MUTATION_EXTEND_SHORTENS },
     };
 
     for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
         mutant         = mistakes[i].mutant;
-        twists         = mistakes[i].twists;
+        mutations      = mistakes[i].mutations;
         uint64_t after = play_all(1, RUNS_OF_MUTANT, texts[0]);
         print_message("# %s: found after %" PRIu64 " runs\n", mistakes[i].name, after);
         if (after == RUNS_OF_MUTANT)
             fail_msg("%s was not found", mistakes[i].name);
     }
-    mutant = NULL;
-    twists = 0;
+    mutant    = NULL;
+    mutations = 0;
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */

@@ -54,13 +54,13 @@ def test_what_somebody_typed_between_the_marks_is_replaced(tmp_path):
     text = page.read_text(encoding="utf-8")
     assert text.startswith("before\n<!-- lab: setnx-del -->\n```\n$ bowline lab try setnx-del\n")
     assert text.endswith("\n```\n<!-- /lab -->\nafter\n")
-    assert "7 steps" not in text and "nobody will ever get the lock" in text
+    assert "7 steps" not in text and "no client can ever get the lock" in text
     assert not re.search(r" states in |[ \t]$", text, re.M), "a time, or the end of a line, would never be the same"
 
 
 @needs_lab
 def test_options_count(tmp_path):
-    page = small_page(tmp_path, "<!-- lab: token --restart 1 --law 'one holder' -->\n<!-- /lab -->\n")
+    page = small_page(tmp_path, "<!-- lab: token --restart 1 --invariant 'one holder' -->\n<!-- /lab -->\n")
     assert fill(page).returncode == 0
     assert "BREAKS with 1 restart" in page.read_text(encoding="utf-8")
 

@@ -33,19 +33,19 @@ def chapters(text):
 
 
 def scenarios(listing):
-    """Of each, the law that it has to break, or nothing."""
+    """Of each, the invariant that it has to break, or nothing."""
     lines = listing.partition("\nscenarios")[2].splitlines()[1:]
     return {line[2:30].strip(): line[31:46].strip() for line in lines if line.strip()}
 
 
 def protocols(listing):
     """Those that bowline speaks: before the first that is as somebody has written it, or planted."""
-    names = re.findall(r"^  ([\w-]+) ", listing.partition("\nlaws:")[0], re.M)
+    names = re.findall(r"^  ([\w-]+) ", listing.partition("\ninvariants:")[0], re.M)
     return {re.sub(r"^(setnx-getset)-.*", r"\1", name) for name in names if not re.match(r"written-|token-", name)}
 
 
 def complaints(text, run, listing):
-    laws = scenarios(listing)
+    invariants = scenarios(listing)
     seen = {}
     for protocol, cells in chapters(text):
         if len(cells) != 3 or cells[0] not in ("yes", "no"):
@@ -58,10 +58,10 @@ def complaints(text, run, listing):
             if name.startswith("test_"):
                 if name not in run:
                     yield f"{protocol}: {name} is not a test that is run"
-            elif name not in laws:
+            elif name not in invariants:
                 yield f"{protocol}: there is no scenario {name}"
-            elif (cells[0] == "no") != bool(laws[name]):
-                yield f"{protocol}: {name} breaks {laws[name] or 'no law'}"
+            elif (cells[0] == "no") != bool(invariants[name]):
+                yield f"{protocol}: {name} breaks {invariants[name] or 'no invariant'}"
     for name in re.findall(r"`(test_\w+)`", text.partition("## Protocol by protocol")[0]):
         if name not in run:
             yield f"{name} is not a test that is run"
@@ -96,7 +96,7 @@ LISTING = (
     "protocols, for try and matrix:\n"
     f"  {'a-lock':28} a story\n"
     f"  {'written-lock':28} a story\n"
-    "\nlaws:\n\nscenarios, for run:\n"
+    "\ninvariants:\n\nscenarios, for run:\n"
     f"  {'calm':28} {'':15} nothing\n"
     f"  {'limit':28} {'one holder':15} much\n"
 )
@@ -124,7 +124,7 @@ def test_a_test_that_does_not_exist_is_noticed_elsewhere_too():
         ((YES.replace("test_a", "test_b"), NO), "a-lock: test_b is not a test that is run"),
         ((YES.replace("calm", "storm"), NO), "a-lock: there is no scenario storm"),
         ((YES.replace("calm", "limit"), NO), "a-lock: limit breaks one holder"),
-        ((YES, NO.replace("limit", "calm")), "a-lock: calm breaks no law"),
+        ((YES, NO.replace("limit", "calm")), "a-lock: calm breaks no invariant"),
         ((YES, "| no | for ever | |"), "a-lock: for ever: names nothing"),
         ((YES,), "a-lock: it is not said what it promises, and what not"),
         ((YES, NO, "| maybe | it | `calm` |"), "a-lock: ['maybe', 'it', '`calm`'] is no row"),

@@ -1,6 +1,6 @@
 /*
  * cohort_world.h -- three callers on their seats, the cohort between them, and the store below it:
- * what test_cohort.c explores.  It says there which laws there are.
+ * what test_cohort.c explores.  It says there which invariants there are.
  */
 #ifndef COHORT_WORLD_H
 #define COHORT_WORLD_H
@@ -30,9 +30,11 @@ enum {
     ALWAYS_NEW = 0,
 };
 
-typedef enum law { ONE = 1, TRUE_, FIRST, FENCE, TURNS, TIME, DEED, GOES_ON, CLEAN } law;
+typedef enum invariant {
+    ONE = 1, TRUE_, FIRST, FENCE, TURNS, TIME, DEED, GOES_ON, CLEAN
+} invariant;
 
-static const char *const law_names[] = { "",      "ONE",  "TRUE", "FIRST",   "FENCE",
+static const char *const invariant_names[] = { "",      "ONE",  "TRUE", "FIRST",   "FENCE",
                                          "TURNS", "TIME", "DEED", "GOES_ON", "CLEAN" };
 
 typedef enum fault {
@@ -90,11 +92,11 @@ typedef struct world {
 
 static fault     planted;
 static unsigned  turns_max;
-static unsigned  broken; /* laws, as bits */
+static unsigned  broken; /* invariants, as bits */
 static uint64_t *seen;
 static size_t    worlds;
 
-static void breaks(law which)
+static void breaks(invariant which)
 {
     broken |= 1u << which;
 }
@@ -281,7 +283,7 @@ static void run(world *w)
     }
 }
 
-/* ---- the laws -------------------------------------------------------------------------------- */
+/* ---- the invariants -------------------------------------------------------------------------- */
 
 static void look(const world *w)
 {

@@ -1,6 +1,6 @@
 /*
- * test_budget.c -- the least that must go wrong before a law breaks is found, and nothing less is
- * enough.
+ * test_budget.c -- the least that must go wrong before an invariant breaks is found, and nothing
+ * less is enough.
  */
 #include "lab/scenario/table.h"
 #include "lab/search/explore.h"
@@ -32,8 +32,8 @@ static unsigned sum_of(const uint8_t *budget)
     return sum;
 }
 
-/* Every budget of one fault less does not break the law. */
-static void assert_nothing_less_is_enough(bwl_scenario s, unsigned law, const uint8_t *budget)
+/* Every budget of one fault less does not break the invariant. */
+static void assert_nothing_less_is_enough(bwl_scenario s, unsigned invariant, const uint8_t *budget)
 {
     for (unsigned i = 0; i < BWL_BUDGETS_COUNT; i++) {
         bwl_finding found;
@@ -42,8 +42,8 @@ static void assert_nothing_less_is_enough(bwl_scenario s, unsigned law, const ui
             continue;
         memcpy(s.budget, budget, sizeof s.budget);
         s.budget[i]--;
-        s.laws = 1u << law;
-        found  = bwl_explore(&s, &search);
+        s.invariants = 1u << invariant;
+        found        = bwl_explore(&s, &search);
         assert_int_equal(found.verdict, BWL_EVERY_STATE);
         bwl_finding_free(&found);
     }
@@ -51,12 +51,12 @@ static void assert_nothing_less_is_enough(bwl_scenario s, unsigned law, const ui
 
 static void test_a_holder_is_overtaken_by_two_slow_moments(void **state)
 {
-    bwl_smallest  least[BWL_LAWS_COUNT];
+    bwl_smallest  least[BWL_INVARIANTS_COUNT];
     bwl_scenario  s       = scenario_called("limit-pause");
-    bwl_smallest *overlap = &least[BWL_LAW_NUMBER_NO_OVERLAP];
+    bwl_smallest *overlap = &least[BWL_INVARIANT_NUMBER_NO_OVERLAP];
 
     (void)state;
-    s.laws              = BWL_LAW_NO_OVERLAP | BWL_LAW_ONE_HOLDER;
+    s.invariants        = BWL_INVARIANT_NO_OVERLAP | BWL_INVARIANT_ONE_HOLDER;
     s.budget[BWL_LOSS]  = 1;
     s.budget[BWL_CRASH] = 1;
     bwl_smallest_budgets(&s, &search, 3, least);
@@ -65,25 +65,27 @@ static void test_a_holder_is_overtaken_by_two_slow_moments(void **state)
     assert_int_equal(overlap->faults, sum_of(overlap->budget));
     assert_int_equal(overlap->budget[BWL_SLOW], overlap->faults);
     memcpy(s.budget, overlap->budget, sizeof s.budget);
-    assert_int_equal(bwl_path_breaks(&s, overlap->path, overlap->path_count), BWL_LAW_NO_OVERLAP);
-    assert_nothing_less_is_enough(s, BWL_LAW_NUMBER_NO_OVERLAP, overlap->budget);
-    assert_false(least[BWL_LAW_NUMBER_ONE_HOLDER].is_found);
-    assert_true(least[BWL_LAW_NUMBER_ONE_HOLDER].states > overlap->states);
+    assert_int_equal(bwl_path_breaks(&s, overlap->path, overlap->path_count),
+                     BWL_INVARIANT_NO_OVERLAP);
+    assert_nothing_less_is_enough(s, BWL_INVARIANT_NUMBER_NO_OVERLAP, overlap->budget);
+    assert_false(least[BWL_INVARIANT_NUMBER_ONE_HOLDER].is_found);
+    assert_true(least[BWL_INVARIANT_NUMBER_ONE_HOLDER].states > overlap->states);
     bwl_smallest_free(least);
 }
 
-/* With ANY of it, with nothing of it, in one search for several laws. */
-static void test_each_law_gets_its_own_budget(void **state)
+/* With ANY of it, with nothing of it, in one search for several invariants. */
+static void test_each_invariant_gets_its_own_budget(void **state)
 {
-    bwl_smallest  least[BWL_LAWS_COUNT];
+    bwl_smallest  least[BWL_INVARIANTS_COUNT];
     bwl_scenario  s       = scenario_called("planted-delete-blind");
-    bwl_smallest *own     = &least[BWL_LAW_NUMBER_OWN_KEY];
-    bwl_smallest *overlap = &least[BWL_LAW_NUMBER_NO_OVERLAP];
-    bwl_smallest *foreign = &least[BWL_LAW_NUMBER_FOREIGN];
+    bwl_smallest *own     = &least[BWL_INVARIANT_NUMBER_OWN_KEY];
+    bwl_smallest *overlap = &least[BWL_INVARIANT_NUMBER_NO_OVERLAP];
+    bwl_smallest *foreign = &least[BWL_INVARIANT_NUMBER_FOREIGN];
 
     (void)state;
-    s.laws             = BWL_LAW_OWN_KEY | BWL_LAW_NO_OVERLAP | BWL_LAW_FOREIGN | BWL_LAW_HAS_END;
-    s.budget[BWL_SLOW] = BWL_ANY;
+    s.invariants = BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_NO_OVERLAP | BWL_INVARIANT_FOREIGN |
+                   BWL_INVARIANT_HAS_END;
+    s.budget[BWL_SLOW]     = BWL_ANY;
     s.budget[BWL_STRANGER] = 1;
     bwl_smallest_budgets(&s, &search, 3, least);
     assert_true(own->is_found && overlap->is_found && foreign->is_found);
@@ -92,38 +94,38 @@ static void test_each_law_gets_its_own_budget(void **state)
     assert_true(own->path_count > 8); /* with two, it is 8 */
     assert_int_equal(foreign->faults, 1);
     assert_int_equal(foreign->budget[BWL_STRANGER], 1);
-    assert_false(least[BWL_LAW_NUMBER_HAS_END].is_found);
-    assert_null(least[BWL_LAW_NUMBER_HAS_END].path);
-    assert_nothing_less_is_enough(s, BWL_LAW_NUMBER_OWN_KEY, own->budget);
+    assert_false(least[BWL_INVARIANT_NUMBER_HAS_END].is_found);
+    assert_null(least[BWL_INVARIANT_NUMBER_HAS_END].path);
+    assert_nothing_less_is_enough(s, BWL_INVARIANT_NUMBER_OWN_KEY, own->budget);
     bwl_smallest_free(least);
     assert_null(own->path);
 }
 
 static void test_what_needs_no_fault_at_all(void **state)
 {
-    bwl_smallest least[BWL_LAWS_COUNT];
+    bwl_smallest least[BWL_INVARIANTS_COUNT];
     bwl_scenario s = scenario_called("planted-set-overwrites");
 
     (void)state;
     s.budget[BWL_LOSS] = 1;
     bwl_smallest_budgets(&s, &search, 1, least);
-    assert_true(least[BWL_LAW_NUMBER_ONE_HOLDER].is_found);
-    assert_int_equal(least[BWL_LAW_NUMBER_ONE_HOLDER].faults, 0);
-    assert_int_equal(least[BWL_LAW_NUMBER_ONE_HOLDER].path_count, 6);
+    assert_true(least[BWL_INVARIANT_NUMBER_ONE_HOLDER].is_found);
+    assert_int_equal(least[BWL_INVARIANT_NUMBER_ONE_HOLDER].faults, 0);
+    assert_int_equal(least[BWL_INVARIANT_NUMBER_ONE_HOLDER].path_count, 6);
     bwl_smallest_free(least);
 }
 
 /* What a search that was cut short did not see may be there. */
 static void test_a_search_that_was_cut_short_is_not_taken_for_a_no(void **state)
 {
-    bwl_smallest     least[BWL_LAWS_COUNT];
+    bwl_smallest     least[BWL_INVARIANTS_COUNT];
     bwl_scenario     s   = scenario_called("limit-pause");
     const bwl_search few = { .states_max = 200 };
 
     (void)state;
     bwl_smallest_budgets(&s, &few, 2, least);
-    assert_false(least[BWL_LAW_NUMBER_NO_OVERLAP].is_found);
-    assert_true(least[BWL_LAW_NUMBER_NO_OVERLAP].is_cut);
+    assert_false(least[BWL_INVARIANT_NUMBER_NO_OVERLAP].is_found);
+    assert_true(least[BWL_INVARIANT_NUMBER_NO_OVERLAP].is_cut);
     bwl_smallest_free(least);
 }
 
@@ -131,7 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_holder_is_overtaken_by_two_slow_moments),
-        cmocka_unit_test(test_each_law_gets_its_own_budget),
+        cmocka_unit_test(test_each_invariant_gets_its_own_budget),
         cmocka_unit_test(test_what_needs_no_fault_at_all),
         cmocka_unit_test(test_a_search_that_was_cut_short_is_not_taken_for_a_no),
     };

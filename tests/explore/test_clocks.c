@@ -95,7 +95,7 @@ static void test_what_a_client_has_yet_to_learn_tells_worlds_apart(void **state)
 
     (void)state;
     bwl_world_start(&one, &s);
-    bwl_world_perform(&one, (bwl_choice){ .kind = BWL_CHOICE_START });
+    bwl_world_perform(&one, (bwl_transition){ .kind = BWL_TRANSITION_START });
     two                           = one;
     two.clients[0].book.is_of_old = true;
     assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
@@ -108,35 +108,36 @@ static void test_what_a_client_has_yet_to_learn_tells_worlds_apart(void **state)
  * is told so; what may be there is taken back when its caller has given it back, too. */
 static void test_a_hold_is_lost_as_soon_as_the_restart_is_known(void **state)
 {
-    bwl_scenario s       = scenario_called("restart-told");
-    bwl_choice   first[] = { { .kind = BWL_CHOICE_START },
-                             { .kind = BWL_CHOICE_SERVE },
-                             { .kind = BWL_CHOICE_DELIVER },
-                             { .kind = BWL_CHOICE_RESTART } };
-    bwl_choices  choices;
-    bwl_world    w;
-    unsigned     learns = 0;
+    bwl_scenario    s       = scenario_called("restart-told");
+    bwl_transition  first[] = { { .kind = BWL_TRANSITION_START },
+                                { .kind = BWL_TRANSITION_SERVE },
+                                { .kind = BWL_TRANSITION_DELIVER },
+                                { .kind = BWL_TRANSITION_RESTART } };
+    bwl_transitions transitions;
+    bwl_world       w;
+    unsigned        learns = 0;
 
     (void)state;
     bwl_world_start(&w, &s);
     for (unsigned i = 0; i < sizeof first / sizeof first[0]; i++)
         bwl_world_perform(&w, first[i]);
     assert_true(bwl_world_believes(&w, 0) > 0);
-    bwl_world_choices(&w, &choices);
-    for (unsigned i = 0; i < choices.count; i++) {
-        assert_true(choices.list[i].client != 0 || choices.list[i].kind != BWL_CHOICE_SERVE);
-        learns += choices.list[i].kind == BWL_CHOICE_LEARN;
+    bwl_world_transitions(&w, &transitions);
+    for (unsigned i = 0; i < transitions.count; i++) {
+        assert_true(transitions.list[i].client != 0 ||
+                    transitions.list[i].kind != BWL_TRANSITION_SERVE);
+        learns += transitions.list[i].kind == BWL_TRANSITION_LEARN;
     }
     assert_int_equal(learns, 1);
-    bwl_world_perform(&w, (bwl_choice){ .kind = BWL_CHOICE_LEARN });
+    bwl_world_perform(&w, (bwl_transition){ .kind = BWL_TRANSITION_LEARN });
     assert_int_equal(w.broken, 0);
     assert_int_equal(bwl_world_believes(&w, 0), 0);
     assert_true(w.clients[0].caller.is_told_end);
     assert_int_equal(w.servers[BWL_ONLY].links[0].count, 0);
-    bwl_world_perform(&w, (bwl_choice){ .kind = BWL_CHOICE_RELEASE });
+    bwl_world_perform(&w, (bwl_transition){ .kind = BWL_TRANSITION_RELEASE });
     assert_int_equal(w.broken, 0);
     assert_int_equal(w.servers[BWL_ONLY].links[0].count, 1);
-    assert_int_equal(w.servers[BWL_ONLY].links[0].letters[0].word, REDIS_DELETE_IF_MINE);
+    assert_int_equal(w.servers[BWL_ONLY].links[0].messages[0].word, REDIS_DELETE_IF_MINE);
 }
 
 int main(void)

@@ -8,7 +8,7 @@
  * happen costs of a budget: rounds of each caller, cancels, extensions, losses, answers that fail,
  * steps of the clock.  All orders of it are tried; a world that was seen is not looked at again.
  *
- * Laws, after every step:
+ * Invariants, after every step:
  *
  *      ONE      at most one believes that he has it
  *      TRUE     who believes it does so no longer than the store's hold says, and never when that
@@ -21,13 +21,13 @@
  *      GOES_ON  somebody waits, so something is asked of the store, or somebody has it
  *      CLEAN    when all have left nothing is held, asked or owed
  *
- * And faults planted on purpose, each of which breaks a law.
+ * And faults planted on purpose, each of which breaks an invariant.
  */
 #include "cohort_world.h"
 
 /* ---- what may happen ------------------------------------------------------------------------- */
 
-typedef enum choice_kind {
+typedef enum transition_kind {
     START = 1,
     LET_GO,
     CANCEL,
@@ -38,12 +38,12 @@ typedef enum choice_kind {
     LOSE,
     RENEW,
     TICK
-} choice_kind;
+} transition_kind;
 
-typedef struct choice {
+typedef struct transition {
     uint8_t kind;
     uint8_t who;
-} choice;
+} transition;
 
 static bool is_due(const world *w)
 {
@@ -54,43 +54,43 @@ static bool is_due(const world *w)
     return store_is;
 }
 
-static unsigned choices_of_caller(const world *w, bwl_seat_number n, choice *ret_list)
+static unsigned transitions_of_caller(const world *w, bwl_seat_number n, transition *ret_list)
 {
     const caller *c     = &w->callers[n];
     unsigned      count = 0;
 
     if (!c->is_running) {
         if (c->rounds > 0)
-            ret_list[count++] = (choice){ START, (uint8_t)n };
+            ret_list[count++] = (transition){ START, (uint8_t)n };
         return count;
     }
     if (bwl_hold_is_held(&c->hold))
-        ret_list[count++] = (choice){ LET_GO, (uint8_t)n };
+        ret_list[count++] = (transition){ LET_GO, (uint8_t)n };
     if (c->hold.state == BWL_HOLD_HELD && w->left.extends > 0)
-        ret_list[count++] = (choice){ LENGTHEN, (uint8_t)n };
+        ret_list[count++] = (transition){ LENGTHEN, (uint8_t)n };
     if (bwl_hold_is_sought(&c->hold) && w->left.cancels > 0)
-        ret_list[count++] = (choice){ CANCEL, (uint8_t)n };
+        ret_list[count++] = (transition){ CANCEL, (uint8_t)n };
     if (c->wake_at <= w->now)
-        ret_list[count++] = (choice){ ALARM, (uint8_t)n };
+        ret_list[count++] = (transition){ ALARM, (uint8_t)n };
     return count;
 }
 
-static unsigned choices(const world *w, choice *ret_list)
+static unsigned transitions(const world *w, transition *ret_list)
 {
     unsigned count = 0;
 
     for (bwl_seat_number n = 1; n <= CALLERS; n++)
-        count += choices_of_caller(w, n, ret_list + count);
+        count += transitions_of_caller(w, n, ret_list + count);
     if (w->asked != NOTHING)
-        ret_list[count++] = (choice){ ANSWER, 0 };
+        ret_list[count++] = (transition){ ANSWER, 0 };
     if (w->asked != NOTHING && w->left.failures > 0)
-        ret_list[count++] = (choice){ FAIL, 0 };
+        ret_list[count++] = (transition){ FAIL, 0 };
     if (w->is_held && (w->left.losses > 0 || w->now >= w->until))
-        ret_list[count++] = (choice){ LOSE, 0 };
+        ret_list[count++] = (transition){ LOSE, 0 };
     if (w->is_held && w->until < w->now + LEASE_MS && w->now < w->until)
-        ret_list[count++] = (choice){ RENEW, 0 };
+        ret_list[count++] = (transition){ RENEW, 0 };
     if (w->left.ticks > 0 && !is_due(w))
-        ret_list[count++] = (choice){ TICK, 0 };
+        ret_list[count++] = (transition){ TICK, 0 };
     return count;
 }
 
@@ -145,13 +145,13 @@ static void start(world *w, bwl_seat_number n)
     after(w, n, &fx);
 }
 
-static void perform(world *w, choice what)
+static void perform(world *w, transition what)
 {
     bwl_hold   *hold = &w->callers[what.who].hold;
     bwl_effects fx;
 
     bwl_no_effects(&fx);
-    switch ((choice_kind)what.kind) {
+    switch ((transition_kind)what.kind) {
     case START: start(w, what.who); break;
     case LET_GO:
         bwl_hold_release(hold, (bwl_moment){ .now = w->now }, &fx);
@@ -224,12 +224,12 @@ static bool is_new(const world *w)
 
 static void explore(const world *w)
 {
-    choice   list[40];
-    unsigned count;
+    transition list[40];
+    unsigned   count;
 
     if (broken != 0 || !is_new(w))
         return;
-    count = choices(w, list);
+    count = transitions(w, list);
     for (unsigned i = 0; i < count && broken == 0; i++) {
         world next = *w;
         perform(&next, list[i]);
@@ -257,16 +257,16 @@ static unsigned explored(fault f, unsigned turns, bwl_ms turns_ms, budget left)
     }
     explore(&w);
     print_message("# %zu worlds%s%s\n", worlds, broken != 0 ? ", breaks " : "",
-                  broken != 0 ? law_names[__builtin_ctz(broken)] : "");
+                  broken != 0 ? invariant_names[__builtin_ctz(broken)] : "");
     return broken;
 }
 
 static void expect_clean(unsigned turns, bwl_ms turns_ms, budget left)
 {
-    unsigned laws = explored(NO_FAULT, turns, turns_ms, left);
+    unsigned invariants = explored(NO_FAULT, turns, turns_ms, left);
 
-    if (laws != 0)
-        fail_msg("breaks %s", law_names[__builtin_ctz(laws)]);
+    if (invariants != 0)
+        fail_msg("breaks %s", invariant_names[__builtin_ctz(invariants)]);
     assert_true(worlds > 1000);
 }
 
@@ -304,7 +304,7 @@ static void test_planted_faults_are_found(void **state)
 {
     static const struct {
         fault    f;
-        unsigned laws; /* any of these */
+        unsigned invariants; /* any of these */
     } rows[] = {
         { HANDS_OVER_WHILE_RELEASING, 1u << TRUE_ | 1u << DEED },
         { LOOKS_AT_NO_TIME, 1u << TIME },
@@ -322,8 +322,8 @@ static void test_planted_faults_are_found(void **state)
     (void)state;
     assert_int_equal(sizeof rows / sizeof rows[0], FAULTS - 1);
     for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        unsigned laws = explored(rows[i].f, 2, BWL_NEVER, left);
-        if ((laws & rows[i].laws) == 0)
+        unsigned invariants = explored(rows[i].f, 2, BWL_NEVER, left);
+        if ((invariants & rows[i].invariants) == 0)
             fail_msg("fault %u is not found", (unsigned)rows[i].f);
     }
 }

@@ -140,10 +140,10 @@ static void test_the_lab_knows_where_token_keeps_its_times(void **state)
 
 static void test_the_hour_makes_no_difference(void **state)
 {
-    bwl_scenario s     = scenario_called("calm");
-    bwl_choice   start = { .kind = BWL_CHOICE_START };
-    bwl_world    now;
-    bwl_world    later;
+    bwl_scenario   s     = scenario_called("calm");
+    bwl_transition start = { .kind = BWL_TRANSITION_START };
+    bwl_world      now;
+    bwl_world      later;
 
     (void)state;
     bwl_world_start(&now, &s);
@@ -164,11 +164,11 @@ static void test_which_of_equal_clients_makes_no_difference(void **state)
     (void)state;
     bwl_world_start(&a, &s);
     bwl_world_start(&b, &s);
-    bwl_world_perform(&a, (bwl_choice){ .kind = BWL_CHOICE_START, .client = 0 });
-    bwl_world_perform(&b, (bwl_choice){ .kind = BWL_CHOICE_START, .client = 1 });
+    bwl_world_perform(&a, (bwl_transition){ .kind = BWL_TRANSITION_START, .client = 0 });
+    bwl_world_perform(&b, (bwl_transition){ .kind = BWL_TRANSITION_START, .client = 1 });
     assert_int_equal(bwl_world_fingerprint(&a, false), bwl_world_fingerprint(&b, false));
     assert_int_not_equal(bwl_world_fingerprint(&a, true), bwl_world_fingerprint(&b, true));
-    bwl_world_perform(&b, (bwl_choice){ .kind = BWL_CHOICE_SERVE, .client = 1 });
+    bwl_world_perform(&b, (bwl_transition){ .kind = BWL_TRANSITION_SERVE, .client = 1 });
     assert_int_not_equal(bwl_world_fingerprint(&a, false), bwl_world_fingerprint(&b, false));
 }
 
@@ -207,14 +207,14 @@ static void test_a_small_budget_is_never_called_every_state(void **state)
     bwl_finding_free(&found);
 }
 
-static void test_a_path_breaks_the_law_at_its_end_and_not_before(void **state)
+static void test_a_path_breaks_the_invariant_at_its_end_and_not_before(void **state)
 {
     bwl_scenario s     = scenario_called("planted-one-token");
     bwl_finding  found = bwl_explore(&s, &every_state);
 
     (void)state;
     assert_int_equal(found.verdict, BWL_BROKEN);
-    assert_int_equal(bwl_path_breaks(&s, found.path, found.path_count), BWL_LAW_ONE_HOLDER);
+    assert_int_equal(bwl_path_breaks(&s, found.path, found.path_count), BWL_INVARIANT_ONE_HOLDER);
     assert_int_equal(bwl_path_breaks(&s, found.path, found.path_count - 1), 0);
     bwl_finding_free(&found);
 }
@@ -223,8 +223,8 @@ static void test_the_same_seed_walks_the_same_ways(void **state)
 {
     bwl_scenario     s     = scenario_called("mutant-no-is-yes");
     const bwl_search walks = { .seed = 42, .runs = 100000 };
-    bwl_finding      one   = bwl_wander(&s, &walks);
-    bwl_finding      two   = bwl_wander(&s, &walks);
+    bwl_finding      one   = bwl_random_walk(&s, &walks);
+    bwl_finding      two   = bwl_random_walk(&s, &walks);
 
     (void)state;
     assert_int_equal(one.verdict, BWL_BROKEN);
@@ -233,7 +233,7 @@ static void test_the_same_seed_walks_the_same_ways(void **state)
     assert_memory_equal(one.path, two.path, one.path_count * sizeof one.path[0]);
     assert_int_not_equal(bwl_path_breaks(&s, one.path, one.path_count), 0);
     bwl_finding_free(&two);
-    two = bwl_wander(&s, &(bwl_search){ .seed = one.seed, .runs = 1 });
+    two = bwl_random_walk(&s, &(bwl_search){ .seed = one.seed, .runs = 1 });
     assert_int_equal(two.verdict, BWL_BROKEN);
     assert_int_equal(two.path_count, one.path_count);
     assert_memory_equal(one.path, two.path, one.path_count * sizeof one.path[0]);
@@ -279,7 +279,7 @@ int main(void)
         cmocka_unit_test(test_which_of_equal_clients_makes_no_difference),
         cmocka_unit_test(test_plain_counting_comes_to_the_same_verdict),
         cmocka_unit_test(test_a_small_budget_is_never_called_every_state),
-        cmocka_unit_test(test_a_path_breaks_the_law_at_its_end_and_not_before),
+        cmocka_unit_test(test_a_path_breaks_the_invariant_at_its_end_and_not_before),
         cmocka_unit_test(test_the_same_seed_walks_the_same_ways),
         cmocka_unit_test(test_the_diagram_ends_with_what_broke),
     };

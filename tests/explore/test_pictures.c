@@ -24,7 +24,7 @@
 
 #define NASTY "</title><script>alert('\"&\")</script>\x01\n;#"
 
-enum { LONG = BWL_RECORD_CHOICES_MAX, LANE_A = 8, LANE_B = 32, LANE_C = 56, LANE_SERVER = 80 };
+enum { LONG = BWL_RECORD_TRANSITIONS_MAX, LANE_A = 8, LANE_B = 32, LANE_C = 56, LANE_SERVER = 80 };
 
 /* ---- paper ----------------------------------------------------------------------------------- */
 
@@ -96,18 +96,18 @@ static bwl_scenario world_of(unsigned clients)
 }
 
 /* Always the first that may happen, save that time goes on when there is nothing else. */
-static unsigned walk(const bwl_scenario *s, bwl_choice *ret_path, unsigned most)
+static unsigned walk(const bwl_scenario *s, bwl_transition *ret_path, unsigned most)
 {
-    static bwl_choices choices;
-    bwl_world          w;
-    unsigned           count = 0;
+    static bwl_transitions transitions;
+    bwl_world              w;
+    unsigned               count = 0;
 
     bwl_world_start(&w, s);
     for (; count < most; count++) {
-        bwl_world_choices(&w, &choices);
-        if (choices.count == 0)
+        bwl_world_transitions(&w, &transitions);
+        if (transitions.count == 0)
             break;
-        ret_path[count] = choices.list[count % choices.count];
+        ret_path[count] = transitions.list[count % transitions.count];
         bwl_world_perform(&w, ret_path[count]);
     }
     return count;
@@ -158,7 +158,7 @@ static void test_empty_schedule_is_a_head_without_rows(void **state)
 static void test_empty_schedule_is_json_that_breaks_nothing(void **state)
 {
     bwl_scenario s       = world_of(2);
-    bwl_picture  picture = bwl_picture_of(&s, NULL, 0, BWL_LAW_ONE_HOLDER);
+    bwl_picture  picture = bwl_picture_of(&s, NULL, 0, BWL_INVARIANT_ONE_HOLDER);
     bwl_record   record;
     bwl_text     why[3];
     paper        p;
@@ -166,7 +166,7 @@ static void test_empty_schedule_is_json_that_breaks_nothing(void **state)
     (void)state;
     open_paper(&p);
     bwl_record_write(p.out, "token", &picture, NULL);
-    assert_non_null(strstr(read_paper(&p), "\"choices\": [\n  ]\n}\n"));
+    assert_non_null(strstr(read_paper(&p), "\"transitions\": [\n  ]\n}\n"));
     assert_false(bwl_record_read(&record, p.text, p.size, NULL, why));
     assert_non_null(strstr(why[1].of, "it was changed since it was written"));
     close_paper(&p);
@@ -192,14 +192,14 @@ static void test_empty_matrix_is_a_page(void **state)
 
 static void test_longest_schedule_is_drawn_whole(void **state)
 {
-    bwl_scenario s    = world_of(3);
-    bwl_choice  *path = calloc(LONG, sizeof path[0]);
-    paper        p;
+    bwl_scenario    s    = world_of(3);
+    bwl_transition *path = calloc(LONG, sizeof path[0]);
+    paper           p;
 
     (void)state;
     assert_non_null(path);
     assert_int_equal(walk(&s, path, LONG), LONG);
-    bwl_picture picture = bwl_picture_of(&s, path, LONG, BWL_LAW_ONE_HOLDER);
+    bwl_picture picture = bwl_picture_of(&s, path, LONG, BWL_INVARIANT_ONE_HOLDER);
     assert_int_equal(picture.rows[picture.rows_count - 1].step, LONG);
 
     open_paper(&p);
@@ -227,16 +227,16 @@ static void test_longest_schedule_is_drawn_whole(void **state)
 /* It breaks nothing, which the reader sees only when it has walked it to the end. */
 static void test_longest_schedule_is_read_back(void **state)
 {
-    bwl_scenario s    = world_of(2);
-    bwl_choice  *path = calloc(LONG, sizeof path[0]);
-    bwl_record   record;
-    bwl_text     why[3];
-    paper        p;
+    bwl_scenario    s    = world_of(2);
+    bwl_transition *path = calloc(LONG, sizeof path[0]);
+    bwl_record      record;
+    bwl_text        why[3];
+    paper           p;
 
     (void)state;
     assert_non_null(path);
     assert_int_equal(walk(&s, path, LONG), LONG);
-    bwl_picture picture = bwl_picture_of(&s, path, LONG, BWL_LAW_ONE_HOLDER);
+    bwl_picture picture = bwl_picture_of(&s, path, LONG, BWL_INVARIANT_ONE_HOLDER);
     open_paper(&p);
     bwl_record_write(p.out, "token", &picture, path);
     assert_int_equal(count_of(read_paper(&p), "{\"do\": "), LONG);
@@ -286,7 +286,7 @@ static void test_a_name_stays_in_its_place_on_the_page(void **state)
     for (unsigned i = 0; i < BWL_MATRIX_COLUMNS; i++)
         row.cells[i] = (bwl_cell){ .verdict = BWL_EVERY_STATE, .world = row.world };
     row.cells[1].verdict = BWL_BROKEN;
-    row.cells[1].broken  = BWL_LAW_ONE_HOLDER;
+    row.cells[1].broken  = BWL_INVARIANT_ONE_HOLDER;
     open_paper(&p);
     bwl_page(p.out, &m);
     assert_null(strstr(read_paper(&p), "<script"));
@@ -301,7 +301,7 @@ static void test_a_name_comes_back_from_json(void **state)
 {
     static const char name[]  = "a \"b\" \\c\\ \x01\t\n d/\xc3\xa9";
     bwl_scenario      s       = world_of(2);
-    bwl_picture       picture = bwl_picture_of(&s, NULL, 0, BWL_LAW_ONE_HOLDER);
+    bwl_picture       picture = bwl_picture_of(&s, NULL, 0, BWL_INVARIANT_ONE_HOLDER);
     char              back[sizeof name + 8];
     paper             p;
 

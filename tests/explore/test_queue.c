@@ -123,9 +123,9 @@ static void test_who_is_silent_for_long_is_passed_over(void **state)
 
 /* ---- the world ------------------------------------------------------------------------------- */
 
-static void perform(bwl_world *w, bwl_choice_kind kind, unsigned client)
+static void perform(bwl_world *w, bwl_transition_kind kind, unsigned client)
 {
-    bwl_world_perform(w, (bwl_choice){ .kind = (uint8_t)kind, .client = (uint8_t)client });
+    bwl_world_perform(w, (bwl_transition){ .kind = (uint8_t)kind, .client = (uint8_t)client });
 }
 
 /* A has the lock, and B waits for it. */
@@ -135,9 +135,9 @@ static bwl_world world_of_two(const bwl_scenario *s)
 
     bwl_world_start(&w, s);
     for (unsigned client = A; client <= B; client++) {
-        perform(&w, BWL_CHOICE_START, client);
-        perform(&w, BWL_CHOICE_SERVE, client);
-        perform(&w, BWL_CHOICE_DELIVER, client);
+        perform(&w, BWL_TRANSITION_START, client);
+        perform(&w, BWL_TRANSITION_SERVE, client);
+        perform(&w, BWL_TRANSITION_DELIVER, client);
     }
     assert_true(bwl_hold_is_held(&w.clients[A].hold));
     assert_int_equal(w.clients[B].hold.state, BWL_HOLD_QUEUED);
@@ -150,16 +150,16 @@ static void test_a_push_comes_in_the_order_of_its_connection(void **state)
     bwl_world    w = world_of_two(&s);
 
     (void)state;
-    perform(&w, BWL_CHOICE_RELEASE, A);
-    perform(&w, BWL_CHOICE_SERVE, A);
+    perform(&w, BWL_TRANSITION_RELEASE, A);
+    perform(&w, BWL_TRANSITION_SERVE, A);
     assert_int_equal(w.servers[BWL_ONLY].links[B].count, 1);
-    assert_int_equal(w.servers[BWL_ONLY].links[B].letters[0].kind, BWL_LETTER_PUSH);
-    perform(&w, BWL_CHOICE_CANCEL, B);
-    perform(&w, BWL_CHOICE_SERVE, B);
-    assert_int_equal(w.servers[BWL_ONLY].links[B].letters[0].kind, BWL_LETTER_PUSH);
-    assert_int_equal(w.servers[BWL_ONLY].links[B].letters[1].kind, BWL_LETTER_ANSWER);
+    assert_int_equal(w.servers[BWL_ONLY].links[B].messages[0].kind, BWL_MESSAGE_PUSH);
+    perform(&w, BWL_TRANSITION_CANCEL, B);
+    perform(&w, BWL_TRANSITION_SERVE, B);
+    assert_int_equal(w.servers[BWL_ONLY].links[B].messages[0].kind, BWL_MESSAGE_PUSH);
+    assert_int_equal(w.servers[BWL_ONLY].links[B].messages[1].kind, BWL_MESSAGE_ANSWER);
     assert_int_equal(bwl_model_owner(&w.servers[BWL_ONLY].redis), 0);
-    perform(&w, BWL_CHOICE_DELIVER, B); /* it is not its turn any more */
+    perform(&w, BWL_TRANSITION_DELIVER, B); /* it is not its turn any more */
     assert_false(bwl_hold_is_held(&w.clients[B].hold));
 }
 
@@ -169,21 +169,21 @@ static void test_a_push_is_lost_with_its_connection(void **state)
     bwl_world    w = world_of_two(&s);
 
     (void)state;
-    perform(&w, BWL_CHOICE_RELEASE, A);
-    perform(&w, BWL_CHOICE_SERVE, A);
-    perform(&w, BWL_CHOICE_BREAK, B);
+    perform(&w, BWL_TRANSITION_RELEASE, A);
+    perform(&w, BWL_TRANSITION_SERVE, A);
+    perform(&w, BWL_TRANSITION_BREAK, B);
     assert_int_equal(w.servers[BWL_ONLY].links[B].count, 1); /* the news of it */
-    assert_int_equal(w.servers[BWL_ONLY].links[B].letters[0].kind, BWL_LETTER_CUT_OFF);
-    perform(&w, BWL_CHOICE_DELIVER, B);
-    assert_int_equal(w.servers[BWL_ONLY].links[B].letters[0].word, REDIS_QUEUE_BEAT);
+    assert_int_equal(w.servers[BWL_ONLY].links[B].messages[0].kind, BWL_MESSAGE_CUT_OFF);
+    perform(&w, BWL_TRANSITION_DELIVER, B);
+    assert_int_equal(w.servers[BWL_ONLY].links[B].messages[0].word, REDIS_QUEUE_BEAT);
     assert_int_not_equal(w.servers[BWL_ONLY].redis.connections[B + BWL_MODEL_CLIENTS].inbox, 0);
-    perform(&w, BWL_CHOICE_SERVE, B); /* a new connection ends the old one first */
+    perform(&w, BWL_TRANSITION_SERVE, B); /* a new connection ends the old one first */
     assert_int_equal(w.servers[BWL_ONLY].redis.connections[B + BWL_MODEL_CLIENTS].inbox, 0);
     assert_int_equal(w.servers[BWL_ONLY].redis.connections[B].inbox, 2);
-    perform(&w, BWL_CHOICE_DELIVER, B);
+    perform(&w, BWL_TRANSITION_DELIVER, B);
     assert_false(bwl_hold_is_held(&w.clients[B].hold)); /* nothing is told before the EXTEND */
-    perform(&w, BWL_CHOICE_SERVE, B);
-    perform(&w, BWL_CHOICE_DELIVER, B);
+    perform(&w, BWL_TRANSITION_SERVE, B);
+    perform(&w, BWL_TRANSITION_DELIVER, B);
     assert_true(bwl_hold_is_held(&w.clients[B].hold));
 }
 
@@ -249,7 +249,7 @@ static void test_plain_counting_comes_to_the_same_verdict(void **state)
 
 /* ---- what is planted is what is seen --------------------------------------------------------- */
 
-static void test_without_the_mistake_the_law_is_kept(void **state)
+static void test_without_the_mistake_the_invariant_is_kept(void **state)
 {
     uint32_t states_max = is_slow_build() ? 20000 : STATES_MAX;
     unsigned planted    = 0;
@@ -262,9 +262,9 @@ static void test_without_the_mistake_the_law_is_kept(void **state)
         if (strncmp(s.name, "queue-planted", 13) != 0 && strncmp(s.name, "queue-mutant", 12) != 0)
             continue;
         planted++;
-        s.twists   = 0;
-        s.protocol = &bwl_queue;
-        found      = bwl_explore(&s, &(bwl_search){ .states_max = states_max });
+        s.mutations = 0;
+        s.protocol  = &bwl_queue;
+        found       = bwl_explore(&s, &(bwl_search){ .states_max = states_max });
         if (found.verdict != BWL_EVERY_STATE)
             (void)printf("# %s\n", s.name);
         if (found.verdict != BWL_BUDGET_REACHED || !is_slow_build())
@@ -280,28 +280,28 @@ static void test_without_the_mistake_the_law_is_kept(void **state)
 typedef struct planted {
     const char         *world;
     const bwl_protocol *protocol; /* NULL: as it is                                              */
-    unsigned            twists;
-    unsigned            law;
+    unsigned            mutations;
+    unsigned            invariant;
 } planted;
 
 static const planted all_planted[] = {
-    { "queue-everything", &bwl_queue_from_push, 0, BWL_LAW_HONEST },
-    { "queue-everything", &bwl_queue_joins_anew, 0, BWL_LAW_TAKEN_BACK },
-    { "queue-everything", &bwl_queue_joins_again, 0, BWL_LAW_TAKEN_BACK },
-    { "queue-everything", &bwl_queue_draws_anew, 0, BWL_LAW_FIRST_COME },
-    { "queue-everything", &bwl_queue_just_loses, 0, BWL_LAW_TAKEN_BACK },
-    { "queue-everything", &bwl_queue_just_yields, 0, BWL_LAW_TAKEN_BACK },
-    { "queue-everything", NULL, BWL_TWIST_BARGES, BWL_LAW_FIRST_COME },
-    { "queue-everything", NULL, BWL_TWIST_MARKS, BWL_LAW_FOREIGN },
-    { "queue-everything", NULL, BWL_TWIST_TELLS_FIRST, BWL_LAW_HONEST },
-    { "queue-everything", NULL, BWL_TWIST_RESENDS, BWL_LAW_TAKEN_BACK },
-    { "queue-everything-long", &bwl_queue_from_push, 0, BWL_LAW_ONE_HOLDER },
-    { "queue-everything-late", NULL, BWL_TWIST_ONE_INBOX, BWL_LAW_TAKEN_BACK },
-    { "queue-everything-forgets", NULL, BWL_TWIST_FENCE_BARE, BWL_LAW_FENCE },
-    { "queue-everything-forgets", NULL, BWL_TWIST_SAME_SERVER, BWL_LAW_HEEDS_NO },
-    { "queue-everything-back", &bwl_queue_just_yields, 0, BWL_LAW_TAKEN_BACK },
-    { "queue-everything-on", &bwl_queue_just_yields, 0, BWL_LAW_TAKEN_BACK },
-    { "queue-everything-restarts", NULL, BWL_TWIST_GIVES_UP_AT_ONCE, BWL_LAW_HONEST },
+    { "queue-everything", &bwl_queue_from_push, 0, BWL_INVARIANT_HONEST },
+    { "queue-everything", &bwl_queue_joins_anew, 0, BWL_INVARIANT_TAKEN_BACK },
+    { "queue-everything", &bwl_queue_joins_again, 0, BWL_INVARIANT_TAKEN_BACK },
+    { "queue-everything", &bwl_queue_draws_anew, 0, BWL_INVARIANT_FIRST_COME },
+    { "queue-everything", &bwl_queue_just_loses, 0, BWL_INVARIANT_TAKEN_BACK },
+    { "queue-everything", &bwl_queue_just_yields, 0, BWL_INVARIANT_TAKEN_BACK },
+    { "queue-everything", NULL, BWL_MUTATION_BARGES, BWL_INVARIANT_FIRST_COME },
+    { "queue-everything", NULL, BWL_MUTATION_MARKS, BWL_INVARIANT_FOREIGN },
+    { "queue-everything", NULL, BWL_MUTATION_TELLS_FIRST, BWL_INVARIANT_HONEST },
+    { "queue-everything", NULL, BWL_MUTATION_RESENDS, BWL_INVARIANT_TAKEN_BACK },
+    { "queue-everything-long", &bwl_queue_from_push, 0, BWL_INVARIANT_ONE_HOLDER },
+    { "queue-everything-late", NULL, BWL_MUTATION_ONE_INBOX, BWL_INVARIANT_TAKEN_BACK },
+    { "queue-everything-forgets", NULL, BWL_MUTATION_FENCE_BARE, BWL_INVARIANT_FENCE },
+    { "queue-everything-forgets", NULL, BWL_MUTATION_SAME_SERVER, BWL_INVARIANT_HEEDS_NO },
+    { "queue-everything-back", &bwl_queue_just_yields, 0, BWL_INVARIANT_TAKEN_BACK },
+    { "queue-everything-on", &bwl_queue_just_yields, 0, BWL_INVARIANT_TAKEN_BACK },
+    { "queue-everything-restarts", NULL, BWL_MUTATION_GIVES_UP_AT_ONCE, BWL_INVARIANT_HONEST },
 };
 
 static void test_walks_find_what_is_planted(void **state)
@@ -314,13 +314,13 @@ static void test_walks_find_what_is_planted(void **state)
         bwl_scenario   s = scenario_called(p->world);
         bwl_finding    found;
 
-        s.protocol = p->protocol != NULL ? p->protocol : s.protocol;
-        s.twists   = p->twists;
-        s.laws     = p->law;
-        found      = bwl_wander(&s, &(bwl_search){ .seed = 1, .runs = WALKS_MAX });
+        s.protocol   = p->protocol != NULL ? p->protocol : s.protocol;
+        s.mutations  = p->mutations;
+        s.invariants = p->invariant;
+        found        = bwl_random_walk(&s, &(bwl_search){ .seed = 1, .runs = WALKS_MAX });
         (void)printf("# %s, %zu: seed %lu\n", p->world, i, (unsigned long)found.seed);
         assert_int_equal(found.verdict, BWL_BROKEN);
-        assert_int_equal(found.broken, p->law);
+        assert_int_equal(found.broken, p->invariant);
         bwl_finding_free(&found);
     }
 }
@@ -337,7 +337,7 @@ int main(void)
         cmocka_unit_test(test_counts_matter_by_their_order_alone),
         cmocka_unit_test(test_what_is_in_line_tells_worlds_apart),
         cmocka_unit_test(test_plain_counting_comes_to_the_same_verdict),
-        cmocka_unit_test(test_without_the_mistake_the_law_is_kept),
+        cmocka_unit_test(test_without_the_mistake_the_invariant_is_kept),
         cmocka_unit_test(test_walks_find_what_is_planted),
     };
 

@@ -89,17 +89,17 @@ static bwl_world renamed(const bwl_world *w)
 static void test_a_fingerprint_does_not_name_servers(void **state)
 {
     enum { STEPS = 12 };
-    bwl_scenario s        = bwl_redlock_scenario_at(0);
-    unsigned     differed = 0;
-    bwl_choices  choices;
-    bwl_world    w;
-    bwl_world    other;
+    bwl_scenario    s        = bwl_redlock_scenario_at(0);
+    unsigned        differed = 0;
+    bwl_transitions transitions;
+    bwl_world       w;
+    bwl_world       other;
 
     (void)state;
     bwl_world_start(&w, &s);
     for (unsigned i = 0; i < STEPS; i++) {
-        bwl_world_choices(&w, &choices);
-        bwl_world_perform(&w, choices.list[i % choices.count]);
+        bwl_world_transitions(&w, &transitions);
+        bwl_world_perform(&w, transitions.list[i % transitions.count]);
         other = renamed(&w);
         assert_int_equal(bwl_world_fingerprint(&w, false), bwl_world_fingerprint(&other, false));
         differed += bwl_world_fingerprint(&w, true) != bwl_world_fingerprint(&other, true);

@@ -172,19 +172,19 @@ static void test_frontier_gives_back_what_it_was_given(void **state)
     bwl_world          *given  = calloc(COUNT, sizeof given[0]);
     uint64_t            seed   = 3;
     bwl_world           w;
-    bwl_choices         choices = { 0 };
+    bwl_transitions     transitions = { 0 };
     static bwl_frontier f;
 
     (void)state;
     assert_non_null(given);
     bwl_frontier_start(&f, &memory, &s);
     for (unsigned i = 0; i < COUNT; i++) {
-        if (choices.count == 0) {
+        if (transitions.count == 0) {
             bwl_world_start(&w, &s);
-            bwl_world_choices(&w, &choices);
+            bwl_world_transitions(&w, &transitions);
         }
-        bwl_world_perform(&w, choices.list[bwl_dice_draw(&seed) % choices.count]);
-        bwl_world_choices(&w, &choices);
+        bwl_world_perform(&w, transitions.list[bwl_dice_draw(&seed) % transitions.count]);
+        bwl_world_transitions(&w, &transitions);
         memcpy(&given[i], &w, sizeof w);
         assert_true(bwl_frontier_put(&f, &w));
     }

@@ -28,12 +28,12 @@ static bwl_scenario scenario_called(const char *name)
     return bwl_scenario_at(i);
 }
 
-static void expect_broken(const bwl_scenario *s, unsigned law, unsigned steps)
+static void expect_broken(const bwl_scenario *s, unsigned invariant, unsigned steps)
 {
     bwl_finding found = bwl_explore(s, &(bwl_search){ .states_max = STATES_MAX });
 
     assert_int_equal(found.verdict, BWL_BROKEN);
-    assert_int_equal(found.broken, law);
+    assert_int_equal(found.broken, invariant);
     assert_int_equal(found.path_count, steps);
     bwl_finding_free(&found);
 }
@@ -55,12 +55,12 @@ static void test_without_replicas_there_are_two_holders(void **state)
     (void)state;
     token.protocol       = &bwl_token;
     token.terms.replicas = 0;
-    token.laws           = BWL_LAW_ONE_HOLDER;
-    expect_broken(&token, BWL_LAW_ONE_HOLDER, 7);
+    token.invariants     = BWL_INVARIANT_ONE_HOLDER;
+    expect_broken(&token, BWL_INVARIANT_ONE_HOLDER, 7);
     queue.protocol       = &bwl_queue;
     queue.terms.replicas = 0;
-    queue.laws           = BWL_LAW_ONE_HOLDER;
-    expect_broken(&queue, BWL_LAW_ONE_HOLDER, 7);
+    queue.invariants     = BWL_INVARIANT_ONE_HOLDER;
+    expect_broken(&queue, BWL_INVARIANT_ONE_HOLDER, 7);
 }
 
 static void test_without_the_mistake_nothing_breaks(void **state)
@@ -105,10 +105,10 @@ static void test_the_lab_knows_where_synced_keeps_what_it_remembers(void **state
 
 /* ---- the replicas ---------------------------------------------------------------------------- */
 
-static void perform(bwl_world *w, bwl_choice_kind kind, unsigned which)
+static void perform(bwl_world *w, bwl_transition_kind kind, unsigned which)
 {
-    bwl_world_perform(w,
-                      (bwl_choice){ .kind = (uint8_t)kind, .client = A, .which = (uint8_t)which });
+    bwl_world_perform(
+        w, (bwl_transition){ .kind = (uint8_t)kind, .client = A, .which = (uint8_t)which });
 }
 
 /* A has its yes, and the question to the replicas is out. */
@@ -117,11 +117,11 @@ static bwl_world asking(const bwl_scenario *s)
     bwl_world w;
 
     bwl_world_start(&w, s);
-    perform(&w, BWL_CHOICE_START, 0);
-    perform(&w, BWL_CHOICE_SERVE, 0);
-    perform(&w, BWL_CHOICE_DELIVER, 0);
+    perform(&w, BWL_TRANSITION_START, 0);
+    perform(&w, BWL_TRANSITION_SERVE, 0);
+    perform(&w, BWL_TRANSITION_DELIVER, 0);
     assert_int_equal(w.servers[BWL_ONLY].links[A].count, 1);
-    assert_int_equal(w.servers[BWL_ONLY].links[A].letters[0].word, REDIS_REPLICATED);
+    assert_int_equal(w.servers[BWL_ONLY].links[A].messages[0].word, REDIS_REPLICATED);
     assert_false(w.clients[A].caller.is_working);
     return w;
 }
@@ -138,9 +138,9 @@ static void test_replicas_have_it_when_they_were_waited_for(void **state)
 
     (void)state;
     assert_false(replica_has_it(&w));
-    perform(&w, BWL_CHOICE_SERVE, 0);
+    perform(&w, BWL_TRANSITION_SERVE, 0);
     assert_true(replica_has_it(&w));
-    perform(&w, BWL_CHOICE_DELIVER, 0);
+    perform(&w, BWL_TRANSITION_DELIVER, 0);
     assert_true(w.clients[A].caller.is_working);
 }
 
@@ -150,12 +150,12 @@ static void test_too_few_replicas_have_nothing(void **state)
     bwl_world    w = asking(&s);
 
     (void)state;
-    perform(&w, BWL_CHOICE_SERVE, BWL_LATER);
-    assert_int_equal(w.servers[BWL_ONLY].links[A].letters[0].answer, BWL_NO);
+    perform(&w, BWL_TRANSITION_SERVE, BWL_LATER);
+    assert_int_equal(w.servers[BWL_ONLY].links[A].messages[0].answer, BWL_NO);
     assert_false(replica_has_it(&w));
-    perform(&w, BWL_CHOICE_DELIVER, 0);
+    perform(&w, BWL_TRANSITION_DELIVER, 0);
     assert_false(w.clients[A].caller.is_working);
-    assert_int_equal(w.servers[BWL_ONLY].links[A].letters[0].word, REDIS_DELETE_IF_MINE);
+    assert_int_equal(w.servers[BWL_ONLY].links[A].messages[0].word, REDIS_DELETE_IF_MINE);
 }
 
 /* ... nor has one that is asked over a connection which was not answered since. */
@@ -166,8 +166,8 @@ static void test_replicas_know_of_the_connection_alone(void **state)
 
     (void)state;
     w.servers[BWL_ONLY].informed = 0;
-    perform(&w, BWL_CHOICE_SERVE, 0);
-    assert_int_equal(w.servers[BWL_ONLY].links[A].letters[0].answer, BWL_YES);
+    perform(&w, BWL_TRANSITION_SERVE, 0);
+    assert_int_equal(w.servers[BWL_ONLY].links[A].messages[0].answer, BWL_YES);
     assert_false(replica_has_it(&w));
 }
 

@@ -1,6 +1,6 @@
 /*
- * test_three.c -- `token` keeps every law with three clients: in full, not at random.  It takes as
- * long as all other laws together, so it has a program of its own.
+ * test_three.c -- `token` keeps every invariant with three clients: in full, not at random.  It
+ * takes as long as all other invariants together, so it has a program of its own.
  */
 #include "lib/slow_build.h"
 #include "lab/scenario/table.h"
@@ -25,7 +25,8 @@ static bwl_scenario scenario_called(const char *name)
     return bwl_scenario_at(i);
 }
 
-/* In full, all laws that a lease can keep; with the reduction, for its verdict is the same. */
+/* In full, all invariants that a lease can keep; with the reduction, for its verdict is the
+ * same. */
 static void test_token_with_three_clients(void **state)
 {
     static const char *const names[] = { "three-loss", "three", "three-everything-once" };
@@ -38,7 +39,7 @@ static void test_token_with_three_clients(void **state)
                                                             .memory_max = (size_t)256 << 20 });
 
         assert_int_equal(s.clients, 3);
-        assert_int_equal(s.laws, BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS);
+        assert_int_equal(s.invariants, BWL_INVARIANTS_USUAL & ~(unsigned)BWL_INVARIANTS_BACKWARDS);
         assert_int_equal(found.verdict, BWL_EVERY_STATE);
         (void)printf("# %s: %lu states, %.1f s\n", names[i], (unsigned long)found.states,
                      found.seconds);

@@ -4,7 +4,7 @@
  * For any bytes at all it claims:
  *   - reading is a function: the same bytes give the same schedule, or the same complaint;
  *   - a complaint has words, and they are fit for a terminal;
- *   - what is accepted has a law that breaks and clients that there are;
+ *   - what is accepted has an invariant that breaks and clients that there are;
  *   - what is accepted can be drawn, and when it is written down again and that is read, it is the
  *     same schedule.
  *

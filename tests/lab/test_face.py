@@ -12,7 +12,7 @@ import xml.etree.ElementTree
 import pytest
 
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
-REUSED = ["token-reused", "--loss", "1", "--law", "one holder"]
+REUSED = ["token-reused", "--loss", "1", "--invariant", "one holder"]
 
 # One token for every attempt: a release that comes late is as good as a new one.
 REUSED_DRAWN = """\
@@ -31,14 +31,14 @@ REUSED_DRAWN = """\
         #<-------- yes ---------:-----------------------|   <== A HOLDS, for 28 ms
         #                       |--- acquire: SET B1 -->| yes; key B1 for 30 ms
         #                       #<-------- yes ---------|   <== B HOLDS, for 28 ms
-=> broken in 17 steps: one holder: two clients believe, each on its own clock, that the lock is surely theirs.
+=> broken in 17 steps: one holder: two clients believe, each by its own clock, that they hold the lock.
 """
 
 
-def test_list_names_protocols_laws_and_scenarios(lab):
+def test_list_names_protocols_invariants_and_scenarios(lab):
     said = lab("list")
     assert said.returncode == 0
-    for word in ("protocols", "  token ", "laws", "  one holder ", "scenarios", "  planted-one-token "):
+    for word in ("protocols", "  token ", "invariants", "  one holder ", "scenarios", "  planted-one-token "):
         assert word in said.stdout
 
 
@@ -59,9 +59,9 @@ def test_what_holds_is_said_and_nothing_is_drawn(lab):
 
 def test_the_budget_said_is_the_smallest(lab):
     """Two lost connections are allowed, and one is enough; with none it holds."""
-    said = lab("try", "token-reused", "--loss", "2", "--law", "one holder")
+    said = lab("try", "token-reused", "--loss", "2", "--invariant", "one holder")
     assert "BREAKS with 1 loss, in 17 steps" in said.stdout
-    assert lab("try", "token-reused", "--slow", "1", "--law", "one holder").returncode == 0
+    assert lab("try", "token-reused", "--slow", "1", "--invariant", "one holder").returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_the_diagram_of_the_docs_is_what_is_drawn(lab):
 
 def test_a_name_cannot_get_out_of_the_drawing(lab):
     made = build_own(lab, own_protocol(), name="<b>&\"own'.so")
-    text = svg_of(lab, made, "--law", "own key only")
+    text = svg_of(lab, made, "--invariant", "own key only")
     assert xml.etree.ElementTree.fromstring(text)[0].text.endswith("<b>&\"own'.so")
 
 
@@ -218,7 +218,7 @@ def test_a_cell_that_was_not_exhausted_is_counted_and_named(lab):
 
 def test_several_servers_come_out_as_their_table_says(lab):
     said = lab("servers", "rounds", "restart", "no-undo", "--draw").stdout
-    assert "every state visited, no law broken" in said.splitlines()[0]
+    assert "every state visited, no invariant broken" in said.splitlines()[0]
     assert said.count(", as expected") == 2
     assert "1: RESTARTS, empty; keys - A1 -" in said and "B HOLDS" in said
 
@@ -250,7 +250,7 @@ def test_what_is_asked_of_several_servers_is_answered_and_drawn(lab):
         (["try", "token", "--loss", "1e3"], "--loss 1e3 is not a number"),
         (["try", "token", "--clients", "1"], "--clients 1 leaves nobody"),
         (["try", "token", "--clients", "4"], "from 1 to 3"),
-        (["try", "token", "--law", "one holdr"], "did you mean --law 'one holder'?"),
+        (["try", "token", "--invariant", "one holdr"], "did you mean --invariant 'one holder'?"),
         (["try", "token", "--memory", "lots"], "512M or 2G"),
         (["try", "token", "--memory", "99999999999G"], "512M or 2G"),
         (["try", "token", "--html", "x"], "is no option of `try`"),
@@ -408,7 +408,7 @@ def test_a_schedule_does_not_load_code_that_it_names(lab):
     code = own_protocol() + f'#include <stdio.h>\n__attribute__((constructor)) static void mark(void)\n'
     code += f'{{ FILE *f = fopen("{mark}", "w"); if (f) fclose(f); }}\n'
     made = build_own(lab, code)
-    schedule = lab.write("it.json", lab.schedule(made, "--law", "own key only"))
+    schedule = lab.write("it.json", lab.schedule(made, "--invariant", "own key only"))
     mark.unlink()
     for words in ([], ["--protocol", "./other.so"]):
         assert "is not loaded unless --protocol says so" in lab.refuses("replay", schedule, *words)

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-REUSED = ["token-reused", "--loss", "1", "--law", "one holder"]
+REUSED = ["token-reused", "--loss", "1", "--invariant", "one holder"]
 
 
 @pytest.fixture(scope="module")
@@ -50,28 +50,28 @@ def is_clean(lab):
 
 
 @pytest.mark.parametrize(
-    "words, law",
+    "words, invariant",
     [
         (REUSED, "one holder"),
-        (["token-delete-blind", "--slow", "2", "--law", "one holder"], "one holder"),
+        (["token-delete-blind", "--slow", "2", "--invariant", "one holder"], "one holder"),
         (["planted-set-overwrites", "--slow", "1"], "one holder"),
         (["token", "--restart", "1"], "one holder"),
         (["token", "--failover", "1"], "one holder"),
-        (["mutant-no-is-yes", "--loss", "1", "--law", "one holder"], "one holder"),
-        (["setnx-del", "--crash", "1", "--law", "never too late"], "never too late"),
-        (["setnx-getset-jedis", "--crash", "1", "--law", "own key only"], "own key only"),
+        (["mutant-no-is-yes", "--loss", "1", "--invariant", "one holder"], "one holder"),
+        (["setnx-del", "--crash", "1", "--invariant", "never too late"], "never too late"),
+        (["setnx-getset-jedis", "--crash", "1", "--invariant", "own key only"], "own key only"),
         (["redisson", "--restore", "1"], "one holder"),
         (["symfony", "--restore", "1"], "one holder"),
-        (["symfony-release-blind", "--slow", "2", "--loss", "1", "--law", "one holder"], "one holder"),
+        (["symfony-release-blind", "--slow", "2", "--loss", "1", "--invariant", "one holder"], "one holder"),
     ],
     ids=lambda value: value if isinstance(value, str) else value[0],
 )
-def test_the_same_law_breaks_on_a_real_server(lab, server, words, law):
+def test_the_same_invariant_breaks_on_a_real_server(lab, server, words, invariant):
     file = lab.write("it.json", lab.schedule(*words))
     said = lab("replay", file)
     assert said.returncode == 0, said.stdout + said.stderr
     assert "answers of the real server, all as the model's" in said.stdout
-    assert f"=> broken on a real server: {law}: " in said.stdout.splitlines()[-1]
+    assert f"=> broken on a real server: {invariant}: " in said.stdout.splitlines()[-1]
     assert is_clean(lab)
 
 
@@ -157,31 +157,31 @@ def test_a_kill_takes_the_server_along(lab, server, reused):
 
 
 def cut_last(schedule):
-    schedule["choices"].pop()
+    schedule["transitions"].pop()
 
 
 def swap_two(schedule):
-    choices = schedule["choices"]
-    choices[1], choices[2] = choices[2], choices[1]
+    transitions = schedule["transitions"]
+    transitions[1], transitions[2] = transitions[2], transitions[1]
 
 
 def other_client(schedule):
-    schedule["choices"][-1]["client"] = "C"
+    schedule["transitions"][-1]["client"] = "C"
 
 
 def add_one(schedule):
-    schedule["choices"].append({"do": "release", "client": "B"})
+    schedule["transitions"].append({"do": "release", "client": "B"})
 
 
-def other_law(schedule):
-    schedule["law"] = "no creation"
+def other_invariant(schedule):
+    schedule["invariant"] = "no creation"
 
 
 def no_faults(schedule):
     schedule["budget"] = {}
 
 
-@pytest.mark.parametrize("change", [cut_last, swap_two, other_client, add_one, other_law, no_faults])
+@pytest.mark.parametrize("change", [cut_last, swap_two, other_client, add_one, other_invariant, no_faults])
 def test_a_schedule_that_was_tampered_with_is_not_played(lab, reused, change):
     said = lab.refuses("replay", lab.write("it.json", changed(reused, change)))
     assert "it was changed since it was written" in said
@@ -206,15 +206,15 @@ def set_to(name, value):
         (set_to("format_version", 2), "the file is in format 2, and this bowline reads 1"),
         (set_to("format", "something"), "this is no schedule of bowline-lab"),
         (set_to("subject", "tokn"), "no protocol is called tokn"),
-        (set_to("law", "no such law"), 'no law is called "no such law"'),
+        (set_to("invariant", "no such invariant"), 'no invariant is called "no such invariant"'),
         (set_to("extra", 1), 'a schedule has no "extra"'),
         (set_to("budget", {"lost": 1}), 'no fault is called "lost"'),
         (set_to("budget", {"loss": 256}), "out of bounds"),
-        (set_to("choices", [{"do": "dance", "client": "A"}]), 'no step is called "dance"'),
-        (set_to("choices", [{"client": "A"}]), 'a step without "do"'),
-        (set_to("choices", [{"do": "start", "client": "AB"}]), 'no client is called "AB"'),
-        (set_to("choices", [{"do": "start", "client": "A", "which": -1}]), "out of bounds"),
-        (set_to("choices", [{"do": "start", "client": "A"}] * 5000), "more steps than a schedule may have"),
+        (set_to("transitions", [{"do": "dance", "client": "A"}]), 'no step is called "dance"'),
+        (set_to("transitions", [{"client": "A"}]), 'a step without "do"'),
+        (set_to("transitions", [{"do": "start", "client": "AB"}]), 'no client is called "AB"'),
+        (set_to("transitions", [{"do": "start", "client": "A", "which": -1}]), "out of bounds"),
+        (set_to("transitions", [{"do": "start", "client": "A"}] * 5000), "more steps than a schedule may have"),
         (lambda s: s["world"].update(clients=9), "out of bounds"),
         (lambda s: s["world"].update(lease_ms=2), "out of bounds"),
         (lambda s: s["world"].update(lease_ms=None), '"lease_ms" is out of bounds'),
@@ -225,8 +225,8 @@ def set_to(name, value):
         (lambda s: s["world"].update(lease_b_ms=0), "out of bounds"),
         (lambda s: s["world"].update(renews=1), "true or false has to be here"),
         (lambda s: s["world"].update(moon=1), 'a world has no "moon"'),
-        (lambda s: s.pop("law"), "it lacks its subject, its law or its choices"),
-        (lambda s: s.pop("choices"), "it lacks its subject, its law or its choices"),
+        (lambda s: s.pop("invariant"), "it lacks its subject, its invariant or its transitions"),
+        (lambda s: s.pop("transitions"), "it lacks its subject, its invariant or its transitions"),
         (lambda s: s.pop("format_version"), '"format_version" has to come first'),
     ],
 )

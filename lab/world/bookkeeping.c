@@ -1,16 +1,16 @@
 /*
- * ghost.c -- see ghost.h.
+ * bookkeeping.c -- see bookkeeping.h.
  */
-#include "lab/world/ghost.h"
+#include "lab/world/bookkeeping.h"
 
-void bwl_ghost_new_round(bwl_lab_client *c)
+void bwl_book_new_round(bwl_lab_client *c)
 {
     c->book.came  = 0;
     c->book.turn  = 0;
     c->book.fence = 0;
 }
 
-/* Somebody asked before this client did, and waits still. */
+/* True if a client that asked earlier still waits. */
 static bool is_before_others(const bwl_world *w, unsigned client)
 {
     for (unsigned i = 0; i < w->scenario->clients; i++) {
@@ -22,11 +22,11 @@ static bool is_before_others(const bwl_world *w, unsigned client)
     return false;
 }
 
-void bwl_ghost_served(bwl_world *w, unsigned client, const bwl_letter *letter, uint16_t was_of)
+void bwl_book_served(bwl_world *w, unsigned client, const bwl_message *message, uint16_t was_of)
 {
     bwl_lab_client *c = &w->clients[client];
 
-    if (w->scenario->servers > 1 || !c->is_running || letter->round != c->round ||
+    if (w->scenario->servers > 1 || !c->is_running || message->round != c->round ||
         !bwl_hold_is_sought(&c->hold))
         return;
     if (c->book.came == 0)
@@ -38,18 +38,18 @@ void bwl_ghost_served(bwl_world *w, unsigned client, const bwl_letter *letter, u
     if (w->scenario->server.fences)
         c->book.fence = ++w->fences;
     if (is_before_others(w, client))
-        w->broken |= BWL_LAW_FIRST_COME;
+        w->broken |= BWL_INVARIANT_FIRST_COME;
 }
 
-/* A lock without a fence has nothing to show, and its write is taken. */
-void bwl_ghost_write(bwl_world *w, unsigned client)
+/* The resource accepts every write of a lock without a fence. */
+void bwl_book_write(bwl_world *w, unsigned client)
 {
     const bwl_lab_client *c         = &w->clients[client];
     bool                  is_fenced = c->hold.fence != 0;
     bool                  is_taken  = !is_fenced || c->hold.fence >= w->resource.fence;
 
     if (is_taken ? c->book.turn < w->resource.turn : c->book.turn >= w->resource.turn)
-        w->broken |= BWL_LAW_FENCE;
+        w->broken |= BWL_INVARIANT_FENCE;
     if (is_taken)
         w->resource = (bwl_resource){ .fence = c->hold.fence, .turn = c->book.turn };
 }

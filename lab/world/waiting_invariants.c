@@ -1,6 +1,5 @@
 /*
- * waiting_laws.c -- what is to hold where clients stand in line: who is told, what is left behind.
- * See waiting.h.
+ * waiting_invariants.c -- the invariants of a lock with a queue.  See waiting.h.
  */
 #include "lab/model/queue.h"
 #include "lab/world/private_state.h"
@@ -10,15 +9,15 @@ void bwl_wait_held(bwl_world *w, unsigned client)
 {
     uint64_t fence = w->clients[client].hold.fence;
 
-    /* Where the server forgets, an older holder may hear later. */
-    if ((w->scenario->laws & BWL_LAW_ONE_HOLDER) != 0 && fence <= w->waiting.held_fence)
-        w->broken |= BWL_LAW_FENCE;
+    /* After a data loss, an older holder may get its result later. */
+    if ((w->scenario->invariants & BWL_INVARIANT_ONE_HOLDER) != 0 && fence <= w->waiting.held_fence)
+        w->broken |= BWL_INVARIANT_FENCE;
     w->waiting.held_fence = fence;
 }
 
 void bwl_wait_excuse(bwl_world *w, unsigned client)
 {
-    w->waiting.seats[client].ghosts++;
+    w->waiting.seats[client].orphans++;
 }
 
 static bool is_wanted(const bwl_world *w, uint16_t token)
@@ -32,7 +31,7 @@ static bool is_wanted(const bwl_world *w, uint16_t token)
     if (c->is_running && bwl_queue_view_owes(&c->hold) == token)
         return true;
     for (unsigned i = link->answered; i < link->count; i++)
-        if (link->letters[i].token == token || link->letters[i].former == token)
+        if (link->messages[i].token == token || link->messages[i].former == token)
             return true;
     return false;
 }
@@ -41,17 +40,17 @@ static void new_owner(bwl_world *w, uint16_t owner)
 {
     bool is_of_client = owner != 0 && owner != BWL_TOKEN_OF_STRANGER;
 
-    w->waiting.owner        = owner;
-    w->waiting.is_ghost     = false;
-    w->waiting.may_be_ghost = false;
+    w->waiting.owner         = owner;
+    w->waiting.is_orphan     = false;
+    w->waiting.may_be_orphan = false;
     if (is_of_client)
-        w->waiting.may_be_ghost = w->waiting.seats[bwl_token_client(owner)].half_ghosts > 0;
+        w->waiting.may_be_orphan = w->waiting.seats[bwl_token_client(owner)].maybe_orphans > 0;
 }
 
 void bwl_wait_server_came_back(bwl_world *w)
 {
     new_owner(w, bwl_model_owner(&w->servers[BWL_ONLY].redis));
-    w->waiting.is_ghost = true; /* whoever had it may have given it back */
+    w->waiting.is_orphan = true; /* its owner may have released it */
 }
 
 void bwl_wait_look_at_owner(bwl_world *w)
@@ -61,16 +60,16 @@ void bwl_wait_look_at_owner(bwl_world *w)
 
     if (w->waiting.owner != owner)
         new_owner(w, owner);
-    if (owner == 0 || owner == BWL_TOKEN_OF_STRANGER || w->waiting.is_ghost || is_wanted(w, owner))
+    if (owner == 0 || owner == BWL_TOKEN_OF_STRANGER || w->waiting.is_orphan || is_wanted(w, owner))
         return;
-    seat                = &w->waiting.seats[bwl_token_client(owner)];
-    w->waiting.is_ghost = true;
-    if (seat->half_ghosts > 0)
-        seat->half_ghosts--;
-    else if (seat->ghosts > 0)
-        seat->ghosts--;
-    else if (!w->waiting.may_be_ghost)
-        w->broken |= BWL_LAW_TAKEN_BACK;
+    seat                 = &w->waiting.seats[bwl_token_client(owner)];
+    w->waiting.is_orphan = true;
+    if (seat->maybe_orphans > 0)
+        seat->maybe_orphans--;
+    else if (seat->orphans > 0)
+        seat->orphans--;
+    else if (!w->waiting.may_be_orphan)
+        w->broken |= BWL_INVARIANT_TAKEN_BACK;
 }
 
 bool bwl_wait_is_empty(const bwl_world *w)
@@ -81,7 +80,7 @@ bool bwl_wait_is_empty(const bwl_world *w)
 
     for (unsigned i = 0; w->scenario->queue.keep_ms == 0 && i < sizeof leave / sizeof leave[0]; i++)
         if (w->left[leave[i]] != w->scenario->budget[leave[i]])
-            return true; /* for a minute, something may be left */
+            return true; /* entries may stay until their TTL */
     return w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_QUEUE].kind == BWL_KIND_NONE &&
            w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_BEATS].kind == BWL_KIND_NONE;
 }

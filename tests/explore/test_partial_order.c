@@ -1,12 +1,12 @@
 /*
- * test_reduce.c -- fewer worlds, the same verdict: and what that rests on, step by step.
+ * test_partial_order.c -- fewer worlds, the same verdict: and what that rests on, step by step.
  */
 #include "lib/slow_build.h"
 #include "lab/scenario/table.h"
 #include "lab/world/canon.h"
 #include "lab/base/dice.h"
 #include "lab/search/explore.h"
-#include "lab/search/reduce.h"
+#include "lab/search/partial_order.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +63,7 @@ static bool is_too_large(const bwl_scenario *s)
 /* Is it reduced at all?  Where somebody listens it is not, and both ways are the same. */
 static bool is_reduced(const bwl_scenario *s)
 {
-    return !s->protocol->listens && (s->laws & BWL_LAWS_BACKWARDS) == 0;
+    return !s->protocol->listens && (s->invariants & BWL_INVARIANTS_BACKWARDS) == 0;
 }
 
 /* What the whole comes to is in the table of the scenarios; `bowline-lab run` holds it to that. */
@@ -128,28 +128,29 @@ static void test_a_reduction_is_one(void **state)
 }
 
 /* Does `first` and then `second`, if that can still be done. */
-static bool both(const bwl_world *w, bwl_choice first, bwl_choice second, bwl_world *ret_w,
+static bool both(const bwl_world *w, bwl_transition first, bwl_transition second, bwl_world *ret_w,
                  unsigned *ret_broken)
 {
-    bwl_choices choices;
+    bwl_transitions transitions;
 
     *ret_w = *w;
     bwl_world_perform(ret_w, first);
-    *ret_broken = bwl_world_broken_laws(ret_w);
-    bwl_world_choices(ret_w, &choices);
-    for (unsigned i = 0; i < choices.count; i++)
-        if (memcmp(&choices.list[i], &second, sizeof second) == 0) {
+    *ret_broken = bwl_world_broken_invariants(ret_w);
+    bwl_world_transitions(ret_w, &transitions);
+    for (unsigned i = 0; i < transitions.count; i++)
+        if (memcmp(&transitions.list[i], &second, sizeof second) == 0) {
             bwl_world_perform(ret_w, second);
-            *ret_broken |= bwl_world_broken_laws(ret_w);
+            *ret_broken |= bwl_world_broken_invariants(ret_w);
             return true;
         }
     return false;
 }
 
 /* What a reduction rests on: what it does first and what it puts off come to the same in either
- * order, neither prevents the other, and no broken law is hidden by doing it first. */
+ * order, neither prevents the other, and no broken invariant is hidden by doing it first. */
 /* All pairs in one world; returns how many. */
-static unsigned try_pairs(const bwl_world *w, const bwl_choices *some, const bwl_choices *rest)
+static unsigned try_pairs(const bwl_world *w, const bwl_transitions *some,
+                          const bwl_transitions *rest)
 {
     for (unsigned i = 0; i < some->count; i++)
         for (unsigned j = 0; j < rest->count; j++) {
@@ -161,7 +162,7 @@ static unsigned try_pairs(const bwl_world *w, const bwl_choices *some, const bwl
             assert_true(both(w, some->list[i], rest->list[j], &one, &broken_one));
             assert_true(both(w, rest->list[j], some->list[i], &two, &broken_two));
             assert_true(bwl_world_fingerprint(&one, true) == bwl_world_fingerprint(&two, true));
-            assert_int_equal(broken_two & w->scenario->laws & ~broken_one, 0);
+            assert_int_equal(broken_two & w->scenario->invariants & ~broken_one, 0);
         }
     return some->count * rest->count;
 }
@@ -176,20 +177,20 @@ static void test_what_is_put_off_comes_to_the_same(void **state)
     (void)state;
     for (size_t n = 0; n < bwl_scenarios_count(); n++)
         for (unsigned walk = 0; walk < WALKS && !bwl_scenario_at(n).protocol->listens; walk++) {
-            bwl_scenario s = bwl_scenario_at(n);
-            bwl_world    w;
-            bwl_choices  all;
-            bwl_choices  some;
-            bwl_choices  rest;
+            bwl_scenario    s = bwl_scenario_at(n);
+            bwl_world       w;
+            bwl_transitions all;
+            bwl_transitions some;
+            bwl_transitions rest;
 
             for (unsigned i = 0; i < BWL_BUDGETS_COUNT; i++)
                 s.budget[i] = (uint8_t)(s.budget[i] != 0 ? bwl_dice_draw(&seed) % 3 : 0);
             s.clients = 2 + bwl_dice_draw(&seed) % 2;
             bwl_world_start(&w, &s);
-            bwl_world_choices(&w, &all);
+            bwl_world_transitions(&w, &all);
             for (unsigned step = 0; step < STEPS && all.count > 0; step++) {
                 bwl_world_perform(&w, all.list[bwl_dice_draw(&seed) % all.count]);
-                bwl_world_choices(&w, &all);
+                bwl_world_transitions(&w, &all);
                 if (bwl_reduce(&w, &all, &some, &rest))
                     pairs += try_pairs(&w, &some, &rest);
             }

@@ -1,8 +1,8 @@
 /*
- * wander.c -- random walks, for worlds too many to visit.  See explore.h.
+ * random_walk.c -- random walks, for scenarios with too many worlds.  See explore.h.
  *
- * Each walk has a seed of its own: the first that of the search, the next that plus 1, and so on.
- * Everything is drawn from it, so a search that begins with the seed of a walk walks it again.
+ * Walk n has the seed of the search plus n.  A search that starts with the seed of a walk repeats
+ * it.
  */
 #include "lab/base/dice.h"
 #include "lab/search/explore.h"
@@ -12,77 +12,77 @@
 
 enum { STEPS_MAX = 600 };
 
-/* Faults are one choice in `rarity`: were they all alike, every budget would be spent before
- * anybody has the lock. */
-static bwl_choice draw_choice(const bwl_world *w, const bwl_choices *choices, unsigned rarity,
-                              uint64_t *seed)
+/* One step in `rarity` is a fault: otherwise the budgets would be spent before a client gets the
+ * lock. */
+static bwl_transition draw_transition(const bwl_world *w, const bwl_transitions *transitions,
+                                      unsigned rarity, uint64_t *seed)
 {
-    bwl_choices some;
-    bool        want_fault = bwl_dice_draw(seed) % rarity == 0;
+    bwl_transitions some;
+    bool            want_fault = bwl_dice_draw(seed) % rarity == 0;
 
     some.count = 0;
-    for (unsigned i = 0; i < choices->count; i++)
-        if (bwl_choice_is_fault(w, choices->list[i]) == want_fault)
-            some.list[some.count++] = choices->list[i];
+    for (unsigned i = 0; i < transitions->count; i++)
+        if (bwl_transition_is_fault(w, transitions->list[i]) == want_fault)
+            some.list[some.count++] = transitions->list[i];
     if (some.count == 0)
-        return choices->list[bwl_dice_draw(seed) % choices->count];
+        return transitions->list[bwl_dice_draw(seed) % transitions->count];
     return some.list[bwl_dice_draw(seed) % some.count];
 }
 
-/* One walk into found->path, which has room for STEPS_MAX.  True if it broke a law. */
+/* A walk into found->path, of at most STEPS_MAX steps.  True if it broke an invariant. */
 static bool walk(const bwl_scenario *s, uint64_t *seed, bwl_finding *found)
 {
-    bwl_world   w;
-    bwl_choices choices;
-    unsigned    rarity = 2u << bwl_dice_draw(seed) % 4;
+    bwl_world       w;
+    bwl_transitions transitions;
+    unsigned        rarity = 2u << bwl_dice_draw(seed) % 4;
 
     bwl_world_start(&w, s);
-    bwl_world_choices(&w, &choices);
+    bwl_world_transitions(&w, &transitions);
     found->path_count = 0;
-    while (choices.count > 0 && found->path_count < STEPS_MAX && found->broken == 0) {
-        bwl_choice choice = draw_choice(&w, &choices, rarity, seed);
-        bwl_world_perform(&w, choice);
-        found->path[found->path_count++] = choice;
+    while (transitions.count > 0 && found->path_count < STEPS_MAX && found->broken == 0) {
+        bwl_transition transition = draw_transition(&w, &transitions, rarity, seed);
+        bwl_world_perform(&w, transition);
+        found->path[found->path_count++] = transition;
         found->steps++;
-        bwl_world_choices(&w, &choices);
-        found->broken = bwl_laws_broken_in(&w, &choices);
+        bwl_world_transitions(&w, &transitions);
+        found->broken = bwl_invariants_broken_in(&w, &transitions);
     }
     if (found->path_count > found->depth)
         found->depth = found->path_count;
     return found->broken != 0;
 }
 
-static bool may_choose(const bwl_choices *choices, bwl_choice choice)
+static bool may_choose(const bwl_transitions *transitions, bwl_transition transition)
 {
-    for (unsigned i = 0; i < choices->count; i++) {
-        bwl_choice other = choices->list[i];
-        if (other.kind == choice.kind && other.client == choice.client &&
-            other.which == choice.which && other.chance == choice.chance)
+    for (unsigned i = 0; i < transitions->count; i++) {
+        bwl_transition other = transitions->list[i];
+        if (other.kind == transition.kind && other.client == transition.client &&
+            other.which == transition.which && other.chance == transition.chance)
             return true;
     }
     return false;
 }
 
-unsigned bwl_path_breaks(const bwl_scenario *s, const bwl_choice *path, unsigned count)
+unsigned bwl_path_breaks(const bwl_scenario *s, const bwl_transition *path, unsigned count)
 {
-    bwl_world   w;
-    bwl_choices choices;
-    unsigned    broken = 0;
+    bwl_world       w;
+    bwl_transitions transitions;
+    unsigned        broken = 0;
 
     bwl_world_start(&w, s);
-    bwl_world_choices(&w, &choices);
+    bwl_world_transitions(&w, &transitions);
     for (unsigned i = 0; i < count; i++) {
-        if (broken != 0 || !may_choose(&choices, path[i]))
+        if (broken != 0 || !may_choose(&transitions, path[i]))
             return 0;
         bwl_world_perform(&w, path[i]);
-        bwl_world_choices(&w, &choices);
-        broken = bwl_laws_broken_in(&w, &choices);
+        bwl_world_transitions(&w, &transitions);
+        broken = bwl_invariants_broken_in(&w, &transitions);
     }
     return broken;
 }
 
 /* The path without `size` steps from `at` on, in `ret_shorter`. */
-static unsigned without(bwl_choice *ret_shorter, const bwl_finding *found, unsigned at,
+static unsigned without(bwl_transition *ret_shorter, const bwl_finding *found, unsigned at,
                         unsigned size)
 {
     unsigned rest = found->path_count - at - size;
@@ -92,12 +92,12 @@ static unsigned without(bwl_choice *ret_shorter, const bwl_finding *found, unsig
     return at + rest;
 }
 
-/* Leaves out runs of 1 to 4 steps as long as what is left still breaks the same law. */
+/* Leaves out runs of 1 to 4 steps while the rest still breaks the same invariant. */
 static void shorten(const bwl_scenario *s, bwl_finding *found)
 {
     enum { RUN_MAX = 4 };
-    bwl_choice shorter[STEPS_MAX];
-    bool       has_changed = true;
+    bwl_transition shorter[STEPS_MAX];
+    bool           has_changed = true;
 
     while (has_changed) {
         has_changed = false;
@@ -132,7 +132,7 @@ static void tell_progress(const bwl_search *search, const bwl_finding *found, do
     search->on_progress(&progress, search->progress_arg);
 }
 
-bwl_finding bwl_wander(const bwl_scenario *s, const bwl_search *search)
+bwl_finding bwl_random_walk(const bwl_scenario *s, const bwl_search *search)
 {
     enum { LOOK_EVERY = 256 };
     bwl_finding found     = { .verdict = BWL_BUDGET_REACHED, .cut_short = BWL_CUT_RUNS };

@@ -1,9 +1,9 @@
 /*
- * reduce.c -- see reduce.h.
+ * partial_order.c -- see partial_order.h.
  */
-#include "lab/search/reduce.h"
+#include "lab/search/partial_order.h"
 
-/* Whatever changes for every client at once. */
+/* Faults that affect every client at once. */
 static bool may_all_be_disturbed(const bwl_world *w)
 {
     static const bwl_budget of_all[] = { BWL_SLOW,    BWL_CRASH,    BWL_WALL,   BWL_STOP,
@@ -15,23 +15,23 @@ static bool may_all_be_disturbed(const bwl_world *w)
     return false;
 }
 
-static bool has_letters_to_lose(const bwl_link *link)
+static bool has_messages_to_lose(const bwl_link *link)
 {
     for (unsigned i = 0; i < link->count; i++)
-        if (link->letters[i].kind != BWL_LETTER_CUT_OFF)
+        if (link->messages[i].kind != BWL_MESSAGE_CUT_OFF)
             return true;
     return false;
 }
 
-/* What is said about a release is compared with what the server has. */
+/* The invariants compare the result of a release with the server. */
 static bool may_remove(bwl_redis_word word)
 {
     return bwl_redis_word_releases(word) || word == REDIS_DELETE || word == REDIS_EXPIRE_NOW ||
            word == REDIS_DELETE_WATCHED || word == REDIS_DROP_STAMP;
 }
 
-/* All that the client can do is here now, and no step of another can add to it or take from it: if
- * an answer is on its way, the next one has arrived. */
+/* True if no step of another client or the server can add to or remove from what the client can
+ * do now. */
 static bool is_alone(const bwl_world *w, unsigned client)
 {
     const bwl_lab_client *c    = &w->clients[client];
@@ -40,34 +40,34 @@ static bool is_alone(const bwl_world *w, unsigned client)
     if (!c->is_running || c->caller.is_working || bwl_world_believes(w, client) > 0)
         return false;
     if (c->hold.state == BWL_HOLD_DISOWNED)
-        return false; /* its caller may give it back, or its time run out */
+        return false; /* its caller may release it, or its time may end */
     if (w->left[BWL_CANCEL] > 0 && bwl_hold_is_sought(&c->hold))
         return false;
-    if (w->left[BWL_LOSS] > 0 && has_letters_to_lose(link))
+    if (w->left[BWL_LOSS] > 0 && has_messages_to_lose(link))
         return false;
     if (link->count > 0 && link->answered == 0)
         return false;
-    return link->count == 0 || !may_remove((bwl_redis_word)link->letters[0].word);
+    return link->count == 0 || !may_remove((bwl_redis_word)link->messages[0].word);
 }
 
 /* Such a step. */
-static bool is_local(bwl_choice choice, unsigned client)
+static bool is_local(bwl_transition transition, unsigned client)
 {
-    return choice.client == client &&
-           (choice.kind == BWL_CHOICE_DELIVER || choice.kind == BWL_CHOICE_ALARM);
+    return transition.client == client &&
+           (transition.kind == BWL_TRANSITION_DELIVER || transition.kind == BWL_TRANSITION_ALARM);
 }
 
-bool bwl_reduce(const bwl_world *w, const bwl_choices *all, bwl_choices *ret_some,
-                bwl_choices *ret_rest)
+bool bwl_reduce(const bwl_world *w, const bwl_transitions *all, bwl_transitions *ret_some,
+                bwl_transitions *ret_rest)
 {
     if (may_all_be_disturbed(w) || w->scenario->protocol->listens || w->scenario->servers > 1)
-        return false; /* who listens may be told something by the step of another */
+        return false; /* a push may come by the step of another client */
     for (unsigned client = 0; client < w->scenario->clients; client++) {
         ret_some->count = ret_rest->count = 0;
         if (!is_alone(w, client))
             continue;
         for (unsigned i = 0; i < all->count; i++) {
-            bwl_choices *list         = is_local(all->list[i], client) ? ret_some : ret_rest;
+            bwl_transitions *list     = is_local(all->list[i], client) ? ret_some : ret_rest;
             list->list[list->count++] = all->list[i];
         }
         if (ret_some->count > 0 && ret_rest->count > 0)

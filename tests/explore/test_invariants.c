@@ -1,0 +1,163 @@
+/*
+ * test_invariants.c -- each invariant sees a mistake that no other invariant sees.
+ *
+ * Not here: NEVER NEARER, IN TIME and CLEAN END judge what only hold.c can do wrong (see
+ * tests/mutants.txt); ONE HOLDER and ONE WORKER cannot be broken with one server unless it gives
+ * less than a client believes, which HONEST sees earlier; KEEPS, NOT STUCK: whoever breaks them
+ * leaves a key behind, or a call without an end.
+ */
+#include "lab/scenario/table.h"
+#include "lab/world/canon.h"
+#include "lab/search/explore.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum {
+    STATES_MAX = 8000000,
+    /* What no server that forgets, or is overwritten by others, lets anybody keep. */
+    OF_SERVER = BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER | BWL_INVARIANT_HONEST |
+                BWL_INVARIANT_KEEPS,
+};
+
+typedef struct finder {
+    unsigned invariant;
+    const char
+        *scenario;   /* with the mistake that only this invariant sees                            */
+    unsigned unkept; /* what cannot hold in that world, with or without it                  */
+} finder;
+
+static const finder finders[] = {
+    { BWL_INVARIANT_NO_OVERLAP, "limit-pause", 0 },
+    { BWL_INVARIANT_OWN_KEY, "planted-extend-blind", 0 },
+    { BWL_INVARIANT_CREATES, "planted-extend-creates", 0 },
+    { BWL_INVARIANT_HAS_END, "planted-set-lasts", 0 },
+    { BWL_INVARIANT_HONEST, "mutant-from-answer-honest", 0 },
+    { BWL_INVARIANT_TOLD, "mutant-gone-is-done", 0 },
+    { BWL_INVARIANT_HEEDS_NO, "mutant-deaf-to-loss", OF_SERVER },
+    { BWL_INVARIANT_TELLS_LOSS, "planted-old-time", 0 },
+    { BWL_INVARIANT_WAKES, "planted-late-timer", BWL_INVARIANT_ONE_WORKER },
+    { BWL_INVARIANT_MAX_HOLD, "planted-no-max-hold", 0 },
+    { BWL_INVARIANT_TAKEN_BACK, "mutant-down-is-no", 0 },
+    { BWL_INVARIANT_PAUSES, "mutant-hammers", 0 },
+    { BWL_INVARIANT_LIVE, "limit-stranger", OF_SERVER },
+    { BWL_INVARIANT_ENDS, "mutant-asks-on", 0 },
+    { BWL_INVARIANT_LOST_WAKE_UP, "mutant-sleeps", 0 },
+    { BWL_INVARIANT_FIRST_COME, "limit-first-come", 0 },
+    { BWL_INVARIANT_FENCE, "planted-fence-forgets", OF_SERVER },
+    { BWL_INVARIANT_FOREIGN, "planted-delete-of-stranger", OF_SERVER | BWL_INVARIANT_TOLD },
+};
+
+static bwl_scenario scenario_called(const char *name)
+{
+    size_t i = 0;
+
+    assert_true(bwl_scenario_find(name, &i));
+    return bwl_scenario_at(i);
+}
+
+static void test_each_invariant_sees_what_no_other_sees(void **state)
+{
+    const bwl_search search = { .states_max = STATES_MAX };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof finders / sizeof finders[0]; i++) {
+        const finder *f      = &finders[i];
+        bwl_scenario  s      = scenario_called(f->scenario);
+        unsigned      usual  = s.rounds == BWL_ANY
+                                   ? BWL_INVARIANTS_USUAL
+                                   : BWL_INVARIANTS_USUAL & ~(unsigned)BWL_INVARIANTS_BACKWARDS;
+        unsigned      others = usual & ~f->invariant & ~f->unkept;
+        bwl_finding   found;
+
+        s.invariants = f->invariant;
+        found        = bwl_explore(&s, &search);
+        assert_int_equal(found.verdict, BWL_BROKEN);
+        assert_int_equal(found.broken, f->invariant);
+        bwl_finding_free(&found);
+        s.invariants = others;
+        found        = bwl_explore(&s, &search);
+        if (found.verdict != BWL_EVERY_STATE)
+            (void)printf("# %s: %s as well\n", f->scenario,
+                         found.broken != 0 ? bwl_invariant_label(found.broken)
+                                           : "not all was visited");
+        assert_int_equal(found.verdict, BWL_EVERY_STATE);
+        bwl_finding_free(&found);
+    }
+}
+
+/* The same world, without what is planted in it, keeps the invariant: it is the mistake that is
+ * seen. */
+static void test_without_the_mistake_the_invariant_is_kept(void **state)
+{
+    static const unsigned not_planted =
+        BWL_INVARIANT_NO_OVERLAP | BWL_INVARIANT_LIVE | BWL_INVARIANT_FIRST_COME;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof finders / sizeof finders[0]; i++) {
+        bwl_scenario s = scenario_called(finders[i].scenario);
+        bwl_finding  found;
+
+        if ((finders[i].invariant & not_planted) != 0)
+            continue; /* nothing is planted there: it is the budget that breaks it */
+        s.invariants = finders[i].invariant;
+        s.mutations  = 0;
+        if (!s.server.fences)
+            s.protocol = scenario_called("calm").protocol;
+        found = bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX });
+        assert_int_equal(found.verdict, BWL_EVERY_STATE);
+        bwl_finding_free(&found);
+    }
+}
+
+/* What only an invariant looks at tells worlds apart where there is that invariant, and nowhere
+ * else. */
+static void test_what_a_invariant_looks_at_tells_worlds_apart(void **state)
+{
+    bwl_scenario   s   = scenario_called("limit-first-come");
+    bwl_scenario   t   = scenario_called("fenced");
+    bwl_transition ask = { .kind = BWL_TRANSITION_START };
+    bwl_world      one;
+    bwl_world      two;
+
+    (void)state;
+    bwl_world_start(&one, &s);
+    bwl_world_perform(&one, ask);
+    ask.client = 1;
+    bwl_world_perform(&one, ask);
+    bwl_world_perform(&one, (bwl_transition){ .kind = BWL_TRANSITION_SERVE });
+    one.clients[0].book.came = 1;
+    one.clients[1].book.came = 2;
+    two                      = one;
+    two.clients[0].book.came = 4;
+    two.clients[1].book.came = 3;
+    assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
+    s.invariants = BWL_INVARIANTS_USUAL; /* of both worlds: they look into the same scenario */
+    assert_true(bwl_world_fingerprint(&one, false) == bwl_world_fingerprint(&two, false));
+
+    bwl_world_start(&one, &t);
+    one.resource = (bwl_resource){ .fence = 3, .turn = 2 };
+    one.fences   = 3;
+    two          = one;
+    two.fences   = 1; /* so the next fence is lower than the one that was taken last */
+    assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
+    one.left[BWL_WRITE] = two.left[BWL_WRITE] = 0;
+    assert_true(bwl_world_fingerprint(&one, false) == bwl_world_fingerprint(&two, false));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_invariant_sees_what_no_other_sees),
+        cmocka_unit_test(test_without_the_mistake_the_invariant_is_kept),
+        cmocka_unit_test(test_what_a_invariant_looks_at_tells_worlds_apart),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

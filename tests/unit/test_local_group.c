@@ -1,0 +1,325 @@
+/*
+ * test_local_group.c -- the threads of one client that want the same name: the line, the turns and
+ * their bounds, leaving, losing.
+ *
+ * A row is a dialogue, item by item.  What happens, in small letters:
+ *
+ *      sit N [L]   leave N   extend N L   seat N asks, with the next tag (L: the lease)
+ *      held U F    KIND                   what the store's hold tells
+ *      seen U KIND                        how it stands, unasked
+ *      +N                                 N ms pass
+ *      one & another                      both, before the group does anything
+ *
+ * What the group does then is in capitals: ACQUIRE L, EXTEND L, YIELD, RELEASE, CANCEL; and "N>TAG
+ * KIND" tells seat N how its question TAG came out, or tells it unasked (TAG 0).  OVER: nobody sits
+ * and nothing is asked.  The lease is 30000 ms, three turns and 100 ms are the bounds.
+ */
+#include "lock/local_group.h"
+
+#include <ctype.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include <cmocka.h>
+
+enum { SEATS = 5, LEASE_MS = 30000, NOW = 1000000, TURNS = 3, TURNS_MS = 100, SAID_MAX = 2000 };
+
+typedef struct row {
+    const char *name;
+    bwl_ms      turns_ms;
+    const char *text;
+} row;
+
+static bwl_cohort group;
+static bwl_seat   seats[SEATS];
+static bwl_ms     now;
+static uint32_t   tags;
+static char       said[SAID_MAX];
+
+static const char *const kinds[] = {
+    "PENDING",     "HELD", "QUEUED",   "BUSY",    "FULL",      "NOT_NOW",   "STORE_REFUSED",
+    "UNREACHABLE", "LOST", "RELEASED", "UNKNOWN", "TIMED_OUT", "CANCELLED", "ANEW",
+};
+
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
+{
+    size_t  size = strlen(said);
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(said + size, sizeof said - size, format, args);
+    va_end(args);
+    assert_true(strlen(said) < SAID_MAX - 100);
+}
+
+static void say_deed(const bwl_deed *d)
+{
+    static const char *const deeds[] = {
+        "?", "?", "ACQUIRE", "EXTEND", "YIELD", "RELEASE", "CANCEL"
+    };
+
+    if (d->kind == BWL_DEED_TELL && d->outcome.kind == BWL_HELD)
+        say("; %u>%u HELD %lld %llu", d->seat, d->tag, (long long)(d->outcome.until - NOW),
+            (unsigned long long)d->outcome.fence);
+    else if (d->kind == BWL_DEED_TELL)
+        say("; %u>%u %s", d->seat, d->tag, kinds[d->outcome.kind]);
+    else if (d->lease_ms != 0)
+        say("; %s %lld", deeds[d->kind], (long long)d->lease_ms);
+    else
+        say("; %s", deeds[d->kind]);
+}
+
+static bwl_outcome_kind read_kind(const char *text)
+{
+    for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcasecmp(text, kinds[i]) == 0)
+            return (bwl_outcome_kind)i;
+    fail_msg("%s is no outcome", text);
+    return BWL_PENDING;
+}
+
+static void happens(const char *what)
+{
+    char      word[32] = "";
+    char      last[32] = "";
+    long long a        = 0;
+    long long b        = 0;
+    int       count    = sscanf(what, "%31s %lld %lld", word, &a, &b);
+
+    if (*what == '+')
+        now += atoi(what + 1);
+    else if (strcmp(word, "sit") == 0)
+        bwl_cohort_sit(&group, seats, (bwl_seat_number)a, ++tags, count == 3 ? b : LEASE_MS);
+    else if (strcmp(word, "leave") == 0)
+        bwl_cohort_leave(&group, seats, (bwl_seat_number)a, ++tags);
+    else if (strcmp(word, "extend") == 0)
+        bwl_cohort_extend(&group, seats, (bwl_seat_number)a, ++tags, b);
+    else if (strcmp(word, "held") == 0)
+        bwl_cohort_told(&group, seats, &(bwl_outcome){ BWL_HELD, NOW + a, (uint64_t)b, 0 }, now);
+    else if (sscanf(what, "seen %lld %31s", &a, last) == 2)
+        bwl_cohort_seen(&group, NOW + a, read_kind(last));
+    else
+        bwl_cohort_told(&group, seats, &(bwl_outcome){ .kind = read_kind(what) }, now);
+}
+
+static void play(void **state)
+{
+    const row *r = *state;
+    char       text[SAID_MAX];
+    bwl_deed   deed;
+
+    now     = NOW;
+    tags    = 0;
+    said[0] = '\0';
+    memset(seats, 0, sizeof seats);
+    bwl_cohort_init(&group, TURNS, r->turns_ms);
+    memcpy(text, r->text, strlen(r->text) + 1);
+    for (char *item = strtok(text, ";"); item != NULL; item = strtok(NULL, ";")) {
+        char *at = item + (*item == ' ');
+        if (isupper((unsigned char)*at) || isdigit((unsigned char)*at))
+            continue;
+        say("; %s", at);
+        bool is_pause = *at == '+';
+        for (char *next = NULL; at != NULL; at = next) {
+            next = strstr(at, " & ");
+            if (next != NULL)
+                *next = '\0';
+            happens(at);
+            next = next == NULL ? NULL : next + 3;
+        }
+        while (!is_pause && bwl_cohort_next(&group, seats, now, &deed))
+            say_deed(&deed);
+        if (bwl_cohort_is_over(&group))
+            say("; OVER");
+    }
+    assert_string_equal(said + 2, r->text);
+}
+
+static const row rows[] = {
+    { "first_makes_the_store_acquire_and_the_others_wait", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; sit 3; 3>3 QUEUED; held 30000 "
+      "7168; 1>0 HELD 30000 7168" },
+    { "one_alone_is_told_released", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
+      "RELEASE; released; 1>2 RELEASED; OVER" },
+    { "one_alone_is_told_lost", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
+      "RELEASE; lost; 1>2 LOST; OVER" },
+    { "one_alone_is_told_unknown", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
+      "RELEASE; unknown; 1>2 UNKNOWN; OVER" },
+    { "one_alone_is_told_not_now", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
+      "RELEASE; not_now; 1>2 NOT_NOW; OVER" },
+    { "middle_of_the_line_leaves", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; sit 3; 3>3 QUEUED; sit 4; 4>4 "
+      "QUEUED; held 30000 7168; 1>0 HELD 30000 7168; leave 3; 3>5 RELEASED; leave 1; 1>6 "
+      "RELEASED; 2>0 HELD 30000 7169; leave 2; 2>7 RELEASED; 4>0 HELD 30000 7170; leave 4; "
+      "RELEASE; released; 4>8 RELEASED; OVER" },
+    { "last_of_the_line_leaves", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; sit 3; 3>3 QUEUED; held 30000 "
+      "7168; 1>0 HELD 30000 7168; leave 3; 3>4 RELEASED; sit 4; 4>5 QUEUED; leave 1; 1>6 "
+      "RELEASED; 2>0 HELD 30000 7169; leave 2; 2>7 RELEASED; 4>0 HELD 30000 7170" },
+    { "first_leaves_and_the_acquire_goes_on", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; leave 1; 1>3 RELEASED; held "
+      "30000 7168; 2>0 HELD 30000 7168" },
+    { "last_to_leave_cancels", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; leave 1; 1>3 RELEASED; leave 2; "
+      "2>4 RELEASED; CANCEL; OVER; held 30000 7168; OVER" },
+    { "refusal_ends_all", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; store_refused; 1>0 "
+      "STORE_REFUSED; 2>0 STORE_REFUSED; OVER" },
+    { "full_ends_all", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; full; 1>0 FULL; 2>0 FULL; OVER; "
+      "sit 1; 1>3 QUEUED; ACQUIRE 30000" },
+    { "unreachable_ends_all", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; unreachable; 1>0 UNREACHABLE; "
+      "2>0 UNREACHABLE; OVER" },
+    { "after_three_turns_it_is_yielded", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; sit 3; 3>3 QUEUED; sit 4; 4>4 "
+      "QUEUED; held 30000 7168; 1>0 HELD 30000 7168; leave 1; 1>5 RELEASED; 2>0 HELD 30000 "
+      "7169; leave 2; 2>6 RELEASED; 3>0 HELD 30000 7170; leave 3; 3>7 RELEASED; YIELD; sit "
+      "1; 1>8 QUEUED; held 30000 12288; 4>0 HELD 30000 12288; leave 4; 4>9 RELEASED; 1>0 "
+      "HELD 30000 12289; leave 1; RELEASE; released; 1>10 RELEASED; OVER" },
+    { "after_100_ms_it_is_yielded_between_turns", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; sit 3; 3>3 QUEUED; held 30000 "
+      "7168; 1>0 HELD 30000 7168; +99; leave 1; 1>4 RELEASED; 2>0 HELD 30000 7169; +1; "
+      "leave 2; 2>5 RELEASED; YIELD" },
+    { "lost_while_yielded_is_sought_again", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; +100; leave 1; 1>3 RELEASED; YIELD; lost; ACQUIRE 30000; held 30000 9000; 2>0 "
+      "HELD 30000 9000" },
+    { "left_while_yielded_cancels", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; +100; leave 1; 1>3 RELEASED; YIELD; leave 2; 2>4 RELEASED; CANCEL; OVER" },
+    { "less_than_half_of_the_lease_is_extended_first", BWL_NEVER,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; +15001; leave 1; 1>3 RELEASED; EXTEND 30000; held 45001 7168; 2>0 HELD 45001 "
+      "7169" },
+    { "half_of_the_lease_is_enough", BWL_NEVER,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; +15000; leave 1; 1>3 RELEASED; 2>0 HELD 30000 7169" },
+    { "another_lease_is_asked_for_first", BWL_NEVER,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; sit 2 60000; "
+      "2>2 QUEUED; leave 1; 1>3 RELEASED; EXTEND 60000; held 10 7168; 2>0 HELD 10 7169; "
+      "leave 2; RELEASE; released; 2>4 RELEASED; OVER" },
+    { "another_lease_left_before_it_is_extended", BWL_NEVER,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; sit 2 60000; "
+      "2>2 QUEUED; leave 1; 1>3 RELEASED; EXTEND 60000; leave 2; 2>4 RELEASED; RELEASE; "
+      "held 60000 7168; OVER; released; OVER" },
+    { "extension_in_vain_releases_and_acquires", BWL_NEVER,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; +29990; leave 1; 1>3 RELEASED; EXTEND 30000; unknown; RELEASE; unknown; "
+      "ACQUIRE 30000" },
+    { "time_that_is_over_is_no_turn", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; +30000; leave 1; 1>3 RELEASED; EXTEND 30000; lost; ACQUIRE 30000" },
+    { "turn_hears_of_more_time_and_of_trouble", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; seen 60000 pending; 1>0 HELD 60000 7168; seen 30000 unreachable; 1>0 "
+      "UNREACHABLE; seen 60000 unreachable; seen 90000 pending; 1>0 HELD 90000 7168; seen "
+      "90000 unreachable; 1>0 UNREACHABLE" },
+    { "hold_never_becomes_shorter", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; seen 60000 pending; 1>0 HELD 60000 7168; seen 30000 pending; leave 1; 1>3 "
+      "RELEASED; 2>0 HELD 60000 7169" },
+    { "trouble_is_told_again_after_more_time", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; seen 30000 "
+      "unreachable; 1>0 UNREACHABLE; seen 60000 unreachable; 1>0 HELD 60000 7168; 1>0 "
+      "UNREACHABLE; seen 90000 unreachable; 1>0 HELD 90000 7168; 1>0 UNREACHABLE" },
+    { "extension_is_the_stores", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; extend 1 5000; EXTEND 5000; seen 60000 pending; held 60000 7168; 1>3 HELD "
+      "60000 7168; extend 1 5000; EXTEND 5000; not_now; 1>4 NOT_NOW" },
+    { "each_turn_has_its_fence_and_hears_of_trouble", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; seen 30000 unreachable; 1>0 UNREACHABLE; leave 1; 1>3 RELEASED; 2>0 HELD 30000 "
+      "7169; 2>0 UNREACHABLE; extend 2 30000; EXTEND 30000; held 60000 7168; 2>4 HELD 60000 "
+      "7169; seen 90000 pending; 2>0 HELD 90000 7169" },
+    { "extension_ends_with_the_loss", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; extend 1 30000; EXTEND 30000; lost; 1>3 LOST; ACQUIRE 30000; held 30000 8192; "
+      "2>0 HELD 30000 8192" },
+    { "turn_that_begins_late_is_one_turn", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168 & +101; 1>0 HELD 30000 7168" },
+    { "open_question_is_answered_by_the_turn", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; sit 2; 2>2 "
+      "QUEUED; sit 3 & leave 1; 3>3 QUEUED; 1>4 RELEASED; 2>0 HELD 30000 7169; leave 2; 2>5 "
+      "RELEASED; 3>0 HELD 30000 7170" },
+    { "loss_before_the_extension_is_asked", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; extend 1 30000 & lost; 1>3 LOST; ACQUIRE 30000; held 30000 8192; 2>0 HELD "
+      "30000 8192" },
+    { "leaves_before_it_hears_of_its_turn", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168 & leave 1; 1>3 "
+      "RELEASED; 2>0 HELD 30000 7168" },
+    { "two_leave_at_once", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; sit 3; 3>3 QUEUED; held 30000 "
+      "7168; 1>0 HELD 30000 7168; leave 1 & leave 2; 2>5 RELEASED; 1>4 RELEASED; 3>0 HELD "
+      "30000 7169" },
+    { "leaves_before_the_extension_is_asked", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; extend 1 30000 & leave 1; 1>4 RELEASED; 2>0 HELD 30000 7169" },
+    { "sits_and_leaves_at_once", TURNS_MS,
+      "sit 1 & leave 1; 1>2 RELEASED; OVER; sit 2; 2>3 QUEUED; ACQUIRE 30000" },
+    { "extends_and_leaves_before_the_answer", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; extend 1 30000; EXTEND 30000; leave 1; 1>4 RELEASED; unreachable; 2>0 HELD "
+      "30000 7169; extend 2 30000; EXTEND 30000; leave 2; RELEASE; released; 2>6 RELEASED; "
+      "OVER" },
+    { "loss_is_told_to_the_turn_and_sought_anew", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; lost; 1>0 LOST; ACQUIRE 30000; leave 1; 1>3 LOST; sit 3; 3>4 QUEUED; extend 1 "
+      "30000; 1>5 LOST" },
+    { "loss_answers_an_extension_once", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; extend 1 "
+      "30000; EXTEND 30000; lost; 1>2 LOST; OVER; leave 1; 1>3 LOST; OVER" },
+    { "comes_while_it_is_released", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
+      "RELEASE; sit 2; 2>3 QUEUED; released; 1>2 RELEASED; ACQUIRE 30000; held 30000 9000; "
+      "2>0 HELD 30000 9000" },
+    { "comes_while_it_is_released_and_leaves", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
+      "RELEASE; sit 2; 2>3 QUEUED; leave 2; 2>4 RELEASED; released; 1>2 RELEASED; OVER" },
+    { "released_late_is_sought_again_by_who_came", TURNS_MS,
+      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
+      "RELEASE; sit 2; 2>3 QUEUED; unknown; 1>2 UNKNOWN; ACQUIRE 30000" },
+};
+
+static void test_deed_is_an_event_for_the_seat(void **state)
+{
+    bwl_deed  held = { .kind    = BWL_DEED_TELL,
+                       .seat    = 1,
+                       .tag     = 9,
+                       .outcome = { .kind = BWL_HELD, .until = 77, .fence = 5 } };
+    bwl_deed  lost = { .kind = BWL_DEED_TELL, .seat = 1, .outcome = { .kind = BWL_LOST } };
+    bwl_event ev   = bwl_deed_event(&held);
+
+    assert_int_equal(ev.kind, BWL_REPLY);
+    assert_int_equal(ev.tag, 9);
+    assert_int_equal(ev.answer, BWL_YES);
+    assert_int_equal(ev.number, 5);
+    assert_int_equal(ev.until, 77);
+    ev = bwl_deed_event(&lost);
+    assert_int_equal(ev.kind, BWL_PUSH);
+    assert_int_equal(ev.answer, BWL_NO);
+    assert_int_equal(ev.number, BWL_LOST);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[sizeof rows / sizeof rows[0] + 1] = {
+        cmocka_unit_test(test_deed_is_an_event_for_the_seat),
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        tests[i + 1] =
+            (struct CMUnitTest){ rows[i].name, play, NULL, NULL, (void *)(uintptr_t)&rows[i] };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -34,8 +34,7 @@ typedef struct form {
 
 enum { S = 1000000000, MS = 1000000, US = 1000 };
 
-/* The hashes of Redisson are in test_redisson_server.c, the sets of Symfony in
- * test_symfony_server.c. */
+/* The hashes of Redisson and the sets of Symfony are in test_foreign_locks.c. */
 static const form forms[] = {
     { "redis-py", "", "nightly", "^" HEX(12) "1" HEX(3) "[89ab]" HEX(15) "$", 0, 0, false, NULL },
     { "django-redis", "", ":1:nightly", "^" HEX(12) "1" HEX(3) "[89ab]" HEX(15) "$", 0, 0, false,

@@ -248,35 +248,6 @@ static void test_cut_connection_keeps_its_place(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* What is said to the inbox of a connection that has ended is for nobody: the member has the new
- * one as soon as there is one. */
-static void test_waiter_stands_by_the_inbox_of_its_new_connection(void **state)
-{
-    waiter w;
-    char   before[200];
-
-    bowline_client *client = must_open(url);
-    bowline_client *other  = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    line_join(redis, &w, other, "x", 1);
-    (void)snprintf(before, sizeof before, "%s", server_ask(redis, "ZRANGE bowline:{x}:bwl.q 0 -1"));
-    cut_all();
-    const char *now = before;
-    for (int64_t end = clock_ms() + 10000; clock_ms() < end && strcmp(now, before) == 0;)
-        now = server_ask(redis, "ZRANGE bowline:{x}:bwl.q 0 -1");
-    assert_string_not_equal(now, before);
-    assert_true(inboxes_come_to(2)); /* or what they say to themselves would be counted */
-    assert_true(line_comes_to(redis, "x", 1));
-    (void)server_ask(redis, "CONFIG RESETSTAT");
-    must_release(hold);
-    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-    assert_int_equal(line_told(redis), 1);
-    must_release(w.hold);
-    bowline_close(other);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
 /* One that waits on a line which breaks after so many bytes of the server's; what it was sent when
  * it stood in line. */
 static int64_t wait_on_a_line(const proxy_plan *plan)
@@ -428,7 +399,6 @@ int main(void)
                                empty_server),
         cmocka_unit_test_setup(test_waiter_that_was_long_silent_is_passed_over, empty_server),
         cmocka_unit_test_setup(test_cut_connection_keeps_its_place, empty_server),
-        cmocka_unit_test_setup(test_waiter_stands_by_the_inbox_of_its_new_connection, empty_server),
         cmocka_unit_test_setup(test_push_that_is_lost_with_its_connection_is_found_by_a_beat,
                                empty_server),
         cmocka_unit_test_setup(test_commands_take_their_turns, empty_server),

@@ -190,37 +190,6 @@ static void test_right_to_select_is_needed_for_a_database(void **state)
     assert_string_equal(server_ask(redis, "INFO keyspace"), "# Keyspace\\x0D\\x0A");
 }
 
-/* False: nobody was told why, as the answer came too late, or the lease had ended. */
-static bool rights_are_taken_away_while_held(void)
-{
-    char url[400];
-
-    (void)server_ask(redis, "ACL SETUSER fallen on >right " RIGHTS);
-    (void)snprintf(url, sizeof url, "%s?lease=300ms", url_as("fallen:right@"));
-    bowline_client *client = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "fallen");
-    bowline_error   error  = { 0 };
-    sleep_ms(5); /* or there would be nothing to extend */
-    (void)server_ask(redis, "ACL SETUSER fallen -evalsha -eval");
-    int  status  = bowline_extend(hold, 0, &error);
-    bool is_late = status == BOWLINE_LOST || strstr(error.text, "no answer within") != NULL;
-    if (!is_late)
-        assert_status(BOWLINE_REFUSED, status, &error);
-    sleep_ms(700);
-    assert_true(bowline_hold_left_ms(hold) == 0);
-    assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
-    bowline_close(client);
-    assert_true(server_becomes_empty(redis));
-    return !is_late;
-}
-
-/* What is taken away while we hold: the hold lasts as long as its lease, and then it is lost. */
-static void test_rights_taken_away_while_held(void **state)
-{
-    for (int rounds = 1; !rights_are_taken_away_while_held(); rounds++)
-        assert_true(rounds < 20);
-}
-
 /* The user is gone: the server closes our connection, and will not have us again. */
 static void test_user_deleted_while_held(void **state)
 {
@@ -270,7 +239,6 @@ int main(void)
         CASE(test_password_file),
         CASE(test_too_few_rights_are_refused),
         CASE(test_right_to_select_is_needed_for_a_database),
-        CASE(test_rights_taken_away_while_held),
         CASE(test_user_deleted_while_held),
     };
 

@@ -275,25 +275,6 @@ static void test_scripts_are_sent_again_when_forgotten(void **state)
     bowline_close(other);
 }
 
-static void test_renewal_survives_forgotten_scripts(void **state)
-{
-    bowline_client *client = must_open(url_with("?protocol=token&lease=3s"));
-    bowline_hold   *hold   = NULL;
-    bool            kept;
-    int             round = 0;
-
-    do {
-        acquire_in_the_end(&hold, client, "script");
-        long enough = line_count(redis, "eval") + 3;
-        do { /* each that was forgotten comes again in full */
-            forget_scripts();
-            sleep_ms(15);
-            kept = bowline_hold_left_ms(hold) > 0;
-        } while (kept && line_count(redis, "eval") < enough);
-    } while (!keeps_in_round(kept, bowline_release(hold, NULL), ++round));
-    bowline_close(client);
-}
-
 /* ---- the cases ------------------------------------------------------------------------------- */
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, empty_server, nothing_is_left)
@@ -313,7 +294,6 @@ int main(void)
         CASE(test_keys_of_others_are_busy_and_stay_as_they_are),
         CASE(test_replaced_while_held_is_lost),
         CASE(test_scripts_are_sent_again_when_forgotten),
-        CASE(test_renewal_survives_forgotten_scripts),
     };
 
     return cmocka_run_group_tests_name("redis_keys", tests, NULL, stop_server);

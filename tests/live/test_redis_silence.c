@@ -102,24 +102,6 @@ static void test_stopped_for_longer_than_the_lease_is_lost(void **state)
     bowline_close(other);
 }
 
-static void test_stopped_for_less_than_the_lease_is_kept(void **state)
-{
-    bowline_client *client = client_with("lease=3s&timeout=200ms");
-    bowline_hold   *hold   = NULL;
-    bool            kept;
-    int             round = 0;
-
-    do {
-        acquire_in_the_end(&hold, client, "x");
-        server_signal(redis, SIGSTOP);
-        sleep_ms(1500); /* over a renewal */
-        server_signal(redis, SIGCONT);
-        sleep_ms(2000); /* past the first lease */
-        kept = bowline_hold_left_ms(hold) > 0;
-    } while (!keeps_in_round(kept, bowline_release(hold, NULL), ++round));
-    bowline_close(client);
-}
-
 static void test_extend_and_release_without_an_answer_are_unknown(void **state)
 {
     bowline_client *client = client_with("lease=15s&timeout=200ms&renew=off");
@@ -189,22 +171,6 @@ static void test_idle_connection_that_was_closed_is_no_trouble(void **state)
     }
 }
 
-static void test_connections_killed_while_held(void **state)
-{
-    bowline_client *client = client_with("lease=900ms");
-    bowline_hold   *hold   = NULL;
-    bool            kept;
-    int             round = 0;
-
-    do {
-        acquire_in_the_end(&hold, client, "x");
-        for (int64_t end = clock_ms() + 2000; clock_ms() < end; sleep_ms(60))
-            kill_connections();
-        kept = bowline_hold_left_ms(hold) > 0;
-    } while (!keeps_in_round(kept, bowline_release(hold, NULL), ++round));
-    bowline_close(client);
-}
-
 typedef struct worker {
     pthread_t       thread;
     bowline_client *client;
@@ -216,23 +182,6 @@ typedef struct worker {
 } worker;
 
 /* ---- a server that forgets ------------------------------------------------------------------- */
-
-static void test_server_that_starts_again_empty_makes_it_lost(void **state)
-{
-    bowline_client *client = client_with("lease=900ms");
-    bowline_hold   *hold   = must_acquire(client, "x");
-    bowline_error   error  = { 0 };
-
-    server_restart(redis);
-    for (int64_t end = clock_ms() + 10000; bowline_hold_left_ms(hold) > 0 && clock_ms() < end;)
-        sleep_ms(5);
-    assert_true(bowline_hold_left_ms(hold) == 0);
-    assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"),
-                        "0"); /* no renewal has made a key */
-    assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
-    assert_status(BOWLINE_OK, try_once(client, "x"), NULL);
-    bowline_close(client);
-}
 
 static void test_waiter_outlasts_a_restart(void **state)
 {
@@ -292,12 +241,9 @@ int main(void)
         CASE(test_stopped_server_leaves_an_acquire_unknown),
         CASE(test_waiter_gets_it_when_the_server_goes_on),
         CASE(test_stopped_for_longer_than_the_lease_is_lost),
-        CASE(test_stopped_for_less_than_the_lease_is_kept),
         CASE(test_extend_and_release_without_an_answer_are_unknown),
         CASE(test_close_while_an_acquire_is_unanswered),
         CASE(test_idle_connection_that_was_closed_is_no_trouble),
-        CASE(test_connections_killed_while_held),
-        CASE(test_server_that_starts_again_empty_makes_it_lost),
         CASE(test_waiter_outlasts_a_restart),
         CASE(test_no_server_is_unreachable),
     };

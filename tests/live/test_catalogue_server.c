@@ -246,29 +246,6 @@ static void test_every_form_is_written_and_read_as_the_library_does(void **state
     close(line);
 }
 
-/* In units of a thousand seconds, so that now is now for long enough. */
-static void test_stamp_that_is_now_has_expired_or_not_by_the_rule(void **state)
-{
-    bwl_rules rules = { .value = BWL_VALUE_DECIMAL, .unit_ns = 1000 * SECOND_NS };
-    int64_t   now;
-
-    join();
-    do {
-        now           = wall_ms() / 1000000;
-        rules.expired = BWL_STAMP_BEFORE_NOW;
-        other_sets(&rules, "", now);
-        bwl_answer before = says(REDIS_TAKE_STAMP, &rules, "", 0).answer;
-        rules.expired     = BWL_STAMP_NOT_AFTER_NOW;
-        other_sets(&rules, "", now);
-        bwl_answer not_after = says(REDIS_TAKE_STAMP, &rules, "", 0).answer;
-        if (now == wall_ms() / 1000000) {
-            assert_int_equal(before, BWL_NO);
-            assert_int_equal(not_after, BWL_YES);
-        }
-    } while (now != wall_ms() / 1000000);
-    close(line);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,7 +257,6 @@ int main(void)
         cmocka_unit_test_setup(test_stamp_is_when_the_lease_ends, empty_server),
         cmocka_unit_test_setup(test_every_form_is_written_and_read_as_the_library_does,
                                empty_server),
-        cmocka_unit_test_setup(test_stamp_that_is_now_has_expired_or_not_by_the_rule, empty_server),
     };
 
     return cmocka_run_group_tests_name("catalogue_server", tests, NULL, stop_server);

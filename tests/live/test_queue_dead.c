@@ -285,36 +285,6 @@ static void test_push_that_is_lost_with_its_connection_is_found_by_a_beat(void *
         .fault = PROXY_CLOSE, .to_client = true, .at = bytes + 70, .connections = 1 });
 }
 
-/* ---- the command ----------------------------------------------------------------------------- */
-
-static void test_commands_take_their_turns(void **state)
-{
-    pid_t pids[MANY];
-    char  script[200];
-    char  path[100];
-    char  written[32] = "";
-
-    bowline_client *client = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    (void)snprintf(path, sizeof path, "%s/order", redis->directory);
-    for (int i = 0; i < MANY; i++) {
-        (void)snprintf(script, sizeof script, "printf %d >> %s", i, path);
-        pids[i] = run("30s", script);
-        assert_true(line_comes_to(redis, "x", i + 1));
-    }
-    must_release(hold);
-    for (int i = 0; i < MANY; i++)
-        assert_int_equal(end_of(pids[i]), 0);
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    assert_non_null(fgets(written, sizeof written, file));
-    (void)fclose(file); /* was only read */
-    (void)unlink(path);
-    assert_string_equal(written, "012345");
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
 /* ---- who does not wait ----------------------------------------------------------------------- */
 
 static void the_dead_wait(int count)
@@ -338,18 +308,6 @@ static void test_lock_that_only_the_dead_wait_for_is_had_at_the_first_question(v
         assert_true(line_leaves_nothing(redis));
     }
     bowline_close(client);
-}
-
-/* A script passes over 64: who asks once more has it. */
-static void test_lock_that_too_many_of_the_dead_wait_for_is_busy_once(void **state)
-{
-    bowline_client *client = must_open(url);
-
-    the_dead_wait(65);
-    assert_int_equal(try_once(client, "x"), BOWLINE_BUSY);
-    assert_int_equal(try_once(client, "x"), BOWLINE_OK);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
 }
 
 /* The live one behind ten thousand of them has it when it is given back: 64 go with each script. */
@@ -401,12 +359,9 @@ int main(void)
         cmocka_unit_test_setup(test_cut_connection_keeps_its_place, empty_server),
         cmocka_unit_test_setup(test_push_that_is_lost_with_its_connection_is_found_by_a_beat,
                                empty_server),
-        cmocka_unit_test_setup(test_commands_take_their_turns, empty_server),
         cmocka_unit_test_setup(test_lock_that_only_the_dead_wait_for_is_had_at_the_first_question,
                                empty_server),
         cmocka_unit_test_setup(test_ten_thousand_of_the_dead_are_passed_over, empty_server),
-        cmocka_unit_test_setup(test_lock_that_too_many_of_the_dead_wait_for_is_busy_once,
-                               empty_server),
     };
     return cmocka_run_group_tests(tests, open_server, stop_server);
 }

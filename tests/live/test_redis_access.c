@@ -157,29 +157,6 @@ static void test_password_file(void **state)
 
 /* ---- rights ---------------------------------------------------------------------------------- */
 
-/* One right after the other is missing. */
-static void test_too_few_rights_are_refused(void **state)
-{
-    bowline_error error = { 0 };
-
-    (void)server_ask(redis, "ACL SETUSER few on >right " RIGHTS " -set");
-    refused(url_as("few:right@"));
-    (void)server_ask(redis, "ACL SETUSER few resetkeys ~other:* +set");
-    refused(url_as("few:right@"));
-    (void)server_ask(redis, "ACL SETUSER few resetkeys ~bowline:* -evalsha -eval");
-    assert_status(BOWLINE_REFUSED, open_and_acquire(url_as("few:right@"), &error), &error);
-    assert_non_null(strstr(error.text, "NOPERM"));
-    (void)server_ask(redis, "DEL bowline:{access}");
-    (void)server_ask(redis, "ACL SETUSER few +evalsha +eval -del");
-    assert_status(BOWLINE_REFUSED, open_and_acquire(url_as("few:right@"), &error), &error);
-    (void)server_ask(redis, "DEL bowline:{access}");
-    (void)server_ask(redis, "ACL SETUSER few +del -get");
-    assert_status(BOWLINE_REFUSED, open_and_acquire(url_as("few:right@"), &error), &error);
-    (void)server_ask(redis, "DEL bowline:{access}");
-    (void)server_ask(redis, "ACL SETUSER few +get");
-    assert_status(BOWLINE_OK, open_and_acquire(url_as("few:right@"), &error), &error);
-}
-
 static void test_right_to_select_is_needed_for_a_database(void **state)
 {
     char url[400];
@@ -237,7 +214,6 @@ int main(void)
         CASE(test_wrong_password_of_the_default_user),
         CASE(test_default_user_that_is_off),
         CASE(test_password_file),
-        CASE(test_too_few_rights_are_refused),
         CASE(test_right_to_select_is_needed_for_a_database),
         CASE(test_user_deleted_while_held),
     };

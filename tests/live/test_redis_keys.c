@@ -130,32 +130,6 @@ static void test_names_that_would_share_a_queue_are_refused(void **state)
     assert_string_equal(server_ask(redis, "FLUSHALL"), "OK");
 }
 
-static void test_database_is_selected_on_every_connection(void **state)
-{
-    const char *urls[2] = { NULL, NULL };
-    char        tcp[100];
-    char        local[200];
-
-    (void)snprintf(tcp, sizeof tcp, "%s/3?protocol=token", redis->tcp_url);
-    (void)snprintf(local, sizeof local, "%s?db=3&protocol=token", redis->unix_url);
-    urls[0] = tcp;
-    urls[1] = local;
-    for (int i = 0; i < 2; i++) {
-        bowline_client *client = must_open(urls[i]);
-        bowline_hold   *hold   = must_acquire(client, "db");
-        assert_non_null(strstr(server_ask(redis, "INFO keyspace"), "db3:keys=1"));
-        server_hang_up(redis);
-        sleep_ms(IDLE_MS); /* what broke in the middle of work is another matter */
-        bowline_hold *other = must_acquire(client, "db two");
-        assert_non_null(strstr(server_ask(redis, "INFO keyspace"), "db3:keys=2"));
-        assert_null(strstr(server_ask(redis, "INFO keyspace"), "db0:"));
-        must_release(hold);
-        must_release(other);
-        bowline_close(client);
-        assert_true(server_becomes_empty(redis));
-    }
-}
-
 static void test_database_that_is_not_there_is_refused(void **state)
 {
     bowline_client *client = must_open(url_with("/9999"));
@@ -289,7 +263,6 @@ int main(void)
         CASE(test_key_template_gives_the_raw_bytes),
         CASE(test_names_that_make_a_key_of_bowlines_own_are_refused),
         CASE(test_names_that_would_share_a_queue_are_refused),
-        CASE(test_database_is_selected_on_every_connection),
         CASE(test_database_that_is_not_there_is_refused),
         CASE(test_keys_of_others_are_busy_and_stay_as_they_are),
         CASE(test_replaced_while_held_is_lost),

@@ -185,25 +185,6 @@ static void test_loss_in_another_lane_is_told_to_the_loop(void **state)
     bowline_close(client);
 }
 
-/* The server hangs up on a lane in which nobody is: the loop cannot see to that, and must not be
- * called for it again and again. */
-static void test_other_lane_that_breaks_does_not_keep_the_loop_busy(void **state)
-{
-    bowline_client *client = must_open(url_with("lease=1h"));
-    bowline_hold   *hold   = hold_in_another_lane(client, "n");
-    int             fd     = bowline_fd(client);
-    int             turns  = 0;
-
-    must_release(hold);
-    assert_true(server_ask(redis, "CLIENT KILL TYPE normal")[0] != '-');
-    while (is_readable(fd, 100) && turns < 50) {
-        assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
-        turns++;
-    }
-    assert_in_range(turns, 0, 4);
-    bowline_close(client);
-}
-
 #define CASE(name) cmocka_unit_test_setup_teardown(name, start_server, stop_server)
 
 int main(void)
@@ -213,7 +194,6 @@ int main(void)
         CASE(test_server_that_goes_away_is_trouble_and_then_a_loss),
         CASE(test_who_of_a_silent_server_blocks_nobody),
         CASE(test_loss_in_another_lane_is_told_to_the_loop),
-        CASE(test_other_lane_that_breaks_does_not_keep_the_loop_busy),
     };
 
     return cmocka_run_group_tests_name("redis_notices", tests, NULL, NULL);

@@ -109,24 +109,6 @@ static void test_holder_of_the_other_program_is_broken_and_no_other(void **state
     }
 }
 
-/* Under the profile of a set or a hash it would be another matter: here a string is the lock. */
-static void test_holder_in_a_key_of_another_type_is_named(void **state)
-{
-    bowline_client *client = open_with("profile=redis-py");
-    bowline_holder  holder;
-
-    (void)server_ask(redis, "ZADD nightly 1 a");
-    holder = who(client);
-    assert_int_equal(holder.foreign, 1);
-    assert_true(holder.id == 0);
-    assert_string_equal(holder.note, "a sorted set, as locks of Symfony are: profile=symfony");
-    (void)server_ask(redis, "DEL nightly");
-    (void)server_ask(redis, "RPUSH nightly a");
-    assert_string_equal(who(client).note, "the key is a list, which no lock is");
-    (void)server_ask(redis, "FLUSHALL");
-    bowline_close(client);
-}
-
 /* ---- all ------------------------------------------------------------------------------------- */
 
 #define TEST(name) cmocka_unit_test_teardown(name, nothing_is_left)
@@ -136,7 +118,6 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(test_holder_of_the_other_program_is_known),
         TEST(test_holder_of_the_other_program_is_broken_and_no_other),
-        TEST(test_holder_in_a_key_of_another_type_is_named),
     };
 
     return cmocka_run_group_tests(tests, start_server, stop_server);

@@ -69,67 +69,6 @@ static void test_names_cannot_leave_their_braces(void **state)
     bowline_close(client);
 }
 
-static void test_key_template_gives_the_raw_bytes(void **state)
-{
-    bowline_client *client = must_open(url_with("?protocol=token&key=lock:%25s"));
-    bowline_hold   *hold   = must_acquire(client, "a}{b%");
-
-    assert_string_equal(server_ask(redis, "KEYS *"), "lock:a}{b%");
-    must_release(hold);
-    bowline_close(client);
-    client = must_open(url_with("?protocol=token&key=%25%25x%25sy%25%25"));
-    hold   = must_acquire(client, "n");
-    assert_string_equal(server_ask(redis, "KEYS *"), "%xny%");
-    must_release(hold);
-    bowline_close(client);
-}
-
-/* Nothing is asked of the server: what is there belongs to the locks of others. */
-static void must_refuse_name(bowline_client *client, const char *name)
-{
-    bowline_hold  *hold   = NULL;
-    bowline_holder holder = { .size = sizeof holder };
-    bowline_error  error  = { 0 };
-
-    assert_status(BOWLINE_USAGE, acquire_within(&hold, client, name, 0, &error), &error);
-    assert_null(hold);
-    assert_non_null(strstr(error.text, "choose another name"));
-    assert_int_equal(bowline_who(client, name, &holder, &error), BOWLINE_USAGE);
-}
-
-static void test_names_that_make_a_key_of_bowlines_own_are_refused(void **state)
-{
-    static const char *const queries[] = { "?protocol=token&key=%25s", "?key=%25s" };
-
-    for (size_t i = 0; i < 2; i++) {
-        bowline_client *client = must_open(url_with(queries[i]));
-        must_refuse_name(client, "bowline:f");
-        must_refuse_name(client, "bowline:who:abcdefghi");
-        must_refuse_name(client, "{a}:bwl.q");
-        assert_string_equal(server_ask(redis, "DBSIZE"), "0");
-        must_release(must_acquire(client, "a"));
-        bowline_close(client);
-        assert_string_equal(server_ask(redis, "FLUSHALL"), "OK");
-    }
-}
-
-/* The queue of X is {X}:bwl.q, and so is that of {X}: a waiter for one was given the other. */
-static void test_names_that_would_share_a_queue_are_refused(void **state)
-{
-    bowline_client *client = must_open(url_with("?key=%25s"));
-
-    must_refuse_name(client, "{a}");
-    must_release(must_acquire(client, "{a}b"));
-    bowline_close(client);
-    client = must_open(url_with("?key={%25s}"));
-    must_release(must_acquire(client, "a"));
-    bowline_close(client);
-    client = must_open(url_with("?key=%25s&protocol=token")); /* which has no queue */
-    must_release(must_acquire(client, "{a}"));
-    bowline_close(client);
-    assert_string_equal(server_ask(redis, "FLUSHALL"), "OK");
-}
-
 static void test_database_that_is_not_there_is_refused(void **state)
 {
     bowline_client *client = must_open(url_with("/9999"));
@@ -260,9 +199,6 @@ int main(void)
         CASE(test_key_is_what_the_documentation_says),
         CASE(test_every_hold_has_another_value),
         CASE(test_names_cannot_leave_their_braces),
-        CASE(test_key_template_gives_the_raw_bytes),
-        CASE(test_names_that_make_a_key_of_bowlines_own_are_refused),
-        CASE(test_names_that_would_share_a_queue_are_refused),
         CASE(test_database_that_is_not_there_is_refused),
         CASE(test_keys_of_others_are_busy_and_stay_as_they_are),
         CASE(test_replaced_while_held_is_lost),

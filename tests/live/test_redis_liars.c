@@ -213,8 +213,6 @@ static void test_answer_that_came_while_nothing_was_asked(void **state)
     fake_stop(s);
 }
 
-/* ---- too little ------------------------------------------------------------------------------ */
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

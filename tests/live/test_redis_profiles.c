@@ -190,24 +190,6 @@ static void test_profiles_write_the_key_the_value_and_the_time_of_the_other_prog
     }
 }
 
-static void test_profiles_every_hold_of_a_token_has_another_value(void **state)
-{
-    FOR_EACH(f)
-    {
-        bowline_client *client = open_profile(f);
-        char            first[200];
-        bowline_hold   *hold = must_acquire(client, "nightly");
-        (void)snprintf(first, sizeof first, "%s", get(f));
-        must_release(hold);
-        hold = must_acquire(client, "nightly");
-        if (f->unit_ns == 0)
-            assert_string_not_equal(get(f), first);
-        must_release(hold);
-        (void)server_ask(redis, "FLUSHALL");
-        bowline_close(client);
-    }
-}
-
 /* ---- of others ------------------------------------------------------------------------------- */
 
 static void test_profiles_never_touch_what_a_stranger_wrote(void **state)
@@ -417,7 +399,6 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(test_profiles_all_of_them_are_looked_at_here),
         TEST(test_profiles_write_the_key_the_value_and_the_time_of_the_other_program),
-        TEST(test_profiles_every_hold_of_a_token_has_another_value),
         TEST(test_profiles_never_touch_what_a_stranger_wrote),
         TEST(test_profiles_do_not_release_what_somebody_else_has_now),
         TEST(test_profiles_with_stamps_take_over_what_has_expired_and_only_that),

@@ -117,18 +117,6 @@ static void test_close_while_an_acquire_is_unanswered(void **state)
     assert_true(server_becomes_empty(redis)); /* long before the lease ends */
 }
 
-/* ---- connections that break ------------------------------------------------------------------ */
-
-typedef struct worker {
-    pthread_t       thread;
-    bowline_client *client;
-    atomic_bool    *stops;
-    atomic_int     *inside;
-    int             rounds;
-    int             unknown;
-    int             bad;
-} worker;
-
 /* ---- a server that forgets ------------------------------------------------------------------- */
 
 static void test_waiter_outlasts_a_restart(void **state)

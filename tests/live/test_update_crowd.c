@@ -106,20 +106,6 @@ static void test_processes_lose_no_update(void **state)
     expect_sum(PROCESSES * EACH_ADDS);
 }
 
-/* Every place is taken: whoever comes then has waited in vain. */
-typedef struct gate {
-    atomic_uint inside;
-    atomic_bool open;
-} gate;
-
-typedef struct guest {
-    pthread_t       thread;
-    bowline_client *client;
-    gate           *gate;
-    char            key[16];
-    int             status;
-} guest;
-
 /* ---- fork ------------------------------------------------------------------------------------ */
 
 static bowline_client *inherited;

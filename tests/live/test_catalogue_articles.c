@@ -224,33 +224,6 @@ static void test_getset_takes_over_what_has_expired(void **state)
     bowline_close(client);
 }
 
-/* "Redis实现分布式锁": a stamp with a buffer, a release that looks how far ahead it is. */
-static void test_buffers_on_the_wire(void **state)
-{
-    bowline_client *client = open_with("profile=php-pidlock&lease=20s");
-    long long       before = wall_ms();
-    char            said[512];
-
-    listen_in();
-    bowline_hold *hold = must_acquire(client, "lock");
-    long long     is   = number_at("lock");
-    assert_true(is >= before + 20001 && is <= wall_ms() + 20001);
-    must_release(hold);
-    (void)snprintf(said, sizeof said,
-                   "\"SETNX\" \"lock\" \"%lld\"\n\"GET\" \"lock\"\n\"GET\" \"lock\"\n"
-                   "\"DEL\" \"lock\"\n",
-                   is);
-    expect_heard("%s", said);
-
-    hold = must_acquire(client, "lock");
-    (void)server_ask(redis, "SET lock %lld", (long long)wall_ms() - 1); /* a loser moved it */
-    listen_in();
-    assert_int_equal(release(hold), BOWLINE_LOST);
-    expect_heard("\"GET\" \"lock\"\n"); /* "absolutely must not release" */
-    assert_true(is_there("lock"));
-    bowline_close(client);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,7 +238,6 @@ int main(void)
         cmocka_unit_test_setup(test_stamp_del_takes_over_what_has_expired, empty_server),
         cmocka_unit_test_setup(test_stamp_del_leaves_what_has_not_expired, empty_server),
         cmocka_unit_test_setup(test_getset_takes_over_what_has_expired, empty_server),
-        cmocka_unit_test_setup(test_buffers_on_the_wire, empty_server),
     };
 
     return cmocka_run_group_tests_name("catalogue_articles", tests, NULL, stop_server);

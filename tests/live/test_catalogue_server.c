@@ -54,43 +54,6 @@ static void test_free_lock_is_taken_with_an_expiry(void **state)
     }
 }
 
-static void test_what_has_expired_is_taken_and_what_lasts_is_not(void **state)
-{
-    for (int i = 0; i < FORMS; i++) {
-        bowline_client *client = open_form(&forms[i], "");
-        print_message("# %s\n", forms[i].profile);
-        (void)server_ask(redis, "SET lock %s", forms[i].lasts);
-        assert_int_equal(try_once(client, "lock"), BOWLINE_BUSY);
-        assert_key("lock", forms[i].lasts);
-        (void)server_ask(redis, "SET lock %s", forms[i].expired);
-        must_release(must_acquire(client, "lock"));
-        assert_false(is_there("lock"));
-        bowline_close(client);
-    }
-}
-
-static void test_strangers_are_left_alone(void **state)
-{
-    for (int i = 0; i < FORMS; i++) {
-        bowline_client *client = open_form(&forms[i], "");
-        bowline_hold   *hold   = NULL;
-        bowline_error   error  = { 0 };
-        print_message("# %s\n", forms[i].profile);
-        (void)server_ask(redis, "SET lock %s", forms[i].stranger);
-        assert_status(BOWLINE_BUSY, acquire_within(&hold, client, "lock", BOWLINE_NO_WAIT, &error),
-                      &error);
-        assert_non_null(strstr(error.text, "foreign"));
-        assert_key("lock", forms[i].stranger);
-        assert_int_equal(ttl_ms("lock"), -1);
-        (void)server_ask(redis, "DEL lock");
-        (void)server_ask(redis, "RPUSH lock a");
-        assert_int_equal(try_once(client, "lock"), BOWLINE_BUSY);
-        assert_string_equal(server_ask(redis, "TYPE lock"), "list");
-        (void)server_ask(redis, "DEL lock");
-        bowline_close(client);
-    }
-}
-
 static void test_release_deletes_only_its_own_bytes(void **state)
 {
     for (int i = 0; i < FORMS; i++) {
@@ -103,20 +66,6 @@ static void test_release_deletes_only_its_own_bytes(void **state)
         (void)server_ask(redis, "DEL lock");
         bowline_close(client);
     }
-}
-
-/* The stamp is by the server's clock, which here is ours too, and it is the end of the lease. */
-static void test_stamp_is_when_the_lease_ends(void **state)
-{
-    bowline_client *client = open_form(&forms[1], "");
-    int64_t         before = wall_ms();
-    bowline_hold   *hold   = must_acquire(client, "lock");
-    int64_t         after  = wall_ms();
-    int64_t         stamp  = atoll(server_ask(redis, "GET lock"));
-
-    assert_true(stamp >= before + 20001 && stamp <= after + 20002);
-    must_release(hold);
-    bowline_close(client);
 }
 
 /* ---- every form of value, by the script alone ------------------------------------------------ */
@@ -246,41 +195,14 @@ static void test_every_form_is_written_and_read_as_the_library_does(void **state
     close(line);
 }
 
-/* In units of a thousand seconds, so that now is now for long enough. */
-static void test_stamp_that_is_now_has_expired_or_not_by_the_rule(void **state)
-{
-    bwl_rules rules = { .value = BWL_VALUE_DECIMAL, .unit_ns = 1000 * SECOND_NS };
-    int64_t   now;
-
-    join();
-    do {
-        now           = wall_ms() / 1000000;
-        rules.expired = BWL_STAMP_BEFORE_NOW;
-        other_sets(&rules, "", now);
-        bwl_answer before = says(REDIS_TAKE_STAMP, &rules, "", 0).answer;
-        rules.expired     = BWL_STAMP_NOT_AFTER_NOW;
-        other_sets(&rules, "", now);
-        bwl_answer not_after = says(REDIS_TAKE_STAMP, &rules, "", 0).answer;
-        if (now == wall_ms() / 1000000) {
-            assert_int_equal(before, BWL_NO);
-            assert_int_equal(not_after, BWL_YES);
-        }
-    } while (now != wall_ms() / 1000000);
-    close(line);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_starts),
         cmocka_unit_test_setup(test_free_lock_is_taken_with_an_expiry, empty_server),
-        cmocka_unit_test_setup(test_what_has_expired_is_taken_and_what_lasts_is_not, empty_server),
-        cmocka_unit_test_setup(test_strangers_are_left_alone, empty_server),
         cmocka_unit_test_setup(test_release_deletes_only_its_own_bytes, empty_server),
-        cmocka_unit_test_setup(test_stamp_is_when_the_lease_ends, empty_server),
         cmocka_unit_test_setup(test_every_form_is_written_and_read_as_the_library_does,
                                empty_server),
-        cmocka_unit_test_setup(test_stamp_that_is_now_has_expired_or_not_by_the_rule, empty_server),
     };
 
     return cmocka_run_group_tests_name("catalogue_server", tests, NULL, stop_server);

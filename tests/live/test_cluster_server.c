@@ -63,19 +63,6 @@ static void test_cluster_every_name_is_locked_where_its_slot_is(void **state)
     bowline_close(client);
 }
 
-/* A client that is closed lets go of everything, at every node. */
-static void test_cluster_closing_lets_go_at_every_node(void **state)
-{
-    begin(false);
-    bowline_client *client = must_open(c->token_url);
-    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
-        for (unsigned nth = 0; nth < 3; nth++)
-            (void)must_acquire(client, cluster_name_at(i, nth));
-    assert_int_equal(keys_at(0) + keys_at(1) + keys_at(2), 9);
-    bowline_close(client);
-    assert_true(cluster_becomes_empty(c));
-}
-
 static void test_cluster_who_is_asked_where_the_slot_is(void **state)
 {
     bowline_holder who = { .size = sizeof who };
@@ -381,7 +368,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_cluster_every_name_is_locked_where_its_slot_is, end),
-        cmocka_unit_test_teardown(test_cluster_closing_lets_go_at_every_node, end),
         cmocka_unit_test_teardown(test_cluster_who_is_asked_where_the_slot_is, end),
         cmocka_unit_test_teardown(test_cluster_hosts_that_are_not_there_are_passed_over, end),
         cmocka_unit_test_teardown(test_cluster_lock_stays_held_while_its_slot_moves, end),

@@ -250,12 +250,6 @@ static void test_dropped_at_every_byte_before_the_judge(void **state)
     both_ways((proxy_plan){ .fault = PROXY_STALL, .connections = 1 }, false);
 }
 
-/* And what was held back arrives after the end of the client. */
-static void test_late_at_every_byte_before_the_judge(void **state)
-{
-    play_every_byte((proxy_plan){ .fault = PROXY_LATE, .connections = 1 }, false);
-}
-
 static void test_delayed_at_every_byte_before_the_judge(void **state)
 {
     both_ways((proxy_plan){ .fault = PROXY_PAUSE, .connections = 1, .pause_ms = LEASE_MS + 100 },
@@ -317,7 +311,6 @@ int main(void)
         cmocka_unit_test(test_cut_at_every_byte_before_the_judge),
         cmocka_unit_test(test_cut_at_every_byte_of_the_scripts),
         cmocka_unit_test(test_dropped_at_every_byte_before_the_judge),
-        cmocka_unit_test(test_late_at_every_byte_before_the_judge),
         cmocka_unit_test(test_delayed_at_every_byte_before_the_judge),
         cmocka_unit_test(test_one_byte_at_a_time_before_the_judge),
         cmocka_unit_test(test_answer_later_than_the_lease_is_no_lock),

@@ -160,25 +160,6 @@ static void test_link_down_for_longer_than_the_lease(void **state)
     assert_true(server_becomes_empty(redis));
 }
 
-/* An acquire whose question is on a link that has just gone. */
-static void test_link_down_leaves_an_acquire_unknown(void **state)
-{
-    bowline_client *client = must_open(holder_url);
-    bowline_hold   *hold   = NULL;
-    bowline_error   error  = { 0 };
-
-    must_be_free(client, "warm up");
-    link_goes(false);
-    assert_status(BOWLINE_UNKNOWN, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
-                  &error);
-    link_goes(true);
-    rival *r = rival_start(judge, rival_url, "x");
-    assert_true(rival_gets_a_turn(r));
-    rival_stop(r);
-    bowline_close(client);
-    assert_true(server_becomes_empty(redis));
-}
-
 static void test_link_down_for_less_than_the_lease(void **state)
 {
     for (int rounds = 1;; rounds++) {
@@ -257,7 +238,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_link_is_made),
         CASE(test_link_down_for_longer_than_the_lease),
-        CASE(test_link_down_leaves_an_acquire_unknown),
         CASE(test_link_down_for_less_than_the_lease),
     };
 

@@ -204,33 +204,6 @@ static void test_pause_around_release(void **state)
     }
 }
 
-/* ---- asleep ---------------------------------------------------------------------------------- */
-
-static void test_server_sleeps_through_the_lease(void **state)
-{
-    bowline_client *client = client_with("lease=900ms&timeout=250ms");
-    bowline_hold   *hold   = must_acquire(client, "x");
-    bowline_hold   *none   = NULL;
-    believer       *b      = believer_start(judge, hold);
-    rival          *r      = rival_start(judge, rival_url, "x");
-
-    int talk = server_say(redis, "DEBUG SLEEP %d", LONG_MS / 1000 + 1);
-    assert_true(believer_learns(b)); /* without an answer from anybody */
-    (void)believer_stop(b);
-    int status = acquire_within(&none, client, "x", BOWLINE_NO_WAIT, NULL);
-    assert_true(status == BOWLINE_UNREACHABLE || status == BOWLINE_UNKNOWN ||
-                status == BOWLINE_BUSY || status == BOWLINE_OK);
-    if (none != NULL)
-        (void)bowline_release(none, NULL);
-    assert_true(rival_gets_a_turn(r));
-    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    assert_true(rival_gets_a_turn(r));
-    rival_stop(r);
-    (void)close(talk);
-    can_be_had();
-    bowline_close(client);
-}
-
 /* ---- expired late ---------------------------------------------------------------------------- */
 
 /* The holder is gone without a word; its key is removed when somebody asks for it, not before. */
@@ -273,11 +246,8 @@ static void test_own_server_starts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_server_starts),
-        CASE(test_pause_around_acquire),
-        CASE(test_pause_around_renewal),
-        CASE(test_pause_around_release),
-        CASE(test_server_sleeps_through_the_lease),
+        cmocka_unit_test(test_own_server_starts), CASE(test_pause_around_acquire),
+        CASE(test_pause_around_renewal),          CASE(test_pause_around_release),
         CASE(test_waiter_needs_no_active_expiry),
     };
 

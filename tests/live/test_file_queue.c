@@ -1,17 +1,12 @@
 /*
- * test_file_queue.c -- processes in the queue of one lock file: their order, what becomes of it
- * when some are killed or stopped, and how soon the next one knows.
+ * test_file_queue.c -- processes in the queue of one lock file: their order, also when some are
+ * killed, and of more than there are inotify descriptors for.
  */
-#include "api/engines.h"
-#include "runtime/client.h"
 #include "engine/file/kernel_queue.h"
-#include "protocol/store/local.h"
 #include "tests/unit/file_fixture.h"
 
 #include <bowline/async.h>
 #include <bowline/bowline.h>
-#include <stdatomic.h>
-#include <sys/mman.h>
 
 enum { CROWD = 200 };
 
@@ -131,10 +126,6 @@ static void test_file_queue_of_a_crowd_is_served_in_order(void **state)
     for (unsigned i = 0; i < CROWD; i++)
         assert_int_equal((unsigned char)numbers[i], i);
 }
-
-/* ---- the killed ------------------------------------------------------------------------------ */
-
-/* ---- flock(1) -------------------------------------------------------------------------------- */
 
 #define with_holder(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 

@@ -60,32 +60,6 @@ static void test_who_is_one_too_many_is_told_at_once_and_leaves_no_trace(void **
     assert_true(line_leaves_nothing(redis));
 }
 
-/* The bound is of who comes, not of the line. */
-static void test_who_has_no_bound_joins_a_line_that_is_full_for_others(void **state)
-{
-    waiter        w[BOUND + 1];
-    bowline_hold *never = NULL;
-    bowline_error error = { 0 };
-    char          endless_url[220];
-
-    (void)snprintf(endless_url, sizeof endless_url, "%s&queue-max=0", url);
-    bowline_client *client  = must_open(bounded_url);
-    bowline_client *endless = must_open(endless_url);
-    bowline_hold   *hold    = must_acquire(client, "x");
-    for (int i = 0; i < BOUND + 1; i++)
-        line_join(redis, &w[i], i < BOUND ? client : endless, "x", i + 1);
-    assert_status(BOWLINE_BUSY, acquire_within(&never, client, "x", 60000, &error), &error);
-    assert_non_null(strstr(error.text, "(4 wait, queue-max=3)"));
-    must_release(hold);
-    for (int i = 0; i < BOUND + 1; i++) {
-        assert_status(BOWLINE_OK, waiter_join(&w[i]), &w[i].error);
-        must_release(w[i].hold);
-    }
-    bowline_close(endless);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
 /* A place that was lost is taken again by its ticket, though the line has filled meanwhile. */
 static void test_who_stood_there_before_comes_back_though_it_is_full(void **state)
 {
@@ -137,7 +111,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(test_who_is_one_too_many_is_told_at_once_and_leaves_no_trace),
-        CASE(test_who_has_no_bound_joins_a_line_that_is_full_for_others),
         CASE(test_who_stood_there_before_comes_back_though_it_is_full),
         CASE(test_line_that_is_full_of_the_dead_refuses_nobody),
     };

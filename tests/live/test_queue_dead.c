@@ -248,35 +248,6 @@ static void test_cut_connection_keeps_its_place(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* What is said to the inbox of a connection that has ended is for nobody: the member has the new
- * one as soon as there is one. */
-static void test_waiter_stands_by_the_inbox_of_its_new_connection(void **state)
-{
-    waiter w;
-    char   before[200];
-
-    bowline_client *client = must_open(url);
-    bowline_client *other  = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    line_join(redis, &w, other, "x", 1);
-    (void)snprintf(before, sizeof before, "%s", server_ask(redis, "ZRANGE bowline:{x}:bwl.q 0 -1"));
-    cut_all();
-    const char *now = before;
-    for (int64_t end = clock_ms() + 10000; clock_ms() < end && strcmp(now, before) == 0;)
-        now = server_ask(redis, "ZRANGE bowline:{x}:bwl.q 0 -1");
-    assert_string_not_equal(now, before);
-    assert_true(inboxes_come_to(2)); /* or what they say to themselves would be counted */
-    assert_true(line_comes_to(redis, "x", 1));
-    (void)server_ask(redis, "CONFIG RESETSTAT");
-    must_release(hold);
-    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-    assert_int_equal(line_told(redis), 1);
-    must_release(w.hold);
-    bowline_close(other);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
 /* One that waits on a line which breaks after so many bytes of the server's; what it was sent when
  * it stood in line. */
 static int64_t wait_on_a_line(const proxy_plan *plan)
@@ -314,36 +285,6 @@ static void test_push_that_is_lost_with_its_connection_is_found_by_a_beat(void *
         .fault = PROXY_CLOSE, .to_client = true, .at = bytes + 70, .connections = 1 });
 }
 
-/* ---- the command ----------------------------------------------------------------------------- */
-
-static void test_commands_take_their_turns(void **state)
-{
-    pid_t pids[MANY];
-    char  script[200];
-    char  path[100];
-    char  written[32] = "";
-
-    bowline_client *client = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    (void)snprintf(path, sizeof path, "%s/order", redis->directory);
-    for (int i = 0; i < MANY; i++) {
-        (void)snprintf(script, sizeof script, "printf %d >> %s", i, path);
-        pids[i] = run("30s", script);
-        assert_true(line_comes_to(redis, "x", i + 1));
-    }
-    must_release(hold);
-    for (int i = 0; i < MANY; i++)
-        assert_int_equal(end_of(pids[i]), 0);
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    assert_non_null(fgets(written, sizeof written, file));
-    (void)fclose(file); /* was only read */
-    (void)unlink(path);
-    assert_string_equal(written, "012345");
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
 /* ---- who does not wait ----------------------------------------------------------------------- */
 
 static void the_dead_wait(int count)
@@ -367,18 +308,6 @@ static void test_lock_that_only_the_dead_wait_for_is_had_at_the_first_question(v
         assert_true(line_leaves_nothing(redis));
     }
     bowline_close(client);
-}
-
-/* A script passes over 64: who asks once more has it. */
-static void test_lock_that_too_many_of_the_dead_wait_for_is_busy_once(void **state)
-{
-    bowline_client *client = must_open(url);
-
-    the_dead_wait(65);
-    assert_int_equal(try_once(client, "x"), BOWLINE_BUSY);
-    assert_int_equal(try_once(client, "x"), BOWLINE_OK);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
 }
 
 /* The live one behind ten thousand of them has it when it is given back: 64 go with each script. */
@@ -428,15 +357,11 @@ int main(void)
                                empty_server),
         cmocka_unit_test_setup(test_waiter_that_was_long_silent_is_passed_over, empty_server),
         cmocka_unit_test_setup(test_cut_connection_keeps_its_place, empty_server),
-        cmocka_unit_test_setup(test_waiter_stands_by_the_inbox_of_its_new_connection, empty_server),
         cmocka_unit_test_setup(test_push_that_is_lost_with_its_connection_is_found_by_a_beat,
                                empty_server),
-        cmocka_unit_test_setup(test_commands_take_their_turns, empty_server),
         cmocka_unit_test_setup(test_lock_that_only_the_dead_wait_for_is_had_at_the_first_question,
                                empty_server),
         cmocka_unit_test_setup(test_ten_thousand_of_the_dead_are_passed_over, empty_server),
-        cmocka_unit_test_setup(test_lock_that_too_many_of_the_dead_wait_for_is_busy_once,
-                               empty_server),
     };
     return cmocka_run_group_tests(tests, open_server, stop_server);
 }

@@ -235,25 +235,6 @@ static void test_unawaited_release_of_what_was_waited_for_counts_its_answers(voi
     assert_true(line_leaves_nothing(redis));
 }
 
-static void test_release_whose_script_was_forgotten_is_led_again(void **state)
-{
-    bowline_client *first  = must_open(url);
-    bowline_client *second = must_open(url);
-    bowline_hold   *hold   = acquire_by_waiting(second, first);
-    assert_true(is_confirmed());
-    (void)said();
-    assert_string_equal(server_ask(redis, "SCRIPT FLUSH"), "OK");
-    char *inboxes = strdup(line_inboxes(redis));
-    must_release(hold);
-    assert_string_equal(said(), "lRlr");
-    assert_status(BOWLINE_OK, try_once(second, "x"), NULL);
-    assert_string_equal(line_inboxes(redis), inboxes); /* each is that of a connection */
-    free(inboxes);
-    bowline_close(second);
-    bowline_close(first);
-    assert_true(line_leaves_nothing(redis));
-}
-
 static int begin_anew(void **state)
 {
     (void)server_ask(redis, "FLUSHALL");
@@ -288,7 +269,6 @@ int main(void)
         CASE(test_turn_with_little_time_is_confirmed_at_once),
         CASE(test_what_was_not_waited_for_is_given_back_without_a_word_before),
         CASE(test_unawaited_release_of_what_was_waited_for_counts_its_answers),
-        CASE(test_release_whose_script_was_forgotten_is_led_again),
     };
 
     return cmocka_run_group_tests(tests, open_server, close_server);

@@ -119,23 +119,6 @@ static void test_handing_over_takes_two_commands(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* Uncontended: one command each, and nothing beside. */
-static void test_pair_takes_two_commands(void **state)
-{
-    bowline_client *client = must_open(url);
-    must_release(must_acquire(client, "x"));
-    (void)server_ask(redis, "CONFIG RESETSTAT");
-    for (int i = 0; i < 10; i++)
-        must_release(must_acquire(client, "x"));
-    assert_int_equal(line_count(redis, "evalsha"), 20);
-    assert_int_equal(line_count(redis, "eval"), 0);
-    assert_int_equal(line_count(redis, "incr"), 10);
-    assert_int_equal(line_told(redis), 0);
-    assert_true(strstr(server_ask(redis, "INFO commandstats"), "cmdstat_hello") == NULL);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
 /* ---- who has it ------------------------------------------------------------------------------ */
 
 static void test_who_has_it_is_told_and_forgotten(void **state)
@@ -288,7 +271,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ten_are_served_in_the_order_in_which_they_came),
         cmocka_unit_test(test_handing_over_takes_two_commands),
-        cmocka_unit_test(test_pair_takes_two_commands),
         cmocka_unit_test(test_who_has_it_is_told_and_forgotten),
         cmocka_unit_test(test_a_thousand_wait_on_one_connection),
         cmocka_unit_test(test_who_has_waited_long_enough_leaves_nothing),

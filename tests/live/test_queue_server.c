@@ -246,76 +246,7 @@ static void test_fences_rise_after_an_older_state_has_come_back(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* ---- memory is full -------------------------------------------------------------------------- */
-
-static void test_with_full_memory_a_lock_is_handed_over_and_given_back(void **state)
-{
-    waiter             w[3];
-    bowline_operation *op     = NULL;
-    bowline_hold      *never  = NULL;
-    bowline_error      error  = { 0 };
-    bowline_client    *client = must_open(url);
-    bowline_client    *other  = must_open(url);
-    bowline_hold      *hold   = must_acquire(client, "x");
-    for (int i = 0; i < 3; i++)
-        line_join(redis, &w[i], client, "x", i + 1);
-    assert_status(BOWLINE_OK,
-                  bowline_acquire_start(&op, other, "x", BOWLINE_ACQUIRE(.wait_ms = 60000), NULL),
-                  NULL);
-    (void)bowline_operation_wait(op, 20, NULL);
-    assert_true(line_comes_to(redis, "x", 4));
-    (void)server_ask(redis, "CONFIG SET maxmemory 1");
-    assert_status(BOWLINE_REFUSED, try_once(other, "y"), &error); /* nothing is made */
-    assert_status(BOWLINE_OK, bowline_extend(hold, 0, &error), &error);
-    bowline_cancel(op);
-    assert_status(BOWLINE_CANCELLED, bowline_acquire_finish(&never, op, NULL), NULL);
-    assert_true(line_comes_to(redis, "x", 3));
-    must_release(hold);
-    for (int i = 0; i < 3; i++) { /* each loses its connection, finds the lock, and passes it on */
-        (void)server_ask(redis, "CLIENT KILL TYPE pubsub");
-        assert_true(waiter_ends(&w[i]));
-        assert_status(BOWLINE_OK, waiter_join(&w[i]), &w[i].error);
-        assert_true(line_can_be_told(redis, "x"));
-        must_release(w[i].hold);
-    }
-    (void)server_ask(redis, "CONFIG SET maxmemory 0");
-    bowline_close(other);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
 /* ---- keys that are something else ------------------------------------------------------------ */
-
-static void refuses_naming(bowline_client *client, int64_t wait_ms, const char *key)
-{
-    bowline_hold *hold  = NULL;
-    bowline_error error = { 0 };
-
-    assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, "x", wait_ms, &error), &error);
-    if (strstr(error.text, key) == NULL)
-        fail_msg("\"%s\" does not name %s", error.text, key);
-}
-
-static void test_wrong_type_is_refused_by_name_and_nothing_changes(void **state)
-{
-    static const char *const keys[] = { "bowline:{x}:bwl.q", "bowline:{x}:bwl.b" };
-
-    bowline_client *client = must_open(url);
-    bowline_client *other  = must_open(url);
-    for (int i = 0; i < 2; i++) {
-        bowline_hold *hold = must_acquire(client, "x");
-        (void)server_ask(redis, "RPUSH %s 1", keys[i]);
-        refuses_naming(other, 1000, keys[i]);
-        assert_string_equal(server_ask(redis, "LLEN %s", keys[i]), "1");
-        assert_true(bowline_hold_left_ms(hold) > 0);
-        assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
-        (void)server_ask(redis, "DEL %s", keys[i]);
-        must_release(hold);
-        assert_true(line_leaves_nothing(redis));
-    }
-    bowline_close(other);
-    bowline_close(client);
-}
 
 static void test_queue_of_a_wrong_type_keeps_the_lock_to_its_end(void **state)
 {
@@ -330,26 +261,6 @@ static void test_queue_of_a_wrong_type_keeps_the_lock_to_its_end(void **state)
     (void)server_ask(redis, "DEL bowline:{x} bowline:{x}:bwl.q");
     bowline_close(client);
     assert_true(line_leaves_nothing(redis));
-}
-
-static void test_count_of_fences_of_a_wrong_kind_is_refused_by_name(void **state)
-{
-    static const char *const makes[] = { "RPUSH bowline:f 1", "SET bowline:f many",
-                                         "SET bowline:f 9007199254740993" };
-
-    for (size_t i = 0; i < sizeof makes / sizeof makes[0]; i++) {
-        bowline_client *client = must_open(url);
-        must_release(must_acquire(client, "x"));
-        (void)server_ask(redis, "DEL bowline:f");
-        (void)server_ask(redis, "%s", makes[i]);
-        refuses_naming(client, 1000, "bowline:f");
-        assert_string_equal(server_ask(redis, "EXISTS bowline:{x} bowline:{x}:bwl.q"), "0");
-        bowline_client *fresh = must_open(url);
-        refuses_naming(fresh, 1000, "bowline:f");
-        bowline_close(fresh);
-        bowline_close(client);
-        (void)server_ask(redis, "DEL bowline:f");
-    }
 }
 
 /* ---- rights ---------------------------------------------------------------------------------- */
@@ -444,11 +355,7 @@ int main(void)
         cmocka_unit_test_setup(test_who_waits_outlasts_a_restart_with_nothing, begin_anew),
         cmocka_unit_test_setup(test_fences_rise_after_everything_was_deleted, begin_anew),
         cmocka_unit_test_setup(test_fences_rise_after_an_older_state_has_come_back, begin_anew),
-        cmocka_unit_test_setup(test_with_full_memory_a_lock_is_handed_over_and_given_back,
-                               begin_anew),
-        cmocka_unit_test_setup(test_wrong_type_is_refused_by_name_and_nothing_changes, begin_anew),
         cmocka_unit_test_setup(test_queue_of_a_wrong_type_keeps_the_lock_to_its_end, begin_anew),
-        cmocka_unit_test_setup(test_count_of_fences_of_a_wrong_kind_is_refused_by_name, begin_anew),
         cmocka_unit_test_setup(test_user_without_rights_is_told_which, begin_anew),
     };
     return cmocka_run_group_tests(tests, open_server, stop_server);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WAIT_MS = 60000, ROUNDS = 20 };
+enum { WAIT_MS = 60000 };
 
 static char url[200];
 static char long_url[220]; /* what is left behind is there for longer than anybody waits        */
@@ -56,18 +56,6 @@ static void test_who_yields_stands_behind_all_who_wait(void **state)
     bowline_close(client);
     assert_true(line_leaves_nothing(redis));
 }
-
-/* ---- two who take turns ---------------------------------------------------------------------- */
-
-typedef struct guest {
-    pthread_t     thread;
-    bowline_hold *hold;
-    witness      *judge;
-    atomic_int   *turns; /* of both */
-    int           seen[ROUNDS];
-    int           status;
-    bool          met;
-} guest;
 
 /* ---- what may go wrong ----------------------------------------------------------------------- */
 

@@ -64,14 +64,6 @@ static void test_right_password(void **state)
     assert_status(BOWLINE_OK, open_and_acquire(url_as("locker:%72ight@"), &error), &error);
 }
 
-static void test_odd_password(void **state)
-{
-    bowline_error error = { 0 };
-
-    assert_status(BOWLINE_OK, open_and_acquire(url_as("odd:a%20b%25%0d%0a%22%C3%A4@"), &error),
-                  &error);
-}
-
 /* The default user may do everything without a password.  A wrong one must not end there. */
 static void test_wrong_password_is_refused_and_nothing_is_written(void **state)
 {
@@ -105,121 +97,7 @@ static void test_wrong_password_of_the_default_user(void **state)
     assert_status(BOWLINE_OK, open_and_acquire(url_as("default:secret@"), &error), &error);
 }
 
-static void test_default_user_that_is_off(void **state)
-{
-    assert_string_equal(server_ask(redis, "ACL SETUSER default off"), "OK");
-    refused(url_as(""));
-    refused(url_as(":" CANARY "@"));
-}
-
-/* ---- a password that is kept in a file ------------------------------------------------------- */
-
-static const char *password_file(const char *text, mode_t mode)
-{
-    static char path[120];
-
-    (void)snprintf(path, sizeof path, "%s/password", redis->directory);
-    (void)unlink(path);
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-    assert_int_equal(fchmod(fd, mode), 0);
-    (void)close(fd);
-    return path;
-}
-
-static int open_with_file(const char *text, mode_t mode, bowline_error *reterr)
-{
-    bowline_client *client = NULL;
-    char            url[300];
-
-    (void)snprintf(url, sizeof url, "redis://locker@127.0.0.1:%d?password-file=%s", redis->port,
-                   password_file(text, mode));
-    int status = bowline_open(&client, BOWLINE_OPTIONS(.url = url), reterr);
-    bowline_close(client);
-    return status == BOWLINE_OK ? open_and_acquire(url, reterr) : status;
-}
-
-static void test_password_file(void **state)
-{
-    bowline_error error = { 0 };
-
-    assert_status(BOWLINE_OK, open_with_file("right", 0600, &error), &error);
-    assert_status(BOWLINE_OK, open_with_file("right\n", 0400, &error), &error);
-    assert_status(BOWLINE_OK, open_with_file("right\r\nsecond line\n", 0600, &error), &error);
-    assert_status(BOWLINE_REFUSED, open_with_file(CANARY "\n", 0600, &error), &error);
-    assert_null(strstr(error.text, CANARY));
-    assert_status(BOWLINE_REFUSED, open_with_file("right\n", 0640, &error), &error);
-    assert_status(BOWLINE_REFUSED, open_with_file("right\n", 0604, &error), &error);
-    assert_status(BOWLINE_REFUSED, open_with_file("", 0600, &error), &error);
-    assert_status(BOWLINE_REFUSED, open_with_file("\nright\n", 0600, &error), &error);
-}
-
 /* ---- rights ---------------------------------------------------------------------------------- */
-
-/* One right after the other is missing. */
-static void test_too_few_rights_are_refused(void **state)
-{
-    bowline_error error = { 0 };
-
-    (void)server_ask(redis, "ACL SETUSER few on >right " RIGHTS " -set");
-    refused(url_as("few:right@"));
-    (void)server_ask(redis, "ACL SETUSER few resetkeys ~other:* +set");
-    refused(url_as("few:right@"));
-    (void)server_ask(redis, "ACL SETUSER few resetkeys ~bowline:* -evalsha -eval");
-    assert_status(BOWLINE_REFUSED, open_and_acquire(url_as("few:right@"), &error), &error);
-    assert_non_null(strstr(error.text, "NOPERM"));
-    (void)server_ask(redis, "DEL bowline:{access}");
-    (void)server_ask(redis, "ACL SETUSER few +evalsha +eval -del");
-    assert_status(BOWLINE_REFUSED, open_and_acquire(url_as("few:right@"), &error), &error);
-    (void)server_ask(redis, "DEL bowline:{access}");
-    (void)server_ask(redis, "ACL SETUSER few +del -get");
-    assert_status(BOWLINE_REFUSED, open_and_acquire(url_as("few:right@"), &error), &error);
-    (void)server_ask(redis, "DEL bowline:{access}");
-    (void)server_ask(redis, "ACL SETUSER few +get");
-    assert_status(BOWLINE_OK, open_and_acquire(url_as("few:right@"), &error), &error);
-}
-
-static void test_right_to_select_is_needed_for_a_database(void **state)
-{
-    char url[400];
-
-    (void)snprintf(url, sizeof url, "%s/2", url_as("least:right@"));
-    (void)server_ask(redis, "FLUSHALL");
-    refused(url);
-    assert_string_equal(server_ask(redis, "INFO keyspace"), "# Keyspace\\x0D\\x0A");
-}
-
-/* False: nobody was told why, as the answer came too late, or the lease had ended. */
-static bool rights_are_taken_away_while_held(void)
-{
-    char url[400];
-
-    (void)server_ask(redis, "ACL SETUSER fallen on >right " RIGHTS);
-    (void)snprintf(url, sizeof url, "%s?lease=300ms", url_as("fallen:right@"));
-    bowline_client *client = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "fallen");
-    bowline_error   error  = { 0 };
-    sleep_ms(5); /* or there would be nothing to extend */
-    (void)server_ask(redis, "ACL SETUSER fallen -evalsha -eval");
-    int  status  = bowline_extend(hold, 0, &error);
-    bool is_late = status == BOWLINE_LOST || strstr(error.text, "no answer within") != NULL;
-    if (!is_late)
-        assert_status(BOWLINE_REFUSED, status, &error);
-    sleep_ms(700);
-    assert_true(bowline_hold_left_ms(hold) == 0);
-    assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
-    bowline_close(client);
-    assert_true(server_becomes_empty(redis));
-    return !is_late;
-}
-
-/* What is taken away while we hold: the hold lasts as long as its lease, and then it is lost. */
-static void test_rights_taken_away_while_held(void **state)
-{
-    for (int rounds = 1; !rights_are_taken_away_while_held(); rounds++)
-        assert_true(rounds < 20);
-}
 
 /* The user is gone: the server closes our connection, and will not have us again. */
 static void test_user_deleted_while_held(void **state)
@@ -263,14 +141,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_own_server_starts),
         CASE(test_right_password),
-        CASE(test_odd_password),
         CASE(test_wrong_password_is_refused_and_nothing_is_written),
         CASE(test_wrong_password_of_the_default_user),
-        CASE(test_default_user_that_is_off),
-        CASE(test_password_file),
-        CASE(test_too_few_rights_are_refused),
-        CASE(test_right_to_select_is_needed_for_a_database),
-        CASE(test_rights_taken_away_while_held),
         CASE(test_user_deleted_while_held),
     };
 

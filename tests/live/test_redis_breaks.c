@@ -90,32 +90,6 @@ static void test_holder_is_told_who_broke_it(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* More of the dead than one script passes over: those behind them are served all the same. */
-static void test_dead_who_wait_are_passed_over_by_pokes(void **state)
-{
-    enum { DEAD = 150 };
-    bowline_client *client = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    bowline_error   error  = { 0 };
-    bowline_client *other  = must_open(url);
-    waiter          w;
-
-    for (int i = 0; i < DEAD; i++)
-        (void)server_ask(redis, "ZADD bowline:{x}:bwl.q %d 'b1:dead%d 1.0 bowline:i:none 2000'",
-                         i + 1, i);
-    line_join(redis, &w, other, "x", DEAD + 1);
-    (void)server_ask(redis, "CONFIG RESETSTAT");
-    assert_status(BOWLINE_OK, bowline_break(client, "x", seen(client, "x").id, &error), &error);
-    assert_true(line_count(redis, "zpopmin") > DEAD);
-    assert_true(waiter_ends(&w));
-    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    must_release(w.hold);
-    bowline_close(other);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
 /* Whatever is no value of this protocol's, to the letter, has no id and stays as it is. */
 static void test_strangers_are_not_touched(void **state)
 {
@@ -190,7 +164,6 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hold_is_lost_and_the_next_in_line_has_the_lock),
         cmocka_unit_test(test_holder_is_told_who_broke_it),
-        cmocka_unit_test(test_dead_who_wait_are_passed_over_by_pokes),
         cmocka_unit_test(test_strangers_are_not_touched),
         cmocka_unit_test(test_other_protocols_and_profiles),
     };

@@ -69,93 +69,6 @@ static void test_names_cannot_leave_their_braces(void **state)
     bowline_close(client);
 }
 
-static void test_key_template_gives_the_raw_bytes(void **state)
-{
-    bowline_client *client = must_open(url_with("?protocol=token&key=lock:%25s"));
-    bowline_hold   *hold   = must_acquire(client, "a}{b%");
-
-    assert_string_equal(server_ask(redis, "KEYS *"), "lock:a}{b%");
-    must_release(hold);
-    bowline_close(client);
-    client = must_open(url_with("?protocol=token&key=%25%25x%25sy%25%25"));
-    hold   = must_acquire(client, "n");
-    assert_string_equal(server_ask(redis, "KEYS *"), "%xny%");
-    must_release(hold);
-    bowline_close(client);
-}
-
-/* Nothing is asked of the server: what is there belongs to the locks of others. */
-static void must_refuse_name(bowline_client *client, const char *name)
-{
-    bowline_hold  *hold   = NULL;
-    bowline_holder holder = { .size = sizeof holder };
-    bowline_error  error  = { 0 };
-
-    assert_status(BOWLINE_USAGE, acquire_within(&hold, client, name, 0, &error), &error);
-    assert_null(hold);
-    assert_non_null(strstr(error.text, "choose another name"));
-    assert_int_equal(bowline_who(client, name, &holder, &error), BOWLINE_USAGE);
-}
-
-static void test_names_that_make_a_key_of_bowlines_own_are_refused(void **state)
-{
-    static const char *const queries[] = { "?protocol=token&key=%25s", "?key=%25s" };
-
-    for (size_t i = 0; i < 2; i++) {
-        bowline_client *client = must_open(url_with(queries[i]));
-        must_refuse_name(client, "bowline:f");
-        must_refuse_name(client, "bowline:who:abcdefghi");
-        must_refuse_name(client, "{a}:bwl.q");
-        assert_string_equal(server_ask(redis, "DBSIZE"), "0");
-        must_release(must_acquire(client, "a"));
-        bowline_close(client);
-        assert_string_equal(server_ask(redis, "FLUSHALL"), "OK");
-    }
-}
-
-/* The queue of X is {X}:bwl.q, and so is that of {X}: a waiter for one was given the other. */
-static void test_names_that_would_share_a_queue_are_refused(void **state)
-{
-    bowline_client *client = must_open(url_with("?key=%25s"));
-
-    must_refuse_name(client, "{a}");
-    must_release(must_acquire(client, "{a}b"));
-    bowline_close(client);
-    client = must_open(url_with("?key={%25s}"));
-    must_release(must_acquire(client, "a"));
-    bowline_close(client);
-    client = must_open(url_with("?key=%25s&protocol=token")); /* which has no queue */
-    must_release(must_acquire(client, "{a}"));
-    bowline_close(client);
-    assert_string_equal(server_ask(redis, "FLUSHALL"), "OK");
-}
-
-static void test_database_is_selected_on_every_connection(void **state)
-{
-    const char *urls[2] = { NULL, NULL };
-    char        tcp[100];
-    char        local[200];
-
-    (void)snprintf(tcp, sizeof tcp, "%s/3?protocol=token", redis->tcp_url);
-    (void)snprintf(local, sizeof local, "%s?db=3&protocol=token", redis->unix_url);
-    urls[0] = tcp;
-    urls[1] = local;
-    for (int i = 0; i < 2; i++) {
-        bowline_client *client = must_open(urls[i]);
-        bowline_hold   *hold   = must_acquire(client, "db");
-        assert_non_null(strstr(server_ask(redis, "INFO keyspace"), "db3:keys=1"));
-        server_hang_up(redis);
-        sleep_ms(IDLE_MS); /* what broke in the middle of work is another matter */
-        bowline_hold *other = must_acquire(client, "db two");
-        assert_non_null(strstr(server_ask(redis, "INFO keyspace"), "db3:keys=2"));
-        assert_null(strstr(server_ask(redis, "INFO keyspace"), "db0:"));
-        must_release(hold);
-        must_release(other);
-        bowline_close(client);
-        assert_true(server_becomes_empty(redis));
-    }
-}
-
 static void test_database_that_is_not_there_is_refused(void **state)
 {
     bowline_client *client = must_open(url_with("/9999"));
@@ -275,25 +188,6 @@ static void test_scripts_are_sent_again_when_forgotten(void **state)
     bowline_close(other);
 }
 
-static void test_renewal_survives_forgotten_scripts(void **state)
-{
-    bowline_client *client = must_open(url_with("?protocol=token&lease=3s"));
-    bowline_hold   *hold   = NULL;
-    bool            kept;
-    int             round = 0;
-
-    do {
-        acquire_in_the_end(&hold, client, "script");
-        long enough = line_count(redis, "eval") + 3;
-        do { /* each that was forgotten comes again in full */
-            forget_scripts();
-            sleep_ms(15);
-            kept = bowline_hold_left_ms(hold) > 0;
-        } while (kept && line_count(redis, "eval") < enough);
-    } while (!keeps_in_round(kept, bowline_release(hold, NULL), ++round));
-    bowline_close(client);
-}
-
 /* ---- the cases ------------------------------------------------------------------------------- */
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, empty_server, nothing_is_left)
@@ -305,15 +199,10 @@ int main(void)
         CASE(test_key_is_what_the_documentation_says),
         CASE(test_every_hold_has_another_value),
         CASE(test_names_cannot_leave_their_braces),
-        CASE(test_key_template_gives_the_raw_bytes),
-        CASE(test_names_that_make_a_key_of_bowlines_own_are_refused),
-        CASE(test_names_that_would_share_a_queue_are_refused),
-        CASE(test_database_is_selected_on_every_connection),
         CASE(test_database_that_is_not_there_is_refused),
         CASE(test_keys_of_others_are_busy_and_stay_as_they_are),
         CASE(test_replaced_while_held_is_lost),
         CASE(test_scripts_are_sent_again_when_forgotten),
-        CASE(test_renewal_survives_forgotten_scripts),
     };
 
     return cmocka_run_group_tests_name("redis_keys", tests, NULL, stop_server);

@@ -126,30 +126,6 @@ static void hear_lies(const lie *lies, size_t count)
 #define HELLO_MAP(version, proto) \
     "%3\r\n$7\r\nversion\r\n$" version "\r\n$5\r\nproto\r\n:" proto "\r\n$2\r\nid\r\n:7\r\n"
 
-static void test_servers_that_are_too_old(void **state)
-{
-    static const lie lies[] = {
-        { .hello = HELLO_MAP("5\r\n6.0.9", "3"), .status = BOWLINE_REFUSED, .tells = "6.2" },
-        { .hello = HELLO_MAP("5\r\n5.0.7", "3"), .status = BOWLINE_REFUSED, .tells = "6.2" },
-        { .hello = HELLO_MAP("6\r\n6.1.99", "3"), .status = BOWLINE_REFUSED, .tells = "6.2" },
-        { .hello = HELLO_MAP("1\r\n5", "3"), .status = BOWLINE_REFUSED, .tells = "6.2" },
-        { .hello = "-ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `locker`, "
-                   "`" CANARY "`, \r\n",
-          .status = BOWLINE_REFUSED,
-          .tells  = "6.2" },
-        { .hello  = "-ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'locker' "
-                    "'" CANARY "' \r\n",
-          .status = BOWLINE_REFUSED,
-          .tells  = "6.2" },
-        { .hello = "-NOPROTO unsupported protocol version\r\n", .status = BOWLINE_REFUSED },
-        { .hello = HELLO_MAP("5\r\n6.2.0", "3"), .status = BOWLINE_OK, .release = BOWLINE_OK },
-        { .hello = HELLO_MAP("6\r\n10.0.0", "3"), .status = BOWLINE_OK, .release = BOWLINE_OK },
-        { .hello = HELLO_MAP("9\r\n7.9.240-a", "3"), .status = BOWLINE_OK, .release = BOWLINE_OK },
-    };
-
-    hear_lies(lies, sizeof lies / sizeof lies[0]);
-}
-
 /* ---- instead of an answer -------------------------------------------------------------------- */
 
 /* The first word is a lie; asked again, in another way, the server says that it is somebody
@@ -237,65 +213,14 @@ static void test_answer_that_came_while_nothing_was_asked(void **state)
     fake_stop(s);
 }
 
-static void test_answer_before_the_question(void **state)
-{
-    lie             l      = { .hello = HELLO_MAP("6\r\n7.0.15", "3") "+OK\r\n", .set = "_\r\n" };
-    fake_server    *s      = fake_start(tell_lie, &l);
-    bowline_client *client = client_of(s, PATIENT);
-
-    assert_status(BOWLINE_UNREACHABLE, try_once(client, "x"), NULL);
-    assert_null(strstr(fake_heard(s), "SET"));
-    bowline_close(client);
-    fake_stop(s);
-}
-
-/* ---- too little ------------------------------------------------------------------------------ */
-
-static void hang_up(fake_server *s, const fake_command *cmd, void *arg)
-{
-    const int *nth = arg;
-
-    if (cmd->nth >= *nth)
-        fake_hang_up(s);
-    else if (cmd->nth == 0)
-        fake_say_hello(s, "7.0.15");
-    else
-        fake_say(s, strcmp(cmd->words[0], "SET") == 0 ? "+OK\r\n" : ":1\r\n");
-}
-
-static void test_server_that_hangs_up(void **state)
-{
-    static const lie ends[] = {
-        { .status = BOWLINE_UNREACHABLE },
-        { .status = BOWLINE_UNKNOWN },
-        { .status = BOWLINE_OK, .release = BOWLINE_UNKNOWN },
-    };
-
-    for (int nth = 0; nth < 3; nth++) {
-        fake_server    *s      = fake_start(hang_up, &nth);
-        bowline_client *client = client_of(s, SHORT);
-        bowline_hold   *hold   = NULL;
-        bowline_error   error  = { 0 };
-        int             status = come_to_the_lie(&ends[nth], client, &hold, &error);
-        assert_status(ends[nth].status, status, &error);
-        if (status == BOWLINE_OK)
-            assert_status(ends[nth].release, bowline_release(hold, &error), &error);
-        bowline_close(client);
-        fake_stop(s);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_servers_that_are_too_old),
         cmocka_unit_test(test_what_is_no_answer_to_set),
         cmocka_unit_test(test_errors_in_answer_to_set),
         cmocka_unit_test(test_pushes_are_nothing),
         cmocka_unit_test(test_two_answers_to_one_question),
         cmocka_unit_test(test_answer_that_came_while_nothing_was_asked),
-        cmocka_unit_test(test_answer_before_the_question),
-        cmocka_unit_test(test_server_that_hangs_up),
     };
 
     return cmocka_run_group_tests_name("redis_liars", tests, NULL, NULL);

@@ -140,32 +140,36 @@ static void play(const row *r)
         assert_in_range(unknown, 1, size / 2);
 }
 
-static void play_both(row r)
-{
-    for (int to_client = 0; to_client < 2; to_client++) {
-        r.plan.to_client = to_client != 0;
-        play(&r);
-    }
-}
-
 /* ---- the connection breaks, and the next one is good ----------------------------------------- */
 
-static void test_line_breaks_at_every_byte(void **state)
+#define BREAKS(to_client_, is_tls_, step_)      \
+    play(&(row){ { .fault       = PROXY_CLOSE,  \
+                   .to_client   = (to_client_), \
+                   .connections = 1,            \
+                   .is_tls      = (is_tls_) },       \
+                 (step_),                       \
+                 "lease=60s&timeout=5s",        \
+                 10000,                         \
+                 OK_OR_UNKNOWN })
+
+static void test_line_breaks_at_every_byte_of_the_server(void **state)
 {
-    play_both((row){ { .fault = PROXY_CLOSE, .connections = 1 },
-                     1,
-                     "lease=60s&timeout=5s",
-                     10000,
-                     OK_OR_UNKNOWN });
+    BREAKS(true, false, 1);
 }
 
-static void test_line_with_tls_breaks_at_every_byte(void **state)
+static void test_line_breaks_at_every_byte_of_the_client(void **state)
 {
-    play_both((row){ { .fault = PROXY_CLOSE, .connections = 1, .is_tls = true },
-                     BREAK_STEP,
-                     "lease=60s&timeout=5s",
-                     10000,
-                     OK_OR_UNKNOWN });
+    BREAKS(false, false, 1);
+}
+
+static void test_line_with_tls_breaks_at_every_byte_of_the_server(void **state)
+{
+    BREAKS(true, true, BREAK_STEP);
+}
+
+static void test_line_with_tls_breaks_at_every_byte_of_the_client(void **state)
+{
+    BREAKS(false, true, BREAK_STEP);
 }
 
 static void test_every_line_breaks(void **state)
@@ -222,11 +226,13 @@ static void test_what_the_client_says_comes_late(void **state)
 
 static void test_pause_at_every_byte(void **state)
 {
-    play_both((row){ { .fault = PROXY_PAUSE, .connections = 1, .pause_ms = 3 },
-                     1,
-                     "lease=60s&timeout=5s",
-                     BOWLINE_NO_WAIT,
-                     ALL_OK });
+    for (int to_client = 0; to_client < 2; to_client++)
+        play(&(row){
+            { .fault = PROXY_PAUSE, .to_client = to_client != 0, .connections = 1, .pause_ms = 3 },
+            1,
+            "lease=60s&timeout=5s",
+            BOWLINE_NO_WAIT,
+            ALL_OK });
 }
 
 static void test_few_bytes_at_a_time(void **state)
@@ -278,8 +284,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_with_tls_starts),
-        cmocka_unit_test(test_line_breaks_at_every_byte),
-        cmocka_unit_test(test_line_with_tls_breaks_at_every_byte),
+        cmocka_unit_test(test_line_breaks_at_every_byte_of_the_server),
+        cmocka_unit_test(test_line_breaks_at_every_byte_of_the_client),
+        cmocka_unit_test(test_line_with_tls_breaks_at_every_byte_of_the_server),
+        cmocka_unit_test(test_line_with_tls_breaks_at_every_byte_of_the_client),
         cmocka_unit_test(test_every_line_breaks),
         cmocka_unit_test(test_server_falls_silent),
         cmocka_unit_test(test_what_the_client_says_is_swallowed),

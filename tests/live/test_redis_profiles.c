@@ -34,8 +34,7 @@ typedef struct form {
 
 enum { S = 1000000000, MS = 1000000, US = 1000 };
 
-/* The hashes of Redisson are in test_redisson_server.c, the sets of Symfony in
- * test_symfony_server.c. */
+/* The hashes of Redisson and the sets of Symfony are in test_foreign_locks.c. */
 static const form forms[] = {
     { "redis-py", "", "nightly", "^" HEX(12) "1" HEX(3) "[89ab]" HEX(15) "$", 0, 0, false, NULL },
     { "django-redis", "", ":1:nightly", "^" HEX(12) "1" HEX(3) "[89ab]" HEX(15) "$", 0, 0, false,
@@ -187,24 +186,6 @@ static void test_profiles_write_the_key_the_value_and_the_time_of_the_other_prog
         must_release(hold);
         assert_string_equal(get(f), "(nil)");
         (void)server_ask(redis, "FLUSHALL"); /* a list may be meant for somebody */
-        bowline_close(client);
-    }
-}
-
-static void test_profiles_every_hold_of_a_token_has_another_value(void **state)
-{
-    FOR_EACH(f)
-    {
-        bowline_client *client = open_profile(f);
-        char            first[200];
-        bowline_hold   *hold = must_acquire(client, "nightly");
-        (void)snprintf(first, sizeof first, "%s", get(f));
-        must_release(hold);
-        hold = must_acquire(client, "nightly");
-        if (f->unit_ns == 0)
-            assert_string_not_equal(get(f), first);
-        must_release(hold);
-        (void)server_ask(redis, "FLUSHALL");
         bowline_close(client);
     }
 }
@@ -418,7 +399,6 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(test_profiles_all_of_them_are_looked_at_here),
         TEST(test_profiles_write_the_key_the_value_and_the_time_of_the_other_program),
-        TEST(test_profiles_every_hold_of_a_token_has_another_value),
         TEST(test_profiles_never_touch_what_a_stranger_wrote),
         TEST(test_profiles_do_not_release_what_somebody_else_has_now),
         TEST(test_profiles_with_stamps_take_over_what_has_expired_and_only_that),

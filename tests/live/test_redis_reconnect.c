@@ -77,32 +77,6 @@ static void test_broken_connection_is_followed_and_the_lock_asked_for(void **sta
 
 /* ---- another process ------------------------------------------------------------------------- */
 
-/* Who has read a moment ago how long it is his may trust that: nobody is let in before that time,
- * or before he gives it back. */
-static void test_server_that_came_back_with_its_data_makes_everything_lost(void **state)
-{
-    bowline_client *client = client_with("");
-    bowline_client *other  = client_with("");
-    bowline_hold   *holds[3];
-    bowline_error   error    = { 0 };
-    const char     *names[3] = { "x", "y", "z" };
-    for (int i = 0; i < 3; i++)
-        holds[i] = must_acquire(client, names[i]);
-    server_restart(redis);
-    for (int i = 0; i < 3; i++)
-        assert_true(comes_to_be_lost(holds[i]));
-    assert_status(BOWLINE_LOST, bowline_extend(holds[0], 0, &error), &error);
-    assert_non_null(strstr(error.text, "was started again (it has another run_id)"));
-    for (int i = 0; i < 3; i++)
-        assert_status(BOWLINE_BUSY, try_once(other, names[i]), NULL);
-    for (int i = 0; i < 3; i++)
-        assert_status(BOWLINE_LOST, bowline_release(holds[i], &error), &error);
-    assert_true(server_becomes_empty(redis)); /* what was still ours was taken back */
-    assert_status(BOWLINE_OK, try_once(other, "x"), NULL);
-    bowline_close(other);
-    bowline_close(client);
-}
-
 /* Nobody gives it back: then it is taken back when the time is over that he was told of. */
 static void test_lost_hold_that_is_kept_ends_with_what_it_was_told(void **state)
 {
@@ -153,24 +127,6 @@ static void test_waiter_outlasts_a_restart_with_data(void **state)
     bowline_close(other);
 }
 
-/* ---- a server that is away ------------------------------------------------------------------- */
-
-static void test_host_that_is_not_known(void **state)
-{
-    bowline_hold  *hold  = NULL;
-    bowline_error  error = { 0 };
-    bowline_holder who   = { .size = sizeof who };
-
-    bowline_client *client = must_open("redis://no-such-host.invalid?timeout=2s");
-    assert_status(BOWLINE_UNREACHABLE, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
-                  &error);
-    assert_non_null(strstr(error.text, "no-such-host.invalid"));
-    assert_status(BOWLINE_UNREACHABLE, acquire_within(&hold, client, "x", 100, &error), &error);
-    assert_status(BOWLINE_UNREACHABLE, bowline_who(client, "x", &who, &error), &error);
-    assert_non_null(strstr(error.text, "no-such-host.invalid"));
-    bowline_close(client);
-}
-
 /* ---- the cases ------------------------------------------------------------------------------- */
 
 static void test_own_server_starts(void **state)
@@ -186,10 +142,8 @@ int main(void)
         cmocka_unit_test(test_own_server_starts),
         CASE(test_server_keeps_its_data),
         CASE(test_broken_connection_is_followed_and_the_lock_asked_for),
-        CASE(test_server_that_came_back_with_its_data_makes_everything_lost),
         CASE(test_lost_hold_that_is_kept_ends_with_what_it_was_told),
         CASE(test_waiter_outlasts_a_restart_with_data),
-        CASE(test_host_that_is_not_known),
     };
 
     return cmocka_run_group_tests_name("redis_reconnect", tests, NULL, stop_server);

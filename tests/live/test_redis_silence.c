@@ -56,29 +56,6 @@ static void test_stopped_server_leaves_an_acquire_unknown(void **state)
     bowline_close(other);
 }
 
-static void test_waiter_gets_it_when_the_server_goes_on(void **state)
-{
-    bowline_client *client = warm_client("lease=1s&timeout=200ms");
-    bowline_client *other  = client_with("lease=60s");
-    waiter          w;
-
-    server_signal(redis, SIGSTOP);
-    waiter_start(&w, client, "x", 30000);
-    sleep_ms(700);
-    assert_false(atomic_load(&w.ended));
-    server_signal(redis, SIGCONT);
-    assert_true(waiter_ends(&w));
-    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-    int tried = try_once(other, "x");
-    if (bowline_hold_left_ms(w.hold) > 0) /* else the machine was slow */
-        assert_status(BOWLINE_BUSY, tried, NULL);
-    give_back_or_lose(w.hold);
-    acquire_in_the_end(&w.hold, other, "x");
-    must_release(w.hold);
-    bowline_close(client);
-    bowline_close(other);
-}
-
 static void test_stopped_for_longer_than_the_lease_is_lost(void **state)
 {
     bowline_client *client = client_with("lease=600ms");
@@ -100,24 +77,6 @@ static void test_stopped_for_longer_than_the_lease_is_lost(void **state)
     must_release(next);
     bowline_close(client);
     bowline_close(other);
-}
-
-static void test_stopped_for_less_than_the_lease_is_kept(void **state)
-{
-    bowline_client *client = client_with("lease=3s&timeout=200ms");
-    bowline_hold   *hold   = NULL;
-    bool            kept;
-    int             round = 0;
-
-    do {
-        acquire_in_the_end(&hold, client, "x");
-        server_signal(redis, SIGSTOP);
-        sleep_ms(1500); /* over a renewal */
-        server_signal(redis, SIGCONT);
-        sleep_ms(2000); /* past the first lease */
-        kept = bowline_hold_left_ms(hold) > 0;
-    } while (!keeps_in_round(kept, bowline_release(hold, NULL), ++round));
-    bowline_close(client);
 }
 
 static void test_extend_and_release_without_an_answer_are_unknown(void **state)
@@ -158,81 +117,7 @@ static void test_close_while_an_acquire_is_unanswered(void **state)
     assert_true(server_becomes_empty(redis)); /* long before the lease ends */
 }
 
-/* ---- connections that break ------------------------------------------------------------------ */
-
-static void kill_connections(void)
-{
-    server_hang_up(redis);
-    sleep_ms(IDLE_MS); /* what broke in the middle of work is another matter */
-}
-
-/* Nothing was open on it: the next call connects again, and nobody sees anything. */
-static void test_idle_connection_that_was_closed_is_no_trouble(void **state)
-{
-    const char *const urls[2] = { redis->tcp_url, redis->unix_url };
-
-    for (int i = 0; i < 2; i++) {
-        bowline_client *client = must_open(urls[i]);
-        bowline_holder  holder = { .size = sizeof holder };
-        bowline_error   error  = { 0 };
-        assert_status(BOWLINE_OK, try_once(client, "warm up"), NULL);
-        kill_connections();
-        bowline_hold *hold = must_acquire(client, "x");
-        kill_connections();
-        assert_status(BOWLINE_OK, bowline_extend(hold, 0, &error), &error);
-        kill_connections();
-        assert_status(BOWLINE_OK, bowline_who(client, "x", &holder, &error), &error);
-        assert_int_equal(holder.held, 1);
-        kill_connections();
-        must_release(hold);
-        bowline_close(client);
-    }
-}
-
-static void test_connections_killed_while_held(void **state)
-{
-    bowline_client *client = client_with("lease=900ms");
-    bowline_hold   *hold   = NULL;
-    bool            kept;
-    int             round = 0;
-
-    do {
-        acquire_in_the_end(&hold, client, "x");
-        for (int64_t end = clock_ms() + 2000; clock_ms() < end; sleep_ms(60))
-            kill_connections();
-        kept = bowline_hold_left_ms(hold) > 0;
-    } while (!keeps_in_round(kept, bowline_release(hold, NULL), ++round));
-    bowline_close(client);
-}
-
-typedef struct worker {
-    pthread_t       thread;
-    bowline_client *client;
-    atomic_bool    *stops;
-    atomic_int     *inside;
-    int             rounds;
-    int             unknown;
-    int             bad;
-} worker;
-
 /* ---- a server that forgets ------------------------------------------------------------------- */
-
-static void test_server_that_starts_again_empty_makes_it_lost(void **state)
-{
-    bowline_client *client = client_with("lease=900ms");
-    bowline_hold   *hold   = must_acquire(client, "x");
-    bowline_error   error  = { 0 };
-
-    server_restart(redis);
-    for (int64_t end = clock_ms() + 10000; bowline_hold_left_ms(hold) > 0 && clock_ms() < end;)
-        sleep_ms(5);
-    assert_true(bowline_hold_left_ms(hold) == 0);
-    assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"),
-                        "0"); /* no renewal has made a key */
-    assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
-    assert_status(BOWLINE_OK, try_once(client, "x"), NULL);
-    bowline_close(client);
-}
 
 static void test_waiter_outlasts_a_restart(void **state)
 {
@@ -290,14 +175,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_starts),
         CASE(test_stopped_server_leaves_an_acquire_unknown),
-        CASE(test_waiter_gets_it_when_the_server_goes_on),
         CASE(test_stopped_for_longer_than_the_lease_is_lost),
-        CASE(test_stopped_for_less_than_the_lease_is_kept),
         CASE(test_extend_and_release_without_an_answer_are_unknown),
         CASE(test_close_while_an_acquire_is_unanswered),
-        CASE(test_idle_connection_that_was_closed_is_no_trouble),
-        CASE(test_connections_killed_while_held),
-        CASE(test_server_that_starts_again_empty_makes_it_lost),
         CASE(test_waiter_outlasts_a_restart),
         CASE(test_no_server_is_unreachable),
     };

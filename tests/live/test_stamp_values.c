@@ -161,37 +161,6 @@ static void test_a_time_that_is_over_is_taken_over(void **state)
     }
 }
 
-/* What keeps the lock from being taken ends by itself: nothing has to be deleted by hand. */
-static void test_a_key_with_an_expiry_is_free_when_that_is_over(void **state)
-{
-    FOR_EACH(f)
-    {
-        set(f, value_of(f->pattern, seconds_ago(60)), " PX 50");
-        bowline_client *client = open_form(f);
-        bowline_hold   *hold   = NULL;
-        bowline_error   error  = { 0 };
-        assert_status(BOWLINE_OK, acquire_within(&hold, client, "nightly", 20000, &error), &error);
-        must_release(hold);
-        bowline_close(client);
-    }
-}
-
-/* The last second of 2099 is a time like any other: held. */
-static void test_a_time_ahead_is_held(void **state)
-{
-    FOR_EACH(f)
-    {
-        bowline_client *client = open_form(f);
-        bowline_hold   *hold   = NULL;
-        bowline_error   error  = { 0 };
-        set(f, value_of(f->pattern, of_2100 - 1), "");
-        assert_status(BOWLINE_BUSY,
-                      acquire_within(&hold, client, "nightly", BOWLINE_NO_WAIT, &error), &error);
-        assert_null(strstr(error.text, "foreign"));
-        bowline_close(client);
-    }
-}
-
 /* ---- what bowline_who says ------------------------------------------------------------------- */
 
 static bowline_holder who(const form *f, const char *value, const char *more)
@@ -238,8 +207,6 @@ int main(void)
         cmocka_unit_test_setup(test_a_time_that_is_over_is_left_alone_while_the_key_has_an_expiry,
                                empty_server),
         cmocka_unit_test_setup(test_a_time_that_is_over_is_taken_over, empty_server),
-        cmocka_unit_test_setup(test_a_key_with_an_expiry_is_free_when_that_is_over, empty_server),
-        cmocka_unit_test_setup(test_a_time_ahead_is_held, empty_server),
         cmocka_unit_test_setup(test_who_says_why_the_lock_is_not_taken, empty_server),
     };
 

@@ -1,19 +1,9 @@
 /*
- * test_update.c -- bowline_update against a real server: what is said on the wire, what is a
- * conflict and what is not, and what the function may want.
+ * test_update.c -- bowline_update against a real server: what is written, and what is a conflict
+ * and what is not.
  */
 #include "tests/lib/catalogue.h"
 #include "tests/lib/counter.h"
-
-#include <unistd.h>
-
-/* Read by the address sanitizer, if there is one: it takes the frames of a cancelled thread for
- * live ones, and complains when it puts its own signal stack away. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "use_sigaltstack=0";
-}
 
 static bowline_client *client;
 
@@ -137,119 +127,6 @@ static void test_what_touches_the_key_is_a_conflict(void **state)
     touched_by("SET k 5 PX 1000000", "PERSIST k", true, "6");
 }
 
-static void test_what_does_not_touch_the_key_is_none(void **state)
-{
-    touched_by("SET k 5", "GET k", false, "6");
-    touched_by("SET k 5", "SET other 1", false, "6");
-    touched_by("SET k 5", "SCRIPT FLUSH", false, "6");
-    touched_by("SET k 5", "PING", false, "6");
-}
-
-/* Our own client, over another connection of it. */
-static void lock_and_release(void *arg, unsigned call)
-{
-    if (call == 1)
-        must_release(must_acquire(client, arg));
-}
-
-static void test_lock_of_the_same_client_passes_and_touches_as_others_do(void **state)
-{
-    char           name[]     = "name";
-    counter        c          = { .between = lock_and_release, .arg = name };
-    uint32_t       conflicts  = 99;
-    const uint32_t expected[] = { 0, 1 };
-    const char    *keys[]     = { "k", "bowline:{name}" };
-
-    for (int i = 0; i < 2; i++) {
-        c.calls = 0;
-        assert_int_equal(bowline_update(client, keys[i], count_one, &c,
-                                        BOWLINE_UPDATE(.ret_conflicts = &conflicts), NULL),
-                         BOWLINE_OK);
-        assert_int_equal(conflicts, expected[i]);
-        assert_key(keys[i], "1");
-    }
-}
-
-/* ---- a function that takes its time ---------------------------------------------------------- */
-
-typedef struct slow {
-    atomic_bool reads; /* it has been shown the value */
-    atomic_bool go_on;
-} slow;
-
-static void await_the_others(void *arg, unsigned call)
-{
-    slow *s = arg;
-
-    (void)call;
-    atomic_store(&s->reads, true);
-    while (!atomic_load(&s->go_on))
-        sleep_ms(1);
-}
-
-static slow ending;
-
-static void *update_slowly(void *arg)
-{
-    counter c = { .between = await_the_others, .arg = arg };
-
-    return update("slow", count_one, &c) == BOWLINE_OK ? arg : NULL;
-}
-
-/* Locks of every kind and other updates go on meanwhile, and none of them is in its transaction. */
-static void test_nobody_waits_for_a_slow_function(void **state)
-{
-    slow      s = { .reads = false };
-    pthread_t thread;
-    void     *result;
-    char      url[200];
-
-    (void)snprintf(url, sizeof url, "%s?protocol=setnx-expire-watch&accept-risk=1", redis->tcp_url);
-    bowline_client *before = client;
-    client                 = must_open(url);
-    assert_int_equal(pthread_create(&thread, NULL, update_slowly, &s), 0);
-    while (!atomic_load(&s.reads))
-        sleep_ms(1);
-    must_release(must_acquire(client, "x")); /* WATCH ... EXEC of its own */
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(count_on(client, "quick", NULL, NULL), BOWLINE_OK);
-    assert_key("quick", "3");
-    atomic_store(&s.go_on, true);
-    assert_int_equal(pthread_join(thread, &result), 0);
-    assert_non_null(result);
-    assert_key("slow", "1");
-    bowline_close(client);
-    client = before;
-}
-
-/* The thread is told to end while its function computes: the update has its result first. */
-static void *update_and_end(void *arg)
-{
-    int *ret_status = arg;
-
-    *ret_status = update_slowly(&ending) == NULL;
-    pthread_testcancel();
-    return NULL;
-}
-
-static void test_thread_that_is_cancelled_ends_behind_its_update(void **state)
-{
-    pthread_t thread;
-    void     *result;
-    int       status = -1;
-
-    assert_int_equal(pthread_create(&thread, NULL, update_and_end, &status), 0);
-    while (!atomic_load(&ending.reads))
-        sleep_ms(1);
-    assert_int_equal(pthread_cancel(thread), 0);
-    atomic_store(&ending.go_on, true);
-    assert_int_equal(pthread_join(thread, &result), 0);
-    assert_ptr_equal(result, PTHREAD_CANCELED);
-    assert_int_equal(status, 0);
-    assert_key("slow", "1");
-    assert_int_equal(count_on(client, "slow", NULL, NULL), BOWLINE_OK);
-}
-
 #define EACH(test) cmocka_unit_test_setup(test, empty_server)
 
 int main(void)
@@ -261,10 +138,6 @@ int main(void)
         EACH(test_function_that_deletes),
         EACH(test_expiry_is_kept_taken_away_or_set),
         EACH(test_what_touches_the_key_is_a_conflict),
-        EACH(test_what_does_not_touch_the_key_is_none),
-        EACH(test_lock_of_the_same_client_passes_and_touches_as_others_do),
-        EACH(test_nobody_waits_for_a_slow_function),
-        EACH(test_thread_that_is_cancelled_ends_behind_its_update),
     };
 
     int failed = cmocka_run_group_tests_name("update", tests, NULL, NULL);

@@ -106,39 +106,6 @@ static void test_processes_lose_no_update(void **state)
     expect_sum(PROCESSES * EACH_ADDS);
 }
 
-/* Every place is taken: whoever comes then has waited in vain. */
-typedef struct gate {
-    atomic_uint inside;
-    atomic_bool open;
-} gate;
-
-static void wait_at(void *arg, unsigned call)
-{
-    gate *g = arg;
-
-    (void)call;
-    atomic_fetch_add(&g->inside, 1);
-    while (!atomic_load(&g->open))
-        sleep_ms(1);
-}
-
-typedef struct guest {
-    pthread_t       thread;
-    bowline_client *client;
-    gate           *gate;
-    char            key[16];
-    int             status;
-} guest;
-
-static void *visit(void *arg)
-{
-    guest  *g = arg;
-    counter c = { .between = wait_at, .arg = g->gate };
-
-    g->status = bowline_update(g->client, g->key, count_one, &c, NULL, NULL);
-    return NULL;
-}
-
 /* ---- fork ------------------------------------------------------------------------------------ */
 
 static bowline_client *inherited;
@@ -167,38 +134,6 @@ static void test_child_must_not_use_what_it_inherited(void **state)
     bowline_close(inherited);
 }
 
-static int close_in_child(void *arg)
-{
-    (void)arg;
-    (void)alarm(10);
-    bowline_close(inherited);
-    return 0;
-}
-
-/* Fork while one waits for a place: in the child there is nobody who could leave. */
-static void test_child_closes_what_others_wait_in(void **state)
-{
-    gate  g                  = { .open = false };
-    guest guests[PLACES + 1] = { { .status = 1 } };
-
-    inherited = must_open(redis->tcp_url);
-    for (int i = 0; i <= PLACES; i++) {
-        guests[i] = (guest){ .client = inherited, .gate = &g };
-        (void)snprintf(guests[i].key, sizeof guests[i].key, "child-%d", i);
-        assert_int_equal(pthread_create(&guests[i].thread, NULL, visit, &guests[i]), 0);
-        while (i < PLACES && atomic_load(&g.inside) <= (unsigned)i)
-            sleep_ms(1);
-    }
-    sleep_ms(50); /* for the last one to wait; if it does not yet, this shows less */
-    assert_int_equal(in_child(close_in_child, NULL), 0);
-    atomic_store(&g.open, true);
-    for (int i = 0; i <= PLACES; i++) {
-        assert_int_equal(pthread_join(guests[i].thread, NULL), 0);
-        assert_int_equal(guests[i].status, BOWLINE_OK);
-    }
-    bowline_close(inherited);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,7 +141,6 @@ int main(void)
         cmocka_unit_test(test_threads_of_one_client_lose_no_update),
         cmocka_unit_test(test_processes_lose_no_update),
         cmocka_unit_test(test_child_must_not_use_what_it_inherited),
-        cmocka_unit_test(test_child_closes_what_others_wait_in),
     };
 
     int failed = cmocka_run_group_tests_name("update_crowd", tests, NULL, NULL);

@@ -104,25 +104,6 @@ static void test_answer_to_exec_that_is_cut_off_is_unknown_and_not_tried_again(v
     assert_int_equal(t.unknown, behind);
 }
 
-static void test_every_line_breaks(void **state)
-{
-    int64_t    size = update_size(true);
-    tally      t    = { .ok = 0 };
-    byte_steps some = some_bytes(6);
-
-    /* To the end, and there again if the answers before it took longer than 40 ms. */
-    for (int64_t at = some.first, rounds = 1; at < size || t.unknown == 0; at += some.step) {
-        assert_true(at < size || rounds++ < 100);
-        update_through(&(proxy_plan){ .fault       = PROXY_CLOSE,
-                                      .to_client   = true,
-                                      .at          = at < size ? at : size - 1,
-                                      .connections = 1000000 },
-                       "?timeout=40ms", &t);
-    }
-    assert_int_equal(t.ok, 0);
-    assert_true(t.unreachable > 0);
-}
-
 static void fall_silent(bool to_client, int64_t at, tally *t)
 {
     update_through(
@@ -224,7 +205,6 @@ int main(void)
         cmocka_unit_test(test_server_starts),
         cmocka_unit_test(test_line_breaks_at_every_byte),
         cmocka_unit_test(test_answer_to_exec_that_is_cut_off_is_unknown_and_not_tried_again),
-        cmocka_unit_test(test_every_line_breaks),
         cmocka_unit_test(test_line_falls_silent),
         cmocka_unit_test(test_server_that_is_restarted_meanwhile_is_read_again),
         cmocka_unit_test(test_connection_that_always_breaks_is_unreachable_in_the_end),

@@ -47,22 +47,6 @@ static void test_silent_server_is_tried_once_when_the_wait_is_shorter(void **sta
     }
 }
 
-/* The wait is over during the second attempt, which has sent nothing: it ends there.  With a third
- * one it would have to end later than both of them. */
-static void test_silent_server_is_not_tried_behind_a_longer_wait(void **state)
-{
-    fake_server    *s      = fake_start(says_nothing, NULL);
-    bowline_client *client = client_of(s, ANSWER_MS, "");
-    bowline_hold   *hold   = NULL;
-    bowline_error   error  = { 0 };
-
-    assert_status(BOWLINE_UNREACHABLE,
-                  acquire_within(&hold, client, "x", ANSWER_MS + WAIT_MS, &error), &error);
-    assert_true(fake_connections(s) <= 2);
-    bowline_close(client);
-    fake_stop(s);
-}
-
 /* It has our question, and never answers it.  There is time for the greeting on a slow machine. */
 static void hears_and_is_silent(fake_server *s, const fake_command *cmd, void *arg)
 {
@@ -111,7 +95,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_silent_server_is_tried_once_when_the_wait_is_shorter),
-        cmocka_unit_test(test_silent_server_is_not_tried_behind_a_longer_wait),
         cmocka_unit_test(test_server_that_does_not_answer_the_question_leaves_it_unknown),
         cmocka_unit_test(test_stopped_server_has_not_heard_of_it),
     };

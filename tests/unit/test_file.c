@@ -269,16 +269,6 @@ static void test_waiter_of_a_removed_file_joins_the_new_one(void **state)
     assert_true(exists("n"));
 }
 
-static void test_holder_of_a_file_that_became_a_link_is_alone(void **state)
-{
-    (void)takes(0);
-    waits(1);
-    assert_int_equal(rename(in("n"), in("m")), 0);
-    assert_int_equal(symlink("m", in("n")), 0);
-    leave(0);
-    expect_refused(look(1), "symbolic link");
-}
-
 static void test_either_file_of_a_path_may_be_replaced(void **state)
 {
     uint64_t fence = takes(0);
@@ -470,7 +460,6 @@ int main(void)
         CASE_OF(path, test_named_file_is_never_written),
         CASE_OF(name, test_record_lock_on_the_lock_file_excludes),
         CASE_OF(name, test_waiter_of_a_removed_file_joins_the_new_one),
-        CASE_OF(name, test_holder_of_a_file_that_became_a_link_is_alone),
         CASE_OF(path, test_either_file_of_a_path_may_be_replaced),
         CASE_OF(path, test_waiter_notices_that_either_file_of_a_path_was_replaced),
         CASE_OF(name, test_lock_directory_that_was_replaced_is_opened_anew),

@@ -131,27 +131,6 @@ static void test_first_waiter_of_a_client_is_woken(void **state)
     finish(second);
 }
 
-static void test_files_are_watched_apart(void **state)
-{
-    static const char *const names[] = { "a", "b", "c" };
-    bowline_operation       *op[3];
-    bowline_hold            *held[3];
-
-    c = users[1].client;
-    for (unsigned i = 0; i < 3; i++) {
-        held[i] = must_acquire(users[0].client, names[i]);
-        op[i]   = start(names[i]);
-    }
-    must_release(held[2]);
-    assert_true(has_ended(op[2]));
-    assert_false(has_ended(op[0]));
-    finish(op[2]);
-    must_release(held[0]);
-    must_release(held[1]);
-    finish(op[0]);
-    finish(op[1]);
-}
-
 /* ---- no events ------------------------------------------------------------------------------- */
 
 static unsigned events_max(void)
@@ -203,21 +182,6 @@ static void test_lost_events_wake_everybody(void **state)
     }
 }
 
-/* The events of a removed watch may still be unread. */
-static void test_waiter_that_leaves_when_it_is_woken(void **state)
-{
-    (void)takes(0);
-    waits(1);
-    touch("n");
-    touch("n");
-    leave(1);
-    touch("n");
-    (void)bowline_dispatch(users[1].client, 0, NULL);
-    waits(1);
-    leave(0);
-    (void)gets(1);
-}
-
 static void test_without_inotify_waiters_poll(void **state)
 {
     (void)takes(0);
@@ -262,9 +226,7 @@ int main(void)
         CASE_OF(path, test_events_of_the_file_wake_its_first_waiter),
         CASE_OF(path, test_events_in_a_directory_are_not_about_it),
         CASE_OF(name, test_replaced_file_is_watched_itself),
-        CASE_OF(name, test_files_are_watched_apart),
         CASE_OF(path, test_first_waiter_of_a_client_is_woken),
-        CASE_OF(name, test_waiter_that_leaves_when_it_is_woken),
         CASE_OF(name, test_lost_events_wake_everybody),
         CASE_OF(name, test_without_inotify_waiters_poll),
         CASE_OF(name, test_child_of_fork_leaves_the_watches_alone),

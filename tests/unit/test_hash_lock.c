@@ -1,6 +1,6 @@
 /*
  * test_hash_lock.c -- the commands of the HASH words, and what their answers mean.  What the
- * scripts do is in tests/live/test_redisson_server.c.
+ * scripts do is in tests/live/test_foreign_locks.c.
  */
 #include "engine/redis/wire/hash_lock.h"
 #include "engine/redis/wire/key.h"

@@ -1,6 +1,6 @@
 /*
  * test_zset_lock.c -- the commands of the ZSET words, and what their answers mean.  What the
- * scripts do is in tests/live/test_symfony_server.c.
+ * scripts do is in tests/live/test_foreign_locks.c.
  */
 #include "engine/redis/wire/key.h"
 #include "engine/redis/wire/scripts.h"

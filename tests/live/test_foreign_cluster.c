@@ -1,11 +1,12 @@
 /*
- * test_redisson_cluster.c -- RLock and RFencedLock of Redisson in a Redis Cluster: the lock, its
- * counter and its channel are where its slot is, and a waiter hears the node that has it.
+ * test_foreign_cluster.c -- locks of Redisson and Symfony in a Redis Cluster: the key, the counter
+ * and the channel are where the slot of the lock is, and a waiter hears the node that has it.
  */
 #include "runtime/client.h"
 #include "api/engines.h"
 #include "runtime/loop.h"
 #include "tests/lib/cluster.h"
+#include "tests/lib/symfony_scripts.h"
 #include "tests/lib/testing.h"
 
 #include <poll.h>
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LEASE_MS = 30000, PATIENCE_MS = 10000 };
+enum { LEASE_MS = 300000, PATIENCE_MS = 10000 };
 
 static cluster *nodes;
 
@@ -23,6 +24,32 @@ static const char *url_of(const char *profile)
 
     (void)snprintf(url, sizeof url, "%s?profile=%s", nodes->url, profile);
     return url;
+}
+
+static const char *save(unsigned node, const char *name)
+{
+    return server_ask(nodes->nodes[node], "EVAL '%s' 1 %s 1.5 theirs %d", SYMFONY_SAVE, name,
+                      LEASE_MS);
+}
+
+static void test_symfony_in_a_cluster_is_where_its_slot_is(void **state)
+{
+    bowline_client *client = must_open(url_of("symfony"));
+
+    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++) {
+        char          name[64];
+        bowline_error error;
+        (void)snprintf(name, sizeof name, "%s", cluster_name_at(i, 1));
+        bowline_hold *hold = must_acquire(client, name);
+        assert_string_equal(server_ask(nodes->nodes[i], "ZCARD %s", name), "2");
+        assert_string_equal(save(i, name), "(nil)");
+        assert_status(BOWLINE_OK, bowline_extend(hold, 2 * LEASE_MS, &error), &error);
+        must_release(hold);
+        assert_string_equal(save(i, name), "1");
+        assert_int_equal(try_once(client, name), BOWLINE_BUSY);
+        (void)server_ask(nodes->nodes[i], "DEL %s", name);
+    }
+    bowline_close(client);
 }
 
 static const char *hears(int fd)
@@ -79,7 +106,7 @@ static void drive_until(bwl_client *client, bwl_hold_state state, uint32_t attem
 }
 
 /* Its next attempt is put off for ever: only a push can bring it. */
-static void test_redisson_waiter_in_a_cluster_is_woken_by_its_node(void **state)
+static void wake(const char *profile, unsigned node, const char *name)
 {
     static const bwl_settings nothing;
     static bwl_operation      operation;
@@ -87,29 +114,34 @@ static void test_redisson_waiter_in_a_cluster_is_woken_by_its_node(void **state)
     bwl_fault                 fault;
     bwl_lock                 *lock;
 
+    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, url_of(profile), &fault), BWL_OK);
+    bwl_client_lock(client);
+    const bwl_terms terms = { .lease_ms    = LEASE_MS,
+                              .max_hold_ms = BWL_NEVER,
+                              .answer_ms   = client->host.settings.answer_ms,
+                              .rules       = client->host.settings.rules };
+    assert_int_equal(bwl_lock_new(&lock, client, name, &terms, &fault), BWL_OK);
+    bwl_lock_acquire(lock, &operation, BWL_NEVER);
+    drive_until(client, BWL_HOLD_WAITING, 2, lock);
+    lock->base.hold.look_at = BWL_NEVER;
+    uint32_t attempt   = lock->base.hold.claim.attempt;
+    (void)server_ask(nodes->nodes[node], "DEL %s", name);
+    drive_until(client, BWL_HOLD_HELD, attempt + 1, lock);
+    assert_int_equal(lock->base.hold.claim.attempt, attempt + 1);
+    bwl_client_unlock(client);
+    bwl_client_close(client);
+    (void)server_ask(nodes->nodes[node], "DEL %s", name);
+}
+
+static void test_foreign_waiter_in_a_cluster_is_woken_by_its_node(void **state)
+{
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++) {
         char name[64];
         (void)snprintf(name, sizeof name, "%s", cluster_name_at(i, 2));
-        assert_int_equal(
-            bwl_client_open(&client, bwl_engines, &nothing, false, url_of("redisson"), &fault),
-            BWL_OK);
-        bwl_client_lock(client);
-        const bwl_terms terms = { .lease_ms    = LEASE_MS,
-                                  .max_hold_ms = BWL_NEVER,
-                                  .answer_ms   = client->host.settings.answer_ms,
-                                  .rules       = client->host.settings.rules };
+        assert_string_equal(save(i, name), "1");
+        wake("symfony", i, name);
         (void)server_ask(nodes->nodes[i], "HSET %s other:1 1", name);
-        assert_int_equal(bwl_lock_new(&lock, client, name, &terms, &fault), BWL_OK);
-        bwl_lock_acquire(lock, &operation, BWL_NEVER);
-        drive_until(client, BWL_HOLD_WAITING, 2, lock);
-        lock->base.hold.look_at = BWL_NEVER;
-        uint32_t attempt        = lock->base.hold.claim.attempt;
-        (void)server_ask(nodes->nodes[i], "DEL %s", name);
-        drive_until(client, BWL_HOLD_HELD, attempt + 1, lock);
-        assert_int_equal(lock->base.hold.claim.attempt, attempt + 1);
-        bwl_client_unlock(client);
-        bwl_client_close(client);
-        (void)server_ask(nodes->nodes[i], "DEL %s", name);
+        wake("redisson", i, name);
     }
 }
 
@@ -135,9 +167,10 @@ static int is_empty(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    static const struct CMUnitTest tests[] = {
+        TEST(test_symfony_in_a_cluster_is_where_its_slot_is),
         TEST(test_redisson_in_a_cluster_publishes_to_old_and_new_clients),
-        TEST(test_redisson_waiter_in_a_cluster_is_woken_by_its_node),
+        TEST(test_foreign_waiter_in_a_cluster_is_woken_by_its_node),
     };
 
     return cmocka_run_group_tests(tests, start_cluster, stop_cluster);

@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -107,36 +105,6 @@ static void test_break_that_fails_says_how(void **state)
     assert_int_equal(broken, 1);
 }
 
-static void test_break_checks_its_arguments(void **state)
-{
-    (void)state;
-    assert_int_equal(bowline_break(NULL, "n", 7, &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_break(client, NULL, 7, &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_break(client, "n", 0, &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_break(client, "", 7, NULL), BOWLINE_USAGE);
-    assert_int_equal(broken, 0);
-}
-
-static void test_break_where_locks_end_with_their_process_is_unsupported(void **state)
-{
-    (void)state;
-    engine.break_seen = NULL;
-    assert_int_equal(bowline_break(client, "n", 7, &error), BOWLINE_UNSUPPORTED);
-    assert_non_null(strstr(error.text, "thread: ends with its process"));
-}
-
-static void test_break_in_a_child_of_fork_is_forked(void **state)
-{
-    int status;
-
-    (void)state;
-    pid_t child = fork();
-    if (child == 0)
-        _exit(bowline_break(client, "n", 7, &error) == BOWLINE_FORKED ? 7 : 1);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(WEXITSTATUS(status), 7);
-}
-
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -145,12 +113,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_break_of_a_hold_that_has_ended_touches_nothing,
                                         open_client, close_client),
         cmocka_unit_test_setup_teardown(test_break_that_fails_says_how, open_client, close_client),
-        cmocka_unit_test_setup_teardown(test_break_checks_its_arguments, open_client, close_client),
-        cmocka_unit_test_setup_teardown(
-            test_break_where_locks_end_with_their_process_is_unsupported, open_client,
-            close_client),
-        cmocka_unit_test_setup_teardown(test_break_in_a_child_of_fork_is_forked, open_client,
-                                        close_client),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -321,33 +321,6 @@ static void test_key_is_shown_as_far_as_it_can_be(void **state)
 
 /* ---- bad calls ------------------------------------------------------------------------------- */
 
-static void test_bad_calls_are_usage(void **state)
-{
-    char            long_key[BOWLINE_KEY_MAX + 2];
-    bowline_error  *e = &error;
-    wish            w = writes;
-    bowline_client *c = client;
-
-    (void)state;
-    memset(long_key, 'k', sizeof long_key - 1);
-    long_key[sizeof long_key - 1] = '\0';
-    assert_int_equal(bowline_update(NULL, "k", compute, &w, NULL, e), BOWLINE_USAGE);
-    assert_int_equal(bowline_update(c, NULL, compute, &w, NULL, e), BOWLINE_USAGE);
-    assert_int_equal(bowline_update(c, "k", NULL, &w, NULL, e), BOWLINE_USAGE);
-    assert_int_equal(bowline_update(c, "", compute, &w, NULL, e), BOWLINE_USAGE);
-    assert_int_equal(bowline_update(c, long_key, compute, &w, NULL, NULL), BOWLINE_USAGE);
-    assert_int_equal(bowline_update(c, "k", compute, &w, BOWLINE_UPDATE(.wait_ms = -3), e),
-                     BOWLINE_USAGE);
-    assert_int_equal(bowline_update(c, "k", compute, &w, BOWLINE_UPDATE(.wait_ms = 1LL << 31), e),
-                     BOWLINE_USAGE);
-    assert_int_equal(bowline_update(c, "k", compute, &w, BOWLINE_UPDATE(.reserved = 1), e),
-                     BOWLINE_USAGE);
-    assert_int_equal(bowline_update(c, "k", compute, &w, &(bowline_update_options){ .size = 0 }, e),
-                     BOWLINE_USAGE);
-    assert_int_equal(steps, 0);
-    assert_int_equal(w.calls, 0);
-}
-
 static void test_engines_without_keys_are_unsupported(void **state)
 {
     static const char *const urls[] = { "thread:", "file:/tmp", "redis+cluster://a.invalid",
@@ -404,7 +377,6 @@ int main(void)
         EACH(test_time_that_is_over),
         EACH(test_what_the_store_says),
         EACH(test_key_is_shown_as_far_as_it_can_be),
-        EACH(test_bad_calls_are_usage),
         EACH(test_engines_without_keys_are_unsupported),
         EACH(test_update_inside_an_update_is_usage),
     };

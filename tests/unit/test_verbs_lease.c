@@ -103,39 +103,6 @@ static bool has_keeper(void)
     return has;
 }
 
-static void test_verbs_lease_runs_from_the_call(void **state)
-{
-    bowline_hold *hold;
-
-    (void)state;
-    hold = take("n");
-    assert_in_range(bowline_hold_left_ms(hold), 28000, 30000);
-    assert_int_equal(bowline_hold_fence(hold), 0);
-    assert_int_equal(bowline_extend(hold, 60000, &error), BOWLINE_OK);
-    assert_in_range(bowline_hold_left_ms(hold), 58000, 60000);
-    assert_int_equal(bowline_extend(hold, 1000, &error), BOWLINE_OK); /* never less */
-    assert_in_range(bowline_hold_left_ms(hold), 58000, 60000);
-    assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
-    assert_int_equal(bowline_acquire(&hold, caller, "n", BOWLINE_ACQUIRE(.lease_ms = 500), &error),
-                     BOWLINE_OK);
-    assert_in_range(bowline_hold_left_ms(hold), 1, 500);
-    assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
-}
-
-static void test_verbs_lease_ends_with_the_longest_hold(void **state)
-{
-    bowline_hold *hold;
-
-    (void)state;
-    assert_int_equal(
-        bowline_acquire(&hold, caller, "n", BOWLINE_ACQUIRE(.max_hold_ms = 5000), &error),
-        BOWLINE_OK);
-    assert_in_range(bowline_hold_left_ms(hold), 4000, 5000);
-    assert_int_equal(bowline_extend(hold, 60000, &error), BOWLINE_OK);
-    assert_in_range(bowline_hold_left_ms(hold), 4000, 5000);
-    assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
-}
-
 static void test_verbs_lease_is_kept_by_a_keeper_unless_told_not_to(void **state)
 {
     bowline_client *before = caller;
@@ -233,18 +200,6 @@ static void test_verbs_lease_is_given_back_although_an_extension_is_under_way(vo
     bwl_client_unlock(caller->inner);
 }
 
-static void test_verbs_lease_of_somebody_else_is_described(void **state)
-{
-    bowline_hold *none = NULL;
-
-    (void)state;
-    to_look = "*3\r\n+list\r\n:-1\r\n$0\r\n\r\n";
-    assert_int_equal(bowline_acquire(&none, caller, "taken", NULL, &error), BOWLINE_BUSY);
-    assert_string_equal(error.text,
-                        "taken is held by someone else; the key is a list, which no lock is");
-    assert_null(none);
-}
-
 static void test_verbs_lease_without_an_answer_is_unknown(void **state)
 {
     bowline_hold *hold = take("n");
@@ -261,14 +216,11 @@ static void test_verbs_lease_without_an_answer_is_unknown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_verbs_lease_runs_from_the_call),
-        CASE(test_verbs_lease_ends_with_the_longest_hold),
         CASE(test_verbs_lease_is_kept_by_a_keeper_unless_told_not_to),
         CASE(test_verbs_lease_that_is_gone_is_lost_to_who_extends),
         CASE(test_verbs_lease_that_is_gone_is_lost_to_who_gives_it_back),
         CASE(test_verbs_lease_is_extended_once_at_a_time),
         CASE(test_verbs_lease_is_given_back_although_an_extension_is_under_way),
-        CASE(test_verbs_lease_of_somebody_else_is_described),
         CASE(test_verbs_lease_without_an_answer_is_unknown),
     };
 

@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -123,34 +121,6 @@ static void test_who_that_fails_writes_nothing(void **state)
     assert_memory_equal(&h, &before, sizeof h);
 }
 
-static void test_who_checks_its_arguments(void **state)
-{
-    bowline_holder h = { .size = sizeof h };
-
-    (void)state;
-    assert_int_equal(bowline_who(NULL, "n", &h, &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_who(client, NULL, &h, &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_who(client, "n", NULL, &error), BOWLINE_USAGE);
-    h.size = 0;
-    assert_int_equal(bowline_who(client, "n", &h, &error), BOWLINE_USAGE);
-    assert_non_null(strstr(error.text, "sizeof(bowline_holder)"));
-    h.size = sizeof h + 1;
-    assert_int_equal(bowline_who(client, "n", &h, NULL), BOWLINE_USAGE);
-}
-
-static void test_who_in_a_child_of_fork_is_forked(void **state)
-{
-    bowline_holder h = { .size = sizeof h };
-    int            status;
-
-    (void)state;
-    pid_t child = fork();
-    if (child == 0)
-        _exit(bowline_who(client, "n", &h, &error) == BOWLINE_FORKED ? 7 : 1);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(WEXITSTATUS(status), 7);
-}
-
 /* ---- started and finished -------------------------------------------------------------------- */
 
 static bowline_operation *start(const char *name)
@@ -239,49 +209,6 @@ static void test_who_that_fails_says_so_in_its_finish(void **state)
     assert_null(client->operations);
 }
 
-static void test_who_is_finished_by_no_other_finish_nor_finishes_others(void **state)
-{
-    bowline_holder     h    = { .size = sizeof h };
-    bowline_operation *op   = start("n");
-    bowline_hold      *hold = NULL;
-
-    (void)state;
-    assert_int_equal(bowline_finish(op, &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_acquire_finish(&hold, op, &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_who_finish(NULL, op, &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_who_finish(&h, NULL, &error), BOWLINE_USAGE);
-    h.size = 1;
-    assert_int_equal(bowline_who_finish(&h, op, &error), BOWLINE_USAGE);
-    h.size = sizeof h;
-    assert_int_equal(bowline_who_finish(&h, op, &error), BOWLINE_OK);
-    assert_int_equal(bowline_acquire_start(&op, client, "m", NULL, &error), BOWLINE_OK);
-    assert_int_equal(bowline_who_finish(&h, op, &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_acquire_finish(&hold, op, &error), BOWLINE_OK);
-    assert_int_equal(bowline_who_start(NULL, client, "n", &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_who_start(&op, NULL, "n", &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_who_start(&op, client, NULL, &error), BOWLINE_USAGE);
-}
-
-static void test_who_started_by_the_parent_is_forked_in_the_child(void **state)
-{
-    bowline_holder     h     = { .size = sizeof h };
-    bowline_operation *op    = start("n");
-    bowline_operation *other = NULL;
-    int                status;
-
-    (void)state;
-    pid_t child = fork();
-    if (child == 0) {
-        int wrong = 0;
-        wrong += bowline_who_start(&other, client, "n", &error) != BOWLINE_FORKED || other != NULL;
-        wrong += bowline_who_finish(&h, op, &error) != BOWLINE_FORKED;
-        _exit(wrong == 0 ? 7 : wrong);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(WEXITSTATUS(status), 7);
-    assert_int_equal(bowline_who_finish(&h, op, &error), BOWLINE_OK);
-}
-
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_client, close_client)
 
 int main(void)
@@ -289,15 +216,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_who_gives_every_field),
         CASE(test_who_that_fails_writes_nothing),
-        CASE(test_who_checks_its_arguments),
-        CASE(test_who_in_a_child_of_fork_is_forked),
         CASE(test_who_that_is_seen_at_once_has_ended_when_its_start_returns),
         CASE(test_who_that_takes_long_ends_when_it_is_seen),
         CASE(test_who_that_is_cancelled_ends_and_leaves_nothing),
         CASE(test_who_that_is_never_finished_is_freed_by_close),
         CASE(test_who_that_fails_says_so_in_its_finish),
-        CASE(test_who_is_finished_by_no_other_finish_nor_finishes_others),
-        CASE(test_who_started_by_the_parent_is_forked_in_the_child),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

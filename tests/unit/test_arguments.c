@@ -220,6 +220,24 @@ static void test_arguments_at_their_limits_are_good(void **state)
     assert_int_equal(ms, 90000);
 }
 
+static void test_wait_that_is_not_named_is_that_of_the_url(void **state)
+{
+    bowline_acquire_options init = BOWLINE_ACQUIRE_INIT;
+    bowline_client         *other;
+
+    (void)state;
+    assert_int_equal(bowline_open(&other, BOWLINE_OPTIONS(.url = "thread:?wait=1ms"), &error),
+                     BOWLINE_OK);
+    assert_int_equal(bowline_acquire(&none, other, "n", NULL, &error), BOWLINE_TIMEOUT);
+    assert_int_equal(bowline_acquire(&none, other, "n", TAKE(), &error), BOWLINE_TIMEOUT);
+    assert_int_equal(bowline_acquire(&none, other, "n", TAKE(.lease_ms = 500), &error),
+                     BOWLINE_TIMEOUT);
+    assert_int_equal(bowline_acquire(&none, other, "n", &init, &error), BOWLINE_TIMEOUT);
+    assert_int_equal(bowline_acquire(&none, other, "n", TAKE(.wait_ms = 0), &error), BOWLINE_BUSY);
+    assert_int_equal(bowline_acquire(&none, client, "n", NULL, &error), BOWLINE_BUSY);
+    bowline_close(other);
+}
+
 /* ---- options of another size ----------------------------------------------------------------- */
 
 /* The size field says what the caller was compiled with: each size from nothing to more than ours,
@@ -294,6 +312,7 @@ int main(void)
         CASE(test_arguments_are_checked_and_named),
         CASE(test_arguments_are_checked_without_a_place_for_the_error),
         CASE(test_arguments_at_their_limits_are_good),
+        CASE(test_wait_that_is_not_named_is_that_of_the_url),
         CASE(test_options_of_every_size_are_understood),
         CASE(test_every_call_in_a_child_is_forked),
     };

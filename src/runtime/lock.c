@@ -101,7 +101,7 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_client *client, const bwl_engine *e
     lock->saw_alien     = false;
     lock->reads_wall    = reads_wall(&lock->hold);
     bwl_lock_hide(lock);
-    lock->why       = (bwl_fault){ 0 };
+    bwl_fault_clear(&lock->why);
     lock->name_size = (uint16_t)name_size;
     memcpy(lock->name, name, name_size + 1);
     link_in(client, lock);
@@ -179,7 +179,7 @@ void bwl_lock_says(bwl_lock *lock, const char *format, ...)
 
     if (!is_at_stake(&lock->hold))
         return;
-    lock->why = (bwl_fault){ 0 };
+    bwl_fault_clear(&lock->why);
     va_start(arguments, format);
     (void)vsnprintf(lock->why.text, sizeof lock->why.text, format, arguments); /* may be cut */
     va_end(arguments);
@@ -194,7 +194,7 @@ void bwl_lock_says_fault(bwl_lock *lock, const bwl_fault *why)
 void bwl_lock_says_nothing(bwl_lock *lock)
 {
     if (is_at_stake(&lock->hold))
-        lock->why = (bwl_fault){ 0 };
+        bwl_fault_clear(&lock->why);
 }
 
 /* ---- carrying out ---------------------------------------------------------------------------- */

@@ -37,7 +37,7 @@ bool bwl_redis_step(bwl_lock *lock, bwl_section *section)
 {
     bwl_redis_open_question question = { .lock = lock, .section = section };
 
-    lock->why = (bwl_fault){ 0 };
+    bwl_fault_clear(&lock->why);
     if (section->question.word == SECTION_READ) { /* what it has shown is told at the end */
         section->is_there  = false;
         section->is_long   = false;

@@ -1,5 +1,5 @@
 /*
- * bowline.h -- a lock by name: between threads, between processes, between machines.
+ * bowline.h -- take a lock by name: between threads, processes or machines.
  *
  *      bowline_client *client;
  *      bowline_hold   *hold;
@@ -15,35 +15,34 @@
  *      }
  *      bowline_close(client);
  *
- * CAVEATS, before anything else.
+ * Read this first.
  *
- *   - A lock with a lease is a promise about time.  Whoever is paused for longer than the lease
- *     has lost the lock and does not know it yet.  What makes that harmless is the fence: a
- *     number that grows with every holder, checked by the resource that you protect.
- *     docs/guarantees.md says what each engine promises, and when it does not.
- *   - The hold is the owner, not the thread and not the process.  Taking a name twice from one
- *     thread is BUSY, or waits, like any other second taking.
- *   - After fork the child must not use what it inherited: every call there answers
- *     BOWLINE_FORKED and nothing is sent.  The child opens a client of its own.
+ *   - A lock with a lease is a promise about time.  A holder that is paused for longer than its
+ *     lease has lost the lock and does not know it yet.  The fence makes that harmless: it is a
+ *     fencing token, a number that grows with every holder, and the resource that you protect
+ *     rejects a number below the greatest that it has seen (M. Kleppmann, "How to do distributed
+ *     locking", 2016).  docs/guarantees.md says what each engine promises.
+ *   - The hold is the owner, not the thread and not the process.  A second acquire of the same name
+ *     by the same thread is BUSY or waits, like any other.
+ *   - After fork, the child must not use clients of its parent: every call returns FORKED and sends
+ *     nothing.  The child opens a client of its own.
  *
- * CONVENTIONS, for every function below.
+ * Conventions of every function.
  *
- *   - A function that can fail returns a status: 0, or below 0.  Treat an unknown negative number
- *     as a failure.
- *   - What a function creates comes first, is named ret_..., and is written only on success.
- *   - `reterr` may be NULL.  It is for people; decide on the status.
- *   - Strings end in NUL, are copied on the way in, and borrowed on the way out until the object
- *     they came from is freed.
- *   - Options may be NULL: every zero field means its default.  Use the macros BOWLINE_OPTIONS and
- *     BOWLINE_ACQUIRE in C; in C++ write `bowline_options o = { sizeof o }; o.url = ...`.
- *   - Times are in milliseconds, durations are counted on a clock that counts suspend.
- *   - The library writes to no terminal, reads no environment, installs no signal handler, raises
- *     no SIGPIPE and never ends the process (a failed assertion, a bug of ours, apart).
- *   - No call is a cancellation point: a thread that is to end (pthread_cancel) comes back from its
- *     call first, with the result.  Deferred cancelling, that is, the default.  bowline_cancel ends
- *     a wait.
- *   - The thread word ends each comment.  "Any thread.": at any time, from any thread.
- *     "One thread.": calls on the same object must not overlap.
+ *   - A function that can fail returns a status: 0, or a negative number (bowline/error.h).
+ *   - What a function creates is its first argument, named ret_..., and is written only on success.
+ *   - `reterr` may be NULL.  Read it only after a failure.
+ *   - Strings end in NUL.  The library copies a string that it keeps; a string that it returns
+ *     lives as long as the object that it came from.
+ *   - Options may be NULL, which means all defaults.
+ *   - Times are milliseconds.  Durations are measured on a clock that counts suspend
+ *     (CLOCK_BOOTTIME).
+ *   - The library does not write to a terminal, read the environment, install a signal handler,
+ *     raise SIGPIPE or end the process (except by a failed assertion, which is a bug).
+ *   - No function is a cancellation point.  A thread with a pending pthread_cancel (deferred, the
+ *     default) finishes its call first.  bowline_cancel ends a wait.
+ *   - Each comment ends with its thread word.  "Any thread.": at any time, from any thread.  "One
+ *     thread.": calls on the same object must not overlap.
  */
 #ifndef BOWLINE_H
 #define BOWLINE_H
@@ -72,97 +71,98 @@ extern "C" {
 #define BOWLINE_VERSION_NUMBER \
     (BOWLINE_VERSION_MAJOR * 1000000 + BOWLINE_VERSION_MINOR * 1000 + BOWLINE_VERSION_PATCH)
 
-/* "BUSY", and "someone else holds the lock".  Never NULL, also for numbers that are no status.
- * Any thread. */
+/* The name ("BUSY") and the meaning ("someone else holds the lock") of a status.  Never NULL, also
+ * for a number that is no status.  Any thread. */
 BOWLINE_API const char *bowline_status_name(int status);
 BOWLINE_API const char *bowline_status_words(int status);
 
-/* ---- the whole simple use -------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
-typedef struct bowline_client bowline_client; /* a way to reach a store        */
-typedef struct bowline_hold   bowline_hold;   /* a lock while it is ours       */
+typedef struct bowline_client bowline_client; /* a way to reach a store         */
+typedef struct bowline_hold   bowline_hold;   /* a lock, from acquire to release */
 
 enum {
-    BOWLINE_NAME_MAX     = 200, /* bytes in a name                       */
+    BOWLINE_NAME_MAX     = 200, /* bytes in the name of a lock */
     BOWLINE_LEASE_MIN_MS = 100,
-    BOWLINE_LEASE_MAX_MS = 86400000, /* one day                               */
+    BOWLINE_LEASE_MAX_MS = 86400000, /* one day */
     BOWLINE_WAIT_MAX_MS  = 2147483647,
 };
 
-/* Every wait_ms has one of these values, or 1 .. BOWLINE_WAIT_MAX_MS. */
-#define BOWLINE_NO_WAIT 0    /* do not wait                                                 */
-#define BOWLINE_FOREVER (-1) /* wait without a limit                                        */
-#define BOWLINE_DEFAULT (-2) /* wait as long as the URL says (wait=); by default 0          */
+/* A wait_ms is 1 .. BOWLINE_WAIT_MAX_MS, or one of these.  Any other value is USAGE. */
+#define BOWLINE_NO_WAIT 0    /* do not wait                                                   */
+#define BOWLINE_FOREVER (-1) /* wait without a limit                                          */
+#define BOWLINE_DEFAULT (-2) /* wait as long as the URL says (wait=); without wait=, as 0     */
 
 /* bowline_options.flags */
 enum {
-    BOWLINE_NO_RENEW  = 1 << 0, /* never renew: a hold ends with its lease                     */
-    BOWLINE_NO_THREAD = 1 << 1, /* start no renewal thread: the caller dispatches (async.h)    */
-    BOWLINE_NO_SPIN   = 1 << 2, /* sleep at once when waiting for the reply of a server        */
+    BOWLINE_NO_RENEW  = 1 << 0, /* do not renew: a hold ends with its lease                   */
+    BOWLINE_NO_THREAD = 1 << 1, /* start no renewal thread: the caller dispatches (async.h)   */
+    BOWLINE_NO_SPIN   = 1 << 2, /* do not busy-poll for a reply: sleep at once                */
 };
 
 enum {
-    BOWLINE_LOG_INFO    = 1, /* connected; redirected to another node of a cluster               */
-    BOWLINE_LOG_WARNING = 2, /* not connected, connection lost, not renewed; what
-                                bowline_client_warning returns                                   */
-    BOWLINE_LOG_ERROR   = 3, /* a hold is lost                                                   */
+    BOWLINE_LOG_INFO    = 1, /* connected; redirected to another node of a cluster             */
+    BOWLINE_LOG_WARNING = 2, /* not connected, connection lost, not renewed; the text of
+                                bowline_client_warning                                         */
+    BOWLINE_LOG_ERROR   = 3, /* a hold is lost                                                 */
 };
 
-/* Called in a thread of the caller, inside a call of the library, shortly before it returns; never
- * from two threads at once.  What happens between calls is told in the next one: up to 64 messages
- * are kept, then the oldest are dropped and counted.  The text is one line, without a password, and
- * lives until the function returns.  The function may call the library, except bowline_close of the
- * same client.  It must return (no longjmp, no exception). */
+/* Called in a thread of the caller, inside a call of the library, shortly before that returns;
+ * never by two threads at once.  The next call delivers what happens between calls: 64 messages are
+ * kept, then the oldest are dropped and counted.  The text is one line without a password and lives
+ * until the function returns.  The function may call the library, except bowline_close of the same
+ * client.  It must return: no longjmp, no exception. */
 typedef void (*bowline_log)(int level, const char *text, void *data);
 
 typedef struct bowline_options {
     size_t size; /* set by BOWLINE_OPTIONS */
 
-    /* NULL: "file:", locks between the processes of the effective user on this machine; those of
-     * other users are others.  "file:///run/lock/bowline": of all users.  Else
+    /* Where the locks are.  NULL: "file:", locks between the processes of one user of one machine;
+     * "file:///run/lock/bowline": of all users of the machine.  Else
      *     thread:    file:[DIRECTORY]    redis://[USER[:PASSWORD]@]HOST[:PORT][/DB]
      *     unix:///SOCKET                 rediss://... (TLS)
      *     redis+sentinel://HOST[:PORT][,HOST[:PORT]]/SERVICE[/DB]    rediss+sentinel://... (TLS)
      *     redis+cluster://HOST[:PORT][,HOST[:PORT]]    rediss+cluster://... (TLS)
      *     redlock://HOST[:PORT],HOST[:PORT],HOST[:PORT]...[/DB]      redlocks://... (TLS)
-     * each with options behind a question mark, ?lease=30s&wait=1m; see bowline(7). */
+     * each with options after a question mark, ?lease=30s&wait=1m: see bowline(7). */
     const char *url;
 
-    /* BOWLINE_NO_RENEW, BOWLINE_NO_THREAD, BOWLINE_NO_SPIN or any sum of them. */
+    /* BOWLINE_NO_RENEW, BOWLINE_NO_THREAD, BOWLINE_NO_SPIN, or a sum of them. */
     uint32_t flags;
 
-    /* How long a dead holder blocks the others, on engines with a lease.  0: the URL's lease=, or
-     * else that of its profile or protocol, or else 30000. */
+    /* How long a dead holder blocks the others, on engines with a lease: BOWLINE_LEASE_MIN_MS ..
+     * BOWLINE_LEASE_MAX_MS.  A hold is renewed after a third of it.  0: the URL's lease=, else that
+     * of its profile or protocol, else 30000. */
     uint32_t lease_ms;
 
     /* How long a server may be silent before its connection counts as broken.  0: the URL's
-     * timeout=, or else 5000, or a third of the lease if that is less. */
+     * timeout=, else 5000, or a third of the lease if that is less. */
     uint32_t reply_ms;
 
-    /* A hold ends after this time, renewed or not.  0: the URL's max-hold=, or else no end. */
+    /* A hold ends after this time, renewed or not.  0: the URL's max-hold=, else no end. */
     int64_t max_hold_ms;
 
-    /* What others see who ask for the holder (at most 63 bytes).  NULL: the name of the process. */
+    /* The program that bowline_who reports, at most 63 bytes.  NULL: the name of the process. */
     const char *program;
 
-    /* Receives messages of the library; NULL: there are none.  log_data is passed to it. */
+    /* Receives the messages of the library; NULL: nobody does.  log_data is its last argument. */
     bowline_log on_log;
     void       *log_data;
 } bowline_options;
 
 typedef struct bowline_acquire_options {
     size_t   size;        /* set by BOWLINE_ACQUIRE                                             */
-    int64_t  wait_ms;     /* how long to wait for the lock; BOWLINE_DEFAULT: set by the macro   */
-    int64_t  max_hold_ms; /* 0: the client's                                                    */
-    uint32_t lease_ms;    /* 0: the client's.  BOWLINE_LEASE_MIN_MS .. _MAX_MS; at redlock://
-                             at most the client's, or USAGE, but with restart-wait=off          */
+    int64_t  wait_ms;     /* how long to wait for the lock; BOWLINE_ACQUIRE: BOWLINE_DEFAULT    */
+    int64_t  max_hold_ms; /* 0: that of the client                                              */
+    uint32_t lease_ms;    /* 0: that of the client.  redlock://: at most that of the client,
+                             unless the URL says restart-wait=off                               */
     uint32_t reserved;    /* 0                                                                  */
 } bowline_acquire_options;
 
 /* clang-format off */
-/* Options in an argument; a field that is not named has its default.  In C:
+/* Options in an argument, in C; a field that is not named has its default:
  *     bowline_acquire(&hold, client, "x", BOWLINE_ACQUIRE(.wait_ms = 5000), &error);
- * In C and C++, for options in a variable:
+ * Options in a variable, in C and C++:
  *     bowline_acquire_options o = BOWLINE_ACQUIRE_INIT; */
 #define BOWLINE_OPTIONS_INIT { sizeof(bowline_options), NULL, 0, 0, 0, 0, NULL, NULL, NULL }
 #define BOWLINE_ACQUIRE_INIT { sizeof(bowline_acquire_options), BOWLINE_DEFAULT, 0, 0, 0 }
@@ -170,7 +170,7 @@ typedef struct bowline_acquire_options {
 #define BOWLINE_ACQUIRE(...) \
     BOWLINE_WITH_DEFAULTS(bowline_acquire_options, .wait_ms = BOWLINE_DEFAULT, __VA_ARGS__)
 
-/* The default is written first and the caller's value over it, which -Wextra warns of elsewhere. */
+/* Writes the default and then the value of the caller over it; -Wextra would warn about that. */
 #if defined(__GNUC__)
 #define BOWLINE_WITH_DEFAULTS(type, ...) \
     ((type[1]){ __extension__({ \
@@ -184,125 +184,127 @@ typedef struct bowline_acquire_options {
 #endif
 /* clang-format on */
 
-/* Makes a client.  Nothing is sent and no name is looked up yet: the store is reached by the first
- * call that needs it.  USAGE (the URL or an option; the text says which; also a protocol or profile
- * with a fault, unless the URL says accept-risk=1), UNSUPPORTED (a scheme, an option, a protocol or
- * a profile that this build has not, or TLS on a system without OpenSSL 3), REFUSED (a directory, a
- * password file, a certificate or a key that cannot be trusted or used), SYSTEM, NOMEM.
+/* ---- clients --------------------------------------------------------------------------------- */
+
+/* Makes a client.  Sends nothing and looks up no host: the first call that needs the store
+ * connects.  USAGE: the URL or an option is wrong; also a protocol or profile with a known fault,
+ * unless the URL says accept-risk=1.  UNSUPPORTED: a scheme, option, protocol or profile that this
+ * build does not have, or TLS without OpenSSL 3 on the system.  REFUSED: a directory, password
+ * file, certificate or key that cannot be used or trusted.  SYSTEM, NOMEM.
  * Free with bowline_close.  Any thread. */
 BOWLINE_API BOWLINE_MUST_CHECK int
 bowline_open(bowline_client **ret_client, const bowline_options *options, bowline_error *reterr);
 
-/* What is wrong with the protocol or the profile that the URL asks for, in one line without a
- * secret, if the URL accepts that (accept-risk=1); or that its drift= is short.  NULL: nothing that
- * is known.  Lives as long as the client.  Any thread. */
+/* What is wrong with the protocol, profile or drift= of the URL, if the URL accepts it
+ * (accept-risk=1), in one line.  NULL: nothing known.  Lives as long as the client.  Any thread. */
 BOWLINE_API const char *bowline_client_warning(const bowline_client *client);
 
-/* Takes the lock `name`: 1 .. BOWLINE_NAME_MAX bytes, none of them a control character.
- * BUSY (tried once; or as many wait as may, by queue-max= of the URL), TIMEOUT (waited), UNKNOWN
- * (the server fell silent with our question in its hands; if it took the lock for us, that ends
- * with the lease), UNREACHABLE, REFUSED (it answered with an error; see the text), USAGE,
- * UNSUPPORTED, NOMEM, SYSTEM, FORKED.
- * Blocks for the wait, and for one answer of the server (timeout= of the URL) on top, also when the
- * server cannot be reached or is silent.  With `reterr`, BUSY and TIMEOUT ask the server one more
- * question, who holds the lock, in what is left of that time.  Free with bowline_release.
- * Any thread. */
+/* Reaches the store now, or says why it cannot be reached.  thread: always OK.  file: opens the
+ * directory, and creates that of file: alone, as the first lock does.  Servers: looks at a name
+ * that nobody takes; redlock: most of the servers must answer; cluster: asks the node of that name.
+ * wait_ms: how long to try again while the result is UNREACHABLE or UNKNOWN.  0: one try, which
+ * blocks for one reply (timeout= of the URL).
+ * UNREACHABLE, UNKNOWN.  REFUSED: the server answers with an error, or the directory cannot be
+ * trusted.  USAGE, NOMEM, SYSTEM, FORKED.  Any thread. */
+BOWLINE_API int bowline_ping(bowline_client *client, int64_t wait_ms, bowline_error *reterr);
+
+/* Frees the client with all its holds and operations; none of them may be used afterwards.  Holds
+ * that are still held are released, without waiting for the replies.
+ * Does not block if every operation has ended and every hold has been released (after
+ * bowline_release_nowait: if bowline_flush_releases has returned OK).  Otherwise it hands the
+ * releases to the server; it gives up when the server accepts nothing for 100 ms or has not read
+ * all within 200 ms.  A lock whose release did not arrive ends with its lease.
+ * In a child after fork: sends nothing and frees what no other thread was changing at the time of
+ * the fork.  NULL: no effect.  One thread, and no other call on the client at the same time. */
+BOWLINE_API void bowline_close(bowline_client *client);
+
+/* ---- acquire and release --------------------------------------------------------------------- */
+
+/* Takes the lock `name`: 1 .. BOWLINE_NAME_MAX bytes without control characters.
+ * BUSY: held by somebody else, and wait_ms is 0; or the queue is full (queue-max= of the URL).
+ * TIMEOUT: held by others for all of wait_ms.  UNKNOWN: the command was sent and no reply came; if
+ * the server took the lock for us, it ends with its lease.  UNREACHABLE.  REFUSED: the server or
+ * the system answers with an error.  USAGE, UNSUPPORTED, NOMEM, SYSTEM, FORKED.
+ * Blocks for wait_ms and then for one reply (timeout= of the URL) at most, also if the server is
+ * silent.  With `reterr`, BUSY and TIMEOUT ask who holds the lock, within that time.
+ * Free with bowline_release.  Any thread. */
 BOWLINE_API BOWLINE_MUST_CHECK int bowline_acquire(bowline_hold **ret_hold, bowline_client *client,
                                                    const char                    *name,
                                                    const bowline_acquire_options *options,
                                                    bowline_error                 *reterr);
 
-/* From now on the lease is lease_ms (0: as it is), counted from this call.  Never shortens what is
- * already promised.  LOST, UNKNOWN (no answer yet; the hold lasts as long as bowline_hold_left_ms
- * says), UNREACHABLE (nothing could be sent) and REFUSED (likewise), UNSUPPORTED (a protocol whose
- * locks are never renewed: they end with the lease they were acquired with; see bowline(7)), USAGE
- * (also a lease that an acquire could not have), FORKED.  On engines without a lease: OK, nothing
- * changes.  One thread. */
+/* Sets the lease to lease_ms, counted from this call (0: as long as it was).  It never shortens
+ * what was promised before.  Without a lease (thread:, file:): OK, no effect.
+ * LOST.  UNKNOWN: no reply; bowline_hold_left_ms says how long the hold lasts.  UNREACHABLE:
+ * nothing could be sent.  REFUSED.  UNSUPPORTED: the protocol never renews a lock.  USAGE, also for
+ * a lease_ms that bowline_acquire would not take.  FORKED.  One thread. */
 BOWLINE_API int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_error *reterr);
 
-/* Gives the lock back and frees `hold`, whatever it returns.  LOST: it was no longer ours to give,
- * somebody else may have held it meanwhile.  UNKNOWN: no answer; it ends with the lease at the
- * latest.  UNREACHABLE, NOMEM: it could not be sent; REFUSED: the store would not; likewise.
- * FORKED.  NULL is OK.  Where another thread of this client waits for the name, it has it then, and
- * the store may not have been asked: see turns= in bowline(7).  One thread. */
+/* Releases the lock and frees `hold`, whatever the status.  If another thread of the client waits
+ * for the name, it gets the lock, perhaps without a command to the store (turns= in bowline(7)).
+ * LOST: the hold had ended before, and somebody else may have held the lock.  UNKNOWN: no reply;
+ * the lock ends with its lease at the latest.  UNREACHABLE, REFUSED, NOMEM: not released; it ends
+ * with its lease.  FORKED.  NULL: OK.  One thread. */
 BOWLINE_API int bowline_release(bowline_hold *hold, bowline_error *reterr);
 
-/* As bowline_release, without waiting for the answer: OK also means that the release is on its way,
- * and bowline_flush_releases then tells what became of it.  Until it has arrived the lock is taken:
- * an acquire that does not wait may be BUSY, also by this client over another connection.
- *
- * What is known at once is returned at once, on thread: and file: always.  The answer is read by
- * whoever uses the connection next, or by the keeper after 50 ms; without a keeper, by the next
- * call that waits or dispatches.  A release that a connection has lost is sent again.  This waits
- * only when 1000 are on their way over the same connection already, and then as bowline_release
- * does.
- *
- * Frees `hold`, whatever it returns.  LOST, UNKNOWN, UNREACHABLE, NOMEM, REFUSED, FORKED.  NULL is
- * OK.  One thread. */
+/* As bowline_release, without waiting for the reply.  OK: released, or the release is under way,
+ * and bowline_flush_releases returns its result.  Until the release arrives the lock is held: an
+ * acquire that does not wait can be BUSY, also in this client over another connection.
+ * The reply is read by the next thread that uses the connection, or by the renewal thread after
+ * 50 ms.  A release whose connection breaks is sent again.  Blocks, as bowline_release does, only
+ * if 1000 are under way over the same connection.
+ * Frees `hold`, whatever the status: LOST, UNKNOWN, UNREACHABLE, NOMEM, REFUSED, FORKED, if that is
+ * known at once.  NULL: OK.  One thread. */
 BOWLINE_API int bowline_release_nowait(bowline_hold *hold, bowline_error *reterr);
 
-/* How the releases came out that were on their way when bowline_release_nowait returned.  Waits
- * until none is any more, or one has gone wrong, for wait_ms (0: not at all; BOWLINE_FOREVER).
- * OK: all have ended, and well.  TIMEOUT: some are on their way still, and there is nothing to tell
- * of others.  LOST, UNKNOWN, UNREACHABLE, NOMEM, REFUSED: so bowline_release would have ended, for
- * the hold that the text names; told once, so ask again until it is OK.  Of each connection 64 are
- * kept to be told one by one; of more it tells how many, as LOST if one of them was lost.  USAGE,
- * SYSTEM, FORKED.  Any thread. */
+/* Waits for wait_ms until the releases of bowline_release_nowait have ended or one has failed.
+ * OK: all have ended well.  TIMEOUT: some are under way, and no failure is unreported.  LOST,
+ * UNKNOWN, UNREACHABLE, NOMEM, REFUSED: what bowline_release would have returned for the lock that
+ * the text names.  Each failure is returned once: call again until OK.  64 failures of a connection
+ * are kept one by one; the rest are counted in one text, LOST if one of them was LOST.
+ * USAGE, SYSTEM, FORKED.  Any thread. */
 BOWLINE_API int bowline_flush_releases(bowline_client *client, int64_t wait_ms,
                                        bowline_error *reterr);
 
-/* Gives the lock to who has waited longest, and waits until it is ours again, behind all who wait
- * now; with nobody waiting it stays ours.  With the protocol queue, which is what Redis locks by,
- * that is one command; on file: and thread: a release and a place in line; with other protocols a
- * release and an acquire, and whoever asks first gets it.  What the lock protects must not be
- * touched before this returns OK: then `hold` is ours as after an acquire, with its lease and a
- * max_hold from now on, and with a fence of its own.
- *
- * wait_ms: BOWLINE_FOREVER, 1 .. BOWLINE_WAIT_MAX_MS, or 0: the URL's wait=, or else for ever.
- * TIMEOUT, BUSY, UNKNOWN, UNREACHABLE, REFUSED, NOMEM, SYSTEM, as of an acquire, and LOST (it was
- * not ours any more when it was to be given): the hold is over, bowline_release frees it.  USAGE
- * (also while something else is being done with the hold), FORKED: nothing has changed.
- *
- * Not of a hold that was released, waited for or not: that is gone.  A release while this is under
- * way, of either kind, ends it and is told LOST.  One thread. */
+/* Gives the lock to the waiter that has waited longest, and waits until the hold owns it again,
+ * behind all waiters.  If nobody waits, the hold keeps the lock.  One command with protocol queue
+ * (the default on Redis); a release and a place in the queue with file: and thread:; a release and
+ * an acquire with the other protocols, where the first to ask gets the lock.
+ * Do not touch what the lock protects until this returns OK: then the hold is as after an acquire,
+ * with a new fence, and lease and max_hold counted from now.
+ * wait_ms: BOWLINE_DEFAULT without wait= in the URL waits forever; 0 is USAGE.
+ * TIMEOUT, BUSY, UNKNOWN, UNREACHABLE, REFUSED, NOMEM, SYSTEM: as bowline_acquire; LOST: the lock
+ * was lost before it could be given.  After these the hold is over, and bowline_release frees it.
+ * USAGE (also while another operation on the hold is under way), FORKED: nothing has changed.
+ * A release of the hold during this call ends it with LOST.  One thread. */
 BOWLINE_API int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error *reterr);
-
-/* Releases what is still held through the client, without waiting for answers, and frees the
- * client with all its holds and operations, which must not be used afterwards.  In a child after
- * fork: frees, sends nothing; and leaves alone, until the child ends or calls exec, what another
- * thread was changing at that moment.  NULL is a no-op.  One thread, and no other in the client.
- *
- * Does not block when every operation has ended and every hold was released before, those of
- * bowline_release_nowait being so when bowline_flush_releases is OK.  Else it hands the releases to
- * the server, and gives up when that takes nothing for 100 ms, or has not read all within 200 ms;
- * what did not arrive ends with its lease. */
-BOWLINE_API void bowline_close(bowline_client *client);
 
 /* ---- questions about a hold ------------------------------------------------------------------ */
 
-/* How long the lock is surely ours from now on: 0 when it is not, INT64_MAX where nothing but
- * release ends it.  While the store keeps what it gave, what was said stays true also when the hold
- * is lost meanwhile, until it is released.  Any thread. */
+/* How long the lock is certainly ours from now on.  0: it is not; INT64_MAX: only a release ends
+ * it.  A result stays true even if the hold is lost later, as long as the store keeps what it
+ * granted and the hold is not released.  Any thread. */
 BOWLINE_API int64_t bowline_hold_left_ms(bowline_hold *hold);
 
-/* OK: nothing has gone wrong since the hold was won, or renewed last.  UNREACHABLE, UNKNOWN (no
- * answer), REFUSED: it is ours still, for as long as bowline_hold_left_ms says, but the last
- * attempt at renewing it has failed; more will follow unless renewal is off.  LOST: it is not ours
- * any more. The text says why.  USAGE, FORKED.  Asks nobody, never blocks.  Any thread. */
+/* OK: no failure since the lock was acquired or last renewed.  UNREACHABLE, UNKNOWN, REFUSED: the
+ * last renewal failed; the lock is still ours for bowline_hold_left_ms, and is tried again unless
+ * renewal is off.  LOST: it is not ours any more.  The text says why.  USAGE, FORKED.  Sends
+ * nothing and never blocks.  Any thread. */
 BOWLINE_API int bowline_hold_check(bowline_hold *hold, bowline_error *reterr);
 
-/* Grows with every holder of the name; 0 where the engine has none.  Any thread. */
+/* The fencing token: grows with every holder of the name.  0: the engine or the protocol has none.
+ * Any thread. */
 BOWLINE_API uint64_t bowline_hold_fence(const bowline_hold *hold);
 
-/* Lives as long as the hold.  Any thread. */
+/* The name of the lock.  Lives as long as the hold.  Any thread. */
 BOWLINE_API const char *bowline_hold_name(const bowline_hold *hold);
 
 enum { BOWLINE_HOLD_INHERIT_FDS_MAX = 2 };
 
-/* The file descriptors that keep the lock taken as long as any copy of them is open in any
- * process: pass them to a child (clear FD_CLOEXEC there) and the lock survives the death of this
- * process until the child ends.  Returns how many, 0 on engines whose locks are not descriptors.
- * Do not close them.  One thread. */
+/* The descriptors that keep the lock held while a copy of one is open in any process.  A child that
+ * inherits them (clear FD_CLOEXEC there) keeps the lock after the death of this process, until the
+ * child ends.  Returns their number; 0 on engines other than file:.  Do not close them.  One
+ * thread. */
 BOWLINE_API int bowline_hold_inherit_fds(bowline_hold *hold,
                                          int           ret_fds[BOWLINE_HOLD_INHERIT_FDS_MAX]);
 
@@ -310,62 +312,48 @@ BOWLINE_API int bowline_hold_inherit_fds(bowline_hold *hold,
 
 enum { BOWLINE_HOLDER_TEXT_MAX = 64 };
 
-/* Who holds a name, as far as the store knows: fields that it does not know are 0 or "". */
+/* The holder of a name, as far as the store knows.  An unknown field is 0 or "". */
 typedef struct bowline_holder {
     size_t   size;     /* set by the caller: sizeof(bowline_holder)                             */
-    int32_t  held;     /* 1: somebody holds it                                                  */
-    int32_t  foreign;  /* 1: not by bowline, or not in a form that it knows                     */
-    int64_t  left_ms;  /* of the lease; INT64_MAX: nothing ends it by itself                    */
-    int64_t  since_ms; /* how long it has been held                                             */
+    int32_t  held;     /* 1: somebody holds the lock                                            */
+    int32_t  foreign;  /* 1: not a lock of bowline, or in a form that it does not know          */
+    int64_t  left_ms;  /* of the lease; INT64_MAX: only a release ends it                       */
+    int64_t  since_ms; /* how long the lock has been held                                       */
     int64_t  pid;
     uint64_t fence;
-    uint64_t id; /* tells this hold from every other of the name, for bowline_break; 0: it
-                          cannot be broken, or not be told from others                          */
+    uint64_t id; /* of this hold, for bowline_break; 0: it cannot be broken or identified       */
     char     user[BOWLINE_HOLDER_TEXT_MAX];
     char     host[BOWLINE_HOLDER_TEXT_MAX];
     char     program[BOWLINE_HOLDER_TEXT_MAX];
-    char     note[BOWLINE_HOLDER_TEXT_MAX]; /* what is odd: "the key is a list" */
+    char     note[BOWLINE_HOLDER_TEXT_MAX]; /* what is unusual: "the key is a list"             */
 } bowline_holder;
 
-/* Looks, and changes nothing.  UNREACHABLE, UNKNOWN, REFUSED, USAGE, NOMEM, SYSTEM, FORKED.  Blocks
- * for one answer of the server.  Any thread. */
+/* Reads who holds a name; changes nothing.  UNREACHABLE, UNKNOWN, REFUSED, USAGE, NOMEM, SYSTEM,
+ * FORKED.  Blocks for one reply.  Any thread. */
 BOWLINE_API int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_holder,
                             bowline_error *reterr);
 
-/* Reaches the store now, or says why it cannot be reached.  thread: OK.  file: opens the directory,
- * creating it as the first lock would.  Servers: looks at a name that nobody takes; redlock: OK if
- * most of the servers answer; cluster: asks the node that this name belongs to.
- *
- * wait_ms: for how long to try again while the status would be UNREACHABLE or UNKNOWN.  0: one try,
- * which blocks for one reply (timeout= of the URL).  UNREACHABLE, UNKNOWN, REFUSED (the server's
- * error, or a directory that cannot be trusted), USAGE, NOMEM, SYSTEM, FORKED.  Any thread. */
-BOWLINE_API int bowline_ping(bowline_client *client, int64_t wait_ms, bowline_error *reterr);
-
-/* For administrators: ends somebody else's hold, the very one that bowline_who has shown by this
- * `id`; the next in line has the lock then, as after a release.  Whoever held it learns so at his
- * next renewal, a third of his lease later at most, and works on until then: two are at work for
- * that time, which only a fence makes harmless.  With the protocol queue the text of its LOST says
- * "broken by USER@HOST": a note that is written first, and expires with what is known of a session.
- * The holder of a lock that is never renewed (stamps, and other locks of articles) learns nothing
- * and works on until its lease ends.  So may another program, if the lock is shared by a profile.
- *
- * BUSY: that hold has ended by itself, and nothing was changed; the text says whether somebody else
- * has the lock by now.  UNKNOWN (no answer: ask who holds it), UNREACHABLE, REFUSED (the text says
- * why; also a value that is none of the protocol's, whatever the id), UNSUPPORTED (thread: and
- * file:, where a lock ends with its process; redlock://, where it ends with its lease), USAGE (also
- * an id of 0), NOMEM, SYSTEM, FORKED.
- * Blocks for two answers of the server, or more where many who waited are dead.  Any thread. */
+/* For administrators: ends the hold with this id, which bowline_who has returned, and no other.
+ * The next waiter gets the lock, as after a release.  The old holder finds out at its next renewal,
+ * after a third of its lease at most; until then two processes work, which only a fence makes
+ * harmless.  With protocol queue the text of its LOST says "broken by USER@HOST".  The holder of a
+ * lock that is never renewed (locks of articles, and of some profiles) works on until its lease
+ * ends.
+ * BUSY: that hold has ended; nothing was changed, and the text says whether somebody else has the
+ * lock.  UNKNOWN: no reply; ask bowline_who.  UNREACHABLE.  REFUSED: also for a value that is not
+ * of the protocol.  UNSUPPORTED: thread: and file:, whose locks end with the process; redlock://,
+ * whose locks end with the lease.  USAGE (also for the id 0), NOMEM, SYSTEM, FORKED.
+ * Blocks for two replies, or more if many waiters are dead.  Any thread. */
 BOWLINE_API int bowline_break(bowline_client *client, const char *name, uint64_t id,
                               bowline_error *reterr);
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-/* "250ms", "30s", "5m", "2h", "1d", "1m30s", as in URLs and on the command line, into
- * milliseconds.  A number without a unit, a fraction, a sign, or more than 2^53 ms is USAGE.
- * Any thread. */
+/* Reads a duration as URLs and the command line have it: "250ms", "30s", "5m", "2h", "1d", "1m30s".
+ * USAGE: no unit, a fraction, a sign, or more than 2^53 ms.  Any thread. */
 BOWLINE_API int bowline_duration_parse(int64_t *ret_ms, const char *text, bowline_error *reterr);
 
-/* What is loaded, as against the macros above.  Any thread. */
+/* The version of the loaded library; the macros above are that of the header.  Any thread. */
 BOWLINE_API int         bowline_version(void);
 BOWLINE_API const char *bowline_version_string(void);
 

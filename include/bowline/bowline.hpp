@@ -1,5 +1,5 @@
 /*
- * bowline.hpp -- the same for C++17 and newer: what is taken is given back at the end of its scope.
+ * bowline.hpp -- bowline.h for C++17 and newer: the end of a scope releases its locks.
  *
  *      bowline::client client("redis://127.0.0.1");
  *      {
@@ -7,7 +7,7 @@
  *          ... work; pass hold.fence() to whatever you write to ...
  *      }
  *      if (auto hold = client.try_acquire("nightly"))
- *          ... ours without waiting ...
+ *          ... acquired without waiting ...
  *
  *      bowline::named_mutex mutex(client, "nightly");
  *      std::lock_guard      guard(mutex);
@@ -16,20 +16,21 @@
  *          return std::to_string(old ? std::stoll(std::string(*old)) + 1 : 1);
  *      });
  *
- * Header only, over bowline.h, async.h and update.h, which say what the calls promise.  What differs:
+ * Header only, above bowline.h, async.h and update.h, which say what the calls promise.  The
+ * differences:
  *
- *   - What fails throws bowline::error, out of memory too.  Decide on its status(), a number of
- *     bowline.h.
- *   - Durations are rounded up to whole milliseconds.  A wait of zero or less tries once; one that
- *     is longer than BOWLINE_WAIT_MAX_MS (24 days) is for ever.
- *   - Holds, operations and mutexes keep what they need of their client: the order in which the
- *     objects end does not matter.  It is closed when the last of them has ended.
- *   - What was moved from is empty.  It answers questions (no time left, no fence, no name), and
- *     what can only be done with something inside throws USAGE.
- *   - Destructors and move assignments never throw.  They can wait for one answer of the server.
- *   - A name or URL with a NUL inside is USAGE: in C it would be another, shorter one.
- *   - "Any thread." and "One thread." as in bowline.h.  To move, assign or end an object: One
- *     thread.
+ *   - A failure throws bowline::error, also out of memory.  Decide on its status(), a
+ *     bowline_status.
+ *   - Durations are rounded up to whole milliseconds.  A wait of zero or less does not wait; one of
+ *     more than BOWLINE_WAIT_MAX_MS (24 days) has no limit.
+ *   - Holds, operations and mutexes share ownership of their client, so objects may be destroyed in
+ *     any order.  The last one closes the client.
+ *   - A moved-from object is empty.  It answers questions (no time left, no fence, no name); a call
+ *     that needs its content throws USAGE.
+ *   - Destructors and move assignments never throw.  They can block for one reply of the server.
+ *   - A name or URL that contains a NUL is USAGE: in C it would be another, shorter one.
+ *   - "Any thread." and "One thread." as in bowline.h.  To move, assign or destroy an object: "One
+ *     thread.".
  */
 #ifndef BOWLINE_HPP
 #define BOWLINE_HPP

@@ -7,6 +7,15 @@
 
 #include "core/status.h"
 
+/* Nothing has failed.  Cheaper than a struct of zeros: the text is long. */
+static inline void bwl_fault_clear(bwl_fault *fault)
+{
+    fault->status         = BWL_OK;
+    fault->system_errno   = 0;
+    fault->server_code[0] = '\0';
+    fault->text[0]        = '\0';
+}
+
 /* Writes the error and returns the status, so that a failing function ends with
  * `return bwl_fail(fault, BWL_STATUS_USAGE, "...", ...)`.  `fault` may be NULL.  A text that is too
  * long is cut.  The password of a URL in the text is written as ***: somebody may have passed a URL

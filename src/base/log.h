@@ -9,6 +9,8 @@
 #ifndef BWL_BASE_LOG_H
 #define BWL_BASE_LOG_H
 
+#include <stddef.h>
+
 enum { BWL_LOG_MAX = 64, BWL_LOG_INFO = 1, BWL_LOG_WARNING = 2, BWL_LOG_ERROR = 3 };
 
 typedef struct bwl_log bwl_log;
@@ -32,7 +34,8 @@ void bwl_log_drain(bwl_log *log);
 
 static inline void bwl_log_drain_at(bwl_log *const *log)
 {
-    bwl_log_drain(*log);
+    if (*log != NULL)
+        bwl_log_drain(*log);
 }
 
 #endif

@@ -93,7 +93,7 @@ static void set_error(bwl_engine_lock *lock, const char *format, va_list argumen
 {
     if (!bwl_lock_takes_error(bwl_lock_of_engine(lock)))
         return;
-    lock->why = (bwl_fault){ 0 };
+    bwl_fault_clear(&lock->why);
     (void)vsnprintf(lock->why.text, sizeof lock->why.text, format, arguments); /* may be cut */
 }
 
@@ -106,7 +106,7 @@ static void set_fault(bwl_engine_lock *lock, const bwl_fault *why)
 static void clear_error(bwl_engine_lock *lock)
 {
     if (bwl_lock_takes_error(bwl_lock_of_engine(lock)))
-        lock->why = (bwl_fault){ 0 };
+        bwl_fault_clear(&lock->why);
 }
 
 static bool is_awaited(const bwl_engine_lock *lock)

@@ -103,7 +103,7 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_client *client, const bwl_engine *e
     lock->saw_alien          = false;
     lock->reads_wall         = reads_wall(&lock->base.hold);
     bwl_lock_hide(lock);
-    lock->base.why = (bwl_fault){ 0 };
+    bwl_fault_clear(&lock->base.why);
     lock->base.name_size = (uint16_t)name_size;
     memcpy(lock->base.name, name, name_size + 1);
     link_in(client, lock);
@@ -181,6 +181,7 @@ void bwl_lock_says(bwl_lock *lock, const char *format, ...)
 
     if (!bwl_lock_takes_error(lock))
         return;
+    bwl_fault_clear(&lock->base.why);
     va_start(arguments, format);
     (void)vsnprintf(lock->base.why.text, sizeof lock->base.why.text, format, arguments);
     va_end(arguments);

@@ -7,6 +7,7 @@
 
 #include "tap.hpp"
 
+#include <cerrno>
 #include <chrono>
 #include <limits>
 #include <optional>
@@ -51,6 +52,20 @@ static_assert(wait_time(2147483646999999ns).ms() == 2147483647);
 static_assert(wait_time(2147483647000001ns).ms() == BOWLINE_FOREVER);
 static_assert(wait_time(std::chrono::hours::max()).ms() == BOWLINE_FOREVER);
 static_assert(wait_time(std::chrono::duration<double>(1e300)).ms() == BOWLINE_FOREVER);
+
+static void test_error_has_the_errno_and_the_status(const place &)
+{
+    bowline::client client("unix:///no/such/socket");
+
+    try {
+        client.ping();
+        CHECK(false);
+    } catch (const bowline::error &e) {
+        CHECK(e.status() == BOWLINE_UNREACHABLE);
+        CHECK(e.system_errno() == ENOENT);
+        CHECK(*e.server_code() == '\0');
+    }
+}
 
 static void test_floating_waits_that_are_no_number_do_not_wait(const place &at)
 {
@@ -371,6 +386,7 @@ static void test_a_child_after_fork_gives_nothing_back(const place &at)
 }
 
 static const tap::test_case cases[] = {
+    { "the error has the errno", test_error_has_the_errno_and_the_status },
     { "floating waits that are no number do not wait",
       test_floating_waits_that_are_no_number_do_not_wait },
     { "a hold is given back at the end of its scope",

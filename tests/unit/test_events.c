@@ -110,17 +110,6 @@ static void test_events_end_in_the_start_wakes_only_who_takes_events(void **stat
     assert_false(is_readable());
 }
 
-static void test_events_of_what_waits_in_a_blocking_call_there_are_none(void **state)
-{
-    bowline_hold *hold = NULL;
-
-    (void)state;
-    assert_int_equal(bowline_acquire(&hold, client, "n", NULL, &error), BOWLINE_OK);
-    assert_int_equal(bowline_extend(hold, 0, &error), BOWLINE_OK);
-    assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
-    assert_int_equal(next().kind, 0);
-}
-
 static void test_events_of_an_extension_that_its_release_has_ended(void **state)
 {
     bowline_operation *op = start("n"), *extending = NULL;
@@ -172,7 +161,6 @@ int main(void)
         CASE(test_events_come_in_the_order_in_which_things_happened),
         CASE(test_events_nothing_is_written_where_there_is_none),
         CASE(test_events_end_in_the_start_wakes_only_who_takes_events),
-        CASE(test_events_of_what_waits_in_a_blocking_call_there_are_none),
         CASE(test_events_of_an_extension_that_its_release_has_ended),
         CASE(test_events_pointers_go_from_acquire_to_hold_to_the_rest),
     };

@@ -240,14 +240,6 @@ static void test_nowait_without_a_server_is_told_at_once(void **state)
     bowline_close(local);
 }
 
-static void test_nowait_checks_its_arguments(void **state)
-{
-    (void)state;
-    assert_status(BOWLINE_USAGE, bowline_flush_releases(NULL, 0, &error), &error);
-    assert_status(BOWLINE_USAGE, bowline_flush_releases(client, BOWLINE_DEFAULT - 1, &error),
-                  &error);
-}
-
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_client, close_client)
 
 int main(void)
@@ -263,7 +255,6 @@ int main(void)
         CASE(test_nowait_reads_answers_when_there_are_many),
         CASE(test_nowait_ends_an_extension),
         CASE(test_nowait_without_a_server_is_told_at_once),
-        CASE(test_nowait_checks_its_arguments),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,8 +14,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -71,28 +69,6 @@ static void test_status_version_is_that_of_the_header(void **state)
     (void)snprintf(text, sizeof text, "%d.%d.%d", BOWLINE_VERSION_MAJOR, BOWLINE_VERSION_MINOR,
                    BOWLINE_VERSION_PATCH);
     assert_string_equal(bowline_version_string(), text);
-}
-
-static void test_status_child_of_fork_is_told_so(void **state)
-{
-    bwl_client    client = { .host.engine = NULL };
-    bowline_error error  = { 0 };
-    int           status;
-
-    (void)state;
-    assert_true(bwl_fork_guard_init(&client.host.guard));
-    assert_int_equal(bwl_check_fork(&client, &error), BOWLINE_OK);
-    assert_string_equal(error.text, "");
-    pid_t child = fork();
-    if (child == 0)
-        _exit(bwl_check_fork(&client, &error) == BOWLINE_FORKED && error.status == BOWLINE_FORKED &&
-                      strstr(error.text, "fork") != NULL &&
-                      bwl_check_fork(&client, NULL) == BOWLINE_FORKED
-                  ? 7
-                  : 1);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(WEXITSTATUS(status), 7);
-    bwl_fork_guard_free(&client.host.guard);
 }
 
 typedef struct report {
@@ -178,7 +154,6 @@ int main(void)
         cmocka_unit_test(test_status_every_number_has_a_name_and_words),
         cmocka_unit_test(test_status_number_that_is_none_has_words_too),
         cmocka_unit_test(test_status_version_is_that_of_the_header),
-        cmocka_unit_test(test_status_child_of_fork_is_told_so),
         cmocka_unit_test(test_status_every_outcome_is_reported),
     };
 

@@ -173,44 +173,6 @@ static void test_each_try_is_computed_from_what_is_there_then(void **state)
     assert_int_equal(conflicts, 1);
 }
 
-static void test_what_the_function_may_want(void **state)
-{
-    wish w = { .choice = BOWLINE_UPDATE_LEAVE };
-
-    (void)state;
-    store_says(BWL_REPLY, BWL_YES, "old");
-    store_says(BWL_REPLY, BWL_YES, NULL);
-    comes_out(BOWLINE_OK, &w, NULL);
-    w.choice = BOWLINE_UPDATE_DELETE;
-    store_says(BWL_REPLY, BWL_YES, "old");
-    store_says(BWL_REPLY, BWL_YES, NULL);
-    comes_out(BOWLINE_OK, &w, NULL);
-    w          = writes;
-    w.lasts_ms = 7;
-    store_says(BWL_REPLY, BWL_YES, "old");
-    store_says(BWL_REPLY, BWL_YES, NULL);
-    comes_out(BOWLINE_OK, &w, NULL);
-    w.lasts_ms = BOWLINE_FOREVER;
-    w.value    = NULL;
-    w.size     = 0;
-    store_says(BWL_REPLY, BWL_YES, "old");
-    store_says(BWL_REPLY, BWL_YES, NULL);
-    comes_out(BOWLINE_OK, &w, NULL);
-    assert_string_equal(asked,
-                        "READ k,LEAVE k,READ k,DELETE k,READ k,SET k=new 7,READ k,SET k= -1,");
-}
-
-static void test_function_that_stops_is_cancelled(void **state)
-{
-    wish w = { .choice = -3 };
-
-    (void)state;
-    store_says(BWL_REPLY, BWL_YES, "old");
-    store_says(BWL_REPLY, BWL_YES, NULL);
-    comes_out(BOWLINE_CANCELLED, &w, NULL);
-    assert_string_equal(asked, "READ k,LEAVE k,");
-}
-
 static void test_what_the_function_may_not_want_is_usage_and_not_written(void **state)
 {
     static char long_value[BOWLINE_VALUE_MAX + 1];
@@ -234,50 +196,6 @@ static void test_what_the_function_may_not_want_is_usage_and_not_written(void **
 }
 
 /* ---- how it comes out ------------------------------------------------------------------------ */
-
-static void test_write_without_an_answer_is_unknown_and_the_last_word(void **state)
-{
-    wish w = writes;
-
-    (void)state;
-    store_says(BWL_REPLY, BWL_YES, "old");
-    store_says(BWL_DOWN, 0, NULL);
-    comes_out(BOWLINE_UNKNOWN, &w, BOWLINE_UPDATE(.wait_ms = BOWLINE_FOREVER));
-    assert_int_equal(w.calls, 1);
-    assert_string_equal(error.text,
-                        "k: whether it was written is not known, look at it: so says the store");
-}
-
-static void test_tries_that_are_used_up(void **state)
-{
-    wish     w         = writes;
-    uint32_t conflicts = 0;
-
-    (void)state;
-    for (int i = 0; i < 2; i++) {
-        store_says(BWL_REPLY, BWL_YES, "old");
-        store_says(BWL_REPLY, BWL_NO, NULL);
-    }
-    comes_out(BOWLINE_BUSY, &w, BOWLINE_UPDATE(.tries_max = 2, .ret_conflicts = &conflicts));
-    assert_int_equal(conflicts, 2);
-    store_says(BWL_REPLY, BWL_YES, "old");
-    store_says(BWL_REPLY, BWL_NO, NULL);
-    comes_out(BOWLINE_BUSY, &w, BOWLINE_UPDATE(.wait_ms = BOWLINE_NO_WAIT));
-}
-
-static void test_time_that_is_over(void **state)
-{
-    wish w = writes;
-
-    (void)state;
-    for (int i = 0; i < 3; i++) { /* at once, behind a pause that is cut, and the end */
-        store_says(BWL_REPLY, BWL_YES, "old");
-        store_says(BWL_REPLY, BWL_NO, NULL);
-    }
-    int status = bowline_update(client, "k", compute, &w, BOWLINE_UPDATE(.wait_ms = 2), &error);
-    assert_int_equal(status, BOWLINE_TIMEOUT);
-    assert_true(steps <= script_size);
-}
 
 static void test_what_the_store_says(void **state)
 {
@@ -321,51 +239,6 @@ static void test_key_is_shown_as_far_as_it_can_be(void **state)
 
 /* ---- bad calls ------------------------------------------------------------------------------- */
 
-static void test_bad_calls_are_usage(void **state)
-{
-    char            long_key[BOWLINE_KEY_MAX + 2];
-    bowline_error  *e = &error;
-    wish            w = writes;
-    bowline_client *c = client;
-
-    (void)state;
-    memset(long_key, 'k', sizeof long_key - 1);
-    long_key[sizeof long_key - 1] = '\0';
-    assert_int_equal(bowline_update(NULL, "k", compute, &w, NULL, e), BOWLINE_USAGE);
-    assert_int_equal(bowline_update(c, NULL, compute, &w, NULL, e), BOWLINE_USAGE);
-    assert_int_equal(bowline_update(c, "k", NULL, &w, NULL, e), BOWLINE_USAGE);
-    assert_int_equal(bowline_update(c, "", compute, &w, NULL, e), BOWLINE_USAGE);
-    assert_int_equal(bowline_update(c, long_key, compute, &w, NULL, NULL), BOWLINE_USAGE);
-    assert_int_equal(bowline_update(c, "k", compute, &w, BOWLINE_UPDATE(.wait_ms = -3), e),
-                     BOWLINE_USAGE);
-    assert_int_equal(bowline_update(c, "k", compute, &w, BOWLINE_UPDATE(.wait_ms = 1LL << 31), e),
-                     BOWLINE_USAGE);
-    assert_int_equal(bowline_update(c, "k", compute, &w, BOWLINE_UPDATE(.reserved = 1), e),
-                     BOWLINE_USAGE);
-    assert_int_equal(bowline_update(c, "k", compute, &w, &(bowline_update_options){ .size = 0 }, e),
-                     BOWLINE_USAGE);
-    assert_int_equal(steps, 0);
-    assert_int_equal(w.calls, 0);
-}
-
-static void test_engines_without_keys_are_unsupported(void **state)
-{
-    static const char *const urls[] = { "thread:", "file:/tmp", "redis+cluster://a.invalid",
-                                        "redlock://a.invalid,b.invalid,c.invalid" };
-    wish                     w      = writes;
-    bowline_client          *local;
-
-    (void)state;
-    for (int i = 0; i < 4; i++) {
-        assert_int_equal(bowline_open(&local, BOWLINE_OPTIONS(.url = urls[i]), &error), BOWLINE_OK);
-        assert_int_equal(bowline_update(local, "k", compute, &w, NULL, &error),
-                         BOWLINE_UNSUPPORTED);
-        assert_non_null(strstr(error.text, "updates no keys"));
-        bowline_close(local);
-    }
-    assert_int_equal(w.calls, 0);
-}
-
 static int update_again(bowline_change *change, void *context)
 {
     (void)change;
@@ -396,16 +269,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         EACH(test_reads_computes_and_writes),
         EACH(test_each_try_is_computed_from_what_is_there_then),
-        EACH(test_what_the_function_may_want),
-        EACH(test_function_that_stops_is_cancelled),
         EACH(test_what_the_function_may_not_want_is_usage_and_not_written),
-        EACH(test_write_without_an_answer_is_unknown_and_the_last_word),
-        EACH(test_tries_that_are_used_up),
-        EACH(test_time_that_is_over),
         EACH(test_what_the_store_says),
         EACH(test_key_is_shown_as_far_as_it_can_be),
-        EACH(test_bad_calls_are_usage),
-        EACH(test_engines_without_keys_are_unsupported),
         EACH(test_update_inside_an_update_is_usage),
     };
 

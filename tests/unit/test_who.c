@@ -1,8 +1,8 @@
 /*
- * test_who.c -- who holds a name: asked, and started and finished.
+ * test_who.c -- the holder of a name: asked for, described in the text of BUSY, and broken.
  *
- * The engine is one whose `who` says what the test wants, and whose `look` ends at once, or when
- * the test lets it.  What the store does not know must not be made up.
+ * The engine is thread:, with a `who`, a `look` and a `break_seen` that say what the row of a table
+ * says.  What the store does not know must not be made up.
  */
 #include "api/handles.h"
 
@@ -11,18 +11,21 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
+
+#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
 static bowline_client *client;
 static bwl_engine      engine;
 static bwl_holder      says;
 static int             status_of_who;
+static int             status_of_break;
+static unsigned        broken;
+static unsigned        looks;
 static char            asked_for[BWL_NAME_MAX + 1];
 static bowline_error   error;
-static bwl_lock       *looked_at; /* by a look that has not ended                              */
+static bwl_lock       *looked_at; /* by a look that has not ended */
 
 static int fake_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
 {
@@ -38,9 +41,25 @@ static int fake_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
 
 static bool look_for_long(bwl_lock *lock)
 {
+    looks++;
     looked_at = lock;
     bwl_lock_pin(lock);
     return false;
+}
+
+static bool fake_break(bwl_lock *lock)
+{
+    assert_string_equal(lock->base.name, "n");
+    broken++;
+    return true;
+}
+
+static int fake_broken(bwl_lock *lock, bwl_fault *fault)
+{
+    (void)lock;
+    if (status_of_break < 0)
+        *fault = (bwl_fault){ .status = status_of_break, .text = "no luck" };
+    return status_of_break;
 }
 
 /* What an engine does when the answer has come. */
@@ -58,9 +77,14 @@ static int open_client(void **state)
     assert_int_equal(bowline_open(&client, BOWLINE_OPTIONS(.url = "thread:"), &error), BOWLINE_OK);
     engine                = *client->inner->host.engine;
     engine.who            = fake_who;
+    engine.break_seen     = fake_break;
+    engine.broken         = fake_broken;
     client->inner->host.engine = &engine;
     says                  = (bwl_holder){ .held = true };
     status_of_who         = BWL_OK;
+    status_of_break       = BWL_OK;
+    broken                = 0;
+    looks                 = 0;
     error                 = (bowline_error){ 0 };
     return 0;
 }
@@ -79,34 +103,15 @@ static void test_who_gives_every_field(void **state)
     bowline_holder h = { .size = sizeof h };
 
     (void)state;
-    says = (bwl_holder){
-        .held     = true,
-        .foreign  = true,
-        .left_ms  = 5,
-        .since_ms = 6,
-        .pid      = 7,
-        .fence    = 8,
-        .user     = "u",
-        .host     = "h",
-        .program  = "p",
-        .note     = "n",
-    };
+    says = (bwl_holder){ true, true, 5, 6, 7, 8, 9, "u", "h", "p", "n" };
     assert_int_equal(bowline_who(client, "name", &h, &error), BOWLINE_OK);
     assert_string_equal(asked_for, "name");
-    assert_int_equal(h.size, sizeof h);
-    assert_true(h.held == 1 && h.foreign == 1 && h.left_ms == 5 && h.since_ms == 6);
-    assert_true(h.pid == 7 && h.fence == 8);
-    assert_string_equal(h.user, "u");
-    assert_string_equal(h.host, "h");
-    assert_string_equal(h.program, "p");
-    assert_string_equal(h.note, "n");
-    assert_int_equal(client->inner->locks_count, 0);
-    says = (bwl_holder){ .held = true };
-    assert_int_equal(bowline_who(client, "name", &h, &error), BWL_OK);
-    assert_true(h.held == 1 && h.foreign == 0 && h.pid == 0 && h.user[0] == '\0');
+    bowline_holder wanted = { sizeof h, 1, 1, 5, 6, 7, 8, 9, "u", "h", "p", "n" };
+    assert_memory_equal(&h, &wanted, sizeof h);
     says = (bwl_holder){ .foreign = true };
     assert_int_equal(bowline_who(client, "name", &h, &error), BWL_OK);
-    assert_true(h.held == 0 && h.foreign == 1);
+    wanted = (bowline_holder){ .size = sizeof h, .foreign = 1 };
+    assert_memory_equal(&h, &wanted, sizeof h);
 }
 
 static void test_who_that_fails_writes_nothing(void **state)
@@ -119,36 +124,10 @@ static void test_who_that_fails_writes_nothing(void **state)
     assert_int_equal(bowline_who(client, "n", &h, &error), BOWLINE_REFUSED);
     assert_string_equal(error.text, "no");
     assert_int_equal(bowline_who(client, "n", &h, NULL), BOWLINE_REFUSED);
-    assert_int_equal(bowline_who(client, "", &h, &error), BOWLINE_USAGE);
+    bowline_operation *op;
+    assert_int_equal(bowline_who_start(&op, client, "n", &error), BOWLINE_OK);
+    assert_int_equal(bowline_who_finish(&h, op, &error), BOWLINE_REFUSED);
     assert_memory_equal(&h, &before, sizeof h);
-}
-
-static void test_who_checks_its_arguments(void **state)
-{
-    bowline_holder h = { .size = sizeof h };
-
-    (void)state;
-    assert_int_equal(bowline_who(NULL, "n", &h, &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_who(client, NULL, &h, &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_who(client, "n", NULL, &error), BOWLINE_USAGE);
-    h.size = 0;
-    assert_int_equal(bowline_who(client, "n", &h, &error), BOWLINE_USAGE);
-    assert_non_null(strstr(error.text, "sizeof(bowline_holder)"));
-    h.size = sizeof h + 1;
-    assert_int_equal(bowline_who(client, "n", &h, NULL), BOWLINE_USAGE);
-}
-
-static void test_who_in_a_child_of_fork_is_forked(void **state)
-{
-    bowline_holder h = { .size = sizeof h };
-    int            status;
-
-    (void)state;
-    pid_t child = fork();
-    if (child == 0)
-        _exit(bowline_who(client, "n", &h, &error) == BOWLINE_FORKED ? 7 : 1);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(WEXITSTATUS(status), 7);
 }
 
 /* ---- started and finished -------------------------------------------------------------------- */
@@ -168,14 +147,11 @@ static void test_who_that_is_seen_at_once_has_ended_when_its_start_returns(void 
     bowline_operation *op = start("name");
 
     (void)state;
-    says = (bwl_holder){ .held = true, .pid = 7 };
     assert_int_equal(bowline_operation_done(op), 1);
     bowline_cancel(op); /* too late */
     assert_int_equal(bowline_who_finish(&h, op, &error), BOWLINE_OK);
     assert_string_equal(asked_for, "name");
-    assert_true(h.held == 1 && h.pid == 7);
-    assert_int_equal(client->inner->locks_count, 0);
-    assert_null(client->operations);
+    assert_int_equal(h.held, 1);
 }
 
 static void test_who_that_takes_long_ends_when_it_is_seen(void **state)
@@ -192,7 +168,6 @@ static void test_who_that_takes_long_ends_when_it_is_seen(void **state)
     assert_int_equal(bowline_operation_done(op), 1);
     assert_int_equal(bowline_operation_wait(op, BOWLINE_FOREVER, &error), BOWLINE_OK);
     assert_int_equal(bowline_who_finish(&h, op, &error), BOWLINE_OK);
-    assert_int_equal(h.held, 1);
     assert_int_equal(client->inner->locks_count, 0);
 }
 
@@ -206,7 +181,6 @@ static void test_who_that_is_cancelled_ends_and_leaves_nothing(void **state)
     engine.look = look_for_long;
     op          = start("n");
     bowline_cancel(op);
-    assert_int_equal(bowline_operation_done(op), 1);
     bowline_cancel(op);
     assert_int_equal(bowline_who_finish(&h, op, &error), BOWLINE_CANCELLED);
     assert_string_equal(error.text, "n: cancelled");
@@ -221,65 +195,113 @@ static void test_who_that_is_never_finished_is_freed_by_close(void **state)
     (void)state;
     engine.look = look_for_long;
     (void)start("n");
-    looked_at->pins--; /* an engine that closes has no open questions */
+    looked_at->pins--; /* an engine that closes has no request in flight */
 }
 
-static void test_who_that_fails_says_so_in_its_finish(void **state)
+/* ---- described ------------------------------------------------------------------------------- */
+
+static void test_who_text_of_busy_has_what_the_store_knows_and_no_more(void **state)
 {
-    bowline_holder     h  = { .size = sizeof h };
-    bowline_operation *op = start("n");
+    static const struct {
+        bwl_holder  says;
+        const char *text;
+    } list[] = {
+        { { .held = true }, "" },
+        { { .held = false, .user = "ann", .host = "h" }, "" },
+        { { .held = true, .user = "ann", .host = "h" }, ": by ann@h" },
+        { { .held = true, .user = "ann", .host = "h", .pid = 17 }, ": by ann@h pid 17" },
+        { { .held = true, .user = "ann", .pid = 17, .program = "cp", .note = "odd" },
+          ": by ann pid 17 (cp); odd" },
+        { { .held = true, .pid = 17, .program = "cp" }, " pid 17 (cp)" },
+        { { .held = true, .note = "the key is a list" }, "; the key is a list" },
+    };
+    static const char begin[] = "n is held by someone else";
+    bowline_hold     *hold, *none = NULL;
 
     (void)state;
-    status_of_who = BWL_STATUS_UNREACHABLE;
-    assert_int_equal(bowline_who_finish(&h, op, &error), BOWLINE_UNREACHABLE);
-    assert_string_equal(error.text, "no");
-    op = NULL;
-    assert_int_equal(bowline_who_start(&op, client, "", &error), BOWLINE_USAGE);
-    assert_null(op);
-    assert_null(client->operations);
-}
-
-static void test_who_is_finished_by_no_other_finish_nor_finishes_others(void **state)
-{
-    bowline_holder     h    = { .size = sizeof h };
-    bowline_operation *op   = start("n");
-    bowline_hold      *hold = NULL;
-
-    (void)state;
-    assert_int_equal(bowline_finish(op, &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_acquire_finish(&hold, op, &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_who_finish(NULL, op, &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_who_finish(&h, NULL, &error), BOWLINE_USAGE);
-    h.size = 1;
-    assert_int_equal(bowline_who_finish(&h, op, &error), BOWLINE_USAGE);
-    h.size = sizeof h;
-    assert_int_equal(bowline_who_finish(&h, op, &error), BOWLINE_OK);
-    assert_int_equal(bowline_acquire_start(&op, client, "m", NULL, &error), BOWLINE_OK);
-    assert_int_equal(bowline_who_finish(&h, op, &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_acquire_finish(&hold, op, &error), BOWLINE_OK);
-    assert_int_equal(bowline_who_start(NULL, client, "n", &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_who_start(&op, NULL, "n", &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_who_start(&op, client, NULL, &error), BOWLINE_USAGE);
-}
-
-static void test_who_started_by_the_parent_is_forked_in_the_child(void **state)
-{
-    bowline_holder     h     = { .size = sizeof h };
-    bowline_operation *op    = start("n");
-    bowline_operation *other = NULL;
-    int                status;
-
-    (void)state;
-    pid_t child = fork();
-    if (child == 0) {
-        int wrong = 0;
-        wrong += bowline_who_start(&other, client, "n", &error) != BOWLINE_FORKED || other != NULL;
-        wrong += bowline_who_finish(&h, op, &error) != BOWLINE_FORKED;
-        _exit(wrong == 0 ? 7 : wrong);
+    assert_int_equal(bowline_acquire(&hold, client, "n", NULL, &error), BOWLINE_OK);
+    for (size_t i = 0; i < COUNT_OF(list); i++) {
+        says = list[i].says;
+        assert_int_equal(bowline_acquire(&none, client, "n", NULL, &error), BOWLINE_BUSY);
+        assert_int_equal(strncmp(error.text, begin, sizeof begin - 1), 0);
+        assert_string_equal(error.text + sizeof begin - 1, list[i].text);
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(WEXITSTATUS(status), 7);
-    assert_int_equal(bowline_who_finish(&h, op, &error), BOWLINE_OK);
+    says = (bwl_holder){ .held = true, .user = "ann" };
+    assert_int_equal(bowline_acquire(&none, client, "n", BOWLINE_ACQUIRE(.wait_ms = 5), &error),
+                     BOWLINE_TIMEOUT);
+    assert_string_equal(error.text, "n was held by others for all of the wait: by ann");
+    status_of_who = BWL_STATUS_UNREACHABLE;
+    assert_int_equal(bowline_acquire(&none, client, "n", NULL, &error), BOWLINE_BUSY);
+    assert_string_equal(error.text, begin);
+    asked_for[0] = '\0';
+    assert_int_equal(bowline_acquire(&none, client, "n", NULL, NULL), BOWLINE_BUSY);
+    assert_string_equal(asked_for, ""); /* nobody would read it */
+}
+
+static void test_who_longest_text_of_busy_is_cut(void **state)
+{
+    char          name[BOWLINE_NAME_MAX + 1] = "";
+    bowline_hold *hold, *none = NULL;
+
+    (void)state;
+    says = (bwl_holder){ .held = true, .pid = INT64_MAX };
+    memset(says.user, 'u', BWL_HOLDER_TEXT_MAX - 1);
+    memset(says.note, 'n', BWL_HOLDER_TEXT_MAX - 1);
+    memset(name, 'x', sizeof name - 1);
+    assert_int_equal(bowline_acquire(&hold, client, name, NULL, &error), BOWLINE_OK);
+    assert_int_equal(bowline_acquire(&none, client, name, NULL, &error), BOWLINE_BUSY);
+    assert_int_equal(strlen(error.text), sizeof error.text - 1);
+}
+
+/* The holder is asked for within the time of one reply.  A server that falls silent then delays
+ * BUSY by no more, and does not change it. */
+static void test_who_of_busy_ends_with_the_time_for_the_reply(void **state)
+{
+    bowline_hold *hold, *none = NULL;
+
+    (void)state;
+    assert_int_equal(bowline_acquire(&hold, client, "n", NULL, &error), BOWLINE_OK);
+    engine.look                       = look_for_long;
+    client->inner->host.settings.answer_ms = 20;
+    assert_int_equal(bowline_acquire(&none, client, "n", NULL, &error), BOWLINE_BUSY);
+    assert_string_equal(error.text, "n is held by someone else");
+    assert_int_equal(looks, 1);
+    see();
+    assert_int_equal(client->inner->locks_count, 1);
+}
+
+/* ---- broken ---------------------------------------------------------------------------------- */
+
+static void test_who_break_ends_the_hold_that_was_shown_and_no_other(void **state)
+{
+    static const struct {
+        bwl_holder  says;
+        int         status_of_who;
+        int         status_of_break;
+        int         status;
+        const char *text;
+        unsigned    broken;
+    } list[] = {
+        { { .held = true, .id = 7 }, 0, 0, BOWLINE_OK, "", 1 },
+        { { .held = true, .id = 8 }, 0, 0, BOWLINE_BUSY, "somebody else has the lock", 0 },
+        { { .held = true, .id = 0 }, 0, 0, BOWLINE_BUSY, "somebody else has the lock", 0 },
+        { { .held = false, .id = 7 }, 0, 0, BOWLINE_BUSY, "nobody has the lock", 0 },
+        { { .held = true, .id = 7 }, 0, BOWLINE_UNKNOWN, BOWLINE_UNKNOWN, "no luck", 1 },
+        { { .held = true, .id = 7 }, BOWLINE_UNREACHABLE, 0, BOWLINE_UNREACHABLE, "no", 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(list); i++) {
+        says            = list[i].says;
+        status_of_who   = list[i].status_of_who;
+        status_of_break = list[i].status_of_break;
+        broken          = 0;
+        assert_int_equal(bowline_break(client, "n", 7, &error), list[i].status);
+        if (list[i].status < 0)
+            assert_non_null(strstr(error.text, list[i].text));
+        assert_int_equal(broken, list[i].broken);
+        assert_int_equal(client->inner->locks_count, 0);
+    }
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_client, close_client)
@@ -289,15 +311,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_who_gives_every_field),
         CASE(test_who_that_fails_writes_nothing),
-        CASE(test_who_checks_its_arguments),
-        CASE(test_who_in_a_child_of_fork_is_forked),
         CASE(test_who_that_is_seen_at_once_has_ended_when_its_start_returns),
         CASE(test_who_that_takes_long_ends_when_it_is_seen),
         CASE(test_who_that_is_cancelled_ends_and_leaves_nothing),
         CASE(test_who_that_is_never_finished_is_freed_by_close),
-        CASE(test_who_that_fails_says_so_in_its_finish),
-        CASE(test_who_is_finished_by_no_other_finish_nor_finishes_others),
-        CASE(test_who_started_by_the_parent_is_forked_in_the_child),
+        CASE(test_who_text_of_busy_has_what_the_store_knows_and_no_more),
+        CASE(test_who_longest_text_of_busy_is_cut),
+        CASE(test_who_of_busy_ends_with_the_time_for_the_reply),
+        CASE(test_who_break_ends_the_hold_that_was_shown_and_no_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

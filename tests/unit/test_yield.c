@@ -1,20 +1,15 @@
 /*
- * test_yield.c -- giving the lock to who waits, and having it again: what it returns, what it
- * checks, whose the hold is.
- *
- * On thread:, where everything can be had without a server.
+ * test_yield.c -- a yield that meets a release, an event, a second operation or the end of its
+ * client.  On thread:; the rest is in conformance/engines_yield, for every engine.
  */
 #include "api/handles.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -68,61 +63,6 @@ static bowline_operation *wait_for_it(bowline_client *client)
     return op;
 }
 
-static void test_yield_to_nobody_is_held_with_a_new_fence(void **state)
-{
-    bowline_hold *hold  = take(one);
-    uint64_t      fence = bowline_hold_fence(hold);
-
-    (void)state;
-    assert_int_equal(bowline_yield(hold, BOWLINE_DEFAULT, &error), BOWLINE_OK);
-    assert_true(bowline_hold_fence(hold) > fence);
-    assert_true(bowline_hold_left_ms(hold) > 0);
-    assert_int_equal(bowline_hold_check(hold, &error), BOWLINE_OK);
-    assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
-    assert_int_equal(one->inner->locks_count, 0);
-}
-
-/* Whoever waited has it, and gives it back when he is done. */
-static void test_yield_is_a_turn_of_who_waits(void **state)
-{
-    bowline_hold      *hold  = take(one);
-    uint64_t           fence = bowline_hold_fence(hold);
-    bowline_operation *his   = wait_for_it(two);
-    bowline_operation *op    = NULL;
-    bowline_hold      *his_hold;
-
-    (void)state;
-    assert_int_equal(bowline_yield_start(&op, hold, BOWLINE_FOREVER, &error), BOWLINE_OK);
-    assert_int_equal(bowline_acquire_finish(&his_hold, his, &error), BOWLINE_OK);
-    assert_true(bowline_hold_fence(his_hold) > fence);
-    assert_int_equal(bowline_operation_done(op), 0);
-    assert_int_equal(bowline_hold_left_ms(hold), 0);
-    fence = bowline_hold_fence(his_hold);
-    assert_int_equal(bowline_release(his_hold, &error), BOWLINE_OK);
-    assert_int_equal(bowline_finish(op, &error), BOWLINE_OK);
-    assert_true(bowline_hold_fence(hold) > fence);
-    assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
-}
-
-/* The hold is over and the caller's still: what he always does with it is right. */
-static void test_yield_in_vain_is_the_end_of_the_hold(void **state)
-{
-    bowline_hold      *hold = take(two);
-    bowline_operation *his  = wait_for_it(one);
-    bowline_hold      *his_hold;
-
-    (void)state;
-    assert_int_equal(bowline_yield(hold, 10, &error), BOWLINE_TIMEOUT);
-    assert_non_null(strstr(error.text, "held by others"));
-    assert_int_equal(bowline_hold_left_ms(hold), 0);
-    assert_int_equal(bowline_hold_check(hold, NULL), BOWLINE_LOST);
-    assert_int_equal(bowline_yield(hold, 10, &error), BOWLINE_LOST);
-    assert_int_equal(bowline_release(hold, NULL), BOWLINE_LOST);
-    assert_int_equal(bowline_acquire_finish(&his_hold, his, &error), BOWLINE_OK);
-    assert_int_equal(bowline_release(his_hold, &error), BOWLINE_OK);
-    assert_int_equal(two->inner->locks_count, 0);
-}
-
 static void test_yield_waits_as_the_url_says(void **state)
 {
     bowline_hold      *hold = take(two);
@@ -134,23 +74,6 @@ static void test_yield_waits_as_the_url_says(void **state)
     assert_int_equal(bowline_release(hold, NULL), BOWLINE_LOST);
     assert_int_equal(bowline_acquire_finish(&his_hold, his, &error), BOWLINE_OK);
     assert_int_equal(bowline_release(his_hold, &error), BOWLINE_OK);
-}
-
-static void test_yield_cancelled_is_the_end_of_the_hold(void **state)
-{
-    bowline_hold      *hold = take(one);
-    bowline_operation *his  = wait_for_it(two);
-    bowline_operation *op   = NULL;
-    bowline_hold      *his_hold;
-
-    (void)state;
-    assert_int_equal(bowline_yield_start(&op, hold, BOWLINE_FOREVER, &error), BOWLINE_OK);
-    bowline_cancel(op);
-    assert_int_equal(bowline_finish(op, &error), BOWLINE_CANCELLED);
-    assert_int_equal(bowline_release(hold, NULL), BOWLINE_LOST);
-    assert_int_equal(bowline_acquire_finish(&his_hold, his, &error), BOWLINE_OK);
-    assert_int_equal(bowline_release(his_hold, &error), BOWLINE_OK);
-    assert_int_equal(one->inner->locks_count, 0);
 }
 
 /* Released while it waits to have it again: it does so no more. */
@@ -206,21 +129,13 @@ static void test_yield_is_no_loss_until_it_has_failed(void **state)
     assert_int_equal(bowline_release(his_hold, &error), BOWLINE_OK);
 }
 
-static void test_yield_checks_what_it_is_given(void **state)
+static void test_yield_under_way_allows_no_second_operation(void **state)
 {
     bowline_hold      *hold = take(one);
     bowline_operation *op   = NULL;
     bowline_hold      *none = NULL;
 
     (void)state;
-    assert_usage(bowline_yield(NULL, BOWLINE_DEFAULT, &error), "needs a hold");
-    assert_usage(bowline_yield(hold, 0, &error), "wait_ms");
-    assert_usage(bowline_yield(hold, (int64_t)BOWLINE_WAIT_MAX_MS + 1, &error), "wait_ms");
-    assert_usage(bowline_yield_start(NULL, hold, BOWLINE_DEFAULT, &error), "place");
-    assert_usage(bowline_yield_start(&op, NULL, BOWLINE_DEFAULT, &error), "place");
-    assert_null(op);
-    assert_true(bowline_hold_left_ms(hold) > 0);
-
     bowline_operation *his = wait_for_it(two);
     assert_int_equal(bowline_yield_start(&op, hold, BOWLINE_FOREVER, &error), BOWLINE_OK);
     assert_usage(bowline_yield(hold, BOWLINE_DEFAULT, &error), "already");
@@ -229,26 +144,6 @@ static void test_yield_checks_what_it_is_given(void **state)
     assert_int_equal(bowline_acquire_finish(&none, his, &error), BOWLINE_OK);
     assert_int_equal(bowline_release(none, &error), BOWLINE_OK);
     assert_int_equal(bowline_finish(op, &error), BOWLINE_OK);
-    assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
-}
-
-static void test_yield_after_fork_is_refused(void **state)
-{
-    bowline_hold *hold = take(one);
-    int           how  = 0;
-
-    (void)state;
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        bowline_operation *op;
-        _exit(bowline_yield(hold, BOWLINE_DEFAULT, NULL) == BOWLINE_FORKED &&
-                      bowline_yield_start(&op, hold, BOWLINE_DEFAULT, NULL) == BOWLINE_FORKED
-                  ? 0
-                  : 1);
-    }
-    assert_int_equal(waitpid(child, &how, 0), child);
-    assert_int_equal(how, 0);
     assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
 }
 
@@ -273,15 +168,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, open_both, close_both)
-        T(test_yield_to_nobody_is_held_with_a_new_fence),
-        T(test_yield_is_a_turn_of_who_waits),
-        T(test_yield_in_vain_is_the_end_of_the_hold),
         T(test_yield_waits_as_the_url_says),
-        T(test_yield_cancelled_is_the_end_of_the_hold),
         T(test_yield_released_meanwhile_ends),
         T(test_yield_is_no_loss_until_it_has_failed),
-        T(test_yield_checks_what_it_is_given),
-        T(test_yield_after_fork_is_refused),
+        T(test_yield_under_way_allows_no_second_operation),
         T(test_yield_is_under_way_while_its_client_closes),
 #undef T
     };

@@ -1,25 +1,33 @@
 /*
- * error.hpp -- what goes wrong is thrown.
+ * error.hpp -- the exception of every failing call.
  */
 #ifndef BOWLINE_CPP_ERROR_HPP
 #define BOWLINE_CPP_ERROR_HPP
 
 #include <bowline/bowline.h>
 
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
 
 namespace bowline {
 
-/* what() is for people: one sentence, without a secret in it. */
+/* what() is one sentence without a password. */
 class error : public std::runtime_error {
   public:
     error(int status, const std::string &text) : std::runtime_error(text), status_(status)
     {
     }
 
-    /* BOWLINE_BUSY and so on.  Treat a number that you do not know as a failure.  Any thread. */
+    error(int status, const bowline_error &e)
+        : std::runtime_error(e.text[0] != '\0' ? e.text : bowline_status_words(status)),
+          status_(status), system_errno_(e.system_errno)
+    {
+        std::memcpy(server_code_, e.server_code, sizeof server_code_);
+    }
+
+    /* BOWLINE_BUSY and so on.  Treat an unknown number as a failure.  Any thread. */
     [[nodiscard]] int status() const noexcept
     {
         return status_;
@@ -31,8 +39,23 @@ class error : public std::runtime_error {
         return bowline_status_name(status_);
     }
 
+    /* errno of the system call that failed; 0: the cause is not a system call.  Any thread. */
+    [[nodiscard]] int system_errno() const noexcept
+    {
+        return system_errno_;
+    }
+
+    /* The first word of the server's error reply, "NOPERM" for example; "": no such reply.  Any
+     * thread. */
+    [[nodiscard]] const char *server_code() const noexcept
+    {
+        return server_code_;
+    }
+
   private:
-    int status_;
+    int  status_;
+    int  system_errno_                         = 0;
+    char server_code_[BOWLINE_SERVER_CODE_MAX] = "";
 };
 
 namespace detail {
@@ -42,7 +65,7 @@ using client_ptr = std::shared_ptr<bowline_client>;
 inline void check(int status, const bowline_error &e)
 {
     if (status < 0)
-        throw error(status, e.text[0] != '\0' ? e.text : bowline_status_words(status));
+        throw error(status, e);
 }
 
 inline void need(bool holds, const char *otherwise)
@@ -53,7 +76,7 @@ inline void need(bool holds, const char *otherwise)
 
 inline const char *c_string(const std::string &text)
 {
-    need(text.find('\0') == std::string::npos, "there is a NUL inside of a name or a URL");
+    need(text.find('\0') == std::string::npos, "a name or a URL contains a NUL");
     return text.c_str();
 }
 

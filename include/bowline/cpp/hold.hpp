@@ -1,5 +1,5 @@
 /*
- * hold.hpp -- a lock while it is ours.
+ * hold.hpp -- a hold: a lock from acquire to release.
  */
 #ifndef BOWLINE_CPP_HOLD_HPP
 #define BOWLINE_CPP_HOLD_HPP
@@ -21,7 +21,7 @@ namespace bowline {
 
 template <class Result> class operation;
 
-/* Gives the lock back when it ends.  The hold is the owner: it may be moved to another thread. */
+/* The destructor releases the lock.  The hold is the owner; another thread may have it. */
 class [[nodiscard]] hold {
   public:
     hold() noexcept = default;
@@ -31,11 +31,11 @@ class [[nodiscard]] hold {
     {
     }
 
-    /* What was held before is given back first. */
+    /* Releases what it held before. */
     hold &operator=(hold &&other) noexcept
     {
         if (this != &other) {
-            (void)release(std::nothrow); /* whoever wants to know releases by himself */
+            (void)release(std::nothrow); /* to see the status, call release first */
             client_ = std::move(other.client_);
             handle_ = std::exchange(other.handle_, nullptr);
         }
@@ -47,73 +47,73 @@ class [[nodiscard]] hold {
         (void)release(std::nothrow); /* likewise */
     }
 
-    /* There is something to give back, lost or not.  Any thread. */
+    /* True: not empty; the lock may be lost.  Any thread. */
     explicit operator bool() const noexcept
     {
         return handle_ != nullptr;
     }
 
-    /* How long it is surely ours from now on: 0 when it is not, milliseconds::max() where nothing
-     * but release ends it (compare with it; a time point plus it overflows).  Any thread. */
+    /* How long the lock is certainly ours from now on.  0: it is not; milliseconds::max(): only a
+     * release ends it (a time point plus that overflows).  Any thread. */
     [[nodiscard]] milliseconds left() const noexcept
     {
         return milliseconds(handle_ != nullptr ? bowline_hold_left_ms(handle_) : 0);
     }
 
-    /* It was ours and is not any more.  False means so far: time goes on.  Any thread. */
+    /* True: the lock was ours and is not any more.  Any thread. */
     [[nodiscard]] bool lost() const noexcept
     {
         return handle_ != nullptr && left().count() == 0;
     }
 
-    /* Becomes readable, and stays so, when it is lost; whether or not anybody dispatches.  To be
-     * polled, not read nor closed: it is closed when the hold is released.  Throws USAGE of an empty
-     * one, SYSTEM, NOMEM, FORKED.  One thread. */
+    /* A descriptor that becomes readable, and stays so, when the hold is lost, also if no thread
+     * dispatches.  Poll it; do not read or close it.  A release closes it.  Throws USAGE (empty),
+     * SYSTEM, NOMEM, FORKED.  One thread. */
     [[nodiscard]] int lost_fd();
 
-    /* Nothing: all is well.  UNREACHABLE, UNKNOWN, REFUSED: it is ours still, for as long as left()
-     * says, but the last attempt at renewing it has failed.  LOST.  Throws USAGE, FORKED.  Any
-     * thread. */
+    /* Nothing: no failure.  UNREACHABLE, UNKNOWN, REFUSED: the last renewal failed; the lock is
+     * still ours for left().  LOST.  Throws USAGE (empty), FORKED.  Any thread. */
     [[nodiscard]] std::optional<error> check() const;
 
-    /* A pointer of yours, which its events bring back.  Of nothing: nothing.  Any thread. */
+    /* A pointer of the caller, which its events carry.  Empty: no effect, nullptr.  Any thread. */
     void                set_data(void *pointer) noexcept;
     [[nodiscard]] void *data() const noexcept;
 
-    /* Grows with every holder of the name; 0 where the engine has none.  Any thread. */
+    /* The fencing token: grows with every holder of the name; 0: there is none.  Any thread. */
     [[nodiscard]] std::uint64_t fence() const noexcept
     {
         return handle_ != nullptr ? bowline_hold_fence(handle_) : 0;
     }
 
-    /* Lives as long as the hold, and ends in NUL.  Any thread. */
+    /* The name of the lock, ending in NUL.  Lives as long as the hold.  Any thread. */
     [[nodiscard]] std::string_view name() const noexcept
     {
         return handle_ != nullptr ? bowline_hold_name(handle_) : "";
     }
 
-    /* From now on the lease is as it was.  As bowline_extend: LOST, UNKNOWN (ask left()),
-     * UNSUPPORTED, USAGE, FORKED.  One thread. */
+    /* Begins the lease anew.  Throws as bowline_extend: LOST, UNKNOWN (ask left()), UNREACHABLE,
+     * REFUSED, UNSUPPORTED, USAGE, FORKED.  One thread. */
     void extend()
     {
         extend_by(0);
     }
 
-    /* From now on the lease is this long.  Never shortens what is promised.  As extend(), and
-     * USAGE outside of BOWLINE_LEASE_MIN_MS .. _MAX_MS.  One thread. */
+    /* The same with a new lease, BOWLINE_LEASE_MIN_MS .. _MAX_MS.  Never shortens what was
+     * promised.  One thread. */
     template <class Rep, class Period> void extend(const std::chrono::duration<Rep, Period> &lease)
     {
         extend_by(asked(lease));
     }
 
-    /* Gives the lock to who waits, and waits until it is ours again: true, with a new fence.  As
-     * bowline_yield.  False: not in this time.  When it is false or throws, the hold is lost (there
-     * is something to give back still, which is nothing).  TIMEOUT is false; all else
-     * throws: LOST, BUSY, UNKNOWN, UNREACHABLE, REFUSED, NOMEM, SYSTEM, USAGE, FORKED.  One thread. */
+    /* Gives the lock to the next waiter and waits until it is ours again.  True: it is, with a new
+     * fence.  False (TIMEOUT), or an exception: the hold is lost.  Throws as bowline_yield: LOST,
+     * BUSY, UNKNOWN, UNREACHABLE, REFUSED, NOMEM, SYSTEM; USAGE, FORKED, which change nothing.  One
+     * thread. */
     [[nodiscard]] bool yield(wait_time wait = forever);
 
-    /* Gives the lock back.  Empty afterwards, also when it throws: LOST (somebody else may have
-     * held it meanwhile), UNKNOWN, REFUSED, FORKED.  Of nothing: nothing.  One thread. */
+    /* Releases the lock.  Empty afterwards, also if it throws: LOST (somebody else may have held
+     * the lock), UNKNOWN, UNREACHABLE, REFUSED, NOMEM, FORKED.  Empty before: no effect.  One
+     * thread. */
     void release()
     {
         bowline_error e{};
@@ -126,9 +126,8 @@ class [[nodiscard]] hold {
         return release_to(nullptr);
     }
 
-    /* Gives the lock back without waiting for the answer; client::flush_releases() tells of it.  Empty
-     * afterwards, also when it throws: as release(), if that is known at once.  Of nothing:
-     * nothing.  One thread. */
+    /* Releases the lock without waiting for the reply: client::flush_releases() returns its result.
+     * Empty afterwards, also if it throws, as release(), what is known at once.  One thread. */
     void release_nowait()
     {
         bowline_error e{};
@@ -138,16 +137,16 @@ class [[nodiscard]] hold {
         detail::check(status, e);
     }
 
-    /* The same verbs, started now and finished later (operation.hpp).  An extension whose hold is
-     * released meanwhile ends CANCELLED.  After start_release the hold is empty, unless it throws:
-     * NOMEM, FORKED, and USAGE of an empty one.  One thread. */
+    /* The same, returning at once (operation.hpp).  An extend ends CANCELLED if its hold is
+     * released meanwhile.  start_release leaves the hold empty unless it throws.  Throws USAGE
+     * (empty), NOMEM, FORKED.  One thread. */
     operation<void> start_extend();
     operation<void> start_yield(wait_time wait = forever);
     operation<void> start_release();
     template <class Rep, class Period>
     operation<void> start_extend(const std::chrono::duration<Rep, Period> &lease);
 
-    /* For calls of bowline.h; stays ours.  nullptr: empty.  Any thread. */
+    /* For calls of bowline.h; the object still owns it.  nullptr: empty.  Any thread. */
     [[nodiscard]] bowline_hold *get() const noexcept
     {
         return handle_;
@@ -204,7 +203,7 @@ inline std::optional<error> hold::check() const
     if (status == BOWLINE_FORKED || status == BOWLINE_USAGE)
         detail::check(status, e);
     if (status < 0)
-        return error(status, e.text);
+        return error(status, e);
     return std::nullopt;
 }
 

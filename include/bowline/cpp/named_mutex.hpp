@@ -1,5 +1,5 @@
 /*
- * named_mutex.hpp -- a lock by name in the place of a std::timed_mutex.
+ * named_mutex.hpp -- a lock by name with the interface of std::timed_mutex.
  *
  *      bowline::named_mutex mutex(client, "nightly");
  *      {
@@ -9,24 +9,22 @@
  *              throw stale();     the work must not count
  *      }
  *      if (mutex.last_unlock() != BOWLINE_OK)
- *          ... it was lost before it was given back ...
+ *          ... the lock was lost before it was released ...
  *
- * It meets Lockable and TimedLockable, so that std::lock_guard, std::unique_lock and
- * std::scoped_lock take it, also two of them at once without a deadlock.  What is different from
- * std::timed_mutex:
+ * It is Lockable and TimedLockable: std::lock_guard, std::unique_lock and std::scoped_lock accept
+ * it (several mutexes at once without a deadlock).  Differences from std::timed_mutex:
  *
- *   - Two objects of one name are one lock, in this process and in others (as the URL says).
- *   - It is not recursive, and the thread does not matter: the hold inside is the owner.  Any
- *     thread may unlock.  A second lock by the same thread waits for itself, for ever; so does
- *     std::scoped_lock of two objects of one name.
- *   - On engines with a lease, and with max_hold, a lock can be lost while it is locked.  Nothing
- *     interrupts the work: whoever works asks lost() before it counts, or hands fence() to
- *     what he writes to.
- *   - unlock() of a lost lock gives nothing back and says nothing, because the destructor of a
- *     guard must not throw.  How it came out is in last_unlock(), until the next unlock.
- *   - After a loss, other processes are in.  The threads that use the same object are not, until
- *     who has lost it has unlocked: no unlock ever gives back what another thread has locked.
- *   - lock() can fail, with what client::acquire throws.
+ *   - Two objects with the same name are one lock, in this process and in others (as the URL says).
+ *   - It is not recursive.  The hold inside is the owner, so any thread may unlock.  A second lock
+ *     by the same thread waits forever; so does std::scoped_lock of two objects with the same name.
+ *   - On engines with a lease, and with max_hold, the lock can be lost while it is locked.  Nothing
+ *     interrupts the work: ask lost() before it counts, or pass fence() to what you write to.
+ *   - unlock() of a lost lock is silent, because the destructor of a guard must not throw.
+ *     last_unlock() has its status until the next unlock.
+ *   - After a loss another process can hold the lock.  Another thread that uses the same object
+ *     cannot, until the thread that lost it has unlocked: an unlock never releases what another
+ *     thread has locked.
+ *   - lock() can fail: it throws what client::acquire throws.
  */
 #ifndef BOWLINE_CPP_NAMED_MUTEX_HPP
 #define BOWLINE_CPP_NAMED_MUTEX_HPP
@@ -51,12 +49,12 @@
 
 namespace bowline {
 
-/* Neither copied nor moved.  Ended while it is locked, it unlocks.  One thread for the constructor
- * and the destructor, Any thread for the rest. */
+/* Cannot be copied or moved.  The destructor unlocks.  "One thread." for the constructor and the
+ * destructor, "Any thread." for the rest. */
 class named_mutex {
   public:
-    /* Asks nothing of the store, so the name is checked by the first lock().  Throws USAGE (a
-     * client that was moved from). */
+    /* Sends nothing; the first lock() checks the name.  Throws USAGE (a client that was moved
+     * from). */
     named_mutex(const client &through, std::string name, const terms &asked = terms())
         : client_(through.client_), name_(std::move(name)), terms_(asked)
     {
@@ -67,19 +65,19 @@ class named_mutex {
     named_mutex &operator=(const named_mutex &) = delete;
     ~named_mutex()                              = default;
 
-    /* Waits until it is ours, whatever the URL says.  Throws as client::acquire.  Any thread. */
+    /* Waits for the lock without a limit.  Throws as client::acquire.  Any thread. */
     void lock()
     {
         (void)enter(forever); /* or throws */
     }
 
-    /* False: somebody else has it.  Throws as client::acquire, without BUSY.  Any thread. */
+    /* False: somebody else holds it.  Throws as client::acquire, except BUSY.  Any thread. */
     [[nodiscard]] bool try_lock()
     {
         return enter(no_wait);
     }
 
-    /* False: somebody else had it all the time.  Throws as client::acquire, without BUSY and
+    /* False: others held it for all of the time.  Throws as client::acquire, except BUSY and
      * TIMEOUT.  Any thread. */
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period> &time)
@@ -87,7 +85,7 @@ class named_mutex {
         return enter(wait_time(time));
     }
 
-    /* The same.  A clock that is set back meanwhile makes it wait longer.  Any thread. */
+    /* The same.  It waits longer if the clock is set back meanwhile.  Any thread. */
     template <class Clock, class Duration>
     [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration> &at)
     {
@@ -103,7 +101,7 @@ class named_mutex {
         }
     }
 
-    /* Gives it back; last_unlock() says how that came out.  Never throws.  Any thread. */
+    /* Releases the lock; last_unlock() has the status.  Never throws.  Any thread. */
     void unlock() noexcept
     {
         hold mine;
@@ -111,33 +109,33 @@ class named_mutex {
             const std::lock_guard<std::mutex> gate(gate_);
             mine = std::move(hold_);
         }
-        vacated_.notify_all(); /* the first of them may have lost it as well */
+        vacated_.notify_all(); /* the first waiter may have lost it as well */
         last_unlock_ = mine ? mine.release(std::nothrow) : BOWLINE_USAGE;
     }
 
-    /* How the last unlock() of this object came out, whoever made it: OK; LOST (it was not ours any
-     * more, somebody else may have been in meanwhile); UNKNOWN, REFUSED, FORKED as
-     * hold::release; USAGE: it was not locked.  Any thread. */
+    /* The status of the last unlock() of this object, by any thread: OK; LOST (somebody else may
+     * have held the lock); UNKNOWN, UNREACHABLE, REFUSED, NOMEM, FORKED as hold::release; USAGE: it
+     * was not locked.  Any thread. */
     [[nodiscard]] int last_unlock() const noexcept
     {
         return last_unlock_;
     }
 
-    /* It is locked, and not ours any more.  Any thread. */
+    /* True: it is locked, and the lock is lost.  Any thread. */
     [[nodiscard]] bool lost() const
     {
         const std::lock_guard<std::mutex> gate(gate_);
         return hold_.lost();
     }
 
-    /* As hold::left; 0 when it is not locked.  Any thread. */
+    /* As hold::left; 0 if it is not locked.  Any thread. */
     [[nodiscard]] milliseconds left() const
     {
         const std::lock_guard<std::mutex> gate(gate_);
         return hold_.left();
     }
 
-    /* As hold::fence; 0 when it is not locked.  Any thread. */
+    /* As hold::fence; 0 if it is not locked.  Any thread. */
     [[nodiscard]] std::uint64_t fence() const
     {
         const std::lock_guard<std::mutex> gate(gate_);
@@ -161,7 +159,7 @@ class named_mutex {
         return wait_time(milliseconds(wait.ms()) - (clock::now() - since));
     }
 
-    /* Waits until nobody is in any more who has lost it. */
+    /* Waits until a thread that has lost the lock has unlocked it. */
     bool vacant(std::unique_lock<std::mutex> &gate, wait_time wait)
     {
         const auto is_vacant = [this] { return !hold_; };
@@ -188,7 +186,7 @@ class named_mutex {
                 hold_ = std::move(*won);
                 return true;
             }
-            /* Lost again, while another thread had to leave. */
+            /* Lost while waiting for another thread to unlock. */
         }
     }
 

@@ -20,12 +20,10 @@
 namespace bowline {
 
 /* An acquire (operation<hold>), a who (operation<bowline_holder>), or an extend, yield or release
- * (operation<void>) under way.  One that ends unfinished is cancelled, and what it may have won is
- * given back.
+ * (operation<void>) under way.  The destructor cancels it, and releases what it may have acquired.
  *
- * done, wait and cancel: Any thread, also at once.  finish ends the operation: none of them may
- * overlap with it, nor come after it.  To cancel from another thread, wait() here, join that other,
- * then finish. */
+ * done, wait and cancel: Any thread, also at the same time.  None of them may overlap with finish
+ * or follow it.  To cancel from another thread: wait() in this one, join the other, then finish. */
 template <class Result> class [[nodiscard]] operation {
     static_assert(std::is_same_v<Result, hold> || std::is_same_v<Result, bowline_holder> ||
                   std::is_same_v<Result, void>);
@@ -53,20 +51,20 @@ template <class Result> class [[nodiscard]] operation {
         drop();
     }
 
-    /* There is something to finish.  Any thread. */
+    /* True: not empty, and to be finished.  Any thread. */
     explicit operator bool() const noexcept
     {
         return handle_ != nullptr;
     }
 
-    /* It has ended: finish will not block.  Any thread. */
+    /* True: it has ended, and finish does not block.  Any thread. */
     [[nodiscard]] bool done() const noexcept
     {
         return handle_ == nullptr || bowline_operation_done(handle_) != 0;
     }
 
-    /* Waits for the end, driving the client meanwhile.  False: not yet.  Throws SYSTEM, FORKED.
-     * Any thread. */
+    /* Waits for the end, running the event loop of the client.  False: not yet.  Throws SYSTEM,
+     * FORKED.  Any thread. */
     bool wait(wait_time wait = forever)
     {
         bowline_error e{};
@@ -79,8 +77,8 @@ template <class Result> class [[nodiscard]] operation {
         return status == BOWLINE_OK;
     }
 
-    /* A pointer of yours, which its events bring back, and the hold it wins begins with.  Of nothing:
-     * nothing.  Any thread. */
+    /* A pointer of the caller, which its events carry, and the hold that it acquires begins with.
+     * Empty: no effect, nullptr.  Any thread. */
     void set_data(void *pointer) noexcept
     {
         if (handle_ != nullptr)
@@ -92,7 +90,7 @@ template <class Result> class [[nodiscard]] operation {
         return handle_ != nullptr ? bowline_operation_data(handle_) : nullptr;
     }
 
-    /* Ends an acquire, a yield, an extend or a who soon; finish says whether it was won before.  Any
+    /* Ends an acquire, yield, extend or who soon, unless it has ended before: see finish.  Any
      * thread. */
     void cancel() noexcept
     {
@@ -100,9 +98,8 @@ template <class Result> class [[nodiscard]] operation {
             bowline_cancel(handle_);
     }
 
-    /* Waits for the end if need be, and takes the result.  Throws what the blocking call throws,
-     * CANCELLED, and USAGE of nothing.  Empty afterwards, also when it throws.  Nobody renews a
-     * hold that was acquired this way but who drives the client.  One thread. */
+    /* Waits for the end if necessary and returns the result.  Throws what the blocking call throws,
+     * CANCELLED, and USAGE (empty).  Empty afterwards, also if it throws.  One thread. */
     Result finish()
     {
         bowline_error e{};
@@ -121,7 +118,7 @@ template <class Result> class [[nodiscard]] operation {
         }
     }
 
-    /* The same of an acquire, but nothing for BUSY, TIMEOUT and CANCELLED.  One thread. */
+    /* The same for an acquire, but returns nothing for BUSY, TIMEOUT and CANCELLED.  One thread. */
     [[nodiscard]] std::optional<hold> try_finish()
     {
         static_assert(std::is_same_v<Result, hold>, "only an acquire can be tried");
@@ -136,7 +133,7 @@ template <class Result> class [[nodiscard]] operation {
         return won;
     }
 
-    /* For calls of async.h; stays ours.  nullptr: empty.  Any thread. */
+    /* For calls of async.h; the object still owns it.  nullptr: empty.  Any thread. */
     [[nodiscard]] bowline_operation *get() const noexcept
     {
         return handle_;

@@ -16,7 +16,8 @@ using milliseconds = std::chrono::milliseconds;
 
 namespace detail {
 
-/* Rounded up; 0: none at all, or no number; max + 1: more than max.  No duration overflows. */
+/* Rounded up to whole milliseconds.  0: not above zero, or not a number; max + 1: more than max.
+ * Never overflows. */
 template <class Rep, class Period>
 constexpr std::int64_t whole_ms(const std::chrono::duration<Rep, Period> &time, std::int64_t max)
 {
@@ -29,7 +30,7 @@ constexpr std::int64_t whole_ms(const std::chrono::duration<Rep, Period> &time, 
     return std::chrono::ceil<milliseconds>(time).count();
 }
 
-/* A lease: 0 stays 0, which means its default; what is out of range stays out of range. */
+/* A lease in milliseconds.  0 remains 0, the default; out of range remains out of range. */
 constexpr std::uint32_t lease_ms(milliseconds lease)
 {
     if (lease.count() < 0 || lease.count() > BOWLINE_LEASE_MAX_MS)
@@ -39,8 +40,8 @@ constexpr std::uint32_t lease_ms(milliseconds lease)
 
 } /* namespace detail */
 
-/* How long to wait: any duration of std::chrono, or forever, or no_wait.  Made of nothing: as the
- * URL says (wait=), or else no_wait. */
+/* How long to wait: a duration of std::chrono, forever, or no_wait.  By default as the URL says
+ * (BOWLINE_DEFAULT). */
 class wait_time {
   public:
     constexpr wait_time() noexcept = default;

@@ -1,5 +1,5 @@
 /*
- * update.hpp -- what an update makes of a key: see update.h.
+ * update.hpp -- what client::update writes: see update.h.
  */
 #ifndef BOWLINE_CPP_UPDATE_HPP
 #define BOWLINE_CPP_UPDATE_HPP
@@ -18,16 +18,15 @@
 
 namespace bowline {
 
-/* What the function of client::update returns: a value to be written, or one of leave() and
- * erase(). */
+/* What the function of client::update returns: a value to write, leave() or erase(). */
 class change {
   public:
-    /* Writes it.  The key ends when it would have ended anyway. */
+    /* Writes the value; the key keeps its expiry. */
     change(std::string value) : choice_(BOWLINE_UPDATE_WRITE), value_(std::move(value))
     {
     }
 
-    /* Writes it, to end so long after that (milliseconds::max(): never). */
+    /* Writes the value; the key expires after `lasts` (milliseconds::max(): never). */
     change(std::string value, milliseconds lasts) : change(std::move(value))
     {
         if (lasts == milliseconds::max())
@@ -36,19 +35,19 @@ class change {
             lasts_ms_ = lasts.count() > 0 ? lasts.count() : no_time;
     }
 
-    /* The key as it is. */
+    /* Leaves the key as it is. */
     static change leave()
     {
         return change(BOWLINE_UPDATE_LEAVE);
     }
 
-    /* No key. */
+    /* Deletes the key. */
     static change erase()
     {
         return change(BOWLINE_UPDATE_DELETE);
     }
 
-    /* The three things that bowline_change is told. */
+    /* For bowline_change. */
     [[nodiscard]] int choice() const noexcept
     {
         return choice_;
@@ -76,7 +75,7 @@ class change {
     std::int64_t lasts_ms_ = 0;
 };
 
-/* How often, and for how long; a zero as in bowline_update_options. */
+/* How often and for how long to try; the defaults are those of bowline_update_options. */
 struct update_limits {
     wait_time     wait      = wait_time();
     std::uint32_t tries_max = 0;
@@ -84,8 +83,8 @@ struct update_limits {
 
 namespace detail {
 
-/* What a C function is handed of a C++ one.  No exception may pass through the library: it is kept,
- * and nothing is written. */
+/* Calls a C++ function from C.  An exception must not pass through the library, so it is kept for
+ * update, and nothing is written. */
 template <class Compute> struct computing {
     Compute              &compute;
     std::optional<change> last;

@@ -151,7 +151,7 @@ bool bwl_redis_step(bwl_engine_lock *lock, bwl_section *section)
 {
     bwl_request request = { .kind = &update, .lock = lock, .subject = section };
 
-    lock->why = (bwl_fault){ 0 };
+    bwl_fault_clear(&lock->why);
     if (section->question.word == SECTION_READ) { /* what it has shown is used at the end */
         section->is_there  = false;
         section->is_long   = false;

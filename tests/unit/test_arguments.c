@@ -1,0 +1,321 @@
+/*
+ * test_arguments.c -- what every public function checks: each argument in a row of a table, with
+ * the word that the text names it by; options of every size; and the child of a fork.
+ *
+ * One client on thread:, with a lock that is held and an acquire that waits for it.
+ */
+#include <bowline/async.h>
+#include <bowline/update.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
+
+static bowline_client    *client;
+static bowline_hold      *hold;
+static bowline_operation *waiting; /* an acquire */
+static bowline_operation *looking; /* a who */
+static bowline_error      error;
+
+static int begin(void **state)
+{
+    (void)state;
+    assert_int_equal(bowline_open(&client, BOWLINE_OPTIONS(.url = "thread:"), &error), BOWLINE_OK);
+    assert_int_equal(bowline_acquire(&hold, client, "n", NULL, &error), BOWLINE_OK);
+    assert_int_equal(bowline_acquire_start(&waiting, client, "n",
+                                           BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error),
+                     BOWLINE_OK);
+    assert_int_equal(bowline_who_start(&looking, client, "n", &error), BOWLINE_OK);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    bowline_close(client);
+    return 0;
+}
+
+/* ---- every argument -------------------------------------------------------------------------- */
+
+/* Where a call that is refused would write, and must not. */
+static bowline_client    *no_client;
+static bowline_hold      *none;
+static bowline_operation *no_op;
+static bowline_holder     holder = { .size = sizeof(bowline_holder) };
+static bowline_holder     small  = { .size = sizeof(bowline_holder) - 1 };
+static bowline_event      event  = { .size = sizeof(bowline_event) };
+static bowline_event      large  = { .size = sizeof(bowline_event) + 1 };
+static int64_t            ms     = 4711;
+
+static int compute(bowline_change *change, void *context)
+{
+    (void)change;
+    (void)context;
+    return BOWLINE_UPDATE_LEAVE;
+}
+
+static char long_name[BOWLINE_NAME_MAX + 2];
+static char long_key[BOWLINE_KEY_MAX + 2];
+
+/* X(call, status, word of the text) */
+#define BAD_CALLS(X)                                                                             \
+    X(bowline_open(NULL, NULL, e), USAGE, "place")                                               \
+    X(bowline_open(&no_client, OPEN(.lease_ms = 99), e), USAGE, "lease_ms")                      \
+    X(bowline_open(&no_client, OPEN(.lease_ms = 86400001), e), USAGE, "lease_ms")                \
+    X(bowline_open(&no_client, OPEN(.max_hold_ms = -1), e), USAGE, "max_hold_ms")                \
+    X(bowline_open(&no_client, OPEN(.flags = BOWLINE_NO_SPIN << 1), e), USAGE, "flags")          \
+    X(bowline_open(&no_client, OPEN(.flags = 1u << 31), e), USAGE, "flags")                      \
+    X(bowline_open(&no_client, OPEN(.reply_ms = 9), e), USAGE, "reply_ms")                       \
+    X(bowline_open(&no_client, OPEN(.reply_ms = 30001), e), USAGE, "reply_ms")                   \
+    X(bowline_open(&no_client, &(bowline_options){ 0 }, e), USAGE, "BOWLINE_OPTIONS")            \
+    X(bowline_open(&no_client, BOWLINE_OPTIONS(.url = "nonsense"), e), USAGE, "not a URL")       \
+    X(bowline_open(&no_client, BOWLINE_OPTIONS(.url = "etcd://h"), e), UNSUPPORTED, "etcd")      \
+    X(bowline_ping(NULL, 0, e), USAGE, "client")                                                 \
+    X(bowline_ping(client, -3, e), USAGE, "wait_ms")                                             \
+    X(bowline_acquire(NULL, client, "x", NULL, e), USAGE, "place for the hold")                  \
+    X(bowline_acquire(&none, NULL, "x", NULL, e), USAGE, "client")                               \
+    X(bowline_acquire(&none, client, NULL, NULL, e), USAGE, "name")                              \
+    X(bowline_acquire(&none, client, "", NULL, e), USAGE, "at least one")                        \
+    X(bowline_acquire(&none, client, "a\tb", NULL, e), USAGE, "control")                         \
+    X(bowline_acquire(&none, client, long_name, NULL, e), USAGE, "200")                          \
+    X(bowline_acquire(&none, client, "x", TAKE(.wait_ms = -3), e), USAGE, "wait_ms")             \
+    X(bowline_acquire(&none, client, "x", TAKE(.wait_ms = 1LL << 31), e), USAGE, "wait_ms")      \
+    X(bowline_acquire(&none, client, "x", TAKE(.lease_ms = 99), e), USAGE, "lease_ms")           \
+    X(bowline_acquire(&none, client, "x", TAKE(.lease_ms = 86400001), e), USAGE, "lease_ms")     \
+    X(bowline_acquire(&none, client, "x", TAKE(.max_hold_ms = -1), e), USAGE, "max_hold_ms")     \
+    X(bowline_acquire(&none, client, "x", TAKE(.reserved = 1), e), USAGE, "reserved")            \
+    X(bowline_acquire_start(NULL, client, "x", NULL, e), USAGE, "operation")                     \
+    X(bowline_acquire_start(&no_op, NULL, "x", NULL, e), USAGE, "client")                        \
+    X(bowline_acquire_start(&no_op, client, NULL, NULL, e), USAGE, "name")                       \
+    X(bowline_acquire_start(&no_op, client, "", NULL, e), USAGE, "at least one")                 \
+    X(bowline_extend(NULL, 0, e), USAGE, "hold")                                                 \
+    X(bowline_extend(hold, 99, e), USAGE, "lease_ms")                                            \
+    X(bowline_extend(hold, 86400001, e), USAGE, "lease_ms")                                      \
+    X(bowline_extend_start(NULL, hold, 0, e), USAGE, "operation")                                \
+    X(bowline_extend_start(&no_op, NULL, 0, e), USAGE, "hold")                                   \
+    X(bowline_extend_start(&no_op, hold, 99, e), USAGE, "lease_ms")                              \
+    X(bowline_release_start(NULL, hold, e), USAGE, "operation")                                  \
+    X(bowline_release_start(&no_op, NULL, e), USAGE, "hold")                                     \
+    X(bowline_flush_releases(NULL, 0, e), USAGE, "client")                                       \
+    X(bowline_flush_releases(client, -3, e), USAGE, "wait_ms")                                   \
+    X(bowline_yield(NULL, BOWLINE_DEFAULT, e), USAGE, "hold")                                    \
+    X(bowline_yield(hold, 0, e), USAGE, "release it")                                            \
+    X(bowline_yield(hold, -3, e), USAGE, "wait_ms")                                              \
+    X(bowline_yield(hold, 1LL << 31, e), USAGE, "wait_ms")                                       \
+    X(bowline_yield_start(NULL, hold, BOWLINE_DEFAULT, e), USAGE, "place")                       \
+    X(bowline_yield_start(&no_op, NULL, BOWLINE_DEFAULT, e), USAGE, "place")                     \
+    X(bowline_hold_check(NULL, e), USAGE, "hold")                                                \
+    X(bowline_hold_lost_fd(NULL, e), USAGE, "hold")                                              \
+    X(bowline_who(NULL, "x", &holder, e), USAGE, "client")                                       \
+    X(bowline_who(client, NULL, &holder, e), USAGE, "name")                                      \
+    X(bowline_who(client, "", &holder, e), USAGE, "at least one")                                \
+    X(bowline_who(client, "x", NULL, e), USAGE, "place")                                         \
+    X(bowline_who(client, "x", &small, e), USAGE, "sizeof(bowline_holder)")                      \
+    X(bowline_who_start(NULL, client, "x", e), USAGE, "place")                                   \
+    X(bowline_who_start(&no_op, NULL, "x", e), USAGE, "client")                                  \
+    X(bowline_who_start(&no_op, client, NULL, e), USAGE, "name")                                 \
+    X(bowline_who_start(&no_op, client, "", e), USAGE, "at least one")                           \
+    X(bowline_who_finish(NULL, looking, e), USAGE, "place")                                      \
+    X(bowline_who_finish(&small, looking, e), USAGE, "sizeof(bowline_holder)")                   \
+    X(bowline_who_finish(&holder, NULL, e), USAGE, "who")                                        \
+    X(bowline_who_finish(&holder, waiting, e), USAGE, "takes a place for the holder, and a who") \
+    X(bowline_acquire_finish(NULL, waiting, e), USAGE, "place for the hold")                     \
+    X(bowline_acquire_finish(&none, looking, e), USAGE, "takes an acquire")                      \
+    X(bowline_finish(waiting, e), USAGE, "bowline_acquire_finish")                               \
+    X(bowline_finish(looking, e), USAGE, "bowline_who_finish")                                   \
+    X(bowline_operation_wait(waiting, -3, e), USAGE, "wait_ms")                                  \
+    X(bowline_dispatch(client, -3, e), USAGE, "wait_ms")                                         \
+    X(bowline_dispatch(client, INT64_MIN, e), USAGE, "wait_ms")                                  \
+    X(bowline_wakeup_fd(NULL, e), USAGE, "client")                                               \
+    X(bowline_next_event(NULL, &event, e), USAGE, "client")                                      \
+    X(bowline_next_event(client, NULL, e), USAGE, "place")                                       \
+    X(bowline_next_event(client, &large, e), USAGE, "sizeof(bowline_event)")                     \
+    X(bowline_break(NULL, "n", 7, e), USAGE, "client")                                           \
+    X(bowline_break(client, NULL, 7, e), USAGE, "name")                                          \
+    X(bowline_break(client, "n", 0, e), USAGE, "not 0")                                          \
+    X(bowline_break(client, "n", 7, e), UNSUPPORTED, "thread: ends with its process")            \
+    X(bowline_update(NULL, "k", compute, NULL, NULL, e), USAGE, "client")                        \
+    X(bowline_update(client, NULL, compute, NULL, NULL, e), USAGE, "key")                        \
+    X(bowline_update(client, "k", NULL, NULL, NULL, e), USAGE, "function")                       \
+    X(bowline_update(client, "", compute, NULL, NULL, e), USAGE, "1 to 1024 bytes")              \
+    X(bowline_update(client, long_key, compute, NULL, NULL, e), USAGE, "1 to 1024 bytes")        \
+    X(bowline_update(client, "k", compute, NULL, CHANGE(.wait_ms = -3), e), USAGE, "wait_ms")    \
+    X(bowline_update(client, "k", compute, NULL, CHANGE(.wait_ms = 1LL << 31), e), USAGE,        \
+      "wait_ms")                                                                                 \
+    X(bowline_update(client, "k", compute, NULL, CHANGE(.reserved = 1), e), USAGE, "reserved")   \
+    X(bowline_update(client, "k", compute, NULL, NULL, e), UNSUPPORTED, "thread:")               \
+    X(bowline_duration_parse(NULL, "1s", e), USAGE, "place")                                     \
+    X(bowline_duration_parse(&ms, NULL, e), USAGE, "text")                                       \
+    X(bowline_duration_parse(&ms, "", e), USAGE, "not a duration")                               \
+    X(bowline_duration_parse(&ms, "90", e), USAGE, "\"90\" is not a duration")
+
+#define OPEN(...)   BOWLINE_OPTIONS(.url = "thread:", __VA_ARGS__)
+#define TAKE(...)   BOWLINE_ACQUIRE(__VA_ARGS__)
+#define CHANGE(...) BOWLINE_UPDATE(__VA_ARGS__)
+
+static void assert_refused(const char *call, int status, int wanted, const char *word)
+{
+    if (status != wanted || error.status != wanted || strstr(error.text, word) == NULL)
+        fail_msg("%s: %s, \"%s\" and not %s, \"%s\"", call, bowline_status_name(status), error.text,
+                 bowline_status_name(wanted), word);
+}
+
+static void test_arguments_are_checked_and_named(void **state)
+{
+    bowline_error *e = &error;
+
+    (void)state;
+    memset(long_name, 'n', sizeof long_name - 1);
+    memset(long_key, 'k', sizeof long_key - 1);
+#define X(call, status, word)     \
+    error = (bowline_error){ 0 }; \
+    assert_refused(#call, call, BOWLINE_##status, word);
+    BAD_CALLS(X)
+#undef X
+    assert_true(no_client == NULL && none == NULL && no_op == NULL && ms == 4711);
+    assert_true(holder.held == 0 && event.kind == 0);
+}
+
+static void test_arguments_are_checked_without_a_place_for_the_error(void **state)
+{
+    bowline_error *e = NULL;
+
+    (void)state;
+#define X(call, status, word) assert_int_equal(call, BOWLINE_##status);
+    BAD_CALLS(X)
+#undef X
+}
+
+static void test_arguments_at_their_limits_are_good(void **state)
+{
+    bowline_client *other = NULL;
+
+    (void)state;
+    assert_int_equal(bowline_open(&other, OPEN(.lease_ms = 100), &error), BOWLINE_OK);
+    bowline_close(other);
+    assert_int_equal(bowline_open(&other, OPEN(.lease_ms = 86400000), &error), BOWLINE_OK);
+    bowline_close(other);
+    bowline_close(NULL);
+    assert_int_equal(
+        bowline_acquire(&none, client, "x",
+                        TAKE(.wait_ms = 2147483647, .lease_ms = 86400000, .max_hold_ms = INT64_MAX),
+                        &error),
+        BOWLINE_OK);
+    assert_int_equal(bowline_release(none, &error), BOWLINE_OK);
+    none = NULL;
+    assert_int_equal(bowline_release(NULL, &error), BOWLINE_OK);
+    assert_int_equal(bowline_release_nowait(NULL, &error), BOWLINE_OK);
+    assert_int_equal(bowline_duration_parse(&ms, "1m30s", &error), BOWLINE_OK);
+    assert_int_equal(ms, 90000);
+}
+
+static void test_wait_that_is_not_named_is_that_of_the_url(void **state)
+{
+    bowline_acquire_options init = BOWLINE_ACQUIRE_INIT;
+    bowline_client         *other;
+
+    (void)state;
+    assert_int_equal(bowline_open(&other, BOWLINE_OPTIONS(.url = "thread:?wait=1ms"), &error),
+                     BOWLINE_OK);
+    assert_int_equal(bowline_acquire(&none, other, "n", NULL, &error), BOWLINE_TIMEOUT);
+    assert_int_equal(bowline_acquire(&none, other, "n", TAKE(), &error), BOWLINE_TIMEOUT);
+    assert_int_equal(bowline_acquire(&none, other, "n", TAKE(.lease_ms = 500), &error),
+                     BOWLINE_TIMEOUT);
+    assert_int_equal(bowline_acquire(&none, other, "n", &init, &error), BOWLINE_TIMEOUT);
+    assert_int_equal(bowline_acquire(&none, other, "n", TAKE(.wait_ms = 0), &error), BOWLINE_BUSY);
+    assert_int_equal(bowline_acquire(&none, client, "n", NULL, &error), BOWLINE_BUSY);
+    bowline_close(other);
+}
+
+/* ---- options of another size ----------------------------------------------------------------- */
+
+/* The size field says what the caller was compiled with: each size from nothing to more than ours,
+ * in memory that is no larger, with something in the last byte or not. */
+static void test_options_of_every_size_are_understood(void **state)
+{
+    enum { OURS = sizeof(bowline_acquire_options), MAX = OURS + 8 };
+
+    (void)state;
+    for (size_t size = 0; size <= MAX; size++)
+        for (int last = 0; last < 2; last++) {
+            unsigned char *theirs = calloc(1, size < sizeof size ? sizeof size : size);
+            assert_non_null(theirs);
+            memcpy(theirs, &size, sizeof size);
+            if (last && size > OURS)
+                theirs[size - 1] = 1;
+            int status = bowline_acquire(&none, client, "x", (const void *)theirs, &error);
+            if (size < sizeof size)
+                assert_int_equal(status, BOWLINE_USAGE);
+            else if (last && size > OURS)
+                assert_int_equal(status, BOWLINE_UNSUPPORTED);
+            else
+                assert_int_equal(status, BOWLINE_OK);
+            if (status == BOWLINE_OK)
+                assert_int_equal(bowline_release(none, &error), BOWLINE_OK);
+            none = NULL;
+            free(theirs);
+        }
+    for (size_t size = 4097; size != 0; size = size == 4097 ? SIZE_MAX : 0)
+        assert_int_equal(
+            bowline_acquire(&none, client, "x", &(bowline_acquire_options){ .size = size }, &error),
+            BOWLINE_USAGE);
+}
+
+/* ---- after fork ------------------------------------------------------------------------------ */
+
+/* In the child: how many calls were not FORKED.  The others are in conformance/engines_fork. */
+static int use_everything(void)
+{
+    int wrong = 0;
+
+    wrong += bowline_ping(client, 0, &error) != BOWLINE_FORKED;
+    wrong += strstr(error.text, "fork") == NULL;
+    wrong += bowline_break(client, "n", 7, &error) != BOWLINE_FORKED;
+    wrong += bowline_flush_releases(client, 0, &error) != BOWLINE_FORKED;
+    wrong += bowline_update(client, "k", compute, NULL, NULL, &error) != BOWLINE_FORKED;
+    wrong += bowline_yield(hold, BOWLINE_DEFAULT, NULL) != BOWLINE_FORKED;
+    wrong += bowline_yield_start(&no_op, hold, BOWLINE_DEFAULT, NULL) != BOWLINE_FORKED;
+    wrong += bowline_who_finish(&holder, looking, &error) != BOWLINE_FORKED;
+    wrong += bowline_release_nowait(hold, &error) != BOWLINE_FORKED;
+    return wrong;
+}
+
+static void test_every_call_in_a_child_is_forked(void **state)
+{
+    int status;
+
+    (void)state;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(use_everything());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_true(bowline_hold_left_ms(hold) > 0);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_arguments_are_checked_and_named),
+        CASE(test_arguments_are_checked_without_a_place_for_the_error),
+        CASE(test_arguments_at_their_limits_are_good),
+        CASE(test_wait_that_is_not_named_is_that_of_the_url),
+        CASE(test_options_of_every_size_are_understood),
+        CASE(test_every_call_in_a_child_is_forked),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -181,22 +181,22 @@ static void test_proxy_delays_the_end_behind_the_last_byte(void **state)
 
 static void pass_in_two(int from, int to, size_t cut)
 {
-    char sent[MESSAGE], heard[MESSAGE];
+    char sent[MESSAGE], received[MESSAGE];
 
     for (size_t i = 0; i < MESSAGE; i++)
         sent[i] = (char)(i * 7 + cut); /* NUL and bytes above 127 among them */
     say(from, sent, cut);
     /* The first part has arrived when the second is sent: they cannot become one again. */
-    hear(to, heard, cut);
+    hear(to, received, cut);
     say(from, sent + cut, MESSAGE - cut);
-    hear(to, heard + cut, MESSAGE - cut);
-    assert_memory_equal(heard, sent, MESSAGE);
+    hear(to, received + cut, MESSAGE - cut);
+    assert_memory_equal(received, sent, MESSAGE);
 
     if (cut > 0)
         say(from, sent, cut);
     say(from, sent + cut, MESSAGE - cut);
-    hear(to, heard, MESSAGE);
-    assert_memory_equal(heard, sent, MESSAGE);
+    hear(to, received, MESSAGE);
+    assert_memory_equal(received, sent, MESSAGE);
 }
 
 static void test_proxy_passes_bytes_intact_at_every_split(void **state)
@@ -227,22 +227,22 @@ static size_t push(int fd, const char *bulk, size_t sent)
     return sent;
 }
 
-static size_t pull(int fd, size_t heard)
+static size_t pull(int fd, size_t received)
 {
     static char buffer[100003];
     ssize_t     more = recv(fd, buffer, sizeof buffer, MSG_DONTWAIT);
 
     for (ssize_t i = 0; i < more; i++)
-        if (buffer[i] != bulk_byte(heard + (size_t)i))
-            fail_msg("byte %zu is not what was sent", heard + (size_t)i);
-    return heard + (more > 0 ? (size_t)more : 0);
+        if (buffer[i] != bulk_byte(received + (size_t)i))
+            fail_msg("byte %zu is not what was sent", received + (size_t)i);
+    return received + (more > 0 ? (size_t)more : 0);
 }
 
 static void test_proxy_passes_more_than_it_can_keep_in_both_directions(void **state)
 {
     fixture f       = begin(SHORT_US);
     char   *bulk    = malloc(BULK);
-    size_t  sent[2] = { 0 }, heard[2] = { 0 };
+    size_t  sent[2] = { 0 }, received[2] = { 0 };
     int     ends[2] = { f.near, f.far };
 
     assert_non_null(bulk);
@@ -254,7 +254,7 @@ static void test_proxy_passes_more_than_it_can_keep_in_both_directions(void **st
         sent[1] = push(f.far, bulk, sent[1]);
         bench_sleep_ms(1);
     }
-    while (heard[0] < BULK || heard[1] < BULK) {
+    while (received[0] < BULK || received[1] < BULK) {
         struct pollfd watched[2];
         for (unsigned i = 0; i < 2; i++)
             watched[i] =
@@ -263,7 +263,7 @@ static void test_proxy_passes_more_than_it_can_keep_in_both_directions(void **st
         assert_true(poll(watched, 2, PATIENCE_MS) > 0);
         for (unsigned i = 0; i < 2; i++) {
             sent[i]  = push(ends[i], bulk, sent[i]);
-            heard[i] = pull(ends[i], heard[i]);
+            received[i] = pull(ends[i], received[i]);
         }
     }
     free(bulk);

@@ -200,7 +200,6 @@ void bench_options_help(FILE *out)
     (void)fputs("\n"
                 "Compares the library with the least code that does the same without it, in\n"
                 "alternating rounds; only the ratio counts.  It runs its own redis-server.\n"
-                "Exit: 0 done; 1 \n"
-                "a goal was not met (--strict); 2 wrong usage; 3 failed.\n",
+                "Exit: 0 done; 1 a goal was not met (--strict); 2 wrong usage; 3 failed.\n",
                 out);
 }

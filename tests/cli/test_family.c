@@ -1,8 +1,8 @@
 /*
- * test_family.c -- the processes of a command are found wherever they went, signalled, and counted.
+ * test_family.c -- the processes of a command are found in any group, signalled, and counted.
  *
- * The command of a test is a child of the test itself, which is what bowline would be.  Each
- * process says by a byte in a pipe that it is where it is to be, and then sleeps for ever.
+ * The command of a test is a child of the test, as it would be of bowline. Each process writes a
+ * byte into a pipe when it is in its place, and then sleeps for ever.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static child c;
 
 static family_known known;
 
-static pid_t *orphan; /* of leave_twice, in memory that is shared with the command */
+static pid_t *orphan; /* of leave_twice, in memory shared with the command */
 
 static int begin(void **state)
 {
@@ -43,7 +43,7 @@ static int begin(void **state)
     return 0;
 }
 
-/* Waits for every child: what has been killed, and its orphans. */
+/* Reaps every child: killed processes and orphans. */
 static int end(void **state)
 {
     family rest;
@@ -78,7 +78,7 @@ static void wait_until_ready(int count)
         assert_int_equal(read(ready[0], &byte, 1), 1);
 }
 
-/* The command, in a group of its own; it runs `body`, and then sleeps. */
+/* The command, in its own group; it runs `body` and then sleeps. */
 static void start(void (*body)(void))
 {
     pid_t pid = fork();
@@ -203,7 +203,7 @@ static void test_family_reads_an_odd_name(void **state)
     assert_string_equal(f.program, "a) Z 1 (b");
 }
 
-/* Two ways to belong to it, and both of them end. */
+/* It belongs to the command by group and by parent; both end. */
 static void test_family_is_killed_whole(void **state)
 {
     int ended = 0, status;
@@ -237,8 +237,8 @@ static void test_family_outside_gets_the_signal_and_the_group_does_not(void **st
     assert_int_equal(waitpid(c.pid, &status, WNOHANG), 0);
 }
 
-/* `sidecar & exec bowline run ...`: what was there before the command is none of it, nor are the
- * orphans, of which nobody knows whose they are. */
+/* `sidecar & exec bowline run ...`: processes that were there before the command do not belong to
+ * it, and orphans cannot be told apart. */
 static void test_family_has_no_elder(void **state)
 {
     pid_t elder = fork();
@@ -257,7 +257,7 @@ static void test_family_has_no_elder(void **state)
     assert_int_equal(count_of(0), 3);
 }
 
-/* Seen before its parents ended, it is not lost sight of. */
+/* Found before its parents ended, it stays known. */
 static void test_family_keeps_an_orphan_that_was_known(void **state)
 {
     (void)state;
@@ -271,7 +271,7 @@ static void test_family_keeps_an_orphan_that_was_known(void **state)
     assert_int_equal(count_of(0), 1);
 }
 
-/* The number of a group that is over may be that of another one. */
+/* The number of an empty group may be reused. */
 static void test_family_leaves_a_group_alone_that_is_over(void **state)
 {
     (void)state;
@@ -283,7 +283,7 @@ static void test_family_leaves_a_group_alone_that_is_over(void **state)
         sleep_for_ever();
     assert_int_equal(setpgid(pid, c.pid), 0);
     wait_until_ready(1);
-    c.had_children = true; /* so that it belongs to the command by its group alone */
+    c.had_children = true; /* it belongs to the command only by its group */
     assert_int_equal(count_of(0), 2);
     assert_int_equal(kill(c.pid, SIGKILL), 0);
     assert_int_equal(waitpid(c.pid, NULL, 0), c.pid);
@@ -295,7 +295,7 @@ static void test_family_leaves_a_group_alone_that_is_over(void **state)
     c.group_is_over = false;
 }
 
-/* Starts the next one and ends, as fast as it can; not for ever, because each takes a number. */
+/* Forks and exits as fast as it can; not for ever, because each process takes a pid. */
 static void hop(void)
 {
     if (fork() != 0)
@@ -308,7 +308,7 @@ static void hop(void)
     _exit(0);
 }
 
-/* The command has ended, and its group with it: its number may be another's from now on. */
+/* The command and its group have ended: the number may be reused. */
 static void end_command(void)
 {
     assert_int_equal(kill(c.pid, SIGKILL), 0);
@@ -317,7 +317,7 @@ static void end_command(void)
     c.group_is_over = true;
 }
 
-/* It is never there when it is looked for, but there is always one. */
+/* A scan never finds it, but there is always one. */
 static void test_family_that_hops_is_killed_before_it_is_called_gone(void **state)
 {
     (void)state;
@@ -330,7 +330,7 @@ static void test_family_that_hops_is_killed_before_it_is_called_gone(void **stat
     assert_int_equal(errno, ECHILD);
 }
 
-/* Another file system lies over its directory in /proc, in a mount name space of this test. */
+/* Another file system hides its directory in /proc, in a mount namespace of this test. */
 static void test_family_has_a_process_that_is_not_found(void **state)
 {
     char   place[32];

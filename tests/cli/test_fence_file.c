@@ -294,36 +294,34 @@ static void test_fence_file_with_a_byte_too_many_is_none(void **state)
 
 /* ---- others at the same time ----------------------------------------------------------------- */
 
-static void test_fence_file_is_compared_under_its_lock(void **state)
+/* A check that waits for the lock sees what `name` holds when it gets it: the file itself, or one
+ * that replaces it. */
+static void changes_during_the_wait(const char *name)
 {
     int err;
 
-    (void)state;
     put("f", "bowline fence 1\n");
     int fd = open("f", O_RDWR | O_CLOEXEC);
     assert_int_equal(flock(fd, LOCK_EX), 0);
     pid_t pid = check_apart("f", 5, fd, &err);
     see_it_wait(err);
-    put("f", "bowline fence 9\n");
+    put(name, "bowline fence 9\n");
+    assert_int_equal(rename(name, "f"), 0);
     assert_int_equal(close(fd), 0);
     assert_int_equal(end_of(pid, err), EXIT_LOST);
     assert_string_equal(content_of("f"), "bowline fence 9\n");
 }
 
-static void test_fence_file_that_was_replaced_meanwhile_is_opened_anew(void **state)
+static void test_fence_file_is_compared_under_its_lock(void **state)
 {
-    int err;
-
     (void)state;
-    put("f", "bowline fence 1\n");
-    int fd = open("f", O_RDWR | O_CLOEXEC);
-    assert_int_equal(flock(fd, LOCK_EX), 0);
-    pid_t pid = check_apart("f", 5, fd, &err);
-    see_it_wait(err);
-    put("g", "bowline fence 9\n");
-    assert_int_equal(rename("g", "f"), 0);
-    assert_int_equal(close(fd), 0);
-    assert_int_equal(end_of(pid, err), EXIT_LOST);
+    changes_during_the_wait("f");
+}
+
+static void test_fence_file_that_is_replaced_during_the_wait_is_opened_again(void **state)
+{
+    (void)state;
+    changes_during_the_wait("g");
 }
 
 static void test_fence_file_that_another_makes_first_is_asked(void **state)
@@ -470,7 +468,7 @@ int main(void)
         CASE(is_made_for_the_group_of_a_shared_directory),
         CASE(with_a_byte_too_many_is_none),
         CASE(is_compared_under_its_lock),
-        CASE(that_was_replaced_meanwhile_is_opened_anew),
+        CASE(that_is_replaced_during_the_wait_is_opened_again),
         CASE(that_another_makes_first_is_asked),
         CASE(a_crowd_never_goes_back),
         CASE(is_on_the_disk_before_anybody_is_told),

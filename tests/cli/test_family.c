@@ -146,61 +146,34 @@ static int count_of(int number)
     return f.alive;
 }
 
-static void test_family_is_the_command_alone(void **state)
-{
-    family f;
+/* What the command does first, and how many processes of it a scan then counts. */
+typedef struct counted {
+    void (*body)(void);
+    int         alive;
+    const char *program; /* NULL: any */
+} counted;
 
-    (void)state;
-    start(NULL);
-    wait_until_ready(1);
+static const counted alone         = { NULL, 1, NULL };
+static const counted in_session    = { leave_group, 2, NULL };
+static const counted daemon_of_it  = { leave_twice, 2, NULL };
+static const counted in_our_group  = { move_to_group_of_parent, 1, NULL };
+static const counted with_zombie   = { have_zombie, 1, NULL };
+static const counted with_odd_name = { take_odd_name, 1, "a) Z 1 (b" };
+
+static void test_family_counts_processes(void **state)
+{
+    const counted *is = *state;
+    family         f;
+
+    start(is->body);
+    wait_until_ready(is->alive);
     family_signal(&f, &known, &c, 0);
-    assert_int_equal(f.alive, 1);
+    assert_int_equal(f.alive, is->alive);
     assert_int_equal(f.refused, 0);
-    assert_int_equal(f.pid, c.pid);
-}
-
-static void test_family_has_who_left_the_group(void **state)
-{
-    (void)state;
-    start(leave_group);
-    wait_until_ready(2);
-    assert_int_equal(count_of(0), 2);
-}
-
-static void test_family_has_a_daemon(void **state)
-{
-    (void)state;
-    start(leave_twice);
-    wait_until_ready(2);
-    assert_int_equal(count_of(0), 2);
-}
-
-static void test_family_has_a_command_in_another_group(void **state)
-{
-    (void)state;
-    start(move_to_group_of_parent);
-    wait_until_ready(1);
-    assert_int_equal(count_of(0), 1);
-}
-
-static void test_family_counts_no_zombie(void **state)
-{
-    (void)state;
-    start(have_zombie);
-    wait_until_ready(1);
-    assert_int_equal(count_of(0), 1);
-}
-
-static void test_family_reads_an_odd_name(void **state)
-{
-    family f;
-
-    (void)state;
-    start(take_odd_name);
-    wait_until_ready(1);
-    family_signal(&f, &known, &c, 0);
-    assert_int_equal(f.alive, 1);
-    assert_string_equal(f.program, "a) Z 1 (b");
+    if (is->alive == 1)
+        assert_int_equal(f.pid, c.pid);
+    if (is->program != NULL)
+        assert_string_equal(f.program, is->program);
 }
 
 /* It belongs to the command by group and by parent; both end. */
@@ -375,12 +348,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
-        CASE(test_family_is_the_command_alone),
-        CASE(test_family_has_who_left_the_group),
-        CASE(test_family_has_a_daemon),
-        CASE(test_family_has_a_command_in_another_group),
-        CASE(test_family_counts_no_zombie),
-        CASE(test_family_reads_an_odd_name),
+#define COUNTS(is)                                                               \
+    { "a scan counts processes: " #is, test_family_counts_processes, begin, end, \
+      (void *)(uintptr_t) & (is) }
+        COUNTS(alone),
+        COUNTS(in_session),
+        COUNTS(daemon_of_it),
+        COUNTS(in_our_group),
+        COUNTS(with_zombie),
+        COUNTS(with_odd_name),
         CASE(test_family_is_killed_whole),
         CASE(test_family_outside_gets_the_signal_and_the_group_does_not),
         CASE(test_family_has_no_elder),

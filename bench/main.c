@@ -1,6 +1,5 @@
 /*
- * main.c -- bowline-bench: how fast the library is, as ratios to the least that would do without
- * it.
+ * main.c -- bowline-bench: measures the library as ratios to the least code without it.
  */
 #include <errno.h>
 #include <signal.h>
@@ -29,7 +28,7 @@ static int measure_all(bench *b, bench_result *results, bench_failure *reterr)
     return 0;
 }
 
-/* What is started is stopped again here; a janitor does it where we do not get so far. */
+/* Stops all processes; after a crash the janitor does it. */
 static int measure(bench *b, bench_result *results, bench_peer_results *peers,
                    bench_failure *reterr)
 {
@@ -48,7 +47,7 @@ static int measure(bench *b, bench_result *results, bench_peer_results *peers,
 
 /* ---- reporting ------------------------------------------------------------------------------- */
 
-/* A drawing in the same directory is pointed to by its name alone. */
+/* The page refers to a drawing in the same directory by its name. */
 static const char *seen_from(const char *page, const char *drawing)
 {
     const char *slash = strrchr(page, '/');
@@ -59,7 +58,7 @@ static const char *seen_from(const char *page, const char *drawing)
     return drawing;
 }
 
-/* The page; or the drawing, which has no peers. */
+/* The page, or the drawing (which has no peers). */
 static int write_file(const char *path, const bench *b, const bench_result *results,
                       const bench_peer_results *peers, bench_failure *reterr)
 {
@@ -97,7 +96,7 @@ static int report(const bench *b, const bench_result *results, const bench_peer_
     return 0;
 }
 
-/* The goals against peers are not among them: who is there depends on the machine. */
+/* Goals against peers do not count: they depend on the libraries of the machine. */
 static bool all_are_met(const bench *b, const bench_result *results)
 {
     for (size_t i = 0; i < bench_measures_count; i++)
@@ -135,7 +134,7 @@ int main(int argc, char **argv)
     bench_failure failure;
     int           code = EXIT_SUCCESS;
 
-    /* A server that dies is an error of a call, and not the end without a word. */
+    /* A dead server must fail a call, not end the process. */
     (void)signal(SIGPIPE, SIG_IGN);
     if (bench_options_read(&b.settings, argc, argv, &failure) < 0) {
         bench_say_failure(&failure);

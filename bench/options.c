@@ -16,13 +16,13 @@
 enum { ROUNDS_USUAL = 9, DELAY_USUAL_US = 1000, SETTLE_USUAL_S = 30, SAMPLES_USUAL = 10 };
 
 typedef enum option_number {
-    OPTION_BEGIN = 256, /* beyond all letters */
+    OPTION_BEGIN = 256, /* above all letters */
 #define X(name, ...) OPTION_##name,
     BENCH_OPTION_MAP(X)
 #undef X
 } option_number;
 
-static int complain(bench_failure *reterr, bench_text what, bench_text why)
+static int usage_failed(bench_failure *reterr, bench_text what, bench_text why)
 {
     return bench_fail(reterr, (bench_failure){
                                   .what = what,
@@ -39,13 +39,13 @@ static int read_number(unsigned *ret_number, const char *option, const unsigned 
 
     if (digits < 1 || digits > 9 || optarg[digits] != '\0' || number < bounds[0] ||
         number > bounds[1])
-        return complain(reterr, bench_text_of("%s: \"%.80s\" is not a number", option, optarg),
-                        bench_text_of("it is from %u to %u", bounds[0], bounds[1]));
+        return usage_failed(reterr, bench_text_of("%s: \"%.80s\" is not a number", option, optarg),
+                            bench_text_of("the range is %u to %u", bounds[0], bounds[1]));
     *ret_number = (unsigned)number;
     return 0;
 }
 
-/* Every name in the list must be one of ours: a slip would measure less than was meant. */
+/* Every name in the list must exist: otherwise less would be measured than was asked for. */
 static int read_only(const char **ret_only, bench_failure *reterr)
 {
     for (const char *at = optarg;;) {
@@ -58,8 +58,9 @@ static int read_only(const char **ret_only, bench_failure *reterr)
         for (size_t i = 0; i < bench_peer_measures_count && size < sizeof name; i++)
             known = known || bench_peer_measure_is_named(&bench_peer_measures[i], name);
         if (!known)
-            return complain(reterr, bench_text_of("--only: there is no measure \"%.60s\"", name),
-                            bench_text_of("bowline-bench --list says which there are"));
+            return usage_failed(reterr,
+                                bench_text_of("--only: there is no measure \"%.60s\"", name),
+                                bench_text_of("see bowline-bench --list"));
         if (at[size] == '\0')
             break;
         at += size + 1;
@@ -68,7 +69,7 @@ static int read_only(const char **ret_only, bench_failure *reterr)
     return 0;
 }
 
-/* One option; 1 if it is none of ours. */
+/* Stores one option; 1: unknown. */
 static int take(bench_settings *s, int number, bench_failure *reterr)
 {
     switch (number) {
@@ -100,8 +101,8 @@ static int take(bench_settings *s, int number, bench_failure *reterr)
     return 1;
 }
 
-/* The command that was built together with this program; else the one in $PATH. */
-static char *usual_bowline(void)
+/* The command beside this program; else the one in $PATH. */
+static char *default_bowline(void)
 {
     char    path[4096];
     ssize_t size = readlink("/proc/self/exe", path, sizeof path - sizeof "bowline");
@@ -114,13 +115,13 @@ static char *usual_bowline(void)
     return strdup(path);
 }
 
-static int complain_of_option(const char *typed, int number, bench_failure *reterr)
+static int option_failed(const char *typed, int number, bench_failure *reterr)
 {
     if (number == ':')
-        return complain(reterr, bench_text_of("%.80s needs a value", typed),
-                        bench_text_of("none follows it on the command line"));
-    return complain(reterr, bench_text_of("there is no option %.80s", typed),
-                    bench_text_of("usage: bowline-bench [OPTION...]"));
+        return usage_failed(reterr, bench_text_of("%.80s needs a value", typed),
+                            bench_text_of("the command line ends after it"));
+    return usage_failed(reterr, bench_text_of("there is no option %.80s", typed),
+                        bench_text_of("usage: bowline-bench [OPTION...]"));
 }
 
 static bool wants_peers(const bench_settings *s)
@@ -157,18 +158,20 @@ int bench_options_read(bench_settings *ret_settings, int argc, char **argv, benc
             break;
         status = take(&s, number, reterr);
         if (status > 0)
-            status = complain_of_option(argv[before], number, reterr);
+            status = option_failed(argv[before], number, reterr);
     }
     if (status == 0 && optind < argc)
-        status = complain(reterr, bench_text_of("\"%.80s\" is not an option", argv[optind]),
-                          bench_text_of("measures are chosen by --only NAME,..."));
+        status = usage_failed(reterr, bench_text_of("\"%.80s\" is not an option", argv[optind]),
+                              bench_text_of("select measures with --only NAME,..."));
     if (status == 0 && s.peers == NULL && wants_peers(&s))
-        status = complain(reterr, bench_text_of("--only: peers are asked for, and no --peers"),
-                          bench_text_of("make bench-peers makes the list of those that are here"));
+        status = usage_failed(reterr, bench_text_of("--only: a measure of peers needs --peers"),
+                              bench_text_of("make bench-peers writes the list of installed peers"));
     if (status == 0 && s.bowline == NULL)
-        s.bowline = usual_bowline();
+        s.bowline = default_bowline();
     if (status == 0 && s.bowline == NULL)
-        status = complain(reterr, bench_text_of("out of memory"), bench_text_of("at the start"));
+        status = usage_failed(reterr, bench_text_of("out of memory"),
+                              bench_text_of("at the "
+                                            "start"));
     if (status < 0)
         free(s.bowline);
     else
@@ -185,8 +188,8 @@ static void write_option(FILE *out, const char *name, const char *argument, cons
 
 void bench_options_help(FILE *out)
 {
-    (void)fputs("bowline-bench                           all but what is long (two minutes)\n"
-                "bowline-bench --only pair,file-pair     or some of it\n"
+    (void)fputs("bowline-bench                           all short measures (two minutes)\n"
+                "bowline-bench --only pair,file-pair     some of them\n"
                 "bowline-bench --rounds 3 --json\n"
                 "\n"
                 "usage: bowline-bench [OPTION...]\n",
@@ -194,10 +197,9 @@ void bench_options_help(FILE *out)
 #define X(name, long_name, argument, words) write_option(out, long_name, argument, words);
     BENCH_OPTION_MAP(X)
 #undef X
-    (void)fputs(
-        "\n"
-        "Ours against the least that would do without the library, in turns, in one run;\n"
-        "only the ratio counts.  It starts a redis-server of its own and stops it again.\n"
-        "Exit: 0; 1 a goal was not met (--strict); 2 wrong usage; 3 it could not measure.\n",
-        out);
+    (void)fputs("\n"
+                "Compares the library with the least code that does the same without it, in\n"
+                "alternating rounds; only the ratio counts.  It runs its own redis-server.\n"
+                "Exit: 0 done; 1 a goal was not met (--strict); 2 wrong usage; 3 failed.\n",
+                out);
 }

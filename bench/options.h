@@ -1,6 +1,5 @@
 /*
- * options.h -- what can be said on the command line.  One table: the parser and the help are made
- * from it.
+ * options.h -- the command line of bowline-bench. The parser and the help are made from one table.
  */
 #ifndef BOWLINE_BENCH_OPTIONS_H
 #define BOWLINE_BENCH_OPTIONS_H
@@ -10,26 +9,26 @@
 #include "bench/base/say.h"
 #include "bench/harness/settings.h"
 
-/* Name; argument, or NULL; what it does. */
+/* Name; argument, or NULL; help. */
 #define BENCH_OPTION_MAP(X)                                                               \
-    X(ONLY, "only", "NAME,...", "only these measures; threads-4 means both of that name") \
-    X(ROUNDS, "rounds", "N", "how many rounds, 1 to 99 (9)")                              \
+    X(ONLY, "only", "NAME,...", "only these measures; threads-4 selects all threads-4-*") \
+    X(ROUNDS, "rounds", "N", "number of rounds, 1 to 99 (9)")                             \
     X(JSON, "json", NULL, "write one JSON object instead of the table")                   \
-    X(SVG, "svg", "FILE", "draw the ratios as well")                                      \
-    X(REPORT, "report", "FILE", "write a page in Markdown as well")                       \
+    X(SVG, "svg", "FILE", "also draw the ratios")                                         \
+    X(REPORT, "report", "FILE", "also write a page in Markdown")                          \
     X(STRICT, "strict", NULL, "exit 1 if a goal was not met")                             \
-    X(DELAY, "delay", "US", "of the proxy, each way, in us: 1 to 100000 (1000)")          \
-    X(SETTLE, "settle", "SECONDS", "how long to wait for a quiet machine, 0 to 600 (30)") \
-    X(PEERS, "peers", "FILE", "and the peers of this list, which tools/peers makes")      \
-    X(QUERY, "query", "TEXT", "of our URL beside peers: protocol=queue")                  \
-    X(SAMPLES, "samples", "N", "hand-overs of a peer in a round, 1 to 1000 (10)")         \
-    X(LONG, "long", NULL, "and what takes seconds for a round (five minutes more)")       \
-    X(BRIEF, "brief", NULL, "for an instant: to see that it works; no figures")           \
+    X(DELAY, "delay", "US", "delay of the proxy each way, 1 to 100000 us (1000)")         \
+    X(SETTLE, "settle", "SECONDS", "wait at most this long for a quiet machine (30)")     \
+    X(PEERS, "peers", "FILE", "also measure the peers of this list (tools/peers)")        \
+    X(QUERY, "query", "TEXT", "options of our URL beside peers: protocol=queue")          \
+    X(SAMPLES, "samples", "N", "hand-overs of a peer per round, 1 to 1000 (10)")          \
+    X(LONG, "long", NULL, "also the long measures (five minutes more)")                   \
+    X(BRIEF, "brief", NULL, "a short test run, its figures mean nothing")                 \
     X(BOWLINE, "bowline", "FILE", "the command to measure (the one beside this program)") \
-    X(LIST, "list", NULL, "say what is measured, and the goals")                          \
-    X(HELP, "help", NULL, "this text")
+    X(LIST, "list", NULL, "list the measures and their goals")                            \
+    X(HELP, "help", NULL, "show this help")
 
-/* Borrows from argv.  What is in ret_settings->bowline is the caller's to free. */
+/* Borrows from argv. The caller frees ret_settings->bowline. */
 int bench_options_read(bench_settings *ret_settings, int argc, char **argv, bench_failure *reterr);
 
 void bench_options_help(FILE *out);

@@ -16,35 +16,50 @@
 #include <string.h>
 #include <unistd.h>
 
-#define POLLED         "who waits asks again from time to time"
-#define SAME_KEY       "every client of this server that asks for the same key"
-#define SAME_KEY_THERE "every client of this cluster that asks for the same key"
-#define NO_NOTICE      "nobody tells; it ends when its time is over by the holder's own clock"
-#define COUNTED        "grows with every holder, as long as the server keeps the counter of the key"
-#define TRACKED                                                                                    \
-    "by an invalidation push of the server (CLIENT TRACKING) as soon as the key changes; without " \
-    "it, it asks again: 10ms, doubling to 500ms, half of it random"
-#define WITH_LEASE "the lock stays taken until its lease is over"
-#define FOR_EVER   "the lock stays taken for ever: somebody has to delete the key"
+#define POLLED         "a waiter polls"
+#define POLLED_RANDOM  POLLED ": after 10ms, doubling to 500ms, half of it random"
+#define PUSHED         "by a push from the release itself: no polling"
+#define SAME_KEY       "every client of this server that uses the same key"
+#define SAME_KEY_THERE "every client of this cluster that uses the same key"
+#define COUNTED        "grows with every holder, while the server keeps the counter of the key"
+#define TRACKED \
+    "by an invalidation push (CLIENT TRACKING) when the key changes; without it, " POLLED_RANDOM
+#define TOLD       "noticed at the next renewal, or as soon as a connection breaks"
+#define TOLD_THERE TOLD "; a node that takes over without the key loses the lock"
+#define WITH_LEASE "the lock stays held until its lease ends"
+#define WITH_TIME  "the lock stays held until the time in its value has passed"
+#define FOR_EVER   "the lock stays held for ever: an administrator must delete the key"
+
+/* The common part of a lock with a lease, on a single server and in a cluster. */
+#define HERE(PROTOCOL) \
+    .engine = "redis", .excludes_words = SAME_KEY, .loss_words = TOLD, LEASED(PROTOCOL)
+#define THERE(PROTOCOL)                                                              \
+    .engine = "cluster", .excludes_words = SAME_KEY_THERE, .loss_words = TOLD_THERE, \
+    LEASED(PROTOCOL)
+#define LEASED(PROTOCOL)                                                      \
+    .protocol = (PROTOCOL), .renews = true, .loss = "told", .crash = "lease", \
+    .crash_words = WITH_LEASE
+
+/* A lock of another program with a lease, whose waiters use CLIENT TRACKING. */
+#define SHARED .wake = "push", .wake_words = TRACKED
 
 /* The common part of the locks of articles. */
-#define ARTICLE(name)                                                                           \
-    .engine = "redis", .protocol = (name), .wake = "poll", .loss = "clock",                     \
-    .excludes_words = "the programs that take this lock in the same way", .wake_words = POLLED, \
-    .loss_words = NO_NOTICE
+#define ARTICLE(name)                                                                          \
+    .engine = "redis", .protocol = (name), .wake = "poll", .loss = "clock",                    \
+    .excludes_words = "the programs that use this lock in the same way", .wake_words = POLLED, \
+    .loss_words = "not noticed; the lock ends by the clock of the holder"
 
 static const caps_row thread_row = {
     .engine         = "thread",
     .wake           = "handed",
     .loss           = "none",
     .crash          = "process",
-    .excludes_words = "the threads of this process, and nobody else",
+    .excludes_words = "only the threads of this process",
     .order_words    = "first come, first served",
     .fence_words    = "grows with every holder, as long as the process lives",
     .wake_words     = "by the release itself",
-    .loss_words     = "cannot happen: nothing but a release or max-hold ends it",
-    .crash_words = "nothing outlives the process; a thread that ends without releasing leaves it "
-                   "taken"
+    .loss_words     = "cannot happen: only a release or max-hold ends the lock",
+    .crash_words    = "ends with the process; a thread that ends without a release leaves it held"
 };
 
 static const caps_row file_row = {
@@ -52,13 +67,13 @@ static const caps_row file_row = {
     .wake           = "kernel",
     .loss           = "none",
     .crash          = "freed",
-    .excludes_words = "the processes of this machine that use this directory (without one: of "
-                      "this user alone), and flock(2) on its files",
+    .excludes_words = "the processes of this machine that use this directory (without one: those "
+                      "of this user), and flock(2) on its files",
     .order_words    = "first come, first served, among bowline's own; flock(1) has no place",
     .fence_words    = "grows with every holder, also across a restart",
     .wake_words     = "by the kernel (inotify), when the file is closed",
-    .loss_words     = "cannot happen while the holder lives; a stopped holder holds",
-    .crash_words    = "the kernel frees it at once, when the last process that has it is gone"
+    .loss_words     = "cannot happen while the holder lives; a stopped holder keeps the lock",
+    .crash_words    = "the kernel releases it at once, when the last process that has it ends"
 };
 
 static const caps_row remote_row = {
@@ -67,139 +82,70 @@ static const caps_row remote_row = {
     .wake           = "poll",
     .loss           = "none",
     .crash          = "freed",
-    .excludes_words = "those whose locks this network file system keeps apart",
-    .order_words    = "first come, first served, as far as its locks of bytes are good",
+    .excludes_words = "the processes that this network file system keeps apart",
+    .order_words    = "first come, first served, as far as its byte-range locks work",
     .fence_words    = "grows with every holder, also across a restart",
-    .wake_words     = "nobody tells across machines: who waits looks again from time to time",
-    .loss_words     = "is not noticed: the locks are as good as the file system's",
-    .crash_words    = "freed when the file system notices that the holder is gone"
+    .wake_words     = "not across machines: " POLLED,
+    .loss_words     = "not noticed: the locks are only as good as the file system",
+    .crash_words    = "released when the file system notices that the holder is gone"
 };
 
 static const caps_row redis_queue = {
-    .engine         = "redis",
-    .protocol       = "queue",
-    .renews         = true,
-    .wake           = "push",
-    .loss           = "told",
-    .crash          = "lease",
-    .excludes_words = SAME_KEY,
-    .order_words    = "first come, first served, among clients of this protocol",
-    .fence_words    = "grows with every holder, also if the server comes back empty or with older "
-                      "data",
-    .wake_words     = "by a push, from the step that releases: nothing is polled",
-    .loss_words     = "told at the next renewal, or as soon as a connection has broken",
-    .crash_words    = WITH_LEASE
-};
-
-static const caps_row redis_token = {
-    .engine         = "redis",
-    .protocol       = "token",
-    .renews         = true,
-    .wake           = "poll",
-    .loss           = "told",
-    .crash          = "lease",
-    .excludes_words = SAME_KEY,
-    .wake_words     = POLLED ": 10ms, doubling to 500ms, half of it random",
-    .loss_words     = "told at the next renewal, or as soon as a connection has broken",
-    .crash_words    = WITH_LEASE
+    HERE("queue"), .wake = "push",
+    .order_words = "first come, first served, among clients of this protocol",
+    .fence_words = "grows with every holder, also if the server restarts empty or with older data",
+    .wake_words  = PUSHED
 };
 
 static const caps_row cluster_queue = {
-    .engine         = "cluster",
-    .protocol       = "queue",
-    .renews         = true,
-    .wake           = "push",
-    .loss           = "told",
-    .crash          = "lease",
-    .excludes_words = SAME_KEY_THERE,
+    THERE("queue"), .wake = "push",
     .order_words = "first come, first served, among clients of this protocol, also while the slot "
                    "moves",
-    .fence_words = "grows with every holder, also when another node takes over, as far as the "
-                   "clocks of the nodes are together",
-    .wake_words  = "by a push, from the step that releases: nothing is polled",
-    .loss_words  = "told at the next renewal, or as soon as a connection has broken; a node that "
-                   "takes over without our key loses it",
-    .crash_words = WITH_LEASE
+    .fence_words = "grows with every holder, also after a failover, if the clocks of the nodes "
+                   "agree",
+    .wake_words  = PUSHED
 };
 
-static const caps_row cluster_token = {
-    .engine         = "cluster",
-    .protocol       = "token",
-    .renews         = true,
-    .wake           = "poll",
-    .loss           = "told",
-    .crash          = "lease",
-    .excludes_words = SAME_KEY_THERE,
-    .wake_words     = POLLED ": 10ms, doubling to 500ms, half of it random",
-    .loss_words  = "told at the next renewal, or as soon as a connection has broken; a node that "
-                   "takes over without our key loses it",
-    .crash_words = WITH_LEASE
-};
+static const caps_row redis_token = { HERE("token"), .wake = "poll", .wake_words = POLLED_RANDOM };
+static const caps_row cluster_token = { THERE("token"), .wake = "poll",
+                                        .wake_words = POLLED_RANDOM };
 
-/* A lock of another program with a lease, whose waiters use CLIENT TRACKING. */
-#define LEASED(PROTOCOL)                                                                      \
-    .protocol = (PROTOCOL), .renews = true, .wake = "push", .loss = "told", .crash = "lease", \
-    .wake_words = TRACKED, .crash_words = WITH_LEASE
-#define LEASED_HERE(PROTOCOL)                                                        \
-    .engine = "redis", .excludes_words = SAME_KEY,                                   \
-    .loss_words = "told at the next renewal, or as soon as a connection has broken", \
-    LEASED(PROTOCOL)
-#define LEASED_THERE(PROTOCOL)                                                                    \
-    .engine = "cluster", .excludes_words = SAME_KEY_THERE,                                        \
-    .loss_words = "told at the next renewal, or as soon as a connection has broken; a node that " \
-                  "takes over without our key loses it",                                          \
-    LEASED(PROTOCOL)
-
-static const caps_row redis_redisson   = { LEASED_HERE("redisson") };
-static const caps_row cluster_redisson = { LEASED_THERE("redisson") };
-static const caps_row redis_symfony    = { LEASED_HERE("symfony") };
-static const caps_row cluster_symfony  = { LEASED_THERE("symfony") };
-
-static const caps_row redis_fenced   = { LEASED_HERE("redisson"), .variant = "fenced",
-                                         .fence_words = COUNTED };
-static const caps_row cluster_fenced = { LEASED_THERE("redisson"), .variant = "fenced",
-                                         .fence_words = COUNTED };
+static const caps_row redis_redisson   = { HERE("redisson"), SHARED };
+static const caps_row cluster_redisson = { THERE("redisson"), SHARED };
+static const caps_row redis_symfony    = { HERE("symfony"), SHARED };
+static const caps_row cluster_symfony  = { THERE("symfony"), SHARED };
+static const caps_row redis_fenced     = { HERE("redisson"), SHARED, .variant = "fenced",
+                                           .fence_words = COUNTED };
+static const caps_row cluster_fenced   = { THERE("redisson"), SHARED, .variant = "fenced",
+                                           .fence_words = COUNTED };
 
 static const caps_row redlock_row = {
+    LEASED(NULL),
     .engine         = "redlock",
-    .renews         = true,
     .wake           = "poll",
-    .loss           = "told",
-    .crash          = "lease",
-    .excludes_words = "every client of these servers that asks most of them for the same key",
-    .wake_words     = POLLED ": 10ms, doubling to 500ms, half of it random",
-    .loss_words     = "told at the next renewal",
-    .crash_words    = WITH_LEASE
+    .excludes_words = "every client that asks a majority of these servers for the same key",
+    .wake_words     = POLLED_RANDOM,
+    .loss_words     = "noticed at the next renewal"
 };
 
-static const caps_row redis_setnx_del = { ARTICLE("setnx-del"), .crash = "never",
-                                          .crash_words = FOR_EVER };
-
+static const caps_row redis_setnx_del        = { ARTICLE("setnx-del"), .crash = "never",
+                                                 .crash_words = FOR_EVER };
 static const caps_row redis_setnx_del_expire = { ARTICLE("setnx-del-expire"), .crash = "never",
                                                  .crash_words = FOR_EVER };
-
-static const caps_row redis_setnx_stamp_del = {
-    ARTICLE("setnx-stamp-del"), .crash = "lease",
-    .crash_words = "the lock stays taken until the time in it is over"
-};
-
-static const caps_row redis_setnx_getset = {
-    ARTICLE("setnx-getset"), .crash = "lease",
-    .crash_words = "the lock stays taken until the time in it is over"
-};
-
-static const caps_row server_clock_row = {
-    ARTICLE("setnx-getset"), .variant = "server", .crash = "lease",
-    .crash_words = "the lock stays taken until the time in it is over, by the server's clock"
-};
-
-static const caps_row redis_set_nx_ex = { ARTICLE("set-nx-ex"), .crash = "lease",
-                                          .crash_words = WITH_LEASE };
+static const caps_row redis_setnx_stamp_del  = { ARTICLE("setnx-stamp-del"), .crash = "lease",
+                                                 .crash_words = WITH_TIME };
+static const caps_row redis_setnx_getset     = { ARTICLE("setnx-getset"), .crash = "lease",
+                                                 .crash_words = WITH_TIME };
+static const caps_row server_clock_row       = { ARTICLE("setnx-getset"), .variant = "server",
+                                                 .crash = "lease",
+                                                 .crash_words =
+                                                     WITH_TIME ", by the clock of the server" };
+static const caps_row redis_set_nx_ex        = { ARTICLE("set-nx-ex"), .crash = "lease",
+                                                 .crash_words = WITH_LEASE };
 
 static const caps_row redis_setnx_expire_watch = {
     ARTICLE("setnx-expire-watch"), .crash = "lease",
-    .crash_words = "the lock stays taken until its lease is over; without one, until somebody "
-                   "waits for it"
+    .crash_words = WITH_LEASE "; without a lease, until another client waits for it"
 };
 
 /* The directory of `file:` may not exist yet: then its parent shows where it will be. */

@@ -158,13 +158,6 @@ static void check_map(visit *v, look *l, unsigned i)
 
 /* ---- one by one ------------------------------------------------------------------------------ */
 
-static void downgrade(doctor_report *r, unsigned server)
-{
-    for (unsigned i = 0; i < r->findings_count; i++)
-        if (r->findings[i].server == server && r->findings[i].grade == DOCTOR_FAILURE)
-            r->findings[i].grade = DOCTOR_WARNING;
-}
-
 /* Explains the last finding: the address is announced by the cluster, it is not in the URL. */
 static void explain_announced(visit *v)
 {
@@ -202,7 +195,7 @@ static void check_one(visit *v, look *l, unsigned i)
         explain_announced(v);
     }
     if (n->is_replica && !n->is_primary)
-        downgrade(v->report, v->server);
+        visit_downgrade(v, (int)v->server);
     link_close(&v->link);
     l->of[i] = v->facts;
     l->looked_at++;
@@ -326,7 +319,7 @@ static void check_all(visit *v, look *l)
     for (unsigned i = 0; i < l->count; i++) {
         where[i] = l->where[i];
         if (!l->nodes[i].is_named && !l->nodes[i].is_reached)
-            downgrade(v->report, i + 1); /* one node that answers is enough */
+            visit_downgrade(v, (int)i + 1); /* one node that answers is enough */
     }
     check_slots(v, l);
     check_failover(v, l);

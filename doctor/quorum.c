@@ -176,14 +176,6 @@ static void check_majority(visit *v, const quorum *c)
     visit_type(f, "see the findings of each server below");
 }
 
-/* A failure at a minority is only a warning. */
-static void downgrade(doctor_report *r)
-{
-    for (unsigned i = 0; i < r->findings_count; i++)
-        if (r->findings[i].grade == DOCTOR_FAILURE)
-            r->findings[i].grade = DOCTOR_WARNING;
-}
-
 void visit_quorum(visit *v)
 {
     static doctor_server first;
@@ -197,6 +189,6 @@ void visit_quorum(visit *v)
     check_machines(v, &c);
     check_clocks(v, &c);
     if (failing(&c) <= losses_allowed(&c))
-        downgrade(v->report);
+        visit_downgrade(v, -1);
     check_majority(v, &c);
 }

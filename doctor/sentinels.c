@@ -121,13 +121,6 @@ static void visit_sentinels(visit *v, service *s, const doctor_server *of)
     v->asks_sentinel = false;
 }
 
-static void downgrade(doctor_report *r)
-{
-    for (unsigned i = 0; i < r->findings_count; i++)
-        if (r->findings[i].grade == DOCTOR_FAILURE)
-            r->findings[i].grade = DOCTOR_WARNING;
-}
-
 /* True: v->store is the store of the primary. */
 bool visit_service(visit *v)
 {
@@ -141,7 +134,7 @@ bool visit_service(visit *v)
     if (take_service(&s, v->url, &fault) == BWL_OK) /* it was parsed before */
         visit_sentinels(v, &s, of);
     if (s.is_known) {
-        downgrade(v->report);
+        visit_downgrade(v, -1);
         at       = doctor_server_at(of, s.primary.host, s.primary.port);
         v->store = &at;
         visit_begin(v, of->config->tls != NULL ? "rediss://" : "redis://", at.where);

@@ -18,6 +18,15 @@ doctor_finding *visit_find(visit *v, const char *check, doctor_grade grade)
     return f;
 }
 
+void visit_downgrade(visit *v, int server)
+{
+    for (unsigned i = 0; i < v->report->findings_count; i++) {
+        doctor_finding *f = &v->report->findings[i];
+        if (f->grade == DOCTOR_FAILURE && (server < 0 || f->server == (unsigned)server))
+            f->grade = DOCTOR_WARNING;
+    }
+}
+
 /* A longer text is cut off and marked. */
 #define WRITE(to)                                              \
     va_list arguments;                                         \

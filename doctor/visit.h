@@ -45,6 +45,9 @@ void visit_begin(visit *v, const char *form, const char *where);
 /* Adds a finding; the next calls fill it in. Never NULL. */
 doctor_finding *visit_find(visit *v, const char *check, doctor_grade grade);
 
+/* Turns the failures of a server into warnings; below 0: those of all servers. */
+void visit_downgrade(visit *v, int server);
+
 __attribute__((format(printf, 2, 3))) void visit_what(doctor_finding *f, const char *format, ...);
 __attribute__((format(printf, 2, 3))) void visit_why(doctor_finding *f, const char *format, ...);
 __attribute__((format(printf, 2, 3))) void visit_type(doctor_finding *f, const char *format, ...);

@@ -16,18 +16,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MINDED_MAX = 16, FDS_MAX = 4096, DEPTH_MAX = 16 };
+enum { PROCESSES_MAX = 16, FDS_MAX = 4096, DEPTH_MAX = 16 };
 
-typedef struct bench_minding {
-    _Atomic pid_t processes[MINDED_MAX]; /* 0: a free place */
-} bench_minding;
+typedef struct bench_janitor_list {
+    _Atomic pid_t processes[PROCESSES_MAX]; /* 0: free slot */
+} bench_janitor_list;
 
 static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *where)
 {
     (void)about;
     (void)kind;
     (void)where;
-    (void)remove(path); /* what cannot be removed stays: nobody is left to be told */
+    (void)remove(path); /* (void): no one can be told of a file that stays */
     return 0;
 }
 
@@ -47,10 +47,10 @@ void bench_child_alone(pid_t parent, int keep)
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
-        _exit(0); /* it was gone before we asked to be told */
+        _exit(0); /* the parent died before the prctl */
 }
 
-/* The janitor's whole life. */
+/* The body of the janitor process. */
 _Noreturn static void sweep(const bench_janitor *janitor, int leash)
 {
     char    byte;
@@ -65,9 +65,9 @@ _Noreturn static void sweep(const bench_janitor *janitor, int leash)
         got = read(leash, &byte, 1);
     while (got > 0 || (got < 0 && errno == EINTR));
 
-    for (unsigned i = 0; i < MINDED_MAX; i++)
-        if (janitor->minding->processes[i] != 0)
-            (void)kill(janitor->minding->processes[i], SIGKILL);
+    for (unsigned i = 0; i < PROCESSES_MAX; i++)
+        if (janitor->janitor_list->processes[i] != 0)
+            (void)kill(janitor->janitor_list->processes[i], SIGKILL);
     (void)nftw(janitor->directory, remove_one, DEPTH_MAX, FTW_DEPTH | FTW_PHYS);
     _exit(0);
 }
@@ -80,7 +80,7 @@ static int make_directory(bench_janitor *janitor, bench_failure *reterr)
     int size =
         snprintf(janitor->directory, sizeof janitor->directory, "%s/bowline-bench-XXXXXX", below);
 
-    /* The server's socket is in it, and the name of a socket has 107 characters at most. */
+    /* The socket of the server is in it, and a socket path has at most 107 bytes. */
     if (size < 0 || size >= BENCH_DIRECTORY_MAX)
         return bench_fail(reterr, (bench_failure){
                                       .what = bench_text_of("TMPDIR is too long"),
@@ -96,12 +96,13 @@ int bench_janitor_hire(bench_janitor *ret_janitor, bench_failure *reterr)
 {
     bench_janitor j         = { .leash = -1 };
     int           leash[2]  = { -1, -1 };
-    const size_t  page_size = sizeof *j.minding;
+    const size_t  page_size = sizeof *j.janitor_list;
 
     if (make_directory(&j, reterr) < 0)
         return -1;
-    j.minding = mmap(NULL, page_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (j.minding == MAP_FAILED)
+    j.janitor_list =
+        mmap(NULL, page_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (j.janitor_list == MAP_FAILED)
         goto fail;
     if (pipe2(leash, O_CLOEXEC) != 0)
         goto fail;
@@ -120,20 +121,20 @@ fail:
         (void)close(leash[0]);
         (void)close(leash[1]);
     }
-    if (j.minding != MAP_FAILED)
-        (void)munmap(j.minding, page_size);
+    if (j.janitor_list != MAP_FAILED)
+        (void)munmap(j.janitor_list, page_size);
     (void)rmdir(j.directory);
     return -1;
 }
 
 static void replace(bench_janitor *janitor, pid_t from, pid_t to)
 {
-    for (unsigned i = 0; i < MINDED_MAX; i++)
-        if (janitor->minding->processes[i] == from) {
-            janitor->minding->processes[i] = to;
+    for (unsigned i = 0; i < PROCESSES_MAX; i++)
+        if (janitor->janitor_list->processes[i] == from) {
+            janitor->janitor_list->processes[i] = to;
             return;
         }
-    assert(from != 0); /* there is a place for everything that we start */
+    assert(from != 0); /* there is a slot for every process of a run */
 }
 
 void bench_janitor_mind(bench_janitor *janitor, pid_t process)
@@ -154,6 +155,6 @@ void bench_janitor_dismiss(bench_janitor *janitor)
         return;
     (void)close(janitor->leash);
     (void)waitpid(janitor->pid, NULL, 0);
-    (void)munmap(janitor->minding, sizeof *janitor->minding);
+    (void)munmap(janitor->janitor_list, sizeof *janitor->janitor_list);
     *janitor = (bench_janitor){ .leash = -1 };
 }

@@ -15,7 +15,7 @@
 #include <sys/vfs.h>
 #include <time.h>
 
-/* What the rest of the machine may do while it counts as quiet. */
+/* Load of other processes below which the machine counts as quiet. */
 #define BUSY_MAX 0.10
 
 enum { QUIET_SECONDS = 2 };
@@ -71,7 +71,7 @@ int bench_machine_read(bench_machine *ret_machine, bench_failure *reterr)
 
 const char *bench_file_system(const char *path)
 {
-    /* By the numbers of statfs(2). */
+    /* Magic numbers of statfs(2). */
     static const struct {
         unsigned long number;
         const char   *name;
@@ -139,7 +139,7 @@ void bench_sleep_ms(int64_t ms)
 {
     struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
 
-    (void)nanosleep(&t, NULL); /* nobody sends us signals that do not end us */
+    (void)nanosleep(&t, NULL); /* (void): every signal that can come ends the process */
 }
 
 void bench_sleep_us(int64_t us)
@@ -156,8 +156,7 @@ typedef struct ticks {
     uint64_t all;
 } ticks;
 
-/* What all CPUs have done since the machine was started.  Time stolen by a hypervisor counts as
- * busy: we could not have had it. */
+/* CPU time since boot. Time stolen by a hypervisor counts as busy. */
 static bool read_ticks(ticks *ret_ticks)
 {
     uint64_t v[8] = { 0 };
@@ -179,7 +178,7 @@ static bool read_ticks(ticks *ret_ticks)
     return true;
 }
 
-/* Looks for a second.  0 where the system does not say. */
+/* Load during one second; 0 if unknown. */
 static double busy_for_a_second(void)
 {
     ticks before, after;

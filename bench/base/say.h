@@ -1,6 +1,6 @@
 /*
- * say.h -- how the benchmark talks to people: one line of progress on a terminal, and three lines
- * when something is wrong.
+ * say.h -- messages of the benchmark: a line of progress on a terminal, and three lines for an
+ * error.
  *
  *      bowline-bench: what happened
  *      bowline-bench: why
@@ -13,14 +13,14 @@
 
 enum { BENCH_TEXT_MAX = 320 };
 
-/* A short text that is passed around by value; cut off where it is too long. */
+/* A short text that is passed by value; a longer one is cut off. */
 typedef struct bench_text {
     char text[BENCH_TEXT_MAX];
 } bench_text;
 
 bench_text bench_text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* What went wrong, for people. */
+/* An error message. */
 typedef struct bench_failure {
     bench_text what;
     bench_text why;
@@ -30,12 +30,12 @@ typedef struct bench_failure {
 /* For `return bench_fail(reterr, (bench_failure){ ... })`: always -1. */
 int bench_fail(bench_failure *reterr, bench_failure happened);
 
-/* The same for a system call, with what errno says as the reason. */
+/* The same for a system call; errno gives the reason. */
 int bench_fail_errno(bench_failure *reterr, bench_text what);
 
 void bench_say_failure(const bench_failure *happened);
 
-/* Replaces the line of progress.  Only on a terminal, on standard error; elsewhere nothing. */
+/* Replaces the line of progress, if standard error is a terminal. */
 void bench_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void bench_progress_end(void);
 

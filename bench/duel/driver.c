@@ -32,7 +32,7 @@ _Noreturn static void become(char *const words[], const char *errors, const int 
     (void)dup2(fds[1], STDOUT_FILENO);
     (void)dup2(err, STDERR_FILENO);
     for (int fd = STDERR_FILENO + 1; fd < FDS_MAX; fd++)
-        (void)close(fd); /* hiredis leaves its sockets to children */
+        (void)close(fd); /* hiredis sockets have no O_CLOEXEC */
     (void)signal(SIGPIPE, SIG_DFL);
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -131,13 +131,13 @@ void bench_driver_end(bench_driver *driver)
         (void)waitpid(driver->pid, NULL, 0);
     }
     bench_janitor_forget(driver->janitor, driver->pid);
-    free(driver->heard);
+    free(driver->received);
     *driver = (bench_driver){ .pid = 0 };
 }
 
 /* ---- talking --------------------------------------------------------------------------------- */
 
-/* It has gone: the last thing that it said on standard error. */
+/* The driver has ended: the last line of its standard error. */
 static int last_words(const bench_driver *d, bench_text *ret_why)
 {
     char  line[256], last[256] = "it ended and said nothing";
@@ -157,7 +157,7 @@ int bench_driver_tell(bench_driver *driver, const char *line, bench_text *ret_wh
     bench_text text = bench_text_of("%s\n", line);
     size_t     size = strlen(text.text);
 
-    /* Lines are short, and it reads each before it gets the next: a pipe takes them whole. */
+    /* A line is short and the driver reads each before the next: a pipe takes it whole. */
     if (write(driver->to, text.text, size) != (ssize_t)size)
         return last_words(driver, ret_why);
     return 0;
@@ -169,20 +169,20 @@ static int read_more(bench_driver *d, int64_t end_ns, bench_text *ret_why)
     int64_t       left  = (end_ns - bench_now_ns()) / 1000000;
 
     if (d->room - d->size < 4096) {
-        size_t room  = d->room * 2 + 65536;
-        char  *heard = room <= HEARD_MAX ? realloc(d->heard, room) : NULL;
-        if (heard == NULL) {
+        size_t room     = d->room * 2 + 65536;
+        char  *received = room <= HEARD_MAX ? realloc(d->received, room) : NULL;
+        if (received == NULL) {
             *ret_why = bench_text_of("its line is too long");
             return -1;
         }
-        d->heard = heard;
-        d->room  = room;
+        d->received = received;
+        d->room     = room;
     }
     if (left <= 0 || poll(&waits, 1, (int)left) <= 0) {
         *ret_why = bench_text_of("no answer within %d s", PATIENCE_MS / 1000);
         return -1;
     }
-    ssize_t got = read(d->from, d->heard + d->size, d->room - d->size - 1);
+    ssize_t got = read(d->from, d->received + d->size, d->room - d->size - 1);
     if (got <= 0)
         return last_words(d, ret_why);
     d->size += (size_t)got;
@@ -194,18 +194,18 @@ int bench_driver_hear(bench_driver *driver, const char *word, char **ret_line, b
     int64_t end_ns = bench_now_ns() + (int64_t)PATIENCE_MS * 1000000;
     size_t  size   = strlen(word);
 
-    /* One question, one line: what is left over belongs to nobody. */
+    /* One command, one line: bytes after it are an error. */
     driver->size = 0;
-    while (driver->size == 0 || driver->heard[driver->size - 1] != '\n')
+    while (driver->size == 0 || driver->received[driver->size - 1] != '\n')
         if (read_more(driver, end_ns, ret_why) < 0)
             return -1;
-    driver->heard[driver->size - 1] = '\0';
-    if (strncmp(driver->heard, word, size) != 0) {
-        *ret_why = bench_text_of("%.120s", driver->heard);
+    driver->received[driver->size - 1] = '\0';
+    if (strncmp(driver->received, word, size) != 0) {
+        *ret_why = bench_text_of("%.120s", driver->received);
         return -1;
     }
     if (ret_line != NULL)
-        *ret_line = driver->heard + size;
+        *ret_line = driver->received + size;
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /*
- * driver.h -- a program that keeps the contract of bench/peers/README.md, while it runs.
+ * driver.h -- a running driver program; bench/peers/README.md is its contract.
  *
- * What it does not do is its own affair and no failure of the benchmark: `why` says it.
+ * A driver that breaks the contract is no failure of the benchmark: `why` says what it did.
  */
 #ifndef BOWLINE_BENCH_DUEL_DRIVER_H
 #define BOWLINE_BENCH_DUEL_DRIVER_H
@@ -15,41 +15,41 @@
 #include "bench/base/say.h"
 
 typedef struct bench_driver {
-    pid_t          pid; /* 0: it does not run */
+    pid_t          pid; /* 0: not running */
     int            to;
     int            from;
-    char          *heard; /* what was read and is not a line yet */
+    char          *received; /* bytes that are no whole line yet */
     size_t         size;
     size_t         room;
     bench_janitor *janitor;
-    bench_text     errors; /* the file with what it says on standard error */
+    bench_text     errors; /* the file with its standard error */
 } bench_driver;
 
 typedef struct bench_driver_plan {
-    const char *const *words;  /* of the command, NULL behind the last one */
+    const char *const *words;  /* the command, ends with NULL */
     const char        *word;   /* one more, or NULL                        */
     const char        *name;   /* of the lock                              */
     int                port;   /* on 127.0.0.1                             */
-    unsigned           number; /* which of ours it is                      */
+    unsigned           number; /* number of the driver on its side */
 } bench_driver_plan;
 
-/* The driver of our side, which was built together with this program. */
+/* The driver of the library, built with this program. */
 int bench_driver_find_ours(char ret_path[PATH_MAX], bench_failure *reterr);
 
-/* Starts it where this thread may run.  bench_driver_hear says when it is "ready".  End with
+/* Starts it on the CPUs of this thread. bench_driver_hear waits for "ready". End with
  * bench_driver_end. */
 int  bench_driver_start(bench_driver *ret_driver, bench_janitor *janitor,
                         const bench_driver_plan *plan, bench_text *ret_why);
 void bench_driver_end(bench_driver *driver);
 
-/* Tells it a line; hears one, which begins with `word`.  The line is the driver's, until the next
- * call, and without that word. */
+/* Sends a line; reads a line that begins with `word`, and returns the rest, valid until the next
+ * call. */
 int bench_driver_tell(bench_driver *driver, const char *line, bench_text *ret_why);
 int bench_driver_hear(bench_driver *driver, const char *word, char **ret_line, bench_text *ret_why);
 int bench_driver_ask(bench_driver *driver, const char *line, const char *word, char **ret_line,
                      bench_text *ret_why);
 
-/* The CPU that it has used so far, in microseconds; 0 where the system does not say. */
+/* Its CPU time so far, in microseconds; 0: unknown. */
 double bench_driver_cpu_us(const bench_driver *driver);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * duel_crowd.c -- many waiters on one name: hand-overs, what they cost the server, and who gets
- * them; and what it costs to wait.
+ * duel_crowd.c -- many waiters on one name: hand-overs, their cost for the server, fairness; and
+ * the cost of waiting.
  *
- * Half of the waiters are in each program of a couple.  Everybody holds it once at least, however
- * late: figures per second are of the time that was given, figures per hand-over of all.
+ * Half of the waiters are in each driver of a couple. Every waiter acquires at least once, however
+ * late: figures per second count the given time, figures per hand-over count all.
  */
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 
 enum {
     CONTEND_MS      = 500,
-    CONTEND_LONG_MS = 1000, /* when there are so many that half a second is over at once */
+    CONTEND_LONG_MS = 1000, /* for so many waiters that half a second is too short */
     LONG_FROM       = 500,
     COUNTED_MS      = 200,
     WARM_UP_MS      = 1000,
@@ -92,7 +92,7 @@ static int take_round(bench_arena *arena, bench_who who, bench_peer_figures *ret
         return BENCH_COUPLE_FAILED;
     if (bench_watch_cpu(arena->watch, &after, reterr) < 0)
         return BENCH_BENCH_FAILED;
-    /* None at all cannot be told from one that just did not come. */
+    /* Zero may only mean that none happened to arrive. */
     ret_figures->rate = (double)(sum.hand_overs_before > 0 ? sum.hand_overs_before : 1) * 1000 / ms;
     ret_figures->turns     = (double)sum.turns_before * 1000 / ms;
     ret_figures->server_us = per(after - before, sum.hand_overs);
@@ -100,7 +100,7 @@ static int take_round(bench_arena *arena, bench_who who, bench_peer_figures *ret
     return 0;
 }
 
-/* A contest in which commands are counted, and nothing is timed. */
+/* A contest that counts commands and times nothing. */
 static int count_commands(bench_arena *arena, bench_who who, double *ret_commands,
                           bench_failure *reterr)
 {
@@ -168,7 +168,7 @@ int bench_duel_crowd(bench_arena *arena, bench_peer_result *ret_result, bench_fa
     for (unsigned w = 0; w < BENCH_WHO_COUNT; w++)
         if (bench_duel_gather(arena, &arena->couples[w], bench_duel_waiters(arena) / 2) < 0)
             return BENCH_COUPLE_FAILED;
-    /* Once for nothing: programs that compile themselves while they run. */
+    /* A warm-up, for programs with a just-in-time compiler. */
     for (unsigned w = 0; w < BENCH_WHO_COUNT; w++) {
         const int       plan[2] = { bench_duel_ms(arena, WARM_UP_MS), 0 };
         bench_turns_sum sum;
@@ -185,7 +185,7 @@ int bench_duel_crowd(bench_arena *arena, bench_peer_result *ret_result, bench_fa
 
 /* ---- idle ------------------------------------------------------------------------------------ */
 
-/* One holds it; the crowd of the other waits.  What they say and use in that time. */
+/* One driver holds the lock, the crowd of the other waits: its commands and CPU time. */
 static int idle(bench_arena *arena, bench_couple *c, bench_peer_figures *ret_figures,
                 bench_failure *reterr)
 {
@@ -203,7 +203,7 @@ static int idle(bench_arena *arena, bench_couple *c, bench_peer_figures *ret_fig
         bench_watch_end(arena->watch, &commands, reterr) < 0)
         return BENCH_BENCH_FAILED;
     const double seconds = ms / 1000.0;
-    /* The two INFO are ours.  None at all cannot be told from one that just did not come. */
+    /* The two INFO are ours. Zero may only mean that none happened to arrive. */
     double sent            = commands > 3 ? commands - 2 : 1;
     ret_figures->rate      = sent / seconds / bench_duel_waiters(arena);
     ret_figures->server_us = (server_after - server_before) / seconds;

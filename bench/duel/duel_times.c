@@ -1,9 +1,9 @@
 /*
- * duel_times.c -- pairs and hand-overs of a couple, each timed by the programs themselves.
+ * duel_times.c -- pairs and hand-overs of a couple, timed by the drivers.
  *
- * A hand-over begins when the one program calls release, and ends when the other's acquire has
- * returned; both read the same clock.  How long it was held before is drawn anew each time, from
- * 20 to 220 ms: who polls is met at any moment of its pause, and not always at the same one.
+ * A hand-over begins when one driver calls release, and ends when acquire of the other has
+ * returned; both read the same clock. The hold time before it is random, 20 to 220 ms, so that it
+ * ends at any moment of the pause of a polling waiter.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 #include "bench/harness/rounds.h"
 
 enum {
-    PAIRS           = 200, /* of each side in a turn; there are TURNS of them in a round */
+    PAIRS           = 200, /* per side and turn; a round has TURNS turns */
     TURNS           = 5,
-    WARM_UP_TURNS   = 10, /* programs that compile themselves while they run need some */
+    WARM_UP_TURNS   = 10, /* for programs with a just-in-time compiler */
     WARM_UP_MS      = 1500,
     WARM_UP_HELD_MS = 5,
     HELD_LEAST_MS   = 20,
@@ -59,8 +59,8 @@ static void hold_for_a_while(bench_arena *arena)
     bench_sleep_ms(bench_duel_ms(arena, ms));
 }
 
-/* The lock goes from the first to the second; then they change places.  While warming up it is
- * held for just as long as it takes the other to begin to wait. */
+/* The lock goes from the first driver to the second; then they change roles. In the warm-up it is
+ * held only until the other waits. */
 static int hand_over(bench_arena *arena, bench_couple *c, bool is_warm, int64_t *ret_ns)
 {
     bench_driver *holder = &c->drivers[0], *waiter = &c->drivers[1];
@@ -85,7 +85,7 @@ static int hand_over(bench_arena *arena, bench_couple *c, bool is_warm, int64_t 
     return -1;
 }
 
-/* A round trip of somebody who has done nothing for as long. */
+/* A round trip after the same pause. */
 static int ping(bench_arena *arena, bench_couple *c, int64_t *ret_ns)
 {
     char *took;

@@ -1,8 +1,7 @@
 /*
- * idle.c -- idle: many wait for one who does not let go.  What they say meanwhile, and what
- * CPU they use.
+ * idle.c -- idle: the commands and the CPU time of many waiters while the holder does not release.
  *
- * Every waiter has a client of its own; all are in one program, whose CPU is theirs together.
+ * Every waiter has its own client; all are in one program, whose CPU time is theirs.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -32,7 +31,7 @@ static int failed(const idle *d, bench_failure *reterr)
                               });
 }
 
-/* One holds it, and the others have begun to wait. */
+/* One client holds the lock, the others have begun to wait. */
 static int begin(idle *d)
 {
     const char *const words[] = { d->program, NULL };
@@ -62,7 +61,7 @@ static int end(idle *d)
     return bench_driver_hear(&c->drivers[1], "done ", NULL, &d->arena.why);
 }
 
-/* Being counted costs the waiters nothing. */
+/* Counting costs the waiters nothing. */
 static int look(idle *d, bench_failure *reterr)
 {
     const bench_driver *crowd = &d->arena.couples[BENCH_OURS].drivers[1];
@@ -84,7 +83,7 @@ static int wait_idly(bench *b, const bench_measure *measure, idle *d, bench_fail
     d->arena.b = b;
     d->ms      = is_brief ? IDLE_MS / BENCH_BRIEF : IDLE_MS;
     d->waiters = is_brief ? BENCH_BRIEF : measure->count;
-    if (bench_need_server(b, measure->regime, &url, reterr) < 0 ||
+    if (bench_use_server(b, measure->regime, &url, reterr) < 0 ||
         bench_driver_find_ours(d->program, reterr) < 0 ||
         bench_watch_open(&d->watch, b->server.port, reterr) < 0)
         return -1;
@@ -103,7 +102,7 @@ out:
     return status;
 }
 
-/* Once, whatever the rounds: it is long, and hardly varies. */
+/* One round: it is long and hardly varies. */
 static bench_result result_of(double ours, double theirs)
 {
     return (bench_result){ .was_measured = true,

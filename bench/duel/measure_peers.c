@@ -1,8 +1,8 @@
 /*
- * measure_peers.c -- every measure of peers.h against every peer that is here.
+ * measure_peers.c -- every measure of peers.h with every peer of the list.
  *
- * Two of our programs and two of theirs run for each; what a peer cannot do is said in its place,
- * and the rest goes on.  If ours cannot even start, the run ends.
+ * Two drivers of each side run. If a peer fails, its note says so and the run continues. If the
+ * driver of the library cannot start, the run ends.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ unsigned bench_duel_waiters(const bench_arena *arena)
     return arena->b->settings.is_brief && waiters > BENCH_BRIEF ? BENCH_BRIEF : waiters;
 }
 
-/* Everything of one kind for the two couples that run. */
+/* All measures of one kind for the two couples. */
 static int fight(bench_arena *arena, bench_peer *peer, bench_peer_result *ret_result,
                  bench_failure *reterr)
 {
@@ -78,7 +78,7 @@ static int our_failure(const bench_arena *arena, bench_failure *reterr)
                       });
 }
 
-/* Both couples of one cell, from their start to their end. */
+/* One cell: starts both couples, measures, ends them. */
 static int measure_one(bench_arena *arena, bench_peer *peer, const char *ours, int port,
                        bench_peer_result *ret_result, bench_failure *reterr)
 {
@@ -109,7 +109,7 @@ static int measure_one(bench_arena *arena, bench_peer *peer, const char *ours, i
     return status == BENCH_BENCH_FAILED ? -1 : 0;
 }
 
-/* Why there is nothing to measure, or NULL. */
+/* Why nothing is measured, or NULL. */
 static const char *reason_against(const bench *b, const bench_peer_measure *m,
                                   const bench_peer *peer)
 {
@@ -124,7 +124,7 @@ static const char *reason_against(const bench *b, const bench_peer_measure *m,
     return NULL;
 }
 
-/* A contest of very many takes as long as it takes until each of them had it: once will do. */
+/* One contest is enough for a large crowd: it lasts until each waiter has held the lock. */
 static unsigned rounds_of(const bench *b, const bench_peer_measure *m)
 {
     unsigned most = m->waiters >= MANY ? 1 : BENCH_PEER_ROUNDS_MAX;
@@ -140,7 +140,7 @@ static int measure_row(bench *b, bench_peer_results *results, size_t row, const 
     bench_text                url;
     int                       status = 0;
 
-    if (bench_need_server(b, m->regime, &url, reterr) < 0 ||
+    if (bench_use_server(b, m->regime, &url, reterr) < 0 ||
         bench_watch_open(&watch, b->server.port, reterr) < 0)
         return -1;
     int port = m->regime == BENCH_PROXY ? b->proxy.port : b->server.port;

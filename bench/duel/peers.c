@@ -1,5 +1,5 @@
 /*
- * peers.c -- see peers.h: the list, the measures, and what is demanded of them.
+ * peers.c -- see peers.h: the list of peers, their measures and goals.
  */
 #include "bench/duel/peers.h"
 
@@ -31,7 +31,8 @@ const bench_peer_measure bench_peer_measures[] = {
 };
 const size_t bench_peer_measures_count = sizeof bench_peer_measures / sizeof bench_peer_measures[0];
 
-/* At most this ratio.  Where a polling library stands for all of them, the best decides. */
+/* The ratio must be at most this. Where one polling library stands for all, the best one
+ * decides. */
 static const struct {
     const char *measure;
     const char *peer;
@@ -100,7 +101,7 @@ static int read_file(char **ret_text, const char *path, bench_failure *reterr)
         return -1;
     }
     size_t size = fread(text, 1, LIST_SIZE_MAX - 1, in);
-    text[size]  = '\0'; /* a list that is longer ends in a bad line */
+    text[size]  = '\0'; /* a list that is too long ends in a bad line */
     (void)fclose(in);
     *ret_text = text;
     return 0;

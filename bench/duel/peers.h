@@ -1,9 +1,8 @@
 /*
- * peers.h -- the locks of other libraries, side by side with ours: who they are, what is measured,
- * and what came out of it.
+ * peers.h -- the locks of other libraries beside ours: the list, the measures, the results.
  *
- * Each is a program that keeps the contract of bench/peers/README.md, ours too, so that both sides
- * are measured in the same way.  Two programs of either side run; the sides take turns.
+ * Each peer is a driver program (bench/peers/README.md), and so is ours, so that both sides are
+ * measured in the same way. Two drivers of each side run; the sides alternate.
  */
 #ifndef BOWLINE_BENCH_DUEL_PEERS_H
 #define BOWLINE_BENCH_DUEL_PEERS_H
@@ -22,16 +21,16 @@ enum {
 typedef struct bench_peer {
     const char *name;
     const char *origin; /* and its version */
-    const char *why;    /* it is absent; NULL: it is here */
+    const char *why;    /* why it is absent; NULL: present */
     const char *words[BENCH_WORDS_MAX];
-    bool        was_checked; /* whether it is a lock at all */
+    bool        was_checked; /* mutual exclusion was checked */
     char        fault[BENCH_NOTE_MAX];
 } bench_peer;
 
 typedef struct bench_peer_list {
     bench_peer peers[BENCH_PEERS_MAX];
     size_t     count;
-    char      *text; /* what the peers borrow from */
+    char      *text; /* the text that the peers point into */
 } bench_peer_list;
 
 /* Free with bench_peer_list_free. */
@@ -41,10 +40,10 @@ void bench_peer_list_free(bench_peer_list *list);
 /* ---- what is measured ------------------------------------------------------------------------ */
 
 typedef enum bench_contest {
-    BENCH_PAIR = 1,  /* acquire and release, nobody else wants it                              */
-    BENCH_HAND_OVER, /* from one's call of release to the return of the other's acquire        */
-    BENCH_CROWD,     /* many want it again and again                                           */
-    BENCH_IDLE,      /* many wait for one who does not let go                                  */
+    BENCH_PAIR = 1,  /* acquire and release without contention */
+    BENCH_HAND_OVER, /* from release to the return of acquire in the other driver */
+    BENCH_CROWD,     /* many waiters that acquire again and again */
+    BENCH_IDLE,      /* many waiters, the holder does not release */
 } bench_contest;
 
 typedef struct bench_peer_measure {
@@ -61,15 +60,15 @@ extern const size_t             bench_peer_measures_count;
 bool bench_peer_measure_is_named(const bench_peer_measure *measure, const char *name);
 bool bench_peer_measure_is_wanted(const bench_peer_measure *measure, const bench_settings *s);
 
-/* What one side did.  Of the crowd: medians of the rounds. */
+/* The figures of one side. For a crowd, medians of the rounds. */
 typedef struct bench_peer_figures {
     bench_figures times;    /* pair and hand-over: nanoseconds                                    */
     double        rate;     /* crowd: hand-overs per second; idle: commands per waiter and second */
-    double        commands; /* crowd: per hand-over, those inside of scripts not counted          */
-    double server_us;       /* crowd: the server's CPU per hand-over; idle: per second            */
-    double client_us;       /* idle: the waiters' CPU per second                                  */
-    double fairness;        /* crowd: turns of who had fewest / of who had most                   */
-    double turns;           /* crowd: per second, also those from somebody to himself             */
+    double        commands; /* crowd: per hand-over, without those inside of scripts */
+    double        server_us; /* crowd: CPU time of the server per hand-over; idle: per second */
+    double        client_us; /* idle: CPU time of the waiters per second */
+    double        fairness;  /* crowd: fewest turns of a waiter / most turns */
+    double        turns;     /* crowd: turns per second, including those from a waiter to itself */
 } bench_peer_figures;
 
 /* One measure against one peer. */
@@ -86,16 +85,16 @@ typedef struct bench_peer_result {
 /* bench_peer_measures_count rows of peers->count. */
 typedef struct bench_peer_results {
     bench_peer_list    list;
-    bench_peer_result *cells; /* NULL: no peers were asked for */
+    bench_peer_result *cells; /* NULL: no peers requested */
 } bench_peer_results;
 
 bench_peer_result *bench_peer_cell(const bench_peer_results *results, size_t measure, size_t peer);
 
-/* Runs all that are wanted.  Free with bench_peer_results_free, also after a failure. */
+/* Runs all requested measures. Free with bench_peer_results_free, also after a failure. */
 int  bench_measure_peers(bench *b, bench_peer_results *ret_results, bench_failure *reterr);
 void bench_peer_results_free(bench_peer_results *results);
 
-/* The demand on the ratio of one measure against one peer, or 0. */
+/* The goal for the ratio, or 0. */
 double bench_peer_goal(const bench_peer_measure *measure, const bench_peer *peer);
 double bench_peer_ratio(const bench_peer_result *result);
 

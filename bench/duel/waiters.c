@@ -1,9 +1,9 @@
 /*
- * waiters.c -- waiters: many want the same lock, hold it for no time, and want it again.
+ * waiters.c -- waiters: many clients acquire the same lock, hold it for no time, and acquire it
+ * again.
  *
- * How often it changes hands set against the same with two of them, how many commands a hand-over
- * takes, and who gets it how often.  Every waiter has a client of its own; half of them are in each
- * of two programs.
+ * Measures hand-overs per second compared with two waiters, commands per hand-over, and fairness.
+ * Every waiter has its own client; half of them are in each of two drivers.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ enum {
     ROUNDS_MAX      = 3, /* each is long */
 };
 
-/* The couple that is theirs is ours as well, and has two waiters. */
+/* The other side is ours too, with two waiters. */
 typedef struct contest {
     bench_arena arena;
     bench_watch watch;
@@ -53,7 +53,7 @@ static int gather(contest *c, bench_who who, const char *name, unsigned waiters)
         return -1;
     if (bench_duel_gather(&c->arena, &c->arena.couples[who], waiters / 2) < 0)
         return -1;
-    /* Once for nothing: with the first acquire everybody connects. */
+    /* A warm-up: the first acquire connects. */
     return bench_duel_contend(&c->arena, who, waiters, (int[]){ 1, 0 }, &ignored);
 }
 
@@ -112,7 +112,7 @@ static int compare_turns(contest *c, bench_result *result, bench_failure *reterr
 {
     double fewest[ROUNDS_MAX], most[ROUNDS_MAX];
 
-    /* One turn more or less must not decide. */
+    /* One turn more or less must not matter. */
     c->ms *= FAIR_TIMES;
     for (unsigned r = 0; r < result->rounds; r++) {
         bench_turns_sum sum;
@@ -129,14 +129,14 @@ static int compare_turns(contest *c, bench_result *result, bench_failure *reterr
 
 /* ---- by how many commands -------------------------------------------------------------------- */
 
-/* Counting takes time of its own, so nothing else is measured here. */
+/* Counting takes time, so nothing else is measured here. */
 static int count_commands(contest *c, bench_result *result, bench_failure *reterr)
 {
     double commands[ROUNDS_MAX], beats = 0, confirmations = 0, leads = 0, hand_overs = 0;
 
     c->watch.apart[0] = bwl_scripts[BWL_SCRIPT_QUEUE_BEAT].sha1;
     c->watch.apart[1] = bwl_scripts[BWL_SCRIPT_EXTEND_IF_MINE].sha1;
-    c->watch.apart[2] = "\"EXISTS\""; /* what leads a release: see engine/redis/session/write.c */
+    c->watch.apart[2] = "\"EXISTS\""; /* sent before a release: see engine/redis/session/write.c */
     for (unsigned r = 0; r < result->rounds; r++) {
         bench_turns_sum sum;
         if (bench_watch_begin(&c->watch, c->arena.b->server.port, reterr) < 0 ||
@@ -176,7 +176,7 @@ static int measure_contest(bench *b, const bench_measure *measure, contesting ho
     c.ms          = is_brief ? c.ms / BENCH_BRIEF : c.ms;
     c.many        = is_brief && c.many > BENCH_BRIEF ? BENCH_BRIEF : c.many;
     result.rounds = b->settings.rounds < ROUNDS_MAX ? b->settings.rounds : ROUNDS_MAX;
-    if (bench_need_server(b, measure->regime, &url, reterr) < 0 ||
+    if (bench_use_server(b, measure->regime, &url, reterr) < 0 ||
         bench_driver_find_ours(c.program, reterr) < 0 ||
         bench_watch_open(&c.watch, b->server.port, reterr) < 0)
         return -1;

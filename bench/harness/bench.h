@@ -1,10 +1,9 @@
 /*
- * bench.h -- what a measure is, what comes out of it, and what all of them share while they run.
+ * bench.h -- what a measure is, its result, and what measures share while they run.
  *
- * A measure compares ours with theirs: the least that a careful program without the library would
- * do for the same thing.  Only the ratio counts.  Both are measured in the same run, in rounds in
- * which they take turns, so that whatever the machine is busy with meets both; the ratio of the
- * measure is the median of the ratios of its rounds.
+ * A measure compares the library with the least code that does the same without it. Only the ratio
+ * counts. Both sides run in the same process, in rounds in which they alternate, so that other load
+ * affects both; the ratio of a measure is the median of the ratios of its rounds.
  */
 #ifndef BOWLINE_BENCH_HARNESS_BENCH_H
 #define BOWLINE_BENCH_HARNESS_BENCH_H
@@ -25,14 +24,14 @@ typedef struct bench {
     bench_machine  machine;
     bench_quiet    quiet;
     bench_janitor  janitor;
-    bench_server   server;                /* started by the first measure that needs it  */
-    bench_proxy    proxy;                 /* likewise                                    */
-    char           redis[BENCH_FACT_MAX]; /* its version, or "" if none was needed */
+    bench_server   server;                /* started by the first measure that needs it */
+    bench_proxy    proxy;                 /* likewise */
+    char           redis[BENCH_FACT_MAX]; /* version, or "" if no measure needed it */
 } bench;
 
 /* ---- a measure ------------------------------------------------------------------------------- */
 
-/* Name, how it is said, how it is written. */
+/* Name, in words, as a sign. */
 #define BENCH_BOUND_MAP(X)      \
     X(AT_MOST, "at most", "<=") \
     X(AT_LEAST, "at least", ">=")
@@ -56,29 +55,29 @@ typedef enum bench_unit {
     BENCH_PER_CENT,   /* of one CPU: likewise */
 } bench_unit;
 
-/* What one side did, over all rounds.  Only times have more than a middle. */
+/* The figures of one side over all rounds. Only times have percentiles. */
 typedef struct bench_figures {
     double middle; /* p50 */
     double p99;
     double p999;
 } bench_figures;
 
-/* With --brief, times are divided by so much, and no more wait than that. */
+/* --brief divides times and numbers of waiters by this. */
 enum { BENCH_ROUNDS_MAX = 99, BENCH_NOTE_MAX = 160, BENCH_BRIEF = 20 };
 
 typedef struct bench_result {
     bool          was_measured;
-    bool          is_spoilt; /* the note says what counts against it, whatever the ratio       */
+    bool          is_invalid; /* invalid whatever the ratio; the note says why */
     unsigned      rounds;
     double        ratios[BENCH_ROUNDS_MAX];
     bench_figures ours;
     bench_figures theirs;
-    char          note[BENCH_NOTE_MAX]; /* why it was not measured, or what else is to be said */
+    char          note[BENCH_NOTE_MAX]; /* why it was not measured, or a remark */
 } bench_result;
 
 typedef struct bench_measure bench_measure;
 
-/* Fills in the result, or says why it cannot be measured here; below 0 when something failed. */
+/* Fills in the result, or its note if this machine cannot measure it; below 0 on failure. */
 typedef int bench_measuring(bench *b, const bench_measure *measure, bench_result *ret_result,
                             bench_failure *reterr);
 
@@ -87,33 +86,33 @@ struct bench_measure {
     bench_regime     regime;
     bench_unit       unit;
     const char      *ours;   /* what is measured   */
-    const char      *theirs; /* what it is set against */
+    const char      *theirs; /* what it is compared with */
     const char      *means;  /* a sentence or two for the report */
     bench_bound      bound;
     double           goal;
-    double           stretch;      /* 0: none */
-    unsigned         threads;      /* 0: not a matter of threads */
-    unsigned         count;        /* of locks, waiters or keys, where the measure wants to know */
-    bool             is_long;      /* seconds for a round */
-    bool             is_unawaited; /* the release */
-    bool             is_busy;      /* every CPU, with something else */
-    const char      *query;        /* what the URL of ours says; NULL: nothing */
+    double           stretch;   /* 0: none */
+    unsigned         threads;   /* 0: does not apply */
+    unsigned         count;     /* of locks, waiters or keys, if the measure needs it */
+    bool             is_long;   /* a round takes seconds */
+    bool             is_nowait; /* does not wait for the release */
+    bool             is_busy;   /* keeps every CPU busy */
+    const char      *query;     /* options of our URL; NULL: none */
     bench_measuring *run;
 };
 
-/* Is it one of those that were asked for: by its name, or by the beginning of it before a '-'?
- * What is long is only measured when it is asked for, or with --long. */
+/* True if the user asked for the measure, by its name or the part before a '-'. A long measure must
+ * be named, or needs --long. */
 bool bench_measure_is_named(const bench_measure *measure, const char *name);
 bool bench_measure_is_wanted(const bench_measure *measure, const bench_settings *s);
 bool bench_name_begins(const char *whole, const char *name);
 bool bench_name_is_wanted(const char *whole, const char *only);
 
-/* The query of the URL of a measure of the queue. */
+/* URL options for a measure of the queue. */
 #define BENCH_QUEUE_QUERY "protocol=queue"
 
 /* ---- a verdict ------------------------------------------------------------------------------- */
 
-/* The median of the rounds, to the two places that are shown: it is met or not as it is read. */
+/* The median of the rounds, rounded to two places as printed, so the verdict matches the figure. */
 double bench_result_ratio(const bench_result *result);
 bool   bench_reaches(const bench_measure *measure, const bench_result *result, double goal);
 bool   bench_is_met(const bench_measure *measure, const bench_result *result);
@@ -127,14 +126,13 @@ const char *bench_bound_sign(bench_bound bound);
 
 /* ---- shared things --------------------------------------------------------------------------- */
 
-/* Starts what is missing and puts everything in its place.  redis://... of the server in ret_url,
- * through the proxy in its regime. */
-int bench_need_server(bench *b, bench_regime regime, bench_text *ret_url, bench_failure *reterr);
+/* Starts the server, and the proxy if the regime needs it, and pins all. ret_url is redis://... */
+int bench_use_server(bench *b, bench_regime regime, bench_text *ret_url, bench_failure *reterr);
 
-/* Where locks of file: are, below the janitor's directory: file:DIRECTORY. */
-int bench_need_lock_directory(bench *b, bench_text *ret_url, bench_failure *reterr);
+/* file:DIRECTORY, below the directory of the janitor. */
+int bench_use_lock_directory(bench *b, bench_text *ret_url, bench_failure *reterr);
 
-/* For a measure that this machine cannot take: always 0. */
-int bench_leave_out(bench_result *ret_result, const char *why);
+/* The result of a measure that this machine cannot take. Returns 0. */
+int bench_skip(bench_result *ret_result, const char *why);
 
 #endif

@@ -10,18 +10,18 @@
 #include <stdatomic.h>
 
 enum {
-    TURNS      = 4, /* of each side in a round */
+    TURNS      = 4, /* per side and round */
     WARM_UP_MS = 10,
     COUNTED_MS = 50,
 };
 
-/* What all workers look at. */
+/* Shared by all workers. */
 typedef struct crowd {
     bench_step  step;
     atomic_bool is_over;
 } crowd;
 
-/* On a cache line of its own, or counting would slow down the neighbours. */
+/* On its own cache line, so that counting does not slow down others. */
 typedef struct worker {
     _Alignas(64) atomic_uint_fast64_t pairs;
     pthread_t     thread;
@@ -51,7 +51,7 @@ static uint64_t count(worker *workers, unsigned threads)
     return sum;
 }
 
-/* Ends the crowd, of which `started` threads run; the first failure of any of them. */
+/* Ends the `started` threads; returns the first failure. */
 static int disperse(worker *workers, unsigned started, bench_failure *reterr)
 {
     int status = 0;

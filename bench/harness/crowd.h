@@ -1,9 +1,8 @@
 /*
- * crowd.h -- many threads do the same thing again and again, for two sides in turn: how often, in a
- * second.
+ * crowd.h -- many threads repeat one step, for two sides in turn; counts steps per second.
  *
- * Each side has the machine to itself for a while, in each round, and is counted only between two
- * moments at which all its threads run.
+ * In each round, each side has the machine to itself for a while. Steps count only while all
+ * threads run.
  */
 #ifndef BOWLINE_BENCH_HARNESS_CROWD_H
 #define BOWLINE_BENCH_HARNESS_CROWD_H
@@ -13,7 +12,7 @@
 
 enum { BENCH_CROWD_MAX = 64 };
 
-/* args[i] is what thread i works on. */
+/* args[i] belongs to thread i. */
 typedef struct bench_team {
     bench_step step;
     void      *args[BENCH_CROWD_MAX];

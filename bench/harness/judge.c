@@ -1,5 +1,5 @@
 /*
- * judge.c -- what was measured, beside what is demanded.
+ * judge.c -- compares results with their goals.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -29,7 +29,7 @@ bool bench_reaches(const bench_measure *measure, const bench_result *result, dou
 
 bool bench_is_met(const bench_measure *measure, const bench_result *result)
 {
-    return result->was_measured && !result->is_spoilt &&
+    return result->was_measured && !result->is_invalid &&
            bench_reaches(measure, result, measure->goal);
 }
 

@@ -29,7 +29,7 @@ static int take_sample(const bench_side *side, const bench_duel *duel, int64_t *
     return 0;
 }
 
-/* As a program that works between two locks: the CPU is not given away. */
+/* Busy-waits, like a program that works between two locks. */
 static void do_something_else(unsigned us)
 {
     int64_t end = us != 0 ? bench_now_ns() + (int64_t)us * 1000 : 0;
@@ -38,7 +38,7 @@ static void do_something_else(unsigned us)
         continue;
 }
 
-/* One side's turn.  The samples are dropped when there is no place for them: in the warm-up. */
+/* One turn of one side. Without space (in the warm-up) samples are dropped. */
 static int take_turn(const bench_side *side, const bench_duel *duel, bench_samples *samples,
                      bench_failure *reterr)
 {

@@ -1,6 +1,5 @@
 /*
- * shared.c -- what measures need of the world around them: a server, the proxy, a directory.
- * Each is made when it is first needed.
+ * shared.c -- server, proxy and directory of the measures, each made on first use.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -8,9 +7,9 @@
 
 #include "bench/harness/bench.h"
 
-int bench_need_server(bench *b, bench_regime regime, bench_text *ret_url, bench_failure *reterr)
+int bench_use_server(bench *b, bench_regime regime, bench_text *ret_url, bench_failure *reterr)
 {
-    /* Whatever is started is started without a place; then each gets its own. */
+    /* Processes start unpinned; then each is pinned. */
     bench_place(&b->machine, BENCH_FREE, b->server.pid);
     if (b->server.pid == 0) {
         bench_progress("starting redis-server");
@@ -29,7 +28,7 @@ int bench_need_server(bench *b, bench_regime regime, bench_text *ret_url, bench_
     return 0;
 }
 
-int bench_need_lock_directory(bench *b, bench_text *ret_url, bench_failure *reterr)
+int bench_use_lock_directory(bench *b, bench_text *ret_url, bench_failure *reterr)
 {
     bench_text directory = bench_text_of("%s/locks", b->janitor.directory);
 
@@ -39,7 +38,7 @@ int bench_need_lock_directory(bench *b, bench_text *ret_url, bench_failure *rete
     return 0;
 }
 
-int bench_leave_out(bench_result *ret_result, const char *why)
+int bench_skip(bench_result *ret_result, const char *why)
 {
     *ret_result = (bench_result){ .was_measured = false };
     (void)snprintf(ret_result->note, sizeof ret_result->note, "%s", why);

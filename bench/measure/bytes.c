@@ -1,10 +1,9 @@
 /*
- * bytes.c -- bytes: what a held lock takes of the server's memory, and what it leaves
- * there.
+ * bytes.c -- bytes: the memory of the server for a held lock, and what remains after it.
  *
- * Both sides start from an empty database, and have the same connections open.  What the server
- * needs for its clients is taken away from what it uses, where it says so (from Redis 7 on): it
- * changes with the size of the last command, and has nothing to do with locks.
+ * Both sides start with an empty database and have the same connections open. Memory for clients is
+ * subtracted if the server reports it (from Redis 7 on): it depends on the last command, not on
+ * locks.
  */
 #include <assert.h>
 #include <bowline/async.h>
@@ -43,7 +42,7 @@ static int read_memory(bench_floor *floor, int64_t *ret_bytes, bench_failure *re
     return 0;
 }
 
-/* Until nothing changes any more: tables are resized in the background. */
+/* Waits until nothing changes: the server resizes tables in the background. */
 static int read_settled_memory(bench_floor *floor, int64_t *ret_bytes, bench_failure *reterr)
 {
     int64_t  last = -1, now = 0;
@@ -71,7 +70,7 @@ static int empty(bench_floor *floor, int64_t *ret_bytes, bench_failure *reterr)
 
 /* ---- sides ----------------------------------------------------------------------------------- */
 
-/* Held are `count`, some hundred at a time. */
+/* Holds `count` locks, some hundred acquires at a time. */
 typedef struct crowd {
     unsigned       count;
     bowline_hold **holds;
@@ -110,7 +109,7 @@ static int release_all(const crowd *c, bench_failure *reterr)
     return 0;
 }
 
-/* What is there for all locks and not for one: the count of fences, and who a client is. */
+/* Keys for all locks: the counter of fences, and client info. */
 #define KEPT_COMMAND \
     "EVAL return#redis.call('keys','bowline:who:*')+redis.call('exists','bowline:f') 0"
 
@@ -179,14 +178,14 @@ static int fight(const bench_measure *measure, bench_result *ret_result, sides *
     }
     result.ours.middle   = bench_median(mine, rounds);
     result.theirs.middle = bench_median(theirs, rounds);
-    result.is_spoilt     = left_most > 0;
+    result.is_invalid    = left_most > 0;
     (void)snprintf(result.note, sizeof result.note, "%lld keys left after release",
                    (long long)left_most);
     *ret_result = result;
     return 0;
 }
 
-/* One pair ahead: the connection is made, and the script is known. */
+/* One pair first: it connects and loads the script. */
 static int measure_at(bench *b, const bench_measure *measure, const char *url,
                       bench_result *ret_result, bench_failure *reterr)
 {
@@ -194,7 +193,7 @@ static int measure_at(bench *b, const bench_measure *measure, const char *url,
     sides    s      = { .crowd.count = b->settings.is_brief ? PIPELINED : measure->count };
     int      status = -1;
 
-    assert(s.crowd.count % PIPELINED == 0); /* the last ones are awaited too */
+    assert(s.crowd.count % PIPELINED == 0); /* waits for the last ones too */
     s.crowd.holds = calloc(s.crowd.count, sizeof(bowline_hold *));
     if (s.crowd.holds == NULL)
         return bench_fail_errno(reterr, bench_text_of("no memory for %u locks", s.crowd.count));
@@ -203,7 +202,7 @@ static int measure_at(bench *b, const bench_measure *measure, const char *url,
         bench_ours_pair(&s.ours, reterr) == 0)
         status = fight(measure, ret_result, &s, rounds, reterr);
     bench_floor_close(&s.floor);
-    bench_ours_close(&s.ours); /* after a failure it frees what is held */
+    bench_ours_close(&s.ours); /* frees the holds after a failure */
     free(s.crowd.holds);
     return status;
 }
@@ -213,7 +212,7 @@ int bench_measure_bytes(bench *b, const bench_measure *measure, bench_result *re
 {
     bench_text url;
 
-    if (bench_need_server(b, measure->regime, &url, reterr) < 0)
+    if (bench_use_server(b, measure->regime, &url, reterr) < 0)
         return -1;
     return measure_at(b, measure, url.text, ret_result, reterr);
 }
@@ -223,7 +222,7 @@ int bench_measure_queue_bytes(bench *b, const bench_measure *measure, bench_resu
 {
     bench_text url;
 
-    if (bench_need_server(b, measure->regime, &url, reterr) < 0)
+    if (bench_use_server(b, measure->regime, &url, reterr) < 0)
         return -1;
     url = bench_text_of("%.200s?%s", url.text, BENCH_QUEUE_QUERY);
     return measure_at(b, measure, url.text, ret_result, reterr);

@@ -1,8 +1,8 @@
 /*
  * counter.c -- counter-N: N threads add to one number in Redis.
  *
- * Ours by bowline_update.  Theirs under a lock of the library: acquire, GET, SET by hiredis,
- * release.  Both get every addition right; what is compared is what they cost when they meet.
+ * Our side uses bowline_update; the other side holds a lock of the library around GET and SET by
+ * hiredis. Both count correctly; the cost under contention is compared.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -71,7 +71,7 @@ int bench_measure_counter(bench *b, const bench_measure *measure, bench_result *
     int        status = -1;
 
     assert(measure->threads >= 1 && measure->threads <= BENCH_CROWD_MAX);
-    if (bench_need_server(b, measure->regime, &url, reterr) < 0 ||
+    if (bench_use_server(b, measure->regime, &url, reterr) < 0 ||
         bench_ours_open(&ours, url.text, reterr) < 0)
         return -1;
     for (unsigned i = 0; i < measure->threads; i++) {

@@ -1,8 +1,8 @@
 /*
- * depth.c -- depth and renewals: how much one thread gets through one connection when it
- * does not wait for each answer.
+ * depth.c -- depth and renewals: the throughput of one thread on one connection when it does not
+ * wait for each reply.
  *
- * Both sides do it in the same way: all questions, all answers, and again.
+ * Both sides send all commands, read all replies, and repeat.
  */
 #include <assert.h>
 #include <bowline/async.h>
@@ -76,7 +76,7 @@ static int renew_all(void *arg, bench_failure *reterr)
     return finish_all(d, reterr);
 }
 
-/* Batches are timed; what is said is how many there are in a second. */
+/* Batches are timed; the result is a rate. */
 static int compare(bench *b, const bench_measure *measure, deep *d, bench_result *ret_result,
                    bench_failure *reterr)
 {
@@ -103,7 +103,7 @@ typedef int (*comparing)(bench *b, const bench_measure *measure, deep *d, bench_
 static int compare_renewals(bench *b, const bench_measure *measure, deep *d,
                             bench_result *ret_result, bench_failure *reterr)
 {
-    /* Theirs are other keys: set over ours they would be lost to us. */
+    /* Other keys: SET would overwrite our locks. */
     for (unsigned i = 0; i < d->depth; i++)
         d->pipeline.keys[i][0] = 'B';
     if (acquire_all(d, reterr) < 0 || bench_pipeline_set(&d->pipeline, reterr) < 0 ||
@@ -118,7 +118,7 @@ static int measure_deep(bench *b, const bench_measure *measure, deep *d, compari
     bench_text url;
     int        status = -1;
 
-    if (bench_need_server(b, measure->regime, &url, reterr) < 0)
+    if (bench_use_server(b, measure->regime, &url, reterr) < 0)
         return -1;
     url = bench_text_of("%.200s?%s", url.text, BENCH_QUEUE_QUERY);
     if (bench_ours_open(&d->ours, url.text, reterr) == 0 &&
@@ -135,7 +135,7 @@ static int measure_steps(bench *b, const bench_measure *measure, const bench_ste
                          comparing how, bench_result *ret_result, bench_failure *reterr)
 {
     if (measure->regime == BENCH_CROSS && b->machine.cpus_count < 2)
-        return bench_leave_out(ret_result, "this machine has one CPU");
+        return bench_skip(ret_result, "this machine has one CPU");
     deep *d = calloc(1, sizeof *d);
     if (d == NULL)
         return bench_fail_errno(reterr, bench_text_of("no memory for %s", measure->name));

@@ -1,11 +1,10 @@
 /*
- * hand_over.c -- hand-over: one holds the lock and another waits for it; from the call of
- * release to the return of the other's acquire.
+ * hand_over.c -- hand-over: from the call of release to the return of acquire in a waiting client.
  *
- * Set against one PING of somebody who has slept for as long; or against the least that hands a
- * lock on by the same scripts, which tells what the server takes for them from what we do.  Two
- * clients, each with a thread of its own that drives it; they change places after each sample.  The
- * pause before the release is long enough for the other to stand in line, and never quite the same.
+ * Compared with one PING after the same pause; or with the least that hands on a lock by the same
+ * scripts, which separates the cost of the server from ours. There are two clients, each driven by
+ * its own thread; they change roles after each sample. The pause before the release is long enough
+ * for the other to enqueue, and varies.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -26,10 +25,10 @@ typedef struct pair_of_clients {
     int64_t       pause_us;
     uint64_t      random;
     bench_floor   floor;
-    bench_line    line; /* instead, where theirs is a hand-over as well */
+    bench_line    line; /* used instead if the other side hands over too */
 } pair_of_clients;
 
-/* What the waiting thread does, and how it went. */
+/* The waiting thread and its result. */
 typedef struct waiter {
     bench_ours   *ours;
     bowline_hold *hold;
@@ -93,7 +92,7 @@ static int ping(void *arg, int64_t *ret_ns, bench_failure *reterr)
     return status;
 }
 
-/* What the thread does that waits in their line. */
+/* The waiting thread of the other side. */
 typedef struct least {
     bench_line   *line;
     int64_t       held_ns;
@@ -164,8 +163,8 @@ int bench_measure_hand_over(bench *b, const bench_measure *measure, bench_result
     int             status = -1;
 
     if (measure->regime == BENCH_CROSS && b->machine.cpus_count < 2)
-        return bench_leave_out(ret_result, "this machine has one CPU");
-    if (bench_need_server(b, measure->regime, &url, reterr) < 0)
+        return bench_skip(ret_result, "this machine has one CPU");
+    if (bench_use_server(b, measure->regime, &url, reterr) < 0)
         return -1;
     url      = bench_text_of("%.200s?%s", url.text, BENCH_QUEUE_QUERY);
     int port = b->server.port;

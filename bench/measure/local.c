@@ -1,6 +1,6 @@
 /*
- * local.c -- file-pair and thread-pair: a free lock of this machine, against the system
- * call and the mutex that it stands on.
+ * local.c -- file-pair and thread-pair: an uncontended local lock, compared with the system call
+ * and the mutex below it.
  */
 #include <assert.h>
 #include <errno.h>
@@ -19,12 +19,12 @@ enum {
     FILE_SAMPLES   = 4000,
     THREAD_SAMPLES = 1000,
     TURN           = 100,
-    THREAD_BATCH   = 100, /* a mutex takes less time than looking at the clock */
+    THREAD_BATCH   = 100, /* a mutex takes less time than reading the clock */
 };
 
 /* ---- file ------------------------------------------------------------------------------------ */
 
-/* What flock(1) does between its start and its end.  arg: the path. */
+/* What flock(1) does between start and end. arg: the path. */
 static int flock_pair(void *arg, bench_failure *reterr)
 {
     const char *path = arg;
@@ -47,7 +47,7 @@ int bench_measure_file_pair(bench *b, const bench_measure *measure, bench_result
     bench_text path = bench_text_of("%s/flock", b->janitor.directory);
 
     bench_place(&b->machine, measure->regime, 0);
-    if (bench_need_lock_directory(b, &url, reterr) < 0 ||
+    if (bench_use_lock_directory(b, &url, reterr) < 0 ||
         bench_ours_open(&ours, url.text, reterr) < 0)
         return -1;
     bench_duel duel = {
@@ -74,7 +74,7 @@ static int mutex_pair(void *arg, bench_failure *reterr)
 {
     pthread_mutex_t *mutex = arg;
 
-    (void)reterr; /* neither fails for a mutex that is in order */
+    (void)reterr; /* (void): neither fails for a valid mutex */
     (void)pthread_mutex_lock(mutex);
     (void)pthread_mutex_unlock(mutex);
     return 0;

@@ -1,5 +1,5 @@
 /*
- * measures.c -- the measures, what is demanded of them, and which of them are wanted.
+ * measures.c -- the table of measures and their goals.
  */
 #include "bench/measure/measures.h"
 
@@ -54,7 +54,7 @@
         .bound = BENCH_AT_MOST, .goal = needed, .run = bench_measure_hand_over,               \
     }
 
-/* By `count` that it is not a PING. */
+/* `count` says that the other side is not a PING. */
 #define HAND_OVER_LEAST_MEASURE(where, place, needed)                                            \
     {                                                                                            \
         .name = "hand-over-least-" where, .regime = place, .unit = BENCH_TIMES,                  \
@@ -99,7 +99,7 @@
         .run = bench_measure_nowait,                                                              \
     }
 
-/* Of one thread: what a pair takes.  Of several: how many there are. */
+/* One thread: the time of a pair. Several: pairs per second. */
 #define SPIN_MEASURE(called, place, unit_, bound_, needed, threads_, busy)                    \
     {                                                                                         \
         .name = "spin-" called, .regime = place, .unit = unit_,                               \
@@ -211,18 +211,18 @@ const bench_measure bench_measures[] = {
     THREADS_MAP(X)
 #undef X
         {
-            .name         = "threads-64-nowait",
-            .regime       = BENCH_FREE,
-            .unit         = BENCH_RATES,
-            .ours         = "threads on one client, pairs per second, the release not awaited",
-            .theirs       = "one hiredis connection per thread",
-            .means        = "The same with bowline_release_nowait.",
-            .bound        = BENCH_AT_LEAST,
-            .goal         = 2.0,
-            .threads      = 64,
-            .is_unawaited = true,
-            .query        = "wait=10s", /* should that be overtaken yet */
-            .run          = bench_measure_threads,
+            .name      = "threads-64-nowait",
+            .regime    = BENCH_FREE,
+            .unit      = BENCH_RATES,
+            .ours      = "threads on one client, pairs per second, the release not awaited",
+            .theirs    = "one hiredis connection per thread",
+            .means     = "The same with bowline_release_nowait.",
+            .bound     = BENCH_AT_LEAST,
+            .goal      = 2.0,
+            .threads   = 64,
+            .is_nowait = true,
+            .query     = "wait=10s", /* in case a hand-over is overtaken */
+            .run       = bench_measure_threads,
         },
     SPIN_TIMES("1-S", BENCH_SAME, false),
     SPIN_TIMES("1-X", BENCH_CROSS, false),

@@ -1,10 +1,10 @@
 /*
- * pair.c -- pair-P, -S, -X: one thread takes a free lock on Redis and gives it back;
- * nowait-P, -X: the same, without waiting for the answer to the second.
+ * pair.c -- pair-P, -S, -X: one thread acquires and releases an uncontended lock on Redis;
+ * nowait-P, -X: the same without waiting for the release.
  *
- * Through the delay proxy the number of round trips decides, so it is set against two of them with
- * nothing inside.  On one CPU the length of the way through all programs decides, on two the cost
- * of being woken, so there it is set against the same commands on the shortest way there is.
+ * Through the delay proxy the number of round trips decides, so it is compared with two PINGs. On
+ * one CPU the length of the code path decides, on two CPUs the wake-ups; there it is compared with
+ * the same commands by hiredis.
  */
 #include "bench/harness/rounds.h"
 #include "bench/measure/measure.h"
@@ -16,7 +16,7 @@ enum {
     FAR_TURN     = 10,
     NEAR_SAMPLES = 4000,
     NEAR_TURN    = 100,
-    GAP_US       = 150, /* the answer that was not waited for has come by then */
+    GAP_US       = 150, /* the reply that was not awaited has arrived by then */
 };
 
 static int fight(bench *b, const bench_measure *measure, bench_duel *duel, bench_result *ret_result,
@@ -29,8 +29,8 @@ static int fight(bench *b, const bench_measure *measure, bench_duel *duel, bench
     int         status = -1;
 
     if (measure->regime == BENCH_CROSS && b->machine.cpus_count < 2)
-        return bench_leave_out(ret_result, "this machine has one CPU");
-    if (bench_need_server(b, measure->regime, &url, reterr) < 0)
+        return bench_skip(ret_result, "this machine has one CPU");
+    if (bench_use_server(b, measure->regime, &url, reterr) < 0)
         return -1;
     if (measure->query != NULL)
         url = bench_text_of("%.200s?%s", url.text, measure->query);
@@ -68,7 +68,7 @@ int bench_measure_pair_floor(bench *b, const bench_measure *measure, bench_resul
     return fight(b, measure, &duel, ret_result, reterr);
 }
 
-/* Back to back the next pair would wait for the end of this one, and pay what it has saved. */
+/* Without a pause the next pair would wait for the release of this one. */
 int bench_measure_nowait(bench *b, const bench_measure *measure, bench_result *ret_result,
                          bench_failure *reterr)
 {

@@ -1,11 +1,10 @@
 /*
- * redlock.c -- redlock-slow, redlock-dead: a lock on most of five servers, set against a
- * lock on the third-fastest of them alone.
+ * redlock.c -- redlock-slow, redlock-dead: a lock on a majority of five servers, compared with a
+ * lock on the third-fastest of them.
  *
- * The servers are as near and as far as the delay proxies in front of them say.  A majority is
- * complete when the third-fastest has answered: the two behind it, one of which is very slow or
- * not there at all, must cost nothing.  It stands first in the URL, where it would hurt most if
- * servers were asked one after the other.
+ * Delay proxies set the distance of each server. The majority is complete when the third-fastest
+ * has answered: the other two, of which one is very slow or dead, must cost nothing. That one is
+ * first in the URL, where it would cost most if servers were asked one after the other.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -16,12 +15,12 @@
 
 enum {
     SERVERS = 5,
-    THIRD   = 3, /* its place in the URL: behind the slow one and two that are faster */
+    THIRD   = 3, /* index in the URL: after the slow one and two faster ones */
     SAMPLES = 60,
     TURN    = 6,
 };
 
-/* Halves of the delay that was asked for, each way, in the order of the URL. */
+/* Halves of the delay, each way, in the order of the URL. */
 static const unsigned delays[SERVERS] = { 60, 2, 4, 6, 8 };
 
 typedef struct field {
@@ -37,7 +36,7 @@ static void clear(field *f, bench *b)
     }
 }
 
-/* The first one is not there, if that is what is measured: its line leads to nobody. */
+/* For redlock-dead the first proxy leads to no server. */
 static int set_up(field *f, bench *b, bool is_dead, bench_failure *reterr)
 {
     for (unsigned i = 0; i < SERVERS; i++) {
@@ -71,8 +70,8 @@ int bench_measure_redlock(bench *b, const bench_measure *measure, bench_result *
     bench_text url    = { .text = "" };
     int        status = -1;
 
-    /* For its version, and because it gives everything its place. */
-    if (bench_need_server(b, measure->regime, &url, reterr) < 0)
+    /* For its version, and to pin all processes. */
+    if (bench_use_server(b, measure->regime, &url, reterr) < 0)
         return -1;
     bench_progress("starting five servers");
     if (set_up(&f, b, measure->count != 0, reterr) < 0)

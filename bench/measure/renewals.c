@@ -1,10 +1,10 @@
 /*
- * renewals.c -- renewals that nobody asks for: holds that are due, and how fast they are
- * renewed by whoever dispatches.
+ * renewals.c -- renewals and due renewals: how fast holds are renewed when the client is
+ * dispatched.
  *
- * What is timed begins when all of them are due, and ends when the last one is good for a lease
- * again.  The other side sends as many PEXPIRE at once, and compares nothing; it has rested for as
- * long, as both it and the server have then forgotten the keys.
+ * The time begins when all holds are due and ends when the last one has a full lease. The other
+ * side sends as many PEXPIRE at once and compares nothing; it has paused for as long, so that
+ * caches are cold for both.
  */
 #include <assert.h>
 #include <bowline/async.h>
@@ -22,8 +22,8 @@
 
 enum {
     LEASE_MS = 1800,
-    FRESH_MS = LEASE_MS * 3 / 4, /* more is left only to one that was renewed just now           */
-    DUE_MS   = LEASE_MS * 3 / 5, /* less than this is left: it has been due for a while          */
+    FRESH_MS = LEASE_MS * 3 / 4, /* more is left only after a renewal */
+    DUE_MS   = LEASE_MS * 3 / 5, /* less is left: it is due */
     REST_MS  = (LEASE_MS - DUE_MS) / 2,
     BURSTS   = 10,
     WAIT_MS  = 100,
@@ -58,7 +58,7 @@ static int release_all(due *d, bench_failure *reterr)
     return 0;
 }
 
-/* Dispatches until each has more left than that. */
+/* Dispatches until each hold has more time left. */
 static int renew_all(due *d, int64_t left_ms, bench_failure *reterr)
 {
     bowline_error error;
@@ -117,7 +117,7 @@ static int renew_theirs(void *arg, int64_t *ret_ns, bench_failure *reterr)
     return 0;
 }
 
-/* How long a call of the script took, by the server's own account, which it has from 7.0 on. */
+/* Time of a script call as the server reports it, from 7.0 on. */
 static void note_calls(due *d, bench_result *ret_result)
 {
     static const char line[] = "latency_percentiles_usec_evalsha:p50=";
@@ -182,17 +182,16 @@ int bench_measure_due(bench *b, const bench_measure *measure, bench_result *ret_
     int        status = -1;
 
     if (measure->regime == BENCH_CROSS && b->machine.cpus_count < 2)
-        return bench_leave_out(ret_result, "this machine has one CPU");
+        return bench_skip(ret_result, "this machine has one CPU");
     due *d = calloc(1, sizeof *d);
     if (d == NULL)
         return bench_fail_errno(reterr, bench_text_of("no memory for %s", measure->name));
     assert(measure->count >= 1 && measure->count <= BENCH_DEPTH_MAX);
     d->count = measure->count;
-    if (bench_need_server(b, measure->regime, &url, reterr) == 0 &&
-        open_ours(d, url, reterr) == 0 &&
+    if (bench_use_server(b, measure->regime, &url, reterr) == 0 && open_ours(d, url, reterr) == 0 &&
         bench_floor_open(&d->floor, b->server.port, BENCH_NAME, reterr) == 0) {
         bench_pipeline_plan(&d->pipeline, &d->floor, d->count);
-        /* Theirs are other keys: set over ours they would be lost to us. */
+        /* Other keys: SET would overwrite our locks. */
         for (unsigned i = 0; i < d->count; i++)
             d->pipeline.keys[i][0] = 'B';
         status = compare(b, measure, d, ret_result, reterr);

@@ -1,9 +1,8 @@
 /*
- * run.c -- run-file and run-redis: what `bowline run` costs a command, against flock(1).
+ * run.c -- run-file and run-redis: the cost of `bowline run` for a command, compared with flock(1).
  *
- * The command is true(1), which does nothing.  Of each of the three ways to start it one after the
- * other is timed, from before it is started until it has been waited for; what `true` alone took
- * that time is taken away.
+ * The command is true(1). Three ways to start it are timed in turn, from the start to the wait; the
+ * time of `true` alone is subtracted.
  */
 #include <assert.h>
 #include <errno.h>
@@ -28,7 +27,7 @@ typedef struct programs {
     char      *flock_path;
     bench_text lock_file;
     bench_text url;  /* BOWLINE_URL=... */
-    bench_text home; /* HOME=..., where there is no configuration */
+    bench_text home; /* HOME=..., without a config file */
     char      *environment[4];
     char      *words[WAYS][8];
 } programs;
@@ -70,7 +69,7 @@ static int time_one(int64_t *ret_ns, programs *p, way which, bench_failure *rete
     pid_t             child;
     int               ended;
 
-    /* We ignore SIGPIPE, and children would inherit that. */
+    /* The benchmark ignores SIGPIPE; children must not inherit that. */
     (void)sigemptyset(&pipe);
     (void)sigaddset(&pipe, SIGPIPE);
     (void)posix_spawnattr_init(&as);
@@ -98,7 +97,7 @@ static int time_one(int64_t *ret_ns, programs *p, way which, bench_failure *rete
     return 0;
 }
 
-/* All ways once; who begins changes. */
+/* Each way once; the first one changes. */
 static int time_all(int64_t ret_ns[WAYS], programs *p, unsigned turn, bench_failure *reterr)
 {
     for (unsigned i = 0; i < WAYS; i++) {
@@ -175,7 +174,7 @@ int bench_measure_run_file(bench *b, const bench_measure *measure, bench_result 
     bench_text url;
 
     bench_place(&b->machine, measure->regime, 0);
-    if (bench_need_lock_directory(b, &url, reterr) < 0)
+    if (bench_use_lock_directory(b, &url, reterr) < 0)
         return -1;
     return measure_run(b, measure, url.text, ret_result, reterr);
 }
@@ -185,7 +184,7 @@ int bench_measure_run_redis(bench *b, const bench_measure *measure, bench_result
 {
     bench_text url;
 
-    if (bench_need_server(b, measure->regime, &url, reterr) < 0)
+    if (bench_use_server(b, measure->regime, &url, reterr) < 0)
         return -1;
     return measure_run(b, measure, url.text, ret_result, reterr);
 }

@@ -1,9 +1,8 @@
 /*
- * same_name.c -- same-name-N: N threads of one client take the same lock in turn.
+ * same_name.c -- same-name-N: N threads of one client acquire the same lock in turn.
  *
- * What is counted is what clients say to the server for each time that the lock changes hands:
- * nothing is timed while that is counted.  How often it changes hands in a second is in the note,
- * beside the same threads with a place in the server's queue each (turns=1).
+ * Counts the commands to the server per hand-over, in a turn that is not timed. The note has the
+ * hand-overs per second, and those of the same threads with one queue entry each (turns=1).
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -18,11 +17,11 @@
 
 enum {
     THREADS_MAX = 64,
-    TURNS       = 500, /* of each thread, in each round */
+    TURNS       = 500, /* per thread and round */
     ROUNDS_MAX  = 9,
 };
 
-/* All of them work on this; each has a failure of its own. */
+/* Shared by all threads; each has its own failure. */
 typedef struct crowd {
     bowline_client *client;
     unsigned        turns;
@@ -54,7 +53,7 @@ static void *take_turns(void *arg)
     return NULL;
 }
 
-/* Once, all of them; how long that took. */
+/* One run of all threads and its time. */
 static int gather(const crowd *c, unsigned threads, double *ret_us, bench_failure *reterr)
 {
     member   members[THREADS_MAX] = { { .of = NULL } };
@@ -78,7 +77,7 @@ static int gather(const crowd *c, unsigned threads, double *ret_us, bench_failur
     return status;
 }
 
-/* How often it changes hands in a second, in so many rounds. */
+/* Hand-overs per second over several rounds. */
 static int take_rate(const char *url, const crowd *like, unsigned threads, double *ret_rate,
                      bench_failure *reterr)
 {
@@ -117,7 +116,7 @@ int bench_measure_same_name(bench *b, const bench_measure *measure, bench_result
     int          status = -1;
 
     result.rounds = b->settings.rounds < ROUNDS_MAX ? b->settings.rounds : ROUNDS_MAX;
-    if (bench_need_server(b, measure->regime, &url, reterr) < 0)
+    if (bench_use_server(b, measure->regime, &url, reterr) < 0)
         return -1;
     bench_text queue      = bench_text_of("%s?" BENCH_QUEUE_QUERY, url.text);
     bench_text one_by_one = bench_text_of("%s?" BENCH_QUEUE_QUERY "&turns=1", url.text);

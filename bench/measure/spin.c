@@ -1,10 +1,10 @@
 /*
- * spin.c -- spin-N: a client that may look for its answers before it sleeps, set against
- * one that sleeps at once.
+ * spin.c -- spin-N: a client that busy-polls before it sleeps, compared with one that sleeps at
+ * once.
  *
- * Both are ours, with the same threads on the same server, in the same run.  What spinning gives to
- * one thread on an idle machine is measured by pair-pings-X; here it is asked what it takes: from
- * the server, from other threads, and on a machine on which every CPU has something to do already.
+ * Both are ours, with the same threads and server in the same run. pair-pings-X shows what spinning
+ * gains for one thread on an idle machine; this shows what it costs the server, other threads, and
+ * a busy machine.
  */
 #include <assert.h>
 #include <signal.h>
@@ -46,7 +46,7 @@ static int open_side(sides *s, bench_team *team, unsigned first, const char *url
     return 0;
 }
 
-/* One for each CPU, which ends with us. */
+/* One busy process per CPU, which dies with this one. */
 static unsigned start_busy(const bench *b, pid_t busy[BUSY_MAX])
 {
     unsigned count = 0;
@@ -101,8 +101,8 @@ int bench_measure_spin(bench *b, const bench_measure *measure, bench_result *ret
 
     assert(s.threads >= 1 && s.threads <= BENCH_CROWD_MAX);
     if (b->machine.cpus_count < 2)
-        return bench_leave_out(ret_result, "this machine has one CPU");
-    if (bench_need_server(b, measure->regime, &url, reterr) < 0)
+        return bench_skip(ret_result, "this machine has one CPU");
+    if (bench_use_server(b, measure->regime, &url, reterr) < 0)
         return -1;
     bench_text off = bench_text_of("%.200s?spin=off", url.text);
     if (open_side(&s, &s.with, 0, url.text, &first, reterr) == 0 &&

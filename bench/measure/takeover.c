@@ -1,11 +1,10 @@
 /*
- * takeover.c -- takeover: the holder is killed; from the end of its lease to the return of
- * the acquire of who waits.
+ * takeover.c -- takeover: the holder is killed; from the end of its lease to the return of acquire
+ * in a waiter.
  *
- * Nobody tells the server that the holder is dead: the key expires, and it is the waiter who has to
- * ask at the right moment.  When the lease ends is read from the server after the kill, to the
- * millisecond.  Other keys with an expiry must not matter: a server that looks for expired ones by
- * chance finds ours the later the more there are.
+ * The server does not know that the holder is dead: the key expires, and the waiter must ask at the
+ * right moment. The end of the lease is read from the server after the kill, in milliseconds. Other
+ * keys with an expiry must not matter: the active expiry of the server is slower with many keys.
  */
 #include <limits.h>
 #include <signal.h>
@@ -27,8 +26,8 @@ enum {
     BRIEF_SAMPLES = 2,
     BRIEF_KEYS    = 1000,
     PIPELINED     = 500,
-    HELD_MS       = 40, /* and up to as long again: renewals are met at any moment */
-    SETTLED_MS    = 5,  /* what the dead one has sent has arrived */
+    HELD_MS       = 40, /* up to twice as long: to meet any moment of the renewal */
+    SETTLED_MS    = 5,  /* until the last command of the dead holder has arrived */
     WANTED_NS     = 5000000,
     BEAT_NS       = 1000000000,
     ATTEMPTS_MAX  = 5,
@@ -42,7 +41,7 @@ typedef struct scene {
     bench_driver holder;
     bench_driver waiter;
     bench_floor  floor;
-    bench_text   pttl; /* the command that asks how long it lasts */
+    bench_text   pttl; /* the command that reads the rest of the lease */
     uint64_t     random;
     bench_text   why;
 } scene;
@@ -77,8 +76,8 @@ static void hold_for_a_while(scene *s)
     bench_sleep_ms(HELD_MS + (int64_t)((s->random >> 33) % HELD_MS));
 }
 
-/* One life; how long after the end of its lease the other had it.  Below 0: it had it before we
- * knew when that was, as the machine had no time for us. */
+/* One sample: the time from the end of the lease to the acquire. Below 0: the acquire came before
+ * the end was known, because the machine was busy. */
 static int take_over(scene *s, int64_t *ret_ns, bench_failure *reterr)
 {
     int64_t left_ms;
@@ -132,16 +131,16 @@ static int take_rounds(scene *s, const bench_measure *measure, bench_samples *sa
                 return -1;
         result->ratios[r] = (double)bench_percentile(samples, first, 500) / WANTED_NS;
     }
-    int64_t worst     = bench_percentile(samples, 0, 1000);
-    result->ours      = bench_figures_of(samples);
-    result->theirs    = (bench_figures){ .middle = WANTED_NS, .p99 = BEAT_NS, .p999 = BEAT_NS };
-    result->is_spoilt = worst > BEAT_NS;
+    int64_t worst      = bench_percentile(samples, 0, 1000);
+    result->ours       = bench_figures_of(samples);
+    result->theirs     = (bench_figures){ .middle = WANTED_NS, .p99 = BEAT_NS, .p999 = BEAT_NS };
+    result->is_invalid = worst > BEAT_NS;
     (void)snprintf(result->note, sizeof result->note, "at worst %.1f ms, of %zu",
                    (double)worst / 1e6, samples->count);
     return 0;
 }
 
-/* The keys that have nothing to do with us. */
+/* The unrelated keys. */
 static int fill(scene *s, unsigned count, bench_failure *reterr)
 {
     if (s->b->settings.is_brief && count > BRIEF_KEYS)
@@ -184,7 +183,7 @@ int bench_measure_takeover(bench *b, const bench_measure *measure, bench_result 
     char       key[BWL_KEY_MAX];
     int        status = -1;
 
-    if (bench_need_server(b, measure->regime, &url, reterr) < 0 ||
+    if (bench_use_server(b, measure->regime, &url, reterr) < 0 ||
         bench_driver_find_ours(s.program, reterr) < 0 ||
         bench_floor_open(&s.floor, b->server.port, BENCH_NAME, reterr) < 0)
         return -1;

@@ -1,8 +1,8 @@
 /*
- * threads.c -- threads-N: pairs per second of N threads, each on a name of its own.
+ * threads.c -- threads-N: pairs per second of N threads, each with its own name.
  *
- * Ours share one client, which has a few connections; theirs have a hiredis connection each.  In
- * threads-N-nowait our release is not waited for.
+ * Our threads share one client, which has a few connections; the others have a hiredis connection
+ * each. threads-N-nowait does not wait for our release.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 typedef struct member {
     bench_ours ours;
     char       name[24];
-    size_t     end; /* of the name, where there is a digit that changes */
+    size_t     end; /* the position of the digit in the name */
     unsigned   turn;
 } member;
 
@@ -30,8 +30,8 @@ typedef struct sides {
     bench_team      their_side;
 } sides;
 
-/* A release that is on its way over one connection could be overtaken by the next acquire over
- * another: a thread comes back to a name when others have had their turn. */
+/* The next acquire on another connection could overtake a release in flight: so a thread rotates
+ * its names. */
 static int pair_in_turn(void *arg, bench_failure *reterr)
 {
     member *m = arg;
@@ -70,15 +70,15 @@ int bench_measure_threads(bench *b, const bench_measure *measure, bench_result *
                           bench_failure *reterr)
 {
     sides      s = { .threads    = measure->threads,
-                     .our_side   = { .step = measure->is_unawaited ? pair_in_turn : pair },
+                     .our_side   = { .step = measure->is_nowait ? pair_in_turn : pair },
                      .their_side = { .step = bench_floor_pair } };
     bench_text url;
     int        status = -1;
 
     assert(s.threads >= 1 && s.threads <= BENCH_CROWD_MAX);
     if (measure->regime == BENCH_CROSS && b->machine.cpus_count < 2)
-        return bench_leave_out(ret_result, "this machine has one CPU");
-    if (bench_need_server(b, measure->regime, &url, reterr) < 0)
+        return bench_skip(ret_result, "this machine has one CPU");
+    if (bench_use_server(b, measure->regime, &url, reterr) < 0)
         return -1;
     if (measure->query != NULL)
         url = bench_text_of("%.200s?%s", url.text, measure->query);

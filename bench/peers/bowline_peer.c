@@ -1,10 +1,10 @@
 /*
- * bowline_peer.c -- the driver of our own side.
+ * bowline_peer.c -- the driver program of the library.
  *
  *     bowline-peer QUERY HOST PORT NAME
  *
- * QUERY is what follows the ? of the URL, "" for nothing: protocol=queue.  Every waiter of a crowd
- * has a client of its own, as if it were a process of its own.
+ * QUERY is the part of the URL after the ?, or "": protocol=queue. Every waiter of a crowd has its
+ * own client, like a process of its own.
  */
 #include <bowline/bowline.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ typedef struct ours {
     const char     *name;
 } ours;
 
-static int complain(char *why, const bowline_error *error)
+static int usage_failed(char *why, const bowline_error *error)
 {
     (void)snprintf(why, PEER_WHY_MAX, "%.190s", error->text);
     return -1;
@@ -44,7 +44,7 @@ static int open_ours(void **ret_client, const peer_place *place, char *why)
     o->name = place->name;
     if (bowline_open(&o->client, BOWLINE_OPTIONS(.url = url), &error) < 0) {
         free(o);
-        return complain(why, &error);
+        return usage_failed(why, &error);
     }
     *ret_client = o;
     return 0;
@@ -57,7 +57,7 @@ static int acquire_ours(void *client, char *why)
 
     if (bowline_acquire(&o->hold, o->client, o->name, BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER),
                         &error) < 0)
-        return complain(why, &error);
+        return usage_failed(why, &error);
     return 0;
 }
 
@@ -67,7 +67,7 @@ static int release_ours(void *client, char *why)
     bowline_error error;
 
     if (bowline_release(o->hold, &error) < 0)
-        return complain(why, &error);
+        return usage_failed(why, &error);
     return 0;
 }
 

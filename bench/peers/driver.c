@@ -21,7 +21,7 @@ typedef struct turn {
 
 typedef struct driver driver;
 
-/* One of the crowd: a thread with a client of its own. */
+/* A waiter of the crowd: a thread with its own client. */
 typedef struct waiter {
     driver   *driver;
     void     *client;
@@ -59,7 +59,7 @@ void peer_sleep_us(int64_t us)
     (void)nanosleep(&t, NULL);
 }
 
-static int complain(char *why, const char *text)
+static int usage_failed(char *why, const char *text)
 {
     (void)snprintf(why, PEER_WHY_MAX, "%.100s: %.90s", text, strerror(errno));
     return -1;
@@ -73,7 +73,7 @@ static int pair(driver *d, long count)
 
     errno = EINVAL;
     if (count < 1 || count > PAIRS_MAX)
-        return complain(d->why, "pair");
+        return usage_failed(d->why, "pair");
     for (long i = 0; i < count; i++) {
         int64_t began = peer_now_ns();
         if (d->ways->acquire(d->client, d->why) < 0 || d->ways->release(d->client, d->why) < 0)
@@ -111,7 +111,7 @@ static int ping(driver *d)
 
     errno = ENOTSUP;
     if (d->ways->ping == NULL)
-        return complain(d->why, "ping");
+        return usage_failed(d->why, "ping");
     if (d->ways->ping(d->client, d->why) < 0)
         return -1;
     (void)printf("ping %" PRId64 "\n", peer_now_ns() - began);
@@ -136,10 +136,10 @@ static int gather(driver *d, long count)
     send_home(d);
     errno = EINVAL;
     if (count < 1 || count > CROWD_MAX)
-        return complain(d->why, "crowd");
+        return usage_failed(d->why, "crowd");
     d->crowd = calloc((size_t)count, sizeof *d->crowd);
     if (d->crowd == NULL)
-        return complain(d->why, "crowd");
+        return usage_failed(d->why, "crowd");
     for (; d->crowd_count < (size_t)count; d->crowd_count++) {
         waiter *w = &d->crowd[d->crowd_count];
         w->driver = d;
@@ -156,7 +156,7 @@ static int note(waiter *w, turn t)
         size_t room  = w->room > 0 ? 2 * w->room : 64;
         turn  *turns = realloc(w->turns, room * sizeof *turns);
         if (turns == NULL)
-            return complain(w->why, "turns");
+            return usage_failed(w->why, "turns");
         w->turns = turns;
         w->room  = room;
     }
@@ -164,7 +164,7 @@ static int note(waiter *w, turn t)
     return 0;
 }
 
-/* Holding it at least once is everybody's part, however late. */
+/* Every waiter acquires at least once, however late. */
 static void *contend_alone(void *arg)
 {
     waiter          *w    = arg;
@@ -192,7 +192,7 @@ static int write_turns(driver *d, const char *path)
     size_t sum = 0;
 
     if (out == NULL)
-        return complain(d->why, path);
+        return usage_failed(d->why, path);
     for (size_t i = 0; i < d->crowd_count; i++) {
         waiter *w = &d->crowd[i];
         for (size_t t = 0; t < w->count; t++)
@@ -201,7 +201,7 @@ static int write_turns(driver *d, const char *path)
         sum += w->count;
     }
     if (fclose(out) != 0)
-        return complain(d->why, path);
+        return usage_failed(d->why, path);
     (void)printf("done %zu\n", sum);
     return 0;
 }
@@ -221,7 +221,7 @@ static int contend(driver *d, long ms, long hold_us, const char *path)
         w->count  = 0;
         errno     = pthread_create(&w->thread, &small, contend_alone, w);
         if (errno != 0)
-            status = complain(d->why, "cannot start a thread");
+            status = usage_failed(d->why, "cannot start a thread");
         else
             started++;
     }
@@ -257,7 +257,7 @@ static int obey(driver *d, const char *line)
     if (found == 4 && strcmp(word, "contend") == 0)
         return contend(d, number, hold_us, path);
     errno = EINVAL;
-    return complain(d->why, "not a line of the contract");
+    return usage_failed(d->why, "not a line of the contract");
 }
 
 int peer_serve(const peer_ways *ways, const peer_place *place)

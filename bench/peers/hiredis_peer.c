@@ -1,12 +1,12 @@
 /*
- * hiredis_peer.c -- the driver of what a careful program does without a library: SET NX PX, and a
- * compare-and-delete script, by blocking hiredis.
+ * hiredis_peer.c -- the driver of a careful program without a library: SET NX PX and a
+ * compare-and-delete script by blocking hiredis.
  *
  *     hiredis-peer POLL_MS HOST PORT NAME
  *     hiredis-peer broken HOST PORT NAME
  *
- * Who waits tries again every POLL_MS.  It also answers `ping`.  `broken` believes itself to hold
- * what it asked for, whatever the answer: to see whether the benchmark notices.
+ * A waiter tries again every POLL_MS. It also answers `ping`. `broken` takes every reply for
+ * success, to test that the benchmark notices.
  */
 #include <errno.h>
 #include <hiredis/hiredis.h>
@@ -33,7 +33,7 @@ typedef struct client {
     char          token[48];
 } client;
 
-/* Frees the reply; -1 with why if it is an error or none. */
+/* Frees the reply; -1 with `why` for an error or no reply. */
 static int check(client *c, redisReply *reply, char *why)
 {
     int status = reply != NULL && reply->type != REDIS_REPLY_ERROR ? 0 : -1;

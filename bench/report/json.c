@@ -1,8 +1,8 @@
 /*
- * json.c -- one JSON object with everything that is known of a run.
+ * json.c -- writes all results as one JSON object.
  *
- * Every measure that was asked for is there, with all its fields; what was not measured has null
- * for them, and a note that says why.  Times are in microseconds.
+ * Every requested measure is there with all its fields; a measure that was not taken has null in
+ * them and a note. Times are in microseconds.
  */
 #include <bowline/bowline.h>
 #include <stdio.h>

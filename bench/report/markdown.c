@@ -1,5 +1,5 @@
 /*
- * markdown.c -- a page with the figures, what they mean, and how to get them.
+ * markdown.c -- writes a page with the figures, their meaning, and how to reproduce them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static void write_row(FILE *out, const bench_measure *m, const bench_result *r)
                   bench_figures_text(m, &r->theirs).text);
 }
 
-/* Measures that differ in their number alone share a meaning: it is written once. */
+/* Measures that differ only in a number share a meaning, written once. */
 static void write_meaning(FILE *out, size_t i, const bench_result *r)
 {
     const bench_measure *m = &bench_measures[i];

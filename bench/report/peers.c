@@ -1,5 +1,5 @@
 /*
- * peers.c -- the peers on the terminal and as a section of the page.
+ * peers.c -- writes the peers on the terminal and as a section of the page.
  */
 #include <stdio.h>
 #include <string.h>
@@ -164,7 +164,7 @@ static void write_row(FILE *out, const bench_peer_measure *m, const bench_peer *
     }
 }
 
-/* Ours of one number of waiters: the median of what was measured beside each peer; 0: nothing. */
+/* Our figure for a number of waiters: the median over all peers; 0: none. */
 static double ours_alone(const bench_peer_results *results, size_t row)
 {
     double values[BENCH_PEERS_MAX];
@@ -178,7 +178,7 @@ static double ours_alone(const bench_peer_results *results, size_t row)
     return count > 0 ? bench_median(values, count) : 0;
 }
 
-/* Nothing of crowds, where only pairs and hand-overs were asked for. */
+/* No crowds if only pairs and hand-overs were requested. */
 static void write_scaling(FILE *out, const bench_peer_results *results)
 {
     double few      = 0;

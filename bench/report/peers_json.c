@@ -1,7 +1,7 @@
 /*
- * peers_json.c -- the peers in the JSON object: who is here, and every cell.
+ * peers_json.c -- writes the peers into the JSON object: the list, and every cell.
  *
- * Times are in microseconds; CPU in microseconds per hand-over, or per second while idle.
+ * Times are in microseconds; CPU time in microseconds per hand-over, or per second while idle.
  */
 #include <stdio.h>
 

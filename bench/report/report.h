@@ -1,7 +1,7 @@
 /*
- * report.h -- what was measured, for people, for programs, as a drawing, as a page.
+ * report.h -- the results as a table, JSON, a drawing and a page.
  *
- * results[i] belongs to bench_measures[i]; only those that were wanted are reported.
+ * results[i] belongs to bench_measures[i]; only requested measures are reported.
  */
 #ifndef BOWLINE_BENCH_REPORT_REPORT_H
 #define BOWLINE_BENCH_REPORT_REPORT_H
@@ -18,7 +18,7 @@ void bench_report_json(FILE *out, const bench *b, const bench_result *results,
                        const bench_peer_results *peers);
 void bench_report_svg(FILE *out, const bench *b, const bench_result *results);
 
-/* `drawing` is where the SVG was put, as the page may point to it; NULL: there is none. */
+/* `drawing` is the name of the SVG as the page refers to it; NULL: none. */
 void bench_report_markdown(FILE *out, const bench *b, const bench_result *results,
                            const bench_peer_results *peers, const char *drawing);
 
@@ -40,10 +40,10 @@ bench_text bench_machine_text(const bench *b);
 /* "quiet", "not quiet: 43 % busy after 30 s", "not looked at". */
 bench_text bench_quiet_text(const bench *b);
 
-/* A number with as many places as are worth reading: 0.0071, 8.61, 154, 231000. */
+/* A number with as many digits as are useful: 0.0071, 8.61, 154, 231000. */
 bench_text bench_number_text(double number);
 
-/* What one side did, in the unit of its measure: times in microseconds. */
+/* The figures of one side in the unit of its measure; times in microseconds. */
 bench_text  bench_figures_text(const bench_measure *measure, const bench_figures *figures);
 const char *bench_unit_text(bench_unit unit);
 

@@ -1,9 +1,9 @@
 /*
- * svg.c -- the ratios as a drawing: one row per measure, a bar, and the goal as a line.
+ * svg.c -- draws the ratios: one row per measure, a bar, and the goal as a line.
  *
- * Every row has its own scale, so that all goals stand in one line from top to bottom; the text in
- * the row says on which side of it the bar should end.  The drawing has a ground of its own,
- * because a viewer that knows nothing of dark pages shows it on one all the same.
+ * Every row has its own scale, so that all goals are on one vertical line; the text of the row says
+ * on which side of it the bar should end. The drawing has a background of its own, for viewers with
+ * a dark page.
  */
 #include <stdio.h>
 
@@ -15,7 +15,7 @@ enum {
     TOP        = 46,
     BOTTOM     = 34,
     BAR_LEFT   = 130,
-    BAR_GOAL   = 300, /* from the left end of a bar to the line of the goals */
+    BAR_GOAL   = 300, /* from the left end of a bar to the line of goals */
     BAR_MAX    = 430,
     TEXT_LEFT  = BAR_LEFT + BAR_MAX + 16,
     BAR_HEIGHT = 14,
@@ -79,7 +79,7 @@ static void write_row(FILE *out, const bench_measure *m, const bench_result *r, 
     double ratio = bench_result_ratio(r);
     double width = ratio / m->goal * BAR_GOAL;
     bool   met   = bench_is_met(m, r);
-    /* What does not fit ends at the edge; the number says the rest. */
+    /* A longer bar ends at the edge; the number is printed. */
     write_bar(out, met ? "met" : "missed", top, width < BAR_MAX ? width : BAR_MAX);
     bench_text text = bench_text_of("%.2f  %s: %s", ratio, bench_goal_text(m, false).text,
                                     met ? "met" : "not met");

@@ -1,5 +1,5 @@
 /*
- * table.c -- the list and the table on the terminal, and the texts that all reports share.
+ * table.c -- writes the list and the table on the terminal; texts that all reports share.
  */
 #include <bowline/bowline.h>
 #include <stdio.h>

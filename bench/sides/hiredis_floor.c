@@ -39,7 +39,7 @@ static int failed(const bench_floor *floor, const redisReply *reply, bench_failu
                               });
 }
 
-/* Frees the reply.  0 if it is what it must be. */
+/* Checks and frees the reply. Returns 0 if it is as expected. */
 static int expect(const bench_floor *floor, redisReply *reply, bool is_right, bench_failure *reterr)
 {
     int status = is_right ? 0 : failed(floor, reply, reterr);
@@ -49,7 +49,7 @@ static int expect(const bench_floor *floor, redisReply *reply, bool is_right, be
     return status;
 }
 
-/* The pre-cut form: hiredis does not have to parse a format each time. */
+/* The argv form: hiredis parses no format string. */
 static redisReply *say(bench_floor *floor, int count, const char **words, const size_t *sizes)
 {
     return redisCommandArgv(floor->context, count, words, sizes);
@@ -116,7 +116,7 @@ int bench_floor_pings(void *arg, bench_failure *reterr)
     return bench_floor_ping(arg, reterr);
 }
 
-/* A token that no attempt before had.  Not at random, which favours this side. */
+/* A new token for each attempt. It is not random, which favours this side. */
 static void draw_token(bench_floor *f)
 {
     static const char digits[] = "0123456789abcdef";

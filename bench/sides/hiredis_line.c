@@ -17,12 +17,12 @@
 #define INBOX   "bowline:i:DDDDDDDDDDDDDDDDDDDDDD"
 #define MEMBER  WAITER " 1.0123456789abcdef " INBOX " 2000"
 
-/* What hiredis 0.14 reads is RESP2: so it is a channel of all, and a connection of its own. */
+/* hiredis 0.14 reads only RESP2: so use PUBLISH and a second connection. */
 #define SAY "PUBLISH"
 
 enum { WORDS_MAX = 16 };
 
-/* Fails unless the answer is of that type, and is that number where it is one.  Frees it. */
+/* Fails unless the reply has this type, and this number if it is one. Frees it. */
 static int expect(const redisContext *context, redisReply *reply, int type, long long number,
                   bench_failure *reterr)
 {
@@ -44,7 +44,7 @@ static int expect(const redisContext *context, redisReply *reply, int type, long
     return is_right ? 0 : -1;
 }
 
-/* The words end with NULL. */
+/* `words` ends with NULL. */
 static redisReply *say(redisContext *context, const char *const words[])
 {
     const char *copies[WORDS_MAX];
@@ -131,7 +131,7 @@ int bench_line_release(bench_line *line, bench_failure *reterr)
     const char *const words[] = { SCRIPT_WORDS(BWL_SCRIPT_QUEUE_RELEASE), HOLDER, SAY, NULL };
 
     int status = expect(line->holder, say(line->holder, words), REDIS_REPLY_INTEGER, 1, reterr);
-    if (status < 0) /* whoever waits would not be told */
+    if (status < 0) /* the waiter would get no message */
         (void)shutdown(line->inbox->fd, SHUT_RDWR);
     return status;
 }

@@ -44,28 +44,23 @@ void bench_ours_close(bench_ours *ours)
     ours->client = NULL;
 }
 
-int bench_ours_pair_nowait(void *arg, bench_failure *reterr)
+static int pair(const bench_ours *ours, int (*release)(bowline_hold *, bowline_error *),
+                const char *call, bench_failure *reterr)
 {
-    const bench_ours *ours = arg;
-    bowline_hold     *hold;
-    bowline_error     error;
+    bowline_hold *hold;
+    bowline_error error;
 
     if (bowline_acquire(&hold, ours->client, ours->name, NULL, &error) < 0)
         return bench_ours_failed("bowline_acquire", &error, reterr);
-    if (bowline_release_nowait(hold, &error) < 0)
-        return bench_ours_failed("bowline_release_nowait", &error, reterr);
-    return 0;
+    return release(hold, &error) < 0 ? bench_ours_failed(call, &error, reterr) : 0;
 }
 
 int bench_ours_pair(void *arg, bench_failure *reterr)
 {
-    const bench_ours *ours = arg;
-    bowline_hold     *hold;
-    bowline_error     error;
+    return pair(arg, bowline_release, "bowline_release", reterr);
+}
 
-    if (bowline_acquire(&hold, ours->client, ours->name, NULL, &error) < 0)
-        return bench_ours_failed("bowline_acquire", &error, reterr);
-    if (bowline_release(hold, &error) < 0)
-        return bench_ours_failed("bowline_release", &error, reterr);
-    return 0;
+int bench_ours_pair_nowait(void *arg, bench_failure *reterr)
+{
+    return pair(arg, bowline_release_nowait, "bowline_release_nowait", reterr);
 }

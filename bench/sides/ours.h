@@ -1,5 +1,5 @@
 /*
- * ours.h -- our side of a duel: a client of the library, and a name that it takes and gives back.
+ * ours.h -- the side of the library: a client, and a lock that it acquires and releases.
  */
 #ifndef BOWLINE_BENCH_SIDES_OURS_H
 #define BOWLINE_BENCH_SIDES_OURS_H
@@ -8,7 +8,7 @@
 
 #include "bench/base/say.h"
 
-/* The name, where one is enough. */
+/* The name, if one is enough. */
 #define BENCH_NAME "bench"
 
 typedef struct bench_ours {
@@ -16,21 +16,21 @@ typedef struct bench_ours {
     const char     *name;
 } bench_ours;
 
-/* The URL with protocol=token, if it is one of Redis and says nothing of it: what stands beside us
- * asks the same commands. */
+/* The URL with protocol=token if it is a Redis URL without a protocol, so that both sides send the
+ * same commands. */
 bench_text bench_ours_url(const char *url);
 
-/* Of that URL; all else is as it is by default.  Close with bench_ours_close. */
+/* Opens the URL with default options. Close with bench_ours_close. */
 int  bench_ours_open(bench_ours *ret_ours, const char *url, bench_failure *reterr);
 void bench_ours_close(bench_ours *ours);
 
-/* Acquire, release, each awaited.  arg: bench_ours. */
+/* Acquires and releases, and waits for each. arg: bench_ours. */
 int bench_ours_pair(void *arg, bench_failure *reterr);
 
-/* The same, the release not awaited.  arg: bench_ours. */
+/* The same without waiting for the release. arg: bench_ours. */
 int bench_ours_pair_nowait(void *arg, bench_failure *reterr);
 
-/* When a call that cannot fail here has failed. */
+/* The failure of a call that should not fail here. */
 int bench_ours_failed(const char *call, const bowline_error *error, bench_failure *reterr);
 
 #endif

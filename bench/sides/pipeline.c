@@ -67,7 +67,7 @@ static int say(bench_pipeline *p, const words *w, bench_failure *reterr)
     return 0;
 }
 
-/* All answers: OK, or 1. */
+/* All replies: OK or 1. */
 static int hear(bench_pipeline *p, bench_failure *reterr)
 {
     for (unsigned i = 0; i < p->depth; i++) {
@@ -83,7 +83,7 @@ static int hear(bench_pipeline *p, bench_failure *reterr)
     return 0;
 }
 
-/* As long as ours; new for each attempt. */
+/* As long as that of the library; new for each attempt. */
 static void write_token(const bench_pipeline *p, unsigned i, char ret_token[BENCH_TOKEN_SIZE + 1])
 {
     (void)snprintf(ret_token, BENCH_TOKEN_SIZE + 1, "%016" PRIx64 "%06x", p->attempts, i);

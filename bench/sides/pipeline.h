@@ -1,7 +1,7 @@
 /*
- * pipeline.h -- raw pipelining by hiredis: many commands are written, then all answers are read.
+ * pipeline.h -- pipelining by hiredis: writes many commands, then reads all replies.
  *
- * As with hiredis_floor.h it is the least: nothing is tried again, counted or survived.
+ * Like hiredis_floor.h it is the least: nothing is retried, tracked or survived.
  */
 #ifndef BOWLINE_BENCH_SIDES_PIPELINE_H
 #define BOWLINE_BENCH_SIDES_PIPELINE_H
@@ -14,22 +14,23 @@
 enum { BENCH_DEPTH_MAX = 1000 };
 
 typedef struct bench_pipeline {
-    bench_floor *floor; /* its connection, and the script that it has loaded */
+    bench_floor *floor; /* its connection and loaded script */
     unsigned     depth;
     uint64_t     attempts;
     size_t       key_sizes[BENCH_DEPTH_MAX];
     char         keys[BENCH_DEPTH_MAX][BENCH_KEY_MAX];
 } bench_pipeline;
 
-/* The name of lock `i`, ours too. */
+/* The name of lock `i`, for both sides. */
 bench_text bench_pipeline_name(unsigned i);
 
 void bench_pipeline_plan(bench_pipeline *ret_pipeline, bench_floor *floor, unsigned depth);
 
-/* `depth` times SET NX PX, all answers; then compare-and-delete, likewise.  arg: the pipeline. */
+/* `depth` times SET NX PX and their replies, then compare-and-delete likewise. arg: the
+ * pipeline. */
 int bench_pipeline_pairs(void *arg, bench_failure *reterr);
 
-/* SET of every key, so that there is something to renew; then `depth` times PEXPIRE, unchecked. */
+/* SET of every key, to have something to renew; then `depth` times PEXPIRE, unchecked. */
 int bench_pipeline_set(bench_pipeline *pipeline, bench_failure *reterr);
 int bench_pipeline_renew(void *arg, bench_failure *reterr);
 

@@ -1,13 +1,12 @@
 /*
  * proxy.c -- see proxy.h.
  *
- * A relay is a client's connection and ours to the server behind it.  It has two flows, one for
- * each direction.  What is read from one end of a flow is stamped with the time at which it is due,
- * and written to the other end when that time has come; the end of a stream is due like any byte.
- * The process sleeps until the first time that is due, or until there is something to read or room
- * to write, whichever comes first.
+ * A relay is a connection from a client and one to the server. It has two flows, one per direction.
+ * Data read from one end of a flow gets a due time, and is written to the other end at that time;
+ * the end of a stream is delayed in the same way. The process sleeps until the first due time, or
+ * until it can read or write.
  *
- *      OPEN --end is read--> DRAINING --all is written--> ENDED       (each flow by itself)
+ *      OPEN --end is read--> DRAINING --all is written--> ENDED       (for each flow)
  */
 #include "bench/world/proxy.h"
 
@@ -35,7 +34,7 @@
 enum {
     RELAYS_MAX = 64,
     CHUNK_MAX  = 65536,
-    QUEUED_MAX = 1 << 22, /* bytes on their way in one direction: beyond it nothing is read  */
+    QUEUED_MAX = 1 << 22, /* bytes in flight in one direction; reading stops above it */
 };
 
 typedef struct chunk {
@@ -50,7 +49,7 @@ typedef enum flow_state { OPEN = 1, DRAINING, ENDED } flow_state;
 
 typedef struct flow {
     flow_state state;
-    bool       is_full; /* the other end took less than there was: wait for room               */
+    bool       is_full; /* a short write: wait until the other end is writable */
     int        from;
     int        to;
     size_t     queued;
@@ -67,7 +66,7 @@ typedef struct line {
     int      listener;
     int      server_port;
     int64_t  delay_ns;
-    unsigned relays_count; /* places that were ever used */
+    unsigned relays_count; /* slots in use so far */
     relay    relays[RELAYS_MAX];
     char     buffer[CHUNK_MAX];
 } line;
@@ -98,7 +97,7 @@ int bench_listen(int *ret_port, bench_failure *reterr)
     return fd;
 }
 
-/* Without delay of the kernel's own, which would be added to ours. */
+/* Without Nagle's delay, which would add to ours. */
 static void tune(int fd)
 {
     int one = 1;
@@ -167,7 +166,7 @@ static bool enqueue(flow *f, const char *bytes, size_t size, int64_t due_ns)
     return true;
 }
 
-/* Takes what has arrived.  False when the relay is broken. */
+/* Reads what has arrived. False: the relay is broken. */
 static bool take_in(line *l, flow *f, int64_t now_ns)
 {
     ssize_t got = recv(f->from, l->buffer, sizeof l->buffer, 0);
@@ -190,7 +189,7 @@ static void drop_first(flow *f)
     free(c);
 }
 
-/* Writes what is due.  False when the relay is broken. */
+/* Writes what is due. False: the relay is broken. */
 static bool hand_on(flow *f, int64_t now_ns)
 {
     f->is_full = false;
@@ -220,8 +219,8 @@ static bool hand_on(flow *f, int64_t now_ns)
 
 enum { WATCHED_MAX = 1 + 2 * RELAYS_MAX };
 
-/* What to wait for; returns the time that is due first, or INT64_MAX.  Place 1 + 2i + d watches the
- * end from which flow d of relay i comes. */
+/* Fills in the poll set; returns the first due time, or INT64_MAX. Slot 1 + 2i + d polls the source
+ * of flow d of relay i. */
 static int64_t watch(const line *l, struct pollfd ret_watched[WATCHED_MAX])
 {
     int64_t due_ns = INT64_MAX;
@@ -239,7 +238,7 @@ static int64_t watch(const line *l, struct pollfd ret_watched[WATCHED_MAX])
                 w->events |= POLLIN;
             if (out->is_full)
                 w->events |= POLLOUT;
-            /* With nothing to wait for, a connection that broke would wake us again and again. */
+            /* A broken connection without events of interest would wake poll again and again. */
             w->fd = w->events != 0 ? in->from : -1;
             if (in->first != NULL && !in->is_full && in->first->due_ns < due_ns)
                 due_ns = in->first->due_ns;
@@ -267,7 +266,7 @@ _Noreturn static void serve(line *l)
 {
     struct pollfd watched[WATCHED_MAX];
 
-    /* The kernel may wake others 50 us late, to save power. */
+    /* Removes the timer slack of 50 us. */
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     for (;;) {
         int64_t         due_ns  = watch(l, watched);

@@ -1,11 +1,10 @@
 /*
- * proxy.h -- a long line between a client and a server: every byte arrives later by the same time,
- * in both directions.
+ * proxy.h -- delays every byte between a client and a server by the same time, in both directions.
  *
- * It makes round trips dear, as a network does, so that an operation that takes one more than it
- * must stands out from all noise.  It does not model loss, jitter or bandwidth.
+ * So a round trip is expensive, as on a network, and one round trip too many is visible above all
+ * noise. It does not model loss, jitter or bandwidth.
  *
- * A process of its own, which listens on the loopback interface.
+ * It is a process that listens on the loopback interface.
  */
 #ifndef BOWLINE_BENCH_WORLD_PROXY_H
 #define BOWLINE_BENCH_WORLD_PROXY_H
@@ -24,7 +23,7 @@ typedef struct bench_proxy_plan {
     unsigned delay_us;    /* each way                                                           */
 } bench_proxy_plan;
 
-/* End with bench_proxy_stop; it also ends when the thread that started it does.  Only while this
+/* End with bench_proxy_stop; it also ends with the thread that started it. Call only while the
  * process has one thread. */
 int  bench_proxy_start(bench_proxy *ret_proxy, const bench_proxy_plan *plan, bench_failure *reterr);
 void bench_proxy_stop(bench_proxy *proxy);

@@ -33,7 +33,7 @@ char *bench_find_program(const char *name)
     return NULL;
 }
 
-/* In the child: becomes the server, or ends. */
+/* In the child: becomes the server or exits. */
 _Noreturn static void become_server(const char *program, const bench_server *s,
                                     const char *directory, pid_t parent)
 {
@@ -42,7 +42,7 @@ _Noreturn static void become_server(const char *program, const bench_server *s,
     bench_child_alone(parent, -1);
     (void)snprintf(port, sizeof port, "%d", s->port);
     (void)snprintf(log, sizeof log, "%s/log", directory);
-    /* Descriptors 0 and 1 are free now, and these take them. */
+    /* Descriptors 0 and 1 are free, so open returns them. */
     if (open("/dev/null", O_RDWR) != STDIN_FILENO ||
         open(log, O_WRONLY | O_CREAT | O_APPEND, 0600) != STDOUT_FILENO ||
         dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
@@ -55,7 +55,7 @@ _Noreturn static void become_server(const char *program, const bench_server *s,
     _exit(127);
 }
 
-/* A port that was free a moment ago. */
+/* A port that is free at this moment. */
 static int choose_port(int *ret_port, bench_failure *reterr)
 {
     int port;
@@ -68,7 +68,7 @@ static int choose_port(int *ret_port, bench_failure *reterr)
     return 0;
 }
 
-/* The answer to INFO says who answers: it may be somebody else's server that took the port. */
+/* Checks by INFO that the server is ours: another process may have taken the port. */
 static bool is_ours(bench_server *s)
 {
     redisContext *context = redisConnect("127.0.0.1", s->port);
@@ -97,7 +97,7 @@ static bool has_ended(bench_server *s)
     return waitpid(s->pid, NULL, WNOHANG) == s->pid;
 }
 
-/* True when it answers; false when it has ended, or does not answer in time and was ended. */
+/* True when it answers; false if it has ended or was stopped after a time limit. */
 static bool comes_up(bench_server *s)
 {
     int64_t end_ns = bench_now_ns() + (int64_t)PATIENCE_MS * 1000000;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* The last command that is counted: whoever sends it has seen the answers to all others. */
+/* The last command to count: its sender has received all earlier replies. */
 #define LAST_COMMAND "bowline-bench-end"
 
 static int failed(const redisContext *context, bench_failure *reterr)
@@ -151,7 +151,7 @@ int bench_watch_end(bench_watch *watch, double *ret_commands, bench_failure *ret
     int status = expect(watch->info, redisCommand(watch->info, "ECHO " LAST_COMMAND), reterr);
 
     if (status < 0)
-        (void)shutdown(watch->monitor->fd, SHUT_RDWR); /* the last one will not come */
+        (void)shutdown(watch->monitor->fd, SHUT_RDWR); /* the last command will not come */
     (void)pthread_join(watch->thread, NULL);
     redisFree(watch->monitor);
     watch->monitor = NULL;

@@ -1,6 +1,7 @@
 /*
  * host.c -- what the runtime does for an engine: the table of engine/engine.h.
  */
+#include "base/fault.h"
 #include "runtime/background_release.h"
 #include "runtime/client.h"
 #include "runtime/loop.h"

@@ -1,5 +1,5 @@
 /*
- * What the benchmark says that clients have said to a server: commands, and not what scripts call.
+ * Counts the commands that clients send to a server, without those inside of scripts.
  */
 #include "bench/world/watch.h"
 

@@ -1,6 +1,6 @@
-"""What the tests of the command share: the program in a place of its own, and a private Redis.
+"""What the tests of the command share: a directory with bowline, and a private Redis.
 
-No test asserts that something takes at most so long. LIMIT only keeps a test that hangs from hanging for ever.
+No test asserts an upper limit of time. LIMIT only ends a test that hangs.
 """
 
 import os
@@ -30,7 +30,7 @@ for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTSTP, si
 
 
 def wait_for(what, condition):
-    """Until condition() is true; its value. Fails, saying what was waited for."""
+    """Wait until condition() is true and return its value. Fail with `what` after a time limit."""
     end = time.monotonic() + LIMIT
     while time.monotonic() < end:
         value = condition()
@@ -53,7 +53,7 @@ def has_line(path, text):
 
 
 def is_alive(pid):
-    """True while the process runs; a zombie does not."""
+    """True while the process runs; a zombie does not count."""
     try:
         state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     except (FileNotFoundError, ProcessLookupError):
@@ -62,7 +62,7 @@ def is_alive(pid):
 
 
 class Place:
-    """A directory with locks of its own, and an environment in which bowline finds nothing else."""
+    """A directory with its own locks, and an environment in which bowline finds no other settings."""
 
     def __init__(self, root):
         self.root = root
@@ -81,7 +81,7 @@ class Place:
                 self.env[name] = os.environ[name]
         self.started = []
 
-    # The tests have no module to import from: what they share comes with the place.
+    # The tests cannot import this module: the fixture gives access to what they share.
     wait_for = staticmethod(wait_for)
     text_of = staticmethod(text_of)
     is_alive = staticmethod(is_alive)
@@ -96,11 +96,11 @@ class Place:
         return path
 
     def python(self, code):
-        """Words that run this Python code."""
+        """The command line that runs this Python code."""
         return [sys.executable, "-c", code]
 
     def bowline(self, *words, **how):
-        """Runs it to its end. Output is text, unless told otherwise."""
+        """Run it to its end. Output is text by default."""
         how.setdefault("env", self.env)
         how.setdefault("cwd", self.root)
         how.setdefault("text", True)
@@ -112,7 +112,7 @@ class Place:
         return self.bowline("run", *words, **how)
 
     def start(self, *words, **how):
-        """Starts `bowline run ...` in a session of its own: no terminal, and nothing survives the test."""
+        """Start `bowline run ...` in its own session: no terminal, and nothing survives the test."""
         how.setdefault("env", self.env)
         how.setdefault("cwd", self.root)
         how.setdefault("stdin", subprocess.DEVNULL)
@@ -124,7 +124,7 @@ class Place:
         return process
 
     def hold(self, name="job", *options):
-        """A holder of `name` that has begun, and stays until let_go."""
+        """A holder of `name` that has started, and runs until let_go."""
         mark = self.path(f"held-{len(self.started)}")
         code = f"echo $$ > {mark}; exec sleep 1000"
         process = self.start(*options, name, "sh", "-c", code)
@@ -136,12 +136,12 @@ class Place:
         return process.wait(LIMIT)
 
     def finish(self, process):
-        """Waits for the end; its code. Then process.out and process.err are what it wrote."""
+        """Wait for the end and return the exit code. process.out and process.err have the output."""
         process.out, process.err = process.communicate(timeout=LIMIT)
         return process.returncode
 
     def wait_for_text(self, path, text=""):
-        """Until the file has a whole line with the text in it; what it holds."""
+        """Wait until the file has a whole line with the text; return the contents."""
         return wait_for(f"{text!r} in {path.name}", lambda: has_line(path, text) and text_of(path))
 
     def end(self):
@@ -152,7 +152,7 @@ class Place:
             for stream in (process.stdout, process.stderr):
                 if stream is not None:
                     stream.close()
-        # Commands have groups of their own, but they all stay in a session that began here.
+        # Commands have their own process groups, but all stay in a session that began here.
         sessions = {process.pid for process in self.started}
         for entry in pathlib.Path("/proc").iterdir():
             if not entry.name.isdigit():
@@ -178,7 +178,7 @@ def place():
 
 
 class Redis:
-    """A server that is ours alone, on a socket in a directory."""
+    """A private server on a socket in a directory."""
 
     def __init__(self, root, *options):
         self.socket = root / "redis.sock"
@@ -189,7 +189,7 @@ class Redis:
         wait_for("redis-server", self.listens)
 
     def listens(self):
-        """The socket is there before anybody listens on it."""
+        """The socket exists before the server listens on it."""
         with socket.socket(socket.AF_UNIX) as probe:
             return probe.connect_ex(str(self.socket)) == 0
 
@@ -198,7 +198,7 @@ class Redis:
         return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=True).stdout.strip()
 
     def keys(self):
-        """Of locks: beside them there are the count of fences, and who the clients are."""
+        """The keys of locks, without the count of fences and the info of clients."""
         aside = ("bowline:f", "bowline:who:")
         keys = self.cli("--raw", "keys", "*").split("\n")
         return [key for key in keys if key and key != aside[0] and not key.startswith(aside[1])]

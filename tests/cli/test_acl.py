@@ -1,5 +1,5 @@
-"""`bowline acl`: the rule as it is printed. That each is sufficient and has no item too many is seen in
-tests/live/test_redis_rights.c, on the same table.
+"""`bowline acl`: the rule that it prints. tests/live/test_redis_rights.c shows that each rule is sufficient and minimal,
+with the same table.
 """
 
 import json
@@ -21,7 +21,7 @@ def acl(place, *words):
 
 
 def rule(place, *words):
-    """The words of the command that is printed."""
+    """The items of the rule that is printed."""
     done = place.bowline("acl", *words)
     assert (done.returncode, done.stderr) == (0, "")
     return shlex.split(done.stdout.splitlines()[0])

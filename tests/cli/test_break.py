@@ -1,6 +1,6 @@
-"""`bowline break` from outside: what it shows, asks and exits with, and what becomes of who held the lock.
+"""`bowline break`: output, question, exit code, and what happens to the holder.
 
-On a Redis of the test's own. Who holds is a real `bowline run`, and so is who waits.
+Uses a private Redis. The holder and the waiter are real `bowline run` processes.
 """
 
 import json
@@ -136,7 +136,7 @@ def test_question_says_when_the_holder_stops(place, redis, options, key, value, 
 
 
 def test_holder_of_a_lock_that_is_never_renewed_works_on(place, redis):
-    """Which is what the question says: its command ends by itself, beside the next holder's."""
+    """As the question says: its command runs to its end, beside the next holder."""
     place.env["BOWLINE_URL"] = f"{redis.url}?profile=jedis-lock-1&accept-risk=1&lease=60s"
     holder = place.hold()
     assert breaks(place, "--yes", "job").returncode == 0
@@ -191,7 +191,7 @@ def test_who_took_it_between_the_question_and_the_answer_keeps_it(place, redis):
 
 
 def held_and_awaited(place, redis):
-    """A holder and who waits for him. Again, if all stood still until the short lease was over and he was served."""
+    """A holder and a waiter. Repeated if everything stood still until the short lease ended."""
     order, line = place.path("order"), "bowline:{job}:bwl.q"
     for _ in range(20):
         holder = place.hold("job", "-t", "1s", "--kill-after", "100ms")
@@ -205,7 +205,7 @@ def held_and_awaited(place, redis):
 
 
 def test_who_breaks_may_be_killed_at_any_moment(place, redis):
-    """Before, between or after the two steps: the lock is the holder's or the next one's, and it goes on."""
+    """Before, between or after the two steps: the lock belongs to the holder or the next one."""
     for delay in range(12):
         holder, waiter = held_and_awaited(place, redis)
         command = [os.environ["BOWLINE"], "break", "--yes", "job"]
@@ -254,7 +254,7 @@ def test_strangers_value_stays(place, redis):
 
 
 def test_value_that_is_nearly_one_stays(place, redis):
-    """Anybody may write to a key: bytes that are no token end neither a hold nor the program."""
+    """Any client may write to a key: bytes that are no token end neither a hold nor the program."""
     for bad in ("\\0" + "a" * 24, "a" * 24 + "\\0", "a" * 24 + "\\27", "a" * 24, "a" * 26):
         redis.cli("EVAL", f"return redis.call('SET', KEYS[1], 'b1:{bad}')", "1", "bowline:{job}")
         done = breaks(place, "--yes", "job")

@@ -1,8 +1,8 @@
-"""`bowline caps`: what it says of a lock is what docs/guarantees.md says, and what the lock does.
+"""`bowline caps` agrees with docs/guarantees.md and with the locks.
 
-The table "At a glance" is compared with the answers cell by cell, and with the chapters below it. Fence, crash, lease
-and poll are then tried: the fence is in the environment of the command, or it is not; a holder is killed, and the next
-one comes at once, or not before the key ends, or the key never ends.
+The table "At a glance" is compared with the output cell by cell, and with the chapters below it. Then fence, crash,
+lease and poll are tried: the command has a fence in its environment or not; after a holder is killed, the next one
+acquires the lock at once, or when the key ends, or never.
 """
 
 import collections
@@ -22,7 +22,7 @@ CLUSTER = ["redis+cluster:", "redis+cluster: token"]
 
 
 def glance(text=GUARANTEES):
-    """Of each lock, its cells."""
+    """The cells of each lock."""
     part = text.partition("## At a glance")[2].partition("\n## ")[0]
     rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in part.splitlines() if line[:1] == "|"]
     return {row[0]: dict(zip(rows[0][1:], row[1:])) for row in rows[2:]}
@@ -91,7 +91,7 @@ def test_the_text_has_an_order_and_a_fence_where_json_has_them(place, lock):
 
 @pytest.mark.parametrize("lock", PROTOCOLS)
 def test_the_chapters_below_agree_with_the_table(lock):
-    """Of queue and token they promise an order and fences, or say that there is none."""
+    """queue and token promise an order and fences, or say that there is none."""
     chapter = GUARANTEES.partition(f"### `{lock}`\n")[2].partition("\n### ")[0]
     promised = re.findall(r"^\| yes \| (an order|fences)\b", chapter, re.M)
     assert ("an order" in promised) == (glance()[lock]["order"] == "yes")
@@ -110,7 +110,7 @@ def test_every_profile_has_caps(place):
     assert len(profiles()) > 30
     for name in profiles():
         url = f"redis://host.invalid?profile={name}&accept-risk=1"
-        # Some keys begin with a word of the user's, or are the user's alone; the error says how they end.
+        # Some keys begin with a word of the user or are chosen by the user; the error says how they end.
         prefixed = re.search(r"key=(?:WORD)?(\S+)$", place.bowline("caps", url).stderr, re.M)
         answer = caps(place, url + (f"&key=shop{prefixed.group(1).replace('%', '%25')}" if prefixed else ""))
         assert answer["profile"] == name
@@ -191,7 +191,7 @@ def test_help(place):
 
 
 def test_the_directory_of_file_is_not_made(place):
-    """It says what it would be, and leaves no trace."""
+    """It says what the lock would be, and leaves no trace."""
     before = sorted(place.root.rglob("*"))
     assert caps(place)["engine"] == "file"
     assert sorted(place.root.rglob("*")) == before
@@ -210,7 +210,7 @@ def test_the_fence_is_there_as_it_says(place, redis, lock):
 
 @pytest.mark.parametrize("lock", ["file:", *PROTOCOLS])
 def test_a_crash_costs_what_it_says(place, redis, lock):
-    """The holder is killed; what is left of the lock is looked at."""
+    """Kill the holder and look at what is left of the lock."""
     url = f"file:{place.locks}" if lock == "file:" else url_of(lock, redis.url) + "&lease=20s"
     holder = place.hold("job", "--url", url, "--close")
     holder.send_signal(signal.SIGKILL)

@@ -1,6 +1,6 @@
-"""`bowline doctor`: each finding is provoked once, on a server or a directory that has just that; and one that has
-nothing has a clean bill. It changes nothing: the data has the same digest afterwards, and what the server was asked is
-on a list.
+"""`bowline doctor`: each finding is provoked once, on a server or a directory with only that fault; a server without
+faults has no finding. The doctor changes nothing: the digest of the data stays the same, and all commands that it
+sends are on a list.
 """
 
 import ctypes
@@ -27,7 +27,7 @@ REDIS_PY_RELEASE = """
 
 @pytest.fixture
 def good(start_redis, place):
-    """A server as it should be."""
+    """A server without findings."""
     server = start_redis(*GOOD)
     place.env["BOWLINE_URL"] = server.url
     return server
@@ -73,7 +73,7 @@ def test_threads_have_nothing_to_look_at(place):
 
 
 def monitored(server, work):
-    """What the server is asked while `work` is done, word for word, but for redis-cli's own."""
+    """The commands that the server gets during `work`, without those of redis-cli."""
     with socket.socket(socket.AF_UNIX) as line:
         line.connect(str(server.socket))
         line.sendall(b"MONITOR\r\n")
@@ -101,7 +101,7 @@ def test_nothing_is_changed(place, good, options):
     asked = monitored(good, lambda: look(place, good.url + options))
     assert [good.cli("debug", "digest"), good.cli("dbsize"), good.cli("pubsub", "shardchannels")] == before
     assert good.cli("info", "memory").partition("number_of_cached_scripts:")[2].split()[0] == scripts
-    # A held lock is renewed meanwhile; its scripts are known by their name.
+    # A held lock is renewed meanwhile; its scripts are sent by hash.
     asked = [words for words in asked if words[0] not in ("evalsha",) and not words[0].startswith("[")]
     others = [words for words in asked if words[0] not in READS]
     assert [words for words in others if words[0] not in ("pexpire", "pttl", "get", "exists")] == []
@@ -133,7 +133,7 @@ def test_memory_that_is_nearly_full(place, good):
 
 
 def test_memory_of_a_few_bytes(place, good):
-    """It is full, whatever a hundredth of it is."""
+    """The memory is full, whatever one per cent of it is."""
     good.cli("config", "set", "maxmemory", "50")
     finding = look(place, None).of("eviction")
     assert (finding["grade"], "% of maxmemory is used" in finding["why"]) == ("warning", True)
@@ -206,7 +206,7 @@ NOT_LOOKED_AT = {"+watch", "+unwatch", "+multi", "+exec", "+select"}
 
 @pytest.mark.parametrize("lock", LOCKS)
 def test_every_right_of_every_lock_is_looked_at(place, good, lock):
-    """But for those of a transaction, which is what the doctor asks in."""
+    """Except those of a transaction, in which the doctor asks."""
     url = f"{good.url}?db=1&accept-risk=1&{lock}"
     rule = place.bowline("acl", url).stdout.splitlines()[0]
     looked_at = {word for word in rule.split() if word[0] in "+~&"} - NOT_LOOKED_AT
@@ -222,7 +222,7 @@ def test_a_command_that_the_server_has_not(place, start_redis):
 
 
 def test_a_user_with_just_the_rule_of_doctor_is_told_everything(place, good):
-    """And without any one item of it something is not looked at."""
+    """And without any one item of the rule some check is not made."""
     words = rule(place, good, "--feature", "queue,status,doctor")
     good.cli(*words)
     bill = look_as(place, good, "ann")
@@ -252,7 +252,7 @@ def test_what_may_not_be_looked_at_is_no_failure(place, good):
 
 
 def test_a_wrong_password_ends_there(place, good):
-    """The default user may do everything without one, and is never asked instead."""
+    """The default user may do everything without a password, and is never tried instead."""
     good.cli("acl", "setuser", "ann", "on", ">c0rrect", "~*", "&*", "+@all")
     asked = monitored(good, lambda: look_as(place, good, "ann", "c4n4ry"))
     assert [words for words in asked if words[0] not in ("hello", "echo")] == []
@@ -374,7 +374,7 @@ def test_a_stranger_has_locked_here(place, good):
     assert finding["what"].startswith("redis-py has locked on this server")
     assert "?profile=redis-py" in finding["type"]
     assert "takes part" in look(place, f"{good.url}?profile=redis-py").of("foreign-locks")["why"]
-    # The stamps of the old redis-py are another lock.
+    # The timestamps of the old redis-py are another lock.
     other = look(place, f"{good.url}?profile=redis-py-2.7&accept-risk=1").of("foreign-locks")
     assert "are independent" in other["why"]
 

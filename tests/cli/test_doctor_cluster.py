@@ -1,6 +1,6 @@
-"""`bowline doctor` of a cluster: the nodes of the URL, those that they name, and then all of them as one.
+"""`bowline doctor` with a cluster: the nodes of the URL, those that they name, and then all of them together.
 
-One cluster for all of these; what a test makes wrong it makes right again, but for the last ones.
+The tests share one cluster; each test repairs what it breaks, except the last ones.
 """
 
 import shutil
@@ -27,12 +27,12 @@ def url_of(*nodes, options="", user=""):
 
 
 def of_all(bill):
-    """What is said of them together."""
+    """The findings of the cluster as a whole."""
     return {f["check"]: f for f in bill.findings if f["server"] == 0}
 
 
 def of_node(bill, node):
-    """Of one of them, by its name in the report."""
+    """The findings of one node, by its name in the report."""
     server = bill.all["servers"].index(f"redis://{node.where}")
     return {f["check"]: f for f in bill.findings if f["server"] == server}
 

@@ -1,4 +1,4 @@
-"""`bowline doctor` on the way to a server: nobody there, somebody who lies, TLS, and the two silent mistakes."""
+"""`bowline doctor` and the connection: no server, a wrong server, TLS, and the two mistakes that hang."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ from doctor_bill import GOOD, free_port, look
 
 
 class Liar:
-    """Answers every connection with the same bytes, and then is silent."""
+    """Answers every connection with the same bytes and then is silent."""
 
     def __init__(self, answer, options=""):
         self.line = socket.create_server(("127.0.0.1", 0))
@@ -51,7 +51,7 @@ class Liar:
     [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"+OK\r\n", b"*-3\r\n", b"$99999999\r\n", b"", b"\x00\xff\x80\x1b[2J\r\n"],
 )
 def test_a_liar_is_not_believed(place, answer):
-    # Only who never answers is not waited for: there is nothing that could come too late.
+    # Only a server that never answers has a short time limit: no answer can be late.
     with Liar(answer, "" if answer else "?timeout=300ms") as liar:
         bill = look(place, liar.url)
     assert (bill.code, bill.bad()) == (1, ["greeting"])
@@ -60,7 +60,7 @@ def test_a_liar_is_not_believed(place, answer):
 
 @pytest.mark.parametrize("told", [b"+OK\r\n", b":1\r\n"])
 def test_what_is_no_transaction_is_asked_nothing_that_writes(place, told):
-    """It answers HELLO as a server does, and everything else with the same."""
+    """It answers HELLO like a server, and every other command with the same reply."""
     hello = b"%3\r\n+server\r\n+redis\r\n+version\r\n+7.0.0\r\n+proto\r\n:3\r\n"
     with Liar(hello + told * 200) as liar:
         bill = look(place, liar.url)
@@ -108,7 +108,7 @@ def make_cert(directory, name, issuer=None, days="30", hosts="IP:127.0.0.1,DNS:l
 
 @pytest.fixture
 def tls(place, start_redis):
-    """Starts a server that shows a certificate for TLS, and has a port for clear text too."""
+    """Start a server with a TLS port and a plaintext port."""
     if not shutil.which("openssl"):
         pytest.skip("there is no openssl")
     directory = place.path("certs")
@@ -169,7 +169,7 @@ def test_a_node_that_is_announced_by_a_name_that_its_certificate_has_not(place, 
 
 
 def look_until(place, url, begin):
-    """The bill that has this failure of TLS: who is given 300 ms may be late, but not twenty times."""
+    """The bill with this TLS failure: a server that is given 300 ms may be late, but not twenty times."""
     for _ in range(20):
         bill = look(place, url)
         if any(f["check"] == "tls" and f["what"].startswith(begin) for f in bill.findings):
@@ -194,7 +194,7 @@ def test_the_two_silent_mistakes_are_named(place, tls):
 
 
 class Sentinel:
-    """One that watches a primary, as mymaster."""
+    """A sentinel that monitors a primary as mymaster."""
 
     def __init__(self, place, primary_port):
         self.port = free_port()
@@ -219,7 +219,7 @@ class Sentinel:
 
 @pytest.fixture
 def watched(place, start_redis):
-    """A primary, its port, and a sentinel that watches it."""
+    """A primary, its port, and a sentinel that monitors it."""
     port = free_port()
     server = start_redis(*GOOD, "--port", str(port), "--bind", "127.0.0.1")
     sentinel = Sentinel(place, port)
@@ -248,7 +248,7 @@ def test_a_sentinel_that_is_gone_is_no_failure_while_another_answers(place, watc
 
 
 def test_as_many_sentinels_as_a_url_has(place, watched):
-    """Each of them is a server with findings of its own."""
+    """Each sentinel is a server with its own findings."""
     _, port, sentinel = watched
     hosts = ",".join([f"127.0.0.1:{sentinel.port}"] * 16)
     bill = look(place, f"redis+sentinel://{hosts}/mymaster")

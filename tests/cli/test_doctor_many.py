@@ -1,4 +1,4 @@
-"""`bowline doctor` of a lock on most of several servers: each of them is looked at, and then whether they are several."""
+"""`bowline doctor` with redlock://: it checks each server, and then whether they are independent."""
 
 import os
 import struct
@@ -13,7 +13,7 @@ HOUR_US = 3600 * 1000000
 
 @pytest.fixture
 def start_at(start_redis):
-    """A server with a port, which all of these need; it is among what the test is about."""
+    """A server with a port, which these tests need."""
 
     def start(*options):
         server = start_redis(*GOOD, "--port", str(port := free_port()), *options)
@@ -28,7 +28,7 @@ def url_of(servers, options="restart-wait=off"):
 
 
 def of_all(bill):
-    """What is said of them together."""
+    """The findings of all servers together."""
     return {f["check"]: f for f in bill.findings if f["server"] == 0}
 
 

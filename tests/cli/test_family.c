@@ -1,8 +1,8 @@
 /*
- * test_family.c -- the processes of a command are found wherever they went, signalled, and counted.
+ * test_family.c -- the processes of a command are found in any group, signalled, and counted.
  *
- * The command of a test is a child of the test itself, which is what bowline would be.  Each
- * process says by a byte in a pipe that it is where it is to be, and then sleeps for ever.
+ * The command of a test is a child of the test, as it would be of bowline. Each process writes a
+ * byte into a pipe when it is in its place, and then sleeps for ever.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static child c;
 
 static family_known known;
 
-static pid_t *orphan; /* of leave_twice, in memory that is shared with the command */
+static pid_t *orphan; /* of leave_twice, in memory shared with the command */
 
 static int begin(void **state)
 {
@@ -43,7 +43,7 @@ static int begin(void **state)
     return 0;
 }
 
-/* Waits for every child: what has been killed, and its orphans. */
+/* Reaps every child: killed processes and orphans. */
 static int end(void **state)
 {
     family rest;
@@ -78,7 +78,7 @@ static void wait_until_ready(int count)
         assert_int_equal(read(ready[0], &byte, 1), 1);
 }
 
-/* The command, in a group of its own; it runs `body`, and then sleeps. */
+/* The command, in its own group; it runs `body` and then sleeps. */
 static void start(void (*body)(void))
 {
     pid_t pid = fork();
@@ -146,64 +146,37 @@ static int count_of(int number)
     return f.alive;
 }
 
-static void test_family_is_the_command_alone(void **state)
-{
-    family f;
+/* What the command does first, and how many processes of it a scan then counts. */
+typedef struct counted {
+    void (*body)(void);
+    int         alive;
+    const char *program; /* NULL: any */
+} counted;
 
-    (void)state;
-    start(NULL);
-    wait_until_ready(1);
+static const counted alone         = { NULL, 1, NULL };
+static const counted in_session    = { leave_group, 2, NULL };
+static const counted daemon_of_it  = { leave_twice, 2, NULL };
+static const counted in_our_group  = { move_to_group_of_parent, 1, NULL };
+static const counted with_zombie   = { have_zombie, 1, NULL };
+static const counted with_odd_name = { take_odd_name, 1, "a) Z 1 (b" };
+
+static void test_family_counts_processes(void **state)
+{
+    const counted *is = *state;
+    family         f;
+
+    start(is->body);
+    wait_until_ready(is->alive);
     family_signal(&f, &known, &c, 0);
-    assert_int_equal(f.alive, 1);
+    assert_int_equal(f.alive, is->alive);
     assert_int_equal(f.refused, 0);
-    assert_int_equal(f.pid, c.pid);
+    if (is->alive == 1)
+        assert_int_equal(f.pid, c.pid);
+    if (is->program != NULL)
+        assert_string_equal(f.program, is->program);
 }
 
-static void test_family_has_who_left_the_group(void **state)
-{
-    (void)state;
-    start(leave_group);
-    wait_until_ready(2);
-    assert_int_equal(count_of(0), 2);
-}
-
-static void test_family_has_a_daemon(void **state)
-{
-    (void)state;
-    start(leave_twice);
-    wait_until_ready(2);
-    assert_int_equal(count_of(0), 2);
-}
-
-static void test_family_has_a_command_in_another_group(void **state)
-{
-    (void)state;
-    start(move_to_group_of_parent);
-    wait_until_ready(1);
-    assert_int_equal(count_of(0), 1);
-}
-
-static void test_family_counts_no_zombie(void **state)
-{
-    (void)state;
-    start(have_zombie);
-    wait_until_ready(1);
-    assert_int_equal(count_of(0), 1);
-}
-
-static void test_family_reads_an_odd_name(void **state)
-{
-    family f;
-
-    (void)state;
-    start(take_odd_name);
-    wait_until_ready(1);
-    family_signal(&f, &known, &c, 0);
-    assert_int_equal(f.alive, 1);
-    assert_string_equal(f.program, "a) Z 1 (b");
-}
-
-/* Two ways to belong to it, and both of them end. */
+/* It belongs to the command by group and by parent; both end. */
 static void test_family_is_killed_whole(void **state)
 {
     int ended = 0, status;
@@ -237,8 +210,8 @@ static void test_family_outside_gets_the_signal_and_the_group_does_not(void **st
     assert_int_equal(waitpid(c.pid, &status, WNOHANG), 0);
 }
 
-/* `sidecar & exec bowline run ...`: what was there before the command is none of it, nor are the
- * orphans, of which nobody knows whose they are. */
+/* `sidecar & exec bowline run ...`: processes that were there before the command do not belong to
+ * it, and orphans cannot be told apart. */
 static void test_family_has_no_elder(void **state)
 {
     pid_t elder = fork();
@@ -257,7 +230,7 @@ static void test_family_has_no_elder(void **state)
     assert_int_equal(count_of(0), 3);
 }
 
-/* Seen before its parents ended, it is not lost sight of. */
+/* Found before its parents ended, it stays known. */
 static void test_family_keeps_an_orphan_that_was_known(void **state)
 {
     (void)state;
@@ -271,7 +244,7 @@ static void test_family_keeps_an_orphan_that_was_known(void **state)
     assert_int_equal(count_of(0), 1);
 }
 
-/* The number of a group that is over may be that of another one. */
+/* The number of an empty group may be reused. */
 static void test_family_leaves_a_group_alone_that_is_over(void **state)
 {
     (void)state;
@@ -283,7 +256,7 @@ static void test_family_leaves_a_group_alone_that_is_over(void **state)
         sleep_for_ever();
     assert_int_equal(setpgid(pid, c.pid), 0);
     wait_until_ready(1);
-    c.had_children = true; /* so that it belongs to the command by its group alone */
+    c.had_children = true; /* it belongs to the command only by its group */
     assert_int_equal(count_of(0), 2);
     assert_int_equal(kill(c.pid, SIGKILL), 0);
     assert_int_equal(waitpid(c.pid, NULL, 0), c.pid);
@@ -295,7 +268,7 @@ static void test_family_leaves_a_group_alone_that_is_over(void **state)
     c.group_is_over = false;
 }
 
-/* Starts the next one and ends, as fast as it can; not for ever, because each takes a number. */
+/* Forks and exits as fast as it can; not for ever, because each process takes a pid. */
 static void hop(void)
 {
     if (fork() != 0)
@@ -308,7 +281,7 @@ static void hop(void)
     _exit(0);
 }
 
-/* The command has ended, and its group with it: its number may be another's from now on. */
+/* The command and its group have ended: the number may be reused. */
 static void end_command(void)
 {
     assert_int_equal(kill(c.pid, SIGKILL), 0);
@@ -317,7 +290,7 @@ static void end_command(void)
     c.group_is_over = true;
 }
 
-/* It is never there when it is looked for, but there is always one. */
+/* A scan never finds it, but there is always one. */
 static void test_family_that_hops_is_killed_before_it_is_called_gone(void **state)
 {
     (void)state;
@@ -330,7 +303,7 @@ static void test_family_that_hops_is_killed_before_it_is_called_gone(void **stat
     assert_int_equal(errno, ECHILD);
 }
 
-/* Another file system lies over its directory in /proc, in a mount name space of this test. */
+/* Another file system hides its directory in /proc, in a mount namespace of this test. */
 static void test_family_has_a_process_that_is_not_found(void **state)
 {
     char   place[32];
@@ -375,12 +348,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
-        CASE(test_family_is_the_command_alone),
-        CASE(test_family_has_who_left_the_group),
-        CASE(test_family_has_a_daemon),
-        CASE(test_family_has_a_command_in_another_group),
-        CASE(test_family_counts_no_zombie),
-        CASE(test_family_reads_an_odd_name),
+#define COUNTS(is)                                                               \
+    { "a scan counts processes: " #is, test_family_counts_processes, begin, end, \
+      (void *)(uintptr_t) & (is) }
+        COUNTS(alone),
+        COUNTS(in_session),
+        COUNTS(daemon_of_it),
+        COUNTS(in_our_group),
+        COUNTS(with_zombie),
+        COUNTS(with_odd_name),
         CASE(test_family_is_killed_whole),
         CASE(test_family_outside_gets_the_signal_and_the_group_does_not),
         CASE(test_family_has_no_elder),

@@ -1,6 +1,6 @@
-"""`bowline fence` from outside: what it says and exits with, and a late holder whose write it refuses.
+"""`bowline fence`: output, exit code, and a late holder whose write is refused.
 
-The file itself, under crashes and others at the same time, is in test_fence_file.c.
+test_fence_file.c tests the file with crashes and concurrent checks.
 """
 
 import os
@@ -21,7 +21,7 @@ def fence(place, *words, **how):
 
 
 def failed(done, code=FAILED):
-    """The three lines of one that must fail."""
+    """The three lines of a command that must fail."""
     assert (done.returncode, done.stdout) == (code, ""), done.stderr
     lines = done.stderr.splitlines()
     assert len(lines) == 3 and all(line.startswith("bowline: ") for line in lines), done.stderr
@@ -61,7 +61,7 @@ def test_the_fence_of_the_lock_is_what_is_checked(place):
     assert first.returncode == second.returncode == 0
     assert 0 < int(first.stdout) < int(second.stdout)
     assert fence(place, "show", "f").stdout == second.stdout
-    # An explicit one comes before that of the environment.
+    # The argument takes precedence over the environment.
     assert fence(place, "check", "f", first.stdout.strip(), env=with_fence(place, second.stdout.strip())).returncode == REFUSED
 
 
@@ -120,7 +120,7 @@ def test_help(place):
     lines = said[0].stdout.splitlines()
     assert len(lines) <= 25 and max(map(len, lines)) <= 80
     assert lines[0].startswith("bowline fence check ")
-    # The words of a command are its own.
+    # Arguments of the command are not parsed.
     assert fence(place, "run", "f", "printf", "%s", "--help", env=with_fence(place, 5)).stdout == "--help"
 
 
@@ -254,7 +254,7 @@ def test_a_command_that_cannot_run_is_found_out_before_the_fence_is_shown(place)
 
 
 class Apart:
-    """`bowline fence ...` in the background, with a fence of its own; "in" and "go" are files of its script."""
+    """`bowline fence ...` in the background, with its own fence; "in" and "go" are files of its script."""
 
     def __init__(self, place, number, code):
         self.place = place
@@ -305,7 +305,7 @@ LATE = "echo begun >begun; while [ ! -e go ]; do sleep 0.01; done; echo first"
 
 @pytest.fixture(params=["fenced", "not-fenced"])
 def report(request, place):
-    """The example as it stands, and without its fence: a test that passes with both would prove nothing."""
+    """The example, and the example without its fence: a test that passes with both would prove nothing."""
     text = (SOURCE / "examples/fence/fenced-report").read_text()
     if request.param == "not-fenced":
         bare = text.replace('bowline fence check "$report.fence"', ":").replace('bowline fence run "$report.fence" ', "")
@@ -318,7 +318,7 @@ def report(request, place):
 
 
 def second_then_first(place):
-    """The first has begun, and is held up. Another takes the lock and writes; then the first goes on."""
+    """The first holder is delayed. Another acquires the lock and writes; then the first continues."""
     assert place.run("-w", "50s", "nightly", "./report-script", "report", "echo", "second").returncode == 0
     assert place.path("report").read_text() == "second\n"
     place.path("go").touch()
@@ -336,7 +336,7 @@ def test_what_was_left_in_the_background_comes_too_late(report):
 
 
 def test_what_survives_a_killed_bowline_comes_too_late(report):
-    """With --close: without it, the command keeps the lock, and nobody else gets it."""
+    """With --close: without it, the command keeps the lock, and no other acquires it."""
     code = f"trap '' TERM; ./report-script report sh -c '{LATE}'; echo $? >code"
     holder = report.start("--close", "nightly", "sh", "-c", code)
     report.wait_for_text(report.path("begun"))

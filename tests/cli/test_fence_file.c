@@ -1,9 +1,9 @@
 /*
- * test_fence_file.c -- a fence file under everything that may happen to it: others at the same
- * time, a crash at any step, a disk that fails, a file that is none.
+ * test_fence_file.c -- a fence file with concurrent checks, a crash at any step, a disk that fails,
+ * and wrong contents.
  *
- * fsync and linkat are taken in place of libc's, so that a test sees what is there at that moment,
- * and can end the process in it.
+ * The test replaces fsync and linkat of libc, so that it sees the file at that moment and can end
+ * the process there.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@
 
 enum { CRASHED = 77 };
 
-/* What happens at a step, to which the calls below lead. */
+/* What happens at a step; the replaced calls read it. */
 typedef enum step {
     FILE_SYNC = 1,
     NAME_SYNC,
@@ -40,9 +40,9 @@ typedef enum step {
 static struct {
     step crash_at;
     step fail_at;
-    bool is_overtaken; /* another makes the file just before we name ours */
-    char seen[8];      /* the steps in their order: f, d, n                */
-    char content[64];  /* what was in the file when it was synced          */
+    bool is_overtaken; /* another process creates the file just before linkat */
+    char seen[8];      /* the steps in order: f, d, n */
+    char content[64];  /* contents of the file at fsync */
 } scene;
 
 static char directory[] = "/tmp/bowline-fence-XXXXXX";
@@ -118,7 +118,7 @@ static int check(const char *name, uint64_t fence)
         assert_true(is.what.text[0] != '\0' && is.why.text[0] != '\0' && is.hint.text[0] != '\0');
         return is.code;
     }
-    /* It is locked as long as the descriptor is open. */
+    /* It stays locked while the descriptor is open. */
     int other = open(name, O_RDWR | O_CLOEXEC);
     assert_true(other >= 0);
     assert_int_equal(flock(other, LOCK_EX | LOCK_NB), -1);
@@ -128,8 +128,8 @@ static int check(const char *name, uint64_t fence)
     return 0;
 }
 
-/* check in a process of its own, whose standard error is to be read from *ret_err.  It does not get
- * `ours`, and so not the lock of that. */
+/* Runs check in a child, with its standard error in *ret_err. The child does not inherit `ours`,
+ * and so not its lock. */
 static pid_t check_apart(const char *name, uint64_t fence, int ours, int *ret_err)
 {
     int fds[2];
@@ -161,7 +161,7 @@ static int end_of(pid_t pid, int err)
     return WEXITSTATUS(status);
 }
 
-/* Waits until it says that it waits; fails if it ends instead. */
+/* Reads until the message that it waits; fails if it ends instead. */
 static void see_it_wait(int err)
 {
     char bytes[256] = "";
@@ -229,7 +229,7 @@ static void test_fence_file_the_highest_can_be_asked_for(void **state)
     assert_int_equal(check("f", 12), 0);
     int fd = open("f", O_RDWR | O_CLOEXEC);
     assert_int_equal(flock(fd, LOCK_EX), 0);
-    assert_int_equal(fence_file_seen(&seen, "f", &is), 0); /* though it is locked */
+    assert_int_equal(fence_file_seen(&seen, "f", &is), 0); /* although it is locked */
     assert_true(seen == 12);
     assert_int_equal(close(fd), 0);
 }
@@ -245,7 +245,7 @@ static void test_fence_file_stays_the_same_file_with_its_mode(void **state)
     assert_int_equal(check("f", 2), 0);
     assert_int_equal(stat("f", &after), 0);
     assert_true(before.st_ino == after.st_ino && before.st_mode == after.st_mode);
-    assert_int_equal(after.st_nlink, 1); /* and the name that it was made under is gone */
+    assert_int_equal(after.st_nlink, 1); /* and its temporary name is gone */
 }
 
 static void test_fence_file_is_made_by_the_umask_and_never_for_everybody(void **state)
@@ -276,7 +276,7 @@ static void test_fence_file_is_made_for_the_group_of_a_shared_directory(void **s
     assert_int_equal(stat("f", &is), 0);
     assert_int_equal(is.st_mode & 07777, 0664);
     assert_int_equal(check("f", 2), 0);
-    assert_int_equal(chmod(".", 0755), 0); /* it is not shared any more */
+    assert_int_equal(chmod(".", 0755), 0); /* no longer shared */
     assert_int_equal(check("f", 3), EXIT_FAILED);
 }
 
@@ -294,36 +294,34 @@ static void test_fence_file_with_a_byte_too_many_is_none(void **state)
 
 /* ---- others at the same time ----------------------------------------------------------------- */
 
-static void test_fence_file_is_compared_under_its_lock(void **state)
+/* A check that waits for the lock sees what `name` holds when it gets it: the file itself, or one
+ * that replaces it. */
+static void changes_during_the_wait(const char *name)
 {
     int err;
 
-    (void)state;
     put("f", "bowline fence 1\n");
     int fd = open("f", O_RDWR | O_CLOEXEC);
     assert_int_equal(flock(fd, LOCK_EX), 0);
     pid_t pid = check_apart("f", 5, fd, &err);
     see_it_wait(err);
-    put("f", "bowline fence 9\n");
+    put(name, "bowline fence 9\n");
+    assert_int_equal(rename(name, "f"), 0);
     assert_int_equal(close(fd), 0);
     assert_int_equal(end_of(pid, err), EXIT_LOST);
     assert_string_equal(content_of("f"), "bowline fence 9\n");
 }
 
-static void test_fence_file_that_was_replaced_meanwhile_is_opened_anew(void **state)
+static void test_fence_file_is_compared_under_its_lock(void **state)
 {
-    int err;
-
     (void)state;
-    put("f", "bowline fence 1\n");
-    int fd = open("f", O_RDWR | O_CLOEXEC);
-    assert_int_equal(flock(fd, LOCK_EX), 0);
-    pid_t pid = check_apart("f", 5, fd, &err);
-    see_it_wait(err);
-    put("g", "bowline fence 9\n");
-    assert_int_equal(rename("g", "f"), 0);
-    assert_int_equal(close(fd), 0);
-    assert_int_equal(end_of(pid, err), EXIT_LOST);
+    changes_during_the_wait("f");
+}
+
+static void test_fence_file_that_is_replaced_during_the_wait_is_opened_again(void **state)
+{
+    (void)state;
+    changes_during_the_wait("g");
 }
 
 static void test_fence_file_that_another_makes_first_is_asked(void **state)
@@ -339,7 +337,7 @@ static void test_fence_file_that_another_makes_first_is_asked(void **state)
     assert_int_equal(mkdir(directory, 0700), 0);
 }
 
-/* Whoever is accepted notes it while he has the file: the notes never go down. */
+/* An accepted check writes a note while it holds the lock: the notes never decrease. */
 static void test_fence_file_a_crowd_never_goes_back(void **state)
 {
     enum { CROWD = 4, EACH = 150 };
@@ -350,7 +348,7 @@ static void test_fence_file_a_crowd_never_goes_back(void **state)
         if (fork() != 0)
             continue;
         for (uint64_t i = 1; i <= EACH; i++) {
-            uint64_t fence = i * CROWD + (who * 7) % 23; /* some are behind, some ahead */
+            uint64_t fence = i * CROWD + (who * 7) % 23; /* some late, some early */
             failure  is;
             int      fd;
             if (fence_file_check(&fd, "f", fence, &is) == 0) {
@@ -391,11 +389,11 @@ static void test_fence_file_is_on_the_disk_before_anybody_is_told(void **state)
     assert_int_equal(check("f", 6), 0);
     assert_string_equal(scene.seen, "fd");
     assert_string_equal(scene.content, "bowline fence 6\n");
-    /* Also where it was there: who wrote it may have ended before it was. */
+    /* Also for an old file: its writer may have crashed before fsync. */
     memset(&scene, 0, sizeof scene);
     assert_int_equal(check("f", 6), 0);
     assert_string_equal(scene.seen, "fd");
-    /* And nothing is written for who is refused. */
+    /* A refused fence writes nothing. */
     memset(&scene, 0, sizeof scene);
     assert_int_equal(check("f", 5), EXIT_LOST);
     assert_string_equal(scene.seen, "");
@@ -411,7 +409,7 @@ static void test_fence_file_a_crash_at_any_step_leaves_a_whole_file_or_none(void
     assert_int_equal(crash("f", 5, NAME_SYNC), CRASHED);
     assert_string_equal(content_of("f"), "bowline fence 5\n");
     assert_int_equal(check("f", 6), 0);
-    /* A fence that was written and not confirmed counts as seen: the next holder's is higher. */
+    /* A fence that was written but not confirmed counts: the next one is higher. */
     assert_int_equal(crash("f", 8, FILE_SYNC), CRASHED);
     assert_int_equal(check("f", 7), EXIT_LOST);
     assert_int_equal(crash("f", 9, NAME_SYNC), CRASHED);
@@ -431,7 +429,7 @@ static void test_fence_file_that_cannot_be_synced_accepts_nothing(void **state)
     put("g", "bowline fence 5\n");
     scene.fail_at = FILE_SYNC;
     assert_int_equal(check("g", 6), EXIT_FAILED);
-    assert_int_equal(check("g", 6), EXIT_FAILED); /* although it reads as seen by now */
+    assert_int_equal(check("g", 6), EXIT_FAILED); /* although it reads as stored by now */
     scene.fail_at = NAME_SYNC;
     assert_int_equal(check("g", 6), EXIT_FAILED);
     scene.fail_at = 0;
@@ -470,7 +468,7 @@ int main(void)
         CASE(is_made_for_the_group_of_a_shared_directory),
         CASE(with_a_byte_too_many_is_none),
         CASE(is_compared_under_its_lock),
-        CASE(that_was_replaced_meanwhile_is_opened_anew),
+        CASE(that_is_replaced_during_the_wait_is_opened_again),
         CASE(that_another_makes_first_is_asked),
         CASE(a_crowd_never_goes_back),
         CASE(is_on_the_disk_before_anybody_is_told),

@@ -1,6 +1,6 @@
 /*
- * test_fence_line.c -- the one line of a fence file: what is written is read back, and nothing else
- * is taken for one.
+ * test_fence_line.c -- the line of a fence file: what is written is read back, and nothing else is
+ * accepted.
  */
 #include <setjmp.h>
 #include <stdarg.h>

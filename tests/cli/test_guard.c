@@ -1,6 +1,6 @@
 /*
- * test_guard.c -- when a command whose lock is running out is told to end: for every policy, at
- * every moment, by a clock of the test's own.
+ * test_guard.c -- when a command that loses its lock is stopped: for every policy and moment, on
+ * virtual time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,7 +91,7 @@ static void test_guard_a_lock_without_end_is_left_alone(void **state)
     guard_init(&g, LOST_TERM, GRACE_MS, INT64_MAX);
     assert_int_equal(look(INT64_MAX, 0), GUARD_NOTHING);
     assert_int_equal(wait_ms, BOWLINE_FOREVER);
-    /* Unless it is taken away. */
+    /* Unless the lock is taken away. */
     assert_int_equal(look(0, 0), GUARD_KILL);
 }
 
@@ -102,14 +102,14 @@ static void test_guard_the_grace_is_at_most_half_of_what_there_is(void **state)
         guard_init(&g, LOST_TERM, GRACE_MS, left_ms);
         assert_true(g.grace_ms <= left_ms / 2 && g.grace_ms <= GRACE_MS);
         assert_true(g.margin_ms <= left_ms / 10 && g.margin_ms <= 100);
-        /* A lease that has just been renewed is never taken for one that runs out. */
+        /* A lease that was just renewed never counts as running out. */
         if (left_ms >= 100)
             assert_int_equal(look(left_ms * 2 / 3, 0), GUARD_NOTHING);
     }
 }
 
-/* Whatever the times, however late we look: KILL is sent exactly once, and while anything is left
- * if we looked in time. */
+/* For all times and however late the look: KILL is sent exactly once, and before the end if the
+ * look was in time. */
 static void test_guard_always_ends_with_one_kill(void **state)
 {
     static const int64_t steps_ms[]      = { 1, 3, 10, 33, 100, 333, 1000, 3333 };

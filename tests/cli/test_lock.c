@@ -1,8 +1,8 @@
 /*
- * test_lock.c -- waiting for the lock of a run, and being told to go meanwhile.
+ * test_lock.c -- a run that waits for its lock, and signals that end the wait.
  *
- * A millisecond passes with every look at the clock, and a timer rings as soon as it is set: so the
- * waiting is counted in looks, however busy the machine is.
+ * Every look at the clock advances it by a millisecond, and a timer expires at once: so the wait is
+ * counted in looks, however busy the machine is.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,7 +54,7 @@ static bowline_client *other_client(void)
     return client;
 }
 
-/* At the door of a lock of its own. */
+/* Before a lock that the test holds. */
 static int begin(void **state)
 {
     failure       is;
@@ -96,12 +96,12 @@ static void test_lock_that_is_free_is_taken(void **state)
     assert_int_equal(lock_take(&j, &is), 0);
     assert_non_null(j.hold);
     assert_int_equal(j.ended_by, 0);
-    assert_string_equal(j.settings.url, ""); /* there may be a password in it */
+    assert_string_equal(j.settings.url, ""); /* it may contain a password */
     assert_int_equal(lock_release(&j, &error), BOWLINE_OK);
     assert_null(j.hold);
 }
 
-/* Not with the end of the program only: at once. */
+/* At once, not only at the end of the program. */
 static void test_lock_told_to_go_while_waiting_leaves_the_queue(void **state)
 {
     bowline_client *others = other_client();
@@ -110,7 +110,7 @@ static void test_lock_told_to_go_while_waiting_leaves_the_queue(void **state)
 
     (void)state;
     assert_int_equal(bowline_acquire(&held, others, "job", NULL, NULL), BOWLINE_OK);
-    assert_int_equal(raise(SIGTERM), 0); /* it is heard as soon as we wait */
+    assert_int_equal(raise(SIGTERM), 0); /* it is pending when the wait begins */
     assert_int_equal(lock_take(&j, &is), 0);
     assert_null(j.hold);
     assert_int_equal(j.ended_by, SIGTERM);
@@ -122,41 +122,38 @@ static void test_lock_told_to_go_while_waiting_leaves_the_queue(void **state)
     bowline_close(others);
 }
 
-static void test_lock_of_others_is_waited_for_as_long_as_was_said(void **state)
+/* Another client holds the lock for longer than the wait. */
+static void wait_in_vain(void)
 {
     bowline_client *others = other_client();
     bowline_hold   *held;
-    failure         is = { 0 };
+    failure         is     = { 0 };
+    int64_t         before = looks;
 
-    (void)state;
     assert_int_equal(bowline_acquire(&held, others, "job", NULL, NULL), BOWLINE_OK);
     j.settings.wait_ms = 200;
-    int64_t before     = looks;
     assert_int_equal(lock_take(&j, &is), -1);
     assert_true(looks - before >= 200);
     assert_int_equal(is.code, EXIT_NOT_ACQUIRED);
     assert_non_null(strstr(is.what.text, "job was not acquired within"));
     assert_null(j.hold);
+    assert_int_equal(j.ended_by, 0);
     assert_int_equal(bowline_release(held, NULL), BOWLINE_OK);
     bowline_close(others);
 }
 
-/* A child that was there before us may end while we wait: nobody has told us to go. */
-static void test_lock_is_waited_for_though_a_child_ends(void **state)
+static void test_lock_wait_ends_after_its_time(void **state)
 {
-    bowline_client *others = other_client();
-    bowline_hold   *held;
-    failure         is = { 0 };
-
     (void)state;
-    assert_int_equal(bowline_acquire(&held, others, "job", NULL, NULL), BOWLINE_OK);
-    j.settings.wait_ms = 200;
+    wait_in_vain();
+}
+
+/* A child from before bowline may end meanwhile. */
+static void test_lock_wait_does_not_end_with_a_child(void **state)
+{
+    (void)state;
     assert_int_equal(raise(SIGCHLD), 0);
-    assert_int_equal(lock_take(&j, &is), -1);
-    assert_int_equal(j.ended_by, 0);
-    assert_int_equal(is.code, EXIT_NOT_ACQUIRED);
-    assert_int_equal(bowline_release(held, NULL), BOWLINE_OK);
-    bowline_close(others);
+    wait_in_vain();
 }
 
 #define at_the_door(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -166,8 +163,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         at_the_door(test_lock_that_is_free_is_taken),
         at_the_door(test_lock_told_to_go_while_waiting_leaves_the_queue),
-        at_the_door(test_lock_is_waited_for_though_a_child_ends),
-        at_the_door(test_lock_of_others_is_waited_for_as_long_as_was_said),
+        at_the_door(test_lock_wait_does_not_end_with_a_child),
+        at_the_door(test_lock_wait_ends_after_its_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

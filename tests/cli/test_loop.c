@@ -1,6 +1,6 @@
 /*
- * test_loop.c -- the one place where bowline sleeps: what it opens for that, and that it wakes up
- * also where there is no timer to be had.
+ * test_loop.c -- the event loop: which descriptors it opens, and that it wakes up without a timer
+ * too.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +56,7 @@ static void test_loop_wakes_at_its_time_and_keeps_the_timer(void **state)
     assert_int_equal(l.timer_fd, timer_fd);
 }
 
-/* What an earlier wait has left in the timer does not end a later one. */
+/* An expiration of an earlier wait does not end a later one. */
 static void test_loop_a_timer_that_has_rung_is_quiet_again(void **state)
 {
     (void)state;
@@ -75,7 +75,7 @@ static void test_loop_wakes_for_a_signal_before_its_time(void **state)
     assert_true(loop_now() < began + 1000000);
 }
 
-/* It would sleep for ever if it took the timer for granted. */
+/* With a missing timer it would sleep for ever. */
 static void test_loop_without_a_descriptor_for_a_timer_still_wakes_up(void **state)
 {
     struct rlimit before;
@@ -98,7 +98,7 @@ static void test_loop_without_a_descriptor_for_a_timer_still_wakes_up(void **sta
     assert_true(l.timer_fd >= 0);
 }
 
-/* What the client has to do is then looked for again and again. */
+/* Then it polls the client. */
 static void test_loop_without_a_descriptor_for_the_client_still_wakes_up(void **state)
 {
     struct rlimit   before;

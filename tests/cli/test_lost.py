@@ -1,7 +1,7 @@
-"""The lock runs out, is taken away, or cannot be given back: what happens to the command, and what is said.
+"""The lock runs out, is taken away, or cannot be released: what happens to the command, and the messages.
 
-On a Redis of the test's own. Leases are short, so that a test takes a second or two; what is asserted is an
-order of events, never how long something took.
+Uses a private Redis. Leases are short, so that a test takes a second or two; the tests assert the order of events,
+never a duration.
 """
 
 import json
@@ -31,7 +31,7 @@ TRIES = 20
 
 
 def ahead():
-    """Of everybody else, where that is allowed: what is asserted holds for who is not kept from the clock."""
+    """The priority of the test, where that is permitted: the assertions hold if it gets CPU time."""
     try:
         os.nice(-15)
     except PermissionError:
@@ -50,7 +50,7 @@ def ignore_term():
 
 
 def start_deaf(place, *options):
-    """The lock may end whenever it likes: TERM is ignored before the command's first step, and nobody waits for one."""
+    """The lock may end at any time: TERM is ignored before the first step of the command."""
     words = ["sh", "-c", "sleep 1000 & echo $! >child; wait"]
     return place.start("--status-fd", "1", *LEASE, *options, "job", *words, preexec_fn=ignore_term)
 
@@ -69,14 +69,14 @@ def finish(place, run):
 
 
 def was_late(place, run):
-    """TERM left less than most of its second, or nobody came to hear it, or the lease was over at KILL."""
+    """TERM left less than most of its second, or was handled late, or the lease had ended at KILL."""
     left = {line["action"]: line["left_ms"] for line in run.events if line["event"] == "lost"}
     was_told = all(place.path(f"told-{who}").exists() for who in ("parent", "child"))
     return left.get("kill") == 0 or run.has_term and (left.get("term", 0) < 900 or run.can_hear and not was_told)
 
 
 def again(place, scenario, is_late):
-    """What the scenario ran, the first time that it was not late."""
+    """The result of the first run of the scenario that was not late."""
     for _ in range(TRIES):
         for mark in [*place.root.glob("told-*"), *place.root.glob("ready-*"), *place.root.glob("go")]:
             mark.unlink()
@@ -113,7 +113,7 @@ def lose_deaf(place, *options):
 
 
 def ran_short(run):
-    """Of time: it stood still for longer than a renewal may be late."""
+    """The run stood still for longer than a renewal may be late."""
     return "lost:term" in run.order or "was not renewed" in run.err or "was lost before" in run.err
 
 
@@ -122,7 +122,7 @@ def test_a_lease_that_cannot_be_renewed_is_term_then_kill_for_the_whole_group(pl
     assert run.code == 123
     assert run.order == ["waiting", "acquired", "started", "lost:term", "lost:kill", "exited", "released"]
     term, kill = run.events[3:5]
-    # Both before the lease was over, by the clock of the lock itself.
+    # Both before the lease ended, by the clock of the lock.
     assert 0 < kill["left_ms"] < term["left_ms"] <= 1000
     assert run.events[5]["signal"] == 9
     assert run.events[-1]["exit"] == 123
@@ -133,7 +133,7 @@ def test_a_lease_that_cannot_be_renewed_is_term_then_kill_for_the_whole_group(pl
 
 
 def test_nobody_gets_in_before_the_group_is_dead(place, redis):
-    # The server is frozen until bowline has given up; then its clock says whether the lease still ran.
+    # The server is frozen until bowline has given up; its clock then says whether the lease still ran.
     run = start(place)
     redis.freeze()
     assert finish(place, run) == 123
@@ -153,7 +153,7 @@ def test_a_command_that_ends_at_term_is_not_killed(place, redis):
 
 
 def test_what_stays_of_the_group_after_term_is_killed(place, redis):
-    # The command itself obeys, its child does not.
+    # The command obeys TERM, its child does not.
     code = STUBBORN.replace('.write_text("TERM\\n"))', '.write_text("TERM\\n") and me == "parent" and os._exit(0))')
     run = lose(place, redis, code=code)
     assert run.code == 123
@@ -166,7 +166,7 @@ def test_a_renewed_lease_is_not_lost(place, redis):
         run = start(place)
         key = redis.keys()[0]
         token = redis.cli("get", key)
-        # Renewed at a third of the lease: after five times it has outlived itself.
+        # Renewed after a third of the lease: five renewals outlast it.
         renewed, before = 0, 0
         while renewed < 5 and before >= 0:
             now = int(redis.cli("pttl", key))
@@ -287,7 +287,7 @@ def test_max_hold_ends_the_command_before_the_lock(place, redis, engine):
 
 
 def test_a_loss_that_only_the_release_finds_is_123(place, redis):
-    # The key goes as the last thing that the command does, so nothing was stopped.
+    # The command removes the key as its last action, so nothing was stopped.
     run = place.start("--status-fd", "1", "job", "redis-cli", "-s", str(redis.socket), "del", "bowline:{job}")
     assert place.finish(run) == 123
     lines = [line for line in run.out.splitlines() if line.startswith("{")]
@@ -307,7 +307,7 @@ def test_a_server_that_is_gone_at_the_end_is_a_warning(place, redis):
 
 
 def test_a_signal_ends_the_waiting_for_the_last_answer(place, redis):
-    # Frozen as the last thing that the command does; the default lease gives it half a minute to answer.
+    # The command freezes the server as its last action; the default lease leaves half a minute to answer.
     run = place.start("--status-fd", "1", "job", "sh", "-c", f"kill -STOP {redis.process.pid}; exit 5")
     while '"exited"' not in run.stdout.readline():
         pass

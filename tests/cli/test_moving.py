@@ -14,7 +14,7 @@ BUSY = 124
 
 
 def options_of_the_page():
-    """What the page says behind the address of the old lock."""
+    """The text of the page after the link to the old lock."""
     (options,) = re.findall(r"^OLD='redis://[\d.]+\?(\S+)'$", PAGE.read_text(encoding="utf-8"), re.M)
     return options
 
@@ -24,7 +24,7 @@ def one(url):
 
 
 def program(redis, kind, old=None):
-    """The words in front of what a program of this kind does under its lock."""
+    """The command line in front of what a program of this kind does under its lock."""
     old = one(f"{redis.url}?{old or options_of_the_page()}")
     new = one(redis.url)
     return {"old": old, "both": old + new, "new": new, "one key": one(f"{redis.url}?key=%25s")}[kind]

@@ -1,6 +1,6 @@
-"""The words of the command line, the config file, the URL, and that no secret gets out.
+"""The command line, the config file, the URL, and that no secret is shown.
 
-What is wrong is said in three lines with the exit code 125, before any lock is touched.
+A mistake gives three lines and exit code 125, before any lock is acquired.
 """
 
 import json
@@ -16,7 +16,7 @@ CANARY = "c4n4ry-Pa55w0rd"
 
 
 def refused(place, *words, code=125, **how):
-    """Runs what must be refused; the three lines."""
+    """Run what must be refused; return the three lines."""
     done = place.bowline(*words, **how)
     assert done.returncode == code, done.stderr
     assert done.stdout == ""
@@ -217,7 +217,7 @@ def locks_in(directory):
 
 @pytest.fixture
 def two(place):
-    """Directories for locks, and a config file of our own; nothing says where yet."""
+    """Directories for locks, and a config file; no URL is set yet."""
     del place.env["BOWLINE_URL"]
     for name in ("option", "file", "environment", "config"):
         place.path(name).mkdir(mode=0o700)
@@ -414,7 +414,7 @@ def test_the_first_config_file_is_that_of_xdg(two):
     two.env["XDG_CONFIG_HOME"] = str(xdg)
     assert two.run("job", "true").returncode == 0
     assert locks_in(two.path("option")) and not locks_in(two.path("config"))
-    # A relative one would depend on where we are.
+    # A relative path would depend on the current directory.
     two.env["XDG_CONFIG_HOME"] = "xdg"
     assert two.run("job", "true").returncode == 0
     assert locks_in(two.path("config"))
@@ -469,7 +469,7 @@ def test_help_explains_itself(place):
 
 
 def test_the_examples_of_the_help_work_without_a_configuration(place):
-    """Those of the commands that only answer a question."""
+    """The commands that only answer a question."""
     del place.env["BOWLINE_URL"]
     for command in ("acl", "caps"):
         text = place.bowline(command, "--help").stdout.split("usage:")[0]
@@ -640,7 +640,7 @@ def test_a_password_is_used_and_never_seen(place, start_redis, way, password):
     else:
         place.script("url", url + "\n", mode=0o600)
         words = ["--url-file", "url"]
-    # Everything that can be seen of it from outside while the command runs, but for bowline's own environment.
+    # All that is visible from outside while the command runs, except the environment of bowline.
     look = "cat /proc/[0-9]*/cmdline; cat /proc/$$/environ; env; echo"
     done = place.run("-v", "--status-fd", "1", "-w", "200ms", *words, "job", "sh", "-c", look, text=False)
     if password == CANARY:
@@ -649,7 +649,7 @@ def test_a_password_is_used_and_never_seen(place, start_redis, way, password):
     else:
         assert done.returncode == 125
         assert json.loads(done.stdout.splitlines()[-1])["event"] == "failed"
-    # The server's own command line has it, by this test's doing.
+    # The command line of the server has it, because of this test.
     seen = done.stdout.replace(b"requirepass\0" + CANARY.encode(), b"") + done.stderr
     seen = re.sub(rb"redis-cli\0[^\0]*\0[^\0]*\0-a\0[^\0]*", b"", seen)
     assert CANARY.encode() not in seen

@@ -1,7 +1,7 @@
-"""Whether a file with a password in it is private, also where a list says who may read it and not the mode.
+"""Whether a file with a password is private, also with an access control list.
 
-systemd hands a service's user a credential in this way: the file is root's, and a list lets the user read it. A
-list makes the group bits of the mode mean something else, so ls shows -r--r-----.
+systemd passes credentials to the user of a service in this way: the file belongs to root, and an access control list
+lets the user read it. The list changes the meaning of the group bits of the mode, so ls shows -r--r-----.
 """
 
 import errno

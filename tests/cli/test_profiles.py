@@ -1,4 +1,4 @@
-"""`bowline run` on locks of other programs: what is refused, what is warned of, and what the others then see."""
+"""`bowline run` with locks of other programs: refusals, warnings, and what the other programs see."""
 
 import re
 
@@ -116,7 +116,7 @@ HELD = "4000000000000"
 
 
 def test_run_waits_as_long_as_the_profile_does(place, redis):
-    """And with one that has no wait of its own, or with -w, as long as it takes or is said."""
+    """And with a profile without a default wait, or with -w, as long as given."""
     redis.cli("set", "job", HELD)
     done = place.run("-v", "--url", with_options(redis, JEDIS), "job", "touch", "ran")
     assert done.returncode == 124

@@ -1,7 +1,7 @@
-"""`bowline run` from outside: exit codes, what the command finds, and who keeps the lock.
+"""`bowline run`: exit codes, the environment of the command, and which processes keep the lock.
 
-On file: locks in a directory of the test's own. What is about a lease is in test_lost.py, signals are in
-test_signals.py, terminals in test_terminal.py, the words of the command line in test_options.py.
+Uses file: locks in a private directory. Leases are in test_lost.py, signals in test_signals.py, terminals in
+test_terminal.py, the command line in test_options.py.
 """
 
 import fcntl
@@ -109,7 +109,7 @@ def test_the_path_is_searched_as_execvp_does(place):
     assert place.run("job", "here").returncode == 45
 
 
-# Under a lock that nothing but we can end, the command is started by vfork; else by fork.
+# Without a lease the command is started by vfork, otherwise by fork.
 @pytest.mark.parametrize("options", [[], ["--max-hold", "1h"]])
 def test_what_only_exec_finds_out_gives_the_lock_back(place, options):
     place.script("orphan", "#!/no/such/interpreter\n")
@@ -123,7 +123,7 @@ def test_what_only_exec_finds_out_gives_the_lock_back(place, options):
 
 
 def test_a_command_that_vanishes_between_the_look_and_exec_is_127(place):
-    # The holder removes it, so the waiter has looked before and finds it gone afterwards.
+    # The holder removes the file, so the waiter has checked before and does not find it afterwards.
     tool = place.script("tool", "#!/bin/sh\nexit 0\n")
     holder = place.hold()
     waiter = place.start("--status-fd", "1", "job", "./tool")
@@ -188,7 +188,7 @@ LIST_FDS = "import os; print(*[fd for fd in range(300) if os.path.exists(f'/proc
 
 
 def without_streams(place, *words):
-    """Runs bowline with none of the three standard descriptors; the code."""
+    """Run bowline with none of the three standard descriptors; return the exit code."""
     code = f"import os, sys; os.closerange(0, 3); os.execv({os.environ['BOWLINE']!r}, ['bowline', *sys.argv[1:]])"
     command = [*place.python(code), "run", *words]
     return subprocess.run(command, env=place.env, cwd=place.root, check=False, timeout=60).returncode
@@ -208,7 +208,7 @@ print(*fds, file=open("seen", "w"))
 
 
 def test_what_is_said_to_a_closed_stream_goes_nowhere(place, redis):
-    # Not into the connection that was given its number.
+    # Not into the connection that got its number.
     assert without_streams(place, "-v", "job", "sh", "-c", "exit 3") == 3
     assert redis.keys() == []
 
@@ -220,7 +220,7 @@ def test_descriptors_are_passed_as_a_shell_would_pass_them(place):
     try:
         done = place.run("--close", "job", *place.python(LIST_FDS), pass_fds=[kept])
         assert done.stdout.split() == ["0", "1", "2", "100"]
-        # Without --close, what keeps the lock as well.
+        # Without --close, the descriptor that keeps the lock too.
         done = place.run("job", *place.python(LIST_FDS))
         assert done.stdout.split()[:3] == ["0", "1", "2"] and len(done.stdout.split()) > 3
     finally:
@@ -300,7 +300,7 @@ def test_too_few_descriptors_are_an_error_before_the_lock(place, redis):
 
 
 def test_a_wait_without_a_descriptor_to_poll_ends_with_the_lock(place):
-    # With some of these limits the locks can be opened and an epoll descriptor is not to be had.
+    # With some of these limits the locks can be opened but no epoll descriptor is left.
     holder = place.hold()
     waiters = [
         place.start("--status-fd", "1", "job", "true", preexec_fn=with_limit(limit), stdin=subprocess.DEVNULL)
@@ -317,7 +317,7 @@ def test_a_wait_without_a_descriptor_to_poll_ends_with_the_lock(place):
 
 
 def test_one_at_a_time_and_everybody_gets_it(place):
-    # Each adds one to a number that it reads first: a second one inside would lose an addition.
+    # Each adds one to a number that it reads first: with two at once an addition would be lost.
     counter = place.path("counter")
     counter.write_text("0")
     code = f"n=$(cat {counter}); sleep 0.01; echo $((n + 1)) > {counter}"
@@ -341,7 +341,7 @@ def test_a_waiter_gets_it_when_the_holder_has_ended(place):
 
 
 def test_what_stays_in_the_background_has_no_lock(place):
-    # It inherits every descriptor, the lock's too.
+    # It inherits every descriptor, also that of the lock.
     done = place.run("job", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!")
     pid = int(done.stdout)
     try:
@@ -439,12 +439,12 @@ def test_the_same_name_elsewhere_is_another_lock(place, redis):
 
 
 def test_a_lock_whose_holder_has_ended_is_nobodys(place):
-    # What stays in the background has the variable, and may take the lock later.
+    # A process in the background has the variable, and may acquire the lock later.
     held = place.run("job", "sh", "-c", "echo $BOWLINE_HELD").stdout.strip()
     assert held.count("-") == 2
     env = dict(place.env, BOWLINE_HELD=held)
     assert place.run("job", "true", env=env).returncode == 0
-    # The number of the bowline that has ended may be another process by now.
+    # The pid of the bowline that has ended may belong to another process by now.
     lock, _, started = held.split("-")
     env["BOWLINE_HELD"] = f"{lock}-{os.getpid()}-{started}"
     assert place.run("job", "true", env=env).returncode == 0

@@ -1,7 +1,6 @@
 /*
- * test_say.c -- texts for people and programs that are too long to be said whole: they end in
- * "...", and are still what they are, characters of UTF-8 and JSON.  And what the library says to
- * do, which is a line of its own.
+ * test_say.c -- messages that are too long end in "..." and are still valid UTF-8 and JSON; and the
+ * hint in an error of the library gets its own line.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -18,7 +17,7 @@
 #include "cli/text/status.h"
 #include "doctor/visit.h"
 
-/* In the C library's place: so many calls of write are interrupted first. */
+/* Replaces write of libc: this many calls are interrupted first. */
 static int interruptions;
 
 ssize_t write(int fd, const void *bytes, size_t size)
@@ -80,7 +79,7 @@ static void test_say_escaped_words_are_as_wide_as_they_may_be(void **state)
     assert_string_equal(words_escaped("ni\x1b[2J", 8).text, "ni...");
 }
 
-/* Of four bytes each that is shown: what fits into the columns may not fit into the text. */
+/* Each is shown as four bytes: what fits into the columns may not fit into the text. */
 static void test_say_escaped_words_fit_into_the_text(void **state)
 {
     char  broken[WORDS_MAX + 1];
@@ -94,7 +93,7 @@ static void test_say_escaped_words_fit_into_the_text(void **state)
     assert_true(ends_in(shown.text, "\\xff..."));
 }
 
-/* The status line that has this text. */
+/* The status line with this text. */
 static const char *status_of(const char *text)
 {
     static char bytes[STATUS_LINE_MAX];

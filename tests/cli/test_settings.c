@@ -1,6 +1,6 @@
 /*
- * test_settings.c -- where the settings of a run come from, and which of several stands above the
- * others.  tests/cli/test_options.py says what people are told of a file that cannot be used.
+ * test_settings.c -- where the settings of a run come from, and which source takes precedence.
+ * tests/cli/test_options.py checks the messages.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 #include "cli/settings/config.h"
 
-/* In the C library's place: so many calls of open and read are interrupted first. */
+/* Replaces open and read of libc: this many calls are interrupted first. */
 static int opens_interrupted;
 static int reads_interrupted;
 
@@ -93,7 +93,7 @@ static void test_settings_without_any_are_the_defaults(void **state)
 {
     (void)state;
     if (access("/etc/bowline.conf", F_OK) == 0)
-        skip(); /* this machine has its own */
+        skip(); /* this machine has such a file */
     assert_int_equal(find(&(run_options){ .wait_ms = BOWLINE_DEFAULT, .kill_after_ms = -1 }), 0);
     assert_string_equal(found.url, "file:");
     assert_string_equal(found.url_from.text, "the default");
@@ -169,7 +169,7 @@ static void test_settings_are_read_though_signals_interrupt(void **state)
     assert_int_equal(found.lease_ms, 2000);
 }
 
-/* Who has no home has one in the list of users. */
+/* Without HOME the list of users has the directory. */
 static void test_settings_without_a_home_are_looked_for_all_the_same(void **state)
 {
     static const char *const homes[] = { NULL, "", "relative" };
@@ -202,7 +202,7 @@ static void test_settings_of_a_file_that_cannot_be_opened_are_not_passed_over(vo
     assert_non_null(strstr(is.why.text, "Too many open files"));
 }
 
-/* A directory where a file is looked for, and something else on the way there. */
+/* A directory in the place of the file, and another kind of file on the path. */
 static void test_settings_are_read_from_a_file_only(void **state)
 {
     (void)state;
@@ -215,7 +215,7 @@ static void test_settings_are_read_from_a_file_only(void **state)
     assert_non_null(strstr(is.why.text, "No such file"));
 }
 
-/* Only root can give a file away. */
+/* Only root can change the owner of a file. */
 static void test_settings_of_another_user_are_refused(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-"""Signals: what reaches the command and all of its processes, what ends the waiting, what stays ignored."""
+"""Signals: which reach the command and its processes, which end the wait, which stay ignored."""
 
 import os
 import signal
@@ -44,7 +44,7 @@ def test_bowline_waits_for_a_command_that_takes_its_time_to_end(place):
     for _ in range(3):
         run.send_signal(signal.SIGTERM)
     place.wait_for_text(place.path("told-parent"))
-    # Nobody else gets in while it cleans up.
+    # No other run acquires the lock while the command cleans up.
     assert place.run("-n", "job", "true").returncode == 124
     assert run.poll() is None
     place.path("go").touch()
@@ -60,7 +60,7 @@ def test_a_command_ended_by_the_signal_gives_128_and_the_lock_back(place):
 
 
 def test_a_signal_to_the_group_of_bowline_does_not_hit_the_command_twice(place):
-    # What a key at a terminal does, or kill -TERM -PGID: the command is in another group.
+    # Like a key on a terminal, or kill -TERM -PGID: the command is in another group.
     run = place.start("job", *place.python(GROUP))
     for who in ("parent", "child"):
         place.wait_for_text(place.path(f"ready-{who}"))
@@ -155,7 +155,7 @@ SHOW = ["grep", "-E", "Sig(Blk|Ign)", "/proc/self/status"]
 
 
 def masks(text):
-    """The signals 1 to 31. Those that the C library keeps for itself come from whoever ran the tests."""
+    """Signals 1 to 31. Those reserved by the C library come from the caller of the tests."""
     return {line.split(":")[0]: int(line.split()[1], 16) & 0x7FFFFFFF for line in text.splitlines()}
 
 
@@ -182,7 +182,7 @@ def test_what_the_caller_blocks_the_command_has_blocked(place):
 
 
 def test_an_ignored_hangup_does_not_end_the_waiting(place):
-    # nohup bowline run job ... : it keeps its place when the terminal goes.
+    # nohup bowline run job ... : it keeps waiting when the terminal closes.
     holder = place.hold()
     waiter = start_waiter(place, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     for _ in range(5):

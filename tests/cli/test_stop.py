@@ -1,7 +1,6 @@
-"""A command whose lock is being lost is stopped with all its processes, or it is said that it could not be.
+"""A command that loses its lock is stopped with all its processes, or bowline reports that it could not be.
 
-Where a moment matters, the lock is taken away when the processes say that they are there; so no test depends on
-how long something takes.
+The lock is taken away when the processes report that they have started, so no test depends on a duration.
 """
 
 import json
@@ -47,7 +46,7 @@ if os.fork() == 0:
 stay("command")
 """
 
-# The command goes into the group of bowline; nothing is left in its own.
+# The command moves into the process group of bowline; its own group is then empty.
 OTHER_GROUP = STAY + """
 os.setpgid(0, os.getpgid(os.getppid()))
 stay("command")
@@ -84,7 +83,7 @@ def finish(place, run):
 
 
 def who_is_in(directory):
-    """Processes whose current directory this is."""
+    """Processes with this current directory."""
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         try:
@@ -96,7 +95,7 @@ def who_is_in(directory):
 
 
 def lose(place, redis, run):
-    """Its lock is taken away, which it finds out when it renews."""
+    """Another client takes its lock, which the next renewal shows."""
     redis.cli("del", *redis.keys())
     assert finish(place, run) == 123
     assert "lost:kill" in run.order and run.order[-1] == "released"
@@ -144,7 +143,7 @@ def test_a_signal_reaches_a_command_that_moved_to_another_group(place):
 
 
 def test_what_was_there_before_the_command_is_left_alone(place, redis):
-    # The sidecar is a child of the process that bowline takes the place of.
+    # The sidecar is a child of the process that bowline replaces.
     code = f"sleep 1000 & echo $! >sidecar; exec {PROGRAM} run {' '.join(LEASE)} job {' '.join(place.python('')[:1])} command.py"
     place.script("command.py", SESSION)
     shell = subprocess.Popen(
@@ -161,7 +160,7 @@ def test_what_was_there_before_the_command_is_left_alone(place, redis):
 
 
 def test_a_stopped_command_is_continued_to_hear_term(place, redis):
-    # It ends by itself, and is not killed: the time to KILL is longer than the test waits.
+    # It ends by itself and is not killed: the time to KILL is longer than the test waits.
     code = STAY.replace("signal.SIG_IGN", "lambda *_: os._exit(0)") + 'stay("command")\n'
     del redis
     run = start(place, code, "--max-hold", "10s", "--kill-after", "9s", count=1)

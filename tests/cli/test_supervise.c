@@ -1,9 +1,8 @@
 /*
- * test_supervise.c -- what a run does first when it goes on after it was stopped.
+ * test_supervise.c -- what a run does first when it continues after a stop.
  *
- * bowline stops itself when its command was stopped, and its clock goes on meanwhile.  Here it does
- * not stop: the clock jumps, and it is continued.  What it then sends to its command is noted in
- * the order in which it is sent.
+ * Bowline stops itself when its command has stopped, and its clock goes on. Here it does not stop:
+ * the clock jumps, and CONT arrives. The signals to the command are recorded in order.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -24,8 +23,8 @@
 enum { MAX_HOLD_MS = 60000, GRACE_MS = 5000, SENT_MAX = 8 };
 
 static int64_t  now_ms;
-static int64_t  stopped_ms; /* how long bowline stays stopped                                   */
-static bool     ends_by_others; /* bowline cannot stop, and others end the command              */
+static int64_t  stopped_ms;     /* how long bowline stays stopped */
+static bool     ends_by_others; /* bowline cannot stop, and another process ends the command */
 static int      sent[SENT_MAX];
 static unsigned sent_count;
 static bool     was_stopped;
@@ -83,7 +82,7 @@ static int end(void **state)
     return rmdir(directory);
 }
 
-/* To the end of the command.  As on a terminal; but it is nobody's, so that it is not lent. */
+/* Runs to the end of the command. There is a terminal, but it is not lent. */
 static void run(char **command)
 {
     child_plan    plan = { .command = command, .signals = &j.signals };
@@ -111,7 +110,7 @@ static void run(char **command)
 static char *stopped[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char[]){ "kill -STOP $$; exit 7" },
                            NULL };
 
-/* A command that is continued first runs on for a moment without its lock. */
+/* A command that is continued first would run for a moment without its lock. */
 static void test_supervise_a_lock_that_ended_meanwhile_ends_the_command_first(void **state)
 {
     (void)state;
@@ -142,11 +141,11 @@ static void test_supervise_a_lock_that_is_there_lets_the_command_go_on(void **st
     for (unsigned i = 0; i < sent_count; i++)
         assert_int_equal(sent[i], SIGCONT);
     assert_int_equal(j.child.code, 7);
-    assert_true(j.child.group_is_over); /* its number may be another's by now */
+    assert_true(j.child.group_is_over); /* its number may be reused by now */
     assert_false(j.was_lost);
 }
 
-/* Who has stopped it is to continue it, where bowline cannot stop with it.  (He ends it here.) */
+/* If bowline cannot stop too, the sender of STOP must continue the command. (Here it ends it.) */
 static void test_supervise_a_command_that_others_stopped_is_not_continued(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
-"""On a terminal: the line about waiting, Ctrl-C, Ctrl-Z, and who has the terminal.
+"""On a terminal: the line while waiting, Ctrl-C, Ctrl-Z, and the foreground process group.
 
-A shell with job control runs on a pty, and what it shows is read as a person would read it. Every step waits
-for what must appear; nothing is asserted about how soon.
+A shell with job control runs on a pty, and the test reads its output. Every step waits for the expected text; no test
+asserts a duration.
 """
 
 import fcntl

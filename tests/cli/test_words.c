@@ -1,6 +1,5 @@
 /*
- * test_words.c -- what the command makes of text that comes from outside: characters, and URLs with
- * a secret in them.
+ * test_words.c -- text from outside: UTF-8, and URLs with a secret.
  */
 #include <setjmp.h>
 #include <stdarg.h>

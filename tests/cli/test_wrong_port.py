@@ -1,6 +1,6 @@
-"""The URL names a port where no Redis server listens: what `bowline run` says, and that it does not wait for ever.
+"""The port of the URL is not that of a Redis server: the message of `bowline run`, and that it does not wait for ever.
 
-The peers are threads of the test. Each answers a connection with its first bytes; a silent one never answers.
+The peers are threads of the test. Each sends its first bytes on a connection; a silent one never does.
 """
 
 import socket

@@ -333,7 +333,7 @@ def test_bowline_without_its_lab_says_what_is_missing(lab):
     env = {**lab.env, "PATH": f"{lab.root}/bin:{os.environ['PATH']}"}
     said = subprocess.run([alone, "lab", "list"], capture_output=True, text=True, check=False, env=env)
     assert said.returncode == 127 and said.stdout == ""
-    assert "bowline-lab is not there" in said.stderr
+    assert "bowline-lab was not found" in said.stderr
     assert "install the whole package" in said.stderr
 
 

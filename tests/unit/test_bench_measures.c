@@ -1,5 +1,5 @@
 /*
- * Which measures are taken: all but the long ones, or those that were named.
+ * Which measures a run takes: all short ones, or those that are named.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /*
- * The delay proxy of the benchmark: it delays in both directions, and changes nothing else.
+ * The delay proxy of the benchmark delays both directions and changes nothing else.
  *
- * The test is both ends of the line: `near` is the client, `far` what the proxy opened to the
- * server.
+ * The test is both ends of the connection: `near` is the client, `far` is the connection of the
+ * proxy to the server.
  */
 #include "bench/base/machine.h"
 #include "bench/world/proxy.h"
@@ -143,7 +143,7 @@ static void test_proxy_delays_every_byte_and_not_only_the_first(void **state)
     fixture f = begin(DELAY_US);
     int64_t sent_ns[BYTES];
 
-    /* Many are on their way at once; each is late by itself. */
+    /* Many are in flight at once; each is delayed by itself. */
     for (unsigned i = 0; i < BYTES; i++) {
         sent_ns[i] = bench_now_ns();
         say(f.near, &(char){ (char)('0' + i) }, 1);
@@ -181,22 +181,22 @@ static void test_proxy_delays_the_end_behind_the_last_byte(void **state)
 
 static void pass_in_two(int from, int to, size_t cut)
 {
-    char sent[MESSAGE], heard[MESSAGE];
+    char sent[MESSAGE], received[MESSAGE];
 
     for (size_t i = 0; i < MESSAGE; i++)
         sent[i] = (char)(i * 7 + cut); /* NUL and bytes above 127 among them */
     say(from, sent, cut);
-    /* The first part has arrived when the second is sent: they cannot become one again. */
-    hear(to, heard, cut);
+    /* The first part has arrived when the second is sent, so they stay apart. */
+    hear(to, received, cut);
     say(from, sent + cut, MESSAGE - cut);
-    hear(to, heard + cut, MESSAGE - cut);
-    assert_memory_equal(heard, sent, MESSAGE);
+    hear(to, received + cut, MESSAGE - cut);
+    assert_memory_equal(received, sent, MESSAGE);
 
     if (cut > 0)
         say(from, sent, cut);
     say(from, sent + cut, MESSAGE - cut);
-    hear(to, heard, MESSAGE);
-    assert_memory_equal(heard, sent, MESSAGE);
+    hear(to, received, MESSAGE);
+    assert_memory_equal(received, sent, MESSAGE);
 }
 
 static void test_proxy_passes_bytes_intact_at_every_split(void **state)
@@ -215,7 +215,7 @@ static char bulk_byte(size_t at)
     return (char)(at * 31 + (at >> 8) * 17 + (at >> 16));
 }
 
-/* Sends as much as is taken without waiting. */
+/* Sends as much as the socket accepts without blocking. */
 static size_t push(int fd, const char *bulk, size_t sent)
 {
     while (sent < BULK) {
@@ -227,34 +227,34 @@ static size_t push(int fd, const char *bulk, size_t sent)
     return sent;
 }
 
-static size_t pull(int fd, size_t heard)
+static size_t pull(int fd, size_t received)
 {
     static char buffer[100003];
     ssize_t     more = recv(fd, buffer, sizeof buffer, MSG_DONTWAIT);
 
     for (ssize_t i = 0; i < more; i++)
-        if (buffer[i] != bulk_byte(heard + (size_t)i))
-            fail_msg("byte %zu is not what was sent", heard + (size_t)i);
-    return heard + (more > 0 ? (size_t)more : 0);
+        if (buffer[i] != bulk_byte(received + (size_t)i))
+            fail_msg("byte %zu is not what was sent", received + (size_t)i);
+    return received + (more > 0 ? (size_t)more : 0);
 }
 
 static void test_proxy_passes_more_than_it_can_keep_in_both_directions(void **state)
 {
     fixture f       = begin(SHORT_US);
     char   *bulk    = malloc(BULK);
-    size_t  sent[2] = { 0 }, heard[2] = { 0 };
+    size_t  sent[2] = { 0 }, received[2] = { 0 };
     int     ends[2] = { f.near, f.far };
 
     assert_non_null(bulk);
     for (size_t i = 0; i < BULK; i++)
         bulk[i] = bulk_byte(i);
-    /* Nobody reads until the line is full. */
+    /* Nothing is read until the connection is full. */
     for (unsigned i = 0; i < 50; i++) {
         sent[0] = push(f.near, bulk, sent[0]);
         sent[1] = push(f.far, bulk, sent[1]);
         bench_sleep_ms(1);
     }
-    while (heard[0] < BULK || heard[1] < BULK) {
+    while (received[0] < BULK || received[1] < BULK) {
         struct pollfd watched[2];
         for (unsigned i = 0; i < 2; i++)
             watched[i] =
@@ -262,8 +262,8 @@ static void test_proxy_passes_more_than_it_can_keep_in_both_directions(void **st
                                  .events = (short)(POLLIN | (sent[i] < BULK ? POLLOUT : 0)) };
         assert_true(poll(watched, 2, PATIENCE_MS) > 0);
         for (unsigned i = 0; i < 2; i++) {
-            sent[i]  = push(ends[i], bulk, sent[i]);
-            heard[i] = pull(ends[i], heard[i]);
+            sent[i]     = push(ends[i], bulk, sent[i]);
+            received[i] = pull(ends[i], received[i]);
         }
     }
     free(bulk);

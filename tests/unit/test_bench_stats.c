@@ -1,5 +1,5 @@
 /*
- * What the benchmark makes of many numbers: a figure that is wrong here is wrong in every report.
+ * The statistics of the benchmark: an error here is in every report.
  */
 #include "bench/base/stats.h"
 
@@ -51,7 +51,7 @@ static void test_percentile_leaves_so_many_thousandths_behind_it(void **state)
 {
     bench_samples samples = { 0 };
 
-    /* 1 .. 1000 in an order that is none: 7 and 1000 have no common factor. */
+    /* 1 to 1000 in a mixed order: 7 and 1000 have no common factor. */
     assert_true(bench_samples_reserve(&samples, 1000));
     for (int64_t i = 0; i < 1000; i++)
         bench_samples_add(&samples, i * 7 % 1000 + 1);

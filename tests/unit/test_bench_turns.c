@@ -1,6 +1,5 @@
 /*
- * The witness of the benchmark's peers: who was inside from when to when.  What it does not see, no
- * figure betrays.
+ * The evaluation of recorded holds of the peers, which proves mutual exclusion.
  */
 #include "bench/duel/turns.h"
 
@@ -15,7 +14,7 @@
 
 #include <cmocka.h>
 
-/* What two programs wrote down; the second one's waiters count from 10. */
+/* Records of two drivers; the waiters of the second count from 10. */
 static int read_both(bench_turns *turns, const char *first, const char *second, bench_text *why)
 {
     const char *const texts[] = { first, second };
@@ -90,7 +89,7 @@ static void test_fairness_is_the_fewest_by_the_most(void **state)
     assert_true(bench_turns_sum_up(&turns, 2, 1000).fairness == 0.5);
     assert_int_equal(bench_turns_sum_up(&turns, 2, 1000).fewest * 2,
                      bench_turns_sum_up(&turns, 2, 1000).most);
-    /* A third waiter never had it. */
+    /* A third waiter never held the lock. */
     assert_true(bench_turns_sum_up(&turns, 3, 1000).fairness == 0);
     bench_turns_free(&turns);
 }

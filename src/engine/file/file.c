@@ -23,7 +23,6 @@
 #include "protocol/store/local.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 static const char default_parent[] = "/run/lock";
 
@@ -130,10 +129,8 @@ static int file_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *fa
     bwl_file_find_holder(&queue, is_bare ? &queue : &named, ret_holder);
     if (ret_holder->fence == 0 && !ret_holder->foreign && bwl_file_path_is_name_locked(&n->path))
         bwl_file_holder_by_name(ret_holder);
-    if (queue.fd >= 0)
-        (void)close(queue.fd); /* was read only */
-    if (named.fd >= 0)
-        (void)close(named.fd); /* likewise */
+    bwl_file_close(&queue);
+    bwl_file_close(&named);
     return BWL_OK;
 }
 

@@ -327,8 +327,8 @@ static int open_both(bwl_file_path *p, bwl_file *ret_queue, bwl_file *ret_named,
     bwl_file_resolved_free(&resolved);
     if (status == BWL_OK)
         *ret_named = named;
-    else if (named.fd >= 0)
-        (void)close(named.fd);
+    else
+        bwl_file_close(&named);
     return status;
 }
 
@@ -373,8 +373,8 @@ static int peek_both(bwl_file_path *p, bwl_file *ret_queue, bwl_file *ret_named,
     bwl_file_resolved_free(&resolved);
     if (status == BWL_OK)
         *ret_named = named;
-    else if (named.fd >= 0)
-        (void)close(named.fd);
+    else
+        bwl_file_close(&named);
     return status;
 }
 

@@ -157,6 +157,13 @@ int bwl_file_open_checked(bwl_file *ret_file, const bwl_file_target *t, bwl_faul
     return BWL_OK;
 }
 
+void bwl_file_close(bwl_file *file)
+{
+    if (file->fd >= 0)
+        (void)close(file->fd);
+    *file = (bwl_file){ .fd = -1 };
+}
+
 bool bwl_file_is_this(const struct stat *st, const bwl_file *file)
 {
     return st->st_ino == file->inode && st->st_dev == file->device;

@@ -61,6 +61,9 @@ int bwl_file_above_standard(int fd);
 /* Gives a new file or directory the permissions of `with`, and `mode` at least. */
 void bwl_file_share(int fd, mode_t mode, const bwl_file_sharing *with);
 
+/* Does nothing if it is not open.  The page cache keeps what was written, which is enough. */
+void bwl_file_close(bwl_file *file);
+
 bool bwl_file_is_this(const struct stat *st, const bwl_file *file);
 
 #endif

@@ -19,13 +19,6 @@ enum { COUNTED_MAX = 64 }; /* nodes in front that are counted one by one */
 
 /* ---- leaving --------------------------------------------------------------------------------- */
 
-static void close_file(bwl_file *file)
-{
-    if (file->fd >= 0)
-        (void)close(file->fd); /* the page cache has what was written, which is enough */
-    *file = (bwl_file){ .fd = -1 };
-}
-
 static void stop_waiting(bwl_file_node *n)
 {
     bwl_file_watch_remove(&n->store->watcher, &n->queue_waiter);
@@ -55,8 +48,8 @@ void bwl_file_node_leave(bwl_file_node *n)
         (void)futimens(n->queue.fd, NULL); /* if it fails, they poll */
     n->queued = false;
     stop_waiting(n);
-    close_file(&n->queue);
-    close_file(&n->named);
+    bwl_file_close(&n->queue);
+    bwl_file_close(&n->named);
     bwl_file_name_lock_close(&n->path.name_lock);
 }
 
@@ -453,8 +446,8 @@ int bwl_file_node_init(bwl_file_node *n, bwl_engine_lock *lock, bwl_file_store *
 void bwl_file_node_free(bwl_file_node *n)
 {
     if (bwl_forked(&n->lock->host->guard)) {
-        close_file(&n->queue);
-        close_file(&n->named);
+        bwl_file_close(&n->queue);
+        bwl_file_close(&n->named);
         bwl_file_name_lock_close(&n->path.name_lock);
     } else {
         bwl_file_node_leave(n);

@@ -190,7 +190,13 @@ static void event(const written_program *p, written_state *s, const bwl_claim *c
         bwl_tell(fx, BWL_UNKNOWN);
 }
 
-#define PROGRAM(NAME, PROTOCOL)                                                             \
+/* A step: its index, the command, and where each answer leads. */
+#define ASK(AT, WORD, YES, NO) [AT] = { .word = (WORD), .yes = (YES), .no = (NO) }
+#define CHECK(AT, WORD, TEST, YES, OTHERWISE, NO) \
+    [AT] = { .word = (WORD), .test = (TEST), .yes = (YES), .otherwise = (OTHERWISE), .no = (NO) }
+
+#define PROGRAM(NAME, PROTOCOL, ...)                                                        \
+    static const written_program NAME = { __VA_ARGS__ };                                    \
     static void NAME##_command(void *state, const bwl_claim *claim, const bwl_command *cmd, \
                                bwl_effects *fx)                                             \
     {                                                                                       \
@@ -214,268 +220,129 @@ static void event(const written_program *p, written_state *s, const bwl_claim *c
 
 /* ---- Redis的分布式锁 / setnx ---------------------------------------------------------------------- */
 
-#define DEL_ALONE                                                  \
-    {                                                              \
-        [0] = {.word = REDIS_DELETE, .yes = RELEASED, .no = GONE } \
+#define DEL_ALONE                            \
+    {                                        \
+        ASK(0, REDIS_DELETE, RELEASED, GONE) \
     }
 
-static const written_program way_1 = {
-    .never_looks = true,
-    .acquire     = { [0] = { .word = REDIS_SETNX, .yes = HELD, .no = BUSY } },
-    .release     = DEL_ALONE,
-};
-PROGRAM(way_1, "setnx-del");
+PROGRAM(way_1, "setnx-del", .never_looks = true, .acquire = { ASK(0, REDIS_SETNX, HELD, BUSY) },
+        .release = DEL_ALONE);
 
 /* A reply that is lost is a release that did not succeed, to the program. */
-static const written_program way_2 = {
-    .never_looks = true,
-    .acquire     = { [0] = { .word = REDIS_SETNX, .yes = HELD, .no = BUSY } },
-    .release     = { [0] = { .word = REDIS_DELETE, .yes = RELEASED, .no = 1, .down = 1 },
-                     [1] = { .word = REDIS_EXPIRE_NOW, .yes = RELEASED, .no = GONE } },
-};
-PROGRAM(way_2, "setnx-del-expire");
+PROGRAM(way_2, "setnx-del-expire", .never_looks = true,
+        .acquire = { ASK(0, REDIS_SETNX, HELD, BUSY) },
+        .release = { [0] = { .word = REDIS_DELETE, .yes = RELEASED, .no = 1, .down = 1 },
+                     ASK(1, REDIS_EXPIRE_NOW, RELEASED, GONE) });
 
-static const written_program way_3 = {
-    .acquire = { [0] = { .word = REDIS_SETNX, .yes = HELD, .no = 1 },
-                 [1] = { .word      = REDIS_READ,
-                         .test      = IS_PAST_OR_NOW,
-                         .yes       = 2,
-                         .otherwise = BUSY,
-                         .no        = 2 },
-                 [2] = { .word = REDIS_DELETE, .yes = 3, .no = BUSY },
-                 [3] = { .word = REDIS_SETNX, .yes = HELD, .no = BUSY } },
-    .release = DEL_ALONE,
-};
-PROGRAM(way_3, "setnx-stamp-del");
+PROGRAM(way_3, "setnx-stamp-del",
+        .acquire = { ASK(0, REDIS_SETNX, HELD, 1), CHECK(1, REDIS_READ, IS_PAST_OR_NOW, 2, BUSY, 2),
+                     ASK(2, REDIS_DELETE, 3, BUSY), ASK(3, REDIS_SETNX, HELD, BUSY) },
+        .release = DEL_ALONE);
 
 /* Nothing twice is the same as well: t2 != t1 is false then. */
-static const written_program way_4 = {
-    .acquire = { [0] = { .word = REDIS_SETNX, .yes = HELD, .no = 1 },
-                 [1] = { .word      = REDIS_READ,
-                         .test      = IS_PAST_OR_NOW,
-                         .yes       = 2,
-                         .otherwise = BUSY,
-                         .no        = 3 },
-                 [2] = { .word      = REDIS_SWAP,
-                         .test      = IS_SAME,
-                         .yes       = HELD,
-                         .otherwise = BUSY,
-                         .no        = BUSY },
-                 [3] = { .word = REDIS_SWAP, .test = IS_NEVER_SO, .otherwise = BUSY, .no = HELD } },
-    .release = DEL_ALONE,
-};
-PROGRAM(way_4, "setnx-getset");
+PROGRAM(way_4, "setnx-getset",
+        .acquire = { ASK(0, REDIS_SETNX, HELD, 1), CHECK(1, REDIS_READ, IS_PAST_OR_NOW, 2, BUSY, 3),
+                     CHECK(2, REDIS_SWAP, IS_SAME, HELD, BUSY, BUSY),
+                     CHECK(3, REDIS_SWAP, IS_NEVER_SO, 0, BUSY, HELD) },
+        .release = DEL_ALONE);
 
-static const written_program way_5 = {
-    .acquire = { [0] = { .word = REDIS_SET_IF_ABSENT, .yes = HELD, .no = BUSY } },
-    .release = DEL_ALONE,
-};
-PROGRAM(way_5, "set-nx-ex");
+PROGRAM(way_5, "set-nx-ex", .acquire = { ASK(0, REDIS_SET_IF_ABSENT, HELD, BUSY) },
+        .release = DEL_ALONE);
 
-static const written_program way_6 = {
-    .acquire = { [0] = { .word = REDIS_SET_IF_ABSENT, .yes = HELD, .no = BUSY } },
-    .release = { [0] = { .word = REDIS_DELETE_IF_MINE, .yes = RELEASED, .no = GONE } },
-};
-PROGRAM(way_6, "set-nx-ex");
+PROGRAM(way_6, "set-nx-ex", .acquire = { ASK(0, REDIS_SET_IF_ABSENT, HELD, BUSY) },
+        .release = { ASK(0, REDIS_DELETE_IF_MINE, RELEASED, GONE) });
 
-static const written_program get_del = {
-    .acquire = { [0] = { .word = REDIS_SET_IF_ABSENT, .yes = HELD, .no = BUSY } },
-    .release = { [0] = { .word      = REDIS_READ,
-                         .test      = IS_MINE,
-                         .yes       = 1,
-                         .otherwise = GONE,
-                         .no        = GONE },
-                 [1] = { .word = REDIS_DELETE, .yes = RELEASED, .no = GONE } },
-};
-PROGRAM(get_del, "set-nx-ex");
+PROGRAM(get_del, "set-nx-ex", .acquire = { ASK(0, REDIS_SET_IF_ABSENT, HELD, BUSY) },
+        .release = { CHECK(0, REDIS_READ, IS_MINE, 1, GONE, GONE),
+                     ASK(1, REDIS_DELETE, RELEASED, GONE) });
 
 /* ---- Redis实现分布式锁 ----------------------------------------------------------------------------- */
 
 /* A key that is gone wins a chance, and so does a value that is past. */
-#define GETSET_BY_TIME(BUSY_END)                                                                   \
-    {                                                                                              \
-        [0] = { .word = REDIS_SETNX, .yes = HELD, .no = 1 },                                       \
-        [1] = { .word = REDIS_READ, .test = IS_PAST, .yes = 2, .otherwise = (BUSY_END), .no = 2 }, \
-        [2] = {                                                                                    \
-            .word      = REDIS_SWAP,                                                               \
-            .test      = IS_PAST,                                                                  \
-            .yes       = HELD,                                                                     \
-            .otherwise = (BUSY_END),                                                               \
-            .no        = HELD                                                                      \
-        }                                                                                          \
+#define GETSET_BY_TIME(BUSY_END)                                                     \
+    {                                                                                \
+        ASK(0, REDIS_SETNX, HELD, 1), CHECK(1, REDIS_READ, IS_PAST, 2, BUSY_END, 2), \
+            CHECK(2, REDIS_SWAP, IS_PAST, HELD, BUSY_END, HELD)                      \
     }
 
-static const written_program by_time = {
-    .acquire = GETSET_BY_TIME(BUSY),
-    .release = DEL_ALONE,
-};
-PROGRAM(by_time, "setnx-getset");
+PROGRAM(by_time, "setnx-getset", .acquire = GETSET_BY_TIME(BUSY), .release = DEL_ALONE);
 
-static const written_program no_sleep = {
-    .acquire = GETSET_BY_TIME(FROM_START),
-    .release = DEL_ALONE,
-};
-PROGRAM(no_sleep, "setnx-getset");
+PROGRAM(no_sleep, "setnx-getset", .acquire = GETSET_BY_TIME(FROM_START), .release = DEL_ALONE);
 
-static const written_program guard_meant = {
-    .never_looks = true,
-    .acquire     = GETSET_BY_TIME(BUSY),
-    .release     = { [0] = { .word      = REDIS_READ,
-                             .test      = IS_AHEAD,
-                             .yes       = 1,
-                             .otherwise = OVER,
-                             .no        = OVER },
-                     [1] = { .word = REDIS_DELETE, .yes = OVER, .no = OVER } },
-};
-PROGRAM(guard_meant, "setnx-getset");
+PROGRAM(guard_meant, "setnx-getset", .never_looks = true, .acquire = GETSET_BY_TIME(BUSY),
+        .release = { CHECK(0, REDIS_READ, IS_AHEAD, 1, OVER, OVER),
+                     ASK(1, REDIS_DELETE, OVER, OVER) });
 
-static const written_program guard = {
-    .never_looks = true,
-    .acquire     = GETSET_BY_TIME(BUSY),
-    .release     = { [0] = { .word      = REDIS_READ,
-                             .test      = IS_AHEAD_AT_ALL,
-                             .yes       = 1,
-                             .otherwise = OVER,
-                             .no        = OVER },
-                     [1] = { .word = REDIS_DELETE, .yes = OVER, .no = OVER } },
-};
-PROGRAM(guard, "setnx-getset");
+PROGRAM(guard, "setnx-getset", .never_looks = true, .acquire = GETSET_BY_TIME(BUSY),
+        .release = { CHECK(0, REDIS_READ, IS_AHEAD_AT_ALL, 1, OVER, OVER),
+                     ASK(1, REDIS_DELETE, OVER, OVER) });
 
 /* ---- 利用redis实现分布式锁 --------------------------------------------------------------------------- */
 
 /* Only what GET has shown, and what is still there, is taken. */
-#define GETSET_OF_SHOWN(BUSY_END)                            \
-    {                                                        \
-        [0] = { .word = REDIS_SETNX, .yes = HELD, .no = 1 }, \
-        [1] = { .word      = REDIS_READ,                     \
-                .test      = IS_PAST,                        \
-                .yes       = 2,                              \
-                .otherwise = (BUSY_END),                     \
-                .no        = (BUSY_END) },                          \
-        [2] = {                                              \
-            .word      = REDIS_SWAP,                         \
-            .test      = IS_SAME,                            \
-            .yes       = HELD,                               \
-            .otherwise = (BUSY_END),                         \
-            .no        = (BUSY_END)                          \
-        }                                                    \
+#define GETSET_OF_SHOWN(BUSY_END)                                                           \
+    {                                                                                       \
+        ASK(0, REDIS_SETNX, HELD, 1), CHECK(1, REDIS_READ, IS_PAST, 2, BUSY_END, BUSY_END), \
+            CHECK(2, REDIS_SWAP, IS_SAME, HELD, BUSY_END, BUSY_END)                         \
     }
 
-static const written_program jedis = {
-    .acquire = GETSET_OF_SHOWN(BUSY),
-    .release = DEL_ALONE,
-};
-PROGRAM(jedis, "setnx-getset");
+PROGRAM(jedis, "setnx-getset", .acquire = GETSET_OF_SHOWN(BUSY), .release = DEL_ALONE);
 
 /* The listing has 60*1000*5 ms, the text 100*60*5: a tenth. */
-static const written_program jedis_tenth = {
-    .lease_over = 10,
-    .acquire    = GETSET_OF_SHOWN(BUSY),
-    .release    = DEL_ALONE,
-};
-PROGRAM(jedis_tenth, "setnx-getset");
+PROGRAM(jedis_tenth, "setnx-getset", .lease_over = 10, .acquire = GETSET_OF_SHOWN(BUSY),
+        .release = DEL_ALONE);
 
 /* A hundred times as many tries as were meant: as far as anybody waits here, without an end. */
-static const written_program jedis_minus_1 = {
-    .acquire = GETSET_OF_SHOWN(AFTER_PAUSE),
-    .release = DEL_ALONE,
-};
-PROGRAM(jedis_minus_1, "setnx-getset");
+PROGRAM(jedis_minus_1, "setnx-getset", .acquire = GETSET_OF_SHOWN(AFTER_PAUSE),
+        .release = DEL_ALONE);
 
-static const written_program jedis_numeric = {
-    .acquire = { [0] = { .word = REDIS_SETNX, .yes = HELD, .no = 1 },
-                 [1] = { .word      = REDIS_READ,
-                         .test      = IS_PAST,
-                         .yes       = 2,
-                         .otherwise = BUSY,
-                         .no        = BUSY },
-                 [2] = { .word      = REDIS_SWAP,
-                         .test      = IS_PAST,
-                         .yes       = HELD,
-                         .otherwise = BUSY,
-                         .no        = BUSY } },
-    .release = DEL_ALONE,
-};
-PROGRAM(jedis_numeric, "setnx-getset");
+PROGRAM(jedis_numeric, "setnx-getset",
+        .acquire = { ASK(0, REDIS_SETNX, HELD, 1), CHECK(1, REDIS_READ, IS_PAST, 2, BUSY, BUSY),
+                     CHECK(2, REDIS_SWAP, IS_PAST, HELD, BUSY, BUSY) },
+        .release = DEL_ALONE);
 
 /* ---- Lock / watch与锁 / 分布式锁 ------------------------------------------------------------------- */
 
-#define SETNX_EXPIRE_REPAIR(TEST, REPAIR, BUSY_END)              \
-    {                                                            \
-        [0] = { .word = REDIS_SETNX, .yes = 1, .no = 2 },        \
-        [1] = { .word = REDIS_EXPIRE, .yes = HELD, .no = HELD }, \
-        [2] = { .word      = REDIS_READ_EXPIRY,                  \
-                .test      = (TEST),                             \
-                .yes       = 3,                                  \
-                .otherwise = (BUSY_END),                         \
-                .no        = (BUSY_END) },                              \
-        [3] = {                                                  \
-            .word = (REPAIR),                                    \
-            .yes  = (BUSY_END),                                  \
-            .no   = (BUSY_END)                                   \
-        }                                                        \
+#define SETNX_EXPIRE_REPAIR(TEST, REPAIR, BUSY_END)                   \
+    {                                                                 \
+        ASK(0, REDIS_SETNX, 1, 2), ASK(1, REDIS_EXPIRE, HELD, HELD),  \
+            CHECK(2, REDIS_READ_EXPIRY, TEST, 3, BUSY_END, BUSY_END), \
+            ASK(3, REPAIR, BUSY_END, BUSY_END)                        \
     }
 
-#define WATCHED_DEL                                                                             \
-    {                                                                                           \
-        [0] = { .word = REDIS_WATCH_READ, .test = IS_MINE, .yes = 1, .otherwise = 2, .no = 2 }, \
-        [1] = { .word = REDIS_DELETE_WATCHED, .yes = RELEASED, .no = GONE }, [2] = {            \
-            .word = REDIS_UNWATCH,                                                              \
-            .yes  = GONE                                                                        \
-        }                                                                                       \
+#define WATCHED_DEL                                                                      \
+    {                                                                                    \
+        CHECK(0, REDIS_WATCH_READ, IS_MINE, 1, 2, 2),                                    \
+            ASK(1, REDIS_DELETE_WATCHED, RELEASED, GONE), ASK(2, REDIS_UNWATCH, GONE, 0) \
     }
 
-static const written_program watch = {
-    .acquire = SETNX_EXPIRE_REPAIR(HAS_NO_END, REDIS_EXPIRE, BUSY),
-    .release = WATCHED_DEL,
-};
-PROGRAM(watch, "setnx-expire-watch");
+PROGRAM(watch, "setnx-expire-watch", .acquire = SETNX_EXPIRE_REPAIR(HAS_NO_END, REDIS_EXPIRE, BUSY),
+        .release = WATCHED_DEL);
 
 /* -2 says that there is no key; then EXPIRE does nothing. */
-static const written_program watch_ttl = {
-    .acquire = { [0] = { .word = REDIS_SETNX, .yes = 1, .no = 2 },
-                 [1] = { .word = REDIS_EXPIRE, .yes = HELD, .no = HELD },
-                 [2] = { .word = REDIS_READ_EXPIRY, .yes = BUSY, .no = 3 },
-                 [3] = { .word = REDIS_EXPIRE, .yes = BUSY, .no = BUSY } },
-    .release = WATCHED_DEL,
-};
-PROGRAM(watch_ttl, "setnx-expire-watch");
+PROGRAM(watch_ttl, "setnx-expire-watch",
+        .acquire = { ASK(0, REDIS_SETNX, 1, 2), ASK(1, REDIS_EXPIRE, HELD, HELD),
+                     ASK(2, REDIS_READ_EXPIRY, BUSY, 3), ASK(3, REDIS_EXPIRE, BUSY, BUSY) },
+        .release = WATCHED_DEL);
 
-static const written_program watch_no_end = {
-    .acquire = SETNX_EXPIRE_REPAIR(HAS_NO_END, REDIS_EXPIRE, AFTER_PAUSE),
-    .release = WATCHED_DEL,
-};
-PROGRAM(watch_no_end, "setnx-expire-watch");
+PROGRAM(watch_no_end, "setnx-expire-watch",
+        .acquire = SETNX_EXPIRE_REPAIR(HAS_NO_END, REDIS_EXPIRE, AFTER_PAUSE),
+        .release = WATCHED_DEL);
 
-static const written_program watch_no_sleep = {
-    .acquire = SETNX_EXPIRE_REPAIR(HAS_NO_END, REDIS_EXPIRE, FROM_START),
-    .release = WATCHED_DEL,
-};
-PROGRAM(watch_no_sleep, "setnx-expire-watch");
+PROGRAM(watch_no_sleep, "setnx-expire-watch",
+        .acquire = SETNX_EXPIRE_REPAIR(HAS_NO_END, REDIS_EXPIRE, FROM_START),
+        .release = WATCHED_DEL);
 
-static const written_program watch_del = {
-    .acquire = SETNX_EXPIRE_REPAIR(HAS_NO_END, REDIS_DELETE, BUSY),
-    .release = WATCHED_DEL,
-};
-PROGRAM(watch_del, "setnx-expire-watch");
+PROGRAM(watch_del, "setnx-expire-watch",
+        .acquire = SETNX_EXPIRE_REPAIR(HAS_NO_END, REDIS_DELETE, BUSY), .release = WATCHED_DEL);
 
 /* EXEC and UNWATCH end the watch alike. */
-static const written_program watch_queued = {
-    .acquire = SETNX_EXPIRE_REPAIR(HAS_NO_END, REDIS_EXPIRE, BUSY),
-    .release = { [0] = { .word = REDIS_WATCH_READ, .test = IS_NEVER_SO, .otherwise = 1, .no = 1 },
-                 [1] = { .word = REDIS_UNWATCH, .yes = GONE } },
-};
-PROGRAM(watch_queued, "setnx-expire-watch");
+PROGRAM(watch_queued, "setnx-expire-watch",
+        .acquire = SETNX_EXPIRE_REPAIR(HAS_NO_END, REDIS_EXPIRE, BUSY),
+        .release = { CHECK(0, REDIS_WATCH_READ, IS_NEVER_SO, 0, 1, 1),
+                     ASK(1, REDIS_UNWATCH, GONE, 0) });
 
-static const written_program watch_exec_first = {
-    .acquire = SETNX_EXPIRE_REPAIR(HAS_NO_END, REDIS_EXPIRE, BUSY),
-    .release = { [0] = { .word      = REDIS_WATCH_READ,
-                         .test      = IS_MINE,
-                         .yes       = 1,
-                         .otherwise = 2,
-                         .no        = 2 },
-                 [1] = { .word = REDIS_UNWATCH, .yes = 3 },
-                 [2] = { .word = REDIS_UNWATCH, .yes = GONE },
-                 [3] = { .word = REDIS_DELETE, .yes = RELEASED, .no = GONE } },
-};
-PROGRAM(watch_exec_first, "setnx-expire-watch");
+PROGRAM(watch_exec_first, "setnx-expire-watch",
+        .acquire = SETNX_EXPIRE_REPAIR(HAS_NO_END, REDIS_EXPIRE, BUSY),
+        .release = { CHECK(0, REDIS_WATCH_READ, IS_MINE, 1, 2, 2), ASK(1, REDIS_UNWATCH, 3, 0),
+                     ASK(2, REDIS_UNWATCH, GONE, 0), ASK(3, REDIS_DELETE, RELEASED, GONE) });

@@ -7,6 +7,30 @@
 #include "lab/world/scenario.h"
 #include <stddef.h>
 
+/* A row of a table: a name, a story, and what differs from the defaults. */
+#define ROW(NAME, STORY, ...)                         \
+    {                                                 \
+        .name = (NAME), .story = (STORY), __VA_ARGS__ \
+    }
+
+/* The invariant that breaks, and in how many steps; ONLY: no other one is checked. */
+#define BREAKS(INVARIANT, STEPS) .breaks = BWL_INVARIANT_##INVARIANT, .steps = (STEPS)
+#define BREAKS_ONLY(INVARIANT, STEPS) \
+    .invariants = BWL_INVARIANT_##INVARIANT, BREAKS(INVARIANT, STEPS)
+
+enum {
+    INVARIANTS_QUEUE = (BWL_INVARIANTS_USUAL | BWL_INVARIANT_FIRST_COME | BWL_INVARIANT_FENCE) &
+                       ~(unsigned)BWL_INVARIANTS_BACKWARDS,
+    /* After a data loss or an early expiry: what one client can know. */
+    INVARIANTS_FORGETS =
+        INVARIANTS_QUEUE &
+        ~(unsigned)(BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER | BWL_INVARIANT_HONEST |
+                    BWL_INVARIANT_KEEPS | BWL_INVARIANT_FIRST_COME),
+};
+
+/* `queue` with all of its invariants. */
+#define OF_QUEUE .protocol = &bwl_queue, .invariants = INVARIANTS_QUEUE
+
 /* The tables; table.c has their order. */
 typedef struct bwl_scenario_table {
     const bwl_scenario *list;

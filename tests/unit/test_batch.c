@@ -65,7 +65,6 @@ static void test_batch_is_keys_then_values_then_the_lease(void **state)
     bwl_redis_question q = { .word = REDIS_EXTEND_IF_MINE, .token = TOKEN };
     char               wanted[4096];
 
-    (void)state;
     (void)snprintf(wanted, sizeof wanted, "EVALSHA|%s|2|a|b|" TOKEN "|" TOKEN "|3000|", SHA1);
     assert_words(&q, false, wanted);
     (void)snprintf(wanted, sizeof wanted, "EVAL|%s|2|a|b|" TOKEN "|" TOKEN "|3000|", TEXT);
@@ -78,19 +77,7 @@ static void test_batch_of_a_queue_has_its_values(void **state)
     bwl_redis_question q    = { .word = REDIS_QUEUE_EXTEND, .token = TOKEN, .self = &self };
     char               wanted[4096];
 
-    (void)state;
     (void)snprintf(wanted, sizeof wanted, "EVALSHA|%s|2|a|b|" VALUE "|" VALUE "|3000|", SHA1);
-    assert_words(&q, false, wanted);
-}
-
-static void test_batch_by_rules_has_the_values_of_the_rules(void **state)
-{
-    const bwl_rules    rules = { .value = BWL_VALUE_LITERAL, .literal = "1", .prefix = "<" };
-    bwl_redis_question q     = { .word = REDIS_EXTEND_IF_MINE, .token = TOKEN, .rules = &rules };
-    char               wanted[4096];
-
-    (void)state;
-    (void)snprintf(wanted, sizeof wanted, "EVALSHA|%s|2|a|b|<1|<1|3000|", SHA1);
     assert_words(&q, false, wanted);
 }
 
@@ -105,7 +92,6 @@ static void test_batch_room_is_enough_for_the_longest(void **state)
     size_t             room   = bwl_batch_room(BWL_BATCH_MAX, BWL_BATCH_MAX * sizeof key);
     bwl_resp_writer    writer = { .bytes = bytes, .capacity = room };
 
-    (void)state;
     assert_true(room <= sizeof bytes);
     memset(key, 'k', sizeof key);
     memset(token, 't', BWL_TOKEN_MAX);
@@ -121,14 +107,6 @@ static void test_batch_room_is_enough_for_the_longest(void **state)
     assert_false(writer.overflowed);
 }
 
-static void test_batch_takes_extensions_and_nothing_else(void **state)
-{
-    (void)state;
-    for (unsigned word = REDIS_SET_IF_ABSENT; word <= REDIS_QUEUE_POKE; word++)
-        assert_int_equal(bwl_batch_takes((bwl_redis_word)word),
-                         word == REDIS_EXTEND_IF_MINE || word == REDIS_QUEUE_EXTEND);
-}
-
 /* ---- answers --------------------------------------------------------------------------------- */
 
 static bwl_batch_verdict read_text(const char *text, bwl_batch_reply *ret_reply)
@@ -140,7 +118,6 @@ static void test_batch_each_has_its_own_answer(void **state)
 {
     bwl_batch_reply reply;
 
-    (void)state;
     assert_int_equal(read_text("*4\r\n:1\r\n:0\r\n:-1\r\n:1\r\n", &reply), BWL_BATCH_EACH);
     assert_int_equal(reply.answers[0], BWL_YES);
     assert_int_equal(reply.answers[1], BWL_NO);
@@ -177,7 +154,6 @@ static void test_batch_believes_nothing_but_that_many_numbers(void **state)
     };
     bwl_batch_reply reply;
 
-    (void)state;
     for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++)
         assert_int_equal(read_text(strange[i], &reply), BWL_BATCH_STRANGE);
 }
@@ -204,7 +180,6 @@ static void test_batch_error_is_for_all_and_by_its_code(void **state)
     };
     bwl_batch_reply reply;
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_int_equal(read_text(cases[i].text, &reply), cases[i].verdict);
 }
@@ -214,9 +189,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batch_is_keys_then_values_then_the_lease),
         cmocka_unit_test(test_batch_of_a_queue_has_its_values),
-        cmocka_unit_test(test_batch_by_rules_has_the_values_of_the_rules),
         cmocka_unit_test(test_batch_room_is_enough_for_the_longest),
-        cmocka_unit_test(test_batch_takes_extensions_and_nothing_else),
         cmocka_unit_test(test_batch_each_has_its_own_answer),
         cmocka_unit_test(test_batch_believes_nothing_but_that_many_numbers),
         cmocka_unit_test(test_batch_error_is_for_all_and_by_its_code),

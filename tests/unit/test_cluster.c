@@ -27,7 +27,6 @@ static uint16_t slot_of(const char *key)
 
 static void test_cluster_slot_is_the_servers(void **state)
 {
-    (void)state;
     assert_int_equal(slot_of("123456789"), 0x31c3 & 16383); /* the check of the CRC */
     assert_int_equal(slot_of("foo"), 12182);
     assert_int_equal(slot_of("bar"), 5061);
@@ -36,31 +35,8 @@ static void test_cluster_slot_is_the_servers(void **state)
     assert_int_equal(bwl_cluster_slot("\0", 1), 0);
 }
 
-/* The definition: one bit after the other. */
-static uint16_t crc16_by_bits(const unsigned char *bytes, size_t size)
-{
-    uint32_t crc = 0;
-
-    for (size_t i = 0; i < size; i++) {
-        crc ^= (uint32_t)bytes[i] << 8;
-        for (unsigned bit = 0; bit < 8; bit++)
-            crc = (crc & 0x8000) != 0 ? crc << 1 ^ 0x1021 : crc << 1;
-    }
-    return (uint16_t)crc;
-}
-
-static void test_cluster_slot_of_all_pairs_of_bytes_is_the_crc_by_bits(void **state)
-{
-    (void)state;
-    for (unsigned pair = 0; pair <= 0xffff; pair++) {
-        unsigned char key[] = { (unsigned char)(pair >> 8), (unsigned char)pair };
-        assert_int_equal(bwl_cluster_slot((const char *)key, 2), crc16_by_bits(key, 2) & 16383);
-    }
-}
-
 static void test_cluster_slot_is_that_of_the_hash_tag(void **state)
 {
-    (void)state;
     assert_int_equal(slot_of("{user1000}.following"), slot_of("{user1000}.followers"));
     assert_int_equal(slot_of("{user1000}.following"), slot_of("user1000"));
     assert_int_not_equal(slot_of("foo{bar}"), slot_of("foo"));
@@ -71,7 +47,6 @@ static void test_cluster_keys_of_one_name_have_one_slot(void **state)
     static const char *const names[] = { "a", "orders/17", "{x}", "}", "a{}b", "%", "\xc3\xa9" };
     char                     key[BWL_KEY_MAX + 16];
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         size_t   size = bwl_key_write(key, NULL, names[i], strlen(names[i]));
         uint16_t slot = bwl_cluster_slot(key, size);
@@ -88,7 +63,6 @@ static void test_cluster_words(void **state)
     char              room[2 * BWL_CLUSTER_WORD_ROOM];
     bwl_resp_writer   writer = { .bytes = room, .capacity = sizeof room };
 
-    (void)state;
     bwl_cluster_write_slots(&writer);
     assert_true(writer.size <= BWL_CLUSTER_WORD_ROOM);
     bwl_cluster_write_asking(&writer);
@@ -121,7 +95,6 @@ static void assert_next(unsigned first, unsigned last, const char *host, unsigne
 
 static void test_cluster_slots_are_walked(void **state)
 {
-    (void)state;
     assert_true(
         begins("*3\r\n"
                "*4\r\n:0\r\n:5460\r\n" NODE("$9\r\n127.0.0.1\r\n", "7000")
@@ -136,7 +109,6 @@ static void test_cluster_slots_are_walked(void **state)
 
 static void test_cluster_slots_without_a_host_are_of_who_says_it(void **state)
 {
-    (void)state;
     assert_true(begins(
         "*2\r\n*3\r\n:1\r\n:2\r\n*2\r\n_\r\n:5\r\n*3\r\n:3\r\n:4\r\n*2\r\n$0\r\n\r\n:6\r\n"));
     assert_next(1, 2, "", 5);
@@ -146,7 +118,6 @@ static void test_cluster_slots_without_a_host_are_of_who_says_it(void **state)
 
 static void test_cluster_slots_of_nobody_are_passed_over(void **state)
 {
-    (void)state;
     assert_true(begins("*4\r\n*3\r\n:1\r\n:2\r\n*2\r\n+?\r\n:5\r\n"
                        "*3\r\n:1\r\n:2\r\n*2\r\n+a b\r\n:5\r\n"
                        "*3\r\n:1\r\n:2\r\n*2\r\n+a\r\n:0\r\n"
@@ -173,7 +144,6 @@ static void test_cluster_answer_that_is_no_map(void **state)
         "*1\r\n*3\r\n:1\r\n:2\r\n+a\r\n",
     };
 
-    (void)state;
     assert_false(begins("+OK\r\n"));
     assert_false(begins("-ERR This instance has cluster support disabled\r\n"));
     assert_false(begins("%1\r\n+a\r\n*0\r\n"));
@@ -207,7 +177,6 @@ static void test_cluster_redirects(void **state)
 {
     bwl_redirect to;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(redirects); i++) {
         const redirect *row = &redirects[i];
         assert_true(bwl_cluster_read_redirect(&to, row->frame, strlen(row->frame)));
@@ -247,7 +216,6 @@ static void test_cluster_what_is_no_redirect(void **state)
     static char  frame[400];
     bwl_redirect to;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(others); i++)
         if (bwl_cluster_read_redirect(&to, others[i], strlen(others[i])))
             fail_msg("taken for a redirect: %s", others[i]);
@@ -267,7 +235,6 @@ static void test_cluster_tag_is_the_first_number_of_the_slot(void **state)
     char                    text[12];
     uint32_t                last = 0;
 
-    (void)state;
     for (uint32_t number = 0; number < 3; number++) {
         int size = snprintf(text, sizeof text, "%u", (unsigned)number);
         assert_int_equal(bwl_cluster_tag(&tags, bwl_cluster_slot(text, (size_t)size)), number);
@@ -285,7 +252,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cluster_slot_is_the_servers),
-        cmocka_unit_test(test_cluster_slot_of_all_pairs_of_bytes_is_the_crc_by_bits),
         cmocka_unit_test(test_cluster_slot_is_that_of_the_hash_tag),
         cmocka_unit_test(test_cluster_keys_of_one_name_have_one_slot),
         cmocka_unit_test(test_cluster_words),

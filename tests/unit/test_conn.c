@@ -49,7 +49,6 @@ static int listen_in_a_directory(void **state)
 {
     struct sockaddr_un *to = (struct sockaddr_un *)&address.socket;
 
-    (void)state;
     address = (bwl_address){ .size = sizeof *to };
     (void)snprintf(directory, sizeof directory, "/tmp/bowline-conn-XXXXXX");
     assert_non_null(mkdtemp(directory));
@@ -68,7 +67,6 @@ static int listen_in_a_directory(void **state)
 
 static int tidy_up(void **state)
 {
-    (void)state;
     bwl_stream_free(&conn.stream);
     bwl_reactor_close(&reactor);
     if (peer >= 0)
@@ -156,7 +154,6 @@ static int next_frame(void)
 
 static void test_conn_nothing_is_written_before_it_is_connected(void **state)
 {
-    (void)state;
     assert_int_equal(open_conn(&conn, &address, &fault), BWL_OK);
     size_t size = put(10);
     assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
@@ -170,7 +167,6 @@ static void test_conn_nothing_is_written_before_it_is_connected(void **state)
 
 static void test_conn_is_not_inherited_and_never_blocks(void **state)
 {
-    (void)state;
     connect_both();
     assert_int_equal(fcntl(conn.stream.source.fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
     assert_int_equal(fcntl(conn.stream.source.fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
@@ -178,7 +174,6 @@ static void test_conn_is_not_inherited_and_never_blocks(void **state)
 
 static void test_conn_socket_that_is_not_there_fails_at_once_and_is_closed(void **state)
 {
-    (void)state;
     assert_int_equal(unlink(((struct sockaddr_un *)&address.socket)->sun_path), 0);
     assert_int_equal(open_conn(&conn, &address, &fault), BWL_STATUS_UNREACHABLE);
     assert_int_equal(fault.status, BWL_STATUS_UNREACHABLE);
@@ -197,7 +192,6 @@ static void test_conn_counts_exactly_what_the_kernel_took(void **state)
     size_t all  = 0;
     size_t read = 0;
 
-    (void)state;
     connect_both();
     for (unsigned i = 0; i < 10; i++)
         all += put(60000);
@@ -221,7 +215,6 @@ static void test_conn_queue_is_bounded(void **state)
 {
     bwl_resp_writer writer;
 
-    (void)state;
     connect_both();
     assert_false(bwl_resp_stream_reserve(&conn, BWL_STREAM_OUT_MAX + 1, &writer));
     assert_true(bwl_resp_stream_reserve(&conn, BWL_STREAM_OUT_MAX, &writer));
@@ -235,7 +228,6 @@ static void test_conn_forgets_what_it_has_sent(void **state)
 {
     static const char nothing[5000];
 
-    (void)state;
     connect_both();
     size_t size = put(4000);
     assert_memory_not_equal(conn.stream.out, nothing, size);
@@ -246,7 +238,6 @@ static void test_conn_forgets_what_it_has_sent(void **state)
 
 static void test_conn_broken_pipe_is_a_status_and_no_signal(void **state)
 {
-    (void)state;
     connect_both();
     close(peer);
     peer = -1;
@@ -263,7 +254,6 @@ static void test_conn_frames_come_out_whole_however_they_were_cut(void **state)
     static const char stream[] = "+OK\r\n$3\r\nabc\r\n*2\r\n:1\r\n_\r\n-ERR x\r\n";
     unsigned          frames   = 0;
 
-    (void)state;
     connect_both();
     for (size_t i = 0; i < sizeof stream - 1; i++) {
         const char *bytes;
@@ -294,7 +284,6 @@ static void test_conn_large_frame_arrives(void **state)
     static char text[60020];
     int         size = snprintf(text, sizeof text, "$%d\r\n", 60000);
 
-    (void)state;
     memset(text + size, 'x', 60000);
     memcpy(text + size + 60000, "\r\n", 3);
     connect_both();
@@ -312,7 +301,6 @@ static void test_conn_peer_that_sends_what_nobody_takes_is_cut_off(void **state)
     static char text[4096];
     int         status = BWL_OK;
 
-    (void)state;
     memset(text, ' ', sizeof text);
     connect_both();
     for (unsigned i = 0; i < 200 && status == BWL_OK; i++) {
@@ -325,7 +313,6 @@ static void test_conn_peer_that_sends_what_nobody_takes_is_cut_off(void **state)
 
 static void test_conn_nonsense_is_no_redis(void **state)
 {
-    (void)state;
     connect_both();
     peer_says("HTTP/1.1 400 Bad Request\r\n\r\n");
     assert_int_equal(turn(), BWL_OK);
@@ -335,7 +322,6 @@ static void test_conn_nonsense_is_no_redis(void **state)
 
 static void test_conn_alert_of_tls_is_known(void **state)
 {
-    (void)state;
     connect_both();
     assert_false(bwl_stream_sounds_like_tls(&conn.stream)); /* nothing has come */
     peer_says("\x15\x03\x03");
@@ -347,7 +333,6 @@ static void test_conn_alert_of_tls_is_known(void **state)
 
 static void test_conn_announcement_that_is_too_large_is_refused(void **state)
 {
-    (void)state;
     connect_both();
     peer_says("$99999999\r\n");
     assert_int_equal(turn(), BWL_OK);
@@ -357,7 +342,6 @@ static void test_conn_announcement_that_is_too_large_is_refused(void **state)
 
 static void test_conn_last_words_are_read_before_the_end(void **state)
 {
-    (void)state;
     connect_both();
     peer_says("-ERR max number of clients reached\r\n");
     close(peer);
@@ -372,7 +356,6 @@ static void test_conn_last_words_are_read_before_the_end(void **state)
 
 static void test_conn_reopened_remembers_nothing_of_the_one_before(void **state)
 {
-    (void)state;
     connect_both();
     (void)put(100);
     assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
@@ -398,7 +381,6 @@ static void test_conn_closed_is_not_watched_though_a_child_has_a_copy(void **sta
 {
     int gate[2];
 
-    (void)state;
     connect_both();
     assert_int_equal(pipe2(gate, O_CLOEXEC), 0);
     pid_t child = fork();
@@ -418,7 +400,6 @@ static void test_conn_closed_is_not_watched_though_a_child_has_a_copy(void **sta
 
 static void test_conn_freed_in_a_child_is_still_watched_in_the_parent(void **state)
 {
-    (void)state;
     connect_both();
     pid_t child = fork();
     if (child == 0) {

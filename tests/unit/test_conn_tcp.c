@@ -35,7 +35,6 @@ static void step(bwl_source *source, uint32_t events)
 
 static int open_reactor(void **state)
 {
-    (void)state;
     reactor = (bwl_reactor)BWL_REACTOR_CLOSED;
     assert_int_equal(bwl_reactor_open(&reactor, &fault), BWL_OK);
     bwl_resp_stream_init(&conn, &reactor, step);
@@ -44,7 +43,6 @@ static int open_reactor(void **state)
 
 static int close_reactor(void **state)
 {
-    (void)state;
     bwl_stream_free(&conn.stream);
     bwl_reactor_close(&reactor);
     return 0;
@@ -86,7 +84,6 @@ static void test_conn_tcp_sends_at_once_and_notices_a_dead_peer(void **state)
     int         alive = 0;
     socklen_t   size  = sizeof one;
 
-    (void)state;
     assert_int_equal(open_conn(&conn, &tcp, &fault), BWL_OK);
     assert_int_equal(getsockopt(conn.stream.source.fd, IPPROTO_TCP, TCP_NODELAY, &one, &size), 0);
     assert_int_equal(getsockopt(conn.stream.source.fd, SOL_SOCKET, SO_KEEPALIVE, &alive, &size), 0);
@@ -117,7 +114,6 @@ static void test_conn_tcp_gives_up_a_peer_after_its_silence(void **state)
     bwl_address tcp;
     int         fd = listen_on_tcp(&tcp);
 
-    (void)state;
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         conn.stream.silence_ms = list[i].silence_ms;
         assert_int_equal(open_conn(&conn, &tcp, &fault), BWL_OK);
@@ -134,7 +130,6 @@ static void test_conn_tcp_that_is_refused_says_so_in_the_step(void **state)
 {
     bwl_address tcp;
 
-    (void)state;
     close(listen_on_tcp(&tcp));
     int status = open_conn(&conn, &tcp, &fault);
     while (status == BWL_OK && (status = turn()) == 1)

@@ -34,7 +34,6 @@ static int open_ends(void **state)
 {
     struct sockaddr_un *to = (struct sockaddr_un *)&address.socket;
 
-    (void)state;
     address        = (bwl_address){ .size = sizeof *to };
     to->sun_family = AF_UNIX;
     (void)snprintf(to->sun_path, sizeof to->sun_path, "%s/s", directory);
@@ -53,7 +52,6 @@ static int open_ends(void **state)
 
 static int close_ends(void **state)
 {
-    (void)state;
     bwl_stream_free(&conn.stream);
     bwl_reactor_close(&reactor);
     if (far.ctx != NULL)
@@ -176,7 +174,6 @@ static int next_frame(size_t *ret_size)
 
 static void test_conn_tls_is_connecting_until_hands_are_shaken(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         begin(&(server_terms){ .who = &who, .version = versions[i] });
         assert_true(conn.stream.connecting);
@@ -209,7 +206,6 @@ static void test_conn_tls_nothing_is_clear_on_the_line(void **state)
 {
     static char bytes[65536];
 
-    (void)state;
     connect_both(TLS1_3_VERSION);
     (void)put(1000);
     assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
@@ -224,7 +220,6 @@ static void test_conn_tls_refused_certificate_is_a_refusal_and_an_alert(void **s
     identity other = make_host("DNS:other.test", &authority);
     char     bytes[100];
 
-    (void)state;
     begin(&(server_terms){ .who = &other, .version = TLS1_2_VERSION });
     assert_int_equal(carry(SIZE_MAX), BWL_STATUS_REFUSED);
     assert_fault(&fault, BWL_STATUS_REFUSED, "the certificate of redis.test is for other.test");
@@ -240,7 +235,6 @@ static void test_conn_tls_refusal_of_our_certificate_comes_with_the_first_read(v
 {
     identity stranger = make_identity(&(recipe){ .common_name = "b", .is_authority = true });
 
-    (void)state;
     begin(&(server_terms){ .who = &who, .asks_for = &stranger, .version = TLS1_3_VERSION });
     while (conn.stream.connecting) {
         (void)far_hears();
@@ -258,7 +252,6 @@ static void test_conn_tls_alert_is_heard_behind_a_broken_line(void **state)
 {
     identity stranger = make_identity(&(recipe){ .common_name = "b", .is_authority = true });
 
-    (void)state;
     begin(&(server_terms){ .who = &who, .asks_for = &stranger, .version = TLS1_3_VERSION });
     while (conn.stream.connecting) {
         (void)far_hears();
@@ -289,7 +282,6 @@ static void test_conn_tls_nothing_is_read_that_was_not_handed_over(void **state)
     size_t all   = 0;
     size_t read  = 0;
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         connect_both(versions[i]);
         assert_int_equal(
@@ -327,7 +319,6 @@ static void test_conn_tls_record_that_waits_whole_was_not_handed_over(void **sta
     int    small = 4096;
     size_t size  = 0;
 
-    (void)state;
     connect_both(TLS1_3_VERSION);
     assert_int_equal(setsockopt(conn.stream.source.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small),
                      0);
@@ -350,7 +341,6 @@ static void test_conn_tls_forgets_what_it_has_sent(void **state)
 {
     static const char nothing[5000];
 
-    (void)state;
     connect_both(TLS1_3_VERSION);
     size_t size = put(4000);
     assert_memory_not_equal(conn.stream.out, nothing, size);
@@ -365,7 +355,6 @@ static void test_conn_tls_large_frames_arrive(void **state)
     static char text[60020];
     int         size = snprintf(text, sizeof text, "$%d\r\n", 60000);
 
-    (void)state;
     memset(text + size, 'x', 60000);
     memcpy(text + size + 60000, "\r\n", 3);
     connect_both(TLS1_3_VERSION);
@@ -389,7 +378,6 @@ static void test_conn_tls_peer_that_sends_what_nobody_takes_is_cut_off(void **st
     static char text[16000];
     int         status = BWL_OK;
 
-    (void)state;
     memset(text, ' ', sizeof text - 1);
     connect_both(TLS1_3_VERSION);
     for (unsigned i = 0; i < 200 && status >= 0; i++) {
@@ -406,7 +394,6 @@ static void test_conn_tls_end_comes_after_the_last_words(void **state)
 {
     size_t size = 0;
 
-    (void)state;
     for (int politely = 0; politely < 2; politely++) {
         connect_both(TLS1_2_VERSION);
         server_says(&far, "-ERR bye\r\n");
@@ -432,7 +419,6 @@ static void test_conn_tls_end_comes_after_the_last_words(void **state)
 
 static void test_conn_tls_sees_what_nobody_asked_for(void **state)
 {
-    (void)state;
     connect_both(TLS1_2_VERSION);
     assert_false(bwl_stream_has_unread(&conn.stream));
     server_says(&far, "+x\r\n");
@@ -444,7 +430,6 @@ static void test_conn_tls_sees_what_nobody_asked_for(void **state)
 
 static void test_conn_tls_goodbye_is_heard(void **state)
 {
-    (void)state;
     connect_both(TLS1_3_VERSION);
     size_t size = put(10);
     assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
@@ -459,7 +444,6 @@ static void test_conn_tls_goodbye_takes_nothing_along(void **state)
 {
     int small = 4096;
 
-    (void)state;
     connect_both(TLS1_3_VERSION);
     assert_int_equal(setsockopt(conn.stream.source.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small),
                      0);

@@ -25,7 +25,6 @@ char *strdup(const char *text)
 
 static int begin(void **state)
 {
-    (void)state;
     is_full = false;
     return 0;
 }
@@ -35,7 +34,6 @@ static void test_copy_is_another_text(void **state)
     char  text[] = "abc";
     char *copy   = NULL;
 
-    (void)state;
     assert_int_equal(bwl_copy(&copy, text, NULL), BWL_OK);
     text[0] = 'x';
     assert_string_equal(copy, "abc");
@@ -47,7 +45,6 @@ static void test_copy_without_memory_writes_nothing(void **state)
     char     *copy  = NULL;
     bwl_fault fault = { 0 };
 
-    (void)state;
     is_full = true;
     assert_int_equal(bwl_copy(&copy, "abc", &fault), BWL_STATUS_NOMEM);
     assert_null(copy);
@@ -58,7 +55,6 @@ static void test_copy_of_nothing_is_nothing_and_no_failure(void **state)
 {
     bool all = true;
 
-    (void)state;
     is_full = true;
     assert_null(bwl_copy_of(NULL, &all));
     assert_true(all);
@@ -68,7 +64,6 @@ static void test_copy_one_that_is_missing_is_not_made_good_by_the_next(void **st
 {
     bool all = true;
 
-    (void)state;
     is_full = true;
     assert_null(bwl_copy_of("abc", &all));
     assert_false(all);

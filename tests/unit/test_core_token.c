@@ -36,7 +36,6 @@ static void test_shapes_of_known_bytes(void **state)
                             0xcc, 0xdd, 0xee, 0xff } };
     char       token[BWL_TOKEN_MAX + 1];
 
-    (void)state;
     bwl_token_write_as(token, BWL_TOKEN_UUID, &random, 0);
     assert_string_equal(token, "00112233-4455-4677-8899-aabbccddeeff");
     bwl_token_write_as(token, BWL_TOKEN_HEX, &random, 0);
@@ -52,7 +51,6 @@ static void test_largest_and_smallest_bytes_fit(void **state)
     bwl_random random;
     char       token[BWL_TOKEN_MAX + 1];
 
-    (void)state;
     for (int fill = 0; fill <= 255; fill += 255) {
         memset(random.bytes, fill, sizeof random.bytes);
         for (int shape = 0; shape < SHAPES; shape++) {
@@ -66,7 +64,6 @@ static void test_what_is_written_is_read(void **state)
 {
     char token[BWL_TOKEN_MAX + 1];
 
-    (void)state;
     for (unsigned i = 0; i < TRIES; i++) {
         bwl_random random = some_bytes();
         for (int shape = 0; shape < SHAPES; shape++) {
@@ -77,24 +74,6 @@ static void test_what_is_written_is_read(void **state)
                     assert_false(bwl_token_is_of((bwl_token_shape)other, token, strlen(token)));
             assert_false(bwl_token_is_of((bwl_token_shape)shape, token, strlen(token) - 1) &&
                          shape != BWL_TOKEN_PID_TID);
-        }
-    }
-}
-
-static void test_every_byte_counts(void **state)
-{
-    bwl_random random = some_bytes();
-    char       token[BWL_TOKEN_MAX + 1];
-    char       other[BWL_TOKEN_MAX + 1];
-
-    (void)state;
-    for (int shape = 0; shape <= BWL_TOKEN_HEX; shape++) {
-        bwl_token_write_as(token, (bwl_token_shape)shape, &random, 0);
-        for (unsigned i = 0; i < BWL_RANDOM_BYTES; i++) {
-            bwl_random changed = random;
-            changed.bytes[i] ^= 1;
-            bwl_token_write_as(other, (bwl_token_shape)shape, &changed, 0);
-            assert_string_not_equal(token, other);
         }
     }
 }
@@ -127,7 +106,6 @@ static void test_what_nobody_writes_is_not_read(void **state)
         { BWL_TOKEN_PID_TID, "12-9223372036854775808" },
     };
 
-    (void)state;
     for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         if (bwl_token_is_of(wrong[i].shape, wrong[i].is, strlen(wrong[i].is)))
             fail_msg("\"%s\" is taken for a token", wrong[i].is);
@@ -140,7 +118,6 @@ int main(void)
         cmocka_unit_test(test_shapes_of_known_bytes),
         cmocka_unit_test(test_largest_and_smallest_bytes_fit),
         cmocka_unit_test(test_what_is_written_is_read),
-        cmocka_unit_test(test_every_byte_counts),
         cmocka_unit_test(test_what_nobody_writes_is_not_read),
     };
 

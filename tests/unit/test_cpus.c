@@ -35,7 +35,6 @@ static int make_groups(void **state)
 {
     const char *base = getenv("TMPDIR");
 
-    (void)state;
     (void)snprintf(mount, sizeof mount, "%s/bowline-cpus-XXXXXX", base != NULL ? base : "/tmp");
     assert_non_null(mkdtemp(mount));
     assert_int_equal(mkdir(in("/a"), 0700), 0);
@@ -48,7 +47,6 @@ static int remove_groups(void **state)
     static const char *const files[] = { "/cpu.max", "/a/cpu.max", "/a/b/cpu.max" };
     static const char *const all[]   = { "/a/b", "/a", "" };
 
-    (void)state;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         (void)unlink(in(files[i]));
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
@@ -69,7 +67,6 @@ static void limit(const char *group, const char *cpu_max)
 
 static void test_cpus_group_without_limit_is_zero(void **state)
 {
-    (void)state;
     assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), 0);
     limit("/a", "max 100000\n");
     assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), 0);
@@ -87,7 +84,6 @@ static void test_cpus_limit_is_rounded_down_and_at_least_one(void **state)
         { "nonsense\n", 0 },      { "", 0 },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         limit("/a/b", list[i].cpu_max);
         assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), list[i].cpus);
@@ -96,7 +92,6 @@ static void test_cpus_limit_is_rounded_down_and_at_least_one(void **state)
 
 static void test_cpus_least_limit_of_all_groups_above_counts(void **state)
 {
-    (void)state;
     limit("/a/b", "800000 100000\n");
     limit("/a", "300000 100000\n");
     assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), 3);
@@ -109,7 +104,6 @@ static void test_cpus_least_limit_of_all_groups_above_counts(void **state)
 
 static void test_cpus_group_is_found_beside_those_of_version_one(void **state)
 {
-    (void)state;
     limit("", "200000 100000\n");
     limit("/a", "100000 100000\n");
     assert_int_equal(bwl_cpus_of_groups("4:memory:/a\n1:cpu:/a\n0::/\n", mount), 2);
@@ -123,7 +117,6 @@ static void test_cpus_process_with_a_mask_of_one_cpu_has_one(void **state)
 {
     int status;
 
-    (void)state;
     pid_t child = fork();
     if (child == 0) {
         cpu_set_t mask;
@@ -142,7 +135,6 @@ static void test_cpus_spinning_counts_those_of_the_mask(void **state)
 {
     int status;
 
-    (void)state;
     pid_t child = fork();
     if (child == 0) {
         cpu_set_t mask;

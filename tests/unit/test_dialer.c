@@ -42,7 +42,6 @@ static int begin(void **state)
     struct sockaddr_in here = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     socklen_t          size = sizeof here;
 
-    (void)state;
     fault    = (bwl_fault){ 0 };
     reactor  = (bwl_reactor)BWL_REACTOR_CLOSED;
     listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -58,7 +57,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     bwl_dialer_forget(&dialer);
     bwl_stream_close(&stream);
     bwl_stream_free(&stream);
@@ -76,7 +74,6 @@ static int start(const char *host, bwl_ms now)
 
 static void test_dialer_numeric_address_is_connected_at_once(void **state)
 {
-    (void)state;
     assert_int_equal(start("127.0.0.1", START), BWL_DIAL_CONNECTING);
     assert_true(bwl_stream_is_open(&stream));
     assert_int_equal(dialer.ends_at, UNTIL);
@@ -92,7 +89,6 @@ static void test_dialer_given_address_needs_no_lookup(void **state)
     bwl_address         address = { .size = sizeof(struct sockaddr_un) };
     struct sockaddr_un *missing = (struct sockaddr_un *)&address.socket;
 
-    (void)state;
     missing->sun_family = AF_UNIX;
     strcpy(missing->sun_path, "/nonexistent/socket");
     bwl_dialer_set_address(&dialer, &address);
@@ -106,7 +102,6 @@ static void test_dialer_addresses_share_the_time_that_is_left(void **state)
 {
     bwl_fault late = { .status = BWL_STATUS_UNREACHABLE, .text = "late" };
 
-    (void)state;
     assert_int_equal(start("127.0.0.1", START), BWL_DIAL_CONNECTING);
     dialer.addresses[1]    = dialer.addresses[0];
     dialer.addresses[2]    = dialer.addresses[0];
@@ -124,7 +119,6 @@ static void test_dialer_refusal_outweighs_what_the_last_address_says(void **stat
     bwl_fault refused = { .status = BWL_STATUS_REFUSED, .text = "its certificate" };
     bwl_fault late    = { .status = BWL_STATUS_UNREACHABLE, .text = "late" };
 
-    (void)state;
     assert_int_equal(start("127.0.0.1", START), BWL_DIAL_CONNECTING);
     dialer.addresses[1]    = dialer.addresses[0];
     dialer.addresses_count = 2;
@@ -142,7 +136,6 @@ static void test_dialer_lookup_is_kept_but_not_for_ever(void **state)
 {
     bwl_resolve_request other = { .host = "127.0.0.2", .port = port, .wake = woken };
 
-    (void)state;
     assert_int_equal(bwl_resolve_start(&dialer.resolve, &other, &fault), BWL_OK);
     dialer.resolve_began_at = START - AGE + 1;
     assert_int_equal(start("127.0.0.1", START), BWL_DIAL_CONNECTING);

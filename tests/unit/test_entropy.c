@@ -28,7 +28,6 @@ static void test_entropy_never_gives_the_same_twice(void **state)
     bwl_entropy       pool  = { 0 };
     bwl_entropy       other = { 0 };
 
-    (void)state;
     for (unsigned i = 0; i < DRAWS; i++)
         assert_true(bwl_entropy_draw(i % 2 == 0 ? &pool : &other, &drawn[i]));
     qsort(drawn, DRAWS, sizeof drawn[0], by_bytes);
@@ -41,7 +40,6 @@ static void test_entropy_every_byte_of_a_draw_is_drawn(void **state)
     bwl_entropy pool                   = { 0 };
     uint8_t     seen[BWL_RANDOM_BYTES] = { 0 };
 
-    (void)state;
     for (unsigned i = 0; i < 256; i++) {
         bwl_random random = { { 0 } };
         assert_true(bwl_entropy_draw(&pool, &random));
@@ -58,7 +56,6 @@ static void test_entropy_draw_forgets_what_it_gave(void **state)
     bwl_entropy          pool = { 0 };
     bwl_random           random;
 
-    (void)state;
     for (size_t given = BWL_RANDOM_BYTES; given <= BWL_ENTROPY_BLOCK; given += BWL_RANDOM_BYTES) {
         assert_true(bwl_entropy_draw(&pool, &random));
         assert_int_equal(pool.left, BWL_ENTROPY_BLOCK - given);

@@ -25,7 +25,6 @@ static char long_text[400];
 
 static int fresh_place(void **state)
 {
-    (void)state;
     memset(&place, '#', sizeof place);
     memset(long_text, 'x', sizeof long_text - 1);
     return 0;
@@ -39,7 +38,6 @@ static void assert_guarded(void)
 
 static void test_fault_holds_status_and_text(void **state)
 {
-    (void)state;
     assert_int_equal(bwl_fail(&place.fault, BWL_STATUS_REFUSED, "%s has %d", "x", 7),
                      BWL_STATUS_REFUSED);
     assert_int_equal(place.fault.status, BWL_STATUS_REFUSED);
@@ -73,7 +71,6 @@ static void test_fault_keeps_errno_and_the_code_of_its_cause(void **state)
 
 static void test_fault_may_be_nobody_s(void **state)
 {
-    (void)state;
     assert_int_equal(bwl_fail(NULL, BWL_STATUS_USAGE, "nothing"), BWL_STATUS_USAGE);
     errno = EACCES;
     assert_int_equal(bwl_fail_errno(NULL, "nothing"), BWL_STATUS_SYSTEM);
@@ -83,7 +80,6 @@ static void test_fault_may_be_nobody_s(void **state)
 
 static void test_fault_text_that_is_too_long_is_cut(void **state)
 {
-    (void)state;
     (void)bwl_fail(&place.fault, BWL_STATUS_USAGE, "%s", long_text);
     assert_int_equal(strlen(place.fault.text), BWL_FAULT_TEXT_MAX - 1);
     assert_string_equal(place.fault.text + BWL_FAULT_TEXT_MAX - 5, "x...");
@@ -92,7 +88,6 @@ static void test_fault_text_that_is_too_long_is_cut(void **state)
 
 static void test_fault_of_a_system_call_ends_with_the_words_for_errno(void **state)
 {
-    (void)state;
     errno = ENOENT;
     assert_int_equal(bwl_fail_errno(&place.fault, "cannot open %s", "it"), BWL_STATUS_SYSTEM);
     assert_int_equal(place.fault.status, BWL_STATUS_SYSTEM);
@@ -105,7 +100,6 @@ static void test_fault_of_a_system_call_ends_with_the_words_for_errno(void **sta
 
 static void test_fault_hides_the_password_of_a_url(void **state)
 {
-    (void)state;
     (void)bwl_fail(&place.fault, BWL_STATUS_BUSY, "%s is held", "redis://u:hunter2@h");
     assert_string_equal(place.fault.text, "redis://u:***@h is held");
     errno = EACCES;
@@ -117,7 +111,6 @@ static void test_fault_hides_the_password_of_a_url(void **state)
 /* The '@' is cut off, and with it the end of the password. */
 static void test_fault_hides_a_password_that_is_cut_off(void **state)
 {
-    (void)state;
     (void)bwl_fail(&place.fault, BWL_STATUS_BUSY, "%.200s redis://u:%s@h", long_text, long_text);
     assert_string_equal(place.fault.text + 200, " redis://u:***");
     assert_guarded();
@@ -125,7 +118,6 @@ static void test_fault_hides_a_password_that_is_cut_off(void **state)
 
 static void test_fault_of_missing_memory_is_nomem(void **state)
 {
-    (void)state;
     errno = ENOMEM;
     assert_int_equal(bwl_fail_errno(&place.fault, "cannot grow"), BWL_STATUS_NOMEM);
     assert_int_equal(place.fault.status, BWL_STATUS_NOMEM);
@@ -133,7 +125,6 @@ static void test_fault_of_missing_memory_is_nomem(void **state)
 
 static void test_fault_words_for_errno_are_cut_where_the_room_ends(void **state)
 {
-    (void)state;
     errno = ENOENT;
     (void)bwl_fail_errno(&place.fault, "%.*s", BWL_FAULT_TEXT_MAX - 5, long_text);
     assert_string_equal(place.fault.text + BWL_FAULT_TEXT_MAX - 5, ": No");

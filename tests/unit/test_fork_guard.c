@@ -29,7 +29,6 @@ static void test_fork_guard_tells_the_child_from_the_parent(void **state)
 {
     bwl_fork_guard guard;
 
-    (void)state;
     assert_true(bwl_fork_guard_init(&guard));
     assert_false(bwl_forked(&guard));
     pid_t child = fork();
@@ -62,7 +61,6 @@ static void test_fork_guard_of_a_child_holds_for_the_child_alone(void **state)
 {
     bwl_fork_guard guard;
 
-    (void)state;
     assert_true(bwl_fork_guard_init(&guard));
     pid_t child = fork();
     if (child == 0)
@@ -75,7 +73,6 @@ static void test_fork_guard_freed_can_be_freed_again(void **state)
 {
     bwl_fork_guard guard = { .page = NULL };
 
-    (void)state;
     bwl_fork_guard_free(&guard);
     assert_true(bwl_fork_guard_init(&guard));
     bwl_fork_guard_free(&guard);
@@ -97,7 +94,6 @@ static void test_fork_guard_knows_a_mutex_that_nobody_will_unlock(void **state)
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     pthread_t       thread;
 
-    (void)state;
     assert_true(bwl_was_at_rest(&mutex));
     assert_int_equal(pthread_mutex_trylock(&mutex), 0); /* and is as it was */
     assert_int_equal(pthread_mutex_unlock(&mutex), 0);

@@ -44,7 +44,6 @@ static void test_frames_end_where_they_end_however_the_bytes_are_cut(void **stat
     static const char bytes[] = "+OK\r\n$3\r\nabc\r\n*2\r\n:1\r\n$0\r\n\r\n>1\r\n+x\r\n-ERR no\r\n";
     char              letters[16];
 
-    (void)state;
     for (size_t step = 1; step < sizeof bytes; step++) {
         bwl_frames frames = { .passes_long = false };
         read_in_pieces(letters, &frames, bytes, sizeof bytes - 1, step);
@@ -52,22 +51,11 @@ static void test_frames_end_where_they_end_however_the_bytes_are_cut(void **stat
     }
 }
 
-static void test_frames_nothing_is_no_frame(void **state)
-{
-    bwl_frames frames   = { .passes_long = false };
-    size_t     consumed = 1;
-
-    (void)state;
-    assert_int_equal(bwl_frames_next(&frames, NULL, 0, &consumed), BWL_FRAME_MORE);
-    assert_int_equal(consumed, 0);
-}
-
 static void test_frames_other_bytes_are_malformed(void **state)
 {
     bwl_frames frames = { .passes_long = false };
     char       letters[4];
 
-    (void)state;
     read_in_pieces(letters, &frames, "HTTP/1.1 400\r\n", 14, 14);
     assert_string_equal(letters, "X");
 }
@@ -80,7 +68,6 @@ static void test_frames_a_long_value_is_passed_over_only_where_it_may_come(void 
     char  *bytes  = malloc(room);
     char   letters[8];
 
-    (void)state;
     assert_non_null(bytes);
     int head = snprintf(bytes, room, "$%zu\r\n", length);
     memset(bytes + head, 'x', length);
@@ -103,7 +90,6 @@ static void test_frames_a_long_head_that_is_no_length_is_too_big(void **state)
     bwl_frames frames = { .passes_long = true };
     char       letters[4];
 
-    (void)state;
     read_in_pieces(letters, &frames, "$99999999999999999999999999\r\n", 29, 29);
     assert_true(strcmp(letters, "B") == 0 || strcmp(letters, "X") == 0);
 }
@@ -113,7 +99,6 @@ static void test_frames_reset_forgets_half_a_frame(void **state)
     bwl_frames frames = { .passes_long = false };
     size_t     consumed;
 
-    (void)state;
     assert_int_equal(bwl_frames_next(&frames, "$5\r\nab", 6, &consumed), BWL_FRAME_MORE);
     bwl_frames_reset(&frames);
     assert_int_equal(bwl_frames_next(&frames, "+OK\r\n", 5, &consumed), BWL_FRAME_WHOLE);
@@ -124,7 +109,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_frames_end_where_they_end_however_the_bytes_are_cut),
-        cmocka_unit_test(test_frames_nothing_is_no_frame),
         cmocka_unit_test(test_frames_other_bytes_are_malformed),
         cmocka_unit_test(test_frames_a_long_value_is_passed_over_only_where_it_may_come),
         cmocka_unit_test(test_frames_a_long_head_that_is_no_length_is_too_big),

@@ -72,7 +72,6 @@ static void expect_command(bwl_redis_word word, const bwl_rules *rules, const ch
 
 static int begin(void **state)
 {
-    (void)state;
     key           = "nightly";
     is_of_cluster = false;
     by_text       = false;
@@ -83,7 +82,6 @@ static int begin(void **state)
 
 static void test_commands_name_the_key_the_field_and_the_lease(void **state)
 {
-    (void)state;
     expect_command(REDIS_HASH_TAKE, &plain, "EVALSHA|hash_take|1|nightly|" FIELD "|30000|");
     expect_command(REDIS_HASH_TAKE, NULL, "EVALSHA|hash_take|1|nightly|" FIELD "|30000|");
     expect_command(REDIS_HASH_EXTEND, &plain, "EVALSHA|hash_extend|1|nightly|" FIELD "|30000|");
@@ -94,30 +92,13 @@ static void test_commands_name_the_key_the_field_and_the_lease(void **state)
 
 static void test_fences_are_counted_in_a_second_key(void **state)
 {
-    (void)state;
     expect_command(REDIS_HASH_TAKE, &fenced,
                    "EVALSHA|hash_take|2|nightly|redisson_lock_token:{nightly}|" FIELD "|30000|");
     expect_command(REDIS_HASH_EXTEND, &fenced, "EVALSHA|hash_extend|1|nightly|" FIELD "|30000|");
 }
 
-/* RedissonObject.prefixName: such a key has a hash tag already, or looks as if it had. */
-static void test_key_with_a_brace_has_no_braces_around_it(void **state)
-{
-    (void)state;
-    key = "jobs:{7}";
-    expect_command(REDIS_HASH_RELEASE, &plain,
-                   "EVALSHA|hash_release|1|jobs:{7}|" FIELD
-                   "|redisson_lock__channel:jobs:{7}|PUBLISH|");
-    expect_command(REDIS_HASH_TAKE, &fenced,
-                   "EVALSHA|hash_take|2|jobs:{7}|redisson_lock_token:jobs:{7}|" FIELD "|30000|");
-    key = "a}b";
-    expect_command(REDIS_HASH_RELEASE, &plain,
-                   "EVALSHA|hash_release|1|a}b|" FIELD "|redisson_lock__channel:{a}b}|PUBLISH|");
-}
-
 static void test_release_in_a_cluster_publishes_to_old_and_new_clients(void **state)
 {
-    (void)state;
     is_of_cluster = true;
     expect_command(REDIS_HASH_RELEASE, &plain,
                    "EVALSHA|hash_release|1|nightly|" FIELD
@@ -126,7 +107,6 @@ static void test_release_in_a_cluster_publishes_to_old_and_new_clients(void **st
 
 static void test_unknown_script_goes_by_its_text(void **state)
 {
-    (void)state;
     by_text = true;
     expect_command(REDIS_HASH_TAKE, &plain, "EVAL|TEXT|1|nightly|" FIELD "|30000|");
     expect_command(REDIS_HASH_EXTEND, &plain, "EVAL|TEXT|1|nightly|" FIELD "|30000|");
@@ -140,7 +120,6 @@ static void test_longest_key_has_room_in_every_command(void **state)
     static char     bytes[16384];
     bwl_resp_writer writer = { .bytes = bytes };
 
-    (void)state;
     memset(longest, 'k', BWL_KEY_MAX);
     for (bwl_redis_word word = REDIS_HASH_TAKE; word <= REDIS_HASH_RELEASE; word++) {
         bwl_redis_question q = { .word          = word,
@@ -163,7 +142,6 @@ static void test_look_asks_for_the_key_alone(void **state)
     char            bytes[2048];
     bwl_resp_writer writer = { .bytes = bytes, .capacity = sizeof bytes };
 
-    (void)state;
     bwl_hash_lock_write_look(&writer, "nightly", 7, false);
     expect_words(bytes, writer.size, "EVALSHA|hash_look|1|nightly|");
 }
@@ -189,20 +167,10 @@ static void expect_answer(bwl_redis_word word, const char *text, bwl_answer answ
 
 static void test_answer_to_take_is_the_fence_or_minus_one(void **state)
 {
-    (void)state;
     expect_answer(REDIS_HASH_TAKE, ":0\r\n", BWL_YES, 0);
     expect_answer(REDIS_HASH_TAKE, ":41\r\n", BWL_YES, 41);
     expect_answer(REDIS_HASH_TAKE, ":9007199254740991\r\n", BWL_YES, UINT64_C(9007199254740991));
     expect_answer(REDIS_HASH_TAKE, ":-1\r\n", BWL_NO, 0);
-}
-
-static void test_answer_to_extend_and_release_is_one_or_nothing(void **state)
-{
-    (void)state;
-    expect_answer(REDIS_HASH_EXTEND, ":1\r\n", BWL_YES, 0);
-    expect_answer(REDIS_HASH_EXTEND, ":0\r\n", BWL_NO, 0);
-    expect_answer(REDIS_HASH_RELEASE, ":1\r\n", BWL_YES, 0);
-    expect_answer(REDIS_HASH_RELEASE, ":0\r\n", BWL_NO, 0);
 }
 
 static void test_answers_that_no_script_gives_are_strange(void **state)
@@ -211,7 +179,6 @@ static void test_answers_that_no_script_gives_are_strange(void **state)
                                            "$1\r\n1\r\n", "_\r\n",   "*0\r\n" };
     bwl_redis_reply          reply;
 
-    (void)state;
     for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++)
         for (bwl_redis_word word = REDIS_HASH_TAKE; word <= REDIS_HASH_RELEASE; word++)
             assert_int_equal(hear(word, strange[i], &reply), BWL_REDIS_STRANGE);
@@ -224,13 +191,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_commands_name_the_key_the_field_and_the_lease, begin),
         cmocka_unit_test_setup(test_fences_are_counted_in_a_second_key, begin),
-        cmocka_unit_test_setup(test_key_with_a_brace_has_no_braces_around_it, begin),
         cmocka_unit_test_setup(test_release_in_a_cluster_publishes_to_old_and_new_clients, begin),
         cmocka_unit_test_setup(test_unknown_script_goes_by_its_text, begin),
         cmocka_unit_test_setup(test_longest_key_has_room_in_every_command, begin),
         cmocka_unit_test_setup(test_look_asks_for_the_key_alone, begin),
         cmocka_unit_test(test_answer_to_take_is_the_fence_or_minus_one),
-        cmocka_unit_test(test_answer_to_extend_and_release_is_one_or_nothing),
         cmocka_unit_test(test_answers_that_no_script_gives_are_strange),
     };
 

@@ -35,7 +35,6 @@ static void test_nearest_is_the_word_that_was_meant(void **state)
     static const char *const known[] = { "token",     "setnx-del", "setnx-del-expire",
                                          "set-nx-ex", "fair",      NULL };
 
-    (void)state;
     words = known;
     nearest("token", "token");
     nearest("tokan", "token");          /* changed  */
@@ -57,7 +56,6 @@ static void test_nearest_does_not_guess_wildly(void **state)
     static const char *const none[]  = { NULL };
     char                     endless[200];
 
-    (void)state;
     words = known;
     nearest("", NULL);
     nearest("to", NULL);   /* three letters are missing, and it is no beginning worth the name */

@@ -30,7 +30,6 @@ static void test_pause_doubles_up_to_a_bound(void **state)
 {
     static const bwl_ms whole_ms[] = { 10, 20, 40, 80, 160, 320, 500, 500, 500 };
 
-    (void)state;
     for (unsigned i = 0; i < sizeof whole_ms / sizeof whole_ms[0]; i++) {
         assert_int_equal(bwl_pause_ms(i, LONGEST_MS, &least), whole_ms[i] / 2);
         assert_int_equal(longest(i), whole_ms[i]);
@@ -43,7 +42,6 @@ static void test_pause_is_half_chance(void **state)
 {
     bool seen[BWL_PAUSE_MIN_MS + 1] = { false };
 
-    (void)state;
     for (unsigned chance = 0; chance < 256; chance++)
         seen[bwl_pause_ms(0, LONGEST_MS, &(bwl_random){ .bytes = { 0, (uint8_t)chance } })] = true;
     for (unsigned ms = 0; ms <= BWL_PAUSE_MIN_MS; ms++)

@@ -24,7 +24,6 @@ static void test_profile_is_found_by_its_whole_name(void **state)
 {
     size_t count = 0;
 
-    (void)state;
     while (bwl_profile_at(count) != NULL) {
         const bwl_profile *profile = bwl_profile_at(count);
         assert_ptr_equal(bwl_profile_named(profile->name), profile);
@@ -44,7 +43,6 @@ static void test_profile_without_ties_takes_any_template(void **state)
 {
     const bwl_profile *profile = named("redis-py");
 
-    (void)state;
     assert_null(bwl_profile_template_fault(profile, NULL));
     assert_null(bwl_profile_template_fault(profile, "%s"));
     assert_null(bwl_profile_template_fault(profile, "a%sb"));
@@ -54,7 +52,6 @@ static void test_profile_with_a_signal_wants_the_end_of_its_keys(void **state)
 {
     const bwl_profile *profile = named("python-redis-lock");
 
-    (void)state;
     assert_null(bwl_profile_template_fault(profile, NULL));
     assert_null(bwl_profile_template_fault(profile, "lock:%s"));
     assert_null(bwl_profile_template_fault(profile, "shop:lock:%s"));
@@ -68,21 +65,10 @@ static void test_profile_with_a_prefix_wants_one(void **state)
 {
     const bwl_profile *profile = named("spring");
 
-    (void)state;
     assert_non_null(bwl_profile_template_fault(profile, NULL));
     assert_non_null(bwl_profile_template_fault(profile, ":%s"));
     assert_non_null(bwl_profile_template_fault(profile, "registry%s"));
     assert_null(bwl_profile_template_fault(profile, "registry:%s"));
-}
-
-static void test_profile_that_wants_a_key_takes_any(void **state)
-{
-    const bwl_profile *profile = named("laravel");
-
-    (void)state;
-    assert_non_null(strstr(bwl_profile_template_fault(profile, NULL), "REDIS_PREFIX"));
-    assert_null(bwl_profile_template_fault(profile, "shop_database_%s"));
-    assert_null(bwl_profile_template_fault(profile, "%s"));
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -102,7 +88,6 @@ static bool reads(const char *profile, const char *value, size_t size)
 
 static void test_profile_reads_the_values_of_the_other_program(void **state)
 {
-    (void)state;
     assert_true(reads("walrus", BYTES("\x9e\0\n4567890123456789012345678\xff\0zz")));
     assert_true(reads("walrus", BYTES("9e3779b97f4a7c15f39cc0605cedc834")));
     assert_true(reads("rueidislock", BYTES("\x9e\0\n456789012345678901234")));
@@ -116,7 +101,6 @@ static void test_profile_reads_the_values_of_the_other_program(void **state)
 
 static void test_profile_reads_no_other_values(void **state)
 {
-    (void)state;
     assert_false(reads("walrus", BYTES("9e3779b97f4a7c15f39cc0605cedc83")));
     assert_false(reads("walrus", BYTES("")));
     assert_false(reads("rueidislock", BYTES("e973979bf7a44c759cc3720")));
@@ -148,7 +132,6 @@ static void assert_signal(const char *profile, const char *template, const char 
 
 static void test_profile_signal_has_the_name_of_the_other_program(void **state)
 {
-    (void)state;
     assert_signal("python-redis-lock", "lock:%s", "nightly", "lock-signal:nightly");
     assert_signal("python-redis-lock", "shop:lock:%s", "a%sb", "shop:lock-signal:a%sb");
     assert_signal("walrus", "lock:%s", "nightly", "lock.event:nightly");
@@ -162,7 +145,6 @@ static void test_profile_with_two_channels_names_both(void **state)
     char              name[BWL_SIGNAL_MAX];
     size_t            size;
 
-    (void)state;
     size = bwl_profile_second_signal_write(name, named("spring-6"), "registry:%s", "nightly", 7);
     assert_int_equal(size, sizeof expected - 1);
     assert_memory_equal(name, expected, size);
@@ -176,7 +158,6 @@ static void test_profile_signal_of_the_longest_names_fits(void **state)
     char lock[BWL_NAME_MAX + 1];
     char name[BWL_SIGNAL_MAX];
 
-    (void)state;
     memset(template, 'r', sizeof template);
     memcpy(template + BWL_KEY_TEMPLATE_MAX - 3, ":%s", 4);
     memset(lock, 'n', BWL_NAME_MAX);
@@ -192,7 +173,6 @@ int main(void)
         cmocka_unit_test(test_profile_without_ties_takes_any_template),
         cmocka_unit_test(test_profile_with_a_signal_wants_the_end_of_its_keys),
         cmocka_unit_test(test_profile_with_a_prefix_wants_one),
-        cmocka_unit_test(test_profile_that_wants_a_key_takes_any),
         cmocka_unit_test(test_profile_reads_the_values_of_the_other_program),
         cmocka_unit_test(test_profile_reads_no_other_values),
         cmocka_unit_test(test_profile_signal_has_the_name_of_the_other_program),

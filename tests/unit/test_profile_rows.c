@@ -35,7 +35,6 @@ static const bwl_random bits = { { 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 
 
 static void test_rows_have_names_that_can_be_typed(void **state)
 {
-    (void)state;
     assert_true(bwl_profile_rows_count >= 15);
     FOR_EACH(row)
     {
@@ -48,74 +47,12 @@ static void test_rows_have_names_that_can_be_typed(void **state)
     }
 }
 
-static void test_rows_name_protocols_that_there_are(void **state)
-{
-    (void)state;
-    FOR_EACH(row)
-    {
-        const bwl_protocol *protocol = bwl_protocol_named(row->protocol);
-        assert_non_null(protocol);
-        assert_non_null(row->rules);
-        /* A token is extended, a stamp never. */
-        assert_int_equal(protocol->extends, row->rules->unit_ns == 0);
-    }
-}
-
-static void test_rows_have_keys_with_the_name_in_them(void **state)
-{
-    (void)state;
-    FOR_EACH(row)
-    {
-        assert_null(bwl_key_template_fault(row->key));
-        if (!row->takes_prefix)
-            assert_null(bwl_profile_template_fault(row, row->key));
-        assert_int_equal(bwl_profile_template_fault(row, NULL) != NULL,
-                         row->takes_prefix || row->wants_key != NULL);
-    }
-}
-
-static void test_rows_signal_only_with_a_name_and_the_token(void **state)
-{
-    (void)state;
-    FOR_EACH(row)
-    {
-        assert_int_equal(row->signal_name != NULL, row->signal != BWL_SIGNAL_NONE);
-        if (row->signal == BWL_SIGNAL_NONE)
-            continue;
-        assert_string_equal(row->protocol, "token"); /* whose release is the one that signals */
-        assert_true(row->second_name == NULL || row->signal == BWL_SIGNAL_CHANNEL);
-        for (const char *at = row->signal_name; (at = strchr(at, '%')) != NULL; at += 2)
-            assert_true(at[1] == 's' || at[1] == 'p');
-    }
-}
-
-/* redlock:// has a protocol of its own, which signals nothing and asks for a lease in ms. */
-static void test_rows_of_many_are_plain_tokens_without_a_fault(void **state)
-{
-    unsigned count = 0;
-
-    (void)state;
-    FOR_EACH(row)
-    {
-        if (!row->is_of_many)
-            continue;
-        count++;
-        assert_string_equal(row->protocol, "token");
-        assert_int_equal(row->signal, BWL_SIGNAL_NONE);
-        assert_int_equal(row->rules->value, BWL_VALUE_TOKEN);
-        assert_false(row->rules->lease_in_seconds);
-        assert_null(row->fault);
-    }
-    assert_true(count >= 5);
-}
-
 /* What is written is read as ours, by these rules and no less. */
 static void test_rows_write_values_that_they_can_read(void **state)
 {
     char token[BWL_TOKEN_MAX + 1];
     char value[BWL_VALUE_MAX];
 
-    (void)state;
     FOR_EACH(row)
     {
         const bwl_rules *rules = row->rules;
@@ -133,21 +70,9 @@ static void test_rows_write_values_that_they_can_read(void **state)
     }
 }
 
-static void test_rows_have_no_more_time_than_a_lease_may_have(void **state)
-{
-    (void)state;
-    FOR_EACH(row)
-    {
-        assert_true(row->rules->lease_ms == 0 ||
-                    (row->rules->lease_ms >= 100 && row->rules->lease_ms <= 86400000));
-        assert_true(row->rules->wait_ms >= 0 && row->rules->wait_ms <= INT32_MAX);
-    }
-}
-
 /* The texts go into an error of 243 bytes, with the rest of the sentence. */
 static void test_rows_with_stamps_have_a_fault_that_fits_into_an_error(void **state)
 {
-    (void)state;
     FOR_EACH(row)
     {
         const bwl_protocol *protocol = bwl_protocol_named(row->protocol);
@@ -168,7 +93,6 @@ static void test_rows_with_stamps_have_a_fault_that_fits_into_an_error(void **st
 /* All of them take over by GETSET, but for ServiceStack, which has a transaction for it. */
 static void test_rows_say_that_a_loser_moves_the_stamp(void **state)
 {
-    (void)state;
     FOR_EACH(row)
     {
         if (row->rules->clock != BWL_CLOCK_OF_SERVER)
@@ -182,12 +106,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_have_names_that_can_be_typed),
-        cmocka_unit_test(test_rows_name_protocols_that_there_are),
-        cmocka_unit_test(test_rows_have_keys_with_the_name_in_them),
-        cmocka_unit_test(test_rows_signal_only_with_a_name_and_the_token),
-        cmocka_unit_test(test_rows_of_many_are_plain_tokens_without_a_fault),
         cmocka_unit_test(test_rows_write_values_that_they_can_read),
-        cmocka_unit_test(test_rows_have_no_more_time_than_a_lease_may_have),
         cmocka_unit_test(test_rows_with_stamps_have_a_fault_that_fits_into_an_error),
         cmocka_unit_test(test_rows_say_that_a_loser_moves_the_stamp),
     };

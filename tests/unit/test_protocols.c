@@ -23,7 +23,6 @@ static void test_every_name_finds_its_protocol(void **state)
                                          "set-nx-ex",       "setnx-expire-watch" };
     size_t                   count   = 0;
 
-    (void)state;
     while (bwl_protocol_name_at(count) != NULL)
         count++;
     assert_int_equal(count, sizeof names / sizeof names[0]);
@@ -38,7 +37,6 @@ static void test_other_names_find_nothing(void **state)
 {
     static const char *const names[] = { "", "tok", "tokens", "ticket", "setnx", "TOKEN" };
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         assert_null(bwl_protocol_named(names[i]));
 }
@@ -87,7 +85,6 @@ static void test_each_protocol_has_its_name_number_and_properties(void **state)
           SETTLES | TOKEN, 50000 },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const bwl_rules *rules = bwl_protocol_rules(rows[i].protocol);
         assert_string_equal(rows[i].protocol->name, rows[i].name);
@@ -102,7 +99,6 @@ static void test_each_protocol_has_its_name_number_and_properties(void **state)
 
 static void test_articles_are_faulty_and_nothing_else_is(void **state)
 {
-    (void)state;
     for (size_t i = 0; bwl_protocol_name_at(i) != NULL; i++) {
         const bwl_protocol *protocol = bwl_protocol_named(bwl_protocol_name_at(i));
         const char         *fault    = bwl_protocol_fault(protocol, bwl_protocol_rules(protocol));
@@ -117,7 +113,6 @@ static void test_defaults_are_those_of_the_articles(void **state)
 {
     const bwl_rules *watch = bwl_protocol_rules(&bwl_setnx_expire_watch);
 
-    (void)state;
     assert_false(bwl_protocol_rules(&bwl_redisson)->counts_fences);
     assert_string_equal(bwl_protocol_rules(&bwl_set_nx_ex)->literal, "1");
     assert_ptr_equal(bwl_protocol_rules(&bwl_setnx_getset), &bwl_rules_seconds);
@@ -169,7 +164,6 @@ static void test_beats_are_as_far_apart_as_the_place_allows(void **state)
     };
     bwl_ms least_ms, most_ms;
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         beats_of(&rows[i].place, &least_ms, &most_ms);
         assert_int_equal(least_ms, rows[i].least_ms);
@@ -204,7 +198,6 @@ static void test_grant_counts_from_the_time_that_passed_on_the_server(void **sta
         { 0, 1000000, 5000, 0 },         { -1, INT64_MAX, 5000, 0 },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         assert_int_equal(
             bwl_queue_given_after((bwl_sighting){ .at = AT, .server_us = rows[i].seen_us },
@@ -253,7 +246,6 @@ static void test_server_votes_once(void **state)
 {
     bwl_event yes = { .kind = BWL_REPLY, .answer = BWL_YES };
 
-    (void)state;
     bwl_redlock.init(state_of, 3);
     command(&bwl_redlock, BWL_ACQUIRE);
     yes.tag = tag_of[0];
@@ -271,7 +263,6 @@ static void test_replicas_of_an_earlier_question_do_not_count(void **state)
     bwl_event yes = { .kind = BWL_REPLY, .answer = BWL_YES };
     uint32_t  before;
 
-    (void)state;
     bwl_synced_token.init(state_of, 1);
     command(&bwl_synced_token, BWL_ACQUIRE);
     yes.tag = tag_of[0];
@@ -294,7 +285,6 @@ static void test_seat_that_was_lost_can_be_taken_again(void **state)
     bwl_event turn = { .kind = BWL_PUSH, .answer = BWL_YES, .until = AT + 9000, .number = 5 };
     bwl_event lost = { .kind = BWL_PUSH, .answer = BWL_NO, .number = BWL_LOST };
 
-    (void)state;
     bwl_seat_protocol.init(state_of, 1);
     command(&bwl_seat_protocol, BWL_ACQUIRE);
     assert_int_equal(hears(&bwl_seat_protocol, turn), BWL_HELD);
@@ -309,7 +299,6 @@ static void test_local_queue_tells_once_that_it_waits(void **state)
 {
     bwl_event no = { .kind = BWL_REPLY, .answer = BWL_NO };
 
-    (void)state;
     bwl_ticket.init(state_of, 1);
     command(&bwl_ticket, BWL_ACQUIRE);
     no.tag = tag_of[0];

@@ -35,7 +35,6 @@ static void test_queue_push_grant(void **state)
 {
     static const char *const kinds[] = { "smessage", "message" };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         bwl_queue_push push =
             read_three(kinds[i], INBOX, "G " NONCE " 1795323949966267 1795323949968303");
@@ -52,7 +51,6 @@ static void test_queue_push_largest_grant(void **state)
     bwl_queue_push push = read_three(
         "smessage", INBOX, "G 4294967295.ffffffffffffffff 9007199254740991 9007199254740991");
 
-    (void)state;
     assert_int_equal(push.kind, BWL_PUSH_GRANT);
     assert_int_equal(push.slot, UINT32_MAX);
     assert_true(push.generation == UINT64_MAX);
@@ -61,7 +59,6 @@ static void test_queue_push_largest_grant(void **state)
 
 static void test_queue_push_of_our_own_and_subscription(void **state)
 {
-    (void)state;
     assert_int_equal(read_three("smessage", INBOX, "H").kind, BWL_PUSH_HELLO);
     assert_int_equal(read_push(">3\r\n$10\r\nssubscribe\r\n$32\r\n" INBOX "\r\n:1\r\n").kind,
                      BWL_PUSH_SUBSCRIBED);
@@ -72,7 +69,6 @@ static void test_queue_push_of_our_own_and_subscription(void **state)
 /* Of a cluster: behind the inbox a colon, and the tag of a slot. */
 static void test_queue_push_names_the_slot(void **state)
 {
-    (void)state;
     bwl_queue_push push = read_three("sunsubscribe", INBOX ":{12}", "x");
     assert_int_equal(push.kind, BWL_PUSH_UNSUBSCRIBED);
     assert_int_equal(push.tag.size, 4);
@@ -116,7 +112,6 @@ static void test_queue_push_that_is_not_a_grant(void **state)
         "G -1.00000000000000ff 5 6",
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         if (read_three("smessage", INBOX, texts[i]).kind != BWL_PUSH_OTHER)
             fail_msg("\"%s\"", texts[i]);
@@ -124,7 +119,6 @@ static void test_queue_push_that_is_not_a_grant(void **state)
 
 static void test_queue_push_of_others(void **state)
 {
-    (void)state;
     assert_int_equal(read_three("smessage", "bowline:i:1", "H").kind, BWL_PUSH_OTHER);
     assert_int_equal(read_three("pmessage", INBOX, "H").kind, BWL_PUSH_OTHER);
     assert_int_equal(read_three("invalidate", INBOX, "G " NONCE " 5 6").kind, BWL_PUSH_OTHER);

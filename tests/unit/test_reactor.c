@@ -30,7 +30,6 @@ static int         ends[2]; /* of a pipe: 0 reads, 1 writes */
 
 static int open_reactor(void **state)
 {
-    (void)state;
     reactor = (bwl_reactor)BWL_REACTOR_CLOSED;
     assert_int_equal(bwl_reactor_open(&reactor, &fault), BWL_OK);
     assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
@@ -39,7 +38,6 @@ static int open_reactor(void **state)
 
 static int close_reactor(void **state)
 {
-    (void)state;
     bwl_reactor_close(&reactor);
     close(ends[0]);
     close(ends[1]);
@@ -50,7 +48,6 @@ static void test_reactor_opens_once_and_closes_twice(void **state)
 {
     int epoll_fd = reactor.epoll_fd;
 
-    (void)state;
     assert_int_equal(bwl_reactor_open(&reactor, &fault), BWL_OK);
     assert_int_equal(reactor.epoll_fd, epoll_fd);
     bwl_reactor_close(&reactor);
@@ -62,7 +59,6 @@ static void test_reactor_opens_once_and_closes_twice(void **state)
 
 static void test_reactor_descriptors_are_closed_on_exec(void **state)
 {
-    (void)state;
     assert_int_equal(fcntl(reactor.epoll_fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
     assert_int_equal(fcntl(reactor.wake_fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 }
@@ -73,7 +69,6 @@ static void test_reactor_without_descriptors_says_so_and_stays_closed(void **sta
     struct rlimit before;
     struct rlimit low;
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     low          = before;
     low.rlim_cur = (rlim_t)ends[1] + 1; /* none is left, or one: the second is missing then */
@@ -90,7 +85,6 @@ static void test_reactor_wait_ends_in_time_with_nothing(void **state)
 {
     bwl_ms before = bwl_clock_now();
 
-    (void)state;
     assert_int_equal(bwl_reactor_wait(&reactor, 0, ready), 0);
     assert_int_equal(bwl_reactor_wait(&reactor, 20, ready), 0);
     assert_true(bwl_clock_now() - before >= 19);
@@ -101,7 +95,6 @@ static void test_reactor_says_which_source_is_ready_and_for_what(void **state)
     bwl_source reads  = { .fd = ends[0] };
     bwl_source writes = { .fd = ends[1] };
 
-    (void)state;
     assert_int_equal(bwl_reactor_watch(&reactor, &reads, EPOLLIN, &fault), BWL_OK);
     assert_int_equal(bwl_reactor_wait(&reactor, 0, ready), 0);
     assert_int_equal(bwl_reactor_watch(&reactor, &writes, EPOLLOUT, &fault), BWL_OK);
@@ -119,7 +112,6 @@ static void test_reactor_rewatch_changes_what_is_waited_for(void **state)
 {
     bwl_source writes = { .fd = ends[1] };
 
-    (void)state;
     assert_int_equal(bwl_reactor_watch(&reactor, &writes, EPOLLIN, &fault), BWL_OK);
     assert_int_equal(bwl_reactor_wait(&reactor, 0, ready), 0);
     assert_int_equal(bwl_reactor_rewatch(&reactor, &writes, EPOLLOUT), BWL_OK);
@@ -134,14 +126,12 @@ static void test_reactor_bad_descriptor_cannot_be_watched(void **state)
 {
     bwl_source none = { .fd = -1 };
 
-    (void)state;
     assert_int_equal(bwl_reactor_watch(&reactor, &none, EPOLLIN, &fault), BWL_STATUS_SYSTEM);
     assert_non_null(strstr(fault.text, "cannot watch a descriptor: "));
 }
 
 static void test_reactor_wake_is_kept_for_the_next_wait_and_comes_once(void **state)
 {
-    (void)state;
     bwl_reactor_wake(&reactor);
     bwl_reactor_wake(&reactor);
     bwl_reactor_wake(&reactor);
@@ -156,7 +146,6 @@ static void test_reactor_wake_writes_once(void **state)
 {
     uint64_t count = 0;
 
-    (void)state;
     for (int i = 0; i < 3; i++)
         bwl_reactor_wake(&reactor);
     assert_int_equal(read(reactor.wake_fd, &count, sizeof count), sizeof count);
@@ -182,7 +171,6 @@ static void test_reactor_wake_is_never_lost(void **state)
     pthread_t thread;
     int       seen = 0;
 
-    (void)state;
     atomic_store(&said, 0);
     assert_int_equal(pthread_create(&thread, NULL, wake_often, &reactor), 0);
     while (seen < WAKES) {
@@ -203,7 +191,6 @@ static void test_reactor_wake_ends_the_wait_of_another_thread(void **state)
 {
     pthread_t thread;
 
-    (void)state;
     assert_int_equal(pthread_create(&thread, NULL, wake_later, &reactor), 0);
     assert_int_equal(bwl_reactor_wait(&reactor, BWL_NEVER, ready), 1);
     assert_null(ready[0].source);
@@ -214,7 +201,6 @@ static void test_reactor_can_itself_be_polled(void **state)
 {
     struct pollfd poll_me = { .fd = reactor.epoll_fd, .events = POLLIN };
 
-    (void)state;
     assert_int_equal(poll(&poll_me, 1, 0), 0);
     bwl_reactor_wake(&reactor);
     assert_int_equal(poll(&poll_me, 1, 0), 1);

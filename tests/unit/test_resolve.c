@@ -155,7 +155,6 @@ static void await_no_thread(void)
 
 static int begin(void **state)
 {
-    (void)state;
     (void)sem_init(&asked, 0, 0);
     (void)sem_init(&may_answer, 0, 0);
     (void)sem_init(&woken, 0, 0);
@@ -171,7 +170,6 @@ static int begin(void **state)
 /* Whatever was begun has come to its end, and everything is freed. */
 static int finish(void **state)
 {
-    (void)state;
     await_no_thread();
     assert_int_equal(lists, 0);
     assert_true(signals_are_blocked);
@@ -201,7 +199,6 @@ static void test_resolve_numeric_address_is_there_at_once(void **state)
     bwl_address addresses[BWL_RESOLVE_MAX];
     bwl_fault   fault = { 0 };
 
-    (void)state;
     bwl_resolve *resolve = must_start("127.0.0.1", true, NULL);
     assert_int_equal(count_threads(), threads_at_first);
     assert_int_equal(bwl_resolve_take(resolve, addresses, &fault), 1);
@@ -232,7 +229,6 @@ static void test_resolve_localhost_is_looked_up_aside(void **state)
     struct addrinfo *known   = NULL;
     bool             is_known;
 
-    (void)state;
     is_known = getaddrinfo("localhost", "6379", NULL, &known) == 0;
     await(&woken);
     assert_int_equal(bwl_resolve_take(resolve, addresses, NULL) > 0, is_known);
@@ -247,7 +243,6 @@ static void test_resolve_keeps_the_order_and_the_bound(void **state)
     bwl_address addresses[BWL_RESOLVE_MAX];
     bwl_fault   fault = { 0 };
 
-    (void)state;
     for (how_many = 1; how_many <= 12; how_many++) {
         bwl_resolve *resolve = must_start("many.test", false, NULL);
         await(&woken);
@@ -270,7 +265,6 @@ static void test_resolve_unknown_host_is_said_so(void **state)
     bwl_fault    fault   = { 0 };
     bwl_resolve *resolve = must_start("no-such-host.invalid", true, NULL);
 
-    (void)state;
     await(&woken);
     assert_int_equal(bwl_resolve_take(resolve, addresses, &fault), BWL_STATUS_UNREACHABLE);
     assert_non_null(strstr(fault.text, "the host \"no-such-host.invalid\" "));
@@ -296,7 +290,6 @@ static void test_resolve_says_why_there_is_no_address(void **state)
     };
     bwl_address addresses[BWL_RESOLVE_MAX];
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         bwl_fault fault = { 0 };
         error           = cases[i].error;
@@ -319,7 +312,6 @@ static void test_resolve_host_that_cannot_be_is_refused(void **state)
     bwl_fault           fault   = { 0 };
     bwl_resolve_request request = { .host = "", .wake = wake };
 
-    (void)state;
     assert_int_equal(bwl_resolve_start(&resolve, &request, &fault), BWL_STATUS_USAGE);
     memset(host, 'a', sizeof host);
     host[sizeof host - 1] = '\0';
@@ -343,7 +335,6 @@ static void test_resolve_caller_goes_on_meanwhile(void **state)
     bwl_address addresses[BWL_RESOLVE_MAX];
     bwl_fault   fault = { 0 };
 
-    (void)state;
     is_slow              = true;
     bwl_resolve *resolve = must_start("slow.test", false, NULL);
     await(&asked);
@@ -362,7 +353,6 @@ static void test_resolve_forgotten_meanwhile_wakes_nobody(void **state)
 {
     int *mine = calloc(1, sizeof *mine); /* what is woken, and goes before the answer comes */
 
-    (void)state;
     is_slow              = true;
     bwl_resolve *resolve = must_start("slow.test", false, mine);
     await(&asked);
@@ -375,7 +365,6 @@ static void test_resolve_forgotten_meanwhile_wakes_nobody(void **state)
 
 static void test_resolve_forgotten_before_it_begins(void **state)
 {
-    (void)state;
     for (int i = 0; i < 50; i++)
         bwl_resolve_forget(must_start("quick.test", false, NULL));
     await_no_thread();
@@ -387,7 +376,6 @@ static void test_resolve_forgotten_as_the_answer_comes(void **state)
 {
     bwl_address addresses[BWL_RESOLVE_MAX];
 
-    (void)state;
     is_slow = true;
     for (int i = 0; i < 300; i++) {
         int         *mine    = calloc(1, sizeof *mine);
@@ -412,7 +400,6 @@ static void test_resolve_many_at_once(void **state)
     bwl_address  addresses[BWL_RESOLVE_MAX];
     bwl_fault    fault = { 0 };
 
-    (void)state;
     is_slow  = true;
     how_many = 3;
     for (int i = 0; i < MANY; i++)
@@ -456,7 +443,6 @@ static void test_resolve_child_forgets_without_waiting(void **state)
                                     .wake     = wake_slowly };
     int                 status  = 0;
 
-    (void)state;
     (void)sem_init(&is_waking, 0, 0);
     (void)sem_init(&may_wake, 0, 0);
     assert_int_equal(bwl_resolve_start(&resolve, &request, NULL), BWL_OK);

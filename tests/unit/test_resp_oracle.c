@@ -415,7 +415,6 @@ static void assert_agreement(char *bytes, size_t size)
 
 static void test_resp_agrees_with_hiredis_on_well_formed_frames(void **state)
 {
-    (void)state;
     for (uint32_t i = 0; i < ROUNDS / 2; i++) {
         generate();
         const bool fits = now.elements <= BWL_RESP_ELEMENTS_MAX && !now.has_long_item &&
@@ -432,7 +431,6 @@ static void test_resp_agrees_with_hiredis_on_well_formed_frames(void **state)
 
 static void test_resp_agrees_with_hiredis_on_harmed_frames(void **state)
 {
-    (void)state;
     for (uint32_t i = 0; i < ROUNDS / 2; i++) {
         generate();
         harm();
@@ -442,7 +440,6 @@ static void test_resp_agrees_with_hiredis_on_harmed_frames(void **state)
 
 static void test_resp_oracle_has_seen_each_rule_at_work(void **state)
 {
-    (void)state;
     print_message(
         "# seed %d, %d frames: %u accepted, %u unfinished, %u refused by both, %u mended, "
         "%u refused early, %u too big, %u with a deep null\n",

@@ -50,7 +50,6 @@ static void assert_written(bwl_section_word word, bwl_ms lasts_ms, const char *t
 
 static void test_every_word_is_its_commands(void **state)
 {
-    (void)state;
     assert_written(SECTION_READ, 0, "*2 $5 WATCH " KEY "*2 $3 GET " KEY "*1 $5 MULTI ");
     assert_written(SECTION_SET, 0, "*4 $3 SET " KEY "$3 v#l $7 KEEPTTL " EXEC);
     assert_written(SECTION_SET, BWL_NEVER, "*3 $3 SET " KEY "$3 v#l " EXEC);
@@ -70,7 +69,6 @@ static void test_room_is_enough_for_the_longest(void **state)
                                .value_size = sizeof value,
                                .lasts_ms   = 2147483647 };
 
-    (void)state;
     for (int word = SECTION_READ; word <= SECTION_LEAVE; word++) {
         q.word                 = (bwl_section_word)word;
         bwl_resp_writer writer = { .bytes = bytes, .capacity = bwl_section_room(&q) };
@@ -139,7 +137,6 @@ static void only(bwl_section_word word, unsigned nth, const char *accepted)
 
 static void test_nothing_else_is_an_answer(void **state)
 {
-    (void)state;
     only(SECTION_READ, 0, "|+OK\r\n|");
     only(SECTION_READ, 1, "|$2\r\nOK\r\n| |$-1\r\n| |*-1\r\n| |_\r\n|");
     only(SECTION_READ, 2, "|+OK\r\n|");
@@ -152,7 +149,6 @@ static void test_nothing_else_is_an_answer(void **state)
 
 static void test_read_shows_the_value_or_that_there_is_none(void **state)
 {
-    (void)state;
     assert_int_equal(bwl_section_frames(SECTION_READ), 3);
     is_answer(SECTION_READ, 0, "+OK\r\n", BWL_YES);
     assert_null(reply.value);
@@ -169,7 +165,6 @@ static void test_read_shows_the_value_or_that_there_is_none(void **state)
 
 static void test_exec_says_whether_it_was_carried_out(void **state)
 {
-    (void)state;
     assert_int_equal(bwl_section_frames(SECTION_SET), 2);
     is_answer(SECTION_SET, 0, "+QUEUED\r\n", BWL_YES);
     is_answer(SECTION_SET, 1, "*1\r\n+OK\r\n", BWL_YES);
@@ -182,7 +177,6 @@ static void test_exec_says_whether_it_was_carried_out(void **state)
 
 static void test_value_of_another_type_or_too_long_is_alien(void **state)
 {
-    (void)state;
     is_answer(SECTION_READ, 1, "-WRONGTYPE Operation against a key\r\n", BWL_ALIEN);
     assert_false(reply.is_long);
     assert_int_equal(bwl_section_read(SECTION_READ, 1, NULL, 0, &reply), BWL_REDIS_ANSWER);
@@ -192,38 +186,15 @@ static void test_value_of_another_type_or_too_long_is_alien(void **state)
     is_answer(SECTION_READ, 0, "-WRONGTYPE x\r\n", BWL_REFUSED); /* WATCH looks at no type */
 }
 
-static void test_errors_of_every_frame(void **state)
-{
-    (void)state;
-    for (int word = SECTION_READ; word <= SECTION_LEAVE; word++)
-        for (unsigned nth = 0; nth < bwl_section_frames((bwl_section_word)word); nth++) {
-            is_answer((bwl_section_word)word, nth, "-NOPERM no\r\n", BWL_REFUSED);
-            assert_int_equal(reply.error_size, strlen("-NOPERM no\r\n"));
-            is_answer((bwl_section_word)word, nth, "-OOM no\r\n", BWL_LATER);
-            is_answer((bwl_section_word)word, nth, "-READONLY no\r\n", BWL_LATER);
-            is_answer((bwl_section_word)word, nth, "!8\r\nNOPERM x\r\n", BWL_REFUSED);
-        }
-}
-
 /* EXEC was carried out, and the one command in it was not. */
 static void test_error_inside_exec_is_the_answer_with_its_words(void **state)
 {
     char text[64];
 
-    (void)state;
     is_answer(SECTION_SET, 1, "*1\r\n-ERR syntax error\r\n", BWL_REFUSED);
     bwl_redis_error_text(text, sizeof text, reply.error, reply.error_size);
     assert_string_equal(text, "ERR syntax error");
     is_answer(SECTION_DELETE, 1, "*1\r\n-READONLY x\r\n", BWL_LATER);
-}
-
-static void test_value_is_shown_by_one_frame_alone(void **state)
-{
-    (void)state;
-    for (int word = SECTION_READ; word <= SECTION_LEAVE; word++)
-        for (unsigned nth = 0; nth < bwl_section_frames((bwl_section_word)word); nth++)
-            assert_int_equal(bwl_section_shows_value((bwl_section_word)word, nth),
-                             word == SECTION_READ && nth == 1);
 }
 
 int main(void)
@@ -235,9 +206,7 @@ int main(void)
         cmocka_unit_test(test_read_shows_the_value_or_that_there_is_none),
         cmocka_unit_test(test_exec_says_whether_it_was_carried_out),
         cmocka_unit_test(test_value_of_another_type_or_too_long_is_alien),
-        cmocka_unit_test(test_errors_of_every_frame),
         cmocka_unit_test(test_error_inside_exec_is_the_answer_with_its_words),
-        cmocka_unit_test(test_value_is_shown_by_one_frame_alone),
     };
 
     return cmocka_run_group_tests_name("section", tests, NULL, NULL);

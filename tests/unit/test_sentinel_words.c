@@ -27,7 +27,6 @@ static void must_say(const char *part)
 
 static void test_error_says_what_to_type(void **state)
 {
-    (void)state;
     assert_int_equal(says("-NOAUTH Authentication required.\r\n"), BWL_STATUS_REFUSED);
     must_say("give sentinel-password-file=");
     assert_int_equal(says("-WRONGPASS invalid, hunter2\r\n"), BWL_STATUS_REFUSED);
@@ -39,7 +38,6 @@ static void test_error_says_what_to_type(void **state)
 
 static void test_error_that_passes_is_no_refusal(void **state)
 {
-    (void)state;
     assert_int_equal(says("-LOADING not yet\r\n"), BWL_STATUS_UNREACHABLE);
     must_say("LOADING not yet");
     assert_int_equal(says("-NOPERM no\r\n"), BWL_STATUS_REFUSED);
@@ -48,7 +46,6 @@ static void test_error_that_passes_is_no_refusal(void **state)
 
 static void test_password_is_never_quoted(void **state)
 {
-    (void)state;
     assert_int_equal(says("-ERR hunter2 is what you said\r\n"), BWL_STATUS_REFUSED);
     must_say("an error that is not quoted: it repeats a part of the password");
     assert_int_equal(says("-ERR AUTH hunt...\r\n"), BWL_STATUS_REFUSED);
@@ -57,7 +54,6 @@ static void test_password_is_never_quoted(void **state)
 
 static void test_name_of_a_service_is_quoted_and_where_it_stands(void **state)
 {
-    (void)state;
     assert_int_equal(bwl_sentinel_knows_none("nightly", &fault), BWL_STATUS_REFUSED);
     must_say("it knows no service \"nightly\"");
     must_say("sentinel monitor");
@@ -76,7 +72,6 @@ static void test_port_that_closes_or_ignores_a_handshake_may_be_of_the_other_kin
     const void       *context = tls; /* any */
     bwl_stream        conn    = { .source = { .fd = 3 }, .joined = true };
 
-    (void)state;
     suspect(conn, false, BWL_STATUS_UNREACHABLE);
     assert_string_equal(fault.text, "no answer: if it speaks TLS, write rediss+sentinel://");
     conn.context = context;
@@ -93,7 +88,6 @@ static void test_silence_after_clear_text_is_no_hint_of_tls(void **state)
 {
     bwl_stream conn = { .source = { .fd = 3 }, .joined = true };
 
-    (void)state;
     suspect(conn, true, BWL_STATUS_UNREACHABLE);
     assert_string_equal(fault.text, "no answer");
 }
@@ -105,7 +99,6 @@ static void test_port_that_sends_an_alert_is_of_the_other_kind(void **state)
             .source = { .fd = 3 }, .joined = true, .heard = true, .in = alert, .in_size = 3
     };
 
-    (void)state;
     suspect(conn, false, BWL_STATUS_REFUSED);
     assert_string_equal(fault.text, "this is a port for TLS: write rediss+sentinel://");
     assert_int_equal(fault.status, BWL_STATUS_REFUSED);
@@ -115,7 +108,6 @@ static void test_nothing_is_suspected_of_who_has_spoken_or_was_not_reached(void 
 {
     bwl_stream conn = { .source = { .fd = 3 }, .joined = true, .heard = true };
 
-    (void)state;
     suspect(conn, false, BWL_STATUS_UNREACHABLE);
     assert_string_equal(fault.text, "no answer");
     conn = (bwl_stream){ .source = { .fd = 3 } };

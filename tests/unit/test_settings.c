@@ -53,7 +53,6 @@ static void bad(const char *options, const char *word)
 
 static void test_settings_nothing_said_is_the_defaults(void **state)
 {
-    (void)state;
     good("");
     assert_int_equal(settings.lease_ms, 30000);
     assert_int_equal(settings.answer_ms, 5000);
@@ -63,24 +62,12 @@ static void test_settings_nothing_said_is_the_defaults(void **state)
     assert_false(settings.keeps);
 }
 
-static void test_settings_url_says_everything(void **state)
-{
-    (void)state;
-    good("lease=10s&timeout=2s&wait=1m&max-hold=1h&renew=off");
-    assert_int_equal(settings.lease_ms, 10000);
-    assert_int_equal(settings.answer_ms, 2000);
-    assert_int_equal(settings.wait_ms, 60000);
-    assert_int_equal(settings.max_hold_ms, 3600000);
-    assert_false(settings.renews);
-}
-
 static void test_settings_caller_comes_before_the_url(void **state)
 {
     const bwl_settings asked = {
         .lease_ms = 1000, .answer_ms = 100, .wait_ms = 7, .max_hold_ms = 9, .keeps = true
     };
 
-    (void)state;
     assert_int_equal(from(&asked, false, "lease=10s&timeout=2s&wait=1m&max-hold=1h"), BWL_OK);
     assert_int_equal(settings.lease_ms, 1000);
     assert_int_equal(settings.answer_ms, 100);
@@ -89,18 +76,8 @@ static void test_settings_caller_comes_before_the_url(void **state)
     assert_true(settings.keeps);
 }
 
-static void test_settings_caller_who_waits_comes_before_a_url_that_waits_for_ever(void **state)
-{
-    const bwl_settings asked = { .wait_ms = 7 };
-
-    (void)state;
-    assert_int_equal(from(&asked, false, "wait=forever"), BWL_OK);
-    assert_int_equal(settings.wait_ms, 7);
-}
-
 static void test_settings_answer_is_awaited_a_third_of_a_short_lease(void **state)
 {
-    (void)state;
     good("lease=15s");
     assert_int_equal(settings.answer_ms, 5000);
     good("lease=14997ms");
@@ -111,7 +88,6 @@ static void test_settings_answer_is_awaited_a_third_of_a_short_lease(void **stat
 
 static void test_settings_lease_is_100_ms_to_one_day(void **state)
 {
-    (void)state;
     good("lease=100ms");
     assert_int_equal(settings.lease_ms, 100);
     bad("lease=99ms", "a lease is");
@@ -128,7 +104,6 @@ static void test_settings_lease_is_100_ms_to_one_day(void **state)
 
 static void test_settings_answer_is_awaited_10_ms_to_the_lease(void **state)
 {
-    (void)state;
     good("lease=10s&timeout=10s");
     bad("lease=10s&timeout=10001ms", "silent");
     good("timeout=10ms");
@@ -139,7 +114,6 @@ static void test_settings_answer_is_awaited_10_ms_to_the_lease(void **state)
 
 static void test_settings_wait_ends_after_24_days_or_never(void **state)
 {
-    (void)state;
     good("wait=forever");
     assert_true(settings.wait_ms == BWL_NEVER);
     good("wait=0s");
@@ -153,7 +127,6 @@ static void test_settings_wait_ends_after_24_days_or_never(void **state)
 
 static void test_settings_max_hold_is_at_least_1_ms(void **state)
 {
-    (void)state;
     good("max-hold=1ms");
     assert_int_equal(settings.max_hold_ms, 1);
     bad("max-hold=0ms", "max-hold");
@@ -162,7 +135,6 @@ static void test_settings_max_hold_is_at_least_1_ms(void **state)
 
 static void test_settings_renewal_is_off_when_either_says_so(void **state)
 {
-    (void)state;
     good("renew=on");
     assert_true(settings.renews);
     good("renew=off");
@@ -179,7 +151,6 @@ static void test_settings_spinning_is_off_when_either_says_so(void **state)
 {
     const bwl_settings spinning = { .spins = true };
 
-    (void)state;
     assert_int_equal(from(&spinning, false, ""), BWL_OK);
     assert_true(settings.spins);
     assert_int_equal(from(&spinning, false, "spin=on"), BWL_OK);
@@ -198,31 +169,16 @@ static void test_settings_caller_is_held_to_the_same_limits(void **state)
     const bwl_settings answers  = { .lease_ms = 1000, .answer_ms = 1001 };
     const bwl_settings max_hold = { .max_hold_ms = -5 };
 
-    (void)state;
     assert_int_equal(from(&leases, false, ""), BWL_STATUS_USAGE);
     assert_int_equal(from(&answers, false, ""), BWL_STATUS_USAGE);
     assert_int_equal(from(&max_hold, false, ""), BWL_STATUS_USAGE);
-}
-
-static void test_settings_options_are_those_that_are_known_everywhere(void **state)
-{
-    static const char *const known[] = { BWL_SETTINGS_OPTIONS, NULL };
-    bwl_url                  url;
-
-    (void)state;
-    assert_int_equal(
-        bwl_url_parse(&url, "x:?lease=1&wait=1&max-hold=1&renew=1&spin=1&timeout=1", &fault),
-        BWL_OK);
-    assert_int_equal(bwl_url_check_options(&url, known, &fault), BWL_OK);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_settings_nothing_said_is_the_defaults),
-        cmocka_unit_test(test_settings_url_says_everything),
         cmocka_unit_test(test_settings_caller_comes_before_the_url),
-        cmocka_unit_test(test_settings_caller_who_waits_comes_before_a_url_that_waits_for_ever),
         cmocka_unit_test(test_settings_answer_is_awaited_a_third_of_a_short_lease),
         cmocka_unit_test(test_settings_lease_is_100_ms_to_one_day),
         cmocka_unit_test(test_settings_answer_is_awaited_10_ms_to_the_lease),
@@ -231,7 +187,6 @@ int main(void)
         cmocka_unit_test(test_settings_renewal_is_off_when_either_says_so),
         cmocka_unit_test(test_settings_spinning_is_off_when_either_says_so),
         cmocka_unit_test(test_settings_caller_is_held_to_the_same_limits),
-        cmocka_unit_test(test_settings_options_are_those_that_are_known_everywhere),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

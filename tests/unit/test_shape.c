@@ -62,7 +62,6 @@ static uint64_t chance_state;
 
 static int same_chance(void **state)
 {
-    (void)state;
     chance_state = UINT64_C(0x9E3779B97F4A7C15);
     return 0;
 }
@@ -86,7 +85,6 @@ static void test_shape_has_the_alphabet_and_the_length_of_the_other_program(void
 {
     char token[BWL_TOKEN_MAX + 1];
 
-    (void)state;
     for (unsigned i = 0; i < COUNT; i++) {
         const expectation *e = &expectations[i];
         regex_t            form;
@@ -108,7 +106,6 @@ static void test_shape_fits_nothing_but_itself(void **state)
     bwl_random random = random_bytes();
     char       token[BWL_TOKEN_MAX + 1];
 
-    (void)state;
     for (unsigned i = 0; i < COUNT; i++) {
         bwl_token_shape shape = expectations[i].shape;
         bwl_token_write_as(token, shape, &random, WALL_NS);
@@ -132,7 +129,6 @@ static void test_shape_of_ours_is_the_token_as_it_always_was(void **state)
     char       token[BWL_TOKEN_MAX + 1];
     char       ours[BWL_TOKEN_MAX + 1];
 
-    (void)state;
     bwl_token_write_as(token, BWL_TOKEN_OURS, &counting, 0);
     bwl_token_write(ours, &counting);
     assert_string_equal(token, ours);
@@ -161,7 +157,6 @@ static void test_shape_uses_its_whole_alphabet_at_every_place(void **state)
     static unsigned counts[BWL_TOKEN_MAX][256];
     char            token[BWL_TOKEN_MAX + 1];
 
-    (void)state;
     for (unsigned i = 0; i < COUNT; i++) {
         const char *pattern = bwl_shape_kind_of(expectations[i].shape)->pattern;
         size_t      size    = strlen(pattern);
@@ -206,7 +201,6 @@ static void test_shape_keeps_the_chance_that_it_promises(void **state)
     char        token[BWL_TOKEN_MAX + 1];
     char        other[BWL_TOKEN_MAX + 1];
 
-    (void)state;
     for (unsigned i = 0; i < COUNT; i++) {
         bwl_token_shape shape  = expectations[i].shape;
         unsigned        counts = 0;
@@ -247,7 +241,6 @@ static void assert_date(int64_t seconds, int64_t ms, const char *date)
 
 static void test_shape_with_a_date_has_the_right_one(void **state)
 {
-    (void)state;
     assert_date(0, 0, "1970-01-01T00:00:00.000Z");
     assert_date(951782399, 999, "2000-02-28T23:59:59.999Z");
     assert_date(951782400, 0, "2000-02-29T00:00:00.000Z");

@@ -38,21 +38,12 @@ static const char *expected(bwl_script_id script, const char *rest)
 
 static void test_signal_list_is_the_second_key(void **state)
 {
-    (void)state;
     assert_string_equal(written(BWL_SIGNAL_LIST, "lock-signal:a", false),
                         expected(BWL_SCRIPT_DELETE_AND_PUSH,
                                  "$1\r\n2\r\n$6\r\nlock:a\r\n$13\r\nlock-signal:a\r\n$1\r\nv\r\n"));
     assert_string_equal(written(BWL_SIGNAL_EVENT, "lock.event:a", false),
                         expected(BWL_SCRIPT_DELETE_AND_KEEP_ONE,
                                  "$1\r\n2\r\n$6\r\nlock:a\r\n$12\r\nlock.event:a\r\n$1\r\nv\r\n"));
-}
-
-static void test_signal_channel_is_an_argument(void **state)
-{
-    (void)state;
-    assert_string_equal(written(BWL_SIGNAL_CHANNEL, "r-channel", false),
-                        expected(BWL_SCRIPT_DELETE_AND_PUBLISH,
-                                 "$1\r\n1\r\n$6\r\nlock:a\r\n$1\r\nv\r\n$9\r\nr-channel\r\n"));
 }
 
 static void test_signal_second_channel_is_one_more_argument(void **state)
@@ -62,7 +53,6 @@ static void test_signal_second_channel_is_one_more_argument(void **state)
     };
     char text[512];
 
-    (void)state;
     writer = (bwl_resp_writer){ .bytes = bytes, .capacity = sizeof bytes - 1 };
     bwl_signal_write(&writer, &signal, false, (bwl_bytes){ "lock:a", 6 }, (bwl_bytes){ "v", 1 });
     bytes[writer.size] = '\0';
@@ -75,7 +65,6 @@ static void test_signal_second_channel_is_one_more_argument(void **state)
 
 static void test_signal_by_text_has_the_whole_script(void **state)
 {
-    (void)state;
     for (bwl_signal_kind kind = BWL_SIGNAL_LIST; kind <= BWL_SIGNAL_CHANNEL; kind++) {
         const char *text = written(kind, "n", true);
         assert_memory_equal(text, "*6\r\n$4\r\nEVAL\r\n", 14);
@@ -87,7 +76,6 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signal_list_is_the_second_key),
-        cmocka_unit_test(test_signal_channel_is_an_argument),
         cmocka_unit_test(test_signal_second_channel_is_one_more_argument),
         cmocka_unit_test(test_signal_by_text_has_the_whole_script),
     };

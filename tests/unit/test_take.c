@@ -55,7 +55,6 @@ static void test_arguments_of_each_shape(void **state)
 {
     bwl_rules r = { .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS };
 
-    (void)state;
     r.expired = BWL_STAMP_NOT_AFTER_NOW;
     assert_arguments(&r, "d|||1000000|0|10000000|<=|0|||");
     r.expired        = BWL_STAMP_BEFORE_NOW;
@@ -82,7 +81,6 @@ static void test_affixes_and_tokens_are_given_as_text_and_as_patterns(void **sta
                     .suffix  = "%c",
                     .expired = BWL_STAMP_BEFORE_NOW };
 
-    (void)state;
     assert_arguments(&r, "d|a.b-" TOKEN ":|%c|1000|0|10000000|<|0|a%.b%-[%w_%-+/=:.@]+:|%%c|");
     r.value = BWL_VALUE_STAMP_TOKEN;
     r.token = BWL_TOKEN_PID_TID;
@@ -107,7 +105,6 @@ static void test_text_of_the_script_fits(void **state)
                              .lease_ms = 86400000,
                              .rules    = &r };
 
-    (void)state;
     memset(affix, '.', BWL_AFFIX_MAX);
     affix[BWL_AFFIX_MAX] = '\0';
     bwl_redis_write(&writer, &q);
@@ -130,7 +127,6 @@ static void test_answers(void **state)
     static const char *const strange[] = { ":1\r\n",      ":-2\r\n", "+OK\r\n",   "_\r\n",
                                            "$1\r\nx\r\n", "*0\r\n",  "$0\r\n\r\n" };
 
-    (void)state;
     assert_int_equal(read_frame("$10\r\n1700000010\r\n"), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_YES);
     assert_int_equal(reply.number, 1700000010);

@@ -29,7 +29,6 @@ static uint8_t chance(void)
 
 static int same_chance(void **state)
 {
-    (void)state;
     chance_state = UINT64_C(0x9E3779B97F4A7C15);
     return 0;
 }
@@ -51,7 +50,6 @@ static void test_token_is_unpadded_base64url(void **state)
     bwl_random ones;
     char       token[BWL_TOKEN_MAX + 1];
 
-    (void)state;
     bwl_token_write(token, &counting);
     assert_string_equal(token, "AAECAwQFBgcICQoLDA0ODw");
     memset(ones.bytes, 0xff, sizeof ones.bytes);
@@ -62,31 +60,10 @@ static void test_token_is_unpadded_base64url(void **state)
     assert_string_equal(token, "-_v7-_v7-_v7-_v7-_v7-w");
 }
 
-static void test_token_has_22_characters_of_the_alphabet(void **state)
-{
-    static const char alphabet[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    bool seen[256] = { false };
-    char token[BWL_TOKEN_MAX + 1];
-
-    (void)state;
-    for (unsigned run = 0; run < 500; run++) {
-        bwl_random random = random_bytes();
-        bwl_token_write(token, &random);
-        assert_int_equal(strlen(token), BWL_TOKEN_SIZE);
-        assert_int_equal(strspn(token, alphabet), BWL_TOKEN_SIZE);
-        for (unsigned i = 0; i < BWL_TOKEN_SIZE; i++)
-            seen[(unsigned char)token[i]] = true;
-    }
-    for (unsigned i = 0; i < 64; i++)
-        assert_true(seen[(unsigned char)alphabet[i]]);
-}
-
 static void test_token_every_one_of_the_128_bits_matters(void **state)
 {
     char tokens[129][BWL_TOKEN_MAX + 1];
 
-    (void)state;
     for (unsigned run = 0; run < 20; run++) {
         bwl_random random = random_bytes();
         bwl_token_write(tokens[128], &random);
@@ -125,7 +102,6 @@ static void test_number_is_digits_up_to_the_largest_allowed(void **state)
 {
     uint64_t number = 0;
 
-    (void)state;
     expect_number("0", 0, 0);
     expect_number("7", 7, 7);
     expect_number("10", 10, 10);
@@ -138,7 +114,6 @@ static void test_number_is_digits_up_to_the_largest_allowed(void **state)
 
 static void test_number_beyond_the_largest_is_refused(void **state)
 {
-    (void)state;
     expect_no_number("1", 1, 0);
     expect_no_number("8", 1, 7);
     expect_no_number("10", 2, 9);
@@ -156,7 +131,6 @@ static void test_number_takes_nothing_but_digits(void **state)
         "1.0", "1e3", "0x1", "1,0", "/",  ":",  "1:", "3O",
     };
 
-    (void)state;
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++)
         expect_no_number(bad[i], strlen(bad[i]), UINT64_MAX);
     expect_no_number("1\0002", 3, UINT64_MAX);
@@ -180,7 +154,6 @@ static void test_duration_good_forms(void **state)
         { "0ms", 0 },          { "1h0s", 3600000 },
     };
 
-    (void)state;
     for (unsigned i = 0; i < sizeof good / sizeof good[0]; i++) {
         bwl_ms ms = -1;
         if (!bwl_duration_parse(&ms, good[i].text, strlen(good[i].text)))
@@ -260,7 +233,6 @@ static void test_duration_bad_forms_are_refused(void **state)
         "18446744073709551616ms",
     };
 
-    (void)state;
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++)
         expect_no_duration(bad[i], strlen(bad[i]));
     expect_no_duration("1s\0", 3);
@@ -277,7 +249,6 @@ static void test_duration_ends_at_two_to_the_53(void **state)
                                         "9007199254741s",       "150119987580m",
                                         "2501999793h",          "104249992d" };
 
-    (void)state;
     for (unsigned i = 0; i < sizeof most / sizeof most[0]; i++) {
         bwl_ms ms = -1;
         assert_true(bwl_duration_parse(&ms, most[i], strlen(most[i])));
@@ -291,7 +262,6 @@ static void test_duration_reads_not_beyond_its_size(void **state)
 {
     bwl_ms ms = -1;
 
-    (void)state;
     assert_true(bwl_duration_parse(&ms, "5ms", 2));
     assert_int_equal(ms, 300000);
     assert_true(bwl_duration_parse(&ms, "1m30s", 2));
@@ -306,7 +276,6 @@ static void test_name_has_1_to_200_bytes(void **state)
 {
     char name[BWL_NAME_MAX + 1];
 
-    (void)state;
     memset(name, 'n', sizeof name);
     assert_string_equal(bwl_name_fault(name, 0), "a name has at least one character");
     assert_null(bwl_name_fault(name, 1));
@@ -317,7 +286,6 @@ static void test_name_has_1_to_200_bytes(void **state)
 
 static void test_name_has_no_control_characters(void **state)
 {
-    (void)state;
     for (int c = 0; c < 256; c++) {
         char name[3]    = { 'a', (char)c, 'z' };
         bool is_control = c < 0x20 || c == 0x7f;
@@ -342,7 +310,6 @@ static void test_name_may_be_any_visible_text(void **state)
                                         "*?[",
                                         "\"'\\" };
 
-    (void)state;
     for (unsigned i = 0; i < sizeof good / sizeof good[0]; i++)
         assert_null(bwl_name_fault(good[i], strlen(good[i])));
 }
@@ -376,7 +343,6 @@ static void test_password_of_a_url_is_hidden_wherever_it_stands(void **state)
     };
     char text[40];
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         (void)snprintf(text, sizeof text, "%s", rows[i].text);
         bwl_hide_passwords(text, rows[i].is_cut);
@@ -397,7 +363,6 @@ static void test_text_that_is_cut_off_ends_behind_a_whole_word(void **state)
     };
     char text[40];
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         (void)snprintf(text, sizeof text, "%s", rows[i][0]);
         bwl_mark_cut(text);
@@ -411,7 +376,6 @@ int main(void)
         cmocka_unit_test(test_token_is_unpadded_base64url),
         cmocka_unit_test(test_text_that_is_cut_off_ends_behind_a_whole_word),
         cmocka_unit_test(test_password_of_a_url_is_hidden_wherever_it_stands),
-        cmocka_unit_test_setup(test_token_has_22_characters_of_the_alphabet, same_chance),
         cmocka_unit_test_setup(test_token_every_one_of_the_128_bits_matters, same_chance),
         cmocka_unit_test(test_number_is_digits_up_to_the_largest_allowed),
         cmocka_unit_test(test_number_beyond_the_largest_is_refused),

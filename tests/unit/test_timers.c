@@ -21,30 +21,20 @@ static bwl_timers timers;
 
 static int no_timers(void **state)
 {
-    (void)state;
     timers = (bwl_timers){ 0 };
     return 0;
 }
 
 static int free_timers(void **state)
 {
-    (void)state;
     bwl_timers_free(&timers);
     return 0;
-}
-
-static void test_timers_empty_heap_is_due_never(void **state)
-{
-    (void)state;
-    assert_true(bwl_timers_next(&timers) == BWL_NEVER);
-    assert_null(bwl_timers_take_due(&timers, 1000000));
 }
 
 static void test_timers_timer_is_due_at_its_time_and_not_before(void **state)
 {
     bwl_timer timer = { .at = BWL_NEVER };
 
-    (void)state;
     assert_true(bwl_timers_reserve(&timers, 1));
     bwl_timers_set(&timers, &timer, 500);
     assert_int_equal(bwl_timers_next(&timers), 500);
@@ -63,7 +53,6 @@ static void test_timers_longest_due_comes_first(void **state)
                           { .at = BWL_NEVER },
                           { .at = BWL_NEVER } };
 
-    (void)state;
     assert_true(bwl_timers_reserve(&timers, 5));
     for (unsigned i = 0; i < 5; i++)
         bwl_timers_set(&timers, &list[i], 100 - (bwl_ms)i);
@@ -72,31 +61,10 @@ static void test_timers_longest_due_comes_first(void **state)
     assert_null(bwl_timers_take_due(&timers, 100));
 }
 
-static void test_timers_set_again_moves_and_never_clears(void **state)
-{
-    bwl_timer one = { .at = BWL_NEVER };
-    bwl_timer two = { .at = BWL_NEVER };
-
-    (void)state;
-    assert_true(bwl_timers_reserve(&timers, 2));
-    bwl_timers_set(&timers, &one, 10);
-    bwl_timers_set(&timers, &two, 20);
-    bwl_timers_set(&timers, &one, 30);
-    assert_int_equal(timers.count, 2);
-    assert_int_equal(bwl_timers_next(&timers), 20);
-    bwl_timers_set(&timers, &one, 5);
-    assert_int_equal(bwl_timers_next(&timers), 5);
-    bwl_timers_set(&timers, &one, BWL_NEVER);
-    assert_int_equal(bwl_timers_next(&timers), 20);
-    bwl_timers_set(&timers, &one, BWL_NEVER);
-    assert_int_equal(timers.count, 1);
-}
-
 static void test_timers_reserve_keeps_what_is_in(void **state)
 {
     bwl_timer list[40];
 
-    (void)state;
     for (unsigned i = 0; i < 40; i++) {
         list[i] = (bwl_timer){ .at = BWL_NEVER };
         assert_true(bwl_timers_reserve(&timers, i + 1));
@@ -111,7 +79,6 @@ static void test_timers_reserve_keeps_what_is_in(void **state)
 
 static void test_timers_freed_are_empty_and_can_be_freed_again(void **state)
 {
-    (void)state;
     assert_true(bwl_timers_reserve(&timers, 3));
     bwl_timers_free(&timers);
     assert_int_equal(timers.room, 0);
@@ -187,7 +154,6 @@ static void test_timers_agree_with_an_array_after_every_random_operation(void **
 {
     unsigned taken = 0;
 
-    (void)state;
     chance_state = UINT64_C(0x9E3779B97F4A7C15);
     print_message("# seed 0x%" PRIX64 "\n", chance_state);
     assert_true(bwl_timers_reserve(&timers, THINGS));
@@ -213,13 +179,9 @@ static void test_timers_agree_with_an_array_after_every_random_operation(void **
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_timers_empty_heap_is_due_never, no_timers,
-                                        free_timers),
         cmocka_unit_test_setup_teardown(test_timers_timer_is_due_at_its_time_and_not_before,
                                         no_timers, free_timers),
         cmocka_unit_test_setup_teardown(test_timers_longest_due_comes_first, no_timers,
-                                        free_timers),
-        cmocka_unit_test_setup_teardown(test_timers_set_again_moves_and_never_clears, no_timers,
                                         free_timers),
         cmocka_unit_test_setup_teardown(test_timers_reserve_keeps_what_is_in, no_timers,
                                         free_timers),

@@ -10,7 +10,6 @@
 
 static void test_tls_bytes_go_both_ways(void **state)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         pair *p = new_open_pair(versions[i]);
         assert_int_equal(SSL_version(p->s.ssl), versions[i]);
@@ -31,7 +30,6 @@ static void test_tls_every_byte_by_itself(void **state)
 {
     static const char question[] = "SET lock token PX 30000 NX";
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         pair        *p         = calloc(1, sizeof *p);
         size_t       asked     = 0;
@@ -68,7 +66,6 @@ static void test_tls_every_byte_by_itself(void **state)
 
 static void test_tls_pieces_of_every_size_come_to_the_same(void **state)
 {
-    (void)state;
     for (size_t piece = 1; piece < 4000; piece += piece < 6 ? 1 : piece) {
         pair *p = new_pair(TLS1_3_VERSION);
         assert_int_equal(shake_hands(p->tls, &p->s, piece, &p->fault), BWL_OK);
@@ -92,7 +89,6 @@ static void test_tls_much_goes_record_by_record(void **state)
     size_t      sent = 0;
     size_t      got  = 0;
 
-    (void)state;
     memset(much, 'm', sizeof much);
     while (sent < sizeof much) {
         ssize_t taken = bwl_tls_write(p->tls, much + sent, sizeof much - sent, &p->fault);
@@ -112,7 +108,6 @@ static void test_tls_nothing_is_taken_before_the_handshake_is_over(void **state)
 {
     pair *p = new_pair(TLS1_3_VERSION);
 
-    (void)state;
     assert_int_equal(bwl_tls_write(p->tls, "early", 5, &p->fault), 0);
     assert_int_equal(bwl_tls_step(p->tls, &p->fault), BWL_OK);
     assert_int_equal(bwl_tls_write(p->tls, "early", 5, &p->fault), 0);
@@ -138,7 +133,6 @@ static void test_tls_what_was_not_sent_was_not_handed_over(void **state)
 {
     const char *bytes;
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         pair *p = new_open_pair(versions[i]);
         assert_int_equal(bwl_tls_write(p->tls, "first", 5, &p->fault), 5);
@@ -172,7 +166,6 @@ static void test_tls_truth_outlives_the_failure(void **state)
 {
     pair *p = new_open_pair(TLS1_3_VERSION);
 
-    (void)state;
     assert_int_equal(bwl_tls_write(p->tls, "first", 5, &p->fault), 5);
     (void)carry_to_server(p->tls, &p->s, SIZE_MAX);
     assert_int_equal(bwl_tls_write(p->tls, "second", 6, &p->fault), 6);
@@ -186,7 +179,6 @@ static void test_tls_truth_outlives_the_failure(void **state)
 
 static void test_tls_goodbye_is_the_end_and_a_cut_is_not(void **state)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         pair *p = new_open_pair(versions[i]);
         server_says(&p->s, "last words");
@@ -205,7 +197,6 @@ static void test_tls_cut_at_every_byte_is_noticed(void **state)
 {
     size_t whole = SIZE_MAX;
 
-    (void)state;
     for (size_t cut = 0; cut < whole; cut++) {
         pair *p = new_open_pair(TLS1_3_VERSION);
         server_says(&p->s, "+OK\r\n");
@@ -226,7 +217,6 @@ static void test_tls_cut_at_every_byte_is_noticed(void **state)
 
 static void test_tls_cut_in_the_handshake_is_noticed(void **state)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         for (size_t cut = 0;; cut += 101) {
             pair *p = new_pair(versions[i]);
@@ -256,7 +246,6 @@ static void test_tls_our_goodbye_reaches_the_server(void **state)
 {
     char byte;
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         pair *p = new_open_pair(versions[i]);
         assert_int_equal(bwl_tls_write(p->tls, "bye", 3, &p->fault), 3);

@@ -49,7 +49,6 @@ static void try_policies(void)
 
 static void test_context_policy_of_the_machine_may_be_stricter_and_not_looser(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < POLICIES; i++)
         assert_int_equal(least_found[i], policies[i].least);
 }
@@ -62,7 +61,6 @@ static identity other;
 
 static int make_all(void **state)
 {
-    (void)state;
     make_directory();
     /* The hundred and more authorities of the system would only take time. */
     assert_int_equal(setenv("SSL_CERT_FILE", path_of("none.pem"), 1), 0);
@@ -82,7 +80,6 @@ static int make_all(void **state)
 
 static int remove_all(void **state)
 {
-    (void)state;
     free_identity(&authority);
     free_identity(&ours);
     free_identity(&other);
@@ -106,7 +103,6 @@ static void assert_refused(const bwl_tls_options *options, int status, const cha
 
 static void test_context_needs_no_files(void **state)
 {
-    (void)state;
     bwl_tls_context_free(must_make_context(&(bwl_tls_options){ 0 }));
     bwl_tls_context_free(NULL);
 }
@@ -116,7 +112,6 @@ static void test_context_has_no_compression_and_no_renegotiation(void **state)
     bwl_tls_context *context = must_make_context(&(bwl_tls_options){ 0 });
     uint64_t         options = SSL_CTX_get_options(context->ctx);
 
-    (void)state;
     assert_true((options & SSL_OP_NO_COMPRESSION) != 0);
     assert_true((options & SSL_OP_NO_RENEGOTIATION) != 0);
     assert_int_equal(SSL_CTX_get_verify_mode(context->ctx), SSL_VERIFY_PEER);
@@ -125,7 +120,6 @@ static void test_context_has_no_compression_and_no_renegotiation(void **state)
 
 static void test_context_ca_file_that_is_none_is_refused(void **state)
 {
-    (void)state;
     assert_refused(&(bwl_tls_options){ .ca_file = path_of("no.pem") }, BWL_STATUS_SYSTEM,
                    "no.pem: No such file or directory");
     assert_refused(&(bwl_tls_options){ .ca_file = directory }, BWL_STATUS_REFUSED,
@@ -147,7 +141,6 @@ static void test_context_stale_errors_of_others_are_no_reason(void **state)
                                 .cert_file = path_of("cert.pem"),
                                 .key_file  = path_of("key.pem") };
 
-    (void)state;
     ERR_raise(ERR_LIB_X509, X509_R_KEY_VALUES_MISMATCH);
     bwl_tls_context_free(must_make_context(&options));
     assert_int_equal(ERR_peek_error(), 0);
@@ -171,7 +164,6 @@ static void test_context_certificate_and_key_are_taken(void **state)
 {
     FILE *both = open_file("both.pem");
 
-    (void)state;
     assert_int_equal(PEM_write_X509(both, ours.certificate), 1);
     assert_int_equal(PEM_write_PrivateKey(both, ours.key, NULL, NULL, 0, NULL, NULL), 1);
     assert_int_equal(fclose(both), 0);
@@ -183,7 +175,6 @@ static void test_context_certificate_and_key_are_taken(void **state)
 
 static void test_context_certificate_file_that_is_none_is_refused(void **state)
 {
-    (void)state;
     assert_refused(&(bwl_tls_options){ .cert_file = path_of("no.pem") }, BWL_STATUS_SYSTEM,
                    "cannot read the certificate file ");
     assert_refused(&(bwl_tls_options){ .cert_file = path_of("text.pem") }, BWL_STATUS_REFUSED,
@@ -196,7 +187,6 @@ static void test_context_key_that_is_none_is_refused(void **state)
 {
     bwl_tls_options options = { .cert_file = path_of("cert.pem") };
 
-    (void)state;
     options.key_file = path_of("no.pem");
     assert_refused(&options, BWL_STATUS_SYSTEM, "cannot read the key file ");
     options.key_file = path_of("text.pem");
@@ -214,7 +204,6 @@ static void test_context_key_that_everybody_can_read_is_refused(void **state)
 {
     bwl_tls_options options = { .cert_file = path_of("cert.pem"), .key_file = path_of("key.pem") };
 
-    (void)state;
     assert_int_equal(chmod(options.key_file, 0604), 0);
     assert_refused(&options, BWL_STATUS_REFUSED,
                    "everybody can read it (mode 0604): chmod g-w,o= it");
@@ -228,7 +217,6 @@ static void test_context_key_with_a_passphrase_is_refused_without_asking(void **
                                 .key_file  = path_of("locked.pem") };
     FILE           *file    = open_file("locked.pem");
 
-    (void)state;
     assert_int_equal(PEM_write_PrivateKey(file, ours.key, EVP_aes_128_cbc(),
                                           (const unsigned char *)"secret", 6, NULL, NULL),
                      1);

@@ -24,7 +24,6 @@ static void test_hostile_clear_text_is_recognised(void **state)
         { "\x17\x03\x03\x01\x01", "what answers there is not TLS: is this the port for TLS?" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         pair *p = new_pair(0);
         assert_int_equal(bwl_tls_step(p->tls, &p->fault), BWL_OK);
@@ -44,7 +43,6 @@ static void test_hostile_turned_bits_are_never_believed(void **state)
     unsigned open    = 0;
     char     flight[4096];
 
-    (void)state;
     for (int at = 0, size = 1; at < size; at += 23) {
         pair *p = new_pair(versions[at % 2]);
         (void)bwl_tls_step(p->tls, NULL);
@@ -67,7 +65,6 @@ static void test_hostile_turned_bits_are_never_believed(void **state)
 
 static void test_hostile_turned_bit_in_the_stream_breaks_it(void **state)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         char  record[128];
         pair *p = new_open_pair(versions[i]);
@@ -93,7 +90,6 @@ static void test_hostile_a_record_too_long_is_refused(void **state)
     static const char header[] = "\x16\x03\x03\xff\xff";
     pair             *p        = new_pair(0);
 
-    (void)state;
     (void)bwl_tls_step(p->tls, NULL);
     assert_int_equal(bwl_tls_feed(p->tls, header, 5, &p->fault), BWL_OK);
     assert_int_equal(bwl_tls_step(p->tls, &p->fault), BWL_STATUS_REFUSED);
@@ -105,7 +101,6 @@ static void test_hostile_renegotiation_is_declined(void **state)
 {
     pair *p = new_open_pair(TLS1_2_VERSION);
 
-    (void)state;
     assert_int_equal(SSL_renegotiate(p->s.ssl), 1);
     (void)SSL_do_handshake(p->s.ssl);
     assert_int_equal(client_hears(p), BWL_OK);
@@ -124,7 +119,6 @@ static void test_hostile_takes_no_more_than_it_said(void **state)
     static char much[BWL_TLS_IN_MAX];
     pair       *p = new_open_pair(TLS1_3_VERSION);
 
-    (void)state;
     assert_int_equal(bwl_tls_room(p->tls), BWL_TLS_IN_MAX);
     memset(much, 0x17, sizeof much);
     assert_int_equal(bwl_tls_feed(p->tls, much, 1000, &p->fault), BWL_OK);
@@ -142,7 +136,6 @@ static void test_hostile_peer_that_only_asks_is_given_up(void **state)
     const char *bytes;
     int         status = BWL_OK;
 
-    (void)state;
     for (int i = 0; i < 20000 && status == BWL_OK; i++) {
         (void)SSL_renegotiate(p->s.ssl);
         (void)SSL_do_handshake(p->s.ssl);
@@ -157,7 +150,6 @@ static void test_hostile_peer_that_only_asks_is_given_up(void **state)
 
 static void test_hostile_stale_errors_of_others_do_no_harm(void **state)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         pair *p = new_pair(versions[i]);
         ERR_raise(ERR_LIB_SSL, SSL_R_BAD_PACKET);

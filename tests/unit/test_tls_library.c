@@ -76,7 +76,6 @@ static void test_library_error_numbers_are_taken_apart_as_openssl_does(void **st
 {
     unsigned long error = ERR_PACK(ERR_LIB_SSL, 0, SSL_R_UNSUPPORTED_PROTOCOL);
 
-    (void)state;
     assert_int_equal(bwl_tls_error_library(error), ERR_GET_LIB(error));
     assert_int_equal(bwl_tls_error_reason(error), ERR_GET_REASON(error));
 }
@@ -94,7 +93,6 @@ static void test_library_is_the_same_for_every_thread(void **state)
     enum { THREADS = 8 };
     pthread_t threads[THREADS];
 
-    (void)state;
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, get, NULL), 0);
     const void *here = bwl_tls_library_get(NULL);
@@ -110,7 +108,6 @@ static void test_library_every_function_is_found(void **state)
 {
     const bwl_tls_library *library = bwl_tls_library_get(NULL);
 
-    (void)state;
     assert_non_null(library);
 #define FOUND(type, name, arguments) assert_true(library->name != NULL);
     BWL_TLS_FUNCTIONS_SSL(FOUND)
@@ -126,7 +123,6 @@ static void test_library_missing_says_which_package(void **state)
         { .ssl = "libc.so.6", .crypto = "libcrypto.so.3" }, /* something else by that name */
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         bwl_tls_library library = { 0 };
         bwl_fault       fault   = { 0 };

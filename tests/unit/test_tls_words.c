@@ -22,7 +22,6 @@ static const char loose[] = "openssl_conf = all\n"
 
 static int make_all(void **state)
 {
-    (void)state;
     make_directory();
     write_text("openssl.cnf", loose);
     assert_int_equal(setenv("OPENSSL_CONF", path_of("openssl.cnf"), 1), 0);
@@ -42,7 +41,6 @@ static int make_all(void **state)
 
 static int remove_all(void **state)
 {
-    (void)state;
     bwl_tls_context_free(trusting);
     bwl_tls_context_free(anybody);
     free_identity(&authority);
@@ -162,7 +160,6 @@ static const host_case host_cases[] = {
 
 static void test_words_certificate_must_be_for_the_host(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof host_cases / sizeof host_cases[0]; i++) {
         const host_case *c        = &host_cases[i];
         recipe           how_made = { .alternatives = c->alternatives, .issuer = &authority };
@@ -182,7 +179,6 @@ static void test_words_names_of_a_certificate_are_cut_and_harmless(void **state)
     char      many[1200] = "DNS:first.test";
     bwl_fault fault;
 
-    (void)state;
     for (int i = 0; i < 40; i++)
         (void)snprintf(many + strlen(many), sizeof many - strlen(many), ",DNS:number-%d.test", i);
     identity who = make_host(many, &authority);
@@ -215,7 +211,6 @@ static void test_words_chain_must_end_at_a_trusted_authority(void **state)
     identity beyond = make_identity(&right);
     meeting  how    = { .host = "redis.test", .terms = { .who = &by_itself } };
 
-    (void)state;
     assert_refuses(&how, "the certificate of redis.test is signed by itself, not of ");
     how.context = anybody;
     assert_refuses(&how, "is signed by itself, unknown here: if it is yours, give ca=FILE");
@@ -251,7 +246,6 @@ static void test_words_certificate_has_its_time_and_its_use(void **state)
     time_t before = time(NULL) - 3 * DAY;
     time_t after  = time(NULL) + 3 * DAY;
 
-    (void)state;
     (void)strftime(ended, sizeof ended, "has expired: it ended on %Y-%m-%d", gmtime(&before));
     (void)strftime(begins, sizeof begins, "begins on %Y-%m-%d: is this machine's", gmtime(&after));
     how_made.from_day = -9;
@@ -283,7 +277,6 @@ static void test_words_authority_has_its_time_as_well(void **state)
                                             .to_day       = -3 });
     identity who = make_host("DNS:redis.test", &old);
 
-    (void)state;
     assert_refuses(&(meeting){ .host = "redis.test", .terms = { .who = &who, .above = &old } },
                    "the authority behind the certificate of redis.test has expired");
     free_identity(&old);
@@ -297,7 +290,6 @@ static void test_words_nothing_below_tls_1_2(void **state)
     identity who = make_host("DNS:redis.test", &authority);
     meeting  how = { .host = "redis.test", .terms = { .who = &who } };
 
-    (void)state;
     how.terms.version = TLS1_VERSION;
     assert_refuses(&how, "speaks no version of TLS that we do, which are 1.2 and newer");
     how.terms.version = TLS1_1_VERSION;
@@ -315,7 +307,6 @@ static void test_words_server_without_a_certificate_is_not_believed(void **state
     meeting how = { .host  = "redis.test",
                     .terms = { .version = TLS1_2_VERSION, .ciphers = "aNULL:@SECLEVEL=0" } };
 
-    (void)state;
     assert_refuses(&how, "the server has not shown who it is");
 }
 
@@ -327,7 +318,6 @@ static void test_words_no_encryption_in_common(void **state)
          .terms = { .who = &who, .version = TLS1_2_VERSION, .ciphers = "AES256-SHA" }
     }; /* which is for RSA keys only */
 
-    (void)state;
     assert_refuses(&how, "no kind of encryption in common");
     free_identity(&who);
 }
@@ -350,7 +340,6 @@ static void test_words_names_are_sent_and_addresses_are_not(void **state)
     identity who = make_host("DNS:redis.test,DNS:unknown.test,IP:127.0.0.1,IP:::1", &authority);
     meeting  how = { .terms = { .who = &who, .sees_name = see_name, .sees_name_arg = seen } };
 
-    (void)state;
     how.host = "redis.test.";
     assert_meets(&how);
     assert_string_equal(seen, "redis.test");
@@ -383,7 +372,6 @@ static void test_words_server_may_want_a_certificate_of_ours(void **state)
     bwl_tls_context *wrong      = context_of(&theirs);
     identity         who        = make_host("DNS:redis.test", &authority);
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         meeting how = { .host  = "redis.test",
                         .terms = { .who = &who, .asks_for = &authority, .version = versions[i] } };
@@ -410,7 +398,6 @@ static void test_words_host_that_cannot_be_checked_is_refused(void **state)
     bwl_tls  *tls   = NULL;
     bwl_fault fault = { 0 };
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         if (bwl_tls_start(&tls, trusting, bad[i], &fault) != BWL_STATUS_USAGE)
             fail_msg("taken for a host: %s", bad[i]);

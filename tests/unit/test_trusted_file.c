@@ -27,14 +27,12 @@ static bwl_distrust why;
 
 static int begin(void **state)
 {
-    (void)state;
     (void)snprintf(root, sizeof root, "/tmp/bowline-trusted-XXXXXX");
     return mkdtemp(root) != NULL && chdir(root) == 0 ? 0 : -1;
 }
 
 static int end(void **state)
 {
-    (void)state;
     (void)chmod(root, 0700);
     for (const char *const *name = (const char *const[]){ "f", "link", "dir/f", NULL };
          *name != NULL; name++)
@@ -97,7 +95,6 @@ static void test_mode_decides_what_each_use_allows(void **state)
         { 0666, false, false, false },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         make("f", rows[i].mode);
         assert_int_equal(trusts("f", BWL_TRUST_STEERS), rows[i].steers);
@@ -108,7 +105,6 @@ static void test_mode_decides_what_each_use_allows(void **state)
 
 static void test_refused_mode_says_who_can_do_what_and_what_to_type(void **state)
 {
-    (void)state;
     make("f", 0666);
     assert_false(trusts("f", BWL_TRUST_STEERS));
     assert_says("everybody can write to it (mode 0666)", "chmod go-w");
@@ -128,7 +124,6 @@ static void test_fault_is_one_sentence(void **state)
 {
     bwl_fault fault = { 0 };
 
-    (void)state;
     make("f", 0666);
     int fd = open("f", O_RDONLY | O_CLOEXEC);
     assert_int_equal(bwl_trusted_check(fd, "CA file", "f", BWL_TRUST_STEERS, &fault),
@@ -208,7 +203,6 @@ static void test_list_decides_where_there_is_one(void **state)
         { { { USER, 6, us }, { USER, 6, STRANGER } }, 2, 0, 6, false, false },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         make("f", 0600);
         if (!list(rows[i].named, rows[i].count, rows[i].group, rows[i].mask))
@@ -227,7 +221,6 @@ static void test_list_decides_where_there_is_one(void **state)
 
 static void test_directory_in_which_others_can_replace_it_is_refused(void **state)
 {
-    (void)state;
     make("f", 0600);
     assert_int_equal(chmod(".", 0777), 0);
     assert_false(trusts("f", BWL_TRUST_STEERS));
@@ -244,7 +237,6 @@ static void test_directory_in_which_others_can_replace_it_is_refused(void **stat
 
 static void test_link_is_followed_and_the_directory_behind_it_counts(void **state)
 {
-    (void)state;
     assert_int_equal(mkdir("dir", 0700), 0);
     make("dir/f", 0600);
     assert_int_equal(symlink("dir/f", "link"), 0);
@@ -259,7 +251,6 @@ static void test_link_is_followed_and_the_directory_behind_it_counts(void **stat
 
 static void test_name_that_leads_to_another_file_is_refused(void **state)
 {
-    (void)state;
     make("f", 0600);
     int fd = open("f", O_RDONLY | O_CLOEXEC);
     assert_int_equal(unlink("f"), 0);
@@ -276,7 +267,6 @@ static void test_pipe_is_trusted_by_its_owner(void **state)
     char name[32];
     int  fds[2];
 
-    (void)state;
     assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
     (void)snprintf(name, sizeof name, "/dev/fd/%d", fds[0]);
     assert_true(bwl_trusted(fds[0], name, BWL_TRUST_SECRET, &why));
@@ -296,7 +286,6 @@ static void needs_root(void)
 
 static void test_file_of_another_user_is_refused(void **state)
 {
-    (void)state;
     needs_root();
     make("f", 0600);
     assert_int_equal(chown("f", STRANGER, 0), 0);
@@ -309,7 +298,6 @@ static void test_file_of_another_user_is_refused(void **state)
 
 static void test_directory_of_another_user_is_refused(void **state)
 {
-    (void)state;
     needs_root();
     assert_int_equal(mkdir("dir", 0700), 0);
     make("dir/f", 0600);
@@ -323,7 +311,6 @@ static void test_directory_of_another_user_is_refused(void **state)
 
 static void test_link_of_another_user_is_refused(void **state)
 {
-    (void)state;
     needs_root();
     make("f", 0600);
     assert_int_equal(symlink("f", "link"), 0);
@@ -335,7 +322,6 @@ static void test_link_of_another_user_is_refused(void **state)
 
 static void test_file_of_root_is_trusted_by_others(void **state)
 {
-    (void)state;
     needs_root();
     make("f", 0644);
     assert_int_equal(chmod(".", 0755), 0);
@@ -349,7 +335,6 @@ static void test_file_of_root_is_trusted_by_others(void **state)
 
 static void test_group_may_write_only_where_its_directory_is_shared(void **state)
 {
-    (void)state;
     make("f", 0664);
     assert_int_equal(chmod(".", 0755), 0);
     assert_false(trusts_in("."));
@@ -367,7 +352,6 @@ static void test_group_may_write_only_where_its_directory_is_shared(void **state
 
 static void test_shared_file_may_belong_to_another_user_but_not_to_another_group(void **state)
 {
-    (void)state;
     needs_root();
     assert_int_equal(chmod(".", 02775), 0);
     make("f", 0664);

@@ -68,7 +68,6 @@ static void expect_command(const bwl_redis_question *question, const char *wante
 
 static void test_zset_commands_name_the_key_the_member_and_the_lease(void **state)
 {
-    (void)state;
     expect_command(&(bwl_redis_question){ .word = REDIS_ZSET_TAKE, .rules = &rules },
                    "EVALSHA|zset_take|1|nightly|" MEMBER "|300000|");
     expect_command(&(bwl_redis_question){ .word = REDIS_ZSET_TAKE },
@@ -81,23 +80,10 @@ static void test_zset_commands_name_the_key_the_member_and_the_lease(void **stat
 
 static void test_zset_member_that_was_seen_is_named_by_its_bytes(void **state)
 {
-    (void)state;
     expect_command(
         &(bwl_redis_question){
             .word = REDIS_ZSET_RELEASE, .rules = &rules, .value = "another one", .value_size = 7 },
         "EVALSHA|zset_release|1|nightly|another|");
-}
-
-static void test_zset_unknown_script_goes_by_its_text(void **state)
-{
-    static const char *const wanted[WORDS] = { "EVAL|TEXT|1|nightly|" MEMBER "|300000|",
-                                               "EVAL|TEXT|1|nightly|" MEMBER "|300000|",
-                                               "EVAL|TEXT|1|nightly|" MEMBER "|" };
-
-    (void)state;
-    for (unsigned i = 0; i < WORDS; i++)
-        expect_command(&(bwl_redis_question){ .word = words[i], .rules = &rules, .by_text = true },
-                       wanted[i]);
 }
 
 static void test_zset_longest_key_has_room_in_every_command(void **state)
@@ -105,7 +91,6 @@ static void test_zset_longest_key_has_room_in_every_command(void **state)
     static char longest[BWL_KEY_MAX + 1];
     static char bytes[16384];
 
-    (void)state;
     memset(longest, 'k', BWL_KEY_MAX);
     for (unsigned i = 0; i < WORDS; i++) {
         bwl_redis_question q      = { .word     = words[i],
@@ -128,7 +113,6 @@ static void test_zset_look_asks_for_the_key_alone(void **state)
     char            bytes[2048];
     bwl_resp_writer writer = { .bytes = bytes, .capacity = sizeof bytes };
 
-    (void)state;
     bwl_zset_lock_write_look(&writer, "nightly", 7, false);
     expect_words(bytes, writer.size, "EVALSHA|zset_look|1|nightly|");
     writer = (bwl_resp_writer){ .bytes = bytes, .capacity = sizeof bytes };
@@ -145,61 +129,13 @@ static bwl_redis_verdict hear(bwl_redis_word word, const char *text, bwl_redis_r
     return bwl_redis_read(&q, 0, text, strlen(text), ret_reply);
 }
 
-static void test_zset_answer_is_one_or_nothing(void **state)
-{
-    bwl_redis_reply reply;
-
-    (void)state;
-    for (unsigned i = 0; i < WORDS; i++) {
-        assert_true(bwl_zset_lock_is(words[i]));
-        assert_int_equal(hear(words[i], ":1\r\n", &reply), BWL_REDIS_ANSWER);
-        assert_int_equal(reply.answer, BWL_YES);
-        assert_int_equal(reply.number, 0);
-        assert_int_equal(hear(words[i], ":0\r\n", &reply), BWL_REDIS_ANSWER);
-        assert_int_equal(reply.answer, BWL_NO);
-    }
-    assert_false(bwl_zset_lock_is(REDIS_HASH_RELEASE));
-    assert_false(bwl_zset_lock_is(REDIS_QUEUE_TAKE));
-}
-
-/* What a server says whose scripts may not write after TIME: it holds nothing there. */
-static void test_zset_error_is_a_refusal(void **state)
-{
-    static const char error[] = "-ERR Error running script (call to f_0): @user_script:6: Write "
-                                "commands not allowed after non deterministic commands.\r\n";
-    bwl_redis_reply   reply;
-
-    (void)state;
-    for (unsigned i = 0; i < WORDS; i++) {
-        assert_int_equal(hear(words[i], error, &reply), BWL_REDIS_ANSWER);
-        assert_int_equal(reply.answer, BWL_REFUSED);
-        assert_int_equal(hear(words[i], "-NOSCRIPT x\r\n", &reply), BWL_REDIS_NOSCRIPT);
-    }
-}
-
-static void test_zset_answers_that_no_script_gives_are_strange(void **state)
-{
-    static const char *const strange[] = { ":2\r\n",      ":-1\r\n", "+OK\r\n", "+QUEUED\r\n",
-                                           "$1\r\n1\r\n", "_\r\n",   "*0\r\n" };
-    bwl_redis_reply          reply;
-
-    (void)state;
-    for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++)
-        for (unsigned j = 0; j < WORDS; j++)
-            assert_int_equal(hear(words[j], strange[i], &reply), BWL_REDIS_STRANGE);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_zset_commands_name_the_key_the_member_and_the_lease),
         cmocka_unit_test(test_zset_member_that_was_seen_is_named_by_its_bytes),
-        cmocka_unit_test(test_zset_unknown_script_goes_by_its_text),
         cmocka_unit_test(test_zset_longest_key_has_room_in_every_command),
         cmocka_unit_test(test_zset_look_asks_for_the_key_alone),
-        cmocka_unit_test(test_zset_answer_is_one_or_nothing),
-        cmocka_unit_test(test_zset_error_is_a_refusal),
-        cmocka_unit_test(test_zset_answers_that_no_script_gives_are_strange),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

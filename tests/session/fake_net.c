@@ -537,7 +537,7 @@ int poll(struct pollfd *polled, nfds_t count, int wait_ms)
     fake.polls++;
     for (int turn = 0; turn < 2 && ready == 0; turn++) {
         if (turn == 1)
-            story_idle(wait_ms);
+            story_closing(wait_ms);
         for (nfds_t i = 0; i < count; i++) {
             const fake_connection *c     = connection_of(polled[i].fd);
             bool                   reads = c->in_size > 0 || c->ended || c->broken;

@@ -91,4 +91,7 @@ void story_handed_over(fake_connection *connection);
 /* Nothing can be done for wait_ms at most: lets something happen, or time pass. */
 void story_idle(bwl_ms wait_ms);
 
+/* The same of a client that closes. */
+void story_closing(bwl_ms wait_ms);
+
 #endif

@@ -97,7 +97,10 @@ void resp_text_expand(char ret_text[RESP_TEXT_MAX], const char *text)
         unsigned n         = 0;
         int      end       = 0;
         int      short_end = 0;
-        if (strncmp(text, "<client>", 8) == 0 && client != 0) {
+        if (strncmp(text, "\\n", 2) == 0) {
+            size += (size_t)snprintf(ret_text + size, RESP_TEXT_MAX - size, "\r\n");
+            text += 2;
+        } else if (strncmp(text, "<client>", 8) == 0 && client != 0) {
             token_of(token, client);
             size += (size_t)snprintf(ret_text + size, RESP_TEXT_MAX - size, "%.*s", ID, token);
             text += 8;
@@ -198,6 +201,9 @@ size_t resp_text_decode(char ret_text[RESP_TEXT_MAX], const char *bytes, size_t 
             abort();
         at += length + 2;
     }
+    char *self = strstr(line, " uid ");
+    if (self != NULL)
+        *self = '\0'; /* client info: who runs the test */
     resp_text_mask(ret_text, line);
     return (size_t)(at - bytes);
 }

@@ -3,7 +3,7 @@
  *
  *      caller opens URL | acquires LOCK [waiting MS|for ever] [lease MS] | releases LOCK
  *           | drops LOCK | extends LOCK to MS | yields LOCK for MS | cancels LOCK
- *           | asks who holds LOCK | breaks LOCK | updates KEY to VALUE | looks at LOCK | closes
+ *           | asks who holds LOCK | asks for the risk | breaks LOCK | updates KEY to VALUE | looks at LOCK | closes
  *      time MS                     passes
  *      lookups stall | go on
  *      PORT says REPLY             and the client sees it
@@ -86,6 +86,15 @@ __attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
     resp_text_mask(masked, text);
     (void)snprintf(line, sizeof line, "  %s", masked);
     put(line);
+}
+
+/* The story itself is wrong. */
+static void need(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    print_error("%s", written);
+    fail_msg("%s", what);
 }
 
 void story_dialled(const fake_server *server)
@@ -209,7 +218,8 @@ static void pump(void)
         look_around();
         if (owed == pauses && owed > 0 && before == fake.events)
             fake_pass(owed), owed = 0;
-    } while (owed > 0 || before != fake.events || bowline_timeout_ms(client) == 0);
+    } while (owed > 0 || before != fake.events || fake_has_event() ||
+             bowline_timeout_ms(client) == 0);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -268,7 +278,7 @@ static void does_with_hold(const char *what)
 
     assert_int_equal(sscanf(what, "%*s %31s", name), 1);
     story_lock *lock = lock_of(name);
-    assert_non_null(lock->hold);
+    need(lock->hold != NULL, "that lock is not held");
     lock->acquires = lock->looks = lock->yields = false;
     if (after(what, "releases ") != NULL) {
         status     = bowline_release_start(&lock->op, lock->hold, &error);
@@ -347,6 +357,8 @@ static void caller_does(const char *what)
         note("%s: %lld ms left", rest, (long long)bowline_hold_left_ms(lock_of(rest)->hold));
     } else if ((rest = after(what, "waits for releases")) != NULL) {
         note_end("releases", bowline_released(client, 0, &error), &error);
+    } else if (strcmp(what, "asks for the risk") == 0) {
+        note("%s", bowline_client_risk(client) != NULL ? bowline_client_risk(client) : "none");
     } else if ((rest = after(what, "breaks ")) != NULL) {
         blocks     = true;
         int status = bowline_break(client, rest, lock_of(rest)->id, &error);
@@ -369,7 +381,7 @@ static void server_sends(fake_server *server, const char *reply)
     static char      bytes[RESP_TEXT_MAX];
     fake_connection *connection = fake_connection_to(server);
 
-    assert_non_null(connection);
+    need(connection != NULL, "it speaks without a connection");
     resp_text_expand(text, reply);
     fake_send(connection, bytes, resp_text_encode(bytes, text));
 }
@@ -427,8 +439,10 @@ static bool server_does(fake_server *server, const char *what)
         server_sends(server, rest);
         return false;
     } else if (strcmp(what, "ends") == 0) {
+        need(fake_connection_to(server) != NULL, "it has no connection");
         fake_connection_to(server)->ended = true;
     } else if (strcmp(what, "resets") == 0) {
+        need(fake_connection_to(server) != NULL, "it has no connection");
         fake_connection_to(server)->broken = true;
     } else if (strcmp(what, "restarts") == 0) {
         fake_connection *connection = fake_connection_to(server);
@@ -449,8 +463,7 @@ static void happens(const char *line)
     const char *rest;
 
     if ((rest = after(line, "caller ")) != NULL) {
-        if (blocks)
-            fail_msg("the call before \"%s\" has not ended", line);
+        need(!blocks, "the call before that has not ended");
         caller_does(rest);
     } else if ((rest = after(line, "time ")) != NULL) {
         owed = strtoll(rest, NULL, 10);
@@ -479,7 +492,7 @@ static bool play_line(void)
         assert_true(size < sizeof line);
         memcpy(line, next_line, size);
         line[size] = '\0';
-        if (closes && strncmp(line, "caller ", 7) == 0)
+        if (closes && (line[0] == '\0' || strncmp(line, "caller ", 7) == 0))
             return false;
         next_line += size + (next_line[size] == '\n');
         if (line[0] == ' ')
@@ -499,16 +512,24 @@ static bool play_line(void)
 void story_idle(bwl_ms wait_ms)
 {
     while (!fake_has_event()) {
-        if (owed > 0 || !blocks || closes) {
-            bwl_ms most = closes && owed == 0 && !play_line() ? wait_ms : owed;
-            bwl_ms ms   = wait_ms < most ? wait_ms : most;
+        if (owed > 0 || !blocks) {
+            bwl_ms ms = wait_ms < owed ? wait_ms : owed;
             fake_pass(ms);
-            owed -= owed > 0 ? ms : 0;
+            owed -= ms;
             return;
         }
         if (!play_line())
-            fail_msg("a call has not ended");
+            need(false, "a call has not ended");
     }
+}
+
+void story_closing(bwl_ms wait_ms)
+{
+    if (owed == 0 && play_line())
+        return;
+    bwl_ms ms = owed > 0 && owed < wait_ms ? owed : wait_ms;
+    fake_pass(ms);
+    owed -= owed > 0 ? ms : 0;
 }
 
 /* ---- cases ----------------------------------------------------------------------------------- */
@@ -566,7 +587,11 @@ static char *read_file(const char *path)
 
 static void write_anew(const char *path, const char *begin)
 {
-    FILE *file = fopen(path, "w");
+    char  fresh[520];
+    FILE *file;
+
+    (void)snprintf(fresh, sizeof fresh, "%s.new", path);
+    file = fopen(fresh, "w");
 
     if (file == NULL)
         abort();
@@ -579,6 +604,8 @@ static void write_anew(const char *path, const char *begin)
         (void)fflush(file);
     }
     (void)fclose(file);
+    if (rename(fresh, path) != 0)
+        abort();
 }
 
 int run_stories(const char *name)

@@ -187,7 +187,11 @@ size_t resp_text_decode(char ret_text[RESP_TEXT_MAX], const char *bytes, size_t 
         at            = line_end + 1;
         if ((size_t)(end - at) < length + 2)
             return 0;
-        const char *name  = script_name(at, length);
+        const char *name = memchr(at, '\n', length) != NULL ? "(script)" : NULL;
+        if (script_name(at, length) != NULL)
+            name = script_name(at, length);
+        else if (i > 0 && memchr(at, '@', length) != NULL)
+            name = "USER@HOST"; /* who runs the test */
         const char *space = i > 0 ? " " : "";
         if (name != NULL)
             used += (size_t)snprintf(line + used, sizeof line - used, "%s%s", space, name);

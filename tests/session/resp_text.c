@@ -20,12 +20,14 @@ enum {
 
 static unsigned shown[SHOWN_MAX]; /* which draw each is */
 static unsigned shown_count;
-static unsigned client; /* whose beginning is the client's id; 0: not shown */
+static char     nonce[32]; /* of the waiter that was shown last */
+static unsigned client;    /* whose beginning is the client's id; 0: not shown */
 
 void resp_text_begin(void)
 {
     shown_count = 0;
     client      = 0;
+    nonce[0]    = '\0';
 }
 
 static void token_of(char ret_token[BWL_TOKEN_MAX + 1], unsigned draw)
@@ -48,11 +50,27 @@ static void show(char ret_mask[16], unsigned draw, const char *mark)
     (void)snprintf(ret_mask, 16, "<%u%s>", i + 1, mark);
 }
 
+/* "1.0123456789abcdef", a waiter's; its size, 0: it is none. */
+static size_t nonce_size(const char *at)
+{
+    size_t digits = strspn(at, "0123456789");
+
+    return digits > 0 && at[digits] == '.' && strspn(at + digits + 1, "0123456789abcdef") == 16
+               ? digits + 17
+               : 0;
+}
+
 /* The token, or the client's id, that is at the beginning; its size, 0: none. */
 static size_t mask_one(char ret_mask[16], const char *at)
 {
-    char token[BWL_TOKEN_MAX + 1];
+    char   token[BWL_TOKEN_MAX + 1];
+    size_t size = nonce_size(at);
 
+    if (size > 0) {
+        (void)snprintf(nonce, sizeof nonce, "%.*s", (int)size, at);
+        (void)snprintf(ret_mask, 16, "<nonce>");
+        return size;
+    }
     for (unsigned draw = 1; draw <= fake.draws; draw++) {
         token_of(token, draw);
         if (strncmp(at, token, SHORT) == 0) {
@@ -100,6 +118,9 @@ void resp_text_expand(char ret_text[RESP_TEXT_MAX], const char *text)
         if (strncmp(text, "\\n", 2) == 0) {
             size += (size_t)snprintf(ret_text + size, RESP_TEXT_MAX - size, "\r\n");
             text += 2;
+        } else if (strncmp(text, "<nonce>", 7) == 0) {
+            size += (size_t)snprintf(ret_text + size, RESP_TEXT_MAX - size, "%s", nonce);
+            text += 7;
         } else if (strncmp(text, "<client>", 8) == 0 && client != 0) {
             token_of(token, client);
             size += (size_t)snprintf(ret_text + size, RESP_TEXT_MAX - size, "%.*s", ID, token);

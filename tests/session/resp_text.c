@@ -13,7 +13,8 @@
 #include <string.h>
 
 enum {
-    SHOWN_MAX = 64,
+    SHOWN_MAX = 320,
+    DRAWS_MAX = 2048,
     ID        = BWL_QUEUE_SESSION_SIZE,
     SHORT     = BWL_QUEUE_TOKEN_SIZE, /* so much of a token is in a value of protocol queue */
 };
@@ -30,11 +31,16 @@ void resp_text_begin(void)
     nonce[0]    = '\0';
 }
 
-static void token_of(char ret_token[BWL_TOKEN_MAX + 1], unsigned draw)
+static const char *token_of(unsigned draw)
 {
-    bwl_random bits = fake_bits(draw);
+    static char tokens[DRAWS_MAX][BWL_TOKEN_MAX + 1];
+    bwl_random  bits = fake_bits(draw);
 
-    bwl_token_write(ret_token, &bits);
+    if (draw >= DRAWS_MAX)
+        abort();
+    if (tokens[draw][0] == '\0')
+        bwl_token_write(tokens[draw], &bits);
+    return tokens[draw];
 }
 
 static void show(char ret_mask[16], unsigned draw, const char *mark)
@@ -63,7 +69,6 @@ static size_t nonce_size(const char *at)
 /* The token, or the client's id, that is at the beginning; its size, 0: none. */
 static size_t mask_one(char ret_mask[16], const char *at)
 {
-    char   token[BWL_TOKEN_MAX + 1];
     size_t size = nonce_size(at);
 
     if (size > 0) {
@@ -72,7 +77,7 @@ static size_t mask_one(char ret_mask[16], const char *at)
         return size;
     }
     for (unsigned draw = 1; draw <= fake.draws; draw++) {
-        token_of(token, draw);
+        const char *token = token_of(draw);
         if (strncmp(at, token, SHORT) == 0) {
             bool is_whole = strncmp(at, token, strlen(token)) == 0;
             show(ret_mask, draw, is_whole ? "" : ".");
@@ -80,7 +85,7 @@ static size_t mask_one(char ret_mask[16], const char *at)
         }
     }
     for (unsigned draw = 1; draw <= fake.draws; draw++) {
-        token_of(token, draw);
+        const char *token = token_of(draw);
         if ((client == 0 || client == draw) && strncmp(at, token, ID) == 0) {
             client = draw;
             (void)snprintf(ret_mask, 16, "<client>");
@@ -109,7 +114,6 @@ void resp_text_mask(char ret_text[RESP_TEXT_MAX], const char *text)
 void resp_text_expand(char ret_text[RESP_TEXT_MAX], const char *text)
 {
     size_t size = 0;
-    char   token[BWL_TOKEN_MAX + 1];
 
     while (*text != '\0' && size + BWL_TOKEN_MAX < RESP_TEXT_MAX) {
         unsigned n         = 0;
@@ -122,17 +126,17 @@ void resp_text_expand(char ret_text[RESP_TEXT_MAX], const char *text)
             size += (size_t)snprintf(ret_text + size, RESP_TEXT_MAX - size, "%s", nonce);
             text += 7;
         } else if (strncmp(text, "<client>", 8) == 0 && client != 0) {
-            token_of(token, client);
-            size += (size_t)snprintf(ret_text + size, RESP_TEXT_MAX - size, "%.*s", ID, token);
+            size += (size_t)snprintf(ret_text + size, RESP_TEXT_MAX - size, "%.*s", ID,
+                                     token_of(client));
             text += 8;
         } else if (sscanf(text, "<%u>%n", &n, &end) == 1 && end > 0 && n > 0 && n <= shown_count) {
-            token_of(token, shown[n - 1]);
-            size += (size_t)snprintf(ret_text + size, RESP_TEXT_MAX - size, "%s", token);
+            size += (size_t)snprintf(ret_text + size, RESP_TEXT_MAX - size, "%s",
+                                     token_of(shown[n - 1]));
             text += end;
         } else if (sscanf(text, "<%u.>%n", &n, &short_end) == 1 && short_end > 0 && n > 0 &&
                    n <= shown_count) {
-            token_of(token, shown[n - 1]);
-            size += (size_t)snprintf(ret_text + size, RESP_TEXT_MAX - size, "%.*s", SHORT, token);
+            size += (size_t)snprintf(ret_text + size, RESP_TEXT_MAX - size, "%.*s", SHORT,
+                                     token_of(shown[n - 1]));
             text += short_end;
         } else {
             ret_text[size++] = *text++;

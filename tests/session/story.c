@@ -5,6 +5,8 @@
  *           | drops LOCK | extends LOCK to MS | yields LOCK for MS | cancels LOCK
  *           | asks who holds LOCK | asks for the risk | breaks LOCK | updates KEY to VALUE | looks at LOCK | closes
  *      time MS                     passes
+ *      repeat N LINE               N times, with %d as 0, 1, ...
+ *      quiet on | off              nothing is noted
  *      lookups stall | go on
  *      PORT says REPLY             and the client sees it
  *      PORT queues REPLY           and it arrives with what comes next
@@ -54,7 +56,7 @@ static story_lock      locks[LOCKS_MAX];
 static unsigned        locks_count;
 static bwl_ms          owed;  /* ms that are still to pass */
 static bwl_ms          shown; /* when the last line was noted, since the beginning */
-static bool            blocks, closes, ended, is_whole;
+static bool            blocks, closes, ended, is_whole, is_quiet;
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
@@ -73,7 +75,7 @@ __attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
     va_list     arguments;
     bwl_ms      now = fake.now_ns / 1000000 - 1000000;
 
-    if (ended)
+    if (ended || is_quiet)
         return;
     if (now != shown) {
         (void)snprintf(line, sizeof line, "  at %lld", (long long)now);
@@ -457,6 +459,26 @@ static bool server_does(fake_server *server, const char *what)
     return true;
 }
 
+static void happens(const char *line);
+
+/* "5 LINE": five times, with %d as 0, 1, ... */
+static void repeat(const char *what)
+{
+    char        line[LINE_MAX_SIZE];
+    char       *rest  = NULL;
+    long        count = strtol(what, &rest, 10);
+    const char *mark  = strstr(rest, "%d");
+    int         size  = mark != NULL ? (int)(mark - rest) : (int)strlen(rest);
+
+    for (int i = 0; i < count; i++) {
+        if (mark != NULL)
+            (void)snprintf(line, sizeof line, "%.*s%d%s", size - 1, rest + 1, i, mark + 2);
+        else
+            (void)snprintf(line, sizeof line, "%s", rest + 1);
+        happens(line);
+    }
+}
+
 static void happens(const char *line)
 {
     char        name[FAKE_NAME_MAX] = "";
@@ -465,6 +487,10 @@ static void happens(const char *line)
     if ((rest = after(line, "caller ")) != NULL) {
         need(!blocks, "the call before that has not ended");
         caller_does(rest);
+    } else if ((rest = after(line, "repeat ")) != NULL) {
+        repeat(rest);
+    } else if ((rest = after(line, "quiet ")) != NULL) {
+        is_quiet = strcmp(rest, "on") == 0;
     } else if ((rest = after(line, "time ")) != NULL) {
         owed = strtoll(rest, NULL, 10);
     } else if (strcmp(line, "lookups stall") == 0) {
@@ -541,8 +567,8 @@ static void play(const story_case *played, bool by_byte)
     written_size = 0;
     written[0]   = '\0';
     owed = shown = 0;
-    ended = blocks = is_whole = false;
-    next_line                 = played->text;
+    ended = blocks = is_whole = is_quiet = false;
+    next_line                            = played->text;
     while (play_line())
         continue;
     ended = true;

@@ -291,6 +291,19 @@ void bwl_stream_goodbye(bwl_stream *conn)
     (void)conn;
 }
 
+static void keep(bwl_stream *conn, const char *bytes, size_t size)
+{
+    memmove(conn->in, conn->in + conn->in_taken, conn->in_size - conn->in_taken);
+    conn->in_size -= conn->in_taken;
+    conn->in_taken = 0;
+    conn->in       = realloc(conn->in, conn->in_size + size);
+    if (conn->in == NULL)
+        abort();
+    memcpy(conn->in + conn->in_size, bytes, size);
+    conn->in_size += size;
+    conn->heard = true;
+}
+
 static int receive(bwl_stream *conn, fake_connection *connection, bwl_fault *fault)
 {
     size_t size = fake.by_byte && connection->in_size > 1 ? 1 : connection->in_size;
@@ -303,17 +316,9 @@ static int receive(bwl_stream *conn, fake_connection *connection, bwl_fault *fau
         return connection->ended
                    ? bwl_fail(fault, BWL_STATUS_UNREACHABLE, "the server closed the connection")
                    : BWL_OK;
-    memmove(conn->in, conn->in + conn->in_taken, conn->in_size - conn->in_taken);
-    conn->in_size -= conn->in_taken;
-    conn->in_taken = 0;
-    conn->in       = realloc(conn->in, conn->in_size + size);
-    if (conn->in == NULL)
-        abort();
-    memcpy(conn->in + conn->in_size, connection->in, size);
+    keep(conn, connection->in, size);
     memmove(connection->in, connection->in + size, connection->in_size - size);
-    conn->in_size += size;
     connection->in_size -= size;
-    conn->heard = true;
     return BWL_OK;
 }
 
@@ -337,20 +342,28 @@ int bwl_stream_step(bwl_stream *conn, uint32_t events, bwl_fault *fault)
 
 int bwl_stream_await_begin(bwl_stream *conn)
 {
-    (void)conn;
-    return -1; /* as of a connection with TLS: every wait is the reactor's */
+    if (conn->source.fd < 0 || conn->connecting || conn->handed_over != conn->written)
+        return -1;
+    conn->awaited_fd = conn->source.fd;
+    return conn->awaited_fd;
 }
 
 bool bwl_stream_await_end(bwl_stream *conn)
 {
-    (void)conn;
-    abort();
+    bool is_closed = conn->awaited_fd != conn->source.fd;
+
+    conn->awaited_fd = -1;
+    return !is_closed;
 }
 
 int bwl_stream_take(bwl_stream *conn, const char *bytes, ssize_t got, bwl_fault *fault)
 {
-    (void)conn, (void)bytes, (void)got, (void)fault;
-    abort();
+    if (got == 0)
+        return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "the server closed the connection");
+    if (got < 0)
+        return bwl_stream_broken(fault, "the connection broke");
+    keep(conn, bytes, (size_t)got);
+    return BWL_OK;
 }
 
 const char *bwl_stream_unread(const bwl_stream *conn, size_t *ret_size)
@@ -506,7 +519,7 @@ void bwl_resolve_forget(bwl_resolve *resolve)
     free(resolve);
 }
 
-/* ---- system calls while a client closes ------------------------------------------------------ */
+/* ---- system calls that are not the reactor's ------------------------------------------------------ */
 
 int shutdown(int fd, int how)
 {
@@ -515,18 +528,23 @@ int shutdown(int fd, int how)
     return 0;
 }
 
+/* With MSG_DONTWAIT by a client that closes, or by one that spins; else by one that waits. */
 ssize_t recv(int fd, void *bytes, size_t size, int flags)
 {
     fake_connection *connection = connection_of(fd);
-    size_t           got        = connection->in_size < size ? connection->in_size : size;
 
-    (void)flags;
+    story_receives(connection, (flags & MSG_DONTWAIT) == 0);
+    if ((flags & MSG_DONTWAIT) == 0 && events_of(connection) == 0)
+        story_idle(BWL_STREAM_AWAIT_MS);
+    size_t got = connection->in_size < size ? connection->in_size : size;
+    if (got > 0 && fake.by_byte && (flags & MSG_DONTWAIT) == 0)
+        got = 1;
     memcpy(bytes, connection->in != NULL ? connection->in : "", got);
     memmove(connection->in, connection->in + got, connection->in_size - got);
     connection->in_size -= got;
     if (got > 0 || connection->ended)
         return (ssize_t)got;
-    errno = EAGAIN;
+    errno = connection->broken ? ECONNRESET : EAGAIN;
     return -1;
 }
 

@@ -88,6 +88,9 @@ void story_closed(const fake_connection *connection);
 /* Bytes in connection->out have become more. */
 void story_handed_over(fake_connection *connection);
 
+/* Receives from the socket itself; `waits`: until something comes. */
+void story_receives(const fake_connection *connection, bool waits);
+
 /* Nothing can be done for wait_ms at most: lets something happen, or time pass. */
 void story_idle(bwl_ms wait_ms);
 

@@ -57,6 +57,7 @@ static unsigned        locks_count;
 static bwl_ms          owed;  /* ms that are still to pass */
 static bwl_ms          shown; /* when the last line was noted, since the beginning */
 static bool            blocks, closes, ended, is_whole, is_quiet;
+static bool            waits_on; /* the last line is of a wait in the socket */
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
@@ -81,7 +82,8 @@ __attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
         (void)snprintf(line, sizeof line, "  at %lld", (long long)now);
         put(line);
     }
-    shown = now;
+    shown    = now;
+    waits_on = false;
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
@@ -107,6 +109,17 @@ void story_dialled(const fake_server *server)
 void story_closed(const fake_connection *connection)
 {
     note("%s is closed%s", connection->server->name, connection->shut ? " after a shutdown" : "");
+}
+
+void story_receives(const fake_connection *connection, bool waits)
+{
+    if (waits && !waits_on)
+        note("the client waits for %s in the socket", connection->server->name);
+    waits_on = waits_on || waits;
+    if (waits)
+        return;
+    if (!closes)
+        note("the client spins for %s", connection->server->name);
 }
 
 void story_handed_over(fake_connection *connection)
@@ -238,7 +251,9 @@ static void opens(const char *url)
 {
     bowline_error error  = { 0 };
     int           status = bowline_open(
-                  &client, BOWLINE_OPTIONS(.url = url, .keeper = BOWLINE_OFF, .program = "story"), &error);
+                  &client,
+                  BOWLINE_OPTIONS(.url = url, .keeper = BOWLINE_OFF, .spin = BOWLINE_OFF, .program = "story"),
+                  &error);
 
     if (status != BOWLINE_OK)
         note_end("open", status, &error);
@@ -567,8 +582,8 @@ static void play(const story_case *played, bool by_byte)
     written_size = 0;
     written[0]   = '\0';
     owed = shown = 0;
-    ended = blocks = is_whole = is_quiet = false;
-    next_line                            = played->text;
+    ended = blocks = is_whole = is_quiet = waits_on = false;
+    next_line                                       = played->text;
     while (play_line())
         continue;
     ended = true;

@@ -37,8 +37,8 @@ CXX_build-gcc   = g++
 CXX_build-clang = clang++
 
 # The suites that say something about a sanitized program; house and abi look at the sources and the library.
-RUNNING_SUITES = unit transcript conformance explore live cli cpp examples
-THREAD_SUITES  = unit conformance live cpp
+RUNNING_SUITES = unit session transcript conformance explore live cli cpp examples
+THREAD_SUITES  = unit session conformance live cpp
 
 # Its versions do not agree on everything; 14 is the one that decides, where it is installed.
 CLANG_FORMAT ?= $(if $(shell command -v clang-format-14),clang-format-14,clang-format)

@@ -1,0 +1,676 @@
+/*
+ * story.c -- see story.h.
+ *
+ *      caller opens URL | acquires LOCK [waiting MS|for ever] [lease MS] | releases LOCK
+ *           | drops LOCK | extends LOCK to MS | yields LOCK for MS | cancels LOCK
+ *           | asks who holds LOCK | asks for the risk | breaks LOCK | updates KEY to VALUE | looks at LOCK | closes
+ *      time MS                     passes
+ *      repeat N LINE               N times, with %d as 0, 1, ...
+ *      quiet on | off              nothing is noted
+ *      lookups stall | go on
+ *      PORT says REPLY             and the client sees it
+ *      PORT queues REPLY           and it arrives with what comes next
+ *      PORT ends | resets          its latest connection
+ *      PORT accepts | refuses | swallows | restarts | is by hand | is by robot | is replica
+ *           | is version V | is mode M | has run_id ID | has no scripts | tells INFO
+ *           | maps REPLY | names REPLY | takes BYTES|all
+ *
+ * drops: without waiting for the reply.  A call that blocks (breaks, updates, closes) reads on: the
+ * lines behind it happen while it waits.
+ */
+#include "story.h"
+
+#include "fake_net.h"
+#include "resp_text.h"
+#include "robot.h"
+#include "tests/transcript/compare_story.h"
+
+#include <bowline/async.h>
+#include <bowline/update.h>
+
+#include <stdlib.h>
+
+enum { LINE_MAX_SIZE = 2048, STORY_MAX = 65536, LOCKS_MAX = 320, CASES_MAX = 100 };
+
+typedef struct story_lock {
+    char               name[32];
+    bowline_operation *op;
+    bowline_hold      *hold;
+    bool               acquires, yields, looks, releases;
+    int                trouble;
+    uint64_t           id; /* of the holder that was seen last */
+} story_lock;
+
+typedef struct story_case {
+    char        name[128];
+    const char *text;
+} story_case;
+
+static story_case      cases[CASES_MAX];
+static size_t          cases_count;
+static char            written[STORY_MAX];
+static size_t          written_size;
+static const char     *next_line;
+static bowline_client *client;
+static story_lock      locks[LOCKS_MAX];
+static unsigned        locks_count;
+static bwl_ms          owed;  /* ms that are still to pass */
+static bwl_ms          shown; /* when the last line was noted, since the beginning */
+static bool            blocks, closes, ended, is_whole, is_quiet;
+static bool            waits_on; /* the last line is of a wait in the socket */
+
+/* ---- notes ----------------------------------------------------------------------------------- */
+
+static void put(const char *line)
+{
+    written_size +=
+        (size_t)snprintf(written + written_size, STORY_MAX - written_size, "%s\n", line);
+    assert_true(written_size < STORY_MAX);
+}
+
+__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
+{
+    static char text[RESP_TEXT_MAX];
+    static char line[RESP_TEXT_MAX + 3];
+    static char masked[RESP_TEXT_MAX];
+    va_list     arguments;
+    bwl_ms      now = fake.now_ns / 1000000 - 1000000;
+
+    if (ended || is_quiet)
+        return;
+    if (now != shown) {
+        (void)snprintf(line, sizeof line, "  at %lld", (long long)now);
+        put(line);
+    }
+    shown    = now;
+    waits_on = false;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    resp_text_mask(masked, text);
+    (void)snprintf(line, sizeof line, "  %s", masked);
+    put(line);
+}
+
+/* The story itself is wrong. */
+static void need(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    print_error("%s", written);
+    fail_msg("%s", what);
+}
+
+void story_dialled(const fake_server *server)
+{
+    note("%s is dialled", server->name);
+}
+
+void story_closed(const fake_connection *connection)
+{
+    note("%s is closed%s", connection->server->name, connection->shut ? " after a shutdown" : "");
+}
+
+void story_receives(const fake_connection *connection, bool waits)
+{
+    if (waits && !waits_on)
+        note("the client waits for %s in the socket", connection->server->name);
+    waits_on = waits_on || waits;
+    if (waits)
+        return;
+    if (!closes)
+        note("the client spins for %s", connection->server->name);
+}
+
+void story_handed_over(fake_connection *connection)
+{
+    static char command[RESP_TEXT_MAX];
+    static char expanded[RESP_TEXT_MAX];
+    size_t      used;
+
+    while ((used = resp_text_decode(command, connection->out, connection->out_size)) > 0) {
+        memmove(connection->out, connection->out + used, connection->out_size - used);
+        connection->out_size -= used;
+        resp_text_expand(expanded, command);
+        if (!robot_answers(connection, expanded))
+            note("%s hears %s", connection->server->name, command);
+    }
+}
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+static story_lock *lock_of(const char *name)
+{
+    for (unsigned i = 0; i < locks_count; i++)
+        if (strcmp(locks[i].name, name) == 0)
+            return &locks[i];
+    assert_true(locks_count < LOCKS_MAX);
+    story_lock *lock = &locks[locks_count++];
+    (void)snprintf(lock->name, sizeof lock->name, "%s", name);
+    return lock;
+}
+
+static void note_end(const char *name, int status, const bowline_error *error)
+{
+    if (status < 0)
+        note("%s: %s, %s", name, bowline_status_name(status), error->text);
+    else
+        note("%s: OK", name);
+}
+
+static void note_holder(story_lock *lock, const bowline_holder *holder)
+{
+    lock->id = holder->id;
+    if (!holder->held)
+        note("%s: nobody%s%s", lock->name, holder->note[0] != '\0' ? ", " : "", holder->note);
+    else
+        note("%s: %s for %lld ms, fence %llu%s%s%s%s", lock->name,
+             holder->foreign ? "a foreign holder" : "held", (long long)holder->left_ms,
+             (unsigned long long)holder->fence, holder->program[0] != '\0' ? ", program " : "",
+             holder->program, holder->note[0] != '\0' ? ", " : "", holder->note);
+}
+
+static void finish(story_lock *lock)
+{
+    bowline_error      error  = { 0 };
+    bowline_holder     holder = { .size = sizeof holder };
+    bowline_operation *op     = lock->op;
+    int                status;
+
+    lock->op = NULL;
+    if (lock->looks) {
+        status = bowline_who_finish(&holder, op, &error);
+        if (status == BOWLINE_OK)
+            note_holder(lock, &holder);
+        else
+            note_end(lock->name, status, &error);
+        return;
+    }
+    status = lock->acquires ? bowline_acquire_finish(&lock->hold, op, &error)
+                            : bowline_finish(op, &error);
+    if (status == BOWLINE_OK && (lock->acquires || lock->yields))
+        note("%s: held, fence %llu", lock->name,
+             (unsigned long long)bowline_hold_fence(lock->hold));
+    else
+        note_end(lock->name, status, &error);
+    lock->trouble = BOWLINE_OK;
+    if (lock->yields && status != BOWLINE_OK) {
+        (void)bowline_release(lock->hold, NULL);
+        lock->hold = NULL;
+    }
+}
+
+static void look_around(void)
+{
+    for (unsigned i = 0; i < locks_count; i++) {
+        story_lock *lock = &locks[i];
+        if (lock->op != NULL && bowline_operation_done(lock->op))
+            finish(lock);
+        if (lock->hold == NULL || lock->op != NULL)
+            continue;
+        bowline_error error  = { 0 };
+        int           status = bowline_hold_trouble(lock->hold, &error);
+        if (status != lock->trouble && status != BOWLINE_OK)
+            note("%s is %s: %s", lock->name, status == BOWLINE_LOST ? "lost" : "in trouble",
+                 error.text);
+        else if (status != lock->trouble)
+            note("%s is well again", lock->name);
+        lock->trouble = status;
+    }
+}
+
+static void pump(void)
+{
+    uint64_t before;
+
+    if (client == NULL || blocks)
+        return;
+    look_around();
+    do {
+        bwl_ms pauses = owed;
+        before        = fake.events;
+        (void)bowline_dispatch(client, owed, NULL);
+        look_around();
+        if (owed == pauses && owed > 0 && before == fake.events)
+            fake_pass(owed), owed = 0;
+    } while (owed > 0 || before != fake.events || fake_has_event() ||
+             bowline_timeout_ms(client) == 0);
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/* "what ARGUMENT": the argument; NULL: it is another line. */
+static const char *after(const char *line, const char *what)
+{
+    size_t size = strlen(what);
+
+    return strncmp(line, what, size) == 0 ? line + size : NULL;
+}
+
+static void opens(const char *url)
+{
+    bowline_error error  = { 0 };
+    int           status = bowline_open(
+                  &client,
+                  BOWLINE_OPTIONS(.url = url, .keeper = BOWLINE_OFF, .spin = BOWLINE_OFF, .program = "story"),
+                  &error);
+
+    if (status != BOWLINE_OK)
+        note_end("open", status, &error);
+}
+
+static void acquires(const char *what)
+{
+    char          name[32] = "";
+    bowline_error error    = { 0 };
+    const char   *waiting  = strstr(what, " waiting ");
+    const char   *lease    = strstr(what, " lease ");
+    int64_t       wait_ms  = BOWLINE_NO_WAIT;
+
+    assert_int_equal(sscanf(what, "%31s", name), 1);
+    if (waiting != NULL)
+        wait_ms = strtoll(waiting + 9, NULL, 10);
+    else if (strstr(what, " for ever") != NULL)
+        wait_ms = BOWLINE_FOREVER;
+    story_lock *lock = lock_of(name);
+    assert_null(lock->op);
+    int status = bowline_acquire_start(
+        &lock->op, client, name,
+        BOWLINE_ACQUIRE(.wait_ms  = wait_ms,
+                        .lease_ms = lease != NULL ? (uint32_t)strtoul(lease + 7, NULL, 10) : 0),
+        &error);
+    if (status != BOWLINE_OK)
+        note_end(name, status, &error);
+    lock->acquires = true;
+    lock->yields = lock->looks = false;
+}
+
+/* Of a hold that is there. */
+static void does_with_hold(const char *what)
+{
+    char          name[32] = "";
+    const char   *number   = strrchr(what, ' ');
+    bowline_error error    = { 0 };
+    int           status   = BOWLINE_OK;
+
+    assert_int_equal(sscanf(what, "%*s %31s", name), 1);
+    story_lock *lock = lock_of(name);
+    need(lock->hold != NULL, "that lock is not held");
+    lock->acquires = lock->looks = lock->yields = false;
+    if (after(what, "releases ") != NULL) {
+        status     = bowline_release_start(&lock->op, lock->hold, &error);
+        lock->hold = NULL;
+    } else if (after(what, "drops ") != NULL) {
+        status     = bowline_release_nowait(lock->hold, &error);
+        lock->hold = NULL;
+    } else if (after(what, "extends ") != NULL) {
+        status = bowline_extend_start(&lock->op, lock->hold, (uint32_t)strtoul(number, NULL, 10),
+                                      &error);
+    } else if (after(what, "yields ") != NULL) {
+        status = bowline_yield_start(&lock->op, lock->hold, strtoll(number, NULL, 10), &error);
+        lock->yields = true;
+    } else {
+        fail_msg("the caller cannot do \"%s\"", what);
+    }
+    if (status != BOWLINE_OK)
+        note_end(name, status, &error);
+}
+
+static void asks_who(const char *name)
+{
+    story_lock   *lock  = lock_of(name);
+    bowline_error error = { 0 };
+
+    int status = bowline_who_start(&lock->op, client, name, &error);
+    if (status != BOWLINE_OK)
+        note_end(name, status, &error);
+    lock->looks = true;
+}
+
+static int computes(bowline_change *change, void *context)
+{
+    note("the function sees %s%.*s", change->old_value != NULL ? "" : "nothing",
+         (int)(change->old_value != NULL ? change->old_size : 0),
+         change->old_value != NULL ? change->old_value : "");
+    change->value      = context;
+    change->value_size = strlen(context);
+    return BOWLINE_UPDATE_WRITE;
+}
+
+static void updates(const char *what)
+{
+    char          key[32] = "", value[64] = "";
+    bowline_error error = { 0 };
+
+    assert_int_equal(sscanf(what, "%31s to %63s", key, value), 2);
+    int status = bowline_update(client, key, computes, value, NULL, &error);
+    note_end(key, status, &error);
+}
+
+static void close_client(void)
+{
+    closes = true;
+    bowline_close(client);
+    closes      = false;
+    client      = NULL;
+    locks_count = 0;
+    memset(locks, 0, sizeof locks);
+}
+
+static void caller_does(const char *what)
+{
+    const char   *rest;
+    bowline_error error = { 0 };
+
+    if ((rest = after(what, "opens ")) != NULL) {
+        opens(rest);
+    } else if ((rest = after(what, "acquires ")) != NULL) {
+        acquires(rest);
+    } else if ((rest = after(what, "asks who holds ")) != NULL) {
+        asks_who(rest);
+    } else if ((rest = after(what, "cancels ")) != NULL) {
+        bowline_cancel(lock_of(rest)->op);
+    } else if ((rest = after(what, "looks at ")) != NULL) {
+        note("%s: %lld ms left", rest, (long long)bowline_hold_left_ms(lock_of(rest)->hold));
+    } else if ((rest = after(what, "waits for releases")) != NULL) {
+        note_end("releases", bowline_released(client, 0, &error), &error);
+    } else if (strcmp(what, "asks for the risk") == 0) {
+        note("%s", bowline_client_risk(client) != NULL ? bowline_client_risk(client) : "none");
+    } else if ((rest = after(what, "breaks ")) != NULL) {
+        blocks     = true;
+        int status = bowline_break(client, rest, lock_of(rest)->id, &error);
+        note_end(rest, status, &error);
+    } else if ((rest = after(what, "updates ")) != NULL) {
+        blocks = true;
+        updates(rest);
+    } else if (strcmp(what, "closes") == 0) {
+        blocks = true;
+        close_client();
+    } else {
+        does_with_hold(what);
+    }
+    blocks = false;
+}
+
+static void server_sends(fake_server *server, const char *reply)
+{
+    static char      text[RESP_TEXT_MAX];
+    static char      bytes[RESP_TEXT_MAX];
+    fake_connection *connection = fake_connection_to(server);
+
+    need(connection != NULL, "it speaks without a connection");
+    resp_text_expand(text, reply);
+    fake_send(connection, bytes, resp_text_encode(bytes, text));
+}
+
+static void set(char *text, size_t room, const char *value)
+{
+    (void)snprintf(text, room, "%s", value);
+}
+
+/* What a server is from now on. */
+static void server_is(fake_server *server, const char *what)
+{
+    const char *rest;
+
+    if (strcmp(what, "accepts") == 0)
+        server->manner = FAKE_ACCEPTS;
+    else if (strcmp(what, "refuses") == 0)
+        server->manner = FAKE_REFUSES;
+    else if (strcmp(what, "swallows") == 0)
+        server->manner = FAKE_SWALLOWS;
+    else if (strcmp(what, "is by hand") == 0)
+        server->by_hand = true;
+    else if (strcmp(what, "is by robot") == 0)
+        server->by_hand = false;
+    else if (strcmp(what, "is replica") == 0)
+        set(server->role, sizeof server->role, "replica");
+    else if (strcmp(what, "has no scripts") == 0)
+        server->is_scripts = false;
+    else if ((rest = after(what, "is version ")) != NULL)
+        set(server->version, sizeof server->version, rest);
+    else if ((rest = after(what, "is mode ")) != NULL)
+        set(server->mode, sizeof server->mode, rest);
+    else if ((rest = after(what, "has run_id ")) != NULL)
+        set(server->run_id, sizeof server->run_id, rest);
+    else if ((rest = after(what, "tells ")) != NULL)
+        set(server->info, sizeof server->info, rest);
+    else if ((rest = after(what, "maps ")) != NULL)
+        set(server->slots, sizeof server->slots, rest);
+    else if ((rest = after(what, "names ")) != NULL)
+        set(server->named, sizeof server->named, rest);
+    else if ((rest = after(what, "takes ")) != NULL)
+        server->takes = strcmp(rest, "all") == 0 ? SIZE_MAX : strtoul(rest, NULL, 10);
+    else
+        fail_msg("no server can do \"%s\"", what);
+}
+
+/* False: nothing has to be dispatched yet. */
+static bool server_does(fake_server *server, const char *what)
+{
+    const char *rest;
+
+    if ((rest = after(what, "says ")) != NULL) {
+        server_sends(server, rest);
+    } else if ((rest = after(what, "queues ")) != NULL) {
+        server_sends(server, rest);
+        return false;
+    } else if (strcmp(what, "ends") == 0) {
+        need(fake_connection_to(server) != NULL, "it has no connection");
+        fake_connection_to(server)->ended = true;
+    } else if (strcmp(what, "resets") == 0) {
+        need(fake_connection_to(server) != NULL, "it has no connection");
+        fake_connection_to(server)->broken = true;
+    } else if (strcmp(what, "restarts") == 0) {
+        fake_connection *connection = fake_connection_to(server);
+        if (connection != NULL)
+            connection->ended = true;
+        server->run_id[0]++;
+        server->connections = 0;
+        server->is_scripts  = false;
+    } else {
+        server_is(server, what);
+    }
+    return true;
+}
+
+static void happens(const char *line);
+
+/* "5 LINE": five times, with %d as 0, 1, ... */
+static void repeat(const char *what)
+{
+    char        line[LINE_MAX_SIZE];
+    char       *rest  = NULL;
+    long        count = strtol(what, &rest, 10);
+    const char *mark  = strstr(rest, "%d");
+    int         size  = mark != NULL ? (int)(mark - rest) : (int)strlen(rest);
+
+    for (int i = 0; i < count; i++) {
+        if (mark != NULL)
+            (void)snprintf(line, sizeof line, "%.*s%d%s", size - 1, rest + 1, i, mark + 2);
+        else
+            (void)snprintf(line, sizeof line, "%s", rest + 1);
+        happens(line);
+    }
+}
+
+static void happens(const char *line)
+{
+    char        name[FAKE_NAME_MAX] = "";
+    const char *rest;
+
+    if ((rest = after(line, "caller ")) != NULL) {
+        need(!blocks, "the call before that has not ended");
+        caller_does(rest);
+    } else if ((rest = after(line, "repeat ")) != NULL) {
+        repeat(rest);
+    } else if ((rest = after(line, "quiet ")) != NULL) {
+        is_quiet = strcmp(rest, "on") == 0;
+    } else if ((rest = after(line, "time ")) != NULL) {
+        owed = strtoll(rest, NULL, 10);
+    } else if (strcmp(line, "lookups stall") == 0) {
+        fake.stalls_lookups = true;
+    } else if (strcmp(line, "lookups go on") == 0) {
+        fake.stalls_lookups = false;
+        fake.is_woken       = true;
+    } else {
+        rest = strchr(line, ' ');
+        assert_non_null(rest);
+        (void)snprintf(name, sizeof name, "%.*s", (int)(rest - line), line);
+        if (!server_does(fake_server_of(name), rest + 1))
+            return;
+    }
+    pump();
+}
+
+/* Carries out the next line at the margin.  False: the case has ended. */
+static bool play_line(void)
+{
+    char line[LINE_MAX_SIZE];
+
+    while (*next_line != '\0' && strncmp(next_line, "== ", 3) != 0) {
+        size_t size = line_length(next_line);
+        assert_true(size < sizeof line);
+        memcpy(line, next_line, size);
+        line[size] = '\0';
+        if (closes && (line[0] == '\0' || strncmp(line, "caller ", 7) == 0))
+            return false;
+        next_line += size + (next_line[size] == '\n');
+        if (line[0] == ' ')
+            continue;
+        put(line);
+        if (strcmp(line, "# whole") == 0)
+            is_whole = true;
+        if (line[0] == '#' || line[0] == '\0')
+            continue;
+        happens(line);
+        return true;
+    }
+    return false;
+}
+
+/* A call that blocks waits for the lines behind it; else time passes as a line has said. */
+void story_idle(bwl_ms wait_ms)
+{
+    while (!fake_has_event()) {
+        if (owed > 0 || !blocks) {
+            bwl_ms ms = wait_ms < owed ? wait_ms : owed;
+            fake_pass(ms);
+            owed -= ms;
+            return;
+        }
+        if (!play_line())
+            need(false, "a call has not ended");
+    }
+}
+
+void story_closing(bwl_ms wait_ms)
+{
+    if (owed == 0 && play_line())
+        return;
+    bwl_ms ms = owed > 0 && owed < wait_ms ? owed : wait_ms;
+    fake_pass(ms);
+    owed -= owed > 0 ? ms : 0;
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
+
+static void play(const story_case *played, bool by_byte)
+{
+    fake_begin(by_byte);
+    resp_text_begin();
+    written_size = 0;
+    written[0]   = '\0';
+    owed = shown = 0;
+    ended = blocks = is_whole = is_quiet = waits_on = false;
+    next_line                                       = played->text;
+    while (play_line())
+        continue;
+    ended = true;
+    close_client();
+    fake_end();
+}
+
+static size_t size_of(const story_case *played)
+{
+    const char *end = strstr(played->text, "\n== ");
+
+    return end != NULL ? (size_t)(end + 1 - played->text) : strlen(played->text);
+}
+
+static void test_case(void **state)
+{
+    const story_case *played   = *state;
+    char             *expected = strndup(played->text, size_of(played));
+
+    assert_non_null(expected);
+    play(played, false);
+    compare(expected, written);
+    if (!is_whole) {
+        play(played, true);
+        compare(expected, written);
+    }
+    free(expected);
+}
+
+static char *read_file(const char *path)
+{
+    static char text[512 * 1024];
+    FILE       *file = fopen(path, "r");
+
+    if (file == NULL)
+        abort();
+    size_t size = fread(text, 1, sizeof text - 1, file);
+    (void)fclose(file);
+    text[size] = '\0';
+    return text;
+}
+
+static void write_anew(const char *path, const char *begin)
+{
+    char  fresh[520];
+    FILE *file;
+
+    (void)snprintf(fresh, sizeof fresh, "%s.new", path);
+    file = fopen(fresh, "w");
+
+    if (file == NULL)
+        abort();
+    (void)fprintf(file, "%.*s",
+                  (int)(strncmp(begin, "== ", 3) == 0 ? 0 : strstr(begin, "\n== ") + 1 - begin),
+                  begin);
+    for (size_t i = 0; i < cases_count; i++) {
+        play(&cases[i], false);
+        (void)fprintf(file, "== %s\n%s", cases[i].name, written);
+        (void)fflush(file);
+    }
+    (void)fclose(file);
+    if (rename(fresh, path) != 0)
+        abort();
+}
+
+int run_stories(const char *name)
+{
+    static struct CMUnitTest tests[CASES_MAX];
+    char                     path[512];
+
+    (void)snprintf(path, sizeof path, "%s/tests/session/%s.txt", getenv("BOWLINE_SOURCE"), name);
+    char *text = read_file(path);
+    for (char *at = strncmp(text, "== ", 3) == 0 ? text : strstr(text, "\n== "); at != NULL;
+         at       = strstr(at, "\n== ")) {
+        at += *at == '\n';
+        story_case *read = &cases[cases_count];
+        if (sscanf(at, "== %127s", read->name) != 1 || cases_count == CASES_MAX)
+            abort();
+        at += line_length(at);
+        read->text           = at + 1;
+        tests[cases_count++] = (struct CMUnitTest){ .name          = read->name,
+                                                    .test_func     = test_case,
+                                                    .initial_state = read };
+    }
+    if (getenv("BOWLINE_SESSION_WRITE") != NULL) {
+        write_anew(path, text);
+        return 0;
+    }
+    return _cmocka_run_group_tests(name, tests, cases_count, NULL, NULL);
+}

@@ -1,0 +1,9 @@
+/*
+ * test_handshake.c -- the stories of handshake.txt.
+ */
+#include "story.h"
+
+int main(void)
+{
+    return run_stories("handshake");
+}

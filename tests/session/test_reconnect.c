@@ -1,0 +1,9 @@
+/*
+ * test_reconnect.c -- the stories of reconnect.txt.
+ */
+#include "story.h"
+
+int main(void)
+{
+    return run_stories("reconnect");
+}

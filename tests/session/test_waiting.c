@@ -1,0 +1,9 @@
+/*
+ * test_waiting.c -- the stories of waiting.txt.
+ */
+#include "story.h"
+
+int main(void)
+{
+    return run_stories("waiting");
+}

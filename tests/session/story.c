@@ -209,7 +209,7 @@ static void look_around(void)
         if (lock->hold == NULL || lock->op != NULL)
             continue;
         bowline_error error  = { 0 };
-        int           status = bowline_hold_trouble(lock->hold, &error);
+        int           status = bowline_hold_check(lock->hold, &error);
         if (status != lock->trouble && status != BOWLINE_OK)
             note("%s is %s: %s", lock->name, status == BOWLINE_LOST ? "lost" : "in trouble",
                  error.text);
@@ -252,7 +252,7 @@ static void opens(const char *url)
     bowline_error error  = { 0 };
     int           status = bowline_open(
                   &client,
-                  BOWLINE_OPTIONS(.url = url, .keeper = BOWLINE_OFF, .spin = BOWLINE_OFF, .program = "story"),
+                  BOWLINE_OPTIONS(.url = url, .flags = BOWLINE_NO_THREAD, .flags = BOWLINE_NO_SPIN, .program = "story"),
                   &error);
 
     if (status != BOWLINE_OK)
@@ -373,9 +373,9 @@ static void caller_does(const char *what)
     } else if ((rest = after(what, "looks at ")) != NULL) {
         note("%s: %lld ms left", rest, (long long)bowline_hold_left_ms(lock_of(rest)->hold));
     } else if ((rest = after(what, "waits for releases")) != NULL) {
-        note_end("releases", bowline_released(client, 0, &error), &error);
+        note_end("releases", bowline_flush_releases(client, 0, &error), &error);
     } else if (strcmp(what, "asks for the risk") == 0) {
-        note("%s", bowline_client_risk(client) != NULL ? bowline_client_risk(client) : "none");
+        note("%s", bowline_client_warning(client) != NULL ? bowline_client_warning(client) : "none");
     } else if ((rest = after(what, "breaks ")) != NULL) {
         blocks     = true;
         int status = bowline_break(client, rest, lock_of(rest)->id, &error);

@@ -359,6 +359,32 @@ static void test_ping_waits_for_a_server_to_come_back(void **state)
     bowline_close(client);
 }
 
+/* The user may take locks, and may not look who holds them. */
+static void test_ping_needs_no_permission_to_look(void **state)
+{
+    bowline_holder  holder = { .size = sizeof holder };
+    bowline_error   error  = { 0 };
+    bowline_client *client;
+    char            url[200];
+
+    (void)state;
+    assert_string_equal(server_ask(redis, "ACL SETUSER few on >pw ~bowline:* +hello +set +get +del "
+                                          "+pttl +pexpire +eval +evalsha"),
+                        "OK");
+    (void)snprintf(url, sizeof url, "redis://few:pw@127.0.0.1:%d?protocol=token", redis->port);
+    client = must_open(url);
+    assert_status(BOWLINE_REFUSED, bowline_who(client, "x", &holder, &error), &error);
+    assert_string_equal(error.server_code, "NOPERM");
+    assert_status(BOWLINE_OK, bowline_ping(client, 0, &error), &error);
+    must_release(must_acquire(client, "x"));
+    bowline_close(client);
+    (void)snprintf(url, sizeof url, "redis://few:wrong@127.0.0.1:%d?protocol=token", redis->port);
+    client = must_open(url);
+    assert_status(BOWLINE_REFUSED, bowline_ping(client, 0, &error), &error);
+    assert_string_equal(error.server_code, "WRONGPASS");
+    bowline_close(client);
+}
+
 static void test_server_starts(void **state)
 {
     (void)state;
@@ -385,6 +411,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_starts),
         CASE(test_ping_waits_for_a_server_to_come_back),
+        CASE(test_ping_needs_no_permission_to_look),
         CASE(test_server_keeps_its_data),
         CASE(test_broken_connection_is_followed_and_the_lock_asked_for),
         CASE(test_lock_that_is_gone_is_noticed_at_once),

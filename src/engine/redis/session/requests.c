@@ -101,9 +101,10 @@ void bwl_redis_says_why(bwl_redis_store *store, const bwl_redis_open_question *q
     bwl_redis_error_words(store, text, sizeof text, bytes, size);
     bwl_redis_error_code(code, text);
     bwl_redis_name_cluster(store, text, sizeof text, bytes, size);
-    if (bwl_redis_lacks_a_right(text))
+    if (bwl_redis_lacks_a_right(text)) { /* an ERR, where a script may not run a command */
         bwl_redis_name_rights(store, text, sizeof text);
-    else if (bwl_redis_error_is(bytes, size, "NOPERM"))
+        (void)snprintf(code, sizeof code, "NOPERM");
+    } else if (bwl_redis_error_is(bytes, size, "NOPERM"))
         (void)snprintf(text + strlen(text), sizeof text - strlen(text), ": man 7 bowline, RIGHTS");
     (void)bwl_fail(&fault, BWL_STATUS_REFUSED, "%s: %s", store->where, text);
     memcpy(fault.server_code, code, sizeof code);

@@ -202,6 +202,7 @@ BOWLINE_API const char *bowline_client_warning(const bowline_client *client);
 /* Reaches the store now, or says why it cannot be reached.  thread: always OK.  file: opens the
  * directory, and creates that of file: alone, as the first lock does.  Servers: looks at a name
  * that nobody takes; redlock: most of the servers must answer; cluster: asks the node of that name.
+ * A user without the permission for that look has reached the server: OK.
  * wait_ms: how long to try again while the result is UNREACHABLE or UNKNOWN.  0: one try, which
  * blocks for one reply (timeout= of the URL).
  * UNREACHABLE, UNKNOWN.  REFUSED: the server answers with an error, or the directory cannot be

@@ -54,10 +54,12 @@ void bwl_session_set_error(bwl_session *session, const bwl_request *request, bwl
     bwl_redis_error_code(code, text);
     if (session->owner->explain != NULL)
         session->owner->explain(session, text, sizeof text, bytes, size);
-    if (bwl_redis_lacks_a_right(text))
+    if (bwl_redis_lacks_a_right(text)) { /* an ERR, where a script may not run a command */
         bwl_redis_name_rights(session->config->user, text, sizeof text);
-    else if (bwl_redis_error_is(bytes, size, "NOPERM"))
+        (void)snprintf(code, sizeof code, "NOPERM");
+    } else if (bwl_redis_error_is(bytes, size, "NOPERM")) {
         (void)snprintf(text + strlen(text), sizeof text - strlen(text), ": man 7 bowline, RIGHTS");
+    }
     (void)bwl_fail(&fault, BWL_STATUS_REFUSED, "%s: %s", session->endpoint.text, text);
     memcpy(fault.server_code, code, sizeof code);
     bwl_host_set_fault(request->lock, &fault);

@@ -220,22 +220,9 @@ bwl_text bwl_transition_words(const bwl_world *w, bwl_transition transition)
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 static const char *const transitions[] = {
-    [BWL_TRANSITION_SERVE] = "serve",         [BWL_TRANSITION_SERVE_LATE] = "serve-late",
-    [BWL_TRANSITION_DELIVER] = "deliver",     [BWL_TRANSITION_ALARM] = "alarm",
-    [BWL_TRANSITION_START] = "start",         [BWL_TRANSITION_RELEASE] = "release",
-    [BWL_TRANSITION_EXTEND] = "extend",       [BWL_TRANSITION_YIELD] = "yield",
-    [BWL_TRANSITION_CANCEL] = "cancel",       [BWL_TRANSITION_PASS] = "pass",
-    [BWL_TRANSITION_BREAK] = "break",         [BWL_TRANSITION_STOP_WAITING] = "stop-waiting",
-    [BWL_TRANSITION_CRASH] = "crash",         [BWL_TRANSITION_RESTART] = "restart",
-    [BWL_TRANSITION_JUMP] = "jump",           [BWL_TRANSITION_SAVE] = "save",
-    [BWL_TRANSITION_RESTORE] = "restore",     [BWL_TRANSITION_FAILOVER] = "failover",
-    [BWL_TRANSITION_EVICT] = "evict",         [BWL_TRANSITION_STRANGER] = "stranger",
-    [BWL_TRANSITION_STEP_WALL] = "step-wall", [BWL_TRANSITION_WRITE] = "write",
-    [BWL_TRANSITION_LOSE_PUSH] = "lose-push", [BWL_TRANSITION_CLOSE] = "close",
-    [BWL_TRANSITION_BORROW] = "borrow",       [BWL_TRANSITION_GIVE_BACK] = "give-back",
-    [BWL_TRANSITION_SILENCE] = "silence",     [BWL_TRANSITION_RATE] = "rate",
-    [BWL_TRANSITION_LEARN] = "learn",         [BWL_TRANSITION_HALT] = "halt",
-    [BWL_TRANSITION_GO_ON] = "go-on",         [BWL_TRANSITION_TIME_OUT] = "time-out",
+#define X(name, text, budget) [BWL_TRANSITION_##name] = text,
+    BWL_TRANSITIONS(X)
+#undef X
 };
 
 static unsigned place_of(const char *name, const char *const *names, unsigned count)

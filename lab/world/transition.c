@@ -231,48 +231,23 @@ void bwl_world_transitions(const bwl_world *w, bwl_transitions *ret_transitions)
 
 /* ---- who pays -------------------------------------------------------------------------------- */
 
+static const uint8_t budgets[] = {
+#define X(name, text, budget) [BWL_TRANSITION_##name] = BWL_##budget,
+    BWL_TRANSITIONS(X)
+#undef X
+};
+
 bwl_budget bwl_transition_budget(const bwl_world *w, bwl_transition transition)
 {
-    switch ((bwl_transition_kind)transition.kind) {
-    case BWL_TRANSITION_SERVE:
-        if (transition.which == 0)
-            return BWL_BUDGET_NONE;
-        if (transition.which == BWL_WHICH_NOSCRIPT)
-            return BWL_NOSCRIPT;
-        return transition.which == BWL_LATER ? BWL_DENIAL : BWL_REFUSAL;
-    case BWL_TRANSITION_PASS: return bwl_world_is_urgent(w) ? BWL_SLOW : BWL_BUDGET_NONE;
-    case BWL_TRANSITION_EXTEND: return BWL_EXTEND_BY_CALLER;
-    case BWL_TRANSITION_CANCEL: return BWL_CANCEL;
-    case BWL_TRANSITION_BREAK:
-    case BWL_TRANSITION_STOP_WAITING: return BWL_LOSS;
-    case BWL_TRANSITION_CRASH: return BWL_CRASH;
-    case BWL_TRANSITION_RESTART: return BWL_RESTART;
-    case BWL_TRANSITION_JUMP: return BWL_JUMP;
-    case BWL_TRANSITION_RESTORE: return BWL_RESTORE;
-    case BWL_TRANSITION_FAILOVER: return BWL_FAILOVER;
-    case BWL_TRANSITION_EVICT: return BWL_EVICTION;
-    case BWL_TRANSITION_STRANGER: return BWL_STRANGER;
-    case BWL_TRANSITION_STEP_WALL: return BWL_WALL;
-    case BWL_TRANSITION_WRITE: return BWL_WRITE;
-    case BWL_TRANSITION_RATE: return BWL_RATE;
-    case BWL_TRANSITION_LOSE_PUSH: return BWL_LOST_PUSH;
-    case BWL_TRANSITION_BORROW: return BWL_BORROWER;
-    case BWL_TRANSITION_SILENCE: return BWL_SILENCE;
-    case BWL_TRANSITION_YIELD: return BWL_YIELD;
-    case BWL_TRANSITION_HALT: return BWL_STOP;
-    case BWL_TRANSITION_GO_ON:
-    case BWL_TRANSITION_TIME_OUT:
-    case BWL_TRANSITION_CLOSE:
-    case BWL_TRANSITION_GIVE_BACK:
-    case BWL_TRANSITION_SERVE_LATE:
-    case BWL_TRANSITION_DELIVER:
-    case BWL_TRANSITION_ALARM:
-    case BWL_TRANSITION_START:
-    case BWL_TRANSITION_RELEASE:
-    case BWL_TRANSITION_LEARN:
-    case BWL_TRANSITION_SAVE: return BWL_BUDGET_NONE;
-    }
-    bwl_unreachable("no such transition");
+    assert(transition.kind > 0);
+    assert(transition.kind < BWL_TRANSITIONS_END);
+    if (transition.kind == BWL_TRANSITION_PASS)
+        return bwl_world_is_urgent(w) ? BWL_SLOW : BWL_BUDGET_NONE;
+    if (transition.kind != BWL_TRANSITION_SERVE || transition.which == 0)
+        return (bwl_budget)budgets[transition.kind];
+    if (transition.which == BWL_WHICH_NOSCRIPT)
+        return BWL_NOSCRIPT;
+    return transition.which == BWL_LATER ? BWL_DENIAL : BWL_REFUSAL;
 }
 
 bool bwl_transition_is_fault(const bwl_world *w, bwl_transition transition)

@@ -6,40 +6,53 @@
 
 #include "core/core.h"
 
+/* X(NAME, name in files, budget that pays; SERVE and PASS: see transition.c) */
+#define BWL_TRANSITIONS(X)                                                                    \
+    X(SERVE, "serve", BUDGET_NONE)           /* which: an error to answer instead, or 0 */    \
+    X(SERVE_LATE, "serve-late", BUDGET_NONE) /* ... a late one; which: its index */           \
+    X(DELIVER, "deliver", BUDGET_NONE)       /* the client hears the next answer */           \
+    X(ALARM, "alarm", BUDGET_NONE)                                                            \
+    X(START, "start", BUDGET_NONE)                                                            \
+    X(RELEASE, "release", BUDGET_NONE)                                                        \
+    X(EXTEND, "extend", EXTEND_BY_CALLER)                                                     \
+    X(CANCEL, "cancel", CANCEL)                                                               \
+    X(PASS, "pass", BUDGET_NONE) /* time, to the next instant; which: 1: to just before it */ \
+    X(BREAK, "break", LOSS)      /* the connection; which: how many commands are unsent */    \
+    X(STOP_WAITING, "stop-waiting", LOSS) /* a mutation: keeps the connection */              \
+    X(CRASH, "crash", CRASH)                                                                  \
+    X(RESTART, "restart", RESTART)                                                            \
+    X(JUMP, "jump", JUMP)                                                                     \
+    X(SAVE, "save", BUDGET_NONE) /* the server saves its data; no fault */                    \
+    X(RESTORE, "restore", RESTORE)                                                            \
+    X(FAILOVER, "failover", FAILOVER)                                                         \
+    X(EVICT, "evict", EVICTION)                                                               \
+    X(STRANGER, "stranger", STRANGER)                                                         \
+    X(STEP_WALL, "step-wall", WALL) /* a client's wall clock */                               \
+    X(WRITE, "write", WRITE)        /* a client writes to what the lock protects */           \
+    X(RATE, "rate", RATE)           /* a client's clock changes its rate */                   \
+    X(LEARN, "learn", BUDGET_NONE)  /* a client reconnects and sees the restart */            \
+    X(LOSE_PUSH, "lose-push", LOST_PUSH)                                                      \
+    X(CLOSE, "close", BUDGET_NONE)         /* the server closes a client's old connection */  \
+    X(BORROW, "borrow", BORROWER)          /* another program takes the free lock */          \
+    X(GIVE_BACK, "give-back", BUDGET_NONE) /* ... and deletes its key */                      \
+    X(SILENCE, "silence", SILENCE)         /* the first waiter counts as dead */              \
+    X(YIELD, "yield", YIELD)                                                                  \
+    X(HALT, "halt", STOP) /* the server stops */                                              \
+    X(GO_ON, "go-on", BUDGET_NONE)                                                            \
+    X(TIME_OUT, "time-out", BUDGET_NONE) /* a late answer: the engine breaks the connection */
+
+enum {
+    BWL_TRANSITION_NUMBER_0,
+#define X(name, text, budget) BWL_TRANSITION_NUMBER_##name,
+    BWL_TRANSITIONS(X)
+#undef X
+        BWL_TRANSITIONS_END
+};
+
 typedef enum bwl_transition_kind {
-    /* The server executes the client's next command; which: an error to answer instead, or 0. */
-    BWL_TRANSITION_SERVE = 1,
-    BWL_TRANSITION_SERVE_LATE, /* ... a late one; which: its index */
-    BWL_TRANSITION_DELIVER,    /* the client hears the next answer */
-    BWL_TRANSITION_ALARM,
-    BWL_TRANSITION_START,
-    BWL_TRANSITION_RELEASE,
-    BWL_TRANSITION_EXTEND,
-    BWL_TRANSITION_CANCEL,
-    BWL_TRANSITION_PASS,         /* time, to the next instant; which: 1: to just before it */
-    BWL_TRANSITION_BREAK,        /* the connection; which: how many commands are unsent */
-    BWL_TRANSITION_STOP_WAITING, /* a mutation: keeps the connection */
-    BWL_TRANSITION_CRASH,
-    BWL_TRANSITION_RESTART,
-    BWL_TRANSITION_JUMP,
-    BWL_TRANSITION_SAVE, /* the server saves its data; no fault */
-    BWL_TRANSITION_RESTORE,
-    BWL_TRANSITION_FAILOVER,
-    BWL_TRANSITION_EVICT,
-    BWL_TRANSITION_STRANGER,
-    BWL_TRANSITION_STEP_WALL, /* a client's wall clock */
-    BWL_TRANSITION_WRITE,     /* a client writes to what the lock protects */
-    BWL_TRANSITION_RATE,      /* a client's clock changes its rate */
-    BWL_TRANSITION_LEARN,     /* a client reconnects and sees the restart */
-    BWL_TRANSITION_LOSE_PUSH,
-    BWL_TRANSITION_CLOSE,     /* the server closes a client's old connection */
-    BWL_TRANSITION_BORROW,    /* another program takes the free lock */
-    BWL_TRANSITION_GIVE_BACK, /* ... and deletes its key */
-    BWL_TRANSITION_SILENCE,   /* the first waiter counts as dead */
-    BWL_TRANSITION_YIELD,
-    BWL_TRANSITION_HALT, /* the server carries nothing out */
-    BWL_TRANSITION_GO_ON,
-    BWL_TRANSITION_TIME_OUT, /* the engine breaks a connection with a late answer */
+#define X(name, text, budget) BWL_TRANSITION_##name = BWL_TRANSITION_NUMBER_##name,
+    BWL_TRANSITIONS(X)
+#undef X
 } bwl_transition_kind;
 
 typedef struct bwl_transition {

@@ -97,6 +97,20 @@ static void test_fences_are_counted_in_a_second_key(void **state)
     expect_command(REDIS_HASH_EXTEND, &fenced, "EVALSHA|hash_extend|1|nightly|" FIELD "|30000|");
 }
 
+/* RedissonObject.prefixName: such a key has a hash tag already, or looks as if it had. */
+static void test_key_with_a_brace_has_no_braces_around_it(void **state)
+{
+    key = "jobs:{7}";
+    expect_command(REDIS_HASH_RELEASE, &plain,
+                   "EVALSHA|hash_release|1|jobs:{7}|" FIELD
+                   "|redisson_lock__channel:jobs:{7}|PUBLISH|");
+    expect_command(REDIS_HASH_TAKE, &fenced,
+                   "EVALSHA|hash_take|2|jobs:{7}|redisson_lock_token:jobs:{7}|" FIELD "|30000|");
+    key = "a}b";
+    expect_command(REDIS_HASH_RELEASE, &plain,
+                   "EVALSHA|hash_release|1|a}b|" FIELD "|redisson_lock__channel:{a}b}|PUBLISH|");
+}
+
 static void test_release_in_a_cluster_publishes_to_old_and_new_clients(void **state)
 {
     is_of_cluster = true;
@@ -173,6 +187,14 @@ static void test_answer_to_take_is_the_fence_or_minus_one(void **state)
     expect_answer(REDIS_HASH_TAKE, ":-1\r\n", BWL_NO, 0);
 }
 
+static void test_answer_to_extend_and_release_is_one_or_nothing(void **state)
+{
+    expect_answer(REDIS_HASH_EXTEND, ":1\r\n", BWL_YES, 0);
+    expect_answer(REDIS_HASH_EXTEND, ":0\r\n", BWL_NO, 0);
+    expect_answer(REDIS_HASH_RELEASE, ":1\r\n", BWL_YES, 0);
+    expect_answer(REDIS_HASH_RELEASE, ":0\r\n", BWL_NO, 0);
+}
+
 static void test_answers_that_no_script_gives_are_strange(void **state)
 {
     static const char *const strange[] = { ":-2\r\n",     "+OK\r\n", "+QUEUED\r\n",
@@ -191,11 +213,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_commands_name_the_key_the_field_and_the_lease, begin),
         cmocka_unit_test_setup(test_fences_are_counted_in_a_second_key, begin),
+        cmocka_unit_test_setup(test_key_with_a_brace_has_no_braces_around_it, begin),
         cmocka_unit_test_setup(test_release_in_a_cluster_publishes_to_old_and_new_clients, begin),
         cmocka_unit_test_setup(test_unknown_script_goes_by_its_text, begin),
         cmocka_unit_test_setup(test_longest_key_has_room_in_every_command, begin),
         cmocka_unit_test_setup(test_look_asks_for_the_key_alone, begin),
         cmocka_unit_test(test_answer_to_take_is_the_fence_or_minus_one),
+        cmocka_unit_test(test_answer_to_extend_and_release_is_one_or_nothing),
         cmocka_unit_test(test_answers_that_no_script_gives_are_strange),
     };
 

@@ -519,7 +519,7 @@ void bwl_resolve_forget(bwl_resolve *resolve)
     free(resolve);
 }
 
-/* ---- system calls that are not the reactor's ------------------------------------------------------ */
+/* ---- system calls that are not the reactor's ------------------------------------------------- */
 
 int shutdown(int fd, int how)
 {

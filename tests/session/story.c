@@ -3,7 +3,8 @@
  *
  *      caller opens URL | acquires LOCK [waiting MS|for ever] [lease MS] | releases LOCK
  *           | drops LOCK | extends LOCK to MS | yields LOCK for MS | cancels LOCK
- *           | asks who holds LOCK | asks for the risk | breaks LOCK | updates KEY to VALUE | looks at LOCK | closes
+ *           | asks who holds LOCK | asks for the risk | breaks LOCK | updates KEY to VALUE
+ *           | looks at LOCK | waits for releases | closes
  *      time MS                     passes
  *      repeat N LINE               N times, with %d as 0, 1, ...
  *      quiet on | off              nothing is noted
@@ -12,7 +13,7 @@
  *      PORT queues REPLY           and it arrives with what comes next
  *      PORT ends | resets          its latest connection
  *      PORT accepts | refuses | swallows | restarts | is by hand | is by robot | is replica
- *           | is version V | is mode M | has run_id ID | has no scripts | tells INFO
+ *           | is a node (of a cluster, without a map) | is version V | is mode M | has run_id ID | has no scripts | tells INFO
  *           | maps REPLY | names REPLY | takes BYTES|all
  *
  * drops: without waiting for the reply.  A call that blocks (breaks, updates, closes) reads on: the
@@ -423,7 +424,10 @@ static void server_is(fake_server *server, const char *what)
         server->by_hand = true;
     else if (strcmp(what, "is by robot") == 0)
         server->by_hand = false;
-    else if (strcmp(what, "is replica") == 0)
+    else if (strcmp(what, "is a node") == 0) {
+        set(server->mode, sizeof server->mode, "cluster");
+        set(server->slots, sizeof server->slots, "*0");
+    } else if (strcmp(what, "is replica") == 0)
         set(server->role, sizeof server->role, "replica");
     else if (strcmp(what, "has no scripts") == 0)
         server->is_scripts = false;

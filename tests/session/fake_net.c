@@ -69,7 +69,7 @@ bwl_random fake_bits(unsigned n)
     bwl_random bits;
 
     for (unsigned i = 0; i < BWL_RANDOM_BYTES; i++)
-        bits.bytes[i] = (uint8_t)(n * 31 + i * 17 + n * i);
+        bits.bytes[i] = (uint8_t)(n * 31 + i * 17 + n * i + (n >> 8) * (i + 3));
     return bits;
 }
 
@@ -104,6 +104,8 @@ fake_server *fake_server_of(const char *name)
         abort();
     fake_server *server = &fake.servers[fake.servers_count++];
     *server = (fake_server){ .manner = FAKE_ACCEPTS, .is_scripts = true, .takes = SIZE_MAX };
+    if (fake.others_refuse)
+        server->manner = FAKE_REFUSES;
     (void)snprintf(server->name, sizeof server->name, "%s", name);
     (void)snprintf(server->run_id, sizeof server->run_id, "%040u", fake.servers_count);
     (void)snprintf(server->version, sizeof server->version, "7.2.4");
@@ -140,12 +142,19 @@ static fake_connection *connection_of(int fd)
                : NULL;
 }
 
+/* Also of nothing, from and to nowhere. */
+static void move(void *to, const void *from, size_t size)
+{
+    if (size > 0)
+        memmove(to, from, size);
+}
+
 static void append(char **bytes, size_t *size, const char *more, size_t more_size)
 {
     *bytes = realloc(*bytes, *size + more_size + 1);
     if (*bytes == NULL)
         abort();
-    memcpy(*bytes + *size, more, more_size);
+    move(*bytes + *size, more, more_size);
     *size += more_size;
     (*bytes)[*size] = '\0';
 }
@@ -293,13 +302,13 @@ void bwl_stream_goodbye(bwl_stream *conn)
 
 static void keep(bwl_stream *conn, const char *bytes, size_t size)
 {
-    memmove(conn->in, conn->in + conn->in_taken, conn->in_size - conn->in_taken);
+    move(conn->in, conn->in + conn->in_taken, conn->in_size - conn->in_taken);
     conn->in_size -= conn->in_taken;
     conn->in_taken = 0;
     conn->in       = realloc(conn->in, conn->in_size + size);
     if (conn->in == NULL)
         abort();
-    memcpy(conn->in + conn->in_size, bytes, size);
+    move(conn->in + conn->in_size, bytes, size);
     conn->in_size += size;
     conn->heard = true;
 }
@@ -317,7 +326,7 @@ static int receive(bwl_stream *conn, fake_connection *connection, bwl_fault *fau
                    ? bwl_fail(fault, BWL_STATUS_UNREACHABLE, "the server closed the connection")
                    : BWL_OK;
     keep(conn, connection->in, size);
-    memmove(connection->in, connection->in + size, connection->in_size - size);
+    move(connection->in, connection->in + size, connection->in_size - size);
     connection->in_size -= size;
     return BWL_OK;
 }
@@ -519,7 +528,7 @@ void bwl_resolve_forget(bwl_resolve *resolve)
     free(resolve);
 }
 
-/* ---- system calls that are not the reactor's ------------------------------------------------------ */
+/* ---- system calls that are not the reactor's ------------------------------------------------- */
 
 int shutdown(int fd, int how)
 {
@@ -539,8 +548,8 @@ ssize_t recv(int fd, void *bytes, size_t size, int flags)
     size_t got = connection->in_size < size ? connection->in_size : size;
     if (got > 0 && fake.by_byte && (flags & MSG_DONTWAIT) == 0)
         got = 1;
-    memcpy(bytes, connection->in != NULL ? connection->in : "", got);
-    memmove(connection->in, connection->in + got, connection->in_size - got);
+    move(bytes, connection->in, got);
+    move(connection->in, connection->in + got, connection->in_size - got);
     connection->in_size -= got;
     if (got > 0 || connection->ended)
         return (ssize_t)got;

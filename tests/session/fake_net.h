@@ -13,7 +13,7 @@
 #include "core/core.h"
 #include "net/stream.h"
 
-enum { FAKE_NAME_MAX = 64, FAKE_CONNECTIONS_MAX = 256, FAKE_SERVERS_MAX = 32, FAKE_FD = 1000 };
+enum { FAKE_NAME_MAX = 64, FAKE_CONNECTIONS_MAX = 2200, FAKE_SERVERS_MAX = 1100, FAKE_FD = 1000 };
 
 typedef enum fake_manner {
     FAKE_ACCEPTS = 1,
@@ -57,6 +57,7 @@ typedef struct fake_world {
     unsigned        polls;   /* while closing */
     bool            by_byte; /* each receive gets one byte */
     bool            stalls_lookups;
+    bool            others_refuse; /* servers that no line has named yet */
     bool            is_woken;
     fake_server     servers[FAKE_SERVERS_MAX];
     fake_connection connections[FAKE_CONNECTIONS_MAX];

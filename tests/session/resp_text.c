@@ -8,13 +8,14 @@
 #include "engine/redis/wire/scripts.h"
 #include "fake_net.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    SHOWN_MAX = 320,
-    DRAWS_MAX = 2048,
+    SHOWN_MAX = 2048,
+    DRAWS_MAX = 8192,
     ID        = BWL_QUEUE_SESSION_SIZE,
     SHORT     = BWL_QUEUE_TOKEN_SIZE, /* so much of a token is in a value of protocol queue */
 };
@@ -101,7 +102,8 @@ void resp_text_mask(char ret_text[RESP_TEXT_MAX], const char *text)
     char   mask[16];
 
     while (*text != '\0' && size + 20 < RESP_TEXT_MAX) {
-        size_t taken = mask_one(mask, text);
+        bool   begins = size == 0 || !isalnum((unsigned char)ret_text[size - 1]);
+        size_t taken  = begins ? mask_one(mask, text) : 0;
         if (taken > 0)
             size += (size_t)snprintf(ret_text + size, RESP_TEXT_MAX - size, "%s", mask);
         else

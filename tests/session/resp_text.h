@@ -1,7 +1,8 @@
 /*
  * resp_text.h -- RESP as text of one line, and back.
  *
- * A reply:   +OK   -ERR any text   :1   _   $word   $"two words"   =word   #1   (\n in a word: a line's end)   *2 $a :1   >3 ...
+ * A reply:   +OK   -ERR any text   :1   _   $word   $"two words"   =word   #1   *2 $a :1   >3 ...
+ *            \n in a word is the end of a line.
  * A command: its arguments between spaces.  A script is shown by its name, a token as <1>, <2>, ...
  * in the order in which tokens are shown first (<1.>: so much of it as is in a value of protocol
  * queue), the id of a client as <client>, the name of a

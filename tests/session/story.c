@@ -3,17 +3,19 @@
  *
  *      caller opens URL | acquires LOCK [waiting MS|for ever] [lease MS] | releases LOCK
  *           | drops LOCK | extends LOCK to MS | yields LOCK for MS | cancels LOCK
- *           | asks who holds LOCK | asks for the risk | breaks LOCK | updates KEY to VALUE | looks at LOCK | closes
+ *           | asks who holds LOCK | asks for the risk | breaks LOCK | updates KEY to VALUE
+ *           | looks at LOCK | waits for releases | closes
  *      time MS                     passes
- *      repeat N LINE               N times, with %d as 0, 1, ...
+ *      repeat N LINE; LINE         N times, with the first %d as 0, 1, ...
  *      quiet on | off              nothing is noted
  *      lookups stall | go on
+ *      others refuse               servers that no line has named yet
  *      PORT says REPLY             and the client sees it
  *      PORT queues REPLY           and it arrives with what comes next
  *      PORT ends | resets          its latest connection
  *      PORT accepts | refuses | swallows | restarts | is by hand | is by robot | is replica
- *           | is version V | is mode M | has run_id ID | has no scripts | tells INFO
- *           | maps REPLY | names REPLY | takes BYTES|all
+ *           | is a node (of a cluster, without a map) | is version V | is mode M | has run_id ID
+ *           | has no scripts | tells INFO | maps REPLY | names REPLY | takes BYTES|all
  *
  * drops: without waiting for the reply.  A call that blocks (breaks, updates, closes) reads on: the
  * lines behind it happen while it waits.
@@ -249,11 +251,13 @@ static const char *after(const char *line, const char *what)
 
 static void opens(const char *url)
 {
-    bowline_error error  = { 0 };
-    int           status = bowline_open(
-                  &client,
-                  BOWLINE_OPTIONS(.url = url, .flags = BOWLINE_NO_THREAD, .flags = BOWLINE_NO_SPIN, .program = "story"),
-                  &error);
+    bowline_error   error   = { 0 };
+    bowline_options options = { .size    = sizeof options,
+                                .url     = url,
+                                .flags  = BOWLINE_NO_THREAD,
+                                .flags    = BOWLINE_NO_SPIN,
+                                .program = "story" };
+    int             status  = bowline_open(&client, &options, &error);
 
     if (status != BOWLINE_OK)
         note_end("open", status, &error);
@@ -423,7 +427,10 @@ static void server_is(fake_server *server, const char *what)
         server->by_hand = true;
     else if (strcmp(what, "is by robot") == 0)
         server->by_hand = false;
-    else if (strcmp(what, "is replica") == 0)
+    else if (strcmp(what, "is a node") == 0) {
+        set(server->mode, sizeof server->mode, "cluster");
+        set(server->slots, sizeof server->slots, "*0");
+    } else if (strcmp(what, "is replica") == 0)
         set(server->role, sizeof server->role, "replica");
     else if (strcmp(what, "has no scripts") == 0)
         server->is_scripts = false;
@@ -476,7 +483,7 @@ static bool server_does(fake_server *server, const char *what)
 
 static void happens(const char *line);
 
-/* "5 LINE": five times, with %d as 0, 1, ... */
+/* "5 LINE; LINE": five times, with the first %d as 0, 1, ... */
 static void repeat(const char *what)
 {
     char        line[LINE_MAX_SIZE];
@@ -490,7 +497,12 @@ static void repeat(const char *what)
             (void)snprintf(line, sizeof line, "%.*s%d%s", size - 1, rest + 1, i, mark + 2);
         else
             (void)snprintf(line, sizeof line, "%s", rest + 1);
-        happens(line);
+        for (char *at = line, *end; at != NULL; at = end != NULL ? end + 2 : NULL) {
+            end = strstr(at, "; ");
+            if (end != NULL)
+                *end = '\0';
+            happens(at);
+        }
     }
 }
 
@@ -508,6 +520,8 @@ static void happens(const char *line)
         is_quiet = strcmp(rest, "on") == 0;
     } else if ((rest = after(line, "time ")) != NULL) {
         owed = strtoll(rest, NULL, 10);
+    } else if (strcmp(line, "others refuse") == 0) {
+        fake.others_refuse = true;
     } else if (strcmp(line, "lookups stall") == 0) {
         fake.stalls_lookups = true;
     } else if (strcmp(line, "lookups go on") == 0) {

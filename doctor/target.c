@@ -16,7 +16,8 @@ static void name_servers(doctor_target *target)
 {
     const bwl_session *first = doctor_redis(target)->router.sessions;
     size_t             room  = sizeof target->place;
-    size_t size = (size_t)snprintf(target->place, room, "%s://", target->client->host.engine->scheme);
+    size_t             size =
+        (size_t)snprintf(target->place, room, "%s://", target->client->host.engine->scheme);
 
     for (const bwl_session *s = first; s != NULL && size < room; s = s->next)
         size += (size_t)snprintf(target->place + size, room - size, "%s%s", s == first ? "" : ",",
@@ -28,7 +29,8 @@ static void name_nodes(doctor_target *target)
 {
     const bwl_cluster *cluster = doctor_redis(target)->router.cluster;
     size_t             room    = sizeof target->place;
-    size_t size = (size_t)snprintf(target->place, room, "%s://", target->client->host.engine->scheme);
+    size_t             size =
+        (size_t)snprintf(target->place, room, "%s://", target->client->host.engine->scheme);
 
     for (unsigned i = 0; i < cluster->seeds_count && size < room; i++)
         size += (size_t)snprintf(target->place + size, room - size, "%s%s:%u", i == 0 ? "" : ",",

@@ -73,9 +73,9 @@ int bowline_break(bowline_client *client, const char *name, uint64_t id, bowline
         return status;
     BWL_LOG_DRAINED(inner->host.settings.log);
     if (inner->host.engine->break_seen == NULL)
-        return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
-                        "a lock of %s: ends with its %s, and cannot be broken",
-                        inner->host.engine->scheme, inner->host.engine->has_lease ? "lease" : "process");
+        return bwl_fail(
+            reterr, BWL_STATUS_UNSUPPORTED, "a lock of %s: ends with its %s, and cannot be broken",
+            inner->host.engine->scheme, inner->host.engine->has_lease ? "lease" : "process");
     bwl_client_lock(inner);
     status = break_hold(inner, name, id, reterr);
     bwl_client_unlock(inner);

@@ -24,16 +24,17 @@ int bowline_hold_lost_fd(bowline_hold *hold, bowline_error *reterr)
 /* Why the last attempt at renewing it has failed. */
 static int report(const bwl_lock *lock, bwl_ms left_ms, bowline_error *reterr)
 {
-    const char *why    = lock->base.why.text[0] != '\0' ? lock->base.why.text : "the server did not answer";
-    bwl_status  status = BWL_STATUS_UNKNOWN;
+    const char *why =
+        lock->base.why.text[0] != '\0' ? lock->base.why.text : "the server did not answer";
+    bwl_status status = BWL_STATUS_UNKNOWN;
 
     if (lock->base.hold.trouble == BWL_UNREACHABLE)
         status = BWL_STATUS_UNREACHABLE;
     else if (lock->base.hold.trouble != BWL_UNKNOWN)
         status = BWL_STATUS_REFUSED;
     return bwl_fail_because(reterr, status, &lock->base.why,
-                            "%s is ours for %lld ms still, but cannot be renewed: %s", lock->base.name,
-                            (long long)left_ms, why);
+                            "%s is ours for %lld ms still, but cannot be renewed: %s",
+                            lock->base.name, (long long)left_ms, why);
 }
 
 int bowline_hold_check(bowline_hold *hold, bowline_error *reterr)

@@ -110,7 +110,8 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
     bwl_pool_init(&client->pool, client->inner);
     (void)pthread_mutex_init(&client->mutex, NULL); /* of the default kind: cannot fail */
     if (o.program != NULL)
-        (void)snprintf(client->inner->host.program, sizeof client->inner->host.program, "%s", o.program);
+        (void)snprintf(client->inner->host.program, sizeof client->inner->host.program, "%s",
+                       o.program);
     *ret_client = client;
     if (client->inner->host.settings.risk[0] != '\0')
         bwl_log_add(asked.log, BWL_LOG_WARNING, "%s", client->inner->host.settings.risk);

@@ -102,8 +102,8 @@ static int unknown(const bwl_operation *operation, bowline_error *reterr)
     if (operation->verb == BWL_RELEASE)
         return bwl_fail_because(
             reterr, BWL_STATUS_UNKNOWN, &lock->base.why,
-            "%s: whether it was given back is not known, it ends with its lease: %s", lock->base.name,
-            reason(lock, otherwise));
+            "%s: whether it was given back is not known, it ends with its lease: %s",
+            lock->base.name, reason(lock, otherwise));
     return because(lock, BWL_STATUS_UNKNOWN, otherwise, reterr);
 }
 
@@ -148,7 +148,8 @@ int bwl_report(const bwl_operation *operation, bowline_error *reterr)
     case BWL_UNREACHABLE: return because(lock, BWL_STATUS_UNREACHABLE, silence, reterr);
     case BWL_LOST: return bwl_report_loss(lock, reterr);
     case BWL_UNKNOWN: return unknown(operation, reterr);
-    case BWL_CANCELLED: return bwl_fail(reterr, BWL_STATUS_CANCELLED, "%s: cancelled", lock->base.name);
+    case BWL_CANCELLED:
+        return bwl_fail(reterr, BWL_STATUS_CANCELLED, "%s: cancelled", lock->base.name);
     case BWL_PENDING:
     case BWL_QUEUED:
     case BWL_ANEW: bwl_unreachable("the operation has ended");

@@ -35,7 +35,8 @@ static int start(bwl_operation *operation, bwl_lock *lock, int64_t wait_ms, bowl
         return status;
     if (lock->operation != NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
-                        "something is being done with %s already: finish that first", lock->base.name);
+                        "something is being done with %s already: finish that first",
+                        lock->base.name);
     bwl_lock_yield(lock, operation, left_ms);
     return BOWLINE_OK;
 }

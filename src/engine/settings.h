@@ -33,9 +33,9 @@ typedef struct bwl_settings {
            turns_max; /* of threads that want the same name, see lock/local_group.h               */
     bwl_ms turns_ms;
     bool   renews;
-    bool   spins; /* who waits for an answer may look for it without sleeping: net/spin.h */
+    bool   spins;        /* who waits for an answer may look for it without sleeping: net/spin.h */
     struct bwl_log *log; /* of the caller; NULL: none */
-    bool   keeps; /* a thread of ours renews while nobody is inside a call               */
+    bool            keeps; /* a thread of ours renews while nobody is inside a call               */
 } bwl_settings;
 
 /* The options that every engine takes, for bwl_url_check_options. */

@@ -160,8 +160,7 @@ void bwl_lock_show(bwl_lock *lock)
         set_loss(lock, is_held ? lock->base.hold.until : 0);
     if (!is_held && !lock->face.loss_was_told) {
         lock->face.loss_was_told = true;
-        bwl_log_add(lock->client->host.settings.log, BWL_LOG_ERROR, "lost: %s: %s",
-                    lock->base.name,
+        bwl_log_add(lock->client->host.settings.log, BWL_LOG_ERROR, "lost: %s: %s", lock->base.name,
                     lock->base.why.text[0] != '\0' ? lock->base.why.text : "its lease has ended");
         post(list, &lock->face.notice, BWL_NOTICE_LOST);
         is_new = true;

@@ -158,7 +158,7 @@ static void acquire(bwl_seats *s, bwl_ms lease_ms)
     drop_store(s);
     if (bwl_lock_new(&s->store, s->client, s->name, &terms, &fault) < 0) {
         s->store = NULL;
-        s->why = fault;
+        s->why   = fault;
         bwl_cohort_told(&s->cohort, s->seats, &(bwl_outcome){ .kind = BWL_STORE_REFUSED },
                         s->client->host.latest);
         return;

@@ -31,11 +31,19 @@ enum {
 };
 
 typedef enum invariant {
-    ONE = 1, TRUE_, FIRST, FENCE, TURNS, TIME, DEED, GOES_ON, CLEAN
+    ONE = 1,
+    TRUE_,
+    FIRST,
+    FENCE,
+    TURNS,
+    TIME,
+    DEED,
+    GOES_ON,
+    CLEAN
 } invariant;
 
 static const char *const invariant_names[] = { "",      "ONE",  "TRUE", "FIRST",   "FENCE",
-                                         "TURNS", "TIME", "DEED", "GOES_ON", "CLEAN" };
+                                               "TURNS", "TIME", "DEED", "GOES_ON", "CLEAN" };
 
 typedef enum fault {
     NO_FAULT = 0,

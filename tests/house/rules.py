@@ -55,7 +55,7 @@ MODULE_MAY_INCLUDE = {
     "lab/replay": ["lab/report", "lab/world", "lab/model", "lab/base", "src/engine/redis/wire", *MACHINE],
     "lab": [*LAB, "src/engine/redis/wire", "src/engine/redis", *MACHINE],
     # It reads URLs and speaks TLS and RESP with the library's own code; its headers include nothing of that.
-    "doctor": LIBRARY,
+    "doctor": ["src/api", *LIBRARY],
     # The command, from the bottom up. Of this project it includes the public headers and the doctor's, nothing else.
     "cli/text": ["include"],
     "cli/settings": ["cli/text", "include", "doctor"],

@@ -114,7 +114,8 @@ static void wake(const char *profile, unsigned node, const char *name)
     bwl_fault                 fault;
     bwl_lock                 *lock;
 
-    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, url_of(profile), &fault), BWL_OK);
+    assert_int_equal(
+        bwl_client_open(&client, bwl_engines, &nothing, false, url_of(profile), &fault), BWL_OK);
     bwl_client_lock(client);
     const bwl_terms terms = { .lease_ms    = LEASE_MS,
                               .max_hold_ms = BWL_NEVER,
@@ -124,7 +125,7 @@ static void wake(const char *profile, unsigned node, const char *name)
     bwl_lock_acquire(lock, &operation, BWL_NEVER);
     drive_until(client, BWL_HOLD_WAITING, 2, lock);
     lock->base.hold.look_at = BWL_NEVER;
-    uint32_t attempt   = lock->base.hold.claim.attempt;
+    uint32_t attempt        = lock->base.hold.claim.attempt;
     (void)server_ask(nodes->nodes[node], "DEL %s", name);
     drive_until(client, BWL_HOLD_HELD, attempt + 1, lock);
     assert_int_equal(lock->base.hold.claim.attempt, attempt + 1);

@@ -265,7 +265,7 @@ static void wake(const foreign *f, const char *end)
     bwl_lock_acquire(lock, &operation, BWL_NEVER);
     drive_until(client, has_tried_twice, lock);
     lock->base.hold.look_at = BWL_NEVER;
-    uint32_t attempt   = lock->base.hold.claim.attempt;
+    uint32_t attempt        = lock->base.hold.claim.attempt;
     if (end != NULL)
         (void)server_ask(redis, "%s", end);
     drive_until(client, is_held, lock);

@@ -254,8 +254,8 @@ static void opens(const char *url)
     bowline_error   error   = { 0 };
     bowline_options options = { .size    = sizeof options,
                                 .url     = url,
-                                .flags  = BOWLINE_NO_THREAD,
-                                .flags    = BOWLINE_NO_SPIN,
+                                .flags   = BOWLINE_NO_THREAD,
+                                .flags   = BOWLINE_NO_SPIN,
                                 .program = "story" };
     int             status  = bowline_open(&client, &options, &error);
 
@@ -379,7 +379,8 @@ static void caller_does(const char *what)
     } else if ((rest = after(what, "waits for releases")) != NULL) {
         note_end("releases", bowline_flush_releases(client, 0, &error), &error);
     } else if (strcmp(what, "asks for the risk") == 0) {
-        note("%s", bowline_client_warning(client) != NULL ? bowline_client_warning(client) : "none");
+        note("%s",
+             bowline_client_warning(client) != NULL ? bowline_client_warning(client) : "none");
     } else if ((rest = after(what, "breaks ")) != NULL) {
         blocks     = true;
         int status = bowline_break(client, rest, lock_of(rest)->id, &error);

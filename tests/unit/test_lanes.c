@@ -252,15 +252,15 @@ static void test_lanes_acquire_without_waiting_asks_once_in_a_new_lane(void **st
 
     (void)state;
     assert_int_equal(bowline_open(&one, BOWLINE_OPTIONS(.url = "thread:"), NULL), BOWLINE_OK);
-    bwl_client *inner     = one->inner;
-    bwl_engine  engine    = *inner->host.engine;
-    asked                 = 0;
-    engine.protocol       = &bwl_token;
-    engine.has_lease      = true;
-    engine.share          = share_nothing;
-    engine.prepare        = prepare_nothing;
-    engine.ask            = say_no;
-    engine.forget         = forget_nothing;
+    bwl_client *inner          = one->inner;
+    bwl_engine  engine         = *inner->host.engine;
+    asked                      = 0;
+    engine.protocol            = &bwl_token;
+    engine.has_lease           = true;
+    engine.share               = share_nothing;
+    engine.prepare             = prepare_nothing;
+    engine.ask                 = say_no;
+    engine.forget              = forget_nothing;
     inner->host.engine         = &engine;
     inner->host.settings.keeps = true;
     atomic_store(&one->lanes.usable, 2);

@@ -82,14 +82,15 @@ static int open_client(void **state)
 
     (void)state;
     world = (fake){ 0 };
-    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault), BWL_OK);
-    engine           = *client->host.engine;
-    engine.protocol  = &bwl_token;
-    engine.lock_size = 100;
-    engine.prepare   = fake_prepare;
-    engine.ask       = fake_ask;
-    engine.forget    = fake_forget;
-    client->host.engine   = &engine;
+    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault),
+                     BWL_OK);
+    engine              = *client->host.engine;
+    engine.protocol     = &bwl_token;
+    engine.lock_size    = 100;
+    engine.prepare      = fake_prepare;
+    engine.ask          = fake_ask;
+    engine.forget       = fake_forget;
+    client->host.engine = &engine;
     bwl_client_lock(client);
     return 0;
 }
@@ -148,7 +149,7 @@ static void test_lock_what_was_taken_back_is_not_asked_any_more(void **state)
 {
     (void)state;
     engine.protocol    = &bwl_redlock;
-    client->host.nodes      = 5;
+    client->host.nodes = 5;
     world.unsent_below = 3;
     bwl_lock *lock     = new_lock("n");
     bwl_lock_acquire(lock, &operation, 0);

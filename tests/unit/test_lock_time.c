@@ -76,14 +76,15 @@ static int open_client(void **state)
     (void)state;
     asks        = 0;
     withdrawals = 0;
-    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault), BWL_OK);
-    engine          = *client->host.engine;
-    engine.protocol = &bwl_token;
-    engine.prepare  = fake_prepare;
-    engine.ask      = fake_ask;
-    engine.forget   = fake_forget;
-    engine.withdraw = fake_withdraw;
-    client->host.engine  = &engine;
+    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault),
+                     BWL_OK);
+    engine              = *client->host.engine;
+    engine.protocol     = &bwl_token;
+    engine.prepare      = fake_prepare;
+    engine.ask          = fake_ask;
+    engine.forget       = fake_forget;
+    engine.withdraw     = fake_withdraw;
+    client->host.engine = &engine;
     bwl_client_lock(client);
     assert_int_equal(bwl_lock_new(&lock, client, "n", &terms, &fault), BWL_OK);
     began_at = bwl_client_now(client);

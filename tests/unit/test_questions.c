@@ -61,7 +61,7 @@ static void test_questions_descriptors_are_the_engine_s(void **state)
     int        fds[BOWLINE_HOLD_INHERIT_FDS_MAX] = { 0, 0 };
 
     (void)state;
-    engine.fds            = two_fds;
+    engine.fds                 = two_fds;
     holder->inner->host.engine = &engine;
     assert_int_equal(bowline_hold_inherit_fds(hold, fds), 2);
     assert_int_equal(fds[1], 8);

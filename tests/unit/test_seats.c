@@ -102,19 +102,20 @@ static int open_client(void **state)
     bwl_fault                 fault = { 0 };
 
     (void)state;
-    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault), BWL_OK);
-    engine                     = *client->host.engine;
-    engine.protocol            = &fake_protocol;
-    engine.prepare             = fake_prepare;
-    engine.ask                 = fake_ask;
-    engine.forget              = fake_forget;
-    engine.has_lease           = true;
+    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault),
+                     BWL_OK);
+    engine                          = *client->host.engine;
+    engine.protocol                 = &fake_protocol;
+    engine.prepare                  = fake_prepare;
+    engine.ask                      = fake_ask;
+    engine.forget                   = fake_forget;
+    engine.has_lease                = true;
     client->host.engine             = &engine;
     client->host.settings.turns_max = 64;
     client->host.settings.turns_ms  = BWL_NEVER;
     client->host.settings.answer_ms = 100;
     client->host.settings.renews    = true;
-    questions                  = 0;
+    questions                       = 0;
     bwl_client_lock(client);
     return 0;
 }
@@ -200,12 +201,12 @@ static void test_seats_are_for_who_waits_and_where_there_are_turns(void **state)
     assert_false(bwl_lock_is_seat(another));
     answers(BWL_YES);
     client->host.settings.turns_max = 1;
-    bwl_lock *alone            = comes("x", WAITS, 2);
+    bwl_lock *alone                 = comes("x", WAITS, 2);
     assert_false(bwl_lock_is_seat(alone));
     answers(BWL_YES); /* says the fake */
     client->host.settings.turns_max = 64;
     client->host.settings.renews    = false; /* then a lease is what was asked for, and no less */
-    bwl_lock *unrenewed        = comes("x", WAITS, 3);
+    bwl_lock *unrenewed             = comes("x", WAITS, 3);
     assert_false(bwl_lock_is_seat(unrenewed));
     answers(BWL_YES);
     assert_int_equal(goes(unrenewed, 3), BWL_RELEASED);

@@ -118,7 +118,7 @@ static void test_status_every_outcome_is_reported(void **state)
         bwl_operation operation = { .lock = &lock, .verb = r->verb, .ended = r->ended };
         for (unsigned said = 0; said < 2; said++) {
             bowline_error error = { 0 };
-            lock.base.why            = said ? (bwl_fault){ 0, 111, "OOM", "h: OOM" } : (bwl_fault){ 0 };
+            lock.base.why       = said ? (bwl_fault){ 0, 111, "OOM", "h: OOM" } : (bwl_fault){ 0 };
             assert_int_equal(bwl_report(&operation, &error), r->status);
             assert_int_equal(error.status, r->status);
             assert_string_equal(error.text, said ? r->with : r->without);

@@ -75,17 +75,17 @@ static int open_client(void **state)
 {
     (void)state;
     assert_int_equal(bowline_open(&client, BOWLINE_OPTIONS(.url = "thread:"), &error), BOWLINE_OK);
-    engine                = *client->inner->host.engine;
-    engine.who            = fake_who;
-    engine.break_seen     = fake_break;
-    engine.broken         = fake_broken;
+    engine                     = *client->inner->host.engine;
+    engine.who                 = fake_who;
+    engine.break_seen          = fake_break;
+    engine.broken              = fake_broken;
     client->inner->host.engine = &engine;
-    says                  = (bwl_holder){ .held = true };
-    status_of_who         = BWL_OK;
-    status_of_break       = BWL_OK;
-    broken                = 0;
-    looks                 = 0;
-    error                 = (bowline_error){ 0 };
+    says                       = (bwl_holder){ .held = true };
+    status_of_who              = BWL_OK;
+    status_of_break            = BWL_OK;
+    broken                     = 0;
+    looks                      = 0;
+    error                      = (bowline_error){ 0 };
     return 0;
 }
 
@@ -261,7 +261,7 @@ static void test_who_of_busy_ends_with_the_time_for_the_reply(void **state)
 
     (void)state;
     assert_int_equal(bowline_acquire(&hold, client, "n", NULL, &error), BOWLINE_OK);
-    engine.look                       = look_for_long;
+    engine.look                            = look_for_long;
     client->inner->host.settings.answer_ms = 20;
     assert_int_equal(bowline_acquire(&none, client, "n", NULL, &error), BOWLINE_BUSY);
     assert_string_equal(error.text, "n is held by someone else");

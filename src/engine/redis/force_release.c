@@ -149,9 +149,9 @@ int bwl_redis_force_released(bwl_engine_lock *lock, bwl_fault *fault)
     case BWL_YES: return BWL_OK;
     case BWL_NO: return bwl_fail(fault, BWL_STATUS_BUSY, "the hold that was shown has ended");
     case BWL_LATER:
-    case BWL_REFUSED: 
+    case BWL_REFUSED:
         return bwl_fail_because(fault, BWL_STATUS_REFUSED, &lock->why, "%s", lock->why.text);
-    case BWL_UNSENT: 
+    case BWL_UNSENT:
         return bwl_fail_because(fault, BWL_STATUS_UNREACHABLE, &lock->why, "%s", lock->why.text);
     case BWL_ALIEN: break;
     }

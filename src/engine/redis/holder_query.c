@@ -337,9 +337,9 @@ int bwl_redis_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *faul
         return BWL_OK;
     case BWL_LATER:
     case BWL_NO:
-    case BWL_REFUSED: 
+    case BWL_REFUSED:
         return bwl_fail_because(fault, BWL_STATUS_REFUSED, &lock->why, "%s", lock->why.text);
-    case BWL_UNSENT: 
+    case BWL_UNSENT:
         return bwl_fail_because(fault, BWL_STATUS_UNREACHABLE, &lock->why, "%s", lock->why.text);
     case BWL_ALIEN: break;
     }

@@ -29,8 +29,8 @@ void bwl_session_name_place(const bwl_session *session, bwl_fault *fault)
 {
     bwl_fault bare = *fault;
 
-    (void)bwl_fail_because(fault, (bwl_status)bare.status, &bare, "%s: %s",
-                           session->endpoint.text, bare.text);
+    (void)bwl_fail_because(fault, (bwl_status)bare.status, &bare, "%s: %s", session->endpoint.text,
+                           bare.text);
 }
 
 static void enter(bwl_session *session, bwl_session_phase phase, bwl_ms ends_at)

@@ -254,8 +254,7 @@ static void opens(const char *url)
     bowline_error   error   = { 0 };
     bowline_options options = { .size    = sizeof options,
                                 .url     = url,
-                                .flags   = BOWLINE_NO_THREAD,
-                                .flags   = BOWLINE_NO_SPIN,
+                                .flags   = BOWLINE_NO_THREAD | BOWLINE_NO_SPIN,
                                 .program = "story" };
     int             status  = bowline_open(&client, &options, &error);
 

@@ -590,10 +590,12 @@ unsigned bwl_session_withdraw(bwl_session *session, const bwl_engine_lock *lock,
 
 /* ---- the end of a connection ----------------------------------------------------------------- */
 
-static void answer_all(bwl_session *session, bwl_request_list *list, bwl_answer answer)
+static void answer_all(bwl_session *session, bwl_request_list *list, const bwl_fault *fault,
+                       bwl_answer answer)
 {
     while (list->count > 0) {
         bwl_request request = bwl_request_take(list, 0);
+        bwl_host_set_error(request.lock, "%s", fault->text);
         bwl_request_answer(session, &request, answer);
     }
     bwl_request_list_free(list);
@@ -675,8 +677,8 @@ void bwl_session_break(bwl_session *session, const bwl_fault *fault, bool refuse
         complete_one(session, &request, &why, refused, not_sent);
     }
     bwl_pipeline_free(&pipeline);
-    answer_all(session, &watches, not_sent);
-    answer_all(session, &barriers, not_sent);
+    answer_all(session, &watches, &why, not_sent);
+    answer_all(session, &barriers, &why, not_sent);
     /* A hold must not learn only at its next renewal that the server has forgotten it. */
     if (session->phase == BWL_SESSION_DOWN && owner->is_needed != NULL && owner->is_needed(session))
         bwl_session_connect(session);

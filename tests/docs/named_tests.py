@@ -29,4 +29,7 @@ def all_that_are_run(root):
             if in_a_list:
                 found.add(name)
         found.update("test_" + name for name in re.findall(r'^    \{ "(\w+)", &', text, re.M))  # rows of a table
+    for path in sorted((root / "tests" / "session").glob("*.txt")):
+        if listed(build_file, "session", path.stem):
+            found.update(re.findall(r"^== (\w+)$", path.read_text(encoding="utf-8"), re.M))
     return found

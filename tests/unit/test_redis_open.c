@@ -385,6 +385,22 @@ static void test_redis_open_takes_how_often_threads_hand_it_on(void **state)
 
 /* ---- what is refused ------------------------------------------------------------------------- */
 
+static void test_redis_open_spins_unless_the_url_says_no(void **state)
+{
+    static const bwl_settings spinning = { .spins = true };
+    static const char *const  urls[]   = { "redis://h", "redis://h?spin=off" };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(urls); i++) {
+        assert_int_equal(bwl_client_open(&client, bwl_engines, &spinning, false, urls[i], &fault),
+                         BWL_OK);
+        store = bwl_redis_of(&client->host)->router.sessions;
+        assert_int_equal(store->link.spin.is_off, i == 1);
+        bwl_client_close(client);
+        client = NULL;
+    }
+}
+
 static void test_redis_open_refuses_with_its_reason_and_without_the_password(void **state)
 {
     static const struct {
@@ -461,6 +477,7 @@ int main(void)
         CASE(test_redis_open_takes_a_key_template),
         CASE(test_redis_open_takes_a_bound_of_the_queue),
         CASE(test_redis_open_takes_how_often_threads_hand_it_on),
+        CASE(test_redis_open_spins_unless_the_url_says_no),
         CASE(test_redis_open_refuses_with_its_reason_and_without_the_password),
     };
 

@@ -5,8 +5,8 @@
  * the process that holds it, however that ends.  How it is taken: queue_node.h.
  *
  * After a fork the child has the files open as well, and so keeps the lock when the parent dies
- * without a release; bowline_hold_inherit_fds is for that.  A child that frees an inherited client closes
- * the files and unlocks nothing, because that would release the parent's lock.
+ * without a release; bowline_hold_inherit_fds is for that.  A child that frees an inherited client
+ * closes the files and unlocks nothing, because that would release the parent's lock.
  *
  * Not promised: a holder that is stopped keeps the lock until it continues or ends.  If a lock file
  * is removed while it is held, in a directory that is not shared, the next process takes a new file

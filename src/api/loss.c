@@ -10,14 +10,14 @@ int bowline_hold_lost_fd(bowline_hold *hold, bowline_error *reterr)
     BWL_UNCANCELLED;
     if (hold == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_hold_lost_fd needs a hold");
-    bwl_client *client = bwl_lock_of(hold)->client;
-    int         status = bwl_check_fork(client, reterr);
+    bwl_shard *shard  = bwl_lock_of(hold)->shard;
+    int        status = bwl_check_fork(shard, reterr);
     if (status < 0)
         return status;
-    BWL_LOG_DRAINED(client->host.settings.log);
-    bwl_client_lock(client);
+    BWL_LOG_DRAINED(shard->host.settings.log);
+    bwl_shard_lock(shard);
     status = bwl_lock_loss_fd(bwl_lock_of(hold), reterr);
-    bwl_client_unlock(client);
+    bwl_shard_unlock(shard);
     return status;
 }
 
@@ -42,18 +42,18 @@ int bowline_hold_check(bowline_hold *hold, bowline_error *reterr)
     BWL_UNCANCELLED;
     if (hold == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_hold_check needs a hold");
-    bwl_lock   *lock   = bwl_lock_of(hold);
-    bwl_client *client = lock->client;
-    int         status = bwl_check_fork(client, reterr);
+    bwl_lock  *lock   = bwl_lock_of(hold);
+    bwl_shard *shard  = lock->shard;
+    int        status = bwl_check_fork(shard, reterr);
     if (status < 0)
         return status;
-    BWL_LOG_DRAINED(client->host.settings.log);
-    bwl_client_lock(client);
-    bwl_ms left_ms = bwl_hold_left_truly(&lock->base.hold, bwl_client_now(client));
+    BWL_LOG_DRAINED(shard->host.settings.log);
+    bwl_shard_lock(shard);
+    bwl_ms left_ms = bwl_hold_left_truly(&lock->base.hold, bwl_shard_now(shard));
     if (left_ms == 0)
         status = bwl_report_loss(lock, reterr);
     else if (lock->base.hold.trouble != BWL_PENDING)
         status = report(lock, left_ms, reterr);
-    bwl_client_unlock(client);
+    bwl_shard_unlock(shard);
     return status;
 }

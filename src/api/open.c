@@ -31,14 +31,14 @@ int bwl_copy_options(void *ret_ours, size_t our_size, const void *theirs, const 
     return BOWLINE_OK;
 }
 
-int bwl_take_wait(bwl_ms *ret_wait_ms, const bwl_client *client, int64_t wait_ms,
+int bwl_take_wait(bwl_ms *ret_wait_ms, const bwl_shard *shard, int64_t wait_ms,
                   bowline_error *reterr)
 {
     if (wait_ms < BOWLINE_DEFAULT || wait_ms > BOWLINE_WAIT_MAX_MS)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "wait_ms is BOWLINE_FOREVER, BOWLINE_DEFAULT, or from 0 to 2147483647");
     if (wait_ms == BOWLINE_DEFAULT)
-        *ret_wait_ms = client->host.settings.wait_ms;
+        *ret_wait_ms = shard->host.settings.wait_ms;
     else
         *ret_wait_ms = wait_ms == BOWLINE_FOREVER ? BWL_NEVER : wait_ms;
     return BOWLINE_OK;
@@ -53,7 +53,7 @@ int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *ret
                         "%.60s cannot be extended: a lock of protocol %s ends with its lease; ask "
                         "for a longer one when you acquire it",
                         lock->base.name, lock->base.hold.protocol->name);
-    return bwl_check_lease(lock->client, lease_ms, reterr);
+    return bwl_check_lease(lock->shard, lease_ms, reterr);
 }
 
 enum { FLAGS = BOWLINE_NO_RENEW | BOWLINE_NO_THREAD | BOWLINE_NO_SPIN };
@@ -98,15 +98,15 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
         free(client);
         return bwl_fail(reterr, BWL_STATUS_NOMEM, "out of memory");
     }
-    status = bwl_client_open(&client->inner, bwl_engines, &asked, (o.flags & BOWLINE_NO_RENEW) != 0,
-                             o.url != NULL ? o.url : "file:", reterr);
+    status = bwl_shard_open(&client->inner, bwl_engines, &asked, (o.flags & BOWLINE_NO_RENEW) != 0,
+                            o.url != NULL ? o.url : "file:", reterr);
     if (status < 0) {
         bwl_log_free(asked.log);
         free(client);
         return status;
     }
     client->inner->handle = client;
-    bwl_lanes_init(&client->lanes, client->inner);
+    bwl_shards_init(&client->shards, client->inner);
     bwl_pool_init(&client->pool, client->inner);
     (void)pthread_mutex_init(&client->mutex, NULL); /* of the default kind: cannot fail */
     if (o.program != NULL)
@@ -133,11 +133,11 @@ void bowline_close(bowline_client *client)
         return;
     bool     is_ours = !bwl_forked(&client->inner->host.guard);
     bwl_log *log     = client->inner->host.settings.log;
-    if (client->bell != NULL && is_ours)
-        bwl_bell_stop(client->bell);
+    if (client->wakeup != NULL && is_ours)
+        bwl_wakeup_stop(client->wakeup);
     bwl_pool_close(&client->pool);
-    bwl_lanes_close(&client->lanes);
-    bwl_bell_free(client->bell);
+    bwl_shards_close(&client->shards);
+    bwl_wakeup_free(client->wakeup);
     while ((is_ours || bwl_was_at_rest(&client->mutex)) && client->operations != NULL) {
         bowline_operation *operation = client->operations;
         client->operations           = operation->next;

@@ -16,17 +16,17 @@ static const char name[] = "bowline-ping";
 enum { PAUSE_FIRST_MS = 20, PAUSE_MAX_MS = 1000 };
 
 /* locked */
-static int try_once(bwl_client *client, bowline_error *reterr)
+static int try_once(bwl_shard *shard, bowline_error *reterr)
 {
     bwl_holder        holder;
     bowline_error     why;
-    const bwl_engine *engine = client->host.engine;
-    int status = engine->reach != NULL ? engine->reach(&client->host, &why) : BOWLINE_OK;
+    const bwl_engine *engine = shard->host.engine;
+    int status = engine->reach != NULL ? engine->reach(&shard->host, &why) : BOWLINE_OK;
 
     if (status == BOWLINE_OK)
-        status = bwl_ask_who(client, name, BWL_NEVER, &holder, &why);
+        status = bwl_ask_who(shard, name, BWL_NEVER, &holder, &why);
     if (status == BOWLINE_REFUSED && strcmp(why.server_code, "NOPERM") == 0 &&
-        atomic_load(&client->stands))
+        atomic_load(&shard->is_connected))
         return BOWLINE_OK;
     if (status < 0 && reterr != NULL)
         *reterr = why;
@@ -34,25 +34,25 @@ static int try_once(bwl_client *client, bowline_error *reterr)
 }
 
 /* locked: lets the client do what is due until then. */
-static void pause(bwl_client *client, bwl_ms until)
+static void pause(bwl_shard *shard, bwl_ms until)
 {
     bwl_operation never = { .ended = BWL_PENDING };
 
-    (void)bwl_client_wait(client, &never, until, NULL); /* a failure shows in the next try */
+    (void)bwl_shard_wait(shard, &never, until, NULL); /* a failure shows in the next try */
 }
 
 /* locked */
-static int ping(bwl_client *client, bwl_ms wait_ms, bowline_error *reterr)
+static int ping(bwl_shard *shard, bwl_ms wait_ms, bowline_error *reterr)
 {
-    bwl_ms until = bwl_later(bwl_client_now(client), wait_ms);
+    bwl_ms until = bwl_later(bwl_shard_now(shard), wait_ms);
     bwl_ms by_ms = PAUSE_FIRST_MS;
 
     for (;;) {
-        int    status = try_once(client, reterr);
-        bwl_ms now    = bwl_client_now(client);
+        int    status = try_once(shard, reterr);
+        bwl_ms now    = bwl_shard_now(shard);
         if ((status != BOWLINE_UNREACHABLE && status != BOWLINE_UNKNOWN) || now >= until)
             return status;
-        pause(client, bwl_sooner(until, bwl_later(now, by_ms)));
+        pause(shard, bwl_sooner(until, bwl_later(now, by_ms)));
         by_ms = bwl_sooner(2 * by_ms, PAUSE_MAX_MS);
     }
 }
@@ -64,13 +64,13 @@ int bowline_ping(bowline_client *client, int64_t wait_ms, bowline_error *reterr)
 
     if (client == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_ping needs a client");
-    bwl_client *inner  = client->inner;
-    int         status = bwl_check_fork(inner, reterr);
+    bwl_shard *inner  = client->inner;
+    int        status = bwl_check_fork(inner, reterr);
     if (status < 0 || (status = bwl_take_wait(&left_ms, inner, wait_ms, reterr)) < 0)
         return status;
     BWL_LOG_DRAINED(inner->host.settings.log);
-    bwl_client_lock(inner);
+    bwl_shard_lock(inner);
     status = ping(inner, left_ms, reterr);
-    bwl_client_unlock(inner);
+    bwl_shard_unlock(inner);
     return status;
 }

@@ -14,9 +14,9 @@ SAME(BWL_LOG_INFO, BOWLINE_LOG_INFO);
 SAME(BWL_LOG_WARNING, BOWLINE_LOG_WARNING);
 SAME(BWL_LOG_ERROR, BOWLINE_LOG_ERROR);
 SAME(BWL_HOLDER_TEXT_MAX, BOWLINE_HOLDER_TEXT_MAX);
-SAME(BWL_NOTICE_ENDED, BOWLINE_EVENT_ENDED);
-SAME(BWL_NOTICE_LOST, BOWLINE_EVENT_LOST);
-SAME(BWL_NOTICE_TROUBLE, BOWLINE_EVENT_NOT_RENEWED);
+SAME(BWL_EVENT_ENDED, BOWLINE_EVENT_ENDED);
+SAME(BWL_EVENT_LOST, BOWLINE_EVENT_LOST);
+SAME(BWL_EVENT_TROUBLE, BOWLINE_EVENT_NOT_RENEWED);
 
 static const struct {
     bowline_status status;
@@ -66,9 +66,9 @@ const char *bowline_version_string(void)
     return BOWLINE_VERSION_STRING;
 }
 
-int bwl_check_fork(const bwl_client *client, bowline_error *reterr)
+int bwl_check_fork(const bwl_shard *shard, bowline_error *reterr)
 {
-    if (!bwl_forked(&client->host.guard))
+    if (!bwl_forked(&shard->host.guard))
         return BOWLINE_OK;
     return bwl_fail(reterr, BWL_STATUS_FORKED,
                     "this client was opened before fork: the child must open one of its own");
@@ -109,7 +109,7 @@ static int unknown(const bwl_operation *operation, bowline_error *reterr)
 
 static const char *foreign(const bwl_lock *lock)
 {
-    return lock->saw_alien
+    return lock->saw_foreign
                ? ": a foreign lock, whose value or expiry this protocol does not write: left alone"
                : "";
 }

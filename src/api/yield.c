@@ -12,7 +12,7 @@
 static int take_wait(bwl_ms *ret_wait_ms, const bwl_lock *lock, int64_t wait_ms,
                      bowline_error *reterr)
 {
-    int status = bwl_take_wait(ret_wait_ms, lock->client, wait_ms, reterr);
+    int status = bwl_take_wait(ret_wait_ms, lock->shard, wait_ms, reterr);
 
     if (status < 0)
         return status;
@@ -48,20 +48,20 @@ int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error *reterr)
 
     if (hold == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_yield needs a hold");
-    bwl_client *client = bwl_lock_of(hold)->client;
-    int         status = bwl_check_fork(client, reterr);
+    bwl_shard *shard  = bwl_lock_of(hold)->shard;
+    int        status = bwl_check_fork(shard, reterr);
     if (status < 0)
         return status;
-    BWL_LOG_DRAINED(client->host.settings.log);
-    bwl_lane_enter(client);
-    bwl_client_lock(client);
+    BWL_LOG_DRAINED(shard->host.settings.log);
+    bwl_shard_enter(shard);
+    bwl_shard_lock(shard);
     status = start(&operation, bwl_lock_of(hold), wait_ms, reterr);
     if (status == BOWLINE_OK)
         status = bwl_operation_end(&operation, reterr);
     if (status == BOWLINE_OK)
-        bwl_keeper_nudge(client);
-    bwl_client_unlock(client);
-    bwl_lane_leave(client);
+        bwl_renewal_thread_notify(shard);
+    bwl_shard_unlock(shard);
+    bwl_shard_leave(shard);
     return status;
 }
 
@@ -72,17 +72,17 @@ int bowline_yield_start(bowline_operation **ret_op, bowline_hold *hold, int64_t 
     if (ret_op == NULL || hold == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_yield_start needs a place for the operation, and a hold");
-    bwl_client *client = bwl_lock_of(hold)->client;
-    int         status = bwl_check_fork(client, reterr);
+    bwl_shard *shard  = bwl_lock_of(hold)->shard;
+    int        status = bwl_check_fork(shard, reterr);
     if (status < 0)
         return status;
-    BWL_LOG_DRAINED(client->host.settings.log);
-    bwl_client_lock(client);
-    bowline_operation *op = bwl_operation_new(client->handle, reterr);
+    BWL_LOG_DRAINED(shard->host.settings.log);
+    bwl_shard_lock(shard);
+    bowline_operation *op = bwl_operation_new(shard->handle, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
     if (status == BOWLINE_OK)
         status = start(&op->inner, bwl_lock_of(hold), wait_ms, reterr);
     bwl_operation_begun(ret_op, op, status);
-    bwl_client_unlock(client);
+    bwl_shard_unlock(shard);
     return status;
 }

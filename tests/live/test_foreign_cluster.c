@@ -2,7 +2,7 @@
  * test_foreign_cluster.c -- locks of Redisson and Symfony in a Redis Cluster: the key, the counter
  * and the channel are where the slot of the lock is, and a waiter hears the node that has it.
  */
-#include "runtime/client.h"
+#include "runtime/shard.h"
 #include "api/engines.h"
 #include "runtime/loop.h"
 #include "tests/lib/cluster.h"
@@ -93,15 +93,15 @@ static void test_redisson_in_a_cluster_publishes_to_old_and_new_clients(void **s
 }
 
 /* Drives it until it is so, ten seconds at most. */
-static void drive_until(bwl_client *client, bwl_hold_state state, uint32_t attempts,
+static void drive_until(bwl_shard *client, bwl_hold_state state, uint32_t attempts,
                         const bwl_lock *lock)
 {
     bwl_fault fault;
-    bwl_ms    end = bwl_client_now(client) + PATIENCE_MS;
+    bwl_ms    end = bwl_shard_now(client) + PATIENCE_MS;
 
     while ((lock->base.hold.state != state || lock->base.hold.claim.attempt < attempts) &&
-           bwl_client_now(client) < end)
-        assert_int_equal(bwl_client_drive(client, bwl_client_now(client) + 20, &fault), BWL_OK);
+           bwl_shard_now(client) < end)
+        assert_int_equal(bwl_shard_run(client, bwl_shard_now(client) + 20, &fault), BWL_OK);
     assert_int_equal(lock->base.hold.state, state);
 }
 
@@ -110,13 +110,13 @@ static void wake(const char *profile, unsigned node, const char *name)
 {
     static const bwl_settings nothing;
     static bwl_operation      operation;
-    bwl_client               *client;
+    bwl_shard               *client;
     bwl_fault                 fault;
     bwl_lock                 *lock;
 
     assert_int_equal(
-        bwl_client_open(&client, bwl_engines, &nothing, false, url_of(profile), &fault), BWL_OK);
-    bwl_client_lock(client);
+        bwl_shard_open(&client, bwl_engines, &nothing, false, url_of(profile), &fault), BWL_OK);
+    bwl_shard_lock(client);
     const bwl_terms terms = { .lease_ms    = LEASE_MS,
                               .max_hold_ms = BWL_NEVER,
                               .answer_ms   = client->host.settings.answer_ms,
@@ -129,8 +129,8 @@ static void wake(const char *profile, unsigned node, const char *name)
     (void)server_ask(nodes->nodes[node], "DEL %s", name);
     drive_until(client, BWL_HOLD_HELD, attempt + 1, lock);
     assert_int_equal(lock->base.hold.claim.attempt, attempt + 1);
-    bwl_client_unlock(client);
-    bwl_client_close(client);
+    bwl_shard_unlock(client);
+    bwl_shard_close(client);
     (void)server_ask(nodes->nodes[node], "DEL %s", name);
 }
 

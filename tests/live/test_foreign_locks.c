@@ -5,7 +5,7 @@
  * What both have in common is played for each row of a table.  The other programs themselves are in
  * tests/interop, the scripts of Symfony in test_symfony_scripts.c.
  */
-#include "runtime/client.h"
+#include "runtime/shard.h"
 #include "api/engines.h"
 #include "runtime/loop.h"
 #include "tests/lib/shared_server.h"
@@ -222,14 +222,14 @@ static void test_foreign_keys_of_others_are_never_touched(void **state)
 /* ---- waiters --------------------------------------------------------------------------------- */
 
 /* Drives it until it is so, ten seconds at most. */
-static void drive_until(bwl_client     *client, bool (*is_so)(const bwl_lock *lock),
+static void drive_until(bwl_shard     *client, bool (*is_so)(const bwl_lock *lock),
                         const bwl_lock *lock)
 {
     bwl_fault fault;
-    bwl_ms    end = bwl_client_now(client) + PATIENCE_MS;
+    bwl_ms    end = bwl_shard_now(client) + PATIENCE_MS;
 
-    while (!is_so(lock) && bwl_client_now(client) < end)
-        assert_int_equal(bwl_client_drive(client, bwl_client_now(client) + 20, &fault), BWL_OK);
+    while (!is_so(lock) && bwl_shard_now(client) < end)
+        assert_int_equal(bwl_shard_run(client, bwl_shard_now(client) + 20, &fault), BWL_OK);
     assert_true(is_so(lock));
 }
 
@@ -248,14 +248,14 @@ static void wake(const foreign *f, const char *end)
 {
     static const bwl_settings nothing;
     static bwl_operation      operation;
-    bwl_client               *client;
+    bwl_shard               *client;
     bwl_fault                 fault;
     bwl_lock                 *lock;
     char                      url[200];
 
     (void)snprintf(url, sizeof url, "%s?profile=%s", redis->tcp_url, f->profile);
-    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, url, &fault), BWL_OK);
-    bwl_client_lock(client);
+    assert_int_equal(bwl_shard_open(&client, bwl_engines, &nothing, false, url, &fault), BWL_OK);
+    bwl_shard_lock(client);
     const bwl_terms terms = { .lease_ms    = f->lease_ms,
                               .max_hold_ms = BWL_NEVER,
                               .answer_ms   = client->host.settings.answer_ms,
@@ -271,8 +271,8 @@ static void wake(const foreign *f, const char *end)
     drive_until(client, is_held, lock);
     assert_int_equal(lock->base.hold.claim.attempt, attempt + 1);
     assert_is_ours(f, server_ask(redis, "%s", f->value));
-    bwl_client_unlock(client);
-    bwl_client_close(client);
+    bwl_shard_unlock(client);
+    bwl_shard_close(client);
     (void)server_ask(redis, "DEL nightly");
 }
 

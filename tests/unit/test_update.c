@@ -63,7 +63,7 @@ static bool fake_step(bwl_lock *lock, bwl_section *s)
         s->seen      = value;
         s->seen_size = strlen(value);
     }
-    bwl_lock_says(lock, "so says the store");
+    bwl_lock_set_error(lock, "so says the store");
     return true;
 }
 

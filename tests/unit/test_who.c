@@ -65,10 +65,10 @@ static int fake_broken(bwl_lock *lock, bwl_fault *fault)
 /* What an engine does when the answer has come. */
 static void see(void)
 {
-    bwl_client_lock(client->inner);
-    bwl_lock_looked(looked_at);
+    bwl_shard_lock(client->inner);
+    bwl_lock_query_done(looked_at);
     bwl_lock_unpin(looked_at);
-    bwl_client_unlock(client->inner);
+    bwl_shard_unlock(client->inner);
 }
 
 static int open_client(void **state)

@@ -247,7 +247,7 @@ static const caps_row *row_of_cluster(bwl_protocol_id id, const bwl_rules *rules
 
 static const caps_row *find_row(const doctor_target *target)
 {
-    const bwl_client *client = target->client;
+    const bwl_shard *client = target->client;
     bwl_protocol_id   id     = bwl_protocol_id_of(target->protocol);
 
     switch (client->host.engine->kind) {
@@ -271,7 +271,7 @@ int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[C
         (void)snprintf(ret_why, CAPS_TEXT_MAX, "%s", fault.text);
         return status;
     }
-    const bwl_client *client = target.client;
+    const bwl_shard *client = target.client;
     const bwl_rules  *rules  = client->host.settings.rules;
     const caps_row   *row    = find_row(&target);
     *ret_caps                = (caps){

@@ -117,7 +117,7 @@ static void visit_file(visit *v, bwl_file_store *store)
 
 void visit_local(visit *v)
 {
-    const bwl_client *client = v->target->client;
+    const bwl_shard *client = v->target->client;
 
     if (client->host.engine->kind == BWL_ENGINE_FILE)
         visit_file(v, client->host.store);

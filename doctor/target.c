@@ -4,7 +4,7 @@
 #include "doctor/target.h"
 #include "engine/file/seat.h"
 #include "api/engines.h"
-#include "runtime/client.h"
+#include "runtime/shard.h"
 #include "engine/redis/topology/cluster.h"
 #include "engine/redis/topology/quorum.h"
 
@@ -39,7 +39,7 @@ static void name_nodes(doctor_target *target)
 
 static void name_place(doctor_target *target)
 {
-    const bwl_client *client = target->client;
+    const bwl_shard *client = target->client;
     const char       *scheme = client->host.engine->scheme;
 
     if (target->is_cluster) {
@@ -67,11 +67,11 @@ int doctor_target_open(doctor_target *ret_target, const char *url, uint32_t leas
 {
     const bwl_settings asked  = { .lease_ms = lease_ms };
     doctor_target      target = { .client = NULL };
-    int status = bwl_client_open(&target.client, bwl_engines, &asked, false, url, fault);
+    int status = bwl_shard_open(&target.client, bwl_engines, &asked, false, url, fault);
 
     if (status < 0)
         return status;
-    const bwl_client *client = target.client;
+    const bwl_shard *client = target.client;
     target.is_redis          = client->host.engine->kind == BWL_ENGINE_REDIS;
     target.is_many           = client->host.engine->kind == BWL_ENGINE_REDLOCK;
     target.is_cluster        = target.is_redis && doctor_redis(&target)->router.cluster != NULL;
@@ -113,6 +113,6 @@ doctor_server doctor_server_at(const doctor_server *like, const char *host, uint
 
 void doctor_target_close(doctor_target *target)
 {
-    bwl_client_close(target->client);
+    bwl_shard_close(target->client);
     target->client = NULL;
 }

@@ -8,7 +8,7 @@
 #define DOCTOR_TARGET_H
 
 #include "engine/redis/redis.h"
-#include "runtime/client.h"
+#include "runtime/shard.h"
 
 enum { DOCTOR_PLACE_MAX = 320 };
 
@@ -23,7 +23,7 @@ typedef struct doctor_server {
 } doctor_server;
 
 typedef struct doctor_target {
-    bwl_client         *client;
+    bwl_shard         *client;
     const bwl_protocol *protocol;                /* what it will lock by                        */
     const char         *profile;                 /* NULL: none                                  */
     char                place[DOCTOR_PLACE_MAX]; /* the URL without user, password and options  */

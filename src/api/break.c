@@ -26,36 +26,36 @@ static int look_again(bwl_lock *lock, uint64_t id, bwl_fault *fault)
     bwl_operation operation;
     bwl_holder    holder;
 
-    bwl_lock_look(lock, &operation);
-    int status = bwl_client_wait(lock->client, &operation, BWL_NEVER, fault);
+    bwl_lock_query_holder(lock, &operation);
+    int status = bwl_shard_wait(lock->shard, &operation, BWL_NEVER, fault);
     if (status < 0)
         bwl_lock_cancel(&operation); /* it could not even be waited for */
     else
-        status = lock->client->host.engine->who(&lock->base, &holder, fault);
+        status = lock->shard->host.engine->who(&lock->base, &holder, fault);
     if (status == BWL_OK && (!holder.held || holder.id != id))
         status = changed(lock, &holder, fault);
     return status;
 }
 
 /* locked */
-static int break_hold(bwl_client *client, const char *name, uint64_t id, bwl_fault *fault)
+static int break_hold(bwl_shard *shard, const char *name, uint64_t id, bwl_fault *fault)
 {
     bwl_operation operation;
     bwl_lock     *lock;
-    int           status = bwl_lock_for_who(&lock, client, name, fault);
+    int           status = bwl_lock_for_who(&lock, shard, name, fault);
 
     if (status < 0)
         return status;
     status = look_again(lock, id, fault);
     if (status == BWL_OK) {
-        bwl_lock_break(lock, &operation);
-        status = bwl_client_wait(client, &operation, BWL_NEVER, fault);
+        bwl_lock_force_release(lock, &operation);
+        status = bwl_shard_wait(shard, &operation, BWL_NEVER, fault);
         if (status < 0)
             bwl_lock_cancel(&operation);
         else
-            status = client->host.engine->broken(&lock->base, fault);
+            status = shard->host.engine->broken(&lock->base, fault);
     }
-    bwl_lock_unwanted(lock);
+    bwl_lock_drop_handle(lock);
     return status;
 }
 
@@ -68,16 +68,16 @@ int bowline_break(bowline_client *client, const char *name, uint64_t id, bowline
         return bwl_fail(
             fault, BWL_STATUS_USAGE,
             "bowline_break needs a client, a name, and the id of a hold, which is not 0");
-    bwl_client *inner  = client->inner;
-    int         status = bwl_check_fork(inner, reterr);
+    bwl_shard *inner  = client->inner;
+    int        status = bwl_check_fork(inner, reterr);
     if (status < 0)
         return status;
     if (inner->host.engine->break_seen == NULL)
         return bwl_fail(
             fault, BWL_STATUS_UNSUPPORTED, "a lock of %s: ends with its %s, and cannot be broken",
             inner->host.engine->scheme, inner->host.engine->has_lease ? "lease" : "process");
-    bwl_client_lock(inner);
+    bwl_shard_lock(inner);
     status = break_hold(inner, name, id, fault);
-    bwl_client_unlock(inner);
+    bwl_shard_unlock(inner);
     return status;
 }

@@ -7,29 +7,29 @@
 #include <stdio.h>
 #include <string.h>
 
-int bwl_lock_for_who(bwl_lock **ret_lock, bwl_client *client, const char *name, bwl_fault *fault)
+int bwl_lock_for_who(bwl_lock **ret_lock, bwl_shard *shard, const char *name, bwl_fault *fault)
 {
     bwl_terms terms = { .lease_ms = BWL_LEASE_DEFAULT_MS, .max_hold_ms = BWL_NEVER };
 
-    return bwl_lock_new(ret_lock, client, name, &terms, fault);
+    return bwl_lock_new(ret_lock, shard, name, &terms, fault);
 }
 
-int bwl_ask_who(bwl_client *client, const char *name, bwl_ms until, bwl_holder *ret_holder,
+int bwl_ask_who(bwl_shard *shard, const char *name, bwl_ms until, bwl_holder *ret_holder,
                 bwl_fault *fault)
 {
     bwl_operation operation;
     bwl_lock     *lock;
-    int           status = bwl_lock_for_who(&lock, client, name, fault);
+    int           status = bwl_lock_for_who(&lock, shard, name, fault);
 
     if (status < 0)
         return status;
-    bwl_lock_look(lock, &operation);
-    status = bwl_client_wait(client, &operation, until, fault);
+    bwl_lock_query_holder(lock, &operation);
+    status = bwl_shard_wait(shard, &operation, until, fault);
     if (status == BWL_OK)
-        status = client->host.engine->who(&lock->base, ret_holder, fault);
+        status = shard->host.engine->who(&lock->base, ret_holder, fault);
     else
         bwl_lock_cancel(&operation); /* no answer in time, or it could not be waited for */
-    bwl_lock_unwanted(lock);
+    bwl_lock_drop_handle(lock);
     return status;
 }
 
@@ -51,14 +51,14 @@ static void name_holder(char *ret_text, size_t capacity, const bwl_holder *h)
         (void)snprintf(ret_text + size, capacity - (size_t)size, " (%s)", h->program);
 }
 
-void bwl_describe_holder(bwl_client *client, const char *name, bwl_ms until, bowline_error *error)
+void bwl_describe_holder(bwl_shard *shard, const char *name, bwl_ms until, bowline_error *error)
 {
     bwl_holder  holder;
     char        who[3 * BWL_HOLDER_TEXT_MAX + 48];
     size_t      size = strlen(error->text);
     const char *mark;
 
-    if (bwl_ask_who(client, name, until, &holder, NULL) < 0 || !holder.held)
+    if (bwl_ask_who(shard, name, until, &holder, NULL) < 0 || !holder.held)
         return; /* the text as it is does without it */
     name_holder(who, sizeof who, &holder);
     mark = holder.note[0] != '\0' ? "; " : "";

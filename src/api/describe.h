@@ -7,15 +7,15 @@
 
 #include "api/handles.h"
 
-/* locked: a lock that is not sought, only looked at (bwl_lock_look).  USAGE (the name), NOMEM,
+/* locked: a lock that is not sought, only looked at (bwl_lock_query_holder).  USAGE (the name), NOMEM,
  * SYSTEM. */
-int bwl_lock_for_who(bwl_lock **ret_lock, bwl_client *client, const char *name, bwl_fault *fault);
+int bwl_lock_for_who(bwl_lock **ret_lock, bwl_shard *shard, const char *name, bwl_fault *fault);
 
 /* locked: asks, and waits for the answer until then.  As bowline_who; TIMEOUT. */
-int bwl_ask_who(bwl_client *client, const char *name, bwl_ms until, bwl_holder *ret_holder,
+int bwl_ask_who(bwl_shard *shard, const char *name, bwl_ms until, bwl_holder *ret_holder,
                 bwl_fault *fault);
 
 /* locked: adds to the text of BUSY or TIMEOUT who holds the name, if the store says so in time. */
-void bwl_describe_holder(bwl_client *client, const char *name, bwl_ms until, bowline_error *error);
+void bwl_describe_holder(bwl_shard *shard, const char *name, bwl_ms until, bowline_error *error);
 
 #endif

@@ -7,11 +7,11 @@
 #include "base/fault.h"
 
 /* locked */
-static bool take(bwl_client *client, bowline_event *ret_event)
+static bool take(bwl_shard *shard, bowline_event *ret_event)
 {
-    bwl_lock       *lock;
-    bwl_operation  *operation;
-    bwl_notice_kind kind = bwl_notices_take(client, &lock, &operation);
+    bwl_lock             *lock;
+    bwl_operation        *operation;
+    bwl_queued_event_kind kind = bwl_event_queue_take(shard, &lock, &operation);
 
     if (kind == 0)
         return false;
@@ -26,8 +26,8 @@ static bool take(bwl_client *client, bowline_event *ret_event)
 int bowline_next_event(bowline_client *client, bowline_event *ret_event, bowline_error *reterr)
 {
     BWL_UNCANCELLED;
-    bwl_client *lane;
-    bool        taken = false;
+    bwl_shard *shard;
+    bool       taken = false;
 
     if (client == NULL || ret_event == NULL || ret_event->size != sizeof *ret_event)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
@@ -36,11 +36,11 @@ int bowline_next_event(bowline_client *client, bowline_event *ret_event, bowline
     int status = bwl_check_fork(client->inner, reterr);
     if (status < 0)
         return status;
-    for (unsigned i = 0; !taken && (lane = bwl_lane_at(client, i)) != NULL; i++) {
-        bwl_client_lock(lane);
-        bwl_notices_want(lane);
-        taken = take(lane, ret_event);
-        bwl_client_unlock(lane);
+    for (unsigned i = 0; !taken && (shard = bwl_shard_at(client, i)) != NULL; i++) {
+        bwl_shard_lock(shard);
+        bwl_event_queue_subscribe(shard);
+        taken = take(shard, ret_event);
+        bwl_shard_unlock(shard);
     }
     return taken ? 1 : 0;
 }
@@ -48,45 +48,45 @@ int bowline_next_event(bowline_client *client, bowline_event *ret_event, bowline
 /* ---- what the caller ties to them ------------------------------------------------------------ */
 
 /* In a child of fork nobody may wait for the mutex: a thread that is not there may have it. */
-static void set(bwl_client *client, void **where, void *user)
+static void set(bwl_shard *shard, void **where, void *user)
 {
-    bool is_ours = !bwl_forked(&client->host.guard);
+    bool is_ours = !bwl_forked(&shard->host.guard);
 
     if (is_ours)
-        bwl_client_lock(client);
+        bwl_shard_lock(shard);
     *where = user;
     if (is_ours)
-        bwl_client_unlock(client);
+        bwl_shard_unlock(shard);
 }
 
-static void *get(bwl_client *client, void *const *where)
+static void *get(bwl_shard *shard, void *const *where)
 {
-    bool is_ours = !bwl_forked(&client->host.guard);
+    bool is_ours = !bwl_forked(&shard->host.guard);
 
     if (is_ours)
-        bwl_client_lock(client);
+        bwl_shard_lock(shard);
     void *user = *where;
     if (is_ours)
-        bwl_client_unlock(client);
+        bwl_shard_unlock(shard);
     return user;
 }
 
 void bowline_hold_set_user(bowline_hold *hold, void *user)
 {
-    set(bwl_lock_of(hold)->client, &bwl_lock_of(hold)->user, user);
+    set(bwl_lock_of(hold)->shard, &bwl_lock_of(hold)->user, user);
 }
 
 void *bowline_hold_user(const bowline_hold *hold)
 {
-    return get(bwl_lock_of(hold)->client, &bwl_lock_of(hold)->user);
+    return get(bwl_lock_of(hold)->shard, &bwl_lock_of(hold)->user);
 }
 
 void bowline_operation_set_user(bowline_operation *op, void *user)
 {
-    set(bwl_lane_of(op), &op->inner.user, user);
+    set(bwl_shard_of_operation(op), &op->inner.user, user);
 }
 
 void *bowline_operation_user(const bowline_operation *op)
 {
-    return get(bwl_lane_of(op), &op->inner.user);
+    return get(bwl_shard_of_operation(op), &op->inner.user);
 }

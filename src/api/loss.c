@@ -10,13 +10,13 @@ int bowline_hold_fd(bowline_hold *hold, bowline_error *reterr)
     BWL_UNCANCELLED;
     if (hold == NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "bowline_hold_fd needs a hold");
-    bwl_client *client = bwl_lock_of(hold)->client;
-    int         status = bwl_check_fork(client, reterr);
+    bwl_shard *shard  = bwl_lock_of(hold)->shard;
+    int        status = bwl_check_fork(shard, reterr);
     if (status < 0)
         return status;
-    bwl_client_lock(client);
+    bwl_shard_lock(shard);
     status = bwl_lock_loss_fd(bwl_lock_of(hold), bwl_fault_of(reterr));
-    bwl_client_unlock(client);
+    bwl_shard_unlock(shard);
     return status;
 }
 
@@ -40,17 +40,17 @@ int bowline_hold_trouble(bowline_hold *hold, bowline_error *reterr)
     if (hold == NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
                         "bowline_hold_trouble needs a hold");
-    bwl_lock   *lock   = bwl_lock_of(hold);
-    bwl_client *client = lock->client;
-    int         status = bwl_check_fork(client, reterr);
+    bwl_lock  *lock   = bwl_lock_of(hold);
+    bwl_shard *shard  = lock->shard;
+    int        status = bwl_check_fork(shard, reterr);
     if (status < 0)
         return status;
-    bwl_client_lock(client);
-    bwl_ms left_ms = bwl_hold_left_truly(&lock->base.hold, bwl_client_now(client));
+    bwl_shard_lock(shard);
+    bwl_ms left_ms = bwl_hold_left_truly(&lock->base.hold, bwl_shard_now(shard));
     if (left_ms == 0)
         status = bwl_report_loss(lock, reterr);
     else if (lock->base.hold.trouble != BWL_PENDING)
         status = report(lock, left_ms, bwl_fault_of(reterr));
-    bwl_client_unlock(client);
+    bwl_shard_unlock(shard);
     return status;
 }

@@ -9,38 +9,38 @@
 #include "runtime/background_release.h"
 
 /* locked: may one more be on its way?  Whoever never waits for anything reads the answers here. */
-static bool has_room(bwl_client *client)
+static bool has_room(bwl_shard *shard)
 {
-    bwl_unawaited *u = &client->unawaited;
+    bwl_background *u = &shard->background;
 
-    if (u->count >= BWL_UNAWAITED_MAX && !client->driving)
-        (void)bwl_client_drive(client, bwl_client_now(client), NULL); /* then it has no room */
-    return u->count < BWL_UNAWAITED_MAX;
+    if (u->count >= BWL_BACKGROUND_MAX && !shard->is_running)
+        (void)bwl_shard_run(shard, bwl_shard_now(shard), NULL); /* then it has no room */
+    return u->count < BWL_BACKGROUND_MAX;
 }
 
 /* locked */
 static int release(bwl_lock *lock, bowline_error *reterr)
 {
-    bwl_client   *client = lock->client;
+    bwl_shard    *shard = lock->shard;
     bwl_operation operation;
     int           status = BOWLINE_OK;
 
     if (lock->operation != NULL)
         bwl_lock_cancel(lock->operation); /* an extension */
-    if (has_room(client)) {
-        if (bwl_lock_release_unawaited(lock, &operation)) {
+    if (has_room(shard)) {
+        if (bwl_lock_release_in_background(lock, &operation)) {
             status = bwl_report(&operation, reterr);
-            bwl_lock_unwanted(lock);
+            bwl_lock_drop_handle(lock);
         }
-        bwl_hand_over(client);
+        bwl_hand_over(shard);
         return status;
     }
     bwl_lock_release(lock, &operation);
-    status = bwl_client_wait(client, &operation, BWL_NEVER, bwl_fault_of(reterr));
+    status = bwl_shard_wait(shard, &operation, BWL_NEVER, bwl_fault_of(reterr));
     if (status == BOWLINE_OK)
         status = bwl_report(&operation, reterr);
     lock->operation = NULL;
-    bwl_lock_unwanted(lock);
+    bwl_lock_drop_handle(lock);
     return status;
 }
 
@@ -49,33 +49,33 @@ int bowline_release_nowait(bowline_hold *hold, bowline_error *reterr)
     BWL_UNCANCELLED;
     if (hold == NULL)
         return BOWLINE_OK;
-    bwl_client *client = bwl_lock_of(hold)->client;
-    int         status = bwl_check_fork(client, reterr);
+    bwl_shard *shard  = bwl_lock_of(hold)->shard;
+    int        status = bwl_check_fork(shard, reterr);
     if (status < 0)
         return status;
-    bwl_lane_enter(client);
-    bwl_client_lock(client);
+    bwl_shard_enter(shard);
+    bwl_shard_lock(shard);
     status = release(bwl_lock_of(hold), reterr);
-    bwl_client_unlock(client);
-    bwl_lane_leave(client);
+    bwl_shard_unlock(shard);
+    bwl_shard_leave(shard);
     return status;
 }
 
 /* ---- what became of them --------------------------------------------------------------------- */
 
 /* locked: one that has gone wrong, or how many more. */
-static int tell_one(bwl_client *client, bowline_error *reterr)
+static int tell_one(bwl_shard *shard, bowline_error *reterr)
 {
     size_t    lost;
-    bwl_lock *lock = bwl_unawaited_take(client);
+    bwl_lock *lock = bwl_background_take(shard);
 
     if (lock != NULL) {
         bwl_operation operation = { .lock = lock, .verb = BWL_RELEASE, .ended = lock->ended_as };
         int           status    = bwl_report(&operation, reterr);
-        bwl_lock_unwanted(lock);
+        bwl_lock_drop_handle(lock);
         return status;
     }
-    size_t dropped = bwl_unawaited_take_dropped(client, &lost);
+    size_t dropped = bwl_background_take_dropped(shard, &lost);
     if (dropped == 0)
         return BOWLINE_OK;
     return bwl_fail(bwl_fault_of(reterr), lost > 0 ? BWL_STATUS_LOST : BWL_STATUS_UNKNOWN,
@@ -85,36 +85,36 @@ static int tell_one(bwl_client *client, bowline_error *reterr)
 }
 
 /* locked: waits for the end of those in this lane.  OK, TIMEOUT, SYSTEM, NOMEM. */
-static int wait_for_all(bwl_client *client, bwl_ms until, bowline_error *reterr)
+static int wait_for_all(bwl_shard *shard, bwl_ms until, bowline_error *reterr)
 {
-    bwl_operation *end    = &client->unawaited.end;
+    bwl_operation *end    = &shard->background.end;
     int            status = BOWLINE_OK;
 
     if (end->ended != BWL_PENDING)
         return BOWLINE_OK;
-    if (until <= bwl_client_now(client) && !client->driving) /* what has come already counts */
-        status = bwl_client_drive(client, client->host.latest, bwl_fault_of(reterr));
-    int waited = bwl_client_wait(client, end, until, bwl_fault_of(reterr));
+    if (until <= bwl_shard_now(shard) && !shard->is_running) /* what has come already counts */
+        status = bwl_shard_run(shard, shard->host.latest, bwl_fault_of(reterr));
+    int waited = bwl_shard_wait(shard, end, until, bwl_fault_of(reterr));
     return status < 0 ? status : waited;
 }
 
 /* In one lane. */
-static int released(bwl_client *client, bwl_ms until, bowline_error *reterr)
+static int released(bwl_shard *shard, bwl_ms until, bowline_error *reterr)
 {
-    bwl_lane_enter(client);
-    bwl_client_lock(client);
-    int waited = wait_for_all(client, until, reterr);
-    int status = tell_one(client, reterr);
-    bwl_client_unlock(client);
-    bwl_lane_leave(client);
+    bwl_shard_enter(shard);
+    bwl_shard_lock(shard);
+    int waited = wait_for_all(shard, until, reterr);
+    int status = tell_one(shard, reterr);
+    bwl_shard_unlock(shard);
+    bwl_shard_leave(shard);
     return status < 0 ? status : waited;
 }
 
 int bowline_released(bowline_client *client, int64_t wait_ms, bowline_error *reterr)
 {
     BWL_UNCANCELLED;
-    bwl_client *lane;
-    int         status = BOWLINE_OK;
+    bwl_shard *shard;
+    int        status = BOWLINE_OK;
 
     if (client == NULL || wait_ms < BOWLINE_FOREVER)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
@@ -125,8 +125,8 @@ int bowline_released(bowline_client *client, int64_t wait_ms, bowline_error *ret
         return checked;
     bwl_ms now   = bwl_clock_now();
     bwl_ms until = wait_ms == BOWLINE_FOREVER ? BWL_NEVER : bwl_later(now, wait_ms);
-    for (unsigned i = 0; (lane = bwl_lane_at(client, i)) != NULL; i++) {
-        int came = released(lane, until, reterr);
+    for (unsigned i = 0; (shard = bwl_shard_at(client, i)) != NULL; i++) {
+        int came = released(shard, until, reterr);
         if (came < 0 && came != BOWLINE_TIMEOUT)
             return came;
         status = came < 0 ? came : status;

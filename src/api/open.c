@@ -41,7 +41,7 @@ int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *ret
                         "%.60s cannot be extended: a lock of protocol %s ends with its lease; ask "
                         "for a longer one when you acquire it",
                         lock->base.name, lock->base.hold.protocol->name);
-    return bwl_check_lease(lock->client, lease_ms, bwl_fault_of(reterr));
+    return bwl_check_lease(lock->shard, lease_ms, bwl_fault_of(reterr));
 }
 
 static int check(const bowline_options *o, bowline_error *reterr)
@@ -85,14 +85,14 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
         .keeps       = o.keeper != BOWLINE_OFF,
         .spins       = o.spin != BOWLINE_OFF,
     };
-    status = bwl_client_open(&client->inner, bwl_engines, &asked, o.renew == BOWLINE_OFF,
-                             o.url != NULL ? o.url : "file:", bwl_fault_of(reterr));
+    status = bwl_shard_open(&client->inner, bwl_engines, &asked, o.renew == BOWLINE_OFF,
+                            o.url != NULL ? o.url : "file:", bwl_fault_of(reterr));
     if (status < 0) {
         free(client);
         return status;
     }
     client->inner->handle = client;
-    bwl_lanes_init(&client->lanes, client->inner);
+    bwl_shards_init(&client->shards, client->inner);
     bwl_pool_init(&client->pool, client->inner);
     (void)pthread_mutex_init(&client->mutex, NULL); /* of the default kind: cannot fail */
     if (o.program != NULL)
@@ -115,11 +115,11 @@ void bowline_close(bowline_client *client)
     if (client == NULL)
         return;
     bool is_ours = !bwl_forked(&client->inner->host.guard);
-    if (client->bell != NULL && is_ours)
-        bwl_bell_stop(client->bell);
+    if (client->wakeup != NULL && is_ours)
+        bwl_wakeup_stop(client->wakeup);
     bwl_pool_close(&client->pool);
-    bwl_lanes_close(&client->lanes);
-    bwl_bell_free(client->bell);
+    bwl_shards_close(&client->shards);
+    bwl_wakeup_free(client->wakeup);
     while ((is_ours || bwl_was_at_rest(&client->mutex)) && client->operations != NULL) {
         bowline_operation *operation = client->operations;
         client->operations           = operation->next;

@@ -19,7 +19,7 @@ bowline_operation *bwl_operation_new(bowline_client *client, bowline_error *rete
         (void)bwl_fail(bwl_fault_of(reterr), BWL_STATUS_NOMEM, "out of memory");
         return NULL;
     }
-    bwl_lanes_keep_to_first(&client->lanes); /* there may be an event loop that looks there */
+    bwl_shards_use_first_only(&client->shards); /* there may be an event loop that looks there */
     op->client = client;
     (void)pthread_mutex_lock(&client->mutex);
     op->next = client->operations;
@@ -36,8 +36,8 @@ bowline_operation *bwl_operation_show(bowline_operation *op, void *user)
 {
     op->inner.user = user;
     bwl_operation_watch(&op->inner);
-    if (bwl_lane_of(op) != op->client->inner)
-        bwl_hand_over(bwl_lane_of(op));
+    if (bwl_shard_of_operation(op) != op->client->inner)
+        bwl_hand_over(bwl_shard_of_operation(op));
     return op;
 }
 
@@ -71,47 +71,47 @@ void bwl_operation_free(bowline_operation *op)
 int bowline_operation_done(bowline_operation *op)
 {
     BWL_UNCANCELLED;
-    bwl_client *client = bwl_lane_of(op);
+    bwl_shard *shard = bwl_shard_of_operation(op);
 
-    if (bwl_forked(&client->host.guard))
+    if (bwl_forked(&shard->host.guard))
         return 1;
-    bwl_client_lock(client);
+    bwl_shard_lock(shard);
     int done = op->inner.ended != BWL_PENDING;
-    bwl_client_unlock(client);
+    bwl_shard_unlock(shard);
     return done;
 }
 
 int bowline_operation_wait(bowline_operation *op, int64_t wait_ms, bowline_error *reterr)
 {
     BWL_UNCANCELLED;
-    bwl_client *client = bwl_lane_of(op);
-    int         status = bwl_check_fork(client, reterr);
+    bwl_shard *shard  = bwl_shard_of_operation(op);
+    int        status = bwl_check_fork(shard, reterr);
 
     if (status < 0)
         return status;
     if (wait_ms < BOWLINE_FOREVER)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "wait_ms is below 0");
-    bwl_client_lock(client);
-    bwl_ms now = bwl_client_now(client);
-    if (wait_ms == 0 && !client->driving && op->inner.ended == BWL_PENDING)
-        status = bwl_client_drive(client, now, bwl_fault_of(reterr));
+    bwl_shard_lock(shard);
+    bwl_ms now = bwl_shard_now(shard);
+    if (wait_ms == 0 && !shard->is_running && op->inner.ended == BWL_PENDING)
+        status = bwl_shard_run(shard, now, bwl_fault_of(reterr));
     bwl_ms until = wait_ms == BOWLINE_FOREVER ? BWL_NEVER : bwl_later(now, wait_ms);
     if (status == BOWLINE_OK)
-        status = bwl_client_wait(client, &op->inner, until, bwl_fault_of(reterr));
+        status = bwl_shard_wait(shard, &op->inner, until, bwl_fault_of(reterr));
     if (status == BOWLINE_TIMEOUT)
         (void)bwl_fail(bwl_fault_of(reterr), BWL_STATUS_TIMEOUT, "the operation has not ended yet");
-    bwl_client_unlock(client);
+    bwl_shard_unlock(shard);
     return status;
 }
 
 void bowline_cancel(bowline_operation *op)
 {
     BWL_UNCANCELLED;
-    bwl_client *client = bwl_lane_of(op);
+    bwl_shard *shard = bwl_shard_of_operation(op);
 
-    if (bwl_forked(&client->host.guard))
+    if (bwl_forked(&shard->host.guard))
         return;
-    bwl_client_lock(client);
+    bwl_shard_lock(shard);
     bwl_lock_cancel(&op->inner);
-    bwl_client_unlock(client);
+    bwl_shard_unlock(shard);
 }

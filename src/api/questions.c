@@ -14,28 +14,28 @@
 int64_t bowline_hold_left_ms(bowline_hold *hold)
 {
     BWL_UNCANCELLED;
-    bwl_lock   *lock   = bwl_lock_of(hold);
-    bwl_client *client = lock->client;
+    bwl_lock  *lock  = bwl_lock_of(hold);
+    bwl_shard *shard = lock->shard;
 
-    if (bwl_forked(&client->host.guard))
+    if (bwl_forked(&shard->host.guard))
         return 0;
-    bwl_client_lock(client);
-    bwl_ms left_ms = bwl_hold_left_truly(&lock->base.hold, bwl_client_now(client));
-    bwl_client_unlock(client);
+    bwl_shard_lock(shard);
+    bwl_ms left_ms = bwl_hold_left_truly(&lock->base.hold, bwl_shard_now(shard));
+    bwl_shard_unlock(shard);
     return left_ms;
 }
 
 uint64_t bowline_hold_fence(const bowline_hold *hold)
 {
     BWL_UNCANCELLED;
-    const bwl_lock *lock   = bwl_lock_of(hold);
-    bwl_client     *client = lock->client;
+    const bwl_lock *lock  = bwl_lock_of(hold);
+    bwl_shard      *shard = lock->shard;
 
-    if (bwl_forked(&client->host.guard))
+    if (bwl_forked(&shard->host.guard))
         return lock->base.hold.fence; /* the thread that had the mutex may not exist here */
-    bwl_client_lock(client);          /* a yield writes it while other threads ask */
+    bwl_shard_lock(shard);            /* a yield writes it while other threads ask */
     uint64_t fence = lock->base.hold.fence;
-    bwl_client_unlock(client);
+    bwl_shard_unlock(shard);
     return fence;
 }
 
@@ -47,14 +47,14 @@ const char *bowline_hold_name(const bowline_hold *hold)
 int bowline_hold_fds(bowline_hold *hold, int ret_fds[BOWLINE_HOLD_FDS_MAX])
 {
     BWL_UNCANCELLED;
-    bwl_lock   *lock   = bwl_lock_of(hold);
-    bwl_client *client = lock->client;
+    bwl_lock  *lock  = bwl_lock_of(hold);
+    bwl_shard *shard = lock->shard;
 
-    if (client->host.engine->fds == NULL || bwl_forked(&client->host.guard))
+    if (shard->host.engine->fds == NULL || bwl_forked(&shard->host.guard))
         return 0;
-    bwl_client_lock(client);
-    int count = client->host.engine->fds(&lock->base, ret_fds);
-    bwl_client_unlock(client);
+    bwl_shard_lock(shard);
+    int count = shard->host.engine->fds(&lock->base, ret_fds);
+    bwl_shard_unlock(shard);
     return count;
 }
 
@@ -74,11 +74,11 @@ int64_t bowline_timeout_ms(bowline_client *client)
     BWL_UNCANCELLED;
     if (bwl_forked(&client->inner->host.guard))
         return BOWLINE_FOREVER;
-    bwl_client_lock(client->inner);
-    bwl_ms now                       = bwl_client_now(client->inner);
-    bwl_ms at                        = bwl_client_next_at(client->inner);
-    client->inner->loop_sleeps_until = at;
-    bwl_client_unlock(client->inner);
+    bwl_shard_lock(client->inner);
+    bwl_ms now                         = bwl_shard_now(client->inner);
+    bwl_ms at                          = bwl_shard_next_timer(client->inner);
+    client->inner->caller_sleeps_until = at;
+    bwl_shard_unlock(client->inner);
     if (at == BWL_NEVER)
         return BOWLINE_FOREVER;
     return at > now ? at - now : 0;
@@ -87,26 +87,26 @@ int64_t bowline_timeout_ms(bowline_client *client)
 int bowline_dispatch(bowline_client *client, int64_t wait_ms, bowline_error *reterr)
 {
     BWL_UNCANCELLED;
-    bwl_client *inner  = client->inner;
-    int         status = bwl_check_fork(inner, reterr);
+    bwl_shard *inner  = client->inner;
+    int        status = bwl_check_fork(inner, reterr);
 
     if (status < 0)
         return status;
     if (wait_ms < BOWLINE_FOREVER)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "wait_ms is below 0");
-    bwl_client_lock(inner);
+    bwl_shard_lock(inner);
     bwl_ms until =
-        wait_ms == BOWLINE_FOREVER ? BWL_NEVER : bwl_later(bwl_client_now(inner), wait_ms);
-    if (client->bell != NULL)
-        bwl_bell_heard(client->bell);
+        wait_ms == BOWLINE_FOREVER ? BWL_NEVER : bwl_later(bwl_shard_now(inner), wait_ms);
+    if (client->wakeup != NULL)
+        bwl_wakeup_dispatch_begins(client->wakeup);
     inner->dispatchers++;
-    inner->loop_sleeps_until = 0; /* it is awake, and asks anew before it sleeps */
-    if (!inner->driving)
-        status = bwl_client_drive(inner, until, bwl_fault_of(reterr));
+    inner->caller_sleeps_until = 0; /* it is awake, and asks anew before it sleeps */
+    if (!inner->is_running)
+        status = bwl_shard_run(inner, until, bwl_fault_of(reterr));
     bwl_hand_over(inner);
     inner->dispatchers--;
-    if (client->bell != NULL)
-        bwl_bell_again(client->bell);
-    bwl_client_unlock(inner);
+    if (client->wakeup != NULL)
+        bwl_wakeup_dispatch_ended(client->wakeup);
+    bwl_shard_unlock(inner);
     return status;
 }

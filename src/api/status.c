@@ -26,9 +26,9 @@ SAME(BWL_LEASE_MIN_MS, BOWLINE_LEASE_MIN_MS);
 SAME(BWL_LEASE_MAX_MS, BOWLINE_LEASE_MAX_MS);
 SAME(BWL_WAIT_MAX_MS, BOWLINE_WAIT_MAX_MS);
 SAME(BWL_HOLDER_TEXT_MAX, BOWLINE_HOLDER_TEXT_MAX);
-SAME(BWL_NOTICE_ENDED, BOWLINE_EVENT_ENDED);
-SAME(BWL_NOTICE_LOST, BOWLINE_EVENT_LOST);
-SAME(BWL_NOTICE_TROUBLE, BOWLINE_EVENT_TROUBLE);
+SAME(BWL_EVENT_ENDED, BOWLINE_EVENT_ENDED);
+SAME(BWL_EVENT_LOST, BOWLINE_EVENT_LOST);
+SAME(BWL_EVENT_TROUBLE, BOWLINE_EVENT_TROUBLE);
 
 const char *bowline_status_name(int status)
 {
@@ -62,9 +62,9 @@ const char *bowline_version_string(void)
     return BOWLINE_VERSION_STRING;
 }
 
-int bwl_check_fork(const bwl_client *client, bowline_error *reterr)
+int bwl_check_fork(const bwl_shard *shard, bowline_error *reterr)
 {
-    if (!bwl_forked(&client->host.guard))
+    if (!bwl_forked(&shard->host.guard))
         return BOWLINE_OK;
     return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_FORKED,
                     "this client was opened before fork: the child must open one of its own");
@@ -93,7 +93,7 @@ static int unknown(const bwl_operation *operation, bwl_fault *fault)
 
 static const char *stranger(const bwl_lock *lock)
 {
-    return lock->saw_alien
+    return lock->saw_foreign
                ? ": a foreign lock, whose value or expiry this protocol does not write: left alone"
                : "";
 }

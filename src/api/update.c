@@ -77,20 +77,20 @@ static bwl_ms until_of(const bowline_update_options *o)
 
 static bwl_optimistic_next tell(job *j, bwl_event ev)
 {
-    bwl_client *client = j->place->client;
+    bwl_shard *shard = j->place->shard;
 
-    bwl_client_lock(client);
-    ev.now = bwl_client_now(client);
+    bwl_shard_lock(shard);
+    ev.now = bwl_shard_now(shard);
     /* Without random bits: in step with others, which is only slower. */
-    (void)bwl_entropy_draw(&client->host.entropy, &ev.fresh);
-    bwl_client_unlock(client);
+    (void)bwl_entropy_draw(&shard->host.entropy, &ev.fresh);
+    bwl_shard_unlock(shard);
     return bwl_optimistic_event(&j->machine, &ev);
 }
 
 /* Asks the word, and waits for what becomes of it.  Below 0: that cannot be waited for. */
 static int ask(job *j, bwl_section_word word, bwl_fault *fault)
 {
-    bwl_client   *client = j->place->client;
+    bwl_shard    *shard  = j->place->shard;
     bwl_section  *s      = &j->place->section;
     bool          is_set = word == SECTION_SET;
     bwl_operation operation;
@@ -103,12 +103,12 @@ static int ask(job *j, bwl_section_word word, bwl_fault *fault)
         .value_size = is_set ? j->change.value_size : 0,
         .lasts_ms   = j->change.lasts_ms == BOWLINE_FOREVER ? BWL_NEVER : j->change.lasts_ms,
     };
-    bwl_client_lock(client);
+    bwl_shard_lock(shard);
     bwl_lock_step(j->place->lock, &operation, s);
-    int status = bwl_client_wait(client, &operation, BWL_NEVER, fault);
+    int status = bwl_shard_wait(shard, &operation, BWL_NEVER, fault);
     if (status < 0)
         bwl_lock_cancel(&operation);
-    bwl_client_unlock(client);
+    bwl_shard_unlock(shard);
     return status;
 }
 

@@ -51,10 +51,10 @@ static int take_options(bowline_acquire_options *ret_options, const bowline_acqu
 }
 
 /* locked: makes the lock and starts the operation on it. */
-static int start_acquire(bwl_operation *operation, bwl_client *client, const char *name,
+static int start_acquire(bwl_operation *operation, bwl_shard *shard, const char *name,
                          const bowline_acquire_options *o, bwl_ms wait_ms, bowline_error *reterr)
 {
-    const bwl_settings *settings = &client->host.settings;
+    const bwl_settings *settings = &shard->host.settings;
     bwl_lock           *lock;
     bwl_terms           terms = {
                   .lease_ms    = o->lease_ms != 0 ? o->lease_ms : settings->lease_ms,
@@ -62,7 +62,8 @@ static int start_acquire(bwl_operation *operation, bwl_client *client, const cha
                   .answer_ms   = settings->answer_ms,
                   .renews      = settings->renews,
     };
-    int status = bwl_seat_or_lock(&lock, client, name, &terms, wait_ms > 0, bwl_fault_of(reterr));
+    int status =
+        bwl_lock_new_or_join(&lock, shard, name, &terms, wait_ms > 0, bwl_fault_of(reterr));
 
     if (status < 0)
         return status;
@@ -75,7 +76,7 @@ static int start_acquire(bwl_operation *operation, bwl_client *client, const cha
 int bwl_operation_end(bwl_operation *operation, bowline_error *reterr)
 {
     bwl_lock *lock   = operation->lock;
-    int       status = bwl_client_wait(lock->client, operation, BWL_NEVER, bwl_fault_of(reterr));
+    int       status = bwl_shard_wait(lock->shard, operation, BWL_NEVER, bwl_fault_of(reterr));
 
     if (status == BOWLINE_OK)
         return bwl_report(operation, reterr);
@@ -89,11 +90,11 @@ static int end_acquire(bowline_hold **ret_hold, bwl_operation *operation, bowlin
     int status = bwl_operation_end(operation, reterr);
 
     if (status < 0) {
-        bwl_lock_unwanted(operation->lock);
+        bwl_lock_drop_handle(operation->lock);
         return status;
     }
     operation->lock->user = operation->user;
-    bwl_lock_hand_out(operation->lock);
+    bwl_lock_attach(operation->lock);
     *ret_hold = (bowline_hold *)operation->lock;
     return BOWLINE_OK;
 }
@@ -104,7 +105,7 @@ static int end_other(bwl_operation *operation, bowline_error *reterr)
     int       status = bwl_operation_end(operation, reterr);
 
     if (operation->verb == BWL_RELEASE)
-        bwl_lock_unwanted(lock);
+        bwl_lock_drop_handle(lock);
     return status;
 }
 
@@ -114,15 +115,15 @@ static int end_other(bwl_operation *operation, bowline_error *reterr)
  * his hands, so it is given back if there can be none. */
 static int keep(bowline_hold **hold, bowline_error *reterr)
 {
-    bwl_lock     *lock   = bwl_lock_of(*hold);
-    bwl_client   *client = lock->client;
+    bwl_lock     *lock  = bwl_lock_of(*hold);
+    bwl_shard    *shard = lock->shard;
     bwl_operation operation;
 
-    if (!client->host.settings.keeps || lock->timer.at == BWL_NEVER)
+    if (!shard->host.settings.keeps || lock->timer.at == BWL_NEVER)
         return BOWLINE_OK;
-    int status = bwl_keeper_start(client, bwl_fault_of(reterr));
+    int status = bwl_renewal_thread_start(shard, bwl_fault_of(reterr));
     if (status == BOWLINE_OK) {
-        bwl_keeper_nudge(client);
+        bwl_renewal_thread_notify(shard);
         return BOWLINE_OK;
     }
     bwl_lock_release(lock, &operation);
@@ -137,23 +138,23 @@ typedef struct wish {
     bwl_ms                  wait_ms;
 } wish;
 
-static int acquire_in(bwl_client *lane, bowline_hold **ret_hold, const wish *w, bwl_ms wait_ms,
+static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, bwl_ms wait_ms,
                       bowline_error *reterr)
 {
     bwl_operation operation;
-    bwl_ms        answer_ms = lane->host.settings.answer_ms;
+    bwl_ms        answer_ms = shard->host.settings.answer_ms;
 
-    bwl_client_lock(lane);
-    bwl_ms now    = bwl_client_now(lane);
+    bwl_shard_lock(shard);
+    bwl_ms now    = bwl_shard_now(shard);
     bwl_ms until  = wait_ms == BWL_NEVER ? BWL_NEVER : bwl_later(now + wait_ms, answer_ms);
-    int    status = start_acquire(&operation, lane, w->name, &w->options, wait_ms, reterr);
+    int    status = start_acquire(&operation, shard, w->name, &w->options, wait_ms, reterr);
     if (status == BOWLINE_OK)
         status = end_acquire(ret_hold, &operation, reterr);
     if (status == BOWLINE_OK)
         status = keep(ret_hold, reterr);
     if ((status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) && reterr != NULL)
-        bwl_describe_holder(lane, w->name, until, reterr);
-    bwl_client_unlock(lane);
+        bwl_describe_holder(shard, w->name, until, reterr);
+    bwl_shard_unlock(shard);
     return status;
 }
 
@@ -170,39 +171,39 @@ static bwl_ms time_left(bwl_ms wait_ms, bwl_ms begun)
 static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, const wish *w,
                              bowline_error *reterr)
 {
-    atomic_uint *meeting = NULL;
-    bwl_client  *lane    = w->wait_ms > 0 && client->inner->host.settings.turns_max > 1
-                               ? bwl_lanes_meet(&client->lanes, w->name, &meeting)
-                               : bwl_lanes_enter(&client->lanes);
-    bool         is_new  = lane != client->inner && !atomic_load(&lane->stands);
-    bwl_ms       wait_ms = w->wait_ms;
-    int          status  = BOWLINE_UNREACHABLE;
+    atomic_uint *name_pin = NULL;
+    bwl_shard   *shard    = w->wait_ms > 0 && client->inner->host.settings.turns_max > 1
+                                ? bwl_shards_pin(&client->shards, w->name, &name_pin)
+                                : bwl_shards_enter(&client->shards);
+    bool         is_new   = shard != client->inner && !atomic_load(&shard->is_connected);
+    bwl_ms       wait_ms  = w->wait_ms;
+    int          status   = BOWLINE_UNREACHABLE;
 
     if (is_new) {
         bwl_ms begun = bwl_clock_now();
-        status       = acquire_in(lane, ret_hold, w, 0, reterr);
+        status       = acquire_in(shard, ret_hold, w, 0, reterr);
         wait_ms      = time_left(wait_ms, begun);
     }
-    bool lane_stands = atomic_load(&lane->stands);
-    if (is_new && !lane_stands) {
-        bwl_lane_leave(lane);
-        lane = client->inner;
-        bwl_lane_enter(lane);
-        bwl_lanes_meet_first(meeting);
+    bool has_connection = atomic_load(&shard->is_connected);
+    if (is_new && !has_connection) {
+        bwl_shard_leave(shard);
+        shard = client->inner;
+        bwl_shard_enter(shard);
+        bwl_shards_repin_to_first(name_pin);
     }
     bool is_open = status == BOWLINE_BUSY || status == BOWLINE_UNREACHABLE ||
                    status == BOWLINE_REFUSED || status == BOWLINE_UNKNOWN;
-    bool is_sent   = status == BOWLINE_BUSY || (lane_stands && status != BOWLINE_UNREACHABLE);
+    bool is_sent   = status == BOWLINE_BUSY || (has_connection && status != BOWLINE_UNREACHABLE);
     bool was_tried = is_new && is_sent && w->wait_ms == 0;
-    if (is_open && !was_tried && (!is_new || wait_ms > -lane->host.settings.answer_ms))
-        status = acquire_in(lane, ret_hold, w, wait_ms, reterr);
+    if (is_open && !was_tried && (!is_new || wait_ms > -shard->host.settings.answer_ms))
+        status = acquire_in(shard, ret_hold, w, wait_ms, reterr);
     if (status == BOWLINE_OK)
-        bwl_lock_of(*ret_hold)->meeting = meeting; /* for as long as it is there */
+        bwl_lock_of(*ret_hold)->name_pin = name_pin; /* for as long as it is there */
     else
-        bwl_lanes_part(meeting);
+        bwl_shards_unpin(name_pin);
     if (is_new && status == BOWLINE_OK && reterr != NULL)
         *reterr = (bowline_error){ .status = BOWLINE_OK }; /* what the first attempt said is over */
-    bwl_lane_leave(lane);
+    bwl_shard_leave(shard);
     return status;
 }
 
@@ -248,17 +249,17 @@ int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_error *reterr)
 
     if (hold == NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "bowline_extend needs a hold");
-    bwl_client *client = bwl_lock_of(hold)->client;
-    int         status = bwl_check_fork(client, reterr);
+    bwl_shard *shard  = bwl_lock_of(hold)->shard;
+    int        status = bwl_check_fork(shard, reterr);
     if (status < 0)
         return status;
-    bwl_lane_enter(client);
-    bwl_client_lock(client);
+    bwl_shard_enter(shard);
+    bwl_shard_lock(shard);
     status = start_extend(&operation, bwl_lock_of(hold), lease_ms, reterr);
     if (status == BOWLINE_OK)
         status = end_other(&operation, reterr);
-    bwl_client_unlock(client);
-    bwl_lane_leave(client);
+    bwl_shard_unlock(shard);
+    bwl_shard_leave(shard);
     return status;
 }
 
@@ -277,16 +278,16 @@ int bowline_release(bowline_hold *hold, bowline_error *reterr)
 
     if (hold == NULL)
         return BOWLINE_OK;
-    bwl_client *client = bwl_lock_of(hold)->client;
-    int         status = bwl_check_fork(client, reterr);
+    bwl_shard *shard  = bwl_lock_of(hold)->shard;
+    int        status = bwl_check_fork(shard, reterr);
     if (status < 0)
         return status;
-    bwl_lane_enter(client);
-    bwl_client_lock(client);
+    bwl_shard_enter(shard);
+    bwl_shard_lock(shard);
     start_release(&operation, bwl_lock_of(hold));
     status = end_other(&operation, reterr);
-    bwl_client_unlock(client);
-    bwl_lane_leave(client);
+    bwl_shard_unlock(shard);
+    bwl_shard_leave(shard);
     return status;
 }
 
@@ -306,19 +307,19 @@ int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, co
     status = take_options(&o, options, reterr);
     if (status < 0)
         return status;
-    bwl_client_lock(client->inner);
+    bwl_shard_lock(client->inner);
     bowline_operation *op = bwl_operation_new(client, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
-    bwl_gather(client->inner);
+    bwl_coalesce_begin(client->inner);
     if (status == BOWLINE_OK)
         status = start_acquire(&op->inner, client->inner, name, &o,
                                wait_of(&o, &client->inner->host.settings), reterr);
-    bwl_gathered(client->inner);
+    bwl_coalesce_end(client->inner);
     if (status == BOWLINE_OK)
         *ret_op = bwl_operation_show(op, NULL);
     else if (op != NULL)
         bwl_operation_free(op);
-    bwl_client_unlock(client->inner);
+    bwl_shard_unlock(client->inner);
     return status;
 }
 
@@ -329,19 +330,19 @@ int bowline_extend_start(bowline_operation **ret_op, bowline_hold *hold, uint32_
     if (ret_op == NULL || hold == NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
                         "bowline_extend_start needs a place for the operation, and a hold");
-    bwl_client *client = bwl_lock_of(hold)->client;
-    int         status = bwl_check_fork(client, reterr);
+    bwl_shard *shard  = bwl_lock_of(hold)->shard;
+    int        status = bwl_check_fork(shard, reterr);
     if (status < 0)
         return status;
-    bwl_client_lock(client);
-    bowline_operation *op = bwl_operation_new(client->handle, reterr);
+    bwl_shard_lock(shard);
+    bowline_operation *op = bwl_operation_new(shard->handle, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
-    bwl_gather(client);
+    bwl_coalesce_begin(shard);
     if (status == BOWLINE_OK)
         status = start_extend(&op->inner, bwl_lock_of(hold), lease_ms, reterr);
-    bwl_gathered(client);
+    bwl_coalesce_end(shard);
     bwl_operation_begun(ret_op, op, status);
-    bwl_client_unlock(client);
+    bwl_shard_unlock(shard);
     return status;
 }
 
@@ -351,35 +352,35 @@ int bowline_release_start(bowline_operation **ret_op, bowline_hold *hold, bowlin
     if (ret_op == NULL || hold == NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
                         "bowline_release_start needs a place for the operation, and a hold");
-    bwl_client *client = bwl_lock_of(hold)->client;
-    int         status = bwl_check_fork(client, reterr);
+    bwl_shard *shard  = bwl_lock_of(hold)->shard;
+    int        status = bwl_check_fork(shard, reterr);
     if (status < 0)
         return status;
-    bwl_client_lock(client);
-    bowline_operation *op = bwl_operation_new(client->handle, reterr);
+    bwl_shard_lock(shard);
+    bowline_operation *op = bwl_operation_new(shard->handle, reterr);
     if (op != NULL) {
-        bwl_gather(client);
+        bwl_coalesce_begin(shard);
         start_release(&op->inner, bwl_lock_of(hold));
-        bwl_gathered(client);
+        bwl_coalesce_end(shard);
         *ret_op = bwl_operation_show(op, bwl_lock_of(hold)->user);
     }
-    bwl_client_unlock(client);
+    bwl_shard_unlock(shard);
     return op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
 }
 
 int bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowline_error *reterr)
 {
     BWL_UNCANCELLED;
-    bwl_client   *client = bwl_lane_of(op);
+    bwl_shard    *shard  = bwl_shard_of_operation(op);
     bowline_hold *hold   = NULL;
-    int           status = bwl_check_fork(client, reterr);
+    int           status = bwl_check_fork(shard, reterr);
 
     if (status < 0)
         return status;
     if (op->inner.verb != BWL_ACQUIRE || op->inner.yields || ret_hold == NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
                         "bowline_acquire_finish takes an acquire, and a place for the hold");
-    bwl_client_lock(client);
+    bwl_shard_lock(shard);
     bwl_operation_forget(&op->inner);
     status = end_acquire(&hold, &op->inner, reterr);
     bwl_operation_free(op);
@@ -387,29 +388,29 @@ int bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowli
         status = keep(&hold, reterr);
     if (status == BOWLINE_OK)
         *ret_hold = hold;
-    bwl_client_unlock(client);
+    bwl_shard_unlock(shard);
     return status;
 }
 
 int bowline_finish(bowline_operation *op, bowline_error *reterr)
 {
     BWL_UNCANCELLED;
-    bwl_client *client = bwl_lane_of(op);
-    int         status = bwl_check_fork(client, reterr);
+    bwl_shard *shard  = bwl_shard_of_operation(op);
+    int        status = bwl_check_fork(shard, reterr);
 
     if (status < 0)
         return status;
-    if (op->inner.looks || (op->inner.verb == BWL_ACQUIRE && !op->inner.yields))
+    if (op->inner.is_query || (op->inner.verb == BWL_ACQUIRE && !op->inner.yields))
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
                         "an acquire is finished by bowline_acquire_finish, a who by "
                         "bowline_who_finish");
-    bwl_client_lock(client);
+    bwl_shard_lock(shard);
     bwl_operation_forget(&op->inner);
     bwl_lock *kept = op->inner.verb != BWL_RELEASE ? op->inner.lock : NULL;
     status         = end_other(&op->inner, reterr);
     if (kept != NULL)
         bwl_lock_unpin(kept);
     bwl_operation_free(op);
-    bwl_client_unlock(client);
+    bwl_shard_unlock(shard);
     return status;
 }

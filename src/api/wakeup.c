@@ -8,48 +8,48 @@
 
 /* An event loop has one descriptor to look at, which is that of the first lane: the others have
  * keepers.  What they have to tell, they ring for. */
-static int add_all(bowline_client *client, bwl_bell *bell, bowline_error *reterr)
+static int add_all(bowline_client *client, bwl_wakeup *wakeup, bowline_error *reterr)
 {
-    bwl_client *lane;
-    int         status = bwl_bell_watch(bell, client->inner, bwl_fault_of(reterr));
+    bwl_shard *shard;
+    int        status = bwl_wakeup_attach(wakeup, client->inner, bwl_fault_of(reterr));
 
-    for (unsigned i = 1; status == BOWLINE_OK && (lane = bwl_lane_at(client, i)) != NULL; i++) {
-        bwl_client_lock(lane);
-        lane->bell = bell;
-        bwl_client_unlock(lane);
+    for (unsigned i = 1; status == BOWLINE_OK && (shard = bwl_shard_at(client, i)) != NULL; i++) {
+        bwl_shard_lock(shard);
+        shard->wakeup = wakeup;
+        bwl_shard_unlock(shard);
     }
     return status;
 }
 
 /* The bell of the client, made by the first call. */
-static int need_bell(bowline_client *client, bowline_error *reterr)
+static int need_wakeup(bowline_client *client, bowline_error *reterr)
 {
-    int       status = bwl_check_fork(client->inner, reterr);
-    bwl_bell *bell   = NULL;
+    int         status = bwl_check_fork(client->inner, reterr);
+    bwl_wakeup *wakeup = NULL;
 
     if (status < 0)
         return status;
-    bwl_lanes_keep_to_first(&client->lanes);
-    bwl_client_lock(client->inner);
-    if (client->bell == NULL) {
-        status = bwl_bell_new(&bell, bwl_fault_of(reterr));
+    bwl_shards_use_first_only(&client->shards);
+    bwl_shard_lock(client->inner);
+    if (client->wakeup == NULL) {
+        status = bwl_wakeup_new(&wakeup, bwl_fault_of(reterr));
         if (status == BOWLINE_OK)
-            status = add_all(client, bell, reterr);
+            status = add_all(client, wakeup, reterr);
         if (status == BOWLINE_OK)
-            client->bell = bell;
+            client->wakeup = wakeup;
         else
-            bwl_bell_free(bell);
+            bwl_wakeup_free(wakeup);
     }
-    bwl_client_unlock(client->inner);
+    bwl_shard_unlock(client->inner);
     return status;
 }
 
 int bowline_fd(bowline_client *client)
 {
     BWL_UNCANCELLED;
-    int status = need_bell(client, NULL);
+    int status = need_wakeup(client, NULL);
 
-    return status < 0 ? status : bwl_bell_fd(client->bell);
+    return status < 0 ? status : bwl_wakeup_fd(client->wakeup);
 }
 
 int bowline_wakeup_fd(bowline_client *client, bowline_error *reterr)
@@ -57,7 +57,7 @@ int bowline_wakeup_fd(bowline_client *client, bowline_error *reterr)
     BWL_UNCANCELLED;
     if (client == NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "bowline_wakeup_fd needs a client");
-    int status = need_bell(client, reterr);
+    int status = need_wakeup(client, reterr);
 
-    return status < 0 ? status : bwl_bell_pipe(client->bell, bwl_fault_of(reterr));
+    return status < 0 ? status : bwl_wakeup_pipe(client->wakeup, bwl_fault_of(reterr));
 }

@@ -43,13 +43,13 @@ int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_ho
     int status = check_place(ret_holder, reterr);
     if (status < 0)
         return status;
-    bwl_client *inner = client->inner;
-    status            = bwl_check_fork(inner, reterr);
+    bwl_shard *inner = client->inner;
+    status           = bwl_check_fork(inner, reterr);
     if (status < 0)
         return status;
-    bwl_client_lock(inner);
+    bwl_shard_lock(inner);
     status = bwl_ask_who(inner, name, BWL_NEVER, &holder, bwl_fault_of(reterr));
-    bwl_client_unlock(inner);
+    bwl_shard_unlock(inner);
     if (status == BOWLINE_OK)
         copy(ret_holder, &holder);
     return status;
@@ -64,40 +64,40 @@ int bowline_who_start(bowline_operation **ret_op, bowline_client *client, const 
     if (ret_op == NULL || client == NULL || name == NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
                         "bowline_who_start needs a place for the operation, a client, a name");
-    bwl_client *inner  = client->inner;
-    int         status = bwl_check_fork(inner, reterr);
+    bwl_shard *inner  = client->inner;
+    int        status = bwl_check_fork(inner, reterr);
     if (status < 0)
         return status;
-    bwl_client_lock(inner);
+    bwl_shard_lock(inner);
     bowline_operation *op = bwl_operation_new(client, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
     if (status == BOWLINE_OK)
         status = bwl_lock_for_who(&lock, inner, name, bwl_fault_of(reterr));
     if (status == BOWLINE_OK) {
-        bwl_lock_look(lock, &op->inner);
+        bwl_lock_query_holder(lock, &op->inner);
         bwl_operation_watch(&op->inner);
         *ret_op = op;
     } else if (op != NULL) {
         bwl_operation_free(op);
     }
-    bwl_client_unlock(inner);
+    bwl_shard_unlock(inner);
     return status;
 }
 
 /* locked: waits for the look, and takes what was seen. */
 static int end(bwl_operation *operation, bwl_holder *ret_holder, bowline_error *reterr)
 {
-    bwl_lock   *lock   = operation->lock;
-    bwl_client *client = lock->client;
-    int         status = bwl_client_wait(client, operation, BWL_NEVER, bwl_fault_of(reterr));
+    bwl_lock  *lock   = operation->lock;
+    bwl_shard *shard  = lock->shard;
+    int        status = bwl_shard_wait(shard, operation, BWL_NEVER, bwl_fault_of(reterr));
 
     if (status < 0)
         bwl_lock_cancel(operation);
     else if (operation->ended == BWL_CANCELLED)
         status = bwl_report(operation, reterr);
     else
-        status = client->host.engine->who(&lock->base, ret_holder, bwl_fault_of(reterr));
-    bwl_lock_unwanted(lock);
+        status = shard->host.engine->who(&lock->base, ret_holder, bwl_fault_of(reterr));
+    bwl_lock_drop_handle(lock);
     return status;
 }
 
@@ -106,18 +106,18 @@ int bowline_who_finish(bowline_holder *ret_holder, bowline_operation *op, bowlin
     BWL_UNCANCELLED;
     bwl_holder holder;
 
-    if (ret_holder == NULL || op == NULL || !op->inner.looks)
+    if (ret_holder == NULL || op == NULL || !op->inner.is_query)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
                         "bowline_who_finish takes a place for the holder, and a who");
-    bwl_client *client = bwl_lane_of(op);
-    int         status = check_place(ret_holder, reterr);
-    if (status < 0 || (status = bwl_check_fork(client, reterr)) < 0)
+    bwl_shard *shard  = bwl_shard_of_operation(op);
+    int        status = check_place(ret_holder, reterr);
+    if (status < 0 || (status = bwl_check_fork(shard, reterr)) < 0)
         return status;
-    bwl_client_lock(client);
+    bwl_shard_lock(shard);
     bwl_operation_forget(&op->inner);
     status = end(&op->inner, &holder, reterr);
     bwl_operation_free(op);
-    bwl_client_unlock(client);
+    bwl_shard_unlock(shard);
     if (status == BOWLINE_OK)
         copy(ret_holder, &holder);
     return status;

@@ -25,7 +25,7 @@ static int check(const bwl_lock *lock, int64_t wait_ms, bowline_error *reterr)
 /* 0 is the URL's wait, and as long as it takes where that names none. */
 static bwl_ms wait_of(const bwl_lock *lock, int64_t wait_ms)
 {
-    bwl_ms of_url = lock->client->host.settings.wait_ms;
+    bwl_ms of_url = lock->shard->host.settings.wait_ms;
 
     if (wait_ms > 0)
         return wait_ms;
@@ -49,19 +49,19 @@ int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error *reterr)
 
     if (hold == NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "bowline_yield needs a hold");
-    bwl_client *client = bwl_lock_of(hold)->client;
-    int         status = bwl_check_fork(client, reterr);
+    bwl_shard *shard  = bwl_lock_of(hold)->shard;
+    int        status = bwl_check_fork(shard, reterr);
     if (status < 0)
         return status;
-    bwl_lane_enter(client);
-    bwl_client_lock(client);
+    bwl_shard_enter(shard);
+    bwl_shard_lock(shard);
     status = start(&operation, bwl_lock_of(hold), wait_ms, reterr);
     if (status == BOWLINE_OK)
         status = bwl_operation_end(&operation, reterr);
     if (status == BOWLINE_OK)
-        bwl_keeper_nudge(client);
-    bwl_client_unlock(client);
-    bwl_lane_leave(client);
+        bwl_renewal_thread_notify(shard);
+    bwl_shard_unlock(shard);
+    bwl_shard_leave(shard);
     return status;
 }
 
@@ -72,16 +72,16 @@ int bowline_yield_start(bowline_operation **ret_op, bowline_hold *hold, int64_t 
     if (ret_op == NULL || hold == NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
                         "bowline_yield_start needs a place for the operation, and a hold");
-    bwl_client *client = bwl_lock_of(hold)->client;
-    int         status = bwl_check_fork(client, reterr);
+    bwl_shard *shard  = bwl_lock_of(hold)->shard;
+    int        status = bwl_check_fork(shard, reterr);
     if (status < 0)
         return status;
-    bwl_client_lock(client);
-    bowline_operation *op = bwl_operation_new(client->handle, reterr);
+    bwl_shard_lock(shard);
+    bowline_operation *op = bwl_operation_new(shard->handle, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
     if (status == BOWLINE_OK)
         status = start(&op->inner, bwl_lock_of(hold), wait_ms, reterr);
     bwl_operation_begun(ret_op, op, status);
-    bwl_client_unlock(client);
+    bwl_shard_unlock(shard);
     return status;
 }

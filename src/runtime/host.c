@@ -2,66 +2,66 @@
  * host.c -- what the runtime does for an engine: the table of engine/engine.h.
  */
 #include "runtime/background_release.h"
-#include "runtime/client.h"
+#include "runtime/shard.h"
 #include "runtime/loop.h"
 
 #include <stdio.h>
 
 static bwl_ms now(bwl_host *host)
 {
-    return bwl_client_now(bwl_client_of(host));
+    return bwl_shard_now(bwl_shard_of(host));
 }
 
 static bwl_ms next_timer(bwl_host *host)
 {
-    return bwl_client_next_at(bwl_client_of(host));
+    return bwl_shard_next_timer(bwl_shard_of(host));
 }
 
 static void set_timer(bwl_host *host, bwl_ms at)
 {
-    bwl_client *client = bwl_client_of(host);
+    bwl_shard *shard = bwl_shard_of(host);
 
-    bwl_client_alarm(client, &client->store_timer, at);
+    bwl_shard_set_timer(shard, &shard->engine_timer, at);
 }
 
 static void wake(bwl_host *host)
 {
-    bwl_client_wake(bwl_client_of(host));
+    bwl_shard_wake(bwl_shard_of(host));
 }
 
 static void lock_client(bwl_host *host)
 {
-    bwl_client_lock(bwl_client_of(host));
+    bwl_shard_lock(bwl_shard_of(host));
 }
 
 static void unlock_client(bwl_host *host)
 {
-    bwl_client_unlock(bwl_client_of(host));
+    bwl_shard_unlock(bwl_shard_of(host));
 }
 
 static bool may_hold_back(const bwl_host *host)
 {
-    return bwl_can_keep((const bwl_client *)(const void *)host);
+    return bwl_may_hold_back((const bwl_shard *)(const void *)host);
 }
 
 static void connected(bwl_host *host, bool is_connected)
 {
-    bwl_client *client = bwl_client_of(host);
+    bwl_shard *shard = bwl_shard_of(host);
 
-    if (atomic_exchange(&client->stands, is_connected) && !is_connected)
+    if (atomic_exchange(&shard->is_connected, is_connected) && !is_connected)
         return;
     if (!is_connected)
-        atomic_store(&client->lame_until, bwl_later(bwl_client_now(client), BWL_LAME_MS));
+        atomic_store(&shard->unhealthy_until, bwl_later(bwl_shard_now(shard), BWL_UNHEALTHY_MS));
 }
 
 static void background_sent(bwl_host *host)
 {
-    bwl_unawaited_sent(bwl_client_of(host));
+    bwl_background_sent(bwl_shard_of(host));
 }
 
 static void background_answered(bwl_host *host)
 {
-    bwl_unawaited_heard(bwl_client_of(host));
+    bwl_background_answered(bwl_shard_of(host));
 }
 
 static void event(bwl_engine_lock *lock, bwl_event ev)
@@ -71,12 +71,12 @@ static void event(bwl_engine_lock *lock, bwl_event ev)
 
 static void revoke(bwl_engine_lock *lock)
 {
-    bwl_lock_disown(bwl_lock_of_engine(lock));
+    bwl_lock_revoke(bwl_lock_of_engine(lock));
 }
 
 static void query_done(bwl_engine_lock *lock)
 {
-    bwl_lock_looked(bwl_lock_of_engine(lock));
+    bwl_lock_query_done(bwl_lock_of_engine(lock));
 }
 
 static void pin(bwl_engine_lock *lock)

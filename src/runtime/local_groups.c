@@ -10,10 +10,10 @@
 
 enum { ROOM_AT_FIRST = 8 };
 
-typedef struct bwl_seats bwl_seats;
+typedef struct bwl_local_group bwl_local_group;
 
-struct bwl_seats {
-    bwl_client     *client;
+struct bwl_local_group {
+    bwl_shard      *shard;
     bwl_cohort      cohort;
     bwl_seat       *seats; /* from 1 */
     bwl_lock      **locks; /* who sits there; NULL: nobody */
@@ -40,25 +40,25 @@ static bool is_store(const bwl_lock *lock)
     return lock->seats != NULL && lock->seats->store == lock;
 }
 
-bool bwl_lock_is_seat(const bwl_lock *lock)
+bool bwl_lock_is_local_waiter(const bwl_lock *lock)
 {
-    return lock->engine == &bwl_seats_engine;
+    return lock->engine == &bwl_local_group_engine;
 }
 
-static bwl_seats *seats_new(bwl_client *client, const char *name, size_t name_size)
+static bwl_local_group *seats_new(bwl_shard *shard, const char *name, size_t name_size)
 {
-    bwl_seats *s = calloc(1, sizeof *s);
+    bwl_local_group *s = calloc(1, sizeof *s);
 
     if (s == NULL)
         return NULL;
-    s->client    = client;
+    s->shard     = shard;
     s->name_size = (uint16_t)name_size;
     memcpy(s->name, name, name_size);
-    bwl_cohort_init(&s->cohort, client->host.settings.turns_max, client->host.settings.turns_ms);
+    bwl_cohort_init(&s->cohort, shard->host.settings.turns_max, shard->host.settings.turns_ms);
     return s;
 }
 
-static void free_if_over(bwl_seats *s)
+static void free_if_over(bwl_local_group *s)
 {
     if (s->taken > 0 || s->store != NULL || s->pins > 0)
         return;
@@ -68,7 +68,7 @@ static void free_if_over(bwl_seats *s)
 }
 
 /* Twice the room.  False: no memory. */
-static bool grow(bwl_seats *s)
+static bool grow(bwl_local_group *s)
 {
     bwl_seat_number room  = s->room == 0 ? ROOM_AT_FIRST : s->room * 2;
     bwl_seat       *seats = realloc(s->seats, (room + 1) * sizeof *seats);
@@ -89,7 +89,7 @@ static bool grow(bwl_seats *s)
     return true;
 }
 
-static bool take_seat(bwl_seats *s, bwl_lock *lock)
+static bool take_seat(bwl_local_group *s, bwl_lock *lock)
 {
     if (s->vacant == 0 && !grow(s))
         return false;
@@ -105,8 +105,8 @@ static bool take_seat(bwl_seats *s, bwl_lock *lock)
 
 static void give_seat(bwl_lock *lock)
 {
-    bwl_seats      *s = lock->seats;
-    bwl_seat_number n = ((part *)lock->base.part)->number;
+    bwl_local_group *s = lock->seats;
+    bwl_seat_number  n = ((part *)lock->base.part)->number;
 
     if (n == 0)
         return;
@@ -119,9 +119,9 @@ static void give_seat(bwl_lock *lock)
     free_if_over(s);
 }
 
-void bwl_seats_forget(bwl_lock *lock)
+void bwl_local_group_forget(bwl_lock *lock)
 {
-    bwl_seats *s = lock->seats;
+    bwl_local_group *s = lock->seats;
 
     if (!is_store(lock))
         return;
@@ -133,7 +133,7 @@ void bwl_seats_forget(bwl_lock *lock)
 /* ---- the store's lock ------------------------------------------------------------------------ */
 
 /* Whatever is left of it in the store is its own affair. */
-static void drop_store(bwl_seats *s)
+static void drop_store(bwl_local_group *s)
 {
     bwl_lock *lock = s->store;
 
@@ -141,12 +141,12 @@ static void drop_store(bwl_seats *s)
     if (lock == NULL)
         return;
     lock->seats = NULL;
-    bwl_lock_unwanted(lock);
+    bwl_lock_drop_handle(lock);
 }
 
-static void acquire(bwl_seats *s, bwl_ms lease_ms)
+static void acquire(bwl_local_group *s, bwl_ms lease_ms)
 {
-    const bwl_settings *settings = &s->client->host.settings;
+    const bwl_settings *settings = &s->shard->host.settings;
     bwl_fault           fault    = { 0 };
     bwl_terms           terms    = {
                      .lease_ms    = lease_ms,
@@ -156,18 +156,18 @@ static void acquire(bwl_seats *s, bwl_ms lease_ms)
     };
 
     drop_store(s);
-    if (bwl_lock_new(&s->store, s->client, s->name, &terms, &fault) < 0) {
+    if (bwl_lock_new(&s->store, s->shard, s->name, &terms, &fault) < 0) {
         s->store = NULL;
         memcpy(s->why, fault.text, sizeof s->why);
         bwl_cohort_told(&s->cohort, s->seats, &(bwl_outcome){ .kind = BWL_STORE_REFUSED },
-                        s->client->host.latest);
+                        s->shard->host.latest);
         return;
     }
     s->store->seats = s;
     bwl_lock_acquire(s->store, &s->operation, BWL_NEVER);
 }
 
-static void release(bwl_seats *s)
+static void release(bwl_local_group *s)
 {
     if (s->store->operation != NULL)
         bwl_lock_cancel(s->store->operation); /* an extension */
@@ -175,37 +175,37 @@ static void release(bwl_seats *s)
 }
 
 /* Told nothing of it any more. */
-static void cancel(bwl_seats *s)
+static void cancel(bwl_local_group *s)
 {
     s->store->seats = NULL;
     bwl_lock_cancel(&s->operation);
     drop_store(s);
 }
 
-void bwl_seats_heard(bwl_lock *lock, bwl_outcome_kind kind)
+void bwl_local_group_completed(bwl_lock *lock, bwl_outcome_kind kind)
 {
-    bwl_seats *s = lock->seats;
+    bwl_local_group *s = lock->seats;
 
-    if (!is_store(lock) || s->client->host.closing || kind == BWL_CANCELLED)
+    if (!is_store(lock) || s->shard->host.closing || kind == BWL_CANCELLED)
         return; /* what is cancelled here was cancelled by the cohort */
     bwl_outcome out = { .kind  = kind,
                         .until = lock->base.hold.until,
                         .fence = lock->base.hold.fence };
     if (kind != BWL_HELD)
         memcpy(s->why, lock->base.why, sizeof s->why);
-    bwl_cohort_told(&s->cohort, s->seats, &out, s->client->host.latest);
+    bwl_cohort_told(&s->cohort, s->seats, &out, s->shard->host.latest);
 }
 
 /* ---- carrying out ---------------------------------------------------------------------------- */
 
 /* Whoever waits for this sleeps, or drives, or has a loop that is told of it. */
-static void wake_driver(bwl_client *client, const bwl_operation *operation)
+static void wake_driver(bwl_shard *shard, const bwl_operation *operation)
 {
-    if (client->driving && operation->ended != BWL_PENDING && operation->sleeper == NULL)
-        bwl_client_wake(client);
+    if (shard->is_running && operation->ended != BWL_PENDING && operation->waiting == NULL)
+        bwl_shard_wake(shard);
 }
 
-static void tell(bwl_seats *s, const bwl_deed *deed)
+static void tell(bwl_local_group *s, const bwl_deed *deed)
 {
     bwl_lock *lock    = s->locks[deed->seat];
     bool      is_good = deed->outcome.kind == BWL_HELD || deed->outcome.kind == BWL_RELEASED;
@@ -216,10 +216,10 @@ static void tell(bwl_seats *s, const bwl_deed *deed)
         memcpy(lock->base.why, s->why, sizeof lock->base.why);
     bwl_lock_event(lock, bwl_deed_event(deed)); /* may free the lock, not the operation */
     if (deed->tag == 0 && operation != NULL)
-        wake_driver(s->client, operation);
+        wake_driver(s->shard, operation);
 }
 
-static void carry_out(bwl_seats *s, const bwl_deed *deed)
+static void carry_out(bwl_local_group *s, const bwl_deed *deed)
 {
     switch (deed->kind) {
     case BWL_DEED_TELL: tell(s, deed); return;
@@ -233,15 +233,15 @@ static void carry_out(bwl_seats *s, const bwl_deed *deed)
 }
 
 /* One after the other, also where one of them makes the next. */
-static void run(bwl_seats *s)
+static void run(bwl_local_group *s)
 {
     bwl_deed deed;
 
-    if (s->is_running || s->client->host.closing)
+    if (s->is_running || s->shard->host.closing)
         return;
     s->is_running = true;
     s->pins++;
-    while (bwl_cohort_next(&s->cohort, s->seats, bwl_client_now(s->client), &deed))
+    while (bwl_cohort_next(&s->cohort, s->seats, bwl_shard_now(s->shard), &deed))
         carry_out(s, &deed);
     if (s->cohort.state == BWL_COHORT_NONE)
         drop_store(s);
@@ -250,7 +250,7 @@ static void run(bwl_seats *s)
     free_if_over(s);
 }
 
-bwl_seats *bwl_seats_enter(bwl_lock *lock)
+bwl_local_group *bwl_local_group_enter(bwl_lock *lock)
 {
     if (!is_store(lock))
         return NULL;
@@ -258,7 +258,7 @@ bwl_seats *bwl_seats_enter(bwl_lock *lock)
     return lock->seats;
 }
 
-void bwl_seats_leave(bwl_seats *s, const bwl_lock *lock)
+void bwl_local_group_leave(bwl_local_group *s, const bwl_lock *lock)
 {
     if (s->store == lock && bwl_hold_is_held(&lock->base.hold)) {
         memcpy(s->why, lock->base.why, sizeof s->why);
@@ -279,12 +279,12 @@ static int seats_prepare(bwl_engine_lock *lock, bwl_fault *fault)
 
 static bool seats_ask(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
 {
-    bwl_seats      *s     = bwl_lock_of_engine(lock)->seats;
-    bwl_seat_number n     = ((part *)lock->part)->number;
-    bwl_ms          lease = lock->hold.claim.lease_ms;
+    bwl_local_group *s     = bwl_lock_of_engine(lock)->seats;
+    bwl_seat_number  n     = ((part *)lock->part)->number;
+    bwl_ms           lease = lock->hold.claim.lease_ms;
 
     (void)ret_reply; /* what is told goes through the cohort, in its order */
-    if (s->client->host.closing)
+    if (s->shard->host.closing)
         return false;
     switch ((bwl_seat_word)ask->word) {
     case SEAT_SIT: bwl_cohort_sit(&s->cohort, s->seats, n, ask->tag, lease); break;
@@ -300,7 +300,7 @@ static void seats_forget(bwl_engine_lock *lock)
     give_seat(bwl_lock_of_engine(lock));
 }
 
-const bwl_engine bwl_seats_engine = {
+const bwl_engine bwl_local_group_engine = {
     .scheme    = "seat",
     .protocol  = &bwl_seat_protocol,
     .has_lease = true,
@@ -310,13 +310,13 @@ const bwl_engine bwl_seats_engine = {
     .forget    = seats_forget,
 };
 
-bwl_outcome_kind bwl_seats_outcome(bwl_lock *lock, bwl_outcome_kind kind)
+bwl_outcome_kind bwl_local_group_outcome(bwl_lock *lock, bwl_outcome_kind kind)
 {
-    const bwl_lock *store = bwl_lock_is_seat(lock) ? lock->seats->store : NULL;
+    const bwl_lock *store = bwl_lock_is_local_waiter(lock) ? lock->seats->store : NULL;
 
     if (kind != BWL_TIMED_OUT || store == NULL || !bwl_hold_is_sought(&store->base.hold))
         return kind;
-    lock->saw_alien = store->saw_alien;
+    lock->saw_foreign = store->saw_foreign;
     if (store->base.hold.trouble != BWL_UNREACHABLE && store->base.hold.trouble != BWL_NOT_NOW &&
         store->base.hold.trouble != BWL_UNKNOWN)
         return kind;
@@ -326,25 +326,26 @@ bwl_outcome_kind bwl_seats_outcome(bwl_lock *lock, bwl_outcome_kind kind)
 
 /* ---- coming ---------------------------------------------------------------------------------- */
 
-static bool may_be_met(const bwl_client *client)
+static bool may_be_met(const bwl_shard *shard)
 {
-    const bwl_settings *settings = &client->host.settings;
+    const bwl_settings *settings = &shard->host.settings;
     const bwl_protocol *protocol =
-        settings->protocol != NULL ? settings->protocol : client->host.engine->protocol;
+        settings->protocol != NULL ? settings->protocol : shard->host.engine->protocol;
 
     return protocol->listens && settings->turns_max > 1 && settings->renews;
 }
 
-static int sit_down(bwl_lock **ret_lock, bwl_seats *s, const bwl_terms *terms, bwl_fault *fault)
+static int sit_down(bwl_lock **ret_lock, bwl_local_group *s, const bwl_terms *terms,
+                    bwl_fault *fault)
 {
     bwl_terms his = *terms;
     bwl_lock *lock;
 
     his.renews = false; /* the store's lock does */
     s->pins++;
-    int status = bwl_lock_new_in(&lock, s->client, &bwl_seats_engine, s->name, &his, fault);
+    int status = bwl_lock_new_in(&lock, s->shard, &bwl_local_group_engine, s->name, &his, fault);
     if (status == BWL_OK && !take_seat(s, lock)) {
-        bwl_lock_unwanted(lock);
+        bwl_lock_drop_handle(lock);
         status = bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     }
     s->pins--;
@@ -355,22 +356,22 @@ static int sit_down(bwl_lock **ret_lock, bwl_seats *s, const bwl_terms *terms, b
     return status;
 }
 
-int bwl_seat_or_lock(bwl_lock **ret_lock, bwl_client *client, const char *name,
-                     const bwl_terms *terms, bool waits, bwl_fault *fault)
+int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name,
+                         const bwl_terms *terms, bool waits, bwl_fault *fault)
 {
-    size_t     name_size = strnlen(name, BWL_NAME_MAX + 1);
-    bool       may       = may_be_met(client);
-    bwl_lock  *other     = may && waits ? bwl_named_find(&client->named, name, name_size) : NULL;
-    bwl_seats *seats     = other != NULL ? other->seats : NULL;
-    int        status;
+    size_t           name_size = strnlen(name, BWL_NAME_MAX + 1);
+    bool             may       = may_be_met(shard);
+    bwl_lock        *other = may && waits ? bwl_named_find(&shard->named, name, name_size) : NULL;
+    bwl_local_group *seats = other != NULL ? other->seats : NULL;
+    int              status;
 
     if (other != NULL && seats == NULL)
-        seats = seats_new(client, name, name_size);
+        seats = seats_new(shard, name, name_size);
     if (other != NULL && seats == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     status = seats != NULL ? sit_down(ret_lock, seats, terms, fault)
-                           : bwl_lock_new(ret_lock, client, name, terms, fault);
+                           : bwl_lock_new(ret_lock, shard, name, terms, fault);
     if (status == BWL_OK && may)
-        (void)bwl_named_add(&client->named, *ret_lock); /* not found: others come to it later */
+        (void)bwl_named_add(&shard->named, *ret_lock); /* not found: others come to it later */
     return status;
 }

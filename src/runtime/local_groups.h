@@ -11,34 +11,34 @@
 #ifndef BWL_RUNTIME_LOCAL_GROUPS_H
 #define BWL_RUNTIME_LOCAL_GROUPS_H
 
-#include "runtime/client.h"
+#include "runtime/shard.h"
 #include "lock/local_group.h"
 
 /* A seat asks this instead of the store. */
-extern const bwl_engine bwl_seats_engine;
+extern const bwl_engine bwl_local_group_engine;
 
 /* locked: a lock for who acquires, not sought yet: a seat if the name is in use here, `waits`, and
  * the protocol has a queue.  USAGE (the name), NOMEM, SYSTEM. */
-int bwl_seat_or_lock(bwl_lock **ret_lock, bwl_client *client, const char *name,
-                     const bwl_terms *terms, bool waits, bwl_fault *fault);
+int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name,
+                         const bwl_terms *terms, bool waits, bwl_fault *fault);
 
 /* locked: true for the lock of somebody who sits, which the store knows nothing of. */
-bool bwl_lock_is_seat(const bwl_lock *lock);
+bool bwl_lock_is_local_waiter(const bwl_lock *lock);
 
 /* ---- from lock.c and client.c, all locked ---------------------------------------------------- */
 
 /* A lock has ended what was asked of it, or has been lost. */
-void bwl_seats_heard(bwl_lock *lock, bwl_outcome_kind kind);
+void bwl_local_group_completed(bwl_lock *lock, bwl_outcome_kind kind);
 
 /* How it ended for the caller: who has sat down may not know as much as the store's lock does. */
-bwl_outcome_kind bwl_seats_outcome(bwl_lock *lock, bwl_outcome_kind kind);
+bwl_outcome_kind bwl_local_group_outcome(bwl_lock *lock, bwl_outcome_kind kind);
 
 /* A step of the lock's machine is carried out: first, and last.  What is to be done inside waits
  * for the end of it. */
-struct bwl_seats *bwl_seats_enter(bwl_lock *lock);
-void              bwl_seats_leave(struct bwl_seats *seats, const bwl_lock *lock);
+struct bwl_local_group *bwl_local_group_enter(bwl_lock *lock);
+void                    bwl_local_group_leave(struct bwl_local_group *seats, const bwl_lock *lock);
 
 /* The lock is being freed with its client. */
-void bwl_seats_forget(bwl_lock *lock);
+void bwl_local_group_forget(bwl_lock *lock);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * lock.c -- one machine in the real world: events in, effects out.
  */
-#include "runtime/client.h"
+#include "runtime/shard.h"
 #include "core/shape.h"
 #include "core/text.h"
 #include "base/clock.h"
@@ -18,13 +18,13 @@
 
 /* ---- the life of a lock ---------------------------------------------------------------------- */
 
-static void link_in(bwl_client *client, bwl_lock *lock)
+static void link_in(bwl_shard *shard, bwl_lock *lock)
 {
-    lock->next = client->locks;
+    lock->next = shard->locks;
     if (lock->next != NULL)
         lock->next->previous = lock;
-    client->locks = lock;
-    client->locks_count++;
+    shard->locks = lock;
+    shard->locks_count++;
 }
 
 static void link_out(bwl_lock *lock)
@@ -34,14 +34,14 @@ static void link_out(bwl_lock *lock)
     if (lock->previous != NULL)
         lock->previous->next = lock->next;
     else
-        lock->client->locks = lock->next;
-    lock->client->locks_count--;
+        lock->shard->locks = lock->next;
+    lock->shard->locks_count--;
 }
 
-static const bwl_protocol *protocol_of(const bwl_client *client, const bwl_engine *engine)
+static const bwl_protocol *protocol_of(const bwl_shard *shard, const bwl_engine *engine)
 {
     const bwl_protocol *chosen =
-        engine == client->host.engine ? client->host.settings.protocol : NULL;
+        engine == shard->host.engine ? shard->host.settings.protocol : NULL;
 
     return chosen != NULL ? chosen : engine->protocol;
 }
@@ -55,58 +55,58 @@ static bool reads_wall(const bwl_hold *hold)
     return hold->protocol->uses_wall || is_dated;
 }
 
-int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, const bwl_terms *terms,
+int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const char *name, const bwl_terms *terms,
                  bwl_fault *fault)
 {
-    return bwl_lock_new_in(ret_lock, client, client->host.engine, name, terms, fault);
+    return bwl_lock_new_in(ret_lock, shard, shard->host.engine, name, terms, fault);
 }
 
-int bwl_lock_new_in(bwl_lock **ret_lock, bwl_client *client, const bwl_engine *engine,
+int bwl_lock_new_in(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine,
                     const char *name, const bwl_terms *terms, bwl_fault *fault)
 {
     size_t      name_size = strnlen(name, BWL_NAME_MAX + 1);
     const char *wrong     = bwl_name_fault(name, name_size);
     bwl_terms   complete  = *terms;
 
-    complete.rules     = client->host.settings.rules;
-    complete.drift_ppm = client->host.settings.drift_ppm;
-    complete.replicas  = client->host.settings.replicas;
+    complete.rules     = shard->host.settings.rules;
+    complete.drift_ppm = shard->host.settings.drift_ppm;
+    complete.replicas  = shard->host.settings.replicas;
     if (wrong != NULL)
         return bwl_fail(fault, BWL_STATUS_USAGE, "%s", wrong);
-    int status = bwl_check_lease(client, terms->lease_ms, fault);
+    int status = bwl_check_lease(shard, terms->lease_ms, fault);
     if (status < 0)
         return status;
-    if (!bwl_timers_reserve(&client->timers, client->locks_count + 2))
+    if (!bwl_timers_reserve(&shard->timers, shard->locks_count + 2))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     bwl_lock *lock = malloc(sizeof *lock + engine->lock_size);
     if (lock == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
 
-    unsigned nodes  = engine == client->host.engine ? client->host.nodes : 1;
-    lock->base.host = &client->host;
-    bwl_hold_init(&lock->base.hold, protocol_of(client, engine), nodes, &complete);
+    unsigned nodes  = engine == shard->host.engine ? shard->host.nodes : 1;
+    lock->base.host = &shard->host;
+    bwl_hold_init(&lock->base.hold, protocol_of(shard, engine), nodes, &complete);
     lock->timer              = (bwl_timer){ .at = BWL_NEVER };
-    lock->client             = client;
+    lock->shard              = shard;
     lock->engine             = engine;
     lock->seats              = NULL;
-    lock->meeting            = NULL;
+    lock->name_pin           = NULL;
     lock->is_named           = false;
     lock->previous           = NULL;
     lock->operation          = NULL;
     lock->base.part          = lock + 1;
     lock->base.latest_tag    = 0;
-    lock->commanded          = 0;
+    lock->sends_count        = 0;
     lock->patient_until      = BWL_NEVER;
     lock->pins               = 0;
-    lock->wanted             = true;
+    lock->has_handle         = true;
     lock->base.in_background = false;
-    lock->saw_alien          = false;
+    lock->saw_foreign        = false;
     lock->reads_wall         = reads_wall(&lock->base.hold);
     bwl_lock_hide(lock);
     lock->base.why[0]    = '\0';
     lock->base.name_size = (uint16_t)name_size;
     memcpy(lock->base.name, name, name_size + 1);
-    link_in(client, lock);
+    link_in(shard, lock);
 
     status = engine->prepare(&lock->base, fault);
     if (status < 0) {
@@ -122,21 +122,21 @@ static void free_if_done(bwl_lock *lock)
 {
     bool sought = lock->base.hold.state != BWL_HOLD_IDLE;
 
-    if (lock->pins > 0 || lock->wanted || (sought && lock->base.hold.state != BWL_HOLD_OVER))
+    if (lock->pins > 0 || lock->has_handle || (sought && lock->base.hold.state != BWL_HOLD_OVER))
         return;
     assert(lock->operation == NULL);
-    bwl_timers_set(&lock->client->timers, &lock->timer, BWL_NEVER);
-    bwl_named_remove(&lock->client->named, lock);
+    bwl_timers_set(&lock->shard->timers, &lock->timer, BWL_NEVER);
+    bwl_named_remove(&lock->shard->named, lock);
     lock->engine->forget(&lock->base);
     link_out(lock);
-    bwl_lanes_part(lock->meeting);
+    bwl_shards_unpin(lock->name_pin);
     explicit_bzero(&lock->base.hold.claim, sizeof lock->base.hold.claim);
     free(lock);
 }
 
-void bwl_lock_unwanted(bwl_lock *lock)
+void bwl_lock_drop_handle(bwl_lock *lock)
 {
-    lock->wanted = false;
+    lock->has_handle = false;
     free_if_done(lock);
 }
 
@@ -175,7 +175,7 @@ bool bwl_lock_takes_error(const bwl_lock *lock)
     bwl_unreachable("a state outside of its enum");
 }
 
-void bwl_lock_says(bwl_lock *lock, const char *format, ...)
+void bwl_lock_set_error(bwl_lock *lock, const char *format, ...)
 {
     va_list arguments;
 
@@ -196,19 +196,19 @@ static void end_operation(bwl_lock *lock, bwl_outcome_kind kind)
     bwl_operation *operation = lock->operation;
 
     if (lock->seats != NULL)
-        kind = bwl_seats_outcome(lock, kind);
+        kind = bwl_local_group_outcome(lock, kind);
     if (lock->base.in_background && operation == NULL)
-        bwl_unawaited_ended(lock, kind);
+        bwl_background_ended(lock, kind);
     lock->operation = NULL;
     if (lock->seats != NULL)
-        bwl_seats_heard(lock, kind);
+        bwl_local_group_completed(lock, kind);
     if (operation == NULL)
         return; /* nobody waits to hear of it: bwl_lock_show tells of a loss */
     operation->ended = kind;
     if (operation->watched)
         bwl_operation_show_end(operation);
-    for (bwl_sleeper *s = operation->sleeper; s != NULL; s = s->beside)
-        bwl_call(lock->client, s);
+    for (bwl_waiting_thread *s = operation->waiting; s != NULL; s = s->beside)
+        bwl_signal(lock->shard, s);
 }
 
 static bwl_random fresh_bits(bwl_lock *lock)
@@ -218,7 +218,7 @@ static bwl_random fresh_bits(bwl_lock *lock)
     /* Without random bits no attempt could be made, and a hold could not even pause: the kernel
      * gives them always, once it has booted. */
     bool needed = lock->base.hold.protocol->uses_token;
-    bool drawn  = !needed || bwl_entropy_draw(&lock->client->host.entropy, &fresh);
+    bool drawn  = !needed || bwl_entropy_draw(&lock->shard->host.entropy, &fresh);
     assert(drawn);
     (void)drawn;
     return fresh;
@@ -232,7 +232,7 @@ static bwl_moment moment(const bwl_lock *lock, bwl_ms now)
 /* Who was told that no time is left, as nobody is told of the last ms, has lost it. */
 static bwl_ms now_of_caller(bwl_lock *lock)
 {
-    bwl_ms now = bwl_client_now(lock->client);
+    bwl_ms now = bwl_shard_now(lock->shard);
 
     return bwl_hold_left(&lock->base.hold, now) == 1 ? lock->base.hold.until : now;
 }
@@ -240,9 +240,9 @@ static bwl_ms now_of_caller(bwl_lock *lock)
 /* Where nothing ends by itself, no moment is counted from when it is given back. */
 static bwl_ms now_of_release(bwl_lock *lock)
 {
-    return lock->client->host.engine->has_lease || lock->base.hold.until != BWL_NEVER
+    return lock->shard->host.engine->has_lease || lock->base.hold.until != BWL_NEVER
                ? now_of_caller(lock)
-               : lock->client->host.latest;
+               : lock->shard->host.latest;
 }
 
 /* `ev` lacks the random bits and the time of day. */
@@ -259,7 +259,7 @@ static void happened(bwl_lock *lock, bwl_event *ev)
     bwl_lock_unpin(lock);
 }
 
-void bwl_lock_disown(bwl_lock *lock)
+void bwl_lock_revoke(bwl_lock *lock)
 {
     bwl_effects fx;
 
@@ -267,7 +267,7 @@ void bwl_lock_disown(bwl_lock *lock)
         return;
     bwl_no_effects(&fx);
     bwl_lock_pin(lock);
-    bwl_hold_disown(&lock->base.hold, bwl_client_now(lock->client), &fx);
+    bwl_hold_disown(&lock->base.hold, bwl_shard_now(lock->shard), &fx);
     step(lock, &fx);
     bwl_lock_unpin(lock);
 }
@@ -283,15 +283,16 @@ static void patience_is_over(bwl_lock *lock, bwl_ms now)
     if (now < bwl_hold_told_by(&lock->base.hold))
         return;
     bwl_no_effects(&fx);
-    bwl_lock_says(lock, "no answer within %lld ms", (long long)lock->base.hold.terms.answer_ms);
+    bwl_lock_set_error(lock, "no answer within %lld ms",
+                       (long long)lock->base.hold.terms.answer_ms);
     bwl_hold_time_up(&lock->base.hold, now, &fx);
     step(lock, &fx);
 }
 
 void bwl_lock_event(bwl_lock *lock, bwl_event ev)
 {
-    lock->saw_alien = ev.answer == BWL_ALIEN;
-    ev.now          = bwl_client_now(lock->client);
+    lock->saw_foreign = ev.answer == BWL_ALIEN;
+    ev.now            = bwl_shard_now(lock->shard);
     bwl_lock_pin(lock);
     if (ev.kind == BWL_ALARM && ev.now >= lock->patient_until)
         patience_is_over(lock, ev.now);
@@ -304,7 +305,7 @@ void bwl_lock_event(bwl_lock *lock, bwl_event ev)
 static void put(bwl_lock *lock, const bwl_ask *ask)
 {
     bwl_event reply = {
-        .kind = BWL_REPLY, .tag = ask->tag, .node = ask->node, .now = lock->client->host.latest
+        .kind = BWL_REPLY, .tag = ask->tag, .node = ask->node, .now = lock->shard->host.latest
     };
 
     lock->base.latest_tag = ask->tag;
@@ -317,10 +318,10 @@ static void put(bwl_lock *lock, const bwl_ask *ask)
  * before.  With one server there is nothing left. */
 static void put_all(bwl_lock *lock, const bwl_effects *fx)
 {
-    unsigned commanded = fx->asks_count > 0 ? ++lock->commanded : lock->commanded;
+    unsigned sends_count = fx->asks_count > 0 ? ++lock->sends_count : lock->sends_count;
 
     for (unsigned i = 0; i < fx->asks_count; i++)
-        if (lock->client->host.nodes <= 1 || lock->commanded == commanded)
+        if (lock->shard->host.nodes <= 1 || lock->sends_count == sends_count)
             put(lock, &fx->asks[i]);
 }
 
@@ -329,24 +330,24 @@ static bwl_ms patient_until(const bwl_lock *lock)
     bwl_ms unsent_by = bwl_hold_unsent_by(&lock->base.hold);
     bwl_ms told_by   = bwl_hold_told_by(&lock->base.hold);
 
-    return unsent_by > lock->client->host.latest ? bwl_sooner(unsent_by, told_by) : told_by;
+    return unsent_by > lock->shard->host.latest ? bwl_sooner(unsent_by, told_by) : told_by;
 }
 
 /* Does what the machine wants.  The lock is pinned. */
 static void step(bwl_lock *lock, const bwl_effects *fx)
 {
-    struct bwl_seats *seats = lock->seats != NULL ? bwl_seats_enter(lock) : NULL;
-    bwl_ms            wake  = bwl_clock_tick(fx->wake_at, fx->wake_slack_ms);
+    struct bwl_local_group *seats = lock->seats != NULL ? bwl_local_group_enter(lock) : NULL;
+    bwl_ms                  wake  = bwl_clock_tick(fx->wake_at, fx->wake_slack_ms);
 
     lock->patient_until = patient_until(lock);
-    bwl_client_alarm(lock->client, &lock->timer, bwl_sooner(wake, lock->patient_until));
+    bwl_shard_set_timer(lock->shard, &lock->timer, bwl_sooner(wake, lock->patient_until));
     if (fx->outcome.kind != BWL_PENDING)
         end_operation(lock, fx->outcome.kind);
-    if (lock->face.is_out)
+    if (lock->face.is_attached)
         bwl_lock_show(lock);
     put_all(lock, fx);
     if (seats != NULL)
-        bwl_seats_leave(seats, lock);
+        bwl_local_group_leave(seats, lock);
 }
 
 /* ---- what callers want ----------------------------------------------------------------------- */
@@ -362,7 +363,7 @@ static void begin(bwl_lock *lock, bwl_operation *operation, bwl_verb verb)
 void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
 {
     bwl_effects fx;
-    bwl_ms      now   = bwl_client_now(lock->client);
+    bwl_ms      now   = bwl_shard_now(lock->shard);
     bwl_random  fresh = fresh_bits(lock);
 
     bwl_no_effects(&fx);
@@ -396,7 +397,7 @@ static void give_back(bwl_lock *lock)
     if (lock->base.hold.state != BWL_HOLD_DISOWNED)
         return;
     bwl_no_effects(&fx);
-    bwl_hold_give_back(&lock->base.hold, moment(lock, bwl_client_now(lock->client)), &fx);
+    bwl_hold_give_back(&lock->base.hold, moment(lock, bwl_shard_now(lock->shard)), &fx);
     step(lock, &fx);
 }
 
@@ -405,7 +406,7 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
     bwl_effects fx;
 
     bwl_no_effects(&fx);
-    bwl_lock_take_back(lock);
+    bwl_lock_detach(lock);
     begin(lock, operation, BWL_RELEASE);
     if (bwl_hold_is_held(&lock->base.hold)) {
         bwl_hold_release(&lock->base.hold, moment(lock, now_of_release(lock)), &fx);
@@ -444,14 +445,14 @@ void bwl_lock_cancel(bwl_operation *operation)
 
     if (operation->ended != BWL_PENDING || operation->verb == BWL_RELEASE)
         return;
-    if (lock->client->driving) /* whoever drives may be the one who waits for this */
-        bwl_client_wake(lock->client);
-    if (operation->looks || operation->verb == BWL_EXTEND) { /* goes on; nobody waits for it */
+    if (lock->shard->is_running) /* whoever drives may be the one who waits for this */
+        bwl_shard_wake(lock->shard);
+    if (operation->is_query || operation->verb == BWL_EXTEND) { /* goes on; nobody waits for it */
         end_operation(lock, BWL_CANCELLED);
         return;
     }
     bwl_lock_pin(lock);
-    bwl_hold_cancel(&lock->base.hold, bwl_client_now(lock->client), &fx);
+    bwl_hold_cancel(&lock->base.hold, bwl_shard_now(lock->shard), &fx);
     step(lock, &fx);
     bwl_lock_unpin(lock);
 }
@@ -461,20 +462,20 @@ void bwl_lock_cancel(bwl_operation *operation)
 static void begin_look(bwl_lock *lock, bwl_operation *operation)
 {
     begin(lock, operation, 0);
-    operation->looks = true;
-    (void)bwl_client_now(lock->client);
+    operation->is_query = true;
+    (void)bwl_shard_now(lock->shard);
 }
 
 static void end_look(bwl_lock *lock, bool is_done)
 {
     if (is_done)
-        bwl_lock_looked(lock);
+        bwl_lock_query_done(lock);
     bwl_lock_unpin(lock);
 }
 
-void bwl_lock_look(bwl_lock *lock, bwl_operation *operation)
+void bwl_lock_query_holder(bwl_lock *lock, bwl_operation *operation)
 {
-    const bwl_engine *engine = lock->client->host.engine;
+    const bwl_engine *engine = lock->shard->host.engine;
 
     begin_look(lock, operation);
     end_look(lock, engine->look == NULL || engine->look(&lock->base));
@@ -483,16 +484,16 @@ void bwl_lock_look(bwl_lock *lock, bwl_operation *operation)
 void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_section *section)
 {
     begin_look(lock, operation);
-    end_look(lock, lock->client->host.engine->step(&lock->base, section));
+    end_look(lock, lock->shard->host.engine->step(&lock->base, section));
 }
 
-void bwl_lock_break(bwl_lock *lock, bwl_operation *operation)
+void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation)
 {
     begin_look(lock, operation);
-    end_look(lock, lock->client->host.engine->break_seen(&lock->base));
+    end_look(lock, lock->shard->host.engine->break_seen(&lock->base));
 }
 
-void bwl_lock_looked(bwl_lock *lock)
+void bwl_lock_query_done(bwl_lock *lock)
 {
     end_operation(lock, BWL_RELEASED);
 }

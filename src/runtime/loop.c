@@ -12,23 +12,23 @@
 
 /* ---- dispatching ----------------------------------------------------------------------------- */
 
-static void woken(bwl_client *client)
+static void woken(bwl_shard *shard)
 {
-    if (client->host.engine->woken != NULL)
-        client->host.engine->woken(&client->host);
+    if (shard->host.engine->woken != NULL)
+        shard->host.engine->woken(&shard->host);
 }
 
-static void flush(bwl_client *client)
+static void flush(bwl_shard *shard)
 {
-    client->host.coalescing.since = 0;
-    if (client->host.engine->flush != NULL)
-        client->host.engine->flush(&client->host);
+    shard->host.coalescing.since = 0;
+    if (shard->host.engine->flush != NULL)
+        shard->host.engine->flush(&shard->host);
 }
 
-static void ring(bwl_client *client, bwl_timer *timer)
+static void ring(bwl_shard *shard, bwl_timer *timer)
 {
-    if (timer == &client->store_timer)
-        woken(client);
+    if (timer == &shard->engine_timer)
+        woken(shard);
     else
         bwl_lock_event((bwl_lock *)((char *)timer - offsetof(bwl_lock, timer)),
                        (bwl_event){ .kind = BWL_ALARM });
@@ -36,89 +36,89 @@ static void ring(bwl_client *client, bwl_timer *timer)
 
 /* By the clock as whoever calls this has just read it.  Thousands of holds may be due for their
  * renewal at about the same time: what they ask goes out together, the earliest first. */
-static void ring_due(bwl_client *client)
+static void ring_due(bwl_shard *shard)
 {
-    bwl_timer *timer = bwl_timers_take_due(&client->timers, client->host.latest);
+    bwl_timer *timer = bwl_timers_take_due(&shard->timers, shard->host.latest);
 
     if (timer == NULL)
         return;
-    client->host.coalescing.is_on = true;
-    for (; timer != NULL; timer = bwl_timers_take_due(&client->timers, client->host.latest))
-        ring(client, timer);
-    client->host.coalescing.is_on = false;
-    flush(client);
+    shard->host.coalescing.is_on = true;
+    for (; timer != NULL; timer = bwl_timers_take_due(&shard->timers, shard->host.latest))
+        ring(shard, timer);
+    shard->host.coalescing.is_on = false;
+    flush(shard);
 }
 
 /* The short way: see engine->await. */
-static bool await(bwl_client *client, bwl_ms until)
+static bool await(bwl_shard *shard, bwl_ms until)
 {
-    if (client->host.engine->await == NULL || client->host.pending == 0 || client->dispatchers > 0)
+    if (shard->host.engine->await == NULL || shard->host.pending == 0 || shard->dispatchers > 0)
         return false;
-    client->driving      = true;
-    client->drives_until = 0; /* it looks at the timers soon enough by itself */
-    bool done            = client->host.engine->await(&client->host, until);
-    client->driving      = false;
-    client->driven_at    = client->host.latest;
+    shard->is_running  = true;
+    shard->runs_until  = 0; /* it looks at the timers soon enough by itself */
+    bool done          = shard->host.engine->await(&shard->host, until);
+    shard->is_running  = false;
+    shard->last_run_at = shard->host.latest;
     return done;
 }
 
-int bwl_client_drive(bwl_client *client, bwl_ms until, bwl_fault *fault)
+int bwl_shard_run(bwl_shard *shard, bwl_ms until, bwl_fault *fault)
 {
     bwl_ready ready[BWL_READY_MAX];
 
-    assert(!client->driving);
-    int status = bwl_reactor_open(&client->host.reactor, fault);
+    assert(!shard->is_running);
+    int status = bwl_reactor_open(&shard->host.reactor, fault);
     if (status < 0) {
-        (void)bwl_client_now(client);
-        ring_due(client); /* a wait has its end, also when nothing can be waited for */
+        (void)bwl_shard_now(shard);
+        ring_due(shard); /* a wait has its end, also when nothing can be waited for */
         return status;
     }
-    flush(client);
-    if (await(client, until)) {
-        ring_due(client);
+    flush(shard);
+    if (await(shard, until)) {
+        ring_due(shard);
         return BWL_OK;
     }
-    bwl_ms now           = bwl_client_now(client);
-    bwl_ms at            = bwl_sooner(until, bwl_client_next_at(client));
-    client->driving      = true;
-    client->drives_until = at;
-    bwl_client_unlock(client);
+    bwl_ms now        = bwl_shard_now(shard);
+    bwl_ms at         = bwl_sooner(until, bwl_shard_next_timer(shard));
+    shard->is_running = true;
+    shard->runs_until = at;
+    bwl_shard_unlock(shard);
     bwl_ms wait_ms = at == BWL_NEVER ? BWL_NEVER : at > now ? at - now : 0;
-    int    count   = bwl_reactor_wait(&client->host.reactor, wait_ms, ready);
-    bwl_client_lock(client);
-    client->driving   = false;
-    client->driven_at = bwl_client_now(client);
+    int    count   = bwl_reactor_wait(&shard->host.reactor, wait_ms, ready);
+    bwl_shard_lock(shard);
+    shard->is_running  = false;
+    shard->last_run_at = bwl_shard_now(shard);
 
     for (int i = 0; i < count; i++) {
         if (ready[i].source == NULL)
-            woken(client);
+            woken(shard);
         else
             ready[i].source->ready(ready[i].source, ready[i].events);
     }
-    ring_due(client);
+    ring_due(shard);
     return BWL_OK;
 }
 
-bool bwl_can_keep(const bwl_client *client)
+bool bwl_may_hold_back(const bwl_shard *shard)
 {
-    return client->keeper != NULL && client->bell == NULL && !client->driving &&
-           client->dispatchers == 0 && !client->host.coalescing.is_on && !client->host.closing;
+    return shard->renewal != NULL && shard->wakeup == NULL && !shard->is_running &&
+           shard->dispatchers == 0 && !shard->host.coalescing.is_on && !shard->host.closing;
 }
 
-void bwl_gather(bwl_client *client)
+void bwl_coalesce_begin(bwl_shard *shard)
 {
-    client->host.coalescing.is_on = client->host.pending > 0 && bwl_can_keep(client);
+    shard->host.coalescing.is_on = shard->host.pending > 0 && bwl_may_hold_back(shard);
 }
 
-void bwl_gathered(bwl_client *client)
+void bwl_coalesce_end(bwl_shard *shard)
 {
-    if (!client->host.coalescing.is_on)
+    if (!shard->host.coalescing.is_on)
         return;
-    client->host.coalescing.is_on = false;
-    if (client->host.coalescing.since != 0)
+    shard->host.coalescing.is_on = false;
+    if (shard->host.coalescing.since != 0)
         return;
-    client->host.coalescing.since = client->host.latest;
-    bwl_keeper_nudge(client);
+    shard->host.coalescing.since = shard->host.latest;
+    bwl_renewal_thread_notify(shard);
 }
 
 /* ---- taking turns ---------------------------------------------------------------------------- */
@@ -134,18 +134,19 @@ void bwl_cond_init(pthread_cond_t *cond)
     (void)pthread_condattr_destroy(&attributes);
 }
 
-void bwl_sleep_until(bwl_client *client, pthread_cond_t *cond, bwl_ms at)
+void bwl_sleep_until(bwl_shard *shard, pthread_cond_t *cond, bwl_ms at)
 {
     struct timespec t;
-    bwl_ms          now = bwl_client_now(client);
+    bwl_ms          now = bwl_shard_now(shard);
 
-    if (client->calls != NULL || client->nudges != NULL) { /* the wait below would not make them */
-        bwl_client_unlock(client);
-        bwl_client_lock(client);
+    if (shard->to_signal != NULL ||
+        shard->to_notify != NULL) { /* the wait below would not make them */
+        bwl_shard_unlock(shard);
+        bwl_shard_lock(shard);
         return;
     }
     if (at == BWL_NEVER) {
-        (void)pthread_cond_wait(cond, &client->mutex);
+        (void)pthread_cond_wait(cond, &shard->mutex);
         return;
     }
     if (at <= now)
@@ -159,162 +160,162 @@ void bwl_sleep_until(bwl_client *client, pthread_cond_t *cond, bwl_ms at)
         t.tv_sec++;
         t.tv_nsec -= 1000000000;
     }
-    (void)pthread_cond_timedwait(cond, &client->mutex, &t);
+    (void)pthread_cond_timedwait(cond, &shard->mutex, &t);
 }
 
-static void join_sleepers(bwl_client *client, bwl_sleeper *sleeper)
+static void join_sleepers(bwl_shard *shard, bwl_waiting_thread *waiting)
 {
-    bwl_sleeper **end = &client->sleepers;
+    bwl_waiting_thread **end = &shard->waiting_threads;
 
     while (*end != NULL) {
-        sleeper->previous = *end;
+        waiting->previous = *end;
         end               = &(*end)->next;
     }
-    *end = sleeper;
+    *end = waiting;
 }
 
-static void leave_sleepers(bwl_client *client, bwl_sleeper *sleeper)
+static void leave_sleepers(bwl_shard *shard, bwl_waiting_thread *waiting)
 {
-    if (sleeper->next != NULL)
-        sleeper->next->previous = sleeper->previous;
-    if (sleeper->previous != NULL)
-        sleeper->previous->next = sleeper->next;
+    if (waiting->next != NULL)
+        waiting->next->previous = waiting->previous;
+    if (waiting->previous != NULL)
+        waiting->previous->next = waiting->next;
     else
-        client->sleepers = sleeper->next;
+        shard->waiting_threads = waiting->next;
 }
 
 /* ---- calling --------------------------------------------------------------------------------- */
 
-void bwl_call(bwl_client *client, bwl_sleeper *sleeper)
+void bwl_signal(bwl_shard *shard, bwl_waiting_thread *waiting)
 {
-    if (sleeper->called)
+    if (waiting->is_signalled)
         return;
-    sleeper->called    = true;
-    sleeper->next_call = client->calls;
-    client->calls      = sleeper;
-    client->host.coalescing.expected++;
+    waiting->is_signalled   = true;
+    waiting->next_to_signal = shard->to_signal;
+    shard->to_signal        = waiting;
+    shard->host.coalescing.expected++;
 }
 
-size_t bwl_take_calls(bwl_client *client, pthread_cond_t *ret_conds[BWL_CALLS_MAX])
+size_t bwl_take_signals(bwl_shard *shard, pthread_cond_t *ret_conds[BWL_SIGNALS_MAX])
 {
     size_t count = 0;
 
-    if (client->nudges != NULL)
-        ret_conds[count++] = client->nudges;
-    client->nudges = NULL;
-    while (client->calls != NULL && count < BWL_CALLS_MAX) {
-        bwl_sleeper *sleeper = client->calls;
-        client->calls        = sleeper->next_call;
-        ret_conds[count++]   = &sleeper->cond;
+    if (shard->to_notify != NULL)
+        ret_conds[count++] = shard->to_notify;
+    shard->to_notify = NULL;
+    while (shard->to_signal != NULL && count < BWL_SIGNALS_MAX) {
+        bwl_waiting_thread *waiting = shard->to_signal;
+        shard->to_signal            = waiting->next_to_signal;
+        ret_conds[count++]          = &waiting->cond;
     }
     return count;
 }
 
 /* It has come, called or not.  Who comes last sends what all of them have written. */
-static void has_come(bwl_client *client, bwl_sleeper *sleeper)
+static void has_come(bwl_shard *shard, bwl_waiting_thread *waiting)
 {
-    if (!sleeper->called)
+    if (!waiting->is_signalled)
         return;
-    for (bwl_sleeper **s = &client->calls; *s != NULL; s = &(*s)->next_call)
-        if (*s == sleeper) {
-            *s = sleeper->next_call;
+    for (bwl_waiting_thread **s = &shard->to_signal; *s != NULL; s = &(*s)->next_to_signal)
+        if (*s == waiting) {
+            *s = waiting->next_to_signal;
             break;
         }
-    client->host.coalescing.expected--;
-    if (client->host.coalescing.expected == 0)
-        flush(client);
+    shard->host.coalescing.expected--;
+    if (shard->host.coalescing.expected == 0)
+        flush(shard);
 }
 
-static bwl_sleeper *sleeper_new(bwl_client *client)
+static bwl_waiting_thread *sleeper_new(bwl_shard *shard)
 {
-    bwl_sleeper *sleeper = client->idle_sleepers;
+    bwl_waiting_thread *waiting = shard->idle_threads;
 
-    if (sleeper != NULL) {
-        client->idle_sleepers = sleeper->next;
+    if (waiting != NULL) {
+        shard->idle_threads = waiting->next;
     } else {
-        sleeper = malloc(sizeof *sleeper);
-        if (sleeper == NULL)
+        waiting = malloc(sizeof *waiting);
+        if (waiting == NULL)
             return NULL;
-        bwl_cond_init(&sleeper->cond);
+        bwl_cond_init(&waiting->cond);
     }
-    sleeper->next     = NULL;
-    sleeper->previous = NULL;
-    sleeper->called   = false;
-    return sleeper;
+    waiting->next         = NULL;
+    waiting->previous     = NULL;
+    waiting->is_signalled = false;
+    return waiting;
 }
 
-void bwl_free_sleepers(bwl_client *client)
+void bwl_free_waiting_threads(bwl_shard *shard)
 {
-    while (client->idle_sleepers != NULL) {
-        bwl_sleeper *sleeper  = client->idle_sleepers;
-        client->idle_sleepers = sleeper->next;
-        (void)pthread_cond_destroy(&sleeper->cond);
-        free(sleeper);
+    while (shard->idle_threads != NULL) {
+        bwl_waiting_thread *waiting = shard->idle_threads;
+        shard->idle_threads         = waiting->next;
+        (void)pthread_cond_destroy(&waiting->cond);
+        free(waiting);
     }
 }
 
-static int sleep_for(bwl_client *client, bwl_operation *operation, bwl_ms until, bwl_fault *fault)
+static int sleep_for(bwl_shard *shard, bwl_operation *operation, bwl_ms until, bwl_fault *fault)
 {
-    bwl_sleeper **where   = &operation->sleeper;
-    bwl_sleeper  *sleeper = sleeper_new(client);
+    bwl_waiting_thread **where   = &operation->waiting;
+    bwl_waiting_thread  *waiting = sleeper_new(shard);
 
-    if (sleeper == NULL)
+    if (waiting == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    join_sleepers(client, sleeper);
-    sleeper->beside    = operation->sleeper;
-    operation->sleeper = sleeper;
-    bwl_sleep_until(client, &sleeper->cond, until);
-    while (*where != sleeper)
+    join_sleepers(shard, waiting);
+    waiting->beside    = operation->waiting;
+    operation->waiting = waiting;
+    bwl_sleep_until(shard, &waiting->cond, until);
+    while (*where != waiting)
         where = &(*where)->beside;
-    *where = sleeper->beside;
-    leave_sleepers(client, sleeper);
-    has_come(client, sleeper);
-    sleeper->next         = client->idle_sleepers;
-    client->idle_sleepers = sleeper;
+    *where = waiting->beside;
+    leave_sleepers(shard, waiting);
+    has_come(shard, waiting);
+    waiting->next       = shard->idle_threads;
+    shard->idle_threads = waiting;
     return BWL_OK;
 }
 
 /* The loop of the caller, if there is one, sleeps for as long as it was told before. */
-static void tell_bell(bwl_client *client)
+static void notify_wakeup(bwl_shard *shard)
 {
-    bwl_ms at = bwl_client_next_at(client);
+    bwl_ms at = bwl_shard_next_timer(shard);
 
-    bwl_bell_alarm(client->bell, client, at);
-    if (client->dispatchers > 0 || client->keeper != NULL || at >= client->loop_sleeps_until)
+    bwl_wakeup_set_timer(shard->wakeup, shard, at);
+    if (shard->dispatchers > 0 || shard->renewal != NULL || at >= shard->caller_sleeps_until)
         return;
-    client->loop_sleeps_until = 0;
-    bwl_client_tell(client);
+    shard->caller_sleeps_until = 0;
+    bwl_shard_notify_caller(shard);
 }
 
-void bwl_hand_over(bwl_client *client)
+void bwl_hand_over(bwl_shard *shard)
 {
-    if (client->driving || client->host.coalescing.expected > 0)
+    if (shard->is_running || shard->host.coalescing.expected > 0)
         return; /* whoever was called hands over when he leaves */
-    if (client->sleepers != NULL) {
-        bwl_call(client, client->sleepers);
+    if (shard->waiting_threads != NULL) {
+        bwl_signal(shard, shard->waiting_threads);
         return;
     }
-    bwl_keeper_nudge(client);
-    if (client->bell != NULL)
-        tell_bell(client);
+    bwl_renewal_thread_notify(shard);
+    if (shard->wakeup != NULL)
+        notify_wakeup(shard);
 }
 
-int bwl_client_wait(bwl_client *client, bwl_operation *operation, bwl_ms until, bwl_fault *fault)
+int bwl_shard_wait(bwl_shard *shard, bwl_operation *operation, bwl_ms until, bwl_fault *fault)
 {
     int status = BWL_OK;
 
-    if (client->host.coalescing.since != 0)
-        flush(client); /* whoever waits sends what was kept, however short the wait is */
+    if (shard->host.coalescing.since != 0)
+        flush(shard); /* whoever waits sends what was kept, however short the wait is */
     while (operation->ended == BWL_PENDING && status == BWL_OK) {
-        if (until != BWL_NEVER && until <= bwl_client_now(client))
+        if (until != BWL_NEVER && until <= bwl_shard_now(shard))
             status = BWL_STATUS_TIMEOUT;
-        else if (client->driving || client->host.coalescing.expected > 0)
-            status = sleep_for(client, operation, until, fault);
+        else if (shard->is_running || shard->host.coalescing.expected > 0)
+            status = sleep_for(shard, operation, until, fault);
         else
-            status = bwl_client_drive(client, until, fault);
+            status = bwl_shard_run(shard, until, fault);
     }
     if (operation->ended != BWL_PENDING)
         status = BWL_OK; /* by a timer, when nothing else could be waited for */
-    bwl_hand_over(client);
+    bwl_hand_over(shard);
     return status;
 }

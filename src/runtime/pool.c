@@ -11,7 +11,7 @@
 
 #define LOCK_NAME "update" /* nobody sees it: what is asked has a key of its own */
 
-void bwl_pool_init(bwl_pool *pool, bwl_client *first)
+void bwl_pool_init(bwl_pool *pool, bwl_shard *first)
 {
     *pool = (bwl_pool){ .first = first };
     (void)pthread_mutex_init(&pool->mutex, NULL); /* of the default kind: cannot fail */
@@ -21,10 +21,10 @@ void bwl_pool_init(bwl_pool *pool, bwl_client *first)
 /* Nobody else looks at it: it is taken, or the pool is closed. */
 static void close_place(bwl_pool_place *place)
 {
-    if (place->client != NULL)
-        bwl_client_close(place->client); /* frees the lock */
+    if (place->shard != NULL)
+        bwl_shard_close(place->shard); /* frees the lock */
     free(place->section.seen);
-    place->client  = NULL;
+    place->shard   = NULL;
     place->lock    = NULL;
     place->section = (bwl_section){ .seen = NULL };
 }
@@ -43,13 +43,13 @@ static int open_place(bwl_pool *pool, bwl_pool_place *place, bwl_fault *fault)
 {
     const bwl_terms terms = { .lease_ms = BWL_LEASE_DEFAULT_MS, .max_hold_ms = BWL_NEVER };
 
-    int status = bwl_client_share(&place->client, pool->first);
+    int status = bwl_shard_share(&place->shard, pool->first);
     if (status < 0)
         return bwl_fail(fault, (bwl_status)status, "cannot open a connection for an update");
-    place->client->host.takes_no_locks = true;
-    bwl_client_lock(place->client);
-    status = bwl_lock_new(&place->lock, place->client, LOCK_NAME, &terms, fault);
-    bwl_client_unlock(place->client);
+    place->shard->host.takes_no_locks = true;
+    bwl_shard_lock(place->shard);
+    status = bwl_lock_new(&place->lock, place->shard, LOCK_NAME, &terms, fault);
+    bwl_shard_unlock(place->shard);
     if (status < 0)
         close_place(place);
     return status;
@@ -64,7 +64,7 @@ static bwl_pool_place *find(bwl_pool *pool)
         bwl_pool_place *place = &pool->places[i];
         if (place->is_taken)
             continue;
-        if (place->client != NULL)
+        if (place->shard != NULL)
             return place;
         if (closed == NULL)
             closed = place;
@@ -119,7 +119,7 @@ int bwl_pool_take(bwl_pool *pool, bwl_ms until, bwl_pool_place **ret_place, bwl_
     (void)pthread_mutex_unlock(&pool->mutex);
     if (place == NULL)
         return status;
-    if (place->client == NULL)
+    if (place->shard == NULL)
         status = open_place(pool, place, fault);
     if (status < 0) {
         bwl_pool_give(pool, place, true);

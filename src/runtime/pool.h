@@ -12,27 +12,27 @@
 #ifndef BWL_RUNTIME_POOL_H
 #define BWL_RUNTIME_POOL_H
 
-#include "runtime/client.h"
+#include "runtime/shard.h"
 #include "protocol/store/section.h"
 
 enum { BWL_POOL_MAX = 16 };
 
 typedef struct bwl_pool_place {
-    bwl_client *client; /* NULL: not open */
-    bwl_lock   *lock;   /* through which it asks */
+    bwl_shard  *shard; /* NULL: not open */
+    bwl_lock   *lock;  /* through which it asks */
     bwl_section section;
     bool        is_taken;
     pthread_t   taker;
 } bwl_pool_place;
 
 typedef struct bwl_pool {
-    bwl_client     *first; /* whose store it is: closed after the pool                          */
+    bwl_shard      *first; /* whose store it is: closed after the pool                          */
     pthread_mutex_t mutex;
     pthread_cond_t  cond;
     bwl_pool_place  places[BWL_POOL_MAX];
 } bwl_pool;
 
-void bwl_pool_init(bwl_pool *pool, bwl_client *first);
+void bwl_pool_init(bwl_pool *pool, bwl_shard *first);
 
 /* Nobody is in a place any more. */
 void bwl_pool_close(bwl_pool *pool);

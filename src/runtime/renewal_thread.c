@@ -9,10 +9,10 @@
 #include <signal.h>
 #include <stdlib.h>
 
-typedef struct bwl_keeper bwl_keeper;
+typedef struct bwl_renewal_thread bwl_renewal_thread;
 
-struct bwl_keeper {
-    bwl_client    *client;
+struct bwl_renewal_thread {
+    bwl_shard     *shard;
     pthread_t      thread;
     pthread_cond_t cond;
     bwl_ms         sleeps_until;
@@ -28,98 +28,99 @@ enum { WATCH_AFTER_MS = 50 };
 enum { READ_AFTER_MS = 1 };
 
 /* When it has to do something by itself; now if it is at once. */
-static bwl_ms due_at(bwl_client *client)
+static bwl_ms due_at(bwl_shard *shard)
 {
-    if (client->driving || client->sleepers != NULL)
+    if (shard->is_running || shard->waiting_threads != NULL)
         return BWL_NEVER; /* others are there */
-    if (client->host.coalescing.since != 0)
-        return bwl_later(client->host.coalescing.since, READ_AFTER_MS);
-    if (client->host.pending > client->unawaited.read_late)
-        return bwl_later(client->driven_at, READ_AFTER_MS);
-    if (client->unawaited.read_late > 0)
-        return bwl_sooner(bwl_client_next_at(client),
-                          bwl_later(client->unawaited.late_since, WATCH_AFTER_MS));
-    if (client->host.watches && client->locks_count > 0)
-        return bwl_sooner(bwl_client_next_at(client), bwl_later(client->driven_at, WATCH_AFTER_MS));
-    return bwl_client_next_at(client);
+    if (shard->host.coalescing.since != 0)
+        return bwl_later(shard->host.coalescing.since, READ_AFTER_MS);
+    if (shard->host.pending > shard->background.read_late)
+        return bwl_later(shard->last_run_at, READ_AFTER_MS);
+    if (shard->background.read_late > 0)
+        return bwl_sooner(bwl_shard_next_timer(shard),
+                          bwl_later(shard->background.late_since, WATCH_AFTER_MS));
+    if (shard->host.watches && shard->locks_count > 0)
+        return bwl_sooner(bwl_shard_next_timer(shard),
+                          bwl_later(shard->last_run_at, WATCH_AFTER_MS));
+    return bwl_shard_next_timer(shard);
 }
 
 static void *keep(void *arg)
 {
-    bwl_keeper *keeper = arg;
-    bwl_client *client = keeper->client;
+    bwl_renewal_thread *renewal = arg;
+    bwl_shard          *shard   = renewal->shard;
 
-    bwl_client_lock(client);
-    while (!keeper->stops) {
-        bwl_ms at = due_at(client);
-        if (at > bwl_client_now(client)) {
-            keeper->sleeps_until = at;
-            bwl_sleep_until(client, &keeper->cond, at);
-        } else if (bwl_client_drive(client, BWL_NEVER, NULL) < 0) {
+    bwl_shard_lock(shard);
+    while (!renewal->stops) {
+        bwl_ms at = due_at(shard);
+        if (at > bwl_shard_now(shard)) {
+            renewal->sleeps_until = at;
+            bwl_sleep_until(shard, &renewal->cond, at);
+        } else if (bwl_shard_run(shard, BWL_NEVER, NULL) < 0) {
             /* No descriptor can be had for waiting.  Others will need one as well, and say so. */
-            keeper->sleeps_until = bwl_later(bwl_client_now(client), 100);
-            bwl_sleep_until(client, &keeper->cond, keeper->sleeps_until);
+            renewal->sleeps_until = bwl_later(bwl_shard_now(shard), 100);
+            bwl_sleep_until(shard, &renewal->cond, renewal->sleeps_until);
         } else {
-            bwl_hand_over(client);
+            bwl_hand_over(shard);
         }
     }
-    bwl_client_unlock(client);
+    bwl_shard_unlock(shard);
     return NULL;
 }
 
-int bwl_keeper_start(bwl_client *client, bwl_fault *fault)
+int bwl_renewal_thread_start(bwl_shard *shard, bwl_fault *fault)
 {
     sigset_t all;
     sigset_t before;
 
-    if (client->keeper != NULL)
+    if (shard->renewal != NULL)
         return BWL_OK;
-    bwl_keeper *keeper = malloc(sizeof *keeper);
-    if (keeper == NULL)
+    bwl_renewal_thread *renewal = malloc(sizeof *renewal);
+    if (renewal == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    *keeper = (bwl_keeper){ .client = client, .sleeps_until = BWL_NEVER };
-    bwl_cond_init(&keeper->cond);
+    *renewal = (bwl_renewal_thread){ .shard = shard, .sleeps_until = BWL_NEVER };
+    bwl_cond_init(&renewal->cond);
 
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&keeper->thread, NULL, keep, keeper);
+    int error = pthread_create(&renewal->thread, NULL, keep, renewal);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0) {
-        (void)pthread_cond_destroy(&keeper->cond);
-        free(keeper);
+        (void)pthread_cond_destroy(&renewal->cond);
+        free(renewal);
         errno = error;
         return bwl_fail_errno(fault, "cannot start the thread that renews");
     }
-    client->keeper = keeper;
+    shard->renewal = renewal;
     return BWL_OK;
 }
 
-void bwl_keeper_stop(bwl_client *client)
+void bwl_renewal_thread_stop(bwl_shard *shard)
 {
-    bwl_client_lock(client);
-    bwl_keeper *keeper = client->keeper;
-    client->keeper     = NULL;
-    client->nudges     = NULL;
-    if (keeper != NULL) {
-        keeper->stops = true;
-        pthread_cond_signal(&keeper->cond);
-        if (client->driving)
-            bwl_reactor_wake(&client->host.reactor);
+    bwl_shard_lock(shard);
+    bwl_renewal_thread *renewal = shard->renewal;
+    shard->renewal              = NULL;
+    shard->to_notify            = NULL;
+    if (renewal != NULL) {
+        renewal->stops = true;
+        pthread_cond_signal(&renewal->cond);
+        if (shard->is_running)
+            bwl_reactor_wake(&shard->host.reactor);
     }
-    bwl_client_unlock(client);
-    if (keeper == NULL)
+    bwl_shard_unlock(shard);
+    if (renewal == NULL)
         return;
-    (void)pthread_join(keeper->thread, NULL);
-    (void)pthread_cond_destroy(&keeper->cond);
-    free(keeper);
+    (void)pthread_join(renewal->thread, NULL);
+    (void)pthread_cond_destroy(&renewal->cond);
+    free(renewal);
 }
 
-void bwl_keeper_nudge(bwl_client *client)
+void bwl_renewal_thread_notify(bwl_shard *shard)
 {
-    bwl_keeper *keeper = client->keeper;
+    bwl_renewal_thread *renewal = shard->renewal;
 
-    if (keeper != NULL && due_at(client) < keeper->sleeps_until) {
-        keeper->sleeps_until = BWL_NEVER;
-        client->nudges       = &keeper->cond;
+    if (renewal != NULL && due_at(shard) < renewal->sleeps_until) {
+        renewal->sleeps_until = BWL_NEVER;
+        shard->to_notify      = &renewal->cond;
     }
 }

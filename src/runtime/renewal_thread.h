@@ -8,16 +8,16 @@
 #ifndef BWL_RUNTIME_RENEWAL_THREAD_H
 #define BWL_RUNTIME_RENEWAL_THREAD_H
 
-#include "runtime/client.h"
+#include "runtime/shard.h"
 
 /* locked: starts it unless there is one.  SYSTEM, NOMEM. */
-int bwl_keeper_start(bwl_client *client, bwl_fault *fault);
+int bwl_renewal_thread_start(bwl_shard *shard, bwl_fault *fault);
 
 /* Not locked: ends it, and waits for that. */
-void bwl_keeper_stop(bwl_client *client);
+void bwl_renewal_thread_stop(bwl_shard *shard);
 
 /* locked: something has changed that it may have to see to.  It is woken when the mutex is given
  * back. */
-void bwl_keeper_nudge(bwl_client *client);
+void bwl_renewal_thread_notify(bwl_shard *shard);
 
 #endif

@@ -17,43 +17,43 @@
 #ifndef BWL_RUNTIME_SHARDS_H
 #define BWL_RUNTIME_SHARDS_H
 
-#include "runtime/client.h"
+#include "runtime/shard.h"
 
 enum {
-    BWL_LANES_MAX    = 4,
-    BWL_LANES_SHARED = 2, /* of these, those that more than one call may be in                  */
-    BWL_MEETINGS     = 1024, /* names share one by their hash: then they share a lane           */
+    BWL_SHARDS_MAX    = 4,
+    BWL_SHARDS_SHARED = 2, /* of these, those that more than one call may be in                  */
+    BWL_NAME_PINS     = 1024, /* names share one by their hash: then they share a lane           */
 };
 
-typedef struct bwl_lanes {
-    _Atomic(bwl_client *) lanes[BWL_LANES_MAX]; /* the open ones, then NULL                     */
-    atomic_uint           usable;               /* the first so many may be taken, and opened   */
-    pthread_mutex_t       opening;
-    atomic_uint           meetings[BWL_MEETINGS]; /* how many of such names, and in which lane  */
-} bwl_lanes;
+typedef struct bwl_shards {
+    _Atomic(bwl_shard *) shards[BWL_SHARDS_MAX]; /* the open ones, then NULL                     */
+    atomic_uint          usable;                 /* the first so many may be taken, and opened   */
+    pthread_mutex_t      opening;
+    atomic_uint          name_pins[BWL_NAME_PINS]; /* how many of such names, and in which lane  */
+} bwl_shards;
 
 /* Takes the client as the first lane. */
-void bwl_lanes_init(bwl_lanes *lanes, bwl_client *first);
+void bwl_shards_init(bwl_shards *shards, bwl_shard *first);
 
 /* Closes every lane. */
-void bwl_lanes_close(bwl_lanes *lanes);
+void bwl_shards_close(bwl_shards *shards);
 
 /* From now on the first lane is the only one that is taken. */
-void bwl_lanes_keep_to_first(bwl_lanes *lanes);
+void bwl_shards_use_first_only(bwl_shards *shards);
 
 /* Not locked: the lane for a call that may wait, which must leave it in the end. */
-bwl_client *bwl_lanes_enter(bwl_lanes *lanes);
+bwl_shard *bwl_shards_enter(bwl_shards *shards);
 
 /* Not locked: the same for a call that wants this name, in the lane where others are who want it or
  * have it.  Whoever has met has to part, when nothing is left of that here; NULL: has not met. */
-bwl_client *bwl_lanes_meet(bwl_lanes *lanes, const char *name, atomic_uint **ret_meeting);
-void        bwl_lanes_part(atomic_uint *meeting);
+bwl_shard *bwl_shards_pin(bwl_shards *shards, const char *name, atomic_uint **ret_name_pin);
+void       bwl_shards_unpin(atomic_uint *name_pin);
 
 /* Not locked: who comes from now on to this meeting finds it in the first lane. */
-void bwl_lanes_meet_first(atomic_uint *meeting);
+void bwl_shards_repin_to_first(atomic_uint *name_pin);
 
 /* Not locked: the same for a call about a lock, whose lane this is. */
-void bwl_lane_enter(bwl_client *lane);
-void bwl_lane_leave(bwl_client *lane);
+void bwl_shard_enter(bwl_shard *shard);
+void bwl_shard_leave(bwl_shard *shard);
 
 #endif

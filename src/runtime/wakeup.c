@@ -17,55 +17,55 @@
 /* poll counts in int; a longer wait simply starts again. */
 enum { WAIT_MAX_MS = 60 * 60 * 1000 };
 
-struct bwl_bell {
+struct bwl_wakeup {
     int             outer_fd;
-    int             rung_fd;
-    bwl_client     *client;  /* whose loop it is                                                 */
+    int             raised_fd;
+    bwl_shard      *shard;   /* whose loop it is                                                 */
     pthread_mutex_t mutex;   /* for all that follows                                             */
     int             pipe[2]; /* to read, to write; -1: there is no thread                        */
-    int             poke_fd; /* what the thread waits for may have changed                      */
-    pthread_t       thread;
-    pthread_cond_t  dispatched;
-    bool            told;         /* a byte was written, and nobody has dispatched since        */
-    bwl_ms          sleeps_until; /* 0: the thread does not sleep, and will look by itself      */
-    bool            stops;
+    int            recheck_fd; /* what the thread waits for may have changed                      */
+    pthread_t      thread;
+    pthread_cond_t dispatched;
+    bool           told;         /* a byte was written, and nobody has dispatched since        */
+    bwl_ms         sleeps_until; /* 0: the thread does not sleep, and will look by itself      */
+    bool           stops;
 };
 
-static void lock(bwl_bell *bell)
+static void lock(bwl_wakeup *wakeup)
 {
-    int error = pthread_mutex_lock(&bell->mutex);
+    int error = pthread_mutex_lock(&wakeup->mutex);
     assert(error == 0);
     (void)error;
 }
 
-static void unlock(bwl_bell *bell)
+static void unlock(bwl_wakeup *wakeup)
 {
-    int error = pthread_mutex_unlock(&bell->mutex);
+    int error = pthread_mutex_unlock(&wakeup->mutex);
     assert(error == 0);
     (void)error;
 }
 
 /* ---- making and freeing ---------------------------------------------------------------------- */
 
-int bwl_bell_new(bwl_bell **ret_bell, bwl_fault *fault)
+int bwl_wakeup_new(bwl_wakeup **ret_wakeup, bwl_fault *fault)
 {
-    struct epoll_event event = { .events = EPOLLIN };
-    bwl_bell          *bell  = calloc(1, sizeof *bell);
+    struct epoll_event event  = { .events = EPOLLIN };
+    bwl_wakeup        *wakeup = calloc(1, sizeof *wakeup);
 
-    if (bell == NULL)
+    if (wakeup == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    (void)pthread_mutex_init(&bell->mutex, NULL);     /* of the default kind: cannot fail */
-    (void)pthread_cond_init(&bell->dispatched, NULL); /* likewise */
-    bell->pipe[0] = bell->pipe[1] = bell->poke_fd = -1;
-    bell->outer_fd                                = epoll_create1(EPOLL_CLOEXEC);
-    bell->rung_fd                                 = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (bell->outer_fd < 0 || bell->rung_fd < 0 ||
-        epoll_ctl(bell->outer_fd, EPOLL_CTL_ADD, bell->rung_fd, &event) != 0) {
+    (void)pthread_mutex_init(&wakeup->mutex, NULL);     /* of the default kind: cannot fail */
+    (void)pthread_cond_init(&wakeup->dispatched, NULL); /* likewise */
+    wakeup->pipe[0] = wakeup->pipe[1] = wakeup->recheck_fd = -1;
+    wakeup->outer_fd                                       = epoll_create1(EPOLL_CLOEXEC);
+    wakeup->raised_fd                                      = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (wakeup->outer_fd < 0 || wakeup->raised_fd < 0 ||
+        epoll_ctl(wakeup->outer_fd, EPOLL_CTL_ADD, wakeup->raised_fd, &event) != 0) {
         int status = bwl_fail_errno(fault, "cannot make a descriptor for an event loop");
-        bwl_bell_free(bell);
+        bwl_wakeup_free(wakeup);
         return status;
     }
-    *ret_bell = bell;
+    *ret_wakeup = wakeup;
     return BWL_OK;
 }
 
@@ -76,41 +76,41 @@ static void close_one(int *fd)
     *fd = -1;
 }
 
-static void close_pipe(bwl_bell *bell)
+static void close_pipe(bwl_wakeup *wakeup)
 {
-    close_one(&bell->pipe[0]);
-    close_one(&bell->pipe[1]);
-    close_one(&bell->poke_fd);
+    close_one(&wakeup->pipe[0]);
+    close_one(&wakeup->pipe[1]);
+    close_one(&wakeup->recheck_fd);
 }
 
-void bwl_bell_free(bwl_bell *bell)
+void bwl_wakeup_free(bwl_wakeup *wakeup)
 {
-    if (bell == NULL)
+    if (wakeup == NULL)
         return;
-    close_pipe(bell);
-    close_one(&bell->outer_fd);
-    close_one(&bell->rung_fd);
-    free(bell); /* mutex and condition hold nothing, and in a forked child may not be free */
+    close_pipe(wakeup);
+    close_one(&wakeup->outer_fd);
+    close_one(&wakeup->raised_fd);
+    free(wakeup); /* mutex and condition hold nothing, and in a forked child may not be free */
 }
 
-int bwl_bell_watch(bwl_bell *bell, bwl_client *client, bwl_fault *fault)
+int bwl_wakeup_attach(bwl_wakeup *wakeup, bwl_shard *shard, bwl_fault *fault)
 {
     struct epoll_event event  = { .events = EPOLLIN };
-    int                status = bwl_client_fd(client, fault);
+    int                status = bwl_shard_fd(shard, fault);
 
-    assert(bell->client == NULL);
+    assert(wakeup->shard == NULL);
     if (status < 0)
         return status;
-    if (epoll_ctl(bell->outer_fd, EPOLL_CTL_ADD, status, &event) != 0)
+    if (epoll_ctl(wakeup->outer_fd, EPOLL_CTL_ADD, status, &event) != 0)
         return bwl_fail_errno(fault, "cannot watch a descriptor");
-    bell->client = client;
-    client->bell = bell;
+    wakeup->shard = shard;
+    shard->wakeup = wakeup;
     return BWL_OK;
 }
 
-int bwl_bell_fd(const bwl_bell *bell)
+int bwl_wakeup_fd(const bwl_wakeup *wakeup)
 {
-    return bell->outer_fd;
+    return wakeup->outer_fd;
 }
 
 /* ---- ringing --------------------------------------------------------------------------------- */
@@ -132,105 +132,105 @@ static void lower_it(int event_fd)
     (void)got; /* nothing there: it was not raised */
 }
 
-void bwl_bell_ring(bwl_bell *bell)
+void bwl_wakeup_raise(bwl_wakeup *wakeup)
 {
-    raise_it(bell->rung_fd);
+    raise_it(wakeup->raised_fd);
 }
 
-void bwl_bell_alarm(bwl_bell *bell, const bwl_client *client, bwl_ms at)
+void bwl_wakeup_set_timer(bwl_wakeup *wakeup, const bwl_shard *shard, bwl_ms at)
 {
-    if (client != bell->client)
+    if (shard != wakeup->shard)
         return; /* it has a keeper */
-    lock(bell);
-    if (at < bell->sleeps_until) {
-        bell->sleeps_until = 0;
-        raise_it(bell->poke_fd);
+    lock(wakeup);
+    if (at < wakeup->sleeps_until) {
+        wakeup->sleeps_until = 0;
+        raise_it(wakeup->recheck_fd);
     }
-    unlock(bell);
+    unlock(wakeup);
 }
 
-void bwl_bell_heard(bwl_bell *bell)
+void bwl_wakeup_dispatch_begins(bwl_wakeup *wakeup)
 {
-    lower_it(bell->rung_fd);
+    lower_it(wakeup->raised_fd);
 }
 
 /* A byte that was written meanwhile goes too: what it was for is due still, and then the thread
  * writes another, or was dispatched. */
-void bwl_bell_again(bwl_bell *bell)
+void bwl_wakeup_dispatch_ended(bwl_wakeup *wakeup)
 {
     char byte;
 
-    lock(bell);
-    if (bell->told) {
-        ssize_t got = read(bell->pipe[0], &byte, 1);
+    lock(wakeup);
+    if (wakeup->told) {
+        ssize_t got = read(wakeup->pipe[0], &byte, 1);
         (void)got; /* nothing there: the caller's runtime has read it */
-        bell->told = false;
-        pthread_cond_signal(&bell->dispatched);
+        wakeup->told = false;
+        pthread_cond_signal(&wakeup->dispatched);
     }
-    unlock(bell);
+    unlock(wakeup);
 }
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
 /* A client that somebody drives, or keeps, needs nobody for its timers. */
-static bwl_ms next_of(bwl_client *client)
+static bwl_ms next_of(bwl_shard *shard)
 {
-    bwl_client_lock(client);
-    bool   is_alone = !client->driving && client->keeper == NULL;
-    bwl_ms at       = is_alone ? bwl_client_next_at(client) : BWL_NEVER;
-    bwl_client_unlock(client);
+    bwl_shard_lock(shard);
+    bool   is_alone = !shard->is_running && shard->renewal == NULL;
+    bwl_ms at       = is_alone ? bwl_shard_next_timer(shard) : BWL_NEVER;
+    bwl_shard_unlock(shard);
     return at;
 }
 
 /* locked (the bell): sleeps, unlocked, until something is due, or may be.  True: it is. */
-static bool await_work(bwl_bell *bell)
+static bool await_work(bwl_wakeup *wakeup)
 {
     struct pollfd polled[2] = {
-        { .fd = bell->outer_fd, .events = POLLIN },
-        { .fd = bell->poke_fd, .events = POLLIN },
+        { .fd = wakeup->outer_fd, .events = POLLIN },
+        { .fd = wakeup->recheck_fd, .events = POLLIN },
     };
 
-    bell->sleeps_until = BWL_NEVER; /* a timer that is set while we look makes us look again */
-    unlock(bell);
-    bwl_ms at      = next_of(bell->client);
+    wakeup->sleeps_until = BWL_NEVER; /* a timer that is set while we look makes us look again */
+    unlock(wakeup);
+    bwl_ms at      = next_of(wakeup->shard);
     bwl_ms wait_ms = at == BWL_NEVER ? WAIT_MAX_MS : at - bwl_clock_now();
-    lock(bell);
-    if (bell->sleeps_until != 0)
-        bell->sleeps_until = at;
-    unlock(bell);
+    lock(wakeup);
+    if (wakeup->sleeps_until != 0)
+        wakeup->sleeps_until = at;
+    unlock(wakeup);
     (void)poll(polled, 2, (int)bwl_sooner(wait_ms > 0 ? wait_ms : 0, WAIT_MAX_MS));
-    lock(bell);
-    bell->sleeps_until = 0;
-    lower_it(bell->poke_fd);
+    lock(wakeup);
+    wakeup->sleeps_until = 0;
+    lower_it(wakeup->recheck_fd);
     return (polled[0].revents & POLLIN) != 0 || bwl_clock_now() >= at;
 }
 
 static void *pass_on(void *arg)
 {
-    bwl_bell *bell = arg;
+    bwl_wakeup *wakeup = arg;
 
-    lock(bell);
-    while (!bell->stops) {
-        if (bell->told) {
-            (void)pthread_cond_wait(&bell->dispatched, &bell->mutex);
-        } else if (await_work(bell) && !bell->stops) {
-            bell->told = true;
-            while (write(bell->pipe[1], "!", 1) < 0 && errno == EINTR)
+    lock(wakeup);
+    while (!wakeup->stops) {
+        if (wakeup->told) {
+            (void)pthread_cond_wait(&wakeup->dispatched, &wakeup->mutex);
+        } else if (await_work(wakeup) && !wakeup->stops) {
+            wakeup->told = true;
+            while (write(wakeup->pipe[1], "!", 1) < 0 && errno == EINTR)
                 continue; /* fails otherwise only when it is full, and so readable already */
         }
     }
-    unlock(bell);
+    unlock(wakeup);
     return NULL;
 }
 
-static int start(bwl_bell *bell, bwl_fault *fault)
+static int start(bwl_wakeup *wakeup, bwl_fault *fault)
 {
     sigset_t all;
     sigset_t before;
 
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&bell->thread, NULL, pass_on, bell);
+    int error = pthread_create(&wakeup->thread, NULL, pass_on, wakeup);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error == 0)
         return BWL_OK;
@@ -238,35 +238,35 @@ static int start(bwl_bell *bell, bwl_fault *fault)
     return bwl_fail_errno(fault, "cannot start the thread that writes to the pipe");
 }
 
-int bwl_bell_pipe(bwl_bell *bell, bwl_fault *fault)
+int bwl_wakeup_pipe(bwl_wakeup *wakeup, bwl_fault *fault)
 {
     int status = BWL_OK;
 
-    lock(bell);
-    if (bell->pipe[0] < 0) {
-        bell->poke_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (bell->poke_fd < 0 || pipe2(bell->pipe, O_CLOEXEC | O_NONBLOCK) != 0)
+    lock(wakeup);
+    if (wakeup->pipe[0] < 0) {
+        wakeup->recheck_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (wakeup->recheck_fd < 0 || pipe2(wakeup->pipe, O_CLOEXEC | O_NONBLOCK) != 0)
             status = bwl_fail_errno(fault, "cannot make a pipe");
         else
-            status = start(bell, fault);
+            status = start(wakeup, fault);
         if (status < 0)
-            close_pipe(bell);
+            close_pipe(wakeup);
     }
-    int fd = bell->pipe[0];
-    unlock(bell);
+    int fd = wakeup->pipe[0];
+    unlock(wakeup);
     return status < 0 ? status : fd;
 }
 
-void bwl_bell_stop(bwl_bell *bell)
+void bwl_wakeup_stop(bwl_wakeup *wakeup)
 {
-    lock(bell);
-    bool runs   = bell->pipe[0] >= 0;
-    bell->stops = true;
+    lock(wakeup);
+    bool runs     = wakeup->pipe[0] >= 0;
+    wakeup->stops = true;
     if (runs) {
-        pthread_cond_signal(&bell->dispatched);
-        raise_it(bell->poke_fd);
+        pthread_cond_signal(&wakeup->dispatched);
+        raise_it(wakeup->recheck_fd);
     }
-    unlock(bell);
+    unlock(wakeup);
     if (runs)
-        (void)pthread_join(bell->thread, NULL);
+        (void)pthread_join(wakeup->thread, NULL);
 }

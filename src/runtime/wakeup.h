@@ -21,37 +21,37 @@
 #ifndef BWL_RUNTIME_WAKEUP_H
 #define BWL_RUNTIME_WAKEUP_H
 
-#include "runtime/client.h"
+#include "runtime/shard.h"
 
-typedef struct bwl_bell bwl_bell;
+typedef struct bwl_wakeup bwl_wakeup;
 
 /* SYSTEM, NOMEM.  The caller frees it, when the clients that ring it are closed. */
-int bwl_bell_new(bwl_bell **ret_bell, bwl_fault *fault);
+int bwl_wakeup_new(bwl_wakeup **ret_wakeup, bwl_fault *fault);
 
 /* Ends the thread, and waits for that.  No client must be locked. */
-void bwl_bell_stop(bwl_bell *bell);
+void bwl_wakeup_stop(bwl_wakeup *wakeup);
 
 /* After stop; or without it in a forked child, where there is no such thread.  NULL is a no-op. */
-void bwl_bell_free(bwl_bell *bell);
+void bwl_wakeup_free(bwl_wakeup *wakeup);
 
 /* locked: this is the client whose loop it is, and which rings it from now on.  (Others may ring it
  * as well: their `bell` is set, no more.)  Once; nothing is changed if it fails.  SYSTEM. */
-int bwl_bell_watch(bwl_bell *bell, bwl_client *client, bwl_fault *fault);
+int bwl_wakeup_attach(bwl_wakeup *wakeup, bwl_shard *shard, bwl_fault *fault);
 
 /* The outer epoll descriptor. */
-int bwl_bell_fd(const bwl_bell *bell);
+int bwl_wakeup_fd(const bwl_wakeup *wakeup);
 
 /* The end of the pipe.  The first call starts the thread.  SYSTEM, NOMEM. */
-int bwl_bell_pipe(bwl_bell *bell, bwl_fault *fault);
+int bwl_wakeup_pipe(bwl_wakeup *wakeup, bwl_fault *fault);
 
 /* Makes it readable until the next dispatch.  Any thread. */
-void bwl_bell_ring(bwl_bell *bell);
+void bwl_wakeup_raise(bwl_wakeup *wakeup);
 
 /* locked: the client has a timer for `at`, or has been left to itself with it. */
-void bwl_bell_alarm(bwl_bell *bell, const bwl_client *client, bwl_ms at);
+void bwl_wakeup_set_timer(bwl_wakeup *wakeup, const bwl_shard *shard, bwl_ms at);
 
 /* Around a dispatch: what was rung before it is heard; what is due after it is rung anew. */
-void bwl_bell_heard(bwl_bell *bell);
-void bwl_bell_again(bwl_bell *bell);
+void bwl_wakeup_dispatch_begins(bwl_wakeup *wakeup);
+void bwl_wakeup_dispatch_ended(bwl_wakeup *wakeup);
 
 #endif

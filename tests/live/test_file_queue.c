@@ -3,7 +3,7 @@
  * when some are killed or stopped, and how soon the next one knows.
  */
 #include "api/engines.h"
-#include "runtime/client.h"
+#include "runtime/shard.h"
 #include "api/engines.h"
 #include "engine/file/ticket.h"
 #include "protocol/store/local.h"
@@ -165,7 +165,7 @@ static void kill_later(pid_t pid, _Atomic int64_t *ret_killed_ms)
 }
 
 /* How long after its end it was ours. */
-static int64_t wait_for_the_dead(bwl_client *counted, _Atomic int64_t *killed_ms)
+static int64_t wait_for_the_dead(bwl_shard *counted, _Atomic int64_t *killed_ms)
 {
     static const bwl_terms terms = { .lease_ms = 30000, .max_hold_ms = BWL_NEVER };
     bwl_operation          operation;
@@ -175,16 +175,16 @@ static int64_t wait_for_the_dead(bwl_client *counted, _Atomic int64_t *killed_ms
 
     pid_t holder = start_child(hold_until_killed, "k");
     tries        = 0;
-    bwl_client_lock(counted);
+    bwl_shard_lock(counted);
     assert_int_equal(bwl_lock_new(&lock, counted, "k", &terms, &fault), BWL_OK);
     bwl_lock_acquire(lock, &operation, BWL_NEVER);
     kill_later(holder, killed_ms);
-    assert_int_equal(bwl_client_wait(counted, &operation, BWL_NEVER, &fault), BWL_OK);
+    assert_int_equal(bwl_shard_wait(counted, &operation, BWL_NEVER, &fault), BWL_OK);
     int64_t took_ms = clock_ms() - atomic_load(killed_ms);
     assert_int_equal(operation.ended, BWL_HELD);
     bwl_lock_release(lock, &operation);
-    bwl_lock_unwanted(lock);
-    bwl_client_unlock(counted);
+    bwl_lock_drop_handle(lock);
+    bwl_shard_unlock(counted);
     print_message("# killed; %d ms later it was ours, after %u looks in 600 ms\n", (int)took_ms,
                   tries);
     while (wait(&how) > 0) {
@@ -197,7 +197,7 @@ static void test_file_queue_a_killed_holder_is_told_and_not_polled_for(void **st
 {
     bwl_engine       counting = bwl_file_engine;
     bwl_settings     asked    = { 0 };
-    bwl_client      *counted;
+    bwl_shard       *counted;
     bwl_fault        fault;
     int64_t          best_ms = INT64_MAX; /* the machine may be slow, but not each time */
     _Atomic int64_t *killed_ms =
@@ -205,14 +205,14 @@ static void test_file_queue_a_killed_holder_is_told_and_not_polled_for(void **st
 
     assert_true(killed_ms != MAP_FAILED);
     counting.ask = count_tries;
-    assert_int_equal(bwl_client_open(&counted, bwl_engines, &asked, false, url, &fault), BWL_OK);
+    assert_int_equal(bwl_shard_open(&counted, bwl_engines, &asked, false, url, &fault), BWL_OK);
     counted->host.engine = &counting;
     for (unsigned i = 0; i < 5; i++) {
         int64_t took_ms = wait_for_the_dead(counted, killed_ms);
         best_ms         = took_ms < best_ms ? took_ms : best_ms;
     }
     assert_in_range(best_ms, 0, 250); /* the next look by itself would be after 423 */
-    bwl_client_close(counted);
+    bwl_shard_close(counted);
     (void)munmap(killed_ms, sizeof *killed_ms);
 }
 

@@ -183,11 +183,11 @@ static void test_spin_of_many_threads_loses_nothing(void **state)
     for (unsigned i = 0; i < THREADS; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     uint64_t waits = 0;
-    for (unsigned i = 0; i < BWL_LANES_MAX && bwl_lane_at(client, i) != NULL; i++) {
+    for (unsigned i = 0; i < BWL_SHARDS_MAX && bwl_shard_at(client, i) != NULL; i++) {
         const bwl_spin *spin =
-            &bwl_redis_of(&bwl_lane_at(client, i)->host)->router.sessions->link.spin;
+            &bwl_redis_of(&bwl_shard_at(client, i)->host)->router.sessions->link.spin;
         waits += spin->sleeps + spin->paid;
-        print_message("# lane %u: %llu looks, %llu sleeps; %llu paid, %llu in vain\n", i,
+        print_message("# shard %u: %llu looks, %llu sleeps; %llu paid, %llu in vain\n", i,
                       (unsigned long long)spin->looks, (unsigned long long)spin->sleeps,
                       (unsigned long long)spin->paid, (unsigned long long)spin->unpaid);
     }

@@ -2,7 +2,7 @@
  * test_symfony_cluster.c -- a lock of Symfony in a Redis Cluster: the set is where its slot is, and
  * a waiter hears the node that has it.
  */
-#include "runtime/client.h"
+#include "runtime/shard.h"
 #include "api/engines.h"
 #include "runtime/loop.h"
 #include "tests/lib/cluster.h"
@@ -52,15 +52,15 @@ static void test_symfony_in_a_cluster_is_where_its_slot_is(void **state)
 }
 
 /* Drives it until it is so, ten seconds at most. */
-static void drive_until(bwl_client *client, bwl_hold_state state, uint32_t attempts,
+static void drive_until(bwl_shard *client, bwl_hold_state state, uint32_t attempts,
                         const bwl_lock *lock)
 {
     bwl_fault fault;
-    bwl_ms    end = bwl_client_now(client) + PATIENCE_MS;
+    bwl_ms    end = bwl_shard_now(client) + PATIENCE_MS;
 
     while ((lock->base.hold.state != state || lock->base.hold.claim.attempt < attempts) &&
-           bwl_client_now(client) < end)
-        assert_int_equal(bwl_client_drive(client, bwl_client_now(client) + 20, &fault), BWL_OK);
+           bwl_shard_now(client) < end)
+        assert_int_equal(bwl_shard_run(client, bwl_shard_now(client) + 20, &fault), BWL_OK);
     assert_int_equal(lock->base.hold.state, state);
 }
 
@@ -69,7 +69,7 @@ static void test_symfony_waiter_in_a_cluster_is_woken_by_its_node(void **state)
 {
     static const bwl_settings nothing;
     static bwl_operation      operation;
-    bwl_client               *client;
+    bwl_shard                *client;
     bwl_fault                 fault;
     bwl_lock                 *lock;
 
@@ -77,8 +77,9 @@ static void test_symfony_waiter_in_a_cluster_is_woken_by_its_node(void **state)
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++) {
         char name[64];
         (void)snprintf(name, sizeof name, "%s", cluster_name_at(i, 2));
-        assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, url(), &fault), BWL_OK);
-        bwl_client_lock(client);
+        assert_int_equal(bwl_shard_open(&client, bwl_engines, &nothing, false, url(), &fault),
+                         BWL_OK);
+        bwl_shard_lock(client);
         const bwl_terms terms = { .lease_ms    = LEASE_MS,
                                   .max_hold_ms = BWL_NEVER,
                                   .answer_ms   = client->host.settings.answer_ms,
@@ -88,12 +89,12 @@ static void test_symfony_waiter_in_a_cluster_is_woken_by_its_node(void **state)
         bwl_lock_acquire(lock, &operation, BWL_NEVER);
         drive_until(client, BWL_HOLD_WAITING, 2, lock);
         lock->base.hold.look_at = BWL_NEVER;
-        uint32_t attempt   = lock->base.hold.claim.attempt;
+        uint32_t attempt        = lock->base.hold.claim.attempt;
         (void)server_ask(nodes->nodes[i], "EVAL '%s' 1 %s theirs", SYMFONY_DELETE, name);
         drive_until(client, BWL_HOLD_HELD, attempt + 1, lock);
         assert_int_equal(lock->base.hold.claim.attempt, attempt + 1);
-        bwl_client_unlock(client);
-        bwl_client_close(client);
+        bwl_shard_unlock(client);
+        bwl_shard_close(client);
         (void)server_ask(nodes->nodes[i], "DEL %s", name);
     }
 }

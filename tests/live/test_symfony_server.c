@@ -5,7 +5,7 @@
  * Beside Symfony's own scripts it is in test_symfony_scripts.c, beside the PHP library in
  * tests/interop/symfony.py.
  */
-#include "runtime/client.h"
+#include "runtime/shard.h"
 #include "api/engines.h"
 #include "runtime/loop.h"
 #include "tests/lib/server.h"
@@ -195,14 +195,14 @@ static void test_symfony_holder_can_be_broken_and_readers_cannot(void **state)
 /* ---- who is woken ---------------------------------------------------------------------------- */
 
 /* Drives it until it is so, ten seconds at most. */
-static void drive_until(bwl_client     *client, bool (*is_so)(const bwl_lock *lock),
+static void drive_until(bwl_shard      *client, bool (*is_so)(const bwl_lock *lock),
                         const bwl_lock *lock)
 {
     bwl_fault fault;
-    bwl_ms    end = bwl_client_now(client) + PATIENCE_MS;
+    bwl_ms    end = bwl_shard_now(client) + PATIENCE_MS;
 
-    while (!is_so(lock) && bwl_client_now(client) < end)
-        assert_int_equal(bwl_client_drive(client, bwl_client_now(client) + 20, &fault), BWL_OK);
+    while (!is_so(lock) && bwl_shard_now(client) < end)
+        assert_int_equal(bwl_shard_run(client, bwl_shard_now(client) + 20, &fault), BWL_OK);
     assert_true(is_so(lock));
 }
 
@@ -224,7 +224,7 @@ static void test_symfony_waiter_is_woken_by_the_server_alone(void **state)
     static const bwl_settings nothing;
     static bwl_operation      operation;
     static const char *const  ends[] = { delete_it, "FLUSHALL", "PING" };
-    bwl_client               *client;
+    bwl_shard                *client;
     bwl_fault                 fault;
     bwl_lock                 *lock;
     char                      url[200];
@@ -232,8 +232,9 @@ static void test_symfony_waiter_is_woken_by_the_server_alone(void **state)
     (void)state;
     (void)snprintf(url, sizeof url, "%s?profile=symfony", redis->tcp_url);
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, url, &fault), BWL_OK);
-        bwl_client_lock(client);
+        assert_int_equal(bwl_shard_open(&client, bwl_engines, &nothing, false, url, &fault),
+                         BWL_OK);
+        bwl_shard_lock(client);
         const bwl_terms terms          = { .lease_ms    = LEASE_MS,
                                            .max_hold_ms = BWL_NEVER,
                                            .answer_ms   = client->host.settings.answer_ms,
@@ -246,13 +247,13 @@ static void test_symfony_waiter_is_woken_by_the_server_alone(void **state)
         bwl_lock_acquire(lock, &operation, BWL_NEVER);
         drive_until(client, has_tried_twice, lock);
         lock->base.hold.look_at = BWL_NEVER;
-        uint32_t attempt   = lock->base.hold.claim.attempt;
+        uint32_t attempt        = lock->base.hold.claim.attempt;
         (void)server_ask(redis, "%s", ends[i]);
         drive_until(client, is_held, lock);
         assert_int_equal(lock->base.hold.claim.attempt, attempt + 1);
         assert_is_set_of_ours(server_ask(redis, "ZRANGE nightly 0 -1"));
-        bwl_client_unlock(client);
-        bwl_client_close(client);
+        bwl_shard_unlock(client);
+        bwl_shard_close(client);
         (void)server_ask(redis, "DEL nightly");
     }
 }

@@ -6,7 +6,7 @@
 #define SEAT_FIXTURE_H
 
 #include "api/engines.h"
-#include "runtime/client.h"
+#include "runtime/shard.h"
 #include "api/engines.h"
 #include "engine/file/seat.h"
 #include "engine/file/ticket.h"
@@ -15,7 +15,7 @@
 
 enum { SEATS = 4, WAITS = true, ONCE = false };
 
-static bwl_client    *client;
+static bwl_shard     *client;
 static bwl_lock      *locks[SEATS];
 static bwl_file_seat *seats[SEATS];
 static uint64_t       number; /* that came with the latest answer                               */
@@ -38,8 +38,8 @@ static inline void open_client(void **state)
 
     (void)make_directory(state);
     (void)snprintf(url, sizeof url, "file:%s", directory);
-    assert_int_equal(bwl_client_open(&client, bwl_engines, &asked, false, url, &fault), BWL_OK);
-    bwl_client_lock(client);
+    assert_int_equal(bwl_shard_open(&client, bwl_engines, &asked, false, url, &fault), BWL_OK);
+    bwl_shard_lock(client);
 }
 
 /* Seats of the bare name "n". */
@@ -61,9 +61,9 @@ static inline int seats_of_a_path(void **state)
 static inline int leave_all(void **state)
 {
     for (unsigned i = 0; i < SEATS; i++)
-        bwl_lock_unwanted(locks[i]);
-    bwl_client_unlock(client);
-    bwl_client_close(client);
+        bwl_lock_drop_handle(locks[i]);
+    bwl_shard_unlock(client);
+    bwl_shard_close(client);
     (void)umask(022);
     return remove_directory(state);
 }

@@ -8,7 +8,7 @@
 
 #include "engine/redis/topology/sentinel.h"
 #include "api/engines.h"
-#include "runtime/client.h"
+#include "runtime/shard.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@
 
 enum { SENTINELS = 3 };
 
-static bwl_client   *client;
+static bwl_shard    *client;
 static bwl_sentinel *sentinel;
 static bwl_url_host  hosts[SENTINELS];
 static int           listeners[SENTINELS];
@@ -88,7 +88,7 @@ static inline void vanish(unsigned i)
 static inline void turn(void)
 {
     for (unsigned i = 0; i < 8; i++)
-        assert_int_equal(bwl_client_drive(client, bwl_client_now(client) + 2, NULL), BWL_OK);
+        assert_int_equal(bwl_shard_run(client, bwl_shard_now(client) + 2, NULL), BWL_OK);
 }
 
 static inline bool is_called(unsigned i)
@@ -152,9 +152,9 @@ static inline int begin(void **state)
         listen_as(i);
         lines[i] = -1;
     }
-    if (bwl_client_open(&client, bwl_engines, &settings, false, "redis://127.0.0.1:1", &fault) < 0)
+    if (bwl_shard_open(&client, bwl_engines, &settings, false, "redis://127.0.0.1:1", &fault) < 0)
         return -1;
-    bwl_client_lock(client);
+    bwl_shard_lock(client);
     make((bwl_sentinel_plan){ .user = NULL });
     return 0;
 }
@@ -163,8 +163,8 @@ static inline int end(void **state)
 {
     (void)state;
     bwl_sentinel_free(sentinel);
-    bwl_client_unlock(client);
-    bwl_client_close(client);
+    bwl_shard_unlock(client);
+    bwl_shard_close(client);
     for (unsigned i = 0; i < SENTINELS; i++) {
         (void)close(listeners[i]);
         (void)close(lines[i]);
@@ -178,7 +178,7 @@ static inline void await_its_time(void)
     bwl_ms at = bwl_sentinel_waits_until(sentinel);
 
     assert_true(at != BWL_NEVER);
-    if (bwl_client_now(client) < at)
+    if (bwl_shard_now(client) < at)
         client->host.latest = at;
     bwl_sentinel_woken(sentinel);
     turn();

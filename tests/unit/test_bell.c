@@ -22,34 +22,35 @@
 
 enum { COUNT = 2, LONG_MS = 10000, A_MOMENT_MS = 30 };
 
-static bwl_bell   *bell;
-static bwl_client *clients[COUNT]; /* whose loop it is; another that rings                       */
+static bwl_wakeup *bell;
+static bwl_shard  *clients[COUNT]; /* whose loop it is; another that rings                       */
 static bwl_fault   fault;
 
 static int hang(void **state)
 {
     (void)state;
     bwl_settings asked = { 0 };
-    assert_int_equal(bwl_bell_new(&bell, &fault), BWL_OK);
+    assert_int_equal(bwl_wakeup_new(&bell, &fault), BWL_OK);
     for (int i = 0; i < COUNT; i++) {
-        assert_int_equal(bwl_client_open(&clients[i], bwl_engines, &asked, false, "thread:", &fault), BWL_OK);
+        assert_int_equal(bwl_shard_open(&clients[i], bwl_engines, &asked, false, "thread:", &fault),
+                         BWL_OK);
         assert_int_equal(bwl_reactor_open(&clients[i]->host.reactor, &fault), BWL_OK);
     }
-    bwl_client_lock(clients[0]);
-    assert_int_equal(bwl_bell_watch(bell, clients[0], &fault), BWL_OK);
-    bwl_client_unlock(clients[0]);
-    assert_ptr_equal(clients[0]->bell, bell);
-    clients[1]->bell = bell;
+    bwl_shard_lock(clients[0]);
+    assert_int_equal(bwl_wakeup_attach(bell, clients[0], &fault), BWL_OK);
+    bwl_shard_unlock(clients[0]);
+    assert_ptr_equal(clients[0]->wakeup, bell);
+    clients[1]->wakeup = bell;
     return 0;
 }
 
 static int take_down(void **state)
 {
     (void)state;
-    bwl_bell_stop(bell);
+    bwl_wakeup_stop(bell);
     for (int i = 0; i < COUNT; i++)
-        bwl_client_close(clients[i]);
-    bwl_bell_free(bell);
+        bwl_shard_close(clients[i]);
+    bwl_wakeup_free(bell);
     return 0;
 }
 
@@ -61,16 +62,16 @@ static bool is_readable(int fd, int wait_ms)
 /* As bowline_dispatch does it. */
 static void dispatch(void)
 {
-    bwl_bell_heard(bell);
-    bwl_client_lock(clients[0]);
-    assert_int_equal(bwl_client_drive(clients[0], bwl_client_now(clients[0]), &fault), BWL_OK);
-    bwl_client_unlock(clients[0]);
-    bwl_bell_again(bell);
+    bwl_wakeup_dispatch_begins(bell);
+    bwl_shard_lock(clients[0]);
+    assert_int_equal(bwl_shard_run(clients[0], bwl_shard_now(clients[0]), &fault), BWL_OK);
+    bwl_shard_unlock(clients[0]);
+    bwl_wakeup_dispatch_ended(bell);
 }
 
 static int must_have_pipe(void)
 {
-    int fd = bwl_bell_pipe(bell, &fault);
+    int fd = bwl_wakeup_pipe(bell, &fault);
 
     assert_true(fd >= 0);
     return fd;
@@ -80,13 +81,13 @@ static int must_have_pipe(void)
 
 static void test_bell_descriptor_shows_what_its_client_has_and_no_other(void **state)
 {
-    int fd = bwl_bell_fd(bell);
+    int fd = bwl_wakeup_fd(bell);
 
     (void)state;
     assert_false(is_readable(fd, 0));
-    bwl_client_wake(clients[1]); /* no dispatch would ever hear that */
+    bwl_shard_wake(clients[1]); /* no dispatch would ever hear that */
     assert_false(is_readable(fd, 0));
-    bwl_client_wake(clients[0]);
+    bwl_shard_wake(clients[0]);
     assert_true(is_readable(fd, 0));
     dispatch();
     assert_false(is_readable(fd, 0));
@@ -94,14 +95,14 @@ static void test_bell_descriptor_shows_what_its_client_has_and_no_other(void **s
 
 static void test_bell_that_is_rung_is_heard_by_a_dispatch_and_by_no_driver(void **state)
 {
-    int fd = bwl_bell_fd(bell);
+    int fd = bwl_wakeup_fd(bell);
 
     (void)state;
-    bwl_bell_ring(bell);
-    bwl_bell_ring(bell);
-    bwl_client_lock(clients[0]);
-    assert_int_equal(bwl_client_drive(clients[0], 0, &fault), BWL_OK);
-    bwl_client_unlock(clients[0]);
+    bwl_wakeup_raise(bell);
+    bwl_wakeup_raise(bell);
+    bwl_shard_lock(clients[0]);
+    assert_int_equal(bwl_shard_run(clients[0], 0, &fault), BWL_OK);
+    bwl_shard_unlock(clients[0]);
     assert_true(is_readable(fd, 0));
     dispatch();
     assert_false(is_readable(fd, 0));
@@ -109,29 +110,29 @@ static void test_bell_that_is_rung_is_heard_by_a_dispatch_and_by_no_driver(void 
 
 static void test_bell_is_told_to_by_a_client_unless_its_loop_does_it(void **state)
 {
-    int fd = bwl_bell_fd(bell);
+    int fd = bwl_wakeup_fd(bell);
 
     (void)state;
-    bwl_client_lock(clients[0]);
+    bwl_shard_lock(clients[0]);
     clients[0]->dispatchers = 1;
-    bwl_client_tell(clients[0]);
+    bwl_shard_notify_caller(clients[0]);
     assert_false(is_readable(fd, 0));
-    clients[0]->driving = true; /* it waits inside of dispatch: then the reactor wakes it */
-    bwl_client_tell(clients[0]);
+    clients[0]->is_running = true; /* it waits inside of dispatch: then the reactor wakes it */
+    bwl_shard_notify_caller(clients[0]);
     assert_true(is_readable(clients[0]->host.reactor.wake_fd, 0));
     clients[0]->dispatchers = 0;
-    clients[0]->driving     = false;
-    bwl_client_unlock(clients[0]);
+    clients[0]->is_running  = false;
+    bwl_shard_unlock(clients[0]);
     dispatch();
-    bwl_client_lock(clients[0]);
-    bwl_client_tell(clients[0]);
+    bwl_shard_lock(clients[0]);
+    bwl_shard_notify_caller(clients[0]);
     assert_false(is_readable(clients[0]->host.reactor.wake_fd, 0));
-    bwl_client_unlock(clients[0]);
+    bwl_shard_unlock(clients[0]);
     assert_true(is_readable(fd, 0));
     dispatch();
-    bwl_client_lock(clients[1]); /* which nobody dispatches */
-    bwl_client_tell(clients[1]);
-    bwl_client_unlock(clients[1]);
+    bwl_shard_lock(clients[1]); /* which nobody dispatches */
+    bwl_shard_notify_caller(clients[1]);
+    bwl_shard_unlock(clients[1]);
     assert_true(is_readable(fd, 0));
 }
 
@@ -144,8 +145,8 @@ static void test_bell_pipe_has_one_byte_for_whatever_was_rung(void **state)
 
     (void)state;
     for (int i = 0; i < 20; i++) {
-        bwl_bell_ring(bell);
-        bwl_client_wake(clients[0]);
+        bwl_wakeup_raise(bell);
+        bwl_shard_wake(clients[0]);
         assert_true(is_readable(fd, LONG_MS));
         if (i % 2 == 0)
             assert_int_equal(read(fd, bytes, sizeof bytes), 1);
@@ -160,14 +161,14 @@ static void test_bell_pipe_that_is_read_is_written_to_after_the_next_dispatch(vo
     char bytes[8];
 
     (void)state;
-    bwl_bell_ring(bell);
+    bwl_wakeup_raise(bell);
     assert_true(is_readable(fd, LONG_MS));
     assert_int_equal(read(fd, bytes, sizeof bytes), 1);
-    bwl_bell_ring(bell);
+    bwl_wakeup_raise(bell);
     assert_false(is_readable(fd, A_MOMENT_MS));
-    bwl_bell_heard(bell);
-    bwl_bell_ring(bell); /* while it is dispatched */
-    bwl_bell_again(bell);
+    bwl_wakeup_dispatch_begins(bell);
+    bwl_wakeup_raise(bell); /* while it is dispatched */
+    bwl_wakeup_dispatch_ended(bell);
     assert_true(is_readable(fd, LONG_MS));
 }
 
@@ -180,24 +181,24 @@ static void test_bell_pipe_has_a_byte_for_a_timer(void **state)
 
     (void)state;
     late = early = (bwl_timer){ .at = BWL_NEVER };
-    bwl_client_lock(clients[0]);
+    bwl_shard_lock(clients[0]);
     assert_true(bwl_timers_reserve(&clients[0]->timers, 3));
-    bwl_client_alarm(clients[0], &late, bwl_client_now(clients[0]) + 3600 * 1000);
-    bwl_client_unlock(clients[0]);
+    bwl_shard_set_timer(clients[0], &late, bwl_shard_now(clients[0]) + 3600 * 1000);
+    bwl_shard_unlock(clients[0]);
     assert_false(is_readable(fd, A_MOMENT_MS));
-    bwl_client_lock(clients[0]);
-    bwl_client_alarm(clients[0], &early, bwl_client_now(clients[0]) + 40);
-    bwl_client_unlock(clients[0]);
+    bwl_shard_lock(clients[0]);
+    bwl_shard_set_timer(clients[0], &early, bwl_shard_now(clients[0]) + 40);
+    bwl_shard_unlock(clients[0]);
     assert_true(is_readable(fd, LONG_MS));
-    bwl_client_lock(clients[0]);
-    assert_true(bwl_client_now(clients[0]) >= early.at);
+    bwl_shard_lock(clients[0]);
+    assert_true(bwl_shard_now(clients[0]) >= early.at);
     bwl_timers_set(&clients[0]->timers, &early, BWL_NEVER);
-    bwl_client_unlock(clients[0]);
+    bwl_shard_unlock(clients[0]);
     dispatch();
     assert_false(is_readable(fd, A_MOMENT_MS));
-    bwl_client_lock(clients[0]);
+    bwl_shard_lock(clients[0]);
     bwl_timers_set(&clients[0]->timers, &late, BWL_NEVER);
-    bwl_client_unlock(clients[0]);
+    bwl_shard_unlock(clients[0]);
 }
 
 static void test_bell_pipe_that_cannot_be_made_is_asked_for_again(void **state)
@@ -209,9 +210,9 @@ static void test_bell_pipe_that_cannot_be_made_is_asked_for_again(void **state)
     none          = before;
     none.rlim_cur = 3;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    int       status = bwl_bell_pipe(bell, &fault);
-    bwl_bell *second = NULL;
-    int       other  = bwl_bell_new(&second, NULL);
+    int         status = bwl_wakeup_pipe(bell, &fault);
+    bwl_wakeup *second = NULL;
+    int         other  = bwl_wakeup_new(&second, NULL);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(status, BWL_STATUS_SYSTEM);
     assert_int_equal(other, BWL_STATUS_SYSTEM);
@@ -239,20 +240,20 @@ static void test_bell_stops_at_once_whatever_its_thread_does(void **state)
 {
     (void)state;
     for (int i = 0; i < 50; i++) {
-        bwl_bell *other = NULL;
-        assert_int_equal(bwl_bell_new(&other, &fault), BWL_OK);
-        bwl_client_lock(clients[1]);
-        assert_int_equal(bwl_bell_watch(other, clients[1], &fault), BWL_OK);
-        bwl_client_unlock(clients[1]);
-        int fd = bwl_bell_pipe(other, &fault);
+        bwl_wakeup *other = NULL;
+        assert_int_equal(bwl_wakeup_new(&other, &fault), BWL_OK);
+        bwl_shard_lock(clients[1]);
+        assert_int_equal(bwl_wakeup_attach(other, clients[1], &fault), BWL_OK);
+        bwl_shard_unlock(clients[1]);
+        int fd = bwl_wakeup_pipe(other, &fault);
         if (i % 3 != 0)
-            bwl_bell_ring(other);
+            bwl_wakeup_raise(other);
         if (i % 3 == 1)
             assert_true(is_readable(fd, LONG_MS));
-        bwl_bell_stop(other);
-        bwl_bell_free(other);
+        bwl_wakeup_stop(other);
+        bwl_wakeup_free(other);
     }
-    bwl_bell_free(NULL);
+    bwl_wakeup_free(NULL);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, hang, take_down)

@@ -6,7 +6,7 @@
  * back, what is sought is given up, in whatever order the locks were made.
  */
 #include "api/engines.h"
-#include "runtime/client.h"
+#include "runtime/shard.h"
 #include "api/engines.h"
 #include "base/clock.h"
 
@@ -23,15 +23,15 @@
 
 #include <cmocka.h>
 
-static bwl_client *client;
-static bwl_fault   fault;
+static bwl_shard *client;
+static bwl_fault  fault;
 
-static int open_url(bwl_client **ret_client, const char *url)
+static int open_url(bwl_shard **ret_client, const char *url)
 {
     static const bwl_settings nothing;
 
     fault = (bwl_fault){ 0 };
-    return bwl_client_open(ret_client, bwl_engines, &nothing, false, url, &fault);
+    return bwl_shard_open(ret_client, bwl_engines, &nothing, false, url, &fault);
 }
 
 static int open_client(void **state)
@@ -45,20 +45,20 @@ static int close_client(void **state)
 {
     (void)state;
     if (client != NULL)
-        bwl_client_close(client);
+        bwl_shard_close(client);
     return 0;
 }
 
-static bwl_lock *ask(bwl_client *whose, bwl_operation *op, const char *name, bwl_ms wait_ms)
+static bwl_lock *ask(bwl_shard *whose, bwl_operation *op, const char *name, bwl_ms wait_ms)
 {
     const bwl_terms terms = { .lease_ms = 30000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000 };
     bwl_lock       *lock;
 
-    bwl_client_lock(whose);
+    bwl_shard_lock(whose);
     int status = bwl_lock_new(&lock, whose, name, &terms, &fault);
     if (status == BWL_OK)
         bwl_lock_acquire(lock, op, wait_ms);
-    bwl_client_unlock(whose);
+    bwl_shard_unlock(whose);
     assert_int_equal(status, BWL_OK); /* unlocked: the teardown would wait for the mutex */
     return lock;
 }
@@ -75,19 +75,19 @@ static void test_client_scheme_chooses_the_engine(void **state)
         { "redis://127.0.0.1", &bwl_redis_engine },
         { "unix:///tmp/no-such-socket", &bwl_unix_engine },
     };
-    bwl_client *other;
+    bwl_shard *other;
 
     (void)state;
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         assert_int_equal(open_url(&other, list[i].url), BWL_OK);
         assert_ptr_equal(other->host.engine, list[i].engine);
-        bwl_client_close(other);
+        bwl_shard_close(other);
     }
 }
 
 static void test_client_unknown_scheme_is_unsupported(void **state)
 {
-    bwl_client *other = NULL;
+    bwl_shard *other = NULL;
 
     (void)state;
     assert_int_equal(open_url(&other, "etcd://h"), BWL_STATUS_UNSUPPORTED);
@@ -101,15 +101,16 @@ static void test_client_unknown_scheme_is_unsupported(void **state)
 static void test_client_settings_are_those_of_caller_and_url(void **state)
 {
     const bwl_settings asked = { .lease_ms = 9000, .keeps = true };
-    bwl_client        *other;
+    bwl_shard         *other;
 
     (void)state;
-    assert_int_equal(bwl_client_open(&other, bwl_engines, &asked, true, "thread:?wait=3s", &fault), BWL_OK);
+    assert_int_equal(bwl_shard_open(&other, bwl_engines, &asked, true, "thread:?wait=3s", &fault),
+                     BWL_OK);
     assert_int_equal(other->host.settings.lease_ms, 9000);
     assert_int_equal(other->host.settings.wait_ms, 3000);
     assert_true(other->host.settings.keeps);
     assert_false(other->host.settings.renews);
-    bwl_client_close(other);
+    bwl_shard_close(other);
 }
 
 /* ---- the clock and the timers ---------------------------------------------------------------- */
@@ -117,14 +118,14 @@ static void test_client_settings_are_those_of_caller_and_url(void **state)
 static void test_client_clock_never_goes_back(void **state)
 {
     (void)state;
-    bwl_client_lock(client);
-    bwl_ms now = bwl_client_now(client);
+    bwl_shard_lock(client);
+    bwl_ms now = bwl_shard_now(client);
     assert_in_range(now, bwl_clock_now() - 1000, bwl_clock_now());
     client->host.latest = now + 60000; /* as if the clock had been there already */
-    assert_int_equal(bwl_client_now(client), now + 60000);
+    assert_int_equal(bwl_shard_now(client), now + 60000);
     client->host.latest = now - 60000;
-    assert_in_range(bwl_client_now(client), now, now + 60000);
-    bwl_client_unlock(client);
+    assert_in_range(bwl_shard_now(client), now, now + 60000);
+    bwl_shard_unlock(client);
 }
 
 static bool is_woken(void)
@@ -146,10 +147,10 @@ static bool get_in_while_somebody_drives(const char *name, bwl_ms drives_for_ms)
 {
     bwl_operation op;
 
-    client->driving      = true;
-    client->drives_until = bwl_client_now(client) + drives_for_ms;
+    client->is_running = true;
+    client->runs_until = bwl_shard_now(client) + drives_for_ms;
     (void)ask(client, &op, name, 0);
-    client->driving = false;
+    client->is_running = false;
     assert_int_equal(op.ended, BWL_HELD);
     return is_woken();
 }
@@ -160,22 +161,22 @@ static void test_client_alarm_wakes_who_drives_past_it(void **state)
     bwl_engine engine = *client->host.engine;
 
     (void)state;
-    engine.protocol = &bwl_token;
-    engine.ask      = say_yes;
-    client->host.engine  = &engine;
-    assert_true(bwl_client_fd(client, &fault) >= 0);
-    assert_true(bwl_client_next_at(client) == BWL_NEVER);
+    engine.protocol     = &bwl_token;
+    engine.ask          = say_yes;
+    client->host.engine = &engine;
+    assert_true(bwl_shard_fd(client, &fault) >= 0);
+    assert_true(bwl_shard_next_timer(client) == BWL_NEVER);
     assert_false(get_in_while_somebody_drives("a", 1000)); /* the alarm is in 30 seconds */
-    assert_in_range(bwl_client_next_at(client) - bwl_client_now(client), 20000, 30000);
+    assert_in_range(bwl_shard_next_timer(client) - bwl_shard_now(client), 20000, 30000);
     assert_true(get_in_while_somebody_drives("b", 60000));
     bwl_operation op;
-    client->loop_sleeps_until = bwl_client_now(client) + 1000;
+    client->caller_sleeps_until = bwl_shard_now(client) + 1000;
     (void)ask(client, &op, "c", 0);
     assert_false(is_woken()); /* the event loop that nobody is inside comes back before it */
-    client->loop_sleeps_until = bwl_client_now(client) + 60000;
+    client->caller_sleeps_until = bwl_shard_now(client) + 60000;
     (void)ask(client, &op, "d", 0);
     assert_true(is_woken());
-    bwl_client_close(client);
+    bwl_shard_close(client);
     client = NULL;
     assert_int_equal(open_url(&client, "thread:"), BWL_OK);
 }
@@ -183,12 +184,12 @@ static void test_client_alarm_wakes_who_drives_past_it(void **state)
 static void test_client_descriptor_is_one_and_readable_when_woken(void **state)
 {
     (void)state;
-    bwl_client_lock(client);
-    int fd = bwl_client_fd(client, &fault);
-    assert_int_equal(bwl_client_fd(client, &fault), fd);
-    bwl_client_unlock(client);
+    bwl_shard_lock(client);
+    int fd = bwl_shard_fd(client, &fault);
+    assert_int_equal(bwl_shard_fd(client, &fault), fd);
+    bwl_shard_unlock(client);
     assert_int_equal(poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0), 0);
-    bwl_client_wake(client);
+    bwl_shard_wake(client);
     assert_int_equal(poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0), 1);
 }
 
@@ -198,7 +199,7 @@ static void test_client_close_gives_back_what_is_held_and_gives_up_what_is_sough
 {
     static bwl_operation ops[4];
     bwl_operation        op;
-    bwl_client          *other;
+    bwl_shard           *other;
     bwl_lock            *locks[4];
 
     (void)state;
@@ -210,28 +211,28 @@ static void test_client_close_gives_back_what_is_held_and_gives_up_what_is_sough
     locks[3]       = ask(other, &ops[3], "b", 0); /* busy, and nobody has taken note of it yet */
     assert_int_equal(ops[1].ended, BWL_PENDING);
     assert_int_equal(ops[3].ended, BWL_BUSY);
-    bwl_client_lock(other);
-    bwl_lock_unwanted(locks[1]);
-    bwl_client_unlock(other);
-    bwl_client_close(other);
+    bwl_shard_lock(other);
+    bwl_lock_drop_handle(locks[1]);
+    bwl_shard_unlock(other);
+    bwl_shard_close(other);
     assert_int_equal(ops[1].ended, BWL_CANCELLED);
     (void)ask(client, &op, "a", 0);
     assert_int_equal(op.ended, BWL_HELD);
     (void)ask(client, &op, "b", 0);
     assert_int_equal(op.ended, BWL_HELD);
-    bwl_client_lock(client);
+    bwl_shard_lock(client);
     bwl_lock_release(mine, &op);
     assert_int_equal(op.ended, BWL_RELEASED);
-    bwl_client_unlock(client);
+    bwl_shard_unlock(client);
 }
 
 static const bwl_engine *engine_below;
 static size_t            timers_at_close;
 
 /* The engine may set its own timer while it closes, which compares it with the others. */
-static void count_timers_and_close(bwl_client *closing)
+static void count_timers_and_close(bwl_shard *closing)
 {
-    timers_at_close = closing->timers.count;
+    timers_at_close      = closing->timers.count;
     closing->host.engine = engine_below;
     closing->host.engine->close(closing);
 }
@@ -250,42 +251,42 @@ static void test_client_close_frees_no_lock_whose_timer_is_set(void **state)
     bwl_operation ops[2];
 
     (void)state;
-    engine_below       = client->host.engine;
-    unreached.close    = count_timers_and_close;
-    unreached.ask      = say_yes;
-    unreached.protocol = &bwl_token;
-    client->host.engine     = &unreached;
+    engine_below        = client->host.engine;
+    unreached.close     = count_timers_and_close;
+    unreached.ask       = say_yes;
+    unreached.protocol  = &bwl_token;
+    client->host.engine = &unreached;
     (void)ask(client, &ops[0], "a", 0);
     (void)ask(client, &ops[1], "b", 0);
-    bwl_client_lock(client);
-    bwl_client_alarm(client, &client->store_timer, bwl_client_now(client) + 1000);
-    bwl_client_unlock(client);
+    bwl_shard_lock(client);
+    bwl_shard_set_timer(client, &client->engine_timer, bwl_shard_now(client) + 1000);
+    bwl_shard_unlock(client);
     assert_int_equal(ops[0].ended, BWL_HELD);
     assert_int_equal(ops[1].ended, BWL_HELD);
     unreached.ask = say_unsent; /* so that each lock has a timer for its next attempt */
-    bwl_client_close(client);
+    bwl_shard_close(client);
     client = NULL;
     assert_int_equal(timers_at_close, 1); /* that of the store */
 }
 
 static void test_client_close_leaves_no_descriptor_open(void **state)
 {
-    bwl_client *other;
+    bwl_shard *other;
 
     (void)state;
     assert_int_equal(open_url(&other, "thread:"), BWL_OK);
-    bwl_client_lock(other);
-    int fd      = bwl_client_fd(other, &fault);
+    bwl_shard_lock(other);
+    int fd      = bwl_shard_fd(other, &fault);
     int wake_fd = other->host.reactor.wake_fd;
-    bwl_client_unlock(other);
-    bwl_client_close(other);
+    bwl_shard_unlock(other);
+    bwl_shard_close(other);
     assert_int_equal(fcntl(fd, F_GETFD), -1);
     assert_int_equal(fcntl(wake_fd, F_GETFD), -1);
 }
 
 static void *hold_the_mutex(void *arg)
 {
-    bwl_client_lock(client);
+    bwl_shard_lock(client);
     (void)!write(*(int *)arg, "x", 1);
     (void)pause();
     return NULL;
@@ -294,7 +295,7 @@ static void *hold_the_mutex(void *arg)
 /* In a child of that moment.  7: what somebody was changing has been left alone. */
 static int close_in_child(int fd)
 {
-    bwl_client_close(client);
+    bwl_shard_close(client);
     return fcntl(fd, F_GETFD) >= 0 ? 7 : 3;
 }
 
@@ -314,9 +315,9 @@ static void test_client_child_can_close_it_whatever_the_parent_s_threads_were_do
     if (helper == 0) {
         pthread_t thread;
         assert_int_equal(open_url(&client, "thread:"), BWL_OK);
-        bwl_client_lock(client);
-        int fd = bwl_client_fd(client, &fault);
-        bwl_client_unlock(client);
+        bwl_shard_lock(client);
+        int fd = bwl_shard_fd(client, &fault);
+        bwl_shard_unlock(client);
         (void)pthread_create(&thread, NULL, hold_the_mutex, &ends[1]);
         (void)!read(ends[0], &c, 1);
         pid_t child = fork();

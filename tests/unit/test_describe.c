@@ -37,12 +37,12 @@ static int open_client(void **state)
 {
     (void)state;
     assert_int_equal(bowline_open(&client, BOWLINE_OPTIONS(.url = "thread:"), &error), BOWLINE_OK);
-    engine                = *client->inner->host.engine;
-    engine.who            = fake_who;
+    engine                     = *client->inner->host.engine;
+    engine.who                 = fake_who;
     client->inner->host.engine = &engine;
-    says                  = (bwl_holder){ .held = true };
-    status_of_who         = BWL_OK;
-    error                 = (bowline_error){ .text = "n is held" };
+    says                       = (bwl_holder){ .held = true };
+    status_of_who              = BWL_OK;
+    error                      = (bowline_error){ .text = "n is held" };
     return 0;
 }
 
@@ -56,10 +56,10 @@ static int close_client(void **state)
 static void assert_described(const char *wanted)
 {
     error = (bowline_error){ .text = "n is held" };
-    bwl_client_lock(client->inner);
+    bwl_shard_lock(client->inner);
     bwl_describe_holder(client->inner, "n", BWL_NEVER, &error);
     assert_int_equal(client->inner->locks_count, 0);
-    bwl_client_unlock(client->inner);
+    bwl_shard_unlock(client->inner);
     assert_string_equal(error.text, wanted);
 }
 
@@ -102,14 +102,14 @@ static void test_describe_longest_texts_are_cut(void **state)
     memset(says.program, 'p', BWL_HOLDER_TEXT_MAX - 1);
     memset(says.note, 'n', BWL_HOLDER_TEXT_MAX - 1);
     memset(error.text, 'x', sizeof error.text - 1);
-    bwl_client_lock(client->inner);
+    bwl_shard_lock(client->inner);
     bwl_describe_holder(client->inner, "n", BWL_NEVER, &error);
-    bwl_client_unlock(client->inner);
+    bwl_shard_unlock(client->inner);
     assert_int_equal(strlen(error.text), sizeof error.text - 1);
     error = (bowline_error){ .text = "n is held" };
-    bwl_client_lock(client->inner);
+    bwl_shard_lock(client->inner);
     bwl_describe_holder(client->inner, "n", BWL_NEVER, &error);
-    bwl_client_unlock(client->inner);
+    bwl_shard_unlock(client->inner);
     assert_int_equal(strlen(error.text), sizeof error.text - 1);
 }
 
@@ -151,9 +151,9 @@ static void test_describe_ends_with_the_time_for_the_answer(void **state)
     (void)state;
     says = (bwl_holder){ .held = true, .user = "ann" };
     assert_int_equal(bowline_acquire(&hold, client, "n", NULL, &error), BOWLINE_OK);
-    engine.look                       = look_and_hear_nothing;
+    engine.look                            = look_and_hear_nothing;
     client->inner->host.settings.answer_ms = 20;
-    looks                             = 0;
+    looks                                  = 0;
     assert_int_equal(bowline_acquire(&none, client, "n", NULL, &error), BOWLINE_BUSY);
     assert_int_equal(looks, 1);
     assert_string_equal(error.text, "n is held by someone else");

@@ -26,38 +26,40 @@
 
 enum { PATIENCE_MS = 5000 };
 
-static bwl_client *holder;
-static bwl_client *client;
-static bwl_fault   fault;
+static bwl_shard *holder;
+static bwl_shard *client;
+static bwl_fault  fault;
 
 static int open_clients(void **state)
 {
     static const bwl_settings nothing;
 
     (void)state;
-    assert_int_equal(bwl_client_open(&holder, bwl_engines, &nothing, false, "thread:", &fault), BWL_OK);
-    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault), BWL_OK);
+    assert_int_equal(bwl_shard_open(&holder, bwl_engines, &nothing, false, "thread:", &fault),
+                     BWL_OK);
+    assert_int_equal(bwl_shard_open(&client, bwl_engines, &nothing, false, "thread:", &fault),
+                     BWL_OK);
     return 0;
 }
 
 static int close_clients(void **state)
 {
     (void)state;
-    bwl_client_close(holder);
-    bwl_client_close(client);
+    bwl_shard_close(holder);
+    bwl_shard_close(client);
     return 0;
 }
 
-static bwl_lock *ask(bwl_client *whose, bwl_operation *op, const char *name, bwl_ms wait_ms)
+static bwl_lock *ask(bwl_shard *whose, bwl_operation *op, const char *name, bwl_ms wait_ms)
 {
     const bwl_terms terms = { .lease_ms = 30000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000 };
     bwl_lock       *lock;
 
-    bwl_client_lock(whose);
+    bwl_shard_lock(whose);
     int status = bwl_lock_new(&lock, whose, name, &terms, &fault);
     if (status == BWL_OK)
         bwl_lock_acquire(lock, op, wait_ms);
-    bwl_client_unlock(whose);
+    bwl_shard_unlock(whose);
     assert_int_equal(status, BWL_OK); /* unlocked: the teardown would wait for the mutex */
     return lock;
 }
@@ -66,9 +68,9 @@ static void release(bwl_lock *lock)
 {
     bwl_operation op;
 
-    bwl_client_lock(lock->client);
+    bwl_shard_lock(lock->shard);
     bwl_lock_release(lock, &op);
-    bwl_client_unlock(lock->client);
+    bwl_shard_unlock(lock->shard);
     assert_int_equal(op.ended, BWL_RELEASED);
 }
 
@@ -91,9 +93,9 @@ static void *wait_for_it(void *arg)
 {
     waiter *w = arg;
 
-    bwl_client_lock(client);
-    w->status = bwl_client_wait(client, w->operation, w->until, NULL);
-    bwl_client_unlock(client);
+    bwl_shard_lock(client);
+    w->status = bwl_shard_wait(client, w->operation, w->until, NULL);
+    bwl_shard_unlock(client);
     atomic_store(&w->left, true);
     return NULL;
 }
@@ -102,14 +104,14 @@ static size_t sleepers(void)
 {
     size_t count = 0;
 
-    bwl_client_lock(client);
-    const bwl_sleeper *before = NULL;
-    for (const bwl_sleeper *s = client->sleepers; s != NULL; s = s->next) {
+    bwl_shard_lock(client);
+    const bwl_waiting_thread *before = NULL;
+    for (const bwl_waiting_thread *s = client->waiting_threads; s != NULL; s = s->next) {
         assert_ptr_equal(s->previous, before);
         before = s;
         count++;
     }
-    bwl_client_unlock(client);
+    bwl_shard_unlock(client);
     return count;
 }
 
@@ -126,9 +128,9 @@ static void assert_sleepers(size_t count)
 
 static bool is_driven(void)
 {
-    bwl_client_lock(client);
-    bool driving = client->driving;
-    bwl_client_unlock(client);
+    bwl_shard_lock(client);
+    bool driving = client->is_running;
+    bwl_shard_unlock(client);
     return driving;
 }
 
@@ -196,24 +198,24 @@ static void test_drive_wait_ends_in_time_and_leaves_the_operation_as_it_is(void 
 
     (void)state;
     (void)ask(client, &waits, "n", BWL_NEVER);
-    bwl_client_lock(client);
-    bwl_ms begin = bwl_client_now(client);
-    assert_int_equal(bwl_client_wait(client, &waits, begin + 20, &fault), BWL_STATUS_TIMEOUT);
-    assert_true(bwl_client_now(client) >= begin + 20);
+    bwl_shard_lock(client);
+    bwl_ms begin = bwl_shard_now(client);
+    assert_int_equal(bwl_shard_wait(client, &waits, begin + 20, &fault), BWL_STATUS_TIMEOUT);
+    assert_true(bwl_shard_now(client) >= begin + 20);
     assert_int_equal(waits.ended, BWL_PENDING);
-    assert_int_equal(bwl_client_wait(client, &waits, begin, &fault), BWL_STATUS_TIMEOUT);
-    bwl_client_unlock(client);
+    assert_int_equal(bwl_shard_wait(client, &waits, begin, &fault), BWL_STATUS_TIMEOUT);
+    bwl_shard_unlock(client);
     release(held);
-    bwl_client_lock(client);
-    assert_int_equal(bwl_client_wait(client, &waits, BWL_NEVER, &fault), BWL_OK);
+    bwl_shard_lock(client);
+    assert_int_equal(bwl_shard_wait(client, &waits, BWL_NEVER, &fault), BWL_OK);
     assert_int_equal(waits.ended, BWL_HELD);
-    assert_int_equal(bwl_client_wait(client, &waits, begin, &fault), BWL_OK); /* ended long ago */
-    bwl_client_unlock(client);
+    assert_int_equal(bwl_shard_wait(client, &waits, begin, &fault), BWL_OK); /* ended long ago */
+    bwl_shard_unlock(client);
 }
 
 static unsigned woken_count;
 
-static void count_woken(bwl_client *whose)
+static void count_woken(bwl_shard *whose)
 {
     (void)whose;
     woken_count++;
@@ -224,28 +226,28 @@ static void test_drive_rings_the_timers_that_are_due(void **state)
     bwl_engine engine = *client->host.engine;
 
     (void)state;
-    woken_count    = 0;
-    engine.woken   = count_woken;
+    woken_count         = 0;
+    engine.woken        = count_woken;
     client->host.engine = &engine;
-    bwl_client_lock(client);
-    bwl_ms begin = bwl_client_now(client);
-    bwl_timers_set(&client->timers, &client->store_timer, begin + 3600000);
-    assert_int_equal(bwl_client_drive(client, begin, &fault), BWL_OK);
+    bwl_shard_lock(client);
+    bwl_ms begin = bwl_shard_now(client);
+    bwl_timers_set(&client->timers, &client->engine_timer, begin + 3600000);
+    assert_int_equal(bwl_shard_run(client, begin, &fault), BWL_OK);
     assert_int_equal(woken_count, 0);
-    bwl_timers_set(&client->timers, &client->store_timer, begin + 20);
-    assert_int_equal(bwl_client_drive(client, BWL_NEVER, &fault), BWL_OK);
+    bwl_timers_set(&client->timers, &client->engine_timer, begin + 20);
+    assert_int_equal(bwl_shard_run(client, BWL_NEVER, &fault), BWL_OK);
     assert_int_equal(woken_count, 1);
-    assert_true(bwl_client_now(client) >= begin + 20);
-    assert_true(bwl_client_next_at(client) == BWL_NEVER);
-    bwl_client_wake(client);
-    assert_int_equal(bwl_client_drive(client, BWL_NEVER, &fault), BWL_OK);
+    assert_true(bwl_shard_now(client) >= begin + 20);
+    assert_true(bwl_shard_next_timer(client) == BWL_NEVER);
+    bwl_shard_wake(client);
+    assert_int_equal(bwl_shard_run(client, BWL_NEVER, &fault), BWL_OK);
     assert_int_equal(woken_count, 2);
     engine.woken = NULL; /* an engine that has nothing to do then */
-    bwl_client_wake(client);
-    assert_int_equal(bwl_client_drive(client, BWL_NEVER, &fault), BWL_OK);
+    bwl_shard_wake(client);
+    assert_int_equal(bwl_shard_run(client, BWL_NEVER, &fault), BWL_OK);
     assert_int_equal(woken_count, 2);
-    assert_false(client->driving);
-    bwl_client_unlock(client);
+    assert_false(client->is_running);
+    bwl_shard_unlock(client);
     client->host.engine = &bwl_thread_engine;
 }
 
@@ -255,15 +257,15 @@ static void test_drive_sleep_ends_in_time(void **state)
 
     (void)state;
     bwl_cond_init(&cond);
-    bwl_client_lock(client);
-    bwl_ms begin = bwl_client_now(client);
+    bwl_shard_lock(client);
+    bwl_ms begin = bwl_shard_now(client);
     bwl_sleep_until(client, &cond, begin - 1);
-    assert_true(bwl_client_now(client) < begin + 1000);
-    begin = bwl_client_now(client);
-    while (bwl_client_now(client) < begin + 30) /* it may wake for no reason */
+    assert_true(bwl_shard_now(client) < begin + 1000);
+    begin = bwl_shard_now(client);
+    while (bwl_shard_now(client) < begin + 30) /* it may wake for no reason */
         bwl_sleep_until(client, &cond, begin + 30);
-    assert_in_range(bwl_client_now(client), begin + 30, begin + 30 + PATIENCE_MS);
-    bwl_client_unlock(client);
+    assert_in_range(bwl_shard_now(client), begin + 30, begin + 30 + PATIENCE_MS);
+    bwl_shard_unlock(client);
     (void)pthread_cond_destroy(&cond);
 }
 
@@ -363,10 +365,10 @@ static void test_drive_driver_whose_time_is_over_hands_over(void **state)
     hold_and_seek(2);
     start(&drives, &waits[0], until, 0);
     start(&sleeps, &waits[1], BWL_NEVER, 1);
-    bwl_client_lock(client);
+    bwl_shard_lock(client);
     client->host.latest = until;
-    bwl_client_wake(client);
-    bwl_client_unlock(client);
+    bwl_shard_wake(client);
+    bwl_shard_unlock(client);
     assert_leaves(&drives, BWL_STATUS_TIMEOUT);
     release(held[1]);
     assert_leaves(&sleeps, BWL_OK);
@@ -380,10 +382,10 @@ static void test_drive_cancel_by_another_thread_ends_the_wait(void **state)
     hold_and_seek(2);
     start(&drives, &waits[0], BWL_NEVER, 0);
     start(&sleeps, &waits[1], BWL_NEVER, 1);
-    bwl_client_lock(client);
+    bwl_shard_lock(client);
     bwl_lock_cancel(&waits[1]);
     bwl_lock_cancel(&waits[0]);
-    bwl_client_unlock(client);
+    bwl_shard_unlock(client);
     assert_leaves(&sleeps, BWL_OK);
     assert_leaves(&drives, BWL_OK);
     assert_int_equal(waits[0].ended, BWL_CANCELLED);
@@ -423,7 +425,7 @@ static void test_drive_a_wait_ends_in_time_where_no_descriptor_can_be_had(void *
     bwl_lock *other = ask(holder, &taken, "a", 0);
     bwl_lock *lock  = ask(client, &wants, "a", 30);
     assert_int_equal(wants.ended, BWL_PENDING);
-    bwl_client_lock(client);
+    bwl_shard_lock(client);
     bwl_reactor_close(&client->host.reactor);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     none = (struct rlimit){ 0, before.rlim_max };
@@ -431,13 +433,13 @@ static void test_drive_a_wait_ends_in_time_where_no_descriptor_can_be_had(void *
     int status = BWL_STATUS_SYSTEM;
     for (bwl_ms end = bwl_clock_now() + PATIENCE_MS;
          wants.ended == BWL_PENDING && bwl_clock_now() < end; nap())
-        status = bwl_client_drive(client, BWL_NEVER, &fault);
+        status = bwl_shard_run(client, BWL_NEVER, &fault);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(status, BWL_STATUS_SYSTEM);
     assert_int_equal(wants.ended, BWL_TIMED_OUT);
-    assert_int_equal(bwl_client_wait(client, &wants, BWL_NEVER, &fault), BWL_OK);
-    bwl_lock_unwanted(lock);
-    bwl_client_unlock(client);
+    assert_int_equal(bwl_shard_wait(client, &wants, BWL_NEVER, &fault), BWL_OK);
+    bwl_lock_drop_handle(lock);
+    bwl_shard_unlock(client);
     release(other);
 }
 

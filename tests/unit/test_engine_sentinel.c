@@ -29,7 +29,7 @@ static void test_answer_may_come_byte_by_byte(void **state)
     for (size_t i = 0; all[i] != '\0'; i++) {
         assert_int_equal(found, 0);
         assert_int_equal(send(lines[0], &all[i], 1, MSG_NOSIGNAL), 1);
-        assert_int_equal(bwl_client_drive(client, bwl_client_now(client) + 2, NULL), BWL_OK);
+        assert_int_equal(bwl_shard_run(client, bwl_shard_now(client) + 2, NULL), BWL_OK);
     }
     turn();
     assert_int_equal(found, 1);
@@ -162,7 +162,7 @@ static void test_address_that_swallows_leaves_time_for_the_next(void **state)
     bwl_sentinel_free(sentinel);
     hosts[0].name = "both";
     make((bwl_sentinel_plan){ .resolver = { look_up, free_found } });
-    bwl_ms turn_ends = bwl_client_now(client) + 30000 / SENTINELS;
+    bwl_ms turn_ends = bwl_shard_now(client) + 30000 / SENTINELS;
     bwl_sentinel_seek(sentinel);
     while (bwl_sentinel_waits_until(sentinel) >= turn_ends && failed == 0) {
         turn();
@@ -324,7 +324,7 @@ static void test_loading_is_for_now(void **state)
 
 static bwl_ms soon(void)
 {
-    return bwl_client_now(client) + 10000;
+    return bwl_shard_now(client) + 10000;
 }
 
 static void test_next_is_asked_when_one_is_doubted(void **state)
@@ -365,7 +365,7 @@ static void test_doubt_ends_with_the_time(void **state)
 {
     (void)state;
     watch_first();
-    assert_false(bwl_sentinel_seek_on(sentinel, bwl_client_now(client)));
+    assert_false(bwl_sentinel_seek_on(sentinel, bwl_shard_now(client)));
     turn();
     assert_false(is_called(1));
 }

@@ -4,7 +4,7 @@
  */
 #include "engine/file/who.h"
 #include "api/engines.h"
-#include "runtime/client.h"
+#include "runtime/shard.h"
 #include "seat_fixture.h"
 
 static int shared_seats(void **state, const char *name)
@@ -15,8 +15,8 @@ static int shared_seats(void **state, const char *name)
     char         url[PATH_SIZE];
 
     (void)snprintf(url, sizeof url, "file:%s", directory);
-    assert_int_equal(bwl_client_open(&client, bwl_engines, &asked, false, url, &fault), BWL_OK);
-    bwl_client_lock(client);
+    assert_int_equal(bwl_shard_open(&client, bwl_engines, &asked, false, url, &fault), BWL_OK);
+    bwl_shard_lock(client);
     make_seats(name);
     return 0;
 }
@@ -31,7 +31,7 @@ static int shared_seats_of_a_path(void **state)
 {
     (void)shared_seats_of_a_name(state);
     for (unsigned i = 0; i < SEATS; i++)
-        bwl_lock_unwanted(locks[i]);
+        bwl_lock_drop_handle(locks[i]);
     make_seats(in("x"));
     return 0;
 }
@@ -175,9 +175,9 @@ static int take_as_nobody(void *arg)
     (void)arg;
     if (!become_nobody())
         return 100;
-    if (bwl_client_open(&client, bwl_engines, &asked, false, shared_url, &fault) != BWL_OK)
+    if (bwl_shard_open(&client, bwl_engines, &asked, false, shared_url, &fault) != BWL_OK)
         return 101;
-    bwl_client_lock(client);
+    bwl_shard_lock(client);
     make_seats("n");
     return (int)join(0, ONCE);
 }

@@ -4,7 +4,7 @@
  * The locks here belong to an engine that only counts what reaches them.
  */
 #include "api/engines.h"
-#include "runtime/client.h"
+#include "runtime/shard.h"
 #include "api/engines.h"
 #include "engine/file/watch.h"
 #include "file_fixture.h"
@@ -13,7 +13,7 @@
 
 enum { LOCKS_MAX = 3 };
 
-static bwl_client      *client;
+static bwl_shard       *client;
 static bwl_file_watcher watcher;
 static bwl_lock        *locks[LOCKS_MAX];
 static bwl_operation    operations[LOCKS_MAX];
@@ -68,7 +68,7 @@ static void forget(bwl_lock *lock)
 {
 }
 
-static void woken(bwl_client *c)
+static void woken(bwl_shard *c)
 {
     bwl_file_watcher_rest(&watcher);
 }
@@ -86,9 +86,10 @@ static int set_up(void **state)
 
     (void)make_directory(state);
     when_pushed = NULL;
-    assert_int_equal(bwl_client_open(&client, bwl_engines, &asked, false, "thread:", &fault), BWL_OK);
+    assert_int_equal(bwl_shard_open(&client, bwl_engines, &asked, false, "thread:", &fault),
+                     BWL_OK);
     client->host.engine = &engine;
-    bwl_client_lock(client);
+    bwl_shard_lock(client);
     bwl_file_watcher_init(&watcher, client);
     for (unsigned i = 0; i < LOCKS_MAX; i++) {
         assert_int_equal(bwl_lock_new(&locks[i], client, "n", &terms, &fault), BWL_OK);
@@ -103,13 +104,13 @@ static int tear_down(void **state)
     for (unsigned i = 0; i < LOCKS_MAX; i++) {
         bwl_file_watch_remove(&watcher, &waiters[i]);
         bwl_lock_cancel(&operations[i]);
-        bwl_lock_unwanted(locks[i]);
+        bwl_lock_drop_handle(locks[i]);
         locks[i] = NULL;
     }
     bwl_file_watcher_close(&watcher);
     client->host.engine = &bwl_thread_engine;
-    bwl_client_unlock(client);
-    bwl_client_close(client);
+    bwl_shard_unlock(client);
+    bwl_shard_close(client);
     return remove_directory(state);
 }
 
@@ -119,7 +120,7 @@ static unsigned pushes(unsigned i)
     counter *c = (counter *)locks[i]->base.hold.memory;
 
     for (unsigned n = 0; n < 3; n++)
-        assert_int_equal(bwl_client_drive(client, bwl_client_now(client), &fault), BWL_OK);
+        assert_int_equal(bwl_shard_run(client, bwl_shard_now(client), &fault), BWL_OK);
     unsigned count = c->pushes;
     c->pushes      = 0;
     return count;
@@ -314,7 +315,7 @@ static void lose_events(const int fds[2], unsigned max)
         assert_int_equal(futimens(fds[i % 2], NULL), 0); /* equal ones in a row count as one */
     open_and_close("h");
     for (unsigned n = 0; n < 2 * max / 100; n++) /* a few hundred are read at a time */
-        assert_int_equal(bwl_client_drive(client, bwl_client_now(client), &fault), BWL_OK);
+        assert_int_equal(bwl_shard_run(client, bwl_shard_now(client), &fault), BWL_OK);
 }
 
 /* All are pushed, also the one whose event was not remembered: every time that it happens. */
@@ -343,23 +344,23 @@ static void
 test_file_watch_the_descriptor_comes_with_the_first_wait_and_goes_after_the_last(void **state)
 {
     /* Ahead of the clock, so that time goes by only where it is told to. */
-    client->host.latest = bwl_client_now(client) + 3600000;
+    client->host.latest = bwl_shard_now(client) + 3600000;
     assert_int_equal(watcher.source.fd, -1);
     assert_true(watch(0, "f"));
     assert_true(watcher.source.fd >= 0);
     assert_int_equal(fcntl(watcher.source.fd, F_GETFD), FD_CLOEXEC);
     bwl_file_watch_remove(&watcher, &waiters[0]);
-    assert_int_equal(bwl_client_drive(client, bwl_client_now(client), &fault), BWL_OK);
+    assert_int_equal(bwl_shard_run(client, bwl_shard_now(client), &fault), BWL_OK);
     assert_true(watcher.source.fd >= 0); /* perhaps one waits again at once */
     assert_true(watch(1, "f"));
     client->host.latest += BWL_FILE_WATCH_IDLE_MS;
-    bwl_client_wake(client);
+    bwl_shard_wake(client);
     assert_int_equal(pushes(1), 0);
     assert_true(watcher.source.fd >= 0); /* one does */
     open_and_close("f");
     assert_int_equal(pushes(1), 1);
     bwl_file_watch_remove(&watcher, &waiters[1]);
-    bwl_client_wake(client);
+    bwl_shard_wake(client);
     (void)pushes(1);
     assert_true(watcher.source.fd >= 0);
     client->host.latest += BWL_FILE_WATCH_IDLE_MS;

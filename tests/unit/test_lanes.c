@@ -18,62 +18,62 @@
 
 #include <cmocka.h>
 
-static bwl_lanes lanes;
+static bwl_shards lanes;
 
-static bwl_client *client_of_url(const char *url, bool keeps)
+static bwl_shard *client_of_url(const char *url, bool keeps)
 {
-    bwl_client  *client = NULL;
+    bwl_shard   *client = NULL;
     bwl_settings asked  = { .keeps = keeps };
     bwl_fault    fault  = { 0 };
 
-    int status = bwl_client_open(&client, bwl_engines, &asked, false, url, &fault);
+    int status = bwl_shard_open(&client, bwl_engines, &asked, false, url, &fault);
     assert_int_equal(status, BWL_OK);
     return client;
 }
 
-static bwl_client *open_lanes(const char *url, bool keeps)
+static bwl_shard *open_lanes(const char *url, bool keeps)
 {
-    bwl_client *first = client_of_url(url, keeps);
+    bwl_shard *first = client_of_url(url, keeps);
 
-    bwl_lanes_init(&lanes, first);
+    bwl_shards_init(&lanes, first);
     return first;
 }
 
-static bwl_client *lane(unsigned place)
+static bwl_shard *lane(unsigned place)
 {
-    return atomic_load(&lanes.lanes[place]);
+    return atomic_load(&lanes.shards[place]);
 }
 
 static void test_lanes_one_call_at_a_time_needs_one(void **state)
 {
-    bwl_client *first = open_lanes("redis://127.0.0.1:1", true);
+    bwl_shard *first = open_lanes("redis://127.0.0.1:1", true);
 
     (void)state;
     for (unsigned i = 0; i < 10; i++) {
-        assert_ptr_equal(bwl_lanes_enter(&lanes), first);
-        bwl_lane_leave(first);
+        assert_ptr_equal(bwl_shards_enter(&lanes), first);
+        bwl_shard_leave(first);
     }
     assert_null(lane(1));
-    bwl_lanes_close(&lanes);
+    bwl_shards_close(&lanes);
 }
 
 static void test_lanes_every_call_gets_one_of_its_own_while_there_are(void **state)
 {
-    bwl_client *in[BWL_LANES_MAX];
+    bwl_shard *in[BWL_SHARDS_MAX];
 
     (void)state;
     (void)open_lanes("redis://127.0.0.1:1", true);
-    for (unsigned i = 0; i < BWL_LANES_MAX; i++) {
-        in[i] = bwl_lanes_enter(&lanes);
+    for (unsigned i = 0; i < BWL_SHARDS_MAX; i++) {
+        in[i] = bwl_shards_enter(&lanes);
         assert_ptr_equal(in[i], lane(i));
         for (unsigned j = 0; j < i; j++)
             assert_ptr_not_equal(in[i], in[j]);
     }
-    bwl_lane_leave(in[2]); /* the one that is empty is taken before any is shared */
-    assert_ptr_equal(bwl_lanes_enter(&lanes), in[2]);
-    for (unsigned i = 0; i < BWL_LANES_MAX; i++)
-        bwl_lane_leave(in[i]);
-    bwl_lanes_close(&lanes);
+    bwl_shard_leave(in[2]); /* the one that is empty is taken before any is shared */
+    assert_ptr_equal(bwl_shards_enter(&lanes), in[2]);
+    for (unsigned i = 0; i < BWL_SHARDS_MAX; i++)
+        bwl_shard_leave(in[i]);
+    bwl_shards_close(&lanes);
 }
 
 static void test_lanes_are_shared_two_and_two_when_all_are_busy(void **state)
@@ -83,141 +83,141 @@ static void test_lanes_are_shared_two_and_two_when_all_are_busy(void **state)
     (void)state;
     (void)open_lanes("redis://127.0.0.1:1", true);
     for (unsigned i = 0; i < CALLS; i++)
-        (void)bwl_lanes_enter(&lanes);
+        (void)bwl_shards_enter(&lanes);
     assert_int_equal(atomic_load(&lane(0)->callers), 7);
     assert_int_equal(atomic_load(&lane(1)->callers), 7);
     assert_int_equal(atomic_load(&lane(2)->callers), 1);
     assert_int_equal(atomic_load(&lane(3)->callers), 1);
-    bwl_lanes_close(&lanes);
+    bwl_shards_close(&lanes);
 }
 
 static void test_lanes_a_call_about_a_lock_makes_its_lane_busy(void **state)
 {
-    bwl_client *first = open_lanes("redis://127.0.0.1:1", true);
+    bwl_shard *first = open_lanes("redis://127.0.0.1:1", true);
 
     (void)state;
-    bwl_lane_enter(first);
-    bwl_client *second = bwl_lanes_enter(&lanes);
+    bwl_shard_enter(first);
+    bwl_shard *second = bwl_shards_enter(&lanes);
     assert_ptr_not_equal(second, first);
-    bwl_lane_leave(first);
-    assert_ptr_equal(bwl_lanes_enter(&lanes), first);
-    bwl_lanes_close(&lanes);
+    bwl_shard_leave(first);
+    assert_ptr_equal(bwl_shards_enter(&lanes), first);
+    bwl_shards_close(&lanes);
 }
 
 static void test_lanes_who_want_a_name_meet_while_it_is_in_use(void **state)
 {
-    bwl_client  *first  = open_lanes("redis://127.0.0.1:1", true);
+    bwl_shard   *first  = open_lanes("redis://127.0.0.1:1", true);
     atomic_uint *met[3] = { NULL };
     atomic_uint *other  = NULL;
 
     (void)state;
-    bwl_lane_enter(first);
-    bwl_client *second = bwl_lanes_meet(&lanes, "x", &met[0]);
+    bwl_shard_enter(first);
+    bwl_shard *second = bwl_shards_pin(&lanes, "x", &met[0]);
     assert_ptr_equal(second, lane(1));
-    bwl_lane_leave(first); /* empty as it is: */
-    assert_ptr_equal(bwl_lanes_meet(&lanes, "x", &met[1]), second);
-    assert_ptr_equal(bwl_lanes_meet(&lanes, "y", &other), first);
+    bwl_shard_leave(first); /* empty as it is: */
+    assert_ptr_equal(bwl_shards_pin(&lanes, "x", &met[1]), second);
+    assert_ptr_equal(bwl_shards_pin(&lanes, "y", &other), first);
     assert_ptr_equal(met[0], met[1]);
     assert_ptr_not_equal(met[0], other);
     assert_int_equal(atomic_load(&second->callers), 2);
-    bwl_lanes_part(met[0]);
-    bwl_lane_leave(first);
-    assert_ptr_equal(bwl_lanes_meet(&lanes, "x", &met[2]), second);
-    bwl_lanes_meet_first(met[2]); /* that lane is of no use */
-    assert_ptr_equal(bwl_lanes_meet(&lanes, "x", &met[0]), first);
+    bwl_shards_unpin(met[0]);
+    bwl_shard_leave(first);
+    assert_ptr_equal(bwl_shards_pin(&lanes, "x", &met[2]), second);
+    bwl_shards_repin_to_first(met[2]); /* that lane is of no use */
+    assert_ptr_equal(bwl_shards_pin(&lanes, "x", &met[0]), first);
     for (int i = 0; i < 3; i++)
-        bwl_lanes_part(met[i]);
-    bwl_lanes_part(NULL);
-    bwl_lanes_meet_first(NULL);
+        bwl_shards_unpin(met[i]);
+    bwl_shards_unpin(NULL);
+    bwl_shards_repin_to_first(NULL);
     assert_int_equal(atomic_load(met[0]) >> 8, 0);
-    bwl_lanes_close(&lanes);
+    bwl_shards_close(&lanes);
 }
 
 static void test_lanes_who_meet_where_there_is_one_lane_need_not_part(void **state)
 {
-    bwl_client  *first = open_lanes("thread:", true);
+    bwl_shard   *first = open_lanes("thread:", true);
     atomic_uint *met   = NULL;
 
     (void)state;
-    assert_ptr_equal(bwl_lanes_meet(&lanes, "x", &met), first);
+    assert_ptr_equal(bwl_shards_pin(&lanes, "x", &met), first);
     assert_null(met);
-    bwl_lanes_close(&lanes);
+    bwl_shards_close(&lanes);
 }
 
 static void test_lanes_an_event_loop_has_the_first_and_no_other(void **state)
 {
-    bwl_client *first = open_lanes("redis://127.0.0.1:1", true);
+    bwl_shard *first = open_lanes("redis://127.0.0.1:1", true);
 
     (void)state;
-    assert_ptr_equal(bwl_lanes_enter(&lanes), first);
-    assert_ptr_not_equal(bwl_lanes_enter(&lanes), first);
-    bwl_lanes_keep_to_first(&lanes);
+    assert_ptr_equal(bwl_shards_enter(&lanes), first);
+    assert_ptr_not_equal(bwl_shards_enter(&lanes), first);
+    bwl_shards_use_first_only(&lanes);
     for (unsigned i = 0; i < 3; i++)
-        assert_ptr_equal(bwl_lanes_enter(&lanes), first);
+        assert_ptr_equal(bwl_shards_enter(&lanes), first);
     assert_null(lane(2));
-    bwl_lanes_close(&lanes);
+    bwl_shards_close(&lanes);
 }
 
 /* Who has no keeper drives by being inside a call: of every lock that he has. */
 static void test_lanes_without_a_keeper_there_is_one(void **state)
 {
-    bwl_client *first = open_lanes("redis://127.0.0.1:1", false);
+    bwl_shard *first = open_lanes("redis://127.0.0.1:1", false);
 
     (void)state;
-    assert_ptr_equal(bwl_lanes_enter(&lanes), first);
-    assert_ptr_equal(bwl_lanes_enter(&lanes), first);
-    bwl_lanes_close(&lanes);
+    assert_ptr_equal(bwl_shards_enter(&lanes), first);
+    assert_ptr_equal(bwl_shards_enter(&lanes), first);
+    bwl_shards_close(&lanes);
 }
 
 static void test_lanes_without_a_connection_there_is_one(void **state)
 {
-    bwl_client *first = open_lanes("thread:", true);
+    bwl_shard *first = open_lanes("thread:", true);
 
     (void)state;
-    assert_ptr_equal(bwl_lanes_enter(&lanes), first);
-    assert_ptr_equal(bwl_lanes_enter(&lanes), first);
-    bwl_lanes_close(&lanes);
+    assert_ptr_equal(bwl_shards_enter(&lanes), first);
+    assert_ptr_equal(bwl_shards_enter(&lanes), first);
+    bwl_shards_close(&lanes);
 }
 
 /* A server that lets us have no more connections: those that work are shared. */
 static void test_lanes_one_that_cannot_connect_is_left_alone(void **state)
 {
-    bwl_client *first = open_lanes("redis://127.0.0.1:1", true);
+    bwl_shard *first = open_lanes("redis://127.0.0.1:1", true);
 
     (void)state;
-    assert_ptr_equal(bwl_lanes_enter(&lanes), first);
-    bwl_client *second = bwl_lanes_enter(&lanes);
-    bwl_lane_leave(second);
-    bwl_lanes_keep_to_first(&lanes);
+    assert_ptr_equal(bwl_shards_enter(&lanes), first);
+    bwl_shard *second = bwl_shards_enter(&lanes);
+    bwl_shard_leave(second);
+    bwl_shards_use_first_only(&lanes);
     atomic_store(&lanes.usable, 2);
-    atomic_store(&second->lame_until, bwl_clock_now() + 60000);
-    assert_ptr_equal(bwl_lanes_enter(&lanes), first);
-    assert_ptr_equal(bwl_lanes_enter(&lanes), first);
-    atomic_store(&second->lame_until, 0);
-    assert_ptr_equal(bwl_lanes_enter(&lanes), second);
-    bwl_lanes_close(&lanes);
+    atomic_store(&second->unhealthy_until, bwl_clock_now() + 60000);
+    assert_ptr_equal(bwl_shards_enter(&lanes), first);
+    assert_ptr_equal(bwl_shards_enter(&lanes), first);
+    atomic_store(&second->unhealthy_until, 0);
+    assert_ptr_equal(bwl_shards_enter(&lanes), second);
+    bwl_shards_close(&lanes);
 }
 
 static void test_lanes_are_opened_as_the_first_was(void **state)
 {
-    bwl_client *first = open_lanes("redis://127.0.0.1:1?lease=7s&timeout=2s&key=x:%25s", true);
+    bwl_shard *first = open_lanes("redis://127.0.0.1:1?lease=7s&timeout=2s&key=x:%25s", true);
 
     (void)state;
     (void)snprintf(first->host.program, sizeof first->host.program, "backup");
-    (void)bwl_lanes_enter(&lanes);
-    bwl_client *second = bwl_lanes_enter(&lanes);
+    (void)bwl_shards_enter(&lanes);
+    bwl_shard *second = bwl_shards_enter(&lanes);
     assert_ptr_equal(second->host.engine, first->host.engine);
     assert_int_equal(second->host.settings.lease_ms, 7000);
     assert_int_equal(second->host.settings.answer_ms, 2000);
     assert_string_equal(second->host.program, "backup");
-    bwl_lanes_close(&lanes);
+    bwl_shards_close(&lanes);
 }
 
 /* ---- in a lane that is opened for the call --------------------------------------------------- */
 
 static unsigned asked;
 
-static int share_nothing(bwl_client *client, const bwl_client *first)
+static int share_nothing(bwl_shard *client, const bwl_shard *first)
 {
     (void)first;
     client->host.store = malloc(1);
@@ -240,7 +240,7 @@ static bool say_no(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
 {
     (void)ask;
     asked++;
-    atomic_store(&lock->client->stands, true); /* the first question has connected the lane */
+    atomic_store(&lock->shard->is_connected, true); /* the first question has connected the lane */
     ret_reply->answer = BWL_NO;
     return true;
 }
@@ -252,23 +252,23 @@ static void test_lanes_acquire_without_waiting_asks_once_in_a_new_lane(void **st
 
     (void)state;
     assert_int_equal(bowline_open(&one, BOWLINE_OPTIONS(.url = "thread:"), NULL), BOWLINE_OK);
-    bwl_client *inner     = one->inner;
-    bwl_engine  engine    = *inner->host.engine;
-    asked                 = 0;
-    engine.protocol       = &bwl_token;
-    engine.has_lease      = true;
-    engine.share          = share_nothing;
-    engine.prepare        = prepare_nothing;
-    engine.ask            = say_no;
-    engine.forget         = forget_nothing;
+    bwl_shard *inner           = one->inner;
+    bwl_engine engine          = *inner->host.engine;
+    asked                      = 0;
+    engine.protocol            = &bwl_token;
+    engine.has_lease           = true;
+    engine.share               = share_nothing;
+    engine.prepare             = prepare_nothing;
+    engine.ask                 = say_no;
+    engine.forget              = forget_nothing;
     inner->host.engine         = &engine;
     inner->host.settings.keeps = true;
-    atomic_store(&one->lanes.usable, 2);
-    bwl_lane_enter(inner);
+    atomic_store(&one->shards.usable, 2);
+    bwl_shard_enter(inner);
     int status =
         bowline_acquire(&hold, one, "n", BOWLINE_ACQUIRE(.wait_ms = BOWLINE_NO_WAIT), NULL);
-    bwl_lane_leave(inner);
-    bool is_open = bwl_lane_at(one, 1) != NULL;
+    bwl_shard_leave(inner);
+    bool is_open = bwl_shard_at(one, 1) != NULL;
     bowline_close(one); /* before its engine is gone */
     assert_int_equal(status, BOWLINE_BUSY);
     assert_true(is_open);

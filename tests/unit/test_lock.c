@@ -7,7 +7,7 @@
  * moment.
  */
 #include "api/engines.h"
-#include "runtime/client.h"
+#include "runtime/shard.h"
 #include "api/engines.h"
 #include "protocol/store/queue.h"
 #include "protocol/store/redis.h"
@@ -35,7 +35,7 @@ typedef struct fake { /* the engine */
 
 static fake            world;
 static bwl_engine      engine;
-static bwl_client     *client;
+static bwl_shard      *client;
 static bwl_fault       fault;
 static bwl_operation   operation; /* static, because a client may be closed with it under way */
 static bwl_operation   second;
@@ -54,7 +54,7 @@ static bool fake_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
 {
     world.latest = *ask;
     world.asked++;
-    lock->client->host.latest += world.takes_ms;
+    lock->shard->host.latest += world.takes_ms;
     if (world.unsent_below > 0) {
         size_t size = strlen(world.words);
         (void)snprintf(world.words + size, sizeof world.words - size, "%c%u",
@@ -82,23 +82,24 @@ static int open_client(void **state)
 
     (void)state;
     world = (fake){ 0 };
-    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault), BWL_OK);
-    engine           = *client->host.engine;
-    engine.protocol  = &bwl_token;
-    engine.lock_size = 100;
-    engine.prepare   = fake_prepare;
-    engine.ask       = fake_ask;
-    engine.forget    = fake_forget;
-    client->host.engine   = &engine;
-    bwl_client_lock(client);
+    assert_int_equal(bwl_shard_open(&client, bwl_engines, &nothing, false, "thread:", &fault),
+                     BWL_OK);
+    engine              = *client->host.engine;
+    engine.protocol     = &bwl_token;
+    engine.lock_size    = 100;
+    engine.prepare      = fake_prepare;
+    engine.ask          = fake_ask;
+    engine.forget       = fake_forget;
+    client->host.engine = &engine;
+    bwl_shard_lock(client);
     return 0;
 }
 
 static int close_client(void **state)
 {
     (void)state;
-    bwl_client_unlock(client);
-    bwl_client_close(client);
+    bwl_shard_unlock(client);
+    bwl_shard_close(client);
     return 0;
 }
 
@@ -137,7 +138,7 @@ static void test_lock_an_answer_known_at_once_is_of_the_moment_of_the_question(v
     world.answers = BWL_YES;
     bwl_lock_release(lock, &operation);
     assert_int_equal(operation.ended, BWL_RELEASED);
-    bwl_lock_unwanted(lock);
+    bwl_lock_drop_handle(lock);
 }
 
 /* ---- making one ------------------------------------------------------------------------------ */
@@ -148,13 +149,13 @@ static void test_lock_what_was_taken_back_is_not_asked_any_more(void **state)
 {
     (void)state;
     engine.protocol    = &bwl_redlock;
-    client->host.nodes      = 5;
+    client->host.nodes = 5;
     world.unsent_below = 3;
     bwl_lock *lock     = new_lock("n");
     bwl_lock_acquire(lock, &operation, 0);
     assert_int_equal(operation.ended, BWL_UNREACHABLE);
     assert_string_equal(world.words, "S0S1S2D0D1D2D3D4");
-    bwl_lock_unwanted(lock);
+    bwl_lock_drop_handle(lock);
 }
 
 static void test_lock_new_is_of_its_client_and_wants_nothing(void **state)
@@ -171,9 +172,9 @@ static void test_lock_new_is_of_its_client_and_wants_nothing(void **state)
     assert_int_equal(one->base.name_size, 3);
     assert_int_equal(((unsigned char *)one->base.part)[99], 7);
     assert_int_equal(world.asked, 0);
-    assert_true(bwl_client_next_at(client) == BWL_NEVER);
-    bwl_lock_unwanted(one);
-    bwl_lock_unwanted(two);
+    assert_true(bwl_shard_next_timer(client) == BWL_NEVER);
+    bwl_lock_drop_handle(one);
+    bwl_lock_drop_handle(two);
     assert_int_equal(world.forgotten, 2);
 }
 
@@ -215,11 +216,11 @@ static void test_lock_taken_out_of_the_middle_leaves_the_others(void **state)
     bwl_lock *locks[3] = { new_lock("a"), new_lock("b"), new_lock("c") };
 
     (void)state;
-    bwl_lock_unwanted(locks[1]);
+    bwl_lock_drop_handle(locks[1]);
     assert_ptr_equal(client->locks, locks[2]);
     assert_ptr_equal(locks[2]->next, locks[0]);
     assert_ptr_equal(locks[0]->previous, locks[2]);
-    bwl_lock_unwanted(locks[2]);
+    bwl_lock_drop_handle(locks[2]);
     assert_ptr_equal(client->locks, locks[0]);
     assert_null(locks[0]->previous);
     assert_int_equal(client->locks_count, 1);
@@ -238,7 +239,7 @@ static void test_lock_answer_at_once_ends_the_operation_within_the_call(void **s
     assert_null(lock->operation);
     assert_int_equal(lock->pins, 0);
     assert_int_equal(world.forgotten, 0); /* the caller still has it */
-    bwl_lock_unwanted(lock);
+    bwl_lock_drop_handle(lock);
     assert_int_equal(world.forgotten, 1);
 }
 
@@ -252,7 +253,7 @@ static void test_lock_answer_later_ends_it_then(void **state)
     assert_int_equal(lock->base.latest_tag, world.latest.tag);
     answer(lock, BWL_YES);
     assert_int_equal(operation.ended, BWL_HELD);
-    assert_true(bwl_client_next_at(client) < bwl_client_now(client) + 1000); /* to renew it */
+    assert_true(bwl_shard_next_timer(client) < bwl_shard_now(client) + 1000); /* to renew it */
 }
 
 static void test_lock_every_attempt_has_a_new_token(void **state)
@@ -282,7 +283,7 @@ static void test_lock_renewal_sets_the_timer_anew(void **state)
     bwl_lock_extend(lock, &operation, 2000);
     assert_int_equal(operation.ended, BWL_HELD);
     assert_true(lock->timer.at > due + 200);
-    assert_int_equal(bwl_client_next_at(client), lock->timer.at);
+    assert_int_equal(bwl_shard_next_timer(client), lock->timer.at);
 }
 
 /* ---- what callers may do at any time --------------------------------------------------------- */
@@ -313,7 +314,7 @@ static void test_lock_cancel_ends_an_acquire_and_takes_it_back(void **state)
     bwl_lock_cancel(&operation);
     assert_int_equal(operation.ended, BWL_CANCELLED);
     assert_int_equal(world.asked, 2);
-    bwl_lock_unwanted(lock);
+    bwl_lock_drop_handle(lock);
     assert_int_equal(world.forgotten, 0); /* whether it was taken back is not known yet */
     answer(lock, BWL_YES);
     assert_int_equal(world.forgotten, 1);
@@ -329,7 +330,7 @@ static void test_lock_cancel_of_an_extend_lets_the_machine_go_on(void **state)
     bwl_lock_cancel(&operation);
     assert_int_equal(operation.ended, BWL_CANCELLED);
     answer(lock, BWL_YES);
-    assert_true(bwl_hold_left(&lock->base.hold, bwl_client_now(client)) > 1500);
+    assert_true(bwl_hold_left(&lock->base.hold, bwl_shard_now(client)) > 1500);
     assert_int_equal(operation.ended, BWL_CANCELLED);
 }
 
@@ -355,7 +356,7 @@ static void test_lock_lost_while_nobody_asks_is_seen_in_the_time_left(void **sta
     bwl_lock_extend(lock, &operation, 1000);
     bwl_lock_cancel(&operation);
     answer(lock, BWL_NO);
-    assert_int_equal(bwl_hold_left(&lock->base.hold, bwl_client_now(client)), 0);
+    assert_int_equal(bwl_hold_left(&lock->base.hold, bwl_shard_now(client)), 0);
 }
 
 /* Of the last ms nobody is told, so who releases in it has lost the lock.  (A clock that goes on
@@ -365,8 +366,8 @@ static void test_lock_last_ms_is_nobodys(void **state)
     bwl_lock *lock = held_lock("n");
 
     (void)state;
-    lock->base.hold.until = bwl_client_now(client) + 1;
-    assert_int_equal(bwl_hold_left_truly(&lock->base.hold, bwl_client_now(client)), 0);
+    lock->base.hold.until = bwl_shard_now(client) + 1;
+    assert_int_equal(bwl_hold_left_truly(&lock->base.hold, bwl_shard_now(client)), 0);
     bwl_lock_release(lock, &operation);
     assert_int_equal(operation.ended, BWL_LOST);
     answer(lock, BWL_NO);
@@ -383,7 +384,7 @@ static void test_lock_with_an_open_question_outlives_its_caller(void **state)
     world.answers = BWL_REFUSED;
     bwl_lock_acquire(lock, &operation, 0);
     assert_int_equal(operation.ended, BWL_STORE_REFUSED);
-    bwl_lock_unwanted(lock);
+    bwl_lock_drop_handle(lock);
     assert_int_equal(world.forgotten, 0);
     bwl_lock_event(lock, (bwl_event){ .kind = BWL_DOWN, .tag = 1 }); /* too late: says nothing */
     bwl_lock_unpin(lock);
@@ -396,12 +397,12 @@ static void test_lock_that_is_gone_rings_no_more(void **state)
     bwl_lock *lock = held_lock("n");
 
     (void)state;
-    assert_true(bwl_client_next_at(client) != BWL_NEVER);
+    assert_true(bwl_shard_next_timer(client) != BWL_NEVER);
     world.answers = BWL_YES;
     bwl_lock_release(lock, &operation);
-    bwl_lock_unwanted(lock);
+    bwl_lock_drop_handle(lock);
     assert_int_equal(world.forgotten, 1);
-    assert_true(bwl_client_next_at(client) == BWL_NEVER);
+    assert_true(bwl_shard_next_timer(client) == BWL_NEVER);
 }
 
 static void test_lock_remembers_why_the_store_refused_as_far_as_it_fits(void **state)
@@ -411,11 +412,11 @@ static void test_lock_remembers_why_the_store_refused_as_far_as_it_fits(void **s
 
     (void)state;
     assert_string_equal(lock->base.why, "");
-    bwl_lock_says(lock, "%s: %d", "no", 7);
+    bwl_lock_set_error(lock, "%s: %d", "no", 7);
     assert_string_equal(lock->base.why, "no: 7");
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
-    bwl_lock_says(lock, "%s", text);
+    bwl_lock_set_error(lock, "%s", text);
     assert_int_equal(strlen(lock->base.why), BWL_FAULT_TEXT_MAX - 1);
 }
 

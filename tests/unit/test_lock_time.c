@@ -6,7 +6,7 @@
  * client->latest, which the test moves forward.
  */
 #include "api/engines.h"
-#include "runtime/client.h"
+#include "runtime/shard.h"
 #include "api/engines.h"
 #include "protocol/store/redis.h"
 
@@ -21,7 +21,7 @@
 enum { ANSWER_MS = 100000, SLACK_MS = 50, LEASE_MS = 400000, WAIT_MS = 300000 };
 
 static bwl_engine      engine;
-static bwl_client     *client;
+static bwl_shard      *client;
 static bwl_lock       *lock;
 static bwl_fault       fault;
 static bwl_operation   operation;
@@ -76,25 +76,26 @@ static int open_client(void **state)
     (void)state;
     asks        = 0;
     withdrawals = 0;
-    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault), BWL_OK);
-    engine          = *client->host.engine;
-    engine.protocol = &bwl_token;
-    engine.prepare  = fake_prepare;
-    engine.ask      = fake_ask;
-    engine.forget   = fake_forget;
-    engine.withdraw = fake_withdraw;
-    client->host.engine  = &engine;
-    bwl_client_lock(client);
+    assert_int_equal(bwl_shard_open(&client, bwl_engines, &nothing, false, "thread:", &fault),
+                     BWL_OK);
+    engine              = *client->host.engine;
+    engine.protocol     = &bwl_token;
+    engine.prepare      = fake_prepare;
+    engine.ask          = fake_ask;
+    engine.forget       = fake_forget;
+    engine.withdraw     = fake_withdraw;
+    client->host.engine = &engine;
+    bwl_shard_lock(client);
     assert_int_equal(bwl_lock_new(&lock, client, "n", &terms, &fault), BWL_OK);
-    began_at = bwl_client_now(client);
+    began_at = bwl_shard_now(client);
     return 0;
 }
 
 static int close_client(void **state)
 {
     (void)state;
-    bwl_client_unlock(client);
-    bwl_client_close(client);
+    bwl_shard_unlock(client);
+    bwl_shard_close(client);
     return 0;
 }
 

@@ -59,7 +59,7 @@ static void test_loss_trouble_is_a_status_with_its_reason(void **state)
     assert_int_equal(bowline_hold_trouble(hold, &error), BOWLINE_OK);
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         bwl_lock_of(hold)->base.hold.trouble = list[i].kind;
-        bwl_lock_says(bwl_lock_of(hold), "%s", list[i].why);
+        bwl_lock_set_error(bwl_lock_of(hold), "%s", list[i].why);
         assert_int_equal(bowline_hold_trouble(hold, &error), list[i].status);
         assert_int_equal(error.status, list[i].status);
         assert_non_null(strstr(error.text, list[i].text));
@@ -81,9 +81,9 @@ static void test_loss_is_seen_by_everything_at_its_moment(void **state)
     bwl_lock_of(hold)->base.hold.look_at = 1;
     assert_int_equal(bowline_hold_trouble(hold, &error), BOWLINE_LOST);
     assert_int_equal(error.status, BOWLINE_LOST);
-    bwl_client_lock(client->inner);
-    bwl_client_alarm(client->inner, &bwl_lock_of(hold)->timer, 1);
-    bwl_client_unlock(client->inner);
+    bwl_shard_lock(client->inner);
+    bwl_shard_set_timer(client->inner, &bwl_lock_of(hold)->timer, 1);
+    bwl_shard_unlock(client->inner);
     assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
     assert_int_equal(poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0), 1);
     assert_int_equal(bowline_hold_trouble(hold, &error), BOWLINE_LOST);

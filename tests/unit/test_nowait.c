@@ -28,16 +28,16 @@ static bowline_error   error;
 /* Silence is over, and what it leaves in doubt is asked for no more. */
 static void lose_patience(void)
 {
-    bwl_client *inner = client->inner;
+    bwl_shard *inner = client->inner;
 
-    bwl_client_lock(inner);
+    bwl_shard_lock(inner);
     inner->host.settings.answer_ms = 1;
     for (bwl_lock *lock = inner->locks; lock != NULL; lock = lock->next) {
-        lock->base.hold.answer_by       = bwl_client_now(inner);
+        lock->base.hold.answer_by       = bwl_shard_now(inner);
         lock->base.hold.terms.answer_ms = 1;
     }
     bwl_redis_set_timer(bwl_redis_of(&inner->host));
-    bwl_client_unlock(inner);
+    bwl_shard_unlock(inner);
 }
 
 static void answer(fake_server *s, const fake_command *cmd, void *arg)
@@ -138,9 +138,9 @@ static void test_nowait_too_many_to_name_are_counted(void **state)
 {
     (void)state;
     verdict = ":0\r\n";
-    for (unsigned i = 0; i < BWL_UNTOLD_MAX + 2; i++)
+    for (unsigned i = 0; i < BWL_UNREPORTED_MAX + 2; i++)
         assert_status(BOWLINE_OK, let_go("n"), &error);
-    for (unsigned i = 0; i < BWL_UNTOLD_MAX; i++)
+    for (unsigned i = 0; i < BWL_UNREPORTED_MAX; i++)
         assert_status(BOWLINE_LOST, bowline_released(client, BOWLINE_FOREVER, &error), &error);
     assert_null(strstr(error.text, "more releases"));
     /* The last ones may have been answered before there was room again. */
@@ -154,20 +154,20 @@ static void test_nowait_too_many_to_name_are_counted(void **state)
 /* One more than may be on their way: waited for, and so told at once. */
 static void test_nowait_waits_when_too_many_are_under_way(void **state)
 {
-    bowline_hold *holds[BWL_UNAWAITED_MAX + 1];
+    bowline_hold *holds[BWL_BACKGROUND_MAX + 1];
     char          name[16];
 
     (void)state;
-    for (unsigned i = 0; i <= BWL_UNAWAITED_MAX; i++) {
+    for (unsigned i = 0; i <= BWL_BACKGROUND_MAX; i++) {
         (void)snprintf(name, sizeof name, "n%u", i);
         holds[i] = must_acquire(client, name);
     }
     atomic_store(&silent, 1);
-    atomic_store(&enough, BWL_UNAWAITED_MAX + 1);
-    for (unsigned i = 0; i < BWL_UNAWAITED_MAX; i++)
+    atomic_store(&enough, BWL_BACKGROUND_MAX + 1);
+    for (unsigned i = 0; i < BWL_BACKGROUND_MAX; i++)
         assert_status(BOWLINE_OK, bowline_release_nowait(holds[i], &error), &error);
-    assert_int_equal(client->inner->unawaited.count, BWL_UNAWAITED_MAX);
-    assert_status(BOWLINE_UNKNOWN, bowline_release_nowait(holds[BWL_UNAWAITED_MAX], &error),
+    assert_int_equal(client->inner->background.count, BWL_BACKGROUND_MAX);
+    assert_status(BOWLINE_UNKNOWN, bowline_release_nowait(holds[BWL_BACKGROUND_MAX], &error),
                   &error);
     assert_non_null(strstr(error.text, "n1000: "));
 }
@@ -175,30 +175,30 @@ static void test_nowait_waits_when_too_many_are_under_way(void **state)
 /* All were answered, which nobody has read yet: so there is room, and nothing is waited for. */
 static void test_nowait_reads_what_has_come_before_it_waits(void **state)
 {
-    static bowline_hold *holds[BWL_UNAWAITED_MAX + 1];
+    static bowline_hold *holds[BWL_BACKGROUND_MAX + 1];
     const bwl_session   *store = bwl_redis_of(&client->inner->host)->router.sessions;
     char                 name[16];
     int                  there = 0;
 
     (void)state;
-    for (unsigned i = 0; i <= BWL_UNAWAITED_MAX; i++) {
+    for (unsigned i = 0; i <= BWL_BACKGROUND_MAX; i++) {
         (void)snprintf(name, sizeof name, "n%u", i);
         holds[i] = must_acquire(client, name);
     }
-    atomic_store(&silent, BWL_UNAWAITED_MAX + 1);
-    for (unsigned i = 0; i < BWL_UNAWAITED_MAX; i++)
+    atomic_store(&silent, BWL_BACKGROUND_MAX + 1);
+    for (unsigned i = 0; i < BWL_BACKGROUND_MAX; i++)
         assert_status(BOWLINE_OK, bowline_release_nowait(holds[i], &error), &error);
-    while (there < BWL_UNAWAITED_MAX * 4 &&
+    while (there < BWL_BACKGROUND_MAX * 4 &&
            ioctl(store->link.conn.stream.source.fd, FIONREAD, &there) == 0)
         sleep_ms(1);
-    assert_status(BOWLINE_OK, bowline_release_nowait(holds[BWL_UNAWAITED_MAX], &error), &error);
-    assert_in_range(client->inner->unawaited.count, 1, BWL_UNAWAITED_MAX);
+    assert_status(BOWLINE_OK, bowline_release_nowait(holds[BWL_BACKGROUND_MAX], &error), &error);
+    assert_in_range(client->inner->background.count, 1, BWL_BACKGROUND_MAX);
 }
 
 /* Whoever does nothing else reads what has come, so he never meets the end of it. */
 static void test_nowait_reads_answers_when_there_are_many(void **state)
 {
-    enum { ALL = 3 * BWL_UNAWAITED_MAX };
+    enum { ALL = 3 * BWL_BACKGROUND_MAX };
     static bowline_hold *holds[ALL];
     char                 name[16];
 
@@ -209,7 +209,7 @@ static void test_nowait_reads_answers_when_there_are_many(void **state)
     }
     for (unsigned i = 0; i < ALL; i++) {
         assert_status(BOWLINE_OK, bowline_release_nowait(holds[i], &error), &error);
-        assert_true(client->inner->unawaited.count <= BWL_UNAWAITED_MAX);
+        assert_true(client->inner->background.count <= BWL_BACKGROUND_MAX);
     }
     assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, &error), &error);
     assert_int_equal(atomic_load(&released), ALL);

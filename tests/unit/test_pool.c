@@ -18,16 +18,16 @@
 
 #include <cmocka.h>
 
-static bwl_pool    pool;
-static bwl_client *first;
-static bwl_fault   fault;
+static bwl_pool   pool;
+static bwl_shard *first;
+static bwl_fault  fault;
 
 static void open_pool(const char *url)
 {
     bwl_settings asked = { .keeps = true };
 
     fault = (bwl_fault){ 0 };
-    assert_int_equal(bwl_client_open(&first, bwl_engines, &asked, false, url, &fault), BWL_OK);
+    assert_int_equal(bwl_shard_open(&first, bwl_engines, &asked, false, url, &fault), BWL_OK);
     bwl_pool_init(&pool, first);
 }
 
@@ -42,7 +42,7 @@ static int close_all(void **state)
 {
     (void)state;
     bwl_pool_close(&pool);
-    bwl_client_close(first);
+    bwl_shard_close(first);
     return 0;
 }
 
@@ -52,8 +52,8 @@ static bwl_pool_place *take(void)
 
     assert_int_equal(bwl_pool_take(&pool, BWL_NEVER, &place, &fault), BWL_OK);
     assert_true(place->is_taken);
-    assert_non_null(place->client);
-    assert_ptr_equal(place->lock->client, place->client);
+    assert_non_null(place->shard);
+    assert_ptr_equal(place->lock->shard, place->shard);
     return place;
 }
 
@@ -62,7 +62,7 @@ static unsigned open_count(void)
     unsigned count = 0;
 
     for (unsigned i = 0; i < BWL_POOL_MAX; i++)
-        count += pool.places[i].client != NULL;
+        count += pool.places[i].shard != NULL;
     return count;
 }
 
@@ -71,7 +71,7 @@ static void test_one_after_the_other_need_one(void **state)
     bwl_pool_place *place = take();
 
     (void)state;
-    assert_ptr_not_equal(place->client, first);
+    assert_ptr_not_equal(place->shard, first);
     for (int i = 0; i < 5; i++) {
         bwl_pool_give(&pool, place, false);
         assert_ptr_equal(take(), place);
@@ -88,7 +88,7 @@ static void test_each_has_a_client_of_its_own(void **state)
     for (unsigned i = 0; i < BWL_POOL_MAX; i++) {
         places[i] = take();
         for (unsigned j = 0; j < i; j++)
-            assert_ptr_not_equal(places[i]->client, places[j]->client);
+            assert_ptr_not_equal(places[i]->shard, places[j]->shard);
     }
     for (unsigned i = 0; i < BWL_POOL_MAX; i++)
         bwl_pool_give(&pool, places[i], false);

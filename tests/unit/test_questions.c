@@ -84,7 +84,7 @@ static void test_questions_descriptors_are_the_engine_s(void **state)
     int        fds[BOWLINE_HOLD_FDS_MAX] = { 0, 0 };
 
     (void)state;
-    engine.fds            = two_fds;
+    engine.fds                 = two_fds;
     holder->inner->host.engine = &engine;
     assert_int_equal(bowline_hold_fds(hold, fds), 2);
     assert_int_equal(fds[1], 8);
@@ -130,13 +130,13 @@ static void *ask_fence(void *ret_fence)
  * one the time to read the wrong number, if it does not wait for the mutex. */
 static void ask_fence_while_it_is_written(uint64_t fence)
 {
-    bwl_client *inner = holder->inner;
-    uint64_t    seen  = 0;
-    pthread_t   asks;
+    bwl_shard *inner = holder->inner;
+    uint64_t   seen  = 0;
+    pthread_t  asks;
 
     atomic_store(&fence_is_asked, false);
     atomic_store(&fence_is_known, false);
-    bwl_client_lock(inner);
+    bwl_shard_lock(inner);
     bwl_lock_of(hold)->base.hold.fence = HALF_WRITTEN;
     assert_int_equal(pthread_create(&asks, NULL, ask_fence, &seen), 0);
     while (!atomic_load(&fence_is_asked))
@@ -144,7 +144,7 @@ static void ask_fence_while_it_is_written(uint64_t fence)
     for (unsigned i = 0; i < FENCE_YIELDS && !atomic_load(&fence_is_known); i++)
         (void)sched_yield();
     bwl_lock_of(hold)->base.hold.fence = fence;
-    bwl_client_unlock(inner);
+    bwl_shard_unlock(inner);
     assert_int_equal(pthread_join(asks, NULL), 0);
     assert_true(seen == fence);
 }
@@ -165,11 +165,11 @@ static void test_questions_fence_is_known_after_fork(void **state)
     int      status;
 
     (void)state;
-    bwl_client_lock(holder->inner);
+    bwl_shard_lock(holder->inner);
     pid_t child = fork();
     if (child == 0)
         _exit(bowline_hold_fence(hold) == fence ? 7 : 1);
-    bwl_client_unlock(holder->inner);
+    bwl_shard_unlock(holder->inner);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(WEXITSTATUS(status), 7);
 }
@@ -230,17 +230,17 @@ static void test_questions_descriptor_says_when_another_has_ended_it(void **stat
 
 static void test_questions_timeout_is_the_time_to_the_next_alarm(void **state)
 {
-    bwl_client *inner = client->inner;
+    bwl_shard *inner = client->inner;
 
     (void)state;
     assert_int_equal(bowline_timeout_ms(client), BOWLINE_FOREVER);
-    bwl_client_lock(inner);
-    bwl_timers_set(&inner->timers, &inner->store_timer, bwl_client_now(inner) + 5000);
-    bwl_client_unlock(inner);
+    bwl_shard_lock(inner);
+    bwl_timers_set(&inner->timers, &inner->engine_timer, bwl_shard_now(inner) + 5000);
+    bwl_shard_unlock(inner);
     assert_in_range(bowline_timeout_ms(client), 1000, 5000);
-    bwl_client_lock(inner);
-    bwl_timers_set(&inner->timers, &inner->store_timer, 1);
-    bwl_client_unlock(inner);
+    bwl_shard_lock(inner);
+    bwl_timers_set(&inner->timers, &inner->engine_timer, 1);
+    bwl_shard_unlock(inner);
     assert_int_equal(bowline_timeout_ms(client), 0);
     assert_int_equal(bowline_dispatch(client, BOWLINE_FOREVER, &error), BOWLINE_OK);
     assert_int_equal(bowline_timeout_ms(client), BOWLINE_FOREVER);
@@ -248,11 +248,11 @@ static void test_questions_timeout_is_the_time_to_the_next_alarm(void **state)
 
 static void set_alarm_in(bwl_ms ms)
 {
-    bwl_client *inner = client->inner;
+    bwl_shard *inner = client->inner;
 
-    bwl_client_lock(inner);
-    bwl_client_alarm(inner, &inner->store_timer, bwl_client_now(inner) + ms);
-    bwl_client_unlock(inner);
+    bwl_shard_lock(inner);
+    bwl_shard_set_timer(inner, &inner->engine_timer, bwl_shard_now(inner) + ms);
+    bwl_shard_unlock(inner);
 }
 
 static void test_questions_loop_is_woken_only_from_a_sleep_that_is_too_long(void **state)
@@ -310,13 +310,13 @@ static void test_questions_without_descriptors_nothing_can_be_waited_for(void **
 static void test_questions_dispatch_has_nothing_to_do_while_another_drives(void **state)
 {
     (void)state;
-    bwl_client_lock(client->inner);
-    client->inner->driving = true;
-    bwl_client_unlock(client->inner);
+    bwl_shard_lock(client->inner);
+    client->inner->is_running = true;
+    bwl_shard_unlock(client->inner);
     assert_int_equal(bowline_dispatch(client, BOWLINE_FOREVER, &error), BOWLINE_OK);
-    bwl_client_lock(client->inner);
-    client->inner->driving = false;
-    bwl_client_unlock(client->inner);
+    bwl_shard_lock(client->inner);
+    client->inner->is_running = false;
+    bwl_shard_unlock(client->inner);
 }
 
 static void *dispatch_once(void *arg)
@@ -333,27 +333,27 @@ static void *acquire_and_release(void *arg)
     return (void *)(uintptr_t)bowline_release(ours, NULL);
 }
 
-static void wait_until(bool (*is_so)(bwl_client *))
+static void wait_until(bool (*is_so)(bwl_shard *))
 {
     int64_t end = now_ms() + 10000;
 
     for (bool so = false; !so;) {
         assert_true(now_ms() < end);
-        bwl_client_lock(client->inner);
+        bwl_shard_lock(client->inner);
         so = is_so(client->inner);
-        bwl_client_unlock(client->inner);
+        bwl_shard_unlock(client->inner);
         (void)nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
     }
 }
 
-static bool is_driven(bwl_client *inner)
+static bool is_driven(bwl_shard *inner)
 {
-    return inner->driving;
+    return inner->is_running;
 }
 
-static bool has_sleeper(bwl_client *inner)
+static bool has_sleeper(bwl_shard *inner)
 {
-    return inner->sleepers != NULL;
+    return inner->waiting_threads != NULL;
 }
 
 /* A second dispatch has nothing to do and ends first.  The thread that waits in the first one is
@@ -368,10 +368,10 @@ static void test_questions_thread_that_dispatches_is_told_after_another_has_disp
     assert_int_equal(pthread_create(&dispatches, NULL, dispatch_once, NULL), 0);
     wait_until(is_driven);
     assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
-    bwl_client_lock(client->inner);
+    bwl_shard_lock(client->inner);
     is_known = client->inner->dispatchers == 1;
-    bwl_client_tell(client->inner);
-    bwl_client_unlock(client->inner);
+    bwl_shard_notify_caller(client->inner);
+    bwl_shard_unlock(client->inner);
     assert_int_equal(pthread_join(dispatches, NULL), 0);
     assert_true(is_known);
     assert_int_equal(client->inner->dispatchers, 0);
@@ -388,7 +388,7 @@ static void test_questions_who_stops_dispatching_hands_over(void **state)
     wait_until(is_driven);
     assert_int_equal(pthread_create(&acquires, NULL, acquire_and_release, &status), 0);
     wait_until(has_sleeper);
-    bwl_client_wake(client->inner);
+    bwl_shard_wake(client->inner);
     assert_int_equal(pthread_join(dispatches, NULL), 0);
     int64_t begin = now_ms();
     assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);

@@ -6,7 +6,7 @@
  */
 #include "engine/redis/redis.h"
 #include "api/engines.h"
-#include "runtime/client.h"
+#include "runtime/shard.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -27,7 +27,7 @@
 
 #define SECRET         "hunter2"
 
-static bwl_client  *client;
+static bwl_shard   *client;
 static bwl_session *store;
 static bwl_fault    fault;
 static char         directory[64];
@@ -64,7 +64,7 @@ static int close_client(void **state)
 {
     (void)state;
     if (client != NULL)
-        bwl_client_close(client);
+        bwl_shard_close(client);
     client = NULL;
     (void)unlink(password_file);
     (void)rmdir(password_file);
@@ -77,10 +77,10 @@ static int open_url(const char *url)
     static const bwl_settings nothing;
 
     if (client != NULL)
-        bwl_client_close(client);
+        bwl_shard_close(client);
     client     = NULL;
     fault      = (bwl_fault){ 0 };
-    int status = bwl_client_open(&client, bwl_engines, &nothing, false, url, &fault);
+    int status = bwl_shard_open(&client, bwl_engines, &nothing, false, url, &fault);
     store      = status == BWL_OK ? bwl_redis_of(&client->host)->router.sessions : NULL;
     return status;
 }

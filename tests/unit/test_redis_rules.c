@@ -5,7 +5,7 @@
  */
 #include "engine/redis/redis.h"
 #include "api/engines.h"
-#include "runtime/client.h"
+#include "runtime/shard.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-static bwl_client  *client;
+static bwl_shard   *client;
 static bwl_session *store;
 static bwl_fault    fault;
 
@@ -25,7 +25,7 @@ static int close_client(void **state)
 {
     (void)state;
     if (client != NULL)
-        bwl_client_close(client);
+        bwl_shard_close(client);
     client = NULL;
     return 0;
 }
@@ -40,7 +40,7 @@ static int open_with(const char *options)
     (void)snprintf(url, sizeof url, "redis://127.0.0.1%s%s", options[0] != '\0' ? "?" : "",
                    options);
     print_message("# %s\n", url);
-    int status = bwl_client_open(&client, bwl_engines, &nothing, false, url, &fault);
+    int status = bwl_shard_open(&client, bwl_engines, &nothing, false, url, &fault);
     store      = status == BWL_OK ? bwl_redis_of(&client->host)->router.sessions : NULL;
     return status;
 }
@@ -292,15 +292,15 @@ static void test_rules_values_that_name_us_have_host_and_pid(void **state)
 
 static void test_rules_are_shared_by_the_lanes(void **state)
 {
-    bwl_client *lane;
+    bwl_shard *lane;
 
     (void)state;
     good("profile=distributedlock");
-    assert_int_equal(bwl_client_share(&lane, client), BWL_OK);
+    assert_int_equal(bwl_shard_share(&lane, client), BWL_OK);
     assert_ptr_equal(bwl_redis_of(&lane->host)->router.config->profile, store->config->profile);
     assert_ptr_equal(lane->host.settings.rules, client->host.settings.rules);
     assert_ptr_equal(lane->host.settings.protocol, client->host.settings.protocol);
-    bwl_client_close(lane);
+    bwl_shard_close(lane);
 }
 
 static void test_rules_are_no_option_of_other_engines(void **state)
@@ -313,7 +313,7 @@ static void test_rules_are_no_option_of_other_engines(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof urls / sizeof urls[0]; i++) {
         print_message("# %s\n", urls[i]);
-        assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, urls[i], &fault),
+        assert_int_equal(bwl_shard_open(&client, bwl_engines, &nothing, false, urls[i], &fault),
                          BWL_STATUS_USAGE);
         assert_non_null(strstr(fault.text, "has no option"));
     }

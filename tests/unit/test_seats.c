@@ -66,7 +66,7 @@ static const bwl_protocol fake_protocol = {
 };
 
 static bwl_engine      engine;
-static bwl_client     *client;
+static bwl_shard      *client;
 static bwl_lock       *asked; /* who asked last, and what */
 static bwl_ask         latest;
 static unsigned        questions;
@@ -102,28 +102,29 @@ static int open_client(void **state)
     bwl_fault                 fault = { 0 };
 
     (void)state;
-    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault), BWL_OK);
-    engine                     = *client->host.engine;
-    engine.protocol            = &fake_protocol;
-    engine.prepare             = fake_prepare;
-    engine.ask                 = fake_ask;
-    engine.forget              = fake_forget;
-    engine.has_lease           = true;
+    assert_int_equal(bwl_shard_open(&client, bwl_engines, &nothing, false, "thread:", &fault),
+                     BWL_OK);
+    engine                          = *client->host.engine;
+    engine.protocol                 = &fake_protocol;
+    engine.prepare                  = fake_prepare;
+    engine.ask                      = fake_ask;
+    engine.forget                   = fake_forget;
+    engine.has_lease                = true;
     client->host.engine             = &engine;
     client->host.settings.turns_max = 64;
     client->host.settings.turns_ms  = BWL_NEVER;
     client->host.settings.answer_ms = 100;
     client->host.settings.renews    = true;
-    questions                  = 0;
-    bwl_client_lock(client);
+    questions                       = 0;
+    bwl_shard_lock(client);
     return 0;
 }
 
 static int close_client(void **state)
 {
     (void)state;
-    bwl_client_unlock(client);
-    bwl_client_close(client);
+    bwl_shard_unlock(client);
+    bwl_shard_close(client);
     return 0;
 }
 
@@ -132,7 +133,7 @@ static bwl_lock *comes(const char *name, bool waits, unsigned n)
     bwl_lock *lock  = NULL;
     bwl_fault fault = { 0 };
 
-    assert_int_equal(bwl_seat_or_lock(&lock, client, name, &terms, waits, &fault), BWL_OK);
+    assert_int_equal(bwl_lock_new_or_join(&lock, client, name, &terms, waits, &fault), BWL_OK);
     bwl_lock_acquire(lock, &operations[n], waits ? BWL_NEVER : 0);
     return lock;
 }
@@ -149,7 +150,7 @@ static bwl_outcome_kind goes(bwl_lock *lock, unsigned n)
     if (operations[n].ended == BWL_PENDING)
         answers(BWL_YES);
     bwl_outcome_kind ended = operations[n].ended;
-    bwl_lock_unwanted(lock);
+    bwl_lock_drop_handle(lock);
     return ended;
 }
 
@@ -157,11 +158,11 @@ static void test_seats_the_first_stands_alone_and_the_others_sit(void **state)
 {
     (void)state;
     bwl_lock *first = comes("x", WAITS, 0);
-    assert_false(bwl_lock_is_seat(first));
+    assert_false(bwl_lock_is_local_waiter(first));
     answers(BWL_YES);
     assert_int_equal(operations[0].ended, BWL_HELD);
     bwl_lock *second = comes("x", WAITS, 1);
-    assert_true(bwl_lock_is_seat(second));
+    assert_true(bwl_lock_is_local_waiter(second));
     assert_int_equal(questions, 2); /* the place of those who sit */
     bwl_lock *third = comes("x", WAITS, 2);
     assert_int_equal(questions, 2);
@@ -169,7 +170,7 @@ static void test_seats_the_first_stands_alone_and_the_others_sit(void **state)
     assert_int_equal(questions, 3);
     assert_int_equal(operations[1].ended, BWL_PENDING);
     asked = client->locks; /* who stands for them was made before the third came */
-    while (asked->seats == NULL || bwl_lock_is_seat(asked))
+    while (asked->seats == NULL || bwl_lock_is_local_waiter(asked))
         asked = asked->next;
     latest.tag = asked->base.latest_tag;
     answers(BWL_YES);
@@ -192,21 +193,21 @@ static void test_seats_are_for_who_waits_and_where_there_are_turns(void **state)
     bwl_lock *first = comes("x", WAITS, 0);
     answers(BWL_YES);
     bwl_lock *once = comes("x", !WAITS, 1);
-    assert_false(bwl_lock_is_seat(once));
+    assert_false(bwl_lock_is_local_waiter(once));
     answers(BWL_NO);
     assert_int_equal(operations[1].ended, BWL_BUSY);
-    bwl_lock_unwanted(once);
+    bwl_lock_drop_handle(once);
     bwl_lock *another = comes("y", WAITS, 1);
-    assert_false(bwl_lock_is_seat(another));
+    assert_false(bwl_lock_is_local_waiter(another));
     answers(BWL_YES);
     client->host.settings.turns_max = 1;
-    bwl_lock *alone            = comes("x", WAITS, 2);
-    assert_false(bwl_lock_is_seat(alone));
+    bwl_lock *alone                 = comes("x", WAITS, 2);
+    assert_false(bwl_lock_is_local_waiter(alone));
     answers(BWL_YES); /* says the fake */
     client->host.settings.turns_max = 64;
     client->host.settings.renews    = false; /* then a lease is what was asked for, and no less */
-    bwl_lock *unrenewed        = comes("x", WAITS, 3);
-    assert_false(bwl_lock_is_seat(unrenewed));
+    bwl_lock *unrenewed             = comes("x", WAITS, 3);
+    assert_false(bwl_lock_is_local_waiter(unrenewed));
     answers(BWL_YES);
     assert_int_equal(goes(unrenewed, 3), BWL_RELEASED);
     assert_int_equal(goes(alone, 2), BWL_RELEASED);
@@ -225,14 +226,14 @@ static void test_seats_a_cancel_leaves_the_others_their_place(void **state)
     bwl_lock *third  = comes("x", WAITS, 2);
     bwl_lock_cancel(&operations[1]);
     assert_int_equal(operations[1].ended, BWL_CANCELLED);
-    bwl_lock_unwanted(second);
+    bwl_lock_drop_handle(second);
     assert_ptr_equal(third->seats, store->seats);
     bwl_lock_cancel(&operations[2]); /* the last one: the store is told */
     assert_int_equal(operations[2].ended, BWL_CANCELLED);
     assert_ptr_equal(asked, store);
     assert_int_equal(latest.word, BWL_RELEASE);
     assert_null(store->seats);
-    bwl_lock_unwanted(third);
+    bwl_lock_drop_handle(third);
     answers(BWL_YES);
     assert_int_equal(goes(first, 0), BWL_RELEASED);
     assert_int_equal(client->locks_count, 0);
@@ -248,8 +249,8 @@ static void test_seats_a_loss_is_told_with_its_reason_and_it_is_sought_anew(void
     bwl_lock *third  = comes("x", WAITS, 2);
     answers(BWL_YES);
     assert_int_equal(operations[1].ended, BWL_HELD);
-    bwl_lock_says(store, "the server was started again");
-    bwl_lock_disown(store);
+    bwl_lock_set_error(store, "the server was started again");
+    bwl_lock_revoke(store);
     assert_false(bwl_hold_is_held(&second->base.hold));
     assert_string_equal(second->base.why, "the server was started again");
     assert_ptr_not_equal(asked, store); /* a new one, for who sits there still */
@@ -258,7 +259,7 @@ static void test_seats_a_loss_is_told_with_its_reason_and_it_is_sought_anew(void
     assert_int_equal(operations[2].ended, BWL_HELD);
     bwl_lock_release(second, &operations[1]);
     assert_int_equal(operations[1].ended, BWL_LOST);
-    bwl_lock_unwanted(second);
+    bwl_lock_drop_handle(second);
     assert_int_equal(goes(third, 2), BWL_RELEASED);
     assert_int_equal(goes(first, 0), BWL_RELEASED);
 }
@@ -270,14 +271,14 @@ static void test_seats_a_refusal_is_told_to_all(void **state)
     answers(BWL_YES);
     bwl_lock *second = comes("x", WAITS, 1);
     bwl_lock *third  = comes("x", WAITS, 2);
-    bwl_lock_says(asked, "no permission");
+    bwl_lock_set_error(asked, "no permission");
     answers(BWL_REFUSED);
     assert_int_equal(operations[1].ended, BWL_STORE_REFUSED);
     assert_int_equal(operations[2].ended, BWL_STORE_REFUSED);
     assert_string_equal(second->base.why, "no permission");
     assert_string_equal(third->base.why, "no permission");
-    bwl_lock_unwanted(second);
-    bwl_lock_unwanted(third);
+    bwl_lock_drop_handle(second);
+    bwl_lock_drop_handle(third);
     assert_int_equal(goes(first, 0), BWL_RELEASED);
     assert_int_equal(client->locks_count, 0);
 }
@@ -306,7 +307,8 @@ static void test_seats_many_sit_in_order(void **state)
     bwl_lock *first = comes("x", WAITS, 0);
     answers(BWL_YES);
     for (unsigned i = 0; i < MANY; i++) {
-        assert_int_equal(bwl_seat_or_lock(&locks[i], client, "x", &terms, WAITS, &fault), BWL_OK);
+        assert_int_equal(bwl_lock_new_or_join(&locks[i], client, "x", &terms, WAITS, &fault),
+                         BWL_OK);
         bwl_lock_acquire(locks[i], &ops[i], BWL_NEVER);
     }
     assert_int_equal(questions, 2);

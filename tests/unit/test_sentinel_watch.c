@@ -66,7 +66,7 @@ static void test_second_seek_knows_no_refusal_of_the_first(void **state)
 
 static void passes(bwl_ms ms)
 {
-    client->host.latest = bwl_client_now(client) + ms;
+    client->host.latest = bwl_shard_now(client) + ms;
 }
 
 static bwl_ms left_ms(void)

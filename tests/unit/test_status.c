@@ -57,7 +57,7 @@ static void test_status_version_is_that_of_the_header(void **state)
 
 static void test_status_child_of_fork_is_told_so(void **state)
 {
-    bwl_client    client = { .host.engine = NULL };
+    bwl_shard     client = { .host.engine = NULL };
     bowline_error error  = { 0 };
     int           status;
 

@@ -6,7 +6,7 @@
  * then a child of fork; and at the end many threads at once, who would notice a second holder.
  */
 #include "api/engines.h"
-#include "runtime/client.h"
+#include "runtime/shard.h"
 #include "api/engines.h"
 #include "protocol/store/local.h"
 
@@ -33,15 +33,16 @@ typedef struct asker { /* a lock with what is under way for it */
     bwl_operation operation;
 } asker;
 
-static bwl_client *clients[CLIENTS];
-static bwl_fault   fault;
+static bwl_shard *clients[CLIENTS];
+static bwl_fault  fault;
 
-static bwl_client *open_one(void)
+static bwl_shard *open_one(void)
 {
     static const bwl_settings nothing;
-    bwl_client               *client;
+    bwl_shard                *client;
 
-    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault), BWL_OK);
+    assert_int_equal(bwl_shard_open(&client, bwl_engines, &nothing, false, "thread:", &fault),
+                     BWL_OK);
     return client;
 }
 
@@ -58,65 +59,65 @@ static int close_clients(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < CLIENTS; i++)
-        bwl_client_close(clients[i]);
+        bwl_shard_close(clients[i]);
     return 0;
 }
 
 /* ---- one step each --------------------------------------------------------------------------- */
 
-static bwl_outcome_kind ask(asker *a, bwl_client *client, const char *name, bwl_ms wait_ms)
+static bwl_outcome_kind ask(asker *a, bwl_shard *client, const char *name, bwl_ms wait_ms)
 {
     const bwl_terms terms = { .lease_ms = 30000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000 };
 
-    bwl_client_lock(client);
+    bwl_shard_lock(client);
     int status = bwl_lock_new(&a->lock, client, name, &terms, &fault);
     if (status == BWL_OK)
         bwl_lock_acquire(a->lock, &a->operation, wait_ms);
-    bwl_client_unlock(client);
+    bwl_shard_unlock(client);
     return status == BWL_OK ? a->operation.ended : BWL_PENDING;
 }
 
-static void drive(bwl_client *client)
+static void drive(bwl_shard *client)
 {
-    bwl_client_lock(client);
-    assert_int_equal(bwl_client_drive(client, bwl_client_now(client), &fault), BWL_OK);
-    bwl_client_unlock(client);
+    bwl_shard_lock(client);
+    assert_int_equal(bwl_shard_run(client, bwl_shard_now(client), &fault), BWL_OK);
+    bwl_shard_unlock(client);
 }
 
 /* How it stands with this asker, after all that has come for its client. */
 static bwl_outcome_kind now(asker *a)
 {
-    drive(a->lock->client);
+    drive(a->lock->shard);
     return a->operation.ended;
 }
 
 static void forget(asker *a)
 {
-    bwl_client *client = a->lock->client;
+    bwl_shard *client = a->lock->shard;
 
-    bwl_client_lock(client);
-    bwl_lock_unwanted(a->lock);
-    bwl_client_unlock(client);
+    bwl_shard_lock(client);
+    bwl_lock_drop_handle(a->lock);
+    bwl_shard_unlock(client);
 }
 
 static void release(asker *a)
 {
-    bwl_client *client = a->lock->client;
+    bwl_shard *client = a->lock->shard;
 
-    bwl_client_lock(client);
+    bwl_shard_lock(client);
     bwl_lock_release(a->lock, &a->operation);
-    bwl_client_unlock(client);
+    bwl_shard_unlock(client);
     assert_int_equal(a->operation.ended, BWL_RELEASED);
     forget(a);
 }
 
 static void cancel(asker *a)
 {
-    bwl_client *client = a->lock->client;
+    bwl_shard *client = a->lock->shard;
 
-    bwl_client_lock(client);
+    bwl_shard_lock(client);
     bwl_lock_cancel(&a->operation);
-    bwl_client_unlock(client);
+    bwl_shard_unlock(client);
     assert_int_equal(a->operation.ended, BWL_CANCELLED);
     forget(a);
 }
@@ -127,11 +128,11 @@ static bool is_held(const char *name, uint64_t *ret_fence)
     bwl_lock       *lock;
     bwl_holder      holder;
 
-    bwl_client_lock(clients[0]);
+    bwl_shard_lock(clients[0]);
     assert_int_equal(bwl_lock_new(&lock, clients[0], name, &terms, &fault), BWL_OK);
     assert_int_equal(bwl_thread_engine.who(lock, &holder, &fault), BWL_OK);
-    bwl_lock_unwanted(lock);
-    bwl_client_unlock(clients[0]);
+    bwl_lock_drop_handle(lock);
+    bwl_shard_unlock(clients[0]);
     assert_true(holder.left_ms == (holder.held ? BWL_NEVER : 0));
     assert_false(holder.foreign);
     *ret_fence = holder.fence;
@@ -249,9 +250,9 @@ static void test_thread_client_that_closes_hands_on_what_it_holds_and_was_grante
     (void)ask(&c, clients[2], "n", BWL_NEVER);
     (void)ask(&o, clients[2], "m", BWL_NEVER);
     release(&a); /* to b, of the client that closes */
-    bwl_client *closing = clients[1];
-    clients[1]          = open_one();
-    bwl_client_close(closing);
+    bwl_shard *closing = clients[1];
+    clients[1]         = open_one();
+    bwl_shard_close(closing);
     assert_int_equal(now(&c), BWL_HELD);
     assert_int_equal(now(&o), BWL_HELD);
     release(&c);
@@ -289,9 +290,9 @@ static void test_thread_waiter_whose_time_is_over_stands_there_no_more(void **st
     assert_int_equal(ask(&a, clients[0], "n", 0), BWL_HELD);
     (void)ask(&b, clients[1], "n", 5);
     (void)ask(&c, clients[2], "n", BWL_NEVER);
-    bwl_client_lock(clients[1]);
-    assert_int_equal(bwl_client_wait(clients[1], &b.operation, BWL_NEVER, &fault), BWL_OK);
-    bwl_client_unlock(clients[1]);
+    bwl_shard_lock(clients[1]);
+    assert_int_equal(bwl_shard_wait(clients[1], &b.operation, BWL_NEVER, &fault), BWL_OK);
+    bwl_shard_unlock(clients[1]);
     assert_int_equal(b.operation.ended, BWL_TIMED_OUT);
     forget(&b);
     release(&a);
@@ -308,19 +309,19 @@ static void test_thread_every_word_has_its_answer(void **state)
 
     (void)state;
     assert_int_equal(ask(&a, clients[0], "n", 0), BWL_HELD);
-    bwl_client_lock(clients[0]);
+    bwl_shard_lock(clients[0]);
     assert_true(bwl_thread_engine.ask(a.lock, &(bwl_ask){ .word = LOCAL_TRY }, &reply));
     assert_int_equal(reply.answer, BWL_NO);
     assert_int_equal(reply.number, LOCAL_WILL_GRANT);
-    bwl_client_unlock(clients[0]);
+    bwl_shard_unlock(clients[0]);
     release(&a);
     assert_int_equal(ask(&a, clients[0], "n", 0), BWL_HELD);
-    bwl_client_lock(clients[0]);
+    bwl_shard_lock(clients[0]);
     for (unsigned i = 0; i < 2; i++) { /* the second stands nowhere any more */
         assert_true(bwl_thread_engine.ask(a.lock, &(bwl_ask){ .word = LOCAL_LEAVE }, &reply));
         assert_int_equal(reply.answer, BWL_YES);
     }
-    bwl_client_unlock(clients[0]);
+    bwl_shard_unlock(clients[0]);
     assert_free("n");
     release(&a);
 }
@@ -380,8 +381,8 @@ static void test_thread_table_of_1000_names_grows_and_shrinks_to_nothing(void **
 /* In the child; 7 if all is as it should be. */
 static int child(uint64_t parents_fence)
 {
-    asker       a, b;
-    bwl_client *client = open_one();
+    asker      a, b;
+    bwl_shard *client = open_one();
 
     if (ask(&a, client, "n", 0) != BWL_HELD)
         return 1; /* the parent's lock is not the child's */
@@ -390,8 +391,8 @@ static int child(uint64_t parents_fence)
     if (ask(&b, client, "n", 0) != BWL_BUSY)
         return 3;
     for (unsigned i = 1; i < CLIENTS; i++)
-        bwl_client_close(clients[i]); /* the parent's: frees, and does not touch its table */
-    bwl_client_close(client);
+        bwl_shard_close(clients[i]); /* the parent's: frees, and does not touch its table */
+    bwl_shard_close(client);
     return 7;
 }
 
@@ -423,7 +424,7 @@ static atomic_uint       waited;
 
 static void *take_turns(void *arg)
 {
-    bwl_client *client = arg;
+    bwl_shard *client = arg;
 
     (void)pthread_barrier_wait(&start);
     for (unsigned i = 0; i < ROUNDS; i++) {
@@ -431,9 +432,9 @@ static void *take_turns(void *arg)
         atomic_fetch_add(&waited, ask(&a, client, "n", BWL_NEVER) == BWL_PENDING);
         if (a.lock == NULL)
             return NULL; /* out of memory: the count tells */
-        bwl_client_lock(client);
-        (void)bwl_client_wait(client, &a.operation, BWL_NEVER, NULL);
-        bwl_client_unlock(client);
+        bwl_shard_lock(client);
+        (void)bwl_shard_wait(client, &a.operation, BWL_NEVER, NULL);
+        bwl_shard_unlock(client);
         if (a.operation.ended != BWL_HELD || a.lock->base.hold.fence <= latest_fence)
             abort();
         inside++;
@@ -467,15 +468,16 @@ static void test_thread_open_takes_options_and_nothing_else(void **state)
     static const char *const  bad[] = { "thread:x", "thread:/x", "thread://h", "thread:?db=1",
                                         "thread:?wait=1s&wait=1s" };
     static const bwl_settings nothing;
-    bwl_client               *client;
+    bwl_shard                *client;
 
     (void)state;
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, bad[i], &fault),
+        assert_int_equal(bwl_shard_open(&client, bwl_engines, &nothing, false, bad[i], &fault),
                          BWL_STATUS_USAGE);
-    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:?wait=5s", &fault), BWL_OK);
+    assert_int_equal(
+        bwl_shard_open(&client, bwl_engines, &nothing, false, "thread:?wait=5s", &fault), BWL_OK);
     assert_int_equal(client->host.reactor.epoll_fd, -1); /* no descriptor before somebody waits */
-    bwl_client_close(client);
+    bwl_shard_close(client);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_clients, close_clients)

@@ -63,7 +63,7 @@ static bool fake_step(bwl_lock *lock, bwl_section *s)
         s->seen      = value;
         s->seen_size = strlen(value);
     }
-    bwl_lock_says(lock, "so says the store");
+    bwl_lock_set_error(lock, "so says the store");
     return true;
 }
 
@@ -78,15 +78,15 @@ static int open_client(void **state)
     (void)state;
     assert_int_equal(bowline_open(&client, BOWLINE_OPTIONS(.url = "redis://127.0.0.1:1"), &error),
                      BOWLINE_OK);
-    engine                = *client->inner->host.engine;
-    engine.step           = fake_step;
+    engine                     = *client->inner->host.engine;
+    engine.step                = fake_step;
     client->inner->host.engine = &engine;
-    script_size           = 0;
-    steps                 = 0;
-    asked[0]              = '\0';
-    says_long             = false;
-    has_memory            = true;
-    error                 = (bowline_error){ 0 };
+    script_size                = 0;
+    steps                      = 0;
+    asked[0]                   = '\0';
+    says_long                  = false;
+    has_memory                 = true;
+    error                      = (bowline_error){ 0 };
     return 0;
 }
 

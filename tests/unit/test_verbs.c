@@ -76,7 +76,7 @@ static void test_verbs_acquire_extend_release(void **state)
     assert_int_equal(bowline_extend(hold, 5000, NULL), BOWLINE_OK);
     assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
     assert_int_equal(one->inner->locks_count, 0);
-    assert_null(one->inner->keeper); /* there is nothing to keep: no lease, no thread */
+    assert_null(one->inner->renewal); /* there is nothing to keep: no lease, no thread */
     assert_int_equal(bowline_release(NULL, &error), BOWLINE_OK);
     assert_string_equal(error.text, "");
 }

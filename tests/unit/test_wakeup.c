@@ -68,8 +68,8 @@ static void test_wakeup_that_fails_leaves_nothing_and_may_be_tried_again(void **
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(status, BOWLINE_SYSTEM);
     assert_int_equal(other, BOWLINE_SYSTEM);
-    assert_null(client->bell);
-    assert_null(client->inner->bell);
+    assert_null(client->wakeup);
+    assert_null(client->inner->wakeup);
     assert_true(bowline_wakeup_fd(client, &error) >= 0);
 }
 

@@ -46,22 +46,22 @@ static bool look_for_long(bwl_lock *lock)
 /* What an engine does when the answer has come. */
 static void see(void)
 {
-    bwl_client_lock(client->inner);
-    bwl_lock_looked(looked_at);
+    bwl_shard_lock(client->inner);
+    bwl_lock_query_done(looked_at);
     bwl_lock_unpin(looked_at);
-    bwl_client_unlock(client->inner);
+    bwl_shard_unlock(client->inner);
 }
 
 static int open_client(void **state)
 {
     (void)state;
     assert_int_equal(bowline_open(&client, BOWLINE_OPTIONS(.url = "thread:"), &error), BOWLINE_OK);
-    engine                = *client->inner->host.engine;
-    engine.who            = fake_who;
+    engine                     = *client->inner->host.engine;
+    engine.who                 = fake_who;
     client->inner->host.engine = &engine;
-    says                  = (bwl_holder){ .held = true };
-    status_of_who         = BWL_OK;
-    error                 = (bowline_error){ 0 };
+    says                       = (bwl_holder){ .held = true };
+    status_of_who              = BWL_OK;
+    error                      = (bowline_error){ 0 };
     return 0;
 }
 

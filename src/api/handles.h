@@ -4,8 +4,9 @@
 #ifndef BWL_HANDLES_H
 #define BWL_HANDLES_H
 
-#include "runtime/shards.h"
+#include "runtime/lock.h"
 #include "runtime/pool.h"
+#include "runtime/shards.h"
 
 #include <bowline/async.h>
 

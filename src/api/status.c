@@ -116,7 +116,7 @@ int bwl_report(const bwl_operation *operation, bowline_error *reterr)
     const bwl_lock *lock  = operation->lock;
     const char     *why   = lock->base.why[0] != '\0' ? lock->base.why : "the store gave no reason";
 
-    switch (operation->ended) {
+    switch (operation->completion.result) {
     case BWL_HELD:
     case BWL_RELEASED: return BOWLINE_OK;
     case BWL_BUSY:

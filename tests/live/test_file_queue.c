@@ -3,7 +3,7 @@
  * when some are killed or stopped, and how soon the next one knows.
  */
 #include "api/engines.h"
-#include "runtime/shard.h"
+#include "runtime/lock.h"
 #include "api/engines.h"
 #include "engine/file/ticket.h"
 #include "protocol/store/local.h"
@@ -179,9 +179,10 @@ static int64_t wait_for_the_dead(bwl_shard *counted, _Atomic int64_t *killed_ms)
     assert_int_equal(bwl_lock_new(&lock, counted, "k", &terms, &fault), BWL_OK);
     bwl_lock_acquire(lock, &operation, BWL_NEVER);
     kill_later(holder, killed_ms);
-    assert_int_equal(bwl_shard_wait(counted, &operation, BWL_NEVER, &fault), BWL_OK);
+    assert_int_equal(bwl_loop_wait(&counted->loop, &operation.completion, BWL_NEVER, &fault),
+                     BWL_OK);
     int64_t took_ms = clock_ms() - atomic_load(killed_ms);
-    assert_int_equal(operation.ended, BWL_HELD);
+    assert_int_equal(operation.completion.result, BWL_HELD);
     bwl_lock_release(lock, &operation);
     bwl_lock_drop_handle(lock);
     bwl_shard_unlock(counted);

@@ -5,7 +5,7 @@
  * Beside Symfony's own scripts it is in test_symfony_scripts.c, beside the PHP library in
  * tests/interop/symfony.py.
  */
-#include "runtime/shard.h"
+#include "runtime/lock.h"
 #include "api/engines.h"
 #include "runtime/loop.h"
 #include "tests/lib/server.h"
@@ -202,7 +202,7 @@ static void drive_until(bwl_shard      *client, bool (*is_so)(const bwl_lock *lo
     bwl_ms    end = bwl_shard_now(client) + PATIENCE_MS;
 
     while (!is_so(lock) && bwl_shard_now(client) < end)
-        assert_int_equal(bwl_shard_run(client, bwl_shard_now(client) + 20, &fault), BWL_OK);
+        assert_int_equal(bwl_loop_run(&client->loop, bwl_shard_now(client) + 20, &fault), BWL_OK);
     assert_true(is_so(lock));
 }
 

@@ -6,7 +6,7 @@
 #define SEAT_FIXTURE_H
 
 #include "api/engines.h"
-#include "runtime/shard.h"
+#include "runtime/lock.h"
 #include "api/engines.h"
 #include "engine/file/seat.h"
 #include "engine/file/ticket.h"

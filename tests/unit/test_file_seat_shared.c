@@ -4,7 +4,7 @@
  */
 #include "engine/file/who.h"
 #include "api/engines.h"
-#include "runtime/shard.h"
+#include "runtime/lock.h"
 #include "seat_fixture.h"
 
 static int shared_seats(void **state, const char *name)

@@ -4,7 +4,7 @@
  * The locks here belong to an engine that only counts what reaches them.
  */
 #include "api/engines.h"
-#include "runtime/shard.h"
+#include "runtime/lock.h"
 #include "api/engines.h"
 #include "engine/file/watch.h"
 #include "file_fixture.h"
@@ -120,7 +120,7 @@ static unsigned pushes(unsigned i)
     counter *c = (counter *)locks[i]->base.hold.memory;
 
     for (unsigned n = 0; n < 3; n++)
-        assert_int_equal(bwl_shard_run(client, bwl_shard_now(client), &fault), BWL_OK);
+        assert_int_equal(bwl_loop_run(&client->loop, bwl_shard_now(client), &fault), BWL_OK);
     unsigned count = c->pushes;
     c->pushes      = 0;
     return count;
@@ -315,7 +315,7 @@ static void lose_events(const int fds[2], unsigned max)
         assert_int_equal(futimens(fds[i % 2], NULL), 0); /* equal ones in a row count as one */
     open_and_close("h");
     for (unsigned n = 0; n < 2 * max / 100; n++) /* a few hundred are read at a time */
-        assert_int_equal(bwl_shard_run(client, bwl_shard_now(client), &fault), BWL_OK);
+        assert_int_equal(bwl_loop_run(&client->loop, bwl_shard_now(client), &fault), BWL_OK);
 }
 
 /* All are pushed, also the one whose event was not remembered: every time that it happens. */
@@ -350,17 +350,17 @@ test_file_watch_the_descriptor_comes_with_the_first_wait_and_goes_after_the_last
     assert_true(watcher.source.fd >= 0);
     assert_int_equal(fcntl(watcher.source.fd, F_GETFD), FD_CLOEXEC);
     bwl_file_watch_remove(&watcher, &waiters[0]);
-    assert_int_equal(bwl_shard_run(client, bwl_shard_now(client), &fault), BWL_OK);
+    assert_int_equal(bwl_loop_run(&client->loop, bwl_shard_now(client), &fault), BWL_OK);
     assert_true(watcher.source.fd >= 0); /* perhaps one waits again at once */
     assert_true(watch(1, "f"));
     client->host.latest += BWL_FILE_WATCH_IDLE_MS;
-    bwl_shard_wake(client);
+    bwl_loop_wake(&client->loop);
     assert_int_equal(pushes(1), 0);
     assert_true(watcher.source.fd >= 0); /* one does */
     open_and_close("f");
     assert_int_equal(pushes(1), 1);
     bwl_file_watch_remove(&watcher, &waiters[1]);
-    bwl_shard_wake(client);
+    bwl_loop_wake(&client->loop);
     (void)pushes(1);
     assert_true(watcher.source.fd >= 0);
     client->host.latest += BWL_FILE_WATCH_IDLE_MS;

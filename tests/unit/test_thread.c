@@ -6,7 +6,7 @@
  * then a child of fork; and at the end many threads at once, who would notice a second holder.
  */
 #include "api/engines.h"
-#include "runtime/shard.h"
+#include "runtime/lock.h"
 #include "api/engines.h"
 #include "protocol/store/local.h"
 
@@ -74,13 +74,13 @@ static bwl_outcome_kind ask(asker *a, bwl_shard *client, const char *name, bwl_m
     if (status == BWL_OK)
         bwl_lock_acquire(a->lock, &a->operation, wait_ms);
     bwl_shard_unlock(client);
-    return status == BWL_OK ? a->operation.ended : BWL_PENDING;
+    return status == BWL_OK ? a->operation.completion.result : BWL_PENDING;
 }
 
 static void drive(bwl_shard *client)
 {
     bwl_shard_lock(client);
-    assert_int_equal(bwl_shard_run(client, bwl_shard_now(client), &fault), BWL_OK);
+    assert_int_equal(bwl_loop_run(&client->loop, bwl_shard_now(client), &fault), BWL_OK);
     bwl_shard_unlock(client);
 }
 
@@ -88,7 +88,7 @@ static void drive(bwl_shard *client)
 static bwl_outcome_kind now(asker *a)
 {
     drive(a->lock->shard);
-    return a->operation.ended;
+    return a->operation.completion.result;
 }
 
 static void forget(asker *a)
@@ -107,7 +107,7 @@ static void release(asker *a)
     bwl_shard_lock(client);
     bwl_lock_release(a->lock, &a->operation);
     bwl_shard_unlock(client);
-    assert_int_equal(a->operation.ended, BWL_RELEASED);
+    assert_int_equal(a->operation.completion.result, BWL_RELEASED);
     forget(a);
 }
 
@@ -118,7 +118,7 @@ static void cancel(asker *a)
     bwl_shard_lock(client);
     bwl_lock_cancel(&a->operation);
     bwl_shard_unlock(client);
-    assert_int_equal(a->operation.ended, BWL_CANCELLED);
+    assert_int_equal(a->operation.completion.result, BWL_CANCELLED);
     forget(a);
 }
 
@@ -275,7 +275,7 @@ static void test_thread_several_grants_of_one_client_all_arrive(void **state)
     drive(clients[1]);
     for (unsigned i = 0; i < 4; i++)
         if (i != 1) {
-            assert_int_equal(waiting[i].operation.ended, BWL_HELD);
+            assert_int_equal(waiting[i].operation.completion.result, BWL_HELD);
             release(&waiting[i]);
         }
     for (unsigned i = 0; i < 4; i++)
@@ -291,9 +291,10 @@ static void test_thread_waiter_whose_time_is_over_stands_there_no_more(void **st
     (void)ask(&b, clients[1], "n", 5);
     (void)ask(&c, clients[2], "n", BWL_NEVER);
     bwl_shard_lock(clients[1]);
-    assert_int_equal(bwl_shard_wait(clients[1], &b.operation, BWL_NEVER, &fault), BWL_OK);
+    assert_int_equal(bwl_loop_wait(&clients[1]->loop, &b.operation.completion, BWL_NEVER, &fault),
+                     BWL_OK);
     bwl_shard_unlock(clients[1]);
-    assert_int_equal(b.operation.ended, BWL_TIMED_OUT);
+    assert_int_equal(b.operation.completion.result, BWL_TIMED_OUT);
     forget(&b);
     release(&a);
     assert_int_equal(now(&c), BWL_HELD);
@@ -433,9 +434,9 @@ static void *take_turns(void *arg)
         if (a.lock == NULL)
             return NULL; /* out of memory: the count tells */
         bwl_shard_lock(client);
-        (void)bwl_shard_wait(client, &a.operation, BWL_NEVER, NULL);
+        (void)bwl_loop_wait(&client->loop, &a.operation.completion, BWL_NEVER, NULL);
         bwl_shard_unlock(client);
-        if (a.operation.ended != BWL_HELD || a.lock->base.hold.fence <= latest_fence)
+        if (a.operation.completion.result != BWL_HELD || a.lock->base.hold.fence <= latest_fence)
             abort();
         inside++;
         latest_fence = a.lock->base.hold.fence;

@@ -6,7 +6,6 @@
  */
 #include "api/describe.h"
 #include "api/uncancelled.h"
-#include "runtime/loop.h"
 #include "base/fault.h"
 
 static int changed(const bwl_lock *lock, const bwl_holder *holder, bowline_error *reterr)
@@ -27,7 +26,7 @@ static int look_again(bwl_lock *lock, uint64_t id, bowline_error *reterr)
     bwl_holder    holder;
 
     bwl_lock_query_holder(lock, &operation);
-    int status = bwl_shard_wait(lock->shard, &operation, BWL_NEVER, reterr);
+    int status = bwl_loop_wait(&lock->shard->loop, &operation.completion, BWL_NEVER, reterr);
     if (status < 0)
         bwl_lock_cancel(&operation); /* it could not even be waited for */
     else
@@ -49,7 +48,7 @@ static int break_hold(bwl_shard *shard, const char *name, uint64_t id, bowline_e
     status = look_again(lock, id, reterr);
     if (status == BWL_OK) {
         bwl_lock_force_release(lock, &operation);
-        status = bwl_shard_wait(shard, &operation, BWL_NEVER, reterr);
+        status = bwl_loop_wait(&shard->loop, &operation.completion, BWL_NEVER, reterr);
         if (status < 0)
             bwl_lock_cancel(&operation);
         else

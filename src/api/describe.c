@@ -24,7 +24,7 @@ int bwl_ask_who(bwl_shard *shard, const char *name, bwl_ms until, bwl_holder *re
     if (status < 0)
         return status;
     bwl_lock_query_holder(lock, &operation);
-    status = bwl_shard_wait(shard, &operation, until, reterr);
+    status = bwl_loop_wait(&shard->loop, &operation.completion, until, reterr);
     if (status == BWL_OK)
         status = shard->host.engine->who(&lock->base, ret_holder, reterr);
     else

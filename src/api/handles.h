@@ -5,8 +5,9 @@
 #define BWL_HANDLES_H
 
 #include "base/log.h"
-#include "runtime/shards.h"
+#include "runtime/lock.h"
 #include "runtime/pool.h"
+#include "runtime/shards.h"
 
 #include <bowline/async.h>
 

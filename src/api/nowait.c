@@ -4,7 +4,6 @@
 #include "api/handles.h"
 #include "api/uncancelled.h"
 #include "base/clock.h"
-#include "runtime/loop.h"
 #include "base/fault.h"
 #include "runtime/background_release.h"
 
@@ -13,8 +12,8 @@ static bool has_room(bwl_shard *shard)
 {
     bwl_background *u = &shard->background;
 
-    if (u->count >= BWL_BACKGROUND_MAX && !shard->is_running)
-        (void)bwl_shard_run(shard, bwl_shard_now(shard), NULL); /* then it has no room */
+    if (u->count >= BWL_BACKGROUND_MAX && !shard->loop.is_running)
+        (void)bwl_loop_run(&shard->loop, bwl_shard_now(shard), NULL); /* then it has no room */
     return u->count < BWL_BACKGROUND_MAX;
 }
 
@@ -32,11 +31,11 @@ static int release(bwl_lock *lock, bowline_error *reterr)
             status = bwl_report(&operation, reterr);
             bwl_lock_drop_handle(lock);
         }
-        bwl_hand_over(shard);
+        bwl_loop_hand_over(&shard->loop);
         return status;
     }
     bwl_lock_release(lock, &operation);
-    status = bwl_shard_wait(shard, &operation, BWL_NEVER, reterr);
+    status = bwl_loop_wait(&shard->loop, &operation.completion, BWL_NEVER, reterr);
     if (status == BOWLINE_OK)
         status = bwl_report(&operation, reterr);
     lock->operation = NULL;
@@ -71,7 +70,9 @@ static int tell_one(bwl_shard *shard, bowline_error *reterr)
     bwl_lock *lock = bwl_background_take(shard);
 
     if (lock != NULL) {
-        bwl_operation operation = { .lock = lock, .verb = BWL_RELEASE, .ended = lock->ended_as };
+        bwl_operation operation = { .lock              = lock,
+                                    .verb              = BWL_RELEASE,
+                                    .completion.result = lock->ended_as };
         int           status    = bwl_report(&operation, reterr);
         bwl_lock_drop_handle(lock);
         return status;
@@ -88,14 +89,14 @@ static int tell_one(bwl_shard *shard, bowline_error *reterr)
 /* locked: waits for the end of those in this lane.  OK, TIMEOUT, SYSTEM, NOMEM. */
 static int wait_for_all(bwl_shard *shard, bwl_ms until, bowline_error *reterr)
 {
-    bwl_operation *end    = &shard->background.end;
-    int            status = BOWLINE_OK;
+    bwl_completion *end    = &shard->background.end;
+    int             status = BOWLINE_OK;
 
-    if (end->ended != BWL_PENDING)
+    if (end->result != BWL_PENDING)
         return BOWLINE_OK;
-    if (until <= bwl_shard_now(shard) && !shard->is_running) /* what has come already counts */
-        status = bwl_shard_run(shard, shard->host.latest, reterr);
-    int waited = bwl_shard_wait(shard, end, until, reterr);
+    if (until <= bwl_shard_now(shard) && !shard->loop.is_running) /* what has come already counts */
+        status = bwl_loop_run(&shard->loop, shard->host.latest, reterr);
+    int waited = bwl_loop_wait(&shard->loop, end, until, reterr);
     return status < 0 ? status : waited;
 }
 

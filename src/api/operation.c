@@ -5,9 +5,7 @@
 #include "api/handles.h"
 #include "api/describe.h"
 #include "api/uncancelled.h"
-#include "runtime/loop.h"
 #include "base/fault.h"
-#include "runtime/renewal_thread.h"
 
 #include <stdlib.h>
 
@@ -37,7 +35,7 @@ bowline_operation *bwl_operation_show(bowline_operation *op, void *user)
     op->inner.user = user;
     bwl_operation_watch(&op->inner);
     if (bwl_shard_of_operation(op) != op->client->inner)
-        bwl_hand_over(bwl_shard_of_operation(op));
+        bwl_loop_hand_over(&bwl_shard_of_operation(op)->loop);
     return op;
 }
 
@@ -76,7 +74,7 @@ int bowline_operation_done(bowline_operation *op)
     if (bwl_forked(&shard->host.guard))
         return 1;
     bwl_shard_lock(shard);
-    int done = op->inner.ended != BWL_PENDING;
+    int done = op->inner.completion.result != BWL_PENDING;
     bwl_shard_unlock(shard);
     return done;
 }
@@ -93,11 +91,11 @@ int bowline_operation_wait(bowline_operation *op, int64_t wait_ms, bowline_error
     BWL_LOG_DRAINED(shard->host.settings.log);
     bwl_shard_lock(shard);
     bwl_ms now = bwl_shard_now(shard);
-    if (left_ms == 0 && !shard->is_running && op->inner.ended == BWL_PENDING)
-        status = bwl_shard_run(shard, now, reterr);
+    if (left_ms == 0 && !shard->loop.is_running && op->inner.completion.result == BWL_PENDING)
+        status = bwl_loop_run(&shard->loop, now, reterr);
     bwl_ms until = bwl_later(now, left_ms);
     if (status == BOWLINE_OK)
-        status = bwl_shard_wait(shard, &op->inner, until, reterr);
+        status = bwl_loop_wait(&shard->loop, &op->inner.completion, until, reterr);
     if (status == BOWLINE_TIMEOUT)
         (void)bwl_fail(reterr, BWL_STATUS_TIMEOUT, "the operation has not ended yet");
     bwl_shard_unlock(shard);

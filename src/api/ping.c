@@ -36,9 +36,9 @@ static int try_once(bwl_shard *shard, bowline_error *reterr)
 /* locked: lets the client do what is due until then. */
 static void pause(bwl_shard *shard, bwl_ms until)
 {
-    bwl_operation never = { .ended = BWL_PENDING };
+    bwl_completion never = { .result = BWL_PENDING };
 
-    (void)bwl_shard_wait(shard, &never, until, NULL); /* a failure shows in the next try */
+    (void)bwl_loop_wait(&shard->loop, &never, until, NULL); /* a failure shows in the next try */
 }
 
 /* locked */

@@ -6,7 +6,6 @@
 #include "api/uncancelled.h"
 #include "core/text.h"
 #include "runtime/wakeup.h"
-#include "runtime/loop.h"
 #include "base/fault.h"
 
 #include <string.h>
@@ -75,9 +74,9 @@ int64_t bowline_timeout_ms(bowline_client *client)
     if (bwl_forked(&client->inner->host.guard))
         return BOWLINE_FOREVER;
     bwl_shard_lock(client->inner);
-    bwl_ms now                         = bwl_shard_now(client->inner);
-    bwl_ms at                          = bwl_shard_next_timer(client->inner);
-    client->inner->caller_sleeps_until = at;
+    bwl_ms now                              = bwl_shard_now(client->inner);
+    bwl_ms at                               = bwl_loop_next_timer(&client->inner->loop);
+    client->inner->loop.caller_sleeps_until = at;
     bwl_shard_unlock(client->inner);
     if (at == BWL_NEVER)
         return BOWLINE_FOREVER;
@@ -98,12 +97,12 @@ int bowline_dispatch(bowline_client *client, int64_t wait_ms, bowline_error *ret
     bwl_ms until = bwl_later(bwl_shard_now(inner), left_ms);
     if (client->wakeup != NULL)
         bwl_wakeup_dispatch_begins(client->wakeup);
-    inner->dispatchers++;
-    inner->caller_sleeps_until = 0; /* it is awake, and asks anew before it sleeps */
-    if (!inner->is_running)
-        status = bwl_shard_run(inner, until, reterr);
-    bwl_hand_over(inner);
-    inner->dispatchers--;
+    inner->loop.dispatchers++;
+    inner->loop.caller_sleeps_until = 0; /* it is awake, and asks anew before it sleeps */
+    if (!inner->loop.is_running)
+        status = bwl_loop_run(&inner->loop, until, reterr);
+    bwl_loop_hand_over(&inner->loop);
+    inner->loop.dispatchers--;
     if (client->wakeup != NULL)
         bwl_wakeup_dispatch_ended(client->wakeup);
     bwl_shard_unlock(inner);

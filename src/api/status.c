@@ -131,7 +131,7 @@ int bwl_report(const bwl_operation *operation, bowline_error *reterr)
     const bwl_lock *lock    = operation->lock;
     const char     *silence = "the store gave no reason";
 
-    switch (operation->ended) {
+    switch (operation->completion.result) {
     case BWL_HELD:
     case BWL_RELEASED: return BOWLINE_OK;
     case BWL_BUSY:

@@ -104,7 +104,7 @@ static int ask(job *j, bwl_section_word word, bowline_error *reterr)
     };
     bwl_shard_lock(shard);
     bwl_lock_step(j->place->lock, &operation, s);
-    int status = bwl_shard_wait(shard, &operation, BWL_NEVER, reterr);
+    int status = bwl_loop_wait(&shard->loop, &operation.completion, BWL_NEVER, reterr);
     if (status < 0)
         bwl_lock_cancel(&operation);
     bwl_shard_unlock(shard);

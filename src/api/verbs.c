@@ -6,9 +6,7 @@
 #include "api/describe.h"
 #include "api/uncancelled.h"
 #include "base/clock.h"
-#include "runtime/loop.h"
 #include "base/fault.h"
-#include "runtime/renewal_thread.h"
 #include "runtime/local_groups.h"
 
 #include <stdlib.h>
@@ -69,7 +67,7 @@ static int start_acquire(bwl_operation *operation, bwl_shard *shard, const char 
 int bwl_operation_end(bwl_operation *operation, bowline_error *reterr)
 {
     bwl_lock *lock   = operation->lock;
-    int       status = bwl_shard_wait(lock->shard, operation, BWL_NEVER, reterr);
+    int       status = bwl_loop_wait(&lock->shard->loop, &operation->completion, BWL_NEVER, reterr);
 
     if (status == BOWLINE_OK)
         return bwl_report(operation, reterr);
@@ -114,11 +112,9 @@ static int keep(bowline_hold **hold, bowline_error *reterr)
 
     if (!shard->host.settings.keeps || lock->timer.at == BWL_NEVER)
         return BOWLINE_OK;
-    int status = bwl_renewal_thread_start(shard, reterr);
-    if (status == BOWLINE_OK) {
-        bwl_renewal_thread_notify(shard);
+    int status = bwl_shard_start_renewal(shard, reterr);
+    if (status == BOWLINE_OK)
         return BOWLINE_OK;
-    }
     bwl_lock_release(lock, &operation);
     (void)end_other(&operation, NULL); /* the reason for it is worth more than its outcome */
     return status;
@@ -166,7 +162,7 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
 {
     atomic_uint *name_pin = NULL;
     bwl_shard   *shard    = w->wait_ms > 0 && client->inner->host.settings.turns_max > 1
-                                ? bwl_shards_pin(&client->shards, w->name, &name_pin)
+                                ? bwl_shards_enter_for(&client->shards, w->name, &name_pin)
                                 : bwl_shards_enter(&client->shards);
     bool         is_new   = shard != client->inner && !atomic_load(&shard->is_connected);
     bwl_ms       wait_ms  = w->wait_ms;
@@ -182,7 +178,7 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
         bwl_shard_leave(shard);
         shard = client->inner;
         bwl_shard_enter(shard);
-        bwl_shards_repin_to_first(name_pin);
+        bwl_name_pin_move_to_first(name_pin);
     }
     bool is_open = status == BOWLINE_BUSY || status == BOWLINE_UNREACHABLE ||
                    status == BOWLINE_REFUSED || status == BOWLINE_UNKNOWN;
@@ -193,7 +189,7 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
     if (status == BOWLINE_OK)
         bwl_lock_of(*ret_hold)->name_pin = name_pin; /* for as long as it is there */
     else
-        bwl_shards_unpin(name_pin);
+        bwl_name_unpin(name_pin);
     if (is_new && status == BOWLINE_OK && reterr != NULL)
         *reterr = (bowline_error){ .status = BOWLINE_OK }; /* what the first attempt said is over */
     bwl_shard_leave(shard);
@@ -309,10 +305,10 @@ int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, co
     bwl_shard_lock(client->inner);
     bowline_operation *op = bwl_operation_new(client, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
-    bwl_coalesce_begin(client->inner);
+    bwl_loop_coalesce_begin(&client->inner->loop);
     if (status == BOWLINE_OK)
         status = start_acquire(&op->inner, client->inner, name, &o, wait_ms, reterr);
-    bwl_coalesce_end(client->inner);
+    bwl_loop_coalesce_end(&client->inner->loop);
     if (status == BOWLINE_OK)
         *ret_op = bwl_operation_show(op, NULL);
     else if (op != NULL)
@@ -336,10 +332,10 @@ int bowline_extend_start(bowline_operation **ret_op, bowline_hold *hold, uint32_
     bwl_shard_lock(shard);
     bowline_operation *op = bwl_operation_new(shard->handle, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
-    bwl_coalesce_begin(shard);
+    bwl_loop_coalesce_begin(&shard->loop);
     if (status == BOWLINE_OK)
         status = start_extend(&op->inner, bwl_lock_of(hold), lease_ms, reterr);
-    bwl_coalesce_end(shard);
+    bwl_loop_coalesce_end(&shard->loop);
     bwl_operation_begun(ret_op, op, status);
     bwl_shard_unlock(shard);
     return status;
@@ -359,9 +355,9 @@ int bowline_release_start(bowline_operation **ret_op, bowline_hold *hold, bowlin
     bwl_shard_lock(shard);
     bowline_operation *op = bwl_operation_new(shard->handle, reterr);
     if (op != NULL) {
-        bwl_coalesce_begin(shard);
+        bwl_loop_coalesce_begin(&shard->loop);
         start_release(&op->inner, bwl_lock_of(hold));
-        bwl_coalesce_end(shard);
+        bwl_loop_coalesce_end(&shard->loop);
         *ret_op = bwl_operation_show(op, bwl_lock_of(hold)->user);
     }
     bwl_shard_unlock(shard);

@@ -11,11 +11,11 @@
 static int add_all(bowline_client *client, bwl_wakeup *wakeup, bowline_error *reterr)
 {
     bwl_shard *shard;
-    int        status = bwl_wakeup_attach(wakeup, client->inner, reterr);
+    int        status = bwl_loop_attach_wakeup(&client->inner->loop, wakeup, reterr);
 
     for (unsigned i = 1; status == BOWLINE_OK && (shard = bwl_shard_at(client, i)) != NULL; i++) {
         bwl_shard_lock(shard);
-        shard->wakeup = wakeup;
+        shard->loop.wakeup = wakeup;
         bwl_shard_unlock(shard);
     }
     return status;

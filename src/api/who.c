@@ -3,7 +3,6 @@
  */
 #include "api/describe.h"
 #include "api/uncancelled.h"
-#include "runtime/loop.h"
 #include "base/fault.h"
 
 #include <string.h>
@@ -91,11 +90,11 @@ static int end(bwl_operation *operation, bwl_holder *ret_holder, bowline_error *
 {
     bwl_lock  *lock   = operation->lock;
     bwl_shard *shard  = lock->shard;
-    int        status = bwl_shard_wait(shard, operation, BWL_NEVER, reterr);
+    int        status = bwl_loop_wait(&shard->loop, &operation->completion, BWL_NEVER, reterr);
 
     if (status < 0)
         bwl_lock_cancel(operation);
-    else if (operation->ended == BWL_CANCELLED)
+    else if (operation->completion.result == BWL_CANCELLED)
         status = bwl_report(operation, reterr);
     else
         status = shard->host.engine->who(&lock->base, ret_holder, reterr);

@@ -3,9 +3,7 @@
  */
 #include "api/handles.h"
 #include "api/uncancelled.h"
-#include "runtime/loop.h"
 #include "base/fault.h"
-#include "runtime/renewal_thread.h"
 
 /* How long to wait for the lock to come back: by default as long as it takes, if the URL does not
  * say. */
@@ -59,7 +57,7 @@ int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error *reterr)
     if (status == BOWLINE_OK)
         status = bwl_operation_end(&operation, reterr);
     if (status == BOWLINE_OK)
-        bwl_renewal_thread_notify(shard);
+        bwl_loop_notify_idle_runner(&shard->loop);
     bwl_shard_unlock(shard);
     bwl_shard_leave(shard);
     return status;

@@ -2,20 +2,20 @@
  * background_release.c -- see background_release.h.
  */
 #include "runtime/background_release.h"
-#include "runtime/loop.h"
 
-/* Whoever waits for the end of all is woken by the first that went wrong, too. */
-static void look_for_end(bwl_shard *shard)
+/* A thread that waits for the end of all is also signalled by the first failure. */
+static void check_end(bwl_shard *shard)
 {
-    bwl_background *u       = &shard->background;
-    bool            is_over = u->count == 0 || u->first != NULL || u->dropped > 0;
+    bwl_background *b       = &shard->background;
+    bool            is_over = b->count == 0 || b->first != NULL || b->dropped > 0;
 
-    u->end.ended = is_over ? BWL_RELEASED : BWL_PENDING;
-    if (!is_over)
-        return;
-    for (bwl_waiting_thread *s = u->end.waiting; s != NULL; s = s->beside)
-        bwl_signal(shard, s);
+    if (is_over)
+        bwl_loop_complete(&shard->loop, &b->end, BWL_RELEASED);
+    else
+        b->end.result = BWL_PENDING;
 }
+
+static void completed(bwl_lock *lock, bwl_outcome_kind kind);
 
 bool bwl_lock_release_in_background(bwl_lock *lock, bwl_operation *operation)
 {
@@ -23,73 +23,76 @@ bool bwl_lock_release_in_background(bwl_lock *lock, bwl_operation *operation)
 
     assert(lock->operation == NULL && !lock->base.in_background);
     lock->base.in_background = true;
+    lock->completed          = completed;
     bwl_lock_release(lock, operation);
-    if (operation->ended != BWL_PENDING) {
+    if (operation->completion.result != BWL_PENDING) {
         lock->base.in_background = false;
+        lock->completed          = NULL;
         return true;
     }
     assert(lock->operation == operation);
     lock->operation  = NULL;
     lock->has_handle = false;
     shard->background.count++;
-    look_for_end(shard);
+    check_end(shard);
     return false;
 }
 
-static void keep(bwl_background *u, bwl_lock *lock, bwl_outcome_kind kind)
+static void report_later(bwl_background *b, bwl_lock *lock, bwl_outcome_kind kind)
 {
-    lock->has_handle      = true; /* until it is told */
+    lock->has_handle      = true; /* until it is reported */
     lock->ended_as        = kind;
     lock->next_unreported = NULL;
-    if (u->last != NULL)
-        u->last->next_unreported = lock;
+    if (b->last != NULL)
+        b->last->next_unreported = lock;
     else
-        u->first = lock;
-    u->last = lock;
-    u->unreported++;
+        b->first = lock;
+    b->last = lock;
+    b->unreported++;
 }
 
-void bwl_background_ended(bwl_lock *lock, bwl_outcome_kind kind)
+static void completed(bwl_lock *lock, bwl_outcome_kind kind)
 {
-    bwl_background *u = &lock->shard->background;
+    bwl_background *b = &lock->shard->background;
 
     assert(lock->base.in_background && !lock->has_handle);
-    assert(u->count > 0);
+    assert(b->count > 0);
     lock->base.in_background = false;
-    u->count--;
-    if (kind != BWL_RELEASED && u->unreported < BWL_UNREPORTED_MAX) {
-        keep(u, lock, kind);
+    lock->completed          = NULL;
+    b->count--;
+    if (kind != BWL_RELEASED && b->unreported < BWL_UNREPORTED_MAX) {
+        report_later(b, lock, kind);
     } else if (kind != BWL_RELEASED) {
-        u->dropped++;
-        u->dropped_lost += kind == BWL_LOST ? 1 : 0;
+        b->dropped++;
+        b->dropped_lost += kind == BWL_LOST ? 1 : 0;
     }
-    look_for_end(lock->shard);
+    check_end(lock->shard);
 }
 
 bwl_lock *bwl_background_take(bwl_shard *shard)
 {
-    bwl_background *u    = &shard->background;
-    bwl_lock       *lock = u->first;
+    bwl_background *b    = &shard->background;
+    bwl_lock       *lock = b->first;
 
     if (lock == NULL)
         return NULL;
-    u->first = lock->next_unreported;
-    if (u->first == NULL)
-        u->last = NULL;
-    u->unreported--;
-    look_for_end(shard);
+    b->first = lock->next_unreported;
+    if (b->first == NULL)
+        b->last = NULL;
+    b->unreported--;
+    check_end(shard);
     return lock;
 }
 
 size_t bwl_background_take_dropped(bwl_shard *shard, size_t *ret_lost)
 {
-    bwl_background *u       = &shard->background;
-    size_t          dropped = u->dropped;
+    bwl_background *b       = &shard->background;
+    size_t          dropped = b->dropped;
 
-    *ret_lost       = u->dropped_lost;
-    u->dropped      = 0;
-    u->dropped_lost = 0;
-    look_for_end(shard);
+    *ret_lost       = b->dropped_lost;
+    b->dropped      = 0;
+    b->dropped_lost = 0;
+    check_end(shard);
     return dropped;
 }
 
@@ -97,7 +100,7 @@ void bwl_background_answered(bwl_shard *shard)
 {
     assert(shard->background.read_late > 0);
     shard->background.read_late--;
-    shard->background.late_since = shard->host.latest; /* somebody is reading them */
+    shard->background.late_since = shard->host.latest; /* a thread is reading them */
 }
 
 void bwl_background_sent(bwl_shard *shard)

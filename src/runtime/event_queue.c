@@ -2,7 +2,7 @@
  * event_queue.c -- see event_queue.h.
  */
 #include "runtime/event_queue.h"
-#include "runtime/shard.h"
+#include "runtime/lock.h"
 #include "base/fault.h"
 
 #include <stddef.h>
@@ -12,35 +12,35 @@
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-static void post(bwl_event_queue *list, bwl_queued_event *notice, bwl_queued_event_kind kind)
+static void post(bwl_event_queue *queue, bwl_queued_event *event, bwl_queued_event_kind kind)
 {
-    bool is_new = notice->kind == 0;
+    bool is_new = event->kind == 0;
 
-    notice->kind = kind;
+    event->kind = kind;
     if (!is_new)
         return;
-    notice->next     = NULL;
-    notice->previous = list->last;
-    if (list->last != NULL)
-        list->last->next = notice;
+    event->next     = NULL;
+    event->previous = queue->last;
+    if (queue->last != NULL)
+        queue->last->next = event;
     else
-        list->first = notice;
-    list->last = notice;
+        queue->first = event;
+    queue->last = event;
 }
 
-static void drop(bwl_event_queue *list, bwl_queued_event *notice)
+static void drop(bwl_event_queue *queue, bwl_queued_event *event)
 {
-    if (notice->kind == 0)
+    if (event->kind == 0)
         return;
-    if (notice->next != NULL)
-        notice->next->previous = notice->previous;
+    if (event->next != NULL)
+        event->next->previous = event->previous;
     else
-        list->last = notice->previous;
-    if (notice->previous != NULL)
-        notice->previous->next = notice->next;
+        queue->last = event->previous;
+    if (event->previous != NULL)
+        event->previous->next = event->next;
     else
-        list->first = notice->next;
-    *notice = (bwl_queued_event){ 0 };
+        queue->first = event->next;
+    *event = (bwl_queued_event){ 0 };
 }
 
 bwl_queued_event_kind bwl_event_queue_take(bwl_shard *shard, bwl_lock **ret_lock,
@@ -54,16 +54,16 @@ bwl_queued_event_kind bwl_event_queue_take(bwl_shard *shard, bwl_lock **ret_lock
         return 0;
     bwl_queued_event_kind kind = first->kind;
     if (kind == BWL_EVENT_ENDED)
-        *ret_operation = (bwl_operation *)((char *)first - offsetof(bwl_operation, notice));
+        *ret_operation = (bwl_operation *)((char *)first - offsetof(bwl_operation, event));
     else
-        *ret_lock = (bwl_lock *)((char *)first - offsetof(bwl_lock, face.notice));
+        *ret_lock = (bwl_lock *)((char *)first - offsetof(bwl_lock, face.event));
     drop(&shard->events, first);
     return kind;
 }
 
 void bwl_event_queue_subscribe(bwl_shard *shard)
 {
-    shard->events.has_handle = true;
+    shard->events.is_subscribed = true;
 }
 
 /* ---- of operations --------------------------------------------------------------------------- */
@@ -73,31 +73,31 @@ void bwl_operation_watch(bwl_operation *operation)
     bwl_shard *shard = operation->lock->shard;
 
     operation->watched = true;
-    if (operation->ended == BWL_PENDING)
+    if (operation->completion.result == BWL_PENDING)
         return;
-    post(&shard->events, &operation->notice, BWL_EVENT_ENDED);
-    if (shard->events.has_handle) /* who does not take them looks after each start */
-        bwl_shard_notify_caller(shard);
+    post(&shard->events, &operation->event, BWL_EVENT_ENDED);
+    if (shard->events.is_subscribed) /* else the caller looks after each start */
+        bwl_loop_notify_caller(&shard->loop);
 }
 
 void bwl_operation_show_end(bwl_operation *operation)
 {
     bwl_shard *shard = operation->lock->shard;
 
-    assert(operation->ended != BWL_PENDING);
-    post(&shard->events, &operation->notice, BWL_EVENT_ENDED);
-    bwl_shard_notify_caller(shard);
+    assert(operation->completion.result != BWL_PENDING);
+    post(&shard->events, &operation->event, BWL_EVENT_ENDED);
+    bwl_loop_notify_caller(&shard->loop);
 }
 
 void bwl_operation_forget(bwl_operation *operation)
 {
     operation->watched = false;
-    drop(&operation->lock->shard->events, &operation->notice);
+    drop(&operation->lock->shard->events, &operation->event);
 }
 
 /* ---- of holds -------------------------------------------------------------------------------- */
 
-/* Readable from `at` on.  Our clock counts whole milliseconds that have begun. */
+/* Readable from `at` on.  bwl_ms counts milliseconds that have begun. */
 static void set_loss(bwl_lock *lock, bwl_ms at)
 {
     struct itimerspec when = { .it_value = { .tv_nsec = 1 } }; /* long ago: at once */
@@ -122,19 +122,19 @@ void bwl_lock_hide(bwl_lock *lock)
     lock->face.was_in_trouble    = false;
     lock->face.loss_fd           = -1;
     lock->face.loss_at           = BWL_NEVER;
-    lock->face.notice            = (bwl_queued_event){ 0 };
+    lock->face.event             = (bwl_queued_event){ 0 };
     lock->user                   = NULL;
 }
 
 void bwl_lock_attach(bwl_lock *lock)
 {
     lock->face.is_attached = true;
-    bwl_lock_show(lock); /* it may have been lost between its being won and its being taken */
+    bwl_lock_show(lock); /* it may have been lost since it was acquired */
 }
 
 void bwl_lock_detach(bwl_lock *lock)
 {
-    drop(&lock->shard->events, &lock->face.notice);
+    drop(&lock->shard->events, &lock->face.event);
     if (lock->face.loss_fd >= 0)
         (void)close(lock->face.loss_fd); /* nothing was written to it */
     lock->face.loss_fd     = -1;
@@ -143,14 +143,14 @@ void bwl_lock_detach(bwl_lock *lock)
 
 void bwl_lock_show(bwl_lock *lock)
 {
-    bwl_event_queue *list     = &lock->shard->events;
+    bwl_event_queue *queue    = &lock->shard->events;
     bool             is_held  = bwl_hold_is_held(&lock->base.hold);
     bool             troubled = is_held && lock->base.hold.trouble != BWL_PENDING;
     bool             is_new   = false;
 
     assert(lock->face.is_attached);
-    if (bwl_hold_is_sought(&lock->base.hold)) { /* it was yielded, and nothing is lost by that */
-        drop(list, &lock->face.notice);
+    if (bwl_hold_is_sought(&lock->base.hold)) { /* it was yielded: nothing is lost by that */
+        drop(queue, &lock->face.event);
         lock->face.was_in_trouble = false;
         if (lock->face.loss_fd >= 0)
             set_loss(lock, BWL_NEVER);
@@ -162,20 +162,20 @@ void bwl_lock_show(bwl_lock *lock)
         lock->face.loss_was_reported = true;
         bwl_log_add(lock->shard->host.settings.log, BWL_LOG_ERROR, "lost: %s: %s", lock->base.name,
                     lock->base.why.text[0] != '\0' ? lock->base.why.text : "its lease has ended");
-        post(list, &lock->face.notice, BWL_EVENT_LOST);
+        post(queue, &lock->face.event, BWL_EVENT_LOST);
         is_new = true;
     } else if (troubled && !lock->face.was_in_trouble) {
         bwl_log_add(lock->shard->host.settings.log, BWL_LOG_WARNING, "not renewed: %s: %s",
                     lock->base.name,
                     lock->base.why.text[0] != '\0' ? lock->base.why.text : "no answer");
-        post(list, &lock->face.notice, BWL_EVENT_TROUBLE);
+        post(queue, &lock->face.event, BWL_EVENT_TROUBLE);
         is_new = true;
-    } else if (!troubled && lock->face.notice.kind == BWL_EVENT_TROUBLE) {
-        drop(list, &lock->face.notice); /* it is over before anybody has looked */
+    } else if (!troubled && lock->face.event.kind == BWL_EVENT_TROUBLE) {
+        drop(queue, &lock->face.event); /* over before the caller has looked */
     }
     lock->face.was_in_trouble = troubled;
-    if (is_new && list->has_handle)
-        bwl_shard_notify_caller(lock->shard);
+    if (is_new && queue->is_subscribed)
+        bwl_loop_notify_caller(&lock->shard->loop);
 }
 
 int bwl_lock_loss_fd(bwl_lock *lock, bwl_fault *fault)

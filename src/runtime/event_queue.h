@@ -1,13 +1,15 @@
 /*
- * event_queue.h -- what a caller sees of a hold and of an operation without asking each of them: a
- * list of what has happened, and for a hold a descriptor that becomes readable when it is lost.
+ * event_queue.h -- what the caller sees of holds and operations without asking each: a queue of
+ * events, and for a hold a descriptor that becomes readable when the hold is lost.
  *
- * A notice is embedded in what it is about, so that none is ever dropped for want of room.  A thing
- * has one at most, the latest: a hold that was in trouble, and is lost before anybody has looked,
- * is lost.
+ * An event is embedded in the lock or the operation that it is about, so that none is dropped for
+ * want of memory.  Each has at most one event, the latest: a hold that is in trouble and then lost
+ * is reported as lost only.
  *
- * The descriptor is a timer of the kernel's, set to the moment until which the hold is surely ours:
- * it becomes readable also while nobody drives, and while this process cannot do anything.
+ * The descriptor is a timer of the kernel, set to the moment until which the hold is surely ours.
+ * It becomes readable also while no thread runs the loop or the process is stopped.
+ *
+ * event_queue -> loop.  Every function needs the shard's mutex.
  */
 #ifndef BWL_RUNTIME_EVENT_QUEUE_H
 #define BWL_RUNTIME_EVENT_QUEUE_H
@@ -19,13 +21,13 @@ struct bwl_lock;
 struct bwl_operation;
 
 typedef enum bwl_queued_event_kind {
-    BWL_EVENT_ENDED = 1, /* an operation                                                     */
-    BWL_EVENT_LOST,      /* a hold                                                           */
-    BWL_EVENT_TROUBLE,   /* a hold: it is ours still, but renewing it fails                  */
+    BWL_EVENT_ENDED = 1, /* an operation has completed */
+    BWL_EVENT_LOST,      /* a hold is lost */
+    BWL_EVENT_TROUBLE,   /* a hold is still ours, but cannot be renewed */
 } bwl_queued_event_kind;
 
 typedef struct bwl_queued_event {
-    bwl_queued_event_kind    kind; /* 0: not in the list */
+    bwl_queued_event_kind    kind; /* 0: not in the queue */
     struct bwl_queued_event *next;
     struct bwl_queued_event *previous;
 } bwl_queued_event;
@@ -35,46 +37,46 @@ typedef struct bwl_lock_face {
     bool             is_attached; /* the caller has it as a hold */
     bool             loss_was_reported;
     bool             was_in_trouble;
-    int              loss_fd; /* -1: nobody has asked for it */
-    bwl_ms           loss_at; /* when that becomes readable  */
-    bwl_queued_event notice;
+    int              loss_fd; /* -1: not asked for */
+    bwl_ms           loss_at; /* when that becomes readable */
+    bwl_queued_event event;
 } bwl_lock_face;
 
-/* Of one client, the oldest first. */
+/* Of one shard, the oldest event first. */
 typedef struct bwl_event_queue {
     bwl_queued_event *first;
     bwl_queued_event *last;
-    bool has_handle; /* somebody takes them, and is to be told when there is one            */
+    bool              is_subscribed; /* the caller takes events: notify it of each */
 } bwl_event_queue;
 
-/* locked: the oldest, with what it is about in one of the two, taken out.  0: there is none. */
+/* Takes the oldest event out, and writes what it is about to one of the two.  0: there is none. */
 bwl_queued_event_kind bwl_event_queue_take(struct bwl_shard *shard, struct bwl_lock **ret_lock,
                                            struct bwl_operation **ret_operation);
 
-/* locked: the same of all later ones; and whoever takes them will be told of them. */
+/* From now on the caller is notified of each event. */
 void bwl_event_queue_subscribe(struct bwl_shard *shard);
 
-/* locked: the end of this operation is to be told; it may have come already. */
+/* Puts the end of this operation into the queue, now or when it comes. */
 void bwl_operation_watch(struct bwl_operation *operation);
 
-/* locked: it has come. */
+/* A watched operation has completed. */
 void bwl_operation_show_end(struct bwl_operation *operation);
 
-/* locked: the operation is being finished, and nothing more is said of it. */
+/* The caller finishes the operation: its event is dropped. */
 void bwl_operation_forget(struct bwl_operation *operation);
 
-/* A lock that is made: nobody sees it. */
+/* Initialises the face of a new lock. */
 void bwl_lock_hide(struct bwl_lock *lock);
 
-/* locked: from now on the caller has it as a hold, and until take_back.  Take_back closes the
- * descriptor, and does nothing to what is not out. */
+/* From attach to detach, the caller has the lock as a hold.  Detach closes the descriptor; it does
+ * nothing to a lock that is not attached. */
 void bwl_lock_attach(struct bwl_lock *lock);
 void bwl_lock_detach(struct bwl_lock *lock);
 
-/* locked: the machine of a lock that is out has made a step. */
+/* The machine of an attached lock has made a step. */
 void bwl_lock_show(struct bwl_lock *lock);
 
-/* locked: the descriptor, opened by the first call.  SYSTEM. */
+/* The descriptor, opened by the first call.  SYSTEM. */
 int bwl_lock_loss_fd(struct bwl_lock *lock, bwl_fault *fault);
 
 #endif

@@ -3,8 +3,6 @@
  */
 #include "base/fault.h"
 #include "runtime/background_release.h"
-#include "runtime/shard.h"
-#include "runtime/loop.h"
 
 #include <stdio.h>
 
@@ -15,19 +13,19 @@ static bwl_ms now(bwl_host *host)
 
 static bwl_ms next_timer(bwl_host *host)
 {
-    return bwl_shard_next_timer(bwl_shard_of(host));
+    return bwl_loop_next_timer(&bwl_shard_of(host)->loop);
 }
 
 static void set_timer(bwl_host *host, bwl_ms at)
 {
     bwl_shard *shard = bwl_shard_of(host);
 
-    bwl_shard_set_timer(shard, &shard->engine_timer, at);
+    bwl_loop_set_timer(&shard->loop, &shard->loop.engine_timer, at);
 }
 
 static void wake(bwl_host *host)
 {
-    bwl_shard_wake(bwl_shard_of(host));
+    bwl_loop_wake(&bwl_shard_of(host)->loop);
 }
 
 static void lock_client(bwl_host *host)
@@ -42,7 +40,7 @@ static void unlock_client(bwl_host *host)
 
 static bool may_hold_back(const bwl_host *host)
 {
-    return bwl_may_hold_back((const bwl_shard *)(const void *)host);
+    return bwl_loop_may_hold_back(&((const bwl_shard *)(const void *)host)->loop);
 }
 
 static void connected(bwl_host *host, bool is_connected)

@@ -13,6 +13,7 @@ enum { ROOM_AT_FIRST = 8 };
 typedef struct bwl_local_group bwl_local_group;
 
 struct bwl_local_group {
+    bwl_lock_group  base; /* first: a lock knows only this */
     bwl_shard      *shard;
     bwl_cohort      cohort;
     bwl_seat       *seats; /* from 1 */
@@ -35,9 +36,14 @@ typedef struct part {
 
 /* ---- the life of a cohort -------------------------------------------------------------------- */
 
+static bwl_local_group *group_of(const bwl_lock *lock)
+{
+    return (bwl_local_group *)(void *)lock->group;
+}
+
 static bool is_store(const bwl_lock *lock)
 {
-    return lock->seats != NULL && lock->seats->store == lock;
+    return lock->group != NULL && group_of(lock)->store == lock;
 }
 
 bool bwl_lock_is_local_waiter(const bwl_lock *lock)
@@ -45,14 +51,17 @@ bool bwl_lock_is_local_waiter(const bwl_lock *lock)
     return lock->engine == &bwl_local_group_engine;
 }
 
+static const bwl_lock_group_calls group_calls;
+
 static bwl_local_group *seats_new(bwl_shard *shard, const char *name, size_t name_size)
 {
     bwl_local_group *s = calloc(1, sizeof *s);
 
     if (s == NULL)
         return NULL;
-    s->shard     = shard;
-    s->name_size = (uint16_t)name_size;
+    s->base.calls = &group_calls;
+    s->shard      = shard;
+    s->name_size  = (uint16_t)name_size;
     memcpy(s->name, name, name_size);
     bwl_cohort_init(&s->cohort, shard->host.settings.turns_max, shard->host.settings.turns_ms);
     return s;
@@ -98,14 +107,14 @@ static bool take_seat(bwl_local_group *s, bwl_lock *lock)
     s->seats[n]                       = (bwl_seat){ .state = BWL_SEAT_EMPTY };
     s->locks[n]                       = lock;
     ((part *)lock->base.part)->number = n;
-    lock->seats                       = s;
+    lock->group                       = &s->base;
     s->taken++;
     return true;
 }
 
 static void give_seat(bwl_lock *lock)
 {
-    bwl_local_group *s = lock->seats;
+    bwl_local_group *s = group_of(lock);
     bwl_seat_number  n = ((part *)lock->base.part)->number;
 
     if (n == 0)
@@ -115,18 +124,18 @@ static void give_seat(bwl_lock *lock)
     s->seats[n] = (bwl_seat){ .next = s->vacant };
     s->vacant   = n;
     s->taken--;
-    lock->seats = NULL;
+    lock->group = NULL;
     free_if_over(s);
 }
 
-void bwl_local_group_forget(bwl_lock *lock)
+static void closing(bwl_lock *lock)
 {
-    bwl_local_group *s = lock->seats;
+    bwl_local_group *s = group_of(lock);
 
     if (!is_store(lock))
         return;
     s->store    = NULL;
-    lock->seats = NULL;
+    lock->group = NULL;
     free_if_over(s);
 }
 
@@ -140,7 +149,7 @@ static void drop_store(bwl_local_group *s)
     s->store = NULL;
     if (lock == NULL)
         return;
-    lock->seats = NULL;
+    lock->group = NULL;
     bwl_lock_drop_handle(lock);
 }
 
@@ -163,7 +172,7 @@ static void acquire(bwl_local_group *s, bwl_ms lease_ms)
                         s->shard->host.latest);
         return;
     }
-    s->store->seats = s;
+    s->store->group = &s->base;
     bwl_lock_acquire(s->store, &s->operation, BWL_NEVER);
 }
 
@@ -177,14 +186,14 @@ static void release(bwl_local_group *s)
 /* Told nothing of it any more. */
 static void cancel(bwl_local_group *s)
 {
-    s->store->seats = NULL;
+    s->store->group = NULL;
     bwl_lock_cancel(&s->operation);
     drop_store(s);
 }
 
-void bwl_local_group_completed(bwl_lock *lock, bwl_outcome_kind kind)
+static void completed(bwl_lock *lock, bwl_outcome_kind kind)
 {
-    bwl_local_group *s = lock->seats;
+    bwl_local_group *s = group_of(lock);
 
     if (!is_store(lock) || s->shard->host.closing || kind == BWL_CANCELLED)
         return; /* what is cancelled here was cancelled by the cohort */
@@ -198,11 +207,11 @@ void bwl_local_group_completed(bwl_lock *lock, bwl_outcome_kind kind)
 
 /* ---- carrying out ---------------------------------------------------------------------------- */
 
-/* Whoever waits for this sleeps, or drives, or has a loop that is told of it. */
-static void wake_driver(bwl_shard *shard, const bwl_operation *operation)
+/* The thread that waits for this sleeps, or runs the loop, or is an event loop that is notified. */
+static void wake_runner(bwl_shard *shard, const bwl_operation *operation)
 {
-    if (shard->is_running && operation->ended != BWL_PENDING && operation->waiting == NULL)
-        bwl_shard_wake(shard);
+    if (operation->completion.result != BWL_PENDING && operation->completion.waiting == NULL)
+        bwl_loop_wake_runner(&shard->loop);
 }
 
 static void tell(bwl_local_group *s, const bwl_deed *deed)
@@ -216,7 +225,7 @@ static void tell(bwl_local_group *s, const bwl_deed *deed)
         lock->base.why = s->why;
     bwl_lock_event(lock, bwl_deed_event(deed)); /* may free the lock, not the operation */
     if (deed->tag == 0 && operation != NULL)
-        wake_driver(s->shard, operation);
+        wake_runner(s->shard, operation);
 }
 
 static void carry_out(bwl_local_group *s, const bwl_deed *deed)
@@ -250,16 +259,18 @@ static void run(bwl_local_group *s)
     free_if_over(s);
 }
 
-bwl_local_group *bwl_local_group_enter(bwl_lock *lock)
+static bwl_lock_group *step_begins(bwl_lock *lock)
 {
     if (!is_store(lock))
         return NULL;
-    lock->seats->pins++;
-    return lock->seats;
+    group_of(lock)->pins++;
+    return lock->group;
 }
 
-void bwl_local_group_leave(bwl_local_group *s, const bwl_lock *lock)
+static void step_ends(bwl_lock_group *group, const bwl_lock *lock)
 {
+    bwl_local_group *s = (bwl_local_group *)(void *)group;
+
     if (s->store == lock && bwl_hold_is_held(&lock->base.hold)) {
         s->why = lock->base.why;
         bwl_cohort_seen(&s->cohort, lock->base.hold.until, lock->base.hold.trouble);
@@ -279,7 +290,7 @@ static int seats_prepare(bwl_engine_lock *lock, bwl_fault *fault)
 
 static bool seats_ask(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
 {
-    bwl_local_group *s     = bwl_lock_of_engine(lock)->seats;
+    bwl_local_group *s     = group_of(bwl_lock_of_engine(lock));
     bwl_seat_number  n     = ((part *)lock->part)->number;
     bwl_ms           lease = lock->hold.claim.lease_ms;
 
@@ -310,9 +321,9 @@ const bwl_engine bwl_local_group_engine = {
     .forget    = seats_forget,
 };
 
-bwl_outcome_kind bwl_local_group_outcome(bwl_lock *lock, bwl_outcome_kind kind)
+static bwl_outcome_kind result(bwl_lock *lock, bwl_outcome_kind kind)
 {
-    const bwl_lock *store = bwl_lock_is_local_waiter(lock) ? lock->seats->store : NULL;
+    const bwl_lock *store = bwl_lock_is_local_waiter(lock) ? group_of(lock)->store : NULL;
 
     if (kind != BWL_TIMED_OUT || store == NULL || !bwl_hold_is_sought(&store->base.hold))
         return kind;
@@ -323,6 +334,14 @@ bwl_outcome_kind bwl_local_group_outcome(bwl_lock *lock, bwl_outcome_kind kind)
     lock->base.why = store->base.why;
     return store->base.hold.trouble;
 }
+
+static const bwl_lock_group_calls group_calls = {
+    .result      = result,
+    .completed   = completed,
+    .step_begins = step_begins,
+    .step_ends   = step_ends,
+    .closing     = closing,
+};
 
 /* ---- coming ---------------------------------------------------------------------------------- */
 
@@ -362,7 +381,7 @@ int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name
     size_t           name_size = strnlen(name, BWL_NAME_MAX + 1);
     bool             may       = may_be_met(shard);
     bwl_lock        *other = may && waits ? bwl_named_find(&shard->named, name, name_size) : NULL;
-    bwl_local_group *seats = other != NULL ? other->seats : NULL;
+    bwl_local_group *seats = other != NULL ? group_of(other) : NULL;
     int              status;
 
     if (other != NULL && seats == NULL)

@@ -1,44 +1,30 @@
 /*
- * local_groups.h -- a cohort (lock/local_group.h) in the real world: its seats are locks of
- * callers, and its place in the store's queue is a lock of its own, which nobody sees.
+ * local_groups.h -- a local group (lock/local_group.h) in the real world: the threads of one shard
+ * that want the same name wait here, and one lock waits in the store for all of them.
  *
- * Who comes first to a name stands in the store's queue alone, as if there were no cohorts: for him
- * all of this costs a look into a table.  Who comes while the name is in use here, and would wait,
- * sits down; the first of them opens the cohort.  It is closed when the last has left.
+ * The first acquire of a name waits in the store's queue alone, and costs one look into a table.
+ * An acquire that would wait, while the name is in use in this shard, becomes a local waiter; the
+ * first of these opens the group.  The group is freed when the last waiter has left.
  *
- * All in one client (of the lanes of a handle: one lane), and under its mutex.
+ * local_groups -> lock.  A lock reaches its group through bwl_lock_group_calls.
+ *
+ * Every function needs the shard's mutex.
  */
 #ifndef BWL_RUNTIME_LOCAL_GROUPS_H
 #define BWL_RUNTIME_LOCAL_GROUPS_H
 
-#include "runtime/shard.h"
 #include "lock/local_group.h"
+#include "runtime/lock.h"
 
-/* A seat asks this instead of the store. */
+/* The engine of a local waiter: it asks the group instead of the store. */
 extern const bwl_engine bwl_local_group_engine;
 
-/* locked: a lock for who acquires, not sought yet: a seat if the name is in use here, `waits`, and
- * the protocol has a queue.  USAGE (the name), NOMEM, SYSTEM. */
+/* A lock for an acquire, not sought yet: a local waiter if the name is in use here, the acquire
+ * `waits`, and the protocol has a queue.  USAGE (the name), NOMEM, SYSTEM. */
 int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name,
                          const bwl_terms *terms, bool waits, bwl_fault *fault);
 
-/* locked: true for the lock of somebody who sits, which the store knows nothing of. */
+/* Whether it is a local waiter, which the store knows nothing of. */
 bool bwl_lock_is_local_waiter(const bwl_lock *lock);
-
-/* ---- from lock.c and client.c, all locked ---------------------------------------------------- */
-
-/* A lock has ended what was asked of it, or has been lost. */
-void bwl_local_group_completed(bwl_lock *lock, bwl_outcome_kind kind);
-
-/* How it ended for the caller: who has sat down may not know as much as the store's lock does. */
-bwl_outcome_kind bwl_local_group_outcome(bwl_lock *lock, bwl_outcome_kind kind);
-
-/* A step of the lock's machine is carried out: first, and last.  What is to be done inside waits
- * for the end of it. */
-struct bwl_local_group *bwl_local_group_enter(bwl_lock *lock);
-void                    bwl_local_group_leave(struct bwl_local_group *seats, const bwl_lock *lock);
-
-/* The lock is being freed with its client. */
-void bwl_local_group_forget(bwl_lock *lock);
 
 #endif

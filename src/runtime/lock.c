@@ -1,17 +1,15 @@
 /*
- * lock.c -- one machine in the real world: events in, effects out.
+ * lock.c -- see lock.h.
  */
-#include "runtime/shard.h"
+#include "runtime/lock.h"
 #include "core/shape.h"
 #include "core/text.h"
 #include "base/clock.h"
-#include "runtime/loop.h"
 #include "base/fault.h"
-#include "runtime/shards.h"
-#include "runtime/local_groups.h"
-#include "runtime/background_release.h"
+#include "runtime/name_pins.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +36,13 @@ static void link_out(bwl_lock *lock)
     lock->shard->locks_count--;
 }
 
+static void timer_expired(bwl_timer *timer)
+{
+    bwl_lock *lock = (bwl_lock *)((char *)timer - offsetof(bwl_lock, timer));
+
+    bwl_lock_event(lock, (bwl_event){ .kind = BWL_ALARM });
+}
+
 static const bwl_protocol *protocol_of(const bwl_shard *shard, const bwl_engine *engine)
 {
     const bwl_protocol *chosen =
@@ -53,6 +58,20 @@ static bool reads_wall(const bwl_hold *hold)
     bool             is_dated = rules != NULL && bwl_shape_kind_of(rules->token)->is_dated;
 
     return hold->protocol->uses_wall || is_dated;
+}
+
+int bwl_check_lease(const bwl_shard *shard, bwl_ms lease_ms, bwl_fault *fault)
+{
+    bwl_ms most_ms = shard->host.settings.lease_max_ms;
+
+    if (most_ms == 0 || lease_ms <= most_ms)
+        return BWL_OK;
+    return bwl_fail(fault, BWL_STATUS_USAGE,
+                    "a lease of %lld ms is longer than that of the URL, %lld ms, which %s: waits "
+                    "for before a server that was started again has a vote: write lease=%lldms "
+                    "into the URL of all who lock, or restart-wait=off",
+                    (long long)lease_ms, (long long)most_ms, shard->host.engine->scheme,
+                    (long long)lease_ms);
 }
 
 int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const char *name, const bwl_terms *terms,
@@ -76,7 +95,7 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *eng
     int status = bwl_check_lease(shard, terms->lease_ms, fault);
     if (status < 0)
         return status;
-    if (!bwl_timers_reserve(&shard->timers, shard->locks_count + 2))
+    if (!bwl_timers_reserve(&shard->loop.timers, shard->locks_count + 2))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     bwl_lock *lock = malloc(sizeof *lock + engine->lock_size);
     if (lock == NULL)
@@ -85,10 +104,11 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *eng
     unsigned nodes  = engine == shard->host.engine ? shard->host.nodes : 1;
     lock->base.host = &shard->host;
     bwl_hold_init(&lock->base.hold, protocol_of(shard, engine), nodes, &complete);
-    lock->timer              = (bwl_timer){ .at = BWL_NEVER };
+    lock->timer              = (bwl_timer){ .at = BWL_NEVER, .expired = timer_expired };
     lock->shard              = shard;
     lock->engine             = engine;
-    lock->seats              = NULL;
+    lock->group              = NULL;
+    lock->completed          = NULL;
     lock->name_pin           = NULL;
     lock->is_named           = false;
     lock->previous           = NULL;
@@ -96,7 +116,7 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *eng
     lock->base.part          = lock + 1;
     lock->base.latest_tag    = 0;
     lock->sends_count        = 0;
-    lock->patient_until      = BWL_NEVER;
+    lock->time_is_up_at      = BWL_NEVER;
     lock->pins               = 0;
     lock->has_handle         = true;
     lock->base.in_background = false;
@@ -118,20 +138,29 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *eng
     return BWL_OK;
 }
 
-static void free_if_done(bwl_lock *lock)
+void bwl_lock_free(bwl_lock *lock)
 {
-    bool sought = lock->base.hold.state != BWL_HOLD_IDLE;
-
-    if (lock->pins > 0 || lock->has_handle || (sought && lock->base.hold.state != BWL_HOLD_OVER))
-        return;
-    assert(lock->operation == NULL);
-    bwl_timers_set(&lock->shard->timers, &lock->timer, BWL_NEVER);
+    bwl_timers_set(&lock->shard->loop.timers, &lock->timer, BWL_NEVER); /* the heap points to it */
     bwl_named_remove(&lock->shard->named, lock);
+    if (lock->group != NULL)
+        lock->group->calls->closing(lock);
     lock->engine->forget(&lock->base);
+    bwl_lock_detach(lock);
     link_out(lock);
-    bwl_shards_unpin(lock->name_pin);
+    bwl_name_unpin(lock->name_pin);
     explicit_bzero(&lock->base.hold.claim, sizeof lock->base.hold.claim);
     free(lock);
+}
+
+static void free_if_done(bwl_lock *lock)
+{
+    bool was_sought = lock->base.hold.state != BWL_HOLD_IDLE;
+
+    if (lock->pins > 0 || lock->has_handle ||
+        (was_sought && lock->base.hold.state != BWL_HOLD_OVER))
+        return;
+    assert(lock->operation == NULL);
+    bwl_lock_free(lock);
 }
 
 void bwl_lock_drop_handle(bwl_lock *lock)
@@ -195,20 +224,19 @@ static void end_operation(bwl_lock *lock, bwl_outcome_kind kind)
 {
     bwl_operation *operation = lock->operation;
 
-    if (lock->seats != NULL)
-        kind = bwl_local_group_outcome(lock, kind);
-    if (lock->base.in_background && operation == NULL)
-        bwl_background_ended(lock, kind);
+    if (lock->group != NULL)
+        kind = lock->group->calls->result(lock, kind);
+    if (lock->completed != NULL && operation == NULL)
+        lock->completed(lock, kind);
     lock->operation = NULL;
-    if (lock->seats != NULL)
-        bwl_local_group_completed(lock, kind);
+    if (lock->group != NULL)
+        lock->group->calls->completed(lock, kind);
     if (operation == NULL)
-        return; /* nobody waits to hear of it: bwl_lock_show tells of a loss */
-    operation->ended = kind;
+        return; /* bwl_lock_show reports a loss */
+    operation->completion.result = kind;
     if (operation->watched)
         bwl_operation_show_end(operation);
-    for (bwl_waiting_thread *s = operation->waiting; s != NULL; s = s->beside)
-        bwl_signal(lock->shard, s);
+    bwl_loop_complete(&lock->shard->loop, &operation->completion, kind);
 }
 
 static bwl_random fresh_bits(bwl_lock *lock)
@@ -274,7 +302,7 @@ void bwl_lock_revoke(bwl_lock *lock)
 
 /* The caller waits no longer.  What has not been sent is not sent any more, and that may be all
  * there was to wait for. */
-static void patience_is_over(bwl_lock *lock, bwl_ms now)
+static void time_is_up(bwl_lock *lock, bwl_ms now)
 {
     bwl_effects fx;
 
@@ -294,8 +322,8 @@ void bwl_lock_event(bwl_lock *lock, bwl_event ev)
     lock->saw_foreign = ev.answer == BWL_ALIEN;
     ev.now            = bwl_shard_now(lock->shard);
     bwl_lock_pin(lock);
-    if (ev.kind == BWL_ALARM && ev.now >= lock->patient_until)
-        patience_is_over(lock, ev.now);
+    if (ev.kind == BWL_ALARM && ev.now >= lock->time_is_up_at)
+        time_is_up(lock, ev.now);
     happened(lock, &ev);
     bwl_lock_unpin(lock);
 }
@@ -325,7 +353,7 @@ static void put_all(bwl_lock *lock, const bwl_effects *fx)
             put(lock, &fx->asks[i]);
 }
 
-static bwl_ms patient_until(const bwl_lock *lock)
+static bwl_ms time_is_up_at(const bwl_lock *lock)
 {
     bwl_ms unsent_by = bwl_hold_unsent_by(&lock->base.hold);
     bwl_ms told_by   = bwl_hold_told_by(&lock->base.hold);
@@ -333,21 +361,21 @@ static bwl_ms patient_until(const bwl_lock *lock)
     return unsent_by > lock->shard->host.latest ? bwl_sooner(unsent_by, told_by) : told_by;
 }
 
-/* Does what the machine wants.  The lock is pinned. */
+/* Carries out the effects.  The lock is pinned. */
 static void step(bwl_lock *lock, const bwl_effects *fx)
 {
-    struct bwl_local_group *seats = lock->seats != NULL ? bwl_local_group_enter(lock) : NULL;
-    bwl_ms                  wake  = bwl_clock_tick(fx->wake_at, fx->wake_slack_ms);
+    bwl_lock_group *group = lock->group != NULL ? lock->group->calls->step_begins(lock) : NULL;
+    bwl_ms          wake  = bwl_clock_tick(fx->wake_at, fx->wake_slack_ms);
 
-    lock->patient_until = patient_until(lock);
-    bwl_shard_set_timer(lock->shard, &lock->timer, bwl_sooner(wake, lock->patient_until));
+    lock->time_is_up_at = time_is_up_at(lock);
+    bwl_loop_set_timer(&lock->shard->loop, &lock->timer, bwl_sooner(wake, lock->time_is_up_at));
     if (fx->outcome.kind != BWL_PENDING)
         end_operation(lock, fx->outcome.kind);
     if (lock->face.is_attached)
         bwl_lock_show(lock);
     put_all(lock, fx);
-    if (seats != NULL)
-        bwl_local_group_leave(seats, lock);
+    if (group != NULL)
+        group->calls->step_ends(group, lock);
 }
 
 /* ---- what callers want ----------------------------------------------------------------------- */
@@ -355,7 +383,7 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
 static void begin(bwl_lock *lock, bwl_operation *operation, bwl_verb verb)
 {
     assert(lock->operation == NULL);
-    *operation      = (bwl_operation){ .lock = lock, .verb = verb, .ended = BWL_PENDING };
+    *operation = (bwl_operation){ .lock = lock, .verb = verb, .completion.result = BWL_PENDING };
     lock->operation = operation;
     bwl_lock_pin(lock);
 }
@@ -443,10 +471,9 @@ void bwl_lock_cancel(bwl_operation *operation)
     bwl_lock   *lock = operation->lock;
     bwl_effects fx   = { 0 };
 
-    if (operation->ended != BWL_PENDING || operation->verb == BWL_RELEASE)
+    if (operation->completion.result != BWL_PENDING || operation->verb == BWL_RELEASE)
         return;
-    if (lock->shard->is_running) /* whoever drives may be the one who waits for this */
-        bwl_shard_wake(lock->shard);
+    bwl_loop_wake_runner(&lock->shard->loop); /* it may be the thread that waits for this */
     if (operation->is_query || operation->verb == BWL_EXTEND) { /* goes on; nobody waits for it */
         end_operation(lock, BWL_CANCELLED);
         return;
@@ -455,6 +482,34 @@ void bwl_lock_cancel(bwl_operation *operation)
     bwl_hold_cancel(&lock->base.hold, bwl_shard_now(lock->shard), &fx);
     step(lock, &fx);
     bwl_lock_unpin(lock);
+}
+
+/* ---- closing --------------------------------------------------------------------------------- */
+
+/* A yield may have written two tokens, and releases the second once it knows about the first.  No
+ * reply will be read any more, so that release is written at once. */
+static void let_second_go(bwl_lock *lock)
+{
+    bwl_event ev = { .kind = BWL_REPLY, .tag = lock->base.latest_tag, .answer = BWL_NO };
+
+    if (lock->base.hold.protocol->yields && lock->base.hold.state == BWL_HOLD_LEAVING)
+        bwl_lock_event(lock, ev);
+}
+
+void bwl_lock_let_go(bwl_lock *lock)
+{
+    bwl_operation operation;
+
+    bwl_lock_pin(lock);
+    if (lock->operation != NULL)
+        bwl_lock_cancel(lock->operation);
+    bool is_ours = bwl_hold_is_held(&lock->base.hold) || lock->base.hold.state == BWL_HOLD_DISOWNED;
+    if (is_ours && lock->operation == NULL) {
+        bwl_lock_release(lock, &operation);
+        lock->operation = NULL;
+    }
+    let_second_go(lock);
+    lock->pins--; /* the shard frees it */
 }
 
 /* ---- who holds it? --------------------------------------------------------------------------- */

@@ -1,127 +1,298 @@
 /*
- * loop.c -- see loop.h; and waiting for an operation, which is what it is for.
+ * loop.c -- see loop.h.
  */
 #include "runtime/loop.h"
-#include "runtime/wakeup.h"
+#include "base/clock.h"
 #include "base/fault.h"
-#include "runtime/renewal_thread.h"
+#include "runtime/wakeup.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
 
-/* ---- dispatching ----------------------------------------------------------------------------- */
+enum { SIGNALS_MAX = 64 }; /* threads that are signalled after one unlock */
 
-static void woken(bwl_shard *shard)
+/* ---- the engine's turn ----------------------------------------------------------------------- */
+
+static void engine_woken(bwl_loop *loop)
 {
-    if (shard->host.engine->woken != NULL)
-        shard->host.engine->woken(&shard->host);
+    if (loop->host->engine->woken != NULL)
+        loop->host->engine->woken(loop->host);
 }
 
-static void flush(bwl_shard *shard)
+static void engine_timer_expired(bwl_timer *timer)
 {
-    shard->host.coalescing.since = 0;
-    if (shard->host.engine->flush != NULL)
-        shard->host.engine->flush(&shard->host);
+    engine_woken((bwl_loop *)((char *)timer - offsetof(bwl_loop, engine_timer)));
 }
 
-static void ring(bwl_shard *shard, bwl_timer *timer)
+static void flush(bwl_loop *loop)
 {
-    if (timer == &shard->engine_timer)
-        woken(shard);
-    else
-        bwl_lock_event((bwl_lock *)((char *)timer - offsetof(bwl_lock, timer)),
-                       (bwl_event){ .kind = BWL_ALARM });
+    loop->host->coalescing.since = 0;
+    if (loop->host->engine->flush != NULL)
+        loop->host->engine->flush(loop->host);
 }
 
-/* By the clock as whoever calls this has just read it.  Thousands of holds may be due for their
- * renewal at about the same time: what they ask goes out together, the earliest first. */
-static void ring_due(bwl_shard *shard)
-{
-    bwl_timer *timer = bwl_timers_take_due(&shard->timers, shard->host.latest);
+/* ---- creation -------------------------------------------------------------------------------- */
 
-    if (timer == NULL)
-        return;
-    shard->host.coalescing.is_on = true;
-    for (; timer != NULL; timer = bwl_timers_take_due(&shard->timers, shard->host.latest))
-        ring(shard, timer);
-    shard->host.coalescing.is_on = false;
-    flush(shard);
-}
-
-/* The short way: see engine->await. */
-static bool await(bwl_shard *shard, bwl_ms until)
+bool bwl_loop_init(bwl_loop *loop, bwl_host *host)
 {
-    if (shard->host.engine->await == NULL || shard->host.pending == 0 || shard->dispatchers > 0)
+    *loop = (bwl_loop){
+        .host         = host,
+        .engine_timer = { .at = BWL_NEVER, .expired = engine_timer_expired },
+    };
+    if (!bwl_timers_reserve(&loop->timers, 1))
         return false;
-    shard->is_running  = true;
-    shard->runs_until  = 0; /* it looks at the timers soon enough by itself */
-    bool done          = shard->host.engine->await(&shard->host, until);
-    shard->is_running  = false;
-    shard->last_run_at = shard->host.latest;
-    return done;
+    (void)pthread_mutex_init(&loop->mutex, NULL); /* of the default kind: cannot fail */
+    return true;
 }
 
-int bwl_shard_run(bwl_shard *shard, bwl_ms until, bwl_fault *fault)
+void bwl_loop_free(bwl_loop *loop, bool is_ours)
 {
-    bwl_ready ready[BWL_READY_MAX];
+    while (is_ours && loop->idle_threads != NULL) {
+        bwl_waiting_thread *thread = loop->idle_threads;
+        loop->idle_threads         = thread->next;
+        (void)pthread_cond_destroy(&thread->cond);
+        free(thread);
+    }
+    if (is_ours)
+        (void)pthread_mutex_destroy(&loop->mutex);
+    bwl_timers_free(&loop->timers);
+}
 
-    assert(!shard->is_running);
-    int status = bwl_reactor_open(&shard->host.reactor, fault);
-    if (status < 0) {
-        (void)bwl_shard_now(shard);
-        ring_due(shard); /* a wait has its end, also when nothing can be waited for */
+/* ---- the mutex and the clock ----------------------------------------------------------------- */
+
+void bwl_loop_lock(bwl_loop *loop)
+{
+    int error = pthread_mutex_lock(&loop->mutex);
+    assert(error == 0);
+    (void)error;
+}
+
+static void unlock(bwl_loop *loop)
+{
+    int error = pthread_mutex_unlock(&loop->mutex);
+    assert(error == 0);
+    (void)error;
+}
+
+static size_t take_signals(bwl_loop *loop, pthread_cond_t *ret_conds[SIGNALS_MAX])
+{
+    size_t count = 0;
+
+    if (loop->to_notify != NULL)
+        ret_conds[count++] = loop->to_notify;
+    loop->to_notify = NULL;
+    while (loop->to_signal != NULL && count < SIGNALS_MAX) {
+        bwl_waiting_thread *thread = loop->to_signal;
+        loop->to_signal            = thread->next_to_signal;
+        ret_conds[count++]         = &thread->cond;
+    }
+    return count;
+}
+
+/* Threads are signalled after the mutex is released: before, they could only wait for it. */
+void bwl_loop_unlock(bwl_loop *loop)
+{
+    pthread_cond_t *conds[SIGNALS_MAX];
+
+    if (loop->to_signal == NULL && loop->to_notify == NULL) {
+        unlock(loop);
+        return;
+    }
+    do {
+        size_t count = take_signals(loop, conds);
+        bool   more  = loop->to_signal != NULL; /* then these are signalled with the mutex held */
+        if (!more)
+            unlock(loop);
+        for (size_t i = 0; i < count; i++)
+            pthread_cond_signal(conds[i]);
+        if (!more)
+            return;
+    } while (true);
+}
+
+bwl_ms bwl_loop_now(bwl_loop *loop)
+{
+    bwl_ms now = bwl_clock_now();
+
+    if (now > loop->host->latest)
+        loop->host->latest = now;
+    return loop->host->latest;
+}
+
+/* ---- timers and descriptors ------------------------------------------------------------------ */
+
+bwl_ms bwl_loop_next_timer(bwl_loop *loop)
+{
+    return bwl_timers_next(&loop->timers);
+}
+
+void bwl_loop_set_timer(bwl_loop *loop, bwl_timer *timer, bwl_ms at)
+{
+    if (at == BWL_NEVER && timer->at == BWL_NEVER)
+        return; /* unchanged: most steps of most locks */
+    bwl_timers_set(&loop->timers, timer, at);
+    if (loop->is_running && at < loop->runs_until) {
+        bwl_loop_wake(loop);
+    } else if (!loop->is_running && at < loop->caller_sleeps_until && loop->dispatchers == 0) {
+        loop->caller_sleeps_until = 0;
+        bwl_loop_notify_caller(loop);
+    }
+    if (loop->wakeup != NULL)
+        bwl_wakeup_set_timer(loop->wakeup, loop, at);
+}
+
+void bwl_loop_notify_caller(bwl_loop *loop)
+{
+    if (loop->dispatchers > 0 && !loop->is_running)
+        return; /* the caller's loop is inside, and looks afterwards */
+    if (loop->wakeup != NULL && loop->dispatchers == 0)
+        bwl_wakeup_raise(loop->wakeup); /* another thread could take a wake of the reactor */
+    else if (loop->host->reactor.epoll_fd >= 0)
+        bwl_loop_wake(loop);
+}
+
+int bwl_loop_fd(bwl_loop *loop, bwl_fault *fault)
+{
+    int status = bwl_reactor_open(&loop->host->reactor, fault);
+
+    return status < 0 ? status : loop->host->reactor.epoll_fd;
+}
+
+/* Not locked.  A loop that a thread runs, or that has an idle runner, needs nobody for its timers.
+ */
+static bwl_ms due_for_caller(void *arg)
+{
+    bwl_loop *loop = arg;
+
+    bwl_loop_lock(loop);
+    bool   is_alone = !loop->is_running && loop->idle_runner == NULL;
+    bwl_ms at       = is_alone ? bwl_loop_next_timer(loop) : BWL_NEVER;
+    bwl_loop_unlock(loop);
+    return at;
+}
+
+int bwl_loop_attach_wakeup(bwl_loop *loop, bwl_wakeup *wakeup, bwl_fault *fault)
+{
+    int status = bwl_loop_fd(loop, fault);
+
+    if (status >= 0)
+        status = bwl_wakeup_attach(wakeup, status, due_for_caller, loop, fault);
+    if (status < 0)
         return status;
-    }
-    flush(shard);
-    if (await(shard, until)) {
-        ring_due(shard);
-        return BWL_OK;
-    }
-    bwl_ms now        = bwl_shard_now(shard);
-    bwl_ms at         = bwl_sooner(until, bwl_shard_next_timer(shard));
-    shard->is_running = true;
-    shard->runs_until = at;
-    bwl_shard_unlock(shard);
-    bwl_ms wait_ms = at == BWL_NEVER ? BWL_NEVER : at > now ? at - now : 0;
-    int    count   = bwl_reactor_wait(&shard->host.reactor, wait_ms, ready);
-    bwl_shard_lock(shard);
-    shard->is_running  = false;
-    shard->last_run_at = bwl_shard_now(shard);
-
-    for (int i = 0; i < count; i++) {
-        if (ready[i].source == NULL)
-            woken(shard);
-        else
-            ready[i].source->ready(ready[i].source, ready[i].events);
-    }
-    ring_due(shard);
+    loop->wakeup = wakeup;
     return BWL_OK;
 }
 
-bool bwl_may_hold_back(const bwl_shard *shard)
+void bwl_loop_wake(bwl_loop *loop)
 {
-    return shard->renewal != NULL && shard->wakeup == NULL && !shard->is_running &&
-           shard->dispatchers == 0 && !shard->host.coalescing.is_on && !shard->host.closing;
+    bwl_reactor_wake(&loop->host->reactor);
 }
 
-void bwl_coalesce_begin(bwl_shard *shard)
+void bwl_loop_wake_runner(bwl_loop *loop)
 {
-    shard->host.coalescing.is_on = shard->host.pending > 0 && bwl_may_hold_back(shard);
+    if (loop->is_running)
+        bwl_loop_wake(loop);
 }
 
-void bwl_coalesce_end(bwl_shard *shard)
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* Uses the clock as the caller has just read it.  Thousands of holds may be due for renewal at
+ * about the same time: their commands go out together, the earliest first. */
+static void expire_timers(bwl_loop *loop)
 {
-    if (!shard->host.coalescing.is_on)
+    bwl_timer *timer = bwl_timers_take_due(&loop->timers, loop->host->latest);
+
+    if (timer == NULL)
         return;
-    shard->host.coalescing.is_on = false;
-    if (shard->host.coalescing.since != 0)
-        return;
-    shard->host.coalescing.since = shard->host.latest;
-    bwl_renewal_thread_notify(shard);
+    loop->host->coalescing.is_on = true;
+    for (; timer != NULL; timer = bwl_timers_take_due(&loop->timers, loop->host->latest))
+        timer->expired(timer);
+    loop->host->coalescing.is_on = false;
+    flush(loop);
 }
 
-/* ---- taking turns ---------------------------------------------------------------------------- */
+/* The fast path: waits in the connection itself, see engine->await. */
+static bool await(bwl_loop *loop, bwl_ms until)
+{
+    if (loop->host->engine->await == NULL || loop->host->pending == 0 || loop->dispatchers > 0)
+        return false;
+    loop->is_running  = true;
+    loop->runs_until  = 0; /* await looks at the timers soon enough by itself */
+    bool done         = loop->host->engine->await(loop->host, until);
+    loop->is_running  = false;
+    loop->last_run_at = loop->host->latest;
+    return done;
+}
+
+int bwl_loop_run(bwl_loop *loop, bwl_ms until, bwl_fault *fault)
+{
+    bwl_ready ready[BWL_READY_MAX];
+
+    assert(!loop->is_running);
+    int status = bwl_reactor_open(&loop->host->reactor, fault);
+    if (status < 0) {
+        (void)bwl_loop_now(loop);
+        expire_timers(loop); /* time limits hold without a descriptor, too */
+        return status;
+    }
+    flush(loop);
+    if (await(loop, until)) {
+        expire_timers(loop);
+        return BWL_OK;
+    }
+    bwl_ms now       = bwl_loop_now(loop);
+    bwl_ms at        = bwl_sooner(until, bwl_loop_next_timer(loop));
+    loop->is_running = true;
+    loop->runs_until = at;
+    bwl_loop_unlock(loop);
+    bwl_ms wait_ms = at == BWL_NEVER ? BWL_NEVER : at > now ? at - now : 0;
+    int    count   = bwl_reactor_wait(&loop->host->reactor, wait_ms, ready);
+    bwl_loop_lock(loop);
+    loop->is_running  = false;
+    loop->last_run_at = bwl_loop_now(loop);
+
+    for (int i = 0; i < count; i++) {
+        if (ready[i].source == NULL)
+            engine_woken(loop);
+        else
+            ready[i].source->ready(ready[i].source, ready[i].events);
+    }
+    expire_timers(loop);
+    return BWL_OK;
+}
+
+/* ---- coalescing ------------------------------------------------------------------------------ */
+
+bool bwl_loop_may_hold_back(const bwl_loop *loop)
+{
+    return loop->idle_runner != NULL && loop->wakeup == NULL && !loop->is_running &&
+           loop->dispatchers == 0 && !loop->host->coalescing.is_on && !loop->host->closing;
+}
+
+void bwl_loop_coalesce_begin(bwl_loop *loop)
+{
+    loop->host->coalescing.is_on = loop->host->pending > 0 && bwl_loop_may_hold_back(loop);
+}
+
+void bwl_loop_notify_idle_runner(bwl_loop *loop)
+{
+    if (loop->idle_runner != NULL)
+        loop->idle_runner->notify(loop->idle_runner);
+}
+
+void bwl_loop_coalesce_end(bwl_loop *loop)
+{
+    if (!loop->host->coalescing.is_on)
+        return;
+    loop->host->coalescing.is_on = false;
+    if (loop->host->coalescing.since != 0)
+        return;
+    loop->host->coalescing.since = loop->host->latest;
+    bwl_loop_notify_idle_runner(loop);
+}
+
+/* ---- waiting threads ------------------------------------------------------------------------- */
 
 void bwl_cond_init(pthread_cond_t *cond)
 {
@@ -134,25 +305,24 @@ void bwl_cond_init(pthread_cond_t *cond)
     (void)pthread_condattr_destroy(&attributes);
 }
 
-void bwl_sleep_until(bwl_shard *shard, pthread_cond_t *cond, bwl_ms at)
+void bwl_loop_sleep(bwl_loop *loop, pthread_cond_t *cond, bwl_ms at)
 {
     struct timespec t;
-    bwl_ms          now = bwl_shard_now(shard);
+    bwl_ms          now = bwl_loop_now(loop);
 
-    if (shard->to_signal != NULL ||
-        shard->to_notify != NULL) { /* the wait below would not make them */
-        bwl_shard_unlock(shard);
-        bwl_shard_lock(shard);
+    if (loop->to_signal != NULL || loop->to_notify != NULL) { /* the wait would not signal them */
+        bwl_loop_unlock(loop);
+        bwl_loop_lock(loop);
         return;
     }
     if (at == BWL_NEVER) {
-        (void)pthread_cond_wait(cond, &shard->mutex);
+        (void)pthread_cond_wait(cond, &loop->mutex);
         return;
     }
     if (at <= now)
         return;
     /* A condition cannot wait on the clock that counts suspend.  After a suspend this sleeps too
-     * long, which delays a time-out, and nothing that is promised. */
+     * long, which delays a time-out and breaks no promise. */
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     t.tv_sec += (time_t)((at - now) / 1000);
     t.tv_nsec += (long)((at - now) % 1000) * 1000000;
@@ -160,162 +330,154 @@ void bwl_sleep_until(bwl_shard *shard, pthread_cond_t *cond, bwl_ms at)
         t.tv_sec++;
         t.tv_nsec -= 1000000000;
     }
-    (void)pthread_cond_timedwait(cond, &shard->mutex, &t);
+    (void)pthread_cond_timedwait(cond, &loop->mutex, &t);
 }
 
-static void join_sleepers(bwl_shard *shard, bwl_waiting_thread *waiting)
+static void link_in(bwl_loop *loop, bwl_waiting_thread *thread)
 {
-    bwl_waiting_thread **end = &shard->waiting_threads;
+    bwl_waiting_thread **end = &loop->waiting_threads;
 
     while (*end != NULL) {
-        waiting->previous = *end;
-        end               = &(*end)->next;
+        thread->previous = *end;
+        end              = &(*end)->next;
     }
-    *end = waiting;
+    *end = thread;
 }
 
-static void leave_sleepers(bwl_shard *shard, bwl_waiting_thread *waiting)
+static void link_out(bwl_loop *loop, bwl_waiting_thread *thread)
 {
-    if (waiting->next != NULL)
-        waiting->next->previous = waiting->previous;
-    if (waiting->previous != NULL)
-        waiting->previous->next = waiting->next;
+    if (thread->next != NULL)
+        thread->next->previous = thread->previous;
+    if (thread->previous != NULL)
+        thread->previous->next = thread->next;
     else
-        shard->waiting_threads = waiting->next;
+        loop->waiting_threads = thread->next;
 }
 
-/* ---- calling --------------------------------------------------------------------------------- */
-
-void bwl_signal(bwl_shard *shard, bwl_waiting_thread *waiting)
+static void signal_later(bwl_loop *loop, bwl_waiting_thread *thread)
 {
-    if (waiting->is_signalled)
+    if (thread->is_signalled)
         return;
-    waiting->is_signalled   = true;
-    waiting->next_to_signal = shard->to_signal;
-    shard->to_signal        = waiting;
-    shard->host.coalescing.expected++;
+    thread->is_signalled   = true;
+    thread->next_to_signal = loop->to_signal;
+    loop->to_signal        = thread;
+    loop->host->coalescing.expected++;
 }
 
-size_t bwl_take_signals(bwl_shard *shard, pthread_cond_t *ret_conds[BWL_SIGNALS_MAX])
+void bwl_loop_set_idle_runner(bwl_loop *loop, bwl_idle_runner *runner)
 {
-    size_t count = 0;
-
-    if (shard->to_notify != NULL)
-        ret_conds[count++] = shard->to_notify;
-    shard->to_notify = NULL;
-    while (shard->to_signal != NULL && count < BWL_SIGNALS_MAX) {
-        bwl_waiting_thread *waiting = shard->to_signal;
-        shard->to_signal            = waiting->next_to_signal;
-        ret_conds[count++]          = &waiting->cond;
-    }
-    return count;
+    loop->idle_runner = runner;
+    loop->to_notify   = NULL;
 }
 
-/* It has come, called or not.  Who comes last sends what all of them have written. */
-static void has_come(bwl_shard *shard, bwl_waiting_thread *waiting)
+void bwl_loop_notify_later(bwl_loop *loop, pthread_cond_t *cond)
 {
-    if (!waiting->is_signalled)
+    loop->to_notify = cond;
+}
+
+/* The thread runs again, signalled or not.  The last one of those signalled sends what all of them
+ * have written. */
+static void has_woken(bwl_loop *loop, bwl_waiting_thread *thread)
+{
+    if (!thread->is_signalled)
         return;
-    for (bwl_waiting_thread **s = &shard->to_signal; *s != NULL; s = &(*s)->next_to_signal)
-        if (*s == waiting) {
-            *s = waiting->next_to_signal;
+    for (bwl_waiting_thread **t = &loop->to_signal; *t != NULL; t = &(*t)->next_to_signal)
+        if (*t == thread) {
+            *t = thread->next_to_signal;
             break;
         }
-    shard->host.coalescing.expected--;
-    if (shard->host.coalescing.expected == 0)
-        flush(shard);
+    loop->host->coalescing.expected--;
+    if (loop->host->coalescing.expected == 0)
+        flush(loop);
 }
 
-static bwl_waiting_thread *sleeper_new(bwl_shard *shard)
+static bwl_waiting_thread *thread_new(bwl_loop *loop)
 {
-    bwl_waiting_thread *waiting = shard->idle_threads;
+    bwl_waiting_thread *thread = loop->idle_threads;
 
-    if (waiting != NULL) {
-        shard->idle_threads = waiting->next;
+    if (thread != NULL) {
+        loop->idle_threads = thread->next;
     } else {
-        waiting = malloc(sizeof *waiting);
-        if (waiting == NULL)
+        thread = malloc(sizeof *thread);
+        if (thread == NULL)
             return NULL;
-        bwl_cond_init(&waiting->cond);
+        bwl_cond_init(&thread->cond);
     }
-    waiting->next         = NULL;
-    waiting->previous     = NULL;
-    waiting->is_signalled = false;
-    return waiting;
+    thread->next         = NULL;
+    thread->previous     = NULL;
+    thread->is_signalled = false;
+    return thread;
 }
 
-void bwl_free_waiting_threads(bwl_shard *shard)
+static int sleep_for(bwl_loop *loop, bwl_completion *completion, bwl_ms until, bwl_fault *fault)
 {
-    while (shard->idle_threads != NULL) {
-        bwl_waiting_thread *waiting = shard->idle_threads;
-        shard->idle_threads         = waiting->next;
-        (void)pthread_cond_destroy(&waiting->cond);
-        free(waiting);
-    }
-}
+    bwl_waiting_thread **where  = &completion->waiting;
+    bwl_waiting_thread  *thread = thread_new(loop);
 
-static int sleep_for(bwl_shard *shard, bwl_operation *operation, bwl_ms until, bwl_fault *fault)
-{
-    bwl_waiting_thread **where   = &operation->waiting;
-    bwl_waiting_thread  *waiting = sleeper_new(shard);
-
-    if (waiting == NULL)
+    if (thread == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    join_sleepers(shard, waiting);
-    waiting->beside    = operation->waiting;
-    operation->waiting = waiting;
-    bwl_sleep_until(shard, &waiting->cond, until);
-    while (*where != waiting)
+    link_in(loop, thread);
+    thread->beside      = completion->waiting;
+    completion->waiting = thread;
+    bwl_loop_sleep(loop, &thread->cond, until);
+    while (*where != thread)
         where = &(*where)->beside;
-    *where = waiting->beside;
-    leave_sleepers(shard, waiting);
-    has_come(shard, waiting);
-    waiting->next       = shard->idle_threads;
-    shard->idle_threads = waiting;
+    *where = thread->beside;
+    link_out(loop, thread);
+    has_woken(loop, thread);
+    thread->next       = loop->idle_threads;
+    loop->idle_threads = thread;
     return BWL_OK;
 }
 
-/* The loop of the caller, if there is one, sleeps for as long as it was told before. */
-static void notify_wakeup(bwl_shard *shard)
+/* The caller's event loop, if there is one, sleeps for as long as it was told before. */
+static void notify_wakeup(bwl_loop *loop)
 {
-    bwl_ms at = bwl_shard_next_timer(shard);
+    bwl_ms at = bwl_loop_next_timer(loop);
 
-    bwl_wakeup_set_timer(shard->wakeup, shard, at);
-    if (shard->dispatchers > 0 || shard->renewal != NULL || at >= shard->caller_sleeps_until)
+    bwl_wakeup_set_timer(loop->wakeup, loop, at);
+    if (loop->dispatchers > 0 || loop->idle_runner != NULL || at >= loop->caller_sleeps_until)
         return;
-    shard->caller_sleeps_until = 0;
-    bwl_shard_notify_caller(shard);
+    loop->caller_sleeps_until = 0;
+    bwl_loop_notify_caller(loop);
 }
 
-void bwl_hand_over(bwl_shard *shard)
+void bwl_loop_hand_over(bwl_loop *loop)
 {
-    if (shard->is_running || shard->host.coalescing.expected > 0)
-        return; /* whoever was called hands over when he leaves */
-    if (shard->waiting_threads != NULL) {
-        bwl_signal(shard, shard->waiting_threads);
+    if (loop->is_running || loop->host->coalescing.expected > 0)
+        return; /* a signalled thread hands over when it leaves */
+    if (loop->waiting_threads != NULL) {
+        signal_later(loop, loop->waiting_threads);
         return;
     }
-    bwl_renewal_thread_notify(shard);
-    if (shard->wakeup != NULL)
-        notify_wakeup(shard);
+    bwl_loop_notify_idle_runner(loop);
+    if (loop->wakeup != NULL)
+        notify_wakeup(loop);
 }
 
-int bwl_shard_wait(bwl_shard *shard, bwl_operation *operation, bwl_ms until, bwl_fault *fault)
+void bwl_loop_complete(bwl_loop *loop, bwl_completion *completion, bwl_outcome_kind result)
+{
+    completion->result = result;
+    for (bwl_waiting_thread *t = completion->waiting; t != NULL; t = t->beside)
+        signal_later(loop, t);
+}
+
+int bwl_loop_wait(bwl_loop *loop, bwl_completion *completion, bwl_ms until, bwl_fault *fault)
 {
     int status = BWL_OK;
 
-    if (shard->host.coalescing.since != 0)
-        flush(shard); /* whoever waits sends what was kept, however short the wait is */
-    while (operation->ended == BWL_PENDING && status == BWL_OK) {
-        if (until != BWL_NEVER && until <= bwl_shard_now(shard))
+    if (loop->host->coalescing.since != 0)
+        flush(loop); /* a thread that waits sends what was held back, however short the wait is */
+    while (completion->result == BWL_PENDING && status == BWL_OK) {
+        if (until != BWL_NEVER && until <= bwl_loop_now(loop))
             status = BWL_STATUS_TIMEOUT;
-        else if (shard->is_running || shard->host.coalescing.expected > 0)
-            status = sleep_for(shard, operation, until, fault);
+        else if (loop->is_running || loop->host->coalescing.expected > 0)
+            status = sleep_for(loop, completion, until, fault);
         else
-            status = bwl_shard_run(shard, until, fault);
+            status = bwl_loop_run(loop, until, fault);
     }
-    if (operation->ended != BWL_PENDING)
+    if (completion->result != BWL_PENDING)
         status = BWL_OK; /* by a timer, when nothing else could be waited for */
-    bwl_hand_over(shard);
+    bwl_loop_hand_over(loop);
     return status;
 }

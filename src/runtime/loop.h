@@ -1,39 +1,151 @@
 /*
- * loop.h -- how the threads inside one client take turns: one waits for events and dispatches them
- * for all, the others sleep until their own operation has ended or the first one leaves.
+ * loop.h -- the event loop of one shard, and the threads that share it.
+ *
+ * One thread at a time runs the loop: it waits for events and dispatches them for every thread of
+ * the shard.  The other threads inside a blocking call sleep until their own operation has
+ * completed or nobody runs the loop any more.  In the common case no thread switch is needed.
+ *
+ * Calls go down only, to timers.h and wakeup.h.  A timer calls its own `expired` function, an I/O
+ * source its own `ready` function, and a thread that runs the loop while no caller does is
+ * reached through bwl_idle_runner.  The loop knows no lock.
+ *
+ * Locking: loop->mutex guards the loop and everything else in its shard.  "locked" in a comment
+ * means that the caller holds it.  It is released while a thread waits for events.
  */
 #ifndef BWL_RUNTIME_LOOP_H
 #define BWL_RUNTIME_LOOP_H
 
-#include "runtime/shard.h"
+#include "engine/engine.h"
+#include "runtime/timers.h"
 
+#include <pthread.h>
+
+struct bwl_wakeup;
+
+/* A thread inside a blocking call while another thread runs the loop.  It is freed with the loop
+ * and not before: a thread is signalled without the mutex, when it may have woken by itself. */
+typedef struct bwl_waiting_thread {
+    pthread_cond_t             cond;
+    struct bwl_waiting_thread *next;
+    struct bwl_waiting_thread *previous;
+    struct bwl_waiting_thread *beside;         /* waits for the same completion */
+    struct bwl_waiting_thread *next_to_signal; /* once the mutex is released    */
+    bool                       is_signalled;   /* or about to be, and has not run since */
+} bwl_waiting_thread;
+
+/* What a thread waits for. */
+typedef struct bwl_completion {
+    bwl_outcome_kind    result;  /* BWL_PENDING: not completed */
+    bwl_waiting_thread *waiting; /* linked by `beside` */
+} bwl_completion;
+
+/* A thread that runs the loop while no caller does; see renewal_thread.h. */
+typedef struct bwl_idle_runner {
+    /* locked: the loop is left without a thread, or has new work. */
+    void (*notify)(struct bwl_idle_runner *runner);
+} bwl_idle_runner;
+
+typedef struct bwl_loop {
+    bwl_host           *host;
+    pthread_mutex_t     mutex;
+    bwl_timers          timers;
+    bwl_timer           engine_timer;
+    bool                is_running;  /* a thread waits for events */
+    bwl_ms              last_run_at; /* when one did last */
+    bwl_ms              runs_until;
+    unsigned            dispatchers;         /* threads inside bowline_dispatch */
+    bwl_ms              caller_sleeps_until; /* what the caller's loop was told; 0: nothing */
+    bwl_waiting_thread *waiting_threads;
+    bwl_waiting_thread *idle_threads; /* to be used again */
+    bwl_waiting_thread *to_signal;    /* once the mutex is released */
+    pthread_cond_t     *to_notify;    /* likewise, of the idle runner */
+    bwl_idle_runner    *idle_runner;  /* NULL: none */
+    struct bwl_wakeup  *wakeup;       /* NULL: no caller has asked for a descriptor */
+} bwl_loop;
+
+/* ---- creation, mutex, clock ------------------------------------------------------------------ */
+
+/* False: out of memory. */
+bool bwl_loop_init(bwl_loop *loop, bwl_host *host);
+
+/* No thread is inside.  `is_ours`: this is not a child of fork, where the mutex and the conditions
+ * may be in use by threads that do not exist. */
+void bwl_loop_free(bwl_loop *loop, bool is_ours);
+
+void bwl_loop_lock(bwl_loop *loop);
+void bwl_loop_unlock(bwl_loop *loop);
+
+/* locked: reads the clock, which never goes back; host->latest is the same afterwards. */
+bwl_ms bwl_loop_now(bwl_loop *loop);
+
+/* ---- timers and descriptors, all locked ------------------------------------------------------ */
+
+/* Sets a timer.  Wakes the thread that runs the loop, or notifies the caller's event loop, if
+ * either would sleep past `at`. */
+void bwl_loop_set_timer(bwl_loop *loop, bwl_timer *timer, bwl_ms at);
+
+/* When the next timer is due. */
+bwl_ms bwl_loop_next_timer(bwl_loop *loop);
+
+/* The epoll descriptor, opened by the first call.  SYSTEM. */
+int bwl_loop_fd(bwl_loop *loop, bwl_fault *fault);
+
+/* The caller's event loop is told through this descriptor.  SYSTEM; then nothing is changed. */
+int bwl_loop_attach_wakeup(bwl_loop *loop, struct bwl_wakeup *wakeup, bwl_fault *fault);
+
+/* The caller's event loop has something to dispatch. */
+void bwl_loop_notify_caller(bwl_loop *loop);
+
+/* Any thread, with or without the mutex: ends the wait for events, and has engine->woken called.
+ * The reactor must be open. */
+void bwl_loop_wake(bwl_loop *loop);
+
+/* locked: the same, if a thread runs the loop. */
+void bwl_loop_wake_runner(bwl_loop *loop);
+
+/* ---- running, all locked --------------------------------------------------------------------- */
+
+/* Waits for events until `until` and dispatches them, once.  SYSTEM. */
+int bwl_loop_run(bwl_loop *loop, bwl_ms until, bwl_fault *fault);
+
+/* Waits for the completion.  TIMEOUT, SYSTEM, NOMEM. */
+int bwl_loop_wait(bwl_loop *loop, bwl_completion *completion, bwl_ms until, bwl_fault *fault);
+
+/* Completes it, and signals the threads that wait for it. */
+void bwl_loop_complete(bwl_loop *loop, bwl_completion *completion, bwl_outcome_kind result);
+
+/* Call when this thread stops running the loop: the first waiting thread runs it next, or else the
+ * idle runner or the caller's event loop is notified. */
+void bwl_loop_hand_over(bwl_loop *loop);
+
+/* The idle runner, if there is one, looks when it has to run next. */
+void bwl_loop_notify_idle_runner(bwl_loop *loop);
+
+/* Sleeps on the condition until `at` at the latest.  May wake without a reason. */
+void bwl_loop_sleep(bwl_loop *loop, pthread_cond_t *cond, bwl_ms at);
+
+/* ---- coalescing, all locked ------------------------------------------------------------------ */
+
+/* Whether a command that is not urgent may be held back: somebody will flush it within a
+ * millisecond. */
+bool bwl_loop_may_hold_back(const bwl_loop *loop);
+
+/* Around the start of an operation that is finished later.  While requests are in flight, its
+ * commands are held back: they go out with those of the next operation, when a thread waits, or by
+ * the idle runner after a millisecond.  Not if the caller has an event loop, which may not come
+ * back that soon. */
+void bwl_loop_coalesce_begin(bwl_loop *loop);
+void bwl_loop_coalesce_end(bwl_loop *loop);
+
+/* ---- for the idle runner --------------------------------------------------------------------- */
+
+/* A condition that waits on the monotonic clock. */
 void bwl_cond_init(pthread_cond_t *cond);
 
-/* locked: sleeps on the condition, until `at` at the latest.  May wake for no reason. */
-void bwl_sleep_until(bwl_shard *shard, pthread_cond_t *cond, bwl_ms at);
+/* locked: from now on this runs the loop while no caller does.  NULL: nobody does. */
+void bwl_loop_set_idle_runner(bwl_loop *loop, bwl_idle_runner *runner);
 
-/* locked: nobody drives any more: lets the first sleeper do so, or else the keeper see to it. */
-void bwl_hand_over(bwl_shard *shard);
-
-/* locked: could something that has time be kept, until somebody waits, or by the keeper for a
- * millisecond?  Then whoever keeps it sets kept_since. */
-bool bwl_may_hold_back(const bwl_shard *shard);
-
-/* locked: around the start of an operation that is finished later.  While others are under way,
- * what it asks is kept, to go out with what is started next: when somebody waits, or by the keeper
- * after a millisecond.  Not where a loop is, which may have no turn that soon. */
-void bwl_coalesce_begin(bwl_shard *shard);
-void bwl_coalesce_end(bwl_shard *shard);
-
-/* locked: the sleeper is to wake up.  It does when the mutex has been given back, and not before:
- * it could do nothing but wait for that. */
-void bwl_signal(bwl_shard *shard, bwl_waiting_thread *waiting);
-
-/* locked: whom to signal once the mutex has been given back; how many. */
-enum { BWL_SIGNALS_MAX = 64 };
-size_t bwl_take_signals(bwl_shard *shard, pthread_cond_t *ret_conds[BWL_SIGNALS_MAX]);
-
-/* Nobody sleeps any more. */
-void bwl_free_waiting_threads(bwl_shard *shard);
+/* locked: has the condition signalled once the mutex is released. */
+void bwl_loop_notify_later(bwl_loop *loop, pthread_cond_t *cond);
 
 #endif

@@ -2,7 +2,7 @@
  * names.c -- see names.h.
  */
 #include "runtime/names.h"
-#include "runtime/shard.h"
+#include "runtime/lock.h"
 
 #include <stdlib.h>
 #include <string.h>

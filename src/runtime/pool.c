@@ -3,7 +3,6 @@
  */
 #include "runtime/pool.h"
 #include "base/clock.h"
-#include "runtime/loop.h"
 #include "base/fault.h"
 
 #include <stdlib.h>

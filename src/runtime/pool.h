@@ -12,7 +12,7 @@
 #ifndef BWL_RUNTIME_POOL_H
 #define BWL_RUNTIME_POOL_H
 
-#include "runtime/shard.h"
+#include "runtime/lock.h"
 #include "protocol/store/section.h"
 
 enum { BWL_POOL_MAX = 16 };

@@ -2,125 +2,106 @@
  * renewal_thread.c -- see renewal_thread.h.
  */
 #include "runtime/renewal_thread.h"
-#include "runtime/loop.h"
 #include "base/fault.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 
-typedef struct bwl_renewal_thread bwl_renewal_thread;
-
 struct bwl_renewal_thread {
-    bwl_shard     *shard;
-    pthread_t      thread;
-    pthread_cond_t cond;
-    bwl_ms         sleeps_until;
-    bool           stops;
+    bwl_idle_runner  runner; /* first: the loop knows only this */
+    bwl_loop        *loop;
+    bwl_renewal_due *due;
+    void            *due_arg;
+    pthread_t        thread;
+    pthread_cond_t   cond;
+    bwl_ms           sleeps_until;
+    bool             stops;
 };
 
-/* When nobody has driven for so long, it watches the connection.  Not sooner: a thread that asks
- * again and again would have to take its turn from the keeper each time. */
-enum { WATCH_AFTER_MS = 50 };
+enum { PAUSE_AFTER_FAILURE_MS = 100 };
 
-/* Whoever has started several operations finishes one after the other, and reads the answers of all
- * while he waits for the first: to take turns with him for the rest would cost both more. */
-enum { READ_AFTER_MS = 1 };
-
-/* When it has to do something by itself; now if it is at once. */
-static bwl_ms due_at(bwl_shard *shard)
+static void *run(void *arg)
 {
-    if (shard->is_running || shard->waiting_threads != NULL)
-        return BWL_NEVER; /* others are there */
-    if (shard->host.coalescing.since != 0)
-        return bwl_later(shard->host.coalescing.since, READ_AFTER_MS);
-    if (shard->host.pending > shard->background.read_late)
-        return bwl_later(shard->last_run_at, READ_AFTER_MS);
-    if (shard->background.read_late > 0)
-        return bwl_sooner(bwl_shard_next_timer(shard),
-                          bwl_later(shard->background.late_since, WATCH_AFTER_MS));
-    if (shard->host.watches && shard->locks_count > 0)
-        return bwl_sooner(bwl_shard_next_timer(shard),
-                          bwl_later(shard->last_run_at, WATCH_AFTER_MS));
-    return bwl_shard_next_timer(shard);
-}
+    bwl_renewal_thread *t    = arg;
+    bwl_loop           *loop = t->loop;
 
-static void *keep(void *arg)
-{
-    bwl_renewal_thread *renewal = arg;
-    bwl_shard          *shard   = renewal->shard;
-
-    bwl_shard_lock(shard);
-    while (!renewal->stops) {
-        bwl_ms at = due_at(shard);
-        if (at > bwl_shard_now(shard)) {
-            renewal->sleeps_until = at;
-            bwl_sleep_until(shard, &renewal->cond, at);
-        } else if (bwl_shard_run(shard, BWL_NEVER, NULL) < 0) {
-            /* No descriptor can be had for waiting.  Others will need one as well, and say so. */
-            renewal->sleeps_until = bwl_later(bwl_shard_now(shard), 100);
-            bwl_sleep_until(shard, &renewal->cond, renewal->sleeps_until);
+    bwl_loop_lock(loop);
+    while (!t->stops) {
+        bwl_ms at = t->due(t->due_arg);
+        if (at > bwl_loop_now(loop)) {
+            t->sleeps_until = at;
+            bwl_loop_sleep(loop, &t->cond, at);
+        } else if (bwl_loop_run(loop, BWL_NEVER, NULL) < 0) {
+            /* No descriptor can be had.  A caller that needs one gets the error. */
+            t->sleeps_until = bwl_later(bwl_loop_now(loop), PAUSE_AFTER_FAILURE_MS);
+            bwl_loop_sleep(loop, &t->cond, t->sleeps_until);
         } else {
-            bwl_hand_over(shard);
+            bwl_loop_hand_over(loop);
         }
     }
-    bwl_shard_unlock(shard);
+    bwl_loop_unlock(loop);
     return NULL;
 }
 
-int bwl_renewal_thread_start(bwl_shard *shard, bwl_fault *fault)
+static void notify(bwl_idle_runner *runner)
+{
+    bwl_renewal_thread *t = (bwl_renewal_thread *)(void *)runner;
+
+    if (t->due(t->due_arg) < t->sleeps_until) {
+        t->sleeps_until = BWL_NEVER;
+        bwl_loop_notify_later(t->loop, &t->cond);
+    }
+}
+
+int bwl_renewal_thread_start(bwl_renewal_thread **thread, bwl_loop *loop, bwl_renewal_due *due,
+                             void *arg, bwl_fault *fault)
 {
     sigset_t all;
     sigset_t before;
 
-    if (shard->renewal != NULL)
+    if (*thread != NULL)
         return BWL_OK;
-    bwl_renewal_thread *renewal = malloc(sizeof *renewal);
-    if (renewal == NULL)
+    bwl_renewal_thread *t = malloc(sizeof *t);
+    if (t == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    *renewal = (bwl_renewal_thread){ .shard = shard, .sleeps_until = BWL_NEVER };
-    bwl_cond_init(&renewal->cond);
+    *t = (bwl_renewal_thread){
+        .runner = { notify }, .loop = loop, .due = due, .due_arg = arg, .sleeps_until = BWL_NEVER
+    };
+    bwl_cond_init(&t->cond);
 
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&renewal->thread, NULL, keep, renewal);
+    int error = pthread_create(&t->thread, NULL, run, t);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0) {
-        (void)pthread_cond_destroy(&renewal->cond);
-        free(renewal);
+        (void)pthread_cond_destroy(&t->cond);
+        free(t);
         errno = error;
         return bwl_fail_errno(fault, "cannot start the thread that renews");
     }
-    shard->renewal = renewal;
+    bwl_loop_set_idle_runner(loop, &t->runner);
+    *thread = t;
     return BWL_OK;
 }
 
-void bwl_renewal_thread_stop(bwl_shard *shard)
+void bwl_renewal_thread_stop(bwl_renewal_thread *t)
 {
-    bwl_shard_lock(shard);
-    bwl_renewal_thread *renewal = shard->renewal;
-    shard->renewal              = NULL;
-    shard->to_notify            = NULL;
-    if (renewal != NULL) {
-        renewal->stops = true;
-        pthread_cond_signal(&renewal->cond);
-        if (shard->is_running)
-            bwl_reactor_wake(&shard->host.reactor);
-    }
-    bwl_shard_unlock(shard);
-    if (renewal == NULL)
+    if (t == NULL)
         return;
-    (void)pthread_join(renewal->thread, NULL);
-    (void)pthread_cond_destroy(&renewal->cond);
-    free(renewal);
+    bwl_loop_lock(t->loop);
+    bwl_loop_set_idle_runner(t->loop, NULL);
+    t->stops = true;
+    pthread_cond_signal(&t->cond);
+    if (t->loop->is_running)
+        bwl_loop_wake(t->loop);
+    bwl_loop_unlock(t->loop);
+    (void)pthread_join(t->thread, NULL);
+    (void)pthread_cond_destroy(&t->cond);
+    free(t);
 }
 
-void bwl_renewal_thread_notify(bwl_shard *shard)
+void bwl_renewal_thread_abandon(bwl_renewal_thread *t)
 {
-    bwl_renewal_thread *renewal = shard->renewal;
-
-    if (renewal != NULL && due_at(shard) < renewal->sleeps_until) {
-        renewal->sleeps_until = BWL_NEVER;
-        shard->to_notify      = &renewal->cond;
-    }
+    free(t);
 }

@@ -1,23 +1,31 @@
 /*
- * renewal_thread.h -- a thread that drives a client while nobody else does, so that leases are
- * renewed while the program is busy with what it locked for.
+ * renewal_thread.h -- the thread that runs a loop while no caller does, so that leases are renewed
+ * while the program works.
  *
- * It sleeps until the next timer, not until the next event: a caller that comes is the driver at
- * once, and pays for no thread switch.  It calls nothing of the user's, and blocks every signal.
+ * It sleeps until it has something to do by itself, not until the next event: a caller then runs
+ * the loop at once, without a thread switch.  It calls no function of the user and blocks every
+ * signal.
+ *
+ * renewal_thread -> loop; the loop reaches it through bwl_idle_runner.
  */
 #ifndef BWL_RUNTIME_RENEWAL_THREAD_H
 #define BWL_RUNTIME_RENEWAL_THREAD_H
 
-#include "runtime/shard.h"
+#include "runtime/loop.h"
 
-/* locked: starts it unless there is one.  SYSTEM, NOMEM. */
-int bwl_renewal_thread_start(bwl_shard *shard, bwl_fault *fault);
+typedef struct bwl_renewal_thread bwl_renewal_thread;
 
-/* Not locked: ends it, and waits for that. */
-void bwl_renewal_thread_stop(bwl_shard *shard);
+/* locked: when the thread has to run the loop by itself; BWL_NEVER: not now. */
+typedef bwl_ms bwl_renewal_due(void *arg);
 
-/* locked: something has changed that it may have to see to.  It is woken when the mutex is given
- * back. */
-void bwl_renewal_thread_notify(bwl_shard *shard);
+/* locked: starts it unless *thread is there already.  SYSTEM, NOMEM. */
+int bwl_renewal_thread_start(bwl_renewal_thread **thread, bwl_loop *loop, bwl_renewal_due *due,
+                             void *arg, bwl_fault *fault);
+
+/* Not locked: ends the thread, waits for that and frees it.  NULL is a no-op. */
+void bwl_renewal_thread_stop(bwl_renewal_thread *thread);
+
+/* In a child of fork, where the thread does not exist.  NULL is a no-op. */
+void bwl_renewal_thread_abandon(bwl_renewal_thread *thread);
 
 #endif

@@ -1,16 +1,15 @@
 /*
- * shard.h -- the real world around the machines: what happens is handed to them as events, what
- * they want is carried out.
+ * shard.h -- one connection to the store with everything around it: the engine's host, a mutex, an
+ * event loop, timers, locks, and a renewal thread.
  *
- * A client has one engine (where locks live), one mutex, and a list of locks.  A lock is one
- * machine: from the moment it is sought until nothing of it is left in the store.  The caller looks
- * at it through an operation (an acquire, extend or release under way).
+ * A client (api/handles.h) has up to four of them; see shards.h.  A lock stays in the shard in
+ * which it was acquired.
  *
- * A blocked caller runs the event loop for every thread of the client; others sleep until their
- * own operation has ended or the first one leaves.  The common case needs no thread switch.
+ * shard -> lock, local_groups, event_queue -> loop -> timers, wakeup.  The engine calls back through
+ * bwl_runtime_calls.
  *
- * Locks: `client->mutex` guards everything here; functions whose comment says "locked" are
- * called with it held.  It is not held while waiting for events.
+ * Locking: the mutex of the loop guards everything here; "locked" in a comment means that the
+ * caller holds it.
  */
 #ifndef BWL_RUNTIME_SHARD_H
 #define BWL_RUNTIME_SHARD_H
@@ -18,206 +17,85 @@
 #include "engine/engine.h"
 #include "protocol/protocol.h"
 #include "runtime/event_queue.h"
+#include "runtime/loop.h"
 #include "runtime/names.h"
-#include "runtime/timers.h"
+#include "runtime/renewal_thread.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
-typedef struct bwl_shard     bwl_shard;
-typedef struct bwl_lock      bwl_lock;
-typedef struct bwl_operation bwl_operation;
+typedef struct bwl_shard bwl_shard;
+typedef struct bwl_lock  bwl_lock;
 
-struct bwl_lock {
-    bwl_engine_lock base;
-    bwl_timer       timer;
-    bwl_shard      *shard;
-    const bwl_engine
-        *engine; /* whom it asks: the client's, or bwl_local_group_engine             */
-    struct bwl_local_group *seats; /* where it sits, or for whom it stands in line; NULL: nowhere */
-    bwl_lock               *next_named; /* see names.h */
-    atomic_uint   *name_pin; /* see shards.h; NULL: none                                     */
-    bool           is_named;
-    bwl_lock      *previous; /* the client's locks */
-    bwl_lock      *next;
-    bwl_operation *operation;     /* under way; NULL */
-    unsigned       sends_count;   /* how often the machine has asked something                    */
-    bwl_ms         patient_until; /* see bwl_hold_told_by, bwl_hold_unsent_by; NEVER: for ever */
-    unsigned       pins; /* what still points here: a step under way, an open question        */
-    bool has_handle;     /* the caller still has a handle to it                              */
-    bwl_outcome_kind
-              ended_as; /* how that ended, if it is among the untold; see background_release.h    */
-    bwl_lock *next_unreported;
-    bool      saw_foreign; /* the last answer: the key has a stranger's value               */
-    bool      reads_wall;  /* its protocol or its token wants the time of day             */
-    bwl_lock_face face;    /* what its caller sees of it: event_queue.h                       */
-    void         *user;    /* the caller's */
-};
-
-struct bwl_operation {
-    bwl_lock        *lock;
-    bwl_verb         verb;     /* not set if it looks                                           */
-    bool             yields;   /* ACQUIRE: of what was held                                     */
-    bool             is_query; /* who holds the name?  No machine is asked                      */
-    bwl_outcome_kind ended;    /* PENDING: not yet                                              */
-    bool             watched;  /* by an event loop that nobody of us is inside               */
-    bwl_queued_event notice;   /* of its end */
-    struct bwl_waiting_thread
-         *waiting; /* the threads that wait for it while another drives          */
-    void *user;    /* the caller's */
-};
-
-/* Lives as long as the client: who calls it does so without the mutex, when it may have come by
- * itself and be used by another thread. */
-typedef struct bwl_waiting_thread {
-    pthread_cond_t             cond;
-    struct bwl_waiting_thread *next;
-    struct bwl_waiting_thread *previous;
-    struct bwl_waiting_thread
-        *beside; /* waits for the same operation                              */
-    struct bwl_waiting_thread
-        *next_to_signal; /* is to be woken too when the mutex is given back           */
-    bool is_signalled;   /* was told, or is about to be, to wake up; has not come yet */
-} bwl_waiting_thread;
-
-/* Of one client, the releases that nobody waits for; see background_release.h. */
+/* The releases that no caller waits for; see background_release.h. */
 typedef struct bwl_background {
-    size_t        count;     /* under way */
-    size_t        read_late; /* questions of theirs that the server has: no hurry to read answers */
-    bwl_ms        late_since; /* the first of them was sent */
-    bwl_lock     *first;      /* ended badly, and nobody was told yet: the oldest first           */
-    bwl_lock     *last;
-    size_t        unreported; /* of those */
-    size_t        dropped;    /* ended badly too, when there were too many already                */
-    size_t        dropped_lost;
-    bwl_operation end; /* PENDING: some are under way, and there is nothing to tell        */
+    size_t         count;      /* in flight */
+    size_t         read_late;  /* of those, sent: reading their replies is not urgent */
+    bwl_ms         late_since; /* when the first of them was sent */
+    bwl_lock      *first;      /* failed and not reported yet, the oldest first */
+    bwl_lock      *last;
+    size_t         unreported;   /* length of that list */
+    size_t         dropped;      /* failed too, when the list was full */
+    size_t         dropped_lost; /* of those, how many had lost the lock */
+    bwl_completion end;          /* BWL_PENDING: some are in flight, and none is to be reported */
 } bwl_background;
 
-enum {
-    BWL_UNHEALTHY_MS = 1000
-}; /* for how long threads rather share a connection that works       */
+enum { BWL_UNHEALTHY_MS = 1000 }; /* for how long other shards are preferred */
 
 struct bwl_shard {
-    bwl_host        host;
-    pthread_mutex_t mutex;
-    bwl_timers      timers;
-    bwl_timer       engine_timer; /* the engine's own: calls woken                            */
-    bwl_lock       *locks;
-    size_t          locks_count;
-    bwl_named       named;        /* those that others of this client may join */
-    atomic_uint     callers;      /* that may wait, inside now; only if it shares: see shards.h */
-    atomic_bool     is_connected; /* there is a connection that can be used                   */
-    _Atomic(bwl_ms) unhealthy_until; /* one could not be had a moment ago                        */
-    bool            is_running;  /* a thread is waiting for events                              */
-    bwl_ms          last_run_at; /* when one was last                                         */
-    bwl_ms          runs_until;
-    unsigned        dispatchers; /* threads inside bowline_dispatch, each of an event loop that
-                                     * looks at the client afterwards                          */
-    bwl_ms          caller_sleeps_until; /* what that loop was told last; 0: nothing           */
-    bwl_waiting_thread *waiting_threads;
-    bwl_waiting_thread *idle_threads;
-    bwl_waiting_thread
-                      *to_signal; /* of those, who is woken when the mutex is given back          */
-    pthread_cond_t    *to_notify; /* the keeper, if it is woken then as well                      */
-    bwl_event_queue    events;
-    bwl_background     background;
-    struct bwl_wakeup *wakeup; /* NULL: no loop has asked for a descriptor                     */
-    struct bwl_renewal_thread *renewal; /* NULL: none was needed yet */
-    void                      *handle;  /* the public one, kept for the room above */
+    bwl_host            host; /* first: an engine knows only this */
+    bwl_loop            loop;
+    bwl_lock           *locks;
+    size_t              locks_count;
+    bwl_named           named;           /* locks that others of this shard may join */
+    atomic_uint         callers;         /* calls inside that may wait; see shards.h */
+    atomic_bool         is_connected;    /* a connection can be used */
+    _Atomic(bwl_ms)     unhealthy_until; /* connecting has failed a moment ago */
+    bwl_event_queue     events;
+    bwl_background      background;
+    bwl_renewal_thread *renewal; /* NULL: none was needed yet */
+    void               *handle;  /* the client, for src/api */
 };
 
-/* The client of an engine's host, and the lock of an engine's lock: each is the first member. */
 static inline bwl_shard *bwl_shard_of(bwl_host *host)
 {
     return (bwl_shard *)(void *)host;
 }
 
-static inline bwl_lock *bwl_lock_of_engine(bwl_engine_lock *lock)
-{
-    return (bwl_lock *)(void *)lock;
-}
-
-/* ---- a client -------------------------------------------------------------------------------- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 /* `engines` ends with NULL. */
-int  bwl_shard_open(bwl_shard **ret_client, const bwl_engine *const *engines,
+int  bwl_shard_open(bwl_shard **ret_shard, const bwl_engine *const *engines,
                     const bwl_settings *asked, bool renewal_off, const char *url, bwl_fault *fault);
-void bwl_shard_close(bwl_shard *shard);
+void bwl_shard_close(bwl_shard *shard); /* NULL is a no-op */
 
-/* Not locked: one more client of the same store.  NOMEM, SYSTEM. */
-int bwl_shard_share(bwl_shard **ret_client, const bwl_shard *first);
+/* Not locked: opens one more shard of the same store.  NOMEM, SYSTEM. */
+int bwl_shard_share(bwl_shard **ret_shard, const bwl_shard *first);
 
-void bwl_shard_lock(bwl_shard *shard);
-void bwl_shard_unlock(bwl_shard *shard);
+/* locked: starts the renewal thread unless it runs, and notifies it.  SYSTEM, NOMEM. */
+int bwl_shard_start_renewal(bwl_shard *shard, bwl_fault *fault);
 
-bwl_ms bwl_shard_now(bwl_shard *shard);        /* locked */
-bwl_ms bwl_shard_next_timer(bwl_shard *shard); /* locked: when the next timer is due */
-
-/* locked: sets a timer, and sees to it that whoever drives wakes up for it, or the event loop that
- * was told of a later one. */
-void bwl_shard_set_timer(bwl_shard *shard, bwl_timer *timer, bwl_ms at);
-
-/* locked: the descriptor for other event loops, opened by the first call. */
-int bwl_shard_fd(bwl_shard *shard, bwl_fault *fault);
-
-/* locked: something has happened that the loop of the caller should come and see. */
-void bwl_shard_notify_caller(bwl_shard *shard);
-
-/* Makes whoever drives call engine->woken.  Any thread, with or without the mutex; the reactor must
- * have been opened. */
-void bwl_shard_wake(bwl_shard *shard);
-
-/* locked: waits for events until `until` and dispatches them, once.  OK, or SYSTEM. */
-int bwl_shard_run(bwl_shard *shard, bwl_ms until, bwl_fault *fault);
-
-/* locked: waits for the end of the operation.  OK; TIMEOUT; SYSTEM, NOMEM. */
-int bwl_shard_wait(bwl_shard *shard, bwl_operation *operation, bwl_ms until, bwl_fault *fault);
-
-/* ---- a lock ---------------------------------------------------------------------------------- */
-
-/* locked: a lock that is not sought yet.  USAGE (the name), NOMEM, SYSTEM. */
-int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const char *name, const bwl_terms *terms,
-                 bwl_fault *fault);
-
-/* locked: the same, of one that asks another engine than its client's. */
-int bwl_lock_new_in(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine,
-                    const char *name, const bwl_terms *terms, bwl_fault *fault);
-
-/* May its locks have this lease?  USAGE. */
+/* USAGE: the store does not allow a lease of this length. */
 int bwl_check_lease(const bwl_shard *shard, bwl_ms lease_ms, bwl_fault *fault);
 
-/* locked: starts an operation.  Its end may have come when this returns.  wait_ms below 0: the wait
- * was over so long ago; the lock is tried once, within what is left of the time for one answer. */
-void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);
-void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms);
-void bwl_lock_release(bwl_lock *lock, bwl_operation *operation);
-void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);
-void bwl_lock_cancel(bwl_operation *operation);
-
-/* locked: the same for who: ends RELEASED when engine->who can be asked, or CANCELLED. */
-void bwl_lock_query_holder(bwl_lock *lock, bwl_operation *operation);
-
-/* locked: the same for breaking what was seen, once the look has ended.  The engine can. */
-void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation);
-
-/* locked: the same for one word of a section, which says how it came out.  The engine has step. */
-void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_section *section);
-
-/* locked: the caller has no handle any more. */
-void bwl_lock_drop_handle(bwl_lock *lock);
-
-/* ---- what engine/engine.h declares for engines, with the runtime's types, all locked --------- */
-
+/* What the runtime does for an engine. */
 extern const bwl_host_calls bwl_runtime_calls;
 
-void bwl_lock_event(bwl_lock *lock, bwl_event ev);
-void bwl_lock_revoke(bwl_lock *lock);
-void bwl_lock_query_done(bwl_lock *lock);
-void bwl_lock_pin(bwl_lock *lock);
-void bwl_lock_unpin(bwl_lock *lock);
-/* False: the caller has its result already, and an error text would come too late. */
-bool                                       bwl_lock_takes_error(const bwl_lock *lock);
-__attribute__((format(printf, 2, 3))) void bwl_lock_set_error(bwl_lock *lock, const char *format,
-                                                              ...);
+/* ---- the mutex and the clock ----------------------------------------------------------------- */
+
+static inline void bwl_shard_lock(bwl_shard *shard)
+{
+    bwl_loop_lock(&shard->loop);
+}
+
+static inline void bwl_shard_unlock(bwl_shard *shard)
+{
+    bwl_loop_unlock(&shard->loop);
+}
+
+/* locked */
+static inline bwl_ms bwl_shard_now(bwl_shard *shard)
+{
+    return bwl_loop_now(&shard->loop);
+}
 
 #endif

@@ -6,9 +6,6 @@
 
 #include <string.h>
 
-/* A meeting is a number: how many, and in the lowest byte the lane. */
-enum { ONE_MORE = 1u << 8, LANE_OF = ONE_MORE - 1 };
-
 void bwl_shards_init(bwl_shards *shards, bwl_shard *first)
 {
     /* Without a keeper, whoever is inside a call drives what all have; but only in his own lane. */
@@ -16,8 +13,7 @@ void bwl_shards_init(bwl_shards *shards, bwl_shard *first)
 
     for (unsigned i = 0; i < BWL_SHARDS_MAX; i++)
         atomic_init(&shards->shards[i], i == 0 ? first : NULL);
-    for (unsigned i = 0; i < BWL_NAME_PINS; i++)
-        atomic_init(&shards->name_pins[i], 0);
+    bwl_name_pins_init(&shards->pins);
     atomic_init(&shards->usable, may_share ? BWL_SHARDS_MAX : 1);
     (void)pthread_mutex_init(&shards->opening, NULL); /* of the default kind: cannot fail */
 }
@@ -124,11 +120,11 @@ bwl_shard *bwl_shards_enter(bwl_shards *shards)
     return shard;
 }
 
-/* ---- meeting --------------------------------------------------------------------------------- */
+/* ---- pinned names ---------------------------------------------------------------------------- */
 
-static unsigned number_of(bwl_shards *shards, const bwl_shard *shard)
+static int number_of(bwl_shards *shards, const bwl_shard *shard)
 {
-    unsigned i = 0;
+    int i = 0;
 
     while (atomic_load_explicit(&shards->shards[i], memory_order_relaxed) != shard)
         i++;
@@ -136,48 +132,24 @@ static unsigned number_of(bwl_shards *shards, const bwl_shard *shard)
     return i;
 }
 
-bwl_shard *bwl_shards_pin(bwl_shards *shards, const char *name, atomic_uint **ret_name_pin)
+bwl_shard *bwl_shards_enter_for(bwl_shards *shards, const char *name, atomic_uint **ret_pin)
 {
-    uint32_t     hash   = bwl_name_hash(name, strnlen(name, BWL_NAME_MAX));
-    atomic_uint *m      = &shards->name_pins[hash % BWL_NAME_PINS];
-    unsigned     seen   = atomic_load_explicit(m, memory_order_relaxed);
+    atomic_uint *pin    = bwl_name_pin_of(&shards->pins, name);
     bwl_shard   *chosen = NULL;
 
     if (atomic_load_explicit(&shards->usable, memory_order_relaxed) == 1)
-        return bwl_shards_enter(shards); /* all meet there */
-    for (;;) {
-        bool     others     = seen >= ONE_MORE;
-        unsigned has_handle = seen + ONE_MORE;
-        if (!others) {
-            chosen     = chosen != NULL ? chosen : bwl_shards_enter(shards);
-            has_handle = ONE_MORE | number_of(shards, chosen);
-        }
-        if (!atomic_compare_exchange_weak(m, &seen, has_handle))
-            continue;
-        *ret_name_pin = m;
-        if (!others)
-            return chosen;
-        if (chosen != NULL)
-            bwl_shard_leave(chosen);
-        bwl_shard *shard =
-            atomic_load_explicit(&shards->shards[has_handle & LANE_OF], memory_order_acquire);
-        bwl_shard_enter(shard);
-        return shard;
+        return bwl_shards_enter(shards); /* every name is there */
+    int number = bwl_name_pin(pin, -1);
+    if (number < 0) {
+        chosen = bwl_shards_enter(shards);
+        number = bwl_name_pin(pin, number_of(shards, chosen));
     }
-}
-
-void bwl_shards_repin_to_first(atomic_uint *name_pin)
-{
-    if (name_pin != NULL)
-        (void)atomic_fetch_and(name_pin, ~(unsigned)LANE_OF);
-}
-
-void bwl_shards_unpin(atomic_uint *name_pin)
-{
-    if (name_pin == NULL)
-        return;
-    unsigned before = atomic_fetch_sub(name_pin, ONE_MORE);
-
-    assert(before >= ONE_MORE);
-    (void)before;
+    *ret_pin         = pin;
+    bwl_shard *shard = atomic_load_explicit(&shards->shards[number], memory_order_acquire);
+    if (shard == chosen)
+        return shard;
+    if (chosen != NULL)
+        bwl_shard_leave(chosen);
+    bwl_shard_enter(shard);
+    return shard;
 }

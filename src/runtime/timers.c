@@ -1,5 +1,5 @@
 /*
- * timers.c -- see timers.h.  Parent of place n is n / 2; no parent is later than its children.
+ * timers.c -- see timers.h.  The parent of index n is n / 2; no parent is later than its children.
  */
 #include "runtime/timers.h"
 
@@ -7,14 +7,15 @@
 
 bool bwl_timers_reserve(bwl_timers *timers, size_t count)
 {
-    if (count <= timers->room)
+    if (count <= timers->capacity)
         return true;
-    size_t      room = count < 16 ? 16 : count * 2;
-    bwl_timer **heap = realloc(timers->heap, (room + 1) * sizeof *heap); /* place 0 stays unused */
+    size_t      capacity = count < 16 ? 16 : count * 2;
+    bwl_timer **heap =
+        realloc(timers->heap, (capacity + 1) * sizeof *heap); /* index 0 stays unused */
     if (heap == NULL)
         return false;
-    timers->heap = heap;
-    timers->room = room;
+    timers->heap     = heap;
+    timers->capacity = capacity;
     return true;
 }
 
@@ -24,35 +25,35 @@ void bwl_timers_free(bwl_timers *timers)
     *timers = (bwl_timers){ 0 };
 }
 
-static void put(bwl_timers *timers, bwl_timer *timer, size_t place)
+static void put(bwl_timers *timers, bwl_timer *timer, size_t index)
 {
-    timers->heap[place] = timer;
-    timer->place        = place;
+    timers->heap[index] = timer;
+    timer->index        = index;
 }
 
 static void rise(bwl_timers *timers, bwl_timer *timer)
 {
-    size_t place = timer->place;
+    size_t index = timer->index;
 
-    for (; place > 1 && timers->heap[place / 2]->at > timer->at; place /= 2)
-        put(timers, timers->heap[place / 2], place);
-    put(timers, timer, place);
+    for (; index > 1 && timers->heap[index / 2]->at > timer->at; index /= 2)
+        put(timers, timers->heap[index / 2], index);
+    put(timers, timer, index);
 }
 
 static void sink(bwl_timers *timers, bwl_timer *timer)
 {
-    size_t place = timer->place;
+    size_t index = timer->index;
 
     for (;;) {
-        size_t child = place * 2;
+        size_t child = index * 2;
         if (child < timers->count && timers->heap[child + 1]->at < timers->heap[child]->at)
             child++;
         if (child > timers->count || timers->heap[child]->at >= timer->at)
             break;
-        put(timers, timers->heap[child], place);
-        place = child;
+        put(timers, timers->heap[child], index);
+        index = child;
     }
-    put(timers, timer, place);
+    put(timers, timer, index);
 }
 
 static void take_out(bwl_timers *timers, bwl_timer *timer)
@@ -60,25 +61,25 @@ static void take_out(bwl_timers *timers, bwl_timer *timer)
     bwl_timer *last = timers->heap[timers->count--];
 
     if (last != timer) {
-        put(timers, last, timer->place);
+        put(timers, last, timer->index);
         rise(timers, last);
         sink(timers, last);
     }
-    timer->place = 0;
+    timer->index = 0;
 }
 
 void bwl_timers_set(bwl_timers *timers, bwl_timer *timer, bwl_ms at)
 {
-    assert(timer->place <= timers->count);
+    assert(timer->index <= timers->count);
     if (at == BWL_NEVER) {
-        if (timer->place != 0)
+        if (timer->index != 0)
             take_out(timers, timer);
         timer->at = BWL_NEVER;
         return;
     }
     timer->at = at;
-    if (timer->place == 0) {
-        assert(timers->count < timers->room);
+    if (timer->index == 0) {
+        assert(timers->count < timers->capacity);
         put(timers, timer, ++timers->count);
     }
     rise(timers, timer);

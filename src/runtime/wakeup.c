@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -20,13 +21,14 @@ enum { WAIT_MAX_MS = 60 * 60 * 1000 };
 struct bwl_wakeup {
     int             outer_fd;
     int             raised_fd;
-    bwl_shard      *shard;   /* whose loop it is                                                 */
+    bwl_wakeup_due *due;     /* of the attached loop */
+    void           *loop;    /* NULL: none is attached */
     pthread_mutex_t mutex;   /* for all that follows                                             */
     int             pipe[2]; /* to read, to write; -1: there is no thread                        */
     int            recheck_fd; /* what the thread waits for may have changed                      */
     pthread_t      thread;
     pthread_cond_t dispatched;
-    bool           told;         /* a byte was written, and nobody has dispatched since        */
+    bool           byte_written; /* and nothing was dispatched since */
     bwl_ms         sleeps_until; /* 0: the thread does not sleep, and will look by itself      */
     bool           stops;
 };
@@ -93,18 +95,16 @@ void bwl_wakeup_free(bwl_wakeup *wakeup)
     free(wakeup); /* mutex and condition hold nothing, and in a forked child may not be free */
 }
 
-int bwl_wakeup_attach(bwl_wakeup *wakeup, bwl_shard *shard, bwl_fault *fault)
+int bwl_wakeup_attach(bwl_wakeup *wakeup, int epoll_fd, bwl_wakeup_due *due, void *loop,
+                      bwl_fault *fault)
 {
-    struct epoll_event event  = { .events = EPOLLIN };
-    int                status = bwl_shard_fd(shard, fault);
+    struct epoll_event event = { .events = EPOLLIN };
 
-    assert(wakeup->shard == NULL);
-    if (status < 0)
-        return status;
-    if (epoll_ctl(wakeup->outer_fd, EPOLL_CTL_ADD, status, &event) != 0)
+    assert(wakeup->loop == NULL);
+    if (epoll_ctl(wakeup->outer_fd, EPOLL_CTL_ADD, epoll_fd, &event) != 0)
         return bwl_fail_errno(fault, "cannot watch a descriptor");
-    wakeup->shard = shard;
-    shard->wakeup = wakeup;
+    wakeup->due  = due;
+    wakeup->loop = loop;
     return BWL_OK;
 }
 
@@ -137,10 +137,10 @@ void bwl_wakeup_raise(bwl_wakeup *wakeup)
     raise_it(wakeup->raised_fd);
 }
 
-void bwl_wakeup_set_timer(bwl_wakeup *wakeup, const bwl_shard *shard, bwl_ms at)
+void bwl_wakeup_set_timer(bwl_wakeup *wakeup, const void *loop, bwl_ms at)
 {
-    if (shard != wakeup->shard)
-        return; /* it has a keeper */
+    if (loop != wakeup->loop)
+        return; /* it has a renewal thread */
     lock(wakeup);
     if (at < wakeup->sleeps_until) {
         wakeup->sleeps_until = 0;
@@ -161,10 +161,10 @@ void bwl_wakeup_dispatch_ended(bwl_wakeup *wakeup)
     char byte;
 
     lock(wakeup);
-    if (wakeup->told) {
+    if (wakeup->byte_written) {
         ssize_t got = read(wakeup->pipe[0], &byte, 1);
         (void)got; /* nothing there: the caller's runtime has read it */
-        wakeup->told = false;
+        wakeup->byte_written = false;
         pthread_cond_signal(&wakeup->dispatched);
     }
     unlock(wakeup);
@@ -172,17 +172,7 @@ void bwl_wakeup_dispatch_ended(bwl_wakeup *wakeup)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* A client that somebody drives, or keeps, needs nobody for its timers. */
-static bwl_ms next_of(bwl_shard *shard)
-{
-    bwl_shard_lock(shard);
-    bool   is_alone = !shard->is_running && shard->renewal == NULL;
-    bwl_ms at       = is_alone ? bwl_shard_next_timer(shard) : BWL_NEVER;
-    bwl_shard_unlock(shard);
-    return at;
-}
-
-/* locked (the bell): sleeps, unlocked, until something is due, or may be.  True: it is. */
+/* Locked by `wakeup`: sleeps, unlocked, until something is due or may be.  True: it is. */
 static bool await_work(bwl_wakeup *wakeup)
 {
     struct pollfd polled[2] = {
@@ -192,7 +182,7 @@ static bool await_work(bwl_wakeup *wakeup)
 
     wakeup->sleeps_until = BWL_NEVER; /* a timer that is set while we look makes us look again */
     unlock(wakeup);
-    bwl_ms at      = next_of(wakeup->shard);
+    bwl_ms at      = wakeup->due(wakeup->loop);
     bwl_ms wait_ms = at == BWL_NEVER ? WAIT_MAX_MS : at - bwl_clock_now();
     lock(wakeup);
     if (wakeup->sleeps_until != 0)
@@ -211,10 +201,10 @@ static void *pass_on(void *arg)
 
     lock(wakeup);
     while (!wakeup->stops) {
-        if (wakeup->told) {
+        if (wakeup->byte_written) {
             (void)pthread_cond_wait(&wakeup->dispatched, &wakeup->mutex);
         } else if (await_work(wakeup) && !wakeup->stops) {
-            wakeup->told = true;
+            wakeup->byte_written = true;
             while (write(wakeup->pipe[1], "!", 1) < 0 && errno == EINTR)
                 continue; /* fails otherwise only when it is full, and so readable already */
         }

@@ -1,42 +1,48 @@
 /*
- * wakeup.h -- how the event loop of the caller is told that there is something to do: a descriptor
- * that it polls, and for loops that cannot poll such a one, the end of a pipe.
+ * wakeup.h -- tells the caller's event loop that there is something to dispatch: by a descriptor
+ * that the loop polls, or by the end of a pipe for event loops that cannot poll an epoll
+ * descriptor.
  *
- *      outer epoll  <-- the epoll descriptor of the client: something has arrived
- *                   <-- an eventfd: rung when another thread has ended something
+ *      outer epoll  <-- the epoll descriptor of the first shard: something has arrived
+ *                   <-- an eventfd: another thread has completed something
  *
  *      pipe         <-- one byte, by a thread: the outer epoll is readable, or a timer is due
  *
- * Why the eventfd: what one wakes a client's reactor with is heard, and taken, by whichever thread
- * drives; this only a dispatch takes.
+ * Why the eventfd: a wake of the shard's reactor is taken by whichever thread runs the loop.  Only
+ * bowline_dispatch takes this one.
  *
- * Why a thread: a pipe becomes readable when somebody writes to it.  The kernel has no plain way of
- * writing to one descriptor when another becomes readable (io_uring has, where it is allowed, and
- * containers do not allow it), and a time-out is not even a descriptor.  The thread sleeps until
- * either comes, writes one byte, and then sleeps until the next dispatch has ended.  It calls
- * nothing of the user's, and blocks every signal.
+ * Why a thread: a pipe becomes readable when somebody writes to it.  The kernel has no plain way to
+ * write to one descriptor when another becomes readable, and a time-out is not a descriptor.
+ * (io_uring has a way, but containers often forbid it.)  The thread sleeps until either happens,
+ * writes one byte, and then sleeps until the next dispatch has ended.  It calls no function of the
+ * user and blocks every signal.
  *
- * Locks: a client's mutex is taken before the bell's, never the other way round.
+ * Locking: a loop's mutex is taken before that of the wakeup, never the other way round.
  */
 #ifndef BWL_RUNTIME_WAKEUP_H
 #define BWL_RUNTIME_WAKEUP_H
 
-#include "runtime/shard.h"
+#include "core/status.h"
 
 typedef struct bwl_wakeup bwl_wakeup;
 
-/* SYSTEM, NOMEM.  The caller frees it, when the clients that ring it are closed. */
+/* Not locked: when the attached loop needs a dispatch for a timer.  BWL_NEVER: it does not. */
+typedef bwl_ms bwl_wakeup_due(void *loop);
+
+/* SYSTEM, NOMEM.  Freed by the caller, after the loops that raise it are closed. */
 int bwl_wakeup_new(bwl_wakeup **ret_wakeup, bwl_fault *fault);
 
-/* Ends the thread, and waits for that.  No client must be locked. */
+/* Ends the thread and waits for that.  No loop is locked. */
 void bwl_wakeup_stop(bwl_wakeup *wakeup);
 
-/* After stop; or without it in a forked child, where there is no such thread.  NULL is a no-op. */
+/* After stop, or without it in a child of fork, where the thread does not exist.  NULL is a no-op.
+ */
 void bwl_wakeup_free(bwl_wakeup *wakeup);
 
-/* locked: this is the client whose loop it is, and which rings it from now on.  (Others may ring it
- * as well: their `bell` is set, no more.)  Once; nothing is changed if it fails.  SYSTEM. */
-int bwl_wakeup_attach(bwl_wakeup *wakeup, bwl_shard *shard, bwl_fault *fault);
+/* Once, called by the loop: polls its epoll descriptor too, and asks `due` for its timers.  Other
+ * loops may raise the wakeup without being attached.  SYSTEM; then nothing is changed. */
+int bwl_wakeup_attach(bwl_wakeup *wakeup, int epoll_fd, bwl_wakeup_due *due, void *loop,
+                      bwl_fault *fault);
 
 /* The outer epoll descriptor. */
 int bwl_wakeup_fd(const bwl_wakeup *wakeup);
@@ -47,10 +53,11 @@ int bwl_wakeup_pipe(bwl_wakeup *wakeup, bwl_fault *fault);
 /* Makes it readable until the next dispatch.  Any thread. */
 void bwl_wakeup_raise(bwl_wakeup *wakeup);
 
-/* locked: the client has a timer for `at`, or has been left to itself with it. */
-void bwl_wakeup_set_timer(bwl_wakeup *wakeup, const bwl_shard *shard, bwl_ms at);
+/* The loop (locked) has a timer for `at`, or no thread runs it any more.  Does nothing unless this
+ * loop is attached. */
+void bwl_wakeup_set_timer(bwl_wakeup *wakeup, const void *loop, bwl_ms at);
 
-/* Around a dispatch: what was rung before it is heard; what is due after it is rung anew. */
+/* Around a dispatch: it takes what was raised before; what is due afterwards is raised again. */
 void bwl_wakeup_dispatch_begins(bwl_wakeup *wakeup);
 void bwl_wakeup_dispatch_ended(bwl_wakeup *wakeup);
 

@@ -2,7 +2,7 @@
  * test_foreign_cluster.c -- locks of Redisson and Symfony in a Redis Cluster: the key, the counter
  * and the channel are where the slot of the lock is, and a waiter hears the node that has it.
  */
-#include "runtime/shard.h"
+#include "runtime/lock.h"
 #include "api/engines.h"
 #include "runtime/loop.h"
 #include "tests/lib/cluster.h"
@@ -101,7 +101,7 @@ static void drive_until(bwl_shard *client, bwl_hold_state state, uint32_t attemp
 
     while ((lock->base.hold.state != state || lock->base.hold.claim.attempt < attempts) &&
            bwl_shard_now(client) < end)
-        assert_int_equal(bwl_shard_run(client, bwl_shard_now(client) + 20, &fault), BWL_OK);
+        assert_int_equal(bwl_loop_run(&client->loop, bwl_shard_now(client) + 20, &fault), BWL_OK);
     assert_int_equal(lock->base.hold.state, state);
 }
 

@@ -5,6 +5,7 @@
  * What both have in common is played for each row of a table.  The other programs themselves are in
  * tests/interop, the scripts of Symfony in test_symfony_scripts.c.
  */
+#include "runtime/lock.h"
 #include "runtime/shard.h"
 #include "api/engines.h"
 #include "runtime/loop.h"
@@ -229,7 +230,7 @@ static void drive_until(bwl_shard     *client, bool (*is_so)(const bwl_lock *loc
     bwl_ms    end = bwl_shard_now(client) + PATIENCE_MS;
 
     while (!is_so(lock) && bwl_shard_now(client) < end)
-        assert_int_equal(bwl_shard_run(client, bwl_shard_now(client) + 20, &fault), BWL_OK);
+        assert_int_equal(bwl_loop_run(&client->loop, bwl_shard_now(client) + 20, &fault), BWL_OK);
     assert_true(is_so(lock));
 }
 

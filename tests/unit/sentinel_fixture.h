@@ -8,7 +8,7 @@
 
 #include "engine/redis/topology/sentinel.h"
 #include "api/engines.h"
-#include "runtime/shard.h"
+#include "runtime/lock.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -88,7 +88,7 @@ static inline void vanish(unsigned i)
 static inline void turn(void)
 {
     for (unsigned i = 0; i < 8; i++)
-        assert_int_equal(bwl_shard_run(client, bwl_shard_now(client) + 2, NULL), BWL_OK);
+        assert_int_equal(bwl_loop_run(&client->loop, bwl_shard_now(client) + 2, NULL), BWL_OK);
 }
 
 static inline bool is_called(unsigned i)

@@ -6,6 +6,7 @@
  * thread must have done meanwhile.
  */
 #include "runtime/wakeup.h"
+#include "runtime/shard.h"
 #include "api/engines.h"
 
 #include <fcntl.h>
@@ -22,8 +23,8 @@
 
 enum { COUNT = 2, LONG_MS = 10000, A_MOMENT_MS = 30 };
 
-static bwl_wakeup   *bell;
-static bwl_shard *clients[COUNT]; /* whose loop it is; another that rings                       */
+static bwl_wakeup *bell;
+static bwl_shard  *clients[COUNT]; /* whose loop it is; another that rings                       */
 static bwl_fault   fault;
 
 static int hang(void **state)
@@ -32,15 +33,15 @@ static int hang(void **state)
     bwl_settings asked = { 0 };
     assert_int_equal(bwl_wakeup_new(&bell, &fault), BWL_OK);
     for (int i = 0; i < COUNT; i++) {
-        assert_int_equal(
-            bwl_shard_open(&clients[i], bwl_engines, &asked, false, "thread:", &fault), BWL_OK);
+        assert_int_equal(bwl_shard_open(&clients[i], bwl_engines, &asked, false, "thread:", &fault),
+                         BWL_OK);
         assert_int_equal(bwl_reactor_open(&clients[i]->host.reactor, &fault), BWL_OK);
     }
     bwl_shard_lock(clients[0]);
-    assert_int_equal(bwl_wakeup_attach(bell, clients[0], &fault), BWL_OK);
+    assert_int_equal(bwl_loop_attach_wakeup(&clients[0]->loop, bell, &fault), BWL_OK);
     bwl_shard_unlock(clients[0]);
-    assert_ptr_equal(clients[0]->wakeup, bell);
-    clients[1]->wakeup = bell;
+    assert_ptr_equal(clients[0]->loop.wakeup, bell);
+    clients[1]->loop.wakeup = bell;
     return 0;
 }
 
@@ -64,7 +65,7 @@ static void dispatch(void)
 {
     bwl_wakeup_dispatch_begins(bell);
     bwl_shard_lock(clients[0]);
-    assert_int_equal(bwl_shard_run(clients[0], bwl_shard_now(clients[0]), &fault), BWL_OK);
+    assert_int_equal(bwl_loop_run(&clients[0]->loop, bwl_shard_now(clients[0]), &fault), BWL_OK);
     bwl_shard_unlock(clients[0]);
     bwl_wakeup_dispatch_ended(bell);
 }
@@ -85,9 +86,9 @@ static void test_bell_descriptor_shows_what_its_client_has_and_no_other(void **s
 
     (void)state;
     assert_false(is_readable(fd, 0));
-    bwl_shard_wake(clients[1]); /* no dispatch would ever hear that */
+    bwl_loop_wake(&clients[1]->loop); /* no dispatch would ever hear that */
     assert_false(is_readable(fd, 0));
-    bwl_shard_wake(clients[0]);
+    bwl_loop_wake(&clients[0]->loop);
     assert_true(is_readable(fd, 0));
     dispatch();
     assert_false(is_readable(fd, 0));
@@ -101,7 +102,7 @@ static void test_bell_that_is_rung_is_heard_by_a_dispatch_and_by_no_driver(void 
     bwl_wakeup_raise(bell);
     bwl_wakeup_raise(bell);
     bwl_shard_lock(clients[0]);
-    assert_int_equal(bwl_shard_run(clients[0], 0, &fault), BWL_OK);
+    assert_int_equal(bwl_loop_run(&clients[0]->loop, 0, &fault), BWL_OK);
     bwl_shard_unlock(clients[0]);
     assert_true(is_readable(fd, 0));
     dispatch();
@@ -114,24 +115,24 @@ static void test_bell_is_told_to_by_a_client_unless_its_loop_does_it(void **stat
 
     (void)state;
     bwl_shard_lock(clients[0]);
-    clients[0]->dispatchers = 1;
-    bwl_shard_notify_caller(clients[0]);
+    clients[0]->loop.dispatchers = 1;
+    bwl_loop_notify_caller(&clients[0]->loop);
     assert_false(is_readable(fd, 0));
-    clients[0]->is_running = true; /* it waits inside of dispatch: then the reactor wakes it */
-    bwl_shard_notify_caller(clients[0]);
+    clients[0]->loop.is_running = true; /* it waits inside of dispatch: then the reactor wakes it */
+    bwl_loop_notify_caller(&clients[0]->loop);
     assert_true(is_readable(clients[0]->host.reactor.wake_fd, 0));
-    clients[0]->dispatchers = 0;
-    clients[0]->is_running     = false;
+    clients[0]->loop.dispatchers = 0;
+    clients[0]->loop.is_running  = false;
     bwl_shard_unlock(clients[0]);
     dispatch();
     bwl_shard_lock(clients[0]);
-    bwl_shard_notify_caller(clients[0]);
+    bwl_loop_notify_caller(&clients[0]->loop);
     assert_false(is_readable(clients[0]->host.reactor.wake_fd, 0));
     bwl_shard_unlock(clients[0]);
     assert_true(is_readable(fd, 0));
     dispatch();
     bwl_shard_lock(clients[1]); /* which nobody dispatches */
-    bwl_shard_notify_caller(clients[1]);
+    bwl_loop_notify_caller(&clients[1]->loop);
     bwl_shard_unlock(clients[1]);
     assert_true(is_readable(fd, 0));
 }
@@ -146,7 +147,7 @@ static void test_bell_pipe_has_one_byte_for_whatever_was_rung(void **state)
     (void)state;
     for (int i = 0; i < 20; i++) {
         bwl_wakeup_raise(bell);
-        bwl_shard_wake(clients[0]);
+        bwl_loop_wake(&clients[0]->loop);
         assert_true(is_readable(fd, LONG_MS));
         if (i % 2 == 0)
             assert_int_equal(read(fd, bytes, sizeof bytes), 1);
@@ -182,22 +183,22 @@ static void test_bell_pipe_has_a_byte_for_a_timer(void **state)
     (void)state;
     late = early = (bwl_timer){ .at = BWL_NEVER };
     bwl_shard_lock(clients[0]);
-    assert_true(bwl_timers_reserve(&clients[0]->timers, 3));
-    bwl_shard_set_timer(clients[0], &late, bwl_shard_now(clients[0]) + 3600 * 1000);
+    assert_true(bwl_timers_reserve(&clients[0]->loop.timers, 3));
+    bwl_loop_set_timer(&clients[0]->loop, &late, bwl_shard_now(clients[0]) + 3600 * 1000);
     bwl_shard_unlock(clients[0]);
     assert_false(is_readable(fd, A_MOMENT_MS));
     bwl_shard_lock(clients[0]);
-    bwl_shard_set_timer(clients[0], &early, bwl_shard_now(clients[0]) + 40);
+    bwl_loop_set_timer(&clients[0]->loop, &early, bwl_shard_now(clients[0]) + 40);
     bwl_shard_unlock(clients[0]);
     assert_true(is_readable(fd, LONG_MS));
     bwl_shard_lock(clients[0]);
     assert_true(bwl_shard_now(clients[0]) >= early.at);
-    bwl_timers_set(&clients[0]->timers, &early, BWL_NEVER);
+    bwl_timers_set(&clients[0]->loop.timers, &early, BWL_NEVER);
     bwl_shard_unlock(clients[0]);
     dispatch();
     assert_false(is_readable(fd, A_MOMENT_MS));
     bwl_shard_lock(clients[0]);
-    bwl_timers_set(&clients[0]->timers, &late, BWL_NEVER);
+    bwl_timers_set(&clients[0]->loop.timers, &late, BWL_NEVER);
     bwl_shard_unlock(clients[0]);
 }
 
@@ -210,9 +211,9 @@ static void test_bell_pipe_that_cannot_be_made_is_asked_for_again(void **state)
     none          = before;
     none.rlim_cur = 3;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    int       status = bwl_wakeup_pipe(bell, &fault);
+    int         status = bwl_wakeup_pipe(bell, &fault);
     bwl_wakeup *second = NULL;
-    int       other  = bwl_wakeup_new(&second, NULL);
+    int         other  = bwl_wakeup_new(&second, NULL);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(status, BWL_STATUS_SYSTEM);
     assert_int_equal(other, BWL_STATUS_SYSTEM);
@@ -243,7 +244,7 @@ static void test_bell_stops_at_once_whatever_its_thread_does(void **state)
         bwl_wakeup *other = NULL;
         assert_int_equal(bwl_wakeup_new(&other, &fault), BWL_OK);
         bwl_shard_lock(clients[1]);
-        assert_int_equal(bwl_wakeup_attach(other, clients[1], &fault), BWL_OK);
+        assert_int_equal(bwl_loop_attach_wakeup(&clients[1]->loop, other, &fault), BWL_OK);
         bwl_shard_unlock(clients[1]);
         int fd = bwl_wakeup_pipe(other, &fault);
         if (i % 3 != 0)

@@ -6,7 +6,7 @@
  * back, what is sought is given up, in whatever order the locks were made.
  */
 #include "api/engines.h"
-#include "runtime/shard.h"
+#include "runtime/lock.h"
 #include "api/engines.h"
 #include "base/clock.h"
 
@@ -24,7 +24,7 @@
 #include <cmocka.h>
 
 static bwl_shard *client;
-static bwl_fault   fault;
+static bwl_fault  fault;
 
 static int open_url(bwl_shard **ret_client, const char *url)
 {
@@ -101,7 +101,7 @@ static void test_client_unknown_scheme_is_unsupported(void **state)
 static void test_client_settings_are_those_of_caller_and_url(void **state)
 {
     const bwl_settings asked = { .lease_ms = 9000, .keeps = true };
-    bwl_shard        *other;
+    bwl_shard         *other;
 
     (void)state;
     assert_int_equal(bwl_shard_open(&other, bwl_engines, &asked, true, "thread:?wait=3s", &fault),
@@ -135,7 +135,7 @@ static bool is_woken(void)
     return bwl_reactor_wait(&client->host.reactor, 0, ready) == 1 && ready[0].source == NULL;
 }
 
-static bool say_yes(bwl_lock *lock, const bwl_ask *question, bwl_event *ret_reply)
+static bool say_yes(bwl_engine_lock *lock, const bwl_ask *question, bwl_event *ret_reply)
 {
     (void)lock;
     (void)question;
@@ -147,11 +147,11 @@ static bool get_in_while_somebody_drives(const char *name, bwl_ms drives_for_ms)
 {
     bwl_operation op;
 
-    client->is_running      = true;
-    client->runs_until = bwl_shard_now(client) + drives_for_ms;
+    client->loop.is_running = true;
+    client->loop.runs_until = bwl_shard_now(client) + drives_for_ms;
     (void)ask(client, &op, name, 0);
-    client->is_running = false;
-    assert_int_equal(op.ended, BWL_HELD);
+    client->loop.is_running = false;
+    assert_int_equal(op.completion.result, BWL_HELD);
     return is_woken();
 }
 
@@ -164,16 +164,16 @@ static void test_client_alarm_wakes_who_drives_past_it(void **state)
     engine.protocol     = &bwl_token;
     engine.ask          = say_yes;
     client->host.engine = &engine;
-    assert_true(bwl_shard_fd(client, &fault) >= 0);
-    assert_true(bwl_shard_next_timer(client) == BWL_NEVER);
+    assert_true(bwl_loop_fd(&client->loop, &fault) >= 0);
+    assert_true(bwl_loop_next_timer(&client->loop) == BWL_NEVER);
     assert_false(get_in_while_somebody_drives("a", 1000)); /* the alarm is in 30 seconds */
-    assert_in_range(bwl_shard_next_timer(client) - bwl_shard_now(client), 20000, 30000);
+    assert_in_range(bwl_loop_next_timer(&client->loop) - bwl_shard_now(client), 20000, 30000);
     assert_true(get_in_while_somebody_drives("b", 60000));
     bwl_operation op;
-    client->caller_sleeps_until = bwl_shard_now(client) + 1000;
+    client->loop.caller_sleeps_until = bwl_shard_now(client) + 1000;
     (void)ask(client, &op, "c", 0);
     assert_false(is_woken()); /* the event loop that nobody is inside comes back before it */
-    client->caller_sleeps_until = bwl_shard_now(client) + 60000;
+    client->loop.caller_sleeps_until = bwl_shard_now(client) + 60000;
     (void)ask(client, &op, "d", 0);
     assert_true(is_woken());
     bwl_shard_close(client);
@@ -185,11 +185,11 @@ static void test_client_descriptor_is_one_and_readable_when_woken(void **state)
 {
     (void)state;
     bwl_shard_lock(client);
-    int fd = bwl_shard_fd(client, &fault);
-    assert_int_equal(bwl_shard_fd(client, &fault), fd);
+    int fd = bwl_loop_fd(&client->loop, &fault);
+    assert_int_equal(bwl_loop_fd(&client->loop, &fault), fd);
     bwl_shard_unlock(client);
     assert_int_equal(poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0), 0);
-    bwl_shard_wake(client);
+    bwl_loop_wake(&client->loop);
     assert_int_equal(poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0), 1);
 }
 
@@ -199,7 +199,7 @@ static void test_client_close_gives_back_what_is_held_and_gives_up_what_is_sough
 {
     static bwl_operation ops[4];
     bwl_operation        op;
-    bwl_shard          *other;
+    bwl_shard           *other;
     bwl_lock            *locks[4];
 
     (void)state;
@@ -209,20 +209,20 @@ static void test_client_close_gives_back_what_is_held_and_gives_up_what_is_sough
     locks[1]       = ask(other, &ops[1], "mine", BWL_NEVER);
     locks[2]       = ask(other, &ops[2], "b", 0);
     locks[3]       = ask(other, &ops[3], "b", 0); /* busy, and nobody has taken note of it yet */
-    assert_int_equal(ops[1].ended, BWL_PENDING);
-    assert_int_equal(ops[3].ended, BWL_BUSY);
+    assert_int_equal(ops[1].completion.result, BWL_PENDING);
+    assert_int_equal(ops[3].completion.result, BWL_BUSY);
     bwl_shard_lock(other);
     bwl_lock_drop_handle(locks[1]);
     bwl_shard_unlock(other);
     bwl_shard_close(other);
-    assert_int_equal(ops[1].ended, BWL_CANCELLED);
+    assert_int_equal(ops[1].completion.result, BWL_CANCELLED);
     (void)ask(client, &op, "a", 0);
-    assert_int_equal(op.ended, BWL_HELD);
+    assert_int_equal(op.completion.result, BWL_HELD);
     (void)ask(client, &op, "b", 0);
-    assert_int_equal(op.ended, BWL_HELD);
+    assert_int_equal(op.completion.result, BWL_HELD);
     bwl_shard_lock(client);
     bwl_lock_release(mine, &op);
-    assert_int_equal(op.ended, BWL_RELEASED);
+    assert_int_equal(op.completion.result, BWL_RELEASED);
     bwl_shard_unlock(client);
 }
 
@@ -230,14 +230,14 @@ static const bwl_engine *engine_below;
 static size_t            timers_at_close;
 
 /* The engine may set its own timer while it closes, which compares it with the others. */
-static void count_timers_and_close(bwl_shard *closing)
+static void count_timers_and_close(bwl_host *host)
 {
-    timers_at_close      = closing->timers.count;
-    closing->host.engine = engine_below;
-    closing->host.engine->close(closing);
+    timers_at_close = bwl_shard_of(host)->loop.timers.count;
+    host->engine    = engine_below;
+    host->engine->close(host);
 }
 
-static bool say_unsent(bwl_lock *lock, const bwl_ask *question, bwl_event *ret_reply)
+static bool say_unsent(bwl_engine_lock *lock, const bwl_ask *question, bwl_event *ret_reply)
 {
     (void)lock;
     (void)question;
@@ -259,10 +259,10 @@ static void test_client_close_frees_no_lock_whose_timer_is_set(void **state)
     (void)ask(client, &ops[0], "a", 0);
     (void)ask(client, &ops[1], "b", 0);
     bwl_shard_lock(client);
-    bwl_shard_set_timer(client, &client->engine_timer, bwl_shard_now(client) + 1000);
+    bwl_loop_set_timer(&client->loop, &client->loop.engine_timer, bwl_shard_now(client) + 1000);
     bwl_shard_unlock(client);
-    assert_int_equal(ops[0].ended, BWL_HELD);
-    assert_int_equal(ops[1].ended, BWL_HELD);
+    assert_int_equal(ops[0].completion.result, BWL_HELD);
+    assert_int_equal(ops[1].completion.result, BWL_HELD);
     unreached.ask = say_unsent; /* so that each lock has a timer for its next attempt */
     bwl_shard_close(client);
     client = NULL;
@@ -276,7 +276,7 @@ static void test_client_close_leaves_no_descriptor_open(void **state)
     (void)state;
     assert_int_equal(open_url(&other, "thread:"), BWL_OK);
     bwl_shard_lock(other);
-    int fd      = bwl_shard_fd(other, &fault);
+    int fd      = bwl_loop_fd(&other->loop, &fault);
     int wake_fd = other->host.reactor.wake_fd;
     bwl_shard_unlock(other);
     bwl_shard_close(other);
@@ -316,7 +316,7 @@ static void test_client_child_can_close_it_whatever_the_parent_s_threads_were_do
         pthread_t thread;
         assert_int_equal(open_url(&client, "thread:"), BWL_OK);
         bwl_shard_lock(client);
-        int fd = bwl_shard_fd(client, &fault);
+        int fd = bwl_loop_fd(&client->loop, &fault);
         bwl_shard_unlock(client);
         (void)pthread_create(&thread, NULL, hold_the_mutex, &ends[1]);
         (void)!read(ends[0], &c, 1);

@@ -7,8 +7,7 @@
  * looked for, so each step that could hang is watched by a clock.
  */
 #include "base/clock.h"
-#include "runtime/loop.h"
-#include "api/engines.h"
+#include "runtime/lock.h"
 #include "api/engines.h"
 
 #include <pthread.h>
@@ -71,7 +70,7 @@ static void release(bwl_lock *lock)
     bwl_shard_lock(lock->shard);
     bwl_lock_release(lock, &op);
     bwl_shard_unlock(lock->shard);
-    assert_int_equal(op.ended, BWL_RELEASED);
+    assert_int_equal(op.completion.result, BWL_RELEASED);
 }
 
 static void nap(void)
@@ -94,7 +93,7 @@ static void *wait_for_it(void *arg)
     waiter *w = arg;
 
     bwl_shard_lock(client);
-    w->status = bwl_shard_wait(client, w->operation, w->until, NULL);
+    w->status = bwl_loop_wait(&client->loop, &w->operation->completion, w->until, NULL);
     bwl_shard_unlock(client);
     atomic_store(&w->left, true);
     return NULL;
@@ -106,7 +105,7 @@ static size_t sleepers(void)
 
     bwl_shard_lock(client);
     const bwl_waiting_thread *before = NULL;
-    for (const bwl_waiting_thread *s = client->waiting_threads; s != NULL; s = s->next) {
+    for (const bwl_waiting_thread *s = client->loop.waiting_threads; s != NULL; s = s->next) {
         assert_ptr_equal(s->previous, before);
         before = s;
         count++;
@@ -129,7 +128,7 @@ static void assert_sleepers(size_t count)
 static bool is_driven(void)
 {
     bwl_shard_lock(client);
-    bool driving = client->is_running;
+    bool driving = client->loop.is_running;
     bwl_shard_unlock(client);
     return driving;
 }
@@ -200,24 +199,27 @@ static void test_drive_wait_ends_in_time_and_leaves_the_operation_as_it_is(void 
     (void)ask(client, &waits, "n", BWL_NEVER);
     bwl_shard_lock(client);
     bwl_ms begin = bwl_shard_now(client);
-    assert_int_equal(bwl_shard_wait(client, &waits, begin + 20, &fault), BWL_STATUS_TIMEOUT);
+    assert_int_equal(bwl_loop_wait(&client->loop, &waits.completion, begin + 20, &fault),
+                     BWL_STATUS_TIMEOUT);
     assert_true(bwl_shard_now(client) >= begin + 20);
-    assert_int_equal(waits.ended, BWL_PENDING);
-    assert_int_equal(bwl_shard_wait(client, &waits, begin, &fault), BWL_STATUS_TIMEOUT);
+    assert_int_equal(waits.completion.result, BWL_PENDING);
+    assert_int_equal(bwl_loop_wait(&client->loop, &waits.completion, begin, &fault),
+                     BWL_STATUS_TIMEOUT);
     bwl_shard_unlock(client);
     release(held);
     bwl_shard_lock(client);
-    assert_int_equal(bwl_shard_wait(client, &waits, BWL_NEVER, &fault), BWL_OK);
-    assert_int_equal(waits.ended, BWL_HELD);
-    assert_int_equal(bwl_shard_wait(client, &waits, begin, &fault), BWL_OK); /* ended long ago */
+    assert_int_equal(bwl_loop_wait(&client->loop, &waits.completion, BWL_NEVER, &fault), BWL_OK);
+    assert_int_equal(waits.completion.result, BWL_HELD);
+    assert_int_equal(bwl_loop_wait(&client->loop, &waits.completion, begin, &fault),
+                     BWL_OK); /* ended long ago */
     bwl_shard_unlock(client);
 }
 
 static unsigned woken_count;
 
-static void count_woken(bwl_shard *whose)
+static void count_woken(bwl_host *host)
 {
-    (void)whose;
+    (void)host;
     woken_count++;
 }
 
@@ -231,22 +233,22 @@ static void test_drive_rings_the_timers_that_are_due(void **state)
     client->host.engine = &engine;
     bwl_shard_lock(client);
     bwl_ms begin = bwl_shard_now(client);
-    bwl_timers_set(&client->timers, &client->engine_timer, begin + 3600000);
-    assert_int_equal(bwl_shard_run(client, begin, &fault), BWL_OK);
+    bwl_timers_set(&client->loop.timers, &client->loop.engine_timer, begin + 3600000);
+    assert_int_equal(bwl_loop_run(&client->loop, begin, &fault), BWL_OK);
     assert_int_equal(woken_count, 0);
-    bwl_timers_set(&client->timers, &client->engine_timer, begin + 20);
-    assert_int_equal(bwl_shard_run(client, BWL_NEVER, &fault), BWL_OK);
+    bwl_timers_set(&client->loop.timers, &client->loop.engine_timer, begin + 20);
+    assert_int_equal(bwl_loop_run(&client->loop, BWL_NEVER, &fault), BWL_OK);
     assert_int_equal(woken_count, 1);
     assert_true(bwl_shard_now(client) >= begin + 20);
-    assert_true(bwl_shard_next_timer(client) == BWL_NEVER);
-    bwl_shard_wake(client);
-    assert_int_equal(bwl_shard_run(client, BWL_NEVER, &fault), BWL_OK);
+    assert_true(bwl_loop_next_timer(&client->loop) == BWL_NEVER);
+    bwl_loop_wake(&client->loop);
+    assert_int_equal(bwl_loop_run(&client->loop, BWL_NEVER, &fault), BWL_OK);
     assert_int_equal(woken_count, 2);
     engine.woken = NULL; /* an engine that has nothing to do then */
-    bwl_shard_wake(client);
-    assert_int_equal(bwl_shard_run(client, BWL_NEVER, &fault), BWL_OK);
+    bwl_loop_wake(&client->loop);
+    assert_int_equal(bwl_loop_run(&client->loop, BWL_NEVER, &fault), BWL_OK);
     assert_int_equal(woken_count, 2);
-    assert_false(client->is_running);
+    assert_false(client->loop.is_running);
     bwl_shard_unlock(client);
     client->host.engine = &bwl_thread_engine;
 }
@@ -259,11 +261,11 @@ static void test_drive_sleep_ends_in_time(void **state)
     bwl_cond_init(&cond);
     bwl_shard_lock(client);
     bwl_ms begin = bwl_shard_now(client);
-    bwl_sleep_until(client, &cond, begin - 1);
+    bwl_loop_sleep(&client->loop, &cond, begin - 1);
     assert_true(bwl_shard_now(client) < begin + 1000);
     begin = bwl_shard_now(client);
     while (bwl_shard_now(client) < begin + 30) /* it may wake for no reason */
-        bwl_sleep_until(client, &cond, begin + 30);
+        bwl_loop_sleep(&client->loop, &cond, begin + 30);
     assert_in_range(bwl_shard_now(client), begin + 30, begin + 30 + PATIENCE_MS);
     bwl_shard_unlock(client);
     (void)pthread_cond_destroy(&cond);
@@ -285,7 +287,7 @@ static void hold_and_seek(unsigned count)
         (void)snprintf(name, sizeof name, "n%u", i);
         held[i]   = ask(holder, &op, name, 0);
         sought[i] = ask(client, &waits[i], name, BWL_NEVER);
-        assert_int_equal(waits[i].ended, BWL_PENDING);
+        assert_int_equal(waits[i].completion.result, BWL_PENDING);
     }
 }
 
@@ -299,7 +301,7 @@ static void test_drive_driver_dispatches_for_who_sleeps(void **state)
     start(&sleeps, &waits[1], BWL_NEVER, 1);
     release(held[1]);
     assert_leaves(&sleeps, BWL_OK);
-    assert_int_equal(waits[1].ended, BWL_HELD);
+    assert_int_equal(waits[1].completion.result, BWL_HELD);
     assert_stays(&drives);
     release(held[0]);
     assert_leaves(&drives, BWL_OK);
@@ -367,7 +369,7 @@ static void test_drive_driver_whose_time_is_over_hands_over(void **state)
     start(&sleeps, &waits[1], BWL_NEVER, 1);
     bwl_shard_lock(client);
     client->host.latest = until;
-    bwl_shard_wake(client);
+    bwl_loop_wake(&client->loop);
     bwl_shard_unlock(client);
     assert_leaves(&drives, BWL_STATUS_TIMEOUT);
     release(held[1]);
@@ -388,8 +390,8 @@ static void test_drive_cancel_by_another_thread_ends_the_wait(void **state)
     bwl_shard_unlock(client);
     assert_leaves(&sleeps, BWL_OK);
     assert_leaves(&drives, BWL_OK);
-    assert_int_equal(waits[0].ended, BWL_CANCELLED);
-    assert_int_equal(waits[1].ended, BWL_CANCELLED);
+    assert_int_equal(waits[0].completion.result, BWL_CANCELLED);
+    assert_int_equal(waits[1].completion.result, BWL_CANCELLED);
 }
 
 static void test_drive_many_threads_may_wait_for_the_same_operation(void **state)
@@ -424,7 +426,7 @@ static void test_drive_a_wait_ends_in_time_where_no_descriptor_can_be_had(void *
     (void)state;
     bwl_lock *other = ask(holder, &taken, "a", 0);
     bwl_lock *lock  = ask(client, &wants, "a", 30);
-    assert_int_equal(wants.ended, BWL_PENDING);
+    assert_int_equal(wants.completion.result, BWL_PENDING);
     bwl_shard_lock(client);
     bwl_reactor_close(&client->host.reactor);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -432,12 +434,12 @@ static void test_drive_a_wait_ends_in_time_where_no_descriptor_can_be_had(void *
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
     int status = BWL_STATUS_SYSTEM;
     for (bwl_ms end = bwl_clock_now() + PATIENCE_MS;
-         wants.ended == BWL_PENDING && bwl_clock_now() < end; nap())
-        status = bwl_shard_run(client, BWL_NEVER, &fault);
+         wants.completion.result == BWL_PENDING && bwl_clock_now() < end; nap())
+        status = bwl_loop_run(&client->loop, BWL_NEVER, &fault);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(status, BWL_STATUS_SYSTEM);
-    assert_int_equal(wants.ended, BWL_TIMED_OUT);
-    assert_int_equal(bwl_shard_wait(client, &wants, BWL_NEVER, &fault), BWL_OK);
+    assert_int_equal(wants.completion.result, BWL_TIMED_OUT);
+    assert_int_equal(bwl_loop_wait(&client->loop, &wants.completion, BWL_NEVER, &fault), BWL_OK);
     bwl_lock_drop_handle(lock);
     bwl_shard_unlock(client);
     release(other);

@@ -29,7 +29,7 @@ static void test_answer_may_come_byte_by_byte(void **state)
     for (size_t i = 0; all[i] != '\0'; i++) {
         assert_int_equal(found, 0);
         assert_int_equal(send(lines[0], &all[i], 1, MSG_NOSIGNAL), 1);
-        assert_int_equal(bwl_shard_run(client, bwl_shard_now(client) + 2, NULL), BWL_OK);
+        assert_int_equal(bwl_loop_run(&client->loop, bwl_shard_now(client) + 2, NULL), BWL_OK);
     }
     turn();
     assert_int_equal(found, 1);

@@ -112,23 +112,23 @@ static void test_lanes_who_want_a_name_meet_while_it_is_in_use(void **state)
 
     (void)state;
     bwl_shard_enter(first);
-    bwl_shard *second = bwl_shards_pin(&lanes, "x", &met[0]);
+    bwl_shard *second = bwl_shards_enter_for(&lanes, "x", &met[0]);
     assert_ptr_equal(second, lane(1));
     bwl_shard_leave(first); /* empty as it is: */
-    assert_ptr_equal(bwl_shards_pin(&lanes, "x", &met[1]), second);
-    assert_ptr_equal(bwl_shards_pin(&lanes, "y", &other), first);
+    assert_ptr_equal(bwl_shards_enter_for(&lanes, "x", &met[1]), second);
+    assert_ptr_equal(bwl_shards_enter_for(&lanes, "y", &other), first);
     assert_ptr_equal(met[0], met[1]);
     assert_ptr_not_equal(met[0], other);
     assert_int_equal(atomic_load(&second->callers), 2);
-    bwl_shards_unpin(met[0]);
+    bwl_name_unpin(met[0]);
     bwl_shard_leave(first);
-    assert_ptr_equal(bwl_shards_pin(&lanes, "x", &met[2]), second);
-    bwl_shards_repin_to_first(met[2]); /* that lane is of no use */
-    assert_ptr_equal(bwl_shards_pin(&lanes, "x", &met[0]), first);
+    assert_ptr_equal(bwl_shards_enter_for(&lanes, "x", &met[2]), second);
+    bwl_name_pin_move_to_first(met[2]); /* that lane is of no use */
+    assert_ptr_equal(bwl_shards_enter_for(&lanes, "x", &met[0]), first);
     for (int i = 0; i < 3; i++)
-        bwl_shards_unpin(met[i]);
-    bwl_shards_unpin(NULL);
-    bwl_shards_repin_to_first(NULL);
+        bwl_name_unpin(met[i]);
+    bwl_name_unpin(NULL);
+    bwl_name_pin_move_to_first(NULL);
     assert_int_equal(atomic_load(met[0]) >> 8, 0);
     bwl_shards_close(&lanes);
 }
@@ -139,7 +139,7 @@ static void test_lanes_who_meet_where_there_is_one_lane_need_not_part(void **sta
     atomic_uint *met   = NULL;
 
     (void)state;
-    assert_ptr_equal(bwl_shards_pin(&lanes, "x", &met), first);
+    assert_ptr_equal(bwl_shards_enter_for(&lanes, "x", &met), first);
     assert_null(met);
     bwl_shards_close(&lanes);
 }
@@ -217,30 +217,31 @@ static void test_lanes_are_opened_as_the_first_was(void **state)
 
 static unsigned asked;
 
-static int share_nothing(bwl_shard *client, const bwl_shard *first)
+static int share_nothing(bwl_host *host, const bwl_host *first)
 {
     (void)first;
-    client->host.store = malloc(1);
-    return client->host.store != NULL ? BWL_OK : BWL_STATUS_NOMEM;
+    host->store = malloc(1);
+    return host->store != NULL ? BWL_OK : BWL_STATUS_NOMEM;
 }
 
-static int prepare_nothing(bwl_lock *lock, bwl_fault *fault)
+static int prepare_nothing(bwl_engine_lock *lock, bwl_fault *fault)
 {
     (void)lock;
     (void)fault;
     return BWL_OK;
 }
 
-static void forget_nothing(bwl_lock *lock)
+static void forget_nothing(bwl_engine_lock *lock)
 {
     (void)lock;
 }
 
-static bool say_no(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
+static bool say_no(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
 {
     (void)ask;
     asked++;
-    atomic_store(&lock->shard->is_connected, true); /* the first question has connected the lane */
+    atomic_store(&bwl_shard_of(lock->host)->is_connected,
+                 true); /* the first question has connected the lane */
     ret_reply->answer = BWL_NO;
     return true;
 }

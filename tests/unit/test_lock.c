@@ -7,7 +7,7 @@
  * moment.
  */
 #include "api/engines.h"
-#include "runtime/shard.h"
+#include "runtime/lock.h"
 #include "api/engines.h"
 #include "protocol/store/queue.h"
 #include "protocol/store/redis.h"
@@ -117,7 +117,7 @@ static bwl_lock *held_lock(const char *name)
 
     world.answers = BWL_YES;
     bwl_lock_acquire(lock, &operation, 0);
-    assert_int_equal(operation.ended, BWL_HELD);
+    assert_int_equal(operation.completion.result, BWL_HELD);
     world.answers = 0;
     return lock;
 }
@@ -137,7 +137,7 @@ static void test_lock_an_answer_known_at_once_is_of_the_moment_of_the_question(v
     assert_int_equal(lock->timer.at, asked + 1000 / 3);
     world.answers = BWL_YES;
     bwl_lock_release(lock, &operation);
-    assert_int_equal(operation.ended, BWL_RELEASED);
+    assert_int_equal(operation.completion.result, BWL_RELEASED);
     bwl_lock_drop_handle(lock);
 }
 
@@ -153,7 +153,7 @@ static void test_lock_what_was_taken_back_is_not_asked_any_more(void **state)
     world.unsent_below = 3;
     bwl_lock *lock     = new_lock("n");
     bwl_lock_acquire(lock, &operation, 0);
-    assert_int_equal(operation.ended, BWL_UNREACHABLE);
+    assert_int_equal(operation.completion.result, BWL_UNREACHABLE);
     assert_string_equal(world.words, "S0S1S2D0D1D2D3D4");
     bwl_lock_drop_handle(lock);
 }
@@ -172,7 +172,7 @@ static void test_lock_new_is_of_its_client_and_wants_nothing(void **state)
     assert_int_equal(one->base.name_size, 3);
     assert_int_equal(((unsigned char *)one->base.part)[99], 7);
     assert_int_equal(world.asked, 0);
-    assert_true(bwl_shard_next_timer(client) == BWL_NEVER);
+    assert_true(bwl_loop_next_timer(&client->loop) == BWL_NEVER);
     bwl_lock_drop_handle(one);
     bwl_lock_drop_handle(two);
     assert_int_equal(world.forgotten, 2);
@@ -235,7 +235,7 @@ static void test_lock_answer_at_once_ends_the_operation_within_the_call(void **s
     (void)state;
     world.answers = BWL_NO;
     bwl_lock_acquire(lock, &operation, 0);
-    assert_int_equal(operation.ended, BWL_BUSY);
+    assert_int_equal(operation.completion.result, BWL_BUSY);
     assert_null(lock->operation);
     assert_int_equal(lock->pins, 0);
     assert_int_equal(world.forgotten, 0); /* the caller still has it */
@@ -249,11 +249,12 @@ static void test_lock_answer_later_ends_it_then(void **state)
 
     (void)state;
     bwl_lock_acquire(lock, &operation, 0);
-    assert_int_equal(operation.ended, BWL_PENDING);
+    assert_int_equal(operation.completion.result, BWL_PENDING);
     assert_int_equal(lock->base.latest_tag, world.latest.tag);
     answer(lock, BWL_YES);
-    assert_int_equal(operation.ended, BWL_HELD);
-    assert_true(bwl_shard_next_timer(client) < bwl_shard_now(client) + 1000); /* to renew it */
+    assert_int_equal(operation.completion.result, BWL_HELD);
+    assert_true(bwl_loop_next_timer(&client->loop) <
+                bwl_shard_now(client) + 1000); /* to renew it */
 }
 
 static void test_lock_every_attempt_has_a_new_token(void **state)
@@ -281,9 +282,9 @@ static void test_lock_renewal_sets_the_timer_anew(void **state)
     (void)nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
     world.answers = BWL_YES;
     bwl_lock_extend(lock, &operation, 2000);
-    assert_int_equal(operation.ended, BWL_HELD);
+    assert_int_equal(operation.completion.result, BWL_HELD);
     assert_true(lock->timer.at > due + 200);
-    assert_int_equal(bwl_shard_next_timer(client), lock->timer.at);
+    assert_int_equal(bwl_loop_next_timer(&client->loop), lock->timer.at);
 }
 
 /* ---- what callers may do at any time --------------------------------------------------------- */
@@ -295,12 +296,12 @@ static void test_lock_that_is_not_held_is_lost_to_who_extends_or_releases(void *
     (void)state;
     world.answers = BWL_NO;
     bwl_lock_extend(lock, &operation, 2000);
-    assert_int_equal(operation.ended, BWL_LOST);
+    assert_int_equal(operation.completion.result, BWL_LOST);
     unsigned asked = world.asked;
     bwl_lock_extend(lock, &operation, 2000);
-    assert_int_equal(operation.ended, BWL_LOST);
+    assert_int_equal(operation.completion.result, BWL_LOST);
     bwl_lock_release(lock, &operation);
-    assert_int_equal(operation.ended, BWL_LOST);
+    assert_int_equal(operation.completion.result, BWL_LOST);
     assert_int_equal(world.asked, asked);
     assert_null(lock->operation);
 }
@@ -312,7 +313,7 @@ static void test_lock_cancel_ends_an_acquire_and_takes_it_back(void **state)
     (void)state;
     bwl_lock_acquire(lock, &operation, 60000);
     bwl_lock_cancel(&operation);
-    assert_int_equal(operation.ended, BWL_CANCELLED);
+    assert_int_equal(operation.completion.result, BWL_CANCELLED);
     assert_int_equal(world.asked, 2);
     bwl_lock_drop_handle(lock);
     assert_int_equal(world.forgotten, 0); /* whether it was taken back is not known yet */
@@ -328,10 +329,10 @@ static void test_lock_cancel_of_an_extend_lets_the_machine_go_on(void **state)
     (void)state;
     bwl_lock_extend(lock, &operation, 2000);
     bwl_lock_cancel(&operation);
-    assert_int_equal(operation.ended, BWL_CANCELLED);
+    assert_int_equal(operation.completion.result, BWL_CANCELLED);
     answer(lock, BWL_YES);
     assert_true(bwl_hold_left(&lock->base.hold, bwl_shard_now(client)) > 1500);
-    assert_int_equal(operation.ended, BWL_CANCELLED);
+    assert_int_equal(operation.completion.result, BWL_CANCELLED);
 }
 
 static void test_lock_release_cannot_be_called_back(void **state)
@@ -341,11 +342,11 @@ static void test_lock_release_cannot_be_called_back(void **state)
     (void)state;
     bwl_lock_release(lock, &operation);
     bwl_lock_cancel(&operation);
-    assert_int_equal(operation.ended, BWL_PENDING);
+    assert_int_equal(operation.completion.result, BWL_PENDING);
     answer(lock, BWL_YES);
-    assert_int_equal(operation.ended, BWL_RELEASED);
+    assert_int_equal(operation.completion.result, BWL_RELEASED);
     bwl_lock_cancel(&operation);
-    assert_int_equal(operation.ended, BWL_RELEASED);
+    assert_int_equal(operation.completion.result, BWL_RELEASED);
 }
 
 static void test_lock_lost_while_nobody_asks_is_seen_in_the_time_left(void **state)
@@ -369,7 +370,7 @@ static void test_lock_last_ms_is_nobodys(void **state)
     lock->base.hold.until = bwl_shard_now(client) + 1;
     assert_int_equal(bwl_hold_left_truly(&lock->base.hold, bwl_shard_now(client)), 0);
     bwl_lock_release(lock, &operation);
-    assert_int_equal(operation.ended, BWL_LOST);
+    assert_int_equal(operation.completion.result, BWL_LOST);
     answer(lock, BWL_NO);
 }
 
@@ -383,7 +384,7 @@ static void test_lock_with_an_open_question_outlives_its_caller(void **state)
     bwl_lock_pin(lock); /* as an engine does that has a question open */
     world.answers = BWL_REFUSED;
     bwl_lock_acquire(lock, &operation, 0);
-    assert_int_equal(operation.ended, BWL_STORE_REFUSED);
+    assert_int_equal(operation.completion.result, BWL_STORE_REFUSED);
     bwl_lock_drop_handle(lock);
     assert_int_equal(world.forgotten, 0);
     bwl_lock_event(lock, (bwl_event){ .kind = BWL_DOWN, .tag = 1 }); /* too late: says nothing */
@@ -397,12 +398,12 @@ static void test_lock_that_is_gone_rings_no_more(void **state)
     bwl_lock *lock = held_lock("n");
 
     (void)state;
-    assert_true(bwl_shard_next_timer(client) != BWL_NEVER);
+    assert_true(bwl_loop_next_timer(&client->loop) != BWL_NEVER);
     world.answers = BWL_YES;
     bwl_lock_release(lock, &operation);
     bwl_lock_drop_handle(lock);
     assert_int_equal(world.forgotten, 1);
-    assert_true(bwl_shard_next_timer(client) == BWL_NEVER);
+    assert_true(bwl_loop_next_timer(&client->loop) == BWL_NEVER);
 }
 
 static void test_lock_remembers_why_the_store_refused_as_far_as_it_fits(void **state)

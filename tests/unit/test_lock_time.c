@@ -6,7 +6,7 @@
  * client->latest, which the test moves forward.
  */
 #include "api/engines.h"
-#include "runtime/shard.h"
+#include "runtime/lock.h"
 #include "api/engines.h"
 #include "protocol/store/redis.h"
 
@@ -21,7 +21,7 @@
 enum { ANSWER_MS = 100000, SLACK_MS = 50, LEASE_MS = 400000, WAIT_MS = 300000 };
 
 static bwl_engine      engine;
-static bwl_shard     *client;
+static bwl_shard      *client;
 static bwl_lock       *lock;
 static bwl_fault       fault;
 static bwl_operation   operation;
@@ -111,7 +111,7 @@ static void ask_within(bwl_ms wait_ms)
 {
     bwl_lock_acquire(lock, &operation, wait_ms);
     began_at = client->host.latest;
-    assert_int_equal(operation.ended, BWL_PENDING);
+    assert_int_equal(operation.completion.result, BWL_PENDING);
 }
 
 static void test_lock_that_is_not_answered_is_unknown_in_time(void **state)
@@ -121,13 +121,13 @@ static void test_lock_that_is_not_answered_is_unknown_in_time(void **state)
     is_sent = true;
     assert_int_equal(lock->timer.at, began_at + WAIT_MS + ANSWER_MS + SLACK_MS);
     come_to(WAIT_MS + ANSWER_MS + SLACK_MS - 1);
-    assert_int_equal(operation.ended, BWL_PENDING);
+    assert_int_equal(operation.completion.result, BWL_PENDING);
     come_to(WAIT_MS + ANSWER_MS + SLACK_MS);
-    assert_int_equal(operation.ended, BWL_UNKNOWN);
+    assert_int_equal(operation.completion.result, BWL_UNKNOWN);
     assert_string_equal(lock->base.why.text, "no answer within 100000 ms");
     assert_int_equal(asked.word, REDIS_DELETE_IF_MINE); /* what may be ours is taken back */
     assert_int_equal(lock->base.hold.state, BWL_HOLD_LEAVING);
-    assert_true(lock->patient_until == BWL_NEVER);
+    assert_true(lock->time_is_up_at == BWL_NEVER);
     reply(BWL_YES);
     assert_int_equal(lock->base.hold.state, BWL_HOLD_OVER);
 }
@@ -138,7 +138,7 @@ static void test_lock_whose_question_was_not_sent_is_unreachable_in_time(void **
     ask_within(0);
     come_to(ANSWER_MS + SLACK_MS);
     assert_int_equal(withdrawals, 1);
-    assert_int_equal(operation.ended, BWL_UNREACHABLE);
+    assert_int_equal(operation.completion.result, BWL_UNREACHABLE);
     assert_int_equal(asks, 1); /* nothing is to be taken back */
     assert_int_equal(lock->base.hold.state, BWL_HOLD_OVER);
 }
@@ -154,7 +154,7 @@ static void test_lock_that_could_not_be_sent_before_ends_with_the_wait(void **st
     assert_int_equal(asks, 2);
     assert_int_equal(lock->timer.at, began_at + WAIT_MS);
     come_to(WAIT_MS);
-    assert_int_equal(operation.ended, BWL_UNREACHABLE);
+    assert_int_equal(operation.completion.result, BWL_UNREACHABLE);
     assert_int_equal(asks, 2);
 }
 
@@ -169,11 +169,11 @@ static void test_lock_that_was_sent_is_awaited_behind_the_wait(void **state)
     is_sent = true;
     come_to(WAIT_MS);
     assert_int_equal(withdrawals, 1);
-    assert_int_equal(operation.ended, BWL_PENDING);
+    assert_int_equal(operation.completion.result, BWL_PENDING);
     assert_int_equal(lock->timer.at, began_at + WAIT_MS + ANSWER_MS + SLACK_MS);
     reply(BWL_YES);
-    assert_int_equal(operation.ended, BWL_HELD);
-    assert_true(lock->patient_until == BWL_NEVER);
+    assert_int_equal(operation.completion.result, BWL_HELD);
+    assert_true(lock->time_is_up_at == BWL_NEVER);
 }
 
 /* A lane that could not connect has used a part of the time. */
@@ -184,7 +184,7 @@ static void test_lock_whose_wait_was_over_has_the_rest_of_one_answer(void **stat
     is_sent = true;
     assert_int_equal(lock->timer.at, began_at - 40000 + ANSWER_MS + SLACK_MS);
     come_to(-40000 + ANSWER_MS + SLACK_MS);
-    assert_int_equal(operation.ended, BWL_UNKNOWN);
+    assert_int_equal(operation.completion.result, BWL_UNKNOWN);
 }
 
 static void test_lock_that_waits_for_ever_has_no_timer(void **state)

@@ -1,7 +1,7 @@
 /*
  * test_named.c -- the locks of a client by their names.
  */
-#include "runtime/shard.h"
+#include "runtime/lock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

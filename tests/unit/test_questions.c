@@ -139,11 +139,11 @@ static void test_questions_timeout_is_the_time_to_the_next_alarm(void **state)
     (void)state;
     assert_int_equal(bowline_timeout_ms(client), BOWLINE_FOREVER);
     bwl_shard_lock(inner);
-    bwl_timers_set(&inner->timers, &inner->engine_timer, bwl_shard_now(inner) + 5000);
+    bwl_timers_set(&inner->loop.timers, &inner->loop.engine_timer, bwl_shard_now(inner) + 5000);
     bwl_shard_unlock(inner);
     assert_in_range(bowline_timeout_ms(client), 1000, 5000);
     bwl_shard_lock(inner);
-    bwl_timers_set(&inner->timers, &inner->engine_timer, 1);
+    bwl_timers_set(&inner->loop.timers, &inner->loop.engine_timer, 1);
     bwl_shard_unlock(inner);
     assert_int_equal(bowline_timeout_ms(client), 0);
     assert_int_equal(bowline_dispatch(client, BOWLINE_FOREVER, &error), BOWLINE_OK);
@@ -155,7 +155,7 @@ static void set_alarm_in(bwl_ms ms)
     bwl_shard *inner = client->inner;
 
     bwl_shard_lock(inner);
-    bwl_shard_set_timer(inner, &inner->engine_timer, bwl_shard_now(inner) + ms);
+    bwl_loop_set_timer(&inner->loop, &inner->loop.engine_timer, bwl_shard_now(inner) + ms);
     bwl_shard_unlock(inner);
 }
 
@@ -185,11 +185,11 @@ static void test_questions_dispatch_has_nothing_to_do_while_another_drives(void 
 {
     (void)state;
     bwl_shard_lock(client->inner);
-    client->inner->is_running = true;
+    client->inner->loop.is_running = true;
     bwl_shard_unlock(client->inner);
     assert_int_equal(bowline_dispatch(client, BOWLINE_FOREVER, &error), BOWLINE_OK);
     bwl_shard_lock(client->inner);
-    client->inner->is_running = false;
+    client->inner->loop.is_running = false;
     bwl_shard_unlock(client->inner);
 }
 
@@ -222,12 +222,12 @@ static void wait_until(bool (*is_so)(bwl_shard *))
 
 static bool is_driven(bwl_shard *inner)
 {
-    return inner->is_running;
+    return inner->loop.is_running;
 }
 
 static bool has_sleeper(bwl_shard *inner)
 {
-    return inner->waiting_threads != NULL;
+    return inner->loop.waiting_threads != NULL;
 }
 
 /* A second dispatch has nothing to do and ends first.  The thread that waits in the first one is
@@ -243,12 +243,12 @@ static void test_questions_thread_that_dispatches_is_told_after_another_has_disp
     wait_until(is_driven);
     assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
     bwl_shard_lock(client->inner);
-    is_known = client->inner->dispatchers == 1;
-    bwl_shard_notify_caller(client->inner);
+    is_known = client->inner->loop.dispatchers == 1;
+    bwl_loop_notify_caller(&client->inner->loop);
     bwl_shard_unlock(client->inner);
     assert_int_equal(pthread_join(dispatches, NULL), 0);
     assert_true(is_known);
-    assert_int_equal(client->inner->dispatchers, 0);
+    assert_int_equal(client->inner->loop.dispatchers, 0);
 }
 
 /* One thread dispatches and goes away; the other one, asleep inside an acquire, must take over. */
@@ -262,7 +262,7 @@ static void test_questions_who_stops_dispatching_hands_over(void **state)
     wait_until(is_driven);
     assert_int_equal(pthread_create(&acquires, NULL, acquire_and_release, &status), 0);
     wait_until(has_sleeper);
-    bwl_shard_wake(client->inner);
+    bwl_loop_wake(&client->inner->loop);
     assert_int_equal(pthread_join(dispatches, NULL), 0);
     int64_t begin = now_ms();
     assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);

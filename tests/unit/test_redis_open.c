@@ -6,7 +6,7 @@
  */
 #include "engine/redis/redis.h"
 #include "api/engines.h"
-#include "runtime/shard.h"
+#include "runtime/lock.h"
 
 #include <errno.h>
 #include <setjmp.h>

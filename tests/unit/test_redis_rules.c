@@ -5,7 +5,7 @@
  */
 #include "engine/redis/redis.h"
 #include "api/engines.h"
-#include "runtime/shard.h"
+#include "runtime/lock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -66,7 +66,7 @@ static const bwl_protocol fake_protocol = {
 };
 
 static bwl_engine      engine;
-static bwl_shard     *client;
+static bwl_shard      *client;
 static bwl_lock       *asked; /* who asked last, and what */
 static bwl_ask         latest;
 static unsigned        questions;
@@ -147,9 +147,9 @@ static void answers(bwl_answer answer)
 static bwl_outcome_kind goes(bwl_lock *lock, unsigned n)
 {
     bwl_lock_release(lock, &operations[n]);
-    if (operations[n].ended == BWL_PENDING)
+    if (operations[n].completion.result == BWL_PENDING)
         answers(BWL_YES);
-    bwl_outcome_kind ended = operations[n].ended;
+    bwl_outcome_kind ended = operations[n].completion.result;
     bwl_lock_drop_handle(lock);
     return ended;
 }
@@ -160,7 +160,7 @@ static void test_seats_the_first_stands_alone_and_the_others_sit(void **state)
     bwl_lock *first = comes("x", WAITS, 0);
     assert_false(bwl_lock_is_local_waiter(first));
     answers(BWL_YES);
-    assert_int_equal(operations[0].ended, BWL_HELD);
+    assert_int_equal(operations[0].completion.result, BWL_HELD);
     bwl_lock *second = comes("x", WAITS, 1);
     assert_true(bwl_lock_is_local_waiter(second));
     assert_int_equal(questions, 2); /* the place of those who sit */
@@ -168,17 +168,17 @@ static void test_seats_the_first_stands_alone_and_the_others_sit(void **state)
     assert_int_equal(questions, 2);
     assert_int_equal(goes(first, 0), BWL_RELEASED);
     assert_int_equal(questions, 3);
-    assert_int_equal(operations[1].ended, BWL_PENDING);
+    assert_int_equal(operations[1].completion.result, BWL_PENDING);
     asked = client->locks; /* who stands for them was made before the third came */
-    while (asked->seats == NULL || bwl_lock_is_local_waiter(asked))
+    while (asked->group == NULL || bwl_lock_is_local_waiter(asked))
         asked = asked->next;
     latest.tag = asked->base.latest_tag;
     answers(BWL_YES);
-    assert_int_equal(operations[1].ended, BWL_HELD);
+    assert_int_equal(operations[1].completion.result, BWL_HELD);
     assert_int_equal(second->base.hold.fence, FENCE);
     assert_int_equal(goes(second, 1), BWL_RELEASED);
     assert_int_equal(questions, 3); /* nobody was asked */
-    assert_int_equal(operations[2].ended, BWL_HELD);
+    assert_int_equal(operations[2].completion.result, BWL_HELD);
     assert_int_equal(third->base.hold.fence, FENCE + 1);
     assert_int_equal(third->base.hold.until, asked->base.hold.until);
     assert_int_equal(goes(third, 2), BWL_RELEASED);
@@ -195,7 +195,7 @@ static void test_seats_are_for_who_waits_and_where_there_are_turns(void **state)
     bwl_lock *once = comes("x", !WAITS, 1);
     assert_false(bwl_lock_is_local_waiter(once));
     answers(BWL_NO);
-    assert_int_equal(operations[1].ended, BWL_BUSY);
+    assert_int_equal(operations[1].completion.result, BWL_BUSY);
     bwl_lock_drop_handle(once);
     bwl_lock *another = comes("y", WAITS, 1);
     assert_false(bwl_lock_is_local_waiter(another));
@@ -225,14 +225,14 @@ static void test_seats_a_cancel_leaves_the_others_their_place(void **state)
     bwl_lock *store  = asked;
     bwl_lock *third  = comes("x", WAITS, 2);
     bwl_lock_cancel(&operations[1]);
-    assert_int_equal(operations[1].ended, BWL_CANCELLED);
+    assert_int_equal(operations[1].completion.result, BWL_CANCELLED);
     bwl_lock_drop_handle(second);
-    assert_ptr_equal(third->seats, store->seats);
+    assert_ptr_equal(third->group, store->group);
     bwl_lock_cancel(&operations[2]); /* the last one: the store is told */
-    assert_int_equal(operations[2].ended, BWL_CANCELLED);
+    assert_int_equal(operations[2].completion.result, BWL_CANCELLED);
     assert_ptr_equal(asked, store);
     assert_int_equal(latest.word, BWL_RELEASE);
-    assert_null(store->seats);
+    assert_null(store->group);
     bwl_lock_drop_handle(third);
     answers(BWL_YES);
     assert_int_equal(goes(first, 0), BWL_RELEASED);
@@ -248,7 +248,7 @@ static void test_seats_a_loss_is_told_with_its_reason_and_it_is_sought_anew(void
     bwl_lock *store  = asked;
     bwl_lock *third  = comes("x", WAITS, 2);
     answers(BWL_YES);
-    assert_int_equal(operations[1].ended, BWL_HELD);
+    assert_int_equal(operations[1].completion.result, BWL_HELD);
     bwl_lock_set_error(store, "the server was started again");
     bwl_lock_revoke(store);
     assert_false(bwl_hold_is_held(&second->base.hold));
@@ -256,9 +256,9 @@ static void test_seats_a_loss_is_told_with_its_reason_and_it_is_sought_anew(void
     assert_ptr_not_equal(asked, store); /* a new one, for who sits there still */
     assert_int_equal(latest.word, BWL_ACQUIRE);
     answers(BWL_YES);
-    assert_int_equal(operations[2].ended, BWL_HELD);
+    assert_int_equal(operations[2].completion.result, BWL_HELD);
     bwl_lock_release(second, &operations[1]);
-    assert_int_equal(operations[1].ended, BWL_LOST);
+    assert_int_equal(operations[1].completion.result, BWL_LOST);
     bwl_lock_drop_handle(second);
     assert_int_equal(goes(third, 2), BWL_RELEASED);
     assert_int_equal(goes(first, 0), BWL_RELEASED);
@@ -273,8 +273,8 @@ static void test_seats_a_refusal_is_told_to_all(void **state)
     bwl_lock *third  = comes("x", WAITS, 2);
     bwl_lock_set_error(asked, "no permission");
     answers(BWL_REFUSED);
-    assert_int_equal(operations[1].ended, BWL_STORE_REFUSED);
-    assert_int_equal(operations[2].ended, BWL_STORE_REFUSED);
+    assert_int_equal(operations[1].completion.result, BWL_STORE_REFUSED);
+    assert_int_equal(operations[2].completion.result, BWL_STORE_REFUSED);
     assert_string_equal(second->base.why.text, "no permission");
     assert_string_equal(third->base.why.text, "no permission");
     bwl_lock_drop_handle(second);
@@ -293,7 +293,7 @@ static void test_seats_close_with_their_client(void **state)
     (void)comes("x", WAITS, 2);
     answers(BWL_YES);
     operations[3] = operations[2];
-    assert_int_equal(operations[1].ended, BWL_HELD);
+    assert_int_equal(operations[1].completion.result, BWL_HELD);
 }
 
 static void test_seats_many_sit_in_order(void **state)
@@ -307,14 +307,15 @@ static void test_seats_many_sit_in_order(void **state)
     bwl_lock *first = comes("x", WAITS, 0);
     answers(BWL_YES);
     for (unsigned i = 0; i < MANY; i++) {
-        assert_int_equal(bwl_lock_new_or_join(&locks[i], client, "x", &terms, WAITS, &fault), BWL_OK);
+        assert_int_equal(bwl_lock_new_or_join(&locks[i], client, "x", &terms, WAITS, &fault),
+                         BWL_OK);
         bwl_lock_acquire(locks[i], &ops[i], BWL_NEVER);
     }
     assert_int_equal(questions, 2);
     answers(BWL_YES);
     for (unsigned i = 0; i < MANY; i++) {
-        assert_int_equal(ops[i].ended, BWL_HELD);
-        assert_true(i + 1 == MANY || ops[i + 1].ended == BWL_PENDING);
+        assert_int_equal(ops[i].completion.result, BWL_HELD);
+        assert_true(i + 1 == MANY || ops[i + 1].completion.result == BWL_PENDING);
         assert_int_equal(goes(locks[i], 1), BWL_RELEASED);
     }
     assert_int_equal(goes(first, 0), BWL_RELEASED);

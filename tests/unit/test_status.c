@@ -115,7 +115,7 @@ static void test_status_every_outcome_is_reported(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(reports); i++) {
         const report *r         = &reports[i];
-        bwl_operation operation = { .lock = &lock, .verb = r->verb, .ended = r->ended };
+        bwl_operation operation = { .lock = &lock, .verb = r->verb, .completion.result = r->ended };
         for (unsigned said = 0; said < 2; said++) {
             bowline_error error = { 0 };
             lock.base.why       = said ? (bwl_fault){ 0, 111, "OOM", "h: OOM" } : (bwl_fault){ 0 };

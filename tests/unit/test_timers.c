@@ -41,7 +41,7 @@ static void test_timers_timer_is_due_at_its_time_and_not_before(void **state)
     assert_null(bwl_timers_take_due(&timers, 499));
     assert_ptr_equal(bwl_timers_take_due(&timers, 500), &timer);
     assert_true(timer.at == BWL_NEVER);
-    assert_int_equal(timer.place, 0);
+    assert_int_equal(timer.index, 0);
     assert_null(bwl_timers_take_due(&timers, 500));
 }
 
@@ -70,9 +70,9 @@ static void test_timers_reserve_keeps_what_is_in(void **state)
         assert_true(bwl_timers_reserve(&timers, i + 1));
         bwl_timers_set(&timers, &list[i], 1000 - (bwl_ms)i);
     }
-    size_t room = timers.room;
+    size_t room = timers.capacity;
     assert_true(bwl_timers_reserve(&timers, 1));
-    assert_int_equal(timers.room, room);
+    assert_int_equal(timers.capacity, room);
     for (unsigned i = 40; i > 0; i--)
         assert_ptr_equal(bwl_timers_take_due(&timers, 1000), &list[i - 1]);
 }
@@ -81,7 +81,7 @@ static void test_timers_freed_are_empty_and_can_be_freed_again(void **state)
 {
     assert_true(bwl_timers_reserve(&timers, 3));
     bwl_timers_free(&timers);
-    assert_int_equal(timers.room, 0);
+    assert_int_equal(timers.capacity, 0);
     assert_true(bwl_timers_next(&timers) == BWL_NEVER);
 }
 
@@ -141,9 +141,9 @@ static void compare(void)
     for (unsigned i = 0; i < THINGS; i++) {
         in += due_at[i] != BWL_NEVER;
         assert_true(things[i].at == due_at[i]);
-        assert_int_equal(things[i].place != 0, due_at[i] != BWL_NEVER);
-        if (things[i].place != 0)
-            assert_ptr_equal(timers.heap[things[i].place], &things[i]);
+        assert_int_equal(things[i].index != 0, due_at[i] != BWL_NEVER);
+        if (things[i].index != 0)
+            assert_ptr_equal(timers.heap[things[i].index], &things[i]);
     }
     assert_int_equal(timers.count, in);
     for (size_t place = 2; place <= timers.count; place++)

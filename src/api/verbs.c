@@ -153,45 +153,34 @@ static bwl_ms time_left(bwl_ms wait_ms, bwl_ms begun)
     return wait_ms == BWL_NEVER ? BWL_NEVER : wait_ms - (bwl_clock_now() - begun);
 }
 
-/* A lane without a connection may get none: perhaps the server has enough of us.  So it is tried
- * once, and the rest of the time is then spent in the lane that everybody has.  There is none if
- * the first attempt took the wait and the time for one answer.  An acquire that does not wait has
- * had its one attempt if the server got the question. */
+/* A new shard connects before anything is asked, so that the acquire is one: an attempt without a
+ * wait, followed by one with it, could lose its place to others in the queue.  A shard that cannot
+ * connect (perhaps the server allows no more connections) leaves the acquire to the first shard,
+ * with the rest of the time. */
 static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, const wish *w,
                              bowline_error *reterr)
 {
     atomic_uint *name_pin = NULL;
+    bwl_ms       wait_ms  = w->wait_ms;
     bwl_shard   *shard    = w->wait_ms > 0 && client->inner->host.settings.turns_max > 1
                                 ? bwl_shards_enter_for(&client->shards, w->name, &name_pin)
                                 : bwl_shards_enter(&client->shards);
-    bool         is_new   = shard != client->inner && !atomic_load(&shard->is_connected);
-    bwl_ms       wait_ms  = w->wait_ms;
-    int          status   = BOWLINE_UNREACHABLE;
 
-    if (is_new) {
+    if (shard != client->inner && !atomic_load(&shard->is_connected)) {
         bwl_ms begun = bwl_clock_now();
-        status       = acquire_in(shard, ret_hold, w, 0, reterr);
-        wait_ms      = time_left(wait_ms, begun);
+        if (!bwl_shard_connect(shard)) {
+            bwl_shard_leave(shard);
+            shard = client->inner;
+            bwl_shard_enter(shard);
+            bwl_name_pin_move_to_first(name_pin);
+        }
+        wait_ms = time_left(wait_ms, begun);
     }
-    bool has_connection = atomic_load(&shard->is_connected);
-    if (is_new && !has_connection) {
-        bwl_shard_leave(shard);
-        shard = client->inner;
-        bwl_shard_enter(shard);
-        bwl_name_pin_move_to_first(name_pin);
-    }
-    bool is_open = status == BOWLINE_BUSY || status == BOWLINE_UNREACHABLE ||
-                   status == BOWLINE_REFUSED || status == BOWLINE_UNKNOWN;
-    bool is_sent   = status == BOWLINE_BUSY || (has_connection && status != BOWLINE_UNREACHABLE);
-    bool was_tried = is_new && is_sent && w->wait_ms == 0;
-    if (is_open && !was_tried && (!is_new || wait_ms > -shard->host.settings.answer_ms))
-        status = acquire_in(shard, ret_hold, w, wait_ms, reterr);
+    int status = acquire_in(shard, ret_hold, w, wait_ms, reterr);
     if (status == BOWLINE_OK)
-        bwl_lock_of(*ret_hold)->name_pin = name_pin; /* for as long as it is there */
+        bwl_lock_of(*ret_hold)->name_pin = name_pin; /* for as long as the lock is there */
     else
         bwl_name_unpin(name_pin);
-    if (is_new && status == BOWLINE_OK && reterr != NULL)
-        *reterr = (bowline_error){ .status = BOWLINE_OK }; /* what the first attempt said is over */
     bwl_shard_leave(shard);
     return status;
 }

@@ -57,6 +57,10 @@ typedef struct bwl_engine {
      * would be of no use.  NOMEM. */
     int (*share)(bwl_host *host, const bwl_host *first);
 
+    /* Connects without a request, unless it is connected.  True: host->connected() will be called
+     * with the result, or was; false: not now.  NULL: there is nothing to connect. */
+    bool (*connect)(bwl_host *host);
+
     /* Checks the name, and makes the engine's part of the lock.  USAGE, SYSTEM, NOMEM.  A lock that
      * could not be prepared is not forgotten. */
     int (*prepare)(bwl_engine_lock *lock, bwl_fault *fault);

@@ -45,12 +45,13 @@ static bool may_hold_back(const bwl_host *host)
 
 static void connected(bwl_host *host, bool is_connected)
 {
-    bwl_shard *shard = bwl_shard_of(host);
+    bwl_shard *shard         = bwl_shard_of(host);
+    bool       was_connected = atomic_exchange(&shard->is_connected, is_connected);
 
-    if (atomic_exchange(&shard->is_connected, is_connected) && !is_connected)
-        return;
-    if (!is_connected)
+    if (!is_connected && !was_connected)
         atomic_store(&shard->unhealthy_until, bwl_later(bwl_shard_now(shard), BWL_UNHEALTHY_MS));
+    if (shard->connecting.result == BWL_PENDING)
+        bwl_loop_complete(&shard->loop, &shard->connecting, BWL_RELEASED);
 }
 
 static void background_sent(bwl_host *host)

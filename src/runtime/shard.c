@@ -81,10 +81,11 @@ static bwl_shard *shard_new(void)
 
     if (shard == NULL)
         return NULL;
-    shard->host.calls     = &bwl_runtime_calls;
-    shard->host.nodes     = 1;
-    shard->host.reactor   = (bwl_reactor)BWL_REACTOR_CLOSED;
-    shard->background.end = (bwl_completion){ .result = BWL_RELEASED };
+    shard->host.calls        = &bwl_runtime_calls;
+    shard->host.nodes        = 1;
+    shard->host.reactor      = (bwl_reactor)BWL_REACTOR_CLOSED;
+    shard->connecting.result = BWL_RELEASED;
+    shard->background.end    = (bwl_completion){ .result = BWL_RELEASED };
     atomic_init(&shard->callers, 0);
     atomic_init(&shard->is_connected, false);
     atomic_init(&shard->unhealthy_until, 0);
@@ -181,6 +182,24 @@ void bwl_shard_close(bwl_shard *shard)
         bwl_shard_unlock(shard);
     bwl_named_free(&shard->named);
     shard_free(shard, is_ours);
+}
+
+/* ---- connecting ------------------------------------------------------------------------------ */
+
+bool bwl_shard_connect(bwl_shard *shard)
+{
+    const bwl_engine *engine = shard->host.engine;
+
+    bwl_shard_lock(shard);
+    if (!atomic_load(&shard->is_connected) && engine->connect != NULL) {
+        bwl_ms until = bwl_later(bwl_shard_now(shard), shard->host.settings.answer_ms / 2);
+        shard->connecting.result = BWL_PENDING; /* also for a thread that was signalled just now */
+        if (engine->connect(&shard->host))
+            (void)bwl_loop_wait(&shard->loop, &shard->connecting, until, NULL);
+    }
+    bool is_connected = atomic_load(&shard->is_connected);
+    bwl_shard_unlock(shard);
+    return is_connected;
 }
 
 /* ---- the renewal thread ---------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
  * A client (api/handles.h) has up to four of them; see shards.h.  A lock stays in the shard in
  * which it was acquired.
  *
- * shard -> lock, local_groups, event_queue -> loop -> timers, wakeup.  The engine calls back through
+ * shard -> lock -> event_queue -> loop -> timers, wakeup.  The engine calls back through
  * bwl_runtime_calls.
  *
  * Locking: the mutex of the loop guards everything here; "locked" in a comment means that the
@@ -49,6 +49,7 @@ struct bwl_shard {
     bwl_named           named;           /* locks that others of this shard may join */
     atomic_uint         callers;         /* calls inside that may wait; see shards.h */
     atomic_bool         is_connected;    /* a connection can be used */
+    bwl_completion      connecting;      /* of the last bwl_shard_connect */
     _Atomic(bwl_ms)     unhealthy_until; /* connecting has failed a moment ago */
     bwl_event_queue     events;
     bwl_background      background;
@@ -70,6 +71,10 @@ void bwl_shard_close(bwl_shard *shard); /* NULL is a no-op */
 
 /* Not locked: opens one more shard of the same store.  NOMEM, SYSTEM. */
 int bwl_shard_share(bwl_shard **ret_shard, const bwl_shard *first);
+
+/* Not locked: connects the shard unless it is connected, and waits for that, for half of the time
+ * for one reply at most.  False: it is not connected. */
+bool bwl_shard_connect(bwl_shard *shard);
 
 /* locked: starts the renewal thread unless it runs, and notifies it.  SYSTEM, NOMEM. */
 int bwl_shard_start_renewal(bwl_shard *shard, bwl_fault *fault);

@@ -7,6 +7,7 @@
 #include "api/handles.h"
 #include "api/engines.h"
 #include "base/clock.h"
+#include "protocol/store/redis.h"
 #include "runtime/shards.h"
 
 #include <setjmp.h>
@@ -215,7 +216,12 @@ static void test_lanes_are_opened_as_the_first_was(void **state)
 
 /* ---- in a lane that is opened for the call --------------------------------------------------- */
 
+enum { WORDS_MAX = 8 };
+
 static unsigned asked;
+static unsigned words[WORDS_MAX]; /* the first ones that were asked */
+static unsigned connects;         /* how often the engine was to connect */
+static bool     can_connect;
 
 static int share_nothing(bwl_host *host, const bwl_host *first)
 {
@@ -236,29 +242,39 @@ static void forget_nothing(bwl_engine_lock *lock)
     (void)lock;
 }
 
+/* An answer connects the shard, if it is not connected yet: as a server's would. */
 static bool say_no(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
 {
-    (void)ask;
+    if (asked < WORDS_MAX)
+        words[asked] = ask->word;
     asked++;
-    atomic_store(&bwl_shard_of(lock->host)->is_connected,
-                 true); /* the first question has connected the lane */
-    ret_reply->answer = BWL_NO;
+    bwl_host_connected(lock->host, true);
+    ret_reply->answer = ask->word == REDIS_QUEUE_JOIN ? BWL_REFUSED : BWL_NO;
     return true;
 }
 
-static void test_lanes_acquire_without_waiting_asks_once_in_a_new_lane(void **state)
+static bool connect_or_fail(bwl_host *host)
+{
+    connects++;
+    bwl_host_connected(host, can_connect);
+    return can_connect;
+}
+
+/* One acquire while somebody is in the first shard, with a server at which the name is held. */
+static int acquire_beside_a_call(const bwl_protocol *protocol, int64_t wait_ms, bool *ret_is_open)
 {
     bowline_client *one  = NULL;
     bowline_hold   *hold = NULL;
 
-    (void)state;
     assert_int_equal(bowline_open(&one, BOWLINE_OPTIONS(.url = "thread:"), NULL), BOWLINE_OK);
     bwl_shard *inner          = one->inner;
     bwl_engine  engine         = *inner->host.engine;
     asked                      = 0;
-    engine.protocol            = &bwl_token;
+    connects                   = 0;
+    engine.protocol            = protocol;
     engine.has_lease           = true;
     engine.share               = share_nothing;
+    engine.connect             = connect_or_fail;
     engine.prepare             = prepare_nothing;
     engine.ask                 = say_no;
     engine.forget              = forget_nothing;
@@ -266,13 +282,47 @@ static void test_lanes_acquire_without_waiting_asks_once_in_a_new_lane(void **st
     inner->host.settings.keeps = true;
     atomic_store(&one->shards.usable, 2);
     bwl_shard_enter(inner);
-    int status =
-        bowline_acquire(&hold, one, "n", BOWLINE_ACQUIRE(.wait_ms = BOWLINE_NO_WAIT), NULL);
+    int status = bowline_acquire(&hold, one, "n", BOWLINE_ACQUIRE(.wait_ms = wait_ms), NULL);
     bwl_shard_leave(inner);
-    bool is_open = bwl_shard_at(one, 1) != NULL;
+    *ret_is_open = bwl_shard_at(one, 1) != NULL && atomic_load(&bwl_shard_at(one, 1)->is_connected);
     bowline_close(one); /* before its engine is gone */
-    assert_int_equal(status, BOWLINE_BUSY);
+    return status;
+}
+
+static void test_lanes_acquire_without_waiting_asks_once_in_a_new_lane(void **state)
+{
+    bool is_open;
+
+    (void)state;
+    can_connect = true;
+    assert_int_equal(acquire_beside_a_call(&bwl_token, BOWLINE_NO_WAIT, &is_open), BOWLINE_BUSY);
     assert_true(is_open);
+    assert_int_equal(connects, 1);
+    assert_int_equal(asked, 1);
+}
+
+/* To try first, and to join the queue afterwards, would let others go before. */
+static void test_lanes_acquire_that_waits_joins_the_queue_with_its_first_command(void **state)
+{
+    bool is_open;
+
+    (void)state;
+    can_connect = true;
+    assert_int_equal(acquire_beside_a_call(&bwl_queue, 20000, &is_open), BOWLINE_REFUSED);
+    assert_true(is_open);
+    assert_int_equal(asked, 1);
+    assert_int_equal(words[0], REDIS_QUEUE_JOIN);
+}
+
+static void test_lanes_acquire_goes_to_the_first_lane_when_a_new_one_cannot_connect(void **state)
+{
+    bool is_open;
+
+    (void)state;
+    can_connect = false;
+    assert_int_equal(acquire_beside_a_call(&bwl_token, BOWLINE_NO_WAIT, &is_open), BOWLINE_BUSY);
+    assert_false(is_open);
+    assert_int_equal(connects, 1);
     assert_int_equal(asked, 1);
 }
 
@@ -291,6 +341,8 @@ int main(void)
         cmocka_unit_test(test_lanes_one_that_cannot_connect_is_left_alone),
         cmocka_unit_test(test_lanes_are_opened_as_the_first_was),
         cmocka_unit_test(test_lanes_acquire_without_waiting_asks_once_in_a_new_lane),
+        cmocka_unit_test(test_lanes_acquire_that_waits_joins_the_queue_with_its_first_command),
+        cmocka_unit_test(test_lanes_acquire_goes_to_the_first_lane_when_a_new_one_cannot_connect),
     };
 
     return cmocka_run_group_tests_name("lanes", tests, NULL, NULL);

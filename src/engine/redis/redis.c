@@ -185,6 +185,21 @@ static void woken(bwl_host *host)
     bwl_redis_set_timer(redis);
 }
 
+/* Of a cluster, any node: it shows where the others are.  Of several servers, each. */
+static bool start_connecting(bwl_host *host)
+{
+    bwl_router *router   = &bwl_redis_of(host)->router;
+    bool        is_begun = false;
+
+    if (router->cluster != NULL) {
+        bwl_session *session = bwl_cluster_route(router->cluster, 0);
+        return session != NULL && bwl_session_open(session);
+    }
+    for (bwl_session *each = router->sessions; each != NULL; each = each->next)
+        is_begun = bwl_session_open(each) || is_begun;
+    return is_begun;
+}
+
 static void flush(bwl_host *host)
 {
     for (bwl_session *each = bwl_redis_of(host)->router.sessions; each != NULL; each = each->next)
@@ -208,8 +223,8 @@ static bool await(bwl_host *host, bwl_ms until)
 #define REDIS_ENGINE(scheme_)                                                                 \
     .scheme = (scheme_), .has_lease = true, .open = bwl_redis_open, .share = bwl_redis_share, \
     .close = bwl_redis_close, .prepare = prepare, .ask = ask, .forget = forget,               \
-    .withdraw = withdraw, .woken = woken, .flush = flush, .look = bwl_redis_look_at,          \
-    .who = bwl_redis_who, .lock_size = sizeof(bwl_redis_lock)
+    .withdraw = withdraw, .woken = woken, .flush = flush, .connect = start_connecting,        \
+    .look = bwl_redis_look_at, .who = bwl_redis_who, .lock_size = sizeof(bwl_redis_lock)
 
 #define BREAKING_ENGINE(scheme_)                                                             \
     REDIS_ENGINE(scheme_), .kind = BWL_ENGINE_REDIS, .protocol = &bwl_queue, .await = await, \

@@ -515,6 +515,16 @@ static void look_for_end(bwl_session *session)
         on_ready(&session->link.conn.stream.source, EPOLLIN);
 }
 
+bool bwl_session_open(bwl_session *session)
+{
+    if (session->phase == BWL_SESSION_DOWN &&
+        bwl_host_now(session->host) >= session->attempt.backoff_until) {
+        bwl_session_connect(session);
+        on_change(session);
+    }
+    return session->phase != BWL_SESSION_DOWN && session->phase != BWL_SESSION_BACKOFF;
+}
+
 bool bwl_session_submit(bwl_session *session, const bwl_request *request)
 {
     bwl_fault fault = { 0 };

@@ -153,6 +153,10 @@ bool bwl_session_is_suspect(const bwl_session *session);
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
+/* Connects without a request, unless a connection is there or on its way.  False: the session is in
+ * a pause after an attempt that failed. */
+bool bwl_session_open(bwl_session *session);
+
 /* Submits a request, connecting first if need be.  False: out of memory. */
 bool bwl_session_submit(bwl_session *session, const bwl_request *request);
 

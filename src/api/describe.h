@@ -7,7 +7,7 @@
 
 #include "api/handles.h"
 
-/* locked: a lock that is not sought, only looked at (bwl_lock_query_holder).  USAGE (the name), NOMEM,
+/* locked: a lock for bwl_lock_query_holder, which is never acquired.  USAGE (the name), NOMEM,
  * SYSTEM. */
 int bwl_lock_for_who(bwl_lock **ret_lock, bwl_shard *shard, const char *name,
                      bowline_error *reterr);

@@ -24,7 +24,7 @@ typedef struct job {
     const char     *key;
     bowline_compute compute;
     void           *context;
-    bwl_pool_place *place;
+    bwl_pool_slot *place;
     bwl_optimistic  machine;
     bowline_change  change;
     int             choice;     /* of the function */

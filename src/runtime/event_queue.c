@@ -76,7 +76,7 @@ void bwl_operation_watch(bwl_operation *operation)
     if (operation->completion.result == BWL_PENDING)
         return;
     post(&shard->events, &operation->event, BWL_EVENT_ENDED);
-    if (shard->events.is_subscribed) /* else the caller looks after each start */
+    if (shard->events.is_subscribed) /* else the caller checks after each start */
         bwl_loop_notify_caller(&shard->loop);
 }
 

@@ -17,31 +17,31 @@ struct bwl_local_group {
     bwl_shard      *shard;
     bwl_cohort      cohort;
     bwl_seat       *seats; /* from 1 */
-    bwl_lock      **locks; /* who sits there; NULL: nobody */
+    bwl_lock      **locks; /* by seat; NULL: the seat is free */
     bwl_seat_number room;
-    bwl_seat_number vacant;    /* the seats that nobody has, linked by `next`; 0: none is left */
+    bwl_seat_number vacant;    /* the free seats, linked by `next`; 0: none */
     size_t          taken;     /* seats */
-    bwl_lock       *store;     /* what stands for all of them; NULL: none is wanted now */
+    bwl_lock       *store;     /* the lock that waits in the store for all of them; NULL: none */
     bwl_operation   operation; /* on it */
     unsigned        pins;
     bool            is_running;
     uint16_t        name_size;
     char            name[BWL_NAME_MAX + 1];
-    bwl_fault       why; /* of the store's lock, when it last ended badly */
+    bwl_fault       why; /* the error of the lock in the store, when it failed last */
 };
 
 typedef struct part {
     bwl_seat_number number; /* 0: none yet */
 } part;
 
-/* ---- the life of a cohort -------------------------------------------------------------------- */
+/* ---- the life of a group --------------------------------------------------------------------- */
 
 static bwl_local_group *group_of(const bwl_lock *lock)
 {
     return (bwl_local_group *)(void *)lock->group;
 }
 
-static bool is_store(const bwl_lock *lock)
+static bool is_store_lock(const bwl_lock *lock)
 {
     return lock->group != NULL && group_of(lock)->store == lock;
 }
@@ -53,7 +53,7 @@ bool bwl_lock_is_local_waiter(const bwl_lock *lock)
 
 static const bwl_lock_group_calls group_calls;
 
-static bwl_local_group *seats_new(bwl_shard *shard, const char *name, size_t name_size)
+static bwl_local_group *group_new(bwl_shard *shard, const char *name, size_t name_size)
 {
     bwl_local_group *s = calloc(1, sizeof *s);
 
@@ -76,7 +76,7 @@ static void free_if_over(bwl_local_group *s)
     free(s);
 }
 
-/* Twice the room.  False: no memory. */
+/* Doubles the number of seats.  False: out of memory. */
 static bool grow(bwl_local_group *s)
 {
     bwl_seat_number room  = s->room == 0 ? ROOM_AT_FIRST : s->room * 2;
@@ -132,17 +132,17 @@ static void closing(bwl_lock *lock)
 {
     bwl_local_group *s = group_of(lock);
 
-    if (!is_store(lock))
+    if (!is_store_lock(lock))
         return;
     s->store    = NULL;
     lock->group = NULL;
     free_if_over(s);
 }
 
-/* ---- the store's lock ------------------------------------------------------------------------ */
+/* ---- the lock in the store ------------------------------------------------------------------- */
 
-/* Whatever is left of it in the store is its own affair. */
-static void drop_store(bwl_local_group *s)
+/* The lock lives on by itself until nothing of it is left in the store. */
+static void drop_store_lock(bwl_local_group *s)
 {
     bwl_lock *lock = s->store;
 
@@ -159,12 +159,12 @@ static void acquire(bwl_local_group *s, bwl_ms lease_ms)
     bwl_fault           fault    = { 0 };
     bwl_terms           terms    = {
                      .lease_ms    = lease_ms,
-                     .max_hold_ms = BWL_NEVER, /* each who sits has his own */
+                     .max_hold_ms = BWL_NEVER, /* each waiter has its own */
                      .answer_ms   = settings->answer_ms,
                      .renews      = settings->renews,
     };
 
-    drop_store(s);
+    drop_store_lock(s);
     if (bwl_lock_new(&s->store, s->shard, s->name, &terms, &fault) < 0) {
         s->store = NULL;
         s->why   = fault;
@@ -183,20 +183,20 @@ static void release(bwl_local_group *s)
     bwl_lock_release(s->store, &s->operation);
 }
 
-/* Told nothing of it any more. */
+/* The group hears no more of it. */
 static void cancel(bwl_local_group *s)
 {
     s->store->group = NULL;
     bwl_lock_cancel(&s->operation);
-    drop_store(s);
+    drop_store_lock(s);
 }
 
 static void completed(bwl_lock *lock, bwl_outcome_kind kind)
 {
     bwl_local_group *s = group_of(lock);
 
-    if (!is_store(lock) || s->shard->host.closing || kind == BWL_CANCELLED)
-        return; /* what is cancelled here was cancelled by the cohort */
+    if (!is_store_lock(lock) || s->shard->host.closing || kind == BWL_CANCELLED)
+        return; /* the group itself has cancelled it */
     bwl_outcome out = { .kind  = kind,
                         .until = lock->base.hold.until,
                         .fence = lock->base.hold.fence };
@@ -214,7 +214,7 @@ static void wake_runner(bwl_shard *shard, const bwl_operation *operation)
         bwl_loop_wake_runner(&shard->loop);
 }
 
-static void tell(bwl_local_group *s, const bwl_deed *deed)
+static void complete(bwl_local_group *s, const bwl_deed *deed)
 {
     bwl_lock *lock    = s->locks[deed->seat];
     bool      is_good = deed->outcome.kind == BWL_HELD || deed->outcome.kind == BWL_RELEASED;
@@ -223,7 +223,7 @@ static void tell(bwl_local_group *s, const bwl_deed *deed)
     bwl_operation *operation = lock->operation;
     if (!is_good && deed->outcome.kind != BWL_QUEUED)
         lock->base.why = s->why;
-    bwl_lock_event(lock, bwl_deed_event(deed)); /* may free the lock, not the operation */
+    bwl_lock_event(lock, bwl_deed_event(deed)); /* may free the lock, but not the operation */
     if (deed->tag == 0 && operation != NULL)
         wake_runner(s->shard, operation);
 }
@@ -231,7 +231,7 @@ static void tell(bwl_local_group *s, const bwl_deed *deed)
 static void carry_out(bwl_local_group *s, const bwl_deed *deed)
 {
     switch (deed->kind) {
-    case BWL_DEED_TELL: tell(s, deed); return;
+    case BWL_DEED_TELL: complete(s, deed); return;
     case BWL_DEED_ACQUIRE: acquire(s, deed->lease_ms); return;
     case BWL_DEED_EXTEND: bwl_lock_extend(s->store, &s->operation, deed->lease_ms); return;
     case BWL_DEED_YIELD: bwl_lock_yield(s->store, &s->operation, BWL_NEVER); return;
@@ -241,7 +241,7 @@ static void carry_out(bwl_local_group *s, const bwl_deed *deed)
     bwl_unreachable("a deed outside of its enum");
 }
 
-/* One after the other, also where one of them makes the next. */
+/* One action after the other, also when one causes the next. */
 static void run(bwl_local_group *s)
 {
     bwl_deed deed;
@@ -253,7 +253,7 @@ static void run(bwl_local_group *s)
     while (bwl_cohort_next(&s->cohort, s->seats, bwl_shard_now(s->shard), &deed))
         carry_out(s, &deed);
     if (s->cohort.state == BWL_COHORT_NONE)
-        drop_store(s);
+        drop_store_lock(s);
     s->is_running = false;
     s->pins--;
     free_if_over(s);
@@ -261,7 +261,7 @@ static void run(bwl_local_group *s)
 
 static bwl_lock_group *step_begins(bwl_lock *lock)
 {
-    if (!is_store(lock))
+    if (!is_store_lock(lock))
         return NULL;
     group_of(lock)->pins++;
     return lock->group;
@@ -279,7 +279,7 @@ static void step_ends(bwl_lock_group *group, const bwl_lock *lock)
     run(s);
 }
 
-/* ---- those who sit --------------------------------------------------------------------------- */
+/* ---- local waiters --------------------------------------------------------------------------- */
 
 static int seats_prepare(bwl_engine_lock *lock, bwl_fault *fault)
 {
@@ -294,7 +294,7 @@ static bool seats_ask(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret_
     bwl_seat_number  n     = ((part *)lock->part)->number;
     bwl_ms           lease = lock->hold.claim.lease_ms;
 
-    (void)ret_reply; /* what is told goes through the cohort, in its order */
+    (void)ret_reply; /* results go through the group, in its order */
     if (s->shard->host.closing)
         return false;
     switch ((bwl_seat_word)ask->word) {
@@ -343,9 +343,9 @@ static const bwl_lock_group_calls group_calls = {
     .closing     = closing,
 };
 
-/* ---- coming ---------------------------------------------------------------------------------- */
+/* ---- joining --------------------------------------------------------------------------------- */
 
-static bool may_be_met(const bwl_shard *shard)
+static bool may_be_joined(const bwl_shard *shard)
 {
     const bwl_settings *settings = &shard->host.settings;
     const bwl_protocol *protocol =
@@ -354,15 +354,14 @@ static bool may_be_met(const bwl_shard *shard)
     return protocol->listens && settings->turns_max > 1 && settings->renews;
 }
 
-static int sit_down(bwl_lock **ret_lock, bwl_local_group *s, const bwl_terms *terms,
-                    bwl_fault *fault)
+static int join(bwl_lock **ret_lock, bwl_local_group *s, const bwl_terms *terms, bwl_fault *fault)
 {
-    bwl_terms his = *terms;
+    bwl_terms own = *terms;
     bwl_lock *lock;
 
-    his.renews = false; /* the store's lock does */
+    own.renews = false; /* the lock in the store renews */
     s->pins++;
-    int status = bwl_lock_new_in(&lock, s->shard, &bwl_local_group_engine, s->name, &his, fault);
+    int status = bwl_lock_new_in(&lock, s->shard, &bwl_local_group_engine, s->name, &own, fault);
     if (status == BWL_OK && !take_seat(s, lock)) {
         bwl_lock_drop_handle(lock);
         status = bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
@@ -379,18 +378,19 @@ int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name
                          const bwl_terms *terms, bool waits, bwl_fault *fault)
 {
     size_t           name_size = strnlen(name, BWL_NAME_MAX + 1);
-    bool             may       = may_be_met(shard);
+    bool             may       = may_be_joined(shard);
     bwl_lock        *other = may && waits ? bwl_named_find(&shard->named, name, name_size) : NULL;
     bwl_local_group *seats = other != NULL ? group_of(other) : NULL;
     int              status;
 
     if (other != NULL && seats == NULL)
-        seats = seats_new(shard, name, name_size);
+        seats = group_new(shard, name, name_size);
     if (other != NULL && seats == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    status = seats != NULL ? sit_down(ret_lock, seats, terms, fault)
+    status = seats != NULL ? join(ret_lock, seats, terms, fault)
                            : bwl_lock_new(ret_lock, shard, name, terms, fault);
     if (status == BWL_OK && may)
-        (void)bwl_named_add(&shard->named, *ret_lock); /* not found: others come to it later */
+        (void)bwl_named_add(&shard->named,
+                            *ret_lock); /* without memory it is not found: others do not join it */
     return status;
 }

@@ -51,7 +51,7 @@ static const bwl_protocol *protocol_of(const bwl_shard *shard, const bwl_engine 
     return chosen != NULL ? chosen : engine->protocol;
 }
 
-/* The time of day costs a look at another clock: only for those who read it. */
+/* The time of day costs reading another clock: only for protocols and tokens that need it. */
 static bool reads_wall(const bwl_hold *hold)
 {
     const bwl_rules *rules    = hold->claim.rules;
@@ -181,8 +181,8 @@ void bwl_lock_unpin(bwl_lock *lock)
     free_if_done(lock);
 }
 
-/* Does what happens now have a part in what the caller will be told?  What becomes of a lock that
- * he has heard of, or of an attempt that has failed already, is no reason for that. */
+/* Whether what happens now can still affect the caller's result.  It cannot once the caller has the
+ * result, or once the attempt has failed. */
 bool bwl_lock_takes_error(const bwl_lock *lock)
 {
     switch (lock->base.hold.state) {
@@ -257,7 +257,7 @@ static bwl_moment moment(const bwl_lock *lock, bwl_ms now)
     return (bwl_moment){ .now = now, .wall_ns = lock->reads_wall ? bwl_clock_wall_ns() : 0 };
 }
 
-/* Who was told that no time is left, as nobody is told of the last ms, has lost it. */
+/* The last millisecond of a hold is reported as 0 left: the caller counts it as lost. */
 static bwl_ms now_of_caller(bwl_lock *lock)
 {
     bwl_ms now = bwl_shard_now(lock->shard);
@@ -265,7 +265,8 @@ static bwl_ms now_of_caller(bwl_lock *lock)
     return bwl_hold_left(&lock->base.hold, now) == 1 ? lock->base.hold.until : now;
 }
 
-/* Where nothing ends by itself, no moment is counted from when it is given back. */
+/* Where no hold ends by itself, nothing is counted from the time of the release: the clock need not
+ * be read. */
 static bwl_ms now_of_release(bwl_lock *lock)
 {
     return lock->shard->host.engine->has_lease || lock->base.hold.until != BWL_NEVER
@@ -300,8 +301,8 @@ void bwl_lock_revoke(bwl_lock *lock)
     bwl_lock_unpin(lock);
 }
 
-/* The caller waits no longer.  What has not been sent is not sent any more, and that may be all
- * there was to wait for. */
+/* The caller's time is over.  Commands that were not sent are withdrawn, and there may be nothing
+ * else to wait for. */
 static void time_is_up(bwl_lock *lock, bwl_ms now)
 {
     bwl_effects fx;
@@ -328,8 +329,8 @@ void bwl_lock_event(bwl_lock *lock, bwl_event ev)
     bwl_lock_unpin(lock);
 }
 
-/* An answer that is known at once is of the moment of the question: whatever is counted from it
- * ends a little too early, never too late, and looking at the clock is a tenth of the whole. */
+/* A reply that is known at once has the time of the command: what is counted from it ends a little
+ * too early, never too late.  Reading the clock would be a tenth of the whole cost. */
 static void put(bwl_lock *lock, const bwl_ask *ask)
 {
     bwl_event reply = {
@@ -341,9 +342,8 @@ static void put(bwl_lock *lock, const bwl_ask *ask)
         happened(lock, &reply);
 }
 
-/* A server that cannot be reached may say so at once, and that may make the machine take back what
- * the others have not been asked yet: what it wants since then counts, and not what is left of
- * before.  With one server there is nothing left. */
+/* Sends the commands of one step.  With several servers, one of them may fail at once, and the
+ * machine then sends others from inside: the rest of these are out of date and are dropped. */
 static void put_all(bwl_lock *lock, const bwl_effects *fx)
 {
     unsigned sends_count = fx->asks_count > 0 ? ++lock->sends_count : lock->sends_count;
@@ -378,7 +378,7 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
         group->calls->step_ends(group, lock);
 }
 
-/* ---- what callers want ----------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static void begin(bwl_lock *lock, bwl_operation *operation, bwl_verb verb)
 {
@@ -417,7 +417,7 @@ void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms)
     bwl_lock_unpin(lock);
 }
 
-/* It was lost, and the caller is done with it: what is left of it in the store may go. */
+/* The hold was lost, and the caller has given it up: removes what is left in the store. */
 static void give_back(bwl_lock *lock)
 {
     bwl_effects fx;
@@ -446,7 +446,7 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
     bwl_lock_unpin(lock);
 }
 
-/* It stays handed out: in the end it is the same hold, or it is lost to the caller. */
+/* The lock stays attached: in the end it is the same hold, or the caller has lost it. */
 void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
 {
     bwl_effects fx;
@@ -474,7 +474,8 @@ void bwl_lock_cancel(bwl_operation *operation)
     if (operation->completion.result != BWL_PENDING || operation->verb == BWL_RELEASE)
         return;
     bwl_loop_wake_runner(&lock->shard->loop); /* it may be the thread that waits for this */
-    if (operation->is_query || operation->verb == BWL_EXTEND) { /* goes on; nobody waits for it */
+    if (operation->is_query ||
+        operation->verb == BWL_EXTEND) { /* it continues; no caller waits for it */
         end_operation(lock, BWL_CANCELLED);
         return;
     }
@@ -512,7 +513,7 @@ void bwl_lock_let_go(bwl_lock *lock)
     lock->pins--; /* the shard frees it */
 }
 
-/* ---- who holds it? --------------------------------------------------------------------------- */
+/* ---- holder queries -------------------------------------------------------------------------- */
 
 static void begin_look(bwl_lock *lock, bwl_operation *operation)
 {

@@ -113,7 +113,8 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation);
 void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);
 void bwl_lock_cancel(bwl_operation *operation);
 
-/* A holder query: completes as BWL_RELEASED when engine->who has the result, or as BWL_CANCELLED. */
+/* A holder query: completes as BWL_RELEASED when engine->who has the result, else as
+ * BWL_CANCELLED. */
 void bwl_lock_query_holder(bwl_lock *lock, bwl_operation *operation);
 
 /* Ends the hold that the query has shown.  The engine has break_seen. */

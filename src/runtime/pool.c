@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define LOCK_NAME "update" /* nobody sees it: what is asked has a key of its own */
+#define LOCK_NAME "update" /* never seen: each command names a key of its own */
 
 void bwl_pool_init(bwl_pool *pool, bwl_shard *first)
 {
@@ -17,61 +17,61 @@ void bwl_pool_init(bwl_pool *pool, bwl_shard *first)
     bwl_cond_init(&pool->cond);
 }
 
-/* Nobody else looks at it: it is taken, or the pool is closed. */
-static void close_place(bwl_pool_place *place)
+/* No other thread uses it: it is taken, or the pool is being closed. */
+static void close_slot(bwl_pool_slot *slot)
 {
-    if (place->shard != NULL)
-        bwl_shard_close(place->shard); /* frees the lock */
-    free(place->section.seen);
-    place->shard   = NULL;
-    place->lock    = NULL;
-    place->section = (bwl_section){ .seen = NULL };
+    if (slot->shard != NULL)
+        bwl_shard_close(slot->shard); /* frees the lock */
+    free(slot->section.seen);
+    slot->shard   = NULL;
+    slot->lock    = NULL;
+    slot->section = (bwl_section){ .seen = NULL };
 }
 
 void bwl_pool_close(bwl_pool *pool)
 {
     for (unsigned i = 0; i < BWL_POOL_MAX; i++)
-        close_place(&pool->places[i]);
+        close_slot(&pool->slots[i]);
     if (bwl_forked(&pool->first->host.guard))
-        return; /* a thread that waits in the parent would never leave the condition here */
+        return; /* a thread of the parent may be waiting on the condition */
     (void)pthread_cond_destroy(&pool->cond);
     (void)pthread_mutex_destroy(&pool->mutex);
 }
 
-static int open_place(bwl_pool *pool, bwl_pool_place *place, bwl_fault *fault)
+static int open_slot(bwl_pool *pool, bwl_pool_slot *slot, bwl_fault *fault)
 {
     const bwl_terms terms = { .lease_ms = BWL_LEASE_DEFAULT_MS, .max_hold_ms = BWL_NEVER };
 
-    int status = bwl_shard_share(&place->shard, pool->first);
+    int status = bwl_shard_share(&slot->shard, pool->first);
     if (status < 0)
         return bwl_fail(fault, (bwl_status)status, "cannot open a connection for an update");
-    place->shard->host.takes_no_locks = true;
-    bwl_shard_lock(place->shard);
-    status = bwl_lock_new(&place->lock, place->shard, LOCK_NAME, &terms, fault);
-    bwl_shard_unlock(place->shard);
+    slot->shard->host.takes_no_locks = true;
+    bwl_shard_lock(slot->shard);
+    status = bwl_lock_new(&slot->lock, slot->shard, LOCK_NAME, &terms, fault);
+    bwl_shard_unlock(slot->shard);
     if (status < 0)
-        close_place(place);
+        close_slot(slot);
     return status;
 }
 
-/* locked: one that is open, or else can be opened; NULL: all are taken. */
-static bwl_pool_place *find(bwl_pool *pool)
+/* locked: a free slot, an open one if there is one.  NULL: all are taken. */
+static bwl_pool_slot *find(bwl_pool *pool)
 {
-    bwl_pool_place *closed = NULL;
+    bwl_pool_slot *closed = NULL;
 
     for (unsigned i = 0; i < BWL_POOL_MAX; i++) {
-        bwl_pool_place *place = &pool->places[i];
-        if (place->is_taken)
+        bwl_pool_slot *slot = &pool->slots[i];
+        if (slot->is_taken)
             continue;
-        if (place->shard != NULL)
-            return place;
+        if (slot->shard != NULL)
+            return slot;
         if (closed == NULL)
-            closed = place;
+            closed = slot;
     }
     return closed;
 }
 
-/* locked: false: it is too late. */
+/* locked: waits for a slot to be given back.  False: it is too late. */
 static bool await(bwl_pool *pool, bwl_ms until)
 {
     bwl_ms          now = bwl_clock_now();
@@ -94,10 +94,10 @@ static bool await(bwl_pool *pool, bwl_ms until)
     return true;
 }
 
-int bwl_pool_take(bwl_pool *pool, bwl_ms until, bwl_pool_place **ret_place, bwl_fault *fault)
+int bwl_pool_take(bwl_pool *pool, bwl_ms until, bwl_pool_slot **ret_slot, bwl_fault *fault)
 {
-    int             status = BWL_OK;
-    bwl_pool_place *place;
+    int            status = BWL_OK;
+    bwl_pool_slot *slot;
 
     if (pool->first->host.engine->step == NULL)
         return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
@@ -105,26 +105,26 @@ int bwl_pool_take(bwl_pool *pool, bwl_ms until, bwl_pool_place **ret_place, bwl_
                         "TLS rediss:// or rediss+sentinel://",
                         pool->first->host.engine->scheme);
     (void)pthread_mutex_lock(&pool->mutex);
-    while ((place = find(pool)) == NULL && status == BWL_OK)
+    while ((slot = find(pool)) == NULL && status == BWL_OK)
         if (!await(pool, until))
             status = bwl_fail(fault, BWL_STATUS_TIMEOUT,
                               "%d updates of this client were under way for all of the wait",
                               BWL_POOL_MAX);
-    if (place != NULL) {
-        place->is_taken = true;
-        place->taker    = pthread_self();
-        status          = BWL_OK;
+    if (slot != NULL) {
+        slot->is_taken = true;
+        slot->taker    = pthread_self();
+        status         = BWL_OK;
     }
     (void)pthread_mutex_unlock(&pool->mutex);
-    if (place == NULL)
+    if (slot == NULL)
         return status;
-    if (place->shard == NULL)
-        status = open_place(pool, place, fault);
+    if (slot->shard == NULL)
+        status = open_slot(pool, slot, fault);
     if (status < 0) {
-        bwl_pool_give(pool, place, true);
+        bwl_pool_give(pool, slot, true);
         return status;
     }
-    *ret_place = place;
+    *ret_slot = slot;
     return BWL_OK;
 }
 
@@ -135,18 +135,18 @@ bool bwl_pool_is_in(bwl_pool *pool)
 
     (void)pthread_mutex_lock(&pool->mutex);
     for (unsigned i = 0; i < BWL_POOL_MAX; i++)
-        is_in |= pool->places[i].is_taken && pthread_equal(pool->places[i].taker, self) != 0;
+        is_in |= pool->slots[i].is_taken && pthread_equal(pool->slots[i].taker, self) != 0;
     (void)pthread_mutex_unlock(&pool->mutex);
     return is_in;
 }
 
-void bwl_pool_give(bwl_pool *pool, bwl_pool_place *place, bool is_broken)
+void bwl_pool_give(bwl_pool *pool, bwl_pool_slot *slot, bool is_broken)
 {
-    assert(place->is_taken);
+    assert(slot->is_taken);
     if (is_broken)
-        close_place(place);
+        close_slot(slot);
     (void)pthread_mutex_lock(&pool->mutex);
-    place->is_taken = false;
+    slot->is_taken = false;
     pthread_cond_signal(&pool->cond);
     (void)pthread_mutex_unlock(&pool->mutex);
 }

@@ -8,7 +8,7 @@
 
 void bwl_shards_init(bwl_shards *shards, bwl_shard *first)
 {
-    /* Without a keeper, whoever is inside a call drives what all have; but only in his own lane. */
+    /* Without a renewal thread, a call runs the loop for all locks, but only that of its shard. */
     bool may_share = first->host.engine->share != NULL && first->host.settings.keeps;
 
     for (unsigned i = 0; i < BWL_SHARDS_MAX; i++)
@@ -37,8 +37,8 @@ void bwl_shards_use_first_only(bwl_shards *shards)
     (void)pthread_mutex_unlock(&shards->opening);
 }
 
-/* How many are inside matters only where another lane can be chosen.  A count that others read is
- * as dear as half a mutex. */
+/* The count matters only if there can be another shard.  A counter that other
+ * CPUs read costs as much as half a mutex. */
 static bool is_counted(const bwl_shard *shard)
 {
     return shard->host.engine->share != NULL;
@@ -61,14 +61,14 @@ void bwl_shard_leave(bwl_shard *shard)
     (void)before;
 }
 
-/* Those that work are better than one that is empty and may stay without a connection. */
+/* A busy shard that works is better than an empty one that may not get a connection. */
 static bool is_unhealthy(bwl_shard *shard)
 {
     return !atomic_load_explicit(&shard->is_connected, memory_order_relaxed) &&
            bwl_clock_now() < atomic_load_explicit(&shard->unhealthy_until, memory_order_relaxed);
 }
 
-static bool takes_empty(bwl_shard *shard)
+static bool enter_if_empty(bwl_shard *shard)
 {
     unsigned nobody = 0;
 
@@ -76,16 +76,16 @@ static bool takes_empty(bwl_shard *shard)
            atomic_compare_exchange_strong(&shard->callers, &nobody, 1);
 }
 
-/* One more, and in it; NULL if another call has opened it meanwhile, or there is no memory. */
-static bwl_shard *open_shard(bwl_shards *shards, unsigned place)
+/* Opens one more shard and enters it.  NULL: another call has opened it, or out of memory. */
+static bwl_shard *open_shard(bwl_shards *shards, unsigned number)
 {
     bwl_shard *shard = NULL;
 
     (void)pthread_mutex_lock(&shards->opening);
-    if (place < atomic_load(&shards->usable) && atomic_load(&shards->shards[place]) == NULL &&
+    if (number < atomic_load(&shards->usable) && atomic_load(&shards->shards[number]) == NULL &&
         bwl_shard_share(&shard, atomic_load(&shards->shards[0])) == BWL_OK) {
         bwl_shard_enter(shard);
-        atomic_store_explicit(&shards->shards[place], shard, memory_order_release);
+        atomic_store_explicit(&shards->shards[number], shard, memory_order_release);
     }
     (void)pthread_mutex_unlock(&shards->opening);
     return shard;
@@ -106,7 +106,7 @@ bwl_shard *bwl_shards_enter(bwl_shards *shards)
         open[count] = atomic_load_explicit(&shards->shards[count], memory_order_acquire);
         if (open[count] == NULL)
             break;
-        if ((count == 0 || !is_unhealthy(open[count])) && takes_empty(open[count]))
+        if ((count == 0 || !is_unhealthy(open[count])) && enter_if_empty(open[count]))
             return open[count];
     }
     bwl_shard *fresh = count < usable ? open_shard(shards, count) : NULL;

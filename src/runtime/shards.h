@@ -39,8 +39,8 @@ void bwl_shards_use_first_only(bwl_shards *shards);
 /* Not locked: chooses the shard for a call that may wait.  End with bwl_shard_leave. */
 bwl_shard *bwl_shards_enter(bwl_shards *shards);
 
-/* The same for an acquire that may wait: the shard in which this name is in use, if it is.  *ret_pin
- * is unpinned when nothing is left of the lock; not written if there is only one shard. */
+/* The same for an acquire that may wait: the shard in which this name is in use, if it is.
+ * *ret_pin is unpinned when nothing is left of the lock; not written if there is only one shard. */
 bwl_shard *bwl_shards_enter_for(bwl_shards *shards, const char *name, atomic_uint **ret_pin);
 
 /* Not locked: counts a call that may wait in this shard. */

@@ -46,9 +46,9 @@ static int close_all(void **state)
     return 0;
 }
 
-static bwl_pool_place *take(void)
+static bwl_pool_slot *take(void)
 {
-    bwl_pool_place *place = NULL;
+    bwl_pool_slot *place = NULL;
 
     assert_int_equal(bwl_pool_take(&pool, BWL_NEVER, &place, &fault), BWL_OK);
     assert_true(place->is_taken);
@@ -62,13 +62,13 @@ static unsigned open_count(void)
     unsigned count = 0;
 
     for (unsigned i = 0; i < BWL_POOL_MAX; i++)
-        count += pool.places[i].shard != NULL;
+        count += pool.slots[i].shard != NULL;
     return count;
 }
 
 static void test_one_after_the_other_need_one(void **state)
 {
-    bwl_pool_place *place = take();
+    bwl_pool_slot *place = take();
 
     (void)state;
     assert_ptr_not_equal(place->shard, first);
@@ -82,7 +82,7 @@ static void test_one_after_the_other_need_one(void **state)
 
 static void test_each_has_a_client_of_its_own(void **state)
 {
-    bwl_pool_place *places[BWL_POOL_MAX];
+    bwl_pool_slot *places[BWL_POOL_MAX];
 
     (void)state;
     for (unsigned i = 0; i < BWL_POOL_MAX; i++) {
@@ -97,8 +97,8 @@ static void test_each_has_a_client_of_its_own(void **state)
 
 static void test_when_all_are_taken_there_is_none_within_the_time(void **state)
 {
-    bwl_pool_place *places[BWL_POOL_MAX];
-    bwl_pool_place *late = NULL;
+    bwl_pool_slot *places[BWL_POOL_MAX];
+    bwl_pool_slot *late = NULL;
 
     (void)state;
     for (unsigned i = 0; i < BWL_POOL_MAX; i++)
@@ -112,7 +112,7 @@ static void test_when_all_are_taken_there_is_none_within_the_time(void **state)
 
 static void *take_one(void *arg)
 {
-    bwl_pool_place **ret_place = arg;
+    bwl_pool_slot **ret_place = arg;
 
     *ret_place = take();
     return NULL;
@@ -120,8 +120,8 @@ static void *take_one(void *arg)
 
 static void test_who_waits_gets_what_is_given_back(void **state)
 {
-    bwl_pool_place *places[BWL_POOL_MAX];
-    bwl_pool_place *got = NULL;
+    bwl_pool_slot *places[BWL_POOL_MAX];
+    bwl_pool_slot *got = NULL;
     pthread_t       thread;
 
     (void)state;
@@ -149,7 +149,7 @@ static void test_who_has_taken_a_place_is_in_and_no_other_thread(void **state)
 
     (void)state;
     assert_false(bwl_pool_is_in(&pool));
-    bwl_pool_place *place = take();
+    bwl_pool_slot *place = take();
     assert_true(bwl_pool_is_in(&pool));
     assert_int_equal(pthread_create(&other, NULL, look_from_elsewhere, &other_is_in), 0);
     assert_int_equal(pthread_join(other, NULL), 0);
@@ -160,7 +160,7 @@ static void test_who_has_taken_a_place_is_in_and_no_other_thread(void **state)
 
 static void test_broken_place_is_closed_and_opened_again(void **state)
 {
-    bwl_pool_place *place = take();
+    bwl_pool_slot *place = take();
 
     (void)state;
     place->section.seen      = malloc(8);
@@ -174,7 +174,7 @@ static void test_broken_place_is_closed_and_opened_again(void **state)
 
 static void test_store_without_keys_is_unsupported(void **state)
 {
-    bwl_pool_place *place = NULL;
+    bwl_pool_slot *place = NULL;
 
     (void)state;
     open_pool("thread:");

@@ -94,7 +94,7 @@ static int close_client(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < BWL_POOL_MAX; i++)
-        client->pool.places[i].section.seen = NULL; /* ours */
+        client->pool.slots[i].section.seen = NULL; /* ours */
     bowline_close(client);
     return 0;
 }

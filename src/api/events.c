@@ -33,7 +33,7 @@ int bowline_next_event(bowline_client *client, bowline_event *ret_event, bowline
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
                         "bowline_next_event needs a client, and a place for the event whose size "
                         "field is sizeof(bowline_event)");
-    int status = bwl_check_fork(client->inner, reterr);
+    int status = bwl_check_fork(client->first, reterr);
     if (status < 0)
         return status;
     for (unsigned i = 0; !taken && (shard = bwl_shard_at(client, i)) != NULL; i++) {

@@ -121,7 +121,7 @@ int bowline_released(bowline_client *client, int64_t wait_ms, bowline_error *ret
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
                         "bowline_released needs a client, and a wait_ms that is not below 0 but "
                         "for BOWLINE_FOREVER");
-    int checked = bwl_check_fork(client->inner, reterr);
+    int checked = bwl_check_fork(client->first, reterr);
     if (checked < 0)
         return checked;
     bwl_ms now   = bwl_clock_now();

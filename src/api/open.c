@@ -4,11 +4,8 @@
 #include "api/handles.h"
 #include "api/engines.h"
 #include "api/uncancelled.h"
-#include "runtime/wakeup.h"
 #include "base/fault.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 int bwl_copy_options(void *ret_ours, size_t our_size, const void *theirs, const char *macro,
@@ -75,9 +72,6 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
 
     if (status < 0 || (status = check(&o, reterr)) < 0)
         return status;
-    bowline_client *client = calloc(1, sizeof *client);
-    if (client == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_NOMEM, "out of memory");
     bwl_settings asked = {
         .lease_ms    = o.lease_ms,
         .answer_ms   = o.reply_ms,
@@ -85,26 +79,13 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
         .keeps       = o.keeper != BOWLINE_OFF,
         .spins       = o.spin != BOWLINE_OFF,
     };
-    status = bwl_shard_open(&client->inner, bwl_engines, &asked, o.renew == BOWLINE_OFF,
-                            o.url != NULL ? o.url : "file:", bwl_fault_of(reterr));
-    if (status < 0) {
-        free(client);
-        return status;
-    }
-    client->inner->handle = client;
-    bwl_shards_init(&client->shards, client->inner);
-    bwl_pool_init(&client->pool, client->inner);
-    (void)pthread_mutex_init(&client->mutex, NULL); /* of the default kind: cannot fail */
-    if (o.program != NULL)
-        (void)snprintf(client->inner->host.program, sizeof client->inner->host.program, "%s",
-                       o.program);
-    *ret_client = client;
-    return BOWLINE_OK;
+    return bwl_client_open(ret_client, bwl_engines, &asked, o.renew == BOWLINE_OFF,
+                           o.url != NULL ? o.url : "file:", o.program, bwl_fault_of(reterr));
 }
 
 const char *bowline_client_risk(const bowline_client *client)
 {
-    const char *risk = client != NULL ? client->inner->host.settings.risk : "";
+    const char *risk = client != NULL ? client->first->host.settings.risk : "";
 
     return risk[0] != '\0' ? risk : NULL;
 }
@@ -112,19 +93,6 @@ const char *bowline_client_risk(const bowline_client *client)
 void bowline_close(bowline_client *client)
 {
     BWL_UNCANCELLED;
-    if (client == NULL)
-        return;
-    bool is_ours = !bwl_forked(&client->inner->host.guard);
-    if (client->wakeup != NULL && is_ours)
-        bwl_wakeup_stop(client->wakeup);
-    bwl_pool_close(&client->pool);
-    bwl_shards_close(&client->shards);
-    bwl_wakeup_free(client->wakeup);
-    while ((is_ours || bwl_was_at_rest(&client->mutex)) && client->operations != NULL) {
-        bowline_operation *operation = client->operations;
-        client->operations           = operation->next;
-        free(operation);
-    }
-    (void)pthread_mutex_destroy(&client->mutex);
-    free(client);
+    if (client != NULL)
+        bwl_client_close(client);
 }

@@ -24,7 +24,7 @@ typedef struct job {
     const char     *key;
     bowline_compute compute;
     void           *context;
-    bwl_pool_slot *place;
+    bwl_pool_slot  *place;
     bwl_optimistic  machine;
     bowline_change  change;
     int             choice;     /* of the function */
@@ -290,7 +290,7 @@ int bowline_update(bowline_client *client, const char *key, bowline_compute comp
     job                    j = { .key = key, .compute = compute, .context = context };
 
     int status = check_call(client, key, compute, reterr);
-    if (status < 0 || (status = bwl_check_fork(client->inner, reterr)) < 0)
+    if (status < 0 || (status = bwl_check_fork(client->first, reterr)) < 0)
         return status;
     status = bwl_copy_options(&o, sizeof o, options, "BOWLINE_UPDATE", reterr);
     if (status < 0 || (status = check(&o, reterr)) < 0)

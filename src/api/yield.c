@@ -75,7 +75,7 @@ int bowline_yield_start(bowline_operation **ret_op, bowline_hold *hold, int64_t 
     if (status < 0)
         return status;
     bwl_shard_lock(shard);
-    bowline_operation *op = bwl_operation_new(shard->handle, reterr);
+    bowline_operation *op = bwl_operation_new(shard->client, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
     if (status == BOWLINE_OK)
         status = start(&op->inner, bwl_lock_of(hold), wait_ms, reterr);

@@ -70,7 +70,7 @@ static bowline_client *opened(const char *options)
     (void)snprintf(url, sizeof url, "%s%s", redis->tcp_url, options);
     bowline_client *client = must_open(url);
     take_pairs(client, "first", 1);
-    bwl_session *store           = bwl_redis_of(&client->inner->host)->router.sessions;
+    bwl_session *store           = bwl_redis_of(&client->first->host)->router.sessions;
     store->link.spin.system      = &timeless;
     store->link.spin.rests_until = 0;
     store->link.spin.smoothed_ns = 20000;

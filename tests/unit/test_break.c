@@ -54,23 +54,23 @@ static int open_client(void **state)
 {
     (void)state;
     assert_int_equal(bowline_open(&client, BOWLINE_OPTIONS(.url = "thread:"), &error), BOWLINE_OK);
-    engine                = *client->inner->host.engine;
-    engine.who            = fake_who;
-    engine.break_seen     = fake_break;
-    engine.broken         = fake_broken;
-    client->inner->host.engine = &engine;
-    says                  = (bwl_holder){ .held = true, .id = 7 };
-    status_of_who         = BWL_OK;
-    status_of_break       = BWL_OK;
-    broken                = 0;
-    error                 = (bowline_error){ 0 };
+    engine                     = *client->first->host.engine;
+    engine.who                 = fake_who;
+    engine.break_seen          = fake_break;
+    engine.broken              = fake_broken;
+    client->first->host.engine = &engine;
+    says                       = (bwl_holder){ .held = true, .id = 7 };
+    status_of_who              = BWL_OK;
+    status_of_break            = BWL_OK;
+    broken                     = 0;
+    error                      = (bowline_error){ 0 };
     return 0;
 }
 
 static int close_client(void **state)
 {
     (void)state;
-    assert_int_equal(client->inner->locks_count, 0);
+    assert_int_equal(client->first->locks_count, 0);
     bowline_close(client);
     return 0;
 }

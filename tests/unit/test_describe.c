@@ -37,9 +37,9 @@ static int open_client(void **state)
 {
     (void)state;
     assert_int_equal(bowline_open(&client, BOWLINE_OPTIONS(.url = "thread:"), &error), BOWLINE_OK);
-    engine                     = *client->inner->host.engine;
+    engine                     = *client->first->host.engine;
     engine.who                 = fake_who;
-    client->inner->host.engine = &engine;
+    client->first->host.engine = &engine;
     says                       = (bwl_holder){ .held = true };
     status_of_who              = BWL_OK;
     error                      = (bowline_error){ .text = "n is held" };
@@ -56,10 +56,10 @@ static int close_client(void **state)
 static void assert_described(const char *wanted)
 {
     error = (bowline_error){ .text = "n is held" };
-    bwl_shard_lock(client->inner);
-    bwl_describe_holder(client->inner, "n", BWL_NEVER, &error);
-    assert_int_equal(client->inner->locks_count, 0);
-    bwl_shard_unlock(client->inner);
+    bwl_shard_lock(client->first);
+    bwl_describe_holder(client->first, "n", BWL_NEVER, &error);
+    assert_int_equal(client->first->locks_count, 0);
+    bwl_shard_unlock(client->first);
     assert_string_equal(error.text, wanted);
 }
 
@@ -102,14 +102,14 @@ static void test_describe_longest_texts_are_cut(void **state)
     memset(says.program, 'p', BWL_HOLDER_TEXT_MAX - 1);
     memset(says.note, 'n', BWL_HOLDER_TEXT_MAX - 1);
     memset(error.text, 'x', sizeof error.text - 1);
-    bwl_shard_lock(client->inner);
-    bwl_describe_holder(client->inner, "n", BWL_NEVER, &error);
-    bwl_shard_unlock(client->inner);
+    bwl_shard_lock(client->first);
+    bwl_describe_holder(client->first, "n", BWL_NEVER, &error);
+    bwl_shard_unlock(client->first);
     assert_int_equal(strlen(error.text), sizeof error.text - 1);
     error = (bowline_error){ .text = "n is held" };
-    bwl_shard_lock(client->inner);
-    bwl_describe_holder(client->inner, "n", BWL_NEVER, &error);
-    bwl_shard_unlock(client->inner);
+    bwl_shard_lock(client->first);
+    bwl_describe_holder(client->first, "n", BWL_NEVER, &error);
+    bwl_shard_unlock(client->first);
     assert_int_equal(strlen(error.text), sizeof error.text - 1);
 }
 
@@ -152,14 +152,14 @@ static void test_describe_ends_with_the_time_for_the_answer(void **state)
     says = (bwl_holder){ .held = true, .user = "ann" };
     assert_int_equal(bowline_acquire(&hold, client, "n", NULL, &error), BOWLINE_OK);
     engine.look                            = look_and_hear_nothing;
-    client->inner->host.settings.answer_ms = 20;
+    client->first->host.settings.answer_ms = 20;
     looks                                  = 0;
     assert_int_equal(bowline_acquire(&none, client, "n", NULL, &error), BOWLINE_BUSY);
     assert_int_equal(looks, 1);
     assert_string_equal(error.text, "n is held by someone else");
     assert_int_equal(bowline_acquire(&none, client, "n", NULL, NULL), BOWLINE_BUSY);
     assert_int_equal(looks, 1);
-    assert_int_equal(client->inner->locks_count, 1);
+    assert_int_equal(client->first->locks_count, 1);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_client, close_client)

@@ -130,9 +130,9 @@ static void test_open_gives_a_client_with_what_was_asked(void **state)
     assert_int_equal(open_with(&client, BOWLINE_OPTIONS(.url = "thread:?wait=3s", .lease_ms = 9000,
                                                         .reply_ms = 700, .max_hold_ms = 60000)),
                      BOWLINE_OK);
-    assert_ptr_equal(client->inner->handle, client);
+    assert_ptr_equal(client->first->client, client);
     assert_null(client->operations);
-    const bwl_settings *s = &client->inner->host.settings;
+    const bwl_settings *s = &client->first->host.settings;
     assert_int_equal(s->lease_ms, 9000);
     assert_int_equal(s->answer_ms, 700);
     assert_int_equal(s->max_hold_ms, 60000);
@@ -151,15 +151,15 @@ static void test_open_program_is_named_or_cut(void **state)
     memset(name, 'p', sizeof name - 1);
     name[sizeof name - 1] = '\0';
     assert_int_equal(open_with(&client, BOWLINE_OPTIONS(.url = "thread:")), BOWLINE_OK);
-    assert_string_equal(client->inner->host.program, "");
+    assert_string_equal(client->first->host.program, "");
     bowline_close(client);
     assert_int_equal(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .program = "backup")),
                      BOWLINE_OK);
-    assert_string_equal(client->inner->host.program, "backup");
+    assert_string_equal(client->first->host.program, "backup");
     bowline_close(client);
     assert_int_equal(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .program = name)),
                      BOWLINE_OK);
-    assert_int_equal(strlen(client->inner->host.program), BWL_HOLDER_TEXT_MAX - 1);
+    assert_int_equal(strlen(client->first->host.program), BWL_HOLDER_TEXT_MAX - 1);
     bowline_close(client);
 }
 
@@ -170,13 +170,13 @@ static void test_open_renewal_and_keeper_can_be_turned_off(void **state)
     (void)state;
     assert_int_equal(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .renew = BOWLINE_OFF)),
                      BOWLINE_OK);
-    assert_false(client->inner->host.settings.renews);
-    assert_true(client->inner->host.settings.keeps);
+    assert_false(client->first->host.settings.renews);
+    assert_true(client->first->host.settings.keeps);
     bowline_close(client);
     assert_int_equal(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .keeper = BOWLINE_OFF)),
                      BOWLINE_OK);
-    assert_true(client->inner->host.settings.renews);
-    assert_false(client->inner->host.settings.keeps);
+    assert_true(client->first->host.settings.renews);
+    assert_false(client->first->host.settings.keeps);
     bowline_close(client);
 }
 
@@ -186,11 +186,11 @@ static void test_open_spinning_can_be_turned_off(void **state)
 
     (void)state;
     assert_int_equal(open_with(&client, BOWLINE_OPTIONS(.url = "thread:")), BOWLINE_OK);
-    assert_true(client->inner->host.settings.spins);
+    assert_true(client->first->host.settings.spins);
     bowline_close(client);
     assert_int_equal(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .spin = BOWLINE_OFF)),
                      BOWLINE_OK);
-    assert_false(client->inner->host.settings.spins);
+    assert_false(client->first->host.settings.spins);
     bowline_close(client);
 }
 

@@ -75,8 +75,8 @@ static void test_verbs_acquire_extend_release(void **state)
     assert_int_equal(bowline_extend(hold, 0, &error), BOWLINE_OK);
     assert_int_equal(bowline_extend(hold, 5000, NULL), BOWLINE_OK);
     assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
-    assert_int_equal(one->inner->locks_count, 0);
-    assert_null(one->inner->renewal); /* there is nothing to keep: no lease, no thread */
+    assert_int_equal(one->first->locks_count, 0);
+    assert_null(one->first->renewal); /* there is nothing to keep: no lease, no thread */
     assert_int_equal(bowline_release(NULL, &error), BOWLINE_OK);
     assert_string_equal(error.text, "");
 }
@@ -98,7 +98,7 @@ static void test_verbs_wait_is_the_caller_s_or_else_the_url_s(void **state)
     assert_int_equal(take(&none, two, "n", BOWLINE_NO_WAIT), BOWLINE_BUSY);
     assert_int_equal(bowline_acquire(&none, two, "n", NULL, NULL), BOWLINE_TIMEOUT);
     assert_null(none);
-    assert_int_equal(two->inner->locks_count, 0);
+    assert_int_equal(two->first->locks_count, 0);
     assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
 }
 
@@ -159,7 +159,7 @@ static void test_verbs_acquire_checks_its_arguments(void **state)
     assert_usage(bowline_acquire(&hold, one, "a\tb", NULL, &error), "control");
     assert_usage(bowline_extend(NULL, 0, &error), "hold");
     assert_null(hold);
-    assert_int_equal(one->inner->locks_count, 0);
+    assert_int_equal(one->first->locks_count, 0);
 }
 
 static void test_verbs_acquire_checks_its_options(void **state)
@@ -273,7 +273,7 @@ static void test_verbs_started_extend_and_release_are_finished(void **state)
     assert_int_equal(bowline_finish(op, &error), BOWLINE_OK);
     assert_int_equal(bowline_release_start(&op, hold, &error), BOWLINE_OK);
     assert_int_equal(bowline_finish(op, &error), BOWLINE_OK);
-    assert_int_equal(one->inner->locks_count, 0);
+    assert_int_equal(one->first->locks_count, 0);
     assert_null(one->operations);
 }
 
@@ -324,7 +324,7 @@ static void test_verbs_cancel_ends_what_has_not_ended(void **state)
     assert_int_equal(bowline_acquire_finish(&none, op, &error), BOWLINE_CANCELLED);
     assert_string_equal(error.text, "n: cancelled");
     assert_null(none);
-    assert_int_equal(two->inner->locks_count, 0);
+    assert_int_equal(two->first->locks_count, 0);
     assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
     op = start(two, "n");
     bowline_cancel(op); /* too late: it was won */

@@ -46,19 +46,19 @@ static bool look_for_long(bwl_lock *lock)
 /* What an engine does when the answer has come. */
 static void see(void)
 {
-    bwl_shard_lock(client->inner);
+    bwl_shard_lock(client->first);
     bwl_lock_query_done(looked_at);
     bwl_lock_unpin(looked_at);
-    bwl_shard_unlock(client->inner);
+    bwl_shard_unlock(client->first);
 }
 
 static int open_client(void **state)
 {
     (void)state;
     assert_int_equal(bowline_open(&client, BOWLINE_OPTIONS(.url = "thread:"), &error), BOWLINE_OK);
-    engine                     = *client->inner->host.engine;
+    engine                     = *client->first->host.engine;
     engine.who                 = fake_who;
-    client->inner->host.engine = &engine;
+    client->first->host.engine = &engine;
     says                       = (bwl_holder){ .held = true };
     status_of_who              = BWL_OK;
     error                      = (bowline_error){ 0 };
@@ -100,7 +100,7 @@ static void test_who_gives_every_field(void **state)
     assert_string_equal(h.host, "h");
     assert_string_equal(h.program, "p");
     assert_string_equal(h.note, "n");
-    assert_int_equal(client->inner->locks_count, 0);
+    assert_int_equal(client->first->locks_count, 0);
     says = (bwl_holder){ .held = true };
     assert_int_equal(bowline_who(client, "name", &h, &error), BWL_OK);
     assert_true(h.held == 1 && h.foreign == 0 && h.pid == 0 && h.user[0] == '\0');
@@ -174,7 +174,7 @@ static void test_who_that_is_seen_at_once_has_ended_when_its_start_returns(void 
     assert_int_equal(bowline_who_finish(&h, op, &error), BOWLINE_OK);
     assert_string_equal(asked_for, "name");
     assert_true(h.held == 1 && h.pid == 7);
-    assert_int_equal(client->inner->locks_count, 0);
+    assert_int_equal(client->first->locks_count, 0);
     assert_null(client->operations);
 }
 
@@ -193,7 +193,7 @@ static void test_who_that_takes_long_ends_when_it_is_seen(void **state)
     assert_int_equal(bowline_operation_wait(op, BOWLINE_FOREVER, &error), BOWLINE_OK);
     assert_int_equal(bowline_who_finish(&h, op, &error), BOWLINE_OK);
     assert_int_equal(h.held, 1);
-    assert_int_equal(client->inner->locks_count, 0);
+    assert_int_equal(client->first->locks_count, 0);
 }
 
 static void test_who_that_is_cancelled_ends_and_leaves_nothing(void **state)
@@ -211,9 +211,9 @@ static void test_who_that_is_cancelled_ends_and_leaves_nothing(void **state)
     assert_int_equal(bowline_who_finish(&h, op, &error), BOWLINE_CANCELLED);
     assert_string_equal(error.text, "n: cancelled");
     assert_memory_equal(&h, &before, sizeof h);
-    assert_int_equal(client->inner->locks_count, 1); /* until the engine lets go of it */
+    assert_int_equal(client->first->locks_count, 1); /* until the engine lets go of it */
     see();
-    assert_int_equal(client->inner->locks_count, 0);
+    assert_int_equal(client->first->locks_count, 0);
 }
 
 static void test_who_that_is_never_finished_is_freed_by_close(void **state)

@@ -79,7 +79,7 @@ static void test_yield_to_nobody_is_held_with_a_new_fence(void **state)
     assert_true(bowline_hold_left_ms(hold) > 0);
     assert_int_equal(bowline_hold_trouble(hold, &error), BOWLINE_OK);
     assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
-    assert_int_equal(one->inner->locks_count, 0);
+    assert_int_equal(one->first->locks_count, 0);
 }
 
 /* Whoever waited has it, and gives it back when he is done. */
@@ -120,7 +120,7 @@ static void test_yield_in_vain_is_the_end_of_the_hold(void **state)
     assert_int_equal(bowline_release(hold, NULL), BOWLINE_LOST);
     assert_int_equal(bowline_acquire_finish(&his_hold, his, &error), BOWLINE_OK);
     assert_int_equal(bowline_release(his_hold, &error), BOWLINE_OK);
-    assert_int_equal(two->inner->locks_count, 0);
+    assert_int_equal(two->first->locks_count, 0);
 }
 
 static void test_yield_waits_as_the_url_says(void **state)
@@ -150,7 +150,7 @@ static void test_yield_cancelled_is_the_end_of_the_hold(void **state)
     assert_int_equal(bowline_release(hold, NULL), BOWLINE_LOST);
     assert_int_equal(bowline_acquire_finish(&his_hold, his, &error), BOWLINE_OK);
     assert_int_equal(bowline_release(his_hold, &error), BOWLINE_OK);
-    assert_int_equal(one->inner->locks_count, 0);
+    assert_int_equal(one->first->locks_count, 0);
 }
 
 /* Released while it waits to have it again: it does so no more. */
@@ -167,7 +167,7 @@ static void test_yield_released_meanwhile_ends(void **state)
     assert_int_equal(bowline_finish(op, &error), BOWLINE_CANCELLED);
     assert_int_equal(bowline_acquire_finish(&his_hold, his, &error), BOWLINE_OK);
     assert_int_equal(bowline_release(his_hold, &error), BOWLINE_OK);
-    assert_int_equal(one->inner->locks_count, 0);
+    assert_int_equal(one->first->locks_count, 0);
 }
 
 static int is_readable(int fd)

@@ -66,7 +66,7 @@ int bowline_break(bowline_client *client, const char *name, uint64_t id, bowline
         return bwl_fail(
             reterr, BWL_STATUS_USAGE,
             "bowline_break needs a client, a name, and the id of a hold, which is not 0");
-    bwl_shard *inner  = client->inner;
+    bwl_shard *inner  = client->first;
     int        status = bwl_check_fork(inner, reterr);
     if (status < 0)
         return status;

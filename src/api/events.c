@@ -33,10 +33,10 @@ int bowline_next_event(bowline_client *client, bowline_event *ret_event, bowline
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_next_event needs a client, and a place for the event whose size "
                         "field is sizeof(bowline_event)");
-    int status = bwl_check_fork(client->inner, reterr);
+    int status = bwl_check_fork(client->first, reterr);
     if (status < 0)
         return status;
-    BWL_LOG_DRAINED(client->inner->host.settings.log);
+    BWL_LOG_DRAINED(client->first->host.settings.log);
     for (unsigned i = 0; !taken && (shard = bwl_shard_at(client, i)) != NULL; i++) {
         bwl_shard_lock(shard);
         bwl_event_queue_subscribe(shard);

@@ -5,39 +5,14 @@
 #define BWL_HANDLES_H
 
 #include "base/log.h"
-#include "runtime/lock.h"
-#include "runtime/pool.h"
-#include "runtime/shards.h"
+#include "runtime/client.h"
 
 #include <bowline/async.h>
 
-struct bowline_client {
-    bwl_shards         shards;
-    bwl_shard         *inner;      /* the first lane                                           */
-    bwl_pool           pool;       /* for updates                                              */
-    pthread_mutex_t    mutex;      /* taken last: of the list that follows                     */
-    struct bwl_wakeup *wakeup;     /* see wakeup.h; NULL: no loop has asked for a descriptor     */
-    bowline_operation *operations; /* that were started and not finished                       */
-};
-
-struct bowline_operation {
-    bwl_operation      inner;
-    bowline_client    *client;
-    bowline_operation *next;
-    bowline_operation *previous;
-};
-
-/* The lane that an operation is in. */
+/* The shard that an operation is in. */
 static inline bwl_shard *bwl_shard_of_operation(const bowline_operation *op)
 {
     return op->inner.lock->shard;
-}
-
-/* The lanes of a client, counted from 0, which is the one that takes what is started.  NULL: there
- * are no more. */
-static inline bwl_shard *bwl_shard_at(bowline_client *handle, unsigned number)
-{
-    return number < BWL_SHARDS_MAX ? atomic_load(&handle->shards.shards[number]) : NULL;
 }
 
 /* A hold is a lock, no more: the machine with everything around it. */
@@ -47,7 +22,7 @@ static inline bwl_lock *bwl_lock_of(const bowline_hold *hold)
 }
 
 /* FORKED, if the client came from the parent. */
-int bwl_check_fork(const bwl_shard *client, bowline_error *reterr);
+int bwl_check_fork(const bwl_shard *shard, bowline_error *reterr);
 
 /* Copies an options struct of the caller's size into one of ours.  USAGE: no size.  UNSUPPORTED: it
  * is larger than ours and has something in the part that we do not know. */

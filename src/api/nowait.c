@@ -120,12 +120,12 @@ int bowline_flush_releases(bowline_client *client, int64_t wait_ms, bowline_erro
 
     if (client == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_flush_releases needs a client");
-    int status = bwl_check_fork(client->inner, reterr);
+    int status = bwl_check_fork(client->first, reterr);
     if (status == BOWLINE_OK)
-        status = bwl_take_wait(&left_ms, client->inner, wait_ms, reterr);
+        status = bwl_take_wait(&left_ms, client->first, wait_ms, reterr);
     if (status < 0)
         return status;
-    BWL_LOG_DRAINED(client->inner->host.settings.log);
+    BWL_LOG_DRAINED(client->first->host.settings.log);
     bwl_ms until = bwl_later(bwl_clock_now(), left_ms);
     for (unsigned i = 0; (shard = bwl_shard_at(client, i)) != NULL; i++) {
         int came = released(shard, until, reterr);

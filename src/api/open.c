@@ -4,11 +4,8 @@
 #include "api/handles.h"
 #include "api/engines.h"
 #include "api/uncancelled.h"
-#include "runtime/wakeup.h"
 #include "base/fault.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 int bwl_copy_options(void *ret_ours, size_t our_size, const void *theirs, const char *macro,
@@ -84,9 +81,6 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
 
     if (status < 0 || (status = check(&o, reterr)) < 0)
         return status;
-    bowline_client *client = calloc(1, sizeof *client);
-    if (client == NULL)
-        return bwl_fail(reterr, BWL_STATUS_NOMEM, "out of memory");
     bwl_settings asked = {
         .lease_ms    = o.lease_ms,
         .answer_ms   = o.reply_ms,
@@ -94,34 +88,23 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
         .keeps       = (o.flags & BOWLINE_NO_THREAD) == 0,
         .spins       = (o.flags & BOWLINE_NO_SPIN) == 0,
     };
-    if (o.on_log != NULL && (asked.log = bwl_log_new(o.on_log, o.log_data)) == NULL) {
-        free(client);
+    if (o.on_log != NULL && (asked.log = bwl_log_new(o.on_log, o.log_data)) == NULL)
         return bwl_fail(reterr, BWL_STATUS_NOMEM, "out of memory");
-    }
-    status = bwl_shard_open(&client->inner, bwl_engines, &asked, (o.flags & BOWLINE_NO_RENEW) != 0,
-                            o.url != NULL ? o.url : "file:", reterr);
+    status = bwl_client_open(ret_client, bwl_engines, &asked, (o.flags & BOWLINE_NO_RENEW) != 0,
+                             o.url != NULL ? o.url : "file:", o.program, reterr);
     if (status < 0) {
         bwl_log_free(asked.log);
-        free(client);
         return status;
     }
-    client->inner->handle = client;
-    bwl_shards_init(&client->shards, client->inner);
-    bwl_pool_init(&client->pool, client->inner);
-    (void)pthread_mutex_init(&client->mutex, NULL); /* of the default kind: cannot fail */
-    if (o.program != NULL)
-        (void)snprintf(client->inner->host.program, sizeof client->inner->host.program, "%s",
-                       o.program);
-    *ret_client = client;
-    if (client->inner->host.settings.risk[0] != '\0')
-        bwl_log_add(asked.log, BWL_LOG_WARNING, "%s", client->inner->host.settings.risk);
+    if ((*ret_client)->first->host.settings.risk[0] != '\0')
+        bwl_log_add(asked.log, BWL_LOG_WARNING, "%s", (*ret_client)->first->host.settings.risk);
     bwl_log_drain(asked.log);
     return BOWLINE_OK;
 }
 
 const char *bowline_client_warning(const bowline_client *client)
 {
-    const char *risk = client != NULL ? client->inner->host.settings.risk : "";
+    const char *risk = client != NULL ? client->first->host.settings.risk : "";
 
     return risk[0] != '\0' ? risk : NULL;
 }
@@ -131,20 +114,9 @@ void bowline_close(bowline_client *client)
     BWL_UNCANCELLED;
     if (client == NULL)
         return;
-    bool     is_ours = !bwl_forked(&client->inner->host.guard);
-    bwl_log *log     = client->inner->host.settings.log;
-    if (client->wakeup != NULL && is_ours)
-        bwl_wakeup_stop(client->wakeup);
-    bwl_pool_close(&client->pool);
-    bwl_shards_close(&client->shards);
-    bwl_wakeup_free(client->wakeup);
-    while ((is_ours || bwl_was_at_rest(&client->mutex)) && client->operations != NULL) {
-        bowline_operation *operation = client->operations;
-        client->operations           = operation->next;
-        free(operation);
-    }
-    (void)pthread_mutex_destroy(&client->mutex);
-    free(client);
+    bool     is_ours = !bwl_forked(&client->first->host.guard);
+    bwl_log *log     = client->first->host.settings.log;
+    bwl_client_close(client);
     if (is_ours)
         bwl_log_drain(log);
     bwl_log_free(log);

@@ -7,34 +7,22 @@
 #include "api/uncancelled.h"
 #include "base/fault.h"
 
-#include <stdlib.h>
-
 bowline_operation *bwl_operation_new(bowline_client *client, bowline_error *reterr)
 {
-    bowline_operation *op = calloc(1, sizeof *op);
+    bowline_operation *op = bwl_client_operation_new(client);
 
-    if (op == NULL) {
+    if (op == NULL)
         (void)bwl_fail(reterr, BWL_STATUS_NOMEM, "out of memory");
-        return NULL;
-    }
-    bwl_shards_use_first_only(&client->shards); /* there may be an event loop that looks there */
-    op->client = client;
-    (void)pthread_mutex_lock(&client->mutex);
-    op->next = client->operations;
-    if (op->next != NULL)
-        op->next->previous = op;
-    client->operations = op;
-    (void)pthread_mutex_unlock(&client->mutex);
     return op;
 }
 
-/* Whoever started it may be an event loop: to be told of its end.  That does not look into lanes
- * other than the first: there the keeper reads the answer. */
+/* An event loop may have started it, which is notified of its end.  It polls the first shard only:
+ * in others the renewal thread reads the reply. */
 bowline_operation *bwl_operation_show(bowline_operation *op, void *user)
 {
     op->inner.user = user;
     bwl_operation_watch(&op->inner);
-    if (bwl_shard_of_operation(op) != op->client->inner)
+    if (bwl_shard_of_operation(op) != op->client->first)
         bwl_loop_hand_over(&bwl_shard_of_operation(op)->loop);
     return op;
 }
@@ -51,17 +39,7 @@ void bwl_operation_begun(bowline_operation **ret_op, bowline_operation *op, int 
 
 void bwl_operation_free(bowline_operation *op)
 {
-    bowline_client *client = op->client;
-
-    (void)pthread_mutex_lock(&client->mutex);
-    if (op->next != NULL)
-        op->next->previous = op->previous;
-    if (op->previous != NULL)
-        op->previous->next = op->next;
-    else
-        client->operations = op->next;
-    (void)pthread_mutex_unlock(&client->mutex);
-    free(op);
+    bwl_client_operation_free(op);
 }
 
 /* ---- what the caller does with it ------------------------------------------------------------ */

@@ -64,7 +64,7 @@ int bowline_ping(bowline_client *client, int64_t wait_ms, bowline_error *reterr)
 
     if (client == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_ping needs a client");
-    bwl_shard *inner  = client->inner;
+    bwl_shard *inner  = client->first;
     int        status = bwl_check_fork(inner, reterr);
     if (status < 0 || (status = bwl_take_wait(&left_ms, inner, wait_ms, reterr)) < 0)
         return status;

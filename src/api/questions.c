@@ -71,13 +71,13 @@ int bowline_duration_parse(int64_t *ret_ms, const char *text, bowline_error *ret
 int64_t bowline_timeout_ms(bowline_client *client)
 {
     BWL_UNCANCELLED;
-    if (bwl_forked(&client->inner->host.guard))
+    if (bwl_forked(&client->first->host.guard))
         return BOWLINE_FOREVER;
-    bwl_shard_lock(client->inner);
-    bwl_ms now                              = bwl_shard_now(client->inner);
-    bwl_ms at                               = bwl_loop_next_timer(&client->inner->loop);
-    client->inner->loop.caller_sleeps_until = at;
-    bwl_shard_unlock(client->inner);
+    bwl_shard_lock(client->first);
+    bwl_ms now                              = bwl_shard_now(client->first);
+    bwl_ms at                               = bwl_loop_next_timer(&client->first->loop);
+    client->first->loop.caller_sleeps_until = at;
+    bwl_shard_unlock(client->first);
     if (at == BWL_NEVER)
         return BOWLINE_FOREVER;
     return at > now ? at - now : 0;
@@ -86,7 +86,7 @@ int64_t bowline_timeout_ms(bowline_client *client)
 int bowline_dispatch(bowline_client *client, int64_t wait_ms, bowline_error *reterr)
 {
     BWL_UNCANCELLED;
-    bwl_shard *inner  = client->inner;
+    bwl_shard *inner  = client->first;
     int        status = bwl_check_fork(inner, reterr);
     bwl_ms     left_ms;
 

@@ -24,7 +24,7 @@ typedef struct job {
     const char     *key;
     bowline_compute compute;
     void           *context;
-    bwl_pool_slot *place;
+    bwl_pool_slot  *place;
     bwl_optimistic  machine;
     bowline_change  change;
     int             choice;     /* of the function */
@@ -291,14 +291,14 @@ int bowline_update(bowline_client *client, const char *key, bowline_compute comp
     job                    j = { .key = key, .compute = compute, .context = context };
 
     int status = check_call(client, key, compute, reterr);
-    if (status < 0 || (status = bwl_check_fork(client->inner, reterr)) < 0)
+    if (status < 0 || (status = bwl_check_fork(client->first, reterr)) < 0)
         return status;
     status = bwl_copy_options(&o, sizeof o, options, "BOWLINE_UPDATE", reterr);
     if (options == NULL)
         o.wait_ms = BOWLINE_DEFAULT;
     if (status < 0 || (status = check(&o, reterr)) < 0)
         return status;
-    BWL_LOG_DRAINED(client->inner->host.settings.log);
+    BWL_LOG_DRAINED(client->first->host.settings.log);
     status = update_in_place(&j, client, &o, reterr);
     if (o.ret_conflicts != NULL)
         *o.ret_conflicts = j.machine.conflicts;

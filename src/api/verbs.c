@@ -162,15 +162,15 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
 {
     atomic_uint *name_pin = NULL;
     bwl_ms       wait_ms  = w->wait_ms;
-    bwl_shard   *shard    = w->wait_ms > 0 && client->inner->host.settings.turns_max > 1
+    bwl_shard   *shard    = w->wait_ms > 0 && client->first->host.settings.turns_max > 1
                                 ? bwl_shards_enter_for(&client->shards, w->name, &name_pin)
                                 : bwl_shards_enter(&client->shards);
 
-    if (shard != client->inner && !atomic_load(&shard->is_connected)) {
+    if (shard != client->first && !atomic_load(&shard->is_connected)) {
         bwl_ms begun = bwl_clock_now();
         if (!bwl_shard_connect(shard)) {
             bwl_shard_leave(shard);
-            shard = client->inner;
+            shard = client->first;
             bwl_shard_enter(shard);
             bwl_name_pin_move_to_first(name_pin);
         }
@@ -195,12 +195,12 @@ int bowline_acquire(bowline_hold **ret_hold, bowline_client *client, const char 
     if (ret_hold == NULL || client == NULL || name == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_acquire needs a place for the hold, a client and a name");
-    int status = bwl_check_fork(client->inner, reterr);
+    int status = bwl_check_fork(client->first, reterr);
     if (status == BOWLINE_OK)
-        status = take_options(&w.options, &w.wait_ms, client->inner, options, reterr);
+        status = take_options(&w.options, &w.wait_ms, client->first, options, reterr);
     if (status < 0)
         return status;
-    BWL_LOG_DRAINED(client->inner->host.settings.log);
+    BWL_LOG_DRAINED(client->first->host.settings.log);
     status = acquire_somewhere(client, &hold, &w, reterr);
     if (status == BOWLINE_OK)
         *ret_hold = hold;
@@ -282,27 +282,27 @@ int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, co
     if (ret_op == NULL || client == NULL || name == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_acquire_start needs a place for the operation, a client, a name");
-    int status = bwl_check_fork(client->inner, reterr);
+    int status = bwl_check_fork(client->first, reterr);
     if (status < 0)
         return status;
-    BWL_LOG_DRAINED(client->inner->host.settings.log);
+    BWL_LOG_DRAINED(client->first->host.settings.log);
     bowline_acquire_options o;
     bwl_ms                  wait_ms;
-    status = take_options(&o, &wait_ms, client->inner, options, reterr);
+    status = take_options(&o, &wait_ms, client->first, options, reterr);
     if (status < 0)
         return status;
-    bwl_shard_lock(client->inner);
+    bwl_shard_lock(client->first);
     bowline_operation *op = bwl_operation_new(client, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
-    bwl_loop_coalesce_begin(&client->inner->loop);
+    bwl_loop_coalesce_begin(&client->first->loop);
     if (status == BOWLINE_OK)
-        status = start_acquire(&op->inner, client->inner, name, &o, wait_ms, reterr);
-    bwl_loop_coalesce_end(&client->inner->loop);
+        status = start_acquire(&op->inner, client->first, name, &o, wait_ms, reterr);
+    bwl_loop_coalesce_end(&client->first->loop);
     if (status == BOWLINE_OK)
         *ret_op = bwl_operation_show(op, NULL);
     else if (op != NULL)
         bwl_operation_free(op);
-    bwl_shard_unlock(client->inner);
+    bwl_shard_unlock(client->first);
     return status;
 }
 
@@ -319,7 +319,7 @@ int bowline_extend_start(bowline_operation **ret_op, bowline_hold *hold, uint32_
         return status;
     BWL_LOG_DRAINED(shard->host.settings.log);
     bwl_shard_lock(shard);
-    bowline_operation *op = bwl_operation_new(shard->handle, reterr);
+    bowline_operation *op = bwl_operation_new(shard->client, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
     bwl_loop_coalesce_begin(&shard->loop);
     if (status == BOWLINE_OK)
@@ -342,7 +342,7 @@ int bowline_release_start(bowline_operation **ret_op, bowline_hold *hold, bowlin
         return status;
     BWL_LOG_DRAINED(shard->host.settings.log);
     bwl_shard_lock(shard);
-    bowline_operation *op = bwl_operation_new(shard->handle, reterr);
+    bowline_operation *op = bwl_operation_new(shard->client, reterr);
     if (op != NULL) {
         bwl_loop_coalesce_begin(&shard->loop);
         start_release(&op->inner, bwl_lock_of(hold));

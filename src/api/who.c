@@ -42,7 +42,7 @@ int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_ho
     int status = check_place(ret_holder, reterr);
     if (status < 0)
         return status;
-    bwl_shard *inner = client->inner;
+    bwl_shard *inner = client->first;
     status           = bwl_check_fork(inner, reterr);
     if (status < 0)
         return status;
@@ -64,7 +64,7 @@ int bowline_who_start(bowline_operation **ret_op, bowline_client *client, const 
     if (ret_op == NULL || client == NULL || name == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_who_start needs a place for the operation, a client, a name");
-    bwl_shard *inner  = client->inner;
+    bwl_shard *inner  = client->first;
     int        status = bwl_check_fork(inner, reterr);
     if (status < 0)
         return status;

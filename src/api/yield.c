@@ -76,7 +76,7 @@ int bowline_yield_start(bowline_operation **ret_op, bowline_hold *hold, int64_t 
         return status;
     BWL_LOG_DRAINED(shard->host.settings.log);
     bwl_shard_lock(shard);
-    bowline_operation *op = bwl_operation_new(shard->handle, reterr);
+    bowline_operation *op = bwl_operation_new(shard->client, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
     if (status == BOWLINE_OK)
         status = start(&op->inner, bwl_lock_of(hold), wait_ms, reterr);

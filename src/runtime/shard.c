@@ -131,7 +131,7 @@ int bwl_shard_share(bwl_shard **ret_shard, const bwl_shard *first)
         return BWL_STATUS_NOMEM;
     shard->host.engine   = first->host.engine;
     shard->host.settings = first->host.settings;
-    shard->handle        = first->handle;
+    shard->client        = first->client;
     memcpy(shard->host.program, first->host.program, sizeof shard->host.program);
     int status =
         bwl_reactor_open(&shard->host.reactor, NULL); /* now, not in the middle of a call */

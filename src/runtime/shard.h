@@ -2,7 +2,7 @@
  * shard.h -- one connection to the store with everything around it: the engine's host, a mutex, an
  * event loop, timers, locks, and a renewal thread.
  *
- * A client (api/handles.h) has up to four of them; see shards.h.  A lock stays in the shard in
+ * A client (client.h) has up to four of them; see shards.h.  A lock stays in the shard in
  * which it was acquired.
  *
  * shard -> lock -> event_queue -> loop -> timers, wakeup.  The engine calls back through
@@ -42,19 +42,19 @@ typedef struct bwl_background {
 enum { BWL_UNHEALTHY_MS = 1000 }; /* for how long other shards are preferred */
 
 struct bwl_shard {
-    bwl_host            host; /* first: an engine knows only this */
-    bwl_loop            loop;
-    bwl_lock           *locks;
-    size_t              locks_count;
-    bwl_named           named;           /* locks that others of this shard may join */
-    atomic_uint         callers;         /* calls inside that may wait; see shards.h */
-    atomic_bool         is_connected;    /* a connection can be used */
-    bwl_completion      connecting;      /* of the last bwl_shard_connect */
-    _Atomic(bwl_ms)     unhealthy_until; /* connecting has failed a moment ago */
-    bwl_event_queue     events;
-    bwl_background      background;
-    bwl_renewal_thread *renewal; /* NULL: none was needed yet */
-    void               *handle;  /* the client, for src/api */
+    bwl_host               host; /* first: an engine knows only this */
+    bwl_loop               loop;
+    bwl_lock              *locks;
+    size_t                 locks_count;
+    bwl_named              named;           /* locks that others of this shard may join */
+    atomic_uint            callers;         /* calls inside that may wait; see shards.h */
+    atomic_bool            is_connected;    /* a connection can be used */
+    bwl_completion         connecting;      /* of the last bwl_shard_connect */
+    _Atomic(bwl_ms)        unhealthy_until; /* connecting has failed a moment ago */
+    bwl_event_queue        events;
+    bwl_background         background;
+    bwl_renewal_thread    *renewal; /* NULL: none was needed yet */
+    struct bowline_client *client;  /* for src/api; NULL: none */
 };
 
 static inline bwl_shard *bwl_shard_of(bwl_host *host)

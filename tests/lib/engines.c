@@ -152,10 +152,10 @@ static unsigned standing_of(bowline_client *client)
 {
     unsigned count = 0;
 
-    bwl_shard_lock(client->inner);
-    for (const bwl_lock *l = client->inner->locks; l != NULL; l = l->next)
+    bwl_shard_lock(client->first);
+    for (const bwl_lock *l = client->first->locks; l != NULL; l = l->next)
         count += l->base.hold.state == BWL_HOLD_QUEUED && strcmp(l->base.name, engine_lock()) == 0;
-    bwl_shard_unlock(client->inner);
+    bwl_shard_unlock(client->first);
     return count;
 }
 

@@ -267,7 +267,7 @@ static int acquire_beside_a_call(const bwl_protocol *protocol, int64_t wait_ms, 
     bowline_hold   *hold = NULL;
 
     assert_int_equal(bowline_open(&one, BOWLINE_OPTIONS(.url = "thread:"), NULL), BOWLINE_OK);
-    bwl_shard *inner          = one->inner;
+    bwl_shard *inner          = one->first;
     bwl_engine  engine         = *inner->host.engine;
     asked                      = 0;
     connects                   = 0;

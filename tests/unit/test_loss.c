@@ -82,9 +82,9 @@ static void test_loss_is_seen_by_everything_at_its_moment(void **state)
     bwl_lock_of(hold)->base.hold.look_at = 1;
     assert_int_equal(bowline_hold_check(hold, &error), BOWLINE_LOST);
     assert_int_equal(error.status, BOWLINE_LOST);
-    bwl_shard_lock(client->inner);
-    bwl_loop_set_timer(&client->inner->loop, &bwl_lock_of(hold)->timer, 1);
-    bwl_shard_unlock(client->inner);
+    bwl_shard_lock(client->first);
+    bwl_loop_set_timer(&client->first->loop, &bwl_lock_of(hold)->timer, 1);
+    bwl_shard_unlock(client->first);
     assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
     assert_int_equal(poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0), 1);
     assert_int_equal(bowline_hold_check(hold, &error), BOWLINE_LOST);

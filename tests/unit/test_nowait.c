@@ -28,7 +28,7 @@ static bowline_error   error;
 /* Silence is over, and what it leaves in doubt is asked for no more. */
 static void lose_patience(void)
 {
-    bwl_shard *inner = client->inner;
+    bwl_shard *inner = client->first;
 
     bwl_shard_lock(inner);
     inner->host.settings.answer_ms = 1;
@@ -108,7 +108,7 @@ static void test_nowait_well_ended_is_nothing_to_tell(void **state)
         assert_status(BOWLINE_OK, let_go("n"), &error);
     assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
     assert_int_equal(atomic_load(&released), 3);
-    assert_int_equal(client->inner->locks_count, 0);
+    assert_int_equal(client->first->locks_count, 0);
 }
 
 static void test_nowait_loss_is_told_once_and_by_name(void **state)
@@ -122,7 +122,7 @@ static void test_nowait_loss_is_told_once_and_by_name(void **state)
     assert_status(BOWLINE_LOST, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
     assert_non_null(strstr(error.text, "two is not ours any more"));
     assert_status(BOWLINE_OK, bowline_flush_releases(client, 0, &error), &error);
-    assert_int_equal(client->inner->locks_count, 0);
+    assert_int_equal(client->first->locks_count, 0);
 }
 
 static void test_nowait_refusal_is_told_with_the_server_s_words(void **state)
@@ -167,7 +167,7 @@ static void test_nowait_waits_when_too_many_are_under_way(void **state)
     atomic_store(&enough, BWL_BACKGROUND_MAX + 1);
     for (unsigned i = 0; i < BWL_BACKGROUND_MAX; i++)
         assert_status(BOWLINE_OK, bowline_release_nowait(holds[i], &error), &error);
-    assert_int_equal(client->inner->background.count, BWL_BACKGROUND_MAX);
+    assert_int_equal(client->first->background.count, BWL_BACKGROUND_MAX);
     assert_status(BOWLINE_UNKNOWN, bowline_release_nowait(holds[BWL_BACKGROUND_MAX], &error),
                   &error);
     assert_non_null(strstr(error.text, "n1000: "));
@@ -177,7 +177,7 @@ static void test_nowait_waits_when_too_many_are_under_way(void **state)
 static void test_nowait_reads_what_has_come_before_it_waits(void **state)
 {
     static bowline_hold *holds[BWL_BACKGROUND_MAX + 1];
-    const bwl_session   *store = bwl_redis_of(&client->inner->host)->router.sessions;
+    const bwl_session   *store = bwl_redis_of(&client->first->host)->router.sessions;
     char                 name[16];
     int                  there = 0;
 
@@ -193,7 +193,7 @@ static void test_nowait_reads_what_has_come_before_it_waits(void **state)
            ioctl(store->link.conn.stream.source.fd, FIONREAD, &there) == 0)
         sleep_ms(1);
     assert_status(BOWLINE_OK, bowline_release_nowait(holds[BWL_BACKGROUND_MAX], &error), &error);
-    assert_in_range(client->inner->background.count, 1, BWL_BACKGROUND_MAX);
+    assert_in_range(client->first->background.count, 1, BWL_BACKGROUND_MAX);
 }
 
 /* Whoever does nothing else reads what has come, so he never meets the end of it. */
@@ -210,7 +210,7 @@ static void test_nowait_reads_answers_when_there_are_many(void **state)
     }
     for (unsigned i = 0; i < ALL; i++) {
         assert_status(BOWLINE_OK, bowline_release_nowait(holds[i], &error), &error);
-        assert_true(client->inner->background.count <= BWL_BACKGROUND_MAX);
+        assert_true(client->first->background.count <= BWL_BACKGROUND_MAX);
     }
     assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
     assert_int_equal(atomic_load(&released), ALL);
@@ -234,7 +234,7 @@ static void test_nowait_without_a_server_is_told_at_once(void **state)
 
     (void)state;
     assert_status(BOWLINE_OK, bowline_release_nowait(must_acquire(local, "n"), &error), &error);
-    assert_int_equal(local->inner->locks_count, 0);
+    assert_int_equal(local->first->locks_count, 0);
     assert_status(BOWLINE_OK, bowline_flush_releases(local, 0, &error), &error);
     assert_status(BOWLINE_OK, bowline_release_nowait(NULL, &error), &error);
     bowline_close(local);

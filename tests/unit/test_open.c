@@ -56,14 +56,14 @@ static void test_open_settings_are_those_of_the_options_or_else_of_the_url(void 
         bowline_options o      = list[i].asked;
         o.size                 = sizeof o;
         assert_int_equal(bowline_open(&client, &o, NULL), BOWLINE_OK);
-        const bwl_settings *is     = &client->inner->host.settings;
+        const bwl_settings *is     = &client->first->host.settings;
         const bwl_settings *wanted = &list[i].wanted;
         assert_true(is->lease_ms == wanted->lease_ms && is->answer_ms == wanted->answer_ms);
         assert_true(is->max_hold_ms == wanted->max_hold_ms && is->wait_ms == wanted->wait_ms);
         assert_int_equal(is->renews, wanted->renews);
         assert_int_equal(is->keeps, wanted->keeps);
         assert_int_equal(is->spins, wanted->spins);
-        assert_string_equal(client->inner->host.program, list[i].program);
+        assert_string_equal(client->first->host.program, list[i].program);
         bowline_close(client);
     }
 }

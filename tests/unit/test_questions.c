@@ -57,12 +57,12 @@ static int two_fds(bwl_lock *lock, int ret_fds[2])
 
 static void test_questions_descriptors_are_the_engine_s(void **state)
 {
-    bwl_engine engine                            = *holder->inner->host.engine;
+    bwl_engine engine                            = *holder->first->host.engine;
     int        fds[BOWLINE_HOLD_INHERIT_FDS_MAX] = { 0, 0 };
 
     (void)state;
     engine.fds                 = two_fds;
-    holder->inner->host.engine = &engine;
+    holder->first->host.engine = &engine;
     assert_int_equal(bowline_hold_inherit_fds(hold, fds), 2);
     assert_int_equal(fds[1], 8);
     bowline_close(holder);
@@ -86,7 +86,7 @@ static void *ask_fence(void *ret_fence)
  * one the time to read the wrong number, if it does not wait for the mutex. */
 static void ask_fence_while_it_is_written(uint64_t fence)
 {
-    bwl_shard *inner = holder->inner;
+    bwl_shard *inner = holder->first;
     uint64_t    seen  = 0;
     pthread_t   asks;
 
@@ -121,11 +121,11 @@ static void test_questions_fence_is_known_after_fork(void **state)
     int      status;
 
     (void)state;
-    bwl_shard_lock(holder->inner);
+    bwl_shard_lock(holder->first);
     pid_t child = fork();
     if (child == 0)
         _exit(bowline_hold_fence(hold) == fence ? 7 : 1);
-    bwl_shard_unlock(holder->inner);
+    bwl_shard_unlock(holder->first);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(WEXITSTATUS(status), 7);
 }
@@ -134,7 +134,7 @@ static void test_questions_fence_is_known_after_fork(void **state)
 
 static void test_questions_timeout_is_the_time_to_the_next_alarm(void **state)
 {
-    bwl_shard *inner = client->inner;
+    bwl_shard *inner = client->first;
 
     (void)state;
     assert_int_equal(bowline_timeout_ms(client), BOWLINE_FOREVER);
@@ -152,7 +152,7 @@ static void test_questions_timeout_is_the_time_to_the_next_alarm(void **state)
 
 static void set_alarm_in(bwl_ms ms)
 {
-    bwl_shard *inner = client->inner;
+    bwl_shard *inner = client->first;
 
     bwl_shard_lock(inner);
     bwl_loop_set_timer(&inner->loop, &inner->loop.engine_timer, bwl_shard_now(inner) + ms);
@@ -184,13 +184,13 @@ static int64_t now_ms(void)
 static void test_questions_dispatch_has_nothing_to_do_while_another_drives(void **state)
 {
     (void)state;
-    bwl_shard_lock(client->inner);
-    client->inner->loop.is_running = true;
-    bwl_shard_unlock(client->inner);
+    bwl_shard_lock(client->first);
+    client->first->loop.is_running = true;
+    bwl_shard_unlock(client->first);
     assert_int_equal(bowline_dispatch(client, BOWLINE_FOREVER, &error), BOWLINE_OK);
-    bwl_shard_lock(client->inner);
-    client->inner->loop.is_running = false;
-    bwl_shard_unlock(client->inner);
+    bwl_shard_lock(client->first);
+    client->first->loop.is_running = false;
+    bwl_shard_unlock(client->first);
 }
 
 static void *dispatch_once(void *arg)
@@ -213,9 +213,9 @@ static void wait_until(bool (*is_so)(bwl_shard *))
 
     for (bool so = false; !so;) {
         assert_true(now_ms() < end);
-        bwl_shard_lock(client->inner);
-        so = is_so(client->inner);
-        bwl_shard_unlock(client->inner);
+        bwl_shard_lock(client->first);
+        so = is_so(client->first);
+        bwl_shard_unlock(client->first);
         (void)nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
     }
 }
@@ -242,13 +242,13 @@ static void test_questions_thread_that_dispatches_is_told_after_another_has_disp
     assert_int_equal(pthread_create(&dispatches, NULL, dispatch_once, NULL), 0);
     wait_until(is_driven);
     assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
-    bwl_shard_lock(client->inner);
-    is_known = client->inner->loop.dispatchers == 1;
-    bwl_loop_notify_caller(&client->inner->loop);
-    bwl_shard_unlock(client->inner);
+    bwl_shard_lock(client->first);
+    is_known = client->first->loop.dispatchers == 1;
+    bwl_loop_notify_caller(&client->first->loop);
+    bwl_shard_unlock(client->first);
     assert_int_equal(pthread_join(dispatches, NULL), 0);
     assert_true(is_known);
-    assert_int_equal(client->inner->loop.dispatchers, 0);
+    assert_int_equal(client->first->loop.dispatchers, 0);
 }
 
 /* One thread dispatches and goes away; the other one, asleep inside an acquire, must take over. */
@@ -262,7 +262,7 @@ static void test_questions_who_stops_dispatching_hands_over(void **state)
     wait_until(is_driven);
     assert_int_equal(pthread_create(&acquires, NULL, acquire_and_release, &status), 0);
     wait_until(has_sleeper);
-    bwl_loop_wake(&client->inner->loop);
+    bwl_loop_wake(&client->first->loop);
     assert_int_equal(pthread_join(dispatches, NULL), 0);
     int64_t begin = now_ms();
     assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);

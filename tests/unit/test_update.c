@@ -78,9 +78,9 @@ static int open_client(void **state)
     (void)state;
     assert_int_equal(bowline_open(&client, BOWLINE_OPTIONS(.url = "redis://127.0.0.1:1"), &error),
                      BOWLINE_OK);
-    engine                     = *client->inner->host.engine;
+    engine                     = *client->first->host.engine;
     engine.step                = fake_step;
-    client->inner->host.engine = &engine;
+    client->first->host.engine = &engine;
     script_size                = 0;
     steps                      = 0;
     asked[0]                   = '\0';

@@ -70,7 +70,7 @@ static void test_wakeup_that_fails_leaves_nothing_and_may_be_tried_again(void **
     assert_int_equal(status, BOWLINE_SYSTEM);
     assert_int_equal(other, BOWLINE_SYSTEM);
     assert_null(client->wakeup);
-    assert_null(client->inner->loop.wakeup);
+    assert_null(client->first->loop.wakeup);
     assert_true(bowline_wakeup_fd(client, &error) >= 0);
 }
 

@@ -65,21 +65,21 @@ static int fake_broken(bwl_lock *lock, bwl_fault *fault)
 /* What an engine does when the answer has come. */
 static void see(void)
 {
-    bwl_shard_lock(client->inner);
+    bwl_shard_lock(client->first);
     bwl_lock_query_done(looked_at);
     bwl_lock_unpin(looked_at);
-    bwl_shard_unlock(client->inner);
+    bwl_shard_unlock(client->first);
 }
 
 static int open_client(void **state)
 {
     (void)state;
     assert_int_equal(bowline_open(&client, BOWLINE_OPTIONS(.url = "thread:"), &error), BOWLINE_OK);
-    engine                     = *client->inner->host.engine;
+    engine                     = *client->first->host.engine;
     engine.who                 = fake_who;
     engine.break_seen          = fake_break;
     engine.broken              = fake_broken;
-    client->inner->host.engine = &engine;
+    client->first->host.engine = &engine;
     says                       = (bwl_holder){ .held = true };
     status_of_who              = BWL_OK;
     status_of_break            = BWL_OK;
@@ -168,7 +168,7 @@ static void test_who_that_takes_long_ends_when_it_is_seen(void **state)
     assert_int_equal(bowline_operation_done(op), 1);
     assert_int_equal(bowline_operation_wait(op, BOWLINE_FOREVER, &error), BOWLINE_OK);
     assert_int_equal(bowline_who_finish(&h, op, &error), BOWLINE_OK);
-    assert_int_equal(client->inner->locks_count, 0);
+    assert_int_equal(client->first->locks_count, 0);
 }
 
 static void test_who_that_is_cancelled_ends_and_leaves_nothing(void **state)
@@ -185,9 +185,9 @@ static void test_who_that_is_cancelled_ends_and_leaves_nothing(void **state)
     assert_int_equal(bowline_who_finish(&h, op, &error), BOWLINE_CANCELLED);
     assert_string_equal(error.text, "n: cancelled");
     assert_memory_equal(&h, &before, sizeof h);
-    assert_int_equal(client->inner->locks_count, 1); /* until the engine lets go of it */
+    assert_int_equal(client->first->locks_count, 1); /* until the engine lets go of it */
     see();
-    assert_int_equal(client->inner->locks_count, 0);
+    assert_int_equal(client->first->locks_count, 0);
 }
 
 static void test_who_that_is_never_finished_is_freed_by_close(void **state)
@@ -262,12 +262,12 @@ static void test_who_of_busy_ends_with_the_time_for_the_reply(void **state)
     (void)state;
     assert_int_equal(bowline_acquire(&hold, client, "n", NULL, &error), BOWLINE_OK);
     engine.look                            = look_for_long;
-    client->inner->host.settings.answer_ms = 20;
+    client->first->host.settings.answer_ms = 20;
     assert_int_equal(bowline_acquire(&none, client, "n", NULL, &error), BOWLINE_BUSY);
     assert_string_equal(error.text, "n is held by someone else");
     assert_int_equal(looks, 1);
     see();
-    assert_int_equal(client->inner->locks_count, 1);
+    assert_int_equal(client->first->locks_count, 1);
 }
 
 /* ---- broken ---------------------------------------------------------------------------------- */
@@ -300,7 +300,7 @@ static void test_who_break_ends_the_hold_that_was_shown_and_no_other(void **stat
         if (list[i].status < 0)
             assert_non_null(strstr(error.text, list[i].text));
         assert_int_equal(broken, list[i].broken);
-        assert_int_equal(client->inner->locks_count, 0);
+        assert_int_equal(client->first->locks_count, 0);
     }
 }
 

@@ -90,7 +90,7 @@ static void test_yield_released_meanwhile_ends(void **state)
     assert_int_equal(bowline_finish(op, &error), BOWLINE_CANCELLED);
     assert_int_equal(bowline_acquire_finish(&his_hold, his, &error), BOWLINE_OK);
     assert_int_equal(bowline_release(his_hold, &error), BOWLINE_OK);
-    assert_int_equal(one->inner->locks_count, 0);
+    assert_int_equal(one->first->locks_count, 0);
 }
 
 static int is_readable(int fd)

@@ -1,0 +1,59 @@
+/*
+ * client.h -- a client: the owner of its shards, of the pool for updates, of the wakeup of its event
+ * loop, and of the operations that were started and not finished.
+ *
+ * The struct is what the handle bowline_client points to.
+ *
+ * client -> shards, pool -> shard.  A shard knows its client only as a pointer for src/api.
+ */
+#ifndef BWL_RUNTIME_CLIENT_H
+#define BWL_RUNTIME_CLIENT_H
+
+#include "runtime/lock.h"
+#include "runtime/pool.h"
+#include "runtime/shards.h"
+
+typedef struct bowline_client    bwl_client;
+typedef struct bowline_operation bwl_started_operation;
+
+struct bowline_client {
+    bwl_shards             shards;
+    bwl_shard             *first;      /* of them */
+    bwl_pool               pool;       /* for updates */
+    struct bwl_wakeup     *wakeup;     /* NULL: no event loop has asked for a descriptor */
+    pthread_mutex_t        mutex;      /* of the list that follows; taken after that of a shard */
+    bwl_started_operation *operations; /* started and not finished */
+};
+
+struct bowline_operation {
+    bwl_operation          inner;
+    bwl_client            *client;
+    bwl_started_operation *next;
+    bwl_started_operation *previous;
+};
+
+/* `engines` ends with NULL; `program` is shown to others, NULL: the name of the process.  USAGE,
+ * UNSUPPORTED, REFUSED, SYSTEM, NOMEM. */
+int bwl_client_open(bwl_client **ret_client, const bwl_engine *const *engines,
+                    const bwl_settings *asked, bool renewal_off, const char *url,
+                    const char *program, bwl_fault *fault);
+
+/* Frees everything of it, its operations too. */
+void bwl_client_close(bwl_client *client);
+
+/* Not locked: makes the wakeup, once.  From now on only the first shard takes new locks: an event
+ * loop polls that one.  The others raise the wakeup.  SYSTEM, NOMEM. */
+int bwl_client_need_wakeup(bwl_client *client, bwl_fault *fault);
+
+/* The handle of an operation that is about to be started; from now on only the first shard takes new
+ * locks.  With the mutex of a shard.  NULL: out of memory.  Free frees the handle only. */
+bwl_started_operation *bwl_client_operation_new(bwl_client *client);
+void                   bwl_client_operation_free(bwl_started_operation *op);
+
+/* The shards, counted from 0, which is the first.  NULL: there are no more. */
+static inline bwl_shard *bwl_shard_at(bwl_client *client, unsigned number)
+{
+    return number < BWL_SHARDS_MAX ? atomic_load(&client->shards.shards[number]) : NULL;
+}
+
+#endif

@@ -86,7 +86,7 @@ static int tell_one(bwl_shard *shard, bowline_error *reterr)
                     dropped, lost);
 }
 
-/* locked: waits for the end of those in this lane.  OK, TIMEOUT, SYSTEM, NOMEM. */
+/* locked: waits for the end of those in this shard.  OK, TIMEOUT, SYSTEM, NOMEM. */
 static int wait_for_all(bwl_shard *shard, bwl_ms until, bowline_error *reterr)
 {
     bwl_completion *end    = &shard->background.end;
@@ -100,7 +100,7 @@ static int wait_for_all(bwl_shard *shard, bwl_ms until, bowline_error *reterr)
     return status < 0 ? status : waited;
 }
 
-/* In one lane. */
+/* In one shard. */
 static int released(bwl_shard *shard, bwl_ms until, bowline_error *reterr)
 {
     bwl_shard_enter(shard);

@@ -102,8 +102,8 @@ static int end_other(bwl_operation *operation, bowline_error *reterr)
 
 /* ---- the blocking calls ---------------------------------------------------------------------- */
 
-/* The keeper renews what was acquired while the caller works.  Without it the lock would end under
- * his hands, so it is given back if there can be none. */
+/* The renewal thread renews the hold while the caller works.  If it cannot be started, the hold
+ * would end with its lease: then it is released. */
 static int keep(bowline_hold **hold, bowline_error *reterr)
 {
     bwl_lock     *lock  = bwl_lock_of(*hold);
@@ -120,7 +120,7 @@ static int keep(bowline_hold **hold, bowline_error *reterr)
     return status;
 }
 
-/* What one acquire is about, in whatever lane. */
+/* What one acquire is about, in whatever shard. */
 typedef struct wish {
     const char             *name;
     bowline_acquire_options options;

@@ -1,6 +1,6 @@
 /*
- * client.h -- a client: the owner of its shards, of the pool for updates, of the wakeup of its event
- * loop, and of the operations that were started and not finished.
+ * client.h -- a client: the owner of its shards, of the pool for updates, of the wakeup of its
+ * event loop, and of the operations that were started and not finished.
  *
  * The struct is what the handle bowline_client points to.
  *
@@ -45,8 +45,8 @@ void bwl_client_close(bwl_client *client);
  * loop polls that one.  The others raise the wakeup.  SYSTEM, NOMEM. */
 int bwl_client_need_wakeup(bwl_client *client, bwl_fault *fault);
 
-/* The handle of an operation that is about to be started; from now on only the first shard takes new
- * locks.  With the mutex of a shard.  NULL: out of memory.  Free frees the handle only. */
+/* The handle of an operation that is about to be started; from now on only the first shard takes
+ * new locks.  With the mutex of a shard.  NULL: out of memory.  Free frees the handle only. */
 bwl_started_operation *bwl_client_operation_new(bwl_client *client);
 void                   bwl_client_operation_free(bwl_started_operation *op);
 

@@ -159,8 +159,8 @@ int bwl_loop_fd(bwl_loop *loop, bwl_fault *fault)
     return status < 0 ? status : loop->host->reactor.epoll_fd;
 }
 
-/* Not locked.  A loop that a thread runs, or that has an idle runner, needs nobody for its timers.
- */
+/* Not locked.  The caller is not needed while a thread runs the loop, or if there is an idle
+ * runner. */
 static bwl_ms due_for_caller(void *arg)
 {
     bwl_loop *loop = arg;
@@ -430,7 +430,7 @@ static int sleep_for(bwl_loop *loop, bwl_completion *completion, bwl_ms until, b
     return BWL_OK;
 }
 
-/* The caller's event loop, if there is one, sleeps for as long as it was told before. */
+/* The caller's event loop sleeps until caller_sleeps_until: notifies it if that is too late. */
 static void notify_wakeup(bwl_loop *loop)
 {
     bwl_ms at = bwl_loop_next_timer(loop);

@@ -3,7 +3,7 @@
  *
  * One thread at a time runs the loop: it waits for events and dispatches them for every thread of
  * the shard.  The other threads inside a blocking call sleep until their own operation has
- * completed or nobody runs the loop any more.  In the common case no thread switch is needed.
+ * completed or no thread runs the loop any more.  In the common case no thread switch is needed.
  *
  * Calls go down only, to timers.h and wakeup.h.  A timer calls its own `expired` function, an I/O
  * source its own `ready` function, and a thread that runs the loop while no caller does is
@@ -46,15 +46,15 @@ typedef struct bwl_idle_runner {
 } bwl_idle_runner;
 
 typedef struct bwl_loop {
-    bwl_host           *host;
-    pthread_mutex_t     mutex;
-    bwl_timers          timers;
-    bwl_timer           engine_timer;
-    bool                is_running;  /* a thread waits for events */
-    bwl_ms              last_run_at; /* when one did last */
-    bwl_ms              runs_until;
-    unsigned            dispatchers;         /* threads inside bowline_dispatch */
-    bwl_ms              caller_sleeps_until; /* what the caller's loop was told; 0: nothing */
+    bwl_host       *host;
+    pthread_mutex_t mutex;
+    bwl_timers      timers;
+    bwl_timer       engine_timer;
+    bool            is_running;  /* a thread waits for events */
+    bwl_ms          last_run_at; /* when one did last */
+    bwl_ms          runs_until;
+    unsigned        dispatchers;         /* threads inside bowline_dispatch */
+    bwl_ms          caller_sleeps_until; /* the caller's loop, as it asked last; 0: it did not */
     bwl_waiting_thread *waiting_threads;
     bwl_waiting_thread *idle_threads; /* to be used again */
     bwl_waiting_thread *to_signal;    /* once the mutex is released */
@@ -90,7 +90,7 @@ bwl_ms bwl_loop_next_timer(bwl_loop *loop);
 /* The epoll descriptor, opened by the first call.  SYSTEM. */
 int bwl_loop_fd(bwl_loop *loop, bwl_fault *fault);
 
-/* The caller's event loop is told through this descriptor.  SYSTEM; then nothing is changed. */
+/* Notifies the caller's event loop through this descriptor.  SYSTEM; then nothing is changed. */
 int bwl_loop_attach_wakeup(bwl_loop *loop, struct bwl_wakeup *wakeup, bwl_fault *fault);
 
 /* The caller's event loop has something to dispatch. */
@@ -142,7 +142,7 @@ void bwl_loop_coalesce_end(bwl_loop *loop);
 /* A condition that waits on the monotonic clock. */
 void bwl_cond_init(pthread_cond_t *cond);
 
-/* locked: from now on this runs the loop while no caller does.  NULL: nobody does. */
+/* locked: from now on this runs the loop while no caller does.  NULL: none. */
 void bwl_loop_set_idle_runner(bwl_loop *loop, bwl_idle_runner *runner);
 
 /* locked: has the condition signalled once the mutex is released. */

@@ -164,7 +164,7 @@ static bool is_remote(const bwl_file_store *store)
 }
 
 /* The row of each protocol on a single server; a protocol without a row does not compile. */
-static const caps_row *row_of_server(bwl_protocol_id id, const bwl_rules *rules)
+static const caps_row *row_of_server(bwl_protocol_id id, const bwl_compat_rules *rules)
 {
     if (id == BWL_PROTOCOL_SETNX_GETSET && rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER)
         return &server_clock_row;
@@ -181,7 +181,7 @@ static const caps_row *row_of_server(bwl_protocol_id id, const bwl_rules *rules)
 }
 
 /* A cluster supports only these four. */
-static const caps_row *row_of_cluster(bwl_protocol_id id, const bwl_rules *rules)
+static const caps_row *row_of_cluster(bwl_protocol_id id, const bwl_compat_rules *rules)
 {
     if (id == BWL_PROTOCOL_REDISSON)
         return rules != NULL && rules->counts_fences ? &cluster_fenced : &cluster_redisson;
@@ -194,7 +194,7 @@ static const caps_row *row_of_cluster(bwl_protocol_id id, const bwl_rules *rules
 static const caps_row *find_row(const doctor_target *target)
 {
     const bwl_shard *client = target->client;
-    bwl_protocol_id   id     = bwl_protocol_id_of(target->protocol);
+    bwl_protocol_id  id     = bwl_protocol_id_of(target->protocol);
 
     switch (client->host.engine->kind) {
     case BWL_ENGINE_THREAD: return &thread_row;
@@ -217,18 +217,18 @@ int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[C
         (void)snprintf(ret_why, CAPS_TEXT_MAX, "%s", fault.text);
         return status;
     }
-    const bwl_shard *client = target.client;
-    const bwl_rules  *rules  = client->host.settings.rules;
-    const caps_row   *row    = find_row(&target);
-    bool              leases = client->host.engine->has_lease;
-    *ret_caps                = (caps){
-                       .row        = row,
-                       .is_default = target.is_default,
-                       .renews     = row->renews && client->host.settings.renews,
-                       .lease_ms   = leases ? client->host.settings.lease_ms : 0,
-                       .wait_ms    = client->host.settings.wait_ms,
-                       .tries_max  = rules != NULL ? rules->tries_max : 0,
-                       .replicas   = target.replicas,
+    const bwl_shard        *client = target.client;
+    const bwl_compat_rules *rules  = client->host.settings.rules;
+    const caps_row         *row    = find_row(&target);
+    bool                    leases = client->host.engine->has_lease;
+    *ret_caps                      = (caps){
+                             .row        = row,
+                             .is_default = target.is_default,
+                             .renews     = row->renews && client->host.settings.renews,
+                             .lease_ms   = leases ? client->host.settings.lease_ms : 0,
+                             .wait_ms    = client->host.settings.wait_ms,
+                             .tries_max  = rules != NULL ? rules->tries_max : 0,
+                             .replicas   = target.replicas,
     };
     (void)snprintf(ret_caps->place, sizeof ret_caps->place, "%s", target.place);
     (void)snprintf(ret_caps->risk, sizeof ret_caps->risk, "%s", client->host.settings.risk);

@@ -111,7 +111,7 @@ static int dial(doctor_link *link)
                               .wake     = wake,
                               .wake_arg = &link->reactor };
     bwl_ms         now    = bwl_clock_now();
-    bwl_ms         until  = bwl_later(now, link->patience_ms);
+    bwl_ms         until  = bwl_ms_add(now, link->patience_ms);
     int            result = bwl_dialer_start(&link->dialer, &to, now, until, 0, &link->fault);
 
     while (result > 0) {
@@ -231,7 +231,7 @@ int link_ask(doctor_link *link, const char *const *words, unsigned count)
         return link->status;
     link->status = write_command(link, words, count);
     if (link->status == BWL_OK) {
-        int heard = read_frame(link, bwl_later(bwl_clock_now(), link->patience_ms));
+        int heard = read_frame(link, bwl_ms_add(bwl_clock_now(), link->patience_ms));
         if (heard < 0)
             link->status = heard;
     }

@@ -233,7 +233,7 @@ static void add_signal(rights *r, const doctor_server *store)
 /* The channel of a release, and the counter of fences. */
 static void add_redisson(rights *r, const doctor_target *target)
 {
-    const bwl_rules *rules = target->client->host.settings.rules;
+    const bwl_compat_rules *rules = target->client->host.settings.rules;
 
     add_words(r, "&" BWL_HASH_LOCK_CHANNEL "*");
     if (target->is_cluster)
@@ -246,8 +246,8 @@ static void add_redisson(rights *r, const doctor_target *target)
 
 static const rights_feature *lock_of(const doctor_target *target)
 {
-    const bwl_rules *rules = target->client->host.settings.rules;
-    bwl_protocol_id  id    = bwl_protocol_id_of(target->protocol);
+    const bwl_compat_rules *rules = target->client->host.settings.rules;
+    bwl_protocol_id         id    = bwl_protocol_id_of(target->protocol);
 
     if (id == BWL_PROTOCOL_SETNX_GETSET && rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER)
         return feature_named("stamp", 5);
@@ -338,7 +338,7 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
         if (f->locks && target->replicas > 0)
             add_words(r, "+wait");
         if (f->listens)
-            add_words(r, "&" BWL_QUEUE_INBOX "*");
+            add_words(r, "&" BWL_QUEUE_CHANNEL "*");
         if (strcmp(f->name, "redisson") == 0)
             add_redisson(r, target);
         if (store->config->database != 0)

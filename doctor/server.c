@@ -32,7 +32,7 @@ static bool is_old(const visit *v)
 
 static void check_version(visit *v)
 {
-    bool            listens = v->target->protocol->listens;
+    bool            listens = v->target->protocol->uses_push;
     doctor_finding *f       = visit_find(v, "version", DOCTOR_FINE);
 
     if (v->version[0] != '\0' && is_old(v)) {
@@ -211,7 +211,7 @@ static bool read_time(const visit *v, int64_t *ret_us)
 /* The protocol compares timestamps of this machine with those of others. */
 static bool uses_our_clock(const visit *v)
 {
-    const bwl_rules *rules = v->target->client->host.settings.rules;
+    const bwl_compat_rules *rules = v->target->client->host.settings.rules;
 
     return v->target->protocol->uses_wall && rules != NULL && rules->clock != BWL_CLOCK_OF_SERVER;
 }

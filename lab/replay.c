@@ -308,7 +308,7 @@ static bwl_text unplayable(const bwl_scenario *world)
     if (world->terms.rules != NULL && world->terms.rules->clock == BWL_CLOCK_OF_SERVER)
         return bwl_say("its stamps are made by the server, of the true time of day; "
                        "the schedule's are of another day");
-    if (world->protocol->listens)
+    if (world->protocol->uses_push)
         return bwl_say("its clients are told things unasked, and the lab does not listen to a "
                        "real server yet");
     return bwl_say("%s", "");

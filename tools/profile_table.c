@@ -7,11 +7,11 @@
  * Fields have tabs between them; one without a value is empty.  LEASE and WAIT are in milliseconds.
  * The examples are of a lock that was taken at 2026-11-22 00:31:00 UTC, with the same bits each.
  */
-#include "core/shape.h"
+#include "core/token_format.h"
 #include "core/token.h"
 #include "protocol/protocol.h"
 #include "engine/redis/profile.h"
-#include "engine/redis/wire/stamp.h"
+#include "engine/redis/wire/value.h"
 
 #include <stdio.h>
 
@@ -27,10 +27,10 @@ static const char *unit_of(int64_t ns)
     return ns == INT64_C(1000000) ? "milliseconds" : "microseconds";
 }
 
-static void write_value_words(const bwl_rules *r)
+static void write_value_words(const bwl_compat_rules *r)
 {
-    const char *token  = bwl_shape_kind_of(r->token)->words;
-    unsigned    chance = bwl_shape_kind_of(r->token)->bits;
+    const char *token  = bwl_token_format_info_of(r->token)->description;
+    unsigned    chance = bwl_token_format_info_of(r->token)->bits;
 
     switch (r->value) {
     case BWL_VALUE_TOKEN: (void)printf("%s (%u random bits)", token, chance); return;
@@ -43,8 +43,8 @@ static void write_value_words(const bwl_rules *r)
                      r->unit_ns == r->whole_ns ? ", written as a fraction" : " with a fraction");
         break;
     case BWL_VALUE_LITTLE_ENDIAN: (void)printf("when it ends, 8 bytes"); break;
-    case BWL_VALUE_TOKEN_STAMP: (void)printf("%s, and when it ends", token); break;
-    case BWL_VALUE_STAMP_TOKEN:
+    case BWL_VALUE_TOKEN_TIMESTAMP: (void)printf("%s, and when it ends", token); break;
+    case BWL_VALUE_TIMESTAMP_TOKEN:
         (void)printf("when it ends, in %s, and %s", unit_of(r->unit_ns), token);
         break;
     }
@@ -54,11 +54,11 @@ static void write_value_words(const bwl_rules *r)
 
 static void write_example(const bwl_profile *p)
 {
-    bwl_rules rules    = *p->rules;
-    bwl_ms    lease_ms = rules.lease_ms != 0 ? rules.lease_ms : 30000;
-    int64_t   end_ns   = WALL_NS + lease_ms * 1000000 + rules.extra_ns;
-    char      token[BWL_TOKEN_MAX + 1];
-    char      value[BWL_VALUE_MAX];
+    bwl_compat_rules rules    = *p->rules;
+    bwl_ms           lease_ms = rules.lease_ms != 0 ? rules.lease_ms : 30000;
+    int64_t          end_ns   = WALL_NS + lease_ms * 1000000 + rules.extra_ns;
+    char             token[BWL_TOKEN_MAX + 1];
+    char             value[BWL_VALUE_MAX];
 
     if (p->names_host)
         rules.prefix = "web1_4711_";
@@ -79,14 +79,14 @@ static const char *signal_words(bwl_signal_kind kind)
     return "";
 }
 
-static const char *expiry_of(const bwl_rules *r)
+static const char *expiry_of(const bwl_compat_rules *r)
 {
     if (r->unit_ns != 0)
         return r->clock == BWL_CLOCK_OF_SERVER ? "PX" : "";
     return r->lease_in_seconds ? "EX" : "PX";
 }
 
-static const char *clock_of(const bwl_rules *r)
+static const char *clock_of(const bwl_compat_rules *r)
 {
     if (r->unit_ns == 0)
         return "";
@@ -107,7 +107,7 @@ int main(void)
     const bwl_profile *p;
 
     for (size_t i = 0; (p = bwl_profile_at(i)) != NULL; i++) {
-        const bwl_rules *r = p->rules;
+        const bwl_compat_rules *r = p->rules;
         (void)printf("profile\t%s\t%s\t%s\t%s\t", p->name, p->program, p->protocol, p->key);
         write_value_words(r);
         (void)putchar('\t');

@@ -134,7 +134,7 @@ static int count_commands(contest *c, bench_result *result, bench_failure *reter
 {
     double commands[ROUNDS_MAX], beats = 0, confirmations = 0, leads = 0, hand_overs = 0;
 
-    c->watch.apart[0] = bwl_scripts[BWL_SCRIPT_QUEUE_BEAT].sha1;
+    c->watch.apart[0] = bwl_scripts[BWL_SCRIPT_QUEUE_HEARTBEAT].sha1;
     c->watch.apart[1] = bwl_scripts[BWL_SCRIPT_EXTEND_IF_MINE].sha1;
     c->watch.apart[2] = "\"EXISTS\""; /* sent before a release: see engine/redis/session/write.c */
     for (unsigned r = 0; r < result->rounds; r++) {

@@ -29,7 +29,7 @@ typedef enum bwl_mutation {
     BWL_MUTATION_FENCE_BARE    = 1u << 17, /* ... restarts its fences at 1 when it restarts empty */
     BWL_MUTATION_MARKS         = 1u << 18, /* ... marks the value of the owner */
     BWL_MUTATION_TELLS_FIRST   = 1u << 19, /* ... pushes a grant before it writes it */
-    BWL_MUTATION_ONE_INBOX     = 1u << 20, /* a client accepts grants on any of its connections */
+    BWL_MUTATION_ONE_CHANNEL   = 1u << 20, /* a client accepts grants on any of its connections */
     BWL_MUTATION_BUSY_FOR_DEAD = 1u << 21, /* ... says busy when only dead waiters are queued */
     BWL_MUTATION_GIVES_UP_AT_ONCE = 1u << 22, /* a lost lock is released before the caller knows */
     BWL_MUTATIONS_END             = 1u << 23,
@@ -43,7 +43,7 @@ enum {
         BWL_MUTATION_FENCE_FORGETS + BWL_MUTATION_LATE_TIMER + BWL_MUTATION_OLD_TIME +
         BWL_MUTATION_NO_MAX_HOLD + BWL_MUTATION_SAME_SERVER + BWL_MUTATION_MS_AS_SECONDS +
         BWL_MUTATION_SECONDS_AS_MS + BWL_MUTATION_BARGES + BWL_MUTATION_FENCE_BARE +
-        BWL_MUTATION_MARKS + BWL_MUTATION_TELLS_FIRST + BWL_MUTATION_ONE_INBOX +
+        BWL_MUTATION_MARKS + BWL_MUTATION_TELLS_FIRST + BWL_MUTATION_ONE_CHANNEL +
         BWL_MUTATION_BUSY_FOR_DEAD + BWL_MUTATION_GIVES_UP_AT_ONCE
 };
 

@@ -10,10 +10,10 @@
 #define FENCE_MIN INT64_C(1000000000000000) /* below this, F was lost */
 
 typedef struct script {
-    bwl_model_redis          *r;
-    const bwl_queue_question *q;
-    unsigned                  mutations;
-    bwl_queue_reply           reply;
+    bwl_model_redis            *r;
+    const bwl_model_queue_args *q;
+    unsigned                    mutations;
+    bwl_queue_reply             reply;
 } script;
 
 typedef enum served {
@@ -59,9 +59,9 @@ static void set_lock(script *s, uint16_t token, bwl_ms time)
     lock->writer = token; /* whose it is, whoever set it */
 }
 
-static void forget_beat(script *s, uint16_t token)
+static void forget_heartbeat(script *s, uint16_t token)
 {
-    bwl_model_item *beat = bwl_model_item_of(s->r, BWL_MODEL_BEATS, token);
+    bwl_model_item *beat = bwl_model_item_of(s->r, BWL_MODEL_HEARTBEATS, token);
 
     if (beat != NULL)
         bwl_model_item_remove(s->r, beat);
@@ -74,11 +74,11 @@ static void touch(script *s, unsigned key)
                              .op = BWL_OP_PEXPIRE, .key = (uint8_t)key, .time = s->q->keep_ms });
 }
 
-static void note_beat(script *s)
+static void note_heartbeat(script *s)
 {
-    bwl_model_item_put(s->r, BWL_KIND_HASH, BWL_MODEL_BEATS, s->q->token,
+    bwl_model_item_put(s->r, BWL_KIND_HASH, BWL_MODEL_HEARTBEATS, s->q->token,
                        s->r->now / BWL_MODEL_PER_MS);
-    touch(s, BWL_MODEL_BEATS);
+    touch(s, BWL_MODEL_HEARTBEATS);
 }
 
 int64_t bwl_model_us(const bwl_model_redis *r)
@@ -112,7 +112,7 @@ static int64_t count(script *s)
     return s->r->data.keys[BWL_MODEL_COUNT].value;
 }
 
-void bwl_model_queue_floor(bwl_model_redis *r)
+void bwl_model_queue_fence_minimum(bwl_model_redis *r)
 {
     const bwl_model_key *k  = &r->data.keys[BWL_MODEL_COUNT];
     int64_t              us = clock_us(r);
@@ -124,9 +124,9 @@ void bwl_model_queue_floor(bwl_model_redis *r)
 
 /* ---- the line -------------------------------------------------------------------------------- */
 
-void bwl_model_queue_listen(bwl_model_redis *r, unsigned connection, uint8_t inbox)
+void bwl_model_queue_listen(bwl_model_redis *r, unsigned connection, uint8_t push_channel)
 {
-    r->connections[connection].inbox = inbox;
+    r->connections[connection].push_channel = push_channel;
 }
 
 static bwl_model_item *in_line(script *s, bwl_member m)
@@ -141,8 +141,8 @@ static bwl_model_item *stands(script *s)
     bwl_model_item *found = in_line(s, m);
 
     for (unsigned i = 0; i < 2 && found == NULL; i++) {
-        m.inbox = s->q->stood_by[i];
-        found   = in_line(s, m);
+        m.push_channel = s->q->stood_by[i];
+        found          = in_line(s, m);
     }
     return found;
 }
@@ -150,7 +150,7 @@ static bwl_model_item *stands(script *s)
 /* Was it heard of too long ago? */
 static bool is_dead(script *s, bwl_member m)
 {
-    const bwl_model_item *beat = bwl_model_item_of(s->r, BWL_MODEL_BEATS, m.token);
+    const bwl_model_item *beat = bwl_model_item_of(s->r, BWL_MODEL_HEARTBEATS, m.token);
 
     return s->q->dead_ms != 0 && beat != NULL &&
            s->r->now / BWL_MODEL_PER_MS - beat->value > s->q->dead_ms;
@@ -163,7 +163,7 @@ static bool publish(script *s, bwl_member m, int64_t fence)
     unsigned places[] = { client, client + BWL_MODEL_CLIENTS };
 
     for (unsigned i = 0; i < 2; i++) {
-        if (s->r->connections[places[i]].inbox != m.inbox)
+        if (s->r->connections[places[i]].push_channel != m.push_channel)
             continue;
         s->reply.grant = (bwl_grant){
             .is_there   = true,
@@ -187,18 +187,18 @@ static served serve(script *s, uint16_t me, int64_t fence)
 
         if (first == NULL) {
             delete_key(s, BWL_MODEL_LOCK);
-            delete_key(s, BWL_MODEL_BEATS);
+            delete_key(s, BWL_MODEL_HEARTBEATS);
             return SERVED_FREE;
         }
         m    = bwl_member_of(first->member);
         dead = is_dead(s, m);
         bwl_model_item_remove(s->r, first);
-        forget_beat(s, m.token);
+        forget_heartbeat(s, m.token);
         if (dead) {
             s->reply.silent[s->reply.silent_count++] = m.token;
             continue;
         }
-        set_lock(s, m.token, m.claim_ms);
+        set_lock(s, m.token, m.provisional_ttl_ms);
         if (m.token == me) {
             s->reply.fence = fence;
             return SERVED_MINE;
@@ -222,10 +222,10 @@ static served pass_on(script *s)
 
 /* ---- what is said ---------------------------------------------------------------------------- */
 
-static void say(script *s, bwl_answer answer, bwl_queue_how how)
+static void say(script *s, bwl_answer answer, bwl_queue_status_kind how)
 {
-    s->reply.answer    = answer;
-    s->reply.place.how = how;
+    s->reply.answer            = answer;
+    s->reply.queue_status.kind = how;
 }
 
 static void say_yes_if(script *s, bool is_so)
@@ -235,7 +235,7 @@ static void say_yes_if(script *s, bool is_so)
 
 static void say_served(script *s, served as)
 {
-    say(s, BWL_YES, as == SERVED_MORE ? BWL_HOW_MORE : 0);
+    say(s, BWL_YES, as == SERVED_MORE ? BWL_QUEUE_STATUS_MORE : 0);
 }
 
 static bool is_of(const script *s, uint16_t token)
@@ -257,13 +257,14 @@ static void say_lock(script *s)
     int64_t              left = lock->ends_at - s->r->now;
 
     if (lock->kind == BWL_KIND_NONE) {
-        s->reply.place.ends = true;
+        s->reply.queue_status.ends = true;
         return;
     }
-    s->reply.place.is_ours = lock->kind == BWL_KIND_STRING && lock->value < BWL_MODEL_ALIEN;
-    s->reply.place.ends    = !lock->lasts;
+    s->reply.queue_status.is_ours =
+        lock->kind == BWL_KIND_STRING && lock->value < BWL_MODEL_FOREIGN_VALUE;
+    s->reply.queue_status.ends = !lock->lasts;
     if (!lock->lasts)
-        s->reply.place.left_ms = left > 0 ? left / BWL_MODEL_PER_MS : 0;
+        s->reply.queue_status.left_ms = left > 0 ? left / BWL_MODEL_PER_MS : 0;
 }
 
 static void say_line(script *s, bool claimed, uint64_t ticket)
@@ -271,16 +272,16 @@ static void say_line(script *s, bool claimed, uint64_t ticket)
     const bwl_model_item *item = in_line(s, s->q->member);
 
     if (claimed) {
-        say(s, BWL_YES, BWL_HOW_CLAIMED);
-        s->reply.place.ticket = ticket;
+        say(s, BWL_YES, BWL_QUEUE_STATUS_PROVISIONAL);
+        s->reply.queue_status.ticket = ticket;
         return;
     }
-    say(s, BWL_NO, BWL_HOW_QUEUED);
+    say(s, BWL_NO, BWL_QUEUE_STATUS_QUEUED);
     say_lock(s);
     assert(item != NULL);
-    s->reply.place.ticket    = (uint64_t)item->value;
-    s->reply.place.rank      = bwl_model_line_rank(s->r, item);
-    s->reply.place.server_us = bwl_model_us(s->r);
+    s->reply.queue_status.ticket    = (uint64_t)item->value;
+    s->reply.queue_status.rank      = bwl_model_line_rank(s->r, item);
+    s->reply.queue_status.server_us = bwl_model_us(s->r);
 }
 
 /* ---- the words ------------------------------------------------------------------------------- */
@@ -294,7 +295,7 @@ static bool take(script *s)
         return false;
     set_lock(s, s->q->token, s->q->lease_ms);
     s->reply.fence = count(s);
-    say(s, BWL_YES, BWL_HOW_HELD);
+    say(s, BWL_YES, BWL_QUEUE_STATUS_HELD);
     return true;
 }
 
@@ -306,7 +307,7 @@ static void take_or_busy(script *s)
         (void)pass_on(s);
     if ((s->mutations & BWL_MUTATION_BUSY_FOR_DEAD) == 0 && take(s))
         return; /* all who waited are dead */
-    say(s, BWL_NO, BWL_HOW_BUSY);
+    say(s, BWL_NO, BWL_QUEUE_STATUS_BUSY);
     say_lock(s);
 }
 
@@ -315,7 +316,7 @@ static void mark_foreign(script *s)
 {
     bwl_model_key *lock = &s->r->data.keys[BWL_MODEL_LOCK];
 
-    if ((s->mutations & BWL_MUTATION_MARKS) != 0 && lock->value == BWL_MODEL_ALIEN)
+    if ((s->mutations & BWL_MUTATION_MARKS) != 0 && lock->value == BWL_MODEL_FOREIGN_VALUE)
         lock->value++;
 }
 
@@ -324,7 +325,7 @@ static void stand(script *s, uint64_t ticket, int64_t fence)
 {
     bool is_free = !exists(s, BWL_MODEL_LOCK);
 
-    note_beat(s);
+    note_heartbeat(s);
     say_line(s, is_free && serve(s, s->q->token, fence) == SERVED_MINE, ticket);
 }
 
@@ -343,8 +344,8 @@ static void join(script *s)
     if (take(s))
         return;
     if (is_full(s)) {
-        say(s, BWL_NO, BWL_HOW_FULL);
-        s->reply.place.rank = bwl_model_items_count(s->r, BWL_MODEL_QUEUE);
+        say(s, BWL_NO, BWL_QUEUE_STATUS_FULL);
+        s->reply.queue_status.rank = bwl_model_items_count(s->r, BWL_MODEL_QUEUE);
         return;
     }
     if (ticket == 0 || !exists(s, BWL_MODEL_LOCK))
@@ -366,14 +367,14 @@ static void beat(script *s)
 
     if (is_mine(s)) {
         say_lock(s);
-        s->reply.place.is_ours = false; /* it goes without saying */
-        s->reply.fence         = count(s);
-        say(s, BWL_YES, BWL_HOW_MINE);
+        s->reply.queue_status.is_ours = false; /* it goes without saying */
+        s->reply.fence                = count(s);
+        say(s, BWL_YES, BWL_QUEUE_STATUS_MINE);
         return;
     }
     if (item == NULL) {
-        forget_beat(s, s->q->token);
-        say(s, BWL_NO, BWL_HOW_GONE);
+        forget_heartbeat(s, s->q->token);
+        say(s, BWL_NO, BWL_QUEUE_STATUS_GONE);
         return;
     }
     ticket = item->value;
@@ -409,41 +410,41 @@ static void cancel(script *s)
     for (bwl_model_item *item; (item = stands(s)) != NULL; stood = true)
         bwl_model_item_remove(s->r, item);
     say_yes_if(s, stood);
-    forget_beat(s, s->q->token);
+    forget_heartbeat(s, s->q->token);
 }
 
 static void requeue(script *s)
 {
     int64_t fence;
 
-    if (!is_of(s, s->q->former)) {
-        say(s, BWL_NO, BWL_HOW_GONE);
+    if (!is_of(s, s->q->previous_token)) {
+        say(s, BWL_NO, BWL_QUEUE_STATUS_GONE);
         return;
     }
     fence = count(s);
     if (!exists(s, BWL_MODEL_QUEUE)) {
         set_lock(s, s->q->token, s->q->lease_ms);
         s->reply.fence = fence;
-        say(s, BWL_YES, BWL_HOW_HELD);
+        say(s, BWL_YES, BWL_QUEUE_STATUS_HELD);
         return;
     }
     bwl_model_item_put(s->r, BWL_KIND_ZSET, BWL_MODEL_QUEUE, bwl_member_number(s->q->member),
                        fence);
     touch(s, BWL_MODEL_QUEUE);
-    note_beat(s);
+    note_heartbeat(s);
     say_line(s, serve(s, s->q->token, fence) == SERVED_MINE, (uint64_t)fence);
 }
 
-bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_queue_question *q,
+bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_model_queue_args *q,
                                       unsigned mutations)
 {
     script s = { .r = r, .q = q, .mutations = mutations };
 
     assert(q->token != 0);
-    switch (q->word) {
+    switch (q->command) {
     case REDIS_QUEUE_TAKE: take_or_busy(&s); break;
     case REDIS_QUEUE_JOIN: join(&s); break;
-    case REDIS_QUEUE_BEAT: beat(&s); break;
+    case REDIS_QUEUE_HEARTBEAT: beat(&s); break;
     case REDIS_QUEUE_EXTEND: extend(&s); break;
     case REDIS_QUEUE_RELEASE:
         if (is_mine(&s))
@@ -452,7 +453,7 @@ bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_queue_questi
             say_yes_if(&s, false);
         break;
     case REDIS_QUEUE_CANCEL: cancel(&s); break;
-    case REDIS_QUEUE_POKE:
+    case REDIS_QUEUE_DISPATCH_NEXT:
         say_served(&s, exists(&s, BWL_MODEL_LOCK) ? SERVED_PASSED : pass_on(&s));
         break;
     case REDIS_QUEUE_REQUEUE: requeue(&s); break;
@@ -461,13 +462,13 @@ bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_queue_questi
     return s.reply;
 }
 
-bwl_grant bwl_model_queue_tell_only(bwl_model_redis *r, const bwl_queue_question *q)
+bwl_grant bwl_model_queue_tell_only(bwl_model_redis *r, const bwl_model_queue_args *q)
 {
     script          s     = { .r = r, .q = q };
     bwl_model_item *first = bwl_model_line_first(s.r);
     bwl_member      m;
 
-    if (first == NULL || !is_mine(&s) || q->word == REDIS_QUEUE_EXTEND)
+    if (first == NULL || !is_mine(&s) || q->command == REDIS_QUEUE_EXTEND)
         return (bwl_grant){ 0 };
     m = bwl_member_of(first->member);
     bwl_model_item_remove(r, first);

@@ -12,34 +12,34 @@
 #include "protocol/store/redis.h"
 
 enum {
-    BWL_MODEL_QUEUE       = 1, /* Q */
-    BWL_MODEL_BEATS       = 2, /* B */
-    BWL_MODEL_COUNT       = 3, /* F */
-    BWL_MODEL_SERVE_MAX   = 64,
-    BWL_MODEL_INBOXES_MAX = 15,   /* 0: none */
-    BWL_MODEL_CLAIM_MAX   = 4095, /* milliseconds */
+    BWL_MODEL_QUEUE        = 1, /* Q */
+    BWL_MODEL_HEARTBEATS   = 2, /* B */
+    BWL_MODEL_COUNT        = 3, /* F */
+    BWL_MODEL_SERVE_MAX    = 64,
+    BWL_MODEL_CHANNELS_MAX = 15,   /* 0: none */
+    BWL_MODEL_CLAIM_MAX    = 4095, /* milliseconds */
 };
 
 /* What is on the line of somebody who waits. */
 typedef struct bwl_member {
     uint16_t token;
-    uint16_t claim_ms;
-    uint8_t  inbox; /* the number of its client's connection */
+    uint16_t provisional_ttl_ms;
+    uint8_t  push_channel; /* the number of its client's connection */
 } bwl_member;
 
 static inline uint32_t bwl_member_number(bwl_member m)
 {
-    assert(m.inbox <= BWL_MODEL_INBOXES_MAX);
-    assert(m.claim_ms <= BWL_MODEL_CLAIM_MAX);
-    return m.token | (uint32_t)m.inbox << 16 | (uint32_t)m.claim_ms << 20;
+    assert(m.push_channel <= BWL_MODEL_CHANNELS_MAX);
+    assert(m.provisional_ttl_ms <= BWL_MODEL_CLAIM_MAX);
+    return m.token | (uint32_t)m.push_channel << 16 | (uint32_t)m.provisional_ttl_ms << 20;
 }
 
 static inline bwl_member bwl_member_of(uint32_t number)
 {
     return (bwl_member){
-        .token    = (uint16_t)(number & 0xffff),
-        .inbox    = (uint8_t)(number >> 16 & 15),
-        .claim_ms = (uint16_t)(number >> 20),
+        .token              = (uint16_t)(number & 0xffff),
+        .push_channel       = (uint8_t)(number >> 16 & 15),
+        .provisional_ttl_ms = (uint16_t)(number >> 20),
     };
 }
 
@@ -52,19 +52,19 @@ static inline bool bwl_member_is_before(const bwl_model_item *a, const bwl_model
     return a->value != b->value ? a->value < b->value : text_a < text_b;
 }
 
-typedef struct bwl_queue_question {
-    bwl_redis_word word;
-    uint16_t       token;
-    bwl_ms         lease_ms;
-    int64_t        ticket;      /* JOIN: its earlier ticket; 0: none */
-    bwl_member     member;      /* JOIN, BEAT: its new entry */
-    uint8_t        stood_by[2]; /* BEAT, CANCEL: its older push channels; 0: none */
-    uint16_t       former;      /* REQUEUE: the token of the owner */
-    bwl_ms         dead_ms;     /* a waiter that is silent for longer is skipped; 0: none */
-    bwl_ms         keep_ms;     /* TTL of Q and B; 0: none */
-    unsigned       serve_max;   /* most waiters skipped per command */
-    unsigned       queue_max;   /* JOIN without a ticket: limit of waiters; 0: none */
-} bwl_queue_question;
+typedef struct bwl_model_queue_args {
+    bwl_redis_command command;
+    uint16_t          token;
+    bwl_ms            lease_ms;
+    int64_t           ticket;         /* JOIN: its earlier ticket; 0: none */
+    bwl_member        member;         /* JOIN, HEARTBEAT: its new entry */
+    uint8_t           stood_by[2];    /* HEARTBEAT, CANCEL: its older push channels; 0: none */
+    uint16_t          previous_token; /* REQUEUE: the token of the owner */
+    bwl_ms            dead_ms;        /* a waiter that is silent for longer is skipped; 0: none */
+    bwl_ms            keep_ms;        /* TTL of Q and B; 0: none */
+    unsigned          serve_max;      /* most waiters skipped per command */
+    unsigned          queue_max;      /* JOIN without a ticket: limit of waiters; 0: none */
+} bwl_model_queue_args;
 
 /* To an open connection, or to one that only the server sees as open. */
 typedef struct bwl_grant {
@@ -76,31 +76,31 @@ typedef struct bwl_grant {
 } bwl_grant;
 
 typedef struct bwl_queue_reply {
-    bwl_answer answer;
-    int64_t    fence; /* 0: none */
-    bwl_place  place;
-    bwl_grant  grant;
-    unsigned   silent_count; /* waiters skipped as dead */
-    uint16_t   silent[BWL_MODEL_ITEMS];
+    bwl_answer       answer;
+    int64_t          fence; /* 0: none */
+    bwl_queue_status queue_status;
+    bwl_grant        grant;
+    unsigned         silent_count; /* waiters skipped as dead */
+    uint16_t         silent[BWL_MODEL_ITEMS];
 } bwl_queue_reply;
 
-static inline bool bwl_is_queue_word(unsigned word)
+static inline bool bwl_is_queue_word(unsigned command)
 {
-    return word >= REDIS_QUEUE_TAKE && word <= REDIS_QUEUE_REQUEUE;
+    return command >= REDIS_QUEUE_TAKE && command <= REDIS_QUEUE_REQUEUE;
 }
 
 /* Executes a command.  `mutations`: flags of bwl_mutation. */
-bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_queue_question *q,
+bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_model_queue_args *q,
                                       unsigned mutations);
 
 /* A release by a script that pushes a grant and then fails before it writes it. */
-bwl_grant bwl_model_queue_tell_only(bwl_model_redis *r, const bwl_queue_question *q);
+bwl_grant bwl_model_queue_tell_only(bwl_model_redis *r, const bwl_model_queue_args *q);
 
 /* The first command of a connection: sets F if it is missing or behind the clock. */
-void bwl_model_queue_floor(bwl_model_redis *r);
+void bwl_model_queue_fence_minimum(bwl_model_redis *r);
 
 /* Subscribes the connection to this push channel; 0: to none. */
-void bwl_model_queue_listen(bwl_model_redis *r, unsigned connection, uint8_t inbox);
+void bwl_model_queue_listen(bwl_model_redis *r, unsigned connection, uint8_t push_channel);
 
 /* The first member, or NULL; the number of members before `of`. */
 bwl_model_item *bwl_model_line_first(bwl_model_redis *r);

@@ -70,8 +70,8 @@ typedef struct bwl_model_data {
 typedef struct bwl_model_connection {
     uint8_t           watched; /* one bit for each key */
     uint8_t           channels;
-    uint8_t           inbox;    /* see queue.h; 0: none */
-    bool              is_dirty; /* a watched key has changed */
+    uint8_t           push_channel; /* see queue.h; 0: none */
+    bool              is_dirty;     /* a watched key has changed */
     bool              in_multi;
     bool              is_aborted; /* a command between MULTI and EXEC was invalid */
     uint8_t           queue_count;

@@ -2,7 +2,7 @@
  * words.c -- see words.h.
  */
 #include "lab/model/words.h"
-#include "core/stamps.h"
+#include "core/timestamps.h"
 #include "lab/model/mutation.h"
 
 enum { MS_PER_SECOND = 1000, TOKEN_BITS = 16 };
@@ -12,7 +12,8 @@ static const int64_t ns_per_moment = 1000000 / BWL_MODEL_PER_MS;
 
 /* Executes a command on the key of the lock.  The last part of the reply counts: for EXEC, that
  * of its last command. */
-static bwl_model_part say(bwl_model_redis *r, const bwl_model_question *q, bwl_model_command cmd)
+static bwl_model_part say(bwl_model_redis *r, const bwl_model_command_args *q,
+                          bwl_model_command cmd)
 {
     bwl_model_frame frame;
 
@@ -23,7 +24,7 @@ static bwl_model_part say(bwl_model_redis *r, const bwl_model_question *q, bwl_m
     return frame.parts[frame.parts_count - 1];
 }
 
-static bwl_model_part say_op(bwl_model_redis *r, const bwl_model_question *q, bwl_model_op op)
+static bwl_model_part say_op(bwl_model_redis *r, const bwl_model_command_args *q, bwl_model_op op)
 {
     return say(r, q, (bwl_model_command){ .op = (uint8_t)op });
 }
@@ -35,58 +36,59 @@ static bwl_model_reply yes_if(bool is_so)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static bool has_stamp(const bwl_rules *rules)
+static bool has_timestamp(const bwl_compat_rules *rules)
 {
     return rules != NULL && rules->unit_ns != 0;
 }
 
-static bool has_token(const bwl_rules *rules)
+static bool has_token(const bwl_compat_rules *rules)
 {
     return rules == NULL || rules->value == BWL_VALUE_TOKEN ||
-           rules->value == BWL_VALUE_TOKEN_STAMP || rules->value == BWL_VALUE_STAMP_TOKEN;
+           rules->value == BWL_VALUE_TOKEN_TIMESTAMP || rules->value == BWL_VALUE_TIMESTAMP_TOKEN;
 }
 
-int64_t bwl_model_value(const bwl_rules *rules, uint16_t token, int64_t stamp)
+int64_t bwl_model_value(const bwl_compat_rules *rules, uint16_t token, int64_t timestamp)
 {
-    assert(stamp >= 0);
+    assert(timestamp >= 0);
     if (!has_token(rules))
-        return has_stamp(rules) ? stamp : BWL_MODEL_TEXT; /* the literal */
-    assert(stamp < (BWL_MODEL_ALIEN - BWL_MODEL_TEXT) >> TOKEN_BITS);
-    return BWL_MODEL_TEXT + (has_stamp(rules) ? stamp << TOKEN_BITS : 0) + token;
+        return has_timestamp(rules) ? timestamp : BWL_MODEL_TEXT; /* the literal */
+    assert(timestamp < (BWL_MODEL_FOREIGN_VALUE - BWL_MODEL_TEXT) >> TOKEN_BITS);
+    return BWL_MODEL_TEXT + (has_timestamp(rules) ? timestamp << TOKEN_BITS : 0) + token;
 }
 
-int64_t bwl_model_stamp_of(const bwl_rules *rules, int64_t value)
+int64_t bwl_model_timestamp_of(const bwl_compat_rules *rules, int64_t value)
 {
-    if (!has_stamp(rules))
+    if (!has_timestamp(rules))
         return 0;
     return has_token(rules) ? (value - BWL_MODEL_TEXT) >> TOKEN_BITS : value;
 }
 
-uint16_t bwl_model_token_of(const bwl_rules *rules, int64_t value)
+uint16_t bwl_model_token_of(const bwl_compat_rules *rules, int64_t value)
 {
     return has_token(rules) ? (uint16_t)value : 0;
 }
 
-static int64_t value_of(const bwl_model_question *q)
+static int64_t value_of(const bwl_model_command_args *q)
 {
-    return bwl_model_value(q->rules, q->token, q->stamp);
+    return bwl_model_value(q->rules, q->token, q->timestamp);
 }
 
 /* Could these rules have written it? */
-static bool is_known(const bwl_model_question *q, int64_t value)
+static bool is_known(const bwl_model_command_args *q, int64_t value)
 {
     bool is_text = value >= BWL_MODEL_TEXT;
 
-    if (value >= BWL_MODEL_ALIEN)
+    if (value >= BWL_MODEL_FOREIGN_VALUE)
         return false;
-    if (q->rules != NULL && !bwl_stamp_is_plausible(q->rules, bwl_model_stamp_of(q->rules, value)))
+    if (q->rules != NULL &&
+        !bwl_timestamp_is_plausible(q->rules, bwl_model_timestamp_of(q->rules, value)))
         return false;
     if (!has_token(q->rules))
-        return is_text != has_stamp(q->rules);
-    return is_text && ((value - BWL_MODEL_TEXT) >> TOKEN_BITS > 0) == has_stamp(q->rules);
+        return is_text != has_timestamp(q->rules);
+    return is_text && ((value - BWL_MODEL_TEXT) >> TOKEN_BITS > 0) == has_timestamp(q->rules);
 }
 
-static bool is_mine(const bwl_model_redis *r, const bwl_model_question *q)
+static bool is_mine(const bwl_model_redis *r, const bwl_model_command_args *q)
 {
     const bwl_model_key *k = bwl_model_lock(r);
 
@@ -94,28 +96,28 @@ static bool is_mine(const bwl_model_redis *r, const bwl_model_question *q)
 }
 
 /* What GET or GETSET answered. */
-static bwl_model_reply show(const bwl_model_question *q, bwl_model_part part)
+static bwl_model_reply show(const bwl_model_command_args *q, bwl_model_part part)
 {
     if (part.kind == BWL_PART_NIL)
         return (bwl_model_reply){ .answer = BWL_NO };
     if (part.kind != BWL_PART_VALUE || !is_known(q, part.number))
-        return (bwl_model_reply){ .answer = BWL_ALIEN };
+        return (bwl_model_reply){ .answer = BWL_FOREIGN_VALUE };
     return (bwl_model_reply){
-        .answer  = BWL_YES,
-        .is_mine = part.number == value_of(q),
-        .number  = (uint64_t)bwl_model_stamp_of(q->rules, part.number),
-        .print   = (uint64_t)part.number,
+        .answer     = BWL_YES,
+        .is_mine    = part.number == value_of(q),
+        .number     = (uint64_t)bwl_model_timestamp_of(q->rules, part.number),
+        .value_hash = (uint64_t)part.number,
     };
 }
 
 /* ---- our own --------------------------------------------------------------------------------- */
 
-static int64_t lease_s(const bwl_model_question *q)
+static int64_t lease_s(const bwl_model_command_args *q)
 {
     return (q->lease_ms + MS_PER_SECOND - 1) / MS_PER_SECOND;
 }
 
-static bwl_model_reply set_if_absent(bwl_model_redis *r, const bwl_model_question *q,
+static bwl_model_reply set_if_absent(bwl_model_redis *r, const bwl_model_command_args *q,
                                      unsigned mutations)
 {
     bwl_model_command cmd = { .op = BWL_OP_SET, .value = value_of(q) };
@@ -123,7 +125,7 @@ static bwl_model_reply set_if_absent(bwl_model_redis *r, const bwl_model_questio
     if ((mutations & BWL_MUTATION_SET_OVERWRITES) == 0)
         cmd.flags |= BWL_SET_NX;
     if ((mutations & BWL_MUTATION_SET_LASTS) == 0) {
-        bool in_seconds = q->word == REDIS_SET_IF_ABSENT && q->rules != NULL &&
+        bool in_seconds = q->command == REDIS_SET_IF_ABSENT && q->rules != NULL &&
                           q->rules->lease_in_seconds; /* the script has milliseconds */
         cmd.flags |= in_seconds ? BWL_SET_EX : BWL_SET_PX;
         cmd.time = in_seconds ? lease_s(q) : q->lease_ms;
@@ -133,7 +135,7 @@ static bwl_model_reply set_if_absent(bwl_model_redis *r, const bwl_model_questio
 
 /* A write without effect: PEXPIRE of the PTTL keeps the TTL, because a server counts in whole
  * milliseconds. */
-static void write_again(bwl_model_redis *r, const bwl_model_question *q)
+static void write_again(bwl_model_redis *r, const bwl_model_command_args *q)
 {
     bwl_model_key *k       = &r->data.keys[BWL_MODEL_LOCK];
     int64_t        ends_at = k->ends_at;
@@ -142,7 +144,7 @@ static void write_again(bwl_model_redis *r, const bwl_model_question *q)
     k->ends_at = ends_at;
 }
 
-static bwl_model_reply extend_if_mine(bwl_model_redis *r, const bwl_model_question *q,
+static bwl_model_reply extend_if_mine(bwl_model_redis *r, const bwl_model_command_args *q,
                                       unsigned mutations)
 {
     bool is_there  = bwl_model_lock(r)->kind != BWL_KIND_NONE;
@@ -160,7 +162,7 @@ static bwl_model_reply extend_if_mine(bwl_model_redis *r, const bwl_model_questi
     return yes_if(true);
 }
 
-static bwl_model_reply set_if_absent_or_mine(bwl_model_redis *r, const bwl_model_question *q,
+static bwl_model_reply set_if_absent_or_mine(bwl_model_redis *r, const bwl_model_command_args *q,
                                              unsigned mutations)
 {
     int64_t left_ms = say_op(r, q, BWL_OP_PTTL).number;
@@ -178,7 +180,7 @@ static bwl_model_reply set_if_absent_or_mine(bwl_model_redis *r, const bwl_model
     return yes_if(true);
 }
 
-static bwl_model_reply delete_if_mine(bwl_model_redis *r, const bwl_model_question *q,
+static bwl_model_reply delete_if_mine(bwl_model_redis *r, const bwl_model_command_args *q,
                                       unsigned mutations)
 {
     if (!is_mine(r, q) && (mutations & BWL_MUTATION_DELETE_BLIND) == 0)
@@ -188,7 +190,7 @@ static bwl_model_reply delete_if_mine(bwl_model_redis *r, const bwl_model_questi
 
 /* ---- of other people's locks ----------------------------------------------------------------- */
 
-static bwl_model_reply read_expiry(bwl_model_redis *r, const bwl_model_question *q)
+static bwl_model_reply read_expiry(bwl_model_redis *r, const bwl_model_command_args *q)
 {
     int64_t seconds = say_op(r, q, BWL_OP_TTL).number;
 
@@ -200,14 +202,14 @@ static bwl_model_reply read_expiry(bwl_model_redis *r, const bwl_model_question 
     };
 }
 
-static bwl_model_reply find_no_expiry(bwl_model_redis *r, const bwl_model_question *q)
+static bwl_model_reply find_no_expiry(bwl_model_redis *r, const bwl_model_command_args *q)
 {
     int64_t left = say_op(r, q, BWL_OP_PTTL).number;
 
-    return left >= 0 ? (bwl_model_reply){ .answer = BWL_ALIEN } : yes_if(left == -1);
+    return left >= 0 ? (bwl_model_reply){ .answer = BWL_FOREIGN_VALUE } : yes_if(left == -1);
 }
 
-static bwl_model_reply delete_watched(bwl_model_redis *r, const bwl_model_question *q)
+static bwl_model_reply delete_watched(bwl_model_redis *r, const bwl_model_command_args *q)
 {
     bwl_model_part deleted;
 
@@ -218,37 +220,37 @@ static bwl_model_reply delete_watched(bwl_model_redis *r, const bwl_model_questi
 }
 
 /* A stamp that is a start ends a lease later. */
-static bool has_expired(const bwl_model_question *q, int64_t stamp, int64_t now_ns)
+static bool has_expired(const bwl_model_command_args *q, int64_t timestamp, int64_t now_ns)
 {
-    const bwl_rules *rules = q->rules;
-    int64_t          ends  = stamp;
-    int64_t          now   = now_ns / rules->unit_ns;
+    const bwl_compat_rules *rules = q->rules;
+    int64_t                 ends  = timestamp;
+    int64_t                 now   = now_ns / rules->unit_ns;
 
-    if (rules->stamp_is_start)
+    if (rules->timestamp_is_start)
         ends += (q->lease_ms * ns_per_ms + rules->extra_ns) / rules->unit_ns;
-    return rules->expired == BWL_STAMP_BEFORE_NOW ? ends < now : ends <= now;
+    return rules->expired == BWL_TIMESTAMP_BEFORE_NOW ? ends < now : ends <= now;
 }
 
-static bwl_model_reply take_stamp(bwl_model_redis *r, const bwl_model_question *q)
+static bwl_model_reply take_stamp(bwl_model_redis *r, const bwl_model_command_args *q)
 {
-    const bwl_rules *rules   = q->rules;
-    int64_t          now_ns  = r->now * ns_per_moment;
-    int64_t          ends_ns = now_ns + q->lease_ms * ns_per_ms + rules->extra_ns;
-    bwl_model_reply  present = show(q, say_op(r, q, BWL_OP_GET));
-    int64_t          stamp   = now_ns / rules->unit_ns;
-    int64_t          value;
+    const bwl_compat_rules *rules     = q->rules;
+    int64_t                 now_ns    = r->now * ns_per_moment;
+    int64_t                 ends_ns   = now_ns + q->lease_ms * ns_per_ms + rules->extra_ns;
+    bwl_model_reply         present   = show(q, say_op(r, q, BWL_OP_GET));
+    int64_t                 timestamp = now_ns / rules->unit_ns;
+    int64_t                 value;
 
-    if (!rules->stamp_is_start) {
-        stamp   = (ends_ns + rules->unit_ns - 1) / rules->unit_ns;
-        ends_ns = stamp * rules->unit_ns;
+    if (!rules->timestamp_is_start) {
+        timestamp = (ends_ns + rules->unit_ns - 1) / rules->unit_ns;
+        ends_ns   = timestamp * rules->unit_ns;
     }
-    if (present.answer == BWL_ALIEN)
-        return (bwl_model_reply){ .answer = BWL_ALIEN };
+    if (present.answer == BWL_FOREIGN_VALUE)
+        return (bwl_model_reply){ .answer = BWL_FOREIGN_VALUE };
     if (present.answer == BWL_YES && !has_expired(q, (int64_t)present.number, now_ns))
         return yes_if(false);
     if (present.answer == BWL_YES && say_op(r, q, BWL_OP_PTTL).number >= 0)
-        return (bwl_model_reply){ .answer = BWL_ALIEN };
-    value = bwl_model_value(rules, q->token, stamp);
+        return (bwl_model_reply){ .answer = BWL_FOREIGN_VALUE };
+    value = bwl_model_value(rules, q->token, timestamp);
     (void)say(r, q,
               (bwl_model_command){
                   .op    = BWL_OP_SET,
@@ -257,10 +259,10 @@ static bwl_model_reply take_stamp(bwl_model_redis *r, const bwl_model_question *
                   .time  = (ends_ns + ns_per_ms - 1) / ns_per_ms,
               });
     return (bwl_model_reply){
-        .answer  = BWL_YES,
-        .is_mine = true,
-        .number  = (uint64_t)stamp,
-        .print   = (uint64_t)value,
+        .answer     = BWL_YES,
+        .is_mine    = true,
+        .number     = (uint64_t)timestamp,
+        .value_hash = (uint64_t)value,
     };
 }
 
@@ -275,14 +277,15 @@ int64_t bwl_model_counter(const bwl_model_redis *r)
     return k->kind == BWL_KIND_STRING ? k->value : 0;
 }
 
-static bool has_field(bwl_model_redis *r, const bwl_model_question *q)
+static bool has_field(bwl_model_redis *r, const bwl_model_command_args *q)
 {
     bwl_model_command get = { .op = BWL_OP_HGET, .member = q->token };
 
     return bwl_model_lock(r)->kind == BWL_KIND_HASH && say(r, q, get).kind == BWL_PART_VALUE;
 }
 
-static bwl_model_part say_counter(bwl_model_redis *r, const bwl_model_question *q, bwl_model_op op)
+static bwl_model_part say_counter(bwl_model_redis *r, const bwl_model_command_args *q,
+                                  bwl_model_op op)
 {
     bwl_model_command cmd = { .op = (uint8_t)op, .key = COUNTER, .writer = q->token };
     bwl_model_frame   frame;
@@ -291,7 +294,7 @@ static bwl_model_part say_counter(bwl_model_redis *r, const bwl_model_question *
     return frame.parts[frame.parts_count - 1];
 }
 
-static bwl_model_reply hash_take(bwl_model_redis *r, const bwl_model_question *q,
+static bwl_model_reply hash_take(bwl_model_redis *r, const bwl_model_command_args *q,
                                  unsigned mutations)
 {
     bool           is_free = bwl_model_lock(r)->kind == BWL_KIND_NONE;
@@ -311,7 +314,7 @@ static bwl_model_reply hash_take(bwl_model_redis *r, const bwl_model_question *q
     return (bwl_model_reply){ .answer = BWL_YES, .number = (uint64_t)fence.number };
 }
 
-static bwl_model_reply hash_extend(bwl_model_redis *r, const bwl_model_question *q,
+static bwl_model_reply hash_extend(bwl_model_redis *r, const bwl_model_command_args *q,
                                    unsigned mutations)
 {
     bool is_blind  = (mutations & BWL_MUTATION_EXTEND_BLIND) != 0;
@@ -324,7 +327,7 @@ static bwl_model_reply hash_extend(bwl_model_redis *r, const bwl_model_question 
     return yes_if(true);
 }
 
-static bwl_model_reply hash_release(bwl_model_redis *r, const bwl_model_question *q,
+static bwl_model_reply hash_release(bwl_model_redis *r, const bwl_model_command_args *q,
                                     unsigned mutations)
 {
     if (!has_field(r, q) && (mutations & BWL_MUTATION_DELETE_BLIND) == 0)
@@ -334,14 +337,14 @@ static bwl_model_reply hash_release(bwl_model_redis *r, const bwl_model_question
 
 /* ---- the words ------------------------------------------------------------------------------- */
 
-bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_question *q,
+bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_command_args *q,
                                       unsigned mutations)
 {
     bwl_model_command write = { .value = value_of(q), .time = lease_s(q) };
 
     assert(q->token != 0);
     assert(q->lease_ms > 0);
-    switch (q->word) {
+    switch (q->command) {
     case REDIS_SET_IF_ABSENT: return set_if_absent(r, q, mutations);
     case REDIS_SET_IF_ABSENT_OR_MINE: return set_if_absent_or_mine(r, q, mutations);
     case REDIS_EXTEND_IF_MINE: return extend_if_mine(r, q, mutations);
@@ -359,8 +362,8 @@ bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_questi
         return show(q, say_op(r, q, BWL_OP_GET));
     case REDIS_UNWATCH: (void)say_op(r, q, BWL_OP_UNWATCH); return yes_if(true);
     case REDIS_DELETE_WATCHED: return delete_watched(r, q);
-    case REDIS_TAKE_STAMP: return take_stamp(r, q);
-    case REDIS_DROP_STAMP: return delete_if_mine(r, q, 0);
+    case REDIS_TAKE_TIMESTAMP: return take_stamp(r, q);
+    case REDIS_DROP_TIMESTAMP: return delete_if_mine(r, q, 0);
     case REDIS_HASH_TAKE: return hash_take(r, q, mutations);
     case REDIS_HASH_EXTEND: return hash_extend(r, q, mutations);
     case REDIS_HASH_RELEASE: return hash_release(r, q, mutations);
@@ -369,18 +372,18 @@ bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_questi
     case REDIS_ZSET_RELEASE: return bwl_model_zset_reply(r, q, mutations);
     case REDIS_QUEUE_TAKE:
     case REDIS_QUEUE_JOIN:
-    case REDIS_QUEUE_BEAT:
+    case REDIS_QUEUE_HEARTBEAT:
     case REDIS_QUEUE_EXTEND:
     case REDIS_QUEUE_RELEASE:
     case REDIS_QUEUE_CANCEL:
-    case REDIS_QUEUE_POKE:
+    case REDIS_QUEUE_DISPATCH_NEXT:
     case REDIS_QUEUE_REQUEUE:
     case REDIS_REPLICATED: break;
     }
     bwl_unreachable("a word that is not Redis'");
 }
 
-bwl_answer bwl_model_redis_serve(bwl_model_redis *r, const bwl_model_question *q,
+bwl_answer bwl_model_redis_serve(bwl_model_redis *r, const bwl_model_command_args *q,
                                  unsigned mutations)
 {
     return bwl_model_redis_reply(r, q, mutations).answer;

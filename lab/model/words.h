@@ -7,45 +7,45 @@
 #ifndef BWL_LAB_MODEL_WORDS_H
 #define BWL_LAB_MODEL_WORDS_H
 
-#include "core/rules.h"
+#include "core/compat_rules.h"
 #include "lab/model/redis.h"
 #include "protocol/store/redis.h"
 
 /* A value that no rules write. */
-#define BWL_MODEL_ALIEN (BWL_MODEL_TEXT + (INT64_C(1) << 61))
+#define BWL_MODEL_FOREIGN_VALUE (BWL_MODEL_TEXT + (INT64_C(1) << 61))
 
-typedef struct bwl_model_question {
-    bwl_redis_word   word;
-    uint8_t          client; /* the connection, which holds the state of WATCH */
-    uint16_t         token;  /* a number: see base/token_number.h */
-    bwl_ms           lease_ms;
-    int64_t          stamp;
-    const bwl_rules *rules; /* NULL: none */
-} bwl_model_question;
+typedef struct bwl_model_command_args {
+    bwl_redis_command       command;
+    uint8_t                 client; /* the connection, which holds the state of WATCH */
+    uint16_t                token;  /* a number: see base/token_number.h */
+    bwl_ms                  lease_ms;
+    int64_t                 timestamp;
+    const bwl_compat_rules *rules; /* NULL: none */
+} bwl_model_command_args;
 
 typedef struct bwl_model_reply {
     bwl_answer answer;
     bool       is_mine;
     uint64_t   number;
-    uint64_t   print;
+    uint64_t   value_hash;
 } bwl_model_reply;
 
 /* Executes a command.  `mutations`: flags of bwl_mutation. */
-bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_question *q,
+bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_command_args *q,
                                       unsigned mutations);
-bwl_answer      bwl_model_redis_serve(bwl_model_redis *r, const bwl_model_question *q,
+bwl_answer      bwl_model_redis_serve(bwl_model_redis *r, const bwl_model_command_args *q,
                                       unsigned mutations);
 
 /* ... of a lock that is a sorted set: see zset_lock.c. */
-bwl_model_reply bwl_model_zset_reply(bwl_model_redis *r, const bwl_model_question *q,
+bwl_model_reply bwl_model_zset_reply(bwl_model_redis *r, const bwl_model_command_args *q,
                                      unsigned mutations);
 
 /* The counter of the lock; 0: none. */
 int64_t bwl_model_counter(const bwl_model_redis *r);
 
 /* The value of a token and a stamp under these rules, and its parts: 0 for a part that it lacks. */
-int64_t  bwl_model_value(const bwl_rules *rules, uint16_t token, int64_t stamp);
-int64_t  bwl_model_stamp_of(const bwl_rules *rules, int64_t value);
-uint16_t bwl_model_token_of(const bwl_rules *rules, int64_t value);
+int64_t  bwl_model_value(const bwl_compat_rules *rules, uint16_t token, int64_t timestamp);
+int64_t  bwl_model_timestamp_of(const bwl_compat_rules *rules, int64_t value);
+uint16_t bwl_model_token_of(const bwl_compat_rules *rules, int64_t value);
 
 #endif

@@ -9,12 +9,13 @@
 
 enum { WRITE = 0 }; /* the number of no token */
 
-static int64_t now_of(const bwl_model_redis *r, const bwl_model_question *q)
+static int64_t now_of(const bwl_model_redis *r, const bwl_model_command_args *q)
 {
-    return q->stamp != 0 ? q->stamp : r->now / BWL_MODEL_PER_MS;
+    return q->timestamp != 0 ? q->timestamp : r->now / BWL_MODEL_PER_MS;
 }
 
-static bwl_model_part say(bwl_model_redis *r, const bwl_model_question *q, bwl_model_command cmd)
+static bwl_model_part say(bwl_model_redis *r, const bwl_model_command_args *q,
+                          bwl_model_command cmd)
 {
     bwl_model_frame frame;
 
@@ -55,13 +56,13 @@ static unsigned count(const bwl_model_redis *r, int64_t *ret_last)
     return members;
 }
 
-static void remove_member(bwl_model_redis *r, const bwl_model_question *q, unsigned member)
+static void remove_member(bwl_model_redis *r, const bwl_model_command_args *q, unsigned member)
 {
     (void)say(r, q, (bwl_model_command){ .op = BWL_OP_ZREM, .member = (uint16_t)member });
 }
 
 /* ZREMRANGEBYSCORE key -inf now */
-static void remove_over(bwl_model_redis *r, const bwl_model_question *q)
+static void remove_over(bwl_model_redis *r, const bwl_model_command_args *q)
 {
     for (unsigned i = 0; i < BWL_MODEL_ITEMS && is_zset(r); i++) {
         const bwl_model_item *item = &r->data.items[i];
@@ -71,7 +72,7 @@ static void remove_over(bwl_model_redis *r, const bwl_model_question *q)
 }
 
 /* The two members of a single holder. */
-static void put_both(bwl_model_redis *r, const bwl_model_question *q, int64_t ends)
+static void put_both(bwl_model_redis *r, const bwl_model_command_args *q, int64_t ends)
 {
     bwl_model_command add = { .op = BWL_OP_ZADD, .member = q->token, .value = ends };
 
@@ -81,7 +82,7 @@ static void put_both(bwl_model_redis *r, const bwl_model_question *q, int64_t en
     r->data.keys[BWL_MODEL_LOCK].writer = q->token;
 }
 
-static void end_with_the_last(bwl_model_redis *r, const bwl_model_question *q)
+static void end_with_the_last(bwl_model_redis *r, const bwl_model_command_args *q)
 {
     int64_t last;
 
@@ -89,7 +90,7 @@ static void end_with_the_last(bwl_model_redis *r, const bwl_model_question *q)
         (void)say(r, q, (bwl_model_command){ .op = BWL_OP_PEXPIREAT, .time = last });
 }
 
-static bool take(bwl_model_redis *r, const bwl_model_question *q, unsigned mutations)
+static bool take(bwl_model_redis *r, const bwl_model_command_args *q, unsigned mutations)
 {
     bool    overwrites = (mutations & BWL_MUTATION_SET_OVERWRITES) != 0;
     int64_t last;
@@ -108,14 +109,14 @@ static bool take(bwl_model_redis *r, const bwl_model_question *q, unsigned mutat
 }
 
 /* True if the member exists and has not expired. */
-static bool is_there(const bwl_model_redis *r, const bwl_model_question *q)
+static bool is_there(const bwl_model_redis *r, const bwl_model_command_args *q)
 {
     const bwl_model_item *mine = find(r, q->token);
 
     return mine != NULL && mine->value > now_of(r, q);
 }
 
-static bool extend(bwl_model_redis *r, const bwl_model_question *q, unsigned mutations)
+static bool extend(bwl_model_redis *r, const bwl_model_command_args *q, unsigned mutations)
 {
     int64_t ends = now_of(r, q) + q->lease_ms;
 
@@ -128,7 +129,7 @@ static bool extend(bwl_model_redis *r, const bwl_model_question *q, unsigned mut
     return true;
 }
 
-static bool release(bwl_model_redis *r, const bwl_model_question *q, unsigned mutations)
+static bool release(bwl_model_redis *r, const bwl_model_command_args *q, unsigned mutations)
 {
     bool had_write = find(r, WRITE) != NULL;
 
@@ -143,14 +144,14 @@ static bool release(bwl_model_redis *r, const bwl_model_question *q, unsigned mu
     return had_write;
 }
 
-bwl_model_reply bwl_model_zset_reply(bwl_model_redis *r, const bwl_model_question *q,
+bwl_model_reply bwl_model_zset_reply(bwl_model_redis *r, const bwl_model_command_args *q,
                                      unsigned mutations)
 {
     bool yes = false;
 
-    if (q->word == REDIS_ZSET_TAKE)
+    if (q->command == REDIS_ZSET_TAKE)
         yes = take(r, q, mutations);
-    else if (q->word == REDIS_ZSET_EXTEND)
+    else if (q->command == REDIS_ZSET_EXTEND)
         yes = extend(r, q, mutations);
     else
         yes = release(r, q, mutations);

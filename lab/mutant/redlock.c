@@ -23,63 +23,64 @@ static unsigned votes(const bwl_redlock_state *r, bwl_vote vote)
 
 /* ---- no undo --------------------------------------------------------------------------------- */
 
-static void no_undo_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void no_undo_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
+                          bwl_effects *fx)
 {
-    bwl_redlock.event(state, claim, ev, fx);
+    bwl_redlock.event(state, request, ev, fx);
     if (state_of(state)->verb == BWL_ACQUIRE)
-        fx->asks_count = 0;
+        fx->send_count = 0;
 }
 
 /* ---- of those that answered ------------------------------------------------------------------ */
 
-static void of_answering_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+static void of_answering_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                                bwl_effects *fx)
 {
     bwl_redlock_state *r        = state_of(state);
     bool               was_open = !r->is_decided;
 
-    bwl_redlock.event(state, claim, ev, fx);
+    bwl_redlock.event(state, request, ev, fx);
     unsigned yes = votes(r, BWL_VOTE_YES);
     bool     won = yes > votes(r, BWL_VOTE_NO) && votes(r, (bwl_vote)0) == 0;
     if (was_open && won && r->verb == BWL_ACQUIRE && fx->outcome.kind != BWL_HELD) {
         bwl_no_effects(fx);
         r->is_decided = true;
-        bwl_tell_held(fx, r->until, 0);
+        bwl_complete_held(fx, r->until, 0);
     }
 }
 
 /* ---- validity without what has elapsed ------------------------------------------------------- */
 
-static void no_elapsed_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+static void no_elapsed_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                              bwl_effects *fx)
 {
-    bwl_redlock.event(state, claim, ev, fx);
+    bwl_redlock.event(state, request, ev, fx);
     if (fx->outcome.kind == BWL_HELD)
-        fx->outcome.until = ev->now + claim->lease_ms - bwl_drift_ms(claim->lease_ms);
+        fx->outcome.until = ev->now + request->lease_ms - bwl_drift_ms(request->lease_ms);
 }
 
 /* ---- a renewal that overwrites --------------------------------------------------------------- */
 
-static void overwrites_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+static void overwrites_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                              bwl_effects *fx)
 {
-    bwl_redlock.event(state, claim, ev, fx);
-    for (unsigned i = 0; i < fx->asks_count; i++)
-        if (fx->asks[i].word == REDIS_SET_IF_ABSENT)
-            fx->asks[i].word = REDIS_SWAP;
+    bwl_redlock.event(state, request, ev, fx);
+    for (unsigned i = 0; i < fx->send_count; i++)
+        if (fx->sends[i].command == REDIS_SET_IF_ABSENT)
+            fx->sends[i].command = REDIS_SWAP;
 }
 
 /* ---- deletes, and asks again ----------------------------------------------------------------- */
 
-static void undo_and_ask_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+static void undo_and_ask_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                                bwl_effects *fx)
 {
     bwl_redlock_state *r = state_of(state);
 
-    bwl_redlock.event(state, claim, ev, fx);
-    if (r->verb == BWL_ACQUIRE && fx->outcome.kind == BWL_NOT_NOW && fx->asks_count == 0)
+    bwl_redlock.event(state, request, ev, fx);
+    if (r->verb == BWL_ACQUIRE && fx->outcome.kind == BWL_NOT_NOW && fx->send_count == 0)
         for (unsigned i = 0; i < r->nodes; i++)
-            bwl_ask_node(fx, i, REDIS_DELETE_IF_MINE, r->round);
+            bwl_send_command(fx, i, REDIS_DELETE_IF_MINE, r->round);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -89,15 +90,17 @@ static void init(void *state, unsigned nodes)
     bwl_redlock.init(state, nodes);
 }
 
-static void command(void *state, const bwl_claim *claim, const bwl_command *cmd, bwl_effects *fx)
+static void command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
+                    bwl_effects *fx)
 {
-    bwl_redlock.command(state, claim, cmd, fx);
+    bwl_redlock.command(state, request, cmd, fx);
 }
 
-#define MUTANT(name_, command_, event_)                                                          \
-    {                                                                                            \
-        .name = (name_), .state_size = sizeof(bwl_redlock_state), .uses_token = true,            \
-        .extends = true, .settles = true, .init = init, .command = (command_), .event = (event_) \
+#define MUTANT(name_, command_, event_)                                                 \
+    {                                                                                   \
+        .name = (name_), .state_size = sizeof(bwl_redlock_state), .uses_token = true,   \
+        .extends = true, .can_verify_owner = true, .init = init, .command = (command_), \
+        .event = (event_)                                                               \
     }
 
 const bwl_protocol bwl_mutant_no_undo = MUTANT("redlock-no-undo", command, no_undo_event);

@@ -14,27 +14,28 @@ static void clock_init(void *state, unsigned nodes)
     bwl_symfony.init(state, nodes);
 }
 
-static void clock_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+static void clock_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                           bwl_effects *fx)
 {
-    bwl_symfony.command(state, claim, cmd, fx);
-    fx->asks[fx->asks_count - 1].stamp = cmd->wall_ns / NS_IN_MS;
+    bwl_symfony.command(state, request, cmd, fx);
+    fx->sends[fx->send_count - 1].timestamp = cmd->wall_ns / NS_IN_MS;
 }
 
-static void clock_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void clock_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
+                        bwl_effects *fx)
 {
-    bwl_symfony.event(state, claim, ev, fx);
+    bwl_symfony.event(state, request, ev, fx);
 }
 
 const bwl_protocol bwl_mutant_symfony_clock = {
-    .name       = "symfony by the clock of each client",
-    .state_size = STATE_SIZE,
-    .uses_token = true,
-    .uses_wall  = true,
-    .extends    = true,
-    .settles    = true,
-    .hears      = true,
-    .init       = clock_init,
-    .command    = clock_command,
-    .event      = clock_event,
+    .name             = "symfony by the clock of each client",
+    .state_size       = STATE_SIZE,
+    .uses_token       = true,
+    .uses_wall        = true,
+    .extends          = true,
+    .can_verify_owner = true,
+    .retries_on_push  = true,
+    .init             = clock_init,
+    .command          = clock_command,
+    .event            = clock_event,
 };

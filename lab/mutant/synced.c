@@ -9,67 +9,70 @@
 
 #include <string.h>
 
-static void deaf_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void deaf_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
+                       bwl_effects *fx)
 {
     bwl_event heard = *ev;
 
     if (ev->kind == BWL_REPLY && ev->answer == BWL_NO && (ev->tag & BWL_SYNCED_TAG) != 0)
         heard.answer = BWL_YES;
-    bwl_synced_token.event(state, claim, &heard, fx);
+    bwl_synced_token.event(state, request, &heard, fx);
 }
 
 /* To ask for no replica is not to ask: a server says yes to that at once. */
-static void alone_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void alone_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
+                        bwl_effects *fx)
 {
     bwl_synced_view view;
 
-    bwl_synced_token.event(state, claim, ev, fx);
+    bwl_synced_token.event(state, request, ev, fx);
     memcpy(&view, state, sizeof view);
-    if (fx->asks_count > 0 && fx->asks[0].word == REDIS_REPLICATED && view.verb == BWL_EXTEND)
-        fx->asks[0].stamp = 0;
+    if (fx->send_count > 0 && fx->sends[0].command == REDIS_REPLICATED && view.verb == BWL_EXTEND)
+        fx->sends[0].timestamp = 0;
 }
 
 /* The push is taken for the yes to a question of ours. */
-static void early_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void early_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
+                        bwl_effects *fx)
 {
     bwl_synced_view *view     = state;
     bool             is_given = ev->kind == BWL_PUSH;
 
-    bwl_synced_queue.event(state, claim, ev, fx);
-    if (!is_given || fx->asks_count != 1 || fx->asks[0].word != REDIS_QUEUE_EXTEND)
+    bwl_synced_queue.event(state, request, ev, fx);
+    if (!is_given || fx->send_count != 1 || fx->sends[0].command != REDIS_QUEUE_EXTEND)
         return;
     bwl_event confirmed = { .kind   = BWL_REPLY,
                             .answer = BWL_YES,
-                            .tag    = fx->asks[0].tag,
+                            .tag    = fx->sends[0].tag,
                             .now    = ev->now,
                             .fresh  = ev->fresh };
-    fx->asks_count      = 0;
-    bwl_synced_queue.event(view, claim, &confirmed, fx);
+    fx->send_count      = 0;
+    bwl_synced_queue.event(view, request, &confirmed, fx);
 }
 
-#define MUTANT(NAME, INNER, IS_QUEUE)          \
-    const bwl_protocol bwl_synced_##NAME = {   \
-        .name       = #INNER,                  \
-        .state_size = sizeof(bwl_synced_view), \
-        .uses_token = true,                    \
-        .extends    = true,                    \
-        .settles    = true,                    \
-        .listens    = (IS_QUEUE),              \
-        .yields     = (IS_QUEUE),              \
-        .init       = NAME##_init,             \
-        .command    = NAME##_command,          \
-        .event      = NAME##_event,            \
+#define MUTANT(NAME, INNER, IS_QUEUE)                \
+    const bwl_protocol bwl_synced_##NAME = {         \
+        .name             = #INNER,                  \
+        .state_size       = sizeof(bwl_synced_view), \
+        .uses_token       = true,                    \
+        .extends          = true,                    \
+        .can_verify_owner = true,                    \
+        .uses_push        = (IS_QUEUE),              \
+        .yields           = (IS_QUEUE),              \
+        .init             = NAME##_init,             \
+        .command          = NAME##_command,          \
+        .event            = NAME##_event,            \
     }
 
-#define AS(NAME, INNER)                                                                     \
-    static void NAME##_init(void *state, unsigned nodes)                                    \
-    {                                                                                       \
-        bwl_synced_##INNER.init(state, nodes);                                              \
-    }                                                                                       \
-    static void NAME##_command(void *state, const bwl_claim *claim, const bwl_command *cmd, \
-                               bwl_effects *fx)                                             \
-    {                                                                                       \
-        bwl_synced_##INNER.command(state, claim, cmd, fx);                                  \
+#define AS(NAME, INNER)                                                      \
+    static void NAME##_init(void *state, unsigned nodes)                     \
+    {                                                                        \
+        bwl_synced_##INNER.init(state, nodes);                               \
+    }                                                                        \
+    static void NAME##_command(void *state, const bwl_lock_request *request, \
+                               const bwl_command *cmd, bwl_effects *fx)      \
+    {                                                                        \
+        bwl_synced_##INNER.command(state, request, cmd, fx);                 \
     }
 
 AS(deaf, token)

@@ -14,7 +14,7 @@ static void mutant_init(void *state, unsigned nodes)
     bwl_token.init(m->inner, nodes);
 }
 
-static void mutant_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+static void mutant_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                            bwl_effects *fx)
 {
     bwl_mutant_state *m = state;
@@ -23,19 +23,19 @@ static void mutant_command(void *state, const bwl_claim *claim, const bwl_comman
     m->verb     = cmd->verb;
     m->again    = cmd->again;
     m->is_lost  = false;
-    bwl_token.command(m->inner, claim, cmd, fx);
-    m->asked = fx->asks[fx->asks_count - 1].tag;
+    bwl_token.command(m->inner, request, cmd, fx);
+    m->asked = fx->sends[fx->send_count - 1].tag;
 }
 
-static void inner_event(bwl_mutant_state *m, const bwl_claim *claim, const bwl_event *ev,
+static void inner_event(bwl_mutant_state *m, const bwl_lock_request *request, const bwl_event *ev,
                         bwl_effects *fx)
 {
-    bwl_token.event(m->inner, claim, ev, fx);
+    bwl_token.event(m->inner, request, ev, fx);
 }
 
-static bwl_ms lease_from(bwl_ms at, const bwl_claim *claim)
+static bwl_ms lease_from(bwl_ms at, const bwl_lock_request *request)
 {
-    return at + claim->lease_ms - bwl_drift_ms(claim->lease_ms);
+    return at + request->lease_ms - bwl_drift_ms(request->lease_ms);
 }
 
 /* Says `kind` (until a lease after `from`, if HELD) where the machine says `truth` to `verb`. */
@@ -45,127 +45,130 @@ typedef struct lie {
     bwl_outcome_kind kind;
 } lie;
 
-static void tell_lie(bwl_mutant_state *m, const bwl_claim *claim, lie l, bwl_effects *fx)
+static void tell_lie(bwl_mutant_state *m, const bwl_lock_request *request, lie l, bwl_effects *fx)
 {
     if (m->verb != l.verb || fx->outcome.kind != l.truth)
         return;
     fx->outcome = (bwl_outcome){ .kind = l.kind };
     if (l.kind == BWL_HELD)
-        fx->outcome.until = lease_from(m->asked_at, claim);
+        fx->outcome.until = lease_from(m->asked_at, request);
 }
 
 /* ---- how long it is ours --------------------------------------------------------------------- */
 
-static void from_answer_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+static void from_answer_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                               bwl_effects *fx)
 {
-    inner_event(state, claim, ev, fx);
+    inner_event(state, request, ev, fx);
     if (fx->outcome.kind == BWL_HELD)
-        fx->outcome.until = lease_from(ev->now, claim);
+        fx->outcome.until = lease_from(ev->now, request);
 }
 
-static void no_drift_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+static void no_drift_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                            bwl_effects *fx)
 {
-    inner_event(state, claim, ev, fx);
+    inner_event(state, request, ev, fx);
     if (fx->outcome.kind == BWL_HELD)
-        fx->outcome.until += bwl_drift_ms(claim->lease_ms);
+        fx->outcome.until += bwl_drift_ms(request->lease_ms);
 }
 
-static void from_settling_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+static void from_settling_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                                 bwl_effects *fx)
 {
     bwl_mutant_state *m = state;
 
-    inner_event(m, claim, ev, fx);
+    inner_event(m, request, ev, fx);
     if (fx->outcome.kind == BWL_HELD && m->again)
-        fx->outcome.until = lease_from(m->asked_at, claim);
+        fx->outcome.until = lease_from(m->asked_at, request);
 }
 
 /* ---- what the answer was --------------------------------------------------------------------- */
 
-static void no_is_yes_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+static void no_is_yes_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                             bwl_effects *fx)
 {
     bwl_mutant_state *m = state;
 
-    inner_event(m, claim, ev, fx);
+    inner_event(m, request, ev, fx);
     if (m->again)
-        tell_lie(m, claim, (lie){ BWL_ACQUIRE, BWL_BUSY, BWL_HELD }, fx);
+        tell_lie(m, request, (lie){ BWL_ACQUIRE, BWL_BUSY, BWL_HELD }, fx);
 }
 
-static void down_is_no_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+static void down_is_no_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                              bwl_effects *fx)
 {
-    inner_event(state, claim, ev, fx);
-    tell_lie(state, claim, (lie){ BWL_ACQUIRE, BWL_UNKNOWN, BWL_BUSY }, fx);
+    inner_event(state, request, ev, fx);
+    tell_lie(state, request, (lie){ BWL_ACQUIRE, BWL_UNKNOWN, BWL_BUSY }, fx);
 }
 
-static void down_is_yes_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+static void down_is_yes_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                               bwl_effects *fx)
 {
-    inner_event(state, claim, ev, fx);
-    tell_lie(state, claim, (lie){ BWL_ACQUIRE, BWL_UNKNOWN, BWL_HELD }, fx);
+    inner_event(state, request, ev, fx);
+    tell_lie(state, request, (lie){ BWL_ACQUIRE, BWL_UNKNOWN, BWL_HELD }, fx);
 }
 
-static void down_extends_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+static void down_extends_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                                bwl_effects *fx)
 {
-    inner_event(state, claim, ev, fx);
-    tell_lie(state, claim, (lie){ BWL_EXTEND, BWL_UNKNOWN, BWL_HELD }, fx);
+    inner_event(state, request, ev, fx);
+    tell_lie(state, request, (lie){ BWL_EXTEND, BWL_UNKNOWN, BWL_HELD }, fx);
 }
 
-static void down_loses_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+static void down_loses_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                              bwl_effects *fx)
 {
-    inner_event(state, claim, ev, fx);
-    tell_lie(state, claim, (lie){ BWL_EXTEND, BWL_UNKNOWN, BWL_LOST }, fx);
+    inner_event(state, request, ev, fx);
+    tell_lie(state, request, (lie){ BWL_EXTEND, BWL_UNKNOWN, BWL_LOST }, fx);
 }
 
-static void down_releases_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+static void down_releases_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                                 bwl_effects *fx)
 {
-    inner_event(state, claim, ev, fx);
-    tell_lie(state, claim, (lie){ BWL_RELEASE, BWL_UNKNOWN, BWL_RELEASED }, fx);
+    inner_event(state, request, ev, fx);
+    tell_lie(state, request, (lie){ BWL_RELEASE, BWL_UNKNOWN, BWL_RELEASED }, fx);
 }
 
-static void deaf_to_loss_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+static void deaf_to_loss_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                                bwl_effects *fx)
 {
-    inner_event(state, claim, ev, fx);
-    tell_lie(state, claim, (lie){ BWL_EXTEND, BWL_LOST, BWL_HELD }, fx);
+    inner_event(state, request, ev, fx);
+    tell_lie(state, request, (lie){ BWL_EXTEND, BWL_LOST, BWL_HELD }, fx);
 }
 
-static void any_answer_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+static void any_answer_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                              bwl_effects *fx)
 {
     bwl_mutant_state *m    = state;
     bwl_event         ours = *ev;
 
     ours.tag = m->asked;
-    inner_event(m, claim, &ours, fx);
+    inner_event(m, request, &ours, fx);
 }
 
-static void silent_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void silent_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
+                         bwl_effects *fx)
 {
     if (ev->kind != BWL_DOWN)
-        inner_event(state, claim, ev, fx);
+        inner_event(state, request, ev, fx);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-static void sleeps_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void sleeps_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
+                         bwl_effects *fx)
 {
-    inner_event(state, claim, ev, fx);
-    tell_lie(state, claim, (lie){ BWL_ACQUIRE, BWL_BUSY, BWL_QUEUED }, fx);
+    inner_event(state, request, ev, fx);
+    tell_lie(state, request, (lie){ BWL_ACQUIRE, BWL_BUSY, BWL_QUEUED }, fx);
 }
 
-static void asks_on_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void asks_on_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
+                          bwl_effects *fx)
 {
     enum { EVERY_MS = 20 };
     bwl_mutant_state *m = state;
 
-    inner_event(m, claim, ev, fx);
+    inner_event(m, request, ev, fx);
     if (ev->kind == BWL_DOWN && m->verb == BWL_ACQUIRE)
         m->is_lost = true;
     if (!m->is_lost)
@@ -173,53 +176,55 @@ static void asks_on_event(void *state, const bwl_claim *claim, const bwl_event *
     fx->outcome = (bwl_outcome){ .kind = BWL_PENDING };
     if (ev->kind == BWL_ALARM) {
         bwl_command again = { .verb = BWL_ACQUIRE, .again = true, .now = ev->now };
-        bwl_token.command(m->inner, claim, &again, fx);
+        bwl_token.command(m->inner, request, &again, fx);
     } else {
         bwl_wake_at(fx, ev->now + EVERY_MS);
     }
 }
 
-static void hammers_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void hammers_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
+                          bwl_effects *fx)
 {
     enum { BLOWS = 6 };
     bwl_mutant_state *m    = state;
     bwl_command       next = { .verb = BWL_ACQUIRE, .now = ev->now };
 
-    inner_event(m, claim, ev, fx);
+    inner_event(m, request, ev, fx);
     if (fx->outcome.kind != BWL_BUSY || m->blows++ == BLOWS) {
         m->blows = 0;
         return;
     }
     fx->outcome = (bwl_outcome){ .kind = BWL_PENDING };
-    bwl_token.command(m->inner, claim, &next, fx);
+    bwl_token.command(m->inner, request, &next, fx);
 }
 
-static void gone_is_done_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+static void gone_is_done_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                                bwl_effects *fx)
 {
-    inner_event(state, claim, ev, fx);
-    tell_lie(state, claim, (lie){ BWL_RELEASE, BWL_LOST, BWL_RELEASED }, fx);
+    inner_event(state, request, ev, fx);
+    tell_lie(state, request, (lie){ BWL_RELEASE, BWL_LOST, BWL_RELEASED }, fx);
 }
 
-static void fenced_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void fenced_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
+                         bwl_effects *fx)
 {
     bwl_mutant_state *m = state;
 
-    inner_event(m, claim, ev, fx);
+    inner_event(m, request, ev, fx);
     if (fx->outcome.kind == BWL_HELD && m->verb == BWL_ACQUIRE)
         fx->outcome.fence = ev->number;
 }
 
-#define MUTANT(NAME)                            \
-    const bwl_protocol bwl_mutant_##NAME = {    \
-        .name       = "token",                  \
-        .state_size = sizeof(bwl_mutant_state), \
-        .uses_token = true,                     \
-        .extends    = true,                     \
-        .settles    = true,                     \
-        .init       = mutant_init,              \
-        .command    = mutant_command,           \
-        .event      = NAME##_event,             \
+#define MUTANT(NAME)                                  \
+    const bwl_protocol bwl_mutant_##NAME = {          \
+        .name             = "token",                  \
+        .state_size       = sizeof(bwl_mutant_state), \
+        .uses_token       = true,                     \
+        .extends          = true,                     \
+        .can_verify_owner = true,                     \
+        .init             = mutant_init,              \
+        .command          = mutant_command,           \
+        .event            = NAME##_event,             \
     }
 
 MUTANT(from_answer);
@@ -240,12 +245,12 @@ MUTANT(hammers);
 MUTANT(gone_is_done);
 
 const bwl_protocol bwl_fenced = {
-    .name       = "token",
-    .state_size = sizeof(bwl_mutant_state),
-    .uses_token = true,
-    .extends    = true,
-    .settles    = true,
-    .init       = mutant_init,
-    .command    = mutant_command,
-    .event      = fenced_event,
+    .name             = "token",
+    .state_size       = sizeof(bwl_mutant_state),
+    .uses_token       = true,
+    .extends          = true,
+    .can_verify_owner = true,
+    .init             = mutant_init,
+    .command          = mutant_command,
+    .event            = fenced_event,
 };

@@ -129,11 +129,11 @@ static bwl_text shown(const reply *r)
 
 /* The frames behind the first: the answer is the last one's, or of the first that is not as it
  * should be. */
-static bwl_redis_verdict read_all(bwl_line *line, const bwl_redis_question *q, reply *r,
+static bwl_redis_verdict read_all(bwl_line *line, const bwl_redis_command_args *q, reply *r,
                                   bwl_redis_reply *ret_reply, bwl_text *reterr)
 {
     bwl_redis_verdict verdict = bwl_redis_read(q, 0, r->bytes, r->size, ret_reply);
-    unsigned          frames  = bwl_redis_frames(q->word);
+    unsigned          frames  = bwl_redis_frames(q->command);
 
     if (verdict == BWL_REDIS_NOSCRIPT)
         return verdict;
@@ -151,19 +151,19 @@ static bwl_redis_verdict read_all(bwl_line *line, const bwl_redis_question *q, r
     return verdict;
 }
 
-bool bwl_line_ask(bwl_line *line, const bwl_redis_question *question, bwl_redis_reply *ret_reply,
+bool bwl_line_ask(bwl_line *line, const bwl_redis_command_args *args, bwl_redis_reply *ret_reply,
                   bwl_text *ret_said, bwl_text *reterr)
 {
-    bwl_redis_question q       = *question;
-    bwl_redis_verdict  verdict = BWL_REDIS_NOSCRIPT;
-    char               room[COMMAND_MAX];
-    reply              r;
+    bwl_redis_command_args q       = *args;
+    bwl_redis_verdict      verdict = BWL_REDIS_NOSCRIPT;
+    char                   room[COMMAND_MAX];
+    reply                  r;
 
     *reterr    = bwl_say("%s", "");
     *ret_reply = (bwl_redis_reply){ 0 };
     for (unsigned i = 0; i < 2 && verdict == BWL_REDIS_NOSCRIPT; i++) {
         bwl_resp_writer writer = { .bytes = room, .capacity = sizeof room };
-        q.by_text              = i == 1;
+        q.use_eval             = i == 1;
         bwl_redis_write(&writer, &q);
         if (!ask(line, &writer, &r, reterr))
             return false;

@@ -5,7 +5,7 @@
 #define BWL_LAB_REPLAY_LINE_H
 
 #include "lab/base/say.h"
-#include "engine/redis/wire/words.h"
+#include "engine/redis/wire/commands.h"
 
 enum { BWL_LINE_ROOM = 4096 };
 
@@ -21,7 +21,7 @@ void bwl_line_close(bwl_line *line);
 
 /* What the server answers to a word of bowline's, in the bytes that bowline sends; by the text of a
  * script, if the server does not know its hash.  `ret_said` shows the reply itself. */
-bool bwl_line_ask(bwl_line *line, const bwl_redis_question *question, bwl_redis_reply *ret_reply,
+bool bwl_line_ask(bwl_line *line, const bwl_redis_command_args *args, bwl_redis_reply *ret_reply,
                   bwl_text *ret_said, bwl_text *reterr);
 
 /* Any command: words with blanks between them.  `ret_said` is the reply as text. */

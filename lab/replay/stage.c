@@ -5,7 +5,7 @@
 #include "core/text.h"
 #include "lab/model/words.h"
 #include "lab/report/names.h"
-#include "engine/redis/wire/stamp.h"
+#include "engine/redis/wire/value.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,18 +53,18 @@ static void write_token(char ret_text[BWL_TOKEN_MAX + 1], uint16_t number)
 /* The bytes of the model's value, as src/engine/redis/wire writes it. */
 static size_t write_value(const bwl_stage *s, int64_t value, char ret_bytes[BWL_VALUE_MAX])
 {
-    static const char alien[] = "somebody-elses";
-    const bwl_rules  *rules   = s->w.scenario->terms.rules;
-    char              token[BWL_TOKEN_MAX + 1];
-    uint16_t          number;
+    static const char       alien[] = "somebody-elses";
+    const bwl_compat_rules *rules   = s->w.scenario->terms.rules;
+    char                    token[BWL_TOKEN_MAX + 1];
+    uint16_t                number;
 
-    if (value >= BWL_MODEL_ALIEN) {
+    if (value >= BWL_MODEL_FOREIGN_VALUE) {
         memcpy(ret_bytes, alien, sizeof alien - 1);
         return sizeof alien - 1;
     }
     number = bwl_model_token_of(rules, value);
     write_token(token, number != 0 ? number : bwl_token_number(0, 1));
-    return bwl_value_write(ret_bytes, rules, token, bwl_model_stamp_of(rules, value));
+    return bwl_value_write(ret_bytes, rules, token, bwl_model_timestamp_of(rules, value));
 }
 
 /* The visible owner of the lock: the value, the field of a hash, or the member of a set. */
@@ -90,7 +90,7 @@ bool bwl_stage_asks(bwl_stage *s, const char *command, bwl_text *ret_said)
 /* A stamp by the server's clock differs from the model's. */
 static bool is_by_server(const bwl_stage *s)
 {
-    const bwl_rules *rules = s->w.scenario->terms.rules;
+    const bwl_compat_rules *rules = s->w.scenario->terms.rules;
 
     return rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER;
 }
@@ -186,18 +186,18 @@ bool bwl_stage_opens(bwl_stage *s, bwl_line *line)
 }
 
 /* The command of a mutation; "" if there is none. */
-static bwl_text faulty_words(const bwl_scenario *world, const bwl_redis_question *q)
+static bwl_text faulty_words(const bwl_scenario *world, const bwl_redis_command_args *q)
 {
     unsigned mutations = world->mutations;
-    bool     sets      = q->word == REDIS_SET_IF_ABSENT;
-    bool     drops     = bwl_redis_word_releases(q->word);
-    bool     renews    = bwl_redis_word_extends(q->word);
+    bool     sets      = q->command == REDIS_SET_IF_ABSENT;
+    bool     drops     = bwl_redis_command_releases(q->command);
+    bool     renews    = bwl_redis_command_extends(q->command);
 
     if (drops && (mutations & BWL_MUTATION_DELETE_BLIND) != 0)
         return bwl_say("DEL %s", BWL_STAGE_KEY);
     if (renews && (mutations & BWL_MUTATION_EXTEND_BLIND) != 0)
         return bwl_say("PEXPIRE %s %" PRId64, BWL_STAGE_KEY, q->lease_ms);
-    if (q->word == REDIS_EXTEND_IF_MINE && (mutations & BWL_MUTATION_EXTEND_CREATES) != 0)
+    if (q->command == REDIS_EXTEND_IF_MINE && (mutations & BWL_MUTATION_EXTEND_CREATES) != 0)
         return bwl_say("SET %s %s PX %" PRId64, BWL_STAGE_KEY, q->token, q->lease_ms);
     if (sets && (mutations & BWL_MUTATION_SET_OVERWRITES) != 0)
         return bwl_say("SET %s %s PX %" PRId64, BWL_STAGE_KEY, q->token, q->lease_ms);
@@ -209,19 +209,19 @@ static bwl_text faulty_words(const bwl_scenario *world, const bwl_redis_question
 bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_message *message,
                     bwl_redis_reply *ret_reply, bwl_text *ret_said)
 {
-    const bwl_scenario *world = s->w.scenario;
-    char                token[BWL_TOKEN_MAX + 1];
-    bwl_text            faulty;
-    bwl_text            why;
-    bool                is_good;
-    bwl_redis_question  q = {
-         .word     = (bwl_redis_word)message->word,
-         .key      = BWL_STAGE_KEY,
-         .key_size = sizeof BWL_STAGE_KEY - 1,
-         .token    = token,
-         .lease_ms = (bwl_ms)message->lease_ms * s->scale * 100 / world->clocks.server_pace,
-         .stamp    = message->stamp,
-         .rules    = world->terms.rules,
+    const bwl_scenario    *world = s->w.scenario;
+    char                   token[BWL_TOKEN_MAX + 1];
+    bwl_text               faulty;
+    bwl_text               why;
+    bool                   is_good;
+    bwl_redis_command_args q = {
+        .command   = (bwl_redis_command)message->command,
+        .key       = BWL_STAGE_KEY,
+        .key_size  = sizeof BWL_STAGE_KEY - 1,
+        .token     = token,
+        .lease_ms  = (bwl_ms)message->lease_ms * s->scale * 100 / world->clocks.server_pace,
+        .timestamp = message->timestamp,
+        .rules     = world->terms.rules,
     };
 
     write_token(token, message->token);
@@ -242,15 +242,15 @@ bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_message *message,
 /* The number in the model's answer. */
 uint64_t bwl_stage_number(const bwl_stage *s, const bwl_message *served)
 {
-    if (!bwl_redis_shows_value((bwl_redis_word)served->word))
-        return (uint64_t)served->stamp;
-    return (uint64_t)bwl_model_stamp_of(s->w.scenario->terms.rules, served->stamp);
+    if (!bwl_redis_shows_value((bwl_redis_command)served->command))
+        return (uint64_t)served->timestamp;
+    return (uint64_t)bwl_model_timestamp_of(s->w.scenario->terms.rules, served->timestamp);
 }
 
 /* True if both answers are the same for a machine. */
 bool bwl_stage_is_same(const bwl_stage *s, const bwl_message *served, const bwl_redis_reply *real)
 {
-    bool shows = real->answer == BWL_YES && !is_by_server(s) && served->stamp != 0;
+    bool shows = real->answer == BWL_YES && !is_by_server(s) && served->timestamp != 0;
 
     return served->answer == (uint8_t)real->answer &&
            (real->answer != BWL_YES || is_by_server(s) || served->is_mine == real->is_mine) &&

@@ -17,9 +17,9 @@ bwl_text bwl_token_name(uint16_t token)
     return bwl_say("%c%u", bwl_client_name(bwl_token_client(token)), bwl_token_serial(token));
 }
 
-const char *bwl_word_name(unsigned word)
+const char *bwl_word_name(unsigned command)
 {
-    switch ((bwl_redis_word)word) {
+    switch ((bwl_redis_command)command) {
     case REDIS_SET_IF_ABSENT: return "SET";
     case REDIS_SET_IF_ABSENT_OR_MINE: return "SET-OR-MINE";
     case REDIS_EXTEND_IF_MINE: return "EXTEND";
@@ -35,8 +35,8 @@ const char *bwl_word_name(unsigned word)
     case REDIS_WATCH_READ: return "WATCH, GET";
     case REDIS_UNWATCH: return "UNWATCH";
     case REDIS_DELETE_WATCHED: return "MULTI, DEL, EXEC";
-    case REDIS_TAKE_STAMP: return "TAKE-STAMP";
-    case REDIS_DROP_STAMP: return "DROP-STAMP";
+    case REDIS_TAKE_TIMESTAMP: return "TAKE-STAMP";
+    case REDIS_DROP_TIMESTAMP: return "DROP-STAMP";
     case REDIS_HASH_TAKE: return "HASH-TAKE";
     case REDIS_HASH_EXTEND: return "HASH-EXTEND";
     case REDIS_HASH_RELEASE: return "HASH-RELEASE";
@@ -45,11 +45,11 @@ const char *bwl_word_name(unsigned word)
     case REDIS_ZSET_RELEASE: return "ZSET-RELEASE";
     case REDIS_QUEUE_TAKE: return "TAKE";
     case REDIS_QUEUE_JOIN: return "JOIN";
-    case REDIS_QUEUE_BEAT: return "BEAT";
+    case REDIS_QUEUE_HEARTBEAT: return "HEARTBEAT";
     case REDIS_QUEUE_EXTEND: return "EXTEND";
     case REDIS_QUEUE_RELEASE: return "RELEASE";
     case REDIS_QUEUE_CANCEL: return "CANCEL";
-    case REDIS_QUEUE_POKE: return "POKE";
+    case REDIS_QUEUE_DISPATCH_NEXT: return "DISPATCH_NEXT";
     case REDIS_QUEUE_REQUEUE: return "REQUEUE";
     case REDIS_REPLICATED: return "REPLICATED";
     }
@@ -63,10 +63,10 @@ const char *bwl_answer_name(unsigned answer)
     switch ((bwl_answer)answer) {
     case BWL_YES: return "yes";
     case BWL_NO: return "no";
-    case BWL_LATER: return "later";
+    case BWL_RETRYABLE: return "later";
     case BWL_REFUSED: return "refused";
-    case BWL_UNSENT: return "unsent";
-    case BWL_ALIEN: return "a stranger's";
+    case BWL_NOT_SENT: return "unsent";
+    case BWL_FOREIGN_VALUE: return "a stranger's";
     }
     return "?";
 }
@@ -77,14 +77,14 @@ const char *bwl_hold_state_name(bwl_hold_state state)
     case BWL_HOLD_IDLE: return "is idle";
     case BWL_HOLD_ACQUIRING: return "asks";
     case BWL_HOLD_ABANDONING: return "waits for an answer, cancelled";
-    case BWL_HOLD_SETTLING: return "does not know, will ask again";
+    case BWL_HOLD_RESOLVING: return "does not know, will ask again";
     case BWL_HOLD_DISCARDING: return "gives back what came too late";
     case BWL_HOLD_WAITING: return "waits";
     case BWL_HOLD_QUEUED: return "is queued";
     case BWL_HOLD_HELD: return "holds";
     case BWL_HOLD_RENEWING: return "renews";
     case BWL_HOLD_YIELDING: return "releases, and will ask again";
-    case BWL_HOLD_DISOWNED: return "has lost it, and has not given it back";
+    case BWL_HOLD_REVOKED: return "has lost it, and has not given it back";
     case BWL_HOLD_RELEASING: return "releases";
     case BWL_HOLD_LEAVING: return "leaves";
     case BWL_HOLD_OVER: return "is done";
@@ -94,7 +94,7 @@ const char *bwl_hold_state_name(bwl_hold_state state)
 
 bwl_text bwl_message_name(const bwl_message *message)
 {
-    return bwl_say("%s %s", bwl_word_name(message->word), bwl_token_name(message->token).of);
+    return bwl_say("%s %s", bwl_word_name(message->command), bwl_token_name(message->token).of);
 }
 
 /* "A1 A1 -": the owner of the key on each server. */
@@ -163,7 +163,7 @@ static bwl_text delivered_words(const bwl_message *message)
         return bwl_say("connects again");
     if (message->kind == BWL_MESSAGE_CUT_OFF)
         return bwl_say("%s: no answer", bwl_message_name(message).of);
-    if (message->answer == BWL_UNSENT)
+    if (message->answer == BWL_NOT_SENT)
         return bwl_say("%s: not sent", bwl_message_name(message).of);
     return bwl_say("hears %s", bwl_answer_name(message->answer));
 }

@@ -10,7 +10,7 @@
 char     bwl_client_name(unsigned client); /* A, B, C */
 bwl_text bwl_token_name(uint16_t token);   /* A2: the second that A drew */
 
-const char *bwl_word_name(unsigned word);
+const char *bwl_word_name(unsigned command);
 const char *bwl_answer_name(unsigned answer);
 const char *bwl_hold_state_name(bwl_hold_state state);
 

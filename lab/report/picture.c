@@ -252,7 +252,7 @@ static void add_served_late(walk *k, bwl_transition transition)
 static void add_delivered(walk *k, bwl_transition transition, bwl_text what)
 {
     const bwl_message *message = &link_of(k->before, transition)->messages[0];
-    bool     is_answer = message->kind == BWL_MESSAGE_ANSWER && message->answer != BWL_UNSENT;
+    bool     is_answer = message->kind == BWL_MESSAGE_ANSWER && message->answer != BWL_NOT_SENT;
     int      served    = served_in(k->picture, transition, message);
     bwl_row *row       = add(k, is_answer ? BWL_ROW_ANSWER : BWL_ROW_CLIENT, transition.client);
     bwl_text answer    = bwl_say("%s", bwl_answer_name(message->answer));

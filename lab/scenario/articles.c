@@ -8,7 +8,7 @@
  */
 #include "lab/scenario/as_written.h"
 #include "lab/scenario/tables.h"
-#include "core/rules.h"
+#include "core/compat_rules.h"
 
 enum { SECOND_NS = 1000000000, MS_NS = 1000000 };
 
@@ -20,15 +20,15 @@ enum {
         BWL_INVARIANT_TOLD | BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_IN_TIME | BWL_INVARIANT_PAUSES,
 };
 
-static const bwl_rules seconds      = { .value   = BWL_VALUE_DECIMAL,
-                                        .unit_ns = SECOND_NS,
-                                        .clock   = BWL_CLOCK_OF_CLIENT };
-static const bwl_rules milliseconds = {
+static const bwl_compat_rules seconds      = { .value   = BWL_VALUE_DECIMAL,
+                                               .unit_ns = SECOND_NS,
+                                               .clock   = BWL_CLOCK_OF_CLIENT };
+static const bwl_compat_rules milliseconds = {
     .value = BWL_VALUE_DECIMAL, .unit_ns = MS_NS, .extra_ns = MS_NS, .clock = BWL_CLOCK_OF_CLIENT
 };
-static const bwl_rules literal  = { .value = BWL_VALUE_LITERAL, .literal = "1" };
-static const bwl_rules password = { .value = BWL_VALUE_TOKEN };
-static const bwl_rules uuid     = { .value = BWL_VALUE_TOKEN, .lease_in_seconds = true };
+static const bwl_compat_rules literal  = { .value = BWL_VALUE_LITERAL, .literal = "1" };
+static const bwl_compat_rules password = { .value = BWL_VALUE_TOKEN };
+static const bwl_compat_rules uuid     = { .value = BWL_VALUE_TOKEN, .lease_in_seconds = true };
 
 #define IN_SECONDS(NAME, RULES) \
     .protocol = &bwl_written_##NAME, .terms = { .rules = &(RULES), .lease_ms = 2000 }

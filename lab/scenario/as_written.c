@@ -6,7 +6,7 @@
  * A connection that breaks ends the command with UNKNOWN, unless the step says where to go on.
  */
 #include "lab/scenario/as_written.h"
-#include "core/rules.h"
+#include "core/compat_rules.h"
 #include "protocol/store/redis.h"
 
 enum { SERVER = 0, NO_FENCE = 0, NOTHING = 0, STEPS_MAX = 6, GUARD_MS = 3, NS_PER_MS = 1000000 };
@@ -35,7 +35,7 @@ typedef enum written_test {
 } written_test;
 
 typedef struct written_step {
-    uint8_t word; /* a bwl_redis_word */
+    uint8_t command; /* a bwl_redis_command */
     uint8_t test;
     uint8_t yes;
     uint8_t otherwise;
@@ -55,8 +55,8 @@ typedef struct written_state {
     uint8_t  at;
     uint32_t asked;
     uint32_t last_tag;
-    int64_t  stamp; /* that this try writes */
-    uint64_t shown; /* what the step before has shown */
+    int64_t  timestamp; /* that this try writes */
+    uint64_t shown;     /* what the step before has shown */
     bwl_ms   until;
 } written_state;
 
@@ -77,42 +77,43 @@ static void ask(const written_program *p, written_state *s, unsigned at, bwl_eff
 {
     s->at    = (uint8_t)at;
     s->asked = ++s->last_tag;
-    bwl_put_ask(fx, (bwl_ask){
-                        .tag   = s->asked,
-                        .node  = SERVER,
-                        .word  = step_of(p, s)->word,
-                        .stamp = s->stamp,
-                    });
+    bwl_add_send(fx, (bwl_send){
+                         .tag       = s->asked,
+                         .node      = SERVER,
+                         .command   = step_of(p, s)->command,
+                         .timestamp = s->timestamp,
+                     });
 }
 
 /* The time of day, once for each try. */
-static void begin(const written_program *p, written_state *s, const bwl_claim *claim,
+static void begin(const written_program *p, written_state *s, const bwl_lock_request *request,
                   bwl_moment moment, bwl_effects *fx)
 {
-    const bwl_rules *rules    = claim->rules;
-    bwl_ms           lease_ms = claim->lease_ms / (p->lease_over != 0 ? p->lease_over : 1);
+    const bwl_compat_rules *rules    = request->rules;
+    bwl_ms                  lease_ms = request->lease_ms / (p->lease_over != 0 ? p->lease_over : 1);
 
     if (s->verb == BWL_ACQUIRE) {
-        s->until = moment.now + claim->lease_ms - bwl_drift_ms(claim->lease_ms);
+        s->until = moment.now + request->lease_ms - bwl_drift_ms(request->lease_ms);
         if (rules != NULL && rules->unit_ns != 0)
-            s->stamp = (moment.wall_ns + lease_ms * NS_PER_MS + rules->extra_ns) / rules->unit_ns;
+            s->timestamp =
+                (moment.wall_ns + lease_ms * NS_PER_MS + rules->extra_ns) / rules->unit_ns;
     }
     ask(p, s, 0, fx);
 }
 
-static void go_to(const written_program *p, written_state *s, const bwl_claim *claim,
+static void go_to(const written_program *p, written_state *s, const bwl_lock_request *request,
                   unsigned where, const bwl_event *ev, bwl_effects *fx)
 {
     enum { PAUSE_MS = 10 };
 
     switch (where) {
-    case HELD: bwl_tell_held(fx, p->never_looks ? BWL_NEVER : s->until, NO_FENCE); return;
-    case BUSY: bwl_tell(fx, BWL_BUSY); return;
-    case RELEASED: bwl_tell(fx, BWL_RELEASED); return;
-    case GONE: bwl_tell(fx, BWL_LOST); return;
-    case OVER: bwl_tell(fx, s->verb == BWL_ACQUIRE ? BWL_BUSY : BWL_RELEASED); return;
+    case HELD: bwl_complete_held(fx, p->never_looks ? BWL_NEVER : s->until, NO_FENCE); return;
+    case BUSY: bwl_complete(fx, BWL_BUSY); return;
+    case RELEASED: bwl_complete(fx, BWL_RELEASED); return;
+    case GONE: bwl_complete(fx, BWL_LOST); return;
+    case OVER: bwl_complete(fx, s->verb == BWL_ACQUIRE ? BWL_BUSY : BWL_RELEASED); return;
     case FROM_START:
-        begin(p, s, claim, (bwl_moment){ .now = ev->now, .wall_ns = ev->wall_ns }, fx);
+        begin(p, s, request, (bwl_moment){ .now = ev->now, .wall_ns = ev->wall_ns }, fx);
         return;
     case AFTER_PAUSE: bwl_wake_at(fx, ev->now + PAUSE_MS); return;
     }
@@ -120,28 +121,28 @@ static void go_to(const written_program *p, written_state *s, const bwl_claim *c
     ask(p, s, where, fx);
 }
 
-static bool passes(const written_step *step, const written_state *s, const bwl_claim *claim,
-                   const bwl_event *ev)
+static bool passes(const written_step *step, const written_state *s,
+                   const bwl_lock_request *request, const bwl_event *ev)
 {
-    int64_t unit_ns = claim->rules != NULL ? claim->rules->unit_ns : 0;
-    int64_t now     = unit_ns != 0 ? ev->wall_ns / unit_ns : 0;
-    int64_t stamp   = (int64_t)ev->number;
+    int64_t unit_ns   = request->rules != NULL ? request->rules->unit_ns : 0;
+    int64_t now       = unit_ns != 0 ? ev->wall_ns / unit_ns : 0;
+    int64_t timestamp = (int64_t)ev->number;
 
     switch ((written_test)step->test) {
     case NO_TEST: return true;
-    case IS_PAST: return stamp < now;
-    case IS_PAST_OR_NOW: return stamp <= now;
-    case IS_SAME: return ev->print == s->shown;
+    case IS_PAST: return timestamp < now;
+    case IS_PAST_OR_NOW: return timestamp <= now;
+    case IS_SAME: return ev->value_hash == s->shown;
     case IS_MINE: return ev->is_mine;
-    case IS_AHEAD: return stamp - now >= GUARD_MS;
-    case IS_AHEAD_AT_ALL: return stamp >= now;
+    case IS_AHEAD: return timestamp - now >= GUARD_MS;
+    case IS_AHEAD_AT_ALL: return timestamp >= now;
     case HAS_NO_END: return ev->number == REDIS_NO_EXPIRY;
     case IS_NEVER_SO: return false;
     }
     bwl_unreachable("no such test");
 }
 
-static void answered(const written_program *p, written_state *s, const bwl_claim *claim,
+static void answered(const written_program *p, written_state *s, const bwl_lock_request *request,
                      const bwl_event *ev, bwl_effects *fx)
 {
     const written_step *step = step_of(p, s);
@@ -149,73 +150,73 @@ static void answered(const written_program *p, written_state *s, const bwl_claim
 
     switch (ev->answer) {
     case BWL_YES:
-        where    = passes(step, s, claim, ev) ? step->yes : step->otherwise;
-        s->shown = ev->print;
-        go_to(p, s, claim, where, ev, fx);
+        where    = passes(step, s, request, ev) ? step->yes : step->otherwise;
+        s->shown = ev->value_hash;
+        go_to(p, s, request, where, ev, fx);
         return;
     case BWL_NO:
         s->shown = 0;
-        go_to(p, s, claim, step->no, ev, fx);
+        go_to(p, s, request, step->no, ev, fx);
         return;
-    case BWL_ALIEN: bwl_tell(fx, s->verb == BWL_ACQUIRE ? BWL_BUSY : BWL_LOST); return;
-    case BWL_LATER: bwl_tell(fx, BWL_NOT_NOW); return;
-    case BWL_REFUSED: bwl_tell(fx, BWL_STORE_REFUSED); return;
-    case BWL_UNSENT: bwl_tell(fx, BWL_UNREACHABLE); return;
+    case BWL_FOREIGN_VALUE: bwl_complete(fx, s->verb == BWL_ACQUIRE ? BWL_BUSY : BWL_LOST); return;
+    case BWL_RETRYABLE: bwl_complete(fx, BWL_NOT_NOW); return;
+    case BWL_REFUSED: bwl_complete(fx, BWL_STORE_REFUSED); return;
+    case BWL_NOT_SENT: bwl_complete(fx, BWL_UNREACHABLE); return;
     }
     bwl_unreachable("no such answer");
 }
 
-static void command(const written_program *p, written_state *s, const bwl_claim *claim,
+static void command(const written_program *p, written_state *s, const bwl_lock_request *request,
                     const bwl_command *cmd, bwl_effects *fx)
 {
     s->verb = (uint8_t)cmd->verb;
-    begin(p, s, claim, (bwl_moment){ .now = cmd->now, .wall_ns = cmd->wall_ns }, fx);
+    begin(p, s, request, (bwl_moment){ .now = cmd->now, .wall_ns = cmd->wall_ns }, fx);
 }
 
-static void event(const written_program *p, written_state *s, const bwl_claim *claim,
+static void event(const written_program *p, written_state *s, const bwl_lock_request *request,
                   const bwl_event *ev, bwl_effects *fx)
 {
     bool is_ours = s->asked != NOTHING && ev->tag == s->asked;
 
     if (ev->kind == BWL_ALARM && s->asked == NOTHING)
-        go_to(p, s, claim, FROM_START, ev, fx);
+        go_to(p, s, request, FROM_START, ev, fx);
     if (!is_ours || (ev->kind != BWL_REPLY && ev->kind != BWL_DOWN))
         return;
     s->asked = NOTHING;
     if (ev->kind == BWL_REPLY)
-        answered(p, s, claim, ev, fx);
+        answered(p, s, request, ev, fx);
     else if (step_of(p, s)->down != 0)
-        go_to(p, s, claim, step_of(p, s)->down, ev, fx);
+        go_to(p, s, request, step_of(p, s)->down, ev, fx);
     else
-        bwl_tell(fx, BWL_UNKNOWN);
+        bwl_complete(fx, BWL_UNKNOWN);
 }
 
 /* A step: its index, the command, and where each answer leads. */
-#define ASK(AT, WORD, YES, NO) [AT] = { .word = (WORD), .yes = (YES), .no = (NO) }
+#define ASK(AT, WORD, YES, NO) [AT] = { .command = (WORD), .yes = (YES), .no = (NO) }
 #define CHECK(AT, WORD, TEST, YES, OTHERWISE, NO) \
-    [AT] = { .word = (WORD), .test = (TEST), .yes = (YES), .otherwise = (OTHERWISE), .no = (NO) }
+    [AT] = { .command = (WORD), .test = (TEST), .yes = (YES), .otherwise = (OTHERWISE), .no = (NO) }
 
-#define PROGRAM(NAME, PROTOCOL, ...)                                                        \
-    static const written_program NAME = { __VA_ARGS__ };                                    \
-    static void NAME##_command(void *state, const bwl_claim *claim, const bwl_command *cmd, \
-                               bwl_effects *fx)                                             \
-    {                                                                                       \
-        command(&NAME, state, claim, cmd, fx);                                              \
-    }                                                                                       \
-    static void NAME##_event(void *state, const bwl_claim *claim, const bwl_event *ev,      \
-                             bwl_effects *fx)                                               \
-    {                                                                                       \
-        event(&NAME, state, claim, ev, fx);                                                 \
-    }                                                                                       \
-    const bwl_protocol bwl_written_##NAME = {                                               \
-        .name       = PROTOCOL,                                                             \
-        .fault      = "as written",                                                         \
-        .state_size = sizeof(written_state),                                                \
-        .uses_token = true,                                                                 \
-        .uses_wall  = true,                                                                 \
-        .init       = written_init,                                                         \
-        .command    = NAME##_command,                                                       \
-        .event      = NAME##_event,                                                         \
+#define PROGRAM(NAME, PROTOCOL, ...)                                                            \
+    static const written_program NAME = { __VA_ARGS__ };                                        \
+    static void                  NAME##_command(void *state, const bwl_lock_request *request,   \
+                                                const bwl_command *cmd, bwl_effects *fx)        \
+    {                                                                                           \
+        command(&NAME, state, request, cmd, fx);                                                \
+    }                                                                                           \
+    static void NAME##_event(void *state, const bwl_lock_request *request, const bwl_event *ev, \
+                             bwl_effects *fx)                                                   \
+    {                                                                                           \
+        event(&NAME, state, request, ev, fx);                                                   \
+    }                                                                                           \
+    const bwl_protocol bwl_written_##NAME = {                                                   \
+        .name       = PROTOCOL,                                                                 \
+        .fault      = "as written",                                                             \
+        .state_size = sizeof(written_state),                                                    \
+        .uses_token = true,                                                                     \
+        .uses_wall  = true,                                                                     \
+        .init       = written_init,                                                             \
+        .command    = NAME##_command,                                                           \
+        .event      = NAME##_event,                                                             \
     }
 
 /* ---- Redis的分布式锁 / setnx ---------------------------------------------------------------------- */
@@ -231,7 +232,7 @@ PROGRAM(way_1, "setnx-del", .never_looks = true, .acquire = { ASK(0, REDIS_SETNX
 /* A reply that is lost is a release that did not succeed, to the program. */
 PROGRAM(way_2, "setnx-del-expire", .never_looks = true,
         .acquire = { ASK(0, REDIS_SETNX, HELD, BUSY) },
-        .release = { [0] = { .word = REDIS_DELETE, .yes = RELEASED, .no = 1, .down = 1 },
+        .release = { [0] = { .command = REDIS_DELETE, .yes = RELEASED, .no = 1, .down = 1 },
                      ASK(1, REDIS_EXPIRE_NOW, RELEASED, GONE) });
 
 PROGRAM(way_3, "setnx-stamp-del",

@@ -6,7 +6,7 @@
  * Of a lease of 30 ms, 28 are counted: so a clock may run at 94 per cent of the server's, and not
  * at 90.  Of 2 s, 1978 ms are: 99 per cent, and not 97.
  */
-#include "core/rules.h"
+#include "core/compat_rules.h"
 #include "lab/scenario/as_written.h"
 #include "lab/mutant/token.h"
 #include "lab/scenario/tables.h"
@@ -22,14 +22,14 @@ enum {
                             BWL_INVARIANT_FOREIGN,
 };
 
-static const bwl_rules uuid         = { .value = BWL_VALUE_TOKEN, .lease_in_seconds = true };
-static const bwl_rules milliseconds = { .value    = BWL_VALUE_DECIMAL,
-                                        .unit_ns  = 1000000,
-                                        .extra_ns = 1000000,
-                                        .clock    = BWL_CLOCK_OF_CLIENT };
-static const bwl_rules literal      = { .value            = BWL_VALUE_LITERAL,
-                                        .literal          = "1",
-                                        .lease_in_seconds = true };
+static const bwl_compat_rules uuid         = { .value = BWL_VALUE_TOKEN, .lease_in_seconds = true };
+static const bwl_compat_rules milliseconds = { .value    = BWL_VALUE_DECIMAL,
+                                               .unit_ns  = 1000000,
+                                               .extra_ns = 1000000,
+                                               .clock    = BWL_CLOCK_OF_CLIENT };
+static const bwl_compat_rules literal      = { .value            = BWL_VALUE_LITERAL,
+                                               .literal          = "1",
+                                               .lease_in_seconds = true };
 
 static const bwl_scenario table[] = {
     /* ---- the rate of a client's clock -------------------------------------------------------- */

@@ -13,13 +13,13 @@ enum {
                       BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_IN_TIME | BWL_INVARIANT_PAUSES,
 };
 
-#define IN_SECONDS(RULES)                             \
-    {                                                 \
-        .rules = &bwl_rules_##RULES, .lease_ms = 2000 \
+#define IN_SECONDS(RULES)                                    \
+    {                                                        \
+        .rules = &bwl_compat_rules_##RULES, .lease_ms = 2000 \
     }
-#define IN_MS(RULES)                \
-    {                               \
-        .rules = &bwl_rules_##RULES \
+#define IN_MS(RULES)                       \
+    {                                      \
+        .rules = &bwl_compat_rules_##RULES \
     }
 
 #define GETSET(NAME, STORY, TERMS, ...) \

@@ -15,8 +15,8 @@
 
 /* Differs if the sizes of the types shared by a protocol and the lab differ. */
 enum {
-    BWL_OWN_LAYOUT = sizeof(bwl_protocol) + 3 * sizeof(bwl_claim) + 5 * sizeof(bwl_command) +
-                     7 * sizeof(bwl_ask) + 11 * sizeof(bwl_event) + 13 * sizeof(bwl_effects),
+    BWL_OWN_LAYOUT = sizeof(bwl_protocol) + 3 * sizeof(bwl_lock_request) + 5 * sizeof(bwl_command) +
+                     7 * sizeof(bwl_send) + 11 * sizeof(bwl_event) + 13 * sizeof(bwl_effects),
 };
 
 typedef struct bwl_own {

@@ -5,7 +5,7 @@
  * The leases are short, in the unit that the protocol counts in.  A stale key is one that somebody
  * has left behind, over already when the world begins.
  */
-#include "core/rules.h"
+#include "core/compat_rules.h"
 #include "lab/scenario/tables.h"
 #include "protocol/protocol.h"
 
@@ -16,17 +16,17 @@ enum {
 };
 
 /* As in protocol/protocols.c, with tokens of the lab's own. */
-static const bwl_rules literal   = { .value = BWL_VALUE_LITERAL, .literal = "1" };
-static const bwl_rules stamp_del = {
+static const bwl_compat_rules literal   = { .value = BWL_VALUE_LITERAL, .literal = "1" };
+static const bwl_compat_rules stamp_del = {
     .value   = BWL_VALUE_DECIMAL,
     .unit_ns = 1000000000,
-    .expired = BWL_STAMP_NOT_AFTER_NOW,
+    .expired = BWL_TIMESTAMP_NOT_AFTER_NOW,
     .gone    = BWL_GONE_SWAP,
 };
-static const bwl_rules nx_ex   = { .value            = BWL_VALUE_LITERAL,
-                                   .literal          = "1",
-                                   .lease_in_seconds = true };
-static const bwl_rules watched = { .value = BWL_VALUE_TOKEN, .lease_in_seconds = true };
+static const bwl_compat_rules nx_ex   = { .value            = BWL_VALUE_LITERAL,
+                                          .literal          = "1",
+                                          .lease_in_seconds = true };
+static const bwl_compat_rules watched = { .value = BWL_VALUE_TOKEN, .lease_in_seconds = true };
 
 static const bwl_scenario table[] = {
     /* ---- setnx-del --------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@ static const bwl_scenario table[] = {
         .invariants    = INVARIANTS_QUEUE & ~(unsigned)BWL_INVARIANT_FIRST_COME,
         .server.evicts = 1u << BWL_MODEL_QUEUE, .budget = { [BWL_SLOW] = 1, [BWL_EVICTION] = 1 }),
     ROW("queue-evicts-beats", "... or when those were heard of who wait: all of them seem to live",
-        OF_QUEUE, .server.evicts = 1u << BWL_MODEL_BEATS,
+        OF_QUEUE, .server.evicts = 1u << BWL_MODEL_HEARTBEATS,
         .budget = { [BWL_SLOW] = 1, [BWL_CRASH] = 1, [BWL_EVICTION] = 1 }),
     ROW("queue-evicts-count", "... or the count of fences: it goes on at the time of day", OF_QUEUE,
         .server.evicts = 1u << BWL_MODEL_COUNT,

@@ -7,8 +7,9 @@
 #include "protocol/protocol.h"
 
 enum {
-    EVERY_KEY = 1u << 0 | 1u << BWL_MODEL_QUEUE | 1u << BWL_MODEL_BEATS | 1u << BWL_MODEL_COUNT,
-    HOUR_MS   = 3600000,
+    EVERY_KEY =
+        1u << 0 | 1u << BWL_MODEL_QUEUE | 1u << BWL_MODEL_HEARTBEATS | 1u << BWL_MODEL_COUNT,
+    HOUR_MS = 3600000,
 };
 
 /* What goes wrong with clients, and on the way; and what callers do. */

@@ -4,13 +4,13 @@
  *
  * A scenario that breaks differs from one that holds by the rule that is left out alone.
  */
-#include "core/rules.h"
+#include "core/compat_rules.h"
 #include "lab/scenario/tables.h"
 #include "protocol/protocol.h"
 
 /* With the tokens that the lab hands out. */
-static const bwl_rules rlock  = { .value = BWL_VALUE_TOKEN };
-static const bwl_rules fenced = { .value = BWL_VALUE_TOKEN, .counts_fences = true };
+static const bwl_compat_rules rlock  = { .value = BWL_VALUE_TOKEN };
+static const bwl_compat_rules fenced = { .value = BWL_VALUE_TOKEN, .counts_fences = true };
 
 #define REDISSON(RULES) .protocol = &bwl_redisson, .terms = { .rules = (RULES) }
 

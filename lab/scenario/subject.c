@@ -18,19 +18,19 @@ enum { MS_NS = 1000000, SECONDS_LEASE_MS = 2000 };
 #define SECOND_NS INT64_C(1000000000)
 
 /* As in src/protocol/protocols.c, with the tokens that the lab hands out. */
-static const bwl_rules uuid    = { .value = BWL_VALUE_TOKEN, .lease_in_seconds = true };
-static const bwl_rules seconds = { .value   = BWL_VALUE_DECIMAL,
-                                   .unit_ns = SECOND_NS,
-                                   .clock   = BWL_CLOCK_OF_CLIENT };
-static const bwl_rules ms      = {
+static const bwl_compat_rules uuid    = { .value = BWL_VALUE_TOKEN, .lease_in_seconds = true };
+static const bwl_compat_rules seconds = { .value   = BWL_VALUE_DECIMAL,
+                                          .unit_ns = SECOND_NS,
+                                          .clock   = BWL_CLOCK_OF_CLIENT };
+static const bwl_compat_rules ms      = {
          .value    = BWL_VALUE_DECIMAL,
          .unit_ns  = MS_NS,
          .extra_ns = MS_NS,
          .clock    = BWL_CLOCK_OF_CLIENT,
 };
-static const bwl_rules rlock   = { .value = BWL_VALUE_TOKEN };
-static const bwl_rules zset    = { .value = BWL_VALUE_TOKEN };
-static const bwl_rules literal = { .value = BWL_VALUE_LITERAL, .literal = "1" };
+static const bwl_compat_rules rlock   = { .value = BWL_VALUE_TOKEN };
+static const bwl_compat_rules zset    = { .value = BWL_VALUE_TOKEN };
+static const bwl_compat_rules literal = { .value = BWL_VALUE_LITERAL, .literal = "1" };
 
 /* A lease in seconds is at least two. */
 #define IN_SECONDS(NAME, RULES)         \
@@ -69,19 +69,19 @@ static const bwl_subject table[] = {
       IN_SECONDS(setnx_stamp_del, NULL) },
     { .name  = "setnx-getset",
       .story = "SETNX of a stamp in seconds; when it is over, GETSET",
-      IN_SECONDS(setnx_getset, &bwl_rules_seconds) },
+      IN_SECONDS(setnx_getset, &bwl_compat_rules_seconds) },
     { .name  = "setnx-getset-buffers",
       .story = "the same in milliseconds, with buffers of 1 and 3 ms",
-      IN_MS(setnx_getset, &bwl_rules_buffers) },
+      IN_MS(setnx_getset, &bwl_compat_rules_buffers) },
     { .name  = "setnx-getset-jedis",
       .story = "the same in milliseconds, and won if GETSET finds what GET has shown",
-      IN_MS(setnx_getset, &bwl_rules_jedis) },
+      IN_MS(setnx_getset, &bwl_compat_rules_jedis) },
     { .name  = "setnx-getset-lock-foo",
       .story = "the same in milliseconds, and won if what GETSET finds is over",
-      IN_MS(setnx_getset, &bwl_rules_lock_foo) },
+      IN_MS(setnx_getset, &bwl_compat_rules_lock_foo) },
     { .name  = "setnx-getset-server",
       .story = "setnx-getset as one script by the server's clock: bowline's safe variant",
-      IN_SECONDS(setnx_getset, &bwl_rules_server) },
+      IN_SECONDS(setnx_getset, &bwl_compat_rules_server) },
     { .name = "set-nx-ex", .story = "SET NX EX of a literal; DEL", IN_SECONDS(set_nx_ex, NULL) },
     { .name  = "setnx-expire-watch",
       .story = "SETNX, then EXPIRE; DEL under WATCH",
@@ -231,12 +231,12 @@ static void complete(bwl_scenario *world)
     if (world->protocol == NULL)
         world->protocol = &bwl_token;
     if (world->terms.rules == NULL)
-        world->terms.rules = bwl_protocol_rules(world->protocol);
+        world->terms.rules = bwl_protocol_compat_rules(world->protocol);
     world->never_renews = world->never_renews || !world->protocol->extends;
     *world              = bwl_scenario_complete(*world);
     world->invariants =
         (BWL_INVARIANTS_USUAL & ~(unsigned)BWL_INVARIANTS_BACKWARDS) | BWL_INVARIANT_NO_OVERLAP;
-    if (!world->protocol->settles)
+    if (!world->protocol->can_verify_owner)
         world->invariants &= ~(unsigned)BWL_INVARIANT_TAKEN_BACK;
     if (world->clocks.jump_ms == 0)
         world->clocks.jump_ms = world->terms.lease_ms;

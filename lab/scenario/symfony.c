@@ -4,7 +4,7 @@
  *
  * A scenario that breaks differs from one that holds by the rule that is left out alone.
  */
-#include "core/rules.h"
+#include "core/compat_rules.h"
 #include "lab/mutant/symfony.h"
 #include "lab/scenario/tables.h"
 #include "protocol/protocol.h"
@@ -12,7 +12,7 @@
 enum { AHEAD_MS = 40 }; /* more than a lease */
 
 /* With the tokens that the lab hands out. */
-static const bwl_rules rules = { .value = BWL_VALUE_TOKEN };
+static const bwl_compat_rules rules = { .value = BWL_VALUE_TOKEN };
 
 #define SYMFONY .protocol = &bwl_symfony, .terms = { .rules = &rules }
 

@@ -233,7 +233,7 @@ static unsigned slowest_allowed(const bwl_scenario *s)
     bwl_ms lease_ms   = s->terms.lease_ms;
     bwl_ms counted_ms = lease_ms - bwl_drift_ms(lease_ms);
 
-    if (s->protocol->listens)
+    if (s->protocol->uses_push)
         return ONE_LESS;
     return (unsigned)((counted_ms * TRUE_PACE + lease_ms - 1) / lease_ms);
 }

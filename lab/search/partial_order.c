@@ -24,10 +24,11 @@ static bool has_messages_to_lose(const bwl_link *link)
 }
 
 /* The invariants compare the result of a release with the server. */
-static bool may_remove(bwl_redis_word word)
+static bool may_remove(bwl_redis_command command)
 {
-    return bwl_redis_word_releases(word) || word == REDIS_DELETE || word == REDIS_EXPIRE_NOW ||
-           word == REDIS_DELETE_WATCHED || word == REDIS_DROP_STAMP;
+    return bwl_redis_command_releases(command) || command == REDIS_DELETE ||
+           command == REDIS_EXPIRE_NOW || command == REDIS_DELETE_WATCHED ||
+           command == REDIS_DROP_TIMESTAMP;
 }
 
 /* True if no step of another client or the server can add to or remove from what the client can
@@ -39,15 +40,15 @@ static bool is_alone(const bwl_world *w, unsigned client)
 
     if (!c->is_running || c->caller.is_working || bwl_world_believes(w, client) > 0)
         return false;
-    if (c->hold.state == BWL_HOLD_DISOWNED)
+    if (c->hold.state == BWL_HOLD_REVOKED)
         return false; /* its caller may release it, or its time may end */
-    if (w->left[BWL_CANCEL] > 0 && bwl_hold_is_sought(&c->hold))
+    if (w->left[BWL_CANCEL] > 0 && bwl_hold_is_acquiring(&c->hold))
         return false;
     if (w->left[BWL_LOSS] > 0 && has_messages_to_lose(link))
         return false;
     if (link->count > 0 && link->answered == 0)
         return false;
-    return link->count == 0 || !may_remove((bwl_redis_word)link->messages[0].word);
+    return link->count == 0 || !may_remove((bwl_redis_command)link->messages[0].command);
 }
 
 /* Such a step. */
@@ -60,7 +61,7 @@ static bool is_local(bwl_transition transition, unsigned client)
 bool bwl_reduce(const bwl_world *w, const bwl_transitions *all, bwl_transitions *ret_some,
                 bwl_transitions *ret_rest)
 {
-    if (may_all_be_disturbed(w) || w->scenario->protocol->listens || w->scenario->servers > 1)
+    if (may_all_be_disturbed(w) || w->scenario->protocol->uses_push || w->scenario->servers > 1)
         return false; /* a push may come by the step of another client */
     for (unsigned client = 0; client < w->scenario->clients; client++) {
         ret_some->count = ret_rest->count = 0;

@@ -15,7 +15,7 @@ static bool is_before_others(const bwl_world *w, unsigned client)
 {
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         const bwl_lab_client *c = &w->clients[i];
-        if (i != client && c->is_running && bwl_hold_is_sought(&c->hold) && c->book.came != 0 &&
+        if (i != client && c->is_running && bwl_hold_is_acquiring(&c->hold) && c->book.came != 0 &&
             c->book.came < w->clients[client].book.came)
             return true;
     }
@@ -27,7 +27,7 @@ void bwl_book_served(bwl_world *w, unsigned client, const bwl_message *message, 
     bwl_lab_client *c = &w->clients[client];
 
     if (w->scenario->servers > 1 || !c->is_running || message->round != c->round ||
-        !bwl_hold_is_sought(&c->hold))
+        !bwl_hold_is_acquiring(&c->hold))
         return;
     if (c->book.came == 0)
         c->book.came = ++w->arrivals;

@@ -26,15 +26,15 @@ const uint8_t bwl_orders[BWL_ORDERS_MAX][BWL_CLIENTS_MAX] = {
 
 /* Stamps that have expired for every client are only compared with each other: named like
  * tokens. */
-static void put_over(bwl_print *p, int64_t stamp)
+static void put_over(bwl_print *p, int64_t timestamp)
 {
     unsigned name = 0;
 
-    while (name < p->over_count && p->over[name] != stamp)
+    while (name < p->over_count && p->over[name] != timestamp)
         name++;
     if (name == p->over_count) {
         assert(p->over_count < BWL_PRINT_OVER_MAX);
-        p->over[p->over_count++] = stamp;
+        p->over[p->over_count++] = timestamp;
     }
     bwl_put(p, name);
 }
@@ -73,7 +73,7 @@ static void put_value(bwl_print *p, int64_t value)
 {
     enum { TOKEN_BITS = 16 };
 
-    if (value < BWL_MODEL_TEXT || value >= BWL_MODEL_ALIEN) {
+    if (value < BWL_MODEL_TEXT || value >= BWL_MODEL_FOREIGN_VALUE) {
         put_number(p, value);
         return;
     }
@@ -165,30 +165,30 @@ static uint64_t bits_of(const bool *flags, unsigned count)
 /* The deadlines of an acquire end with HELD; those of a hold begin with it. */
 static void put_hold(bwl_print *p, const bwl_hold *h)
 {
-    const bool flags[] = { h->would_wait, h->last_try, h->doubted, h->caller_extends,
+    const bool flags[] = { h->would_wait, h->last_try, h->is_unknown, h->caller_extends,
                            h->extend_again };
-    bool       sought  = bwl_hold_is_sought(h);
+    bool       sought  = bwl_hold_is_acquiring(h);
     bool       held    = bwl_hold_is_held(h);
 
-    bwl_put(p, (uint64_t)h->state << 48 | (uint64_t)h->trouble << 32 |
+    bwl_put(p, (uint64_t)h->state << 48 | (uint64_t)h->last_error << 32 |
                    bits_of(flags, sizeof flags / sizeof flags[0]) << 8 |
                    (h->pauses < PAUSES_ALIKE ? h->pauses : PAUSES_ALIKE));
-    bwl_put(p, (uint64_t)h->claim.lease_ms);
-    bwl_put_token(p, bwl_token_read(h->claim.token));
-    bwl_put_time(p, h->look_at);
+    bwl_put(p, (uint64_t)h->request.lease_ms);
+    bwl_put_token(p, bwl_token_read(h->request.token));
+    bwl_put_time(p, h->timer_at);
     bwl_put_time(p, h->protocol_wakes_at);
     if (sought || p->plain) {
-        bwl_put_time(p, h->give_up_at);
+        bwl_put_time(p, h->wait_deadline);
         bwl_put_time(p, h->attempt_ends_at);
     }
-    if (held || h->state == BWL_HOLD_DISOWNED || p->plain) {
+    if (held || h->state == BWL_HOLD_REVOKED || p->plain) {
         bwl_put_time(p, h->until);
         bwl_put_time(p, h->ends_at);
-        if (!h->protocol->settles)
+        if (!h->protocol->can_verify_owner)
             bwl_put_time(p, h->granted_to);
     }
     if (!held || p->plain)
-        bwl_put_time(p, h->answer_by);
+        bwl_put_time(p, h->answer_deadline);
     put_protocol(p, h);
 }
 
@@ -203,10 +203,10 @@ static bool is_current(const bwl_lab_client *c, const bwl_message *message)
 
 static void put_question(bwl_print *p, const bwl_message *message)
 {
-    bwl_put(p, (uint64_t)message->word << 32 | (uint32_t)message->lease_ms);
+    bwl_put(p, (uint64_t)message->command << 32 | (uint32_t)message->lease_ms);
     bwl_put_token(p, message->token);
     if (!p->is_token)
-        put_value(p, message->stamp);
+        put_value(p, message->timestamp);
 }
 
 /* An unknown protocol may read anything. */
@@ -241,7 +241,7 @@ static void put_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *
     bwl_put(p, p->plain ? order : 0);
     if (message->kind == BWL_MESSAGE_ANSWER)
         bwl_put(p, message->answer);
-    if (message->kind == BWL_MESSAGE_REQUEST || bwl_redis_word_releases(message->word))
+    if (message->kind == BWL_MESSAGE_REQUEST || bwl_redis_command_releases(message->command))
         put_question(p, message); /* an invariant reads which release failed */
 }
 
@@ -280,7 +280,7 @@ void bwl_put_client(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
         if (c->caller.extends)
             bwl_put(p, (uint64_t)(p->now - c->caller.extended_at));
         if (c->caller.is_working && w->scenario->terms.max_hold_ms != BWL_NEVER)
-            bwl_put(p, (uint64_t)bwl_sooner(p->now - c->caller.held_since,
+            bwl_put(p, (uint64_t)bwl_ms_min(p->now - c->caller.held_since,
                                             w->scenario->terms.max_hold_ms));
         put_hold(p, &c->hold);
         if (p->is_queue)
@@ -372,7 +372,7 @@ static void put_book(bwl_print *p, const bwl_world *w, const uint8_t *order)
         const bwl_lab_client *c = &w->clients[order[i]];
         if (!c->is_running)
             continue;
-        came[i]           = bwl_hold_is_sought(&c->hold) ? c->book.came : 0;
+        came[i]           = bwl_hold_is_acquiring(&c->hold) ? c->book.came : 0;
         turns[i + 1]      = c->book.turn;
         fences[2 * i + 2] = c->hold.fence;
         fences[2 * i + 3] = c->book.fence;
@@ -396,8 +396,8 @@ static void begin(bwl_print *p, const bwl_world *w, bool plain, const bwl_drawn 
     p->wall_ns  = (BWL_BEGINNING_WALL_MS + w->now - BWL_BEGINNING_MS) * 1000000;
     p->plain    = plain;
     p->is_token = protocol == &bwl_token || begins_as_token(protocol) ||
-                  (!protocol->listens && strcmp(protocol->name, "token") == 0);
-    p->is_queue   = protocol->listens;
+                  (!protocol->uses_push && strcmp(protocol->name, "token") == 0);
+    p->is_queue   = protocol->uses_push;
     p->uses_wall  = protocol->uses_wall;
     p->over_alike = !plain && !p->is_token && bwl_world_has_no_clock_behind(w);
     p->drawn      = drawn;
@@ -414,7 +414,7 @@ static void restart(bwl_print *p, const bwl_world *w, uint64_t hash)
  * server's clock. */
 static void put_clocks(bwl_print *p, const bwl_world *w)
 {
-    const bwl_rules *rules = w->scenario->terms.rules;
+    const bwl_compat_rules *rules = w->scenario->terms.rules;
 
     if (rules == NULL || rules->unit_ns == 0)
         return;
@@ -504,7 +504,7 @@ uint64_t bwl_world_fingerprint(const bwl_world *w, bool plain)
         put_budgets(&p, w);
         return bwl_fingerprint_of_several(&p, w);
     }
-    if (w->scenario->protocol->listens)
+    if (w->scenario->protocol->uses_push)
         bwl_draw_ranks(&drawn, w);
     for (unsigned i = 0; i < clients && !plain; i++)
         prints[i] = alone(&p, w, i);
@@ -530,7 +530,7 @@ bool bwl_canon_knows_token(void)
     bwl_hold_init(&hold, &bwl_token, 1, &terms);
     bwl_hold_acquire(&hold, &random, (bwl_moment){ .now = now }, now, &fx);
     view = view_of(&hold);
-    return fx.asks_count == 1 && view.verb == BWL_ACQUIRE && view.asked == fx.asks[0].tag &&
-           view.last_tag == fx.asks[0].tag &&
+    return fx.send_count == 1 && view.verb == BWL_ACQUIRE && view.asked == fx.sends[0].tag &&
+           view.last_tag == fx.sends[0].tag &&
            view.until == now + terms.lease_ms - bwl_drift_ms(terms.lease_ms);
 }

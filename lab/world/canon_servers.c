@@ -27,7 +27,7 @@ void bwl_put_redlock_state(bwl_print *p, const bwl_hold *h)
 {
     const bwl_redlock_state *r = (const bwl_redlock_state *)(const void *)h->memory;
 
-    bwl_put(p, (uint64_t)h->claim.attempt << 8 | (uint64_t)r->verb << 2 |
+    bwl_put(p, (uint64_t)h->request.attempt << 8 | (uint64_t)r->verb << 2 |
                    (uint64_t)r->is_decided << 1 | r->is_patient); /* patience doubles each time */
     bwl_put_time(p, r->until);
     if (!r->is_decided)
@@ -41,7 +41,7 @@ static void put_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *
     bool is_current =
         c->is_running && message->round == c->round && message->tag == state_of(c)->round;
 
-    bwl_put(p, (uint64_t)message->kind << 24 | (uint64_t)message->word << 16 |
+    bwl_put(p, (uint64_t)message->kind << 24 | (uint64_t)message->command << 16 |
                    (uint64_t)message->answer << 8 | (uint64_t)is_current << 2 |
                    (uint64_t)message->is_settled << 1 | message->acquires);
     if (is_open)
@@ -61,7 +61,7 @@ static uint64_t print_of_link(bwl_print *p, const bwl_world *w, unsigned k, unsi
     for (unsigned i = 0; i < link->count; i++)
         put_message(p, w, c, &link->messages[i]);
     for (unsigned i = 0; i < link->late_count; i++) {
-        bwl_put(p, (uint64_t)link->late[i].connection << 8 | link->late[i].word);
+        bwl_put(p, (uint64_t)link->late[i].connection << 8 | link->late[i].command);
         bwl_put_token(p, link->late[i].token);
     }
     if (c->is_running)
@@ -129,7 +129,7 @@ uint64_t bwl_fingerprint_of_several(bwl_print *p, const bwl_world *w)
 
     p->latest = latest;
     for (unsigned i = 0; i < w->scenario->clients; i++)
-        latest[i] = bwl_token_read(w->clients[i].hold.claim.token);
+        latest[i] = bwl_token_read(w->clients[i].hold.request.token);
     for (unsigned i = 0; i < w->scenario->clients; i++)
         all.clients[i] = print_of_client(p, w, i);
     for (unsigned k = 0; k < w->scenario->servers; k++) {

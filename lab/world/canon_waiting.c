@@ -90,12 +90,12 @@ static void add_message(bwl_drawn *d, const bwl_world *w, const bwl_lab_client *
                         const bwl_message *message)
 {
     if (is_question(message))
-        add(&d->tickets, (uint64_t)message->stamp);
+        add(&d->tickets, (uint64_t)message->timestamp);
     if (is_question(message) || !is_heard(c, message, false))
         return;
-    add(&d->fences, (uint64_t)message->stamp);
-    if (message->place != 0)
-        add(&d->tickets, w->waiting.places[message->place - 1].ticket);
+    add(&d->fences, (uint64_t)message->timestamp);
+    if (message->queue_status != 0)
+        add(&d->tickets, w->waiting.places[message->queue_status - 1].ticket);
 }
 
 void bwl_draw_ranks(bwl_drawn *ret_drawn, const bwl_world *w)
@@ -138,8 +138,8 @@ void bwl_put_queue_state(bwl_print *p, const bwl_world *w, const bwl_lab_client 
 {
     bwl_queue_view v = view_of(&c->hold);
 
-    bwl_put(p, (uint64_t)v.phase << 32 | (uint64_t)v.claim_ms << 3 | (uint64_t)v.may_wait << 2 |
-                   (uint64_t)v.was_held << 1 | (v.asked != 0));
+    bwl_put(p, (uint64_t)v.phase << 32 | (uint64_t)v.provisional_ttl_ms << 3 |
+                   (uint64_t)v.may_wait << 2 | (uint64_t)v.was_held << 1 | (v.asked != 0));
     if (v.asked != 0 || p->plain)
         put_past(p, w, v.sent_at);
     bwl_put(p, (uint64_t)v.lease_ms << 1 | (v.unconfirmed != 0));
@@ -147,7 +147,7 @@ void bwl_put_queue_state(bwl_print *p, const bwl_world *w, const bwl_lab_client 
     put_rank(p, &p->drawn->tickets, v.ticket);
     bwl_put_token(p, bwl_queue_view_owes(&c->hold));
     if (v.owes)
-        bwl_put(p, (uint64_t)v.next << 32 | v.next_word);
+        bwl_put(p, (uint64_t)v.next << 32 | v.next_command);
     if (v.phase == BWL_QUEUE_VIEW_QUEUED) {
         bwl_put(p, (uint64_t)(p->now - v.seen_at));
         bwl_put(p, v.seen_us == 0
@@ -166,32 +166,33 @@ void bwl_put_queue_state(bwl_print *p, const bwl_world *w, const bwl_lab_client 
 /* ---- messages -------------------------------------------------------------------------------- */
 
 /* The number of newer connections. */
-static unsigned age_of(const bwl_world *w, unsigned client, unsigned inbox)
+static unsigned age_of(const bwl_world *w, unsigned client, unsigned push_channel)
 {
-    return inbox == 0 ? BWL_ANY : (unsigned)w->waiting.seats[client].inbox - inbox;
+    return push_channel == 0 ? BWL_ANY
+                             : (unsigned)w->waiting.seats[client].push_channel - push_channel;
 }
 
-static void put_place(bwl_print *p, const bwl_world *w, const bwl_lab_place *place)
+static void put_place(bwl_print *p, const bwl_world *w, const bwl_lab_queue_status *queue_status)
 {
-    bwl_put(p, (uint64_t)place->how << 16 | (uint64_t)place->rank << 8 |
-                   (uint64_t)place->is_ours << 1 | place->ends);
-    bwl_put(p, (uint64_t)place->left_ms);
-    put_rank(p, &p->drawn->tickets, place->ticket);
-    bwl_put(p, place->server_us == 0
-                   ? UINT64_MAX
-                   : (uint64_t)(bwl_model_us(&w->servers[BWL_ONLY].redis) - place->server_us));
+    bwl_put(p, (uint64_t)queue_status->kind << 16 | (uint64_t)queue_status->rank << 8 |
+                   (uint64_t)queue_status->is_ours << 1 | queue_status->ends);
+    bwl_put(p, (uint64_t)queue_status->left_ms);
+    put_rank(p, &p->drawn->tickets, queue_status->ticket);
+    bwl_put(p, queue_status->server_us == 0 ? UINT64_MAX
+                                            : (uint64_t)(bwl_model_us(&w->servers[BWL_ONLY].redis) -
+                                                         queue_status->server_us));
 }
 
 static void put_question(bwl_print *p, const bwl_world *w, unsigned client,
                          const bwl_message *message)
 {
-    bwl_put(p, (uint64_t)message->word << 48 | (uint64_t)(uint32_t)message->lease_ms << 16 |
-                   message->claim_ms);
-    bwl_put(p, (uint64_t)age_of(w, client, message->inbox) << 16 |
+    bwl_put(p, (uint64_t)message->command << 48 | (uint64_t)(uint32_t)message->lease_ms << 16 |
+                   message->provisional_ttl_ms);
+    bwl_put(p, (uint64_t)age_of(w, client, message->push_channel) << 16 |
                    (uint64_t)age_of(w, client, message->stood_by[0]) << 8 |
                    age_of(w, client, message->stood_by[1]));
-    bwl_put_token(p, message->former);
-    put_rank(p, &p->drawn->tickets, (uint64_t)message->stamp);
+    bwl_put_token(p, message->previous_token);
+    put_rank(p, &p->drawn->tickets, (uint64_t)message->timestamp);
 }
 
 void bwl_put_waiting_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
@@ -211,14 +212,14 @@ void bwl_put_waiting_message(bwl_print *p, const bwl_world *w, const bwl_lab_cli
     if (is_question(message))
         put_question(p, w, client, message);
     else
-        bwl_put(p, message->word);
-    if (message->place != 0) /* the engine always reads the queue status */
-        bwl_put(p, w->waiting.places[message->place - 1].how);
+        bwl_put(p, message->command);
+    if (message->queue_status != 0) /* the engine always reads the queue status */
+        bwl_put(p, w->waiting.places[message->queue_status - 1].kind);
     if (is_question(message) || !is_heard(c, message, p->plain))
         return;
-    put_rank(p, &p->drawn->fences, (uint64_t)message->stamp);
-    if (message->place != 0)
-        put_place(p, w, &w->waiting.places[message->place - 1]);
+    put_rank(p, &p->drawn->fences, (uint64_t)message->timestamp);
+    if (message->queue_status != 0)
+        put_place(p, w, &w->waiting.places[message->queue_status - 1]);
 }
 
 /* ---- the engine, the server ------------------------------------------------------------------ */
@@ -226,7 +227,8 @@ void bwl_put_waiting_message(bwl_print *p, const bwl_world *w, const bwl_lab_cli
 void bwl_put_seat(bwl_print *p, const bwl_world *w, unsigned client)
 {
     const bwl_lab_seat *s = &w->waiting.seats[client];
-    unsigned other = w->servers[BWL_ONLY].redis.connections[client + BWL_MODEL_CLIENTS].inbox;
+    unsigned            other =
+        w->servers[BWL_ONLY].redis.connections[client + BWL_MODEL_CLIENTS].push_channel;
 
     bwl_put(p, (uint64_t)(w->clients[client].book.turn != 0) << 24 | (uint64_t)s->orphans << 16 |
                    (uint64_t)s->maybe_orphans << 8 | (uint64_t)s->is_greeted << 2 |
@@ -253,7 +255,8 @@ static const bwl_model_item *next_in_line(const bwl_model_data *data, const bwl_
     return next;
 }
 
-static void put_beats(bwl_print *p, const bwl_world *w, const bwl_model_data *data, unsigned client)
+static void put_heartbeats(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
+                           unsigned client)
 {
     uint32_t last = 0;
 
@@ -261,7 +264,7 @@ static void put_beats(bwl_print *p, const bwl_world *w, const bwl_model_data *da
         const bwl_model_item *next = NULL;
         for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
             const bwl_model_item *item = &data->items[i];
-            if (item->is_there && item->key == BWL_MODEL_BEATS && item->member > last &&
+            if (item->is_there && item->key == BWL_MODEL_HEARTBEATS && item->member > last &&
                 bwl_token_client((uint16_t)item->member) == client &&
                 (next == NULL || item->member < next->member))
                 next = item;
@@ -284,17 +287,18 @@ void bwl_put_line(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
     while ((item = next_in_line(data, item)) != NULL) {
         bwl_member m = bwl_member_of(item->member);
         bwl_put_token(p, m.token);
-        bwl_put(p, (uint64_t)age_of(w, bwl_token_client(m.token), m.inbox) << 16 | m.claim_ms);
+        bwl_put(p, (uint64_t)age_of(w, bwl_token_client(m.token), m.push_channel) << 16 |
+                       m.provisional_ttl_ms);
         put_rank(p, &p->drawn->tickets, (uint64_t)item->value);
     }
     bwl_put(p, UINT64_MAX);
-    for (unsigned key = BWL_MODEL_QUEUE; w->scenario->queue.keep_ms != 0 && key <= BWL_MODEL_BEATS;
-         key++)
+    for (unsigned key = BWL_MODEL_QUEUE;
+         w->scenario->queue.keep_ms != 0 && key <= BWL_MODEL_HEARTBEATS; key++)
         bwl_put(p, data->keys[key].kind != BWL_KIND_NONE && !data->keys[key].lasts
                        ? (uint64_t)(data->keys[key].ends_at - w->servers[BWL_ONLY].redis.now)
                        : UINT64_MAX);
     for (unsigned i = 0; i < w->scenario->clients; i++)
-        put_beats(p, w, data, order[i]);
+        put_heartbeats(p, w, data, order[i]);
     put_count(p, &p->drawn->fences, (uint64_t)data->keys[BWL_MODEL_COUNT].value);
     put_count(p, &p->drawn->tickets, (uint64_t)data->keys[BWL_MODEL_COUNT].value);
 }

@@ -22,7 +22,7 @@ static bool is_short(const bwl_world *w, const bwl_lab_client *c)
     bwl_ms extend_ms = w->scenario->extend_ms;
     bwl_ms until     = c->caller.extended_at + extend_ms - bwl_drift_ms(extend_ms);
 
-    return c->hold.until < bwl_sooner(until, c->hold.ends_at);
+    return c->hold.until < bwl_ms_min(until, c->hold.ends_at);
 }
 
 static void held_told(bwl_world *w, bwl_lab_client *c)
@@ -63,7 +63,7 @@ static bool may_end_so(const bwl_lab_client *c, bwl_outcome_kind kind)
     case BWL_PENDING:
     case BWL_HELD:
     case BWL_QUEUED:
-    case BWL_ANEW: return false;
+    case BWL_RETRY_WITH_NEW_TOKEN: return false;
     }
     bwl_unreachable("no such outcome");
 }
@@ -73,7 +73,7 @@ static bool may_end_so(const bwl_lab_client *c, bwl_outcome_kind kind)
  * may come before the last answer. */
 static bool is_false(const bwl_world *w, const bwl_lab_client *c, bwl_outcome_kind kind)
 {
-    unsigned votes = bwl_world_votes(w, bwl_token_read(c->hold.claim.token));
+    unsigned votes = bwl_world_votes(w, bwl_token_read(c->hold.request.token));
 
     if (kind == BWL_RELEASED)
         return votes > w->scenario->servers / 2 || !c->book.is_removed;
@@ -135,7 +135,7 @@ static void caller_hears(bwl_world *w, bwl_lab_client *c, const bwl_outcome *out
 static bwl_ms lease_written(const bwl_world *w, const bwl_lab_client *c)
 {
     enum { MS_PER_SECOND = 1000 };
-    bwl_ms lease_ms = c->hold.claim.lease_ms;
+    bwl_ms lease_ms = c->hold.request.lease_ms;
 
     if ((w->scenario->mutations & BWL_MUTATION_MS_AS_SECONDS) != 0)
         return lease_ms * MS_PER_SECOND;
@@ -144,45 +144,45 @@ static bwl_ms lease_written(const bwl_world *w, const bwl_lab_client *c)
     return lease_ms;
 }
 
-/* POKE repeats until all dead waiters are skipped; a replicated lock asks its replicas once more
- * per attempt. */
-static unsigned asks_at_once_max(const bwl_world *w, const bwl_ask *ask)
+/* DISPATCH_NEXT repeats until all dead waiters are skipped; a replicated lock asks its replicas
+ * once more per attempt. */
+static unsigned asks_at_once_max(const bwl_world *w, const bwl_send *send)
 {
     unsigned max = ASKS_AT_ONCE_MAX;
 
-    if (ask->word == REDIS_QUEUE_POKE)
+    if (send->command == REDIS_QUEUE_DISPATCH_NEXT)
         max += BWL_MODEL_ITEMS;
     if (w->scenario->terms.replicas > 0)
         max += 2;
     return max * w->scenario->servers;
 }
 
-static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
+static void put(bwl_world *w, unsigned client, const bwl_send *send)
 {
-    bwl_lab_client *c      = &w->clients[client];
-    bwl_link       *link   = &w->servers[ask->node].links[client];
-    uint16_t        former = bwl_token_read(c->hold.claim.former);
-    uint16_t        token  = ask->is_former ? former : bwl_world_token_of(w, client);
+    bwl_lab_client *c              = &w->clients[client];
+    bwl_link       *link           = &w->servers[send->node].links[client];
+    uint16_t        previous_token = bwl_token_read(c->hold.request.previous_token);
+    uint16_t token = send->uses_previous_token ? previous_token : bwl_world_token_of(w, client);
 
-    assert(ask->node < w->scenario->servers);
-    assert(!c->hold.protocol->uses_token || bwl_token_is_ours(c->hold.claim.token));
-    if (++c->book.asked_now > asks_at_once_max(w, ask))
+    assert(send->node < w->scenario->servers);
+    assert(!c->hold.protocol->uses_token || bwl_token_is_ours(c->hold.request.token));
+    if (++c->book.asked_now > asks_at_once_max(w, send))
         w->broken |= BWL_INVARIANT_PAUSES;
     assert(link->count < BWL_MESSAGES_MAX);
     link->messages[link->count++] = (bwl_message){
-        .kind     = BWL_MESSAGE_REQUEST,
-        .word     = ask->word,
-        .round    = c->round,
-        .token    = token,
-        .former   = ask->word == REDIS_QUEUE_REQUEUE ? former : 0,
-        .tag      = ask->tag,
-        .lease_ms = (int32_t)lease_written(w, c),
-        .stamp    = ask->stamp,
+        .kind           = BWL_MESSAGE_REQUEST,
+        .command        = send->command,
+        .round          = c->round,
+        .token          = token,
+        .previous_token = send->command == REDIS_QUEUE_REQUEUE ? previous_token : 0,
+        .tag            = send->tag,
+        .lease_ms       = (int32_t)lease_written(w, c),
+        .timestamp      = send->timestamp,
         .asked_ms = w->scenario->budget[BWL_STOP] > 0 ? (uint16_t)(w->now - BWL_BEGINNING_MS) : 0,
-        .acquires = bwl_hold_is_sought(&c->hold),
+        .acquires = bwl_hold_is_acquiring(&c->hold),
     };
     if (bwl_wait_is_kept(w))
-        bwl_wait_asked(w, client, ask, &link->messages[link->count - 1]);
+        bwl_wait_asked(w, client, send, &link->messages[link->count - 1]);
 }
 
 static void round_over(bwl_world *w, bwl_lab_client *c)
@@ -217,15 +217,15 @@ static void after(bwl_world *w, unsigned client, const bwl_effects *fx)
 {
     bwl_lab_client *c = &w->clients[client];
 
-    for (unsigned i = 0; i < fx->asks_count; i++)
-        put(w, client, &fx->asks[i]);
+    for (unsigned i = 0; i < fx->send_count; i++)
+        put(w, client, &fx->sends[i]);
     if (fx->wake_at != 0)
         c->wake_at = fx->wake_at;
     if ((w->scenario->mutations & BWL_MUTATION_LATE_TIMER) != 0)
-        c->wake_at = bwl_later(c->wake_at, MUTATION_MS);
+        c->wake_at = bwl_ms_add(c->wake_at, MUTATION_MS);
     bool was_disowned = c->caller.due_by == BWL_NEVER && c->caller.is_told_end;
     caller_hears(w, c, &fx->outcome);
-    if (c->hold.state == BWL_HOLD_DISOWNED)
+    if (c->hold.state == BWL_HOLD_REVOKED)
         c->caller.due_by = BWL_NEVER; /* until the caller releases */
     else if (was_disowned)
         c->caller.due_by = c->clock.now + w->scenario->terms.answer_ms;
@@ -249,7 +249,7 @@ static void compare_with(bwl_world *w, unsigned client, past before)
 static bwl_random fresh(bwl_world *w, unsigned client, uint8_t chance)
 {
     bwl_lab_client *c    = &w->clients[client];
-    uint16_t        last = bwl_token_read(c->hold.claim.token);
+    uint16_t        last = bwl_token_read(c->hold.request.token);
 
     if (last != 0 && bwl_token_serial(last) > c->tokens)
         c->tokens = (uint16_t)bwl_token_serial(last);
@@ -310,8 +310,8 @@ static void new_round(bwl_world *w, bwl_lab_client *c)
     bwl_book_new_round(c);
     if (bwl_wait_is_kept(w))
         bwl_wait_new_round(w, (unsigned)(c - w->clients));
-    c->caller.due_by = bwl_later(bwl_later(c->clock.now, wait_of(s, (unsigned)(c - w->clients))),
-                                 s->terms.answer_ms);
+    c->caller.due_by = bwl_ms_add(bwl_ms_add(c->clock.now, wait_of(s, (unsigned)(c - w->clients))),
+                                  s->terms.answer_ms);
 }
 
 void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
@@ -330,7 +330,7 @@ void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
     terms.lease_ms = s->lease_of_ms[client];
     bwl_hold_init(&c->hold, s->protocol, s->servers, &terms);
     bwl_hold_acquire(&c->hold, &random, moment(w, client),
-                     bwl_later(c->clock.now, wait_of(s, client)), &fx);
+                     bwl_ms_add(c->clock.now, wait_of(s, client)), &fx);
     after(w, client, &fx);
 }
 
@@ -342,7 +342,7 @@ void bwl_sim_client_release(bwl_world *w, unsigned client)
 
     c->book.asked_now      = 0;
     c->caller.trusts_until = 0;
-    if (c->hold.state == BWL_HOLD_DISOWNED) {
+    if (c->hold.state == BWL_HOLD_REVOKED) {
         bwl_hold_give_back(&c->hold, moment(w, client), &fx);
         after(w, client, &fx);
         return;
@@ -370,9 +370,9 @@ void bwl_sim_client_yield(bwl_world *w, unsigned client, uint8_t chance)
     c->caller.is_working = false;
     c->book.was_slow     = false;
     c->caller.extends    = false;
-    c->caller.due_by     = bwl_later(bwl_later(c->clock.now, s->wait_ms), s->terms.answer_ms);
+    c->caller.due_by     = bwl_ms_add(bwl_ms_add(c->clock.now, s->wait_ms), s->terms.answer_ms);
     bwl_book_new_round(c);
-    bwl_hold_yield(&c->hold, &random, moment(w, client), bwl_later(c->clock.now, s->wait_ms), &fx);
+    bwl_hold_yield(&c->hold, &random, moment(w, client), bwl_ms_add(c->clock.now, s->wait_ms), &fx);
     after(w, client, &fx);
     compare_with(w, client, before);
 }
@@ -409,23 +409,24 @@ void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance)
 /* The payload of an answer. */
 static void show(const bwl_world *w, const bwl_message *answer, bwl_event *ev)
 {
-    bool shows_value = answer->word == REDIS_READ || answer->word == REDIS_SWAP ||
-                       answer->word == REDIS_WATCH_READ || answer->word == REDIS_TAKE_STAMP;
+    bool shows_value = answer->command == REDIS_READ || answer->command == REDIS_SWAP ||
+                       answer->command == REDIS_WATCH_READ ||
+                       answer->command == REDIS_TAKE_TIMESTAMP;
 
     ev->is_mine = answer->is_mine;
-    ev->number  = (uint64_t)answer->stamp;
+    ev->number  = (uint64_t)answer->timestamp;
     if (!shows_value || ev->answer != BWL_YES)
         return;
-    ev->number = (uint64_t)bwl_model_stamp_of(w->scenario->terms.rules, answer->stamp);
-    ev->print  = (uint64_t)answer->stamp;
+    ev->number     = (uint64_t)bwl_model_timestamp_of(w->scenario->terms.rules, answer->timestamp);
+    ev->value_hash = (uint64_t)answer->timestamp;
 }
 
 void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server,
                          const bwl_message *question, uint8_t chance)
 {
-    bwl_lab_client *c     = &w->clients[client];
-    bwl_event       ev    = { .kind = BWL_DOWN, .node = (uint8_t)server, .tag = question->tag };
-    bwl_place       place = { 0 };
+    bwl_lab_client  *c  = &w->clients[client];
+    bwl_event        ev = { .kind = BWL_DOWN, .node = (uint8_t)server, .tag = question->tag };
+    bwl_queue_status queue_status = { 0 };
 
     if (!c->is_running || question->round != c->round)
         return;
@@ -433,32 +434,32 @@ void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server,
         ev.kind   = BWL_REPLY;
         ev.answer = (bwl_answer)question->answer;
         show(w, question, &ev);
-        ev.place = bwl_wait_place(w, question, &place);
-        if (ev.place != NULL)
+        ev.queue_status = bwl_wait_place(w, question, &queue_status);
+        if (ev.queue_status != NULL)
             bwl_wait_heard(w, client, question);
     }
     event(w, client, ev, chance);
     if (bwl_world_believes(w, client) == 0 || w->scenario->servers > 1)
         return; /* a single server may say no: HONEST checks the majority */
-    if (question->word == REDIS_QUEUE_EXTEND && ev.answer == BWL_NO &&
+    if (question->command == REDIS_QUEUE_EXTEND && ev.answer == BWL_NO &&
         question->token == bwl_world_token_of(w, client))
         w->broken |= BWL_INVARIANT_HEEDS_NO;
-    if (bwl_redis_word_extends(question->word) && ev.answer == BWL_NO)
+    if (bwl_redis_command_extends(question->command) && ev.answer == BWL_NO)
         w->broken |= BWL_INVARIANT_HEEDS_NO;
-    if (c->book.is_of_old && ev.kind == BWL_REPLY && ev.answer != BWL_UNSENT)
+    if (c->book.is_of_old && ev.kind == BWL_REPLY && ev.answer != BWL_NOT_SENT)
         w->broken |= BWL_INVARIANT_HEEDS_NO; /* it has reconnected and has seen the new run id */
 }
 
 /* The engine finds the waiter by the nonce in its token. */
 void bwl_sim_client_pushed(bwl_world *w, unsigned client, const bwl_message *push, uint8_t chance)
 {
-    bwl_lab_client *c     = &w->clients[client];
-    bwl_place       place = { 0 };
-    bwl_event       ev    = {
-                 .kind   = BWL_PUSH,
-                 .answer = BWL_YES,
-                 .number = (uint64_t)push->stamp,
-                 .place  = bwl_wait_place(w, push, &place),
+    bwl_lab_client  *c            = &w->clients[client];
+    bwl_queue_status queue_status = { 0 };
+    bwl_event        ev           = {
+                         .kind         = BWL_PUSH,
+                         .answer       = BWL_YES,
+                         .number       = (uint64_t)push->timestamp,
+                         .queue_status = bwl_wait_place(w, push, &queue_status),
     };
 
     if (c->is_running && bwl_world_token_of(w, client) == push->token)
@@ -477,7 +478,7 @@ void bwl_sim_client_learns(bwl_world *w, unsigned client)
         (w->scenario->mutations & BWL_MUTATION_SAME_SERVER) != 0)
         return;
     c->caller.trusts_until = c->hold.until;
-    bwl_hold_disown(&c->hold, c->clock.now, &fx);
+    bwl_hold_revoke(&c->hold, c->clock.now, &fx);
     after(w, client, &fx);
     if ((w->scenario->mutations & BWL_MUTATION_GIVES_UP_AT_ONCE) != 0) {
         fx = (bwl_effects){ 0 };

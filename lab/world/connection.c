@@ -23,8 +23,9 @@ static void excuse(bwl_world *w, unsigned client, bwl_server *server, const bwl_
 {
     bool was_last   = w->clients[client].clock.now >= w->clients[client].caller.due_by;
     bool is_refused = message->kind == BWL_MESSAGE_ANSWER && message->answer == BWL_REFUSED;
-    bool gives_back = bwl_redis_word_releases(message->word) ||
-                      message->word == REDIS_QUEUE_RELEASE || message->word == REDIS_QUEUE_CANCEL;
+    bool gives_back = bwl_redis_command_releases(message->command) ||
+                      message->command == REDIS_QUEUE_RELEASE ||
+                      message->command == REDIS_QUEUE_CANCEL;
 
     if (bwl_wait_is_kept(w) && gives_back && (was_last || is_refused))
         bwl_wait_excuse(w, client);
@@ -105,7 +106,7 @@ bwl_message bwl_connection_take_late(bwl_link *link, unsigned i)
 static void lose_watched(bwl_link *link, unsigned count)
 {
     for (unsigned i = count; i-- > 0;)
-        if (link->late[i].word == REDIS_DELETE_WATCHED || link->late[i].word == REDIS_UNWATCH)
+        if (link->late[i].command == REDIS_DELETE_WATCHED || link->late[i].command == REDIS_UNWATCH)
             (void)take(link->late, &link->late_count, i);
 }
 
@@ -132,12 +133,12 @@ static void break_at_server(bwl_world *w, unsigned client, bwl_server *server, u
 }
 
 /* With the mutation RESENDS, the engine writes the lost commands again. */
-static void cut_off(bwl_message *message, bool is_unsent, bool resends)
+static void cut_off(bwl_message *message, bool is_not_sent, bool resends)
 {
-    message->kind   = (uint8_t)(is_unsent ? BWL_MESSAGE_ANSWER : BWL_MESSAGE_CUT_OFF);
-    message->answer = is_unsent ? BWL_UNSENT : 0;
-    message->stamp  = resends ? message->stamp : 0;
-    message->place  = 0;
+    message->kind         = (uint8_t)(is_not_sent ? BWL_MESSAGE_ANSWER : BWL_MESSAGE_CUT_OFF);
+    message->answer       = is_not_sent ? BWL_NOT_SENT : 0;
+    message->timestamp    = resends ? message->timestamp : 0;
+    message->queue_status = 0;
     if (resends) {
         message->kind   = BWL_MESSAGE_REQUEST;
         message->answer = 0;
@@ -155,15 +156,15 @@ void bwl_connection_break(bwl_world *w, unsigned client, unsigned k, unsigned un
     if (bwl_wait_is_kept(w))
         bwl_wait_drop_pushes(w, client);
     for (unsigned i = 0; i < link->count; i++) {
-        bwl_message *message   = &link->messages[i];
-        bool         is_unsent = i + unsent >= link->count;
-        bool         is_news = message->kind == BWL_MESSAGE_ANSWER && message->answer == BWL_UNSENT;
+        bwl_message *message     = &link->messages[i];
+        bool         is_not_sent = i + unsent >= link->count;
+        bool is_news = message->kind == BWL_MESSAGE_ANSWER && message->answer == BWL_NOT_SENT;
 
         if (message->kind == BWL_MESSAGE_CUT_OFF || is_news)
             continue;
-        if (message->kind == BWL_MESSAGE_REQUEST && !is_unsent && has_room(w, link))
+        if (message->kind == BWL_MESSAGE_REQUEST && !is_not_sent && has_room(w, link))
             make_late(link, message, connection);
-        cut_off(message, is_unsent, resends);
+        cut_off(message, is_not_sent, resends);
     }
     link->answered = resends ? 0 : link->count;
     break_at_server(w, client, server, late);

@@ -37,14 +37,14 @@ typedef struct bwl_queue_view {
     uint32_t unconfirmed;
     bwl_ms   sent_at;
     bwl_ms   lease_ms;
-    bwl_ms   claim_ms;
+    bwl_ms   provisional_ttl_ms;
     uint64_t fence;
     uint64_t ticket;
     bwl_ms   seen_at;
     int64_t  seen_us;
     bool     owes;
     uint32_t next;
-    uint32_t next_word;
+    uint32_t next_command;
 } bwl_queue_view;
 
 /* The first phase, and the phase that reads `seen_at` and `seen_us`. */

@@ -18,7 +18,7 @@ typedef enum bwl_message_kind {
 
 typedef struct bwl_message {
     uint8_t  kind;       /* a bwl_message_kind */
-    uint8_t  word;       /* a bwl_redis_word */
+    uint8_t  command;    /* a bwl_redis_command */
     uint8_t  answer;     /* ANSWER: a bwl_answer */
     uint8_t  connection; /* late: messages of one connection stay in order */
     uint8_t  round;      /* of the client that asked */
@@ -26,15 +26,15 @@ typedef struct bwl_message {
     bool     acquires;   /* the client was acquiring */
     bool     is_mine;    /* ANSWER: the value is the client's own */
     uint16_t token;
-    uint16_t former; /* REQUEUE: the previous token; 0: none */
-    uint8_t  place;  /* ANSWER, PUSH: index + 1 in w->waiting.places; 0: none */
-    uint8_t  inbox;  /* the push channel of the waiter */
+    uint16_t previous_token; /* REQUEUE: the previous token; 0: none */
+    uint8_t  queue_status;   /* ANSWER, PUSH: index + 1 in w->waiting.places; 0: none */
+    uint8_t  push_channel;   /* the push channel of the waiter */
     uint32_t tag;
     int32_t  lease_ms;
-    uint16_t asked_ms;    /* REQUEST: since the beginning */
-    uint16_t claim_ms;    /* of the waiter */
-    uint8_t  stood_by[2]; /* older push channels under which it may be queued; 0: none */
-    int64_t  stamp;       /* REQUEST: the value to write; ANSWER: the value or number returned */
+    uint16_t asked_ms;           /* REQUEST: since the beginning */
+    uint16_t provisional_ttl_ms; /* of the waiter */
+    uint8_t  stood_by[2];        /* older push channels under which it may be queued; 0: none */
+    int64_t  timestamp; /* REQUEST: the value to write; ANSWER: the value or number returned */
 } bwl_message;
 
 /* A client's connection to a server: its messages in order, the first `answered` of them

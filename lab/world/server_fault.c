@@ -62,7 +62,7 @@ void bwl_server_evicts(bwl_world *w, unsigned key)
 
 void bwl_server_meets_stranger(bwl_world *w)
 {
-    bwl_model_redis_set_by(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK, BWL_MODEL_ALIEN,
+    bwl_model_redis_set_by(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE,
                            BWL_TOKEN_OF_STRANGER);
     w->servers[BWL_ONLY].key_excused = true;
     w->servers[BWL_ONLY].key_late    = false;

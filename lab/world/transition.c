@@ -43,11 +43,11 @@ static void add_caller(const bwl_world *w, bwl_transitions *transitions, unsigne
         if (w->left[BWL_YIELD] > 0 && w->scenario->wait_ms > 0)
             bwl_transitions_add(transitions, BWL_TRANSITION_YIELD, client, 0);
     }
-    if (c->hold.state == BWL_HOLD_DISOWNED)
+    if (c->hold.state == BWL_HOLD_REVOKED)
         bwl_transitions_add(transitions, BWL_TRANSITION_RELEASE, client, 0);
     if (c->caller.is_working && w->left[BWL_WRITE] > 0)
         bwl_transitions_add(transitions, BWL_TRANSITION_WRITE, client, 0);
-    if (bwl_hold_is_sought(&c->hold) && w->left[BWL_CANCEL] > 0)
+    if (bwl_hold_is_acquiring(&c->hold) && w->left[BWL_CANCEL] > 0)
         bwl_transitions_add(transitions, BWL_TRANSITION_CANCEL, client, 0);
 }
 
@@ -95,7 +95,7 @@ static void add_link(const bwl_world *w, bwl_transitions *transitions, unsigned 
     if (link->answered < link->count && !c->is_unaware && !is_stopped) {
         add_at(transitions, BWL_TRANSITION_SERVE, client, k, 0);
         if (w->left[BWL_DENIAL] > 0)
-            add_at(transitions, BWL_TRANSITION_SERVE, client, k, BWL_LATER);
+            add_at(transitions, BWL_TRANSITION_SERVE, client, k, BWL_RETRYABLE);
         if (w->left[BWL_REFUSAL] > 0)
             add_at(transitions, BWL_TRANSITION_SERVE, client, k, BWL_REFUSED);
     }
@@ -120,7 +120,7 @@ static void add_links(const bwl_world *w, bwl_transitions *transitions, unsigned
 static bool is_on_the_wire(const bwl_message *message)
 {
     return message->kind == BWL_MESSAGE_REQUEST ||
-           (message->kind == BWL_MESSAGE_ANSWER && message->answer != BWL_UNSENT);
+           (message->kind == BWL_MESSAGE_ANSWER && message->answer != BWL_NOT_SENT);
 }
 
 static void add_link_faults(const bwl_world *w, bwl_transitions *transitions, unsigned client,
@@ -247,7 +247,7 @@ bwl_budget bwl_transition_budget(const bwl_world *w, bwl_transition transition)
         return (bwl_budget)budgets[transition.kind];
     if (transition.which == BWL_WHICH_NOSCRIPT)
         return BWL_NOSCRIPT;
-    return transition.which == BWL_LATER ? BWL_DENIAL : BWL_REFUSAL;
+    return transition.which == BWL_RETRYABLE ? BWL_DENIAL : BWL_REFUSAL;
 }
 
 bool bwl_transition_is_fault(const bwl_world *w, bwl_transition transition)

@@ -5,7 +5,7 @@
  * deadline that a machine checks. Between two instants a machine cannot tell one moment from
  * another, except in sums; a scenario that is `fine` also stops one millisecond before each.
  */
-#include "core/rules.h"
+#include "core/compat_rules.h"
 #include "lab/model/queue.h"
 #include "lab/world/world.h"
 #include "lab/model/words.h"
@@ -17,7 +17,7 @@ bwl_world_layout bwl_world_layout_of(const bwl_scenario *s)
     size_t           server = offsetof(bwl_server, links) + s->clients * sizeof(bwl_link);
 
     layout.parts[layout.count++] = (bwl_world_part){ 0, head };
-    if (s->protocol->listens)
+    if (s->protocol->uses_push)
         layout.parts[layout.count++] =
             (bwl_world_part){ offsetof(bwl_world, waiting), sizeof(bwl_lab_waiting) };
     for (unsigned k = 0; k < s->servers; k++)
@@ -33,7 +33,7 @@ uint16_t bwl_world_token_of(const bwl_world *w, unsigned client)
     const bwl_lab_client *c = &w->clients[client];
 
     if (w->scenario->protocol->uses_token || !c->is_running)
-        return bwl_token_read(c->hold.claim.token);
+        return bwl_token_read(c->hold.request.token);
     return bwl_token_number(client, c->round); /* an id for the invariants */
 }
 
@@ -70,7 +70,7 @@ int64_t bwl_world_wall_ns(const bwl_world *w, unsigned client)
 
 bool bwl_world_has_no_clock_behind(const bwl_world *w)
 {
-    const bwl_rules *rules = w->scenario->terms.rules;
+    const bwl_compat_rules *rules = w->scenario->terms.rules;
 
     if (w->left[BWL_RATE] > 0 && w->scenario->clocks.rate_pace < BWL_PACE_TRUE)
         return false;
@@ -80,7 +80,7 @@ bool bwl_world_has_no_clock_behind(const bwl_world *w)
             c->clock.pace < BWL_PACE_TRUE)
             return false;
     }
-    return (rules == NULL || !rules->stamp_is_start) && w->scenario->clocks.wall_ms >= 0;
+    return (rules == NULL || !rules->timestamp_is_start) && w->scenario->clocks.wall_ms >= 0;
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -100,31 +100,31 @@ static bwl_ms next_of_client(const bwl_lab_client *c)
     if (!c->is_running)
         return BWL_NEVER;
     if (bwl_hold_is_held(h))
-        return bwl_sooner(at, after_now(h->until, now));
-    if (bwl_hold_is_sought(h)) {
-        at = bwl_sooner(at, after_now(h->attempt_ends_at, now));
-        at = bwl_sooner(at, after_now(h->give_up_at, now));
+        return bwl_ms_min(at, after_now(h->until, now));
+    if (bwl_hold_is_acquiring(h)) {
+        at = bwl_ms_min(at, after_now(h->attempt_ends_at, now));
+        at = bwl_ms_min(at, after_now(h->wait_deadline, now));
     }
-    return bwl_sooner(at, after_now(h->answer_by, now));
+    return bwl_ms_min(at, after_now(h->answer_deadline, now));
 }
 
 /* When the stamp in the key expires for a client, and when it has expired by a whole unit: some
  * protocols tell the two apart. */
-static bwl_ms next_of_stamp(const bwl_world *w, unsigned client)
+static bwl_ms next_of_timestamp(const bwl_world *w, unsigned client)
 {
-    const bwl_rules *rules   = w->scenario->terms.rules;
-    int64_t          wall_ns = bwl_world_wall_ns(w, client);
-    bwl_ms           now     = w->clients[client].clock.now;
-    bwl_ms           at      = BWL_NEVER;
-    int64_t          stamp;
+    const bwl_compat_rules *rules   = w->scenario->terms.rules;
+    int64_t                 wall_ns = bwl_world_wall_ns(w, client);
+    bwl_ms                  now     = w->clients[client].clock.now;
+    bwl_ms                  at      = BWL_NEVER;
+    int64_t                 timestamp;
 
     if (wall_ns == 0 || rules->unit_ns == 0 || bwl_model_owner(&w->servers[BWL_ONLY].redis) == 0)
         return BWL_NEVER;
-    stamp = bwl_model_stamp_of(rules, bwl_model_lock(&w->servers[BWL_ONLY].redis)->value);
+    timestamp = bwl_model_timestamp_of(rules, bwl_model_lock(&w->servers[BWL_ONLY].redis)->value);
     for (unsigned more = 0; more < 2; more++) {
-        int64_t by_ns = (stamp + more) * rules->unit_ns - wall_ns;
+        int64_t by_ns = (timestamp + more) * rules->unit_ns - wall_ns;
         if (by_ns > 0)
-            at = bwl_sooner(at, now + (by_ns + 999999) / 1000000);
+            at = bwl_ms_min(at, now + (by_ns + 999999) / 1000000);
     }
     return at;
 }
@@ -132,16 +132,16 @@ static bwl_ms next_of_stamp(const bwl_world *w, unsigned client)
 static bwl_ms next_of_server(const bwl_world *w, const bwl_server *server)
 {
     int64_t  pace = w->scenario->clocks.server_pace;
-    unsigned last = w->scenario->queue.keep_ms != 0 ? BWL_MODEL_BEATS : BWL_MODEL_LOCK;
+    unsigned last = w->scenario->queue.keep_ms != 0 ? BWL_MODEL_HEARTBEATS : BWL_MODEL_LOCK;
     bwl_ms   at   = BWL_NEVER;
 
     for (unsigned key = BWL_MODEL_LOCK; key <= last; key++) {
         const bwl_model_key *k = &server->redis.data.keys[key];
         if (k->kind != BWL_KIND_NONE && !k->lasts)
-            at = bwl_sooner(at, w->now + (k->ends_at - server->redis.now + pace - 1) / pace);
+            at = bwl_ms_min(at, w->now + (k->ends_at - server->redis.now + pace - 1) / pace);
     }
     if (server->young_for > 0)
-        at = bwl_sooner(at, w->now + (server->young_for + pace - 1) / pace);
+        at = bwl_ms_min(at, w->now + (server->young_for + pace - 1) / pace);
     return at;
 }
 
@@ -164,14 +164,14 @@ bwl_ms bwl_world_next_instant(const bwl_world *w)
 
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         const bwl_lab_client *c    = &w->clients[i];
-        bwl_ms                then = bwl_sooner(next_of_stamp(w, i), next_of_client(c));
+        bwl_ms                then = bwl_ms_min(next_of_timestamp(w, i), next_of_client(c));
         if (then != BWL_NEVER)
-            at = bwl_sooner(at, w->now + bwl_client_clock_reads_in(&c->clock, then));
+            at = bwl_ms_min(at, w->now + bwl_client_clock_reads_in(&c->clock, then));
     }
     for (unsigned k = 0; k < w->scenario->servers; k++) {
-        at = bwl_sooner(at, next_of_server(w, &w->servers[k]));
+        at = bwl_ms_min(at, next_of_server(w, &w->servers[k]));
         for (unsigned i = 0; i < w->scenario->clients; i++)
-            at = bwl_sooner(at, after_now(overdue_at(w, &w->servers[k].links[i]), w->now));
+            at = bwl_ms_min(at, after_now(overdue_at(w, &w->servers[k].links[i]), w->now));
     }
     return at;
 }

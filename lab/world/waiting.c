@@ -14,7 +14,7 @@ void bwl_wait_start(bwl_world *w)
     assert(w->scenario->servers == 1);
     w->waiting = (bwl_lab_waiting){ 0 };
     for (unsigned i = 0; i < BWL_CLIENTS_MAX; i++)
-        w->waiting.seats[i].inbox = 1;
+        w->waiting.seats[i].push_channel = 1;
 }
 
 void bwl_wait_new_round(bwl_world *w, unsigned client)
@@ -24,31 +24,32 @@ void bwl_wait_new_round(bwl_world *w, unsigned client)
     w->waiting.seats[client].ticket     = 0;
 }
 
-void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_ask *ask, bwl_message *message)
+void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_send *send, bwl_message *message)
 {
     bwl_lab_seat *seat  = &w->waiting.seats[client];
-    bool          joins = ask->word == REDIS_QUEUE_JOIN || ask->word == REDIS_QUEUE_REQUEUE;
+    bool          joins = send->command == REDIS_QUEUE_JOIN || send->command == REDIS_QUEUE_REQUEUE;
 
-    seat->latest_tag = ask->tag;
-    if (ask->word == REDIS_QUEUE_REQUEUE)
+    seat->latest_tag = send->tag;
+    if (send->command == REDIS_QUEUE_REQUEUE)
         seat->ticket = 0; /* it stands behind the others */
-    if (ask->word == REDIS_QUEUE_JOIN && seat->ticket != 0 && (uint64_t)ask->stamp != seat->ticket)
+    if (send->command == REDIS_QUEUE_JOIN && seat->ticket != 0 &&
+        (uint64_t)send->timestamp != seat->ticket)
         w->broken |= BWL_INVARIANT_FIRST_COME; /* a queue position must not change */
-    if (ask->is_former)
+    if (send->uses_previous_token)
         return; /* about no place */
     if (seat->named_token != message->token) {
         seat->named_token    = message->token;
         seat->named_claim_ms = 0;
         seat->stood_by[0] = seat->stood_by[1] = 0;
     }
-    message->inbox       = seat->inbox;
-    message->stood_by[0] = seat->stood_by[0];
-    message->stood_by[1] = seat->stood_by[1];
+    message->push_channel = seat->push_channel;
+    message->stood_by[0]  = seat->stood_by[0];
+    message->stood_by[1]  = seat->stood_by[1];
     if (joins)
-        seat->named_claim_ms = (uint16_t)ask->claim_ms;
-    if (joins || ask->word == REDIS_QUEUE_BEAT)
-        seat->stood_by[ask->word == REDIS_QUEUE_BEAT] = seat->inbox;
-    message->claim_ms = seat->named_claim_ms;
+        seat->named_claim_ms = (uint16_t)send->provisional_ttl_ms;
+    if (joins || send->command == REDIS_QUEUE_HEARTBEAT)
+        seat->stood_by[send->command == REDIS_QUEUE_HEARTBEAT] = seat->push_channel;
+    message->provisional_ttl_ms = seat->named_claim_ms;
 }
 
 static void put_message(bwl_link *link, unsigned at, const bwl_message *message)
@@ -87,8 +88,8 @@ static void greet(bwl_world *w, unsigned client)
     bwl_lab_seat *seat = &w->waiting.seats[client];
 
     if ((w->scenario->mutations & BWL_MUTATION_FENCE_BARE) == 0)
-        bwl_model_queue_floor(&w->servers[BWL_ONLY].redis);
-    bwl_model_queue_listen(&w->servers[BWL_ONLY].redis, client, seat->inbox);
+        bwl_model_queue_fence_minimum(&w->servers[BWL_ONLY].redis);
+    bwl_model_queue_listen(&w->servers[BWL_ONLY].redis, client, seat->push_channel);
     seat->is_greeted = true;
 }
 
@@ -107,9 +108,9 @@ void bwl_wait_broke(bwl_world *w, unsigned client)
     bwl_link       *link = &w->servers[BWL_ONLY].links[client];
     bwl_lab_seat   *seat = &w->waiting.seats[client];
 
-    if ((w->scenario->mutations & BWL_MUTATION_ONE_INBOX) == 0)
-        seat->inbox++;
-    assert(seat->inbox <= BWL_MODEL_INBOXES_MAX);
+    if ((w->scenario->mutations & BWL_MUTATION_ONE_CHANNEL) == 0)
+        seat->push_channel++;
+    assert(seat->push_channel <= BWL_MODEL_CHANNELS_MAX);
     seat->is_greeted  = false;
     seat->was_cut     = true;
     c->book.asked_now = 0; /* the engine backs off between connections */
@@ -126,12 +127,12 @@ void bwl_wait_heard(bwl_world *w, unsigned client, const bwl_message *message)
 {
     bwl_lab_seat *seat = &w->waiting.seats[client];
 
-    if (message->place == 0 || message->token != seat->named_token ||
-        w->waiting.places[message->place - 1].how != BWL_HOW_QUEUED)
+    if (message->queue_status == 0 || message->token != seat->named_token ||
+        w->waiting.places[message->queue_status - 1].kind != BWL_QUEUE_STATUS_QUEUED)
         return;
-    seat->stood_by[0] = seat->inbox;
+    seat->stood_by[0] = seat->push_channel;
     if (message->tag == seat->latest_tag)
-        seat->ticket = w->waiting.places[message->place - 1].ticket;
+        seat->ticket = w->waiting.places[message->queue_status - 1].ticket;
 }
 
 bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_message *message)
@@ -143,7 +144,7 @@ bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_message *message)
         return false;
     if (!c->is_running || message->round != c->round ||
         message->tag != w->waiting.seats[client].latest_tag) {
-        message->answer = BWL_UNSENT;
+        message->answer = BWL_NOT_SENT;
         return false;
     }
     message->kind   = BWL_MESSAGE_REQUEST;
@@ -152,74 +153,75 @@ bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_message *message)
     return true;
 }
 
-const bwl_place *bwl_wait_place(const bwl_world *w, const bwl_message *message, bwl_place *room)
+const bwl_queue_status *bwl_wait_place(const bwl_world *w, const bwl_message *message,
+                                       bwl_queue_status *room)
 {
-    const bwl_lab_place *place;
+    const bwl_lab_queue_status *queue_status;
 
-    if (message->place == 0)
+    if (message->queue_status == 0)
         return NULL;
-    place = &w->waiting.places[message->place - 1];
-    *room = (bwl_place){
-        .how       = (bwl_queue_how)place->how,
-        .is_ours   = place->is_ours,
-        .ends      = place->ends,
-        .left_ms   = place->left_ms,
-        .ticket    = place->ticket,
-        .rank      = place->rank,
-        .server_us = place->server_us,
+    queue_status = &w->waiting.places[message->queue_status - 1];
+    *room        = (bwl_queue_status){
+               .kind      = (bwl_queue_status_kind)queue_status->kind,
+               .is_ours   = queue_status->is_ours,
+               .ends      = queue_status->ends,
+               .left_ms   = queue_status->left_ms,
+               .ticket    = queue_status->ticket,
+               .rank      = queue_status->rank,
+               .server_us = queue_status->server_us,
     };
     return room;
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
-static bool is_used(const bwl_world *w, unsigned place)
+static bool is_used(const bwl_world *w, unsigned queue_status)
 {
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         const bwl_link *link = &w->servers[BWL_ONLY].links[i];
         for (unsigned j = 0; j < link->count; j++)
-            if (link->messages[j].place == place)
+            if (link->messages[j].queue_status == queue_status)
                 return true;
     }
     return false;
 }
 
-static uint8_t keep_place(bwl_world *w, const bwl_place *place)
+static uint8_t keep_place(bwl_world *w, const bwl_queue_status *queue_status)
 {
     unsigned at = 1;
 
     while (at <= BWL_PLACES_MAX && is_used(w, at))
         at++;
     assert(at <= BWL_PLACES_MAX);
-    w->waiting.places[at - 1] = (bwl_lab_place){
-        .how       = (uint8_t)place->how,
-        .is_ours   = place->is_ours,
-        .ends      = place->ends,
-        .rank      = (uint8_t)place->rank,
-        .left_ms   = (int32_t)place->left_ms,
-        .ticket    = place->ticket,
-        .server_us = place->server_us,
+    w->waiting.places[at - 1] = (bwl_lab_queue_status){
+        .kind      = (uint8_t)queue_status->kind,
+        .is_ours   = queue_status->is_ours,
+        .ends      = queue_status->ends,
+        .rank      = (uint8_t)queue_status->rank,
+        .left_ms   = (int32_t)queue_status->left_ms,
+        .ticket    = queue_status->ticket,
+        .server_us = queue_status->server_us,
     };
     return (uint8_t)at;
 }
 
-static bwl_queue_question question_of(const bwl_world *w, const bwl_message *message)
+static bwl_model_queue_args question_of(const bwl_world *w, const bwl_message *message)
 {
-    bwl_member member = { .token    = message->token,
-                          .claim_ms = message->claim_ms,
-                          .inbox    = message->inbox };
+    bwl_member member = { .token              = message->token,
+                          .provisional_ttl_ms = message->provisional_ttl_ms,
+                          .push_channel       = message->push_channel };
 
-    return (bwl_queue_question){
-        .word      = (bwl_redis_word)message->word,
-        .token     = message->token,
-        .lease_ms  = message->lease_ms,
-        .ticket    = message->stamp,
-        .member    = member,
-        .stood_by  = { message->stood_by[0], message->stood_by[1] },
-        .former    = message->former,
-        .dead_ms   = w->scenario->queue.ages ? DEAD_MS : 0,
-        .keep_ms   = w->scenario->queue.keep_ms,
-        .serve_max = w->scenario->queue.serve_max,
+    return (bwl_model_queue_args){
+        .command        = (bwl_redis_command)message->command,
+        .token          = message->token,
+        .lease_ms       = message->lease_ms,
+        .ticket         = message->timestamp,
+        .member         = member,
+        .stood_by       = { message->stood_by[0], message->stood_by[1] },
+        .previous_token = message->previous_token,
+        .dead_ms        = w->scenario->queue.ages ? DEAD_MS : 0,
+        .keep_ms        = w->scenario->queue.keep_ms,
+        .serve_max      = w->scenario->queue.serve_max,
     };
 }
 
@@ -237,7 +239,7 @@ static bool is_before_others(const bwl_world *w, unsigned client)
 {
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         const bwl_lab_client *c = &w->clients[i];
-        if (i != client && c->is_running && bwl_hold_is_sought(&c->hold) && c->book.came != 0 &&
+        if (i != client && c->is_running && bwl_hold_is_acquiring(&c->hold) && c->book.came != 0 &&
             c->book.came < w->clients[client].book.came && c->book.turn == 0 &&
             !w->waiting.seats[i].was_cut)
             return true;
@@ -247,7 +249,8 @@ static bool is_before_others(const bwl_world *w, unsigned client)
 
 static bool has_found_it_gone(const bwl_world *w, const bwl_message *message)
 {
-    return message->place != 0 && w->waiting.places[message->place - 1].how == BWL_HOW_GONE;
+    return message->queue_status != 0 &&
+           w->waiting.places[message->queue_status - 1].kind == BWL_QUEUE_STATUS_GONE;
 }
 
 /* Notes the order of arrivals and grants, for the invariants. */
@@ -258,15 +261,16 @@ static void note_turn(bwl_world *w, const bwl_message *message, uint16_t was_of)
     unsigned        winner = bwl_token_client(owner);
     bwl_lab_client *c      = &w->clients[asker];
 
-    bool joins = message->word == REDIS_QUEUE_JOIN ||
-                 (message->word == REDIS_QUEUE_REQUEUE && !has_found_it_gone(w, message));
+    bool joins = message->command == REDIS_QUEUE_JOIN ||
+                 (message->command == REDIS_QUEUE_REQUEUE && !has_found_it_gone(w, message));
 
     if (joins && c->is_running && message->round == c->round && c->book.came == 0)
         c->book.came = ++w->arrivals;
     if (owner == 0 || owner == was_of || owner == BWL_TOKEN_OF_STRANGER)
         return;
     c = &w->clients[winner];
-    if (!c->is_running || !bwl_hold_is_sought(&c->hold) || bwl_world_token_of(w, winner) != owner)
+    if (!c->is_running || !bwl_hold_is_acquiring(&c->hold) ||
+        bwl_world_token_of(w, winner) != owner)
         return;
     c->book.turn = ++w->turns;
     if (c->book.came != 0 && is_before_others(w, winner))
@@ -291,33 +295,34 @@ static bool is_free(const bwl_world *w)
 
 bwl_grant bwl_wait_serve(bwl_world *w, bwl_message *message)
 {
-    bwl_queue_question q      = question_of(w, message);
-    uint16_t           was_of = bwl_model_owner(&w->servers[BWL_ONLY].redis);
-    bwl_queue_reply    reply =
+    bwl_model_queue_args q      = question_of(w, message);
+    uint16_t             was_of = bwl_model_owner(&w->servers[BWL_ONLY].redis);
+    bwl_queue_reply      reply =
         bwl_model_queue_reply(&w->servers[BWL_ONLY].redis, &q, w->scenario->mutations);
 
-    message->answer = (uint8_t)reply.answer;
-    message->stamp  = reply.fence;
-    message->place  = reply.place.how != 0 ? keep_place(w, &reply.place) : 0;
+    message->answer       = (uint8_t)reply.answer;
+    message->timestamp    = reply.fence;
+    message->queue_status = reply.queue_status.kind != 0 ? keep_place(w, &reply.queue_status) : 0;
     note_fence(w, reply.fence);
     if (reply.grant.is_there)
         note_fence(w, reply.grant.fence);
     note_silent(w, &reply);
     note_turn(w, message, was_of);
-    if (is_free(w) && reply.place.how == BWL_HOW_BUSY && q.serve_max == BWL_MODEL_SERVE_MAX)
+    if (is_free(w) && reply.queue_status.kind == BWL_QUEUE_STATUS_BUSY &&
+        q.serve_max == BWL_MODEL_SERVE_MAX)
         w->broken |= BWL_INVARIANT_TOLD;
     return reply.grant;
 }
 
 void bwl_wait_served_late(bwl_world *w, unsigned client, const bwl_message *message)
 {
-    if (message->word == REDIS_QUEUE_REQUEUE)
+    if (message->command == REDIS_QUEUE_REQUEUE)
         w->waiting.seats[client].maybe_orphans++;
 }
 
 bwl_grant bwl_wait_serve_without_memory(bwl_world *w, const bwl_message *message)
 {
-    bwl_queue_question q = question_of(w, message);
+    bwl_model_queue_args q = question_of(w, message);
 
     if ((w->scenario->mutations & BWL_MUTATION_TELLS_FIRST) == 0)
         return (bwl_grant){ 0 };
@@ -326,14 +331,16 @@ bwl_grant bwl_wait_serve_without_memory(bwl_world *w, const bwl_message *message
 
 void bwl_wait_push(bwl_world *w, const bwl_grant *grant)
 {
-    bwl_place   place = { .server_us = grant->server_us };
-    bwl_message push  = { .kind = BWL_MESSAGE_PUSH, .token = grant->token, .stamp = grant->fence };
-    bwl_link   *link;
+    bwl_queue_status queue_status = { .server_us = grant->server_us };
+    bwl_message      push         = { .kind      = BWL_MESSAGE_PUSH,
+                                      .token     = grant->token,
+                                      .timestamp = grant->fence };
+    bwl_link        *link;
 
     if (!grant->is_there || grant->connection >= BWL_MODEL_CLIENTS)
         return; /* or to where nobody reads */
-    link       = &w->servers[BWL_ONLY].links[grant->connection];
-    push.place = keep_place(w, &place);
+    link              = &w->servers[BWL_ONLY].links[grant->connection];
+    push.queue_status = keep_place(w, &queue_status);
     put_message(link, link->answered, &push);
     link->answered++;
 }
@@ -359,7 +366,7 @@ void bwl_wait_add_transitions(const bwl_world *w, bwl_transitions *transitions, 
         bwl_transitions_add(transitions, BWL_TRANSITION_SERVE, client, BWL_WHICH_NOSCRIPT);
     if (w->left[BWL_LOST_PUSH] > 0 && push_at(link) < link->count)
         bwl_transitions_add(transitions, BWL_TRANSITION_LOSE_PUSH, client, 0);
-    if (w->servers[BWL_ONLY].redis.connections[client + BWL_MODEL_CLIENTS].inbox != 0)
+    if (w->servers[BWL_ONLY].redis.connections[client + BWL_MODEL_CLIENTS].push_channel != 0)
         bwl_transitions_add(transitions, BWL_TRANSITION_CLOSE, client, 0);
 }
 
@@ -413,7 +420,7 @@ void bwl_wait_borrow(bwl_world *w)
 {
     bwl_model_key *lock = &w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_LOCK];
 
-    bwl_model_redis_set_by(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK, BWL_MODEL_ALIEN,
+    bwl_model_redis_set_by(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE,
                            BWL_TOKEN_OF_STRANGER);
     lock->lasts   = false;
     lock->ends_at = w->servers[BWL_ONLY].redis.now + BORROWED_MS * BWL_MODEL_PER_MS;
@@ -428,7 +435,8 @@ void bwl_wait_silence(bwl_world *w)
 {
     const bwl_model_item *first = first_in_line(w);
     uint16_t              token = bwl_member_of(first->member).token;
-    bwl_model_item *beat = bwl_model_item_of(&w->servers[BWL_ONLY].redis, BWL_MODEL_BEATS, token);
+    bwl_model_item       *beat =
+        bwl_model_item_of(&w->servers[BWL_ONLY].redis, BWL_MODEL_HEARTBEATS, token);
 
     w->waiting.seats[bwl_token_client(token)].was_cut = true;
     bwl_model_item_remove(

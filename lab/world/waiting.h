@@ -15,7 +15,7 @@
 
 static inline bool bwl_wait_is_kept(const bwl_world *w)
 {
-    return w->scenario->protocol->listens;
+    return w->scenario->protocol->uses_push;
 }
 
 /* ---- the engine ------------------------------------------------------------------------------ */
@@ -26,7 +26,7 @@ void bwl_wait_start(bwl_world *w);
 void bwl_wait_new_round(bwl_world *w, unsigned client);
 
 /* Adds the engine's fields to a command. */
-void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_ask *ask, bwl_message *message);
+void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_send *send, bwl_message *message);
 
 /* True if the client has a push channel. */
 bool bwl_wait_listens(const bwl_world *w, unsigned client);
@@ -41,11 +41,12 @@ void bwl_wait_broke(bwl_world *w, unsigned client);
 void bwl_wait_heard(bwl_world *w, unsigned client, const bwl_message *message);
 
 /* After NOSCRIPT: sends the command again as text, unless the client has moved on; then the
- * answer is UNSENT. */
+ * answer is NOT_SENT. */
 bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_message *message);
 
 /* The queue position in a message; NULL: none. */
-const bwl_place *bwl_wait_place(const bwl_world *w, const bwl_message *message, bwl_place *room);
+const bwl_queue_status *bwl_wait_place(const bwl_world *w, const bwl_message *message,
+                                       bwl_queue_status *room);
 
 /* ---- the server ------------------------------------------------------------------------------ */
 

@@ -26,12 +26,12 @@ static bool is_wanted(const bwl_world *w, uint16_t token)
     const bwl_lab_client *c      = &w->clients[client];
     const bwl_link       *link   = &w->servers[BWL_ONLY].links[client];
 
-    if (c->is_running && bwl_token_read(c->hold.claim.token) == token)
+    if (c->is_running && bwl_token_read(c->hold.request.token) == token)
         return true;
     if (c->is_running && bwl_queue_view_owes(&c->hold) == token)
         return true;
     for (unsigned i = link->answered; i < link->count; i++)
-        if (link->messages[i].token == token || link->messages[i].former == token)
+        if (link->messages[i].token == token || link->messages[i].previous_token == token)
             return true;
     return false;
 }
@@ -82,5 +82,5 @@ bool bwl_wait_is_empty(const bwl_world *w)
         if (w->left[leave[i]] != w->scenario->budget[leave[i]])
             return true; /* entries may stay until their TTL */
     return w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_QUEUE].kind == BWL_KIND_NONE &&
-           w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_BEATS].kind == BWL_KIND_NONE;
+           w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_HEARTBEATS].kind == BWL_KIND_NONE;
 }

@@ -9,19 +9,19 @@
 enum { BWL_PLACES_MAX = 16 };
 
 /* The queue position in a message: protocol/store/queue.h. */
-typedef struct bwl_lab_place {
-    uint8_t  how;
+typedef struct bwl_lab_queue_status {
+    uint8_t  kind;
     bool     is_ours;
     bool     ends;
     uint8_t  rank;
     int32_t  left_ms;
     uint64_t ticket;
     int64_t  server_us;
-} bwl_lab_place;
+} bwl_lab_queue_status;
 
 /* What the engine knows of a client's queue entry. */
 typedef struct bwl_lab_seat {
-    uint8_t  inbox;         /* of the current connection, from 1 */
+    uint8_t  push_channel;  /* of the current connection, from 1 */
     bool     is_greeted;    /* the server knows it */
     bool     may_kill;      /* the server knows the previous one */
     bool     was_cut;       /* in this round, its connection or its entry was lost */
@@ -36,13 +36,13 @@ typedef struct bwl_lab_seat {
 
 /* The state of a queue outside of the server. */
 typedef struct bwl_lab_waiting {
-    bwl_lab_place places[BWL_PLACES_MAX];
-    bwl_lab_seat  seats[BWL_CLIENTS_MAX];
-    int64_t       fence;      /* the highest that the server returned */
-    uint64_t      held_fence; /* the highest that a caller got */
-    uint16_t      owner;      /* the owner of the lock */
-    bool          is_orphan;  /* no client wants it */
-    bool          may_be_orphan;
+    bwl_lab_queue_status places[BWL_PLACES_MAX];
+    bwl_lab_seat         seats[BWL_CLIENTS_MAX];
+    int64_t              fence;      /* the highest that the server returned */
+    uint64_t             held_fence; /* the highest that a caller got */
+    uint16_t             owner;      /* the owner of the lock */
+    bool                 is_orphan;  /* no client wants it */
+    bool                 may_be_orphan;
 } bwl_lab_waiting;
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * watch.c -- checks the invariants in a world: see invariant.h.
  */
-#include "core/rules.h"
+#include "core/compat_rules.h"
 #include "lab/world/waiting.h"
 
 static unsigned holders(const bwl_world *w)
@@ -84,8 +84,8 @@ static bool is_not_woken_up(const bwl_world *w, unsigned client)
     const bwl_lab_client *c       = &w->clients[client];
     bwl_ms                most_ms = bwl_wait_is_kept(w) ? BEAT_MAX_MS : PAUSE_MAX_MS;
 
-    return c->is_running && c->wake_at > c->clock.now + most_ms && bwl_hold_is_sought(&c->hold) &&
-           is_free(w) && !bwl_world_awaits(w, client);
+    return c->is_running && c->wake_at > c->clock.now + most_ms &&
+           bwl_hold_is_acquiring(&c->hold) && is_free(w) && !bwl_world_awaits(w, client);
 }
 
 /* True if the caller waits for an extension that the hold has forgotten. */
@@ -113,11 +113,11 @@ static bool is_beyond_max_hold(const bwl_world *w, unsigned client)
     const bwl_lab_client *c = &w->clients[client];
 
     return c->caller.is_working && bwl_world_believes(w, client) > 0 &&
-           c->hold.until > bwl_later(c->caller.held_since, w->scenario->terms.max_hold_ms);
+           c->hold.until > bwl_ms_add(c->caller.held_since, w->scenario->terms.max_hold_ms);
 }
 
 /* By how much a key may outlive its lease where its end is in whole units. */
-static bwl_ms rounding_ms(const bwl_rules *rules)
+static bwl_ms rounding_ms(const bwl_compat_rules *rules)
 {
     if (rules == NULL)
         return 0;
@@ -129,7 +129,7 @@ static bool is_about_to_end(const bwl_world *w, uint16_t owner)
 {
     const bwl_lab_client *c = &w->clients[bwl_token_client(owner)];
 
-    return c->is_running && bwl_hold_is_sought(&c->hold) &&
+    return c->is_running && bwl_hold_is_acquiring(&c->hold) &&
            bwl_world_token_of(w, bwl_token_client(owner)) == owner;
 }
 
@@ -177,7 +177,7 @@ static bool is_taken_care_of(const bwl_world *w, const bwl_server *server)
         return true; /* waiting_invariants.c checks locks with a queue */
     c    = &w->clients[bwl_token_client(owner)];
     link = &server->links[bwl_token_client(owner)];
-    if (c->is_running && bwl_token_read(c->hold.claim.token) == owner &&
+    if (c->is_running && bwl_token_read(c->hold.request.token) == owner &&
         (w->scenario->servers == 1 || c->hold.state != BWL_HOLD_WAITING))
         return true;
     for (unsigned i = link->answered; i < link->count; i++)

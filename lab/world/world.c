@@ -2,7 +2,7 @@
  * world.c -- the start of a world, and the effect of each transition.  See world.h.
  */
 #include "lab/world/world.h"
-#include "core/rules.h"
+#include "core/compat_rules.h"
 #include "lab/world/client.h"
 #include "lab/world/connection.h"
 #include "lab/world/bookkeeping.h"
@@ -13,11 +13,11 @@
 
 static void leave_stale_key(bwl_world *w)
 {
-    const bwl_rules *rules = w->scenario->terms.rules;
-    int64_t          stamp = BWL_BEGINNING_WALL_MS * 1000000 / rules->unit_ns - 2;
+    const bwl_compat_rules *rules     = w->scenario->terms.rules;
+    int64_t                 timestamp = BWL_BEGINNING_WALL_MS * 1000000 / rules->unit_ns - 2;
 
     bwl_model_redis_set_by(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK,
-                           bwl_model_value(rules, BWL_TOKEN_OF_STRANGER, stamp),
+                           bwl_model_value(rules, BWL_TOKEN_OF_STRANGER, timestamp),
                            BWL_TOKEN_OF_STRANGER);
     w->servers[BWL_ONLY].key_excused = true;
 }
@@ -31,7 +31,7 @@ void bwl_world_start(bwl_world *w, const bwl_scenario *s)
         bwl_model_redis_start(&w->servers[k].redis, BWL_BEGINNING_WALL_MS);
     if (s->server.stale)
         leave_stale_key(w);
-    if (s->protocol->listens)
+    if (s->protocol->uses_push)
         bwl_wait_start(w);
     for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++) {
         assert(s->servers == 1 || s->budget[i] == 0 || !bwl_budget_wants_one_server((bwl_budget)i));
@@ -56,12 +56,12 @@ static void note_removed(bwl_world *w, uint16_t token)
         w->clients[client].book.is_removed = true;
 }
 
-static bool is_acquire(bwl_redis_word word)
+static bool is_acquire(bwl_redis_command command)
 {
-    return word == REDIS_SET_IF_ABSENT || word == REDIS_SET_IF_ABSENT_OR_MINE ||
-           word == REDIS_SETNX || word == REDIS_SWAP || word == REDIS_TAKE_STAMP ||
-           word == REDIS_HASH_TAKE || word == REDIS_ZSET_TAKE ||
-           (bwl_is_queue_word(word) && word != REDIS_QUEUE_EXTEND);
+    return command == REDIS_SET_IF_ABSENT || command == REDIS_SET_IF_ABSENT_OR_MINE ||
+           command == REDIS_SETNX || command == REDIS_SWAP || command == REDIS_TAKE_TIMESTAMP ||
+           command == REDIS_HASH_TAKE || command == REDIS_ZSET_TAKE ||
+           (bwl_is_queue_word(command) && command != REDIS_QUEUE_EXTEND);
 }
 
 /* The server before a command. */
@@ -75,8 +75,8 @@ typedef struct past {
 static bool may_take_over(const bwl_message *message)
 {
     return message->acquires &&
-           (message->word == REDIS_SWAP || message->word == REDIS_DELETE ||
-            message->word == REDIS_EXPIRE || message->word == REDIS_TAKE_STAMP);
+           (message->command == REDIS_SWAP || message->command == REDIS_DELETE ||
+            message->command == REDIS_EXPIRE || message->command == REDIS_TAKE_TIMESTAMP);
 }
 
 /* A change of the bytes alone counts as well. */
@@ -94,14 +94,14 @@ static void judge(bwl_world *w, bwl_server *server, const bwl_message *message, 
     if (was->owner == BWL_TOKEN_OF_STRANGER && (has_changed || !is_same_value(server, was)))
         w->broken |= BWL_INVARIANT_FOREIGN;
     else if (has_changed && was->owner != 0 && was->owner != message->token &&
-             was->owner != message->former && !may_take_over(message))
+             was->owner != message->previous_token && !may_take_over(message))
         w->broken |= BWL_INVARIANT_OWN_KEY;
     if (w->left[BWL_FAILOVER] > 0 &&
         (has_changed || memcmp(&was->data, &server->redis.data, sizeof was->data) != 0)) {
         w->previous      = was->data;
         server->informed = 0;
     }
-    if (was->owner == 0 && owner != 0 && !is_acquire((bwl_redis_word)message->word))
+    if (was->owner == 0 && owner != 0 && !is_acquire((bwl_redis_command)message->command))
         w->broken |= BWL_INVARIANT_CREATES;
     if (was->owner != owner)
         server->key_excused = server->key_late = false;
@@ -122,7 +122,8 @@ static void serve_replicas(bwl_world *w, unsigned client, bwl_message *message)
 {
     const bwl_server *server = &w->servers[BWL_ONLY];
 
-    if (w->left[BWL_FAILOVER] > 0 && message->stamp > 0 && (server->informed & 1u << client) != 0)
+    if (w->left[BWL_FAILOVER] > 0 && message->timestamp > 0 &&
+        (server->informed & 1u << client) != 0)
         w->previous = server->redis.data;
     message->answer = BWL_YES;
 }
@@ -131,28 +132,27 @@ static void serve_replicas(bwl_world *w, unsigned client, bwl_message *message)
 static bool is_too_young(const bwl_server *server, const bwl_message *message)
 {
     return server->young_for > 0 && message->acquires && bwl_model_owner(&server->redis) == 0 &&
-           is_acquire((bwl_redis_word)message->word);
+           is_acquire((bwl_redis_command)message->command);
 }
 
 /* Executes the command on this connection of the model. */
 static void serve(bwl_world *w, unsigned client, bwl_server *server, unsigned connection,
                   bwl_message *message)
 {
-    past               was      = look_at(server);
-    bwl_model_question question = {
-        .word     = (bwl_redis_word)message->word,
-        .client   = (uint8_t)connection,
-        .token    = message->token,
-        .lease_ms = message->lease_ms,
-        .stamp    = message->stamp,
-        .rules    = w->scenario->terms.rules,
+    past                   was  = look_at(server);
+    bwl_model_command_args args = {
+        .command   = (bwl_redis_command)message->command,
+        .client    = (uint8_t)connection,
+        .token     = message->token,
+        .lease_ms  = message->lease_ms,
+        .timestamp = message->timestamp,
+        .rules     = w->scenario->terms.rules,
     };
     if (is_too_young(server, message)) {
-        message->answer = BWL_LATER;
+        message->answer = BWL_RETRYABLE;
         return;
     }
-    bwl_model_reply reply =
-        bwl_model_redis_reply(&server->redis, &question, w->scenario->mutations);
+    bwl_model_reply reply = bwl_model_redis_reply(&server->redis, &args, w->scenario->mutations);
 
     judge(w, server, message, &was);
     bwl_book_served(w, client, message, was.owner);
@@ -160,7 +160,7 @@ static void serve(bwl_world *w, unsigned client, bwl_server *server, unsigned co
     message->is_mine = reply.is_mine;
     if (w->scenario->server.fences)
         reply.number = w->clients[client].book.fence;
-    message->stamp = (int64_t)(reply.print != 0 ? reply.print : reply.number);
+    message->timestamp = (int64_t)(reply.value_hash != 0 ? reply.value_hash : reply.number);
 }
 
 /* ... of a lock with a queue. */
@@ -178,20 +178,20 @@ static void serve_next(bwl_world *w, unsigned client, bwl_server *server, unsign
 {
     bwl_link    *link    = &server->links[client];
     bwl_message *message = &link->messages[link->answered];
-    bool         queues  = bwl_is_queue_word(message->word);
+    bool         queues  = bwl_is_queue_word(message->command);
     bwl_grant    grant   = { 0 };
 
     assert(link->answered < link->count);
     server->was_faulty = server->was_faulty || instead != 0;
     if (queues)
         bwl_wait_greet(w, client);
-    if (queues && instead == BWL_LATER)
+    if (queues && instead == BWL_RETRYABLE)
         grant = bwl_wait_serve_without_memory(w, message);
-    if (message->word == REDIS_REPLICATED && instead == BWL_LATER)
+    if (message->command == REDIS_REPLICATED && instead == BWL_RETRYABLE)
         message->answer = BWL_NO; /* too few replicas */
     else if (instead != 0)
         message->answer = (uint8_t)instead;
-    else if (message->word == REDIS_REPLICATED)
+    else if (message->command == REDIS_REPLICATED)
         serve_replicas(w, client, message);
     else if (queues)
         grant = serve_waiting(w, message);
@@ -213,9 +213,9 @@ static void serve_late(bwl_world *w, unsigned client, bwl_server *server, unsign
     uint16_t    is_of;
     bwl_grant   grant = { 0 };
 
-    if (message.word == REDIS_REPLICATED) {
+    if (message.command == REDIS_REPLICATED) {
         message.answer = BWL_YES; /* nobody receives it */
-    } else if (bwl_is_queue_word(message.word)) {
+    } else if (bwl_is_queue_word(message.command)) {
         grant = serve_waiting(w, &message);
         bwl_wait_served_late(w, client, &message);
     } else {

@@ -126,7 +126,7 @@ int bowline_flush_releases(bowline_client *client, int64_t wait_ms, bowline_erro
     if (status < 0)
         return status;
     BWL_LOG_DRAINED(client->first->host.settings.log);
-    bwl_ms until = bwl_later(bwl_clock_now(), left_ms);
+    bwl_ms until = bwl_ms_add(bwl_clock_now(), left_ms);
     for (unsigned i = 0; (shard = bwl_shard_at(client, i)) != NULL; i++) {
         int came = released(shard, until, reterr);
         if (came < 0 && came != BOWLINE_TIMEOUT)

@@ -71,7 +71,7 @@ int bowline_operation_wait(bowline_operation *op, int64_t wait_ms, bowline_error
     bwl_ms now = bwl_shard_now(shard);
     if (left_ms == 0 && !shard->loop.is_running && op->inner.completion.result == BWL_PENDING)
         status = bwl_loop_run(&shard->loop, now, reterr);
-    bwl_ms until = bwl_later(now, left_ms);
+    bwl_ms until = bwl_ms_add(now, left_ms);
     if (status == BOWLINE_OK)
         status = bwl_loop_wait(&shard->loop, &op->inner.completion, until, reterr);
     if (status == BOWLINE_TIMEOUT)

@@ -44,7 +44,7 @@ static void pause(bwl_shard *shard, bwl_ms until)
 /* locked */
 static int ping(bwl_shard *shard, bwl_ms wait_ms, bowline_error *reterr)
 {
-    bwl_ms until = bwl_later(bwl_shard_now(shard), wait_ms);
+    bwl_ms until = bwl_ms_add(bwl_shard_now(shard), wait_ms);
     bwl_ms by_ms = PAUSE_FIRST_MS;
 
     for (;;) {
@@ -52,8 +52,8 @@ static int ping(bwl_shard *shard, bwl_ms wait_ms, bowline_error *reterr)
         bwl_ms now    = bwl_shard_now(shard);
         if ((status != BOWLINE_UNREACHABLE && status != BOWLINE_UNKNOWN) || now >= until)
             return status;
-        pause(shard, bwl_sooner(until, bwl_later(now, by_ms)));
-        by_ms = bwl_sooner(2 * by_ms, PAUSE_MAX_MS);
+        pause(shard, bwl_ms_min(until, bwl_ms_add(now, by_ms)));
+        by_ms = bwl_ms_min(2 * by_ms, PAUSE_MAX_MS);
     }
 }
 

@@ -94,7 +94,7 @@ int bowline_dispatch(bowline_client *client, int64_t wait_ms, bowline_error *ret
         return status;
     BWL_LOG_DRAINED(inner->host.settings.log);
     bwl_shard_lock(inner);
-    bwl_ms until = bwl_later(bwl_shard_now(inner), left_ms);
+    bwl_ms until = bwl_ms_add(bwl_shard_now(inner), left_ms);
     if (client->wakeup != NULL)
         bwl_wakeup_dispatch_begins(client->wakeup);
     inner->loop.dispatchers++;

@@ -16,7 +16,7 @@ SAME(BWL_LOG_ERROR, BOWLINE_LOG_ERROR);
 SAME(BWL_HOLDER_TEXT_MAX, BOWLINE_HOLDER_TEXT_MAX);
 SAME(BWL_EVENT_ENDED, BOWLINE_EVENT_ENDED);
 SAME(BWL_EVENT_LOST, BOWLINE_EVENT_LOST);
-SAME(BWL_EVENT_TROUBLE, BOWLINE_EVENT_NOT_RENEWED);
+SAME(BWL_EVENT_ERROR, BOWLINE_EVENT_NOT_RENEWED);
 
 static const struct {
     bowline_status status;
@@ -116,10 +116,10 @@ static const char *foreign(const bwl_lock *lock)
 
 static int timed_out(const bwl_lock *lock, bowline_error *reterr)
 {
-    const bwl_rules *rules     = lock->base.hold.claim.rules;
-    unsigned         tries_max = rules != NULL ? rules->tries_max : 0;
+    const bwl_compat_rules *rules     = lock->base.hold.request.rules;
+    unsigned                tries_max = rules != NULL ? rules->tries_max : 0;
 
-    if (tries_max != 0 && lock->base.hold.claim.attempt >= tries_max)
+    if (tries_max != 0 && lock->base.hold.request.attempt >= tries_max)
         return bwl_fail(reterr, BWL_STATUS_TIMEOUT, "%s was held by others at each of %u tries%s",
                         lock->base.name, tries_max, foreign(lock));
     return bwl_fail(reterr, BWL_STATUS_TIMEOUT, "%s was held by others for all of the wait%s",
@@ -152,7 +152,7 @@ int bwl_report(const bwl_operation *operation, bowline_error *reterr)
         return bwl_fail(reterr, BWL_STATUS_CANCELLED, "%s: cancelled", lock->base.name);
     case BWL_PENDING:
     case BWL_QUEUED:
-    case BWL_ANEW: bwl_unreachable("the operation has ended");
+    case BWL_RETRY_WITH_NEW_TOKEN: bwl_unreachable("the operation has ended");
     }
     bwl_unreachable("an outcome outside of its enum");
 }

@@ -69,7 +69,7 @@ static uint32_t tries_of(const bowline_update_options *o)
 
 static bwl_ms until_of(const bowline_update_options *o)
 {
-    return o->wait_ms > 0 ? bwl_later(bwl_clock_now(), o->wait_ms) : BWL_NEVER;
+    return o->wait_ms > 0 ? bwl_ms_add(bwl_clock_now(), o->wait_ms) : BWL_NEVER;
 }
 
 /* ---- the steps ------------------------------------------------------------------------------- */
@@ -87,15 +87,15 @@ static bwl_optimistic_next tell(job *j, bwl_event ev)
 }
 
 /* Asks the word, and waits for what becomes of it.  Below 0: that cannot be waited for. */
-static int ask(job *j, bwl_section_word word, bowline_error *reterr)
+static int ask(job *j, bwl_transaction_command command, bowline_error *reterr)
 {
-    bwl_shard    *shard  = j->place->shard;
-    bwl_section  *s      = &j->place->section;
-    bool          is_set = word == SECTION_SET;
-    bwl_operation operation;
+    bwl_shard       *shard  = j->place->shard;
+    bwl_transaction *s      = &j->place->transaction;
+    bool             is_set = command == TRANSACTION_SET;
+    bwl_operation    operation;
 
-    s->question = (bwl_section_question){
-        .word       = word,
+    s->args = (bwl_transaction_args){
+        .command    = command,
         .key        = j->key,
         .key_size   = strlen(j->key),
         .value      = is_set && j->change.value != NULL ? j->change.value : "",
@@ -111,12 +111,12 @@ static int ask(job *j, bwl_section_word word, bowline_error *reterr)
     return status;
 }
 
-static bwl_optimistic_next asked(job *j, bwl_section_word word, bowline_error *reterr)
+static bwl_optimistic_next asked(job *j, bwl_transaction_command command, bowline_error *reterr)
 {
-    const bwl_section *s = &j->place->section;
+    const bwl_transaction *s = &j->place->transaction;
 
-    j->is_written = word == SECTION_SET || word == SECTION_DELETE;
-    j->broken     = ask(j, word, reterr);
+    j->is_written = command == TRANSACTION_SET || command == TRANSACTION_DELETE;
+    j->broken     = ask(j, command, reterr);
     if (j->broken < 0)
         return (bwl_optimistic_next){ .want = BWL_WANT_END, .end = BWL_UPDATE_UNKNOWN };
     return tell(j, (bwl_event){ .kind = s->kind, .answer = s->answer });
@@ -139,7 +139,7 @@ static const char *fault_of_choice(int choice, const bowline_change *change)
 
 static bwl_optimistic_next call_function(job *j)
 {
-    const bwl_section *s = &j->place->section;
+    const bwl_transaction *s = &j->place->transaction;
 
     j->change = (bowline_change){
         .size      = sizeof j->change,
@@ -184,9 +184,9 @@ static void show(char ret_text[KEY_SHOWN_MAX + 4], const char *key)
     ret_text[size] = '\0';
 }
 
-static int report_alien(const job *j, const char *key, bowline_error *reterr)
+static int report_foreign_value(const job *j, const char *key, bowline_error *reterr)
 {
-    if (j->place->section.is_long)
+    if (j->place->transaction.is_long)
         return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
                         "%s: its value is longer than the %d bytes that can be read", key,
                         BOWLINE_VALUE_MAX);
@@ -201,7 +201,8 @@ static int report(const job *j, bwl_optimistic_end end, bowline_error *reterr)
     char                  key[KEY_SHOWN_MAX + 4];
 
     show(key, j->key);
-    if (j->place->section.no_memory && (end == BWL_UPDATE_NOT_NOW || end == BWL_UPDATE_UNREACHABLE))
+    if (j->place->transaction.no_memory &&
+        (end == BWL_UPDATE_NOT_NOW || end == BWL_UPDATE_UNREACHABLE))
         return bwl_fail(reterr, BWL_STATUS_NOMEM, "%s: out of memory", key);
     switch (end) {
     case BWL_UPDATE_WRITTEN:
@@ -211,7 +212,7 @@ static int report(const job *j, bwl_optimistic_end end, bowline_error *reterr)
             return bwl_fail(reterr, BWL_STATUS_USAGE, "%s: the function %s", key, j->wrong);
         return bwl_fail(reterr, BWL_STATUS_CANCELLED, "%s: the function wanted to stop (%d)", key,
                         j->choice);
-    case BWL_UPDATE_ALIEN: return report_alien(j, key, reterr);
+    case BWL_UPDATE_FOREIGN_VALUE: return report_foreign_value(j, key, reterr);
     case BWL_UPDATE_CONFLICTS:
         return bwl_fail(reterr, BWL_STATUS_BUSY,
                         "%s: touched by somebody else at each of %u tries (%u conflicts)", key,
@@ -244,13 +245,14 @@ static bwl_optimistic_end run(job *j, const bowline_update_options *o, bwl_ms un
 
     while (next.want != BWL_WANT_END)
         switch (next.want) {
-        case BWL_WANT_READ: next = asked(j, SECTION_READ, reterr); break;
+        case BWL_WANT_READ: next = asked(j, TRANSACTION_READ, reterr); break;
         case BWL_WANT_COMPUTE: next = call_function(j); break;
         case BWL_WANT_WRITE:
             next =
-                asked(j, j->choice == BOWLINE_UPDATE_DELETE ? SECTION_DELETE : SECTION_SET, reterr);
+                asked(j, j->choice == BOWLINE_UPDATE_DELETE ? TRANSACTION_DELETE : TRANSACTION_SET,
+                      reterr);
             break;
-        case BWL_WANT_LEAVE: next = asked(j, SECTION_LEAVE, reterr); break;
+        case BWL_WANT_LEAVE: next = asked(j, TRANSACTION_LEAVE, reterr); break;
         case BWL_WANT_PAUSE: next = sleep_until(j, next.at); break;
         case BWL_WANT_END: break;
         }

@@ -135,7 +135,7 @@ static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, 
 
     bwl_shard_lock(shard);
     bwl_ms now    = bwl_shard_now(shard);
-    bwl_ms until  = wait_ms == BWL_NEVER ? BWL_NEVER : bwl_later(now + wait_ms, answer_ms);
+    bwl_ms until  = wait_ms == BWL_NEVER ? BWL_NEVER : bwl_ms_add(now + wait_ms, answer_ms);
     int    status = start_acquire(&operation, shard, w->name, &w->options, wait_ms, reterr);
     if (status == BOWLINE_OK)
         status = end_acquire(ret_hold, &operation, reterr);
@@ -162,7 +162,7 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
 {
     atomic_uint *name_pin = NULL;
     bwl_ms       wait_ms  = w->wait_ms;
-    bwl_shard   *shard    = w->wait_ms > 0 && client->first->host.settings.turns_max > 1
+    bwl_shard   *shard    = w->wait_ms > 0 && client->first->host.settings.handoffs_max > 1
                                 ? bwl_shards_enter_for(&client->shards, w->name, &name_pin)
                                 : bwl_shards_enter(&client->shards);
 
@@ -218,7 +218,7 @@ static int start_extend(bwl_operation *operation, bwl_lock *lock, uint32_t lease
     if (lock->operation != NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "%s is being extended already: finish that first",
                         lock->base.name);
-    bwl_lock_extend(lock, operation, lease_ms != 0 ? lease_ms : lock->base.hold.claim.lease_ms);
+    bwl_lock_extend(lock, operation, lease_ms != 0 ? lease_ms : lock->base.hold.request.lease_ms);
     return BOWLINE_OK;
 }
 

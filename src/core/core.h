@@ -26,9 +26,9 @@ enum {
     BWL_NAME_MAX     = 200, /* bytes in the name of a lock                                     */
     BWL_RANDOM_BYTES = 16,  /* in a token: 128 bits                                            */
     BWL_TOKEN_MAX    = 64,  /* characters of a token; ours have 22                             */
-    BWL_FORMER_MAX   = 22,  /* the same of one that yields in one step: ours                  */
-    BWL_NODES_MAX    = 9,   /* servers that one lock may span                                  */
-    BWL_ASKS_MAX     = 2 * BWL_NODES_MAX, /* questions that one step may put                   */
+    BWL_PREVIOUS_TOKEN_MAX = 22, /* the same of one that yields in one step: ours */
+    BWL_NODES_MAX = 9, /* servers that one lock may span                                  */
+    BWL_SENDS_MAX = 2 * BWL_NODES_MAX, /* questions that one step may put                   */
 };
 
 /* Milliseconds on a clock that counts suspend, or a length of time in them. */
@@ -43,13 +43,13 @@ _Noreturn static inline void bwl_unreachable(const char *why)
 }
 
 /* later(at, by): never wraps, so that NEVER plus anything is NEVER. */
-static inline bwl_ms bwl_later(bwl_ms at, bwl_ms by)
+static inline bwl_ms bwl_ms_add(bwl_ms at, bwl_ms by)
 {
     assert(by >= 0);
     return at > BWL_NEVER - by ? BWL_NEVER : at + by;
 }
 
-static inline bwl_ms bwl_sooner(bwl_ms a, bwl_ms b)
+static inline bwl_ms bwl_ms_min(bwl_ms a, bwl_ms b)
 {
     return a < b ? a : b;
 }
@@ -82,22 +82,22 @@ typedef struct bwl_random {
     uint8_t bytes[BWL_RANDOM_BYTES];
 } bwl_random;
 
-typedef struct bwl_rules bwl_rules; /* core/rules.h */
-typedef struct bwl_place bwl_place; /* protocol/store/queue.h */
+typedef struct bwl_compat_rules bwl_compat_rules; /* core/compat_rules.h */
+typedef struct bwl_queue_status bwl_queue_status; /* protocol/store/queue.h */
 
 /* Who asks, and for how long.  The token is new for every attempt: otherwise a late delete, from an
  * attempt that we gave up, could remove the lock that a later attempt has won.  Which name is meant
  * is not said here: a machine is about one lock, and whoever runs it knows which. */
-typedef struct bwl_claim {
-    char             token[BWL_TOKEN_MAX + 1];
-    uint32_t         attempt;
-    uint32_t         drift_ppm; /* see bwl_drift_named_ms; 0 but for `redlock`                   */
-    bwl_ms           lease_ms;
-    const bwl_rules *rules; /* constant, outlives the hold; NULL: the protocol has no parameters */
-    char             former[BWL_FORMER_MAX + 1]; /* of who yields: the token he held by          */
-    uint16_t         replicas;    /* that must have it before it counts; 0: none                 */
-    bwl_ms           replicas_ms; /* how long they may take, at most                             */
-} bwl_claim;
+typedef struct bwl_lock_request {
+    char     token[BWL_TOKEN_MAX + 1];
+    uint32_t attempt;
+    uint32_t drift_ppm; /* see bwl_drift_named_ms; 0 but for `redlock`                   */
+    bwl_ms   lease_ms;
+    const bwl_compat_rules *rules; /* constant, outlives the hold; NULL: no parameters */
+    char     previous_token[BWL_PREVIOUS_TOKEN_MAX + 1]; /* of who yields: the token he held by */
+    uint16_t replicas;    /* that must have it before it counts; 0: none                 */
+    bwl_ms   replicas_ms; /* how long they may take, at most                             */
+} bwl_lock_request;
 
 typedef enum bwl_verb { BWL_ACQUIRE = 1, BWL_EXTEND, BWL_RELEASE } bwl_verb;
 
@@ -112,23 +112,22 @@ typedef struct bwl_command {
 
 /* A question for one node, in the words of its store (src/protocol/store).  The name, the token and
  * the lease come from the claim. */
-typedef struct bwl_ask {
+typedef struct bwl_send {
     uint32_t tag; /* comes back with the reply                                                 */
     uint8_t  node;
-    uint8_t  word;
-    int64_t  stamp; /* what the word writes or compares with, in the rules' unit; 0: none        */
-    bwl_ms
-         claim_ms; /* of who stands in line: what he gets at first, see protocol/store/queue.h; 0 */
-    bool is_former; /* the token that is meant is the claim's former one                      */
-} bwl_ask;
+    uint8_t  command;
+    int64_t  timestamp; /* what the word writes or compares with, in the rules' unit; 0: none */
+    bwl_ms   provisional_ttl_ms;  /* JOIN: TTL of a grant until it is confirmed; 0 */
+    bool     uses_previous_token; /* the token that is meant is the claim's former one */
+} bwl_send;
 
 typedef enum bwl_answer {
     BWL_YES = 1,
     BWL_NO,
-    BWL_LATER,   /* the store cannot serve now (loading, out of memory): not carried out       */
-    BWL_REFUSED, /* the store will not (no permission): not carried out                        */
-    BWL_UNSENT,  /* the question never left this machine: not carried out                      */
-    BWL_ALIEN,   /* there is a value, and it is none that these rules could have written        */
+    BWL_RETRYABLE, /* the store cannot serve now (loading, out of memory): not carried out */
+    BWL_REFUSED,   /* the store will not (no permission): not carried out                        */
+    BWL_NOT_SENT,  /* the question never left this machine: not carried out                      */
+    BWL_FOREIGN_VALUE, /* there is a value, and it is none that these rules could have written */
 } bwl_answer;
 
 typedef enum bwl_event_kind {
@@ -145,23 +144,22 @@ typedef struct bwl_event {
     uint32_t       tag;     /* REPLY, DOWN: of the question                                     */
     bool           is_mine; /* REPLY: the value is, byte for byte, what this claim writes      */
     uint64_t       number;  /* REPLY, PUSH: a fence, or what the word says                      */
-    bwl_ms   until; /* REPLY, PUSH: of a word of protocol/store/seat.h: surely ours before it     */
-    uint64_t print; /* REPLY: of the value's bytes: equal if and only if they are; 0: none */
-    bwl_ms   now;
-    int64_t  wall_ns; /* the client's time of day, where the protocol uses it              */
-    bwl_random fresh; /* new with every event                                             */
-    const bwl_place
-        *place; /* REPLY, PUSH: of a word of protocol/store/queue.h, for this call; or NULL   */
+    bwl_ms     until; /* REPLY, PUSH: of a word of protocol/store/waiter.h: surely ours before it */
+    uint64_t   value_hash; /* REPLY: of the value's bytes: equal if and only if they are; 0: none */
+    bwl_ms     now;
+    int64_t    wall_ns; /* the client's time of day, where the protocol uses it              */
+    bwl_random fresh;   /* new with every event                                             */
+    const bwl_queue_status *queue_status; /* REPLY, PUSH; valid during this call; or NULL */
 } bwl_event;
 
 /* How a command came out.  UNKNOWN is not an error: it is the honest answer when a node fell silent
  * with our question in its hands. */
 typedef enum bwl_outcome_kind {
-    BWL_PENDING = 0,   /* nothing to tell yet                                               */
-    BWL_HELD,          /* ours until `until`                                                */
-    BWL_QUEUED,        /* in the store's queue: ends by HELD, by ANEW, or by our RELEASE    */
-    BWL_BUSY,          /* someone else's                                                    */
-    BWL_FULL,          /* someone else's, and nobody else may wait for it                   */
+    BWL_PENDING = 0, /* nothing to tell yet                                               */
+    BWL_HELD,        /* ours until `until`                                                */
+    BWL_QUEUED, /* in the store's queue: ends by HELD, by RETRY_WITH_NEW_TOKEN, or by our RELEASE */
+    BWL_BUSY,   /* someone else's                                                    */
+    BWL_FULL,   /* someone else's, and nobody else may wait for it                   */
     BWL_NOT_NOW,       /* the store cannot serve now                                        */
     BWL_STORE_REFUSED, /* the store will not                                                */
     BWL_UNREACHABLE,   /* the question could not be put                                     */
@@ -170,8 +168,7 @@ typedef enum bwl_outcome_kind {
     BWL_UNKNOWN,       /* no answer                                                         */
     BWL_TIMED_OUT,     /* the hold's: waited as long as it was told to                      */
     BWL_CANCELLED,     /* the hold's: told to stop                                          */
-    BWL_ANEW,          /* surely not ours, and nothing of this token is there: try at once with
-                        * a new one                                                             */
+    BWL_RETRY_WITH_NEW_TOKEN, /* not held, and the store has nothing of this token */
 } bwl_outcome_kind;
 
 typedef struct bwl_outcome {
@@ -183,18 +180,18 @@ typedef struct bwl_outcome {
 } bwl_outcome;
 
 typedef struct bwl_effects {
-    unsigned    asks_count;
+    unsigned    send_count;
     bwl_outcome outcome;
     bwl_ms      wake_at; /* when to send ALARM, replacing what was wished before; 0: as before */
     bwl_ms      wake_slack_ms; /* it may as well be that much later                            */
-    bwl_ask     asks[BWL_ASKS_MAX];
+    bwl_send    sends[BWL_SENDS_MAX];
 } bwl_effects;
 
-/* What a step begins with.  The asks beyond asks_count are nobody's: clearing them as well would be
+/* What a step begins with.  The asks beyond send_count are nobody's: clearing them as well would be
  * a tenth of what a lock between threads costs. */
 static inline void bwl_no_effects(bwl_effects *ret_fx)
 {
-    ret_fx->asks_count    = 0;
+    ret_fx->send_count    = 0;
     ret_fx->outcome       = (bwl_outcome){ .kind = BWL_PENDING };
     ret_fx->wake_at       = 0;
     ret_fx->wake_slack_ms = 0;
@@ -211,43 +208,43 @@ typedef struct bwl_protocol {
     bool        uses_token; /* and so needs a new one for every attempt, which nobody can guess */
     bool        uses_wall;  /* wants the time of day with commands and events                 */
     bool        extends;    /* false: EXTEND is never commanded, and a hold ends when it ends     */
-    bool        settles;    /* false: it cannot tell its own value from another's.  An acquire or a
+    bool can_verify_owner;  /* false: it cannot tell its own value from another's.  An acquire or a
                           * release without an answer is told UNKNOWN at once, and nothing is
                           * taken back behind the caller: it could be somebody else's by then  */
-    bool        listens;    /* may be pushed to; and hears DOWN with tag 0 when a connection ended
+    bool uses_push;         /* may be pushed to; and hears DOWN with tag 0 when a connection ended
                           * on which it has asked, though no question is open                   */
-    bool        hears;      /* a PUSH between two attempts says that the lock may be free: the next
+    bool retries_on_push;   /* a PUSH between two attempts says that the lock may be free: the next
                           * attempt comes at once                                               */
-    bool        yields;     /* knows ACQUIRE with `yields`: gives it on and stands in line again, in
+    bool yields;            /* knows ACQUIRE with `yields`: gives it on and stands in line again, in
                           * one step                                                              */
     void (*init)(void *state, unsigned nodes);
-    void (*command)(void *state, const bwl_claim *, const bwl_command *, bwl_effects *);
-    void (*event)(void *state, const bwl_claim *, const bwl_event *, bwl_effects *);
+    void (*command)(void *state, const bwl_lock_request *, const bwl_command *, bwl_effects *);
+    void (*event)(void *state, const bwl_lock_request *, const bwl_event *, bwl_effects *);
 } bwl_protocol;
 
 /* ---- the three sentences that a protocol speaks ---------------------------------------------- */
 
-static inline void bwl_put_ask(bwl_effects *fx, bwl_ask ask)
+static inline void bwl_add_send(bwl_effects *fx, bwl_send send)
 {
-    assert(fx->asks_count < BWL_ASKS_MAX);
-    assert(ask.node < BWL_NODES_MAX);
-    fx->asks[fx->asks_count++] = ask;
+    assert(fx->send_count < BWL_SENDS_MAX);
+    assert(send.node < BWL_NODES_MAX);
+    fx->sends[fx->send_count++] = send;
 }
 
-static inline void bwl_ask_node(bwl_effects *fx, unsigned node, unsigned word, uint32_t tag)
+static inline void bwl_send_command(bwl_effects *fx, unsigned node, unsigned command, uint32_t tag)
 {
-    bwl_put_ask(fx, (bwl_ask){ .tag = tag, .node = (uint8_t)node, .word = (uint8_t)word });
+    bwl_add_send(fx, (bwl_send){ .tag = tag, .node = (uint8_t)node, .command = (uint8_t)command });
 }
 
-static inline void bwl_tell(bwl_effects *fx, bwl_outcome_kind kind)
+static inline void bwl_complete(bwl_effects *fx, bwl_outcome_kind kind)
 {
     assert(fx->outcome.kind == BWL_PENDING);
     fx->outcome = (bwl_outcome){ .kind = kind };
 }
 
-static inline void bwl_tell_held(bwl_effects *fx, bwl_ms until, uint64_t fence)
+static inline void bwl_complete_held(bwl_effects *fx, bwl_ms until, uint64_t fence)
 {
-    bwl_tell(fx, BWL_HELD);
+    bwl_complete(fx, BWL_HELD);
     fx->outcome.until = until;
     fx->outcome.fence = fence;
 }

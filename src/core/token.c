@@ -2,7 +2,7 @@
  * token.c -- tokens in the shapes of other people's locks.  See token.h.
  */
 #include "core/token.h"
-#include "core/shape.h"
+#include "core/token_format.h"
 #include "core/text.h"
 
 enum {
@@ -83,10 +83,10 @@ static void write_pid_tid(char *ret_token, const bwl_random *random)
     assert(size <= BWL_TOKEN_MAX);
 }
 
-void bwl_token_write_as(char ret_token[BWL_TOKEN_MAX + 1], bwl_token_shape shape,
+void bwl_token_write_as(char ret_token[BWL_TOKEN_MAX + 1], bwl_token_format format,
                         const bwl_random *random, int64_t wall_ns)
 {
-    switch (shape) {
+    switch (format) {
     case BWL_TOKEN_OURS: bwl_token_write(ret_token, random); return;
     case BWL_TOKEN_UUID: write_uuid(ret_token, random); return;
     case BWL_TOKEN_HEX: write_all_hex(ret_token, random); return;
@@ -101,7 +101,7 @@ void bwl_token_write_as(char ret_token[BWL_TOKEN_MAX + 1], bwl_token_shape shape
     case BWL_TOKEN_ALNUM_22:
     case BWL_TOKEN_DATE_UUID:
     case BWL_TOKEN_BASE64_32:
-    case BWL_TOKEN_UUID_THREAD: bwl_shape_write(ret_token, shape, random, wall_ns); return;
+    case BWL_TOKEN_UUID_THREAD: bwl_token_format_write(ret_token, format, random, wall_ns); return;
     }
     bwl_unreachable("no such shape");
 }
@@ -172,9 +172,9 @@ static bool is_uuid_thread(const char *text, size_t size)
            thread > 0;
 }
 
-bool bwl_token_is_of(bwl_token_shape shape, const char *text, size_t size)
+bool bwl_token_is_of(bwl_token_format format, const char *text, size_t size)
 {
-    switch (shape) {
+    switch (format) {
     case BWL_TOKEN_OURS: return is_ours(text, size);
     case BWL_TOKEN_UUID: return is_uuid(text, size);
     case BWL_TOKEN_HEX: return is_all_hex(text, size);
@@ -188,7 +188,7 @@ bool bwl_token_is_of(bwl_token_shape shape, const char *text, size_t size)
     case BWL_TOKEN_ALNUM_20:
     case BWL_TOKEN_ALNUM_22:
     case BWL_TOKEN_BASE64_32:
-    case BWL_TOKEN_DATE_UUID: return bwl_shape_fits(shape, text, size);
+    case BWL_TOKEN_DATE_UUID: return bwl_token_format_matches(format, text, size);
     case BWL_TOKEN_UUID_THREAD: return is_uuid_thread(text, size);
     }
     bwl_unreachable("no such shape");

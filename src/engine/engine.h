@@ -10,7 +10,7 @@
 
 #include "engine/host.h"
 
-typedef struct bwl_section bwl_section; /* protocol/store/section.h */
+typedef struct bwl_transaction bwl_transaction; /* protocol/store/transaction.h */
 
 /* What a holder query shows.  Fields that the store does not know are 0 or "". */
 typedef struct bwl_holder {
@@ -67,13 +67,13 @@ typedef struct bwl_engine {
 
     /* Sends a command.  True: the reply is known already, and written to ret_reply (answer and
      * number only); false: event() will bring it. */
-    bool (*ask)(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret_reply);
+    bool (*send)(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply);
 
     /* Frees the engine's part of a lock that is over, or whose client is closing. */
     void (*forget)(bwl_engine_lock *lock);
 
     /* Takes back what the lock's machine has sent last and is not on its way yet: completes it as
-     * UNSENT, and sets the lock's error text.  NULL: nothing is ever kept. */
+     * NOT_SENT, and sets the lock's error text.  NULL: nothing is ever kept. */
     void (*withdraw)(bwl_engine_lock *lock);
 
     /* The client was woken (bwl_host_wake), or the engine's timer is due.  NULL: no work then. */
@@ -95,7 +95,7 @@ typedef struct bwl_engine {
     /* Sends one command about a key of the caller's, through a lock that is never acquired, on a
      * client without other users.  True: it has ended; false: query_done() will be called, or
      * was.  NULL: the store has locks and nothing else. */
-    bool (*step)(bwl_engine_lock *lock, bwl_section *section);
+    bool (*step)(bwl_engine_lock *lock, bwl_transaction *transaction);
 
     /* The result of the holder query, once it has ended.  Never waits. */
     int (*who)(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *fault);

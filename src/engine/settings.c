@@ -88,7 +88,7 @@ int bwl_settings_from(bwl_settings *ret_settings, const bwl_settings *asked, boo
     if (s.answer_ms == 0)
         s.answer_ms = bwl_url_find(url, "timeout") != NULL
                           ? -1
-                          : bwl_sooner(BWL_ANSWER_DEFAULT_MS, s.lease_ms / 3);
+                          : bwl_ms_min(BWL_ANSWER_DEFAULT_MS, s.lease_ms / 3);
     if (s.max_hold_ms == 0)
         s.max_hold_ms = bwl_url_find(url, "max-hold") != NULL ? -1 : BWL_NEVER;
     s.renews = s.renews && !renewal_off;

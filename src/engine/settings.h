@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/url.h"
-#include "core/rules.h"
+#include "core/compat_rules.h"
 
 enum {
     BWL_LEASE_MIN_MS      = 100,
@@ -25,15 +25,14 @@ typedef struct bwl_settings {
     bwl_ms wait_ms;      /* when the caller does not say; BWL_NEVER: for ever                   */
     bwl_ms max_hold_ms;  /* BWL_NEVER: no end                                                   */
     const bwl_protocol *protocol;  /* NULL: the engine's own                                    */
-    const bwl_rules    *rules;     /* constant; NULL: the protocol has no parameters            */
+    const bwl_compat_rules *rules; /* constant; NULL: the protocol has no parameters */
     char risk[BWL_FAULT_TEXT_MAX]; /* what is wrong with these, and accepted; "": nothing      */
     uint32_t drift_ppm; /* see bwl_drift_named_ms; 0: the usual allowance                       */
     uint16_t replicas;  /* that must have a lock before it counts; 0: none                       */
-    unsigned
-           turns_max; /* of threads that want the same name, see lock/local_group.h               */
-    bwl_ms turns_ms;
-    bool   renews;
-    bool   spins;        /* who waits for an answer may look for it without sleeping: net/spin.h */
+    unsigned handoffs_max; /* of threads that want the same name, see lock/local_group.h */
+    bwl_ms   handoffs_ms;
+    bool     renews;
+    bool     spins;      /* who waits for an answer may look for it without sleeping: net/spin.h */
     struct bwl_log *log; /* of the caller; NULL: none */
     bool            keeps; /* a thread of ours renews while nobody is inside a call               */
 } bwl_settings;

@@ -5,286 +5,291 @@
 
 enum { NOBODY = 0, WORTH_HALF = 2 /* the part of his lease that a turn has at least */ };
 
-void bwl_cohort_init(bwl_cohort *c, unsigned turns_max, bwl_ms turns_ms)
+void bwl_group_init(bwl_group *c, unsigned handoffs_max, bwl_ms handoffs_ms)
 {
-    assert(turns_max >= 1 && turns_max <= BWL_TURNS_MAX);
-    assert(turns_ms > 0);
-    *c = (bwl_cohort){ .turns_max = turns_max, .turns_ms = turns_ms };
+    assert(handoffs_max >= 1 && handoffs_max <= BWL_HANDOFFS_MAX);
+    assert(handoffs_ms > 0);
+    *c = (bwl_group){ .handoffs_max = handoffs_max, .handoffs_ms = handoffs_ms };
 }
 
 /* ---- what is to be told ---------------------------------------------------------------------- */
 
 /* Instead of what was to be told to him before. */
-static void tell(bwl_cohort *c, bwl_seat *seats, bwl_seat_number n, bwl_outcome out)
+static void complete(bwl_group *c, bwl_local_waiter *waiters, bwl_local_waiter_id n,
+                     bwl_outcome out)
 {
-    bool is_listed = seats[n].tell.kind != BWL_PENDING;
+    bool is_listed = waiters[n].result.kind != BWL_PENDING;
 
     assert(n != NOBODY && out.kind != BWL_PENDING);
-    seats[n].tell = out;
+    waiters[n].result = out;
     if (is_listed)
         return;
-    seats[n].next_told = NOBODY;
-    if (c->last_told != NOBODY)
-        seats[c->last_told].next_told = n;
+    waiters[n].next_result = NOBODY;
+    if (c->last_result != NOBODY)
+        waiters[c->last_result].next_result = n;
     else
-        c->first_told = n;
-    c->last_told = n;
+        c->first_result = n;
+    c->last_result = n;
 }
 
-static bwl_deed take_told(bwl_cohort *c, bwl_seat *seats)
+static bwl_group_action take_result(bwl_group *c, bwl_local_waiter *waiters)
 {
-    bwl_seat_number n    = c->first_told;
-    bwl_deed        deed = {
-               .kind = BWL_DEED_TELL, .seat = n, .tag = seats[n].tag, .outcome = seats[n].tell
-    };
+    bwl_local_waiter_id n      = c->first_result;
+    bwl_group_action    action = { .kind    = BWL_ACTION_COMPLETE,
+                                   .waiter  = n,
+                                   .tag     = waiters[n].tag,
+                                   .outcome = waiters[n].result };
 
-    c->first_told = seats[n].next_told;
-    if (c->first_told == NOBODY)
-        c->last_told = NOBODY;
-    seats[n].next_told = NOBODY;
-    seats[n].tell      = (bwl_outcome){ .kind = BWL_PENDING };
-    seats[n].tag       = 0;
-    return deed;
+    c->first_result = waiters[n].next_result;
+    if (c->first_result == NOBODY)
+        c->last_result = NOBODY;
+    waiters[n].next_result = NOBODY;
+    waiters[n].result      = (bwl_outcome){ .kind = BWL_PENDING };
+    waiters[n].tag         = 0;
+    return action;
 }
 
 /* ---- the line -------------------------------------------------------------------------------- */
 
-static void stand_last(bwl_cohort *c, bwl_seat *seats, bwl_seat_number n)
+static void enqueue(bwl_group *c, bwl_local_waiter *waiters, bwl_local_waiter_id n)
 {
-    seats[n].next     = NOBODY;
-    seats[n].previous = c->last;
+    waiters[n].next     = NOBODY;
+    waiters[n].previous = c->last;
     if (c->last != NOBODY)
-        seats[c->last].next = n;
+        waiters[c->last].next = n;
     else
         c->first = n;
     c->last = n;
 }
 
-static void step_out(bwl_cohort *c, bwl_seat *seats, bwl_seat_number n)
+static void dequeue(bwl_group *c, bwl_local_waiter *waiters, bwl_local_waiter_id n)
 {
-    bwl_seat *s = &seats[n];
+    bwl_local_waiter *s = &waiters[n];
 
-    assert(s->state == BWL_SEAT_WAITS);
+    assert(s->state == BWL_LOCAL_WAITER_WAITING);
     if (s->previous != NOBODY)
-        seats[s->previous].next = s->next;
+        waiters[s->previous].next = s->next;
     else
         c->first = s->next;
     if (s->next != NOBODY)
-        seats[s->next].previous = s->previous;
+        waiters[s->next].previous = s->previous;
     else
         c->last = s->previous;
     s->next     = NOBODY;
     s->previous = NOBODY;
 }
 
-static void end_seat(bwl_cohort *c, bwl_seat *seats, bwl_seat_number n, bwl_outcome_kind kind)
+static void end_waiter(bwl_group *c, bwl_local_waiter *waiters, bwl_local_waiter_id n,
+                       bwl_outcome_kind kind)
 {
-    seats[n].state = BWL_SEAT_EMPTY;
-    tell(c, seats, n, (bwl_outcome){ .kind = kind });
+    waiters[n].state = BWL_LOCAL_WAITER_EMPTY;
+    complete(c, waiters, n, (bwl_outcome){ .kind = kind });
 }
 
-static void end_all(bwl_cohort *c, bwl_seat *seats, bwl_outcome_kind kind)
+static void end_all(bwl_group *c, bwl_local_waiter *waiters, bwl_outcome_kind kind)
 {
     while (c->first != NOBODY) {
-        bwl_seat_number n = c->first;
-        step_out(c, seats, n);
-        end_seat(c, seats, n, kind);
+        bwl_local_waiter_id n = c->first;
+        dequeue(c, waiters, n);
+        end_waiter(c, waiters, n, kind);
     }
 }
 
 /* ---- from above ------------------------------------------------------------------------------ */
 
-void bwl_cohort_sit(bwl_cohort *c, bwl_seat *seats, bwl_seat_number n, uint32_t tag,
-                    bwl_ms lease_ms)
-{
-    assert(n != NOBODY && seats[n].state == BWL_SEAT_EMPTY);
-    assert(tag != 0 && lease_ms > 0);
-    seats[n].state    = BWL_SEAT_WAITS;
-    seats[n].tag      = tag;
-    seats[n].lease_ms = lease_ms;
-    stand_last(c, seats, n);
-    tell(c, seats, n, (bwl_outcome){ .kind = BWL_QUEUED });
-}
-
-void bwl_cohort_extend(bwl_cohort *c, bwl_seat *seats, bwl_seat_number n, uint32_t tag,
+void bwl_group_enqueue(bwl_group *c, bwl_local_waiter *waiters, bwl_local_waiter_id n, uint32_t tag,
                        bwl_ms lease_ms)
 {
-    assert(n != NOBODY && tag != 0);
-    seats[n].tag = tag;
-    if (seats[n].state != BWL_SEAT_HAS_TURN) {
-        tell(c, seats, n, (bwl_outcome){ .kind = BWL_LOST });
-        return;
-    }
-    assert(c->turn_of == n);
-    seats[n].lease_ms = lease_ms;
-    c->extends        = n;
+    assert(n != NOBODY && waiters[n].state == BWL_LOCAL_WAITER_EMPTY);
+    assert(tag != 0 && lease_ms > 0);
+    waiters[n].state    = BWL_LOCAL_WAITER_WAITING;
+    waiters[n].tag      = tag;
+    waiters[n].lease_ms = lease_ms;
+    enqueue(c, waiters, n);
+    complete(c, waiters, n, (bwl_outcome){ .kind = BWL_QUEUED });
 }
 
-void bwl_cohort_leave(bwl_cohort *c, bwl_seat *seats, bwl_seat_number n, uint32_t tag)
+void bwl_group_extend(bwl_group *c, bwl_local_waiter *waiters, bwl_local_waiter_id n, uint32_t tag,
+                      bwl_ms lease_ms)
 {
     assert(n != NOBODY && tag != 0);
-    seats[n].tag = tag;
-    if (c->extends == n)
-        c->extends = NOBODY;
-    switch (seats[n].state) {
-    case BWL_SEAT_WAITS:
-        step_out(c, seats, n);
-        end_seat(c, seats, n, BWL_RELEASED);
+    waiters[n].tag = tag;
+    if (waiters[n].state != BWL_LOCAL_WAITER_ACTIVE) {
+        complete(c, waiters, n, (bwl_outcome){ .kind = BWL_LOST });
         return;
-    case BWL_SEAT_HAS_TURN:
-        assert(c->turn_of == n && c->leaver == NOBODY);
-        c->turn_of     = NOBODY;
-        c->leaver      = n;
-        seats[n].state = BWL_SEAT_LEAVES;
+    }
+    assert(c->active == n);
+    waiters[n].lease_ms = lease_ms;
+    c->extending        = n;
+}
+
+void bwl_group_leave(bwl_group *c, bwl_local_waiter *waiters, bwl_local_waiter_id n, uint32_t tag)
+{
+    assert(n != NOBODY && tag != 0);
+    waiters[n].tag = tag;
+    if (c->extending == n)
+        c->extending = NOBODY;
+    switch (waiters[n].state) {
+    case BWL_LOCAL_WAITER_WAITING:
+        dequeue(c, waiters, n);
+        end_waiter(c, waiters, n, BWL_RELEASED);
         return;
-    case BWL_SEAT_LEAVES: return; /* he will hear */
-    case BWL_SEAT_EMPTY: tell(c, seats, n, (bwl_outcome){ .kind = BWL_LOST }); return;
+    case BWL_LOCAL_WAITER_ACTIVE:
+        assert(c->active == n && c->leaver == NOBODY);
+        c->active        = NOBODY;
+        c->leaver        = n;
+        waiters[n].state = BWL_LOCAL_WAITER_LEAVING;
+        return;
+    case BWL_LOCAL_WAITER_LEAVING: return; /* he will hear */
+    case BWL_LOCAL_WAITER_EMPTY: complete(c, waiters, n, (bwl_outcome){ .kind = BWL_LOST }); return;
     }
 }
 
 /* ---- from below ------------------------------------------------------------------------------ */
 
-static void end_leaver(bwl_cohort *c, bwl_seat *seats, bwl_outcome_kind kind)
+static void end_leaver(bwl_group *c, bwl_local_waiter *waiters, bwl_outcome_kind kind)
 {
     if (c->leaver != NOBODY)
-        end_seat(c, seats, c->leaver, kind);
+        end_waiter(c, waiters, c->leaver, kind);
     c->leaver = NOBODY;
 }
 
-static void lost(bwl_cohort *c, bwl_seat *seats)
+static void lost(bwl_group *c, bwl_local_waiter *waiters)
 {
-    c->state = BWL_COHORT_NONE;
-    end_leaver(c, seats, BWL_LOST);
-    if (c->turn_of != NOBODY)
-        end_seat(c, seats, c->turn_of, BWL_LOST);
-    c->turn_of = NOBODY;
-    c->extends = NOBODY;
+    c->state = BWL_GROUP_NONE;
+    end_leaver(c, waiters, BWL_LOST);
+    if (c->active != NOBODY)
+        end_waiter(c, waiters, c->active, BWL_LOST);
+    c->active    = NOBODY;
+    c->extending = NOBODY;
 }
 
-static void given(bwl_cohort *c, const bwl_outcome *out, bwl_ms now)
+static void given(bwl_group *c, const bwl_outcome *out, bwl_ms now)
 {
-    c->state       = BWL_COHORT_OURS;
-    c->given_at    = now;
-    c->turns       = 0;
-    c->is_fresh    = true;
-    c->was_in_vain = false;
-    c->until       = out->until;
-    c->fence       = out->fence;
-    c->trouble     = BWL_PENDING;
+    c->state            = BWL_GROUP_HELD;
+    c->given_at         = now;
+    c->handoffs         = 0;
+    c->is_fresh         = true;
+    c->extension_failed = false;
+    c->until            = out->until;
+    c->fence            = out->fence;
+    c->last_error       = BWL_PENDING;
 }
 
-static void extended(bwl_cohort *c, bwl_seat *seats, const bwl_outcome *out)
+static void extended(bwl_group *c, bwl_local_waiter *waiters, const bwl_outcome *out)
 {
-    c->state = BWL_COHORT_OURS;
+    c->state = BWL_GROUP_HELD;
     if (out->kind == BWL_HELD) {
-        c->is_fresh    = true;
-        c->was_in_vain = false;
-        c->until       = out->until;
+        c->is_fresh         = true;
+        c->extension_failed = false;
+        c->until            = out->until;
     } else {
-        c->was_in_vain = true;
+        c->extension_failed = true;
     }
-    if (c->extends == NOBODY)
+    if (c->extending == NOBODY)
         return;
-    assert(c->extends == c->turn_of);
-    bwl_outcome his = { .kind = out->kind, .until = c->until, .fence = c->fence + c->turns - 1 };
-    tell(c, seats, c->extends, his);
-    c->told_until = c->until;
-    c->extends    = NOBODY;
+    assert(c->extending == c->active);
+    bwl_outcome his = { .kind = out->kind, .until = c->until, .fence = c->fence + c->handoffs - 1 };
+    complete(c, waiters, c->extending, his);
+    c->reported_until = c->until;
+    c->extending      = NOBODY;
 }
 
-void bwl_cohort_told(bwl_cohort *c, bwl_seat *seats, const bwl_outcome *out, bwl_ms now)
+void bwl_group_on_store_result(bwl_group *c, bwl_local_waiter *waiters, const bwl_outcome *out,
+                               bwl_ms now)
 {
     switch (c->state) {
-    case BWL_COHORT_SEEKING:
+    case BWL_GROUP_ACQUIRING:
         if (out->kind == BWL_HELD) {
             given(c, out, now);
             return;
         }
-        c->state = BWL_COHORT_NONE; /* LOST: while it was yielded; it is sought again */
+        c->state = BWL_GROUP_NONE; /* LOST: while it was yielded; it is sought again */
         if (out->kind != BWL_LOST)
-            end_all(c, seats, out->kind);
+            end_all(c, waiters, out->kind);
         return;
-    case BWL_COHORT_OURS:
+    case BWL_GROUP_HELD:
         if (out->kind == BWL_LOST)
-            lost(c, seats);
+            lost(c, waiters);
         return;
-    case BWL_COHORT_EXTENDING:
+    case BWL_GROUP_EXTENDING:
         if (out->kind == BWL_LOST)
-            lost(c, seats);
+            lost(c, waiters);
         else
-            extended(c, seats, out);
+            extended(c, waiters, out);
         return;
-    case BWL_COHORT_RELEASING:
-        c->state = BWL_COHORT_NONE;
-        end_leaver(c, seats, out->kind);
+    case BWL_GROUP_RELEASING:
+        c->state = BWL_GROUP_NONE;
+        end_leaver(c, waiters, out->kind);
         return;
-    case BWL_COHORT_NONE: return; /* about one that is not wanted any more */
+    case BWL_GROUP_NONE: return; /* about one that is not wanted any more */
     }
 }
 
-void bwl_cohort_seen(bwl_cohort *c, bwl_ms until, bwl_outcome_kind trouble)
+void bwl_group_on_store_status(bwl_group *c, bwl_ms until, bwl_outcome_kind last_error)
 {
-    if (c->state != BWL_COHORT_OURS && c->state != BWL_COHORT_EXTENDING)
+    if (c->state != BWL_GROUP_HELD && c->state != BWL_GROUP_EXTENDING)
         return;
     if (until > c->until)
         c->until = until;
-    c->trouble = trouble;
+    c->last_error = last_error;
 }
 
 /* ---- what is to be done ---------------------------------------------------------------------- */
 
-static bwl_deed ask_store(bwl_cohort *c, bwl_cohort_state next, bwl_deed_kind kind, bwl_ms lease_ms)
+static bwl_group_action send_to_store(bwl_group *c, bwl_group_state next,
+                                      bwl_group_action_kind kind, bwl_ms lease_ms)
 {
     c->state = next;
     if (lease_ms != 0)
         c->lease_ms = lease_ms;
-    return (bwl_deed){ .kind = kind, .lease_ms = lease_ms };
+    return (bwl_group_action){ .kind = kind, .lease_ms = lease_ms };
 }
 
-static bwl_deed give_back(bwl_cohort *c)
+static bwl_group_action give_back(bwl_group *c)
 {
-    return ask_store(c, BWL_COHORT_RELEASING, BWL_DEED_RELEASE, 0);
+    return send_to_store(c, BWL_GROUP_RELEASING, BWL_ACTION_RELEASE, 0);
 }
 
 /* Who has his turn learns what the store's hold says by itself: not while he waits for an answer,
  * which says it too. */
-static bool has_news(bwl_cohort *c, const bwl_seat *seats, bwl_deed *ret_deed)
+static bool has_news(bwl_group *c, const bwl_local_waiter *waiters, bwl_group_action *ret_action)
 {
-    bwl_seat_number n   = c->turn_of;
-    bwl_outcome     out = { .kind = BWL_PENDING };
+    bwl_local_waiter_id n   = c->active;
+    bwl_outcome         out = { .kind = BWL_PENDING };
 
-    if (n == NOBODY || seats[n].tag != 0)
+    if (n == NOBODY || waiters[n].tag != 0)
         return false;
-    if (c->until > c->told_until) {
-        out             = (bwl_outcome){ BWL_HELD, c->until, c->fence + c->turns - 1, 0 };
-        c->told_until   = c->until;
-        c->told_trouble = BWL_PENDING;
-    } else if (c->trouble != c->told_trouble) {
-        out.kind        = c->trouble;
-        c->told_trouble = c->trouble;
+    if (c->until > c->reported_until) {
+        out               = (bwl_outcome){ BWL_HELD, c->until, c->fence + c->handoffs - 1, 0 };
+        c->reported_until = c->until;
+        c->reported_error = BWL_PENDING;
+    } else if (c->last_error != c->reported_error) {
+        out.kind          = c->last_error;
+        c->reported_error = c->last_error;
     }
-    *ret_deed = (bwl_deed){ .kind = BWL_DEED_TELL, .seat = n, .outcome = out };
+    *ret_action = (bwl_group_action){ .kind = BWL_ACTION_COMPLETE, .waiter = n, .outcome = out };
     return out.kind != BWL_PENDING;
 }
 
-static void begin_turn(bwl_cohort *c, bwl_seat *seats)
+static void hand_off(bwl_group *c, bwl_local_waiter *waiters)
 {
-    bwl_seat_number n = c->first;
+    bwl_local_waiter_id n = c->first;
 
-    assert(c->turn_of == NOBODY);
-    assert(c->turns < c->turns_max);
-    step_out(c, seats, n);
-    seats[n].state  = BWL_SEAT_HAS_TURN;
-    c->turn_of      = n;
-    c->is_fresh     = false;
-    c->was_in_vain  = false;
-    c->told_until   = c->until;
-    c->told_trouble = BWL_PENDING;
-    tell(c, seats, n, (bwl_outcome){ BWL_HELD, c->until, c->fence + c->turns, 0 });
-    c->turns++;
+    assert(c->active == NOBODY);
+    assert(c->handoffs < c->handoffs_max);
+    dequeue(c, waiters, n);
+    waiters[n].state    = BWL_LOCAL_WAITER_ACTIVE;
+    c->active           = n;
+    c->is_fresh         = false;
+    c->extension_failed = false;
+    c->reported_until   = c->until;
+    c->reported_error   = BWL_PENDING;
+    complete(c, waiters, n, (bwl_outcome){ BWL_HELD, c->until, c->fence + c->handoffs, 0 });
+    c->handoffs++;
 }
 
-static bool is_enough(const bwl_cohort *c, const bwl_seat *s, bwl_ms now)
+static bool is_enough(const bwl_group *c, const bwl_local_waiter *s, bwl_ms now)
 {
     bwl_ms left_ms = c->until > now ? c->until - now : 0;
 
@@ -292,92 +297,97 @@ static bool is_enough(const bwl_cohort *c, const bwl_seat *s, bwl_ms now)
            (c->is_fresh || left_ms >= s->lease_ms / WORTH_HALF);
 }
 
-static bool others_come(const bwl_cohort *c, bwl_ms now)
+static bool others_come(const bwl_group *c, bwl_ms now)
 {
-    return c->turns >= c->turns_max || (c->turns > 0 && now >= bwl_later(c->given_at, c->turns_ms));
+    return c->handoffs >= c->handoffs_max ||
+           (c->handoffs > 0 && now >= bwl_ms_add(c->given_at, c->handoffs_ms));
 }
 
 /* It is ours, and nobody's turn. */
-static bwl_deed between_turns(bwl_cohort *c, bwl_seat *seats, bwl_ms now)
+static bwl_group_action between_handoffs(bwl_group *c, bwl_local_waiter *waiters, bwl_ms now)
 {
-    bwl_seat *next = &seats[c->first];
+    bwl_local_waiter *next = &waiters[c->first];
 
     if (c->first == NOBODY)
         return give_back(c);
     if (now < c->until && others_come(c, now))
-        return ask_store(c, BWL_COHORT_SEEKING, BWL_DEED_YIELD, 0);
+        return send_to_store(c, BWL_GROUP_ACQUIRING, BWL_ACTION_YIELD, 0);
     if (!is_enough(c, next, now))
-        return c->was_in_vain ? give_back(c)
-                              : ask_store(c, BWL_COHORT_EXTENDING, BWL_DEED_EXTEND, next->lease_ms);
-    begin_turn(c, seats);
-    return take_told(c, seats);
+        return c->extension_failed
+                   ? give_back(c)
+                   : send_to_store(c, BWL_GROUP_EXTENDING, BWL_ACTION_EXTEND, next->lease_ms);
+    hand_off(c, waiters);
+    return take_result(c, waiters);
 }
 
-static bool ours(bwl_cohort *c, bwl_seat *seats, bwl_ms now, bwl_deed *ret_deed)
+static bool ours(bwl_group *c, bwl_local_waiter *waiters, bwl_ms now, bwl_group_action *ret_action)
 {
-    if (c->turn_of == NOBODY)
-        *ret_deed = between_turns(c, seats, now);
-    else if (c->extends != NOBODY)
-        *ret_deed = ask_store(c, BWL_COHORT_EXTENDING, BWL_DEED_EXTEND, seats[c->extends].lease_ms);
+    if (c->active == NOBODY)
+        *ret_action = between_handoffs(c, waiters, now);
+    else if (c->extending != NOBODY)
+        *ret_action = send_to_store(c, BWL_GROUP_EXTENDING, BWL_ACTION_EXTEND,
+                                    waiters[c->extending].lease_ms);
     else
-        return has_news(c, seats, ret_deed);
+        return has_news(c, waiters, ret_action);
     return true;
 }
 
 /* Somebody sits here who may have it next: the store need not be asked. */
-static bool passes_on(const bwl_cohort *c)
+static bool passes_on(const bwl_group *c)
 {
     return c->leaver != NOBODY && c->first != NOBODY &&
-           (c->state == BWL_COHORT_OURS || c->state == BWL_COHORT_EXTENDING);
+           (c->state == BWL_GROUP_HELD || c->state == BWL_GROUP_EXTENDING);
 }
 
-bool bwl_cohort_next(bwl_cohort *c, bwl_seat *seats, bwl_ms now, bwl_deed *ret_deed)
+bool bwl_group_next_action(bwl_group *c, bwl_local_waiter *waiters, bwl_ms now,
+                           bwl_group_action *ret_action)
 {
-    bool nobody_sits = c->first == NOBODY && c->turn_of == NOBODY;
+    bool nobody_sits = c->first == NOBODY && c->active == NOBODY;
 
     if (passes_on(c))
-        end_leaver(c, seats, BWL_RELEASED);
-    if (c->first_told != NOBODY) {
-        *ret_deed = take_told(c, seats);
+        end_leaver(c, waiters, BWL_RELEASED);
+    if (c->first_result != NOBODY) {
+        *ret_action = take_result(c, waiters);
         return true;
     }
     switch (c->state) {
-    case BWL_COHORT_NONE:
+    case BWL_GROUP_NONE:
         if (nobody_sits)
             return false;
-        *ret_deed = ask_store(c, BWL_COHORT_SEEKING, BWL_DEED_ACQUIRE, seats[c->first].lease_ms);
+        *ret_action =
+            send_to_store(c, BWL_GROUP_ACQUIRING, BWL_ACTION_ACQUIRE, waiters[c->first].lease_ms);
         return true;
-    case BWL_COHORT_SEEKING:
+    case BWL_GROUP_ACQUIRING:
         if (!nobody_sits)
             return false;
-        *ret_deed = ask_store(c, BWL_COHORT_NONE, BWL_DEED_CANCEL, 0);
+        *ret_action = send_to_store(c, BWL_GROUP_NONE, BWL_ACTION_CANCEL, 0);
         return true;
-    case BWL_COHORT_OURS: return ours(c, seats, now, ret_deed);
-    case BWL_COHORT_EXTENDING:
+    case BWL_GROUP_HELD: return ours(c, waiters, now, ret_action);
+    case BWL_GROUP_EXTENDING:
         if (!nobody_sits)
-            return has_news(c, seats, ret_deed);
-        *ret_deed = give_back(c);
+            return has_news(c, waiters, ret_action);
+        *ret_action = give_back(c);
         return true;
-    case BWL_COHORT_RELEASING: return false;
+    case BWL_GROUP_RELEASING: return false;
     }
     bwl_unreachable("a state outside of its enum");
 }
 
-bool bwl_cohort_is_over(const bwl_cohort *c)
+bool bwl_group_is_over(const bwl_group *c)
 {
-    return c->state == BWL_COHORT_NONE && c->first == NOBODY && c->turn_of == NOBODY &&
-           c->leaver == NOBODY && c->first_told == NOBODY;
+    return c->state == BWL_GROUP_NONE && c->first == NOBODY && c->active == NOBODY &&
+           c->leaver == NOBODY && c->first_result == NOBODY;
 }
 
-bwl_event bwl_deed_event(const bwl_deed *deed)
+bwl_event bwl_group_action_event(const bwl_group_action *action)
 {
-    const bwl_outcome *out    = &deed->outcome;
+    const bwl_outcome *out    = &action->outcome;
     bool               is_yes = out->kind == BWL_HELD || out->kind == BWL_RELEASED;
 
-    assert(deed->kind == BWL_DEED_TELL);
+    assert(action->kind == BWL_ACTION_COMPLETE);
     return (bwl_event){
-        .kind   = deed->tag != 0 ? BWL_REPLY : BWL_PUSH,
-        .tag    = deed->tag,
+        .kind   = action->tag != 0 ? BWL_REPLY : BWL_PUSH,
+        .tag    = action->tag,
         .answer = is_yes ? BWL_YES : BWL_NO,
         .number = is_yes ? out->fence : (uint64_t)out->kind,
         .until  = out->until,

@@ -12,19 +12,19 @@
  *     protocol cannot tell (it does not settle), for else it could be somebody else's.
  */
 #include "lock/machine.h"
-#include "core/rules.h"
+#include "core/compat_rules.h"
 #include "core/token.h"
 #include "lock/machine_inside.h"
-#include "lock/pause.h"
+#include "lock/backoff.h"
 
 enum {
-    PAUSE_MAX_MS     = 500, /* between attempts                                              */
-    ANEW_MS          = 1,   /* likewise, where the last one told us to make the next         */
-    STORE_FIRST_MS   = 50,  /* by which the store's own time limit may come later than ours  */
-    REPLICAS_LATE_MS = 250, /* likewise, the answer of replicas, and the release behind it   */
+    PAUSE_MAX_MS       = 500, /* between attempts                                              */
+    NEW_TOKEN_PAUSE_MS = 1,   /* likewise, where the last one told us to make the next */
+    STORE_FIRST_MS     = 50,  /* by which the store's own time limit may come later than ours  */
+    REPLICAS_LATE_MS   = 250, /* likewise, the answer of replicas, and the release behind it   */
 };
 
-static void told(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
+static void completed(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 
 /* ---- what the hold says ---------------------------------------------------------------------- */
 
@@ -33,164 +33,166 @@ void bwl_hold_command(bwl_hold *h, bwl_hold_state next, bwl_command cmd, const b
 {
     assert(fx->outcome.kind == BWL_PENDING);
     h->state             = next;
-    h->look_at           = BWL_NEVER;
+    h->timer_at          = BWL_NEVER;
     h->protocol_wakes_at = BWL_NEVER;
     cmd.now              = ev->now;
     cmd.wall_ns          = ev->wall_ns;
     fx->wake_at          = 0;
-    h->protocol->command(h->memory, &h->claim, &cmd, fx);
+    h->protocol->command(h->memory, &h->request, &cmd, fx);
     if (fx->wake_at != 0)
         h->protocol_wakes_at = fx->wake_at;
     if (fx->outcome.kind != BWL_PENDING) /* a protocol that had nothing to ask */
-        told(h, ev, fx);
+        completed(h, ev, fx);
 }
 
 void bwl_hold_end(bwl_hold *h)
 {
     h->state             = BWL_HOLD_OVER;
-    h->look_at           = BWL_NEVER;
+    h->timer_at          = BWL_NEVER;
     h->protocol_wakes_at = BWL_NEVER;
 }
 
-void bwl_hold_over_telling(bwl_hold *h, bwl_outcome_kind kind, bwl_effects *fx)
+void bwl_hold_end_with(bwl_hold *h, bwl_outcome_kind kind, bwl_effects *fx)
 {
     bwl_hold_end(h);
-    bwl_tell(fx, kind);
+    bwl_complete(fx, kind);
 }
 
 /* ---- pauses ---------------------------------------------------------------------------------- */
 
 bwl_ms bwl_hold_pause_ends_at(bwl_hold *h, const bwl_event *ev)
 {
-    return bwl_later(ev->now, bwl_pause_ms(h->pauses++, PAUSE_MAX_MS, &ev->fresh));
+    return bwl_ms_add(ev->now, bwl_backoff_ms(h->pauses++, PAUSE_MAX_MS, &ev->fresh));
 }
 
 /* Between tries the rules may have a pause of their own. */
 static bwl_ms next_try_at(bwl_hold *h, const bwl_event *ev)
 {
-    bwl_ms pause_ms = h->claim.rules != NULL ? h->claim.rules->pause_ms : 0;
+    bwl_ms pause_ms = h->request.rules != NULL ? h->request.rules->pause_ms : 0;
 
-    return pause_ms != 0 ? bwl_later(ev->now, pause_ms) : bwl_hold_pause_ends_at(h, ev);
+    return pause_ms != 0 ? bwl_ms_add(ev->now, pause_ms) : bwl_hold_pause_ends_at(h, ev);
 }
 
 /* ---- acquiring ------------------------------------------------------------------------------- */
 
-static bwl_token_shape token_shape(const bwl_hold *h)
+static bwl_token_format token_format(const bwl_hold *h)
 {
-    return h->claim.rules != NULL ? h->claim.rules->token : BWL_TOKEN_OURS;
+    return h->request.rules != NULL ? h->request.rules->token : BWL_TOKEN_OURS;
 }
 
 void bwl_hold_attempt(bwl_hold *h, bool yields, const bwl_event *ev, bwl_effects *fx)
 {
-    h->claim.attempt++;
+    h->request.attempt++;
     if (h->protocol->uses_token)
-        bwl_token_write_as(h->claim.token, token_shape(h), &ev->fresh, ev->wall_ns);
-    h->attempt_ends_at = h->protocol->listens ? BWL_NEVER : bwl_later(ev->now, h->claim.lease_ms);
-    bwl_command cmd    = { .verb = BWL_ACQUIRE, .may_wait = !h->last_try, .yields = yields };
+        bwl_token_write_as(h->request.token, token_format(h), &ev->fresh, ev->wall_ns);
+    h->attempt_ends_at =
+        h->protocol->uses_push ? BWL_NEVER : bwl_ms_add(ev->now, h->request.lease_ms);
+    bwl_command cmd = { .verb = BWL_ACQUIRE, .may_wait = !h->last_try, .yields = yields };
     bwl_hold_command(h, BWL_HOLD_ACQUIRING, cmd, ev, fx);
 }
 
-static void give_up(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
+static void end_attempt(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
-    if (h->trouble == BWL_UNKNOWN)
-        bwl_hold_leave_telling(h, BWL_UNKNOWN, ev, fx);
-    else if (h->trouble == BWL_BUSY && h->would_wait)
-        bwl_hold_over_telling(h, BWL_TIMED_OUT, fx);
+    if (h->last_error == BWL_UNKNOWN)
+        bwl_hold_leave_with(h, BWL_UNKNOWN, ev, fx);
+    else if (h->last_error == BWL_BUSY && h->would_wait)
+        bwl_hold_end_with(h, BWL_TIMED_OUT, fx);
     else
-        bwl_hold_over_telling(h, h->trouble, fx);
+        bwl_hold_end_with(h, h->last_error, fx);
 }
 
 static bool was_last_try(const bwl_hold *h)
 {
-    unsigned tries_max = h->claim.rules != NULL ? h->claim.rules->tries_max : 0;
+    unsigned tries_max = h->request.rules != NULL ? h->request.rules->tries_max : 0;
 
-    return h->last_try || (tries_max != 0 && h->claim.attempt >= tries_max);
+    return h->last_try || (tries_max != 0 && h->request.attempt >= tries_max);
 }
 
 /* This attempt is surely not ours.  Pause and try once more, unless the time is over.  A store that
  * could not be reached during all of the wait is not tried again behind it: that could take as long
  * as this attempt did. */
-static void no_luck(bwl_hold *h, bwl_outcome_kind trouble, const bwl_event *ev, bwl_effects *fx)
+static void attempt_failed(bwl_hold *h, bwl_outcome_kind last_error, const bwl_event *ev,
+                           bwl_effects *fx)
 {
-    bool is_in_vain = trouble == BWL_UNREACHABLE && ev->now >= h->give_up_at;
+    bool is_in_vain = last_error == BWL_UNREACHABLE && ev->now >= h->wait_deadline;
 
-    h->trouble = trouble;
+    h->last_error = last_error;
     if (was_last_try(h) || is_in_vain) {
-        give_up(h, ev, fx);
+        end_attempt(h, ev, fx);
         return;
     }
-    h->state   = BWL_HOLD_WAITING;
-    h->look_at = bwl_sooner(next_try_at(h, ev), h->give_up_at);
+    h->state    = BWL_HOLD_WAITING;
+    h->timer_at = bwl_ms_min(next_try_at(h, ev), h->wait_deadline);
 }
 
 /* Likewise, and the protocol knows that the next one will not be a repetition. */
-static void anew(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
+static void retry_with_new_token(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
-    h->trouble = h->last_try ? BWL_NOT_NOW : BWL_BUSY;
-    if (h->last_try && ev->now >= h->answer_by) {
-        give_up(h, ev, fx);
+    h->last_error = h->last_try ? BWL_NOT_NOW : BWL_BUSY;
+    if (h->last_try && ev->now >= h->answer_deadline) {
+        end_attempt(h, ev, fx);
         return;
     }
-    h->state   = BWL_HOLD_WAITING;
-    h->look_at = bwl_later(ev->now, ANEW_MS);
+    h->state    = BWL_HOLD_WAITING;
+    h->timer_at = bwl_ms_add(ev->now, NEW_TOKEN_PAUSE_MS);
     if (!h->last_try) /* which begins when the wait is over, and no later */
-        h->look_at = bwl_sooner(h->look_at, h->give_up_at);
+        h->timer_at = bwl_ms_min(h->timer_at, h->wait_deadline);
 }
 
-static bwl_ms settle_by(const bwl_hold *h)
+static bwl_ms resolve_deadline(const bwl_hold *h)
 {
-    return h->give_up_at > h->answer_by ? h->give_up_at : h->answer_by;
+    return h->wait_deadline > h->answer_deadline ? h->wait_deadline : h->answer_deadline;
 }
 
 /* A question of this attempt had no answer: the lock may be ours in the store. */
-static void settle_soon(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
+static void resolve_later(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
-    h->trouble = BWL_UNKNOWN;
-    h->state   = BWL_HOLD_SETTLING;
-    if (!h->protocol->settles)
-        bwl_hold_over_telling(h, BWL_UNKNOWN, fx);
-    else if (ev->now >= settle_by(h))
-        give_up(h, ev, fx);
+    h->last_error = BWL_UNKNOWN;
+    h->state      = BWL_HOLD_RESOLVING;
+    if (!h->protocol->can_verify_owner)
+        bwl_hold_end_with(h, BWL_UNKNOWN, fx);
+    else if (ev->now >= resolve_deadline(h))
+        end_attempt(h, ev, fx);
     else if (ev->now >= h->attempt_ends_at) /* too late to be of use: the next one, please */
-        bwl_hold_let_go(h, BWL_HOLD_DISCARDING, ev, fx);
+        bwl_hold_send_release(h, BWL_HOLD_DISCARDING, ev, fx);
     else
-        h->look_at = bwl_sooner(bwl_hold_pause_ends_at(h, ev), settle_by(h));
+        h->timer_at = bwl_ms_min(bwl_hold_pause_ends_at(h, ev), resolve_deadline(h));
 }
 
-static void settle(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
+static void resolve(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
-    if (ev->now >= settle_by(h) || ev->now >= h->attempt_ends_at)
-        settle_soon(h, ev, fx);
+    if (ev->now >= resolve_deadline(h) || ev->now >= h->attempt_ends_at)
+        resolve_later(h, ev, fx);
     else
-        bwl_hold_command(h, BWL_HOLD_SETTLING, (bwl_command){ .verb = BWL_ACQUIRE, .again = true },
+        bwl_hold_command(h, BWL_HOLD_RESOLVING, (bwl_command){ .verb = BWL_ACQUIRE, .again = true },
                          ev, fx);
 }
 
 /* What came too late was given back, or not: then once more, lest our own key stand in our way. */
 static void discarded(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
-    bool is_refused = h->trouble == BWL_STORE_REFUSED; /* and would be again */
+    bool is_refused = h->last_error == BWL_STORE_REFUSED; /* and would be again */
 
-    if (!bwl_hold_is_in_doubt(out->kind) && is_refused)
-        bwl_hold_over_telling(h, BWL_STORE_REFUSED, fx);
-    else if (!bwl_hold_is_in_doubt(out->kind))
-        no_luck(h, h->trouble, ev, fx);
-    else if (h->last_try || ev->now >= h->give_up_at)
-        bwl_hold_leave_telling(h, h->trouble, ev, fx);
+    if (!bwl_release_may_have_failed(out->kind) && is_refused)
+        bwl_hold_end_with(h, BWL_STORE_REFUSED, fx);
+    else if (!bwl_release_may_have_failed(out->kind))
+        attempt_failed(h, h->last_error, ev, fx);
+    else if (h->last_try || ev->now >= h->wait_deadline)
+        bwl_hold_leave_with(h, h->last_error, ev, fx);
     else
-        h->look_at = bwl_sooner(bwl_hold_pause_ends_at(h, ev), h->give_up_at);
+        h->timer_at = bwl_ms_min(bwl_hold_pause_ends_at(h, ev), h->wait_deadline);
 }
 
 static void acquired(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
     if (out->until > ev->now) {
         bwl_hold_keep(h, out, ev, fx);
-    } else if (h->protocol->settles) {
+    } else if (h->protocol->can_verify_owner) {
         /* A store as slow as this cannot serve this lease; or that is not all that it must do. */
-        h->trouble = out->why != BWL_PENDING ? out->why : BWL_NOT_NOW;
-        bwl_hold_let_go(h, BWL_HOLD_DISCARDING, ev, fx);
+        h->last_error = out->why != BWL_PENDING ? out->why : BWL_NOT_NOW;
+        bwl_hold_send_release(h, BWL_HOLD_DISCARDING, ev, fx);
     } else {
-        no_luck(h, BWL_NOT_NOW, ev, fx); /* it has ended by itself, or will */
+        attempt_failed(h, BWL_NOT_NOW, ev, fx); /* it has ended by itself, or will */
     }
 }
 
@@ -198,47 +200,48 @@ static void acquired(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, b
  * given back. */
 static void abandoned(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
-    h->answer_by  = bwl_later(ev->now, h->terms.answer_ms);
-    h->pauses     = 0;
-    h->granted_to = out->until;
+    h->answer_deadline = bwl_ms_add(ev->now, h->terms.answer_ms);
+    h->pauses          = 0;
+    h->granted_to      = out->until;
     if (out->kind == BWL_HELD && out->until > ev->now)
-        bwl_hold_let_go(h, BWL_HOLD_LEAVING, ev, fx);
+        bwl_hold_send_release(h, BWL_HOLD_LEAVING, ev, fx);
     else
         bwl_hold_end(h);
 }
 
 /* ---- what the protocol told ------------------------------------------------------------------ */
 
-static void sought(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
+static void acquire_completed(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev,
+                              bwl_effects *fx)
 {
-    bool settling = h->state == BWL_HOLD_SETTLING;
-    bool queued   = h->state == BWL_HOLD_QUEUED;
+    bool is_resolving = h->state == BWL_HOLD_RESOLVING;
+    bool queued       = h->state == BWL_HOLD_QUEUED;
 
     switch (out->kind) {
     case BWL_HELD: acquired(h, out, ev, fx); break;
     case BWL_QUEUED:
-        h->state   = BWL_HOLD_QUEUED;
-        h->trouble = BWL_BUSY;
-        h->look_at = h->give_up_at;
+        h->state      = BWL_HOLD_QUEUED;
+        h->last_error = BWL_BUSY;
+        h->timer_at   = h->wait_deadline;
         break;
-    case BWL_BUSY: no_luck(h, BWL_BUSY, ev, fx); break;
-    case BWL_FULL: bwl_hold_over_telling(h, BWL_FULL, fx); break;
-    case BWL_ANEW: anew(h, ev, fx); break;
-    case BWL_UNKNOWN: settle_soon(h, ev, fx); break;
+    case BWL_BUSY: attempt_failed(h, BWL_BUSY, ev, fx); break;
+    case BWL_FULL: bwl_hold_end_with(h, BWL_FULL, fx); break;
+    case BWL_RETRY_WITH_NEW_TOKEN: retry_with_new_token(h, ev, fx); break;
+    case BWL_UNKNOWN: resolve_later(h, ev, fx); break;
     case BWL_NOT_NOW:
     case BWL_UNREACHABLE: /* says nothing of a question before this one */
-        if (settling)
-            settle_soon(h, ev, fx);
+        if (is_resolving)
+            resolve_later(h, ev, fx);
         else
-            no_luck(h, out->kind, ev, fx);
+            attempt_failed(h, out->kind, ev, fx);
         break;
     case BWL_STORE_REFUSED:
-        if (settling)
-            bwl_hold_leave_telling(h, BWL_UNKNOWN, ev, fx);
+        if (is_resolving)
+            bwl_hold_leave_with(h, BWL_UNKNOWN, ev, fx);
         else if (queued) /* our place may be there still, and somebody behind it */
-            bwl_hold_leave_telling(h, BWL_STORE_REFUSED, ev, fx);
+            bwl_hold_leave_with(h, BWL_STORE_REFUSED, ev, fx);
         else
-            bwl_hold_over_telling(h, BWL_STORE_REFUSED, fx);
+            bwl_hold_end_with(h, BWL_STORE_REFUSED, fx);
         break;
     case BWL_LOST: bwl_hold_not_yielded(h, fx); break;
     case BWL_PENDING:
@@ -248,25 +251,25 @@ static void sought(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl
     }
 }
 
-static void told(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
+static void completed(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
     bwl_outcome out = fx->outcome;
 
     fx->outcome = (bwl_outcome){ .kind = BWL_PENDING };
     switch (h->state) {
     case BWL_HOLD_ACQUIRING:
-    case BWL_HOLD_SETTLING:
-    case BWL_HOLD_QUEUED: sought(h, &out, ev, fx); break;
+    case BWL_HOLD_RESOLVING:
+    case BWL_HOLD_QUEUED: acquire_completed(h, &out, ev, fx); break;
     case BWL_HOLD_ABANDONING: abandoned(h, &out, ev, fx); break;
     case BWL_HOLD_DISCARDING: discarded(h, &out, ev, fx); break;
     case BWL_HOLD_YIELDING: bwl_hold_yielded(h, &out, ev, fx); break;
-    case BWL_HOLD_HELD: bwl_hold_told_unasked(h, &out, ev, fx); break;
+    case BWL_HOLD_HELD: bwl_hold_unsolicited(h, &out, ev, fx); break;
     case BWL_HOLD_RENEWING: bwl_hold_extended(h, &out, ev, fx); break;
     case BWL_HOLD_RELEASING:
     case BWL_HOLD_LEAVING: bwl_hold_released(h, &out, ev, fx); break;
     case BWL_HOLD_IDLE:
     case BWL_HOLD_WAITING:
-    case BWL_HOLD_DISOWNED:
+    case BWL_HOLD_REVOKED:
     case BWL_HOLD_OVER: bwl_unreachable("an outcome that nobody asked for");
     }
 }
@@ -275,19 +278,20 @@ static void told(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 
 static void alarm(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
-    h->look_at = BWL_NEVER;
+    h->timer_at = BWL_NEVER;
     switch (h->state) {
     case BWL_HOLD_WAITING:
         if (!h->last_try)
-            h->answer_by = bwl_later(bwl_sooner(ev->now, h->give_up_at), h->terms.answer_ms);
-        h->last_try = ev->now >= h->give_up_at;
+            h->answer_deadline =
+                bwl_ms_add(bwl_ms_min(ev->now, h->wait_deadline), h->terms.answer_ms);
+        h->last_try = ev->now >= h->wait_deadline;
         bwl_hold_attempt(h, false, ev, fx);
         break;
-    case BWL_HOLD_SETTLING: settle(h, ev, fx); break;
-    case BWL_HOLD_QUEUED: bwl_hold_leave_telling(h, BWL_TIMED_OUT, ev, fx); break;
+    case BWL_HOLD_RESOLVING: resolve(h, ev, fx); break;
+    case BWL_HOLD_QUEUED: bwl_hold_leave_with(h, BWL_TIMED_OUT, ev, fx); break;
     case BWL_HOLD_HELD: bwl_hold_renew(h, ev, fx); break;
-    case BWL_HOLD_DISOWNED: bwl_hold_leave(h, ev, fx); break;
-    case BWL_HOLD_DISCARDING: bwl_hold_let_go(h, BWL_HOLD_DISCARDING, ev, fx); break;
+    case BWL_HOLD_REVOKED: bwl_hold_leave(h, ev, fx); break;
+    case BWL_HOLD_DISCARDING: bwl_hold_send_release(h, BWL_HOLD_DISCARDING, ev, fx); break;
     case BWL_HOLD_RELEASING:
     case BWL_HOLD_LEAVING: bwl_hold_release_again(h, ev, fx); break;
     case BWL_HOLD_RENEWING: /* ends by `until` passing, which is seen before any alarm */
@@ -303,13 +307,13 @@ static void alarm(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 
 /* Our own moments are kept to the ms; the protocol has said in this step how much its own may slip,
  * if it may. */
-void bwl_hold_say_when(const bwl_hold *h, bwl_effects *fx)
+void bwl_hold_set_timer(const bwl_hold *h, bwl_effects *fx)
 {
     bwl_ms slack_ms = fx->wake_at == h->protocol_wakes_at ? fx->wake_slack_ms : 0;
 
-    if (bwl_later(h->protocol_wakes_at, slack_ms) > h->look_at)
+    if (bwl_ms_add(h->protocol_wakes_at, slack_ms) > h->timer_at)
         slack_ms = 0;
-    bwl_wake_about(fx, bwl_sooner(h->look_at, h->protocol_wakes_at), slack_ms);
+    bwl_wake_about(fx, bwl_ms_min(h->timer_at, h->protocol_wakes_at), slack_ms);
 }
 
 void bwl_hold_init(bwl_hold *h, const bwl_protocol *protocol, unsigned nodes,
@@ -321,32 +325,32 @@ void bwl_hold_init(bwl_hold *h, const bwl_protocol *protocol, unsigned nodes,
     *h = (bwl_hold){
         .protocol          = protocol,
         .terms             = *terms,
-        .claim             = { .drift_ppm   = terms->drift_ppm,
+        .request           = { .drift_ppm   = terms->drift_ppm,
                                .lease_ms    = terms->lease_ms,
                                .rules       = terms->rules,
                                .replicas    = terms->replicas,
                                .replicas_ms = terms->answer_ms },
         .state             = BWL_HOLD_IDLE,
-        .look_at           = BWL_NEVER,
+        .timer_at          = BWL_NEVER,
         .protocol_wakes_at = BWL_NEVER,
     };
     h->terms.renews = terms->renews && protocol->extends;
     protocol->init(h->memory, nodes);
 }
 
-void bwl_hold_acquire(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_ms give_up_at,
+void bwl_hold_acquire(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_ms wait_deadline,
                       bwl_effects *fx)
 {
     bwl_event ev = { .now = at.now, .wall_ns = at.wall_ns, .fresh = *fresh };
 
     assert(h->state == BWL_HOLD_IDLE);
     assert(at.wall_ns != 0 || !h->protocol->uses_wall);
-    h->give_up_at = give_up_at;
-    h->would_wait = give_up_at > at.now;
-    h->last_try   = !h->would_wait;
-    h->answer_by  = bwl_later(at.now, h->terms.answer_ms);
+    h->wait_deadline   = wait_deadline;
+    h->would_wait      = wait_deadline > at.now;
+    h->last_try        = !h->would_wait;
+    h->answer_deadline = bwl_ms_add(at.now, h->terms.answer_ms);
     bwl_hold_attempt(h, false, &ev, fx);
-    bwl_hold_say_when(h, fx);
+    bwl_hold_set_timer(h, fx);
 }
 
 void bwl_hold_extend(bwl_hold *h, bwl_ms now, bwl_ms lease_ms, bwl_effects *fx)
@@ -355,32 +359,32 @@ void bwl_hold_extend(bwl_hold *h, bwl_ms now, bwl_ms lease_ms, bwl_effects *fx)
 
     assert(bwl_hold_is_held(h));
     assert(h->protocol->extends);
-    assert(lease_ms > bwl_drift_named_ms(lease_ms, h->claim.drift_ppm));
-    h->claim.lease_ms = lease_ms;
-    h->caller_extends = true;
+    assert(lease_ms > bwl_drift_named_ms(lease_ms, h->request.drift_ppm));
+    h->request.lease_ms = lease_ms;
+    h->caller_extends   = true;
     if (now >= h->until)
         bwl_hold_lose(h, &ev, fx);
     else if (h->state == BWL_HOLD_RENEWING)
         h->extend_again = true;
     else
         bwl_hold_renew(h, &ev, fx);
-    bwl_hold_say_when(h, fx);
+    bwl_hold_set_timer(h, fx);
 }
 
 /* Ends the attempt, and tells this. */
 static void stop(bwl_hold *h, bwl_ms now, bwl_outcome_kind kind, bwl_effects *fx)
 {
-    assert(bwl_hold_is_sought(h));
+    assert(bwl_hold_is_acquiring(h));
     if (h->state == BWL_HOLD_WAITING) {
-        bwl_hold_over_telling(h, kind, fx);
-    } else if (h->state != BWL_HOLD_YIELDING && h->protocol->settles) {
-        bwl_hold_leave_telling(h, kind, &(bwl_event){ .now = now }, fx);
+        bwl_hold_end_with(h, kind, fx);
+    } else if (h->state != BWL_HOLD_YIELDING && h->protocol->can_verify_owner) {
+        bwl_hold_leave_with(h, kind, &(bwl_event){ .now = now }, fx);
     } else { /* what is out goes on */
         assert(h->state == BWL_HOLD_YIELDING || h->state == BWL_HOLD_ACQUIRING);
         h->state = h->state == BWL_HOLD_YIELDING ? BWL_HOLD_LEAVING : BWL_HOLD_ABANDONING;
-        bwl_tell(fx, kind);
+        bwl_complete(fx, kind);
     }
-    bwl_hold_say_when(h, fx);
+    bwl_hold_set_timer(h, fx);
 }
 
 void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx)
@@ -388,21 +392,21 @@ void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx)
     stop(h, now, BWL_CANCELLED, fx);
 }
 
-bwl_ms bwl_hold_told_by(const bwl_hold *h)
+bwl_ms bwl_hold_result_deadline(const bwl_hold *h)
 {
-    bwl_ms slack_ms = STORE_FIRST_MS + (h->claim.replicas > 0 ? REPLICAS_LATE_MS : 0);
+    bwl_ms slack_ms = STORE_FIRST_MS + (h->request.replicas > 0 ? REPLICAS_LATE_MS : 0);
 
-    if (!bwl_hold_is_sought(h))
+    if (!bwl_hold_is_acquiring(h))
         return BWL_NEVER;
-    return bwl_later(h->give_up_at, bwl_later(h->terms.answer_ms, slack_ms));
+    return bwl_ms_add(h->wait_deadline, bwl_ms_add(h->terms.answer_ms, slack_ms));
 }
 
-bwl_ms bwl_hold_unsent_by(const bwl_hold *h)
+bwl_ms bwl_hold_send_deadline(const bwl_hold *h)
 {
-    if (h->state == BWL_HOLD_SETTLING)
-        return settle_by(h);
-    return h->state == BWL_HOLD_ACQUIRING && h->trouble == BWL_UNREACHABLE ? h->give_up_at
-                                                                           : BWL_NEVER;
+    if (h->state == BWL_HOLD_RESOLVING)
+        return resolve_deadline(h);
+    return h->state == BWL_HOLD_ACQUIRING && h->last_error == BWL_UNREACHABLE ? h->wait_deadline
+                                                                              : BWL_NEVER;
 }
 
 void bwl_hold_time_up(bwl_hold *h, bwl_ms now, bwl_effects *fx)
@@ -411,32 +415,32 @@ void bwl_hold_time_up(bwl_hold *h, bwl_ms now, bwl_effects *fx)
 
     if (h->state == BWL_HOLD_QUEUED)
         stop(h, now, BWL_TIMED_OUT, fx);
-    else if (h->state == BWL_HOLD_WAITING && h->trouble == BWL_BUSY && h->would_wait)
+    else if (h->state == BWL_HOLD_WAITING && h->last_error == BWL_BUSY && h->would_wait)
         stop(h, now, BWL_TIMED_OUT, fx);
     else
-        stop(h, now, is_known ? h->trouble : BWL_UNKNOWN, fx);
+        stop(h, now, is_known ? h->last_error : BWL_UNKNOWN, fx);
 }
 
 void bwl_hold_event(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
     assert(h->state != BWL_HOLD_IDLE);
-    if (ev->kind == BWL_PUSH && h->protocol->hears && h->state == BWL_HOLD_WAITING)
-        h->look_at = ev->now;
+    if (ev->kind == BWL_PUSH && h->protocol->retries_on_push && h->state == BWL_HOLD_WAITING)
+        h->timer_at = ev->now;
     else if (bwl_hold_is_held(h) && ev->now >= h->until) {
         bwl_hold_lose(h, ev, fx);
-    } else if (ev->kind == BWL_ALARM && ev->now >= h->look_at) {
+    } else if (ev->kind == BWL_ALARM && ev->now >= h->timer_at) {
         alarm(h, ev, fx);
-    } else if (h->state != BWL_HOLD_OVER && h->state != BWL_HOLD_DISOWNED &&
+    } else if (h->state != BWL_HOLD_OVER && h->state != BWL_HOLD_REVOKED &&
                (ev->kind != BWL_ALARM || ev->now >= h->protocol_wakes_at)) {
         if (ev->kind == BWL_ALARM)
             h->protocol_wakes_at = BWL_NEVER;
-        h->protocol->event(h->memory, &h->claim, ev, fx);
+        h->protocol->event(h->memory, &h->request, ev, fx);
         if (fx->wake_at != 0)
             h->protocol_wakes_at = fx->wake_at;
         if (fx->outcome.kind != BWL_PENDING)
-            told(h, ev, fx);
+            completed(h, ev, fx);
     }
-    bwl_hold_say_when(h, fx);
+    bwl_hold_set_timer(h, fx);
 }
 
 bool bwl_hold_is_held(const bwl_hold *h)
@@ -444,9 +448,9 @@ bool bwl_hold_is_held(const bwl_hold *h)
     return h->state == BWL_HOLD_HELD || h->state == BWL_HOLD_RENEWING;
 }
 
-bool bwl_hold_is_sought(const bwl_hold *h)
+bool bwl_hold_is_acquiring(const bwl_hold *h)
 {
-    return h->state == BWL_HOLD_ACQUIRING || h->state == BWL_HOLD_SETTLING ||
+    return h->state == BWL_HOLD_ACQUIRING || h->state == BWL_HOLD_RESOLVING ||
            h->state == BWL_HOLD_DISCARDING || h->state == BWL_HOLD_WAITING ||
            h->state == BWL_HOLD_QUEUED || h->state == BWL_HOLD_YIELDING;
 }

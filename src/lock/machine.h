@@ -8,14 +8,14 @@
  *      IDLE --> ACQUIRING ---busy, not now----> WAITING --> ACQUIRING ...
  *                |  |  |
  *                |  |  +------queued----------> QUEUED ----yes---+
- *                |  +---------no answer-------> SETTLING --yes---+
+ *                |  +---------no answer-------> RESOLVING --yes---+
  *                +------------yes--------------------------------+--> HELD <--> RENEWING
  *                                                                      |            |
  *                            OVER <-- RELEASING <--------release-------+------------+
  *                            OVER <-- LEAVING <--its time is over, or the store says no: LOST
- *                                        ^-- DISOWNED <--the store cannot vouch for it: LOST
+ *                                        ^-- REVOKED <--the store cannot vouch for it: LOST
  *
- * DISOWNED is lost, but what may be ours in the store stays there until the caller gives it back,
+ * REVOKED is lost, but what may be ours in the store stays there until the caller gives it back,
  * or until the time is over that he had been told of.
  *
  * LEAVING is RELEASING that nobody waits for: after a cancel, a loss, an attempt given up, what may
@@ -26,12 +26,13 @@
  * such a one: HELD --> ACQUIRING.  Elsewhere it is released first: HELD --> YIELDING --> ACQUIRING.
  * From then on there is no hold until it is acquired, and what ends the attempt ends it all.
  *
- * A protocol whose store keeps the queue may end an attempt ANEW, from QUEUED too: nothing of it is
- * left there, and the next one comes at once, in WAITING for no longer than that takes.  QUEUED may
- * have to be settled, like an attempt.  And HELD may hear unasked that it is for longer.
+ * A protocol whose store keeps the queue may end an attempt RETRY_WITH_NEW_TOKEN, from QUEUED too:
+ * nothing of it is left there, and the next one comes at once, in WAITING for no longer than that
+ * takes.  QUEUED may have to be settled, like an attempt.  And HELD may hear unasked that it is
+ * for longer.
  *
  * A protocol that does not settle (its release could remove what is somebody else's) has no
- * SETTLING and no DISCARDING: without an answer it is OVER, with UNKNOWN.  It is left only when it
+ * RESOLVING and no DISCARDING: without an answer it is OVER, with UNKNOWN.  It is left only when it
  * is surely ours: ended by max_hold before its time, or cancelled and won all the same, which is
  * ABANDONING:
  *
@@ -46,14 +47,14 @@
 typedef enum bwl_hold_state {
     BWL_HOLD_IDLE = 1,
     BWL_HOLD_ACQUIRING,  /* a question is out                                                  */
-    BWL_HOLD_SETTLING,   /* a question had no answer; it is out again, or we pause before that  */
+    BWL_HOLD_RESOLVING,  /* a question had no answer; it is out again, or we pause before that  */
     BWL_HOLD_DISCARDING, /* a release of what came too late is out, or we pause before another  */
     BWL_HOLD_WAITING,    /* pausing before the next attempt                                    */
     BWL_HOLD_QUEUED,     /* in the store's queue                                               */
     BWL_HOLD_HELD,
     BWL_HOLD_RENEWING,   /* held, and an extension is out                                       */
     BWL_HOLD_YIELDING,   /* a release is out, and an acquire comes behind it                    */
-    BWL_HOLD_DISOWNED,   /* lost, and told so; the caller has not given it back                */
+    BWL_HOLD_REVOKED,    /* lost, and told so; the caller has not given it back                */
     BWL_HOLD_RELEASING,  /* a release is out, or we pause before sending it again               */
     BWL_HOLD_LEAVING,    /* the same, with nobody waiting for the outcome                       */
     BWL_HOLD_ABANDONING, /* as ACQUIRING, after a cancel: the caller has been told already      */
@@ -67,7 +68,7 @@ typedef struct bwl_terms {
     bwl_ms   answer_ms;   /* how long we insist on an answer once nobody waits for the lock       */
     bool     renews;    /* if the protocol extends at all                                        */
     uint32_t drift_ppm; /* see bwl_drift_named_ms; 0: the usual allowance                        */
-    const bwl_rules *rules; /* of the protocol; constant, outlives the hold; NULL: none         */
+    const bwl_compat_rules *rules; /* of the protocol; constant, outlives the hold; NULL: none */
     uint16_t replicas; /* of a protocol that asks for them: see replicated.c; 0: none          */
 } bwl_terms;
 
@@ -76,23 +77,23 @@ enum { BWL_PROTOCOL_STATE_MAX = 144 };
 typedef struct bwl_hold {
     const bwl_protocol *protocol;
     bwl_terms           terms;
-    bwl_claim           claim;
+    bwl_lock_request    request;
     bwl_hold_state      state;
-    bwl_outcome_kind    trouble;        /* why it has not gone well of late; PENDING: it has    */
+    bwl_outcome_kind    last_error;     /* why it has not gone well of late; PENDING: it has */
     bool                would_wait;     /* told to wait, so giving up is TIMED_OUT               */
     bool                last_try;       /* the time for waiting is over                         */
-    bool                doubted;        /* RELEASING: an earlier release had no answer           */
+    bool                is_unknown;     /* RELEASING: an earlier release had no answer */
     bool                caller_extends; /* RENEWING: the caller wants to know how it came out  */
     bool                extend_again;   /* RENEWING: with an older lease than is wanted now     */
     unsigned            pauses;         /* how often we paused in a row: the back-off            */
     uint64_t            fence;
-    bwl_ms              give_up_at;      /* stop waiting for our turn                            */
-    bwl_ms              answer_by;       /* stop insisting on an answer                          */
+    bwl_ms              wait_deadline;   /* stop waiting for our turn */
+    bwl_ms              answer_deadline; /* stop insisting on an answer */
     bwl_ms              attempt_ends_at; /* a lease of this attempt is over; NEVER: has none yet */
-    bwl_ms              until;           /* HELD: surely ours strictly before this; DISOWNED: was */
+    bwl_ms              until;           /* HELD: surely ours strictly before this; REVOKED: was */
     bwl_ms              granted_to;      /* HELD: when the store's grant ends, whatever we say   */
     bwl_ms              ends_at;         /* HELD: max_hold                                       */
-    bwl_ms              look_at;         /* our own next timer                                   */
+    bwl_ms              timer_at;        /* our own next timer                                   */
     bwl_ms              protocol_wakes_at;
     _Alignas(8) unsigned char memory[BWL_PROTOCOL_STATE_MAX];
 } bwl_hold;
@@ -104,8 +105,8 @@ typedef struct bwl_hold {
 void bwl_hold_init(bwl_hold *h, const bwl_protocol *protocol, unsigned nodes,
                    const bwl_terms *terms);
 
-/* Tries until give_up_at, and at least once. */
-void bwl_hold_acquire(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_ms give_up_at,
+/* Tries until wait_deadline, and at least once. */
+void bwl_hold_acquire(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_ms wait_deadline,
                       bwl_effects *fx);
 
 /* While it is held, and only where the protocol extends: lease_ms from now on.  Ends by HELD, by
@@ -115,15 +116,15 @@ void bwl_hold_extend(bwl_hold *h, bwl_ms now, bwl_ms lease_ms, bwl_effects *fx);
 /* While it is held: gives it back. */
 void bwl_hold_release(bwl_hold *h, bwl_moment at, bwl_effects *fx);
 
-/* While it is held: gives it to who waits, and tries to have it again until give_up_at, which is
+/* While it is held: gives it to who waits, and tries to have it again until wait_deadline, which is
  * later than now.  Ends as acquire does, or by LOST: it was not ours to give. */
-void bwl_hold_yield(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_ms give_up_at,
+void bwl_hold_yield(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_ms wait_deadline,
                     bwl_effects *fx);
 
 /* While it is held: whoever runs this has learnt that the store can vouch no longer for what it
  * gave.  Tells LOST at once; what may be ours there still is taken back, where the protocol can
- * tell: when `until` has come, or the caller gives it back, which he may while it is DISOWNED. */
-void bwl_hold_disown(bwl_hold *h, bwl_ms now, bwl_effects *fx);
+ * tell: when `until` has come, or the caller gives it back, which he may while it is REVOKED. */
+void bwl_hold_revoke(bwl_hold *h, bwl_ms now, bwl_effects *fx);
 void bwl_hold_give_back(bwl_hold *h, bwl_moment at, bwl_effects *fx);
 
 /* While it is not held yet: stops.  Tells CANCELLED at once. */
@@ -132,12 +133,12 @@ void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx);
 /* The latest moment at which the caller is told how an acquire or a yield came out: the wait plus
  * the time for one answer, and a little more, so that the store's own time limit, which knows the
  * reason, comes first.  NEVER: it waits for ever, or is not sought. */
-bwl_ms bwl_hold_told_by(const bwl_hold *h);
+bwl_ms bwl_hold_result_deadline(const bwl_hold *h);
 
 /* From this moment on a question that has not been sent yet is not worth waiting for: the wait is
  * over, and an earlier question of this acquire could not be sent, or its answer is missing.  At
- * most bwl_hold_told_by.  NEVER: no such moment. */
-bwl_ms bwl_hold_unsent_by(const bwl_hold *h);
+ * most bwl_hold_result_deadline.  NEVER: no such moment. */
+bwl_ms bwl_hold_send_deadline(const bwl_hold *h);
 
 /* At told_by, while it is not held yet: stops, and tells why at once.  UNKNOWN where a question is
  * out: what may be ours in the store is taken back as after a cancel. */
@@ -147,7 +148,7 @@ void bwl_hold_event(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 
 /* True while release and extend may be called, and while cancel may. */
 bool bwl_hold_is_held(const bwl_hold *h);
-bool bwl_hold_is_sought(const bwl_hold *h);
+bool bwl_hold_is_acquiring(const bwl_hold *h);
 
 /* How long it is surely ours: 0 when it is not, NEVER when only we can end it. */
 bwl_ms bwl_hold_left(const bwl_hold *h, bwl_ms now);

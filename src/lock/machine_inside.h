@@ -12,7 +12,7 @@ void bwl_hold_command(bwl_hold *h, bwl_hold_state next, bwl_command cmd, const b
                       bwl_effects *fx);
 
 /* The caller is told `kind`, and that was all. */
-void bwl_hold_over_telling(bwl_hold *h, bwl_outcome_kind kind, bwl_effects *fx);
+void bwl_hold_end_with(bwl_hold *h, bwl_outcome_kind kind, bwl_effects *fx);
 
 /* That was all, and nobody is told. */
 void bwl_hold_end(bwl_hold *h);
@@ -24,21 +24,20 @@ bwl_ms bwl_hold_pause_ends_at(bwl_hold *h, const bwl_event *ev);
 void bwl_hold_attempt(bwl_hold *h, bool yields, const bwl_event *ev, bwl_effects *fx);
 
 /* What `wake_at` is, after a call that came from above. */
-void bwl_hold_say_when(const bwl_hold *h, bwl_effects *fx);
+void bwl_hold_set_timer(const bwl_hold *h, bwl_effects *fx);
 
 /* release.c */
 /* Commands it; the state says what for. */
-void bwl_hold_let_go(bwl_hold *h, bwl_hold_state next, const bwl_event *ev, bwl_effects *fx);
+void bwl_hold_send_release(bwl_hold *h, bwl_hold_state next, const bwl_event *ev, bwl_effects *fx);
 
 /* What may be ours in the store is taken back, and nobody waits for that. */
 void bwl_hold_leave(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 
 /* The caller is told `kind` and is done; what may be ours in the store is taken back. */
-void bwl_hold_leave_telling(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev,
-                            bwl_effects *fx);
+void bwl_hold_leave_with(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev, bwl_effects *fx);
 
 /* A release came out so: may it be ours in the store still? */
-bool bwl_hold_is_in_doubt(bwl_outcome_kind released);
+bool bwl_release_may_have_failed(bwl_outcome_kind released);
 
 /* Likewise, of one that we asked for, or that nobody waits for. */
 void bwl_hold_released(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx);
@@ -67,7 +66,7 @@ void bwl_hold_extended(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev,
 
 /* While we hold, the protocol has found out that it is ours for longer, or not any more, or that
  * whoever renews it for us cannot. */
-void bwl_hold_told_unasked(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev,
-                           bwl_effects *fx);
+void bwl_hold_unsolicited(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev,
+                          bwl_effects *fx);
 
 #endif

@@ -2,7 +2,7 @@
  * optimistic.c -- see optimistic.h.
  */
 #include "lock/optimistic.h"
-#include "lock/pause.h"
+#include "lock/backoff.h"
 
 static bwl_optimistic_next want(bwl_optimistic *o, bwl_optimistic_want wanted)
 {
@@ -37,11 +37,11 @@ static bool has_tries(const bwl_optimistic *o)
 
 static bwl_optimistic_next pause_first(bwl_optimistic *o, const bwl_event *ev)
 {
-    bwl_ms length_ms = bwl_pause_ms(o->pauses, BWL_OPTIMISTIC_PAUSE_MAX_MS, &ev->fresh);
+    bwl_ms length_ms = bwl_backoff_ms(o->pauses, BWL_OPTIMISTIC_PAUSE_MAX_MS, &ev->fresh);
 
     o->pauses++;
     bwl_optimistic_next next = want(o, BWL_WANT_PAUSE);
-    next.at                  = bwl_sooner(bwl_later(ev->now, length_ms), o->until);
+    next.at                  = bwl_ms_min(bwl_ms_add(ev->now, length_ms), o->until);
     return next;
 }
 
@@ -79,10 +79,10 @@ static bwl_optimistic_next was_read(bwl_optimistic *o, const bwl_event *ev)
         return broke(o, ev);
     switch (ev->answer) {
     case BWL_YES: return want(o, BWL_WANT_COMPUTE);
-    case BWL_ALIEN: return leave(o, BWL_UPDATE_ALIEN);
-    case BWL_LATER: return not_now(o, ev);
+    case BWL_FOREIGN_VALUE: return leave(o, BWL_UPDATE_FOREIGN_VALUE);
+    case BWL_RETRYABLE: return not_now(o, ev);
     case BWL_REFUSED: return over(o, BWL_UPDATE_REFUSED);
-    case BWL_UNSENT: return broke(o, ev);
+    case BWL_NOT_SENT: return broke(o, ev);
     case BWL_NO: break;
     }
     bwl_unreachable("no answer to a read");
@@ -95,10 +95,10 @@ static bwl_optimistic_next was_written(bwl_optimistic *o, const bwl_event *ev)
     switch (ev->answer) {
     case BWL_YES: return over(o, BWL_UPDATE_WRITTEN);
     case BWL_NO: return met_somebody(o, ev);
-    case BWL_LATER: return not_now(o, ev);
+    case BWL_RETRYABLE: return not_now(o, ev);
     case BWL_REFUSED: return over(o, BWL_UPDATE_REFUSED);
-    case BWL_UNSENT: return broke(o, ev);
-    case BWL_ALIEN: break;
+    case BWL_NOT_SENT: return broke(o, ev);
+    case BWL_FOREIGN_VALUE: break;
     }
     bwl_unreachable("no answer to a write");
 }

@@ -6,7 +6,7 @@
  *        ^  |                |                 |    `--no answer--> over: UNKNOWN
  *        |  |                `--leave, stop--> |
  *        |  `--no string--> LEAVING <----------+
- *        |                     `--whatever it says--> over: LEFT, STOPPED, ALIEN
+ *        |                     `--whatever it says--> over: LEFT, STOPPED, FOREIGN_VALUE
  *        `---- PAUSING <-- no: somebody came between; or the server cannot serve now
  *
  * A try is one READ.  A conflict is followed by another try: the first at once, those behind it
@@ -29,9 +29,9 @@ enum {
 
 typedef enum bwl_optimistic_end {
     BWL_UPDATE_WRITTEN = 1,
-    BWL_UPDATE_LEFT,        /* the caller's function wanted nothing written                      */
-    BWL_UPDATE_STOPPED,     /* the caller's function wanted to stop                              */
-    BWL_UPDATE_ALIEN,       /* the key holds what cannot be read                                 */
+    BWL_UPDATE_LEFT,    /* the caller's function wanted nothing written                      */
+    BWL_UPDATE_STOPPED, /* the caller's function wanted to stop                              */
+    BWL_UPDATE_FOREIGN_VALUE, /* the key holds what cannot be read */
     BWL_UPDATE_CONFLICTS,   /* the tries are used up                                             */
     BWL_UPDATE_TIME_UP,     /* the time is                                                       */
     BWL_UPDATE_NOT_NOW,     /* tries or time, while the server could not serve                   */

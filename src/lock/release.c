@@ -2,13 +2,13 @@
  * release.c -- letting go: because the caller says so, or of what may be ours and is not wanted.
  * See machine.h.
  *
- * A release that may not have been carried out is asked for again, up to answer_by; where the
+ * A release that may not have been carried out is asked for again, up to answer_deadline; where the
  * protocol cannot tell (it does not settle) only while the lock is surely ours, for else it could
  * be somebody else's by now.
  */
 #include "lock/machine_inside.h"
 
-bool bwl_hold_is_in_doubt(bwl_outcome_kind released)
+bool bwl_release_may_have_failed(bwl_outcome_kind released)
 {
     switch (released) {
     case BWL_NOT_NOW:
@@ -24,70 +24,70 @@ bool bwl_hold_is_in_doubt(bwl_outcome_kind released)
     case BWL_FULL:
     case BWL_TIMED_OUT:
     case BWL_CANCELLED:
-    case BWL_ANEW: break;
+    case BWL_RETRY_WITH_NEW_TOKEN: break;
     }
     bwl_unreachable("a release does not end so");
 }
 
-void bwl_hold_let_go(bwl_hold *h, bwl_hold_state next, const bwl_event *ev, bwl_effects *fx)
+void bwl_hold_send_release(bwl_hold *h, bwl_hold_state next, const bwl_event *ev, bwl_effects *fx)
 {
     bwl_hold_command(h, next, (bwl_command){ .verb = BWL_RELEASE }, ev, fx);
 }
 
 void bwl_hold_leave(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
-    h->answer_by = bwl_later(ev->now, h->terms.answer_ms);
-    h->pauses    = 0;
-    bwl_hold_let_go(h, BWL_HOLD_LEAVING, ev, fx);
+    h->answer_deadline = bwl_ms_add(ev->now, h->terms.answer_ms);
+    h->pauses          = 0;
+    bwl_hold_send_release(h, BWL_HOLD_LEAVING, ev, fx);
 }
 
-void bwl_hold_leave_telling(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev,
-                            bwl_effects *fx)
+void bwl_hold_leave_with(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev, bwl_effects *fx)
 {
     bwl_hold_leave(h, ev, fx);
-    bwl_tell(fx, kind);
+    bwl_complete(fx, kind);
 }
 
 /* Once more could remove what is somebody else's: it was carried out, perhaps, or ended since. */
-static bool may_insist(const bwl_hold *h, bwl_ms now)
+static bool may_retry_release(const bwl_hold *h, bwl_ms now)
 {
-    return h->protocol->settles || (h->trouble != BWL_UNKNOWN && now < h->granted_to);
+    return h->protocol->can_verify_owner || (h->last_error != BWL_UNKNOWN && now < h->granted_to);
 }
 
-/* The release may not have been carried out: ask again, until answer_by. */
-static void insist(bwl_hold *h, bwl_outcome_kind trouble, const bwl_event *ev, bwl_effects *fx)
+/* The release may not have been carried out: ask again, until answer_deadline. */
+static void retry_release(bwl_hold *h, bwl_outcome_kind last_error, const bwl_event *ev,
+                          bwl_effects *fx)
 {
-    bool heard = h->state == BWL_HOLD_RELEASING;
+    bool is_awaited = h->state == BWL_HOLD_RELEASING;
 
-    h->trouble = trouble;
-    h->doubted = h->doubted || trouble == BWL_UNKNOWN;
-    if (ev->now < h->answer_by && may_insist(h, ev->now))
-        h->look_at = bwl_sooner(bwl_hold_pause_ends_at(h, ev), h->answer_by);
-    else if (heard)
-        bwl_hold_over_telling(h, h->doubted ? BWL_UNKNOWN : trouble, fx);
+    h->last_error = last_error;
+    h->is_unknown = h->is_unknown || last_error == BWL_UNKNOWN;
+    if (ev->now < h->answer_deadline && may_retry_release(h, ev->now))
+        h->timer_at = bwl_ms_min(bwl_hold_pause_ends_at(h, ev), h->answer_deadline);
+    else if (is_awaited)
+        bwl_hold_end_with(h, h->is_unknown ? BWL_UNKNOWN : last_error, fx);
     else
         bwl_hold_end(h);
 }
 
 void bwl_hold_release_again(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
-    if (may_insist(h, ev->now))
-        bwl_hold_let_go(h, h->state, ev, fx);
+    if (may_retry_release(h, ev->now))
+        bwl_hold_send_release(h, h->state, ev, fx);
     else
-        insist(h, h->trouble, ev, fx);
+        retry_release(h, h->last_error, ev, fx);
 }
 
 void bwl_hold_released(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
-    bool heard = h->state == BWL_HOLD_RELEASING;
+    bool is_awaited = h->state == BWL_HOLD_RELEASING;
 
-    if (bwl_hold_is_in_doubt(out->kind)) {
-        insist(h, out->kind, ev, fx);
+    if (bwl_release_may_have_failed(out->kind)) {
+        retry_release(h, out->kind, ev, fx);
         return;
     }
     bwl_hold_end(h);
-    if (heard) /* LOST: not ours any more: it ended, or a release without an answer did it */
-        bwl_tell(fx, out->kind == BWL_LOST && h->doubted ? BWL_UNKNOWN : out->kind);
+    if (is_awaited) /* LOST: not ours any more: it ended, or a release without an answer did it */
+        bwl_complete(fx, out->kind == BWL_LOST && h->is_unknown ? BWL_UNKNOWN : out->kind);
 }
 
 void bwl_hold_release(bwl_hold *h, bwl_moment at, bwl_effects *fx)
@@ -99,8 +99,8 @@ void bwl_hold_release(bwl_hold *h, bwl_moment at, bwl_effects *fx)
     if (at.now >= h->until) {
         bwl_hold_lose(h, &ev, fx);
     } else {
-        h->answer_by = bwl_later(at.now, h->terms.answer_ms);
-        bwl_hold_let_go(h, BWL_HOLD_RELEASING, &ev, fx);
+        h->answer_deadline = bwl_ms_add(at.now, h->terms.answer_ms);
+        bwl_hold_send_release(h, BWL_HOLD_RELEASING, &ev, fx);
     }
-    bwl_hold_say_when(h, fx);
+    bwl_hold_set_timer(h, fx);
 }

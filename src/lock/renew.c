@@ -9,56 +9,56 @@
  * before that time is over, or he says that he has stopped by giving the hold back.
  */
 #include "lock/machine_inside.h"
-#include "lock/pause.h"
+#include "lock/backoff.h"
 
 enum { RENEW_PAUSE_MAX_MS = 1000 }; /* between renewals that fail, while the lease still runs */
 
 static void plan_renewal(bwl_hold *h, bwl_ms now)
 {
-    bwl_ms third_ms = h->claim.lease_ms / 3;
+    bwl_ms third_ms = h->request.lease_ms / 3;
     bwl_ms half_ms  = (h->until - now) / 2; /* when the answer took long */
     bool   worth_it = h->terms.renews && h->until < h->ends_at;
 
     assert(h->until > now);
-    h->look_at = worth_it ? now + bwl_sooner(third_ms, half_ms) : h->until;
+    h->timer_at = worth_it ? now + bwl_ms_min(third_ms, half_ms) : h->until;
 }
 
 void bwl_hold_keep(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
     assert(out->until > ev->now);
     h->state      = BWL_HOLD_HELD;
-    h->trouble    = BWL_PENDING;
+    h->last_error = BWL_PENDING;
     h->pauses     = 0;
     h->fence      = out->fence;
-    h->ends_at    = bwl_later(ev->now, h->terms.max_hold_ms);
+    h->ends_at    = bwl_ms_add(ev->now, h->terms.max_hold_ms);
     h->granted_to = out->until;
-    h->until      = bwl_sooner(out->until, h->ends_at);
+    h->until      = bwl_ms_min(out->until, h->ends_at);
     plan_renewal(h, ev->now);
-    bwl_tell_held(fx, h->until, h->fence);
+    bwl_complete_held(fx, h->until, h->fence);
 }
 
 /* What ends by max_hold, before the store ends it, is surely ours still. */
 void bwl_hold_lose(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
-    if (h->protocol->settles || ev->now < h->granted_to)
-        bwl_hold_leave_telling(h, BWL_LOST, ev, fx);
+    if (h->protocol->can_verify_owner || ev->now < h->granted_to)
+        bwl_hold_leave_with(h, BWL_LOST, ev, fx);
     else
-        bwl_hold_over_telling(h, BWL_LOST, fx);
+        bwl_hold_end_with(h, BWL_LOST, fx);
 }
 
 void bwl_hold_renew(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
     bwl_hold_command(h, BWL_HOLD_RENEWING, (bwl_command){ .verb = BWL_EXTEND }, ev, fx);
     if (h->state == BWL_HOLD_RENEWING)
-        h->look_at = h->until;
+        h->timer_at = h->until;
 }
 
 static void renewed(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
-    bwl_ms until = bwl_sooner(out->until, h->ends_at);
+    bwl_ms until = bwl_ms_min(out->until, h->ends_at);
 
-    h->state   = BWL_HOLD_HELD;
-    h->trouble = BWL_PENDING;
+    h->state      = BWL_HOLD_HELD;
+    h->last_error = BWL_PENDING;
     if (until > h->until)
         h->until = until;
     if (h->extend_again) {
@@ -68,41 +68,40 @@ static void renewed(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bw
     }
     plan_renewal(h, ev->now);
     if (h->caller_extends)
-        bwl_tell_held(fx, h->until, h->fence);
+        bwl_complete_held(fx, h->until, h->fence);
     h->caller_extends = false;
 }
 
 /* It is ours still, and somebody else renews it. */
-static void in_trouble(bwl_hold *h, bwl_outcome_kind kind)
+static void renewal_has_error(bwl_hold *h, bwl_outcome_kind kind)
 {
     assert(kind == BWL_NOT_NOW || kind == BWL_UNREACHABLE || kind == BWL_UNKNOWN ||
            kind == BWL_STORE_REFUSED);
-    h->trouble = kind;
+    h->last_error = kind;
 }
 
-void bwl_hold_told_unasked(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev,
-                           bwl_effects *fx)
+void bwl_hold_unsolicited(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
     if (out->kind == BWL_HELD)
         renewed(h, out, ev, fx);
     else if (out->kind == BWL_LOST)
-        bwl_hold_over_telling(h, BWL_LOST, fx);
+        bwl_hold_end_with(h, BWL_LOST, fx);
     else
-        in_trouble(h, out->kind);
+        renewal_has_error(h, out->kind);
 }
 
 /* The lease still runs: try again soon, and well before it ends. */
 static void renewal_failed(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev, bwl_effects *fx)
 {
-    bwl_ms pause_ms = bwl_sooner(h->claim.lease_ms / 12, RENEW_PAUSE_MAX_MS);
-    bwl_ms soon     = ev->now + (pause_ms > BWL_PAUSE_MIN_MS ? pause_ms : BWL_PAUSE_MIN_MS);
+    bwl_ms pause_ms = bwl_ms_min(h->request.lease_ms / 12, RENEW_PAUSE_MAX_MS);
+    bwl_ms soon     = ev->now + (pause_ms > BWL_BACKOFF_MIN_MS ? pause_ms : BWL_BACKOFF_MIN_MS);
 
     h->state        = BWL_HOLD_HELD;
-    h->trouble      = kind;
+    h->last_error   = kind;
     h->extend_again = false;
-    h->look_at      = h->terms.renews ? bwl_sooner(soon, h->until) : h->until;
+    h->timer_at     = h->terms.renews ? bwl_ms_min(soon, h->until) : h->until;
     if (h->caller_extends)
-        bwl_tell(fx, kind);
+        bwl_complete(fx, kind);
     h->caller_extends = false;
 }
 
@@ -110,7 +109,7 @@ void bwl_hold_extended(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev,
 {
     switch (out->kind) {
     case BWL_HELD: renewed(h, out, ev, fx); break;
-    case BWL_LOST: bwl_hold_over_telling(h, BWL_LOST, fx); break;
+    case BWL_LOST: bwl_hold_end_with(h, BWL_LOST, fx); break;
     case BWL_UNKNOWN:
     case BWL_NOT_NOW:
     case BWL_UNREACHABLE:
@@ -122,29 +121,29 @@ void bwl_hold_extended(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev,
     case BWL_RELEASED:
     case BWL_TIMED_OUT:
     case BWL_CANCELLED:
-    case BWL_ANEW: bwl_unreachable("an extension does not end so");
+    case BWL_RETRY_WITH_NEW_TOKEN: bwl_unreachable("an extension does not end so");
     }
 }
 
-void bwl_hold_disown(bwl_hold *h, bwl_ms now, bwl_effects *fx)
+void bwl_hold_revoke(bwl_hold *h, bwl_ms now, bwl_effects *fx)
 {
     assert(bwl_hold_is_held(h));
-    if (!h->protocol->settles) {
-        bwl_hold_over_telling(h, BWL_LOST, fx);
+    if (!h->protocol->can_verify_owner) {
+        bwl_hold_end_with(h, BWL_LOST, fx);
     } else if (now >= h->until) {
-        bwl_hold_leave_telling(h, BWL_LOST, &(bwl_event){ .now = now }, fx);
+        bwl_hold_leave_with(h, BWL_LOST, &(bwl_event){ .now = now }, fx);
     } else {
-        h->state             = BWL_HOLD_DISOWNED;
-        h->look_at           = h->until;
+        h->state             = BWL_HOLD_REVOKED;
+        h->timer_at          = h->until;
         h->protocol_wakes_at = BWL_NEVER;
-        bwl_tell(fx, BWL_LOST);
+        bwl_complete(fx, BWL_LOST);
     }
-    fx->wake_at = bwl_sooner(h->look_at, h->protocol_wakes_at);
+    fx->wake_at = bwl_ms_min(h->timer_at, h->protocol_wakes_at);
 }
 
 void bwl_hold_give_back(bwl_hold *h, bwl_moment at, bwl_effects *fx)
 {
-    assert(h->state == BWL_HOLD_DISOWNED);
+    assert(h->state == BWL_HOLD_REVOKED);
     bwl_hold_leave(h, &(bwl_event){ .now = at.now, .wall_ns = at.wall_ns }, fx);
-    fx->wake_at = bwl_sooner(h->look_at, h->protocol_wakes_at);
+    fx->wake_at = bwl_ms_min(h->timer_at, h->protocol_wakes_at);
 }

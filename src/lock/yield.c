@@ -10,66 +10,66 @@
 
 #include <string.h>
 
-static void keep_former(bwl_hold *h)
+static void keep_previous_token(bwl_hold *h)
 {
-    size_t size = strlen(h->claim.token);
+    size_t size = strlen(h->request.token);
 
     assert(h->protocol->uses_token);
-    assert(size <= BWL_FORMER_MAX);
-    memcpy(h->claim.former, h->claim.token, size + 1);
+    assert(size <= BWL_PREVIOUS_TOKEN_MAX);
+    memcpy(h->request.previous_token, h->request.token, size + 1);
 }
 
-static void begin(bwl_hold *h, const bwl_event *ev, bwl_ms give_up_at, bwl_effects *fx)
+static void begin(bwl_hold *h, const bwl_event *ev, bwl_ms wait_deadline, bwl_effects *fx)
 {
-    h->claim.attempt  = 0; /* as many tries as an acquire has                                 */
-    h->give_up_at     = give_up_at;
-    h->answer_by      = bwl_later(ev->now, h->terms.answer_ms);
-    h->would_wait     = true;
-    h->last_try       = false;
-    h->trouble        = BWL_PENDING;
-    h->caller_extends = false;
-    h->extend_again   = false;
+    h->request.attempt = 0; /* as many tries as an acquire has                                 */
+    h->wait_deadline   = wait_deadline;
+    h->answer_deadline = bwl_ms_add(ev->now, h->terms.answer_ms);
+    h->would_wait      = true;
+    h->last_try        = false;
+    h->last_error      = BWL_PENDING;
+    h->caller_extends  = false;
+    h->extend_again    = false;
     if (h->protocol->yields) {
-        keep_former(h);
+        keep_previous_token(h);
         bwl_hold_attempt(h, true, ev, fx);
     } else {
-        bwl_hold_let_go(h, BWL_HOLD_YIELDING, ev, fx);
+        bwl_hold_send_release(h, BWL_HOLD_YIELDING, ev, fx);
     }
 }
 
-void bwl_hold_yield(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_ms give_up_at,
+void bwl_hold_yield(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_ms wait_deadline,
                     bwl_effects *fx)
 {
     bwl_event ev = { .now = at.now, .wall_ns = at.wall_ns, .fresh = *fresh };
 
     assert(bwl_hold_is_held(h));
-    assert(give_up_at > at.now);
+    assert(wait_deadline > at.now);
     assert(at.wall_ns != 0 || !h->protocol->uses_wall);
     if (at.now >= h->until)
         bwl_hold_lose(h, &ev, fx);
     else
-        begin(h, &ev, give_up_at, fx);
-    bwl_hold_say_when(h, fx);
+        begin(h, &ev, wait_deadline, fx);
+    bwl_hold_set_timer(h, fx);
 }
 
 void bwl_hold_not_yielded(bwl_hold *h, bwl_effects *fx)
 {
     assert(h->state == BWL_HOLD_ACQUIRING);
-    assert(h->claim.former[0] != '\0');
-    bwl_hold_over_telling(h, BWL_LOST, fx);
+    assert(h->request.previous_token[0] != '\0');
+    bwl_hold_end_with(h, BWL_LOST, fx);
 }
 
 void bwl_hold_yielded(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
-    bool may_be_ours = bwl_hold_is_in_doubt(out->kind) || out->kind == BWL_STORE_REFUSED;
+    bool may_be_ours = bwl_release_may_have_failed(out->kind) || out->kind == BWL_STORE_REFUSED;
 
     if (out->kind == BWL_RELEASED) {
-        h->last_try  = ev->now >= h->give_up_at;
-        h->answer_by = bwl_later(ev->now, h->terms.answer_ms);
+        h->last_try        = ev->now >= h->wait_deadline;
+        h->answer_deadline = bwl_ms_add(ev->now, h->terms.answer_ms);
         bwl_hold_attempt(h, false, ev, fx);
-    } else if (may_be_ours && h->protocol->settles) {
-        bwl_hold_leave_telling(h, out->kind, ev, fx);
+    } else if (may_be_ours && h->protocol->can_verify_owner) {
+        bwl_hold_leave_with(h, out->kind, ev, fx);
     } else {
-        bwl_hold_over_telling(h, out->kind, fx);
+        bwl_hold_end_with(h, out->kind, fx);
     }
 }

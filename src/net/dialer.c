@@ -68,7 +68,7 @@ int bwl_dialer_woken(bwl_dialer *dialer, bwl_ms now, bwl_fault *fault)
 /* One that was answered long ago is of no use. */
 static void forget_old_lookup(bwl_dialer *dialer, bwl_ms now, bwl_ms lookup_age_ms)
 {
-    if (dialer->resolve != NULL && now >= bwl_later(dialer->resolve_began_at, lookup_age_ms) &&
+    if (dialer->resolve != NULL && now >= bwl_ms_add(dialer->resolve_began_at, lookup_age_ms) &&
         bwl_resolve_take(dialer->resolve, dialer->addresses, NULL) != 0)
         bwl_dialer_forget(dialer);
 }

@@ -44,30 +44,30 @@ static void ticket_init(void *state, unsigned nodes)
     *(ticket_state *)state = (ticket_state){ .phase = IDLE };
 }
 
-static void ask(ticket_state *t, phase next, bwl_local_word word, bwl_effects *fx)
+static void send_command(ticket_state *t, phase next, bwl_local_command command, bwl_effects *fx)
 {
     t->phase = next;
     t->asked = ++t->last_tag;
-    bwl_ask_node(fx, STORE, word, t->asked);
+    bwl_send_command(fx, STORE, command, t->asked);
     bwl_wake_at(fx, BWL_NEVER);
 }
 
 static void join(ticket_state *t, bwl_effects *fx)
 {
-    ask(t, JOINING, t->may_wait ? LOCAL_JOIN : LOCAL_JOIN_OR_LEAVE, fx);
+    send_command(t, JOINING, t->may_wait ? LOCAL_JOIN : LOCAL_JOIN_OR_LEAVE, fx);
 }
 
 static void look(ticket_state *t, bwl_effects *fx)
 {
-    ask(t, TRYING, LOCAL_TRY, fx);
+    send_command(t, TRYING, LOCAL_TRY, fx);
 }
 
-static void ticket_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+static void ticket_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                            bwl_effects *fx)
 {
     ticket_state *t = state;
 
-    (void)claim; /* no token and no lease: the kernel, or our own table, knows who we are */
+    (void)request; /* no token and no lease: the kernel, or our own table, knows who we are */
     switch (cmd->verb) {
     case BWL_ACQUIRE:
         assert(t->phase == IDLE);
@@ -81,9 +81,9 @@ static void ticket_command(void *state, const bwl_claim *claim, const bwl_comman
         break;
     case BWL_EXTEND:
         assert(t->phase == HELD);
-        bwl_tell_held(fx, BWL_NEVER, t->fence);
+        bwl_complete_held(fx, BWL_NEVER, t->fence);
         break;
-    case BWL_RELEASE: ask(t, LEAVING, LOCAL_LEAVE, fx); break;
+    case BWL_RELEASE: send_command(t, LEAVING, LOCAL_LEAVE, fx); break;
     }
 }
 
@@ -91,14 +91,14 @@ static void ours(ticket_state *t, uint64_t fence, bwl_effects *fx)
 {
     t->phase = HELD;
     t->fence = fence;
-    bwl_tell_held(fx, BWL_NEVER, fence);
+    bwl_complete_held(fx, BWL_NEVER, fence);
     bwl_wake_at(fx, BWL_NEVER);
 }
 
 static void stand_in_queue(ticket_state *t, bwl_effects *fx)
 {
     if (!t->queued_told)
-        bwl_tell(fx, BWL_QUEUED);
+        bwl_complete(fx, BWL_QUEUED);
     t->queued_told = true;
 }
 
@@ -110,9 +110,9 @@ static void not_yet(ticket_state *t, bwl_ms now, bwl_effects *fx)
     if (t->tells == LOCAL_WILL_GRANT)
         return;
     if (t->tells == LOCAL_WILL_NOT)
-        t->pause_ms = bwl_sooner(t->pause_ms, POLL_MAX_MS);
-    bwl_wake_at(fx, bwl_later(now, t->pause_ms));
-    t->pause_ms = bwl_later(t->pause_ms, t->pause_ms);
+        t->pause_ms = bwl_ms_min(t->pause_ms, POLL_MAX_MS);
+    bwl_wake_at(fx, bwl_ms_add(now, t->pause_ms));
+    t->pause_ms = bwl_ms_add(t->pause_ms, t->pause_ms);
 }
 
 /* The latch is held for microseconds; longer only when its holder was stopped just then. */
@@ -123,11 +123,11 @@ static void latch_taken(ticket_state *t, bwl_ms now, bwl_effects *fx)
         stand_in_queue(t, fx);
     } else if (++t->latched == LATCH_TRIES_MAX) {
         t->phase = IDLE;
-        bwl_tell(fx, BWL_NOT_NOW);
+        bwl_complete(fx, BWL_NOT_NOW);
         return;
     }
-    bwl_wake_at(fx, bwl_later(now, t->pause_ms));
-    t->pause_ms = bwl_sooner(t->pause_ms * 2, LATCH_MAX_MS);
+    bwl_wake_at(fx, bwl_ms_add(now, t->pause_ms));
+    t->pause_ms = bwl_ms_min(t->pause_ms * 2, LATCH_MAX_MS);
 }
 
 static void joined(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
@@ -141,15 +141,15 @@ static void joined(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
             not_yet(t, ev->now, fx);
         } else {
             t->phase = IDLE;
-            bwl_tell(fx, BWL_BUSY);
+            bwl_complete(fx, BWL_BUSY);
         }
         break;
-    case BWL_LATER: latch_taken(t, ev->now, fx); break;
+    case BWL_RETRYABLE: latch_taken(t, ev->now, fx); break;
     case BWL_REFUSED:
-    case BWL_UNSENT:
-    case BWL_ALIEN:
+    case BWL_NOT_SENT:
+    case BWL_FOREIGN_VALUE:
         t->phase = IDLE;
-        bwl_tell(fx, BWL_STORE_REFUSED);
+        bwl_complete(fx, BWL_STORE_REFUSED);
         break;
     }
 }
@@ -162,15 +162,15 @@ static void tried(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
         t->tells = ev->number;
         not_yet(t, ev->now, fx);
         break;
-    case BWL_LATER:
+    case BWL_RETRYABLE:
         t->pause_ms = 1;
         join(t, fx);
         break;
     case BWL_REFUSED:
-    case BWL_UNSENT:
-    case BWL_ALIEN:
+    case BWL_NOT_SENT:
+    case BWL_FOREIGN_VALUE:
         t->phase = IDLE;
-        bwl_tell(fx, BWL_STORE_REFUSED);
+        bwl_complete(fx, BWL_STORE_REFUSED);
         break;
     }
 }
@@ -185,7 +185,7 @@ static void replied(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
     case TRYING: tried(t, ev, fx); break;
     case LEAVING:
         t->phase = IDLE;
-        bwl_tell(fx, ev->answer == BWL_YES ? BWL_RELEASED : BWL_STORE_REFUSED);
+        bwl_complete(fx, ev->answer == BWL_YES ? BWL_RELEASED : BWL_STORE_REFUSED);
         break;
     case IDLE:
     case LATCHED:
@@ -208,11 +208,12 @@ static void pushed(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
         look(t, fx);
 }
 
-static void ticket_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void ticket_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
+                         bwl_effects *fx)
 {
     ticket_state *t = state;
 
-    (void)claim;
+    (void)request;
     switch (ev->kind) {
     case BWL_REPLY: replied(t, ev, fx); break;
     case BWL_PUSH: pushed(t, ev, fx); break;
@@ -227,11 +228,11 @@ static void ticket_event(void *state, const bwl_claim *claim, const bwl_event *e
 }
 
 const bwl_protocol bwl_ticket = {
-    .name       = "ticket",
-    .state_size = sizeof(ticket_state),
-    .extends    = true,
-    .settles    = true,
-    .init       = ticket_init,
-    .command    = ticket_command,
-    .event      = ticket_event,
+    .name             = "ticket",
+    .state_size       = sizeof(ticket_state),
+    .extends          = true,
+    .can_verify_owner = true,
+    .init             = ticket_init,
+    .command          = ticket_command,
+    .event            = ticket_event,
 };

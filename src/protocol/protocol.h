@@ -4,7 +4,7 @@
 #ifndef BWL_PROTOCOL_H
 #define BWL_PROTOCOL_H
 
-#include "core/rules.h"
+#include "core/compat_rules.h"
 #include "protocol/store/redis.h"
 
 extern const bwl_protocol bwl_token;   /* one key on one Redis                              */
@@ -12,7 +12,7 @@ extern const bwl_protocol bwl_queue;   /* the same, with a queue                
 extern const bwl_protocol bwl_redlock; /* token on most of several independent Redis servers  */
 extern const bwl_protocol bwl_ticket;  /* a store of this machine that keeps the queue itself */
 extern const bwl_protocol
-    bwl_seat_protocol; /* others of the same client, see lock/local_group.h   */
+    bwl_local_waiter_protocol; /* others of the same client, see lock/local_group.h   */
 
 extern const bwl_protocol bwl_redisson; /* RLock of Redisson: a hash, and a push of releases  */
 extern const bwl_protocol bwl_symfony;  /* RedisStore of Symfony: a sorted set                */
@@ -63,28 +63,29 @@ const char         *bwl_protocol_name_at(size_t i);
 const bwl_protocol *bwl_protocol_synced(const bwl_protocol *protocol);
 
 /* Of a lock that one word takes, one extends and one gives back, all by its token. */
-typedef struct bwl_lock_words {
-    bwl_redis_word take;
-    bwl_redis_word extend;
-    bwl_redis_word release;
-    const char    *kind; /* of its key, as TYPE says it                                          */
-} bwl_lock_words;
+typedef struct bwl_lock_commands {
+    bwl_redis_command take;
+    bwl_redis_command extend;
+    bwl_redis_command release;
+    const char *kind; /* of its key, as TYPE says it                                          */
+} bwl_lock_commands;
 
 /* Those of redisson and symfony; of any other protocol, those of a string. */
-const bwl_lock_words *bwl_protocol_words(const bwl_protocol *protocol);
+const bwl_lock_commands *bwl_protocol_commands(const bwl_protocol *protocol);
 
 /* The rules by which a protocol goes when nobody names others: its article's.  NULL: it has no
  * parameters. */
-const bwl_rules *bwl_protocol_rules(const bwl_protocol *protocol);
+const bwl_compat_rules *bwl_protocol_compat_rules(const bwl_protocol *protocol);
 
 /* What is wrong with a protocol that goes by these rules, or NULL. */
-const char *bwl_protocol_fault(const bwl_protocol *protocol, const bwl_rules *rules);
+const char *bwl_protocol_fault(const bwl_protocol *protocol, const bwl_compat_rules *rules);
 
 /* The parameters of setnx-getset, article by article. */
-extern const bwl_rules bwl_rules_seconds; /* "Redis的分布式锁", the fourth way                */
-extern const bwl_rules bwl_rules_buffers; /* "Redis实现分布式锁": milliseconds, buffers         */
-extern const bwl_rules bwl_rules_jedis; /* "利用redis实现分布式锁", its code                 */
-extern const bwl_rules bwl_rules_lock_foo; /* ... and the rule of its summary                */
-extern const bwl_rules bwl_rules_server;   /* the safe variant of the first                   */
+extern const bwl_compat_rules bwl_compat_rules_seconds; /* "Redis的分布式锁", the fourth way */
+extern const bwl_compat_rules
+    bwl_compat_rules_buffers; /* "Redis实现分布式锁": milliseconds, buffers */
+extern const bwl_compat_rules bwl_compat_rules_jedis; /* "利用redis实现分布式锁", its code */
+extern const bwl_compat_rules bwl_compat_rules_lock_foo; /* ... and the rule of its summary */
+extern const bwl_compat_rules bwl_compat_rules_server;   /* the safe variant of the first */
 
 #endif

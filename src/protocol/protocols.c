@@ -12,22 +12,22 @@
 #define MS_NS     INT64_C(1000000)
 
 /* time(): who holds it, and since when, is nobody's business. */
-static const bwl_rules del_rules = {
-    .value          = BWL_VALUE_DECIMAL,
-    .unit_ns        = SECOND_NS,
-    .stamp_is_start = true,
-    .lease_ms       = 10000,
+static const bwl_compat_rules del_rules = {
+    .value              = BWL_VALUE_DECIMAL,
+    .unit_ns            = SECOND_NS,
+    .timestamp_is_start = true,
+    .lease_ms           = 10000,
 };
 
-static const bwl_rules stamp_del_rules = {
+static const bwl_compat_rules stamp_del_rules = {
     .value    = BWL_VALUE_DECIMAL,
     .unit_ns  = SECOND_NS,
-    .expired  = BWL_STAMP_NOT_AFTER_NOW,
+    .expired  = BWL_TIMESTAMP_NOT_AFTER_NOW,
     .gone     = BWL_GONE_SWAP,
     .lease_ms = 10000,
 };
 
-static const bwl_rules nx_ex_rules = {
+static const bwl_compat_rules nx_ex_rules = {
     .value            = BWL_VALUE_LITERAL,
     .literal          = "1",
     .lease_in_seconds = true,
@@ -35,20 +35,20 @@ static const bwl_rules nx_ex_rules = {
 };
 
 /* Its lock watchdog timeout. */
-static const bwl_rules redisson_rules = {
+static const bwl_compat_rules redisson_rules = {
     .value    = BWL_VALUE_TOKEN,
     .token    = BWL_TOKEN_UUID_THREAD,
     .lease_ms = 30000,
 };
 
 /* RedisStore's $initialTtl. */
-static const bwl_rules symfony_rules = {
+static const bwl_compat_rules symfony_rules = {
     .value    = BWL_VALUE_TOKEN,
     .token    = BWL_TOKEN_BASE64_32,
     .lease_ms = 300000,
 };
 
-static const bwl_rules watch_rules = {
+static const bwl_compat_rules watch_rules = {
     .value            = BWL_VALUE_TOKEN,
     .token            = BWL_TOKEN_UUID,
     .lease_in_seconds = true,
@@ -59,10 +59,10 @@ static const bwl_rules watch_rules = {
 
 /* "if ($t1 > time()) held", "if ($t2 != $t1) lost": false != false is false, so two who both find
  * nothing have both won. */
-const bwl_rules bwl_rules_seconds = {
+const bwl_compat_rules bwl_compat_rules_seconds = {
     .value        = BWL_VALUE_DECIMAL,
     .unit_ns      = SECOND_NS,
-    .expired      = BWL_STAMP_NOT_AFTER_NOW,
+    .expired      = BWL_TIMESTAMP_NOT_AFTER_NOW,
     .reads        = BWL_READS_ALWAYS,
     .gone         = BWL_GONE_SWAP,
     .wins         = BWL_WINS_IF_SAME,
@@ -73,11 +73,11 @@ const bwl_rules bwl_rules_seconds = {
 };
 
 /* buffer_time 0.001 in the stamp, 0.003 before a release; retry_times 0, unless one waits. */
-const bwl_rules bwl_rules_buffers = {
+const bwl_compat_rules bwl_compat_rules_buffers = {
     .value        = BWL_VALUE_DECIMAL,
     .unit_ns      = MS_NS,
     .extra_ns     = MS_NS,
-    .expired      = BWL_STAMP_BEFORE_NOW,
+    .expired      = BWL_TIMESTAMP_BEFORE_NOW,
     .reads        = BWL_READS_ONCE,
     .gone         = BWL_GONE_SWAP,
     .wins         = BWL_WINS_IF_EXPIRED,
@@ -87,26 +87,26 @@ const bwl_rules bwl_rules_buffers = {
     .clock        = BWL_CLOCK_OF_CLIENT,
 };
 
-#define JEDIS                                                                                    \
-    .value = BWL_VALUE_DECIMAL, .unit_ns = MS_NS, .extra_ns = MS_NS,                             \
-    .expired = BWL_STAMP_BEFORE_NOW, .reads = BWL_READS_STAMP_ONCE, .gone = BWL_GONE_START_OVER, \
-    .release = BWL_RELEASE_BLIND, .clock = BWL_CLOCK_OF_CLIENT, .pause_ms = 100,                 \
-    .lease_ms = 300000, .wait_ms = 300
+#define JEDIS                                                                                \
+    .value = BWL_VALUE_DECIMAL, .unit_ns = MS_NS, .extra_ns = MS_NS,                         \
+    .expired = BWL_TIMESTAMP_BEFORE_NOW, .reads = BWL_READS_TIMESTAMP_ONCE,                  \
+    .gone = BWL_GONE_START_OVER, .release = BWL_RELEASE_BLIND, .clock = BWL_CLOCK_OF_CLIENT, \
+    .pause_ms = 100, .lease_ms = 300000, .wait_ms = 300
 
-const bwl_rules bwl_rules_jedis    = { JEDIS, .wins = BWL_WINS_IF_SAME };
-const bwl_rules bwl_rules_lock_foo = { JEDIS, .wins = BWL_WINS_IF_EXPIRED };
+const bwl_compat_rules bwl_compat_rules_jedis    = { JEDIS, .wins = BWL_WINS_IF_SAME };
+const bwl_compat_rules bwl_compat_rules_lock_foo = { JEDIS, .wins = BWL_WINS_IF_EXPIRED };
 
-const bwl_rules bwl_rules_server = {
+const bwl_compat_rules bwl_compat_rules_server = {
     .value    = BWL_VALUE_DECIMAL,
     .unit_ns  = SECOND_NS,
-    .expired  = BWL_STAMP_NOT_AFTER_NOW,
+    .expired  = BWL_TIMESTAMP_NOT_AFTER_NOW,
     .clock    = BWL_CLOCK_OF_SERVER,
     .lease_ms = 10000,
 };
 
 typedef struct entry {
-    const bwl_protocol *protocol;
-    const bwl_rules    *rules;
+    const bwl_protocol     *protocol;
+    const bwl_compat_rules *rules;
 } entry;
 
 /* The rules of each article. */
@@ -117,7 +117,7 @@ typedef struct entry {
 #define RULES_SETNX_DEL          &del_rules
 #define RULES_SETNX_DEL_EXPIRE   &del_rules
 #define RULES_SETNX_STAMP_DEL    &stamp_del_rules
-#define RULES_SETNX_GETSET       &bwl_rules_seconds
+#define RULES_SETNX_GETSET       &bwl_compat_rules_seconds
 #define RULES_SET_NX_EX          &nx_ex_rules
 #define RULES_SETNX_EXPIRE_WATCH &watch_rules
 
@@ -163,27 +163,27 @@ const bwl_protocol *bwl_protocol_synced(const bwl_protocol *protocol)
     return protocol == &bwl_queue ? &bwl_synced_queue : NULL;
 }
 
-const bwl_lock_words *bwl_protocol_words(const bwl_protocol *protocol)
+const bwl_lock_commands *bwl_protocol_commands(const bwl_protocol *protocol)
 {
-    static const bwl_lock_words of_string = { .take    = REDIS_SET_IF_ABSENT,
-                                              .extend  = REDIS_EXTEND_IF_MINE,
-                                              .release = REDIS_DELETE_IF_MINE,
-                                              .kind    = "string" };
-    static const bwl_lock_words of_hash   = { .take    = REDIS_HASH_TAKE,
-                                              .extend  = REDIS_HASH_EXTEND,
-                                              .release = REDIS_HASH_RELEASE,
-                                              .kind    = "hash" };
-    static const bwl_lock_words of_zset   = { .take    = REDIS_ZSET_TAKE,
-                                              .extend  = REDIS_ZSET_EXTEND,
-                                              .release = REDIS_ZSET_RELEASE,
-                                              .kind    = "zset" };
+    static const bwl_lock_commands of_string = { .take    = REDIS_SET_IF_ABSENT,
+                                                 .extend  = REDIS_EXTEND_IF_MINE,
+                                                 .release = REDIS_DELETE_IF_MINE,
+                                                 .kind    = "string" };
+    static const bwl_lock_commands of_hash   = { .take    = REDIS_HASH_TAKE,
+                                                 .extend  = REDIS_HASH_EXTEND,
+                                                 .release = REDIS_HASH_RELEASE,
+                                                 .kind    = "hash" };
+    static const bwl_lock_commands of_zset   = { .take    = REDIS_ZSET_TAKE,
+                                                 .extend  = REDIS_ZSET_EXTEND,
+                                                 .release = REDIS_ZSET_RELEASE,
+                                                 .kind    = "zset" };
 
     if (protocol == &bwl_redisson)
         return &of_hash;
     return protocol == &bwl_symfony ? &of_zset : &of_string;
 }
 
-const bwl_rules *bwl_protocol_rules(const bwl_protocol *protocol)
+const bwl_compat_rules *bwl_protocol_compat_rules(const bwl_protocol *protocol)
 {
     for (unsigned i = 0; i < ENTRIES; i++)
         if (entries[i].protocol == protocol)
@@ -191,7 +191,7 @@ const bwl_rules *bwl_protocol_rules(const bwl_protocol *protocol)
     return NULL;
 }
 
-const char *bwl_protocol_fault(const bwl_protocol *protocol, const bwl_rules *rules)
+const char *bwl_protocol_fault(const bwl_protocol *protocol, const bwl_compat_rules *rules)
 {
     bool is_safe =
         protocol == &bwl_setnx_getset && rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER;

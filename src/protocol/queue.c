@@ -1,12 +1,13 @@
 /*
  * queue.c -- a lock on one Redis server, which keeps a queue for those who wait.
  *
- *      acquire   JOIN: it is ours, or we stand in line.  Then we wait to be told, and BEAT from
- *                time to time: that we are still there, and is it not ours already?
+ *      acquire   JOIN: it is ours, or we stand in line.  Then we wait to be told, and send
+ *                HEARTBEAT from time to time: that we are still there, and is it not ours already?
  *                Who only looks (it would not wait) asks TAKE instead.
  *      extend    EXTEND
  *      release   RELEASE: the server gives it to who waits longest, and tells him by a push.
- *                While we may stand in line: CANCEL.  Too many of those who wait are dead: POKE.
+ *                While we may stand in line: CANCEL.  Too many of those who wait are dead:
+ *                DISPATCH_NEXT.
  *      yield     REQUEUE: the server gives it to who waits longest, and we stand behind all who
  *                wait, by a new token.  Nobody waits: it is ours by the new token, at once.
  *
@@ -17,15 +18,15 @@
  * The claim counts from when the server gave it, and a push may be under way for any time.  So it
  * says when that was, on the server's clock, and so does every answer to who stands in line; the
  * difference, counted from before that answer's question, is a moment before the claim began
- * (queue_time.c).  Without such a moment (BEAT finds it ours: the push was lost, or is late)
+ * (queue_time.c).  Without such a moment (HEARTBEAT finds it ours: the push was lost, or is late)
  * nothing is told before EXTEND is answered.
  *
  * A claim that came too late, and a place that is gone, end this attempt: the next one has a new
  * token, but the ticket of the old one, which is the place in line; and after a claim that came too
  * late, it asks for one twice as long.
  *
- * JOIN and TAKE are asked once for each token.  Without an answer, it is BEAT that finds out what
- * became of them: it never makes a place, so whoever is told GONE can be sure.
+ * JOIN and TAKE are asked once for each token.  Without an answer, it is HEARTBEAT that finds out
+ * what became of them: it never makes a place, so whoever is told GONE can be sure.
  *
  * As long as it is not known whether REQUEUE was carried out, the lock may be in the name of the
  * token that we held by, which nobody wants any more: so before anything else is asked, that is
@@ -35,69 +36,70 @@
  * What it does not promise: a server that forgets (restart without persistence, failover, eviction)
  * can let a second holder in; whoever checks the fence is not deceived by that.
  *
- *      IDLE --acquire--> ASKED ------queued------> QUEUED <---> a BEAT is out
+ *      IDLE --acquire--> ASKED ------queued------> QUEUED <---> HEARTBEAT is out
  *        ^                 |  `--claimed--.          |  push, claimed, mine
  *        |                yes             v          v
- *        |                 |     CLAIMED (nothing told) or CONFIRMING (held, till the claim ends)
+ *        |                 |     PROVISIONAL (nothing told) or CONFIRMING (held till its end)
  *        |                 |                 |             |
  *        |                 v       yes       |             |
  *        |                HELD <-------------+-------------+
  *        |                 ^ `--extend--> EXTENDING
  *        |                 `---------------'
- *      LEAVING, POKING <--release-- any
+ *      LEAVING, DISPATCHING <--release-- any
  *      HELD, CONFIRMING, EXTENDING --yield--> YIELDING, which ends like ASKED
  *
- *      no        QUEUED (the place is gone), CLAIMED --> IDLE, telling ANEW
+ *      no        QUEUED (the place is gone), PROVISIONAL --> IDLE, telling RETRY_WITH_NEW_TOKEN
  *                CONFIRMING, EXTENDING, YIELDING     --> IDLE, telling LOST
- *      no answer ASKED, CLAIMED --> IDLE --acquire again--> SETTLING, which ends like ASKED
+ *      no answer ASKED, PROVISIONAL --> IDLE --acquire again--> RESOLVING, which ends like ASKED
  *                QUEUED, CONFIRMING: asked again       EXTENDING --> HELD
  *                YIELDING --> IDLE, and then FREEING before whatever is asked
  */
-#include "core/asking.h"
+#include "core/one_request.h"
 #include "protocol/protocol.h"
 #include "protocol/queue_time.h"
 #include "protocol/store/redis.h"
 
 enum {
-    SERVER       = 0,
-    NO_QUESTION  = 0,
-    CLAIM_MIN_MS = 2000, /* time for a push, an EXTEND, and a process that is slow to wake      */
-    ENOUGH_OF    = 4,    /* the part of a claim that is worth telling before it is confirmed    */
-    RECONFIRM_MS = 50,   /* before a confirmation that could not be put is put again            */
-    NOT_KNOWN    = 0,    /* until when: nothing may be told                                   */
+    SERVER     = 0,
+    NO_REQUEST = 0,
+    PROVISIONAL_TTL_MIN_MS =
+        2000,          /* time for a push, an EXTEND, and a process that is slow to wake */
+    ENOUGH_OF    = 4,  /* the part of a claim that is worth telling before it is confirmed    */
+    RECONFIRM_MS = 50, /* before a confirmation that could not be put is put again            */
+    NOT_KNOWN    = 0,  /* until when: nothing may be told                                   */
 };
 
 typedef enum phase {
     IDLE = 1,
-    ASKED,      /* JOIN or TAKE is out                                                         */
-    SETTLING,   /* BEAT is out for one of these that had no answer                             */
-    QUEUED,     /* in line, or so we think; BEAT is out, or is to come                         */
-    CLAIMED,    /* EXTEND is out, and nothing was told                                         */
-    CONFIRMING, /* HELD was told; EXTEND is out, or is to come                                 */
+    ASKED,       /* JOIN or TAKE is out                                                         */
+    RESOLVING,   /* HEARTBEAT is out for one of these that had no answer */
+    QUEUED,      /* in line, or so we think; HEARTBEAT is out, or is to come */
+    PROVISIONAL, /* EXTEND is out, and nothing was told */
+    CONFIRMING,  /* HELD was told; EXTEND is out, or is to come                                 */
     HELD,
     EXTENDING,
     LEAVING, /* RELEASE or CANCEL is out                                                    */
-    POKING,
+    DISPATCHING,
     YIELDING, /* REQUEUE is out                                                               */
     FREEING,  /* RELEASE of the former token is out, before another question                     */
 } phase;
 
 typedef struct queue_state {
-    phase      phase;
-    bool       may_wait;
-    bool       was_held;  /* with this token: so it stands in no line any more                  */
-    bool       is_synced; /* nothing is told of a claim before it is confirmed                  */
-    bwl_asking asking;
-    uint32_t   unconfirmed; /* a confirmation that gave way to an extension: its no counts       */
-    bwl_ms     sent_at;     /* the question that is out, or was the last                          */
-    bwl_ms     lease_ms; /* that the latest command asked for: what a later one asks is later     */
-    bwl_ms     claim_ms; /* that a push of this token gives                                   */
-    uint64_t   fence;    /* the highest that we were told with this token                       */
-    uint64_t   ticket;   /* our place in line, kept from one attempt to the next; 0: none yet    */
-    bwl_sighting seen;   /* QUEUED: of the server's clock                                       */
+    phase phase;
+    bool  may_wait;
+    bool  was_held;  /* with this token: so it stands in no line any more                  */
+    bool  is_synced; /* nothing is told of a claim before it is confirmed                  */
+    bwl_one_request asking;
+    uint32_t unconfirmed; /* a confirmation that gave way to an extension: its no counts       */
+    bwl_ms   sent_at;     /* the question that is out, or was the last                          */
+    bwl_ms   lease_ms; /* that the latest command asked for: what a later one asks is later     */
+    bwl_ms   provisional_ttl_ms; /* that a push of this token gives */
+    uint64_t fence;  /* the highest that we were told with this token                       */
+    uint64_t ticket; /* our place in line, kept from one attempt to the next; 0: none yet    */
+    bwl_clock_sample seen; /* QUEUED: of the server's clock */
     bool  owes; /* the lock may be in the name of the former token                             */
     phase next; /* FREEING: what comes then, if that was answered                        */
-    bwl_redis_word next_word;
+    bwl_redis_command next_command;
 } queue_state;
 
 static void queue_init(void *state, unsigned nodes)
@@ -108,40 +110,41 @@ static void queue_init(void *state, unsigned nodes)
 
 /* ---- asking, telling ------------------------------------------------------------------------- */
 
-static void put(queue_state *q, bwl_ask ask, bwl_ms now, bwl_effects *fx)
+static void put(queue_state *q, bwl_send send, bwl_ms now, bwl_effects *fx)
 {
     q->sent_at      = now;
     q->asking.asked = ++q->asking.last_tag;
-    ask.tag         = q->asking.asked;
-    ask.node        = SERVER;
-    bwl_put_ask(fx, ask);
+    send.tag        = q->asking.asked;
+    send.node       = SERVER;
+    bwl_add_send(fx, send);
     bwl_wake_at(fx, BWL_NEVER);
 }
 
-static void free_former(queue_state *q, phase next, bwl_redis_word word, bwl_ms now,
-                        bwl_effects *fx)
+static void release_previous_token(queue_state *q, phase next, bwl_redis_command command,
+                                   bwl_ms now, bwl_effects *fx)
 {
-    q->phase     = FREEING;
-    q->next      = next;
-    q->next_word = word;
-    put(q, (bwl_ask){ .word = REDIS_QUEUE_RELEASE, .is_former = true }, now, fx);
+    q->phase        = FREEING;
+    q->next         = next;
+    q->next_command = command;
+    put(q, (bwl_send){ .command = REDIS_QUEUE_RELEASE, .uses_previous_token = true }, now, fx);
 }
 
-static void ask(queue_state *q, phase next, bwl_redis_word word, bwl_ms now, bwl_effects *fx)
+static void send_command(queue_state *q, phase next, bwl_redis_command command, bwl_ms now,
+                         bwl_effects *fx)
 {
-    bool in_line =
-        word == REDIS_QUEUE_JOIN || word == REDIS_QUEUE_BEAT || word == REDIS_QUEUE_REQUEUE;
+    bool in_line = command == REDIS_QUEUE_JOIN || command == REDIS_QUEUE_HEARTBEAT ||
+                   command == REDIS_QUEUE_REQUEUE;
 
-    if (q->owes && word != REDIS_QUEUE_REQUEUE) {
-        free_former(q, next, word, now, fx);
+    if (q->owes && command != REDIS_QUEUE_REQUEUE) {
+        release_previous_token(q, next, command, now, fx);
         return;
     }
     q->phase = next;
     put(q,
-        (bwl_ask){
-            .word     = (uint8_t)word,
-            .stamp    = word == REDIS_QUEUE_JOIN ? (int64_t)q->ticket : 0,
-            .claim_ms = in_line ? q->claim_ms : 0,
+        (bwl_send){
+            .command            = (uint8_t)command,
+            .timestamp          = command == REDIS_QUEUE_JOIN ? (int64_t)q->ticket : 0,
+            .provisional_ttl_ms = in_line ? q->provisional_ttl_ms : 0,
         },
         now, fx);
 }
@@ -149,20 +152,20 @@ static void ask(queue_state *q, phase next, bwl_redis_word word, bwl_ms now, bwl
 static void ended(queue_state *q, bwl_outcome_kind kind, bwl_effects *fx)
 {
     q->phase = IDLE;
-    bwl_tell(fx, kind);
+    bwl_complete(fx, kind);
 }
 
 /* What a lease, or a claim, is worth that began after `at`. */
 static bwl_ms worth(bwl_ms at, bwl_ms lease_ms)
 {
-    return bwl_later(at, lease_ms) - bwl_drift_ms(lease_ms);
+    return bwl_ms_add(at, lease_ms) - bwl_drift_ms(lease_ms);
 }
 
 static void held(queue_state *q, bwl_effects *fx)
 {
     q->phase    = HELD;
     q->was_held = true;
-    bwl_tell_held(fx, worth(q->sent_at, q->lease_ms), q->fence);
+    bwl_complete_held(fx, worth(q->sent_at, q->lease_ms), q->fence);
 }
 
 static bool was_carried_out(const bwl_event *ev)
@@ -178,67 +181,70 @@ static void learn_fence(queue_state *q, uint64_t fence)
 
 /* ---- standing in line ------------------------------------------------------------------------ */
 
-static void beat(queue_state *q, bwl_ms now, bwl_effects *fx)
+static void heartbeat(queue_state *q, bwl_ms now, bwl_effects *fx)
 {
-    ask(q, QUEUED, REDIS_QUEUE_BEAT, now, fx);
+    send_command(q, QUEUED, REDIS_QUEUE_HEARTBEAT, now, fx);
 }
 
 static void queued(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     if (q->phase != QUEUED)
-        bwl_tell(fx, BWL_QUEUED);
+        bwl_complete(fx, BWL_QUEUED);
     q->phase = QUEUED;
-    q->seen  = (bwl_sighting){ .at = q->sent_at, .server_us = ev->place->server_us };
-    bwl_queue_wake_to_beat(ev, fx);
+    q->seen  = (bwl_clock_sample){ .at = q->sent_at, .server_us = ev->queue_status->server_us };
+    bwl_queue_wake_to_heartbeat(ev, fx);
 }
 
 /* The server gave it to us, and we hold until `until` if that was soon enough. */
-static void claimed(queue_state *q, bwl_ms until, uint64_t fence, bwl_ms now, bwl_effects *fx)
+static void granted(queue_state *q, bwl_ms until, uint64_t fence, bwl_ms now, bwl_effects *fx)
 {
-    bool is_enough = !q->is_synced && until > now && until - now >= q->claim_ms / ENOUGH_OF;
-    bool is_known  = q->phase == QUEUED; /* to those above us, that this takes time          */
+    bool is_enough =
+        !q->is_synced && until > now && until - now >= q->provisional_ttl_ms / ENOUGH_OF;
+    bool is_known = q->phase == QUEUED; /* to those above us, that this takes time          */
 
     learn_fence(q, fence);
-    q->seen = (bwl_sighting){ 0 };
+    q->seen = (bwl_clock_sample){ 0 };
     if (is_enough)
-        bwl_tell_held(fx, until, q->fence);
+        bwl_complete_held(fx, until, q->fence);
     else if (!is_known && q->may_wait)
-        bwl_tell(fx, BWL_QUEUED);
+        bwl_complete(fx, BWL_QUEUED);
     q->was_held = is_enough;
-    ask(q, is_enough ? CONFIRMING : CLAIMED, REDIS_QUEUE_EXTEND, now, fx);
+    send_command(q, is_enough ? CONFIRMING : PROVISIONAL, REDIS_QUEUE_EXTEND, now, fx);
 }
 
 static void pushed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     bwl_ms after;
 
-    assert(ev->place != NULL);
+    assert(ev->queue_status != NULL);
     if (q->phase != QUEUED)
         return; /* about a place that we have left */
-    after =
-        bwl_queue_given_after(q->seen, ev->place->server_us, ev->now, bwl_drift_ms(q->claim_ms));
-    claimed(q, worth(after, q->claim_ms), ev->number, ev->now, fx);
+    after = bwl_queue_granted_after(q->seen, ev->queue_status->server_us, ev->now,
+                                    bwl_drift_ms(q->provisional_ttl_ms));
+    granted(q, worth(after, q->provisional_ttl_ms), ev->number, ev->now, fx);
 }
 
 static void placed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
-    assert(ev->place != NULL);
-    if (ev->place->ticket != 0)
-        q->ticket = ev->place->ticket;
-    switch (ev->place->how) {
-    case BWL_HOW_HELD:
+    assert(ev->queue_status != NULL);
+    if (ev->queue_status->ticket != 0)
+        q->ticket = ev->queue_status->ticket;
+    switch (ev->queue_status->kind) {
+    case BWL_QUEUE_STATUS_HELD:
         learn_fence(q, ev->number);
         held(q, fx);
         return;
-    case BWL_HOW_BUSY: ended(q, BWL_BUSY, fx); return;
-    case BWL_HOW_FULL: ended(q, BWL_FULL, fx); return;
-    case BWL_HOW_QUEUED: queued(q, ev, fx); return;
-    case BWL_HOW_CLAIMED:
-        claimed(q, worth(q->sent_at, q->claim_ms), ev->number, ev->now, fx);
+    case BWL_QUEUE_STATUS_BUSY: ended(q, BWL_BUSY, fx); return;
+    case BWL_QUEUE_STATUS_FULL: ended(q, BWL_FULL, fx); return;
+    case BWL_QUEUE_STATUS_QUEUED: queued(q, ev, fx); return;
+    case BWL_QUEUE_STATUS_PROVISIONAL:
+        granted(q, worth(q->sent_at, q->provisional_ttl_ms), ev->number, ev->now, fx);
         return;
-    case BWL_HOW_MINE: claimed(q, NOT_KNOWN, ev->number, ev->now, fx); return;
-    case BWL_HOW_GONE: ended(q, q->phase == YIELDING ? BWL_LOST : BWL_ANEW, fx); return;
-    case BWL_HOW_MORE: break;
+    case BWL_QUEUE_STATUS_MINE: granted(q, NOT_KNOWN, ev->number, ev->now, fx); return;
+    case BWL_QUEUE_STATUS_GONE:
+        ended(q, q->phase == YIELDING ? BWL_LOST : BWL_RETRY_WITH_NEW_TOKEN, fx);
+        return;
+    case BWL_QUEUE_STATUS_MORE: break;
     }
     bwl_unreachable("no answer to who asks for a place");
 }
@@ -248,7 +254,7 @@ static void placed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 static void cut_off(queue_state *q, bwl_ms now, bwl_effects *fx)
 {
     q->seen.server_us = 0;
-    beat(q, now, fx);
+    heartbeat(q, now, fx);
 }
 
 static void looked(queue_state *q, const bwl_event *ev, bwl_effects *fx)
@@ -258,10 +264,10 @@ static void looked(queue_state *q, const bwl_event *ev, bwl_effects *fx)
     else if (ev->kind == BWL_DOWN)
         cut_off(q, ev->now, fx);
     else /* we keep our place all the same */
-        bwl_wake_at(fx, bwl_later(ev->now, bwl_queue_again_ms(&ev->fresh)));
+        bwl_wake_at(fx, bwl_ms_add(ev->now, bwl_queue_retry_ms(&ev->fresh)));
 }
 
-static void sought(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+static void acquire_answered(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     if (bwl_was_answered(ev, fx))
         placed(q, ev, fx);
@@ -273,28 +279,28 @@ static void sought(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 
 static void confirm(queue_state *q, bwl_ms now, bwl_effects *fx)
 {
-    ask(q, CONFIRMING, REDIS_QUEUE_EXTEND, now, fx);
+    send_command(q, CONFIRMING, REDIS_QUEUE_EXTEND, now, fx);
 }
 
 /* Nothing was told of this claim.  Not answered: it may be ours. */
-static void claim_answered(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+static void provisional_answered(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
-    if (ev->kind == BWL_DOWN || ev->answer == BWL_LATER || ev->answer == BWL_UNSENT) {
+    if (ev->kind == BWL_DOWN || ev->answer == BWL_RETRYABLE || ev->answer == BWL_NOT_SENT) {
         ended(q, BWL_UNKNOWN, fx);
     } else if (ev->answer == BWL_REFUSED) {
         ended(q, BWL_STORE_REFUSED, fx);
     } else if (ev->answer == BWL_YES) {
         held(q, fx);
     } else { /* too late: others have it, or had it.  Next time we need longer */
-        q->claim_ms = bwl_later(q->claim_ms, q->claim_ms);
-        ended(q, BWL_ANEW, fx);
+        q->provisional_ttl_ms = bwl_ms_add(q->provisional_ttl_ms, q->provisional_ttl_ms);
+        ended(q, BWL_RETRY_WITH_NEW_TOKEN, fx);
     }
 }
 
 static void lost(queue_state *q, bwl_effects *fx)
 {
-    q->asking.asked = NO_QUESTION;
-    q->unconfirmed  = NO_QUESTION;
+    q->asking.asked = NO_REQUEST;
+    q->unconfirmed  = NO_REQUEST;
     ended(q, BWL_LOST, fx);
 }
 
@@ -308,13 +314,13 @@ static void confirmed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
     else if (ev->answer == BWL_NO)
         lost(q, fx);
     else
-        bwl_wake_at(fx, bwl_later(ev->now, RECONFIRM_MS));
+        bwl_wake_at(fx, bwl_ms_add(ev->now, RECONFIRM_MS));
 }
 
 /* What is not ours once is never ours again by the same token, whatever a later question says. */
 static bool is_late_no(const queue_state *q, const bwl_event *ev)
 {
-    return q->unconfirmed != NO_QUESTION && ev->tag == q->unconfirmed && ev->kind == BWL_REPLY &&
+    return q->unconfirmed != NO_REQUEST && ev->tag == q->unconfirmed && ev->kind == BWL_REPLY &&
            ev->answer == BWL_NO;
 }
 
@@ -333,26 +339,26 @@ static void extended(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 
 static void released(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
-    bool is_more = ev->place != NULL && ev->place->how == BWL_HOW_MORE;
+    bool is_more = ev->queue_status != NULL && ev->queue_status->kind == BWL_QUEUE_STATUS_MORE;
 
     if (!bwl_was_answered(ev, fx))
         q->phase = IDLE;
     else if (ev->answer == BWL_NO)
         ended(q, BWL_LOST, fx);
     else if (is_more)
-        ask(q, POKING, REDIS_QUEUE_POKE, ev->now, fx);
+        send_command(q, DISPATCHING, REDIS_QUEUE_DISPATCH_NEXT, ev->now, fx);
     else
         ended(q, BWL_RELEASED, fx);
 }
 
-/* It is released; without this, whoever waits finds out at his next BEAT. */
+/* It is released; without this, whoever waits finds out at his next HEARTBEAT. */
 static void poked(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
-    bool is_more = ev->kind == BWL_REPLY && ev->answer == BWL_YES && ev->place != NULL &&
-                   ev->place->how == BWL_HOW_MORE;
+    bool is_more = ev->kind == BWL_REPLY && ev->answer == BWL_YES && ev->queue_status != NULL &&
+                   ev->queue_status->kind == BWL_QUEUE_STATUS_MORE;
 
     if (is_more)
-        ask(q, POKING, REDIS_QUEUE_POKE, ev->now, fx);
+        send_command(q, DISPATCHING, REDIS_QUEUE_DISPATCH_NEXT, ev->now, fx);
     else
         ended(q, BWL_RELEASED, fx);
 }
@@ -372,13 +378,13 @@ static void yielded(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 static void answered(queue_state *q, const bwl_event *ev, bwl_effects *fx);
 
 /* That it was not ours by that token is as good: it will not be.  (Whoever is passed over then, and
- * has nobody to POKE, is found by who stands behind him.)  Without an answer, the question that
- * should have come next has none either. */
+ * has nobody to DISPATCH_NEXT, is found by who stands behind him.) Without an answer, the
+ * question that should have come next has none either. */
 static void freed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     if (was_carried_out(ev)) {
         q->owes = false;
-        ask(q, q->next, q->next_word, ev->now, fx);
+        send_command(q, q->next, q->next_command, ev->now, fx);
     } else {
         q->phase = q->next;
         answered(q, ev, fx);
@@ -390,37 +396,38 @@ static void freed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 static void yield(queue_state *q, bwl_ms now, bwl_effects *fx)
 {
     assert(q->phase == HELD || q->phase == CONFIRMING || q->phase == EXTENDING);
-    q->unconfirmed = NO_QUESTION;
+    q->unconfirmed = NO_REQUEST;
     q->ticket      = 0;
     q->owes        = true;
-    ask(q, YIELDING, REDIS_QUEUE_REQUEUE, now, fx);
+    send_command(q, YIELDING, REDIS_QUEUE_REQUEUE, now, fx);
 }
 
 static void acquire(queue_state *q, const bwl_command *cmd, bwl_effects *fx)
 {
-    bwl_ms wished_ms = q->claim_ms > CLAIM_MIN_MS ? q->claim_ms : CLAIM_MIN_MS;
+    bwl_ms wished_ms = q->provisional_ttl_ms > PROVISIONAL_TTL_MIN_MS ? q->provisional_ttl_ms
+                                                                      : PROVISIONAL_TTL_MIN_MS;
 
     if (cmd->again) {
-        ask(q, SETTLING, REDIS_QUEUE_BEAT, cmd->now, fx);
+        send_command(q, RESOLVING, REDIS_QUEUE_HEARTBEAT, cmd->now, fx);
         return;
     }
-    q->may_wait = cmd->may_wait;
-    q->was_held = false;
-    q->fence    = 0;
-    q->claim_ms = bwl_sooner(wished_ms, q->lease_ms);
+    q->may_wait           = cmd->may_wait;
+    q->was_held           = false;
+    q->fence              = 0;
+    q->provisional_ttl_ms = bwl_ms_min(wished_ms, q->lease_ms);
     if (cmd->yields)
         yield(q, cmd->now, fx);
     else
-        ask(q, ASKED, cmd->may_wait ? REDIS_QUEUE_JOIN : REDIS_QUEUE_TAKE, cmd->now, fx);
+        send_command(q, ASKED, cmd->may_wait ? REDIS_QUEUE_JOIN : REDIS_QUEUE_TAKE, cmd->now, fx);
 }
 
-static void queue_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+static void queue_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                           bwl_effects *fx)
 {
     queue_state *q = state;
 
-    q->lease_ms  = claim->lease_ms;
-    q->is_synced = claim->replicas > 0;
+    q->lease_ms  = request->lease_ms;
+    q->is_synced = request->replicas > 0;
     switch (cmd->verb) {
     case BWL_ACQUIRE:
         assert(q->phase == IDLE || cmd->yields);
@@ -428,30 +435,31 @@ static void queue_command(void *state, const bwl_claim *claim, const bwl_command
         break;
     case BWL_EXTEND: /* instead of the confirmation, if that is out */
         assert(q->phase == HELD || q->phase == CONFIRMING);
-        if (q->asking.asked != NO_QUESTION)
+        if (q->asking.asked != NO_REQUEST)
             q->unconfirmed = q->asking.asked;
-        ask(q, EXTENDING, REDIS_QUEUE_EXTEND, cmd->now, fx);
+        send_command(q, EXTENDING, REDIS_QUEUE_EXTEND, cmd->now, fx);
         break;
     case BWL_RELEASE:
-        q->seen        = (bwl_sighting){ 0 };
-        q->unconfirmed = NO_QUESTION;
-        ask(q, LEAVING, q->was_held ? REDIS_QUEUE_RELEASE : REDIS_QUEUE_CANCEL, cmd->now, fx);
+        q->seen        = (bwl_clock_sample){ 0 };
+        q->unconfirmed = NO_REQUEST;
+        send_command(q, LEAVING, q->was_held ? REDIS_QUEUE_RELEASE : REDIS_QUEUE_CANCEL, cmd->now,
+                     fx);
         break;
     }
 }
 
 static void answered(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
-    assert(ev->kind == BWL_DOWN || ev->answer != BWL_ALIEN);
+    assert(ev->kind == BWL_DOWN || ev->answer != BWL_FOREIGN_VALUE);
     switch (q->phase) {
     case ASKED:
-    case SETTLING: sought(q, ev, fx); return;
+    case RESOLVING: acquire_answered(q, ev, fx); return;
     case QUEUED: looked(q, ev, fx); return;
-    case CLAIMED: claim_answered(q, ev, fx); return;
+    case PROVISIONAL: provisional_answered(q, ev, fx); return;
     case CONFIRMING: confirmed(q, ev, fx); return;
     case EXTENDING: extended(q, ev, fx); return;
     case LEAVING: released(q, ev, fx); return;
-    case POKING: poked(q, ev, fx); return;
+    case DISPATCHING: poked(q, ev, fx); return;
     case YIELDING: yielded(q, ev, fx); return;
     case FREEING: freed(q, ev, fx); return;
     case IDLE:
@@ -460,25 +468,26 @@ static void answered(queue_state *q, const bwl_event *ev, bwl_effects *fx)
     bwl_unreachable("no question is out in these phases");
 }
 
-static void queue_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void queue_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
+                        bwl_effects *fx)
 {
     queue_state *q       = state;
-    bool         is_open = q->asking.asked != NO_QUESTION;
+    bool         is_open = q->asking.asked != NO_REQUEST;
 
-    (void)claim; /* what it was when the question was put counts */
+    (void)request; /* what it was when the question was put counts */
     switch (ev->kind) {
     case BWL_REPLY:
     case BWL_DOWN:
-        if (bwl_ends_question(&q->asking, ev))
+        if (bwl_ends_request(&q->asking, ev))
             answered(q, ev, fx);
-        else if (ev->kind == BWL_DOWN && ev->tag == NO_QUESTION && q->phase == QUEUED && !is_open)
+        else if (ev->kind == BWL_DOWN && ev->tag == NO_REQUEST && q->phase == QUEUED && !is_open)
             cut_off(q, ev->now, fx);
         else if (is_late_no(q, ev))
             lost(q, fx);
         break;
     case BWL_ALARM:
         if (q->phase == QUEUED && !is_open)
-            beat(q, ev->now, fx);
+            heartbeat(q, ev->now, fx);
         else if (q->phase == CONFIRMING && !is_open)
             confirm(q, ev->now, fx);
         break;
@@ -487,14 +496,14 @@ static void queue_event(void *state, const bwl_claim *claim, const bwl_event *ev
 }
 
 const bwl_protocol bwl_queue = {
-    .name       = "queue",
-    .state_size = sizeof(queue_state),
-    .uses_token = true,
-    .extends    = true,
-    .settles    = true,
-    .listens    = true,
-    .yields     = true,
-    .init       = queue_init,
-    .command    = queue_command,
-    .event      = queue_event,
+    .name             = "queue",
+    .state_size       = sizeof(queue_state),
+    .uses_token       = true,
+    .extends          = true,
+    .can_verify_owner = true,
+    .uses_push        = true,
+    .yields           = true,
+    .init             = queue_init,
+    .command          = queue_command,
+    .event            = queue_event,
 };

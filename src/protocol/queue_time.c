@@ -22,38 +22,38 @@ static bwl_ms between(bwl_ms least_ms, bwl_ms most_ms, const bwl_random *fresh)
     return least_ms + (bwl_ms)chance % (most_ms - least_ms + 1);
 }
 
-bwl_ms bwl_queue_beat_ms(const bwl_place *place, const bwl_random *fresh)
+bwl_ms bwl_queue_heartbeat_ms(const bwl_queue_status *queue_status, const bwl_random *fresh)
 {
-    if (place->rank > 0) /* a beat that is late by another one does not make us dead yet */
-        return between(BWL_QUEUE_BEAT_MS, 2 * BWL_QUEUE_BEAT_MS, fresh);
-    if (!place->is_ours || !place->ends) /* who deletes it tells nobody */
+    if (queue_status->rank > 0) /* a beat that is late by another one does not make us dead yet */
+        return between(BWL_QUEUE_HEARTBEAT_MS, 2 * BWL_QUEUE_HEARTBEAT_MS, fresh);
+    if (!queue_status->is_ours || !queue_status->ends) /* who deletes it tells nobody */
         return between(STRANGER_MIN_MS, STRANGER_MAX_MS, fresh);
-    if (place->left_ms <= 0)
+    if (queue_status->left_ms <= 0)
         return EXPIRED_MS;
-    return bwl_sooner(BWL_QUEUE_BEAT_MS, bwl_later(place->left_ms, EXPIRED_MS));
+    return bwl_ms_min(BWL_QUEUE_HEARTBEAT_MS, bwl_ms_add(queue_status->left_ms, EXPIRED_MS));
 }
 
-bwl_ms bwl_queue_slack_ms(const bwl_place *place)
+bwl_ms bwl_queue_slack_ms(const bwl_queue_status *queue_status)
 {
-    bool ends_later =
-        place->is_ours && place->ends && place->left_ms > BWL_QUEUE_BEAT_MS + BWL_QUEUE_SLACK_MS;
+    bool ends_later = queue_status->is_ours && queue_status->ends &&
+                      queue_status->left_ms > BWL_QUEUE_HEARTBEAT_MS + BWL_QUEUE_SLACK_MS;
 
-    return place->rank > 0 || ends_later ? BWL_QUEUE_SLACK_MS : 0;
+    return queue_status->rank > 0 || ends_later ? BWL_QUEUE_SLACK_MS : 0;
 }
 
-void bwl_queue_wake_to_beat(const bwl_event *ev, bwl_effects *fx)
+void bwl_queue_wake_to_heartbeat(const bwl_event *ev, bwl_effects *fx)
 {
-    bwl_ms at = bwl_later(ev->now, bwl_queue_beat_ms(ev->place, &ev->fresh));
+    bwl_ms at = bwl_ms_add(ev->now, bwl_queue_heartbeat_ms(ev->queue_status, &ev->fresh));
 
-    bwl_wake_about(fx, at, bwl_queue_slack_ms(ev->place));
+    bwl_wake_about(fx, at, bwl_queue_slack_ms(ev->queue_status));
 }
 
-bwl_ms bwl_queue_again_ms(const bwl_random *fresh)
+bwl_ms bwl_queue_retry_ms(const bwl_random *fresh)
 {
-    return between(BWL_QUEUE_BEAT_MS / 2, BWL_QUEUE_BEAT_MS, fresh);
+    return between(BWL_QUEUE_HEARTBEAT_MS / 2, BWL_QUEUE_HEARTBEAT_MS, fresh);
 }
 
-bwl_ms bwl_queue_given_after(bwl_sighting seen, int64_t given_us, bwl_ms now, bwl_ms slack_ms)
+bwl_ms bwl_queue_granted_after(bwl_clock_sample seen, int64_t given_us, bwl_ms now, bwl_ms slack_ms)
 {
     bwl_ms passed_ms;
 
@@ -61,8 +61,8 @@ bwl_ms bwl_queue_given_after(bwl_sighting seen, int64_t given_us, bwl_ms now, bw
     if (seen.server_us <= 0 || given_us <= seen.server_us)
         return seen.at;
     passed_ms = (given_us - seen.server_us) / US_PER_MS;
-    passed_ms -= bwl_sooner(passed_ms, bwl_drift_ms(passed_ms));
+    passed_ms -= bwl_ms_min(passed_ms, bwl_drift_ms(passed_ms));
     if (passed_ms > now - seen.at + slack_ms)
         return seen.at;
-    return bwl_sooner(seen.at + passed_ms, now);
+    return bwl_ms_min(seen.at + passed_ms, now);
 }

@@ -75,23 +75,23 @@ static unsigned silent(const bwl_redlock_state *r)
 /* Surely not carried out. */
 static unsigned unavailable(const bwl_redlock_state *r)
 {
-    return count(r, BWL_VOTE_LATER) + count(r, BWL_VOTE_REFUSED) + count(r, BWL_VOTE_UNSENT);
+    return count(r, BWL_VOTE_RETRYABLE) + count(r, BWL_VOTE_REFUSED) + count(r, BWL_VOTE_NOT_SENT);
 }
 
 static bwl_outcome_kind why_unavailable(const bwl_redlock_state *r)
 {
     if (count(r, BWL_VOTE_REFUSED) >= too_many(r))
         return BWL_STORE_REFUSED; /* it would be the same next time                           */
-    return count(r, BWL_VOTE_UNSENT) > 0 ? BWL_UNREACHABLE : BWL_NOT_NOW;
+    return count(r, BWL_VOTE_NOT_SENT) > 0 ? BWL_UNREACHABLE : BWL_NOT_NOW;
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
 /* One tag for all that belongs to a round: of each server the first answer counts. */
-static void ask_all(const bwl_redlock_state *r, bwl_redis_word word, bwl_effects *fx)
+static void ask_all(const bwl_redlock_state *r, bwl_redis_command command, bwl_effects *fx)
 {
     for (unsigned i = 0; i < r->nodes; i++)
-        bwl_ask_node(fx, i, word, r->round);
+        bwl_send_command(fx, i, command, r->round);
 }
 
 static void begin(bwl_redlock_state *r, bwl_verb verb, bwl_ms now)
@@ -112,7 +112,7 @@ static void redlock_init(void *state, unsigned nodes)
     *(bwl_redlock_state *)state = (bwl_redlock_state){ .nodes = (uint8_t)nodes };
 }
 
-static void redlock_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+static void redlock_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                             bwl_effects *fx)
 {
     bwl_redlock_state *r = state;
@@ -123,8 +123,8 @@ static void redlock_command(void *state, const bwl_claim *claim, const bwl_comma
     begin(r, cmd->verb, cmd->now);
     r->is_again = cmd->again;
     if (!cmd->again)
-        r->until =
-            cmd->now + claim->lease_ms - bwl_drift_named_ms(claim->lease_ms, claim->drift_ppm);
+        r->until = cmd->now + request->lease_ms -
+                   bwl_drift_named_ms(request->lease_ms, request->drift_ppm);
     switch (cmd->verb) {
     case BWL_ACQUIRE:
         for (unsigned i = 0; i < r->nodes; i++)
@@ -142,13 +142,13 @@ static void decide(bwl_redlock_state *r, bwl_outcome_kind kind, bwl_effects *fx)
 {
     assert(!r->is_decided);
     r->is_decided = true;
-    bwl_tell(fx, kind);
+    bwl_complete(fx, kind);
 }
 
 static void decide_held(bwl_redlock_state *r, bwl_effects *fx)
 {
     r->is_decided = true;
-    bwl_tell_held(fx, r->until, NO_FENCE);
+    bwl_complete_held(fx, r->until, NO_FENCE);
 }
 
 /* Not held, for sure; and nothing of it is to be left behind. */
@@ -169,9 +169,10 @@ static void decide_unavailable(bwl_redlock_state *r, bwl_effects *fx)
 }
 
 /* Undecided, with an answer from most servers: the others are given about as long again. */
-static void be_patient(bwl_redlock_state *r, const bwl_claim *claim, bwl_ms now, bwl_effects *fx)
+static void be_patient(bwl_redlock_state *r, const bwl_lock_request *request, bwl_ms now,
+                       bwl_effects *fx)
 {
-    unsigned doublings = claim->attempt < DOUBLINGS_MAX ? claim->attempt : DOUBLINGS_MAX;
+    unsigned doublings = request->attempt < DOUBLINGS_MAX ? request->attempt : DOUBLINGS_MAX;
     bwl_ms   as_long   = now - r->asked_at;
 
     if (r->is_patient || count(r, BWL_VOTE_NO) == 0 || r->nodes - silent(r) < quorum(r))
@@ -179,10 +180,11 @@ static void be_patient(bwl_redlock_state *r, const bwl_claim *claim, bwl_ms now,
     if (as_long < PATIENCE_MIN_MS)
         as_long = PATIENCE_MIN_MS;
     r->is_patient = true;
-    bwl_wake_at(fx, bwl_later(now, as_long << (doublings > 0 ? doublings - 1 : 0)));
+    bwl_wake_at(fx, bwl_ms_add(now, as_long << (doublings > 0 ? doublings - 1 : 0)));
 }
 
-static void count_acquire(bwl_redlock_state *r, const bwl_claim *claim, bwl_ms now, bwl_effects *fx)
+static void count_acquire(bwl_redlock_state *r, const bwl_lock_request *request, bwl_ms now,
+                          bwl_effects *fx)
 {
     unsigned never = count(r, BWL_VOTE_NO) + unavailable(r);
 
@@ -195,12 +197,12 @@ static void count_acquire(bwl_redlock_state *r, const bwl_claim *claim, bwl_ms n
     else if (never + count(r, BWL_VOTE_UNKNOWN) >= too_many(r))
         decide(r, BWL_UNKNOWN, fx); /* the hold asks again, or takes it back */
     else
-        be_patient(r, claim, now, fx);
+        be_patient(r, request, now, fx);
 }
 
 static void heal(const bwl_redlock_state *r, unsigned node, bwl_effects *fx)
 {
-    bwl_ask_node(fx, node, REDIS_SET_IF_ABSENT, r->round);
+    bwl_send_command(fx, node, REDIS_SET_IF_ABSENT, r->round);
 }
 
 static void count_extend(bwl_redlock_state *r, bwl_effects *fx)
@@ -256,15 +258,15 @@ static bwl_vote vote_of(const bwl_event *ev)
     switch (ev->answer) {
     case BWL_YES: return BWL_VOTE_YES;
     case BWL_NO: return BWL_VOTE_NO;
-    case BWL_LATER: return BWL_VOTE_LATER;
+    case BWL_RETRYABLE: return BWL_VOTE_RETRYABLE;
     case BWL_REFUSED: return BWL_VOTE_REFUSED;
-    case BWL_UNSENT: return BWL_VOTE_UNSENT;
-    case BWL_ALIEN: break;
+    case BWL_NOT_SENT: return BWL_VOTE_NOT_SENT;
+    case BWL_FOREIGN_VALUE: break;
     }
     bwl_unreachable("a token is compared, not looked at");
 }
 
-static void voted(bwl_redlock_state *r, const bwl_claim *claim, const bwl_event *ev,
+static void voted(bwl_redlock_state *r, const bwl_lock_request *request, const bwl_event *ev,
                   bwl_effects *fx)
 {
     unsigned node = ev->node;
@@ -275,7 +277,7 @@ static void voted(bwl_redlock_state *r, const bwl_claim *claim, const bwl_event 
     if (r->verb == BWL_RELEASE && r->votes[node] == BWL_VOTE_YES)
         r->deleted[node] = true;
     if (!r->is_decided && r->verb == BWL_ACQUIRE)
-        count_acquire(r, claim, ev->now, fx);
+        count_acquire(r, request, ev->now, fx);
     else if (!r->is_decided && r->verb == BWL_EXTEND)
         count_extend(r, fx);
     else if (!r->is_decided)
@@ -285,7 +287,8 @@ static void voted(bwl_redlock_state *r, const bwl_claim *claim, const bwl_event 
         heal(r, node, fx);
 }
 
-static void redlock_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void redlock_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
+                          bwl_effects *fx)
 {
     bwl_redlock_state *r = state;
 
@@ -293,7 +296,7 @@ static void redlock_event(void *state, const bwl_claim *claim, const bwl_event *
     case BWL_REPLY:
     case BWL_DOWN:
         if (r->round != 0)
-            voted(r, claim, ev, fx);
+            voted(r, request, ev, fx);
         break;
     case BWL_ALARM:
         if (r->is_patient && !r->is_decided)
@@ -304,12 +307,12 @@ static void redlock_event(void *state, const bwl_claim *claim, const bwl_event *
 }
 
 const bwl_protocol bwl_redlock = {
-    .name       = "redlock",
-    .state_size = sizeof(bwl_redlock_state),
-    .uses_token = true,
-    .extends    = true,
-    .settles    = true,
-    .init       = redlock_init,
-    .command    = redlock_command,
-    .event      = redlock_event,
+    .name             = "redlock",
+    .state_size       = sizeof(bwl_redlock_state),
+    .uses_token       = true,
+    .extends          = true,
+    .can_verify_owner = true,
+    .init             = redlock_init,
+    .command          = redlock_command,
+    .event            = redlock_event,
 };

@@ -11,9 +11,9 @@
 typedef enum bwl_vote {
     BWL_VOTE_YES = 1,
     BWL_VOTE_NO,
-    BWL_VOTE_LATER,
+    BWL_VOTE_RETRYABLE,
     BWL_VOTE_REFUSED,
-    BWL_VOTE_UNSENT,
+    BWL_VOTE_NOT_SENT,
     BWL_VOTE_UNKNOWN, /* it may have carried the question out, or may do so yet               */
     BWL_VOTES_END,
 } bwl_vote;

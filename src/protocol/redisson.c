@@ -22,15 +22,15 @@
  *
  *      IDLE --command--> ASKED --reply, down--> IDLE      (a release may interrupt ASKED)
  */
-#include "core/asking.h"
+#include "core/one_request.h"
 #include "protocol/protocol.h"
 #include "protocol/store/redis.h"
 
 typedef struct redisson_state {
-    bwl_verb   verb; /* the command that the open question is for                              */
-    bwl_asking asking;
-    bwl_ms     until; /* of what was asked first for this command: see token.c                 */
-    uint64_t   fence; /* of the hold: an extension does not say it again                       */
+    bwl_verb verb; /* the command that the open question is for                              */
+    bwl_one_request asking;
+    bwl_ms   until; /* of what was asked first for this command: see token.c                 */
+    uint64_t fence; /* of the hold: an extension does not say it again                       */
 } redisson_state;
 
 static void redisson_init(void *state, unsigned nodes)
@@ -39,7 +39,7 @@ static void redisson_init(void *state, unsigned nodes)
     *(redisson_state *)state = (redisson_state){ 0 };
 }
 
-static bwl_redis_word word_for(bwl_verb verb)
+static bwl_redis_command word_for(bwl_verb verb)
 {
     switch (verb) {
     case BWL_ACQUIRE: return REDIS_HASH_TAKE;
@@ -49,7 +49,7 @@ static bwl_redis_word word_for(bwl_verb verb)
     bwl_unreachable("a verb outside of its enum");
 }
 
-static void redisson_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+static void redisson_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                              bwl_effects *fx)
 {
     redisson_state *r = state;
@@ -58,8 +58,8 @@ static void redisson_command(void *state, const bwl_claim *claim, const bwl_comm
     assert(!cmd->again || r->verb == BWL_ACQUIRE);
     r->verb = cmd->verb;
     if (!cmd->again)
-        r->until = cmd->now + claim->lease_ms - bwl_drift_ms(claim->lease_ms);
-    bwl_ask_one(&r->asking, word_for(cmd->verb), 0, fx);
+        r->until = cmd->now + request->lease_ms - bwl_drift_ms(request->lease_ms);
+    bwl_send_one(&r->asking, word_for(cmd->verb), 0, fx);
 }
 
 static void yes(redisson_state *r, const bwl_event *ev, bwl_effects *fx)
@@ -67,34 +67,34 @@ static void yes(redisson_state *r, const bwl_event *ev, bwl_effects *fx)
     if (r->verb == BWL_ACQUIRE)
         r->fence = ev->number;
     if (r->verb == BWL_RELEASE)
-        bwl_tell(fx, BWL_RELEASED);
+        bwl_complete(fx, BWL_RELEASED);
     else
-        bwl_tell_held(fx, r->until, r->fence);
+        bwl_complete_held(fx, r->until, r->fence);
 }
 
-static void redisson_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+static void redisson_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                            bwl_effects *fx)
 {
     redisson_state *r = state;
 
-    (void)claim; /* its lease is in `until` already */
-    if (!bwl_ends_question(&r->asking, ev) || !bwl_was_answered(ev, fx))
+    (void)request; /* its lease is in `until` already */
+    if (!bwl_ends_request(&r->asking, ev) || !bwl_was_answered(ev, fx))
         return;
-    assert(ev->answer != BWL_ALIEN); /* a field is compared, not looked at */
+    assert(ev->answer != BWL_FOREIGN_VALUE); /* a field is compared, not looked at */
     if (ev->answer == BWL_YES)
         yes(r, ev, fx);
     else
-        bwl_tell(fx, r->verb == BWL_ACQUIRE ? BWL_BUSY : BWL_LOST);
+        bwl_complete(fx, r->verb == BWL_ACQUIRE ? BWL_BUSY : BWL_LOST);
 }
 
 const bwl_protocol bwl_redisson = {
-    .name       = "redisson",
-    .state_size = sizeof(redisson_state),
-    .uses_token = true,
-    .extends    = true,
-    .settles    = true,
-    .hears      = true,
-    .init       = redisson_init,
-    .command    = redisson_command,
-    .event      = redisson_event,
+    .name             = "redisson",
+    .state_size       = sizeof(redisson_state),
+    .uses_token       = true,
+    .extends          = true,
+    .can_verify_owner = true,
+    .retries_on_push  = true,
+    .init             = redisson_init,
+    .command          = redisson_command,
+    .event            = redisson_event,
 };

@@ -29,7 +29,7 @@
  *                                |  `--fewer, there is time--> ASKING
  *                                `--no answer, too few--> PASSING, telling what was said above
  */
-#include "core/asking.h"
+#include "core/one_request.h"
 #include "protocol/protocol.h"
 #include "protocol/store/redis.h"
 
@@ -61,36 +61,37 @@ typedef struct synced_state {
 /* The server looks at the time ten times a second, so that it may be 100 ms late with its no. */
 static bwl_ms part_of(bwl_ms all_ms)
 {
-    bwl_ms part_ms = bwl_sooner(all_ms / PARTS, PART_MAX_MS);
+    bwl_ms part_ms = bwl_ms_min(all_ms / PARTS, PART_MAX_MS);
 
     return part_ms > PART_MIN_MS ? part_ms : PART_MIN_MS;
 }
 
-static void ask(synced_state *s, const bwl_claim *claim, bwl_ms now, bwl_effects *fx)
+static void send_command(synced_state *s, const bwl_lock_request *request, bwl_ms now,
+                         bwl_effects *fx)
 {
-    assert(claim->replicas > 0);
+    assert(request->replicas > 0);
     s->asked    = OUR_TAG | ++s->count;
     s->asked_at = now;
-    bwl_put_ask(fx, (bwl_ask){
-                        .tag      = s->asked,
-                        .node     = SERVER,
-                        .word     = REDIS_REPLICATED,
-                        .stamp    = claim->replicas,
-                        .claim_ms = part_of(claim->replicas_ms),
-                    });
+    bwl_add_send(fx, (bwl_send){
+                         .tag                = s->asked,
+                         .node               = SERVER,
+                         .command            = REDIS_REPLICATED,
+                         .timestamp          = request->replicas,
+                         .provisional_ttl_ms = part_of(request->replicas_ms),
+                     });
 }
 
 /* What the inner one has told is passed on, but for HELD. */
-static void heard(synced_state *s, const bwl_claim *claim, bwl_ms now, bwl_effects *fx)
+static void heard(synced_state *s, const bwl_lock_request *request, bwl_ms now, bwl_effects *fx)
 {
     if (fx->outcome.kind != BWL_HELD)
         return;
-    assert(fx->asks_count == 0); /* it has been answered, and asks nothing more */
+    assert(fx->send_count == 0); /* it has been answered, and asks nothing more */
     s->until     = fx->outcome.until;
     s->fence     = fx->outcome.fence;
     fx->outcome  = (bwl_outcome){ .kind = BWL_PENDING };
-    s->ask_until = bwl_later(now, claim->replicas_ms);
-    ask(s, claim, now, fx);
+    s->ask_until = bwl_ms_add(now, request->replicas_ms);
+    send_command(s, request, now, fx);
 }
 
 static void init(const bwl_protocol *inner, void *state, unsigned nodes)
@@ -102,24 +103,25 @@ static void init(const bwl_protocol *inner, void *state, unsigned nodes)
     inner->init(s->inner, nodes);
 }
 
-static void command(const bwl_protocol *inner, void *state, const bwl_claim *claim,
+static void command(const bwl_protocol *inner, void *state, const bwl_lock_request *request,
                     const bwl_command *cmd, bwl_effects *fx)
 {
     synced_state *s = state;
 
     s->asked = NOTHING;
     s->verb  = cmd->verb;
-    inner->command(s->inner, claim, cmd, fx);
-    heard(s, claim, cmd->now, fx);
+    inner->command(s->inner, request, cmd, fx);
+    heard(s, request, cmd->now, fx);
 }
 
 /* There is no use in asking a server again at once that has said no without waiting. */
-static bool may_ask_again(const synced_state *s, const bwl_claim *claim, const bwl_event *ev)
+static bool may_ask_again(const synced_state *s, const bwl_lock_request *request,
+                          const bwl_event *ev)
 {
     bwl_ms waited_ms = ev->now - s->asked_at;
 
     return ev->kind == BWL_REPLY && ev->answer == BWL_NO && ev->now < s->ask_until &&
-           ev->now < s->until && waited_ms >= part_of(claim->replicas_ms) / TOO_EARLY_OF;
+           ev->now < s->until && waited_ms >= part_of(request->replicas_ms) / TOO_EARLY_OF;
 }
 
 /* It is to be given back.  Who may not ask for replicas has no use in trying again. */
@@ -127,27 +129,27 @@ static void of_no_use(const synced_state *s, const bwl_event *ev, bwl_effects *f
 {
     bool is_refused = ev->kind == BWL_REPLY && ev->answer == BWL_REFUSED;
 
-    bwl_tell_held(fx, OF_NO_USE, s->fence);
+    bwl_complete_held(fx, OF_NO_USE, s->fence);
     fx->outcome.why = is_refused ? BWL_STORE_REFUSED : BWL_NOT_NOW;
 }
 
-static void replicated(synced_state *s, const bwl_claim *claim, const bwl_event *ev,
+static void replicated(synced_state *s, const bwl_lock_request *request, const bwl_event *ev,
                        bwl_effects *fx)
 {
     bool is_yes = ev->kind == BWL_REPLY && ev->answer == BWL_YES;
 
     s->asked = NOTHING;
     if (is_yes)
-        bwl_tell_held(fx, s->until, s->fence);
-    else if (may_ask_again(s, claim, ev))
-        ask(s, claim, ev->now, fx);
+        bwl_complete_held(fx, s->until, s->fence);
+    else if (may_ask_again(s, request, ev))
+        send_command(s, request, ev->now, fx);
     else if (s->verb == BWL_ACQUIRE)
         of_no_use(s, ev, fx);
     else if (bwl_was_answered(ev, fx))
-        bwl_tell(fx, BWL_NOT_NOW);
+        bwl_complete(fx, BWL_NOT_NOW);
 }
 
-static void event(const bwl_protocol *inner, void *state, const bwl_claim *claim,
+static void event(const bwl_protocol *inner, void *state, const bwl_lock_request *request,
                   const bwl_event *ev, bwl_effects *fx)
 {
     synced_state *s         = state;
@@ -155,39 +157,39 @@ static void event(const bwl_protocol *inner, void *state, const bwl_claim *claim
 
     if (is_answer && (ev->tag & OUR_TAG) != 0) {
         if (ev->tag == s->asked)
-            replicated(s, claim, ev, fx);
+            replicated(s, request, ev, fx);
         return; /* else it is about what was given up */
     }
-    inner->event(s->inner, claim, ev, fx);
-    heard(s, claim, ev->now, fx);
+    inner->event(s->inner, request, ev, fx);
+    heard(s, request, ev->now, fx);
 }
 
-#define SYNCED(INNER, IS_QUEUE)                                                              \
-    static void INNER##_init(void *state, unsigned nodes)                                    \
-    {                                                                                        \
-        init(&bwl_##INNER, state, nodes);                                                    \
-    }                                                                                        \
-    static void INNER##_command(void *state, const bwl_claim *claim, const bwl_command *cmd, \
-                                bwl_effects *fx)                                             \
-    {                                                                                        \
-        command(&bwl_##INNER, state, claim, cmd, fx);                                        \
-    }                                                                                        \
-    static void INNER##_event(void *state, const bwl_claim *claim, const bwl_event *ev,      \
-                              bwl_effects *fx)                                               \
-    {                                                                                        \
-        event(&bwl_##INNER, state, claim, ev, fx);                                           \
-    }                                                                                        \
-    const bwl_protocol bwl_synced_##INNER = {                                                \
-        .name       = #INNER,                                                                \
-        .state_size = sizeof(synced_state),                                                  \
-        .uses_token = true,                                                                  \
-        .extends    = true,                                                                  \
-        .settles    = true,                                                                  \
-        .listens    = (IS_QUEUE),                                                            \
-        .yields     = (IS_QUEUE),                                                            \
-        .init       = INNER##_init,                                                          \
-        .command    = INNER##_command,                                                       \
-        .event      = INNER##_event,                                                         \
+#define SYNCED(INNER, IS_QUEUE)                                                                  \
+    static void INNER##_init(void *state, unsigned nodes)                                        \
+    {                                                                                            \
+        init(&bwl_##INNER, state, nodes);                                                        \
+    }                                                                                            \
+    static void INNER##_command(void *state, const bwl_lock_request *request,                    \
+                                const bwl_command *cmd, bwl_effects *fx)                         \
+    {                                                                                            \
+        command(&bwl_##INNER, state, request, cmd, fx);                                          \
+    }                                                                                            \
+    static void INNER##_event(void *state, const bwl_lock_request *request, const bwl_event *ev, \
+                              bwl_effects *fx)                                                   \
+    {                                                                                            \
+        event(&bwl_##INNER, state, request, ev, fx);                                             \
+    }                                                                                            \
+    const bwl_protocol bwl_synced_##INNER = {                                                    \
+        .name             = #INNER,                                                              \
+        .state_size       = sizeof(synced_state),                                                \
+        .uses_token       = true,                                                                \
+        .extends          = true,                                                                \
+        .can_verify_owner = true,                                                                \
+        .uses_push        = (IS_QUEUE),                                                          \
+        .yields           = (IS_QUEUE),                                                          \
+        .init             = INNER##_init,                                                        \
+        .command          = INNER##_command,                                                     \
+        .event            = INNER##_event,                                                       \
     }
 
 SYNCED(token, false);

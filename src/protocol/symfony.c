@@ -27,15 +27,15 @@
  *
  *      IDLE --command--> ASKED --reply, down--> IDLE      (a release may interrupt ASKED)
  */
-#include "core/asking.h"
+#include "core/one_request.h"
 #include "protocol/protocol.h"
 
 enum { NO_FENCE = 0 };
 
 typedef struct symfony_state {
-    bwl_verb   verb; /* the command that the open question is for                              */
-    bwl_asking asking;
-    bwl_ms     until; /* of what was asked first for this command: see token.c                 */
+    bwl_verb verb; /* the command that the open question is for                              */
+    bwl_one_request asking;
+    bwl_ms until; /* of what was asked first for this command: see token.c                 */
 } symfony_state;
 
 static void symfony_init(void *state, unsigned nodes)
@@ -44,7 +44,7 @@ static void symfony_init(void *state, unsigned nodes)
     *(symfony_state *)state = (symfony_state){ 0 };
 }
 
-static bwl_redis_word word_for(bwl_verb verb)
+static bwl_redis_command word_for(bwl_verb verb)
 {
     switch (verb) {
     case BWL_ACQUIRE: return REDIS_ZSET_TAKE;
@@ -54,7 +54,7 @@ static bwl_redis_word word_for(bwl_verb verb)
     bwl_unreachable("a verb outside of its enum");
 }
 
-static void symfony_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+static void symfony_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                             bwl_effects *fx)
 {
     symfony_state *s = state;
@@ -63,34 +63,35 @@ static void symfony_command(void *state, const bwl_claim *claim, const bwl_comma
     assert(!cmd->again || s->verb == BWL_ACQUIRE);
     s->verb = cmd->verb;
     if (!cmd->again)
-        s->until = cmd->now + claim->lease_ms - bwl_drift_ms(claim->lease_ms);
-    bwl_ask_one(&s->asking, word_for(cmd->verb), 0, fx);
+        s->until = cmd->now + request->lease_ms - bwl_drift_ms(request->lease_ms);
+    bwl_send_one(&s->asking, word_for(cmd->verb), 0, fx);
 }
 
-static void symfony_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void symfony_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
+                          bwl_effects *fx)
 {
     symfony_state *s = state;
 
-    (void)claim; /* its lease is in `until` already */
-    if (!bwl_ends_question(&s->asking, ev) || !bwl_was_answered(ev, fx))
+    (void)request; /* its lease is in `until` already */
+    if (!bwl_ends_request(&s->asking, ev) || !bwl_was_answered(ev, fx))
         return;
-    assert(ev->answer != BWL_ALIEN); /* a member is compared, not looked at */
+    assert(ev->answer != BWL_FOREIGN_VALUE); /* a member is compared, not looked at */
     if (ev->answer == BWL_NO)
-        bwl_tell(fx, s->verb == BWL_ACQUIRE ? BWL_BUSY : BWL_LOST);
+        bwl_complete(fx, s->verb == BWL_ACQUIRE ? BWL_BUSY : BWL_LOST);
     else if (s->verb == BWL_RELEASE)
-        bwl_tell(fx, BWL_RELEASED);
+        bwl_complete(fx, BWL_RELEASED);
     else
-        bwl_tell_held(fx, s->until, NO_FENCE);
+        bwl_complete_held(fx, s->until, NO_FENCE);
 }
 
 const bwl_protocol bwl_symfony = {
-    .name       = "symfony",
-    .state_size = sizeof(symfony_state),
-    .uses_token = true,
-    .extends    = true,
-    .settles    = true,
-    .hears      = true,
-    .init       = symfony_init,
-    .command    = symfony_command,
-    .event      = symfony_event,
+    .name             = "symfony",
+    .state_size       = sizeof(symfony_state),
+    .uses_token       = true,
+    .extends          = true,
+    .can_verify_owner = true,
+    .retries_on_push  = true,
+    .init             = symfony_init,
+    .command          = symfony_command,
+    .event            = symfony_event,
 };

@@ -35,13 +35,13 @@ static void token_init(void *state, unsigned nodes)
     *(token_state *)state = (token_state){ 0 };
 }
 
-static void ask(token_state *t, bwl_redis_word word, bwl_effects *fx)
+static void send_command(token_state *t, bwl_redis_command command, bwl_effects *fx)
 {
     t->asked = ++t->last_tag;
-    bwl_ask_node(fx, SERVER, word, t->asked);
+    bwl_send_command(fx, SERVER, command, t->asked);
 }
 
-static void token_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+static void token_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                           bwl_effects *fx)
 {
     token_state *t = state;
@@ -51,41 +51,42 @@ static void token_command(void *state, const bwl_claim *claim, const bwl_command
 
     t->verb = cmd->verb;
     if (!cmd->again)
-        t->until = cmd->now + claim->lease_ms - bwl_drift_ms(claim->lease_ms);
+        t->until = cmd->now + request->lease_ms - bwl_drift_ms(request->lease_ms);
     switch (cmd->verb) {
     case BWL_ACQUIRE:
-        ask(t, cmd->again ? REDIS_SET_IF_ABSENT_OR_MINE : REDIS_SET_IF_ABSENT, fx);
+        send_command(t, cmd->again ? REDIS_SET_IF_ABSENT_OR_MINE : REDIS_SET_IF_ABSENT, fx);
         break;
-    case BWL_EXTEND: ask(t, REDIS_EXTEND_IF_MINE, fx); break;
-    case BWL_RELEASE: ask(t, REDIS_DELETE_IF_MINE, fx); break;
+    case BWL_EXTEND: send_command(t, REDIS_EXTEND_IF_MINE, fx); break;
+    case BWL_RELEASE: send_command(t, REDIS_DELETE_IF_MINE, fx); break;
     }
 }
 
 static void yes(const token_state *t, bwl_effects *fx)
 {
     if (t->verb == BWL_RELEASE)
-        bwl_tell(fx, BWL_RELEASED);
+        bwl_complete(fx, BWL_RELEASED);
     else
-        bwl_tell_held(fx, t->until, NO_FENCE);
+        bwl_complete_held(fx, t->until, NO_FENCE);
 }
 
 static void answered(const token_state *t, bwl_answer answer, bwl_effects *fx)
 {
     switch (answer) {
     case BWL_YES: yes(t, fx); break;
-    case BWL_NO: bwl_tell(fx, t->verb == BWL_ACQUIRE ? BWL_BUSY : BWL_LOST); break;
-    case BWL_LATER: bwl_tell(fx, BWL_NOT_NOW); break;
-    case BWL_REFUSED: bwl_tell(fx, BWL_STORE_REFUSED); break;
-    case BWL_UNSENT: bwl_tell(fx, BWL_UNREACHABLE); break;
-    case BWL_ALIEN: bwl_unreachable("a token is compared, not looked at");
+    case BWL_NO: bwl_complete(fx, t->verb == BWL_ACQUIRE ? BWL_BUSY : BWL_LOST); break;
+    case BWL_RETRYABLE: bwl_complete(fx, BWL_NOT_NOW); break;
+    case BWL_REFUSED: bwl_complete(fx, BWL_STORE_REFUSED); break;
+    case BWL_NOT_SENT: bwl_complete(fx, BWL_UNREACHABLE); break;
+    case BWL_FOREIGN_VALUE: bwl_unreachable("a token is compared, not looked at");
     }
 }
 
-static void token_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void token_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
+                        bwl_effects *fx)
 {
     token_state *t = state;
 
-    (void)claim; /* what was claimed is in `until` already */
+    (void)request; /* what was claimed is in `until` already */
     if (t->asked == NOTHING || ev->tag != t->asked)
         return; /* about a question that we gave up on */
     switch (ev->kind) {
@@ -95,7 +96,7 @@ static void token_event(void *state, const bwl_claim *claim, const bwl_event *ev
         break;
     case BWL_DOWN:
         t->asked = NOTHING;
-        bwl_tell(fx, BWL_UNKNOWN);
+        bwl_complete(fx, BWL_UNKNOWN);
         break;
     case BWL_ALARM: /* we never ask for one, and nobody pushes */
     case BWL_PUSH: break;
@@ -103,12 +104,12 @@ static void token_event(void *state, const bwl_claim *claim, const bwl_event *ev
 }
 
 const bwl_protocol bwl_token = {
-    .name       = "token",
-    .state_size = sizeof(token_state),
-    .uses_token = true,
-    .extends    = true,
-    .settles    = true,
-    .init       = token_init,
-    .command    = token_command,
-    .event      = token_event,
+    .name             = "token",
+    .state_size       = sizeof(token_state),
+    .uses_token       = true,
+    .extends          = true,
+    .can_verify_owner = true,
+    .init             = token_init,
+    .command          = token_command,
+    .event            = token_event,
 };

@@ -145,11 +145,11 @@ void bwl_lock_show(bwl_lock *lock)
 {
     bwl_event_queue *queue    = &lock->shard->events;
     bool             is_held  = bwl_hold_is_held(&lock->base.hold);
-    bool             troubled = is_held && lock->base.hold.trouble != BWL_PENDING;
+    bool             troubled = is_held && lock->base.hold.last_error != BWL_PENDING;
     bool             is_new   = false;
 
     assert(lock->face.is_attached);
-    if (bwl_hold_is_sought(&lock->base.hold)) { /* it was yielded: nothing is lost by that */
+    if (bwl_hold_is_acquiring(&lock->base.hold)) { /* it was yielded: nothing is lost by that */
         drop(queue, &lock->face.event);
         lock->face.was_in_trouble = false;
         if (lock->face.loss_fd >= 0)
@@ -168,9 +168,9 @@ void bwl_lock_show(bwl_lock *lock)
         bwl_log_add(lock->shard->host.settings.log, BWL_LOG_WARNING, "not renewed: %s: %s",
                     lock->base.name,
                     lock->base.why.text[0] != '\0' ? lock->base.why.text : "no answer");
-        post(queue, &lock->face.event, BWL_EVENT_TROUBLE);
+        post(queue, &lock->face.event, BWL_EVENT_ERROR);
         is_new = true;
-    } else if (!troubled && lock->face.event.kind == BWL_EVENT_TROUBLE) {
+    } else if (!troubled && lock->face.event.kind == BWL_EVENT_ERROR) {
         drop(queue, &lock->face.event); /* over before the caller has looked */
     }
     lock->face.was_in_trouble = troubled;

@@ -23,7 +23,7 @@ struct bwl_operation;
 typedef enum bwl_queued_event_kind {
     BWL_EVENT_ENDED = 1, /* an operation has completed */
     BWL_EVENT_LOST,      /* a hold is lost */
-    BWL_EVENT_TROUBLE,   /* a hold is still ours, but cannot be renewed */
+    BWL_EVENT_ERROR,     /* a hold is still ours, but cannot be renewed */
 } bwl_queued_event_kind;
 
 typedef struct bwl_queued_event {

@@ -49,7 +49,7 @@ static void connected(bwl_host *host, bool is_connected)
     bool       was_connected = atomic_exchange(&shard->is_connected, is_connected);
 
     if (!is_connected && !was_connected)
-        atomic_store(&shard->unhealthy_until, bwl_later(bwl_shard_now(shard), BWL_UNHEALTHY_MS));
+        atomic_store(&shard->unhealthy_until, bwl_ms_add(bwl_shard_now(shard), BWL_UNHEALTHY_MS));
     if (shard->connecting.result == BWL_PENDING)
         bwl_loop_complete(&shard->loop, &shard->connecting, BWL_RELEASED);
 }

@@ -3,7 +3,7 @@
  */
 #include "runtime/local_groups.h"
 #include "base/fault.h"
-#include "protocol/store/seat.h"
+#include "protocol/store/waiter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,25 +13,25 @@ enum { ROOM_AT_FIRST = 8 };
 typedef struct bwl_local_group bwl_local_group;
 
 struct bwl_local_group {
-    bwl_lock_group  base; /* first: a lock knows only this */
-    bwl_shard      *shard;
-    bwl_cohort      cohort;
-    bwl_seat       *seats; /* from 1 */
-    bwl_lock      **locks; /* by seat; NULL: the seat is free */
-    bwl_seat_number room;
-    bwl_seat_number vacant;    /* the free seats, linked by `next`; 0: none */
-    size_t          taken;     /* seats */
-    bwl_lock       *store;     /* the lock that waits in the store for all of them; NULL: none */
-    bwl_operation   operation; /* on it */
-    unsigned        pins;
-    bool            is_running;
-    uint16_t        name_size;
-    char            name[BWL_NAME_MAX + 1];
-    bwl_fault       why; /* the error of the lock in the store, when it failed last */
+    bwl_lock_group      base; /* first: a lock knows only this */
+    bwl_shard          *shard;
+    bwl_group           group;
+    bwl_local_waiter   *waiters; /* from 1 */
+    bwl_lock          **locks;   /* by seat; NULL: the seat is free */
+    bwl_local_waiter_id room;
+    bwl_local_waiter_id vacant; /* the free seats, linked by `next`; 0: none */
+    size_t              taken;  /* seats */
+    bwl_lock           *store;  /* the lock that waits in the store for all of them; NULL: none */
+    bwl_operation       operation; /* on it */
+    unsigned            pins;
+    bool                is_running;
+    uint16_t            name_size;
+    char                name[BWL_NAME_MAX + 1];
+    bwl_fault           why; /* the error of the lock in the store, when it failed last */
 };
 
 typedef struct part {
-    bwl_seat_number number; /* 0: none yet */
+    bwl_local_waiter_id number; /* 0: none yet */
 } part;
 
 /* ---- the life of a group --------------------------------------------------------------------- */
@@ -63,7 +63,7 @@ static bwl_local_group *group_new(bwl_shard *shard, const char *name, size_t nam
     s->shard      = shard;
     s->name_size  = (uint16_t)name_size;
     memcpy(s->name, name, name_size);
-    bwl_cohort_init(&s->cohort, shard->host.settings.turns_max, shard->host.settings.turns_ms);
+    bwl_group_init(&s->group, shard->host.settings.handoffs_max, shard->host.settings.handoffs_ms);
     return s;
 }
 
@@ -71,7 +71,7 @@ static void free_if_over(bwl_local_group *s)
 {
     if (s->taken > 0 || s->store != NULL || s->pins > 0)
         return;
-    free(s->seats);
+    free(s->waiters);
     free(s->locks);
     free(s);
 }
@@ -79,32 +79,32 @@ static void free_if_over(bwl_local_group *s)
 /* Doubles the number of seats.  False: out of memory. */
 static bool grow(bwl_local_group *s)
 {
-    bwl_seat_number room  = s->room == 0 ? ROOM_AT_FIRST : s->room * 2;
-    bwl_seat       *seats = realloc(s->seats, (room + 1) * sizeof *seats);
+    bwl_local_waiter_id room    = s->room == 0 ? ROOM_AT_FIRST : s->room * 2;
+    bwl_local_waiter   *waiters = realloc(s->waiters, (room + 1) * sizeof *waiters);
 
-    if (seats == NULL)
+    if (waiters == NULL)
         return false;
-    s->seats         = seats;
+    s->waiters       = waiters;
     bwl_lock **locks = realloc(s->locks, (room + 1) * sizeof *locks);
     if (locks == NULL)
         return false;
     s->locks = locks;
-    for (bwl_seat_number n = room; n > s->room; n--) {
-        s->seats[n] = (bwl_seat){ .next = s->vacant };
-        s->locks[n] = NULL;
-        s->vacant   = n;
+    for (bwl_local_waiter_id n = room; n > s->room; n--) {
+        s->waiters[n] = (bwl_local_waiter){ .next = s->vacant };
+        s->locks[n]   = NULL;
+        s->vacant     = n;
     }
     s->room = room;
     return true;
 }
 
-static bool take_seat(bwl_local_group *s, bwl_lock *lock)
+static bool take_waiter(bwl_local_group *s, bwl_lock *lock)
 {
     if (s->vacant == 0 && !grow(s))
         return false;
-    bwl_seat_number n                 = s->vacant;
-    s->vacant                         = s->seats[n].next;
-    s->seats[n]                       = (bwl_seat){ .state = BWL_SEAT_EMPTY };
+    bwl_local_waiter_id n             = s->vacant;
+    s->vacant                         = s->waiters[n].next;
+    s->waiters[n]                     = (bwl_local_waiter){ .state = BWL_LOCAL_WAITER_EMPTY };
     s->locks[n]                       = lock;
     ((part *)lock->base.part)->number = n;
     lock->group                       = &s->base;
@@ -112,17 +112,17 @@ static bool take_seat(bwl_local_group *s, bwl_lock *lock)
     return true;
 }
 
-static void give_seat(bwl_lock *lock)
+static void free_waiter(bwl_lock *lock)
 {
-    bwl_local_group *s = group_of(lock);
-    bwl_seat_number  n = ((part *)lock->base.part)->number;
+    bwl_local_group    *s = group_of(lock);
+    bwl_local_waiter_id n = ((part *)lock->base.part)->number;
 
     if (n == 0)
         return;
     assert(s->locks[n] == lock);
-    s->locks[n] = NULL;
-    s->seats[n] = (bwl_seat){ .next = s->vacant };
-    s->vacant   = n;
+    s->locks[n]   = NULL;
+    s->waiters[n] = (bwl_local_waiter){ .next = s->vacant };
+    s->vacant     = n;
     s->taken--;
     lock->group = NULL;
     free_if_over(s);
@@ -168,8 +168,9 @@ static void acquire(bwl_local_group *s, bwl_ms lease_ms)
     if (bwl_lock_new(&s->store, s->shard, s->name, &terms, &fault) < 0) {
         s->store = NULL;
         s->why   = fault;
-        bwl_cohort_told(&s->cohort, s->seats, &(bwl_outcome){ .kind = BWL_STORE_REFUSED },
-                        s->shard->host.latest);
+        bwl_group_on_store_result(&s->group, s->waiters,
+                                  &(bwl_outcome){ .kind = BWL_STORE_REFUSED },
+                                  s->shard->host.latest);
         return;
     }
     s->store->group = &s->base;
@@ -202,7 +203,7 @@ static void completed(bwl_lock *lock, bwl_outcome_kind kind)
                         .fence = lock->base.hold.fence };
     if (kind != BWL_HELD)
         s->why = lock->base.why;
-    bwl_cohort_told(&s->cohort, s->seats, &out, s->shard->host.latest);
+    bwl_group_on_store_result(&s->group, s->waiters, &out, s->shard->host.latest);
 }
 
 /* ---- carrying out ---------------------------------------------------------------------------- */
@@ -214,29 +215,30 @@ static void wake_runner(bwl_shard *shard, const bwl_operation *operation)
         bwl_loop_wake_runner(&shard->loop);
 }
 
-static void complete(bwl_local_group *s, const bwl_deed *deed)
+static void complete(bwl_local_group *s, const bwl_group_action *action)
 {
-    bwl_lock *lock    = s->locks[deed->seat];
-    bool      is_good = deed->outcome.kind == BWL_HELD || deed->outcome.kind == BWL_RELEASED;
+    bwl_lock *lock    = s->locks[action->waiter];
+    bool      is_good = action->outcome.kind == BWL_HELD || action->outcome.kind == BWL_RELEASED;
 
     assert(lock != NULL);
     bwl_operation *operation = lock->operation;
-    if (!is_good && deed->outcome.kind != BWL_QUEUED)
+    if (!is_good && action->outcome.kind != BWL_QUEUED)
         lock->base.why = s->why;
-    bwl_lock_event(lock, bwl_deed_event(deed)); /* may free the lock, but not the operation */
-    if (deed->tag == 0 && operation != NULL)
+    bwl_lock_event(lock,
+                   bwl_group_action_event(action)); /* may free the lock, but not the operation */
+    if (action->tag == 0 && operation != NULL)
         wake_runner(s->shard, operation);
 }
 
-static void carry_out(bwl_local_group *s, const bwl_deed *deed)
+static void carry_out(bwl_local_group *s, const bwl_group_action *action)
 {
-    switch (deed->kind) {
-    case BWL_DEED_TELL: complete(s, deed); return;
-    case BWL_DEED_ACQUIRE: acquire(s, deed->lease_ms); return;
-    case BWL_DEED_EXTEND: bwl_lock_extend(s->store, &s->operation, deed->lease_ms); return;
-    case BWL_DEED_YIELD: bwl_lock_yield(s->store, &s->operation, BWL_NEVER); return;
-    case BWL_DEED_RELEASE: release(s); return;
-    case BWL_DEED_CANCEL: cancel(s); return;
+    switch (action->kind) {
+    case BWL_ACTION_COMPLETE: complete(s, action); return;
+    case BWL_ACTION_ACQUIRE: acquire(s, action->lease_ms); return;
+    case BWL_ACTION_EXTEND: bwl_lock_extend(s->store, &s->operation, action->lease_ms); return;
+    case BWL_ACTION_YIELD: bwl_lock_yield(s->store, &s->operation, BWL_NEVER); return;
+    case BWL_ACTION_RELEASE: release(s); return;
+    case BWL_ACTION_CANCEL: cancel(s); return;
     }
     bwl_unreachable("a deed outside of its enum");
 }
@@ -244,15 +246,15 @@ static void carry_out(bwl_local_group *s, const bwl_deed *deed)
 /* One action after the other, also when one causes the next. */
 static void run(bwl_local_group *s)
 {
-    bwl_deed deed;
+    bwl_group_action action;
 
     if (s->is_running || s->shard->host.closing)
         return;
     s->is_running = true;
     s->pins++;
-    while (bwl_cohort_next(&s->cohort, s->seats, bwl_shard_now(s->shard), &deed))
-        carry_out(s, &deed);
-    if (s->cohort.state == BWL_COHORT_NONE)
+    while (bwl_group_next_action(&s->group, s->waiters, bwl_shard_now(s->shard), &action))
+        carry_out(s, &action);
+    if (s->group.state == BWL_GROUP_NONE)
         drop_store_lock(s);
     s->is_running = false;
     s->pins--;
@@ -273,7 +275,7 @@ static void step_ends(bwl_lock_group *group, const bwl_lock *lock)
 
     if (s->store == lock && bwl_hold_is_held(&lock->base.hold)) {
         s->why = lock->base.why;
-        bwl_cohort_seen(&s->cohort, lock->base.hold.until, lock->base.hold.trouble);
+        bwl_group_on_store_status(&s->group, lock->base.hold.until, lock->base.hold.last_error);
     }
     s->pins--;
     run(s);
@@ -288,19 +290,19 @@ static int seats_prepare(bwl_engine_lock *lock, bwl_fault *fault)
     return BWL_OK;
 }
 
-static bool seats_ask(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
+static bool seats_ask(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply)
 {
-    bwl_local_group *s     = group_of(bwl_lock_of_engine(lock));
-    bwl_seat_number  n     = ((part *)lock->part)->number;
-    bwl_ms           lease = lock->hold.claim.lease_ms;
+    bwl_local_group    *s     = group_of(bwl_lock_of_engine(lock));
+    bwl_local_waiter_id n     = ((part *)lock->part)->number;
+    bwl_ms              lease = lock->hold.request.lease_ms;
 
     (void)ret_reply; /* results go through the group, in its order */
     if (s->shard->host.closing)
         return false;
-    switch ((bwl_seat_word)ask->word) {
-    case SEAT_SIT: bwl_cohort_sit(&s->cohort, s->seats, n, ask->tag, lease); break;
-    case SEAT_EXTEND: bwl_cohort_extend(&s->cohort, s->seats, n, ask->tag, lease); break;
-    case SEAT_LEAVE: bwl_cohort_leave(&s->cohort, s->seats, n, ask->tag); break;
+    switch ((bwl_waiter_command)send->command) {
+    case WAITER_ENQUEUE: bwl_group_enqueue(&s->group, s->waiters, n, send->tag, lease); break;
+    case WAITER_EXTEND: bwl_group_extend(&s->group, s->waiters, n, send->tag, lease); break;
+    case WAITER_LEAVE: bwl_group_leave(&s->group, s->waiters, n, send->tag); break;
     }
     run(s);
     return false;
@@ -308,16 +310,16 @@ static bool seats_ask(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret_
 
 static void seats_forget(bwl_engine_lock *lock)
 {
-    give_seat(bwl_lock_of_engine(lock));
+    free_waiter(bwl_lock_of_engine(lock));
 }
 
 const bwl_engine bwl_local_group_engine = {
     .scheme    = "seat",
-    .protocol  = &bwl_seat_protocol,
+    .protocol  = &bwl_local_waiter_protocol,
     .has_lease = true,
     .lock_size = sizeof(part),
     .prepare   = seats_prepare,
-    .ask       = seats_ask,
+    .send      = seats_ask,
     .forget    = seats_forget,
 };
 
@@ -325,14 +327,14 @@ static bwl_outcome_kind result(bwl_lock *lock, bwl_outcome_kind kind)
 {
     const bwl_lock *store = bwl_lock_is_local_waiter(lock) ? group_of(lock)->store : NULL;
 
-    if (kind != BWL_TIMED_OUT || store == NULL || !bwl_hold_is_sought(&store->base.hold))
+    if (kind != BWL_TIMED_OUT || store == NULL || !bwl_hold_is_acquiring(&store->base.hold))
         return kind;
     lock->saw_foreign = store->saw_foreign;
-    if (store->base.hold.trouble != BWL_UNREACHABLE && store->base.hold.trouble != BWL_NOT_NOW &&
-        store->base.hold.trouble != BWL_UNKNOWN)
+    if (store->base.hold.last_error != BWL_UNREACHABLE &&
+        store->base.hold.last_error != BWL_NOT_NOW && store->base.hold.last_error != BWL_UNKNOWN)
         return kind;
     lock->base.why = store->base.why;
-    return store->base.hold.trouble;
+    return store->base.hold.last_error;
 }
 
 static const bwl_lock_group_calls group_calls = {
@@ -351,7 +353,7 @@ static bool may_be_joined(const bwl_shard *shard)
     const bwl_protocol *protocol =
         settings->protocol != NULL ? settings->protocol : shard->host.engine->protocol;
 
-    return protocol->listens && settings->turns_max > 1 && settings->renews;
+    return protocol->uses_push && settings->handoffs_max > 1 && settings->renews;
 }
 
 static int join(bwl_lock **ret_lock, bwl_local_group *s, const bwl_terms *terms, bwl_fault *fault)
@@ -362,7 +364,7 @@ static int join(bwl_lock **ret_lock, bwl_local_group *s, const bwl_terms *terms,
     own.renews = false; /* the lock in the store renews */
     s->pins++;
     int status = bwl_lock_new_in(&lock, s->shard, &bwl_local_group_engine, s->name, &own, fault);
-    if (status == BWL_OK && !take_seat(s, lock)) {
+    if (status == BWL_OK && !take_waiter(s, lock)) {
         bwl_lock_drop_handle(lock);
         status = bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     }
@@ -379,16 +381,16 @@ int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name
 {
     size_t           name_size = strnlen(name, BWL_NAME_MAX + 1);
     bool             may       = may_be_joined(shard);
-    bwl_lock        *other = may && waits ? bwl_named_find(&shard->named, name, name_size) : NULL;
-    bwl_local_group *seats = other != NULL ? group_of(other) : NULL;
+    bwl_lock        *other   = may && waits ? bwl_named_find(&shard->named, name, name_size) : NULL;
+    bwl_local_group *waiters = other != NULL ? group_of(other) : NULL;
     int              status;
 
-    if (other != NULL && seats == NULL)
-        seats = group_new(shard, name, name_size);
-    if (other != NULL && seats == NULL)
+    if (other != NULL && waiters == NULL)
+        waiters = group_new(shard, name, name_size);
+    if (other != NULL && waiters == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    status = seats != NULL ? join(ret_lock, seats, terms, fault)
-                           : bwl_lock_new(ret_lock, shard, name, terms, fault);
+    status = waiters != NULL ? join(ret_lock, waiters, terms, fault)
+                             : bwl_lock_new(ret_lock, shard, name, terms, fault);
     if (status == BWL_OK && may)
         (void)bwl_named_add(&shard->named,
                             *ret_lock); /* without memory it is not found: others do not join it */

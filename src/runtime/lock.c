@@ -2,7 +2,7 @@
  * lock.c -- see lock.h.
  */
 #include "runtime/lock.h"
-#include "core/shape.h"
+#include "core/token_format.h"
 #include "core/text.h"
 #include "base/clock.h"
 #include "base/fault.h"
@@ -54,8 +54,8 @@ static const bwl_protocol *protocol_of(const bwl_shard *shard, const bwl_engine 
 /* The time of day costs reading another clock: only for protocols and tokens that need it. */
 static bool reads_wall(const bwl_hold *hold)
 {
-    const bwl_rules *rules    = hold->claim.rules;
-    bool             is_dated = rules != NULL && bwl_shape_kind_of(rules->token)->is_dated;
+    const bwl_compat_rules *rules = hold->request.rules;
+    bool is_dated = rules != NULL && bwl_token_format_info_of(rules->token)->is_dated;
 
     return hold->protocol->uses_wall || is_dated;
 }
@@ -148,7 +148,7 @@ void bwl_lock_free(bwl_lock *lock)
     bwl_lock_detach(lock);
     link_out(lock);
     bwl_name_unpin(lock->name_pin);
-    explicit_bzero(&lock->base.hold.claim, sizeof lock->base.hold.claim);
+    explicit_bzero(&lock->base.hold.request, sizeof lock->base.hold.request);
     free(lock);
 }
 
@@ -188,7 +188,7 @@ bool bwl_lock_takes_error(const bwl_lock *lock)
     switch (lock->base.hold.state) {
     case BWL_HOLD_IDLE:
     case BWL_HOLD_ACQUIRING:
-    case BWL_HOLD_SETTLING:
+    case BWL_HOLD_RESOLVING:
     case BWL_HOLD_WAITING:
     case BWL_HOLD_QUEUED:
     case BWL_HOLD_HELD:
@@ -196,7 +196,7 @@ bool bwl_lock_takes_error(const bwl_lock *lock)
     case BWL_HOLD_YIELDING:
     case BWL_HOLD_RELEASING: return true;
     case BWL_HOLD_DISCARDING:
-    case BWL_HOLD_DISOWNED:
+    case BWL_HOLD_REVOKED:
     case BWL_HOLD_LEAVING:
     case BWL_HOLD_ABANDONING:
     case BWL_HOLD_OVER: return false;
@@ -296,7 +296,7 @@ void bwl_lock_revoke(bwl_lock *lock)
         return;
     bwl_no_effects(&fx);
     bwl_lock_pin(lock);
-    bwl_hold_disown(&lock->base.hold, bwl_shard_now(lock->shard), &fx);
+    bwl_hold_revoke(&lock->base.hold, bwl_shard_now(lock->shard), &fx);
     step(lock, &fx);
     bwl_lock_unpin(lock);
 }
@@ -309,7 +309,7 @@ static void time_is_up(bwl_lock *lock, bwl_ms now)
 
     if (lock->engine->withdraw != NULL)
         lock->engine->withdraw(&lock->base);
-    if (now < bwl_hold_told_by(&lock->base.hold))
+    if (now < bwl_hold_result_deadline(&lock->base.hold))
         return;
     bwl_no_effects(&fx);
     bwl_lock_set_error(lock, "no answer within %lld ms",
@@ -320,7 +320,7 @@ static void time_is_up(bwl_lock *lock, bwl_ms now)
 
 void bwl_lock_event(bwl_lock *lock, bwl_event ev)
 {
-    lock->saw_foreign = ev.answer == BWL_ALIEN;
+    lock->saw_foreign = ev.answer == BWL_FOREIGN_VALUE;
     ev.now            = bwl_shard_now(lock->shard);
     bwl_lock_pin(lock);
     if (ev.kind == BWL_ALARM && ev.now >= lock->time_is_up_at)
@@ -331,14 +331,14 @@ void bwl_lock_event(bwl_lock *lock, bwl_event ev)
 
 /* A reply that is known at once has the time of the command: what is counted from it ends a little
  * too early, never too late.  Reading the clock would be a tenth of the whole cost. */
-static void put(bwl_lock *lock, const bwl_ask *ask)
+static void put(bwl_lock *lock, const bwl_send *send)
 {
     bwl_event reply = {
-        .kind = BWL_REPLY, .tag = ask->tag, .node = ask->node, .now = lock->shard->host.latest
+        .kind = BWL_REPLY, .tag = send->tag, .node = send->node, .now = lock->shard->host.latest
     };
 
-    lock->base.latest_tag = ask->tag;
-    if (lock->engine->ask(&lock->base, ask, &reply))
+    lock->base.latest_tag = send->tag;
+    if (lock->engine->send(&lock->base, send, &reply))
         happened(lock, &reply);
 }
 
@@ -346,19 +346,19 @@ static void put(bwl_lock *lock, const bwl_ask *ask)
  * machine then sends others from inside: the rest of these are out of date and are dropped. */
 static void put_all(bwl_lock *lock, const bwl_effects *fx)
 {
-    unsigned sends_count = fx->asks_count > 0 ? ++lock->sends_count : lock->sends_count;
+    unsigned sends_count = fx->send_count > 0 ? ++lock->sends_count : lock->sends_count;
 
-    for (unsigned i = 0; i < fx->asks_count; i++)
+    for (unsigned i = 0; i < fx->send_count; i++)
         if (lock->shard->host.nodes <= 1 || lock->sends_count == sends_count)
-            put(lock, &fx->asks[i]);
+            put(lock, &fx->sends[i]);
 }
 
 static bwl_ms time_is_up_at(const bwl_lock *lock)
 {
-    bwl_ms unsent_by = bwl_hold_unsent_by(&lock->base.hold);
-    bwl_ms told_by   = bwl_hold_told_by(&lock->base.hold);
+    bwl_ms unsent_by = bwl_hold_send_deadline(&lock->base.hold);
+    bwl_ms told_by   = bwl_hold_result_deadline(&lock->base.hold);
 
-    return unsent_by > lock->shard->host.latest ? bwl_sooner(unsent_by, told_by) : told_by;
+    return unsent_by > lock->shard->host.latest ? bwl_ms_min(unsent_by, told_by) : told_by;
 }
 
 /* Carries out the effects.  The lock is pinned. */
@@ -368,7 +368,7 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
     bwl_ms          wake  = bwl_clock_tick(fx->wake_at, fx->wake_slack_ms);
 
     lock->time_is_up_at = time_is_up_at(lock);
-    bwl_loop_set_timer(&lock->shard->loop, &lock->timer, bwl_sooner(wake, lock->time_is_up_at));
+    bwl_loop_set_timer(&lock->shard->loop, &lock->timer, bwl_ms_min(wake, lock->time_is_up_at));
     if (fx->outcome.kind != BWL_PENDING)
         end_operation(lock, fx->outcome.kind);
     if (lock->face.is_attached)
@@ -396,8 +396,8 @@ void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
 
     bwl_no_effects(&fx);
     begin(lock, operation, BWL_ACQUIRE);
-    bwl_ms give_up_at = wait_ms < 0 ? now + wait_ms : bwl_later(now, wait_ms);
-    bwl_hold_acquire(&lock->base.hold, &fresh, moment(lock, now), give_up_at, &fx);
+    bwl_ms wait_deadline = wait_ms < 0 ? now + wait_ms : bwl_ms_add(now, wait_ms);
+    bwl_hold_acquire(&lock->base.hold, &fresh, moment(lock, now), wait_deadline, &fx);
     step(lock, &fx);
     bwl_lock_unpin(lock);
 }
@@ -422,7 +422,7 @@ static void give_back(bwl_lock *lock)
 {
     bwl_effects fx;
 
-    if (lock->base.hold.state != BWL_HOLD_DISOWNED)
+    if (lock->base.hold.state != BWL_HOLD_REVOKED)
         return;
     bwl_no_effects(&fx);
     bwl_hold_give_back(&lock->base.hold, moment(lock, bwl_shard_now(lock->shard)), &fx);
@@ -458,7 +458,7 @@ void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
     begin(lock, operation, BWL_ACQUIRE);
     operation->yields = true;
     if (bwl_hold_is_held(&lock->base.hold)) {
-        bwl_hold_yield(&lock->base.hold, &fresh, moment(lock, now), bwl_later(now, wait_ms), &fx);
+        bwl_hold_yield(&lock->base.hold, &fresh, moment(lock, now), bwl_ms_add(now, wait_ms), &fx);
         step(lock, &fx);
     } else {
         end_operation(lock, BWL_LOST);
@@ -504,7 +504,7 @@ void bwl_lock_let_go(bwl_lock *lock)
     bwl_lock_pin(lock);
     if (lock->operation != NULL)
         bwl_lock_cancel(lock->operation);
-    bool is_ours = bwl_hold_is_held(&lock->base.hold) || lock->base.hold.state == BWL_HOLD_DISOWNED;
+    bool is_ours = bwl_hold_is_held(&lock->base.hold) || lock->base.hold.state == BWL_HOLD_REVOKED;
     if (is_ours && lock->operation == NULL) {
         bwl_lock_release(lock, &operation);
         lock->operation = NULL;
@@ -537,10 +537,10 @@ void bwl_lock_query_holder(bwl_lock *lock, bwl_operation *operation)
     end_look(lock, engine->look == NULL || engine->look(&lock->base));
 }
 
-void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_section *section)
+void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_transaction *transaction)
 {
     begin_look(lock, operation);
-    end_look(lock, lock->shard->host.engine->step(&lock->base, section));
+    end_look(lock, lock->shard->host.engine->step(&lock->base, transaction));
 }
 
 void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation)

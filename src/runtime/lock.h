@@ -48,11 +48,11 @@ struct bwl_lock {
     bool              is_named;
     bwl_lock         *previous; /* in the shard */
     bwl_lock         *next;
-    bwl_operation    *operation;     /* in flight; NULL */
-    unsigned          sends_count;   /* how often the machine has sent commands */
-    bwl_ms            time_is_up_at; /* see bwl_hold_told_by, bwl_hold_unsent_by; or BWL_NEVER */
-    unsigned          pins;          /* steps and requests in flight that point here */
-    bool              has_handle;    /* the caller can still refer to it */
+    bwl_operation    *operation;   /* in flight; NULL */
+    unsigned          sends_count; /* how often the machine has sent commands */
+    bwl_ms   time_is_up_at; /* see bwl_hold_result_deadline, bwl_hold_send_deadline; or BWL_NEVER */
+    unsigned pins;          /* steps and requests in flight that point here */
+    bool     has_handle;    /* the caller can still refer to it */
     /* Called instead of completing an operation, when there is none; NULL. */
     void (*completed)(bwl_lock *lock, bwl_outcome_kind kind);
     bwl_outcome_kind ended_as; /* while it is among the unreported; see background_release.h */
@@ -121,7 +121,7 @@ void bwl_lock_query_holder(bwl_lock *lock, bwl_operation *operation);
 void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation);
 
 /* Sends one command of a transaction; the section has the result.  The engine has step. */
-void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_section *section);
+void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_transaction *transaction);
 
 /* ---- what happens to a lock ------------------------------------------------------------------ */
 

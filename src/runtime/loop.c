@@ -242,7 +242,7 @@ int bwl_loop_run(bwl_loop *loop, bwl_ms until, bwl_fault *fault)
         return BWL_OK;
     }
     bwl_ms now       = bwl_loop_now(loop);
-    bwl_ms at        = bwl_sooner(until, bwl_loop_next_timer(loop));
+    bwl_ms at        = bwl_ms_min(until, bwl_loop_next_timer(loop));
     loop->is_running = true;
     loop->runs_until = at;
     bwl_loop_unlock(loop);

@@ -22,10 +22,10 @@ static void close_slot(bwl_pool_slot *slot)
 {
     if (slot->shard != NULL)
         bwl_shard_close(slot->shard); /* frees the lock */
-    free(slot->section.seen);
-    slot->shard   = NULL;
-    slot->lock    = NULL;
-    slot->section = (bwl_section){ .seen = NULL };
+    free(slot->transaction.seen);
+    slot->shard       = NULL;
+    slot->lock        = NULL;
+    slot->transaction = (bwl_transaction){ .seen = NULL };
 }
 
 void bwl_pool_close(bwl_pool *pool)

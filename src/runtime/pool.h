@@ -13,16 +13,16 @@
 #define BWL_RUNTIME_POOL_H
 
 #include "runtime/lock.h"
-#include "protocol/store/section.h"
+#include "protocol/store/transaction.h"
 
 enum { BWL_POOL_MAX = 16 };
 
 typedef struct bwl_pool_slot {
-    bwl_shard  *shard; /* NULL: not open */
-    bwl_lock   *lock;  /* its commands go through this */
-    bwl_section section;
-    bool        is_taken;
-    pthread_t   taker;
+    bwl_shard      *shard; /* NULL: not open */
+    bwl_lock       *lock;  /* its commands go through this */
+    bwl_transaction transaction;
+    bool            is_taken;
+    pthread_t       taker;
 } bwl_pool_slot;
 
 typedef struct bwl_pool {

@@ -34,7 +34,7 @@ static void *run(void *arg)
             bwl_loop_sleep(loop, &t->cond, at);
         } else if (bwl_loop_run(loop, BWL_NEVER, NULL) < 0) {
             /* No descriptor can be had.  A caller that needs one gets the error. */
-            t->sleeps_until = bwl_later(bwl_loop_now(loop), PAUSE_AFTER_FAILURE_MS);
+            t->sleeps_until = bwl_ms_add(bwl_loop_now(loop), PAUSE_AFTER_FAILURE_MS);
             bwl_loop_sleep(loop, &t->cond, t->sleeps_until);
         } else {
             bwl_loop_hand_over(loop);

@@ -192,7 +192,7 @@ bool bwl_shard_connect(bwl_shard *shard)
 
     bwl_shard_lock(shard);
     if (!atomic_load(&shard->is_connected) && engine->connect != NULL) {
-        bwl_ms until = bwl_later(bwl_shard_now(shard), shard->host.settings.answer_ms / 2);
+        bwl_ms until = bwl_ms_add(bwl_shard_now(shard), shard->host.settings.answer_ms / 2);
         shard->connecting.result = BWL_PENDING; /* also for a thread that was signalled just now */
         if (engine->connect(&shard->host))
             (void)bwl_loop_wait(&shard->loop, &shard->connecting, until, NULL);
@@ -223,13 +223,13 @@ static bwl_ms renewal_due(void *arg)
     if (loop->is_running || loop->waiting_threads != NULL)
         return BWL_NEVER; /* a caller runs the loop, or is about to */
     if (shard->host.coalescing.since != 0)
-        return bwl_later(shard->host.coalescing.since, READ_AFTER_MS);
+        return bwl_ms_add(shard->host.coalescing.since, READ_AFTER_MS);
     if (shard->host.pending > b->read_late)
-        return bwl_later(loop->last_run_at, READ_AFTER_MS);
+        return bwl_ms_add(loop->last_run_at, READ_AFTER_MS);
     if (b->read_late > 0)
-        return bwl_sooner(next, bwl_later(b->late_since, WATCH_AFTER_MS));
+        return bwl_ms_min(next, bwl_ms_add(b->late_since, WATCH_AFTER_MS));
     if (shard->host.watches && shard->locks_count > 0)
-        return bwl_sooner(next, bwl_later(loop->last_run_at, WATCH_AFTER_MS));
+        return bwl_ms_min(next, bwl_ms_add(loop->last_run_at, WATCH_AFTER_MS));
     return next;
 }
 

@@ -188,7 +188,7 @@ static bool await_work(bwl_wakeup *wakeup)
     if (wakeup->sleeps_until != 0)
         wakeup->sleeps_until = at;
     unlock(wakeup);
-    (void)poll(polled, 2, (int)bwl_sooner(wait_ms > 0 ? wait_ms : 0, WAIT_MAX_MS));
+    (void)poll(polled, 2, (int)bwl_ms_min(wait_ms > 0 ? wait_ms : 0, WAIT_MAX_MS));
     lock(wakeup);
     wakeup->sleeps_until = 0;
     lower_it(wakeup->recheck_fd);

@@ -10,26 +10,26 @@
 #include "lab/model/mutation.h"
 
 typedef void queue_mutation(bwl_model_redis *r, const bwl_model_redis *before,
-                            const bwl_queue_question *q, bwl_queue_reply *reply);
+                            const bwl_model_queue_args *q, bwl_queue_reply *reply);
 
 #define MUTANT(name)                                                    \
     static void name(bwl_model_redis *r, const bwl_model_redis *before, \
-                     const bwl_queue_question *q, bwl_queue_reply *reply)
+                     const bwl_model_queue_args *q, bwl_queue_reply *reply)
 
 MUTANT(takes_past_the_line)
 {
-    bwl_queue_question again = *q;
+    bwl_model_queue_args again = *q;
 
-    if (q->word != REDIS_QUEUE_TAKE || bwl_model_owner(before) != 0)
+    if (q->command != REDIS_QUEUE_TAKE || bwl_model_owner(before) != 0)
         return;
-    *r         = *before;
-    again.word = REDIS_QUEUE_TAKE;
-    *reply     = bwl_model_queue_reply(r, &again, BWL_MUTATION_BARGES);
+    *r            = *before;
+    again.command = REDIS_QUEUE_TAKE;
+    *reply        = bwl_model_queue_reply(r, &again, BWL_MUTATION_BARGES);
 }
 
 MUTANT(the_dead_are_served)
 {
-    bwl_queue_question again = *q;
+    bwl_model_queue_args again = *q;
 
     again.dead_ms = 0;
     *r            = *before;
@@ -38,7 +38,7 @@ MUTANT(the_dead_are_served)
 
 MUTANT(nobody_is_passed_over)
 {
-    bwl_queue_question again = *q;
+    bwl_model_queue_args again = *q;
 
     again.serve_max = 1;
     *r              = *before;
@@ -47,18 +47,18 @@ MUTANT(nobody_is_passed_over)
 
 MUTANT(a_beat_keeps_the_inbox)
 {
-    bwl_queue_question again = *q;
+    bwl_model_queue_args again = *q;
 
-    if (q->word != REDIS_QUEUE_BEAT || q->stood_by[0] == 0)
+    if (q->command != REDIS_QUEUE_HEARTBEAT || q->stood_by[0] == 0)
         return;
-    again.member.inbox = q->stood_by[0];
-    *r                 = *before;
-    *reply             = bwl_model_queue_reply(r, &again, 0);
+    again.member.push_channel = q->stood_by[0];
+    *r                        = *before;
+    *reply                    = bwl_model_queue_reply(r, &again, 0);
 }
 
 MUTANT(a_place_is_lost_with_its_ticket)
 {
-    bwl_queue_question again = *q;
+    bwl_model_queue_args again = *q;
 
     again.ticket = 0;
     *r           = *before;
@@ -67,7 +67,7 @@ MUTANT(a_place_is_lost_with_its_ticket)
 
 MUTANT(the_line_has_no_bound)
 {
-    bwl_queue_question again = *q;
+    bwl_model_queue_args again = *q;
 
     again.queue_max = 0;
     *r              = *before;
@@ -76,14 +76,14 @@ MUTANT(the_line_has_no_bound)
 
 MUTANT(a_ticket_does_not_help_when_the_line_is_full)
 {
-    bwl_queue_question again = *q;
+    bwl_model_queue_args again = *q;
 
-    if (q->word != REDIS_QUEUE_JOIN || q->ticket == 0)
+    if (q->command != REDIS_QUEUE_JOIN || q->ticket == 0)
         return;
     *r           = *before;
     again.ticket = 0;
     *reply       = bwl_model_queue_reply(r, &again, 0);
-    if (reply->place.how == BWL_HOW_FULL)
+    if (reply->queue_status.kind == BWL_QUEUE_STATUS_FULL)
         return;
     *r     = *before;
     *reply = bwl_model_queue_reply(r, q, 0);
@@ -91,7 +91,7 @@ MUTANT(a_ticket_does_not_help_when_the_line_is_full)
 
 MUTANT(the_line_lasts)
 {
-    bwl_queue_question again = *q;
+    bwl_model_queue_args again = *q;
 
     again.keep_ms = 0;
     *r            = *before;
@@ -115,21 +115,21 @@ MUTANT(a_closed_inbox_hears)
 
 MUTANT(who_yields_stands_first)
 {
-    if (q->word == REDIS_QUEUE_REQUEUE && reply->place.how == BWL_HOW_QUEUED)
-        reply->place.rank = 0;
+    if (q->command == REDIS_QUEUE_REQUEUE && reply->queue_status.kind == BWL_QUEUE_STATUS_QUEUED)
+        reply->queue_status.rank = 0;
     (void)r;
     (void)before;
 }
 
 MUTANT(who_yields_holds_until_then)
 {
-    bwl_queue_question again = *q;
+    bwl_model_queue_args again = *q;
 
-    if (q->word != REDIS_QUEUE_REQUEUE || reply->place.how != BWL_HOW_QUEUED)
+    if (q->command != REDIS_QUEUE_REQUEUE || reply->queue_status.kind != BWL_QUEUE_STATUS_QUEUED)
         return;
-    again.word = REDIS_QUEUE_JOIN;
-    *r         = *before;
-    *reply     = bwl_model_queue_reply(r, &again, 0);
+    again.command = REDIS_QUEUE_JOIN;
+    *r            = *before;
+    *reply        = bwl_model_queue_reply(r, &again, 0);
 }
 
 typedef struct queue_mutant {

@@ -25,7 +25,7 @@
 enum { KEYS = 8, TOKENS = 3, ROUNDS = 3 };
 enum { RUNS_USUAL = 4000, RUNS_OF_MUTANT = 2000, SEED_USUAL = 1 };
 
-#define ALIEN_TEXT "hello-stranger"
+#define FOREIGN_TEXT "hello-stranger"
 
 static const int64_t     beginning_ms       = INT64_C(1700000000000);
 static const char *const tokens[1 + TOKENS] = { "", "AAAAAAAAAAAAAAAAAAAAAA",
@@ -35,7 +35,7 @@ static const char *const tokens[1 + TOKENS] = { "", "AAAAAAAAAAAAAAAAAAAAAA",
 /* The same where the server lacks something: a word of the script is one that it does not know. */
 typedef struct variant {
     const char *name;
-    const char *word;
+    const char *command;
     const char *instead;
 } variant;
 
@@ -94,7 +94,7 @@ static void make(unsigned key)
     bwl_model_redis *r     = &models[key];
     unsigned         what  = below(8);
     uint16_t         token = (uint16_t)(1 + below(TOKENS));
-    int64_t          value = what < 6 ? bwl_model_value(NULL, token, 0) : BWL_MODEL_ALIEN;
+    int64_t          value = what < 6 ? bwl_model_value(NULL, token, 0) : BWL_MODEL_FOREIGN_VALUE;
     bool             lasts = below(4) == 0;
     int64_t          ms    = some_ms();
 
@@ -106,7 +106,8 @@ static void make(unsigned key)
     bwl_model_redis_set_by(r, BWL_MODEL_LOCK, value, 1);
     if (what == 7)
         r->data.keys[BWL_MODEL_LOCK].kind = BWL_KIND_ZSET; /* no string: any will do            */
-    say_done("%s k%u %s", what == 7 ? "RPUSH" : "SET", key, what < 6 ? tokens[token] : ALIEN_TEXT);
+    say_done("%s k%u %s", what == 7 ? "RPUSH" : "SET", key,
+             what < 6 ? tokens[token] : FOREIGN_TEXT);
     if (lasts)
         return;
     r->data.keys[BWL_MODEL_LOCK].lasts   = false;
@@ -180,8 +181,8 @@ static bwl_batch_verdict ask_server(const asked *batch, const char *text,
     }
     for (unsigned i = 0; i < batch->count; i++)
         bwl_batch_write_value(&line.out,
-                              &(bwl_redis_question){ .word  = REDIS_EXTEND_IF_MINE,
-                                                     .token = tokens[batch->tokens[i]] });
+                              &(bwl_redis_command_args){ .command = REDIS_EXTEND_IF_MINE,
+                                                         .token   = tokens[batch->tokens[i]] });
     bwl_batch_write_lease(&line.out, batch->lease_ms);
     wire_flush(&line);
     bwl_resp_cursor frame = wire_next(&line);
@@ -191,12 +192,13 @@ static bwl_batch_verdict ask_server(const asked *batch, const char *text,
 static void ask_model(const asked *batch, bwl_answer *ret_answers)
 {
     for (unsigned i = 0; i < batch->count; i++)
-        ret_answers[i] = bwl_model_redis_reply(&models[batch->keys[i]],
-                                               &(bwl_model_question){ .word  = REDIS_EXTEND_IF_MINE,
-                                                                      .token = batch->tokens[i],
-                                                                      .lease_ms = batch->lease_ms },
-                                               mutations)
-                             .answer;
+        ret_answers[i] =
+            bwl_model_redis_reply(&models[batch->keys[i]],
+                                  &(bwl_model_command_args){ .command  = REDIS_EXTEND_IF_MINE,
+                                                             .token    = batch->tokens[i],
+                                                             .lease_ms = batch->lease_ms },
+                                  mutations)
+                .answer;
     if (mutant != NULL)
         mutant(batch->count, ret_answers);
 }
@@ -339,7 +341,7 @@ static void test_batch_that_fails_has_changed_nothing(void **state)
     bwl_batch_reply reply;
 
     (void)server_ask(redis, "CONFIG SET min-replicas-to-write 1");
-    assert_int_equal(ask_server(&batch, text, &reply), BWL_BATCH_LATER);
+    assert_int_equal(ask_server(&batch, text, &reply), BWL_BATCH_RETRYABLE);
     (void)server_ask(redis, "CONFIG SET min-replicas-to-write 0");
     assert_left(1000);
     (void)server_ask(redis, "ACL SETUSER default -pexpire");
@@ -382,14 +384,14 @@ static void write_text(unsigned nth)
     const char    *text = bwl_scripts[BWL_SCRIPT_EXTEND_EACH_IF_MINE].text;
     const variant *v    = &variants[nth];
 
-    if (v->word == NULL) {
+    if (v->command == NULL) {
         (void)snprintf(texts[nth], sizeof texts[nth], "%s", text);
         return;
     }
-    const char *at = strstr(text, v->word);
+    const char *at = strstr(text, v->command);
     assert_non_null(at);
     (void)snprintf(texts[nth], sizeof texts[nth], "%.*s%s%s", (int)(at - text), text, v->instead,
-                   at + strlen(v->word));
+                   at + strlen(v->command));
 }
 
 static int set_up(void **state)

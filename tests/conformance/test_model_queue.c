@@ -52,7 +52,7 @@ static bwl_model_redis model;
 static queue_mutation *mutant;
 static bool            is_quiet;
 
-static uint8_t  inboxes[CLIENTS]; /* of the present connections                                  */
+static uint8_t  push_channels[CLIENTS]; /* of the present connections */
 static uint64_t last_tickets[CLIENTS];
 
 /* ---- randomness ------------------------------------------------------------------------------ */
@@ -91,43 +91,43 @@ static int64_t number_of(bwl_resp_cursor cursor)
     return value.type == ':' ? value.integer : (int64_t)number;
 }
 
-static bwl_redis_reply ask_server(unsigned client, const bwl_queue_question *q)
+static bwl_redis_reply ask_server(unsigned client, const bwl_model_queue_args *q)
 {
-    char               token[BWL_TOKEN_MAX + 1];
-    char               former[BWL_TOKEN_MAX + 1];
-    bwl_random         random   = bwl_token_random(q->token, 0);
-    bwl_random         earlier  = bwl_token_random(q->former, 0);
-    bwl_redis_reply    reply    = { 0 };
-    bwl_queue_self     self     = { .says_by_shard = has_shards,
-                                    .slot          = client,
-                                    .generation    = q->token,
-                                    .claim_ms      = q->member.claim_ms,
-                                    .queue_max     = q->queue_max,
-                                    .session       = SESSION };
-    bwl_redis_question question = {
-        .word     = q->word,
-        .by_text  = true,
-        .key      = KEY,
-        .key_size = 1,
-        .token    = token,
-        .former   = former,
-        .lease_ms = q->lease_ms,
-        .stamp    = q->ticket,
-        .self     = &self,
+    char                   token[BWL_TOKEN_MAX + 1];
+    char                   previous_token[BWL_TOKEN_MAX + 1];
+    bwl_random             random  = bwl_token_random(q->token, 0);
+    bwl_random             earlier = bwl_token_random(q->previous_token, 0);
+    bwl_redis_reply        reply   = { 0 };
+    bwl_queue_self         self    = { .uses_sharded_pubsub = has_shards,
+                                       .slot                = client,
+                                       .generation          = q->token,
+                                       .provisional_ttl_ms  = q->member.provisional_ttl_ms,
+                                       .queue_max           = q->queue_max,
+                                       .session             = SESSION };
+    bwl_redis_command_args args    = {
+           .command        = q->command,
+           .use_eval       = true,
+           .key            = KEY,
+           .key_size       = 1,
+           .token          = token,
+           .previous_token = previous_token,
+           .lease_ms       = q->lease_ms,
+           .timestamp      = q->ticket,
+           .self           = &self,
     };
     bwl_resp_cursor cursor;
 
     bwl_token_write(token, &random);
-    bwl_token_write(former, &earlier);
-    write_inbox(self.inboxes[0], client, q->member.inbox);
-    write_inbox(self.inboxes[1], client, q->stood_by[0]);
-    write_inbox(self.inboxes[2], client, q->stood_by[1]);
-    bwl_redis_write(&wires[client].out, &question);
+    bwl_token_write(previous_token, &earlier);
+    write_inbox(self.push_channels[0], client, q->member.push_channel);
+    write_inbox(self.push_channels[1], client, q->stood_by[0]);
+    write_inbox(self.push_channels[2], client, q->stood_by[1]);
+    bwl_redis_write(&wires[client].out, &args);
     for (unsigned i = 0; i < RESTS; i++)
         wire_say(&wires[client], rest[i]);
     wire_flush(&wires[client]);
     cursor = next_answer(client);
-    if (bwl_redis_read(&question, 0, cursor.bytes, cursor.size, &reply) != BWL_REDIS_ANSWER) {
+    if (bwl_redis_read(&args, 0, cursor.bytes, cursor.size, &reply) != BWL_REDIS_ANSWER) {
         tell("   strange: %.*s\n", (int)cursor.size, cursor.bytes);
         reply.answer = 0;
     }
@@ -138,7 +138,7 @@ static bwl_redis_reply ask_server(unsigned client, const bwl_queue_question *q)
 }
 
 /* Whoever has it, as often as not, and never the token that is to have it. */
-static uint16_t some_former(uint16_t token)
+static uint16_t some_previous_token(uint16_t token)
 {
     uint16_t owner = bwl_model_owner(&model);
 
@@ -147,11 +147,11 @@ static uint16_t some_former(uint16_t token)
     return bwl_token_number(bwl_token_client(token), SERIALS + 1);
 }
 
-static bwl_queue_question some_question(unsigned client)
+static bwl_model_queue_args some_question(unsigned client)
 {
-    uint16_t           token = bwl_token_number(client, 1 + below(SERIALS));
-    bwl_queue_question q     = {
-            .word      = (bwl_redis_word)(REDIS_QUEUE_TAKE + below(8)),
+    uint16_t             token = bwl_token_number(client, 1 + below(SERIALS));
+    bwl_model_queue_args q     = {
+            .command   = (bwl_redis_command)(REDIS_QUEUE_TAKE + below(8)),
             .token     = token,
             .lease_ms  = 30 + below(2) * 1000,
             .dead_ms   = DEAD_MS,
@@ -160,22 +160,22 @@ static bwl_queue_question some_question(unsigned client)
             .queue_max = below(4),
     };
 
-    q.member = (bwl_member){ .token    = token,
-                             .claim_ms = (uint16_t)(30 + token % 3 * 10),
-                             .inbox    = inboxes[client] };
-    if (q.word == REDIS_QUEUE_JOIN && below(3) == 0)
+    q.member = (bwl_member){ .token              = token,
+                             .provisional_ttl_ms = (uint16_t)(30 + token % 3 * 10),
+                             .push_channel       = push_channels[client] };
+    if (q.command == REDIS_QUEUE_JOIN && below(3) == 0)
         q.ticket = (int64_t)last_tickets[client];
-    if (q.word == REDIS_QUEUE_REQUEUE)
-        q.former = some_former(token);
-    if (q.word == REDIS_QUEUE_BEAT || q.word == REDIS_QUEUE_CANCEL)
+    if (q.command == REDIS_QUEUE_REQUEUE)
+        q.previous_token = some_previous_token(token);
+    if (q.command == REDIS_QUEUE_HEARTBEAT || q.command == REDIS_QUEUE_CANCEL)
         for (unsigned i = 0; i < 2; i++)
-            q.stood_by[i] = (uint8_t)below(inboxes[client] + 1u);
+            q.stood_by[i] = (uint8_t)below(push_channels[client] + 1u);
     return q;
 }
 
-static bool is_same_place(const bwl_place *said, const bwl_place *heard)
+static bool is_same_place(const bwl_queue_status *said, const bwl_queue_status *heard)
 {
-    return said->how == heard->how && said->is_ours == heard->is_ours &&
+    return said->kind == heard->kind && said->is_ours == heard->is_ours &&
            said->ends == heard->ends && said->left_ms == heard->left_ms &&
            said->ticket == heard->ticket && said->rank == heard->rank &&
            said->server_us == heard->server_us;
@@ -186,7 +186,7 @@ static bool is_same_push(const bwl_grant *said)
     if (!said->is_there)
         return pushes == 0;
     return pushes == 1 && pushed_to == said->connection && push.generation == said->token &&
-           push.fence == (uint64_t)said->fence * BWL_QUEUE_TURNS &&
+           push.fence == (uint64_t)said->fence * BWL_QUEUE_HANDOFFS &&
            push.server_us == said->server_us;
 }
 
@@ -201,7 +201,7 @@ static int64_t items_of(unsigned key)
 
 static bool is_same_rest(void)
 {
-    const int64_t expected[RESTS] = { items_of(BWL_MODEL_QUEUE), items_of(BWL_MODEL_BEATS),
+    const int64_t expected[RESTS] = { items_of(BWL_MODEL_QUEUE), items_of(BWL_MODEL_HEARTBEATS),
                                       bwl_model_owner(&model) != 0,
                                       model.data.keys[BWL_MODEL_COUNT].value };
     unsigned      same            = 0;
@@ -215,31 +215,33 @@ static bool is_same_rest(void)
     return same == RESTS;
 }
 
-static void tell_both(const bwl_queue_question *q, const bwl_queue_reply *said,
+static void tell_both(const bwl_model_queue_args *q, const bwl_queue_reply *said,
                       const bwl_redis_reply *heard)
 {
     tell("%x (%x): word %d, inbox %d (%d %d), claim %d, lease %" PRId64 ", ticket %" PRId64
          ", max %u\n",
-         q->token, q->former, (int)q->word, q->member.inbox, q->stood_by[0], q->stood_by[1],
-         q->member.claim_ms, q->lease_ms, q->ticket, q->queue_max);
+         q->token, q->previous_token, (int)q->command, q->member.push_channel, q->stood_by[0],
+         q->stood_by[1], q->member.provisional_ttl_ms, q->lease_ms, q->ticket, q->queue_max);
     tell("   model: answer %d how %d fence %" PRId64 " ours %d ends %d left %" PRId64
          " ticket %" PRIu64 " rank %" PRIu64 "; push %d to %d token %x fence %" PRId64 "\n",
-         (int)said->answer, (int)said->place.how, said->fence, said->place.is_ours,
-         said->place.ends, said->place.left_ms, said->place.ticket, said->place.rank,
-         said->grant.is_there, said->grant.connection, said->grant.token, said->grant.fence);
+         (int)said->answer, (int)said->queue_status.kind, said->fence, said->queue_status.is_ours,
+         said->queue_status.ends, said->queue_status.left_ms, said->queue_status.ticket,
+         said->queue_status.rank, said->grant.is_there, said->grant.connection, said->grant.token,
+         said->grant.fence);
     tell("  server: answer %d how %d fence %" PRIu64 " ours %d ends %d left %" PRId64
          " ticket %" PRIu64 " rank %" PRIu64 "; pushes %u to %u token %" PRIx64 " fence %" PRIu64
          "\n",
-         (int)heard->answer, (int)heard->place.how, heard->number / BWL_QUEUE_TURNS,
-         heard->place.is_ours, heard->place.ends, heard->place.left_ms, heard->place.ticket,
-         heard->place.rank, pushes, pushed_to, push.generation, push.fence / BWL_QUEUE_TURNS);
+         (int)heard->answer, (int)heard->queue_status.kind, heard->number / BWL_QUEUE_HANDOFFS,
+         heard->queue_status.is_ours, heard->queue_status.ends, heard->queue_status.left_ms,
+         heard->queue_status.ticket, heard->queue_status.rank, pushes, pushed_to, push.generation,
+         push.fence / BWL_QUEUE_HANDOFFS);
 }
 
 /* True if both said the same, and left the same. */
 static bool ask_both(unsigned client)
 {
     static bwl_model_redis before;
-    bwl_queue_question     q = some_question(client);
+    bwl_model_queue_args   q = some_question(client);
     bwl_queue_reply        said;
     bwl_redis_reply        heard;
 
@@ -251,17 +253,19 @@ static bool ask_both(unsigned client)
         mutant(&model, &before, &q, &said);
     heard = ask_server(client, &q);
     tell_both(&q, &said, &heard);
-    if (said.place.ticket != 0)
-        last_tickets[client] = said.place.ticket;
-    return said.answer == heard.answer && (uint64_t)said.fence * BWL_QUEUE_TURNS == heard.number &&
-           is_same_place(&said.place, &heard.place) && is_same_push(&said.grant) && is_same_rest();
+    if (said.queue_status.ticket != 0)
+        last_tickets[client] = said.queue_status.ticket;
+    return said.answer == heard.answer &&
+           (uint64_t)said.fence * BWL_QUEUE_HANDOFFS == heard.number &&
+           is_same_place(&said.queue_status, &heard.queue_status) && is_same_push(&said.grant) &&
+           is_same_rest();
 }
 
 /* On the real server as in the model: which connection listens where. */
-static void listen_anew(unsigned connection, uint8_t inbox)
+static void listen_anew(unsigned connection, uint8_t push_channel)
 {
-    bwl_model_queue_listen(&model, connection, inbox);
-    listen_on_server(connection, inbox);
+    bwl_model_queue_listen(&model, connection, push_channel);
+    listen_on_server(connection, push_channel);
 }
 
 /* ---- sequences ------------------------------------------------------------------------------- */
@@ -287,7 +291,7 @@ static void meet_stranger(void)
     wire_flush(&control);
     for (int i = 0; i < 2 + ends; i++)
         (void)wire_next(&control);
-    bwl_model_redis_set_by(&model, BWL_MODEL_LOCK, BWL_MODEL_ALIEN, 1);
+    bwl_model_redis_set_by(&model, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE, 1);
     if (is_list)
         model.data.keys[BWL_MODEL_LOCK].kind = BWL_KIND_ZSET;
     if (!ends)
@@ -304,14 +308,14 @@ static void forget(unsigned key, const char *command)
         bwl_model_redis_evict(&model, key);
 }
 
-static void floor_of_both(void)
+static void fence_minimum_of_both(void)
 {
-    const bwl_queue_card card = { .session = SESSION, .kept_ms = KEEP_MS };
+    const bwl_queue_client_info info = { .session = SESSION, .kept_ms = KEEP_MS };
 
     tell("-- the floor\n");
     model.counted = 0;
-    bwl_model_queue_floor(&model);
-    bwl_queue_write_floor(&control.out, &card);
+    bwl_model_queue_fence_minimum(&model);
+    bwl_queue_write_fence_minimum(&control.out, &info);
     wire_flush(&control);
     (void)wire_next(&control);
 }
@@ -319,9 +323,9 @@ static void floor_of_both(void)
 static void connect_again(unsigned client)
 {
     tell("-- %u connects again\n", client);
-    listen_anew(client + CLIENTS, inboxes[client]);
-    inboxes[client]++;
-    listen_anew(client, inboxes[client]);
+    listen_anew(client + CLIENTS, push_channels[client]);
+    push_channels[client]++;
+    listen_anew(client, push_channels[client]);
 }
 
 static void disturb(unsigned client)
@@ -330,14 +334,14 @@ static void disturb(unsigned client)
     case 0: meet_stranger(); break;
     case 1: forget(BWL_MODEL_LOCK, "DEL " KEY); break;
     case 2: forget(BWL_MODEL_COUNT, "DEL " BWL_QUEUE_FENCES_KEY); break;
-    case 3: forget(BWL_MODEL_BEATS, "DEL " BEATS); break;
-    case 4: floor_of_both(); break;
+    case 3: forget(BWL_MODEL_HEARTBEATS, "DEL " BEATS); break;
+    case 4: fence_minimum_of_both(); break;
     case 5:
         tell("-- an old connection of %u is closed\n", client);
         listen_anew(client + CLIENTS, 0);
         break;
     case 6:
-        if (inboxes[client] < 3)
+        if (push_channels[client] < 3)
             connect_again(client);
         break;
     default: pass(some_ms()); break;
@@ -355,15 +359,15 @@ static void begin_sequence(uint64_t seed)
     for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++)
         listen_anew(i, i < CLIENTS);
     for (unsigned i = 0; i < CLIENTS; i++) {
-        inboxes[i]      = 1;
-        last_tickets[i] = 0;
+        push_channels[i] = 1;
+        last_tickets[i]  = 0;
     }
 }
 
 /* A JOIN takes room for two more. */
 static bool has_room(void)
 {
-    return items_of(BWL_MODEL_QUEUE) + items_of(BWL_MODEL_BEATS) + 2 <= BWL_MODEL_ITEMS;
+    return items_of(BWL_MODEL_QUEUE) + items_of(BWL_MODEL_HEARTBEATS) + 2 <= BWL_MODEL_ITEMS;
 }
 
 static bool play_sequence(uint64_t seed)

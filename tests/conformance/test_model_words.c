@@ -7,11 +7,11 @@
  * same as one that was shown before.  The server's clock stands still until a sequence moves it.
  * BOWLINE_WORDS_SEED and BOWLINE_WORDS_RUNS as in test_model_redis.c.
  */
-#include "core/stamps.h"
+#include "core/timestamps.h"
 #include "core/token.h"
 #include "lab/base/dice.h"
 #include "lab/model/words.h"
-#include "engine/redis/wire/words.h"
+#include "engine/redis/wire/commands.h"
 #include "tests/conformance/words_mutants.h"
 #include "tests/lib/frozen.h"
 #include "tests/lib/testing.h"
@@ -37,7 +37,7 @@ enum {
 #define US_NS INT64_C(1000)
 
 /* One of each shape; the last two go by the server's clock. */
-static const bwl_rules kinds[] = {
+static const bwl_compat_rules kinds[] = {
     { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_UUID, .lease_in_seconds = true },
     { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_UUID_THREAD, .counts_fences = true },
     { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_BASE64_32 },
@@ -50,15 +50,15 @@ static const bwl_rules kinds[] = {
       .suffix   = "!" },
     { .value = BWL_VALUE_FLOAT_PYTHON, .unit_ns = US_NS, .whole_ns = S_NS },
     { .value = BWL_VALUE_LITTLE_ENDIAN, .unit_ns = MS_NS },
-    { .value = BWL_VALUE_TOKEN_STAMP, .token = BWL_TOKEN_UUID, .unit_ns = MS_NS },
-    { .value = BWL_VALUE_STAMP_TOKEN, .token = BWL_TOKEN_PID_TID, .unit_ns = S_NS },
+    { .value = BWL_VALUE_TOKEN_TIMESTAMP, .token = BWL_TOKEN_UUID, .unit_ns = MS_NS },
+    { .value = BWL_VALUE_TIMESTAMP_TOKEN, .token = BWL_TOKEN_PID_TID, .unit_ns = S_NS },
     { .value   = BWL_VALUE_DECIMAL,
       .unit_ns = S_NS,
-      .expired = BWL_STAMP_NOT_AFTER_NOW,
+      .expired = BWL_TIMESTAMP_NOT_AFTER_NOW,
       .clock   = BWL_CLOCK_OF_SERVER },
     { .value   = BWL_VALUE_DECIMAL,
       .unit_ns = MS_NS,
-      .expired = BWL_STAMP_BEFORE_NOW,
+      .expired = BWL_TIMESTAMP_BEFORE_NOW,
       .clock   = BWL_CLOCK_OF_SERVER },
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
@@ -75,8 +75,8 @@ static bwl_model_redis model;
 static mutation       *mutant;
 static bool            is_quiet;
 
-static const bwl_rules *rules; /* of this sequence; NULL: bowline's own token                     */
-static char             tokens[TOKENS + 1][BWL_TOKEN_MAX + 1];
+static const bwl_compat_rules *rules; /* of this sequence; NULL: bowline's own token */
+static char                    tokens[TOKENS + 1][BWL_TOKEN_MAX + 1];
 
 /* ---- randomness ------------------------------------------------------------------------------ */
 
@@ -133,33 +133,32 @@ static bool is_same_print(uint64_t of_model, uint64_t of_server)
 static bool is_same(const bwl_model_reply *said, const bwl_redis_reply *heard)
 {
     return said->answer == heard->answer && said->is_mine == heard->is_mine &&
-           said->number == heard->number && is_same_print(said->print, heard->print);
+           said->number == heard->number && is_same_print(said->value_hash, heard->value_hash);
 }
 
 /* ---- one question to both -------------------------------------------------------------------- */
 
-static bwl_redis_reply ask_server(unsigned connection, const bwl_model_question *q)
+static bwl_redis_reply ask_server(unsigned connection, const bwl_model_command_args *q)
 {
-    wire              *w        = &wires[connection];
-    bwl_redis_reply    reply    = { 0 };
-    bwl_redis_question question = {
-        .word     = q->word,
-        .by_text  = true,
-        .key      = "k",
-        .key_size = 1,
-        .token    = tokens[q->token],
-        .lease_ms = q->lease_ms,
-        .stamp    = q->stamp,
-        .rules    = q->rules,
+    wire                  *w     = &wires[connection];
+    bwl_redis_reply        reply = { 0 };
+    bwl_redis_command_args args  = {
+         .command   = q->command,
+         .use_eval  = true,
+         .key       = "k",
+         .key_size  = 1,
+         .token     = tokens[q->token],
+         .lease_ms  = q->lease_ms,
+         .timestamp = q->timestamp,
+         .rules     = q->rules,
     };
 
     is_used[connection] = true;
-    bwl_redis_write(&w->out, &question);
+    bwl_redis_write(&w->out, &args);
     wire_flush(w);
-    for (unsigned nth = 0; nth < bwl_redis_frames(q->word); nth++) {
-        bwl_resp_cursor   cursor = wire_next(w);
-        bwl_redis_verdict verdict =
-            bwl_redis_read(&question, nth, cursor.bytes, cursor.size, &reply);
+    for (unsigned nth = 0; nth < bwl_redis_frames(q->command); nth++) {
+        bwl_resp_cursor   cursor  = wire_next(w);
+        bwl_redis_verdict verdict = bwl_redis_read(&args, nth, cursor.bytes, cursor.size, &reply);
         if (verdict != BWL_REDIS_ANSWER)
             tell("   strange: %.*s\n", (int)cursor.size, cursor.bytes);
         if (verdict != BWL_REDIS_ANSWER)
@@ -168,49 +167,51 @@ static bwl_redis_reply ask_server(unsigned connection, const bwl_model_question 
     return reply;
 }
 
-static bool is_stamp_word(bwl_redis_word word)
+static bool is_timestamp_command(bwl_redis_command command)
 {
-    return word == REDIS_TAKE_STAMP || word == REDIS_DROP_STAMP;
+    return command == REDIS_TAKE_TIMESTAMP || command == REDIS_DROP_TIMESTAMP;
 }
 
 /* Of a hash, or of a sorted set. */
-static bool is_field_word(bwl_redis_word word)
+static bool is_field_word(bwl_redis_command command)
 {
-    return word >= REDIS_HASH_TAKE && word <= REDIS_ZSET_RELEASE;
+    return command >= REDIS_HASH_TAKE && command <= REDIS_ZSET_RELEASE;
 }
 
 /* At the ends of what is plausible, in another unit, and a small number. */
-static int64_t some_odd_stamp(int64_t unit_ns, int64_t stamp)
+static int64_t some_odd_timestamp(int64_t unit_ns, int64_t timestamp)
 {
     int64_t second = S_NS / unit_ns;
 
     switch (below(5)) {
     case 0: return first_plausible_s * second - below(2);
     case 1: return end_of_plausible_s * second - below(2);
-    case 2: return stamp / 1000;
-    case 3: return stamp * 1000;
+    case 2: return timestamp / 1000;
+    case 3: return timestamp * 1000;
     default: return 1;
     }
 }
 
-static bwl_model_question some_question(unsigned connection)
+static bwl_model_command_args some_question(unsigned connection)
 {
-    int64_t            unit_ns          = rules != NULL ? rules->unit_ns : 0;
-    int64_t            now_ns           = model.now / BWL_MODEL_PER_MS * MS_NS;
-    bwl_model_question q                = { .client = (uint8_t)connection, .rules = rules };
-    bool               has_server_clock = rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER;
+    int64_t                unit_ns          = rules != NULL ? rules->unit_ns : 0;
+    int64_t                now_ns           = model.now / BWL_MODEL_PER_MS * MS_NS;
+    bwl_model_command_args q                = { .client = (uint8_t)connection, .rules = rules };
+    bool                   has_server_clock = rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER;
 
     bool has_fields = rules == NULL || rules->value == BWL_VALUE_TOKEN;
 
     do
-        q.word = (bwl_redis_word)(1 + below(REDIS_ZSET_RELEASE));
-    while ((is_stamp_word(q.word) && !has_server_clock) || (is_field_word(q.word) && !has_fields));
+        q.command = (bwl_redis_command)(1 + below(REDIS_ZSET_RELEASE));
+    while ((is_timestamp_command(q.command) && !has_server_clock) ||
+           (is_field_word(q.command) && !has_fields));
     q.token    = (uint16_t)(1 + below(TOKENS));
     q.lease_ms = some_ms();
     if (unit_ns != 0)
-        q.stamp = now_ns / unit_ns + (int64_t)below(4) * (below(2) == 0 ? 1 : S_NS / unit_ns) - 1;
+        q.timestamp =
+            now_ns / unit_ns + (int64_t)below(4) * (below(2) == 0 ? 1 : S_NS / unit_ns) - 1;
     if (has_server_clock && below(8) == 0)
-        q.stamp = some_odd_stamp(unit_ns, q.stamp);
+        q.timestamp = some_odd_timestamp(unit_ns, q.timestamp);
     return q;
 }
 
@@ -218,7 +219,7 @@ static bwl_model_question some_question(unsigned connection)
 static bool ask_both(unsigned connection)
 {
     static bwl_model_redis before;
-    bwl_model_question     q = some_question(connection);
+    bwl_model_command_args q = some_question(connection);
     bwl_model_reply        said;
     bwl_redis_reply        heard;
 
@@ -226,13 +227,13 @@ static bool ask_both(unsigned connection)
     said   = bwl_model_redis_reply(&model, &q, 0);
     if (mutant != NULL)
         mutant(&model, &before, &q, &said);
-    tell("%u: word %d, token %u, lease %" PRId64 ", stamp %" PRId64 "\n", connection, (int)q.word,
-         q.token, q.lease_ms, q.stamp);
+    tell("%u: word %d, token %u, lease %" PRId64 ", stamp %" PRId64 "\n", connection,
+         (int)q.command, q.token, q.lease_ms, q.timestamp);
     heard = ask_server(connection, &q);
     tell("   model: answer %d mine %d number %" PRIu64 " print %" PRIx64 "\n", (int)said.answer,
-         said.is_mine, said.number, said.print);
+         said.is_mine, said.number, said.value_hash);
     tell("  server: answer %d mine %d number %" PRIu64 " print %" PRIx64 "\n", (int)heard.answer,
-         heard.is_mine, heard.number, heard.print);
+         heard.is_mine, heard.number, heard.value_hash);
     return is_same(&said, &heard);
 }
 
@@ -256,7 +257,7 @@ static void meet_stranger(void)
     wire_flush(&control);
     (void)wire_next(&control);
     (void)wire_next(&control);
-    bwl_model_redis_set_by(&model, BWL_MODEL_LOCK, BWL_MODEL_ALIEN, 1);
+    bwl_model_redis_set_by(&model, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE, 1);
     if (is_list)
         model.data.keys[BWL_MODEL_LOCK].kind = BWL_KIND_ZSET;
 }
@@ -352,7 +353,7 @@ static void test_planted_mistakes_are_found(void **state)
         M(strangers_are_ours),
         M(all_is_mine),
         M(extension_shortens),
-        M(stamp_one_too_small),
+        M(timestamp_one_too_small),
         M(taken_when_it_is_now),
         M(any_time_is_plausible),
         M(any_time_is_held),

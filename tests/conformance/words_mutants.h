@@ -5,19 +5,19 @@
 #ifndef TEST_WORDS_MUTANTS_H
 #define TEST_WORDS_MUTANTS_H
 
-#include "core/stamps.h"
+#include "core/timestamps.h"
 #include "lab/model/words.h"
 
 typedef void mutation(bwl_model_redis *r, const bwl_model_redis *before,
-                      const bwl_model_question *q, bwl_model_reply *reply);
+                      const bwl_model_command_args *q, bwl_model_reply *reply);
 
 #define MUTANT(name)                                                    \
     static void name(bwl_model_redis *r, const bwl_model_redis *before, \
-                     const bwl_model_question *q, bwl_model_reply *reply)
+                     const bwl_model_command_args *q, bwl_model_reply *reply)
 
 MUTANT(swap_keeps_the_end)
 {
-    if (q->word == REDIS_SWAP && reply->answer == BWL_YES) {
+    if (q->command == REDIS_SWAP && reply->answer == BWL_YES) {
         r->data.keys[BWL_MODEL_LOCK].lasts   = before->data.keys[BWL_MODEL_LOCK].lasts;
         r->data.keys[BWL_MODEL_LOCK].ends_at = before->data.keys[BWL_MODEL_LOCK].ends_at;
     }
@@ -25,7 +25,7 @@ MUTANT(swap_keeps_the_end)
 
 MUTANT(expire_to_the_millisecond)
 {
-    if (q->word == REDIS_EXPIRE && reply->answer == BWL_YES)
+    if (q->command == REDIS_EXPIRE && reply->answer == BWL_YES)
         r->data.keys[BWL_MODEL_LOCK].ends_at = r->now + q->lease_ms * BWL_MODEL_PER_MS;
 }
 
@@ -40,7 +40,7 @@ MUTANT(watch_sees_nothing)
 
 MUTANT(strangers_are_ours)
 {
-    if (q->word == REDIS_READ && reply->answer == BWL_ALIEN)
+    if (q->command == REDIS_READ && reply->answer == BWL_FOREIGN_VALUE)
         reply->answer = BWL_YES;
     (void)r;
     (void)before;
@@ -48,7 +48,7 @@ MUTANT(strangers_are_ours)
 
 MUTANT(all_is_mine)
 {
-    if (q->word == REDIS_READ && reply->answer == BWL_YES)
+    if (q->command == REDIS_READ && reply->answer == BWL_YES)
         reply->is_mine = true;
     (void)r;
     (void)before;
@@ -56,14 +56,14 @@ MUTANT(all_is_mine)
 
 MUTANT(extension_shortens)
 {
-    if (q->word == REDIS_EXTEND_IF_MINE && reply->answer == BWL_YES)
+    if (q->command == REDIS_EXTEND_IF_MINE && reply->answer == BWL_YES)
         r->data.keys[BWL_MODEL_LOCK].ends_at = r->now + q->lease_ms * BWL_MODEL_PER_MS;
     (void)before;
 }
 
-MUTANT(stamp_one_too_small)
+MUTANT(timestamp_one_too_small)
 {
-    if (q->word == REDIS_TAKE_STAMP && reply->answer == BWL_YES)
+    if (q->command == REDIS_TAKE_TIMESTAMP && reply->answer == BWL_YES)
         reply->number--;
     (void)r;
     (void)before;
@@ -71,10 +71,11 @@ MUTANT(stamp_one_too_small)
 
 MUTANT(taken_when_it_is_now)
 {
-    int64_t now   = r->now / BWL_MODEL_PER_MS;
-    int64_t stamp = before->data.keys[BWL_MODEL_LOCK].value;
+    int64_t now       = r->now / BWL_MODEL_PER_MS;
+    int64_t timestamp = before->data.keys[BWL_MODEL_LOCK].value;
 
-    if (q->word == REDIS_TAKE_STAMP && q->rules->expired == BWL_STAMP_BEFORE_NOW && stamp == now)
+    if (q->command == REDIS_TAKE_TIMESTAMP && q->rules->expired == BWL_TIMESTAMP_BEFORE_NOW &&
+        timestamp == now)
         reply->answer = BWL_YES;
 }
 
@@ -82,14 +83,14 @@ MUTANT(any_time_is_plausible)
 {
     int64_t value = before->data.keys[BWL_MODEL_LOCK].value;
 
-    if (q->word == REDIS_READ && reply->answer == BWL_ALIEN && value < BWL_MODEL_TEXT)
+    if (q->command == REDIS_READ && reply->answer == BWL_FOREIGN_VALUE && value < BWL_MODEL_TEXT)
         *reply = (bwl_model_reply){ .answer = BWL_YES, .number = (uint64_t)value };
     (void)r;
 }
 
 MUTANT(any_time_is_held)
 {
-    if (q->word == REDIS_TAKE_STAMP && before->data.keys[BWL_MODEL_LOCK].value == 1)
+    if (q->command == REDIS_TAKE_TIMESTAMP && before->data.keys[BWL_MODEL_LOCK].value == 1)
         reply->answer = BWL_NO;
     (void)r;
 }
@@ -98,15 +99,15 @@ MUTANT(an_expiry_is_overlooked)
 {
     int64_t value = before->data.keys[BWL_MODEL_LOCK].value;
 
-    if (q->word == REDIS_TAKE_STAMP && reply->answer == BWL_ALIEN &&
-        bwl_stamp_is_plausible(q->rules, value))
+    if (q->command == REDIS_TAKE_TIMESTAMP && reply->answer == BWL_FOREIGN_VALUE &&
+        bwl_timestamp_is_plausible(q->rules, value))
         reply->answer = BWL_YES;
     (void)r;
 }
 
 MUTANT(an_expiry_is_none)
 {
-    if (q->word == REDIS_FIND_NO_EXPIRY && reply->answer == BWL_ALIEN)
+    if (q->command == REDIS_FIND_NO_EXPIRY && reply->answer == BWL_FOREIGN_VALUE)
         reply->answer = BWL_YES;
     (void)r;
     (void)before;
@@ -114,14 +115,14 @@ MUTANT(an_expiry_is_none)
 
 MUTANT(enters_again)
 {
-    if (q->word == REDIS_HASH_TAKE && reply->answer == BWL_YES)
+    if (q->command == REDIS_HASH_TAKE && reply->answer == BWL_YES)
         r->data.keys[BWL_MODEL_LOCK].ends_at = r->now + q->lease_ms * BWL_MODEL_PER_MS;
     (void)before;
 }
 
 MUTANT(fence_grows_without_a_grant)
 {
-    if (q->word == REDIS_HASH_TAKE && reply->answer == BWL_YES && q->rules != NULL &&
+    if (q->command == REDIS_HASH_TAKE && reply->answer == BWL_YES && q->rules != NULL &&
         q->rules->counts_fences && before->data.keys[BWL_MODEL_LOCK].kind != BWL_KIND_NONE)
         reply->number++;
     (void)r;
@@ -129,27 +130,27 @@ MUTANT(fence_grows_without_a_grant)
 
 MUTANT(field_of_another_is_extended)
 {
-    if (q->word == REDIS_HASH_EXTEND && before->data.keys[BWL_MODEL_LOCK].kind == BWL_KIND_HASH)
+    if (q->command == REDIS_HASH_EXTEND && before->data.keys[BWL_MODEL_LOCK].kind == BWL_KIND_HASH)
         reply->answer = BWL_YES;
     (void)r;
 }
 
 MUTANT(release_keeps_the_key)
 {
-    if (q->word == REDIS_HASH_RELEASE && reply->answer == BWL_YES)
+    if (q->command == REDIS_HASH_RELEASE && reply->answer == BWL_YES)
         *r = *before;
 }
 
 MUTANT(member_is_taken_again)
 {
-    if (q->word == REDIS_ZSET_TAKE && reply->answer == BWL_YES)
+    if (q->command == REDIS_ZSET_TAKE && reply->answer == BWL_YES)
         r->data.keys[BWL_MODEL_LOCK].ends_at = r->now + q->lease_ms * BWL_MODEL_PER_MS;
     (void)before;
 }
 
 MUTANT(member_of_another_is_extended)
 {
-    if (q->word == REDIS_ZSET_EXTEND && before->data.keys[BWL_MODEL_LOCK].kind == BWL_KIND_ZSET)
+    if (q->command == REDIS_ZSET_EXTEND && before->data.keys[BWL_MODEL_LOCK].kind == BWL_KIND_ZSET)
         reply->answer = BWL_YES;
     (void)r;
 }
@@ -158,7 +159,7 @@ MUTANT(member_that_is_over_is_extended)
 {
     const bwl_model_item *items = before->data.items;
 
-    for (unsigned i = 0; q->word == REDIS_ZSET_EXTEND && i < BWL_MODEL_ITEMS; i++)
+    for (unsigned i = 0; q->command == REDIS_ZSET_EXTEND && i < BWL_MODEL_ITEMS; i++)
         if (items[i].is_there && items[i].key == BWL_MODEL_LOCK && items[i].member == q->token &&
             before->data.keys[BWL_MODEL_LOCK].kind == BWL_KIND_ZSET)
             reply->answer = BWL_YES;
@@ -167,7 +168,7 @@ MUTANT(member_that_is_over_is_extended)
 
 MUTANT(release_keeps_the_members)
 {
-    if (q->word == REDIS_ZSET_RELEASE && reply->answer == BWL_YES)
+    if (q->command == REDIS_ZSET_RELEASE && reply->answer == BWL_YES)
         *r = *before;
 }
 

@@ -8,7 +8,7 @@
 #include "lock/local_group.h"
 #include "lock/machine.h"
 #include "protocol/protocol.h"
-#include "protocol/store/seat.h"
+#include "protocol/store/waiter.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -83,23 +83,23 @@ typedef struct caller {
 } caller;
 
 typedef struct world {
-    bwl_cohort cohort;
-    bwl_seat   seats[CALLERS + 1];
-    caller     callers[CALLERS + 1];
-    uint8_t    asked; /* a question */
-    bool       is_held;
-    bool       is_fresh; /* given or extended since the last turn began */
-    bwl_ms     until;
-    bwl_ms     now;
-    uint64_t   given; /* fences of the store */
-    uint64_t   fence; /* the latest of a turn */
-    uint32_t   arrivals;
-    uint8_t    turns;
-    budget     left;
+    bwl_group        group;
+    bwl_local_waiter waiters[CALLERS + 1];
+    caller           callers[CALLERS + 1];
+    uint8_t          asked; /* a question */
+    bool             is_held;
+    bool             is_fresh; /* given or extended since the last turn began */
+    bwl_ms           until;
+    bwl_ms           now;
+    uint64_t         given; /* fences of the store */
+    uint64_t         fence; /* the latest of a turn */
+    uint32_t         arrivals;
+    uint8_t          turns;
+    budget           left;
 } world;
 
 static fault     planted;
-static unsigned  turns_max;
+static unsigned  handoffs_max;
 static unsigned  broken; /* invariants, as bits */
 static uint64_t *seen;
 static size_t    worlds;
@@ -112,14 +112,14 @@ static void breaks(invariant which)
 /* ---- the callers ----------------------------------------------------------------------------- */
 
 static void run(world *w);
-static void after(world *w, bwl_seat_number n, const bwl_effects *fx);
+static void after(world *w, bwl_local_waiter_id n, const bwl_effects *fx);
 
-static bool believes(const world *w, bwl_seat_number n)
+static bool believes(const world *w, bwl_local_waiter_id n)
 {
     return bwl_hold_left(&w->callers[n].hold, w->now) > 0;
 }
 
-static void happens(world *w, bwl_seat_number n, bwl_event ev)
+static void happens(world *w, bwl_local_waiter_id n, bwl_event ev)
 {
     bwl_effects fx;
 
@@ -130,25 +130,25 @@ static void happens(world *w, bwl_seat_number n, bwl_event ev)
 }
 
 /* He has it now, and had not. */
-static void turn_begins(world *w, bwl_seat_number n)
+static void turn_begins(world *w, bwl_local_waiter_id n)
 {
     const bwl_hold *hold = &w->callers[n].hold;
 
-    for (bwl_seat_number i = 1; i <= CALLERS; i++)
-        if (i != n && w->seats[i].state == BWL_SEAT_WAITS &&
+    for (bwl_local_waiter_id i = 1; i <= CALLERS; i++)
+        if (i != n && w->waiters[i].state == BWL_LOCAL_WAITER_WAITING &&
             w->callers[i].came < w->callers[n].came)
             breaks(FIRST);
     if (hold->fence <= w->fence || hold->fence >= (w->given + 1) * FENCES)
         breaks(FENCE);
     w->fence = hold->fence;
-    if (++w->turns > turns_max)
+    if (++w->turns > handoffs_max)
         breaks(TURNS);
     if (!w->is_fresh && hold->until - w->now < LEASE_MS / 2)
         breaks(TIME);
     w->is_fresh = false;
 }
 
-static void after(world *w, bwl_seat_number n, const bwl_effects *fx)
+static void after(world *w, bwl_local_waiter_id n, const bwl_effects *fx)
 {
     caller *c = &w->callers[n];
 
@@ -157,20 +157,20 @@ static void after(world *w, bwl_seat_number n, const bwl_effects *fx)
     if (bwl_hold_is_held(&c->hold) && !c->was_held)
         turn_begins(w, n);
     c->was_held = bwl_hold_is_held(&c->hold);
-    for (unsigned i = 0; i < fx->asks_count; i++) {
-        const bwl_ask *ask = &fx->asks[i];
-        switch ((bwl_seat_word)ask->word) {
-        case SEAT_SIT:
+    for (unsigned i = 0; i < fx->send_count; i++) {
+        const bwl_send *send = &fx->sends[i];
+        switch ((bwl_waiter_command)send->command) {
+        case WAITER_ENQUEUE:
             c->came = ++w->arrivals;
-            bwl_cohort_sit(&w->cohort, w->seats, n, ask->tag, c->hold.claim.lease_ms);
+            bwl_group_enqueue(&w->group, w->waiters, n, send->tag, c->hold.request.lease_ms);
             break;
-        case SEAT_EXTEND:
-            bwl_cohort_extend(&w->cohort, w->seats, n, ask->tag, c->hold.claim.lease_ms);
+        case WAITER_EXTEND:
+            bwl_group_extend(&w->group, w->waiters, n, send->tag, c->hold.request.lease_ms);
             break;
-        case SEAT_LEAVE:
-            if (planted == CANCELS_WHEN_ONE_LEAVES && w->cohort.state == BWL_COHORT_SEEKING)
-                w->cohort.state = BWL_COHORT_NONE;
-            bwl_cohort_leave(&w->cohort, w->seats, n, ask->tag);
+        case WAITER_LEAVE:
+            if (planted == CANCELS_WHEN_ONE_LEAVES && w->group.state == BWL_GROUP_ACQUIRING)
+                w->group.state = BWL_GROUP_NONE;
+            bwl_group_leave(&w->group, w->waiters, n, send->tag);
             break;
         }
     }
@@ -193,7 +193,7 @@ static void told(world *w, bwl_outcome_kind kind)
     w->asked = NOTHING;
     if (kind != BWL_HELD && kind != BWL_UNKNOWN)
         w->is_held = false;
-    bwl_cohort_told(&w->cohort, w->seats, &out, w->now);
+    bwl_group_on_store_result(&w->group, w->waiters, &out, w->now);
 }
 
 static void give(world *w)
@@ -205,35 +205,35 @@ static void give(world *w)
     w->until    = w->now + LEASE_MS;
 }
 
-static void carry_out(world *w, const bwl_deed *deed)
+static void carry_out(world *w, const bwl_group_action *action)
 {
     bwl_event ev;
 
-    switch (deed->kind) {
-    case BWL_DEED_TELL:
-        ev = bwl_deed_event(deed);
-        if (planted == TELLS_NO_LOSS && deed->outcome.kind == BWL_LOST && deed->tag == 0)
+    switch (action->kind) {
+    case BWL_ACTION_COMPLETE:
+        ev = bwl_group_action_event(action);
+        if (planted == TELLS_NO_LOSS && action->outcome.kind == BWL_LOST && action->tag == 0)
             return;
         if (planted == PROMISES_MORE && ev.answer == BWL_YES)
             ev.until += TICK_MS;
-        happens(w, deed->seat, ev);
+        happens(w, action->waiter, ev);
         return;
-    case BWL_DEED_ACQUIRE:
+    case BWL_ACTION_ACQUIRE:
         demand(!w->is_held && w->asked == NOTHING);
         w->asked = planted == FORGETS_WHO_WAITS && w->given > 0 ? NOTHING : ACQUIRE;
         return;
-    case BWL_DEED_EXTEND:
+    case BWL_ACTION_EXTEND:
         demand(w->is_held && w->asked == NOTHING);
         w->asked = EXTEND;
         if (w->now >= w->until)
             told(w, BWL_LOST);
         return;
-    case BWL_DEED_YIELD:
+    case BWL_ACTION_YIELD:
         demand(w->is_held && w->asked == NOTHING && w->now < w->until);
         w->is_held = false;
         w->asked   = YIELD;
         return;
-    case BWL_DEED_RELEASE:
+    case BWL_ACTION_RELEASE:
         demand(w->is_held && (w->asked == NOTHING || w->asked == EXTEND));
         if (planted == LEAVES_IT_BEHIND) {
             told(w, BWL_RELEASED);
@@ -245,7 +245,7 @@ static void carry_out(world *w, const bwl_deed *deed)
         if (w->now >= w->until)
             told(w, BWL_LOST);
         return;
-    case BWL_DEED_CANCEL:
+    case BWL_ACTION_CANCEL:
         demand(!w->is_held && (w->asked == ACQUIRE || w->asked == YIELD));
         w->asked = NOTHING;
         return;
@@ -254,38 +254,38 @@ static void carry_out(world *w, const bwl_deed *deed)
 
 static void plant(world *w)
 {
-    bwl_cohort *c = &w->cohort;
+    bwl_group *c = &w->group;
 
-    if (planted == HANDS_OVER_WHILE_RELEASING && c->state == BWL_COHORT_RELEASING && c->first != 0)
-        c->state = BWL_COHORT_OURS;
+    if (planted == HANDS_OVER_WHILE_RELEASING && c->state == BWL_GROUP_RELEASING && c->first != 0)
+        c->state = BWL_GROUP_HELD;
     if (planted == LOOKS_AT_NO_TIME)
         c->is_fresh = true;
-    if (planted == COUNTS_NO_TURNS && c->turns > 1)
-        c->turns = 1;
-    if (planted == NEVER_YIELDS_BACK && c->state == BWL_COHORT_SEEKING && w->asked == YIELD)
-        c->state = BWL_COHORT_OURS;
-    if (planted == SERVES_THE_LAST && c->first != c->last && w->seats[c->first].next == c->last) {
-        bwl_seat_number first    = c->first;
-        c->first                 = c->last;
-        c->last                  = first;
-        w->seats[c->first]       = (bwl_seat){ .state    = BWL_SEAT_WAITS,
-                                               .next     = c->last,
-                                               .tag      = w->seats[c->first].tag,
-                                               .tell     = w->seats[c->first].tell,
-                                               .lease_ms = LEASE_MS };
-        w->seats[first].next     = 0;
-        w->seats[first].previous = c->first;
+    if (planted == COUNTS_NO_TURNS && c->handoffs > 1)
+        c->handoffs = 1;
+    if (planted == NEVER_YIELDS_BACK && c->state == BWL_GROUP_ACQUIRING && w->asked == YIELD)
+        c->state = BWL_GROUP_HELD;
+    if (planted == SERVES_THE_LAST && c->first != c->last && w->waiters[c->first].next == c->last) {
+        bwl_local_waiter_id first  = c->first;
+        c->first                   = c->last;
+        c->last                    = first;
+        w->waiters[c->first]       = (bwl_local_waiter){ .state    = BWL_LOCAL_WAITER_WAITING,
+                                                         .next     = c->last,
+                                                         .tag      = w->waiters[c->first].tag,
+                                                         .result   = w->waiters[c->first].result,
+                                                         .lease_ms = LEASE_MS };
+        w->waiters[first].next     = 0;
+        w->waiters[first].previous = c->first;
     }
 }
 
 static void run(world *w)
 {
-    bwl_deed deed;
-    unsigned deeds = 0;
+    bwl_group_action action;
+    unsigned         deeds = 0;
 
     plant(w);
-    while (broken == 0 && bwl_cohort_next(&w->cohort, w->seats, w->now, &deed)) {
-        carry_out(w, &deed);
+    while (broken == 0 && bwl_group_next_action(&w->group, w->waiters, w->now, &action)) {
+        carry_out(w, &action);
         if (++deeds > DEEDS_MAX)
             breaks(GOES_ON);
     }
@@ -297,9 +297,9 @@ static void look(const world *w)
 {
     unsigned who_believe = 0, who_wait = 0, who_run = 0;
 
-    for (bwl_seat_number n = 1; n <= CALLERS; n++) {
+    for (bwl_local_waiter_id n = 1; n <= CALLERS; n++) {
         who_run += w->callers[n].is_running ? 1 : 0;
-        who_wait += w->seats[n].state == BWL_SEAT_WAITS ? 1 : 0;
+        who_wait += w->waiters[n].state == BWL_LOCAL_WAITER_WAITING ? 1 : 0;
         if (!w->callers[n].is_running || !believes(w, n))
             continue;
         who_believe++;
@@ -308,9 +308,9 @@ static void look(const world *w)
     }
     if (who_believe > 1)
         breaks(ONE);
-    if (who_wait > 0 && w->asked == NOTHING && w->cohort.turn_of == 0)
+    if (who_wait > 0 && w->asked == NOTHING && w->group.active == 0)
         breaks(GOES_ON);
-    if (who_run == 0 && w->asked == NOTHING && (w->is_held || !bwl_cohort_is_over(&w->cohort)))
+    if (who_run == 0 && w->asked == NOTHING && (w->is_held || !bwl_group_is_over(&w->group)))
         breaks(CLEAN);
 }
 

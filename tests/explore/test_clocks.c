@@ -137,7 +137,7 @@ static void test_a_hold_is_lost_as_soon_as_the_restart_is_known(void **state)
     bwl_world_perform(&w, (bwl_transition){ .kind = BWL_TRANSITION_RELEASE });
     assert_int_equal(w.broken, 0);
     assert_int_equal(w.servers[BWL_ONLY].links[0].count, 1);
-    assert_int_equal(w.servers[BWL_ONLY].links[0].messages[0].word, REDIS_DELETE_IF_MINE);
+    assert_int_equal(w.servers[BWL_ONLY].links[0].messages[0].command, REDIS_DELETE_IF_MINE);
 }
 
 int main(void)

@@ -49,12 +49,12 @@ static bool is_due(const world *w)
 {
     bool store_is = w->is_held && w->now >= w->until;
 
-    for (bwl_seat_number n = 1; n <= CALLERS; n++)
+    for (bwl_local_waiter_id n = 1; n <= CALLERS; n++)
         store_is |= w->callers[n].is_running && w->callers[n].wake_at <= w->now;
     return store_is;
 }
 
-static unsigned transitions_of_caller(const world *w, bwl_seat_number n, transition *ret_list)
+static unsigned transitions_of_caller(const world *w, bwl_local_waiter_id n, transition *ret_list)
 {
     const caller *c     = &w->callers[n];
     unsigned      count = 0;
@@ -68,7 +68,7 @@ static unsigned transitions_of_caller(const world *w, bwl_seat_number n, transit
         ret_list[count++] = (transition){ LET_GO, (uint8_t)n };
     if (c->hold.state == BWL_HOLD_HELD && w->left.extends > 0)
         ret_list[count++] = (transition){ LENGTHEN, (uint8_t)n };
-    if (bwl_hold_is_sought(&c->hold) && w->left.cancels > 0)
+    if (bwl_hold_is_acquiring(&c->hold) && w->left.cancels > 0)
         ret_list[count++] = (transition){ CANCEL, (uint8_t)n };
     if (c->wake_at <= w->now)
         ret_list[count++] = (transition){ ALARM, (uint8_t)n };
@@ -79,7 +79,7 @@ static unsigned transitions(const world *w, transition *ret_list)
 {
     unsigned count = 0;
 
-    for (bwl_seat_number n = 1; n <= CALLERS; n++)
+    for (bwl_local_waiter_id n = 1; n <= CALLERS; n++)
         count += transitions_of_caller(w, n, ret_list + count);
     if (w->asked != NOTHING)
         ret_list[count++] = (transition){ ANSWER, 0 };
@@ -127,7 +127,7 @@ static void fail_(world *w)
         told(w, BWL_UNKNOWN);
 }
 
-static void start(world *w, bwl_seat_number n)
+static void start(world *w, bwl_local_waiter_id n)
 {
     static const bwl_terms terms = { .lease_ms    = LEASE_MS,
                                      .max_hold_ms = BWL_NEVER,
@@ -140,7 +140,7 @@ static void start(world *w, bwl_seat_number n)
     c->rounds--;
     c->is_running = true;
     memset(&c->hold, 0, sizeof c->hold);
-    bwl_hold_init(&c->hold, &bwl_seat_protocol, 1, &terms);
+    bwl_hold_init(&c->hold, &bwl_local_waiter_protocol, 1, &terms);
     bwl_hold_acquire(&c->hold, &fresh, (bwl_moment){ .now = w->now }, w->now + 3 * TICK_MS, &fx);
     after(w, n, &fx);
 }
@@ -177,7 +177,7 @@ static void perform(world *w, transition what)
         break;
     case RENEW:
         w->until = w->now + LEASE_MS;
-        bwl_cohort_seen(&w->cohort, w->until, BWL_PENDING);
+        bwl_group_on_store_status(&w->group, w->until, BWL_PENDING);
         break;
     case TICK:
         w->left.ticks--;
@@ -197,9 +197,9 @@ static uint64_t print_of(const world *w)
     uint64_t             print = 1469598103934665603u;
 
     for (size_t i = 0; i + 8 <= sizeof *w; i += 8) {
-        uint64_t word;
-        memcpy(&word, bytes + i, 8);
-        print = (print ^ word) * 1099511628211u;
+        uint64_t command;
+        memcpy(&command, bytes + i, 8);
+        print = (print ^ command) * 1099511628211u;
         print ^= print >> 29;
     }
     return print == ALWAYS_NEW ? 1 : print;
@@ -238,20 +238,20 @@ static void explore(const world *w)
     }
 }
 
-static unsigned explored(fault f, unsigned turns, bwl_ms turns_ms, budget left)
+static unsigned explored(fault f, unsigned turns, bwl_ms handoffs_ms, budget left)
 {
     static world w;
 
-    planted   = f;
-    turns_max = turns;
-    broken    = 0;
-    worlds    = 0;
+    planted      = f;
+    handoffs_max = turns;
+    broken       = 0;
+    worlds       = 0;
     memset(seen, 0, sizeof *seen << SEEN_BITS);
     memset(&w, 0, sizeof w);
-    bwl_cohort_init(&w.cohort, turns, turns_ms);
+    bwl_group_init(&w.group, turns, handoffs_ms);
     w.now  = BEGINNING;
     w.left = left;
-    for (bwl_seat_number n = 1; n <= CALLERS; n++) {
+    for (bwl_local_waiter_id n = 1; n <= CALLERS; n++) {
         w.callers[n].rounds  = n == CALLERS && left.rounds > 1 ? 1 : left.rounds;
         w.callers[n].wake_at = BWL_NEVER;
     }
@@ -261,9 +261,9 @@ static unsigned explored(fault f, unsigned turns, bwl_ms turns_ms, budget left)
     return broken;
 }
 
-static void expect_clean(unsigned turns, bwl_ms turns_ms, budget left)
+static void expect_clean(unsigned turns, bwl_ms handoffs_ms, budget left)
 {
-    unsigned invariants = explored(NO_FAULT, turns, turns_ms, left);
+    unsigned invariants = explored(NO_FAULT, turns, handoffs_ms, left);
 
     if (invariants != 0)
         fail_msg("breaks %s", invariant_names[__builtin_ctz(invariants)]);

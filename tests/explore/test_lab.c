@@ -33,9 +33,9 @@ static bwl_scenario scenario_called(const char *name)
     return bwl_scenario_at(i);
 }
 
-static bwl_answer ask(bwl_model_redis *r, bwl_redis_word word)
+static bwl_answer ask(bwl_model_redis *r, bwl_redis_command command)
 {
-    bwl_model_question q = { .word = word, .token = OURS, .lease_ms = LEASE_MS };
+    bwl_model_command_args q = { .command = command, .token = OURS, .lease_ms = LEASE_MS };
 
     return bwl_model_redis_serve(r, &q, 0);
 }
@@ -75,8 +75,8 @@ static void test_model_leaves_a_key_of_others_alone(void **state)
     bwl_model_redis r = server_with_key_of(THEIRS, 500);
 
     (void)state;
-    for (unsigned word = REDIS_SET_IF_ABSENT; word <= REDIS_DELETE_IF_MINE; word++) {
-        assert_int_equal(ask(&r, (bwl_redis_word)word), BWL_NO);
+    for (unsigned command = REDIS_SET_IF_ABSENT; command <= REDIS_DELETE_IF_MINE; command++) {
+        assert_int_equal(ask(&r, (bwl_redis_command)command), BWL_NO);
         assert_int_equal(bwl_model_owner(&r), THEIRS);
         assert_int_equal(bwl_model_left(&r), 500);
     }

@@ -63,7 +63,7 @@ static bool is_too_large(const bwl_scenario *s)
 /* Is it reduced at all?  Where somebody listens it is not, and both ways are the same. */
 static bool is_reduced(const bwl_scenario *s)
 {
-    return !s->protocol->listens && (s->invariants & BWL_INVARIANTS_BACKWARDS) == 0;
+    return !s->protocol->uses_push && (s->invariants & BWL_INVARIANTS_BACKWARDS) == 0;
 }
 
 /* What the whole comes to is in the table of the scenarios; `bowline-lab run` holds it to that. */
@@ -176,7 +176,7 @@ static void test_what_is_put_off_comes_to_the_same(void **state)
 
     (void)state;
     for (size_t n = 0; n < bwl_scenarios_count(); n++)
-        for (unsigned walk = 0; walk < WALKS && !bwl_scenario_at(n).protocol->listens; walk++) {
+        for (unsigned walk = 0; walk < WALKS && !bwl_scenario_at(n).protocol->uses_push; walk++) {
             bwl_scenario    s = bwl_scenario_at(n);
             bwl_world       w;
             bwl_transitions all;

@@ -37,14 +37,14 @@ static bwl_scenario scenario_called(const char *name)
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
-static bwl_queue_reply ask(bwl_model_redis *r, unsigned client, bwl_redis_word word)
+static bwl_queue_reply ask(bwl_model_redis *r, unsigned client, bwl_redis_command command)
 {
-    uint16_t           token = bwl_token_number(client, 1);
-    bwl_queue_question q     = {
-            .word      = word,
+    uint16_t             token = bwl_token_number(client, 1);
+    bwl_model_queue_args q     = {
+            .command   = command,
             .token     = token,
             .lease_ms  = LEASE_MS,
-            .member    = { .token = token, .claim_ms = LEASE_MS / 2, .inbox = 1 },
+            .member    = { .token = token, .provisional_ttl_ms = LEASE_MS / 2, .push_channel = 1 },
             .dead_ms   = 3000,
             .serve_max = BWL_MODEL_SERVE_MAX,
     };
@@ -70,11 +70,11 @@ static void test_a_release_gives_the_lock_to_who_waits_and_tells_it(void **state
     bwl_queue_reply released;
 
     (void)state;
-    assert_int_equal(held.place.how, BWL_HOW_HELD);
+    assert_int_equal(held.queue_status.kind, BWL_QUEUE_STATUS_HELD);
     waits = ask(&r, B, REDIS_QUEUE_JOIN);
-    assert_int_equal(waits.place.how, BWL_HOW_QUEUED);
-    assert_int_equal(waits.place.left_ms, LEASE_MS);
-    assert_int_equal(ask(&r, B, REDIS_QUEUE_TAKE).place.how, BWL_HOW_BUSY);
+    assert_int_equal(waits.queue_status.kind, BWL_QUEUE_STATUS_QUEUED);
+    assert_int_equal(waits.queue_status.left_ms, LEASE_MS);
+    assert_int_equal(ask(&r, B, REDIS_QUEUE_TAKE).queue_status.kind, BWL_QUEUE_STATUS_BUSY);
     released = ask(&r, A, REDIS_QUEUE_RELEASE);
     assert_int_equal(released.answer, BWL_YES);
     assert_true(released.grant.is_there);
@@ -82,12 +82,12 @@ static void test_a_release_gives_the_lock_to_who_waits_and_tells_it(void **state
     assert_true(released.grant.fence > held.fence);
     assert_int_equal(bwl_model_owner(&r), bwl_token_number(B, 1));
     assert_int_equal(bwl_model_left(&r), LEASE_MS / 2 * BWL_MODEL_PER_MS);
-    assert_int_equal(ask(&r, B, REDIS_QUEUE_BEAT).place.how, BWL_HOW_MINE);
+    assert_int_equal(ask(&r, B, REDIS_QUEUE_HEARTBEAT).queue_status.kind, BWL_QUEUE_STATUS_MINE);
     assert_int_equal(ask(&r, B, REDIS_QUEUE_EXTEND).answer, BWL_YES);
     assert_int_equal(bwl_model_left(&r), LEASE_MS * BWL_MODEL_PER_MS);
     assert_int_equal(ask(&r, B, REDIS_QUEUE_RELEASE).answer, BWL_YES);
     assert_int_equal(bwl_model_owner(&r), 0);
-    assert_int_equal(ask(&r, B, REDIS_QUEUE_BEAT).place.how, BWL_HOW_GONE);
+    assert_int_equal(ask(&r, B, REDIS_QUEUE_HEARTBEAT).queue_status.kind, BWL_QUEUE_STATUS_GONE);
 }
 
 static void test_who_cannot_be_told_is_passed_over_unless_half_open(void **state)
@@ -116,7 +116,7 @@ static void test_who_is_silent_for_long_is_passed_over(void **state)
     (void)ask(&r, B, REDIS_QUEUE_JOIN);
     bwl_model_redis_pass(&r, 3001 * BWL_MODEL_PER_MS);
     assert_int_equal(bwl_model_owner(&r), 0);
-    assert_int_equal(ask(&r, A, REDIS_QUEUE_POKE).answer, BWL_YES);
+    assert_int_equal(ask(&r, A, REDIS_QUEUE_DISPATCH_NEXT).answer, BWL_YES);
     assert_int_equal(bwl_model_owner(&r), 0);
     assert_int_equal(r.data.keys[BWL_MODEL_QUEUE].kind, BWL_KIND_NONE);
 }
@@ -175,11 +175,12 @@ static void test_a_push_is_lost_with_its_connection(void **state)
     assert_int_equal(w.servers[BWL_ONLY].links[B].count, 1); /* the news of it */
     assert_int_equal(w.servers[BWL_ONLY].links[B].messages[0].kind, BWL_MESSAGE_CUT_OFF);
     perform(&w, BWL_TRANSITION_DELIVER, B);
-    assert_int_equal(w.servers[BWL_ONLY].links[B].messages[0].word, REDIS_QUEUE_BEAT);
-    assert_int_not_equal(w.servers[BWL_ONLY].redis.connections[B + BWL_MODEL_CLIENTS].inbox, 0);
+    assert_int_equal(w.servers[BWL_ONLY].links[B].messages[0].command, REDIS_QUEUE_HEARTBEAT);
+    assert_int_not_equal(w.servers[BWL_ONLY].redis.connections[B + BWL_MODEL_CLIENTS].push_channel,
+                         0);
     perform(&w, BWL_TRANSITION_SERVE, B); /* a new connection ends the old one first */
-    assert_int_equal(w.servers[BWL_ONLY].redis.connections[B + BWL_MODEL_CLIENTS].inbox, 0);
-    assert_int_equal(w.servers[BWL_ONLY].redis.connections[B].inbox, 2);
+    assert_int_equal(w.servers[BWL_ONLY].redis.connections[B + BWL_MODEL_CLIENTS].push_channel, 0);
+    assert_int_equal(w.servers[BWL_ONLY].redis.connections[B].push_channel, 2);
     perform(&w, BWL_TRANSITION_DELIVER, B);
     assert_false(bwl_hold_is_held(&w.clients[B].hold)); /* nothing is told before the EXTEND */
     perform(&w, BWL_TRANSITION_SERVE, B);
@@ -296,7 +297,7 @@ static const planted all_planted[] = {
     { "queue-everything", NULL, BWL_MUTATION_TELLS_FIRST, BWL_INVARIANT_HONEST },
     { "queue-everything", NULL, BWL_MUTATION_RESENDS, BWL_INVARIANT_TAKEN_BACK },
     { "queue-everything-long", &bwl_queue_from_push, 0, BWL_INVARIANT_ONE_HOLDER },
-    { "queue-everything-late", NULL, BWL_MUTATION_ONE_INBOX, BWL_INVARIANT_TAKEN_BACK },
+    { "queue-everything-late", NULL, BWL_MUTATION_ONE_CHANNEL, BWL_INVARIANT_TAKEN_BACK },
     { "queue-everything-forgets", NULL, BWL_MUTATION_FENCE_BARE, BWL_INVARIANT_FENCE },
     { "queue-everything-forgets", NULL, BWL_MUTATION_SAME_SERVER, BWL_INVARIANT_HEEDS_NO },
     { "queue-everything-back", &bwl_queue_just_yields, 0, BWL_INVARIANT_TAKEN_BACK },

@@ -71,7 +71,7 @@ static void test_without_the_mistake_nothing_breaks(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         bwl_scenario s = scenario_called(names[i]);
-        s.protocol     = s.protocol->listens ? &bwl_synced_queue : &bwl_synced_token;
+        s.protocol     = s.protocol->uses_push ? &bwl_synced_queue : &bwl_synced_token;
         expect_kept(&s);
     }
 }
@@ -121,7 +121,7 @@ static bwl_world asking(const bwl_scenario *s)
     perform(&w, BWL_TRANSITION_SERVE, 0);
     perform(&w, BWL_TRANSITION_DELIVER, 0);
     assert_int_equal(w.servers[BWL_ONLY].links[A].count, 1);
-    assert_int_equal(w.servers[BWL_ONLY].links[A].messages[0].word, REDIS_REPLICATED);
+    assert_int_equal(w.servers[BWL_ONLY].links[A].messages[0].command, REDIS_REPLICATED);
     assert_false(w.clients[A].caller.is_working);
     return w;
 }
@@ -150,12 +150,12 @@ static void test_too_few_replicas_have_nothing(void **state)
     bwl_world    w = asking(&s);
 
     (void)state;
-    perform(&w, BWL_TRANSITION_SERVE, BWL_LATER);
+    perform(&w, BWL_TRANSITION_SERVE, BWL_RETRYABLE);
     assert_int_equal(w.servers[BWL_ONLY].links[A].messages[0].answer, BWL_NO);
     assert_false(replica_has_it(&w));
     perform(&w, BWL_TRANSITION_DELIVER, 0);
     assert_false(w.clients[A].caller.is_working);
-    assert_int_equal(w.servers[BWL_ONLY].links[A].messages[0].word, REDIS_DELETE_IF_MINE);
+    assert_int_equal(w.servers[BWL_ONLY].links[A].messages[0].command, REDIS_DELETE_IF_MINE);
 }
 
 /* ... nor has one that is asked over a connection which was not answered since. */

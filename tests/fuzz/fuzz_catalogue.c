@@ -10,7 +10,7 @@
  *   - each machine speaks the words of its page and no others, one question at a time;
  *   - held is told only upon an answer that gives it: a yes to what takes, nothing for GETSET;
  *   - what is no value of these rules is not touched next: nothing but a look, SETNX or UNWATCH
- *     follows ALIEN;
+ *     follows FOREIGN_VALUE;
  *   - a lock that has expired is not deleted or swapped before its key is known to have no expiry;
  *   - what WATCH began is ended by the next question, by a DEL only if the value is ours;
  *   - an end is told once, and nothing after it; what is over asks nothing and wishes for nothing;
@@ -33,7 +33,7 @@ enum { BEGINNING = 1000 };
 
 static const int64_t noon_ns = INT64_C(1700000000000000000);
 
-#define WORD(word) (1u << (word))
+#define WORD(command) (1u << (command))
 
 /* What each may say at all. */
 static const struct {
@@ -45,8 +45,8 @@ static const struct {
     { &bwl_setnx_stamp_del,
       WORD(REDIS_SETNX) | WORD(REDIS_READ) | WORD(REDIS_FIND_NO_EXPIRY) | WORD(REDIS_DELETE) },
     { &bwl_setnx_getset, WORD(REDIS_SETNX) | WORD(REDIS_READ) | WORD(REDIS_FIND_NO_EXPIRY) |
-                             WORD(REDIS_SWAP) | WORD(REDIS_DELETE) | WORD(REDIS_TAKE_STAMP) |
-                             WORD(REDIS_DROP_STAMP) },
+                             WORD(REDIS_SWAP) | WORD(REDIS_DELETE) | WORD(REDIS_TAKE_TIMESTAMP) |
+                             WORD(REDIS_DROP_TIMESTAMP) },
     { &bwl_set_nx_ex, WORD(REDIS_SET_IF_ABSENT) | WORD(REDIS_DELETE) },
     { &bwl_setnx_expire_watch, WORD(REDIS_SETNX) | WORD(REDIS_EXPIRE) | WORD(REDIS_READ_EXPIRY) |
                                    WORD(REDIS_READ) | WORD(REDIS_WATCH_READ) | WORD(REDIS_UNWATCH) |
@@ -55,58 +55,58 @@ static const struct {
 enum { PAGES = sizeof pages / sizeof pages[0] };
 
 static const unsigned takes = WORD(REDIS_SETNX) | WORD(REDIS_SET_IF_ABSENT) | WORD(REDIS_SWAP) |
-                              WORD(REDIS_EXPIRE) | WORD(REDIS_TAKE_STAMP);
+                              WORD(REDIS_EXPIRE) | WORD(REDIS_TAKE_TIMESTAMP);
 static const unsigned shows    = WORD(REDIS_READ) | WORD(REDIS_SWAP) | WORD(REDIS_WATCH_READ);
 static const unsigned harmless = WORD(REDIS_READ) | WORD(REDIS_READ_EXPIRY) | WORD(REDIS_SETNX) |
                                  WORD(REDIS_FIND_NO_EXPIRY) | WORD(REDIS_SET_IF_ABSENT) |
                                  WORD(REDIS_UNWATCH) | WORD(REDIS_WATCH_READ) |
-                                 WORD(REDIS_TAKE_STAMP);
+                                 WORD(REDIS_TAKE_TIMESTAMP);
 
 /* What an onlooker knows. */
 typedef struct world {
-    tape             tape;
-    bwl_hold         hold;
-    const bwl_rules *rules;
-    unsigned         words;
-    bwl_ms           now;
-    int64_t          wall_ns;
-    bwl_ms           wake_at;
-    uint32_t         turn;
-    bool             is_open; /* the question below has no end yet                             */
-    bwl_ask          asked;
-    bwl_answer       said;    /* to it; 0: nothing                                             */
-    bool             is_mine; /* and that the value is ours                                    */
-    bool             ended;
+    tape                    tape;
+    bwl_hold                hold;
+    const bwl_compat_rules *rules;
+    unsigned                words;
+    bwl_ms                  now;
+    int64_t                 wall_ns;
+    bwl_ms                  wake_at;
+    uint32_t                turn;
+    bool       is_open; /* the question below has no end yet                             */
+    bwl_send   asked;
+    bwl_answer said;    /* to it; 0: nothing                                             */
+    bool       is_mine; /* and that the value is ours                                    */
+    bool       ended;
 } world;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* ---- what may be asked ----------------------------------------------------------------------- */
 
-static void judge_section(const world *w, const bwl_ask *ask)
+static void judge_transaction(const world *w, const bwl_send *send)
 {
-    bool was_watched = w->asked.word == REDIS_WATCH_READ &&
-                       (w->said == BWL_YES || w->said == BWL_NO || w->said == BWL_ALIEN);
+    bool was_watched = w->asked.command == REDIS_WATCH_READ &&
+                       (w->said == BWL_YES || w->said == BWL_NO || w->said == BWL_FOREIGN_VALUE);
 
     if (was_watched && w->said == BWL_YES && w->is_mine)
-        require(ask->word == REDIS_DELETE_WATCHED);
+        require(send->command == REDIS_DELETE_WATCHED);
     else if (was_watched)
-        require(ask->word == REDIS_UNWATCH);
+        require(send->command == REDIS_UNWATCH);
     else
-        require(ask->word != REDIS_DELETE_WATCHED && ask->word != REDIS_UNWATCH);
+        require(send->command != REDIS_DELETE_WATCHED && send->command != REDIS_UNWATCH);
 }
 
-static void judge_ask(world *w, const bwl_ask *ask)
+static void judge_ask(world *w, const bwl_send *send)
 {
-    require(ask->node == 0);
-    require((w->words & WORD(ask->word)) != 0);
-    require(ask->stamp >= 0);
-    require(w->said != BWL_ALIEN || (harmless & WORD(ask->word)) != 0);
-    bool takes_over = ask->word == REDIS_SWAP || ask->word == REDIS_DELETE;
-    require(!takes_over || !bwl_hold_is_sought(&w->hold) || w->asked.word != REDIS_READ ||
+    require(send->node == 0);
+    require((w->words & WORD(send->command)) != 0);
+    require(send->timestamp >= 0);
+    require(w->said != BWL_FOREIGN_VALUE || (harmless & WORD(send->command)) != 0);
+    bool takes_over = send->command == REDIS_SWAP || send->command == REDIS_DELETE;
+    require(!takes_over || !bwl_hold_is_acquiring(&w->hold) || w->asked.command != REDIS_READ ||
             w->said != BWL_YES);
-    judge_section(w, ask);
-    w->asked   = *ask;
+    judge_transaction(w, send);
+    w->asked   = *send;
     w->is_open = true;
     w->said    = 0;
 }
@@ -114,9 +114,9 @@ static void judge_ask(world *w, const bwl_ask *ask)
 /* The answer that has just been given is one that gives the lock. */
 static bool is_won(const world *w)
 {
-    if (w->asked.word == REDIS_SWAP)
+    if (w->asked.command == REDIS_SWAP)
         return w->said == BWL_YES || w->said == BWL_NO;
-    return (takes & WORD(w->asked.word)) != 0 && w->said == BWL_YES;
+    return (takes & WORD(w->asked.command)) != 0 && w->said == BWL_YES;
 }
 
 /* ---- the oracle ------------------------------------------------------------------------------ */
@@ -146,20 +146,20 @@ static void judge(world *w, bool was_held, bool was_sought, const bwl_effects *f
     bool            is_held = bwl_hold_is_held(h);
     bool            forever = is_held && h->until == BWL_NEVER;
 
-    require(fx->asks_count <= 1);
-    require(fx->asks_count == 0 || h->state != BWL_HOLD_OVER);
-    require(fx->asks_count == 0 || !w->is_open || h->protocol->settles);
+    require(fx->send_count <= 1);
+    require(fx->send_count == 0 || h->state != BWL_HOLD_OVER);
+    require(fx->send_count == 0 || !w->is_open || h->protocol->can_verify_owner);
     judge_outcome(w, was_held, was_sought, &fx->outcome);
-    if (fx->asks_count > 0)
-        judge_ask(w, &fx->asks[0]);
+    if (fx->send_count > 0)
+        judge_ask(w, &fx->sends[0]);
     require(fx->wake_at > 0);
     require(h->state != BWL_HOLD_OVER || fx->wake_at == BWL_NEVER);
     w->wake_at = fx->wake_at;
     require(w->wake_at != BWL_NEVER || w->is_open || h->state == BWL_HOLD_OVER || forever);
-    require(!(is_held && bwl_hold_is_sought(h)));
+    require(!(is_held && bwl_hold_is_acquiring(h)));
     require((bwl_hold_left(h, w->now) > 0) == is_held);
-    require(h->protocol->settles || h->state != BWL_HOLD_SETTLING);
-    require(h->protocol->settles || h->state != BWL_HOLD_DISCARDING);
+    require(h->protocol->can_verify_owner || h->state != BWL_HOLD_RESOLVING);
+    require(h->protocol->can_verify_owner || h->state != BWL_HOLD_DISCARDING);
 }
 
 /* ---- the steps ------------------------------------------------------------------------------- */
@@ -181,7 +181,7 @@ static uint64_t take_stamp(world *w)
     uint64_t near   = (uint64_t)(w->wall_ns / unit);
 
     switch (choice % 4) {
-    case 0: return (uint64_t)w->asked.stamp;
+    case 0: return (uint64_t)w->asked.timestamp;
     case 1: return near + choice / 4;
     case 2: return near > choice ? near - choice / 4 : 0;
     default: return take_number(&w->tape) & INT64_MAX;
@@ -191,22 +191,22 @@ static uint64_t take_stamp(world *w)
 /* What its word may say, by protocol/store/redis.h. */
 static bwl_event take_reply(world *w, uint8_t detail)
 {
-    unsigned  word = WORD(w->asked.word);
-    bwl_event ev   = { .kind   = BWL_REPLY,
-                       .answer = (bwl_answer)(BWL_YES + detail % 6),
-                       .tag    = w->asked.tag };
+    unsigned  command = WORD(w->asked.command);
+    bwl_event ev      = { .kind   = BWL_REPLY,
+                          .answer = (bwl_answer)(BWL_YES + detail % 6),
+                          .tag    = w->asked.tag };
 
-    if (ev.answer == BWL_ALIEN &&
-        (word & (shows | WORD(REDIS_TAKE_STAMP) | WORD(REDIS_FIND_NO_EXPIRY))) == 0)
+    if (ev.answer == BWL_FOREIGN_VALUE &&
+        (command & (shows | WORD(REDIS_TAKE_TIMESTAMP) | WORD(REDIS_FIND_NO_EXPIRY))) == 0)
         ev.answer = BWL_NO;
     if (ev.answer != BWL_YES)
         return ev;
-    if (w->asked.word == REDIS_READ_EXPIRY)
+    if (w->asked.command == REDIS_READ_EXPIRY)
         ev.number = detail / 6 % 2 == 0 ? REDIS_NO_EXPIRY : take_number(&w->tape);
-    if ((word & (shows | WORD(REDIS_TAKE_STAMP))) != 0) {
-        ev.number  = take_stamp(w);
-        ev.print   = 1 + detail / 6 % 4u;
-        ev.is_mine = detail / 24 % 2 == 1 || w->asked.word == REDIS_TAKE_STAMP;
+    if ((command & (shows | WORD(REDIS_TAKE_TIMESTAMP))) != 0) {
+        ev.number     = take_stamp(w);
+        ev.value_hash = 1 + detail / 6 % 4u;
+        ev.is_mine    = detail / 24 % 2 == 1 || w->asked.command == REDIS_TAKE_TIMESTAMP;
     }
     return ev;
 }
@@ -215,7 +215,7 @@ static void event(world *w, bwl_event ev)
 {
     bwl_effects fx         = { 0 };
     bool        was_held   = bwl_hold_is_held(&w->hold);
-    bool        was_sought = bwl_hold_is_sought(&w->hold);
+    bool        was_sought = bwl_hold_is_acquiring(&w->hold);
 
     w->turn++;
     memcpy(ev.fresh.bytes, &w->turn, sizeof w->turn);
@@ -248,15 +248,15 @@ static void call(world *w, uint8_t detail)
 {
     bwl_effects fx         = { 0 };
     bool        was_held   = bwl_hold_is_held(&w->hold);
-    bool        was_sought = bwl_hold_is_sought(&w->hold);
+    bool        was_sought = bwl_hold_is_acquiring(&w->hold);
 
     if (was_held && detail % 4 == 0)
-        bwl_hold_disown(&w->hold, w->now, &fx);
+        bwl_hold_revoke(&w->hold, w->now, &fx);
     else if (was_held)
         bwl_hold_release(&w->hold, (bwl_moment){ .now = w->now, .wall_ns = w->wall_ns }, &fx);
     else if (was_sought)
         bwl_hold_cancel(&w->hold, w->now, &fx);
-    else if (w->hold.state == BWL_HOLD_DISOWNED)
+    else if (w->hold.state == BWL_HOLD_REVOKED)
         bwl_hold_give_back(&w->hold, (bwl_moment){ .now = w->now, .wall_ns = w->wall_ns }, &fx);
     else
         return;
@@ -307,12 +307,13 @@ static void step(world *w)
 
 /* ---- by which rules -------------------------------------------------------------------------- */
 
-static const bwl_rules *take_rules(tape *t, const bwl_protocol *protocol)
+static const bwl_compat_rules *take_rules(tape *t, const bwl_protocol *protocol)
 {
-    static const bwl_rules *const others[] = { &bwl_rules_seconds, &bwl_rules_buffers,
-                                               &bwl_rules_jedis, &bwl_rules_lock_foo,
-                                               &bwl_rules_server };
-    uint8_t                       choice   = take(t);
+    static const bwl_compat_rules *const others[] = {
+        &bwl_compat_rules_seconds, &bwl_compat_rules_buffers, &bwl_compat_rules_jedis,
+        &bwl_compat_rules_lock_foo, &bwl_compat_rules_server
+    };
+    uint8_t choice = take(t);
 
     if (choice < 32 && protocol == &bwl_setnx_getset)
         return others[choice % 5];
@@ -321,7 +322,7 @@ static const bwl_rules *take_rules(tape *t, const bwl_protocol *protocol)
             if (bwl_profile_at(i)->rules != NULL &&
                 strcmp(bwl_profile_at(i)->protocol, protocol->name) == 0)
                 return bwl_profile_at(i)->rules;
-    return bwl_protocol_rules(protocol);
+    return bwl_protocol_compat_rules(protocol);
 }
 
 static void fuzz_hold(tape *t, const bwl_protocol *protocol, unsigned words)
@@ -342,11 +343,11 @@ static void fuzz_hold(tape *t, const bwl_protocol *protocol, unsigned words)
     w.wall_ns         = noon_ns;
     bwl_hold_init(&w.hold, protocol, 1, &terms);
 
-    bwl_random random     = { { 1 } };
-    bwl_ms     wait_ms    = choice / 16 % 4 == 0 ? 0 : take_two(&w.tape);
-    bwl_ms     give_up_at = choice / 64 == 3 ? BWL_NEVER : w.now + wait_ms;
+    bwl_random random        = { { 1 } };
+    bwl_ms     wait_ms       = choice / 16 % 4 == 0 ? 0 : take_two(&w.tape);
+    bwl_ms     wait_deadline = choice / 64 == 3 ? BWL_NEVER : w.now + wait_ms;
     bwl_hold_acquire(&w.hold, &random, (bwl_moment){ .now = w.now, .wall_ns = w.wall_ns },
-                     give_up_at, &fx);
+                     wait_deadline, &fx);
     judge(&w, false, true, &fx);
     while (w.tape.left > 0)
         step(&w);

@@ -46,7 +46,7 @@ static void judge_outcome(world *w, bool was_held, bool was_sought, const bwl_ou
         require(bwl_hold_is_held(h));
         require(was_held || w->yes);
         if (!was_held)
-            w->ends_at = bwl_later(w->now, h->terms.max_hold_ms);
+            w->ends_at = bwl_ms_add(w->now, h->terms.max_hold_ms);
         require(out->until == h->until && out->fence == h->fence);
         require(!w->is_queue || out->fence == w->line.fence);
         w->line.was_held = true;
@@ -70,7 +70,7 @@ static void judge_outcome(world *w, bool was_held, bool was_sought, const bwl_ou
         require(w->ended == (h->state == BWL_HOLD_LEAVING || h->state == BWL_HOLD_OVER));
         return;
     case BWL_QUEUED:
-    case BWL_ANEW: require(false);
+    case BWL_RETRY_WITH_NEW_TOKEN: require(false);
     }
     w->ended = true;
     require(h->state == BWL_HOLD_LEAVING || h->state == BWL_HOLD_OVER);
@@ -92,17 +92,17 @@ static void judge(world *w, bool was_held, bool was_sought, bwl_ms until, const 
     const bwl_hold *h       = &w->hold;
     bool            is_held = bwl_hold_is_held(h);
 
-    require(fx->asks_count <= 1);
-    require(fx->asks_count == 0 || h->state != BWL_HOLD_OVER);
-    for (unsigned i = 0; i < fx->asks_count; i++)
-        asks(w, &fx->asks[i]);
+    require(fx->send_count <= 1);
+    require(fx->send_count == 0 || h->state != BWL_HOLD_OVER);
+    for (unsigned i = 0; i < fx->send_count; i++)
+        asks(w, &fx->sends[i]);
     judge_outcome(w, was_held, was_sought, &fx->outcome);
 
     require(fx->wake_at > 0);
     require(h->state != BWL_HOLD_OVER || fx->wake_at == BWL_NEVER);
     w->wake_at = fx->wake_at;
     require(!is_stuck(w));
-    require(!(is_held && bwl_hold_is_sought(h)));
+    require(!(is_held && bwl_hold_is_acquiring(h)));
     require((bwl_hold_left(h, w->now) > 0) == is_held);
     require(!is_held || fx->wake_at <= h->until);
     require(!(is_held && was_held) || h->until >= until);
@@ -127,7 +127,7 @@ static void event(world *w, bwl_event ev)
 {
     bwl_effects fx         = { 0 };
     bool        was_held   = bwl_hold_is_held(&w->hold);
-    bool        was_sought = bwl_hold_is_sought(&w->hold);
+    bool        was_sought = bwl_hold_is_acquiring(&w->hold);
     bwl_ms      until      = w->hold.until;
 
     ev.now   = w->now;
@@ -138,17 +138,17 @@ static void event(world *w, bwl_event ev)
 
 static void answer_to(world *w, question *q, bwl_answer answer, uint8_t number)
 {
-    bool      in_time = !bwl_hold_is_held(&w->hold) || w->now < w->hold.until;
-    bwl_place place   = { 0 };
-    bwl_event ev      = { .kind = BWL_REPLY, .answer = answer, .tag = q->tag, .number = number };
+    bool             in_time      = !bwl_hold_is_held(&w->hold) || w->now < w->hold.until;
+    bwl_queue_status queue_status = { 0 };
+    bwl_event        ev = { .kind = BWL_REPLY, .answer = answer, .tag = q->tag, .number = number };
 
     q->is_open = false;
     if (w->is_queue) {
-        line_says(&w->tape, q->word, w->now, &ev.answer, &ev.number, &place);
-        ev.place = &place;
+        line_says(&w->tape, q->command, w->now, &ev.answer, &ev.number, &queue_status);
+        ev.queue_status = &queue_status;
         if (q == latest(w) && in_time)
             learn_place(w, q, &ev);
-        if (q->word == REDIS_QUEUE_EXTEND && q->attempt == w->attempt && ev.answer == BWL_NO)
+        if (q->command == REDIS_QUEUE_EXTEND && q->attempt == w->attempt && ev.answer == BWL_NO)
             w->line.was_denied = true;
     } else if (q == latest(w) && in_time) {
         learn(w, q, answer, number);
@@ -159,14 +159,17 @@ static void answer_to(world *w, question *q, bwl_answer answer, uint8_t number)
 /* Something given to who stands in line, or to who has left it. */
 static void give(world *w)
 {
-    bwl_place place = { .server_us = line_server_us(&w->tape, w->now) };
-    bwl_event ev    = {
-           .kind = BWL_PUSH, .answer = BWL_YES, .number = take(&w->tape), .place = &place
+    bwl_queue_status queue_status = { .server_us = line_server_us(&w->tape, w->now) };
+    bwl_event        ev           = {
+                         .kind         = BWL_PUSH,
+                         .answer       = BWL_YES,
+                         .number       = take(&w->tape),
+                         .queue_status = &queue_status,
     };
 
-    if (w->hold.state == BWL_HOLD_QUEUED && latest(w)->word != REDIS_QUEUE_EXTEND) {
+    if (w->hold.state == BWL_HOLD_QUEUED && latest(w)->command != REDIS_QUEUE_EXTEND) {
         w->yes = true;
-        may_be_worth(w, line_push_worth(&w->line, place.server_us, w->now));
+        may_be_worth(w, line_push_worth(&w->line, queue_status.server_us, w->now));
         if (ev.number > w->line.fence)
             w->line.fence = ev.number;
     }
@@ -186,7 +189,7 @@ static void call(world *w, uint8_t choice)
 {
     bwl_effects fx         = { 0 };
     bool        was_held   = bwl_hold_is_held(&w->hold);
-    bool        was_sought = bwl_hold_is_sought(&w->hold);
+    bool        was_sought = bwl_hold_is_acquiring(&w->hold);
     bwl_ms      until      = w->hold.until;
 
     if (was_held && choice % 2 == 0)
@@ -243,7 +246,7 @@ static void step(world *w)
             give(w);
             break;
         }
-        w->yes = answer == BWL_YES || answer == BWL_LATER;
+        w->yes = answer == BWL_YES || answer == BWL_RETRYABLE;
         event(w, (bwl_event){ .kind   = BWL_PUSH,
                               .answer = w->yes ? BWL_YES : BWL_NO,
                               .number = take(&w->tape) });

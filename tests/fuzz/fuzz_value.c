@@ -7,8 +7,8 @@
  *   - a value is ours if and only if writing could produce it: what is read is written again byte
  *     for byte, and what is written is read; what is refused leaves the result untouched;
  *   - a float is what libc makes of it: the shortest digits that mean the same double, or %.14g;
- *   - a frame that shows a value says ALIEN for every one that is not ours, whatever it looks like,
- *     and that it is mine only of the very bytes that this claim writes;
+ *   - a frame that shows a value says FOREIGN_VALUE for every one that is not ours, and is_mine
+ *     only of the very bytes that this request writes;
  *   - no word takes the frame of another kind for an answer, and the text of an error is printable;
  *   - every command is one array of texts, with the key in it as it is, in the room it is given.
  *
@@ -20,8 +20,8 @@
 #include "core/token.h"
 #include "engine/redis/profile.h"
 #include "engine/redis/wire/queue.h"
-#include "engine/redis/wire/stamp.h"
-#include "engine/redis/wire/words.h"
+#include "engine/redis/wire/value.h"
+#include "engine/redis/wire/commands.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,36 +34,36 @@ static const int64_t units_ns[] = { 1000000000, 1000000, 1000, 1 };
 
 /* ---- by which rules -------------------------------------------------------------------------- */
 
-static bool is_float(const bwl_rules *rules)
+static bool is_float(const bwl_compat_rules *rules)
 {
     return rules->value == BWL_VALUE_FLOAT_PYTHON || rules->value == BWL_VALUE_FLOAT_RUBY ||
            rules->value == BWL_VALUE_FLOAT_PHP;
 }
 
-static bool has_token(const bwl_rules *rules)
+static bool has_token(const bwl_compat_rules *rules)
 {
-    return rules->value == BWL_VALUE_TOKEN || rules->value == BWL_VALUE_TOKEN_STAMP ||
-           rules->value == BWL_VALUE_STAMP_TOKEN;
+    return rules->value == BWL_VALUE_TOKEN || rules->value == BWL_VALUE_TOKEN_TIMESTAMP ||
+           rules->value == BWL_VALUE_TIMESTAMP_TOKEN;
 }
 
 /* Of nobody in particular. */
-static bwl_rules take_rules(tape *t)
+static bwl_compat_rules take_rules(tape *t)
 {
     static const char *const affixes[] = { NULL, "\"", "s:10:\"", "%", "" };
     uint8_t                  choice    = take(t);
     uint8_t                  more      = take(t);
 
-    return (bwl_rules){
-        .value            = (bwl_value_shape)(BWL_VALUE_TOKEN + choice % 9),
-        .token            = (bwl_token_shape)(choice / 9 % BWL_TOKEN_SHAPES),
-        .literal          = "1",
-        .prefix           = affixes[more % 5],
-        .suffix           = affixes[more / 5 % 5],
-        .unit_ns          = units_ns[more / 25 % 4],
-        .whole_ns         = units_ns[more / 100 % 2],
-        .expired          = BWL_STAMP_BEFORE_NOW,
-        .stamp_is_start   = more >= 200,
-        .lease_in_seconds = more % 2 == 1,
+    return (bwl_compat_rules){
+        .value              = (bwl_value_format)(BWL_VALUE_TOKEN + choice % 9),
+        .token              = (bwl_token_format)(choice / 9 % BWL_TOKEN_FORMATS),
+        .literal            = "1",
+        .prefix             = affixes[more % 5],
+        .suffix             = affixes[more / 5 % 5],
+        .unit_ns            = units_ns[more / 25 % 4],
+        .whole_ns           = units_ns[more / 100 % 2],
+        .expired            = BWL_TIMESTAMP_BEFORE_NOW,
+        .timestamp_is_start = more >= 200,
+        .lease_in_seconds   = more % 2 == 1,
     };
 }
 
@@ -78,29 +78,30 @@ static const bwl_profile *take_profile(tape *t)
 
 static int64_t take_stamp(tape *t)
 {
-    uint64_t stamp = 0;
+    uint64_t timestamp = 0;
 
     for (unsigned i = 0; i < 8; i++)
-        stamp = stamp << 8 | take(t);
-    return (int64_t)(stamp & INT64_MAX);
+        timestamp = timestamp << 8 | take(t);
+    return (int64_t)(timestamp & INT64_MAX);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static bool read_copy(int64_t *ret_stamp, const bwl_rules *rules, const char *bytes, size_t size)
+static bool read_copy(int64_t *ret_timestamp, const bwl_compat_rules *rules, const char *bytes,
+                      size_t size)
 {
     char *copy = malloc(size > 0 ? size : 1);
 
     require(copy != NULL);
     if (size > 0)
         memcpy(copy, bytes, size);
-    bool is_ours = bwl_value_read(ret_stamp, rules, copy, size);
+    bool is_ours = bwl_value_read(ret_timestamp, rules, copy, size);
     free(copy);
     return is_ours;
 }
 
 /* The text without what stands around it. */
-static void strip(const bwl_rules *rules, const char **bytes, size_t *size)
+static void strip(const bwl_compat_rules *rules, const char **bytes, size_t *size)
 {
     size_t before = rules->prefix != NULL ? strlen(rules->prefix) : 0;
     size_t after  = rules->suffix != NULL ? strlen(rules->suffix) : 0;
@@ -111,18 +112,18 @@ static void strip(const bwl_rules *rules, const char **bytes, size_t *size)
 }
 
 /* The token that must be in a value that was read. */
-static void find_token(char ret_token[BWL_TOKEN_MAX + 1], const bwl_rules *rules, const char *bytes,
-                       size_t size)
+static void find_token(char ret_token[BWL_TOKEN_MAX + 1], const bwl_compat_rules *rules,
+                       const char *bytes, size_t size)
 {
     const char *mark;
 
     strip(rules, &bytes, &size);
-    if (rules->value == BWL_VALUE_TOKEN_STAMP) {
+    if (rules->value == BWL_VALUE_TOKEN_TIMESTAMP) {
         mark = memrchr(bytes, ':', size);
         require(mark != NULL);
         size = (size_t)(mark - bytes);
     }
-    if (rules->value == BWL_VALUE_STAMP_TOKEN) {
+    if (rules->value == BWL_VALUE_TIMESTAMP_TOKEN) {
         mark = memchr(bytes, '-', size);
         require(mark != NULL);
         size -= (size_t)(mark - bytes) + 1;
@@ -134,7 +135,7 @@ static void find_token(char ret_token[BWL_TOKEN_MAX + 1], const bwl_rules *rules
 }
 
 /* libc, in the C locale that a fuzzer has, as the judge of what programs print. */
-static void judge_float(const bwl_rules *rules, const char *bytes, size_t size)
+static void judge_float(const bwl_compat_rules *rules, const char *bytes, size_t size)
 {
     char text[BWL_VALUE_MAX + 1];
     char wanted[BWL_VALUE_MAX];
@@ -154,35 +155,35 @@ static void judge_float(const bwl_rules *rules, const char *bytes, size_t size)
     require(strcmp(wanted, text) == 0);
 }
 
-static void check_read(const bwl_rules *rules, const char *bytes, size_t size)
+static void check_read(const bwl_compat_rules *rules, const char *bytes, size_t size)
 {
     char    token[BWL_TOKEN_MAX + 1] = "";
     char    again[BWL_VALUE_MAX];
-    int64_t stamp = -4711;
+    int64_t timestamp = -4711;
     int64_t back;
 
-    if (!read_copy(&stamp, rules, bytes, size)) {
-        require(stamp == -4711);
+    if (!read_copy(&timestamp, rules, bytes, size)) {
+        require(timestamp == -4711);
         return;
     }
-    require(size <= BWL_VALUE_MAX && stamp >= 0);
+    require(size <= BWL_VALUE_MAX && timestamp >= 0);
     if (has_token(rules))
         find_token(token, rules, bytes, size);
-    size_t written = bwl_value_write(again, rules, token, stamp);
+    size_t written = bwl_value_write(again, rules, token, timestamp);
     if (!is_float(rules)) {
         require(written == size && memcmp(again, bytes, size) == 0);
         return;
     }
     judge_float(rules, bytes, size);
-    require(written == 0 || (read_copy(&back, rules, again, written) && back == stamp));
+    require(written == 0 || (read_copy(&back, rules, again, written) && back == timestamp));
 }
 
-static void check_write(const bwl_rules *rules, const char *token, int64_t stamp)
+static void check_write(const bwl_compat_rules *rules, const char *token, int64_t timestamp)
 {
     char    bytes[BWL_VALUE_MAX];
     char    again[BWL_VALUE_MAX];
     int64_t back;
-    size_t  size = bwl_value_write(bytes, rules, token, stamp);
+    size_t  size = bwl_value_write(bytes, rules, token, timestamp);
 
     require(size <= BWL_VALUE_MAX);
     require(size > 0 || is_float(rules));
@@ -194,7 +195,7 @@ static void check_write(const bwl_rules *rules, const char *token, int64_t stamp
         size_t written = bwl_value_write(again, rules, token, back);
         require(written == 0 || (written == size && memcmp(bytes, again, size) == 0));
     } else {
-        require(back == stamp || rules->value == BWL_VALUE_TOKEN ||
+        require(back == timestamp || rules->value == BWL_VALUE_TOKEN ||
                 rules->value == BWL_VALUE_LITERAL);
     }
     for (size_t cut = 0; cut < size; cut++) /* a part of it may be ours, and then it is its own */
@@ -204,43 +205,43 @@ static void check_write(const bwl_rules *rules, const char *token, int64_t stamp
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* A value in the frame that shows it. */
-static void check_shown(bwl_redis_question *q, const char *bytes, size_t size)
+static void check_shown(bwl_redis_command_args *q, const char *bytes, size_t size)
 {
     static char     frame[MORE];
     char            mine[BWL_VALUE_MAX];
     bwl_redis_reply reply;
-    int64_t         stamp;
+    int64_t         timestamp;
     int             head = snprintf(frame, sizeof frame, "$%zu\r\n", size);
 
     require((size_t)head + size + 2 <= sizeof frame);
     memcpy(frame + head, bytes, size);
     memcpy(frame + head + size, "\r\n", 2);
     size_t whole   = (size_t)head + size + 2;
-    bool   is_ours = bwl_value_read(&stamp, q->rules, bytes, size);
-    bool   is_lock = bwl_value_read_plausible(&stamp, q->rules, bytes, size);
-    size_t written = bwl_value_write(mine, q->rules, q->token, q->stamp);
+    bool   is_ours = bwl_value_read(&timestamp, q->rules, bytes, size);
+    bool   is_lock = bwl_value_read_plausible(&timestamp, q->rules, bytes, size);
+    size_t written = bwl_value_write(mine, q->rules, q->token, q->timestamp);
 
-    q->word = REDIS_READ;
+    q->command = REDIS_READ;
     require(bwl_redis_read(q, 0, frame, whole, &reply) == BWL_REDIS_ANSWER);
     require(is_ours || !is_lock);
-    require(reply.answer == (is_lock ? BWL_YES : BWL_ALIEN));
-    require(!is_lock || reply.number == (uint64_t)stamp);
+    require(reply.answer == (is_lock ? BWL_YES : BWL_FOREIGN_VALUE));
+    require(!is_lock || reply.number == (uint64_t)timestamp);
     require(reply.is_mine == (is_lock && written == size && memcmp(mine, bytes, size) == 0));
-    q->word                   = REDIS_TAKE_STAMP;
+    q->command                = REDIS_TAKE_TIMESTAMP;
     bwl_redis_verdict verdict = bwl_redis_read(q, 0, frame, whole, &reply);
     require(verdict == (is_ours ? BWL_REDIS_ANSWER : BWL_REDIS_STRANGE));
-    require(!is_ours || (reply.answer == BWL_YES && reply.number == (uint64_t)stamp));
+    require(!is_ours || (reply.answer == BWL_YES && reply.number == (uint64_t)timestamp));
 }
 
-/* What kind of frame each word may take for a YES; what shows a value also for ALIEN. */
-static const char *yes_begins_with(bwl_redis_word word, unsigned nth)
+/* What kind of frame each word may take for a YES; what shows a value also for FOREIGN_VALUE. */
+static const char *yes_begins_with(bwl_redis_command command, unsigned nth)
 {
-    switch (word) {
+    switch (command) {
     case REDIS_SET_IF_ABSENT:
     case REDIS_UNWATCH: return "+";
     case REDIS_READ:
     case REDIS_SWAP:
-    case REDIS_TAKE_STAMP: return "$";
+    case REDIS_TAKE_TIMESTAMP: return "$";
     case REDIS_WATCH_READ: return nth == 0 ? "+" : "$";
     case REDIS_DELETE_WATCHED: return nth < 2 ? "+" : "*";
     case REDIS_SET_IF_ABSENT_OR_MINE:
@@ -254,21 +255,21 @@ static const char *yes_begins_with(bwl_redis_word word, unsigned nth)
     case REDIS_FIND_NO_EXPIRY:
     case REDIS_QUEUE_EXTEND:
     case REDIS_REPLICATED:
-    case REDIS_DROP_STAMP: break;
+    case REDIS_DROP_TIMESTAMP: break;
     case REDIS_QUEUE_TAKE: /* a fence alone, or with what else there is to say */
     case REDIS_QUEUE_JOIN:
-    case REDIS_QUEUE_BEAT:
+    case REDIS_QUEUE_HEARTBEAT:
     case REDIS_QUEUE_RELEASE:
     case REDIS_QUEUE_CANCEL:
-    case REDIS_QUEUE_POKE:
+    case REDIS_QUEUE_DISPATCH_NEXT:
     case REDIS_QUEUE_REQUEUE: return ":*+$";
     }
     return ":";
 }
 
-static void check_answer(const bwl_redis_question *q, const char *frame, size_t size)
+static void check_answer(const bwl_redis_command_args *q, const char *frame, size_t size)
 {
-    for (unsigned nth = 0; nth < bwl_redis_frames(q->word); nth++) {
+    for (unsigned nth = 0; nth < bwl_redis_frames(q->command); nth++) {
         bwl_redis_reply   reply   = { 0 };
         bwl_redis_verdict verdict = bwl_redis_read(q, nth, frame, size, &reply);
         bool              failed  = bwl_redis_is_error(frame, size);
@@ -276,45 +277,45 @@ static void check_answer(const bwl_redis_question *q, const char *frame, size_t 
         require(verdict != BWL_REDIS_NOSCRIPT || failed);
         if (verdict != BWL_REDIS_ANSWER)
             continue;
-        require(reply.answer >= BWL_YES && reply.answer <= BWL_ALIEN);
-        require(reply.answer != BWL_UNSENT);
+        require(reply.answer >= BWL_YES && reply.answer <= BWL_FOREIGN_VALUE);
+        require(reply.answer != BWL_NOT_SENT);
         require(!failed || (reply.answer != BWL_YES && reply.answer != BWL_NO));
-        require(failed || (reply.answer != BWL_LATER && reply.answer != BWL_REFUSED));
+        require(failed || (reply.answer != BWL_RETRYABLE && reply.answer != BWL_REFUSED));
         require(!reply.is_mine || reply.answer == BWL_YES);
         if (reply.answer == BWL_YES && frame[0] != '|')
-            require(strchr(yes_begins_with(q->word, nth), frame[0]) != NULL);
+            require(strchr(yes_begins_with(q->command, nth), frame[0]) != NULL);
     }
 }
 
 /* What comes through an inbox that its first bytes may name. */
 static void check_push(const char *bytes, size_t size)
 {
-    char   inbox[BWL_QUEUE_INBOX_SIZE + 1] = BWL_QUEUE_INBOX;
-    size_t skip                            = sizeof "*3\r\n$8\r\nsmessage\r\n$32\r\n" - 1;
+    char   push_channel[BWL_QUEUE_CHANNEL_SIZE + 1] = BWL_QUEUE_CHANNEL;
+    size_t skip                                     = sizeof "*3\r\n$8\r\nsmessage\r\n$32\r\n" - 1;
 
-    for (size_t i = sizeof BWL_QUEUE_INBOX - 1; i < BWL_QUEUE_INBOX_SIZE; i++)
-        inbox[i] = skip + i < size ? bytes[skip + i] : 'i';
-    bwl_queue_push push = bwl_queue_read_push(inbox, bytes, size);
+    for (size_t i = sizeof BWL_QUEUE_CHANNEL - 1; i < BWL_QUEUE_CHANNEL_SIZE; i++)
+        push_channel[i] = skip + i < size ? bytes[skip + i] : 'i';
+    bwl_queue_push push = bwl_queue_read_push(push_channel, bytes, size);
     require(push.kind >= BWL_PUSH_OTHER && push.kind <= BWL_PUSH_GRANT);
     require(push.kind != BWL_PUSH_GRANT || bytes[0] == '>');
     require(push.fence == 0 || push.kind == BWL_PUSH_GRANT);
 }
 
-static void check_frame(bwl_redis_question *q, const char *bytes, size_t size)
+static void check_frame(bwl_redis_command_args *q, const char *bytes, size_t size)
 {
-    bwl_resp_scan  scan = { 0 };
-    bwl_redis_look look = { 0 };
-    bwl_answer     answer;
-    char           text[64];
+    bwl_resp_scan    scan = { 0 };
+    bwl_holder_reply look = { 0 };
+    bwl_answer       answer;
+    char             text[64];
 
     if (bwl_resp_scan_bytes(&scan, bytes, size) != BWL_RESP_OK)
         return;
-    for (q->word = REDIS_SET_IF_ABSENT; q->word <= REDIS_QUEUE_REQUEUE; q->word++)
+    for (q->command = REDIS_SET_IF_ABSENT; q->command <= REDIS_QUEUE_REQUEUE; q->command++)
         check_answer(q, bytes, scan.size);
     check_push(bytes, scan.size);
-    if (bwl_redis_read_look(bytes, scan.size, &answer, &look) == BWL_REDIS_ANSWER)
+    if (bwl_redis_read_holder_query(bytes, scan.size, &answer, &look) == BWL_REDIS_ANSWER)
         require(strlen(look.kind) < sizeof look.kind &&
-                look.value_size <= BWL_REDIS_LOOK_VALUE_MAX);
+                look.value_size <= BWL_HOLDER_REPLY_VALUE_MAX);
     bwl_redis_error_text(text, sizeof text, bytes, scan.size);
     require(strlen(text) < sizeof text);
     for (const char *c = text; *c != '\0'; c++)
@@ -323,10 +324,10 @@ static void check_frame(bwl_redis_question *q, const char *bytes, size_t size)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-static void check_command(const bwl_redis_question *q)
+static void check_command(const bwl_redis_command_args *q)
 {
     static char     bytes[MORE];
-    size_t          room   = bwl_redis_room(q->word, q->key_size);
+    size_t          room   = bwl_redis_size_max(q->command, q->key_size);
     bwl_resp_writer writer = { .bytes    = bytes,
                                .capacity = room + q->signal.size + q->signal.second_size };
     bool            is_key = q->key_size == 0;
@@ -349,31 +350,31 @@ static void check_command(const bwl_redis_question *q)
         }
         at += scan.size;
     }
-    require(is_key || q->word == REDIS_UNWATCH);
-    require(frames == bwl_redis_frames(q->word));
+    require(is_key || q->command == REDIS_UNWATCH);
+    require(frames == bwl_redis_frames(q->command));
 }
 
-static bool can_be_asked(const bwl_redis_question *q)
+static bool can_be_asked(const bwl_redis_command_args *q)
 {
-    if (bwl_queue_is(q->word))
+    if (bwl_queue_is(q->command))
         return q->rules->token == BWL_TOKEN_OURS && q->rules->value == BWL_VALUE_TOKEN;
-    bool has_stamp = q->rules->value != BWL_VALUE_TOKEN && q->rules->value != BWL_VALUE_LITERAL;
+    bool has_timestamp = q->rules->value != BWL_VALUE_TOKEN && q->rules->value != BWL_VALUE_LITERAL;
 
-    return q->word != REDIS_TAKE_STAMP || has_stamp;
+    return q->command != REDIS_TAKE_TIMESTAMP || has_timestamp;
 }
 
-static void check_commands(bwl_redis_question *q)
+static void check_commands(bwl_redis_command_args *q)
 {
-    for (q->word = REDIS_SET_IF_ABSENT; q->word <= REDIS_QUEUE_REQUEUE; q->word++)
-        for (unsigned by_text = 0; by_text < 2; by_text++) {
-            q->by_text = by_text == 1;
+    for (q->command = REDIS_SET_IF_ABSENT; q->command <= REDIS_QUEUE_REQUEUE; q->command++)
+        for (unsigned use_eval = 0; use_eval < 2; use_eval++) {
+            q->use_eval = use_eval == 1;
             if (can_be_asked(q))
                 check_command(q);
         }
 }
 
 /* Whom a release of this name wakes. */
-static void add_signal(bwl_redis_question *q, const bwl_profile *profile)
+static void add_signal(bwl_redis_command_args *q, const bwl_profile *profile)
 {
     static char name[BWL_SIGNAL_MAX];
     static char second[BWL_SIGNAL_MAX];
@@ -396,33 +397,34 @@ static bwl_queue_self take_self(tape *t)
 {
     uint8_t        what = take(t);
     bwl_queue_self self = {
-        .says_by_shard = (what & 1) != 0,
-        .slot          = take(t),
-        .generation    = (uint64_t)take(t) * UINT64_C(0x0101010101010101),
-        .claim_ms      = 1 + take(t),
-        .queue_max     = take(t),
+        .uses_sharded_pubsub = (what & 1) != 0,
+        .slot                = take(t),
+        .generation          = (uint64_t)take(t) * UINT64_C(0x0101010101010101),
+        .provisional_ttl_ms  = 1 + take(t),
+        .queue_max           = take(t),
     };
 
     memset(self.session, 's', BWL_QUEUE_SESSION_SIZE);
-    for (unsigned i = 0; i < BWL_QUEUE_INBOXES; i++)
+    for (unsigned i = 0; i < BWL_QUEUE_CHANNELS; i++)
         if (i == 0 || (what & 1u << i) != 0) {
-            memcpy(self.inboxes[i], BWL_QUEUE_INBOX, sizeof BWL_QUEUE_INBOX - 1);
-            memset(self.inboxes[i] + sizeof BWL_QUEUE_INBOX - 1, 'a' + (int)i, BWL_QUEUE_BITS_SIZE);
+            memcpy(self.push_channels[i], BWL_QUEUE_CHANNEL, sizeof BWL_QUEUE_CHANNEL - 1);
+            memset(self.push_channels[i] + sizeof BWL_QUEUE_CHANNEL - 1, 'a' + (int)i,
+                   BWL_QUEUE_BITS_SIZE);
         }
     return self;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    tape               t       = { .bytes = data, .left = size };
-    uint8_t            mode    = take(&t);
-    bwl_rules          rules   = take_rules(&t);
-    const bwl_profile *profile = take_profile(&t);
-    int64_t            stamp   = take_stamp(&t);
-    bwl_random         random  = { { take(&t), take(&t), take(&t) } };
-    char               token[BWL_TOKEN_MAX + 1];
-    bwl_redis_question q = {
-        .lease_ms = take_lease(&t), .stamp = stamp, .token = token, .former = token
+    tape                   t         = { .bytes = data, .left = size };
+    uint8_t                mode      = take(&t);
+    bwl_compat_rules       rules     = take_rules(&t);
+    const bwl_profile     *profile   = take_profile(&t);
+    int64_t                timestamp = take_stamp(&t);
+    bwl_random             random    = { { take(&t), take(&t), take(&t) } };
+    char                   token[BWL_TOKEN_MAX + 1];
+    bwl_redis_command_args q = {
+        .lease_ms = take_lease(&t), .timestamp = timestamp, .token = token, .previous_token = token
     };
     bwl_queue_self self = take_self(&t);
 
@@ -432,12 +434,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         rules = *profile->rules;
     q.rules = &rules;
     q.self  = &self;
-    bwl_token_write_as(token, rules.token, &random, stamp);
+    bwl_token_write_as(token, rules.token, &random, timestamp);
     q.key      = (const char *)t.bytes;
     q.key_size = t.left < KEY_MAX_HERE ? t.left : KEY_MAX_HERE;
     add_signal(&q, profile);
     check_read(&rules, (const char *)t.bytes, t.left);
-    check_write(&rules, token, stamp);
+    check_write(&rules, token, timestamp);
     check_shown(&q, (const char *)t.bytes, t.left);
     check_frame(&q, (const char *)t.bytes, t.left);
     check_commands(&q);

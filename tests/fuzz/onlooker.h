@@ -19,7 +19,7 @@ enum { OPEN_MAX = 8 };
 
 typedef struct question {
     uint32_t tag;
-    uint8_t  word;
+    uint8_t  command;
     bool     is_open;
     uint32_t attempt;
     bwl_ms   sent_at;
@@ -73,52 +73,52 @@ static inline question *open_question(world *w, uint8_t choice)
 /* What a token was asked for: once, then again only to settle it, and not after a release. */
 static inline void judge_claim(world *w, question *q)
 {
-    const bwl_claim *claim = &w->hold.claim;
+    const bwl_lock_request *request = &w->hold.request;
 
-    q->worth = w->now + claim->lease_ms - bwl_drift_ms(claim->lease_ms);
-    if (q->word == REDIS_SET_IF_ABSENT) {
-        require(claim->attempt == w->attempt + 1);
-        require(strcmp(claim->token, w->token) != 0);
+    q->worth = w->now + request->lease_ms - bwl_drift_ms(request->lease_ms);
+    if (q->command == REDIS_SET_IF_ABSENT) {
+        require(request->attempt == w->attempt + 1);
+        require(strcmp(request->token, w->token) != 0);
         require(!w->may_be_ours || w->asked_back);
-        memcpy(w->token, claim->token, sizeof w->token);
-        w->attempt     = claim->attempt;
+        memcpy(w->token, request->token, sizeof w->token);
+        w->attempt     = request->attempt;
         w->first_worth = q->worth;
         w->asked_back  = false;
         w->may_be_ours = true;
     }
-    require(strcmp(claim->token, w->token) == 0);
-    if (q->word == REDIS_SET_IF_ABSENT_OR_MINE) {
+    require(strcmp(request->token, w->token) == 0);
+    if (q->command == REDIS_SET_IF_ABSENT_OR_MINE) {
         require(!w->asked_back);
         q->worth       = w->first_worth;
         w->may_be_ours = true;
     }
-    if (q->word == REDIS_EXTEND_IF_MINE)
+    if (q->command == REDIS_EXTEND_IF_MINE)
         require(!w->asked_back);
 }
 
 static inline void judge_place(world *w, const question *q)
 {
-    if (q->word == LOCAL_JOIN || q->word == LOCAL_JOIN_OR_LEAVE) {
+    if (q->command == LOCAL_JOIN || q->command == LOCAL_JOIN_OR_LEAVE) {
         require(!w->asked_back && !w->may_be_ours);
         w->may_be_ours = true;
     }
-    if (q->word == LOCAL_TRY)
+    if (q->command == LOCAL_TRY)
         require(!w->asked_back && w->may_be_ours);
 }
 
 /* As judge_claim; and what stands in line is asked for by the ticket that it has. */
-static inline void judge_line(world *w, question *q, const bwl_ask *ask)
+static inline void judge_line(world *w, question *q, const bwl_send *send)
 {
-    const bwl_claim *claim = &w->hold.claim;
-    bool             first = q->word == REDIS_QUEUE_JOIN || q->word == REDIS_QUEUE_TAKE;
+    const bwl_lock_request *request = &w->hold.request;
+    bool first = q->command == REDIS_QUEUE_JOIN || q->command == REDIS_QUEUE_TAKE;
 
-    q->worth = w->now + claim->lease_ms - bwl_drift_ms(claim->lease_ms);
+    q->worth = w->now + request->lease_ms - bwl_drift_ms(request->lease_ms);
     if (first) {
-        require(claim->attempt == w->attempt + 1);
-        require(strcmp(claim->token, w->token) != 0);
+        require(request->attempt == w->attempt + 1);
+        require(strcmp(request->token, w->token) != 0);
         require(!w->may_be_ours || w->asked_back || w->line.was_denied);
-        memcpy(w->token, claim->token, sizeof w->token);
-        w->attempt         = claim->attempt;
+        memcpy(w->token, request->token, sizeof w->token);
+        w->attempt         = request->attempt;
         w->asked_back      = false;
         w->may_be_ours     = true;
         w->worth           = 0;
@@ -126,53 +126,54 @@ static inline void judge_line(world *w, question *q, const bwl_ask *ask)
         w->line.was_held   = false;
         w->line.was_denied = false;
     }
-    require(strcmp(claim->token, w->token) == 0);
+    require(strcmp(request->token, w->token) == 0);
     require(first || w->may_be_ours || w->asked_back);
-    if (q->word == REDIS_QUEUE_JOIN || q->word == REDIS_QUEUE_BEAT) {
-        require(ask->claim_ms > 0 && ask->claim_ms <= claim->lease_ms);
-        require(q->word == REDIS_QUEUE_JOIN || w->line.claim_ms == 0 || ask->stamp == 0);
-        w->line.claim_ms = ask->claim_ms;
+    if (q->command == REDIS_QUEUE_JOIN || q->command == REDIS_QUEUE_HEARTBEAT) {
+        require(send->provisional_ttl_ms > 0 && send->provisional_ttl_ms <= request->lease_ms);
+        require(q->command == REDIS_QUEUE_JOIN || w->line.provisional_ttl_ms == 0 ||
+                send->timestamp == 0);
+        w->line.provisional_ttl_ms = send->provisional_ttl_ms;
     }
-    if (q->word == REDIS_QUEUE_JOIN)
-        require((uint64_t)ask->stamp == w->line.ticket);
-    if (q->word == REDIS_QUEUE_BEAT || q->word == REDIS_QUEUE_EXTEND)
+    if (q->command == REDIS_QUEUE_JOIN)
+        require((uint64_t)send->timestamp == w->line.ticket);
+    if (q->command == REDIS_QUEUE_HEARTBEAT || q->command == REDIS_QUEUE_EXTEND)
         require(!w->asked_back);
-    if (q->word == REDIS_QUEUE_BEAT || q->word == REDIS_QUEUE_CANCEL)
+    if (q->command == REDIS_QUEUE_HEARTBEAT || q->command == REDIS_QUEUE_CANCEL)
         require(!w->line.was_held);
-    if (q->word == REDIS_QUEUE_RELEASE)
+    if (q->command == REDIS_QUEUE_RELEASE)
         require(w->line.was_held);
-    if (q->word == REDIS_QUEUE_POKE)
+    if (q->command == REDIS_QUEUE_DISPATCH_NEXT)
         require(w->asked_back);
 }
 
-static inline bool gives_back(const world *w, uint8_t word)
+static inline bool gives_back(const world *w, uint8_t command)
 {
     if (w->is_queue)
-        return word == REDIS_QUEUE_RELEASE || word == REDIS_QUEUE_CANCEL;
-    return word == (w->is_token ? (uint8_t)REDIS_DELETE_IF_MINE : (uint8_t)LOCAL_LEAVE);
+        return command == REDIS_QUEUE_RELEASE || command == REDIS_QUEUE_CANCEL;
+    return command == (w->is_token ? (uint8_t)REDIS_DELETE_IF_MINE : (uint8_t)LOCAL_LEAVE);
 }
 
-static inline void asks(world *w, const bwl_ask *ask)
+static inline void asks(world *w, const bwl_send *send)
 {
     question *q;
 
-    require(ask->node == 0);
-    require(w->is_queue ? is_queue_word(ask->word) : ask->word >= 1 && ask->word <= 4);
+    require(send->node == 0);
+    require(w->is_queue ? is_queue_word(send->command) : send->command >= 1 && send->command <= 4);
     w->asked_count++;
     q  = latest(w);
-    *q = (question){ .tag     = ask->tag,
-                     .word    = ask->word,
+    *q = (question){ .tag     = send->tag,
+                     .command = send->command,
                      .is_open = true,
-                     .attempt = w->hold.claim.attempt,
+                     .attempt = w->hold.request.attempt,
                      .sent_at = w->now,
                      .worth   = BWL_NEVER };
     if (w->is_queue)
-        judge_line(w, q, ask);
+        judge_line(w, q, send);
     else if (w->is_token)
         judge_claim(w, q);
     else
         judge_place(w, q);
-    if (gives_back(w, ask->word))
+    if (gives_back(w, send->command))
         w->asked_back = true;
 }
 
@@ -185,51 +186,55 @@ static inline void may_be_worth(world *w, bwl_ms until)
 /* The latest question has this answer: what the onlooker learns from it of the line. */
 static inline void learn_place(world *w, const question *q, const bwl_event *ev)
 {
-    const bwl_place *place       = ev->place;
-    line            *l           = &w->line;
-    bool             first       = q->word == REDIS_QUEUE_JOIN || q->word == REDIS_QUEUE_TAKE;
-    bool             carried_out = ev->answer == BWL_YES || ev->answer == BWL_NO;
+    const bwl_queue_status *queue_status = ev->queue_status;
+    line                   *l            = &w->line;
+    bool first       = q->command == REDIS_QUEUE_JOIN || q->command == REDIS_QUEUE_TAKE;
+    bool carried_out = ev->answer == BWL_YES || ev->answer == BWL_NO;
 
     w->yes = ev->answer == BWL_YES;
-    if (place->ticket != 0)
-        l->ticket = place->ticket;
+    if (queue_status->ticket != 0)
+        l->ticket = queue_status->ticket;
     if (ev->number > l->fence)
         l->fence = ev->number;
-    if (place->how == BWL_HOW_HELD || (q->word == REDIS_QUEUE_EXTEND && w->yes)) {
+    if (queue_status->kind == BWL_QUEUE_STATUS_HELD ||
+        (q->command == REDIS_QUEUE_EXTEND && w->yes)) {
         may_be_worth(w, q->worth);
         l->was_held = true; /* too late to be told, perhaps */
     }
-    if (place->how == BWL_HOW_CLAIMED)
-        may_be_worth(w, bwl_later(q->sent_at, l->claim_ms) - bwl_drift_ms(l->claim_ms));
-    if (place->how == BWL_HOW_QUEUED) {
+    if (queue_status->kind == BWL_QUEUE_STATUS_PROVISIONAL)
+        may_be_worth(w, bwl_ms_add(q->sent_at, l->provisional_ttl_ms) -
+                            bwl_drift_ms(l->provisional_ttl_ms));
+    if (queue_status->kind == BWL_QUEUE_STATUS_QUEUED) {
         l->seen_at = q->sent_at;
-        l->seen_us = place->server_us;
+        l->seen_us = queue_status->server_us;
         l->was_cut = false;
     }
-    if ((first && !carried_out) || place->how == BWL_HOW_BUSY || place->how == BWL_HOW_GONE ||
-        place->how == BWL_HOW_FULL)
+    if ((first && !carried_out) || queue_status->kind == BWL_QUEUE_STATUS_BUSY ||
+        queue_status->kind == BWL_QUEUE_STATUS_GONE || queue_status->kind == BWL_QUEUE_STATUS_FULL)
         w->may_be_ours = false;
 }
 
 /* The latest question has this answer: what the onlooker learns from it. */
 static inline void learn(world *w, const question *q, bwl_answer answer, uint64_t number)
 {
-    bool not_carried_out = answer == BWL_LATER || answer == BWL_REFUSED || answer == BWL_UNSENT;
+    bool not_carried_out =
+        answer == BWL_RETRYABLE || answer == BWL_REFUSED || answer == BWL_NOT_SENT;
 
     w->yes = answer == BWL_YES;
     if (w->is_token) {
-        if (answer == BWL_NO || (q->word == REDIS_SET_IF_ABSENT && not_carried_out))
+        if (answer == BWL_NO || (q->command == REDIS_SET_IF_ABSENT && not_carried_out))
             w->may_be_ours = false;
-        if (answer == BWL_YES && q->word != REDIS_DELETE_IF_MINE)
-            w->worth = q->word == REDIS_EXTEND_IF_MINE && w->worth > q->worth ? w->worth : q->worth;
+        if (answer == BWL_YES && q->command != REDIS_DELETE_IF_MINE)
+            w->worth =
+                q->command == REDIS_EXTEND_IF_MINE && w->worth > q->worth ? w->worth : q->worth;
     } else {
-        if (q->word == LOCAL_JOIN || (q->word == LOCAL_TRY && answer == BWL_NO))
+        if (q->command == LOCAL_JOIN || (q->command == LOCAL_TRY && answer == BWL_NO))
             w->grants = answer == BWL_NO && number == LOCAL_WILL_GRANT;
-        if (q->word == LOCAL_JOIN && not_carried_out)
+        if (q->command == LOCAL_JOIN && not_carried_out)
             w->may_be_ours = false;
-        if (q->word == LOCAL_JOIN_OR_LEAVE && answer != BWL_YES)
+        if (q->command == LOCAL_JOIN_OR_LEAVE && answer != BWL_YES)
             w->may_be_ours = false;
-        if (q->word == LOCAL_TRY && answer == BWL_LATER)
+        if (q->command == LOCAL_TRY && answer == BWL_RETRYABLE)
             w->may_be_ours = false;
     }
 }

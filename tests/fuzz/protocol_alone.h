@@ -25,7 +25,7 @@ static inline unsigned may_tell(bwl_verb verb)
     switch (verb) {
     case BWL_ACQUIRE:
         return no_answer | 1u << BWL_HELD | 1u << BWL_QUEUED | 1u << BWL_BUSY | 1u << BWL_FULL |
-               1u << BWL_ANEW;
+               1u << BWL_RETRY_WITH_NEW_TOKEN;
     case BWL_EXTEND: return no_answer | 1u << BWL_HELD | 1u << BWL_LOST;
     case BWL_RELEASE: return no_answer | 1u << BWL_RELEASED | 1u << BWL_LOST;
     }
@@ -36,7 +36,7 @@ static inline unsigned may_tell(bwl_verb verb)
 typedef struct alone {
     const bwl_protocol *protocol;
     _Alignas(8) unsigned char memory[BWL_PROTOCOL_STATE_MAX];
-    bwl_claim        claim;
+    bwl_lock_request request;
     int64_t          wall_ns;
     bwl_verb         out;  /* the command without an outcome, or 0 */
     bwl_verb         last; /* the latest command                   */
@@ -44,24 +44,24 @@ typedef struct alone {
     bool             queued;
     bool             held;
     uint32_t         tag;
-    uint8_t          word; /* of the latest question                 */
+    uint8_t          command; /* of the latest question                 */
 } alone;
 
 static inline void judge_alone(alone *a, const bwl_effects *fx)
 {
     bwl_outcome_kind kind    = fx->outcome.kind;
-    bool             unasked = a->protocol->listens && a->held && a->out == 0;
+    bool             unasked = a->protocol->uses_push && a->held && a->out == 0;
 
-    require(fx->asks_count <= 1);
-    require(fx->asks_count == 0 || a->out != 0 || unasked);
+    require(fx->send_count <= 1);
+    require(fx->send_count == 0 || a->out != 0 || unasked);
     require(fx->wake_at >= 0);
-    if (fx->asks_count > 0) {
-        a->tag  = fx->asks[0].tag;
-        a->word = fx->asks[0].word;
+    if (fx->send_count > 0) {
+        a->tag     = fx->sends[0].tag;
+        a->command = fx->sends[0].command;
     }
     if (kind == BWL_PENDING)
         return;
-    require(kind != BWL_ANEW || a->protocol->listens);
+    require(kind != BWL_RETRY_WITH_NEW_TOKEN || a->protocol->uses_push);
     if (unasked) {
         require(kind == BWL_HELD || kind == BWL_LOST);
         a->held = kind == BWL_HELD;
@@ -70,7 +70,7 @@ static inline void judge_alone(alone *a, const bwl_effects *fx)
     require((may_tell(a->out) >> kind & 1) != 0);
     require(kind != BWL_QUEUED || !a->queued);
     require(!a->queued || a->out != BWL_ACQUIRE || kind == BWL_HELD || kind == BWL_STORE_REFUSED ||
-            (a->protocol->listens && (kind == BWL_UNKNOWN || kind == BWL_ANEW)));
+            (a->protocol->uses_push && (kind == BWL_UNKNOWN || kind == BWL_RETRY_WITH_NEW_TOKEN)));
     a->queued = kind == BWL_QUEUED;
     if (a->out != BWL_EXTEND || kind == BWL_LOST)
         a->held = kind == BWL_HELD;
@@ -90,28 +90,30 @@ static inline void command_alone(alone *a, bwl_ms now, uint8_t detail)
     if (cmd.verb != BWL_RELEASE && (a->out != 0 || a->held != (cmd.verb == BWL_EXTEND)))
         return;
     if ((cmd.verb == BWL_EXTEND && !a->protocol->extends) ||
-        (!a->protocol->settles && (a->out != 0 || (cmd.verb == BWL_RELEASE && !a->held))))
+        (!a->protocol->can_verify_owner && (a->out != 0 || (cmd.verb == BWL_RELEASE && !a->held))))
         return;
-    cmd.again = a->protocol->settles && cmd.verb == BWL_ACQUIRE && a->last == BWL_ACQUIRE &&
-                a->told == BWL_UNKNOWN && detail / 6 % 2 == 1;
+    cmd.again = a->protocol->can_verify_owner && cmd.verb == BWL_ACQUIRE &&
+                a->last == BWL_ACQUIRE && a->told == BWL_UNKNOWN && detail / 6 % 2 == 1;
     a->out    = cmd.verb;
     a->last   = cmd.verb;
     a->told   = BWL_PENDING;
     a->queued = false;
     a->held   = a->held && cmd.verb == BWL_EXTEND;
-    a->protocol->command(a->memory, &a->claim, &cmd, &fx);
+    a->protocol->command(a->memory, &a->request, &cmd, &fx);
     judge_alone(a, &fx);
 }
 
 /* What a value shows is what a reader of stamps may say: any number from 0, and of what is not
  * ours nothing. */
-static inline void fuzz_alone_by(tape *t, const bwl_protocol *protocol, const bwl_rules *rules)
+static inline void fuzz_alone_by(tape *t, const bwl_protocol *protocol,
+                                 const bwl_compat_rules *rules)
 {
-    alone    a       = { .protocol = protocol, .wall_ns = INT64_C(1700000000000000000) };
-    bwl_ms   now     = 1000;
-    unsigned answers = rules != NULL ? 6 : 5; /* ALIEN is said where there is a value to show */
+    alone    a   = { .protocol = protocol, .wall_ns = INT64_C(1700000000000000000) };
+    bwl_ms   now = 1000;
+    unsigned answers =
+        rules != NULL ? 6 : 5; /* FOREIGN_VALUE is said where there is a value to show */
 
-    a.claim = (bwl_claim){ .token = "token", .lease_ms = take_lease(t), .rules = rules };
+    a.request = (bwl_lock_request){ .token = "token", .lease_ms = take_lease(t), .rules = rules };
     protocol->init(a.memory, 1);
     while (t->left > 0) {
         uint8_t     choice = take(t);
@@ -123,27 +125,27 @@ static inline void fuzz_alone_by(tape *t, const bwl_protocol *protocol, const bw
                   .tag    = detail / 5 % 4 == 0 ? take(t) : a.tag,
                   .number = detail / 20 % 2,
         };
-        bwl_place place = { 0 };
+        bwl_queue_status queue_status = { 0 };
         now += choice / 16;
         ev.now = now;
         if (rules != NULL) {
             a.wall_ns += (int64_t)(choice / 16) * 100000000;
-            ev.wall_ns = a.wall_ns;
-            ev.number  = (uint64_t)(a.wall_ns / 1000000000) + detail / 20 - 6u;
-            ev.print   = 1 + detail % 3u;
-            ev.is_mine = ev.answer == BWL_YES && detail % 7 == 0;
+            ev.wall_ns    = a.wall_ns;
+            ev.number     = (uint64_t)(a.wall_ns / 1000000000) + detail / 20 - 6u;
+            ev.value_hash = 1 + detail % 3u;
+            ev.is_mine    = ev.answer == BWL_YES && detail % 7 == 0;
         }
-        if (protocol->listens) {
-            if (ev.kind == BWL_REPLY && is_queue_word(a.word))
-                line_says(t, a.word, now, &ev.answer, &ev.number, &place);
+        if (protocol->uses_push) {
+            if (ev.kind == BWL_REPLY && is_queue_word(a.command))
+                line_says(t, a.command, now, &ev.answer, &ev.number, &queue_status);
             if (ev.kind == BWL_PUSH)
-                place.server_us = line_server_us(t, now);
-            ev.place = &place;
+                queue_status.server_us = line_server_us(t, now);
+            ev.queue_status = &queue_status;
         }
         if (choice / 4 % 4 == 0) {
             command_alone(&a, now, detail);
         } else {
-            protocol->event(a.memory, &a.claim, &ev, &fx);
+            protocol->event(a.memory, &a.request, &ev, &fx);
             judge_alone(&a, &fx);
         }
     }

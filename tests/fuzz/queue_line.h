@@ -17,19 +17,19 @@
 #define LINE_SERVER_US (INT64_C(1700000000) * 1000000)
 
 typedef struct line {
-    uint64_t ticket;   /* the latest that was told                                             */
-    uint64_t fence;    /* the highest that was told of this token                              */
-    bwl_ms   claim_ms; /* what a push gives                                                    */
-    bwl_ms   seen_at;  /* before the latest question that said what the server's clock shows   */
+    uint64_t ticket; /* the latest that was told                                             */
+    uint64_t fence;  /* the highest that was told of this token                              */
+    bwl_ms   provisional_ttl_ms; /* what a push gives */
+    bwl_ms   seen_at; /* before the latest question that said what the server's clock shows   */
     int64_t  seen_us;
     bool     was_cut;    /* since then                                                           */
     bool     was_held;   /* with this token                                                      */
     bool     was_denied; /* EXTEND said that it is not ours: nothing can make it ours again     */
 } line;
 
-static inline bool is_queue_word(unsigned word)
+static inline bool is_queue_word(unsigned command)
 {
-    return word >= REDIS_QUEUE_TAKE && word <= REDIS_QUEUE_POKE;
+    return command >= REDIS_QUEUE_TAKE && command <= REDIS_QUEUE_DISPATCH_NEXT;
 }
 
 /* The server's clock, which a tape may set back and forward. */
@@ -49,39 +49,44 @@ static inline int64_t line_server_us(tape *t, bwl_ms now)
 }
 
 /* What beside YES and NO the word may say: `answer` is made to fit. */
-static inline void line_says(tape *t, unsigned word, bwl_ms now, bwl_answer *answer,
-                             uint64_t *ret_number, bwl_place *ret_place)
+static inline void line_says(tape *t, unsigned command, bwl_ms now, bwl_answer *answer,
+                             uint64_t *ret_number, bwl_queue_status *ret_place)
 {
-    static const bwl_queue_how yes[]  = { BWL_HOW_HELD, BWL_HOW_CLAIMED, BWL_HOW_MINE };
-    uint8_t                    choice = take(t);
+    static const bwl_queue_status_kind yes[]  = { BWL_QUEUE_STATUS_HELD,
+                                                  BWL_QUEUE_STATUS_PROVISIONAL,
+                                                  BWL_QUEUE_STATUS_MINE };
+    uint8_t                            choice = take(t);
 
-    *ret_place  = (bwl_place){ 0 };
+    *ret_place  = (bwl_queue_status){ 0 };
     *ret_number = 0;
     if (*answer != BWL_YES && *answer != BWL_NO)
         return;
-    if (word == REDIS_QUEUE_POKE)
+    if (command == REDIS_QUEUE_DISPATCH_NEXT)
         *answer = BWL_YES;
-    if (word == REDIS_QUEUE_RELEASE || word == REDIS_QUEUE_CANCEL || word == REDIS_QUEUE_POKE)
-        ret_place->how = *answer == BWL_YES && choice % 4 == 0 ? BWL_HOW_MORE : 0;
-    if (word != REDIS_QUEUE_TAKE && word != REDIS_QUEUE_JOIN && word != REDIS_QUEUE_BEAT)
+    if (command == REDIS_QUEUE_RELEASE || command == REDIS_QUEUE_CANCEL ||
+        command == REDIS_QUEUE_DISPATCH_NEXT)
+        ret_place->kind = *answer == BWL_YES && choice % 4 == 0 ? BWL_QUEUE_STATUS_MORE : 0;
+    if (command != REDIS_QUEUE_TAKE && command != REDIS_QUEUE_JOIN &&
+        command != REDIS_QUEUE_HEARTBEAT)
         return;
     if (*answer == BWL_YES) {
-        ret_place->how     = word == REDIS_QUEUE_TAKE   ? BWL_HOW_HELD
-                             : word == REDIS_QUEUE_JOIN ? yes[choice % 2]
-                                                        : yes[1 + choice % 2];
-        ret_place->ticket  = ret_place->how == BWL_HOW_HELD ? 0 : choice / 4;
+        ret_place->kind    = command == REDIS_QUEUE_TAKE   ? BWL_QUEUE_STATUS_HELD
+                             : command == REDIS_QUEUE_JOIN ? yes[choice % 2]
+                                                           : yes[1 + choice % 2];
+        ret_place->ticket  = ret_place->kind == BWL_QUEUE_STATUS_HELD ? 0 : choice / 4;
         ret_place->left_ms = take(t);
         *ret_number        = choice;
     } else {
-        ret_place->how       = word == REDIS_QUEUE_TAKE                      ? BWL_HOW_BUSY
-                               : word == REDIS_QUEUE_BEAT && choice % 4 == 0 ? BWL_HOW_GONE
-                               : word == REDIS_QUEUE_JOIN && choice % 8 == 0 ? BWL_HOW_FULL
-                                                                             : BWL_HOW_QUEUED;
+        ret_place->kind =
+            command == REDIS_QUEUE_TAKE                           ? BWL_QUEUE_STATUS_BUSY
+            : command == REDIS_QUEUE_HEARTBEAT && choice % 4 == 0 ? BWL_QUEUE_STATUS_GONE
+            : command == REDIS_QUEUE_JOIN && choice % 8 == 0      ? BWL_QUEUE_STATUS_FULL
+                                                                  : BWL_QUEUE_STATUS_QUEUED;
         ret_place->is_ours   = choice / 4 % 2 == 0;
         ret_place->ends      = choice / 8 % 2 == 0;
         ret_place->left_ms   = choice % 3 == 0 ? BWL_NEVER : take_two(t);
         ret_place->rank      = choice / 16 % 4;
-        ret_place->ticket    = ret_place->how == BWL_HOW_QUEUED ? 1 + choice / 4 : 0;
+        ret_place->ticket    = ret_place->kind == BWL_QUEUE_STATUS_QUEUED ? 1 + choice / 4 : 0;
         ret_place->server_us = line_server_us(t, now);
     }
 }
@@ -95,7 +100,7 @@ static inline bwl_ms line_push_worth(const line *l, int64_t given_us, bwl_ms now
         since = l->seen_at;
     else if (!l->was_cut && (given_us - l->seen_us) / 1000 < now - l->seen_at)
         since = l->seen_at + (given_us - l->seen_us) / 1000;
-    return bwl_later(since, l->claim_ms) - bwl_drift_ms(l->claim_ms);
+    return bwl_ms_add(since, l->provisional_ttl_ms) - bwl_drift_ms(l->provisional_ttl_ms);
 }
 
 #endif

@@ -53,7 +53,7 @@ bool line_has_shards(server *s)
     return at != NULL && strtol(at + strlen(mark), NULL, 10) >= 7;
 }
 
-const char *line_inboxes(server *s)
+const char *line_channels(server *s)
 {
     return server_ask(s, "PUBSUB %s", line_has_shards(s) ? "SHARDCHANNELS" : "CHANNELS");
 }
@@ -73,12 +73,12 @@ bool line_can_be_told(server *s, const char *name)
 {
     for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(2)) {
         const char *members  = server_ask(s, "ZRANGE bowline:{%s}:bwl.q 0 -1", name);
-        const char *channels = line_inboxes(s);
+        const char *channels = line_channels(s);
         bool        all      = true;
-        char        inbox[33];
+        char        push_channel[33];
         for (const char *at = members; (at = strstr(at, "bowline:i:")) != NULL; at++) {
-            (void)snprintf(inbox, sizeof inbox, "%.32s", at);
-            all = all && strstr(channels, inbox) != NULL;
+            (void)snprintf(push_channel, sizeof push_channel, "%.32s", at);
+            all = all && strstr(channels, push_channel) != NULL;
         }
         if (all)
             return true;

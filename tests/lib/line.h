@@ -21,7 +21,7 @@ long line_count(server *s, const char *command);
 bool line_has_shards(server *s);
 
 /* The inboxes that somebody listens to; and how often one was told something, as line_count. */
-const char *line_inboxes(server *s);
+const char *line_channels(server *s);
 long        line_told(server *s);
 
 /* Starts to wait, and returns when it stands in line as the `nth`. */

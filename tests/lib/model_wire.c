@@ -76,18 +76,18 @@ static const char *const shapes[BWL_OPS_END] = {
 
 void model_write(bwl_resp_writer *out, const bwl_model_command *cmd)
 {
-    const char *shape = shapes[cmd->op];
-    uint32_t    count = 1;
+    const char *format = shapes[cmd->op];
+    uint32_t    count  = 1;
 
     if (cmd->op == BWL_OP_SET) {
         write_set(out, cmd);
         return;
     }
-    for (const char *c = shape; *c != '\0'; c++)
+    for (const char *c = format; *c != '\0'; c++)
         count += *c == 'z' ? 2 : 1;
     bwl_resp_write_array(out, count);
     bwl_resp_write_text(out, bwl_model_op_text((bwl_model_op)cmd->op));
-    for (const char *c = shape; *c != '\0'; c++) {
+    for (const char *c = format; *c != '\0'; c++) {
         switch (*c) {
         case 'k': bwl_resp_write_text(out, name_of('k', cmd->key)); break;
         case 'c': bwl_resp_write_text(out, name_of('c', cmd->key)); break;

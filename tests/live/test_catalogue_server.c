@@ -2,8 +2,8 @@
  * test_catalogue_server.c -- setnx-getset by the server's clock, in one script: each form of value,
  * taken when it is free, when it has expired, not while it lasts, never from a stranger.
  */
-#include "engine/redis/wire/stamp.h"
-#include "engine/redis/wire/words.h"
+#include "engine/redis/wire/value.h"
+#include "engine/redis/wire/commands.h"
 #include "tests/lib/catalogue.h"
 
 #include <sys/socket.h>
@@ -88,22 +88,22 @@ static void talk(const bwl_resp_writer *writer, char ret_frame[4096], size_t *re
     *ret_size = scan.size;
 }
 
-static bwl_redis_reply says(bwl_redis_word word, const bwl_rules *rules, const char *token,
-                            int64_t stamp)
+static bwl_redis_reply says(bwl_redis_command command, const bwl_compat_rules *rules,
+                            const char *token, int64_t timestamp)
 {
-    char               bytes[8192];
-    char               frame[4096];
-    size_t             size;
-    bwl_redis_reply    reply  = { 0 };
-    bwl_resp_writer    writer = { .bytes = bytes, .capacity = sizeof bytes };
-    bwl_redis_question q      = { .word     = word,
-                                  .by_text  = true,
-                                  .key      = "lock",
-                                  .key_size = 4,
-                                  .token    = token,
-                                  .lease_ms = 20000,
-                                  .stamp    = stamp,
-                                  .rules    = rules };
+    char                   bytes[8192];
+    char                   frame[4096];
+    size_t                 size;
+    bwl_redis_reply        reply  = { 0 };
+    bwl_resp_writer        writer = { .bytes = bytes, .capacity = sizeof bytes };
+    bwl_redis_command_args q      = { .command   = command,
+                                      .use_eval  = true,
+                                      .key       = "lock",
+                                      .key_size  = 4,
+                                      .token     = token,
+                                      .lease_ms  = 20000,
+                                      .timestamp = timestamp,
+                                      .rules     = rules };
 
     bwl_redis_write(&writer, &q);
     talk(&writer, frame, &size);
@@ -113,17 +113,17 @@ static bwl_redis_reply says(bwl_redis_word word, const bwl_rules *rules, const c
 }
 
 /* Another program sets the key. */
-static void other_sets(const bwl_rules *rules, const char *token, int64_t stamp)
+static void other_sets(const bwl_compat_rules *rules, const char *token, int64_t timestamp)
 {
     (void)server_ask(redis, "DEL lock");
-    assert_int_equal(says(REDIS_SETNX, rules, token, stamp).answer, BWL_YES);
+    assert_int_equal(says(REDIS_SETNX, rules, token, timestamp).answer, BWL_YES);
 }
 
 #define SECOND_NS INT64_C(1000000000)
 #define MS_NS     INT64_C(1000000)
 #define US_NS     INT64_C(1000)
 
-static void try_form(bwl_rules rules)
+static void try_form(bwl_compat_rules rules)
 {
     const char *mine   = rules.token == BWL_TOKEN_PID_TID ? "71-968" : "AAAAAAAAAAAAAAAAAAAAAA";
     const char *theirs = rules.token == BWL_TOKEN_PID_TID ? "72-969" : "BBBBBBBBBBBBBBBBBBBBBA";
@@ -131,29 +131,30 @@ static void try_form(bwl_rules rules)
     int64_t     lease  = 20 * SECOND_NS / rules.unit_ns;
     int64_t     second = SECOND_NS / rules.unit_ns;
 
-    rules.expired = BWL_STAMP_BEFORE_NOW;
+    rules.expired = BWL_TIMESTAMP_BEFORE_NOW;
     (void)server_ask(redis, "DEL lock");
-    bwl_redis_reply taken = says(REDIS_TAKE_STAMP, &rules, mine, 0);
+    bwl_redis_reply taken = says(REDIS_TAKE_TIMESTAMP, &rules, mine, 0);
     assert_int_equal(taken.answer, BWL_YES);
     int64_t ahead = (int64_t)taken.number - now;
-    assert_true(ahead >= (rules.stamp_is_start ? 0 : lease) - 1);
-    assert_true(ahead <= (rules.stamp_is_start ? 0 : lease) + 5 * second + 1);
+    assert_true(ahead >= (rules.timestamp_is_start ? 0 : lease) - 1);
+    assert_true(ahead <= (rules.timestamp_is_start ? 0 : lease) + 5 * second + 1);
     assert_true(ttl_ms("lock") > 15000 && ttl_ms("lock") <= 22500);
 
     bwl_redis_reply seen = says(REDIS_READ, &rules, mine, (int64_t)taken.number);
     assert_int_equal(seen.answer, BWL_YES);
     assert_true(seen.is_mine); /* the script writes what the library would */
     assert_int_equal(seen.number, taken.number);
-    assert_int_equal(says(REDIS_TAKE_STAMP, &rules, theirs, 0).answer, BWL_NO);
-    assert_int_equal(says(REDIS_DROP_STAMP, &rules, mine, (int64_t)taken.number + second).answer,
-                     BWL_NO);
-    assert_int_equal(says(REDIS_DROP_STAMP, &rules, mine, (int64_t)taken.number).answer, BWL_YES);
+    assert_int_equal(says(REDIS_TAKE_TIMESTAMP, &rules, theirs, 0).answer, BWL_NO);
+    assert_int_equal(
+        says(REDIS_DROP_TIMESTAMP, &rules, mine, (int64_t)taken.number + second).answer, BWL_NO);
+    assert_int_equal(says(REDIS_DROP_TIMESTAMP, &rules, mine, (int64_t)taken.number).answer,
+                     BWL_YES);
 
-    int64_t back = rules.stamp_is_start ? lease : 0;
+    int64_t back = rules.timestamp_is_start ? lease : 0;
     other_sets(&rules, theirs, now - back + 10 * second);
-    assert_int_equal(says(REDIS_TAKE_STAMP, &rules, mine, 0).answer, BWL_NO);
+    assert_int_equal(says(REDIS_TAKE_TIMESTAMP, &rules, mine, 0).answer, BWL_NO);
     other_sets(&rules, theirs, now - back - 2 * second);
-    assert_int_equal(says(REDIS_TAKE_STAMP, &rules, mine, 0).answer, BWL_YES);
+    assert_int_equal(says(REDIS_TAKE_TIMESTAMP, &rules, mine, 0).answer, BWL_YES);
 }
 
 static void join(void)
@@ -167,13 +168,13 @@ static void join(void)
 
 static void test_every_form_is_written_and_read_as_the_library_does(void **state)
 {
-    static const bwl_rules list[] = {
+    static const bwl_compat_rules list[] = {
         { .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS },
         { .value = BWL_VALUE_DECIMAL, .unit_ns = MS_NS, .extra_ns = MS_NS, .prefix = "a.(%b-" },
         { .value = BWL_VALUE_DECIMAL, .unit_ns = US_NS, .suffix = "[x]" },
         { .value = BWL_VALUE_DECIMAL, .unit_ns = 1 },
-        { .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS, .stamp_is_start = true },
-        { .value = BWL_VALUE_DECIMAL, .unit_ns = 1, .stamp_is_start = true },
+        { .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS, .timestamp_is_start = true },
+        { .value = BWL_VALUE_DECIMAL, .unit_ns = 1, .timestamp_is_start = true },
         { .value = BWL_VALUE_FLOAT_PYTHON, .unit_ns = SECOND_NS, .whole_ns = SECOND_NS },
         { .value = BWL_VALUE_FLOAT_PYTHON, .unit_ns = US_NS, .whole_ns = SECOND_NS },
         { .value = BWL_VALUE_FLOAT_RUBY, .unit_ns = 1, .whole_ns = SECOND_NS },
@@ -182,8 +183,8 @@ static void test_every_form_is_written_and_read_as_the_library_does(void **state
         { .value = BWL_VALUE_FLOAT_PHP, .unit_ns = 100 * US_NS, .whole_ns = MS_NS },
         { .value = BWL_VALUE_LITTLE_ENDIAN, .unit_ns = SECOND_NS, .extra_ns = 1500 * MS_NS },
         { .value = BWL_VALUE_LITTLE_ENDIAN, .unit_ns = US_NS },
-        { .value = BWL_VALUE_TOKEN_STAMP, .unit_ns = MS_NS },
-        { .value = BWL_VALUE_STAMP_TOKEN, .token = BWL_TOKEN_PID_TID, .unit_ns = SECOND_NS },
+        { .value = BWL_VALUE_TOKEN_TIMESTAMP, .unit_ns = MS_NS },
+        { .value = BWL_VALUE_TIMESTAMP_TOKEN, .token = BWL_TOKEN_PID_TID, .unit_ns = SECOND_NS },
     };
 
     join();

@@ -61,24 +61,26 @@ static void make_line(server *s, const char *key, const char *tag, unsigned i)
                      key, lines[i].waits);
 }
 
-static void ask_word(wire *w, bwl_redis_word word, const char *key, const char *tag)
+static void ask_word(wire *w, bwl_redis_command command, const char *key, const char *tag)
 {
-    bwl_queue_self self = {
-        .says_by_shard = true, .slot = 1, .generation = 1, .claim_ms = 2000, .session = SESSION
-    };
-    bwl_redis_question question = { .word     = word,
-                                    .by_text  = true,
-                                    .key      = key,
-                                    .key_size = strlen(key),
-                                    .token    = word == REDIS_QUEUE_REQUEUE ? AFTER : ME,
-                                    .former   = ME,
-                                    .lease_ms = 30000,
-                                    .self     = &self };
+    bwl_queue_self         self = { .uses_sharded_pubsub = true,
+                                    .slot                = 1,
+                                    .generation          = 1,
+                                    .provisional_ttl_ms  = 2000,
+                                    .session             = SESSION };
+    bwl_redis_command_args args = { .command        = command,
+                                    .use_eval       = true,
+                                    .key            = key,
+                                    .key_size       = strlen(key),
+                                    .token          = command == REDIS_QUEUE_REQUEUE ? AFTER : ME,
+                                    .previous_token = ME,
+                                    .lease_ms       = 30000,
+                                    .self           = &self };
 
     (void)snprintf(self.tag, sizeof self.tag, "%.8s", tag);
-    (void)snprintf(self.inboxes[0], sizeof self.inboxes[0], "bowline:i:gone:%s", tag);
-    (void)snprintf(self.inboxes[1], sizeof self.inboxes[1], "bowline:i:before:%s", tag);
-    bwl_redis_write(&w->out, &question);
+    (void)snprintf(self.push_channels[0], sizeof self.push_channels[0], "bowline:i:gone:%s", tag);
+    (void)snprintf(self.push_channels[1], sizeof self.push_channels[1], "bowline:i:before:%s", tag);
+    bwl_redis_write(&w->out, &args);
     wire_flush(w);
 }
 
@@ -103,13 +105,13 @@ static void test_cluster_words_in_a_slot_that_moves(void **state)
     (void)snprintf(listens, sizeof listens, "SSUBSCRIBE bowline:i:here:%s", tag);
     (void)wire_ask(&listener, listens);
     for (unsigned i = 0; i < sizeof lines / sizeof lines[0]; i++)
-        for (unsigned word = 0; word < WORDS; word++) {
+        for (unsigned command = 0; command < WORDS; command++) {
             make_line(s, key, tag, i);
             cluster_begin_move(c, slot, 0, 1);
-            ask_word(&w, REDIS_QUEUE_TAKE + word, key, tag);
+            ask_word(&w, REDIS_QUEUE_TAKE + command, key, tag);
             bwl_resp_cursor frame = wire_next(&w);
             if (frame.bytes[0] == '-')
-                fail_msg("line %u, word %u: %.*s", i, word, (int)frame.size, frame.bytes);
+                fail_msg("line %u, word %u: %.*s", i, command, (int)frame.size, frame.bytes);
             for (unsigned node = 0; node < 2; node++)
                 assert_string_equal(server_ask(c->nodes[node], "CLUSTER SETSLOT %d STABLE", slot),
                                     "OK");

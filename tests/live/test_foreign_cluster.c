@@ -99,7 +99,7 @@ static void drive_until(bwl_shard *client, bwl_hold_state state, uint32_t attemp
     bwl_fault fault;
     bwl_ms    end = bwl_shard_now(client) + PATIENCE_MS;
 
-    while ((lock->base.hold.state != state || lock->base.hold.claim.attempt < attempts) &&
+    while ((lock->base.hold.state != state || lock->base.hold.request.attempt < attempts) &&
            bwl_shard_now(client) < end)
         assert_int_equal(bwl_loop_run(&client->loop, bwl_shard_now(client) + 20, &fault), BWL_OK);
     assert_int_equal(lock->base.hold.state, state);
@@ -110,12 +110,12 @@ static void wake(const char *profile, unsigned node, const char *name)
 {
     static const bwl_settings nothing;
     static bwl_operation      operation;
-    bwl_shard               *client;
+    bwl_shard                *client;
     bwl_fault                 fault;
     bwl_lock                 *lock;
 
-    assert_int_equal(
-        bwl_shard_open(&client, bwl_engines, &nothing, false, url_of(profile), &fault), BWL_OK);
+    assert_int_equal(bwl_shard_open(&client, bwl_engines, &nothing, false, url_of(profile), &fault),
+                     BWL_OK);
     bwl_shard_lock(client);
     const bwl_terms terms = { .lease_ms    = LEASE_MS,
                               .max_hold_ms = BWL_NEVER,
@@ -124,11 +124,11 @@ static void wake(const char *profile, unsigned node, const char *name)
     assert_int_equal(bwl_lock_new(&lock, client, name, &terms, &fault), BWL_OK);
     bwl_lock_acquire(lock, &operation, BWL_NEVER);
     drive_until(client, BWL_HOLD_WAITING, 2, lock);
-    lock->base.hold.look_at = BWL_NEVER;
-    uint32_t attempt        = lock->base.hold.claim.attempt;
+    lock->base.hold.timer_at = BWL_NEVER;
+    uint32_t attempt         = lock->base.hold.request.attempt;
     (void)server_ask(nodes->nodes[node], "DEL %s", name);
     drive_until(client, BWL_HOLD_HELD, attempt + 1, lock);
-    assert_int_equal(lock->base.hold.claim.attempt, attempt + 1);
+    assert_int_equal(lock->base.hold.request.attempt, attempt + 1);
     bwl_shard_unlock(client);
     bwl_shard_close(client);
     (void)server_ask(nodes->nodes[node], "DEL %s", name);

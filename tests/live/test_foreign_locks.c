@@ -223,7 +223,7 @@ static void test_foreign_keys_of_others_are_never_touched(void **state)
 /* ---- waiters --------------------------------------------------------------------------------- */
 
 /* Drives it until it is so, ten seconds at most. */
-static void drive_until(bwl_shard     *client, bool (*is_so)(const bwl_lock *lock),
+static void drive_until(bwl_shard      *client, bool (*is_so)(const bwl_lock *lock),
                         const bwl_lock *lock)
 {
     bwl_fault fault;
@@ -236,7 +236,7 @@ static void drive_until(bwl_shard     *client, bool (*is_so)(const bwl_lock *loc
 
 static bool has_tried_twice(const bwl_lock *lock)
 {
-    return lock->base.hold.state == BWL_HOLD_WAITING && lock->base.hold.claim.attempt >= 2;
+    return lock->base.hold.state == BWL_HOLD_WAITING && lock->base.hold.request.attempt >= 2;
 }
 
 static bool is_held(const bwl_lock *lock)
@@ -249,7 +249,7 @@ static void wake(const foreign *f, const char *end)
 {
     static const bwl_settings nothing;
     static bwl_operation      operation;
-    bwl_shard               *client;
+    bwl_shard                *client;
     bwl_fault                 fault;
     bwl_lock                 *lock;
     char                      url[200];
@@ -265,12 +265,12 @@ static void wake(const foreign *f, const char *end)
     assert_int_equal(bwl_lock_new(&lock, client, "nightly", &terms, &fault), BWL_OK);
     bwl_lock_acquire(lock, &operation, BWL_NEVER);
     drive_until(client, has_tried_twice, lock);
-    lock->base.hold.look_at = BWL_NEVER;
-    uint32_t attempt        = lock->base.hold.claim.attempt;
+    lock->base.hold.timer_at = BWL_NEVER;
+    uint32_t attempt         = lock->base.hold.request.attempt;
     if (end != NULL)
         (void)server_ask(redis, "%s", end);
     drive_until(client, is_held, lock);
-    assert_int_equal(lock->base.hold.claim.attempt, attempt + 1);
+    assert_int_equal(lock->base.hold.request.attempt, attempt + 1);
     assert_is_ours(f, server_ask(redis, "%s", f->value));
     bwl_shard_unlock(client);
     bwl_shard_close(client);

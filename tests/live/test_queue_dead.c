@@ -67,7 +67,7 @@ static bool inboxes_come_to(int count)
 
     for (int64_t end = clock_ms() + 10000; clock_ms() < end && have != count; sleep_ms(2)) {
         have = 0;
-        for (const char *at = line_inboxes(redis); (at = strstr(at, "bowline:i:")) != NULL; at++)
+        for (const char *at = line_channels(redis); (at = strstr(at, "bowline:i:")) != NULL; at++)
             have++;
     }
     return have == count;

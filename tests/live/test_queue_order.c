@@ -99,7 +99,7 @@ static void test_ten_are_served_in_the_order_in_which_they_came(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* RELEASE by the one, EXTEND by the other.  A BEAT is what looks at its rank. */
+/* RELEASE by the one, EXTEND by the other.  A HEARTBEAT is what looks at its rank. */
 static void test_handing_over_takes_two_commands(void **state)
 {
     guest guests[LINE];

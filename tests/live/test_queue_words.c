@@ -72,26 +72,26 @@ static const char *data(void)
 /* ---- what is asked --------------------------------------------------------------------------- */
 
 /* The answer, as a text that ends; an error begins with a minus. */
-static const char *ask(bwl_redis_word word, bool waits_at_most_one)
+static const char *ask(bwl_redis_command command, bool waits_at_most_one)
 {
-    static char          text[400];
-    const bwl_queue_self self     = { .says_by_shard = line_has_shards(redis),
-                                      .slot          = 1,
-                                      .generation    = 1,
-                                      .claim_ms      = 2000,
-                                      .queue_max     = waits_at_most_one ? 1 : 0,
-                                      .session       = SESSION,
-                                      .inboxes       = { INBOX } };
-    bwl_redis_question   question = { .word     = word,
-                                      .by_text  = true,
-                                      .key      = KEY,
-                                      .key_size = sizeof KEY - 1,
-                                      .token    = word == REDIS_QUEUE_REQUEUE ? AFTER : ME,
-                                      .former   = ME,
-                                      .lease_ms = 30000,
-                                      .self     = &self };
+    static char            text[400];
+    const bwl_queue_self   self = { .uses_sharded_pubsub = line_has_shards(redis),
+                                    .slot                = 1,
+                                    .generation          = 1,
+                                    .provisional_ttl_ms  = 2000,
+                                    .queue_max           = waits_at_most_one ? 1 : 0,
+                                    .session             = SESSION,
+                                    .push_channels       = { INBOX } };
+    bwl_redis_command_args args = { .command        = command,
+                                    .use_eval       = true,
+                                    .key            = KEY,
+                                    .key_size       = sizeof KEY - 1,
+                                    .token          = command == REDIS_QUEUE_REQUEUE ? AFTER : ME,
+                                    .previous_token = ME,
+                                    .lease_ms       = 30000,
+                                    .self           = &self };
 
-    bwl_redis_write(&line.out, &question);
+    bwl_redis_write(&line.out, &args);
     wire_flush(&line);
     bwl_resp_cursor frame = wire_next(&line);
     (void)snprintf(text, sizeof text, "%.*s", (int)frame.size, frame.bytes);
@@ -121,13 +121,13 @@ static unsigned fails_under(void (*fault)(void), void (*mend)(void), const char 
     return failing;
 }
 
-#define TAKE    (1u << (REDIS_QUEUE_TAKE - REDIS_QUEUE_TAKE))
-#define JOIN    (1u << (REDIS_QUEUE_JOIN - REDIS_QUEUE_TAKE))
-#define BEAT    (1u << (REDIS_QUEUE_BEAT - REDIS_QUEUE_TAKE))
-#define RELEASE (1u << (REDIS_QUEUE_RELEASE - REDIS_QUEUE_TAKE))
-#define CANCEL  (1u << (REDIS_QUEUE_CANCEL - REDIS_QUEUE_TAKE))
-#define POKE    (1u << (REDIS_QUEUE_POKE - REDIS_QUEUE_TAKE))
-#define REQUEUE (1u << (REDIS_QUEUE_REQUEUE - REDIS_QUEUE_TAKE))
+#define TAKE          (1u << (REDIS_QUEUE_TAKE - REDIS_QUEUE_TAKE))
+#define JOIN          (1u << (REDIS_QUEUE_JOIN - REDIS_QUEUE_TAKE))
+#define HEARTBEAT     (1u << (REDIS_QUEUE_HEARTBEAT - REDIS_QUEUE_TAKE))
+#define RELEASE       (1u << (REDIS_QUEUE_RELEASE - REDIS_QUEUE_TAKE))
+#define CANCEL        (1u << (REDIS_QUEUE_CANCEL - REDIS_QUEUE_TAKE))
+#define DISPATCH_NEXT (1u << (REDIS_QUEUE_DISPATCH_NEXT - REDIS_QUEUE_TAKE))
+#define REQUEUE       (1u << (REDIS_QUEUE_REQUEUE - REDIS_QUEUE_TAKE))
 
 static void nothing(void)
 {
@@ -158,21 +158,21 @@ static void test_words_where_the_queue_is_a_list(void **state)
 {
     odd_key = QUEUE;
     assert_int_equal(fails_under(make_a_list, is_a_list_still, QUEUE),
-                     TAKE | JOIN | BEAT | RELEASE | CANCEL | POKE | REQUEUE);
+                     TAKE | JOIN | HEARTBEAT | RELEASE | CANCEL | DISPATCH_NEXT | REQUEUE);
 }
 
 static void test_words_where_the_beats_are_a_list(void **state)
 {
     odd_key = BEATS;
     assert_int_equal(fails_under(make_a_list, nothing, BEATS),
-                     TAKE | JOIN | BEAT | RELEASE | CANCEL | POKE | REQUEUE);
+                     TAKE | JOIN | HEARTBEAT | RELEASE | CANCEL | DISPATCH_NEXT | REQUEUE);
 }
 
 static void test_words_where_the_count_is_a_list(void **state)
 {
     odd_key = COUNT;
     assert_int_equal(fails_under(make_a_list, is_a_list_still, COUNT),
-                     TAKE | JOIN | BEAT | RELEASE | CANCEL | POKE | REQUEUE);
+                     TAKE | JOIN | HEARTBEAT | RELEASE | CANCEL | DISPATCH_NEXT | REQUEUE);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */

@@ -131,17 +131,17 @@ static int64_t wall_ns(void)
 static int64_t stamp_of(const char *value, int64_t unit_ns)
 {
     char   *end;
-    int64_t stamp = strtoll(value, &end, 10);
-    int64_t part  = S;
+    int64_t timestamp = strtoll(value, &end, 10);
+    int64_t part      = S;
 
     if (unit_ns != US)
-        return stamp;
-    stamp *= 1000000;
+        return timestamp;
+    timestamp *= 1000000;
     for (end += *end == '.'; *end >= '0' && *end <= '9'; end++) {
         part /= 10;
-        stamp += (*end - '0') * part / US;
+        timestamp += (*end - '0') * part / US;
     }
-    return stamp;
+    return timestamp;
 }
 
 static const char *get(const form *f)
@@ -178,10 +178,10 @@ static void test_profiles_write_the_key_the_value_and_the_time_of_the_other_prog
         else
             assert_true(left_ms > LEASE_S * 500 && left_ms <= LEASE_S * 1000 + 2000);
         if (f->unit_ns != 0) { /* a server's clock may round up what a client's rounds down */
-            int64_t stamp = stamp_of(get(f), f->unit_ns);
-            int64_t lease = LEASE_S * INT64_C(1000000000);
-            assert_true(stamp >= (before + lease) / f->unit_ns + f->extra);
-            assert_true(stamp <= (after + lease) / f->unit_ns + f->extra + 1);
+            int64_t timestamp = stamp_of(get(f), f->unit_ns);
+            int64_t lease     = LEASE_S * INT64_C(1000000000);
+            assert_true(timestamp >= (before + lease) / f->unit_ns + f->extra);
+            assert_true(timestamp <= (after + lease) / f->unit_ns + f->extra + 1);
         }
         must_release(hold);
         assert_string_equal(get(f), "(nil)");

@@ -64,15 +64,15 @@ static void test_wait_covers_what_its_connection_wrote(void **state)
     wire_close(&w);
 }
 
-static void must_say_yes(wire *w, bwl_redis_word word, bwl_ms lease_ms)
+static void must_say_yes(wire *w, bwl_redis_command command, bwl_ms lease_ms)
 {
-    bwl_redis_reply    reply    = { 0 };
-    bwl_redis_question question = { .word     = word,
-                                    .by_text  = true,
-                                    .key      = "k",
-                                    .key_size = 1,
-                                    .token    = "AAAAAAAAAAAAAAAAAAAAAA",
-                                    .lease_ms = lease_ms };
+    bwl_redis_reply        reply    = { 0 };
+    bwl_redis_command_args question = { .command  = command,
+                                        .use_eval = true,
+                                        .key      = "k",
+                                        .key_size = 1,
+                                        .token    = "AAAAAAAAAAAAAAAAAAAAAA",
+                                        .lease_ms = lease_ms };
 
     bwl_redis_write(&w->out, &question);
     wire_flush(w);
@@ -84,9 +84,9 @@ static void must_say_yes(wire *w, bwl_redis_word word, bwl_ms lease_ms)
 /* Extends one key in a batch. */
 static void must_extend_in_batch(wire *w, bwl_ms lease_ms)
 {
-    bwl_redis_question question = { .word  = REDIS_EXTEND_IF_MINE,
-                                    .token = "AAAAAAAAAAAAAAAAAAAAAA" };
-    bwl_batch_reply    reply;
+    bwl_redis_command_args question = { .command = REDIS_EXTEND_IF_MINE,
+                                        .token   = "AAAAAAAAAAAAAAAAAAAAAA" };
+    bwl_batch_reply        reply;
 
     bwl_batch_write_begin(&w->out, 1, true);
     bwl_batch_write_key(&w->out, "k", 1);

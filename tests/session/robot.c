@@ -115,7 +115,7 @@ bool robot_answers(fake_connection *to, const char *command)
         answer_exists(to, command);
     else if (begins(command, "SCRIPT LOAD "))
         answer(to, "$0000000000000000000000000000000000000000");
-    else if (begins(command, "EVAL queue_floor "))
+    else if (begins(command, "EVAL queue_fence_minimum "))
         answer(to, ":1");
     else {
         answer_shown(to, command);

@@ -262,7 +262,7 @@ static unsigned victim_of(const soak_run *run, soak_fault fault)
     return SOAK_CAST_MAX;
 }
 
-static int64_t claim_ms(int64_t lease_ms)
+static int64_t provisional_ttl_ms(int64_t lease_ms)
 {
     return lease_ms < 2000 ? lease_ms : 2000;
 }
@@ -287,7 +287,8 @@ static void strike_member(soak_run *run, const soak_fault *fault, unsigned victi
         return;
     case SOAK_HOLD_LONG: hold_back(run, victim, fault, soak_share(fault, 2 * lease_ms)); return;
     case SOAK_LATE:
-        make_late(run, victim, fault, claim_ms(lease_ms) + soak_share(fault, claim_ms(lease_ms)));
+        make_late(run, victim, fault,
+                  provisional_ttl_ms(lease_ms) + soak_share(fault, provisional_ttl_ms(lease_ms)));
         return;
     default: return;
     }

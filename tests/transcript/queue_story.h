@@ -8,7 +8,7 @@
  *               gives N at T                           (a push: its clock showed T when it did)
  *      link     ends (between questions: the lock hears of it)
  *
- *      asks JOIN as A, claim 2000     asks JOIN as B by 5, claim 4000     asks BEAT as A
+ *      asks JOIN as A, claim 2000     asks JOIN as B by 5, claim 4000     asks HEARTBEAT as A
  */
 #ifndef QUEUE_STORY_H
 #define QUEUE_STORY_H
@@ -23,26 +23,26 @@
 enum { STORY_TICKET = 5 };
 
 /* Writes the question down; `token` is its letter, `lease_ms` the claim's. */
-static inline void queue_ask_text(char *to, size_t room, const bwl_ask *ask, char token,
+static inline void queue_ask_text(char *to, size_t room, const bwl_send *send, char token,
                                   bwl_ms lease_ms)
 {
-    static const char *const words[]    = { "TAKE",    "JOIN",   "BEAT", "EXTEND",
-                                            "RELEASE", "CANCEL", "POKE", "REQUEUE" };
-    const char              *word       = words[ask->word - REDIS_QUEUE_TAKE];
+    static const char *const words[]    = { "TAKE",    "JOIN",   "HEARTBEAT",     "EXTEND",
+                                            "RELEASE", "CANCEL", "DISPATCH_NEXT", "REQUEUE" };
+    const char              *command    = words[send->command - REDIS_QUEUE_TAKE];
     char                     ticket[32] = "";
 
-    bool in_line = ask->word == REDIS_QUEUE_JOIN || ask->word == REDIS_QUEUE_BEAT ||
-                   ask->word == REDIS_QUEUE_REQUEUE;
-    assert_int_equal(ask->claim_ms > 0, in_line);
-    if (ask->stamp != 0)
-        (void)snprintf(ticket, sizeof ticket, " by %lld", (long long)ask->stamp);
-    if (ask->word == REDIS_QUEUE_JOIN || ask->word == REDIS_QUEUE_REQUEUE)
-        (void)snprintf(to, room, "asks %s as %c%s, claim %lld", word, token, ticket,
-                       (long long)ask->claim_ms);
-    else if (ask->word == REDIS_QUEUE_TAKE || ask->word == REDIS_QUEUE_EXTEND)
-        (void)snprintf(to, room, "asks %s as %c for %lld", word, token, (long long)lease_ms);
+    bool in_line = send->command == REDIS_QUEUE_JOIN || send->command == REDIS_QUEUE_HEARTBEAT ||
+                   send->command == REDIS_QUEUE_REQUEUE;
+    assert_int_equal(send->provisional_ttl_ms > 0, in_line);
+    if (send->timestamp != 0)
+        (void)snprintf(ticket, sizeof ticket, " by %lld", (long long)send->timestamp);
+    if (send->command == REDIS_QUEUE_JOIN || send->command == REDIS_QUEUE_REQUEUE)
+        (void)snprintf(to, room, "asks %s as %c%s, claim %lld", command, token, ticket,
+                       (long long)send->provisional_ttl_ms);
+    else if (send->command == REDIS_QUEUE_TAKE || send->command == REDIS_QUEUE_EXTEND)
+        (void)snprintf(to, room, "asks %s as %c for %lld", command, token, (long long)lease_ms);
     else
-        (void)snprintf(to, room, "asks %s as %c", word, token);
+        (void)snprintf(to, room, "asks %s as %c", command, token);
 }
 
 /* "N at T" or ", at T": the server's time, which is never 0. */
@@ -53,7 +53,7 @@ static inline int64_t story_server_us(const char *text)
     return at == NULL ? 0 : (1000000 + strtoll(at + 3, NULL, 10)) * 1000;
 }
 
-static inline void read_queued(const char *text, bwl_place *ret_place)
+static inline void read_queued(const char *text, bwl_queue_status *ret_place)
 {
     char *rest = NULL;
 
@@ -67,32 +67,36 @@ static inline void read_queued(const char *text, bwl_place *ret_place)
 }
 
 /* "held 7" and the like: true if that is what it is. */
-static inline bool read_queue_answer(const char *text, bwl_event *ev, bwl_place *ret_place)
+static inline bool read_queue_answer(const char *text, bwl_event *ev, bwl_queue_status *ret_place)
 {
     static const struct {
-        const char   *word;
-        bwl_answer    answer;
-        bwl_queue_how how;
+        const char           *command;
+        bwl_answer            answer;
+        bwl_queue_status_kind kind;
     } rows[] = {
-        { "held ", BWL_YES, BWL_HOW_HELD }, { "claimed ", BWL_YES, BWL_HOW_CLAIMED },
-        { "mine ", BWL_YES, BWL_HOW_MINE }, { "busy", BWL_NO, BWL_HOW_BUSY },
-        { "gone", BWL_NO, BWL_HOW_GONE },   { "full", BWL_NO, BWL_HOW_FULL },
-        { "more", BWL_YES, BWL_HOW_MORE },  { "queued ", BWL_NO, BWL_HOW_QUEUED },
+        { "held ", BWL_YES, BWL_QUEUE_STATUS_HELD },
+        { "claimed ", BWL_YES, BWL_QUEUE_STATUS_PROVISIONAL },
+        { "mine ", BWL_YES, BWL_QUEUE_STATUS_MINE },
+        { "busy", BWL_NO, BWL_QUEUE_STATUS_BUSY },
+        { "gone", BWL_NO, BWL_QUEUE_STATUS_GONE },
+        { "full", BWL_NO, BWL_QUEUE_STATUS_FULL },
+        { "more", BWL_YES, BWL_QUEUE_STATUS_MORE },
+        { "queued ", BWL_NO, BWL_QUEUE_STATUS_QUEUED },
     };
 
     for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        size_t length = strlen(rows[i].word);
-        if (strncmp(text, rows[i].word, length) != 0)
+        size_t length = strlen(rows[i].command);
+        if (strncmp(text, rows[i].command, length) != 0)
             continue;
         ev->answer = rows[i].answer;
-        *ret_place = (bwl_place){ .how = rows[i].how };
-        if (rows[i].how == BWL_HOW_QUEUED)
+        *ret_place = (bwl_queue_status){ .kind = rows[i].kind };
+        if (rows[i].kind == BWL_QUEUE_STATUS_QUEUED)
             read_queued(text + length, ret_place);
         else
             ev->number = strtoull(text + length, NULL, 10);
-        if (rows[i].how == BWL_HOW_MINE)
+        if (rows[i].kind == BWL_QUEUE_STATUS_MINE)
             ret_place->ticket = STORY_TICKET;
-        ev->place = ret_place;
+        ev->queue_status = ret_place;
         return true;
     }
     return false;

@@ -15,7 +15,7 @@
 #ifndef SCRIPTED_H
 #define SCRIPTED_H
 
-#include "core/rules.h"
+#include "core/compat_rules.h"
 #include "lock/machine.h"
 
 #include <setjmp.h>
@@ -52,24 +52,24 @@ static inline void scripted_wish(bwl_effects *fx)
     script.wake_at = 0;
 }
 
-static inline void scripted_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
-                                    bwl_effects *fx)
+static inline void scripted_command(void *state, const bwl_lock_request *request,
+                                    const bwl_command *cmd, bwl_effects *fx)
 {
     (void)state;
     script.cmd = *cmd;
     scripted_wish(fx);
     if (script.answer.kind == BWL_PENDING)
-        bwl_ask_node(fx, 0, cmd->verb, claim->attempt);
+        bwl_send_command(fx, 0, cmd->verb, request->attempt);
     else
         fx->outcome = script.answer;
     script.answer = (bwl_outcome){ 0 };
 }
 
-static inline void scripted_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+static inline void scripted_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                                   bwl_effects *fx)
 {
     (void)state;
-    (void)claim;
+    (void)request;
     (void)ev;
     scripted_wish(fx);
     fx->outcome = script.told;
@@ -87,7 +87,7 @@ static inline bool is_scripted(const bwl_protocol *protocol)
     return protocol->command == scripted_command;
 }
 
-static inline void scripted_ask_text(char *to, size_t room, char token, char former,
+static inline void scripted_ask_text(char *to, size_t room, char token, char previous_token,
                                      bwl_ms lease_ms)
 {
     static const char *const verbs[]    = { "?", "ACQUIRE", "EXTEND", "RELEASE" };
@@ -99,14 +99,14 @@ static inline void scripted_ask_text(char *to, size_t room, char token, char for
     if (cmd->verb != BWL_RELEASE)
         (void)snprintf(lease, sizeof lease, " for %lld", (long long)lease_ms);
     if (cmd->yields)
-        (void)snprintf(yields, sizeof yields, ", yields %c", former);
+        (void)snprintf(yields, sizeof yields, ", yields %c", previous_token);
     (void)snprintf(to, room, "asks %s as %c%s%s%s%s", verbs[cmd->verb], token, lease,
                    cmd->again ? " again" : "", yields, cmd->may_wait ? ", may wait" : "");
 }
 
 static const char *const scripted_kinds[] = {
     "PENDING",     "HELD", "QUEUED",   "BUSY",    "FULL",      "NOT_NOW",   "STORE_REFUSED",
-    "UNREACHABLE", "LOST", "RELEASED", "UNKNOWN", "TIMED_OUT", "CANCELLED", "ANEW",
+    "UNREACHABLE", "LOST", "RELEASED", "UNKNOWN", "TIMED_OUT", "CANCELLED", "RETRY_WITH_NEW_TOKEN",
 };
 
 static inline bwl_outcome_kind read_kind(const char *text)
@@ -161,15 +161,17 @@ static inline bool scripted_reads(const char *what, bwl_ms now, bwl_ms zero, bwl
 /* ---- protocols
  * -------------------------------------------------------------------------------- */
 
-static const bwl_protocol settling = SCRIPTED(.uses_token = true, .extends = true, .settles = true);
+static const bwl_protocol verifying =
+    SCRIPTED(.uses_token = true, .extends = true, .can_verify_owner = true);
 static const bwl_protocol listening =
-    SCRIPTED(.uses_token = true, .extends = true, .settles = true, .listens = true);
-static const bwl_protocol hearing =
-    SCRIPTED(.uses_token = true, .extends = true, .settles = true, .hears = true);
+    SCRIPTED(.uses_token = true, .extends = true, .can_verify_owner = true, .uses_push = true);
+static const bwl_protocol hearing = SCRIPTED(.uses_token = true, .extends = true,
+                                             .can_verify_owner = true, .retries_on_push = true);
 static const bwl_protocol yielding =
-    SCRIPTED(.uses_token = true, .extends = true, .settles = true, .listens = true, .yields = true);
+    SCRIPTED(.uses_token = true, .extends = true, .can_verify_owner = true, .uses_push = true,
+             .yields = true);
 /* Cannot tell its own value from another's. */
 static const bwl_protocol unsettled = SCRIPTED(.uses_token = true);
-static const bwl_protocol bare      = SCRIPTED(.extends = true, .settles = true);
+static const bwl_protocol bare      = SCRIPTED(.extends = true, .can_verify_owner = true);
 
 #endif

@@ -11,52 +11,52 @@
         .lease_ms = 10000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000, .rules = RULES \
     }
 #define SECONDS \
-    .value = BWL_VALUE_DECIMAL, .unit_ns = 1000000000, .expired = BWL_STAMP_NOT_AFTER_NOW
+    .value = BWL_VALUE_DECIMAL, .unit_ns = 1000000000, .expired = BWL_TIMESTAMP_NOT_AFTER_NOW
 
-/* What no article has: each differs from bwl_rules_seconds in what its name says. */
-static const bwl_rules expired_or_missing = { SECONDS,
-                                              .reads        = BWL_READS_ALWAYS,
-                                              .gone         = BWL_GONE_SWAP,
-                                              .wins         = BWL_WINS_IF_EXPIRED,
-                                              .missing_wins = true,
-                                              .release      = BWL_RELEASE_IF_MINE,
-                                              .clock        = BWL_CLOCK_OF_CLIENT };
-static const bwl_rules same_not_missing   = { SECONDS,
-                                              .reads   = BWL_READS_ALWAYS,
-                                              .gone    = BWL_GONE_SWAP,
-                                              .wins    = BWL_WINS_IF_SAME,
-                                              .release = BWL_RELEASE_BLIND,
-                                              .clock   = BWL_CLOCK_OF_CLIENT };
-static const bwl_rules expired_only       = { SECONDS,
-                                              .reads   = BWL_READS_ALWAYS,
-                                              .gone    = BWL_GONE_SWAP,
-                                              .wins    = BWL_WINS_IF_EXPIRED,
-                                              .release = BWL_RELEASE_BLIND,
-                                              .clock   = BWL_CLOCK_OF_CLIENT };
-static const bwl_rules stamp_is_start     = { SECONDS,
-                                              .stamp_is_start = true,
-                                              .reads          = BWL_READS_ONCE,
-                                              .gone           = BWL_GONE_SWAP,
-                                              .wins           = BWL_WINS_IF_SAME,
-                                              .missing_wins   = true,
-                                              .release        = BWL_RELEASE_BLIND,
-                                              .clock          = BWL_CLOCK_OF_CLIENT };
-static const bwl_rules server_start       = { SECONDS, .stamp_is_start = true,
-                                              .clock = BWL_CLOCK_OF_SERVER };
-static const bwl_rules before_now         = { .value   = BWL_VALUE_DECIMAL,
-                                              .unit_ns = 1000000000,
-                                              .expired = BWL_STAMP_BEFORE_NOW,
-                                              .gone    = BWL_GONE_START_OVER };
+/* What no article has: each differs from bwl_compat_rules_seconds in what its name says. */
+static const bwl_compat_rules expired_or_missing = { SECONDS,
+                                                     .reads        = BWL_READS_ALWAYS,
+                                                     .gone         = BWL_GONE_SWAP,
+                                                     .wins         = BWL_WINS_IF_EXPIRED,
+                                                     .missing_wins = true,
+                                                     .release      = BWL_RELEASE_IF_MINE,
+                                                     .clock        = BWL_CLOCK_OF_CLIENT };
+static const bwl_compat_rules same_not_missing   = { SECONDS,
+                                                     .reads   = BWL_READS_ALWAYS,
+                                                     .gone    = BWL_GONE_SWAP,
+                                                     .wins    = BWL_WINS_IF_SAME,
+                                                     .release = BWL_RELEASE_BLIND,
+                                                     .clock   = BWL_CLOCK_OF_CLIENT };
+static const bwl_compat_rules expired_only       = { SECONDS,
+                                                     .reads   = BWL_READS_ALWAYS,
+                                                     .gone    = BWL_GONE_SWAP,
+                                                     .wins    = BWL_WINS_IF_EXPIRED,
+                                                     .release = BWL_RELEASE_BLIND,
+                                                     .clock   = BWL_CLOCK_OF_CLIENT };
+static const bwl_compat_rules timestamp_is_start = { SECONDS,
+                                                     .timestamp_is_start = true,
+                                                     .reads              = BWL_READS_ONCE,
+                                                     .gone               = BWL_GONE_SWAP,
+                                                     .wins               = BWL_WINS_IF_SAME,
+                                                     .missing_wins       = true,
+                                                     .release            = BWL_RELEASE_BLIND,
+                                                     .clock              = BWL_CLOCK_OF_CLIENT };
+static const bwl_compat_rules server_start       = { SECONDS, .timestamp_is_start = true,
+                                                     .clock = BWL_CLOCK_OF_SERVER };
+static const bwl_compat_rules before_now         = { .value   = BWL_VALUE_DECIMAL,
+                                                     .unit_ns = 1000000000,
+                                                     .expired = BWL_TIMESTAMP_BEFORE_NOW,
+                                                     .gone    = BWL_GONE_START_OVER };
 
 static const bwl_terms mine             = BY(&expired_or_missing);
 static const bwl_terms same             = BY(&same_not_missing);
 static const bwl_terms expired          = BY(&expired_only);
-static const bwl_terms beginning        = BY(&stamp_is_start);
-static const bwl_terms of_server        = BY(&bwl_rules_server);
+static const bwl_terms beginning        = BY(&timestamp_is_start);
+static const bwl_terms of_server        = BY(&bwl_compat_rules_server);
 static const bwl_terms server_beginning = BY(&server_start);
-static const bwl_terms jedis            = BY(&bwl_rules_jedis);
-static const bwl_terms foo              = BY(&bwl_rules_lock_foo);
-static const bwl_terms buffers          = BY(&bwl_rules_buffers);
+static const bwl_terms jedis            = BY(&bwl_compat_rules_jedis);
+static const bwl_terms foo              = BY(&bwl_compat_rules_lock_foo);
+static const bwl_terms buffers          = BY(&bwl_compat_rules_buffers);
 static const bwl_terms strict           = BY(&before_now);
 
 static const story dialogues[] = {
@@ -358,17 +358,17 @@ static const story dialogues[] = {
       "SWAP of 12 -> shows -3; HELD until 11898; releases; READ of 12 -> shows 12 mine; DELETE "
       "-> yes; RELEASED; over" },
     { "getset_server_takes_in_one_step", &bwl_setnx_getset, &of_server,
-      "acquires, once; TAKE_STAMP -> +2 yes 1700000011; HELD until 9898; +98 releases; "
-      "DROP_STAMP of 11 -> yes; RELEASED; over" },
+      "acquires, once; TAKE_TIMESTAMP -> +2 yes 1700000011; HELD until 9898; +98 releases; "
+      "DROP_TIMESTAMP of 11 -> yes; RELEASED; over" },
     { "getset_server_says_no", &bwl_setnx_getset, &of_server,
-      "acquires, once; TAKE_STAMP -> no; BUSY; over" },
+      "acquires, once; TAKE_TIMESTAMP -> no; BUSY; over" },
     { "getset_server_leaves_a_stranger_alone", &bwl_setnx_getset, &of_server,
-      "acquires, once; TAKE_STAMP -> shows a stranger's; BUSY; over" },
+      "acquires, once; TAKE_TIMESTAMP -> shows a stranger's; BUSY; over" },
     { "getset_server_drops_nothing", &bwl_setnx_getset, &of_server,
-      "acquires, once; TAKE_STAMP -> yes 1700000011; HELD until 9898; releases; DROP_STAMP of "
-      "11 -> no; LOST; over" },
+      "acquires, once; TAKE_TIMESTAMP -> yes 1700000011; HELD until 9898; releases; DROP_TIMESTAMP "
+      "of 11 -> no; LOST; over" },
     { "getset_server_rounds_down_a_beginning", &bwl_setnx_getset, &server_beginning,
-      "acquires, once; TAKE_STAMP -> yes 1700000000; HELD until 8897" },
+      "acquires, once; TAKE_TIMESTAMP -> yes 1700000000; HELD until 8897" },
     { "getset_release_without_an_answer", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; DELETE -> cut; UNKNOWN; "
       "over" },

@@ -11,16 +11,16 @@
         .max_hold_ms = BWL_NEVER, .answer_ms = 5000, __VA_ARGS__ \
     }
 
-static const bwl_rules tries_2          = { .tries_max = 2 };
-static const bwl_rules every_100_ms     = { .pause_ms = 100 };
-static const bwl_terms two_tries        = TERMS(.lease_ms = 30000, .rules = &tries_2);
-static const bwl_terms pause_100        = TERMS(.lease_ms = 30000, .rules = &every_100_ms);
-static const bwl_terms with_replica     = TERMS(.lease_ms = 30000, .replicas = 1);
-static const bwl_terms lease_100        = TERMS(.lease_ms = 100, .renews = true);
-static const bwl_terms lease_132        = TERMS(.lease_ms = 132, .renews = true);
-static const bwl_terms lease_12011      = TERMS(.lease_ms = 12011, .renews = true);
-static const bwl_terms ending_after_5_s = {
-    .lease_ms = 30000, .max_hold_ms = 5000, .answer_ms = 5000, .renews = true
+static const bwl_compat_rules tries_2          = { .tries_max = 2 };
+static const bwl_compat_rules every_100_ms     = { .pause_ms = 100 };
+static const bwl_terms        two_tries        = TERMS(.lease_ms = 30000, .rules = &tries_2);
+static const bwl_terms        pause_100        = TERMS(.lease_ms = 30000, .rules = &every_100_ms);
+static const bwl_terms        with_replica     = TERMS(.lease_ms = 30000, .replicas = 1);
+static const bwl_terms        lease_100        = TERMS(.lease_ms = 100, .renews = true);
+static const bwl_terms        lease_132        = TERMS(.lease_ms = 132, .renews = true);
+static const bwl_terms        lease_12011      = TERMS(.lease_ms = 12011, .renews = true);
+static const bwl_terms        ending_after_5_s = {
+           .lease_ms = 30000, .max_hold_ms = 5000, .answer_ms = 5000, .renews = true
 };
 
 #define HELD_AT_0                           \
@@ -30,7 +30,7 @@ static const bwl_terms ending_after_5_s = {
     "[    0] HELD until 29999, fence 7\n"
 
 static const story stories[] = {
-    { "renews_at_a_third_of_the_lease", &settling, &usual_terms,
+    { "renews_at_a_third_of_the_lease", &verifying, &usual_terms,
       "[    0] caller acquires, for 8000\n"
       "[    0] asks ACQUIRE as A for 30000, may wait\n"
       "[    0] protocol tells HELD\n"
@@ -43,7 +43,7 @@ static const story stories[] = {
       "[20000] protocol tells HELD until 39998\n"
       "[20000] caller looks\n"
       "[20000] 19999 left\n" },
-    { "renews_at_half_of_what_is_left_after_a_late_answer", &settling, &usual_terms,
+    { "renews_at_half_of_what_is_left_after_a_late_answer", &verifying, &usual_terms,
       "[    0] caller acquires, once\n"
       "[    0] asks ACQUIRE as A for 30000\n"
       "[10000] protocol tells HELD until 12000\n"
@@ -51,7 +51,7 @@ static const story stories[] = {
       "[11000] asks EXTEND as A for 30000\n"
       "[11001] protocol tells HELD until 12002\n"
       "[11501] asks EXTEND as A for 30000\n" },
-    { "without_renewal_ends_with_the_lease", &settling, &without_renewal,
+    { "without_renewal_ends_with_the_lease", &verifying, &without_renewal,
       "[    0] caller acquires, for 8000\n"
       "[    0] asks ACQUIRE as A for 30000, may wait\n"
       "[    0] protocol tells HELD\n"
@@ -66,7 +66,7 @@ static const story stories[] = {
       "[29999] LOST\n"
       "[29999] caller looks\n"
       "[29999] 0 left\n" },
-    { "without_a_lease_has_no_end", &settling, &usual_terms,
+    { "without_a_lease_has_no_end", &verifying, &usual_terms,
       "[    0] caller acquires, once\n"
       "[    0] asks ACQUIRE as A for 30000\n"
       "[    1] protocol tells HELD until released\n"
@@ -75,7 +75,7 @@ static const story stories[] = {
       "[99999] no end\n"
       "[99999] caller looks truly\n"
       "[99999] truly no end\n" },
-    { "failed_renewal_is_tried_again_after_10_ms_at_least", &settling, &lease_100,
+    { "failed_renewal_is_tried_again_after_10_ms_at_least", &verifying, &lease_100,
       "[    0] caller acquires, once\n"
       "[    0] asks ACQUIRE as A for 100\n"
       "[    0] protocol tells HELD until 100\n"
@@ -83,7 +83,7 @@ static const story stories[] = {
       "[   33] asks EXTEND as A for 100\n"
       "[   33] protocol tells NOT_NOW\n"
       "[   43] asks EXTEND as A for 100\n" },
-    { "failed_renewal_is_tried_again_after_a_twelfth_of_the_lease", &settling, &lease_132,
+    { "failed_renewal_is_tried_again_after_a_twelfth_of_the_lease", &verifying, &lease_132,
       "[    0] caller acquires, once\n"
       "[    0] asks ACQUIRE as A for 132\n"
       "[    0] protocol tells HELD until 132\n"
@@ -93,7 +93,7 @@ static const story stories[] = {
       "[   55] asks EXTEND as A for 132\n"
       "[   55] protocol tells UNKNOWN\n"
       "[   66] asks EXTEND as A for 132\n" },
-    { "failed_renewal_is_tried_again_after_a_second_at_most", &settling, &lease_12011,
+    { "failed_renewal_is_tried_again_after_a_second_at_most", &verifying, &lease_12011,
       "[    0] caller acquires, once\n"
       "[    0] asks ACQUIRE as A for 12011\n"
       "[    0] protocol tells HELD until 12011\n"
@@ -101,19 +101,19 @@ static const story stories[] = {
       "[ 4003] asks EXTEND as A for 12011\n"
       "[ 4003] protocol tells STORE_REFUSED\n"
       "[ 5003] asks EXTEND as A for 12011\n" },
-    { "failed_renewal_is_not_tried_after_the_end", &settling, &usual_terms,
+    { "failed_renewal_is_not_tried_after_the_end", &verifying, &usual_terms,
       HELD_AT_0 "[10000] asks EXTEND as A for 30000\n"
                 "[29000] protocol tells UNKNOWN\n"
                 "[29999] asks RELEASE as A\n"
                 "[29999] LOST\n" },
-    { "failed_extension_is_not_tried_again_without_renewal", &settling, &without_renewal,
+    { "failed_extension_is_not_tried_again_without_renewal", &verifying, &without_renewal,
       HELD_AT_0 "[  100] caller extends to 30000\n"
                 "[  100] asks EXTEND as A for 30000\n"
                 "[  200] protocol tells UNKNOWN\n"
                 "[  200] UNKNOWN\n"
                 "[29999] asks RELEASE as A\n"
                 "[29999] LOST\n" },
-    { "extension_is_told_and_sets_the_lease", &settling, &usual_terms,
+    { "extension_is_told_and_sets_the_lease", &verifying, &usual_terms,
       HELD_AT_0 "[  100] caller extends to 90000\n"
                 "[  100] asks EXTEND as A for 90000\n"
                 "[  101] protocol tells HELD until 90000\n"
@@ -122,7 +122,7 @@ static const story stories[] = {
                 "[40000] protocol tells HELD until 99999\n"
                 "[40000] caller looks\n"
                 "[40000] 59999 left\n" },
-    { "extension_while_a_renewal_is_out_is_asked_after_it", &settling, &usual_terms,
+    { "extension_while_a_renewal_is_out_is_asked_after_it", &verifying, &usual_terms,
       HELD_AT_0 "[10000] asks EXTEND as A for 30000\n"
                 "[10050] caller extends to 90000\n"
                 "[10100] protocol tells HELD until 40000\n"
@@ -135,7 +135,7 @@ static const story stories[] = {
                 "[50000] protocol tells HELD until 99999\n"
                 "[50000] caller looks\n"
                 "[50000] 49999 left\n" },
-    { "extension_behind_a_failed_renewal_fails_with_it", &settling, &usual_terms,
+    { "extension_behind_a_failed_renewal_fails_with_it", &verifying, &usual_terms,
       HELD_AT_0 "[10000] asks EXTEND as A for 30000\n"
                 "[10050] caller extends to 90000\n"
                 "[10100] protocol tells UNREACHABLE\n"
@@ -143,38 +143,38 @@ static const story stories[] = {
                 "[11100] asks EXTEND as A for 90000\n"
                 "[12000] protocol tells HELD until 99999\n"
                 "[42000] asks EXTEND as A for 90000\n" },
-    { "renewal_answered_after_the_end_is_lost", &settling, &usual_terms,
+    { "renewal_answered_after_the_end_is_lost", &verifying, &usual_terms,
       HELD_AT_0 "[10000] asks EXTEND as A for 30000\n"
                 "[29999] protocol tells HELD until 99999\n"
                 "[29999] asks RELEASE as A\n"
                 "[29999] LOST\n" },
-    { "extend_at_the_end_is_lost", &settling, &usual_terms,
+    { "extend_at_the_end_is_lost", &verifying, &usual_terms,
       HELD_AT_0 "[10000] asks EXTEND as A for 30000\n"
                 "[29998] caller extends to 30000\n"
                 "[29999] caller extends to 30000\n"
                 "[29999] asks RELEASE as A\n"
                 "[29999] LOST\n" },
-    { "release_at_the_end_is_lost", &settling, &without_renewal,
+    { "release_at_the_end_is_lost", &verifying, &without_renewal,
       HELD_AT_0 "[29999] caller releases\n"
                 "[29999] asks RELEASE as A\n"
                 "[29999] LOST\n"
                 "[30000] protocol tells RELEASED\n"
                 "[30000] over\n" },
-    { "max_hold_ends_it_before_the_lease", &settling, &ending_after_5_s,
+    { "max_hold_ends_it_before_the_lease", &verifying, &ending_after_5_s,
       "[    0] caller acquires, for 8000\n"
       "[    0] asks ACQUIRE as A for 30000, may wait\n"
       "[ 3000] protocol tells HELD\n"
       "[ 3000] HELD until 8000, fence 7\n"
       "[ 8000] asks RELEASE as A\n"
       "[ 8000] LOST\n" },
-    { "max_hold_ends_what_has_no_lease", &settling, &ending_after_5_s,
+    { "max_hold_ends_what_has_no_lease", &verifying, &ending_after_5_s,
       "[    0] caller acquires, once\n"
       "[    0] asks ACQUIRE as A for 30000\n"
       "[    0] protocol tells HELD until released\n"
       "[    0] HELD until 5000, fence 7\n"
       "[ 5000] asks RELEASE as A\n"
       "[ 5000] LOST\n" },
-    { "max_hold_ends_it_whatever_the_renewal_says", &settling, &ending_after_45_s,
+    { "max_hold_ends_it_whatever_the_renewal_says", &verifying, &ending_after_45_s,
       HELD_AT_0 "[10000] asks EXTEND as A for 30000\n"
                 "[20000] protocol tells HELD\n"
                 "[20000] caller looks\n"
@@ -185,7 +185,7 @@ static const story stories[] = {
                 "[30001] HELD until 45000, fence 7\n"
                 "[45000] asks RELEASE as A\n"
                 "[45000] LOST\n" },
-    { "grant_unasked_prolongs_it", &settling, &usual_terms,
+    { "grant_unasked_prolongs_it", &verifying, &usual_terms,
       "[    0] caller acquires, once\n"
       "[    0] asks ACQUIRE as A for 30000\n"
       "[    0] protocol tells HELD until 2000\n"
@@ -197,7 +197,7 @@ static const story stories[] = {
       "[   20] caller looks\n"
       "[   20] 28980 left\n"
       "[10020] asks EXTEND as A for 30000\n" },
-    { "grant_unasked_without_renewal_prolongs_it", &settling, &without_renewal,
+    { "grant_unasked_without_renewal_prolongs_it", &verifying, &without_renewal,
       "[    0] caller acquires, once\n"
       "[    0] asks ACQUIRE as A for 30000\n"
       "[    0] protocol tells HELD until 2000\n"
@@ -205,7 +205,7 @@ static const story stories[] = {
       "[   10] protocol tells HELD until 29000\n"
       "[29000] asks RELEASE as A\n"
       "[29000] LOST\n" },
-    { "grant_unasked_does_not_outlast_max_hold", &settling, &ending_after_5_s,
+    { "grant_unasked_does_not_outlast_max_hold", &verifying, &ending_after_5_s,
       "[    0] caller acquires, once\n"
       "[    0] asks ACQUIRE as A for 30000\n"
       "[    0] protocol tells HELD until 2000\n"
@@ -213,7 +213,7 @@ static const story stories[] = {
       "[   10] protocol tells HELD until 29000\n"
       "[   10] caller looks\n"
       "[   10] 4990 left\n" },
-    { "grant_unasked_after_the_end_is_lost", &settling, &without_renewal,
+    { "grant_unasked_after_the_end_is_lost", &verifying, &without_renewal,
       "[    0] caller acquires, once\n"
       "[    0] asks ACQUIRE as A for 30000\n"
       "[    0] protocol tells HELD until 2000\n"
@@ -221,7 +221,7 @@ static const story stories[] = {
       "[ 2000] protocol tells HELD until 29000\n"
       "[ 2000] asks RELEASE as A\n"
       "[ 2000] LOST\n" },
-    { "disowned_is_lost_and_released_at_its_end", &settling, &usual_terms,
+    { "disowned_is_lost_and_released_at_its_end", &verifying, &usual_terms,
       HELD_AT_0 "[    7] store disowns\n"
                 "[    7] LOST\n"
                 "[    7] caller looks\n"
@@ -230,7 +230,7 @@ static const story stories[] = {
                 "[29999] asks RELEASE as A\n"
                 "[29999] protocol tells LOST\n"
                 "[29999] over\n" },
-    { "disowned_is_released_when_given_back", &settling, &usual_terms,
+    { "disowned_is_released_when_given_back", &verifying, &usual_terms,
       HELD_AT_0 "[    7] store disowns\n"
                 "[    7] LOST\n"
                 "[    8] caller gives back\n"
@@ -239,25 +239,25 @@ static const story stories[] = {
                 "[   14] asks RELEASE as A\n"
                 "[   14] protocol tells RELEASED\n"
                 "[   14] over\n" },
-    { "disowned_ignores_replies", &settling, &usual_terms,
+    { "disowned_ignores_replies", &verifying, &usual_terms,
       HELD_AT_0 "[10000] asks EXTEND as A for 30000\n"
                 "[10001] store disowns\n"
                 "[10001] LOST\n"
                 "[10002] protocol tells HELD\n"
                 "[10003] link ends\n"
                 "[29999] asks RELEASE as A\n" },
-    { "disowned_at_its_end_is_released_at_once", &settling, &without_renewal,
+    { "disowned_at_its_end_is_released_at_once", &verifying, &without_renewal,
       HELD_AT_0 "[29999] store disowns\n"
                 "[29999] asks RELEASE as A\n"
                 "[29999] LOST\n" },
-    { "release_interrupts_a_renewal", &settling, &usual_terms,
+    { "release_interrupts_a_renewal", &verifying, &usual_terms,
       HELD_AT_0 "[10000] asks EXTEND as A for 30000\n"
                 "[10001] caller releases\n"
                 "[10001] asks RELEASE as A\n"
                 "[10002] protocol tells RELEASED\n"
                 "[10002] RELEASED\n"
                 "[10002] over\n" },
-    { "release_is_repeated_for_the_time_of_one_answer", &settling, &usual_terms,
+    { "release_is_repeated_for_the_time_of_one_answer", &verifying, &usual_terms,
       HELD_AT_0 "[    1] caller releases\n"
                 "[    1] asks RELEASE as A\n"
                 "[    2] protocol tells NOT_NOW\n"
@@ -267,7 +267,7 @@ static const story stories[] = {
                 "[ 5001] protocol tells UNREACHABLE\n"
                 "[ 5001] UNREACHABLE\n"
                 "[ 5001] over\n" },
-    { "release_once_without_an_answer_stays_unknown", &settling, &usual_terms,
+    { "release_once_without_an_answer_stays_unknown", &verifying, &usual_terms,
       HELD_AT_0 "[    1] caller releases\n"
                 "[    1] asks RELEASE as A\n"
                 "[    2] protocol tells UNKNOWN\n"
@@ -275,7 +275,7 @@ static const story stories[] = {
                 "[ 5001] protocol tells NOT_NOW\n"
                 "[ 5001] UNKNOWN\n"
                 "[ 5001] over\n" },
-    { "release_repeated_after_no_answer_is_never_lost", &settling, &usual_terms,
+    { "release_repeated_after_no_answer_is_never_lost", &verifying, &usual_terms,
       HELD_AT_0 "[    1] caller releases\n"
                 "[    1] asks RELEASE as A\n"
                 "[    2] protocol tells UNKNOWN\n"
@@ -283,7 +283,7 @@ static const story stories[] = {
                 "[    7] protocol tells LOST\n"
                 "[    7] UNKNOWN\n"
                 "[    7] over\n" },
-    { "release_repeated_after_no_answer_may_succeed", &settling, &usual_terms,
+    { "release_repeated_after_no_answer_may_succeed", &verifying, &usual_terms,
       HELD_AT_0 "[    1] caller releases\n"
                 "[    1] asks RELEASE as A\n"
                 "[    2] protocol tells UNKNOWN\n"
@@ -291,7 +291,7 @@ static const story stories[] = {
                 "[    7] protocol tells RELEASED\n"
                 "[    7] RELEASED\n"
                 "[    7] over\n" },
-    { "release_repeated_after_not_now_may_be_lost", &settling, &usual_terms,
+    { "release_repeated_after_not_now_may_be_lost", &verifying, &usual_terms,
       HELD_AT_0 "[    1] caller releases\n"
                 "[    1] asks RELEASE as A\n"
                 "[    2] protocol tells NOT_NOW\n"
@@ -299,7 +299,7 @@ static const story stories[] = {
                 "[    7] protocol tells LOST\n"
                 "[    7] LOST\n"
                 "[    7] over\n" },
-    { "told_by_the_wait_and_one_answer", &settling, &usual_terms,
+    { "told_by_the_wait_and_one_answer", &verifying, &usual_terms,
       "[    0] caller acquires, for 500\n"
       "[    0] asks ACQUIRE as A for 30000, may wait\n"
       "[    0] caller asks when\n"
@@ -334,13 +334,13 @@ static const story stories[] = {
       "[   21] caller asks when\n"
       "[   21] told by never\n"
       "[   21] unsent by never\n" },
-    { "told_by_leaves_time_for_replicas", &settling, &with_replica,
+    { "told_by_leaves_time_for_replicas", &verifying, &with_replica,
       "[    0] caller acquires, for 500\n"
       "[    0] asks ACQUIRE as A for 30000, may wait\n"
       "[    0] caller asks when\n"
       "[    0] told by 5800\n"
       "[    0] unsent by never\n" },
-    { "told_by_never_without_a_limit", &settling, &usual_terms,
+    { "told_by_never_without_a_limit", &verifying, &usual_terms,
       "[    0] caller acquires, for ever\n"
       "[    0] asks ACQUIRE as A for 30000, may wait\n"
       "[    0] protocol tells UNREACHABLE\n"
@@ -348,7 +348,7 @@ static const story stories[] = {
       "[    5] caller asks when\n"
       "[    5] told by never\n"
       "[    5] unsent by never\n" },
-    { "unsent_by_the_time_of_one_answer_while_settling", &settling, &usual_terms,
+    { "unsent_by_the_time_of_one_answer_while_settling", &verifying, &usual_terms,
       "[    0] caller acquires, once\n"
       "[    0] asks ACQUIRE as A for 30000\n"
       "[    0] protocol tells UNKNOWN\n"
@@ -356,7 +356,7 @@ static const story stories[] = {
       "[    5] caller asks when\n"
       "[    5] told by 5050\n"
       "[    5] unsent by 5000\n" },
-    { "out_of_time_with_a_question_out_is_unknown", &settling, &usual_terms,
+    { "out_of_time_with_a_question_out_is_unknown", &verifying, &usual_terms,
       "[    0] caller acquires, for 8000\n"
       "[    0] asks ACQUIRE as A for 30000, may wait\n"
       "[13050] caller is out of time\n"
@@ -366,7 +366,7 @@ static const story stories[] = {
       "[13056] asks RELEASE as A\n"
       "[13056] protocol tells RELEASED\n"
       "[13056] over\n" },
-    { "out_of_time_while_settling_is_unknown", &settling, &usual_terms,
+    { "out_of_time_while_settling_is_unknown", &verifying, &usual_terms,
       "[    0] caller acquires, for 8000\n"
       "[    0] asks ACQUIRE as A for 30000, may wait\n"
       "[    0] protocol tells UNKNOWN\n"
@@ -374,7 +374,7 @@ static const story stories[] = {
       "[13050] caller is out of time\n"
       "[13050] asks RELEASE as A\n"
       "[13050] UNKNOWN\n" },
-    { "out_of_time_while_discarding_tells_why", &settling, &usual_terms,
+    { "out_of_time_while_discarding_tells_why", &verifying, &usual_terms,
       "[    0] caller acquires, for 8000\n"
       "[    0] asks ACQUIRE as A for 30000, may wait\n"
       "[    0] protocol tells HELD until 0\n"
@@ -382,35 +382,35 @@ static const story stories[] = {
       "[13050] caller is out of time\n"
       "[13050] asks RELEASE as A\n"
       "[13050] NOT_NOW\n" },
-    { "out_of_time_in_the_queue_has_timed_out", &settling, &usual_terms,
+    { "out_of_time_in_the_queue_has_timed_out", &verifying, &usual_terms,
       "[    0] caller acquires, for 8000\n"
       "[    0] asks ACQUIRE as A for 30000, may wait\n"
       "[    0] protocol tells QUEUED\n"
       "[ 7999] caller is out of time\n"
       "[ 7999] asks RELEASE as A\n"
       "[ 7999] TIMED_OUT\n" },
-    { "out_of_time_after_busy_has_timed_out", &settling, &usual_terms,
+    { "out_of_time_after_busy_has_timed_out", &verifying, &usual_terms,
       "[    0] caller acquires, for 8000\n"
       "[    0] asks ACQUIRE as A for 30000, may wait\n"
       "[    0] protocol tells BUSY\n"
       "[    1] caller is out of time\n"
       "[    1] TIMED_OUT\n"
       "[    1] over\n" },
-    { "out_of_time_without_a_wait_tells_why", &settling, &usual_terms,
+    { "out_of_time_without_a_wait_tells_why", &verifying, &usual_terms,
       "[    0] caller acquires, once\n"
       "[    0] asks ACQUIRE as A for 30000\n"
-      "[    0] protocol tells ANEW\n"
+      "[    0] protocol tells RETRY_WITH_NEW_TOKEN\n"
       "[    0] caller is out of time\n"
       "[    0] NOT_NOW\n"
       "[    0] over\n" },
-    { "out_of_time_in_a_pause_tells_why_it_pauses", &settling, &usual_terms,
+    { "out_of_time_in_a_pause_tells_why_it_pauses", &verifying, &usual_terms,
       "[    0] caller acquires, for 8000\n"
       "[    0] asks ACQUIRE as A for 30000, may wait\n"
       "[    0] protocol tells NOT_NOW\n"
       "[    1] caller is out of time\n"
       "[    1] NOT_NOW\n"
       "[    1] over\n" },
-    { "out_of_time_while_yielding_is_unknown", &settling, &usual_terms,
+    { "out_of_time_while_yielding_is_unknown", &verifying, &usual_terms,
       "[    0] caller acquires, for 8000\n"
       "[    0] asks ACQUIRE as A for 30000, may wait\n"
       "[    0] protocol tells HELD\n"
@@ -489,7 +489,7 @@ static const story stories[] = {
                 "[ 6000] asks ACQUIRE as B for 30000, yields A, may wait\n"
                 "[ 6020] protocol tells UNKNOWN\n"
                 "[ 6025] asks ACQUIRE as B for 30000 again\n"
-                "[ 6025] protocol tells ANEW\n"
+                "[ 6025] protocol tells RETRY_WITH_NEW_TOKEN\n"
                 "[ 6026] asks ACQUIRE as C for 30000, may wait\n" },
     { "yielded_is_settled_for_the_time_of_one_answer", &yielding, &usual_terms,
       HELD_AT_0 "[ 6000] caller yields, for 500\n"
@@ -513,7 +513,7 @@ static const story stories[] = {
                 "[20006] asks EXTEND as B for 30000\n"
                 "[21000] protocol tells HELD\n"
                 "[31000] asks EXTEND as B for 30000\n" },
-    { "failed_renewal_is_trouble_until_one_succeeds", &settling, &usual_terms,
+    { "failed_renewal_is_trouble_until_one_succeeds", &verifying, &usual_terms,
       HELD_AT_0 "[10000] asks EXTEND as A for 30000\n"
                 "[10001] protocol tells STORE_REFUSED\n"
                 "[10002] caller looks\n"
@@ -531,18 +531,18 @@ static const story stories[] = {
       HELD_AT_0 "[29999] caller yields, for 500\n"
                 "[29999] asks RELEASE as A\n"
                 "[29999] LOST\n" },
-    { "yields_by_a_release_and_an_acquire", &settling, &usual_terms,
+    { "yields_by_a_release_and_an_acquire", &verifying, &usual_terms,
       HELD_AT_0 "[    1] caller yields, for 8000\n"
                 "[    1] asks RELEASE as A\n"
                 "[    5] protocol tells RELEASED\n"
                 "[    5] asks ACQUIRE as B for 30000, may wait\n"
                 "[    9] protocol tells HELD\n"
                 "[    9] HELD until 30008, fence 7\n" },
-    { "yields_at_once_where_the_release_asks_nothing", &settling, &usual_terms,
+    { "yields_at_once_where_the_release_asks_nothing", &verifying, &usual_terms,
       HELD_AT_0 "[   10] protocol answers RELEASED\n"
                 "[   10] caller yields, for 490\n"
                 "[   10] asks ACQUIRE as B for 30000, may wait\n" },
-    { "yielded_has_as_many_tries_as_an_acquire", &settling, &two_tries,
+    { "yielded_has_as_many_tries_as_an_acquire", &verifying, &two_tries,
       HELD_AT_0 "[   10] caller yields, for 5000\n"
                 "[   10] asks RELEASE as A\n"
                 "[   11] protocol tells RELEASED\n"
@@ -552,7 +552,7 @@ static const story stories[] = {
                 "[ 1000] protocol tells BUSY\n"
                 "[ 1000] TIMED_OUT\n"
                 "[ 1000] over\n" },
-    { "yielded_by_a_release_is_settled_for_one_answer", &settling, &usual_terms,
+    { "yielded_by_a_release_is_settled_for_one_answer", &verifying, &usual_terms,
       HELD_AT_0 "[   10] caller yields, for 490\n"
                 "[   10] asks RELEASE as A\n"
                 "[ 3000] protocol tells RELEASED\n"
@@ -560,7 +560,7 @@ static const story stories[] = {
                 "[ 7999] protocol tells UNKNOWN\n"
                 "[ 8000] asks RELEASE as B\n"
                 "[ 8000] UNKNOWN\n" },
-    { "yielded_late_tries_once", &settling, &usual_terms,
+    { "yielded_late_tries_once", &verifying, &usual_terms,
       HELD_AT_0 "[   10] caller yields, for 490\n"
                 "[   10] asks RELEASE as A\n"
                 "[  500] protocol tells RELEASED\n"
@@ -568,7 +568,7 @@ static const story stories[] = {
                 "[  501] protocol tells BUSY\n"
                 "[  501] TIMED_OUT\n"
                 "[  501] over\n" },
-    { "yielding_cancelled_asks_nothing_more", &settling, &usual_terms,
+    { "yielding_cancelled_asks_nothing_more", &verifying, &usual_terms,
       HELD_AT_0 "[   10] caller yields, for 490\n"
                 "[   10] asks RELEASE as A\n"
                 "[   11] caller cancels\n"

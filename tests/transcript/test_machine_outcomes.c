@@ -15,8 +15,8 @@ enum { LATER_MS = 20 };
 typedef struct situation {
     const char         *name;
     const bwl_protocol *protocol;
-    const char         *story;                 /* leads there                                    */
-    const char         *effects[BWL_ANEW + 1]; /* by outcome; NULL: the process stops           */
+    const char         *story; /* leads there                                    */
+    const char *effects[BWL_RETRY_WITH_NEW_TOKEN + 1]; /* by outcome; NULL: the process stops */
 } situation;
 
 /* The protocol tells `kind`; then the clock goes on to the next alarm. */
@@ -55,7 +55,7 @@ static void each_outcome(void **state)
     static stage     s;
     const situation *row = *state;
 
-    for (unsigned kind = BWL_HELD; kind <= BWL_ANEW; kind++) {
+    for (unsigned kind = BWL_HELD; kind <= BWL_RETRY_WITH_NEW_TOKEN; kind++) {
         perform(&s, 1, row->protocol, &usual_terms, row->story);
         if (row->effects[kind] == NULL) {
             expect_stop(&s, kind);
@@ -73,7 +73,7 @@ static void each_outcome(void **state)
 
 static const situation situations[] = {
     { "acquiring",
-      &settling,
+      &verifying,
       ACQUIRES,
       {
           [BWL_HELD]    = "[   20] HELD until 30019, fence 7\n[10020] asks EXTEND as A for 30000\n",
@@ -81,13 +81,13 @@ static const situation situations[] = {
           [BWL_BUSY]    = "[   25] asks ACQUIRE as B for 30000, may wait\n",
           [BWL_FULL]    = "[   20] FULL\n[   20] over\n",
           [BWL_NOT_NOW] = "[   25] asks ACQUIRE as B for 30000, may wait\n",
-          [BWL_STORE_REFUSED] = "[   20] STORE_REFUSED\n[   20] over\n",
-          [BWL_UNREACHABLE]   = "[   25] asks ACQUIRE as B for 30000, may wait\n",
-          [BWL_UNKNOWN]       = "[   25] asks ACQUIRE as A for 30000 again\n",
-          [BWL_ANEW]          = "[   21] asks ACQUIRE as B for 30000, may wait\n",
+          [BWL_STORE_REFUSED]        = "[   20] STORE_REFUSED\n[   20] over\n",
+          [BWL_UNREACHABLE]          = "[   25] asks ACQUIRE as B for 30000, may wait\n",
+          [BWL_UNKNOWN]              = "[   25] asks ACQUIRE as A for 30000 again\n",
+          [BWL_RETRY_WITH_NEW_TOKEN] = "[   21] asks ACQUIRE as B for 30000, may wait\n",
       } },
     { "acquiring_for_the_last_time",
-      &settling,
+      &verifying,
       TRIES,
       {
           [BWL_HELD]    = "[   20] HELD until 30019, fence 7\n[10020] asks EXTEND as A for 30000\n",
@@ -95,14 +95,14 @@ static const situation situations[] = {
           [BWL_BUSY]    = "[   20] BUSY\n[   20] over\n",
           [BWL_FULL]    = "[   20] FULL\n[   20] over\n",
           [BWL_NOT_NOW] = "[   20] NOT_NOW\n[   20] over\n",
-          [BWL_STORE_REFUSED] = "[   20] STORE_REFUSED\n[   20] over\n",
-          [BWL_UNREACHABLE]   = "[   20] UNREACHABLE\n[   20] over\n",
-          [BWL_UNKNOWN]       = "[   25] asks ACQUIRE as A for 30000 again\n",
-          [BWL_ANEW]          = "[   21] asks ACQUIRE as B for 30000\n",
+          [BWL_STORE_REFUSED]        = "[   20] STORE_REFUSED\n[   20] over\n",
+          [BWL_UNREACHABLE]          = "[   20] UNREACHABLE\n[   20] over\n",
+          [BWL_UNKNOWN]              = "[   25] asks ACQUIRE as A for 30000 again\n",
+          [BWL_RETRY_WITH_NEW_TOKEN] = "[   21] asks ACQUIRE as B for 30000\n",
       } },
     /* A refusal or a question that was not sent says nothing of the question before it. */
     { "settling",
-      &settling,
+      &verifying,
       ACQUIRES "[    0] protocol tells UNKNOWN\n[    5] end\n",
       {
           [BWL_HELD]    = "[   25] HELD until 30024, fence 7\n[10025] asks EXTEND as A for 30000\n",
@@ -110,13 +110,13 @@ static const situation situations[] = {
           [BWL_BUSY]    = "[   35] asks ACQUIRE as B for 30000, may wait\n",
           [BWL_FULL]    = "[   25] FULL\n[   25] over\n",
           [BWL_NOT_NOW] = "[   35] asks ACQUIRE as A for 30000 again\n",
-          [BWL_STORE_REFUSED] = "[   25] asks RELEASE as A\n[   25] UNKNOWN\n",
-          [BWL_UNREACHABLE]   = "[   35] asks ACQUIRE as A for 30000 again\n",
-          [BWL_UNKNOWN]       = "[   35] asks ACQUIRE as A for 30000 again\n",
-          [BWL_ANEW]          = "[   26] asks ACQUIRE as B for 30000, may wait\n",
+          [BWL_STORE_REFUSED]        = "[   25] asks RELEASE as A\n[   25] UNKNOWN\n",
+          [BWL_UNREACHABLE]          = "[   35] asks ACQUIRE as A for 30000 again\n",
+          [BWL_UNKNOWN]              = "[   35] asks ACQUIRE as A for 30000 again\n",
+          [BWL_RETRY_WITH_NEW_TOKEN] = "[   26] asks ACQUIRE as B for 30000, may wait\n",
       } },
     { "settling_for_the_last_time",
-      &settling,
+      &verifying,
       TRIES "[    0] protocol tells UNKNOWN\n[    5] end\n",
       {
           [BWL_HELD]    = "[   25] HELD until 30024, fence 7\n[10025] asks EXTEND as A for 30000\n",
@@ -124,13 +124,13 @@ static const situation situations[] = {
           [BWL_BUSY]    = "[   25] BUSY\n[   25] over\n",
           [BWL_FULL]    = "[   25] FULL\n[   25] over\n",
           [BWL_NOT_NOW] = "[   35] asks ACQUIRE as A for 30000 again\n",
-          [BWL_STORE_REFUSED] = "[   25] asks RELEASE as A\n[   25] UNKNOWN\n",
-          [BWL_UNREACHABLE]   = "[   35] asks ACQUIRE as A for 30000 again\n",
-          [BWL_UNKNOWN]       = "[   35] asks ACQUIRE as A for 30000 again\n",
-          [BWL_ANEW]          = "[   26] asks ACQUIRE as B for 30000\n",
+          [BWL_STORE_REFUSED]        = "[   25] asks RELEASE as A\n[   25] UNKNOWN\n",
+          [BWL_UNREACHABLE]          = "[   35] asks ACQUIRE as A for 30000 again\n",
+          [BWL_UNKNOWN]              = "[   35] asks ACQUIRE as A for 30000 again\n",
+          [BWL_RETRY_WITH_NEW_TOKEN] = "[   26] asks ACQUIRE as B for 30000\n",
       } },
     { "discarding",
-      &settling,
+      &verifying,
       ACQUIRES "[    0] protocol tells HELD until 0\n",
       {
           [BWL_NOT_NOW]       = "[   25] asks RELEASE as A\n",
@@ -141,7 +141,7 @@ static const situation situations[] = {
           [BWL_UNKNOWN]       = "[   25] asks RELEASE as A\n",
       } },
     { "discarding_for_the_last_time",
-      &settling,
+      &verifying,
       TRIES "[    0] protocol tells HELD until 0\n",
       {
           [BWL_NOT_NOW]       = "[   20] asks RELEASE as A\n[   20] NOT_NOW\n",
@@ -153,14 +153,14 @@ static const situation situations[] = {
       } },
     /* No question is out. */
     { "waiting",
-      &settling,
+      &verifying,
       ACQUIRES
       "[    0] protocol tells BUSY\n[    5] end\n[    5] protocol tells BUSY\n[   15] end\n"
       "[   15] protocol tells BUSY\n[   35] end\n[   35] protocol tells BUSY\n",
       { 0 } },
     /* After a refusal, the place may still be in the queue. */
     { "queued",
-      &settling,
+      &verifying,
       ACQUIRES "[    0] protocol tells QUEUED\n",
       {
           [BWL_HELD]    = "[   20] HELD until 30019, fence 7\n[10020] asks EXTEND as A for 30000\n",
@@ -168,13 +168,13 @@ static const situation situations[] = {
           [BWL_BUSY]    = "[   25] asks ACQUIRE as B for 30000, may wait\n",
           [BWL_FULL]    = "[   20] FULL\n[   20] over\n",
           [BWL_NOT_NOW] = "[   25] asks ACQUIRE as B for 30000, may wait\n",
-          [BWL_STORE_REFUSED] = "[   20] asks RELEASE as A\n[   20] STORE_REFUSED\n",
-          [BWL_UNREACHABLE]   = "[   25] asks ACQUIRE as B for 30000, may wait\n",
-          [BWL_UNKNOWN]       = "[   25] asks ACQUIRE as A for 30000 again\n",
-          [BWL_ANEW]          = "[   21] asks ACQUIRE as B for 30000, may wait\n",
+          [BWL_STORE_REFUSED]        = "[   20] asks RELEASE as A\n[   20] STORE_REFUSED\n",
+          [BWL_UNREACHABLE]          = "[   25] asks ACQUIRE as B for 30000, may wait\n",
+          [BWL_UNKNOWN]              = "[   25] asks ACQUIRE as A for 30000 again\n",
+          [BWL_RETRY_WITH_NEW_TOKEN] = "[   21] asks ACQUIRE as B for 30000, may wait\n",
       } },
     { "held",
-      &settling,
+      &verifying,
       HOLDS,
       {
           [BWL_HELD]          = "[10020] asks EXTEND as A for 30000\n",
@@ -185,7 +185,7 @@ static const situation situations[] = {
           [BWL_UNKNOWN]       = "[10000] asks EXTEND as A for 30000\n",
       } },
     { "renewing",
-      &settling,
+      &verifying,
       HOLDS "[10000] end\n",
       {
           [BWL_HELD]          = "[20020] asks EXTEND as A for 30000\n",
@@ -196,7 +196,7 @@ static const situation situations[] = {
           [BWL_UNKNOWN]       = "[11020] asks EXTEND as A for 30000\n",
       } },
     { "extending",
-      &settling,
+      &verifying,
       HOLDS "[    0] caller extends to 30000\n",
       {
           [BWL_HELD]    = "[   20] HELD until 30019, fence 7\n[10020] asks EXTEND as A for 30000\n",
@@ -207,7 +207,7 @@ static const situation situations[] = {
           [BWL_UNKNOWN]       = "[   20] UNKNOWN\n[ 1020] asks EXTEND as A for 30000\n",
       } },
     { "releasing",
-      &settling,
+      &verifying,
       HOLDS "[    0] caller releases\n",
       {
           [BWL_NOT_NOW]       = "[   25] asks RELEASE as A\n",
@@ -219,7 +219,7 @@ static const situation situations[] = {
       } },
     /* The release without an answer may be why the lock is not ours. */
     { "releasing_again",
-      &settling,
+      &verifying,
       HOLDS "[    0] caller releases\n[    0] protocol tells UNKNOWN\n[    5] end\n",
       {
           [BWL_NOT_NOW]       = "[   35] asks RELEASE as A\n",
@@ -230,7 +230,7 @@ static const situation situations[] = {
           [BWL_UNKNOWN]       = "[   35] asks RELEASE as A\n",
       } },
     { "leaving",
-      &settling,
+      &verifying,
       ACQUIRES "[    0] caller cancels\n",
       {
           [BWL_NOT_NOW]       = "[   25] asks RELEASE as A\n",
@@ -241,7 +241,7 @@ static const situation situations[] = {
           [BWL_UNKNOWN]       = "[   25] asks RELEASE as A\n",
       } },
     { "yielding",
-      &settling,
+      &verifying,
       HOLDS "[    0] caller yields, for 8000\n",
       {
           [BWL_NOT_NOW]       = "[   20] asks RELEASE as A\n[   20] NOT_NOW\n",
@@ -266,19 +266,19 @@ static const situation situations[] = {
       &unsettled,
       ACQUIRES "[    0] caller cancels\n",
       {
-          [BWL_HELD]          = "[   20] asks RELEASE as A\n",
-          [BWL_QUEUED]        = "[   20] over\n",
-          [BWL_BUSY]          = "[   20] over\n",
-          [BWL_FULL]          = "[   20] over\n",
-          [BWL_NOT_NOW]       = "[   20] over\n",
-          [BWL_STORE_REFUSED] = "[   20] over\n",
-          [BWL_UNREACHABLE]   = "[   20] over\n",
-          [BWL_LOST]          = "[   20] over\n",
-          [BWL_RELEASED]      = "[   20] over\n",
-          [BWL_UNKNOWN]       = "[   20] over\n",
-          [BWL_TIMED_OUT]     = "[   20] over\n",
-          [BWL_CANCELLED]     = "[   20] over\n",
-          [BWL_ANEW]          = "[   20] over\n",
+          [BWL_HELD]                 = "[   20] asks RELEASE as A\n",
+          [BWL_QUEUED]               = "[   20] over\n",
+          [BWL_BUSY]                 = "[   20] over\n",
+          [BWL_FULL]                 = "[   20] over\n",
+          [BWL_NOT_NOW]              = "[   20] over\n",
+          [BWL_STORE_REFUSED]        = "[   20] over\n",
+          [BWL_UNREACHABLE]          = "[   20] over\n",
+          [BWL_LOST]                 = "[   20] over\n",
+          [BWL_RELEASED]             = "[   20] over\n",
+          [BWL_UNKNOWN]              = "[   20] over\n",
+          [BWL_TIMED_OUT]            = "[   20] over\n",
+          [BWL_CANCELLED]            = "[   20] over\n",
+          [BWL_RETRY_WITH_NEW_TOKEN] = "[   20] over\n",
       } },
 };
 

@@ -97,30 +97,30 @@ static const story dialogues[] = {
       "acquires, once; ZSET_TAKE as A for 30000 -> yes; HELD until 29698; extends to 60000; "
       "ZSET_EXTEND as A for 60000; releases; ZSET_RELEASE as A for 60000 -> yes -> yes; "
       "RELEASED; over" },
-    { "seat_waits_and_has_its_turn", &bwl_seat_protocol, &usual_terms,
-      "acquires, for 9000; SIT -> is QUEUED; +5 pushes turn 9000; HELD until 9000, fence 5; "
+    { "seat_waits_and_has_its_turn", &bwl_local_waiter_protocol, &usual_terms,
+      "acquires, for 9000; ENQUEUE -> is QUEUED; +5 pushes turn 9000; HELD until 9000, fence 5; "
       "pushes turn 9500; looks; 9495 left; +10 releases; LEAVE -> turn 0; RELEASED; over" },
-    { "seat_has_its_turn_at_once", &bwl_seat_protocol, &usual_terms,
-      "acquires, once; SIT -> turn 9000; HELD until 9000, fence 5; releases; LEAVE -> is "
+    { "seat_has_its_turn_at_once", &bwl_local_waiter_protocol, &usual_terms,
+      "acquires, once; ENQUEUE -> turn 9000; HELD until 9000, fence 5; releases; LEAVE -> is "
       "STORE_REFUSED; STORE_REFUSED; over" },
-    { "seat_that_is_refused_may_sit_again", &bwl_seat_protocol, &usual_terms,
-      "acquires, for 9000; SIT -> is QUEUED; pushes is NOT_NOW; +5 SIT -> is BUSY; +10 SIT -> "
-      "turn 9000; HELD until 9000, fence 5" },
-    { "seat_has_trouble_and_is_lost", &bwl_seat_protocol, &usual_terms,
-      "acquires, once; SIT -> turn 9000; HELD until 9000, fence 5; pushes is UNREACHABLE; "
+    { "seat_that_is_refused_may_sit_again", &bwl_local_waiter_protocol, &usual_terms,
+      "acquires, for 9000; ENQUEUE -> is QUEUED; pushes is NOT_NOW; +5 ENQUEUE -> is BUSY; +10 "
+      "ENQUEUE -> turn 9000; HELD until 9000, fence 5" },
+    { "seat_has_trouble_and_is_lost", &bwl_local_waiter_protocol, &usual_terms,
+      "acquires, once; ENQUEUE -> turn 9000; HELD until 9000, fence 5; pushes is UNREACHABLE; "
       "looks; 9000 left; trouble UNREACHABLE; pushes turn 9999; looks; 9999 left; pushes is "
       "LOST; LOST; over" },
-    { "seat_extends", &bwl_seat_protocol, &usual_terms,
-      "acquires, once; SIT -> turn 9000; HELD until 9000, fence 5; extends to 60000; EXTEND -> "
+    { "seat_extends", &bwl_local_waiter_protocol, &usual_terms,
+      "acquires, once; ENQUEUE -> turn 9000; HELD until 9000, fence 5; extends to 60000; EXTEND -> "
       "turn 60000; HELD until 60000, fence 5; looks; 60000 left" },
-    { "seat_extension_that_fails_leaves_it_held", &bwl_seat_protocol, &usual_terms,
-      "acquires, once; SIT -> turn 9000; HELD until 9000, fence 5; extends to 60000; EXTEND -> "
+    { "seat_extension_that_fails_leaves_it_held", &bwl_local_waiter_protocol, &usual_terms,
+      "acquires, once; ENQUEUE -> turn 9000; HELD until 9000, fence 5; extends to 60000; EXTEND -> "
       "is NOT_NOW; NOT_NOW; looks; 9000 left; trouble NOT_NOW" },
-    { "seat_extension_is_lost", &bwl_seat_protocol, &usual_terms,
-      "acquires, once; SIT -> turn 9000; HELD until 9000, fence 5; extends to 60000; EXTEND -> "
+    { "seat_extension_is_lost", &bwl_local_waiter_protocol, &usual_terms,
+      "acquires, once; ENQUEUE -> turn 9000; HELD until 9000, fence 5; extends to 60000; EXTEND -> "
       "is LOST; LOST; over" },
-    { "seat_that_leaves_hears_nothing_else", &bwl_seat_protocol, &usual_terms,
-      "acquires, for 9000; SIT -> is QUEUED; cancels; LEAVE; CANCELLED; pushes turn 9000; "
+    { "seat_that_leaves_hears_nothing_else", &bwl_local_waiter_protocol, &usual_terms,
+      "acquires, for 9000; ENQUEUE -> is QUEUED; cancels; LEAVE; CANCELLED; pushes turn 9000; "
       "pushes is LOST -> turn 0; over; pushes turn 9000" },
     { "synced_counts_when_the_replicas_have_it", &bwl_synced_token, &synced,
       "acquires, once; SET_IF_ABSENT as A for 10000 -> +2 yes; REPLICATED by 2 in 50 -> +5 yes "
@@ -194,7 +194,7 @@ static const story dialogues[] = {
       "acquires, for 9000; JOIN as A, claim 2000 -> queued 0, 9000 left, at 1; +5 gives 8 at 5; "
       "EXTEND as A for 10000 -> yes; REPLICATED by 2 in 50 -> +1 no 1; RELEASE as A -> yes" },
     { "synced_queue_settled_is_confirmed", &bwl_synced_queue, &synced,
-      "acquires, for 9000; JOIN as A, claim 2000 -> cut; +5 BEAT as A -> mine 9; EXTEND as A "
+      "acquires, for 9000; JOIN as A, claim 2000 -> cut; +5 HEARTBEAT as A -> mine 9; EXTEND as A "
       "for 10000 -> yes; REPLICATED by 2 in 50 -> yes 2; HELD until 9903, fence 9" },
     { "synced_yield_counts_like_an_acquire", &bwl_synced_queue, &synced,
       "acquires, once; TAKE as A for 10000 -> held 7; REPLICATED by 2 in 50 -> yes 2; HELD "
@@ -203,7 +203,7 @@ static const story dialogues[] = {
     { "synced_yield_queues", &bwl_synced_queue, &synced,
       "acquires, once; TAKE as A for 10000 -> held 7; REPLICATED by 2 in 50 -> yes 2; HELD "
       "until 9898, fence 7; yields, for 500; REQUEUE as B, claim 2000 -> queued 1, 900 left, at "
-      "1; link ends; BEAT as B" },
+      "1; link ends; HEARTBEAT as B" },
     { "ticket_once_is_busy", &bwl_ticket, &usual_terms,
       "acquires, once; JOIN_OR_LEAVE -> no 0; BUSY; over" },
     { "ticket_refused", &bwl_ticket, &usual_terms,
@@ -246,17 +246,17 @@ static const story dialogues[] = {
       "acquires, for 9000; JOIN as A, claim 300 -> queued 0, 300 left, at 1; +5 gives 8 at 5; "
       "EXTEND as A for 300; HELD until 297, fence 8 -> yes" },
     { "queue_confirmation_refused", &bwl_queue, &usual_terms,
-      "acquires, for 9000; JOIN as A, claim 2000 -> cut; +5 BEAT as A -> mine 8; EXTEND as A "
+      "acquires, for 9000; JOIN as A, claim 2000 -> cut; +5 HEARTBEAT as A -> mine 8; EXTEND as A "
       "for 30000 -> refused; CANCEL as A; STORE_REFUSED" },
     { "queue_confirmation_not_now", &bwl_queue, &usual_terms,
-      "acquires, for 9000; JOIN as A, claim 2000 -> cut; +5 BEAT as A -> mine 8; EXTEND as A "
-      "for 30000 -> later; +10 BEAT as A -> mine 8; EXTEND as A for 30000 -> no" },
+      "acquires, for 9000; JOIN as A, claim 2000 -> cut; +5 HEARTBEAT as A -> mine 8; EXTEND as A "
+      "for 30000 -> later; +10 HEARTBEAT as A -> mine 8; EXTEND as A for 30000 -> no" },
     { "queue_beats_by_its_claim", &bwl_queue, &usual_terms,
-      "acquires, for 9000; JOIN as A, claim 2000 -> queued 3, 9000 left, at 1; +1000 BEAT as A "
-      "-> +1001 claimed 8; EXTEND as A for 30000; HELD until 2978, fence 8 -> +3 yes" },
+      "acquires, for 9000; JOIN as A, claim 2000 -> queued 3, 9000 left, at 1; +1000 HEARTBEAT as "
+      "A -> +1001 claimed 8; EXTEND as A for 30000; HELD until 2978, fence 8 -> +3 yes" },
     { "queue_try_again_looks_only", &bwl_queue, &usual_terms,
-      "acquires, for 7; JOIN as A, claim 2000 -> cut; +5 BEAT as A -> gone; +1 JOIN as B, claim "
-      "2000 -> +1 claimed 4; EXTEND as B for 30000; HELD until 1984, fence 4 -> yes" },
+      "acquires, for 7; JOIN as A, claim 2000 -> cut; +5 HEARTBEAT as A -> gone; +1 JOIN as B, "
+      "claim 2000 -> +1 claimed 4; EXTEND as B for 30000; HELD until 1984, fence 4 -> yes" },
     { "queue_sighting_without_a_clock", &bwl_queue, &usual_terms,
       "acquires, for 9000; JOIN as A, claim 2000 -> +2 queued 0, 9000 left; +5 gives 8 at 5; "
       "EXTEND as A for 30000; HELD until 1978, fence 8" },
@@ -359,8 +359,8 @@ static const story dialogues[] = {
     { "redlock_release_waits_for_the_one_that_decides", &bwl_redlock, &usual_terms,
       "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 yes; HELD until 29698 -> "
       "3 no; releases; all DELETE_IF_MINE as A -> 1 yes -> 2 later -> 3 yes; RELEASED; over" },
-    { "seat_extends_after_one_that_failed", &bwl_seat_protocol, &usual_terms,
-      "acquires, once; SIT -> turn 9000; HELD until 9000, fence 5; extends to 60000; EXTEND -> "
+    { "seat_extends_after_one_that_failed", &bwl_local_waiter_protocol, &usual_terms,
+      "acquires, once; ENQUEUE -> turn 9000; HELD until 9000, fence 5; extends to 60000; EXTEND -> "
       "is NOT_NOW; NOT_NOW; extends to 60000; EXTEND -> turn 60000; HELD until 60000, fence 5" },
     { "synced_waits_for_100_ms_at_most", &bwl_synced_token, &synced_long,
       "acquires, once; SET_IF_ABSENT as A for 10000 -> yes; REPLICATED by 2 in 100 -> yes 2; "
@@ -400,11 +400,11 @@ static const story dialogues[] = {
       "acquires, for 9000; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 away -> 3 away; +5 "
       "all SET_IF_ABSENT_OR_MINE as A for 30000 -> 1 later -> 2 later" },
     { "queue_push_that_was_held_back_is_told_only_while_enough_is_left", &bwl_queue, &usual_terms,
-      "acquires, for 60000; JOIN as A, claim 2000 -> queued 0, 9000 left, at 1; +1000 BEAT as "
+      "acquires, for 60000; JOIN as A, claim 2000 -> queued 0, 9000 left, at 1; +1000 HEARTBEAT as "
       "A; +480 gives 8 at 5; EXTEND as A for 30000; HELD until 1980, fence 8; looks; 500 left" },
     { "queue_push_that_was_held_back_for_longer_is_told_when_it_is_confirmed", &bwl_queue,
       &usual_terms,
-      "acquires, for 60000; JOIN as A, claim 2000 -> queued 0, 9000 left, at 1; +1000 BEAT as "
+      "acquires, for 60000; JOIN as A, claim 2000 -> queued 0, 9000 left, at 1; +1000 HEARTBEAT as "
       "A; +481 gives 8 at 5; EXTEND as A for 30000; looks; 0 left -> +3 yes" },
     { "queue_server_clock_that_was_set_never_lengthens_the_claim", &bwl_queue, &usual_terms,
       "acquires, for 60000; JOIN as A, claim 2000 -> queued 0, 9000 left, at 1; +20 gives 8 at "

@@ -43,7 +43,7 @@
 #include "queue_story.h"
 #include "scripted.h"
 
-#include "core/rules.h"
+#include "core/compat_rules.h"
 #include "lock/machine.h"
 #include "protocol/protocol.h"
 #include "protocol/store/local.h"
@@ -127,7 +127,7 @@ static inline char letter_of(stage *s, const char *token)
 
 static inline char token_letter(stage *s)
 {
-    return letter_of(s, s->hold.claim.token);
+    return letter_of(s, s->hold.request.token);
 }
 
 static inline bwl_moment moment(const stage *s)
@@ -140,84 +140,87 @@ static inline bwl_moment moment(const stage *s)
 /* The stamp at the beginning. */
 static inline int64_t stamp_zero(const stage *s)
 {
-    const bwl_rules *rules = s->hold.claim.rules;
+    const bwl_compat_rules *rules = s->hold.request.rules;
 
     return rules != NULL && rules->unit_ns != 0 ? BEGINNING_WALL_NS / rules->unit_ns : 0;
 }
 
 /* The words of other people's locks. */
-static inline void note_foreign_ask(stage *s, const bwl_ask *ask)
+static inline void note_foreign_ask(stage *s, const bwl_send *send)
 {
     static const char *const words[] = {
-        "SETNX",          "READ",        "SWAP",           "DELETE",     "EXPIRE",
-        "EXPIRE_NOW",     "READ_EXPIRY", "FIND_NO_EXPIRY", "WATCH_READ", "UNWATCH",
-        "DELETE_WATCHED", "TAKE_STAMP",  "DROP_STAMP",
+        "SETNX",          "READ",           "SWAP",           "DELETE",     "EXPIRE",
+        "EXPIRE_NOW",     "READ_EXPIRY",    "FIND_NO_EXPIRY", "WATCH_READ", "UNWATCH",
+        "DELETE_WATCHED", "TAKE_TIMESTAMP", "DROP_TIMESTAMP",
     };
 
-    assert_in_range(ask->word, REDIS_SETNX, REDIS_DROP_STAMP);
-    if (ask->stamp != 0)
-        note(s, "asks %s of %lld", words[ask->word - REDIS_SETNX],
-             (long long)(ask->stamp - stamp_zero(s)));
+    assert_in_range(send->command, REDIS_SETNX, REDIS_DROP_TIMESTAMP);
+    if (send->timestamp != 0)
+        note(s, "asks %s of %lld", words[send->command - REDIS_SETNX],
+             (long long)(send->timestamp - stamp_zero(s)));
     else
-        note(s, "asks %s", words[ask->word - REDIS_SETNX]);
+        note(s, "asks %s", words[send->command - REDIS_SETNX]);
 }
 
-static inline void note_ask(stage *s, const bwl_ask *ask, bool is_to_all)
+static inline void note_ask(stage *s, const bwl_send *send, bool is_to_all)
 {
-    unsigned                 word    = ask->word;
+    unsigned                 command = send->command;
     char                     whom[8] = "";
     static const char *const local[] = { "?", "JOIN", "JOIN_OR_LEAVE", "TRY", "LEAVE" };
     static const char *const redis[] = { "?", "SET_IF_ABSENT", "SET_IF_ABSENT_OR_MINE",
                                          "EXTEND_IF_MINE", "DELETE_IF_MINE" };
 
-    if (word >= REDIS_QUEUE_TAKE && word <= REDIS_QUEUE_REQUEUE) {
+    if (command >= REDIS_QUEUE_TAKE && command <= REDIS_QUEUE_REQUEUE) {
         char text[STORY_LINE_MAX];
-        char token = ask->is_former ? letter_of(s, s->hold.claim.former) : token_letter(s);
-        queue_ask_text(text, sizeof text, ask, token, s->hold.claim.lease_ms);
+        char token = send->uses_previous_token ? letter_of(s, s->hold.request.previous_token)
+                                               : token_letter(s);
+        queue_ask_text(text, sizeof text, send, token, s->hold.request.lease_ms);
         note(s, "%s", text);
         return;
     }
-    if (s->hold.protocol == &bwl_seat_protocol) {
-        static const char *const seat[] = { "?", "SIT", "EXTEND", "LEAVE" };
-        note(s, "asks %s", seat[word]);
+    if (s->hold.protocol == &bwl_local_waiter_protocol) {
+        static const char *const seat[] = { "?", "ENQUEUE", "EXTEND", "LEAVE" };
+        note(s, "asks %s", seat[command]);
         return;
     }
-    if (word >= REDIS_HASH_TAKE && word <= REDIS_ZSET_RELEASE) {
+    if (command >= REDIS_HASH_TAKE && command <= REDIS_ZSET_RELEASE) {
         static const char *const kind[] = { "TAKE", "EXTEND", "RELEASE" };
-        assert_int_equal(ask->stamp, 0);
-        note(s, "asks %s_%s as %c for %lld", word < REDIS_ZSET_TAKE ? "HASH" : "ZSET",
-             kind[(word - REDIS_HASH_TAKE) % 3], token_letter(s),
-             (long long)s->hold.claim.lease_ms);
+        assert_int_equal(send->timestamp, 0);
+        note(s, "asks %s_%s as %c for %lld", command < REDIS_ZSET_TAKE ? "HASH" : "ZSET",
+             kind[(command - REDIS_HASH_TAKE) % 3], token_letter(s),
+             (long long)s->hold.request.lease_ms);
         return;
     }
-    if (word == REDIS_REPLICATED) {
-        note(s, "asks REPLICATED by %lld in %lld", (long long)ask->stamp, (long long)ask->claim_ms);
+    if (command == REDIS_REPLICATED) {
+        note(s, "asks REPLICATED by %lld in %lld", (long long)send->timestamp,
+             (long long)send->provisional_ttl_ms);
         return;
     }
-    if (s->hold.protocol != &bwl_ticket && word > REDIS_DELETE_IF_MINE) {
-        note_foreign_ask(s, ask);
+    if (s->hold.protocol != &bwl_ticket && command > REDIS_DELETE_IF_MINE) {
+        note_foreign_ask(s, send);
         return;
     }
     if (is_scripted(s->hold.protocol)) {
         char text[STORY_LINE_MAX];
-        char token  = token_letter(s);
-        char former = script.cmd.yields ? letter_of(s, s->hold.claim.former) : '?';
-        scripted_ask_text(text, sizeof text, token, former, s->hold.claim.lease_ms);
+        char token = token_letter(s);
+        char previous_token =
+            script.cmd.yields ? letter_of(s, s->hold.request.previous_token) : '?';
+        scripted_ask_text(text, sizeof text, token, previous_token, s->hold.request.lease_ms);
         note(s, "%s", text);
         return;
     }
-    assert_in_range(word, 1, 4);
+    assert_in_range(command, 1, 4);
     if (is_to_all)
         (void)snprintf(whom, sizeof whom, "all ");
     else if (s->nodes > 1)
-        (void)snprintf(whom, sizeof whom, "%u ", ask->node + 1u);
+        (void)snprintf(whom, sizeof whom, "%u ", send->node + 1u);
     if (s->hold.protocol == &bwl_ticket)
-        note(s, "asks %s", local[word]);
-    else if (word == REDIS_DELETE_IF_MINE)
-        note(s, "asks %s%s as %c", whom, redis[word], token_letter(s));
+        note(s, "asks %s", local[command]);
+    else if (command == REDIS_DELETE_IF_MINE)
+        note(s, "asks %s%s as %c", whom, redis[command], token_letter(s));
     else
-        note(s, "asks %s%s as %c for %lld", whom, redis[word], token_letter(s),
-             (long long)s->hold.claim.lease_ms);
+        note(s, "asks %s%s as %c for %lld", whom, redis[command], token_letter(s),
+             (long long)s->hold.request.lease_ms);
 }
 
 static inline void note_outcome(stage *s, const bwl_outcome *out)
@@ -242,10 +245,11 @@ static inline void note_outcome(stage *s, const bwl_outcome *out)
 /* Do the questions from `first` on ask every server the same? */
 static inline bool is_run_to_all(const stage *s, const bwl_effects *fx, unsigned first)
 {
-    if (s->nodes == 1 || first + s->nodes > fx->asks_count)
+    if (s->nodes == 1 || first + s->nodes > fx->send_count)
         return false;
     for (unsigned i = 0; i < s->nodes; i++)
-        if (fx->asks[first + i].word != fx->asks[first].word || fx->asks[first + i].node != i)
+        if (fx->sends[first + i].command != fx->sends[first].command ||
+            fx->sends[first + i].node != i)
             return false;
     return true;
 }
@@ -253,13 +257,13 @@ static inline bool is_run_to_all(const stage *s, const bwl_effects *fx, unsigned
 /* Everything that one step of the hold brought about. */
 static inline void note_effects(stage *s, const bwl_effects *fx)
 {
-    for (unsigned i = 0; i < fx->asks_count; i++) {
+    for (unsigned i = 0; i < fx->send_count; i++) {
         bool is_to_all = is_run_to_all(s, fx, i - i % s->nodes);
         assert_true(s->open_count < OPEN_MAX);
-        s->open_node[s->open_count] = fx->asks[i].node;
-        s->open[s->open_count++]    = fx->asks[i].tag;
+        s->open_node[s->open_count] = fx->sends[i].node;
+        s->open[s->open_count++]    = fx->sends[i].tag;
         if (!is_to_all || i % s->nodes == 0)
-            note_ask(s, &fx->asks[i], is_to_all);
+            note_ask(s, &fx->sends[i], is_to_all);
     }
     note_outcome(s, &fx->outcome);
     assert_true(fx->wake_at > 0);
@@ -318,7 +322,7 @@ static inline bwl_answer read_answer(const char *text, uint64_t *ret_number)
 
     *ret_number = 0;
     if (strcmp(text, "unsent") == 0)
-        return BWL_UNSENT;
+        return BWL_NOT_SENT;
     if (strcmp(text, "no expiry") == 0) {
         *ret_number = REDIS_NO_EXPIRY;
         return BWL_YES;
@@ -336,17 +340,17 @@ static inline bwl_answer read_answer(const char *text, uint64_t *ret_number)
 
 static inline void acquires(stage *s, const char *how)
 {
-    bwl_effects fx         = { 0 };
-    bwl_random  random     = fresh(s);
-    bwl_ms      give_up_at = s->now;
+    bwl_effects fx            = { 0 };
+    bwl_random  random        = fresh(s);
+    bwl_ms      wait_deadline = s->now;
 
     if (strcmp(how, "for ever") == 0)
-        give_up_at = BWL_NEVER;
+        wait_deadline = BWL_NEVER;
     else if (strncmp(how, "for ", 4) == 0)
-        give_up_at = s->now + strtoll(how + 4, NULL, 10);
+        wait_deadline = s->now + strtoll(how + 4, NULL, 10);
     else
         assert_string_equal(how, "once");
-    bwl_hold_acquire(&s->hold, &random, moment(s), give_up_at, &fx);
+    bwl_hold_acquire(&s->hold, &random, moment(s), wait_deadline, &fx);
     note_effects(s, &fx);
 }
 
@@ -374,20 +378,20 @@ static inline void caller_does(stage *s, const char *what)
     } else if (strcmp(what, "looks") == 0) {
         bwl_ms left = bwl_hold_left(&s->hold, s->now);
         note(s, left == BWL_NEVER ? "no end" : "%lld left", (long long)left);
-        if (s->hold.trouble != BWL_PENDING && bwl_hold_is_held(&s->hold))
-            note(s, "trouble %s", scripted_kinds[s->hold.trouble]);
+        if (s->hold.last_error != BWL_PENDING && bwl_hold_is_held(&s->hold))
+            note(s, "trouble %s", scripted_kinds[s->hold.last_error]);
     } else if (strcmp(what, "looks truly") == 0) {
         bwl_ms left = bwl_hold_left_truly(&s->hold, s->now);
         note(s, left == BWL_NEVER ? "truly no end" : "truly %lld left", (long long)left);
     } else if (strcmp(what, "asks when") == 0) {
-        note_moment(s, "told by", bwl_hold_told_by(&s->hold));
-        note_moment(s, "unsent by", bwl_hold_unsent_by(&s->hold));
+        note_moment(s, "told by", bwl_hold_result_deadline(&s->hold));
+        note_moment(s, "unsent by", bwl_hold_send_deadline(&s->hold));
     } else {
         if (strcmp(what, "gives back") == 0)
             bwl_hold_give_back(&s->hold, moment(s), &fx);
         else if (strcmp(what, "is out of time") == 0)
             bwl_hold_time_up(&s->hold, s->now, &fx);
-        else if (strcmp(what, "cancels") == 0 ? !bwl_hold_is_sought(&s->hold)
+        else if (strcmp(what, "cancels") == 0 ? !bwl_hold_is_acquiring(&s->hold)
                                               : !bwl_hold_is_held(&s->hold))
             note(s, "(the hold is in state %d)", (int)s->hold.state);
         else if (strncmp(what, "extends to ", 11) == 0)
@@ -413,13 +417,13 @@ static inline void shows(stage *s, const char *what)
     char     *rest = NULL;
     bwl_event ev   = { .kind = BWL_REPLY, .tag = oldest_open(s), .answer = BWL_YES };
 
-    ev.number  = (uint64_t)(strtoll(what, &rest, 10) + stamp_zero(s));
-    ev.print   = ev.number + 1;
-    ev.is_mine = strcmp(rest, " mine") == 0;
+    ev.number     = (uint64_t)(strtoll(what, &rest, 10) + stamp_zero(s));
+    ev.value_hash = ev.number + 1;
+    ev.is_mine    = strcmp(rest, " mine") == 0;
     if (strcmp(rest, " in other bytes") == 0)
-        ev.print = ~ev.print;
+        ev.value_hash = ~ev.value_hash;
     if (rest == what)
-        ev = (bwl_event){ .kind = BWL_REPLY, .tag = ev.tag, .answer = BWL_ALIEN };
+        ev = (bwl_event){ .kind = BWL_REPLY, .tag = ev.tag, .answer = BWL_FOREIGN_VALUE };
     happens(s, ev);
 }
 
@@ -448,7 +452,7 @@ static inline void server_does(stage *s, const char *what)
 
 /* "turn 9000": the local group gives the lock, with fence 5; "is LOST": it does not, or not any
  * more. */
-static inline bool read_seat_answer(const char *text, bwl_event *ev)
+static inline bool read_waiter_answer(const char *text, bwl_event *ev)
 {
     if (strncmp(text, "turn ", 5) == 0) {
         ev->answer = BWL_YES;
@@ -466,8 +470,8 @@ static inline bool read_seat_answer(const char *text, bwl_event *ev)
 /* True if the line is of the world, which is then carried out. */
 static inline bool world_does(stage *s, const char *line)
 {
-    bwl_event ev    = { 0 };
-    bwl_place place = { 0 };
+    bwl_event        ev           = { 0 };
+    bwl_queue_status queue_status = { 0 };
 
     if (strncmp(line, "caller ", 7) == 0) {
         note(s, "%s", line);
@@ -478,7 +482,8 @@ static inline bool world_does(stage *s, const char *line)
     } else if (strncmp(line, "server says ", 12) == 0) {
         note(s, "%s", line);
         ev.kind = BWL_REPLY;
-        if (!read_queue_answer(line + 12, &ev, &place) && !read_seat_answer(line + 12, &ev))
+        if (!read_queue_answer(line + 12, &ev, &queue_status) &&
+            !read_waiter_answer(line + 12, &ev))
             ev.answer = read_answer(line + 12, &ev.number);
         ev.tag = oldest_open(s);
         happens(s, ev);
@@ -488,16 +493,16 @@ static inline bool world_does(stage *s, const char *line)
     } else if (strncmp(line, "server pushes ", 14) == 0) {
         note(s, "%s", line);
         ev.kind = BWL_PUSH;
-        if (!read_seat_answer(line + 14, &ev))
+        if (!read_waiter_answer(line + 14, &ev))
             ev.answer = read_answer(line + 14, &ev.number);
         happens(s, ev);
     } else if (strncmp(line, "server gives ", 13) == 0) {
         note(s, "%s", line);
-        place.server_us = story_server_us(line);
-        happens(s, (bwl_event){ .kind   = BWL_PUSH,
-                                .answer = BWL_YES,
-                                .number = strtoull(line + 13, NULL, 10),
-                                .place  = &place });
+        queue_status.server_us = story_server_us(line);
+        happens(s, (bwl_event){ .kind         = BWL_PUSH,
+                                .answer       = BWL_YES,
+                                .number       = strtoull(line + 13, NULL, 10),
+                                .queue_status = &queue_status });
     } else if (strcmp(line, "clock rings") == 0) {
         note(s, "%s", line);
         happens(s, (bwl_event){ .kind = BWL_ALARM });
@@ -511,11 +516,11 @@ static inline bool world_does(stage *s, const char *line)
     } else if (strcmp(line, "store disowns") == 0) {
         bwl_effects fx = { 0 };
         note(s, "%s", line);
-        bwl_hold_disown(&s->hold, s->now, &fx);
+        bwl_hold_revoke(&s->hold, s->now, &fx);
         note_effects(s, &fx);
     } else if (strcmp(line, "link sends nothing") == 0) {
         note(s, "%s", line);
-        happens(s, (bwl_event){ .kind = BWL_REPLY, .answer = BWL_UNSENT, .tag = oldest_open(s) });
+        happens(s, (bwl_event){ .kind = BWL_REPLY, .answer = BWL_NOT_SENT, .tag = oldest_open(s) });
     } else if (strcmp(line, "link cuts") == 0) {
         note(s, "%s", line);
         for (unsigned count = s->open_count; count > 0; count--)
@@ -583,7 +588,7 @@ static inline void perform_row(stage *s, const story *row)
                           .max_hold_ms = BWL_NEVER,
                           .answer_ms   = 5000,
                           .renews      = true,
-                          .rules       = bwl_protocol_rules(row->protocol) };
+                          .rules       = bwl_protocol_compat_rules(row->protocol) };
 
     unsigned nodes = row->protocol != &bwl_redlock             ? 1
                      : strncmp(row->name, "redlock5_", 9) == 0 ? 5

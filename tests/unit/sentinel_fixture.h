@@ -33,7 +33,7 @@
 
 enum { SENTINELS = 3 };
 
-static bwl_shard   *client;
+static bwl_shard    *client;
 static bwl_sentinel *sentinel;
 static bwl_url_host  hosts[SENTINELS];
 static int           listeners[SENTINELS];
@@ -187,7 +187,7 @@ static inline void await_its_time(void)
 /* The first one has answered, and is listened to. */
 static inline void watch_first(void)
 {
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     turn();
     assert_true(is_called(0));
     says(0, HELLO AT("6379"));

@@ -23,9 +23,9 @@
 enum { COUNT = 4 };
 
 /* Two keys "a" and "b", and what follows. */
-static void write_two(bwl_resp_writer *writer, const bwl_redis_question *q, bool by_text)
+static void write_two(bwl_resp_writer *writer, const bwl_redis_command_args *q, bool use_eval)
 {
-    bwl_batch_write_begin(writer, 2, by_text);
+    bwl_batch_write_begin(writer, 2, use_eval);
     bwl_batch_write_key(writer, "a", 1);
     bwl_batch_write_key(writer, "b", 1);
     bwl_batch_write_value(writer, q);
@@ -34,7 +34,7 @@ static void write_two(bwl_resp_writer *writer, const bwl_redis_question *q, bool
 }
 
 /* The words of the command, each with a bar behind it. */
-static void assert_words(const bwl_redis_question *q, bool by_text, const char *wanted)
+static void assert_words(const bwl_redis_command_args *q, bool use_eval, const char *wanted)
 {
     char            bytes[8192];
     char            is[4096];
@@ -44,9 +44,9 @@ static void assert_words(const bwl_redis_question *q, bool by_text, const char *
     bwl_resp_cursor cursor;
     bwl_resp_value  value;
 
-    write_two(&writer, q, by_text);
+    write_two(&writer, q, use_eval);
     assert_false(writer.overflowed);
-    assert_true(writer.size <= bwl_batch_room(2, 2));
+    assert_true(writer.size <= bwl_batch_size_max(2, 2));
     assert_int_equal(bwl_resp_scan_bytes(&scan, bytes, writer.size), BWL_RESP_OK);
     assert_int_equal(scan.size, writer.size);
     cursor = bwl_resp_begin(bytes, writer.size);
@@ -62,8 +62,8 @@ static void assert_words(const bwl_redis_question *q, bool by_text, const char *
 
 static void test_batch_is_keys_then_values_then_the_lease(void **state)
 {
-    bwl_redis_question q = { .word = REDIS_EXTEND_IF_MINE, .token = TOKEN };
-    char               wanted[4096];
+    bwl_redis_command_args q = { .command = REDIS_EXTEND_IF_MINE, .token = TOKEN };
+    char                   wanted[4096];
 
     (void)snprintf(wanted, sizeof wanted, "EVALSHA|%s|2|a|b|" TOKEN "|" TOKEN "|3000|", SHA1);
     assert_words(&q, false, wanted);
@@ -73,9 +73,9 @@ static void test_batch_is_keys_then_values_then_the_lease(void **state)
 
 static void test_batch_of_a_queue_has_its_values(void **state)
 {
-    bwl_queue_self     self = { .session = SESSION };
-    bwl_redis_question q    = { .word = REDIS_QUEUE_EXTEND, .token = TOKEN, .self = &self };
-    char               wanted[4096];
+    bwl_queue_self         self = { .session = SESSION };
+    bwl_redis_command_args q    = { .command = REDIS_QUEUE_EXTEND, .token = TOKEN, .self = &self };
+    char                   wanted[4096];
 
     (void)snprintf(wanted, sizeof wanted, "EVALSHA|%s|2|a|b|" VALUE "|" VALUE "|3000|", SHA1);
     assert_words(&q, false, wanted);
@@ -83,14 +83,14 @@ static void test_batch_of_a_queue_has_its_values(void **state)
 
 static void test_batch_room_is_enough_for_the_longest(void **state)
 {
-    static char        bytes[65536];
-    char               key[BWL_KEY_MAX];
-    char               token[BWL_TOKEN_MAX + 1];
-    char               affix[BWL_AFFIX_MAX + 1];
-    bwl_rules          rules  = { .value = BWL_VALUE_TOKEN, .prefix = affix, .suffix = affix };
-    bwl_redis_question q      = { .word = REDIS_EXTEND_IF_MINE, .token = token, .rules = &rules };
-    size_t             room   = bwl_batch_room(BWL_BATCH_MAX, BWL_BATCH_MAX * sizeof key);
-    bwl_resp_writer    writer = { .bytes = bytes, .capacity = room };
+    static char            bytes[65536];
+    char                   key[BWL_KEY_MAX];
+    char                   token[BWL_TOKEN_MAX + 1];
+    char                   affix[BWL_AFFIX_MAX + 1];
+    bwl_compat_rules       rules = { .value = BWL_VALUE_TOKEN, .prefix = affix, .suffix = affix };
+    bwl_redis_command_args q = { .command = REDIS_EXTEND_IF_MINE, .token = token, .rules = &rules };
+    size_t                 room   = bwl_batch_size_max(BWL_BATCH_MAX, BWL_BATCH_MAX * sizeof key);
+    bwl_resp_writer        writer = { .bytes = bytes, .capacity = room };
 
     assert_true(room <= sizeof bytes);
     memset(key, 'k', sizeof key);
@@ -165,12 +165,12 @@ static void test_batch_error_is_for_all_and_by_its_code(void **state)
         bwl_batch_verdict verdict;
     } cases[] = {
         { "-NOSCRIPT No matching script.\r\n", BWL_BATCH_NOSCRIPT },
-        { "-LOADING Redis is loading\r\n", BWL_BATCH_LATER },
-        { "-BUSY Redis is busy\r\n", BWL_BATCH_LATER },
-        { "-READONLY You can't write\r\n", BWL_BATCH_LATER },
-        { "-MISCONF Errors writing\r\n", BWL_BATCH_LATER },
+        { "-LOADING Redis is loading\r\n", BWL_BATCH_RETRYABLE },
+        { "-BUSY Redis is busy\r\n", BWL_BATCH_RETRYABLE },
+        { "-READONLY You can't write\r\n", BWL_BATCH_RETRYABLE },
+        { "-MISCONF Errors writing\r\n", BWL_BATCH_RETRYABLE },
         { "-ERR Error running script (call to f_0): @user_script:3: -OOM command\r\n",
-          BWL_BATCH_LATER },
+          BWL_BATCH_RETRYABLE },
         { "-TRYAGAIN Multiple keys request during rehashing of slot\r\n", BWL_BATCH_ALONE },
         { "-CROSSSLOT Keys in request don't hash to the same slot\r\n", BWL_BATCH_ALONE },
         { "-MOVED 1 127.0.0.1:1\r\n", BWL_BATCH_ALONE },

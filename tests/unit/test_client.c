@@ -135,7 +135,7 @@ static bool is_woken(void)
     return bwl_reactor_wait(&client->host.reactor, 0, ready) == 1 && ready[0].source == NULL;
 }
 
-static bool say_yes(bwl_engine_lock *lock, const bwl_ask *question, bwl_event *ret_reply)
+static bool say_yes(bwl_engine_lock *lock, const bwl_send *question, bwl_event *ret_reply)
 {
     (void)lock;
     (void)question;
@@ -162,7 +162,7 @@ static void test_client_alarm_wakes_who_drives_past_it(void **state)
 
     (void)state;
     engine.protocol     = &bwl_token;
-    engine.ask          = say_yes;
+    engine.send         = say_yes;
     client->host.engine = &engine;
     assert_true(bwl_loop_fd(&client->loop, &fault) >= 0);
     assert_true(bwl_loop_next_timer(&client->loop) == BWL_NEVER);
@@ -237,11 +237,11 @@ static void count_timers_and_close(bwl_host *host)
     host->engine->close(host);
 }
 
-static bool say_unsent(bwl_engine_lock *lock, const bwl_ask *question, bwl_event *ret_reply)
+static bool say_not_sent(bwl_engine_lock *lock, const bwl_send *question, bwl_event *ret_reply)
 {
     (void)lock;
     (void)question;
-    ret_reply->answer = BWL_UNSENT;
+    ret_reply->answer = BWL_NOT_SENT;
     return true;
 }
 
@@ -253,7 +253,7 @@ static void test_client_close_frees_no_lock_whose_timer_is_set(void **state)
     (void)state;
     engine_below        = client->host.engine;
     unreached.close     = count_timers_and_close;
-    unreached.ask       = say_yes;
+    unreached.send      = say_yes;
     unreached.protocol  = &bwl_token;
     client->host.engine = &unreached;
     (void)ask(client, &ops[0], "a", 0);
@@ -263,7 +263,7 @@ static void test_client_close_frees_no_lock_whose_timer_is_set(void **state)
     bwl_shard_unlock(client);
     assert_int_equal(ops[0].completion.result, BWL_HELD);
     assert_int_equal(ops[1].completion.result, BWL_HELD);
-    unreached.ask = say_unsent; /* so that each lock has a timer for its next attempt */
+    unreached.send = say_not_sent; /* so that each lock has a timer for its next attempt */
     bwl_shard_close(client);
     client = NULL;
     assert_int_equal(timers_at_close, 1); /* that of the store */

@@ -60,11 +60,11 @@ static void test_cluster_keys_of_one_name_have_one_slot(void **state)
 static void test_cluster_words(void **state)
 {
     static const char wanted[] = "*2\r\n$7\r\nCLUSTER\r\n$5\r\nSLOTS\r\n*1\r\n$6\r\nASKING\r\n";
-    char              room[2 * BWL_CLUSTER_WORD_ROOM];
+    char              room[2 * BWL_CLUSTER_COMMAND_SIZE_MAX];
     bwl_resp_writer   writer = { .bytes = room, .capacity = sizeof room };
 
     bwl_cluster_write_slots(&writer);
-    assert_true(writer.size <= BWL_CLUSTER_WORD_ROOM);
+    assert_true(writer.size <= BWL_CLUSTER_COMMAND_SIZE_MAX);
     bwl_cluster_write_asking(&writer);
     assert_false(writer.overflowed);
     assert_int_equal(writer.size, strlen(wanted));

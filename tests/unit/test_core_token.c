@@ -53,9 +53,9 @@ static void test_largest_and_smallest_bytes_fit(void **state)
 
     for (int fill = 0; fill <= 255; fill += 255) {
         memset(random.bytes, fill, sizeof random.bytes);
-        for (int shape = 0; shape < SHAPES; shape++) {
-            bwl_token_write_as(token, (bwl_token_shape)shape, &random, 0);
-            assert_true(bwl_token_is_of((bwl_token_shape)shape, token, strlen(token)));
+        for (int format = 0; format < SHAPES; format++) {
+            bwl_token_write_as(token, (bwl_token_format)format, &random, 0);
+            assert_true(bwl_token_is_of((bwl_token_format)format, token, strlen(token)));
         }
     }
 }
@@ -66,21 +66,21 @@ static void test_what_is_written_is_read(void **state)
 
     for (unsigned i = 0; i < TRIES; i++) {
         bwl_random random = some_bytes();
-        for (int shape = 0; shape < SHAPES; shape++) {
-            bwl_token_write_as(token, (bwl_token_shape)shape, &random, 0);
-            assert_true(bwl_token_is_of((bwl_token_shape)shape, token, strlen(token)));
+        for (int format = 0; format < SHAPES; format++) {
+            bwl_token_write_as(token, (bwl_token_format)format, &random, 0);
+            assert_true(bwl_token_is_of((bwl_token_format)format, token, strlen(token)));
             for (int other = 0; other < SHAPES; other++)
-                if (other != shape)
-                    assert_false(bwl_token_is_of((bwl_token_shape)other, token, strlen(token)));
-            assert_false(bwl_token_is_of((bwl_token_shape)shape, token, strlen(token) - 1) &&
-                         shape != BWL_TOKEN_PID_TID);
+                if (other != format)
+                    assert_false(bwl_token_is_of((bwl_token_format)other, token, strlen(token)));
+            assert_false(bwl_token_is_of((bwl_token_format)format, token, strlen(token) - 1) &&
+                         format != BWL_TOKEN_PID_TID);
         }
     }
 }
 
 typedef struct text {
-    bwl_token_shape shape;
-    const char     *is;
+    bwl_token_format format;
+    const char      *is;
 } text;
 
 static void test_what_nobody_writes_is_not_read(void **state)
@@ -107,7 +107,7 @@ static void test_what_nobody_writes_is_not_read(void **state)
     };
 
     for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        if (bwl_token_is_of(wrong[i].shape, wrong[i].is, strlen(wrong[i].is)))
+        if (bwl_token_is_of(wrong[i].format, wrong[i].is, strlen(wrong[i].is)))
             fail_msg("\"%s\" is taken for a token", wrong[i].is);
     assert_true(bwl_token_is_of(BWL_TOKEN_PID_TID, "4194304-9223372036854775807", 27));
 }

@@ -23,7 +23,7 @@ static void test_answer_may_come_byte_by_byte(void **state)
     static const char all[] = HELLO AT("6379");
 
     (void)state;
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     turn();
     assert_true(is_called(0));
     for (size_t i = 0; all[i] != '\0'; i++) {
@@ -39,7 +39,7 @@ static void test_next_is_asked_when_one_is_away(void **state)
 {
     (void)state;
     vanish(0);
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     turn();
     assert_true(is_called(1));
     says(1, HELLO AT("6379"));
@@ -49,7 +49,7 @@ static void test_next_is_asked_when_one_is_away(void **state)
 static void test_next_is_asked_when_one_is_silent(void **state)
 {
     (void)state;
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     turn();
     assert_true(is_called(0));
     assert_false(is_called(1));
@@ -62,7 +62,7 @@ static void test_next_is_asked_when_one_is_silent(void **state)
 static void test_next_is_asked_when_one_hangs_up(void **state)
 {
     (void)state;
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     turn();
     assert_true(is_called(0));
     hangs_up(0);
@@ -74,7 +74,7 @@ static void test_round_ends_when_nobody_is_there(void **state)
     (void)state;
     for (unsigned i = 0; i < SENTINELS; i++)
         vanish(i);
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     turn();
     assert_int_equal(found, 0);
     assert_int_equal(failed, 1);
@@ -85,8 +85,8 @@ static void test_round_ends_when_nobody_is_there(void **state)
 static void test_silence_of_all_is_told_once(void **state)
 {
     (void)state;
-    bwl_sentinel_seek(sentinel);
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
+    bwl_sentinel_discover(sentinel);
     for (unsigned i = 0; i < SENTINELS; i++) {
         turn();
         assert_true(is_called(i));
@@ -163,7 +163,7 @@ static void test_address_that_swallows_leaves_time_for_the_next(void **state)
     hosts[0].name = "both";
     make((bwl_sentinel_plan){ .resolver = { look_up, free_found } });
     bwl_ms turn_ends = bwl_shard_now(client) + 30000 / SENTINELS;
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     while (bwl_sentinel_waits_until(sentinel) >= turn_ends && failed == 0) {
         turn();
         bwl_sentinel_woken(sentinel); /* the lookup, and then its first half */
@@ -182,7 +182,7 @@ static void test_address_that_swallows_leaves_time_for_the_next(void **state)
 
 static void each_says(const char *text)
 {
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     for (unsigned i = 0; i < SENTINELS; i++) {
         turn();
         assert_true(is_called(i));
@@ -202,7 +202,7 @@ static void test_unknown_service_is_a_refusal(void **state)
 static void test_one_that_does_not_know_it_does_not_decide(void **state)
 {
     (void)state;
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     turn();
     assert_true(is_called(0));
     says(0, HELLO "_\r\n");
@@ -217,7 +217,7 @@ static void test_refusal_outweighs_absence(void **state)
     (void)state;
     vanish(1);
     vanish(2);
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     turn();
     assert_true(is_called(0));
     says(0, HELLO "_\r\n");
@@ -230,13 +230,13 @@ static void test_refusal_of_a_former_round_is_over(void **state)
     (void)state;
     vanish(1);
     vanish(2);
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     turn();
     assert_true(is_called(0));
     says(0, HELLO "_\r\n");
     assert_int_equal(failure.status, BWL_STATUS_REFUSED);
     vanish(0);
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     turn();
     assert_int_equal(failed, 2);
     assert_int_equal(failure.status, BWL_STATUS_UNREACHABLE);
@@ -261,7 +261,7 @@ static void test_password_is_given_and_never_quoted(void **state)
     (void)state;
     bwl_sentinel_free(sentinel);
     make((bwl_sentinel_plan){ .user = "ann", .password = "hunter2" });
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     turn();
     assert_true(is_called(0));
     expect(0, "HELLO|3|AUTH|ann|hunter2|SUBSCRIBE|+switch-master|" QUESTION);
@@ -283,7 +283,7 @@ static void test_name_of_a_user_may_be_long(void **state)
     user[sizeof user - 1] = '\0';
     bwl_sentinel_free(sentinel);
     make((bwl_sentinel_plan){ .user = user, .password = "p" });
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     turn();
     assert_true(is_called(0));
     (void)snprintf(wanted, sizeof wanted, "HELLO|3|AUTH|%s|p|SUBSCRIBE|+switch-master|" QUESTION,
@@ -297,7 +297,7 @@ static void test_garbage_is_a_reason_to_ask_the_next(void **state)
                                        HELLO "*2\r\n+a b\r\n+1\r\n" };
 
     (void)state;
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     for (unsigned i = 0; i < SENTINELS; i++) {
         turn();
         assert_true(is_called(i));
@@ -312,7 +312,7 @@ static void test_loading_is_for_now(void **state)
     (void)state;
     vanish(1);
     vanish(2);
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     turn();
     assert_true(is_called(0));
     says(0, "-LOADING it comes\r\n");
@@ -331,7 +331,7 @@ static void test_next_is_asked_when_one_is_doubted(void **state)
 {
     (void)state;
     watch_first();
-    assert_true(bwl_sentinel_seek_on(sentinel, soon()));
+    assert_true(bwl_sentinel_try_next(sentinel, soon()));
     assert_int_equal(recv(lines[0], &(char){ 0 }, 1, 0), 0); /* hung up */
     turn();
     assert_true(is_called(1));
@@ -347,16 +347,16 @@ static void test_each_is_asked_once_however_often_one_is_doubted(void **state)
     (void)state;
     vanish(1);
     watch_first();
-    assert_true(bwl_sentinel_seek_on(sentinel, soon()));
+    assert_true(bwl_sentinel_try_next(sentinel, soon()));
     turn();
     assert_true(is_called(2));
     says(2, HELLO AT("6379"));
     assert_int_equal(found, 2);
-    assert_false(bwl_sentinel_seek_on(sentinel, soon()));
+    assert_false(bwl_sentinel_try_next(sentinel, soon()));
     assert_false(is_called(0));
-    bwl_sentinel_seek(sentinel); /* anew */
+    bwl_sentinel_discover(sentinel); /* anew */
     says(2, AT("6379"));
-    assert_true(bwl_sentinel_seek_on(sentinel, soon()));
+    assert_true(bwl_sentinel_try_next(sentinel, soon()));
     turn();
     assert_true(is_called(0));
 }
@@ -365,7 +365,7 @@ static void test_doubt_ends_with_the_time(void **state)
 {
     (void)state;
     watch_first();
-    assert_false(bwl_sentinel_seek_on(sentinel, bwl_shard_now(client)));
+    assert_false(bwl_sentinel_try_next(sentinel, bwl_shard_now(client)));
     turn();
     assert_false(is_called(1));
 }
@@ -376,7 +376,7 @@ static void test_doubt_is_told_when_nobody_else_is_there(void **state)
     vanish(1);
     vanish(2);
     watch_first();
-    assert_true(bwl_sentinel_seek_on(sentinel, soon()));
+    assert_true(bwl_sentinel_try_next(sentinel, soon()));
     turn();
     assert_int_equal(failed, 1);
     assert_int_equal(failure.status, BWL_STATUS_UNREACHABLE);
@@ -389,7 +389,7 @@ static void test_doubt_of_one_that_is_gone(void **state)
     watch_first();
     client->host.watches = true;
     hangs_up(0);
-    assert_true(bwl_sentinel_seek_on(sentinel, soon()));
+    assert_true(bwl_sentinel_try_next(sentinel, soon()));
     turn();
     assert_true(is_called(1));
     says(1, HELLO AT("6379"));
@@ -405,7 +405,7 @@ static void test_doubt_while_another_is_asked(void **state)
     hangs_up(0);
     await_its_time();
     assert_true(is_called(1));
-    assert_true(bwl_sentinel_seek_on(sentinel, soon()));
+    assert_true(bwl_sentinel_try_next(sentinel, soon()));
     says(1, HELLO AT("6379"));
     assert_int_equal(found, 2); /* it is where it was, and somebody waits to know */
     assert_false(is_called(2));
@@ -414,7 +414,7 @@ static void test_doubt_while_another_is_asked(void **state)
 static void doubt_first(void)
 {
     if (found == 1)
-        assert_true(bwl_sentinel_seek_on(sentinel, soon()));
+        assert_true(bwl_sentinel_try_next(sentinel, soon()));
 }
 
 /* What comes behind is not for the next one: more words, or the end of the line. */
@@ -422,7 +422,7 @@ static void test_doubt_inside_of_what_is_heard(void **state)
 {
     (void)state;
     then = doubt_first;
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     turn();
     assert_true(is_called(0));
     const char *text = HELLO AT("6379") SWITCH("m 127.0.0.1 6379 127.0.0.1 6381");

@@ -17,14 +17,14 @@
 
 #define FIELD "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed:1"
 
-static const bwl_rules plain  = { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_UUID_THREAD };
-static const bwl_rules fenced = { .value         = BWL_VALUE_TOKEN,
-                                  .token         = BWL_TOKEN_UUID_THREAD,
-                                  .counts_fences = true };
+static const bwl_compat_rules plain  = { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_UUID_THREAD };
+static const bwl_compat_rules fenced = { .value         = BWL_VALUE_TOKEN,
+                                         .token         = BWL_TOKEN_UUID_THREAD,
+                                         .counts_fences = true };
 
 static const char *key = "nightly";
 static bool        is_of_cluster;
-static bool        by_text;
+static bool        use_eval;
 
 /* The words of a command, each with a bar behind it; a script by its name, or TEXT. */
 static void expect_words(const char *bytes, size_t size, const char *wanted)
@@ -52,18 +52,20 @@ static void expect_words(const char *bytes, size_t size, const char *wanted)
     assert_string_equal(is, wanted);
 }
 
-static void expect_command(bwl_redis_word word, const bwl_rules *rules, const char *wanted)
+static void expect_command(bwl_redis_command command, const bwl_compat_rules *rules,
+                           const char *wanted)
 {
-    static char        bytes[8192];
-    bwl_redis_question q      = { .word          = word,
-                                  .by_text       = by_text,
-                                  .key           = key,
-                                  .key_size      = strlen(key),
-                                  .token         = FIELD,
-                                  .lease_ms      = 30000,
-                                  .is_of_cluster = is_of_cluster,
-                                  .rules         = rules };
-    bwl_resp_writer    writer = { .bytes = bytes, .capacity = bwl_redis_room(word, strlen(key)) };
+    static char            bytes[8192];
+    bwl_redis_command_args q      = { .command       = command,
+                                      .use_eval      = use_eval,
+                                      .key           = key,
+                                      .key_size      = strlen(key),
+                                      .token         = FIELD,
+                                      .lease_ms      = 30000,
+                                      .is_of_cluster = is_of_cluster,
+                                      .rules         = rules };
+    bwl_resp_writer        writer = { .bytes    = bytes,
+                                      .capacity = bwl_redis_size_max(command, strlen(key)) };
 
     bwl_redis_write(&writer, &q);
     assert_false(writer.overflowed);
@@ -74,7 +76,7 @@ static int begin(void **state)
 {
     key           = "nightly";
     is_of_cluster = false;
-    by_text       = false;
+    use_eval      = false;
     return 0;
 }
 
@@ -121,7 +123,7 @@ static void test_release_in_a_cluster_publishes_to_old_and_new_clients(void **st
 
 static void test_unknown_script_goes_by_its_text(void **state)
 {
-    by_text = true;
+    use_eval = true;
     expect_command(REDIS_HASH_TAKE, &plain, "EVAL|TEXT|1|nightly|" FIELD "|30000|");
     expect_command(REDIS_HASH_EXTEND, &plain, "EVAL|TEXT|1|nightly|" FIELD "|30000|");
     expect_command(REDIS_HASH_RELEASE, &plain,
@@ -135,16 +137,17 @@ static void test_longest_key_has_room_in_every_command(void **state)
     bwl_resp_writer writer = { .bytes = bytes };
 
     memset(longest, 'k', BWL_KEY_MAX);
-    for (bwl_redis_word word = REDIS_HASH_TAKE; word <= REDIS_HASH_RELEASE; word++) {
-        bwl_redis_question q = { .word          = word,
-                                 .by_text       = true,
-                                 .key           = longest,
-                                 .key_size      = BWL_KEY_MAX,
-                                 .token         = FIELD,
-                                 .lease_ms      = INT32_MAX,
-                                 .is_of_cluster = true,
-                                 .rules         = &fenced };
-        writer = (bwl_resp_writer){ .bytes = bytes, .capacity = bwl_redis_room(word, BWL_KEY_MAX) };
+    for (bwl_redis_command command = REDIS_HASH_TAKE; command <= REDIS_HASH_RELEASE; command++) {
+        bwl_redis_command_args q = { .command       = command,
+                                     .use_eval      = true,
+                                     .key           = longest,
+                                     .key_size      = BWL_KEY_MAX,
+                                     .token         = FIELD,
+                                     .lease_ms      = INT32_MAX,
+                                     .is_of_cluster = true,
+                                     .rules         = &fenced };
+        writer                   = (bwl_resp_writer){ .bytes = bytes };
+        writer.capacity          = bwl_redis_size_max(command, BWL_KEY_MAX);
         assert_true(writer.capacity <= sizeof bytes);
         bwl_redis_write(&writer, &q);
         assert_false(writer.overflowed);
@@ -156,24 +159,26 @@ static void test_look_asks_for_the_key_alone(void **state)
     char            bytes[2048];
     bwl_resp_writer writer = { .bytes = bytes, .capacity = sizeof bytes };
 
-    bwl_hash_lock_write_look(&writer, "nightly", 7, false);
-    expect_words(bytes, writer.size, "EVALSHA|hash_look|1|nightly|");
+    bwl_hash_lock_write_holder_query(&writer, "nightly", 7, false);
+    expect_words(bytes, writer.size, "EVALSHA|hash_holder_query|1|nightly|");
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static bwl_redis_verdict hear(bwl_redis_word word, const char *text, bwl_redis_reply *ret_reply)
+static bwl_redis_verdict hear(bwl_redis_command command, const char *text,
+                              bwl_redis_reply *ret_reply)
 {
-    bwl_redis_question q = { .word = word, .token = FIELD, .rules = &fenced };
+    bwl_redis_command_args q = { .command = command, .token = FIELD, .rules = &fenced };
 
     return bwl_redis_read(&q, 0, text, strlen(text), ret_reply);
 }
 
-static void expect_answer(bwl_redis_word word, const char *text, bwl_answer answer, uint64_t number)
+static void expect_answer(bwl_redis_command command, const char *text, bwl_answer answer,
+                          uint64_t number)
 {
     bwl_redis_reply reply;
 
-    assert_int_equal(hear(word, text, &reply), BWL_REDIS_ANSWER);
+    assert_int_equal(hear(command, text, &reply), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, answer);
     assert_int_equal(reply.number, number);
     assert_false(reply.is_mine);
@@ -202,8 +207,8 @@ static void test_answers_that_no_script_gives_are_strange(void **state)
     bwl_redis_reply          reply;
 
     for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++)
-        for (bwl_redis_word word = REDIS_HASH_TAKE; word <= REDIS_HASH_RELEASE; word++)
-            assert_int_equal(hear(word, strange[i], &reply), BWL_REDIS_STRANGE);
+        for (bwl_redis_command command = REDIS_HASH_TAKE; command <= REDIS_HASH_RELEASE; command++)
+            assert_int_equal(hear(command, strange[i], &reply), BWL_REDIS_STRANGE);
     assert_int_equal(hear(REDIS_HASH_EXTEND, ":2\r\n", &reply), BWL_REDIS_STRANGE);
     assert_int_equal(hear(REDIS_HASH_TAKE, "-NOSCRIPT x\r\n", &reply), BWL_REDIS_NOSCRIPT);
 }

@@ -23,7 +23,7 @@ static bwl_shards lanes;
 
 static bwl_shard *client_of_url(const char *url, bool keeps)
 {
-    bwl_shard  *client = NULL;
+    bwl_shard   *client = NULL;
     bwl_settings asked  = { .keeps = keeps };
     bwl_fault    fault  = { 0 };
 
@@ -107,7 +107,7 @@ static void test_lanes_a_call_about_a_lock_makes_its_lane_busy(void **state)
 
 static void test_lanes_who_want_a_name_meet_while_it_is_in_use(void **state)
 {
-    bwl_shard  *first  = open_lanes("redis://127.0.0.1:1", true);
+    bwl_shard   *first  = open_lanes("redis://127.0.0.1:1", true);
     atomic_uint *met[3] = { NULL };
     atomic_uint *other  = NULL;
 
@@ -136,7 +136,7 @@ static void test_lanes_who_want_a_name_meet_while_it_is_in_use(void **state)
 
 static void test_lanes_who_meet_where_there_is_one_lane_need_not_part(void **state)
 {
-    bwl_shard  *first = open_lanes("thread:", true);
+    bwl_shard   *first = open_lanes("thread:", true);
     atomic_uint *met   = NULL;
 
     (void)state;
@@ -243,13 +243,13 @@ static void forget_nothing(bwl_engine_lock *lock)
 }
 
 /* An answer connects the shard, if it is not connected yet: as a server's would. */
-static bool say_no(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
+static bool say_no(bwl_engine_lock *lock, const bwl_send *ask, bwl_event *ret_reply)
 {
     if (asked < WORDS_MAX)
-        words[asked] = ask->word;
+        words[asked] = ask->command;
     asked++;
     bwl_host_connected(lock->host, true);
-    ret_reply->answer = ask->word == REDIS_QUEUE_JOIN ? BWL_REFUSED : BWL_NO;
+    ret_reply->answer = ask->command == REDIS_QUEUE_JOIN ? BWL_REFUSED : BWL_NO;
     return true;
 }
 
@@ -267,8 +267,8 @@ static int acquire_beside_a_call(const bwl_protocol *protocol, int64_t wait_ms, 
     bowline_hold   *hold = NULL;
 
     assert_int_equal(bowline_open(&one, BOWLINE_OPTIONS(.url = "thread:"), NULL), BOWLINE_OK);
-    bwl_shard *inner          = one->first;
-    bwl_engine  engine         = *inner->host.engine;
+    bwl_shard *inner           = one->first;
+    bwl_engine engine          = *inner->host.engine;
     asked                      = 0;
     connects                   = 0;
     engine.protocol            = protocol;
@@ -276,7 +276,7 @@ static int acquire_beside_a_call(const bwl_protocol *protocol, int64_t wait_ms, 
     engine.share               = share_nothing;
     engine.connect             = connect_or_fail;
     engine.prepare             = prepare_nothing;
-    engine.ask                 = say_no;
+    engine.send                = say_no;
     engine.forget              = forget_nothing;
     inner->host.engine         = &engine;
     inner->host.settings.keeps = true;

@@ -32,19 +32,19 @@ enum { SEATS = 5, LEASE_MS = 30000, NOW = 1000000, TURNS = 3, TURNS_MS = 100, SA
 
 typedef struct row {
     const char *name;
-    bwl_ms      turns_ms;
+    bwl_ms      handoffs_ms;
     const char *text;
 } row;
 
-static bwl_cohort group;
-static bwl_seat   seats[SEATS];
-static bwl_ms     now;
-static uint32_t   tags;
-static char       said[SAID_MAX];
+static bwl_group        group;
+static bwl_local_waiter waiters[SEATS];
+static bwl_ms           now;
+static uint32_t         tags;
+static char             said[SAID_MAX];
 
 static const char *const kinds[] = {
     "PENDING",     "HELD", "QUEUED",   "BUSY",    "FULL",      "NOT_NOW",   "STORE_REFUSED",
-    "UNREACHABLE", "LOST", "RELEASED", "UNKNOWN", "TIMED_OUT", "CANCELLED", "ANEW",
+    "UNREACHABLE", "LOST", "RELEASED", "UNKNOWN", "TIMED_OUT", "CANCELLED", "RETRY_WITH_NEW_TOKEN",
 };
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
@@ -58,17 +58,17 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
     assert_true(strlen(said) < SAID_MAX - 100);
 }
 
-static void say_deed(const bwl_deed *d)
+static void say_action(const bwl_group_action *d)
 {
     static const char *const deeds[] = {
         "?", "?", "ACQUIRE", "EXTEND", "YIELD", "RELEASE", "CANCEL"
     };
 
-    if (d->kind == BWL_DEED_TELL && d->outcome.kind == BWL_HELD)
-        say("; %u>%u HELD %lld %llu", d->seat, d->tag, (long long)(d->outcome.until - NOW),
+    if (d->kind == BWL_ACTION_COMPLETE && d->outcome.kind == BWL_HELD)
+        say("; %u>%u HELD %lld %llu", d->waiter, d->tag, (long long)(d->outcome.until - NOW),
             (unsigned long long)d->outcome.fence);
-    else if (d->kind == BWL_DEED_TELL)
-        say("; %u>%u %s", d->seat, d->tag, kinds[d->outcome.kind]);
+    else if (d->kind == BWL_ACTION_COMPLETE)
+        say("; %u>%u %s", d->waiter, d->tag, kinds[d->outcome.kind]);
     else if (d->lease_ms != 0)
         say("; %s %lld", deeds[d->kind], (long long)d->lease_ms);
     else
@@ -86,39 +86,41 @@ static bwl_outcome_kind read_kind(const char *text)
 
 static void happens(const char *what)
 {
-    char      word[32] = "";
-    char      last[32] = "";
-    long long a        = 0;
-    long long b        = 0;
-    int       count    = sscanf(what, "%31s %lld %lld", word, &a, &b);
+    char      command[32] = "";
+    char      last[32]    = "";
+    long long a           = 0;
+    long long b           = 0;
+    int       count       = sscanf(what, "%31s %lld %lld", command, &a, &b);
 
     if (*what == '+')
         now += atoi(what + 1);
-    else if (strcmp(word, "sit") == 0)
-        bwl_cohort_sit(&group, seats, (bwl_seat_number)a, ++tags, count == 3 ? b : LEASE_MS);
-    else if (strcmp(word, "leave") == 0)
-        bwl_cohort_leave(&group, seats, (bwl_seat_number)a, ++tags);
-    else if (strcmp(word, "extend") == 0)
-        bwl_cohort_extend(&group, seats, (bwl_seat_number)a, ++tags, b);
-    else if (strcmp(word, "held") == 0)
-        bwl_cohort_told(&group, seats, &(bwl_outcome){ BWL_HELD, NOW + a, (uint64_t)b, 0 }, now);
+    else if (strcmp(command, "sit") == 0)
+        bwl_group_enqueue(&group, waiters, (bwl_local_waiter_id)a, ++tags,
+                          count == 3 ? b : LEASE_MS);
+    else if (strcmp(command, "leave") == 0)
+        bwl_group_leave(&group, waiters, (bwl_local_waiter_id)a, ++tags);
+    else if (strcmp(command, "extend") == 0)
+        bwl_group_extend(&group, waiters, (bwl_local_waiter_id)a, ++tags, b);
+    else if (strcmp(command, "held") == 0)
+        bwl_group_on_store_result(&group, waiters,
+                                  &(bwl_outcome){ BWL_HELD, NOW + a, (uint64_t)b, 0 }, now);
     else if (sscanf(what, "seen %lld %31s", &a, last) == 2)
-        bwl_cohort_seen(&group, NOW + a, read_kind(last));
+        bwl_group_on_store_status(&group, NOW + a, read_kind(last));
     else
-        bwl_cohort_told(&group, seats, &(bwl_outcome){ .kind = read_kind(what) }, now);
+        bwl_group_on_store_result(&group, waiters, &(bwl_outcome){ .kind = read_kind(what) }, now);
 }
 
 static void play(void **state)
 {
-    const row *r = *state;
-    char       text[SAID_MAX];
-    bwl_deed   deed;
+    const row       *r = *state;
+    char             text[SAID_MAX];
+    bwl_group_action action;
 
     now     = NOW;
     tags    = 0;
     said[0] = '\0';
-    memset(seats, 0, sizeof seats);
-    bwl_cohort_init(&group, TURNS, r->turns_ms);
+    memset(waiters, 0, sizeof waiters);
+    bwl_group_init(&group, TURNS, r->handoffs_ms);
     memcpy(text, r->text, strlen(r->text) + 1);
     for (char *item = strtok(text, ";"); item != NULL; item = strtok(NULL, ";")) {
         char *at = item + (*item == ' ');
@@ -133,9 +135,9 @@ static void play(void **state)
             happens(at);
             next = next == NULL ? NULL : next + 3;
         }
-        while (!is_pause && bwl_cohort_next(&group, seats, now, &deed))
-            say_deed(&deed);
-        if (bwl_cohort_is_over(&group))
+        while (!is_pause && bwl_group_next_action(&group, waiters, now, &action))
+            say_action(&action);
+        if (bwl_group_is_over(&group))
             say("; OVER");
     }
     assert_string_equal(said + 2, r->text);
@@ -294,19 +296,21 @@ static const row rows[] = {
 
 static void test_deed_is_an_event_for_the_seat(void **state)
 {
-    bwl_deed  held = { .kind    = BWL_DEED_TELL,
-                       .seat    = 1,
-                       .tag     = 9,
-                       .outcome = { .kind = BWL_HELD, .until = 77, .fence = 5 } };
-    bwl_deed  lost = { .kind = BWL_DEED_TELL, .seat = 1, .outcome = { .kind = BWL_LOST } };
-    bwl_event ev   = bwl_deed_event(&held);
+    bwl_group_action held = { .kind    = BWL_ACTION_COMPLETE,
+                              .waiter  = 1,
+                              .tag     = 9,
+                              .outcome = { .kind = BWL_HELD, .until = 77, .fence = 5 } };
+    bwl_group_action lost = { .kind    = BWL_ACTION_COMPLETE,
+                              .waiter  = 1,
+                              .outcome = { .kind = BWL_LOST } };
+    bwl_event        ev   = bwl_group_action_event(&held);
 
     assert_int_equal(ev.kind, BWL_REPLY);
     assert_int_equal(ev.tag, 9);
     assert_int_equal(ev.answer, BWL_YES);
     assert_int_equal(ev.number, 5);
     assert_int_equal(ev.until, 77);
-    ev = bwl_deed_event(&lost);
+    ev = bwl_group_action_event(&lost);
     assert_int_equal(ev.kind, BWL_PUSH);
     assert_int_equal(ev.answer, BWL_NO);
     assert_int_equal(ev.number, BWL_LOST);

@@ -23,7 +23,7 @@
 #include <cmocka.h>
 
 typedef struct fake { /* the engine */
-    bwl_ask    latest;
+    bwl_send   latest;
     unsigned   asked;
     bwl_answer answers;  /* at once with this; 0: not now */
     bwl_ms     takes_ms; /* to ask */
@@ -35,7 +35,7 @@ typedef struct fake { /* the engine */
 
 static fake            world;
 static bwl_engine      engine;
-static bwl_shard     *client;
+static bwl_shard      *client;
 static bwl_fault       fault;
 static bwl_operation   operation; /* static, because a client may be closed with it under way */
 static bwl_operation   second;
@@ -50,18 +50,18 @@ static int fake_prepare(bwl_lock *lock, bwl_fault *ret_fault)
     return world.prepare_status;
 }
 
-static bool fake_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
+static bool fake_ask(bwl_lock *lock, const bwl_send *send, bwl_event *ret_reply)
 {
-    world.latest = *ask;
+    world.latest = *send;
     world.asked++;
     lock->shard->host.latest += world.takes_ms;
     if (world.unsent_below > 0) {
         size_t size = strlen(world.words);
         (void)snprintf(world.words + size, sizeof world.words - size, "%c%u",
-                       ask->word == REDIS_DELETE_IF_MINE ? 'D' : 'S', ask->node);
+                       send->command == REDIS_DELETE_IF_MINE ? 'D' : 'S', send->node);
     }
-    if (ask->node < world.unsent_below) {
-        ret_reply->answer = BWL_UNSENT;
+    if (send->node < world.unsent_below) {
+        ret_reply->answer = BWL_NOT_SENT;
         return true;
     }
     if (world.answers == 0)
@@ -88,7 +88,7 @@ static int open_client(void **state)
     engine.protocol     = &bwl_token;
     engine.lock_size    = 100;
     engine.prepare      = fake_prepare;
-    engine.ask          = fake_ask;
+    engine.send         = fake_ask;
     engine.forget       = fake_forget;
     client->host.engine = &engine;
     bwl_shard_lock(client);
@@ -265,12 +265,12 @@ static void test_lock_every_attempt_has_a_new_token(void **state)
     (void)state;
     world.answers = BWL_NO;
     bwl_lock_acquire(lock, &operation, 60000);
-    memcpy(before, lock->base.hold.claim.token, sizeof before);
+    memcpy(before, lock->base.hold.request.token, sizeof before);
     assert_int_equal(strlen(before), 22);
     (void)nanosleep(&(struct timespec){ .tv_nsec = 15000000 }, NULL);
     bwl_lock_event(lock, (bwl_event){ .kind = BWL_ALARM });
     assert_int_equal(world.asked, 2);
-    assert_string_not_equal(lock->base.hold.claim.token, before);
+    assert_string_not_equal(lock->base.hold.request.token, before);
 }
 
 static void test_lock_renewal_sets_the_timer_anew(void **state)
@@ -424,8 +424,10 @@ static void test_lock_remembers_why_the_store_refused_as_far_as_it_fits(void **s
 /* All who wait on this machine beat in the same moments, however many programs they are. */
 static void test_lock_beats_at_a_tick_and_gives_up_when_it_said(void **state)
 {
-    bwl_place place = { .how = BWL_HOW_QUEUED, .ticket = 7, .rank = 1, .server_us = 1 };
-    bwl_event ev    = { .kind = BWL_REPLY, .answer = BWL_NO, .place = &place };
+    bwl_queue_status place = {
+        .kind = BWL_QUEUE_STATUS_QUEUED, .ticket = 7, .rank = 1, .server_us = 1
+    };
+    bwl_event ev = { .kind = BWL_REPLY, .answer = BWL_NO, .queue_status = &place };
 
     (void)state;
     engine.protocol = &bwl_queue;
@@ -441,7 +443,7 @@ static void test_lock_beats_at_a_tick_and_gives_up_when_it_said(void **state)
     bwl_lock_acquire(lock, &second, 777);
     ev.tag = world.latest.tag;
     bwl_lock_event(lock, ev);
-    assert_int_equal(lock->timer.at, lock->base.hold.give_up_at);
+    assert_int_equal(lock->timer.at, lock->base.hold.wait_deadline);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_client, close_client)

@@ -25,7 +25,7 @@ static bwl_shard      *client;
 static bwl_lock       *lock;
 static bwl_fault       fault;
 static bwl_operation   operation;
-static bwl_ask         asked;
+static bwl_send        asked;
 static unsigned        asks;
 static bool            is_sent; /* the question that is out */
 static unsigned        withdrawals;
@@ -41,11 +41,11 @@ static int fake_prepare(bwl_lock *l, bwl_fault *ret_fault)
     return BWL_OK;
 }
 
-static bool fake_ask(bwl_lock *l, const bwl_ask *ask, bwl_event *ret_reply)
+static bool fake_ask(bwl_lock *l, const bwl_send *send, bwl_event *ret_reply)
 {
     (void)l;
     (void)ret_reply;
-    asked   = *ask;
+    asked   = *send;
     is_sent = false;
     asks++;
     return false;
@@ -66,7 +66,7 @@ static void fake_withdraw(bwl_lock *l)
     assert_ptr_equal(l, lock);
     withdrawals++;
     if (!is_sent)
-        reply(BWL_UNSENT);
+        reply(BWL_NOT_SENT);
 }
 
 static int open_client(void **state)
@@ -81,7 +81,7 @@ static int open_client(void **state)
     engine              = *client->host.engine;
     engine.protocol     = &bwl_token;
     engine.prepare      = fake_prepare;
-    engine.ask          = fake_ask;
+    engine.send         = fake_ask;
     engine.forget       = fake_forget;
     engine.withdraw     = fake_withdraw;
     client->host.engine = &engine;
@@ -125,7 +125,7 @@ static void test_lock_that_is_not_answered_is_unknown_in_time(void **state)
     come_to(WAIT_MS + ANSWER_MS + SLACK_MS);
     assert_int_equal(operation.completion.result, BWL_UNKNOWN);
     assert_string_equal(lock->base.why.text, "no answer within 100000 ms");
-    assert_int_equal(asked.word, REDIS_DELETE_IF_MINE); /* what may be ours is taken back */
+    assert_int_equal(asked.command, REDIS_DELETE_IF_MINE); /* what may be ours is taken back */
     assert_int_equal(lock->base.hold.state, BWL_HOLD_LEAVING);
     assert_true(lock->time_is_up_at == BWL_NEVER);
     reply(BWL_YES);
@@ -149,7 +149,7 @@ static void test_lock_that_could_not_be_sent_before_ends_with_the_wait(void **st
     (void)state;
     ask_within(WAIT_MS);
     come_to(ANSWER_MS);
-    reply(BWL_UNSENT);
+    reply(BWL_NOT_SENT);
     come_to(ANSWER_MS + 500);
     assert_int_equal(asks, 2);
     assert_int_equal(lock->timer.at, began_at + WAIT_MS);
@@ -164,7 +164,7 @@ static void test_lock_that_was_sent_is_awaited_behind_the_wait(void **state)
     (void)state;
     ask_within(WAIT_MS);
     come_to(ANSWER_MS);
-    reply(BWL_UNSENT);
+    reply(BWL_NOT_SENT);
     come_to(ANSWER_MS + 500);
     is_sent = true;
     come_to(WAIT_MS);

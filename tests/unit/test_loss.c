@@ -59,7 +59,7 @@ static void test_loss_trouble_is_a_status_with_its_reason(void **state)
     (void)state;
     assert_int_equal(bowline_hold_check(hold, &error), BOWLINE_OK);
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
-        bwl_lock_of(hold)->base.hold.trouble = list[i].kind;
+        bwl_lock_of(hold)->base.hold.last_error = list[i].kind;
         bwl_lock_set_error(bwl_lock_of(hold), "%s", list[i].why);
         assert_int_equal(bowline_hold_check(hold, &error), list[i].status);
         assert_int_equal(error.status, list[i].status);
@@ -67,7 +67,7 @@ static void test_loss_trouble_is_a_status_with_its_reason(void **state)
         assert_int_equal(strncmp(error.text, "n is ours for ", 14), 0);
         assert_int_equal(bowline_hold_check(hold, NULL), list[i].status);
     }
-    bwl_lock_of(hold)->base.hold.trouble = BWL_PENDING;
+    bwl_lock_of(hold)->base.hold.last_error = BWL_PENDING;
     assert_int_equal(bowline_hold_check(hold, &error), BOWLINE_OK);
 }
 
@@ -78,8 +78,8 @@ static void test_loss_is_seen_by_everything_at_its_moment(void **state)
     (void)state;
     assert_true(fd >= 0);
     assert_true(bwl_lock_of(hold)->face.loss_at == bwl_lock_of(hold)->base.hold.until);
-    bwl_lock_of(hold)->base.hold.until   = 1;
-    bwl_lock_of(hold)->base.hold.look_at = 1;
+    bwl_lock_of(hold)->base.hold.until    = 1;
+    bwl_lock_of(hold)->base.hold.timer_at = 1;
     assert_int_equal(bowline_hold_check(hold, &error), BOWLINE_LOST);
     assert_int_equal(error.status, BOWLINE_LOST);
     bwl_shard_lock(client->first);

@@ -33,7 +33,7 @@ static void lose_patience(void)
     bwl_shard_lock(inner);
     inner->host.settings.answer_ms = 1;
     for (bwl_lock *lock = inner->locks; lock != NULL; lock = lock->next) {
-        lock->base.hold.answer_by       = bwl_shard_now(inner);
+        lock->base.hold.answer_deadline = bwl_shard_now(inner);
         lock->base.hold.terms.answer_ms = 1;
     }
     bwl_redis_set_timer(bwl_redis_of(&inner->host));

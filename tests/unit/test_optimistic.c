@@ -32,9 +32,10 @@ static char           said[1000];
 static void say(bwl_optimistic_next next)
 {
     static const char *const wants[] = { "?", "READ", "COMPUTE", "WRITE", "LEAVE" };
-    static const char *const ends[]  = { "?",       "WRITTEN",     "LEFT",    "STOPPED",
-                                         "ALIEN",   "CONFLICTS",   "TIME_UP", "NOT_NOW",
-                                         "REFUSED", "UNREACHABLE", "UNKNOWN" };
+    static const char *const ends[]  = { "?",           "WRITTEN",       "LEFT",
+                                         "STOPPED",     "FOREIGN_VALUE", "CONFLICTS",
+                                         "TIME_UP",     "NOT_NOW",       "REFUSED",
+                                         "UNREACHABLE", "UNKNOWN" };
     size_t                   size    = strlen(said);
 
     if (next.want == BWL_WANT_PAUSE)
@@ -99,8 +100,8 @@ static const row rows[] = {
       "READ yes COMPUTE leave LEAVE cut LEFT:1:0" },
     { "stopped_though_not_sent", 0, BWL_NEVER, "READ yes COMPUTE stop LEAVE unsent STOPPED:1:0" },
     { "stopped_though_refused", 0, BWL_NEVER, "READ yes COMPUTE stop LEAVE refused STOPPED:1:0" },
-    { "foreign_value_is_left", 0, BWL_NEVER, "READ alien LEAVE yes ALIEN:1:0" },
-    { "foreign_value_though_cut", 0, BWL_NEVER, "READ alien LEAVE cut ALIEN:1:0" },
+    { "foreign_value_is_left", 0, BWL_NEVER, "READ alien LEAVE yes FOREIGN_VALUE:1:0" },
+    { "foreign_value_though_cut", 0, BWL_NEVER, "READ alien LEAVE cut FOREIGN_VALUE:1:0" },
     { "conflicts_pause_from_the_second_on", 0, BWL_NEVER,
       "READ yes COMPUTE write WRITE no READ yes COMPUTE write WRITE no PAUSE:1005 +5 alarm "
       "READ yes COMPUTE write WRITE no PAUSE:1015 +10 alarm READ yes COMPUTE write WRITE no "

@@ -1,7 +1,7 @@
 /*
  * test_pause.c -- pauses that double, up to a bound, and are half chance.
  */
-#include "lock/pause.h"
+#include "lock/backoff.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static bwl_ms longest(unsigned pauses)
 
     for (unsigned chance = 0; chance < 65536; chance++) {
         bwl_random fresh = { .bytes = { (uint8_t)(chance >> 8), (uint8_t)chance } };
-        bwl_ms     ms    = bwl_pause_ms(pauses, LONGEST_MS, &fresh);
+        bwl_ms     ms    = bwl_backoff_ms(pauses, LONGEST_MS, &fresh);
         longest_ms       = ms > longest_ms ? ms : longest_ms;
     }
     return longest_ms;
@@ -31,7 +31,7 @@ static void test_pause_doubles_up_to_a_bound(void **state)
     static const bwl_ms whole_ms[] = { 10, 20, 40, 80, 160, 320, 500, 500, 500 };
 
     for (unsigned i = 0; i < sizeof whole_ms / sizeof whole_ms[0]; i++) {
-        assert_int_equal(bwl_pause_ms(i, LONGEST_MS, &least), whole_ms[i] / 2);
+        assert_int_equal(bwl_backoff_ms(i, LONGEST_MS, &least), whole_ms[i] / 2);
         assert_int_equal(longest(i), whole_ms[i]);
     }
     assert_int_equal(longest(UINT32_MAX), LONGEST_MS);
@@ -40,12 +40,13 @@ static void test_pause_doubles_up_to_a_bound(void **state)
 /* Every length of the half that is left to chance comes about. */
 static void test_pause_is_half_chance(void **state)
 {
-    bool seen[BWL_PAUSE_MIN_MS + 1] = { false };
+    bool seen[BWL_BACKOFF_MIN_MS + 1] = { false };
 
     for (unsigned chance = 0; chance < 256; chance++)
-        seen[bwl_pause_ms(0, LONGEST_MS, &(bwl_random){ .bytes = { 0, (uint8_t)chance } })] = true;
-    for (unsigned ms = 0; ms <= BWL_PAUSE_MIN_MS; ms++)
-        assert_int_equal(seen[ms], ms >= BWL_PAUSE_MIN_MS / 2);
+        seen[bwl_backoff_ms(0, LONGEST_MS, &(bwl_random){ .bytes = { 0, (uint8_t)chance } })] =
+            true;
+    for (unsigned ms = 0; ms <= BWL_BACKOFF_MIN_MS; ms++)
+        assert_int_equal(seen[ms], ms >= BWL_BACKOFF_MIN_MS / 2);
 }
 
 int main(void)

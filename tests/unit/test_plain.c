@@ -5,7 +5,7 @@
  * is an answer.
  */
 #include "engine/redis/wire/plain.h"
-#include "engine/redis/wire/stamp.h"
+#include "engine/redis/wire/value.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,31 +18,31 @@
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
-static const bwl_rules seconds = { .value   = BWL_VALUE_DECIMAL,
-                                   .unit_ns = 1000000000,
-                                   .expired = BWL_STAMP_NOT_AFTER_NOW };
+static const bwl_compat_rules seconds = { .value   = BWL_VALUE_DECIMAL,
+                                          .unit_ns = 1000000000,
+                                          .expired = BWL_TIMESTAMP_NOT_AFTER_NOW };
 
-static bwl_redis_question question(bwl_redis_word word)
+static bwl_redis_command_args args(bwl_redis_command command)
 {
-    return (bwl_redis_question){ .word     = word,
-                                 .key      = "k\0y",
-                                 .key_size = 3,
-                                 .token    = "AAAAAAAAAAAAAAAAAAAAAA",
-                                 .lease_ms = 10001,
-                                 .stamp    = 1700000010,
-                                 .rules    = &seconds };
+    return (bwl_redis_command_args){ .command   = command,
+                                     .key       = "k\0y",
+                                     .key_size  = 3,
+                                     .token     = "AAAAAAAAAAAAAAAAAAAAAA",
+                                     .lease_ms  = 10001,
+                                     .timestamp = 1700000010,
+                                     .rules     = &seconds };
 }
 
 /* ---- what is written ------------------------------------------------------------------------- */
 
 /* In the text '#' stands for the NUL in the key, a blank for CR LF. */
-static void assert_written(bwl_redis_word word, const char *text)
+static void assert_written(bwl_redis_command command, const char *text)
 {
-    char               bytes[512];
-    char               wanted[512];
-    size_t             size   = 0;
-    bwl_redis_question q      = question(word);
-    bwl_resp_writer    writer = { .bytes = bytes, .capacity = sizeof bytes };
+    char                   bytes[512];
+    char                   wanted[512];
+    size_t                 size   = 0;
+    bwl_redis_command_args q      = args(command);
+    bwl_resp_writer        writer = { .bytes = bytes, .capacity = sizeof bytes };
 
     for (; *text != '\0'; text++) {
         if (*text == ' ')
@@ -75,10 +75,10 @@ static void test_every_word_is_its_command(void **state)
 /* Of no key, and never for ever. */
 static void test_replicas_are_waited_for(void **state)
 {
-    char               bytes[64];
-    bwl_redis_question q        = { .word = REDIS_REPLICATED, .stamp = 2, .lease_ms = 100 };
-    bwl_resp_writer    writer   = { .bytes = bytes, .capacity = sizeof bytes };
-    static const char  wanted[] = "*3\r\n$4\r\nWAIT\r\n$1\r\n2\r\n$3\r\n100\r\n";
+    char                   bytes[64];
+    bwl_redis_command_args q = { .command = REDIS_REPLICATED, .timestamp = 2, .lease_ms = 100 };
+    bwl_resp_writer        writer   = { .bytes = bytes, .capacity = sizeof bytes };
+    static const char      wanted[] = "*3\r\n$4\r\nWAIT\r\n$1\r\n2\r\n$3\r\n100\r\n";
 
     bwl_redis_write(&writer, &q);
     assert_int_equal(writer.size, sizeof wanted - 1);
@@ -90,15 +90,15 @@ static void test_replicas_are_waited_for(void **state)
 
 static void test_words_are_told_from_the_others(void **state)
 {
-    for (unsigned word = REDIS_SET_IF_ABSENT; word <= REDIS_DROP_STAMP; word++) {
-        bool is_plain = word >= REDIS_SETNX && word <= REDIS_DELETE_WATCHED;
-        bool shows    = word == REDIS_READ || word == REDIS_SWAP || word == REDIS_WATCH_READ;
-        assert_int_equal(bwl_plain_is((bwl_redis_word)word), is_plain);
-        assert_int_equal(bwl_redis_shows_value((bwl_redis_word)word), shows);
-        assert_int_equal(bwl_redis_frames((bwl_redis_word)word), word == REDIS_WATCH_READ ? 2
-                                                                 : word == REDIS_DELETE_WATCHED
-                                                                     ? 3
-                                                                     : 1);
+    for (unsigned command = REDIS_SET_IF_ABSENT; command <= REDIS_DROP_TIMESTAMP; command++) {
+        bool is_plain = command >= REDIS_SETNX && command <= REDIS_DELETE_WATCHED;
+        bool shows = command == REDIS_READ || command == REDIS_SWAP || command == REDIS_WATCH_READ;
+        assert_int_equal(bwl_plain_is((bwl_redis_command)command), is_plain);
+        assert_int_equal(bwl_redis_shows_value((bwl_redis_command)command), shows);
+        assert_int_equal(bwl_redis_frames((bwl_redis_command)command),
+                         command == REDIS_WATCH_READ       ? 2
+                         : command == REDIS_DELETE_WATCHED ? 3
+                                                           : 1);
     }
 }
 
@@ -114,18 +114,19 @@ typedef struct reading {
 
 static bwl_redis_reply reply;
 
-static bwl_redis_verdict read_nth(bwl_redis_word word, unsigned nth, const char *frame)
+static bwl_redis_verdict read_nth(bwl_redis_command command, unsigned nth, const char *frame)
 {
-    bwl_redis_question q = question(word);
+    bwl_redis_command_args q = args(command);
 
     return bwl_redis_read(&q, nth, frame, strlen(frame), &reply);
 }
 
-static void assert_readings(bwl_redis_word word, unsigned nth, const reading *list, size_t count)
+static void assert_readings(bwl_redis_command command, unsigned nth, const reading *list,
+                            size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         print_message("# %.*s\n", (int)strcspn(list[i].frame, "\r"), list[i].frame);
-        assert_int_equal(read_nth(word, nth, list[i].frame), list[i].verdict);
+        assert_int_equal(read_nth(command, nth, list[i].frame), list[i].verdict);
         if (list[i].verdict != BWL_REDIS_ANSWER)
             continue;
         assert_int_equal(reply.answer, list[i].answer);
@@ -142,12 +143,12 @@ static const reading shown[] = {
     { "$-1\r\n", ANSWER(BWL_NO) },
     { "$10\r\n1700000010\r\n", BWL_REDIS_ANSWER, BWL_YES, 1700000010, true },
     { "$10\r\n1700000011\r\n", BWL_REDIS_ANSWER, BWL_YES, 1700000011, false },
-    { "$1\r\n0\r\n", ANSWER(BWL_ALIEN) },
-    { "$11\r\n01700000010\r\n", ANSWER(BWL_ALIEN) },
-    { "$0\r\n\r\n", ANSWER(BWL_ALIEN) },
-    { "$5\r\nhello\r\n", ANSWER(BWL_ALIEN) },
-    { "-WRONGTYPE Operation against a key\r\n", ANSWER(BWL_ALIEN) },
-    { "-LOADING\r\n", ANSWER(BWL_LATER) },
+    { "$1\r\n0\r\n", ANSWER(BWL_FOREIGN_VALUE) },
+    { "$11\r\n01700000010\r\n", ANSWER(BWL_FOREIGN_VALUE) },
+    { "$0\r\n\r\n", ANSWER(BWL_FOREIGN_VALUE) },
+    { "$5\r\nhello\r\n", ANSWER(BWL_FOREIGN_VALUE) },
+    { "-WRONGTYPE Operation against a key\r\n", ANSWER(BWL_FOREIGN_VALUE) },
+    { "-LOADING\r\n", ANSWER(BWL_RETRYABLE) },
     { "-NOPERM\r\n", ANSWER(BWL_REFUSED) },
     { "+OK\r\n", STRANGE },
     { "+QUEUED\r\n", STRANGE },
@@ -172,7 +173,7 @@ static void test_time_to_live(void **state)
         { ":-3\r\n", STRANGE },
         { "_\r\n", STRANGE },
         { "$2\r\n50\r\n", STRANGE },
-        { "-LOADING\r\n", ANSWER(BWL_LATER) },
+        { "-LOADING\r\n", ANSWER(BWL_RETRYABLE) },
     };
 
     assert_readings(REDIS_READ_EXPIRY, 0, list, COUNT_OF(list));
@@ -183,13 +184,13 @@ static void test_key_without_an_expiry(void **state)
 {
     static const reading list[] = {
         { ":-1\r\n", ANSWER(BWL_YES) },
-        { ":50\r\n", ANSWER(BWL_ALIEN) },
-        { ":0\r\n", ANSWER(BWL_ALIEN) },
+        { ":50\r\n", ANSWER(BWL_FOREIGN_VALUE) },
+        { ":0\r\n", ANSWER(BWL_FOREIGN_VALUE) },
         { ":-2\r\n", ANSWER(BWL_NO) },
         { ":-3\r\n", STRANGE },
         { "_\r\n", STRANGE },
         { "$2\r\n50\r\n", STRANGE },
-        { "-LOADING\r\n", ANSWER(BWL_LATER) },
+        { "-LOADING\r\n", ANSWER(BWL_RETRYABLE) },
         { "-NOPERM\r\n", ANSWER(BWL_REFUSED) },
     };
 
@@ -204,7 +205,7 @@ static void test_watching(void **state)
         { ":1\r\n", STRANGE },
         { "_\r\n", STRANGE },
         { "-NOPERM\r\n", ANSWER(BWL_REFUSED) },
-        { "-LOADING\r\n", ANSWER(BWL_LATER) },
+        { "-LOADING\r\n", ANSWER(BWL_RETRYABLE) },
     };
     static const reading queued[] = {
         { "+QUEUED\r\n", ANSWER(BWL_YES) },
@@ -244,11 +245,11 @@ static void test_replicas_are_counted(void **state)
         { "+OK\r\n", STRANGE },
         { "_\r\n", STRANGE },
         { "$1\r\n1\r\n", STRANGE },
-        { "-UNBLOCKED force unblock from blocking operation\r\n", ANSWER(BWL_LATER) },
-        { "-ERR WAIT cannot be used with replica instances. Please\r\n", ANSWER(BWL_LATER) },
+        { "-UNBLOCKED force unblock from blocking operation\r\n", ANSWER(BWL_RETRYABLE) },
+        { "-ERR WAIT cannot be used with replica instances. Please\r\n", ANSWER(BWL_RETRYABLE) },
         { "-ERR replica instance\r\n", ANSWER(BWL_REFUSED) },
         { "-NOPERM this user has no permissions to run the 'wait'\r\n", ANSWER(BWL_REFUSED) },
-        { "-LOADING it is\r\n", ANSWER(BWL_LATER) },
+        { "-LOADING it is\r\n", ANSWER(BWL_RETRYABLE) },
     };
 
     assert_readings(REDIS_REPLICATED, 0, list, COUNT_OF(list));

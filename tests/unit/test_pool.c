@@ -18,9 +18,9 @@
 
 #include <cmocka.h>
 
-static bwl_pool    pool;
+static bwl_pool   pool;
 static bwl_shard *first;
-static bwl_fault   fault;
+static bwl_fault  fault;
 
 static void open_pool(const char *url)
 {
@@ -122,7 +122,7 @@ static void test_who_waits_gets_what_is_given_back(void **state)
 {
     bwl_pool_slot *places[BWL_POOL_MAX];
     bwl_pool_slot *got = NULL;
-    pthread_t       thread;
+    pthread_t      thread;
 
     (void)state;
     for (unsigned i = 0; i < BWL_POOL_MAX; i++)
@@ -163,12 +163,12 @@ static void test_broken_place_is_closed_and_opened_again(void **state)
     bwl_pool_slot *place = take();
 
     (void)state;
-    place->section.seen      = malloc(8);
-    place->section.seen_room = 8;
+    place->transaction.seen          = malloc(8);
+    place->transaction.seen_capacity = 8;
     bwl_pool_give(&pool, place, true);
     assert_int_equal(open_count(), 0);
     assert_ptr_equal(take(), place);
-    assert_null(place->section.seen);
+    assert_null(place->transaction.seen);
     bwl_pool_give(&pool, place, false);
 }
 

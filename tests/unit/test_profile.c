@@ -77,12 +77,12 @@ static void test_profile_with_a_prefix_wants_one(void **state)
 
 static bool reads(const char *profile, const char *value, size_t size)
 {
-    const bwl_profile *p     = named(profile);
-    int64_t            stamp = -1;
-    bool               is    = bwl_profile_reads(p, p->rules, value, size, &stamp);
+    const bwl_profile *p         = named(profile);
+    int64_t            timestamp = -1;
+    bool               is        = bwl_profile_reads(p, p->rules, value, size, &timestamp);
 
     if (is)
-        assert_int_equal(stamp != 0, p->rules->unit_ns != 0);
+        assert_int_equal(timestamp != 0, p->rules->unit_ns != 0);
     return is;
 }
 

@@ -4,12 +4,12 @@
  * What the rows say of other programs is compared with real keys and values in
  * live/test_redis_profiles.c.
  */
-#include "core/shape.h"
+#include "core/token_format.h"
 #include "core/status.h"
 #include "core/text.h"
 #include "core/token.h"
 #include "engine/redis/profile_rows.h"
-#include "engine/redis/wire/stamp.h"
+#include "engine/redis/wire/value.h"
 #include "protocol/protocol.h"
 
 #include <setjmp.h>
@@ -55,15 +55,15 @@ static void test_rows_write_values_that_they_can_read(void **state)
 
     FOR_EACH(row)
     {
-        const bwl_rules *rules = row->rules;
-        int64_t          stamp = rules->unit_ns != 0 ? WALL_NS / rules->unit_ns : 0;
-        int64_t          read  = -1;
+        const bwl_compat_rules *rules     = row->rules;
+        int64_t                 timestamp = rules->unit_ns != 0 ? WALL_NS / rules->unit_ns : 0;
+        int64_t                 read      = -1;
         bwl_token_write_as(token, rules->token, &bits, WALL_NS);
-        size_t size = bwl_value_write(value, rules, token, stamp);
+        size_t size = bwl_value_write(value, rules, token, timestamp);
         assert_true(size > 0 && size <= BWL_VALUE_MAX);
         print_message("# %.*s\n", (int)size, value);
         assert_true(bwl_value_read(&read, rules, value, size));
-        assert_int_equal(read, stamp);
+        assert_int_equal(read, timestamp);
         assert_false(bwl_value_read(&read, rules, value, size - 1) &&
                      rules->value == BWL_VALUE_TOKEN);
         assert_false(bwl_value_read(&read, rules, "somebody", 8));

@@ -47,9 +47,9 @@ enum { EXTENDS = 1, SETTLES = 2, LISTENS = 4, HEARS = 8, YIELDS = 16, WALL = 32,
 
 static unsigned flags_of(const bwl_protocol *p)
 {
-    return (p->extends ? EXTENDS : 0u) | (p->settles ? SETTLES : 0u) | (p->listens ? LISTENS : 0u) |
-           (p->hears ? HEARS : 0u) | (p->yields ? YIELDS : 0u) | (p->uses_wall ? WALL : 0u) |
-           (p->uses_token ? TOKEN : 0u);
+    return (p->extends ? EXTENDS : 0u) | (p->can_verify_owner ? SETTLES : 0u) |
+           (p->uses_push ? LISTENS : 0u) | (p->retries_on_push ? HEARS : 0u) |
+           (p->yields ? YIELDS : 0u) | (p->uses_wall ? WALL : 0u) | (p->uses_token ? TOKEN : 0u);
 }
 
 static void test_each_protocol_has_its_name_number_and_properties(void **state)
@@ -69,7 +69,7 @@ static void test_each_protocol_has_its_name_number_and_properties(void **state)
           EXTENDS | SETTLES | LISTENS | YIELDS | TOKEN, 0 },
         { &bwl_redlock, "redlock", BWL_PROTOCOL_NONE, EXTENDS | SETTLES | TOKEN, 0 },
         { &bwl_ticket, "ticket", BWL_PROTOCOL_NONE, EXTENDS | SETTLES, 0 },
-        { &bwl_seat_protocol, "seat", BWL_PROTOCOL_NONE, EXTENDS | SETTLES, 0 },
+        { &bwl_local_waiter_protocol, "seat", BWL_PROTOCOL_NONE, EXTENDS | SETTLES, 0 },
         { &bwl_redisson, "redisson", BWL_PROTOCOL_REDISSON, EXTENDS | SETTLES | HEARS | TOKEN,
           30000 },
         { &bwl_symfony, "symfony", BWL_PROTOCOL_SYMFONY, EXTENDS | SETTLES | HEARS | TOKEN,
@@ -86,7 +86,7 @@ static void test_each_protocol_has_its_name_number_and_properties(void **state)
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const bwl_rules *rules = bwl_protocol_rules(rows[i].protocol);
+        const bwl_compat_rules *rules = bwl_protocol_compat_rules(rows[i].protocol);
         assert_string_equal(rows[i].protocol->name, rows[i].name);
         assert_int_equal(bwl_protocol_id_of(rows[i].protocol), rows[i].id);
         assert_int_equal(flags_of(rows[i].protocol), rows[i].flags);
@@ -101,25 +101,25 @@ static void test_articles_are_faulty_and_nothing_else_is(void **state)
 {
     for (size_t i = 0; bwl_protocol_name_at(i) != NULL; i++) {
         const bwl_protocol *protocol = bwl_protocol_named(bwl_protocol_name_at(i));
-        const char         *fault    = bwl_protocol_fault(protocol, bwl_protocol_rules(protocol));
+        const char *fault = bwl_protocol_fault(protocol, bwl_protocol_compat_rules(protocol));
         assert_int_equal(fault == NULL, protocol->extends);
         assert_true(fault == NULL || strlen(fault) < 150);
     }
-    assert_null(bwl_protocol_fault(&bwl_setnx_getset, &bwl_rules_server));
+    assert_null(bwl_protocol_fault(&bwl_setnx_getset, &bwl_compat_rules_server));
     assert_non_null(bwl_protocol_fault(&bwl_setnx_getset, NULL));
 }
 
 static void test_defaults_are_those_of_the_articles(void **state)
 {
-    const bwl_rules *watch = bwl_protocol_rules(&bwl_setnx_expire_watch);
+    const bwl_compat_rules *watch = bwl_protocol_compat_rules(&bwl_setnx_expire_watch);
 
-    assert_false(bwl_protocol_rules(&bwl_redisson)->counts_fences);
-    assert_string_equal(bwl_protocol_rules(&bwl_set_nx_ex)->literal, "1");
-    assert_ptr_equal(bwl_protocol_rules(&bwl_setnx_getset), &bwl_rules_seconds);
+    assert_false(bwl_protocol_compat_rules(&bwl_redisson)->counts_fences);
+    assert_string_equal(bwl_protocol_compat_rules(&bwl_set_nx_ex)->literal, "1");
+    assert_ptr_equal(bwl_protocol_compat_rules(&bwl_setnx_getset), &bwl_compat_rules_seconds);
     assert_int_equal(watch->wait_ms, 50000);
     assert_int_equal(watch->pause_ms, 200);
-    assert_int_equal(bwl_rules_jedis.pause_ms, 100);
-    assert_int_equal(bwl_rules_jedis.wait_ms, 300);
+    assert_int_equal(bwl_compat_rules_jedis.pause_ms, 100);
+    assert_int_equal(bwl_compat_rules_jedis.wait_ms, 300);
 }
 
 /* ---- the times of a waiter in the queue ------------------------------------------------------ */
@@ -127,15 +127,16 @@ static void test_defaults_are_those_of_the_articles(void **state)
 enum { AT = 500000, SLACK_MS = 22 }; /* when we asked; what our clock may be late */
 
 /* The shortest and the longest of all chances. */
-static void beats_of(const bwl_place *place, bwl_ms *ret_least, bwl_ms *ret_most)
+static void beats_of(const bwl_queue_status *queue_status, bwl_ms *ret_least, bwl_ms *ret_most)
 {
     *ret_least = BWL_NEVER;
     *ret_most  = 0;
     for (unsigned i = 0; i < 65536; i++) {
         bwl_random random = { { (uint8_t)(i >> 8), (uint8_t)(i & 255) } };
-        bwl_ms ms = place == NULL ? bwl_queue_again_ms(&random) : bwl_queue_beat_ms(place, &random);
-        *ret_least = bwl_sooner(*ret_least, ms);
-        *ret_most  = ms > *ret_most ? ms : *ret_most;
+        bwl_ms     ms     = queue_status == NULL ? bwl_queue_retry_ms(&random)
+                                                 : bwl_queue_heartbeat_ms(queue_status, &random);
+        *ret_least        = bwl_ms_min(*ret_least, ms);
+        *ret_most         = ms > *ret_most ? ms : *ret_most;
     }
 }
 
@@ -143,9 +144,9 @@ static void beats_of(const bwl_place *place, bwl_ms *ret_least, bwl_ms *ret_most
 static void test_beats_are_as_far_apart_as_the_place_allows(void **state)
 {
     static const struct {
-        bwl_place place;
-        bwl_ms    least_ms, most_ms;
-        bool      may_slip;
+        bwl_queue_status queue_status;
+        bwl_ms           least_ms, most_ms;
+        bool             may_slip;
     } rows[] = {
         { { .rank = 1, .is_ours = true, .ends = true, .left_ms = 5 }, 1000, 2000, true },
         { { .rank = 1 }, 1000, 2000, true },
@@ -165,16 +166,16 @@ static void test_beats_are_as_far_apart_as_the_place_allows(void **state)
     bwl_ms least_ms, most_ms;
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        beats_of(&rows[i].place, &least_ms, &most_ms);
+        beats_of(&rows[i].queue_status, &least_ms, &most_ms);
         assert_int_equal(least_ms, rows[i].least_ms);
         assert_int_equal(most_ms, rows[i].most_ms);
-        assert_int_equal(bwl_queue_slack_ms(&rows[i].place),
+        assert_int_equal(bwl_queue_slack_ms(&rows[i].queue_status),
                          rows[i].may_slip ? BWL_QUEUE_SLACK_MS : 0);
     }
     beats_of(NULL, &least_ms, &most_ms);
     assert_int_equal(least_ms, 500);
     assert_int_equal(most_ms, 1000);
-    assert_true(2 * BWL_QUEUE_BEAT_MS + BWL_QUEUE_SLACK_MS < 3 * BWL_QUEUE_BEAT_MS);
+    assert_true(2 * BWL_QUEUE_HEARTBEAT_MS + BWL_QUEUE_SLACK_MS < 3 * BWL_QUEUE_HEARTBEAT_MS);
 }
 
 /* From AT on at the earliest, and never after the moment at which we hear of it.  The drift is one
@@ -200,8 +201,8 @@ static void test_grant_counts_from_the_time_that_passed_on_the_server(void **sta
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         assert_int_equal(
-            bwl_queue_given_after((bwl_sighting){ .at = AT, .server_us = rows[i].seen_us },
-                                  rows[i].seen_us + rows[i].given_us, AT + rows[i].now, SLACK_MS),
+            bwl_queue_granted_after((bwl_clock_sample){ .at = AT, .server_us = rows[i].seen_us },
+                                    rows[i].seen_us + rows[i].given_us, AT + rows[i].now, SLACK_MS),
             AT + rows[i].after);
 }
 
@@ -211,16 +212,16 @@ static unsigned char state_of[BWL_PROTOCOL_STATE_MAX] __attribute__((aligned(8))
 static bwl_effects   fx;
 static uint32_t      tag_of[2]; /* of the latest two questions, the latest first */
 
-static const bwl_claim claim = {
+static const bwl_lock_request request = {
     .token = "token", .lease_ms = 30000, .replicas = 1, .replicas_ms = 500
 };
 
 static void learn_tags(void)
 {
-    for (unsigned i = 0; i < fx.asks_count; i++)
-        if (fx.asks[i].tag != tag_of[0]) {
+    for (unsigned i = 0; i < fx.send_count; i++)
+        if (fx.sends[i].tag != tag_of[0]) {
             tag_of[1] = tag_of[0];
-            tag_of[0] = fx.asks[i].tag;
+            tag_of[0] = fx.sends[i].tag;
         }
 }
 
@@ -229,7 +230,7 @@ static void command(const bwl_protocol *p, bwl_verb verb)
     bwl_command cmd = { .verb = verb, .now = AT };
 
     fx = (bwl_effects){ 0 };
-    p->command(state_of, &claim, &cmd, &fx);
+    p->command(state_of, &request, &cmd, &fx);
     learn_tags();
 }
 
@@ -237,7 +238,7 @@ static bwl_outcome_kind hears(const bwl_protocol *p, bwl_event ev)
 {
     ev.now = AT;
     fx     = (bwl_effects){ 0 };
-    p->event(state_of, &claim, &ev, &fx);
+    p->event(state_of, &request, &ev, &fx);
     learn_tags();
     return fx.outcome.kind;
 }
@@ -285,13 +286,13 @@ static void test_seat_that_was_lost_can_be_taken_again(void **state)
     bwl_event turn = { .kind = BWL_PUSH, .answer = BWL_YES, .until = AT + 9000, .number = 5 };
     bwl_event lost = { .kind = BWL_PUSH, .answer = BWL_NO, .number = BWL_LOST };
 
-    bwl_seat_protocol.init(state_of, 1);
-    command(&bwl_seat_protocol, BWL_ACQUIRE);
-    assert_int_equal(hears(&bwl_seat_protocol, turn), BWL_HELD);
-    assert_int_equal(hears(&bwl_seat_protocol, lost), BWL_LOST);
-    assert_int_equal(hears(&bwl_seat_protocol, turn), BWL_PENDING);
-    command(&bwl_seat_protocol, BWL_ACQUIRE);
-    assert_int_equal(fx.asks_count, 1);
+    bwl_local_waiter_protocol.init(state_of, 1);
+    command(&bwl_local_waiter_protocol, BWL_ACQUIRE);
+    assert_int_equal(hears(&bwl_local_waiter_protocol, turn), BWL_HELD);
+    assert_int_equal(hears(&bwl_local_waiter_protocol, lost), BWL_LOST);
+    assert_int_equal(hears(&bwl_local_waiter_protocol, turn), BWL_PENDING);
+    command(&bwl_local_waiter_protocol, BWL_ACQUIRE);
+    assert_int_equal(fx.send_count, 1);
 }
 
 /* Told once that it is queued; and a no ends the attempt. */
@@ -304,7 +305,7 @@ static void test_local_queue_tells_once_that_it_waits(void **state)
     no.tag = tag_of[0];
     assert_int_equal(hears(&bwl_ticket, no), BWL_BUSY);
     fx = (bwl_effects){ 0 };
-    bwl_ticket.command(state_of, &claim, &(bwl_command){ .verb = BWL_ACQUIRE, .may_wait = true },
+    bwl_ticket.command(state_of, &request, &(bwl_command){ .verb = BWL_ACQUIRE, .may_wait = true },
                        &fx);
     learn_tags();
     no.tag = tag_of[0];

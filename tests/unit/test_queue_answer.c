@@ -15,9 +15,9 @@
 
 static bwl_redis_reply reply;
 
-static bwl_redis_verdict read_as(bwl_redis_word word, const char *frame)
+static bwl_redis_verdict read_as(bwl_redis_command command, const char *frame)
 {
-    bwl_redis_question q = { .word = word };
+    bwl_redis_command_args q = { .command = command };
 
     return bwl_redis_read(&q, 0, frame, strlen(frame), &reply);
 }
@@ -38,93 +38,93 @@ static void test_queue_answer_number_is_a_hold_with_this_fence(void **state)
         assert_int_equal(read_as(i == 0 ? REDIS_QUEUE_TAKE : REDIS_QUEUE_JOIN, ":" N "\r\n"),
                          BWL_REDIS_ANSWER);
         assert_int_equal(reply.answer, BWL_YES);
-        assert_int_equal(reply.place.how, BWL_HOW_HELD);
+        assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_HELD);
         assert_true(reply.number == FENCE);
     }
 }
 
 static void test_queue_answer_place_in_line(void **state)
 {
-    assert_int_equal(read_as(REDIS_QUEUE_BEAT, QUEUED), BWL_REDIS_ANSWER);
+    assert_int_equal(read_as(REDIS_QUEUE_HEARTBEAT, QUEUED), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_NO);
-    assert_int_equal(reply.place.how, BWL_HOW_QUEUED);
-    assert_true(reply.place.ticket == UINT64_C(1795323949966265));
-    assert_int_equal(reply.place.rank, 3);
-    assert_true(reply.place.ends);
-    assert_int_equal(reply.place.left_ms, 29999);
-    assert_true(reply.place.is_ours);
-    assert_true(reply.place.server_us == INT64_C(1795323949966265));
+    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_QUEUED);
+    assert_true(reply.queue_status.ticket == UINT64_C(1795323949966265));
+    assert_int_equal(reply.queue_status.rank, 3);
+    assert_true(reply.queue_status.ends);
+    assert_int_equal(reply.queue_status.left_ms, 29999);
+    assert_true(reply.queue_status.is_ours);
+    assert_true(reply.queue_status.server_us == INT64_C(1795323949966265));
 }
 
 static void test_queue_answer_busy_without_an_end(void **state)
 {
     assert_int_equal(read_as(REDIS_QUEUE_TAKE, BUSY), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_NO);
-    assert_int_equal(reply.place.how, BWL_HOW_BUSY);
-    assert_false(reply.place.ends);
-    assert_int_equal(reply.place.left_ms, 0);
-    assert_false(reply.place.is_ours);
+    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_BUSY);
+    assert_false(reply.queue_status.ends);
+    assert_int_equal(reply.queue_status.left_ms, 0);
+    assert_false(reply.queue_status.is_ours);
     assert_int_equal(read_as(REDIS_QUEUE_TAKE, HOW(3, "4\r\nBUSY", ":-2\r\n:1\r\n")),
                      BWL_REDIS_ANSWER);
-    assert_true(reply.place.ends); /* there is nothing: it has ended */
-    assert_int_equal(reply.place.left_ms, 0);
+    assert_true(reply.queue_status.ends); /* there is nothing: it has ended */
+    assert_int_equal(reply.queue_status.left_ms, 0);
 }
 
 static void test_queue_answer_full_says_how_many_wait(void **state)
 {
     assert_int_equal(read_as(REDIS_QUEUE_JOIN, FULL), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_NO);
-    assert_int_equal(reply.place.how, BWL_HOW_FULL);
-    assert_int_equal(reply.place.rank, 50);
+    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_FULL);
+    assert_int_equal(reply.queue_status.rank, 50);
 }
 
 static void test_queue_answer_claimed_mine_and_gone(void **state)
 {
     assert_int_equal(read_as(REDIS_QUEUE_JOIN, CLAIMED), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_YES);
-    assert_int_equal(reply.place.how, BWL_HOW_CLAIMED);
+    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_PROVISIONAL);
     assert_true(reply.number == FENCE);
-    assert_int_equal(reply.place.ticket, 5);
-    assert_int_equal(read_as(REDIS_QUEUE_BEAT, MINE), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.queue_status.ticket, 5);
+    assert_int_equal(read_as(REDIS_QUEUE_HEARTBEAT, MINE), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_YES);
-    assert_int_equal(reply.place.how, BWL_HOW_MINE);
+    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_MINE);
     assert_true(reply.number == FENCE);
-    assert_int_equal(reply.place.left_ms, 1500);
-    assert_int_equal(read_as(REDIS_QUEUE_BEAT, GONE), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.queue_status.left_ms, 1500);
+    assert_int_equal(read_as(REDIS_QUEUE_HEARTBEAT, GONE), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_NO);
-    assert_int_equal(reply.place.how, BWL_HOW_GONE);
+    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_GONE);
 }
 
 static void test_queue_answer_who_yields_is_told_as_who_joins(void **state)
 {
     assert_int_equal(read_as(REDIS_QUEUE_REQUEUE, ":0\r\n"), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_NO);
-    assert_int_equal(reply.place.how, BWL_HOW_GONE);
+    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_GONE);
     assert_int_equal(read_as(REDIS_QUEUE_REQUEUE, ":" N "\r\n"), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_YES);
-    assert_int_equal(reply.place.how, BWL_HOW_HELD);
+    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_HELD);
     assert_int_equal(read_as(REDIS_QUEUE_REQUEUE, QUEUED), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.place.how, BWL_HOW_QUEUED);
+    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_QUEUED);
     assert_int_equal(read_as(REDIS_QUEUE_REQUEUE, CLAIMED), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.place.how, BWL_HOW_CLAIMED);
+    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_PROVISIONAL);
 }
 
 static void test_queue_answer_flags(void **state)
 {
-    static const bwl_redis_word words[] = { REDIS_QUEUE_RELEASE, REDIS_QUEUE_CANCEL };
+    static const bwl_redis_command words[] = { REDIS_QUEUE_RELEASE, REDIS_QUEUE_CANCEL };
 
     for (size_t i = 0; i < COUNT_OF(words); i++) {
         assert_int_equal(read_as(words[i], ":1\r\n"), BWL_REDIS_ANSWER);
         assert_int_equal(reply.answer, BWL_YES);
-        assert_int_equal(reply.place.how, 0);
+        assert_int_equal(reply.queue_status.kind, 0);
         assert_int_equal(read_as(words[i], ":2\r\n"), BWL_REDIS_ANSWER);
         assert_int_equal(reply.answer, BWL_YES);
-        assert_int_equal(reply.place.how, BWL_HOW_MORE);
+        assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_MORE);
         assert_int_equal(read_as(words[i], ":0\r\n"), BWL_REDIS_ANSWER);
         assert_int_equal(reply.answer, BWL_NO);
     }
-    assert_int_equal(read_as(REDIS_QUEUE_POKE, ":2\r\n"), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.place.how, BWL_HOW_MORE);
+    assert_int_equal(read_as(REDIS_QUEUE_DISPATCH_NEXT, ":2\r\n"), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_MORE);
     assert_int_equal(read_as(REDIS_QUEUE_EXTEND, ":1\r\n"), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_YES);
     assert_int_equal(read_as(REDIS_QUEUE_EXTEND, ":0\r\n"), BWL_REDIS_ANSWER);
@@ -132,8 +132,8 @@ static void test_queue_answer_flags(void **state)
 }
 
 typedef struct strange {
-    bwl_redis_word word;
-    const char    *frame;
+    bwl_redis_command command;
+    const char       *frame;
 } strange;
 
 static const strange stranges[] = {
@@ -151,7 +151,7 @@ static const strange stranges[] = {
     { REDIS_QUEUE_TAKE, HOW(3, "4\r\nBUSY", ":1\r\n:2\r\n") },
     { REDIS_QUEUE_JOIN, BUSY },
     { REDIS_QUEUE_TAKE, FULL },
-    { REDIS_QUEUE_BEAT, FULL },
+    { REDIS_QUEUE_HEARTBEAT, FULL },
     { REDIS_QUEUE_JOIN, HOW(2, "4\r\nFULL", ":0\r\n") },
     { REDIS_QUEUE_JOIN, HOW(1, "4\r\nFULL", "") },
     { REDIS_QUEUE_JOIN, MINE },
@@ -164,14 +164,14 @@ static const strange stranges[] = {
     { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":1\r\n_\r\n:1\r\n:1\r\n:1\r\n") },
     { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":1\r\n:0\r\n:1\r\n:2\r\n:1\r\n") },
     { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":1\r\n:0\r\n:1\r\n:1\r\n:0\r\n") },
-    { REDIS_QUEUE_BEAT, ":" N "\r\n" },
-    { REDIS_QUEUE_BEAT, BUSY },
-    { REDIS_QUEUE_BEAT, HOW(1, "4\r\nMINE", "") },
-    { REDIS_QUEUE_BEAT, HOW(1, "5\r\nOTHER", "") },
+    { REDIS_QUEUE_HEARTBEAT, ":" N "\r\n" },
+    { REDIS_QUEUE_HEARTBEAT, BUSY },
+    { REDIS_QUEUE_HEARTBEAT, HOW(1, "4\r\nMINE", "") },
+    { REDIS_QUEUE_HEARTBEAT, HOW(1, "5\r\nOTHER", "") },
     { REDIS_QUEUE_RELEASE, ":3\r\n" },
     { REDIS_QUEUE_RELEASE, "+OK\r\n" },
     { REDIS_QUEUE_CANCEL, ":-1\r\n" },
-    { REDIS_QUEUE_POKE, ":0\r\n" },
+    { REDIS_QUEUE_DISPATCH_NEXT, ":0\r\n" },
     { REDIS_QUEUE_EXTEND, ":2\r\n" },
     { REDIS_QUEUE_REQUEUE, ":-1\r\n" },
     { REDIS_QUEUE_REQUEUE, BUSY },
@@ -181,8 +181,8 @@ static const strange stranges[] = {
 static void test_queue_answer_what_is_nearly_an_answer_is_none(void **state)
 {
     for (size_t i = 0; i < COUNT_OF(stranges); i++)
-        if (read_as(stranges[i].word, stranges[i].frame) != BWL_REDIS_STRANGE)
-            fail_msg("to word %d: %s", (int)stranges[i].word, stranges[i].frame);
+        if (read_as(stranges[i].command, stranges[i].frame) != BWL_REDIS_STRANGE)
+            fail_msg("to word %d: %s", (int)stranges[i].command, stranges[i].frame);
 }
 
 int main(void)

@@ -22,12 +22,12 @@ static bwl_queue_push read_push(const char *frame)
 }
 
 /* A push of three: kind, channel, text; it points into the frame, until the next one. */
-static bwl_queue_push read_three(const char *kind, const char *inbox, const char *text)
+static bwl_queue_push read_three(const char *kind, const char *push_channel, const char *text)
 {
     static char frame[512];
 
     (void)snprintf(frame, sizeof frame, ">3\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n",
-                   strlen(kind), kind, strlen(inbox), inbox, strlen(text), text);
+                   strlen(kind), kind, strlen(push_channel), push_channel, strlen(text), text);
     return read_push(frame);
 }
 

@@ -27,7 +27,7 @@
 
 #define SECRET         "hunter2"
 
-static bwl_shard  *client;
+static bwl_shard   *client;
 static bwl_session *store;
 static bwl_fault    fault;
 static char         directory[64];
@@ -374,13 +374,13 @@ static void test_redis_open_takes_how_often_threads_hand_it_on(void **state)
     (void)state;
     assert_int_equal(open_url("redis://127.0.0.1"), BWL_OK);
     settings = &store->host->settings;
-    assert_int_equal(settings->turns_max, 64);
-    assert_int_equal(settings->turns_ms, 100);
+    assert_int_equal(settings->handoffs_max, 64);
+    assert_int_equal(settings->handoffs_ms, 100);
     assert_int_equal(open_url("redis://127.0.0.1?turns=1"), BWL_OK);
-    assert_int_equal(store->host->settings.turns_max, 1);
+    assert_int_equal(store->host->settings.handoffs_max, 1);
     assert_int_equal(open_url("redis://127.0.0.1?turns=1024&turns-time=2s"), BWL_OK);
-    assert_int_equal(store->host->settings.turns_max, 1024);
-    assert_int_equal(store->host->settings.turns_ms, 2000);
+    assert_int_equal(store->host->settings.handoffs_max, 1024);
+    assert_int_equal(store->host->settings.handoffs_ms, 2000);
 }
 
 /* ---- what is refused ------------------------------------------------------------------------- */
@@ -406,7 +406,7 @@ static void test_redis_open_refuses_with_its_reason_and_without_the_password(voi
     static const struct {
         const char *url;
         int         status;
-        const char *word;
+        const char *command;
     } list[] = {
         { "redis:", BWL_STATUS_USAGE, "takes a host" },
         { "redis://", BWL_STATUS_USAGE, "takes a host" },
@@ -449,7 +449,7 @@ static void test_redis_open_refuses_with_its_reason_and_without_the_password(voi
         print_message("# %s\n", list[i].url);
         assert_int_equal(open_url(list[i].url), list[i].status);
         assert_int_equal(fault.status, list[i].status);
-        assert_non_null(strstr(fault.text, list[i].word));
+        assert_non_null(strstr(fault.text, list[i].command));
         assert_null(strstr(fault.text, SECRET));
     }
 }

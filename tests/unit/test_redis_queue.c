@@ -14,45 +14,45 @@
 
 #include <cmocka.h>
 
-#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
-#define SESSION        "SSSSSSSSS"
-#define TOKEN          "TTTTTTTTTTTTTTTTTTTTTT"
-#define VALUE          "b1:" SESSION "TTTTTTTTTTTTTTTT"
-#define IN_1           "bowline:i:1111111111111111111111"
-#define IN_2           "bowline:i:2222222222222222222222"
-#define IN_3           "bowline:i:3333333333333333333333"
-#define MEMBER(inbox)  VALUE " 7.00000000000000ff " inbox " 2000"
-#define KEYS           "|4|bowline:{n}|bowline:{n}:bwl.q|bowline:{n}:bwl.b|bowline:f|"
+#define COUNT_OF(list)       (sizeof(list) / sizeof((list)[0]))
+#define SESSION              "SSSSSSSSS"
+#define TOKEN                "TTTTTTTTTTTTTTTTTTTTTT"
+#define VALUE                "b1:" SESSION "TTTTTTTTTTTTTTTT"
+#define IN_1                 "bowline:i:1111111111111111111111"
+#define IN_2                 "bowline:i:2222222222222222222222"
+#define IN_3                 "bowline:i:3333333333333333333333"
+#define MEMBER(push_channel) VALUE " 7.00000000000000ff " push_channel " 2000"
+#define KEYS                 "|4|bowline:{n}|bowline:{n}:bwl.q|bowline:{n}:bwl.b|bowline:f|"
 
 static bwl_queue_self self;
 static char           bytes[8192];
 
-static bwl_redis_question question_of(bwl_redis_word word)
+static bwl_redis_command_args question_of(bwl_redis_command command)
 {
-    return (bwl_redis_question){ .word     = word,
-                                 .key      = "bowline:{n}",
-                                 .key_size = 11,
-                                 .token    = TOKEN,
-                                 .former   = TOKEN,
-                                 .lease_ms = 30000,
-                                 .self     = &self };
+    return (bwl_redis_command_args){ .command        = command,
+                                     .key            = "bowline:{n}",
+                                     .key_size       = 11,
+                                     .token          = TOKEN,
+                                     .previous_token = TOKEN,
+                                     .lease_ms       = 30000,
+                                     .self           = &self };
 }
 
 static int set_up(void **state)
 {
     (void)state;
-    self = (bwl_queue_self){ .says_by_shard = true,
-                             .slot          = 7,
-                             .generation    = 255,
-                             .claim_ms      = 2000,
-                             .queue_max     = 50,
-                             .session       = SESSION,
-                             .inboxes       = { IN_1 } };
+    self = (bwl_queue_self){ .uses_sharded_pubsub = true,
+                             .slot                = 7,
+                             .generation          = 255,
+                             .provisional_ttl_ms  = 2000,
+                             .queue_max           = 50,
+                             .session             = SESSION,
+                             .push_channels       = { IN_1 } };
     return 0;
 }
 
 /* The words of a command, with bars between; a script by its name. */
-static const char *words_of(const bwl_redis_question *q)
+static const char *words_of(const bwl_redis_command_args *q)
 {
     static char     text[4096];
     size_t          size   = 0;
@@ -62,7 +62,7 @@ static const char *words_of(const bwl_redis_question *q)
 
     bwl_redis_write(&writer, q);
     assert_false(writer.overflowed);
-    assert_true(writer.size <= bwl_redis_room(q->word, q->key_size));
+    assert_true(writer.size <= bwl_redis_size_max(q->command, q->key_size));
     bwl_resp_cursor cursor = bwl_resp_begin(bytes, writer.size);
     assert_true(bwl_resp_next(&cursor, &value));
     uint32_t wanted = value.count;
@@ -81,9 +81,9 @@ static const char *words_of(const bwl_redis_question *q)
     return text;
 }
 
-static const char *words_to(bwl_redis_word word)
+static const char *words_to(bwl_redis_command command)
 {
-    bwl_redis_question q = question_of(word);
+    bwl_redis_command_args q = question_of(command);
 
     return words_of(&q);
 }
@@ -95,13 +95,14 @@ static void test_redis_queue_commands(void **state)
                         "EVALSHA|queue_take" KEYS VALUE "|30000|SPUBLISH");
     assert_string_equal(words_to(REDIS_QUEUE_JOIN),
                         "EVALSHA|queue_join" KEYS VALUE "|30000|SPUBLISH|" MEMBER(IN_1) "|0|50");
-    assert_string_equal(words_to(REDIS_QUEUE_BEAT),
-                        "EVALSHA|queue_beat" KEYS VALUE "|SPUBLISH|" MEMBER(IN_1));
+    assert_string_equal(words_to(REDIS_QUEUE_HEARTBEAT),
+                        "EVALSHA|queue_heartbeat" KEYS VALUE "|SPUBLISH|" MEMBER(IN_1));
     assert_string_equal(words_to(REDIS_QUEUE_RELEASE),
                         "EVALSHA|queue_release" KEYS VALUE "|SPUBLISH");
     assert_string_equal(words_to(REDIS_QUEUE_CANCEL),
                         "EVALSHA|queue_cancel" KEYS VALUE "|SPUBLISH|" MEMBER(IN_1));
-    assert_string_equal(words_to(REDIS_QUEUE_POKE), "EVALSHA|queue_poke" KEYS "SPUBLISH");
+    assert_string_equal(words_to(REDIS_QUEUE_DISPATCH_NEXT),
+                        "EVALSHA|queue_dispatch_next" KEYS "SPUBLISH");
     assert_string_equal(words_to(REDIS_QUEUE_EXTEND),
                         "EVALSHA|extend_if_mine|1|bowline:{n}|" VALUE "|30000");
 }
@@ -109,53 +110,54 @@ static void test_redis_queue_commands(void **state)
 /* The value that is to have it comes where it always does; the one that has it, last. */
 static void test_redis_queue_who_yields_names_both_values(void **state)
 {
-    bwl_redis_question q = question_of(REDIS_QUEUE_REQUEUE);
+    bwl_redis_command_args q = question_of(REDIS_QUEUE_REQUEUE);
 
     (void)state;
-    q.former = "ZZZZZZZZZZZZZZZZZZZZZZ";
+    q.previous_token = "ZZZZZZZZZZZZZZZZZZZZZZ";
     assert_string_equal(words_of(&q), "EVALSHA|queue_requeue" KEYS VALUE "|30000|SPUBLISH|" MEMBER(
                                           IN_1) "|b1:" SESSION "ZZZZZZZZZZZZZZZZ");
 }
 
 static void test_redis_queue_ticket_of_an_earlier_attempt_is_kept(void **state)
 {
-    bwl_redis_question q = question_of(REDIS_QUEUE_JOIN);
+    bwl_redis_command_args q = question_of(REDIS_QUEUE_JOIN);
 
     (void)state;
-    q.stamp = INT64_C(1795323949966265);
+    q.timestamp = INT64_C(1795323949966265);
     assert_non_null(strstr(words_of(&q), MEMBER(IN_1) "|1795323949966265"));
 }
 
 static void test_redis_queue_server_without_shards_publishes(void **state)
 {
     (void)state;
-    self.says_by_shard = false;
+    self.uses_sharded_pubsub = false;
     assert_string_equal(words_to(REDIS_QUEUE_RELEASE),
                         "EVALSHA|queue_release" KEYS VALUE "|PUBLISH");
 }
 
 static void test_redis_queue_by_text_has_the_whole_script(void **state)
 {
-    bwl_redis_question q = question_of(REDIS_QUEUE_BEAT);
+    bwl_redis_command_args q = question_of(REDIS_QUEUE_HEARTBEAT);
 
     (void)state;
-    q.by_text = true;
-    assert_memory_equal(words_of(&q), "EVAL|queue_beat|", 16);
+    q.use_eval = true;
+    assert_memory_equal(words_of(&q), "EVAL|queue_heartbeat|", 16);
 }
 
 /* All inboxes by which it may stand there, each once, the present one first. */
 static void test_redis_queue_members_are_those_that_it_may_stand_by(void **state)
 {
     (void)state;
-    memcpy(self.inboxes[1], IN_2, sizeof IN_2);
-    memcpy(self.inboxes[2], IN_2, sizeof IN_2);
-    assert_string_equal(words_to(REDIS_QUEUE_BEAT),
-                        "EVALSHA|queue_beat" KEYS VALUE "|SPUBLISH|" MEMBER(IN_1) "|" MEMBER(IN_2));
-    memcpy(self.inboxes[2], IN_3, sizeof IN_3);
+    memcpy(self.push_channels[1], IN_2, sizeof IN_2);
+    memcpy(self.push_channels[2], IN_2, sizeof IN_2);
+    assert_string_equal(words_to(REDIS_QUEUE_HEARTBEAT),
+                        "EVALSHA|queue_heartbeat" KEYS VALUE
+                        "|SPUBLISH|" MEMBER(IN_1) "|" MEMBER(IN_2));
+    memcpy(self.push_channels[2], IN_3, sizeof IN_3);
     assert_string_equal(words_to(REDIS_QUEUE_CANCEL),
                         "EVALSHA|queue_cancel" KEYS VALUE
                         "|SPUBLISH|" MEMBER(IN_1) "|" MEMBER(IN_2) "|" MEMBER(IN_3));
-    memcpy(self.inboxes[1], IN_1, sizeof IN_1);
+    memcpy(self.push_channels[1], IN_1, sizeof IN_1);
     assert_string_equal(words_to(REDIS_QUEUE_CANCEL), "EVALSHA|queue_cancel" KEYS VALUE
                                                       "|SPUBLISH|" MEMBER(IN_1) "|" MEMBER(IN_3));
 }
@@ -173,30 +175,30 @@ static void test_redis_queue_keys_have_the_hash_tag_of_the_lock(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        bwl_redis_question q = question_of(REDIS_QUEUE_POKE);
-        q.key                = keys[i][0];
-        q.key_size           = strlen(keys[i][0]);
+        bwl_redis_command_args q = question_of(REDIS_QUEUE_DISPATCH_NEXT);
+        q.key                    = keys[i][0];
+        q.key_size               = strlen(keys[i][0]);
         assert_non_null(strstr(words_of(&q), keys[i][1]));
     }
 }
 
 static void test_redis_queue_longest_key_has_room(void **state)
 {
-    static char        key[BWL_KEY_MAX];
-    bwl_redis_question q = question_of(REDIS_QUEUE_CANCEL);
+    static char            key[BWL_KEY_MAX];
+    bwl_redis_command_args q = question_of(REDIS_QUEUE_CANCEL);
 
     (void)state;
     memset(key, 'k', sizeof key);
     q.key      = key;
     q.key_size = sizeof key;
-    q.by_text  = true;
-    memcpy(self.inboxes[1], IN_2, sizeof IN_2);
-    memcpy(self.inboxes[2], IN_3, sizeof IN_3);
-    self.slot       = UINT32_MAX;
-    self.generation = UINT64_MAX;
-    self.claim_ms   = 999999999;
-    for (bwl_redis_word word = REDIS_QUEUE_TAKE; word <= REDIS_QUEUE_REQUEUE; word++) {
-        q.word = word;
+    q.use_eval = true;
+    memcpy(self.push_channels[1], IN_2, sizeof IN_2);
+    memcpy(self.push_channels[2], IN_3, sizeof IN_3);
+    self.slot               = UINT32_MAX;
+    self.generation         = UINT64_MAX;
+    self.provisional_ttl_ms = 999999999;
+    for (bwl_redis_command command = REDIS_QUEUE_TAKE; command <= REDIS_QUEUE_REQUEUE; command++) {
+        q.command = command;
         (void)words_of(&q);
     }
 }
@@ -257,11 +259,12 @@ static void test_redis_queue_of_a_cluster_names_the_slot(void **state)
     (void)state;
     strcpy(self.tag, "{109757}");
     self.is_patient = true;
-    assert_string_equal(words_to(REDIS_QUEUE_POKE),
-                        "EVALSHA|queue_poke|4|bowline:{n}|bowline:{n}:bwl.q|bowline:{n}:bwl.b|"
-                        "bowline:f:{109757}|spublish");
+    assert_string_equal(
+        words_to(REDIS_QUEUE_DISPATCH_NEXT),
+        "EVALSHA|queue_dispatch_next|4|bowline:{n}|bowline:{n}:bwl.q|bowline:{n}:bwl.b|"
+        "bowline:f:{109757}|spublish");
     bwl_queue_write_leave(&writer, "{7}", SESSION);
-    bwl_queue_write_look(&writer, "bowline:{n}", 11, "{7}", false);
+    bwl_queue_write_holder_query(&writer, "bowline:{n}", 11, "{7}", false);
     bytes[writer.size] = '\0';
     assert_non_null(strstr(bytes, "\r\nbowline:who:{7}:" SESSION "\r\n"));
     assert_non_null(strstr(bytes, "\r\nbowline:who:{7}:\r\n"));
@@ -269,20 +272,20 @@ static void test_redis_queue_of_a_cluster_names_the_slot(void **state)
 
 static void test_redis_queue_greeting_has_room(void **state)
 {
-    bwl_resp_writer writer = { .bytes = bytes, .capacity = BWL_QUEUE_GREETING_ROOM };
-    bwl_queue_card  card   = {
-           .session = SESSION, .uid = UINT32_MAX, .pid = INT32_MAX, .kept_ms = 86400000
+    bwl_resp_writer       writer = { .bytes = bytes, .capacity = BWL_QUEUE_HANDSHAKE_SIZE_MAX };
+    bwl_queue_client_info info   = {
+          .session = SESSION, .uid = UINT32_MAX, .pid = INT32_MAX, .kept_ms = 86400000
     };
 
     (void)state;
-    memset(card.host, 'h', sizeof card.host - 1);
-    memset(card.program, 'p', sizeof card.program - 1);
-    bwl_queue_write_inbox(&writer, true, IN_1);
+    memset(info.host, 'h', sizeof info.host - 1);
+    memset(info.program, 'p', sizeof info.program - 1);
+    bwl_queue_write_channel(&writer, true, IN_1);
     bwl_queue_write_scripts(&writer);
-    bwl_queue_write_floor(&writer, &card);
+    bwl_queue_write_fence_minimum(&writer, &info);
     assert_false(writer.overflowed);
     for (unsigned i = 0; i < BWL_QUEUE_SCRIPTS; i++) {
-        writer = (bwl_resp_writer){ .bytes = bytes, .capacity = BWL_QUEUE_LOAD_ROOM };
+        writer = (bwl_resp_writer){ .bytes = bytes, .capacity = BWL_QUEUE_LOAD_SIZE_MAX };
         bwl_queue_write_load(&writer, i);
         assert_false(writer.overflowed);
     }

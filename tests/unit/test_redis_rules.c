@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-static bwl_shard  *client;
+static bwl_shard   *client;
 static bwl_session *store;
 static bwl_fault    fault;
 
@@ -87,7 +87,7 @@ static void test_rules_of_an_article_are_taken_with_their_lease_and_wait(void **
     good("protocol=setnx-expire-watch&accept-risk=1");
     assert_ptr_equal(client->host.settings.protocol, bwl_protocol_named("setnx-expire-watch"));
     assert_ptr_equal(client->host.settings.rules,
-                     bwl_protocol_rules(client->host.settings.protocol));
+                     bwl_protocol_compat_rules(client->host.settings.protocol));
     assert_int_equal(client->host.settings.lease_ms, 50000);
     assert_int_equal(client->host.settings.wait_ms, 50000);
     assert_risk("protocol setnx-expire-watch is not safe: ");
@@ -110,7 +110,7 @@ static void test_rules_are_changed_by_the_url(void **state)
     assert_int_equal(client->host.settings.rules->guard_ms, 1000);
     assert_int_equal(client->host.settings.rules->unit_ns, 1000000); /* the others stay */
     assert_true(client->host.settings.wait_ms == BWL_NEVER);
-    assert_int_equal(bwl_rules_buffers.tries_max, 0); /* and so does the table */
+    assert_int_equal(bwl_compat_rules_buffers.tries_max, 0); /* and so does the table */
     good("profile=php-pidlock&accept-risk=1&retry=0&pause=0s&buffer=0ms&guard=0s");
     assert_int_equal(client->host.settings.rules->tries_max, 1);
     assert_int_equal(client->host.settings.rules->pause_ms, 1); /* never without a pause */
@@ -125,7 +125,7 @@ static void test_rules_are_changed_by_the_url(void **state)
     assert_int_equal(client->host.settings.rules->tries_max, 3);
     assert_non_null(client->host.settings.rules->prefix);
     good("profile=php-pidlock&accept-risk=1");
-    assert_ptr_equal(client->host.settings.rules, &bwl_rules_buffers);
+    assert_ptr_equal(client->host.settings.rules, &bwl_compat_rules_buffers);
 }
 
 static void test_rules_are_not_changed_where_that_means_nothing(void **state)
@@ -189,8 +189,8 @@ static void test_rules_with_a_fault_are_refused_until_the_risk_is_accepted(void 
     (void)state;
     for (size_t i = 0; (name = bwl_protocol_name_at(i)) != NULL; i++) {
         const bwl_protocol *protocol = bwl_protocol_named(name);
-        const char         *wrong    = bwl_protocol_fault(protocol, bwl_protocol_rules(protocol));
-        char                options[100];
+        const char *wrong = bwl_protocol_fault(protocol, bwl_protocol_compat_rules(protocol));
+        char        options[100];
         (void)snprintf(options, sizeof options, "protocol=%s", name);
         if (wrong == NULL) {
             good(options);

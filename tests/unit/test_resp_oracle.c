@@ -295,13 +295,13 @@ static bool mend(char *bytes, const bwl_resp_scan *refusal)
     char *const guilty  = bytes + refusal->size - 1;
     const bool  in_text = refusal->type == '+' || refusal->type == '-';
 
-    if (refusal->place == BWL_RESP_AT_BULK)
+    if (refusal->state == BWL_RESP_AT_BULK)
         *guilty = '\r';
-    else if (refusal->place == BWL_RESP_AT_BULK_LF)
+    else if (refusal->state == BWL_RESP_AT_BULK_LF)
         *guilty = '\n';
-    else if (refusal->place == BWL_RESP_AT_TEXT)
+    else if (refusal->state == BWL_RESP_AT_TEXT)
         *guilty = '/'; /* was a lone LF */
-    else if (refusal->place == BWL_RESP_AT_LINE_END && in_text)
+    else if (refusal->state == BWL_RESP_AT_LINE_END && in_text)
         guilty[-1] = '/'; /* was a lone CR */
     else
         return false;
@@ -350,7 +350,7 @@ static bool has_array_below_eight(const char *bytes, size_t size)
     bwl_resp_scan scan = { 0 };
 
     for (size_t i = 0; i < size; i++) {
-        const bool at_type = scan.place == BWL_RESP_AT_TYPE;
+        const bool at_type = scan.state == BWL_RESP_AT_TYPE;
 
         if (at_type && scan.depth == BWL_RESP_DEPTH_MAX && bytes[i] == '*')
             return true;

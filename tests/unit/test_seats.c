@@ -6,7 +6,7 @@
  */
 #include "runtime/local_groups.h"
 #include "api/engines.h"
-#include "core/asking.h"
+#include "core/one_request.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,8 +20,8 @@ enum { LEASE_MS = 60000, WAITS = true, FENCE = 5 * 1024 };
 
 /* A protocol that asks a word for each verb, and is answered by yes and no. */
 typedef struct fake_state {
-    bwl_verb   verb;
-    bwl_asking asking;
+    bwl_verb        verb;
+    bwl_one_request asking;
 } fake_state;
 
 static void fake_init(void *state, unsigned nodes)
@@ -30,45 +30,46 @@ static void fake_init(void *state, unsigned nodes)
     *(fake_state *)state = (fake_state){ .verb = BWL_ACQUIRE };
 }
 
-static void fake_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+static void fake_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                          bwl_effects *fx)
 {
     fake_state *s = state;
 
-    (void)claim;
+    (void)request;
     s->verb = cmd->verb;
-    bwl_ask_one(&s->asking, cmd->verb, 0, fx);
+    bwl_send_one(&s->asking, cmd->verb, 0, fx);
 }
 
-static void fake_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void fake_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
+                       bwl_effects *fx)
 {
     fake_state *s = state;
 
-    if (!bwl_ends_question(&s->asking, ev) || !bwl_was_answered(ev, fx))
+    if (!bwl_ends_request(&s->asking, ev) || !bwl_was_answered(ev, fx))
         return;
     if (ev->answer == BWL_YES && s->verb == BWL_RELEASE)
-        bwl_tell(fx, BWL_RELEASED);
+        bwl_complete(fx, BWL_RELEASED);
     else if (ev->answer == BWL_YES)
-        bwl_tell_held(fx, ev->now + claim->lease_ms, FENCE);
+        bwl_complete_held(fx, ev->now + request->lease_ms, FENCE);
     else
-        bwl_tell(fx, s->verb == BWL_ACQUIRE ? BWL_BUSY : BWL_LOST);
+        bwl_complete(fx, s->verb == BWL_ACQUIRE ? BWL_BUSY : BWL_LOST);
 }
 
 static const bwl_protocol fake_protocol = {
-    .name       = "fake",
-    .state_size = sizeof(fake_state),
-    .extends    = true,
-    .settles    = true,
-    .listens    = true,
-    .init       = fake_init,
-    .command    = fake_command,
-    .event      = fake_event,
+    .name             = "fake",
+    .state_size       = sizeof(fake_state),
+    .extends          = true,
+    .can_verify_owner = true,
+    .uses_push        = true,
+    .init             = fake_init,
+    .command          = fake_command,
+    .event            = fake_event,
 };
 
 static bwl_engine      engine;
 static bwl_shard      *client;
 static bwl_lock       *asked; /* who asked last, and what */
-static bwl_ask         latest;
+static bwl_send        latest;
 static unsigned        questions;
 static bwl_operation   operations[4];
 static const bwl_terms terms = {
@@ -82,11 +83,11 @@ static int fake_prepare(bwl_lock *lock, bwl_fault *fault)
     return BWL_OK;
 }
 
-static bool fake_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
+static bool fake_ask(bwl_lock *lock, const bwl_send *send, bwl_event *ret_reply)
 {
     (void)ret_reply;
     asked  = lock;
-    latest = *ask;
+    latest = *send;
     questions++;
     return false;
 }
@@ -104,18 +105,18 @@ static int open_client(void **state)
     (void)state;
     assert_int_equal(bwl_shard_open(&client, bwl_engines, &nothing, false, "thread:", &fault),
                      BWL_OK);
-    engine                          = *client->host.engine;
-    engine.protocol                 = &fake_protocol;
-    engine.prepare                  = fake_prepare;
-    engine.ask                      = fake_ask;
-    engine.forget                   = fake_forget;
-    engine.has_lease                = true;
-    client->host.engine             = &engine;
-    client->host.settings.turns_max = 64;
-    client->host.settings.turns_ms  = BWL_NEVER;
-    client->host.settings.answer_ms = 100;
-    client->host.settings.renews    = true;
-    questions                       = 0;
+    engine                             = *client->host.engine;
+    engine.protocol                    = &fake_protocol;
+    engine.prepare                     = fake_prepare;
+    engine.send                        = fake_ask;
+    engine.forget                      = fake_forget;
+    engine.has_lease                   = true;
+    client->host.engine                = &engine;
+    client->host.settings.handoffs_max = 64;
+    client->host.settings.handoffs_ms  = BWL_NEVER;
+    client->host.settings.answer_ms    = 100;
+    client->host.settings.renews       = true;
+    questions                          = 0;
     bwl_shard_lock(client);
     return 0;
 }
@@ -200,13 +201,13 @@ static void test_seats_are_for_who_waits_and_where_there_are_turns(void **state)
     bwl_lock *another = comes("y", WAITS, 1);
     assert_false(bwl_lock_is_local_waiter(another));
     answers(BWL_YES);
-    client->host.settings.turns_max = 1;
-    bwl_lock *alone                 = comes("x", WAITS, 2);
+    client->host.settings.handoffs_max = 1;
+    bwl_lock *alone                    = comes("x", WAITS, 2);
     assert_false(bwl_lock_is_local_waiter(alone));
     answers(BWL_YES); /* says the fake */
-    client->host.settings.turns_max = 64;
-    client->host.settings.renews    = false; /* then a lease is what was asked for, and no less */
-    bwl_lock *unrenewed             = comes("x", WAITS, 3);
+    client->host.settings.handoffs_max = 64;
+    client->host.settings.renews = false; /* then a lease is what was asked for, and no less */
+    bwl_lock *unrenewed          = comes("x", WAITS, 3);
     assert_false(bwl_lock_is_local_waiter(unrenewed));
     answers(BWL_YES);
     assert_int_equal(goes(unrenewed, 3), BWL_RELEASED);
@@ -231,7 +232,7 @@ static void test_seats_a_cancel_leaves_the_others_their_place(void **state)
     bwl_lock_cancel(&operations[2]); /* the last one: the store is told */
     assert_int_equal(operations[2].completion.result, BWL_CANCELLED);
     assert_ptr_equal(asked, store);
-    assert_int_equal(latest.word, BWL_RELEASE);
+    assert_int_equal(latest.command, BWL_RELEASE);
     assert_null(store->group);
     bwl_lock_drop_handle(third);
     answers(BWL_YES);
@@ -254,7 +255,7 @@ static void test_seats_a_loss_is_told_with_its_reason_and_it_is_sought_anew(void
     assert_false(bwl_hold_is_held(&second->base.hold));
     assert_string_equal(second->base.why.text, "the server was started again");
     assert_ptr_not_equal(asked, store); /* a new one, for who sits there still */
-    assert_int_equal(latest.word, BWL_ACQUIRE);
+    assert_int_equal(latest.command, BWL_ACQUIRE);
     answers(BWL_YES);
     assert_int_equal(operations[2].completion.result, BWL_HELD);
     bwl_lock_release(second, &operations[1]);

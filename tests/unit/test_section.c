@@ -2,7 +2,7 @@
  * test_section.c -- the commands of an update, byte for byte, and what their replies mean: nothing
  * but exactly the expected one is an answer.
  */
-#include "engine/redis/wire/section.h"
+#include "engine/redis/wire/transaction.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
-static bwl_section_question question(bwl_section_word word, bwl_ms lasts_ms)
+static bwl_transaction_args args(bwl_transaction_command command, bwl_ms lasts_ms)
 {
-    return (bwl_section_question){
-        .word       = word,
+    return (bwl_transaction_args){
+        .command    = command,
         .key        = "k\0y",
         .key_size   = 3,
         .value      = "v\0l",
@@ -26,20 +26,20 @@ static bwl_section_question question(bwl_section_word word, bwl_ms lasts_ms)
 }
 
 /* In the text '#' stands for a NUL, a blank for CR LF. */
-static void assert_written(bwl_section_word word, bwl_ms lasts_ms, const char *text)
+static void assert_written(bwl_transaction_command command, bwl_ms lasts_ms, const char *text)
 {
     char                 bytes[512];
     char                 wanted[512];
     size_t               size   = 0;
-    bwl_section_question q      = question(word, lasts_ms);
-    bwl_resp_writer      writer = { .bytes = bytes, .capacity = bwl_section_room(&q) };
+    bwl_transaction_args q      = args(command, lasts_ms);
+    bwl_resp_writer      writer = { .bytes = bytes, .capacity = bwl_transaction_size_max(&q) };
 
     for (; *text != '\0'; text++) {
         if (*text == ' ')
             wanted[size++] = '\r';
         wanted[size++] = (char)(*text == ' ' ? '\n' : *text == '#' ? '\0' : *text);
     }
-    bwl_section_write(&writer, &q);
+    bwl_transaction_write(&writer, &q);
     assert_false(writer.overflowed);
     assert_int_equal(writer.size, size);
     assert_memory_equal(bytes, wanted, size);
@@ -50,12 +50,13 @@ static void assert_written(bwl_section_word word, bwl_ms lasts_ms, const char *t
 
 static void test_every_word_is_its_commands(void **state)
 {
-    assert_written(SECTION_READ, 0, "*2 $5 WATCH " KEY "*2 $3 GET " KEY "*1 $5 MULTI ");
-    assert_written(SECTION_SET, 0, "*4 $3 SET " KEY "$3 v#l $7 KEEPTTL " EXEC);
-    assert_written(SECTION_SET, BWL_NEVER, "*3 $3 SET " KEY "$3 v#l " EXEC);
-    assert_written(SECTION_SET, 2147483647, "*5 $3 SET " KEY "$3 v#l $2 PX $10 2147483647 " EXEC);
-    assert_written(SECTION_DELETE, 0, "*2 $3 DEL " KEY EXEC);
-    assert_written(SECTION_LEAVE, 0, "*1 $7 DISCARD ");
+    assert_written(TRANSACTION_READ, 0, "*2 $5 WATCH " KEY "*2 $3 GET " KEY "*1 $5 MULTI ");
+    assert_written(TRANSACTION_SET, 0, "*4 $3 SET " KEY "$3 v#l $7 KEEPTTL " EXEC);
+    assert_written(TRANSACTION_SET, BWL_NEVER, "*3 $3 SET " KEY "$3 v#l " EXEC);
+    assert_written(TRANSACTION_SET, 2147483647,
+                   "*5 $3 SET " KEY "$3 v#l $2 PX $10 2147483647 " EXEC);
+    assert_written(TRANSACTION_DELETE, 0, "*2 $3 DEL " KEY EXEC);
+    assert_written(TRANSACTION_LEAVE, 0, "*1 $7 DISCARD ");
 }
 
 static void test_room_is_enough_for_the_longest(void **state)
@@ -63,37 +64,38 @@ static void test_room_is_enough_for_the_longest(void **state)
     static char          key[1024];
     static char          value[BWL_RESP_BULK_MAX];
     static char          bytes[sizeof key + sizeof value + 4096];
-    bwl_section_question q = { .key        = key,
+    bwl_transaction_args q = { .key        = key,
                                .key_size   = sizeof key,
                                .value      = value,
                                .value_size = sizeof value,
                                .lasts_ms   = 2147483647 };
 
-    for (int word = SECTION_READ; word <= SECTION_LEAVE; word++) {
-        q.word                 = (bwl_section_word)word;
-        bwl_resp_writer writer = { .bytes = bytes, .capacity = bwl_section_room(&q) };
+    for (int command = TRANSACTION_READ; command <= TRANSACTION_LEAVE; command++) {
+        q.command              = (bwl_transaction_command)command;
+        bwl_resp_writer writer = { .bytes = bytes, .capacity = bwl_transaction_size_max(&q) };
         assert_true(writer.capacity <= sizeof bytes);
-        bwl_section_write(&writer, &q);
+        bwl_transaction_write(&writer, &q);
         assert_false(writer.overflowed);
     }
 }
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-static bwl_section_reply reply;
+static bwl_transaction_reply reply;
 
-static bwl_redis_verdict reads(bwl_section_word word, unsigned nth, const char *text)
+static bwl_redis_verdict reads(bwl_transaction_command command, unsigned nth, const char *text)
 {
     bwl_resp_scan scan = { 0 };
 
     assert_int_equal(bwl_resp_scan_bytes(&scan, text, strlen(text)), BWL_RESP_OK);
     assert_int_equal(scan.size, strlen(text));
-    return bwl_section_read(word, nth, text, scan.size, &reply);
+    return bwl_transaction_read(command, nth, text, scan.size, &reply);
 }
 
-static void is_answer(bwl_section_word word, unsigned nth, const char *text, bwl_answer answer)
+static void is_answer(bwl_transaction_command command, unsigned nth, const char *text,
+                      bwl_answer answer)
 {
-    assert_int_equal(reads(word, nth, text), BWL_REDIS_ANSWER);
+    assert_int_equal(reads(command, nth, text), BWL_REDIS_ANSWER);
     if (reply.answer != answer)
         fail_msg("%s is %d, not %d", text, (int)reply.answer, (int)answer);
 }
@@ -124,66 +126,66 @@ static const char *const odd[] = {
 };
 
 /* Of all these, none but those named are answers. */
-static void only(bwl_section_word word, unsigned nth, const char *accepted)
+static void only(bwl_transaction_command command, unsigned nth, const char *accepted)
 {
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
         char one[64];
         (void)snprintf(one, sizeof one, "|%s|", odd[i]);
         bool is_expected = strstr(accepted, one) != NULL;
-        if ((reads(word, nth, odd[i]) == BWL_REDIS_ANSWER) != is_expected)
-            fail_msg("word %d, frame %u: %s", (int)word, nth, odd[i]);
+        if ((reads(command, nth, odd[i]) == BWL_REDIS_ANSWER) != is_expected)
+            fail_msg("word %d, frame %u: %s", (int)command, nth, odd[i]);
     }
 }
 
 static void test_nothing_else_is_an_answer(void **state)
 {
-    only(SECTION_READ, 0, "|+OK\r\n|");
-    only(SECTION_READ, 1, "|$2\r\nOK\r\n| |$-1\r\n| |*-1\r\n| |_\r\n|");
-    only(SECTION_READ, 2, "|+OK\r\n|");
-    only(SECTION_SET, 0, "|+QUEUED\r\n|"); /* +OK: it was carried out, watched or not */
-    only(SECTION_SET, 1, "|$-1\r\n| |*-1\r\n| |_\r\n| |*1\r\n+OK\r\n|");
-    only(SECTION_DELETE, 0, "|+QUEUED\r\n|");
-    only(SECTION_DELETE, 1, "|$-1\r\n| |*-1\r\n| |_\r\n| |*1\r\n:1\r\n|");
-    only(SECTION_LEAVE, 0, "|+OK\r\n|");
+    only(TRANSACTION_READ, 0, "|+OK\r\n|");
+    only(TRANSACTION_READ, 1, "|$2\r\nOK\r\n| |$-1\r\n| |*-1\r\n| |_\r\n|");
+    only(TRANSACTION_READ, 2, "|+OK\r\n|");
+    only(TRANSACTION_SET, 0, "|+QUEUED\r\n|"); /* +OK: it was carried out, watched or not */
+    only(TRANSACTION_SET, 1, "|$-1\r\n| |*-1\r\n| |_\r\n| |*1\r\n+OK\r\n|");
+    only(TRANSACTION_DELETE, 0, "|+QUEUED\r\n|");
+    only(TRANSACTION_DELETE, 1, "|$-1\r\n| |*-1\r\n| |_\r\n| |*1\r\n:1\r\n|");
+    only(TRANSACTION_LEAVE, 0, "|+OK\r\n|");
 }
 
 static void test_read_shows_the_value_or_that_there_is_none(void **state)
 {
-    assert_int_equal(bwl_section_frames(SECTION_READ), 3);
-    is_answer(SECTION_READ, 0, "+OK\r\n", BWL_YES);
+    assert_int_equal(bwl_transaction_frames(TRANSACTION_READ), 3);
+    is_answer(TRANSACTION_READ, 0, "+OK\r\n", BWL_YES);
     assert_null(reply.value);
-    is_answer(SECTION_READ, 1, "$3\r\na\r\n\r\n", BWL_YES);
+    is_answer(TRANSACTION_READ, 1, "$3\r\na\r\n\r\n", BWL_YES);
     assert_int_equal(reply.value_size, 3);
     assert_memory_equal(reply.value, "a\r\n", 3);
-    is_answer(SECTION_READ, 1, "$0\r\n\r\n", BWL_YES);
+    is_answer(TRANSACTION_READ, 1, "$0\r\n\r\n", BWL_YES);
     assert_non_null(reply.value);
     assert_int_equal(reply.value_size, 0);
-    is_answer(SECTION_READ, 1, "_\r\n", BWL_YES);
+    is_answer(TRANSACTION_READ, 1, "_\r\n", BWL_YES);
     assert_null(reply.value);
-    is_answer(SECTION_READ, 2, "+OK\r\n", BWL_YES);
+    is_answer(TRANSACTION_READ, 2, "+OK\r\n", BWL_YES);
 }
 
 static void test_exec_says_whether_it_was_carried_out(void **state)
 {
-    assert_int_equal(bwl_section_frames(SECTION_SET), 2);
-    is_answer(SECTION_SET, 0, "+QUEUED\r\n", BWL_YES);
-    is_answer(SECTION_SET, 1, "*1\r\n+OK\r\n", BWL_YES);
-    is_answer(SECTION_SET, 1, "_\r\n", BWL_NO);
-    is_answer(SECTION_SET, 1, "*-1\r\n", BWL_NO);
-    is_answer(SECTION_DELETE, 1, "*1\r\n:1\r\n", BWL_YES);
-    is_answer(SECTION_DELETE, 1, "*1\r\n:0\r\n", BWL_YES); /* there was none */
-    is_answer(SECTION_DELETE, 1, "_\r\n", BWL_NO);
+    assert_int_equal(bwl_transaction_frames(TRANSACTION_SET), 2);
+    is_answer(TRANSACTION_SET, 0, "+QUEUED\r\n", BWL_YES);
+    is_answer(TRANSACTION_SET, 1, "*1\r\n+OK\r\n", BWL_YES);
+    is_answer(TRANSACTION_SET, 1, "_\r\n", BWL_NO);
+    is_answer(TRANSACTION_SET, 1, "*-1\r\n", BWL_NO);
+    is_answer(TRANSACTION_DELETE, 1, "*1\r\n:1\r\n", BWL_YES);
+    is_answer(TRANSACTION_DELETE, 1, "*1\r\n:0\r\n", BWL_YES); /* there was none */
+    is_answer(TRANSACTION_DELETE, 1, "_\r\n", BWL_NO);
 }
 
 static void test_value_of_another_type_or_too_long_is_alien(void **state)
 {
-    is_answer(SECTION_READ, 1, "-WRONGTYPE Operation against a key\r\n", BWL_ALIEN);
+    is_answer(TRANSACTION_READ, 1, "-WRONGTYPE Operation against a key\r\n", BWL_FOREIGN_VALUE);
     assert_false(reply.is_long);
-    assert_int_equal(bwl_section_read(SECTION_READ, 1, NULL, 0, &reply), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_ALIEN);
+    assert_int_equal(bwl_transaction_read(TRANSACTION_READ, 1, NULL, 0, &reply), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_FOREIGN_VALUE);
     assert_true(reply.is_long);
-    assert_int_equal(bwl_section_read(SECTION_SET, 0, NULL, 0, &reply), BWL_REDIS_STRANGE);
-    is_answer(SECTION_READ, 0, "-WRONGTYPE x\r\n", BWL_REFUSED); /* WATCH looks at no type */
+    assert_int_equal(bwl_transaction_read(TRANSACTION_SET, 0, NULL, 0, &reply), BWL_REDIS_STRANGE);
+    is_answer(TRANSACTION_READ, 0, "-WRONGTYPE x\r\n", BWL_REFUSED); /* WATCH looks at no type */
 }
 
 /* EXEC was carried out, and the one command in it was not. */
@@ -191,10 +193,10 @@ static void test_error_inside_exec_is_the_answer_with_its_words(void **state)
 {
     char text[64];
 
-    is_answer(SECTION_SET, 1, "*1\r\n-ERR syntax error\r\n", BWL_REFUSED);
+    is_answer(TRANSACTION_SET, 1, "*1\r\n-ERR syntax error\r\n", BWL_REFUSED);
     bwl_redis_error_text(text, sizeof text, reply.error, reply.error_size);
     assert_string_equal(text, "ERR syntax error");
-    is_answer(SECTION_DELETE, 1, "*1\r\n-READONLY x\r\n", BWL_LATER);
+    is_answer(TRANSACTION_DELETE, 1, "*1\r\n-READONLY x\r\n", BWL_RETRYABLE);
 }
 
 int main(void)

@@ -21,7 +21,7 @@ static void test_second_seek_asks_on_the_same_line(void **state)
 {
     (void)state;
     watch_first();
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     turn();
     expect(0, QUESTION);
     says(0, AT("6379"));
@@ -32,7 +32,7 @@ static void test_second_seek_goes_on_to_others(void **state)
 {
     (void)state;
     watch_first();
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     turn();
     hangs_up(0);
     assert_true(is_called(1));
@@ -45,7 +45,7 @@ static void test_second_seek_goes_on_to_others(void **state)
 static void test_second_seek_knows_no_refusal_of_the_first(void **state)
 {
     (void)state;
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     turn();
     assert_true(is_called(0));
     says(0, HELLO "_\r\n");
@@ -54,7 +54,7 @@ static void test_second_seek_knows_no_refusal_of_the_first(void **state)
     assert_int_equal(found, 1);
     vanish(0);
     vanish(2);
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     hangs_up(1);
     vanish(1);
     turn();
@@ -80,7 +80,7 @@ static void test_second_seek_has_its_own_time(void **state)
     (void)state;
     watch_first();
     passes(60000);
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     assert_int_equal(left_ms(), 30000 / SENTINELS);
 }
 
@@ -88,7 +88,7 @@ static void test_connecting_takes_its_part_of_the_turn(void **state)
 {
     (void)state;
     passes(60000);
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     passes(4000);
     turn();
     assert_true(is_called(0));
@@ -101,7 +101,7 @@ static void test_next_one_has_its_part_of_the_time_of_who_doubts(void **state)
     (void)state;
     watch_first();
     passes(60000);
-    assert_true(bwl_sentinel_seek_on(sentinel, client->host.latest + 600));
+    assert_true(bwl_sentinel_try_next(sentinel, client->host.latest + 600));
     assert_int_equal(left_ms(), 600 / (SENTINELS - 1));
 }
 
@@ -114,7 +114,7 @@ static void test_first_word_that_nobody_waits_for_is_kept(void **state)
     vanish(1);
     vanish(2);
     client->host.watches = true;
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     turn();
     assert_true(is_called(0));
     hangs_up(0);
@@ -187,7 +187,7 @@ static void test_silent_watch_is_let_be_when_nobody_wants_to_know(void **state)
     await_its_time();
     expect(0, "");
     assert_int_equal(bwl_sentinel_waits_until(sentinel), BWL_NEVER);
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     turn();
     expect(0, QUESTION);
 }
@@ -210,7 +210,7 @@ static void test_rest_inside_of_what_is_heard(void **state)
 {
     (void)state;
     then = rest_now;
-    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_discover(sentinel);
     turn();
     assert_true(is_called(0));
     says(0, HELLO AT("6379") SWITCH("m 127.0.0.1 6379 127.0.0.1 6380"));

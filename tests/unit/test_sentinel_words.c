@@ -63,7 +63,7 @@ static void test_name_of_a_service_is_quoted_and_where_it_stands(void **state)
 static void suspect(bwl_stream conn, bool is_silent, bwl_status status)
 {
     fault = (bwl_fault){ .status = status, .text = "no answer" };
-    bwl_sentinel_suspect(&conn, is_silent, &fault);
+    bwl_sentinel_add_hint(&conn, is_silent, &fault);
 }
 
 static void test_port_that_closes_or_ignores_a_handshake_may_be_of_the_other_kind(void **state)

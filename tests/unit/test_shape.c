@@ -5,7 +5,7 @@
  * The alphabets are written down here once more, as regular expressions, the way people look for
  * them.  Random bytes are the same on every run.
  */
-#include "core/shape.h"
+#include "core/token_format.h"
 #include "core/text.h"
 #include "core/token.h"
 
@@ -23,10 +23,10 @@
 #define HEX(n) "[0-9a-f]{" #n "}"
 
 typedef struct expectation {
-    bwl_token_shape shape;
-    const char     *form;
-    const char     *example;    /* for the bytes 0, 1, ... 15; NULL: not looked at              */
-    double          their_bits; /* what a token of the other program itself holds; or 128        */
+    bwl_token_format format;
+    const char      *form;
+    const char      *example;    /* for the bytes 0, 1, ... 15; NULL: not looked at              */
+    double           their_bits; /* what a token of the other program itself holds; or 128        */
 } expectation;
 
 static const expectation expectations[] = {
@@ -88,14 +88,14 @@ static void test_shape_has_the_alphabet_and_the_length_of_the_other_program(void
     for (unsigned i = 0; i < COUNT; i++) {
         const expectation *e = &expectations[i];
         regex_t            form;
-        print_message("# %s\n", bwl_shape_kind_of(e->shape)->words);
+        print_message("# %s\n", bwl_token_format_info_of(e->format)->description);
         assert_int_equal(regcomp(&form, e->form, REG_EXTENDED | REG_NOSUB), 0);
         for (unsigned round = 0; round < 2000; round++) {
             bwl_random random = random_bytes();
             memset(token, '!', sizeof token);
-            bwl_token_write_as(token, e->shape, &random, WALL_NS);
+            bwl_token_write_as(token, e->format, &random, WALL_NS);
             assert_int_equal(regexec(&form, token, 0, NULL, 0), 0);
-            assert_true(bwl_token_is_of(e->shape, token, strlen(token)));
+            assert_true(bwl_token_is_of(e->format, token, strlen(token)));
         }
         regfree(&form);
     }
@@ -107,19 +107,19 @@ static void test_shape_fits_nothing_but_itself(void **state)
     char       token[BWL_TOKEN_MAX + 1];
 
     for (unsigned i = 0; i < COUNT; i++) {
-        bwl_token_shape shape = expectations[i].shape;
-        bwl_token_write_as(token, shape, &random, WALL_NS);
+        bwl_token_format format = expectations[i].format;
+        bwl_token_write_as(token, format, &random, WALL_NS);
         size_t size = strlen(token);
         print_message("# %s\n", token);
-        assert_false(bwl_token_is_of(shape, token, size - 1));
-        assert_false(bwl_token_is_of(shape, "", 0));
+        assert_false(bwl_token_is_of(format, token, size - 1));
+        assert_false(bwl_token_is_of(format, "", 0));
         for (size_t at = 0; at < size; at++) {
             char kept = token[at];
             token[at] = '!';
-            assert_false(bwl_token_is_of(shape, token, size));
+            assert_false(bwl_token_is_of(format, token, size));
             token[at] = kept;
         }
-        assert_true(bwl_token_is_of(shape, token, size));
+        assert_true(bwl_token_is_of(format, token, size));
     }
 }
 
@@ -158,13 +158,13 @@ static void test_shape_uses_its_whole_alphabet_at_every_place(void **state)
     char            token[BWL_TOKEN_MAX + 1];
 
     for (unsigned i = 0; i < COUNT; i++) {
-        const char *pattern = bwl_shape_kind_of(expectations[i].shape)->pattern;
+        const char *pattern = bwl_token_format_info_of(expectations[i].format)->pattern;
         size_t      size    = strlen(pattern);
         double      bits    = 0;
         memset(counts, 0, sizeof counts);
         for (unsigned round = 0; round < ROUNDS; round++) {
             bwl_random random = random_bytes();
-            bwl_token_write_as(token, expectations[i].shape, &random, WALL_NS);
+            bwl_token_write_as(token, expectations[i].format, &random, WALL_NS);
             for (size_t at = 0; at < size; at++)
                 counts[at][(unsigned char)token[at]]++;
         }
@@ -181,14 +181,14 @@ static void test_shape_uses_its_whole_alphabet_at_every_place(void **state)
             if (seen > 1)
                 assert_true(least * 2 > most); /* 20000 / 64 = 312: seven deviations */
         }
-        print_message("# %s: room for %.1f bits\n", bwl_shape_kind_of(expectations[i].shape)->words,
-                      bits);
+        print_message("# %s: room for %.1f bits\n",
+                      bwl_token_format_info_of(expectations[i].format)->description, bits);
         assert_true(bits >= expectations[i].their_bits);
-        assert_true(bits >= bwl_shape_kind_of(expectations[i].shape)->bits);
+        assert_true(bits >= bwl_token_format_info_of(expectations[i].format)->bits);
     }
 }
 
-static int by_text(const void *a, const void *b)
+static int use_eval(const void *a, const void *b)
 {
     return memcmp(a, b, BWL_TOKEN_MAX + 1);
 }
@@ -202,25 +202,25 @@ static void test_shape_keeps_the_chance_that_it_promises(void **state)
     char        other[BWL_TOKEN_MAX + 1];
 
     for (unsigned i = 0; i < COUNT; i++) {
-        bwl_token_shape shape  = expectations[i].shape;
-        unsigned        counts = 0;
-        bwl_random      random = random_bytes();
-        bwl_token_write_as(token, shape, &random, WALL_NS);
+        bwl_token_format format = expectations[i].format;
+        unsigned         counts = 0;
+        bwl_random       random = random_bytes();
+        bwl_token_write_as(token, format, &random, WALL_NS);
         for (unsigned bit = 0; bit < 8 * BWL_RANDOM_BYTES; bit++) {
             random.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-            bwl_token_write_as(other, shape, &random, WALL_NS);
+            bwl_token_write_as(other, format, &random, WALL_NS);
             counts += strcmp(token, other) != 0;
             random.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
         }
-        print_message("# %s: %u\n", bwl_shape_kind_of(shape)->words, counts);
-        assert_true(counts >= bwl_shape_kind_of(shape)->bits);
-        assert_true(bwl_shape_kind_of(shape)->bits >= expectations[i].their_bits);
+        print_message("# %s: %u\n", bwl_token_format_info_of(format)->description, counts);
+        assert_true(counts >= bwl_token_format_info_of(format)->bits);
+        assert_true(bwl_token_format_info_of(format)->bits >= expectations[i].their_bits);
         memset(tokens, 0, sizeof tokens);
         for (unsigned round = 0; round < ROUNDS; round++) {
             random = random_bytes();
-            bwl_token_write_as(tokens[round], shape, &random, WALL_NS);
+            bwl_token_write_as(tokens[round], format, &random, WALL_NS);
         }
-        qsort(tokens, ROUNDS, sizeof tokens[0], by_text);
+        qsort(tokens, ROUNDS, sizeof tokens[0], use_eval);
         for (unsigned round = 1; round < ROUNDS; round++)
             assert_string_not_equal(tokens[round - 1], tokens[round]);
     }

@@ -17,12 +17,12 @@
 static char            bytes[4096];
 static bwl_resp_writer writer;
 
-static const char *written(bwl_signal_kind kind, const char *name, bool by_text)
+static const char *written(bwl_signal_kind kind, const char *name, bool use_eval)
 {
     bwl_signal signal = { .kind = kind, .name = name, .size = strlen(name) };
 
     writer = (bwl_resp_writer){ .bytes = bytes, .capacity = sizeof bytes - 1 };
-    bwl_signal_write(&writer, &signal, by_text, (bwl_bytes){ "lock:a", 6 }, (bwl_bytes){ "v", 1 });
+    bwl_signal_write(&writer, &signal, use_eval, (bwl_bytes){ "lock:a", 6 }, (bwl_bytes){ "v", 1 });
     bytes[writer.size] = '\0';
     return bytes;
 }

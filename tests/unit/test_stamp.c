@@ -6,7 +6,7 @@
  * of bytes at random only those are read that would be written again just so.
  */
 #include "core/token.h"
-#include "engine/redis/wire/stamp.h"
+#include "engine/redis/wire/value.h"
 
 #include <locale.h>
 #include <setjmp.h>
@@ -24,46 +24,50 @@
 #define TOKEN          "AbCdEfGhIjKlMnOpQrStUg"
 #define UUID           "00112233-4455-4677-8899-aabbccddeeff"
 
-static const bwl_rules python = { .value    = BWL_VALUE_FLOAT_PYTHON,
-                                  .unit_ns  = 1,
-                                  .whole_ns = SECOND_NS };
-static const bwl_rules php = { .value = BWL_VALUE_FLOAT_PHP, .unit_ns = 1, .whole_ns = SECOND_NS };
-static const bwl_rules php_ms = { .value    = BWL_VALUE_FLOAT_PHP,
-                                  .unit_ns  = 1000,
-                                  .whole_ns = MS_NS };
+static const bwl_compat_rules python = { .value    = BWL_VALUE_FLOAT_PYTHON,
+                                         .unit_ns  = 1,
+                                         .whole_ns = SECOND_NS };
+static const bwl_compat_rules php    = { .value    = BWL_VALUE_FLOAT_PHP,
+                                         .unit_ns  = 1,
+                                         .whole_ns = SECOND_NS };
+static const bwl_compat_rules php_ms = { .value    = BWL_VALUE_FLOAT_PHP,
+                                         .unit_ns  = 1000,
+                                         .whole_ns = MS_NS };
 
-static void assert_writes(const bwl_rules *rules, const char *token, int64_t stamp,
+static void assert_writes(const bwl_compat_rules *rules, const char *token, int64_t timestamp,
                           const char *wanted, size_t wanted_size)
 {
     char   bytes[BWL_VALUE_MAX];
-    size_t size = bwl_value_write(bytes, rules, token, stamp);
+    size_t size = bwl_value_write(bytes, rules, token, timestamp);
 
     if (size != wanted_size || memcmp(bytes, wanted, size) != 0)
         fail_msg("wrote \"%.*s\", not \"%.*s\"", (int)size, bytes, (int)wanted_size, wanted);
 }
 
-static void assert_reads(const bwl_rules *rules, const char *bytes, size_t size, int64_t wanted)
+static void assert_reads(const bwl_compat_rules *rules, const char *bytes, size_t size,
+                         int64_t wanted)
 {
-    int64_t stamp = -1;
+    int64_t timestamp = -1;
 
-    if (!bwl_value_read(&stamp, rules, bytes, size))
+    if (!bwl_value_read(&timestamp, rules, bytes, size))
         fail_msg("\"%.*s\" is not read", (int)size, bytes);
-    assert_int_equal(stamp, wanted);
+    assert_int_equal(timestamp, wanted);
 }
 
-static void assert_text(const bwl_rules *rules, const char *token, int64_t stamp, const char *text)
+static void assert_text(const bwl_compat_rules *rules, const char *token, int64_t timestamp,
+                        const char *text)
 {
-    assert_writes(rules, token, stamp, text, strlen(text));
-    assert_reads(rules, text, strlen(text), stamp);
+    assert_writes(rules, token, timestamp, text, strlen(text));
+    assert_reads(rules, text, strlen(text), timestamp);
 }
 
-static void assert_alien(const bwl_rules *rules, const char *bytes, size_t size)
+static void assert_foreign_value(const bwl_compat_rules *rules, const char *bytes, size_t size)
 {
-    int64_t stamp = 4711;
+    int64_t timestamp = 4711;
 
-    if (bwl_value_read(&stamp, rules, bytes, size))
-        fail_msg("\"%.*s\" is read as %lld", (int)size, bytes, (long long)stamp);
-    assert_int_equal(stamp, 4711);
+    if (bwl_value_read(&timestamp, rules, bytes, size))
+        fail_msg("\"%.*s\" is read as %lld", (int)size, bytes, (long long)timestamp);
+    assert_int_equal(timestamp, 4711);
 }
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
@@ -72,92 +76,92 @@ static void test_without_rules_it_is_the_token(void **state)
 {
     assert_text(NULL, TOKEN, 0, TOKEN);
     assert_writes(NULL, TOKEN, 1700000000, TOKEN, 22);
-    assert_alien(NULL, TOKEN "x", 23);
-    assert_alien(NULL, "1700000000", 10);
+    assert_foreign_value(NULL, TOKEN "x", 23);
+    assert_foreign_value(NULL, "1700000000", 10);
 }
 
 static void test_tokens_and_literals(void **state)
 {
-    bwl_rules uuid    = { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_UUID };
-    bwl_rules literal = { .value = BWL_VALUE_LITERAL, .literal = "1" };
+    bwl_compat_rules uuid    = { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_UUID };
+    bwl_compat_rules literal = { .value = BWL_VALUE_LITERAL, .literal = "1" };
 
     assert_text(&uuid, UUID, 0, UUID);
-    assert_alien(&uuid, TOKEN, 22);
+    assert_foreign_value(&uuid, TOKEN, 22);
     assert_text(&literal, TOKEN, 0, "1");
-    assert_alien(&literal, "2", 1);
-    assert_alien(&literal, "11", 2);
-    assert_alien(&literal, "", 0);
+    assert_foreign_value(&literal, "2", 1);
+    assert_foreign_value(&literal, "11", 2);
+    assert_foreign_value(&literal, "", 0);
 }
 
 static void test_decimals(void **state)
 {
-    bwl_rules decimal = { .value = BWL_VALUE_DECIMAL, .unit_ns = MS_NS };
+    bwl_compat_rules decimal = { .value = BWL_VALUE_DECIMAL, .unit_ns = MS_NS };
 
     assert_text(&decimal, TOKEN, 1700000000123, "1700000000123");
     assert_text(&decimal, TOKEN, 0, "0");
     assert_text(&decimal, TOKEN, INT64_MAX, "9223372036854775807");
-    assert_alien(&decimal, "9223372036854775808", 19);
-    assert_alien(&decimal, "01700000000", 11);
-    assert_alien(&decimal, "+1700000000", 11);
-    assert_alien(&decimal, "-1", 2);
-    assert_alien(&decimal, " 1", 2);
-    assert_alien(&decimal, "1 ", 2);
-    assert_alien(&decimal, "1\n", 2);
-    assert_alien(&decimal, "1\0", 2);
-    assert_alien(&decimal, "1.0", 3);
-    assert_alien(&decimal, "1e9", 3);
-    assert_alien(&decimal, "true", 4);
-    assert_alien(&decimal, "", 0);
+    assert_foreign_value(&decimal, "9223372036854775808", 19);
+    assert_foreign_value(&decimal, "01700000000", 11);
+    assert_foreign_value(&decimal, "+1700000000", 11);
+    assert_foreign_value(&decimal, "-1", 2);
+    assert_foreign_value(&decimal, " 1", 2);
+    assert_foreign_value(&decimal, "1 ", 2);
+    assert_foreign_value(&decimal, "1\n", 2);
+    assert_foreign_value(&decimal, "1\0", 2);
+    assert_foreign_value(&decimal, "1.0", 3);
+    assert_foreign_value(&decimal, "1e9", 3);
+    assert_foreign_value(&decimal, "true", 4);
+    assert_foreign_value(&decimal, "", 0);
 }
 
 static void test_affixes_stand_around_it(void **state)
 {
-    bwl_rules decimal = {
+    bwl_compat_rules decimal = {
         .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS, .prefix = "at:", .suffix = ";"
     };
 
     assert_text(&decimal, TOKEN, 17, "at:17;");
-    assert_alien(&decimal, "17", 2);
-    assert_alien(&decimal, "at:17", 5);
-    assert_alien(&decimal, "17;", 3);
-    assert_alien(&decimal, "at:;", 4);
-    assert_alien(&decimal, "at:", 3);
-    assert_alien(&decimal, "AT:17;", 6);
+    assert_foreign_value(&decimal, "17", 2);
+    assert_foreign_value(&decimal, "at:17", 5);
+    assert_foreign_value(&decimal, "17;", 3);
+    assert_foreign_value(&decimal, "at:;", 4);
+    assert_foreign_value(&decimal, "at:", 3);
+    assert_foreign_value(&decimal, "AT:17;", 6);
 }
 
 static void test_eight_bytes(void **state)
 {
-    bwl_rules le = { .value = BWL_VALUE_LITTLE_ENDIAN, .unit_ns = SECOND_NS };
+    bwl_compat_rules le = { .value = BWL_VALUE_LITTLE_ENDIAN, .unit_ns = SECOND_NS };
 
     assert_writes(&le, TOKEN, 0x0102030405060708, "\x08\x07\x06\x05\x04\x03\x02\x01", 8);
     assert_reads(&le, "\x08\x07\x06\x05\x04\x03\x02\x01", 8, 0x0102030405060708);
     assert_writes(&le, TOKEN, 1700000000, "\x00\xf1\x53\x65\x00\x00\x00\x00", 8);
-    assert_alien(&le, "\x08\x07\x06\x05\x04\x03\x02", 7);
-    assert_alien(&le, "\x08\x07\x06\x05\x04\x03\x02\x01\x00", 9);
-    assert_alien(&le, "\x00\x00\x00\x00\x00\x00\x00\x80", 8);
-    assert_alien(&le, "", 0);
+    assert_foreign_value(&le, "\x08\x07\x06\x05\x04\x03\x02", 7);
+    assert_foreign_value(&le, "\x08\x07\x06\x05\x04\x03\x02\x01\x00", 9);
+    assert_foreign_value(&le, "\x00\x00\x00\x00\x00\x00\x00\x80", 8);
+    assert_foreign_value(&le, "", 0);
 }
 
 static void test_tokens_with_stamps(void **state)
 {
-    bwl_rules before = { .value   = BWL_VALUE_TOKEN_STAMP,
-                         .token   = BWL_TOKEN_UUID,
-                         .unit_ns = MS_NS };
-    bwl_rules behind = { .value   = BWL_VALUE_STAMP_TOKEN,
-                         .token   = BWL_TOKEN_PID_TID,
-                         .unit_ns = SECOND_NS };
+    bwl_compat_rules before = { .value   = BWL_VALUE_TOKEN_TIMESTAMP,
+                                .token   = BWL_TOKEN_UUID,
+                                .unit_ns = MS_NS };
+    bwl_compat_rules behind = { .value   = BWL_VALUE_TIMESTAMP_TOKEN,
+                                .token   = BWL_TOKEN_PID_TID,
+                                .unit_ns = SECOND_NS };
 
     assert_text(&before, UUID, 1700000000123, UUID ":1700000000123");
-    assert_alien(&before, UUID, 36);
-    assert_alien(&before, UUID ":", 37);
-    assert_alien(&before, ":1700000000123", 14);
-    assert_alien(&before, UUID ":1700000000123:", 51);
-    assert_alien(&before, TOKEN ":1700000000123", 36);
+    assert_foreign_value(&before, UUID, 36);
+    assert_foreign_value(&before, UUID ":", 37);
+    assert_foreign_value(&before, ":1700000000123", 14);
+    assert_foreign_value(&before, UUID ":1700000000123:", 51);
+    assert_foreign_value(&before, TOKEN ":1700000000123", 36);
     assert_text(&behind, "71-968", 1700000000, "1700000000-71-968");
-    assert_alien(&behind, "1700000000-71", 13);
-    assert_alien(&behind, "1700000000", 10);
-    assert_alien(&behind, "-71-968", 7);
-    assert_alien(&behind, "1700000000-71-968-1", 19);
+    assert_foreign_value(&behind, "1700000000-71", 13);
+    assert_foreign_value(&behind, "1700000000", 10);
+    assert_foreign_value(&behind, "-71-968", 7);
+    assert_foreign_value(&behind, "1700000000-71-968-1", 19);
 }
 
 /* ---- floats ---------------------------------------------------------------------------------- */
@@ -183,16 +187,17 @@ static void test_floats_as_python_and_ruby_print_them(void **state)
         { 1922324996665416956, "1922324996.665417" },
         { 1029005228283614755, "1029005228.2836148" },
     };
-    bwl_rules ruby = python;
+    bwl_compat_rules ruby = python;
 
     ruby.value = BWL_VALUE_FLOAT_RUBY;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        int64_t stamp = 0;
+        int64_t timestamp = 0;
         assert_writes(&python, TOKEN, rows[i].ns, rows[i].text, strlen(rows[i].text));
         assert_writes(&ruby, TOKEN, rows[i].ns, rows[i].text, strlen(rows[i].text));
-        assert_true(bwl_value_read(&stamp, &python, rows[i].text, strlen(rows[i].text)));
-        assert_true(llabs(stamp - rows[i].ns) <= 120); /* half of what a double there can tell */
-        assert_writes(&python, TOKEN, stamp, rows[i].text, strlen(rows[i].text));
+        assert_true(bwl_value_read(&timestamp, &python, rows[i].text, strlen(rows[i].text)));
+        assert_true(llabs(timestamp - rows[i].ns) <=
+                    120); /* half of what a double there can tell */
+        assert_writes(&python, TOKEN, timestamp, rows[i].text, strlen(rows[i].text));
     }
 }
 
@@ -242,15 +247,17 @@ static void test_floats_that_nobody_prints_are_a_strangers(void **state)
                                            "1.7E+15",      "1700000010.",   "0" };
 
     for (size_t i = 0; i < COUNT_OF(not_python); i++)
-        assert_alien(&python, not_python[i], strlen(not_python[i]));
+        assert_foreign_value(&python, not_python[i], strlen(not_python[i]));
     for (size_t i = 0; i < COUNT_OF(not_php); i++)
-        assert_alien(&php, not_php[i], strlen(not_php[i]));
+        assert_foreign_value(&php, not_php[i], strlen(not_php[i]));
 }
 
 static void test_floats_know_their_limits(void **state)
 {
-    bwl_rules wide_ms = { .value = BWL_VALUE_FLOAT_PYTHON, .unit_ns = MS_NS, .whole_ns = MS_NS };
-    char      bytes[BWL_VALUE_MAX];
+    bwl_compat_rules wide_ms = { .value    = BWL_VALUE_FLOAT_PYTHON,
+                                 .unit_ns  = MS_NS,
+                                 .whole_ns = MS_NS };
+    char             bytes[BWL_VALUE_MAX];
 
     assert_int_equal(bwl_value_write(bytes, &python, TOKEN, SECOND_NS - 1), 0);
     assert_int_equal(bwl_value_write(bytes, &python, TOKEN, -1), 0);
@@ -263,14 +270,14 @@ static void test_a_float_that_is_rounded_up_is_still_read(void **state)
 {
     const int64_t last = INT64_MAX - SECOND_NS;
     char          bytes[BWL_VALUE_MAX];
-    int64_t       stamp;
+    int64_t       timestamp;
 
     assert_int_equal(bwl_value_write(bytes, &python, TOKEN, INT64_MAX), 0);
     assert_int_equal(bwl_value_write(bytes, &php, TOKEN, INT64_MAX), 0);
     size_t size = bwl_value_write(bytes, &python, TOKEN, last);
-    assert_true(size != 0 && bwl_value_read(&stamp, &python, bytes, size));
+    assert_true(size != 0 && bwl_value_read(&timestamp, &python, bytes, size));
     size = bwl_value_write(bytes, &php, TOKEN, last);
-    assert_true(size != 0 && bwl_value_read(&stamp, &php, bytes, size));
+    assert_true(size != 0 && bwl_value_read(&timestamp, &php, bytes, size));
 }
 
 static void test_locale_is_of_no_matter(void **state)
@@ -296,7 +303,7 @@ static uint64_t any(void)
     return seed;
 }
 
-static const bwl_rules shapes[] = {
+static const bwl_compat_rules shapes[] = {
     { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_OURS },
     { .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS },
     { .value = BWL_VALUE_DECIMAL, .unit_ns = 1, .prefix = "x" },
@@ -306,30 +313,33 @@ static const bwl_rules shapes[] = {
     { .value = BWL_VALUE_FLOAT_PHP, .unit_ns = 100000, .whole_ns = SECOND_NS },
     { .value = BWL_VALUE_FLOAT_PHP, .unit_ns = 100000, .whole_ns = MS_NS },
     { .value = BWL_VALUE_LITTLE_ENDIAN, .unit_ns = MS_NS },
-    { .value = BWL_VALUE_TOKEN_STAMP, .token = BWL_TOKEN_HEX, .unit_ns = MS_NS },
-    { .value = BWL_VALUE_STAMP_TOKEN, .token = BWL_TOKEN_PID_TID, .unit_ns = SECOND_NS },
-    { .value = BWL_VALUE_STAMP_TOKEN, .token = BWL_TOKEN_UUID, .unit_ns = MS_NS, .suffix = "!" },
+    { .value = BWL_VALUE_TOKEN_TIMESTAMP, .token = BWL_TOKEN_HEX, .unit_ns = MS_NS },
+    { .value = BWL_VALUE_TIMESTAMP_TOKEN, .token = BWL_TOKEN_PID_TID, .unit_ns = SECOND_NS },
+    { .value   = BWL_VALUE_TIMESTAMP_TOKEN,
+      .token   = BWL_TOKEN_UUID,
+      .unit_ns = MS_NS,
+      .suffix  = "!" },
 };
 
 /* Times of day from 2001 to 2103, which is where a double tells microseconds apart. */
 static void test_what_is_written_is_read_as_what_it_was(void **state)
 {
     for (unsigned i = 0; i < 200000; i++) {
-        const bwl_rules *rules = &shapes[i % COUNT_OF(shapes)];
-        char             token[BWL_TOKEN_MAX + 1];
-        char             bytes[BWL_VALUE_MAX];
-        bwl_random       random;
-        int64_t          ns   = (int64_t)(any() % UINT64_C(3200000000000000000));
-        int64_t          read = -1;
+        const bwl_compat_rules *rules = &shapes[i % COUNT_OF(shapes)];
+        char                    token[BWL_TOKEN_MAX + 1];
+        char                    bytes[BWL_VALUE_MAX];
+        bwl_random              random;
+        int64_t                 ns   = (int64_t)(any() % UINT64_C(3200000000000000000));
+        int64_t                 read = -1;
         for (unsigned j = 0; j < BWL_RANDOM_BYTES; j++)
             random.bytes[j] = (uint8_t)any();
         bwl_token_write_as(token, rules->token, &random, ns);
-        int64_t stamp =
+        int64_t timestamp =
             rules->unit_ns != 0 ? (ns + INT64_C(1000000000000000000)) / rules->unit_ns : 0;
-        size_t size = bwl_value_write(bytes, rules, token, stamp);
+        size_t size = bwl_value_write(bytes, rules, token, timestamp);
         assert_true(size > 0);
-        if (!bwl_value_read(&read, rules, bytes, size) || read != stamp)
-            fail_msg("\"%.*s\" of %lld is read as %lld", (int)size, bytes, (long long)stamp,
+        if (!bwl_value_read(&read, rules, bytes, size) || read != timestamp)
+            fail_msg("\"%.*s\" of %lld is read as %lld", (int)size, bytes, (long long)timestamp,
                      (long long)read);
     }
 }
@@ -348,17 +358,17 @@ static size_t garbage(char *ret_bytes)
     return size;
 }
 
-static void assert_garbage(const bwl_rules *rules, const char *bytes, size_t size)
+static void assert_garbage(const bwl_compat_rules *rules, const char *bytes, size_t size)
 {
     char    again[BWL_VALUE_MAX];
-    int64_t stamp = -1;
+    int64_t timestamp = -1;
 
-    if (!bwl_value_read(&stamp, rules, bytes, size))
+    if (!bwl_value_read(&timestamp, rules, bytes, size))
         return;
-    assert_true(stamp >= 0);
+    assert_true(timestamp >= 0);
     if (rules->value == BWL_VALUE_TOKEN || rules->token != BWL_TOKEN_OURS)
         return; /* the token is not known */
-    size_t written = bwl_value_write(again, rules, "", stamp);
+    size_t written = bwl_value_write(again, rules, "", timestamp);
     /* A float that stands between two stamps is read as the nearest. */
     if (rules->whole_ns == 0 && (written != size || memcmp(again, bytes, size) != 0))
         fail_msg("\"%.*s\" is read, and written as \"%.*s\"", (int)size, bytes, (int)written,

@@ -2,7 +2,7 @@
  * test_stamps.c -- reckoning with stamps: both sides of every boundary, and numbers that only a
  * stranger would write.
  */
-#include "core/stamps.h"
+#include "core/timestamps.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,37 +14,38 @@
 #define SECOND_NS INT64_C(1000000000)
 #define MS_NS     INT64_C(1000000)
 
-static const bwl_rules seconds = { .unit_ns = SECOND_NS, .expired = BWL_STAMP_BEFORE_NOW };
-static const bwl_rules begun   = { .unit_ns        = SECOND_NS,
-                                   .expired        = BWL_STAMP_NOT_AFTER_NOW,
-                                   .stamp_is_start = true };
+static const bwl_compat_rules seconds = { .unit_ns = SECOND_NS,
+                                          .expired = BWL_TIMESTAMP_BEFORE_NOW };
+static const bwl_compat_rules begun   = { .unit_ns            = SECOND_NS,
+                                          .expired            = BWL_TIMESTAMP_NOT_AFTER_NOW,
+                                          .timestamp_is_start = true };
 
 static void test_stamp_is_rounded_down_after_the_sum(void **state)
 {
-    bwl_rules extra = seconds;
+    bwl_compat_rules extra = seconds;
 
-    assert_int_equal(bwl_stamp_at(&seconds, 5 * SECOND_NS, 3000), 8);
-    assert_int_equal(bwl_stamp_at(&seconds, 6 * SECOND_NS - 1, 3000), 8);
-    assert_int_equal(bwl_stamp_at(&seconds, 5 * SECOND_NS + 500 * MS_NS, 3500), 9);
+    assert_int_equal(bwl_timestamp_at(&seconds, 5 * SECOND_NS, 3000), 8);
+    assert_int_equal(bwl_timestamp_at(&seconds, 6 * SECOND_NS - 1, 3000), 8);
+    assert_int_equal(bwl_timestamp_at(&seconds, 5 * SECOND_NS + 500 * MS_NS, 3500), 9);
     extra.extra_ns = 1500 * MS_NS;
-    assert_int_equal(bwl_stamp_at(&extra, 5 * SECOND_NS + 500 * MS_NS, 3000), 10);
-    assert_int_equal(bwl_stamp_at(&extra, 5 * SECOND_NS + 499 * MS_NS, 3000), 9);
-    assert_int_equal(bwl_stamp_at(&begun, 6 * SECOND_NS - 1, 3000), 5);
-    assert_int_equal(bwl_stamp_at(&(bwl_rules){ 0 }, 5 * SECOND_NS, 3000), 0);
-    assert_int_equal(bwl_stamp_at(&seconds, INT64_MAX, 3000), INT64_MAX / SECOND_NS);
+    assert_int_equal(bwl_timestamp_at(&extra, 5 * SECOND_NS + 500 * MS_NS, 3000), 10);
+    assert_int_equal(bwl_timestamp_at(&extra, 5 * SECOND_NS + 499 * MS_NS, 3000), 9);
+    assert_int_equal(bwl_timestamp_at(&begun, 6 * SECOND_NS - 1, 3000), 5);
+    assert_int_equal(bwl_timestamp_at(&(bwl_compat_rules){ 0 }, 5 * SECOND_NS, 3000), 0);
+    assert_int_equal(bwl_timestamp_at(&seconds, INT64_MAX, 3000), INT64_MAX / SECOND_NS);
 }
 
 static void test_expired_by_its_rule(void **state)
 {
-    bwl_rules not_after = seconds;
+    bwl_compat_rules not_after = seconds;
 
-    not_after.expired = BWL_STAMP_NOT_AFTER_NOW;
-    assert_false(bwl_stamp_has_expired(&seconds, 8, 9 * SECOND_NS - 1, 0));
-    assert_true(bwl_stamp_has_expired(&seconds, 8, 9 * SECOND_NS, 0));
-    assert_false(bwl_stamp_has_expired(&not_after, 8, 8 * SECOND_NS - 1, 0));
-    assert_true(bwl_stamp_has_expired(&not_after, 8, 8 * SECOND_NS, 0));
-    assert_true(bwl_stamp_has_expired(&begun, 5, 8 * SECOND_NS, 3000));
-    assert_false(bwl_stamp_has_expired(&begun, 5, 8 * SECOND_NS - 1, 3000));
+    not_after.expired = BWL_TIMESTAMP_NOT_AFTER_NOW;
+    assert_false(bwl_timestamp_has_expired(&seconds, 8, 9 * SECOND_NS - 1, 0));
+    assert_true(bwl_timestamp_has_expired(&seconds, 8, 9 * SECOND_NS, 0));
+    assert_false(bwl_timestamp_has_expired(&not_after, 8, 8 * SECOND_NS - 1, 0));
+    assert_true(bwl_timestamp_has_expired(&not_after, 8, 8 * SECOND_NS, 0));
+    assert_true(bwl_timestamp_has_expired(&begun, 5, 8 * SECOND_NS, 3000));
+    assert_false(bwl_timestamp_has_expired(&begun, 5, 8 * SECOND_NS - 1, 3000));
 }
 
 static void test_plausible_is_from_2001_to_2099_in_the_unit_of_the_stamp(void **state)
@@ -52,42 +53,42 @@ static void test_plausible_is_from_2001_to_2099_in_the_unit_of_the_stamp(void **
     static const int64_t units_ns[] = { 1000 * SECOND_NS, SECOND_NS, MS_NS, 1000, 1 };
 
     for (unsigned i = 0; i < 5; i++) {
-        bwl_rules rules = { .unit_ns = units_ns[i], .expired = BWL_STAMP_BEFORE_NOW };
-        int64_t   first = INT64_C(978307200) * SECOND_NS / units_ns[i];
-        int64_t   end   = INT64_C(4102444800) * SECOND_NS / units_ns[i];
-        assert_false(bwl_stamp_is_plausible(&rules, first - 1));
-        assert_true(bwl_stamp_is_plausible(&rules, first));
-        assert_true(bwl_stamp_is_plausible(&rules, end - 1));
-        assert_false(bwl_stamp_is_plausible(&rules, end));
-        assert_false(bwl_stamp_is_plausible(&rules, 0));
-        assert_false(bwl_stamp_is_plausible(&rules, INT64_MAX));
+        bwl_compat_rules rules = { .unit_ns = units_ns[i], .expired = BWL_TIMESTAMP_BEFORE_NOW };
+        int64_t          first = INT64_C(978307200) * SECOND_NS / units_ns[i];
+        int64_t          end   = INT64_C(4102444800) * SECOND_NS / units_ns[i];
+        assert_false(bwl_timestamp_is_plausible(&rules, first - 1));
+        assert_true(bwl_timestamp_is_plausible(&rules, first));
+        assert_true(bwl_timestamp_is_plausible(&rules, end - 1));
+        assert_false(bwl_timestamp_is_plausible(&rules, end));
+        assert_false(bwl_timestamp_is_plausible(&rules, 0));
+        assert_false(bwl_timestamp_is_plausible(&rules, INT64_MAX));
     }
 }
 
 /* Rules that never compare a stamp with the time: any value is as good as another. */
 static void test_plausible_is_everything_where_nothing_compares(void **state)
 {
-    assert_true(bwl_stamp_is_plausible(&(bwl_rules){ 0 }, 0));
-    assert_true(bwl_stamp_is_plausible(&(bwl_rules){ .unit_ns = SECOND_NS }, 1));
+    assert_true(bwl_timestamp_is_plausible(&(bwl_compat_rules){ 0 }, 0));
+    assert_true(bwl_timestamp_is_plausible(&(bwl_compat_rules){ .unit_ns = SECOND_NS }, 1));
 }
 
 static void test_worth_is_what_is_left_rounded_down(void **state)
 {
-    assert_int_equal(bwl_stamp_worth_ms(&seconds, 8, 5 * SECOND_NS, 0), 3000);
-    assert_int_equal(bwl_stamp_worth_ms(&seconds, 8, 5 * SECOND_NS + 1, 0), 2999);
-    assert_int_equal(bwl_stamp_worth_ms(&seconds, 8, 8 * SECOND_NS, 0), 0);
-    assert_true(bwl_stamp_worth_ms(&seconds, 8, 8 * SECOND_NS + 1, 0) < 0);
-    assert_int_equal(bwl_stamp_worth_ms(&begun, 5, 5 * SECOND_NS + 400 * MS_NS, 3000), 2600);
+    assert_int_equal(bwl_timestamp_left_ms(&seconds, 8, 5 * SECOND_NS, 0), 3000);
+    assert_int_equal(bwl_timestamp_left_ms(&seconds, 8, 5 * SECOND_NS + 1, 0), 2999);
+    assert_int_equal(bwl_timestamp_left_ms(&seconds, 8, 8 * SECOND_NS, 0), 0);
+    assert_true(bwl_timestamp_left_ms(&seconds, 8, 8 * SECOND_NS + 1, 0) < 0);
+    assert_int_equal(bwl_timestamp_left_ms(&begun, 5, 5 * SECOND_NS + 400 * MS_NS, 3000), 2600);
 }
 
 static void test_numbers_of_strangers_do_not_overflow(void **state)
 {
-    assert_false(bwl_stamp_has_expired(&seconds, INT64_MAX, 9 * SECOND_NS, 3000));
-    assert_false(bwl_stamp_has_expired(&begun, INT64_MAX, 9 * SECOND_NS, 3000));
-    assert_true(bwl_stamp_is_ahead(&seconds, INT64_MAX, 9 * SECOND_NS, 3000));
-    assert_true(bwl_stamp_is_ahead(&begun, INT64_MAX, 9 * SECOND_NS, 3000));
-    assert_true(bwl_stamp_worth_ms(&seconds, INT64_MAX, 9 * SECOND_NS, 3000) > 0);
-    assert_true(bwl_stamp_has_expired(&seconds, 0, 9 * SECOND_NS, 3000));
+    assert_false(bwl_timestamp_has_expired(&seconds, INT64_MAX, 9 * SECOND_NS, 3000));
+    assert_false(bwl_timestamp_has_expired(&begun, INT64_MAX, 9 * SECOND_NS, 3000));
+    assert_true(bwl_timestamp_is_ahead(&seconds, INT64_MAX, 9 * SECOND_NS, 3000));
+    assert_true(bwl_timestamp_is_ahead(&begun, INT64_MAX, 9 * SECOND_NS, 3000));
+    assert_true(bwl_timestamp_left_ms(&seconds, INT64_MAX, 9 * SECOND_NS, 3000) > 0);
+    assert_true(bwl_timestamp_has_expired(&seconds, 0, 9 * SECOND_NS, 3000));
 }
 
 int main(void)

@@ -1,9 +1,9 @@
 /*
- * test_take.c -- what the script of TAKE_STAMP is given for each shape, and what its answers mean.
- * What it does is in tests/live/test_catalogue_server.c.
+ * test_take.c -- what the script of TAKE_TIMESTAMP is given for each shape, and what its answers
+ * mean.  What it does is in tests/live/test_catalogue_server.c.
  */
 #include "engine/redis/wire/scripts.h"
-#include "engine/redis/wire/take.h"
+#include "engine/redis/wire/take_timestamp.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,29 +18,29 @@
 #define MS_NS     INT64_C(1000000)
 
 /* The ARGV, each with a bar behind it. */
-static void assert_arguments(const bwl_rules *rules, const char *wanted)
+static void assert_arguments(const bwl_compat_rules *rules, const char *wanted)
 {
-    char               bytes[4096];
-    char               is[512];
-    size_t             size   = 0;
-    bwl_resp_writer    writer = { .bytes = bytes, .capacity = sizeof bytes };
-    bwl_redis_question q      = { .word     = REDIS_TAKE_STAMP,
-                                  .key      = "k",
-                                  .key_size = 1,
-                                  .token    = TOKEN,
-                                  .lease_ms = 10000,
-                                  .rules    = rules };
-    bwl_resp_cursor    cursor;
-    bwl_resp_value     value;
+    char                   bytes[4096];
+    char                   is[512];
+    size_t                 size   = 0;
+    bwl_resp_writer        writer = { .bytes = bytes, .capacity = sizeof bytes };
+    bwl_redis_command_args q      = { .command  = REDIS_TAKE_TIMESTAMP,
+                                      .key      = "k",
+                                      .key_size = 1,
+                                      .token    = TOKEN,
+                                      .lease_ms = 10000,
+                                      .rules    = rules };
+    bwl_resp_cursor        cursor;
+    bwl_resp_value         value;
 
     bwl_redis_write(&writer, &q);
     assert_false(writer.overflowed);
     cursor = bwl_resp_begin(bytes, writer.size);
     assert_true(bwl_resp_next(&cursor, &value));
-    assert_int_equal(value.count, 4 + BWL_TAKE_ARGUMENTS);
+    assert_int_equal(value.count, 4 + BWL_TAKE_TIMESTAMP_ARGUMENTS);
     for (unsigned i = 0; bwl_resp_next(&cursor, &value); i++) {
         if (i == 1)
-            assert_true(bwl_resp_text_is(&value, bwl_scripts[BWL_SCRIPT_TAKE_STAMP].sha1));
+            assert_true(bwl_resp_text_is(&value, bwl_scripts[BWL_SCRIPT_TAKE_TIMESTAMP].sha1));
         if (i < 4)
             continue; /* EVALSHA, script, 1, key */
         memcpy(is + size, value.text, value.size);
@@ -53,19 +53,19 @@ static void assert_arguments(const bwl_rules *rules, const char *wanted)
 
 static void test_arguments_of_each_shape(void **state)
 {
-    bwl_rules r = { .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS };
+    bwl_compat_rules r = { .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS };
 
-    r.expired = BWL_STAMP_NOT_AFTER_NOW;
+    r.expired = BWL_TIMESTAMP_NOT_AFTER_NOW;
     assert_arguments(&r, "d|||1000000|0|10000000|<=|0|||");
-    r.expired        = BWL_STAMP_BEFORE_NOW;
-    r.extra_ns       = 1500 * MS_NS;
-    r.unit_ns        = 1;
-    r.stamp_is_start = true;
+    r.expired            = BWL_TIMESTAMP_BEFORE_NOW;
+    r.extra_ns           = 1500 * MS_NS;
+    r.unit_ns            = 1;
+    r.timestamp_is_start = true;
     assert_arguments(&r, "d|||0|0|11500000|<|1|||");
-    r = (bwl_rules){ .value    = BWL_VALUE_FLOAT_PYTHON,
-                     .unit_ns  = 1000,
-                     .whole_ns = SECOND_NS,
-                     .expired  = BWL_STAMP_BEFORE_NOW };
+    r = (bwl_compat_rules){ .value    = BWL_VALUE_FLOAT_PYTHON,
+                            .unit_ns  = 1000,
+                            .whole_ns = SECOND_NS,
+                            .expired  = BWL_TIMESTAMP_BEFORE_NOW };
     assert_arguments(&r, "f|||1|1000000|10000000|<|0|||");
     r.value = BWL_VALUE_FLOAT_PHP;
     assert_arguments(&r, "p|||1|1000000|10000000|<|0|||");
@@ -75,49 +75,51 @@ static void test_arguments_of_each_shape(void **state)
 
 static void test_affixes_and_tokens_are_given_as_text_and_as_patterns(void **state)
 {
-    bwl_rules r = { .value   = BWL_VALUE_TOKEN_STAMP,
-                    .unit_ns = MS_NS,
-                    .prefix  = "a.b-",
-                    .suffix  = "%c",
-                    .expired = BWL_STAMP_BEFORE_NOW };
+    bwl_compat_rules r = { .value   = BWL_VALUE_TOKEN_TIMESTAMP,
+                           .unit_ns = MS_NS,
+                           .prefix  = "a.b-",
+                           .suffix  = "%c",
+                           .expired = BWL_TIMESTAMP_BEFORE_NOW };
 
     assert_arguments(&r, "d|a.b-" TOKEN ":|%c|1000|0|10000000|<|0|a%.b%-[%w_%-+/=:.@]+:|%%c|");
-    r.value = BWL_VALUE_STAMP_TOKEN;
+    r.value = BWL_VALUE_TIMESTAMP_TOKEN;
     r.token = BWL_TOKEN_PID_TID;
     assert_arguments(&r, "d|a.b-|-" TOKEN "%c|1000|0|10000000|<|0|a%.b%-|%-[1-9]%d*%-[1-9]%d*%%c|");
 }
 
 static void test_text_of_the_script_fits(void **state)
 {
-    char               bytes[8192];
-    bwl_resp_writer    writer = { .bytes = bytes, .capacity = sizeof bytes };
-    char               affix[BWL_AFFIX_MAX + 1];
-    bwl_rules          r = { .value   = BWL_VALUE_TOKEN_STAMP,
-                             .unit_ns = MS_NS,
-                             .prefix  = affix,
-                             .suffix  = affix,
-                             .expired = BWL_STAMP_BEFORE_NOW };
-    bwl_redis_question q = { .word     = REDIS_TAKE_STAMP,
-                             .by_text  = true,
-                             .key      = "",
-                             .key_size = 0,
-                             .token    = TOKEN,
-                             .lease_ms = 86400000,
-                             .rules    = &r };
+    char                   bytes[8192];
+    bwl_resp_writer        writer = { .bytes = bytes, .capacity = sizeof bytes };
+    char                   affix[BWL_AFFIX_MAX + 1];
+    bwl_compat_rules       r = { .value   = BWL_VALUE_TOKEN_TIMESTAMP,
+                                 .unit_ns = MS_NS,
+                                 .prefix  = affix,
+                                 .suffix  = affix,
+                                 .expired = BWL_TIMESTAMP_BEFORE_NOW };
+    bwl_redis_command_args q = { .command  = REDIS_TAKE_TIMESTAMP,
+                                 .use_eval = true,
+                                 .key      = "",
+                                 .key_size = 0,
+                                 .token    = TOKEN,
+                                 .lease_ms = 86400000,
+                                 .rules    = &r };
 
     memset(affix, '.', BWL_AFFIX_MAX);
     affix[BWL_AFFIX_MAX] = '\0';
     bwl_redis_write(&writer, &q);
     assert_false(writer.overflowed);
-    assert_in_range(writer.size, 1000, bwl_redis_room(REDIS_TAKE_STAMP, 0));
+    assert_in_range(writer.size, 1000, bwl_redis_size_max(REDIS_TAKE_TIMESTAMP, 0));
 }
 
 static bwl_redis_reply reply;
 
 static bwl_redis_verdict read_frame(const char *frame)
 {
-    static const bwl_rules seconds = { .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS };
-    bwl_redis_question     q = { .word = REDIS_TAKE_STAMP, .token = TOKEN, .rules = &seconds };
+    static const bwl_compat_rules seconds = { .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS };
+    bwl_redis_command_args        q       = { .command = REDIS_TAKE_TIMESTAMP,
+                                              .token   = TOKEN,
+                                              .rules   = &seconds };
 
     return bwl_redis_read(&q, 0, frame, strlen(frame), &reply);
 }
@@ -134,10 +136,10 @@ static void test_answers(void **state)
     assert_int_equal(read_frame(":0\r\n"), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_NO);
     assert_int_equal(read_frame(":-1\r\n"), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_ALIEN);
+    assert_int_equal(reply.answer, BWL_FOREIGN_VALUE);
     assert_int_equal(read_frame("-NOSCRIPT\r\n"), BWL_REDIS_NOSCRIPT);
     assert_int_equal(read_frame("-OOM\r\n"), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_LATER);
+    assert_int_equal(reply.answer, BWL_RETRYABLE);
     for (unsigned i = 0; i < sizeof strange / sizeof strange[0]; i++)
         assert_int_equal(read_frame(strange[i]), BWL_REDIS_STRANGE);
 }

@@ -104,7 +104,7 @@ static bwl_ms soonest(void)
     bwl_ms at = BWL_NEVER;
 
     for (unsigned i = 0; i < THINGS; i++)
-        at = bwl_sooner(at, due_at[i]);
+        at = bwl_ms_min(at, due_at[i]);
     return at;
 }
 

@@ -37,20 +37,20 @@ static unsigned        steps;
 static bool            says_long;
 static bool            has_memory;
 
-static bool fake_step(bwl_lock *lock, bwl_section *s)
+static bool fake_step(bwl_lock *lock, bwl_transaction *s)
 {
     static const char *const names[] = { "", "READ", "SET", "DELETE", "LEAVE" };
     size_t                   size    = strlen(asked);
 
     assert_true(steps < script_size);
     const told *t = &script[steps++];
-    (void)snprintf(asked + size, sizeof asked - size, "%s %.*s", names[s->question.word],
-                   (int)s->question.key_size, s->question.key);
+    (void)snprintf(asked + size, sizeof asked - size, "%s %.*s", names[s->args.command],
+                   (int)s->args.key_size, s->args.key);
     size = strlen(asked);
-    if (s->question.word == SECTION_SET)
-        (void)snprintf(asked + size, sizeof asked - size, "=%.*s %lld", (int)s->question.value_size,
-                       s->question.value,
-                       s->question.lasts_ms == BWL_NEVER ? -1LL : (long long)s->question.lasts_ms);
+    if (s->args.command == TRANSACTION_SET)
+        (void)snprintf(asked + size, sizeof asked - size, "=%.*s %lld", (int)s->args.value_size,
+                       s->args.value,
+                       s->args.lasts_ms == BWL_NEVER ? -1LL : (long long)s->args.lasts_ms);
     strcat(asked, ",");
     s->kind      = t->kind;
     s->answer    = t->answer;
@@ -94,7 +94,7 @@ static int close_client(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < BWL_POOL_MAX; i++)
-        client->pool.slots[i].section.seen = NULL; /* ours */
+        client->pool.slots[i].transaction.seen = NULL; /* ours */
     bowline_close(client);
     return 0;
 }
@@ -205,21 +205,21 @@ static void test_what_the_store_says(void **state)
     store_says(BWL_REPLY, BWL_REFUSED, NULL);
     comes_out(BOWLINE_REFUSED, &w, NULL);
     assert_string_equal(error.text, "k: nothing was written: so says the store");
-    store_says(BWL_REPLY, BWL_UNSENT, NULL);
-    store_says(BWL_REPLY, BWL_UNSENT, NULL);
+    store_says(BWL_REPLY, BWL_NOT_SENT, NULL);
+    store_says(BWL_REPLY, BWL_NOT_SENT, NULL);
     comes_out(BOWLINE_UNREACHABLE, &w, NULL);
-    store_says(BWL_REPLY, BWL_LATER, NULL);
+    store_says(BWL_REPLY, BWL_RETRYABLE, NULL);
     comes_out(BOWLINE_REFUSED, &w, BOWLINE_UPDATE(.tries_max = 1));
-    store_says(BWL_REPLY, BWL_ALIEN, NULL);
+    store_says(BWL_REPLY, BWL_FOREIGN_VALUE, NULL);
     store_says(BWL_REPLY, BWL_YES, NULL);
     comes_out(BOWLINE_REFUSED, &w, NULL);
     assert_non_null(strstr(error.text, "is no string"));
     says_long = true;
-    store_says(BWL_REPLY, BWL_ALIEN, NULL);
+    store_says(BWL_REPLY, BWL_FOREIGN_VALUE, NULL);
     store_says(BWL_REPLY, BWL_YES, NULL);
     comes_out(BOWLINE_UNSUPPORTED, &w, NULL);
     has_memory = false;
-    store_says(BWL_REPLY, BWL_LATER, NULL);
+    store_says(BWL_REPLY, BWL_RETRYABLE, NULL);
     comes_out(BOWLINE_NOMEM, &w, BOWLINE_UPDATE(.tries_max = 1));
     assert_int_equal(w.calls, 0);
 }

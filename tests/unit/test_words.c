@@ -6,7 +6,7 @@
  * Nothing but exactly the expected reply is a yes.
  */
 #include "engine/redis/wire/scripts.h"
-#include "engine/redis/wire/words.h"
+#include "engine/redis/wire/commands.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,12 +27,12 @@
 static char            bytes[2048];
 static bwl_resp_writer writer;
 
-static void write_question(bwl_redis_word word, bool by_text)
+static void write_question(bwl_redis_command command, bool use_eval)
 {
     writer = (bwl_resp_writer){ .bytes = bytes, .capacity = sizeof bytes };
-    bwl_redis_write(&writer, &(bwl_redis_question){
-                                 .word     = word,
-                                 .by_text  = by_text,
+    bwl_redis_write(&writer, &(bwl_redis_command_args){
+                                 .command  = command,
+                                 .use_eval = use_eval,
                                  .key      = "k\0y",
                                  .key_size = 3,
                                  .token    = TOKEN,
@@ -48,13 +48,13 @@ static void assert_written(const char *wanted, size_t size)
 }
 
 /* A script with its arguments, which begin after the "1". */
-static void assert_script(bwl_script_id id, bool by_text, unsigned count, const char *name,
+static void assert_script(bwl_script_id id, bool use_eval, unsigned count, const char *name,
                           const char *arguments)
 {
     char        wanted[2048];
-    const char *script = by_text ? bwl_scripts[id].text : bwl_scripts[id].sha1;
+    const char *script = use_eval ? bwl_scripts[id].text : bwl_scripts[id].sha1;
     int size = snprintf(wanted, sizeof wanted, "*%u\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n$1\r\n1\r\n%s",
-                        count, strlen(by_text ? "EVAL" : "EVALSHA"), by_text ? "EVAL" : "EVALSHA",
+                        count, strlen(use_eval ? "EVAL" : "EVALSHA"), use_eval ? "EVAL" : "EVALSHA",
                         strlen(script), script, arguments);
 
     assert_string_equal(bwl_scripts[id].name, name);
@@ -81,30 +81,30 @@ static void test_words_others_are_scripts_by_their_sum_or_by_their_text(void **s
     static const char key_and_token[] = "$3\r\nk#y\r\n$22\r\n" TOKEN "\r\n";
     static const char and_lease[]     = "$3\r\nk#y\r\n$22\r\n" TOKEN "\r\n$5\r\n30000\r\n";
 
-    for (int by_text = 0; by_text <= 1; by_text++) {
-        write_question(REDIS_SET_IF_ABSENT_OR_MINE, by_text);
-        assert_script(BWL_SCRIPT_SET_IF_ABSENT_OR_MINE, by_text, 6, "set_if_absent_or_mine",
+    for (int use_eval = 0; use_eval <= 1; use_eval++) {
+        write_question(REDIS_SET_IF_ABSENT_OR_MINE, use_eval);
+        assert_script(BWL_SCRIPT_SET_IF_ABSENT_OR_MINE, use_eval, 6, "set_if_absent_or_mine",
                       and_lease);
-        write_question(REDIS_EXTEND_IF_MINE, by_text);
-        assert_script(BWL_SCRIPT_EXTEND_IF_MINE, by_text, 6, "extend_if_mine", and_lease);
-        write_question(REDIS_DELETE_IF_MINE, by_text);
-        assert_script(BWL_SCRIPT_DELETE_IF_MINE, by_text, 5, "delete_if_mine", key_and_token);
+        write_question(REDIS_EXTEND_IF_MINE, use_eval);
+        assert_script(BWL_SCRIPT_EXTEND_IF_MINE, use_eval, 6, "extend_if_mine", and_lease);
+        write_question(REDIS_DELETE_IF_MINE, use_eval);
+        assert_script(BWL_SCRIPT_DELETE_IF_MINE, use_eval, 5, "delete_if_mine", key_and_token);
     }
 }
 
 static void test_words_look_asks_with_the_key_alone(void **state)
 {
-    for (int by_text = 0; by_text <= 1; by_text++) {
+    for (int use_eval = 0; use_eval <= 1; use_eval++) {
         writer = (bwl_resp_writer){ .bytes = bytes, .capacity = sizeof bytes };
-        bwl_redis_write_look(&writer, "k\0y", 3, by_text);
-        assert_script(BWL_SCRIPT_LOOK, by_text, 4, "look", "$3\r\nk#y\r\n");
+        bwl_redis_write_holder_query(&writer, "k\0y", 3, use_eval);
+        assert_script(BWL_SCRIPT_HOLDER_QUERY, use_eval, 4, "holder_query", "$3\r\nk#y\r\n");
     }
 }
 
 static void test_words_no_room_is_noticed(void **state)
 {
     writer = (bwl_resp_writer){ .bytes = bytes, .capacity = 20 };
-    bwl_redis_write_look(&writer, "key", 3, false);
+    bwl_redis_write_holder_query(&writer, "key", 3, false);
     assert_true(writer.overflowed);
     assert_in_range(writer.size, 0, 20);
 }
@@ -118,13 +118,13 @@ typedef struct reading {
     bwl_answer        answer;
 } reading;
 
-static void assert_readings(bwl_redis_word word, const reading *list, size_t count)
+static void assert_readings(bwl_redis_command command, const reading *list, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        bwl_redis_question question = { .word = word, .token = TOKEN };
-        bwl_redis_reply    reply    = { 0 };
-        bwl_redis_verdict  verdict =
-            bwl_redis_read(&question, 0, list[i].frame, strlen(list[i].frame), &reply);
+        bwl_redis_command_args args  = { .command = command, .token = TOKEN };
+        bwl_redis_reply        reply = { 0 };
+        bwl_redis_verdict      verdict =
+            bwl_redis_read(&args, 0, list[i].frame, strlen(list[i].frame), &reply);
         bwl_answer answer = reply.answer;
         print_message("# %.*s\n", (int)strcspn(list[i].frame, "\r"), list[i].frame);
         assert_int_equal(verdict, list[i].verdict);
@@ -171,22 +171,23 @@ static void test_words_scripts_are_answered_by_one_or_zero(void **state)
 static void test_words_error_is_later_or_refused_by_its_code(void **state)
 {
     static const reading list[] = {
-        { "-LOADING Redis is loading the dataset in memory\r\n", BWL_REDIS_ANSWER, BWL_LATER },
-        { "-BUSY Redis is busy running a script.\r\n", BWL_REDIS_ANSWER, BWL_LATER },
-        { "-MASTERDOWN Link with MASTER is down\r\n", BWL_REDIS_ANSWER, BWL_LATER },
+        { "-LOADING Redis is loading the dataset in memory\r\n", BWL_REDIS_ANSWER, BWL_RETRYABLE },
+        { "-BUSY Redis is busy running a script.\r\n", BWL_REDIS_ANSWER, BWL_RETRYABLE },
+        { "-MASTERDOWN Link with MASTER is down\r\n", BWL_REDIS_ANSWER, BWL_RETRYABLE },
         { "-READONLY You can't write against a read only replica.\r\n", BWL_REDIS_ANSWER,
-          BWL_LATER },
-        { "-NOREPLICAS Not enough good replicas to write.\r\n", BWL_REDIS_ANSWER, BWL_LATER },
-        { "-TRYAGAIN Multiple keys request\r\n", BWL_REDIS_ANSWER, BWL_LATER },
-        { "-MISCONF Redis is configured to save RDB snapshots\r\n", BWL_REDIS_ANSWER, BWL_LATER },
-        { "-CLUSTERDOWN The cluster is down\r\n", BWL_REDIS_ANSWER, BWL_LATER },
+          BWL_RETRYABLE },
+        { "-NOREPLICAS Not enough good replicas to write.\r\n", BWL_REDIS_ANSWER, BWL_RETRYABLE },
+        { "-TRYAGAIN Multiple keys request\r\n", BWL_REDIS_ANSWER, BWL_RETRYABLE },
+        { "-MISCONF Redis is configured to save RDB snapshots\r\n", BWL_REDIS_ANSWER,
+          BWL_RETRYABLE },
+        { "-CLUSTERDOWN The cluster is down\r\n", BWL_REDIS_ANSWER, BWL_RETRYABLE },
         { "-OOM command not allowed when used memory > 'maxmemory'.\r\n", BWL_REDIS_ANSWER,
-          BWL_LATER },
-        { "-LOADING\r\n", BWL_REDIS_ANSWER, BWL_LATER },
-        { "!12\r\nOOM no memory\r\n", BWL_REDIS_ANSWER, BWL_LATER },
+          BWL_RETRYABLE },
+        { "-LOADING\r\n", BWL_REDIS_ANSWER, BWL_RETRYABLE },
+        { "!12\r\nOOM no memory\r\n", BWL_REDIS_ANSWER, BWL_RETRYABLE },
         { "-ERR Error running script (call to f_0): @user_script:11: @user_script: 11: -OOM no "
           "memory\r\n",
-          BWL_REDIS_ANSWER, BWL_LATER },
+          BWL_REDIS_ANSWER, BWL_RETRYABLE },
         { "-BUSYKEY Target key name already exists.\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
         { "-LOADINGS\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
         { "-loading\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
@@ -201,8 +202,9 @@ static void test_words_error_is_later_or_refused_by_its_code(void **state)
         { "-\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
     };
 
-    for (bwl_redis_word word = REDIS_SET_IF_ABSENT; word <= REDIS_DELETE_IF_MINE; word++)
-        assert_readings(word, list, COUNT_OF(list));
+    for (bwl_redis_command command = REDIS_SET_IF_ABSENT; command <= REDIS_DELETE_IF_MINE;
+         command++)
+        assert_readings(command, list, COUNT_OF(list));
 }
 
 static void test_words_unknown_script_is_no_answer_but_a_wish_for_its_text(void **state)
@@ -217,26 +219,27 @@ static void test_words_unknown_script_is_no_answer_but_a_wish_for_its_text(void 
 
 /* ---- the look -------------------------------------------------------------------------------- */
 
-static bwl_redis_look look;
+static bwl_holder_reply look;
 
-static bwl_redis_verdict read_look(const char *frame, bwl_answer *ret_answer)
+static bwl_redis_verdict read_holder_query(const char *frame, bwl_answer *ret_answer)
 {
-    look = (bwl_redis_look){ .left_ms = 4711 };
+    look = (bwl_holder_reply){ .left_ms = 4711 };
     print_message("# %.*s\n", (int)strcspn(frame, "\r"), frame);
-    return bwl_redis_read_look(frame, strlen(frame), ret_answer, &look);
+    return bwl_redis_read_holder_query(frame, strlen(frame), ret_answer, &look);
 }
 
 static void test_words_look_tells_kind_time_and_value(void **state)
 {
     bwl_answer answer = 0;
 
-    assert_int_equal(read_look("*3\r\n$6\r\nstring\r\n:29000\r\n$3\r\nabc\r\n", &answer),
+    assert_int_equal(read_holder_query("*3\r\n$6\r\nstring\r\n:29000\r\n$3\r\nabc\r\n", &answer),
                      BWL_REDIS_ANSWER);
     assert_int_equal(answer, BWL_YES);
     assert_string_equal(look.kind, "string");
     assert_int_equal(look.left_ms, 29000);
     assert_string_equal(look.value, "abc");
-    assert_int_equal(read_look("*3\r\n+none\r\n:-2\r\n$0\r\n\r\n", &answer), BWL_REDIS_ANSWER);
+    assert_int_equal(read_holder_query("*3\r\n+none\r\n:-2\r\n$0\r\n\r\n", &answer),
+                     BWL_REDIS_ANSWER);
     assert_string_equal(look.kind, "none");
     assert_int_equal(look.left_ms, -2);
     assert_string_equal(look.value, "");
@@ -248,9 +251,9 @@ static void test_words_look_tells_who(void **state)
 {
     bwl_answer answer;
 
-    assert_int_equal(
-        read_look(LOOKED "$4\r\n1000\r\n$2\r\n42\r\n$5\r\nweb-2\r\n$4\r\ncron\r\n", &answer),
-        BWL_REDIS_ANSWER);
+    assert_int_equal(read_holder_query(
+                         LOOKED "$4\r\n1000\r\n$2\r\n42\r\n$5\r\nweb-2\r\n$4\r\ncron\r\n", &answer),
+                     BWL_REDIS_ANSWER);
     assert_int_equal(look.uid, 1000);
     assert_int_equal(look.pid, 42);
     assert_string_equal(look.host, "web-2");
@@ -268,14 +271,14 @@ static void test_words_look_leaves_out_who_is_no_name(void **state)
     longest[100] = '\0';
     (void)snprintf(frame, sizeof frame, LOOKED "$2\r\n-1\r\n$0\r\n\r\n$100\r\n%s\r\n$100\r\n%s\r\n",
                    longest, longest);
-    assert_int_equal(read_look(frame, &answer), BWL_REDIS_ANSWER);
+    assert_int_equal(read_holder_query(frame, &answer), BWL_REDIS_ANSWER);
     assert_int_equal(look.uid, 0);
     assert_int_equal(look.pid, 0);
     assert_string_equal(look.host, "");
     assert_string_equal(look.program, "");
-    assert_int_equal(read_look(LOOKED ":1\r\n$1\r\n1\r\n$1\r\na\r\n$1\r\nb\r\n", &answer),
+    assert_int_equal(read_holder_query(LOOKED ":1\r\n$1\r\n1\r\n$1\r\na\r\n$1\r\nb\r\n", &answer),
                      BWL_REDIS_STRANGE);
-    assert_int_equal(read_look(LOOKED "$1\r\n1\r\n$1\r\n1\r\n$1\r\na\r\n:7\r\n", &answer),
+    assert_int_equal(read_holder_query(LOOKED "$1\r\n1\r\n$1\r\n1\r\n$1\r\na\r\n:7\r\n", &answer),
                      BWL_REDIS_STRANGE);
 }
 
@@ -300,18 +303,18 @@ static void test_words_look_of_another_shape_is_strange(void **state)
     bwl_answer answer = 0;
 
     for (size_t i = 0; i < COUNT_OF(list); i++)
-        assert_int_equal(read_look(list[i], &answer), BWL_REDIS_STRANGE);
+        assert_int_equal(read_holder_query(list[i], &answer), BWL_REDIS_STRANGE);
 }
 
 static void test_words_look_may_be_refused_like_any_question(void **state)
 {
     bwl_answer answer = 0;
 
-    assert_int_equal(read_look("-LOADING not yet\r\n", &answer), BWL_REDIS_ANSWER);
-    assert_int_equal(answer, BWL_LATER);
-    assert_int_equal(read_look("-NOPERM no\r\n", &answer), BWL_REDIS_ANSWER);
+    assert_int_equal(read_holder_query("-LOADING not yet\r\n", &answer), BWL_REDIS_ANSWER);
+    assert_int_equal(answer, BWL_RETRYABLE);
+    assert_int_equal(read_holder_query("-NOPERM no\r\n", &answer), BWL_REDIS_ANSWER);
     assert_int_equal(answer, BWL_REFUSED);
-    assert_int_equal(read_look("-NOSCRIPT no\r\n", &answer), BWL_REDIS_NOSCRIPT);
+    assert_int_equal(read_holder_query("-NOSCRIPT no\r\n", &answer), BWL_REDIS_NOSCRIPT);
 }
 
 /* ---- errors in words ------------------------------------------------------------------------- */

@@ -17,9 +17,9 @@
 
 #define MEMBER "qLmSyUfzEGQ2sCkhg2E0tHd6xjT3mLZy0aVxJ5rUeYw="
 
-static const bwl_rules rules = { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_BASE64_32 };
+static const bwl_compat_rules rules = { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_BASE64_32 };
 
-static const bwl_redis_word words[] = { REDIS_ZSET_TAKE, REDIS_ZSET_EXTEND, REDIS_ZSET_RELEASE };
+static const bwl_redis_command words[] = { REDIS_ZSET_TAKE, REDIS_ZSET_EXTEND, REDIS_ZSET_RELEASE };
 enum { WORDS = sizeof words / sizeof words[0] };
 
 /* The words of a command, each with a bar behind it; a script by its name, or TEXT. */
@@ -49,16 +49,17 @@ static void expect_words(const char *bytes, size_t size, const char *wanted)
     assert_false(bwl_resp_next(&cursor, &value));
 }
 
-static void expect_command(const bwl_redis_question *question, const char *wanted)
+static void expect_command(const bwl_redis_command_args *args, const char *wanted)
 {
-    static char        bytes[8192];
-    bwl_redis_question q = *question;
+    static char            bytes[8192];
+    bwl_redis_command_args q = *args;
 
     q.key                  = "nightly";
     q.key_size             = 7;
     q.token                = MEMBER;
     q.lease_ms             = 300000;
-    bwl_resp_writer writer = { .bytes = bytes, .capacity = bwl_redis_room(q.word, q.key_size) };
+    bwl_resp_writer writer = { .bytes    = bytes,
+                               .capacity = bwl_redis_size_max(q.command, q.key_size) };
     bwl_redis_write(&writer, &q);
     assert_false(writer.overflowed);
     expect_words(bytes, writer.size, wanted);
@@ -68,22 +69,23 @@ static void expect_command(const bwl_redis_question *question, const char *wante
 
 static void test_zset_commands_name_the_key_the_member_and_the_lease(void **state)
 {
-    expect_command(&(bwl_redis_question){ .word = REDIS_ZSET_TAKE, .rules = &rules },
+    expect_command(&(bwl_redis_command_args){ .command = REDIS_ZSET_TAKE, .rules = &rules },
                    "EVALSHA|zset_take|1|nightly|" MEMBER "|300000|");
-    expect_command(&(bwl_redis_question){ .word = REDIS_ZSET_TAKE },
+    expect_command(&(bwl_redis_command_args){ .command = REDIS_ZSET_TAKE },
                    "EVALSHA|zset_take|1|nightly|" MEMBER "|300000|");
-    expect_command(&(bwl_redis_question){ .word = REDIS_ZSET_EXTEND, .rules = &rules },
+    expect_command(&(bwl_redis_command_args){ .command = REDIS_ZSET_EXTEND, .rules = &rules },
                    "EVALSHA|zset_extend|1|nightly|" MEMBER "|300000|");
-    expect_command(&(bwl_redis_question){ .word = REDIS_ZSET_RELEASE, .rules = &rules },
+    expect_command(&(bwl_redis_command_args){ .command = REDIS_ZSET_RELEASE, .rules = &rules },
                    "EVALSHA|zset_release|1|nightly|" MEMBER "|");
 }
 
 static void test_zset_member_that_was_seen_is_named_by_its_bytes(void **state)
 {
-    expect_command(
-        &(bwl_redis_question){
-            .word = REDIS_ZSET_RELEASE, .rules = &rules, .value = "another one", .value_size = 7 },
-        "EVALSHA|zset_release|1|nightly|another|");
+    expect_command(&(bwl_redis_command_args){ .command    = REDIS_ZSET_RELEASE,
+                                              .rules      = &rules,
+                                              .value      = "another one",
+                                              .value_size = 7 },
+                   "EVALSHA|zset_release|1|nightly|another|");
 }
 
 static void test_zset_longest_key_has_room_in_every_command(void **state)
@@ -93,15 +95,15 @@ static void test_zset_longest_key_has_room_in_every_command(void **state)
 
     memset(longest, 'k', BWL_KEY_MAX);
     for (unsigned i = 0; i < WORDS; i++) {
-        bwl_redis_question q      = { .word     = words[i],
-                                      .by_text  = true,
-                                      .key      = longest,
-                                      .key_size = BWL_KEY_MAX,
-                                      .token    = MEMBER,
-                                      .lease_ms = INT32_MAX,
-                                      .rules    = &rules };
-        bwl_resp_writer    writer = { .bytes    = bytes,
-                                      .capacity = bwl_redis_room(words[i], BWL_KEY_MAX) };
+        bwl_redis_command_args q      = { .command  = words[i],
+                                          .use_eval = true,
+                                          .key      = longest,
+                                          .key_size = BWL_KEY_MAX,
+                                          .token    = MEMBER,
+                                          .lease_ms = INT32_MAX,
+                                          .rules    = &rules };
+        bwl_resp_writer        writer = { .bytes    = bytes,
+                                          .capacity = bwl_redis_size_max(words[i], BWL_KEY_MAX) };
         assert_true(writer.capacity <= sizeof bytes);
         bwl_redis_write(&writer, &q);
         assert_false(writer.overflowed);
@@ -113,18 +115,19 @@ static void test_zset_look_asks_for_the_key_alone(void **state)
     char            bytes[2048];
     bwl_resp_writer writer = { .bytes = bytes, .capacity = sizeof bytes };
 
-    bwl_zset_lock_write_look(&writer, "nightly", 7, false);
-    expect_words(bytes, writer.size, "EVALSHA|zset_look|1|nightly|");
+    bwl_zset_lock_write_holder_query(&writer, "nightly", 7, false);
+    expect_words(bytes, writer.size, "EVALSHA|zset_holder_query|1|nightly|");
     writer = (bwl_resp_writer){ .bytes = bytes, .capacity = sizeof bytes };
-    bwl_zset_lock_write_look(&writer, "nightly", 7, true);
+    bwl_zset_lock_write_holder_query(&writer, "nightly", 7, true);
     expect_words(bytes, writer.size, "EVAL|TEXT|1|nightly|");
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static bwl_redis_verdict hear(bwl_redis_word word, const char *text, bwl_redis_reply *ret_reply)
+static bwl_redis_verdict hear(bwl_redis_command command, const char *text,
+                              bwl_redis_reply *ret_reply)
 {
-    bwl_redis_question q = { .word = word, .token = MEMBER, .rules = &rules };
+    bwl_redis_command_args q = { .command = command, .token = MEMBER, .rules = &rules };
 
     return bwl_redis_read(&q, 0, text, strlen(text), ret_reply);
 }

@@ -81,11 +81,11 @@ static int file_prepare(bwl_engine_lock *lock, bwl_fault *fault)
     return bwl_file_node_init(lock->part, lock, lock->host->store, fault);
 }
 
-static bool file_ask(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
+static bool file_ask(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply)
 {
     bwl_file_node *n = lock->part;
 
-    switch ((bwl_local_word)ask->word) {
+    switch ((bwl_local_command)send->command) {
     case LOCAL_JOIN: ret_reply->answer = bwl_file_node_join(n, true, &ret_reply->number); break;
     case LOCAL_JOIN_OR_LEAVE:
         ret_reply->answer = bwl_file_node_join(n, false, &ret_reply->number);
@@ -162,7 +162,7 @@ const bwl_engine bwl_file_engine = {
     .close     = file_close,
     .reach     = file_reach,
     .prepare   = file_prepare,
-    .ask       = file_ask,
+    .send      = file_ask,
     .forget    = file_forget,
     .woken     = file_woken,
     .who       = file_who,

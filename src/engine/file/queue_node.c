@@ -92,7 +92,7 @@ static bwl_answer start_over(bwl_file_node *n, const char *why)
 {
     bwl_host_set_error(n->lock, "%s", why);
     bwl_file_node_leave(n);
-    return BWL_LATER;
+    return BWL_RETRYABLE;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -339,7 +339,7 @@ static bwl_answer wait_last(bwl_file_node *n, uint64_t *ret_number)
 {
     bwl_file_lock_state state = bwl_file_queue_latch(n->queue.fd);
     if (state == BWL_FILE_BUSY)
-        return BWL_LATER;
+        return BWL_RETRYABLE;
     if (state == BWL_FILE_FAILED)
         return refused_errno(n, "lock", errno);
     n->queued         = true;

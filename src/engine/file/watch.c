@@ -275,6 +275,6 @@ void bwl_file_watch_remove(bwl_file_watcher *watcher, bwl_file_waiter *waiter)
     drop(watcher, watch);
     if (watcher->count > 0)
         return;
-    watcher->idle_at = bwl_later(bwl_host_now(client), BWL_FILE_WATCH_IDLE_MS);
+    watcher->idle_at = bwl_ms_add(bwl_host_now(client), BWL_FILE_WATCH_IDLE_MS);
     bwl_host_set_timer(client, watcher->idle_at);
 }

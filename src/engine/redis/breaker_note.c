@@ -21,7 +21,7 @@ bool bwl_redis_write_note(bwl_session *session, const bwl_request *request)
     bwl_resp_writer        writer;
 
     assert(bwl_queue_is_whole_value(query->look.value, query->look.value_size));
-    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_BROKEN_ROOM, &writer))
+    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_BROKEN_SIZE_MAX, &writer))
         return false;
     bwl_slots_tag(session, request->lock, tag);
     bwl_redis_name_user(who);
@@ -35,7 +35,7 @@ static bool write_ask_breaker(bwl_session *session, bwl_request *request)
     char            tag[BWL_QUEUE_TAG_MAX + 1];
     bwl_resp_writer writer;
 
-    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_BROKEN_ROOM, &writer))
+    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_BROKEN_SIZE_MAX, &writer))
         return false;
     bwl_slots_tag(session, request->lock, tag);
     bwl_queue_write_ask_broken(&writer, tag, session->push.id, request->token);
@@ -56,7 +56,7 @@ static bwl_redis_verdict read_breaker(bwl_session *session, bwl_request *request
     (void)session;
     ret_reply->event.answer = BWL_YES;
     if (bytes == NULL || bwl_hold_is_held(&lock->hold) ||
-        strcmp(lock->hold.claim.token, request->token) != 0)
+        strcmp(lock->hold.request.token, request->token) != 0)
         return BWL_REDIS_ANSWER; /* it is held anew */
     cursor = bwl_resp_begin(bytes, size);
     if (!bwl_resp_next_bare(&cursor, &value) || value.type != '$' || value.text == NULL)

@@ -52,7 +52,7 @@ static void name_ourselves(char ret_program[BWL_HOLDER_TEXT_MAX])
 }
 
 /* The number of a user has a name on its own machine only. */
-static void name_user(const bwl_redis_look *look, char ret_text[BWL_HOLDER_TEXT_MAX])
+static void name_user(const bwl_holder_reply *look, char ret_text[BWL_HOLDER_TEXT_MAX])
 {
     char           text[USERS_SIZE];
     char           host[BWL_HOLDER_TEXT_MAX];
@@ -72,20 +72,20 @@ static void name_user(const bwl_redis_look *look, char ret_text[BWL_HOLDER_TEXT_
 
 void bwl_redis_write_client_info(bwl_session *session, bwl_resp_writer *writer, const char *tag)
 {
-    bwl_queue_card card = { .pid     = getpid(),
-                            .uid     = geteuid(),
-                            .kept_ms = session->host->settings.lease_ms + KEPT_MS,
-                            .session = session->push.id };
+    bwl_queue_client_info info = { .pid     = getpid(),
+                                   .uid     = geteuid(),
+                                   .kept_ms = session->host->settings.lease_ms + KEPT_MS,
+                                   .session = session->push.id };
 
-    here(card.host);
+    here(info.host);
     if (session->host->program[0] != '\0')
-        copy(card.program, session->host->program);
+        copy(info.program, session->host->program);
     else
-        name_ourselves(card.program);
-    (void)snprintf(card.tag, sizeof card.tag, "%s", tag);
+        name_ourselves(info.program);
+    (void)snprintf(info.tag, sizeof info.tag, "%s", tag);
     if (tag[0] == '\0') /* else it is one of many slots */
         session->push.info_sent_at = bwl_host_now(session->host);
-    bwl_queue_write_floor(writer, &card);
+    bwl_queue_write_fence_minimum(writer, &info);
 }
 
 bool bwl_redis_name_client(bwl_session *session)
@@ -106,7 +106,7 @@ static bool write_info(bwl_session *session, bwl_request *request)
 {
     bwl_resp_writer writer;
 
-    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_GREETING_ROOM, &writer))
+    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_HANDSHAKE_SIZE_MAX, &writer))
         return false;
     bwl_redis_write_client_info(session, &writer, "");
     request->flight.offset = session->link.conn.stream.written;
@@ -142,7 +142,7 @@ void bwl_redis_refresh_client_info(bwl_session *session, bwl_engine_lock *lock)
 {
     if (!bwl_session_uses_push(session) || session->phase != BWL_SESSION_READY ||
         session->host->closing ||
-        session->host->latest < bwl_later(session->push.info_sent_at, AGAIN_AFTER_MS))
+        session->host->latest < bwl_ms_add(session->push.info_sent_at, AGAIN_AFTER_MS))
         return;
     if (session->node != NULL)
         bwl_slots_expire(session);
@@ -166,8 +166,8 @@ void bwl_redis_write_goodbye(bwl_session *session)
 
 void bwl_redis_name_user(char ret_who[2 * BWL_HOLDER_TEXT_MAX])
 {
-    bwl_redis_look self = { .uid = geteuid() };
-    char           user[BWL_HOLDER_TEXT_MAX];
+    bwl_holder_reply self = { .uid = geteuid() };
+    char             user[BWL_HOLDER_TEXT_MAX];
 
     here(self.host);
     name_user(&self, user);
@@ -176,7 +176,7 @@ void bwl_redis_name_user(char ret_who[2 * BWL_HOLDER_TEXT_MAX])
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-void bwl_redis_fill_in_client(bwl_holder *ret_holder, const bwl_redis_look *look)
+void bwl_redis_fill_in_client(bwl_holder *ret_holder, const bwl_holder_reply *look)
 {
     if (look->pid == 0)
         return; /* the info has expired, or was never written */

@@ -35,7 +35,7 @@ static unsigned poll_round(bwl_session *first, bwl_ms wait_ms)
 static void say_goodbye(bwl_redis *redis)
 {
     bwl_host *host = redis->router.host;
-    bwl_ms    end  = bwl_later(bwl_host_now(host), GOODBYE_MS);
+    bwl_ms    end  = bwl_ms_add(bwl_host_now(host), GOODBYE_MS);
     unsigned  left;
 
     for (bwl_session *each = redis->router.sessions; each != NULL; each = each->next)

@@ -6,7 +6,7 @@
  * told first: so a command without effect (EXISTS) leads such a release, where no other command
  * goes before it.  Where a server does it otherwise, that is one command more.
  */
-#include "core/stamps.h"
+#include "core/timestamps.h"
 #include "engine/redis/redis.h"
 #include "engine/redis/topology/cluster.h"
 #include "protocol/protocol.h"
@@ -15,31 +15,32 @@
 
 enum { LEAD_ROOM = 64 }; /* for EXISTS without its key */
 
-bwl_redis_word bwl_redis_extension(const bwl_session *session)
+bwl_redis_command bwl_redis_extension(const bwl_session *session)
 {
     if (bwl_session_uses_push(session))
         return REDIS_QUEUE_EXTEND;
-    return bwl_protocol_words(session->host->settings.protocol)->extend;
+    return bwl_protocol_commands(session->host->settings.protocol)->extend;
 }
 
-bwl_request bwl_redis_command_of(bwl_engine_lock *lock, const bwl_ask *ask)
+bwl_request bwl_redis_command_of(bwl_engine_lock *lock, const bwl_send *send)
 {
-    const bwl_claim *claim   = &lock->hold.claim;
-    bwl_request      request = {
-             .kind       = &bwl_redis_command,
-             .lock       = lock,
-             .tag        = ask->tag,
-             .node       = ask->node,
-             .word       = (bwl_redis_word)ask->word,
-             .stamp      = ask->stamp,
-             .lease_ms   = ask->word == REDIS_REPLICATED ? ask->claim_ms : claim->lease_ms,
-             .generation = bwl_redis_lock_of(lock)->waiting.generation,
+    const bwl_lock_request *lock_request = &lock->hold.request;
+    bwl_request             request      = {
+                         .kind      = &bwl_redis_lock_request,
+                         .lock      = lock,
+                         .tag       = send->tag,
+                         .node      = send->node,
+                         .command   = (bwl_redis_command)send->command,
+                         .timestamp = send->timestamp,
+                         .lease_ms =
+            send->command == REDIS_REPLICATED ? send->provisional_ttl_ms : lock_request->lease_ms,
+                         .generation = bwl_redis_lock_of(lock)->waiting.generation,
     };
 
-    if (ask->is_former)
-        memcpy(request.token, claim->former, sizeof claim->former);
+    if (send->uses_previous_token)
+        memcpy(request.token, lock_request->previous_token, sizeof lock_request->previous_token);
     else
-        memcpy(request.token, claim->token, sizeof request.token);
+        memcpy(request.token, lock_request->token, sizeof request.token);
     return request;
 }
 
@@ -57,7 +58,7 @@ static bwl_signal signal_of(const bwl_redis_config *config, const bwl_request *r
     const bwl_engine_lock *lock    = request->lock;
 
     if (profile == NULL || profile->signal == BWL_SIGNAL_NONE ||
-        request->word != REDIS_DELETE_IF_MINE)
+        request->command != REDIS_DELETE_IF_MINE)
         return (bwl_signal){ .kind = BWL_SIGNAL_NONE };
     return (bwl_signal){
         .kind        = profile->signal,
@@ -74,7 +75,7 @@ static bwl_signal signal_of(const bwl_redis_config *config, const bwl_request *r
 static bool sends_text(bwl_session *session, const bwl_request *request)
 {
     bwl_script_cache *scripts = &session->scripts;
-    uint64_t          bit     = UINT64_C(1) << request->word;
+    uint64_t          bit     = UINT64_C(1) << request->command;
     bool              is_last = session->host->closing && (scripts->sent_at_end & bit) == 0;
     bool              is_new  = (scripts->unknown & bit) != 0;
 
@@ -84,27 +85,27 @@ static bool sends_text(bwl_session *session, const bwl_request *request)
 }
 
 bool bwl_redis_write_command(bwl_session *session, bwl_request *request,
-                             bwl_redis_question *question)
+                             bwl_redis_command_args *args)
 {
     char            key[BWL_KEY_MAX];
     signal_names    names;
     bwl_resp_writer writer;
 
-    question->word          = request->word;
-    question->key           = key;
-    question->key_size      = bwl_redis_key(key, session->config, request->lock);
-    question->is_of_cluster = session->config->topology == BWL_TOPOLOGY_CLUSTER;
-    question->lease_ms      = request->lease_ms;
-    question->stamp         = request->stamp;
-    question->rules         = request->lock->hold.claim.rules;
-    question->signal        = signal_of(session->config, request, &names);
+    args->command       = request->command;
+    args->key           = key;
+    args->key_size      = bwl_redis_key(key, session->config, request->lock);
+    args->is_of_cluster = session->config->topology == BWL_TOPOLOGY_CLUSTER;
+    args->lease_ms      = request->lease_ms;
+    args->timestamp     = request->timestamp;
+    args->rules         = request->lock->hold.request.rules;
+    args->signal        = signal_of(session->config, request, &names);
     if (!bwl_resp_stream_reserve(&session->link.conn,
-                                 bwl_redis_room(request->word, question->key_size) +
-                                     question->signal.size + question->signal.second_size,
+                                 bwl_redis_size_max(request->command, args->key_size) +
+                                     args->signal.size + args->signal.second_size,
                                  &writer))
         return false;
-    question->by_text = sends_text(session, request);
-    bwl_redis_write(&writer, question);
+    args->use_eval = sends_text(session, request);
+    bwl_redis_write(&writer, args);
     request->flight.offset = session->link.conn.stream.written;
     bwl_resp_stream_commit(&session->link.conn, &writer);
     return true;
@@ -115,7 +116,7 @@ static bool write_asking(bwl_session *session)
 {
     bwl_resp_writer writer;
 
-    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_CLUSTER_WORD_ROOM, &writer))
+    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_CLUSTER_COMMAND_SIZE_MAX, &writer))
         return false;
     bwl_cluster_write_asking(&writer);
     bwl_resp_stream_commit(&session->link.conn, &writer);
@@ -124,7 +125,7 @@ static bool write_asking(bwl_session *session)
 
 static bool wants_lead(const bwl_session *session, const bwl_request *request)
 {
-    return request->word == REDIS_QUEUE_RELEASE &&
+    return request->command == REDIS_QUEUE_RELEASE &&
            bwl_redis_lock_of(request->lock)->waiting.has_waited &&
            session->link.conn.stream.out_size == 0 && !session->host->closing;
 }
@@ -164,29 +165,29 @@ static bool write_ahead(bwl_session *session, bwl_request *request)
 
 static bool write_command(bwl_session *session, bwl_request *request)
 {
-    bwl_queue_self     self;
-    bwl_redis_question question = { .token  = request->token,
-                                    .former = request->lock->hold.claim.former,
-                                    .self   = &self };
+    bwl_queue_self         self;
+    bwl_redis_command_args args = { .token          = request->token,
+                                    .previous_token = request->lock->hold.request.previous_token,
+                                    .self           = &self };
 
     if (!write_ahead(session, request))
         return false;
-    if (bwl_queue_is(request->word))
+    if (bwl_queue_is(request->command))
         self = bwl_redis_self(session, request);
-    return bwl_redis_write_command(session, request, &question);
+    return bwl_redis_write_command(session, request, &args);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static unsigned frames_of(const bwl_request *request)
 {
-    return bwl_redis_frames(request->word);
+    return bwl_redis_frames(request->command);
 }
 
 static bool is_value(const bwl_request *request)
 {
-    return bwl_redis_shows_value(request->word) &&
-           request->flight.frames + 1u == bwl_redis_frames(request->word);
+    return bwl_redis_shows_value(request->command) &&
+           request->flight.frames + 1u == bwl_redis_frames(request->command);
 }
 
 /* A value that no frame can hold is foreign. */
@@ -194,24 +195,24 @@ bwl_redis_verdict bwl_redis_read_command(bwl_session *session, bwl_request *requ
                                          const char *bytes, size_t size,
                                          bwl_request_reply *ret_reply)
 {
-    bwl_redis_question question = { .word  = request->word,
-                                    .token = request->token,
-                                    .stamp = request->stamp,
-                                    .rules = request->lock->hold.claim.rules };
-    bwl_redis_reply    reply    = { .answer = BWL_ALIEN };
-    bwl_redis_verdict  verdict  = BWL_REDIS_ANSWER;
-    bwl_event         *ev       = &ret_reply->event;
+    bwl_redis_command_args args    = { .command   = request->command,
+                                       .token     = request->token,
+                                       .timestamp = request->timestamp,
+                                       .rules     = request->lock->hold.request.rules };
+    bwl_redis_reply        reply   = { .answer = BWL_FOREIGN_VALUE };
+    bwl_redis_verdict      verdict = BWL_REDIS_ANSWER;
+    bwl_event             *ev      = &ret_reply->event;
 
     (void)session;
     if (bytes != NULL)
-        verdict = bwl_redis_read(&question, request->flight.frames, bytes, size, &reply);
-    ev->answer       = reply.answer;
-    ev->number       = reply.number;
-    ev->print        = reply.print;
-    ev->is_mine      = reply.is_mine;
-    ret_reply->place = reply.place;
-    if (reply.place.how != 0)
-        ev->place = &ret_reply->place;
+        verdict = bwl_redis_read(&args, request->flight.frames, bytes, size, &reply);
+    ev->answer              = reply.answer;
+    ev->number              = reply.number;
+    ev->value_hash          = reply.value_hash;
+    ev->is_mine             = reply.is_mine;
+    ret_reply->queue_status = reply.queue_status;
+    if (reply.queue_status.kind != 0)
+        ev->queue_status = &ret_reply->queue_status;
     return verdict;
 }
 
@@ -222,10 +223,10 @@ static void learn(bwl_session *session, const bwl_request *request, const bwl_ev
     if (result->kind != BWL_REPLY)
         return;
     if (result->answer == BWL_YES ||
-        (result->place != NULL && result->place->how == BWL_HOW_QUEUED))
+        (result->queue_status != NULL && result->queue_status->kind == BWL_QUEUE_STATUS_QUEUED))
         bwl_redis_is_at(session, request->lock);
-    if (result->place != NULL)
-        bwl_redis_queued(session, request, result->place);
+    if (result->queue_status != NULL)
+        bwl_redis_queued(session, request, result->queue_status);
 }
 
 /* A hold that the server does not have any more may have been ended by force. */
@@ -233,14 +234,14 @@ static void complete_command(bwl_session *session, const bwl_request *request,
                              const bwl_event *result)
 {
     bwl_engine_lock *lock = request->lock;
-    bool      was_held    = request->word == REDIS_QUEUE_EXTEND && bwl_hold_is_held(&lock->hold);
+    bool      was_held    = request->command == REDIS_QUEUE_EXTEND && bwl_hold_is_held(&lock->hold);
     bwl_event ev          = *result;
     char      token[BWL_TOKEN_MAX + 1];
 
     learn(session, request, result);
     ev.tag  = request->tag;
     ev.node = request->node;
-    memcpy(token, lock->hold.claim.token, sizeof token);
+    memcpy(token, lock->hold.request.token, sizeof token);
     bwl_host_event(lock, ev);
     if (was_held && ev.kind == BWL_REPLY && ev.answer == BWL_NO && !bwl_hold_is_held(&lock->hold))
         bwl_redis_ask_breaker(lock, request->node, token);
@@ -258,7 +259,7 @@ static bool *is_alone(const bwl_request *request)
     return &bwl_redis_lock_of(request->lock)->is_alone;
 }
 
-const bwl_request_kind bwl_redis_command = {
+const bwl_request_kind bwl_redis_lock_request = {
     .is_machines    = true,
     .reports_errors = true,
     .reports_text   = true,

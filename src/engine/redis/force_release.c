@@ -4,7 +4,7 @@
  *
  *      shown --> RELEASE or DELETE_IF_MINE of that value --+--> 1: released
  *                 with a queue, the next waiter has it     +--> 0: it had ended before
- *                                                          `--> 2: released; POKE until no more
+ *                                                     `--> 2: released; DISPATCH_NEXT until no more
  *                                                                  dead waiters are in the queue
  *
  * The server compares and deletes in one step, so whichever hold is there by then stays.  A value
@@ -14,20 +14,20 @@
 #include "base/fault.h"
 #include "engine/redis/redis.h"
 #include "engine/redis/topology/cluster.h"
-#include "engine/redis/wire/stamp.h"
+#include "engine/redis/wire/value.h"
 #include "protocol/protocol.h"
 
 #include <stdio.h>
 #include <string.h>
 
-uint64_t bwl_redis_id_of_hold(const bwl_hold *hold, const bwl_redis_look *look)
+uint64_t bwl_redis_id_of_hold(const bwl_hold *hold, const bwl_holder_reply *look)
 {
-    const bwl_rules *rules = hold->claim.rules;
-    bool             is_odd =
-        hold->protocol->listens && !bwl_queue_is_whole_value(look->value, look->value_size);
+    const bwl_compat_rules *rules = hold->request.rules;
+    bool                    is_odd =
+        hold->protocol->uses_push && !bwl_queue_is_whole_value(look->value, look->value_size);
     bool is_dull = rules != NULL && rules->value == BWL_VALUE_LITERAL;
 
-    return is_odd || is_dull ? 0 : bwl_value_print(look->value, look->value_size);
+    return is_odd || is_dull ? 0 : bwl_value_hash(look->value, look->value_size);
 }
 
 /* ---- the release ----------------------------------------------------------------------------- */
@@ -36,7 +36,7 @@ static bool write_asking(bwl_session *session)
 {
     bwl_resp_writer writer;
 
-    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_CLUSTER_WORD_ROOM, &writer))
+    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_CLUSTER_COMMAND_SIZE_MAX, &writer))
         return false;
     bwl_cluster_write_asking(&writer);
     bwl_resp_stream_commit(&session->link.conn, &writer);
@@ -45,47 +45,50 @@ static bool write_asking(bwl_session *session)
 
 static bool write_release(bwl_session *session, bwl_request *request)
 {
-    const bwl_redis_look *look     = &((const bwl_redis_query *)request->subject)->look;
-    bwl_redis_question    question = { .token      = request->token,
-                                       .former     = request->lock->hold.claim.former,
-                                       .value      = look->value,
-                                       .value_size = look->value_size };
-    bwl_queue_self        self;
+    const bwl_holder_reply *look = &((const bwl_redis_query *)request->subject)->look;
+    bwl_redis_command_args  args = { .token          = request->token,
+                                     .previous_token = request->lock->hold.request.previous_token,
+                                     .value          = look->value,
+                                     .value_size     = look->value_size };
+    bwl_queue_self          self;
 
-    if (request->route.asking || request->word == REDIS_QUEUE_RELEASE) {
+    if (request->route.asking || request->command == REDIS_QUEUE_RELEASE) {
         if (request->route.asking ? !write_asking(session)
                                   : !bwl_redis_write_note(session, request))
             return false;
         request->flight.replies_to_skip = 1;
     }
-    if (bwl_queue_is(request->word)) {
+    if (bwl_queue_is(request->command)) {
         assert(bwl_queue_is_whole_value(look->value, look->value_size));
         self = bwl_redis_self(session, request);
         memcpy(self.session, look->value + 3, BWL_QUEUE_SESSION_SIZE);
         self.session[BWL_QUEUE_SESSION_SIZE] = '\0';
-        question.token                       = look->value + 3 + BWL_QUEUE_SESSION_SIZE;
-        question.self                        = &self;
+        args.token                           = look->value + 3 + BWL_QUEUE_SESSION_SIZE;
+        args.self                            = &self;
     }
-    return bwl_redis_write_command(session, request, &question);
+    return bwl_redis_write_command(session, request, &args);
 }
 
 static const bwl_request_kind *forced_release(void);
 
 static bool submit(bwl_session *session, bwl_engine_lock *lock, bwl_redis_query *query,
-                   bwl_redis_word word)
+                   bwl_redis_command command)
 {
-    return bwl_session_submit(
-        session,
-        &(bwl_request){ .kind = forced_release(), .lock = lock, .subject = query, .word = word });
+    return bwl_session_submit(session, &(bwl_request){ .kind    = forced_release(),
+                                                       .lock    = lock,
+                                                       .subject = query,
+                                                       .command = command });
 }
 
-/* The hold has ended, so nothing can go wrong: without POKE, waiters find out by themselves. */
+/* The hold has ended, so nothing can go wrong: without DISPATCH_NEXT, waiters find out by
+ * themselves. */
 static bool pokes(bwl_session *session, const bwl_request *request, const bwl_event *result)
 {
     bool is_more = result->kind == BWL_REPLY && result->answer == BWL_YES &&
-                   result->place != NULL && result->place->how == BWL_HOW_MORE;
+                   result->queue_status != NULL &&
+                   result->queue_status->kind == BWL_QUEUE_STATUS_MORE;
 
-    return is_more && submit(session, request->lock, request->subject, REDIS_QUEUE_POKE);
+    return is_more && submit(session, request->lock, request->subject, REDIS_QUEUE_DISPATCH_NEXT);
 }
 
 static void complete_release(bwl_session *session, const bwl_request *request,
@@ -93,7 +96,7 @@ static void complete_release(bwl_session *session, const bwl_request *request,
 {
     bwl_redis_query *query = request->subject;
 
-    if (request->word != REDIS_QUEUE_POKE) {
+    if (request->command != REDIS_QUEUE_DISPATCH_NEXT) {
         query->is_unknown = result->kind == BWL_DOWN;
         query->answer     = result->answer;
     }
@@ -115,11 +118,11 @@ static const bwl_request_kind *forced_release(void)
 }
 
 /* The command with which its holder would release it. */
-static bwl_redis_word release_of(const bwl_engine_lock *lock, const bwl_session *session)
+static bwl_redis_command release_of(const bwl_engine_lock *lock, const bwl_session *session)
 {
     if (bwl_session_uses_push(session))
         return REDIS_QUEUE_RELEASE;
-    return bwl_protocol_words(lock->hold.protocol)->release;
+    return bwl_protocol_commands(lock->hold.protocol)->release;
 }
 
 bool bwl_redis_force_release(bwl_engine_lock *lock)
@@ -133,7 +136,7 @@ bool bwl_redis_force_release(bwl_engine_lock *lock)
     if (session != NULL && submit(session, lock, query, release_of(lock, session)))
         return false;
     bwl_host_set_error(lock, "out of memory");
-    query->answer = BWL_UNSENT;
+    query->answer = BWL_NOT_SENT;
     return true;
 }
 
@@ -148,12 +151,12 @@ int bwl_redis_force_released(bwl_engine_lock *lock, bwl_fault *fault)
     switch (query->answer) {
     case BWL_YES: return BWL_OK;
     case BWL_NO: return bwl_fail(fault, BWL_STATUS_BUSY, "the hold that was shown has ended");
-    case BWL_LATER:
+    case BWL_RETRYABLE:
     case BWL_REFUSED:
         return bwl_fail_because(fault, BWL_STATUS_REFUSED, &lock->why, "%s", lock->why.text);
-    case BWL_UNSENT:
+    case BWL_NOT_SENT:
         return bwl_fail_because(fault, BWL_STATUS_UNREACHABLE, &lock->why, "%s", lock->why.text);
-    case BWL_ALIEN: break;
+    case BWL_FOREIGN_VALUE: break;
     }
     bwl_unreachable("an answer outside of its enum");
 }

@@ -7,9 +7,9 @@
 #include "engine/redis/redis.h"
 #include "engine/redis/topology/cluster.h"
 #include "engine/redis/wire/hash_lock.h"
-#include "engine/redis/wire/stamp.h"
+#include "engine/redis/wire/value.h"
 #include "engine/redis/wire/zset_lock.h"
-#include "core/stamps.h"
+#include "core/timestamps.h"
 #include "protocol/protocol.h"
 
 #include <stdio.h>
@@ -29,26 +29,28 @@ static bool looks_like_ours(const char *value)
 }
 
 /* Could this protocol, or the program whose profile is used, have written it? */
-static bool looks_right(const bwl_engine_lock *lock, const bwl_redis_look *look, int64_t *ret_stamp)
+static bool looks_right(const bwl_engine_lock *lock, const bwl_holder_reply *look,
+                        int64_t *ret_timestamp)
 {
-    const bwl_rules   *rules   = lock->hold.claim.rules;
-    const bwl_profile *profile = bwl_redis_of(lock->host)->router.config->profile;
+    const bwl_compat_rules *rules   = lock->hold.request.rules;
+    const bwl_profile      *profile = bwl_redis_of(lock->host)->router.config->profile;
 
-    if (lock->hold.protocol->listens)
+    if (lock->hold.protocol->uses_push)
         return bwl_queue_is_value(look->value);
     if (profile != NULL)
-        return bwl_profile_reads(profile, rules, look->value, look->value_size, ret_stamp);
+        return bwl_profile_reads(profile, rules, look->value, look->value_size, ret_timestamp);
     if (rules == NULL)
         return looks_like_ours(look->value) && look->value_size == strlen(look->value);
-    return bwl_value_read_plausible(ret_stamp, rules, look->value, look->value_size);
+    return bwl_value_read_plausible(ret_timestamp, rules, look->value, look->value_size);
 }
 
 /* A timestamp says when the lock ends, whatever becomes of the key. */
-static void fill_in_stamp(bwl_holder *ret_holder, const bwl_rules *rules, int64_t stamp)
+static void fill_in_timestamp(bwl_holder *ret_holder, const bwl_compat_rules *rules,
+                              int64_t timestamp)
 {
     bool    is_fine = rules->unit_ns < NS_IN_MS;
     int64_t ends_ms =
-        is_fine ? stamp / (NS_IN_MS / rules->unit_ns) : stamp * (rules->unit_ns / NS_IN_MS);
+        is_fine ? timestamp / (NS_IN_MS / rules->unit_ns) : timestamp * (rules->unit_ns / NS_IN_MS);
     int64_t now_ms  = bwl_clock_wall_ns() / NS_IN_MS;
     bool    is_over = ends_ms <= now_ms;
     bwl_ms  left_ms = ret_holder->left_ms;
@@ -66,14 +68,14 @@ static void fill_in_stamp(bwl_holder *ret_holder, const bwl_rules *rules, int64_
 
 /* A value in the form of the protocol whose timestamp is not plausible: a small number, or a time
  * in another unit.  True: the note says so. */
-static bool note_implausible(bwl_holder *ret_holder, const bwl_redis_look *look,
-                             const bwl_rules *rules)
+static bool note_implausible(bwl_holder *ret_holder, const bwl_holder_reply *look,
+                             const bwl_compat_rules *rules)
 {
-    int64_t stamp;
+    int64_t timestamp;
 
     if (rules == NULL || rules->unit_ns == 0 ||
-        !bwl_value_read(&stamp, rules, look->value, look->value_size) ||
-        bwl_stamp_is_plausible(rules, stamp))
+        !bwl_value_read(&timestamp, rules, look->value, look->value_size) ||
+        bwl_timestamp_is_plausible(rules, timestamp))
         return false;
     bool    is_text = rules->value != BWL_VALUE_LITTLE_ENDIAN;
     int64_t one_ns  = rules->whole_ns != 0 ? rules->whole_ns : rules->unit_ns;
@@ -87,7 +89,8 @@ static bool note_implausible(bwl_holder *ret_holder, const bwl_redis_look *look,
 }
 
 /* The value of another protocol, or of another version of ours. */
-static void note_form(bwl_holder *ret_holder, const bwl_redis_look *look, const bwl_rules *rules)
+static void note_form(bwl_holder *ret_holder, const bwl_holder_reply *look,
+                      const bwl_compat_rules *rules)
 {
     unsigned version = bwl_queue_version(look->value);
 
@@ -103,7 +106,7 @@ static void note_form(bwl_holder *ret_holder, const bwl_redis_look *look, const 
 }
 
 /* The key has another type than those of this protocol. */
-static void note_kind(bwl_holder *ret_holder, const bwl_redis_look *look,
+static void note_kind(bwl_holder *ret_holder, const bwl_holder_reply *look,
                       const bwl_protocol *protocol)
 {
     char *note = ret_holder->note;
@@ -121,25 +124,26 @@ static void note_kind(bwl_holder *ret_holder, const bwl_redis_look *look,
         (void)snprintf(note, SIZE, "the key is a %s, which no lock is", look->kind);
 }
 
-static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bwl_engine_lock *lock)
+static void fill_in(bwl_holder *ret_holder, const bwl_holder_reply *look,
+                    const bwl_engine_lock *lock)
 {
-    const bwl_hold  *hold      = &lock->hold;
-    const bwl_rules *rules     = hold->claim.rules;
-    bool             is_string = strcmp(look->kind, "string") == 0;
-    bool             is_kind   = strcmp(look->kind, bwl_protocol_words(hold->protocol)->kind) == 0;
-    int64_t          stamp     = 0;
+    const bwl_hold         *hold      = &lock->hold;
+    const bwl_compat_rules *rules     = hold->request.rules;
+    bool                    is_string = strcmp(look->kind, "string") == 0;
+    bool    is_kind   = strcmp(look->kind, bwl_protocol_commands(hold->protocol)->kind) == 0;
+    int64_t timestamp = 0;
 
     *ret_holder = (bwl_holder){ .held = look->left_ms != -2 };
     if (!ret_holder->held)
         return;
     ret_holder->left_ms = look->left_ms == -1 ? BWL_NEVER : look->left_ms;
-    ret_holder->foreign = !is_kind || !looks_right(lock, look, &stamp);
+    ret_holder->foreign = !is_kind || !looks_right(lock, look, &timestamp);
     if (!ret_holder->foreign)
         ret_holder->id = bwl_redis_id_of_hold(hold, look);
-    if (hold->protocol->listens && !ret_holder->foreign)
+    if (hold->protocol->uses_push && !ret_holder->foreign)
         bwl_redis_fill_in_client(ret_holder, look);
-    if (is_string && stamp != 0 && !rules->stamp_is_start)
-        fill_in_stamp(ret_holder, rules, stamp);
+    if (is_string && timestamp != 0 && !rules->timestamp_is_start)
+        fill_in_timestamp(ret_holder, rules, timestamp);
     else if (is_string && note_implausible(ret_holder, look, rules))
         return;
     else if (!is_kind)
@@ -242,30 +246,31 @@ static bwl_redis_query result_of(const bwl_engine_lock *lock)
 static bool write_query(bwl_session *session, bwl_request *request)
 {
     const bwl_protocol *protocol = request->lock->hold.protocol;
-    bool                by_text  = request->use_eval;
+    bool                use_eval = request->use_eval;
     char                key[BWL_KEY_MAX];
     char                tag[BWL_QUEUE_TAG_MAX + 1];
     bwl_resp_writer     writer;
     size_t              size = bwl_redis_key(key, session->config, request->lock);
 
     if (request->route.asking) {
-        if (!bwl_resp_stream_reserve(&session->link.conn, BWL_CLUSTER_WORD_ROOM, &writer))
+        if (!bwl_resp_stream_reserve(&session->link.conn, BWL_CLUSTER_COMMAND_SIZE_MAX, &writer))
             return false;
         bwl_cluster_write_asking(&writer);
         bwl_resp_stream_commit(&session->link.conn, &writer);
         request->flight.replies_to_skip = 1;
     }
-    if (!bwl_resp_stream_reserve(&session->link.conn, bwl_redis_room(request->word, size), &writer))
+    if (!bwl_resp_stream_reserve(&session->link.conn, bwl_redis_size_max(request->command, size),
+                                 &writer))
         return false;
     bwl_slots_tag(session, request->lock, tag);
     if (bwl_session_uses_push(session))
-        bwl_queue_write_look(&writer, key, size, tag, by_text);
+        bwl_queue_write_holder_query(&writer, key, size, tag, use_eval);
     else if (protocol == &bwl_redisson)
-        bwl_hash_lock_write_look(&writer, key, size, by_text);
+        bwl_hash_lock_write_holder_query(&writer, key, size, use_eval);
     else if (protocol == &bwl_symfony)
-        bwl_zset_lock_write_look(&writer, key, size, by_text);
+        bwl_zset_lock_write_holder_query(&writer, key, size, use_eval);
     else
-        bwl_redis_write_look(&writer, key, size, by_text);
+        bwl_redis_write_holder_query(&writer, key, size, use_eval);
     request->flight.offset = session->link.conn.stream.written;
     bwl_resp_stream_commit(&session->link.conn, &writer);
     return true;
@@ -277,7 +282,7 @@ static bwl_redis_verdict read_query(bwl_session *session, bwl_request *request, 
     bwl_redis_query *query = request->subject;
 
     (void)session;
-    return bwl_redis_read_look(bytes, size, &ret_reply->event.answer, &query->look);
+    return bwl_redis_read_holder_query(bytes, size, &ret_reply->event.answer, &query->look);
 }
 
 static void complete_query(bwl_session *session, const bwl_request *request,
@@ -286,7 +291,7 @@ static void complete_query(bwl_session *session, const bwl_request *request,
     bwl_redis_query *query = request->subject;
 
     (void)session;
-    query->answer = result->kind == BWL_DOWN ? BWL_UNSENT : result->answer;
+    query->answer = result->kind == BWL_DOWN ? BWL_NOT_SENT : result->answer;
     if (request->lock->host->nodes == 1 || is_decided(request->lock))
         bwl_host_query_done(request->lock);
 }
@@ -300,7 +305,7 @@ static const bwl_request_kind holder_query = {
 };
 
 /* The queries are the lock's: its caller may leave before the replies come. */
-bool bwl_redis_look_at(bwl_engine_lock *lock)
+bool bwl_redis_holder_query(bwl_engine_lock *lock)
 {
     bwl_redis_lock *part = bwl_redis_lock_of(lock);
     unsigned        open = 0;
@@ -315,7 +320,7 @@ bool bwl_redis_look_at(bwl_engine_lock *lock)
         if (session != NULL && bwl_session_submit(session, &request))
             open++;
         else
-            part->queries[i].answer = BWL_UNSENT;
+            part->queries[i].answer = BWL_NOT_SENT;
     }
     if (open > 0) /* if only the last could not be submitted, no reply to come would complete it */
         return bwl_host_is_awaited(lock) && is_decided(lock);
@@ -335,13 +340,13 @@ int bwl_redis_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *faul
         if (lock->host->engine->break_seen == NULL)
             ret_holder->id = 0;
         return BWL_OK;
-    case BWL_LATER:
+    case BWL_RETRYABLE:
     case BWL_NO:
     case BWL_REFUSED:
         return bwl_fail_because(fault, BWL_STATUS_REFUSED, &lock->why, "%s", lock->why.text);
-    case BWL_UNSENT:
+    case BWL_NOT_SENT:
         return bwl_fail_because(fault, BWL_STATUS_UNREACHABLE, &lock->why, "%s", lock->why.text);
-    case BWL_ALIEN: break;
+    case BWL_FOREIGN_VALUE: break;
     }
     bwl_unreachable("an answer outside of its enum");
 }

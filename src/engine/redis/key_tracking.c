@@ -22,9 +22,9 @@ enum { ROOM = 64 };
 bool bwl_redis_wants_tracking(const bwl_session *session, const bwl_request *request)
 {
     const bwl_hold *hold  = &request->lock->hold;
-    bool            takes = request->word == bwl_protocol_words(hold->protocol)->take;
+    bool            takes = request->command == bwl_protocol_commands(hold->protocol)->take;
 
-    return hold->protocol->hears && takes && hold->claim.attempt > 1 &&
+    return hold->protocol->retries_on_push && takes && hold->request.attempt > 1 &&
            !session->server.tracks_keys && !session->server.is_resp2 && !session->host->closing;
 }
 
@@ -52,7 +52,7 @@ static bool waits_for(const bwl_session *session, const bwl_engine_lock *lock,
     char   bytes[BWL_KEY_MAX];
     size_t size;
 
-    if (lock->hold.state != BWL_HOLD_WAITING || !lock->hold.protocol->hears)
+    if (lock->hold.state != BWL_HOLD_WAITING || !lock->hold.protocol->retries_on_push)
         return false;
     size = bwl_redis_key(bytes, session->config, lock);
     return key == NULL || (key->size == size && memcmp(key->text, bytes, size) == 0);
@@ -64,7 +64,7 @@ static void wake_one(bwl_session *session, const bwl_resp_value *key)
 
     for (bwl_redis_lock *at = bwl_redis_of(session->host)->locks; at != NULL; at = at->next)
         if (waits_for(session, at->lock, key) &&
-            (longest == NULL || at->lock->hold.claim.attempt > longest->hold.claim.attempt))
+            (longest == NULL || at->lock->hold.request.attempt > longest->hold.request.attempt))
             longest = at->lock;
     if (longest != NULL)
         bwl_host_event(longest, (bwl_event){ .kind = BWL_PUSH });

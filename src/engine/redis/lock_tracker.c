@@ -105,10 +105,10 @@ static bwl_request revalidation_of(const bwl_session *session, bwl_engine_lock *
 {
     bwl_request request = { .kind     = &bwl_redis_revalidate,
                             .lock     = lock,
-                            .word     = bwl_redis_extension(session),
+                            .command  = bwl_redis_extension(session),
                             .lease_ms = lease_ms };
 
-    memcpy(request.token, lock->hold.claim.token, sizeof request.token);
+    memcpy(request.token, lock->hold.request.token, sizeof request.token);
     return request;
 }
 
@@ -125,7 +125,7 @@ static void revalidate(bwl_session *session, bwl_engine_lock *lock)
         return; /* no command would change nothing and tell */
     }
     bwl_request request =
-        revalidation_of(session, lock, is_copy ? lock->hold.claim.lease_ms : NO_LEASE_MS);
+        revalidation_of(session, lock, is_copy ? lock->hold.request.lease_ms : NO_LEASE_MS);
     (void)bwl_pipeline_push(&session->pipeline, &request);
 }
 
@@ -176,7 +176,7 @@ void bwl_redis_revalidated(bwl_session *session, const bwl_request *request,
                            const bwl_event *result)
 {
     bwl_engine_lock *lock    = request->lock;
-    bool             is_same = strcmp(lock->hold.claim.token, request->token) == 0;
+    bool             is_same = strcmp(lock->hold.request.token, request->token) == 0;
 
     (void)session;
     bwl_route_of(lock)->is_sought = false;
@@ -194,7 +194,7 @@ void bwl_redis_revalidated(bwl_session *session, const bwl_request *request,
 static void lose_pushes(bwl_session *session, bwl_engine_lock *lock)
 {
     if (bwl_router_is_home(session, lock) &&
-        (bwl_hold_is_sought(&lock->hold) || bwl_hold_is_held(&lock->hold)))
+        (bwl_hold_is_acquiring(&lock->hold) || bwl_hold_is_held(&lock->hold)))
         bwl_host_event(lock, (bwl_event){ .kind = BWL_DOWN });
 }
 
@@ -210,9 +210,9 @@ static void seek(bwl_session *session, bwl_engine_lock *lock)
 
     if (!bwl_router_is_home(session, lock) || lock->hold.state != BWL_HOLD_HELD || route->is_sought)
         return;
-    bwl_request request = revalidation_of(session, lock, lock->hold.claim.lease_ms);
+    bwl_request request = revalidation_of(session, lock, lock->hold.request.lease_ms);
     route->is_sought    = true; /* which may be over when the request is submitted */
-    if (!bwl_cluster_on_unsent(session, &request))
+    if (!bwl_cluster_on_not_sent(session, &request))
         route->is_sought = false; /* at the next attempt */
 }
 
@@ -225,7 +225,7 @@ void bwl_redis_on_down(bwl_session *session)
         is_connected = is_connected || each->phase == BWL_SESSION_READY;
     if (!is_connected)
         bwl_host_connected(session->host, false);
-    if (is_cluster(session) && bwl_session_is_suspect(session))
+    if (is_cluster(session) && bwl_session_may_be_dead(session))
         for_each_lock(session, seek);
 }
 
@@ -238,7 +238,7 @@ void bwl_redis_slot_lost(bwl_session *session, uint16_t slot)
     for (bwl_redis_lock *at = bwl_redis_of(session->host)->locks; at != NULL; at = next) {
         bwl_engine_lock *lock = at->lock;
         bwl_host_pin(lock);
-        if (bwl_hold_is_sought(&lock->hold) && bwl_router_is_home(session, lock) &&
+        if (bwl_hold_is_acquiring(&lock->hold) && bwl_router_is_home(session, lock) &&
             at->route.slot == slot)
             bwl_host_event(lock, (bwl_event){ .kind = BWL_DOWN });
         next = at->next;

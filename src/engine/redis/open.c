@@ -166,7 +166,7 @@ static bool has_queue(const bwl_host *host)
 {
     const bwl_protocol *chosen = host->settings.protocol;
 
-    return (chosen != NULL ? chosen : host->engine->protocol)->listens;
+    return (chosen != NULL ? chosen : host->engine->protocol)->uses_push;
 }
 
 static int take_queue(bwl_redis_config *config, const bwl_host *host, const bwl_url *url,
@@ -205,21 +205,22 @@ static int take_turns(bwl_host *host, const bwl_url *url, bwl_fault *fault)
     bwl_settings *settings = &host->settings;
     const char   *turns    = bwl_url_find(url, "turns");
     const char   *time     = bwl_url_find(url, "turns-time");
-    uint64_t      max      = BWL_TURNS_DEFAULT;
-    bwl_ms        time_ms  = BWL_TURNS_DEFAULT_MS;
+    uint64_t      max      = BWL_HANDOFFS_DEFAULT;
+    bwl_ms        time_ms  = BWL_HANDOFFS_DEFAULT_MS;
 
     if ((turns != NULL || time != NULL) && !has_queue(host))
         return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, %s=: only protocol=queue has turns",
                         turns != NULL ? "turns" : "turns-time");
-    if (turns != NULL && (!bwl_number_parse(&max, turns, strlen(turns), BWL_TURNS_MAX) || max == 0))
+    if (turns != NULL &&
+        (!bwl_number_parse(&max, turns, strlen(turns), BWL_HANDOFFS_MAX) || max == 0))
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "in the URL, turns= is a number from 1 to %d; 1: none between threads",
-                        BWL_TURNS_MAX);
+                        BWL_HANDOFFS_MAX);
     if (time != NULL && (!bwl_duration_parse(&time_ms, time, strlen(time)) || time_ms == 0))
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "in the URL, turns-time= is not a duration such as 100ms, 1s");
-    settings->turns_max = (unsigned)max;
-    settings->turns_ms  = time_ms;
+    settings->handoffs_max = (unsigned)max;
+    settings->handoffs_ms  = time_ms;
     return BWL_OK;
 }
 

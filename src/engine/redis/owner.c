@@ -14,12 +14,12 @@ void bwl_redis_set_timer(bwl_redis *redis)
 
     for (const bwl_session *each = router->sessions; each != NULL; each = each->next) {
         watches = watches || each->phase != BWL_SESSION_DOWN;
-        at      = bwl_sooner(at, bwl_session_deadline(each));
+        at      = bwl_ms_min(at, bwl_session_deadline(each));
     }
     if (router->cluster != NULL)
-        at = bwl_sooner(at, bwl_cluster_deadline(router->cluster));
+        at = bwl_ms_min(at, bwl_cluster_deadline(router->cluster));
     if (router->sentinel != NULL)
-        at = bwl_sooner(at, bwl_sentinel_waits_until(router->sentinel));
+        at = bwl_ms_min(at, bwl_sentinel_waits_until(router->sentinel));
     router->host->watches = watches;
     bwl_host_set_timer(router->host, at);
 }
@@ -58,7 +58,7 @@ static const bwl_session_owner cluster = {
     .check_hello       = bwl_cluster_check_hello,
     .write_query       = bwl_cluster_write_query,
     .on_query          = bwl_cluster_on_query,
-    .on_unsent         = bwl_cluster_on_unsent,
+    .on_not_sent       = bwl_cluster_on_not_sent,
     .prepare           = bwl_slots_prepare,
     .on_prepared       = bwl_slots_on_prepared,
     .skips_preparation = bwl_slots_skips,

@@ -2,10 +2,10 @@
  * profile.c -- see profile.h.  The table itself is profile_rows.c.
  */
 #include "engine/redis/profile.h"
-#include "core/shape.h"
+#include "core/token_format.h"
 #include "core/token.h"
 #include "engine/redis/profile_rows.h"
-#include "engine/redis/wire/stamp.h"
+#include "engine/redis/wire/value.h"
 
 #include <string.h>
 
@@ -89,9 +89,9 @@ static bool is_host_and_pid(const char *text, size_t size)
 
 static bool is_theirs(const bwl_profile *profile, const char *value, size_t size)
 {
-    bwl_token_shape shape  = profile->rules->token;
-    size_t          token  = strlen(bwl_shape_kind_of(shape)->pattern);
-    size_t          before = size > token ? size - token : 0;
+    bwl_token_format format = profile->rules->token;
+    size_t           token  = strlen(bwl_token_format_info_of(format)->pattern);
+    size_t           before = size > token ? size - token : 0;
 
     switch (profile->theirs) {
     case BWL_THEIRS_AS_OURS: return false;
@@ -99,18 +99,18 @@ static bool is_theirs(const bwl_profile *profile, const char *value, size_t size
     case BWL_THEIRS_32_BYTES: return size == 32;
     case BWL_THEIRS_DATE_HOST: return size > DATE_SIZE && is_date(value);
     case BWL_THEIRS_HOST_PID:
-        return is_host_and_pid(value, before) && bwl_token_is_of(shape, value + before, token);
-    case BWL_THEIRS_METADATA: return before > 0 && bwl_token_is_of(shape, value, token);
+        return is_host_and_pid(value, before) && bwl_token_is_of(format, value + before, token);
+    case BWL_THEIRS_METADATA: return before > 0 && bwl_token_is_of(format, value, token);
     }
     bwl_unreachable("no such form");
 }
 
-bool bwl_profile_reads(const bwl_profile *profile, const bwl_rules *rules, const char *value,
-                       size_t size, int64_t *ret_stamp)
+bool bwl_profile_reads(const bwl_profile *profile, const bwl_compat_rules *rules, const char *value,
+                       size_t size, int64_t *ret_timestamp)
 {
-    if (bwl_value_read_plausible(ret_stamp, rules, value, size))
+    if (bwl_value_read_plausible(ret_timestamp, rules, value, size))
         return true;
-    *ret_stamp = 0;
+    *ret_timestamp = 0;
     return is_theirs(profile, value, size);
 }
 

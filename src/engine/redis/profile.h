@@ -8,7 +8,7 @@
 #ifndef BWL_ENGINE_REDIS_PROFILE_H
 #define BWL_ENGINE_REDIS_PROFILE_H
 
-#include "core/rules.h"
+#include "core/compat_rules.h"
 #include "engine/redis/wire/key.h"
 #include "engine/redis/wire/signal.h"
 
@@ -39,7 +39,7 @@ typedef struct bwl_profile {
     const char     *second_name; /* of a second channel, likewise; NULL: there is none           */
     const char     *fault; /* what is wrong with sharing this lock; NULL: nothing               */
     const char     *note;  /* what there is to know; NULL: nothing                              */
-    const bwl_rules *rules;
+    const bwl_compat_rules *rules;
 } bwl_profile;
 
 /* The i-th; NULL behind the last. */
@@ -57,8 +57,8 @@ const char *bwl_profile_template_fault(const bwl_profile *profile, const char *t
 
 /* Is it a value that bowline or the other program writes?  `rules` are the ones in use.  The stamp
  * of the value, 0 if it has none. */
-bool bwl_profile_reads(const bwl_profile *profile, const bwl_rules *rules, const char *value,
-                       size_t size, int64_t *ret_stamp);
+bool bwl_profile_reads(const bwl_profile *profile, const bwl_compat_rules *rules, const char *value,
+                       size_t size, int64_t *ret_timestamp);
 
 enum { BWL_SIGNAL_MAX = 3 * BWL_KEY_MAX }; /* bytes in the name of a list or channel            */
 

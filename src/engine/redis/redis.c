@@ -2,12 +2,12 @@
  * redis.c -- locks on Redis servers: the engine's table.  See redis.h for its parts, src/protocol
  * for what is promised.
  */
-#include "core/stamps.h"
+#include "core/timestamps.h"
 #include "base/fault.h"
 #include "engine/redis/redis.h"
 #include "engine/redis/topology/cluster.h"
 #include "engine/redis/topology/sentinel.h"
-#include "engine/redis/wire/stamp.h"
+#include "engine/redis/wire/value.h"
 #include "protocol/protocol.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static int check_key(const bwl_host *host, const char *key, size_t size, bwl_fau
     const char *template       = bwl_redis_of(host)->router.config->key_template;
     const bwl_protocol *chosen = host->settings.protocol;
     bool                has_queue =
-        !host->takes_no_locks && (chosen != NULL ? chosen : host->engine->protocol)->listens;
+        !host->takes_no_locks && (chosen != NULL ? chosen : host->engine->protocol)->uses_push;
 
     if (template == NULL)
         return BWL_OK;
@@ -68,23 +68,23 @@ static void forget(bwl_engine_lock *lock)
 
 /* False: this machine's clock is wrong by decades.  Other clients would take over at once what we
  * wrote, or never. */
-static bool can_be_written(const bwl_engine_lock *lock, const bwl_ask *ask)
+static bool can_be_written(const bwl_engine_lock *lock, const bwl_send *send)
 {
-    char             value[BWL_VALUE_MAX];
-    const bwl_rules *rules = lock->hold.claim.rules;
+    char                    value[BWL_VALUE_MAX];
+    const bwl_compat_rules *rules = lock->hold.request.rules;
 
-    return rules == NULL || rules->unit_ns == 0 || ask->stamp == 0 ||
-           (bwl_stamp_is_plausible(rules, ask->stamp) &&
-            bwl_value_write(value, rules, lock->hold.claim.token, ask->stamp) != 0);
+    return rules == NULL || rules->unit_ns == 0 || send->timestamp == 0 ||
+           (bwl_timestamp_is_plausible(rules, send->timestamp) &&
+            bwl_value_write(value, rules, lock->hold.request.token, send->timestamp) != 0);
 }
 
 /* No caller waits for it (or, of several servers, for the slower ones), and the next command must
  * find it carried out: so it goes as its text if the server may not know the script.  (Of a
  * protocol with a queue, the handshake has loaded it.) */
-static bool is_release_by_text(bwl_session *session, const bwl_engine_lock *lock, unsigned word)
+static bool is_release_by_eval(bwl_session *session, const bwl_engine_lock *lock, unsigned command)
 {
     bool must_be_first = lock->in_background || (session->config->topology == BWL_TOPOLOGY_QUORUM &&
-                                                 word == REDIS_DELETE_IF_MINE);
+                                                 command == REDIS_DELETE_IF_MINE);
 
     if (!must_be_first || bwl_session_uses_push(session) ||
         session->scripts.release == session->link.opened)
@@ -110,24 +110,24 @@ static void mark_background(bwl_session *session, const bwl_engine_lock *lock)
     bwl_host_background_sent(lock->host);
 }
 
-static bool ask(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
+static bool send_command(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply)
 {
-    bwl_session *session = bwl_redis_route(lock, ask->node);
-    bool         queues  = ask->word == REDIS_QUEUE_JOIN || ask->word == REDIS_QUEUE_REQUEUE;
+    bwl_session *session = bwl_redis_route(lock, send->node);
+    bool         queues = send->command == REDIS_QUEUE_JOIN || send->command == REDIS_QUEUE_REQUEUE;
 
-    ret_reply->answer = BWL_UNSENT;
+    ret_reply->answer = BWL_NOT_SENT;
     if (session == NULL ||
-        (queues && !bwl_waiters_add(bwl_redis_of(lock->host), lock, ask->claim_ms))) {
+        (queues && !bwl_waiters_add(bwl_redis_of(lock->host), lock, send->provisional_ttl_ms))) {
         bwl_host_set_error(lock, "out of memory");
         return true;
     }
     bwl_redis_refresh_client_info(session, lock);
-    bwl_request request = bwl_redis_command_of(lock, ask);
-    if (!can_be_written(lock, ask)) {
+    bwl_request request = bwl_redis_command_of(lock, send);
+    if (!can_be_written(lock, send)) {
         bwl_host_set_error(lock, "the time of day on this machine is before 2001 or after 2099");
         return true;
     }
-    request.use_eval = is_release_by_text(session, lock, ask->word);
+    request.use_eval = is_release_by_eval(session, lock, send->command);
     if (bwl_session_submit(session, &request)) {
         mark_background(session, lock);
         return false;
@@ -164,7 +164,7 @@ static void withdraw(bwl_engine_lock *lock)
         }
     }
     for (unsigned i = 0; i < count; i++)
-        bwl_request_answer(from[i], &taken[i], BWL_UNSENT);
+        bwl_request_answer(from[i], &taken[i], BWL_NOT_SENT);
     if (count > 0)
         bwl_redis_set_timer(redis);
 }
@@ -222,9 +222,9 @@ static bool await(bwl_host *host, bwl_ms until)
 /* What all of them have in common. */
 #define REDIS_ENGINE(scheme_)                                                                 \
     .scheme = (scheme_), .has_lease = true, .open = bwl_redis_open, .share = bwl_redis_share, \
-    .close = bwl_redis_close, .prepare = prepare, .ask = ask, .forget = forget,               \
+    .close = bwl_redis_close, .prepare = prepare, .send = send_command, .forget = forget,     \
     .withdraw = withdraw, .woken = woken, .flush = flush, .connect = start_connecting,        \
-    .look = bwl_redis_look_at, .who = bwl_redis_who, .lock_size = sizeof(bwl_redis_lock)
+    .look = bwl_redis_holder_query, .who = bwl_redis_who, .lock_size = sizeof(bwl_redis_lock)
 
 #define BREAKING_ENGINE(scheme_)                                                             \
     REDIS_ENGINE(scheme_), .kind = BWL_ENGINE_REDIS, .protocol = &bwl_queue, .await = await, \

@@ -21,9 +21,9 @@
 
 /* What a holder query has shown at one server, and what became of a forced release. */
 typedef struct bwl_redis_query {
-    bwl_redis_look look;
-    bwl_answer     answer;     /* 0: there is none yet            */
-    bool           is_unknown; /* the release had no reply        */
+    bwl_holder_reply look;
+    bwl_answer       answer;     /* 0: there is none yet            */
+    bool             is_unknown; /* the release had no reply        */
 } bwl_redis_query;
 
 /* By what a lock is in the server's queue, see waiters.c. */
@@ -34,7 +34,7 @@ typedef struct bwl_redis_waiting {
     bool     has_waited; /* this attempt was in the queue: others may be behind it */
     /* The channels by which it may be in the queue: the last one that the server is known to have,
      * and the last one that was written. */
-    char queued_by[2][BWL_QUEUE_INBOX_MAX + 1];
+    char queued_by[2][BWL_QUEUE_CHANNEL_MAX + 1];
 } bwl_redis_waiting;
 
 /* The engine's part of a lock.  Its key is made from its name when it is written. */
@@ -122,19 +122,19 @@ void bwl_redis_set_timer(bwl_redis *redis);
 
 /* ---- command.c */
 
-extern const bwl_request_kind bwl_redis_command;    /* of a lock's machine */
-extern const bwl_request_kind bwl_redis_revalidate; /* is what is held still ours? */
+extern const bwl_request_kind bwl_redis_lock_request; /* of a lock's machine */
+extern const bwl_request_kind bwl_redis_revalidate;   /* is what is held still ours? */
 
 /* What the lock's machine sends, with its token of now. */
-bwl_request bwl_redis_command_of(bwl_engine_lock *lock, const bwl_ask *ask);
+bwl_request bwl_redis_command_of(bwl_engine_lock *lock, const bwl_send *send);
 
 /* The command by which the client's protocol extends a hold. */
-bwl_redis_word bwl_redis_extension(const bwl_session *session);
+bwl_redis_command bwl_redis_extension(const bwl_session *session);
 
 /* Writes the command of the request, after the replies_to_skip of the flight, as this question,
  * whose key, signal and scripts are filled in here. */
 bool bwl_redis_write_command(bwl_session *session, bwl_request *request,
-                             bwl_redis_question *question);
+                             bwl_redis_command_args *args);
 
 /* Reads a frame of its reply. */
 bwl_redis_verdict bwl_redis_read_command(bwl_session *session, bwl_request *request,
@@ -170,7 +170,8 @@ void bwl_waiters_remove(bwl_redis *redis, bwl_engine_lock *lock);
 bwl_queue_self bwl_redis_self(bwl_session *session, const bwl_request *request);
 
 /* What the reply says of the queue. */
-void bwl_redis_queued(bwl_session *session, const bwl_request *request, const bwl_place *place);
+void bwl_redis_queued(bwl_session *session, const bwl_request *request,
+                      const bwl_queue_status *queue_status);
 
 void bwl_redis_on_push(bwl_session *session, const bwl_queue_push *push);
 
@@ -185,20 +186,20 @@ void bwl_redis_write_goodbye(bwl_session *session);
 void bwl_redis_refresh_client_info(bwl_session *session, bwl_engine_lock *lock);
 
 /* What the client info at the server says of a holder. */
-void bwl_redis_fill_in_client(bwl_holder *ret_holder, const bwl_redis_look *look);
+void bwl_redis_fill_in_client(bwl_holder *ret_holder, const bwl_holder_reply *look);
 
 /* "ann@web-2": this process, for a note to others. */
 void bwl_redis_name_user(char ret_who[2 * BWL_HOLDER_TEXT_MAX]);
 
 /* ---- holder_query.c, force_release.c: see bwl_engine */
 
-bool bwl_redis_look_at(bwl_engine_lock *lock);
+bool bwl_redis_holder_query(bwl_engine_lock *lock);
 int  bwl_redis_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *fault);
 bool bwl_redis_force_release(bwl_engine_lock *lock);
 int  bwl_redis_force_released(bwl_engine_lock *lock, bwl_fault *fault);
 
 /* Tells the hold that was shown from others of this lock; 0: it cannot be told, or is not one. */
-uint64_t bwl_redis_id_of_hold(const bwl_hold *hold, const bwl_redis_look *look);
+uint64_t bwl_redis_id_of_hold(const bwl_hold *hold, const bwl_holder_reply *look);
 
 /* ---- breaker_note.c */
 
@@ -210,7 +211,7 @@ void bwl_redis_ask_breaker(bwl_engine_lock *lock, unsigned node, const char *tok
 
 /* ---- update.c */
 
-bool bwl_redis_step(bwl_engine_lock *lock, bwl_section *section);
+bool bwl_redis_step(bwl_engine_lock *lock, bwl_transaction *transaction);
 
 /* ---- key_tracking.c */
 

@@ -68,7 +68,7 @@ static int take_protocol(bwl_settings *settings, const char *name, const char **
     if (protocol == NULL)
         return unknown("protocol", name, bwl_protocol_name_at, fault);
     settings->protocol = protocol;
-    settings->rules    = bwl_protocol_rules(protocol);
+    settings->rules    = bwl_protocol_compat_rules(protocol);
     *ret_fault         = bwl_protocol_fault(protocol, settings->rules);
     return BWL_OK;
 }
@@ -153,7 +153,7 @@ static int tune_duration(bwl_ms *ret_ms, const char *text, const char *name, bwl
                     "in the URL, %s= is a duration of at most an hour, such as 3ms, 1s", name);
 }
 
-static int tune_tries(bwl_rules *rules, const bwl_url *url, bool has_it, bwl_fault *fault)
+static int tune_tries(bwl_compat_rules *rules, const bwl_url *url, bool has_it, bwl_fault *fault)
 {
     static const char whose[] = "only the locks of articles and profiles have it; elsewhere wait= "
                                 "says how long to try";
@@ -178,13 +178,13 @@ static int tune_tries(bwl_rules *rules, const bwl_url *url, bool has_it, bwl_fau
     return status;
 }
 
-static int tune_stamp(bwl_rules *rules, const bwl_url *url, bwl_fault *fault)
+static int tune_stamp(bwl_compat_rules *rules, const bwl_url *url, bwl_fault *fault)
 {
-    bool        has_stamp = rules->unit_ns != 0 && rules->expired != 0 && !rules->stamp_is_start;
+    bool has_timestamp = rules->unit_ns != 0 && rules->expired != 0 && !rules->timestamp_is_start;
     const char *text;
     bwl_ms      buffer_ms = 0;
     int         status =
-        find_option(&text, url, "buffer", has_stamp,
+        find_option(&text, url, "buffer", has_timestamp,
                     "only a lock whose value is the time of its end has one to add it to", fault);
 
     if (status == BWL_OK && text != NULL) {
@@ -192,19 +192,20 @@ static int tune_stamp(bwl_rules *rules, const bwl_url *url, bwl_fault *fault)
         rules->extra_ns = buffer_ms * 1000000;
     }
     if (status == BWL_OK)
-        status =
-            find_option(&text, url, "guard", has_stamp && rules->release == BWL_RELEASE_IF_AHEAD,
-                        "only profile=php-pidlock looks at the time before it releases", fault);
+        status = find_option(
+            &text, url, "guard", has_timestamp && rules->release == BWL_RELEASE_IF_AHEAD,
+            "only profile=php-pidlock looks at the time before it releases", fault);
     if (status == BWL_OK && text != NULL)
         status = tune_duration(&rules->guard_ms, text, "guard", fault);
     return status;
 }
 
 /* The rules, as the URL changes them.  NULL rules: the protocol is one of bowline's own. */
-static int tune(bwl_rules *ret_rules, const bwl_rules *rules, const bwl_url *url, bwl_fault *fault)
+static int tune(bwl_compat_rules *ret_rules, const bwl_compat_rules *rules, const bwl_url *url,
+                bwl_fault *fault)
 {
-    bwl_rules tuned  = rules != NULL ? *rules : (bwl_rules){ 0 };
-    int       status = tune_tries(&tuned, url, rules != NULL, fault);
+    bwl_compat_rules tuned  = rules != NULL ? *rules : (bwl_compat_rules){ 0 };
+    int              status = tune_tries(&tuned, url, rules != NULL, fault);
 
     if (status == BWL_OK)
         status = tune_stamp(&tuned, url, fault);
@@ -216,8 +217,8 @@ static int tune(bwl_rules *ret_rules, const bwl_rules *rules, const bwl_url *url
 /* The wait that goes with retry= where the URL has none: as many tries as it takes. */
 static int check_tuning(bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
 {
-    bwl_rules tuned;
-    int       status = tune(&tuned, settings->rules, url, fault);
+    bwl_compat_rules tuned;
+    int              status = tune(&tuned, settings->rules, url, fault);
 
     if (status == BWL_OK && tuned.tries_max > 1 && settings->wait_ms == 0 &&
         bwl_url_find(url, "wait") == NULL)
@@ -295,7 +296,7 @@ int bwl_redis_choose_quorum(bwl_settings *settings, const bwl_url *url, bwl_faul
 static void take_tuning(bwl_redis_config *config, bwl_settings *settings, const bwl_url *url)
 {
     static const char *const names[] = { "retry", "pause", "buffer", "guard" };
-    const bwl_rules         *rules   = settings->rules;
+    const bwl_compat_rules  *rules   = settings->rules;
     bwl_fault                fault;
     bool                     is_tuned = false;
 

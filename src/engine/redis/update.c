@@ -8,27 +8,27 @@
  */
 #include "base/fault.h"
 #include "engine/redis/redis.h"
-#include "engine/redis/wire/section.h"
+#include "engine/redis/wire/transaction.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- submitting ------------------------------------------------------------------------------ */
 
-static bool is_on_its_connection(const bwl_session *session, const bwl_section *section)
+static bool is_on_its_connection(const bwl_session *session, const bwl_transaction *transaction)
 {
-    return section->question.word == SECTION_READ ||
-           (session->phase == BWL_SESSION_READY && session->link.opened == section->opened);
+    return transaction->args.command == TRANSACTION_READ ||
+           (session->phase == BWL_SESSION_READY && session->link.opened == transaction->opened);
 }
 
 static bool admits(bwl_session *session, const bwl_request *request)
 {
-    bwl_section *section = request->subject;
+    bwl_transaction *transaction = request->subject;
 
-    if (is_on_its_connection(session, section))
+    if (is_on_its_connection(session, transaction))
         return true;
-    section->kind   = BWL_REPLY;
-    section->answer = BWL_UNSENT;
+    transaction->kind   = BWL_REPLY;
+    transaction->answer = BWL_NOT_SENT;
     bwl_host_set_error(request->lock, "the connection to %s broke", session->endpoint.text);
     bwl_host_query_done(request->lock);
     return false;
@@ -36,13 +36,13 @@ static bool admits(bwl_session *session, const bwl_request *request)
 
 static bool write_section(bwl_session *session, bwl_request *request)
 {
-    const bwl_section *section = request->subject;
-    bwl_resp_writer    writer;
+    const bwl_transaction *transaction = request->subject;
+    bwl_resp_writer        writer;
 
-    if (!bwl_resp_stream_reserve(&session->link.conn, bwl_section_room(&section->question),
+    if (!bwl_resp_stream_reserve(&session->link.conn, bwl_transaction_size_max(&transaction->args),
                                  &writer))
         return false;
-    bwl_section_write(&writer, &section->question);
+    bwl_transaction_write(&writer, &transaction->args);
     request->flight.offset = session->link.conn.stream.written;
     bwl_resp_stream_commit(&session->link.conn, &writer);
     return true;
@@ -52,38 +52,38 @@ static bool write_section(bwl_session *session, bwl_request *request)
 
 static unsigned frames_of(const bwl_request *request)
 {
-    return bwl_section_frames(((const bwl_section *)request->subject)->question.word);
+    return bwl_transaction_frames(((const bwl_transaction *)request->subject)->args.command);
 }
 
 static bool is_value(const bwl_request *request)
 {
-    const bwl_section *section = request->subject;
+    const bwl_transaction *transaction = request->subject;
 
-    return bwl_section_shows_value(section->question.word, request->flight.frames);
+    return bwl_transaction_shows_value(transaction->args.command, request->flight.frames);
 }
 
-static bool keep_value(bwl_section *section, const bwl_section_reply *reply)
+static bool keep_value(bwl_transaction *transaction, const bwl_transaction_reply *reply)
 {
     size_t room = reply->value_size + 1;
 
-    if (room > section->seen_room) {
-        char *seen = realloc(section->seen, room);
+    if (room > transaction->seen_capacity) {
+        char *seen = realloc(transaction->seen, room);
         if (seen == NULL)
             return false;
-        section->seen      = seen;
-        section->seen_room = room;
+        transaction->seen          = seen;
+        transaction->seen_capacity = room;
     }
-    section->is_there  = reply->value != NULL;
-    section->seen_size = reply->value_size;
-    if (section->is_there)
-        memcpy(section->seen, reply->value, reply->value_size);
-    section->seen[section->seen_size] = '\0';
+    transaction->is_there  = reply->value != NULL;
+    transaction->seen_size = reply->value_size;
+    if (transaction->is_there)
+        memcpy(transaction->seen, reply->value, reply->value_size);
+    transaction->seen[transaction->seen_size] = '\0';
     return true;
 }
 
 /* The first error is the reason for those behind it. */
 static void set_error(const bwl_session *session, bwl_engine_lock *lock,
-                      const bwl_section_reply *reply)
+                      const bwl_transaction_reply *reply)
 {
     bwl_fault fault;
     char      text[160];
@@ -96,39 +96,40 @@ static void set_error(const bwl_session *session, bwl_engine_lock *lock,
     bwl_host_set_fault(lock, &fault);
 }
 
-static bwl_redis_verdict read_section(bwl_session *session, bwl_request *request, const char *bytes,
-                                      size_t size, bwl_request_reply *ret_reply)
+static bwl_redis_verdict read_transaction(bwl_session *session, bwl_request *request,
+                                          const char *bytes, size_t size,
+                                          bwl_request_reply *ret_reply)
 {
-    bwl_section      *section = request->subject;
-    bwl_section_word  word    = section->question.word;
-    unsigned          nth     = request->flight.frames;
-    bwl_section_reply reply;
-    bwl_redis_verdict verdict = bwl_section_read(word, nth, bytes, size, &reply);
+    bwl_transaction        *transaction = request->subject;
+    bwl_transaction_command command     = transaction->args.command;
+    unsigned                nth         = request->flight.frames;
+    bwl_transaction_reply   reply;
+    bwl_redis_verdict       verdict = bwl_transaction_read(command, nth, bytes, size, &reply);
 
     if (verdict != BWL_REDIS_ANSWER)
         return verdict;
-    section->is_long = section->is_long || reply.is_long;
-    if (reply.answer == BWL_YES && bwl_section_shows_value(word, nth) &&
-        !keep_value(section, &reply)) {
-        section->no_memory = true;
-        reply.answer       = BWL_LATER;
+    transaction->is_long = transaction->is_long || reply.is_long;
+    if (reply.answer == BWL_YES && bwl_transaction_shows_value(command, nth) &&
+        !keep_value(transaction, &reply)) {
+        transaction->no_memory = true;
+        reply.answer           = BWL_RETRYABLE;
     }
     set_error(session, request->lock, &reply);
     ret_reply->event.answer = reply.answer;
     return BWL_REDIS_ANSWER;
 }
 
-static void complete_section(bwl_session *session, const bwl_request *request,
-                             const bwl_event *result)
+static void complete_transaction(bwl_session *session, const bwl_request *request,
+                                 const bwl_event *result)
 {
-    bwl_section *section = request->subject;
-    bool         was_error =
-        result->kind == BWL_REPLY && (result->answer == BWL_LATER || result->answer == BWL_REFUSED);
+    bwl_transaction *transaction = request->subject;
+    bool             was_error   = result->kind == BWL_REPLY &&
+                     (result->answer == BWL_RETRYABLE || result->answer == BWL_REFUSED);
     bwl_fault fault;
 
-    section->kind   = result->kind;
-    section->answer = result->answer;
-    section->opened = session->link.opened;
+    transaction->kind   = result->kind;
+    transaction->answer = result->answer;
+    transaction->opened = session->link.opened;
     if (was_error && session->phase == BWL_SESSION_READY) {
         (void)bwl_fail(&fault, BWL_STATUS_REFUSED, "%s has refused a part of it",
                        session->endpoint.text);
@@ -143,24 +144,24 @@ static const bwl_request_kind update = {
     .frames       = frames_of,
     .is_value     = is_value,
     .write        = write_section,
-    .read         = read_section,
-    .complete     = complete_section,
+    .read         = read_transaction,
+    .complete     = complete_transaction,
 };
 
-bool bwl_redis_step(bwl_engine_lock *lock, bwl_section *section)
+bool bwl_redis_step(bwl_engine_lock *lock, bwl_transaction *transaction)
 {
-    bwl_request request = { .kind = &update, .lock = lock, .subject = section };
+    bwl_request request = { .kind = &update, .lock = lock, .subject = transaction };
 
     bwl_fault_clear(&lock->why);
-    if (section->question.word == SECTION_READ) { /* what it has shown is used at the end */
-        section->is_there  = false;
-        section->is_long   = false;
-        section->no_memory = false;
+    if (transaction->args.command == TRANSACTION_READ) { /* what it has shown is used at the end */
+        transaction->is_there  = false;
+        transaction->is_long   = false;
+        transaction->no_memory = false;
     }
     if (bwl_session_submit(bwl_redis_route(lock, 0), &request))
         return false;
-    section->kind      = BWL_REPLY;
-    section->answer    = BWL_UNSENT;
-    section->no_memory = true;
+    transaction->kind      = BWL_REPLY;
+    transaction->answer    = BWL_NOT_SENT;
+    transaction->no_memory = true;
     return true;
 }

@@ -71,48 +71,51 @@ bwl_queue_self bwl_redis_self(bwl_session *session, const bwl_request *request)
 {
     bwl_redis_waiting *waiting = &bwl_redis_lock_of(request->lock)->waiting;
     bwl_queue_self     self    = {
-               .says_by_shard = !session->push.without_shards,
-               .is_patient    = bwl_slots_is_new(session, request->lock),
-               .slot          = waiting->slot,
-               .generation    = request->generation,
-               .claim_ms      = waiting->grant_ms,
-               .queue_max     = session->config->queue_max,
+               .uses_sharded_pubsub = !session->push.without_shards,
+               .is_patient          = bwl_slots_is_new(session, request->lock),
+               .slot                = waiting->slot,
+               .generation          = request->generation,
+               .provisional_ttl_ms  = waiting->grant_ms,
+               .queue_max           = session->config->queue_max,
     };
 
     bwl_slots_tag(session, request->lock, self.tag);
-    bwl_slots_channel(session, self.tag, self.inboxes[0]);
+    bwl_slots_channel(session, self.tag, self.push_channels[0]);
     memcpy(self.session, session->push.id, sizeof self.session);
     if (request->generation != waiting->generation)
         return self; /* of an earlier attempt: no more is known of it */
-    memcpy(self.inboxes[1], waiting->queued_by[0], sizeof waiting->queued_by[0]);
-    memcpy(self.inboxes[2], waiting->queued_by[1], sizeof waiting->queued_by[1]);
-    if (request->word == REDIS_QUEUE_JOIN || request->word == REDIS_QUEUE_REQUEUE)
-        memcpy(waiting->queued_by[0], self.inboxes[0], sizeof self.inboxes[0]);
-    if (request->word == REDIS_QUEUE_BEAT)
-        memcpy(waiting->queued_by[1], self.inboxes[0], sizeof self.inboxes[0]);
+    memcpy(self.push_channels[1], waiting->queued_by[0], sizeof waiting->queued_by[0]);
+    memcpy(self.push_channels[2], waiting->queued_by[1], sizeof waiting->queued_by[1]);
+    if (request->command == REDIS_QUEUE_JOIN || request->command == REDIS_QUEUE_REQUEUE)
+        memcpy(waiting->queued_by[0], self.push_channels[0], sizeof self.push_channels[0]);
+    if (request->command == REDIS_QUEUE_HEARTBEAT)
+        memcpy(waiting->queued_by[1], self.push_channels[0], sizeof self.push_channels[0]);
     return self;
 }
 
-void bwl_redis_queued(bwl_session *session, const bwl_request *request, const bwl_place *place)
+void bwl_redis_queued(bwl_session *session, const bwl_request *request,
+                      const bwl_queue_status *queue_status)
 {
     bwl_redis_waiting *waiting = &bwl_redis_lock_of(request->lock)->waiting;
     char               tag[BWL_QUEUE_TAG_MAX + 1];
 
-    if (place->how == BWL_HOW_QUEUED && request->generation == waiting->generation) {
+    if (queue_status->kind == BWL_QUEUE_STATUS_QUEUED &&
+        request->generation == waiting->generation) {
         bwl_slots_tag(session, request->lock, tag);
         bwl_slots_channel(session, tag, waiting->queued_by[0]);
         waiting->has_waited = true;
     }
-    if (place->how == BWL_HOW_FULL)
+    if (queue_status->kind == BWL_QUEUE_STATUS_FULL)
         bwl_host_set_error(request->lock, "its queue is full (%llu wait, queue-max=%u)",
-                           (unsigned long long)place->rank, (unsigned)session->config->queue_max);
+                           (unsigned long long)queue_status->rank,
+                           (unsigned)session->config->queue_max);
 }
 
 /* In a cluster it may come from a node where the lock is not any more, whose clock is another. */
 static void on_grant(bwl_session *session, const bwl_queue_push *push)
 {
-    const bwl_waiter_registry *registry = &bwl_redis_of(session->host)->waiters;
-    bwl_place                  place    = { .server_us = push->server_us };
+    const bwl_waiter_registry *registry     = &bwl_redis_of(session->host)->waiters;
+    bwl_queue_status           queue_status = { .server_us = push->server_us };
 
     if (push->slot == NO_SLOT || push->slot > registry->room)
         return;
@@ -120,8 +123,9 @@ static void on_grant(bwl_session *session, const bwl_queue_push *push)
     if (waiter->lock == NULL || waiter->generation != push->generation ||
         !bwl_router_is_home(session, waiter->lock))
         return;
-    bwl_host_event(waiter->lock,
-                   (bwl_event){ .kind = BWL_PUSH, .number = push->fence, .place = &place });
+    bwl_host_event(
+        waiter->lock,
+        (bwl_event){ .kind = BWL_PUSH, .number = push->fence, .queue_status = &queue_status });
 }
 
 void bwl_redis_on_push(bwl_session *session, const bwl_queue_push *push)

@@ -305,19 +305,19 @@ static int thread_prepare(bwl_engine_lock *lock, bwl_fault *fault)
     return BWL_OK;
 }
 
-static bool thread_ask(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
+static bool thread_ask(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply)
 {
     node     *p = lock->part;
     bwl_fault fault;
 
     /* A waiter must be wakeable before it is in the queue. */
-    if (ask->word == LOCAL_JOIN && bwl_reactor_open(&lock->host->reactor, &fault) < 0) {
+    if (send->command == LOCAL_JOIN && bwl_reactor_open(&lock->host->reactor, &fault) < 0) {
         bwl_host_set_fault(lock, &fault);
         ret_reply->answer = BWL_REFUSED;
         return true;
     }
     table *t = latched(lock);
-    switch ((bwl_local_word)ask->word) {
+    switch ((bwl_local_command)send->command) {
     case LOCAL_JOIN: ret_reply->answer = join(t, p, true, &ret_reply->number); break;
     case LOCAL_JOIN_OR_LEAVE: ret_reply->answer = join(t, p, false, &ret_reply->number); break;
     case LOCAL_TRY:
@@ -387,7 +387,7 @@ const bwl_engine bwl_thread_engine = {
     .open      = thread_open,
     .close     = thread_close,
     .prepare   = thread_prepare,
-    .ask       = thread_ask,
+    .send      = thread_ask,
     .forget    = thread_forget,
     .woken     = thread_woken,
     .who       = thread_who,

@@ -164,7 +164,7 @@ static int judge(bwl_tls *tls, int result, bwl_fault *fault)
         return end(tls, BWL_TLS_ENDED, fault);
     }
     if (tls->doubt.error != 0)
-        (void)bwl_tls_say_doubt(tls, &tls->fault);
+        (void)bwl_tls_set_candidate_error(tls, &tls->fault);
     else
         (void)bwl_tls_say_error(tls, error, &tls->fault);
     return end(tls, BWL_TLS_FAILED, fault);

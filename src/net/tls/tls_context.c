@@ -157,7 +157,7 @@ static int demand(bwl_tls_context *context, bwl_fault *fault)
     (void)openssl->SSL_CTX_ctrl(
         ctx, BWL_SSL_CTRL_MODE,
         BWL_SSL_MODE_ENABLE_PARTIAL_WRITE | BWL_SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER, NULL);
-    openssl->SSL_CTX_set_verify(ctx, BWL_SSL_VERIFY_PEER, bwl_tls_note_doubt);
+    openssl->SSL_CTX_set_verify(ctx, BWL_SSL_VERIFY_PEER, bwl_tls_note_candidate_error);
     openssl->SSL_CTX_set_default_passwd_cb(ctx, give_no_passphrase);
     openssl->SSL_CTX_set_default_passwd_cb_userdata(ctx, context);
     return BWL_OK;

@@ -30,33 +30,33 @@ typedef enum bwl_tls_phase {
 enum { BWL_TLS_FIRST_MAX = 40, BWL_TLS_NAMES_MAX = 96, BWL_TLS_DATE_MAX = 16 };
 
 /* Why a certificate was not believed: noted where OpenSSL finds out, as it forgets it at once. */
-typedef struct bwl_tls_doubt {
+typedef struct bwl_tls_candidate_error {
     int  error; /* X509_V_ERR_...; 0: none */
     int  depth; /* 0: the server's own; above: an authority's                                  */
     char names[BWL_TLS_NAMES_MAX];  /* whom the server's own is for: "a.test, b.test"; "": nobody */
     char issuer[BWL_TLS_NAMES_MAX]; /* of the one in doubt; "": without a common name          */
     char date[BWL_TLS_DATE_MAX];    /* "2026-03-01": when the one in doubt ends, or begins        */
-} bwl_tls_doubt;
+} bwl_tls_candidate_error;
 
 struct bwl_tls {
-    const bwl_tls_library *openssl;
-    const bwl_tls_context *context;
-    struct ssl_st         *ssl;
-    struct bio_st         *in;  /* what came; ssl's, and so is out                             */
-    struct bio_st         *out; /* what is to be sent                                          */
-    bwl_tls_phase          phase;
-    bool                   input_ended;
-    uint64_t               written; /* clear bytes that were taken                             */
-    uint64_t               handed_over;
-    size_t                 first_size;
-    char                   first[BWL_TLS_FIRST_MAX]; /* the first bytes that came              */
-    char                   host[BWL_TLS_HOST_MAX + 1];
-    bwl_tls_doubt          doubt;
-    bwl_fault              fault; /* ENDED, FAILED: what every call says from then on          */
+    const bwl_tls_library  *openssl;
+    const bwl_tls_context  *context;
+    struct ssl_st          *ssl;
+    struct bio_st          *in;  /* what came; ssl's, and so is out                             */
+    struct bio_st          *out; /* what is to be sent                                          */
+    bwl_tls_phase           phase;
+    bool                    input_ended;
+    uint64_t                written; /* clear bytes that were taken                             */
+    uint64_t                handed_over;
+    size_t                  first_size;
+    char                    first[BWL_TLS_FIRST_MAX]; /* the first bytes that came              */
+    char                    host[BWL_TLS_HOST_MAX + 1];
+    bwl_tls_candidate_error doubt;
+    bwl_fault               fault; /* ENDED, FAILED: what every call says from then on          */
 };
 
 /* Is called by OpenSSL for every certificate of the chain; notes a doubt, and never overrules. */
-int bwl_tls_note_doubt(int preverified, struct x509_store_ctx_st *chain);
+int bwl_tls_note_candidate_error(int preverified, struct x509_store_ctx_st *chain);
 
 /* Could this be the beginning of a TLS server's answer, as far as it came? */
 bool bwl_tls_looks_like_tls(const bwl_tls *tls);
@@ -64,7 +64,7 @@ bool bwl_tls_looks_like_tls(const bwl_tls *tls);
 /* Each writes the fault and returns its status. */
 int bwl_tls_say_not_tls(const bwl_tls *tls, bwl_fault *fault);
 int bwl_tls_say_cut_off(const bwl_tls *tls, bwl_fault *fault);
-int bwl_tls_say_doubt(const bwl_tls *tls, bwl_fault *fault);
+int bwl_tls_set_candidate_error(const bwl_tls *tls, bwl_fault *fault);
 int bwl_tls_say_error(const bwl_tls *tls, unsigned long error, bwl_fault *fault);
 
 #endif

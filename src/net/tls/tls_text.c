@@ -151,7 +151,7 @@ static void write_date(const bwl_tls_library *openssl, char ret_text[BWL_TLS_DAT
         (void)snprintf(ret_text, BWL_TLS_DATE_MAX, "no day");
 }
 
-int bwl_tls_note_doubt(int preverified, struct x509_store_ctx_st *chain)
+int bwl_tls_note_candidate_error(int preverified, struct x509_store_ctx_st *chain)
 {
     const bwl_tls_library *openssl = bwl_tls_library_get(NULL);
     const struct ssl_st   *ssl =
@@ -192,9 +192,9 @@ static int say_other_host(const bwl_tls *tls, bwl_fault *fault)
 
 static int say_unknown_authority(const bwl_tls *tls, bwl_fault *fault)
 {
-    const bwl_tls_doubt *doubt   = &tls->doubt;
-    bool                 is_self = doubt->error == BWL_X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT;
-    char                 whose[BWL_TLS_NAMES_MAX + 32];
+    const bwl_tls_candidate_error *doubt = &tls->doubt;
+    bool is_self = doubt->error == BWL_X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT;
+    char whose[BWL_TLS_NAMES_MAX + 32];
 
     if (is_self)
         (void)snprintf(whose, sizeof whose, "signed by itself");
@@ -210,10 +210,10 @@ static int say_unknown_authority(const bwl_tls *tls, bwl_fault *fault)
                     tls->host, whose, BWL_TLS_OPTION_CA);
 }
 
-int bwl_tls_say_doubt(const bwl_tls *tls, bwl_fault *fault)
+int bwl_tls_set_candidate_error(const bwl_tls *tls, bwl_fault *fault)
 {
-    const bwl_tls_doubt *doubt = &tls->doubt;
-    const char          *whose = doubt->depth == 0 ? "" : "authority behind the ";
+    const bwl_tls_candidate_error *doubt = &tls->doubt;
+    const char                    *whose = doubt->depth == 0 ? "" : "authority behind the ";
 
     switch (doubt->error) {
     case BWL_X509_V_ERR_HOSTNAME_MISMATCH:

@@ -11,16 +11,16 @@
  *
  *      IDLE --acquire--> SETTING --> IDLE          IDLE --release--> DELETING --> IDLE
  */
-#include "core/asking.h"
+#include "core/one_request.h"
 #include "protocol/protocol.h"
 #include "protocol/store/redis.h"
 
 enum { NO_FENCE = 0 };
 
 typedef struct nx_ex_state {
-    bwl_asking asking;
-    bwl_verb   verb;
-    bwl_ms     until; /* what a yes is worth: counted from the question                          */
+    bwl_one_request asking;
+    bwl_verb        verb;
+    bwl_ms until; /* what a yes is worth: counted from the question                          */
 } nx_ex_state;
 
 static void nx_ex_init(void *state, unsigned nodes)
@@ -29,7 +29,7 @@ static void nx_ex_init(void *state, unsigned nodes)
     *(nx_ex_state *)state = (nx_ex_state){ 0 };
 }
 
-static void nx_ex_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+static void nx_ex_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                           bwl_effects *fx)
 {
     nx_ex_state *n = state;
@@ -39,27 +39,28 @@ static void nx_ex_command(void *state, const bwl_claim *claim, const bwl_command
     n->verb = cmd->verb;
     switch (cmd->verb) {
     case BWL_ACQUIRE:
-        n->until = cmd->now + claim->lease_ms - bwl_drift_ms(claim->lease_ms);
-        bwl_ask_one(&n->asking, REDIS_SET_IF_ABSENT, 0, fx);
+        n->until = cmd->now + request->lease_ms - bwl_drift_ms(request->lease_ms);
+        bwl_send_one(&n->asking, REDIS_SET_IF_ABSENT, 0, fx);
         break;
-    case BWL_RELEASE: bwl_ask_one(&n->asking, REDIS_DELETE, 0, fx); break;
+    case BWL_RELEASE: bwl_send_one(&n->asking, REDIS_DELETE, 0, fx); break;
     case BWL_EXTEND: bwl_unreachable("this lock is never extended");
     }
 }
 
-static void nx_ex_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void nx_ex_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
+                        bwl_effects *fx)
 {
     nx_ex_state *n = state;
 
-    (void)claim;
-    if (!bwl_ends_question(&n->asking, ev) || !bwl_was_answered(ev, fx))
+    (void)request;
+    if (!bwl_ends_request(&n->asking, ev) || !bwl_was_answered(ev, fx))
         return;
     if (n->verb == BWL_RELEASE)
-        bwl_tell(fx, ev->answer == BWL_YES ? BWL_RELEASED : BWL_LOST);
+        bwl_complete(fx, ev->answer == BWL_YES ? BWL_RELEASED : BWL_LOST);
     else if (ev->answer == BWL_YES)
-        bwl_tell_held(fx, n->until, NO_FENCE);
+        bwl_complete_held(fx, n->until, NO_FENCE);
     else
-        bwl_tell(fx, BWL_BUSY);
+        bwl_complete(fx, BWL_BUSY);
 }
 
 const bwl_protocol bwl_set_nx_ex = {

@@ -12,16 +12,16 @@
  *
  *      IDLE --acquire--> SETTING --> IDLE          IDLE --release--> DELETING --> IDLE
  */
-#include "core/asking.h"
-#include "core/stamps.h"
+#include "core/one_request.h"
+#include "core/timestamps.h"
 #include "protocol/protocol.h"
 #include "protocol/store/redis.h"
 
 enum { NO_FENCE = 0 };
 
 typedef struct del_state {
-    bwl_asking asking;
-    bwl_verb   verb;
+    bwl_one_request asking;
+    bwl_verb        verb;
 } del_state;
 
 static void del_init(void *state, unsigned nodes)
@@ -30,7 +30,7 @@ static void del_init(void *state, unsigned nodes)
     *(del_state *)state = (del_state){ 0 };
 }
 
-static void del_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+static void del_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                         bwl_effects *fx)
 {
     del_state *d = state;
@@ -40,27 +40,28 @@ static void del_command(void *state, const bwl_claim *claim, const bwl_command *
     d->verb = cmd->verb;
     switch (cmd->verb) {
     case BWL_ACQUIRE:
-        bwl_ask_one(&d->asking, REDIS_SETNX,
-                    bwl_stamp_at(claim->rules, cmd->wall_ns, claim->lease_ms), fx);
+        bwl_send_one(&d->asking, REDIS_SETNX,
+                     bwl_timestamp_at(request->rules, cmd->wall_ns, request->lease_ms), fx);
         break;
-    case BWL_RELEASE: bwl_ask_one(&d->asking, REDIS_DELETE, 0, fx); break;
+    case BWL_RELEASE: bwl_send_one(&d->asking, REDIS_DELETE, 0, fx); break;
     case BWL_EXTEND: bwl_unreachable("this lock has no end to be put off");
     }
 }
 
-static void del_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void del_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
+                      bwl_effects *fx)
 {
     del_state *d = state;
 
-    (void)claim;
-    if (!bwl_ends_question(&d->asking, ev) || !bwl_was_answered(ev, fx))
+    (void)request;
+    if (!bwl_ends_request(&d->asking, ev) || !bwl_was_answered(ev, fx))
         return;
     if (d->verb == BWL_RELEASE)
-        bwl_tell(fx, ev->answer == BWL_YES ? BWL_RELEASED : BWL_LOST);
+        bwl_complete(fx, ev->answer == BWL_YES ? BWL_RELEASED : BWL_LOST);
     else if (ev->answer == BWL_YES)
-        bwl_tell_held(fx, BWL_NEVER, NO_FENCE);
+        bwl_complete_held(fx, BWL_NEVER, NO_FENCE);
     else
-        bwl_tell(fx, BWL_BUSY);
+        bwl_complete(fx, BWL_BUSY);
 }
 
 const bwl_protocol bwl_setnx_del = {

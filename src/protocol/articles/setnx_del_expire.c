@@ -16,8 +16,8 @@
  *      IDLE --release--> DELETING --yes--> IDLE
  *                            `--no, no answer--> EXPIRING --> IDLE
  */
-#include "core/asking.h"
-#include "core/stamps.h"
+#include "core/one_request.h"
+#include "core/timestamps.h"
 #include "protocol/protocol.h"
 #include "protocol/store/redis.h"
 
@@ -26,9 +26,9 @@ enum { NO_FENCE = 0 };
 typedef enum del_expire_phase { SETTING = 1, DELETING, EXPIRING } del_expire_phase;
 
 typedef struct del_expire_state {
-    bwl_asking       asking;
+    bwl_one_request  asking;
     del_expire_phase phase;
-    bool             doubted; /* EXPIRING: the DEL had no answer                               */
+    bool             is_unknown; /* EXPIRING: the DEL had no answer                               */
 } del_expire_state;
 
 static void del_expire_init(void *state, unsigned nodes)
@@ -37,14 +37,14 @@ static void del_expire_init(void *state, unsigned nodes)
     *(del_expire_state *)state = (del_expire_state){ 0 };
 }
 
-static void ask(del_expire_state *d, del_expire_phase phase, bwl_redis_word word, int64_t stamp,
-                bwl_effects *fx)
+static void send_command(del_expire_state *d, del_expire_phase phase, bwl_redis_command command,
+                         int64_t timestamp, bwl_effects *fx)
 {
     d->phase = phase;
-    bwl_ask_one(&d->asking, word, stamp, fx);
+    bwl_send_one(&d->asking, command, timestamp, fx);
 }
 
-static void del_expire_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+static void del_expire_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                                bwl_effects *fx)
 {
     del_expire_state *d = state;
@@ -53,48 +53,49 @@ static void del_expire_command(void *state, const bwl_claim *claim, const bwl_co
     assert(!cmd->again);
     switch (cmd->verb) {
     case BWL_ACQUIRE:
-        ask(d, SETTING, REDIS_SETNX, bwl_stamp_at(claim->rules, cmd->wall_ns, claim->lease_ms), fx);
+        send_command(d, SETTING, REDIS_SETNX,
+                     bwl_timestamp_at(request->rules, cmd->wall_ns, request->lease_ms), fx);
         break;
-    case BWL_RELEASE: ask(d, DELETING, REDIS_DELETE, 0, fx); break;
+    case BWL_RELEASE: send_command(d, DELETING, REDIS_DELETE, 0, fx); break;
     case BWL_EXTEND: bwl_unreachable("this lock has no end to be put off");
     }
 }
 
 static void deleted(del_expire_state *d, const bwl_event *ev, bwl_effects *fx)
 {
-    d->doubted = ev->kind == BWL_DOWN;
-    if (d->doubted || ev->answer == BWL_NO)
-        ask(d, EXPIRING, REDIS_EXPIRE_NOW, 0, fx);
+    d->is_unknown = ev->kind == BWL_DOWN;
+    if (d->is_unknown || ev->answer == BWL_NO)
+        send_command(d, EXPIRING, REDIS_EXPIRE_NOW, 0, fx);
     else if (bwl_was_answered(ev, fx))
-        bwl_tell(fx, BWL_RELEASED);
+        bwl_complete(fx, BWL_RELEASED);
 }
 
 /* After a DEL that found nothing, the key that is there now was never ours.  After a DEL without an
  * answer: a key that was there is gone, ours or not; if there was none, perhaps that DEL did it. */
 static void expired(const del_expire_state *d, const bwl_event *ev, bwl_effects *fx)
 {
-    if (d->doubted && ev->kind == BWL_REPLY && ev->answer == BWL_YES)
-        bwl_tell(fx, BWL_RELEASED);
+    if (d->is_unknown && ev->kind == BWL_REPLY && ev->answer == BWL_YES)
+        bwl_complete(fx, BWL_RELEASED);
     else
-        bwl_tell(fx, d->doubted ? BWL_UNKNOWN : BWL_LOST);
+        bwl_complete(fx, d->is_unknown ? BWL_UNKNOWN : BWL_LOST);
 }
 
-static void del_expire_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+static void del_expire_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                              bwl_effects *fx)
 {
     del_expire_state *d = state;
 
-    (void)claim;
-    if (!bwl_ends_question(&d->asking, ev))
+    (void)request;
+    if (!bwl_ends_request(&d->asking, ev))
         return;
     switch (d->phase) {
     case SETTING:
         if (!bwl_was_answered(ev, fx))
             break;
         if (ev->answer == BWL_YES)
-            bwl_tell_held(fx, BWL_NEVER, NO_FENCE);
+            bwl_complete_held(fx, BWL_NEVER, NO_FENCE);
         else
-            bwl_tell(fx, BWL_BUSY);
+            bwl_complete(fx, BWL_BUSY);
         break;
     case DELETING: deleted(d, ev, fx); break;
     case EXPIRING: expired(d, ev, fx); break;

@@ -25,7 +25,7 @@
  *      IDLE --release--> WATCHING --ours--> DELETING --> IDLE
  *                           `--not ours--> UNWATCHING --> IDLE, lost
  */
-#include "core/asking.h"
+#include "core/one_request.h"
 #include "protocol/protocol.h"
 #include "protocol/store/redis.h"
 
@@ -44,9 +44,9 @@ typedef enum watch_phase {
 } watch_phase;
 
 typedef struct watch_state {
-    bwl_asking  asking;
-    watch_phase phase;
-    bwl_ms      until; /* what a yes to EXPIRE is worth: counted from that question              */
+    bwl_one_request asking;
+    watch_phase     phase;
+    bwl_ms until; /* what a yes to EXPIRE is worth: counted from that question              */
 } watch_state;
 
 static void watch_init(void *state, unsigned nodes)
@@ -55,38 +55,40 @@ static void watch_init(void *state, unsigned nodes)
     *(watch_state *)state = (watch_state){ 0 };
 }
 
-static void ask(watch_state *w, watch_phase phase, bwl_redis_word word, bwl_effects *fx)
+static void send_command(watch_state *w, watch_phase phase, bwl_redis_command command,
+                         bwl_effects *fx)
 {
     w->phase = phase;
-    bwl_ask_one(&w->asking, word, 0, fx);
+    bwl_send_one(&w->asking, command, 0, fx);
 }
 
 /* A release may come while something else is asked: what that says is not heard any more. */
-static void watch_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+static void watch_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                           bwl_effects *fx)
 {
     watch_state *w = state;
 
-    (void)claim;
+    (void)request;
     assert(w->asking.asked == 0 || cmd->verb == BWL_RELEASE);
     switch (cmd->verb) {
     case BWL_ACQUIRE:
         if (cmd->again)
-            ask(w, RECALLING, REDIS_READ, fx);
+            send_command(w, RECALLING, REDIS_READ, fx);
         else
-            ask(w, SETTING, REDIS_SETNX, fx);
+            send_command(w, SETTING, REDIS_SETNX, fx);
         break;
-    case BWL_RELEASE: ask(w, WATCHING, REDIS_WATCH_READ, fx); break;
+    case BWL_RELEASE: send_command(w, WATCHING, REDIS_WATCH_READ, fx); break;
     case BWL_EXTEND: bwl_unreachable("this lock is never extended");
     }
 }
 
 /* ---- acquire --------------------------------------------------------------------------------- */
 
-static void expire(watch_state *w, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void expire(watch_state *w, const bwl_lock_request *request, const bwl_event *ev,
+                   bwl_effects *fx)
 {
-    w->until = ev->now + claim->lease_ms - bwl_drift_ms(claim->lease_ms);
-    ask(w, EXPIRING, REDIS_EXPIRE, fx);
+    w->until = ev->now + request->lease_ms - bwl_drift_ms(request->lease_ms);
+    send_command(w, EXPIRING, REDIS_EXPIRE, fx);
 }
 
 /* The key is ours, and nothing ends it: not carried out is as bad as no answer, and settled alike.
@@ -96,21 +98,22 @@ static void expiring(const watch_state *w, const bwl_event *ev, bwl_effects *fx)
     bool was_answered = ev->kind == BWL_REPLY && (ev->answer == BWL_YES || ev->answer == BWL_NO);
 
     if (!was_answered)
-        bwl_tell(fx, BWL_UNKNOWN);
+        bwl_complete(fx, BWL_UNKNOWN);
     else if (ev->answer == BWL_YES)
-        bwl_tell_held(fx, w->until, NO_FENCE);
+        bwl_complete_held(fx, w->until, NO_FENCE);
     else
-        bwl_tell(fx, BWL_BUSY);
+        bwl_complete(fx, BWL_BUSY);
 }
 
-static void recalled(watch_state *w, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void recalled(watch_state *w, const bwl_lock_request *request, const bwl_event *ev,
+                     bwl_effects *fx)
 {
     if (ev->answer == BWL_YES && ev->is_mine)
-        expire(w, claim, ev, fx);
+        expire(w, request, ev, fx);
     else if (ev->answer == BWL_NO)
-        ask(w, SETTING, REDIS_SETNX, fx);
+        send_command(w, SETTING, REDIS_SETNX, fx);
     else
-        bwl_tell(fx, BWL_BUSY);
+        bwl_complete(fx, BWL_BUSY);
 }
 
 /* ---- release --------------------------------------------------------------------------------- */
@@ -118,69 +121,71 @@ static void recalled(watch_state *w, const bwl_claim *claim, const bwl_event *ev
 static void watched(watch_state *w, const bwl_event *ev, bwl_effects *fx)
 {
     if (ev->answer == BWL_YES && ev->is_mine)
-        ask(w, DELETING, REDIS_DELETE_WATCHED, fx);
+        send_command(w, DELETING, REDIS_DELETE_WATCHED, fx);
     else
-        ask(w, UNWATCHING, REDIS_UNWATCH, fx);
+        send_command(w, UNWATCHING, REDIS_UNWATCH, fx);
 }
 
 /* ---- the machine ----------------------------------------------------------------------------- */
 
-static void answered(watch_state *w, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void answered(watch_state *w, const bwl_lock_request *request, const bwl_event *ev,
+                     bwl_effects *fx)
 {
     bool yes = ev->answer == BWL_YES;
 
     switch (w->phase) {
     case SETTING:
         if (yes)
-            expire(w, claim, ev, fx);
+            expire(w, request, ev, fx);
         else
-            ask(w, CHECKING, REDIS_READ_EXPIRY, fx);
+            send_command(w, CHECKING, REDIS_READ_EXPIRY, fx);
         break;
     case CHECKING:
         if (yes && ev->number == REDIS_NO_EXPIRY)
-            ask(w, INSPECTING, REDIS_READ, fx);
+            send_command(w, INSPECTING, REDIS_READ, fx);
         else
-            bwl_tell(fx, BWL_BUSY);
+            bwl_complete(fx, BWL_BUSY);
         break;
     case INSPECTING:
         if (yes)
-            ask(w, REPAIRING, REDIS_EXPIRE, fx);
+            send_command(w, REPAIRING, REDIS_EXPIRE, fx);
         else
-            bwl_tell(fx, BWL_BUSY);
+            bwl_complete(fx, BWL_BUSY);
         break;
-    case REPAIRING: bwl_tell(fx, BWL_BUSY); break;
-    case RECALLING: recalled(w, claim, ev, fx); break;
+    case REPAIRING: bwl_complete(fx, BWL_BUSY); break;
+    case RECALLING: recalled(w, request, ev, fx); break;
     case WATCHING: watched(w, ev, fx); break;
     case DELETING: /* touched meanwhile: the release is begun again, soon */
-        bwl_tell(fx, yes ? BWL_RELEASED : BWL_NOT_NOW);
+        bwl_complete(fx, yes ? BWL_RELEASED : BWL_NOT_NOW);
         break;
     case EXPIRING:
     case UNWATCHING: bwl_unreachable("told before");
     }
 }
 
-static void watch_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void watch_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
+                        bwl_effects *fx)
 {
     watch_state *w = state;
 
-    if (!bwl_ends_question(&w->asking, ev))
+    if (!bwl_ends_request(&w->asking, ev))
         return;
     if (w->phase == EXPIRING)
         expiring(w, ev, fx);
     else if (w->phase == UNWATCHING)
-        bwl_tell(fx, BWL_LOST); /* whatever became of it: the key is not ours */
+        bwl_complete(fx, BWL_LOST); /* whatever became of it: the key is not ours */
     else if (bwl_was_answered(ev, fx))
-        answered(w, claim, ev, fx);
+        answered(w, request, ev, fx);
 }
 
 const bwl_protocol bwl_setnx_expire_watch = {
     .name  = "setnx-expire-watch",
     .fault = "between its SETNX and its EXPIRE the key has no expiry, and a waiter's repair may "
              "end the lock sooner than its holder believes",
-    .state_size = sizeof(watch_state),
-    .uses_token = true,
-    .settles    = true,
-    .init       = watch_init,
-    .command    = watch_command,
-    .event      = watch_event,
+    .state_size       = sizeof(watch_state),
+    .uses_token       = true,
+    .can_verify_owner = true,
+    .init             = watch_init,
+    .command          = watch_command,
+    .event            = watch_event,
 };

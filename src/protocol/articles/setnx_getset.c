@@ -28,8 +28,8 @@
  *                                               `--gone--> SWAPPING --> IDLE
  *      IDLE --release--> [LOOKING -->] DELETING --> IDLE
  */
-#include "core/asking.h"
-#include "core/stamps.h"
+#include "core/one_request.h"
+#include "core/timestamps.h"
 #include "protocol/protocol.h"
 #include "protocol/store/redis.h"
 
@@ -46,13 +46,13 @@ typedef enum getset_phase {
 } getset_phase;
 
 typedef struct getset_state {
-    bwl_asking   asking;
-    getset_phase phase;
-    bool         is_ours;  /* DELETING: as far as we have seen                                    */
-    int64_t      stamp;    /* that we wrote, or are about to                                      */
-    uint64_t     seen;     /* the print of what GET showed, or NOTHING_SEEN                       */
-    int64_t      tried_ns; /* the time of day at which this try began                            */
-    bwl_ms       until;    /* what the stamp is worth                                             */
+    bwl_one_request asking;
+    getset_phase    phase;
+    bool     is_ours;   /* DELETING: as far as we have seen                                    */
+    int64_t  timestamp; /* that we wrote, or are about to */
+    uint64_t seen;      /* the print of what GET showed, or NOTHING_SEEN                       */
+    int64_t  tried_ns;  /* the time of day at which this try began                            */
+    bwl_ms   until;     /* what the stamp is worth                                             */
 } getset_state;
 
 static void getset_init(void *state, unsigned nodes)
@@ -61,159 +61,165 @@ static void getset_init(void *state, unsigned nodes)
     *(getset_state *)state = (getset_state){ 0 };
 }
 
-static void ask(getset_state *g, getset_phase phase, bwl_redis_word word, int64_t stamp,
-                bwl_effects *fx)
+static void send_command(getset_state *g, getset_phase phase, bwl_redis_command command,
+                         int64_t timestamp, bwl_effects *fx)
 {
     g->phase = phase;
-    bwl_ask_one(&g->asking, word, stamp, fx);
+    bwl_send_one(&g->asking, command, timestamp, fx);
 }
 
-static bool is_of_server(const bwl_claim *claim)
+static bool is_of_server(const bwl_lock_request *request)
 {
-    return claim->rules->clock == BWL_CLOCK_OF_SERVER;
+    return request->rules->clock == BWL_CLOCK_OF_SERVER;
 }
 
 /* ---- acquire --------------------------------------------------------------------------------- */
 
-static void make_stamp(getset_state *g, const bwl_claim *claim, bwl_moment at)
+static void make_timestamp(getset_state *g, const bwl_lock_request *request, bwl_moment at)
 {
-    const bwl_rules *rules    = claim->rules;
-    bwl_ms           lease_ms = claim->lease_ms;
+    const bwl_compat_rules *rules    = request->rules;
+    bwl_ms                  lease_ms = request->lease_ms;
 
-    g->stamp = bwl_stamp_at(rules, at.wall_ns, lease_ms);
-    g->until =
-        at.now + bwl_stamp_worth_ms(rules, g->stamp, at.wall_ns, lease_ms) - bwl_drift_ms(lease_ms);
+    g->timestamp = bwl_timestamp_at(rules, at.wall_ns, lease_ms);
+    g->until     = at.now + bwl_timestamp_left_ms(rules, g->timestamp, at.wall_ns, lease_ms) -
+               bwl_drift_ms(lease_ms);
 }
 
 /* The script sets an expiry of the whole lease, and a stamp that is rounded up; where the stamp is
  * the beginning, it is rounded down, and others count from there. */
-static bwl_ms worth_of_taking(const bwl_claim *claim)
+static bwl_ms worth_of_taking(const bwl_lock_request *request)
 {
-    const bwl_rules *rules   = claim->rules;
-    bwl_ms           lost_ms = rules->stamp_is_start ? rules->unit_ns / 1000000 + 1 : 0;
+    const bwl_compat_rules *rules   = request->rules;
+    bwl_ms                  lost_ms = rules->timestamp_is_start ? rules->unit_ns / 1000000 + 1 : 0;
 
-    return claim->lease_ms - bwl_drift_ms(claim->lease_ms) - lost_ms;
+    return request->lease_ms - bwl_drift_ms(request->lease_ms) - lost_ms;
 }
 
-static void try(getset_state *g, const bwl_claim *claim, const bwl_command *cmd, bwl_effects *fx)
+static void try(getset_state *g, const bwl_lock_request *request, const bwl_command *cmd,
+                bwl_effects *fx)
 {
     g->seen     = NOTHING_SEEN;
     g->tried_ns = cmd->wall_ns;
-    if (is_of_server(claim)) {
-        g->until = cmd->now + worth_of_taking(claim);
-        ask(g, TAKING, REDIS_TAKE_STAMP, 0, fx);
+    if (is_of_server(request)) {
+        g->until = cmd->now + worth_of_taking(request);
+        send_command(g, TAKING, REDIS_TAKE_TIMESTAMP, 0, fx);
         return;
     }
-    make_stamp(g, claim, (bwl_moment){ .now = cmd->now, .wall_ns = cmd->wall_ns });
-    ask(g, SETTING, REDIS_SETNX, g->stamp, fx);
+    make_timestamp(g, request, (bwl_moment){ .now = cmd->now, .wall_ns = cmd->wall_ns });
+    send_command(g, SETTING, REDIS_SETNX, g->timestamp, fx);
 }
 
 /* What time the program that we follow believes it is. */
-static int64_t time_of_day(const getset_state *g, const bwl_claim *claim, const bwl_event *ev)
+static int64_t time_of_day(const getset_state *g, const bwl_lock_request *request,
+                           const bwl_event *ev)
 {
-    return claim->rules->reads == BWL_READS_ONCE ? g->tried_ns : ev->wall_ns;
+    return request->rules->reads == BWL_READS_ONCE ? g->tried_ns : ev->wall_ns;
 }
 
-static bool has_expired(const getset_state *g, const bwl_claim *claim, const bwl_event *ev)
+static bool has_expired(const getset_state *g, const bwl_lock_request *request, const bwl_event *ev)
 {
-    return bwl_stamp_has_expired(claim->rules, (int64_t)ev->number, time_of_day(g, claim, ev),
-                                 claim->lease_ms);
+    return bwl_timestamp_has_expired(request->rules, (int64_t)ev->number,
+                                     time_of_day(g, request, ev), request->lease_ms);
 }
 
-static void swap(getset_state *g, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void swap(getset_state *g, const bwl_lock_request *request, const bwl_event *ev,
+                 bwl_effects *fx)
 {
-    if (claim->rules->reads == BWL_READS_ALWAYS)
-        make_stamp(g, claim, (bwl_moment){ .now = ev->now, .wall_ns = ev->wall_ns });
-    ask(g, SWAPPING, REDIS_SWAP, g->stamp, fx);
+    if (request->rules->reads == BWL_READS_ALWAYS)
+        make_timestamp(g, request, (bwl_moment){ .now = ev->now, .wall_ns = ev->wall_ns });
+    send_command(g, SWAPPING, REDIS_SWAP, g->timestamp, fx);
 }
 
-static void read(getset_state *g, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void read(getset_state *g, const bwl_lock_request *request, const bwl_event *ev,
+                 bwl_effects *fx)
 {
-    g->seen = ev->answer == BWL_YES ? ev->print : NOTHING_SEEN;
-    if (ev->answer == BWL_NO && claim->rules->gone == BWL_GONE_SWAP)
-        swap(g, claim, ev, fx);
-    else if (ev->answer == BWL_YES && has_expired(g, claim, ev))
-        ask(g, CHECKING, REDIS_FIND_NO_EXPIRY, 0, fx);
+    g->seen = ev->answer == BWL_YES ? ev->value_hash : NOTHING_SEEN;
+    if (ev->answer == BWL_NO && request->rules->gone == BWL_GONE_SWAP)
+        swap(g, request, ev, fx);
+    else if (ev->answer == BWL_YES && has_expired(g, request, ev))
+        send_command(g, CHECKING, REDIS_FIND_NO_EXPIRY, 0, fx);
     else
-        bwl_tell(fx, BWL_BUSY);
+        bwl_complete(fx, BWL_BUSY);
 }
 
 /* A key that has gone since GET is left to the next try, which begins with SETNX. */
-static void checked(getset_state *g, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void checked(getset_state *g, const bwl_lock_request *request, const bwl_event *ev,
+                    bwl_effects *fx)
 {
     bool has_no_expiry = ev->answer == BWL_YES;
 
     if (has_no_expiry)
-        swap(g, claim, ev, fx);
+        swap(g, request, ev, fx);
     else
-        bwl_tell(fx, BWL_BUSY);
+        bwl_complete(fx, BWL_BUSY);
 }
 
-static bool has_won(const getset_state *g, const bwl_claim *claim, const bwl_event *ev)
+static bool has_won(const getset_state *g, const bwl_lock_request *request, const bwl_event *ev)
 {
-    const bwl_rules *rules = claim->rules;
+    const bwl_compat_rules *rules = request->rules;
 
     switch (rules->wins) {
     case BWL_WINS_IF_EXPIRED:
         return ev->answer == BWL_NO ? rules->missing_wins
-                                    : ev->answer == BWL_YES && has_expired(g, claim, ev);
+                                    : ev->answer == BWL_YES && has_expired(g, request, ev);
     case BWL_WINS_IF_SAME:
         if (ev->answer == BWL_NO)
             return rules->missing_wins && g->seen == NOTHING_SEEN;
-        return ev->answer == BWL_YES && g->seen != NOTHING_SEEN && ev->print == g->seen;
+        return ev->answer == BWL_YES && g->seen != NOTHING_SEEN && ev->value_hash == g->seen;
     }
     bwl_unreachable("these rules do not say who wins");
 }
 
 static void tell_held(const getset_state *g, bwl_effects *fx)
 {
-    bwl_tell_held(fx, g->until, NO_FENCE);
+    bwl_complete_held(fx, g->until, NO_FENCE);
 }
 
 static void taken(getset_state *g, const bwl_event *ev, bwl_effects *fx)
 {
     if (ev->answer != BWL_YES) {
-        bwl_tell(fx, BWL_BUSY);
+        bwl_complete(fx, BWL_BUSY);
         return;
     }
-    g->stamp = (int64_t)ev->number;
+    g->timestamp = (int64_t)ev->number;
     tell_held(g, fx);
 }
 
 /* ---- release --------------------------------------------------------------------------------- */
 
-static void release(getset_state *g, const bwl_claim *claim, bwl_effects *fx)
+static void release(getset_state *g, const bwl_lock_request *request, bwl_effects *fx)
 {
     g->is_ours = true;
-    if (is_of_server(claim))
-        ask(g, DELETING, REDIS_DROP_STAMP, g->stamp, fx);
-    else if (claim->rules->release == BWL_RELEASE_BLIND)
-        ask(g, DELETING, REDIS_DELETE, 0, fx);
+    if (is_of_server(request))
+        send_command(g, DELETING, REDIS_DROP_TIMESTAMP, g->timestamp, fx);
+    else if (request->rules->release == BWL_RELEASE_BLIND)
+        send_command(g, DELETING, REDIS_DELETE, 0, fx);
     else
-        ask(g, LOOKING, REDIS_READ, g->stamp, fx);
+        send_command(g, LOOKING, REDIS_READ, g->timestamp, fx);
 }
 
 /* A stamp that is about to end is left to do so, for the DEL could come after that.  Somebody
  * else's is deleted all the same when it is ahead: the rule looks at nothing but the time. */
-static void looked(getset_state *g, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void looked(getset_state *g, const bwl_lock_request *request, const bwl_event *ev,
+                   bwl_effects *fx)
 {
-    const bwl_rules *rules      = claim->rules;
-    bool             is_stamp   = ev->answer == BWL_YES;
-    bool             may_delete = is_stamp && ev->is_mine;
+    const bwl_compat_rules *rules        = request->rules;
+    bool                    is_timestamp = ev->answer == BWL_YES;
+    bool                    may_delete   = is_timestamp && ev->is_mine;
 
-    g->is_ours = is_stamp && ev->is_mine;
+    g->is_ours = is_timestamp && ev->is_mine;
     if (rules->release == BWL_RELEASE_IF_AHEAD)
-        may_delete = is_stamp &&
-                     bwl_stamp_is_ahead(rules, (int64_t)ev->number, ev->wall_ns, claim->lease_ms);
+        may_delete = is_timestamp && bwl_timestamp_is_ahead(rules, (int64_t)ev->number, ev->wall_ns,
+                                                            request->lease_ms);
     if (may_delete)
-        ask(g, DELETING, REDIS_DELETE, 0, fx);
+        send_command(g, DELETING, REDIS_DELETE, 0, fx);
     else
-        bwl_tell(fx, g->is_ours ? BWL_RELEASED : BWL_LOST);
+        bwl_complete(fx, g->is_ours ? BWL_RELEASED : BWL_LOST);
 }
 
 /* ---- the machine ----------------------------------------------------------------------------- */
 
-static void getset_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+static void getset_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                            bwl_effects *fx)
 {
     getset_state *g = state;
@@ -221,17 +227,18 @@ static void getset_command(void *state, const bwl_claim *claim, const bwl_comman
     assert(g->asking.asked == 0);
     assert(!cmd->again);
     switch (cmd->verb) {
-    case BWL_ACQUIRE: try(g, claim, cmd, fx); break;
-    case BWL_RELEASE: release(g, claim, fx); break;
+    case BWL_ACQUIRE: try(g, request, cmd, fx); break;
+    case BWL_RELEASE: release(g, request, fx); break;
     case BWL_EXTEND: bwl_unreachable("this lock is never extended");
     }
 }
 
-static void getset_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void getset_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
+                         bwl_effects *fx)
 {
     getset_state *g = state;
 
-    if (!bwl_ends_question(&g->asking, ev) || !bwl_was_answered(ev, fx))
+    if (!bwl_ends_request(&g->asking, ev) || !bwl_was_answered(ev, fx))
         return;
     switch (g->phase) {
     case TAKING: taken(g, ev, fx); break;
@@ -239,19 +246,19 @@ static void getset_event(void *state, const bwl_claim *claim, const bwl_event *e
         if (ev->answer == BWL_YES)
             tell_held(g, fx);
         else
-            ask(g, READING, REDIS_READ, g->stamp, fx);
+            send_command(g, READING, REDIS_READ, g->timestamp, fx);
         break;
-    case READING: read(g, claim, ev, fx); break;
-    case CHECKING: checked(g, claim, ev, fx); break;
+    case READING: read(g, request, ev, fx); break;
+    case CHECKING: checked(g, request, ev, fx); break;
     case SWAPPING:
-        if (has_won(g, claim, ev))
+        if (has_won(g, request, ev))
             tell_held(g, fx);
         else
-            bwl_tell(fx, BWL_BUSY);
+            bwl_complete(fx, BWL_BUSY);
         break;
-    case LOOKING: looked(g, claim, ev, fx); break;
+    case LOOKING: looked(g, request, ev, fx); break;
     case DELETING:
-        bwl_tell(fx, ev->answer == BWL_YES && g->is_ours ? BWL_RELEASED : BWL_LOST);
+        bwl_complete(fx, ev->answer == BWL_YES && g->is_ours ? BWL_RELEASED : BWL_LOST);
         break;
     }
 }

@@ -22,8 +22,8 @@
  *                                               `--gone--> DELETING --yes--> SETTING_AGAIN
  *      IDLE --release--> RELEASING --> IDLE
  */
-#include "core/asking.h"
-#include "core/stamps.h"
+#include "core/one_request.h"
+#include "core/timestamps.h"
 #include "protocol/protocol.h"
 #include "protocol/store/redis.h"
 
@@ -39,7 +39,7 @@ typedef enum stamp_del_phase {
 } stamp_del_phase;
 
 typedef struct stamp_del_state {
-    bwl_asking      asking;
+    bwl_one_request asking;
     stamp_del_phase phase;
     bwl_ms          until; /* what a yes to SETNX is worth                                       */
 } stamp_del_state;
@@ -50,25 +50,27 @@ static void stamp_del_init(void *state, unsigned nodes)
     *(stamp_del_state *)state = (stamp_del_state){ 0 };
 }
 
-static void ask(stamp_del_state *s, stamp_del_phase phase, bwl_redis_word word, bwl_effects *fx)
+static void send_command(stamp_del_state *s, stamp_del_phase phase, bwl_redis_command command,
+                         bwl_effects *fx)
 {
     s->phase = phase;
-    bwl_ask_one(&s->asking, word, 0, fx);
+    bwl_send_one(&s->asking, command, 0, fx);
 }
 
 /* The stamp is of the time of day of this question, and so is what it is worth. */
-static void set(stamp_del_state *s, stamp_del_phase phase, const bwl_claim *claim, bwl_moment at,
-                bwl_effects *fx)
+static void set(stamp_del_state *s, stamp_del_phase phase, const bwl_lock_request *request,
+                bwl_moment at, bwl_effects *fx)
 {
-    int64_t stamp = bwl_stamp_at(claim->rules, at.wall_ns, claim->lease_ms);
+    int64_t timestamp = bwl_timestamp_at(request->rules, at.wall_ns, request->lease_ms);
 
     s->phase = phase;
-    s->until = at.now + bwl_stamp_worth_ms(claim->rules, stamp, at.wall_ns, claim->lease_ms) -
-               bwl_drift_ms(claim->lease_ms);
-    bwl_ask_one(&s->asking, REDIS_SETNX, stamp, fx);
+    s->until = at.now +
+               bwl_timestamp_left_ms(request->rules, timestamp, at.wall_ns, request->lease_ms) -
+               bwl_drift_ms(request->lease_ms);
+    bwl_send_one(&s->asking, REDIS_SETNX, timestamp, fx);
 }
 
-static void stamp_del_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+static void stamp_del_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                               bwl_effects *fx)
 {
     stamp_del_state *s = state;
@@ -77,59 +79,60 @@ static void stamp_del_command(void *state, const bwl_claim *claim, const bwl_com
     assert(!cmd->again);
     switch (cmd->verb) {
     case BWL_ACQUIRE:
-        set(s, SETTING, claim, (bwl_moment){ .now = cmd->now, .wall_ns = cmd->wall_ns }, fx);
+        set(s, SETTING, request, (bwl_moment){ .now = cmd->now, .wall_ns = cmd->wall_ns }, fx);
         break;
-    case BWL_RELEASE: ask(s, RELEASING, REDIS_DELETE, fx); break;
+    case BWL_RELEASE: send_command(s, RELEASING, REDIS_DELETE, fx); break;
     case BWL_EXTEND: bwl_unreachable("this lock is never extended");
     }
 }
 
-static void read(stamp_del_state *s, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void read(stamp_del_state *s, const bwl_lock_request *request, const bwl_event *ev,
+                 bwl_effects *fx)
 {
-    const bwl_rules *rules = claim->rules;
+    const bwl_compat_rules *rules = request->rules;
 
     if (ev->answer == BWL_NO && rules->gone != BWL_GONE_START_OVER)
-        ask(s, DELETING, REDIS_DELETE, fx);
+        send_command(s, DELETING, REDIS_DELETE, fx);
     else if (ev->answer == BWL_YES &&
-             bwl_stamp_has_expired(rules, (int64_t)ev->number, ev->wall_ns, claim->lease_ms))
-        ask(s, CHECKING, REDIS_FIND_NO_EXPIRY, fx);
+             bwl_timestamp_has_expired(rules, (int64_t)ev->number, ev->wall_ns, request->lease_ms))
+        send_command(s, CHECKING, REDIS_FIND_NO_EXPIRY, fx);
     else
-        bwl_tell(fx, BWL_BUSY);
+        bwl_complete(fx, BWL_BUSY);
 }
 
-static void stamp_del_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+static void stamp_del_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                             bwl_effects *fx)
 {
     stamp_del_state *s   = state;
     bool             yes = ev->answer == BWL_YES;
 
-    if (!bwl_ends_question(&s->asking, ev) || !bwl_was_answered(ev, fx))
+    if (!bwl_ends_request(&s->asking, ev) || !bwl_was_answered(ev, fx))
         return;
     switch (s->phase) {
     case SETTING:
     case SETTING_AGAIN:
         if (yes)
-            bwl_tell_held(fx, s->until, NO_FENCE);
+            bwl_complete_held(fx, s->until, NO_FENCE);
         else if (s->phase == SETTING)
-            ask(s, READING, REDIS_READ, fx);
+            send_command(s, READING, REDIS_READ, fx);
         else
-            bwl_tell(fx, BWL_BUSY);
+            bwl_complete(fx, BWL_BUSY);
         break;
-    case READING: read(s, claim, ev, fx); break;
+    case READING: read(s, request, ev, fx); break;
     case CHECKING: /* gone since GET: the next try begins with SETNX */
         if (yes)
-            ask(s, DELETING, REDIS_DELETE, fx);
+            send_command(s, DELETING, REDIS_DELETE, fx);
         else
-            bwl_tell(fx, BWL_BUSY);
+            bwl_complete(fx, BWL_BUSY);
         break;
     case DELETING:
         if (yes)
-            set(s, SETTING_AGAIN, claim, (bwl_moment){ .now = ev->now, .wall_ns = ev->wall_ns },
+            set(s, SETTING_AGAIN, request, (bwl_moment){ .now = ev->now, .wall_ns = ev->wall_ns },
                 fx);
         else
-            bwl_tell(fx, BWL_BUSY);
+            bwl_complete(fx, BWL_BUSY);
         break;
-    case RELEASING: bwl_tell(fx, yes ? BWL_RELEASED : BWL_LOST); break;
+    case RELEASING: bwl_complete(fx, yes ? BWL_RELEASED : BWL_LOST); break;
     }
 }
 

@@ -23,15 +23,16 @@
  *                                               else                                   NO BUSY
  *  QUEUE_JOIN     as TAKE; but otherwise     -> stand in Q, by the ask's ticket or a
  *                                               new one; if there is no L, serve       NO QUEUED
- *                                               and if that served us; number: fence   YES CLAIMED
+ *                                               and if it served us; number: fence  YES PROVISIONAL
  *                 L is there, no ticket, and
  *                 Q is at its bound          -> nothing                                NO FULL
- *  QUEUE_BEAT     L is value                 -> number: a new fence                   YES MINE
+ *  QUEUE_HEARTBEAT
+ *                 L is value                 -> number: a new fence                   YES MINE
  *                 we are not in Q            -> nothing                                NO GONE
  *                 otherwise                  -> we were heard of now, and stand there
  *                                               by the inbox that we have now; if
  *                                               there is no L, serve                   NO QUEUED
- *                                               and if that served us; number: fence   YES CLAIMED
+ *                                               and if it served us; number: fence  YES PROVISIONAL
  *  QUEUE_EXTEND   L is value                 -> it vanishes lease from now, or when it
  *                                               would have anyway if that is later     YES
  *                 otherwise                  -> nothing                                NO
@@ -40,11 +41,12 @@
  *  QUEUE_CANCEL   L is value                 -> serve                        YES, or YES MORE
  *                 we are in Q                -> not any more                           YES
  *                 otherwise                  -> nothing                                NO
- *  QUEUE_POKE     if there is no L, serve                                    YES, or YES MORE
+ *  QUEUE_DISPATCH_NEXT
+ *                 if there is no L, serve                                  YES, or YES MORE
  *  QUEUE_REQUEUE  L is not the former value  -> nothing                             NO GONE
  *                 no Q                       -> L = value, for lease; number: fence   YES HELD
  *                 otherwise                  -> stand in Q, by a new ticket; serve    NO QUEUED
- *                                               and if that served us; number: fence   YES CLAIMED
+ *                                               and if it served us; number: fence  YES PROVISIONAL
  *
  * An L that is no value of ours is a stranger's: it is never written, deleted or extended, and Q
  * waits until it has gone.
@@ -59,27 +61,27 @@
 
 #include "core/core.h"
 
-typedef enum bwl_queue_how {
-    BWL_HOW_HELD = 1,
-    BWL_HOW_BUSY,
-    BWL_HOW_QUEUED,
-    BWL_HOW_CLAIMED,
-    BWL_HOW_MINE,
-    BWL_HOW_GONE,
-    BWL_HOW_FULL, /* as many wait as may: rank says how many                                   */
-    BWL_HOW_MORE, /* some who waited were passed over, and there are more: POKE               */
-} bwl_queue_how;
+typedef enum bwl_queue_status_kind {
+    BWL_QUEUE_STATUS_HELD = 1,
+    BWL_QUEUE_STATUS_BUSY,
+    BWL_QUEUE_STATUS_QUEUED,
+    BWL_QUEUE_STATUS_PROVISIONAL,
+    BWL_QUEUE_STATUS_MINE,
+    BWL_QUEUE_STATUS_GONE,
+    BWL_QUEUE_STATUS_FULL, /* as many wait as may: rank says how many */
+    BWL_QUEUE_STATUS_MORE, /* some who waited were passed over, and there are more: DISPATCH_NEXT */
+} bwl_queue_status_kind;
 
 /* What an answer or a push of these words says beside YES, NO and the fence.  0 where it says
  * nothing of it. */
-struct bwl_place {
-    bwl_queue_how how;
-    bool          is_ours; /* QUEUED, BUSY: L holds a value of this protocol                   */
-    bool          ends;    /* QUEUED, BUSY, MINE: L vanishes by itself, in left_ms             */
-    bwl_ms        left_ms;
-    uint64_t      ticket;    /* QUEUED, MINE: by which we stand in line                          */
-    uint64_t      rank;      /* QUEUED, FULL: who stands before us, the holder not counted       */
-    int64_t       server_us; /* QUEUED, and a push: the server's TIME then, in microseconds      */
+struct bwl_queue_status {
+    bwl_queue_status_kind kind;
+    bool     is_ours; /* QUEUED, BUSY: L holds a value of this protocol                   */
+    bool     ends;    /* QUEUED, BUSY, MINE: L vanishes by itself, in left_ms             */
+    bwl_ms   left_ms;
+    uint64_t ticket;    /* QUEUED, MINE: by which we stand in line                          */
+    uint64_t rank;      /* QUEUED, FULL: who stands before us, the holder not counted       */
+    int64_t  server_us; /* QUEUED, and a push: the server's TIME then, in microseconds      */
 };
 
 #endif

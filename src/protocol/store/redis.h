@@ -2,10 +2,10 @@
  * redis.h -- what we ever say to a Redis server, and exactly what it means.
  *
  * `key` is the lock's key; `token`, `lease` and the rules come from the claim, `stamp` from the
- * ask.  `value` is what these write (core/rules.h); without rules it is the token.  Every word is
- * carried out by the server as one step, wholly or not at all.  The engine turns a word into a
- * command or a script, the lab's model server carries it out, and a conformance test compares the
- * two.
+ * ask.  `value` is what these write (core/compat_rules.h); without rules it is the token.  Every
+ * word is carried out by the server as one step, wholly or not at all.  The engine turns a word
+ * into a command or a script, the lab's model server carries it out, and a conformance test
+ * compares the two.
  *
  *  SET_IF_ABSENT          no key            -> set it to value, to vanish after lease   YES
  *                         any key           -> nothing                                 NO
@@ -24,7 +24,7 @@
  *  SETNX                  no key            -> set it to value, without an expiry       YES
  *                         any key           -> nothing                                 NO
  *  READ        (GET)      shows what the key is, see below
- *  SWAP        (GETSET)   key is no string  -> nothing                                 ALIEN
+ *  SWAP        (GETSET)   key is no string  -> nothing                                FOREIGN_VALUE
  *                         otherwise         -> set it to value, without an expiry;
  *                                              shows what it was
  *  DELETE      (DEL)      key exists        -> delete it, whatever it is               YES
@@ -38,22 +38,22 @@
  *                         key without one   -> number: NO_EXPIRY                       YES
  *                         no key            ->                                         NO
  *  FIND_NO_EXPIRY (PTTL)  key without one   ->                                         YES
- *                         key with an expiry -> these rules do not write one           ALIEN
+ *                         key with an expiry -> these rules do not write one          FOREIGN_VALUE
  *                         no key            ->                                         NO
  *
  * A word that shows a key answers
  *
  *                         no key                                                       NO
  *                         these rules could have written it, with a plausible stamp
- *                         (core/stamps.h): `number` is its stamp (0 if the shape has
+ *                         (core/timestamps.h): `number` is its stamp (0 if the shape has
  *                         none), `print` stands for its bytes, and `is_mine` says that
  *                         it is value                                                  YES
- *                         anything else: a list, other bytes, a longer value           ALIEN
+ *                         anything else: a list, other bytes, a longer value          FOREIGN_VALUE
  *
  * WATCH is a state of the connection, and so of one operation at a time: the engine keeps the
  * WATCH_READ of a second one back until the section of the first has ended, by UNWATCH, by
- * DELETE_WATCHED, by an answer to WATCH_READ that shows nothing (LATER, REFUSED, UNSENT), or with
- * the connection.  Other words may pass.
+ * DELETE_WATCHED, by an answer to WATCH_READ that shows nothing (RETRYABLE, REFUSED, NOT_SENT), or
+ * with the connection.  Other words may pass.
  *
  *  WATCH_READ (WATCH, GET) shows what the key is; the section begins
  *  UNWATCH                nothing; the section ends                                    YES
@@ -63,17 +63,17 @@
  *                         the section ends either way.  EXPIRE touches a key as well.
  *
  * With the server's own clock (its TIME, floor of `unit_ns`), for BWL_CLOCK_OF_SERVER.  The stamp
- * that is written is ceil((TIME + lease + extra_ns) / unit_ns) (with stamp_is_start: TIME's floor),
- * the key vanishes by itself when that stamp is reached, and is never without an expiry:
+ * that is written is ceil((TIME + lease + extra_ns) / unit_ns) (with timestamp_is_start: TIME's
+ * floor), the key vanishes by itself when that stamp is reached, and is never without an expiry:
  *
- *  TAKE_STAMP             no key, or its stamp has expired (rules->expired) and it has no
+ *  TAKE_TIMESTAMP             no key, or its stamp has expired (rules->expired) and it has no
  *                         expiry -> set it to the value with that stamp; `number` is
  *                         the stamp                                                    YES
  *                         its stamp has not expired -> nothing                         NO
  *                         its stamp has expired and its expiry has not come, or these
  *                         rules could not have written it, or its stamp is not
- *                         plausible (core/stamps.h) -> nothing                          ALIEN
- *  DROP_STAMP             as DELETE_IF_MINE, of the value with the ask's stamp
+ *                         plausible (core/timestamps.h) -> nothing                    FOREIGN_VALUE
+ *  DROP_TIMESTAMP             as DELETE_IF_MINE, of the value with the ask's stamp
  *
  * A lock that is a hash with one field per holder and its count, as Redisson has it.  The token is
  * the field; a release publishes on the channel of the key (engine/redis/wire/hash_lock.h):
@@ -108,11 +108,11 @@
  *
  * Of a server with replicas.  It is about no key, but about all that the server had carried out up
  * to the last write of the connection on which it is asked, and of no other one: so the engine
- * answers UNSENT when that has ended, and each YES of SET_IF_ABSENT, SET_IF_ABSENT_OR_MINE and
+ * answers NOT_SENT when that has ended, and each YES of SET_IF_ABSENT, SET_IF_ABSENT_OR_MINE and
  * EXTEND_IF_MINE is a write.
  *
- *  REPLICATED  (WAIT)     the ask's stamp is how many replicas, its claim_ms how long the server
- *                         waits for them; number: how many of them have all of it
+ *  REPLICATED  (WAIT)     `timestamp` is the number of replicas, `provisional_ttl_ms` the time
+ *                         limit of the server; number: how many of them have all of it
  *                         that many, or more                                           YES
  *                         fewer                                                        NO
  */
@@ -122,7 +122,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum bwl_redis_word {
+typedef enum bwl_redis_command {
     REDIS_SET_IF_ABSENT = 1,
     REDIS_SET_IF_ABSENT_OR_MINE,
     REDIS_EXTEND_IF_MINE,
@@ -138,8 +138,8 @@ typedef enum bwl_redis_word {
     REDIS_WATCH_READ,
     REDIS_UNWATCH,
     REDIS_DELETE_WATCHED,
-    REDIS_TAKE_STAMP,
-    REDIS_DROP_STAMP,
+    REDIS_TAKE_TIMESTAMP,
+    REDIS_DROP_TIMESTAMP,
     REDIS_HASH_TAKE,
     REDIS_HASH_EXTEND,
     REDIS_HASH_RELEASE,
@@ -148,24 +148,26 @@ typedef enum bwl_redis_word {
     REDIS_ZSET_RELEASE,
     REDIS_QUEUE_TAKE, /* these are protocol/store/queue.h's */
     REDIS_QUEUE_JOIN,
-    REDIS_QUEUE_BEAT,
+    REDIS_QUEUE_HEARTBEAT,
     REDIS_QUEUE_EXTEND,
     REDIS_QUEUE_RELEASE,
     REDIS_QUEUE_CANCEL,
-    REDIS_QUEUE_POKE,
+    REDIS_QUEUE_DISPATCH_NEXT,
     REDIS_QUEUE_REQUEUE,
     REDIS_REPLICATED,
-} bwl_redis_word;
+} bwl_redis_command;
 
 /* Does it extend, or give back, what has its token? */
-static inline bool bwl_redis_word_extends(bwl_redis_word word)
+static inline bool bwl_redis_command_extends(bwl_redis_command command)
 {
-    return word == REDIS_EXTEND_IF_MINE || word == REDIS_HASH_EXTEND || word == REDIS_ZSET_EXTEND;
+    return command == REDIS_EXTEND_IF_MINE || command == REDIS_HASH_EXTEND ||
+           command == REDIS_ZSET_EXTEND;
 }
 
-static inline bool bwl_redis_word_releases(bwl_redis_word word)
+static inline bool bwl_redis_command_releases(bwl_redis_command command)
 {
-    return word == REDIS_DELETE_IF_MINE || word == REDIS_HASH_RELEASE || word == REDIS_ZSET_RELEASE;
+    return command == REDIS_DELETE_IF_MINE || command == REDIS_HASH_RELEASE ||
+           command == REDIS_ZSET_RELEASE;
 }
 
 #define REDIS_NO_EXPIRY UINT64_MAX /* the number of READ_EXPIRY */

@@ -5,7 +5,7 @@
 #ifndef BWL_ENGINE_REDIS_SESSION_CONFIG_H
 #define BWL_ENGINE_REDIS_SESSION_CONFIG_H
 
-#include "core/rules.h"
+#include "core/compat_rules.h"
 #include "core/text.h"
 #include "net/resolve.h"
 #include "net/tls/tls.h"
@@ -32,7 +32,7 @@ typedef struct bwl_redis_config {
     int64_t                   database;
     uint32_t                  queue_max;    /* requests that may wait for one lock; 0: any number */
     bool                      trusts_young; /* asks a server that was started a moment ago     */
-    bwl_rules                 rules;        /* of a profile whose values name this process     */
+    bwl_compat_rules          rules;        /* of a profile whose values name this process */
     char                      prefix[BWL_AFFIX_MAX + 1]; /* of those values                    */
 } bwl_redis_config;
 

@@ -17,7 +17,7 @@
  */
 #include "base/fault.h"
 #include "engine/redis/session/inside.h"
-#include "lock/pause.h"
+#include "lock/backoff.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,13 +45,13 @@ static void enter(bwl_session *session, bwl_session_phase phase, bwl_ms ends_at)
 void bwl_session_back_off(bwl_session *session)
 {
     bwl_session_attempt *attempt = &session->attempt;
-    bwl_ms     longest_ms = bwl_sooner(BACKOFF_MAX_MS, session->host->settings.answer_ms / 2);
+    bwl_ms     longest_ms = bwl_ms_min(BACKOFF_MAX_MS, session->host->settings.answer_ms / 2);
     bwl_random bits       = { 0 };
 
     /* Without random bits: in step with other clients, which is only slower. */
     (void)bwl_entropy_draw(&session->host->entropy, &bits);
     attempt->backoff_until =
-        bwl_host_now(session->host) + bwl_pause_ms(attempt->failures, longest_ms, &bits);
+        bwl_host_now(session->host) + bwl_backoff_ms(attempt->failures, longest_ms, &bits);
     attempt->failures++;
 }
 
@@ -112,11 +112,11 @@ static void reach(bwl_session *session)
                                  .wake_arg = session->host };
     bwl_ms         now       = bwl_host_now(session->host);
     bwl_ms         answer_ms = session->host->settings.answer_ms;
-    bwl_ms         until     = bwl_later(now, answer_ms);
+    bwl_ms         until     = bwl_ms_add(now, answer_ms);
     bwl_fault      fault     = { 0 };
 
     if (session->owner->discover != NULL)
-        until = bwl_sooner(until, session->attempt.until);
+        until = bwl_ms_min(until, session->attempt.until);
     enter(session, BWL_SESSION_RESOLVING, until);
     go_on(session,
           bwl_dialer_start(&session->link.dialer, &to, now, until,
@@ -141,7 +141,7 @@ static void begin(bwl_session *session)
 
     session->attempt.refusal   = (bwl_fault){ 0 };
     session->attempt.candidate = (bwl_fault){ 0 };
-    session->attempt.until     = bwl_later(now, 2 * session->host->settings.answer_ms);
+    session->attempt.until     = bwl_ms_add(now, 2 * session->host->settings.answer_ms);
     if (bwl_reactor_open(&session->host->reactor, &fault) < 0) {
         fail_attempt(session, &fault);
     } else if (session->owner->discover != NULL) {
@@ -224,7 +224,7 @@ void bwl_session_connect(bwl_session *session)
         begin(session);
 }
 
-bool bwl_session_is_suspect(const bwl_session *session)
+bool bwl_session_may_be_dead(const bwl_session *session)
 {
     return session->attempt.failures > 0 && session->phase != BWL_SESSION_READY;
 }
@@ -246,7 +246,7 @@ bwl_ms bwl_session_deadline(const bwl_session *session)
         head = bwl_pipeline_head(&session->pipeline);
         if (head == NULL)
             return BWL_NEVER; /* nothing is in flight, or it is held back: see flush */
-        return bwl_later(head->flight.sent_at, session->host->settings.answer_ms);
+        return bwl_ms_add(head->flight.sent_at, session->host->settings.answer_ms);
     }
     bwl_unreachable("a phase outside of its enum");
 }
@@ -260,12 +260,12 @@ static void is_late(bwl_session *session)
         if (!bwl_dialer_is_late(&session->link.dialer, bwl_host_now(session->host), &fault))
             return;
         if (session->phase == BWL_SESSION_CONNECTING)
-            (void)bwl_handshake_suspect(session, true, &fault);
+            (void)bwl_handshake_add_hint(session, true, &fault);
         bwl_session_next_address(session, &fault);
         return;
     }
     (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "no answer within %lld ms", ms);
-    (void)bwl_handshake_suspect(session, true, &fault);
+    (void)bwl_handshake_add_hint(session, true, &fault);
     bwl_session_name_place(session, &fault);
     bwl_session_break(session, &fault, false);
 }

@@ -45,7 +45,7 @@ void bwl_session_set_error(bwl_session *session, const bwl_request *request, bwl
         bwl_barrier_set_error(session, request, bytes, size);
         return;
     }
-    if (answer != BWL_LATER && answer != BWL_REFUSED) {
+    if (answer != BWL_RETRYABLE && answer != BWL_REFUSED) {
         if (session->host->nodes == 1) /* another of several servers may have said why not */
             bwl_host_clear_error(request->lock);
         return;

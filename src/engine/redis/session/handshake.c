@@ -83,7 +83,7 @@ static int write_push_channel(bwl_session *session, bwl_fault *fault)
 {
     bwl_resp_writer writer;
 
-    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_GREETING_ROOM, &writer))
+    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_HANDSHAKE_SIZE_MAX, &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     int status = bwl_push_channel_write(session, &writer, fault);
     if (status < 0)
@@ -99,7 +99,7 @@ static size_t room_for(const bwl_session *session)
     size_t                  password = config->password != NULL ? strlen(config->password) : 0;
 
     return HANDSHAKE_ROOM + user + password +
-           (bwl_session_uses_push(session) ? BWL_QUEUE_GREETING_ROOM : 0);
+           (bwl_session_uses_push(session) ? BWL_QUEUE_HANDSHAKE_SIZE_MAX : 0);
 }
 
 /* Nothing before it can be refused while it is carried out. */
@@ -118,7 +118,7 @@ int bwl_handshake_begin(bwl_session *session, bwl_fault *fault)
     session->server.tracks_keys = false;
     session->phase              = BWL_SESSION_HANDSHAKE;
     session->phase_began_at     = bwl_host_now(session->host);
-    session->phase_ends_at = bwl_later(session->phase_began_at, session->host->settings.answer_ms);
+    session->phase_ends_at = bwl_ms_add(session->phase_began_at, session->host->settings.answer_ms);
     if (!bwl_resp_stream_reserve(&session->link.conn, room_for(session), &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     write_hello(session->config, &writer);
@@ -443,7 +443,7 @@ static bool is_final(const bwl_session *session, const bwl_fault *fault)
 
 /* A TLS port closes the connection when it gets clear text, with or without an alert.  A silent
  * server is not a hint of that.  A clear port may read a TLS handshake and wait for more. */
-bool bwl_handshake_suspect(const bwl_session *session, bool is_silent, bwl_fault *fault)
+bool bwl_handshake_add_hint(const bwl_session *session, bool is_silent, bwl_fault *fault)
 {
     const bwl_stream *stream   = &session->link.conn.stream;
     bool              watched  = session->config->topology == BWL_TOPOLOGY_SENTINEL;

@@ -55,7 +55,7 @@ int bwl_handshake_on_reply(bwl_session *session, const char *bytes, size_t size,
 
 /* Adds to a fault before READY what its cause may be.  is_silent: a time limit, not an event of the
  * connection.  True: the fault is final (REFUSED), and no request was sent. */
-bool bwl_handshake_suspect(const bwl_session *session, bool is_silent, bwl_fault *fault);
+bool bwl_handshake_add_hint(const bwl_session *session, bool is_silent, bwl_fault *fault);
 
 /* INFO, SELECT and the owner's command, of every handshake. */
 void bwl_handshake_write_rest(bwl_session *session, bwl_resp_writer *writer);

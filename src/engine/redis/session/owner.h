@@ -61,7 +61,7 @@ typedef struct bwl_session_owner {
     bool (*is_needed)(const bwl_session *session);
 
     /* Takes a request that was surely not carried out to another server.  No. */
-    bool (*on_unsent)(bwl_session *session, const bwl_request *request);
+    bool (*on_not_sent)(bwl_session *session, const bwl_request *request);
 
     /* ---- requests and replies */
 

@@ -52,7 +52,7 @@ static void write_all(bwl_session *session, bwl_resp_writer *writer)
     push->is_wrong        = false;
     push->scripts_missing = 0;
     if (!push->is_per_slot)
-        bwl_queue_write_inbox(writer, !push->without_shards, push->channel);
+        bwl_queue_write_channel(writer, !push->without_shards, push->channel);
     bwl_queue_write_scripts(writer);
     if (!push->is_per_slot)
         session->owner->write_client_info(session, writer, "");
@@ -60,9 +60,9 @@ static void write_all(bwl_session *session, bwl_resp_writer *writer)
 
 int bwl_push_channel_write(bwl_session *session, bwl_resp_writer *writer, bwl_fault *fault)
 {
-    size_t prefix = sizeof BWL_QUEUE_INBOX - 1;
+    size_t prefix = sizeof BWL_QUEUE_CHANNEL - 1;
 
-    memcpy(session->push.channel, BWL_QUEUE_INBOX, prefix);
+    memcpy(session->push.channel, BWL_QUEUE_CHANNEL, prefix);
     if (!bwl_redis_draw(session, session->push.channel + prefix, BWL_QUEUE_BITS_SIZE) ||
         !session->owner->name_client(session))
         return bwl_fail_errno(fault, "the system gives no random bits");
@@ -80,7 +80,7 @@ static int write_again(bwl_session *session, bwl_fault *fault)
 {
     bwl_resp_writer writer;
 
-    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_GREETING_ROOM, &writer))
+    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_HANDSHAKE_SIZE_MAX, &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     write_all(session, &writer);
     bwl_resp_stream_commit(&session->link.conn, &writer);
@@ -95,7 +95,7 @@ static int write_loads(bwl_session *session, bwl_fault *fault)
     for (unsigned i = 0; i < BWL_QUEUE_SCRIPTS; i++) {
         if ((session->push.scripts_missing & 1u << i) == 0)
             continue;
-        if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_LOAD_ROOM, &writer))
+        if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_LOAD_SIZE_MAX, &writer))
             return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
         bwl_queue_write_load(&writer, i);
         bwl_resp_stream_commit(&session->link.conn, &writer);

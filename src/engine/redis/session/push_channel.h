@@ -17,12 +17,12 @@ typedef struct bwl_push_channel {
     bool     was_heard;       /* the message that we publish ourselves has come          */
     unsigned scripts_missing; /* at the server: 1 << i                                   */
     bwl_ms   info_sent_at;    /* when the client info was published last; 0: never       */
-    char     id[BWL_QUEUE_SESSION_SIZE + 1];    /* the client's, the same for all sessions  */
-    char     channel[BWL_QUEUE_INBOX_SIZE + 1]; /* of this connection                    */
+    char     id[BWL_QUEUE_SESSION_SIZE + 1];      /* the client's, the same for all sessions  */
+    char     channel[BWL_QUEUE_CHANNEL_SIZE + 1]; /* of this connection                    */
 } bwl_push_channel;
 
-/* Writes the channel's part of the handshake; room is BWL_QUEUE_GREETING_ROOM.  SYSTEM: no random
- * bits. */
+/* Writes the channel's part of the handshake; room is BWL_QUEUE_HANDSHAKE_SIZE_MAX.  SYSTEM: no
+ * random bits. */
 int bwl_push_channel_write(bwl_session *session, bwl_resp_writer *writer, bwl_fault *fault);
 
 /* HELLO has said whether the server has SSUBSCRIBE. */

@@ -25,14 +25,14 @@ enum { REFUSALS_MAX = 2 };
 /* May it be one of several at all? */
 static bool may_share(const bwl_request *q)
 {
-    return bwl_batch_takes(q->word) && q->kind->is_alone != NULL && !*q->kind->is_alone(q);
+    return bwl_batch_takes(q->command) && q->kind->is_alone != NULL && !*q->kind->is_alone(q);
 }
 
 /* May these two share a call?  Their keys are on the same server.  (In a cluster they would have to
  * be in one slot: there each goes alone.) */
 static bool are_alike(const bwl_request *a, const bwl_request *b)
 {
-    return a->word == b->word && a->lease_ms == b->lease_ms;
+    return a->command == b->command && a->lease_ms == b->lease_ms;
 }
 
 size_t bwl_batch_size(const bwl_session *session, size_t nth)
@@ -61,12 +61,12 @@ static void write_value(const bwl_session *session, const bwl_request *q, bwl_re
     bwl_queue_self self; /* an extension says of us the session and nothing else                */
 
     memcpy(self.session, session->push.id, sizeof self.session);
-    bwl_batch_write_value(writer, &(bwl_redis_question){
-                                      .word  = q->word,
-                                      .token = q->token,
-                                      .stamp = q->stamp,
-                                      .rules = q->lock->hold.claim.rules,
-                                      .self  = &self,
+    bwl_batch_write_value(writer, &(bwl_redis_command_args){
+                                      .command   = q->command,
+                                      .token     = q->token,
+                                      .timestamp = q->timestamp,
+                                      .rules     = q->lock->hold.request.rules,
+                                      .self      = &self,
                                   });
 }
 
@@ -77,7 +77,7 @@ static size_t write_key(char ret_key[BWL_KEY_MAX], const bwl_session *session,
 }
 
 /* Is one of them to be asked by the script's text?  Then all are. */
-static bool is_by_text(const bwl_session *session, size_t nth, size_t size)
+static bool uses_eval(const bwl_session *session, size_t nth, size_t size)
 {
     for (size_t i = nth; i < nth + size; i++)
         if (bwl_pipeline_at(&session->pipeline, i)->use_eval)
@@ -89,7 +89,7 @@ static void write_call(bwl_session *session, size_t nth, size_t size, bwl_resp_w
 {
     char key[BWL_KEY_MAX];
 
-    bwl_batch_write_begin(writer, (unsigned)size, is_by_text(session, nth, size));
+    bwl_batch_write_begin(writer, (unsigned)size, uses_eval(session, nth, size));
     for (size_t i = nth; i < nth + size; i++) {
         size_t key_size = write_key(key, session, bwl_pipeline_at(&session->pipeline, i)->lock);
         bwl_batch_write_key(writer, key, key_size);
@@ -111,7 +111,7 @@ bool bwl_batch_write(bwl_session *session, size_t nth, size_t size)
     assert(size <= BWL_BATCH_MAX);
     for (size_t i = nth; i < nth + size; i++)
         keys_size += write_key(key, session, bwl_pipeline_at(&session->pipeline, i)->lock);
-    if (!bwl_resp_stream_reserve(&session->link.conn, bwl_batch_room((unsigned)size, keys_size),
+    if (!bwl_resp_stream_reserve(&session->link.conn, bwl_batch_size_max((unsigned)size, keys_size),
                                  &writer))
         return false;
     write_call(session, nth, size, &writer);
@@ -143,16 +143,16 @@ static void all_are_told(bwl_session *session, bwl_answer answer)
         bwl_pipeline_at(&session->pipeline, i)->batch.known = answer;
 }
 
-static void all_ask_again(bwl_session *session, bool by_text)
+static void all_ask_again(bwl_session *session, bool use_eval)
 {
     size_t size = bwl_pipeline_at(&session->pipeline, 0)->batch.size;
 
-    session->batches_refused += by_text ? 0 : 1;
+    session->batches_refused += use_eval ? 0 : 1;
     for (size_t i = 0; i < size; i++) {
         bwl_request *q        = bwl_pipeline_at(&session->pipeline, i);
         q->batch.again        = true;
-        q->use_eval           = by_text;
-        *q->kind->is_alone(q) = !by_text;
+        q->use_eval           = use_eval;
+        *q->kind->is_alone(q) = !use_eval;
     }
 }
 
@@ -169,10 +169,10 @@ bwl_redis_verdict bwl_batch_on_reply(bwl_session *session, const char *bytes, si
         session->batches_refused = 0;
         heard_each(session, &reply);
         return BWL_REDIS_ANSWER;
-    case BWL_BATCH_LATER: all_are_told(session, BWL_LATER); return BWL_REDIS_ANSWER;
+    case BWL_BATCH_RETRYABLE: all_are_told(session, BWL_RETRYABLE); return BWL_REDIS_ANSWER;
     case BWL_BATCH_ALONE: all_ask_again(session, false); return BWL_REDIS_ANSWER;
     case BWL_BATCH_NOSCRIPT: /* if it had the text, and does not know it still: alone */
-        all_ask_again(session, !is_by_text(session, 0, first->batch.size));
+        all_ask_again(session, !uses_eval(session, 0, first->batch.size));
         return BWL_REDIS_ANSWER;
     case BWL_BATCH_STRANGE: return BWL_REDIS_STRANGE;
     }
@@ -181,7 +181,7 @@ bwl_redis_verdict bwl_batch_on_reply(bwl_session *session, const char *bytes, si
 
 void bwl_batch_learn(const bwl_request *q, bwl_answer answer)
 {
-    if (bwl_batch_takes(q->word) && q->kind->is_alone != NULL &&
+    if (bwl_batch_takes(q->command) && q->kind->is_alone != NULL &&
         (answer == BWL_YES || answer == BWL_REFUSED))
         *q->kind->is_alone(q) = answer == BWL_REFUSED;
 }

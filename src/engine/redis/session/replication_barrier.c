@@ -9,26 +9,26 @@
  *
  *      submitted --none in flight--> sent --reply--> all that were deferred are sent as one
  *                  |--one in flight--> deferred
- *                  `--no connection: UNSENT.  On the next one, nothing would have been written
+ *                  `--no connection: NOT_SENT.  On the next one, nothing would have been written
  */
 #include "engine/redis/session/sections.h"
 
 #include <stdio.h>
 
 enum {
-    TOGETHER_MAX = 250, /* what bwl_request_batch can count */
-    ROOM         = 128,
+    BATCH_SIZE_MAX = 250, /* what bwl_request_batch can count */
+    ROOM           = 128,
 };
 
 bool bwl_request_is_barrier(const bwl_request *request)
 {
-    return request->word == REDIS_REPLICATED;
+    return request->command == REDIS_REPLICATED;
 }
 
-static void answer_unsent(bwl_session *session, const bwl_request *request)
+static void answer_not_sent(bwl_session *session, const bwl_request *request)
 {
     bwl_host_set_error(request->lock, "the connection to %s broke", session->endpoint.text);
-    bwl_request_answer(session, request, BWL_UNSENT);
+    bwl_request_answer(session, request, BWL_NOT_SENT);
 }
 
 bool bwl_barrier_admits(bwl_session *session, const bwl_request *request)
@@ -42,14 +42,14 @@ bool bwl_barrier_admits(bwl_session *session, const bwl_request *request)
     if (session->phase != BWL_SESSION_READY ||
         !bwl_request_keep(&session->barrier.deferred, request)) {
         bwl_host_pin(request->lock);
-        answer_unsent(session, request);
+        answer_not_sent(session, request);
     }
     return false;
 }
 
 void bwl_barrier_over(bwl_session *session, const bwl_request *over)
 {
-    bwl_session_section *barrier = &session->barrier;
+    bwl_session_transaction *barrier = &session->barrier;
 
     if (!bwl_request_is_barrier(over) || barrier->out == 0 || --barrier->out > 0)
         return; /* the connection has ended with the others; or some are not completed yet */
@@ -59,7 +59,7 @@ void bwl_barrier_over(bwl_session *session, const bwl_request *over)
             barrier->out++;
             bwl_host_unpin(request.lock); /* appending has pinned it once more */
         } else {
-            answer_unsent(session, &request);
+            answer_not_sent(session, &request);
         }
     }
 }
@@ -70,28 +70,28 @@ size_t bwl_barrier_size(const bwl_session *session, size_t nth)
 {
     size_t size = 1;
 
-    while (size < TOGETHER_MAX && nth + size < session->pipeline.count &&
+    while (size < BATCH_SIZE_MAX && nth + size < session->pipeline.count &&
            bwl_request_is_barrier(bwl_pipeline_at(&session->pipeline, nth + size)))
         size++;
     return size;
 }
 
-static bwl_redis_question words_of(const bwl_request *request)
+static bwl_redis_command_args words_of(const bwl_request *request)
 {
-    return (bwl_redis_question){ .word     = request->word,
-                                 .stamp    = request->stamp,
-                                 .lease_ms = request->lease_ms };
+    return (bwl_redis_command_args){ .command   = request->command,
+                                     .timestamp = request->timestamp,
+                                     .lease_ms  = request->lease_ms };
 }
 
 bool bwl_barrier_write(bwl_session *session, size_t nth, size_t size)
 {
-    bwl_redis_question question = words_of(bwl_pipeline_at(&session->pipeline, nth));
-    bwl_resp_writer    writer;
+    bwl_redis_command_args args = words_of(bwl_pipeline_at(&session->pipeline, nth));
+    bwl_resp_writer        writer;
 
-    assert(size <= TOGETHER_MAX);
+    assert(size <= BATCH_SIZE_MAX);
     if (!bwl_resp_stream_reserve(&session->link.conn, ROOM, &writer))
         return false;
-    bwl_redis_write(&writer, &question);
+    bwl_redis_write(&writer, &args);
     bwl_pipeline_mark_batch(&session->pipeline, nth, size, session->link.conn.stream.written,
                             session->host->latest);
     bwl_resp_stream_commit(&session->link.conn, &writer);
@@ -100,12 +100,12 @@ bool bwl_barrier_write(bwl_session *session, size_t nth, size_t size)
 
 bwl_redis_verdict bwl_barrier_on_reply(bwl_session *session, const char *bytes, size_t size)
 {
-    const bwl_request *first    = bwl_pipeline_at(&session->pipeline, 0);
-    bwl_redis_question question = words_of(first);
-    size_t             together = first->batch.size;
-    bwl_redis_reply    reply;
+    const bwl_request     *first    = bwl_pipeline_at(&session->pipeline, 0);
+    bwl_redis_command_args args     = words_of(first);
+    size_t                 together = first->batch.size;
+    bwl_redis_reply        reply;
 
-    switch (bwl_redis_read(&question, 0, bytes, size, &reply)) {
+    switch (bwl_redis_read(&args, 0, bytes, size, &reply)) {
     case BWL_REDIS_STRANGE: return BWL_REDIS_STRANGE;
     case BWL_REDIS_NOSCRIPT: reply.answer = BWL_REFUSED; break; /* WAIT is no script */
     case BWL_REDIS_ANSWER: break;
@@ -118,13 +118,13 @@ bwl_redis_verdict bwl_barrier_on_reply(bwl_session *session, const char *bytes, 
 void bwl_barrier_set_error(bwl_session *session, const bwl_request *request, const char *bytes,
                            size_t size)
 {
-    bwl_redis_question question = words_of(request);
-    bwl_redis_reply    reply;
+    bwl_redis_command_args args = words_of(request);
+    bwl_redis_reply        reply;
 
-    (void)bwl_redis_read(&question, 0, bytes, size, &reply); /* read before: it is a number */
+    (void)bwl_redis_read(&args, 0, bytes, size, &reply); /* read before: it is a number */
     bwl_host_set_error(request->lock,
                        "%s: %llu of the replicas had it in time, and sync=%lld asks for more: "
                        "INFO replication there says which it has",
                        session->endpoint.text, (unsigned long long)reply.number,
-                       (long long)request->stamp);
+                       (long long)request->timestamp);
 }

@@ -6,13 +6,13 @@
  *
  *      submit --> pipeline: waiting --write--> in flight --read, last frame--> complete
  *                               |                  `--connection lost--> complete (DOWN)
- *                               `--connection lost--> complete (UNSENT), or to another session
+ *                               `--connection lost--> complete (NOT_SENT), or to another session
  */
 #ifndef BWL_ENGINE_REDIS_SESSION_REQUEST_H
 #define BWL_ENGINE_REDIS_SESSION_REQUEST_H
 
 #include "engine/engine.h"
-#include "engine/redis/wire/words.h"
+#include "engine/redis/wire/commands.h"
 
 typedef struct bwl_session      bwl_session;
 typedef struct bwl_request      bwl_request;
@@ -48,11 +48,11 @@ struct bwl_request {
     const bwl_request_kind *kind;
     bwl_engine_lock        *lock;    /* pinned while the request exists                       */
     void                   *subject; /* the kind's: a holder query, a section; NULL           */
-    bwl_redis_word          word;    /* the command; 0: the kind knows                        */
+    bwl_redis_command       command; /* the command; 0: the kind knows */
     uint32_t                tag;
     uint8_t                 node;     /* of several servers, which                             */
     bool                    use_eval; /* the server may not know the script's SHA-1            */
-    int64_t                 stamp;
+    int64_t                 timestamp;
     bwl_ms                  lease_ms;
     uint64_t                generation; /* of the lock's attempt                               */
     bwl_request_flight      flight;
@@ -63,8 +63,8 @@ struct bwl_request {
 
 /* The reply of a whole request.  Valid during the call. */
 typedef struct bwl_request_reply {
-    bwl_event event; /* kind, answer, number, print, is_mine; place points to the next */
-    bwl_place place;
+    bwl_event        event; /* kind, answer, number, print, is_mine; place points to the next */
+    bwl_queue_status queue_status;
 } bwl_request_reply;
 
 struct bwl_request_kind {

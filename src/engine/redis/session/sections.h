@@ -11,7 +11,7 @@
 /* ---- transaction.c */
 
 /* May the request go out now?  False: it is deferred until the transactions before it have ended;
- * or its transaction has ended with its connection, and it is completed as UNSENT. */
+ * or its transaction has ended with its connection, and it is completed as NOT_SENT. */
 bool bwl_watch_admits(bwl_session *session, const bwl_request *request);
 
 /* It has been submitted: if it was the last of its transaction, the next one begins. */
@@ -25,7 +25,7 @@ void bwl_watch_failed(bwl_session *session, const bwl_request *request);
 bool bwl_request_is_barrier(const bwl_request *request);
 
 /* May it go out now?  False: it is deferred until the one before it is answered; or there is no
- * connection, and it is completed as UNSENT. */
+ * connection, and it is completed as NOT_SENT. */
 bool bwl_barrier_admits(bwl_session *session, const bwl_request *request);
 
 /* How many of them, from the nth of the pipeline on, are one command.  Writing it and reading its

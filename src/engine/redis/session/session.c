@@ -3,7 +3,7 @@
  *
  * A server answers in the order in which it was asked: a reply belongs to the oldest request in
  * flight.  When the connection breaks, a request none of whose bytes were handed to the kernel was
- * surely not carried out (UNSENT); of every other one it is not known (DOWN).
+ * surely not carried out (NOT_SENT); of every other one it is not known (DOWN).
  *
  * The clock is read when a call or an event enters the session; what follows from it happens at
  * host->latest.
@@ -132,7 +132,7 @@ static bool is_undone(const bwl_session *session, const bwl_request *request)
 {
     for (size_t i = 0; i < session->pipeline.count; i++) {
         const bwl_request *later = bwl_pipeline_at(&session->pipeline, i);
-        if (later->lock == request->lock && later->word == REDIS_DELETE_IF_MINE)
+        if (later->lock == request->lock && later->command == REDIS_DELETE_IF_MINE)
             return true;
     }
     return false;
@@ -144,7 +144,7 @@ static bool is_wanted_again(const bwl_session *session, const bwl_request *reque
 {
     bool is_of_quorum = session->config->topology == BWL_TOPOLOGY_QUORUM;
 
-    if (is_of_quorum && request->word == REDIS_DELETE_IF_MINE)
+    if (is_of_quorum && request->command == REDIS_DELETE_IF_MINE)
         return true;
     return bwl_request_is_wanted(request) && !(is_of_quorum && is_undone(session, request));
 }
@@ -157,7 +157,7 @@ static void send_again(bwl_session *session, bwl_request request)
     request.flight.background = false;
     request.batch             = (bwl_request_batch){ .size = 0 };
     if (!wanted || !bwl_pipeline_push(&session->pipeline, &request))
-        bwl_request_answer(session, &request, BWL_UNSENT);
+        bwl_request_answer(session, &request, BWL_NOT_SENT);
     else
         bwl_host_unpin(request.lock); /* appending has pinned it once more */
 }
@@ -234,7 +234,8 @@ static void on_whole_reply(bwl_session *session, bwl_redis_verdict verdict,
     if (verdict == BWL_REDIS_NOSCRIPT)
         ev->answer = BWL_REFUSED; /* it had the text */
     bwl_batch_learn(&request, ev->answer);
-    if (request.word == REDIS_WATCH_READ && (ev->answer == BWL_LATER || ev->answer == BWL_REFUSED))
+    if (request.command == REDIS_WATCH_READ &&
+        (ev->answer == BWL_RETRYABLE || ev->answer == BWL_REFUSED))
         bwl_watch_failed(session, &request);
     bwl_request_complete(session, &request, ev);
     bwl_barrier_over(session, &request);
@@ -301,7 +302,7 @@ static bool write_reply_off(bwl_session *session)
  * which the caller has as its hold already? */
 static bool has_time(const bwl_request *request, bwl_ms now)
 {
-    return request->kind->is_machines && request->word == REDIS_QUEUE_EXTEND &&
+    return request->kind->is_machines && request->command == REDIS_QUEUE_EXTEND &&
            !bwl_host_is_awaited(request->lock) &&
            bwl_hold_left(&request->lock->hold, now) >= HAS_TIME_MS;
 }
@@ -407,7 +408,7 @@ static bool awaits_value(const bwl_session *session)
 
 static void on_broken(bwl_session *session, bwl_fault *fault)
 {
-    bool refused = bwl_handshake_suspect(session, false, fault);
+    bool refused = bwl_handshake_add_hint(session, false, fault);
 
     if (session->phase == BWL_SESSION_HANDSHAKE && session->handshake.step == BWL_HANDSHAKE_QUERY)
         session->owner->on_query(session, NULL, 0);
@@ -510,7 +511,7 @@ static void look_for_end(bwl_session *session)
 {
     if (session->phase == BWL_SESSION_READY && session->pipeline.count == 0 &&
         !session->host->closing &&
-        session->host->latest >= bwl_later(session->link.heard_at, IDLE_MS) &&
+        session->host->latest >= bwl_ms_add(session->link.heard_at, IDLE_MS) &&
         bwl_stream_has_unread(&session->link.conn.stream))
         on_ready(&session->link.conn.stream.source, EPOLLIN);
 }
@@ -632,8 +633,8 @@ static void complete_one(bwl_session *session, const bwl_request *request, const
 {
     bwl_answer known = request->batch.known;
 
-    if (known == 0 && !request->flight.written && !refused && session->owner->on_unsent != NULL &&
-        session->owner->on_unsent(session, request)) {
+    if (known == 0 && !request->flight.written && !refused && session->owner->on_not_sent != NULL &&
+        session->owner->on_not_sent(session, request)) {
         bwl_host_unpin(request->lock); /* it is pinned once more where it has gone */
         return;
     }
@@ -662,7 +663,7 @@ void bwl_session_break(bwl_session *session, const bwl_fault *fault, bool refuse
     bwl_request_list         barriers    = session->barrier.deferred;
     bool       lost_pushes = session->phase == BWL_SESSION_READY && bwl_session_uses_push(session);
     bool       put_off  = session->phase == BWL_SESSION_HANDSHAKE && session->handshake.is_put_off;
-    bwl_answer not_sent = refused ? BWL_REFUSED : put_off ? BWL_LATER : BWL_UNSENT;
+    bwl_answer not_sent = refused ? BWL_REFUSED : put_off ? BWL_RETRYABLE : BWL_NOT_SENT;
 
     if (!session->host->closing)
         bwl_log_add(session->host->settings.log, BWL_LOG_WARNING, "%s: %s",
@@ -670,8 +671,8 @@ void bwl_session_break(bwl_session *session, const bwl_fault *fault, bool refuse
                     why.text);
     bwl_stream_close(&session->link.conn.stream);
     session->pipeline = (bwl_pipeline){ .ring = NULL };
-    session->watch    = (bwl_session_section){ .owner = NULL };
-    session->barrier  = (bwl_session_section){ .owner = NULL };
+    session->watch    = (bwl_session_transaction){ .owner = NULL };
+    session->barrier  = (bwl_session_transaction){ .owner = NULL };
     if (!session->link.has_answered)
         bwl_session_back_off(session);
     session->attempt.broke     = why;

@@ -91,11 +91,11 @@ typedef struct bwl_script_cache {
 } bwl_script_cache;
 
 /* One state of the connection at a time: a WATCH, or a WAIT. */
-typedef struct bwl_session_section {
+typedef struct bwl_session_transaction {
     bwl_engine_lock *owner;    /* of a WATCH: whose it is; NULL: none is open */
     unsigned         out;      /* of a WAIT: requests in flight that share it */
     bwl_request_list deferred; /* until it has ended */
-} bwl_session_section;
+} bwl_session_transaction;
 
 struct bwl_session {
     bwl_session_link         link; /* first, as its stream is */
@@ -115,8 +115,8 @@ struct bwl_session {
     bwl_server_info          server;
     bwl_pipeline             pipeline;
     bwl_script_cache         scripts;
-    bwl_session_section      watch;   /* see transaction.c */
-    bwl_session_section      barrier; /* see replication_barrier.c */
+    bwl_session_transaction  watch;   /* see transaction.c */
+    bwl_session_transaction  barrier; /* see replication_barrier.c */
     bwl_session_attempt      attempt;
     unsigned held_back;       /* requests that timers have submitted since any was written */
     unsigned batches_refused; /* in a row, on this connection */
@@ -145,11 +145,11 @@ static inline bool bwl_session_uses_push(const bwl_session *session)
     const bwl_host     *host   = session->host;
     const bwl_protocol *chosen = host->settings.protocol;
 
-    return !host->takes_no_locks && (chosen != NULL ? chosen : host->engine->protocol)->listens;
+    return !host->takes_no_locks && (chosen != NULL ? chosen : host->engine->protocol)->uses_push;
 }
 
 /* Did the last attempt to reach it fail? */
-bool bwl_session_is_suspect(const bwl_session *session);
+bool bwl_session_may_be_dead(const bwl_session *session);
 
 /* ---- requests -------------------------------------------------------------------------------- */
 

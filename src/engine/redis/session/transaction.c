@@ -8,7 +8,7 @@
  *
  *      WATCH_READ --sent--> owner --reply--> UNWATCH or DELETE_WATCHED sent --> next
  *                             |--reply shows nothing------------------------> next
- *                             `--connection lost: it and all deferred ones: UNSENT
+ *                             `--connection lost: it and all deferred ones: NOT_SENT
  *
  * The last request of a transaction whose connection was lost must not go out on the next one:
  * there nothing is watched, and MULTI, DEL, EXEC would delete whatever the key holds by then.
@@ -17,13 +17,13 @@
 
 static bool begins(const bwl_request *request)
 {
-    return request->kind->is_machines && request->word == REDIS_WATCH_READ;
+    return request->kind->is_machines && request->command == REDIS_WATCH_READ;
 }
 
 static bool ends(const bwl_request *request)
 {
     return request->kind->is_machines &&
-           (request->word == REDIS_UNWATCH || request->word == REDIS_DELETE_WATCHED);
+           (request->command == REDIS_UNWATCH || request->command == REDIS_DELETE_WATCHED);
 }
 
 /* The transaction is over: begins the next one, if one is deferred. */
@@ -38,7 +38,7 @@ static void open_next(bwl_session *session)
         return;
     }
     bwl_host_set_error(request.lock, "out of memory");
-    bwl_request_answer(session, &request, BWL_UNSENT);
+    bwl_request_answer(session, &request, BWL_NOT_SENT);
 }
 
 bool bwl_watch_admits(bwl_session *session, const bwl_request *request)
@@ -58,7 +58,7 @@ bool bwl_watch_admits(bwl_session *session, const bwl_request *request)
     bwl_host_set_error(request->lock,
                        begins(request) ? "%s: out of memory" : "the connection to %s broke",
                        session->endpoint.text);
-    bwl_request_answer(session, request, BWL_UNSENT);
+    bwl_request_answer(session, request, BWL_NOT_SENT);
     return false;
 }
 

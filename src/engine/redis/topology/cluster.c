@@ -122,7 +122,7 @@ bwl_session *bwl_cluster_known(bwl_cluster *cluster, unsigned number)
 /* How soon it can be asked. */
 static unsigned nearness(const bwl_session *session)
 {
-    if (session != NULL && bwl_session_is_suspect(session))
+    if (session != NULL && bwl_session_may_be_dead(session))
         return 0;
     if (session == NULL || session->phase == BWL_SESSION_DOWN)
         return 1;
@@ -154,7 +154,7 @@ static unsigned number_for(bwl_cluster *cluster, uint16_t slot)
 
     if (owner != BWL_NOBODY) {
         const bwl_session *known = node_at(cluster, owner)->session;
-        if (known == NULL || !bwl_session_is_suspect(known))
+        if (known == NULL || !bwl_session_may_be_dead(known))
             return owner;
     }
     unsigned other = bwl_cluster_adviser(cluster, owner);

@@ -89,7 +89,7 @@ void bwl_cluster_on_query(bwl_session *session, const char *bytes, size_t size);
 /* ---- redirect.c */
 
 bool bwl_cluster_on_reply(bwl_session *session, const char *bytes, size_t size);
-bool bwl_cluster_on_unsent(bwl_session *session, const bwl_request *request);
+bool bwl_cluster_on_not_sent(bwl_session *session, const bwl_request *request);
 
 /* Completes the oldest request of this session on a reply that redirects it.  False: it does
  * not. */
@@ -112,7 +112,7 @@ void bwl_slots_tag(const bwl_session *session, const bwl_engine_lock *lock,
 
 /* The channel of this connection for a tag. */
 void bwl_slots_channel(const bwl_session *session, const char *tag,
-                       char ret_channel[BWL_QUEUE_INBOX_MAX + 1]);
+                       char ret_channel[BWL_QUEUE_CHANNEL_MAX + 1]);
 
 void bwl_slots_begin(bwl_session *session);  /* a new connection */
 void bwl_slots_expire(bwl_session *session); /* the client info is to be published again */

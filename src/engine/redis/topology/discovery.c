@@ -49,7 +49,7 @@ static void on_found(bwl_session *session, const bwl_primary *primary, const bwl
         bwl_session_not_found(session, fault);
     else if (attempt->candidate.status == 0 || !is_there(&session->endpoint, primary))
         try_it(session, primary);
-    else if (!bwl_sentinel_seek_on(sentinel, attempt->until))
+    else if (!bwl_sentinel_try_next(sentinel, attempt->until))
         bwl_session_not_found(session, &attempt->candidate);
 }
 
@@ -97,12 +97,12 @@ static void stirred(void *arg)
 
 void bwl_discovery_start(bwl_session *session)
 {
-    bwl_sentinel_seek(bwl_router_of(session)->sentinel);
+    bwl_sentinel_discover(bwl_router_of(session)->sentinel);
 }
 
 bool bwl_discovery_next(bwl_session *session, bwl_ms until)
 {
-    return bwl_sentinel_seek_on(bwl_router_of(session)->sentinel, until);
+    return bwl_sentinel_try_next(bwl_router_of(session)->sentinel, until);
 }
 
 int bwl_discovery_check_hello(bwl_session *session, const bwl_hello *hello, bwl_fault *fault)

@@ -20,7 +20,7 @@ static bool may_hop(const bwl_session *session, bwl_request *request)
     bwl_request_route *route = &request->route;
 
     if (route->until == 0)
-        route->until = bwl_later(now, session->host->settings.answer_ms);
+        route->until = bwl_ms_add(now, session->host->settings.answer_ms);
     if (route->hops == BWL_CLUSTER_HOPS_MAX || now >= route->until ||
         !bwl_request_is_wanted(request) || session->host->closing)
         return false;
@@ -52,7 +52,7 @@ static bool submit_to(bwl_cluster *cluster, unsigned number, const bwl_request *
 /* A heartbeat is made up for by the next one, and no caller waits for its reply. */
 static bool may_defer(const bwl_request *request)
 {
-    return bwl_slots_uses(request) && request->word != REDIS_QUEUE_BEAT;
+    return bwl_slots_uses(request) && request->command != REDIS_QUEUE_HEARTBEAT;
 }
 
 /* The slot moves, and some of its keys are on this node and some on the other. */
@@ -61,7 +61,7 @@ static bool defer(bwl_session *session, bwl_request *request)
     bwl_ms now = session->host->latest;
 
     if (request->route.until == 0)
-        request->route.until = bwl_later(now, session->host->settings.answer_ms);
+        request->route.until = bwl_ms_add(now, session->host->settings.answer_ms);
     request->flight.sent_at = now;
     if (may_defer(request) && now < request->route.until && bwl_request_is_wanted(request) &&
         !session->host->closing && bwl_request_keep(&cluster_of(session)->deferred, request))
@@ -77,7 +77,7 @@ bwl_ms bwl_cluster_deadline(const bwl_cluster *cluster)
     bwl_ms until = BWL_NEVER;
 
     for (size_t i = 0; i < cluster->deferred.count; i++)
-        until = bwl_sooner(until, bwl_later(cluster->deferred.items[i].flight.sent_at, PAUSE_MS));
+        until = bwl_ms_min(until, bwl_ms_add(cluster->deferred.items[i].flight.sent_at, PAUSE_MS));
     return until;
 }
 
@@ -86,7 +86,7 @@ static bool take_due(bwl_cluster *cluster, bwl_ms now, bwl_request *ret_request)
     bwl_request_list *list = &cluster->deferred;
 
     for (size_t i = 0; i < list->count; i++) {
-        if (now < bwl_later(list->items[i].flight.sent_at, PAUSE_MS))
+        if (now < bwl_ms_add(list->items[i].flight.sent_at, PAUSE_MS))
             continue;
         *ret_request = bwl_request_take(list, i);
         return true;
@@ -104,7 +104,7 @@ void bwl_cluster_woken(bwl_cluster *cluster)
         if (bwl_request_is_wanted(&request) && session != NULL && submit_anew(session, &request))
             bwl_host_unpin(request.lock); /* submitting has pinned it once more */
         else
-            bwl_request_answer(session, &request, BWL_UNSENT);
+            bwl_request_answer(session, &request, BWL_NOT_SENT);
     }
 }
 
@@ -114,14 +114,14 @@ void bwl_cluster_woken(bwl_cluster *cluster)
  * try whether it is back. */
 static bool is_too_late(const bwl_session *there, const bwl_engine_lock *lock)
 {
-    return bwl_hold_is_sought(&lock->hold) && lock->hold.give_up_at <= lock->host->latest &&
-           there != NULL && bwl_session_is_suspect(there);
+    return bwl_hold_is_acquiring(&lock->hold) && lock->hold.wait_deadline <= lock->host->latest &&
+           there != NULL && bwl_session_may_be_dead(there);
 }
 
 static void name_redirect(const bwl_session *session, bwl_engine_lock *lock,
                           const bwl_session *there, const bwl_primary *at)
 {
-    if (there != NULL && bwl_session_is_suspect(there))
+    if (there != NULL && bwl_session_may_be_dead(there))
         bwl_host_set_error(lock,
                            "%s sends to %.60s:%u (cluster-announce-ip, "
                            "cluster-announce-hostname), which cannot be reached from here: %.120s",
@@ -137,7 +137,7 @@ static void move_home(bwl_cluster *cluster, unsigned number, bwl_request *reques
 {
     bwl_route_of(request->lock)->home = bwl_cluster_session(cluster, number);
     if (request->kind->revalidates) /* the last renewal may be what the new node lacks */
-        request->lease_ms = request->lock->hold.claim.lease_ms;
+        request->lease_ms = request->lock->hold.request.lease_ms;
 }
 
 /* False: it ends here. */
@@ -147,8 +147,8 @@ static bool follow(bwl_session *session, bwl_request *request, const char *bytes
     bwl_redirect redirect;
 
     if (!bwl_cluster_read_redirect(&redirect, bytes, size) ||
-        (redirect.kind == BWL_REDIRECT_ASK && bwl_queue_is(request->word) &&
-         request->word != REDIS_QUEUE_EXTEND))
+        (redirect.kind == BWL_REDIRECT_ASK && bwl_queue_is(request->command) &&
+         request->command != REDIS_QUEUE_EXTEND))
         return defer(session, request);
     bool               moved  = redirect.kind == BWL_REDIRECT_MOVED;
     unsigned           number = bwl_cluster_number_of(session, &redirect.to);
@@ -189,7 +189,7 @@ bool bwl_cluster_redirect(bwl_session *session, const char *bytes, size_t size)
     if (follow(session, &request, bytes, size))
         bwl_host_unpin(request.lock); /* submitting has pinned it once more */
     else
-        bwl_request_answer(session, &request, BWL_LATER);
+        bwl_request_answer(session, &request, BWL_RETRYABLE);
     return true;
 }
 
@@ -212,14 +212,14 @@ bool bwl_cluster_on_reply(bwl_session *session, const char *bytes, size_t size)
     bwl_request request = bwl_pipeline_pop(&session->pipeline);
     bwl_host_set_error(request.lock, "%s: the lock's slot has moved to another node",
                        session->endpoint.text);
-    if (request.word == REDIS_QUEUE_BEAT)
-        bwl_request_answer(session, &request, BWL_LATER);
+    if (request.command == REDIS_QUEUE_HEARTBEAT)
+        bwl_request_answer(session, &request, BWL_RETRYABLE);
     else
         bwl_request_complete(session, &request, &(bwl_event){ .kind = BWL_DOWN });
     return true;
 }
 
-bool bwl_cluster_on_unsent(bwl_session *session, const bwl_request *request)
+bool bwl_cluster_on_not_sent(bwl_session *session, const bwl_request *request)
 {
     bwl_cluster *cluster = cluster_of(session);
     bwl_request  copy    = *request;

@@ -7,7 +7,7 @@
 #include "base/fault.h"
 #include "base/secret.h"
 #include "engine/redis/topology/sentinel_text.h"
-#include "engine/redis/wire/words.h"
+#include "engine/redis/wire/commands.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,9 +37,9 @@ struct bwl_sentinel {
     bwl_host              *client;
     phase                  phase;
     bwl_ms                 phase_ends_at;
-    bwl_ms                 seek_by;
+    bwl_ms                 discovery_deadline;
     bwl_ms                 turn_by;    /* of the current one                                    */
-    bool                   seeks;      /* somebody waits for the answer                         */
+    bool                   is_awaited; /* somebody waits for the answer */
     bool                   is_greeted; /* by the sentinel at the other end                     */
     uint64_t               ended;      /* how many lines to one have                           */
     unsigned               current;    /* of the hosts                                          */
@@ -95,12 +95,12 @@ static void name_it(const bwl_sentinel *s, bwl_fault *fault)
 /* All of them were tried. */
 static void round_failed(bwl_sentinel *s, const bwl_fault *last)
 {
-    bwl_fault fault = s->refusal.status != 0 ? s->refusal : *last;
-    bool      seeks = s->seeks;
+    bwl_fault fault      = s->refusal.status != 0 ? s->refusal : *last;
+    bool      is_awaited = s->is_awaited;
 
-    s->seeks = false;
-    enter(s, RESTING, bwl_later(now_of(s), REST_MS));
-    if (seeks)
+    s->is_awaited = false;
+    enter(s, RESTING, bwl_ms_add(now_of(s), REST_MS));
+    if (is_awaited)
         s->heard(s->arg, NULL, &fault);
 }
 
@@ -128,7 +128,7 @@ static void give_up(bwl_sentinel *s, bwl_fault *fault)
 static bwl_ms turn_ends_at(const bwl_sentinel *s)
 {
     bwl_ms now  = now_of(s);
-    bwl_ms left = s->seek_by > now ? s->seek_by - now : 0;
+    bwl_ms left = s->discovery_deadline > now ? s->discovery_deadline - now : 0;
 
     return now + left / (bwl_ms)(s->hosts_count - s->tried);
 }
@@ -172,9 +172,9 @@ static void try_current(bwl_sentinel *s)
 
 static void take_time(bwl_sentinel *s)
 {
-    s->tried   = 0;
-    s->refusal = (bwl_fault){ 0 };
-    s->seek_by = bwl_later(now_of(s), s->client->settings.answer_ms);
+    s->tried              = 0;
+    s->refusal            = (bwl_fault){ 0 };
+    s->discovery_deadline = bwl_ms_add(now_of(s), s->client->settings.answer_ms);
 }
 
 static void begin_round(bwl_sentinel *s)
@@ -193,8 +193,8 @@ static int ask(bwl_sentinel *s, bwl_fault *fault)
     bool            first    = s->phase == CONNECTING;
     bwl_resp_writer writer;
 
-    if (!bwl_resp_stream_reserve(&s->conn, 3 * (size_t)BWL_SENTINEL_WORD_ROOM + user + password,
-                                 &writer))
+    if (!bwl_resp_stream_reserve(
+            &s->conn, 3 * (size_t)BWL_SENTINEL_COMMAND_SIZE_MAX + user + password, &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     if (first) {
         bwl_sentinel_write_hello(&writer, s->user, s->password);
@@ -208,12 +208,12 @@ static int ask(bwl_sentinel *s, bwl_fault *fault)
 
 static void tell(bwl_sentinel *s, const bwl_primary *primary)
 {
-    bool seeks = s->seeks;
-    bool moved = s->told.port != 0 && !bwl_primary_is(primary, &s->told);
+    bool is_awaited = s->is_awaited;
+    bool moved      = s->told.port != 0 && !bwl_primary_is(primary, &s->told);
 
-    s->seeks = false;
-    s->told  = *primary;
-    if (seeks || moved)
+    s->is_awaited = false;
+    s->told       = *primary;
+    if (is_awaited || moved)
         s->heard(s->arg, &s->told, NULL);
 }
 
@@ -232,7 +232,7 @@ static int answered(bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *
     }
     switch (bwl_sentinel_read(&primary, bytes, size)) {
     case BWL_SENTINEL_FOUND:
-        enter(s, WATCHING, bwl_later(now_of(s), WATCH_SILENCES * s->client->settings.answer_ms));
+        enter(s, WATCHING, bwl_ms_add(now_of(s), WATCH_SILENCES * s->client->settings.answer_ms));
         tell(s, &primary);
         return BWL_OK;
     case BWL_SENTINEL_UNKNOWN: return bwl_sentinel_knows_none(s->service, fault);
@@ -244,10 +244,10 @@ static int answered(bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *
 
 static void broke(bwl_sentinel *s, bwl_fault *fault)
 {
-    bwl_sentinel_suspect(&s->conn.stream, now_of(s) >= s->phase_ends_at, fault);
+    bwl_sentinel_add_hint(&s->conn.stream, now_of(s) >= s->phase_ends_at, fault);
     if (s->phase == WATCHING) {
         leave(s);
-        enter(s, RESTING, bwl_later(now_of(s), REST_MS));
+        enter(s, RESTING, bwl_ms_add(now_of(s), REST_MS));
     } else if (s->phase == CONNECTING) {
         go_on(s, bwl_dialer_next(&s->dialer, now_of(s), fault), fault);
     } else {
@@ -311,27 +311,27 @@ static void ask_again(bwl_sentinel *s)
         give_up(s, &fault);
 }
 
-void bwl_sentinel_seek(bwl_sentinel *s)
+void bwl_sentinel_discover(bwl_sentinel *s)
 {
-    s->seeks = true;
+    s->is_awaited = true;
     if (s->phase == IDLE || s->phase == RESTING)
         begin_round(s);
     else if (s->phase == WATCHING)
         ask_again(s);
 }
 
-bool bwl_sentinel_seek_on(bwl_sentinel *s, bwl_ms by)
+bool bwl_sentinel_try_next(bwl_sentinel *s, bwl_ms by)
 {
     bool is_asking = s->phase == RESOLVING || s->phase == CONNECTING || s->phase == ASKING;
 
     if (now_of(s) >= by || (!is_asking && s->tried + 1 >= s->hosts_count))
         return false;
-    s->seeks = true;
+    s->is_awaited = true;
     if (is_asking)
         return true; /* the line to the one that has named it broke, and that was a second ago */
     if (s->phase == WATCHING)
         leave(s);
-    s->seek_by = by;
+    s->discovery_deadline = by;
     s->tried++;
     try_current(s);
     return true;

@@ -64,11 +64,11 @@ int  bwl_sentinel_copy(bwl_sentinel **ret_sentinel, bwl_host *client, const bwl_
 void bwl_sentinel_free(bwl_sentinel *sentinel); /* also NULL */
 
 /* Asks.  heard will be called, or was; within answer_ms of the client's settings. */
-void bwl_sentinel_seek(bwl_sentinel *sentinel);
+void bwl_sentinel_discover(bwl_sentinel *sentinel);
 
 /* What it has named is not the primary: another may know better.  Asks the next one, up to `by`;
  * heard will be called, or was.  False: all of them were asked, or the time is over. */
-bool bwl_sentinel_seek_on(bwl_sentinel *sentinel, bwl_ms by);
+bool bwl_sentinel_try_next(bwl_sentinel *sentinel, bwl_ms by);
 
 /* Nobody wants to know any more: nothing is heard until the next seek. */
 void bwl_sentinel_rest(bwl_sentinel *sentinel);

@@ -5,7 +5,7 @@
 
 #include "base/fault.h"
 #include "base/secret.h"
-#include "engine/redis/wire/words.h"
+#include "engine/redis/wire/commands.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,7 +55,7 @@ int bwl_sentinel_knows_none(const char *service, bwl_fault *fault)
 
 /* A port for TLS closes the connection when it gets clear text; a port for clear text may read a
  * TLS handshake and wait for more. */
-void bwl_sentinel_suspect(const bwl_stream *conn, bool is_silent, bwl_fault *fault)
+void bwl_sentinel_add_hint(const bwl_stream *conn, bool is_silent, bwl_fault *fault)
 {
     bwl_fault   bare     = *fault;
     bool        is_clear = conn->context == NULL;

@@ -17,6 +17,6 @@ int bwl_sentinel_knows_none(const char *service, bwl_fault *fault);
 
 /* Adds to the fault for which this connection is given up what may be its cause.  is_silent: it is
  * a time-out, not an event of the connection.  A TLS answer to clear text is REFUSED. */
-void bwl_sentinel_suspect(const bwl_stream *conn, bool is_silent, bwl_fault *fault);
+void bwl_sentinel_add_hint(const bwl_stream *conn, bool is_silent, bwl_fault *fault);
 
 #endif

@@ -65,15 +65,15 @@ void bwl_slots_tag(const bwl_session *session, const bwl_engine_lock *lock,
 }
 
 void bwl_slots_channel(const bwl_session *session, const char *tag,
-                       char ret_channel[BWL_QUEUE_INBOX_MAX + 1])
+                       char ret_channel[BWL_QUEUE_CHANNEL_MAX + 1])
 {
     const char *channel = session->push.channel;
 
     if (tag[0] == '\0')
         memcpy(ret_channel, channel, strlen(channel) + 1);
     else
-        (void)snprintf(ret_channel, BWL_QUEUE_INBOX_MAX + 1, "%s:%.*s", channel, BWL_QUEUE_TAG_MAX,
-                       tag);
+        (void)snprintf(ret_channel, BWL_QUEUE_CHANNEL_MAX + 1, "%s:%.*s", channel,
+                       BWL_QUEUE_TAG_MAX, tag);
 }
 
 /* ---- what was done --------------------------------------------------------------------------- */
@@ -156,7 +156,7 @@ bool bwl_slots_is_new(bwl_session *session, const bwl_engine_lock *lock)
 
 bool bwl_slots_uses(const bwl_request *request)
 {
-    return bwl_queue_is(request->word) && request->word != REDIS_QUEUE_EXTEND;
+    return bwl_queue_is(request->command) && request->command != REDIS_QUEUE_EXTEND;
 }
 
 /* What is to be done still; 0: nothing.  Only a subscription tells that the slot has gone, so the
@@ -174,12 +174,12 @@ bwl_session_prepared bwl_slots_prepare(bwl_session *session, bwl_request *reques
 {
     uint8_t         due = due_for(session, request);
     char            tag[BWL_QUEUE_TAG_MAX + 1];
-    char            channel[BWL_QUEUE_INBOX_MAX + 1];
+    char            channel[BWL_QUEUE_CHANNEL_MAX + 1];
     bwl_resp_writer writer;
 
     if (due == 0)
         return BWL_PREPARED_NOTHING;
-    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_GREETING_ROOM, &writer))
+    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_HANDSHAKE_SIZE_MAX, &writer))
         return BWL_PREPARED_NO_ROOM;
     bwl_slots_tag(session, request->lock, tag);
     bwl_slots_channel(session, tag, channel);
@@ -193,7 +193,7 @@ bwl_session_prepared bwl_slots_prepare(bwl_session *session, bwl_request *reques
     }
     assert(request->flight.failed == 0);
     if ((due & LISTENS) != 0)
-        bwl_queue_write_inbox(&writer, true, channel);
+        bwl_queue_write_channel(&writer, true, channel);
     session->owner->write_client_info(session, &writer, tag);
     request->flight.frames   = (due & LISTENS) != 0 ? 2 : 0; /* before the last one */
     request->flight.prepares = true;
@@ -205,7 +205,7 @@ bwl_session_prepared bwl_slots_prepare(bwl_session *session, bwl_request *reques
 bool bwl_slots_skips(const bwl_session *session, const bwl_request *request)
 {
     (void)session;
-    return request->word == REDIS_QUEUE_RELEASE || request->word == REDIS_QUEUE_CANCEL;
+    return request->command == REDIS_QUEUE_RELEASE || request->command == REDIS_QUEUE_CANCEL;
 }
 
 static bwl_answer answer_of(const char *bytes, size_t size)
@@ -214,7 +214,7 @@ static bwl_answer answer_of(const char *bytes, size_t size)
         return BWL_REFUSED;
     if (!bwl_redis_is_error(bytes, size))
         return BWL_YES;
-    return bwl_redis_error_is(bytes, size, "NOPERM") ? BWL_REFUSED : BWL_LATER;
+    return bwl_redis_error_is(bytes, size, "NOPERM") ? BWL_REFUSED : BWL_RETRYABLE;
 }
 
 /* One of the frames before the last.  An error here without one there is of a slot that has just
@@ -236,7 +236,7 @@ static bwl_answer on_last(bwl_session *session, bwl_request *request, const char
 {
     bwl_answer answer = answer_of(bytes, size);
 
-    if (answer == BWL_LATER && !bwl_redis_is_not_now(bytes, size))
+    if (answer == BWL_RETRYABLE && !bwl_redis_is_not_now(bytes, size))
         answer = BWL_REFUSED;
     if (answer == BWL_YES) {
         bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
@@ -286,7 +286,7 @@ bool bwl_slots_on_push(bwl_session *session, const bwl_queue_push *push, uint16_
     }
     bwl_request *head = bwl_pipeline_head(&session->pipeline);
     s->done[*ret_slot] |= LISTENS | IS_NEW;
-    s->new_until = bwl_later(session->host->latest, NEW_MS);
+    s->new_until = bwl_ms_add(session->host->latest, NEW_MS);
     if (head != NULL && head->flight.prepares && head->flight.frames == 2)
         head->flight.frames = 1; /* the push has come instead of a frame */
     return false;

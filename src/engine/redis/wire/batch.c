@@ -10,7 +10,7 @@
 #include "engine/redis/wire/batch.h"
 #include "engine/redis/wire/queue.h"
 #include "engine/redis/wire/scripts.h"
-#include "engine/redis/wire/stamp.h"
+#include "engine/redis/wire/value.h"
 
 enum {
     BULK_ROOM  = 16,   /* around a key or a value                                               */
@@ -20,27 +20,27 @@ enum {
 _Static_assert((int)BWL_BATCH_MAX < (int)BWL_RESP_ELEMENTS_MAX, "a frame holds an answer for each");
 _Static_assert((int)BWL_QUEUE_VALUE_SIZE <= (int)BWL_VALUE_MAX, "the room is for any value");
 
-bool bwl_batch_takes(bwl_redis_word word)
+bool bwl_batch_takes(bwl_redis_command command)
 {
-    return word == REDIS_EXTEND_IF_MINE || word == REDIS_QUEUE_EXTEND;
+    return command == REDIS_EXTEND_IF_MINE || command == REDIS_QUEUE_EXTEND;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-size_t bwl_batch_room(unsigned count, size_t keys_size)
+size_t bwl_batch_size_max(unsigned count, size_t keys_size)
 {
     return BEGIN_ROOM + keys_size + count * (size_t)(2 * BULK_ROOM + BWL_VALUE_MAX);
 }
 
-void bwl_batch_write_begin(bwl_resp_writer *writer, unsigned count, bool by_text)
+void bwl_batch_write_begin(bwl_resp_writer *writer, unsigned count, bool use_eval)
 {
     const bwl_script *script = &bwl_scripts[BWL_SCRIPT_EXTEND_EACH_IF_MINE];
 
     assert(count >= 1);
     assert(count <= BWL_BATCH_MAX);
     bwl_resp_write_array(writer, 3 + 2 * count + 1);
-    bwl_resp_write_text(writer, by_text ? "EVAL" : "EVALSHA");
-    bwl_resp_write_text(writer, by_text ? script->text : script->sha1);
+    bwl_resp_write_text(writer, use_eval ? "EVAL" : "EVALSHA");
+    bwl_resp_write_text(writer, use_eval ? script->text : script->sha1);
     bwl_resp_write_integer(writer, count);
 }
 
@@ -49,16 +49,16 @@ void bwl_batch_write_key(bwl_resp_writer *writer, const char *key, size_t size)
     bwl_resp_write_bulk(writer, key, size);
 }
 
-void bwl_batch_write_value(bwl_resp_writer *writer, const bwl_redis_question *question)
+void bwl_batch_write_value(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
     char   value[BWL_VALUE_MAX + 1];
     size_t size = BWL_QUEUE_VALUE_SIZE;
 
-    assert(bwl_batch_takes(question->word));
-    if (question->word == REDIS_QUEUE_EXTEND)
-        bwl_queue_value_write(value, question->self->session, question->token);
+    assert(bwl_batch_takes(args->command));
+    if (args->command == REDIS_QUEUE_EXTEND)
+        bwl_queue_value_write(value, args->self->session, args->token);
     else
-        size = bwl_value_write(value, question->rules, question->token, question->stamp);
+        size = bwl_value_write(value, args->rules, args->token, args->timestamp);
     bwl_resp_write_bulk(writer, value, size);
 }
 
@@ -76,7 +76,7 @@ static bwl_batch_verdict read_error(const char *bytes, size_t size)
         return BWL_BATCH_NOSCRIPT;
     if (bwl_redis_error_is(bytes, size, "TRYAGAIN"))
         return BWL_BATCH_ALONE;
-    return bwl_redis_is_not_now(bytes, size) ? BWL_BATCH_LATER : BWL_BATCH_ALONE;
+    return bwl_redis_is_not_now(bytes, size) ? BWL_BATCH_RETRYABLE : BWL_BATCH_ALONE;
 }
 
 bwl_batch_verdict bwl_batch_read(unsigned count, const char *bytes, size_t size,

@@ -21,8 +21,8 @@
 #include "engine/redis/wire/sentinel.h"
 
 enum {
-    BWL_CLUSTER_SLOTS     = 16384,
-    BWL_CLUSTER_WORD_ROOM = 64, /* for one of the words below                                  */
+    BWL_CLUSTER_SLOTS            = 16384,
+    BWL_CLUSTER_COMMAND_SIZE_MAX = 64, /* for one of the words below */
 };
 
 /* The slot of a key: the CRC16 (XMODEM) of its hash tag, of which 14 bits count. */

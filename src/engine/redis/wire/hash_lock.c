@@ -13,7 +13,7 @@
 #include "engine/redis/wire/hash_lock.h"
 #include "engine/redis/wire/key.h"
 #include "engine/redis/wire/scripts.h"
-#include "engine/redis/wire/stamp.h"
+#include "engine/redis/wire/value.h"
 
 #include <string.h>
 
@@ -22,22 +22,23 @@ enum {
     ROOM      = 2048, /* beside the key, which is there up to three times                        */
 };
 
-bool bwl_hash_lock_is(bwl_redis_word word)
+bool bwl_hash_lock_is(bwl_redis_command command)
 {
-    return word == REDIS_HASH_TAKE || word == REDIS_HASH_EXTEND || word == REDIS_HASH_RELEASE;
+    return command == REDIS_HASH_TAKE || command == REDIS_HASH_EXTEND ||
+           command == REDIS_HASH_RELEASE;
 }
 
-size_t bwl_hash_lock_room(size_t key_size)
+size_t bwl_hash_lock_size_max(size_t key_size)
 {
     return ROOM + 3 * key_size;
 }
 
 static void write_beginning(bwl_resp_writer *writer, bwl_script_id id, unsigned arguments,
-                            unsigned keys, bool by_text)
+                            unsigned keys, bool use_eval)
 {
     bwl_resp_write_array(writer, 3 + keys + arguments);
-    bwl_resp_write_text(writer, by_text ? "EVAL" : "EVALSHA");
-    bwl_resp_write_text(writer, by_text ? bwl_scripts[id].text : bwl_scripts[id].sha1);
+    bwl_resp_write_text(writer, use_eval ? "EVAL" : "EVALSHA");
+    bwl_resp_write_text(writer, use_eval ? bwl_scripts[id].text : bwl_scripts[id].sha1);
     bwl_resp_write_integer(writer, keys);
 }
 
@@ -60,7 +61,7 @@ static void write_name(bwl_resp_writer *writer, const char *prefix, const char *
     bwl_resp_write_bulk(writer, name, size);
 }
 
-static void write_field(bwl_resp_writer *writer, const bwl_redis_question *q)
+static void write_field(bwl_resp_writer *writer, const bwl_redis_command_args *q)
 {
     char bytes[BWL_VALUE_MAX];
 
@@ -70,11 +71,11 @@ static void write_field(bwl_resp_writer *writer, const bwl_redis_question *q)
         bwl_resp_write_bulk(writer, bytes, bwl_value_write(bytes, q->rules, q->token, 0));
 }
 
-static void write_take(bwl_resp_writer *writer, const bwl_redis_question *q)
+static void write_take(bwl_resp_writer *writer, const bwl_redis_command_args *q)
 {
     bool counts = q->rules != NULL && q->rules->counts_fences;
 
-    write_beginning(writer, BWL_SCRIPT_HASH_TAKE, 2, counts ? 2 : 1, q->by_text);
+    write_beginning(writer, BWL_SCRIPT_HASH_TAKE, 2, counts ? 2 : 1, q->use_eval);
     bwl_resp_write_bulk(writer, q->key, q->key_size);
     if (counts)
         write_name(writer, BWL_HASH_LOCK_COUNTER, q->key, q->key_size);
@@ -82,17 +83,17 @@ static void write_take(bwl_resp_writer *writer, const bwl_redis_question *q)
     bwl_resp_write_integer(writer, q->lease_ms);
 }
 
-static void write_extend(bwl_resp_writer *writer, const bwl_redis_question *q)
+static void write_extend(bwl_resp_writer *writer, const bwl_redis_command_args *q)
 {
-    write_beginning(writer, BWL_SCRIPT_HASH_EXTEND, 2, 1, q->by_text);
+    write_beginning(writer, BWL_SCRIPT_HASH_EXTEND, 2, 1, q->use_eval);
     bwl_resp_write_bulk(writer, q->key, q->key_size);
     write_field(writer, q);
     bwl_resp_write_integer(writer, q->lease_ms);
 }
 
-static void write_release(bwl_resp_writer *writer, const bwl_redis_question *q)
+static void write_release(bwl_resp_writer *writer, const bwl_redis_command_args *q)
 {
-    write_beginning(writer, BWL_SCRIPT_HASH_RELEASE, q->is_of_cluster ? 4 : 3, 1, q->by_text);
+    write_beginning(writer, BWL_SCRIPT_HASH_RELEASE, q->is_of_cluster ? 4 : 3, 1, q->use_eval);
     bwl_resp_write_bulk(writer, q->key, q->key_size);
     write_field(writer, q);
     write_name(writer, BWL_HASH_LOCK_CHANNEL, q->key, q->key_size);
@@ -101,20 +102,20 @@ static void write_release(bwl_resp_writer *writer, const bwl_redis_question *q)
         bwl_resp_write_text(writer, "SPUBLISH");
 }
 
-void bwl_hash_lock_write(bwl_resp_writer *writer, const bwl_redis_question *question)
+void bwl_hash_lock_write(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
-    if (question->word == REDIS_HASH_TAKE)
-        write_take(writer, question);
-    else if (question->word == REDIS_HASH_EXTEND)
-        write_extend(writer, question);
+    if (args->command == REDIS_HASH_TAKE)
+        write_take(writer, args);
+    else if (args->command == REDIS_HASH_EXTEND)
+        write_extend(writer, args);
     else
-        write_release(writer, question);
+        write_release(writer, args);
 }
 
-void bwl_hash_lock_write_look(bwl_resp_writer *writer, const char *key, size_t key_size,
-                              bool by_text)
+void bwl_hash_lock_write_holder_query(bwl_resp_writer *writer, const char *key, size_t key_size,
+                                      bool use_eval)
 {
-    write_beginning(writer, BWL_SCRIPT_HASH_LOOK, 0, 1, by_text);
+    write_beginning(writer, BWL_SCRIPT_HASH_HOLDER_QUERY, 0, 1, use_eval);
     bwl_resp_write_bulk(writer, key, key_size);
 }
 

@@ -10,24 +10,25 @@
 #ifndef BWL_ENGINE_REDIS_WIRE_HASH_LOCK_H
 #define BWL_ENGINE_REDIS_WIRE_HASH_LOCK_H
 
-#include "engine/redis/wire/words.h"
+#include "engine/redis/wire/commands.h"
 
 #define BWL_HASH_LOCK_CHANNEL "redisson_lock__channel:"
 #define BWL_HASH_LOCK_COUNTER "redisson_lock_token:"
 
 /* Is it one of these words? */
-bool bwl_hash_lock_is(bwl_redis_word word);
+bool bwl_hash_lock_is(bwl_redis_command command);
 
 /* The room that the command takes, at most. */
-size_t bwl_hash_lock_room(size_t key_size);
+size_t bwl_hash_lock_size_max(size_t key_size);
 
-void bwl_hash_lock_write(bwl_resp_writer *writer, const bwl_redis_question *question);
+void bwl_hash_lock_write(bwl_resp_writer *writer, const bwl_redis_command_args *args);
 
 /* What a reply to HASH_TAKE that is no error says.  The others answer 1 or 0. */
 bwl_redis_verdict bwl_hash_lock_read(const bwl_resp_value *value, bwl_redis_reply *ret_reply);
 
-/* As bwl_redis_write_look and its answer.  The value of a hash is its only field, or empty. */
-void bwl_hash_lock_write_look(bwl_resp_writer *writer, const char *key, size_t key_size,
-                              bool by_text);
+/* As bwl_redis_write_holder_query and its answer.  The value of a hash is its only field, or
+ * empty. */
+void bwl_hash_lock_write_holder_query(bwl_resp_writer *writer, const char *key, size_t key_size,
+                                      bool use_eval);
 
 #endif

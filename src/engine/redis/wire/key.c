@@ -93,10 +93,10 @@ static bool ends_with(const char *key, size_t size, const char *end)
 const char *bwl_key_fault(const char *key, size_t size)
 {
     static const char fences[] = BWL_QUEUE_FENCES_KEY;
-    bool is_ours = ends_with(key, size, BWL_QUEUE_LINE) || ends_with(key, size, BWL_QUEUE_BEATS) ||
-                   begins_with(key, size, BWL_QUEUE_WHO) ||
-                   begins_with(key, size, BWL_QUEUE_FENCES_KEY ":") ||
-                   (size == sizeof fences - 1 && begins_with(key, size, fences));
+    bool              is_ours =
+        ends_with(key, size, BWL_QUEUE_LINE) || ends_with(key, size, BWL_QUEUE_HEARTBEATS) ||
+        begins_with(key, size, BWL_QUEUE_WHO) || begins_with(key, size, BWL_QUEUE_FENCES_KEY ":") ||
+        (size == sizeof fences - 1 && begins_with(key, size, fences));
 
     return is_ours ? "with this key= the name makes a key that bowline keeps beside its locks "
                      "(...:bwl.q, ...:bwl.b, bowline:f, bowline:who:...): choose another name"

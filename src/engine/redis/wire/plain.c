@@ -8,7 +8,7 @@
  *  EXPIRE           EXPIRE key seconds               :1 YES  :0 NO
  *  EXPIRE_NOW       EXPIRE key 0                     :1 YES  :0 NO
  *  READ_EXPIRY      TTL key                          :n YES  :-1 YES, none  :-2 NO
- *  FIND_NO_EXPIRY   PTTL key                         :-1 YES  :n ALIEN  :-2 NO
+ *  FIND_NO_EXPIRY   PTTL key                         :-1 YES  :n FOREIGN_VALUE  :-2 NO
  *  WATCH_READ       WATCH key, GET key               +OK, as READ
  *  UNWATCH          UNWATCH                          +OK: YES
  *  DELETE_WATCHED   MULTI, DEL key, EXEC             +OK, +QUEUED, [1]: YES  [0], null: NO
@@ -19,21 +19,22 @@
  * is STRANGE, for nobody may take it for an answer.
  */
 #include "engine/redis/wire/plain.h"
-#include "engine/redis/wire/stamp.h"
+#include "engine/redis/wire/value.h"
 
 #include <string.h>
 
 enum { MS_IN_S = 1000 };
 
-bool bwl_plain_is(bwl_redis_word word)
+bool bwl_plain_is(bwl_redis_command command)
 {
-    return (word >= REDIS_SETNX && word <= REDIS_DELETE_WATCHED) || word == REDIS_REPLICATED;
+    return (command >= REDIS_SETNX && command <= REDIS_DELETE_WATCHED) ||
+           command == REDIS_REPLICATED;
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
 static void write_key(bwl_resp_writer *writer, const char *command, uint32_t more,
-                      const bwl_redis_question *q)
+                      const bwl_redis_command_args *q)
 {
     bwl_resp_write_array(writer, 2 + more);
     bwl_resp_write_text(writer, command);
@@ -47,60 +48,60 @@ static void write_alone(bwl_resp_writer *writer, const char *command)
 }
 
 static void write_key_value(bwl_resp_writer *writer, const char *command,
-                            const bwl_redis_question *q)
+                            const bwl_redis_command_args *q)
 {
     char   value[BWL_VALUE_MAX];
-    size_t size = bwl_value_write(value, q->rules, q->token, q->stamp);
+    size_t size = bwl_value_write(value, q->rules, q->token, q->timestamp);
 
     write_key(writer, command, 1, q);
     bwl_resp_write_bulk(writer, value, size);
 }
 
-static void write_expire(bwl_resp_writer *writer, const bwl_redis_question *q, bwl_ms lease_ms)
+static void write_expire(bwl_resp_writer *writer, const bwl_redis_command_args *q, bwl_ms lease_ms)
 {
     write_key(writer, "EXPIRE", 1, q);
     bwl_resp_write_integer(writer, (lease_ms + MS_IN_S - 1) / MS_IN_S);
 }
 
 /* Never 0 ms, by which a server waits for ever. */
-static void write_wait(bwl_resp_writer *writer, const bwl_redis_question *q)
+static void write_wait(bwl_resp_writer *writer, const bwl_redis_command_args *q)
 {
-    assert(q->stamp > 0);
+    assert(q->timestamp > 0);
     assert(q->lease_ms > 0);
     bwl_resp_write_array(writer, 3);
     bwl_resp_write_text(writer, "WAIT");
-    bwl_resp_write_integer(writer, q->stamp);
+    bwl_resp_write_integer(writer, q->timestamp);
     bwl_resp_write_integer(writer, q->lease_ms);
 }
 
-void bwl_plain_write(bwl_resp_writer *writer, const bwl_redis_question *question)
+void bwl_plain_write(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
-    switch (question->word) {
-    case REDIS_SETNX: write_key_value(writer, "SETNX", question); return;
-    case REDIS_READ: write_key(writer, "GET", 0, question); return;
-    case REDIS_SWAP: write_key_value(writer, "GETSET", question); return;
-    case REDIS_DELETE: write_key(writer, "DEL", 0, question); return;
-    case REDIS_EXPIRE: write_expire(writer, question, question->lease_ms); return;
-    case REDIS_EXPIRE_NOW: write_expire(writer, question, 0); return;
-    case REDIS_READ_EXPIRY: write_key(writer, "TTL", 0, question); return;
-    case REDIS_FIND_NO_EXPIRY: write_key(writer, "PTTL", 0, question); return;
+    switch (args->command) {
+    case REDIS_SETNX: write_key_value(writer, "SETNX", args); return;
+    case REDIS_READ: write_key(writer, "GET", 0, args); return;
+    case REDIS_SWAP: write_key_value(writer, "GETSET", args); return;
+    case REDIS_DELETE: write_key(writer, "DEL", 0, args); return;
+    case REDIS_EXPIRE: write_expire(writer, args, args->lease_ms); return;
+    case REDIS_EXPIRE_NOW: write_expire(writer, args, 0); return;
+    case REDIS_READ_EXPIRY: write_key(writer, "TTL", 0, args); return;
+    case REDIS_FIND_NO_EXPIRY: write_key(writer, "PTTL", 0, args); return;
     case REDIS_WATCH_READ:
-        write_key(writer, "WATCH", 0, question);
-        write_key(writer, "GET", 0, question);
+        write_key(writer, "WATCH", 0, args);
+        write_key(writer, "GET", 0, args);
         return;
     case REDIS_UNWATCH: write_alone(writer, "UNWATCH"); return;
     case REDIS_DELETE_WATCHED:
         write_alone(writer, "MULTI");
-        write_key(writer, "DEL", 0, question);
+        write_key(writer, "DEL", 0, args);
         write_alone(writer, "EXEC");
         return;
-    case REDIS_REPLICATED: write_wait(writer, question); return;
+    case REDIS_REPLICATED: write_wait(writer, args); return;
     case REDIS_SET_IF_ABSENT:
     case REDIS_SET_IF_ABSENT_OR_MINE:
     case REDIS_EXTEND_IF_MINE:
     case REDIS_DELETE_IF_MINE:
-    case REDIS_TAKE_STAMP:
-    case REDIS_DROP_STAMP:
+    case REDIS_TAKE_TIMESTAMP:
+    case REDIS_DROP_TIMESTAMP:
     case REDIS_HASH_TAKE:
     case REDIS_HASH_EXTEND:
     case REDIS_HASH_RELEASE:
@@ -109,11 +110,11 @@ void bwl_plain_write(bwl_resp_writer *writer, const bwl_redis_question *question
     case REDIS_ZSET_RELEASE:
     case REDIS_QUEUE_TAKE:
     case REDIS_QUEUE_JOIN:
-    case REDIS_QUEUE_BEAT:
+    case REDIS_QUEUE_HEARTBEAT:
     case REDIS_QUEUE_EXTEND:
     case REDIS_QUEUE_RELEASE:
     case REDIS_QUEUE_CANCEL:
-    case REDIS_QUEUE_POKE:
+    case REDIS_QUEUE_DISPATCH_NEXT:
     case REDIS_QUEUE_REQUEUE: break;
     }
     bwl_unreachable("this word is no plain command");
@@ -142,24 +143,24 @@ static bwl_redis_verdict read_text(const bwl_resp_value *value, const char *text
     return answer(ret_reply, BWL_YES);
 }
 
-static bwl_redis_verdict read_shown(const bwl_redis_question *q, const bwl_resp_value *value,
+static bwl_redis_verdict read_shown(const bwl_redis_command_args *q, const bwl_resp_value *value,
                                     bwl_redis_reply *ret_reply)
 {
     char    mine[BWL_VALUE_MAX];
-    int64_t stamp;
+    int64_t timestamp;
 
     if (value->type == '_')
         return answer(ret_reply, BWL_NO);
     if (value->type != '$')
         return BWL_REDIS_STRANGE;
-    if (!bwl_value_read_plausible(&stamp, q->rules, value->text, value->size))
-        return answer(ret_reply, BWL_ALIEN);
-    size_t size = bwl_value_write(mine, q->rules, q->token, q->stamp);
+    if (!bwl_value_read_plausible(&timestamp, q->rules, value->text, value->size))
+        return answer(ret_reply, BWL_FOREIGN_VALUE);
+    size_t size = bwl_value_write(mine, q->rules, q->token, q->timestamp);
     *ret_reply  = (bwl_redis_reply){
-         .answer  = BWL_YES,
-         .is_mine = size == value->size && memcmp(mine, value->text, size) == 0,
-         .number  = (uint64_t)stamp,
-         .print   = bwl_value_print(value->text, value->size),
+         .answer     = BWL_YES,
+         .is_mine    = size == value->size && memcmp(mine, value->text, size) == 0,
+         .number     = (uint64_t)timestamp,
+         .value_hash = bwl_value_hash(value->text, value->size),
     };
     return BWL_REDIS_ANSWER;
 }
@@ -180,15 +181,15 @@ static bwl_redis_verdict read_no_expiry(const bwl_resp_value *value, bwl_redis_r
         return BWL_REDIS_STRANGE;
     if (value->integer == -2)
         return answer(ret_reply, BWL_NO);
-    return answer(ret_reply, value->integer == -1 ? BWL_YES : BWL_ALIEN);
+    return answer(ret_reply, value->integer == -1 ? BWL_YES : BWL_FOREIGN_VALUE);
 }
 
-static bwl_redis_verdict read_replicas(const bwl_redis_question *q, const bwl_resp_value *value,
+static bwl_redis_verdict read_replicas(const bwl_redis_command_args *q, const bwl_resp_value *value,
                                        bwl_redis_reply *ret_reply)
 {
     if (value->type != ':' || value->integer < 0)
         return BWL_REDIS_STRANGE;
-    (void)answer(ret_reply, value->integer >= q->stamp ? BWL_YES : BWL_NO);
+    (void)answer(ret_reply, value->integer >= q->timestamp ? BWL_YES : BWL_NO);
     ret_reply->number = (uint64_t)value->integer;
     return BWL_REDIS_ANSWER;
 }
@@ -205,7 +206,7 @@ static bwl_redis_verdict read_exec(bwl_resp_cursor *cursor, const bwl_resp_value
     return read_flag(&deleted, ret_reply);
 }
 
-bwl_redis_verdict bwl_plain_read(const bwl_redis_question *question, unsigned nth,
+bwl_redis_verdict bwl_plain_read(const bwl_redis_command_args *args, unsigned nth,
                                  const char *bytes, size_t size, bwl_redis_reply *ret_reply)
 {
     bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
@@ -213,30 +214,29 @@ bwl_redis_verdict bwl_plain_read(const bwl_redis_question *question, unsigned nt
 
     if (!bwl_resp_next_bare(&cursor, &value))
         return BWL_REDIS_STRANGE;
-    switch (question->word) {
+    switch (args->command) {
     case REDIS_SETNX:
     case REDIS_DELETE:
     case REDIS_EXPIRE:
     case REDIS_EXPIRE_NOW: return read_flag(&value, ret_reply);
     case REDIS_READ:
-    case REDIS_SWAP: return read_shown(question, &value, ret_reply);
+    case REDIS_SWAP: return read_shown(args, &value, ret_reply);
     case REDIS_READ_EXPIRY: return read_expiry(&value, ret_reply);
     case REDIS_FIND_NO_EXPIRY: return read_no_expiry(&value, ret_reply);
     case REDIS_WATCH_READ:
-        return nth == 0 ? read_text(&value, "OK", ret_reply)
-                        : read_shown(question, &value, ret_reply);
+        return nth == 0 ? read_text(&value, "OK", ret_reply) : read_shown(args, &value, ret_reply);
     case REDIS_UNWATCH: return read_text(&value, "OK", ret_reply);
     case REDIS_DELETE_WATCHED:
         if (nth < 2)
             return read_text(&value, nth == 0 ? "OK" : "QUEUED", ret_reply);
         return read_exec(&cursor, &value, ret_reply);
-    case REDIS_REPLICATED: return read_replicas(question, &value, ret_reply);
+    case REDIS_REPLICATED: return read_replicas(args, &value, ret_reply);
     case REDIS_SET_IF_ABSENT:
     case REDIS_SET_IF_ABSENT_OR_MINE:
     case REDIS_EXTEND_IF_MINE:
     case REDIS_DELETE_IF_MINE:
-    case REDIS_TAKE_STAMP:
-    case REDIS_DROP_STAMP:
+    case REDIS_TAKE_TIMESTAMP:
+    case REDIS_DROP_TIMESTAMP:
     case REDIS_HASH_TAKE:
     case REDIS_HASH_EXTEND:
     case REDIS_HASH_RELEASE:
@@ -245,11 +245,11 @@ bwl_redis_verdict bwl_plain_read(const bwl_redis_question *question, unsigned nt
     case REDIS_ZSET_RELEASE:
     case REDIS_QUEUE_TAKE:
     case REDIS_QUEUE_JOIN:
-    case REDIS_QUEUE_BEAT:
+    case REDIS_QUEUE_HEARTBEAT:
     case REDIS_QUEUE_EXTEND:
     case REDIS_QUEUE_RELEASE:
     case REDIS_QUEUE_CANCEL:
-    case REDIS_QUEUE_POKE:
+    case REDIS_QUEUE_DISPATCH_NEXT:
     case REDIS_QUEUE_REQUEUE: break;
     }
     bwl_unreachable("this word is no plain command");

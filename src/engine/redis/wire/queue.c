@@ -3,10 +3,10 @@
  *
  *  TAKE      EVALSHA script 4 L Q B F value lease say
  *  JOIN      EVALSHA script 4 L Q B F value lease say member ticket max
- *  BEAT      EVALSHA script 4 L Q B F value say member [member ...]
+ *  HEARTBEAT      EVALSHA script 4 L Q B F value say member [member ...]
  *  RELEASE   EVALSHA script 4 L Q B F value say
  *  CANCEL    EVALSHA script 4 L Q B F value say member ...
- *  POKE      EVALSHA script 4 L Q B F say
+ *  DISPATCH_NEXT      EVALSHA script 4 L Q B F say
  *  REQUEUE   EVALSHA script 4 L Q B F value lease say member former
  *  EXTEND    EVALSHA script 1 L value lease
  */
@@ -22,29 +22,29 @@ enum {
     ARGUMENTS_ROOM = 1024,
     KEYS           = 4,
     VERSION_MAX    = 999,
-    MEMBER_ROOM    = BWL_QUEUE_VALUE_SIZE + BWL_QUEUE_NONCE_MAX + BWL_QUEUE_INBOX_MAX + 24,
+    MEMBER_ROOM    = BWL_QUEUE_VALUE_SIZE + BWL_QUEUE_NONCE_MAX + BWL_QUEUE_CHANNEL_MAX + 24,
 };
 
 static const bwl_script_id scripts[BWL_QUEUE_SCRIPTS] = {
-    BWL_SCRIPT_QUEUE_TAKE,     BWL_SCRIPT_QUEUE_JOIN,    BWL_SCRIPT_QUEUE_BEAT,
-    BWL_SCRIPT_QUEUE_RELEASE,  BWL_SCRIPT_QUEUE_CANCEL,  BWL_SCRIPT_QUEUE_POKE,
+    BWL_SCRIPT_QUEUE_TAKE,     BWL_SCRIPT_QUEUE_JOIN,    BWL_SCRIPT_QUEUE_HEARTBEAT,
+    BWL_SCRIPT_QUEUE_RELEASE,  BWL_SCRIPT_QUEUE_CANCEL,  BWL_SCRIPT_QUEUE_DISPATCH_NEXT,
     BWL_SCRIPT_EXTEND_IF_MINE, BWL_SCRIPT_QUEUE_REQUEUE,
 };
 
-bool bwl_queue_is(bwl_redis_word word)
+bool bwl_queue_is(bwl_redis_command command)
 {
-    return word >= REDIS_QUEUE_TAKE && word <= REDIS_QUEUE_REQUEUE;
+    return command >= REDIS_QUEUE_TAKE && command <= REDIS_QUEUE_REQUEUE;
 }
 
-size_t bwl_queue_room(size_t key_size)
+size_t bwl_queue_size_max(size_t key_size)
 {
     return SCRIPT_ROOM + ARGUMENTS_ROOM + 3 * (key_size + 32);
 }
 
 /* ---- keys and values ------------------------------------------------------------------------- */
 
-static void write_key_beside(bwl_resp_writer *writer, const bwl_redis_question *q, bool is_tagged,
-                             const char *suffix)
+static void write_key_beside(bwl_resp_writer *writer, const bwl_redis_command_args *q,
+                             bool is_tagged, const char *suffix)
 {
     char   key[BWL_QUEUE_KEY_MAX];
     size_t size = 0;
@@ -72,7 +72,7 @@ static void write_fences_key(bwl_resp_writer *writer, const char *tag)
     bwl_resp_write_text(writer, key);
 }
 
-static void write_keys(bwl_resp_writer *writer, const bwl_redis_question *q)
+static void write_keys(bwl_resp_writer *writer, const bwl_redis_command_args *q)
 {
     const char *tag;
     bool        is_tagged = bwl_key_hash_tag(&tag, q->key, q->key_size) != q->key_size;
@@ -80,7 +80,7 @@ static void write_keys(bwl_resp_writer *writer, const bwl_redis_question *q)
     bwl_resp_write_integer(writer, KEYS);
     bwl_resp_write_bulk(writer, q->key, q->key_size);
     write_key_beside(writer, q, is_tagged, BWL_QUEUE_LINE);
-    write_key_beside(writer, q, is_tagged, BWL_QUEUE_BEATS);
+    write_key_beside(writer, q, is_tagged, BWL_QUEUE_HEARTBEATS);
     write_fences_key(writer, q->self->tag);
 }
 
@@ -127,7 +127,8 @@ unsigned bwl_queue_version(const char *text)
     return (unsigned)number;
 }
 
-static void write_value_of(bwl_resp_writer *writer, const bwl_redis_question *q, const char *token)
+static void write_value_of(bwl_resp_writer *writer, const bwl_redis_command_args *q,
+                           const char *token)
 {
     char value[BWL_QUEUE_VALUE_SIZE + 1];
 
@@ -135,36 +136,37 @@ static void write_value_of(bwl_resp_writer *writer, const bwl_redis_question *q,
     bwl_resp_write_bulk(writer, value, BWL_QUEUE_VALUE_SIZE);
 }
 
-static void write_value(bwl_resp_writer *writer, const bwl_redis_question *q)
+static void write_value(bwl_resp_writer *writer, const bwl_redis_command_args *q)
 {
     write_value_of(writer, q, q->token);
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-static void write_script(bwl_resp_writer *writer, bwl_script_id id, bool by_text)
+static void write_script(bwl_resp_writer *writer, bwl_script_id id, bool use_eval)
 {
-    bwl_resp_write_text(writer, by_text ? "EVAL" : "EVALSHA");
-    bwl_resp_write_text(writer, by_text ? bwl_scripts[id].text : bwl_scripts[id].sha1);
+    bwl_resp_write_text(writer, use_eval ? "EVAL" : "EVALSHA");
+    bwl_resp_write_text(writer, use_eval ? bwl_scripts[id].text : bwl_scripts[id].sha1);
 }
 
-static void write_begin(bwl_resp_writer *writer, const bwl_redis_question *q, bwl_script_id id,
+static void write_begin(bwl_resp_writer *writer, const bwl_redis_command_args *q, bwl_script_id id,
                         uint32_t arguments)
 {
     bwl_resp_write_array(writer, 3 + KEYS + arguments);
-    write_script(writer, id, q->by_text);
+    write_script(writer, id, q->use_eval);
     write_keys(writer, q);
 }
 
-static void write_say(bwl_resp_writer *writer, const bwl_redis_question *q)
+static void write_say(bwl_resp_writer *writer, const bwl_redis_command_args *q)
 {
     if (q->self->is_patient)
         bwl_resp_write_text(writer, "spublish");
     else
-        bwl_resp_write_text(writer, q->self->says_by_shard ? "SPUBLISH" : "PUBLISH");
+        bwl_resp_write_text(writer, q->self->uses_sharded_pubsub ? "SPUBLISH" : "PUBLISH");
 }
 
-static void write_member(bwl_resp_writer *writer, const bwl_redis_question *q, const char *inbox)
+static void write_member(bwl_resp_writer *writer, const bwl_redis_command_args *q,
+                         const char *push_channel)
 {
     char                  value[BWL_QUEUE_VALUE_SIZE + 1];
     char                  member[MEMBER_ROOM];
@@ -172,17 +174,18 @@ static void write_member(bwl_resp_writer *writer, const bwl_redis_question *q, c
 
     bwl_queue_value_write(value, self->session, q->token);
     (void)snprintf(member, sizeof member, "%s %u.%016llx %s %lld", value, (unsigned)self->slot,
-                   (unsigned long long)self->generation, inbox, (long long)self->claim_ms);
+                   (unsigned long long)self->generation, push_channel,
+                   (long long)self->provisional_ttl_ms);
     bwl_resp_write_text(writer, member);
 }
 
 /* Is it none of those before it? */
-static bool is_another(const bwl_queue_self *self, unsigned nth)
+static bool is_other_channel(const bwl_queue_self *self, unsigned nth)
 {
-    if (self->inboxes[nth][0] == '\0')
+    if (self->push_channels[nth][0] == '\0')
         return false;
     for (unsigned i = 0; i < nth; i++)
-        if (strcmp(self->inboxes[i], self->inboxes[nth]) == 0)
+        if (strcmp(self->push_channels[i], self->push_channels[nth]) == 0)
             return false;
     return true;
 }
@@ -191,54 +194,54 @@ static uint32_t members_count(const bwl_queue_self *self)
 {
     uint32_t count = 0;
 
-    for (unsigned i = 0; i < BWL_QUEUE_INBOXES; i++)
-        count += is_another(self, i);
+    for (unsigned i = 0; i < BWL_QUEUE_CHANNELS; i++)
+        count += is_other_channel(self, i);
     return count;
 }
 
-static void write_members(bwl_resp_writer *writer, const bwl_redis_question *q)
+static void write_members(bwl_resp_writer *writer, const bwl_redis_command_args *q)
 {
-    for (unsigned i = 0; i < BWL_QUEUE_INBOXES; i++)
-        if (is_another(q->self, i))
-            write_member(writer, q, q->self->inboxes[i]);
+    for (unsigned i = 0; i < BWL_QUEUE_CHANNELS; i++)
+        if (is_other_channel(q->self, i))
+            write_member(writer, q, q->self->push_channels[i]);
 }
 
-static void write_acquire(bwl_resp_writer *writer, const bwl_redis_question *q)
+static void write_acquire(bwl_resp_writer *writer, const bwl_redis_command_args *q)
 {
-    bool joins = q->word == REDIS_QUEUE_JOIN;
+    bool joins = q->command == REDIS_QUEUE_JOIN;
 
     write_begin(writer, q, joins ? BWL_SCRIPT_QUEUE_JOIN : BWL_SCRIPT_QUEUE_TAKE, joins ? 6 : 3);
     write_value(writer, q);
     bwl_resp_write_integer(writer, q->lease_ms);
     write_say(writer, q);
     if (joins) {
-        write_member(writer, q, q->self->inboxes[0]);
-        bwl_resp_write_integer(writer, q->stamp);
+        write_member(writer, q, q->self->push_channels[0]);
+        bwl_resp_write_integer(writer, q->timestamp);
         bwl_resp_write_integer(writer, q->self->queue_max);
     }
 }
 
-static void write_requeue(bwl_resp_writer *writer, const bwl_redis_question *q)
+static void write_requeue(bwl_resp_writer *writer, const bwl_redis_command_args *q)
 {
     write_begin(writer, q, BWL_SCRIPT_QUEUE_REQUEUE, 5);
     write_value(writer, q);
     bwl_resp_write_integer(writer, q->lease_ms);
     write_say(writer, q);
-    write_member(writer, q, q->self->inboxes[0]);
-    write_value_of(writer, q, q->former);
+    write_member(writer, q, q->self->push_channels[0]);
+    write_value_of(writer, q, q->previous_token);
 }
 
-static void write_extend(bwl_resp_writer *writer, const bwl_redis_question *q)
+static void write_extend(bwl_resp_writer *writer, const bwl_redis_command_args *q)
 {
     bwl_resp_write_array(writer, 6);
-    write_script(writer, BWL_SCRIPT_EXTEND_IF_MINE, q->by_text);
+    write_script(writer, BWL_SCRIPT_EXTEND_IF_MINE, q->use_eval);
     bwl_resp_write_text(writer, "1");
     bwl_resp_write_bulk(writer, q->key, q->key_size);
     write_value(writer, q);
     bwl_resp_write_integer(writer, q->lease_ms);
 }
 
-static void write_with_members(bwl_resp_writer *writer, const bwl_redis_question *q,
+static void write_with_members(bwl_resp_writer *writer, const bwl_redis_command_args *q,
                                bwl_script_id id)
 {
     write_begin(writer, q, id, 2 + members_count(q->self));
@@ -247,40 +250,40 @@ static void write_with_members(bwl_resp_writer *writer, const bwl_redis_question
     write_members(writer, q);
 }
 
-void bwl_queue_write(bwl_resp_writer *writer, const bwl_redis_question *question)
+void bwl_queue_write(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
-    assert(bwl_queue_is(question->word));
-    assert(question->self != NULL);
-    if (question->word == REDIS_QUEUE_TAKE || question->word == REDIS_QUEUE_JOIN) {
-        write_acquire(writer, question);
-    } else if (question->word == REDIS_QUEUE_REQUEUE) {
-        write_requeue(writer, question);
-    } else if (question->word == REDIS_QUEUE_EXTEND) {
-        write_extend(writer, question);
-    } else if (question->word == REDIS_QUEUE_BEAT) {
-        write_with_members(writer, question, BWL_SCRIPT_QUEUE_BEAT);
-    } else if (question->word == REDIS_QUEUE_CANCEL) {
-        write_with_members(writer, question, BWL_SCRIPT_QUEUE_CANCEL);
-    } else if (question->word == REDIS_QUEUE_RELEASE) {
-        write_begin(writer, question, BWL_SCRIPT_QUEUE_RELEASE, 2);
-        write_value(writer, question);
-        write_say(writer, question);
+    assert(bwl_queue_is(args->command));
+    assert(args->self != NULL);
+    if (args->command == REDIS_QUEUE_TAKE || args->command == REDIS_QUEUE_JOIN) {
+        write_acquire(writer, args);
+    } else if (args->command == REDIS_QUEUE_REQUEUE) {
+        write_requeue(writer, args);
+    } else if (args->command == REDIS_QUEUE_EXTEND) {
+        write_extend(writer, args);
+    } else if (args->command == REDIS_QUEUE_HEARTBEAT) {
+        write_with_members(writer, args, BWL_SCRIPT_QUEUE_HEARTBEAT);
+    } else if (args->command == REDIS_QUEUE_CANCEL) {
+        write_with_members(writer, args, BWL_SCRIPT_QUEUE_CANCEL);
+    } else if (args->command == REDIS_QUEUE_RELEASE) {
+        write_begin(writer, args, BWL_SCRIPT_QUEUE_RELEASE, 2);
+        write_value(writer, args);
+        write_say(writer, args);
     } else {
-        write_begin(writer, question, BWL_SCRIPT_QUEUE_POKE, 1);
-        write_say(writer, question);
+        write_begin(writer, args, BWL_SCRIPT_QUEUE_DISPATCH_NEXT, 1);
+        write_say(writer, args);
     }
 }
 
 /* ---- greeting -------------------------------------------------------------------------------- */
 
-void bwl_queue_write_inbox(bwl_resp_writer *writer, bool by_shard, const char *inbox)
+void bwl_queue_write_channel(bwl_resp_writer *writer, bool by_shard, const char *push_channel)
 {
     bwl_resp_write_array(writer, 2);
     bwl_resp_write_text(writer, by_shard ? "SSUBSCRIBE" : "SUBSCRIBE");
-    bwl_resp_write_text(writer, inbox);
+    bwl_resp_write_text(writer, push_channel);
     bwl_resp_write_array(writer, 3);
     bwl_resp_write_text(writer, by_shard ? "SPUBLISH" : "PUBLISH");
-    bwl_resp_write_text(writer, inbox);
+    bwl_resp_write_text(writer, push_channel);
     bwl_resp_write_text(writer, "H");
 }
 
@@ -303,23 +306,23 @@ static void write_who_key(bwl_resp_writer *writer, const char *tag, const char *
     bwl_resp_write_text(writer, key);
 }
 
-void bwl_queue_write_floor(bwl_resp_writer *writer, const bwl_queue_card *card)
+void bwl_queue_write_fence_minimum(bwl_resp_writer *writer, const bwl_queue_client_info *info)
 {
-    assert(strlen(card->session) == BWL_QUEUE_SESSION_SIZE);
+    assert(strlen(info->session) == BWL_QUEUE_SESSION_SIZE);
     bwl_resp_write_array(writer, 14);
-    write_script(writer, BWL_SCRIPT_QUEUE_FLOOR, true);
-    bwl_resp_write_text(writer, card->tag[0] != '\0' ? "1" : "2");
-    write_fences_key(writer, card->tag);
-    write_who_key(writer, card->tag, card->session);
-    bwl_resp_write_integer(writer, card->kept_ms);
+    write_script(writer, BWL_SCRIPT_QUEUE_FENCE_MINIMUM, true);
+    bwl_resp_write_text(writer, info->tag[0] != '\0' ? "1" : "2");
+    write_fences_key(writer, info->tag);
+    write_who_key(writer, info->tag, info->session);
+    bwl_resp_write_integer(writer, info->kept_ms);
     bwl_resp_write_text(writer, "uid");
-    bwl_resp_write_integer(writer, card->uid);
+    bwl_resp_write_integer(writer, info->uid);
     bwl_resp_write_text(writer, "pid");
-    bwl_resp_write_integer(writer, card->pid);
+    bwl_resp_write_integer(writer, info->pid);
     bwl_resp_write_text(writer, "host");
-    bwl_resp_write_text(writer, card->host);
+    bwl_resp_write_text(writer, info->host);
     bwl_resp_write_text(writer, "program");
-    bwl_resp_write_text(writer, card->program);
+    bwl_resp_write_text(writer, info->program);
 }
 
 /* The field of the note. */
@@ -363,11 +366,11 @@ void bwl_queue_write_leave(bwl_resp_writer *writer, const char *tag, const char 
     write_who_key(writer, tag, session);
 }
 
-void bwl_queue_write_look(bwl_resp_writer *writer, const char *key, size_t key_size,
-                          const char *tag, bool by_text)
+void bwl_queue_write_holder_query(bwl_resp_writer *writer, const char *key, size_t key_size,
+                                  const char *tag, bool use_eval)
 {
     bwl_resp_write_array(writer, tag[0] != '\0' ? 5 : 4);
-    write_script(writer, BWL_SCRIPT_QUEUE_LOOK, by_text);
+    write_script(writer, BWL_SCRIPT_QUEUE_HOLDER_QUERY, use_eval);
     bwl_resp_write_text(writer, "1");
     bwl_resp_write_bulk(writer, key, key_size);
     if (tag[0] != '\0')

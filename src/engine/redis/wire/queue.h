@@ -12,26 +12,26 @@
 
 #include "engine/redis/wire/key.h"
 #include "engine/redis/wire/resp.h"
-#include "engine/redis/wire/words.h"
+#include "engine/redis/wire/commands.h"
 
 #define BWL_QUEUE_FENCES_KEY "bowline:f"
 #define BWL_QUEUE_LINE       ":bwl.q"       /* behind the key of a lock: its queue                */
-#define BWL_QUEUE_BEATS      ":bwl.b"       /* the same: when its waiters were last heard of      */
+#define BWL_QUEUE_HEARTBEATS ":bwl.b"       /* the same: when its waiters were last heard of */
 #define BWL_QUEUE_WHO        "bowline:who:" /* and the session                                 */
-#define BWL_QUEUE_INBOX      "bowline:i:" /* and 22 characters: the name of an inbox             */
+#define BWL_QUEUE_CHANNEL    "bowline:i:"   /* and 22 characters: the name of an inbox */
 
 enum {
     BWL_QUEUE_VERSION      = 1,  /* "b1:", before every value                                   */
     BWL_QUEUE_BITS_SIZE    = 22, /* characters of 128 random bits                               */
     BWL_QUEUE_SESSION_SIZE = 9,  /* of 54: it means somebody, and protects nothing              */
     BWL_QUEUE_TOKEN_SIZE   = 16, /* of 96: so much of a token is in a value                     */
-    BWL_QUEUE_INBOX_SIZE   = sizeof BWL_QUEUE_INBOX - 1 + BWL_QUEUE_BITS_SIZE,
+    BWL_QUEUE_CHANNEL_SIZE = sizeof BWL_QUEUE_CHANNEL - 1 + BWL_QUEUE_BITS_SIZE,
     BWL_QUEUE_VALUE_SIZE   = 3 + BWL_QUEUE_SESSION_SIZE + BWL_QUEUE_TOKEN_SIZE,
     BWL_QUEUE_TAG_MAX      = 8, /* "{109757}", which lies in the slot of a cluster              */
-    BWL_QUEUE_INBOX_MAX    = BWL_QUEUE_INBOX_SIZE + 1 + BWL_QUEUE_TAG_MAX,
+    BWL_QUEUE_CHANNEL_MAX  = BWL_QUEUE_CHANNEL_SIZE + 1 + BWL_QUEUE_TAG_MAX,
     BWL_QUEUE_NONCE_MAX    = 40,
     BWL_QUEUE_KEY_MAX      = BWL_KEY_MAX + 16,
-    BWL_QUEUE_INBOXES      = 3, /* through which we may be reached, as far as the queue knows     */
+    BWL_QUEUE_CHANNELS     = 3, /* through which we may be reached, as far as the queue knows */
 };
 
 /* So many are kept in one piece of 48 bytes, and one more is not: docs/design/bytes.md. */
@@ -41,39 +41,40 @@ _Static_assert((int)BWL_QUEUE_VALUE_SIZE == 28, "3 for the version, and 25");
 #define BWL_QUEUE_COUNT_MAX (INT64_C(1) << 53)
 
 /* A fence is such a count times this: what lies between is for turns taken without the server. */
-#define BWL_QUEUE_TURNS 1024u
+#define BWL_QUEUE_HANDOFFS 1024u
 
 /* Who asks, beside what the question says.  The inboxes: of the connection that this is written to;
  * and those by which we may stand in the queue still, "" for none. */
 struct bwl_queue_self {
-    bool     says_by_shard; /* SPUBLISH; else PUBLISH                                            */
-    bool     is_patient;    /* the slot may have just come to its node: in small letters         */
-    uint32_t slot;          /* the nonce ...                                                     */
-    uint64_t generation;    /* ... in two parts                                                  */
-    bwl_ms   claim_ms;
+    bool     uses_sharded_pubsub; /* SPUBLISH; else PUBLISH */
+    bool     is_patient; /* the slot may have just come to its node: in small letters         */
+    uint32_t slot;       /* the nonce ...                                                     */
+    uint64_t generation; /* ... in two parts                                                  */
+    bwl_ms   provisional_ttl_ms;
     uint32_t queue_max; /* JOIN: how many may wait at most; 0: any number                    */
     char     session[BWL_QUEUE_SESSION_SIZE + 1];
     char     tag[BWL_QUEUE_TAG_MAX + 1]; /* of the lock's slot; "": there are none              */
-    char     inboxes[BWL_QUEUE_INBOXES][BWL_QUEUE_INBOX_MAX + 1];
+    char     push_channels[BWL_QUEUE_CHANNELS][BWL_QUEUE_CHANNEL_MAX + 1];
 };
 
-bool bwl_queue_is(bwl_redis_word word);
+bool bwl_queue_is(bwl_redis_command command);
 
 /* The room that such a command takes, at most. */
-size_t bwl_queue_room(size_t key_size);
+size_t bwl_queue_size_max(size_t key_size);
 
-void bwl_queue_write(bwl_resp_writer *writer, const bwl_redis_question *question);
+void bwl_queue_write(bwl_resp_writer *writer, const bwl_redis_command_args *args);
 
-bwl_redis_verdict bwl_queue_read(const bwl_redis_question *question, const char *bytes, size_t size,
+bwl_redis_verdict bwl_queue_read(const bwl_redis_command_args *args, const char *bytes, size_t size,
                                  bwl_redis_reply *ret_reply);
 
 /* The value of L that a token makes, with a NUL; of a longer token, its beginning. */
 void bwl_queue_value_write(char ret_value[BWL_QUEUE_VALUE_SIZE + 1], const char *session,
                            const char *token);
 
-/* As bwl_redis_write_look, and who the session of the value is; read by bwl_redis_read_look. */
-void bwl_queue_write_look(bwl_resp_writer *writer, const char *key, size_t key_size,
-                          const char *tag, bool by_text);
+/* As bwl_redis_write_holder_query, and who the session of the value is; read by
+ * bwl_redis_read_holder_query. */
+void bwl_queue_write_holder_query(bwl_resp_writer *writer, const char *key, size_t key_size,
+                                  const char *tag, bool use_eval);
 
 /* Does somebody of this protocol seem to have written it?  And is it, to the letter, a session and
  * a token? */
@@ -87,25 +88,25 @@ unsigned bwl_queue_version(const char *text);
 /* ---- greeting -------------------------------------------------------------------------------- */
 
 /* Who a session is, for people.  Borrowed. */
-typedef struct bwl_queue_card {
+typedef struct bwl_queue_client_info {
     const char *session;
     char        tag[BWL_QUEUE_TAG_MAX + 1]; /* as of bwl_queue_self                              */
     int64_t     uid;
     int64_t     pid;
     bwl_ms      kept_ms;
-    char        host[BWL_REDIS_LOOK_MAX];
-    char        program[BWL_REDIS_LOOK_MAX];
-} bwl_queue_card;
+    char        host[BWL_HOLDER_REPLY_TEXT_MAX];
+    char        program[BWL_HOLDER_REPLY_TEXT_MAX];
+} bwl_queue_client_info;
 
-enum { BWL_QUEUE_SCRIPTS = 8, BWL_QUEUE_GREETING_ROOM = 3072, BWL_QUEUE_LOAD_ROOM = 4096 };
+enum { BWL_QUEUE_SCRIPTS = 8, BWL_QUEUE_HANDSHAKE_SIZE_MAX = 3072, BWL_QUEUE_LOAD_SIZE_MAX = 4096 };
 
 /* (S)SUBSCRIBE inbox, answered by a push; (S)PUBLISH inbox H, by a number and a push. */
-void bwl_queue_write_inbox(bwl_resp_writer *writer, bool by_shard, const char *inbox);
+void bwl_queue_write_channel(bwl_resp_writer *writer, bool by_shard, const char *push_channel);
 
 /* SCRIPT EXISTS, of each of them, answered by an array of 0 and 1; and what sees to it that fences
  * are above the server's time from now on, and says who we are, answered by 1. */
 void bwl_queue_write_scripts(bwl_resp_writer *writer);
-void bwl_queue_write_floor(bwl_resp_writer *writer, const bwl_queue_card *card);
+void bwl_queue_write_fence_minimum(bwl_resp_writer *writer, const bwl_queue_client_info *info);
 
 /* Which are not there: 1 << i.  False: that is no answer to it. */
 bool bwl_queue_read_scripts(const char *bytes, size_t size, unsigned *ret_missing);
@@ -121,7 +122,7 @@ void bwl_queue_write_broken(bwl_resp_writer *writer, const char *tag, const char
 void bwl_queue_write_ask_broken(bwl_resp_writer *writer, const char *tag, const char *session,
                                 const char *token);
 
-enum { BWL_QUEUE_BROKEN_ROOM = 640 }; /* for one of them */
+enum { BWL_QUEUE_BROKEN_SIZE_MAX = 640 }; /* for one of them */
 
 /* Nobody wants to know any more who this session was. */
 void bwl_queue_write_leave(bwl_resp_writer *writer, const char *tag, const char *session);
@@ -146,6 +147,6 @@ typedef struct bwl_queue_push {
 } bwl_queue_push;
 
 /* What a push says that came through this inbox, or through one that is this, a colon and a tag. */
-bwl_queue_push bwl_queue_read_push(const char *inbox, const char *bytes, size_t size);
+bwl_queue_push bwl_queue_read_push(const char *push_channel, const char *bytes, size_t size);
 
 #endif

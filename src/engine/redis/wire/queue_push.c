@@ -11,15 +11,15 @@
 #include <string.h>
 
 /* Up to the next space, which is passed over; empty at the end. */
-static bwl_bytes next_word(bwl_bytes *rest)
+static bwl_bytes next_command(bwl_bytes *rest)
 {
-    const char *space = memchr(rest->at, ' ', rest->size);
-    size_t      size  = space != NULL ? (size_t)(space - rest->at) : rest->size;
-    bwl_bytes   word  = { rest->at, size };
-    size_t      taken = space != NULL ? size + 1 : size;
+    const char *space   = memchr(rest->at, ' ', rest->size);
+    size_t      size    = space != NULL ? (size_t)(space - rest->at) : rest->size;
+    bwl_bytes   command = { rest->at, size };
+    size_t      taken   = space != NULL ? size + 1 : size;
 
     *rest = (bwl_bytes){ rest->at + taken, rest->size - taken };
-    return word;
+    return command;
 }
 
 static bool read_generation(const char *at, size_t size, uint64_t *ret_generation)
@@ -51,9 +51,9 @@ static bool read_nonce(bwl_bytes nonce, bwl_queue_push *ret_push)
                            &ret_push->generation);
 }
 
-static bool read_count(bwl_bytes word, uint64_t *ret_count)
+static bool read_count(bwl_bytes command, uint64_t *ret_count)
 {
-    return bwl_number_parse(ret_count, word.at, word.size, BWL_QUEUE_COUNT_MAX - 1) &&
+    return bwl_number_parse(ret_count, command.at, command.size, BWL_QUEUE_COUNT_MAX - 1) &&
            *ret_count > 0;
 }
 
@@ -63,22 +63,24 @@ static bool read_grant(const bwl_resp_value *text, bwl_queue_push *ret_push)
     bwl_bytes rest = { text->text, text->size };
     uint64_t  count;
     uint64_t  time_us;
-    bwl_bytes letter = next_word(&rest);
+    bwl_bytes letter = next_command(&rest);
 
-    if (letter.size != 1 || letter.at[0] != 'G' || !read_nonce(next_word(&rest), ret_push) ||
-        !read_count(next_word(&rest), &count) || !read_count(rest, &time_us))
+    if (letter.size != 1 || letter.at[0] != 'G' || !read_nonce(next_command(&rest), ret_push) ||
+        !read_count(next_command(&rest), &count) || !read_count(rest, &time_us))
         return false;
-    ret_push->fence     = count * BWL_QUEUE_TURNS;
+    ret_push->fence     = count * BWL_QUEUE_HANDOFFS;
     ret_push->server_us = (int64_t)time_us;
     return true;
 }
 
 /* Is it the inbox, alone or with a tag behind it? */
-static bool read_channel(const bwl_resp_value *channel, const char *inbox, bwl_bytes *ret_tag)
+static bool read_channel(const bwl_resp_value *channel, const char *push_channel,
+                         bwl_bytes *ret_tag)
 {
-    size_t size = strlen(inbox);
+    size_t size = strlen(push_channel);
 
-    if (channel->text == NULL || channel->size < size || memcmp(channel->text, inbox, size) != 0)
+    if (channel->text == NULL || channel->size < size ||
+        memcmp(channel->text, push_channel, size) != 0)
         return false;
     *ret_tag = (bwl_bytes){ channel->text + size, 0 };
     if (channel->size == size)
@@ -87,7 +89,7 @@ static bool read_channel(const bwl_resp_value *channel, const char *inbox, bwl_b
     return channel->text[size] == ':';
 }
 
-bwl_queue_push bwl_queue_read_push(const char *inbox, const char *bytes, size_t size)
+bwl_queue_push bwl_queue_read_push(const char *push_channel, const char *bytes, size_t size)
 {
     bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
     bwl_resp_value  value;
@@ -97,7 +99,7 @@ bwl_queue_push bwl_queue_read_push(const char *inbox, const char *bytes, size_t 
 
     if (!bwl_resp_next_bare(&cursor, &value) || value.type != '>' || value.count != 3 ||
         !bwl_resp_next_bare(&cursor, &kind) || !bwl_resp_next_bare(&cursor, &value) ||
-        !read_channel(&value, inbox, &push.tag) || !bwl_resp_next_bare(&cursor, &value))
+        !read_channel(&value, push_channel, &push.tag) || !bwl_resp_next_bare(&cursor, &value))
         return other;
     if (bwl_resp_text_is(&kind, "ssubscribe") || bwl_resp_text_is(&kind, "subscribe"))
         return (bwl_queue_push){ .kind = BWL_PUSH_SUBSCRIBED, .tag = push.tag };

@@ -62,11 +62,11 @@ static bwl_resp_status take_type(bwl_resp_scan *scan, char byte)
         return BWL_RESP_MALFORMED;
 
     if (is_text(byte))
-        scan->place = BWL_RESP_AT_TEXT;
+        scan->state = BWL_RESP_AT_TEXT;
     else if (byte == '#' || byte == '_')
-        scan->place = BWL_RESP_AT_MARK;
+        scan->state = BWL_RESP_AT_MARK;
     else if (byte == ':' || is_bulk(byte) || is_aggregate(byte))
-        scan->place = BWL_RESP_AT_NUMBER;
+        scan->state = BWL_RESP_AT_NUMBER;
     else
         return BWL_RESP_MALFORMED;
     scan->type     = byte;
@@ -79,7 +79,7 @@ static bwl_resp_status take_type(bwl_resp_scan *scan, char byte)
 static bwl_resp_status take_text(bwl_resp_scan *scan, char byte)
 {
     if (byte == '\r') {
-        scan->place = BWL_RESP_AT_LINE_END;
+        scan->state = BWL_RESP_AT_LINE_END;
         return BWL_RESP_MORE;
     }
     if (byte == '\n')
@@ -104,7 +104,7 @@ static bwl_resp_status take_mark(bwl_resp_scan *scan, char byte)
     if (byte != '\r')
         return BWL_RESP_MALFORMED;
 
-    scan->place = BWL_RESP_AT_LINE_END;
+    scan->state = BWL_RESP_AT_LINE_END;
     return BWL_RESP_MORE;
 }
 
@@ -176,14 +176,14 @@ static bwl_resp_status take_number(bwl_resp_scan *scan, char byte)
     if (type == '=' && scan->number < PREFIX_SIZE)
         return BWL_RESP_MALFORMED;
 
-    scan->place = BWL_RESP_AT_LINE_END;
+    scan->state = BWL_RESP_AT_LINE_END;
     return BWL_RESP_MORE;
 }
 
 /* An item is complete, and with it each aggregate it was the last item of. */
 static bwl_resp_status end_item(bwl_resp_scan *scan)
 {
-    scan->place = BWL_RESP_AT_TYPE;
+    scan->state = BWL_RESP_AT_TYPE;
     while (scan->depth > 0) {
         uint16_t *left = &scan->left[scan->depth - 1];
 
@@ -208,7 +208,7 @@ static bwl_resp_status begin_aggregate(bwl_resp_scan *scan)
     scan->elements += (uint32_t)claim;
     scan->left[scan->depth] = (uint16_t)claim;
     scan->depth++;
-    scan->place = BWL_RESP_AT_TYPE;
+    scan->state = BWL_RESP_AT_TYPE;
     return BWL_RESP_MORE;
 }
 
@@ -217,7 +217,7 @@ static bwl_resp_status begin_bulk(bwl_resp_scan *scan)
     assert(scan->number <= BWL_RESP_BULK_MAX);
     scan->bulk_left = (uint32_t)scan->number;
     scan->taken     = 0;
-    scan->place     = scan->type == '=' ? BWL_RESP_AT_PREFIX : BWL_RESP_AT_BULK;
+    scan->state     = scan->type == '=' ? BWL_RESP_AT_PREFIX : BWL_RESP_AT_BULK;
     return BWL_RESP_MORE;
 }
 
@@ -245,7 +245,7 @@ static bwl_resp_status take_prefix(bwl_resp_scan *scan, char byte)
 
     if (byte != ':')
         return BWL_RESP_MALFORMED;
-    scan->place = BWL_RESP_AT_BULK;
+    scan->state = BWL_RESP_AT_BULK;
     return BWL_RESP_MORE;
 }
 
@@ -263,13 +263,13 @@ static bwl_resp_status take_bulk(bwl_resp_scan *scan, size_t available)
 static bwl_resp_status take(bwl_resp_scan *scan, const char *bytes, size_t size)
 {
     assert(scan->size < size);
-    assert(scan->place <= BWL_RESP_AT_BULK_LF); /* else it did not start as { 0 } */
-    if (scan->place == BWL_RESP_AT_BULK && scan->bulk_left > 0)
+    assert(scan->state <= BWL_RESP_AT_BULK_LF); /* else it did not start as { 0 } */
+    if (scan->state == BWL_RESP_AT_BULK && scan->bulk_left > 0)
         return take_bulk(scan, size - scan->size);
 
     const char byte = bytes[scan->size];
     scan->size++;
-    switch (scan->place) {
+    switch (scan->state) {
     case BWL_RESP_AT_TYPE: return take_type(scan, byte);
     case BWL_RESP_AT_TEXT: return take_text(scan, byte);
     case BWL_RESP_AT_MARK: return take_mark(scan, byte);
@@ -279,7 +279,7 @@ static bwl_resp_status take(bwl_resp_scan *scan, const char *bytes, size_t size)
     case BWL_RESP_AT_BULK: /* the payload is over */
         if (byte != '\r')
             return BWL_RESP_MALFORMED;
-        scan->place = BWL_RESP_AT_BULK_LF;
+        scan->state = BWL_RESP_AT_BULK_LF;
         return BWL_RESP_MORE;
     case BWL_RESP_AT_BULK_LF: return byte == '\n' ? end_item(scan) : BWL_RESP_MALFORMED;
     }

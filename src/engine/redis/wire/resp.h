@@ -55,7 +55,7 @@ typedef enum bwl_resp_status {
 } bwl_resp_status;
 
 /* What the next byte is to be.  AT_TYPE is 0 for the same reason as MORE. */
-typedef enum bwl_resp_place {
+typedef enum bwl_resp_state {
     BWL_RESP_AT_TYPE = 0,
     BWL_RESP_AT_TEXT,
     BWL_RESP_AT_MARK,
@@ -64,13 +64,13 @@ typedef enum bwl_resp_place {
     BWL_RESP_AT_PREFIX,
     BWL_RESP_AT_BULK,
     BWL_RESP_AT_BULK_LF,
-} bwl_resp_place;
+} bwl_resp_state;
 
 /* = { 0 } starts a frame.  Callers read `size` and `status`; the rest is the machine's. */
 typedef struct bwl_resp_scan {
     size_t          size;      /* bytes judged; once OK, the length of the frame */
     bwl_resp_status status;    /* the verdict; final unless it is MORE */
-    bwl_resp_place  place;     /* in the item that is being read ... */
+    bwl_resp_state  state;     /* in the item that is being read ... */
     char            type;      /* ... whose first byte was this, */
     bool            negative;  /* whose number has a sign, */
     uint64_t        number;    /* and this magnitude so far, */

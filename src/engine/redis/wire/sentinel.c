@@ -4,7 +4,7 @@
 #include "engine/redis/wire/sentinel.h"
 
 #include "core/text.h"
-#include "engine/redis/wire/words.h"
+#include "engine/redis/wire/commands.h"
 
 #include <string.h>
 

@@ -17,9 +17,9 @@
 #include "engine/redis/wire/resp.h"
 
 enum {
-    BWL_PRIMARY_HOST_MAX   = 255,
-    BWL_SENTINEL_NAME_MAX  = 255, /* bytes of a service's name                                 */
-    BWL_SENTINEL_WORD_ROOM = 512, /* for one of the words below, but for who we are            */
+    BWL_PRIMARY_HOST_MAX  = 255,
+    BWL_SENTINEL_NAME_MAX = 255, /* bytes of a service's name                                 */
+    BWL_SENTINEL_COMMAND_SIZE_MAX = 512, /* for one of the words below, but for who we are */
 };
 
 typedef struct bwl_primary {

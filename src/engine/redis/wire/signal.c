@@ -18,7 +18,7 @@ static bwl_script_id script_of(bwl_signal_kind kind)
     bwl_unreachable("no signal is sent here");
 }
 
-void bwl_signal_write(bwl_resp_writer *writer, const bwl_signal *signal, bool by_text,
+void bwl_signal_write(bwl_resp_writer *writer, const bwl_signal *signal, bool use_eval,
                       bwl_bytes key, bwl_bytes value)
 {
     bwl_script_id id         = script_of(signal->kind);
@@ -27,8 +27,8 @@ void bwl_signal_write(bwl_resp_writer *writer, const bwl_signal *signal, bool by
 
     assert(is_channel || !has_second);
     bwl_resp_write_array(writer, has_second ? 7 : 6);
-    bwl_resp_write_text(writer, by_text ? "EVAL" : "EVALSHA");
-    bwl_resp_write_text(writer, by_text ? bwl_scripts[id].text : bwl_scripts[id].sha1);
+    bwl_resp_write_text(writer, use_eval ? "EVAL" : "EVALSHA");
+    bwl_resp_write_text(writer, use_eval ? bwl_scripts[id].text : bwl_scripts[id].sha1);
     bwl_resp_write_text(writer, is_channel ? "1" : "2");
     bwl_resp_write_bulk(writer, key.at, key.size);
     if (!is_channel) /* a list is a key, and stands before the arguments */

@@ -32,7 +32,7 @@ typedef struct bwl_bytes {
 } bwl_bytes;
 
 /* Writes the command that deletes the key if it is value, and signals. */
-void bwl_signal_write(bwl_resp_writer *writer, const bwl_signal *signal, bool by_text,
+void bwl_signal_write(bwl_resp_writer *writer, const bwl_signal *signal, bool use_eval,
                       bwl_bytes key, bwl_bytes value);
 
 #endif

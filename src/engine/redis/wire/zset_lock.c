@@ -7,38 +7,39 @@
  */
 #include "engine/redis/wire/zset_lock.h"
 #include "engine/redis/wire/scripts.h"
-#include "engine/redis/wire/stamp.h"
+#include "engine/redis/wire/value.h"
 
 enum { ROOM = 2048 }; /* beside the key: a script by its text is the longest */
 
-bool bwl_zset_lock_is(bwl_redis_word word)
+bool bwl_zset_lock_is(bwl_redis_command command)
 {
-    return word == REDIS_ZSET_TAKE || word == REDIS_ZSET_EXTEND || word == REDIS_ZSET_RELEASE;
+    return command == REDIS_ZSET_TAKE || command == REDIS_ZSET_EXTEND ||
+           command == REDIS_ZSET_RELEASE;
 }
 
-size_t bwl_zset_lock_room(size_t key_size)
+size_t bwl_zset_lock_size_max(size_t key_size)
 {
     return ROOM + key_size;
 }
 
-static bwl_script_id script_of(bwl_redis_word word)
+static bwl_script_id script_of(bwl_redis_command command)
 {
-    if (word == REDIS_ZSET_TAKE)
+    if (command == REDIS_ZSET_TAKE)
         return BWL_SCRIPT_ZSET_TAKE;
-    return word == REDIS_ZSET_EXTEND ? BWL_SCRIPT_ZSET_EXTEND : BWL_SCRIPT_ZSET_RELEASE;
+    return command == REDIS_ZSET_EXTEND ? BWL_SCRIPT_ZSET_EXTEND : BWL_SCRIPT_ZSET_RELEASE;
 }
 
 /* With as many arguments behind the key. */
 static void write_beginning(bwl_resp_writer *writer, bwl_script_id id, unsigned arguments,
-                            bool by_text)
+                            bool use_eval)
 {
     bwl_resp_write_array(writer, 4 + arguments);
-    bwl_resp_write_text(writer, by_text ? "EVAL" : "EVALSHA");
-    bwl_resp_write_text(writer, by_text ? bwl_scripts[id].text : bwl_scripts[id].sha1);
+    bwl_resp_write_text(writer, use_eval ? "EVAL" : "EVALSHA");
+    bwl_resp_write_text(writer, use_eval ? bwl_scripts[id].text : bwl_scripts[id].sha1);
     bwl_resp_write_integer(writer, 1);
 }
 
-static void write_member(bwl_resp_writer *writer, const bwl_redis_question *q)
+static void write_member(bwl_resp_writer *writer, const bwl_redis_command_args *q)
 {
     char bytes[BWL_VALUE_MAX];
 
@@ -48,21 +49,21 @@ static void write_member(bwl_resp_writer *writer, const bwl_redis_question *q)
         bwl_resp_write_bulk(writer, bytes, bwl_value_write(bytes, q->rules, q->token, 0));
 }
 
-void bwl_zset_lock_write(bwl_resp_writer *writer, const bwl_redis_question *q)
+void bwl_zset_lock_write(bwl_resp_writer *writer, const bwl_redis_command_args *q)
 {
-    bool has_lease = q->word != REDIS_ZSET_RELEASE;
+    bool has_lease = q->command != REDIS_ZSET_RELEASE;
 
-    assert(bwl_zset_lock_is(q->word));
-    write_beginning(writer, script_of(q->word), has_lease ? 2 : 1, q->by_text);
+    assert(bwl_zset_lock_is(q->command));
+    write_beginning(writer, script_of(q->command), has_lease ? 2 : 1, q->use_eval);
     bwl_resp_write_bulk(writer, q->key, q->key_size);
     write_member(writer, q);
     if (has_lease)
         bwl_resp_write_integer(writer, q->lease_ms);
 }
 
-void bwl_zset_lock_write_look(bwl_resp_writer *writer, const char *key, size_t key_size,
-                              bool by_text)
+void bwl_zset_lock_write_holder_query(bwl_resp_writer *writer, const char *key, size_t key_size,
+                                      bool use_eval)
 {
-    write_beginning(writer, BWL_SCRIPT_ZSET_LOOK, 0, by_text);
+    write_beginning(writer, BWL_SCRIPT_ZSET_HOLDER_QUERY, 0, use_eval);
     bwl_resp_write_bulk(writer, key, key_size);
 }

@@ -5,19 +5,19 @@
 #ifndef BWL_ENGINE_REDIS_WIRE_ZSET_LOCK_H
 #define BWL_ENGINE_REDIS_WIRE_ZSET_LOCK_H
 
-#include "engine/redis/wire/words.h"
+#include "engine/redis/wire/commands.h"
 
 /* Is it one of these words?  Each answers 1 or 0. */
-bool bwl_zset_lock_is(bwl_redis_word word);
+bool bwl_zset_lock_is(bwl_redis_command command);
 
 /* The room that the command takes, at most. */
-size_t bwl_zset_lock_room(size_t key_size);
+size_t bwl_zset_lock_size_max(size_t key_size);
 
-void bwl_zset_lock_write(bwl_resp_writer *writer, const bwl_redis_question *question);
+void bwl_zset_lock_write(bwl_resp_writer *writer, const bwl_redis_command_args *args);
 
-/* As bwl_redis_write_look and its answer.  The value of a set is the member that holds it alone, or
- * empty: its members are readers. */
-void bwl_zset_lock_write_look(bwl_resp_writer *writer, const char *key, size_t key_size,
-                              bool by_text);
+/* As bwl_redis_write_holder_query and its answer.  The value of a set is the member that holds
+ * it alone, or empty: its members are readers. */
+void bwl_zset_lock_write_holder_query(bwl_resp_writer *writer, const char *key, size_t key_size,
+                                      bool use_eval);
 
 #endif

@@ -1,26 +1,26 @@
 /*
- * words.c -- see words.h.
+ * commands.c -- see commands.h.
  *
  *  SET_IF_ABSENT          SET key value NX PX lease          +OK: YES    null: NO
- *  TAKE_STAMP             EVALSHA script 1 key ...           see take.h
+ *  TAKE_TIMESTAMP             EVALSHA script 1 key ...           see take.h
  *  the plain ones         see plain.h
  *  those of a hash        see hash_lock.h
  *  those of a sorted set  see zset_lock.h
  *  those of a queue       see queue.h
  *  the others             EVALSHA script 1 key value lease   :1: YES     :0: NO
  *
- * An error is LATER when its code says that the server cannot serve for now, and REFUSED otherwise;
- * either way the command was not carried out.  Anything else is STRANGE: +QUEUED, for example, is
- * what SET answers on a connection that is inside MULTI, and it is not a yes.
+ * An error is RETRYABLE when its code says that the server cannot serve for now, and REFUSED
+ * otherwise; either way the command was not carried out.  Anything else is STRANGE: +QUEUED, for
+ * example, is what SET answers on a connection that is inside MULTI, and it is not a yes.
  */
-#include "engine/redis/wire/words.h"
+#include "engine/redis/wire/commands.h"
 #include "core/text.h"
 #include "engine/redis/wire/hash_lock.h"
 #include "engine/redis/wire/plain.h"
 #include "engine/redis/wire/queue.h"
 #include "engine/redis/wire/scripts.h"
-#include "engine/redis/wire/stamp.h"
-#include "engine/redis/wire/take.h"
+#include "engine/redis/wire/value.h"
+#include "engine/redis/wire/take_timestamp.h"
 #include "engine/redis/wire/zset_lock.h"
 
 #include <string.h>
@@ -33,14 +33,14 @@ enum {
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-static bwl_script_id script_of(bwl_redis_word word)
+static bwl_script_id script_of(bwl_redis_command command)
 {
-    switch (word) {
+    switch (command) {
     case REDIS_SET_IF_ABSENT_OR_MINE: return BWL_SCRIPT_SET_IF_ABSENT_OR_MINE;
     case REDIS_EXTEND_IF_MINE: return BWL_SCRIPT_EXTEND_IF_MINE;
     case REDIS_DELETE_IF_MINE:
-    case REDIS_DROP_STAMP: return BWL_SCRIPT_DELETE_IF_MINE;
-    case REDIS_TAKE_STAMP: return BWL_SCRIPT_TAKE_STAMP;
+    case REDIS_DROP_TIMESTAMP: return BWL_SCRIPT_DELETE_IF_MINE;
+    case REDIS_TAKE_TIMESTAMP: return BWL_SCRIPT_TAKE_TIMESTAMP;
     case REDIS_SET_IF_ABSENT:
     case REDIS_SETNX:
     case REDIS_READ:
@@ -61,32 +61,32 @@ static bwl_script_id script_of(bwl_redis_word word)
     case REDIS_ZSET_RELEASE:
     case REDIS_QUEUE_TAKE:
     case REDIS_QUEUE_JOIN:
-    case REDIS_QUEUE_BEAT:
+    case REDIS_QUEUE_HEARTBEAT:
     case REDIS_QUEUE_EXTEND:
     case REDIS_QUEUE_RELEASE:
     case REDIS_QUEUE_CANCEL:
-    case REDIS_QUEUE_POKE:
+    case REDIS_QUEUE_DISPATCH_NEXT:
     case REDIS_QUEUE_REQUEUE:
     case REDIS_REPLICATED: break;
     }
     bwl_unreachable("this word is a plain command, or another file's");
 }
 
-static void write_script(bwl_resp_writer *writer, bwl_script_id id, bool by_text)
+static void write_script(bwl_resp_writer *writer, bwl_script_id id, bool use_eval)
 {
-    bwl_resp_write_text(writer, by_text ? "EVAL" : "EVALSHA");
-    bwl_resp_write_text(writer, by_text ? bwl_scripts[id].text : bwl_scripts[id].sha1);
+    bwl_resp_write_text(writer, use_eval ? "EVAL" : "EVALSHA");
+    bwl_resp_write_text(writer, use_eval ? bwl_scripts[id].text : bwl_scripts[id].sha1);
     bwl_resp_write_text(writer, "1");
 }
 
-static bwl_bytes value_of(const bwl_redis_question *q, char ret_bytes[BWL_VALUE_MAX])
+static bwl_bytes value_of(const bwl_redis_command_args *q, char ret_bytes[BWL_VALUE_MAX])
 {
     if (q->value != NULL)
         return (bwl_bytes){ q->value, q->value_size };
-    return (bwl_bytes){ ret_bytes, bwl_value_write(ret_bytes, q->rules, q->token, q->stamp) };
+    return (bwl_bytes){ ret_bytes, bwl_value_write(ret_bytes, q->rules, q->token, q->timestamp) };
 }
 
-static void write_value(bwl_resp_writer *writer, const bwl_redis_question *q)
+static void write_value(bwl_resp_writer *writer, const bwl_redis_command_args *q)
 {
     char      bytes[BWL_VALUE_MAX];
     bwl_bytes value = value_of(q, bytes);
@@ -94,7 +94,7 @@ static void write_value(bwl_resp_writer *writer, const bwl_redis_question *q)
     bwl_resp_write_bulk(writer, value.at, value.size);
 }
 
-static void write_set(bwl_resp_writer *writer, const bwl_redis_question *q)
+static void write_set(bwl_resp_writer *writer, const bwl_redis_command_args *q)
 {
     bool in_seconds = q->rules != NULL && q->rules->lease_in_seconds;
 
@@ -109,81 +109,83 @@ static void write_set(bwl_resp_writer *writer, const bwl_redis_question *q)
 }
 
 /* Of one whose value or lease is an argument. */
-static void write_scripted(bwl_resp_writer *writer, const bwl_redis_question *q)
+static void write_scripted(bwl_resp_writer *writer, const bwl_redis_command_args *q)
 {
-    bool has_lease = q->word != REDIS_DELETE_IF_MINE && q->word != REDIS_DROP_STAMP;
+    bool has_lease = q->command != REDIS_DELETE_IF_MINE && q->command != REDIS_DROP_TIMESTAMP;
 
     bwl_resp_write_array(writer, has_lease ? 6 : 5);
-    write_script(writer, script_of(q->word), q->by_text);
+    write_script(writer, script_of(q->command), q->use_eval);
     bwl_resp_write_bulk(writer, q->key, q->key_size);
     write_value(writer, q);
     if (has_lease)
         bwl_resp_write_integer(writer, q->lease_ms);
 }
 
-static void write_signalled(bwl_resp_writer *writer, const bwl_redis_question *q)
+static void write_signalled(bwl_resp_writer *writer, const bwl_redis_command_args *q)
 {
     char bytes[BWL_VALUE_MAX];
 
-    bwl_signal_write(writer, &q->signal, q->by_text, (bwl_bytes){ q->key, q->key_size },
+    bwl_signal_write(writer, &q->signal, q->use_eval, (bwl_bytes){ q->key, q->key_size },
                      value_of(q, bytes));
 }
 
-static void write_take(bwl_resp_writer *writer, const bwl_redis_question *q)
+static void write_take(bwl_resp_writer *writer, const bwl_redis_command_args *q)
 {
-    bwl_resp_write_array(writer, 4 + BWL_TAKE_ARGUMENTS);
-    write_script(writer, script_of(q->word), q->by_text);
+    bwl_resp_write_array(writer, 4 + BWL_TAKE_TIMESTAMP_ARGUMENTS);
+    write_script(writer, script_of(q->command), q->use_eval);
     bwl_resp_write_bulk(writer, q->key, q->key_size);
-    bwl_take_write(writer, q);
+    bwl_take_timestamp_write(writer, q);
 }
 
-void bwl_redis_write(bwl_resp_writer *writer, const bwl_redis_question *question)
+void bwl_redis_write(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
-    if (question->word == REDIS_SET_IF_ABSENT)
-        write_set(writer, question);
-    else if (question->word == REDIS_TAKE_STAMP)
-        write_take(writer, question);
-    else if (bwl_plain_is(question->word))
-        bwl_plain_write(writer, question);
-    else if (bwl_hash_lock_is(question->word))
-        bwl_hash_lock_write(writer, question);
-    else if (bwl_zset_lock_is(question->word))
-        bwl_zset_lock_write(writer, question);
-    else if (bwl_queue_is(question->word))
-        bwl_queue_write(writer, question);
-    else if (question->word == REDIS_DELETE_IF_MINE && question->signal.kind != BWL_SIGNAL_NONE)
-        write_signalled(writer, question);
+    if (args->command == REDIS_SET_IF_ABSENT)
+        write_set(writer, args);
+    else if (args->command == REDIS_TAKE_TIMESTAMP)
+        write_take(writer, args);
+    else if (bwl_plain_is(args->command))
+        bwl_plain_write(writer, args);
+    else if (bwl_hash_lock_is(args->command))
+        bwl_hash_lock_write(writer, args);
+    else if (bwl_zset_lock_is(args->command))
+        bwl_zset_lock_write(writer, args);
+    else if (bwl_queue_is(args->command))
+        bwl_queue_write(writer, args);
+    else if (args->command == REDIS_DELETE_IF_MINE && args->signal.kind != BWL_SIGNAL_NONE)
+        write_signalled(writer, args);
     else
-        write_scripted(writer, question);
+        write_scripted(writer, args);
 }
 
-size_t bwl_redis_room(bwl_redis_word word, size_t key_size)
+size_t bwl_redis_size_max(bwl_redis_command command, size_t key_size)
 {
-    if (bwl_queue_is(word))
-        return bwl_queue_room(key_size);
-    if (bwl_hash_lock_is(word))
-        return bwl_hash_lock_room(key_size);
-    if (bwl_zset_lock_is(word))
-        return bwl_zset_lock_room(key_size);
-    return (word == REDIS_TAKE_STAMP ? ROOM_TO_TAKE : ROOM) + key_size * bwl_redis_frames(word);
+    if (bwl_queue_is(command))
+        return bwl_queue_size_max(key_size);
+    if (bwl_hash_lock_is(command))
+        return bwl_hash_lock_size_max(key_size);
+    if (bwl_zset_lock_is(command))
+        return bwl_zset_lock_size_max(key_size);
+    return (command == REDIS_TAKE_TIMESTAMP ? ROOM_TO_TAKE : ROOM) +
+           key_size * bwl_redis_frames(command);
 }
 
-unsigned bwl_redis_frames(bwl_redis_word word)
+unsigned bwl_redis_frames(bwl_redis_command command)
 {
-    if (word == REDIS_WATCH_READ)
+    if (command == REDIS_WATCH_READ)
         return 2;
-    return word == REDIS_DELETE_WATCHED ? 3 : 1;
+    return command == REDIS_DELETE_WATCHED ? 3 : 1;
 }
 
-bool bwl_redis_shows_value(bwl_redis_word word)
+bool bwl_redis_shows_value(bwl_redis_command command)
 {
-    return word == REDIS_READ || word == REDIS_SWAP || word == REDIS_WATCH_READ;
+    return command == REDIS_READ || command == REDIS_SWAP || command == REDIS_WATCH_READ;
 }
 
-void bwl_redis_write_look(bwl_resp_writer *writer, const char *key, size_t key_size, bool by_text)
+void bwl_redis_write_holder_query(bwl_resp_writer *writer, const char *key, size_t key_size,
+                                  bool use_eval)
 {
     bwl_resp_write_array(writer, 4);
-    write_script(writer, BWL_SCRIPT_LOOK, by_text);
+    write_script(writer, BWL_SCRIPT_HOLDER_QUERY, use_eval);
     bwl_resp_write_bulk(writer, key, key_size);
 }
 
@@ -329,7 +331,7 @@ static bwl_redis_verdict read_error(const char *bytes, size_t size, bwl_answer *
 {
     if (bwl_redis_error_is(bytes, size, "NOSCRIPT"))
         return BWL_REDIS_NOSCRIPT;
-    *ret_answer = bwl_redis_is_not_now(bytes, size) ? BWL_LATER : BWL_REFUSED;
+    *ret_answer = bwl_redis_is_not_now(bytes, size) ? BWL_RETRYABLE : BWL_REFUSED;
     return BWL_REDIS_ANSWER;
 }
 
@@ -350,31 +352,31 @@ static bwl_redis_verdict read_set(const bwl_resp_value *value, bwl_answer *ret_a
     return BWL_REDIS_STRANGE;
 }
 
-bwl_redis_verdict bwl_redis_read(const bwl_redis_question *question, unsigned nth,
+bwl_redis_verdict bwl_redis_read(const bwl_redis_command_args *args, unsigned nth,
                                  const char *bytes, size_t size, bwl_redis_reply *ret_reply)
 {
     bwl_resp_value value;
 
-    assert(nth < bwl_redis_frames(question->word));
+    assert(nth < bwl_redis_frames(args->command));
     *ret_reply = (bwl_redis_reply){ 0 };
     if (!first_value(bytes, size, &value))
         return BWL_REDIS_STRANGE;
     if (is_error_value(&value)) {
-        if (bwl_redis_shows_value(question->word) && has_code(&value, "WRONGTYPE"))
-            return answer(&ret_reply->answer, BWL_ALIEN); /* a list, or a set */
-        if (question->word == REDIS_REPLICATED && is_of_replica(&value))
-            return answer(&ret_reply->answer, BWL_LATER);
+        if (bwl_redis_shows_value(args->command) && has_code(&value, "WRONGTYPE"))
+            return answer(&ret_reply->answer, BWL_FOREIGN_VALUE); /* a list, or a set */
+        if (args->command == REDIS_REPLICATED && is_of_replica(&value))
+            return answer(&ret_reply->answer, BWL_RETRYABLE);
         return read_error(bytes, size, &ret_reply->answer);
     }
-    if (question->word == REDIS_SET_IF_ABSENT)
+    if (args->command == REDIS_SET_IF_ABSENT)
         return read_set(&value, &ret_reply->answer);
-    if (question->word == REDIS_TAKE_STAMP)
-        return bwl_take_read(question, bytes, size, ret_reply);
-    if (bwl_plain_is(question->word))
-        return bwl_plain_read(question, nth, bytes, size, ret_reply);
-    if (bwl_queue_is(question->word))
-        return bwl_queue_read(question, bytes, size, ret_reply);
-    if (question->word == REDIS_HASH_TAKE)
+    if (args->command == REDIS_TAKE_TIMESTAMP)
+        return bwl_take_timestamp_read(args, bytes, size, ret_reply);
+    if (bwl_plain_is(args->command))
+        return bwl_plain_read(args, nth, bytes, size, ret_reply);
+    if (bwl_queue_is(args->command))
+        return bwl_queue_read(args, bytes, size, ret_reply);
+    if (args->command == REDIS_HASH_TAKE)
         return bwl_hash_lock_read(&value, ret_reply);
     if (value.type == ':' && value.integer == 1)
         return answer(&ret_reply->answer, BWL_YES);
@@ -403,24 +405,24 @@ static int64_t number_of(const bwl_resp_value *value)
 }
 
 /* What others wrote may be too long: then it is as if it were not there. */
-static bool read_who(bwl_resp_cursor *cursor, bwl_redis_look *ret_look)
+static bool read_who(bwl_resp_cursor *cursor, bwl_holder_reply *ret_holder)
 {
     bwl_resp_value values[4];
 
     for (unsigned i = 0; i < 4; i++)
         if (!bwl_resp_next_bare(cursor, &values[i]) || values[i].type != '$')
             return false;
-    ret_look->uid = number_of(&values[0]);
-    ret_look->pid = number_of(&values[1]);
-    if (!copy_text(ret_look->host, sizeof ret_look->host, &values[2]))
-        ret_look->host[0] = '\0';
-    if (!copy_text(ret_look->program, sizeof ret_look->program, &values[3]))
-        ret_look->program[0] = '\0';
+    ret_holder->uid = number_of(&values[0]);
+    ret_holder->pid = number_of(&values[1]);
+    if (!copy_text(ret_holder->host, sizeof ret_holder->host, &values[2]))
+        ret_holder->host[0] = '\0';
+    if (!copy_text(ret_holder->program, sizeof ret_holder->program, &values[3]))
+        ret_holder->program[0] = '\0';
     return true;
 }
 
-bwl_redis_verdict bwl_redis_read_look(const char *bytes, size_t size, bwl_answer *ret_answer,
-                                      bwl_redis_look *ret_look)
+bwl_redis_verdict bwl_redis_read_holder_query(const char *bytes, size_t size,
+                                              bwl_answer *ret_answer, bwl_holder_reply *ret_holder)
 {
     bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
     bwl_resp_value  value;
@@ -432,16 +434,16 @@ bwl_redis_verdict bwl_redis_read_look(const char *bytes, size_t size, bwl_answer
         return BWL_REDIS_STRANGE;
     bool says_who = value.count == 7;
     if (!bwl_resp_next_bare(&cursor, &value) ||
-        !copy_text(ret_look->kind, sizeof ret_look->kind, &value))
+        !copy_text(ret_holder->kind, sizeof ret_holder->kind, &value))
         return BWL_REDIS_STRANGE;
     if (!bwl_resp_next_bare(&cursor, &value) || value.type != ':')
         return BWL_REDIS_STRANGE;
-    ret_look->left_ms = value.integer;
+    ret_holder->left_ms = value.integer;
     if (!bwl_resp_next_bare(&cursor, &value) ||
-        !copy_text(ret_look->value, sizeof ret_look->value, &value))
+        !copy_text(ret_holder->value, sizeof ret_holder->value, &value))
         return BWL_REDIS_STRANGE;
-    ret_look->value_size = value.size;
-    if (says_who && !read_who(&cursor, ret_look))
+    ret_holder->value_size = value.size;
+    if (says_who && !read_who(&cursor, ret_holder))
         return BWL_REDIS_STRANGE;
     return answer(ret_answer, BWL_YES);
 }

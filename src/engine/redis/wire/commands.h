@@ -1,10 +1,10 @@
 /*
- * words.h -- the words of protocol/store/redis.h as commands, and replies as answers.  Pure.
+ * commands.h -- the words of protocol/store/redis.h as commands, and replies as answers.  Pure.
  */
-#ifndef BWL_ENGINE_REDIS_WIRE_WORDS_H
-#define BWL_ENGINE_REDIS_WIRE_WORDS_H
+#ifndef BWL_ENGINE_REDIS_WIRE_COMMANDS_H
+#define BWL_ENGINE_REDIS_WIRE_COMMANDS_H
 
-#include "core/rules.h"
+#include "core/compat_rules.h"
 #include "core/status.h"
 #include "engine/redis/wire/resp.h"
 #include "engine/redis/wire/signal.h"
@@ -14,37 +14,38 @@
 typedef struct bwl_queue_self bwl_queue_self; /* engine/redis/wire/queue.h */
 
 /* Everything that a word needs.  Borrowed. */
-typedef struct bwl_redis_question {
-    bwl_redis_word word;
-    bool           by_text; /* the whole script, because the server does not know its SHA-1     */
-    const char    *key;
-    size_t         key_size;
-    const char    *token;
-    const char    *former;        /* of REDIS_QUEUE_REQUEUE */
-    bool           is_of_cluster; /* the server is one of several that share the keys             */
+typedef struct bwl_redis_command_args {
+    bwl_redis_command command;
+    bool        use_eval; /* the whole script, because the server does not know its SHA-1     */
+    const char *key;
+    size_t      key_size;
+    const char *token;
+    const char *previous_token; /* of REDIS_QUEUE_REQUEUE */
+    bool        is_of_cluster;  /* the server is one of several that share the keys             */
     const char *value; /* exactly this, whatever token and rules would make; NULL: what they do */
     size_t      value_size;
     bwl_ms      lease_ms;
-    int64_t     stamp;
-    const bwl_rules *rules;  /* NULL: the token is the value                                     */
-    bwl_signal       signal; /* DELETE_IF_MINE: who is to be woken                              */
+    int64_t     timestamp;
+    const bwl_compat_rules *rules; /* NULL: the token is the value */
+    bwl_signal signal; /* DELETE_IF_MINE: who is to be woken                              */
     const bwl_queue_self
         *self; /* of the words of protocol/store/queue.h: who asks                     */
-} bwl_redis_question;
+} bwl_redis_command_args;
 
 /* The room that the command takes, at most. */
-size_t bwl_redis_room(bwl_redis_word word, size_t key_size);
+size_t bwl_redis_size_max(bwl_redis_command command, size_t key_size);
 
-void bwl_redis_write(bwl_resp_writer *writer, const bwl_redis_question *question);
+void bwl_redis_write(bwl_resp_writer *writer, const bwl_redis_command_args *args);
 
 /* How many frames answer it. */
-unsigned bwl_redis_frames(bwl_redis_word word);
+unsigned bwl_redis_frames(bwl_redis_command command);
 
 /* May the answer be a value of any length?  Beyond what a frame can hold it is a stranger's. */
-bool bwl_redis_shows_value(bwl_redis_word word);
+bool bwl_redis_shows_value(bwl_redis_command command);
 
-/* Beside the protocols: who holds the key?  Answered by bwl_redis_read_look. */
-void bwl_redis_write_look(bwl_resp_writer *writer, const char *key, size_t key_size, bool by_text);
+/* Beside the protocols: who holds the key?  Answered by bwl_redis_read_holder_query. */
+void bwl_redis_write_holder_query(bwl_resp_writer *writer, const char *key, size_t key_size,
+                                  bool use_eval);
 
 typedef enum bwl_redis_verdict {
     BWL_REDIS_ANSWER = 1,
@@ -54,36 +55,36 @@ typedef enum bwl_redis_verdict {
 
 /* See bwl_event in core/core.h. */
 typedef struct bwl_redis_reply {
-    bwl_answer answer;
-    bool       is_mine;
-    uint64_t   number;
-    uint64_t   print;
-    bwl_place  place; /* how is 0: it has none                                                  */
+    bwl_answer       answer;
+    bool             is_mine;
+    uint64_t         number;
+    uint64_t         value_hash;
+    bwl_queue_status queue_status; /* how is 0: it has none */
 } bwl_redis_reply;
 
 /* What a whole frame, the nth (from 0) that answers the question, says to it.  Accepts exactly the
  * expected reply.  YES of a frame that is not the last: as it should be. */
-bwl_redis_verdict bwl_redis_read(const bwl_redis_question *question, unsigned nth,
+bwl_redis_verdict bwl_redis_read(const bwl_redis_command_args *args, unsigned nth,
                                  const char *bytes, size_t size, bwl_redis_reply *ret_reply);
 
 /* Bytes that are looked at: of the value, one more than any of ours has; of a text. */
-enum { BWL_REDIS_LOOK_VALUE_MAX = BWL_VALUE_MAX + 1, BWL_REDIS_LOOK_MAX = 64 };
+enum { BWL_HOLDER_REPLY_VALUE_MAX = BWL_VALUE_MAX + 1, BWL_HOLDER_REPLY_TEXT_MAX = 64 };
 
-typedef struct bwl_redis_look {
+typedef struct bwl_holder_reply {
     char    kind[16]; /* "none", "string", "list" ...                                          */
     int64_t left_ms;  /* -1: for ever, -2: no key                                              */
     size_t  value_size;
-    char    value[BWL_REDIS_LOOK_VALUE_MAX + 1];
+    char    value[BWL_HOLDER_REPLY_VALUE_MAX + 1];
 
-    /* Where bwl_queue_write_look has asked; 0 and "": it is not said. */
+    /* Where bwl_queue_write_holder_query has asked; 0 and "": it is not said. */
     int64_t uid;
     int64_t pid;
-    char    host[BWL_REDIS_LOOK_MAX];
-    char    program[BWL_REDIS_LOOK_MAX];
-} bwl_redis_look;
+    char    host[BWL_HOLDER_REPLY_TEXT_MAX];
+    char    program[BWL_HOLDER_REPLY_TEXT_MAX];
+} bwl_holder_reply;
 
-bwl_redis_verdict bwl_redis_read_look(const char *bytes, size_t size, bwl_answer *ret_answer,
-                                      bwl_redis_look *ret_look);
+bwl_redis_verdict bwl_redis_read_holder_query(const char *bytes, size_t size,
+                                              bwl_answer *ret_answer, bwl_holder_reply *ret_holder);
 
 /* If the frame is an error: its text, without what the server quotes of our command (that may
  * hold a token or a password), as a NUL-terminated text of printable characters.  "" otherwise. */

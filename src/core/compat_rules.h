@@ -1,5 +1,5 @@
 /*
- * rules.h -- the parameters of a lock protocol: how other people's programs do it.
+ * compat_rules.h -- the parameters of a lock protocol: how other people's programs do it.
  *
  * Plain constant data.  A protocol says which of these it looks at; all others are 0 there, and
  * NULL rules are bowline's own: the token is the value, and there is nothing to choose.
@@ -8,12 +8,12 @@
  *
  *      now            floor(wall_ns / unit_ns)
  *      stamp          floor((wall_ns + lease + extra_ns) / unit_ns)
- *      stamp_is_start floor(wall_ns / unit_ns), and it ends lease + extra_ns after that
+ *      timestamp_is_start floor(wall_ns / unit_ns), and it ends lease + extra_ns after that
  *
  * A value is prefix, then what `value` says, then suffix.
  */
-#ifndef BWL_RULES_H
-#define BWL_RULES_H
+#ifndef BWL_COMPAT_RULES_H
+#define BWL_COMPAT_RULES_H
 
 #include "core/core.h"
 
@@ -22,7 +22,7 @@ enum {
     BWL_VALUE_MAX = 160, /* bytes in a value                                                     */
 };
 
-typedef enum bwl_value_shape {
+typedef enum bwl_value_format {
     BWL_VALUE_TOKEN = 1,
     BWL_VALUE_LITERAL,       /* always the same bytes                                            */
     BWL_VALUE_DECIMAL,       /* the stamp: 1700000010                                           */
@@ -30,9 +30,9 @@ typedef enum bwl_value_shape {
     BWL_VALUE_FLOAT_RUBY,    /* as Ruby's Float#to_s: the same bytes up to 1e16                 */
     BWL_VALUE_FLOAT_PHP,     /* as PHP with precision=14: 1700000010.1235, 1700000010           */
     BWL_VALUE_LITTLE_ENDIAN, /* the stamp in 8 bytes                                            */
-    BWL_VALUE_TOKEN_STAMP,   /* token:stamp                                                     */
-    BWL_VALUE_STAMP_TOKEN,   /* stamp-token; with BWL_TOKEN_PID_TID: stamp-pid-tid              */
-} bwl_value_shape;
+    BWL_VALUE_TOKEN_TIMESTAMP, /* token:stamp */
+    BWL_VALUE_TIMESTAMP_TOKEN, /* stamp-token; with BWL_TOKEN_PID_TID: stamp-pid-tid */
+} bwl_value_format;
 
 /* OURS: 22 characters of A-Z a-z 0-9 - _.  UUID: RFC 4122, version 4, in lower case.  HEX: 32
  * digits in lower case.  PID_TID: two numbers of plausible size, new for every attempt: 71-968.
@@ -40,7 +40,7 @@ typedef enum bwl_value_shape {
  * BASE64_18: 18 bytes.  BASE64_32: 32 bytes, padded, with the chance of 16.  ALNUM: letters and
  * digits.  DATE_UUID: 2026-11-22T00:31:00.123Z@ and a UUID.  UUID_THREAD: a UUID, a colon, and the
  * number of a thread, which is 1 in ours. */
-typedef enum bwl_token_shape {
+typedef enum bwl_token_format {
     BWL_TOKEN_OURS = 0,
     BWL_TOKEN_UUID,
     BWL_TOKEN_HEX,
@@ -56,21 +56,21 @@ typedef enum bwl_token_shape {
     BWL_TOKEN_DATE_UUID,
     BWL_TOKEN_UUID_THREAD,
     BWL_TOKEN_BASE64_32,
-} bwl_token_shape;
+} bwl_token_format;
 
-enum { BWL_TOKEN_SHAPES = BWL_TOKEN_BASE64_32 + 1 };
+enum { BWL_TOKEN_FORMATS = BWL_TOKEN_BASE64_32 + 1 };
 
 /* When has a stamp expired? */
 typedef enum bwl_expired {
-    BWL_STAMP_BEFORE_NOW = 1,
-    BWL_STAMP_NOT_AFTER_NOW,
+    BWL_TIMESTAMP_BEFORE_NOW = 1,
+    BWL_TIMESTAMP_NOT_AFTER_NOW,
 } bwl_expired;
 
 /* How often does one try look at the time?  ONCE: before SETNX.  STAMP_ONCE: the stamp is of before
  * SETNX, but comparisons look again.  ALWAYS: the stamp that GETSET writes is new as well. */
 typedef enum bwl_clock_reads {
     BWL_READS_ONCE = 1,
-    BWL_READS_STAMP_ONCE,
+    BWL_READS_TIMESTAMP_ONCE,
     BWL_READS_ALWAYS,
 } bwl_clock_reads;
 
@@ -101,18 +101,18 @@ typedef enum bwl_clock_owner {
     BWL_CLOCK_OF_SERVER,
 } bwl_clock_owner;
 
-struct bwl_rules {
+struct bwl_compat_rules {
     /* Of the value. */
-    bwl_value_shape value;
-    bwl_token_shape token;
-    const char     *literal;  /* NULL: none                                                      */
-    const char     *prefix;   /* NULL: none                                                      */
-    const char     *suffix;   /* NULL: none                                                      */
-    int64_t         unit_ns;  /* of a stamp: 1000000000, 1000000, 1000 ...; 0: no stamp           */
-    int64_t         whole_ns; /* floats: what 1.0 stands for: 1000000000 or 1000000              */
-    int64_t         extra_ns; /* added to the lease in a stamp                                   */
-    bool            stamp_is_start;
-    bool            lease_in_seconds; /* EX instead of PX, rounded up                            */
+    bwl_value_format value;
+    bwl_token_format token;
+    const char      *literal; /* NULL: none                                                      */
+    const char      *prefix;  /* NULL: none                                                      */
+    const char      *suffix;  /* NULL: none                                                      */
+    int64_t          unit_ns; /* of a stamp: 1000000000, 1000000, 1000 ...; 0: no stamp           */
+    int64_t          whole_ns; /* floats: what 1.0 stands for: 1000000000 or 1000000              */
+    int64_t          extra_ns; /* added to the lease in a stamp                                   */
+    bool             timestamp_is_start;
+    bool             lease_in_seconds; /* EX instead of PX, rounded up                            */
 
     /* Of setnx-getset, and where setnx-stamp-del has the same question. */
     bwl_expired      expired;

@@ -1,13 +1,13 @@
 /*
- * stamp.c -- see stamp.h.
+ * value.c -- see value.h.
  *
  * A float is what a program gets that keeps the time in a double: the double nearest to the
  * stamp, as the shortest decimal that is nearest to that double (Python, Ruby), or rounded to 14
  * digits (PHP).  Both are done in whole numbers: printf and strtod obey the locale, and would write
  * a comma where the caller's program has asked for commas.
  */
-#include "engine/redis/wire/stamp.h"
-#include "core/stamps.h"
+#include "engine/redis/wire/value.h"
+#include "core/timestamps.h"
 #include "core/text.h"
 #include "core/token.h"
 
@@ -16,10 +16,10 @@
 __extension__ typedef unsigned __int128 wide;
 
 enum {
-    MANTISSA_BITS = 53,
-    DIGITS_MAX    = 17, /* significant ones, that tell any double from its neighbours           */
-    PHP_DIGITS    = 14, /* "precision" in php.ini                                               */
-    STAMP_SIZE    = 8,  /* LITTLE_ENDIAN                                                        */
+    MANTISSA_BITS  = 53,
+    DIGITS_MAX     = 17, /* significant ones, that tell any double from its neighbours           */
+    PHP_DIGITS     = 14, /* "precision" in php.ini                                               */
+    TIMESTAMP_SIZE = 8,  /* LITTLE_ENDIAN */
 };
 
 #define WHOLE_MAX     UINT64_C(1000000000000000) /* of a float, before the point                 */
@@ -151,9 +151,9 @@ static decimal of_php(binary b)
     return d;
 }
 
-static void put_float(writer *w, bwl_value_shape shape, binary b)
+static void put_float(writer *w, bwl_value_format format, binary b)
 {
-    bool    is_php = shape == BWL_VALUE_FLOAT_PHP;
+    bool    is_php = format == BWL_VALUE_FLOAT_PHP;
     decimal d      = is_php ? of_php(b) : shortest(b);
 
     put_number(w, d.digits / power_of_ten(d.after), 1);
@@ -165,58 +165,59 @@ static void put_float(writer *w, bwl_value_shape shape, binary b)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static bool is_float(bwl_value_shape shape)
+static bool is_float(bwl_value_format format)
 {
-    return shape == BWL_VALUE_FLOAT_PYTHON || shape == BWL_VALUE_FLOAT_RUBY ||
-           shape == BWL_VALUE_FLOAT_PHP;
+    return format == BWL_VALUE_FLOAT_PYTHON || format == BWL_VALUE_FLOAT_RUBY ||
+           format == BWL_VALUE_FLOAT_PHP;
 }
 
-static bool fits_float(const bwl_rules *rules, int64_t stamp)
+static bool fits_float(const bwl_compat_rules *rules, int64_t timestamp)
 {
     uint64_t end   = rules->value == BWL_VALUE_FLOAT_PHP ? WHOLE_MAX_PHP : WHOLE_MAX;
     int64_t  max   = (INT64_MAX - rules->whole_ns) / rules->unit_ns; /* it may be rounded up */
-    int64_t  whole = stamp <= max ? stamp * rules->unit_ns / rules->whole_ns : 0;
+    int64_t  whole = timestamp <= max ? timestamp * rules->unit_ns / rules->whole_ns : 0;
 
     return whole >= 1 && (uint64_t)whole < end - 1; /* rounding may make it one more */
 }
 
-static void put_little_endian(writer *w, uint64_t stamp)
+static void put_little_endian(writer *w, uint64_t timestamp)
 {
-    char bytes[STAMP_SIZE];
+    char bytes[TIMESTAMP_SIZE];
 
-    for (unsigned i = 0; i < STAMP_SIZE; i++)
-        bytes[i] = (char)(stamp >> 8 * i & 255);
-    put(w, bytes, STAMP_SIZE);
+    for (unsigned i = 0; i < TIMESTAMP_SIZE; i++)
+        bytes[i] = (char)(timestamp >> 8 * i & 255);
+    put(w, bytes, TIMESTAMP_SIZE);
 }
 
-static void put_middle(writer *w, const bwl_rules *rules, const char *token, int64_t stamp)
+static void put_middle(writer *w, const bwl_compat_rules *rules, const char *token,
+                       int64_t timestamp)
 {
     switch (rules->value) {
     case BWL_VALUE_TOKEN: put_text(w, token); break;
     case BWL_VALUE_LITERAL: put_text(w, rules->literal); break;
-    case BWL_VALUE_DECIMAL: put_number(w, (uint64_t)stamp, 1); break;
+    case BWL_VALUE_DECIMAL: put_number(w, (uint64_t)timestamp, 1); break;
     case BWL_VALUE_FLOAT_PYTHON:
     case BWL_VALUE_FLOAT_RUBY:
     case BWL_VALUE_FLOAT_PHP:
         put_float(w, rules->value,
-                  nearest((uint64_t)(stamp * rules->unit_ns), (uint64_t)rules->whole_ns));
+                  nearest((uint64_t)(timestamp * rules->unit_ns), (uint64_t)rules->whole_ns));
         break;
-    case BWL_VALUE_LITTLE_ENDIAN: put_little_endian(w, (uint64_t)stamp); break;
-    case BWL_VALUE_TOKEN_STAMP:
+    case BWL_VALUE_LITTLE_ENDIAN: put_little_endian(w, (uint64_t)timestamp); break;
+    case BWL_VALUE_TOKEN_TIMESTAMP:
         put_text(w, token);
         put(w, ":", 1);
-        put_number(w, (uint64_t)stamp, 1);
+        put_number(w, (uint64_t)timestamp, 1);
         break;
-    case BWL_VALUE_STAMP_TOKEN:
-        put_number(w, (uint64_t)stamp, 1);
+    case BWL_VALUE_TIMESTAMP_TOKEN:
+        put_number(w, (uint64_t)timestamp, 1);
         put(w, "-", 1);
         put_text(w, token);
         break;
     }
 }
 
-size_t bwl_value_write(char ret_bytes[BWL_VALUE_MAX], const bwl_rules *rules, const char *token,
-                       int64_t stamp)
+size_t bwl_value_write(char ret_bytes[BWL_VALUE_MAX], const bwl_compat_rules *rules,
+                       const char *token, int64_t timestamp)
 {
     writer w = { .bytes = ret_bytes };
 
@@ -224,10 +225,10 @@ size_t bwl_value_write(char ret_bytes[BWL_VALUE_MAX], const bwl_rules *rules, co
         put_text(&w, token);
         return w.size;
     }
-    if (stamp < 0 || (is_float(rules->value) && !fits_float(rules, stamp)))
+    if (timestamp < 0 || (is_float(rules->value) && !fits_float(rules, timestamp)))
         return 0;
     put_text(&w, rules->prefix);
-    put_middle(&w, rules, token, stamp);
+    put_middle(&w, rules, token, timestamp);
     put_text(&w, rules->suffix);
     assert(!w.overflowed); /* two affixes, a token and a number are shorter */
     return w.size;
@@ -249,13 +250,13 @@ static bool strip(const char **bytes, size_t *size, const char *prefix, const ch
     return true;
 }
 
-static bool read_decimal(int64_t *ret_stamp, const char *bytes, size_t size)
+static bool read_decimal(int64_t *ret_timestamp, const char *bytes, size_t size)
 {
     uint64_t number;
 
     if (!bwl_number_parse(&number, bytes, size, INT64_MAX))
         return false;
-    *ret_stamp = (int64_t)number;
+    *ret_timestamp = (int64_t)number;
     return true;
 }
 
@@ -288,7 +289,8 @@ static bool read_digits(decimal *ret_decimal, const char *bytes, size_t size)
     return whole >= 1 && whole < WHOLE_MAX - 1;
 }
 
-static bool read_float(int64_t *ret_stamp, const bwl_rules *rules, const char *bytes, size_t size)
+static bool read_float(int64_t *ret_timestamp, const bwl_compat_rules *rules, const char *bytes,
+                       size_t size)
 {
     char    again[BWL_VALUE_MAX];
     writer  w = { .bytes = again };
@@ -306,93 +308,95 @@ static bool read_float(int64_t *ret_stamp, const bwl_rules *rules, const char *b
     wide below = ((wide)1 << b.scale) * (uint64_t)rules->unit_ns;
     if ((above + below / 2) / below > (uint64_t)(INT64_MAX / rules->unit_ns))
         return false;
-    *ret_stamp = (int64_t)((above + below / 2) / below);
+    *ret_timestamp = (int64_t)((above + below / 2) / below);
     return true;
 }
 
-static bool read_little_endian(int64_t *ret_stamp, const char *bytes, size_t size)
+static bool read_little_endian(int64_t *ret_timestamp, const char *bytes, size_t size)
 {
-    uint64_t stamp = 0;
+    uint64_t timestamp = 0;
 
-    if (size != STAMP_SIZE)
+    if (size != TIMESTAMP_SIZE)
         return false;
-    for (unsigned i = 0; i < STAMP_SIZE; i++)
-        stamp |= (uint64_t)(unsigned char)bytes[i] << 8 * i;
-    *ret_stamp = (int64_t)stamp;
-    return stamp <= INT64_MAX;
+    for (unsigned i = 0; i < TIMESTAMP_SIZE; i++)
+        timestamp |= (uint64_t)(unsigned char)bytes[i] << 8 * i;
+    *ret_timestamp = (int64_t)timestamp;
+    return timestamp <= INT64_MAX;
 }
 
-static bool read_token_stamp(int64_t *ret_stamp, const bwl_rules *rules, const char *bytes,
-                             size_t size)
+static bool read_token_timestamp(int64_t *ret_timestamp, const bwl_compat_rules *rules,
+                                 const char *bytes, size_t size)
 {
     size_t colon = size;
 
     while (colon > 0 && bytes[colon - 1] != ':')
         colon--;
     return colon > 0 && bwl_token_is_of(rules->token, bytes, colon - 1) &&
-           read_decimal(ret_stamp, bytes + colon, size - colon);
+           read_decimal(ret_timestamp, bytes + colon, size - colon);
 }
 
-static bool read_stamp_token(int64_t *ret_stamp, const bwl_rules *rules, const char *bytes,
-                             size_t size)
+static bool read_timestamp_token(int64_t *ret_timestamp, const bwl_compat_rules *rules,
+                                 const char *bytes, size_t size)
 {
     size_t dash = 0;
 
     while (dash < size && bytes[dash] != '-')
         dash++;
     return dash < size && bwl_token_is_of(rules->token, bytes + dash + 1, size - dash - 1) &&
-           read_decimal(ret_stamp, bytes, dash);
+           read_decimal(ret_timestamp, bytes, dash);
 }
 
-static bool read_middle(int64_t *ret_stamp, const bwl_rules *rules, const char *bytes, size_t size)
+static bool read_middle(int64_t *ret_timestamp, const bwl_compat_rules *rules, const char *bytes,
+                        size_t size)
 {
     switch (rules->value) {
     case BWL_VALUE_TOKEN: return bwl_token_is_of(rules->token, bytes, size);
     case BWL_VALUE_LITERAL:
         return size == strlen(rules->literal) && memcmp(bytes, rules->literal, size) == 0;
-    case BWL_VALUE_DECIMAL: return read_decimal(ret_stamp, bytes, size);
+    case BWL_VALUE_DECIMAL: return read_decimal(ret_timestamp, bytes, size);
     case BWL_VALUE_FLOAT_PYTHON:
     case BWL_VALUE_FLOAT_RUBY:
-    case BWL_VALUE_FLOAT_PHP: return read_float(ret_stamp, rules, bytes, size);
-    case BWL_VALUE_LITTLE_ENDIAN: return read_little_endian(ret_stamp, bytes, size);
-    case BWL_VALUE_TOKEN_STAMP: return read_token_stamp(ret_stamp, rules, bytes, size);
-    case BWL_VALUE_STAMP_TOKEN: return read_stamp_token(ret_stamp, rules, bytes, size);
+    case BWL_VALUE_FLOAT_PHP: return read_float(ret_timestamp, rules, bytes, size);
+    case BWL_VALUE_LITTLE_ENDIAN: return read_little_endian(ret_timestamp, bytes, size);
+    case BWL_VALUE_TOKEN_TIMESTAMP: return read_token_timestamp(ret_timestamp, rules, bytes, size);
+    case BWL_VALUE_TIMESTAMP_TOKEN: return read_timestamp_token(ret_timestamp, rules, bytes, size);
     }
     bwl_unreachable("no such shape");
 }
 
-bool bwl_value_read(int64_t *ret_stamp, const bwl_rules *rules, const char *bytes, size_t size)
+bool bwl_value_read(int64_t *ret_timestamp, const bwl_compat_rules *rules, const char *bytes,
+                    size_t size)
 {
-    int64_t stamp = 0;
+    int64_t timestamp = 0;
 
     if (size > BWL_VALUE_MAX)
         return false;
     if (rules == NULL && !bwl_token_is_of(BWL_TOKEN_OURS, bytes, size))
         return false;
     if (rules != NULL && (!strip(&bytes, &size, rules->prefix, rules->suffix) ||
-                          !read_middle(&stamp, rules, bytes, size)))
+                          !read_middle(&timestamp, rules, bytes, size)))
         return false;
-    *ret_stamp = stamp;
+    *ret_timestamp = timestamp;
     return true;
 }
 
-bool bwl_value_read_plausible(int64_t *ret_stamp, const bwl_rules *rules, const char *bytes,
-                              size_t size)
+bool bwl_value_read_plausible(int64_t *ret_timestamp, const bwl_compat_rules *rules,
+                              const char *bytes, size_t size)
 {
-    int64_t stamp;
+    int64_t timestamp;
 
-    if (!bwl_value_read(&stamp, rules, bytes, size) ||
-        (rules != NULL && !bwl_stamp_is_plausible(rules, stamp)))
+    if (!bwl_value_read(&timestamp, rules, bytes, size) ||
+        (rules != NULL && !bwl_timestamp_is_plausible(rules, timestamp)))
         return false;
-    *ret_stamp = stamp;
+    *ret_timestamp = timestamp;
     return true;
 }
 
-uint64_t bwl_value_print(const char *bytes, size_t size)
+uint64_t bwl_value_hash(const char *bytes, size_t size)
 {
-    uint64_t print = UINT64_C(14695981039346656037);
+    uint64_t value_hash = UINT64_C(14695981039346656037);
 
     for (size_t i = 0; i < size; i++)
-        print = (print ^ (unsigned char)bytes[i]) * UINT64_C(1099511628211);
-    return print != 0 ? print : 1;
+        value_hash = (value_hash ^ (unsigned char)bytes[i]) * UINT64_C(1099511628211);
+    return value_hash != 0 ? value_hash : 1;
 }

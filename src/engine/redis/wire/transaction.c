@@ -1,5 +1,5 @@
 /*
- * section.c -- see section.h.
+ * transaction.c -- see transaction.h.
  *
  *  READ     WATCH key, GET key, MULTI     +OK, bulk or null, +OK: YES
  *  SET      SET key value KEEPTTL, EXEC   +QUEUED, [+OK]: YES      null: NO
@@ -11,7 +11,7 @@
  * An error of any frame is the answer: the server then does nothing of the section (EXECABORT).  A
  * SET that answers +OK by itself was not queued, and is STRANGE: nobody may take it for a yes.
  */
-#include "engine/redis/wire/section.h"
+#include "engine/redis/wire/transaction.h"
 
 enum {
     FRAMES_OF_READ  = 3,
@@ -26,14 +26,14 @@ static void write_alone(bwl_resp_writer *writer, const char *command)
 }
 
 static void write_key(bwl_resp_writer *writer, const char *command, uint32_t more,
-                      const bwl_section_question *q)
+                      const bwl_transaction_args *q)
 {
     bwl_resp_write_array(writer, 2 + more);
     bwl_resp_write_text(writer, command);
     bwl_resp_write_bulk(writer, q->key, q->key_size);
 }
 
-static void write_set(bwl_resp_writer *writer, const bwl_section_question *q)
+static void write_set(bwl_resp_writer *writer, const bwl_transaction_args *q)
 {
     bool keeps = q->lasts_ms == 0;
     bool ends  = !keeps && q->lasts_ms != BWL_NEVER;
@@ -48,77 +48,77 @@ static void write_set(bwl_resp_writer *writer, const bwl_section_question *q)
     }
 }
 
-size_t bwl_section_room(const bwl_section_question *question)
+size_t bwl_transaction_size_max(const bwl_transaction_args *args)
 {
-    bool is_set = question->word == SECTION_SET;
+    bool is_set = args->command == TRANSACTION_SET;
 
-    return ROOM + 2 * (question->key_size + 16) + (is_set ? question->value_size : 0);
+    return ROOM + 2 * (args->key_size + 16) + (is_set ? args->value_size : 0);
 }
 
-void bwl_section_write(bwl_resp_writer *writer, const bwl_section_question *question)
+void bwl_transaction_write(bwl_resp_writer *writer, const bwl_transaction_args *args)
 {
-    switch (question->word) {
-    case SECTION_READ:
-        write_key(writer, "WATCH", 0, question);
-        write_key(writer, "GET", 0, question);
+    switch (args->command) {
+    case TRANSACTION_READ:
+        write_key(writer, "WATCH", 0, args);
+        write_key(writer, "GET", 0, args);
         write_alone(writer, "MULTI");
         return;
-    case SECTION_SET:
-        write_set(writer, question);
+    case TRANSACTION_SET:
+        write_set(writer, args);
         write_alone(writer, "EXEC");
         return;
-    case SECTION_DELETE:
-        write_key(writer, "DEL", 0, question);
+    case TRANSACTION_DELETE:
+        write_key(writer, "DEL", 0, args);
         write_alone(writer, "EXEC");
         return;
-    case SECTION_LEAVE: write_alone(writer, "DISCARD"); return;
+    case TRANSACTION_LEAVE: write_alone(writer, "DISCARD"); return;
     }
     bwl_unreachable("a word outside of its enum");
 }
 
-unsigned bwl_section_frames(bwl_section_word word)
+unsigned bwl_transaction_frames(bwl_transaction_command command)
 {
-    switch (word) {
-    case SECTION_READ: return FRAMES_OF_READ;
-    case SECTION_SET:
-    case SECTION_DELETE: return FRAMES_OF_WRITE;
-    case SECTION_LEAVE: return 1;
+    switch (command) {
+    case TRANSACTION_READ: return FRAMES_OF_READ;
+    case TRANSACTION_SET:
+    case TRANSACTION_DELETE: return FRAMES_OF_WRITE;
+    case TRANSACTION_LEAVE: return 1;
     }
     bwl_unreachable("a word outside of its enum");
 }
 
-bool bwl_section_shows_value(bwl_section_word word, unsigned nth)
+bool bwl_transaction_shows_value(bwl_transaction_command command, unsigned nth)
 {
-    return word == SECTION_READ && nth == 1;
+    return command == TRANSACTION_READ && nth == 1;
 }
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-static bwl_redis_verdict answer(bwl_section_reply *ret_reply, bwl_answer answer_)
+static bwl_redis_verdict answer(bwl_transaction_reply *ret_reply, bwl_answer answer_)
 {
     ret_reply->answer = answer_;
     return BWL_REDIS_ANSWER;
 }
 
 static bwl_redis_verdict read_error(const char *bytes, size_t size, bool shows_value,
-                                    bwl_section_reply *ret_reply)
+                                    bwl_transaction_reply *ret_reply)
 {
     ret_reply->error      = bytes;
     ret_reply->error_size = size;
     if (shows_value && bwl_redis_error_is(bytes, size, "WRONGTYPE"))
-        return answer(ret_reply, BWL_ALIEN);
-    return answer(ret_reply, bwl_redis_is_not_now(bytes, size) ? BWL_LATER : BWL_REFUSED);
+        return answer(ret_reply, BWL_FOREIGN_VALUE);
+    return answer(ret_reply, bwl_redis_is_not_now(bytes, size) ? BWL_RETRYABLE : BWL_REFUSED);
 }
 
 static bwl_redis_verdict read_text(const bwl_resp_value *value, const char *text,
-                                   bwl_section_reply *ret_reply)
+                                   bwl_transaction_reply *ret_reply)
 {
     if (value->type != '+' || !bwl_resp_text_is(value, text))
         return BWL_REDIS_STRANGE;
     return answer(ret_reply, BWL_YES);
 }
 
-static bwl_redis_verdict read_value(const bwl_resp_value *value, bwl_section_reply *ret_reply)
+static bwl_redis_verdict read_value(const bwl_resp_value *value, bwl_transaction_reply *ret_reply)
 {
     if (value->type != '$' && value->type != '_')
         return BWL_REDIS_STRANGE;
@@ -130,8 +130,8 @@ static bwl_redis_verdict read_value(const bwl_resp_value *value, bwl_section_rep
 }
 
 /* What EXEC has carried out, a list of one; a null: it has not. */
-static bwl_redis_verdict read_exec(bwl_section_word word, bwl_resp_cursor *cursor,
-                                   const bwl_resp_value *value, bwl_section_reply *ret_reply)
+static bwl_redis_verdict read_exec(bwl_transaction_command command, bwl_resp_cursor *cursor,
+                                   const bwl_resp_value *value, bwl_transaction_reply *ret_reply)
 {
     bwl_resp_value done;
     size_t         at = cursor->at;
@@ -142,37 +142,38 @@ static bwl_redis_verdict read_exec(bwl_section_word word, bwl_resp_cursor *curso
         return BWL_REDIS_STRANGE;
     if (done.type == '-' || done.type == '!')
         return read_error(cursor->bytes + at, cursor->at - at, false, ret_reply);
-    if (word == SECTION_SET)
+    if (command == TRANSACTION_SET)
         return read_text(&done, "OK", ret_reply);
     if (done.type != ':' || (done.integer != 0 && done.integer != 1))
         return BWL_REDIS_STRANGE;
     return answer(ret_reply, BWL_YES);
 }
 
-bwl_redis_verdict bwl_section_read(bwl_section_word word, unsigned nth, const char *bytes,
-                                   size_t size, bwl_section_reply *ret_reply)
+bwl_redis_verdict bwl_transaction_read(bwl_transaction_command command, unsigned nth,
+                                       const char *bytes, size_t size,
+                                       bwl_transaction_reply *ret_reply)
 {
-    bool           shows_value = bwl_section_shows_value(word, nth);
+    bool           shows_value = bwl_transaction_shows_value(command, nth);
     bwl_resp_value value;
 
-    assert(nth < bwl_section_frames(word));
-    *ret_reply = (bwl_section_reply){ .is_long = bytes == NULL };
+    assert(nth < bwl_transaction_frames(command));
+    *ret_reply = (bwl_transaction_reply){ .is_long = bytes == NULL };
     if (bytes == NULL)
-        return shows_value ? answer(ret_reply, BWL_ALIEN) : BWL_REDIS_STRANGE;
+        return shows_value ? answer(ret_reply, BWL_FOREIGN_VALUE) : BWL_REDIS_STRANGE;
     if (bwl_redis_is_error(bytes, size))
         return read_error(bytes, size, shows_value, ret_reply);
     bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
     if (!bwl_resp_next_bare(&cursor, &value))
         return BWL_REDIS_STRANGE;
-    switch (word) {
-    case SECTION_READ:
+    switch (command) {
+    case TRANSACTION_READ:
         return shows_value ? read_value(&value, ret_reply) : read_text(&value, "OK", ret_reply);
-    case SECTION_SET:
-    case SECTION_DELETE:
+    case TRANSACTION_SET:
+    case TRANSACTION_DELETE:
         if (nth == 0)
             return read_text(&value, "QUEUED", ret_reply);
-        return read_exec(word, &cursor, &value, ret_reply);
-    case SECTION_LEAVE: return read_text(&value, "OK", ret_reply);
+        return read_exec(command, &cursor, &value, ret_reply);
+    case TRANSACTION_LEAVE: return read_text(&value, "OK", ret_reply);
     }
     bwl_unreachable("a word outside of its enum");
 }

@@ -1,11 +1,11 @@
 /*
- * take.c -- see take.h, and scripts/take_stamp.lua.
+ * take_timestamp.c -- see take_timestamp.h, and scripts/take_timestamp.lua.
  *
  * The server's clock has microseconds.  A stamp in nanoseconds is written with three zeros behind
  * them; a float is that double which is nearest to the whole number of microseconds.
  */
-#include "engine/redis/wire/take.h"
-#include "engine/redis/wire/stamp.h"
+#include "engine/redis/wire/take_timestamp.h"
+#include "engine/redis/wire/value.h"
 
 #include <string.h>
 
@@ -41,12 +41,12 @@ static void add_escaped(text *t, const char *bytes)
     }
 }
 
-static const char *form_of(bwl_value_shape shape)
+static const char *form_of(bwl_value_format format)
 {
-    switch (shape) {
+    switch (format) {
     case BWL_VALUE_DECIMAL:
-    case BWL_VALUE_TOKEN_STAMP:
-    case BWL_VALUE_STAMP_TOKEN: return "d";
+    case BWL_VALUE_TOKEN_TIMESTAMP:
+    case BWL_VALUE_TIMESTAMP_TOKEN: return "d";
     case BWL_VALUE_FLOAT_PYTHON:
     case BWL_VALUE_FLOAT_RUBY: return "f";
     case BWL_VALUE_FLOAT_PHP: return "p";
@@ -67,9 +67,9 @@ typedef struct surroundings {
 } surroundings;
 
 /* Whoever holds it has a token that we do not know. */
-static const char *any_token(bwl_token_shape shape)
+static const char *any_token(bwl_token_format format)
 {
-    switch (shape) {
+    switch (format) {
     case BWL_TOKEN_UUID: return "%x+%-%x+%-%x+%-%x+%-%x+";
     case BWL_TOKEN_HEX: return "%x+";
     case BWL_TOKEN_PID_TID: return "[1-9]%d*%-[1-9]%d*";
@@ -89,18 +89,18 @@ static const char *any_token(bwl_token_shape shape)
     bwl_unreachable("no such shape");
 }
 
-static void look_around(surroundings *ret_s, const bwl_rules *rules, const char *token)
+static void look_around(surroundings *ret_s, const bwl_compat_rules *rules, const char *token)
 {
     *ret_s = (surroundings){ 0 };
     add(&ret_s->before, rules->prefix);
     add_escaped(&ret_s->before_any, rules->prefix);
-    if (rules->value == BWL_VALUE_TOKEN_STAMP) {
+    if (rules->value == BWL_VALUE_TOKEN_TIMESTAMP) {
         add(&ret_s->before, token);
         add(&ret_s->before, ":");
         add(&ret_s->before_any, any_token(rules->token));
         add(&ret_s->before_any, ":");
     }
-    if (rules->value == BWL_VALUE_STAMP_TOKEN) {
+    if (rules->value == BWL_VALUE_TIMESTAMP_TOKEN) {
         add(&ret_s->behind, "-");
         add(&ret_s->behind, token);
         add(&ret_s->behind_any, "%-");
@@ -115,45 +115,45 @@ static void write_part(bwl_resp_writer *writer, const text *part)
     bwl_resp_write_bulk(writer, part->bytes, part->size);
 }
 
-void bwl_take_write(bwl_resp_writer *writer, const bwl_redis_question *question)
+void bwl_take_timestamp_write(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
-    const bwl_rules *rules = question->rules;
-    surroundings     s;
+    const bwl_compat_rules *rules = args->rules;
+    surroundings            s;
 
     assert(rules->unit_ns > 0);
-    look_around(&s, rules, question->token);
+    look_around(&s, rules, args->token);
     bwl_resp_write_text(writer, form_of(rules->value));
     write_part(writer, &s.before);
     write_part(writer, &s.behind);
     bwl_resp_write_integer(writer, rules->unit_ns / NS_IN_US);
     bwl_resp_write_integer(writer, rules->whole_ns / NS_IN_US);
-    bwl_resp_write_integer(writer, question->lease_ms * US_IN_MS + rules->extra_ns / NS_IN_US);
-    bwl_resp_write_text(writer, rules->expired == BWL_STAMP_BEFORE_NOW ? "<" : "<=");
-    bwl_resp_write_text(writer, rules->stamp_is_start ? "1" : "0");
+    bwl_resp_write_integer(writer, args->lease_ms * US_IN_MS + rules->extra_ns / NS_IN_US);
+    bwl_resp_write_text(writer, rules->expired == BWL_TIMESTAMP_BEFORE_NOW ? "<" : "<=");
+    bwl_resp_write_text(writer, rules->timestamp_is_start ? "1" : "0");
     write_part(writer, &s.before_any);
     write_part(writer, &s.behind_any);
 }
 
-bwl_redis_verdict bwl_take_read(const bwl_redis_question *question, const char *bytes, size_t size,
-                                bwl_redis_reply *ret_reply)
+bwl_redis_verdict bwl_take_timestamp_read(const bwl_redis_command_args *args, const char *bytes,
+                                          size_t size, bwl_redis_reply *ret_reply)
 {
     bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
     bwl_resp_value  value;
-    int64_t         stamp;
+    int64_t         timestamp;
 
     if (!bwl_resp_next_bare(&cursor, &value))
         return BWL_REDIS_STRANGE;
     if (value.type == ':' && (value.integer == 0 || value.integer == -1)) {
-        ret_reply->answer = value.integer == 0 ? BWL_NO : BWL_ALIEN;
+        ret_reply->answer = value.integer == 0 ? BWL_NO : BWL_FOREIGN_VALUE;
         return BWL_REDIS_ANSWER;
     }
-    if (value.type != '$' || !bwl_value_read(&stamp, question->rules, value.text, value.size))
+    if (value.type != '$' || !bwl_value_read(&timestamp, args->rules, value.text, value.size))
         return BWL_REDIS_STRANGE;
     *ret_reply = (bwl_redis_reply){
-        .answer  = BWL_YES,
-        .is_mine = true,
-        .number  = (uint64_t)stamp,
-        .print   = bwl_value_print(value.text, value.size),
+        .answer     = BWL_YES,
+        .is_mine    = true,
+        .number     = (uint64_t)timestamp,
+        .value_hash = bwl_value_hash(value.text, value.size),
     };
     return BWL_REDIS_ANSWER;
 }

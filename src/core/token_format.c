@@ -1,5 +1,5 @@
 /*
- * shape.c -- see shape.h.
+ * token_format.c -- see token_format.h.
  *
  * A shape is a pattern with one character for each of the token:
  *
@@ -19,7 +19,7 @@
  * alphabets whose size is a power of two that hands out the bits as they are; the 62 of letters
  * and digits make some texts more likely than others, by less than one in two hundred.
  */
-#include "core/shape.h"
+#include "core/token_format.h"
 
 #include <string.h>
 
@@ -36,7 +36,7 @@ static const char alnum[]     = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstu
 #define BARE(v) X12 v "xxxyxxx" X12
 #define DATE    "dddd-dd-ddTdd:dd:dd.dddZ"
 
-static const bwl_shape_kind kinds[BWL_TOKEN_SHAPES] = {
+static const bwl_token_format_info kinds[BWL_TOKEN_FORMATS] = {
     [BWL_TOKEN_OURS]       = { "22 characters of base64url", "uuuuuuuuuuuuuuuuuuuuuq", 128, false },
     [BWL_TOKEN_UUID]       = { "a UUID", UUID("4"), 122, false },
     [BWL_TOKEN_HEX]        = { "32 hexadecimal digits", X4 X4 X12 X12, 128, false },
@@ -54,10 +54,10 @@ static const bwl_shape_kind kinds[BWL_TOKEN_SHAPES] = {
     [BWL_TOKEN_UUID_THREAD] = { "a UUID, a colon and a number", UUID("4") ":1", 122, false },
 };
 
-const bwl_shape_kind *bwl_shape_kind_of(bwl_token_shape shape)
+const bwl_token_format_info *bwl_token_format_info_of(bwl_token_format format)
 {
-    assert((unsigned)shape < BWL_TOKEN_SHAPES);
-    return &kinds[shape];
+    assert((unsigned)format < BWL_TOKEN_FORMATS);
+    return &kinds[format];
 }
 
 /* ---- alphabets ------------------------------------------------------------------------------- */
@@ -85,9 +85,9 @@ static bool is_among(char c, const char *alphabet)
     return false;
 }
 
-bool bwl_shape_fits(bwl_token_shape shape, const char *text, size_t size)
+bool bwl_token_format_matches(bwl_token_format format, const char *text, size_t size)
 {
-    const char *pattern = bwl_shape_kind_of(shape)->pattern;
+    const char *pattern = bwl_token_format_info_of(format)->pattern;
 
     if (size != strlen(pattern))
         return false;
@@ -178,12 +178,12 @@ static void write_date(char *ret_date, int64_t wall_ns)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-void bwl_shape_write(char ret_token[BWL_TOKEN_MAX + 1], bwl_token_shape shape,
-                     const bwl_random *random, int64_t wall_ns)
+void bwl_token_format_write(char ret_token[BWL_TOKEN_MAX + 1], bwl_token_format format,
+                            const bwl_random *random, int64_t wall_ns)
 {
-    const bwl_shape_kind *kind = bwl_shape_kind_of(shape);
-    size_t                size = strlen(kind->pattern);
-    number                n    = number_of(random, size > USUAL_MAX ? LIMBS : LIMBS_USUAL);
+    const bwl_token_format_info *kind = bwl_token_format_info_of(format);
+    size_t                       size = strlen(kind->pattern);
+    number                       n    = number_of(random, size > USUAL_MAX ? LIMBS : LIMBS_USUAL);
 
     assert(size <= BWL_TOKEN_MAX);
     assert(size > 0);

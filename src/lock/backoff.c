@@ -1,14 +1,14 @@
 /*
- * pause.c -- see pause.h.
+ * backoff.c -- see backoff.h.
  */
-#include "lock/pause.h"
+#include "lock/backoff.h"
 
 enum { DOUBLINGS_MAX = 7 }; /* up to 1280 ms, which is above every bound in use               */
 
-bwl_ms bwl_pause_ms(unsigned pauses, bwl_ms longest_ms, const bwl_random *fresh)
+bwl_ms bwl_backoff_ms(unsigned pauses, bwl_ms longest_ms, const bwl_random *fresh)
 {
     unsigned doublings = pauses < DOUBLINGS_MAX ? pauses : DOUBLINGS_MAX;
-    bwl_ms   whole_ms  = bwl_sooner((bwl_ms)BWL_PAUSE_MIN_MS << doublings, longest_ms);
+    bwl_ms   whole_ms  = bwl_ms_min((bwl_ms)BWL_BACKOFF_MIN_MS << doublings, longest_ms);
     unsigned chance    = (unsigned)fresh->bytes[0] << 8 | fresh->bytes[1];
 
     return whole_ms / 2 + (bwl_ms)chance % (whole_ms / 2 + 1);

@@ -133,9 +133,9 @@ static inline bwl_lock *bwl_lock_of_engine(bwl_engine_lock *lock)
 /* ---- a client -------------------------------------------------------------------------------- */
 
 /* `engines` ends with NULL. */
-int  bwl_client_open(bwl_client **ret_client, const bwl_engine *const *engines,
-                     const bwl_settings *asked, bool renewal_off, const char *url,
-                     bwl_fault *fault);
+int bwl_client_open(bwl_client **ret_client, const bwl_engine *const *engines,
+                    const bwl_settings *asked, bool renewal_off, const char *url, bwl_fault *fault);
+
 void bwl_client_close(bwl_client *client);
 
 /* Not locked: one more client of the same store.  NOMEM, SYSTEM. */

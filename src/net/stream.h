@@ -74,7 +74,7 @@ static inline bool bwl_stream_is_open(const bwl_stream *conn)
 /* Sends the close alert of TLS, if the stream is encrypted and everything was handed over. */
 void bwl_stream_goodbye(bwl_stream *conn);
 
-/* ---- the orderly end: goodbye, shut, drain until it returns true, close ----------------------- */
+/* ---- the orderly end: goodbye, shut, drain until it returns true, close -------------------- */
 
 /* Nothing more is sent.  False: the connection is broken. */
 bool bwl_stream_shut(bwl_stream *conn);

@@ -40,13 +40,10 @@ static int64_t now_ms(void)
 /* One turn: waits until the client has something to do, or for at most wait_ms, and does it. */
 static void turn(bowline_client *client, int64_t wait_ms)
 {
-    struct pollfd polled  = { .fd = bowline_fd(client), .events = POLLIN };
-    int64_t       left_ms = bowline_timeout_ms(client); /* asked anew in every turn: it changes */
+    struct pollfd polled = { .fd = bowline_fd(client), .events = POLLIN };
     bowline_error error;
 
-    if (left_ms != BOWLINE_FOREVER && left_ms < wait_ms)
-        wait_ms = left_ms;
-    (void)poll(&polled, 1, (int)wait_ms); /* interrupted, or whatever: the next turn comes */
+    (void)poll(&polled, 1, (int)wait_ms); /* an interrupted wait is tried again by the next turn */
     need(bowline_dispatch(client, 0, &error), &error);
 }
 

@@ -51,7 +51,6 @@ static void release(program *p)
     need(bowline_release_start(&p->releasing, p->hold, &error), &error);
     p->hold = NULL; /* it belongs to the operation now */
     look(p);
-    (void)bowline_libevent_rearm(&p->attached);
 }
 
 static void lost(evutil_socket_t fd, short what, void *arg)
@@ -133,7 +132,6 @@ int main(int argc, char **argv)
                                BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error),
          &error);
     look(&p); /* it may have ended at once */
-    (void)bowline_libevent_rearm(&p.attached);
     event_base_dispatch(p.base);
     bowline_libevent_detach(&p.attached);
     event_free(ticker);

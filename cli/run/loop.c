@@ -70,8 +70,7 @@ void loop_turn(loop *l, int64_t wait_ms)
     int client_fd = -1;
 
     if (l->client != NULL) {
-        wait_ms   = loop_earlier(wait_ms, bowline_timeout_ms(l->client));
-        client_fd = bowline_fd(l->client);
+        client_fd = bowline_fd(l->client); /* also readable when a timer is due */
         if (client_fd < 0)
             wait_ms = loop_earlier(wait_ms, WITHOUT_FD_MS);
     }

@@ -9,12 +9,12 @@
  *
  * Open the client with flags = BOWLINE_NO_THREAD, and use it in the thread of the context only.
  *
- * How it works.  The client is a source of events of its own.  Before each wait GLib asks every
- * source how long it may wait (prepare), and bowline_timeout_ms is the answer.  It changes with
- * every dispatch, start and finish, so it is asked anew each time, and never kept in a timer.
+ * How it works.  The client is a source of events of its own.  GLib polls the client's descriptor,
+ * which is readable when something has arrived or a timer is due.  Then: bowline_dispatch, and
+ * look().
  *
- * An operation can have ended when its start returns: then nothing happens that GLib could see, and
- * look() is for the program to call.
+ * An operation can have ended when its start returns.  Then the descriptor does not become
+ * readable: call look() yourself.
  */
 #ifndef BOWLINE_GLIB_H
 #define BOWLINE_GLIB_H
@@ -32,19 +32,9 @@ typedef struct bowline_glib {
     void *arg;
 } bowline_glib;
 
-static inline gboolean bowline_glib_prepare(GSource *source, gint *ret_timeout)
-{
-    int64_t ms = bowline_timeout_ms(((bowline_glib *)source)->client);
-
-    *ret_timeout = ms > G_MAXINT ? G_MAXINT : (gint)ms; /* -1 is for ever to both */
-    return ms == 0;
-}
-
 static inline gboolean bowline_glib_check(GSource *source)
 {
-    bowline_glib *b = (bowline_glib *)source;
-
-    return g_source_query_unix_fd(source, b->readable) != 0 || bowline_timeout_ms(b->client) == 0;
+    return g_source_query_unix_fd(source, ((bowline_glib *)source)->readable) != 0;
 }
 
 static inline gboolean bowline_glib_dispatch(GSource *source, GSourceFunc callback, gpointer data)
@@ -53,7 +43,7 @@ static inline gboolean bowline_glib_dispatch(GSource *source, GSourceFunc callba
 
     (void)callback; /* look() is ours, with no result */
     (void)data;
-    /* SYSTEM (no descriptor is left) and FORKED: whoever waits for an operation is told as well. */
+    /* Its errors, SYSTEM (no descriptor is left) and FORKED, come back from finish as well. */
     (void)bowline_dispatch(b->client, 0, NULL);
     b->look(b->arg);
     return G_SOURCE_CONTINUE;
@@ -64,10 +54,9 @@ static inline gboolean bowline_glib_dispatch(GSource *source, GSourceFunc callba
 static inline GSource *bowline_glib_attach(GMainContext *context, bowline_client *client,
                                            void (*look)(void *arg), void         *arg)
 {
-    static GSourceFuncs functions = {
-        bowline_glib_prepare, bowline_glib_check, bowline_glib_dispatch, NULL, NULL, NULL
-    };
-    int fd = bowline_fd(client);
+    static GSourceFuncs functions = { NULL, bowline_glib_check, bowline_glib_dispatch, NULL, NULL,
+                                      NULL };
+    int                 fd        = bowline_fd(client);
 
     if (fd < 0)
         return NULL;

@@ -4,7 +4,7 @@
  *      bowline_operation *op;
  *      bowline_event      event = { sizeof event };
  *      bowline_acquire_start(&op, client, "nightly", BOWLINE_ACQUIRE(.wait_ms = 5000), NULL);
- *      ... poll bowline_fd(client) for reading, at most bowline_timeout_ms(client), then
+ *      ... poll bowline_fd(client) for reading, then
  *          bowline_dispatch(client, 0, &error);
  *          while (bowline_next_event(client, &event, &error) == 1)
  *              ... event.operation has ended, or event.hold is lost ...
@@ -17,9 +17,8 @@
  *     (bowline_operation_done, bowline_hold_left_ms) or take events (bowline_next_event).
  *   - Any thread may call bowline_cancel while another waits.  An operation that has already ended
  *     keeps its result: finish says whether the lock was acquired.
- *   - Ask bowline_timeout_ms after every dispatch and after every call that started or finished
- *     something.  If another thread ends an operation or sets an earlier timer, the descriptor
- *     becomes readable.
+ *   - The descriptor is all that an event loop needs: it also becomes readable when a timer is due,
+ *     and when another thread ends an operation.
  *   - From its first call of this header on, a client takes new locks over one connection, that of
  *     bowline_fd.  Blocking calls of several threads can otherwise open up to four (redis://).
  *   - A command that is started while a reply is awaited can be kept back for a millisecond, to go
@@ -103,23 +102,24 @@ BOWLINE_API int bowline_who_finish(bowline_holder *ret_holder, bowline_operation
 
 /* ---- on an event loop ------------------------------------------------------------------------ */
 
-/* A descriptor that becomes readable when bowline_dispatch has something to do.  It is an epoll
- * descriptor, which poll, select and epoll accept.  Poll it; do not read or close it.  Below 0: a
- * status (SYSTEM, NOMEM, FORKED).  Any thread. */
+/* A descriptor that becomes readable when bowline_dispatch has something to do, also when a timer
+ * is due.  It may be readable with nothing to do.  It is an epoll descriptor, which poll, select
+ * and epoll accept.  Poll it; do not read or close it.  Below 0: a status (SYSTEM, NOMEM, FORKED).
+ * Any thread. */
 BOWLINE_API int bowline_fd(bowline_client *client);
 
-/* How long the loop may sleep, in milliseconds.  0: dispatch now; BOWLINE_FOREVER: there is no
- * timer.  Any thread. */
+/* How long until the next timer is due, in milliseconds: for loops that do not poll the descriptor.
+ * 0: dispatch now; BOWLINE_FOREVER: there is no timer.  Ask after every dispatch and after every
+ * call that started or finished something.  Any thread. */
 BOWLINE_API int64_t bowline_timeout_ms(bowline_client *client);
 
 /* Does what is due, waiting for it for at most wait_ms.  OK, USAGE, SYSTEM, FORKED.  Returns at
  * once if another thread runs the event loop of the client.  Any thread. */
 BOWLINE_API int bowline_dispatch(bowline_client *client, int64_t wait_ms, bowline_error *reterr);
 
-/* The read end of a pipe, in place of bowline_fd and bowline_timeout_ms both, for loops that poll
- * only pipes and sockets (Node.js) or cannot set a timer before each wait.  It becomes readable
- * when a dispatch is due, also for a timer, and stays so until bowline_dispatch empties it.  You
- * may read it, the bytes mean nothing; do not close it.  The first call starts a thread of the
+/* The read end of a pipe, in place of bowline_fd, for loops that poll only pipes and sockets
+ * (Node.js).  It becomes readable with bowline_fd, and stays so until bowline_dispatch empties it.
+ * You may read it, the bytes mean nothing; do not close it.  The first call starts a thread of the
  * library that writes to the pipe: it sleeps in poll, dispatches nothing, calls nothing of yours,
  * blocks all signals, and ends in bowline_close.  Below 0: a status (USAGE, SYSTEM, NOMEM, FORKED).
  * Any thread. */

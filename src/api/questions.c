@@ -74,9 +74,8 @@ int64_t bowline_timeout_ms(bowline_client *client)
     if (bwl_forked(&client->first->host.guard))
         return BOWLINE_FOREVER;
     bwl_shard_lock(client->first);
-    bwl_ms now                              = bwl_shard_now(client->first);
-    bwl_ms at                               = bwl_loop_next_timer(&client->first->loop);
-    client->first->loop.caller_sleeps_until = at;
+    bwl_ms now = bwl_shard_now(client->first);
+    bwl_ms at  = bwl_loop_next_timer(&client->first->loop);
     bwl_shard_unlock(client->first);
     if (at == BWL_NEVER)
         return BOWLINE_FOREVER;
@@ -98,7 +97,6 @@ int bowline_dispatch(bowline_client *client, int64_t wait_ms, bowline_error *ret
     if (client->wakeup != NULL)
         bwl_wakeup_dispatch_begins(client->wakeup);
     inner->loop.dispatchers++;
-    inner->loop.caller_sleeps_until = 0; /* it is awake, and asks anew before it sleeps */
     if (!inner->loop.is_running)
         status = bwl_loop_run(&inner->loop, until, reterr);
     bwl_loop_hand_over(&inner->loop);

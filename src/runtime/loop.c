@@ -127,19 +127,22 @@ bwl_ms bwl_loop_next_timer(bwl_loop *loop)
     return bwl_timers_next(&loop->timers);
 }
 
+/* No thread runs the loop: the caller's event loop does, unless there is an idle runner. */
+static void set_wakeup_timer(bwl_loop *loop)
+{
+    if (loop->wakeup != NULL && loop->idle_runner == NULL)
+        bwl_wakeup_set_timer(loop->wakeup, loop, bwl_loop_next_timer(loop));
+}
+
 void bwl_loop_set_timer(bwl_loop *loop, bwl_timer *timer, bwl_ms at)
 {
     if (at == BWL_NEVER && timer->at == BWL_NEVER)
         return; /* unchanged: most steps of most locks */
     bwl_timers_set(&loop->timers, timer, at);
-    if (loop->is_running && at < loop->runs_until) {
+    if (loop->is_running && at < loop->runs_until)
         bwl_loop_wake(loop);
-    } else if (!loop->is_running && at < loop->caller_sleeps_until && loop->dispatchers == 0) {
-        loop->caller_sleeps_until = 0;
-        bwl_loop_notify_caller(loop);
-    }
-    if (loop->wakeup != NULL)
-        bwl_wakeup_set_timer(loop->wakeup, loop, at);
+    else if (!loop->is_running && loop->dispatchers == 0)
+        set_wakeup_timer(loop);
 }
 
 void bwl_loop_notify_caller(bwl_loop *loop)
@@ -159,28 +162,17 @@ int bwl_loop_fd(bwl_loop *loop, bwl_fault *fault)
     return status < 0 ? status : loop->host->reactor.epoll_fd;
 }
 
-/* Not locked.  The caller is not needed while a thread runs the loop, or if there is an idle
- * runner. */
-static bwl_ms due_for_caller(void *arg)
-{
-    bwl_loop *loop = arg;
-
-    bwl_loop_lock(loop);
-    bool   is_alone = !loop->is_running && loop->idle_runner == NULL;
-    bwl_ms at       = is_alone ? bwl_loop_next_timer(loop) : BWL_NEVER;
-    bwl_loop_unlock(loop);
-    return at;
-}
-
 int bwl_loop_attach_wakeup(bwl_loop *loop, bwl_wakeup *wakeup, bwl_fault *fault)
 {
     int status = bwl_loop_fd(loop, fault);
 
     if (status >= 0)
-        status = bwl_wakeup_attach(wakeup, status, due_for_caller, loop, fault);
+        status = bwl_wakeup_attach(wakeup, status, loop, fault);
     if (status < 0)
         return status;
     loop->wakeup = wakeup;
+    if (!loop->is_running)
+        set_wakeup_timer(loop);
     return BWL_OK;
 }
 
@@ -430,18 +422,6 @@ static int sleep_for(bwl_loop *loop, bwl_completion *completion, bwl_ms until, b
     return BWL_OK;
 }
 
-/* The caller's event loop sleeps until caller_sleeps_until: notifies it if that is too late. */
-static void notify_wakeup(bwl_loop *loop)
-{
-    bwl_ms at = bwl_loop_next_timer(loop);
-
-    bwl_wakeup_set_timer(loop->wakeup, loop, at);
-    if (loop->dispatchers > 0 || loop->idle_runner != NULL || at >= loop->caller_sleeps_until)
-        return;
-    loop->caller_sleeps_until = 0;
-    bwl_loop_notify_caller(loop);
-}
-
 void bwl_loop_hand_over(bwl_loop *loop)
 {
     if (loop->is_running || loop->host->coalescing.expected > 0)
@@ -451,8 +431,7 @@ void bwl_loop_hand_over(bwl_loop *loop)
         return;
     }
     bwl_loop_notify_idle_runner(loop);
-    if (loop->wakeup != NULL)
-        notify_wakeup(loop);
+    set_wakeup_timer(loop);
 }
 
 void bwl_loop_complete(bwl_loop *loop, bwl_completion *completion, bwl_outcome_kind result)

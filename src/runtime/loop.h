@@ -46,15 +46,14 @@ typedef struct bwl_idle_runner {
 } bwl_idle_runner;
 
 typedef struct bwl_loop {
-    bwl_host       *host;
-    pthread_mutex_t mutex;
-    bwl_timers      timers;
-    bwl_timer       engine_timer;
-    bool            is_running;  /* a thread waits for events */
-    bwl_ms          last_run_at; /* when one did last */
-    bwl_ms          runs_until;
-    unsigned        dispatchers;         /* threads inside bowline_dispatch */
-    bwl_ms          caller_sleeps_until; /* the caller's loop, as it asked last; 0: it did not */
+    bwl_host           *host;
+    pthread_mutex_t     mutex;
+    bwl_timers          timers;
+    bwl_timer           engine_timer;
+    bool                is_running;  /* a thread waits for events */
+    bwl_ms              last_run_at; /* when one did last */
+    bwl_ms              runs_until;
+    unsigned            dispatchers; /* threads inside bowline_dispatch */
     bwl_waiting_thread *waiting_threads;
     bwl_waiting_thread *idle_threads; /* to be used again */
     bwl_waiting_thread *to_signal;    /* once the mutex is released */

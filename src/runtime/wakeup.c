@@ -13,24 +13,21 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
-/* poll counts in int; a longer wait simply starts again. */
-enum { WAIT_MAX_MS = 60 * 60 * 1000 };
-
 struct bwl_wakeup {
-    int             outer_fd;
+    int             outer_fd; /* an epoll descriptor with all that makes the event loop dispatch */
     int             raised_fd;
-    bwl_wakeup_due *due;     /* of the attached loop */
-    void           *loop;    /* NULL: none is attached */
-    pthread_mutex_t mutex;   /* for all that follows                                             */
-    int             pipe[2]; /* to read, to write; -1: there is no thread                        */
-    int            recheck_fd; /* what the thread waits for may have changed                      */
-    pthread_t      thread;
-    pthread_cond_t dispatched;
-    bool           byte_written; /* and nothing was dispatched since */
-    bwl_ms         sleeps_until; /* 0: the thread does not sleep, and will look by itself      */
-    bool           stops;
+    int             timer_fd;
+    const void     *loop;    /* the one that is attached; NULL: none */
+    pthread_mutex_t mutex;   /* of all that follows */
+    bwl_ms          set_for; /* when timer_fd expires; BWL_NEVER: not set */
+    int             pipe[2]; /* to read, to write; -1: there is no thread */
+    pthread_t       thread;
+    pthread_cond_t  dispatched;
+    bool            byte_written; /* and nothing was dispatched since */
+    bool            stops;
 };
 
 static void lock(bwl_wakeup *wakeup)
@@ -49,20 +46,29 @@ static void unlock(bwl_wakeup *wakeup)
 
 /* ---- making and freeing ---------------------------------------------------------------------- */
 
+static bool add(const bwl_wakeup *wakeup, int fd)
+{
+    struct epoll_event event = { .events = EPOLLIN };
+
+    return fd >= 0 && epoll_ctl(wakeup->outer_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
 int bwl_wakeup_new(bwl_wakeup **ret_wakeup, bwl_fault *fault)
 {
-    struct epoll_event event  = { .events = EPOLLIN };
-    bwl_wakeup        *wakeup = calloc(1, sizeof *wakeup);
+    bwl_wakeup *wakeup = calloc(1, sizeof *wakeup);
 
     if (wakeup == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     (void)pthread_mutex_init(&wakeup->mutex, NULL);     /* of the default kind: cannot fail */
     (void)pthread_cond_init(&wakeup->dispatched, NULL); /* likewise */
-    wakeup->pipe[0] = wakeup->pipe[1] = wakeup->recheck_fd = -1;
-    wakeup->outer_fd                                       = epoll_create1(EPOLL_CLOEXEC);
-    wakeup->raised_fd                                      = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (wakeup->outer_fd < 0 || wakeup->raised_fd < 0 ||
-        epoll_ctl(wakeup->outer_fd, EPOLL_CTL_ADD, wakeup->raised_fd, &event) != 0) {
+    wakeup->set_for = BWL_NEVER;
+    wakeup->pipe[0] = wakeup->pipe[1] = wakeup->raised_fd = wakeup->timer_fd = -1;
+    wakeup->outer_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (wakeup->outer_fd >= 0)
+        wakeup->raised_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (wakeup->raised_fd >= 0)
+        wakeup->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (!add(wakeup, wakeup->raised_fd) || !add(wakeup, wakeup->timer_fd)) {
         int status = bwl_fail_errno(fault, "cannot make a descriptor for an event loop");
         bwl_wakeup_free(wakeup);
         return status;
@@ -82,7 +88,6 @@ static void close_pipe(bwl_wakeup *wakeup)
 {
     close_one(&wakeup->pipe[0]);
     close_one(&wakeup->pipe[1]);
-    close_one(&wakeup->recheck_fd);
 }
 
 void bwl_wakeup_free(bwl_wakeup *wakeup)
@@ -92,18 +97,15 @@ void bwl_wakeup_free(bwl_wakeup *wakeup)
     close_pipe(wakeup);
     close_one(&wakeup->outer_fd);
     close_one(&wakeup->raised_fd);
+    close_one(&wakeup->timer_fd);
     free(wakeup); /* mutex and condition hold nothing, and in a forked child may not be free */
 }
 
-int bwl_wakeup_attach(bwl_wakeup *wakeup, int epoll_fd, bwl_wakeup_due *due, void *loop,
-                      bwl_fault *fault)
+int bwl_wakeup_attach(bwl_wakeup *wakeup, int epoll_fd, const void *loop, bwl_fault *fault)
 {
-    struct epoll_event event = { .events = EPOLLIN };
-
     assert(wakeup->loop == NULL);
-    if (epoll_ctl(wakeup->outer_fd, EPOLL_CTL_ADD, epoll_fd, &event) != 0)
+    if (!add(wakeup, epoll_fd))
         return bwl_fail_errno(fault, "cannot watch a descriptor");
-    wakeup->due  = due;
     wakeup->loop = loop;
     return BWL_OK;
 }
@@ -113,28 +115,23 @@ int bwl_wakeup_fd(const bwl_wakeup *wakeup)
     return wakeup->outer_fd;
 }
 
-/* ---- ringing --------------------------------------------------------------------------------- */
+/* ---- raising --------------------------------------------------------------------------------- */
 
-static void raise_it(int event_fd)
+void bwl_wakeup_raise(bwl_wakeup *wakeup)
 {
     uint64_t one = 1;
 
     /* Fails otherwise only when it is full, and then it is readable already. */
-    while (write(event_fd, &one, sizeof one) < 0 && errno == EINTR)
+    while (write(wakeup->raised_fd, &one, sizeof one) < 0 && errno == EINTR)
         continue;
 }
 
-static void lower_it(int event_fd)
+/* True: it was readable. */
+static bool lower(int fd)
 {
     uint64_t count;
 
-    ssize_t got = read(event_fd, &count, sizeof count);
-    (void)got; /* nothing there: it was not raised */
-}
-
-void bwl_wakeup_raise(bwl_wakeup *wakeup)
-{
-    raise_it(wakeup->raised_fd);
+    return read(fd, &count, sizeof count) == (ssize_t)sizeof count;
 }
 
 void bwl_wakeup_set_timer(bwl_wakeup *wakeup, const void *loop, bwl_ms at)
@@ -142,16 +139,24 @@ void bwl_wakeup_set_timer(bwl_wakeup *wakeup, const void *loop, bwl_ms at)
     if (loop != wakeup->loop)
         return; /* it has a renewal thread */
     lock(wakeup);
-    if (at < wakeup->sleeps_until) {
-        wakeup->sleeps_until = 0;
-        raise_it(wakeup->recheck_fd);
+    if (at < wakeup->set_for) {
+        struct itimerspec when = { .it_value = { .tv_sec  = (time_t)(at / 1000),
+                                                 .tv_nsec = (long)(at % 1000) * 1000000 } };
+        int status             = timerfd_settime(wakeup->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+        assert(status == 0); /* the descriptor and the time are in order: nothing else can fail */
+        (void)status;
+        wakeup->set_for = at;
     }
     unlock(wakeup);
 }
 
 void bwl_wakeup_dispatch_begins(bwl_wakeup *wakeup)
 {
-    lower_it(wakeup->raised_fd);
+    (void)lower(wakeup->raised_fd);
+    lock(wakeup);
+    if (lower(wakeup->timer_fd))
+        wakeup->set_for = BWL_NEVER;
+    unlock(wakeup);
 }
 
 /* A byte that was written meanwhile goes too: what it was for is due still, and then the thread
@@ -172,38 +177,21 @@ void bwl_wakeup_dispatch_ended(bwl_wakeup *wakeup)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Locked by `wakeup`: sleeps, unlocked, until something is due or may be.  True: it is. */
-static bool await_work(bwl_wakeup *wakeup)
-{
-    struct pollfd polled[2] = {
-        { .fd = wakeup->outer_fd, .events = POLLIN },
-        { .fd = wakeup->recheck_fd, .events = POLLIN },
-    };
-
-    wakeup->sleeps_until = BWL_NEVER; /* a timer that is set while we look makes us look again */
-    unlock(wakeup);
-    bwl_ms at      = wakeup->due(wakeup->loop);
-    bwl_ms wait_ms = at == BWL_NEVER ? WAIT_MAX_MS : at - bwl_clock_now();
-    lock(wakeup);
-    if (wakeup->sleeps_until != 0)
-        wakeup->sleeps_until = at;
-    unlock(wakeup);
-    (void)poll(polled, 2, (int)bwl_ms_min(wait_ms > 0 ? wait_ms : 0, WAIT_MAX_MS));
-    lock(wakeup);
-    wakeup->sleeps_until = 0;
-    lower_it(wakeup->recheck_fd);
-    return (polled[0].revents & POLLIN) != 0 || bwl_clock_now() >= at;
-}
-
 static void *pass_on(void *arg)
 {
-    bwl_wakeup *wakeup = arg;
+    bwl_wakeup   *wakeup = arg;
+    struct pollfd polled = { .fd = wakeup->outer_fd, .events = POLLIN };
 
     lock(wakeup);
     while (!wakeup->stops) {
         if (wakeup->byte_written) {
             (void)pthread_cond_wait(&wakeup->dispatched, &wakeup->mutex);
-        } else if (await_work(wakeup) && !wakeup->stops) {
+            continue;
+        }
+        unlock(wakeup);
+        int count = poll(&polled, 1, -1);
+        lock(wakeup);
+        if (count > 0 && !wakeup->stops) {
             wakeup->byte_written = true;
             while (write(wakeup->pipe[1], "!", 1) < 0 && errno == EINTR)
                 continue; /* fails otherwise only when it is full, and so readable already */
@@ -234,8 +222,7 @@ int bwl_wakeup_pipe(bwl_wakeup *wakeup, bwl_fault *fault)
 
     lock(wakeup);
     if (wakeup->pipe[0] < 0) {
-        wakeup->recheck_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (wakeup->recheck_fd < 0 || pipe2(wakeup->pipe, O_CLOEXEC | O_NONBLOCK) != 0)
+        if (pipe2(wakeup->pipe, O_CLOEXEC | O_NONBLOCK) != 0)
             status = bwl_fail_errno(fault, "cannot make a pipe");
         else
             status = start(wakeup, fault);
@@ -254,7 +241,7 @@ void bwl_wakeup_stop(bwl_wakeup *wakeup)
     wakeup->stops = true;
     if (runs) {
         pthread_cond_signal(&wakeup->dispatched);
-        raise_it(wakeup->recheck_fd);
+        bwl_wakeup_raise(wakeup);
     }
     unlock(wakeup);
     if (runs)

@@ -5,17 +5,18 @@
  *
  *      outer epoll  <-- the epoll descriptor of the first shard: something has arrived
  *                   <-- an eventfd: another thread has completed something
+ *                   <-- a timerfd: a timer of the first shard is due, and no other thread runs it
  *
- *      pipe         <-- one byte, by a thread: the outer epoll is readable, or a timer is due
+ *      pipe         <-- one byte, by a thread: the outer epoll is readable
  *
  * Why the eventfd: a wake of the shard's reactor is taken by whichever thread runs the loop.  Only
  * bowline_dispatch takes this one.
  *
  * Why a thread: a pipe becomes readable when somebody writes to it.  The kernel has no plain way to
- * write to one descriptor when another becomes readable, and a time-out is not a descriptor.
- * (io_uring has a way, but containers often forbid it.)  The thread sleeps until either happens,
- * writes one byte, and then sleeps until the next dispatch has ended.  It calls no function of the
- * user and blocks every signal.
+ * write to one descriptor when another becomes readable.  (io_uring has a way, but containers often
+ * forbid it.)  The thread sleeps until the outer epoll is readable, writes one byte, and then
+ * sleeps until the next dispatch has ended.  It calls no function of the user and blocks every
+ * signal.
  *
  * Locking: a loop's mutex is taken before that of the wakeup, never the other way round.
  */
@@ -25,9 +26,6 @@
 #include "core/status.h"
 
 typedef struct bwl_wakeup bwl_wakeup;
-
-/* Not locked: when the attached loop needs a dispatch for a timer.  BWL_NEVER: it does not. */
-typedef bwl_ms bwl_wakeup_due(void *loop);
 
 /* SYSTEM, NOMEM.  Freed by the caller, after the loops that raise it are closed. */
 int bwl_wakeup_new(bwl_wakeup **ret_wakeup, bwl_fault *fault);
@@ -39,10 +37,9 @@ void bwl_wakeup_stop(bwl_wakeup *wakeup);
  */
 void bwl_wakeup_free(bwl_wakeup *wakeup);
 
-/* Once, called by the loop: polls its epoll descriptor too, and asks `due` for its timers.  Other
- * loops may raise the wakeup without being attached.  SYSTEM; then nothing is changed. */
-int bwl_wakeup_attach(bwl_wakeup *wakeup, int epoll_fd, bwl_wakeup_due *due, void *loop,
-                      bwl_fault *fault);
+/* Once, called by the loop: polls its epoll descriptor too, and takes its timers.  Other loops may
+ * raise the wakeup without being attached.  SYSTEM; then nothing is changed. */
+int bwl_wakeup_attach(bwl_wakeup *wakeup, int epoll_fd, const void *loop, bwl_fault *fault);
 
 /* The outer epoll descriptor. */
 int bwl_wakeup_fd(const bwl_wakeup *wakeup);
@@ -53,8 +50,8 @@ int bwl_wakeup_pipe(bwl_wakeup *wakeup, bwl_fault *fault);
 /* Makes it readable until the next dispatch.  Any thread. */
 void bwl_wakeup_raise(bwl_wakeup *wakeup);
 
-/* The loop (locked) has a timer for `at`, or no thread runs it any more.  Does nothing unless this
- * loop is attached. */
+/* The loop (locked) needs a dispatch at `at`; BWL_NEVER: it needs none.  The descriptor becomes
+ * readable earlier if it was set for an earlier time.  No effect unless this loop is attached. */
 void bwl_wakeup_set_timer(bwl_wakeup *wakeup, const void *loop, bwl_ms at);
 
 /* Around a dispatch: it takes what was raised before; what is due afterwards is raised again. */

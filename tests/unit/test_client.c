@@ -169,13 +169,6 @@ static void test_client_alarm_wakes_who_drives_past_it(void **state)
     assert_false(get_in_while_somebody_drives("a", 1000)); /* the alarm is in 30 seconds */
     assert_in_range(bwl_loop_next_timer(&client->loop) - bwl_shard_now(client), 20000, 30000);
     assert_true(get_in_while_somebody_drives("b", 60000));
-    bwl_operation op;
-    client->loop.caller_sleeps_until = bwl_shard_now(client) + 1000;
-    (void)ask(client, &op, "c", 0);
-    assert_false(is_woken()); /* the event loop that nobody is inside comes back before it */
-    client->loop.caller_sleeps_until = bwl_shard_now(client) + 60000;
-    (void)ask(client, &op, "d", 0);
-    assert_true(is_woken());
     bwl_shard_close(client);
     client = NULL;
     assert_int_equal(open_url(&client, "thread:"), BWL_OK);

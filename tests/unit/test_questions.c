@@ -87,8 +87,8 @@ static void *ask_fence(void *ret_fence)
 static void ask_fence_while_it_is_written(uint64_t fence)
 {
     bwl_shard *inner = holder->first;
-    uint64_t    seen  = 0;
-    pthread_t   asks;
+    uint64_t   seen  = 0;
+    pthread_t  asks;
 
     atomic_store(&fence_is_asked, false);
     atomic_store(&fence_is_known, false);
@@ -148,29 +148,6 @@ static void test_questions_timeout_is_the_time_to_the_next_alarm(void **state)
     assert_int_equal(bowline_timeout_ms(client), 0);
     assert_int_equal(bowline_dispatch(client, BOWLINE_FOREVER, &error), BOWLINE_OK);
     assert_int_equal(bowline_timeout_ms(client), BOWLINE_FOREVER);
-}
-
-static void set_alarm_in(bwl_ms ms)
-{
-    bwl_shard *inner = client->first;
-
-    bwl_shard_lock(inner);
-    bwl_loop_set_timer(&inner->loop, &inner->loop.engine_timer, bwl_shard_now(inner) + ms);
-    bwl_shard_unlock(inner);
-}
-
-static void test_questions_loop_is_woken_only_from_a_sleep_that_is_too_long(void **state)
-{
-    struct pollfd poll_me = { .fd = bowline_fd(client), .events = POLLIN };
-
-    (void)state;
-    assert_int_equal(bowline_timeout_ms(client), BOWLINE_FOREVER);
-    assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
-    set_alarm_in(60000);
-    assert_int_equal(poll(&poll_me, 1, 0), 0); /* it is awake, and has not asked again */
-    assert_in_range(bowline_timeout_ms(client), 40000, 60000);
-    set_alarm_in(30000);
-    assert_int_equal(poll(&poll_me, 1, 0), 1);
 }
 
 static int64_t now_ms(void)
@@ -280,7 +257,6 @@ int main(void)
         CASE(test_questions_fence_is_read_under_the_mutex),
         CASE(test_questions_fence_is_known_after_fork),
         CASE(test_questions_timeout_is_the_time_to_the_next_alarm),
-        CASE(test_questions_loop_is_woken_only_from_a_sleep_that_is_too_long),
         CASE(test_questions_dispatch_has_nothing_to_do_while_another_drives),
         CASE(test_questions_thread_that_dispatches_is_told_after_another_has_dispatched),
         CASE(test_questions_who_stops_dispatching_hands_over),

@@ -146,7 +146,8 @@ class client {
         return true;
     }
 
-    /* For event loops: the descriptor to poll.  Do not read or close it.  Throws SYSTEM, FORKED. */
+    /* For event loops: the descriptor to poll, also readable when a timer is due.  Do not read or
+     * close it.  Throws SYSTEM, FORKED. */
     [[nodiscard]] int fd()
     {
         const int fd = bowline_fd(opened());
@@ -155,8 +156,7 @@ class client {
         return fd;
     }
 
-    /* How long the loop may sleep; nothing: there is no timer.  Ask again after every dispatch,
-     * start and finish. */
+    /* Until the next timer; nothing: there is none.  For loops that do not poll fd(). */
     [[nodiscard]] std::optional<milliseconds> timeout()
     {
         const std::int64_t ms = bowline_timeout_ms(opened());

@@ -1,7 +1,8 @@
 /*
  * story.c -- see story.h.
  *
- *      caller opens URL | acquires LOCK [waiting MS|for ever] [lease MS] | releases LOCK
+ *      caller opens URL | acquires LOCK [waiting MS|for ever|as the URL says] [lease MS]
+ *           | releases LOCK (a#2 is another lock object of the name a)
  *           | drops LOCK | extends LOCK to MS | yields LOCK for MS | cancels LOCK
  *           | asks who holds LOCK | asks for the risk | breaks LOCK | updates KEY to VALUE
  *           | looks at LOCK | waits for releases | closes
@@ -17,7 +18,8 @@
  *           | is a node (of a cluster, without a map) | is version V | is mode M | has run_id ID
  *           | has no scripts | tells INFO | maps REPLY | names REPLY | takes BYTES|all
  *
- * drops: without waiting for the reply.  A call that blocks (breaks, updates, closes) reads on: the
+ * drops: without waiting for the reply, unless too many are on their way.  A call that blocks
+ * (drops, breaks, updates, closes) reads on: the
  * lines behind it happen while it waits.
  */
 #include "story.h"
@@ -32,7 +34,7 @@
 
 #include <stdlib.h>
 
-enum { LINE_MAX_SIZE = 2048, STORY_MAX = 65536, LOCKS_MAX = 320, CASES_MAX = 100 };
+enum { LINE_MAX_SIZE = 2048, STORY_MAX = 65536, LOCKS_MAX = 1100, CASES_MAX = 100 };
 
 typedef struct story_lock {
     char               name[32];
@@ -275,15 +277,17 @@ static void acquires(const char *what)
         wait_ms = strtoll(waiting + 9, NULL, 10);
     else if (strstr(what, " for ever") != NULL)
         wait_ms = BOWLINE_FOREVER;
+    else if (strstr(what, " as the URL says") != NULL)
+        wait_ms = BOWLINE_DEFAULT;
     story_lock *lock = lock_of(name);
     assert_null(lock->op);
-    int status = bowline_acquire_start(
-        &lock->op, client, name,
-        BOWLINE_ACQUIRE(.wait_ms  = wait_ms,
-                        .lease_ms = lease != NULL ? (uint32_t)strtoul(lease + 7, NULL, 10) : 0),
-        &error);
+    name[strcspn(name, "#")]        = '\0';
+    bowline_acquire_options options = BOWLINE_ACQUIRE_INIT;
+    options.wait_ms                 = wait_ms;
+    options.lease_ms                = lease != NULL ? (uint32_t)strtoul(lease + 7, NULL, 10) : 0;
+    int status = bowline_acquire_start(&lock->op, client, name, &options, &error);
     if (status != BOWLINE_OK)
-        note_end(name, status, &error);
+        note_end(lock->name, status, &error);
     lock->acquires = true;
     lock->yields = lock->looks = false;
 }
@@ -304,6 +308,7 @@ static void does_with_hold(const char *what)
         status     = bowline_release_start(&lock->op, lock->hold, &error);
         lock->hold = NULL;
     } else if (after(what, "drops ") != NULL) {
+        blocks     = true;
         status     = bowline_release_nowait(lock->hold, &error);
         lock->hold = NULL;
     } else if (after(what, "extends ") != NULL) {

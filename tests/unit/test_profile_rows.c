@@ -12,6 +12,8 @@
 #include "engine/redis/wire/value.h"
 #include "protocol/protocol.h"
 
+#include <bowline/bowline.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,12 +104,47 @@ static void test_rows_say_that_a_loser_moves_the_stamp(void **state)
     }
 }
 
+/* One open of the profile, with its risk accepted or not; *ret_warning: what the client says. */
+static int open_profile(const bwl_profile *row, bool accepts, char ret_warning[400])
+{
+    char            url[200];
+    bowline_client *client = NULL;
+
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1?profile=%s%s%s", row->name,
+                   accepts ? "&accept-risk=1" : "",
+                   row->takes_prefix || row->wants_key != NULL ? "&key=x:%25s" : "");
+    int         status  = bowline_open(&client, BOWLINE_OPTIONS(.url = url), NULL);
+    const char *warning = client != NULL ? bowline_client_warning(client) : NULL;
+    (void)snprintf(ret_warning, 400, "%s", warning != NULL ? warning : "");
+    bowline_close(client);
+    return status;
+}
+
+static void test_row_with_a_fault_opens_only_when_the_risk_is_accepted(void **state)
+{
+    char warning[400];
+
+    FOR_EACH(row)
+    {
+        const char *fault = row->fault;
+        if (fault == NULL)
+            fault = bwl_protocol_fault(bwl_protocol_named(row->protocol), row->rules);
+        assert_int_equal(open_profile(row, false, warning),
+                         fault != NULL ? BOWLINE_USAGE : BOWLINE_OK);
+        assert_int_equal(open_profile(row, true, warning), BOWLINE_OK);
+        assert_int_equal(warning[0] != '\0', fault != NULL);
+        if (fault != NULL)
+            assert_non_null(strstr(warning, fault));
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_have_names_that_can_be_typed),
         cmocka_unit_test(test_rows_write_values_that_they_can_read),
         cmocka_unit_test(test_rows_with_stamps_have_a_fault_that_fits_into_an_error),
+        cmocka_unit_test(test_row_with_a_fault_opens_only_when_the_risk_is_accepted),
         cmocka_unit_test(test_rows_say_that_a_loser_moves_the_stamp),
     };
 

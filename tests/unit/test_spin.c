@@ -1,9 +1,8 @@
 /*
- * test_spin.c -- looking for an answer before sleeping: for how long, when not at all, and what is
- * learned from how it came out.
+ * test_spin.c -- busy-polling for a reply: how long a wait spins, when it sleeps at once, and what
+ * the next wait learns from it.
  *
- * The system is played: every look takes a microsecond, and the answer comes at a look that the
- * test has chosen.
+ * The system is a fake: each look takes a microsecond, and a row says which look gets the reply.
  */
 #include "net/spin.h"
 
@@ -14,29 +13,29 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 enum { US = 1000, NEVER = INT_MAX };
 
-static int64_t  now_ns;
-static int      answer_at; /* which look brings it; NEVER                                  */
-static int64_t  sleep_ns;  /* how long it takes then                                       */
-static int64_t  offer_ns;  /* for how long another has the CPU when it is offered          */
-static int      gap_at;    /* which look takes GAP_NS; NEVER                               */
-static int64_t  gap_ns;
-static ssize_t  last; /* what recv says in the end                                    */
-static int      last_errno;
-static unsigned cpus_count;
-static int      cpus_errno; /* what counting the CPUs leaves in errno; 0: nothing               */
-static int      looks;
-static int      sleeps;
-static int      offers;
-static int      clock_readings;
+typedef struct row {
+    const char *what;
+    int         smoothed_us, varies_us;
+    bool        is_off;
+    unsigned    cpus;           /* 0: 2 */
+    int         answer_at;      /* the look that gets the reply; 0: NEVER */
+    int         sleep_us;       /* 0: 40 */
+    int         offer_us;       /* how long another thread has the CPU after sched_yield */
+    int         gap_at, gap_us; /* this look takes so long */
+    int         got, error;     /* what recv returns in the end; got 0: 5 bytes, -2: 0 bytes */
+    int         looks, sleeps, offers, paid, unpaid; /* expected */
+    bwl_ms      rests_until;                         /* expected, of a wait at 5 ms */
+} row;
+
+static row     now_played;
+static int64_t now_ns;
+static int     looks, sleeps, offers, clock_readings;
+static bool    cpus_set_errno;
 
 static int64_t clock_of_test(void)
 {
@@ -44,239 +43,223 @@ static int64_t clock_of_test(void)
     return now_ns;
 }
 
+static ssize_t reply(void)
+{
+    errno = now_played.error;
+    return now_played.got == -2 ? 0 : now_played.got == 0 ? 5 : now_played.got;
+}
+
 static ssize_t look(int fd, void *ret_bytes, size_t room)
 {
-    (void)fd;
-    (void)ret_bytes;
     assert_int_equal(room, 8);
     looks++;
-    now_ns += looks == gap_at ? gap_ns : US;
-    errno = looks == answer_at ? last_errno : EAGAIN;
-    return looks == answer_at ? last : -1;
+    now_ns += looks == now_played.gap_at ? now_played.gap_us * US : US;
+    if (looks == now_played.answer_at)
+        return reply();
+    errno = EAGAIN;
+    return -1;
 }
 
 static ssize_t sleep_there(int fd, void *ret_bytes, size_t room)
 {
-    (void)fd;
-    (void)ret_bytes;
-    (void)room;
     sleeps++;
-    now_ns += sleep_ns;
-    errno = last_errno;
-    return last;
+    now_ns += (now_played.sleep_us == 0 ? 40 : now_played.sleep_us) * US;
+    return reply();
 }
 
 static void offer(void)
 {
     offers++;
-    now_ns += offer_ns;
+    now_ns += now_played.offer_us * US;
 }
 
 static unsigned cpus(void)
 {
-    if (cpus_errno != 0)
-        errno = cpus_errno;
-    return cpus_count;
+    if (cpus_set_errno)
+        errno = ENOENT;
+    return now_played.cpus == 0 ? 2 : now_played.cpus;
 }
 
-static const bwl_spin_system played = {
+static const bwl_spin_system fake = {
     .now_ns = clock_of_test, .look = look, .sleep = sleep_there, .offer = offer, .cpus = cpus
 };
 
-static int begin(void **state)
+static bwl_spin begin(row played)
 {
-    (void)state;
-    now_ns     = 77 * US;
-    answer_at  = NEVER;
-    gap_at     = NEVER;
-    sleep_ns   = 40 * US;
-    offer_ns   = 0;
-    last       = 5;
-    last_errno = 0;
-    cpus_count = 2;
-    cpus_errno = 0;
-    return 0;
+    now_played     = played;
+    now_ns         = 77 * US;
+    cpus_set_errno = false;
+    return (bwl_spin){ .system      = &fake,
+                       .is_off      = played.is_off,
+                       .smoothed_ns = played.smoothed_us * US,
+                       .varies_ns   = played.varies_us * US };
 }
 
-/* One wait at this millisecond, as an engine does it. */
 static ssize_t wait_at(bwl_spin *spin, bwl_ms now)
 {
     char bytes[8];
 
-    looks              = 0;
-    sleeps             = 0;
-    offers             = 0;
-    clock_readings     = 0;
-    bwl_spin_wait wait = bwl_spin_plan(spin, now);
-    ssize_t       got  = bwl_spin_receive(&wait, 3, bytes, sizeof bytes);
-    int           what = errno;
+    looks = sleeps = offers = clock_readings = 0;
+    bwl_spin_wait wait                       = bwl_spin_plan(spin, now);
+    ssize_t       got                        = bwl_spin_receive(&wait, 3, bytes, sizeof bytes);
+    int           error                      = errno;
     bwl_spin_learn(spin, &wait, got >= 0, now);
-    errno = what;
+    errno = error;
     return got;
 }
 
-/* One whose answers take `us`, and always did. */
-static bwl_spin spin_of(int64_t us)
+/* ---- one wait -------------------------------------------------------------------------------- */
+
+static const row rows[] = {
+    { "no reply time is known: sleep", .answer_at = 1, .sleeps = 1 },
+    { "reply at the first look", 20, .answer_at = 1, .looks = 1, .paid = 1 },
+    { "the CPU is offered once", 20, .answer_at = 9, .looks = 9, .offers = 1, .paid = 1 },
+    { "spinning ends at smoothed + 4 * deviation", 20, 5, .looks = 40, .sleeps = 1, .offers = 1,
+      .unpaid = 1, .rests_until = 6 },
+    { "spinning ends at the maximum", 190, 50, .looks = 200, .sleeps = 1, .offers = 1, .unpaid = 1,
+      .rests_until = 6 },
+    { "reply times above the maximum: sleep", 201, .answer_at = 1, .sleep_us = 201, .sleeps = 1,
+      .rests_until = 6 },
+    { "another thread took the CPU", 20, .answer_at = 2, .offer_us = 10, .looks = 2, .offers = 1,
+      .unpaid = 1, .rests_until = 6 },
+    { "another thread had it for less than half", 20, .answer_at = 9, .offer_us = 8, .looks = 9,
+      .offers = 1, .paid = 1 },
+    { "a gap of more than half: one more look", 20, 20, .gap_at = 4, .gap_us = 12, .looks = 5,
+      .sleeps = 1, .offers = 1, .unpaid = 1, .rests_until = 6 },
+    { "one CPU: sleep", 20, .cpus = 1, .answer_at = 1, .sleeps = 1 },
+    { "off: sleep", 20, .is_off = true, .answer_at = 1, .sleeps = 1 },
+    { "end of the stream", 20, .answer_at = 2, .got = -2, .looks = 2, .offers = 1, .paid = 1 },
+    { "reset", 20, .answer_at = 2, .got = -1, .error = ECONNRESET, .looks = 2, .offers = 1,
+      .unpaid = 1, .rests_until = 6 },
+    { "interrupted", 20, .answer_at = 2, .got = -1, .error = EINTR, .looks = 2, .offers = 1,
+      .unpaid = 1, .rests_until = 6 },
+};
+
+static void test_spin_one_wait(void **state)
 {
-    return (bwl_spin){ .system = &played, .smoothed_ns = us * US };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const row *r     = &rows[i];
+        bwl_spin   spin  = begin(*r);
+        ssize_t    got   = wait_at(&spin, 5);
+        int        error = errno;
+
+        print_message("# %s\n", r->what);
+        assert_int_equal(got, r->got == -2 ? 0 : r->got == 0 ? 5 : r->got);
+        assert_true(got >= 0 || error == r->error);
+        assert_int_equal(looks, r->looks);
+        assert_int_equal(sleeps, r->sleeps);
+        assert_int_equal(offers, r->offers);
+        assert_int_equal(spin.looks, r->looks);
+        assert_int_equal(spin.sleeps, r->sleeps);
+        assert_int_equal(spin.paid, r->paid);
+        assert_int_equal(spin.unpaid, r->unpaid);
+        assert_int_equal(spin.rests_until, r->rests_until);
+        assert_int_equal(clock_readings == 0, r->is_off);
+    }
 }
 
-/* ---- how long an answer takes ---------------------------------------------------------------- */
-
-static void test_spin_sleeps_until_it_knows(void **state)
+/* sysconf(3) may succeed and change errno: without /sys it leaves ENOENT. */
+static void test_spin_errno_of_the_cpu_count_is_ignored(void **state)
 {
-    bwl_spin spin = { .system = &played };
-
-    (void)state;
-    assert_int_equal(wait_at(&spin, 1), 5);
-    assert_int_equal(looks, 0);
-    assert_int_equal(sleeps, 1);
-    assert_int_equal(spin.smoothed_ns, 40 * US);
-    assert_int_equal(spin.varies_ns, 20 * US);
-    answer_at = 3;
-    assert_int_equal(wait_at(&spin, 1), 5);
-    assert_int_equal(looks, 3);
-    assert_int_equal(sleeps, 0);
-    assert_int_equal(spin.paid, 1);
+    for (unsigned count = 1; count <= 2; count++) {
+        bwl_spin spin  = begin((row){ .smoothed_us = 20, .cpus = count });
+        cpus_set_errno = true;
+        assert_int_equal(wait_at(&spin, 1), 5);
+        assert_int_equal(sleeps, 1);
+        assert_int_equal(looks > 0, count == 2);
+    }
 }
+
+/* ---- one wait after the other ---------------------------------------------------------------- */
 
 /* The figures of RFC 6298: an eighth of the new, a quarter of the deviation. */
 static void test_spin_smooths_as_tcp_does(void **state)
 {
-    bwl_spin spin = { .system = &played };
+    bwl_spin spin = begin((row){ .sleep_us = 80 });
 
-    (void)state;
-    sleep_ns = 80 * US;
     (void)wait_at(&spin, 1);
-    spin.rests_until = 0;
-    answer_at        = 40;
+    assert_int_equal(spin.smoothed_ns, 80 * US);
+    assert_int_equal(spin.varies_ns, 40 * US);
+    now_played.answer_at = 40;
     (void)wait_at(&spin, 1);
     assert_int_equal(spin.varies_ns, 40 * US);
     assert_int_equal(spin.smoothed_ns, 75 * US);
 }
 
-static void test_spin_lasts_for_a_usual_answer(void **state)
+static void test_spin_pauses_double_up_to_the_maximum(void **state)
 {
-    bwl_spin spin = spin_of(20);
+    bwl_spin spin = begin((row){ .smoothed_us = 20 });
+    bwl_ms   now  = 1;
 
-    (void)state;
-    spin.varies_ns = 5 * US;
-    assert_int_equal(bwl_spin_plan(&spin, 1).spin_ns, 40 * US);
-    assert_int_equal(wait_at(&spin, 1), 5);
-    assert_int_equal(looks, 40);
-    assert_int_equal(sleeps, 1);
-    assert_int_equal(spin.unpaid, 1);
-    spin           = spin_of(190);
-    spin.varies_ns = 50 * US;
-    assert_int_equal(bwl_spin_plan(&spin, 1).spin_ns, BWL_SPIN_MAX_NS);
+    for (bwl_ms pause = 1; pause < 3 * BWL_SPIN_PAUSE_MAX_MS; pause *= 2) {
+        bwl_ms expected = pause < BWL_SPIN_PAUSE_MAX_MS ? pause : BWL_SPIN_PAUSE_MAX_MS;
+        (void)wait_at(&spin, now);
+        assert_true(looks > 0);
+        assert_int_equal(spin.rests_until, now + expected);
+        (void)wait_at(&spin, now + expected - 1);
+        assert_int_equal(looks + clock_readings, 0); /* nothing is measured in a pause */
+        now += expected;
+    }
 }
 
-static void test_spin_is_not_for_long_answers(void **state)
+static void test_spin_pause_shrinks_by_eighths(void **state)
 {
-    bwl_spin spin = spin_of(201);
+    bwl_spin spin = begin((row){ .smoothed_us = 20, .answer_at = 2 });
 
-    (void)state;
-    answer_at = 1;
-    sleep_ns  = 201 * US;
-    (void)wait_at(&spin, 7);
-    assert_int_equal(looks, 0);
-    assert_int_equal(sleeps, 1);
-    assert_int_equal(spin.rests_until, 8);
-    (void)wait_at(&spin, 7);
-    assert_int_equal(clock_readings, 0); /* nothing is measured in a pause */
-    sleep_ns = 100 * US;
-    (void)wait_at(&spin, 8);
-    (void)wait_at(&spin, 8); /* the second was known to be short before it began */
-    assert_int_equal(looks, 1);
-}
-
-/* ---- is the CPU wanted? ---------------------------------------------------------------------- */
-
-static void test_spin_offers_the_cpu_once(void **state)
-{
-    bwl_spin spin = spin_of(20);
-
-    (void)state;
-    answer_at = 9;
+    spin.pause_ms = 1024;
     (void)wait_at(&spin, 1);
-    assert_int_equal(offers, 1);
-    answer_at = 1;
-    (void)wait_at(&spin, 1);
-    assert_int_equal(offers, 0);
-}
-
-static void test_spin_sees_that_another_took_the_cpu(void **state)
-{
-    bwl_spin spin = spin_of(20);
-
-    (void)state;
-    answer_at = 2;
-    offer_ns  = 10 * US; /* and the microsecond of the look: more than half */
-    assert_int_equal(wait_at(&spin, 5), 5);
-    assert_int_equal(sleeps, 0);
-    assert_int_equal(spin.paid, 0);
-    assert_int_equal(spin.unpaid, 1);
-    assert_int_equal(spin.rests_until, 6);
-    spin      = spin_of(20);
-    offer_ns  = 8 * US;
-    answer_at = 9;
-    assert_int_equal(wait_at(&spin, 5), 5);
-    assert_int_equal(spin.paid, 1);
-    spin   = spin_of(20);
-    gap_at = 4;
-    gap_ns = 11 * US;
-    assert_int_equal(wait_at(&spin, 5), 5);
-    assert_int_equal(spin.unpaid, 1);
-}
-
-static void test_spin_stops_when_another_took_the_cpu(void **state)
-{
-    bwl_spin spin = spin_of(20);
-
-    (void)state;
-    spin.varies_ns = 20 * US;
-    gap_at         = 4;
-    gap_ns         = 12 * US;
-    assert_int_equal(wait_at(&spin, 5), 5);
-    assert_int_equal(looks, 5); /* once more: it may have come meanwhile */
-    assert_int_equal(sleeps, 1);
-    assert_int_equal(spin.unpaid, 1);
-}
-
-static void test_spin_leaves_a_cpu_for_the_server(void **state)
-{
-    (void)state;
-    assert_false(bwl_spin_has_room(0, 1));
-    assert_true(bwl_spin_has_room(0, 2));
-    assert_false(bwl_spin_has_room(1, 2));
-    assert_true(bwl_spin_has_room(1, 3));
-    assert_true(bwl_spin_has_room(6, 8));
-    assert_false(bwl_spin_has_room(7, 8));
-
-    bwl_spin spin = spin_of(20);
-    cpus_count    = 1;
-    answer_at     = 1;
-    (void)wait_at(&spin, 1);
-    assert_int_equal(looks, 0);
-    assert_int_equal(sleeps, 1);
-    assert_int_equal(spin.unpaid, 0);
+    assert_int_equal(spin.pause_ms, 896);
+    for (int i = 0; i < 60; i++)
+        (void)wait_at(&spin, 1);
+    assert_int_equal(spin.pause_ms, 0);
     assert_int_equal(spin.rests_until, 0);
 }
 
-typedef struct other {
-    pthread_barrier_t inside;
-    pthread_barrier_t leaves;
-} other;
+/* The pause after 300 waits, of which every nth is in vain. */
+static bwl_ms pause_after(int every)
+{
+    bwl_spin spin = begin((row){ .smoothed_us = 20 });
+    bwl_ms   now  = 1;
 
-static other another;
+    spin.pause_ms = 64;
+    for (int i = 1; i <= 300; i++) {
+        spin.smoothed_ns     = 20 * US;
+        spin.varies_ns       = 0;
+        now_played.answer_at = i % every == 0 ? NEVER : 2;
+        (void)wait_at(&spin, now);
+        if (spin.rests_until > now)
+            now = spin.rests_until;
+    }
+    return spin.pause_ms;
+}
+
+static void test_spin_goes_on_when_few_fail(void **state)
+{
+    assert_in_range(pause_after(10), 0, 2);
+    assert_in_range(pause_after(2), 512, BWL_SPIN_PAUSE_MAX_MS);
+}
+
+/* ---- other threads --------------------------------------------------------------------------- */
+
+static void test_spin_leaves_a_cpu_for_the_server(void **state)
+{
+    static const struct {
+        unsigned cpus, others; /* the highest number of other threads that leaves room */
+    } limits[] = { { 2, 0 }, { 3, 1 }, { 8, 6 } };
+
+    assert_false(bwl_spin_has_room(0, 1));
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        assert_true(bwl_spin_has_room(limits[i].others, limits[i].cpus));
+        assert_false(bwl_spin_has_room(limits[i].others + 1, limits[i].cpus));
+    }
+}
+
+static pthread_barrier_t inside, leaves;
 
 static ssize_t sleep_with_us(int fd, void *ret_bytes, size_t room)
 {
-    (void)fd;
-    (void)ret_bytes;
-    (void)room;
-    (void)pthread_barrier_wait(&another.inside);
-    (void)pthread_barrier_wait(&another.leaves);
+    (void)pthread_barrier_wait(&inside);
+    (void)pthread_barrier_wait(&leaves);
     return 1;
 }
 
@@ -291,201 +274,46 @@ static void *wait_elsewhere(void *arg)
     char                         byte;
     bwl_spin_wait                wait = { .system = &elsewhere, .is_measured = true };
 
-    (void)arg;
     (void)bwl_spin_receive(&wait, 3, &byte, 1);
     return NULL;
 }
 
-static void test_spin_counts_the_others_of_the_process(void **state)
+static int looks_with(unsigned count)
 {
-    bwl_spin  spin = spin_of(20);
+    bwl_spin spin = begin((row){ .smoothed_us = 20, .cpus = count, .answer_at = 1 });
+
+    (void)wait_at(&spin, 1);
+    return looks;
+}
+
+static void test_spin_counts_other_waiting_threads_of_the_process(void **state)
+{
     pthread_t thread;
 
-    (void)state;
-    answer_at = 1;
-    assert_int_equal(pthread_barrier_init(&another.inside, NULL, 2), 0);
-    assert_int_equal(pthread_barrier_init(&another.leaves, NULL, 2), 0);
+    assert_int_equal(pthread_barrier_init(&inside, NULL, 2), 0);
+    assert_int_equal(pthread_barrier_init(&leaves, NULL, 2), 0);
     assert_int_equal(pthread_create(&thread, NULL, wait_elsewhere, NULL), 0);
-    (void)pthread_barrier_wait(&another.inside);
-    (void)wait_at(&spin, 1);
-    assert_int_equal(looks, 0);
-    cpus_count = 3;
-    (void)wait_at(&spin, 1);
-    assert_int_equal(looks, 1);
-    cpus_count = 2;
-    (void)pthread_barrier_wait(&another.leaves);
+    (void)pthread_barrier_wait(&inside);
+    assert_int_equal(looks_with(2), 0);
+    assert_int_equal(looks_with(3), 1);
+    (void)pthread_barrier_wait(&leaves);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    (void)wait_at(&spin, 1);
-    assert_int_equal(looks, 1);
-    (void)pthread_barrier_destroy(&another.inside);
-    (void)pthread_barrier_destroy(&another.leaves);
+    assert_int_equal(looks_with(2), 1);
+    (void)pthread_barrier_destroy(&inside);
+    (void)pthread_barrier_destroy(&leaves);
 }
-
-/* ---- pauses ---------------------------------------------------------------------------------- */
-
-static void test_spin_pauses_longer_each_time(void **state)
-{
-    bwl_spin spin = spin_of(20);
-    bwl_ms   now  = 1;
-
-    (void)state;
-    for (bwl_ms pause = 1; pause < 3 * BWL_SPIN_PAUSE_MAX_MS; pause *= 2) {
-        bwl_ms expected = pause < BWL_SPIN_PAUSE_MAX_MS ? pause : BWL_SPIN_PAUSE_MAX_MS;
-        (void)wait_at(&spin, now);
-        assert_true(looks > 0);
-        assert_int_equal(spin.rests_until, now + expected);
-        (void)wait_at(&spin, now + expected - 1);
-        assert_int_equal(looks, 0);
-        now += expected;
-    }
-}
-
-static void test_spin_forgives_by_eighths(void **state)
-{
-    bwl_spin spin = spin_of(20);
-
-    (void)state;
-    spin.pause_ms = 1024;
-    answer_at     = 2;
-    (void)wait_at(&spin, 1);
-    assert_int_equal(spin.pause_ms, 896);
-    for (int i = 0; i < 60; i++)
-        (void)wait_at(&spin, 1);
-    assert_int_equal(spin.pause_ms, 0);
-    assert_int_equal(spin.rests_until, 0);
-}
-
-/* Every sixth in vain is about what it bears; every second is not. */
-static bwl_ms pause_after(int every)
-{
-    bwl_spin spin = spin_of(20);
-    bwl_ms   now  = 1;
-
-    spin.pause_ms = 64;
-    for (int i = 1; i <= 300; i++) {
-        spin.smoothed_ns = 20 * US;
-        spin.varies_ns   = 0;
-        answer_at        = i % every == 0 ? NEVER : 2;
-        (void)wait_at(&spin, now);
-        if (spin.rests_until > now)
-            now = spin.rests_until;
-    }
-    return spin.pause_ms;
-}
-
-static void test_spin_bears_a_few_that_fail(void **state)
-{
-    (void)state;
-    assert_in_range(pause_after(10), 0, 2);
-    assert_in_range(pause_after(2), 512, BWL_SPIN_PAUSE_MAX_MS);
-}
-
-/* ---- what comes ------------------------------------------------------------------------------ */
-
-static void test_spin_off_is_a_sleep_and_nothing_else(void **state)
-{
-    bwl_spin spin = spin_of(20);
-
-    (void)state;
-    spin.is_off = true;
-    answer_at   = 1;
-    assert_int_equal(wait_at(&spin, 1), 5);
-    assert_int_equal(looks + offers + clock_readings, 0);
-    assert_int_equal(sleeps, 1);
-    assert_int_equal(spin.sleeps, 1);
-}
-
-static void test_spin_passes_on_what_it_found(void **state)
-{
-    const struct {
-        ssize_t got;
-        int     error;
-        int     sleeps;
-    } ends[] = { { 0, 0, 0 }, { -1, ECONNRESET, 0 }, { -1, EINTR, 0 }, { -1, EAGAIN, 1 } };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        bwl_spin spin = spin_of(20);
-        last          = ends[i].got;
-        last_errno    = ends[i].error;
-        answer_at     = 2;
-        assert_int_equal(wait_at(&spin, 1), ends[i].got);
-        if (ends[i].got < 0)
-            assert_int_equal(errno, ends[i].error);
-        assert_int_equal(sleeps, ends[i].sleeps);
-        assert_int_equal(spin.paid, ends[i].got == 0 ? 1 : 0);
-    }
-}
-
-/* sysconf(3) may succeed and still change errno: without /sys it leaves ENOENT there. */
-static void test_spin_ignores_the_errno_of_the_cpu_count(void **state)
-{
-    (void)state;
-    cpus_errno = ENOENT;
-    for (cpus_count = 1; cpus_count <= 2; cpus_count++) {
-        bwl_spin spin = spin_of(20);
-        assert_int_equal(wait_at(&spin, 1), 5);
-        assert_int_equal(sleeps, 1);
-        assert_int_equal(looks > 0, cpus_count == 2);
-    }
-}
-
-static unsigned count_as_one(void)
-{
-    (void)bwl_spin_real.cpus();
-    return 1;
-}
-
-/* The real sockets and the real count, in a process that has no descriptor left for /sys. */
-static void test_spin_receives_without_a_descriptor_for_the_cpu_count(void **state)
-{
-    bwl_spin_system system = bwl_spin_real;
-    bwl_spin        spin   = { .system = &system, .smoothed_ns = 20 * US };
-    bwl_spin_wait   wait   = bwl_spin_plan(&spin, 1);
-    struct rlimit   before;
-    struct rlimit   none;
-    char            bytes[8];
-    int             pair[2];
-
-    (void)state;
-    system.cpus = count_as_one;
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    assert_int_equal(write(pair[1], "reply", 5), 5);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    none          = before;
-    none.rlim_cur = 0;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    ssize_t got = bwl_spin_receive(&wait, pair[0], bytes, sizeof bytes);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    assert_int_equal(got, 5);
-    assert_memory_equal(bytes, "reply", 5);
-    assert_int_equal(wait.looks, 0);
-    assert_true(wait.slept);
-    (void)close(pair[0]);
-    (void)close(pair[1]);
-}
-
-#define CASE(name) cmocka_unit_test_setup(name, begin)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_spin_sleeps_until_it_knows),
-        CASE(test_spin_smooths_as_tcp_does),
-        CASE(test_spin_lasts_for_a_usual_answer),
-        CASE(test_spin_is_not_for_long_answers),
-        CASE(test_spin_offers_the_cpu_once),
-        CASE(test_spin_sees_that_another_took_the_cpu),
-        CASE(test_spin_stops_when_another_took_the_cpu),
-        CASE(test_spin_leaves_a_cpu_for_the_server),
-        CASE(test_spin_counts_the_others_of_the_process),
-        CASE(test_spin_pauses_longer_each_time),
-        CASE(test_spin_forgives_by_eighths),
-        CASE(test_spin_bears_a_few_that_fail),
-        CASE(test_spin_off_is_a_sleep_and_nothing_else),
-        CASE(test_spin_passes_on_what_it_found),
-        CASE(test_spin_ignores_the_errno_of_the_cpu_count),
-        CASE(test_spin_receives_without_a_descriptor_for_the_cpu_count),
+        cmocka_unit_test(test_spin_one_wait),
+        cmocka_unit_test(test_spin_errno_of_the_cpu_count_is_ignored),
+        cmocka_unit_test(test_spin_smooths_as_tcp_does),
+        cmocka_unit_test(test_spin_pauses_double_up_to_the_maximum),
+        cmocka_unit_test(test_spin_pause_shrinks_by_eighths),
+        cmocka_unit_test(test_spin_goes_on_when_few_fail),
+        cmocka_unit_test(test_spin_leaves_a_cpu_for_the_server),
+        cmocka_unit_test(test_spin_counts_other_waiting_threads_of_the_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

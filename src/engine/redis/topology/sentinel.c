@@ -209,7 +209,7 @@ static int ask(bwl_sentinel *s, bwl_fault *fault)
 static void tell(bwl_sentinel *s, const bwl_primary *primary)
 {
     bool is_awaited = s->is_awaited;
-    bool moved      = s->told.port != 0 && !bwl_primary_is(primary, &s->told);
+    bool moved      = !bwl_primary_is(primary, &s->told);
 
     s->is_awaited = false;
     s->told       = *primary;

@@ -15,25 +15,6 @@ static bowline_client *open_watch(const char *more)
     return open_with(options);
 }
 
-static void test_words_on_the_wire(void **state)
-{
-    bowline_client *client = open_watch("&lease=20s");
-    char            uuid[64];
-
-    listen_in();
-    bowline_hold *hold = must_acquire(client, "lock");
-    (void)snprintf(uuid, sizeof uuid, "%s", server_ask(redis, "GET lock"));
-    assert_int_equal(strlen(uuid), 36);
-    assert_true(ttl_ms("lock") > 10000);
-    must_release(hold);
-    expect_heard("\"SETNX\" \"lock\" \"%s\"\n\"EXPIRE\" \"lock\" \"20\"\n\"GET\" \"lock\"\n"
-                 "\"PTTL\" \"lock\"\n\"WATCH\" \"lock\"\n\"GET\" \"lock\"\n\"MULTI\"\n"
-                 "\"DEL\" \"lock\"\n\"EXEC\"\n",
-                 uuid);
-    assert_false(is_there("lock"));
-    bowline_close(client);
-}
-
 /* A program that died between SETNX and EXPIRE. */
 static void test_waiter_repairs_with_its_own_lease(void **state)
 {
@@ -103,49 +84,13 @@ static void test_many_releases_at_once_on_one_connection(void **state)
     bowline_close(client);
 }
 
-/* Sections come one after the other: no WATCH between WATCH and the end of that section. */
-static void test_sections_do_not_overlap(void **state)
-{
-    bowline_client *client = open_watch("");
-    waiter          waiters[8];
-    unsigned        open = 0;
-
-    listen_in();
-    for (int i = 0; i < 8; i++)
-        waiter_start(&waiters[i], client, "crowd", 20000);
-    for (int i = 0; i < 8; i++) { /* each gets it when the one before has given it back */
-        bool any = false;
-        while (!any) {
-            for (int j = 0; j < 8 && !any; j++)
-                if (waiters[j].client != NULL && atomic_load(&waiters[j].ended)) {
-                    assert_int_equal(waiter_join(&waiters[j]), BOWLINE_OK);
-                    must_release(waiters[j].hold);
-                    waiters[j].client = NULL;
-                    any               = true;
-                }
-            sleep_ms(1);
-        }
-    }
-    for (char *line = strtok((char *)(uintptr_t)heard(), "\n"); line != NULL;
-         line       = strtok(NULL, "\n")) {
-        if (strncmp(line, "\"WATCH\"", 7) == 0)
-            assert_int_equal(open++, 0);
-        if (strncmp(line, "\"EXEC\"", 6) == 0 || strncmp(line, "\"UNWATCH\"", 9) == 0)
-            assert_int_equal(open--, 1);
-    }
-    assert_false(is_there("crowd"));
-    bowline_close(client);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_starts),
-        cmocka_unit_test_setup(test_words_on_the_wire, empty_server),
         cmocka_unit_test_setup(test_waiter_repairs_with_its_own_lease, empty_server),
         cmocka_unit_test_setup(test_release_of_what_is_another_uuid_is_lost, empty_server),
         cmocka_unit_test_setup(test_many_releases_at_once_on_one_connection, empty_server),
-        cmocka_unit_test_setup(test_sections_do_not_overlap, empty_server),
     };
 
     return cmocka_run_group_tests_name("catalogue_watch", tests, NULL, stop_server);

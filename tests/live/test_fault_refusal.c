@@ -206,79 +206,6 @@ typedef struct mouth {
     const char *to_set;    /* NULL: OK */
 } mouth;
 
-static void answer(fake_server *s, const fake_command *cmd, void *arg)
-{
-    const mouth *m = arg;
-
-    if (strcmp(cmd->words[0], "HELLO") == 0)
-        fake_say_hello(s, "7.0.15");
-    else if (strcmp(cmd->words[0], "SET") == 0)
-        fake_say(s, m->to_set != NULL ? m->to_set : "+OK\r\n");
-    else
-        fake_say(s, m->to_script);
-}
-
-static bowline_client *client_of(fake_server *s)
-{
-    char url[100];
-
-    (void)snprintf(url, sizeof url, "%s?protocol=token", fake_url(s));
-    return must_open_without_keeper(url);
-}
-
-/* Every script of ours reads before it writes, so the server can kill it as long as it has done
- * nothing; and then it says this. */
-static void test_killed_script_was_not_carried_out(void **state)
-{
-    static const char *const said[] = {
-        "-ERR Script killed by user with SCRIPT KILL.\r\n",
-        "-ERR Error running script (call to f_1): @user_script:1: Script killed by user with "
-        "SCRIPT KILL...\r\n",
-        "-ERR user_script:4: Script killed by user with SCRIPT KILL. script: 0a, on "
-        "@user_script:4.\r\n",
-    };
-
-    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
-        mouth           m      = { .to_script = said[i] };
-        fake_server    *s      = fake_start(answer, &m);
-        bowline_client *client = client_of(s);
-        bowline_hold   *hold   = must_acquire(client, "x");
-        bowline_error   error  = { 0 };
-        assert_status(BOWLINE_REFUSED, bowline_extend(hold, 0, &error), &error);
-        assert_non_null(strstr(error.text, "Script killed"));
-        assert_true(bowline_hold_left_ms(hold) > 0); /* as it was */
-        assert_status(BOWLINE_REFUSED, bowline_release(hold, &error), &error);
-        assert_non_null(strstr(error.text, "Script killed"));
-        assert_int_equal(fake_connections(s), 1);
-        bowline_close(client);
-        fake_stop(s);
-    }
-}
-
-/* The place that a redirection names hears nothing from us, whoever it is. */
-static void test_redirection_is_not_followed(void **state)
-{
-    mouth        yes = { .to_script = ":1\r\n" };
-    fake_server *bad = fake_start(answer, &yes);
-
-    for (int i = 0; i < 2; i++) {
-        char        text[100];
-        const char *place = fake_url(bad) + strlen("redis://");
-        (void)snprintf(text, sizeof text, "-%s 3999 %s\r\n", i == 0 ? "MOVED" : "ASK", place);
-        mouth           m      = { .to_script = text, .to_set = text };
-        fake_server    *s      = fake_start(answer, &m);
-        bowline_client *client = client_of(s);
-        bowline_hold   *hold   = NULL;
-        bowline_error   error  = { 0 };
-        assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, "x", 200, &error), &error);
-        assert_non_null(strstr(error.text, i == 0 ? "MOVED" : "ASK"));
-        bowline_close(client);
-        fake_stop(s);
-    }
-    assert_int_equal(fake_connections(bad), 0);
-    fake_stop(bad);
-}
-
 /* ---- the cases ------------------------------------------------------------------------------- */
 
 static int begin(void **state)
@@ -308,8 +235,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_own_server_starts),     CASE(test_master_down),
         CASE(test_commands_withdrawn_and_given_back), CASE(test_keys_withdrawn_while_held),
-        CASE(test_password_changed_while_held),       CASE(test_killed_script_was_not_carried_out),
-        CASE(test_redirection_is_not_followed),
+        CASE(test_password_changed_while_held),
     };
 
     return cmocka_run_group_tests_name("fault_refusal", tests, NULL, stop_server);

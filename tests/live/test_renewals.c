@@ -183,77 +183,11 @@ static void test_renewals_what_is_gone_is_lost_alone(void **state)
     in_a_quick_round(one_by_one, "protocol=token");
 }
 
-static void one_is_forbidden(const char *options)
-{
-    bowline_error error = { 0 };
-    char          rights[400];
-    int           size;
-
-    hold_all(options);
-    size =
-        snprintf(rights, sizeof rights, "ACL SETUSER default resetkeys ~bowline:f ~bowline:who:*");
-    for (unsigned i = 1; i < MANY; i++)
-        size += snprintf(rights + size, sizeof rights - (size_t)size, " ~bowline:{n%u}*", i);
-    assert_string_equal(server_ask(redis, "%s", rights), "OK");
-    sleep_until_due(0);
-    renew(1);
-    int first = bowline_hold_check(holds[0], &error);
-    look();
-    if (!was_slow) {
-        assert_status(BOWLINE_REFUSED, first, &error);
-        assert_non_null(strstr(error.text, "NOPERM"));
-    }
-    for (unsigned turn = 0; turn < 3 && !was_slow; turn++) {
-        assert_true(turn > 0 || bowline_hold_check(holds[1], NULL) == BOWLINE_OK);
-        sleep_until_due(1);
-        reset_calls();
-        renew(1);
-        if (was_slow)
-            break;
-        /* The others are together again, and not refused with it. */
-        assert_int_equal(calls_of("pexpire"), MANY - 1);
-        assert_int_equal(calls_of("mget"), 1);
-    }
-    assert_true(was_slow || left_of(0) == 0);
-    (void)server_ask(redis, "ACL SETUSER default ~*");
-    let_all_go();
-}
-
-/* One key is forbidden from now on: it ends with its lease, and the others go on. */
-static void test_renewals_key_that_an_acl_forbids_is_lost_alone(void **state)
-{
-    in_a_quick_round(one_is_forbidden, "protocol=queue");
-}
-
-/* ---- the server ------------------------------------------------------------------------------ */
-
-static void connections_break(const char *options)
-{
-    hold_all(options);
-    for (unsigned turn = 0; turn < 4; turn++) {
-        sleep_until_due(0);
-        if (turn % 2 == 0)
-            server_hang_up(redis);
-        renew(0);
-        if (turn % 2 == 1)
-            server_hang_up(redis);
-    }
-    let_all_go();
-}
-
-/* Cut between and in the middle: the answer of some is never heard. */
-static void test_renewals_go_on_after_connections_that_broke(void **state)
-{
-    in_a_quick_round(connections_break, "protocol=queue");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_renewals_that_are_due_together_are_one_call),
         cmocka_unit_test(test_renewals_what_is_gone_is_lost_alone),
-        cmocka_unit_test(test_renewals_key_that_an_acl_forbids_is_lost_alone),
-        cmocka_unit_test(test_renewals_go_on_after_connections_that_broke),
     };
 
     return cmocka_run_group_tests(tests, start_server, stop_server);

@@ -91,21 +91,6 @@ static void test_cluster_lock_survives_a_switch_to_a_restarted_node(void **state
         bowline_close(clients[i]);
 }
 
-/* Whoever waits meanwhile comes in when the cluster is whole again. */
-static void test_cluster_who_waits_sits_out_a_failover(void **state)
-{
-    bowline_hold *hold = NULL;
-
-    begin(true);
-    const char     *name   = cluster_name_at(2, 0);
-    bowline_client *client = must_open(c->token_url);
-    assert_status(BOWLINE_OK, try_once(client, name), NULL);
-    server_kill(c->nodes[2]);
-    assert_status(BOWLINE_OK, acquire_within(&hold, client, name, 30000, NULL), NULL);
-    must_release(hold);
-    bowline_close(client);
-}
-
 static void test_cluster_that_is_down_says_so(void **state)
 {
     bowline_hold *hold  = NULL;
@@ -166,7 +151,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_cluster_lock_that_the_replica_lacks_is_lost, end),
         cmocka_unit_test_teardown(test_cluster_lock_survives_a_switch_to_a_restarted_node, end),
-        cmocka_unit_test_teardown(test_cluster_who_waits_sits_out_a_failover, end),
         cmocka_unit_test_teardown(test_cluster_that_is_down_says_so, end),
         cmocka_unit_test_teardown(test_cluster_node_by_a_url_of_a_server, end),
         cmocka_unit_test_teardown(test_cluster_over_tls, end),

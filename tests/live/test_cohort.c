@@ -142,34 +142,6 @@ static void test_sixteen_threads_ask_the_server_once_in_twenty_turns(void **stat
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-static void test_those_inside_have_one_place_and_their_order(void **state)
-{
-    bowline_operation *ops[SEATS];
-    bowline_client    *client = must_open_warm(url);
-    bowline_client    *other  = must_open_warm(url);
-
-    bowline_hold *hold = must_acquire(other, "x");
-    for (int i = 0; i < SEATS; i++)
-        ops[i] = sits(client, "x", WAIT_MS);
-    /* The first one alone, and the others together. */
-    assert_true(line_comes_to(redis, "x", 2));
-    uint64_t fence = bowline_hold_fence(hold);
-    must_release(hold);
-    for (int i = 0; i < SEATS; i++) {
-        for (int later = i + 1; later < SEATS; later++)
-            assert_int_equal(bowline_operation_done(ops[later]), 0);
-        hold = must_win(ops[i]);
-        assert_true(bowline_hold_fence(hold) > fence);
-        fence = bowline_hold_fence(hold);
-        if (i > 1) /* those two may have a claim as yet */
-            assert_true(bowline_hold_left_ms(hold) > 10000);
-        must_release(hold);
-    }
-    bowline_close(client);
-    bowline_close(other);
-    assert_true(line_leaves_nothing(redis));
-}
-
 /* Of a crowd that would go on for ever, others see FEW turns. */
 static void test_others_wait_for_so_many_turns(void **state)
 {
@@ -299,7 +271,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sixteen_threads_ask_the_server_once_in_twenty_turns),
-        cmocka_unit_test(test_those_inside_have_one_place_and_their_order),
         cmocka_unit_test(test_others_wait_for_so_many_turns),
         cmocka_unit_test(test_a_server_that_comes_back_empty_ends_the_turn),
         cmocka_unit_test(test_a_cut_in_a_turn_and_while_all_wait),

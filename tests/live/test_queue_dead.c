@@ -240,29 +240,6 @@ static void test_cut_connection_keeps_its_place(void **state)
 
 /* ---- who does not wait ----------------------------------------------------------------------- */
 
-static void the_dead_wait(int count)
-{
-    for (int i = 0; i < count; i++)
-        (void)server_ask(redis, "ZADD bowline:{x}:bwl.q %d 'b1:dead%d 1.0 bowline:i:none 2000'",
-                         i + 1, i);
-}
-
-static void test_lock_that_only_the_dead_wait_for_is_had_at_the_first_question(void **state)
-{
-    bowline_client *client = must_open(url);
-
-    for (int count = 1; count <= 64; count += 21) {
-        the_dead_wait(count);
-        bowline_hold *hold = must_acquire(client, "x"); /* it does not wait */
-        assert_true(bowline_hold_fence(hold) > 0);
-        assert_true(bowline_hold_left_ms(hold) > 10000); /* the lease, and no claim */
-        assert_int_equal(try_once(client, "x"), BOWLINE_BUSY);
-        must_release(hold);
-        assert_true(line_leaves_nothing(redis));
-    }
-    bowline_close(client);
-}
-
 /* The live one behind ten thousand of them has it when it is given back: 64 go with each script. */
 static void test_ten_thousand_of_the_dead_are_passed_over(void **state)
 {
@@ -308,8 +285,6 @@ int main(void)
                                empty_server),
         cmocka_unit_test_setup(test_waiter_that_was_long_silent_is_passed_over, empty_server),
         cmocka_unit_test_setup(test_cut_connection_keeps_its_place, empty_server),
-        cmocka_unit_test_setup(test_lock_that_only_the_dead_wait_for_is_had_at_the_first_question,
-                               empty_server),
         cmocka_unit_test_setup(test_ten_thousand_of_the_dead_are_passed_over, empty_server),
     };
     return cmocka_run_group_tests(tests, open_server, stop_server);

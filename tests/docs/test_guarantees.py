@@ -87,7 +87,7 @@ def test_every_promise_names_what_shows_it(listing):
 @pytest.mark.parametrize("page", [PAGE, "docs/redlock.md"])
 def test_every_test_that_a_page_names_is_run(page):
     named = {name for name in names_in((SOURCE / page).read_text(encoding="utf-8")) if re.match(r"test_\w", name)}
-    assert len(named) >= 10
+    assert len(named) >= 8
     assert named - all_that_are_run(SOURCE) == set()
 
 

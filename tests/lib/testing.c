@@ -33,6 +33,17 @@ bowline_client *must_open_at(const char *url, uint32_t flags, const char *file, 
     return client;
 }
 
+bowline_client *must_open_url_at(const char *file, int line, const char *format, ...)
+{
+    char    url[1024];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(url, sizeof url, format, arguments);
+    va_end(arguments);
+    return must_open_at(url, 0, file, line);
+}
+
 bool came_too_late(int status, const bowline_error *error)
 {
     return status < 0 && (strstr(error->text, "no answer within") != NULL ||

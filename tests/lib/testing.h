@@ -27,6 +27,7 @@
  * longer than a time-out is outlasted; somebody who has it is not.) */
 #define must_open(url)                must_open_at((url), 0, __FILE__, __LINE__)
 #define must_open_without_keeper(url) must_open_at((url), BOWLINE_NO_THREAD, __FILE__, __LINE__)
+#define must_open_url(...)            must_open_url_at(__FILE__, __LINE__, __VA_ARGS__)
 #define must_acquire(client, name)    must_acquire_at((client), (name), __FILE__, __LINE__)
 #define must_release(hold)            must_release_at((hold), __FILE__, __LINE__)
 
@@ -41,6 +42,8 @@
 void assert_status_at(int expected, int actual, const bowline_error *error, const char *file,
                       int line);
 bowline_client *must_open_at(const char *url, uint32_t flags, const char *file, int line);
+__attribute__((format(printf, 3, 4))) bowline_client *must_open_url_at(const char *file, int line,
+                                                                       const char *format, ...);
 bowline_hold *must_acquire_at(bowline_client *client, const char *name, const char *file, int line);
 void          must_release_at(bowline_hold *hold, const char *file, int line);
 void          must_be_free_at(bowline_client *client, const char *name, const char *file, int line);

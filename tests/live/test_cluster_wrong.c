@@ -126,66 +126,12 @@ static void test_cluster_name_that_is_announced_does_not_resolve(void **state)
         (void)server_ask(c->nodes[i], "CONFIG SET cluster-preferred-endpoint-type ip");
 }
 
-/* ---- URLs of other places -------------------------------------------------------------------- */
-
-static void test_cluster_url_of_a_sentinel(void **state)
-{
-    server *alone    = server_start(NULL);
-    server *sentinel = server_start_sentinel(alone->port, 1);
-    expect(BOWLINE_REFUSED, "is a sentinel, and keeps no locks: write redis+sentinel://",
-           "redis+cluster://127.0.0.1:%d", sentinel->port);
-    server_stop(sentinel);
-    server_stop(alone);
-}
-
-static void test_cluster_node_by_the_url_of_a_service(void **state)
-{
-    expect(BOWLINE_REFUSED, "is no sentinel", "redis+sentinel://127.0.0.1:%d/m", c->nodes[0]->port);
-}
-
-static void test_cluster_and_clear_text_where_the_other_is_meant(void **state)
-{
-    server *alone = server_start_tls(NULL);
-    int     port  = alone->tls_port;
-    if (port != 0)
-        expect(BOWLINE_UNREACHABLE, "TLS", "rediss+cluster://127.0.0.1:%d?ca=%s/ca.pem",
-               c->nodes[0]->port, alone->directory);
-    if (port != 0)
-        expect(BOWLINE_UNREACHABLE, "TLS", "redis+cluster://127.0.0.1:%d", port);
-    server_stop(alone);
-    if (port == 0)
-        skip();
-}
-
-/* Two of three: nobody waits for a day until they become primaries. */
-static void test_redlock_replicas_have_no_vote(void **state)
-{
-    server *first = server_start(NULL);
-    server *others[2];
-    char    options[64];
-
-    (void)snprintf(options, sizeof options, "--replicaof 127.0.0.1 %d", first->port);
-    for (unsigned i = 0; i < 2; i++)
-        others[i] = server_start(options);
-    expect(BOWLINE_REFUSED, "is a replica of another server",
-           "redlock://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d?restart-wait=off", first->port,
-           others[0]->port, others[1]->port);
-    assert_true(server_becomes_empty(first));
-    for (unsigned i = 0; i < 2; i++)
-        server_stop(others[i]);
-    server_stop(first);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cluster_password_of_one_node_is_another),
         cmocka_unit_test(test_cluster_user_may_too_little_at_one_node),
         cmocka_unit_test(test_cluster_name_that_is_announced_does_not_resolve),
-        cmocka_unit_test(test_cluster_url_of_a_sentinel),
-        cmocka_unit_test(test_cluster_node_by_the_url_of_a_service),
-        cmocka_unit_test(test_cluster_and_clear_text_where_the_other_is_meant),
-        cmocka_unit_test(test_redlock_replicas_have_no_vote),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

@@ -140,71 +140,7 @@ static void test_sixteen_threads_ask_the_server_once_in_twenty_turns(void **stat
     assert_true(line_leaves_nothing(redis));
 }
 
-static void test_one_turn_is_as_if_there_were_none_of_this(void **state)
-{
-    guest      guests[4];
-    atomic_int left;
-    char       alone[220];
-
-    (void)snprintf(alone, sizeof alone, "%s?turns=1", redis->tcp_url);
-    bowline_client *client = must_open(alone);
-    (void)server_ask(redis, "CONFIG RESETSTAT");
-    crowd_comes(client, guests, 4, 0, &left);
-    crowd_leaves(guests, 4);
-    assert_true(scripts_run() >= 4 * ROUNDS * 2);
-    assert_nobody_met();
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
-static void test_two_clients_with_crowds_and_releases_that_nobody_waits_for(void **state)
-{
-    guest      here[8], there[8];
-    atomic_int left_here, left_there;
-
-    bowline_client *client = must_open_warm(url_few);
-    bowline_client *other  = must_open_warm(url_few);
-    crowd_comes(client, here, 8, 3, &left_here);
-    crowd_comes(other, there, 8, 5, &left_there);
-    crowd_leaves(here, 8);
-    crowd_leaves(there, 8);
-    assert_status(BOWLINE_OK, bowline_flush_releases(client, WAIT_MS, NULL), NULL);
-    assert_status(BOWLINE_OK, bowline_flush_releases(other, WAIT_MS, NULL), NULL);
-    assert_nobody_met();
-    bowline_close(client);
-    bowline_close(other);
-    assert_true(line_leaves_nothing(redis));
-}
-
 /* ---- order ----------------------------------------------------------------------------------- */
-
-static void test_those_inside_have_one_place_and_their_order(void **state)
-{
-    bowline_operation *ops[SEATS];
-    bowline_client    *client = must_open_warm(url);
-    bowline_client    *other  = must_open_warm(url);
-
-    bowline_hold *hold = must_acquire(other, "x");
-    for (int i = 0; i < SEATS; i++)
-        ops[i] = sits(client, "x", WAIT_MS);
-    /* The first one alone, and the others together. */
-    assert_true(line_comes_to(redis, "x", 2));
-    uint64_t fence = bowline_hold_fence(hold);
-    must_release(hold);
-    for (int i = 0; i < SEATS; i++) {
-        for (int later = i + 1; later < SEATS; later++)
-            assert_int_equal(bowline_operation_done(ops[later]), 0);
-        hold = must_win(ops[i]);
-        assert_true(bowline_hold_fence(hold) > fence);
-        fence = bowline_hold_fence(hold);
-        if (i > 1) /* those two may have a claim as yet */
-            assert_true(bowline_hold_left_ms(hold) > 10000);
-        must_release(hold);
-    }
-    bowline_close(client);
-    bowline_close(other);
-    assert_true(line_leaves_nothing(redis));
-}
 
 /* Of a crowd that would go on for ever, others see FEW turns. */
 static void test_others_wait_for_so_many_turns(void **state)
@@ -316,60 +252,6 @@ static void test_a_cut_in_a_turn_and_while_all_wait(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* Threads that hand it on to each other, until they are killed in the middle of it. */
-static void *goes_on(void *arg)
-{
-    for (;;) {
-        bowline_hold *hold = NULL;
-        if (acquire_within(&hold, arg, "x", WAIT_MS, NULL) == BOWLINE_OK)
-            (void)bowline_release(hold, NULL);
-    }
-    return NULL;
-}
-
-static int go_on(const char *where)
-{
-    pthread_t       threads[ENDS];
-    bowline_error   error;
-    bowline_client *client = NULL;
-
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also if the test fails */
-    if (bowline_open(&client, BOWLINE_OPTIONS(.url = where), &error) != BOWLINE_OK)
-        return 1;
-    for (int i = 0; i < ENDS; i++)
-        if (pthread_create(&threads[i], NULL, goes_on, client) != 0)
-            return 1;
-    (void)pause();
-    return 0;
-}
-
-/* What it has is gone with its lease, and those who sat there wait for nobody. */
-static void test_a_process_that_is_killed_costs_its_lease(void **state)
-{
-    char short_url[220];
-
-    (void)snprintf(short_url, sizeof short_url, "%s?lease=1s", redis->tcp_url);
-    for (int i = 0; i < 5; i++) {
-        pid_t child = fork();
-        assert_true(child >= 0);
-        if (child == 0)
-            _exit(go_on(short_url));
-        bowline_hold *hold = NULL;
-        sleep_ms(50 + 10 * i);
-        bowline_client *client = must_open(url);
-        assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", WAIT_MS, NULL), NULL);
-        must_release(hold); /* it has had its turn among theirs */
-        assert_int_equal(kill(child, SIGKILL), 0);
-        assert_int_equal(waitpid(child, NULL, 0), child);
-        int64_t begun = clock_ms();
-        assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", WAIT_MS, NULL), NULL);
-        assert_true(clock_ms() - begun < WAIT_MS / 2);
-        must_release(hold);
-        bowline_close(client);
-    }
-    (void)server_ask(redis, "FLUSHALL");
-}
-
 static int open_server(void **state)
 {
     (void)start_server(state);
@@ -389,13 +271,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sixteen_threads_ask_the_server_once_in_twenty_turns),
-        cmocka_unit_test(test_one_turn_is_as_if_there_were_none_of_this),
-        cmocka_unit_test(test_two_clients_with_crowds_and_releases_that_nobody_waits_for),
-        cmocka_unit_test(test_those_inside_have_one_place_and_their_order),
         cmocka_unit_test(test_others_wait_for_so_many_turns),
         cmocka_unit_test(test_a_server_that_comes_back_empty_ends_the_turn),
         cmocka_unit_test(test_a_cut_in_a_turn_and_while_all_wait),
-        cmocka_unit_test(test_a_process_that_is_killed_costs_its_lease),
     };
     return cmocka_run_group_tests(tests, open_server, close_server);
 }

@@ -1,14 +1,12 @@
 /*
- * test_fault_bytes.c -- the line between a client and its server is cut, goes silent or is delayed
- * for longer than the lease, at every byte of a whole conversation (hello, acquire, extend,
- * release), in either direction; while a rival wants the lock all the time, on a good line.
+ * test_fault_bytes.c -- the connection is cut, stalls or is delayed for longer than the lease at
+ * every byte of a conversation (HELLO, acquire, extend, release), in either direction, in clear and
+ * with TLS; a rival wants the lock all the time, on a good connection.
  *
- * Whatever happens: no two believe at once; what was answered with OK has happened; afterwards the
- * rival gets the lock within the lease.  The rounds mostly wait, so several are played at once,
- * each on a lock of its own.
+ * No two believe in the lock at once, what was answered with OK was carried out, and the rival gets
+ * the lock within the lease.  A round mostly waits, so several run at once, each on its own lock.
  *
- * Without BOWLINE_THOROUGH=1 only every STEP-th byte has its turn, the first of them chosen anew
- * each time.
+ * Without BOWLINE_THOROUGH=1 only every STEP-th byte is tried, from a random first byte on.
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/proxy.h"
@@ -17,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LEASE_MS = 300, EXTENDED_MS = 400, ANSWER_MS = 60, TABLES = 16, STEP = 11 };
+enum { LEASE_MS = 300, LONG_MS = 60000, ANSWER_MS = 60, TABLES = 16, STEP = 11, TLS_STEP = 29 };
 
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 
@@ -38,7 +36,8 @@ typedef struct game { /* several tables play rounds of it */
     int64_t      size;    /* of the conversation */
     int64_t      step;    /* from the byte of one round to that of the next */
     bool         forgets; /* the server forgets our scripts before every round */
-    atomic_llong next;    /* the byte of the next round */
+    int          lease_ms;
+    atomic_llong next; /* the byte of the next round */
     atomic_uint  held;
     atomic_uint  extended;
     atomic_uint  released;
@@ -128,7 +127,7 @@ static void talk(const table *t, witness *judge, int64_t at, const char *url)
         atomic_fetch_add(&t->game->held, is_ours);
         if (is_ours)
             check_held(t, at, hold, token);
-        status = bowline_extend(hold, EXTENDED_MS, NULL);
+        status = bowline_extend(hold, (uint32_t)t->game->lease_ms + 100, NULL);
         check_status(t->game, at, "extend", status);
         atomic_fetch_add(&t->game->extended, status == BOWLINE_OK);
         if (is_ours)
@@ -149,14 +148,13 @@ static void play_round(const table *t, int64_t at)
 
     plan.at     = at;
     proxy *line = proxy_start(redis, &plan);
-    (void)snprintf(url, sizeof url, "%s?lease=%dms&timeout=%dms", proxy_url(line), LEASE_MS,
-                   ANSWER_MS);
+    (void)snprintf(url, sizeof url, "%s%clease=%dms&timeout=%dms", proxy_url(line),
+                   plan.is_tls ? '&' : '?', t->game->lease_ms, ANSWER_MS * (plan.is_tls ? 5 : 1));
     if (t->game->forgets)
         ask(left, "SCRIPT FLUSH SYNC", NULL);
     talk(t, judge, at, url);
-    ask(left, "PTTL", t->name);
+    ask(left, t->game->lease_ms == LONG_MS ? "DEL" : "PTTL", t->name); /* what was not released */
     proxy_stop(line);
-    /* What is left of our own; the rival's lease is longer. */
     if (strcmp(left, "-1") == 0)
         complain(t->game, at, "a key is left", "without an end");
     if (!rival_gets_a_turn(r))
@@ -183,7 +181,7 @@ static void *play(void *arg)
 /* How many bytes a conversation without any fault has. */
 static int64_t conversation_size(const game *g)
 {
-    proxy_plan      plan   = { .fault = PROXY_NONE };
+    proxy_plan      plan   = { .fault = PROXY_NONE, .is_tls = g->plan.is_tls };
     proxy          *line   = proxy_start(redis, &plan);
     bowline_client *client = must_open(proxy_url(line));
 
@@ -201,10 +199,15 @@ static int64_t conversation_size(const game *g)
 static void play_every_byte(proxy_plan plan, bool forgets)
 {
     table tables[TABLES];
-    game  g = { .plan = plan, .forgets = forgets, .size = 40, .step = 1 };
+    game  g = { .plan = plan, .forgets = forgets, .size = 40, .step = 1, .lease_ms = LEASE_MS };
+
+    if (plan.is_tls && redis->tls_port == 0)
+        return;
+    if (plan.fault == PROXY_LATE)
+        g.lease_ms = LONG_MS;
 
     if (plan.fault != PROXY_NONE) { /* else it is the same round again and again */
-        byte_steps steps = some_bytes(STEP);
+        byte_steps steps = some_bytes(plan.is_tls ? TLS_STEP : STEP);
         g.size           = conversation_size(&g);
         g.next           = steps.first;
         g.step           = steps.step;
@@ -237,6 +240,7 @@ static void both_ways(proxy_plan plan, bool forgets)
 static void test_cut_at_every_byte_before_the_judge(void **state)
 {
     both_ways((proxy_plan){ .fault = PROXY_CLOSE, .connections = 1 }, false);
+    both_ways((proxy_plan){ .fault = PROXY_CLOSE, .connections = 1, .is_tls = true }, false);
 }
 
 /* The conversation is longer then: the texts of the scripts are in it. */
@@ -248,6 +252,15 @@ static void test_cut_at_every_byte_of_the_scripts(void **state)
 static void test_dropped_at_every_byte_before_the_judge(void **state)
 {
     both_ways((proxy_plan){ .fault = PROXY_STALL, .connections = 1 }, false);
+    both_ways((proxy_plan){ .fault = PROXY_STALL, .connections = 1, .is_tls = true }, false);
+}
+
+/* The rest arrives when the round is over.  Its connection was killed by the one after it: else a
+ * late SET would take the lock for a whole lease, and the rival would not get it. */
+static void test_what_the_client_says_comes_late(void **state)
+{
+    play_every_byte((proxy_plan){ .fault = PROXY_LATE, .connections = 1 }, false);
+    play_every_byte((proxy_plan){ .fault = PROXY_LATE, .connections = 1, .is_tls = true }, false);
 }
 
 static void test_delayed_at_every_byte_before_the_judge(void **state)
@@ -259,6 +272,7 @@ static void test_delayed_at_every_byte_before_the_judge(void **state)
 static void test_one_byte_at_a_time_before_the_judge(void **state)
 {
     play_every_byte((proxy_plan){ .fault = PROXY_NONE, .piece = 1 }, false);
+    play_every_byte((proxy_plan){ .fault = PROXY_NONE, .piece = 1, .is_tls = true }, false);
 }
 
 /* ---- an answer that is too late -------------------------------------------------------------- */
@@ -296,11 +310,39 @@ static void test_answer_later_than_the_lease_is_no_lock(void **state)
     assert_true(server_becomes_empty(redis));
 }
 
+/* A lease runs from before the question, however late the answer comes. */
+static void test_lease_is_counted_from_the_question(void **state)
+{
+    char            url[200];
+    proxy_plan      none   = { .fault = PROXY_NONE };
+    proxy          *line   = proxy_start(redis, &none);
+    bowline_client *client = must_open(proxy_url(line));
+    bowline_hold   *hold   = must_acquire(client, "x");
+    int64_t         hello  = proxy_bytes_to_client(line) - 5; /* all but +OK */
+
+    must_release(hold);
+    bowline_close(client);
+    proxy_stop(line);
+
+    proxy_plan late = {
+        .fault = PROXY_PAUSE, .pause_ms = 600, .to_client = true, .at = hello + 1, .connections = 1
+    };
+    line = proxy_start(redis, &late);
+    (void)snprintf(url, sizeof url, "%s?lease=60s&timeout=20s&renew=off", proxy_url(line));
+    client = must_open(url);
+    hold   = must_acquire(client, "x");
+    assert_true(bowline_hold_left_ms(hold) < 60000 - 600);
+    assert_true(bowline_hold_left_ms(hold) > 0);
+    must_release(hold);
+    bowline_close(client);
+    proxy_stop(line);
+}
+
 /* ---- the cases ------------------------------------------------------------------------------- */
 
 static void test_own_server_starts(void **state)
 {
-    redis = server_start(NULL);
+    redis = server_start_tls(NULL);
     (void)conversation_size(&(game){ .plan.to_client = true }); /* now it knows the scripts */
 }
 
@@ -313,7 +355,9 @@ int main(void)
         cmocka_unit_test(test_dropped_at_every_byte_before_the_judge),
         cmocka_unit_test(test_delayed_at_every_byte_before_the_judge),
         cmocka_unit_test(test_one_byte_at_a_time_before_the_judge),
+        cmocka_unit_test(test_what_the_client_says_comes_late),
         cmocka_unit_test(test_answer_later_than_the_lease_is_no_lock),
+        cmocka_unit_test(test_lease_is_counted_from_the_question),
     };
 
     return cmocka_run_group_tests_name("fault_bytes", tests, NULL, stop_server);

@@ -92,60 +92,6 @@ static void test_redisson_in_a_cluster_publishes_to_old_and_new_clients(void **s
     bowline_close(client);
 }
 
-/* Drives it until it is so, ten seconds at most. */
-static void drive_until(bwl_shard *client, bwl_hold_state state, uint32_t attempts,
-                        const bwl_lock *lock)
-{
-    bwl_fault fault;
-    bwl_ms    end = bwl_shard_now(client) + PATIENCE_MS;
-
-    while ((lock->base.hold.state != state || lock->base.hold.request.attempt < attempts) &&
-           bwl_shard_now(client) < end)
-        assert_int_equal(bwl_loop_run(&client->loop, bwl_shard_now(client) + 20, &fault), BWL_OK);
-    assert_int_equal(lock->base.hold.state, state);
-}
-
-/* Its next attempt is put off for ever: only a push can bring it. */
-static void wake(const char *profile, unsigned node, const char *name)
-{
-    static const bwl_settings nothing;
-    static bwl_operation      operation;
-    bwl_shard                *client;
-    bwl_fault                 fault;
-    bwl_lock                 *lock;
-
-    assert_int_equal(bwl_shard_open(&client, bwl_engines, &nothing, false, url_of(profile), &fault),
-                     BWL_OK);
-    bwl_shard_lock(client);
-    const bwl_terms terms = { .lease_ms    = LEASE_MS,
-                              .max_hold_ms = BWL_NEVER,
-                              .answer_ms   = client->host.settings.answer_ms,
-                              .rules       = client->host.settings.rules };
-    assert_int_equal(bwl_lock_new(&lock, client, name, &terms, &fault), BWL_OK);
-    bwl_lock_acquire(lock, &operation, BWL_NEVER);
-    drive_until(client, BWL_HOLD_WAITING, 2, lock);
-    lock->base.hold.timer_at = BWL_NEVER;
-    uint32_t attempt         = lock->base.hold.request.attempt;
-    (void)server_ask(nodes->nodes[node], "DEL %s", name);
-    drive_until(client, BWL_HOLD_HELD, attempt + 1, lock);
-    assert_int_equal(lock->base.hold.request.attempt, attempt + 1);
-    bwl_shard_unlock(client);
-    bwl_shard_close(client);
-    (void)server_ask(nodes->nodes[node], "DEL %s", name);
-}
-
-static void test_foreign_waiter_in_a_cluster_is_woken_by_its_node(void **state)
-{
-    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++) {
-        char name[64];
-        (void)snprintf(name, sizeof name, "%s", cluster_name_at(i, 2));
-        assert_string_equal(save(i, name), "1");
-        wake("symfony", i, name);
-        (void)server_ask(nodes->nodes[i], "HSET %s other:1 1", name);
-        wake("redisson", i, name);
-    }
-}
-
 static int start_cluster(void **state)
 {
     server_needed();
@@ -171,7 +117,6 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(test_symfony_in_a_cluster_is_where_its_slot_is),
         TEST(test_redisson_in_a_cluster_publishes_to_old_and_new_clients),
-        TEST(test_foreign_waiter_in_a_cluster_is_woken_by_its_node),
     };
 
     return cmocka_run_group_tests(tests, start_cluster, stop_cluster);

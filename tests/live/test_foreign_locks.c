@@ -302,24 +302,6 @@ static bowline_client *open_as_app(const foreign *f, const char *without)
     return must_open(url);
 }
 
-static void test_foreign_waiter_without_tracking_still_gets_the_lock(void **state)
-{
-    for (const foreign *f = foreigns; f < foreigns + ROWS; f++) {
-        bowline_client *client = open_as_app(f, "");
-        bowline_hold   *hold   = NULL;
-        bowline_error   error;
-        f->take(1000);
-        int status = acquire_within(&hold, client, "nightly", 6 * PATIENCE_MS, &error);
-        assert_status(BOWLINE_OK, status, &error);
-        assert_string_not_equal(server_ask(redis, "ACL LOG 1"), ""); /* it has asked for pushes */
-        (void)server_ask(redis, "ACL LOG RESET");
-        assert_status(BOWLINE_OK, bowline_extend(hold, 2 * (uint32_t)f->lease_ms, &error), &error);
-        must_release(hold);
-        bowline_close(client);
-        (void)server_ask(redis, "ACL DELUSER app");
-    }
-}
-
 /* A key that was made and has no end would block everybody for ever. */
 static void test_foreign_lock_without_a_right_leaves_no_key(void **state)
 {
@@ -496,7 +478,6 @@ int main(void)
         TEST(test_foreign_hold_outlives_its_connection),
         TEST(test_foreign_keys_of_others_are_never_touched),
         TEST(test_foreign_waiter_is_woken_by_the_server_alone),
-        TEST(test_foreign_waiter_without_tracking_still_gets_the_lock),
         TEST(test_foreign_lock_without_a_right_leaves_no_key),
         TEST(test_symfony_holder_can_be_broken_and_readers_cannot),
         TEST(test_redisson_holder_is_known_and_can_be_broken),

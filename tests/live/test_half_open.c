@@ -100,84 +100,10 @@ static void test_half_open_node_loses_its_locks_in_time_and_no_others(void **sta
     assert_one_at_a_time(judge);
 }
 
-/* The others are a majority: it is extended, given back and taken by them. */
-static void test_half_open_server_of_three_is_not_waited_for(void **state)
-{
-    char url[160];
-
-    server_needed();
-    judge = witness_new();
-    for (unsigned i = 0; i < SERVERS; i++)
-        servers[i] = server_start(NULL);
-    start_line(servers[2]);
-    (void)snprintf(url, sizeof url,
-                   "redlock://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%s?restart-wait=off",
-                   servers[0]->port, servers[1]->port, port_of_line());
-    bowline_client *client = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    assert_true(server_comes_to(servers[2], "1", "EXISTS bowline:{x}"));
-    believer *b = believer_start(judge, hold);
-    link_goes(false);
-    rival *r = rival_start(judge, url, "x");
-    for (unsigned i = 0; i < 20; i++)
-        assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
-    assert_int_equal(rival_turns(r), 0);
-    (void)believer_stop(b);
-    must_release(hold);
-    assert_true(rival_gets_a_turn(r));
-    rival_stop(r);
-    int64_t heard = proxy_bytes_to_client(line);
-    for (unsigned i = 0; i < 20; i++)
-        must_release(must_acquire(client, "x"));
-    assert_true(proxy_bytes_to_client(line) == heard);
-    link_goes(true);
-    bowline_close(client);
-    assert_one_at_a_time(judge);
-    assert_true(server_becomes_empty(servers[0]) && server_becomes_empty(servers[1]));
-}
-
-/* Two of three: the holder knows in time, and nobody gets in as long as it lasts. */
-static void test_half_open_to_most_is_lost(void **state)
-{
-    proxy *second;
-    char   url[160];
-
-    server_needed();
-    judge = witness_new();
-    for (unsigned i = 0; i < SERVERS; i++)
-        servers[i] = server_start(NULL);
-    start_line(servers[2]);
-    second = proxy_start(servers[1], &(proxy_plan){ .fault = PROXY_NONE });
-    (void)snprintf(url, sizeof url,
-                   "redlock://127.0.0.1:%d,%s,127.0.0.1:%s?restart-wait=off&lease=%dms"
-                   "&timeout=1s",
-                   servers[0]->port, proxy_url(second) + strlen("redis://"), port_of_line(),
-                   LEASE_MS);
-    bowline_client *client = must_open(url);
-    bowline_hold   *hold   = NULL;
-    acquire_in_the_end(&hold, client, "x");
-    believer *b        = believer_start(judge, hold);
-    int64_t   fault_us = witness_now_us();
-    link_goes(false);
-    for (int to_client = 0; to_client < 2; to_client++)
-        proxy_hold_back(second, to_client != 0, 0, FOR_EVER_MS);
-    assert_true(believer_learns(b));
-    assert_bounded(believer_stop(b), fault_us, LEASE_MS);
-    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    int status = acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, NULL);
-    if (status != BOWLINE_UNKNOWN && status != BOWLINE_UNREACHABLE)
-        assert_status(BOWLINE_UNREACHABLE, status, NULL); /* so that it says what it was */
-    bowline_close(client);
-    proxy_stop(second);
-    assert_one_at_a_time(judge);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_half_open_node_loses_its_locks_in_time_and_no_others, end),
-        cmocka_unit_test_teardown(test_half_open_server_of_three_is_not_waited_for, end),
-        cmocka_unit_test_teardown(test_half_open_to_most_is_lost, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,47 +146,6 @@ static void test_name_that_leads_elsewhere_parts_the_old_from_the_new(void **sta
 
 /* ---- sentinels ------------------------------------------------------------------------------- */
 
-/* Names the host and not its address, as it does with announce-hostnames. */
-static void names_the_host(fake_server *s, const fake_command *cmd, void *arg)
-{
-    const server *named = arg;
-    char          port[8];
-    char          text[64];
-
-    (void)snprintf(port, sizeof port, "%d", named->port);
-    (void)snprintf(text, sizeof text, "*2\r\n+db.test\r\n$%zu\r\n%s\r\n", strlen(port), port);
-    if (strcmp(cmd->words[0], "HELLO") == 0)
-        fake_say(s, "%1\r\n+server\r\n+redis\r\n");
-    else if (strcmp(cmd->words[0], "SUBSCRIBE") == 0)
-        fake_say(s, ">3\r\n+subscribe\r\n++switch-master\r\n:1\r\n");
-    else
-        fake_say(s, text);
-}
-
-/* What was a switch looks like a restart: nobody can tell them apart. */
-static void test_switch_behind_the_same_name_is_a_loss(void **state)
-{
-    char watched[160];
-
-    fake_server *sentinel = fake_start(names_the_host, first);
-    (void)snprintf(watched, sizeof watched, "redis+sentinel://%s/m?lease=%dms&timeout=1s",
-                   fake_url(sentinel) + strlen("redis://"), LEASE_MS);
-    bowline_client *client = must_open(watched);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    believer       *b      = believer_start(judge, hold);
-
-    second_follows();
-    (void)server_ask(second, "REPLICAOF NO ONE");
-    name_leads_to("db.test", THERE);
-    server_kill(first);
-    assert_true(believer_learns(b));
-    (void)believer_stop(b);
-    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    assert_one_at_a_time(judge);
-    bowline_close(client);
-    fake_stop(sentinel);
-}
-
 /* The sentinel itself is elsewhere when it is needed again. */
 static void test_sentinel_that_moves_is_found(void **state)
 {
@@ -224,7 +183,6 @@ int main(void)
         CASE(test_copy_behind_the_same_name_is_a_loss),
         CASE(test_name_is_looked_up_for_every_attempt),
         CASE(test_name_that_leads_elsewhere_parts_the_old_from_the_new),
-        CASE(test_switch_behind_the_same_name_is_a_loss),
         CASE(test_sentinel_that_moves_is_found),
     };
 

@@ -13,53 +13,6 @@ enum { BOUND = 3 };
 static char url[200];
 static char bounded_url[220];
 
-static void assert_full(int status, const bowline_error *error)
-{
-    assert_status(BOWLINE_BUSY, status, error);
-    assert_non_null(strstr(error->text, "x is held, and its queue is full"));
-    assert_non_null(strstr(error->text, "(3 wait, queue-max=3)"));
-    assert_non_null(strstr(error->text, " pid ")); /* and who has it */
-}
-
-/* Who is one too many asks once, leaves nothing and draws no ticket. */
-static void test_who_is_one_too_many_is_told_at_once_and_leaves_no_trace(void **state)
-{
-    waiter        w[BOUND];
-    bowline_hold *never = NULL;
-    bowline_error error = { 0 };
-
-    bowline_client *client = must_open(bounded_url);
-    bowline_client *late   = must_open(bounded_url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    (void)try_once(late, "y");
-    for (int i = 0; i < BOUND; i++)
-        line_join(redis, &w[i], client, "x", i + 1);
-    long count = strtol(server_ask(redis, "GET bowline:f"), NULL, 10);
-    (void)server_ask(redis, "CONFIG RESETSTAT");
-    assert_full(acquire_within(&never, late, "x", 60000, &error), &error);
-    assert_null(never);
-    assert_int_equal(line_count(redis, "zcard"), 1); /* it was not tried again */
-    assert_int_equal(strtol(server_ask(redis, "GET bowline:f"), NULL, 10), count);
-    assert_true(line_comes_to(redis, "x", BOUND));
-    assert_status(BOWLINE_BUSY, try_once(late, "x"), NULL); /* who would not wait, as ever */
-
-    must_release(hold); /* one place is free */
-    assert_status(BOWLINE_OK, waiter_join(&w[0]), &w[0].error);
-    waiter another;
-    line_join(redis, &another, late, "x", BOUND);
-    assert_full(acquire_within(&never, late, "x", 60000, &error), &error);
-    must_release(w[0].hold);
-    for (int i = 1; i < BOUND; i++) {
-        assert_status(BOWLINE_OK, waiter_join(&w[i]), &w[i].error);
-        must_release(w[i].hold);
-    }
-    assert_status(BOWLINE_OK, waiter_join(&another), &another.error);
-    must_release(another.hold);
-    bowline_close(late);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
 /* A place that was lost is taken again by its ticket, though the line has filled meanwhile. */
 static void test_who_stood_there_before_comes_back_though_it_is_full(void **state)
 {
@@ -110,7 +63,6 @@ static int open_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_who_is_one_too_many_is_told_at_once_and_leaves_no_trace),
         CASE(test_who_stood_there_before_comes_back_though_it_is_full),
         CASE(test_line_that_is_full_of_the_dead_refuses_nobody),
     };

@@ -103,11 +103,6 @@ static void crowd_comes(bool is_disturbed)
     assert_true(line_leaves_nothing(redis));
 }
 
-static void test_crowd_of_two_protocols_meets_nobody(void **state)
-{
-    crowd_comes(false);
-}
-
 static void test_crowd_that_is_disturbed_meets_nobody(void **state)
 {
     crowd_comes(true);
@@ -133,7 +128,6 @@ static int close_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_crowd_of_two_protocols_meets_nobody),
         cmocka_unit_test(test_crowd_that_is_disturbed_meets_nobody),
     };
     return cmocka_run_group_tests(tests, open_server, close_server);

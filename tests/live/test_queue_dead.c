@@ -105,16 +105,6 @@ static void holder_is_killed_with(long count)
     assert_true(line_leaves_nothing(redis));
 }
 
-static void test_killed_holder_with_nobody_waiting_leaves_nothing(void **state)
-{
-    holder_is_killed_with(0);
-}
-
-static void test_killed_holder_is_followed_by_the_one_who_waits(void **state)
-{
-    holder_is_killed_with(1);
-}
-
 static void test_killed_holder_is_followed_by_those_who_wait_in_order(void **state)
 {
     holder_is_killed_with(MANY);
@@ -248,67 +238,7 @@ static void test_cut_connection_keeps_its_place(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* One that waits on a line which breaks after so many bytes of the server's; what it was sent when
- * it stood in line. */
-static int64_t wait_on_a_line(const proxy_plan *plan)
-{
-    waiter w;
-    char   by_proxy[200];
-
-    bowline_client *client = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    proxy          *p      = proxy_start(redis, plan);
-    (void)snprintf(by_proxy, sizeof by_proxy, "%s?protocol=queue&lease=30s", proxy_url(p));
-    bowline_client *other = must_open(by_proxy);
-    line_join(redis, &w, other, "x", 1);
-    sleep_ms(100); /* its answer has come */
-    int64_t bytes = proxy_bytes_to_client(p);
-    (void)server_ask(redis, "CONFIG RESETSTAT");
-    must_release(hold);
-    assert_true(waiter_ends(&w));
-    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-    assert_int_equal(line_count(redis, "hello"), plan->fault == PROXY_NONE ? 0 : 1);
-    assert_int_equal(line_count(redis, "zpopmin"), 1);
-    must_release(w.hold);
-    bowline_close(other);
-    bowline_close(client);
-    proxy_stop(p);
-    assert_true(line_leaves_nothing(redis));
-    return bytes;
-}
-
-/* The connection breaks in the middle of the push.  On the next one it is asked for, and found. */
-static void test_push_that_is_lost_with_its_connection_is_found_by_a_beat(void **state)
-{
-    int64_t bytes = wait_on_a_line(&(proxy_plan){ .fault = PROXY_NONE });
-    (void)wait_on_a_line(&(proxy_plan){
-        .fault = PROXY_CLOSE, .to_client = true, .at = bytes + 70, .connections = 1 });
-}
-
 /* ---- who does not wait ----------------------------------------------------------------------- */
-
-static void the_dead_wait(int count)
-{
-    for (int i = 0; i < count; i++)
-        (void)server_ask(redis, "ZADD bowline:{x}:bwl.q %d 'b1:dead%d 1.0 bowline:i:none 2000'",
-                         i + 1, i);
-}
-
-static void test_lock_that_only_the_dead_wait_for_is_had_at_the_first_question(void **state)
-{
-    bowline_client *client = must_open(url);
-
-    for (int count = 1; count <= 64; count += 21) {
-        the_dead_wait(count);
-        bowline_hold *hold = must_acquire(client, "x"); /* it does not wait */
-        assert_true(bowline_hold_fence(hold) > 0);
-        assert_true(bowline_hold_left_ms(hold) > 10000); /* the lease, and no claim */
-        assert_int_equal(try_once(client, "x"), BOWLINE_BUSY);
-        must_release(hold);
-        assert_true(line_leaves_nothing(redis));
-    }
-    bowline_close(client);
-}
 
 /* The live one behind ten thousand of them has it when it is given back: 64 go with each script. */
 static void test_ten_thousand_of_the_dead_are_passed_over(void **state)
@@ -348,8 +278,6 @@ static int open_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_killed_holder_with_nobody_waiting_leaves_nothing, empty_server),
-        cmocka_unit_test_setup(test_killed_holder_is_followed_by_the_one_who_waits, empty_server),
         cmocka_unit_test_setup(test_killed_holder_is_followed_by_those_who_wait_in_order,
                                empty_server),
         cmocka_unit_test_setup(test_killed_waiter_is_passed_over, empty_server),
@@ -357,10 +285,6 @@ int main(void)
                                empty_server),
         cmocka_unit_test_setup(test_waiter_that_was_long_silent_is_passed_over, empty_server),
         cmocka_unit_test_setup(test_cut_connection_keeps_its_place, empty_server),
-        cmocka_unit_test_setup(test_push_that_is_lost_with_its_connection_is_found_by_a_beat,
-                               empty_server),
-        cmocka_unit_test_setup(test_lock_that_only_the_dead_wait_for_is_had_at_the_first_question,
-                               empty_server),
         cmocka_unit_test_setup(test_ten_thousand_of_the_dead_are_passed_over, empty_server),
     };
     return cmocka_run_group_tests(tests, open_server, stop_server);

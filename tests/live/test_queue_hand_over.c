@@ -96,46 +96,6 @@ static bowline_hold *acquire_by_waiting(bowline_client *client, bowline_client *
 
 /* ---- confirming ------------------------------------------------------------------------------ */
 
-static void *take_a_turn(void *arg)
-{
-    bowline_hold *hold = NULL;
-
-    if (acquire_within(&hold, arg, "x", BOWLINE_FOREVER, NULL) == BOWLINE_OK &&
-        bowline_release(hold, NULL) == BOWLINE_OK)
-        return arg;
-    return NULL;
-}
-
-/* Nothing leads it then.  On a machine that has no time for us the keeper may come in between. */
-static void test_brief_turn_is_confirmed_when_it_is_given_back(void **state)
-{
-    unsigned  together = 0;
-    pthread_t thread;
-    void     *is_well;
-
-    bowline_client *first  = must_open(url);
-    bowline_client *second = must_open(url);
-    must_release(acquire_by_waiting(second, first)); /* it has a keeper from now on */
-    (void)said();
-    for (int i = 0; i < TRIES; i++) {
-        bowline_hold *hold = must_acquire(first, "x");
-        assert_int_equal(pthread_create(&thread, NULL, take_a_turn, second), 0);
-        assert_true(line_comes_to(redis, "x", 1));
-        must_release(hold);
-        assert_int_equal(pthread_join(thread, &is_well), 0);
-        assert_non_null(is_well);
-        const char *are = said();
-        if (strcmp(are, "JJRCR") == 0)
-            together++;
-        else
-            assert_string_equal(are, "JJRClR");
-    }
-    assert_true(together > 0);
-    bowline_close(second);
-    bowline_close(first);
-    assert_true(line_leaves_nothing(redis));
-}
-
 static void is_confirmed_by_itself(bowline_client *second)
 {
     bowline_client *first = must_open(url);
@@ -203,38 +163,6 @@ static void test_turn_with_little_time_is_confirmed_at_once(void **state)
 
 /* ---- giving back ----------------------------------------------------------------------------- */
 
-static void test_what_was_not_waited_for_is_given_back_without_a_word_before(void **state)
-{
-    bowline_client *client = must_open(url);
-    for (int i = 0; i < 3; i++) {
-        must_release(must_acquire(client, "x"));
-        assert_string_equal(said(), "JR");
-    }
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
-/* The answer to what leads it is nobody's, and what is asked next is answered rightly. */
-static void test_unawaited_release_of_what_was_waited_for_counts_its_answers(void **state)
-{
-    int status = -1;
-
-    bowline_client *first  = must_open(url);
-    bowline_client *second = must_open(url);
-    for (int i = 0; i < 3; i++) {
-        bowline_hold *hold = acquire_by_waiting(second, first);
-        assert_true(is_confirmed());
-        assert_string_equal(said(), "JJRC");
-        assert_status(BOWLINE_OK, bowline_release_nowait(hold, NULL), NULL);
-        status = try_once(second, "x");
-        assert_status(BOWLINE_OK, status, NULL);
-        assert_string_equal(said(), "lRJR");
-    }
-    bowline_close(second);
-    bowline_close(first);
-    assert_true(line_leaves_nothing(redis));
-}
-
 static int begin_anew(void **state)
 {
     (void)server_ask(redis, "FLUSHALL");
@@ -263,12 +191,9 @@ static int close_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_brief_turn_is_confirmed_when_it_is_given_back),
         CASE(test_turn_that_lasts_is_confirmed_by_the_keeper),
         CASE(test_turn_without_a_keeper_is_confirmed_at_once),
         CASE(test_turn_with_little_time_is_confirmed_at_once),
-        CASE(test_what_was_not_waited_for_is_given_back_without_a_word_before),
-        CASE(test_unawaited_release_of_what_was_waited_for_counts_its_answers),
     };
 
     return cmocka_run_group_tests(tests, open_server, close_server);

@@ -119,41 +119,6 @@ static void test_handing_over_takes_two_commands(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* ---- who has it ------------------------------------------------------------------------------ */
-
-static void test_who_has_it_is_told_and_forgotten(void **state)
-{
-    bowline_holder holder = { .size = sizeof holder };
-    char           host[64];
-
-    bowline_client *client = must_open(url);
-    bowline_client *other  = must_open(url);
-    assert_status(BOWLINE_OK, bowline_who(other, "x", &holder, NULL), NULL);
-    assert_false(holder.held);
-    bowline_hold *hold = must_acquire(client, "x");
-    assert_status(BOWLINE_OK, bowline_who(other, "x", &holder, NULL), NULL);
-    assert_int_equal(gethostname(host, sizeof host), 0);
-    assert_true(holder.held);
-    assert_false(holder.foreign);
-    assert_int_equal(holder.pid, getpid());
-    assert_string_equal(holder.host, host);
-    assert_string_not_equal(holder.user, "");
-    assert_string_not_equal(holder.program, "");
-    must_release(hold);
-    (void)server_ask(redis, "SET bowline:{x} of-another");
-    holder = (bowline_holder){ .size = sizeof holder };
-    assert_status(BOWLINE_OK, bowline_who(other, "x", &holder, NULL), NULL);
-    assert_true(holder.foreign);
-    assert_int_equal(holder.pid, 0);
-    (void)server_ask(redis, "DEL bowline:{x}");
-    bowline_close(other);
-    bowline_close(client);
-    for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(2))
-        if (strcmp(server_ask(redis, "KEYS *"), "bowline:f") == 0)
-            return;
-    fail_msg("left over: %s", server_ask(redis, "KEYS *"));
-}
-
 /* ---- a crowd, through the event loop of one program ------------------------------------------ */
 
 static bowline_operation *crowd[CROWD];
@@ -206,50 +171,6 @@ static void test_a_thousand_wait_on_one_connection(void **state)
 
 /* ---- what leaves the line -------------------------------------------------------------------- */
 
-static void test_who_has_waited_long_enough_leaves_nothing(void **state)
-{
-    bowline_hold *won = NULL;
-
-    bowline_client *client = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    bowline_client *other  = must_open(url);
-    assert_status(BOWLINE_TIMEOUT, acquire_within(&won, other, "x", 100, NULL), NULL);
-    assert_true(line_comes_to(redis, "x", 0));
-    must_release(hold);
-    assert_true(line_leaves_nothing(redis));
-    bowline_close(other);
-    bowline_close(client);
-}
-
-static void test_who_is_cancelled_in_the_middle_leaves_nothing(void **state)
-{
-    bowline_operation *ops[3];
-    bowline_hold      *won = NULL;
-
-    bowline_client *client = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    bowline_client *other  = must_open(url);
-    for (int i = 0; i < 3; i++) {
-        assert_status(
-            BOWLINE_OK,
-            bowline_acquire_start(&ops[i], other, "x", BOWLINE_ACQUIRE(.wait_ms = 60000), NULL),
-            NULL);
-        (void)bowline_operation_wait(ops[i], 20, NULL);
-        assert_true(line_comes_to(redis, "x", i + 1));
-    }
-    bowline_cancel(ops[1]);
-    assert_status(BOWLINE_CANCELLED, bowline_acquire_finish(&won, ops[1], NULL), NULL);
-    assert_true(line_comes_to(redis, "x", 2));
-    must_release(hold);
-    assert_status(BOWLINE_OK, bowline_acquire_finish(&won, ops[0], NULL), NULL);
-    must_release(won);
-    assert_status(BOWLINE_OK, bowline_acquire_finish(&won, ops[2], NULL), NULL);
-    must_release(won);
-    assert_true(line_leaves_nothing(redis));
-    bowline_close(other);
-    bowline_close(client);
-}
-
 static int open_server(void **state)
 {
     server_needed();
@@ -271,10 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ten_are_served_in_the_order_in_which_they_came),
         cmocka_unit_test(test_handing_over_takes_two_commands),
-        cmocka_unit_test(test_who_has_it_is_told_and_forgotten),
         cmocka_unit_test(test_a_thousand_wait_on_one_connection),
-        cmocka_unit_test(test_who_has_waited_long_enough_leaves_nothing),
-        cmocka_unit_test(test_who_is_cancelled_in_the_middle_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, open_server, close_server);
 }

@@ -39,11 +39,6 @@ static void test_stranger_without_an_end_is_waited_for(void **state)
     wait_for_a_stranger("SET bowline:{x} of-another", "DEL bowline:{x}");
 }
 
-static void test_stranger_with_an_end_is_waited_for(void **state)
-{
-    wait_for_a_stranger("SET bowline:{x} of-another PX 60000", "PEXPIRE bowline:{x} 300");
-}
-
 static void test_stranger_who_comes_instead_of_us_is_not_touched(void **state)
 {
     bowline_client *client = must_open(url);
@@ -147,23 +142,6 @@ static void test_scripts_may_be_forgotten_at_any_time(void **state)
         (void)server_ask(redis, "SCRIPT FLUSH");
     }
     bowline_close(other);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
-static void test_closing_after_scripts_were_forgotten_takes_everything_back(void **state)
-{
-    bowline_operation *op = NULL;
-
-    bowline_client *client = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    assert_status(BOWLINE_OK,
-                  bowline_acquire_start(&op, client, "x", BOWLINE_ACQUIRE(.wait_ms = 60000), NULL),
-                  NULL);
-    (void)bowline_operation_wait(op, 20, NULL);
-    assert_true(line_comes_to(redis, "x", 1));
-    assert_true(bowline_hold_left_ms(hold) > 0);
-    (void)server_ask(redis, "SCRIPT FLUSH");
     bowline_close(client);
     assert_true(line_leaves_nothing(redis));
 }
@@ -273,55 +251,6 @@ static void test_queue_of_a_wrong_type_keeps_the_lock_to_its_end(void **state)
     "+get +set +del +exists +type +incr +time +persist +pexpire +pttl +zadd +zrem +zpopmin " \
     "+zscore +zrank +zcard +hget +hset +hdel"
 
-static int acquire_as(const char *rights, bowline_error *reterr)
-{
-    char          text[300];
-    bowline_hold *hold = NULL;
-
-    assert_string_equal(server_ask(redis, "ACL SETUSER ann reset on >pw %s", rights), "OK");
-    (void)snprintf(text, sizeof text, "redis://ann:pw@127.0.0.1:%d?protocol=queue", redis->port);
-    bowline_client *client = must_open(text);
-    int             status = acquire_within(&hold, client, "x", 500, reterr);
-    if (status == BOWLINE_OK)
-        must_release(hold);
-    bowline_close(client);
-    return status;
-}
-
-static void refused_for(const char *rights, const char *what)
-{
-    bowline_error error = { 0 };
-
-    assert_status(BOWLINE_REFUSED, acquire_as(rights, &error), &error);
-    if (strstr(error.text, what) == NULL)
-        fail_msg("\"%s\" does not tell %s", error.text, what);
-}
-
-static void test_user_without_rights_is_told_which(void **state)
-{
-    bowline_error error = { 0 };
-
-    refused_for(KEYS_AND_ALL, "ACL SETUSER ann");
-    refused_for(KEYS_AND_ALL, "&bowline:i:*");
-    refused_for(KEYS_AND_ALL, "protocol=token");
-    if (line_has_shards(redis)) {
-        refused_for(KEYS_AND_ALL " allchannels -ssubscribe", "+ssubscribe");
-        refused_for(KEYS_AND_ALL " allchannels -spublish", "+spublish");
-    } else {
-        refused_for(KEYS_AND_ALL " allchannels -subscribe", " +subscribe");
-        refused_for(KEYS_AND_ALL " allchannels -publish", "+publish");
-    }
-    refused_for(KEYS_AND_ALL " allchannels -eval", "+eval");
-    refused_for("allkeys resetkeys ~other:* allchannels +@all", "~bowline:*");
-    assert_status(BOWLINE_OK, acquire_as(KEYS_AND_ALL " &bowline:i:* -script", &error), &error);
-    assert_status(BOWLINE_OK,
-                  acquire_as(line_has_shards(redis) ? ENOUGH " +ssubscribe +spublish"
-                                                    : ENOUGH " +subscribe +publish",
-                             &error),
-                  &error);
-    assert_true(line_leaves_nothing(redis));
-}
-
 /* One that failed has left something. */
 static int begin_anew(void **state)
 {
@@ -342,21 +271,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_stranger_without_an_end_is_waited_for, begin_anew),
-        cmocka_unit_test_setup(test_stranger_with_an_end_is_waited_for, begin_anew),
         cmocka_unit_test_setup(test_stranger_who_comes_instead_of_us_is_not_touched, begin_anew),
         cmocka_unit_test_setup(test_lock_that_is_no_string_is_a_strangers, begin_anew),
         cmocka_unit_test_setup(test_who_listens_to_everything_neither_counts_nor_hears, begin_anew),
         cmocka_unit_test_setup(test_what_is_no_member_of_the_queue_is_dropped, begin_anew),
         cmocka_unit_test_setup(test_scripts_may_be_forgotten_at_any_time, begin_anew),
-        cmocka_unit_test_setup(test_closing_after_scripts_were_forgotten_takes_everything_back,
-                               begin_anew),
         cmocka_unit_test_setup(test_restart_with_nothing_is_a_loss_and_fences_go_on_rising,
                                begin_anew),
         cmocka_unit_test_setup(test_who_waits_outlasts_a_restart_with_nothing, begin_anew),
         cmocka_unit_test_setup(test_fences_rise_after_everything_was_deleted, begin_anew),
         cmocka_unit_test_setup(test_fences_rise_after_an_older_state_has_come_back, begin_anew),
         cmocka_unit_test_setup(test_queue_of_a_wrong_type_keeps_the_lock_to_its_end, begin_anew),
-        cmocka_unit_test_setup(test_user_without_rights_is_told_which, begin_anew),
     };
     return cmocka_run_group_tests(tests, open_server, stop_server);
 }

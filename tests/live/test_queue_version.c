@@ -98,25 +98,6 @@ static void test_member_of_another_version_is_passed_over(void **state)
     }
 }
 
-/* Of protocol token the same is said: not a riddle, but another protocol of ours. */
-static void test_token_names_a_lock_with_a_queue(void **state)
-{
-    bowline_hold *never = NULL;
-    bowline_error error = { 0 };
-    char          token_url[200];
-
-    (void)snprintf(token_url, sizeof token_url, "%s?protocol=token", redis->tcp_url);
-    bowline_client *client = must_open(url);
-    bowline_client *other  = must_open(token_url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    assert_status(BOWLINE_BUSY, acquire_within(&never, other, "x", 0, &error), &error);
-    assert_non_null(strstr(error.text, "taken by protocol queue"));
-    must_release(hold);
-    bowline_close(other);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
 /* Not in the room of a word that the script said before: see docs/design/bytes.md. */
 static void test_lock_takes_what_a_bare_set_of_its_value_takes(void **state)
 {
@@ -151,7 +132,6 @@ int main(void)
         CASE(test_lock_of_another_version_is_a_strangers_and_is_named),
         CASE(test_lock_that_another_version_has_now_is_not_touched),
         CASE(test_member_of_another_version_is_passed_over),
-        CASE(test_token_names_a_lock_with_a_queue),
         CASE(test_lock_takes_what_a_bare_set_of_its_value_takes),
     };
 

@@ -83,30 +83,6 @@ static void test_who_is_cut_off_while_he_yields_gives_it_on_all_the_same(void **
     assert_true(line_leaves_nothing(redis));
 }
 
-/* The server has no memory left: to yield needs none. */
-static void test_who_yields_may_when_memory_is_full(void **state)
-{
-    waiter b;
-
-    bowline_client *client = must_open(url);
-    bowline_client *other  = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    (void)server_ask(redis, "CONFIG SET maxmemory-policy noeviction maxmemory 1");
-    assert_status(BOWLINE_OK, bowline_yield(hold, WAIT_MS, NULL), NULL);
-    (void)server_ask(redis, "CONFIG SET maxmemory 0");
-    line_join(redis, &b, other, "x", 1);
-    (void)server_ask(redis, "CONFIG SET maxmemory 1");
-    bowline_operation *op = yields(hold);
-    assert_status(BOWLINE_OK, waiter_join(&b), &b.error);
-    must_release(b.hold);
-    assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
-    must_release(hold);
-    (void)server_ask(redis, "CONFIG SET maxmemory 0");
-    bowline_close(other);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
 /* Nobody hears an answer any more: what REQUEUE has done all the same is undone behind it. */
 static void test_closing_takes_back_what_is_being_yielded(void **state)
 {
@@ -136,7 +112,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_yields_stands_behind_all_who_wait),
         cmocka_unit_test(test_who_is_cut_off_while_he_yields_gives_it_on_all_the_same),
-        cmocka_unit_test(test_who_yields_may_when_memory_is_full),
         cmocka_unit_test(test_closing_takes_back_what_is_being_yielded),
     };
     return cmocka_run_group_tests(tests, open_server, stop_server);

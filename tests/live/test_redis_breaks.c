@@ -58,38 +58,6 @@ static void test_hold_is_lost_and_the_next_in_line_has_the_lock(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-static bool says_who_broke(bowline_client *client, bowline_hold *hold)
-{
-    bowline_error error = { 0 };
-
-    (void)bowline_dispatch(client, 10, NULL);
-    return bowline_hold_check(hold, &error) == BOWLINE_LOST &&
-           strstr(error.text, "broken by ") != NULL && strchr(error.text, '@') != NULL;
-}
-
-static void test_holder_is_told_who_broke_it(void **state)
-{
-    bowline_client *client = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    bowline_client *other  = must_open(url);
-
-    assert_status(BOWLINE_OK, bowline_break(other, "x", seen(other, "x").id, NULL), NULL);
-    assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
-    while (!says_who_broke(client, hold))
-        continue;
-    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    /* The note is about one hold: the next one of the same client is not told so. */
-    hold = must_acquire(client, "x");
-    (void)server_ask(redis, "DEL bowline:{x}");
-    assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
-    for (int i = 0; i < 20; i++)
-        assert_false(says_who_broke(client, hold));
-    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    bowline_close(other);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
 /* Whatever is no value of this protocol's, to the letter, has no id and stays as it is. */
 static void test_strangers_are_not_touched(void **state)
 {
@@ -163,7 +131,6 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hold_is_lost_and_the_next_in_line_has_the_lock),
-        cmocka_unit_test(test_holder_is_told_who_broke_it),
         cmocka_unit_test(test_strangers_are_not_touched),
         cmocka_unit_test(test_other_protocols_and_profiles),
     };

@@ -69,17 +69,6 @@ static void test_names_cannot_leave_their_braces(void **state)
     bowline_close(client);
 }
 
-static void test_database_that_is_not_there_is_refused(void **state)
-{
-    bowline_client *client = must_open(url_with("/9999"));
-    bowline_hold   *hold   = NULL;
-    bowline_error   error  = { 0 };
-
-    assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, "db", 1000, &error), &error);
-    assert_string_equal(server_ask(redis, "INFO keyspace"), "# Keyspace\\x0D\\x0A");
-    bowline_close(client);
-}
-
 /* ---- what others have put there -------------------------------------------------------------- */
 
 typedef struct stranger {
@@ -199,7 +188,6 @@ int main(void)
         CASE(test_key_is_what_the_documentation_says),
         CASE(test_every_hold_has_another_value),
         CASE(test_names_cannot_leave_their_braces),
-        CASE(test_database_that_is_not_there_is_refused),
         CASE(test_keys_of_others_are_busy_and_stay_as_they_are),
         CASE(test_replaced_while_held_is_lost),
         CASE(test_scripts_are_sent_again_when_forgotten),

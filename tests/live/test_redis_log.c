@@ -1,13 +1,12 @@
 /*
  * test_redis_log.c -- what on_log receives of a real server, in which thread and in which order.
  */
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <pthread.h>
 #include <stdio.h>
 
-static server   *redis;
 static pthread_t caller;
 
 typedef struct journal {
@@ -59,7 +58,6 @@ static void test_connection_and_its_end_are_said(void **state)
     journal         j      = { 0 };
     bowline_client *client = client_with_log("lease=1h", &j);
 
-    (void)state;
     assert_int_equal(j.calls, 0);
     assert_status(BOWLINE_OK, bowline_ping(client, 0, NULL), NULL);
     assert_int_equal(j.calls, 1);
@@ -85,7 +83,6 @@ static void test_loss_is_said_in_the_next_call(void **state)
     bowline_hold   *hold   = must_acquire(client, "n");
     bowline_event   event  = { .size = sizeof event };
 
-    (void)state;
     (void)server_ask(redis, "DEL bowline:{n}");
     while (bowline_hold_left_ms(hold) > 0)
         sleep_ms(1);
@@ -96,37 +93,11 @@ static void test_loss_is_said_in_the_next_call(void **state)
     bowline_close(client);
 }
 
-static void test_warning_of_the_client_is_said_at_open(void **state)
-{
-    journal         j      = { 0 };
-    bowline_client *client = client_with_log("protocol=setnx-del&accept-risk=1", &j);
-
-    (void)state;
-    assert_int_equal(j.calls, 1);
-    assert_said(&j, (const char *[]){ "2 ", bowline_client_warning(client), NULL });
-    bowline_close(client);
-}
-
-static int start_server(void **state)
-{
-    (void)state;
-    redis = server_start(NULL);
-    return redis == NULL;
-}
-
-static int stop_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_connection_and_its_end_are_said),
         cmocka_unit_test(test_loss_is_said_in_the_next_call),
-        cmocka_unit_test(test_warning_of_the_client_is_said_at_open),
     };
 
     return cmocka_run_group_tests(tests, start_server, stop_server);

@@ -113,26 +113,6 @@ static void test_peer_that_has_gone_raises_no_sigpipe(void **state)
     (void)server_ask(redis, "FLUSHALL");
 }
 
-static void test_signals_stay_as_they_are(void **state)
-{
-    bowline_client *client = must_open(redis->tcp_url);
-    sigset_t        mask;
-
-    must_release(must_acquire(client, "x"));
-    for (int number = 1; number < 32; number++) {
-        struct sigaction action;
-        if (number == SIGKILL || number == SIGSTOP)
-            continue;
-        assert_int_equal(sigaction(number, NULL, &action), 0);
-        if (number == SIGPIPE || number == SIGUSR1 || number == SIGCHLD || number == SIGALRM)
-            assert_true(action.sa_handler == SIG_DFL);
-    }
-    assert_int_equal(pthread_sigmask(SIG_BLOCK, NULL, &mask), 0);
-    assert_int_equal(sigismember(&mask, SIGTERM), 0);
-    assert_int_equal(sigismember(&mask, SIGPIPE), 0);
-    bowline_close(client);
-}
-
 static atomic_int alarms;
 
 static void count_alarm(int number)
@@ -178,21 +158,6 @@ static int64_t cpu_ms(void)
 
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static void test_holding_and_waiting_cost_nothing(void **state)
-{
-    bowline_client *client = must_open(redis->tcp_url);
-    bowline_client *other  = must_open(redis->tcp_url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    bowline_hold   *none   = NULL;
-    int64_t         before = cpu_ms();
-
-    assert_status(BOWLINE_TIMEOUT, acquire_within(&none, other, "x", 1000, NULL), NULL);
-    assert_true(cpu_ms() - before < 500);
-    must_release(hold);
-    bowline_close(client);
-    bowline_close(other);
 }
 
 /* A child of fork that lives on has a copy of the socket: when it breaks, the parent must not go on
@@ -265,9 +230,7 @@ int main(void)
         cmocka_unit_test(test_server_starts),
         CASE(test_every_descriptor_closes_on_exec),
         CASE(test_peer_that_has_gone_raises_no_sigpipe),
-        CASE(test_signals_stay_as_they_are),
         CASE(test_signals_interrupt_nothing),
-        CASE(test_holding_and_waiting_cost_nothing),
         CASE(test_child_with_a_copy_of_a_broken_connection_costs_nothing),
         CASE(test_library_says_nothing_by_itself),
     };

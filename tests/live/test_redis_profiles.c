@@ -348,17 +348,6 @@ static void test_profiles_list_is_left_as_the_program_leaves_it(void **state)
     (void)server_ask(redis, "FLUSHALL");
 }
 
-static void test_profiles_release_whatever_the_list_is(void **state)
-{
-    (void)server_ask(redis, "SET lock.event:nightly text");
-    (void)server_ask(redis, "SET lock-signal:nightly text");
-    give_back("walrus");
-    give_back("python-redis-lock");
-    assert_string_equal(server_ask(redis, "EXISTS lock:nightly"), "0");
-    assert_string_equal(server_ask(redis, "GET lock.event:nightly"), "text");
-    (void)server_ask(redis, "FLUSHALL");
-}
-
 static void test_profiles_channel_hears_the_key(void **state)
 {
     static const char *const pairs[][2] = { { "spring", "reg-channel:reg:nightly" },
@@ -378,18 +367,6 @@ static void test_profiles_channel_hears_the_key(void **state)
     }
 }
 
-static void test_profiles_signal_once_more_after_the_server_forgot_the_script(void **state)
-{
-    bowline_client *client = open_profile(form_named("python-redis-lock"));
-    bowline_hold   *hold   = must_acquire(client, "nightly");
-
-    (void)server_ask(redis, "SCRIPT FLUSH");
-    must_release(hold);
-    assert_string_equal(server_ask(redis, "LLEN lock-signal:nightly"), "1");
-    (void)server_ask(redis, "FLUSHALL");
-    bowline_close(client);
-}
-
 /* ---- all ------------------------------------------------------------------------------------- */
 
 #define TEST(name) cmocka_unit_test_teardown(name, nothing_is_left)
@@ -406,9 +383,7 @@ int main(void)
         TEST(test_profiles_risk_is_there_to_be_asked),
         TEST(test_profiles_release_wakes_who_sleeps_on_the_list),
         TEST(test_profiles_list_is_left_as_the_program_leaves_it),
-        TEST(test_profiles_release_whatever_the_list_is),
         TEST(test_profiles_channel_hears_the_key),
-        TEST(test_profiles_signal_once_more_after_the_server_forgot_the_script),
     };
 
     return cmocka_run_group_tests(tests, start_server, stop_server);

@@ -100,23 +100,6 @@ static void test_extend_and_release_without_an_answer_are_unknown(void **state)
     bowline_close(second);
 }
 
-/* What a closing client has asked for and may have won is taken back by the same connection. */
-static void test_close_while_an_acquire_is_unanswered(void **state)
-{
-    bowline_client    *client = warm_client("lease=1h");
-    bowline_client    *local  = must_open(redis->unix_url);
-    bowline_operation *op;
-
-    assert_status(BOWLINE_OK, try_once(local, "warm up"), NULL);
-    server_signal(redis, SIGSTOP);
-    assert_status(BOWLINE_OK, bowline_acquire_start(&op, client, "x", NULL, NULL), NULL);
-    assert_status(BOWLINE_OK, bowline_acquire_start(&op, local, "y", NULL, NULL), NULL);
-    bowline_close(client);
-    bowline_close(local);
-    server_signal(redis, SIGCONT);
-    assert_true(server_becomes_empty(redis)); /* long before the lease ends */
-}
-
 /* ---- a server that forgets ------------------------------------------------------------------- */
 
 static void test_waiter_outlasts_a_restart(void **state)
@@ -140,25 +123,6 @@ static void test_waiter_outlasts_a_restart(void **state)
     bowline_close(other);
 }
 
-static void test_no_server_is_unreachable(void **state)
-{
-    bowline_client *client = client_with("lease=20s");
-    bowline_client *local  = must_open(redis->unix_url);
-    bowline_hold   *hold   = NULL;
-    bowline_error   error  = { 0 };
-
-    server_kill(redis);
-    assert_status(BOWLINE_UNREACHABLE, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
-                  &error);
-    assert_status(BOWLINE_UNREACHABLE, acquire_within(&hold, client, "x", 100, &error), &error);
-    assert_status(BOWLINE_UNREACHABLE, acquire_within(&hold, local, "x", 100, &error), &error);
-    server_start_again(redis);
-    assert_status(BOWLINE_OK, try_once(client, "x"), NULL);
-    assert_status(BOWLINE_OK, try_once(local, "x"), NULL);
-    bowline_close(client);
-    bowline_close(local);
-}
-
 /* ---- the cases ------------------------------------------------------------------------------- */
 
 static int own_nothing_is_left(void **state)
@@ -177,9 +141,7 @@ int main(void)
         CASE(test_stopped_server_leaves_an_acquire_unknown),
         CASE(test_stopped_for_longer_than_the_lease_is_lost),
         CASE(test_extend_and_release_without_an_answer_are_unknown),
-        CASE(test_close_while_an_acquire_is_unanswered),
         CASE(test_waiter_outlasts_a_restart),
-        CASE(test_no_server_is_unreachable),
     };
 
     return cmocka_run_group_tests_name("redis_silence", tests, NULL, stop_server);

@@ -119,30 +119,6 @@ static void test_certificates_that_are_not_believed(void **state)
     assert_true(server_becomes_empty(redis));
 }
 
-static void test_authorities(void **state)
-{
-    FILE *file;
-
-    needs_tls();
-    expect(BOWLINE_REFUSED, "unknown here: if it is yours, give ca=FILE", "rediss://localhost:%d",
-           redis->tls_port);
-    expect(BOWLINE_REFUSED, "of the authority \"ca\", not of ", "rediss://localhost:%d?ca=%s",
-           redis->tls_port, path_of("otherca.pem"));
-    expect(BOWLINE_SYSTEM, "No such file", "rediss://localhost:%d?ca=%s", redis->tls_port,
-           path_of("nothing.pem"));
-    file = fopen(path_of("nopem"), "w");
-    assert_non_null(file);
-    assert_true(fputs("this is no certificate\n", file) >= 0);
-    assert_int_equal(fclose(file), 0);
-    expect(BOWLINE_REFUSED, "cannot use the CA file", "rediss://localhost:%d?ca=%s",
-           redis->tls_port, path_of("nopem"));
-    if (geteuid() != 0) {
-        assert_int_equal(chmod(path_of("nopem"), 0), 0);
-        expect(BOWLINE_SYSTEM, "Permission denied", "rediss://localhost:%d?ca=%s", redis->tls_port,
-               path_of("nopem"));
-    }
-}
-
 /* ---- who we are ------------------------------------------------------------------------------ */
 
 static void with_certificate(int status, const char *part, const char *file, const char *key)
@@ -202,51 +178,6 @@ static void test_connections_killed_while_held(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-/* A server of openssl(1) that shows host.pem; ended by its number. */
-static pid_t start_openssl(int port, const char *version, const char *ciphers)
-{
-    char  accept[16];
-    pid_t pid;
-
-    (void)snprintf(accept, sizeof accept, "%d", port);
-    pid = fork();
-    if (pid == 0) {
-        int nothing = open("/dev/null", O_RDWR);
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (int fd = 0; fd < 3; fd++)
-            (void)dup2(nothing, fd);
-        (void)execlp("openssl", "openssl", "s_server", "-accept", accept, "-cert",
-                     path_of("host.pem"), "-key", path_of("host.key"), version, "-cipher", ciphers,
-                     "-quiet", (char *)NULL);
-        _exit(127);
-    }
-    assert_true(pid > 0);
-    for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(5)) {
-        struct sockaddr_in at = { .sin_family      = AF_INET,
-                                  .sin_port        = htons((uint16_t)port),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-        int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        bool               up = connect(fd, (struct sockaddr *)&at, sizeof at) == 0;
-        (void)close(fd);
-        if (up)
-            return pid;
-    }
-    fail_msg("openssl s_server does not start");
-    return 0;
-}
-
-static void test_server_that_speaks_old_tls_only(void **state)
-{
-    int port = server_free_port();
-
-    needs_tls();
-    pid_t pid = start_openssl(port, "-tls1_1", "ALL:@SECLEVEL=0");
-    expect(BOWLINE_REFUSED, "no version of TLS that we do, which are 1.2 and newer",
-           "rediss://127.0.0.1:%d?ca=%s", port, path_of("ca.pem"));
-    assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
-
 static void test_own_server_starts(void **state)
 {
     redis = server_start_tls(NULL);
@@ -269,10 +200,12 @@ static int own_nothing_is_left(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_server_starts),      CASE(test_server_by_address_and_by_name),
-        CASE(test_certificates_that_are_not_believed), CASE(test_authorities),
-        CASE(test_server_that_wants_our_certificate),  CASE(test_wrong_port_is_named),
-        CASE(test_connections_killed_while_held),      CASE(test_server_that_speaks_old_tls_only),
+        cmocka_unit_test(test_own_server_starts),
+        CASE(test_server_by_address_and_by_name),
+        CASE(test_certificates_that_are_not_believed),
+        CASE(test_server_that_wants_our_certificate),
+        CASE(test_wrong_port_is_named),
+        CASE(test_connections_killed_while_held),
     };
 
     return cmocka_run_group_tests_name("redis_tls", tests, NULL, stop_server);

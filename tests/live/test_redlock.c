@@ -112,58 +112,7 @@ static void take_and_give(bowline_client *client)
         acquire_in_the_end(&hold, client, "x");
 }
 
-/* ---- all is well ----------------------------------------------------------------------------- */
-
-static void test_redlock_is_on_every_server_and_gone_afterwards(void **state)
-{
-    write_url_of(LONG_MS, "restart-wait=off");
-    bowline_client *client = must_open(url);
-    bowline_client *other  = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-
-    assert_true(keys_come_to_be(0, SERVERS, "1"));
-    assert_status(BOWLINE_BUSY, try_once(other, "x"), NULL);
-    assert_int_equal(bowline_hold_fence(hold), 0);
-    must_release(hold);
-    assert_true(keys_come_to_be(0, SERVERS, "0"));
-    assert_status(BOWLINE_OK, try_once(other, "x"), NULL);
-    bowline_close(other);
-    bowline_close(client);
-    for (unsigned i = 0; i < SERVERS; i++)
-        assert_true(server_becomes_empty(servers[i]));
-}
-
 /* ---- servers that are not there -------------------------------------------------------------- */
-
-static void test_redlock_two_dead_servers_are_no_matter(void **state)
-{
-    write_url_of(LONG_MS, "restart-wait=off");
-    bowline_client *client = must_open(url);
-    bowline_client *fresh;
-
-    server_kill(servers[1]);
-    server_kill(servers[3]);
-    must_release(must_acquire(client, "x"));
-    fresh = must_open(url); /* that has never reached them */
-    must_release(must_acquire(fresh, "x"));
-    bowline_close(fresh);
-    bowline_close(client);
-    server_start_again(servers[1]);
-    server_start_again(servers[3]);
-}
-
-static void test_redlock_three_dead_servers_are_too_many(void **state)
-{
-    bowline_client *client = must_open(url);
-
-    for (unsigned i = 0; i < 3; i++)
-        server_kill(servers[i]);
-    assert_status(BOWLINE_UNREACHABLE, try_once(client, "x"), NULL);
-    assert_string_equal(server_ask(servers[4], "EXISTS bowline:{x}"), "0");
-    bowline_close(client);
-    for (unsigned i = 0; i < 3; i++)
-        server_start_again(servers[i]);
-}
 
 /* The holder knows in time, and nobody else gets in before. */
 static void test_redlock_is_lost_when_most_are_gone(void **state)
@@ -263,45 +212,6 @@ static void test_redlock_two_stopped_servers_are_not_waited_for(void **state)
         assert_true(server_becomes_empty(servers[i]));
 }
 
-/* ---- servers that are not independent -------------------------------------------------------- */
-
-static void test_redlock_refuses_nodes_of_a_cluster(void **state)
-{
-    bowline_client *client;
-    bowline_hold   *hold = NULL;
-    bowline_error   error;
-
-    if (!server_is_new())
-        skip(); /* it takes no port of its own for the talk of its nodes */
-    for (unsigned i = 0; i < 3; i++) {
-        char options[64];
-        (void)snprintf(options, sizeof options, "--cluster-enabled yes --cluster-port %d",
-                       server_free_port());
-        server_stop(servers[i]);
-        servers[i] = server_start(options);
-    }
-    write_url("restart-wait=off");
-    client = must_open(url);
-    assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, "x", 20000, &error), &error);
-    assert_non_null(strstr(error.text, "is a node of a cluster"));
-    assert_string_equal(server_ask(servers[4], "EXISTS bowline:{x}"), "0");
-    bowline_close(client);
-}
-
-/* Under two names it is one of three, and nobody listens at the third. */
-static void test_redlock_one_server_has_one_vote(void **state)
-{
-    char            twice[URL_MAX];
-    bowline_client *client;
-
-    (void)snprintf(twice, sizeof twice,
-                   "redlock://127.0.0.1:%d,localhost:%d,127.0.0.2:%d?lease=%dms&restart-wait=off",
-                   servers[0]->port, servers[0]->port, servers[1]->port, LEASE_MS);
-    client = must_open(twice);
-    assert_status(BOWLINE_UNREACHABLE, try_once(client, "x"), NULL);
-    bowline_close(client);
-}
-
 /* ---- many who want it ------------------------------------------------------------------------ */
 
 static void test_redlock_is_held_by_one_at_a_time_while_servers_come_and_go(void **state)
@@ -328,15 +238,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(test_redlock_is_on_every_server_and_gone_afterwards),
-        TEST(test_redlock_two_dead_servers_are_no_matter),
-        TEST(test_redlock_three_dead_servers_are_too_many),
         TEST(test_redlock_is_lost_when_most_are_gone),
         TEST(test_redlock_heals_servers_that_restart_empty),
         TEST(test_redlock_servers_that_restart_have_no_vote_for_a_lease),
         TEST(test_redlock_two_stopped_servers_are_not_waited_for),
-        TEST(test_redlock_refuses_nodes_of_a_cluster),
-        TEST(test_redlock_one_server_has_one_vote),
         TEST(test_redlock_is_held_by_one_at_a_time_while_servers_come_and_go),
     };
 

@@ -120,17 +120,6 @@ static void test_redlock_profile_is_kept_out_by_a_majority_and_by_no_less(void *
     }
 }
 
-static void test_redlock_key_is_the_one_of_the_url(void **state)
-{
-    bowline_client *client = open_many("key=shop:%25s");
-    bowline_hold   *hold   = must_acquire(client, "nightly");
-
-    for (unsigned i = 0; i < SERVERS; i++)
-        assert_true(server_comes_to(servers[i], "1", "EXISTS shop:nightly"));
-    must_release(hold);
-    bowline_close(client);
-}
-
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static int start_servers(void **state)
@@ -163,7 +152,6 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(test_redlock_profile_writes_its_key_and_its_value_on_every_server),
         TEST(test_redlock_profile_is_kept_out_by_a_majority_and_by_no_less),
-        TEST(test_redlock_key_is_the_one_of_the_url),
     };
 
     return cmocka_run_group_tests(tests, start_servers, stop_servers);

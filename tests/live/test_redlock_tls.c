@@ -80,22 +80,6 @@ static void tls_needed(void)
     bowline_close(client);
 }
 
-static void test_redlock_is_encrypted_to_every_server(void **state)
-{
-    bowline_client *client;
-
-    tls_needed();
-    trust(SERVERS);
-    client             = open_all();
-    bowline_hold *hold = must_acquire(client, "x");
-    for (unsigned i = 0; i < SERVERS; i++)
-        assert_true(server_comes_to(servers[i], "1", "EXISTS bowline:{x}"));
-    must_release(hold);
-    bowline_close(client);
-    for (unsigned i = 0; i < SERVERS; i++)
-        assert_true(server_becomes_empty(servers[i]));
-}
-
 static void test_redlock_server_that_nobody_vouches_for_has_no_vote(void **state)
 {
     bowline_client *client;
@@ -140,7 +124,6 @@ static void test_redlock_server_that_does_not_encrypt_has_no_vote(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_redlock_is_encrypted_to_every_server, begin, end),
         cmocka_unit_test_setup_teardown(test_redlock_server_that_nobody_vouches_for_has_no_vote,
                                         begin, end),
         cmocka_unit_test_setup_teardown(test_redlock_server_that_does_not_encrypt_has_no_vote,

@@ -63,18 +63,6 @@ static void must_extend(bowline_hold *hold)
 
 /* ---- in peace -------------------------------------------------------------------------------- */
 
-static void test_lock_is_at_the_primary(void **state)
-{
-    bowline_client *client = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-
-    assert_true(has_lock(there->nodes[0], "x"));
-    assert_true(bowline_hold_fence(hold) > 0);
-    must_release(hold);
-    assert_true(server_becomes_empty(there->nodes[0]));
-    bowline_close(client);
-}
-
 static void test_one_sentinel_is_enough(void **state)
 {
     server_kill(there->sentinels[0]);
@@ -85,19 +73,6 @@ static void test_one_sentinel_is_enough(void **state)
     must_release(hold);
     bowline_close(client);
     server_signal(there->sentinels[1], SIGCONT);
-}
-
-static void test_no_sentinel_is_unreachable(void **state)
-{
-    bowline_error error = { .status = 0 };
-    bowline_hold *hold  = NULL;
-
-    for (unsigned i = 0; i < SERVICE_SENTINELS; i++)
-        server_kill(there->sentinels[i]);
-    bowline_client *client = must_open(url);
-    assert_status(BOWLINE_UNREACHABLE, acquire_within(&hold, client, "x", 500, &error), &error);
-    assert_non_null(strstr(error.text, "sentinel 127.0.0.1:"));
-    bowline_close(client);
 }
 
 /* ---- another primary ------------------------------------------------------------------------- */
@@ -181,48 +156,6 @@ static void test_hold_that_did_not_arrive_is_lost(void **state)
     bowline_close(other);
 }
 
-/* Those who wait are all served, one at a time, whoever is the primary. */
-static void test_line_outlives_its_primary(void **state)
-{
-    static waiter waiters[WAITERS];
-    static char   names[] = "x";
-    char          length[16];
-    char          each[340]; /* stands in line, though they are threads of one client */
-
-    bowline_client *client = must_open(url);
-    (void)snprintf(each, sizeof each, "%s&turns=1", url);
-    bowline_client *others = must_open(each);
-    bowline_hold   *hold   = must_acquire(client, names);
-    uint64_t        fence  = bowline_hold_fence(hold);
-
-    for (unsigned i = 0; i < WAITERS; i++)
-        waiter_start(&waiters[i], others, names, LONG_MS);
-    (void)snprintf(length, sizeof length, "%d", WAITERS);
-    assert_true(server_comes_to(there->nodes[1], length, "ZCARD bowline:{x}:bwl.q"));
-    (void)kill_primary();
-    must_extend(hold);
-    must_release(hold);
-    for (unsigned served = 0; served < WAITERS;) {
-        witness_visit visit;
-        for (unsigned i = 0; i < WAITERS; i++) {
-            if (!atomic_load(&waiters[i].ended) || waiters[i].client == NULL)
-                continue;
-            assert_int_equal(waiter_join(&waiters[i]), BOWLINE_OK);
-            assert_true(witness_enter(judge, &visit, bowline_hold_fence(waiters[i].hold)));
-            assert_true(bowline_hold_fence(waiters[i].hold) > fence);
-            fence = bowline_hold_fence(waiters[i].hold);
-            witness_leave(&visit);
-            must_release(waiters[i].hold);
-            waiters[i].client = NULL;
-            served++;
-        }
-        sleep_ms(1);
-    }
-    assert_one_at_a_time(judge);
-    bowline_close(client);
-    bowline_close(others);
-}
-
 /* It comes back, is told to follow, and is asked for nothing. */
 static void test_old_primary_returns(void **state)
 {
@@ -247,13 +180,10 @@ static void test_old_primary_returns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_lock_is_at_the_primary, begin, end),
         cmocka_unit_test_setup_teardown(test_one_sentinel_is_enough, begin, end),
-        cmocka_unit_test_setup_teardown(test_no_sentinel_is_unreachable, begin, end),
         cmocka_unit_test_setup_teardown(test_hold_outlives_its_primary, begin, end),
         cmocka_unit_test_setup_teardown(test_hold_outlives_a_switch_by_hand, begin, end),
         cmocka_unit_test_setup_teardown(test_hold_that_did_not_arrive_is_lost, begin, end),
-        cmocka_unit_test_setup_teardown(test_line_outlives_its_primary, begin, end),
         cmocka_unit_test_setup_teardown(test_old_primary_returns, begin, end),
     };
 

@@ -163,35 +163,6 @@ static void tell_overlap(int64_t gained_us, int64_t sure_us)
                   (long long)(sure_us > gained_us ? (sure_us - gained_us) / 1000 : 0));
 }
 
-/* ---- the primary is gone --------------------------------------------------------------------- */
-
-/* What was written last cannot have arrived: its replica had been cut off before. */
-static void test_write_that_cannot_have_arrived_is_lost(void **state)
-{
-    set_up(2, NULL, LONG_MS);
-    bowline_client *client = must_open(url);
-    bowline_client *other  = must_open(url);
-    must_release(must_acquire(client, "before"));
-    net_cut(hosts, PRIMARY, REPLICA);
-    net_enter(hosts, HOLDER);
-    bowline_hold *hold  = must_acquire(client, "x");
-    uint64_t      fence = bowline_hold_fence(hold);
-    believer     *b     = believer_start(judge, hold);
-
-    server_kill(there->nodes[PRIMARY]);
-    (void)replica_becomes_primary();
-    assert_false(has_lock(REPLICA, "x"));
-    bowline_hold *second    = other_gets(other, "x", fence);
-    int64_t       gained_us = witness_now_us();
-    assert_true(believer_learns(b));
-    tell_overlap(gained_us, believer_stop(b));
-    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    assert_true(has_lock(REPLICA, "x")); /* the other's */
-    other_gives_back(second);
-    bowline_close(client);
-    bowline_close(other);
-}
-
 /* ---- the primary is cut off ------------------------------------------------------------------ */
 
 /* From all but the holder, who hears the sentinels: the hold is found at the new primary, and what
@@ -229,29 +200,6 @@ static void test_holder_who_hears_the_sentinels_leaves_a_primary_that_is_cut_off
     assert_null(strstr(server_ask(there->nodes[PRIMARY], "INFO commandstats"), "cmdstat_hello"));
     assert_one_at_a_time(judge);
     bowline_close(client);
-}
-
-/* The same, and the lock was taken when its replica did not hear it any more. */
-static void test_lock_that_only_the_old_primary_has_is_lost(void **state)
-{
-    set_up(2, NULL, LONG_MS);
-    bowline_client *client = must_open(url);
-    bowline_client *other  = must_open(url);
-    cut_from_replicas(PRIMARY);
-    bowline_hold *hold  = must_acquire(client, "x");
-    uint64_t      fence = bowline_hold_fence(hold);
-    believer     *b     = believer_start(judge, hold);
-
-    cut_from_sentinels(PRIMARY);
-    (void)replica_becomes_primary();
-    bowline_hold *second    = other_gets(other, "x", fence);
-    int64_t       gained_us = witness_now_us();
-    assert_true(believer_learns(b)); /* long before its lease is over */
-    tell_overlap(gained_us, believer_stop(b));
-    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    other_gives_back(second);
-    bowline_close(client);
-    bowline_close(other);
 }
 
 /* The holder is on the side of the old primary and hears nobody else: both believe, until it can
@@ -427,25 +375,17 @@ static void test_half_open_way_to_the_sentinel(void **state)
     follows_without(true);
 }
 
-static void test_sentinel_that_stands_still(void **state)
-{
-    follows_without(false);
-}
-
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_write_that_cannot_have_arrived_is_lost),
         CASE(test_holder_who_hears_the_sentinels_leaves_a_primary_that_is_cut_off),
-        CASE(test_lock_that_only_the_old_primary_has_is_lost),
         CASE(test_holder_beside_the_old_primary_believes_until_it_hears),
         CASE(test_primary_that_must_have_a_replica_ends_the_hold),
         CASE(test_sentinel_beside_the_old_primary_leads_to_it),
         CASE(test_half_open_way_to_the_primary),
         CASE(test_half_open_way_to_the_sentinel),
-        CASE(test_sentinel_that_stands_still),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

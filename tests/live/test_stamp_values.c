@@ -1,12 +1,15 @@
 /*
- * test_stamp_values.c -- locks whose value is a time, on a real server: a value that no client of
- * the profile can have written of late is left alone and reported, a lock of the profile that has
- * expired is taken over.
+ * test_stamp_values.c -- locks whose value is a timestamp, on a real server: an implausible value is
+ * left alone and reported, an expired lock is taken over, and the scripts write and read each form
+ * of value as the library does.
  *
  * A value is implausible if it is a time before 2001 or after 2099, which is also what a time in
- * another unit looks like, or if its time is over and the key has an expiry that is not.
+ * another unit looks like, or if its time has passed and the TTL of the key has not.
  */
+#include "engine/redis/wire/value.h"
+#include "engine/redis/wire/commands.h"
 #include "tests/lib/catalogue.h"
+#include "tests/lib/wire.h"
 
 typedef struct form {
     const char *options;
@@ -197,6 +200,107 @@ static void test_who_says_why_the_lock_is_not_taken(void **state)
     }
 }
 
+/* ---- every form of value, by the scripts alone ------------------------------------------------ */
+
+static wire line;
+
+static bwl_redis_reply says(bwl_redis_command word, const bwl_compat_rules *rules,
+                            const char *token, int64_t timestamp)
+{
+    bwl_redis_reply        reply = { 0 };
+    bwl_redis_command_args q     = { .word      = word,
+                                     .use_eval  = true,
+                                     .key       = "lock",
+                                     .key_size  = 4,
+                                     .token     = token,
+                                     .lease_ms  = 20000,
+                                     .timestamp = timestamp,
+                                     .rules     = rules };
+
+    bwl_redis_write(&line.out, &q);
+    wire_flush(&line);
+    bwl_resp_cursor said = wire_next(&line);
+    if (bwl_redis_read(&q, 0, said.bytes, said.size, &reply) != BWL_REDIS_ANSWER)
+        fail_msg("strange: %.*s", (int)said.size, said.bytes);
+    return reply;
+}
+
+/* Another program sets the key. */
+static void other_sets(const bwl_compat_rules *rules, const char *token, int64_t timestamp)
+{
+    (void)server_ask(redis, "DEL lock");
+    assert_int_equal(says(REDIS_SETNX, rules, token, timestamp).answer, BWL_YES);
+}
+
+#define SECOND_NS INT64_C(1000000000)
+#define MS_NS     INT64_C(1000000)
+#define US_NS     INT64_C(1000)
+
+static void try_form(bwl_compat_rules rules)
+{
+    const char *mine   = rules.token == BWL_TOKEN_PID_TID ? "71-968" : "AAAAAAAAAAAAAAAAAAAAAA";
+    const char *theirs = rules.token == BWL_TOKEN_PID_TID ? "72-969" : "BBBBBBBBBBBBBBBBBBBBBA";
+    int64_t     now    = wall_ms() * MS_NS / rules.unit_ns;
+    int64_t     lease  = 20 * SECOND_NS / rules.unit_ns;
+    int64_t     second = SECOND_NS / rules.unit_ns;
+
+    rules.expired = BWL_TIMESTAMP_BEFORE_NOW;
+    (void)server_ask(redis, "DEL lock");
+    bwl_redis_reply taken = says(REDIS_TAKE_TIMESTAMP, &rules, mine, 0);
+    assert_int_equal(taken.answer, BWL_YES);
+    int64_t ahead = (int64_t)taken.number - now;
+    assert_true(ahead >= (rules.timestamp_is_start ? 0 : lease) - 1);
+    assert_true(ahead <= (rules.timestamp_is_start ? 0 : lease) + 5 * second + 1);
+    assert_true(ttl_ms("lock") > 15000 && ttl_ms("lock") <= 22500);
+
+    bwl_redis_reply seen = says(REDIS_READ, &rules, mine, (int64_t)taken.number);
+    assert_int_equal(seen.answer, BWL_YES);
+    assert_true(seen.is_mine); /* the script writes what the library would */
+    assert_int_equal(seen.number, taken.number);
+    assert_int_equal(says(REDIS_TAKE_TIMESTAMP, &rules, theirs, 0).answer, BWL_NO);
+    assert_int_equal(
+        says(REDIS_DROP_TIMESTAMP, &rules, mine, (int64_t)taken.number + second).answer, BWL_NO);
+    assert_int_equal(says(REDIS_DROP_TIMESTAMP, &rules, mine, (int64_t)taken.number).answer,
+                     BWL_YES);
+
+    int64_t back = rules.timestamp_is_start ? lease : 0;
+    other_sets(&rules, theirs, now - back + 10 * second);
+    assert_int_equal(says(REDIS_TAKE_TIMESTAMP, &rules, mine, 0).answer, BWL_NO);
+    other_sets(&rules, theirs, now - back - 2 * second);
+    assert_int_equal(says(REDIS_TAKE_TIMESTAMP, &rules, mine, 0).answer, BWL_YES);
+}
+
+static void test_every_form_is_written_and_read_as_the_library_does(void **state)
+{
+    static const bwl_compat_rules list[] = {
+        { .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS },
+        { .value = BWL_VALUE_DECIMAL, .unit_ns = MS_NS, .extra_ns = MS_NS, .prefix = "a.(%b-" },
+        { .value = BWL_VALUE_DECIMAL, .unit_ns = US_NS, .suffix = "[x]" },
+        { .value = BWL_VALUE_DECIMAL, .unit_ns = 1 },
+        { .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS, .timestamp_is_start = true },
+        { .value = BWL_VALUE_DECIMAL, .unit_ns = 1, .timestamp_is_start = true },
+        { .value = BWL_VALUE_FLOAT_PYTHON, .unit_ns = SECOND_NS, .whole_ns = SECOND_NS },
+        { .value = BWL_VALUE_FLOAT_PYTHON, .unit_ns = US_NS, .whole_ns = SECOND_NS },
+        { .value = BWL_VALUE_FLOAT_RUBY, .unit_ns = 1, .whole_ns = SECOND_NS },
+        { .value = BWL_VALUE_FLOAT_RUBY, .unit_ns = US_NS, .whole_ns = MS_NS },
+        { .value = BWL_VALUE_FLOAT_PHP, .unit_ns = 100 * US_NS, .whole_ns = SECOND_NS },
+        { .value = BWL_VALUE_FLOAT_PHP, .unit_ns = 100 * US_NS, .whole_ns = MS_NS },
+        { .value = BWL_VALUE_LITTLE_ENDIAN, .unit_ns = SECOND_NS, .extra_ns = 1500 * MS_NS },
+        { .value = BWL_VALUE_LITTLE_ENDIAN, .unit_ns = US_NS },
+        { .value = BWL_VALUE_TOKEN_TIMESTAMP, .unit_ns = MS_NS },
+        { .value = BWL_VALUE_TIMESTAMP_TOKEN, .token = BWL_TOKEN_PID_TID, .unit_ns = SECOND_NS },
+    };
+
+    wire_open(&line, redis->socket);
+    (void)wire_ask(&line, "HELLO 3");
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        print_message("# form %zu\n", i);
+        for (int again = 0; again < 20; again++) /* of another microsecond each */
+            try_form(list[i]);
+    }
+    wire_close(&line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +312,8 @@ int main(void)
                                empty_server),
         cmocka_unit_test_setup(test_a_time_that_is_over_is_taken_over, empty_server),
         cmocka_unit_test_setup(test_who_says_why_the_lock_is_not_taken, empty_server),
+        cmocka_unit_test_setup(test_every_form_is_written_and_read_as_the_library_does,
+                               empty_server),
     };
 
     return cmocka_run_group_tests_name("stamp_values", tests, NULL, stop_server);

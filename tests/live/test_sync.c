@@ -177,21 +177,6 @@ static void test_stopped_replica_is_waited_for(void **state)
     assert_true(server_becomes_empty(nodes[0]));
 }
 
-static void test_as_many_replicas_as_asked_for(void **state)
-{
-    bowline_hold *hold = NULL;
-
-    bowline_client *client = client_of(nodes[0], "sync=2&timeout=500ms");
-
-    must_be_refused(client, "1 of the replicas had it in time, and sync=2");
-    start_replica(2);
-    acquire_in_the_end(&hold, client, name);
-    give_back(hold);
-    server_kill(nodes[2]);
-    must_be_refused(client, "sync=2");
-    bowline_close(client);
-}
-
 /* What is given to who waits was written by who gave it: it counts when the replica has it. */
 static void test_next_in_line_has_it_when_the_replica_has(void **state)
 {
@@ -234,77 +219,6 @@ static void test_extension_counts_at_the_replica(void **state)
     assert_status(BOWLINE_OK, extend_to_a_minute(hold, NULL, &error), &error);
     assert_true(bowline_hold_left_ms(hold) > 20000);
     give_back(hold);
-    bowline_close(client);
-}
-
-/* Others who ask on the same connection are not kept from it by those who wait for replicas. */
-static void test_who_waits_for_replicas_stops_nobody_for_long(void **state)
-{
-    enum { MANY = 40 };
-    static waiter waiters[MANY];
-    static char   names[MANY][8];
-
-    bowline_client *client = client_of(nodes[0], "sync=1&timeout=2s&lease=6s");
-    bowline_hold   *hold   = must_acquire(client, name);
-
-    server_signal(nodes[1], SIGSTOP);
-    for (unsigned i = 0; i < MANY; i++) {
-        (void)snprintf(names[i], sizeof names[i], "n%u", i);
-        waiter_start(&waiters[i], client, names[i], LONG_MS);
-    }
-    sleep_ms(1500);
-    server_signal(nodes[1], SIGCONT);
-    for (unsigned i = 0; i < MANY; i++) {
-        assert_status(BOWLINE_OK, waiter_join(&waiters[i]), &waiters[i].error);
-        must_release(waiters[i].hold);
-    }
-    assert_true(bowline_hold_left_ms(hold) > 0);
-    must_release(hold);
-    bowline_close(client);
-    assert_null(strstr(server_ask(nodes[0], "INFO commandstats"), "cmdstat_client|kill"));
-}
-
-/* However long one would wait: that does not go by itself, and nothing stays. */
-static void test_who_may_not_wait_for_replicas_is_told_at_once(void **state)
-{
-    static const char *const protocols[] = { "queue", "token" };
-    char                     url[160];
-    bowline_error            error = { 0 };
-    bowline_hold            *hold  = NULL;
-
-    (void)server_ask(nodes[0], "ACL SETUSER ann on >pass ~* &* +@all -wait");
-    for (unsigned i = 0; i < 2; i++) {
-        (void)snprintf(url, sizeof url, "redis://ann:pass@127.0.0.1:%d?sync=1&protocol=%s",
-                       nodes[0]->port, protocols[i]);
-        bowline_client *client = must_open(url);
-        assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, name, BOWLINE_FOREVER, &error),
-                      &error);
-        assert_non_null(strstr(error.text, "NOPERM"));
-        assert_false(is_there(nodes[0]));
-        bowline_close(client);
-    }
-}
-
-/* The server's own way: it does not even write. */
-static void test_server_that_refuses_without_replicas(void **state)
-{
-    waiter w;
-
-    (void)server_ask(nodes[0], "CONFIG SET min-replicas-to-write 1");
-    bowline_client *client = client_of(nodes[0], "timeout=500ms");
-    bowline_hold   *hold   = NULL;
-    acquire_in_the_end(&hold, client, name); /* it counts them once a second */
-    give_back(hold);
-    server_kill(nodes[1]);
-    assert_true(server_comes_to(nodes[0], "connected_slaves:0", "INFO replication"));
-    must_be_refused(client, "NOREPLICAS");
-    waiter_start(&w, client, name, LONG_MS);
-    sleep_ms(200);
-    assert_false(atomic_load(&w.ended));
-    server_start_again(nodes[1]);
-    (void)server_ask(nodes[1], "REPLICAOF 127.0.0.1 %d", nodes[0]->port);
-    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-    give_back(w.hold);
     bowline_close(client);
 }
 
@@ -419,12 +333,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_lock_is_at_the_replica),
         CASE(test_stopped_replica_is_waited_for),
-        CASE(test_as_many_replicas_as_asked_for),
         CASE(test_next_in_line_has_it_when_the_replica_has),
         CASE(test_extension_counts_at_the_replica),
-        CASE(test_who_waits_for_replicas_stops_nobody_for_long),
-        CASE(test_who_may_not_wait_for_replicas_is_told_at_once),
-        CASE(test_server_that_refuses_without_replicas),
         CASE(test_lock_that_did_not_arrive),
         CASE(test_extension_that_did_not_arrive),
         CASE(test_lock_that_has_arrived_outlives_the_primary),

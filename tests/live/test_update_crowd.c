@@ -106,41 +106,12 @@ static void test_processes_lose_no_update(void **state)
     expect_sum(PROCESSES * EACH_ADDS);
 }
 
-/* ---- fork ------------------------------------------------------------------------------------ */
-
-static bowline_client *inherited;
-
-static int use_in_child(void *arg)
-{
-    counter c      = { .calls = 0 };
-    int     failed = 0;
-
-    (void)arg;
-    child_expects(&failed,
-                  bowline_update(inherited, "k", count_one, &c, NULL, NULL) == BOWLINE_FORKED,
-                  "what was opened before fork is not used in the child");
-    child_expects(&failed, c.calls == 0, "nor is the function called");
-    bowline_close(inherited);
-    return failed;
-}
-
-static void test_child_must_not_use_what_it_inherited(void **state)
-{
-    inherited = must_open(redis->tcp_url);
-    assert_int_equal(count_on(inherited, "k", NULL, NULL), BOWLINE_OK);
-    assert_int_equal(in_child(use_in_child, NULL), 0);
-    assert_int_equal(count_on(inherited, "k", NULL, NULL), BOWLINE_OK); /* its line still stands */
-    assert_string_equal(server_ask(redis, "GET k"), "2");
-    bowline_close(inherited);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_starts),
         cmocka_unit_test(test_threads_of_one_client_lose_no_update),
         cmocka_unit_test(test_processes_lose_no_update),
-        cmocka_unit_test(test_child_must_not_use_what_it_inherited),
     };
 
     int failed = cmocka_run_group_tests_name("update_crowd", tests, NULL, NULL);

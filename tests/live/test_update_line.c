@@ -104,36 +104,6 @@ static void test_answer_to_exec_that_is_cut_off_is_unknown_and_not_tried_again(v
     assert_int_equal(t.unknown, behind);
 }
 
-static void fall_silent(bool to_client, int64_t at, tally *t)
-{
-    update_through(
-        &(proxy_plan){ .fault = PROXY_STALL, .to_client = to_client, .at = at, .connections = 1 },
-        "?timeout=300ms", t);
-}
-
-static void test_line_falls_silent(void **state)
-{
-    byte_steps some = some_bytes(40);
-
-    for (int direction = 0; direction < 2; direction++) {
-        bool    to_client = direction == 0;
-        int64_t size      = update_size(to_client);
-        tally   t         = { .ok = 0 };
-        for (int64_t at = some.first; at < size; at += some.step)
-            fall_silent(to_client, at, &t);
-        /* Who else is late by 300 ms is taken for silent too: then it is not shown. */
-        tally at_the_ends = { .ok = 0 };
-        for (int rounds = 1; at_the_ends.ok == 0; rounds++) { /* nothing was written: tried again */
-            assert_true(rounds < 50);
-            fall_silent(to_client, 0, &at_the_ends);
-        }
-        for (int rounds = 1; at_the_ends.unknown == 0; rounds++) { /* within EXEC, or its answer */
-            assert_true(rounds < 50);
-            fall_silent(to_client, size - 1, &at_the_ends);
-        }
-    }
-}
-
 /* ---- a server that goes away ----------------------------------------------------------------- */
 
 static void restart_server(void *arg, unsigned call)
@@ -160,55 +130,13 @@ static void test_server_that_is_restarted_meanwhile_is_read_again(void **state)
     bowline_close(client);
 }
 
-static void kill_connections(void *arg, unsigned call)
-{
-    (void)arg;
-    (void)server_ask(redis, "CLIENT KILL TYPE normal");
-    (void)call;
-    sleep_ms(IDLE_MS);
-}
-
-static void test_connection_that_always_breaks_is_unreachable_in_the_end(void **state)
-{
-    counter         c      = { .between = kill_connections };
-    bowline_client *client = must_open(redis->tcp_url);
-    bowline_error   error  = { 0 };
-
-    assert_status(BOWLINE_UNREACHABLE, bowline_update(client, "sum", count_one, &c, NULL, &error),
-                  &error);
-    assert_int_equal(c.calls, 2); /* one is forgiven */
-    assert_non_null(strstr(error.text, "nothing was written"));
-    assert_int_equal(sum(), 1);
-    bowline_close(client);
-}
-
-static void test_no_server_is_unreachable(void **state)
-{
-    counter         c      = { .calls = 0 };
-    bowline_client *client = must_open(redis->tcp_url);
-    bowline_error   error  = { 0 };
-
-    assert_int_equal(count_on(client, "sum", NULL, NULL), BOWLINE_OK);
-    server_kill(redis);
-    sleep_ms(IDLE_MS);
-    assert_status(BOWLINE_UNREACHABLE, bowline_update(client, "sum", count_one, &c, NULL, &error),
-                  &error);
-    assert_int_equal(c.calls, 0);
-    server_start_again(redis);
-    assert_status(BOWLINE_OK, count_on(client, "sum", NULL, &error), &error);
-    bowline_close(client);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_starts),
         cmocka_unit_test(test_line_breaks_at_every_byte),
         cmocka_unit_test(test_answer_to_exec_that_is_cut_off_is_unknown_and_not_tried_again),
-        cmocka_unit_test(test_line_falls_silent),
         cmocka_unit_test(test_server_that_is_restarted_meanwhile_is_read_again),
-        cmocka_unit_test(test_connection_that_always_breaks_is_unreachable_in_the_end),
-        cmocka_unit_test(test_no_server_is_unreachable),
     };
 
     int failed = cmocka_run_group_tests_name("update_line", tests, NULL, NULL);

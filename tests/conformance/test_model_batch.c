@@ -15,6 +15,7 @@
 #include "engine/redis/wire/batch.h"
 #include "engine/redis/wire/scripts.h"
 #include "tests/lib/frozen.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 #include "tests/lib/wire.h"
 
@@ -249,7 +250,7 @@ static uint64_t number_from(const char *name, uint64_t otherwise)
     return text != NULL ? strtoull(text, NULL, 10) : otherwise;
 }
 
-static void test_batch_is_each_of_its_words_alone(void **state)
+TEST(batch_is_each_of_its_words_alone)
 {
     uint64_t runs = number_from("BOWLINE_WORDS_RUNS", RUNS_USUAL);
     uint64_t seed = number_from("BOWLINE_WORDS_SEED", SEED_USUAL);
@@ -282,7 +283,7 @@ static void fails_the_others(unsigned count, bwl_answer *answers)
             answers[i] = BWL_NO;
 }
 
-static void test_planted_mistakes_are_found(void **state)
+TEST(planted_mistakes_are_found)
 {
     static const struct {
         const char *name;
@@ -332,7 +333,7 @@ static void assert_left(int64_t wanted_ms)
 }
 
 /* What one may not do alone is refused alone, and not taken for a lock that is lost. */
-static void test_batch_that_fails_has_changed_nothing(void **state)
+TEST(batch_that_fails_has_changed_nothing)
 {
     asked           batch = all_ours();
     const char     *text  = texts[0];
@@ -356,7 +357,7 @@ static void test_batch_that_fails_has_changed_nothing(void **state)
 }
 
 /* It needs no memory, and no right beside those that an extension alone needs. */
-static void test_batch_works_without_memory_and_without_mget(void **state)
+TEST(batch_works_without_memory_and_without_mget)
 {
     asked           batch = all_ours();
     bwl_batch_reply reply;
@@ -409,14 +410,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batch_is_each_of_its_words_alone),
-        cmocka_unit_test(test_planted_mistakes_are_found),
-        cmocka_unit_test(test_batch_that_fails_has_changed_nothing),
-        cmocka_unit_test(test_batch_works_without_memory_and_without_mget),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+AROUND(set_up, tear_down)

@@ -20,6 +20,7 @@
 #include "tests/conformance/story.h"
 #include "tests/lib/frozen.h"
 #include "tests/lib/line.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 #include "tests/lib/wire.h"
 
@@ -398,7 +399,7 @@ static uint64_t play_sequences(uint64_t seed, uint64_t runs)
     return runs;
 }
 
-static void test_each_word_means_the_same_to_model_and_server(void **state)
+TEST(each_word_means_the_same_to_model_and_server)
 {
     uint64_t runs = number_from("BOWLINE_WORDS_RUNS", RUNS_USUAL);
     uint64_t seed = number_from("BOWLINE_WORDS_SEED", SEED_USUAL);
@@ -409,7 +410,7 @@ static void test_each_word_means_the_same_to_model_and_server(void **state)
 
 /* ---- mistakes in the model ------------------------------------------------------------------- */
 
-static void test_planted_mistakes_are_found(void **state)
+TEST(planted_mistakes_are_found)
 {
     uint64_t seed = number_from("BOWLINE_WORDS_SEED", 1);
 
@@ -444,12 +445,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_word_means_the_same_to_model_and_server),
-        cmocka_unit_test(test_planted_mistakes_are_found),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+AROUND(set_up, tear_down)

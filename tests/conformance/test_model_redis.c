@@ -13,6 +13,7 @@
 #include "lab/base/dice.h"
 #include "tests/conformance/model_mutants.h"
 #include "tests/lib/server.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 #include <inttypes.h>
@@ -216,7 +217,7 @@ static uint64_t play_sequences(uint64_t seed, uint64_t runs)
     return runs;
 }
 
-static void test_model_and_server_say_the_same(void **state)
+TEST(model_and_server_say_the_same)
 {
     uint64_t runs = number_from("BOWLINE_MODEL_RUNS", RUNS_USUAL);
     uint64_t seed = number_from("BOWLINE_MODEL_SEED", SEED_USUAL);
@@ -226,7 +227,7 @@ static void test_model_and_server_say_the_same(void **state)
 }
 
 /* A server that comes back with what it had saved: keys, the ends of keys, and no connections. */
-static void test_both_come_back_with_what_was_saved(void **state)
+TEST(both_come_back_with_what_was_saved)
 {
     uint64_t runs = number_from("BOWLINE_MODEL_RUNS", RUNS_USUAL) / 100 + 1;
     uint64_t seed = number_from("BOWLINE_MODEL_SEED", SEED_USUAL);
@@ -237,7 +238,7 @@ static void test_both_come_back_with_what_was_saved(void **state)
 }
 
 /* A mistake on purpose, and the test that compares must see it. */
-static void test_planted_mistakes_are_found(void **state)
+TEST(planted_mistakes_are_found)
 {
     static const struct {
         model_mutation *mutant;
@@ -290,13 +291,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_model_and_server_say_the_same),
-        cmocka_unit_test(test_both_come_back_with_what_was_saved),
-        cmocka_unit_test(test_planted_mistakes_are_found),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+AROUND(set_up, tear_down)

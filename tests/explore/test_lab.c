@@ -4,6 +4,8 @@
  *
  * The scenarios themselves are run by `bowline-lab run --tap`, beside this.
  */
+#include "tests/lib/suite.h"
+
 #include "lab/scenario/table.h"
 #include "lab/world/canon.h"
 #include "lab/report/draw.h"
@@ -12,14 +14,8 @@
 #include "lab/base/token_number.h"
 #include "core/text.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { OURS = 7, THEIRS = 8, LEASE_MS = 30 };
 
@@ -56,11 +52,10 @@ static bwl_model_redis server_with_key_of(uint16_t owner, int64_t left)
     return r;
 }
 
-static void test_model_without_a_key_only_an_acquire_sets_it(void **state)
+TEST(model_without_a_key_only_an_acquire_sets_it)
 {
     bwl_model_redis r;
 
-    (void)state;
     bwl_model_redis_start(&r, 1000);
     assert_int_equal(ask(&r, REDIS_EXTEND_IF_MINE), BWL_NO);
     assert_int_equal(ask(&r, REDIS_DELETE_IF_MINE), BWL_NO);
@@ -70,11 +65,10 @@ static void test_model_without_a_key_only_an_acquire_sets_it(void **state)
     assert_int_equal(bwl_model_left(&r), LEASE_MS * BWL_MODEL_PER_MS);
 }
 
-static void test_model_leaves_a_key_of_others_alone(void **state)
+TEST(model_leaves_a_key_of_others_alone)
 {
     bwl_model_redis r = server_with_key_of(THEIRS, 500);
 
-    (void)state;
     for (unsigned word = REDIS_SET_IF_ABSENT; word <= REDIS_DELETE_IF_MINE; word++) {
         assert_int_equal(ask(&r, (bwl_redis_word)word), BWL_NO);
         assert_int_equal(bwl_model_owner(&r), THEIRS);
@@ -82,11 +76,10 @@ static void test_model_leaves_a_key_of_others_alone(void **state)
     }
 }
 
-static void test_model_with_our_key_answers_by_the_word(void **state)
+TEST(model_with_our_key_answers_by_the_word)
 {
     bwl_model_redis r = server_with_key_of(OURS, 500);
 
-    (void)state;
     assert_int_equal(ask(&r, REDIS_SET_IF_ABSENT), BWL_NO);
     assert_int_equal(ask(&r, REDIS_SET_IF_ABSENT_OR_MINE), BWL_YES);
     assert_int_equal(bwl_model_left(&r), 500);
@@ -96,20 +89,18 @@ static void test_model_with_our_key_answers_by_the_word(void **state)
     assert_int_equal(bwl_model_owner(&r), 0);
 }
 
-static void test_model_extension_never_brings_the_end_nearer(void **state)
+TEST(model_extension_never_brings_the_end_nearer)
 {
     bwl_model_redis r = server_with_key_of(OURS, 50 * BWL_MODEL_PER_MS);
 
-    (void)state;
     assert_int_equal(ask(&r, REDIS_EXTEND_IF_MINE), BWL_YES);
     assert_int_equal(bwl_model_left(&r), 50 * BWL_MODEL_PER_MS);
 }
 
-static void test_model_key_vanishes_when_its_time_is_over(void **state)
+TEST(model_key_vanishes_when_its_time_is_over)
 {
     bwl_model_redis r = server_with_key_of(OURS, 500);
 
-    (void)state;
     bwl_model_redis_pass(&r, 499);
     assert_int_equal(bwl_model_owner(&r), OURS);
     bwl_model_redis_pass(&r, 1);
@@ -118,9 +109,8 @@ static void test_model_key_vanishes_when_its_time_is_over(void **state)
 
 /* ---- telling one world from another ---------------------------------------------------------- */
 
-static void test_token_number_is_found_again_in_the_text(void **state)
+TEST(token_number_is_found_again_in_the_text)
 {
-    (void)state;
     for (unsigned serial = 1; serial < BWL_TOKENS_PER_CLIENT; serial += 77)
         for (unsigned chance = 0; chance < 256; chance += 5) {
             uint16_t   number = bwl_token_number(serial % BWL_CLIENTS_MAX, serial);
@@ -132,20 +122,18 @@ static void test_token_number_is_found_again_in_the_text(void **state)
         }
 }
 
-static void test_the_lab_knows_where_token_keeps_its_times(void **state)
+TEST(the_lab_knows_where_token_keeps_its_times)
 {
-    (void)state;
     assert_true(bwl_canon_knows_token());
 }
 
-static void test_the_hour_makes_no_difference(void **state)
+TEST(the_hour_makes_no_difference)
 {
     bwl_scenario   s     = scenario_called("calm");
     bwl_transition start = { .kind = BWL_TRANSITION_START };
     bwl_world      now;
     bwl_world      later;
 
-    (void)state;
     bwl_world_start(&now, &s);
     bwl_world_start(&later, &s);
     later.now += 12345;
@@ -155,13 +143,12 @@ static void test_the_hour_makes_no_difference(void **state)
     assert_int_equal(bwl_world_fingerprint(&now, true), bwl_world_fingerprint(&later, true));
 }
 
-static void test_which_of_equal_clients_makes_no_difference(void **state)
+TEST(which_of_equal_clients_makes_no_difference)
 {
     bwl_scenario s = scenario_called("calm");
     bwl_world    a;
     bwl_world    b;
 
-    (void)state;
     bwl_world_start(&a, &s);
     bwl_world_start(&b, &s);
     bwl_world_perform(&a, (bwl_transition){ .kind = BWL_TRANSITION_START, .client = 0 });
@@ -173,13 +160,12 @@ static void test_which_of_equal_clients_makes_no_difference(void **state)
 }
 
 /* The savings of the fingerprint must not hide anything: the verdicts are the same without them. */
-static void test_plain_counting_comes_to_the_same_verdict(void **state)
+TEST(plain_counting_comes_to_the_same_verdict)
 {
     static const char *const names[] = { "calm", "max-hold", "planted-one-token",
                                          "mutant-from-settling" };
     const bwl_search         plain   = { .states_max = 3000000, .plain = true };
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         bwl_scenario s    = scenario_called(names[i]);
         bwl_finding  few  = bwl_explore(&s, &every_state);
@@ -196,37 +182,34 @@ static void test_plain_counting_comes_to_the_same_verdict(void **state)
 
 /* ---- searching ------------------------------------------------------------------------------- */
 
-static void test_a_small_budget_is_never_called_every_state(void **state)
+TEST(a_small_budget_is_never_called_every_state)
 {
     bwl_scenario     s     = scenario_called("calm");
     const bwl_search small = { .states_max = 100 };
     bwl_finding      found = bwl_explore(&s, &small);
 
-    (void)state;
     assert_int_equal(found.verdict, BWL_BUDGET_REACHED);
     bwl_finding_free(&found);
 }
 
-static void test_a_path_breaks_the_invariant_at_its_end_and_not_before(void **state)
+TEST(a_path_breaks_the_invariant_at_its_end_and_not_before)
 {
     bwl_scenario s     = scenario_called("planted-one-token");
     bwl_finding  found = bwl_explore(&s, &every_state);
 
-    (void)state;
     assert_int_equal(found.verdict, BWL_BROKEN);
     assert_int_equal(bwl_path_breaks(&s, found.path, found.path_count), BWL_INVARIANT_ONE_HOLDER);
     assert_int_equal(bwl_path_breaks(&s, found.path, found.path_count - 1), 0);
     bwl_finding_free(&found);
 }
 
-static void test_the_same_seed_walks_the_same_ways(void **state)
+TEST(the_same_seed_walks_the_same_ways)
 {
     bwl_scenario     s     = scenario_called("mutant-no-is-yes");
     const bwl_search walks = { .seed = 42, .runs = 100000 };
     bwl_finding      one   = bwl_random_walk(&s, &walks);
     bwl_finding      two   = bwl_random_walk(&s, &walks);
 
-    (void)state;
     assert_int_equal(one.verdict, BWL_BROKEN);
     assert_int_equal(one.states, two.states);
     assert_int_equal(one.path_count, two.path_count);
@@ -243,7 +226,7 @@ static void test_the_same_seed_walks_the_same_ways(void **state)
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-static void test_the_diagram_ends_with_what_broke(void **state)
+TEST(the_diagram_ends_with_what_broke)
 {
     bwl_scenario s     = scenario_called("limit-server-forgets");
     bwl_finding  found = bwl_explore(&s, &every_state);
@@ -251,7 +234,6 @@ static void test_the_diagram_ends_with_what_broke(void **state)
     size_t       size  = 0;
     FILE        *out   = open_memstream(&text, &size);
 
-    (void)state;
     assert_non_null(out);
     bwl_draw(out, "# ", &s, &found);
     assert_int_equal(fclose(out), 0);
@@ -263,26 +245,4 @@ static void test_the_diagram_ends_with_what_broke(void **state)
         assert_memory_equal(line, "# ", 2);
     free(text);
     bwl_finding_free(&found);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_model_without_a_key_only_an_acquire_sets_it),
-        cmocka_unit_test(test_model_leaves_a_key_of_others_alone),
-        cmocka_unit_test(test_model_with_our_key_answers_by_the_word),
-        cmocka_unit_test(test_model_extension_never_brings_the_end_nearer),
-        cmocka_unit_test(test_model_key_vanishes_when_its_time_is_over),
-        cmocka_unit_test(test_token_number_is_found_again_in_the_text),
-        cmocka_unit_test(test_the_lab_knows_where_token_keeps_its_times),
-        cmocka_unit_test(test_the_hour_makes_no_difference),
-        cmocka_unit_test(test_which_of_equal_clients_makes_no_difference),
-        cmocka_unit_test(test_plain_counting_comes_to_the_same_verdict),
-        cmocka_unit_test(test_a_small_budget_is_never_called_every_state),
-        cmocka_unit_test(test_a_path_breaks_the_invariant_at_its_end_and_not_before),
-        cmocka_unit_test(test_the_same_seed_walks_the_same_ways),
-        cmocka_unit_test(test_the_diagram_ends_with_what_broke),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

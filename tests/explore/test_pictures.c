@@ -5,6 +5,8 @@
  * one that the lab itself never writes.  The names come from whoever wrote a protocol of his own,
  * and none may get out of its place.
  */
+#include "tests/lib/suite.h"
+
 #include "lab/report/draw.h"
 #include "lab/report/json.h"
 #include "lab/report/matrix.h"
@@ -13,14 +15,8 @@
 #include "lab/report/svg.h"
 #include "lab/scenario/table.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define NASTY "</title><script>alert('\"&\")</script>\x01\n;#"
 
@@ -125,13 +121,12 @@ static bwl_row row_of(bwl_row_kind kind, unsigned client, const char *what)
 
 /* ---- nothing --------------------------------------------------------------------------------- */
 
-static void test_empty_schedule_is_a_head_without_rows(void **state)
+TEST(empty_schedule_is_a_head_without_rows)
 {
     bwl_scenario s       = world_of(2);
     bwl_picture  picture = bwl_picture_of(&s, NULL, 0, 0);
     paper        p;
 
-    (void)state;
     assert_int_equal(picture.rows_count, 0);
     open_paper(&p);
     bwl_draw_picture(p.out, "> ", &picture);
@@ -155,7 +150,7 @@ static void test_empty_schedule_is_a_head_without_rows(void **state)
     bwl_picture_free(&picture);
 }
 
-static void test_empty_schedule_is_json_that_breaks_nothing(void **state)
+TEST(empty_schedule_is_json_that_breaks_nothing)
 {
     bwl_scenario s       = world_of(2);
     bwl_picture  picture = bwl_picture_of(&s, NULL, 0, BWL_INVARIANT_ONE_HOLDER);
@@ -163,7 +158,6 @@ static void test_empty_schedule_is_json_that_breaks_nothing(void **state)
     bwl_text     why[3];
     paper        p;
 
-    (void)state;
     open_paper(&p);
     bwl_record_write(p.out, "token", &picture, NULL);
     assert_non_null(strstr(read_paper(&p), "\"transitions\": [\n  ]\n}\n"));
@@ -173,12 +167,11 @@ static void test_empty_schedule_is_json_that_breaks_nothing(void **state)
     bwl_picture_free(&picture);
 }
 
-static void test_empty_matrix_is_a_page(void **state)
+TEST(empty_matrix_is_a_page)
 {
     bwl_matrix m = { 0 };
     paper      p;
 
-    (void)state;
     open_paper(&p);
     bwl_page(p.out, &m);
     assert_non_null(strstr(read_paper(&p), "<!doctype html>"));
@@ -190,13 +183,12 @@ static void test_empty_matrix_is_a_page(void **state)
 
 /* ---- very much ------------------------------------------------------------------------------- */
 
-static void test_longest_schedule_is_drawn_whole(void **state)
+TEST(longest_schedule_is_drawn_whole)
 {
     bwl_scenario    s    = world_of(3);
     bwl_transition *path = calloc(LONG, sizeof path[0]);
     paper           p;
 
-    (void)state;
     assert_non_null(path);
     assert_int_equal(walk(&s, path, LONG), LONG);
     bwl_picture picture = bwl_picture_of(&s, path, LONG, BWL_INVARIANT_ONE_HOLDER);
@@ -225,7 +217,7 @@ static void test_longest_schedule_is_drawn_whole(void **state)
 }
 
 /* It breaks nothing, which the reader sees only when it has walked it to the end. */
-static void test_longest_schedule_is_read_back(void **state)
+TEST(longest_schedule_is_read_back)
 {
     bwl_scenario    s    = world_of(2);
     bwl_transition *path = calloc(LONG, sizeof path[0]);
@@ -233,7 +225,6 @@ static void test_longest_schedule_is_read_back(void **state)
     bwl_text        why[3];
     paper           p;
 
-    (void)state;
     assert_non_null(path);
     assert_int_equal(walk(&s, path, LONG), LONG);
     bwl_picture picture = bwl_picture_of(&s, path, LONG, BWL_INVARIANT_ONE_HOLDER);
@@ -250,13 +241,12 @@ static void test_longest_schedule_is_read_back(void **state)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static void test_a_name_stays_in_its_place_in_svg(void **state)
+TEST(a_name_stays_in_its_place_in_svg)
 {
     bwl_scenario s       = world_of(2);
     bwl_picture  picture = bwl_picture_of(&s, NULL, 0, 0);
     paper        p;
 
-    (void)state;
     picture.title = NASTY;
     for (unsigned is_alone = 0; is_alone < 2; is_alone++) {
         open_paper(&p);
@@ -273,14 +263,13 @@ static void test_a_name_stays_in_its_place_in_svg(void **state)
     bwl_picture_free(&picture);
 }
 
-static void test_a_name_stays_in_its_place_on_the_page(void **state)
+TEST(a_name_stays_in_its_place_on_the_page)
 {
     bwl_scenario   s   = world_of(2);
     bwl_matrix_row row = { .world = s };
     bwl_matrix     m   = { .rows = &row, .rows_count = 1 };
     paper          p;
 
-    (void)state;
     row.world.name  = NASTY;
     row.world.story = NASTY;
     for (unsigned i = 0; i < BWL_MATRIX_COLUMNS; i++)
@@ -297,7 +286,7 @@ static void test_a_name_stays_in_its_place_on_the_page(void **state)
 }
 
 /* JSON brings every byte back. */
-static void test_a_name_comes_back_from_json(void **state)
+TEST(a_name_comes_back_from_json)
 {
     static const char name[]  = "a \"b\" \\c\\ \x01\t\n d/\xc3\xa9";
     bwl_scenario      s       = world_of(2);
@@ -305,7 +294,6 @@ static void test_a_name_comes_back_from_json(void **state)
     char              back[sizeof name + 8];
     paper             p;
 
-    (void)state;
     open_paper(&p);
     bwl_record_write(p.out, name, &picture, NULL);
     const char *at = strstr(read_paper(&p), "\"subject\": ");
@@ -319,7 +307,7 @@ static void test_a_name_comes_back_from_json(void **state)
 }
 
 /* ; ends a statement of Mermaid, # begins an entity, and a tag would be HTML. */
-static void test_mermaid_has_nothing_of_its_own_in_a_text(void **state)
+TEST(mermaid_has_nothing_of_its_own_in_a_text)
 {
     bwl_scenario s       = world_of(2);
     bwl_row      rows[5] = {
@@ -332,7 +320,6 @@ static void test_mermaid_has_nothing_of_its_own_in_a_text(void **state)
     };
     paper p;
 
-    (void)state;
     rows[0].cause  = bwl_say("<e>; #5");
     rows[1].effect = bwl_say("<f>; #6");
     rows[3].note   = bwl_say("<g>; #7");
@@ -359,7 +346,7 @@ static const char *line_of(const char *text, unsigned number)
     return text;
 }
 
-static void test_each_lane_says_what_its_client_is(void **state)
+TEST(each_lane_says_what_its_client_is)
 {
     bwl_scenario s       = world_of(3);
     bwl_row      rows[2] = { row_of(BWL_ROW_TIME, 0, "later"), row_of(BWL_ROW_SERVER, 0, "dies") };
@@ -368,7 +355,6 @@ static void test_each_lane_says_what_its_client_is(void **state)
     };
     paper p;
 
-    (void)state;
     rows[0].at       = 7;
     rows[0].lanes[0] = BWL_LANE_BELIEVES;
     rows[0].lanes[1] = BWL_LANE_BUSY;
@@ -401,7 +387,7 @@ static void test_each_lane_says_what_its_client_is(void **state)
 }
 
 /* One bar for as long as it lasts, beside another client's if both believe. */
-static void test_two_holders_are_two_bars_at_one_height(void **state)
+TEST(two_holders_are_two_bars_at_one_height)
 {
     bwl_scenario s       = world_of(2);
     bwl_row      rows[4] = { row_of(BWL_ROW_TIME, 0, "1"), row_of(BWL_ROW_TIME, 0, "2"),
@@ -412,7 +398,6 @@ static void test_two_holders_are_two_bars_at_one_height(void **state)
     int   y[2], height[2];
     paper p;
 
-    (void)state;
     for (unsigned i = 1; i < 3; i++)
         rows[i].lanes[0] = rows[i].lanes[1] = BWL_LANE_BELIEVES;
     open_paper(&p);
@@ -428,23 +413,4 @@ static void test_two_holders_are_two_bars_at_one_height(void **state)
     assert_int_equal(height[0], height[1]);
     assert_true(height[0] > 0);
     close_paper(&p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty_schedule_is_a_head_without_rows),
-        cmocka_unit_test(test_empty_schedule_is_json_that_breaks_nothing),
-        cmocka_unit_test(test_empty_matrix_is_a_page),
-        cmocka_unit_test(test_longest_schedule_is_drawn_whole),
-        cmocka_unit_test(test_longest_schedule_is_read_back),
-        cmocka_unit_test(test_a_name_stays_in_its_place_in_svg),
-        cmocka_unit_test(test_a_name_stays_in_its_place_on_the_page),
-        cmocka_unit_test(test_a_name_comes_back_from_json),
-        cmocka_unit_test(test_mermaid_has_nothing_of_its_own_in_a_text),
-        cmocka_unit_test(test_each_lane_says_what_its_client_is),
-        cmocka_unit_test(test_two_holders_are_two_bars_at_one_height),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

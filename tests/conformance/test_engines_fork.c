@@ -48,8 +48,6 @@ static void family_end(family *f)
     must_release(f->hold);
     assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, f->waiting, NULL), NULL);
     must_release(hold);
-    bowline_close(f->client);
-    bowline_close(other);
 }
 
 /* ---- what a child may not -------------------------------------------------------------------- */
@@ -118,7 +116,7 @@ static int use_everything(void *arg)
     return bad;
 }
 
-static void test_every_call_in_the_child_is_forked(void **state)
+ENGINE_TEST(every_call_in_the_child_is_forked)
 {
     family f;
 
@@ -133,7 +131,7 @@ static int close_it(void *arg)
     return 0;
 }
 
-static void test_close_in_the_child_releases_nothing(void **state)
+ENGINE_TEST(close_in_the_child_releases_nothing)
 {
     family f;
 
@@ -148,7 +146,7 @@ static int end_at_once(void *arg)
     return 0;
 }
 
-static void test_end_of_the_child_releases_nothing(void **state)
+ENGINE_TEST(end_of_the_child_releases_nothing)
 {
     family f;
 
@@ -181,7 +179,7 @@ static int open_its_own(void *arg)
     return bad;
 }
 
-static void test_child_opens_a_client_of_its_own(void **state)
+ENGINE_TEST(child_opens_a_client_of_its_own)
 {
     family f;
 
@@ -191,7 +189,7 @@ static void test_child_opens_a_client_of_its_own(void **state)
 }
 
 /* Another thread may be anywhere inside the library when a program forks. */
-static void test_fork_while_another_thread_waits(void **state)
+ENGINE_TEST(fork_while_another_thread_waits)
 {
     family f;
     waiter w;
@@ -207,7 +205,7 @@ static void test_fork_while_another_thread_waits(void **state)
 }
 
 /* A child that lives on has copies of everything, and disturbs nothing. */
-static void test_child_that_lives_on_disturbs_nothing(void **state)
+ENGINE_TEST(child_that_lives_on_disturbs_nothing)
 {
     family f;
 
@@ -239,7 +237,7 @@ static int draw(void *arg)
     return bad;
 }
 
-static void test_children_one_after_the_other(void **state)
+ENGINE_TEST(children_one_after_the_other)
 {
     family f;
 
@@ -249,18 +247,7 @@ static void test_children_one_after_the_other(void **state)
     family_end(&f);
 }
 
-static const engine_case cases[] = {
-    CASE("every call in the child answers FORKED", test_every_call_in_the_child_is_forked),
-    CASE("close in the child releases nothing", test_close_in_the_child_releases_nothing),
-    CASE("the end of the child releases nothing", test_end_of_the_child_releases_nothing),
-    CASE("a child opens a client of its own", test_child_opens_a_client_of_its_own),
-    CASE("fork while another thread waits", test_fork_while_another_thread_waits),
-    CASE("a child that lives on disturbs nothing", test_child_that_lives_on_disturbs_nothing),
-    CASE("children one after the other", test_children_one_after_the_other),
-};
-
-int main(void)
+__attribute__((constructor)) static void make_this_program_fork_safe(void)
 {
     make_fork_safe();
-    return engines_run("engines_fork", cases, sizeof cases / sizeof cases[0]);
 }

@@ -80,7 +80,7 @@ static int use_and_close(void *arg)
     return bad;
 }
 
-static void test_fork_while_other_threads_are_inside(void **state)
+ENGINE_TEST(fork_while_other_threads_are_inside)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
@@ -108,8 +108,6 @@ static void test_fork_while_other_threads_are_inside(void **state)
     assert_status(BOWLINE_OK, bowline_extend(f.hold, 0, NULL), NULL);
     must_release(f.hold);
     assert_status(BOWLINE_OK, try_once(other, engine_lock()), NULL);
-    bowline_close(client);
-    bowline_close(other);
 }
 
 /* ---- in the critical section ----------------------------------------------------------------- */
@@ -121,7 +119,7 @@ static int return_from_main(void *arg)
     return 7;
 }
 
-static void test_fork_in_the_critical_section(void **state)
+ENGINE_TEST(fork_in_the_critical_section)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=900ms");
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
@@ -142,8 +140,6 @@ static void test_fork_in_the_critical_section(void **state)
         acquire_in_the_end(&f.hold, other, engine_lock());
         must_release(f.hold);
     }
-    bowline_close(client);
-    bowline_close(other);
 }
 
 /* ---- exec ------------------------------------------------------------------------------------ */
@@ -177,7 +173,7 @@ static int become_another(void *arg)
     return 1;
 }
 
-static void test_exec_inherits_nothing(void **state)
+ENGINE_TEST(exec_inherits_nothing)
 {
     static char     before[20000];
     static char     after[20000];
@@ -216,19 +212,12 @@ static void test_exec_inherits_nothing(void **state)
     assert_int_equal(pthread_join(b.thread, NULL), 0);
     assert_int_equal(b.strange, 0);
     must_release(hold);
-    bowline_close(client);
+    engine_close(client);
     (void)close(fds[0]);
     (void)close(fds[1]);
 }
 
-static const engine_case cases[] = {
-    CASE("fork while other threads are inside", test_fork_while_other_threads_are_inside),
-    CASE("fork in the critical section", test_fork_in_the_critical_section),
-    CASE("exec inherits nothing", test_exec_inherits_nothing),
-};
-
-int main(void)
+__attribute__((constructor)) static void make_this_program_fork_safe(void)
 {
     make_fork_safe();
-    return engines_run("engines_forkbusy", cases, sizeof cases / sizeof cases[0]);
 }

@@ -219,10 +219,12 @@ static void expect_end_with_the_lease(const engine *e, bowline_client *client)
 
 LEASE_TEST(renew_off_ends_with_the_lease)
 {
-    bowline_client *client = NULL;
-    const char     *url    = engine_url(THE_ENGINE, NULL);
-    int             status = bowline_open(
-                    &client, BOWLINE_OPTIONS(.url = url, .lease_ms = 200, .flags = BOWLINE_NO_RENEW), NULL);
+    bowline_client *client  = NULL;
+    bowline_options options = { .size     = sizeof options,
+                                .url      = engine_url(THE_ENGINE, NULL),
+                                .lease_ms = 200,
+                                .flags    = BOWLINE_NO_RENEW };
+    int             status  = bowline_open(&client, &options, NULL);
 
     assert_status(BOWLINE_OK, status, NULL);
     expect_end_with_the_lease(THE_ENGINE, client);

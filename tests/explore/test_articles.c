@@ -4,9 +4,8 @@
  *
  * That each scenario ends as its table says is seen by `bowline-lab run`, beside this.
  */
-#include "tests/lib/suite.h"
+#include "tests/explore/scenarios.h"
 
-#include "lab/scenario/table.h"
 #include "lab/search/explore.h"
 
 #include <stdio.h>
@@ -17,14 +16,6 @@ enum { STATES_MAX = 200000 };
 
 static const bwl_search every_state = { .states_max = STATES_MAX };
 static const bwl_search plainly     = { .states_max = STATES_MAX, .plain = true };
-
-static bwl_scenario scenario_called(const char *name)
-{
-    size_t i = 0;
-
-    assert_true(bwl_scenario_find(name, &i));
-    return bwl_scenario_at(i);
-}
 
 static bool is_of_articles(const bwl_scenario *s)
 {

@@ -2,22 +2,13 @@
  * test_budget.c -- the least that must go wrong before an invariant breaks is found, and nothing
  * less is enough.
  */
-#include "tests/lib/suite.h"
+#include "tests/explore/scenarios.h"
 
-#include "lab/scenario/table.h"
 #include "lab/search/explore.h"
 
 #include <string.h>
 
 static const bwl_search search = { .states_max = 400000 };
-
-static bwl_scenario scenario_called(const char *name)
-{
-    size_t i = 0;
-
-    assert_true(bwl_scenario_find(name, &i));
-    return bwl_scenario_at(i);
-}
 
 static unsigned sum_of(const uint8_t *budget)
 {

@@ -2,21 +2,12 @@
  * test_clocks.c -- clients with clocks and leases of their own, and servers that say that they were
  * started anew: what of it tells worlds apart, and what it does to a hold.
  */
-#include "tests/lib/suite.h"
+#include "tests/explore/scenarios.h"
 
-#include "lab/scenario/table.h"
 #include "lab/world/canon.h"
 #include "lab/world/client_clock.h"
 #include "lab/base/dice.h"
 #include "lab/search/explore.h"
-
-static bwl_scenario scenario_called(const char *name)
-{
-    size_t i = 0;
-
-    assert_true(bwl_scenario_find(name, &i));
-    return bwl_scenario_at(i);
-}
 
 /* What is cut off now is not lost: a thousand short spans are one long one. */
 TEST(a_clock_loses_nothing)

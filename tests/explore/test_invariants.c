@@ -6,9 +6,8 @@
  * less than a client believes, which HONEST sees earlier; KEEPS, NOT STUCK: whoever breaks them
  * leaves a key behind, or a call without an end.
  */
-#include "tests/lib/suite.h"
+#include "tests/explore/scenarios.h"
 
-#include "lab/scenario/table.h"
 #include "lab/world/canon.h"
 #include "lab/search/explore.h"
 
@@ -49,14 +48,6 @@ static const finder finders[] = {
     { BWL_INVARIANT_FENCE, "planted-fence-forgets", OF_SERVER },
     { BWL_INVARIANT_FOREIGN, "planted-delete-of-stranger", OF_SERVER | BWL_INVARIANT_TOLD },
 };
-
-static bwl_scenario scenario_called(const char *name)
-{
-    size_t i = 0;
-
-    assert_true(bwl_scenario_find(name, &i));
-    return bwl_scenario_at(i);
-}
 
 TEST(each_invariant_sees_what_no_other_sees)
 {

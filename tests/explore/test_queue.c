@@ -5,10 +5,9 @@
  * The words are compared with a real server's by tests/conformance/test_model_queue.c; the
  * scenarios are run by `bowline-lab run`.
  */
-#include "tests/lib/suite.h"
+#include "tests/explore/scenarios.h"
 
 #include "lib/slow_build.h"
-#include "lab/scenario/table.h"
 #include "lab/world/canon.h"
 #include "lab/search/explore.h"
 #include "lab/model/queue.h"
@@ -22,14 +21,6 @@
 #include <string.h>
 
 enum { A = 0, B = 1, LEASE_MS = 30, STATES_MAX = 2000000 };
-
-static bwl_scenario scenario_called(const char *name)
-{
-    size_t i = 0;
-
-    assert_true(bwl_scenario_find(name, &i));
-    return bwl_scenario_at(i);
-}
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
@@ -58,33 +49,6 @@ static bwl_model_redis server_of_two(void)
     return r;
 }
 
-TEST(a_release_gives_the_lock_to_who_waits_and_tells_it)
-{
-    bwl_model_redis r    = server_of_two();
-    bwl_queue_reply held = ask(&r, A, REDIS_QUEUE_JOIN);
-    bwl_queue_reply waits;
-    bwl_queue_reply released;
-
-    assert_int_equal(held.place.how, BWL_HOW_HELD);
-    waits = ask(&r, B, REDIS_QUEUE_JOIN);
-    assert_int_equal(waits.place.how, BWL_HOW_QUEUED);
-    assert_int_equal(waits.place.left_ms, LEASE_MS);
-    assert_int_equal(ask(&r, B, REDIS_QUEUE_TAKE).place.how, BWL_HOW_BUSY);
-    released = ask(&r, A, REDIS_QUEUE_RELEASE);
-    assert_int_equal(released.answer, BWL_YES);
-    assert_true(released.grant.is_there);
-    assert_int_equal(released.grant.connection, B);
-    assert_true(released.grant.fence > held.fence);
-    assert_int_equal(bwl_model_owner(&r), bwl_token_number(B, 1));
-    assert_int_equal(bwl_model_left(&r), LEASE_MS / 2 * BWL_MODEL_PER_MS);
-    assert_int_equal(ask(&r, B, REDIS_QUEUE_BEAT).place.how, BWL_HOW_MINE);
-    assert_int_equal(ask(&r, B, REDIS_QUEUE_EXTEND).answer, BWL_YES);
-    assert_int_equal(bwl_model_left(&r), LEASE_MS * BWL_MODEL_PER_MS);
-    assert_int_equal(ask(&r, B, REDIS_QUEUE_RELEASE).answer, BWL_YES);
-    assert_int_equal(bwl_model_owner(&r), 0);
-    assert_int_equal(ask(&r, B, REDIS_QUEUE_BEAT).place.how, BWL_HOW_GONE);
-}
-
 TEST(who_cannot_be_told_is_passed_over_unless_half_open)
 {
     bwl_model_redis closed    = server_of_two();
@@ -99,19 +63,6 @@ TEST(who_cannot_be_told_is_passed_over_unless_half_open)
     assert_int_equal(bwl_model_owner(&closed), 0);
     assert_true(ask(&half_open, A, REDIS_QUEUE_RELEASE).grant.connection >= BWL_MODEL_CLIENTS);
     assert_int_equal(bwl_model_owner(&half_open), bwl_token_number(B, 1));
-}
-
-TEST(who_is_silent_for_long_is_passed_over)
-{
-    bwl_model_redis r = server_of_two();
-
-    (void)ask(&r, A, REDIS_QUEUE_JOIN);
-    (void)ask(&r, B, REDIS_QUEUE_JOIN);
-    bwl_model_redis_pass(&r, 3001 * BWL_MODEL_PER_MS);
-    assert_int_equal(bwl_model_owner(&r), 0);
-    assert_int_equal(ask(&r, A, REDIS_QUEUE_POKE).answer, BWL_YES);
-    assert_int_equal(bwl_model_owner(&r), 0);
-    assert_int_equal(r.data.keys[BWL_MODEL_QUEUE].kind, BWL_KIND_NONE);
 }
 
 /* ---- the world ------------------------------------------------------------------------------- */
@@ -212,26 +163,6 @@ TEST(what_is_in_line_tells_worlds_apart)
     v                          = w;
     v.waiting.seats[B].was_cut = true;
     assert_int_not_equal(bwl_world_fingerprint(&w, false), bwl_world_fingerprint(&v, false));
-}
-
-/* The savings of the fingerprint must not hide anything: the verdicts are the same without them. */
-TEST(plain_counting_comes_to_the_same_verdict)
-{
-    static const char *const names[] = { "queue-calm", "queue-silence", "queue-mutant-joins-anew",
-                                         "queue-planted-barges", "queue-mutant-joins-again" };
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        bwl_scenario s   = scenario_called(names[i]);
-        bwl_finding  few = bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX });
-        bwl_finding  many =
-            bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX, .plain = true });
-
-        assert_int_equal(few.verdict, many.verdict);
-        assert_int_equal(few.path_count, many.path_count);
-        assert_true(few.states < many.states);
-        bwl_finding_free(&few);
-        bwl_finding_free(&many);
-    }
 }
 
 /* ---- what is planted is what is seen --------------------------------------------------------- */

@@ -2,10 +2,9 @@
  * test_search.c -- how a search keeps what it has seen: all of it, in the memory that it was given,
  * and with an honest word when that was not enough.
  */
-#include "tests/lib/suite.h"
+#include "tests/explore/scenarios.h"
 
 #include "lab/base/dice.h"
-#include "lab/scenario/table.h"
 #include "lab/search/estimate.h"
 #include "lab/search/explore.h"
 #include "lab/search/frontier.h"
@@ -20,14 +19,6 @@
 #include <unistd.h>
 
 enum { MIB = 1 << 20, STATES_MAX = 3000000 };
-
-static bwl_scenario scenario_called(const char *name)
-{
-    size_t i = 0;
-
-    assert_true(bwl_scenario_find(name, &i));
-    return bwl_scenario_at(i);
-}
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 

@@ -4,9 +4,8 @@
  *
  * The scenarios themselves are run by `bowline-lab run`.
  */
-#include "tests/lib/suite.h"
+#include "tests/explore/scenarios.h"
 
-#include "lab/scenario/table.h"
 #include "lab/search/explore.h"
 #include "lab/world/private_state.h"
 #include "protocol/protocol.h"
@@ -15,14 +14,6 @@
 #include <string.h>
 
 enum { A = 0, STATES_MAX = 1000000 };
-
-static bwl_scenario scenario_called(const char *name)
-{
-    size_t i = 0;
-
-    assert_true(bwl_scenario_find(name, &i));
-    return bwl_scenario_at(i);
-}
 
 static void expect_broken(const bwl_scenario *s, unsigned invariant, unsigned steps)
 {
@@ -67,26 +58,6 @@ TEST(without_the_mistake_nothing_breaks)
         bwl_scenario s = scenario_called(names[i]);
         s.protocol     = s.protocol->listens ? &bwl_synced_queue : &bwl_synced_token;
         expect_kept(&s);
-    }
-}
-
-/* The savings of the fingerprint must not hide anything. */
-TEST(plain_counting_comes_to_the_same_verdict)
-{
-    static const char *const names[] = { "synced-planted-deaf", "synced-planted-alone",
-                                         "synced-queue-yields" };
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        bwl_scenario s   = scenario_called(names[i]);
-        bwl_finding  few = bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX });
-        bwl_finding  many =
-            bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX, .plain = true });
-
-        assert_int_equal(few.verdict, many.verdict);
-        assert_int_equal(few.path_count, many.path_count);
-        assert_true(few.states < many.states);
-        bwl_finding_free(&few);
-        bwl_finding_free(&many);
     }
 }
 

@@ -2,24 +2,15 @@
  * test_three.c -- `token` keeps every invariant with three clients: in full, not at random.  It
  * takes as long as all other invariants together, so it has a program of its own.
  */
-#include "tests/lib/suite.h"
+#include "tests/explore/scenarios.h"
 
 #include "lib/slow_build.h"
-#include "lab/scenario/table.h"
 #include "lab/search/explore.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { STATES_MAX = 8000000 };
-
-static bwl_scenario scenario_called(const char *name)
-{
-    size_t i = 0;
-
-    assert_true(bwl_scenario_find(name, &i));
-    return bwl_scenario_at(i);
-}
 
 /* In full, all invariants that a lease can keep; with the reduction, for its verdict is the
  * same. */

@@ -1,16 +1,15 @@
 /*
- * soak.h -- a long rain of faults on those who share some locks: who takes part, and what they
- * write down.
+ * soak.h -- many processes share some locks while faults of every kind befall them and the servers.
  *
- * The supervisor (soak.c) starts the servers of a topology (topology.h) and a cast of processes
- * (cast.c): programs of the library, commands under `bowline run`, and strangers that know nothing
- * of bowline and say SET NX.  It torments them by a plan that is drawn from a seed (plan.c,
- * torment.c), the servers likewise, one fault at a time (trouble.c), and keeps a log of what it
- * did.  Everybody writes down in a journal, a file that all map, when he was inside a lock.
- * Afterwards the judge (judge.c) compares; meanwhile the watch (watch.c) looks at the server for a lock that is free while somebody who
- * lives stands in line for it.
+ * The supervisor (soak.c) starts the servers of a topology (topology.h) and the members (cast.c):
+ * programs of the library, commands under `bowline run`, and foreign programs that say SET NX.  A
+ * plan that is drawn from a seed (plan.c) says which fault comes next; torment.c carries it out on
+ * members, trouble.c on the servers, one at a time.  All faults are in a log.  Each member writes
+ * in a journal, a file that all map, when it was inside a lock.  Afterwards judge.c compares the
+ * journal with the log; meanwhile watch.c looks for a lock that is free while a live waiter is in
+ * its queue.
  *
- * Members are programs of their own, started by fork and exec: they inherit nothing.
+ * Members are started by fork and exec: they inherit nothing.
  */
 #ifndef SOAK_H
 #define SOAK_H

@@ -230,16 +230,14 @@ fuzz-merge:
 	@tools/fuzz merge build-fuzz
 
 # The models of the lab beside a real server, with many more sequences than make test, from a seed that it
-# prints. BOWLINE_MODEL_SEED=N and BOWLINE_WORDS_SEED=N play the same ones again.
+# prints. BOWLINE_MODEL_SEED=N plays the same ones again.
 model: export BOWLINE_MODEL_SEED ?= $(shell date +%s)000000
-model: export BOWLINE_WORDS_SEED ?= $(BOWLINE_MODEL_SEED)
-model: export BOWLINE_MODEL_RUNS ?= 300000
-model: export BOWLINE_WORDS_RUNS ?= 100000
+model: export BOWLINE_MODEL_RUNS ?= 200000
 model: deps
 	$(call setup,$(BUILD))
 	$(call with-tests,$(BUILD))
 	$(call compile,$(BUILD))
-	@echo "seeds $$BOWLINE_MODEL_SEED, $$BOWLINE_WORDS_SEED"
+	@echo "seed $$BOWLINE_MODEL_SEED"
 	@rm -f $(BUILD)/meson-logs/model.json; meson test -C $(BUILD) --no-rebuild --print-errorlogs --logbase model \
 		--timeout-multiplier 10 model_redis model_words model_queue model_batch; \
 	tools/count-tests $(BUILD)/meson-logs/model.json

@@ -1,15 +1,12 @@
 /*
  * Counts the commands that clients send to a server, without those inside of scripts.
  */
+#include "tests/lib/suite.h"
+
 #include "bench/world/watch.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
 #include <hiredis/hiredis.h>
 
 #include "bench/world/server.h"
@@ -51,7 +48,7 @@ static void say(const char *command)
     freeReplyObject(reply);
 }
 
-static void test_what_a_script_calls_is_no_command(void **state)
+TEST(what_a_script_calls_is_no_command)
 {
     bench_watch   watch = { .info = NULL };
     bench_failure failure;
@@ -75,7 +72,7 @@ static void test_what_a_script_calls_is_no_command(void **state)
     bench_watch_close(&watch);
 }
 
-static void test_some_commands_are_counted_apart(void **state)
+TEST(some_commands_are_counted_apart)
 {
     bench_watch   watch = { .apart = { "beat", "confirm" } };
     bench_failure failure;
@@ -96,7 +93,7 @@ static void test_some_commands_are_counted_apart(void **state)
     bench_watch_close(&watch);
 }
 
-static void test_cpu_of_the_server_grows(void **state)
+TEST(cpu_of_the_server_grows)
 {
     bench_watch   watch = { .info = NULL };
     bench_failure failure;
@@ -112,7 +109,7 @@ static void test_cpu_of_the_server_grows(void **state)
     bench_watch_close(&watch);
 }
 
-static void test_a_watch_may_be_closed_while_it_counts(void **state)
+TEST(a_watch_may_be_closed_while_it_counts)
 {
     bench_watch   watch = { .info = NULL };
     bench_failure failure;
@@ -123,14 +120,4 @@ static void test_a_watch_may_be_closed_while_it_counts(void **state)
     bench_watch_close(&watch);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_a_script_calls_is_no_command),
-        cmocka_unit_test(test_some_commands_are_counted_apart),
-        cmocka_unit_test(test_cpu_of_the_server_grows),
-        cmocka_unit_test(test_a_watch_may_be_closed_while_it_counts),
-    };
-
-    return cmocka_run_group_tests(tests, begin, end);
-}
+AROUND(begin, end)

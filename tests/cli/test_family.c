@@ -4,12 +4,7 @@
  * The command of a test is a child of the test, as it would be of bowline. Each process writes a
  * byte into a pipe when it is in its place, and then sleeps for ever.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/lib/suite.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -35,7 +30,6 @@ static pid_t *orphan; /* of leave_twice, in memory shared with the command */
 
 static int begin(void **state)
 {
-    (void)state;
     orphan = mmap(NULL, sizeof *orphan, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(orphan != MAP_FAILED);
     assert_int_equal(pipe(ready), 0);
@@ -48,7 +42,6 @@ static int end(void **state)
 {
     family rest;
 
-    (void)state;
     do {
         family_signal(&rest, &known, &c, SIGKILL);
         for (pid_t ended; (ended = waitpid(-1, NULL, WNOHANG)) > 0;)
@@ -146,24 +139,27 @@ static int count_of(int number)
     return f.alive;
 }
 
+FIXTURE(begin, end)
+
 /* What the command does first, and how many processes of it a scan then counts. */
-typedef struct counted {
+static const struct counted {
+    const char *name;
     void (*body)(void);
     int         alive;
     const char *program; /* NULL: any */
-} counted;
+} counted[] = {
+    { "family_counts_the_command", NULL, 1, NULL },
+    { "family_counts_a_process_in_its_own_session", leave_group, 2, NULL },
+    { "family_counts_a_daemon", leave_twice, 2, NULL },
+    { "family_counts_a_command_in_our_group", move_to_group_of_parent, 1, NULL },
+    { "family_counts_no_zombie", have_zombie, 1, NULL },
+    { "family_counts_a_command_with_an_odd_name", take_odd_name, 1, "a) Z 1 (b" },
+};
 
-static const counted alone         = { NULL, 1, NULL };
-static const counted in_session    = { leave_group, 2, NULL };
-static const counted daemon_of_it  = { leave_twice, 2, NULL };
-static const counted in_our_group  = { move_to_group_of_parent, 1, NULL };
-static const counted with_zombie   = { have_zombie, 1, NULL };
-static const counted with_odd_name = { take_odd_name, 1, "a) Z 1 (b" };
-
-static void test_family_counts_processes(void **state)
+static void test_count(void **state)
 {
-    const counted *is = *state;
-    family         f;
+    const struct counted *is = *state;
+    family                f;
 
     start(is->body);
     wait_until_ready(is->alive);
@@ -176,12 +172,17 @@ static void test_family_counts_processes(void **state)
         assert_string_equal(f.program, is->program);
 }
 
+__attribute__((constructor)) static void add_counts(void)
+{
+    for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++)
+        suite_add_row(counted[i].name, test_count, &counted[i]);
+}
+
 /* It belongs to the command by group and by parent; both end. */
-static void test_family_is_killed_whole(void **state)
+TEST(family_is_killed_whole)
 {
     int ended = 0, status;
 
-    (void)state;
     start(leave_twice);
     wait_until_ready(2);
     (void)count_of(SIGKILL);
@@ -194,12 +195,11 @@ static void test_family_is_killed_whole(void **state)
     assert_int_equal(count_of(0), 0);
 }
 
-static void test_family_outside_gets_the_signal_and_the_group_does_not(void **state)
+TEST(family_outside_gets_the_signal_and_the_group_does_not)
 {
     int   status;
     pid_t pid;
 
-    (void)state;
     start(leave_twice);
     wait_until_ready(2);
     family_signal_outside(&known, &c, SIGTERM);
@@ -212,11 +212,10 @@ static void test_family_outside_gets_the_signal_and_the_group_does_not(void **st
 
 /* `sidecar & exec bowline run ...`: processes that were there before the command do not belong to
  * it, and orphans cannot be told apart. */
-static void test_family_has_no_elder(void **state)
+TEST(family_has_no_elder)
 {
     pid_t elder = fork();
 
-    (void)state;
     assert_true(elder >= 0);
     if (elder == 0)
         sleep_for_ever();
@@ -231,9 +230,8 @@ static void test_family_has_no_elder(void **state)
 }
 
 /* Found before its parents ended, it stays known. */
-static void test_family_keeps_an_orphan_that_was_known(void **state)
+TEST(family_keeps_an_orphan_that_was_known)
 {
-    (void)state;
     start(leave_group);
     wait_until_ready(2);
     c.had_children = true;
@@ -245,9 +243,8 @@ static void test_family_keeps_an_orphan_that_was_known(void **state)
 }
 
 /* The number of an empty group may be reused. */
-static void test_family_leaves_a_group_alone_that_is_over(void **state)
+TEST(family_leaves_a_group_alone_that_is_over)
 {
-    (void)state;
     start(NULL);
     wait_until_ready(1);
     pid_t pid = fork();
@@ -291,9 +288,8 @@ static void end_command(void)
 }
 
 /* A scan never finds it, but there is always one. */
-static void test_family_that_hops_is_killed_before_it_is_called_gone(void **state)
+TEST(family_that_hops_is_killed_before_it_is_called_gone)
 {
-    (void)state;
     start(hop);
     wait_until_ready(2);
     end_command();
@@ -304,12 +300,11 @@ static void test_family_that_hops_is_killed_before_it_is_called_gone(void **stat
 }
 
 /* Another file system hides its directory in /proc, in a mount namespace of this test. */
-static void test_family_has_a_process_that_is_not_found(void **state)
+TEST(family_has_a_process_that_is_not_found)
 {
     char   place[32];
     family f;
 
-    (void)state;
     start(leave_twice);
     wait_until_ready(2);
     (void)snprintf(place, sizeof place, "/proc/%d", (int)*orphan);
@@ -325,11 +320,10 @@ static void test_family_has_a_process_that_is_not_found(void **state)
     assert_int_equal(umount2(place, MNT_DETACH), 0);
 }
 
-static void test_family_tells_who_may_not_be_signalled(void **state)
+TEST(family_tells_who_may_not_be_signalled)
 {
     family f;
 
-    (void)state;
     if (geteuid() != 0) {
         print_message("not root: no process of another user can be started\n");
         skip();
@@ -342,30 +336,4 @@ static void test_family_tells_who_may_not_be_signalled(void **state)
     assert_int_equal(f.alive, 2);
     assert_int_equal(f.refused, 2);
     assert_int_equal(kill(c.pid, 0), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
-#define COUNTS(is)                                                               \
-    { "a scan counts processes: " #is, test_family_counts_processes, begin, end, \
-      (void *)(uintptr_t) & (is) }
-        COUNTS(alone),
-        COUNTS(in_session),
-        COUNTS(daemon_of_it),
-        COUNTS(in_our_group),
-        COUNTS(with_zombie),
-        COUNTS(with_odd_name),
-        CASE(test_family_is_killed_whole),
-        CASE(test_family_outside_gets_the_signal_and_the_group_does_not),
-        CASE(test_family_has_no_elder),
-        CASE(test_family_keeps_an_orphan_that_was_known),
-        CASE(test_family_leaves_a_group_alone_that_is_over),
-        CASE(test_family_that_hops_is_killed_before_it_is_called_gone),
-        CASE(test_family_has_a_process_that_is_not_found),
-        CASE(test_family_tells_who_may_not_be_signalled),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

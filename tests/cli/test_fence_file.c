@@ -5,12 +5,7 @@
  * The test replaces fsync and linkat of libc, so that it sees the file at that moment and can end
  * the process there.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/lib/suite.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -182,7 +177,6 @@ static int crash(const char *name, uint64_t fence, step at)
 
 static int set_up(void **state)
 {
-    (void)state;
     memset(&scene, 0, sizeof scene);
     (void)strcpy(directory, "/tmp/bowline-fence-XXXXXX");
     (void)umask(022);
@@ -193,16 +187,16 @@ static int tear_down(void **state)
 {
     char line[64];
 
-    (void)state;
     (void)snprintf(line, sizeof line, "rm -rf %s", directory);
     return chdir("/") != 0 || system(line) != 0;
 }
 
 /* ---- what it remembers ----------------------------------------------------------------------- */
 
-static void test_fence_file_higher_and_equal_are_remembered_lower_is_refused(void **state)
+FIXTURE(set_up, tear_down)
+
+TEST(fence_file_higher_and_equal_are_remembered_lower_is_refused)
 {
-    (void)state;
     assert_int_equal(check("f", 5), 0);
     assert_string_equal(content_of("f"), "bowline fence 5\n");
     assert_int_equal(check("f", 5), 0);
@@ -217,12 +211,11 @@ static void test_fence_file_higher_and_equal_are_remembered_lower_is_refused(voi
     assert_string_equal(content_of("f"), "bowline fence 18446744073709551615\n");
 }
 
-static void test_fence_file_the_highest_can_be_asked_for(void **state)
+TEST(fence_file_the_highest_can_be_asked_for)
 {
     uint64_t seen = 0;
     failure  is;
 
-    (void)state;
     assert_int_equal(fence_file_seen(&seen, "f", &is), -1);
     assert_int_equal(is.code, EXIT_FAILED);
     assert_int_equal(access("f", F_OK), -1);
@@ -234,11 +227,10 @@ static void test_fence_file_the_highest_can_be_asked_for(void **state)
     assert_int_equal(close(fd), 0);
 }
 
-static void test_fence_file_stays_the_same_file_with_its_mode(void **state)
+TEST(fence_file_stays_the_same_file_with_its_mode)
 {
     struct stat before, after;
 
-    (void)state;
     assert_int_equal(check("f", 1), 0);
     assert_int_equal(chmod("f", 0640), 0);
     assert_int_equal(stat("f", &before), 0);
@@ -248,14 +240,13 @@ static void test_fence_file_stays_the_same_file_with_its_mode(void **state)
     assert_int_equal(after.st_nlink, 1); /* and its temporary name is gone */
 }
 
-static void test_fence_file_is_made_by_the_umask_and_never_for_everybody(void **state)
+TEST(fence_file_is_made_by_the_umask_and_never_for_everybody)
 {
     static const struct {
         mode_t umask, mode;
         char   name[4];
     } all[] = { { 0, 0644, "a" }, { 022, 0644, "b" }, { 077, 0600, "c" } };
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct stat is;
         (void)umask(all[i].umask);
@@ -265,11 +256,10 @@ static void test_fence_file_is_made_by_the_umask_and_never_for_everybody(void **
     }
 }
 
-static void test_fence_file_is_made_for_the_group_of_a_shared_directory(void **state)
+TEST(fence_file_is_made_for_the_group_of_a_shared_directory)
 {
     struct stat is;
 
-    (void)state;
     (void)umask(0);
     assert_int_equal(chmod(".", 02775), 0);
     assert_int_equal(check("f", 1), 0);
@@ -280,9 +270,8 @@ static void test_fence_file_is_made_for_the_group_of_a_shared_directory(void **s
     assert_int_equal(check("f", 3), EXIT_FAILED);
 }
 
-static void test_fence_file_with_a_byte_too_many_is_none(void **state)
+TEST(fence_file_with_a_byte_too_many_is_none)
 {
-    (void)state;
     put("f", "bowline fence 18446744073709551615\n");
     assert_int_equal(check("f", UINT64_MAX), 0);
     put("f", "bowline fence 18446744073709551615\nx");
@@ -312,21 +301,18 @@ static void changes_during_the_wait(const char *name)
     assert_string_equal(content_of("f"), "bowline fence 9\n");
 }
 
-static void test_fence_file_is_compared_under_its_lock(void **state)
+TEST(fence_file_is_compared_under_its_lock)
 {
-    (void)state;
     changes_during_the_wait("f");
 }
 
-static void test_fence_file_that_is_replaced_during_the_wait_is_opened_again(void **state)
+TEST(fence_file_that_is_replaced_during_the_wait_is_opened_again)
 {
-    (void)state;
     changes_during_the_wait("g");
 }
 
-static void test_fence_file_that_another_makes_first_is_asked(void **state)
+TEST(fence_file_that_another_makes_first_is_asked)
 {
-    (void)state;
     scene.is_overtaken = true;
     assert_int_equal(check("f", 5), EXIT_LOST);
     assert_string_equal(content_of("f"), "bowline fence 9\n");
@@ -338,12 +324,11 @@ static void test_fence_file_that_another_makes_first_is_asked(void **state)
 }
 
 /* An accepted check writes a note while it holds the lock: the notes never decrease. */
-static void test_fence_file_a_crowd_never_goes_back(void **state)
+TEST(fence_file_a_crowd_never_goes_back)
 {
     enum { CROWD = 4, EACH = 150 };
     int log = open("log", O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 
-    (void)state;
     for (unsigned who = 0; who < CROWD; who++) {
         if (fork() != 0)
             continue;
@@ -379,9 +364,8 @@ static void test_fence_file_a_crowd_never_goes_back(void **state)
 
 /* ---- the disk -------------------------------------------------------------------------------- */
 
-static void test_fence_file_is_on_the_disk_before_anybody_is_told(void **state)
+TEST(fence_file_is_on_the_disk_before_anybody_is_told)
 {
-    (void)state;
     assert_int_equal(check("f", 5), 0);
     assert_string_equal(scene.seen, "fnd");
     assert_string_equal(scene.content, "bowline fence 5\n");
@@ -399,9 +383,8 @@ static void test_fence_file_is_on_the_disk_before_anybody_is_told(void **state)
     assert_string_equal(scene.seen, "");
 }
 
-static void test_fence_file_a_crash_at_any_step_leaves_a_whole_file_or_none(void **state)
+TEST(fence_file_a_crash_at_any_step_leaves_a_whole_file_or_none)
 {
-    (void)state;
     assert_int_equal(crash("f", 5, FILE_SYNC), CRASHED);
     assert_string_equal(content_of("f"), "(nothing)");
     assert_int_equal(crash("f", 5, NAMING), CRASHED);
@@ -417,11 +400,10 @@ static void test_fence_file_a_crash_at_any_step_leaves_a_whole_file_or_none(void
     assert_int_equal(check("f", 9), 0);
 }
 
-static void test_fence_file_that_cannot_be_synced_accepts_nothing(void **state)
+TEST(fence_file_that_cannot_be_synced_accepts_nothing)
 {
     static const step steps[] = { FILE_SYNC, NAMING, NAME_SYNC };
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         scene.fail_at = steps[i];
         assert_int_equal(check("f", 5), EXIT_FAILED);
@@ -436,11 +418,10 @@ static void test_fence_file_that_cannot_be_synced_accepts_nothing(void **state)
     assert_int_equal(check("g", 6), 0);
 }
 
-static void test_fence_file_a_write_that_fails_leaves_what_was_there(void **state)
+TEST(fence_file_a_write_that_fails_leaves_what_was_there)
 {
     struct rlimit before, none;
 
-    (void)state;
     put("f", "bowline fence 5\n");
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     none = (struct rlimit){ .rlim_cur = 0, .rlim_max = before.rlim_max };
@@ -455,27 +436,4 @@ static void test_fence_file_a_write_that_fails_leaves_what_was_there(void **stat
     assert_int_equal(unlink("f"), 0);
     assert_int_equal(rmdir(directory), 0); /* nothing is left behind */
     assert_int_equal(mkdir(directory, 0700), 0);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(test_fence_file_##name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        CASE(higher_and_equal_are_remembered_lower_is_refused),
-        CASE(the_highest_can_be_asked_for),
-        CASE(stays_the_same_file_with_its_mode),
-        CASE(is_made_by_the_umask_and_never_for_everybody),
-        CASE(is_made_for_the_group_of_a_shared_directory),
-        CASE(with_a_byte_too_many_is_none),
-        CASE(is_compared_under_its_lock),
-        CASE(that_is_replaced_during_the_wait_is_opened_again),
-        CASE(that_another_makes_first_is_asked),
-        CASE(a_crowd_never_goes_back),
-        CASE(is_on_the_disk_before_anybody_is_told),
-        CASE(a_crash_at_any_step_leaves_a_whole_file_or_none),
-        CASE(that_cannot_be_synced_accepts_nothing),
-        CASE(a_write_that_fails_leaves_what_was_there),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

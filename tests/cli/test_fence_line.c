@@ -2,13 +2,9 @@
  * test_fence_line.c -- the line of a fence file: what is written is read back, and nothing else is
  * accepted.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "tests/lib/suite.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "cli/fence/line.h"
 
@@ -26,9 +22,8 @@ static const struct {
     { UINT64_MAX, "18446744073709551615" },
 };
 
-static void test_fence_line_what_is_written_is_read_back(void **state)
+TEST(fence_line_what_is_written_is_read_back)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         fence_line line = fence_line_of(good[i].fence);
         uint64_t   fence;
@@ -40,14 +35,13 @@ static void test_fence_line_what_is_written_is_read_back(void **state)
     assert_int_equal(fence_line_of(UINT64_MAX).size, FENCE_LINE_MAX);
 }
 
-static void test_fence_line_a_higher_fence_is_never_shorter(void **state)
+TEST(fence_line_a_higher_fence_is_never_shorter)
 {
-    (void)state;
     for (size_t i = 1; i < sizeof good / sizeof good[0]; i++)
         assert_true(fence_line_of(good[i].fence).size >= fence_line_of(good[i - 1].fence).size);
 }
 
-static void test_fence_line_a_number_is_written_in_one_way(void **state)
+TEST(fence_line_a_number_is_written_in_one_way)
 {
     static const char *const bad[] = {
         "",
@@ -72,7 +66,6 @@ static void test_fence_line_a_number_is_written_in_one_way(void **state)
         "184467440737095516150",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         uint64_t fence;
         assert_true(fence_number_read(&fence, good[i].text));
@@ -95,7 +88,7 @@ static void refuse(const char *bytes, size_t size)
     assert_true(fence == 77);
 }
 
-static void test_fence_line_nothing_else_is_one(void **state)
+TEST(fence_line_nothing_else_is_one)
 {
     static const char *const bad[] = {
         "",
@@ -118,31 +111,16 @@ static void test_fence_line_nothing_else_is_one(void **state)
         "bowline fence 18446744073709551616\n",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         refuse(bad[i], strlen(bad[i]));
     refuse("bowline fence 7\0\n", sizeof "bowline fence 7\0\n" - 1);
     refuse("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
 }
 
-static void test_fence_line_every_beginning_of_one_is_none(void **state)
+TEST(fence_line_every_beginning_of_one_is_none)
 {
     fence_line line = fence_line_of(UINT64_MAX);
 
-    (void)state;
     for (size_t size = 0; size < line.size; size++)
         refuse(line.text, size);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fence_line_what_is_written_is_read_back),
-        cmocka_unit_test(test_fence_line_a_higher_fence_is_never_shorter),
-        cmocka_unit_test(test_fence_line_a_number_is_written_in_one_way),
-        cmocka_unit_test(test_fence_line_nothing_else_is_one),
-        cmocka_unit_test(test_fence_line_every_beginning_of_one_is_none),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,7 @@
  * test_guard.c -- when a command that loses its lock is stopped: for every policy and moment, on
  * virtual time.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/lib/suite.h"
 
 #include "cli/run/guard.h"
 
@@ -21,9 +16,8 @@ static guard_order look(int64_t left_ms, int64_t now_ms)
     return guard_look(&g, left_ms, now_ms, &wait_ms);
 }
 
-static void test_guard_does_nothing_while_there_is_time(void **state)
+TEST(guard_does_nothing_while_there_is_time)
 {
-    (void)state;
     guard_init(&g, LOST_TERM, GRACE_MS, LEASE_MS);
     assert_int_equal(look(LEASE_MS, 0), GUARD_NOTHING);
     assert_int_equal(wait_ms, LEASE_MS - GRACE_MS);
@@ -31,9 +25,8 @@ static void test_guard_does_nothing_while_there_is_time(void **state)
     assert_int_equal(wait_ms, 1);
 }
 
-static void test_guard_terms_when_the_grace_begins_and_kills_before_the_end(void **state)
+TEST(guard_terms_when_the_grace_begins_and_kills_before_the_end)
 {
-    (void)state;
     guard_init(&g, LOST_TERM, GRACE_MS, LEASE_MS);
     assert_int_equal(look(GRACE_MS, 1000), GUARD_TERM);
     assert_int_equal(look(GRACE_MS, 1000), GUARD_NOTHING);
@@ -44,9 +37,8 @@ static void test_guard_terms_when_the_grace_begins_and_kills_before_the_end(void
     assert_int_equal(wait_ms, BOWLINE_FOREVER);
 }
 
-static void test_guard_a_late_renewal_does_not_take_term_back(void **state)
+TEST(guard_a_late_renewal_does_not_take_term_back)
 {
-    (void)state;
     guard_init(&g, LOST_TERM, GRACE_MS, LEASE_MS);
     assert_int_equal(look(GRACE_MS, 1000), GUARD_TERM);
     assert_int_equal(look(LEASE_MS, 1001), GUARD_NOTHING);
@@ -54,11 +46,10 @@ static void test_guard_a_late_renewal_does_not_take_term_back(void **state)
     assert_int_equal(look(LEASE_MS, 1000 + GRACE_MS), GUARD_KILL);
 }
 
-static void test_guard_kills_at_once_what_is_lost_already(void **state)
+TEST(guard_kills_at_once_what_is_lost_already)
 {
     static const lost_policy policies[] = { LOST_TERM, LOST_KILL };
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         guard_init(&g, policies[i], GRACE_MS, LEASE_MS);
         assert_int_equal(look(LEASE_MS, 0), GUARD_NOTHING);
@@ -67,27 +58,24 @@ static void test_guard_kills_at_once_what_is_lost_already(void **state)
     }
 }
 
-static void test_guard_kill_waits_for_the_last_moment(void **state)
+TEST(guard_kill_waits_for_the_last_moment)
 {
-    (void)state;
     guard_init(&g, LOST_KILL, GRACE_MS, LEASE_MS);
     assert_int_equal(look(GRACE_MS, 0), GUARD_NOTHING);
     assert_int_equal(wait_ms, GRACE_MS - 100);
     assert_int_equal(look(100, 0), GUARD_KILL);
 }
 
-static void test_guard_warn_only_warns_and_only_once(void **state)
+TEST(guard_warn_only_warns_and_only_once)
 {
-    (void)state;
     guard_init(&g, LOST_WARN, GRACE_MS, LEASE_MS);
     assert_int_equal(look(GRACE_MS, 0), GUARD_NOTHING);
     assert_int_equal(look(100, 0), GUARD_WARN);
     assert_int_equal(look(0, 0), GUARD_NOTHING);
 }
 
-static void test_guard_a_lock_without_end_is_left_alone(void **state)
+TEST(guard_a_lock_without_end_is_left_alone)
 {
-    (void)state;
     guard_init(&g, LOST_TERM, GRACE_MS, INT64_MAX);
     assert_int_equal(look(INT64_MAX, 0), GUARD_NOTHING);
     assert_int_equal(wait_ms, BOWLINE_FOREVER);
@@ -95,9 +83,8 @@ static void test_guard_a_lock_without_end_is_left_alone(void **state)
     assert_int_equal(look(0, 0), GUARD_KILL);
 }
 
-static void test_guard_the_grace_is_at_most_half_of_what_there_is(void **state)
+TEST(guard_the_grace_is_at_most_half_of_what_there_is)
 {
-    (void)state;
     for (int64_t left_ms = 0; left_ms <= 20000; left_ms += 7) {
         guard_init(&g, LOST_TERM, GRACE_MS, left_ms);
         assert_true(g.grace_ms <= left_ms / 2 && g.grace_ms <= GRACE_MS);
@@ -110,12 +97,11 @@ static void test_guard_the_grace_is_at_most_half_of_what_there_is(void **state)
 
 /* For all times and however late the look: KILL is sent exactly once, and before the end if the
  * look was in time. */
-static void test_guard_always_ends_with_one_kill(void **state)
+TEST(guard_always_ends_with_one_kill)
 {
     static const int64_t steps_ms[]      = { 1, 3, 10, 33, 100, 333, 1000, 3333 };
     static const int64_t kill_after_ms[] = { 0, 1, 50, 100, 101, 1000, 100000 };
 
-    (void)state;
     for (unsigned s = 0; s < sizeof steps_ms / sizeof steps_ms[0]; s++)
         for (unsigned k = 0; k < sizeof kill_after_ms / sizeof kill_after_ms[0]; k++) {
             int64_t left_ms = 3000, now_ms = 0;
@@ -138,11 +124,10 @@ static void test_guard_always_ends_with_one_kill(void **state)
 }
 
 /* Sleeping exactly as long as it says misses nothing. */
-static void test_guard_sleeping_as_it_says_is_in_time(void **state)
+TEST(guard_sleeping_as_it_says_is_in_time)
 {
     int64_t left_ms = LEASE_MS, now_ms = 0;
 
-    (void)state;
     guard_init(&g, LOST_TERM, GRACE_MS, LEASE_MS);
     assert_int_equal(look(left_ms, now_ms), GUARD_NOTHING);
     left_ms -= wait_ms;
@@ -153,22 +138,4 @@ static void test_guard_sleeping_as_it_says_is_in_time(void **state)
     now_ms += wait_ms;
     assert_int_equal(look(left_ms, now_ms), GUARD_KILL);
     assert_true(left_ms > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_guard_does_nothing_while_there_is_time),
-        cmocka_unit_test(test_guard_terms_when_the_grace_begins_and_kills_before_the_end),
-        cmocka_unit_test(test_guard_a_late_renewal_does_not_take_term_back),
-        cmocka_unit_test(test_guard_kills_at_once_what_is_lost_already),
-        cmocka_unit_test(test_guard_kill_waits_for_the_last_moment),
-        cmocka_unit_test(test_guard_warn_only_warns_and_only_once),
-        cmocka_unit_test(test_guard_a_lock_without_end_is_left_alone),
-        cmocka_unit_test(test_guard_the_grace_is_at_most_half_of_what_there_is),
-        cmocka_unit_test(test_guard_always_ends_with_one_kill),
-        cmocka_unit_test(test_guard_sleeping_as_it_says_is_in_time),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

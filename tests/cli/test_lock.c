@@ -4,10 +4,8 @@
  * Every look at the clock advances it by a millisecond, and a timer expires at once: so the wait is
  * counted in looks, however busy the machine is.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/lib/suite.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +13,6 @@
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "cli/run/lock.h"
 
@@ -60,7 +56,6 @@ static int begin(void **state)
     failure       is;
     bowline_error error;
 
-    (void)state;
     (void)snprintf(directory, sizeof directory, "/tmp/bowline-lock-XXXXXX");
     assert_non_null(mkdtemp(directory));
     j = (job){ .options   = { .name = "job", .command = command, .status_fd = -1, .quiet = true },
@@ -75,7 +70,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     bowline_close(j.client);
     signals_give_back(&j.signals);
     (void)close(j.signals.fd);
@@ -87,12 +81,13 @@ static int end(void **state)
     return rmdir(directory);
 }
 
-static void test_lock_that_is_free_is_taken(void **state)
+FIXTURE(begin, end)
+
+TEST(lock_that_is_free_is_taken)
 {
     failure       is;
     bowline_error error;
 
-    (void)state;
     assert_int_equal(lock_take(&j, &is), 0);
     assert_non_null(j.hold);
     assert_int_equal(j.ended_by, 0);
@@ -102,13 +97,12 @@ static void test_lock_that_is_free_is_taken(void **state)
 }
 
 /* At once, not only at the end of the program. */
-static void test_lock_told_to_go_while_waiting_leaves_the_queue(void **state)
+TEST(lock_told_to_go_while_waiting_leaves_the_queue)
 {
     bowline_client *others = other_client();
     bowline_hold   *held;
     failure         is;
 
-    (void)state;
     assert_int_equal(bowline_acquire(&held, others, "job", NULL, NULL), BOWLINE_OK);
     assert_int_equal(raise(SIGTERM), 0); /* it is pending when the wait begins */
     assert_int_equal(lock_take(&j, &is), 0);
@@ -142,30 +136,14 @@ static void wait_in_vain(void)
     bowline_close(others);
 }
 
-static void test_lock_wait_ends_after_its_time(void **state)
+TEST(lock_wait_ends_after_its_time)
 {
-    (void)state;
     wait_in_vain();
 }
 
 /* A child from before bowline may end meanwhile. */
-static void test_lock_wait_does_not_end_with_a_child(void **state)
+TEST(lock_wait_does_not_end_with_a_child)
 {
-    (void)state;
     assert_int_equal(raise(SIGCHLD), 0);
     wait_in_vain();
-}
-
-#define at_the_door(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        at_the_door(test_lock_that_is_free_is_taken),
-        at_the_door(test_lock_told_to_go_while_waiting_leaves_the_queue),
-        at_the_door(test_lock_wait_does_not_end_with_a_child),
-        at_the_door(test_lock_wait_ends_after_its_time),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

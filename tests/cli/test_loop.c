@@ -2,12 +2,7 @@
  * test_loop.c -- the event loop: which descriptors it opens, and that it wakes up without a timer
  * too.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/lib/suite.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -19,7 +14,6 @@ static int  ends[2];
 
 static int open_loop(void **state)
 {
-    (void)state;
     assert_int_equal(pipe(ends), 0);
     loop_open(&l, NULL, ends[0]);
     return 0;
@@ -27,7 +21,6 @@ static int open_loop(void **state)
 
 static int close_loop(void **state)
 {
-    (void)state;
     if (l.timer_fd >= 0)
         (void)close(l.timer_fd);
     (void)close(ends[0]);
@@ -35,18 +28,18 @@ static int close_loop(void **state)
     return 0;
 }
 
-static void test_loop_without_an_end_has_no_timer(void **state)
+FIXTURE(open_loop, close_loop)
+
+TEST(loop_without_an_end_has_no_timer)
 {
-    (void)state;
     assert_int_equal(write(ends[1], "s", 1), 1);
     loop_turn(&l, BOWLINE_FOREVER);
     loop_turn(&l, 0);
     assert_int_equal(l.timer_fd, -1);
 }
 
-static void test_loop_wakes_at_its_time_and_keeps_the_timer(void **state)
+TEST(loop_wakes_at_its_time_and_keeps_the_timer)
 {
-    (void)state;
     int64_t until = loop_now() + 20;
     loop_turn(&l, 20);
     assert_true(loop_now() >= until);
@@ -57,18 +50,16 @@ static void test_loop_wakes_at_its_time_and_keeps_the_timer(void **state)
 }
 
 /* An expiration of an earlier wait does not end a later one. */
-static void test_loop_a_timer_that_has_rung_is_quiet_again(void **state)
+TEST(loop_a_timer_that_has_rung_is_quiet_again)
 {
-    (void)state;
     loop_turn(&l, 1);
     int64_t until = loop_now() + 20;
     loop_turn(&l, 20);
     assert_true(loop_now() >= until);
 }
 
-static void test_loop_wakes_for_a_signal_before_its_time(void **state)
+TEST(loop_wakes_for_a_signal_before_its_time)
 {
-    (void)state;
     int64_t began = loop_now();
     assert_int_equal(write(ends[1], "s", 1), 1);
     loop_turn(&l, 1000000);
@@ -76,11 +67,10 @@ static void test_loop_wakes_for_a_signal_before_its_time(void **state)
 }
 
 /* With a missing timer it would sleep for ever. */
-static void test_loop_without_a_descriptor_for_a_timer_still_wakes_up(void **state)
+TEST(loop_without_a_descriptor_for_a_timer_still_wakes_up)
 {
     struct rlimit before;
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     int next = dup(ends[0]);
     assert_int_equal(close(next), 0);
@@ -99,12 +89,11 @@ static void test_loop_without_a_descriptor_for_a_timer_still_wakes_up(void **sta
 }
 
 /* Then it polls the client. */
-static void test_loop_without_a_descriptor_for_the_client_still_wakes_up(void **state)
+TEST(loop_without_a_descriptor_for_the_client_still_wakes_up)
 {
     struct rlimit   before;
     bowline_options options = { .size = sizeof options, .url = "thread:" };
 
-    (void)state;
     assert_int_equal(bowline_open(&l.client, &options, NULL), BOWLINE_OK);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     int next = dup(ends[0]);
@@ -119,28 +108,11 @@ static void test_loop_without_a_descriptor_for_the_client_still_wakes_up(void **
     l.client = NULL;
 }
 
-static void test_loop_for_ever_is_later_than_any_time(void **state)
+TEST(loop_for_ever_is_later_than_any_time)
 {
-    (void)state;
     assert_int_equal(loop_earlier(5, BOWLINE_FOREVER), 5);
     assert_int_equal(loop_earlier(BOWLINE_FOREVER, 5), 5);
     assert_int_equal(loop_earlier(BOWLINE_FOREVER, BOWLINE_FOREVER), BOWLINE_FOREVER);
     assert_int_equal(loop_earlier(5, 7), 5);
     assert_int_equal(loop_earlier(7, 0), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, open_loop, close_loop)
-        CASE(test_loop_for_ever_is_later_than_any_time),
-        CASE(test_loop_without_an_end_has_no_timer),
-        CASE(test_loop_wakes_at_its_time_and_keeps_the_timer),
-        CASE(test_loop_a_timer_that_has_rung_is_quiet_again),
-        CASE(test_loop_wakes_for_a_signal_before_its_time),
-        CASE(test_loop_without_a_descriptor_for_a_timer_still_wakes_up),
-        CASE(test_loop_without_a_descriptor_for_the_client_still_wakes_up),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

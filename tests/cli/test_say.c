@@ -2,16 +2,12 @@
  * test_say.c -- messages that are too long end in "..." and are still valid UTF-8 and JSON; and the
  * hint in an error of the library gets its own line.
  */
+#include "tests/lib/suite.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "cli/text/say.h"
 #include "cli/text/status.h"
@@ -39,28 +35,25 @@ static bool ends_in(const char *text, const char *end)
 
 /* ---- cut off --------------------------------------------------------------------------------- */
 
-static void test_say_words_that_fit_are_whole(void **state)
+TEST(say_words_that_fit_are_whole)
 {
     words whole = words_of("%0*d", WORDS_MAX - 1, 0);
 
-    (void)state;
     assert_int_equal(strlen(whole.text), WORDS_MAX - 1);
     assert_true(ends_in(whole.text, "000"));
     assert_string_equal(words_escaped(whole.text, WORDS_MAX).text, whole.text);
 }
 
-static void test_say_words_that_are_cut_off_say_so(void **state)
+TEST(say_words_that_are_cut_off_say_so)
 {
     words cut = words_of("%0*d", WORDS_MAX, 0);
 
-    (void)state;
     assert_int_equal(strlen(cut.text), WORDS_MAX - 1);
     assert_true(ends_in(cut.text, "0..."));
 }
 
-static void test_say_words_are_not_cut_within_a_character(void **state)
+TEST(say_words_are_not_cut_within_a_character)
 {
-    (void)state;
     for (int before = 0; before < 4; before++) {
         words cut = words_of("%0*d\xf0\x9f\x94\x92\xf0\x9f\x94\x92\xf0\x9f\x94\x92",
                              WORDS_MAX - 9 + before, 0);
@@ -68,9 +61,8 @@ static void test_say_words_are_not_cut_within_a_character(void **state)
     }
 }
 
-static void test_say_escaped_words_are_as_wide_as_they_may_be(void **state)
+TEST(say_escaped_words_are_as_wide_as_they_may_be)
 {
-    (void)state;
     assert_string_equal(words_escaped("nightly", 7).text, "nightly");
     assert_string_equal(words_escaped("nightly", 6).text, "nig...");
     assert_string_equal(words_escaped("nightly", 2).text, "..");
@@ -80,12 +72,11 @@ static void test_say_escaped_words_are_as_wide_as_they_may_be(void **state)
 }
 
 /* Each is shown as four bytes: what fits into the columns may not fit into the text. */
-static void test_say_escaped_words_fit_into_the_text(void **state)
+TEST(say_escaped_words_fit_into_the_text)
 {
     char  broken[WORDS_MAX + 1];
     words shown;
 
-    (void)state;
     memset(broken, 0xff, WORDS_MAX);
     broken[WORDS_MAX] = '\0';
     shown             = words_escaped(broken, 4 * WORDS_MAX);
@@ -112,43 +103,38 @@ static const char *status_of(const char *text)
     return bytes;
 }
 
-static void test_say_a_long_text_of_a_status_line_says_that_it_was_cut(void **state)
+TEST(say_a_long_text_of_a_status_line_says_that_it_was_cut)
 {
     char text[1001];
 
-    (void)state;
     memset(text, '"', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     assert_true(ends_in(status_of(text), "\\\"\\\"...\"}\n"));
 }
 
-static void test_say_a_status_line_is_json_whatever_the_text(void **state)
+TEST(say_a_status_line_is_json_whatever_the_text)
 {
-    (void)state;
     assert_true(ends_in(status_of("a\n\x1b[2J\"\\\xff"),
                         "\"why\":\"a\\u000a\\u001b[2J\\\"\\\\\xef\xbf\xbd\"}\n"));
 }
 
-static void test_say_a_status_line_has_nothing_of_a_password(void **state)
+TEST(say_a_status_line_has_nothing_of_a_password)
 {
-    (void)state;
     assert_true(ends_in(status_of("at redis://u:secret@h and redis://u:other@h too"),
                         "\"why\":\"at redis://u:***@h and redis://u:***@h too\"}\n"));
 }
 
-static void test_say_a_status_line_is_written_though_signals_interrupt(void **state)
+TEST(say_a_status_line_is_written_though_signals_interrupt)
 {
-    (void)state;
     interruptions = 3;
     assert_true(ends_in(status_of("is"), "\"why\":\"is\"}\n"));
     assert_int_equal(interruptions, 0);
 }
 
-static void test_say_a_finding_of_doctor_says_that_it_was_cut(void **state)
+TEST(say_a_finding_of_doctor_says_that_it_was_cut)
 {
     doctor_finding f = { .check = "url" };
 
-    (void)state;
     visit_what(&f, "%0*d", DOCTOR_TEXT_MAX - 1, 0);
     assert_true(ends_in(f.what, "000"));
     visit_what(&f, "%0*d", DOCTOR_TEXT_MAX, 0);
@@ -161,34 +147,14 @@ static void test_say_a_finding_of_doctor_says_that_it_was_cut(void **state)
 
 /* ---- what to do ------------------------------------------------------------------------------ */
 
-static void test_say_what_the_library_says_to_do_is_a_line_of_its_own(void **state)
+TEST(say_what_the_library_says_to_do_is_a_line_of_its_own)
 {
     failure is = { .code = EXIT_FAILED };
 
-    (void)state;
     failure_explain(&is, "it is a link.  Name the file.  Or not", words_of("look elsewhere"));
     assert_string_equal(is.why.text, "it is a link");
     assert_string_equal(is.hint.text, "name the file.  Or not");
     failure_explain(&is, "it is not there", words_of("look elsewhere"));
     assert_string_equal(is.why.text, "it is not there");
     assert_string_equal(is.hint.text, "look elsewhere");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_say_words_that_fit_are_whole),
-        cmocka_unit_test(test_say_words_that_are_cut_off_say_so),
-        cmocka_unit_test(test_say_words_are_not_cut_within_a_character),
-        cmocka_unit_test(test_say_escaped_words_are_as_wide_as_they_may_be),
-        cmocka_unit_test(test_say_escaped_words_fit_into_the_text),
-        cmocka_unit_test(test_say_a_long_text_of_a_status_line_says_that_it_was_cut),
-        cmocka_unit_test(test_say_a_status_line_is_json_whatever_the_text),
-        cmocka_unit_test(test_say_a_status_line_has_nothing_of_a_password),
-        cmocka_unit_test(test_say_a_status_line_is_written_though_signals_interrupt),
-        cmocka_unit_test(test_say_a_finding_of_doctor_says_that_it_was_cut),
-        cmocka_unit_test(test_say_what_the_library_says_to_do_is_a_line_of_its_own),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

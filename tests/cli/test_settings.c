@@ -2,12 +2,10 @@
  * test_settings.c -- where the settings of a run come from, and which source takes precedence.
  * tests/cli/test_options.py checks the messages.
  */
+#include "tests/lib/suite.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +13,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "cli/settings/config.h"
 
@@ -57,7 +53,6 @@ static failure  is;
 
 static int make_directory(void **state)
 {
-    (void)state;
     (void)snprintf(directory, sizeof directory, "/tmp/bowline-settings-XXXXXX");
     assert_non_null(mkdtemp(directory));
     (void)snprintf(file, sizeof file, "%s/bowline.conf", directory);
@@ -69,7 +64,6 @@ static int make_directory(void **state)
 
 static int remove_directory(void **state)
 {
-    (void)state;
     (void)unlink(file);
     return rmdir(directory);
 }
@@ -89,9 +83,10 @@ static int find(const run_options *options)
     return settings_find(&found, options, &is);
 }
 
-static void test_settings_without_any_are_the_defaults(void **state)
+FIXTURE(make_directory, remove_directory)
+
+TEST(settings_without_any_are_the_defaults)
 {
-    (void)state;
     if (access("/etc/bowline.conf", F_OK) == 0)
         skip(); /* this machine has such a file */
     assert_int_equal(find(&(run_options){ .wait_ms = BOWLINE_DEFAULT, .kill_after_ms = -1 }), 0);
@@ -102,9 +97,8 @@ static void test_settings_without_any_are_the_defaults(void **state)
     assert_false(found.url_ends_hold);
 }
 
-static void test_settings_of_the_url_stand_above_those_of_the_file(void **state)
+TEST(settings_of_the_url_stand_above_those_of_the_file)
 {
-    (void)state;
     write_file("wait = 1s\nlease = 2s\nmax-hold = 3s\n");
     assert_int_equal(
         find(&(run_options){ .url = "file:", .wait_ms = BOWLINE_DEFAULT, .kill_after_ms = -1 }), 0);
@@ -121,9 +115,8 @@ static void test_settings_of_the_url_stand_above_those_of_the_file(void **state)
     assert_true(found.url_ends_hold);
 }
 
-static void test_settings_of_the_options_stand_above_all(void **state)
+TEST(settings_of_the_options_stand_above_all)
 {
-    (void)state;
     write_file("wait = 1s\nlease = 2s\nmax-hold = 3s\nkill-after = 4s\n");
     assert_int_equal(find(&(run_options){ .url           = "file:?wait=9s&lease=9s",
                                           .wait_ms       = 5,
@@ -139,11 +132,10 @@ static void test_settings_of_the_options_stand_above_all(void **state)
     assert_string_equal(found.url, "");
 }
 
-static void test_settings_of_the_file_say_how_long_to_wait(void **state)
+TEST(settings_of_the_file_say_how_long_to_wait)
 {
     const run_options no_options = { .wait_ms = BOWLINE_DEFAULT, .kill_after_ms = -1 };
 
-    (void)state;
     write_file("wait = 0s\n");
     assert_int_equal(find(&no_options), 0);
     assert_int_equal(found.wait_ms, BOWLINE_NO_WAIT);
@@ -157,9 +149,8 @@ static void test_settings_of_the_file_say_how_long_to_wait(void **state)
     assert_true(found.wait_is_default);
 }
 
-static void test_settings_are_read_though_signals_interrupt(void **state)
+TEST(settings_are_read_though_signals_interrupt)
 {
-    (void)state;
     write_file("lease = 2s\n");
     opens_interrupted = 2;
     reads_interrupted = 3;
@@ -170,11 +161,10 @@ static void test_settings_are_read_though_signals_interrupt(void **state)
 }
 
 /* Without HOME the list of users has the directory. */
-static void test_settings_without_a_home_are_looked_for_all_the_same(void **state)
+TEST(settings_without_a_home_are_looked_for_all_the_same)
 {
     static const char *const homes[] = { NULL, "", "relative" };
 
-    (void)state;
     assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
     for (size_t i = 0; i < sizeof homes / sizeof homes[0]; i++) {
         assert_int_equal(homes[i] != NULL ? setenv("HOME", homes[i], 1) : unsetenv("HOME"), 0);
@@ -185,12 +175,11 @@ static void test_settings_without_a_home_are_looked_for_all_the_same(void **stat
     assert_int_equal(find(&(run_options){ .url = "file:" }), 0);
 }
 
-static void test_settings_of_a_file_that_cannot_be_opened_are_not_passed_over(void **state)
+TEST(settings_of_a_file_that_cannot_be_opened_are_not_passed_over)
 {
     struct rlimit before;
     struct rlimit none;
 
-    (void)state;
     write_file("url = file:\n");
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     none = (struct rlimit){ 0, before.rlim_max };
@@ -203,9 +192,8 @@ static void test_settings_of_a_file_that_cannot_be_opened_are_not_passed_over(vo
 }
 
 /* A directory in the place of the file, and another kind of file on the path. */
-static void test_settings_are_read_from_a_file_only(void **state)
+TEST(settings_are_read_from_a_file_only)
 {
-    (void)state;
     assert_int_equal(find(&(run_options){ .url_file = directory }), -1);
     assert_int_equal(is.code, EXIT_FAILED);
     write_file("");
@@ -216,9 +204,8 @@ static void test_settings_are_read_from_a_file_only(void **state)
 }
 
 /* Only root can change the owner of a file. */
-static void test_settings_of_another_user_are_refused(void **state)
+TEST(settings_of_another_user_are_refused)
 {
-    (void)state;
     if (geteuid() != 0)
         skip();
     write_file("url = file:/tmp\n");
@@ -229,23 +216,4 @@ static void test_settings_of_another_user_are_refused(void **state)
     assert_string_not_equal(found.url, "file:/tmp");
     assert_non_null(strstr(is.what.text, "is not trusted"));
     assert_non_null(strstr(is.why.text, "it belongs to user 65534"));
-}
-
-#define in_directory(test) cmocka_unit_test_setup_teardown(test, make_directory, remove_directory)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        in_directory(test_settings_without_any_are_the_defaults),
-        in_directory(test_settings_of_the_url_stand_above_those_of_the_file),
-        in_directory(test_settings_of_the_options_stand_above_all),
-        in_directory(test_settings_of_the_file_say_how_long_to_wait),
-        in_directory(test_settings_are_read_though_signals_interrupt),
-        in_directory(test_settings_without_a_home_are_looked_for_all_the_same),
-        in_directory(test_settings_of_a_file_that_cannot_be_opened_are_not_passed_over),
-        in_directory(test_settings_are_read_from_a_file_only),
-        in_directory(test_settings_of_another_user_are_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,18 +4,14 @@
  * Bowline stops itself when its command has stopped, and its clock goes on. Here it does not stop:
  * the clock jumps, and CONT arrives. The signals to the command are recorded in order.
  */
+#include "tests/lib/suite.h"
+
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "cli/run/lock.h"
 #include "cli/run/supervise.h"
@@ -58,7 +54,6 @@ static char file[80];
 
 static int begin(void **state)
 {
-    (void)state;
     (void)snprintf(directory, sizeof directory, "/tmp/bowline-supervise-XXXXXX");
     assert_non_null(mkdtemp(directory));
     (void)snprintf(file, sizeof file, "%s/job", directory);
@@ -71,7 +66,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     bowline_close(j.client);
     signals_give_back(&j.signals);
     (void)close(j.signals.fd);
@@ -110,10 +104,11 @@ static void run(char **command)
 static char *stopped[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char[]){ "kill -STOP $$; exit 7" },
                            NULL };
 
+FIXTURE(begin, end)
+
 /* A command that is continued first would run for a moment without its lock. */
-static void test_supervise_a_lock_that_ended_meanwhile_ends_the_command_first(void **state)
+TEST(supervise_a_lock_that_ended_meanwhile_ends_the_command_first)
 {
-    (void)state;
     stopped_ms = MAX_HOLD_MS + 1000;
     run(stopped);
     assert_int_equal(sent[0], SIGKILL);
@@ -121,9 +116,8 @@ static void test_supervise_a_lock_that_ended_meanwhile_ends_the_command_first(vo
     assert_true(j.was_lost);
 }
 
-static void test_supervise_a_lock_that_is_about_to_end_ends_the_command_first(void **state)
+TEST(supervise_a_lock_that_is_about_to_end_ends_the_command_first)
 {
-    (void)state;
     stopped_ms = MAX_HOLD_MS - GRACE_MS;
     run(stopped);
     assert_int_equal(sent[0], SIGTERM);
@@ -132,9 +126,8 @@ static void test_supervise_a_lock_that_is_about_to_end_ends_the_command_first(vo
     assert_true(j.was_lost);
 }
 
-static void test_supervise_a_lock_that_is_there_lets_the_command_go_on(void **state)
+TEST(supervise_a_lock_that_is_there_lets_the_command_go_on)
 {
-    (void)state;
     stopped_ms = 1000;
     run(stopped);
     assert_true(sent_count > 0);
@@ -146,27 +139,12 @@ static void test_supervise_a_lock_that_is_there_lets_the_command_go_on(void **st
 }
 
 /* If bowline cannot stop too, the sender of STOP must continue the command. (Here it ends it.) */
-static void test_supervise_a_command_that_others_stopped_is_not_continued(void **state)
+TEST(supervise_a_command_that_others_stopped_is_not_continued)
 {
-    (void)state;
     stopped_ms     = 1000;
     ends_by_others = true;
     run(stopped);
     for (unsigned i = 0; i < sent_count; i++)
         assert_int_not_equal(sent[i], SIGCONT);
     assert_int_equal(j.child.killed_by, SIGKILL);
-}
-
-#define with_lock(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        with_lock(test_supervise_a_lock_that_ended_meanwhile_ends_the_command_first),
-        with_lock(test_supervise_a_lock_that_is_about_to_end_ends_the_command_first),
-        with_lock(test_supervise_a_lock_that_is_there_lets_the_command_go_on),
-        with_lock(test_supervise_a_command_that_others_stopped_is_not_continued),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /*
  * test_words.c -- text from outside: UTF-8, and URLs with a secret.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "tests/lib/suite.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "cli/text/url.h"
 #include "cli/text/utf8.h"
@@ -29,7 +25,7 @@ static void expect(const character *c)
         fail_msg("\"%s\" is read as %x of %zu bytes", c->text, is, size);
 }
 
-static void test_words_characters_are_read_as_rfc_3629_has_them(void **state)
+TEST(words_characters_are_read_as_rfc_3629_has_them)
 {
     static const character all[] = {
         { "a", 'a', 1 },
@@ -43,12 +39,11 @@ static void test_words_characters_are_read_as_rfc_3629_has_them(void **state)
         { "\xf4\x8f\xbf\xbf", 0x10ffff, 4 },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         expect(&all[i]);
 }
 
-static void test_words_what_is_no_character_is_broken_one_byte_each(void **state)
+TEST(words_what_is_no_character_is_broken_one_byte_each)
 {
     static const char *const all[] = {
         "\x80",             /* a continuation of nothing     */
@@ -64,18 +59,16 @@ static void test_words_what_is_no_character_is_broken_one_byte_each(void **state
         "\xf0\x9f\x92z",    /* something else comes too early */
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         expect(&(character){ all[i], UTF8_BROKEN, 1 });
 }
 
-static void test_words_controls_are_those_that_a_terminal_obeys(void **state)
+TEST(words_controls_are_those_that_a_terminal_obeys)
 {
     static const uint32_t controls[] = { 0x01, 0x1b,   0x1f,   0x7f,   0x80,
                                          0x9f, 0x202a, 0x202e, 0x2066, 0x2069 };
     static const uint32_t plain[] = { 0x20, 0x7e, 0xa0, 0x2029, 0x202f, 0x2065, 0x206a, 0x1f600 };
 
-    (void)state;
     for (size_t i = 0; i < sizeof controls / sizeof controls[0]; i++)
         assert_true(utf8_is_control(controls[i]));
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
@@ -92,9 +85,8 @@ static void expect_without(const char *expected, const char *url)
     assert_string_equal(bare, expected);
 }
 
-static void test_words_a_url_says_an_option_only_where_it_has_one(void **state)
+TEST(words_a_url_says_an_option_only_where_it_has_one)
 {
-    (void)state;
     assert_true(url_says("file:?lease=1s", "lease"));
     assert_true(url_says("file:?wait=1s&lease=1s", "lease"));
     assert_false(url_says("file:?leases=1s", "lease"));
@@ -103,9 +95,8 @@ static void test_words_a_url_says_an_option_only_where_it_has_one(void **state)
     assert_false(url_says("file:?release=1s", "lease"));
 }
 
-static void test_words_a_password_is_seen_wherever_it_may_be_one(void **state)
+TEST(words_a_password_is_seen_wherever_it_may_be_one)
 {
-    (void)state;
     assert_true(url_has_password("redis://:secret@host"));
     assert_true(url_has_password("redis://user:sec/r@et@host"));
     assert_true(url_has_password("redis://host?password=secret"));
@@ -118,26 +109,11 @@ static void test_words_a_password_is_seen_wherever_it_may_be_one(void **state)
     assert_string_equal(url_shown("redis://host").text, "redis://host");
 }
 
-static void test_words_what_is_passed_on_has_no_password(void **state)
+TEST(words_what_is_passed_on_has_no_password)
 {
-    (void)state;
     expect_without("redis://host/1?wait=1s", "redis://:secret@host/1?wait=1s");
     expect_without("redis://user@host", "redis://user:sec/r@et@host");
     expect_without("redis://host", "redis://host?password=secret");
     expect_without("redis://host?wait=1s", "redis://host?wait=1s");
     expect_without("file:", "file:");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words_characters_are_read_as_rfc_3629_has_them),
-        cmocka_unit_test(test_words_what_is_no_character_is_broken_one_byte_each),
-        cmocka_unit_test(test_words_controls_are_those_that_a_terminal_obeys),
-        cmocka_unit_test(test_words_a_url_says_an_option_only_where_it_has_one),
-        cmocka_unit_test(test_words_a_password_is_seen_wherever_it_may_be_one),
-        cmocka_unit_test(test_words_what_is_passed_on_has_no_password),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,24 @@
 /*
- * model_mutants.h -- mistakes that are planted in the model server, one at a time.
- *
- * Each is called after every command, with what the model was before it.
+ * model_mutants.h -- mistakes in the model server: each is called after every command, with the
+ * model as it was before.  test_model_redis.c has to notice each.
  */
 #ifndef TEST_MODEL_MUTANTS_H
 #define TEST_MODEL_MUTANTS_H
 
 #include "lab/model/redis.h"
+#include "tests/conformance/model_run.h"
+#include "tests/lib/model_play.h"
+
 #include <string.h>
 
 #define MUTANT(name)                                                                         \
+    static model_mutation name;                                                              \
+    TEST(notices_that_##name)                                                                \
+    {                                                                                        \
+        play_with(name);                                                                     \
+        must_be_noticed(#name);                                                              \
+        play_with(NULL);                                                                     \
+    }                                                                                        \
     static void name(bwl_model_redis *r, const bwl_model_redis *before, unsigned connection, \
                      const bwl_model_command *cmd, bwl_model_frame *reply)
 

@@ -1,18 +1,27 @@
 /*
- * queue_mutants.h -- mistakes that are planted in the model of a queue's words, one at a time.
- *
- * Each is called after every question, with what the model was before it.
+ * queue_mutants.h -- mistakes in the model of the queue's commands: each is called after every
+ * request, with the model as it was before.  test_model_queue.c has to notice each.
  */
 #ifndef TEST_QUEUE_MUTANTS_H
 #define TEST_QUEUE_MUTANTS_H
 
 #include "lab/model/queue.h"
 #include "lab/model/mutation.h"
+#include "tests/conformance/model_run.h"
 
 typedef void queue_mutation(bwl_model_redis *r, const bwl_model_redis *before,
                             const bwl_model_queue_args *q, bwl_queue_reply *reply);
 
+static queue_mutation *mutant;
+
 #define MUTANT(name)                                                    \
+    static queue_mutation name;                                         \
+    TEST(notices_that_##name)                                           \
+    {                                                                   \
+        mutant = name;                                                  \
+        must_be_noticed(#name);                                         \
+        mutant = NULL;                                                  \
+    }                                                                   \
     static void name(bwl_model_redis *r, const bwl_model_redis *before, \
                      const bwl_model_queue_args *q, bwl_queue_reply *reply)
 
@@ -108,17 +117,12 @@ MUTANT(a_closed_inbox_hears)
 {
     if (reply->grant.is_there && reply->grant.connection >= BWL_MODEL_CLIENTS)
         reply->grant.is_there = false;
-    (void)r;
-    (void)before;
-    (void)q;
 }
 
 MUTANT(who_yields_stands_first)
 {
     if (q->command == REDIS_QUEUE_REQUEUE && reply->queue_status.kind == BWL_QUEUE_STATUS_QUEUED)
         reply->queue_status.rank = 0;
-    (void)r;
-    (void)before;
 }
 
 MUTANT(who_yields_holds_until_then)
@@ -132,32 +136,6 @@ MUTANT(who_yields_holds_until_then)
     *reply        = bwl_model_queue_reply(r, &again, 0);
 }
 
-typedef struct queue_mutant {
-    queue_mutation *mutation;
-    const char     *name;
-} queue_mutant;
-
-#define M(name)     \
-    {               \
-        name, #name \
-    }
-static const queue_mutant queue_mutants[] = {
-    M(takes_past_the_line),
-    M(the_dead_are_served),
-    M(nobody_is_passed_over),
-    M(a_beat_keeps_the_inbox),
-    M(a_place_is_lost_with_its_ticket),
-    M(the_line_has_no_bound),
-    M(a_ticket_does_not_help_when_the_line_is_full),
-    M(the_line_lasts),
-    M(the_count_begins_at_one),
-    M(a_closed_inbox_hears),
-    M(who_yields_stands_first),
-    M(who_yields_holds_until_then),
-};
-#undef M
 #undef MUTANT
-
-enum { QUEUE_MUTANTS = sizeof queue_mutants / sizeof queue_mutants[0] };
 
 #endif

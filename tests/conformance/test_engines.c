@@ -8,16 +8,15 @@
 
 /* ---- taking and being refused ---------------------------------------------------------------- */
 
-static void test_free_name_is_ours_at_once(void **state)
+ENGINE_TEST(free_name_is_ours_at_once)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
 
     for (int i = 0; i < 3; i++)
         must_release(must_acquire(client, engine_lock()));
-    bowline_close(client);
 }
 
-static void test_try_once_is_busy(void **state)
+ENGINE_TEST(try_once_is_busy)
 {
     bowline_client *one   = engine_client(THE_ENGINE, NULL);
     bowline_client *two   = engine_client(THE_ENGINE, NULL);
@@ -31,11 +30,9 @@ static void test_try_once_is_busy(void **state)
     assert_non_null(strstr(error.text, engine_lock()));
     must_release(hold);
     assert_status(BOWLINE_OK, try_once(two, engine_lock()), NULL);
-    bowline_close(one);
-    bowline_close(two);
 }
 
-static void test_same_thread_twice_is_busy(void **state)
+ENGINE_TEST(same_thread_twice_is_busy)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_hold   *hold   = must_acquire(client, engine_lock());
@@ -44,10 +41,9 @@ static void test_same_thread_twice_is_busy(void **state)
     assert_status(BOWLINE_BUSY, try_once(client, engine_lock()), NULL);
     must_release(hold);
     assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
-    bowline_close(client);
 }
 
-static void test_names_are_apart(void **state)
+ENGINE_TEST(names_are_apart)
 {
     static const char *const names[] = { "a",    "A",        "a ",        " a",   "a%",
                                          "a%25", "a{",       "a}",        "a{}",  "aa",
@@ -66,8 +62,6 @@ static void test_names_are_apart(void **state)
         assert_status(BOWLINE_BUSY, try_once(other, names[i]), NULL);
     for (size_t i = 0; i < NAMES; i++)
         must_release(holds[i]);
-    bowline_close(client);
-    bowline_close(other);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -87,27 +81,25 @@ static void waits_until_released(const engine *e, const char *options, int64_t w
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
     assert_status(BOWLINE_BUSY, try_once(one, engine_lock()), NULL);
     must_release(w.hold);
-    bowline_close(one);
-    bowline_close(two);
 }
 
-static void test_waiter_gets_it_after_release(void **state)
+ENGINE_TEST(waiter_gets_it_after_release)
 {
     waits_until_released(THE_ENGINE, NULL, 20000);
 }
 
-static void test_forever_waits(void **state)
+ENGINE_TEST(forever_waits)
 {
     waits_until_released(THE_ENGINE, NULL, BOWLINE_FOREVER);
 }
 
-static void test_url_can_say_how_long(void **state)
+ENGINE_TEST(url_can_say_how_long)
 {
     waits_until_released(THE_ENGINE, "wait=20s", BOWLINE_DEFAULT);
     waits_until_released(THE_ENGINE, "wait=forever", BOWLINE_DEFAULT);
 }
 
-static void test_waiter_times_out(void **state)
+ENGINE_TEST(waiter_times_out)
 {
     bowline_client *one   = engine_client(THE_ENGINE, NULL);
     bowline_client *two   = engine_client(THE_ENGINE, "wait=1ms");
@@ -127,12 +119,10 @@ static void test_waiter_times_out(void **state)
     assert_true(clock_ms() - began < 20000);
     must_release(hold);
     assert_status(BOWLINE_OK, try_once(two, engine_lock()), NULL);
-    bowline_close(one);
-    bowline_close(two);
 }
 
 /* Those who gave up must not stand in the way of those who stay. */
-static void test_waiter_who_gave_up_blocks_nobody(void **state)
+ENGINE_TEST(waiter_who_gave_up_blocks_nobody)
 {
     bowline_client *one  = engine_client(THE_ENGINE, NULL);
     bowline_client *two  = engine_client(THE_ENGINE, NULL);
@@ -148,13 +138,11 @@ static void test_waiter_who_gave_up_blocks_nobody(void **state)
     assert_true(waiter_ends(&patient));
     assert_status(BOWLINE_OK, waiter_join(&patient), &patient.error);
     must_release(patient.hold);
-    bowline_close(one);
-    bowline_close(two);
 }
 
 /* ---- the hold -------------------------------------------------------------------------------- */
 
-static void test_release_of_nothing_is_ok(void **state)
+ENGINE_TEST(release_of_nothing_is_ok)
 {
     bowline_error error = { .status = 7 };
 
@@ -163,7 +151,7 @@ static void test_release_of_nothing_is_ok(void **state)
     bowline_close(NULL);
 }
 
-static void test_time_left_is_what_is_promised(void **state)
+ENGINE_TEST(time_left_is_what_is_promised)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=20s");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
@@ -177,10 +165,9 @@ static void test_time_left_is_what_is_promised(void **state)
         assert_true(left == INT64_MAX);
     }
     must_release(hold);
-    bowline_close(client);
 }
 
-static void test_extend_lengthens_and_never_shortens(void **state)
+ENGINE_TEST(extend_lengthens_and_never_shortens)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=20s");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
@@ -197,10 +184,9 @@ static void test_extend_lengthens_and_never_shortens(void **state)
     assert_status(BOWLINE_USAGE, bowline_extend(hold, 86400001, &error), &error);
     assert_true(bowline_hold_left_ms(hold) > 20000);
     must_release(hold);
-    bowline_close(client);
 }
 
-static void test_lease_of_the_call_goes_before_the_clients(void **state)
+ENGINE_TEST(lease_of_the_call_goes_before_the_clients)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=20s");
     bowline_hold   *hold   = NULL;
@@ -211,10 +197,9 @@ static void test_lease_of_the_call_goes_before_the_clients(void **state)
     assert_status(BOWLINE_OK, status, &error);
     assert_true(bowline_hold_left_ms(hold) > 20000);
     must_release(hold);
-    bowline_close(client);
 }
 
-static void test_fence_grows_or_is_zero(void **state)
+ENGINE_TEST(fence_grows_or_is_zero)
 {
     bowline_client *clients[] = { engine_client(THE_ENGINE, NULL),
                                   engine_client(THE_ENGINE, NULL) };
@@ -232,11 +217,9 @@ static void test_fence_grows_or_is_zero(void **state)
         before = fence;
         must_release(hold);
     }
-    bowline_close(clients[0]);
-    bowline_close(clients[1]);
 }
 
-static void test_hold_descriptors_are_few_and_close_on_exec(void **state)
+ENGINE_TEST(hold_descriptors_are_few_and_close_on_exec)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_hold   *hold   = must_acquire(client, engine_lock());
@@ -248,12 +231,11 @@ static void test_hold_descriptors_are_few_and_close_on_exec(void **state)
     for (int i = 0; i < count; i++)
         assert_true(descriptor_closes_on_exec(fds[i]));
     must_release(hold);
-    bowline_close(client);
 }
 
 /* ---- who ------------------------------------------------------------------------------------- */
 
-static void test_ping_reaches_the_store(void **state)
+ENGINE_TEST(ping_reaches_the_store)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_error   error  = { 0 };
@@ -262,10 +244,9 @@ static void test_ping_reaches_the_store(void **state)
     assert_status(BOWLINE_OK, bowline_ping(client, BOWLINE_FOREVER, NULL), NULL);
     assert_status(BOWLINE_USAGE, bowline_ping(client, BOWLINE_DEFAULT - 1, &error), &error);
     assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
-    bowline_close(client);
 }
 
-static void test_who_sees_a_free_name(void **state)
+ENGINE_TEST(who_sees_a_free_name)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_holder  holder = { .size = sizeof holder, .held = 7, .pid = 7, .note = "stale" };
@@ -278,10 +259,9 @@ static void test_who_sees_a_free_name(void **state)
     assert_true(holder.fence == 0);
     assert_string_equal(holder.note, "");
     assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL); /* it has changed nothing */
-    bowline_close(client);
 }
 
-static void test_who_sees_a_holder(void **state)
+ENGINE_TEST(who_sees_a_holder)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=20s");
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
@@ -304,12 +284,10 @@ static void test_who_sees_a_holder(void **state)
     must_release(hold);
     assert_status(BOWLINE_OK, bowline_who(other, engine_lock(), &holder, &error), &error);
     assert_int_equal(holder.held, 0);
-    bowline_close(client);
-    bowline_close(other);
 }
 
 /* Nor is anything changed by it for the holder, or for those who look. */
-static void test_waiter_who_gave_up_is_not_seen(void **state)
+ENGINE_TEST(waiter_who_gave_up_is_not_seen)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
@@ -327,37 +305,4 @@ static void test_waiter_who_gave_up_is_not_seen(void **state)
         assert_true(bowline_hold_left_ms(hold) > 0);
     }
     must_release(hold);
-    bowline_close(client);
-    bowline_close(other);
-}
-
-/* ---- the cases ------------------------------------------------------------------------------- */
-
-static const engine_case cases[] = {
-    CASE("a free name is ours at once", test_free_name_is_ours_at_once),
-    CASE("try once is BUSY while held", test_try_once_is_busy),
-    CASE("the same thread twice is BUSY", test_same_thread_twice_is_busy),
-    CASE("different names are different locks", test_names_are_apart),
-    CASE("a waiter gets it after the release", test_waiter_gets_it_after_release),
-    CASE("FOREVER waits", test_forever_waits),
-    CASE("wait= in the URL is the wait of those who do not say", test_url_can_say_how_long),
-    CASE("a waiter gives up with TIMEOUT, NO_WAIT with BUSY", test_waiter_times_out),
-    CASE("a waiter who gave up blocks nobody", test_waiter_who_gave_up_blocks_nobody),
-    CASE("release of NULL is OK", test_release_of_nothing_is_ok),
-    CASE("the time left is what is promised", test_time_left_is_what_is_promised),
-    CASE("extend lengthens and never shortens", test_extend_lengthens_and_never_shortens),
-    CASE("the lease of the call goes before the client's",
-         test_lease_of_the_call_goes_before_the_clients),
-    CASE("the fence grows, or is 0", test_fence_grows_or_is_zero),
-    CASE("the descriptors of a hold close on exec",
-         test_hold_descriptors_are_few_and_close_on_exec),
-    CASE("ping reaches the store", test_ping_reaches_the_store),
-    CASE("who sees a free name", test_who_sees_a_free_name),
-    CASE("who sees a holder", test_who_sees_a_holder),
-    CASE("a waiter who gave up is not seen", test_waiter_who_gave_up_is_not_seen),
-};
-
-int main(void)
-{
-    return engines_run("engines", cases, sizeof cases / sizeof cases[0]);
 }

@@ -33,17 +33,16 @@ static void must_finish(bowline_operation *op, int expected)
 
 /* ---- start, wait, finish --------------------------------------------------------------------- */
 
-static void test_start_and_finish(void **state)
+ENGINE_TEST(start_and_finish)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
 
     must_finish(must_start(client, engine_lock(), BOWLINE_NO_WAIT), BOWLINE_OK);
     must_finish(must_start(client, engine_lock(), 1000), BOWLINE_OK);
     must_finish(must_start(client, engine_lock(), BOWLINE_FOREVER), BOWLINE_OK);
-    bowline_close(client);
 }
 
-static void test_wait_and_finish(void **state)
+ENGINE_TEST(wait_and_finish)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_NO_WAIT);
@@ -54,10 +53,9 @@ static void test_wait_and_finish(void **state)
     assert_status(BOWLINE_OK, bowline_operation_wait(op, BOWLINE_FOREVER, &error), &error);
     assert_status(BOWLINE_OK, bowline_operation_wait(op, 0, &error), &error);
     must_finish(op, BOWLINE_OK);
-    bowline_close(client);
 }
 
-static void test_looking_in_now_and_then(void **state)
+ENGINE_TEST(looking_in_now_and_then)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_NO_WAIT);
@@ -68,10 +66,9 @@ static void test_looking_in_now_and_then(void **state)
         sleep_ms(1);
     assert_status(BOWLINE_OK, status, NULL);
     must_finish(op, BOWLINE_OK);
-    bowline_close(client);
 }
 
-static void test_wait_has_an_end(void **state)
+ENGINE_TEST(wait_has_an_end)
 {
     bowline_client    *one   = engine_client(THE_ENGINE, NULL);
     bowline_client    *two   = engine_client(THE_ENGINE, NULL);
@@ -85,11 +82,9 @@ static void test_wait_has_an_end(void **state)
     must_release(hold);
     assert_status(BOWLINE_OK, bowline_operation_wait(op, 20000, &error), &error);
     must_finish(op, BOWLINE_OK);
-    bowline_close(one);
-    bowline_close(two);
 }
 
-static void test_two_operations_on_one_name(void **state)
+ENGINE_TEST(two_operations_on_one_name)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(client, engine_lock());
@@ -108,12 +103,11 @@ static void test_two_operations_on_one_name(void **state)
         must_finish(is_first ? first : second, BOWLINE_OK);
         must_finish(is_first ? second : first, BOWLINE_OK);
     }
-    bowline_close(client);
 }
 
 /* ---- cancel ---------------------------------------------------------------------------------- */
 
-static void test_cancel_of_what_waits(void **state)
+ENGINE_TEST(cancel_of_what_waits)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(client, engine_lock());
@@ -130,11 +124,10 @@ static void test_cancel_of_what_waits(void **state)
     must_finish(op, BOWLINE_CANCELLED);
     must_release(hold);
     assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
-    bowline_close(client);
 }
 
 /* Won or not: finish says which, and either way nobody holds it afterwards. */
-static void test_cancel_of_what_may_be_won(void **state)
+ENGINE_TEST(cancel_of_what_may_be_won)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=1h");
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
@@ -159,8 +152,6 @@ static void test_cancel_of_what_may_be_won(void **state)
                       &error);
         must_release(hold);
     }
-    bowline_close(client);
-    bowline_close(other);
 }
 
 static void *finish_acquire(void *arg)
@@ -173,7 +164,7 @@ static void *finish_acquire(void *arg)
     return NULL;
 }
 
-static void test_cancel_from_another_thread(void **state)
+ENGINE_TEST(cancel_from_another_thread)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(client, engine_lock());
@@ -187,11 +178,10 @@ static void test_cancel_from_another_thread(void **state)
     assert_true(waiter_ends(&w));
     assert_status(BOWLINE_CANCELLED, waiter_join(&w), &w.error);
     must_release(hold);
-    bowline_close(client);
 }
 
 /* The same while another thread is the one that drives. */
-static void test_cancel_of_a_sleeper(void **state)
+ENGINE_TEST(cancel_of_a_sleeper)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(client, engine_lock());
@@ -213,12 +203,11 @@ static void test_cancel_of_a_sleeper(void **state)
     assert_true(waiter_ends(&driver));
     assert_status(BOWLINE_OK, waiter_join(&driver), &driver.error);
     must_release(driver.hold);
-    bowline_close(client);
 }
 
 /* ---- extend and release ---------------------------------------------------------------------- */
 
-static void test_extend_in_steps(void **state)
+ENGINE_TEST(extend_in_steps)
 {
     bowline_client    *client = engine_client(THE_ENGINE, "lease=20s");
     bowline_hold      *hold   = must_acquire(client, engine_lock());
@@ -235,13 +224,12 @@ static void test_extend_in_steps(void **state)
     assert_true(status == BOWLINE_OK || status == BOWLINE_CANCELLED);
     assert_status(BOWLINE_OK, bowline_extend(hold, 0, &error), &error);
     must_release(hold);
-    bowline_close(client);
 }
 
 /* One extend at a time; where there is nothing to ask, the first has ended already. */
-static void test_second_extend_is_usage(void **state)
+ENGINE_TEST(second_extend_is_usage)
 {
-    bowline_client    *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(client, engine_lock());
     bowline_operation *first  = NULL;
     bowline_operation *second = NULL;
@@ -256,11 +244,10 @@ static void test_second_extend_is_usage(void **state)
     assert_status(BOWLINE_OK, bowline_finish(first, &error), &error);
     assert_status(BOWLINE_OK, bowline_extend(hold, 0, &error), &error);
     must_release(hold);
-    bowline_close(client);
 }
 
 /* The extend is finished after the release has freed the hold. */
-static void test_release_ends_an_extend(void **state)
+ENGINE_TEST(release_ends_an_extend)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(client, engine_lock());
@@ -273,10 +260,9 @@ static void test_release_ends_an_extend(void **state)
     int status = bowline_finish(extend, &error);
     assert_true(status == BOWLINE_OK || status == BOWLINE_CANCELLED);
     assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
-    bowline_close(client);
 }
 
-static void test_release_in_steps(void **state)
+ENGINE_TEST(release_in_steps)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(client, engine_lock());
@@ -288,10 +274,9 @@ static void test_release_in_steps(void **state)
     assert_status(BOWLINE_OK, bowline_operation_wait(op, 10000, &error), &error);
     assert_status(BOWLINE_OK, bowline_finish(op, &error), &error);
     assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
-    bowline_close(client);
 }
 
-static void test_wrong_finish_changes_nothing(void **state)
+ENGINE_TEST(wrong_finish_changes_nothing)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_NO_WAIT);
@@ -305,10 +290,9 @@ static void test_wrong_finish_changes_nothing(void **state)
     assert_status(BOWLINE_USAGE, bowline_acquire_finish(&none, op, &error), &error);
     assert_status(BOWLINE_OK, bowline_finish(op, &error), &error);
     assert_null(none);
-    bowline_close(client);
 }
 
-static void test_close_frees_what_was_not_finished(void **state)
+ENGINE_TEST(close_frees_what_was_not_finished)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(client, "one");
@@ -320,7 +304,6 @@ static void test_close_frees_what_was_not_finished(void **state)
     (void)bowline_operation_wait(must_start(client, "three", BOWLINE_NO_WAIT), 1000, NULL);
     assert_status(BOWLINE_OK, bowline_extend_start(&op, hold, 0, NULL), NULL);
     assert_status(BOWLINE_OK, bowline_release_start(&op, other, NULL), NULL);
-    bowline_close(client);
 }
 
 /* ---- on another event loop ------------------------------------------------------------------- */
@@ -343,7 +326,7 @@ static void *release_later(void *arg)
     return (void *)(intptr_t)bowline_release(arg, NULL);
 }
 
-static void test_timer_makes_the_descriptor_readable(void **state)
+ENGINE_TEST(timer_makes_the_descriptor_readable)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_client    *other  = engine_client(THE_ENGINE, NULL);
@@ -360,7 +343,7 @@ static void test_timer_makes_the_descriptor_readable(void **state)
     bowline_close(other);
 }
 
-static void test_driven_by_poll(void **state)
+ENGINE_TEST(driven_by_poll)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_client    *other  = engine_client(THE_ENGINE, NULL);
@@ -379,8 +362,6 @@ static void test_driven_by_poll(void **state)
     assert_status(BOWLINE_OK, bowline_release_start(&op, hold, NULL), NULL);
     poll_until_done(client, op);
     assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
-    bowline_close(client);
-    bowline_close(other);
 }
 
 static void *dispatch_once(void *arg)
@@ -389,7 +370,7 @@ static void *dispatch_once(void *arg)
 }
 
 /* A thread that dispatched for a moment leaves; the one that slept meanwhile must take over. */
-static void test_dispatch_hands_over(void **state)
+ENGINE_TEST(dispatch_hands_over)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
@@ -410,32 +391,4 @@ static void test_dispatch_hands_over(void **state)
         hold = must_acquire(other, engine_lock());
     }
     must_release(hold);
-    bowline_close(client);
-    bowline_close(other);
-}
-
-static const engine_case cases[] = {
-    CASE("start and finish", test_start_and_finish),
-    CASE("start, wait, finish", test_wait_and_finish),
-    CASE("start, look in now and then, finish", test_looking_in_now_and_then),
-    CASE("a wait has an end", test_wait_has_an_end),
-    CASE("two operations on one name", test_two_operations_on_one_name),
-    CASE("cancel of what waits is CANCELLED", test_cancel_of_what_waits),
-    CASE("cancel of what may be won leaves nothing", test_cancel_of_what_may_be_won),
-    CASE("cancel from another thread", test_cancel_from_another_thread),
-    CASE("cancel of a sleeper wakes it alone", test_cancel_of_a_sleeper),
-    CASE("extend in steps", test_extend_in_steps),
-    CASE("a second extend is USAGE", test_second_extend_is_usage),
-    CASE("a release ends an extend, which is finished later", test_release_ends_an_extend),
-    CASE("release in steps", test_release_in_steps),
-    CASE("the wrong finish changes nothing", test_wrong_finish_changes_nothing),
-    CASE("close frees what was not finished", test_close_frees_what_was_not_finished),
-    CASE("driven by poll alone", test_driven_by_poll),
-    CASE("a timer makes the descriptor readable", test_timer_makes_the_descriptor_readable),
-    CASE("dispatch hands over to who waits", test_dispatch_hands_over),
-};
-
-int main(void)
-{
-    return engines_run("engines_async", cases, sizeof cases / sizeof cases[0]);
 }

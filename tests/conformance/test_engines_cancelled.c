@@ -105,7 +105,7 @@ static void *be_condemned(void *arg)
     return NULL;
 }
 
-static void test_no_call_is_a_cancellation_point(void **state)
+ENGINE_TEST(no_call_is_a_cancellation_point)
 {
     condemned c = { .url = engine_url(THE_ENGINE, "lease=20s") };
     pthread_t thread;
@@ -137,7 +137,7 @@ static void *wait_in_vain(void *arg)
     return NULL;
 }
 
-static void test_cancelled_thread_comes_back_from_its_call(void **state)
+ENGINE_TEST(cancelled_thread_comes_back_from_its_call)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_hold   *hold   = must_acquire(client, engine_lock());
@@ -162,7 +162,6 @@ static void test_cancelled_thread_comes_back_from_its_call(void **state)
             assert_status(BOWLINE_TIMEOUT, waiter_join(&w), &w.error);
     }
     must_release(hold);
-    bowline_close(client);
 }
 
 /* ---- cancelled at any moment ----------------------------------------------------------------- */
@@ -206,7 +205,7 @@ static void *take_and_give(void *arg)
     return NULL;
 }
 
-static void test_cancelled_at_any_moment(void **state)
+ENGINE_TEST(cancelled_at_any_moment)
 {
     bowline_client *client  = engine_client(THE_ENGINE, NULL);
     unsigned        turns   = 0;
@@ -238,18 +237,9 @@ static void test_cancelled_at_any_moment(void **state)
     }
     print_message("# %u turns, %u holds left by cancelled threads\n", turns, bequest);
     assert_true(turns > 0);
-    bowline_close(client);
 }
 
-static const engine_case cases[] = {
-    CASE("no call is a cancellation point", test_no_call_is_a_cancellation_point),
-    CASE("a cancelled thread comes back from its call",
-         test_cancelled_thread_comes_back_from_its_call),
-    CASE("threads cancelled at any moment", test_cancelled_at_any_moment),
-};
-
-int main(void)
+__attribute__((constructor)) static void limit_the_time(void)
 {
-    (void)alarm(120); /* a client that nobody may use any more would be waited for in vain */
-    return engines_run("engines_cancelled", cases, sizeof cases / sizeof cases[0]);
+    (void)alarm(120); /* a client whose mutex stays locked would hang */
 }

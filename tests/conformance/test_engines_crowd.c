@@ -78,9 +78,6 @@ static void run_crowd(const engine *e, bool one_client)
         assert_int_equal(pthread_create(&threads[i], NULL, go_rounds, &c), 0);
     for (unsigned i = 0; i < THREADS; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
-    for (unsigned i = 0; i < THREADS; i++)
-        if (i == 0 || !one_client)
-            bowline_close(c.clients[i]);
     (void)pthread_barrier_destroy(&c.start);
     print_message("# %u of %d found it held\n", atomic_load(&c.waits), THREADS * ROUNDS);
     assert_int_equal(atomic_load(&c.overlaps), 0);
@@ -89,12 +86,12 @@ static void run_crowd(const engine *e, bool one_client)
     assert_int_equal(atomic_load(&c.rounds), THREADS * ROUNDS);
 }
 
-static void test_many_threads_of_one_client(void **state)
+ENGINE_TEST(many_threads_of_one_client)
 {
     run_crowd(THE_ENGINE, true);
 }
 
-static void test_many_clients(void **state)
+ENGINE_TEST(many_clients)
 {
     run_crowd(THE_ENGINE, false);
 }
@@ -111,7 +108,7 @@ static void *work_alone(void *arg)
 }
 
 /* Threads of one client that have nothing to do with each other must not see each other. */
-static void test_names_of_one_client_do_not_meet(void **state)
+ENGINE_TEST(names_of_one_client_do_not_meet)
 {
     static const char *const names[THREADS] = { "1", "2", "3", "4", "5", "6", "7", "8" };
     bowline_client          *client         = engine_client(THE_ENGINE, NULL);
@@ -123,7 +120,6 @@ static void test_names_of_one_client_do_not_meet(void **state)
     }
     for (unsigned i = 0; i < THREADS; i++)
         assert_status(BOWLINE_OK, waiter_join(&workers[i]), NULL);
-    bowline_close(client);
 }
 
 /* ---- order ----------------------------------------------------------------------------------- */
@@ -152,17 +148,14 @@ static void served_in_order(const engine *e, bool one_client)
         hold = waiters[i].hold;
     }
     must_release(hold);
-    for (int i = 0; i < WAITERS && !one_client; i++)
-        bowline_close(clients[i]);
-    bowline_close(first);
 }
 
-static void test_waiters_of_one_client_are_served_in_order(void **state)
+QUEUE_TEST(waiters_of_one_client_are_served_in_order)
 {
     served_in_order(THE_ENGINE, true);
 }
 
-static void test_waiters_of_many_clients_are_served_in_order(void **state)
+QUEUE_TEST(waiters_of_many_clients_are_served_in_order)
 {
     served_in_order(THE_ENGINE, false);
 }
@@ -170,7 +163,7 @@ static void test_waiters_of_many_clients_are_served_in_order(void **state)
 /* ---- closing --------------------------------------------------------------------------------- */
 
 /* The lease is long: what another client gets soon was given back, and has not run out. */
-static void test_close_lets_holds_go(void **state)
+ENGINE_TEST(close_lets_holds_go)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=1h");
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
@@ -179,15 +172,14 @@ static void test_close_lets_holds_go(void **state)
 
     (void)must_acquire(client, "one");
     (void)must_acquire(client, "two");
-    bowline_close(client);
+    engine_close(client);
     assert_status(BOWLINE_OK, acquire_within(&hold, other, "one", 10000, &error), &error);
     must_release(hold);
     assert_status(BOWLINE_OK, acquire_within(&hold, other, "two", 10000, &error), &error);
     must_release(hold);
-    bowline_close(other);
 }
 
-static void test_close_lets_operations_go(void **state)
+ENGINE_TEST(close_lets_operations_go)
 {
     bowline_client    *client = engine_client(THE_ENGINE, "lease=1h");
     bowline_client    *other  = engine_client(THE_ENGINE, NULL);
@@ -202,7 +194,7 @@ static void test_close_lets_operations_go(void **state)
     assert_status(BOWLINE_OK, /* may have been asked for, or won */
                   bowline_acquire_start(&op, client, "free", NULL, NULL), NULL);
     assert_status(BOWLINE_OK, bowline_extend_start(&op, mine, 0, NULL), NULL);
-    bowline_close(client);
+    engine_close(client);
     must_release(hold);
     assert_status(BOWLINE_OK, acquire_within(&hold, other, "busy", 10000, &error), &error);
     must_release(hold);
@@ -210,11 +202,10 @@ static void test_close_lets_operations_go(void **state)
     must_release(hold);
     assert_status(BOWLINE_OK, acquire_within(&hold, other, "mine", 10000, &error), &error);
     must_release(hold);
-    bowline_close(other);
 }
 
 /* A client that was opened and closed has done nothing at all. */
-static void test_client_that_is_not_used_does_nothing(void **state)
+ENGINE_TEST(client_that_is_not_used_does_nothing)
 {
     unsigned descriptors = count_descriptors();
     unsigned threads     = count_threads();
@@ -222,26 +213,7 @@ static void test_client_that_is_not_used_does_nothing(void **state)
     for (int i = 0; i < 20; i++) {
         bowline_client *client = engine_client(THE_ENGINE, NULL);
         assert_true(count_threads() <= threads);
-        bowline_close(client);
+        engine_close(client);
     }
     assert_int_equal(count_descriptors(), descriptors);
-}
-
-static const engine_case cases[] = {
-    CASE("8 threads of one client, 200 rounds: never two inside, all get through",
-         test_many_threads_of_one_client),
-    CASE("8 clients, 200 rounds: never two inside, all get through", test_many_clients),
-    CASE("names of one client do not meet", test_names_of_one_client_do_not_meet),
-    QUEUE_CASE("waiters of one client are served in order",
-               test_waiters_of_one_client_are_served_in_order),
-    QUEUE_CASE("waiters of many clients are served in order",
-               test_waiters_of_many_clients_are_served_in_order),
-    CASE("close lets holds go", test_close_lets_holds_go),
-    CASE("close lets operations go", test_close_lets_operations_go),
-    CASE("a client that is not used does nothing", test_client_that_is_not_used_does_nothing),
-};
-
-int main(void)
-{
-    return engines_run("engines_crowd", cases, sizeof cases / sizeof cases[0]);
 }

@@ -99,9 +99,9 @@ static void assert_ended(bowline_event event, const bowline_operation *op)
 
 /* ---- by events ------------------------------------------------------------------------------- */
 
-static void test_end_is_told_once(void **state)
+ENGINE_TEST(end_is_told_once)
 {
-    bowline_client    *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
     int                mine   = 0;
     bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_NO_WAIT);
 
@@ -118,14 +118,13 @@ static void test_end_is_told_once(void **state)
     assert_ptr_equal(event.data, &mine);
     assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
     assert_int_equal(next_event(client).kind, 0);
-    bowline_close(client);
 }
 
 /* A hundred under way at once, each told once; none needs more memory than it has already. */
-static void test_ends_of_many_are_all_told(void **state)
+ENGINE_TEST(ends_of_many_are_all_told)
 {
     enum { MANY = 100 };
-    bowline_client    *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
     bowline_operation *ops[MANY];
     bool               was_told[MANY] = { false };
 
@@ -144,12 +143,11 @@ static void test_ends_of_many_are_all_told(void **state)
     assert_int_equal(next_event(client).kind, 0);
     for (int i = 0; i < MANY; i++)
         must_release(must_finish(ops[i]));
-    bowline_close(client);
 }
 
-static void test_what_is_finished_unseen_is_not_told(void **state)
+ENGINE_TEST(what_is_finished_unseen_is_not_told)
 {
-    bowline_client    *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
     bowline_operation *first  = must_start(client, "one", BOWLINE_NO_WAIT);
     bowline_operation *second = must_start(client, "two", BOWLINE_NO_WAIT);
     bowline_operation *third  = must_start(client, "three", BOWLINE_NO_WAIT);
@@ -160,12 +158,11 @@ static void test_what_is_finished_unseen_is_not_told(void **state)
     assert_ended(await_event(client, turn), third);
     assert_int_equal(next_event(client).kind, 0);
     must_release(must_finish(third));
-    bowline_close(client);
 }
 
-static void test_end_by_another_thread_wakes_the_loop(void **state)
+ENGINE_TEST(end_by_another_thread_wakes_the_loop)
 {
-    bowline_client    *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
     bowline_client    *other  = engine_client(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(other, engine_lock());
     bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_FOREVER);
@@ -179,8 +176,6 @@ static void test_end_by_another_thread_wakes_the_loop(void **state)
     assert_ended(next_event(client), op);
     assert_status(BOWLINE_CANCELLED, bowline_acquire_finish(&none, op, NULL), NULL);
     must_release(hold);
-    bowline_close(client);
-    bowline_close(other);
 }
 
 static void *hold_for_a_moment(void *arg)
@@ -192,9 +187,9 @@ static void *hold_for_a_moment(void *arg)
 
 /* A second thread is inside the client, waits for something else, and hears all that arrives: the
  * loop must be told of its own all the same. */
-static void test_end_seen_by_a_thread_that_waits_is_told_to_the_loop(void **state)
+ENGINE_TEST(end_seen_by_a_thread_that_waits_is_told_to_the_loop)
 {
-    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_client *client = engine_client_without_keeper(THE_ENGINE, NULL);
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
     bowline_hold   *theirs = must_acquire(other, "what the thread waits for");
     waiter          w;
@@ -219,11 +214,9 @@ static void test_end_seen_by_a_thread_that_waits_is_told_to_the_loop(void **stat
     must_release(theirs);
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
     must_release(w.hold);
-    bowline_close(client);
-    bowline_close(other);
 }
 
-static void test_wrong_calls_of_next_event(void **state)
+ENGINE_TEST(wrong_calls_of_next_event)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_event   event  = { .size = sizeof event };
@@ -237,7 +230,6 @@ static void test_wrong_calls_of_next_event(void **state)
     assert_status(BOWLINE_USAGE, bowline_hold_lost_fd(NULL, &error), &error);
     assert_status(BOWLINE_USAGE, bowline_hold_check(NULL, &error), &error);
     assert_status(BOWLINE_USAGE, bowline_wakeup_fd(NULL, &error), &error);
-    bowline_close(client);
 }
 
 /* ---- a loss ---------------------------------------------------------------------------------- */
@@ -251,7 +243,7 @@ static void assert_loss(bowline_event event, const bowline_hold *hold)
 
 static void loss_is_told(const engine *e, void (*take_turn)(bowline_client *))
 {
-    bowline_client *client = must_open_without_keeper(engine_url(e, "max-hold=120ms"));
+    bowline_client *client = engine_client_without_keeper(e, "max-hold=120ms");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
     bowline_error   error  = { 0 };
     int             mine   = 0;
@@ -276,35 +268,33 @@ static void loss_is_told(const engine *e, void (*take_turn)(bowline_client *))
     assert_int_equal(next_event(client).kind, 0);
     assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
     assert_int_equal(next_event(client).kind, 0);
-    bowline_close(client);
 }
 
-static void test_loss_is_an_event(void **state)
+ENGINE_TEST(loss_is_an_event)
 {
     loss_is_told(THE_ENGINE, turn);
 }
 
-static void test_loss_is_an_event_by_the_pipe(void **state)
+ENGINE_TEST(loss_is_an_event_by_the_pipe)
 {
     loss_is_told(THE_ENGINE, turn_by_pipe);
 }
 
-static void test_loss_that_is_released_unseen_is_not_told(void **state)
+ENGINE_TEST(loss_that_is_released_unseen_is_not_told)
 {
-    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, "max-hold=50ms"));
+    bowline_client *client = engine_client_without_keeper(THE_ENGINE, "max-hold=50ms");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
 
     sleep_ms(60);
     assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     assert_int_equal(next_event(client).kind, 0);
-    bowline_close(client);
 }
 
 /* Nobody dispatches, nobody keeps: the kernel alone makes it readable. */
-static void test_loss_makes_the_descriptor_readable(void **state)
+ENGINE_TEST(loss_makes_the_descriptor_readable)
 {
-    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, "max-hold=150ms"));
+    bowline_client *client = engine_client_without_keeper(THE_ENGINE, "max-hold=150ms");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
     bowline_error   error  = { 0 };
     int             fd     = bowline_hold_lost_fd(hold, &error);
@@ -321,12 +311,11 @@ static void test_loss_makes_the_descriptor_readable(void **state)
     assert_int_equal(bowline_hold_lost_fd(hold, &error), fd);
     assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
     assert_int_equal(fcntl(fd, F_GETFD), -1);
-    bowline_close(client);
 }
 
-static void test_descriptor_of_what_is_lost_already_is_readable(void **state)
+ENGINE_TEST(descriptor_of_what_is_lost_already_is_readable)
 {
-    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, "max-hold=50ms"));
+    bowline_client *client = engine_client_without_keeper(THE_ENGINE, "max-hold=50ms");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
 
     sleep_ms(60);
@@ -334,13 +323,12 @@ static void test_descriptor_of_what_is_lost_already_is_readable(void **state)
     assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
     assert_true(is_readable(bowline_hold_lost_fd(hold, NULL), 0));
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    bowline_close(client);
 }
 
 /* Also by release_start, before it has ended, and by close. */
-static void test_descriptor_is_closed_with_its_hold(void **state)
+ENGINE_TEST(descriptor_is_closed_with_its_hold)
 {
-    bowline_client    *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(client, engine_lock());
     bowline_hold      *other  = must_acquire(client, "other");
     bowline_operation *op     = NULL;
@@ -352,15 +340,15 @@ static void test_descriptor_is_closed_with_its_hold(void **state)
     assert_status(BOWLINE_OK, bowline_release_start(&op, hold, NULL), NULL);
     assert_int_equal(fcntl(fd, F_GETFD), -1);
     assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
-    bowline_close(client);
+    engine_close(client);
     assert_int_equal(fcntl(fd2, F_GETFD), -1);
 }
 
 /* ---- by the pipe ----------------------------------------------------------------------------- */
 
-static void test_pipe_is_one_and_is_a_pipe(void **state)
+ENGINE_TEST(pipe_is_one_and_is_a_pipe)
 {
-    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_client *client = engine_client_without_keeper(THE_ENGINE, NULL);
     int             fd     = bowline_wakeup_fd(client, NULL);
 
     assert_true(fd >= 0);
@@ -369,7 +357,7 @@ static void test_pipe_is_one_and_is_a_pipe(void **state)
     assert_int_equal(lseek(fd, 0, SEEK_CUR), -1);
     assert_int_equal(errno, ESPIPE);
     assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
-    bowline_close(client);
+    engine_close(client);
     assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
@@ -386,7 +374,7 @@ static void await_end(const engine *e, bowline_client *client, const bowline_ope
 /* False: the machine was too slow, and this is to be repeated. */
 static bool lives_by_the_pipe(const engine *e, int round)
 {
-    bowline_client    *client = must_open_without_keeper(engine_url(e, "lease=600ms"));
+    bowline_client    *client = engine_client_without_keeper(e, "lease=600ms");
     bowline_client    *other  = engine_client(e, NULL);
     bowline_hold      *held   = must_acquire(other, engine_lock());
     bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_FOREVER);
@@ -413,22 +401,22 @@ static bool lives_by_the_pipe(const engine *e, int round)
     assert_status(BOWLINE_OK, bowline_release_start(&op, hold, NULL), NULL);
     await_end(e, client, op);
     int status = bowline_finish(op, NULL);
-    bowline_close(client);
-    bowline_close(other);
+    engine_close(client);
+    engine_close(other);
     return keeps_in_round(kept, status, round);
 }
 
 /* Waits, wins, is renewed several times, is released: by select(2) on the pipe and nothing else. */
-static void test_whole_life_by_the_pipe(void **state)
+ENGINE_TEST(whole_life_by_the_pipe)
 {
     for (int round = 1; !lives_by_the_pipe(THE_ENGINE, round); round++)
         continue;
 }
 
 /* Runtimes read what they poll.  It is told all the same, and told again only after a dispatch. */
-static void test_pipe_that_is_read_by_the_caller(void **state)
+ENGINE_TEST(pipe_that_is_read_by_the_caller)
 {
-    bowline_client    *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
     bowline_client    *other  = engine_client(THE_ENGINE, NULL);
     bowline_hold      *held   = must_acquire(other, engine_lock());
     int                fd     = bowline_wakeup_fd(client, NULL);
@@ -451,14 +439,12 @@ static void test_pipe_that_is_read_by_the_caller(void **state)
         assert_ended(event, op[i]);
     }
     must_release(held);
-    bowline_close(client);
-    bowline_close(other);
 }
 
 /* A thread that wrote whenever it could would make every loop a busy one. */
-static void test_pipe_is_silent_while_nothing_is_due(void **state)
+ENGINE_TEST(pipe_is_silent_while_nothing_is_due)
 {
-    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, "lease=1h"));
+    bowline_client *client = engine_client_without_keeper(THE_ENGINE, "lease=1h");
     int             fd     = bowline_wakeup_fd(client, NULL);
     bowline_hold   *hold   = must_acquire(client, engine_lock());
     int             turns  = 0;
@@ -469,32 +455,4 @@ static void test_pipe_is_silent_while_nothing_is_due(void **state)
     }
     assert_in_range(turns, 0, 4);
     must_release(hold);
-    bowline_close(client);
-}
-
-static const engine_case cases[] = {
-    CASE("an end is told once", test_end_is_told_once),
-    CASE("the ends of many are all told", test_ends_of_many_are_all_told),
-    CASE("what is finished unseen is not told", test_what_is_finished_unseen_is_not_told),
-    CASE("an end by another thread wakes the loop", test_end_by_another_thread_wakes_the_loop),
-    CASE("an end seen by a thread that waits is told to the loop",
-         test_end_seen_by_a_thread_that_waits_is_told_to_the_loop),
-    CASE("wrong calls", test_wrong_calls_of_next_event),
-    CASE("a loss is an event", test_loss_is_an_event),
-    CASE("a loss is an event, by the pipe", test_loss_is_an_event_by_the_pipe),
-    CASE("a loss that is released unseen is not told",
-         test_loss_that_is_released_unseen_is_not_told),
-    CASE("a loss makes the descriptor readable", test_loss_makes_the_descriptor_readable),
-    CASE("the descriptor of what is lost already",
-         test_descriptor_of_what_is_lost_already_is_readable),
-    CASE("the descriptor is closed with its hold", test_descriptor_is_closed_with_its_hold),
-    CASE("the pipe is one, and is a pipe", test_pipe_is_one_and_is_a_pipe),
-    CASE("a whole life by the pipe", test_whole_life_by_the_pipe),
-    CASE("a pipe that is read by the caller", test_pipe_that_is_read_by_the_caller),
-    CASE("the pipe is silent while nothing is due", test_pipe_is_silent_while_nothing_is_due),
-};
-
-int main(void)
-{
-    return engines_run("engines_events", cases, sizeof cases / sizeof cases[0]);
 }

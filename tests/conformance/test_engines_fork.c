@@ -1,13 +1,18 @@
 /*
  * test_engines_fork.c -- the parent's handles in a child, on every engine: every call answers
- * FORKED, nothing is sent, and the parent's holds stay the parent's.
+ * FORKED, nothing is sent, and the parent's holds stay the parent's.  Also when other threads are
+ * inside the client at the fork, in the critical section, and when exec follows.
  */
 #include "tests/lib/engines.h"
 #include "tests/lib/fork_safe.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { FORKS = 40, BUSY = 3 };
 
 typedef struct family {
     const engine      *engine;
@@ -16,6 +21,7 @@ typedef struct family {
     bowline_operation *waiting;
     bowline_operation *looking;
     const char        *url;
+    bool               closes; /* the child ends with a close */
 } family;
 
 static void family_begin(family *f, const engine *e)
@@ -33,7 +39,7 @@ static void family_begin(family *f, const engine *e)
     assert_true(bowline_wakeup_fd(f->client, &error) >= 0);
 }
 
-/* The hold is there, works, and can be given back. */
+/* The hold is there, works, and can be released. */
 static void family_end(family *f)
 {
     bowline_client *other  = engine_client(f->engine, NULL);
@@ -48,83 +54,69 @@ static void family_end(family *f)
     must_release(f->hold);
     assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, f->waiting, NULL), NULL);
     must_release(hold);
-    bowline_close(f->client);
-    bowline_close(other);
 }
 
 /* ---- what a child may not -------------------------------------------------------------------- */
 
-/* The calls of a loop. */
-static void use_events(family *f, int *bad)
-{
-    bowline_operation *op     = NULL;
-    bowline_event      event  = { .size = sizeof event };
-    bowline_holder     holder = { .size = sizeof holder };
-    bowline_error      error  = { 0 };
+#define IS_FORKED(call)      child_expects(&bad, (call) == BOWLINE_FORKED, #call)
+#define CHILD_EXPECTS(true_) child_expects(&bad, (true_), #true_)
 
-    child_expects(bad, bowline_who_start(&op, f->client, "x", &error) == BOWLINE_FORKED,
-                  "who_start");
-    child_expects(bad, op == NULL && error.status == BOWLINE_FORKED, "its text");
-    child_expects(bad, bowline_who_finish(&holder, f->looking, NULL) == BOWLINE_FORKED,
-                  "who_finish");
-    child_expects(bad, bowline_next_event(f->client, &event, &error) == BOWLINE_FORKED,
-                  "next_event");
-    child_expects(bad, bowline_wakeup_fd(f->client, &error) == BOWLINE_FORKED, "wakeup_fd");
-    child_expects(bad, bowline_hold_lost_fd(f->hold, &error) == BOWLINE_FORKED, "hold_lost_fd");
-    child_expects(bad, bowline_hold_check(f->hold, &error) == BOWLINE_FORKED, "hold_check");
-    child_expects(bad, event.kind == 0 && holder.held == 0, "nothing was written");
-    bowline_hold_set_data(f->hold, f);
-    child_expects(bad, bowline_hold_data(f->hold) == f, "hold_user");
-    bowline_operation_set_data(f->waiting, f);
-    child_expects(bad, bowline_operation_data(f->waiting) == f, "operation_user");
-}
-
-static int use_everything(void *arg)
+/* None may wait for the client's mutex: a thread that the child does not have may own it. */
+static int use_hold(void *arg)
 {
     family            *f      = arg;
     bowline_hold      *hold   = NULL;
     bowline_operation *op     = NULL;
     bowline_holder     holder = { .size = sizeof holder };
+    bowline_event      event  = { .size = sizeof event };
     bowline_error      error  = { 0 };
     int                fds[BOWLINE_HOLD_INHERIT_FDS_MAX];
     int                bad = 0;
 
-    child_expects(&bad, acquire_within(&hold, f->client, "x", 0, &error) == BOWLINE_FORKED,
-                  "acquire");
-    child_expects(&bad, error.status == BOWLINE_FORKED && error.text[0] != '\0', "its text");
-    child_expects(&bad, bowline_who(f->client, "x", &holder, &error) == BOWLINE_FORKED, "who");
-    child_expects(&bad, bowline_extend(f->hold, 0, &error) == BOWLINE_FORKED, "extend");
-    child_expects(&bad, bowline_hold_left_ms(f->hold) == 0, "left");
-    child_expects(&bad, strcmp(bowline_hold_name(f->hold), engine_lock()) == 0, "name");
-    child_expects(&bad, bowline_hold_inherit_fds(f->hold, fds) == 0, "fds");
-    child_expects(&bad, bowline_acquire_start(&op, f->client, "x", NULL, NULL) == BOWLINE_FORKED,
-                  "acquire_start");
-    child_expects(&bad, bowline_extend_start(&op, f->hold, 0, NULL) == BOWLINE_FORKED,
-                  "extend_start");
-    child_expects(&bad, bowline_release_start(&op, f->hold, NULL) == BOWLINE_FORKED,
-                  "release_start");
-    child_expects(&bad, bowline_operation_done(f->waiting) == 1, "done");
-    child_expects(&bad, bowline_operation_wait(f->waiting, 1000, NULL) == BOWLINE_FORKED, "wait");
-    bowline_cancel(f->waiting);
-    child_expects(&bad, bowline_acquire_finish(&hold, f->waiting, NULL) == BOWLINE_FORKED,
-                  "acquire_finish");
-    child_expects(&bad, bowline_finish(f->waiting, NULL) == BOWLINE_FORKED, "finish");
-    child_expects(&bad, bowline_fd(f->client) == BOWLINE_FORKED, "fd");
-    child_expects(&bad, bowline_timeout_ms(f->client) == BOWLINE_FOREVER, "timeout");
-    child_expects(&bad, bowline_dispatch(f->client, 1000, NULL) == BOWLINE_FORKED, "dispatch");
-    use_events(f, &bad);
-    child_expects(&bad, bowline_release(f->hold, &error) == BOWLINE_FORKED, "release");
-    child_expects(&bad, hold == NULL && op == NULL, "nothing was written");
+    IS_FORKED(acquire_within(&hold, f->client, "x", 0, &error));
+    CHILD_EXPECTS(error.status == BOWLINE_FORKED && error.text[0] != '\0');
+    IS_FORKED(bowline_acquire_start(&op, f->client, "x", NULL, NULL));
+    IS_FORKED(bowline_who(f->client, "x", &holder, &error));
+    IS_FORKED(bowline_who_start(&op, f->client, "x", &error));
+    IS_FORKED(bowline_extend(f->hold, 0, &error));
+    IS_FORKED(bowline_extend_start(&op, f->hold, 0, NULL));
+    CHILD_EXPECTS(bowline_hold_left_ms(f->hold) == 0);
+    CHILD_EXPECTS(strcmp(bowline_hold_name(f->hold), engine_lock()) == 0);
+    CHILD_EXPECTS(bowline_hold_inherit_fds(f->hold, fds) == 0);
+    IS_FORKED(bowline_hold_lost_fd(f->hold, &error));
+    IS_FORKED(bowline_hold_check(f->hold, &error));
+    bowline_hold_set_data(f->hold, f);
+    CHILD_EXPECTS(bowline_hold_data(f->hold) == f);
+    IS_FORKED(bowline_fd(f->client));
+    IS_FORKED(bowline_wakeup_fd(f->client, &error));
+    IS_FORKED(bowline_next_event(f->client, &event, &error));
+    CHILD_EXPECTS(bowline_timeout_ms(f->client) == BOWLINE_FOREVER);
+    IS_FORKED(bowline_dispatch(f->client, 1000, NULL));
+    IS_FORKED(bowline_release_start(&op, f->hold, NULL));
+    IS_FORKED(bowline_release(f->hold, &error));
+    CHILD_EXPECTS(hold == NULL && op == NULL && event.kind == 0 && holder.held == 0);
+    if (f->closes)
+        bowline_close(f->client);
     return bad;
 }
 
-static void test_every_call_in_the_child_is_forked(void **state)
+static int use_everything(void *arg)
 {
-    family f;
+    family        *f      = arg;
+    bowline_hold  *hold   = NULL;
+    bowline_holder holder = { .size = sizeof holder };
+    int            bad    = 0;
 
-    family_begin(&f, THE_ENGINE);
-    assert_int_equal(in_child(use_everything, &f), 0);
-    family_end(&f);
+    CHILD_EXPECTS(bowline_operation_done(f->waiting) == 1);
+    IS_FORKED(bowline_operation_wait(f->waiting, 1000, NULL));
+    bowline_operation_set_data(f->waiting, f);
+    CHILD_EXPECTS(bowline_operation_data(f->waiting) == f);
+    bowline_cancel(f->waiting);
+    IS_FORKED(bowline_acquire_finish(&hold, f->waiting, NULL));
+    IS_FORKED(bowline_finish(f->waiting, NULL));
+    IS_FORKED(bowline_who_finish(&holder, f->looking, NULL));
+    CHILD_EXPECTS(hold == NULL && holder.held == 0);
+    return bad + use_hold(f);
 }
 
 static int close_it(void *arg)
@@ -133,33 +125,39 @@ static int close_it(void *arg)
     return 0;
 }
 
-static void test_close_in_the_child_releases_nothing(void **state)
-{
-    family f;
-
-    family_begin(&f, THE_ENGINE);
-    assert_int_equal(in_child(close_it, &f), 0);
-    family_end(&f);
-}
-
 static int end_at_once(void *arg)
 {
-    (void)arg;
     return 0;
 }
 
-static void test_end_of_the_child_releases_nothing(void **state)
+static void stays_the_parents(const engine *e, int (*child)(void *arg), int children)
 {
     family f;
 
-    family_begin(&f, THE_ENGINE);
-    assert_int_equal(in_child(end_at_once, &f), 0);
+    family_begin(&f, e);
+    for (int i = 0; i < children; i++)
+        assert_int_equal(in_child(child, &f), 0);
     family_end(&f);
+}
+
+ENGINE_TEST(every_call_in_the_child_is_forked)
+{
+    stays_the_parents(THE_ENGINE, use_everything, 1);
+}
+
+ENGINE_TEST(close_in_the_child_releases_nothing)
+{
+    stays_the_parents(THE_ENGINE, close_it, 1);
+}
+
+ENGINE_TEST(end_of_the_child_releases_nothing)
+{
+    stays_the_parents(THE_ENGINE, end_at_once, 1);
 }
 
 /* ---- what a child may ------------------------------------------------------------------------ */
 
-/* With a client of its own.  Another process is another world for thread:, and for nobody else. */
+/* With a client of its own.  Only a lock of thread: does not exclude another process. */
 static int open_its_own(void *arg)
 {
     family         *f      = arg;
@@ -181,17 +179,12 @@ static int open_its_own(void *arg)
     return bad;
 }
 
-static void test_child_opens_a_client_of_its_own(void **state)
+ENGINE_TEST(child_opens_a_client_of_its_own)
 {
-    family f;
-
-    family_begin(&f, THE_ENGINE);
-    assert_int_equal(in_child(open_its_own, &f), 0);
-    family_end(&f);
+    stays_the_parents(THE_ENGINE, open_its_own, 1);
 }
 
-/* Another thread may be anywhere inside the library when a program forks. */
-static void test_fork_while_another_thread_waits(void **state)
+ENGINE_TEST(fork_while_another_thread_waits)
 {
     family f;
     waiter w;
@@ -206,8 +199,7 @@ static void test_fork_while_another_thread_waits(void **state)
     family_end(&f);
 }
 
-/* A child that lives on has copies of everything, and disturbs nothing. */
-static void test_child_that_lives_on_disturbs_nothing(void **state)
+ENGINE_TEST(child_that_lives_on_disturbs_nothing)
 {
     family f;
 
@@ -239,28 +231,162 @@ static int draw(void *arg)
     return bad;
 }
 
-static void test_children_one_after_the_other(void **state)
+ENGINE_TEST(children_one_after_the_other)
 {
-    family f;
+    stays_the_parents(THE_ENGINE, draw, 5);
+}
+
+/* ---- threads that are always inside ---------------------------------------------------------- */
+
+typedef struct busy {
+    pthread_t       thread;
+    bowline_client *client;
+    char            name[16];
+    atomic_bool    *stops;
+    atomic_uint     turns;
+    unsigned        strange;
+} busy;
+
+static void *take_and_give(void *arg)
+{
+    busy *b = arg;
+
+    while (!atomic_load(b->stops)) {
+        bowline_hold *hold = NULL;
+        b->strange += acquire_within(&hold, b->client, b->name, 5000, NULL) != BOWLINE_OK;
+        if (hold == NULL)
+            continue;
+        b->strange += bowline_extend(hold, 0, NULL) != BOWLINE_OK;
+        b->strange += bowline_hold_left_ms(hold) <= 0;
+        b->strange += bowline_release(hold, NULL) != BOWLINE_OK;
+        (void)atomic_fetch_add(&b->turns, 1);
+    }
+    return NULL;
+}
+
+ENGINE_TEST(fork_while_other_threads_are_inside)
+{
+    family      f;
+    atomic_bool stops = false;
+    busy        all[BUSY];
 
     family_begin(&f, THE_ENGINE);
-    for (int i = 0; i < 5; i++)
-        assert_int_equal(in_child(draw, &f), 0);
+    for (int i = 0; i < BUSY; i++) {
+        all[i] = (busy){ .client = f.client, .stops = &stops };
+        (void)snprintf(all[i].name, sizeof all[i].name, "busy %d", i / 2); /* two of them meet */
+        assert_int_equal(pthread_create(&all[i].thread, NULL, take_and_give, &all[i]), 0);
+    }
+    for (int i = 0; i < FORKS; i++) {
+        f.closes = i > 0;
+        assert_int_equal(in_child(use_everything, &f), 0);
+    }
+    while (atomic_load(&all[0].turns) == 0)
+        sleep_ms(1); /* it goes on */
+    atomic_store(&stops, true);
+    for (int i = 0; i < BUSY; i++) {
+        assert_int_equal(pthread_join(all[i].thread, NULL), 0);
+        assert_int_equal(all[i].strange, 0);
+    }
     family_end(&f);
 }
 
-static const engine_case cases[] = {
-    CASE("every call in the child answers FORKED", test_every_call_in_the_child_is_forked),
-    CASE("close in the child releases nothing", test_close_in_the_child_releases_nothing),
-    CASE("the end of the child releases nothing", test_end_of_the_child_releases_nothing),
-    CASE("a child opens a client of its own", test_child_opens_a_client_of_its_own),
-    CASE("fork while another thread waits", test_fork_while_another_thread_waits),
-    CASE("a child that lives on disturbs nothing", test_child_that_lives_on_disturbs_nothing),
-    CASE("children one after the other", test_children_one_after_the_other),
-};
+/* ---- in the critical section ----------------------------------------------------------------- */
 
-int main(void)
+ENGINE_TEST(fork_in_the_critical_section)
+{
+    bowline_client *client = engine_client(THE_ENGINE, "lease=900ms");
+    bowline_client *other  = engine_client(THE_ENGINE, NULL);
+
+    for (int i = 0; i < 10; i++) {
+        family f = { .client = client, .closes = i > 0 };
+        acquire_in_the_end(&f.hold, client, engine_lock());
+        assert_int_equal(in_child(use_hold, &f), 0);
+        int tried = try_once(other, engine_lock());
+        /* Also a hold whose renewal was under way. */
+        int extended = bowline_extend(f.hold, 0, NULL);
+        if (bowline_hold_left_ms(f.hold) > 0) { /* else this took longer than its lease */
+            assert_status(BOWLINE_BUSY, tried, NULL);
+            if (extended != BOWLINE_UNKNOWN && extended != BOWLINE_UNREACHABLE)
+                assert_status(BOWLINE_OK, extended, NULL);
+        }
+        give_back_or_lose(f.hold);
+        acquire_in_the_end(&f.hold, other, engine_lock());
+        must_release(f.hold);
+    }
+}
+
+/* ---- exec ------------------------------------------------------------------------------------ */
+
+/* What /proc says of the descriptors of this process, one name a line; in the order of numbers. */
+static void list_descriptors(char *text, size_t capacity, int skipped)
+{
+    char   path[64];
+    char   name[256];
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int fd = 0; fd < 256; fd++) {
+        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        ssize_t size = fd != skipped ? readlink(path, name, sizeof name - 1) : -1;
+        if (size <= 0)
+            continue;
+        name[size] = '\0';
+        used += (size_t)snprintf(text + used, capacity - used, "%s\n", name);
+    }
+}
+
+/* The program that the child becomes says what it has: the shell's own redirections apart, nothing
+ * that this process had not before it used the library. */
+static int become_another(void *arg)
+{
+    (void)dup2(*(int *)arg, STDOUT_FILENO);
+    (void)execl("/bin/sh", "sh", "-c",
+                "for fd in /proc/$$/fd/*; do readlink \"$fd\"; done 2>/dev/null; exit 0",
+                (char *)NULL);
+    return 1;
+}
+
+ENGINE_TEST(exec_inherits_nothing)
+{
+    static char     before[20000];
+    static char     after[20000];
+    atomic_bool     stops = false;
+    bowline_client *client;
+    busy            b;
+
+    list_descriptors(before, sizeof before, -1);
+    client             = engine_client(THE_ENGINE, NULL);
+    bowline_hold *hold = must_acquire(client, engine_lock());
+    assert_true(bowline_fd(client) >= 0);
+    b = (busy){ .client = client, .name = "busy", .stops = &stops };
+    assert_int_equal(pthread_create(&b.thread, NULL, take_and_give, &b), 0);
+    for (int i = 0; i < 10; i++) {
+        size_t  used = 0;
+        ssize_t got;
+        int     said[2];
+        assert_int_equal(pipe2(said, O_CLOEXEC), 0);
+        assert_int_equal(in_child(become_another, &said[1]), 0);
+        (void)close(said[1]);
+        while ((got = read(said[0], after + used, sizeof after - used - 1)) > 0)
+            used += (size_t)got;
+        after[used] = '\0';
+        (void)close(said[0]);
+        assert_true(used > 0);
+        for (char *rest = after, *name; (name = strsep(&rest, "\n")) != NULL && *name != '\0';) {
+            bool is_its_own = strncmp(name, "pipe:", 5) == 0 || strncmp(name, "/proc/", 6) == 0 ||
+                              strcmp(name, "/dev/null") == 0;
+            if (!is_its_own && strstr(before, name) == NULL)
+                fail_msg("the new program has %s", name);
+        }
+    }
+    atomic_store(&stops, true);
+    assert_int_equal(pthread_join(b.thread, NULL), 0);
+    assert_int_equal(b.strange, 0);
+    must_release(hold);
+    engine_close(client);
+}
+
+__attribute__((constructor)) static void make_this_program_fork_safe(void)
 {
     make_fork_safe();
-    return engines_run("engines_fork", cases, sizeof cases / sizeof cases[0]);
 }

@@ -39,7 +39,7 @@ static void refuses_name(bowline_client *client, const char *name)
     assert_null(op);
 }
 
-static void test_bad_names(void **state)
+ENGINE_TEST(bad_names)
 {
     static const char *const bad[]  = { "", "\t", "a\nb", "\x01", "a\x1f", "\x7f", "end\r" };
     bowline_client          *client = engine_client(THE_ENGINE, NULL);
@@ -49,10 +49,9 @@ static void test_bad_names(void **state)
         refuses_name(client, bad[i]);
     refuses_name(client, name_of(long_name, BOWLINE_NAME_MAX + 1));
     refuses_name(client, name_of(long_name, 4096));
-    bowline_close(client);
 }
 
-static void test_strange_names_that_are_good(void **state)
+ENGINE_TEST(strange_names_that_are_good)
 {
     static const char *const good[] = { " ",          "{",
                                         "}",          "{}",
@@ -81,12 +80,10 @@ static void test_strange_names_that_are_good(void **state)
         acquire_in_the_end(&hold, other, name); /* of three servers one may be late to let go */
         must_release(hold);
     }
-    bowline_close(client);
-    bowline_close(other);
 }
 
 /* The longest name in braces: each byte becomes three in a key or a file name. */
-static void test_longest_name_of_odd_bytes(void **state)
+ENGINE_TEST(longest_name_of_odd_bytes)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     char            name[BOWLINE_NAME_MAX + 1];
@@ -98,7 +95,6 @@ static void test_longest_name_of_odd_bytes(void **state)
     name[BOWLINE_NAME_MAX - 1] = 'x';
     assert_status(BOWLINE_OK, try_once(client, name), NULL);
     must_release(hold);
-    bowline_close(client);
 }
 
 /* ---- options of an acquire ------------------------------------------------------------------- */
@@ -118,7 +114,7 @@ static void refuses(bowline_client *client, const bowline_acquire_options *optio
     assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
 }
 
-static void test_bad_acquire_options(void **state)
+ENGINE_TEST(bad_acquire_options)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
 
@@ -135,12 +131,11 @@ static void test_bad_acquire_options(void **state)
     refuses(client, &(bowline_acquire_options){ .wait_ms = 1 }, BOWLINE_USAGE);
     refuses(client, &(bowline_acquire_options){ .size = 7 }, BOWLINE_USAGE);
     refuses(client, &(bowline_acquire_options){ .size = SIZE_MAX }, BOWLINE_USAGE);
-    bowline_close(client);
 }
 
 /* The shortest lease may be over before its answer has come, which is no refusal of the lease; what
  * is left of it then ends soon, and the next one waits. */
-static void test_bounds_that_are_good(void **state)
+ENGINE_TEST(bounds_that_are_good)
 {
     bowline_client *client   = engine_client(THE_ENGINE, NULL);
     const uint32_t  leases[] = { BOWLINE_LEASE_MIN_MS, BOWLINE_LEASE_MAX_MS };
@@ -161,11 +156,10 @@ static void test_bounds_that_are_good(void **state)
         else if (!may_end || !came_too_late(status, &error))
             assert_status(BOWLINE_OK, status, &error);
     }
-    bowline_close(client);
 }
 
 /* A newer program with an older library, and the other way round. */
-static void test_options_of_other_sizes(void **state)
+ENGINE_TEST(options_of_other_sizes)
 {
     struct {
         bowline_acquire_options options;
@@ -189,7 +183,6 @@ static void test_options_of_other_sizes(void **state)
     assert_status(BOWLINE_OK, bowline_acquire(&hold, client, engine_lock(), &newer.options, NULL),
                   NULL);
     must_release(hold);
-    bowline_close(client);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -207,7 +200,7 @@ static void refuses_to_open(const bowline_options *options, int expected)
     assert_status(expected, bowline_open(&client, options, NULL), NULL);
 }
 
-static void test_bad_open_options(void **state)
+ENGINE_TEST(bad_open_options)
 {
     const char *url = engine_url(THE_ENGINE, NULL);
 
@@ -223,7 +216,7 @@ static void test_bad_open_options(void **state)
     refuses_to_open(&(bowline_options){ .size = SIZE_MAX, .url = url }, BOWLINE_USAGE);
 }
 
-static void test_open_options_of_other_sizes(void **state)
+ENGINE_TEST(open_options_of_other_sizes)
 {
     struct {
         bowline_options options;
@@ -237,7 +230,7 @@ static void test_open_options_of_other_sizes(void **state)
     refuses_to_open(&newer.options, BOWLINE_UNSUPPORTED);
 }
 
-static void test_bad_url_options(void **state)
+ENGINE_TEST(bad_url_options)
 {
     static const char *const bad[] = {
         "lease",
@@ -288,7 +281,7 @@ static void test_bad_url_options(void **state)
     }
 }
 
-static void test_what_the_call_says_goes_before_the_url(void **state)
+ENGINE_TEST(what_the_call_says_goes_before_the_url)
 {
     bowline_client *client = NULL;
     const char     *url    = engine_url(THE_ENGINE, "lease=1h");
@@ -304,7 +297,7 @@ static void test_what_the_call_says_goes_before_the_url(void **state)
 
 /* ---- nothing --------------------------------------------------------------------------------- */
 
-static void test_null(void **state)
+ENGINE_TEST(null)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_hold      *hold   = NULL;
@@ -330,24 +323,4 @@ static void test_null(void **state)
     expect_refusal(BOWLINE_USAGE, bowline_who(client, "x", &old, &e), &e);
     expect_refusal(BOWLINE_USAGE, bowline_dispatch(client, BOWLINE_DEFAULT - 1, &e), &e);
     assert_status(BOWLINE_USAGE, bowline_acquire(NULL, NULL, NULL, NULL, NULL), NULL);
-    bowline_close(client);
-}
-
-static const engine_case cases[] = {
-    CASE("bad names are USAGE", test_bad_names),
-    CASE("strange names that are good", test_strange_names_that_are_good),
-    CASE("the longest name of odd bytes", test_longest_name_of_odd_bytes),
-    CASE("bad options of an acquire are USAGE", test_bad_acquire_options),
-    CASE("bounds that are good", test_bounds_that_are_good),
-    CASE("options of other sizes", test_options_of_other_sizes),
-    CASE("bad options of open are USAGE", test_bad_open_options),
-    CASE("options of open of other sizes", test_open_options_of_other_sizes),
-    CASE("bad options in the URL are USAGE", test_bad_url_options),
-    CASE("what the call says goes before the URL", test_what_the_call_says_goes_before_the_url),
-    CASE("NULL where something must be is USAGE", test_null),
-};
-
-int main(void)
-{
-    return engines_run("engines_input", cases, sizeof cases / sizeof cases[0]);
 }

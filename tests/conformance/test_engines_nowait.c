@@ -8,7 +8,7 @@
 
 /* Taken and given back, again and again, by one name: each release comes before the next acquire,
  * or that would be BUSY. */
-static void test_each_comes_before_what_is_asked_next(void **state)
+ENGINE_TEST(each_comes_before_what_is_asked_next)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_error   error  = { 0 };
@@ -19,10 +19,9 @@ static void test_each_comes_before_what_is_asked_next(void **state)
         assert_status(BOWLINE_OK, status, &error);
     }
     assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
-    bowline_close(client);
 }
 
-static void test_who_waits_gets_it(void **state)
+ENGINE_TEST(who_waits_gets_it)
 {
     bowline_client *one  = engine_client(THE_ENGINE, NULL);
     bowline_client *two  = engine_client(THE_ENGINE, NULL);
@@ -36,27 +35,24 @@ static void test_who_waits_gets_it(void **state)
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
     assert_status(BOWLINE_OK, bowline_release_nowait(w.hold, NULL), NULL);
     assert_status(BOWLINE_OK, bowline_flush_releases(one, BOWLINE_FOREVER, NULL), NULL);
-    bowline_close(one);
-    bowline_close(two);
 }
 
 /* Without a word after it, and without a keeper. */
-static void test_close_hands_over(void **state)
+ENGINE_TEST(close_hands_over)
 {
-    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_client *client = engine_client_without_keeper(THE_ENGINE, NULL);
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
     bowline_hold   *hold   = must_acquire(client, engine_lock());
 
     assert_status(BOWLINE_OK, bowline_release_nowait(hold, NULL), NULL);
-    bowline_close(client);
+    engine_close(client);
     assert_status(BOWLINE_OK, try_once(other, engine_lock()), NULL);
-    bowline_close(other);
 }
 
-static void test_many_without_any_other_call(void **state)
+ENGINE_TEST(many_without_any_other_call)
 {
     enum { MANY = 1500 };
-    bowline_client      *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_client      *client = engine_client_without_keeper(THE_ENGINE, NULL);
     static bowline_hold *holds[MANY];
     const char          *names = engine_lock();
     char                 name[64];
@@ -70,7 +66,6 @@ static void test_many_without_any_other_call(void **state)
     for (unsigned i = 0; i < count; i++)
         assert_status(BOWLINE_OK, bowline_release_nowait(holds[i], NULL), NULL);
     assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, NULL), NULL);
-    bowline_close(client);
 }
 
 typedef struct inherited {
@@ -95,7 +90,7 @@ static int use_in_child(void *arg)
 }
 
 /* One release is under way when the child is made; the child neither waits for it nor ends it. */
-static void test_child_of_fork_may_not(void **state)
+ENGINE_TEST(child_of_fork_may_not)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_hold   *first  = must_acquire(client, engine_lock());
@@ -109,7 +104,6 @@ static void test_child_of_fork_may_not(void **state)
     assert_true(bowline_hold_left_ms(i.hold) > 0);
     assert_status(BOWLINE_OK, bowline_release_nowait(i.hold, NULL), NULL);
     assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, NULL), NULL);
-    bowline_close(client);
 }
 
 typedef struct taker {
@@ -136,7 +130,7 @@ static void *take_turns(void *arg)
 }
 
 /* Of one client, each its own name and all of them the same. */
-static void test_threads(void **state)
+ENGINE_TEST(threads)
 {
     enum { THREADS = 6 };
     bowline_client *client = engine_client(THE_ENGINE, NULL);
@@ -153,11 +147,10 @@ static void test_threads(void **state)
         assert_int_equal(takers[i].bad, 0);
     }
     assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, NULL), NULL);
-    bowline_close(client);
 }
 
 /* Known before anything is asked: its time is over. */
-static void test_what_has_ended_is_lost_at_once(void **state)
+LEASE_TEST(what_has_ended_is_lost_at_once)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=100ms&renew=off");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
@@ -167,20 +160,4 @@ static void test_what_has_ended_is_lost_at_once(void **state)
         sleep_ms(5);
     assert_status(BOWLINE_LOST, bowline_release_nowait(hold, &error), &error);
     assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, NULL), NULL);
-    bowline_close(client);
-}
-
-static const engine_case cases[] = {
-    CASE("each comes before what is asked next", test_each_comes_before_what_is_asked_next),
-    CASE("who waits gets it", test_who_waits_gets_it),
-    CASE("close hands over", test_close_hands_over),
-    CASE("many without any other call", test_many_without_any_other_call),
-    CASE("a child of fork may not", test_child_of_fork_may_not),
-    CASE("threads of one client", test_threads),
-    LEASE_CASE("what has ended is lost at once", test_what_has_ended_is_lost_at_once),
-};
-
-int main(void)
-{
-    return engines_run("engines_nowait", cases, sizeof cases / sizeof cases[0]);
 }

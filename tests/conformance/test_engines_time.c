@@ -32,7 +32,7 @@ static void expect_lost(const engine *e, bowline_hold *hold)
     assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
     assert_status(BOWLINE_BUSY, try_once(other, engine_lock()), NULL);
     must_release(next);
-    bowline_close(other);
+    engine_close(other);
 }
 
 /* It is held still: then nobody else gets it, as far as the lease goes. */
@@ -42,7 +42,7 @@ static bool is_held(const engine *e, bowline_hold *hold)
     bool            kept  = bowline_hold_left_ms(hold) > 0;
     int             tried = try_once(other, engine_lock());
 
-    bowline_close(other);
+    engine_close(other);
     kept = kept && bowline_hold_left_ms(hold) > 0;
     if (kept || !e->has_lease)
         assert_status(BOWLINE_BUSY, tried, NULL);
@@ -63,7 +63,7 @@ static bool was_kept(const engine *e, bowline_hold *hold, int round)
 
 /* ---- renewal --------------------------------------------------------------------------------- */
 
-static void test_keeper_renews_while_the_program_sleeps(void **state)
+ENGINE_TEST(keeper_renews_while_the_program_sleeps)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=900ms");
     bowline_hold   *hold   = NULL;
@@ -73,7 +73,6 @@ static void test_keeper_renews_while_the_program_sleeps(void **state)
         acquire_in_the_end(&hold, client, engine_lock());
         sleep_ms(over_two_leases(THE_ENGINE));
     } while (!was_kept(THE_ENGINE, hold, ++round));
-    bowline_close(client);
 }
 
 /* For a shorter time than the client's other locks.  What is won after that time is refused. */
@@ -101,7 +100,7 @@ static bowline_hold *acquire_for_a_short_lease(bowline_client *client, bool in_s
 }
 
 /* The keeper sleeps for as long as there is nothing to do.  A shorter lease must wake it. */
-static void test_keeper_learns_of_a_shorter_lease(void **state)
+ENGINE_TEST(keeper_learns_of_a_shorter_lease)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=1h");
     bowline_hold   *before = must_acquire(client, "long");
@@ -113,11 +112,10 @@ static void test_keeper_learns_of_a_shorter_lease(void **state)
         sleep_ms(over_two_leases(THE_ENGINE));
     } while (!was_kept(THE_ENGINE, hold, ++round));
     must_release(before);
-    bowline_close(client);
 }
 
 /* The same for one that was acquired in steps. */
-static void test_keeper_learns_of_what_was_finished(void **state)
+ENGINE_TEST(keeper_learns_of_what_was_finished)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=1h");
     bowline_hold   *before = must_acquire(client, "long");
@@ -129,11 +127,10 @@ static void test_keeper_learns_of_what_was_finished(void **state)
         sleep_ms(over_two_leases(THE_ENGINE));
     } while (!was_kept(THE_ENGINE, hold, ++round));
     must_release(before);
-    bowline_close(client);
 }
 
 /* The keeper stands back while somebody dispatches, and must come forward again afterwards. */
-static void test_keeper_goes_on_after_a_dispatch(void **state)
+ENGINE_TEST(keeper_goes_on_after_a_dispatch)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=900ms");
     bowline_hold   *hold   = NULL;
@@ -145,13 +142,12 @@ static void test_keeper_goes_on_after_a_dispatch(void **state)
             assert_status(BOWLINE_OK, bowline_dispatch(client, 60, NULL), NULL);
         sleep_ms(over_two_leases(THE_ENGINE));
     } while (!was_kept(THE_ENGINE, hold, ++round));
-    bowline_close(client);
 }
 
 /* Somebody inside a call renews for all. */
-static void test_a_waiting_thread_renews_too(void **state)
+ENGINE_TEST(a_waiting_thread_renews_too)
 {
-    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, "lease=900ms"));
+    bowline_client *client = engine_client_without_keeper(THE_ENGINE, "lease=900ms");
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
     bowline_hold   *busy   = must_acquire(other, "busy");
     bowline_hold   *hold   = NULL;
@@ -166,13 +162,11 @@ static void test_a_waiting_thread_renews_too(void **state)
             assert_status(BOWLINE_TIMEOUT, status, &error);
     } while (!was_kept(THE_ENGINE, hold, ++round));
     must_release(busy);
-    bowline_close(client);
-    bowline_close(other);
 }
 
-static void test_dispatching_renews_without_a_keeper(void **state)
+ENGINE_TEST(dispatching_renews_without_a_keeper)
 {
-    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, "lease=900ms"));
+    bowline_client *client = engine_client_without_keeper(THE_ENGINE, "lease=900ms");
     bowline_hold   *hold   = NULL;
     int             round  = 0;
 
@@ -181,11 +175,10 @@ static void test_dispatching_renews_without_a_keeper(void **state)
         for (int64_t end = clock_ms() + over_two_leases(THE_ENGINE); clock_ms() < end;)
             assert_status(BOWLINE_OK, bowline_dispatch(client, 50, NULL), NULL);
     } while (!was_kept(THE_ENGINE, hold, ++round));
-    bowline_close(client);
 }
 
 /* Renewed by the keeper for several leases: it must not show the end of any of them. */
-static void test_descriptor_moves_with_the_renewals(void **state)
+LEASE_TEST(descriptor_moves_with_the_renewals)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=600ms");
     bowline_hold   *hold   = NULL;
@@ -201,44 +194,45 @@ static void test_descriptor_moves_with_the_renewals(void **state)
         assert_true(!kept || !was_readable);
         kept = kept && bowline_hold_check(hold, NULL) == BOWLINE_OK;
     } while (!keeps_in_round(kept, bowline_release(hold, NULL), ++round));
-    bowline_close(client);
 }
 
 /* ---- the end of a lease ---------------------------------------------------------------------- */
 
-static void test_nobody_renews_without_a_keeper(void **state)
+LEASE_TEST(nobody_renews_without_a_keeper)
 {
     unsigned        threads = count_threads();
-    bowline_client *client  = must_open_without_keeper(engine_url(THE_ENGINE, "lease=200ms"));
+    bowline_client *client  = engine_client_without_keeper(THE_ENGINE, "lease=200ms");
     bowline_hold   *hold    = must_acquire(client, engine_lock());
 
     assert_int_equal(count_threads(), threads);
     sleep_ms(500);
     expect_lost(THE_ENGINE, hold);
-    bowline_close(client);
 }
 
-static void test_renew_off_ends_with_the_lease(void **state)
+static void expect_end_with_the_lease(const engine *e, bowline_client *client)
 {
-    bowline_client *client = engine_client(THE_ENGINE, "lease=200ms&renew=off");
-    bowline_hold   *hold   = must_acquire(client, engine_lock());
+    bowline_hold *hold = must_acquire(client, engine_lock());
 
     sleep_ms(500);
-    expect_lost(THE_ENGINE, hold);
-    bowline_close(client);
-    assert_status(BOWLINE_OK,
-                  bowline_open(&client,
-                               BOWLINE_OPTIONS(.url = engine_url(THE_ENGINE, NULL), .lease_ms = 200,
-                                               .flags = BOWLINE_NO_RENEW),
-                               NULL),
-                  NULL);
-    hold = must_acquire(client, engine_lock());
-    sleep_ms(500);
-    expect_lost(THE_ENGINE, hold);
-    bowline_close(client);
+    expect_lost(e, hold);
 }
 
-static void test_extend_is_enough_without_renewal(void **state)
+LEASE_TEST(renew_off_ends_with_the_lease)
+{
+    bowline_client *client  = NULL;
+    bowline_options options = { .size     = sizeof options,
+                                .url      = engine_url(THE_ENGINE, NULL),
+                                .lease_ms = 200,
+                                .flags    = BOWLINE_NO_RENEW };
+    int             status  = bowline_open(&client, &options, NULL);
+
+    assert_status(BOWLINE_OK, status, NULL);
+    expect_end_with_the_lease(THE_ENGINE, client);
+    bowline_close(client);
+    expect_end_with_the_lease(THE_ENGINE, engine_client(THE_ENGINE, "lease=200ms&renew=off"));
+}
+
+ENGINE_TEST(extend_is_enough_without_renewal)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=900ms&renew=off");
     bowline_hold   *hold   = NULL;
@@ -252,12 +246,11 @@ static void test_extend_is_enough_without_renewal(void **state)
             assert_true(status == BOWLINE_OK || THE_ENGINE->has_lease);
         }
     } while (!was_kept(THE_ENGINE, hold, ++round));
-    bowline_close(client);
 }
 
 /* ---- max_hold -------------------------------------------------------------------------------- */
 
-static void test_max_hold_ends_it_while_renewals_go_on(void **state)
+LEASE_TEST(max_hold_ends_it_while_renewals_go_on)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=900ms&max-hold=700ms");
     bowline_hold   *hold   = NULL;
@@ -277,10 +270,9 @@ static void test_max_hold_ends_it_while_renewals_go_on(void **state)
         sleep_ms(600);
         expect_lost(THE_ENGINE, hold);
     } while (!is_held);
-    bowline_close(client);
 }
 
-static void test_max_hold_of_the_call(void **state)
+ENGINE_TEST(max_hold_of_the_call)
 {
     bowline_client *client = engine_client(THE_ENGINE, "max-hold=1h");
     bowline_hold   *hold   = NULL;
@@ -300,11 +292,10 @@ static void test_max_hold_of_the_call(void **state)
         expect_lost(THE_ENGINE, hold);
         assert_true(rounds < 50);
     }
-    bowline_close(client);
 }
 
 /* What max_hold has ended goes to the next in line, though its holder still sleeps. */
-static void test_max_hold_hands_on(void **state)
+ENGINE_TEST(max_hold_hands_on)
 {
     bowline_client *client = engine_client(THE_ENGINE, "max-hold=300ms");
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
@@ -316,28 +307,4 @@ static void test_max_hold_hands_on(void **state)
     assert_true(bowline_hold_left_ms(hold) == 0);
     must_release(next);
     assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
-    bowline_close(client);
-    bowline_close(other);
-}
-
-static const engine_case cases[] = {
-    CASE("the keeper renews while the program sleeps", test_keeper_renews_while_the_program_sleeps),
-    CASE("the keeper learns of a shorter lease", test_keeper_learns_of_a_shorter_lease),
-    CASE("the keeper learns of what was finished", test_keeper_learns_of_what_was_finished),
-    CASE("the keeper goes on after a dispatch", test_keeper_goes_on_after_a_dispatch),
-    CASE("a waiting thread renews too", test_a_waiting_thread_renews_too),
-    CASE("dispatching renews without a keeper", test_dispatching_renews_without_a_keeper),
-    LEASE_CASE("the descriptor moves with the renewals", test_descriptor_moves_with_the_renewals),
-    LEASE_CASE("no keeper and no dispatch: LOST", test_nobody_renews_without_a_keeper),
-    LEASE_CASE("renew off: LOST when the lease has ended", test_renew_off_ends_with_the_lease),
-    CASE("extend is enough without renewal", test_extend_is_enough_without_renewal),
-    LEASE_CASE("max_hold ends a hold while renewals go on",
-               test_max_hold_ends_it_while_renewals_go_on),
-    CASE("max_hold of the call", test_max_hold_of_the_call),
-    CASE("max_hold hands on to who waits", test_max_hold_hands_on),
-};
-
-int main(void)
-{
-    return engines_run("engines_time", cases, sizeof cases / sizeof cases[0]);
 }

@@ -24,9 +24,9 @@ static bowline_holder must_hear(bowline_operation *op)
     return holder;
 }
 
-static void test_it_says_what_who_says(void **state)
+ENGINE_TEST(it_says_what_who_says)
 {
-    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_client *client = engine_client_without_keeper(THE_ENGINE, NULL);
     bowline_holder  other  = { .size = sizeof other };
 
     assert_int_equal(must_hear(must_ask(client, engine_lock())).held, 0);
@@ -42,13 +42,12 @@ static void test_it_says_what_who_says(void **state)
     assert_string_equal(holder.note, other.note);
     assert_int_equal(holder.left_ms == INT64_MAX, other.left_ms == INT64_MAX);
     must_release(hold);
-    bowline_close(client);
 }
 
 /* Nothing but descriptor and timer, and events. */
-static void test_on_a_loop(void **state)
+ENGINE_TEST(on_a_loop)
 {
-    bowline_client    *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
     bowline_client    *other  = engine_client(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(other, engine_lock());
     bowline_operation *op     = must_ask(client, engine_lock());
@@ -68,11 +67,9 @@ static void test_on_a_loop(void **state)
     assert_int_equal(bowline_operation_done(op), 1);
     assert_int_equal(must_hear(op).held, 1);
     must_release(hold);
-    bowline_close(client);
-    bowline_close(other);
 }
 
-static void test_several_at_once_beside_other_operations(void **state)
+ENGINE_TEST(several_at_once_beside_other_operations)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
 
@@ -91,13 +88,12 @@ static void test_several_at_once_beside_other_operations(void **state)
     bowline_holder before = must_hear(first); /* was asked before, or is looked at now */
     assert_int_equal(before.held, THE_ENGINE->has_lease ? 0 : 1);
     must_release(hold);
-    bowline_close(client);
 }
 
 /* Whatever has become of the question: the client works, and nothing is left. */
-static void test_cancel(void **state)
+ENGINE_TEST(cancel)
 {
-    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_client *client = engine_client_without_keeper(THE_ENGINE, NULL);
     bowline_holder  holder = { .size = sizeof holder };
 
     for (int i = 0; i < 8; i++) {
@@ -116,10 +112,9 @@ static void test_cancel(void **state)
     }
     (void)must_ask(client, engine_lock()); /* never finished */
     bowline_cancel(must_ask(client, engine_lock()));
-    bowline_close(client);
 }
 
-static void test_wrong_finish_changes_nothing(void **state)
+ENGINE_TEST(wrong_finish_changes_nothing)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_operation *op     = must_ask(client, engine_lock());
@@ -137,18 +132,4 @@ static void test_wrong_finish_changes_nothing(void **state)
     assert_status(BOWLINE_USAGE, bowline_who_start(&op, client, "", NULL), NULL);
     assert_status(BOWLINE_USAGE, bowline_who_start(&op, client, "a\nb", NULL), NULL);
     assert_null(op);
-    bowline_close(client);
-}
-
-static const engine_case cases[] = {
-    CASE("it says what who says", test_it_says_what_who_says),
-    CASE("on a loop", test_on_a_loop),
-    CASE("several at once, beside others", test_several_at_once_beside_other_operations),
-    CASE("cancel", test_cancel),
-    CASE("a wrong finish changes nothing", test_wrong_finish_changes_nothing),
-};
-
-int main(void)
-{
-    return engines_run("engines_who", cases, sizeof cases / sizeof cases[0]);
 }

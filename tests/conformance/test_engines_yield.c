@@ -6,7 +6,7 @@
 
 enum { WAIT_MS = 20000 };
 
-static void test_yield_to_nobody_is_held_again(void **state)
+ENGINE_TEST(yield_to_nobody_is_held_again)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
@@ -23,11 +23,9 @@ static void test_yield_to_nobody_is_held_again(void **state)
     assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
     must_release(hold);
     assert_status(BOWLINE_OK, try_once(other, engine_lock()), NULL);
-    bowline_close(other);
-    bowline_close(client);
 }
 
-static void test_yield_is_a_turn_of_who_waits(void **state)
+QUEUE_TEST(yield_is_a_turn_of_who_waits)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_client    *other  = engine_client(THE_ENGINE, NULL);
@@ -46,11 +44,9 @@ static void test_yield_is_a_turn_of_who_waits(void **state)
     assert_true(bowline_hold_left_ms(hold) > 0);
     assert_status(BOWLINE_BUSY, try_once(other, engine_lock()), NULL);
     must_release(hold);
-    bowline_close(other);
-    bowline_close(client);
 }
 
-static void test_yield_in_vain_is_the_end_of_the_hold(void **state)
+QUEUE_TEST(yield_in_vain_is_the_end_of_the_hold)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
@@ -66,11 +62,9 @@ static void test_yield_in_vain_is_the_end_of_the_hold(void **state)
     assert_status(BOWLINE_BUSY, try_once(client, engine_lock()), NULL); /* his still */
     must_release(w.hold);
     assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
-    bowline_close(other);
-    bowline_close(client);
 }
 
-static void test_yield_cancelled_blocks_nobody(void **state)
+ENGINE_TEST(yield_cancelled_blocks_nobody)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_client    *other  = engine_client(THE_ENGINE, NULL);
@@ -86,19 +80,4 @@ static void test_yield_cancelled_blocks_nobody(void **state)
                   NULL);
     assert_status(BOWLINE_OK, acquire_within(&his, other, engine_lock(), WAIT_MS, NULL), NULL);
     must_release(his);
-    bowline_close(other);
-    bowline_close(client);
-}
-
-static const engine_case cases[] = {
-    CASE("a yield to nobody is held again, with a higher fence",
-         test_yield_to_nobody_is_held_again),
-    QUEUE_CASE("a yield is a turn of who waits", test_yield_is_a_turn_of_who_waits),
-    QUEUE_CASE("a yield in vain is the end of the hold", test_yield_in_vain_is_the_end_of_the_hold),
-    CASE("a yield that is cancelled blocks nobody", test_yield_cancelled_blocks_nobody),
-};
-
-int main(void)
-{
-    return engines_run("engines", cases, sizeof cases / sizeof cases[0]);
 }

@@ -2,6 +2,7 @@
  * test_input.c -- URLs and durations that are wrong, with nothing behind them that could be
  * reached.
  */
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 static void refuses_url(const char *url, int expected)
@@ -18,7 +19,7 @@ static void refuses_url(const char *url, int expected)
     assert_null(client);
 }
 
-static void test_bad_urls(void **state)
+TEST(bad_urls)
 {
     static const struct {
         const char *url;
@@ -82,7 +83,7 @@ static void test_bad_urls(void **state)
     }
 }
 
-static void test_long_urls(void **state)
+TEST(long_urls)
 {
     char url[20000];
 
@@ -95,7 +96,7 @@ static void test_long_urls(void **state)
     }
 }
 
-static void test_bad_durations(void **state)
+TEST(bad_durations)
 {
     static const char *const bad[] = { "",     "1",
                                        "s",    "1.5s",
@@ -119,7 +120,7 @@ static void test_bad_durations(void **state)
 
 /* ---- statuses -------------------------------------------------------------------------------- */
 
-static void test_every_status_has_a_name_and_words(void **state)
+TEST(every_status_has_a_name_and_words)
 {
     for (int status = -20; status < 20; status++) {
         assert_non_null(bowline_status_name(status));
@@ -129,16 +130,4 @@ static void test_every_status_has_a_name_and_words(void **state)
     assert_string_equal(bowline_status_name(-99), "?");
     assert_int_equal(bowline_version(), BOWLINE_VERSION_NUMBER);
     assert_string_equal(bowline_version_string(), BOWLINE_VERSION_STRING);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bad_urls),
-        cmocka_unit_test(test_long_urls),
-        cmocka_unit_test(test_bad_durations),
-        cmocka_unit_test(test_every_status_has_a_name_and_words),
-    };
-
-    return cmocka_run_group_tests_name("input", tests, NULL, NULL);
 }

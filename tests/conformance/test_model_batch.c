@@ -6,24 +6,18 @@
  * without), then a batch about them: every answer is compared, and when each key vanishes
  * afterwards.  The server's clock stands still.  The same is played where the script has to do
  * without MGET, which the user may not use, and without GT, which servers before 7.0 do not have.
- * Where the server fails the call, nothing has changed.  BOWLINE_WORDS_SEED and BOWLINE_WORDS_RUNS
- * as in test_model_redis.c.
+ * Where the server fails the call, nothing has changed.
  */
-#include "lab/base/dice.h"
 #include "lab/model/words.h"
 #include "lab/model/mutation.h"
 #include "engine/redis/wire/batch.h"
 #include "engine/redis/wire/scripts.h"
+#include "tests/conformance/model_run.h"
 #include "tests/lib/frozen.h"
 #include "tests/lib/testing.h"
 #include "tests/lib/wire.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 enum { KEYS = 8, TOKENS = 3, ROUNDS = 3 };
-enum { RUNS_USUAL = 4000, RUNS_OF_MUTANT = 2000, SEED_USUAL = 1 };
 
 #define FOREIGN_TEXT "hello-stranger"
 
@@ -61,12 +55,7 @@ static char            texts[VARIANTS][4096];
 static bwl_model_redis models[KEYS];
 static unsigned        mutations;
 static mutation       *mutant;
-static uint64_t        random_state;
-
-static unsigned below(unsigned limit)
-{
-    return (unsigned)(bwl_dice_draw(&random_state) % limit);
-}
+static const char     *script; /* the text that is tried */
 
 static int64_t some_ms(void)
 {
@@ -162,17 +151,16 @@ static asked some_batch(void)
     return batch;
 }
 
-static bwl_batch_verdict ask_server(const asked *batch, const char *text,
-                                    bwl_batch_reply *ret_reply)
+static bwl_batch_verdict ask_server(const asked *batch, bwl_batch_reply *ret_reply)
 {
     char key[8];
 
-    if (text == texts[0]) {
+    if (script == texts[0]) {
         bwl_batch_write_begin(&line.out, batch->count, true);
     } else {
         bwl_resp_write_array(&line.out, 4 + 2 * batch->count);
         bwl_resp_write_text(&line.out, "EVAL");
-        bwl_resp_write_text(&line.out, text);
+        bwl_resp_write_text(&line.out, script);
         bwl_resp_write_integer(&line.out, batch->count);
     }
     for (unsigned i = 0; i < batch->count; i++) {
@@ -204,14 +192,14 @@ static void ask_model(const asked *batch, bwl_answer *ret_answers)
 }
 
 /* True if both said the same, and did. */
-static bool ask_both(const char *text)
+static bool ask_both(void)
 {
     asked           batch = some_batch();
     bwl_answer      said[KEYS];
     bwl_batch_reply heard;
 
     ask_model(&batch, said);
-    if (ask_server(&batch, text, &heard) != BWL_BATCH_EACH)
+    if (ask_server(&batch, &heard) != BWL_BATCH_EACH)
         return false;
     for (unsigned i = 0; i < batch.count; i++)
         if (said[i] != heard.answers[i])
@@ -222,48 +210,26 @@ static bool ask_both(const char *text)
     return true;
 }
 
-static bool play(uint64_t seed, const char *text)
+static bool play_sequence(uint64_t seed)
 {
     random_state = seed;
     frozen_set(beginning_ms);
     for (unsigned i = 0; i < KEYS; i++)
         make(i);
     for (unsigned round = 0; round < ROUNDS; round++) {
-        if (!ask_both(text))
+        if (!ask_both())
             return false;
         pass(some_ms());
     }
     return true;
 }
 
-static uint64_t play_all(uint64_t seed, uint64_t runs, const char *text)
+TEST(batch_is_each_of_its_words_alone)
 {
-    for (uint64_t i = 0; i < runs; i++)
-        if (!play(seed + i, text))
-            return i;
-    return runs;
-}
-
-static uint64_t number_from(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text != NULL ? strtoull(text, NULL, 10) : otherwise;
-}
-
-static void test_batch_is_each_of_its_words_alone(void **state)
-{
-    uint64_t runs = number_from("BOWLINE_WORDS_RUNS", RUNS_USUAL);
-    uint64_t seed = number_from("BOWLINE_WORDS_SEED", SEED_USUAL);
-
     for (unsigned i = 0; i < VARIANTS; i++) {
-        uint64_t count = i == 0 ? runs : runs / 4;
-        uint64_t after = play_all(seed, count, texts[i]);
-        print_message("# %s: seed %" PRIu64 ", %" PRIu64 " batches\n", variants[i].name, seed,
-                      count * ROUNDS);
-        if (after != count)
-            fail_msg("%s: differs with BOWLINE_WORDS_SEED=%" PRIu64 " BOWLINE_WORDS_RUNS=1",
-                     variants[i].name, seed + after);
+        print_message("# %s\n", variants[i].name);
+        script = texts[i];
+        must_be_the_same(4000, i == 0 ? 1 : 4);
     }
 }
 
@@ -284,7 +250,7 @@ static void fails_the_others(unsigned count, bwl_answer *answers)
             answers[i] = BWL_NO;
 }
 
-static void test_planted_mistakes_are_found(void **state)
+TEST(planted_mistakes_are_found)
 {
     static const struct {
         const char *name;
@@ -298,13 +264,11 @@ static void test_planted_mistakes_are_found(void **state)
         { "shortens", NULL, BWL_MUTATION_EXTEND_SHORTENS },
     };
 
+    script = texts[0];
     for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
-        mutant         = mistakes[i].mutant;
-        mutations      = mistakes[i].mutations;
-        uint64_t after = play_all(1, RUNS_OF_MUTANT, texts[0]);
-        print_message("# %s: found after %" PRIu64 " runs\n", mistakes[i].name, after);
-        if (after == RUNS_OF_MUTANT)
-            fail_msg("%s was not found", mistakes[i].name);
+        mutant    = mistakes[i].mutant;
+        mutations = mistakes[i].mutations;
+        must_be_noticed(mistakes[i].name);
     }
     mutant    = NULL;
     mutations = 0;
@@ -317,6 +281,7 @@ static asked all_ours(void)
 {
     asked batch = { .count = KEYS, .lease_ms = 5000 };
 
+    script = texts[0];
     frozen_set(beginning_ms);
     for (unsigned i = 0; i < KEYS; i++) {
         say_done("DEL k%u", i);
@@ -334,44 +299,43 @@ static void assert_left(int64_t wanted_ms)
 }
 
 /* What one may not do alone is refused alone, and not taken for a lock that is lost. */
-static void test_batch_that_fails_has_changed_nothing(void **state)
+TEST(batch_that_fails_has_changed_nothing)
 {
     asked           batch = all_ours();
-    const char     *text  = texts[0];
     bwl_batch_reply reply;
 
     (void)server_ask(redis, "CONFIG SET min-replicas-to-write 1");
-    assert_int_equal(ask_server(&batch, text, &reply), BWL_BATCH_RETRYABLE);
+    assert_int_equal(ask_server(&batch, &reply), BWL_BATCH_RETRYABLE);
     (void)server_ask(redis, "CONFIG SET min-replicas-to-write 0");
     assert_left(1000);
     (void)server_ask(redis, "ACL SETUSER default -pexpire");
-    assert_int_equal(ask_server(&batch, text, &reply), BWL_BATCH_ALONE);
+    assert_int_equal(ask_server(&batch, &reply), BWL_BATCH_ALONE);
     (void)server_ask(redis, "ACL SETUSER default +pexpire -get -mget");
-    assert_int_equal(ask_server(&batch, text, &reply), BWL_BATCH_EACH);
+    assert_int_equal(ask_server(&batch, &reply), BWL_BATCH_EACH);
     for (unsigned i = 0; i < KEYS; i++)
         assert_int_equal(reply.answers[i], 0);
     assert_left(1000);
     (void)server_ask(redis, "ACL SETUSER default +get +mget resetkeys ~k0 ~k1");
-    assert_int_equal(ask_server(&batch, text, &reply), BWL_BATCH_ALONE);
+    assert_int_equal(ask_server(&batch, &reply), BWL_BATCH_ALONE);
     (void)server_ask(redis, "ACL SETUSER default +@all ~*");
     assert_left(1000);
 }
 
 /* It needs no memory, and no right beside those that an extension alone needs. */
-static void test_batch_works_without_memory_and_without_mget(void **state)
+TEST(batch_works_without_memory_and_without_mget)
 {
     asked           batch = all_ours();
     bwl_batch_reply reply;
 
     (void)server_ask(redis, "CONFIG SET maxmemory 1");
-    assert_int_equal(ask_server(&batch, texts[0], &reply), BWL_BATCH_EACH);
+    assert_int_equal(ask_server(&batch, &reply), BWL_BATCH_EACH);
     (void)server_ask(redis, "CONFIG SET maxmemory 0");
     for (unsigned i = 0; i < KEYS; i++)
         assert_int_equal(reply.answers[i], BWL_YES);
     assert_left(5000);
     batch.lease_ms = 6000;
     (void)server_ask(redis, "ACL SETUSER default -mget");
-    assert_int_equal(ask_server(&batch, texts[0], &reply), BWL_BATCH_EACH);
+    assert_int_equal(ask_server(&batch, &reply), BWL_BATCH_EACH);
     (void)server_ask(redis, "ACL SETUSER default +mget");
     for (unsigned i = 0; i < KEYS; i++)
         assert_int_equal(reply.answers[i], BWL_YES);
@@ -411,14 +375,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batch_is_each_of_its_words_alone),
-        cmocka_unit_test(test_planted_mistakes_are_found),
-        cmocka_unit_test(test_batch_that_fails_has_changed_nothing),
-        cmocka_unit_test(test_batch_works_without_memory_and_without_mget),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+AROUND(set_up, tear_down)

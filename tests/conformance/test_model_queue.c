@@ -6,7 +6,6 @@
  * Random sequences of three clients at one lock, each with a connection and perhaps an old one that
  * is still open; every answer is compared in all that it says, every push with to whom it came, and
  * what is left in the server.  The server's clock stands still until a sequence moves it.
- * BOWLINE_WORDS_SEED and BOWLINE_WORDS_RUNS as in test_model_redis.c.
  */
 #include "core/token.h"
 #include "core/text.h"
@@ -17,9 +16,9 @@
 #include "engine/redis/wire/queue.h"
 #include "tests/conformance/queue_mutants.h"
 #include "tests/conformance/queue_pushes.h"
-#include "tests/conformance/story.h"
 #include "tests/lib/frozen.h"
 #include "tests/lib/line.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 #include "tests/lib/wire.h"
 
@@ -29,14 +28,11 @@
 #include <string.h>
 
 enum {
-    RUNS_USUAL     = 8000,
-    SEED_USUAL     = 1, /* make model draws one */
-    RUNS_OF_MUTANT = 8000,
-    LENGTH_MAX     = 24,
-    CLIENTS        = BWL_MODEL_CLIENTS,
-    SERIALS        = 2, /* tokens of each client                                                 */
-    DEAD_MS        = 3000,
-    KEEP_MS        = 60000,
+    LENGTH_MAX = 24,
+    CLIENTS    = BWL_MODEL_CLIENTS,
+    SERIALS    = 2, /* tokens of each client                                                 */
+    DEAD_MS    = 3000,
+    KEEP_MS    = 60000,
 };
 
 #define KEY     "k"
@@ -49,20 +45,11 @@ static const int64_t beginning_ms = INT64_C(1700000000000);
 static server         *redis;
 static wire            control;
 static bwl_model_redis model;
-static queue_mutation *mutant;
-static bool            is_quiet;
 
 static uint8_t  push_channels[CLIENTS]; /* of the present connections */
 static uint64_t last_tickets[CLIENTS];
 
 /* ---- randomness ------------------------------------------------------------------------------ */
-
-static uint64_t random_state;
-
-static unsigned below(unsigned limit)
-{
-    return (unsigned)(bwl_dice_draw(&random_state) % limit);
-}
 
 static int64_t some_ms(void)
 {
@@ -351,7 +338,6 @@ static void disturb(unsigned client)
 static void begin_sequence(uint64_t seed)
 {
     random_state = seed;
-    story_size   = 0;
     bwl_model_redis_start(&model, beginning_ms);
     model.grace = BWL_MODEL_PER_MS;
     (void)wire_ask(&control, "DEL " KEY " " QUEUE " " BEATS " " BWL_QUEUE_FENCES_KEY);
@@ -382,51 +368,9 @@ static bool play_sequence(uint64_t seed)
     return true;
 }
 
-static uint64_t number_from(const char *name, uint64_t otherwise)
+TEST(each_word_means_the_same_to_model_and_server)
 {
-    const char *text = getenv(name);
-
-    return text != NULL ? strtoull(text, NULL, 10) : otherwise;
-}
-
-static uint64_t play_sequences(uint64_t seed, uint64_t runs)
-{
-    for (uint64_t i = 0; i < runs; i++) {
-        if (play_sequence(seed + i))
-            continue;
-        if (!is_quiet)
-            (void)fprintf(stderr, "BOWLINE_WORDS_SEED=%" PRIu64 " BOWLINE_WORDS_RUNS=1\n%s",
-                          seed + i, story);
-        return i;
-    }
-    return runs;
-}
-
-static void test_each_word_means_the_same_to_model_and_server(void **state)
-{
-    uint64_t runs = number_from("BOWLINE_WORDS_RUNS", RUNS_USUAL);
-    uint64_t seed = number_from("BOWLINE_WORDS_SEED", SEED_USUAL);
-
-    print_message("# seed %" PRIu64 ", %" PRIu64 " sequences\n", seed, runs);
-    assert_true(play_sequences(seed, runs) == runs);
-}
-
-/* ---- mistakes in the model ------------------------------------------------------------------- */
-
-static void test_planted_mistakes_are_found(void **state)
-{
-    uint64_t seed = number_from("BOWLINE_WORDS_SEED", 1);
-
-    is_quiet = true;
-    for (size_t i = 0; i < QUEUE_MUTANTS; i++) {
-        mutant         = queue_mutants[i].mutation;
-        uint64_t after = play_sequences(seed, RUNS_OF_MUTANT);
-        print_message("# %s: found after %" PRIu64 " sequences\n", queue_mutants[i].name, after);
-        if (after == RUNS_OF_MUTANT)
-            fail_msg("%s was not found", queue_mutants[i].name);
-    }
-    mutant   = NULL;
-    is_quiet = false;
+    must_be_the_same(8000, 1);
 }
 
 static int set_up(void **state)
@@ -448,12 +392,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_word_means_the_same_to_model_and_server),
-        cmocka_unit_test(test_planted_mistakes_are_found),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+AROUND(set_up, tear_down)

@@ -1,18 +1,15 @@
 /*
  * test_model_redis.c -- the lab's model server against a real one: the same commands in the same
- * order, and every reply compared.  What the lab finds is worth as much as its model is true.
+ * order, and every reply compared.
  *
- * A hundred thousand random sequences on three connections and four keys.  The real server's clock
- * stands still until the sequence moves it, so times left are compared to the millisecond.  The
- * seed is printed; BOWLINE_MODEL_SEED sets it, BOWLINE_MODEL_RUNS says how many sequences, and a
- * sequence that differs says with which of the two it comes again alone.
- *
- * And the test is tested: with a mistake planted in the model, it must find a difference.
+ * Random sequences on three connections and four keys.  The real server's clock stands still until
+ * the sequence moves it, so times left are compared to the millisecond.
  */
 #include "tests/lib/model_play.h"
 #include "lab/base/dice.h"
 #include "tests/conformance/model_mutants.h"
 #include "tests/lib/server.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 #include <inttypes.h>
@@ -20,27 +17,16 @@
 #include <stdlib.h>
 
 enum {
-    RUNS_USUAL     = 20000,
-    SEED_USUAL     = 1, /* make model draws one */
-    RUNS_OF_MUTANT = 20000,
-    LENGTH_MAX     = 24,
-    MEMBERS        = 4,
-    CHANNELS       = 2,
-    VALUES         = 5,
-    EVENTS_ONE_IN  = 300,
+    LENGTH_MAX    = 24,
+    MEMBERS       = 4,
+    CHANNELS      = 2,
+    VALUES        = 5,
+    EVENTS_ONE_IN = 300,
 };
 
-static bool is_quiet; /* a difference is what we want                                           */
-static bool forgets;  /* the server restarts now and then                                       */
+static bool forgets; /* the server restarts now and then */
 
 /* ---- randomness ------------------------------------------------------------------------------ */
-
-static uint64_t random_state;
-
-static unsigned below(unsigned limit)
-{
-    return (unsigned)(bwl_dice_draw(&random_state) % limit);
-}
 
 static int64_t some_ms(void)
 {
@@ -191,88 +177,24 @@ static bool play_sequence(uint64_t seed)
         play_command(connection, &cmd);
     }
     play_settle(connection);
-    return !play_differs();
+    if (!play_differs())
+        return true;
+    tell("%s", play_story());
+    play_again();
+    return false;
 }
 
-static uint64_t number_from(const char *name, uint64_t otherwise)
+TEST(model_and_server_say_the_same)
 {
-    const char *text = getenv(name);
-
-    return text != NULL ? strtoull(text, NULL, 10) : otherwise;
+    must_be_the_same(20000, 1);
 }
 
-/* How many sequences were the same before one was not; all of them, if all were. */
-static uint64_t play_sequences(uint64_t seed, uint64_t runs)
+/* A restarted server has the keys that it saved, with their expiry, and no connections. */
+TEST(both_come_back_with_what_was_saved)
 {
-    for (uint64_t i = 0; i < runs; i++) {
-        if (play_sequence(seed + i))
-            continue;
-        if (!is_quiet)
-            (void)fprintf(stderr, "BOWLINE_MODEL_SEED=%" PRIu64 " BOWLINE_MODEL_RUNS=1\n%s",
-                          seed + i, play_story());
-        play_again();
-        return i;
-    }
-    return runs;
-}
-
-static void test_model_and_server_say_the_same(void **state)
-{
-    uint64_t runs = number_from("BOWLINE_MODEL_RUNS", RUNS_USUAL);
-    uint64_t seed = number_from("BOWLINE_MODEL_SEED", SEED_USUAL);
-
-    print_message("# seed %" PRIu64 ", %" PRIu64 " sequences\n", seed, runs);
-    assert_true(play_sequences(seed, runs) == runs);
-}
-
-/* A server that comes back with what it had saved: keys, the ends of keys, and no connections. */
-static void test_both_come_back_with_what_was_saved(void **state)
-{
-    uint64_t runs = number_from("BOWLINE_MODEL_RUNS", RUNS_USUAL) / 100 + 1;
-    uint64_t seed = number_from("BOWLINE_MODEL_SEED", SEED_USUAL);
-
     forgets = true;
-    assert_true(play_sequences(seed, runs) == runs);
+    must_be_the_same(20000, 100);
     forgets = false;
-}
-
-/* A mistake on purpose, and the test that compares must see it. */
-static void test_planted_mistakes_are_found(void **state)
-{
-    static const struct {
-        model_mutation *mutant;
-        const char     *name;
-    } mutants[] = {
-#define M(name) { name, #name }
-        M(setnx_overwrites),
-        M(getset_keeps_the_end),
-        M(set_keeps_the_end),
-        M(incr_takes_the_end_away),
-        M(expire_now_waits),
-        M(keys_end_a_millisecond_early),
-        M(keys_end_a_millisecond_late),
-        M(deleting_is_not_noticed),
-        M(expiring_is_not_noticed),
-        M(exec_ends_no_watch),
-        M(own_writes_are_not_noticed),
-        M(nonsense_does_not_abort),
-        M(last_first),
-        M(hset_of_the_same_is_not_noticed),
-        M(published_to_one_more),
-        M(ttl_is_cut_short),
-    };
-    uint64_t seed = number_from("BOWLINE_MODEL_SEED", 1);
-
-    is_quiet = true;
-    for (size_t i = 0; i < sizeof mutants / sizeof mutants[0]; i++) {
-        play_with(mutants[i].mutant);
-        uint64_t after = play_sequences(seed, RUNS_OF_MUTANT);
-        print_message("# %s: found after %" PRIu64 " sequences\n", mutants[i].name, after);
-        if (after == RUNS_OF_MUTANT)
-            fail_msg("%s was not found", mutants[i].name);
-    }
-    play_with(NULL);
-    is_quiet = false;
 }
 
 /* ---- setting up ------------------------------------------------------------------------------ */
@@ -290,13 +212,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_model_and_server_say_the_same),
-        cmocka_unit_test(test_both_come_back_with_what_was_saved),
-        cmocka_unit_test(test_planted_mistakes_are_found),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+AROUND(set_up, tear_down)

@@ -5,7 +5,6 @@
  * Random sequences on three connections and one key, by the rules of one kind of value each; every
  * answer is compared, with the stamp, with whether the value is our own, and with whether it is the
  * same as one that was shown before.  The server's clock stands still until a sequence moves it.
- * BOWLINE_WORDS_SEED and BOWLINE_WORDS_RUNS as in test_model_redis.c.
  */
 #include "core/timestamps.h"
 #include "core/token.h"
@@ -14,6 +13,7 @@
 #include "engine/redis/wire/commands.h"
 #include "tests/conformance/words_mutants.h"
 #include "tests/lib/frozen.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 #include "tests/lib/wire.h"
 
@@ -23,13 +23,10 @@
 #include <string.h>
 
 enum {
-    RUNS_USUAL     = 30000,
-    SEED_USUAL     = 1, /* make model draws one */
-    RUNS_OF_MUTANT = 10000,
-    LENGTH_MAX     = 20,
-    CONNECTIONS    = 3,
-    TOKENS         = 3,
-    PRINTS_MAX     = 64,
+    LENGTH_MAX  = 20,
+    CONNECTIONS = 3,
+    TOKENS      = 3,
+    PRINTS_MAX  = 64,
 };
 
 #define S_NS  INT64_C(1000000000)
@@ -72,20 +69,11 @@ static wire            wires[CONNECTIONS];
 static bool            is_used[CONNECTIONS]; /* it may watch                                     */
 static wire            control;
 static bwl_model_redis model;
-static mutation       *mutant;
-static bool            is_quiet;
 
 static const bwl_compat_rules *rules; /* of this sequence; NULL: bowline's own token */
 static char                    tokens[TOKENS + 1][BWL_TOKEN_MAX + 1];
 
 /* ---- randomness ------------------------------------------------------------------------------ */
-
-static uint64_t random_state;
-
-static unsigned below(unsigned limit)
-{
-    return (unsigned)(bwl_dice_draw(&random_state) % limit);
-}
 
 static int64_t some_ms(void)
 {
@@ -94,22 +82,7 @@ static int64_t some_ms(void)
     return some[below(sizeof some / sizeof some[0])];
 }
 
-/* ---- what was said, and what was shown ------------------------------------------------------- */
-
-static char   story[8192];
-static size_t story_size;
-
-__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
-{
-    va_list list;
-    int     n;
-
-    va_start(list, format);
-    n = vsnprintf(story + story_size, sizeof story - story_size, format, list);
-    va_end(list);
-    if (n > 0 && story_size + (size_t)n < sizeof story)
-        story_size += (size_t)n;
-}
+/* ---- what was shown ------------------------------------------------------- */
 
 /* A print stands for bytes: two of the model's are equal if and only if two of the server's are. */
 static struct {
@@ -265,7 +238,6 @@ static void meet_stranger(void)
 static void begin_sequence(uint64_t seed)
 {
     random_state = seed;
-    story_size   = 0;
     prints_count = 0;
     rules        = below(KINDS + 1) == 0 ? NULL : &kinds[below(KINDS)];
     for (unsigned i = 1; i <= TOKENS; i++) {
@@ -309,77 +281,9 @@ static bool play_sequence(uint64_t seed)
     return true;
 }
 
-static uint64_t number_from(const char *name, uint64_t otherwise)
+TEST(each_word_means_the_same_to_model_and_server)
 {
-    const char *text = getenv(name);
-
-    return text != NULL ? strtoull(text, NULL, 10) : otherwise;
-}
-
-static uint64_t play_sequences(uint64_t seed, uint64_t runs)
-{
-    for (uint64_t i = 0; i < runs; i++) {
-        if (play_sequence(seed + i))
-            continue;
-        if (!is_quiet)
-            (void)fprintf(stderr, "BOWLINE_WORDS_SEED=%" PRIu64 " BOWLINE_WORDS_RUNS=1\n%s",
-                          seed + i, story);
-        return i;
-    }
-    return runs;
-}
-
-static void test_each_word_means_the_same_to_model_and_server(void **state)
-{
-    uint64_t runs = number_from("BOWLINE_WORDS_RUNS", RUNS_USUAL);
-    uint64_t seed = number_from("BOWLINE_WORDS_SEED", SEED_USUAL);
-
-    print_message("# seed %" PRIu64 ", %" PRIu64 " sequences\n", seed, runs);
-    assert_true(play_sequences(seed, runs) == runs);
-}
-
-/* ---- mistakes in the model ------------------------------------------------------------------- */
-
-static void test_planted_mistakes_are_found(void **state)
-{
-    static const struct {
-        mutation   *mutant;
-        const char *name;
-    } mutants[] = {
-#define M(name) { name, #name }
-        M(swap_keeps_the_end),
-        M(expire_to_the_millisecond),
-        M(watch_sees_nothing),
-        M(strangers_are_ours),
-        M(all_is_mine),
-        M(extension_shortens),
-        M(timestamp_one_too_small),
-        M(taken_when_it_is_now),
-        M(any_time_is_plausible),
-        M(any_time_is_held),
-        M(an_expiry_is_overlooked),
-        M(an_expiry_is_none),
-        M(enters_again),
-        M(fence_grows_without_a_grant),
-        M(field_of_another_is_extended),
-        M(release_keeps_the_key),
-        M(member_is_taken_again),
-        M(member_of_another_is_extended),
-        M(member_that_is_over_is_extended),
-        M(release_keeps_the_members),
-    };
-    uint64_t seed = number_from("BOWLINE_WORDS_SEED", 1);
-
-    is_quiet = true;
-    for (size_t i = 0; i < sizeof mutants / sizeof mutants[0]; i++) {
-        mutant         = mutants[i].mutant;
-        uint64_t after = play_sequences(seed, RUNS_OF_MUTANT);
-        print_message("# %s: found after %" PRIu64 " sequences\n", mutants[i].name, after);
-        if (after == RUNS_OF_MUTANT)
-            fail_msg("%s was not found", mutants[i].name);
-    }
-    mutant   = NULL;
-    is_quiet = false;
+    must_be_the_same(30000, 1);
 }
 
 static int set_up(void **state)
@@ -400,12 +304,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_word_means_the_same_to_model_and_server),
-        cmocka_unit_test(test_planted_mistakes_are_found),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+AROUND(set_up, tear_down)

@@ -1,17 +1,27 @@
 /*
- * words_mutants.h -- mistakes in the model's words, one small function each: what the model said
- * and did is changed after the fact.  test_model_words.c has to find a difference for each.
+ * words_mutants.h -- mistakes in the model's commands: what the model answered and did is changed
+ * after the fact.  test_model_words.c has to notice each.
  */
 #ifndef TEST_WORDS_MUTANTS_H
 #define TEST_WORDS_MUTANTS_H
 
 #include "core/timestamps.h"
 #include "lab/model/words.h"
+#include "tests/conformance/model_run.h"
 
 typedef void mutation(bwl_model_redis *r, const bwl_model_redis *before,
                       const bwl_model_command_args *q, bwl_model_reply *reply);
 
+static mutation *mutant;
+
 #define MUTANT(name)                                                    \
+    static mutation name;                                               \
+    TEST(notices_that_##name)                                           \
+    {                                                                   \
+        mutant = name;                                                  \
+        must_be_noticed(#name);                                         \
+        mutant = NULL;                                                  \
+    }                                                                   \
     static void name(bwl_model_redis *r, const bwl_model_redis *before, \
                      const bwl_model_command_args *q, bwl_model_reply *reply)
 
@@ -33,40 +43,30 @@ MUTANT(watch_sees_nothing)
 {
     for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++)
         r->connections[i].is_dirty = false;
-    (void)before;
-    (void)q;
-    (void)reply;
 }
 
 MUTANT(strangers_are_ours)
 {
     if (q->command == REDIS_READ && reply->answer == BWL_FOREIGN_VALUE)
         reply->answer = BWL_YES;
-    (void)r;
-    (void)before;
 }
 
 MUTANT(all_is_mine)
 {
     if (q->command == REDIS_READ && reply->answer == BWL_YES)
         reply->is_mine = true;
-    (void)r;
-    (void)before;
 }
 
 MUTANT(extension_shortens)
 {
     if (q->command == REDIS_EXTEND_IF_MINE && reply->answer == BWL_YES)
         r->data.keys[BWL_MODEL_LOCK].ends_at = r->now + q->lease_ms * BWL_MODEL_PER_MS;
-    (void)before;
 }
 
 MUTANT(timestamp_one_too_small)
 {
     if (q->command == REDIS_TAKE_TIMESTAMP && reply->answer == BWL_YES)
         reply->number--;
-    (void)r;
-    (void)before;
 }
 
 MUTANT(taken_when_it_is_now)
@@ -85,14 +85,12 @@ MUTANT(any_time_is_plausible)
 
     if (q->command == REDIS_READ && reply->answer == BWL_FOREIGN_VALUE && value < BWL_MODEL_TEXT)
         *reply = (bwl_model_reply){ .answer = BWL_YES, .number = (uint64_t)value };
-    (void)r;
 }
 
 MUTANT(any_time_is_held)
 {
     if (q->command == REDIS_TAKE_TIMESTAMP && before->data.keys[BWL_MODEL_LOCK].value == 1)
         reply->answer = BWL_NO;
-    (void)r;
 }
 
 MUTANT(an_expiry_is_overlooked)
@@ -102,22 +100,18 @@ MUTANT(an_expiry_is_overlooked)
     if (q->command == REDIS_TAKE_TIMESTAMP && reply->answer == BWL_FOREIGN_VALUE &&
         bwl_timestamp_is_plausible(q->rules, value))
         reply->answer = BWL_YES;
-    (void)r;
 }
 
 MUTANT(an_expiry_is_none)
 {
     if (q->command == REDIS_FIND_NO_EXPIRY && reply->answer == BWL_FOREIGN_VALUE)
         reply->answer = BWL_YES;
-    (void)r;
-    (void)before;
 }
 
 MUTANT(enters_again)
 {
     if (q->command == REDIS_HASH_TAKE && reply->answer == BWL_YES)
         r->data.keys[BWL_MODEL_LOCK].ends_at = r->now + q->lease_ms * BWL_MODEL_PER_MS;
-    (void)before;
 }
 
 MUTANT(fence_grows_without_a_grant)
@@ -125,14 +119,12 @@ MUTANT(fence_grows_without_a_grant)
     if (q->command == REDIS_HASH_TAKE && reply->answer == BWL_YES && q->rules != NULL &&
         q->rules->counts_fences && before->data.keys[BWL_MODEL_LOCK].kind != BWL_KIND_NONE)
         reply->number++;
-    (void)r;
 }
 
 MUTANT(field_of_another_is_extended)
 {
     if (q->command == REDIS_HASH_EXTEND && before->data.keys[BWL_MODEL_LOCK].kind == BWL_KIND_HASH)
         reply->answer = BWL_YES;
-    (void)r;
 }
 
 MUTANT(release_keeps_the_key)
@@ -145,14 +137,12 @@ MUTANT(member_is_taken_again)
 {
     if (q->command == REDIS_ZSET_TAKE && reply->answer == BWL_YES)
         r->data.keys[BWL_MODEL_LOCK].ends_at = r->now + q->lease_ms * BWL_MODEL_PER_MS;
-    (void)before;
 }
 
 MUTANT(member_of_another_is_extended)
 {
     if (q->command == REDIS_ZSET_EXTEND && before->data.keys[BWL_MODEL_LOCK].kind == BWL_KIND_ZSET)
         reply->answer = BWL_YES;
-    (void)r;
 }
 
 MUTANT(member_that_is_over_is_extended)
@@ -163,7 +153,6 @@ MUTANT(member_that_is_over_is_extended)
         if (items[i].is_there && items[i].key == BWL_MODEL_LOCK && items[i].member == q->token &&
             before->data.keys[BWL_MODEL_LOCK].kind == BWL_KIND_ZSET)
             reply->answer = BWL_YES;
-    (void)r;
 }
 
 MUTANT(release_keeps_the_members)

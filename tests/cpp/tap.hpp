@@ -1,9 +1,7 @@
 /*
- * tap.hpp -- a list of cases in C++, each carried out on every engine that needs no server, told in
- * TAP.
+ * tap.hpp -- the tests of one program in C++, each run on every engine that needs no server; TAP.
  *
- * A case ends by throwing when something is not as claimed, so that its objects end in order; this
- * is why it is not cmocka, which jumps.
+ * A failed check throws, so that the objects of the test are destroyed in order: cmocka jumps.
  */
 #ifndef TAP_HPP
 #define TAP_HPP
@@ -19,6 +17,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace tap {
 
@@ -38,9 +37,24 @@ struct place {
 };
 
 struct test_case {
-    const char *claim;
+    const char *name;
     void (*body)(const place &at);
 };
+
+inline std::vector<test_case> cases;
+
+struct added {
+    added(const char *name, void (*body)(const place &at))
+    {
+        cases.push_back({ name, body });
+    }
+};
+
+/* A test that adds itself to the list of its program. */
+#define TEST(name)                                                    \
+    static void             test_##name(const tap::place &at);        \
+    static const tap::added added_##name("test_" #name, test_##name); \
+    static void             test_##name([[maybe_unused]] const tap::place &at)
 
 inline void check(bool holds, const char *what, int line)
 {
@@ -77,8 +91,8 @@ inline void wait_until_lost(const bowline::hold &hold)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-/* Carries out every case; the exit status. */
-template <std::size_t Count> int run(const test_case (&cases)[Count])
+/* Runs every test; the exit status. */
+inline int run()
 {
     std::string directory =
         (std::filesystem::temp_directory_path() / "bowline-cpp-XXXXXX").string();
@@ -89,7 +103,7 @@ template <std::size_t Count> int run(const test_case (&cases)[Count])
         std::printf("Bail out! no directory for the locks\n");
         return 1;
     }
-    std::printf("1..%zu\n", 2 * Count);
+    std::printf("1..%zu\n", 2 * cases.size());
     for (const std::string &url : { std::string("thread:"), "file:" + directory }) {
         for (const test_case &each : cases) {
             const std::string engine = url.substr(0, url.find(':'));
@@ -103,7 +117,7 @@ template <std::size_t Count> int run(const test_case (&cases)[Count])
                 failed++;
             }
             std::printf("%s %u - %s: %s\n", why.empty() ? "ok" : "not ok", number, engine.c_str(),
-                        each.claim);
+                        each.name);
             if (!why.empty())
                 std::printf("# %s\n", why.c_str());
             (void)std::fflush(stdout);
@@ -114,5 +128,10 @@ template <std::size_t Count> int run(const test_case (&cases)[Count])
 }
 
 } /* namespace tap */
+
+int main()
+{
+    return tap::run();
+}
 
 #endif

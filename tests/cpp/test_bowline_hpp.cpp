@@ -53,7 +53,7 @@ static_assert(wait_time(2147483647000001ns).ms() == BOWLINE_FOREVER);
 static_assert(wait_time(std::chrono::hours::max()).ms() == BOWLINE_FOREVER);
 static_assert(wait_time(std::chrono::duration<double>(1e300)).ms() == BOWLINE_FOREVER);
 
-static void test_error_has_the_errno_and_the_status(const place &)
+TEST(error_has_the_errno_and_the_status)
 {
     bowline::client client("unix:///no/such/socket");
 
@@ -67,14 +67,13 @@ static void test_error_has_the_errno_and_the_status(const place &)
     }
 }
 
-static void test_floating_waits_that_are_no_number_do_not_wait(const place &at)
+TEST(floating_waits_that_are_no_number_do_not_wait)
 {
     using seconds      = std::chrono::duration<double>;
     using few_hours    = std::chrono::duration<signed char, std::ratio<3600>>;
     const double inf   = std::numeric_limits<double>::infinity();
     const double not_a = std::numeric_limits<double>::quiet_NaN();
 
-    (void)at;
     CHECK(wait_time(seconds(not_a)).ms() == BOWLINE_NO_WAIT);
     CHECK(wait_time(seconds(inf)).ms() == BOWLINE_FOREVER);
     CHECK(wait_time(seconds(-inf)).ms() == BOWLINE_NO_WAIT);
@@ -84,7 +83,7 @@ static void test_floating_waits_that_are_no_number_do_not_wait(const place &at)
 
 /* ---- holds ----------------------------------------------------------------------------------- */
 
-static void test_a_hold_is_given_back_at_the_end_of_its_scope(const place &at)
+TEST(a_hold_is_given_back_at_the_end_of_its_scope)
 {
     bowline::client client(at.url);
 
@@ -95,7 +94,7 @@ static void test_a_hold_is_given_back_at_the_end_of_its_scope(const place &at)
     CHECK(is_free(at));
 }
 
-static void test_a_hold_is_given_back_when_an_exception_passes(const place &at)
+TEST(a_hold_is_given_back_when_an_exception_passes)
 {
     bowline::client client(at.url);
     bool            passed = false;
@@ -109,7 +108,7 @@ static void test_a_hold_is_given_back_when_an_exception_passes(const place &at)
     CHECK(passed);
 }
 
-static void test_a_hold_answers_questions(const place &at)
+TEST(a_hold_answers_questions)
 {
     bowline::client     client(at.url);
     const bowline::hold hold  = client.acquire(at.name, 1s);
@@ -132,7 +131,7 @@ static void test_a_hold_answers_questions(const place &at)
     }
 }
 
-static void test_a_later_hold_has_a_higher_fence(const place &at)
+TEST(a_later_hold_has_a_higher_fence)
 {
     bowline::client     client(at.url);
     const std::uint64_t first = client.acquire(at.name).fence();
@@ -140,7 +139,7 @@ static void test_a_later_hold_has_a_higher_fence(const place &at)
     CHECK(client.acquire(at.name).fence() > first);
 }
 
-static void test_release_is_told_how_it_came_out(const place &at)
+TEST(release_is_told_how_it_came_out)
 {
     bowline::client client(at.url);
     bowline::hold   hold = client.acquire(at.name);
@@ -152,7 +151,7 @@ static void test_release_is_told_how_it_came_out(const place &at)
     CHECK(hold.release(std::nothrow) == BOWLINE_OK);
 }
 
-static void test_a_release_is_not_waited_for(const place &at)
+TEST(a_release_is_not_waited_for)
 {
     bowline::client client(at.url);
     bowline::hold   hold = client.acquire(at.name);
@@ -172,7 +171,7 @@ static void test_a_release_is_not_waited_for(const place &at)
     CHECK(client.flush_releases(bowline::no_wait));
 }
 
-static void test_a_lost_hold_is_seen_and_its_release_says_so(const place &at)
+TEST(a_lost_hold_is_seen_and_its_release_says_so)
 {
     bowline::client client(at.with("max-hold=50ms"));
     bowline::hold   hold = client.acquire(at.name);
@@ -195,7 +194,7 @@ static void test_a_lost_hold_is_seen_and_its_release_says_so(const place &at)
     CHECK(short_hold.release(std::nothrow) == BOWLINE_LOST);
 }
 
-static void test_a_moved_hold_is_one_hold(const place &at)
+TEST(a_moved_hold_is_one_hold)
 {
     bowline::client client(at.url);
     bowline::hold   first  = client.acquire(at.name);
@@ -223,7 +222,7 @@ static void test_a_moved_hold_is_one_hold(const place &at)
     CHECK(is_free({ at.url, "other-" + at.name }));
 }
 
-static void test_extend_takes_any_duration_in_range(const place &at)
+TEST(extend_takes_any_duration_in_range)
 {
     bowline::client client(at.url);
     bowline::hold   hold = client.acquire(at.name);
@@ -242,7 +241,7 @@ static void test_extend_takes_any_duration_in_range(const place &at)
 
 /* ---- acquiring ------------------------------------------------------------------------------- */
 
-static void test_errors_have_a_status_a_name_and_a_text(const place &at)
+TEST(errors_have_a_status_a_name_and_a_text)
 {
     bowline::client      client(at.url);
     const bowline::hold  hold = client.acquire(at.name);
@@ -259,7 +258,7 @@ static void test_errors_have_a_status_a_name_and_a_text(const place &at)
     THROWN(BOWLINE_USAGE, client.try_acquire("a\nb"));
 }
 
-static void test_a_name_with_a_nul_is_not_the_name_before_it(const place &at)
+TEST(a_name_with_a_nul_is_not_the_name_before_it)
 {
     bowline::client   client(at.url);
     const std::string name = at.name + std::string(1, '\0') + "more";
@@ -272,7 +271,7 @@ static void test_a_name_with_a_nul_is_not_the_name_before_it(const place &at)
     CHECK(is_free(at));
 }
 
-static void test_trying_gives_nothing_while_somebody_else_holds(const place &at)
+TEST(trying_gives_nothing_while_somebody_else_holds)
 {
     bowline::client              client(at.url);
     std::optional<bowline::hold> first = client.try_acquire(at.name);
@@ -289,7 +288,7 @@ static void test_trying_gives_nothing_while_somebody_else_holds(const place &at)
     CHECK(came);
 }
 
-static void test_options_reach_the_library(const place &at)
+TEST(options_reach_the_library)
 {
     bowline::options asked;
     asked.url      = at.with("wait=1ms");
@@ -316,7 +315,7 @@ static void test_options_reach_the_library(const place &at)
 
 /* ---- clients --------------------------------------------------------------------------------- */
 
-static void test_a_hold_outlives_its_client(const place &at)
+TEST(a_hold_outlives_its_client)
 {
     bowline::hold                     hold;
     bowline::operation<bowline::hold> waiting;
@@ -335,7 +334,7 @@ static void test_a_hold_outlives_its_client(const place &at)
     CHECK(is_free(at));
 }
 
-static void test_a_client_that_was_moved_from_is_refused(const place &at)
+TEST(a_client_that_was_moved_from_is_refused)
 {
     bowline::client first(at.url);
     bowline::client second = std::move(first);
@@ -368,7 +367,7 @@ static int child_of_a_holder(bowline::hold hold, bowline::client client, const p
     }
 }
 
-static void test_a_child_after_fork_gives_nothing_back(const place &at)
+TEST(a_child_after_fork_gives_nothing_back)
 {
     bowline::client client(at.url);
     bowline::hold   hold   = client.acquire(at.name);
@@ -383,36 +382,4 @@ static void test_a_child_after_fork_gives_nothing_back(const place &at)
     CHECK(!is_free(at));
     hold.release();
     CHECK(is_free(at));
-}
-
-static const tap::test_case cases[] = {
-    { "the error has the errno", test_error_has_the_errno_and_the_status },
-    { "floating waits that are no number do not wait",
-      test_floating_waits_that_are_no_number_do_not_wait },
-    { "a hold is given back at the end of its scope",
-      test_a_hold_is_given_back_at_the_end_of_its_scope },
-    { "a hold is given back when an exception passes",
-      test_a_hold_is_given_back_when_an_exception_passes },
-    { "a hold answers questions", test_a_hold_answers_questions },
-    { "a later hold has a higher fence", test_a_later_hold_has_a_higher_fence },
-    { "release is told how it came out", test_release_is_told_how_it_came_out },
-    { "a release is not waited for", test_a_release_is_not_waited_for },
-    { "a lost hold is seen and its release says so",
-      test_a_lost_hold_is_seen_and_its_release_says_so },
-    { "a moved hold is one hold", test_a_moved_hold_is_one_hold },
-    { "extend takes any duration in range", test_extend_takes_any_duration_in_range },
-    { "errors have a status, a name and a text", test_errors_have_a_status_a_name_and_a_text },
-    { "a name with a NUL is not the name before it",
-      test_a_name_with_a_nul_is_not_the_name_before_it },
-    { "trying gives nothing while somebody else holds",
-      test_trying_gives_nothing_while_somebody_else_holds },
-    { "options reach the library", test_options_reach_the_library },
-    { "a hold outlives its client", test_a_hold_outlives_its_client },
-    { "a client that was moved from is refused", test_a_client_that_was_moved_from_is_refused },
-    { "a child after fork gives nothing back", test_a_child_after_fork_gives_nothing_back },
-};
-
-int main()
-{
-    return tap::run(cases);
 }

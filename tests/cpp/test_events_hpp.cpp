@@ -41,7 +41,7 @@ static bowline::client open_without_keeper(const place &at)
     return bowline::client(asked);
 }
 
-static void test_an_end_is_an_event(const place &at)
+TEST(an_end_is_an_event)
 {
     bowline::client client = open_without_keeper(at);
     int             mine   = 0;
@@ -62,7 +62,7 @@ static void test_an_end_is_an_event(const place &at)
     CHECK(op.data() == nullptr);
 }
 
-static void test_a_loss_is_told_three_times(const place &at)
+TEST(a_loss_is_told_three_times)
 {
     bowline::client client = open_without_keeper(at);
     bowline::terms  asked;
@@ -87,7 +87,7 @@ static void test_a_loss_is_told_three_times(const place &at)
     CHECK(hold.data() == nullptr);
 }
 
-static void test_who_is_started_and_finished(const place &at)
+TEST(who_is_started_and_finished)
 {
     bowline::client client(at.url);
     auto            first = client.start_who(at.name);
@@ -105,15 +105,4 @@ static void test_who_is_started_and_finished(const place &at)
     THROWN(BOWLINE_USAGE, client.start_who(""));
     hold.release();
     CHECK(is_free(at));
-}
-
-static const tap::test_case cases[] = {
-    { "an end is an event", test_an_end_is_an_event },
-    { "a loss is told three times", test_a_loss_is_told_three_times },
-    { "who is started and finished", test_who_is_started_and_finished },
-};
-
-int main()
-{
-    return tap::run(cases);
 }

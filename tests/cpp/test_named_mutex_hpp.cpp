@@ -33,7 +33,7 @@ static void wait_until_lost(const named_mutex &mutex)
 
 /* ---- as a mutex ------------------------------------------------------------------------------ */
 
-static void test_guards_lock_and_unlock(const place &at)
+TEST(guards_lock_and_unlock)
 {
     bowline::client client(at.url);
     named_mutex     mutex(client, at.name);
@@ -60,7 +60,7 @@ static void test_guards_lock_and_unlock(const place &at)
     CHECK(moved.owns_lock());
 }
 
-static void test_a_guard_unlocks_when_an_exception_passes(const place &at)
+TEST(a_guard_unlocks_when_an_exception_passes)
 {
     bowline::client client(at.url);
     named_mutex     mutex(client, at.name);
@@ -73,7 +73,7 @@ static void test_a_guard_unlocks_when_an_exception_passes(const place &at)
     CHECK(is_free(at));
 }
 
-static void test_two_objects_of_one_name_are_one_lock(const place &at)
+TEST(two_objects_of_one_name_are_one_lock)
 {
     bowline::client client(at.url);
     bowline::client another(at.url);
@@ -87,7 +87,7 @@ static void test_two_objects_of_one_name_are_one_lock(const place &at)
     CHECK(!client.try_acquire(at.name));
 }
 
-static void test_timed_locks_give_up(const place &at)
+TEST(timed_locks_give_up)
 {
     using std::chrono::steady_clock;
     using std::chrono::system_clock;
@@ -110,7 +110,7 @@ static void test_timed_locks_give_up(const place &at)
     CHECK(!lock.owns_lock());
 }
 
-static void test_timed_locks_wait(const place &at)
+TEST(timed_locks_wait)
 {
     using std::chrono::steady_clock;
     bowline::client client(at.url);
@@ -139,7 +139,7 @@ static void test_timed_locks_wait(const place &at)
 }
 
 /* Each takes both, in the other order. */
-static void test_two_at_once_do_not_deadlock(const place &at)
+TEST(two_at_once_do_not_deadlock)
 {
     bowline::client  client(at.url);
     named_mutex      first(client, at.name);
@@ -169,7 +169,7 @@ static void test_two_at_once_do_not_deadlock(const place &at)
 /* Threads that share an object, threads that have their own, and clients of their own.  The count
  * is read and written apart, so that it shows two at once.  It is atomic for the thread sanitizer,
  * who does not see that the kernel orders two clients that lock a file. */
-static void test_one_thread_at_a_time(const place &at)
+TEST(one_thread_at_a_time)
 {
     bowline::client          client(at.url);
     named_mutex              shared(client, at.name);
@@ -200,7 +200,7 @@ static void test_one_thread_at_a_time(const place &at)
     CHECK(count == 600);
 }
 
-static void test_any_thread_may_unlock(const place &at)
+TEST(any_thread_may_unlock)
 {
     bowline::client client(at.url);
     named_mutex     mutex(client, at.name);
@@ -213,7 +213,7 @@ static void test_any_thread_may_unlock(const place &at)
 
 /* ---- what goes wrong ------------------------------------------------------------------------- */
 
-static void test_lock_throws_what_acquire_throws(const place &at)
+TEST(lock_throws_what_acquire_throws)
 {
     bowline::client client(at.url);
     named_mutex     unnamed(client, "");
@@ -225,7 +225,7 @@ static void test_lock_throws_what_acquire_throws(const place &at)
     CHECK(unnamed.last_unlock() == BOWLINE_USAGE);
 }
 
-static void test_a_mutex_outlives_its_client_and_unlocks_at_its_end(const place &at)
+TEST(a_mutex_outlives_its_client_and_unlocks_at_its_end)
 {
     auto                       client = std::make_unique<bowline::client>(at.url);
     std::optional<named_mutex> mutex(std::in_place, *client, at.name);
@@ -237,7 +237,7 @@ static void test_a_mutex_outlives_its_client_and_unlocks_at_its_end(const place 
     CHECK(is_free(at));
 }
 
-static void test_a_lost_lock_is_seen_and_its_guard_does_not_throw(const place &at)
+TEST(a_lost_lock_is_seen_and_its_guard_does_not_throw)
 {
     bowline::client client(at.url);
     bowline::terms  asked;
@@ -297,7 +297,7 @@ static int who_come_in_after_a_loss(const place &at)
 }
 
 /* Otherwise the unlock of who has lost it would give back what the next has locked. */
-static void test_who_has_lost_it_leaves_before_the_next_comes_in(const place &at)
+TEST(who_has_lost_it_leaves_before_the_next_comes_in)
 {
     int tries = 20; /* on a machine that stood still */
     int had   = 0;
@@ -305,27 +305,4 @@ static void test_who_has_lost_it_leaves_before_the_next_comes_in(const place &at
     while (had < 3 && tries-- > 0)
         had = who_come_in_after_a_loss(at);
     CHECK(had == 3);
-}
-
-static const tap::test_case cases[] = {
-    { "guards lock and unlock", test_guards_lock_and_unlock },
-    { "a guard unlocks when an exception passes", test_a_guard_unlocks_when_an_exception_passes },
-    { "two objects of one name are one lock", test_two_objects_of_one_name_are_one_lock },
-    { "timed locks give up", test_timed_locks_give_up },
-    { "timed locks wait", test_timed_locks_wait },
-    { "two at once do not deadlock", test_two_at_once_do_not_deadlock },
-    { "one thread at a time", test_one_thread_at_a_time },
-    { "any thread may unlock", test_any_thread_may_unlock },
-    { "lock throws what acquire throws", test_lock_throws_what_acquire_throws },
-    { "a mutex outlives its client and unlocks at its end",
-      test_a_mutex_outlives_its_client_and_unlocks_at_its_end },
-    { "a lost lock is seen and its guard does not throw",
-      test_a_lost_lock_is_seen_and_its_guard_does_not_throw },
-    { "who has lost it leaves before the next comes in",
-      test_who_has_lost_it_leaves_before_the_next_comes_in },
-};
-
-int main()
-{
-    return tap::run(cases);
 }

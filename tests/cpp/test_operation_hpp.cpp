@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 using tap::is_free;
 using tap::place;
 
-static void test_operations_are_started_and_finished(const place &at)
+TEST(operations_are_started_and_finished)
 {
     bowline::client                   client(at.url);
     bowline::operation<bowline::hold> acquiring = client.start_acquire(at.name);
@@ -41,7 +41,7 @@ static void test_operations_are_started_and_finished(const place &at)
     CHECK(is_free(at));
 }
 
-static void test_a_hold_is_yielded_to_who_waits(const place &at)
+TEST(a_hold_is_yielded_to_who_waits)
 {
     bowline::client client(at.url);
     bowline::client other(at.url);
@@ -67,7 +67,7 @@ static void test_a_hold_is_yielded_to_who_waits(const place &at)
     CHECK(is_free(at));
 }
 
-static void test_a_yield_in_vain_is_false(const place &at)
+TEST(a_yield_in_vain_is_false)
 {
     bowline::client                   client(at.url);
     bowline::client                   other(at.url);
@@ -82,7 +82,7 @@ static void test_a_yield_in_vain_is_false(const place &at)
     CHECK(is_free(at));
 }
 
-static void test_an_operation_is_cancelled_from_another_thread(const place &at)
+TEST(an_operation_is_cancelled_from_another_thread)
 {
     bowline::client                   client(at.url);
     const bowline::hold               hold    = client.acquire(at.name);
@@ -106,7 +106,7 @@ static void test_an_operation_is_cancelled_from_another_thread(const place &at)
     CHECK(!waiting.try_finish());
 }
 
-static void test_what_is_not_won_in_time_is_told_or_tried(const place &at)
+TEST(what_is_not_won_in_time_is_told_or_tried)
 {
     bowline::client     client(at.url);
     const bowline::hold hold = client.acquire(at.name);
@@ -118,7 +118,7 @@ static void test_what_is_not_won_in_time_is_told_or_tried(const place &at)
     CHECK(client.start_acquire("free-" + at.name).try_finish());
 }
 
-static void test_an_operation_that_nobody_finishes_leaves_nothing(const place &at)
+TEST(an_operation_that_nobody_finishes_leaves_nothing)
 {
     bowline::client client(at.url);
 
@@ -139,7 +139,7 @@ static void test_an_operation_that_nobody_finishes_leaves_nothing(const place &a
     CHECK(is_free(at));
 }
 
-static void test_an_extension_may_end_after_its_hold(const place &at)
+TEST(an_extension_may_end_after_its_hold)
 {
     bowline::client client(at.url);
     bowline::hold   hold      = client.acquire(at.name);
@@ -155,7 +155,7 @@ static void test_an_extension_may_end_after_its_hold(const place &at)
     CHECK(is_free(at));
 }
 
-static void test_a_client_fits_into_a_loop(const place &at)
+TEST(a_client_fits_into_a_loop)
 {
     bowline::options asked;
     asked.url   = at.url;
@@ -175,22 +175,4 @@ static void test_a_client_fits_into_a_loop(const place &at)
     }
     CHECK(waiting.finish());
     client.dispatch(1ms);
-}
-
-static const tap::test_case cases[] = {
-    { "operations are started and finished", test_operations_are_started_and_finished },
-    { "a hold is yielded to who waits", test_a_hold_is_yielded_to_who_waits },
-    { "a yield in vain is false", test_a_yield_in_vain_is_false },
-    { "an operation is cancelled from another thread",
-      test_an_operation_is_cancelled_from_another_thread },
-    { "what is not won in time is told or tried", test_what_is_not_won_in_time_is_told_or_tried },
-    { "an operation that nobody finishes leaves nothing",
-      test_an_operation_that_nobody_finishes_leaves_nothing },
-    { "an extension may end after its hold", test_an_extension_may_end_after_its_hold },
-    { "a client fits into a loop", test_a_client_fits_into_a_loop },
-};
-
-int main()
-{
-    return tap::run(cases);
 }

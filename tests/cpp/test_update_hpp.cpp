@@ -121,7 +121,7 @@ static std::optional<std::string> value_of(bowline::client &client, const std::s
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-static void test_an_engine_without_keys_is_unsupported(const place &at)
+TEST(an_engine_without_keys_is_unsupported)
 {
     bowline::client client(at.url);
     unsigned        calls = 0;
@@ -134,7 +134,7 @@ static void test_an_engine_without_keys_is_unsupported(const place &at)
     CHECK(calls == 0);
 }
 
-static void test_a_value_is_read_written_left_and_erased(const place &)
+TEST(a_value_is_read_written_left_and_erased)
 {
     server redis;
 
@@ -159,7 +159,7 @@ static void test_a_value_is_read_written_left_and_erased(const place &)
     CHECK(value_of(client, "k") == "");
 }
 
-static void test_what_the_function_throws_comes_out_and_nothing_is_written(const place &)
+TEST(what_the_function_throws_comes_out_and_nothing_is_written)
 {
     server redis;
 
@@ -178,7 +178,7 @@ static void test_what_the_function_throws_comes_out_and_nothing_is_written(const
     CHECK(client.update("k", count_on) == 0); /* and it can be called again */
 }
 
-static void test_threads_lose_no_update_and_conflicts_are_told(const place &)
+TEST(threads_lose_no_update_and_conflicts_are_told)
 {
     constexpr int each = 50;
     server        redis;
@@ -212,18 +212,4 @@ static void test_threads_lose_no_update_and_conflicts_are_told(const place &)
         return count_on(old);
     }) == 1);
     CHECK(value_of(client, "k") == "5");
-}
-
-static const tap::test_case cases[] = {
-    { "an engine without keys is unsupported", test_an_engine_without_keys_is_unsupported },
-    { "a value is read, written, left and erased", test_a_value_is_read_written_left_and_erased },
-    { "what the function throws comes out and nothing is written",
-      test_what_the_function_throws_comes_out_and_nothing_is_written },
-    { "threads lose no update and conflicts are told",
-      test_threads_lose_no_update_and_conflicts_are_told },
-};
-
-int main()
-{
-    return tap::run(cases);
 }

@@ -28,6 +28,7 @@ def all_that_are_run(root):
             in_a_list = re.search(rf"CASE\w*\([^;]*?\b{names}\b|(?:_test\w*|\bTEST)\({name}\b", text)
             if in_a_list:
                 found.add(name)
+        found.update("test_" + name for name in re.findall(r"^(?:[A-Z]+_)?TEST\((\w+)\)$", text, re.M))  # adds itself
         found.update("test_" + name for name in re.findall(r'^    \{ "(\w+)", &', text, re.M))  # rows of a table
     for path in sorted((root / "tests" / "session").glob("*.txt")):
         if listed(build_file, "session", path.stem):

@@ -4,31 +4,18 @@
  *
  * That each scenario ends as its table says is seen by `bowline-lab run`, beside this.
  */
-#include "lab/scenario/table.h"
+#include "tests/explore/scenarios.h"
+
 #include "lab/search/explore.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { STATES_MAX = 200000 };
 
 static const bwl_search every_state = { .states_max = STATES_MAX };
 static const bwl_search plainly     = { .states_max = STATES_MAX, .plain = true };
-
-static bwl_scenario scenario_called(const char *name)
-{
-    size_t i = 0;
-
-    assert_true(bwl_scenario_find(name, &i));
-    return bwl_scenario_at(i);
-}
 
 static bool is_of_articles(const bwl_scenario *s)
 {
@@ -43,7 +30,7 @@ static bool is_of_articles(const bwl_scenario *s)
 
 /* How many there are.  A number that changes says that the lab sees another world than before: look
  * at what it does not see any more. */
-static void test_sound_locks_are_sound_in_every_state(void **state)
+TEST(sound_locks_are_sound_in_every_state)
 {
     static const struct {
         const char *name;
@@ -66,7 +53,6 @@ static void test_sound_locks_are_sound_in_every_state(void **state)
         { "setnx-expire-watch-crash", 5519 },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof sound / sizeof sound[0]; i++) {
         bwl_scenario s     = scenario_called(sound[i].name);
         bwl_finding  found = bwl_explore(&s, &every_state);
@@ -80,9 +66,8 @@ static void test_sound_locks_are_sound_in_every_state(void **state)
 }
 
 /* One fault less than a broken scenario allows, and it does not break. */
-static void test_no_more_faults_are_allowed_than_it_takes(void **state)
+TEST(no_more_faults_are_allowed_than_it_takes)
 {
-    (void)state;
     for (size_t i = 0; i < bwl_scenarios_count(); i++) {
         bwl_scenario s = bwl_scenario_at(i);
 
@@ -101,11 +86,10 @@ static void test_no_more_faults_are_allowed_than_it_takes(void **state)
 }
 
 /* Times and stamps are taken for alike when they differ only by the hour: that hides nothing. */
-static void test_counting_plainly_comes_to_the_same_verdict(void **state)
+TEST(counting_plainly_comes_to_the_same_verdict)
 {
     unsigned compared = 0;
 
-    (void)state;
     for (size_t i = 0; i < bwl_scenarios_count(); i++) {
         bwl_scenario s = bwl_scenario_at(i);
         if (!is_of_articles(&s) || s.rounds == BWL_ANY)
@@ -122,15 +106,4 @@ static void test_counting_plainly_comes_to_the_same_verdict(void **state)
         bwl_finding_free(&many);
     }
     assert_true(compared > 50);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sound_locks_are_sound_in_every_state),
-        cmocka_unit_test(test_no_more_faults_are_allowed_than_it_takes),
-        cmocka_unit_test(test_counting_plainly_comes_to_the_same_verdict),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

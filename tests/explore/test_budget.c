@@ -2,26 +2,13 @@
  * test_budget.c -- the least that must go wrong before an invariant breaks is found, and nothing
  * less is enough.
  */
-#include "lab/scenario/table.h"
+#include "tests/explore/scenarios.h"
+
 #include "lab/search/explore.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 static const bwl_search search = { .states_max = 400000 };
-
-static bwl_scenario scenario_called(const char *name)
-{
-    size_t i = 0;
-
-    assert_true(bwl_scenario_find(name, &i));
-    return bwl_scenario_at(i);
-}
 
 static unsigned sum_of(const uint8_t *budget)
 {
@@ -49,13 +36,12 @@ static void assert_nothing_less_is_enough(bwl_scenario s, unsigned invariant, co
     }
 }
 
-static void test_a_holder_is_overtaken_by_two_slow_moments(void **state)
+TEST(a_holder_is_overtaken_by_two_slow_moments)
 {
     bwl_smallest  least[BWL_INVARIANTS_COUNT];
     bwl_scenario  s       = scenario_called("limit-pause");
     bwl_smallest *overlap = &least[BWL_INVARIANT_NUMBER_NO_OVERLAP];
 
-    (void)state;
     s.invariants        = BWL_INVARIANT_NO_OVERLAP | BWL_INVARIANT_ONE_HOLDER;
     s.budget[BWL_LOSS]  = 1;
     s.budget[BWL_CRASH] = 1;
@@ -74,7 +60,7 @@ static void test_a_holder_is_overtaken_by_two_slow_moments(void **state)
 }
 
 /* With ANY of it, with nothing of it, in one search for several invariants. */
-static void test_each_invariant_gets_its_own_budget(void **state)
+TEST(each_invariant_gets_its_own_budget)
 {
     bwl_smallest  least[BWL_INVARIANTS_COUNT];
     bwl_scenario  s       = scenario_called("planted-delete-blind");
@@ -82,7 +68,6 @@ static void test_each_invariant_gets_its_own_budget(void **state)
     bwl_smallest *overlap = &least[BWL_INVARIANT_NUMBER_NO_OVERLAP];
     bwl_smallest *foreign = &least[BWL_INVARIANT_NUMBER_FOREIGN];
 
-    (void)state;
     s.invariants = BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_NO_OVERLAP | BWL_INVARIANT_FOREIGN |
                    BWL_INVARIANT_HAS_END;
     s.budget[BWL_SLOW]     = BWL_ANY;
@@ -101,12 +86,11 @@ static void test_each_invariant_gets_its_own_budget(void **state)
     assert_null(own->path);
 }
 
-static void test_what_needs_no_fault_at_all(void **state)
+TEST(what_needs_no_fault_at_all)
 {
     bwl_smallest least[BWL_INVARIANTS_COUNT];
     bwl_scenario s = scenario_called("planted-set-overwrites");
 
-    (void)state;
     s.budget[BWL_LOSS] = 1;
     bwl_smallest_budgets(&s, &search, 1, least);
     assert_true(least[BWL_INVARIANT_NUMBER_ONE_HOLDER].is_found);
@@ -116,27 +100,14 @@ static void test_what_needs_no_fault_at_all(void **state)
 }
 
 /* What a search that was cut short did not see may be there. */
-static void test_a_search_that_was_cut_short_is_not_taken_for_a_no(void **state)
+TEST(a_search_that_was_cut_short_is_not_taken_for_a_no)
 {
     bwl_smallest     least[BWL_INVARIANTS_COUNT];
     bwl_scenario     s   = scenario_called("limit-pause");
     const bwl_search few = { .states_max = 200 };
 
-    (void)state;
     bwl_smallest_budgets(&s, &few, 2, least);
     assert_false(least[BWL_INVARIANT_NUMBER_NO_OVERLAP].is_found);
     assert_true(least[BWL_INVARIANT_NUMBER_NO_OVERLAP].is_cut);
     bwl_smallest_free(least);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_holder_is_overtaken_by_two_slow_moments),
-        cmocka_unit_test(test_each_invariant_gets_its_own_budget),
-        cmocka_unit_test(test_what_needs_no_fault_at_all),
-        cmocka_unit_test(test_a_search_that_was_cut_short_is_not_taken_for_a_no),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,33 +2,18 @@
  * test_clocks.c -- clients with clocks and leases of their own, and servers that say that they were
  * started anew: what of it tells worlds apart, and what it does to a hold.
  */
-#include "lab/scenario/table.h"
+#include "tests/explore/scenarios.h"
+
 #include "lab/world/canon.h"
 #include "lab/world/client_clock.h"
 #include "lab/base/dice.h"
 #include "lab/search/explore.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-static bwl_scenario scenario_called(const char *name)
-{
-    size_t i = 0;
-
-    assert_true(bwl_scenario_find(name, &i));
-    return bwl_scenario_at(i);
-}
-
 /* What is cut off now is not lost: a thousand short spans are one long one. */
-static void test_a_clock_loses_nothing(void **state)
+TEST(a_clock_loses_nothing)
 {
     uint64_t seed = 3;
 
-    (void)state;
     for (uint16_t pace = 1; pace < 250; pace++) {
         bwl_lab_clock c     = { .now = BWL_BEGINNING_MS, .pace = pace };
         bwl_ms        truly = 0;
@@ -42,11 +27,10 @@ static void test_a_clock_loses_nothing(void **state)
 }
 
 /* Not a millisecond too early, and not one too late. */
-static void test_a_clock_reads_a_moment_when_it_is_said_to(void **state)
+TEST(a_clock_reads_a_moment_when_it_is_said_to)
 {
     uint64_t seed = 4;
 
-    (void)state;
     for (unsigned i = 0; i < 100000; i++) {
         bwl_lab_clock c      = { .now    = BWL_BEGINNING_MS,
                                  .pace   = (uint16_t)(1 + bwl_dice_draw(&seed) % 300),
@@ -63,14 +47,13 @@ static void test_a_clock_reads_a_moment_when_it_is_said_to(void **state)
     }
 }
 
-static void test_clocks_and_leases_tell_worlds_apart(void **state)
+TEST(clocks_and_leases_tell_worlds_apart)
 {
     bwl_scenario s = scenario_called("calm");
     bwl_scenario t = s;
     bwl_world    one;
     bwl_world    two;
 
-    (void)state;
     bwl_world_start(&one, &s);
     two = one;
     assert_true(bwl_world_fingerprint(&one, false) == bwl_world_fingerprint(&two, false));
@@ -87,13 +70,12 @@ static void test_clocks_and_leases_tell_worlds_apart(void **state)
     assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
 }
 
-static void test_what_a_client_has_yet_to_learn_tells_worlds_apart(void **state)
+TEST(what_a_client_has_yet_to_learn_tells_worlds_apart)
 {
     bwl_scenario s = scenario_called("restart-told");
     bwl_world    one;
     bwl_world    two;
 
-    (void)state;
     bwl_world_start(&one, &s);
     bwl_world_perform(&one, (bwl_transition){ .kind = BWL_TRANSITION_START });
     two                           = one;
@@ -106,7 +88,7 @@ static void test_what_a_client_has_yet_to_learn_tells_worlds_apart(void **state)
 
 /* Nothing is asked of the new server before the client knows that it is new; then the hold is lost,
  * is told so; what may be there is taken back when its caller has given it back, too. */
-static void test_a_hold_is_lost_as_soon_as_the_restart_is_known(void **state)
+TEST(a_hold_is_lost_as_soon_as_the_restart_is_known)
 {
     bwl_scenario    s       = scenario_called("restart-told");
     bwl_transition  first[] = { { .kind = BWL_TRANSITION_START },
@@ -117,7 +99,6 @@ static void test_a_hold_is_lost_as_soon_as_the_restart_is_known(void **state)
     bwl_world       w;
     unsigned        learns = 0;
 
-    (void)state;
     bwl_world_start(&w, &s);
     for (unsigned i = 0; i < sizeof first / sizeof first[0]; i++)
         bwl_world_perform(&w, first[i]);
@@ -138,17 +119,4 @@ static void test_a_hold_is_lost_as_soon_as_the_restart_is_known(void **state)
     assert_int_equal(w.broken, 0);
     assert_int_equal(w.servers[BWL_ONLY].links[0].count, 1);
     assert_int_equal(w.servers[BWL_ONLY].links[0].messages[0].command, REDIS_DELETE_IF_MINE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_clock_loses_nothing),
-        cmocka_unit_test(test_a_clock_reads_a_moment_when_it_is_said_to),
-        cmocka_unit_test(test_clocks_and_leases_tell_worlds_apart),
-        cmocka_unit_test(test_what_a_client_has_yet_to_learn_tells_worlds_apart),
-        cmocka_unit_test(test_a_hold_is_lost_as_soon_as_the_restart_is_known),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

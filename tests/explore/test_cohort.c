@@ -23,6 +23,8 @@
  *
  * And faults planted on purpose, each of which breaks an invariant.
  */
+#include "tests/lib/suite.h"
+
 #include "cohort_world.h"
 
 /* ---- what may happen ------------------------------------------------------------------------- */
@@ -270,37 +272,32 @@ static void expect_clean(unsigned turns, bwl_ms handoffs_ms, budget left)
     assert_true(worlds > 1000);
 }
 
-static void test_turns_of_three_callers(void **state)
+TEST(turns_of_three_callers)
 {
-    (void)state;
     expect_clean(2, BWL_NEVER, (budget){ .rounds = 2, .ticks = 2 });
 }
 
-static void test_callers_who_cancel_and_time_out(void **state)
+TEST(callers_who_cancel_and_time_out)
 {
-    (void)state;
     expect_clean(64, BWL_NEVER, (budget){ .rounds = 1, .cancels = 2, .ticks = 4 });
 }
 
-static void test_a_hold_that_is_lost_between_turns_and_in_them(void **state)
+TEST(a_hold_that_is_lost_between_turns_and_in_them)
 {
-    (void)state;
     expect_clean(2, BWL_NEVER, (budget){ .rounds = 1, .losses = 2, .cancels = 1, .ticks = 2 });
 }
 
-static void test_extensions_by_callers_that_fail(void **state)
+TEST(extensions_by_callers_that_fail)
 {
-    (void)state;
     expect_clean(64, BWL_NEVER, (budget){ .rounds = 1, .extends = 1, .failures = 2, .ticks = 2 });
 }
 
-static void test_time_that_bounds_the_turns(void **state)
+TEST(time_that_bounds_the_turns)
 {
-    (void)state;
     expect_clean(64, TICK_MS, (budget){ .rounds = 1, .failures = 1, .cancels = 1, .ticks = 4 });
 }
 
-static void test_planted_faults_are_found(void **state)
+TEST(planted_faults_are_found)
 {
     static const struct {
         fault    f;
@@ -319,7 +316,6 @@ static void test_planted_faults_are_found(void **state)
     };
     const budget left = { .rounds = 2, .cancels = 1, .losses = 1, .ticks = 2 };
 
-    (void)state;
     assert_int_equal(sizeof rows / sizeof rows[0], FAULTS - 1);
     for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         unsigned invariants = explored(rows[i].f, 2, BWL_NEVER, left);
@@ -330,28 +326,14 @@ static void test_planted_faults_are_found(void **state)
 
 static int take_memory(void **state)
 {
-    (void)state;
     seen = calloc((size_t)1 << SEEN_BITS, sizeof *seen);
     return seen != NULL ? 0 : -1;
 }
 
 static int give_memory(void **state)
 {
-    (void)state;
     free(seen);
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_turns_of_three_callers),
-        cmocka_unit_test(test_callers_who_cancel_and_time_out),
-        cmocka_unit_test(test_a_hold_that_is_lost_between_turns_and_in_them),
-        cmocka_unit_test(test_extensions_by_callers_that_fail),
-        cmocka_unit_test(test_time_that_bounds_the_turns),
-        cmocka_unit_test(test_planted_faults_are_found),
-    };
-
-    return cmocka_run_group_tests(tests, take_memory, give_memory);
-}
+AROUND(take_memory, give_memory)

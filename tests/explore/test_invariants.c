@@ -6,18 +6,13 @@
  * less than a client believes, which HONEST sees earlier; KEEPS, NOT STUCK: whoever breaks them
  * leaves a key behind, or a call without an end.
  */
-#include "lab/scenario/table.h"
+#include "tests/explore/scenarios.h"
+
 #include "lab/world/canon.h"
 #include "lab/search/explore.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum {
     STATES_MAX = 8000000,
@@ -54,19 +49,10 @@ static const finder finders[] = {
     { BWL_INVARIANT_FOREIGN, "planted-delete-of-stranger", OF_SERVER | BWL_INVARIANT_TOLD },
 };
 
-static bwl_scenario scenario_called(const char *name)
-{
-    size_t i = 0;
-
-    assert_true(bwl_scenario_find(name, &i));
-    return bwl_scenario_at(i);
-}
-
-static void test_each_invariant_sees_what_no_other_sees(void **state)
+TEST(each_invariant_sees_what_no_other_sees)
 {
     const bwl_search search = { .states_max = STATES_MAX };
 
-    (void)state;
     for (size_t i = 0; i < sizeof finders / sizeof finders[0]; i++) {
         const finder *f      = &finders[i];
         bwl_scenario  s      = scenario_called(f->scenario);
@@ -94,12 +80,11 @@ static void test_each_invariant_sees_what_no_other_sees(void **state)
 
 /* The same world, without what is planted in it, keeps the invariant: it is the mistake that is
  * seen. */
-static void test_without_the_mistake_the_invariant_is_kept(void **state)
+TEST(without_the_mistake_the_invariant_is_kept)
 {
     static const unsigned not_planted =
         BWL_INVARIANT_NO_OVERLAP | BWL_INVARIANT_LIVE | BWL_INVARIANT_FIRST_COME;
 
-    (void)state;
     for (size_t i = 0; i < sizeof finders / sizeof finders[0]; i++) {
         bwl_scenario s = scenario_called(finders[i].scenario);
         bwl_finding  found;
@@ -118,7 +103,7 @@ static void test_without_the_mistake_the_invariant_is_kept(void **state)
 
 /* What only an invariant looks at tells worlds apart where there is that invariant, and nowhere
  * else. */
-static void test_what_a_invariant_looks_at_tells_worlds_apart(void **state)
+TEST(what_a_invariant_looks_at_tells_worlds_apart)
 {
     bwl_scenario   s   = scenario_called("limit-first-come");
     bwl_scenario   t   = scenario_called("fenced");
@@ -126,7 +111,6 @@ static void test_what_a_invariant_looks_at_tells_worlds_apart(void **state)
     bwl_world      one;
     bwl_world      two;
 
-    (void)state;
     bwl_world_start(&one, &s);
     bwl_world_perform(&one, ask);
     ask.client = 1;
@@ -149,15 +133,4 @@ static void test_what_a_invariant_looks_at_tells_worlds_apart(void **state)
     assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
     one.left[BWL_WRITE] = two.left[BWL_WRITE] = 0;
     assert_true(bwl_world_fingerprint(&one, false) == bwl_world_fingerprint(&two, false));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_invariant_sees_what_no_other_sees),
-        cmocka_unit_test(test_without_the_mistake_the_invariant_is_kept),
-        cmocka_unit_test(test_what_a_invariant_looks_at_tells_worlds_apart),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

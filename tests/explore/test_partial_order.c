@@ -1,6 +1,8 @@
 /*
  * test_partial_order.c -- fewer worlds, the same verdict: and what that rests on, step by step.
  */
+#include "tests/lib/suite.h"
+
 #include "lib/slow_build.h"
 #include "lab/scenario/table.h"
 #include "lab/world/canon.h"
@@ -8,14 +10,8 @@
 #include "lab/search/explore.h"
 #include "lab/search/partial_order.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static uint32_t few_states(void)
 {
@@ -86,9 +82,8 @@ static void reduced_is_as_expected(const bwl_scenario *s)
 }
 
 /* Every scenario that can be done in full, in a short time. */
-static void test_a_reduction_comes_to_the_same_verdict(void **state)
+TEST(a_reduction_comes_to_the_same_verdict)
 {
-    (void)state;
     for (size_t i = 0; i < bwl_scenarios_count(); i++) {
         bwl_scenario s = bwl_scenario_at(i);
 
@@ -98,13 +93,12 @@ static void test_a_reduction_comes_to_the_same_verdict(void **state)
 }
 
 /* The small ones, both ways. */
-static void test_a_reduction_is_one(void **state)
+TEST(a_reduction_is_one)
 {
     enum { SMALL = 20000 };
     uint64_t all  = 0;
     uint64_t some = 0;
 
-    (void)state;
     for (size_t i = 0; i < bwl_scenarios_count(); i++) {
         bwl_scenario s = bwl_scenario_at(i);
         bwl_finding  whole;
@@ -168,13 +162,12 @@ static unsigned try_pairs(const bwl_world *w, const bwl_transitions *some,
 }
 
 /* In every scenario, with what it allows to go wrong drawn anew for each walk. */
-static void test_what_is_put_off_comes_to_the_same(void **state)
+TEST(what_is_put_off_comes_to_the_same)
 {
     enum { WALKS = 200, STEPS = 60 };
     uint64_t seed  = 11;
     unsigned pairs = 0;
 
-    (void)state;
     for (size_t n = 0; n < bwl_scenarios_count(); n++)
         for (unsigned walk = 0; walk < WALKS && !bwl_scenario_at(n).protocol->uses_push; walk++) {
             bwl_scenario    s = bwl_scenario_at(n);
@@ -197,15 +190,4 @@ static void test_what_is_put_off_comes_to_the_same(void **state)
         }
     assert_true(pairs > 10000);
     (void)printf("# %u pairs of steps\n", pairs);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_reduction_comes_to_the_same_verdict),
-        cmocka_unit_test(test_a_reduction_is_one),
-        cmocka_unit_test(test_what_is_put_off_comes_to_the_same),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,8 @@
  * one that the lab itself never writes.  The names come from whoever wrote a protocol of his own,
  * and none may get out of its place.
  */
+#include "tests/lib/suite.h"
+
 #include "lab/report/draw.h"
 #include "lab/report/json.h"
 #include "lab/report/matrix.h"
@@ -13,14 +15,8 @@
 #include "lab/report/svg.h"
 #include "lab/scenario/table.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define NASTY "</title><script>alert('\"&\")</script>\x01\n;#"
 
@@ -28,29 +24,37 @@ enum { LONG = BWL_RECORD_TRANSITIONS_MAX, LANE_A = 8, LANE_B = 32, LANE_C = 56, 
 
 /* ---- paper ----------------------------------------------------------------------------------- */
 
-typedef struct paper {
+static struct {
     FILE  *out;
     char  *text;
     size_t size;
 } paper;
 
-static void open_paper(paper *p)
+static int throw_away(void **state)
 {
-    *p     = (paper){ 0 };
-    p->out = open_memstream(&p->text, &p->size);
-    assert_non_null(p->out);
+    if (paper.out != NULL && fclose(paper.out) != 0)
+        return -1;
+    free(paper.text);
+    paper.out  = NULL;
+    paper.text = NULL;
+    return 0;
 }
 
-static const char *read_paper(paper *p)
+FIXTURE(NULL, throw_away)
+
+/* To print on, with nothing on it. */
+static FILE *fresh(void)
 {
-    assert_int_equal(fflush(p->out), 0);
-    return p->text;
+    assert_int_equal(throw_away(NULL), 0);
+    paper.out = open_memstream(&paper.text, &paper.size);
+    assert_non_null(paper.out);
+    return paper.out;
 }
 
-static void close_paper(paper *p)
+static const char *printed(void)
 {
-    assert_int_equal(fclose(p->out), 0);
-    free(p->text);
+    assert_int_equal(fflush(paper.out), 0);
+    return paper.text;
 }
 
 static unsigned count_of(const char *text, const char *what)
@@ -125,201 +129,162 @@ static bwl_row row_of(bwl_row_kind kind, unsigned client, const char *what)
 
 /* ---- nothing --------------------------------------------------------------------------------- */
 
-static void test_empty_schedule_is_a_head_without_rows(void **state)
+TEST(empty_schedule_is_a_head_without_rows)
 {
     bwl_scenario s       = world_of(2);
     bwl_picture  picture = bwl_picture_of(&s, NULL, 0, 0);
-    paper        p;
 
-    (void)state;
     assert_int_equal(picture.rows_count, 0);
-    open_paper(&p);
-    bwl_draw_picture(p.out, "> ", &picture);
-    assert_string_equal(read_paper(&p),
+    bwl_draw_picture(fresh(), "> ", &picture);
+    assert_string_equal(printed(),
                         ">    ms   A                       B                       redis\n");
-    close_paper(&p);
 
-    open_paper(&p);
-    bwl_mermaid(p.out, &picture);
-    assert_string_equal(read_paper(&p), "sequenceDiagram\n    participant A\n"
-                                        "    participant B\n    participant redis\n");
-    close_paper(&p);
+    bwl_mermaid(fresh(), &picture);
+    assert_string_equal(printed(), "sequenceDiagram\n    participant A\n"
+                                   "    participant B\n    participant redis\n");
 
-    open_paper(&p);
-    bwl_svg(p.out, &picture);
-    assert_elements_are_closed(read_paper(&p));
-    assert_int_equal(count_of(p.text, "<rect"), 0);
-    assert_int_equal(count_of(p.text, "<path"), 0);
-    assert_int_equal(count_of(p.text, "<line"), 3);
-    close_paper(&p);
+    bwl_svg(fresh(), &picture);
+    assert_elements_are_closed(printed());
+    assert_int_equal(count_of(printed(), "<rect"), 0);
+    assert_int_equal(count_of(printed(), "<path"), 0);
+    assert_int_equal(count_of(printed(), "<line"), 3);
     bwl_picture_free(&picture);
 }
 
-static void test_empty_schedule_is_json_that_breaks_nothing(void **state)
+TEST(empty_schedule_is_json_that_breaks_nothing)
 {
     bwl_scenario s       = world_of(2);
     bwl_picture  picture = bwl_picture_of(&s, NULL, 0, BWL_INVARIANT_ONE_HOLDER);
     bwl_record   record;
     bwl_text     why[3];
-    paper        p;
 
-    (void)state;
-    open_paper(&p);
-    bwl_record_write(p.out, "token", &picture, NULL);
-    assert_non_null(strstr(read_paper(&p), "\"transitions\": [\n  ]\n}\n"));
-    assert_false(bwl_record_read(&record, p.text, p.size, NULL, why));
+    bwl_record_write(fresh(), "token", &picture, NULL);
+    assert_non_null(strstr(printed(), "\"transitions\": [\n  ]\n}\n"));
+    assert_false(bwl_record_read(&record, printed(), paper.size, NULL, why));
     assert_non_null(strstr(why[1].of, "it was changed since it was written"));
-    close_paper(&p);
     bwl_picture_free(&picture);
 }
 
-static void test_empty_matrix_is_a_page(void **state)
+TEST(empty_matrix_is_a_page)
 {
     bwl_matrix m = { 0 };
-    paper      p;
 
-    (void)state;
-    open_paper(&p);
-    bwl_page(p.out, &m);
-    assert_non_null(strstr(read_paper(&p), "<!doctype html>"));
-    assert_int_equal(count_of(p.text, "<section"), 0);
-    assert_int_equal(count_of(p.text, "<tr>"), 1);
-    assert_int_equal(count_of(p.text, "</html>"), 1);
-    close_paper(&p);
+    bwl_page(fresh(), &m);
+    assert_non_null(strstr(printed(), "<!doctype html>"));
+    assert_int_equal(count_of(printed(), "<section"), 0);
+    assert_int_equal(count_of(printed(), "<tr>"), 1);
+    assert_int_equal(count_of(printed(), "</html>"), 1);
 }
 
 /* ---- very much ------------------------------------------------------------------------------- */
 
-static void test_longest_schedule_is_drawn_whole(void **state)
+TEST(longest_schedule_is_drawn_whole)
 {
     bwl_scenario    s    = world_of(3);
     bwl_transition *path = calloc(LONG, sizeof path[0]);
-    paper           p;
 
-    (void)state;
     assert_non_null(path);
     assert_int_equal(walk(&s, path, LONG), LONG);
     bwl_picture picture = bwl_picture_of(&s, path, LONG, BWL_INVARIANT_ONE_HOLDER);
     assert_int_equal(picture.rows[picture.rows_count - 1].step, LONG);
 
-    open_paper(&p);
-    bwl_draw_picture(p.out, "", &picture);
-    for (const char *line = read_paper(&p); *line != '\0'; line = strchr(line, '\n') + 1)
+    bwl_draw_picture(fresh(), "", &picture);
+    for (const char *line = printed(); *line != '\0'; line = strchr(line, '\n') + 1)
         assert_true(strcspn(line, "\n") <= 200);
-    assert_true(count_of(p.text, "\n") >= picture.rows_count + 2);
-    assert_non_null(strstr(p.text, "=> broken in 4096 steps: "));
-    close_paper(&p);
+    assert_true(count_of(printed(), "\n") >= picture.rows_count + 2);
+    assert_non_null(strstr(printed(), "=> broken in 4096 steps: "));
 
-    open_paper(&p);
-    bwl_svg(p.out, &picture);
-    assert_elements_are_closed(read_paper(&p));
-    assert_true(count_of(p.text, "<text") > picture.rows_count / 2);
-    close_paper(&p);
+    bwl_svg(fresh(), &picture);
+    assert_elements_are_closed(printed());
+    assert_true(count_of(printed(), "<text") > picture.rows_count / 2);
 
-    open_paper(&p);
-    bwl_mermaid(p.out, &picture);
-    assert_true(count_of(read_paper(&p), "\n") >= picture.rows_count);
-    close_paper(&p);
+    bwl_mermaid(fresh(), &picture);
+    assert_true(count_of(printed(), "\n") >= picture.rows_count);
     bwl_picture_free(&picture);
     free(path);
 }
 
 /* It breaks nothing, which the reader sees only when it has walked it to the end. */
-static void test_longest_schedule_is_read_back(void **state)
+TEST(longest_schedule_is_read_back)
 {
     bwl_scenario    s    = world_of(2);
     bwl_transition *path = calloc(LONG, sizeof path[0]);
     bwl_record      record;
     bwl_text        why[3];
-    paper           p;
 
-    (void)state;
     assert_non_null(path);
     assert_int_equal(walk(&s, path, LONG), LONG);
     bwl_picture picture = bwl_picture_of(&s, path, LONG, BWL_INVARIANT_ONE_HOLDER);
-    open_paper(&p);
-    bwl_record_write(p.out, "token", &picture, path);
-    assert_int_equal(count_of(read_paper(&p), "{\"do\": "), LONG);
-    assert_true(p.size < BWL_RECORD_SIZE_MAX);
-    assert_false(bwl_record_read(&record, p.text, p.size, NULL, why));
+    bwl_record_write(fresh(), "token", &picture, path);
+    assert_int_equal(count_of(printed(), "{\"do\": "), LONG);
+    assert_true(paper.size < BWL_RECORD_SIZE_MAX);
+    assert_false(bwl_record_read(&record, printed(), paper.size, NULL, why));
     assert_non_null(strstr(why[1].of, "does not break \"one holder\""));
-    close_paper(&p);
     bwl_picture_free(&picture);
     free(path);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static void test_a_name_stays_in_its_place_in_svg(void **state)
+TEST(a_name_stays_in_its_place_in_svg)
 {
     bwl_scenario s       = world_of(2);
     bwl_picture  picture = bwl_picture_of(&s, NULL, 0, 0);
-    paper        p;
 
-    (void)state;
     picture.title = NASTY;
     for (unsigned is_alone = 0; is_alone < 2; is_alone++) {
-        open_paper(&p);
         if (is_alone == 1)
-            bwl_svg(p.out, &picture);
+            bwl_svg(fresh(), &picture);
         else
-            bwl_svg_inline(p.out, &picture);
-        assert_elements_are_closed(read_paper(&p));
-        assert_null(strstr(p.text, "<script"));
-        assert_non_null(strstr(p.text, "<title>&lt;/title&gt;&lt;script&gt;alert(&#39;&quot;&amp;"
-                                       "&quot;)&lt;/script&gt;  ;#</title>"));
-        close_paper(&p);
+            bwl_svg_inline(fresh(), &picture);
+        assert_elements_are_closed(printed());
+        assert_null(strstr(printed(), "<script"));
+        assert_non_null(strstr(printed(),
+                               "<title>&lt;/title&gt;&lt;script&gt;alert(&#39;&quot;&amp;"
+                               "&quot;)&lt;/script&gt;  ;#</title>"));
     }
     bwl_picture_free(&picture);
 }
 
-static void test_a_name_stays_in_its_place_on_the_page(void **state)
+TEST(a_name_stays_in_its_place_on_the_page)
 {
     bwl_scenario   s   = world_of(2);
     bwl_matrix_row row = { .world = s };
     bwl_matrix     m   = { .rows = &row, .rows_count = 1 };
-    paper          p;
 
-    (void)state;
     row.world.name  = NASTY;
     row.world.story = NASTY;
     for (unsigned i = 0; i < BWL_MATRIX_COLUMNS; i++)
         row.cells[i] = (bwl_cell){ .verdict = BWL_EVERY_STATE, .world = row.world };
     row.cells[1].verdict = BWL_BROKEN;
     row.cells[1].broken  = BWL_INVARIANT_ONE_HOLDER;
-    open_paper(&p);
-    bwl_page(p.out, &m);
-    assert_null(strstr(read_paper(&p), "<script"));
-    assert_int_equal(count_of(p.text, "</title>"), 2); /* of the page, and of its one diagram */
-    assert_int_equal(count_of(p.text, "<section"), 1);
-    assert_true(count_of(p.text, "&lt;script&gt;") >= 5);
-    close_paper(&p);
+    bwl_page(fresh(), &m);
+    assert_null(strstr(printed(), "<script"));
+    assert_int_equal(count_of(printed(), "</title>"), 2); /* of the page, and of its one diagram */
+    assert_int_equal(count_of(printed(), "<section"), 1);
+    assert_true(count_of(printed(), "&lt;script&gt;") >= 5);
 }
 
 /* JSON brings every byte back. */
-static void test_a_name_comes_back_from_json(void **state)
+TEST(a_name_comes_back_from_json)
 {
     static const char name[]  = "a \"b\" \\c\\ \x01\t\n d/\xc3\xa9";
     bwl_scenario      s       = world_of(2);
     bwl_picture       picture = bwl_picture_of(&s, NULL, 0, BWL_INVARIANT_ONE_HOLDER);
     char              back[sizeof name + 8];
-    paper             p;
 
-    (void)state;
-    open_paper(&p);
-    bwl_record_write(p.out, name, &picture, NULL);
-    const char *at = strstr(read_paper(&p), "\"subject\": ");
+    bwl_record_write(fresh(), name, &picture, NULL);
+    const char *at = strstr(printed(), "\"subject\": ");
     assert_non_null(at);
     at += strlen("\"subject\": ");
-    bwl_json r = bwl_json_of(at, p.size - (size_t)(at - p.text));
+    bwl_json r = bwl_json_of(at, paper.size - (size_t)(at - printed()));
     assert_true(bwl_json_string(&r, back, sizeof back));
     assert_string_equal(back, name);
-    close_paper(&p);
     bwl_picture_free(&picture);
 }
 
 /* ; ends a statement of Mermaid, # begins an entity, and a tag would be HTML. */
-static void test_mermaid_has_nothing_of_its_own_in_a_text(void **state)
+TEST(mermaid_has_nothing_of_its_own_in_a_text)
 {
     bwl_scenario s       = world_of(2);
     bwl_row      rows[5] = {
@@ -330,15 +295,12 @@ static void test_mermaid_has_nothing_of_its_own_in_a_text(void **state)
     bwl_picture picture = {
         .scenario = &s, .title = NASTY, .clients = 2, .rows = rows, .rows_count = 5
     };
-    paper p;
 
-    (void)state;
     rows[0].cause  = bwl_say("<e>; #5");
     rows[1].effect = bwl_say("<f>; #6");
     rows[3].note   = bwl_say("<g>; #7");
-    open_paper(&p);
-    bwl_mermaid(p.out, &picture);
-    for (const char *line = strchr(read_paper(&p), '\n') + 1; *line != '\0';
+    bwl_mermaid(fresh(), &picture);
+    for (const char *line = strchr(printed(), '\n') + 1; *line != '\0';
          line             = strchr(line, '\n') + 1) {
         size_t size = strcspn(line, "\n");
         assert_memory_equal(line, "    ", 4);
@@ -346,8 +308,7 @@ static void test_mermaid_has_nothing_of_its_own_in_a_text(void **state)
         assert_null(memchr(line, '#', size));
         assert_null(memchr(line, '<', size));
     }
-    assert_int_equal(count_of(p.text, "script"), 0);
-    close_paper(&p);
+    assert_int_equal(count_of(printed(), "script"), 0);
 }
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
@@ -359,26 +320,23 @@ static const char *line_of(const char *text, unsigned number)
     return text;
 }
 
-static void test_each_lane_says_what_its_client_is(void **state)
+TEST(each_lane_says_what_its_client_is)
 {
     bwl_scenario s       = world_of(3);
     bwl_row      rows[2] = { row_of(BWL_ROW_TIME, 0, "later"), row_of(BWL_ROW_SERVER, 0, "dies") };
     bwl_picture  picture = {
          .scenario = &s, .title = "lanes", .clients = 3, .rows = rows, .rows_count = 2
     };
-    paper p;
 
-    (void)state;
     rows[0].at       = 7;
     rows[0].lanes[0] = BWL_LANE_BELIEVES;
     rows[0].lanes[1] = BWL_LANE_BUSY;
     rows[1].at       = 9;
     rows[1].lanes[0] = BWL_LANE_OVERTIME;
     rows[1].lanes[1] = BWL_LANE_BELIEVES;
-    open_paper(&p);
-    bwl_draw_picture(p.out, "", &picture);
-    const char *first  = line_of(read_paper(&p), 1);
-    const char *second = line_of(p.text, 2);
+    bwl_draw_picture(fresh(), "", &picture);
+    const char *first  = line_of(printed(), 1);
+    const char *second = line_of(printed(), 2);
     assert_memory_equal(first, "    7", 5);
     assert_int_equal(first[LANE_A], '#');
     assert_int_equal(first[LANE_B], '|');
@@ -388,20 +346,17 @@ static void test_each_lane_says_what_its_client_is(void **state)
     assert_int_equal(second[LANE_B], '#');
     assert_int_equal(second[LANE_C], ':');
     assert_int_equal(second[LANE_SERVER], '|');
-    close_paper(&p);
 
-    open_paper(&p);
-    bwl_svg(p.out, &picture);
-    assert_elements_are_closed(read_paper(&p));
-    assert_int_equal(count_of(p.text, "<rect class=\"A\""), 1);
-    assert_int_equal(count_of(p.text, "<rect class=\"A over\""), 1);
-    assert_int_equal(count_of(p.text, "<rect class=\"B\""), 1);
-    assert_int_equal(count_of(p.text, "<rect class=\"C"), 0);
-    close_paper(&p);
+    bwl_svg(fresh(), &picture);
+    assert_elements_are_closed(printed());
+    assert_int_equal(count_of(printed(), "<rect class=\"A\""), 1);
+    assert_int_equal(count_of(printed(), "<rect class=\"A over\""), 1);
+    assert_int_equal(count_of(printed(), "<rect class=\"B\""), 1);
+    assert_int_equal(count_of(printed(), "<rect class=\"C"), 0);
 }
 
 /* One bar for as long as it lasts, beside another client's if both believe. */
-static void test_two_holders_are_two_bars_at_one_height(void **state)
+TEST(two_holders_are_two_bars_at_one_height)
 {
     bwl_scenario s       = world_of(2);
     bwl_row      rows[4] = { row_of(BWL_ROW_TIME, 0, "1"), row_of(BWL_ROW_TIME, 0, "2"),
@@ -409,17 +364,14 @@ static void test_two_holders_are_two_bars_at_one_height(void **state)
     bwl_picture  picture = {
          .scenario = &s, .title = "bars", .clients = 2, .rows = rows, .rows_count = 4
     };
-    int   y[2], height[2];
-    paper p;
+    int y[2], height[2];
 
-    (void)state;
     for (unsigned i = 1; i < 3; i++)
         rows[i].lanes[0] = rows[i].lanes[1] = BWL_LANE_BELIEVES;
-    open_paper(&p);
-    bwl_svg(p.out, &picture);
-    assert_int_equal(count_of(read_paper(&p), "<rect"), 2);
+    bwl_svg(fresh(), &picture);
+    assert_int_equal(count_of(printed(), "<rect"), 2);
     for (unsigned i = 0; i < 2; i++) {
-        const char *at = strstr(p.text, i == 0 ? "<rect class=\"A\"" : "<rect class=\"B\"");
+        const char *at = strstr(printed(), i == 0 ? "<rect class=\"A\"" : "<rect class=\"B\"");
         assert_non_null(at);
         assert_int_equal(sscanf(strstr(at, " y="), " y=\"%d\"", &y[i]), 1);
         assert_int_equal(sscanf(strstr(at, " height="), " height=\"%d\"", &height[i]), 1);
@@ -427,24 +379,4 @@ static void test_two_holders_are_two_bars_at_one_height(void **state)
     assert_int_equal(y[0], y[1]);
     assert_int_equal(height[0], height[1]);
     assert_true(height[0] > 0);
-    close_paper(&p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty_schedule_is_a_head_without_rows),
-        cmocka_unit_test(test_empty_schedule_is_json_that_breaks_nothing),
-        cmocka_unit_test(test_empty_matrix_is_a_page),
-        cmocka_unit_test(test_longest_schedule_is_drawn_whole),
-        cmocka_unit_test(test_longest_schedule_is_read_back),
-        cmocka_unit_test(test_a_name_stays_in_its_place_in_svg),
-        cmocka_unit_test(test_a_name_stays_in_its_place_on_the_page),
-        cmocka_unit_test(test_a_name_comes_back_from_json),
-        cmocka_unit_test(test_mermaid_has_nothing_of_its_own_in_a_text),
-        cmocka_unit_test(test_each_lane_says_what_its_client_is),
-        cmocka_unit_test(test_two_holders_are_two_bars_at_one_height),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,9 @@
  * The words are compared with a real server's by tests/conformance/test_model_queue.c; the
  * scenarios are run by `bowline-lab run`.
  */
+#include "tests/explore/scenarios.h"
+
 #include "lib/slow_build.h"
-#include "lab/scenario/table.h"
 #include "lab/world/canon.h"
 #include "lab/search/explore.h"
 #include "lab/model/queue.h"
@@ -16,24 +17,10 @@
 #include "lab/world/waiting.h"
 #include "protocol/protocol.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 enum { A = 0, B = 1, LEASE_MS = 30, STATES_MAX = 2000000 };
-
-static bwl_scenario scenario_called(const char *name)
-{
-    size_t i = 0;
-
-    assert_true(bwl_scenario_find(name, &i));
-    return bwl_scenario_at(i);
-}
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
@@ -62,40 +49,11 @@ static bwl_model_redis server_of_two(void)
     return r;
 }
 
-static void test_a_release_gives_the_lock_to_who_waits_and_tells_it(void **state)
-{
-    bwl_model_redis r    = server_of_two();
-    bwl_queue_reply held = ask(&r, A, REDIS_QUEUE_JOIN);
-    bwl_queue_reply waits;
-    bwl_queue_reply released;
-
-    (void)state;
-    assert_int_equal(held.queue_status.kind, BWL_QUEUE_STATUS_HELD);
-    waits = ask(&r, B, REDIS_QUEUE_JOIN);
-    assert_int_equal(waits.queue_status.kind, BWL_QUEUE_STATUS_QUEUED);
-    assert_int_equal(waits.queue_status.left_ms, LEASE_MS);
-    assert_int_equal(ask(&r, B, REDIS_QUEUE_TAKE).queue_status.kind, BWL_QUEUE_STATUS_BUSY);
-    released = ask(&r, A, REDIS_QUEUE_RELEASE);
-    assert_int_equal(released.answer, BWL_YES);
-    assert_true(released.grant.is_there);
-    assert_int_equal(released.grant.connection, B);
-    assert_true(released.grant.fence > held.fence);
-    assert_int_equal(bwl_model_owner(&r), bwl_token_number(B, 1));
-    assert_int_equal(bwl_model_left(&r), LEASE_MS / 2 * BWL_MODEL_PER_MS);
-    assert_int_equal(ask(&r, B, REDIS_QUEUE_HEARTBEAT).queue_status.kind, BWL_QUEUE_STATUS_MINE);
-    assert_int_equal(ask(&r, B, REDIS_QUEUE_EXTEND).answer, BWL_YES);
-    assert_int_equal(bwl_model_left(&r), LEASE_MS * BWL_MODEL_PER_MS);
-    assert_int_equal(ask(&r, B, REDIS_QUEUE_RELEASE).answer, BWL_YES);
-    assert_int_equal(bwl_model_owner(&r), 0);
-    assert_int_equal(ask(&r, B, REDIS_QUEUE_HEARTBEAT).queue_status.kind, BWL_QUEUE_STATUS_GONE);
-}
-
-static void test_who_cannot_be_told_is_passed_over_unless_half_open(void **state)
+TEST(who_cannot_be_told_is_passed_over_unless_half_open)
 {
     bwl_model_redis closed    = server_of_two();
     bwl_model_redis half_open = server_of_two();
 
-    (void)state;
     (void)ask(&closed, A, REDIS_QUEUE_JOIN);
     (void)ask(&closed, B, REDIS_QUEUE_JOIN);
     half_open = closed;
@@ -105,20 +63,6 @@ static void test_who_cannot_be_told_is_passed_over_unless_half_open(void **state
     assert_int_equal(bwl_model_owner(&closed), 0);
     assert_true(ask(&half_open, A, REDIS_QUEUE_RELEASE).grant.connection >= BWL_MODEL_CLIENTS);
     assert_int_equal(bwl_model_owner(&half_open), bwl_token_number(B, 1));
-}
-
-static void test_who_is_silent_for_long_is_passed_over(void **state)
-{
-    bwl_model_redis r = server_of_two();
-
-    (void)state;
-    (void)ask(&r, A, REDIS_QUEUE_JOIN);
-    (void)ask(&r, B, REDIS_QUEUE_JOIN);
-    bwl_model_redis_pass(&r, 3001 * BWL_MODEL_PER_MS);
-    assert_int_equal(bwl_model_owner(&r), 0);
-    assert_int_equal(ask(&r, A, REDIS_QUEUE_DISPATCH_NEXT).answer, BWL_YES);
-    assert_int_equal(bwl_model_owner(&r), 0);
-    assert_int_equal(r.data.keys[BWL_MODEL_QUEUE].kind, BWL_KIND_NONE);
 }
 
 /* ---- the world ------------------------------------------------------------------------------- */
@@ -144,12 +88,11 @@ static bwl_world world_of_two(const bwl_scenario *s)
     return w;
 }
 
-static void test_a_push_comes_in_the_order_of_its_connection(void **state)
+TEST(a_push_comes_in_the_order_of_its_connection)
 {
     bwl_scenario s = scenario_called("queue-loss");
     bwl_world    w = world_of_two(&s);
 
-    (void)state;
     perform(&w, BWL_TRANSITION_RELEASE, A);
     perform(&w, BWL_TRANSITION_SERVE, A);
     assert_int_equal(w.servers[BWL_ONLY].links[B].count, 1);
@@ -163,12 +106,11 @@ static void test_a_push_comes_in_the_order_of_its_connection(void **state)
     assert_false(bwl_hold_is_held(&w.clients[B].hold));
 }
 
-static void test_a_push_is_lost_with_its_connection(void **state)
+TEST(a_push_is_lost_with_its_connection)
 {
     bwl_scenario s = scenario_called("queue-loss");
     bwl_world    w = world_of_two(&s);
 
-    (void)state;
     perform(&w, BWL_TRANSITION_RELEASE, A);
     perform(&w, BWL_TRANSITION_SERVE, A);
     perform(&w, BWL_TRANSITION_BREAK, B);
@@ -190,32 +132,29 @@ static void test_a_push_is_lost_with_its_connection(void **state)
 
 /* ---- telling one world from another ---------------------------------------------------------- */
 
-static void test_the_lab_knows_where_queue_keeps_what_it_remembers(void **state)
+TEST(the_lab_knows_where_queue_keeps_what_it_remembers)
 {
-    (void)state;
     assert_true(bwl_queue_view_is_right());
 }
 
-static void test_counts_matter_by_their_order_alone(void **state)
+TEST(counts_matter_by_their_order_alone)
 {
     bwl_scenario s    = scenario_called("queue-calm");
     bwl_world    w    = world_of_two(&s);
     uint64_t     same = bwl_world_fingerprint(&w, false);
 
-    (void)state;
     w.servers[BWL_ONLY].redis.data.keys[BWL_MODEL_COUNT].value += 1000;
     assert_int_equal(bwl_world_fingerprint(&w, false), same);
     w.servers[BWL_ONLY].redis.data.keys[BWL_MODEL_COUNT].value = 1;
     assert_int_not_equal(bwl_world_fingerprint(&w, false), same);
 }
 
-static void test_what_is_in_line_tells_worlds_apart(void **state)
+TEST(what_is_in_line_tells_worlds_apart)
 {
     bwl_scenario s = scenario_called("queue-calm");
     bwl_world    w = world_of_two(&s);
     bwl_world    v = w;
 
-    (void)state;
     for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++)
         if (v.servers[BWL_ONLY].redis.data.items[i].is_there &&
             v.servers[BWL_ONLY].redis.data.items[i].key == BWL_MODEL_QUEUE)
@@ -227,35 +166,13 @@ static void test_what_is_in_line_tells_worlds_apart(void **state)
     assert_int_not_equal(bwl_world_fingerprint(&w, false), bwl_world_fingerprint(&v, false));
 }
 
-/* The savings of the fingerprint must not hide anything: the verdicts are the same without them. */
-static void test_plain_counting_comes_to_the_same_verdict(void **state)
-{
-    static const char *const names[] = { "queue-calm", "queue-silence", "queue-mutant-joins-anew",
-                                         "queue-planted-barges", "queue-mutant-joins-again" };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        bwl_scenario s   = scenario_called(names[i]);
-        bwl_finding  few = bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX });
-        bwl_finding  many =
-            bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX, .plain = true });
-
-        assert_int_equal(few.verdict, many.verdict);
-        assert_int_equal(few.path_count, many.path_count);
-        assert_true(few.states < many.states);
-        bwl_finding_free(&few);
-        bwl_finding_free(&many);
-    }
-}
-
 /* ---- what is planted is what is seen --------------------------------------------------------- */
 
-static void test_without_the_mistake_the_invariant_is_kept(void **state)
+TEST(without_the_mistake_the_invariant_is_kept)
 {
     uint32_t states_max = is_slow_build() ? 20000 : STATES_MAX;
     unsigned planted    = 0;
 
-    (void)state;
     for (size_t i = 0; i < bwl_scenarios_count(); i++) {
         bwl_scenario s = bwl_scenario_at(i);
         bwl_finding  found;
@@ -305,11 +222,10 @@ static const planted all_planted[] = {
     { "queue-everything-restarts", NULL, BWL_MUTATION_GIVES_UP_AT_ONCE, BWL_INVARIANT_HONEST },
 };
 
-static void test_walks_find_what_is_planted(void **state)
+TEST(walks_find_what_is_planted)
 {
     enum { WALKS_MAX = 5000 };
 
-    (void)state;
     for (size_t i = 0; i < sizeof all_planted / sizeof all_planted[0]; i++) {
         const planted *p = &all_planted[i];
         bwl_scenario   s = scenario_called(p->world);
@@ -324,23 +240,4 @@ static void test_walks_find_what_is_planted(void **state)
         assert_int_equal(found.broken, p->invariant);
         bwl_finding_free(&found);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_release_gives_the_lock_to_who_waits_and_tells_it),
-        cmocka_unit_test(test_who_cannot_be_told_is_passed_over_unless_half_open),
-        cmocka_unit_test(test_who_is_silent_for_long_is_passed_over),
-        cmocka_unit_test(test_a_push_comes_in_the_order_of_its_connection),
-        cmocka_unit_test(test_a_push_is_lost_with_its_connection),
-        cmocka_unit_test(test_the_lab_knows_where_queue_keeps_what_it_remembers),
-        cmocka_unit_test(test_counts_matter_by_their_order_alone),
-        cmocka_unit_test(test_what_is_in_line_tells_worlds_apart),
-        cmocka_unit_test(test_plain_counting_comes_to_the_same_verdict),
-        cmocka_unit_test(test_without_the_mistake_the_invariant_is_kept),
-        cmocka_unit_test(test_walks_find_what_is_planted),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,8 @@
  * budget: clean where nothing is forgotten, and each assumption, and each planted fault, found
  * broken in the shortest schedule that does it.
  */
+#include "tests/lib/suite.h"
+
 #include "lib/slow_build.h"
 #include "lab/report/draw.h"
 #include "lab/scenario/redlock.h"
@@ -10,15 +12,9 @@
 #include "protocol/protocol.h"
 #include "protocol/quorum.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const bwl_search search = { .states_max = 1500000 };
 
@@ -52,15 +48,13 @@ static void try_all(bool broken)
     }
 }
 
-static void test_clean_where_nothing_is_forgotten(void **state)
+TEST(clean_where_nothing_is_forgotten)
 {
-    (void)state;
     try_all(false);
 }
 
-static void test_every_assumption_and_every_planted_fault_is_found(void **state)
+TEST(every_assumption_and_every_planted_fault_is_found)
 {
-    (void)state;
     try_all(true);
 }
 
@@ -86,7 +80,7 @@ static bwl_world renamed(const bwl_world *w)
 }
 
 /* Servers are interchangeable: worlds that differ by their names alone count as one. */
-static void test_a_fingerprint_does_not_name_servers(void **state)
+TEST(a_fingerprint_does_not_name_servers)
 {
     enum { STEPS = 12 };
     bwl_scenario    s        = bwl_redlock_scenario_at(0);
@@ -95,7 +89,6 @@ static void test_a_fingerprint_does_not_name_servers(void **state)
     bwl_world       w;
     bwl_world       other;
 
-    (void)state;
     bwl_world_start(&w, &s);
     for (unsigned i = 0; i < STEPS; i++) {
         bwl_world_transitions(&w, &transitions);
@@ -125,13 +118,12 @@ static char *drawing_of(const bwl_scenario *s)
 }
 
 /* What docs/redlock.md draws is what is found here: at its end, two hold the lock. */
-static void test_the_page_has_the_schedules_that_are_found(void **state)
+TEST(the_page_has_the_schedules_that_are_found)
 {
     static char page[32768];
     const char *source = getenv("BOWLINE_SOURCE");
     char        path[400];
 
-    (void)state;
     (void)snprintf(path, sizeof path, "%s/docs/redlock.md", source != NULL ? source : ".");
     FILE *file = fopen(path, "r");
     assert_non_null(file);
@@ -147,16 +139,4 @@ static void test_the_page_has_the_schedules_that_are_found(void **state)
             fail_msg("docs/redlock.md does not have the schedule of %s:\n%s", s.name, drawn);
         free(drawn);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_clean_where_nothing_is_forgotten),
-        cmocka_unit_test(test_every_assumption_and_every_planted_fault_is_found),
-        cmocka_unit_test(test_a_fingerprint_does_not_name_servers),
-        cmocka_unit_test(test_the_page_has_the_schedules_that_are_found),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

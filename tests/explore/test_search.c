@@ -2,18 +2,15 @@
  * test_search.c -- how a search keeps what it has seen: all of it, in the memory that it was given,
  * and with an honest word when that was not enough.
  */
+#include "tests/explore/scenarios.h"
+
 #include "lab/base/dice.h"
-#include "lab/scenario/table.h"
 #include "lab/search/estimate.h"
 #include "lab/search/explore.h"
 #include "lab/search/frontier.h"
 #include "lab/search/live.h"
 #include "lab/search/seen.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,28 +18,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 enum { MIB = 1 << 20, STATES_MAX = 3000000 };
-
-static bwl_scenario scenario_called(const char *name)
-{
-    size_t i = 0;
-
-    assert_true(bwl_scenario_find(name, &i));
-    return bwl_scenario_at(i);
-}
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static void test_memory_is_counted_and_refused_beyond_the_bound(void **state)
+TEST(memory_is_counted_and_refused_beyond_the_bound)
 {
     bwl_memory memory = { .max = 3 * 4096 };
     char      *four   = bwl_memory_take(&memory, 4 * 4096);
     char      *two    = bwl_memory_take(&memory, 2 * 4096);
     char      *one    = bwl_memory_take(&memory, 1);
 
-    (void)state;
     assert_null(four);
     assert_non_null(two);
     assert_non_null(one);
@@ -65,13 +51,12 @@ static uint64_t print_of(uint64_t i)
     return i << 40 | 1; /* all in the same place at first, so each has to be searched for */
 }
 
-static void test_seen_numbers_in_the_order_of_meeting(void **state)
+TEST(seen_numbers_in_the_order_of_meeting)
 {
     bwl_memory memory = { 0 };
     bwl_seen   seen;
     uint32_t   number;
 
-    (void)state;
     bwl_seen_start(&seen, &memory);
     for (uint32_t i = 1; i <= 5000; i++) {
         bwl_seen_world world = { .fingerprint = print_of(i), .parent = i - 1 };
@@ -88,7 +73,7 @@ static void test_seen_numbers_in_the_order_of_meeting(void **state)
 }
 
 /* Fingerprints that differ in the lower half only, or in the upper half only. */
-static void test_seen_tells_halves_of_fingerprints_apart(void **state)
+TEST(seen_tells_halves_of_fingerprints_apart)
 {
     static const uint64_t prints[] = { UINT64_C(0x0000000100000001), UINT64_C(0x0000000200000001),
                                        UINT64_C(0x0000000100000002), UINT64_C(0x0000000100002001) };
@@ -96,7 +81,6 @@ static void test_seen_tells_halves_of_fingerprints_apart(void **state)
     bwl_seen              seen;
     uint32_t              number;
 
-    (void)state;
     bwl_seen_start(&seen, &memory);
     for (unsigned i = 0; i < 4; i++)
         assert_int_equal(
@@ -111,7 +95,7 @@ static void test_seen_tells_halves_of_fingerprints_apart(void **state)
     bwl_seen_free(&seen);
 }
 
-static void test_seen_grows_and_forgets_nothing(void **state)
+TEST(seen_grows_and_forgets_nothing)
 {
     enum { COUNT = 300000 };
     bwl_memory memory = { 0 };
@@ -119,7 +103,6 @@ static void test_seen_grows_and_forgets_nothing(void **state)
     uint32_t   number;
     uint64_t   seed = 5;
 
-    (void)state;
     bwl_seen_start(&seen, &memory);
     for (uint32_t i = 0; i < COUNT; i++)
         assert_int_equal(
@@ -136,7 +119,7 @@ static void test_seen_grows_and_forgets_nothing(void **state)
     assert_int_equal(memory.used, 0);
 }
 
-static void test_seen_that_is_full_still_knows_what_it_has(void **state)
+TEST(seen_that_is_full_still_knows_what_it_has)
 {
     bwl_memory memory = { .max = 20 * MIB };
     bwl_seen   seen;
@@ -144,7 +127,6 @@ static void test_seen_that_is_full_still_knows_what_it_has(void **state)
     uint64_t   seed  = 7;
     bool       is_in = true;
 
-    (void)state;
     bwl_seen_start(&seen, &memory);
     while (is_in)
         is_in = bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = bwl_dice_draw(&seed) },
@@ -164,7 +146,7 @@ static void test_seen_that_is_full_still_knows_what_it_has(void **state)
 /* ---- the worlds that wait -------------------------------------------------------------------- */
 
 /* Walks at random, and hands every world in; then takes all of them out again. */
-static void test_frontier_gives_back_what_it_was_given(void **state)
+TEST(frontier_gives_back_what_it_was_given)
 {
     enum { COUNT = 20000 };
     bwl_scenario        s      = scenario_called("everything");
@@ -175,7 +157,6 @@ static void test_frontier_gives_back_what_it_was_given(void **state)
     bwl_transitions     transitions = { 0 };
     static bwl_frontier f;
 
-    (void)state;
     assert_non_null(given);
     bwl_frontier_start(&f, &memory, &s);
     for (unsigned i = 0; i < COUNT; i++) {
@@ -211,13 +192,12 @@ static bwl_fate fate_of(bwl_live *live, uint32_t *ret_number)
 }
 
 /* 0 -> 1 -> 2 gets the lock and goes back to 0; 1 -> 3 -> 4 -> 3 never does. */
-static void test_live_finds_the_world_without_a_way_back(void **state)
+TEST(live_finds_the_world_without_a_way_back)
 {
     bwl_memory memory = { 0 };
     bwl_live   live;
     uint32_t   dead;
 
-    (void)state;
     bwl_live_start(&live, &memory);
     assert_true(bwl_live_step(&live, 1, 0) && bwl_live_end(&live, 0));
     assert_true(bwl_live_step(&live, 2, 0) && bwl_live_step(&live, 3, 0) && bwl_live_end(&live, 0));
@@ -233,14 +213,13 @@ static void test_live_finds_the_world_without_a_way_back(void **state)
 }
 
 /* A ring of a hundred thousand, against the direction in which they are gone through. */
-static void test_live_goes_all_the_way_round(void **state)
+TEST(live_goes_all_the_way_round)
 {
     enum { COUNT = 100000 };
     bwl_memory memory = { 0 };
     bwl_live   live;
     uint32_t   dead;
 
-    (void)state;
     bwl_live_start(&live, &memory);
     for (uint32_t i = 0; i < COUNT; i++) {
         assert_true(bwl_live_step(&live, (i + 1) % COUNT, i == 50 ? BWL_GOOD_LOCK : 0));
@@ -256,11 +235,10 @@ static void test_live_goes_all_the_way_round(void **state)
 
 /* ---- a search that may use so much and no more ----------------------------------------------- */
 
-static void test_a_bound_is_kept_and_said(void **state)
+TEST(a_bound_is_kept_and_said)
 {
     bwl_scenario s = scenario_called("loss");
 
-    (void)state;
     for (size_t mib = 1; mib <= 4; mib *= 2) {
         bwl_search  search = { .states_max = STATES_MAX, .memory_max = mib * MIB };
         bwl_finding found  = bwl_explore(&s, &search);
@@ -273,13 +251,12 @@ static void test_a_bound_is_kept_and_said(void **state)
 }
 
 /* In a child that the kernel gives that much and no more: it does not even try to get more. */
-static void test_a_bound_is_kept_where_the_kernel_would_not_give_more(void **state)
+TEST(a_bound_is_kept_where_the_kernel_would_not_give_more)
 {
     enum { BOUND = 8 * MIB, BESIDE = 2 * MIB }; /* beside: the explorer's own two worlds, stacks */
     pid_t child = fork();
     int   status;
 
-    (void)state;
     assert_true(child >= 0);
     if (child == 0) {
         bwl_scenario  s      = scenario_called("for-ever-crash");
@@ -310,7 +287,7 @@ static void test_a_bound_is_kept_where_the_kernel_would_not_give_more(void **sta
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void test_enough_memory_makes_no_difference(void **state)
+TEST(enough_memory_makes_no_difference)
 {
     bwl_scenario s    = scenario_called("three-loss");
     bwl_search   free = { .states_max = STATES_MAX };
@@ -318,7 +295,6 @@ static void test_enough_memory_makes_no_difference(void **state)
     bwl_search   just = { .states_max = STATES_MAX, .memory_max = all.memory };
     bwl_finding  same = bwl_explore(&s, &just);
 
-    (void)state;
     assert_int_equal(all.verdict, BWL_EVERY_STATE);
     assert_int_equal(all.cut_short, 0);
     assert_int_equal(all.frontier, 0);
@@ -327,13 +303,12 @@ static void test_enough_memory_makes_no_difference(void **state)
     assert_int_equal(same.memory, all.memory);
 }
 
-static void test_a_number_of_states_is_kept_and_said(void **state)
+TEST(a_number_of_states_is_kept_and_said)
 {
     bwl_scenario s     = scenario_called("loss");
     bwl_search   small = { .states_max = 1000 };
     bwl_finding  found = bwl_explore(&s, &small);
 
-    (void)state;
     assert_int_equal(found.verdict, BWL_BUDGET_REACHED);
     assert_int_equal(found.cut_short, BWL_CUT_STATES);
     assert_in_range(found.states, 1000, 1100);
@@ -341,12 +316,11 @@ static void test_a_number_of_states_is_kept_and_said(void **state)
 }
 
 /* It grows from 1 to its largest and down again: the guess from the way up is of the right size. */
-static void test_an_estimate_is_of_the_right_size(void **state)
+TEST(an_estimate_is_of_the_right_size)
 {
     static const char *const names[] = { "slow-twice", "cancel", "crash-and-loss",
                                          "to-the-millisecond" };
 
-    (void)state;
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
         bwl_scenario s    = scenario_called(names[i]);
         bwl_finding  all  = bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX });
@@ -361,14 +335,13 @@ static void test_an_estimate_is_of_the_right_size(void **state)
 }
 
 /* The rows of Pascal's triangle grow and shrink alike: at the largest, half of it is known. */
-static void test_an_estimate_counts_what_is_to_come(void **state)
+TEST(an_estimate_counts_what_is_to_come)
 {
     enum { ROW = 40, KNOWN = 20 };
     uint64_t row[ROW + 1] = { 1 };
     uint64_t states       = 0;
     size_t   estimate;
 
-    (void)state;
     for (unsigned k = 1; k <= ROW; k++)
         row[k] = row[k - 1] * (ROW - k + 1) / k;
     for (unsigned k = 0; k < KNOWN; k++)
@@ -377,12 +350,11 @@ static void test_an_estimate_counts_what_is_to_come(void **state)
     assert_in_range(estimate, 1500000, 3500000);
 }
 
-static void test_nothing_is_guessed_from_the_very_beginning(void **state)
+TEST(nothing_is_guessed_from_the_very_beginning)
 {
     static const uint64_t ever_faster[16] = { 1,   2,    4,    9,     20,    50,  120, 300,
                                               900, 2800, 9000, 30000, 99999, 1e6, 1e7, 1e8 };
 
-    (void)state;
     assert_int_equal(bwl_estimate_memory(ever_faster, 5, 36, 4096), 0);
     assert_int_equal(bwl_estimate_memory(ever_faster, 15, 11000000, 4096), 0);
 }
@@ -408,7 +380,7 @@ static void hear(const bwl_progress *progress, void *arg)
     t->times++;
 }
 
-static void test_progress_is_told_while_it_searches(void **state)
+TEST(progress_is_told_while_it_searches)
 {
     bwl_scenario s      = scenario_called("loss");
     told         t      = { 0 };
@@ -417,35 +389,10 @@ static void test_progress_is_told_while_it_searches(void **state)
     };
     bwl_finding found = bwl_explore(&s, &search);
 
-    (void)state;
     assert_true(t.times > 10);
     assert_true(t.last.states <= found.states);
     search.progress_every_s = 1e6;
     t                       = (told){ 0 };
     found                   = bwl_explore(&s, &search);
     assert_int_equal(t.times, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory_is_counted_and_refused_beyond_the_bound),
-        cmocka_unit_test(test_seen_numbers_in_the_order_of_meeting),
-        cmocka_unit_test(test_seen_tells_halves_of_fingerprints_apart),
-        cmocka_unit_test(test_seen_grows_and_forgets_nothing),
-        cmocka_unit_test(test_seen_that_is_full_still_knows_what_it_has),
-        cmocka_unit_test(test_frontier_gives_back_what_it_was_given),
-        cmocka_unit_test(test_live_finds_the_world_without_a_way_back),
-        cmocka_unit_test(test_live_goes_all_the_way_round),
-        cmocka_unit_test(test_a_bound_is_kept_and_said),
-        cmocka_unit_test(test_a_bound_is_kept_where_the_kernel_would_not_give_more),
-        cmocka_unit_test(test_enough_memory_makes_no_difference),
-        cmocka_unit_test(test_a_number_of_states_is_kept_and_said),
-        cmocka_unit_test(test_an_estimate_is_of_the_right_size),
-        cmocka_unit_test(test_an_estimate_counts_what_is_to_come),
-        cmocka_unit_test(test_nothing_is_guessed_from_the_very_beginning),
-        cmocka_unit_test(test_progress_is_told_while_it_searches),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

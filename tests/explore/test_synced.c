@@ -4,29 +4,16 @@
  *
  * The scenarios themselves are run by `bowline-lab run`.
  */
-#include "lab/scenario/table.h"
+#include "tests/explore/scenarios.h"
+
 #include "lab/search/explore.h"
 #include "lab/world/private_state.h"
 #include "protocol/protocol.h"
 #include "protocol/store/redis.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 enum { A = 0, STATES_MAX = 1000000 };
-
-static bwl_scenario scenario_called(const char *name)
-{
-    size_t i = 0;
-
-    assert_true(bwl_scenario_find(name, &i));
-    return bwl_scenario_at(i);
-}
 
 static void expect_broken(const bwl_scenario *s, unsigned invariant, unsigned steps)
 {
@@ -47,12 +34,11 @@ static void expect_kept(const bwl_scenario *s)
 }
 
 /* The same faults, and nobody asks the replicas: the second holder comes as soon as he can. */
-static void test_without_replicas_there_are_two_holders(void **state)
+TEST(without_replicas_there_are_two_holders)
 {
     bwl_scenario token = scenario_called("synced-gives-way");
     bwl_scenario queue = scenario_called("synced-queue-gives-way");
 
-    (void)state;
     token.protocol       = &bwl_token;
     token.terms.replicas = 0;
     token.invariants     = BWL_INVARIANT_ONE_HOLDER;
@@ -63,12 +49,11 @@ static void test_without_replicas_there_are_two_holders(void **state)
     expect_broken(&queue, BWL_INVARIANT_ONE_HOLDER, 7);
 }
 
-static void test_without_the_mistake_nothing_breaks(void **state)
+TEST(without_the_mistake_nothing_breaks)
 {
     static const char *const names[] = { "synced-planted-deaf", "synced-planted-alone",
                                          "synced-planted-early" };
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         bwl_scenario s = scenario_called(names[i]);
         s.protocol     = s.protocol->uses_push ? &bwl_synced_queue : &bwl_synced_token;
@@ -76,30 +61,8 @@ static void test_without_the_mistake_nothing_breaks(void **state)
     }
 }
 
-/* The savings of the fingerprint must not hide anything. */
-static void test_plain_counting_comes_to_the_same_verdict(void **state)
+TEST(the_lab_knows_where_synced_keeps_what_it_remembers)
 {
-    static const char *const names[] = { "synced-planted-deaf", "synced-planted-alone",
-                                         "synced-queue-yields" };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        bwl_scenario s   = scenario_called(names[i]);
-        bwl_finding  few = bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX });
-        bwl_finding  many =
-            bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX, .plain = true });
-
-        assert_int_equal(few.verdict, many.verdict);
-        assert_int_equal(few.path_count, many.path_count);
-        assert_true(few.states < many.states);
-        bwl_finding_free(&few);
-        bwl_finding_free(&many);
-    }
-}
-
-static void test_the_lab_knows_where_synced_keeps_what_it_remembers(void **state)
-{
-    (void)state;
     assert_true(bwl_synced_view_is_right());
 }
 
@@ -131,12 +94,11 @@ static bool replica_has_it(const bwl_world *w)
     return w->previous.keys[BWL_MODEL_LOCK].kind != BWL_KIND_NONE;
 }
 
-static void test_replicas_have_it_when_they_were_waited_for(void **state)
+TEST(replicas_have_it_when_they_were_waited_for)
 {
     bwl_scenario s = scenario_called("synced-gives-way");
     bwl_world    w = asking(&s);
 
-    (void)state;
     assert_false(replica_has_it(&w));
     perform(&w, BWL_TRANSITION_SERVE, 0);
     assert_true(replica_has_it(&w));
@@ -144,12 +106,11 @@ static void test_replicas_have_it_when_they_were_waited_for(void **state)
     assert_true(w.clients[A].caller.is_working);
 }
 
-static void test_too_few_replicas_have_nothing(void **state)
+TEST(too_few_replicas_have_nothing)
 {
     bwl_scenario s = scenario_called("synced-gives-way");
     bwl_world    w = asking(&s);
 
-    (void)state;
     perform(&w, BWL_TRANSITION_SERVE, BWL_RETRYABLE);
     assert_int_equal(w.servers[BWL_ONLY].links[A].messages[0].answer, BWL_NO);
     assert_false(replica_has_it(&w));
@@ -159,29 +120,13 @@ static void test_too_few_replicas_have_nothing(void **state)
 }
 
 /* ... nor has one that is asked over a connection which was not answered since. */
-static void test_replicas_know_of_the_connection_alone(void **state)
+TEST(replicas_know_of_the_connection_alone)
 {
     bwl_scenario s = scenario_called("synced-gives-way");
     bwl_world    w = asking(&s);
 
-    (void)state;
     w.servers[BWL_ONLY].informed = 0;
     perform(&w, BWL_TRANSITION_SERVE, 0);
     assert_int_equal(w.servers[BWL_ONLY].links[A].messages[0].answer, BWL_YES);
     assert_false(replica_has_it(&w));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_without_replicas_there_are_two_holders),
-        cmocka_unit_test(test_without_the_mistake_nothing_breaks),
-        cmocka_unit_test(test_plain_counting_comes_to_the_same_verdict),
-        cmocka_unit_test(test_the_lab_knows_where_synced_keeps_what_it_remembers),
-        cmocka_unit_test(test_replicas_have_it_when_they_were_waited_for),
-        cmocka_unit_test(test_too_few_replicas_have_nothing),
-        cmocka_unit_test(test_replicas_know_of_the_connection_alone),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

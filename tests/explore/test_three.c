@@ -2,36 +2,22 @@
  * test_three.c -- `token` keeps every invariant with three clients: in full, not at random.  It
  * takes as long as all other invariants together, so it has a program of its own.
  */
+#include "tests/explore/scenarios.h"
+
 #include "lib/slow_build.h"
-#include "lab/scenario/table.h"
 #include "lab/search/explore.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 enum { STATES_MAX = 8000000 };
-
-static bwl_scenario scenario_called(const char *name)
-{
-    size_t i = 0;
-
-    assert_true(bwl_scenario_find(name, &i));
-    return bwl_scenario_at(i);
-}
 
 /* In full, all invariants that a lease can keep; with the reduction, for its verdict is the
  * same. */
-static void test_token_with_three_clients(void **state)
+TEST(token_with_three_clients)
 {
     static const char *const names[] = { "three-loss", "three", "three-everything-once" };
 
-    (void)state;
     for (unsigned i = 0; i < (is_slow_build() ? 1 : sizeof names / sizeof names[0]); i++) {
         bwl_scenario s     = scenario_called(names[i]);
         bwl_finding  found = bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX,
@@ -45,13 +31,4 @@ static void test_token_with_three_clients(void **state)
                      found.seconds);
         bwl_finding_free(&found);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_token_with_three_clients),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

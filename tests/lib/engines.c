@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <ftw.h>
 
-enum { CASES_MAX = 40 };
+enum { RUNS_MAX = 300, CLIENTS_MAX = 32 };
 
 static const engine engines[] = {
     { .name = "thread", .has_fence = true, .shows_fence = true, .in_order = true },
@@ -49,6 +49,9 @@ static struct {
     unsigned threads;
     unsigned cases;
     char     lock[32];
+
+    bowline_client *clients[CLIENTS_MAX]; /* open, in the order of opening */
+    unsigned        clients_count;
 } world;
 
 const char *engine_lock(void)
@@ -117,9 +120,32 @@ static bool all_become_empty(void)
 
 typedef struct run {
     const engine      *engine;
-    const engine_case *what;
+    CMUnitTestFunction body;
     bool               began; /* it was not skipped */
 } run;
+
+bowline_client *engine_client_at(const engine *e, const char *options, uint32_t flags,
+                                 const char *file, int line)
+{
+    bowline_client *client = must_open_at(engine_url(e, options), flags, file, line);
+
+    assert_true(world.clients_count < CLIENTS_MAX);
+    world.clients[world.clients_count++] = client;
+    return client;
+}
+
+void engine_close(bowline_client *client)
+{
+    unsigned i = 0;
+
+    while (i < world.clients_count && world.clients[i] != client)
+        i++;
+    assert_true(i < world.clients_count);
+    world.clients_count--;
+    for (; i < world.clients_count; i++)
+        world.clients[i] = world.clients[i + 1];
+    bowline_close(client);
+}
 
 /* Skips what this machine or this build does not have; that cannot be done before a test begins. */
 static void run_case(void **state)
@@ -144,7 +170,10 @@ static void run_case(void **state)
     world.threads     = count_threads();
     r->began          = true;
     (void)snprintf(world.lock, sizeof world.lock, "case %u", ++world.cases);
-    r->what->body(&e);
+    world.clients_count = 0;
+    r->body(&e);
+    while (world.clients_count > 0)
+        engine_close(world.clients[0]);
 }
 
 /* How many of this client stand in line, as far as it knows: on engines without lanes. */
@@ -243,29 +272,22 @@ static int after_all(void **state)
     return nftw(world.directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-int engines_run(const char *group, const engine_case *cases, size_t count)
+void engine_add(const char *name, CMUnitTestFunction body, engine_kind kind)
 {
-    static struct CMUnitTest tests[ENGINES * CASES_MAX];
-    static char              names[ENGINES * CASES_MAX][120];
-    static run               runs[ENGINES * CASES_MAX];
-    size_t                   n = 0;
+    static char   names[RUNS_MAX][120];
+    static run    runs[RUNS_MAX];
+    static size_t count;
 
-    assert_true(count <= CASES_MAX);
+    suite_around(before_all, after_all);
+    suite_fixture(NULL, after_case);
     for (size_t e = 0; e < ENGINES; e++) {
-        for (size_t c = 0; c < count; c++) {
-            if ((cases[c].leases_only && !engines[e].has_lease) ||
-                (cases[c].queues_only && !engines[e].in_order))
-                continue;
-            (void)snprintf(names[n], sizeof names[n], "%s: %s", engines[e].name, cases[c].claim);
-            runs[n]  = (run){ .engine = &engines[e], .what = &cases[c] };
-            tests[n] = (struct CMUnitTest){
-                .name          = names[n],
-                .test_func     = run_case,
-                .teardown_func = after_case,
-                .initial_state = &runs[n],
-            };
-            n++;
-        }
+        if ((kind == ENGINES_WITH_A_LEASE && !engines[e].has_lease) ||
+            (kind == ENGINES_WITH_A_QUEUE && !engines[e].in_order))
+            continue;
+        assert_true(count < RUNS_MAX);
+        (void)snprintf(names[count], sizeof names[0], "%s: %s", engines[e].name, name);
+        runs[count] = (run){ .engine = &engines[e], .body = body };
+        suite_add_row(names[count], run_case, &runs[count]);
+        count++;
     }
-    return cmocka_run_group_tests_name(group, tests, before_all, after_all);
 }

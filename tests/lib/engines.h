@@ -1,13 +1,13 @@
 /*
- * engines.h -- one list of cases, carried out on every engine.
+ * engines.h -- one list of tests, run on every engine.
  *
- * A case is a cmocka test function whose state is the engine it runs on.  It is reported as
- * "ENGINE: what it claims".  Around every case it is checked that nothing is left behind: no key on
- * the server, no descriptor and no thread in this process.
+ * The state of a test is the engine that it runs on; its name begins with the engine's.  After each
+ * test nothing may be left: no key on the server, no descriptor and no thread in this process.
  */
 #ifndef TEST_ENGINES_H
 #define TEST_ENGINES_H
 
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 /* What an engine promises. */
@@ -21,45 +21,41 @@ typedef struct engine {
     bool        has_descriptors; /* a hold is a descriptor, so a copy of it keeps the lock        */
 } engine;
 
-typedef struct engine_case {
-    const char *claim;
-    void (*body)(void **state);
-    bool leases_only; /* says nothing on engines whose holds do not end by themselves           */
-    bool queues_only; /* likewise where waiters are not served in order                          */
-} engine_case;
+typedef enum engine_kind {
+    EVERY_ENGINE = 1,
+    ENGINES_WITH_A_LEASE,
+    ENGINES_WITH_A_QUEUE,
+} engine_kind;
 
-/* A line of a table of cases: on every engine, on those with a lease, on those with a queue. */
-#define CASE(claim_, body_)                \
-    {                                      \
-        .claim = (claim_), .body = (body_) \
-    }
-#define LEASE_CASE(claim_, body_)                               \
-    {                                                           \
-        .claim = (claim_), .body = (body_), .leases_only = true \
-    }
-#define QUEUE_CASE(claim_, body_)                               \
-    {                                                           \
-        .claim = (claim_), .body = (body_), .queues_only = true \
-    }
+/* TEST of suite.h, on every engine, on those with a lease, on those with a queue. */
+#define ENGINE_TEST(name) TEST_ADDED_BY(name, engine_add(#name, test_##name, EVERY_ENGINE))
+#define LEASE_TEST(name)  TEST_ADDED_BY(name, engine_add(#name, test_##name, ENGINES_WITH_A_LEASE))
+#define QUEUE_TEST(name)  TEST_ADDED_BY(name, engine_add(#name, test_##name, ENGINES_WITH_A_QUEUE))
 
-/* The engine that a case runs on. */
+/* The engine that a test runs on. */
 #define THE_ENGINE ((const engine *)*state)
 
 /* The URL of an engine, with options ("lease=300ms&wait=1s"; NULL: none).  Lives until eight
- * more have been made. */
+ * more are made. */
 const char *engine_url(const engine *e, const char *options);
 
-/* Until so many, all of them, stand in line for the lock of this case; those of one client are
- * beside each other.  Where nobody stands in line, for as long as it takes. */
+/* Waits until all of these waiters are in the queue of this test's lock; those of one client are
+ * neighbours.  On an engine without a queue, waits for a moment. */
 void engine_await_line(const engine *e, const waiter *waiters, unsigned count);
 
-/* The name of a lock that no other case uses: one that fails may leave it taken. */
+/* The name of a lock that no other test uses: a test that fails may leave it held. */
 const char *engine_lock(void);
 
-/* A client of it, which must come about. */
-#define engine_client(e, options) must_open(engine_url((e), (options)))
+/* A client that is closed at the end of the test, in the order of opening. */
+#define engine_client(e, options) engine_client_at((e), (options), 0, __FILE__, __LINE__)
+#define engine_client_without_keeper(e, options) \
+    engine_client_at((e), (options), BOWLINE_NO_THREAD, __FILE__, __LINE__)
+bowline_client *engine_client_at(const engine *e, const char *options, uint32_t flags,
+                                 const char *file, int line);
 
-/* Carries out every case on every engine; returns how many have failed. */
-int engines_run(const char *group, const engine_case *cases, size_t count);
+/* Closes it before the end. */
+void engine_close(bowline_client *client);
+
+void engine_add(const char *name, CMUnitTestFunction body, engine_kind kind);
 
 #endif

@@ -6,6 +6,7 @@
  *           | drops LOCK | extends LOCK to MS | yields LOCK for MS | cancels LOCK
  *           | asks who holds LOCK | asks for the risk | breaks LOCK | updates KEY to VALUE
  *           | looks at LOCK | waits for releases | closes
+ *      after CASE                  the lines of an earlier case, first
  *      time MS                     passes
  *      repeat N LINE; LINE         N times, with the first %d as 0, 1, ...
  *      quiet on | off              nothing is noted
@@ -27,7 +28,7 @@
 #include "fake_net.h"
 #include "resp_text.h"
 #include "robot.h"
-#include "tests/transcript/compare_story.h"
+#include "compare_story.h"
 
 #include <bowline/async.h>
 #include <bowline/update.h>
@@ -48,6 +49,7 @@ typedef struct story_lock {
 typedef struct story_case {
     char        name[128];
     const char *text;
+    size_t      size;
 } story_case;
 
 static story_case      cases[CASES_MAX];
@@ -119,11 +121,9 @@ void story_receives(const fake_connection *connection, bool waits)
 {
     if (waits && !waits_on)
         note("the client waits for %s in the socket", connection->server->name);
-    waits_on = waits_on || waits;
-    if (waits)
-        return;
-    if (!closes)
+    else if (!waits && !closes)
         note("the client spins for %s", connection->server->name);
+    waits_on = waits_on || waits;
 }
 
 void story_handed_over(fake_connection *connection)
@@ -467,12 +467,10 @@ static bool server_does(fake_server *server, const char *what)
     } else if ((rest = after(what, "queues ")) != NULL) {
         server_sends(server, rest);
         return false;
-    } else if (strcmp(what, "ends") == 0) {
+    } else if (strcmp(what, "ends") == 0 || strcmp(what, "resets") == 0) {
         need(fake_connection_to(server) != NULL, "it has no connection");
-        fake_connection_to(server)->ended = true;
-    } else if (strcmp(what, "resets") == 0) {
-        need(fake_connection_to(server) != NULL, "it has no connection");
-        fake_connection_to(server)->broken = true;
+        fake_connection_to(server)->ended  = *what == 'e';
+        fake_connection_to(server)->broken = *what == 'r';
     } else if (strcmp(what, "restarts") == 0) {
         fake_connection *connection = fake_connection_to(server);
         if (connection != NULL)
@@ -542,6 +540,26 @@ static void happens(const char *line)
     pump();
 }
 
+static bool play_line(void);
+
+/* The results of those lines are compared in their own case. */
+static void play_case_before(const char *name)
+{
+    const char *resumes = next_line;
+    size_t      size    = written_size;
+    size_t      i       = 0;
+
+    while (i < cases_count && strcmp(cases[i].name, name) != 0)
+        i++;
+    need(i < cases_count, "there is no such case");
+    next_line = cases[i].text;
+    while (play_line())
+        continue;
+    next_line     = resumes;
+    written_size  = size;
+    written[size] = '\0';
+}
+
 /* Carries out the next line at the margin.  False: the case has ended. */
 static bool play_line(void)
 {
@@ -562,7 +580,10 @@ static bool play_line(void)
             is_whole = true;
         if (line[0] == '#' || line[0] == '\0')
             continue;
-        happens(line);
+        if (after(line, "after ") != NULL)
+            play_case_before(line + 6);
+        else
+            happens(line);
         return true;
     }
     return false;
@@ -610,17 +631,10 @@ static void play(const story_case *played, bool by_byte)
     fake_end();
 }
 
-static size_t size_of(const story_case *played)
-{
-    const char *end = strstr(played->text, "\n== ");
-
-    return end != NULL ? (size_t)(end + 1 - played->text) : strlen(played->text);
-}
-
 static void test_case(void **state)
 {
     const story_case *played   = *state;
-    char             *expected = strndup(played->text, size_of(played));
+    char             *expected = strndup(played->text, played->size);
 
     assert_non_null(expected);
     play(played, false);
@@ -652,12 +666,9 @@ static void write_anew(const char *path, const char *begin)
 
     (void)snprintf(fresh, sizeof fresh, "%s.new", path);
     file = fopen(fresh, "w");
-
     if (file == NULL)
         abort();
-    (void)fprintf(file, "%.*s",
-                  (int)(strncmp(begin, "== ", 3) == 0 ? 0 : strstr(begin, "\n== ") + 1 - begin),
-                  begin);
+    (void)fprintf(file, "%.*s", (int)(strstr(begin, "\n== ") + 1 - begin), begin);
     for (size_t i = 0; i < cases_count; i++) {
         play(&cases[i], false);
         (void)fprintf(file, "== %s\n%s", cases[i].name, written);
@@ -675,17 +686,14 @@ int run_stories(const char *name)
 
     (void)snprintf(path, sizeof path, "%s/tests/session/%s.txt", getenv("BOWLINE_SOURCE"), name);
     char *text = read_file(path);
-    for (char *at = strncmp(text, "== ", 3) == 0 ? text : strstr(text, "\n== "); at != NULL;
-         at       = strstr(at, "\n== ")) {
-        at += *at == '\n';
+    for (char *at = strstr(text, "\n== "), *end; at != NULL; at = end) {
         story_case *read = &cases[cases_count];
-        if (sscanf(at, "== %127s", read->name) != 1 || cases_count == CASES_MAX)
+        if (sscanf(++at, "== %127s", read->name) != 1 || cases_count == CASES_MAX)
             abort();
-        at += line_length(at);
-        read->text           = at + 1;
-        tests[cases_count++] = (struct CMUnitTest){ .name          = read->name,
-                                                    .test_func     = test_case,
-                                                    .initial_state = read };
+        read->text           = at + line_length(at) + 1;
+        end                  = strstr(at, "\n== ");
+        read->size           = end != NULL ? (size_t)(end + 1 - read->text) : strlen(read->text);
+        tests[cases_count++] = (struct CMUnitTest){ read->name, test_case, NULL, NULL, read };
     }
     if (getenv("BOWLINE_SESSION_WRITE") != NULL) {
         write_anew(path, text);

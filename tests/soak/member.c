@@ -35,8 +35,7 @@ static bool one_in(worker *w, int64_t n)
     return any(w, n) == 0;
 }
 
-/* ---- a program of the library ----------------------------------------------------------------
- * */
+/* ---- a program of the library --------------------------------------------------------------- */
 
 static void cannot_be(const worker *w, const char *call, const bowline_error *error)
 {
@@ -225,8 +224,7 @@ int soak_work(soak_journal *journal, unsigned member)
     return 0;
 }
 
-/* ---- the command of a `bowline run` ----------------------------------------------------------
- * */
+/* ---- the command of a `bowline run` --------------------------------------------------------- */
 
 int soak_inside(soak_journal *journal, unsigned member)
 {
@@ -243,8 +241,7 @@ int soak_inside(soak_journal *journal, unsigned member)
     return 0;
 }
 
-/* ---- a stranger ------------------------------------------------------------------------------
- * */
+/* ---- a stranger ----------------------------------------------------------------------------- */
 
 static int say(int fd, const char *command, char answer[static 64])
 {

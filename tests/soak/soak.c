@@ -37,8 +37,7 @@ void soak_check(bool holds, const char *format, ...)
     (void)printf("\n");
 }
 
-/* ---- the rain --------------------------------------------------------------------------------
- * */
+/* ---- the rain ------------------------------------------------------------------------------- */
 
 static void rain(soak_run *run, soak_watch *watch, int64_t seconds)
 {
@@ -134,8 +133,7 @@ static unsigned await_all(soak_run *run)
     return there;
 }
 
-/* ---- the report ------------------------------------------------------------------------------
- * */
+/* ---- the report ----------------------------------------------------------------------------- */
 
 static unsigned report_tallies(const soak_run *run)
 {
@@ -213,7 +211,6 @@ static void soak(soak_run *run, int64_t seconds)
     unsigned  stuck  = await_all(run);
     soak_seen seen   = soak_watch_result(watch);
 
-    soak_tell_gaps(run);
     unsigned wrong = report_tallies(run);
     soak_judge(run, verdicts);
     check_verdicts(run, verdicts);

@@ -1,17 +1,15 @@
 /*
- * soak.h -- a long rain of faults on those who share some locks: who takes part, and what they
- * write down.
+ * soak.h -- many processes share some locks while faults of every kind befall them and the servers.
  *
- * The supervisor (soak.c) starts the servers of a topology (topology.h) and a cast of processes
- * (cast.c): programs of the library, commands under `bowline run`, and strangers that know nothing
- * of bowline and say SET NX.  It torments them by a plan that is drawn from a seed (plan.c,
- * torment.c), the servers likewise, one fault at a time (trouble.c), and keeps a log of what it
- * did.  Everybody writes down in a journal, a file that all map, when he was inside a lock.
- * Afterwards the judge (judge.c) compares, and it is told how long nobody had a lock (gaps.c);
- * meanwhile the watch (watch.c) looks at the server for a lock that is free while somebody who
- * lives stands in line for it.
+ * The supervisor (soak.c) starts the servers of a topology (topology.h) and the members (cast.c):
+ * programs of the library, commands under `bowline run`, and foreign programs that say SET NX.  A
+ * plan that is drawn from a seed (plan.c) says which fault comes next; torment.c carries it out on
+ * members, trouble.c on the servers, one at a time.  All faults are in a log.  Each member writes
+ * in a journal, a file that all map, when it was inside a lock.  Afterwards judge.c compares the
+ * journal with the log; meanwhile watch.c looks for a lock that is free while a live waiter is in
+ * its queue.
  *
- * Members are programs of their own, started by fork and exec: they inherit nothing.
+ * Members are started by fork and exec: they inherit nothing.
  */
 #ifndef SOAK_H
 #define SOAK_H
@@ -31,8 +29,7 @@ enum {
     SOAK_PATH_MAX   = 48,
 };
 
-/* ---- who takes part --------------------------------------------------------------------------
- * */
+/* ---- who takes part ------------------------------------------------------------------------- */
 
 typedef enum soak_part {
     SOAK_LIBRARY = 1, /* a program of the library, with one thread or two                     */
@@ -71,8 +68,7 @@ typedef struct soak_member {
     _Atomic uint64_t descriptors[SOAK_QUARTERS];
 } soak_member;
 
-/* ---- the journal -----------------------------------------------------------------------------
- * */
+/* ---- the journal ---------------------------------------------------------------------------- */
 
 typedef struct soak_visit {
     soak_part part;
@@ -122,15 +118,13 @@ void soak_sure(soak_visit *visit, int64_t at_us, int64_t left_ms);
 /* Call it before the lock is given back. */
 void soak_leave(soak_visit *visit, int fd);
 
-/* ---- the cast --------------------------------------------------------------------------------
- * */
+/* ---- the cast ------------------------------------------------------------------------------- */
 
 int soak_work(soak_journal *journal, unsigned member);   /* a library's process                */
 int soak_inside(soak_journal *journal, unsigned member); /* the command of a `bowline run`     */
 int soak_stray(soak_journal *journal, unsigned member);  /* a stranger                         */
 
-/* ---- the plan of faults ----------------------------------------------------------------------
- * */
+/* ---- the plan of faults --------------------------------------------------------------------- */
 
 /* What becomes of what the servers had acknowledged. */
 typedef enum soak_harm {
@@ -202,8 +196,7 @@ const char *soak_fault_words(soak_kind kind);
 soak_harm   soak_fault_harm(soak_kind kind);
 bool        soak_fault_of_servers(soak_kind kind); /* else of a member                         */
 
-/* ---- the torment -----------------------------------------------------------------------------
- * */
+/* ---- the torment ---------------------------------------------------------------------------- */
 
 /* Whom a fault of the servers befalls. */
 enum { SOAK_EVERYBODY = SOAK_CAST_MAX };
@@ -216,7 +209,6 @@ typedef struct soak_deed { /* what was done, and when */
     int64_t   to_us;   /* INT64_MAX: it lasts                                               */
     int64_t   wall_us; /* a restart: what the server's clock showed before                  */
     int64_t   gone_us; /* when a server that another replaces could give no more; 0: it lasts  */
-    int64_t   held_us; /* every lock had been held again; 0: it is not of the servers       */
 } soak_deed;
 
 typedef enum soak_phase {
@@ -284,8 +276,7 @@ void soak_tend(soak_run *run);
 /* Nothing passes on a line, either way, for so long. */
 void soak_hold_line(proxy *line, int64_t ms);
 
-/* ---- one trouble of the servers at a time ----------------------------------------------------
- * */
+/* ---- one trouble of the servers at a time --------------------------------------------------- */
 
 void soak_trouble_strike(soak_run *run, soak_fault fault);
 
@@ -301,8 +292,7 @@ bool soak_held_since(const soak_run *run, int64_t since_us);
 /* The longest lease of all. */
 int64_t soak_lease_max_us(const soak_run *run);
 
-/* ---- the watch -------------------------------------------------------------------------------
- * */
+/* ---- the watch ------------------------------------------------------------------------------ */
 
 typedef struct soak_watch soak_watch;
 
@@ -320,8 +310,7 @@ typedef struct soak_seen {
 
 soak_seen soak_watch_result(const soak_watch *w);
 
-/* ---- the judge -------------------------------------------------------------------------------
- * */
+/* ---- the judge ------------------------------------------------------------------------------ */
 
 typedef struct soak_verdict {
     unsigned visits;
@@ -342,15 +331,7 @@ typedef struct soak_verdict {
 /* When nobody is inside any more. */
 void soak_judge(soak_run *run, soak_verdict verdicts[SOAK_LOCKS]);
 
-/* ---- the gaps --------------------------------------------------------------------------------
- * */
-
-/* Prints a table: by each kind of fault how often it was, how often a lock was taken under it, and
- * for how long nobody had it at the most. */
-void soak_tell_gaps(const soak_run *run);
-
-/* ---- what must be so -------------------------------------------------------------------------
- * */
+/* ---- what must be so ------------------------------------------------------------------------ */
 
 /* Says it, and counts. */
 __attribute__((format(printf, 2, 3))) void soak_check(bool holds, const char *format, ...);

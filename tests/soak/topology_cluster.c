@@ -43,8 +43,7 @@ static struct {
     int64_t  changed_us; /* another had taken over                                            */
 } there;
 
-/* ---- starting --------------------------------------------------------------------------------
- * */
+/* ---- starting ------------------------------------------------------------------------------- */
 
 static bool is_lock(const soak_run *run, unsigned lock)
 {
@@ -95,8 +94,7 @@ static void reach(soak_run *run, unsigned member)
                    run->topology->locks[m->lock].protocol);
 }
 
-/* ---- who has what ----------------------------------------------------------------------------
- * */
+/* ---- who has what --------------------------------------------------------------------------- */
 
 static unsigned partner_of(unsigned node)
 {
@@ -150,8 +148,7 @@ static bool is_whole(soak_run *run)
     return true;
 }
 
-/* ---- the faults ------------------------------------------------------------------------------
- * */
+/* ---- the faults ----------------------------------------------------------------------------- */
 
 /* What it gave ends within a lease. */
 static void kill_primary(soak_run *run, const soak_trouble *t)

@@ -43,8 +43,7 @@ static void reach(soak_run *run, unsigned member)
     }
 }
 
-/* ---- one at a time, or two of five -----------------------------------------------------------
- * */
+/* ---- one at a time, or two of five ---------------------------------------------------------- */
 
 /* Fewer than half of them, and at least one. */
 static unsigned draw_nodes(const soak_run *run, const soak_fault *fault)

@@ -39,8 +39,7 @@ static struct {
     int64_t  changed_us; /* another had taken over                                            */
 } there;
 
-/* ---- starting --------------------------------------------------------------------------------
- * */
+/* ---- starting ------------------------------------------------------------------------------- */
 
 static void await_sentinel(server *s)
 {
@@ -98,8 +97,7 @@ static void reach(soak_run *run, unsigned member)
                    run->topology->locks[m->lock].protocol);
 }
 
-/* ---- who is the primary ----------------------------------------------------------------------
- * */
+/* ---- who is the primary --------------------------------------------------------------------- */
 
 static bool says_master(server *node)
 {
@@ -147,8 +145,7 @@ static bool all_follow(soak_run *run)
     return true;
 }
 
-/* ---- the faults ------------------------------------------------------------------------------
- * */
+/* ---- the faults ----------------------------------------------------------------------------- */
 
 /* What it gave ends within a lease. */
 static void kill_primary(soak_run *run, const soak_trouble *t)

@@ -64,8 +64,7 @@ void soak_look_at_clock(soak_run *run)
         run->wall_ahead_us = ahead_us;
 }
 
-/* ---- processes -------------------------------------------------------------------------------
- * */
+/* ---- processes ------------------------------------------------------------------------------ */
 
 _Noreturn static void become_member(const soak_run *run, unsigned member)
 {
@@ -174,8 +173,7 @@ void soak_wake(soak_run *run, bool all)
                 soak_hold_line(run->lines[i][node], 0);
 }
 
-/* ---- lines -----------------------------------------------------------------------------------
- * */
+/* ---- lines ---------------------------------------------------------------------------------- */
 
 /* One of a member's lines, or all. */
 static bool is_meant(const soak_run *run, unsigned member, const soak_fault *fault, unsigned node)
@@ -219,8 +217,7 @@ static void cut(soak_run *run, unsigned member, const soak_fault *fault)
     soak_end_deed(run, deed);
 }
 
-/* ---- the plan --------------------------------------------------------------------------------
- * */
+/* ---- the plan ------------------------------------------------------------------------------- */
 
 static bool can_suffer(const soak_run *run, unsigned member, soak_kind kind)
 {

@@ -94,8 +94,6 @@ void soak_trouble_came(soak_run *run, soak_kind kind, int64_t ago_us)
 {
     soak_trouble *t = &run->trouble;
 
-    if (t->phase != SOAK_WELL)
-        run->deeds[t->deed - 1].held_us = soak_now_us();
     *t = (soak_trouble){ .fault    = { .kind = kind },
                          .deed     = soak_begin_deed(run, kind, SOAK_EVERYBODY),
                          .withheld = t->withheld,
@@ -135,7 +133,6 @@ void soak_trouble_step(soak_run *run)
         soak_end_deed(run, t->deed);
         begin(t, SOAK_MENDED);
     } else if (t->phase == SOAK_MENDED && soak_held_since(run, t->from_us)) {
-        run->deeds[t->deed - 1].held_us = soak_now_us();
         begin(t, SOAK_WELL);
     }
     if (t->phase != SOAK_WELL && soak_now_us() > t->from_us + PATIENCE_US)

@@ -1,28 +1,26 @@
 /*
- * queue_story.h -- what transcript.h's stories say of a lock with a queue.
+ * queue_story.h -- items of locks with a queue, besides those of transcript.h.
  *
- *      server   says held N | claimed N | mine N      (N: the fence; mine: by ticket 5)
- *               says busy | gone | full | more
- *               says queued R, HOLDER, at T            (behind R others, by ticket 5; T: ms,
- *                                                      HOLDER: N left | endless; a stranger's)
- *               gives N at T                           (a push: its clock showed T when it did)
- *      link     ends (between questions: the lock hears of it)
- *
- *      asks JOIN as A, claim 2000     asks JOIN as B by 5, claim 4000     asks HEARTBEAT as A
+ *      JOIN as A, claim 2000     JOIN as B by 5, claim 4000     HEARTBEAT as A
+ *      -> held N | claimed N | mine N | busy | gone | full | more  (N: the fence; mine: ticket 5)
+ *      -> queued R, HOLDER, at T     (behind R others, by ticket 5; T: ms of the server's clock;
+ *                                     HOLDER: N left | endless; a stranger's)
+ *      gives N at T                  (a push, sent when the server's clock showed T)
  */
 #ifndef QUEUE_STORY_H
 #define QUEUE_STORY_H
+
+#include "tests/lib/testing.h"
 
 #include "protocol/store/queue.h"
 #include "protocol/store/redis.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { STORY_TICKET = 5 };
 
-/* Writes the question down; `token` is its letter, `lease_ms` the claim's. */
+/* Writes the request; `token` is its letter, `lease_ms` the lock request's. */
 static inline void queue_ask_text(char *to, size_t room, const bwl_send *send, char token,
                                   bwl_ms lease_ms)
 {
@@ -37,15 +35,15 @@ static inline void queue_ask_text(char *to, size_t room, const bwl_send *send, c
     if (send->timestamp != 0)
         (void)snprintf(ticket, sizeof ticket, " by %lld", (long long)send->timestamp);
     if (send->command == REDIS_QUEUE_JOIN || send->command == REDIS_QUEUE_REQUEUE)
-        (void)snprintf(to, room, "asks %s as %c%s, claim %lld", command, token, ticket,
+        (void)snprintf(to, room, "%s as %c%s, claim %lld", command, token, ticket,
                        (long long)send->provisional_ttl_ms);
     else if (send->command == REDIS_QUEUE_TAKE || send->command == REDIS_QUEUE_EXTEND)
-        (void)snprintf(to, room, "asks %s as %c for %lld", command, token, (long long)lease_ms);
+        (void)snprintf(to, room, "%s as %c for %lld", command, token, (long long)lease_ms);
     else
-        (void)snprintf(to, room, "asks %s as %c", command, token);
+        (void)snprintf(to, room, "%s as %c", command, token);
 }
 
-/* "N at T" or ", at T": the server's time, which is never 0. */
+/* "N at T" or ", at T": the server's time, never 0. */
 static inline int64_t story_server_us(const char *text)
 {
     const char *at = strstr(text, "at ");
@@ -66,7 +64,7 @@ static inline void read_queued(const char *text, bwl_queue_status *ret_place)
         ret_place->left_ms = strtoll(rest + 2, NULL, 10);
 }
 
-/* "held 7" and the like: true if that is what it is. */
+/* True if the text is a reply of the queue's scripts. */
 static inline bool read_queue_answer(const char *text, bwl_event *ev, bwl_queue_status *ret_place)
 {
     static const struct {

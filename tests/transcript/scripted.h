@@ -1,32 +1,26 @@
 /*
- * scripted.h -- a protocol that does what the story says, for stories about the lock machine alone.
+ * scripted.h -- a protocol that does what the story says, for stories of the lock machine alone.
  *
- * Each command asks one question, whose word is the verb.  Lines of the story:
+ * Each command sends one request, named by the verb.  Items, besides those of transcript.h:
  *
- *      protocol  tells KIND                (now; HELD is for 29999 ms from now)
- *                tells HELD until N [because KIND]
- *                will tell KIND            (at the next event)
- *                answers KIND              (at once to the next command, which asks nothing then)
- *                wakes at N [, M late]     (wishes for an alarm, which may be M late)
- *
- *      asks ACQUIRE as A for 30000, may wait     asks ACQUIRE as A for 30000 again
- *      asks ACQUIRE as B for 30000, yields A     asks RELEASE as A
+ *      ACQUIRE as A for 30000, may wait     ACQUIRE as A for 30000 again
+ *      ACQUIRE as B for 30000, yields A     RELEASE as A
+ *      -> KIND                 the outcome (HELD: for 29999 ms from now)
+ *      -> HELD until N [because KIND]
+ *      will tell KIND          the outcome of the next event
+ *      answers KIND            the outcome of the next command, at once and without a request
+ *      wakes at N [, M late]   asks for an alarm, which may be M late
  */
 #ifndef SCRIPTED_H
 #define SCRIPTED_H
 
+#include "tests/lib/testing.h"
+
 #include "core/compat_rules.h"
 #include "lock/machine.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { SCRIPTED_GRANT_MS = 29999 };
 
@@ -100,7 +94,7 @@ static inline void scripted_ask_text(char *to, size_t room, char token, char pre
         (void)snprintf(lease, sizeof lease, " for %lld", (long long)lease_ms);
     if (cmd->yields)
         (void)snprintf(yields, sizeof yields, ", yields %c", previous_token);
-    (void)snprintf(to, room, "asks %s as %c%s%s%s%s", verbs[cmd->verb], token, lease,
+    (void)snprintf(to, room, "%s as %c%s%s%s%s", verbs[cmd->verb], token, lease,
                    cmd->again ? " again" : "", yields, cmd->may_wait ? ", may wait" : "");
 }
 
@@ -134,32 +128,24 @@ static inline bwl_outcome read_outcome(const char *text, bwl_ms now, bwl_ms zero
     return out;
 }
 
-/* Carries out a line of the protocol; true if `ret_ev` is to happen now. */
-static inline bool scripted_reads(const char *what, bwl_ms now, bwl_ms zero, bwl_event *ret_ev)
+/* An item of the protocol. */
+static inline void scripted_reads(const char *item, bwl_ms now, bwl_ms zero)
 {
     char *rest = NULL;
 
-    if (strncmp(what, "tells ", 6) == 0) {
-        script.told  = read_outcome(what + 6, now, zero);
-        ret_ev->kind = BWL_REPLY;
-        return true;
+    if (strncmp(item, "will tell ", 10) == 0) {
+        script.told = read_outcome(item + 10, now, zero);
+    } else if (strncmp(item, "answers ", 8) == 0) {
+        script.answer = read_outcome(item + 8, now, zero);
+    } else if (strncmp(item, "wakes at ", 9) == 0) {
+        script.wake_at  = zero + strtoll(item + 9, &rest, 10);
+        script.slack_ms = *rest == ',' ? strtoll(rest + 1, NULL, 10) : 0;
+    } else {
+        fail_msg("\"%s\" is no item", item);
     }
-    if (strncmp(what, "will tell ", 10) == 0) {
-        script.told = read_outcome(what + 10, now, zero);
-        return false;
-    }
-    if (strncmp(what, "answers ", 8) == 0) {
-        script.answer = read_outcome(what + 8, now, zero);
-        return false;
-    }
-    assert_int_equal(strncmp(what, "wakes at ", 9), 0);
-    script.wake_at  = zero + strtoll(what + 9, &rest, 10);
-    script.slack_ms = *rest == ',' ? strtoll(rest + 1, NULL, 10) : 0;
-    return false;
 }
 
-/* ---- protocols
- * -------------------------------------------------------------------------------- */
+/* ---- protocols ------------------------------------------------------------------------------- */
 
 static const bwl_protocol verifying =
     SCRIPTED(.uses_token = true, .extends = true, .can_verify_owner = true);

@@ -1,10 +1,10 @@
 /*
- * test_article_dialogues.c -- the locks of the articles, question by question.
+ * test_article_dialogues.c -- the locks of the articles, request by request.
  *
- * dialogue.h says how a row is read.  A lease of 10000 ms is worth 9898 ms to us.  Without terms of
- * its own, a row goes by the rules of the protocol's article.
+ * transcript.h says how a story is read. A lease of 10000 ms is worth 9898 ms to us. A row
+ * without terms has the rules of its article.
  */
-#include "dialogue.h"
+#include "transcript.h"
 
 #define BY(RULES)                                                                      \
     {                                                                                  \
@@ -59,7 +59,7 @@ static const bwl_terms foo              = BY(&bwl_compat_rules_lock_foo);
 static const bwl_terms buffers          = BY(&bwl_compat_rules_buffers);
 static const bwl_terms strict           = BY(&before_now);
 
-static const story dialogues[] = {
+static const story stories[] = {
     { "setnx_del_release_deletes_whatever_is_there", &bwl_setnx_del, NULL,
       "acquires, once; SETNX of 0 -> yes; HELD until released; +99000 releases; DELETE -> yes; "
       "RELEASED; over" },
@@ -381,5 +381,5 @@ static const story dialogues[] = {
 
 int main(void)
 {
-    return HOLD_ALL(dialogues);
+    return PLAY_ALL(stories);
 }

@@ -1,8 +1,8 @@
 /*
- * test_machine_acquire.c -- the lock machine up to the grant: attempts, pauses, settling, the end
- * of the wait, cancel.
+ * test_machine_acquire.c -- the lock machine up to the grant: attempts, pauses, resolving, the
+ * end of the wait, cancel.
  *
- * Stories on the protocol of scripted.h; transcript.h says how they are read.
+ * transcript.h says how a story is read. The protocol is that of scripted.h.
  */
 #include "transcript.h"
 
@@ -13,407 +13,148 @@ static const bwl_terms short_lease = {
 static const story stories[] = {
     { "every_attempt_has_a_new_token_and_pauses_double_up_to_half_a_second", &verifying,
       &usual_terms,
-      "[    0] caller acquires, for ever\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[    0] protocol tells BUSY\n"
-      "[    5] asks ACQUIRE as B for 30000, may wait\n"
-      "[    5] protocol tells NOT_NOW\n"
-      "[   15] asks ACQUIRE as C for 30000, may wait\n"
-      "[   15] protocol tells UNREACHABLE\n"
-      "[   35] asks ACQUIRE as D for 30000, may wait\n"
-      "[   35] protocol tells BUSY\n"
-      "[   75] asks ACQUIRE as E for 30000, may wait\n"
-      "[   75] protocol tells BUSY\n"
-      "[  155] asks ACQUIRE as F for 30000, may wait\n"
-      "[  155] protocol tells BUSY\n"
-      "[  315] asks ACQUIRE as G for 30000, may wait\n"
-      "[  315] protocol tells BUSY\n"
-      "[  565] asks ACQUIRE as H for 30000, may wait\n"
-      "[  565] protocol tells BUSY\n"
-      "[  815] asks ACQUIRE as I for 30000, may wait\n"
-      "[  815] protocol tells BUSY\n"
-      "[ 1065] asks ACQUIRE as J for 30000, may wait\n" },
+      "acquires, for ever; ACQUIRE as A for 30000, may wait -> BUSY; +5 ACQUIRE as B for 30000, "
+      "may wait -> NOT_NOW; +10 ACQUIRE as C for 30000, may wait -> UNREACHABLE; +20 ACQUIRE as "
+      "D for 30000, may wait -> BUSY; +40 ACQUIRE as E for 30000, may wait -> BUSY; +80 ACQUIRE "
+      "as F for 30000, may wait -> BUSY; +160 ACQUIRE as G for 30000, may wait -> BUSY; +250 "
+      "ACQUIRE as H for 30000, may wait -> BUSY; +250 ACQUIRE as I for 30000, may wait -> BUSY; "
+      "+250 ACQUIRE as J for 30000, may wait" },
     { "chance_adds_up_to_half_of_a_pause", &verifying, &usual_terms,
-      "[    0] caller acquires, for ever\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[    0] chance 5\n"
-      "[    0] protocol tells BUSY\n"
-      "[   10] chance 6\n"
-      "[   10] asks ACQUIRE as B for 30000, may wait\n"
-      "[   10] protocol tells BUSY\n"
-      "[   26] chance 21\n"
-      "[   26] asks ACQUIRE as C for 30000, may wait\n"
-      "[   26] protocol tells BUSY\n"
-      "[   46] asks ACQUIRE as D for 30000, may wait\n" },
+      "acquires, for ever; ACQUIRE as A for 30000, may wait; chance 5 -> BUSY; +10 chance 6; "
+      "ACQUIRE as B for 30000, may wait -> BUSY; +16 chance 21; ACQUIRE as C for 30000, may "
+      "wait -> BUSY; +20 ACQUIRE as D for 30000, may wait" },
     { "pauses_are_short_again_after_a_success", &verifying, &usual_terms,
-      "[    0] caller acquires, for ever\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[    0] protocol tells BUSY\n"
-      "[    5] asks ACQUIRE as B for 30000, may wait\n"
-      "[    5] protocol tells BUSY\n"
-      "[   15] asks ACQUIRE as C for 30000, may wait\n"
-      "[   15] protocol tells BUSY\n"
-      "[   35] asks ACQUIRE as D for 30000, may wait\n"
-      "[   35] protocol tells HELD\n"
-      "[   35] HELD until 30034, fence 7\n"
-      "[   40] caller releases\n"
-      "[   40] asks RELEASE as D\n"
-      "[   40] protocol tells UNKNOWN\n"
-      "[   45] asks RELEASE as D\n" },
+      "acquires, for ever; ACQUIRE as A for 30000, may wait -> BUSY; +5 ACQUIRE as B for 30000, "
+      "may wait -> BUSY; +10 ACQUIRE as C for 30000, may wait -> BUSY; +20 ACQUIRE as D for "
+      "30000, may wait -> HELD; HELD until 30034, fence 7; +5 releases; RELEASE as D -> "
+      "UNKNOWN; +5 RELEASE as D" },
     { "token_is_empty_where_the_protocol_uses_none", &bare, &usual_terms,
-      "[    0] caller acquires, for ever\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[    0] protocol tells BUSY\n"
-      "[    5] asks ACQUIRE as A for 30000, may wait\n" },
+      "acquires, for ever; ACQUIRE as A for 30000, may wait -> BUSY; +5 ACQUIRE as A for 30000, "
+      "may wait" },
     { "alarm_before_its_time_does_nothing", &verifying, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[    0] protocol tells BUSY\n"
-      "[    4] protocol answers HELD\n"
-      "[    4] clock rings\n"
-      "[    5] HELD until 30003, fence 7\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> BUSY; +4 answers HELD; clock "
+      "rings; +1 HELD until 30003, fence 7" },
     { "wakes_for_itself_or_for_its_protocol_whichever_is_sooner", &verifying, &usual_terms,
-      "[    0] protocol wakes at 300, 40\n"
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[    0] the alarm at 300 may be 40 late\n"
-      "[    1] protocol wakes at 7950, 50\n"
-      "[    1] protocol tells QUEUED\n"
-      "[    1] the alarm at 7950 may be 50 late\n"
-      "[    2] protocol wakes at 7951, 50\n"
-      "[    2] server pushes no\n"
-      "[    3] protocol wakes at 8001, 50\n"
-      "[    3] server pushes no\n"
-      "[    4] protocol wakes at 400\n"
-      "[    4] server pushes no\n"
-      "[    5] protocol will tell QUEUED\n"
-      "[  399] clock rings\n"
-      "[  401] protocol wakes at 500\n"
-      "[  401] protocol tells QUEUED\n"
-      "[  402] protocol will tell HELD\n"
-      "[  500] HELD until 30401, fence 7\n" },
+      "wakes at 300, 40; acquires, for 8000; ACQUIRE as A for 30000, may wait; the alarm at 300 "
+      "may be 40 late; +1 wakes at 7950, 50 -> QUEUED; the alarm at 7950 may be 50 late; +1 "
+      "wakes at 7951, 50; pushes no; +1 wakes at 8001, 50; pushes no; +1 wakes at 400; pushes "
+      "no; +1 will tell QUEUED; +394 clock rings; +2 wakes at 500 -> QUEUED; +1 will tell HELD; "
+      "+98 HELD until 30401, fence 7" },
     { "release_forgets_the_alarm_of_the_protocol", &verifying, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[    0] protocol wakes at 400\n"
-      "[    0] protocol tells QUEUED\n"
-      "[    3] caller cancels\n"
-      "[    3] asks RELEASE as A\n"
-      "[    3] CANCELLED\n"
-      "[    3] protocol tells NOT_NOW\n"
-      "[    8] asks RELEASE as A\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait; wakes at 400 -> QUEUED; +3 "
+      "cancels; RELEASE as A; CANCELLED -> NOT_NOW; +5 RELEASE as A" },
     { "no_after_the_wait_is_followed_by_a_last_try", &verifying, &usual_terms,
-      "[    0] caller acquires, for 7\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[   50] protocol tells BUSY\n"
-      "[   50] asks ACQUIRE as B for 30000\n"
-      "[   51] protocol tells BUSY\n"
-      "[   51] TIMED_OUT\n"
-      "[   51] over\n" },
+      "acquires, for 7; ACQUIRE as A for 30000, may wait -> +50 BUSY; ACQUIRE as B for 30000 -> "
+      "+1 BUSY; TIMED_OUT; over" },
     { "not_now_after_the_wait_is_followed_by_a_last_try", &verifying, &usual_terms,
-      "[    0] caller acquires, for 500\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[  700] protocol tells NOT_NOW\n"
-      "[  700] asks ACQUIRE as B for 30000\n"
-      "[  701] protocol tells HELD\n"
-      "[  701] HELD until 30700, fence 7\n" },
+      "acquires, for 500; ACQUIRE as A for 30000, may wait -> +700 NOT_NOW; ACQUIRE as B for "
+      "30000 -> +1 HELD; HELD until 30700, fence 7" },
     { "unreachable_before_the_end_of_the_wait_is_tried_again_at_its_end", &verifying, &usual_terms,
-      "[    0] caller acquires, for 500\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[  499] protocol tells UNREACHABLE\n"
-      "[  500] asks ACQUIRE as B for 30000\n"
-      "[  501] protocol tells HELD\n"
-      "[  501] HELD until 30500, fence 7\n" },
+      "acquires, for 500; ACQUIRE as A for 30000, may wait -> +499 UNREACHABLE; +1 ACQUIRE as B "
+      "for 30000 -> +1 HELD; HELD until 30500, fence 7" },
     { "unreachable_at_the_end_of_the_wait_is_not_tried_again", &verifying, &usual_terms,
-      "[    0] caller acquires, for 500\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[  500] protocol tells UNREACHABLE\n"
-      "[  500] UNREACHABLE\n"
-      "[  500] over\n" },
+      "acquires, for 500; ACQUIRE as A for 30000, may wait -> +500 UNREACHABLE; UNREACHABLE; "
+      "over" },
     { "waits_for_ever_in_the_queue", &verifying, &usual_terms,
-      "[    0] caller acquires, for ever\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[    0] protocol tells QUEUED\n"
-      "[99999] server pushes no\n"
-      "[99999] protocol tells HELD\n"
-      "[99999] HELD until 129998, fence 7\n" },
+      "acquires, for ever; ACQUIRE as A for 30000, may wait -> QUEUED; +99999 pushes no -> "
+      "HELD; HELD until 129998, fence 7" },
     { "settles_with_the_same_token_until_a_no", &verifying, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[   10] protocol tells UNKNOWN\n"
-      "[   15] asks ACQUIRE as A for 30000 again\n"
-      "[   15] protocol tells UNKNOWN\n"
-      "[   25] asks ACQUIRE as A for 30000 again\n"
-      "[   25] protocol tells BUSY\n"
-      "[   45] asks ACQUIRE as B for 30000, may wait\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> +10 UNKNOWN; +5 ACQUIRE as A for "
+      "30000 again -> UNKNOWN; +10 ACQUIRE as A for 30000 again -> BUSY; +20 ACQUIRE as B for "
+      "30000, may wait" },
     { "without_a_wait_settles_for_the_time_of_one_answer", &verifying, &usual_terms,
-      "[    0] caller acquires, once\n"
-      "[    0] asks ACQUIRE as A for 30000\n"
-      "[ 4999] protocol tells UNKNOWN\n"
-      "[ 5000] asks RELEASE as A\n"
-      "[ 5000] UNKNOWN\n" },
+      "acquires, once; ACQUIRE as A for 30000 -> +4999 UNKNOWN; +1 RELEASE as A; UNKNOWN" },
     { "with_a_wait_settles_until_its_end", &verifying, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[ 7999] protocol tells UNKNOWN\n"
-      "[ 8000] asks RELEASE as A\n"
-      "[ 8000] UNKNOWN\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> +7999 UNKNOWN; +1 RELEASE as A; "
+      "UNKNOWN" },
     { "no_answer_at_the_end_of_the_wait_is_unknown", &verifying, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[ 8000] protocol tells UNKNOWN\n"
-      "[ 8000] asks RELEASE as A\n"
-      "[ 8000] UNKNOWN\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> +8000 UNKNOWN; RELEASE as A; "
+      "UNKNOWN" },
     { "settling_ends_with_the_lease", &verifying, &usual_terms,
-      "[    0] caller acquires, for ever\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[29999] protocol tells UNKNOWN\n"
-      "[30004] asks RELEASE as A\n"
-      "[30005] protocol tells LOST\n" },
+      "acquires, for ever; ACQUIRE as A for 30000, may wait -> +29999 UNKNOWN; +5 RELEASE as A "
+      "-> +1 LOST" },
     { "listening_settles_for_longer_than_the_lease", &listening, &usual_terms,
-      "[    0] caller acquires, for ever\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[30001] protocol tells UNKNOWN\n"
-      "[30006] asks ACQUIRE as A for 30000 again\n" },
+      "acquires, for ever; ACQUIRE as A for 30000, may wait -> +30001 UNKNOWN; +5 ACQUIRE as A "
+      "for 30000 again" },
     { "last_attempt_discarded_without_an_answer_is_unknown", &verifying, &short_lease,
-      "[    0] caller acquires, once\n"
-      "[    0] asks ACQUIRE as A for 1000\n"
-      "[ 1000] protocol tells UNKNOWN\n"
-      "[ 1000] asks RELEASE as A\n"
-      "[ 1001] protocol tells UNKNOWN\n"
-      "[ 1001] asks RELEASE as A\n"
-      "[ 1001] UNKNOWN\n" },
+      "acquires, once; ACQUIRE as A for 1000 -> +1000 UNKNOWN; RELEASE as A -> +1 UNKNOWN; "
+      "RELEASE as A; UNKNOWN" },
     { "grant_that_ends_on_arrival_is_discarded", &verifying, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[   50] protocol tells HELD until 50\n"
-      "[   50] asks RELEASE as A\n"
-      "[   51] protocol tells RELEASED\n"
-      "[   56] asks ACQUIRE as B for 30000, may wait\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> +50 HELD until 50; RELEASE as A "
+      "-> +1 RELEASED; +5 ACQUIRE as B for 30000, may wait" },
     { "grant_of_one_millisecond_is_held", &verifying, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[   50] protocol tells HELD until 51\n"
-      "[   50] HELD until 51, fence 7\n"
-      "[   50] asks EXTEND as A for 30000\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> +50 HELD until 51; HELD until "
+      "51, fence 7; EXTEND as A for 30000" },
     { "discarding_goes_on_until_the_wait_ends", &verifying, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[    0] protocol tells HELD until 0\n"
-      "[    0] asks RELEASE as A\n"
-      "[ 7999] protocol tells UNKNOWN\n"
-      "[ 8000] asks RELEASE as A\n"
-      "[ 8000] protocol tells UNKNOWN\n"
-      "[ 8000] asks RELEASE as A\n"
-      "[ 8000] NOT_NOW\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> HELD until 0; RELEASE as A -> "
+      "+7999 UNKNOWN; +1 RELEASE as A -> UNKNOWN; RELEASE as A; NOT_NOW" },
     { "discard_of_what_the_store_refuses_is_the_end", &verifying, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[   20] protocol tells HELD until 0 because STORE_REFUSED\n"
-      "[   20] asks RELEASE as A\n"
-      "[   21] protocol tells RELEASED\n"
-      "[   21] STORE_REFUSED\n"
-      "[   21] over\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> +20 HELD until 0 because "
+      "STORE_REFUSED; RELEASE as A -> +1 RELEASED; STORE_REFUSED; over" },
     { "cancel_releases_for_the_time_of_one_answer", &verifying, &usual_terms,
-      "[    0] caller acquires, for ever\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[    0] protocol tells BUSY\n"
-      "[    5] asks ACQUIRE as B for 30000, may wait\n"
-      "[    5] protocol tells BUSY\n"
-      "[   15] asks ACQUIRE as C for 30000, may wait\n"
-      "[   15] protocol tells BUSY\n"
-      "[   35] asks ACQUIRE as D for 30000, may wait\n"
-      "[   35] caller cancels\n"
-      "[   35] asks RELEASE as D\n"
-      "[   35] CANCELLED\n"
-      "[   35] protocol tells UNKNOWN\n"
-      "[   40] asks RELEASE as D\n"
-      "[ 5035] protocol tells UNKNOWN\n"
-      "[ 5035] over\n" },
+      "acquires, for ever; ACQUIRE as A for 30000, may wait -> BUSY; +5 ACQUIRE as B for 30000, "
+      "may wait -> BUSY; +10 ACQUIRE as C for 30000, may wait -> BUSY; +20 ACQUIRE as D for "
+      "30000, may wait; cancels; RELEASE as D; CANCELLED -> UNKNOWN; +5 RELEASE as D -> +4995 "
+      "UNKNOWN; over" },
     { "cancel_while_pausing_to_settle_releases", &verifying, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[    0] protocol tells UNKNOWN\n"
-      "[    1] caller cancels\n"
-      "[    1] asks RELEASE as A\n"
-      "[    1] CANCELLED\n"
-      "[  100] protocol tells RELEASED\n"
-      "[  100] over\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> UNKNOWN; +1 cancels; RELEASE as "
+      "A; CANCELLED -> +99 RELEASED; over" },
     { "cancel_between_attempts_asks_nothing", &verifying, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[    0] protocol tells BUSY\n"
-      "[    1] caller cancels\n"
-      "[    1] CANCELLED\n"
-      "[    1] over\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> BUSY; +1 cancels; CANCELLED; over" },
     { "cancelled_release_that_is_answered_at_once_is_over", &verifying, &usual_terms,
-      "[    0] caller acquires, once\n"
-      "[    0] asks ACQUIRE as A for 30000\n"
-      "[    1] protocol answers RELEASED\n"
-      "[    1] caller cancels\n"
-      "[    1] CANCELLED\n"
-      "[    1] over\n" },
+      "acquires, once; ACQUIRE as A for 30000; +1 answers RELEASED; cancels; CANCELLED; over" },
     { "commands_that_are_answered_at_once", &verifying, &usual_terms,
-      "[    0] protocol answers HELD until released\n"
-      "[    0] caller acquires, once\n"
-      "[    0] HELD until released, fence 7\n"
-      "[    1] protocol answers HELD until released\n"
-      "[    1] caller extends to 30000\n"
-      "[    1] HELD until released, fence 7\n"
-      "[    2] protocol answers RELEASED\n"
-      "[    2] caller releases\n"
-      "[    2] RELEASED\n"
-      "[    2] over\n" },
+      "answers HELD until released; acquires, once; HELD until released, fence 7; +1 answers "
+      "HELD until released; extends to 30000; HELD until released, fence 7; +1 answers "
+      "RELEASED; releases; RELEASED; over" },
     { "acquire_that_is_answered_busy_at_once", &verifying, &usual_terms,
-      "[    0] protocol answers BUSY\n"
-      "[    0] caller acquires, once\n"
-      "[    0] BUSY\n"
-      "[    0] over\n" },
+      "answers BUSY; acquires, once; BUSY; over" },
     { "extension_that_is_answered_lost_at_once", &verifying, &usual_terms,
-      "[    0] caller acquires, once\n"
-      "[    0] asks ACQUIRE as A for 30000\n"
-      "[    0] protocol tells HELD\n"
-      "[    0] HELD until 29999, fence 7\n"
-      "[    1] protocol answers LOST\n"
-      "[    1] caller extends to 30000\n"
-      "[    1] LOST\n"
-      "[    1] over\n" },
+      "acquires, once; ACQUIRE as A for 30000 -> HELD; HELD until 29999, fence 7; +1 answers "
+      "LOST; extends to 30000; LOST; over" },
     { "anew_is_tried_at_once_by_a_new_token", &verifying, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[    0] chance 9999\n"
-      "[    0] protocol tells RETRY_WITH_NEW_TOKEN\n"
-      "[    1] asks ACQUIRE as B for 30000, may wait\n"
-      "[    1] protocol tells QUEUED\n"
-      "[    2] protocol tells RETRY_WITH_NEW_TOKEN\n"
-      "[    3] asks ACQUIRE as C for 30000, may wait\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait; chance 9999 -> RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as "
+      "B for 30000, may wait -> QUEUED -> +1 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as C for 30000, may wait" },
     { "anew_and_cancelled_is_over", &verifying, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[    0] protocol tells RETRY_WITH_NEW_TOKEN\n"
-      "[    0] caller cancels\n"
-      "[    0] CANCELLED\n"
-      "[    0] over\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> RETRY_WITH_NEW_TOKEN; cancels; CANCELLED; over" },
     { "anew_at_the_end_of_the_wait_tries_once_more", &verifying, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[    0] protocol tells QUEUED\n"
-      "[ 7999] protocol tells RETRY_WITH_NEW_TOKEN\n"
-      "[ 8000] asks ACQUIRE as B for 30000\n"
-      "[ 8001] protocol tells RETRY_WITH_NEW_TOKEN\n"
-      "[ 8002] asks ACQUIRE as C for 30000\n"
-      "[ 8002] protocol tells BUSY\n"
-      "[ 8002] TIMED_OUT\n"
-      "[ 8002] over\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> QUEUED -> +7999 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE "
+      "as B for 30000 -> +1 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as C for 30000 -> BUSY; TIMED_OUT; over" },
     { "anew_after_the_wait_does_not_pause", &verifying, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[    1] protocol tells QUEUED\n"
-      "[ 8000] protocol tells RETRY_WITH_NEW_TOKEN\n"
-      "[ 8000] asks ACQUIRE as B for 30000\n"
-      "[12999] protocol tells UNKNOWN\n"
-      "[13000] asks RELEASE as B\n"
-      "[13000] UNKNOWN\n"
-      "[13000] protocol tells RELEASED\n"
-      "[13000] over\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> +1 QUEUED -> +7999 RETRY_WITH_NEW_TOKEN; ACQUIRE "
+      "as B for 30000 -> +4999 UNKNOWN; +1 RELEASE as B; UNKNOWN -> RELEASED; over" },
     { "anew_after_the_wait_keeps_the_time_for_answers", &verifying, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[ 7900] protocol tells UNKNOWN\n"
-      "[ 7905] asks ACQUIRE as A for 30000 again\n"
-      "[11000] protocol tells RETRY_WITH_NEW_TOKEN\n"
-      "[11000] asks ACQUIRE as B for 30000\n"
-      "[12999] protocol tells UNKNOWN\n"
-      "[13000] asks RELEASE as B\n"
-      "[13000] UNKNOWN\n"
-      "[13000] protocol tells RELEASED\n"
-      "[13000] over\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> +7900 UNKNOWN; +5 ACQUIRE as A "
+      "for 30000 again -> +3095 RETRY_WITH_NEW_TOKEN; ACQUIRE as B for 30000 -> +1999 UNKNOWN; +1 RELEASE as B; "
+      "UNKNOWN -> RELEASED; over" },
     { "anew_without_a_wait_ends_with_the_time_for_answers", &verifying, &usual_terms,
-      "[    0] caller acquires, once\n"
-      "[    0] asks ACQUIRE as A for 30000\n"
-      "[ 4999] protocol tells RETRY_WITH_NEW_TOKEN\n"
-      "[ 5000] asks ACQUIRE as B for 30000\n"
-      "[ 5000] protocol tells RETRY_WITH_NEW_TOKEN\n"
-      "[ 5000] NOT_NOW\n"
-      "[ 5000] over\n" },
+      "acquires, once; ACQUIRE as A for 30000 -> +4999 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as B for 30000 -> RETRY_WITH_NEW_TOKEN; "
+      "NOT_NOW; over" },
     { "anew_after_a_cut_keeps_the_time_for_answers", &verifying, &usual_terms,
-      "[    0] caller acquires, once\n"
-      "[    0] asks ACQUIRE as A for 30000\n"
-      "[ 3000] protocol tells UNKNOWN\n"
-      "[ 3005] asks ACQUIRE as A for 30000 again\n"
-      "[ 4000] protocol tells RETRY_WITH_NEW_TOKEN\n"
-      "[ 4001] asks ACQUIRE as B for 30000\n"
-      "[ 5000] protocol tells UNKNOWN\n"
-      "[ 5000] asks RELEASE as B\n"
-      "[ 5000] UNKNOWN\n" },
+      "acquires, once; ACQUIRE as A for 30000 -> +3000 UNKNOWN; +5 ACQUIRE as A for 30000 again "
+      "-> +995 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as B for 30000 -> +999 UNKNOWN; RELEASE as B; UNKNOWN" },
     { "last_attempt_after_a_wait_has_its_own_time_for_answers", &verifying, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[    0] protocol tells QUEUED\n"
-      "[ 7999] protocol tells RETRY_WITH_NEW_TOKEN\n"
-      "[ 8000] asks ACQUIRE as B for 30000\n"
-      "[12999] protocol tells UNKNOWN\n"
-      "[13000] asks RELEASE as B\n"
-      "[13000] UNKNOWN\n"
-      "[13000] protocol tells UNKNOWN\n"
-      "[13005] asks RELEASE as B\n"
-      "[18000] protocol tells UNKNOWN\n"
-      "[18000] over\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> QUEUED -> +7999 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE "
+      "as B for 30000 -> +4999 UNKNOWN; +1 RELEASE as B; UNKNOWN -> UNKNOWN; +5 RELEASE as B -> "
+      "+4995 UNKNOWN; over" },
     { "queued_without_an_answer_settles", &verifying, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[    0] protocol tells QUEUED\n"
-      "[  100] protocol tells UNKNOWN\n"
-      "[  105] asks ACQUIRE as A for 30000 again\n"
-      "[  200] protocol tells QUEUED\n"
-      "[ 8000] asks RELEASE as A\n"
-      "[ 8000] TIMED_OUT\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> QUEUED -> +100 UNKNOWN; +5 "
+      "ACQUIRE as A for 30000 again -> +95 QUEUED; +7800 RELEASE as A; TIMED_OUT" },
     { "push_ends_the_pause_where_the_protocol_hears", &hearing, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[    0] protocol tells BUSY\n"
-      "[    1] server pushes no\n"
-      "[    1] asks ACQUIRE as B for 30000, may wait\n"
-      "[    2] protocol tells BUSY\n"
-      "[    3] link ends\n"
-      "[   12] asks ACQUIRE as C for 30000, may wait\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> BUSY; +1 pushes no; ACQUIRE as B "
+      "for 30000, may wait -> +1 BUSY; +1 link ends; +9 ACQUIRE as C for 30000, may wait" },
     { "push_ends_no_pause_where_the_protocol_does_not_hear", &verifying, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[    0] protocol tells BUSY\n"
-      "[    1] server pushes no\n"
-      "[    5] asks ACQUIRE as B for 30000, may wait\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> BUSY; +1 pushes no; +4 ACQUIRE "
+      "as B for 30000, may wait" },
     { "push_after_the_wait_makes_the_last_try", &hearing, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[ 7999] protocol tells BUSY\n"
-      "[ 8000] server pushes no\n"
-      "[ 8000] asks ACQUIRE as B for 30000\n"
-      "[ 8001] protocol tells BUSY\n"
-      "[ 8001] TIMED_OUT\n"
-      "[ 8001] over\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> +7999 BUSY; +1 pushes no; "
+      "ACQUIRE as B for 30000 -> +1 BUSY; TIMED_OUT; over" },
     { "push_in_other_states_does_nothing", &hearing, &usual_terms,
-      "[    0] caller acquires, for 8000\n"
-      "[    0] asks ACQUIRE as A for 30000, may wait\n"
-      "[    0] server pushes no\n"
-      "[    1] protocol tells UNKNOWN\n"
-      "[    2] server pushes no\n"
-      "[    6] asks ACQUIRE as A for 30000 again\n"
-      "[    7] protocol tells HELD until 7\n"
-      "[    7] asks RELEASE as A\n"
-      "[    8] server pushes no\n"
-      "[    9] protocol tells RELEASED\n"
-      "[   19] asks ACQUIRE as B for 30000, may wait\n"
-      "[   20] protocol tells HELD\n"
-      "[   20] HELD until 30019, fence 7\n"
-      "[   21] server pushes no\n"
-      "[ 9000] caller releases\n"
-      "[ 9000] asks RELEASE as B\n"
-      "[ 9001] server pushes no\n"
-      "[ 9002] protocol tells RELEASED\n"
-      "[ 9002] RELEASED\n"
-      "[ 9002] over\n"
-      "[ 9003] server pushes no\n" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait; pushes no -> +1 UNKNOWN; +1 pushes "
+      "no; +4 ACQUIRE as A for 30000 again -> +1 HELD until 7; RELEASE as A; +1 pushes no -> +1 "
+      "RELEASED; +10 ACQUIRE as B for 30000, may wait -> +1 HELD; HELD until 30019, fence 7; +1 "
+      "pushes no; +8979 releases; RELEASE as B; +1 pushes no -> +1 RELEASED; RELEASED; over; +1 "
+      "pushes no" },
 };
 
 int main(void)

@@ -2,9 +2,9 @@
  * test_protocol_dialogues.c -- each protocol of our own, and of Redisson and Symfony, question by
  * question.
  *
- * dialogue.h says how a row is read.  A lease of 30000 ms is worth 29698 ms to us.
+ * transcript.h says how a row is read.  A lease of 30000 ms is worth 29698 ms to us.
  */
-#include "dialogue.h"
+#include "transcript.h"
 
 static const bwl_terms synced = {
     .lease_ms = 10000, .max_hold_ms = BWL_NEVER, .answer_ms = 500, .renews = true, .replicas = 2
@@ -25,7 +25,7 @@ static const bwl_terms short_lease = { .lease_ms    = 300,
                                        .max_hold_ms = BWL_NEVER,
                                        .answer_ms   = 5000 };
 
-static const story dialogues[] = {
+static const story stories[] = {
     { "token_acquire_and_release", &bwl_token, &usual_terms,
       "acquires, once; SET_IF_ABSENT as A for 30000 -> +3 yes; HELD until 29698; +97 releases; "
       "DELETE_IF_MINE as A -> yes; RELEASED; over" },
@@ -416,5 +416,5 @@ static const story dialogues[] = {
 
 int main(void)
 {
-    return HOLD_ALL(dialogues);
+    return PLAY_ALL(stories);
 }

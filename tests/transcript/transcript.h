@@ -1,47 +1,42 @@
 /*
- * transcript.h -- timed golden transcripts of a hold on a protocol: a story, played and compared.
+ * transcript.h -- golden transcripts of the lock machine and its protocols: a story is played and
+ * compared with what happened.
  *
- * A story is a text, one line per thing that happens, each with its time in milliseconds:
+ * A story is one string of items:
  *
- *      [    0] caller acquires, for 1000
- *      [    0] asks SET_IF_ABSENT as A for 30000
- *      [    3] server says yes
- *      [    3] HELD until 29698
+ *      acquires, once; SETNX of 10 -> no; READ of 10 -> +5 shows -3; BUSY; over
  *
- * Lines of the caller, the server, the link and of chance are what the world does: they are carried
- * out.  All other lines are what the hold must do upon that.  Time passes as the story says, and
- * whenever the hold wished for an alarm it gets one at exactly that time; at the same time as a
- * line of the world, after it.  All that was done is written down in the same words, and the two
- * texts must agree line by line.
+ * An arrow joins a request and its reply.  +N: N ms have passed since the item before.  The items
+ * of the caller, the store and the clock, and every reply, are carried out; all other items are
+ * what the machine has to do.  An alarm rings at exactly the time that the machine asked for, and
+ * after the items of the same time.  What happened is written in the same words, and has to be the
+ * same string.
  *
  *      caller   acquires, once | acquires, for N | acquires, for ever | extends to N | releases |
- *               yields, for N | cancels | is out of time | gives back (what it has lost) |
- *               looks | looks truly | asks when (it is told at the latest)
- *      server   says yes|no|later|refused [N] (to the oldest open question; N: a number with it) |
- *               pushes yes|no [N]
- *      store    disowns (it can vouch no longer for what it gave)
- *      link     cuts (every open question) | sends nothing (the oldest never left)
- *      chance   N (the bits that choose a pause, from here on; 0 at first: the shortest pause)
+ *               yields, for N | cancels | is out of time | gives back (after a loss) |
+ *               looks (at the time left) | looks truly | asks when (the result comes at the latest)
+ *      reply    yes|no|later|refused [N] (to the oldest request in flight; N: a number with it) |
+ *               shows N [mine] (a value with that timestamp) | shows a stranger's | no expiry |
+ *               cut (every request in flight) | unsent (the oldest request)
+ *      others   pushes yes|no [N] | link ends (with no request in flight) | clock rings (early) |
+ *               store disowns (it can no longer vouch for the lock) | end (only time passes) |
+ *               chance N (the random bits of the next pauses; 0 at first: the shortest pause)
  *
- *      server   shows N [mine] (a value with that stamp) | a stranger's | says no expiry
+ * Timestamps count from the wall clock at 0, in the unit of the rules: "SETNX of 10001".  Tokens
+ * are A, B, C ... in the order in which they appear.
  *
- * Stamps are counted from the time of day at 0, in the unit of the rules: "asks SETNX of 10001".
- *
- * Of locks with a queue, see queue_story.h; of the lock machine alone, scripted.h.  Of the threads
- * of one client: server says turn N (until then), is KIND.
- *
- * Of locks on several servers (three; five where the name begins with "redlock5_"): "asks all X",
- * "asks 2 X"; server 2 says yes, server 2 goes away (which cuts what it was asked), each about the
- * oldest open question of that server.
- *
- * Tokens are called A, B, C ... in the order in which they come up.
+ * queue_story.h says what locks with a queue add; scripted.h, the lock machine alone.  Of a local
+ * group, a reply is "turn N" (granted until then) or "is KIND".  Of several servers (three, or as
+ * many as in "redlock5_"), a request is "all X" or "2 X", a reply "2 yes" or "2 away", each to the
+ * oldest request in flight at that server.
  */
 #ifndef TRANSCRIPT_H
 #define TRANSCRIPT_H
 
-#include "compare_story.h"
 #include "queue_story.h"
 #include "scripted.h"
+
+#include "tests/lib/testing.h"
 
 #include "core/compat_rules.h"
 #include "lock/machine.h"
@@ -50,26 +45,20 @@
 #include "protocol/store/redis.h"
 
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum {
-    BEGINNING      = 1000000, /* what the hold's clock shows when the story's shows 0 */
-    STORY_LINE_MAX = 100,
-    WRITTEN_MAX    = 32768,
+    BEGINNING      = 1000000, /* the machine's time at the beginning of a story */
+    STORY_ITEM_MAX = 100,
+    WRITTEN_MAX    = 8192,
+    SHOWN_BEFORE   = 300, /* characters before a difference that are shown */
     OPEN_MAX       = 64,
     TOKENS_MAX     = 26,
-    ALARMS_MAX     = 1000, /* more than that at one time, and time stands still */
+    ALARMS_MAX     = 1000, /* more at one time: the machine does not make progress */
 };
 
-#define BEGINNING_WALL_NS (INT64_C(1700000000) * 1000000000) /* and the time of day */
+#define BEGINNING_WALL_NS (INT64_C(1700000000) * 1000000000) /* the wall clock then */
 
 static const bwl_terms usual_terms = {
     .lease_ms = 30000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000, .renews = true
@@ -91,28 +80,39 @@ typedef struct stage {
     uint16_t chance;
     uint8_t  turn;
     unsigned nodes;
-    uint32_t open[OPEN_MAX]; /* tags of questions without an answer, oldest first */
+    uint32_t open[OPEN_MAX]; /* tags of the requests in flight, oldest first */
     uint8_t  open_node[OPEN_MAX];
     unsigned open_count;
     char     tokens[TOKENS_MAX][BWL_TOKEN_MAX + 1];
     unsigned tokens_count;
     char     written[WRITTEN_MAX];
     size_t   size;
+    bwl_ms   written_at; /* when the last item was written */
 } stage;
 
-/* ---- writing down ---------------------------------------------------------------------------- */
+/* ---- what happened --------------------------------------------------------------------------- */
+
+static inline void write_item(stage *s, const char *join, const char *item)
+{
+    char passed[24] = "";
+
+    if (s->now > s->written_at)
+        (void)snprintf(passed, sizeof passed, "+%lld ", (long long)(s->now - s->written_at));
+    s->size += (size_t)snprintf(s->written + s->size, WRITTEN_MAX - s->size, "%s%s%s",
+                                s->size == 0 ? "" : join, passed, item);
+    assert_true(s->size < WRITTEN_MAX);
+    s->written_at = s->now;
+}
 
 __attribute__((format(printf, 2, 3))) static inline void note(stage *s, const char *format, ...)
 {
-    char    text[STORY_LINE_MAX];
+    char    item[STORY_ITEM_MAX];
     va_list args;
 
     va_start(args, format);
-    (void)vsnprintf(text, sizeof text, format, args);
+    (void)vsnprintf(item, sizeof item, format, args);
     va_end(args);
-    assert_true(s->size + STORY_LINE_MAX + 10 < WRITTEN_MAX);
-    s->size += (size_t)snprintf(s->written + s->size, WRITTEN_MAX - s->size, "[%5lld] %s\n",
-                                (long long)(s->now - BEGINNING), text);
+    write_item(s, "; ", item);
 }
 
 static inline char letter_of(stage *s, const char *token)
@@ -137,7 +137,7 @@ static inline bwl_moment moment(const stage *s)
     return (bwl_moment){ .now = s->now, .wall_ns = s->hold.protocol->uses_wall ? wall_ns : 0 };
 }
 
-/* The stamp at the beginning. */
+/* The timestamp at the beginning. */
 static inline int64_t stamp_zero(const stage *s)
 {
     const bwl_compat_rules *rules = s->hold.request.rules;
@@ -145,7 +145,7 @@ static inline int64_t stamp_zero(const stage *s)
     return rules != NULL && rules->unit_ns != 0 ? BEGINNING_WALL_NS / rules->unit_ns : 0;
 }
 
-/* The words of other people's locks. */
+/* The commands of the articles' locks. */
 static inline void note_foreign_ask(stage *s, const bwl_send *send)
 {
     static const char *const words[] = {
@@ -156,10 +156,10 @@ static inline void note_foreign_ask(stage *s, const bwl_send *send)
 
     assert_in_range(send->command, REDIS_SETNX, REDIS_DROP_TIMESTAMP);
     if (send->timestamp != 0)
-        note(s, "asks %s of %lld", words[send->command - REDIS_SETNX],
+        note(s, "%s of %lld", words[send->command - REDIS_SETNX],
              (long long)(send->timestamp - stamp_zero(s)));
     else
-        note(s, "asks %s", words[send->command - REDIS_SETNX]);
+        note(s, "%s", words[send->command - REDIS_SETNX]);
 }
 
 static inline void note_ask(stage *s, const bwl_send *send, bool is_to_all)
@@ -171,7 +171,7 @@ static inline void note_ask(stage *s, const bwl_send *send, bool is_to_all)
                                          "EXTEND_IF_MINE", "DELETE_IF_MINE" };
 
     if (command >= REDIS_QUEUE_TAKE && command <= REDIS_QUEUE_REQUEUE) {
-        char text[STORY_LINE_MAX];
+        char text[STORY_ITEM_MAX];
         char token = send->uses_previous_token ? letter_of(s, s->hold.request.previous_token)
                                                : token_letter(s);
         queue_ask_text(text, sizeof text, send, token, s->hold.request.lease_ms);
@@ -180,19 +180,19 @@ static inline void note_ask(stage *s, const bwl_send *send, bool is_to_all)
     }
     if (s->hold.protocol == &bwl_local_waiter_protocol) {
         static const char *const seat[] = { "?", "ENQUEUE", "EXTEND", "LEAVE" };
-        note(s, "asks %s", seat[command]);
+        note(s, "%s", seat[command]);
         return;
     }
     if (command >= REDIS_HASH_TAKE && command <= REDIS_ZSET_RELEASE) {
         static const char *const kind[] = { "TAKE", "EXTEND", "RELEASE" };
         assert_int_equal(send->timestamp, 0);
-        note(s, "asks %s_%s as %c for %lld", command < REDIS_ZSET_TAKE ? "HASH" : "ZSET",
+        note(s, "%s_%s as %c for %lld", command < REDIS_ZSET_TAKE ? "HASH" : "ZSET",
              kind[(command - REDIS_HASH_TAKE) % 3], token_letter(s),
              (long long)s->hold.request.lease_ms);
         return;
     }
     if (command == REDIS_REPLICATED) {
-        note(s, "asks REPLICATED by %lld in %lld", (long long)send->timestamp,
+        note(s, "REPLICATED by %lld in %lld", (long long)send->timestamp,
              (long long)send->provisional_ttl_ms);
         return;
     }
@@ -201,7 +201,7 @@ static inline void note_ask(stage *s, const bwl_send *send, bool is_to_all)
         return;
     }
     if (is_scripted(s->hold.protocol)) {
-        char text[STORY_LINE_MAX];
+        char text[STORY_ITEM_MAX];
         char token = token_letter(s);
         char previous_token =
             script.cmd.yields ? letter_of(s, s->hold.request.previous_token) : '?';
@@ -215,11 +215,11 @@ static inline void note_ask(stage *s, const bwl_send *send, bool is_to_all)
     else if (s->nodes > 1)
         (void)snprintf(whom, sizeof whom, "%u ", send->node + 1u);
     if (s->hold.protocol == &bwl_ticket)
-        note(s, "asks %s", local[command]);
+        note(s, "%s", local[command]);
     else if (command == REDIS_DELETE_IF_MINE)
-        note(s, "asks %s%s as %c", whom, redis[command], token_letter(s));
+        note(s, "%s%s as %c", whom, redis[command], token_letter(s));
     else
-        note(s, "asks %s%s as %c for %lld", whom, redis[command], token_letter(s),
+        note(s, "%s%s as %c for %lld", whom, redis[command], token_letter(s),
              (long long)s->hold.request.lease_ms);
 }
 
@@ -242,7 +242,7 @@ static inline void note_outcome(stage *s, const bwl_outcome *out)
         note(s, "%s", names[out->kind]);
 }
 
-/* Do the questions from `first` on ask every server the same? */
+/* True if the requests from `first` on send every server the same command. */
 static inline bool is_run_to_all(const stage *s, const bwl_effects *fx, unsigned first)
 {
     if (s->nodes == 1 || first + s->nodes > fx->send_count)
@@ -254,7 +254,7 @@ static inline bool is_run_to_all(const stage *s, const bwl_effects *fx, unsigned
     return true;
 }
 
-/* Everything that one step of the hold brought about. */
+/* Everything that one step of the machine caused. */
 static inline void note_effects(stage *s, const bwl_effects *fx)
 {
     for (unsigned i = 0; i < fx->send_count; i++) {
@@ -306,7 +306,7 @@ static inline uint32_t oldest_open_of(stage *s, unsigned node)
         memmove(s->open_node + i, s->open_node + i + 1, s->open_count - i);
         return tag;
     }
-    note(s, "(no question is open)"); /* which no story says: the comparison shows it */
+    note(s, "(no request is in flight)"); /* no story says that: the comparison fails */
     return 0;
 }
 
@@ -315,7 +315,7 @@ static inline uint32_t oldest_open(stage *s)
     return oldest_open_of(s, 0);
 }
 
-/* "yes 7" -> YES and 7; 0 if it is no answer. */
+/* "yes 7": YES and 7. */
 static inline bwl_answer read_answer(const char *text, uint64_t *ret_number)
 {
     static const char *const words[] = { "?", "yes", "no", "later", "refused" };
@@ -334,7 +334,7 @@ static inline bwl_answer read_answer(const char *text, uint64_t *ret_number)
             return (bwl_answer)i;
         }
     }
-    fail_msg("\"%s\" is no answer", text);
+    fail_msg("\"%s\" is no reply", text);
     return 0;
 }
 
@@ -354,13 +354,6 @@ static inline void acquires(stage *s, const char *how)
     note_effects(s, &fx);
 }
 
-static inline void yields(stage *s, bwl_ms wait_ms, bwl_effects *ret_fx)
-{
-    bwl_random random = fresh(s);
-
-    bwl_hold_yield(&s->hold, &random, moment(s), s->now + wait_ms, ret_fx);
-}
-
 static inline void note_moment(stage *s, const char *what, bwl_ms at)
 {
     if (at == BWL_NEVER)
@@ -369,49 +362,87 @@ static inline void note_moment(stage *s, const char *what, bwl_ms at)
         note(s, "%s %lld", what, (long long)(at - BEGINNING));
 }
 
-static inline void caller_does(stage *s, const char *what)
+/* What follows `begin` in the item; NULL if the item begins otherwise. */
+static inline const char *after(const char *item, const char *begin)
 {
-    bwl_effects fx = { 0 };
-
-    if (strncmp(what, "acquires, ", 10) == 0) {
-        acquires(s, what + 10);
-    } else if (strcmp(what, "looks") == 0) {
-        bwl_ms left = bwl_hold_left(&s->hold, s->now);
-        note(s, left == BWL_NEVER ? "no end" : "%lld left", (long long)left);
-        if (s->hold.last_error != BWL_PENDING && bwl_hold_is_held(&s->hold))
-            note(s, "trouble %s", scripted_kinds[s->hold.last_error]);
-    } else if (strcmp(what, "looks truly") == 0) {
-        bwl_ms left = bwl_hold_left_truly(&s->hold, s->now);
-        note(s, left == BWL_NEVER ? "truly no end" : "truly %lld left", (long long)left);
-    } else if (strcmp(what, "asks when") == 0) {
-        note_moment(s, "told by", bwl_hold_result_deadline(&s->hold));
-        note_moment(s, "unsent by", bwl_hold_send_deadline(&s->hold));
-    } else {
-        if (strcmp(what, "gives back") == 0)
-            bwl_hold_give_back(&s->hold, moment(s), &fx);
-        else if (strcmp(what, "is out of time") == 0)
-            bwl_hold_time_up(&s->hold, s->now, &fx);
-        else if (strcmp(what, "cancels") == 0 ? !bwl_hold_is_acquiring(&s->hold)
-                                              : !bwl_hold_is_held(&s->hold))
-            note(s, "(the hold is in state %d)", (int)s->hold.state);
-        else if (strncmp(what, "extends to ", 11) == 0)
-            bwl_hold_extend(&s->hold, s->now, strtoll(what + 11, NULL, 10), &fx);
-        else if (strncmp(what, "yields, for ", 12) == 0)
-            yields(s, strtoll(what + 12, NULL, 10), &fx);
-        else if (strcmp(what, "releases") == 0)
-            bwl_hold_release(&s->hold, moment(s), &fx);
-        else if (strcmp(what, "cancels") == 0)
-            bwl_hold_cancel(&s->hold, s->now, &fx);
-        else
-            fail_msg("the caller cannot do \"%s\"", what);
-        if (strncmp(what, "extends", 7) != 0)
-            assert_false(bwl_hold_is_held(&s->hold)); /* at once, and not at the next alarm */
-        if (fx.wake_at != 0)
-            note_effects(s, &fx);
-    }
+    return strncmp(item, begin, strlen(begin)) == 0 ? item + strlen(begin) : NULL;
 }
 
-/* A value: its print is its stamp, plus one; "12 in other bytes" has another one. */
+/* True if the item is carried out; the machine does all others. */
+static inline bool is_of_world(const char *item)
+{
+    static const char *const all[] = {
+        "acquires, ", "extends to ",   "yields, for ", "releases", "cancels",    "is out of time",
+        "gives ",     "looks",         "asks when",    "pushes ",  "chance ",    "clock rings",
+        "link ends",  "store disowns", "wakes at ",    "answers ", "will tell ",
+    };
+
+    for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (after(item, all[i]) != NULL)
+            return true;
+    return false;
+}
+
+/* Reads of the caller, which change nothing. */
+static inline bool caller_looks(stage *s, const char *item)
+{
+    bool is_truly = strcmp(item, "looks truly") == 0;
+
+    if (strcmp(item, "asks when") == 0) {
+        note_moment(s, "told by", bwl_hold_result_deadline(&s->hold));
+        note_moment(s, "unsent by", bwl_hold_send_deadline(&s->hold));
+        return true;
+    }
+    if (!is_truly && strcmp(item, "looks") != 0)
+        return false;
+    bwl_ms left =
+        is_truly ? bwl_hold_left_truly(&s->hold, s->now) : bwl_hold_left(&s->hold, s->now);
+    if (left == BWL_NEVER)
+        note(s, "%sno end", is_truly ? "truly " : "");
+    else
+        note(s, "%s%lld left", is_truly ? "truly " : "", (long long)left);
+    if (!is_truly && s->hold.last_error != BWL_PENDING && bwl_hold_is_held(&s->hold))
+        note(s, "trouble %s", scripted_kinds[s->hold.last_error]);
+    return true;
+}
+
+/* True if the item is a call of the caller, which is then made. */
+static inline bool caller_does(stage *s, const char *item)
+{
+    bwl_effects fx      = { 0 };
+    bwl_random  random  = fresh(s);
+    const char *number  = NULL;
+    bool        cancels = strcmp(item, "cancels") == 0;
+
+    if ((number = after(item, "acquires, ")) != NULL) {
+        acquires(s, number);
+        return true;
+    }
+    if (strcmp(item, "gives back") == 0)
+        bwl_hold_give_back(&s->hold, moment(s), &fx);
+    else if (strcmp(item, "is out of time") == 0)
+        bwl_hold_time_up(&s->hold, s->now, &fx);
+    else if (!cancels && strcmp(item, "releases") != 0 && after(item, "extends to ") == NULL &&
+             after(item, "yields, for ") == NULL)
+        return false;
+    else if (cancels ? !bwl_hold_is_acquiring(&s->hold) : !bwl_hold_is_held(&s->hold))
+        note(s, "(the hold is in state %d)", (int)s->hold.state);
+    else if (cancels)
+        bwl_hold_cancel(&s->hold, s->now, &fx);
+    else if ((number = after(item, "extends to ")) != NULL)
+        bwl_hold_extend(&s->hold, s->now, strtoll(number, NULL, 10), &fx);
+    else if ((number = after(item, "yields, for ")) != NULL)
+        bwl_hold_yield(&s->hold, &random, moment(s), s->now + strtoll(number, NULL, 10), &fx);
+    else
+        bwl_hold_release(&s->hold, moment(s), &fx);
+    if (after(item, "extends to ") == NULL)
+        assert_false(bwl_hold_is_held(&s->hold)); /* at once, and not at the next alarm */
+    if (fx.wake_at != 0)
+        note_effects(s, &fx);
+    return true;
+}
+
+/* A value: its hash is its timestamp, plus one; "12 in other bytes" has another hash. */
 static inline void shows(stage *s, const char *what)
 {
     char     *rest = NULL;
@@ -427,17 +458,16 @@ static inline void shows(stage *s, const char *what)
     happens(s, ev);
 }
 
-/* "2 says yes", "2 goes away": one of several servers. */
-static inline void server_does(stage *s, const char *what)
+/* "2 yes", "2 away": one of several servers. */
+static inline void one_server_replies(stage *s, const char *what)
 {
     char    *rest = NULL;
     uint8_t  node = (uint8_t)(strtoul(what, &rest, 10) - 1);
     uint64_t number;
 
     assert_true(node < s->nodes);
-    if (strcmp(rest, " goes away") != 0) {
-        assert_int_equal(strncmp(rest, " says ", 6), 0);
-        bwl_answer answer = read_answer(rest + 6, &number);
+    if (strcmp(rest, " away") != 0) {
+        bwl_answer answer = read_answer(rest + 1, &number);
         happens(s, (bwl_event){ .kind   = BWL_REPLY,
                                 .node   = node,
                                 .answer = answer,
@@ -450,8 +480,8 @@ static inline void server_does(stage *s, const char *what)
                     (bwl_event){ .kind = BWL_DOWN, .node = node, .tag = oldest_open_of(s, node) });
 }
 
-/* "turn 9000": the local group gives the lock, with fence 5; "is LOST": it does not, or not any
- * more. */
+/* "turn 9000": the local group grants the lock, with fence 5; "is LOST": it does not, or not any
+ * longer. */
 static inline bool read_waiter_answer(const char *text, bwl_event *ev)
 {
     if (strncmp(text, "turn ", 5) == 0) {
@@ -467,71 +497,77 @@ static inline bool read_waiter_answer(const char *text, bwl_event *ev)
     return true;
 }
 
-/* True if the line is of the world, which is then carried out. */
-static inline bool world_does(stage *s, const char *line)
+/* An item behind an arrow. */
+static inline void replies(stage *s, const char *item)
 {
-    bwl_event        ev           = { 0 };
+    bwl_event        ev           = { .kind = BWL_REPLY };
     bwl_queue_status queue_status = { 0 };
+    const char      *value        = after(item, "shows ");
 
-    if (strncmp(line, "caller ", 7) == 0) {
-        note(s, "%s", line);
-        caller_does(s, line + 7);
-    } else if (strncmp(line, "server ", 7) == 0 && isdigit((unsigned char)line[7])) {
-        note(s, "%s", line);
-        server_does(s, line + 7);
-    } else if (strncmp(line, "server says ", 12) == 0) {
-        note(s, "%s", line);
-        ev.kind = BWL_REPLY;
-        if (!read_queue_answer(line + 12, &ev, &queue_status) &&
-            !read_waiter_answer(line + 12, &ev))
-            ev.answer = read_answer(line + 12, &ev.number);
-        ev.tag = oldest_open(s);
+    if (is_scripted(s->hold.protocol)) {
+        script.told = read_outcome(item, s->now, BEGINNING);
         happens(s, ev);
-    } else if (strncmp(line, "server shows ", 13) == 0) {
-        note(s, "%s", line);
-        shows(s, line + 13);
-    } else if (strncmp(line, "server pushes ", 14) == 0) {
-        note(s, "%s", line);
-        ev.kind = BWL_PUSH;
-        if (!read_waiter_answer(line + 14, &ev))
-            ev.answer = read_answer(line + 14, &ev.number);
-        happens(s, ev);
-    } else if (strncmp(line, "server gives ", 13) == 0) {
-        note(s, "%s", line);
-        queue_status.server_us = story_server_us(line);
-        happens(s, (bwl_event){ .kind         = BWL_PUSH,
-                                .answer       = BWL_YES,
-                                .number       = strtoull(line + 13, NULL, 10),
-                                .queue_status = &queue_status });
-    } else if (strcmp(line, "clock rings") == 0) {
-        note(s, "%s", line);
-        happens(s, (bwl_event){ .kind = BWL_ALARM });
-    } else if (strncmp(line, "protocol ", 9) == 0) {
-        note(s, "%s", line);
-        if (scripted_reads(line + 9, s->now, BEGINNING, &ev))
-            happens(s, ev);
-    } else if (strcmp(line, "link ends") == 0) {
-        note(s, "%s", line);
-        happens(s, (bwl_event){ .kind = BWL_DOWN });
-    } else if (strcmp(line, "store disowns") == 0) {
-        bwl_effects fx = { 0 };
-        note(s, "%s", line);
-        bwl_hold_revoke(&s->hold, s->now, &fx);
-        note_effects(s, &fx);
-    } else if (strcmp(line, "link sends nothing") == 0) {
-        note(s, "%s", line);
-        happens(s, (bwl_event){ .kind = BWL_REPLY, .answer = BWL_NOT_SENT, .tag = oldest_open(s) });
-    } else if (strcmp(line, "link cuts") == 0) {
-        note(s, "%s", line);
+    } else if (isdigit((unsigned char)item[0]) && item[1] == ' ') {
+        one_server_replies(s, item);
+    } else if (value != NULL) {
+        shows(s, value);
+    } else if (strcmp(item, "cut") == 0) {
         for (unsigned count = s->open_count; count > 0; count--)
             happens(s, (bwl_event){ .kind = BWL_DOWN, .tag = oldest_open(s) });
-    } else if (strncmp(line, "chance ", 7) == 0) {
-        note(s, "%s", line);
-        s->chance = (uint16_t)strtoul(line + 7, NULL, 10);
     } else {
-        return false;
+        if (!read_queue_answer(item, &ev, &queue_status) && !read_waiter_answer(item, &ev))
+            ev.answer = read_answer(item, &ev.number);
+        ev.tag = oldest_open(s);
+        happens(s, ev);
     }
-    return true;
+}
+
+static inline void pushes(stage *s, const char *what)
+{
+    bwl_event ev = { .kind = BWL_PUSH };
+
+    if (!read_waiter_answer(what, &ev))
+        ev.answer = read_answer(what, &ev.number);
+    happens(s, ev);
+}
+
+static inline void gives(stage *s, const char *fence)
+{
+    bwl_queue_status queue_status = { .server_us = story_server_us(fence) };
+
+    happens(s, (bwl_event){ .kind         = BWL_PUSH,
+                            .answer       = BWL_YES,
+                            .number       = strtoull(fence, NULL, 10),
+                            .queue_status = &queue_status });
+}
+
+static inline void disowns(stage *s)
+{
+    bwl_effects fx = { 0 };
+
+    bwl_hold_revoke(&s->hold, s->now, &fx);
+    note_effects(s, &fx);
+}
+
+/* What happens to the machine. */
+static inline void world_does(stage *s, const char *item)
+{
+    const char *rest = NULL;
+
+    if ((rest = after(item, "pushes ")) != NULL)
+        pushes(s, rest);
+    else if ((rest = after(item, "gives ")) != NULL)
+        gives(s, rest);
+    else if ((rest = after(item, "chance ")) != NULL)
+        s->chance = (uint16_t)strtoul(rest, NULL, 10);
+    else if (strcmp(item, "clock rings") == 0)
+        happens(s, (bwl_event){ .kind = BWL_ALARM });
+    else if (strcmp(item, "link ends") == 0)
+        happens(s, (bwl_event){ .kind = BWL_DOWN });
+    else if (strcmp(item, "store disowns") == 0)
+        disowns(s);
+    else
+        scripted_reads(item, s->now, BEGINNING);
 }
 
 static inline void alarms_before(stage *s, bwl_ms end)
@@ -546,29 +582,55 @@ static inline void alarms_before(stage *s, bwl_ms end)
 
 /* ---- playing, comparing ---------------------------------------------------------------------- */
 
-/* Carries out the lines of the world, and what the clock brings up to the last line. */
+static inline void carries_out(stage *s, const char *item, bool is_reply)
+{
+    write_item(s, is_reply ? " -> " : "; ", item);
+    if (is_reply)
+        replies(s, item);
+    else if (!caller_looks(s, item) && !caller_does(s, item))
+        world_does(s, item);
+}
+
+/* The end of the first item of `rest`. */
+static inline const char *item_end(const char *rest)
+{
+    const char *arrow = strstr(rest, " -> ");
+    const char *next  = strstr(rest, "; ");
+
+    if (arrow != NULL && (next == NULL || arrow < next))
+        return arrow;
+    return next != NULL ? next : rest + strlen(rest);
+}
+
+/* Carries out the story, and what the clock brings up to its end. */
 static inline void perform(stage *s, unsigned nodes, const bwl_protocol *protocol,
                            const bwl_terms *terms, const char *story)
 {
-    *s = (stage){ .nodes = nodes, .now = BEGINNING, .wake_at = BWL_NEVER };
+    bwl_ms time     = BEGINNING;
+    bool   is_reply = false;
+
+    *s = (stage){ .nodes = nodes, .now = time, .written_at = time, .wake_at = BWL_NEVER };
     bwl_hold_init(&s->hold, protocol, nodes, terms);
-    memset(s->hold.memory, 0xa5, sizeof s->hold.memory); /* which a protocol must not rely on */
+    memset(s->hold.memory, 0xa5, sizeof s->hold.memory); /* a protocol must not rely on it */
     protocol->init(s->hold.memory, nodes);
-    for (const char *at = story; *at != '\0';) {
-        char  line[STORY_LINE_MAX] = "";
-        char *rest                 = NULL;
-        assert_true(line_length(at) < STORY_LINE_MAX);
-        memcpy(line, at, line_length(at));
-        assert_int_equal(line[0], '[');
-        bwl_ms time = BEGINNING + strtoll(line + 1, &rest, 10);
-        assert_true(strncmp(rest, "] ", 2) == 0);
-        assert_true(time >= s->now);
+    for (const char *rest = story; *rest != '\0';) {
+        char        item[STORY_ITEM_MAX];
+        const char *end = item_end(rest);
+        if (*rest == '+') {
+            char *after_time = NULL;
+            time += strtoll(rest + 1, &after_time, 10);
+            rest = after_time + 1;
+        }
+        assert_true(end >= rest && end - rest < STORY_ITEM_MAX);
+        (void)snprintf(item, sizeof item, "%.*s", (int)(end - rest), rest);
         alarms_before(s, time);
         s->now = time;
-        if (!world_does(s, rest + 2))
+        if (is_reply || is_of_world(item))
+            carries_out(s, item, is_reply);
+        else
             alarms_before(s, time + 1);
-        at += line_length(at);
-        at += *at == '\n';
+        is_reply = *end == ' ';
+        rest     = *end == '\0' ? end : end + (is_reply ? 4 : 2);
     }
     alarms_before(s, s->now + 1);
 }
@@ -598,7 +660,21 @@ static inline void perform_row(stage *s, const story *row)
     perform(s, nodes, row->protocol, row->terms == NULL ? &article : row->terms, row->text);
 }
 
-/* Fails at the first line that is not as the story says. */
+/* Shows both from where they differ first. */
+static inline void compare(const char *expected, const char *written)
+{
+    size_t same = 0;
+
+    while (expected[same] != '\0' && expected[same] == written[same])
+        same++;
+    if (expected[same] == written[same])
+        return;
+    print_error("behind: %.*s\n", (int)(same < SHOWN_BEFORE ? same : SHOWN_BEFORE),
+                expected + (same < SHOWN_BEFORE ? 0 : same - SHOWN_BEFORE));
+    print_error("the story says: %s\n", expected + same);
+    fail_msg("what happened: %s", written + same);
+}
+
 static inline void play_row(void **state)
 {
     static stage s;
@@ -608,22 +684,16 @@ static inline void play_row(void **state)
     compare(row->text, s.written);
 }
 
-/* Adds a test for each row. */
-static inline size_t add_stories(struct CMUnitTest *tests, const story *stories, size_t count)
-{
-    assert_in_range(count, 1, STORIES_MAX);
-    for (size_t i = 0; i < count; i++)
-        tests[i] = (struct CMUnitTest){ stories[i].name, play_row, NULL, NULL,
-                                        (void *)(uintptr_t)&stories[i] };
-    return count;
-}
-
+/* A test for each row. */
 static inline int play_all(const story *stories, size_t count)
 {
     struct CMUnitTest tests[STORIES_MAX];
 
-    return _cmocka_run_group_tests("stories", tests, add_stories(tests, stories, count), NULL,
-                                   NULL);
+    assert_in_range(count, 1, STORIES_MAX);
+    for (size_t i = 0; i < count; i++)
+        tests[i] = (struct CMUnitTest){ stories[i].name, play_row, NULL, NULL,
+                                        (void *)(uintptr_t)&stories[i] };
+    return _cmocka_run_group_tests("stories", tests, count, NULL, NULL);
 }
 
 #define PLAY_ALL(stories) play_all(stories, sizeof(stories) / sizeof(stories)[0])

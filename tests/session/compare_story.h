@@ -1,5 +1,5 @@
 /*
- * compare_story.h -- two stories must agree line by line; where they differ first is shown.
+ * compare_story.h -- compares two texts line by line and shows where they differ first.
  */
 #ifndef COMPARE_STORY_H
 #define COMPARE_STORY_H
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { LINES_AROUND = 4 }; /* of a difference that are shown */
+enum { LINES_AROUND = 4 }; /* that are shown around a difference */
 
 static inline size_t line_length(const char *text)
 {
@@ -25,7 +25,7 @@ static inline void show_difference(const char *expected, const char *written, un
     const char *texts[2] = { expected, written };
 
     for (unsigned t = 0; t < 2; t++) {
-        print_error("%s\n", t == 0 ? "---- the story" : "---- what happened");
+        print_error("%s\n", t == 0 ? "---- expected" : "---- what happened");
         const char *at = texts[t];
         for (unsigned i = 0; *at != '\0' && i <= line + LINES_AROUND; i++) {
             if (i + LINES_AROUND >= line)

@@ -1,0 +1,87 @@
+/*
+ * model_run.h -- random sequences that are played to the lab's model and to a real server, and
+ * compared.
+ *
+ * A sequence is made from its number alone.  BOWLINE_MODEL_SEED is the number of the first one,
+ * BOWLINE_MODEL_RUNS says how many; a sequence that differs says with which of the two it is played
+ * again alone.  A mistake that is planted in the model has to make a sequence differ.
+ */
+#ifndef TEST_MODEL_RUN_H
+#define TEST_MODEL_RUN_H
+
+#include "lab/base/dice.h"
+#include "tests/lib/suite.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { RUNS_OF_MISTAKE = 20000 };
+
+static uint64_t random_state;
+static bool     is_quiet;         /* a difference is what the test wants */
+static char     story[16 * 1024]; /* of the sequence that is played */
+static size_t   story_size;
+
+/* Of the test.  True: model and server did the same. */
+static bool play_sequence(uint64_t seed);
+
+static unsigned below(unsigned limit)
+{
+    return (unsigned)(bwl_dice_draw(&random_state) % limit);
+}
+
+__attribute__((format(printf, 1, 2))) static inline void tell(const char *format, ...)
+{
+    va_list list;
+    int     n;
+
+    va_start(list, format);
+    n = vsnprintf(story + story_size, sizeof story - story_size, format, list);
+    va_end(list);
+    if (n > 0 && story_size + (size_t)n < sizeof story)
+        story_size += (size_t)n;
+}
+
+static uint64_t number_from(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text != NULL ? strtoull(text, NULL, 10) : otherwise;
+}
+
+/* How many sequences were the same before one differed; all of them, if none did. */
+static uint64_t play_sequences(uint64_t seed, uint64_t runs)
+{
+    for (uint64_t i = 0; i < runs; i++) {
+        story_size = 0;
+        if (play_sequence(seed + i))
+            continue;
+        if (!is_quiet)
+            (void)fprintf(stderr, "BOWLINE_MODEL_SEED=%" PRIu64 " BOWLINE_MODEL_RUNS=1\n%s",
+                          seed + i, story);
+        return i;
+    }
+    return runs;
+}
+
+/* So many, unless the environment says another number; or that divided by `part`. */
+static void must_be_the_same(uint64_t usual, uint64_t part)
+{
+    uint64_t runs = (number_from("BOWLINE_MODEL_RUNS", usual) + part - 1) / part;
+    uint64_t seed = number_from("BOWLINE_MODEL_SEED", 1);
+
+    print_message("# seed %" PRIu64 ", %" PRIu64 " sequences\n", seed, runs);
+    assert_true(play_sequences(seed, runs) == runs);
+}
+
+static void must_be_noticed(const char *mistake)
+{
+    is_quiet       = true;
+    uint64_t after = play_sequences(number_from("BOWLINE_MODEL_SEED", 1), RUNS_OF_MISTAKE);
+    is_quiet       = false;
+    print_message("# %s: noticed after %" PRIu64 " sequences\n", mistake, after);
+    assert_true(after < RUNS_OF_MISTAKE);
+}
+
+#endif

@@ -149,7 +149,7 @@ void bwl_redis_name_rights(const char *user, char *ret_text, size_t capacity)
 {
     (void)snprintf(ret_text, capacity,
                    "user %.60s may not run a command of this lock's script (NOPERM): "
-                   "man 7 bowline, RIGHTS",
+                   "man 7 bowline, PERMISSIONS",
                    user != NULL ? user : "default");
 }
 

@@ -118,9 +118,9 @@ static void test_nowait_loss_is_told_once_and_by_name(void **state)
     assert_status(BOWLINE_OK, let_go("one"), &error);
     assert_status(BOWLINE_OK, let_go("two"), &error);
     assert_status(BOWLINE_LOST, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
-    assert_non_null(strstr(error.text, "one is not ours any more"));
+    assert_non_null(strstr(error.text, "one is no longer ours"));
     assert_status(BOWLINE_LOST, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
-    assert_non_null(strstr(error.text, "two is not ours any more"));
+    assert_non_null(strstr(error.text, "two is no longer ours"));
     assert_status(BOWLINE_OK, bowline_flush_releases(client, 0, &error), &error);
     assert_int_equal(client->first->locks_count, 0);
 }

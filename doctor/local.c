@@ -57,9 +57,10 @@ static void check_users(visit *v, const bwl_file_store *store)
         return;
     doctor_finding *f = visit_find(v, "users", DOCTOR_NOTE);
     visit_what(f, "these are the locks of user %u only", (unsigned)geteuid());
-    visit_why(f, "another user, and root too, has another lock by the same name: both can hold at "
-                 "once");
-    visit_type(f, "if users shall exclude each other, all use the URL file:///run/lock/bowline");
+    visit_why(f,
+              "another user, also root, has another lock of the same name, and both can be held; "
+              "use one URL for all users if they must exclude each other");
+    visit_type(f, "export BOWLINE_URL=file:///run/lock/bowline");
 }
 
 static void check_file_system(visit *v, const bwl_file_directory *d)

@@ -77,7 +77,7 @@ static void help_on_option(FILE *out, const option_row *row)
 
 void bwl_options_help(FILE *out)
 {
-    (void)fputs("bowline lab try token --loss 1     what one lost connection can do to it\n\n"
+    (void)fputs("bowline lab try token --loss 1     does one broken connection break the lock?\n\n"
                 "usage: bowline-lab COMMAND ...\n",
                 out);
     for (unsigned i = 0; i < BWL_COMMANDS_COUNT; i++)
@@ -95,18 +95,16 @@ void bwl_options_help(FILE *out)
             help_on_option(out, &rows[j]);
         }
     }
-    (void)fputs(
-        "\nwhat may go wrong, for try, matrix, servers, each with how often (a number, or any):\n",
-        out);
+    (void)fputs("\nfaults, for try, matrix and servers; N is a number, or any:\n", out);
     for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
         (void)fprintf(out, "      %-16s %s\n",
                       bwl_say("--%s N", bwl_budget_label((bwl_budget)i)).of,
                       bwl_budget_sentence((bwl_budget)i));
     (void)fputs(
-        "\nevery command:\n  -h, --help           this text\n\n"
-        "Exit status: 0 if no invariant broke (run: if every scenario came out as its table says;\n"
-        "replay: if the server answered as the schedule says), 1 if not, 2 for a mistake on\n"
-        "the command line or in a file, 3 when memory ends.\n",
+        "\nevery command:\n  -h, --help           show this help\n\n"
+        "Exit: 0 no invariant broke (run, walk, servers: every scenario had the expected result;\n"
+        "replay: the server replied as the schedule says); 1 otherwise; 2 wrong usage, or a file\n"
+        "with an error; 3 out of memory.\n",
         out);
 }
 
@@ -114,10 +112,9 @@ void bwl_options_help(FILE *out)
 
 static bool is_bad_number(const char *name, const char *text, uint64_t max)
 {
-    (void)bwl_complain(
-        bwl_say("--%s %s is not a number that can be used here", name, bwl_shown(text).of),
-        bwl_say("it has to be from 1 to %llu", (unsigned long long)max),
-        bwl_say("type: bowline lab --help"));
+    (void)bwl_complain(bwl_say("--%s %s is not a valid number", name, bwl_shown(text).of),
+                       bwl_say("it must be from 1 to %llu", (unsigned long long)max),
+                       bwl_say("type: bowline lab --help"));
     return false;
 }
 
@@ -273,7 +270,7 @@ static int complain_about(const char *typed, const struct option *longs)
         words[count] = longs[count].name;
     meant = bwl_nearest(typed + strspn(typed, "-"), words, count);
     return bwl_complain(
-        bwl_say("%s is no option, or not a whole one", bwl_shown(typed).of), bwl_say("%s", ""),
+        bwl_say("%s is no option, or its value is missing", bwl_shown(typed).of), bwl_say("%s", ""),
         meant != NULL ? bwl_say("did you mean --%s?", meant) : bwl_say("type: bowline lab --help"));
 }
 

@@ -11,14 +11,14 @@
 #include <stdio.h>
 
 /* X(NAME, operands, what it does) */
-#define BWL_COMMANDS(X)                                                                   \
-    X(LIST, "list", "", "what can be tried, and the scenarios")                           \
-    X(TRY, "try", "PROTOCOL", "the smallest budget of faults that breaks each invariant") \
-    X(REPLAY, "replay", "FILE", "play a schedule against a redis-server that it starts")  \
-    X(MATRIX, "matrix", "[PROTOCOL...]", "protocols by faults, as a table")               \
-    X(RUN, "run", "[SCENARIO...]", "every state of the scenarios, breadth first")         \
-    X(WALK, "walk", "[SCENARIO...]", "random walks, where there are too many states")     \
-    X(SERVERS, "servers", "[SCENARIO...]", "the same of a lock on several servers, redlock")
+#define BWL_COMMANDS(X)                                                                        \
+    X(LIST, "list", "", "list protocols, invariants and scenarios")                            \
+    X(TRY, "try", "PROTOCOL", "find the smallest budget of faults that breaks each invariant") \
+    X(REPLAY, "replay", "FILE", "play a schedule against a redis-server that it starts")       \
+    X(MATRIX, "matrix", "[PROTOCOL...]", "print a table of protocols by faults")               \
+    X(RUN, "run", "[SCENARIO...]", "visit every state of the scenarios, breadth first")        \
+    X(WALK, "walk", "[SCENARIO...]", "take random walks, if there are too many states")        \
+    X(SERVERS, "servers", "[SCENARIO...]", "visit every state of a lock on several servers")
 
 typedef enum bwl_lab_command {
 #define X(name, word, operands, words) BWL_COMMAND_##name,
@@ -32,33 +32,33 @@ typedef enum bwl_lab_command {
 /* X(NAME, letter or 0, name, argument or NULL, commands, what it does) */
 #define BWL_OPTIONS(X)                                                                             \
     X(CLIENTS, 'c', "clients", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX) | BWL_FOR(SERVERS),             \
-      "how many clients (2)")                                                                      \
-    X(ROUNDS, 0, "rounds", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX), "how often each acquires (1)")     \
+      "number of clients (2)")                                                                     \
+    X(ROUNDS, 0, "rounds", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX), "acquires of each client (1)")     \
     X(FAULTS, 'f', "faults", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX),                                  \
-      "at most so many faults in all (2)")                                                         \
+      "total number of faults at most (2)")                                                        \
     X(PACE, 0, "pace", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX),                                        \
-      "per cent at which a clock of --rate runs (what the drift allowance just covers)")           \
-    X(INVARIANT, 'i', "invariant", "INVARIANT", BWL_FOR(TRY),                                      \
-      "only this invariant, as `list` names it")                                                   \
+      "rate of a clock with the fault --rate, in per cent (what the drift covers)")                \
+    X(INVARIANT, 'i', "invariant", "NAME", BWL_FOR(TRY),                                           \
+      "check only this invariant; list shows the names")                                           \
     X(SVG, 0, "svg", "FILE", BWL_FOR(TRY), "write the shortest schedule as a drawing")             \
-    X(MERMAID, 0, "mermaid", NULL, BWL_FOR(TRY), "write it as a diagram for Markdown")             \
-    X(JSON, 0, "json", NULL, BWL_FOR(TRY), "write it for replay, and for programs")                \
+    X(MERMAID, 0, "mermaid", NULL, BWL_FOR(TRY), "write the schedule as a diagram for Markdown")   \
+    X(JSON, 0, "json", NULL, BWL_FOR(TRY), "write the schedule for replay and programs")           \
     X(HTML, 0, "html", "FILE", BWL_FOR(MATRIX), "write the table as a page, with every diagram")   \
     X(SCALE, 0, "scale", "N", BWL_FOR(REPLAY), "real ms for each ms of the schedule (20, or 1)")   \
-    X(PROTOCOL, 0, "protocol", "FILE", BWL_FOR(REPLAY), "the protocol of your own it is about")    \
+    X(PROTOCOL, 0, "protocol", "FILE", BWL_FOR(REPLAY), "shared object with your own protocol")    \
     X(SERVER, 0, "server", "FILE", BWL_FOR(REPLAY), "the redis-server to start")                   \
     X(MEMORY, 'm', "memory", "SIZE", BWL_FOR(TRY) | BWL_FOR(MATRIX) | BWL_FOR(RUN),                \
-      "use at most so much (1G)")                                                                  \
+      "memory to use at most (1G)")                                                                \
     X(QUIET, 'q', "quiet", NULL, BWL_FOR(TRY) | BWL_FOR(MATRIX), "no progress on a terminal")      \
     X(BUDGET, 'b', "budget", "N", BWL_FOR(RUN) | BWL_FOR(MATRIX) | BWL_FOR(SERVERS),               \
-      "stop after N states of a scenario, of a cell (2000000)")                                    \
-    X(SEED, 's', "seed", "N", BWL_FOR(RUN) | BWL_FOR(WALK), "where randomness begins (1)")         \
-    X(RUNS, 'r', "runs", "N", BWL_FOR(RUN) | BWL_FOR(WALK), "how many walks (100000)")             \
+      "stop after N states of a scenario or cell (2000000)")                                       \
+    X(SEED, 's', "seed", "N", BWL_FOR(RUN) | BWL_FOR(WALK), "seed of the random numbers (1)")      \
+    X(RUNS, 'r', "runs", "N", BWL_FOR(RUN) | BWL_FOR(WALK), "number of walks (100000)")            \
     X(DRAW, 'd', "draw", NULL, BWL_FOR(RUN) | BWL_FOR(WALK) | BWL_FOR(SERVERS),                    \
-      "draw also where an invariant was expected to break")                                        \
-    X(PLAIN, 'p', "plain", NULL, BWL_FOR(RUN), "count states without symmetry")                    \
+      "draw also if an invariant was expected to break")                                           \
+    X(PLAIN, 'p', "plain", NULL, BWL_FOR(RUN), "do not reduce states by symmetry")                 \
     X(TAP, 't', "tap", NULL, BWL_FOR(RUN) | BWL_FOR(WALK), "report in the Test Anything Protocol") \
-    X(HELP, 'h', "help", NULL, ~0u, "this text")
+    X(HELP, 'h', "help", NULL, ~0u, "show this help")
 
 typedef struct bwl_lab_options {
     bwl_lab_command command;

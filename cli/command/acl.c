@@ -29,7 +29,7 @@ void acl_help(FILE *out)
     for (unsigned i = 0; rights_feature_at(i) != NULL; i++)
         (void)fprintf(out, "  %-19s %s\n", rights_feature_at(i)->name, rights_feature_at(i)->words);
     (void)fputs("\n"
-                "The rule is minimal: without any one item of it the feature fails.\n"
+                "The rule is minimal: if any item is missing, the feature fails.\n"
                 "Without --feature it is for the lock of the URL, by its protocol or profile.\n"
                 "Without URL it is for the lock of bowline run: $BOWLINE_URL or the config file.\n"
                 "bowline acl sends nothing to a server.\n",

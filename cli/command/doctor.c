@@ -18,7 +18,7 @@ static const option_table table  = OPTION_TABLE("doctor", rows, DOCTOR_OPERANDS,
 
 void doctor_help(FILE *out)
 {
-    (void)fputs("bowline doctor                             check the place of bowline run\n"
+    (void)fputs("bowline doctor                             check the locks of bowline run\n"
                 "bowline doctor redis://db.example          check that server\n"
                 "bowline doctor --url-file /etc/lock.url    with a password\n"
                 "\n",
@@ -67,7 +67,7 @@ static void write_text(const doctor_report *r)
             if (r->findings[i].server == s)
                 write_finding(&r->findings[i]);
     }
-    (void)printf("%u failures, %u warnings, %u unknown, %u notes, %u ok\n",
+    (void)printf("failures: %u, warnings: %u, unknown: %u, notes: %u, ok: %u\n",
                  count_of(r, DOCTOR_FAILURE), count_of(r, DOCTOR_WARNING),
                  count_of(r, DOCTOR_UNKNOWN), count_of(r, DOCTOR_NOTE), count_of(r, DOCTOR_FINE));
 }

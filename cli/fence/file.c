@@ -266,8 +266,9 @@ static int compare_and_write(const place *p, int fd, uint64_t fence, failure *re
                 .code = EXIT_LOST,
                 .what =
                     words_of("fence %" PRIu64 " is refused: %s has %" PRIu64, fence, p->path, seen),
-                .why  = words_of("a later holder has the lock and is at work"),
-                .hint = words_of("write nothing more: exit, and start again from the beginning"),
+                .why  = words_of("a later holder has acquired the lock"),
+                .hint = words_of(
+                    "write nothing more, and exit; to do the work again, acquire the lock again"),
             });
     if (write_line(p, fd, fence, reterr) < 0)
         return -1;

@@ -226,7 +226,7 @@ static void write_url_options(FILE *out)
                 "    db=N  ca=FILE  cert=FILE  cert-key=FILE\n"
                 "    sentinel-password-file=FILE  sentinel-user=NAME\n"
                 "  for a protocol of an article, or a profile\n"
-                "    retry=N      number of attempts\n"
+                "    retry=N      number of further attempts\n"
                 "    pause=TIME   pause between attempts\n"
                 "    buffer=TIME  time added to the end of the lock that the value holds\n"
                 "    guard=TIME   release keeps a key that expires earlier (php-pidlock)\n",

@@ -2,11 +2,11 @@
 --
 --      KEYS[1] the hash           ARGV[1] the fence
 --                                 ARGV[2...] field, value, field, value ...; or nothing, to show the fence only
---      1: written.  0: refused, and nothing is changed.
+--      1: written.  0: rejected, and nothing is changed.
 --
--- The fence stands in the hash that it guards, so the two come and go together: with DEL, with a failover, with a
--- server that has lost its memory.  Fences are compared as text: a number of Lua's is exact to 2^53 only.  The key
--- is to be written by this script alone.
+-- The fence is a field of the hash that it protects, so both are always equally old: after a DEL, a failover, or a
+-- restart without data.  Fences are compared as text, because a number in Lua is exact only up to 2^53.  Only this
+-- script may write the key.
 local function is_fence(text)
     return #text <= 20 and string.find(text, '^[1-9]%d*$') ~= nil
 end

@@ -289,7 +289,7 @@ BOWLINE_API int64_t bowline_hold_left_ms(bowline_hold *hold);
 
 /* OK: no failure since the lock was acquired or last renewed.  UNREACHABLE, UNKNOWN, REFUSED: the
  * last renewal failed; the lock is still ours for bowline_hold_left_ms, and is tried again unless
- * renewal is off.  LOST: it is not ours any more.  The text says why.  USAGE, FORKED.  Sends
+ * renewal is off.  LOST: it is no longer ours.  The text says why.  USAGE, FORKED.  Sends
  * nothing and never blocks.  Any thread. */
 BOWLINE_API int bowline_hold_check(bowline_hold *hold, bowline_error *reterr);
 

@@ -84,7 +84,7 @@ static bool launch(bwl_real_server *s, bwl_text reterr[3])
             continue;
         }
         if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_STARTED)
-            return fail(reterr, bwl_say("%s is not there, or is no program", s->program.of),
+            return fail(reterr, bwl_say("%s is not found, or not executable", s->program.of),
                         "type: apt-get install redis-server, or --server FILE");
         return fail(reterr, bwl_say("%s ended at once", s->program.of), "");
     }

@@ -33,7 +33,7 @@
     X(BORROWER, "borrower", "another program takes the free lock and gives it back")             \
     X(SILENCE, "silence", "the first waiter is skipped as if it were dead")                      \
     X(YIELD, "yield", "no fault: the holder gives the lock to the first waiter and waits again") \
-    X(STOP, "stop", "a server stops and goes on later")
+    X(STOP, "stop", "a server stops and continues later")
 
 typedef enum bwl_budget {
     BWL_BUDGET_NONE = 0,

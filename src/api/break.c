@@ -12,10 +12,10 @@ static int changed(const bwl_lock *lock, const bwl_holder *holder, bowline_error
 {
     if (!holder->held)
         return bwl_fail(reterr, BWL_STATUS_BUSY,
-                        "%s: the hold that was shown has ended, and nobody has the lock",
+                        "%s: the hold that was shown has ended, and the lock is free",
                         lock->base.name);
     return bwl_fail(reterr, BWL_STATUS_BUSY,
-                    "%s: the hold that was shown has ended, and somebody else has the lock",
+                    "%s: the hold that was shown has ended, and another client has the lock",
                     lock->base.name);
 }
 

@@ -33,7 +33,7 @@ static int report(const bwl_lock *lock, bwl_ms left_ms, bowline_error *reterr)
     else if (lock->base.hold.last_error != BWL_UNKNOWN)
         status = BWL_STATUS_REFUSED;
     return bwl_fail_because(reterr, status, &lock->base.why,
-                            "%s is ours for %lld ms still, but cannot be renewed: %s",
+                            "%s is ours for %lld ms more, but cannot be renewed: %s",
                             lock->base.name, (long long)left_ms, why);
 }
 

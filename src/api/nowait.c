@@ -81,9 +81,8 @@ static int tell_one(bwl_shard *shard, bowline_error *reterr)
     if (dropped == 0)
         return BOWLINE_OK;
     return bwl_fail(reterr, lost > 0 ? BWL_STATUS_LOST : BWL_STATUS_UNKNOWN,
-                    "%zu more releases did not end well, of which %zu were of locks that were not "
-                    "ours any more: too many to name",
-                    dropped, lost);
+                    "%zu more releases failed, %zu of them because the lock was lost", dropped,
+                    lost);
 }
 
 /* locked: waits for the end of those in this shard.  OK, TIMEOUT, SYSTEM, NOMEM. */
@@ -134,6 +133,6 @@ int bowline_flush_releases(bowline_client *client, int64_t wait_ms, bowline_erro
         status = came < 0 ? came : status;
     }
     if (status == BOWLINE_TIMEOUT)
-        (void)bwl_fail(reterr, BWL_STATUS_TIMEOUT, "releases are on their way still");
+        (void)bwl_fail(reterr, BWL_STATUS_TIMEOUT, "releases are still in flight");
     return status;
 }

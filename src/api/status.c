@@ -90,7 +90,7 @@ static int because(const bwl_lock *lock, bwl_status status, const char *otherwis
 
 int bwl_report_loss(const bwl_lock *lock, bowline_error *reterr)
 {
-    return bwl_fail_because(reterr, BWL_STATUS_LOST, &lock->base.why, "%s is not ours any more: %s",
+    return bwl_fail_because(reterr, BWL_STATUS_LOST, &lock->base.why, "%s is no longer ours: %s",
                             lock->base.name, reason(lock, "the lease ended, or the store lost it"));
 }
 
@@ -102,7 +102,7 @@ static int unknown(const bwl_operation *operation, bowline_error *reterr)
     if (operation->verb == BWL_RELEASE)
         return bwl_fail_because(
             reterr, BWL_STATUS_UNKNOWN, &lock->base.why,
-            "%s: whether it was given back is not known, it ends with its lease: %s",
+            "%s: the result of the release is unknown, the lock ends with its lease: %s",
             lock->base.name, reason(lock, otherwise));
     return because(lock, BWL_STATUS_UNKNOWN, otherwise, reterr);
 }
@@ -120,10 +120,12 @@ static int timed_out(const bwl_lock *lock, bowline_error *reterr)
     unsigned                tries_max = rules != NULL ? rules->tries_max : 0;
 
     if (tries_max != 0 && lock->base.hold.request.attempt >= tries_max)
-        return bwl_fail(reterr, BWL_STATUS_TIMEOUT, "%s was held by others at each of %u tries%s",
-                        lock->base.name, tries_max, foreign(lock));
-    return bwl_fail(reterr, BWL_STATUS_TIMEOUT, "%s was held by others for all of the wait%s",
-                    lock->base.name, foreign(lock));
+        return bwl_fail(reterr, BWL_STATUS_TIMEOUT,
+                        "%s was held by other clients at each of %u attempts%s", lock->base.name,
+                        tries_max, foreign(lock));
+    return bwl_fail(reterr, BWL_STATUS_TIMEOUT,
+                    "%s was held by other clients during the whole wait%s", lock->base.name,
+                    foreign(lock));
 }
 
 int bwl_report(const bwl_operation *operation, bowline_error *reterr)

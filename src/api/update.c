@@ -210,17 +210,18 @@ static int report(const job *j, bwl_optimistic_end end, bowline_error *reterr)
     case BWL_UPDATE_STOPPED:
         if (j->wrong != NULL)
             return bwl_fail(reterr, BWL_STATUS_USAGE, "%s: the function %s", key, j->wrong);
-        return bwl_fail(reterr, BWL_STATUS_CANCELLED, "%s: the function wanted to stop (%d)", key,
+        return bwl_fail(reterr, BWL_STATUS_CANCELLED, "%s: the function returned %d", key,
                         j->choice);
     case BWL_UPDATE_FOREIGN_VALUE: return report_foreign_value(j, key, reterr);
     case BWL_UPDATE_CONFLICTS:
         return bwl_fail(reterr, BWL_STATUS_BUSY,
-                        "%s: touched by somebody else at each of %u tries (%u conflicts)", key,
+                        "%s: changed by another client at each of %u attempts (%u conflicts)", key,
                         (unsigned)o->tries, (unsigned)o->conflicts);
     case BWL_UPDATE_TIME_UP:
-        return bwl_fail(reterr, BWL_STATUS_TIMEOUT,
-                        "%s: touched by somebody else for all of the wait (%u tries, %u conflicts)",
-                        key, (unsigned)o->tries, (unsigned)o->conflicts);
+        return bwl_fail(
+            reterr, BWL_STATUS_TIMEOUT,
+            "%s: changed by another client during the whole wait (%u attempts, %u conflicts)", key,
+            (unsigned)o->tries, (unsigned)o->conflicts);
     case BWL_UPDATE_NOT_NOW:
     case BWL_UPDATE_REFUSED:
         return bwl_fail_because(reterr, BWL_STATUS_REFUSED, why, "%s: nothing was written: %s", key,
@@ -230,7 +231,7 @@ static int report(const job *j, bwl_optimistic_end end, bowline_error *reterr)
                                 key, why->text);
     case BWL_UPDATE_UNKNOWN:
         return bwl_fail_because(reterr, BWL_STATUS_UNKNOWN, why,
-                                "%s: whether it was written is not known, look at it: %s", key,
+                                "%s: it is unknown whether it was written, read it: %s", key,
                                 why->text);
     }
     bwl_unreachable("an end outside of its enum");
@@ -278,7 +279,7 @@ static int update_in_place(job *j, bowline_client *client, const bowline_update_
         status = report(j, end, reterr);
     else if (j->is_written)
         status = bwl_fail_because(reterr, BWL_STATUS_UNKNOWN, &broken,
-                                  "whether it was written is not known: %s", broken.text);
+                                  "it is unknown whether it was written: %s", broken.text);
     else
         status = bwl_fail_because(reterr, (bwl_status)j->broken, &broken, "%s", broken.text);
     bwl_pool_give(&client->pool, j->place, j->broken < 0);

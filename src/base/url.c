@@ -90,8 +90,8 @@ static int take_port(bwl_url_host *host, span s, bwl_fault *fault)
 
     if (s.size == 0)
         return bwl_fail(fault, BWL_STATUS_USAGE,
-                        "in the URL, no port stands behind a colon (a scheme stands once, before "
-                        "all hosts: all of them are encrypted, or none)");
+                        "in the URL, a port is missing after a ':' (the scheme is written once, "
+                        "before all hosts)");
     if (!bwl_number_parse(&port, s.at, s.size, 65535) || port == 0)
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "in the URL, the port is not a number from 1 to 65535");
@@ -149,7 +149,7 @@ static int take_hosts(bwl_url *url, span s, bwl_fault *fault)
             return status;
         if (is_list && url->hosts[url->hosts_count - 1].name[0] == '\0')
             return bwl_fail(fault, BWL_STATUS_USAGE,
-                            "in the URL, a ',' stands where a host is missing");
+                            "in the URL, a host is missing beside a ','");
     }
     url->host = url->hosts[0].name;
     url->port = url->hosts[0].port;
@@ -281,7 +281,7 @@ int bwl_url_check_options(const bwl_url *url, const char *const *known, bwl_faul
             return unknown_option(url, known, name, fault);
         for (unsigned j = 0; j < i; j++)
             if (strcmp(url->options[j].name, name) == 0)
-                return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, %s= stands twice", name);
+                return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, %s= occurs twice", name);
     }
     return BWL_OK;
 }

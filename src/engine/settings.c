@@ -46,7 +46,7 @@ static int switch_option(bool *ret_is_on, const bwl_url *url, const char *name, 
     if (text == NULL || strcmp(text, "on") == 0)
         return BWL_OK;
     if (strcmp(text, "off") != 0)
-        return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, %s= is neither on nor off", name);
+        return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, %s= must be on or off", name);
     *ret_is_on = false;
     return BWL_OK;
 }

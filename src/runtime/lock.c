@@ -67,9 +67,9 @@ int bwl_check_lease(const bwl_shard *shard, bwl_ms lease_ms, bwl_fault *fault)
     if (most_ms == 0 || lease_ms <= most_ms)
         return BWL_OK;
     return bwl_fail(fault, BWL_STATUS_USAGE,
-                    "a lease of %lld ms is longer than that of the URL, %lld ms, which %s: waits "
-                    "for before a server that was started again has a vote: write lease=%lldms "
-                    "into the URL of all who lock, or restart-wait=off",
+                    "a lease of %lld ms is longer than that of the URL, %lld ms, for which a "
+                    "restarted server of %s: has no vote: use lease=%lldms in the URL of all "
+                    "clients, or restart-wait=off",
                     (long long)lease_ms, (long long)most_ms, shard->host.engine->scheme,
                     (long long)lease_ms);
 }

@@ -108,7 +108,7 @@ int bwl_pool_take(bwl_pool *pool, bwl_ms until, bwl_pool_slot **ret_slot, bwl_fa
     while ((slot = find(pool)) == NULL && status == BWL_OK)
         if (!await(pool, until))
             status = bwl_fail(fault, BWL_STATUS_TIMEOUT,
-                              "%d updates of this client were under way for all of the wait",
+                              "%d updates of this client were under way during the whole wait",
                               BWL_POOL_MAX);
     if (slot != NULL) {
         slot->is_taken = true;

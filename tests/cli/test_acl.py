@@ -152,7 +152,7 @@ def test_what_has_no_rule(place, words, why):
 
 def test_the_manual_has_the_same_rights(place):
     manual = (SOURCE / "docs/man/bowline.7.scd").read_text(encoding="utf-8")
-    section = manual.partition("\n# RIGHTS\n")[2].partition("\n# ")[0]
+    section = manual.partition("\n# PERMISSIONS\n")[2].partition("\n# ")[0]
     for name in ("token", "queue", "redisson", "symfony"):
         said = re.search(rf"^\*protocol={name}\*\n((?:\t.*\n)+)", section, re.M).group(1).partition(";")[0]
         known = acl(place, "--feature", name, HOST)

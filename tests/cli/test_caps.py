@@ -96,7 +96,7 @@ def test_the_chapters_below_agree_with_the_table(lock):
     promised = re.findall(r"^\| yes \| (an order|fences)\b", chapter, re.M)
     assert ("an order" in promised) == (glance()[lock]["order"] == "yes")
     assert ("fences" in promised) == (glance()[lock]["fence"] == "yes")
-    assert bool(re.search(r"^\| no \| an end(: who dies|: releasing)", chapter, re.M)) == (
+    assert bool(re.search(r"^\| no \| an end(: a client that dies|: releasing)", chapter, re.M)) == (
         glance()[lock]["crash"] == "never"
     )
 

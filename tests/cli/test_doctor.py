@@ -47,7 +47,7 @@ def test_a_good_server_has_a_clean_bill(place, good):
     text = place.bowline("doctor")
     assert text.returncode == 0
     assert text.stdout.splitlines()[0] == f"{good.url}, protocol queue"
-    assert text.stdout.splitlines()[-1].startswith("0 failures, 0 warnings, 0 unknown, 0 notes, ")
+    assert text.stdout.splitlines()[-1].startswith("failures: 0, warnings: 0, unknown: 0, notes: 0, ")
 
 
 def inotify_can_be_had():
@@ -410,7 +410,7 @@ def test_a_directory_of_everybody(place):
 def test_the_directory_of_one_user_is_said_to_be_that(place):
     finding = look(place, "file:").of("users")
     assert finding["grade"] == "note" and f"user {os.geteuid()} only" in finding["what"]
-    assert "another lock by the same name" in finding["why"] and "file:///run/lock/bowline" in finding["type"]
+    assert "another lock of the same name" in finding["why"] and "file:///run/lock/bowline" in finding["type"]
     assert "users" not in look(place, None).grades()
 
 

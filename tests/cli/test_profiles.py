@@ -74,7 +74,7 @@ def test_where_there_is_no_risk_accepting_it_says_nothing(place, redis):
             "profile=redis-py&protocol=set-nx-ex",
             "in the URL, protocol=set-nx-ex contradicts profile=redis-py, which is token: leave protocol= out",
         ),
-        ("protocol=setnx-del&accept-risk=true", "in the URL, accept-risk= is 1, or is not there at all"),
+        ("protocol=setnx-del&accept-risk=true", "in the URL, accept-risk= can only be 1"),
     ],
 )
 def test_what_is_wrong_in_the_url_is_said(place, redis, options, why):

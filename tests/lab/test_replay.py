@@ -105,7 +105,7 @@ def test_a_schedule_in_another_name_is_not_played(lab, reused):
 def test_without_a_server_it_says_what_to_type(lab, reused):
     file = lab.write("it.json", reused)
     said = lab("replay", file, "--server", str(lab.root / "none"))
-    assert said.returncode == 1 and "is not there, or is no program" in said.stderr and "type: " in said.stderr
+    assert said.returncode == 1 and "is not found, or not executable" in said.stderr and "type: " in said.stderr
     said = lab("replay", file, "--server", "/bin/true")
     assert said.returncode == 1 and "/bin/true ended at once" in said.stderr
     assert is_clean(lab)

@@ -83,7 +83,7 @@ static void test_cluster_user_may_too_little_at_one_node(void **state)
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         allow(BAD, rules[i][0]);
         comes_to(BAD, BOWLINE_REFUSED, rules[i][1], "ann:hunter2@");
-        comes_to(BAD, BOWLINE_REFUSED, "RIGHTS", "ann:hunter2@");
+        comes_to(BAD, BOWLINE_REFUSED, "PERMISSIONS", "ann:hunter2@");
         comes_to(BAD - 1, BOWLINE_OK, "", "ann:hunter2@");
     }
 }

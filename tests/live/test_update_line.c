@@ -57,7 +57,7 @@ static void update_through(const proxy_plan *plan, const char *options, tally *t
     case BOWLINE_UNKNOWN:
         t->unknown++;
         assert_in_range(more, 0, 1);
-        assert_non_null(strstr(error.text, "whether it was written is not known"));
+        assert_non_null(strstr(error.text, "it is unknown whether it was written"));
         break;
     default:
         assert_status(BOWLINE_UNREACHABLE, status, &error);

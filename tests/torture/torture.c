@@ -113,7 +113,7 @@ void work_inside(stage *s, bowline_hold *hold)
     int64_t       now_us = witness_now_us();
 
     if (bowline_hold_left_ms(hold) == 0)
-        return; /* it says itself that it is not ours any more */
+        return; /* it says itself that it is no longer ours */
     if (!witness_enter(s->witness, &visit, bowline_hold_fence(hold)))
         complain(s, "two are inside");
     witness_sure(&visit, now_us);

@@ -93,7 +93,7 @@ static void test_hostile_a_record_too_long_is_refused(void **state)
     (void)bwl_tls_step(p->tls, NULL);
     assert_int_equal(bwl_tls_feed(p->tls, header, 5, &p->fault), BWL_OK);
     assert_int_equal(bwl_tls_step(p->tls, &p->fault), BWL_STATUS_REFUSED);
-    assert_fault(&p->fault, BWL_STATUS_REFUSED, "breaks the rules of TLS: ");
+    assert_fault(&p->fault, BWL_STATUS_REFUSED, "violates the TLS protocol: ");
     free_pair(p);
 }
 

@@ -229,7 +229,7 @@ static void test_who_text_of_busy_has_what_the_store_knows_and_no_more(void **st
     says = (bwl_holder){ .held = true, .user = "ann" };
     assert_int_equal(bowline_acquire(&none, client, "n", BOWLINE_ACQUIRE(.wait_ms = 5), &error),
                      BOWLINE_TIMEOUT);
-    assert_string_equal(error.text, "n was held by others for all of the wait: by ann");
+    assert_string_equal(error.text, "n was held by other clients during the whole wait: by ann");
     status_of_who = BWL_STATUS_UNREACHABLE;
     assert_int_equal(bowline_acquire(&none, client, "n", NULL, &error), BOWLINE_BUSY);
     assert_string_equal(error.text, begin);

@@ -146,7 +146,7 @@ int bwl_redis_force_released(bwl_engine_lock *lock, bwl_fault *fault)
 
     if (query->is_unknown)
         return bwl_fail_because(fault, BWL_STATUS_UNKNOWN, &lock->why,
-                                "%s: whether it was broken is not known: %s", lock->name,
+                                "%s: it is unknown whether the lock was broken: %s", lock->name,
                                 lock->why.text);
     switch (query->answer) {
     case BWL_YES: return BWL_OK;

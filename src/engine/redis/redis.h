@@ -206,7 +206,7 @@ uint64_t bwl_redis_id_of_hold(const bwl_hold *hold, const bwl_holder_reply *look
 /* Writes a note for the holder that was shown, in front of a forced release.  False: no room. */
 bool bwl_redis_write_note(bwl_session *session, const bwl_request *request);
 
-/* The hold by this token is not ours any more: asks who has ended it. */
+/* The hold by this token is no longer ours: asks who has ended it. */
 void bwl_redis_ask_breaker(bwl_engine_lock *lock, unsigned node, const char *token);
 
 /* ---- update.c */

@@ -81,8 +81,7 @@ static int take_risk(bwl_settings *settings, const bwl_url *url, const char *wha
     const char *accepted = bwl_url_find(url, "accept-risk");
 
     if (accepted != NULL && strcmp(accepted, "1") != 0)
-        return bwl_fail(fault, BWL_STATUS_USAGE,
-                        "in the URL, accept-risk= is 1, or is not there at all");
+        return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, accept-risk= can only be 1");
     if (wrong == NULL)
         return BWL_OK;
     (void)snprintf(settings->risk, sizeof settings->risk, "%s %s is not safe: %s", what, name,
@@ -266,8 +265,8 @@ int bwl_redis_choose_cluster(bwl_settings *settings, const bwl_url *url, bwl_fau
          bwl_url_find(url, "profile") == NULL))
         return status;
     return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
-                    "%s: locks by protocols queue, token, redisson and symfony, and by no profile "
-                    "but redisson, redisson-fenced and symfony",
+                    "%s: has only the protocols queue, token, redisson and symfony, and the "
+                    "profiles redisson, redisson-fenced and symfony",
                     url->scheme);
 }
 

@@ -253,7 +253,8 @@ static int check_peer(bwl_tls *tls, bwl_fault *fault)
 
     if (verdict == BWL_X509_V_OK && tls->openssl->SSL_get0_peer_certificate(tls->ssl) != NULL)
         return BWL_OK;
-    (void)bwl_fail(&tls->fault, BWL_STATUS_REFUSED, "the server has not shown who it is: %s",
+    (void)bwl_fail(&tls->fault, BWL_STATUS_REFUSED,
+                   "the certificate of the server is not valid: %s",
                    tls->openssl->X509_verify_cert_error_string(verdict));
     return end(tls, BWL_TLS_FAILED, fault);
 }

@@ -108,9 +108,7 @@ static int take_key(bwl_tls_context *context, const bwl_tls_options *options, bw
     if (context->was_asked_for_passphrase) {
         openssl->ERR_clear_error();
         return bwl_fail(fault, BWL_STATUS_REFUSED,
-                        "the key file %.100s wants a passphrase, and there is nobody to ask: "
-                        "give a key without one",
-                        name);
+                        "the key file %.100s has a passphrase: use a key without one", name);
     }
     if (bwl_tls_error_library(error) == BWL_ERR_LIB_X509 &&
         (reason == BWL_X509_R_KEY_VALUES_MISMATCH || reason == BWL_X509_R_KEY_TYPE_MISMATCH)) {

@@ -57,7 +57,7 @@ int bwl_tls_say_cut_off(const bwl_tls *tls, bwl_fault *fault)
 {
     if (tls->phase == BWL_TLS_OPEN)
         return bwl_fail(fault, BWL_STATUS_UNREACHABLE,
-                        "the connection was cut off (it ended without a TLS goodbye)");
+                        "the connection was cut off (without close_notify of TLS)");
     return bwl_fail(fault, BWL_STATUS_UNREACHABLE,
                     "the server closed the connection during the TLS handshake%s",
                     tls->first_size == 0 ? ": is this the port for TLS?" : "");
@@ -236,7 +236,7 @@ int bwl_tls_set_candidate_error(const bwl_tls *tls, bwl_fault *fault)
                         whose, tls->host);
     default: /* of a set that OpenSSL adds to */
         return bwl_fail(fault, BWL_STATUS_REFUSED,
-                        "the %scertificate of %.90s is not believed: %.80s", whose, tls->host,
+                        "the %scertificate of %.90s is not trusted: %.80s", whose, tls->host,
                         tls->openssl->X509_verify_cert_error_string(doubt->error));
     }
 }
@@ -268,9 +268,9 @@ static int say_certificate_wanted(const bwl_tls *tls, bwl_fault *fault)
 {
     if (tls->context->has_certificate)
         return bwl_fail(fault, BWL_STATUS_REFUSED,
-                        "the server wants a certificate, and ours is of no authority it names");
+                        "the server does not know the authority of our certificate");
     return bwl_fail(fault, BWL_STATUS_REFUSED,
-                    "the server wants a certificate of ours: give %s=FILE and %s=FILE",
+                    "the server requires a client certificate: give %s=FILE and %s=FILE",
                     BWL_TLS_OPTION_CERT, BWL_TLS_OPTION_KEY);
 }
 
@@ -286,7 +286,7 @@ static int say_alert(const bwl_tls *tls, int number, const char *words, bwl_faul
         if (!tls->context->has_certificate && tls->openssl->SSL_get0_peer_CA_list(tls->ssl) != NULL)
             return say_certificate_wanted(tls, fault);
         return bwl_fail(fault, BWL_STATUS_REFUSED,
-                        "the server refuses: it has no kind of encryption in common with us");
+                        "the server has no cipher in common with this client");
     }
     return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "the server ended TLS: %.100s", words);
 }
@@ -307,5 +307,5 @@ int bwl_tls_say_error(const bwl_tls *tls, unsigned long error, bwl_fault *fault)
     if (tls->phase == BWL_TLS_OPEN)
         return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "the TLS connection broke: %.100s", words);
     return bwl_fail(fault, BWL_STATUS_REFUSED,
-                    "what the server sends breaks the rules of TLS: %.100s", words);
+                    "what the server sends violates the TLS protocol: %.100s", words);
 }

@@ -58,7 +58,8 @@ void bwl_session_set_error(bwl_session *session, const bwl_request *request, bwl
         bwl_redis_name_rights(session->config->user, text, sizeof text);
         (void)snprintf(code, sizeof code, "NOPERM");
     } else if (bwl_redis_error_is(bytes, size, "NOPERM")) {
-        (void)snprintf(text + strlen(text), sizeof text - strlen(text), ": man 7 bowline, RIGHTS");
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text),
+                       ": man 7 bowline, PERMISSIONS");
     }
     (void)bwl_fail(&fault, BWL_STATUS_REFUSED, "%s: %s", session->endpoint.text, text);
     memcpy(fault.server_code, code, sizeof code);

@@ -306,7 +306,7 @@ static int on_info(bwl_session *session, const char *bytes, size_t size, bwl_fau
         return BWL_STATUS_REFUSED;
     if (!bwl_redis_is_error(bytes, size)) { /* an error: this user may not read it */
         if (!bwl_resp_next_bare(&cursor, &info) || (info.type != '=' && info.type != '$'))
-            return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s answers what was not asked",
+            return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s sent an unexpected reply",
                             session->endpoint.text);
         read_run_id(run_id, &info);
         int status = session->owner->check_info != NULL
@@ -336,7 +336,7 @@ static int on_auth(bwl_session *session, const char *bytes, size_t size, bwl_fau
     if (bwl_redis_is_error(bytes, size))
         return bwl_handshake_turned_away(session, bytes, size, fault);
     if (!bwl_redis_is_ok(bytes, size))
-        return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s answers what was not asked",
+        return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s sent an unexpected reply",
                         session->endpoint.text);
     return BWL_OK;
 }

@@ -47,15 +47,14 @@ int bwl_handshake_begin_resp2(bwl_session *session, bwl_fault *fault)
 
     if (bwl_session_uses_push(session))
         return bwl_fail(fault, BWL_STATUS_REFUSED,
-                        "%s does not know HELLO 3, and so cannot say whose turn it is: protocol "
-                        "queue needs RESP3 (Redis 6.2 or newer, no old proxy before it); or use "
-                        "protocol=token",
+                        "%s does not know HELLO 3: protocol queue needs RESP3 (Redis 6.2 or newer, "
+                        "without an old proxy); or use protocol=token",
                         session->endpoint.text);
     if (session->config->topology != BWL_TOPOLOGY_SINGLE)
         return bwl_fail(
             fault, BWL_STATUS_REFUSED,
-            "%s does not know HELLO 3, by which one of several servers says what it is, "
-            "primary or replica: bowline needs Redis 6.2 or newer",
+            "%s does not know HELLO 3, which tells a primary from a replica: bowline needs "
+            "Redis 6.2 or newer",
             session->endpoint.text);
     if (!bwl_resp_stream_reserve(&session->link.conn, ROOM + user + password, &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");

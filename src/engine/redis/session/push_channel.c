@@ -149,21 +149,21 @@ void bwl_redis_name_rights(const char *user, char *ret_text, size_t capacity)
 {
     (void)snprintf(ret_text, capacity,
                    "user %.60s may not run a command of this lock's script (NOPERM): "
-                   "man 7 bowline, RIGHTS",
+                   "man 7 bowline, PERMISSIONS",
                    user != NULL ? user : "default");
 }
 
 static int no_messages(const bwl_session *session, bwl_fault *fault)
 {
     return bwl_fail(fault, BWL_STATUS_REFUSED,
-                    "%s does not deliver messages, by which protocol queue wakes who waits: use "
+                    "%s does not deliver the messages that wake waiters of protocol queue: use "
                     "protocol=token",
                     session->endpoint.text);
 }
 
 static int not_asked(const bwl_session *session, bwl_fault *fault)
 {
-    return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s answers what was not asked",
+    return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s sent an unexpected reply",
                     session->endpoint.text);
 }
 

@@ -112,7 +112,7 @@ static void break_with(bwl_session *session, bwl_status status, const char *what
 
 static void break_as_strange(bwl_session *session)
 {
-    break_with(session, BWL_STATUS_REFUSED, "answers what was not asked");
+    break_with(session, BWL_STATUS_REFUSED, "sent an unexpected reply");
 }
 
 static bool is_demoted(const bwl_session *session, const char *bytes, size_t size)
@@ -463,7 +463,7 @@ static void work(bwl_session *session)
         } else if (bwl_pipeline_head(&session->pipeline) != NULL)
             on_reply(session, bytes, size);
         else
-            status = bwl_fail(&fault, BWL_STATUS_REFUSED, "speaks without having been asked");
+            status = bwl_fail(&fault, BWL_STATUS_REFUSED, "sent data without a request");
     }
     if (status == 0 && session->phase == BWL_SESSION_READY && !holds_back(session))
         status = write_requests(session, &fault);

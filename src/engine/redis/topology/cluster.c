@@ -213,7 +213,7 @@ int bwl_cluster_check_hello(bwl_session *session, const bwl_hello *hello, bwl_fa
 
     if (bwl_resp_text_is(&hello->mode, "standalone"))
         return bwl_fail(fault, BWL_STATUS_REFUSED,
-                        "%s is a server by itself, not a node of a cluster: write %s://", where,
+                        "%s is a single server, not a node of a cluster: write %s://", where,
                         session->config->tls != NULL ? "rediss" : "redis");
     if (bwl_session_uses_push(session) && bwl_redis_major(hello->version) < VERSION_OF_SHARDS)
         return bwl_fail(fault, BWL_STATUS_REFUSED,

@@ -112,7 +112,7 @@ int bwl_discovery_check_hello(bwl_session *session, const bwl_hello *hello, bwl_
     if (status < 0 || bwl_resp_text_is(&hello->role, "master"))
         return status;
     return bwl_fail(fault, BWL_STATUS_UNREACHABLE,
-                    "%s is what the sentinel names as the primary, and is a replica",
+                    "%s is a replica, and the sentinel names it as the primary",
                     session->endpoint.text);
 }
 

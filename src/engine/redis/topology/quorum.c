@@ -64,7 +64,7 @@ static int check_number(const bwl_url *url, bwl_fault *fault)
                         url->scheme, BWL_NODES_MAX, count, url->scheme);
     if (count % 2 == 0)
         return bwl_fail(fault, BWL_STATUS_USAGE,
-                        "%s: %u servers bear the loss of %u, as %u do, and split their votes more "
+                        "%s: %u servers tolerate the loss of %u, as %u do, and split their votes more "
                         "often: leave one out, or add one",
                         url->scheme, count, count / 2 - 1, count - 1);
     return BWL_OK;
@@ -77,7 +77,7 @@ static int take_restart_wait(bool *ret_trusts, const bwl_url *url, bwl_fault *fa
     *ret_trusts = text != NULL && strcmp(text, "off") == 0;
     if (text == NULL || *ret_trusts || strcmp(text, "on") == 0)
         return BWL_OK;
-    return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, restart-wait= is neither on nor off");
+    return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, restart-wait= must be on or off");
 }
 
 /* What is less than usual is the caller's to answer for, and he is told.  What is more than a third
@@ -136,7 +136,7 @@ int bwl_quorum_check_last(const bwl_router *router, bwl_fault *fault)
     for (const bwl_session *other = router->sessions; other != last; other = other->next)
         if (strcmp(other->endpoint.text, last->endpoint.text) == 0)
             return bwl_fail(fault, BWL_STATUS_USAGE,
-                            "%s stands twice in the URL: one server has one vote",
+                            "%s is in the URL twice: one server has one vote",
                             last->endpoint.text);
     return BWL_OK;
 }
@@ -195,8 +195,8 @@ static int check_youth(bwl_session *session, const char *info, size_t size, bwl_
         return BWL_OK;
     session->handshake.is_put_off = true;
     return bwl_fail(fault, BWL_STATUS_UNREACHABLE,
-                    "%s was started %llu s ago and may have forgotten locks: it is asked when it "
-                    "has run for a lease of %lld ms (restart-wait=off: at once)",
+                    "%s started %llu s ago and may have lost locks: it has no vote until it has "
+                    "run for a lease of %lld ms (restart-wait=off: at once)",
                     session->endpoint.text, (unsigned long long)seconds, (long long)lease_ms);
 }
 

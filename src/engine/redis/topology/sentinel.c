@@ -223,7 +223,7 @@ static int answered(bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *
     bwl_primary primary;
 
     if (s->phase != ASKING)
-        return bwl_fail(fault, BWL_STATUS_REFUSED, "it speaks without having been asked");
+        return bwl_fail(fault, BWL_STATUS_REFUSED, "it sent data without a request");
     if (!s->is_greeted) {
         if (bwl_redis_is_error(bytes, size))
             return bwl_sentinel_turned_away(s->password, bytes, size, fault);
@@ -239,7 +239,7 @@ static int answered(bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *
     case BWL_SENTINEL_ERROR: return bwl_sentinel_turned_away(s->password, bytes, size, fault);
     case BWL_SENTINEL_STRANGE: break;
     }
-    return bwl_fail(fault, BWL_STATUS_REFUSED, "it answers what was not asked");
+    return bwl_fail(fault, BWL_STATUS_REFUSED, "it sent an unexpected reply");
 }
 
 static void broke(bwl_sentinel *s, bwl_fault *fault)

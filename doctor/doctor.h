@@ -5,8 +5,7 @@
  * Nothing is changed: a server gets commands that read, and commands in a transaction that is
  * discarded. A URL may stand for several servers: each finding names its server.
  */
-#ifndef DOCTOR_H
-#define DOCTOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ const char *doctor_grade_name(doctor_grade grade);
 
 /* The worst grade of all findings. */
 doctor_grade doctor_worst(const doctor_report *report);
-
-#endif

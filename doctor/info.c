@@ -1,6 +1,3 @@
-/*
- * info.c -- see info.h.
- */
 #include "doctor/info.h"
 
 #include <stdio.h>

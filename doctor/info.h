@@ -1,8 +1,7 @@
 /*
  * info.h -- reads a field of the reply to INFO: lines of NAME:VALUE.
  */
-#ifndef DOCTOR_INFO_H
-#define DOCTOR_INFO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@ bool info_text(char ret_value[INFO_VALUE_MAX], const char *info, const char *nam
 
 /* The value as a number, or `otherwise`. */
 int64_t info_number(const char *info, const char *name, int64_t otherwise);
-
-#endif

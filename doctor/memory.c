@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- eviction -------------------------------------------------------------------------------- */
-
 static bool is_short_lived_first(const char *policy)
 {
     return strcmp(policy, "volatile-ttl") == 0;
@@ -55,8 +53,6 @@ static void check_evicted(visit *v)
     visit_why(f, "each of them may have been a lock");
     visit_type(f, "redis-cli INFO stats, evicted_keys");
 }
-
-/* ---- persistence ----------------------------------------------------------------------------- */
 
 static void report_no_persistence(visit *v)
 {

@@ -4,8 +4,7 @@
  * Each list is minimal: a test removes each item and sees a step of the lock fail, and sees no step
  * fail with all of them.
  */
-#ifndef DOCTOR_RIGHTS_H
-#define DOCTOR_RIGHTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ typedef struct rights {
 
 /* Below 0: ret_why says why, without a secret. */
 int rights_find(rights *ret_rights, const rights_wanted *wanted, char ret_why[RIGHTS_TEXT_MAX]);
-
-#endif

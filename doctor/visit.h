@@ -1,8 +1,7 @@
 /*
  * visit.h -- what the checks share: the report, the connection, and facts for later checks.
  */
-#ifndef DOCTOR_VISIT_H
-#define DOCTOR_VISIT_H
+#pragma once
 
 #include "doctor/doctor.h"
 #include "doctor/info.h"
@@ -97,5 +96,3 @@ void visit_node(visit *v);
 
 /* Checks a place on this machine. */
 void visit_local(visit *v);
-
-#endif

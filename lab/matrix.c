@@ -9,8 +9,6 @@
 #include "lab/verbs.h"
 #include <stdlib.h>
 
-/* ---- which rows ------------------------------------------------------------------------------ */
-
 static int add_row(bwl_matrix *m, const bwl_lab_options *set, const char *name)
 {
     bwl_scenario *world = &m->rows[m->rows_count].world;
@@ -40,8 +38,6 @@ static int add_rows(bwl_matrix *m, const bwl_lab_options *set)
             add_row(m, set, set->operands_count != 0 ? set->operands[i] : bwl_subject_at(i)->name);
     return status;
 }
-
-/* ---- the table ------------------------------------------------------------------------------- */
 
 static bwl_text short_words(const bwl_cell *cell)
 {

@@ -1,6 +1,3 @@
-/*
- * options.c -- see options.h.
- */
 #include "lab/options.h"
 #include "core/nearest.h"
 #include "lab/report/names.h"

@@ -4,8 +4,7 @@
  * One table of commands and one of options produce the help, getopt_long and the suggestions.  The
  * options of faults come from lab/world/budget.h.
  */
-#ifndef BWL_LAB_OPTIONS_H
-#define BWL_LAB_OPTIONS_H
+#pragma once
 
 #include "lab/search/explore.h"
 #include <stdio.h>
@@ -90,5 +89,3 @@ typedef struct bwl_lab_options {
 int bwl_options_read(bwl_lab_options *ret_options, int argc, char **argv);
 
 void bwl_options_help(FILE *out);
-
-#endif

@@ -25,8 +25,6 @@ typedef struct settings {
     bool is_asked; /* the command line has changed the scenarios */
 } settings;
 
-/* ---- one scenario ---------------------------------------------------------------------------- */
-
 /* A random walk need not be shortest and need not find a fault. */
 static bool is_as_expected(const bwl_scenario *s, const settings *set, const bwl_finding *found)
 {
@@ -104,8 +102,6 @@ static bool run_one(size_t i, const settings *of_all, unsigned number)
     return is_good;
 }
 
-/* ---- which ----------------------------------------------------------------------------------- */
-
 static bool find(const settings *set, const char *name, size_t *ret_i)
 {
     for (size_t i = 0; i < set->count(); i++)
@@ -181,8 +177,6 @@ int bwl_verb_run(const bwl_lab_options *given)
                             .at        = bwl_scenario_at,
                             .at_random = given->command == BWL_COMMAND_WALK });
 }
-
-/* ---- several servers ------------------------------------------------------------------------- */
 
 static int check_faults(const bwl_lab_options *given)
 {

@@ -1,8 +1,7 @@
 /*
  * verbs.h -- the commands of bowline-lab.  Each returns the exit status.
  */
-#ifndef BWL_LAB_VERBS_H
-#define BWL_LAB_VERBS_H
+#pragma once
 
 #include "lab/options.h"
 
@@ -15,5 +14,3 @@ int bwl_verb_servers(const bwl_lab_options *set);
 
 /* run and walk */
 int bwl_verb_run(const bwl_lab_options *set);
-
-#endif

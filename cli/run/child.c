@@ -24,8 +24,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- can it be run? -------------------------------------------------------------------------- */
-
 /* Returns 0, or the errno that execve(2) would give as far as stat(2) can tell. */
 static int check_file(const char *path)
 {
@@ -98,8 +96,6 @@ int child_find(char **command, failure *reterr)
         error = strchr(name, '/') != NULL ? check_file(name) : search_path(name);
     return error == 0 ? 0 : failed_with(reterr, child_failure(command, error));
 }
-
-/* ---- starting it ----------------------------------------------------------------------------- */
 
 /* The new process reports here why exec failed. */
 typedef struct report {
@@ -206,8 +202,6 @@ bool child_has_begun(child *c)
     c->is_new = false;
     return true;
 }
-
-/* ---- watching it ----------------------------------------------------------------------------- */
 
 /* The state of the command itself. */
 static void take(child *c, const siginfo_t *info)

@@ -8,8 +8,7 @@
  * The command gets the signal handlers, the signal mask and the descriptors that the caller of
  * bowline had. If bowline dies, the kernel sends TERM to the command.
  */
-#ifndef BOWLINE_CLI_RUN_CHILD_H
-#define BOWLINE_CLI_RUN_CHILD_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -55,5 +54,3 @@ bool child_poll(child *c);
 /* Sends a signal to the group of the command, even after the command itself has ended, and to the
  * command if it has left the group. Returns 0, or EPERM if a process runs as another user. */
 int child_signal(const child *c, int number);
-
-#endif

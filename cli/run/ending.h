@@ -9,8 +9,7 @@
  * The processes of a command are its process group and its descendants (family.h). A process cannot
  * be stopped if it runs as another user (sudo) or hangs in the kernel (a dead file server).
  */
-#ifndef BOWLINE_CLI_RUN_ENDING_H
-#define BOWLINE_CLI_RUN_ENDING_H
+#pragma once
 
 #include "cli/run/job.h"
 
@@ -26,5 +25,3 @@ bool ending_continues(job *j);
 
 /* Call before the lock is released. */
 void ending_close(job *j);
-
-#endif

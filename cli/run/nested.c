@@ -1,6 +1,3 @@
-/*
- * nested.c -- see nested.h.
- */
 #include "cli/run/nested.h"
 
 #include <assert.h>

@@ -10,8 +10,7 @@
  * the bowline that holds it: an entry is ignored if that process has ended or is on another
  * machine. The same lock by another URL is not detected.
  */
-#ifndef BOWLINE_CLI_RUN_NESTED_H
-#define BOWLINE_CLI_RUN_NESTED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ pid_t nested_holder(uint64_t lock);
 
 /* Adds the lock to the variable, held by this process. False: out of memory. */
 bool nested_export(uint64_t lock);
-
-#endif

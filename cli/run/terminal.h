@@ -9,8 +9,7 @@
  * too (`bowline run ... | less`, a script, make), and the command gets the foreground only when the
  * kernel stops it for reading or writing there.
  */
-#ifndef BOWLINE_CLI_RUN_TERMINAL_H
-#define BOWLINE_CLI_RUN_TERMINAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -31,5 +30,3 @@ void terminal_lend(terminal *t, pid_t group);
 
 /* Takes the foreground back, unless another group has taken it meanwhile. */
 void terminal_take_back(terminal *t);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * options.h -- the command line of `bowline run`.
  */
-#ifndef BOWLINE_CLI_SETTINGS_OPTIONS_H
-#define BOWLINE_CLI_SETTINGS_OPTIONS_H
+#pragma once
 
 #include <bowline/bowline.h>
 
@@ -72,5 +71,3 @@ int options_check_name(const char *name, const char *command, failure *reterr);
 /* The short help and the long help. */
 void run_usage(FILE *out);
 void run_help(FILE *out);
-
-#endif

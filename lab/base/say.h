@@ -1,8 +1,7 @@
 /*
  * say.h -- short texts by value, and error messages of three lines.
  */
-#ifndef BWL_LAB_BASE_SAY_H
-#define BWL_LAB_BASE_SAY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ bwl_text bwl_shown(const char *text);
 int bwl_complain(bwl_text what, bwl_text why, bwl_text type);
 
 enum { BWL_EXIT_USAGE = 2, BWL_EXIT_MEMORY = 3 };
-
-#endif

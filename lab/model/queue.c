@@ -1,6 +1,3 @@
-/*
- * queue.c -- see queue.h.
- */
 #include "lab/model/queue.h"
 #include "lab/model/inside.h"
 #include "lab/model/words.h"

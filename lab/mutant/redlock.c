@@ -21,16 +21,12 @@ static unsigned votes(const bwl_redlock_state *r, bwl_vote vote)
     return count;
 }
 
-/* ---- no undo --------------------------------------------------------------------------------- */
-
 static void no_undo_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
 {
     bwl_redlock.event(state, claim, ev, fx);
     if (state_of(state)->verb == BWL_ACQUIRE)
         fx->asks_count = 0;
 }
-
-/* ---- of those that answered ------------------------------------------------------------------ */
 
 static void of_answering_event(void *state, const bwl_claim *claim, const bwl_event *ev,
                                bwl_effects *fx)
@@ -48,8 +44,6 @@ static void of_answering_event(void *state, const bwl_claim *claim, const bwl_ev
     }
 }
 
-/* ---- validity without what has elapsed ------------------------------------------------------- */
-
 static void no_elapsed_event(void *state, const bwl_claim *claim, const bwl_event *ev,
                              bwl_effects *fx)
 {
@@ -57,8 +51,6 @@ static void no_elapsed_event(void *state, const bwl_claim *claim, const bwl_even
     if (fx->outcome.kind == BWL_HELD)
         fx->outcome.until = ev->now + claim->lease_ms - bwl_drift_ms(claim->lease_ms);
 }
-
-/* ---- a renewal that overwrites --------------------------------------------------------------- */
 
 static void overwrites_event(void *state, const bwl_claim *claim, const bwl_event *ev,
                              bwl_effects *fx)
@@ -68,8 +60,6 @@ static void overwrites_event(void *state, const bwl_claim *claim, const bwl_even
         if (fx->asks[i].word == REDIS_SET_IF_ABSENT)
             fx->asks[i].word = REDIS_SWAP;
 }
-
-/* ---- deletes, and asks again ----------------------------------------------------------------- */
 
 static void undo_and_ask_event(void *state, const bwl_claim *claim, const bwl_event *ev,
                                bwl_effects *fx)
@@ -81,8 +71,6 @@ static void undo_and_ask_event(void *state, const bwl_claim *claim, const bwl_ev
         for (unsigned i = 0; i < r->nodes; i++)
             bwl_ask_node(fx, i, REDIS_DELETE_IF_MINE, r->round);
 }
-
-/* ---- the table ------------------------------------------------------------------------------- */
 
 static void init(void *state, unsigned nodes)
 {

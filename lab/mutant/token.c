@@ -1,6 +1,3 @@
-/*
- * token.c -- see token.h.
- */
 #include "lab/mutant/token.h"
 #include "lab/world/private_state.h"
 #include "protocol/protocol.h"
@@ -54,8 +51,6 @@ static void tell_lie(bwl_mutant_state *m, const bwl_claim *claim, lie l, bwl_eff
         fx->outcome.until = lease_from(m->asked_at, claim);
 }
 
-/* ---- how long it is ours --------------------------------------------------------------------- */
-
 static void from_answer_event(void *state, const bwl_claim *claim, const bwl_event *ev,
                               bwl_effects *fx)
 {
@@ -81,8 +76,6 @@ static void from_settling_event(void *state, const bwl_claim *claim, const bwl_e
     if (fx->outcome.kind == BWL_HELD && m->again)
         fx->outcome.until = lease_from(m->asked_at, claim);
 }
-
-/* ---- what the answer was --------------------------------------------------------------------- */
 
 static void no_is_yes_event(void *state, const bwl_claim *claim, const bwl_event *ev,
                             bwl_effects *fx)
@@ -151,8 +144,6 @@ static void silent_event(void *state, const bwl_claim *claim, const bwl_event *e
     if (ev->kind != BWL_DOWN)
         inner_event(state, claim, ev, fx);
 }
-
-/* ---- waiting --------------------------------------------------------------------------------- */
 
 static void sleeps_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
 {

@@ -1,6 +1,3 @@
-/*
- * line.c -- see line.h.
- */
 #include "lab/replay/line.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -43,8 +40,6 @@ void bwl_line_close(bwl_line *line)
         (void)close(line->fd); /* whatever it says, the descriptor is gone */
     line->fd = -1;
 }
-
-/* ---- there and back -------------------------------------------------------------------------- */
 
 static bool send_all(const bwl_line *line, const char *bytes, size_t size, bwl_text *reterr)
 {
@@ -124,8 +119,6 @@ static bwl_text shown(const reply *r)
     return bwl_shown(
         bwl_say("%s%.*s", value.type == '-' ? "-" : "", (int)value.size, value.text).of);
 }
-
-/* ---- words ----------------------------------------------------------------------------------- */
 
 /* The frames behind the first: the answer is the last one's, or of the first that is not as it
  * should be. */

@@ -1,8 +1,7 @@
 /*
  * line.h -- a connection to a real server: send a command, wait for its answer.
  */
-#ifndef BWL_LAB_REPLAY_LINE_H
-#define BWL_LAB_REPLAY_LINE_H
+#pragma once
 
 #include "lab/base/say.h"
 #include "engine/redis/wire/words.h"
@@ -36,5 +35,3 @@ bool bwl_line_say_with(bwl_line *line, const char *command, const char *extra, s
  * `ret_size` SIZE_MAX: there is no key. */
 bool bwl_line_get(bwl_line *line, const char *key, char *ret_bytes, size_t capacity,
                   size_t *ret_size, bwl_text *reterr);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * real_server.c -- see real_server.h.
- */
 #include "lab/replay/real_server.h"
 #include "lab/replay/line.h"
 #include <errno.h>
@@ -22,8 +19,6 @@ static bool fail(bwl_text reterr[3], bwl_text why, const char *type)
     reterr[2] = bwl_say("%s", type);
     return false;
 }
-
-/* ---- the process ----------------------------------------------------------------------------- */
 
 /* In the child: only what may be called between fork and exec. */
 _Noreturn static void become_server(const bwl_real_server *s, pid_t parent)
@@ -102,8 +97,6 @@ static void end(bwl_real_server *s)
         continue;
     s->pid = 0;
 }
-
-/* ---- its place ------------------------------------------------------------------------------- */
 
 bool bwl_real_server_start(bwl_real_server *ret_server, const char *program, bwl_text reterr[3])
 {

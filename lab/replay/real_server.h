@@ -2,8 +2,7 @@
  * real_server.h -- a private redis-server: on a socket in a private directory, without a port and
  * without persistence.  It ends with bwl_real_server_stop or with this program.
  */
-#ifndef BWL_LAB_REPLAY_REAL_SERVER_H
-#define BWL_LAB_REPLAY_REAL_SERVER_H
+#pragma once
 
 #include "lab/base/say.h"
 #include <stdbool.h>
@@ -24,5 +23,3 @@ bool bwl_real_server_start(bwl_real_server *ret_server, const char *program, bwl
 bool bwl_real_server_restart(bwl_real_server *server, bwl_text reterr[3]);
 
 void bwl_real_server_stop(bwl_real_server *server);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * stage.c -- see stage.h.
- */
 #include "lab/replay/stage.h"
 #include "core/text.h"
 #include "lab/model/words.h"
@@ -27,8 +24,6 @@ bool bwl_stage_fails(bwl_stage *s, const char *what, bwl_text why)
     return false;
 }
 
-/* ---- what is said ---------------------------------------------------------------------------- */
-
 void bwl_stage_tells(const bwl_stage *s, unsigned step, unsigned client, const char *what)
 {
     (void)printf("%4u %6" PRId64 "  %c  %s", step, bwl_real_ms() - s->began,
@@ -39,8 +34,6 @@ void bwl_stage_tells_of_server(const bwl_stage *s, unsigned step, const char *wh
 {
     (void)printf("%4u %6" PRId64 "  -  %s\n", step, bwl_real_ms() - s->began, what);
 }
-
-/* ---- the key --------------------------------------------------------------------------------- */
 
 /* Tokens are made of their numbers, so that their bytes identify them. */
 static void write_token(char ret_text[BWL_TOKEN_MAX + 1], uint16_t number)
@@ -173,8 +166,6 @@ bool bwl_stage_puts_by_hand(bwl_stage *s, unsigned step, const char *what)
         s, step, bwl_say("%s: put as that leaves it, %s", what, bwl_key_name(&s->w).of).of);
     return bwl_stage_puts_key(s);
 }
-
-/* ---- questions ------------------------------------------------------------------------------- */
 
 bool bwl_stage_opens(bwl_stage *s, bwl_line *line)
 {

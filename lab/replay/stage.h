@@ -2,8 +2,7 @@
  * stage.h -- the state of a replay: the world, the real server, its connections, and the comparison
  * with the model.
  */
-#ifndef BWL_LAB_REPLAY_STAGE_H
-#define BWL_LAB_REPLAY_STAGE_H
+#pragma once
 
 #include "lab/replay/line.h"
 #include "lab/replay/real_server.h"
@@ -55,5 +54,3 @@ bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_message *message,
 /* True if both answers are the same for a machine.  `served` is the model's. */
 bool bwl_stage_is_same(const bwl_stage *s, const bwl_message *served, const bwl_redis_reply *real);
 uint64_t bwl_stage_number(const bwl_stage *s, const bwl_message *served);
-
-#endif

@@ -4,8 +4,7 @@
  * After the first fault every function returns false, and `fault` has the reason and the line.  So
  * a caller can read a whole object and check once at its end.
  */
-#ifndef BWL_LAB_REPORT_JSON_H
-#define BWL_LAB_REPORT_JSON_H
+#pragma once
 
 #include "lab/base/say.h"
 #include <stdbool.h>
@@ -39,5 +38,3 @@ bool bwl_json_end(bwl_json *r);
 
 /* Records the first fault.  Always false. */
 bool bwl_json_fault(bwl_json *r, bwl_text what);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * markup.c -- see markup.h.
- */
 #include "lab/report/markup.h"
 
 void bwl_put_escaped(FILE *out, const char *text)

@@ -4,8 +4,7 @@
  * The invariants of mutual exclusion come first: a cell names another invariant only where those
  * hold. An invariant that breaks without a fault appears in the first column only.
  */
-#ifndef BWL_LAB_REPORT_MATRIX_H
-#define BWL_LAB_REPORT_MATRIX_H
+#pragma once
 
 #include "lab/search/explore.h"
 #include "lab/base/say.h"
@@ -51,5 +50,3 @@ bwl_text bwl_cell_words(const bwl_cell *cell, bwl_budget column);
 
 /* One file without external resources: the table and a diagram per cell. */
 void bwl_page(FILE *out, const bwl_matrix *matrix);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * names.h -- names for diagrams and files.
  */
-#ifndef BWL_LAB_REPORT_NAMES_H
-#define BWL_LAB_REPORT_NAMES_H
+#pragma once
 
 #include "lab/base/say.h"
 #include "lab/world/world.h"
@@ -39,5 +38,3 @@ unsigned bwl_budget_named(const char *name);
 
 /* The flag of an invariant by its label; 0 if there is none. */
 unsigned bwl_invariant_named(const char *label);
-
-#endif

@@ -63,8 +63,6 @@ static const char *column_title(bwl_budget column)
     return column == BWL_BUDGET_NONE ? "no fault" : bwl_budget_label(column);
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
-
 static void put_cell(FILE *out, const bwl_matrix *m, size_t i, unsigned j)
 {
     const bwl_cell *cell   = &m->rows[i].cells[j];
@@ -107,8 +105,6 @@ static void put_table(FILE *out, const bwl_matrix *m)
     }
     put(out, "</tbody></table></div>\n");
 }
-
-/* ---- behind the cells ------------------------------------------------------------------------ */
 
 static void put_section(FILE *out, const bwl_matrix *m, size_t i, unsigned j)
 {

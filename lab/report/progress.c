@@ -1,6 +1,3 @@
-/*
- * progress.c -- see progress.h.
- */
 #include "lab/report/progress.h"
 #include "lab/report/names.h"
 #include <stdio.h>

@@ -1,8 +1,7 @@
 /*
  * progress.h -- the progress of a search, on one terminal line.
  */
-#ifndef BWL_LAB_REPORT_PROGRESS_H
-#define BWL_LAB_REPORT_PROGRESS_H
+#pragma once
 
 #include "lab/search/explore.h"
 
@@ -19,5 +18,3 @@ void bwl_meter_show(const bwl_progress *progress, void *arg);
 
 /* Before anything else is written, and at the end. */
 void bwl_meter_wipe(bwl_meter *meter);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * record_inside.h -- the fields of a scenario in a file, for the writer and the reader.
  */
-#ifndef BWL_LAB_REPORT_RECORD_INSIDE_H
-#define BWL_LAB_REPORT_RECORD_INSIDE_H
+#pragma once
 
 #include "lab/world/scenario.h"
 #include <stddef.h>
@@ -25,5 +24,3 @@ typedef struct bwl_field {
 enum { BWL_FIELD_LEASE_MIN = 3, BWL_FIELD_MS_MAX = 1000000, BWL_FIELDS_COUNT = 26 };
 
 extern const bwl_field bwl_fields[BWL_FIELDS_COUNT];
-
-#endif

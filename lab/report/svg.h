@@ -4,8 +4,7 @@
  * A bar on a client's line is the time in which it believes that it holds the lock: two bars side
  * by side are two holders. A hollow bar is a client that works after its time.
  */
-#ifndef BWL_LAB_REPORT_SVG_H
-#define BWL_LAB_REPORT_SVG_H
+#pragma once
 
 #include "lab/report/picture.h"
 #include <stdio.h>
@@ -16,5 +15,3 @@ void bwl_svg(FILE *out, const bwl_picture *picture);
 /* For a page that has the style once. */
 void bwl_svg_inline(FILE *out, const bwl_picture *picture);
 void bwl_svg_style(FILE *out);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * The name of a scenario also works: its protocol is tried in its world.
  */
-#ifndef BWL_LAB_SCENARIO_SUBJECT_H
-#define BWL_LAB_SCENARIO_SUBJECT_H
+#pragma once
 
 #include "lab/base/say.h"
 #include "lab/world/scenario.h"
@@ -27,5 +26,3 @@ const bwl_subject *bwl_subject_at(size_t i);
  * any lock. A name with a / in it, or that ends in .so, is a file with a protocol of the
  * reader's own.  False if there is none: then reterr says what, why, and what to type. */
 bool bwl_subject_find(const char *name, bwl_scenario *ret_world, bwl_text reterr[3]);
-
-#endif

@@ -9,8 +9,7 @@
  * LIVE is checked when all worlds are known: going back from every step that grants the lock must
  * reach every world.
  */
-#ifndef BWL_LAB_SEARCH_EXPLORE_H
-#define BWL_LAB_SEARCH_EXPLORE_H
+#pragma once
 
 #include "lab/world/world.h"
 
@@ -105,5 +104,3 @@ void bwl_smallest_free(bwl_smallest smallest[BWL_INVARIANTS_COUNT]);
 
 /* The invariants of the scenario that are broken in a world with these transitions. */
 unsigned bwl_invariants_broken_in(const bwl_world *w, const bwl_transitions *transitions);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * frontier.c -- see frontier.h.
- */
 #include "lab/search/frontier.h"
 #include "lab/world/client.h"
 #include <string.h>

@@ -1,6 +1,3 @@
-/*
- * partial_order.c -- see partial_order.h.
- */
 #include "lab/search/partial_order.h"
 
 /* Faults that affect every client at once. */

@@ -2,8 +2,7 @@
  * bookkeeping.h -- facts that no program knows and an invariant needs: the order of arrivals, of
  * holders, and of writes to the resource.
  */
-#ifndef BWL_LAB_WORLD_BOOKKEEPING_H
-#define BWL_LAB_WORLD_BOOKKEEPING_H
+#pragma once
 
 #include "lab/world/world.h"
 
@@ -15,5 +14,3 @@ void bwl_book_new_round(bwl_lab_client *c);
 
 /* The client writes to the protected resource. */
 void bwl_book_write(bwl_world *w, unsigned client);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * canon.c -- see canon.h.
- */
 #include "lab/world/canon.h"
 #include "lab/world/canon_inside.h"
 #include "lab/model/words.h"

@@ -1,6 +1,3 @@
-/*
- * client.c -- see client.h.
- */
 #include "lab/world/client.h"
 #include "lab/world/connection.h"
 #include "lab/world/bookkeeping.h"

@@ -4,8 +4,7 @@
  * As in the real engine, a connection is closed when the engine stops waiting for an answer, and
  * every request in flight on it gets DOWN.
  */
-#ifndef BWL_LAB_WORLD_CONNECTION_H
-#define BWL_LAB_WORLD_CONNECTION_H
+#pragma once
 
 #include "lab/world/world.h"
 
@@ -30,5 +29,3 @@ void bwl_connection_server_gone(bwl_world *w, unsigned client, unsigned server);
 /* Drops the answers that a lock on several servers ignores: their delivery would be a step
  * without effect. */
 void bwl_connection_drop_ineffective(bwl_world *w);
-
-#endif

@@ -1,14 +1,9 @@
-/*
- * private_state.c -- see private_state.h.
- */
 #include "lab/world/private_state.h"
 #include "lab/base/token_number.h"
 #include "protocol/protocol.h"
 #include "protocol/store/queue.h"
 #include "protocol/store/redis.h"
 #include <string.h>
-
-/* ---- `queue` --------------------------------------------------------------------------------- */
 
 uint16_t bwl_queue_view_owes(const bwl_hold *h)
 {
@@ -61,8 +56,6 @@ bool bwl_queue_view_is_right(void)
            v.ticket == TICKET && v.seen_at == NOW && v.seen_us == SERVER_US && v.fence == 0 &&
            !v.owes && owes_after_yield(&v);
 }
-
-/* ---- a lock that counts only when replicas have it ------------------------------------------- */
 
 bwl_synced_view bwl_synced_view_of(const bwl_hold *h)
 {

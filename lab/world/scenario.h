@@ -1,8 +1,7 @@
 /*
  * scenario.h -- a scenario: clients, servers, faults, and the invariants to check.
  */
-#ifndef BWL_LAB_WORLD_SCENARIO_H
-#define BWL_LAB_WORLD_SCENARIO_H
+#pragma once
 
 #include "core/core.h"
 #include "lock/machine.h"
@@ -69,5 +68,3 @@ typedef struct bwl_scenario {
     unsigned breaks;
     unsigned steps;
 } bwl_scenario;
-
-#endif

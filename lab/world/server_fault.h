@@ -1,8 +1,7 @@
 /*
  * server_fault.h -- the faults of a server.
  */
-#ifndef BWL_LAB_WORLD_SERVER_FAULT_H
-#define BWL_LAB_WORLD_SERVER_FAULT_H
+#pragma once
 
 #include "lab/world/world.h"
 
@@ -23,5 +22,3 @@ void bwl_server_steps(bwl_world *w, unsigned server);
 
 /* The server stops executing commands and keeps them, or goes on. */
 void bwl_server_stops(bwl_world *w, unsigned server, bool is_stopped);
-
-#endif

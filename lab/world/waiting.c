@@ -1,6 +1,3 @@
-/*
- * waiting.c -- see waiting.h.
- */
 #include "lab/world/waiting.h"
 #include "lab/model/inside.h"
 #include "lab/model/words.h"

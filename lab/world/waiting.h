@@ -7,8 +7,7 @@
  * has ended for its client: pushes to it are lost. A new connection first kills the old one (CLIENT
  * KILL) where it may.
  */
-#ifndef BWL_LAB_WORLD_WAITING_H
-#define BWL_LAB_WORLD_WAITING_H
+#pragma once
 
 #include "lab/model/queue.h"
 #include "lab/world/world.h"
@@ -17,8 +16,6 @@ static inline bool bwl_wait_is_kept(const bwl_world *w)
 {
     return w->scenario->protocol->listens;
 }
-
-/* ---- the engine ------------------------------------------------------------------------------ */
 
 void bwl_wait_start(bwl_world *w);
 
@@ -47,8 +44,6 @@ bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_message *message);
 /* The queue position in a message; NULL: none. */
 const bwl_place *bwl_wait_place(const bwl_world *w, const bwl_message *message, bwl_place *room);
 
-/* ---- the server ------------------------------------------------------------------------------ */
-
 /* Executes a command, which becomes its answer; returns the grant that it caused. */
 bwl_grant bwl_wait_serve(bwl_world *w, bwl_message *message);
 
@@ -65,8 +60,6 @@ void bwl_wait_push(bwl_world *w, const bwl_grant *grant);
 /* The first commands of a connection. */
 void bwl_wait_greet(bwl_world *w, unsigned client);
 
-/* ---- transitions ----------------------------------------------------------------------------- */
-
 void bwl_wait_add_transitions(const bwl_world *w, bwl_transitions *transitions, unsigned client);
 void bwl_wait_add_of_server(const bwl_world *w, bwl_transitions *transitions);
 
@@ -75,8 +68,6 @@ void bwl_wait_close(bwl_world *w, unsigned client);
 void bwl_wait_borrow(bwl_world *w);
 void bwl_wait_give_back(bwl_world *w);
 void bwl_wait_silence(bwl_world *w);
-
-/* ---- invariants ------------------------------------------------------------------------------ */
 
 /* The caller gets HELD. */
 void bwl_wait_held(bwl_world *w, unsigned client);
@@ -93,5 +84,3 @@ void bwl_wait_server_came_back(bwl_world *w);
 
 /* True if the queue is empty. */
 bool bwl_wait_is_empty(const bwl_world *w);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * waiting_state.h -- the state of a world that only a lock with a queue has.
  */
-#ifndef BWL_LAB_WORLD_WAITING_STATE_H
-#define BWL_LAB_WORLD_WAITING_STATE_H
+#pragma once
 
 #include "lab/world/scenario.h"
 
@@ -44,5 +43,3 @@ typedef struct bwl_lab_waiting {
     bool          is_orphan;  /* no client wants it */
     bool          may_be_orphan;
 } bwl_lab_waiting;
-
-#endif

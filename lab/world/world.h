@@ -8,8 +8,7 @@
  * and not executed become `late`: the server may execute them at any later time, and no client
  * receives the answer. That is how a lock appears that no client knows of.
  */
-#ifndef BWL_LAB_WORLD_WORLD_H
-#define BWL_LAB_WORLD_WORLD_H
+#pragma once
 
 #include "lock/machine.h"
 #include "lab/base/token_number.h"
@@ -117,8 +116,6 @@ static inline void bwl_world_copy(bwl_world *to, const bwl_world *from,
                (const uint8_t *)from + layout->parts[i].offset, layout->parts[i].size);
 }
 
-/* ---- what may happen next -------------------------------------------------------------------- */
-
 void bwl_world_transitions(const bwl_world *w, bwl_transitions *ret_transitions);
 
 /* Performs a transition.  Sets w->broken to the invariants that the step itself broke. */
@@ -139,8 +136,6 @@ bool bwl_world_is_overdue(const bwl_world *w, const bwl_link *link);
 
 /* True if a step is due now. */
 bool bwl_world_is_urgent(const bwl_world *w);
-
-/* ---- questions about a world ----------------------------------------------------------------- */
 
 /* The invariants broken in this world or by the last step. */
 unsigned bwl_world_broken_invariants(const bwl_world *w);
@@ -173,5 +168,3 @@ bool bwl_world_awaits(const bwl_world *w, unsigned client);
 
 /* True if a fault of this kind has happened. */
 bool bwl_world_used(const bwl_world *w, bwl_budget budget);
-
-#endif

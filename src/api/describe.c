@@ -1,6 +1,3 @@
-/*
- * describe.c -- see describe.h.
- */
 #include "api/describe.h"
 #include "base/fault.h"
 

@@ -1,8 +1,7 @@
 /*
  * handles.h -- what is behind the handles of the public headers.
  */
-#ifndef BWL_HANDLES_H
-#define BWL_HANDLES_H
+#pragma once
 
 #include "base/log.h"
 #include "runtime/client.h"
@@ -56,5 +55,3 @@ int bwl_report(const bwl_operation *operation, bowline_error *reterr);
 
 /* LOST, with a text for people. */
 int bwl_report_loss(const bwl_lock *lock, bowline_error *reterr);
-
-#endif

@@ -42,8 +42,6 @@ void bwl_operation_free(bowline_operation *op)
     bwl_client_operation_free(op);
 }
 
-/* ---- what the caller does with it ------------------------------------------------------------ */
-
 int bowline_operation_done(bowline_operation *op)
 {
     BWL_UNCANCELLED;

@@ -1,6 +1,3 @@
-/*
- * lock.c -- see lock.h.
- */
 #include "runtime/lock.h"
 #include "core/shape.h"
 #include "core/text.h"

@@ -1,6 +1,3 @@
-/*
- * name_pins.c -- see name_pins.h.
- */
 #include "runtime/name_pins.h"
 #include "core/status.h"
 #include "runtime/names.h"

@@ -5,8 +5,7 @@
  * A fixed table of counters, indexed by the hash of the name: names that collide share a shard.
  * Without a mutex: each entry is one atomic number.
  */
-#ifndef BWL_RUNTIME_NAME_PINS_H
-#define BWL_RUNTIME_NAME_PINS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -28,5 +27,3 @@ int bwl_name_pin(atomic_uint *pin, int shard);
 /* NULL is a no-op, for both. */
 void bwl_name_unpin(atomic_uint *pin);
 void bwl_name_pin_move_to_first(atomic_uint *pin);
-
-#endif

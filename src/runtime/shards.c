@@ -1,6 +1,3 @@
-/*
- * shards.c -- see shards.h.
- */
 #include "runtime/shards.h"
 #include "base/clock.h"
 
@@ -119,8 +116,6 @@ bwl_shard *bwl_shards_enter(bwl_shards *shards)
     bwl_shard_enter(shard);
     return shard;
 }
-
-/* ---- pinned names ---------------------------------------------------------------------------- */
 
 static int number_of(bwl_shards *shards, const bwl_shard *shard)
 {

@@ -11,8 +11,7 @@
  * The first shard exists from the beginning.  An event loop has one descriptor to poll, which is
  * that of the first shard: once a client is used by an event loop, no other shard is taken.
  */
-#ifndef BWL_RUNTIME_SHARDS_H
-#define BWL_RUNTIME_SHARDS_H
+#pragma once
 
 #include "runtime/name_pins.h"
 #include "runtime/shard.h"
@@ -46,5 +45,3 @@ bwl_shard *bwl_shards_enter_for(bwl_shards *shards, const char *name, atomic_uin
 /* Not locked: counts a call that may wait in this shard. */
 void bwl_shard_enter(bwl_shard *shard);
 void bwl_shard_leave(bwl_shard *shard);
-
-#endif

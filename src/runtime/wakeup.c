@@ -1,6 +1,3 @@
-/*
- * wakeup.c -- see wakeup.h.
- */
 #include "runtime/wakeup.h"
 #include "base/clock.h"
 #include "base/fault.h"
@@ -46,8 +43,6 @@ static void unlock(bwl_wakeup *wakeup)
     assert(error == 0);
     (void)error;
 }
-
-/* ---- making and freeing ---------------------------------------------------------------------- */
 
 int bwl_wakeup_new(bwl_wakeup **ret_wakeup, bwl_fault *fault)
 {
@@ -113,8 +108,6 @@ int bwl_wakeup_fd(const bwl_wakeup *wakeup)
     return wakeup->outer_fd;
 }
 
-/* ---- ringing --------------------------------------------------------------------------------- */
-
 static void raise_it(int event_fd)
 {
     uint64_t one = 1;
@@ -169,8 +162,6 @@ void bwl_wakeup_dispatch_ended(bwl_wakeup *wakeup)
     }
     unlock(wakeup);
 }
-
-/* ---- the thread ------------------------------------------------------------------------------ */
 
 /* Locked by `wakeup`: sleeps, unlocked, until something is due or may be.  True: it is. */
 static bool await_work(bwl_wakeup *wakeup)

@@ -1,6 +1,3 @@
-/*
- * lock_path.c -- see lock_path.h.
- */
 #include "engine/file/lock_path.h"
 #include "core/text.h"
 #include "base/fault.h"

@@ -12,8 +12,7 @@
  * Which files are trusted: open.h and directory.h.  Paths are resolved as in resolve.h; the file
  * beside a named file must not be a link.
  */
-#ifndef BWL_ENGINE_FILE_LOCK_PATH_H
-#define BWL_ENGINE_FILE_LOCK_PATH_H
+#pragma once
 
 #include "engine/file/directory.h"
 #include "engine/file/name_lock.h"
@@ -66,5 +65,3 @@ void bwl_file_path_show(const bwl_file_path *p, char ret_text[BWL_FILE_SHOWN_MAX
 /* Writes the encoding: directory entries with a "/" between them.  It always fits. */
 enum { BWL_FILE_ENCODING_MAX = 3 * BWL_NAME_MAX + 16 };
 void bwl_file_encode(char ret_path[BWL_FILE_ENCODING_MAX], const char *name, size_t size);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * name_lock.c -- see name_lock.h.
- */
 #include "engine/file/name_lock.h"
 #include "base/calls.h"
 #include "engine/file/open.h"

@@ -14,8 +14,7 @@
  * any name in it, as a user who may write to it can hold any lock.  Two names share an offset once
  * in 2^62.
  */
-#ifndef BWL_ENGINE_FILE_NAME_LOCK_H
-#define BWL_ENGINE_FILE_NAME_LOCK_H
+#pragma once
 
 #include "engine/file/kernel_queue.h"
 
@@ -41,5 +40,3 @@ bwl_file_lock_state bwl_file_name_lock_test(const bwl_file_name_lock *lock);
 
 /* Closes the descriptor, without a release. */
 void bwl_file_name_lock_close(bwl_file_name_lock *lock);
-
-#endif

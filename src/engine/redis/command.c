@@ -43,8 +43,6 @@ bwl_request bwl_redis_command_of(bwl_engine_lock *lock, const bwl_ask *ask)
     return request;
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
-
 typedef struct signal_names {
     char first[BWL_SIGNAL_MAX];
     char second[BWL_SIGNAL_MAX];
@@ -176,8 +174,6 @@ static bool write_command(bwl_session *session, bwl_request *request)
     return bwl_redis_write_command(session, request, &question);
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
-
 static unsigned frames_of(const bwl_request *request)
 {
     return bwl_redis_frames(request->word);
@@ -214,8 +210,6 @@ bwl_redis_verdict bwl_redis_read_command(bwl_session *session, bwl_request *requ
         ev->place = &ret_reply->place;
     return verdict;
 }
-
-/* ---- completion ------------------------------------------------------------------------------ */
 
 static void learn(bwl_session *session, const bwl_request *request, const bwl_event *result)
 {

@@ -30,8 +30,6 @@ uint64_t bwl_redis_id_of_hold(const bwl_hold *hold, const bwl_redis_look *look)
     return is_odd || is_dull ? 0 : bwl_value_print(look->value, look->value_size);
 }
 
-/* ---- the release ----------------------------------------------------------------------------- */
-
 static bool write_asking(bwl_session *session)
 {
     bwl_resp_writer writer;

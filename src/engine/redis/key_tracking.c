@@ -43,8 +43,6 @@ bool bwl_redis_write_tracking(bwl_session *session)
     return true;
 }
 
-/* ---- pushes ---------------------------------------------------------------------------------- */
-
 /* `key` NULL: any. */
 static bool waits_for(const bwl_session *session, const bwl_engine_lock *lock,
                       const bwl_resp_value *key)

@@ -64,8 +64,6 @@ bool bwl_redis_is_needed(const bwl_session *session)
     return false;
 }
 
-/* ---- where a lock is ------------------------------------------------------------------------- */
-
 static void mark_lost(bwl_session *session, bwl_engine_lock *lock)
 {
     if (!bwl_hold_is_held(&lock->hold))
@@ -97,8 +95,6 @@ void bwl_redis_is_at(bwl_session *session, bwl_engine_lock *lock)
     route->granted    = session;
     route->granted_by = session->server.restarts;
 }
-
-/* ---- a new connection ------------------------------------------------------------------------ */
 
 static bwl_request revalidation_of(const bwl_session *session, bwl_engine_lock *lock,
                                    bwl_ms lease_ms)
@@ -189,8 +185,6 @@ void bwl_redis_revalidated(bwl_session *session, const bwl_request *request,
     bwl_redis_ask_breaker(lock, request->node, request->token);
 }
 
-/* ---- a lost connection ----------------------------------------------------------------------- */
-
 static void lose_pushes(bwl_session *session, bwl_engine_lock *lock)
 {
     if (bwl_router_is_home(session, lock) &&
@@ -228,8 +222,6 @@ void bwl_redis_on_down(bwl_session *session)
     if (is_cluster(session) && bwl_session_is_suspect(session))
         for_each_lock(session, seek);
 }
-
-/* ---- a slot that moved ----------------------------------------------------------------------- */
 
 void bwl_redis_slot_lost(bwl_session *session, uint16_t slot)
 {

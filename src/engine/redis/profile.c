@@ -59,8 +59,6 @@ const char *bwl_profile_template_fault(const bwl_profile *profile, const char *t
     return NULL;
 }
 
-/* ---- values ---------------------------------------------------------------------------------- */
-
 enum { DATE_SIZE = sizeof "ADDED:2026-11-22T00:31:00.123Z@" - 1 };
 
 static bool is_date(const char *value)
@@ -113,8 +111,6 @@ bool bwl_profile_reads(const bwl_profile *profile, const bwl_rules *rules, const
     *ret_stamp = 0;
     return is_theirs(profile, value, size);
 }
-
-/* ---- signals --------------------------------------------------------------------------------- */
 
 /* %s in the form is the name of the lock, %p what comes before the profile's key. */
 static size_t write_form(char ret_name[BWL_SIGNAL_MAX], const char *form, bwl_bytes prefix,

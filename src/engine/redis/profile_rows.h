@@ -1,12 +1,9 @@
 /*
  * profile_rows.h -- the table of profiles, for profile.c.
  */
-#ifndef BWL_ENGINE_REDIS_PROFILE_ROWS_H
-#define BWL_ENGINE_REDIS_PROFILE_ROWS_H
+#pragma once
 
 #include "engine/redis/profile.h"
 
 extern const bwl_profile bwl_profile_rows[];
 extern const size_t      bwl_profile_rows_count;
-
-#endif

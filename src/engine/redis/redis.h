@@ -13,8 +13,7 @@
  *      update.c        one optimistic update
  *      key_tracking.c  pushes about changed keys
  */
-#ifndef BWL_ENGINE_REDIS_REDIS_H
-#define BWL_ENGINE_REDIS_REDIS_H
+#pragma once
 
 #include "engine/redis/profile.h"
 #include "engine/redis/topology/router.h"
@@ -219,5 +218,3 @@ bool bwl_redis_step(bwl_engine_lock *lock, bwl_section *section);
 bool bwl_redis_wants_tracking(const bwl_session *session, const bwl_request *request);
 bool bwl_redis_write_tracking(bwl_session *session);
 void bwl_redis_on_key_changed(bwl_session *session, const char *bytes, size_t size);
-
-#endif

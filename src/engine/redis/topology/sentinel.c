@@ -1,6 +1,3 @@
-/*
- * sentinel.c -- see sentinel.h.
- */
 #include "engine/redis/topology/sentinel.h"
 
 #include "base/copy.h"

@@ -22,8 +22,7 @@
  *
  * Under the client's mutex, like everything of a store.
  */
-#ifndef BWL_ENGINE_REDIS_TOPOLOGY_SENTINEL_H
-#define BWL_ENGINE_REDIS_TOPOLOGY_SENTINEL_H
+#pragma once
 
 #include "engine/engine.h"
 #include "engine/redis/session/resp_stream.h"
@@ -78,5 +77,3 @@ bwl_ms bwl_sentinel_waits_until(const bwl_sentinel *sentinel);
 void   bwl_sentinel_woken(bwl_sentinel *sentinel);
 
 const char *bwl_sentinel_service(const bwl_sentinel *sentinel);
-
-#endif

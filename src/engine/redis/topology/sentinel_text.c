@@ -1,6 +1,3 @@
-/*
- * sentinel_text.c -- see sentinel_text.h.
- */
 #include "engine/redis/topology/sentinel_text.h"
 
 #include "base/fault.h"

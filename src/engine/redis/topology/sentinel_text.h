@@ -2,8 +2,7 @@
  * sentinel_text.h -- what is wrong with a sentinel, in words for people: what, why, and what to
  * type.
  */
-#ifndef BWL_ENGINE_REDIS_TOPOLOGY_SENTINEL_TEXT_H
-#define BWL_ENGINE_REDIS_TOPOLOGY_SENTINEL_TEXT_H
+#pragma once
 
 #include "net/stream.h"
 
@@ -18,5 +17,3 @@ int bwl_sentinel_knows_none(const char *service, bwl_fault *fault);
 /* Adds to the fault for which this connection is given up what may be its cause.  is_silent: it is
  * a time-out, not an event of the connection.  A TLS answer to clear text is REFUSED. */
 void bwl_sentinel_suspect(const bwl_stream *conn, bool is_silent, bwl_fault *fault);
-
-#endif

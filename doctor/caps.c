@@ -194,7 +194,7 @@ static const caps_row *row_of_cluster(bwl_protocol_id id, const bwl_rules *rules
 static const caps_row *find_row(const doctor_target *target)
 {
     const bwl_shard *client = target->client;
-    bwl_protocol_id   id     = bwl_protocol_id_of(target->protocol);
+    bwl_protocol_id  id     = bwl_protocol_id_of(target->protocol);
 
     switch (client->host.engine->kind) {
     case BWL_ENGINE_THREAD: return &thread_row;
@@ -218,17 +218,17 @@ int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[C
         return status;
     }
     const bwl_shard *client = target.client;
-    const bwl_rules  *rules  = client->host.settings.rules;
-    const caps_row   *row    = find_row(&target);
-    bool              leases = client->host.engine->has_lease;
-    *ret_caps                = (caps){
-                       .row        = row,
-                       .is_default = target.is_default,
-                       .renews     = row->renews && client->host.settings.renews,
-                       .lease_ms   = leases ? client->host.settings.lease_ms : 0,
-                       .wait_ms    = client->host.settings.wait_ms,
-                       .tries_max  = rules != NULL ? rules->tries_max : 0,
-                       .replicas   = target.replicas,
+    const bwl_rules *rules  = client->host.settings.rules;
+    const caps_row  *row    = find_row(&target);
+    bool             leases = client->host.engine->has_lease;
+    *ret_caps               = (caps){
+                      .row        = row,
+                      .is_default = target.is_default,
+                      .renews     = row->renews && client->host.settings.renews,
+                      .lease_ms   = leases ? client->host.settings.lease_ms : 0,
+                      .wait_ms    = client->host.settings.wait_ms,
+                      .tries_max  = rules != NULL ? rules->tries_max : 0,
+                      .replicas   = target.replicas,
     };
     (void)snprintf(ret_caps->place, sizeof ret_caps->place, "%s", target.place);
     (void)snprintf(ret_caps->risk, sizeof ret_caps->risk, "%s", client->host.settings.risk);

@@ -48,8 +48,6 @@ typedef struct doctor_report {
  * False: the URL cannot be opened, and the report says so. */
 bool doctor_examine(doctor_report *ret_report, const char *url, uint32_t lease_ms);
 
-/* "ok", "note", "unknown", "warning", "failure". */
 const char *doctor_grade_name(doctor_grade grade);
 
-/* The worst grade of all findings. */
 doctor_grade doctor_worst(const doctor_report *report);

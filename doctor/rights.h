@@ -31,7 +31,6 @@ typedef struct rights_feature {
     bool        locks;           /* is a lock: a rule has one */
 } rights_feature;
 
-/* The i-th feature, or NULL after the last. */
 const rights_feature *rights_feature_at(unsigned i);
 
 typedef struct rights_wanted {

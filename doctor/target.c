@@ -37,7 +37,7 @@ static void name_nodes(doctor_target *target)
 static void name_place(doctor_target *target)
 {
     const bwl_shard *client = target->client;
-    const char       *scheme = client->host.engine->scheme;
+    const char      *scheme = client->host.engine->scheme;
 
     if (target->is_cluster) {
         name_nodes(target);
@@ -69,10 +69,10 @@ int doctor_target_open(doctor_target *ret_target, const char *url, uint32_t leas
     if (status < 0)
         return status;
     const bwl_shard *client = target.client;
-    target.is_redis          = client->host.engine->kind == BWL_ENGINE_REDIS;
-    target.is_quorum         = client->host.engine->kind == BWL_ENGINE_REDLOCK;
-    target.is_cluster        = target.is_redis && doctor_redis(&target)->router.cluster != NULL;
-    target.protocol          = client->host.settings.protocol;
+    target.is_redis         = client->host.engine->kind == BWL_ENGINE_REDIS;
+    target.is_quorum        = client->host.engine->kind == BWL_ENGINE_REDLOCK;
+    target.is_cluster       = target.is_redis && doctor_redis(&target)->router.cluster != NULL;
+    target.protocol         = client->host.settings.protocol;
     if (target.protocol == NULL)
         target.protocol = client->host.engine->protocol;
     target.is_default = client->host.settings.protocol == NULL ||

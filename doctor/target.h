@@ -21,7 +21,7 @@ typedef struct doctor_server {
 } doctor_server;
 
 typedef struct doctor_target {
-    bwl_shard         *client;
+    bwl_shard          *client;
     const bwl_protocol *protocol;                /* the protocol of its locks */
     const char         *profile;                 /* NULL: none                                  */
     char                place[DOCTOR_PLACE_MAX]; /* the URL without user, password and options  */

@@ -1,6 +1,3 @@
-/*
- * visit.c -- findings and commands of a check; see visit.h.
- */
 #include "doctor/visit.h"
 #include "core/text.h"
 

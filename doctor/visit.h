@@ -22,7 +22,6 @@ typedef struct visit_facts {
     int8_t  wants_all_slots; /* cluster-require-full-coverage: 1 or 0; below 0: unknown */
 } visit_facts;
 
-/* The check of one server. */
 typedef struct visit {
     doctor_report       *report;
     const doctor_target *target;
@@ -78,13 +77,11 @@ void visit_memory(visit *v);        /* eviction and persistence */
 void visit_rights(visit *v);        /* permissions */
 void visit_foreign_locks(visit *v); /* other lock libraries */
 
-/* All of these. */
 void visit_all(visit *v);
 
 /* Checks the servers of redlock://, each alone and then together. */
 void visit_quorum(visit *v);
 
-/* Compares the clocks of several servers; `why` says why a difference matters. */
 void visit_clocks(visit *v, const visit_facts *of, const char *const *where, unsigned count,
                   const char *why);
 

@@ -70,7 +70,6 @@ static void print_table(const bwl_matrix *m)
         m->faults_max);
 }
 
-/* The effort, and how many cells are complete. */
 static void print_figures(const bwl_matrix *m)
 {
     unsigned counts[BWL_BROKEN + 1] = { 0 };

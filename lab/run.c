@@ -76,7 +76,6 @@ static void change(bwl_scenario *s, const bwl_lab_options *given)
             s->budget[i] = given->budget[i];
 }
 
-/* True if the result is as expected. */
 static bool run_one(size_t i, const settings *of_all, unsigned number)
 {
     settings               set    = *of_all;

@@ -180,7 +180,6 @@ static uint64_t states_of(const trial *t)
     return most;
 }
 
-/* The most severe first. */
 static unsigned severity_of(unsigned invariant)
 {
     if ((invariant & (BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER)) != 0)

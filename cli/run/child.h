@@ -39,7 +39,6 @@ typedef struct child {
 /* Checks that the command can be run, before any lock is taken. Fails with code 126 or 127. */
 int child_find(char **command, failure *reterr);
 
-/* The error message for errno `error` of exec. */
 failure child_failure(char **command, int error);
 
 /* Starts the command. Lends it the terminal first if it is to have it at once. */

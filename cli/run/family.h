@@ -16,7 +16,6 @@
 
 enum { FAMILY_PROGRAM_MAX = 16 };
 
-/* The result of a scan. Zombies do not count. */
 typedef struct family {
     int   alive;   /* number of processes */
     int   refused; /* of these, how many bowline may not signal */

@@ -115,7 +115,6 @@ static int prepare(job *j, failure *reterr)
     return check_nesting(j, reterr);
 }
 
-/* Reports that the lock is held. */
 static void report_acquired(const job *j)
 {
     status_line line;
@@ -266,7 +265,6 @@ static int report_failed(const job *j, const failure *is)
     return code;
 }
 
-/* The exit code of bowline after the command has ended and the lock was released. */
 static int result(job *j, const bowline_error *released)
 {
     int code = exit_code(j);

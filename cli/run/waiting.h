@@ -22,10 +22,8 @@ typedef struct waiting {
 
 void waiting_begin(waiting *ret_waiting, const char *name, bool is_quiet);
 
-/* Time until the next message. */
 int64_t waiting_wait_ms(const waiting *w);
 
-/* True if a message is due. */
 bool waiting_is_due(const waiting *w);
 
 /* Writes the message. Asks the store who holds the lock, so it may block for a reply. */

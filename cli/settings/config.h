@@ -25,7 +25,6 @@ typedef struct settings {
     bool     wait_is_default; /* no source sets the wait */
 } settings;
 
-/* After a failure *ret_settings may be set in part: wipe it too. */
 int settings_find(settings *ret_settings, const run_options *options, failure *reterr);
 
 /* Overwrites the URL, which may contain a password. */

@@ -47,5 +47,4 @@ int options_parse(const option_table *t, int argc, char **argv, option_store *st
 /* A usage error of this command. */
 int options_fail(const option_table *t, failure *reterr, words what, words why);
 
-/* "usage: ...", and one line per option. */
 void options_write(const option_table *t, FILE *out);

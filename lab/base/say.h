@@ -14,7 +14,6 @@ typedef struct bwl_text {
 
 bwl_text bwl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The text with ? for each control character. */
 bwl_text bwl_shown(const char *text);
 
 /* Writes to standard error, each line after the name of the program, without empty

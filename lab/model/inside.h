@@ -45,7 +45,6 @@ unsigned        bwl_model_items_count(const bwl_model_redis *r, unsigned key);
 bool bwl_model_item_put(bwl_model_redis *r, bwl_model_kind kind, unsigned key, uint32_t member,
                         int64_t value);
 
-/* Sets the item of the command.  True if the item is new. */
 bool bwl_model_item_set(bwl_model_redis *r, bwl_model_kind kind, const bwl_model_command *cmd);
 
 /* Removes the item; the key goes with its last item. */

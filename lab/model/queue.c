@@ -282,7 +282,6 @@ static void say_line(script *s, bool claimed, uint64_t ticket)
 
 /* ---- the words ------------------------------------------------------------------------------- */
 
-/* True if the lock has no owner and no waiters. */
 static bool take(script *s)
 {
     bool barges = (s->mutations & BWL_MUTATION_BARGES) != 0;
@@ -316,7 +315,6 @@ static void mark_foreign(script *s)
         lock->value++;
 }
 
-/* Queues the client, and grants a free lock to the first waiter. */
 static void stand(script *s, uint64_t ticket, int64_t fence)
 {
     bool is_free = !exists(s, BWL_MODEL_LOCK);
@@ -325,7 +323,6 @@ static void stand(script *s, uint64_t ticket, int64_t fence)
     say_line(s, is_free && serve(s, s->q->token, fence) == SERVED_MINE, ticket);
 }
 
-/* True if the queue is full for a new waiter. */
 static bool is_full(const script *s)
 {
     return s->q->queue_max != 0 && s->q->ticket == 0 && exists(s, BWL_MODEL_LOCK) &&

@@ -147,14 +147,12 @@ const char *bwl_model_error_text(bwl_model_error error);
 /* With no key; `now_ms` since 1970. */
 void bwl_model_redis_start(bwl_model_redis *r, bwl_ms now_ms);
 
-/* Executes a command of a connection. */
 void bwl_model_redis_do(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
                         bwl_model_frame *ret_reply);
 
 /* Advances the server's clock; a negative value sets it back. */
 void bwl_model_redis_pass(bwl_model_redis *r, int64_t hundredths);
 
-/* Closes the connection and drops its state. */
 void bwl_model_redis_drop(bwl_model_redis *r, unsigned connection);
 
 /* The client's connection broke: moves its state to the connection CLIENTS + its number, for
@@ -166,7 +164,6 @@ void bwl_model_redis_break(bwl_model_redis *r, unsigned client);
  * connections. */
 void bwl_model_redis_restart(bwl_model_redis *r, const bwl_model_data *with);
 
-/* Evicts an existing key. */
 void bwl_model_redis_evict(bwl_model_redis *r, unsigned key);
 
 /* Another program sets a key without a TTL. */

@@ -57,7 +57,6 @@ static bool send_all(const bwl_line *line, const char *bytes, size_t size, bwl_t
     return true;
 }
 
-/* More bytes; false if none come. */
 static bool receive_more(bwl_line *line)
 {
     struct pollfd ready = { .fd = line->fd, .events = POLLIN };
@@ -75,7 +74,6 @@ static bool receive_more(bwl_line *line)
     return got > 0;
 }
 
-/* The next frame. */
 static bool receive(bwl_line *line, reply *ret_reply, bwl_text *reterr)
 {
     bwl_resp_scan scan = { 0 };

@@ -46,7 +46,6 @@ static void look_later(void)
     (void)nanosleep(&pause, NULL); /* woken early, we look early */
 }
 
-/* True if it has ended by itself. */
 static bool has_ended(bwl_real_server *s, int *ret_status)
 {
     if (waitpid(s->pid, ret_status, WNOHANG) != s->pid)

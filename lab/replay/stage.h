@@ -24,7 +24,6 @@ typedef struct bwl_stage {
     bwl_text fault[3];
 } bwl_stage;
 
-/* Milliseconds on a clock of this machine. */
 bwl_ms bwl_real_ms(void);
 
 /* Records the failure.  Always false. */
@@ -47,7 +46,6 @@ bool bwl_stage_puts_by_hand(bwl_stage *s, unsigned step, const char *what);
 /* Opens the line, unless it is. */
 bool bwl_stage_opens(bwl_stage *s, bwl_line *line);
 
-/* Sends a client's command to the real server. */
 bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_message *message,
                     bwl_redis_reply *ret_reply, bwl_text *ret_said);
 

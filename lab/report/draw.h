@@ -18,5 +18,4 @@
 /* Each line begins with `prefix`.  The last line is the result. */
 void bwl_draw_picture(FILE *out, const char *prefix, const bwl_picture *picture);
 
-/* The same for a finding. */
 void bwl_draw(FILE *out, const char *prefix, const bwl_scenario *s, const bwl_finding *found);

@@ -123,7 +123,6 @@ bool bwl_json_name(bwl_json *r, char *ret_text, size_t capacity)
     return bwl_json_string(r, ret_text, capacity) && expect(r, ':');
 }
 
-/* Consumes the word if it is next. */
 static bool take_word(bwl_json *r, const char *word)
 {
     size_t size = strlen(word);

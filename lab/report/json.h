@@ -33,7 +33,6 @@ bool bwl_json_string(bwl_json *r, char *ret_text, size_t capacity);
 bool bwl_json_number(bwl_json *r, const int64_t bounds[2], int64_t *ret_number, bool *ret_is_null);
 bool bwl_json_bool(bwl_json *r, bool *ret_bool);
 
-/* Nothing comes any more. */
 bool bwl_json_end(bwl_json *r);
 
 /* Records the first fault.  Always false. */

@@ -31,7 +31,6 @@ bwl_text bwl_cell_words(const bwl_cell *cell, bwl_budget column)
                    cell->path_count);
 }
 
-/* Runs one search; false if nothing broke. */
 static bool search_into(bwl_matrix *m, bwl_cell *cell, const bwl_scenario *world,
                         const bwl_search *how)
 {

@@ -39,7 +39,6 @@ typedef struct bwl_matrix {
     double          seconds;
 } bwl_matrix;
 
-/* What a column is called. */
 const char *bwl_matrix_column_name(bwl_budget column);
 
 /* Searches for every cell of the rows; the path of a cell is freed by the caller. */

@@ -13,20 +13,16 @@ const char *bwl_word_name(unsigned word);
 const char *bwl_answer_name(unsigned answer);
 const char *bwl_hold_state_name(bwl_hold_state state);
 
-/* The text of a command; of the key. */
 bwl_text bwl_message_name(const bwl_message *message);
 bwl_text bwl_key_name(const bwl_world *w);
 
 /* "2 slow, 1 loss"; "no fault" where there is none. */
 bwl_text bwl_budget_words(const uint8_t budget[BWL_BUDGETS_COUNT]);
 
-/* "1,234,567" */
 bwl_text bwl_count_words(uint64_t count);
 
-/* "950 KB", "1.5 GB" */
 bwl_text bwl_memory_words(size_t bytes);
 
-/* A transition in a few words. */
 bwl_text bwl_transition_words(const bwl_world *w, bwl_transition transition);
 
 /* The names in files: "start", "serve", "deliver" ... */

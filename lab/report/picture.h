@@ -70,7 +70,6 @@ typedef struct bwl_picture {
     size_t              rows_capacity;
 } bwl_picture;
 
-/* Replays the schedule.  Free with bwl_picture_free. */
 bwl_picture bwl_picture_of(const bwl_scenario *s, const bwl_transition *path, unsigned count,
                            unsigned broken);
 void        bwl_picture_free(bwl_picture *picture);

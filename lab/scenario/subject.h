@@ -16,7 +16,6 @@ typedef struct bwl_subject {
     bwl_scenario world;    /* protocol, rules, mutations; 0: default */
 } bwl_subject;
 
-/* True for the name of a file with code to load. */
 bool bwl_subject_is_file(const char *name);
 
 size_t             bwl_subjects_count(void);

@@ -47,7 +47,6 @@ static bool is_alone(const bwl_world *w, unsigned client)
     return link->count == 0 || !may_remove((bwl_redis_word)link->messages[0].word);
 }
 
-/* Such a step. */
 static bool is_local(bwl_transition transition, unsigned client)
 {
     return transition.client == client &&

@@ -108,7 +108,6 @@ static inline unsigned bwl_orders_count(unsigned clients, bool plain)
 uint64_t bwl_fingerprint_of_several(bwl_print *p, const bwl_world *w);
 void     bwl_put_redlock_state(bwl_print *p, const bwl_hold *h);
 
-/* Collects the numbers of a world. */
 void bwl_draw_ranks(bwl_drawn *ret_drawn, const bwl_world *w);
 
 /* The private state of `queue`; a message; what the engine knows; what the server has. */

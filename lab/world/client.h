@@ -20,10 +20,8 @@ void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance);
 void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server,
                          const bwl_message *question, uint8_t chance);
 
-/* The client reconnects to a restarted server: its lock is lost. */
 void bwl_sim_client_learns(bwl_world *w, unsigned client);
 
-/* The server grants the lock to a waiter. */
 void bwl_sim_client_pushed(bwl_world *w, unsigned client, const bwl_message *push, uint8_t chance);
 
 void bwl_sim_client_crash(bwl_world *w, unsigned client);

@@ -8,7 +8,6 @@
 
 #include "lab/world/world.h"
 
-/* Delivers the next answer, or the loss of the connection. */
 void bwl_connection_deliver(bwl_world *w, unsigned client, unsigned server, uint8_t chance);
 
 /* The connection breaks before the last `unsent` commands are written. */
@@ -20,7 +19,6 @@ void bwl_connection_stop_waiting(bwl_world *w, unsigned client, unsigned server)
 /* Takes a command of a broken connection, which the server is about to execute. */
 bwl_message bwl_connection_take_late(bwl_link *link, unsigned i);
 
-/* The client is gone: no answer is delivered. */
 void bwl_connection_abandon(bwl_world *w, unsigned client, unsigned server);
 
 /* The server is gone: all messages are lost. */

@@ -13,7 +13,6 @@ uint16_t bwl_queue_view_owes(const bwl_hold *h)
     return v.owes ? bwl_token_read(h->claim.former) : 0;
 }
 
-/* It is given the lock, and yields. */
 static bool owes_after_yield(bwl_queue_view *v)
 {
     const bwl_claim   claim = { .lease_ms = 500 };
@@ -28,7 +27,6 @@ static bool owes_after_yield(bwl_queue_view *v)
     return v->owes && fx.asks[0].word == REDIS_QUEUE_REQUEUE;
 }
 
-/* Queues, gets a position, and reads it. */
 bool bwl_queue_view_is_right(void)
 {
     enum { LEASE_MS = 500, NOW = 7000, SERVER_US = 99, TICKET = 77, FENCE = 88 };
@@ -70,7 +68,6 @@ uint32_t bwl_synced_asked(const bwl_hold *h)
     return bwl_is_synced(h) ? bwl_synced_view_of(h).asked : 0;
 }
 
-/* Asks for a lock, has it, and asks the replicas. */
 bool bwl_synced_view_is_right(void)
 {
     enum { LEASE_MS = 500, NOW = 7000, LATER = 7003, ALL_MS = 60 };

@@ -22,7 +22,6 @@ typedef struct bwl_mutant_state {
     bool     is_lost; /* asks_on: in doubt */
 } bwl_mutant_state;
 
-/* The private state of `queue`. */
 typedef struct bwl_queue_view {
     uint32_t phase;
     bool     may_wait;
@@ -51,7 +50,6 @@ uint16_t bwl_queue_view_owes(const bwl_hold *h);
 /* False if the layout of `queue` has changed. */
 bool bwl_queue_view_is_right(void);
 
-/* The state of a mutant of `queue`. */
 typedef struct bwl_queue_mutant_state {
     bwl_queue_view inner;
     bwl_ms         until; /* that was told */

@@ -5,7 +5,6 @@
 
 #include "lab/world/world.h"
 
-/* The server restarts with the data `back` (NULL: none); all messages are lost. */
 void bwl_server_comes_back(bwl_world *w, unsigned server, const bwl_model_data *back);
 
 void bwl_server_saves(bwl_world *w);
@@ -17,8 +16,6 @@ void bwl_server_meets_stranger(bwl_world *w);
 /* The server's clock advances, for its data and for the saved data. */
 void bwl_server_passes(bwl_world *w, unsigned server, int64_t hundredths);
 
-/* Its clock steps. */
 void bwl_server_steps(bwl_world *w, unsigned server);
 
-/* The server stops executing commands and keeps them, or goes on. */
 void bwl_server_stops(bwl_world *w, unsigned server, bool is_stopped);

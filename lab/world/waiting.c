@@ -229,7 +229,6 @@ static void note_fence(bwl_world *w, int64_t fence)
     w->waiting.fence = fence;
 }
 
-/* True if a reachable waiter arrived before this client. */
 static bool is_before_others(const bwl_world *w, unsigned client)
 {
     for (unsigned i = 0; i < w->scenario->clients; i++) {

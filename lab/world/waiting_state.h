@@ -7,7 +7,6 @@
 
 enum { BWL_PLACES_MAX = 16 };
 
-/* The queue position in a message: protocol/store/queue.h. */
 typedef struct bwl_lab_place {
     uint8_t  how;
     bool     is_ours;
@@ -18,7 +17,6 @@ typedef struct bwl_lab_place {
     int64_t  server_us;
 } bwl_lab_place;
 
-/* What the engine knows of a client's queue entry. */
 typedef struct bwl_lab_seat {
     uint8_t  inbox;         /* of the current connection, from 1 */
     bool     is_greeted;    /* the server knows it */
@@ -33,7 +31,6 @@ typedef struct bwl_lab_seat {
     uint64_t ticket; /* its ticket in this round; 0: none */
 } bwl_lab_seat;
 
-/* The state of a queue outside of the server. */
 typedef struct bwl_lab_waiting {
     bwl_lab_place places[BWL_PLACES_MAX];
     bwl_lab_seat  seats[BWL_CLIENTS_MAX];

@@ -88,7 +88,6 @@ static bool is_not_woken_up(const bwl_world *w, unsigned client)
            is_free(w) && !bwl_world_awaits(w, client);
 }
 
-/* True if the caller waits for an extension that the hold has forgotten. */
 static bool is_forgotten(const bwl_lab_client *c)
 {
     return c->is_running && c->caller.extends && c->hold.state == BWL_HOLD_HELD;

@@ -85,7 +85,6 @@ static bool is_same_value(const bwl_server *server, const past *was)
     return was->data.keys[BWL_MODEL_LOCK].value == bwl_model_lock(&server->redis)->value;
 }
 
-/* Checks the effect of a command. */
 static void judge(bwl_world *w, bwl_server *server, const bwl_message *message, const past *was)
 {
     uint16_t owner       = bwl_model_owner(&server->redis);
@@ -134,7 +133,6 @@ static bool is_too_young(const bwl_server *server, const bwl_message *message)
            is_acquire((bwl_redis_word)message->word);
 }
 
-/* Executes the command on this connection of the model. */
 static void serve(bwl_world *w, unsigned client, bwl_server *server, unsigned connection,
                   bwl_message *message)
 {

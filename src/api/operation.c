@@ -27,21 +27,6 @@ bowline_operation *bwl_operation_show(bowline_operation *op, void *user)
     return op;
 }
 
-void bwl_operation_begun(bowline_operation **ret_op, bowline_operation *op, int status)
-{
-    if (status == BOWLINE_OK) {
-        bwl_lock_pin(op->inner.lock); /* it may be finished after the hold was released */
-        *ret_op = bwl_operation_show(op, op->inner.lock->user);
-    } else if (op != NULL) {
-        bwl_operation_free(op);
-    }
-}
-
-void bwl_operation_free(bowline_operation *op)
-{
-    bwl_client_operation_free(op);
-}
-
 int bowline_operation_done(bowline_operation *op)
 {
     BWL_UNCANCELLED;

@@ -79,7 +79,7 @@ int bowline_who_start(bowline_operation **ret_op, bowline_client *client, const 
         bwl_operation_watch(&op->inner);
         *ret_op = op;
     } else if (op != NULL) {
-        bwl_operation_free(op);
+        bwl_client_operation_free(op);
     }
     bwl_shard_unlock(inner);
     return status;
@@ -118,7 +118,7 @@ int bowline_who_finish(bowline_holder *ret_holder, bowline_operation *op, bowlin
     bwl_shard_lock(shard);
     bwl_operation_forget(&op->inner);
     status = end(&op->inner, &holder, reterr);
-    bwl_operation_free(op);
+    bwl_client_operation_free(op);
     bwl_shard_unlock(shard);
     if (status == BOWLINE_OK)
         copy(ret_holder, &holder);

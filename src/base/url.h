@@ -50,7 +50,6 @@ int bwl_url_parse(bwl_url *ret_url, const char *text, bwl_fault *fault);
 /* Overwrites everything, the password above all. */
 void bwl_url_wipe(bwl_url *url);
 
-/* The value, or NULL. */
 const char *bwl_url_find(const bwl_url *url, const char *name);
 
 /* USAGE if there is an option that is not in the list (which ends in NULL) or stands twice. */

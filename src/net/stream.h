@@ -70,8 +70,23 @@ static inline bool bwl_stream_is_open(const bwl_stream *conn)
     return conn->source.fd >= 0;
 }
 
-/* Says goodbye where the way of the bytes has one, if everything was handed over. */
+/* Sends the close alert of TLS, if the stream is encrypted and everything was handed over. */
 void bwl_stream_goodbye(bwl_stream *conn);
+
+/* ---- the orderly end: goodbye, shut, drain until it returns true, close -------------------- */
+
+/* Nothing more is sent.  False: the connection is broken. */
+bool bwl_stream_shut(bwl_stream *conn);
+
+/* Discards what has arrived, and does not wait.  True: nothing more arrives.  A socket that is
+ * closed with bytes unread is reset, and the peer may lose what it has not read yet. */
+bool bwl_stream_drain(bwl_stream *conn);
+
+enum { BWL_STREAM_WAIT_MAX = 64 };
+
+/* Waits for at most wait_ms until one of `count` open streams, at most BWL_STREAM_WAIT_MAX, can go
+ * on: can send, if bytes wait to be sent, or else has received.  May return earlier. */
+void bwl_stream_wait(bwl_stream *const *streams, unsigned count, bwl_ms wait_ms);
 
 /* Does what the events say.  OK, or below 0: it is broken; REFUSED: and it would be no better the
  * next time (TLS).  Ends the connecting when that has succeeded. */

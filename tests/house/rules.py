@@ -97,6 +97,15 @@ PURE_MAY_CALL = {
     "_GLOBAL_OFFSET_TABLE_",  # a linker's table, not a call
 }
 
+# Folders whose code gets bytes and time from its caller: it opens no socket, reads no clock, and starts no thread.
+SANS_IO = ("src_engine_redis_session_", "src_engine_redis_topology_", "src_engine_redis_wire_")
+# Of libc they may call what works on memory and text. errno is what a stream of src/net has left there.
+SANS_IO_MAY_CALL = re.compile(
+    r"(__|_)?(mem|str|bcmp|explicit_bzero|v?snprintf|isoc|ctype|errno_location|assert|stack_chk|to(upper|lower)|qsort|bsearch)\w*"
+    r"|__u?(div|mod|divmod|mul|ashl|ashr|lshr)[sdt]i\d"  # arithmetic that the processor has no instruction for
+    r"|malloc|calloc|realloc|free|_GLOBAL_OFFSET_TABLE_|bwl_\w+|crc32\w*"
+)
+
 # Words of a workshop that have no place in the work. In pieces, or this file would break its own rule.
 FORBIDDEN_WORDS = re.compile(
     "|".join(
@@ -383,6 +392,19 @@ def check_pure(nm_output):
         for symbol in sorted(undefined - defined)
         if symbol not in PURE_MAY_CALL and not re.fullmatch(r"__\w+_chk", symbol)
     ]
+
+
+def check_sans_io(nm_output):
+    """The objects of the folders without input and output call only memory and text functions. Takes the output of nm -A."""
+    complaints = set()
+    seen = set()
+    for line in nm_output.splitlines():
+        words = line.split()
+        folder = next((folder for folder in SANS_IO if folder in line), None)
+        seen.add(folder)
+        if folder and len(words) >= 2 and words[-2] in ("U", "w", "v") and not SANS_IO_MAY_CALL.fullmatch(words[-1]):
+            complaints.add(f"{folder.rstrip('_').replace('_', '/')} calls {words[-1]}")
+    return sorted(complaints) + [f"no object of {folder}" for folder in SANS_IO if folder not in seen]
 
 
 def check_exports(nm_output, expected):

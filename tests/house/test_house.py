@@ -89,6 +89,12 @@ def test_pure_archive_calls_nothing():
     no_complaints(rules.check_pure(nm("-A", built("BOWLINE_PURE"))))
 
 
+def test_session_and_topology_do_no_input_or_output():
+    if INSTRUMENTED:
+        pytest.skip("instrumented build")
+    no_complaints(rules.check_sans_io(nm("-A", built("BOWLINE_REAL"), built("BOWLINE_REDIS"))))
+
+
 def test_library_exports_exactly_the_list():
     if INSTRUMENTED:
         pytest.skip("instrumented build")
@@ -277,6 +283,15 @@ def test_a_call_out_of_the_pure_archive_is_noticed(tmp_path):
         subprocess.run([*COMPILER, "-c", f"{name}.c", "-o", f"{name}.o"], cwd=tmp_path, check=True)
     subprocess.run(["ar", "rcs", "lib.a", "a.o", "b.o"], cwd=tmp_path, check=True)
     assert rules.check_pure(nm("-A", str(tmp_path / "lib.a"))) == ["the pure archive calls time"]
+
+
+def test_a_system_call_in_a_folder_without_input_and_output_is_noticed():
+    fine = "".join(f"x.a:{folder}a.c.o:  U {symbol}\n" for folder in rules.SANS_IO for symbol in ("memcpy", "bwl_stream_open"))
+    assert rules.check_sans_io(fine) == []
+    for symbol in ("recv", "poll", "clock_gettime", "pthread_mutex_lock", "time"):
+        bad = f"{fine}x.a:src_engine_redis_session_goodbye.c.o:  U {symbol}\nx.a:src_net_stream.c.o:  U {symbol}\n"
+        assert rules.check_sans_io(bad) == [f"src/engine/redis/session calls {symbol}"]
+    assert rules.check_sans_io("") == [f"no object of {folder}" for folder in rules.SANS_IO]
 
 
 def test_a_name_too_many_or_too_few_is_noticed():

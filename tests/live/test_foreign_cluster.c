@@ -110,12 +110,12 @@ static void wake(const char *profile, unsigned node, const char *name)
 {
     static const bwl_settings nothing;
     static bwl_operation      operation;
-    bwl_shard               *client;
+    bwl_shard                *client;
     bwl_fault                 fault;
     bwl_lock                 *lock;
 
-    assert_int_equal(
-        bwl_shard_open(&client, bwl_engines, &nothing, false, url_of(profile), &fault), BWL_OK);
+    assert_int_equal(bwl_shard_open(&client, bwl_engines, &nothing, false, url_of(profile), &fault),
+                     BWL_OK);
     bwl_shard_lock(client);
     const bwl_terms terms = { .lease_ms    = LEASE_MS,
                               .max_hold_ms = BWL_NEVER,

@@ -223,7 +223,7 @@ static void test_foreign_keys_of_others_are_never_touched(void **state)
 /* ---- waiters --------------------------------------------------------------------------------- */
 
 /* Drives it until it is so, ten seconds at most. */
-static void drive_until(bwl_shard     *client, bool (*is_so)(const bwl_lock *lock),
+static void drive_until(bwl_shard      *client, bool (*is_so)(const bwl_lock *lock),
                         const bwl_lock *lock)
 {
     bwl_fault fault;
@@ -249,7 +249,7 @@ static void wake(const foreign *f, const char *end)
 {
     static const bwl_settings nothing;
     static bwl_operation      operation;
-    bwl_shard               *client;
+    bwl_shard                *client;
     bwl_fault                 fault;
     bwl_lock                 *lock;
     char                      url[200];

@@ -33,7 +33,7 @@
 
 enum { SENTINELS = 3 };
 
-static bwl_shard   *client;
+static bwl_shard    *client;
 static bwl_sentinel *sentinel;
 static bwl_url_host  hosts[SENTINELS];
 static int           listeners[SENTINELS];

@@ -23,7 +23,7 @@ static bwl_shards lanes;
 
 static bwl_shard *client_of_url(const char *url, bool keeps)
 {
-    bwl_shard  *client = NULL;
+    bwl_shard   *client = NULL;
     bwl_settings asked  = { .keeps = keeps };
     bwl_fault    fault  = { 0 };
 
@@ -107,7 +107,7 @@ static void test_lanes_a_call_about_a_lock_makes_its_lane_busy(void **state)
 
 static void test_lanes_who_want_a_name_meet_while_it_is_in_use(void **state)
 {
-    bwl_shard  *first  = open_lanes("redis://127.0.0.1:1", true);
+    bwl_shard   *first  = open_lanes("redis://127.0.0.1:1", true);
     atomic_uint *met[3] = { NULL };
     atomic_uint *other  = NULL;
 
@@ -136,7 +136,7 @@ static void test_lanes_who_want_a_name_meet_while_it_is_in_use(void **state)
 
 static void test_lanes_who_meet_where_there_is_one_lane_need_not_part(void **state)
 {
-    bwl_shard  *first = open_lanes("thread:", true);
+    bwl_shard   *first = open_lanes("thread:", true);
     atomic_uint *met   = NULL;
 
     (void)state;
@@ -267,8 +267,8 @@ static int acquire_beside_a_call(const bwl_protocol *protocol, int64_t wait_ms, 
     bowline_hold   *hold = NULL;
 
     assert_int_equal(bowline_open(&one, BOWLINE_OPTIONS(.url = "thread:"), NULL), BOWLINE_OK);
-    bwl_shard *inner          = one->first;
-    bwl_engine  engine         = *inner->host.engine;
+    bwl_shard *inner           = one->first;
+    bwl_engine engine          = *inner->host.engine;
     asked                      = 0;
     connects                   = 0;
     engine.protocol            = protocol;

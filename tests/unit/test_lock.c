@@ -35,7 +35,7 @@ typedef struct fake { /* the engine */
 
 static fake            world;
 static bwl_engine      engine;
-static bwl_shard     *client;
+static bwl_shard      *client;
 static bwl_fault       fault;
 static bwl_operation   operation; /* static, because a client may be closed with it under way */
 static bwl_operation   second;

@@ -18,9 +18,9 @@
 
 #include <cmocka.h>
 
-static bwl_pool    pool;
+static bwl_pool   pool;
 static bwl_shard *first;
-static bwl_fault   fault;
+static bwl_fault  fault;
 
 static void open_pool(const char *url)
 {
@@ -122,7 +122,7 @@ static void test_who_waits_gets_what_is_given_back(void **state)
 {
     bwl_pool_slot *places[BWL_POOL_MAX];
     bwl_pool_slot *got = NULL;
-    pthread_t       thread;
+    pthread_t      thread;
 
     (void)state;
     for (unsigned i = 0; i < BWL_POOL_MAX; i++)

@@ -87,8 +87,8 @@ static void *ask_fence(void *ret_fence)
 static void ask_fence_while_it_is_written(uint64_t fence)
 {
     bwl_shard *inner = holder->first;
-    uint64_t    seen  = 0;
-    pthread_t   asks;
+    uint64_t   seen  = 0;
+    pthread_t  asks;
 
     atomic_store(&fence_is_asked, false);
     atomic_store(&fence_is_known, false);

@@ -27,7 +27,7 @@
 
 #define SECRET         "hunter2"
 
-static bwl_shard  *client;
+static bwl_shard   *client;
 static bwl_session *store;
 static bwl_fault    fault;
 static char         directory[64];

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-static bwl_shard  *client;
+static bwl_shard   *client;
 static bwl_session *store;
 static bwl_fault    fault;
 

@@ -4,34 +4,28 @@
  */
 #include "engine/redis/redis.h"
 
-#include <poll.h>
 #include <stdlib.h>
 
 enum {
     GOODBYE_MS   = 200, /* for all servers together */
-    POLL_MAX     = 64,  /* sessions in one round of poll(2) */
     SLICE_MAX_MS = 50,
 };
 
-/* Waits until one of them can go on.  How many are left. */
-static unsigned poll_round(bwl_session *first, bwl_ms wait_ms)
+/* Waits until a session can go on.  Returns how many are open, counted up to the limit. */
+static unsigned wait_for_one(bwl_session *first, bwl_ms wait_ms)
 {
-    struct pollfd events[POLL_MAX];
-    unsigned      count = 0;
+    bwl_stream *open[BWL_STREAM_WAIT_MAX];
+    unsigned    count = 0;
 
-    for (bwl_session *each = first; each != NULL && count < POLL_MAX; each = each->next) {
-        const bwl_stream *stream = &each->link.conn.stream;
-        if (bwl_stream_is_open(stream))
-            events[count++] =
-                (struct pollfd){ .fd     = stream->source.fd,
-                                 .events = (short)(stream->out_size > 0 ? POLLOUT : POLLIN) };
-    }
+    for (bwl_session *each = first; each != NULL && count < BWL_STREAM_WAIT_MAX; each = each->next)
+        if (bwl_stream_is_open(&each->link.conn.stream))
+            open[count++] = &each->link.conn.stream;
     if (count > 0)
-        (void)poll(events, count, (int)(wait_ms < SLICE_MAX_MS ? wait_ms : SLICE_MAX_MS));
+        bwl_stream_wait(open, count, wait_ms < SLICE_MAX_MS ? wait_ms : SLICE_MAX_MS);
     return count;
 }
 
-/* What was not sent by then ends with its lease. */
+/* A hold whose release was not sent by then ends with its lease. */
 static void say_goodbye(bwl_redis *redis)
 {
     bwl_host *host = redis->router.host;
@@ -45,7 +39,7 @@ static void say_goodbye(bwl_redis *redis)
             if (bwl_stream_is_open(&each->link.conn.stream) && bwl_session_finish_goodbye(each))
                 bwl_stream_close(&each->link.conn.stream);
         bwl_ms now = bwl_host_now(host);
-        left       = now < end ? poll_round(redis->router.sessions, end - now) : 0;
+        left       = now < end ? wait_for_one(redis->router.sessions, end - now) : 0;
     } while (left > 0);
 }
 

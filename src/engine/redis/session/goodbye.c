@@ -3,9 +3,6 @@
  */
 #include "engine/redis/session/session.h"
 
-#include <errno.h>
-#include <sys/socket.h>
-
 static bool has_spoken(const bwl_session *session)
 {
     /* A handshake that is under way publishes client info, which is to be taken back. */
@@ -21,8 +18,6 @@ void bwl_session_say_goodbye(bwl_session *session)
     }
     if (bwl_session_uses_push(session) && session->owner->write_goodbye != NULL)
         session->owner->write_goodbye(session);
-    /* Closed with replies unread, the connection would be reset, and what the server has not read
-     * yet of our releases would be lost. */
     session->has_replies =
         session->has_replies || session->phase != BWL_SESSION_READY || session->pipeline.count > 0;
 }
@@ -30,7 +25,6 @@ void bwl_session_say_goodbye(bwl_session *session)
 bool bwl_session_finish_goodbye(bwl_session *session)
 {
     bwl_stream *stream = &session->link.conn.stream;
-    char        bytes[512];
 
     if (!bwl_stream_is_open(stream))
         return true;
@@ -41,12 +35,8 @@ bool bwl_session_finish_goodbye(bwl_session *session)
             return false;
         bwl_stream_goodbye(stream);
         session->said_goodbye = true;
-        if (!session->has_replies || shutdown(stream->source.fd, SHUT_WR) != 0)
+        if (!session->has_replies || !bwl_stream_shut(stream))
             return true;
     }
-    ssize_t got;
-    do {
-        got = recv(stream->source.fd, bytes, sizeof bytes, MSG_DONTWAIT);
-    } while (got > 0);
-    return got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+    return bwl_stream_drain(stream);
 }

@@ -1,7 +1,6 @@
 /*
  * memory.c -- checks what the server can lose: evicted keys, and all that a restart loses.
  */
-#include "doctor/info.h"
 #include "doctor/visit.h"
 
 #include <inttypes.h>

@@ -4,9 +4,18 @@
 #pragma once
 
 #include "doctor/doctor.h"
-#include "doctor/info.h"
 #include "doctor/link.h"
 #include "doctor/target.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Reads a field of the reply to INFO: lines of NAME:VALUE. */
+
+enum { INFO_VALUE_MAX = 64 };
+
+bool info_text(char ret_value[INFO_VALUE_MAX], const char *info, const char *name);
+
+int64_t info_number(const char *info, const char *name, int64_t otherwise);
 
 /* Facts by which several servers are compared. */
 typedef struct visit_facts {

@@ -4,7 +4,6 @@
  */
 #include "lab/report/draw.h"
 #include "lab/base/grow.h"
-#include "lab/report/mermaid.h"
 #include "lab/report/names.h"
 #include "lab/base/output.h"
 #include "lab/report/progress.h"

@@ -10,7 +10,6 @@
 #include "cli/run/guard.h"
 #include "cli/run/loop.h"
 #include "cli/run/signals.h"
-#include "cli/run/terminal.h"
 #include "cli/settings/config.h"
 #include "cli/settings/options.h"
 #include "cli/text/say.h"

@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "lab/replay/line.h"
 #include "lab/replay/real_server.h"
 #include "lab/report/record.h"
 

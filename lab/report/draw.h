@@ -15,6 +15,10 @@
 #include "lab/report/picture.h"
 #include <stdio.h>
 
+/* A picture as a sequence diagram of Mermaid, which GitHub and others draw in a page. */
+
+void bwl_mermaid(FILE *out, const bwl_picture *picture);
+
 /* Each line begins with `prefix`.  The last line is the result. */
 void bwl_draw_picture(FILE *out, const char *prefix, const bwl_picture *picture);
 

@@ -4,7 +4,6 @@
  * A cell is a link to its section, which is shown when it is the target of the address: so the page
  * stays short, works without a script, and a single cell can be linked to.
  */
-#include "lab/report/markup.h"
 #include "lab/report/matrix.h"
 #include "lab/report/names.h"
 #include "lab/report/svg.h"

@@ -9,6 +9,11 @@
 #include "lab/report/picture.h"
 #include <stdio.h>
 
+/* Text inside XML and HTML. */
+
+/* With & < > " ' escaped, and control characters as a space. */
+void bwl_put_escaped(FILE *out, const char *text);
+
 /* A file of its own. */
 void bwl_svg(FILE *out, const bwl_picture *picture);
 

@@ -44,7 +44,5 @@ extern const bwl_scenario_table bwl_scenarios_of_symfony;
 extern const bwl_scenario_table bwl_scenarios_of_world;
 extern const bwl_scenario_table bwl_scenarios_of_clocks;
 extern const bwl_scenario_table bwl_scenarios_of_queue;
-extern const bwl_scenario_table bwl_scenarios_of_queue_server;
-extern const bwl_scenario_table bwl_scenarios_of_queue_vast;
 extern const bwl_scenario_table bwl_scenarios_of_yield;
 extern const bwl_scenario_table bwl_scenarios_of_synced;

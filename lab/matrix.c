@@ -6,7 +6,7 @@
 #include "lab/base/output.h"
 #include "lab/report/names.h"
 #include "lab/scenario/subject.h"
-#include "lab/verbs.h"
+#include "lab/options.h"
 #include <stdlib.h>
 
 static int add_row(bwl_matrix *m, const bwl_lab_options *set, const char *name)

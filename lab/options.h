@@ -89,3 +89,14 @@ typedef struct bwl_lab_options {
 int bwl_options_read(bwl_lab_options *ret_options, int argc, char **argv);
 
 void bwl_options_help(FILE *out);
+
+/* The commands of bowline-lab.  Each returns the exit status. */
+
+int bwl_verb_try(const bwl_lab_options *set);
+int bwl_verb_replay(const bwl_lab_options *set);
+int bwl_verb_matrix(const bwl_lab_options *set);
+
+int bwl_verb_servers(const bwl_lab_options *set);
+
+/* run and walk */
+int bwl_verb_run(const bwl_lab_options *set);

@@ -12,7 +12,7 @@
 #include "lab/report/draw.h"
 #include "lab/scenario/redlock.h"
 #include "lab/scenario/table.h"
-#include "lab/verbs.h"
+#include "lab/options.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

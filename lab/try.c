@@ -6,11 +6,11 @@
 #include "lab/base/grow.h"
 #include "lab/report/names.h"
 #include "lab/base/output.h"
-#include "lab/report/progress.h"
+#include "lab/report/matrix.h"
 #include "lab/report/record.h"
 #include "lab/scenario/subject.h"
 #include "lab/report/svg.h"
-#include "lab/verbs.h"
+#include "lab/options.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,6 +10,22 @@
 #include "lab/base/say.h"
 #include <stdio.h>
 
+/* The progress of a search, on one terminal line. */
+
+typedef struct bwl_meter {
+    bool        is_on; /* standard error is a terminal, without --quiet */
+    bool        is_drawn;
+    const char *what; /* what is being searched */
+} bwl_meter;
+
+bwl_meter bwl_meter_start(bool quiet);
+
+/* A bwl_on_progress; arg is the meter. */
+void bwl_meter_show(const bwl_progress *progress, void *arg);
+
+/* Before anything else is written, and at the end. */
+void bwl_meter_wipe(bwl_meter *meter);
+
 /* BWL_BUDGET_NONE: nothing goes wrong. */
 enum { BWL_MATRIX_COLUMNS = 14 };
 extern const bwl_budget bwl_matrix_columns[BWL_MATRIX_COLUMNS];

@@ -3,7 +3,7 @@
  * waited for, cancelled.
  */
 #include "api/handles.h"
-#include "api/describe.h"
+#include "api/who.h"
 #include "api/uncancelled.h"
 #include "base/fault.h"
 

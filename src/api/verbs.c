@@ -3,7 +3,7 @@
  * call is the same three steps with the operation on the stack.
  */
 #include "api/handles.h"
-#include "api/describe.h"
+#include "api/who.h"
 #include "api/uncancelled.h"
 #include "base/clock.h"
 #include "base/fault.h"

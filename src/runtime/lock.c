@@ -3,7 +3,7 @@
 #include "core/text.h"
 #include "base/clock.h"
 #include "base/fault.h"
-#include "runtime/name_pins.h"
+#include "runtime/shards.h"
 
 #include <stdarg.h>
 #include <stddef.h>

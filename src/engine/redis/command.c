@@ -108,8 +108,7 @@ bool bwl_redis_write_command(bwl_session *session, bwl_request *request,
     return true;
 }
 
-/* Without the command behind it, it does nothing. */
-static bool write_asking(bwl_session *session)
+bool bwl_redis_write_asking(bwl_session *session)
 {
     bwl_resp_writer writer;
 
@@ -149,7 +148,7 @@ static bool write_ahead(bwl_session *session, bwl_request *request)
     bool wrote;
 
     if (request->route.asking)
-        wrote = write_asking(session);
+        wrote = bwl_redis_write_asking(session);
     else if (wants_lead(session, request))
         wrote = write_lead(session, request);
     else if (bwl_redis_wants_tracking(session, request))

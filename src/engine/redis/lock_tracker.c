@@ -42,15 +42,15 @@ static bool is_held_at(const bwl_session *session, const bwl_engine_lock *lock)
     return bwl_hold_is_held(&lock->hold) && bwl_router_is_home(session, lock);
 }
 
-/* Calls `visit` for each lock of the client, which may be freed by it. */
-static void for_each_lock(bwl_session *session, void (*visit)(bwl_session *, bwl_engine_lock *))
+void bwl_redis_for_each_lock(bwl_session *session, const void *arg,
+                             void (*visit)(bwl_session *, bwl_engine_lock *, const void *arg))
 {
     bwl_redis_lock *next;
 
     for (bwl_redis_lock *at = bwl_redis_of(session->host)->locks; at != NULL; at = next) {
         bwl_engine_lock *lock = at->lock;
         bwl_host_pin(lock);
-        visit(session, lock);
+        visit(session, lock, arg);
         next = at->next;
         bwl_host_unpin(lock);
     }
@@ -133,10 +133,11 @@ static bool is_lost(const bwl_session *session, const bwl_engine_lock *lock)
     return session->server.was_restarted && !bwl_discovery_has_moved(session);
 }
 
-static void examine(bwl_session *session, bwl_engine_lock *lock)
+static void examine(bwl_session *session, bwl_engine_lock *lock, const void *arg)
 {
     bool is_redirected = is_cluster(session) && session->server.is_replica;
 
+    (void)arg;
     if (!is_held_at(session, lock))
         return;
     if (!is_redirected && is_lost(session, lock))
@@ -157,7 +158,7 @@ void bwl_redis_on_restarted(bwl_session *session)
     }
     if (session->server.was_restarted && !is_redirected)
         session->server.restarts++;
-    for_each_lock(session, examine);
+    bwl_redis_for_each_lock(session, NULL, examine);
     session->server.was_restarted = false;
 }
 
@@ -185,8 +186,9 @@ void bwl_redis_revalidated(bwl_session *session, const bwl_request *request,
     bwl_redis_ask_breaker(lock, request->node, request->token);
 }
 
-static void lose_pushes(bwl_session *session, bwl_engine_lock *lock)
+static void lose_pushes(bwl_session *session, bwl_engine_lock *lock, const void *arg)
 {
+    (void)arg;
     if (bwl_router_is_home(session, lock) &&
         (bwl_hold_is_sought(&lock->hold) || bwl_hold_is_held(&lock->hold)))
         bwl_host_event(lock, (bwl_event){ .kind = BWL_DOWN });
@@ -194,14 +196,15 @@ static void lose_pushes(bwl_session *session, bwl_engine_lock *lock)
 
 void bwl_redis_on_pushes_lost(bwl_session *session)
 {
-    for_each_lock(session, lose_pushes);
+    bwl_redis_for_each_lock(session, NULL, lose_pushes);
 }
 
 /* What is held may be on another node by now, as this one cannot be reached: asks the others. */
-static void seek(bwl_session *session, bwl_engine_lock *lock)
+static void seek(bwl_session *session, bwl_engine_lock *lock, const void *arg)
 {
     bwl_route *route = bwl_route_of(lock);
 
+    (void)arg;
     if (!bwl_router_is_home(session, lock) || lock->hold.state != BWL_HOLD_HELD || route->is_sought)
         return;
     bwl_request request = revalidation_of(session, lock, lock->hold.claim.lease_ms);
@@ -220,20 +223,17 @@ void bwl_redis_on_down(bwl_session *session)
     if (!is_connected)
         bwl_host_connected(session->host, false);
     if (is_cluster(session) && bwl_session_is_suspect(session))
-        for_each_lock(session, seek);
+        bwl_redis_for_each_lock(session, NULL, seek);
+}
+
+static void lose_slot(bwl_session *session, bwl_engine_lock *lock, const void *slot)
+{
+    if (bwl_hold_is_sought(&lock->hold) && bwl_router_is_home(session, lock) &&
+        bwl_route_of(lock)->slot == *(const uint16_t *)slot)
+        bwl_host_event(lock, (bwl_event){ .kind = BWL_DOWN });
 }
 
 void bwl_redis_slot_lost(bwl_session *session, uint16_t slot)
 {
-    bwl_redis_lock *next;
-
-    for (bwl_redis_lock *at = bwl_redis_of(session->host)->locks; at != NULL; at = next) {
-        bwl_engine_lock *lock = at->lock;
-        bwl_host_pin(lock);
-        if (bwl_hold_is_sought(&lock->hold) && bwl_router_is_home(session, lock) &&
-            at->route.slot == slot)
-            bwl_host_event(lock, (bwl_event){ .kind = BWL_DOWN });
-        next = at->next;
-        bwl_host_unpin(lock);
-    }
+    bwl_redis_for_each_lock(session, &slot, lose_slot);
 }

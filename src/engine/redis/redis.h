@@ -140,7 +140,14 @@ bwl_redis_verdict bwl_redis_read_command(bwl_session *session, bwl_request *requ
                                          const char *bytes, size_t size,
                                          bwl_request_reply *ret_reply);
 
+/* Has no effect without the command behind it.  False: no room. */
+bool bwl_redis_write_asking(bwl_session *session);
+
 /* ---- lock_tracker.c */
+
+/* Calls `visit` for each lock of the client; it may free the lock. */
+void bwl_redis_for_each_lock(bwl_session *session, const void *arg,
+                             void (*visit)(bwl_session *, bwl_engine_lock *, const void *arg));
 
 /* See bwl_session_owner. */
 void bwl_redis_on_ready(bwl_session *session);
@@ -195,6 +202,9 @@ bool bwl_redis_look_at(bwl_engine_lock *lock);
 int  bwl_redis_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *fault);
 bool bwl_redis_force_release(bwl_engine_lock *lock);
 int  bwl_redis_force_released(bwl_engine_lock *lock, bwl_fault *fault);
+
+/* How a query or a forced release has failed, by its answer; OK for YES. */
+int bwl_redis_query_status(const bwl_engine_lock *lock, bwl_answer answer, bwl_fault *fault);
 
 /* Tells the hold that was shown from others of this lock; 0: it cannot be told, or is not one. */
 uint64_t bwl_redis_id_of_hold(const bwl_hold *hold, const bwl_redis_look *look);

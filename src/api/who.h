@@ -1,6 +1,5 @@
 /*
- * describe.h -- who holds a name: the question itself, and the answer for the caller who did not
- * get it.
+ * who.h -- who holds a name: the query, and its answer for a caller who did not get the lock.
  */
 #pragma once
 

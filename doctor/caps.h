@@ -5,8 +5,7 @@
  * The URL alone tells, because bowline never uses another protocol than the one it names, and
  * refuses a server that cannot support it. doctor.h checks the server.
  */
-#ifndef DOCTOR_CAPS_H
-#define DOCTOR_CAPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ typedef struct caps {
 /* lease_ms as in bowline_options. Below 0: the URL cannot be opened, and ret_why says why without a
  * secret. */
 int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[CAPS_TEXT_MAX]);
-
-#endif

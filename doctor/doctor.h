@@ -5,8 +5,7 @@
  * Nothing is changed: a server gets commands that read, and commands in a transaction that is
  * discarded. A URL may stand for several servers: each finding names its server.
  */
-#ifndef DOCTOR_H
-#define DOCTOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,10 +48,6 @@ typedef struct doctor_report {
  * False: the URL cannot be opened, and the report says so. */
 bool doctor_examine(doctor_report *ret_report, const char *url, uint32_t lease_ms);
 
-/* "ok", "note", "unknown", "warning", "failure". */
 const char *doctor_grade_name(doctor_grade grade);
 
-/* The worst grade of all findings. */
 doctor_grade doctor_worst(const doctor_report *report);
-
-#endif

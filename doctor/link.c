@@ -1,6 +1,3 @@
-/*
- * link.c -- see link.h.
- */
 #include "doctor/link.h"
 #include "base/clock.h"
 #include "base/fault.h"
@@ -51,8 +48,6 @@ static void note_progress(doctor_link *link)
     link->was_alert     = link->was_alert || (conn->context == NULL && size >= 2 &&
                                           at[0] == RECORD_ALERT && at[1] == VERSION_MAJOR);
 }
-
-/* ---- connecting ------------------------------------------------------------------------------ */
 
 static void name_address(doctor_link *link, const bwl_address *address)
 {
@@ -169,8 +164,6 @@ void link_close(doctor_link *link)
     bwl_stream_free(&link->conn.stream);
     bwl_reactor_close(&link->reactor);
 }
-
-/* ---- asking ---------------------------------------------------------------------------------- */
 
 static void copy_text(doctor_link *link, const bwl_resp_value *value)
 {

@@ -2,8 +2,7 @@
  * link.h -- one connection to one server, one command at a time, with the dialer, TLS and RESP code
  * of the library.
  */
-#ifndef DOCTOR_LINK_H
-#define DOCTOR_LINK_H
+#pragma once
 
 #include "doctor/target.h"
 #include "engine/redis/session/resp_stream.h"
@@ -47,5 +46,3 @@ int link_ask(doctor_link *link, const char *const *words, unsigned count);
 
 /* The end of the certificate of the server, in seconds since 1970; 0: unknown. */
 int64_t link_certificate_ends(const doctor_link *link);
-
-#endif

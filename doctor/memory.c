@@ -1,14 +1,11 @@
 /*
  * memory.c -- checks what the server can lose: evicted keys, and all that a restart loses.
  */
-#include "doctor/info.h"
 #include "doctor/visit.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-/* ---- eviction -------------------------------------------------------------------------------- */
 
 static bool is_short_lived_first(const char *policy)
 {
@@ -55,8 +52,6 @@ static void check_evicted(visit *v)
     visit_why(f, "each of them may have been a lock");
     visit_type(f, "redis-cli INFO stats, evicted_keys");
 }
-
-/* ---- persistence ----------------------------------------------------------------------------- */
 
 static void report_no_persistence(visit *v)
 {

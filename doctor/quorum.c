@@ -35,8 +35,6 @@ static unsigned failing(const quorum *c)
     return number;
 }
 
-/* ---- one by one ------------------------------------------------------------------------------ */
-
 static bool has_failed(const doctor_report *r, unsigned server)
 {
     for (unsigned i = 0; i < r->findings_count; i++)
@@ -84,8 +82,6 @@ static void visit_each(visit *v, quorum *c)
     }
     v->server = 0;
 }
-
-/* ---- as one place ---------------------------------------------------------------------------- */
 
 static bool is_replica_of(const visit_facts *one, const visit_facts *other)
 {

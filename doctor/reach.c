@@ -25,8 +25,6 @@ static const doctor_server *store_of(const visit *v)
     return v->store;
 }
 
-/* ---- the other way --------------------------------------------------------------------------- */
-
 /* Does the port speak TLS? The certificate does not matter. */
 static bool speaks_tls(const doctor_server *store)
 {
@@ -74,8 +72,6 @@ static void report_plaintext_to_tls(visit *v)
                   "authority");
 }
 
-/* ---- connecting ------------------------------------------------------------------------------ */
-
 static void report_unreachable(visit *v)
 {
     const doctor_server *store = store_of(v);
@@ -122,8 +118,6 @@ static void report_certificate(visit *v)
     visit_type(f, "openssl s_client -connect %.100s </dev/null | openssl x509 -noout -enddate",
                store_of(v)->where);
 }
-
-/* ---- greeting -------------------------------------------------------------------------------- */
 
 static bool report_refusal(visit *v, int type)
 {

@@ -108,7 +108,6 @@ static const rights_feature *feature_named(const char *name, size_t size)
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* Keys first, then channels, then commands. */
 static unsigned rank_of(const char *item)
 {
     return item[0] == '~' ? 1 : item[0] == '&' ? 2 : 3;
@@ -168,7 +167,6 @@ static void add_pattern(rights *r, const char *before, const char *template, con
 
 /* ---- the keys -------------------------------------------------------------------------------- */
 
-/* A command follows ASK redirects while a slot moves. */
 static void add_cluster(rights *r, const rights_feature *f)
 {
     if (f->locks) {

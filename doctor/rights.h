@@ -4,8 +4,7 @@
  * Each list is minimal: a test removes each item and sees a step of the lock fail, and sees no step
  * fail with all of them.
  */
-#ifndef DOCTOR_RIGHTS_H
-#define DOCTOR_RIGHTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,7 +31,6 @@ typedef struct rights_feature {
     bool        locks;           /* is a lock: a rule has one */
 } rights_feature;
 
-/* The i-th feature, or NULL after the last. */
 const rights_feature *rights_feature_at(unsigned i);
 
 typedef struct rights_wanted {
@@ -54,5 +52,3 @@ typedef struct rights {
 
 /* Below 0: ret_why says why, without a secret. */
 int rights_find(rights *ret_rights, const rights_wanted *wanted, char ret_why[RIGHTS_TEXT_MAX]);
-
-#endif

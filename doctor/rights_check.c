@@ -108,7 +108,6 @@ static verdict verdict_of(const visit *v, bool is_error)
                                                                               : VERDICT_NO_COMMAND;
 }
 
-/* A name that matches the pattern. */
 static void write_sample(char ret_name[KEY_ROOM], const char *pattern)
 {
     size_t size = 0;

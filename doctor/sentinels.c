@@ -34,7 +34,6 @@ static int take_service(service *s, const char *text, bwl_fault *fault)
     return file != NULL ? bwl_secret_read(&s->password, file, fault) : BWL_OK;
 }
 
-/* The sentinel did not name a primary. */
 static void report_no_primary(visit *v, const service *s, bwl_sentinel_says says)
 {
     const doctor_server *store = v->store;

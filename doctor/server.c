@@ -1,7 +1,6 @@
 /*
  * server.c -- checks a server: version, replication, clock, round trip.
  */
-#include "doctor/info.h"
 #include "doctor/visit.h"
 #include "base/clock.h"
 

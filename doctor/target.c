@@ -1,6 +1,3 @@
-/*
- * target.c -- see target.h.
- */
 #include "doctor/target.h"
 #include "engine/file/queue_node.h"
 #include "api/engines.h"

@@ -3,8 +3,7 @@
  *
  * The URL is opened as by bowline_open, with the same error messages. Nothing is sent.
  */
-#ifndef DOCTOR_TARGET_H
-#define DOCTOR_TARGET_H
+#pragma once
 
 #include "engine/redis/redis.h"
 #include "runtime/shard.h"
@@ -49,5 +48,3 @@ doctor_server doctor_server_of(const bwl_session *session);
 
 /* Another one, asked in the same way.  `host` is borrowed. */
 doctor_server doctor_server_at(const doctor_server *like, const char *host, uint16_t port);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * trust.c -- see trust.h.
- */
 #include "doctor/trust.h"
 
 #include "base/trusted_file.h"

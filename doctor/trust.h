@@ -2,8 +2,7 @@
  * trust.h -- whether a file may decide what bowline does, by the rule of the library
  * (src/base/trusted_file.h).
  */
-#ifndef DOCTOR_TRUST_H
-#define DOCTOR_TRUST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ bool trust_may_be_shared(int fd, int at, const char *path, trust_fault *ret_faul
 /* True if a new file in the directory `at` may be writable by the group: the directory is shared
  * with it and passes it on to new files (mode 2775). */
 bool trust_is_shared_directory(int at);
-
-#endif

@@ -1,12 +1,75 @@
-/*
- * visit.c -- findings and commands of a check; see visit.h.
- */
 #include "doctor/visit.h"
 #include "core/text.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Compares the clocks of several servers. */
+
+enum { SKEW_MAX_US = 2000000, US_PER_SECOND = 1000000, US_PER_MS = 1000 };
+
+void visit_clocks(visit *v, const visit_facts *of, const char *const *where, unsigned count,
+                  const char *why)
+{
+    int      first = -1, last = -1;
+    unsigned telling = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        if (!of[i].tells_time)
+            continue;
+        telling++;
+        if (first < 0 || of[i].ahead_us < of[first].ahead_us)
+            first = (int)i;
+        if (last < 0 || of[i].ahead_us > of[last].ahead_us)
+            last = (int)i;
+    }
+    if (telling < 2)
+        return;
+    int64_t         apart = of[last].ahead_us - of[first].ahead_us;
+    doctor_finding *f     = visit_find(v, "clocks", DOCTOR_FINE);
+    if (apart < SKEW_MAX_US) {
+        visit_what(f, "the clocks of the servers are %" PRId64 "ms apart", apart / US_PER_MS);
+        return;
+    }
+    f->grade = DOCTOR_WARNING;
+    visit_what(f, "the clock of %.120s is %" PRId64 "s ahead of the clock of %.120s", where[last],
+               apart / US_PER_SECOND, where[first]);
+    visit_why(f, "%s", why);
+    visit_type(f, "on each machine: timedatectl, chronyc tracking; slew the clocks, do not step "
+                  "them");
+}
+
+bool info_text(char ret_value[INFO_VALUE_MAX], const char *info, const char *name)
+{
+    size_t size = strlen(name);
+
+    for (const char *line = info; line != NULL; line = strchr(line, '\n')) {
+        line += line[0] == '\n';
+        if (strncmp(line, name, size) != 0 || line[size] != ':')
+            continue;
+        const char *value = line + size + 1;
+        size_t      end   = strcspn(value, "\r\n");
+        (void)snprintf(ret_value, INFO_VALUE_MAX, "%.*s",
+                       end < INFO_VALUE_MAX ? (int)end : INFO_VALUE_MAX, value);
+        return true;
+    }
+    ret_value[0] = '\0';
+    return false;
+}
+
+int64_t info_number(const char *info, const char *name, int64_t otherwise)
+{
+    char  value[INFO_VALUE_MAX];
+    char *end;
+
+    if (!info_text(value, info, name))
+        return otherwise;
+    long long number = strtoll(value, &end, 10);
+    return end != value ? number : otherwise;
+}
 
 doctor_finding *visit_find(visit *v, const char *check, doctor_grade grade)
 {

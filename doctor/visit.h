@@ -1,13 +1,21 @@
 /*
  * visit.h -- what the checks share: the report, the connection, and facts for later checks.
  */
-#ifndef DOCTOR_VISIT_H
-#define DOCTOR_VISIT_H
+#pragma once
 
 #include "doctor/doctor.h"
-#include "doctor/info.h"
 #include "doctor/link.h"
 #include "doctor/target.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Reads a field of the reply to INFO: lines of NAME:VALUE. */
+
+enum { INFO_VALUE_MAX = 64 };
+
+bool info_text(char ret_value[INFO_VALUE_MAX], const char *info, const char *name);
+
+int64_t info_number(const char *info, const char *name, int64_t otherwise);
 
 /* Facts by which several servers are compared. */
 typedef struct visit_facts {
@@ -23,7 +31,6 @@ typedef struct visit_facts {
     int8_t  wants_all_slots; /* cluster-require-full-coverage: 1 or 0; below 0: unknown */
 } visit_facts;
 
-/* The check of one server. */
 typedef struct visit {
     doctor_report       *report;
     const doctor_target *target;
@@ -79,13 +86,11 @@ void visit_memory(visit *v);        /* eviction and persistence */
 void visit_rights(visit *v);        /* permissions */
 void visit_foreign_locks(visit *v); /* other lock libraries */
 
-/* All of these. */
 void visit_all(visit *v);
 
 /* Checks the servers of redlock://, each alone and then together. */
 void visit_quorum(visit *v);
 
-/* Compares the clocks of several servers; `why` says why a difference matters. */
 void visit_clocks(visit *v, const visit_facts *of, const char *const *where, unsigned count,
                   const char *why);
 
@@ -97,5 +102,3 @@ void visit_node(visit *v);
 
 /* Checks a place on this machine. */
 void visit_local(visit *v);
-
-#endif

@@ -3,8 +3,33 @@
  */
 #include "lab/options.h"
 #include "lab/base/output.h"
-#include "lab/verbs.h"
+#include "lab/scenario/redlock.h"
+#include "lab/scenario/subject.h"
+#include "lab/scenario/table.h"
 #include <stdlib.h>
+
+static int list(void)
+{
+    (void)printf("protocols, for try and matrix:\n");
+    for (size_t i = 0; i < bwl_subjects_count(); i++)
+        (void)printf("  %-28s %s\n", bwl_subject_at(i)->name, bwl_subject_at(i)->story);
+    (void)printf("\ninvariants:\n");
+    for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
+        (void)printf("  %-28s broken when %s\n", bwl_invariant_label(1u << i),
+                     bwl_invariant_sentence(1u << i));
+    (void)printf("\nof several servers, for servers:\n");
+    for (size_t i = 0; i < bwl_redlock_scenarios_count(); i++) {
+        bwl_scenario s = bwl_redlock_scenario_at(i);
+        (void)printf("  %-28s %s%s\n", s.name, s.breaks == 0 ? "" : "breaks: ", s.story);
+    }
+    (void)printf("\nscenarios, for run and walk, with the invariant that each has to break:\n");
+    for (size_t i = 0; i < bwl_scenarios_count(); i++) {
+        bwl_scenario s = bwl_scenario_at(i);
+        (void)printf("  %-28s %-15s %s\n", s.name,
+                     s.breaks == 0 ? "" : bwl_invariant_label(s.breaks), s.story);
+    }
+    return bwl_output_done() ? EXIT_SUCCESS : EXIT_FAILURE;
+}
 
 int main(int argc, char **argv)
 {
@@ -18,7 +43,7 @@ int main(int argc, char **argv)
         return bwl_output_done() ? EXIT_SUCCESS : EXIT_FAILURE;
     }
     switch (set.command) {
-    case BWL_COMMAND_LIST: return bwl_verb_list(&set);
+    case BWL_COMMAND_LIST: return list();
     case BWL_COMMAND_TRY: return bwl_verb_try(&set);
     case BWL_COMMAND_REPLAY: return bwl_verb_replay(&set);
     case BWL_COMMAND_MATRIX: return bwl_verb_matrix(&set);

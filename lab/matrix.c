@@ -6,10 +6,8 @@
 #include "lab/base/output.h"
 #include "lab/report/names.h"
 #include "lab/scenario/subject.h"
-#include "lab/verbs.h"
+#include "lab/options.h"
 #include <stdlib.h>
-
-/* ---- which rows ------------------------------------------------------------------------------ */
 
 static int add_row(bwl_matrix *m, const bwl_lab_options *set, const char *name)
 {
@@ -40,8 +38,6 @@ static int add_rows(bwl_matrix *m, const bwl_lab_options *set)
             add_row(m, set, set->operands_count != 0 ? set->operands[i] : bwl_subject_at(i)->name);
     return status;
 }
-
-/* ---- the table ------------------------------------------------------------------------------- */
 
 static bwl_text short_words(const bwl_cell *cell)
 {
@@ -74,7 +70,6 @@ static void print_table(const bwl_matrix *m)
         m->faults_max);
 }
 
-/* The effort, and how many cells are complete. */
 static void print_figures(const bwl_matrix *m)
 {
     unsigned counts[BWL_BROKEN + 1] = { 0 };

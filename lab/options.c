@@ -1,6 +1,3 @@
-/*
- * options.c -- see options.h.
- */
 #include "lab/options.h"
 #include "core/nearest.h"
 #include "lab/report/names.h"
@@ -20,7 +17,6 @@ enum {
     PACE_MOST    = 1000,
 };
 
-/* Results of getopt_long for options and for faults. */
 typedef enum option_id {
     ID_NONE = 255,
 #define X(name, letter, word, argument, commands, words) ID_##name,
@@ -324,7 +320,6 @@ static int read_command(bwl_lab_options *set, const char *word)
                                       : bwl_say("type: bowline lab --help"));
 }
 
-/* The number of operands of a command. */
 static int check_operands(const bwl_lab_options *set)
 {
     const char *wants  = commands[set->command].operands;

@@ -4,8 +4,7 @@
  * One table of commands and one of options produce the help, getopt_long and the suggestions.  The
  * options of faults come from lab/world/budget.h.
  */
-#ifndef BWL_LAB_OPTIONS_H
-#define BWL_LAB_OPTIONS_H
+#pragma once
 
 #include "lab/search/explore.h"
 #include <stdio.h>
@@ -91,4 +90,13 @@ int bwl_options_read(bwl_lab_options *ret_options, int argc, char **argv);
 
 void bwl_options_help(FILE *out);
 
-#endif
+/* The commands of bowline-lab.  Each returns the exit status. */
+
+int bwl_verb_try(const bwl_lab_options *set);
+int bwl_verb_replay(const bwl_lab_options *set);
+int bwl_verb_matrix(const bwl_lab_options *set);
+
+int bwl_verb_servers(const bwl_lab_options *set);
+
+/* run and walk */
+int bwl_verb_run(const bwl_lab_options *set);

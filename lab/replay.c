@@ -20,7 +20,7 @@
 #include "lab/report/names.h"
 #include "lab/base/output.h"
 #include "lab/replay/stage.h"
-#include "lab/verbs.h"
+#include "lab/options.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>

@@ -12,7 +12,7 @@
 #include "lab/report/draw.h"
 #include "lab/scenario/redlock.h"
 #include "lab/scenario/table.h"
-#include "lab/verbs.h"
+#include "lab/options.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +24,6 @@ typedef struct settings {
     bool at_random;
     bool is_asked; /* the command line has changed the scenarios */
 } settings;
-
-/* ---- one scenario ---------------------------------------------------------------------------- */
 
 /* A random walk need not be shortest and need not find a fault. */
 static bool is_as_expected(const bwl_scenario *s, const settings *set, const bwl_finding *found)
@@ -78,7 +76,6 @@ static void change(bwl_scenario *s, const bwl_lab_options *given)
             s->budget[i] = given->budget[i];
 }
 
-/* True if the result is as expected. */
 static bool run_one(size_t i, const settings *of_all, unsigned number)
 {
     settings               set    = *of_all;
@@ -103,8 +100,6 @@ static bool run_one(size_t i, const settings *of_all, unsigned number)
     bwl_finding_free(&found);
     return is_good;
 }
-
-/* ---- which ----------------------------------------------------------------------------------- */
 
 static bool find(const settings *set, const char *name, size_t *ret_i)
 {
@@ -181,8 +176,6 @@ int bwl_verb_run(const bwl_lab_options *given)
                             .at        = bwl_scenario_at,
                             .at_random = given->command == BWL_COMMAND_WALK });
 }
-
-/* ---- several servers ------------------------------------------------------------------------- */
 
 static int check_faults(const bwl_lab_options *given)
 {

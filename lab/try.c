@@ -4,14 +4,13 @@
  */
 #include "lab/report/draw.h"
 #include "lab/base/grow.h"
-#include "lab/report/mermaid.h"
 #include "lab/report/names.h"
 #include "lab/base/output.h"
-#include "lab/report/progress.h"
+#include "lab/report/matrix.h"
 #include "lab/report/record.h"
 #include "lab/scenario/subject.h"
 #include "lab/report/svg.h"
-#include "lab/verbs.h"
+#include "lab/options.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,7 +179,6 @@ static uint64_t states_of(const trial *t)
     return most;
 }
 
-/* The most severe first. */
 static unsigned severity_of(unsigned invariant)
 {
     if ((invariant & (BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER)) != 0)

@@ -52,7 +52,7 @@ key has one, it is not theirs, however old its value looks. Both are BUSY and le
 
 %sp and %ss below stand for what comes before the key's own part, and for the name of the lock.
 
-This page is made of the table in `src/engine/redis/profile_rows.c`, which says where each row was read: `make docs`.
+This page is made of the table in `src/engine/redis/profile.c`, which says where each row was read: `make docs`.
 """
 
 

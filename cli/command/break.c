@@ -107,7 +107,6 @@ static words holder_words(const break_job *j)
                     j->is_renewed ? " unless it is renewed" : "");
 }
 
-/* What the holder does after the release. */
 static const char *consequence(const break_job *j)
 {
     if (!j->is_renewed)
@@ -178,7 +177,6 @@ static int look(break_job *j, failure *reterr)
     return 0;
 }
 
-/* The hold has no id. */
 static int cannot_break(const break_job *j, failure *reterr)
 {
     const bowline_holder *h = &j->holder;

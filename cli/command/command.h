@@ -3,8 +3,7 @@
  *
  * In NAME_main, argv[0] is the name of the command; it returns the exit code.
  */
-#ifndef BOWLINE_CLI_COMMAND_COMMAND_H
-#define BOWLINE_CLI_COMMAND_COMMAND_H
+#pragma once
 
 #include <stdio.h>
 
@@ -22,5 +21,3 @@ void break_help(FILE *out);
 void caps_help(FILE *out);
 void doctor_help(FILE *out);
 void fence_help(FILE *out);
-
-#endif

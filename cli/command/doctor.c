@@ -33,8 +33,6 @@ void doctor_help(FILE *out)
                 out);
 }
 
-/* ---- text ------------------------------------------------------------------------------------ */
-
 static void write_line(const char *mark, const char *text)
 {
     if (text[0] != '\0')
@@ -71,8 +69,6 @@ static void write_text(const doctor_report *r)
                  count_of(r, DOCTOR_FAILURE), count_of(r, DOCTOR_WARNING),
                  count_of(r, DOCTOR_UNKNOWN), count_of(r, DOCTOR_NOTE), count_of(r, DOCTOR_FINE));
 }
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static const char *or_null(const char *text)
 {

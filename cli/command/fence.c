@@ -51,8 +51,6 @@ void fence_help(FILE *out)
                 out);
 }
 
-/* ---- the fence ---------------------------------------------------------------------------- */
-
 static int no_fence(failure *reterr, const char *verb, const char *path)
 {
     const char *name = getenv("BOWLINE_NAME");
@@ -86,8 +84,6 @@ static int find_fence(uint64_t *ret_fence, const char *verb, char **operands, fa
                  url_shown(text).text),
         words_of("a fence is a number from 1 to %" PRIu64 ", in digits", UINT64_MAX));
 }
-
-/* ---- the verbs ------------------------------------------------------------------------------- */
 
 static int check(const char *verb, char **operands, int *ret_fd, failure *reterr)
 {
@@ -126,8 +122,6 @@ static int show(const char *path, failure *reterr)
     (void)printf("%" PRIu64 "\n", fence);
     return 0;
 }
-
-/* ---- the command line ------------------------------------------------------------------------ */
 
 static int check_operands(const char *verb, int count, char **operands, failure *reterr)
 {

@@ -1,6 +1,3 @@
-/*
- * file.c -- see file.h.
- */
 #include "cli/fence/file.h"
 
 #include <assert.h>

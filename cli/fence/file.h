@@ -14,8 +14,7 @@
  *
  * On a network file system the guarantees are those of its flock and fsync.
  */
-#ifndef BOWLINE_CLI_FENCE_FILE_H
-#define BOWLINE_CLI_FENCE_FILE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ int fence_file_check(int *ret_fd, const char *path, uint64_t fence, failure *ret
 
 /* The highest fence of the file. Does not wait. */
 int fence_file_seen(uint64_t *ret_fence, const char *path, failure *reterr);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * line.c -- see line.h.
- */
 #include "cli/fence/line.h"
 
 #include <assert.h>

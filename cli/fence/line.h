@@ -9,8 +9,7 @@
  *
  * Fences only grow, so a new line is never shorter than the one that it overwrites.
  */
-#ifndef BOWLINE_CLI_FENCE_LINE_H
-#define BOWLINE_CLI_FENCE_LINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ bool fence_line_read(uint64_t *ret_fence, const char *bytes, size_t size);
 
 /* The same for the number alone. */
 bool fence_number_read(uint64_t *ret_fence, const char *text);
-
-#endif

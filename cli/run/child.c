@@ -16,6 +16,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,39 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- can it be run? -------------------------------------------------------------------------- */
+/* Tcsetpgrp(3). Bowline blocks TTOU, so it may call this from the background. */
+
+void terminal_open(terminal *ret_terminal)
+{
+    terminal t = { .fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY) };
+
+    if (t.fd >= 0)
+        t.wanted = getpgrp() == getpid() && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    *ret_terminal = t;
+}
+
+bool terminal_is_ours(const terminal *t)
+{
+    return t->fd >= 0 && tcgetpgrp(t->fd) == getpgrp();
+}
+
+void terminal_lend(terminal *t, pid_t group)
+{
+    if (tcsetpgrp(t->fd, group) == 0)
+        t->lent = group;
+}
+
+void terminal_take_back(terminal *t)
+{
+    if (t->lent == 0)
+        return;
+    /* A shell in the command may have given the terminal to a job that has ended. */
+    pid_t front = tcgetpgrp(t->fd);
+    if (front == t->lent || (front > 1 && kill(-front, 0) < 0 && errno == ESRCH))
+        /* (void): fails only if the terminal is gone. */
+        (void)tcsetpgrp(t->fd, getpgrp());
+    t->lent = 0;
+}
 
 /* Returns 0, or the errno that execve(2) would give as far as stat(2) can tell. */
 static int check_file(const char *path)
@@ -98,8 +131,6 @@ int child_find(char **command, failure *reterr)
         error = strchr(name, '/') != NULL ? check_file(name) : search_path(name);
     return error == 0 ? 0 : failed_with(reterr, child_failure(command, error));
 }
-
-/* ---- starting it ----------------------------------------------------------------------------- */
 
 /* The new process reports here why exec failed. */
 typedef struct report {
@@ -206,8 +237,6 @@ bool child_has_begun(child *c)
     c->is_new = false;
     return true;
 }
-
-/* ---- watching it ----------------------------------------------------------------------------- */
 
 /* The state of the command itself. */
 static void take(child *c, const siginfo_t *info)

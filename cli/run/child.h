@@ -8,13 +8,38 @@
  * The command gets the signal handlers, the signal mask and the descriptors that the caller of
  * bowline had. If bowline dies, the kernel sends TERM to the command.
  */
-#ifndef BOWLINE_CLI_RUN_CHILD_H
-#define BOWLINE_CLI_RUN_CHILD_H
-
-#include <sys/types.h>
+#pragma once
 
 #include "cli/run/signals.h"
-#include "cli/run/terminal.h"
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* The foreground of the terminal: the process group of bowline, or that of the
+ * command.
+ *
+ * The command has its own process group, so that all of it can be stopped. A terminal serves only
+ * its foreground group, and sends Ctrl-C only there. If a shell has started bowline as a job of its
+ * own (it leads its process group, standard input and output are the terminal), the command gets
+ * the foreground at once, as it would from the shell. Otherwise other processes use the terminal
+ * too (`bowline run ... | less`, a script, make), and the command gets the foreground only when the
+ * kernel stops it for reading or writing there. */
+
+typedef struct terminal {
+    int   fd;     /* below 0: no terminal */
+    pid_t lent;   /* the group that has the foreground from bowline; 0: none */
+    bool  wanted; /* lend it whenever bowline is in the foreground */
+} terminal;
+
+void terminal_open(terminal *ret_terminal);
+
+/* True if the process group of bowline is in the foreground. */
+bool terminal_is_ours(const terminal *t);
+
+/* Gives the foreground to `group`. Bowline must have it. */
+void terminal_lend(terminal *t, pid_t group);
+
+/* Takes the foreground back, unless another group has taken it meanwhile. */
+void terminal_take_back(terminal *t);
 
 typedef struct child_plan {
     char         **command; /* ends with NULL */
@@ -40,7 +65,6 @@ typedef struct child {
 /* Checks that the command can be run, before any lock is taken. Fails with code 126 or 127. */
 int child_find(char **command, failure *reterr);
 
-/* The error message for errno `error` of exec. */
 failure child_failure(char **command, int error);
 
 /* Starts the command. Lends it the terminal first if it is to have it at once. */
@@ -55,5 +79,3 @@ bool child_poll(child *c);
 /* Sends a signal to the group of the command, even after the command itself has ended, and to the
  * command if it has left the group. Returns 0, or EPERM if a process runs as another user. */
 int child_signal(const child *c, int number);
-
-#endif

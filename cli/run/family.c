@@ -97,7 +97,6 @@ static int by_pid(const void *a, const void *b)
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* False: out of memory. */
 static bool add(table *t, const process *p)
 {
     if (t->count == t->room) {

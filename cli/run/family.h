@@ -8,8 +8,7 @@
  * Not found are processes that another service starts for the command (at(1), a container), and
  * descendants of another user if /proc hides them (hidepid).
  */
-#ifndef BOWLINE_CLI_RUN_FAMILY_H
-#define BOWLINE_CLI_RUN_FAMILY_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -17,7 +16,6 @@
 
 enum { FAMILY_PROGRAM_MAX = 16 };
 
-/* The result of a scan. Zombies do not count. */
 typedef struct family {
     int   alive;   /* number of processes */
     int   refused; /* of these, how many bowline may not signal */
@@ -48,5 +46,3 @@ void family_forget(family_known *known);
 /* Start time of a process in clock ticks; pid and start time identify a process. 0: no such
  * process, or no /proc. */
 unsigned long long family_started(pid_t pid);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * guard.c -- see guard.h.
- */
 #include "cli/run/guard.h"
 
 #include <assert.h>

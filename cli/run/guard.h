@@ -8,8 +8,7 @@
  * at the first look (another client removed it, or bowline was stopped), there is no time for TERM,
  * because the next holder may already be at work.
  */
-#ifndef BOWLINE_CLI_RUN_GUARD_H
-#define BOWLINE_CLI_RUN_GUARD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -43,5 +42,3 @@ void guard_init(guard *ret_guard, lost_policy policy, int64_t kill_after_ms, int
 /* Returns the next order, and in *ret_wait_ms how long there will be none (or BOWLINE_FOREVER).
  * Call again after an order: another may be due. */
 guard_order guard_look(guard *g, int64_t left_ms, int64_t now_ms, int64_t *ret_wait_ms);
-
-#endif

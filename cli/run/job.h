@@ -1,8 +1,7 @@
 /*
  * job.h -- the state of one `bowline run`, shared by the files of this folder.
  */
-#ifndef BOWLINE_CLI_RUN_JOB_H
-#define BOWLINE_CLI_RUN_JOB_H
+#pragma once
 
 #include <bowline/async.h>
 
@@ -11,7 +10,6 @@
 #include "cli/run/guard.h"
 #include "cli/run/loop.h"
 #include "cli/run/signals.h"
-#include "cli/run/terminal.h"
 #include "cli/settings/config.h"
 #include "cli/settings/options.h"
 #include "cli/text/say.h"
@@ -83,5 +81,3 @@ static inline status_line *job_status(status_line *line, const job *j, const cha
     status_begin(line, j->options.status_fd, event, j->options.name);
     return line;
 }
-
-#endif

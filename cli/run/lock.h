@@ -1,8 +1,7 @@
 /*
  * lock.h -- the lock of a job: acquire and release, while signals are handled.
  */
-#ifndef BOWLINE_CLI_RUN_LOCK_H
-#define BOWLINE_CLI_RUN_LOCK_H
+#pragma once
 
 #include "cli/run/job.h"
 
@@ -18,5 +17,3 @@ int lock_take(job *j, failure *reterr);
 
 /* Releases the lock. A signal ends the wait for the reply; the lock then ends with its lease. */
 int lock_release(job *j, bowline_error *reterr);
-
-#endif

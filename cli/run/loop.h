@@ -4,8 +4,7 @@
  * There are no threads. The loop drives the client, so the lock is renewed while the command runs.
  * The clock counts suspend: after a resume, the deadline has passed.
  */
-#ifndef BOWLINE_CLI_RUN_LOOP_H
-#define BOWLINE_CLI_RUN_LOOP_H
+#pragma once
 
 #include <bowline/async.h>
 
@@ -28,5 +27,3 @@ void loop_open(loop *ret_loop, bowline_client *client, int signal_fd);
 
 /* Sleeps for at most wait_ms (0 or BOWLINE_FOREVER are allowed), then dispatches the client. */
 void loop_turn(loop *l, int64_t wait_ms);
-
-#endif

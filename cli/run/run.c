@@ -9,18 +9,135 @@
  * explicitly, so no background process that the command leaves behind keeps it.
  */
 #include "cli/run/run.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "cli/run/job.h"
 #include "cli/run/lock.h"
-#include "cli/run/nested.h"
 #include "cli/run/supervise.h"
 #include "doctor/caps.h"
+#include "cli/run/family.h"
+#include "cli/text/url.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+/* Detects a `bowline run` inside another one that holds the same lock: its wait would
+ * never end.
+ *
+ * BOWLINE_HELD lists the locks that are held around a command, the innermost last, each as
+ *
+ *      LOCK-PID-STARTED        d1c63a0f2b9e4457-4121-8812345
+ *
+ * LOCK is a hash of the URL, without user and password, and of the name. PID and STARTED identify
+ * the bowline that holds it: an entry is ignored if that process has ended or is on another
+ * machine. The same lock by another URL is not detected. */
+
+/* The environment variable. */
+#define NESTED_VARIABLE "BOWLINE_HELD"
+
+enum { HELD_MAX = 4096 }; /* bytes of the variable: about a hundred locks */
+
+/* FNV-1a. */
+static uint64_t mix(uint64_t hash, const char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3U;
+    return hash;
+}
+
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+    return mix(hash, text, strlen(text) + 1);
+}
+
+/* Only these options of a URL change which key a name means. */
+static uint64_t mix_options(uint64_t hash, const char *url)
+{
+    static const char *const keys[] = { "key=", "profile=" };
+    const char              *option = url + strcspn(url, "?");
+
+    while (*option != '\0') {
+        size_t size = strcspn(++option, "&");
+        for (unsigned i = 0; i < sizeof keys / sizeof keys[0]; i++)
+            if (strncmp(option, keys[i], strlen(keys[i])) == 0)
+                hash = mix(hash, option, size);
+        option += size;
+    }
+    return hash;
+}
+
+/* Hashes the place and the name. A name that is a relative path means another lock in another
+ * directory; file: means other locks for another user. */
+static uint64_t nested_lock(const char *url, const char *name)
+{
+    char        where[URL_MAX + 1], directory[4096];
+    const char *slashes = strstr(url, "://");
+    uint64_t    hash    = 0xcbf29ce484222325U;
+
+    assert(strlen(url) <= URL_MAX);
+    (void)snprintf(where, sizeof where, "%.*s", (int)strcspn(url, "?"), url);
+    const char *user_end = slashes != NULL ? strrchr(where, '@') : NULL;
+    if (user_end != NULL) {
+        hash = mix(hash, where, (size_t)(slashes - url));
+        hash = mix_text(hash, user_end + 1);
+    } else if (slashes != NULL) {
+        hash = mix(hash, where, (size_t)(slashes - url));
+        hash = mix_text(hash, where + (slashes - url) + 3);
+    } else {
+        hash = mix_text(hash, where);
+    }
+    hash = mix_options(hash, url);
+    if (strncmp(url, "file:", 5) == 0) {
+        uid_t user = geteuid();
+        hash       = mix(hash, (const char *)&user, sizeof user);
+        if (strchr(name, '/') != NULL && name[0] != '/' &&
+            getcwd(directory, sizeof directory) != NULL)
+            hash = mix_text(hash, directory);
+    }
+    return mix_text(hash, name);
+}
+
+/* Returns the pid of a bowline that holds the lock around this process, or 0. */
+static pid_t nested_holder(uint64_t lock)
+{
+    const char *held = getenv(NESTED_VARIABLE);
+
+    while (held != NULL && *held != '\0') {
+        uint64_t           which;
+        int                pid;
+        unsigned long long started;
+        if (sscanf(held, "%16" SCNx64 "-%d-%llu", &which, &pid, &started) == 3 && which == lock &&
+            pid > 1 && started == family_started(pid))
+            return pid;
+        held += strcspn(held, " ");
+        held += strspn(held, " ");
+    }
+    return 0;
+}
+
+/* Adds the lock to the variable, held by this process. False: out of memory. */
+static bool nested_export(uint64_t lock)
+{
+    const char        *before  = getenv(NESTED_VARIABLE);
+    unsigned long long started = family_started(getpid());
+    char               held[HELD_MAX];
+
+    if (started == 0)
+        return true; /* without /proc the start time is not known */
+    /* What does not fit is left out: a nested wait for it is then not detected. */
+    if (before == NULL || strlen(before) + 64 > sizeof held)
+        before = "";
+    (void)snprintf(held, sizeof held, "%s%s%016" PRIx64 "-%d-%llu", before,
+                   before[0] != '\0' ? " " : "", lock, (int)getpid(), started);
+    return setenv(NESTED_VARIABLE, held, 1) == 0;
+}
 
 /* ---- before the lock ------------------------------------------------------------------------- */
 
@@ -115,7 +232,6 @@ static int prepare(job *j, failure *reterr)
     return check_nesting(j, reterr);
 }
 
-/* Reports that the lock is held. */
 static void report_acquired(const job *j)
 {
     status_line line;
@@ -266,7 +382,6 @@ static int report_failed(const job *j, const failure *is)
     return code;
 }
 
-/* The exit code of bowline after the command has ended and the lock was released. */
 static int result(job *j, const bowline_error *released)
 {
     int code = exit_code(j);

@@ -1,10 +1,7 @@
 /*
  * run.h -- `bowline run`: runs a command while holding a lock.
  */
-#ifndef BOWLINE_CLI_RUN_RUN_H
-#define BOWLINE_CLI_RUN_RUN_H
+#pragma once
 
 /* argv[0] is "run".  Returns the exit code. */
 int run_main(int argc, char **argv);
-
-#endif

@@ -5,8 +5,7 @@
  * never in a handler. A signal that the caller ignores (nohup: HUP; a background job of a shell:
  * INT and QUIT) stays ignored, for bowline and for the command.
  */
-#ifndef BOWLINE_CLI_RUN_SIGNALS_H
-#define BOWLINE_CLI_RUN_SIGNALS_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -42,5 +41,3 @@ bool signals_stop(signals *s, int number, bool whole_group);
 /* Ends bowline by INT with the default action. `whole_group`: sends INT to the process group, if no
  * one else did. */
 void signals_die_of_interrupt(bool whole_group);
-
-#endif

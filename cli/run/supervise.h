@@ -1,11 +1,8 @@
 /*
  * supervise.h -- watches the lock and the command until the command has ended.
  */
-#ifndef BOWLINE_CLI_RUN_SUPERVISE_H
-#define BOWLINE_CLI_RUN_SUPERVISE_H
+#pragma once
 
 #include "cli/run/job.h"
 
 void supervise(job *j);
-
-#endif

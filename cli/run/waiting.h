@@ -4,8 +4,7 @@
  * On a terminal it is one line, updated about once a second and erased at the end. Elsewhere it is
  * a line after one second, then one line a minute: enough for a log, not too much for a mail.
  */
-#ifndef BOWLINE_CLI_RUN_WAITING_H
-#define BOWLINE_CLI_RUN_WAITING_H
+#pragma once
 
 #include <bowline/bowline.h>
 
@@ -23,10 +22,8 @@ typedef struct waiting {
 
 void waiting_begin(waiting *ret_waiting, const char *name, bool is_quiet);
 
-/* Time until the next message. */
 int64_t waiting_wait_ms(const waiting *w);
 
-/* True if a message is due. */
 bool waiting_is_due(const waiting *w);
 
 /* Writes the message. Asks the store who holds the lock, so it may block for a reply. */
@@ -39,5 +36,3 @@ words waiting_holder(const bowline_holder *holder);
 
 /* "held by deploy@web-2 pid 4121 (pg_dump) for 3m12s", or why that cannot be said. */
 words waiting_who(bowline_client *client, const char *name);
-
-#endif

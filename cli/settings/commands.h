@@ -4,8 +4,7 @@
  * table.c writes the maps of this file and of options.h as lines for the completions and the
  * manual page.
  */
-#ifndef BOWLINE_CLI_SETTINGS_COMMANDS_H
-#define BOWLINE_CLI_SETTINGS_COMMANDS_H
+#pragma once
 
 /* Operands.  CAPITALS are placeholders, lower-case words are literal, [ ] is optional.  COMMAND
  * and what follows is a command line of its own. */
@@ -64,5 +63,3 @@
 #define GLOBAL_OPTION_MAP(X)                                          \
     X(HELP, 'h', "help", NULL, "what bowline does, and its commands") \
     X(VERSION, 'V', "version", NULL, "version of the command and of its library")
-
-#endif

@@ -7,8 +7,7 @@
  * A source that exists but cannot be used is an error and is never skipped: the next source might
  * lock between the processes of this user only, and no one would notice.
  */
-#ifndef BOWLINE_CLI_SETTINGS_CONFIG_H
-#define BOWLINE_CLI_SETTINGS_CONFIG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,10 +25,7 @@ typedef struct settings {
     bool     wait_is_default; /* no source sets the wait */
 } settings;
 
-/* After a failure *ret_settings may be set in part: wipe it too. */
 int settings_find(settings *ret_settings, const run_options *options, failure *reterr);
 
 /* Overwrites the URL, which may contain a password. */
 void settings_wipe(settings *s);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * option_table.c -- see option_table.h.
- */
 #include "cli/settings/option_table.h"
 
 #include <assert.h>

@@ -5,8 +5,7 @@
  * name of the argument or NULL; help.  The parser, the help, the completions and the manual page
  * are made from that list.
  */
-#ifndef BOWLINE_CLI_SETTINGS_OPTION_TABLE_H
-#define BOWLINE_CLI_SETTINGS_OPTION_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -48,7 +47,4 @@ int options_parse(const option_table *t, int argc, char **argv, option_store *st
 /* A usage error of this command. */
 int options_fail(const option_table *t, failure *reterr, words what, words why);
 
-/* "usage: ...", and one line per option. */
 void options_write(const option_table *t, FILE *out);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * options.h -- the command line of `bowline run`.
  */
-#ifndef BOWLINE_CLI_SETTINGS_OPTIONS_H
-#define BOWLINE_CLI_SETTINGS_OPTIONS_H
+#pragma once
 
 #include <bowline/bowline.h>
 
@@ -61,7 +60,6 @@ typedef struct run_options {
  * borrows from argv. */
 int run_options_read(run_options *ret_options, int argc, char **argv, failure *reterr);
 
-/* Parses a duration between bounds[0] and bounds[1]. `where` names it in messages. */
 int options_duration(int64_t *ret_ms, const char *where, const char *text, const int64_t bounds[2],
                      failure *reterr);
 
@@ -69,8 +67,5 @@ int options_duration(int64_t *ret_ms, const char *where, const char *text, const
  * in it would be shown and passed to the command. */
 int options_check_name(const char *name, const char *command, failure *reterr);
 
-/* The short help and the long help. */
 void run_usage(FILE *out);
 void run_help(FILE *out);
-
-#endif

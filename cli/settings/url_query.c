@@ -1,6 +1,3 @@
-/*
- * url_query.c -- see url_query.h.
- */
 #include "cli/settings/url_query.h"
 
 #include <string.h>

@@ -5,8 +5,7 @@
  * The URL is the operand, or else the URL that `bowline run` would use.  A URL with a password is
  * refused as an operand, because every user can read the arguments of a process.
  */
-#ifndef BOWLINE_CLI_SETTINGS_URL_QUERY_H
-#define BOWLINE_CLI_SETTINGS_URL_QUERY_H
+#pragma once
 
 #include "cli/settings/config.h"
 #include "cli/settings/option_table.h"
@@ -28,5 +27,3 @@ typedef int url_answer(const settings *s, const url_query *q, failure *reterr);
 /* Runs the command: parses, shows the help or answers, reports errors.  Returns the exit code. */
 int url_query_main(const option_table *table, void (*help)(FILE *out), url_answer *answer, int argc,
                    char **argv);
-
-#endif

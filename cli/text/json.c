@@ -1,6 +1,3 @@
-/*
- * json.c -- see json.h.
- */
 #include "cli/text/json.h"
 
 #include <assert.h>

@@ -3,8 +3,7 @@
  * The format is that of the status lines (status.h): no blanks; "bowline" first, the version of the
  * format; a key without a value is left out; times are whole milliseconds, in keys that end in _ms.
  * Keys are constants. Values are escaped, and the password of a URL becomes ***. */
-#ifndef BOWLINE_CLI_TEXT_JSON_H
-#define BOWLINE_CLI_TEXT_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ void json_close(char bracket);
 void json_text(const char *key, const char *text); /* NULL: left out */
 void json_number(const char *key, int64_t number);
 void json_flag(const char *key, bool is);
-
-#endif

@@ -8,8 +8,7 @@
  * Text from elsewhere (names, programs, replies of a server) is escaped when it is written, and the
  * password of a URL becomes ***.
  */
-#ifndef BOWLINE_CLI_TEXT_SAY_H
-#define BOWLINE_CLI_TEXT_SAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -76,5 +75,3 @@ const char *say_nearest(const char *typed, const char *const *known);
 
 /* "did you mean PREFIXnearest?", or the other text if `nearest` is NULL. */
 words say_suggestion(const char *nearest, const char *prefix, const char *otherwise);
-
-#endif

@@ -8,8 +8,7 @@
  * reader has no space for a line, the line is dropped: a slow reader must not keep bowline from
  * watching the lock.
  */
-#ifndef BOWLINE_CLI_TEXT_STATUS_H
-#define BOWLINE_CLI_TEXT_STATUS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ void status_begin(status_line *ret_line, int fd, const char *event, const char *
 void status_add_number(status_line *line, const char *key, int64_t number);
 void status_add_text(status_line *line, const char *key, const char *text);
 void status_send(status_line *line);
-
-#endif

@@ -2,8 +2,7 @@
  * url.h -- the parts of a URL that the command must understand: secrets, and which options are set.
  * The library parses the rest.
  */
-#ifndef BOWLINE_CLI_TEXT_URL_H
-#define BOWLINE_CLI_TEXT_URL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ bool url_is_of_server(const char *text);
 
 /* The text for a message, or "(not shown)" if it may contain a password. */
 words url_shown(const char *text);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * utf8.h -- reads a text one character at a time, and detects what is not UTF-8.
  */
-#ifndef BOWLINE_CLI_TEXT_UTF8_H
-#define BOWLINE_CLI_TEXT_UTF8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ size_t utf8_next(uint32_t *ret_character, const char *text);
 /* True for characters that control a terminal: C0, DEL, C1, and changes of the writing
  * direction. */
 bool utf8_is_control(uint32_t character);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * dice.h -- reproducible random numbers: SplitMix64 (Sebastiano Vigna, public domain).
  */
-#ifndef BWL_LAB_BASE_DICE_H
-#define BWL_LAB_BASE_DICE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ static inline uint64_t bwl_dice_draw(uint64_t *seed)
     x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
     return x ^ x >> 31;
 }
-
-#endif

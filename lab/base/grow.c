@@ -1,6 +1,3 @@
-/*
- * grow.c -- see grow.h.
- */
 #include "lab/base/grow.h"
 #include <stdint.h>
 #include <stdio.h>

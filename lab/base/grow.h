@@ -2,8 +2,7 @@
  * grow.h -- growing lists, and a clock in seconds.  The program ends with a message when memory
  * runs out.
  */
-#ifndef BWL_LAB_BASE_GROW_H
-#define BWL_LAB_BASE_GROW_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ void *bwl_grow(void *list, size_t *capacity, size_t count, size_t item_size);
 void *bwl_room_for(size_t count, size_t item_size);
 
 double bwl_seconds(void);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * memory.c -- see memory.h.
- */
 #include "lab/base/memory.h"
 #include <assert.h>
 #include <stdbool.h>
@@ -43,8 +40,6 @@ void bwl_memory_give_back(bwl_memory *memory, void *taken, size_t size)
     memory->used -= whole;
     (void)munmap(taken, whole); /* munmap of our own mapping cannot fail */
 }
-
-/* ---- lists of blocks ------------------------------------------------------------------------- */
 
 static bool make_room(bwl_blocks *list)
 {

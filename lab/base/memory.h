@@ -4,8 +4,7 @@
  * Memory comes from the kernel in whole pages, so freed memory returns at once and the count is
  * exact. A search that reaches the limit stops and reports it; the program goes on.
  */
-#ifndef BWL_LAB_BASE_MEMORY_H
-#define BWL_LAB_BASE_MEMORY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ typedef struct bwl_blocks {
 /* NULL if there is no memory. */
 void *bwl_blocks_add(bwl_blocks *list);
 void  bwl_blocks_free(bwl_blocks *list);
-
-#endif

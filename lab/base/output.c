@@ -1,6 +1,3 @@
-/*
- * output.c -- see output.h.
- */
 #include "lab/base/output.h"
 #include "lab/base/say.h"
 #include <errno.h>

@@ -1,8 +1,7 @@
 /*
  * output.h -- files that are written whole or not at all, and a check of standard output.
  */
-#ifndef BWL_LAB_BASE_OUTPUT_H
-#define BWL_LAB_BASE_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,5 +23,3 @@ bool bwl_output_close(bwl_output *output);
 
 /* False, with a message, if a write to standard output failed. */
 bool bwl_output_done(void);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * say.c -- see say.h.
- */
 #include "lab/base/say.h"
 #include "core/text.h"
 

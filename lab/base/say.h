@@ -1,8 +1,7 @@
 /*
  * say.h -- short texts by value, and error messages of three lines.
  */
-#ifndef BWL_LAB_BASE_SAY_H
-#define BWL_LAB_BASE_SAY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,7 +14,6 @@ typedef struct bwl_text {
 
 bwl_text bwl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The text with ? for each control character. */
 bwl_text bwl_shown(const char *text);
 
 /* Writes to standard error, each line after the name of the program, without empty
@@ -23,5 +21,3 @@ bwl_text bwl_shown(const char *text);
 int bwl_complain(bwl_text what, bwl_text why, bwl_text type);
 
 enum { BWL_EXIT_USAGE = 2, BWL_EXIT_MEMORY = 3 };
-
-#endif

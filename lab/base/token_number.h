@@ -4,8 +4,7 @@
  * The lab provides the random bytes of a machine, so it puts a number into them and reads it from
  * the token's text.
  */
-#ifndef BWL_LAB_BASE_TOKEN_NUMBER_H
-#define BWL_LAB_BASE_TOKEN_NUMBER_H
+#pragma once
 
 #include "core/core.h"
 
@@ -39,5 +38,3 @@ uint16_t bwl_token_read(const char *token);
 
 /* False if the machine did not use the bytes of the lab. */
 bool bwl_token_is_ours(const char *token);
-
-#endif

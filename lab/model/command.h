@@ -1,8 +1,7 @@
 /*
  * command.h -- the commands that the model of a server carries out.
  */
-#ifndef BWL_LAB_MODEL_COMMAND_H
-#define BWL_LAB_MODEL_COMMAND_H
+#pragma once
 
 #include <assert.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ typedef struct bwl_model_command {
     int64_t  value; /* also a score */
     int64_t  time;  /* in the unit of the command */
 } bwl_model_command;
-
-#endif

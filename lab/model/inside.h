@@ -1,12 +1,9 @@
 /*
  * inside.h -- what the files of the model server share.
  */
-#ifndef BWL_LAB_MODEL_INSIDE_H
-#define BWL_LAB_MODEL_INSIDE_H
+#pragma once
 
 #include "lab/model/redis.h"
-
-/* ---- replies --------------------------------------------------------------------------------- */
 
 static inline void bwl_model_say(bwl_model_frame *reply, bwl_model_part_kind kind, int64_t number)
 {
@@ -24,8 +21,6 @@ static inline void bwl_model_say_error(bwl_model_frame *reply, bwl_model_error e
     bwl_model_say(reply, BWL_PART_ERROR, error);
 }
 
-/* ---- keys ------------------------------------------------------------------------------------ */
-
 /* True if there is no key or it has this kind.  Otherwise replies WRONGTYPE. */
 bool bwl_model_is_kind(bwl_model_redis *r, unsigned key, bwl_model_kind kind,
                        bwl_model_frame *reply);
@@ -42,8 +37,6 @@ static inline int64_t bwl_model_moment(bwl_ms since_1970)
     return since_1970 * BWL_MODEL_PER_MS;
 }
 
-/* ---- items of sorted sets and hashes --------------------------------------------------------- */
-
 /* NULL if there is none. */
 bwl_model_item *bwl_model_item_of(bwl_model_redis *r, unsigned key, unsigned member);
 unsigned        bwl_model_items_count(const bwl_model_redis *r, unsigned key);
@@ -52,13 +45,10 @@ unsigned        bwl_model_items_count(const bwl_model_redis *r, unsigned key);
 bool bwl_model_item_put(bwl_model_redis *r, bwl_model_kind kind, unsigned key, uint32_t member,
                         int64_t value);
 
-/* Sets the item of the command.  True if the item is new. */
 bool bwl_model_item_set(bwl_model_redis *r, bwl_model_kind kind, const bwl_model_command *cmd);
 
 /* Removes the item; the key goes with its last item. */
 void bwl_model_item_remove(bwl_model_redis *r, bwl_model_item *item);
-
-/* ---- what each file carries out -------------------------------------------------------------- */
 
 void bwl_model_do_key(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_frame *reply);
 void bwl_model_do_string(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_frame *reply);
@@ -78,5 +68,3 @@ void bwl_model_unwatch(bwl_model_redis *r, unsigned connection, bwl_model_frame 
 /* Any other command. */
 void bwl_model_carry_out(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
                          bwl_model_frame *reply);
-
-#endif

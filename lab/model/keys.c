@@ -40,8 +40,6 @@ void bwl_model_remove(bwl_model_redis *r, unsigned key)
     bwl_model_changed(r, key);
 }
 
-/* ---- items ----------------------------------------------------------------------------------- */
-
 bwl_model_item *bwl_model_item_of(bwl_model_redis *r, unsigned key, unsigned member)
 {
     for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
@@ -94,8 +92,6 @@ void bwl_model_item_remove(bwl_model_redis *r, bwl_model_item *item)
     else
         bwl_model_changed(r, key);
 }
-
-/* ---- commands -------------------------------------------------------------------------------- */
 
 static void expire_at(bwl_model_redis *r, unsigned key, int64_t ends_at, bwl_model_frame *reply)
 {
@@ -150,8 +146,6 @@ void bwl_model_do_key(bwl_model_redis *r, const bwl_model_command *cmd, bwl_mode
     }
     bwl_unreachable("not a command about keys");
 }
-
-/* ---- time ------------------------------------------------------------------------------------ */
 
 void bwl_model_redis_pass(bwl_model_redis *r, int64_t hundredths)
 {

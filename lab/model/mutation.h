@@ -4,8 +4,7 @@
  * They show that the explorer finds faults.  Each is a mistake that a real lock has made; none
  * touches the code that is explored. (Mutants of protocols are in lab/mutant.)
  */
-#ifndef BWL_LAB_MODEL_MUTATION_H
-#define BWL_LAB_MODEL_MUTATION_H
+#pragma once
 
 typedef enum bwl_mutation {
     BWL_MUTATION_DELETE_BLIND    = 1u << 0, /* the server deletes without comparing */
@@ -48,5 +47,3 @@ enum {
 };
 
 _Static_assert(BWL_MUTATIONS_SUM == BWL_MUTATIONS_END - 1, "each mutation has a bit of its own");
-
-#endif

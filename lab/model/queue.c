@@ -1,11 +1,38 @@
-/*
- * queue.c -- see queue.h.
- */
 #include "lab/model/queue.h"
 #include "lab/model/inside.h"
 #include "lab/model/words.h"
 #include "lab/base/token_number.h"
 #include "lab/model/mutation.h"
+
+/* The order of the model server's queue. */
+
+static bool is_in_line(const bwl_model_item *item)
+{
+    return item->is_there && item->key == BWL_MODEL_QUEUE;
+}
+
+bwl_model_item *bwl_model_line_first(bwl_model_redis *r)
+{
+    bwl_model_item *first = NULL;
+
+    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
+        bwl_model_item *item = &r->data.items[i];
+        if (is_in_line(item) && (first == NULL || bwl_member_is_before(item, first)))
+            first = item;
+    }
+    return first;
+}
+
+unsigned bwl_model_line_rank(const bwl_model_redis *r, const bwl_model_item *of)
+{
+    unsigned rank = 0;
+
+    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
+        const bwl_model_item *item = &r->data.items[i];
+        rank += is_in_line(item) && bwl_member_is_before(item, of);
+    }
+    return rank;
+}
 
 #define FENCE_MIN INT64_C(1000000000000000) /* below this, F was lost */
 
@@ -286,7 +313,6 @@ static void say_line(script *s, bool claimed, uint64_t ticket)
 
 /* ---- the words ------------------------------------------------------------------------------- */
 
-/* True if the lock has no owner and no waiters. */
 static bool take(script *s)
 {
     bool barges = (s->mutations & BWL_MUTATION_BARGES) != 0;
@@ -320,7 +346,6 @@ static void mark_foreign(script *s)
         lock->value++;
 }
 
-/* Queues the client, and grants a free lock to the first waiter. */
 static void stand(script *s, uint64_t ticket, int64_t fence)
 {
     bool is_free = !exists(s, BWL_MODEL_LOCK);
@@ -329,7 +354,6 @@ static void stand(script *s, uint64_t ticket, int64_t fence)
     say_line(s, is_free && serve(s, s->q->token, fence) == SERVED_MINE, ticket);
 }
 
-/* True if the queue is full for a new waiter. */
 static bool is_full(const script *s)
 {
     return s->q->queue_max != 0 && s->q->ticket == 0 && exists(s, BWL_MODEL_LOCK) &&

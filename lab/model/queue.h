@@ -4,8 +4,7 @@
  * Each is the commands of its script, on four keys: L is the key of the lock, Q a sorted set of
  * members, B a hash of tokens, F a number.  A member is a number made of what its text says.
  */
-#ifndef BWL_LAB_MODEL_QUEUE_H
-#define BWL_LAB_MODEL_QUEUE_H
+#pragma once
 
 #include "lab/model/redis.h"
 #include "protocol/store/queue.h"
@@ -108,5 +107,3 @@ unsigned        bwl_model_line_rank(const bwl_model_redis *r, const bwl_model_it
 
 /* The server's TIME in microseconds. */
 int64_t bwl_model_us(const bwl_model_redis *r);
-
-#endif

@@ -4,6 +4,75 @@
 #include "lab/model/redis.h"
 #include "lab/model/inside.h"
 
+/* Channels: a message goes to the current subscribers only. */
+
+static void publish(const bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_frame *reply)
+{
+    unsigned receivers = 0;
+
+    for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++) {
+        if ((r->connections[i].channels >> cmd->key & 1) == 0)
+            continue;
+        assert(reply->pushes_count < BWL_PUSHES_MAX);
+        reply->pushes[reply->pushes_count++] = (bwl_model_push){
+            .connection = (uint8_t)i,
+            .channel    = cmd->key,
+            .value      = cmd->value,
+        };
+        receivers++;
+    }
+    bwl_model_say_integer(reply, receivers);
+}
+
+/* SUBSCRIBE answers with the number of channels of the connection. */
+void bwl_model_do_pubsub(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
+                         bwl_model_frame *reply)
+{
+    uint8_t *channels = &r->connections[connection].channels;
+    unsigned count    = 0;
+
+    assert(cmd->key < BWL_MODEL_CHANNELS);
+    if (cmd->op == BWL_OP_PUBLISH) {
+        publish(r, cmd, reply);
+        return;
+    }
+    if (cmd->op == BWL_OP_SUBSCRIBE)
+        *channels |= (uint8_t)(1u << cmd->key);
+    else
+        *channels &= (uint8_t) ~(1u << cmd->key);
+    for (unsigned rest = *channels; rest != 0; rest &= rest - 1)
+        count++;
+    bwl_model_say_integer(reply, count);
+}
+
+/* Fields and their values. */
+
+void bwl_model_do_hash(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_frame *reply)
+{
+    bwl_model_item *item;
+
+    if (!bwl_model_is_kind(r, cmd->key, BWL_KIND_HASH, reply))
+        return;
+    item = bwl_model_item_of(r, cmd->key, cmd->member);
+    switch (cmd->op) {
+    case BWL_OP_HSET:
+        bwl_model_say_integer(reply, bwl_model_item_set(r, BWL_KIND_HASH, cmd));
+        bwl_model_changed(r, cmd->key); /* also where the value is the same */
+        return;
+    case BWL_OP_HGET:
+        bwl_model_say(reply, item != NULL ? BWL_PART_VALUE : BWL_PART_NIL,
+                      item != NULL ? item->value : 0);
+        return;
+    case BWL_OP_HDEL:
+        bwl_model_say_integer(reply, item != NULL);
+        if (item != NULL)
+            bwl_model_item_remove(r, item);
+        return;
+    case BWL_OP_HLEN: bwl_model_say_integer(reply, bwl_model_items_count(r, cmd->key)); return;
+    }
+    bwl_unreachable("not a command about hashes");
+}
+
 static const char *const op_texts[] = { [BWL_OP_NONE] = "",
 #define X(name, text) [BWL_OP_##name] = text,
                                         BWL_MODEL_OPS(X)

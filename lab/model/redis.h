@@ -20,8 +20,7 @@
  * Time is in hundredths of a millisecond of the server's own clock, so that a clock which is one
  * per cent fast or slow is still a whole number.
  */
-#ifndef BWL_LAB_MODEL_REDIS_H
-#define BWL_LAB_MODEL_REDIS_H
+#pragma once
 
 #include "core/core.h"
 #include "lab/model/command.h"
@@ -86,8 +85,6 @@ typedef struct bwl_model_redis {
     bwl_model_connection connections[BWL_MODEL_CONNECTIONS];
 } bwl_model_redis;
 
-/* ---- replies --------------------------------------------------------------------------------- */
-
 typedef enum bwl_model_part_kind {
     BWL_PART_NIL = 1,
     BWL_PART_OK,
@@ -147,19 +144,15 @@ typedef struct bwl_model_frame {
 const char *bwl_model_op_text(bwl_model_op op);
 const char *bwl_model_error_text(bwl_model_error error);
 
-/* ---- what it does ---------------------------------------------------------------------------- */
-
 /* With no key; `now_ms` since 1970. */
 void bwl_model_redis_start(bwl_model_redis *r, bwl_ms now_ms);
 
-/* Executes a command of a connection. */
 void bwl_model_redis_do(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
                         bwl_model_frame *ret_reply);
 
 /* Advances the server's clock; a negative value sets it back. */
 void bwl_model_redis_pass(bwl_model_redis *r, int64_t hundredths);
 
-/* Closes the connection and drops its state. */
 void bwl_model_redis_drop(bwl_model_redis *r, unsigned connection);
 
 /* The client's connection broke: moves its state to the connection CLIENTS + its number, for
@@ -171,13 +164,10 @@ void bwl_model_redis_break(bwl_model_redis *r, unsigned client);
  * connections. */
 void bwl_model_redis_restart(bwl_model_redis *r, const bwl_model_data *with);
 
-/* Evicts an existing key. */
 void bwl_model_redis_evict(bwl_model_redis *r, unsigned key);
 
 /* Another program sets a key without a TTL. */
 void bwl_model_redis_set_by(bwl_model_redis *r, unsigned key, int64_t value, uint16_t writer);
-
-/* ---- the key of the lock --------------------------------------------------------------------- */
 
 enum { BWL_MODEL_LOCK = 0 };
 
@@ -201,5 +191,3 @@ static inline int64_t bwl_model_left(const bwl_model_redis *r)
         return 0;
     return k->lasts ? BWL_NEVER : k->ends_at - r->now;
 }
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * words.c -- see words.h.
- */
 #include "lab/model/words.h"
 #include "core/timestamps.h"
 #include "lab/model/mutation.h"

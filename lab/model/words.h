@@ -4,8 +4,7 @@
  * Each is what src/engine/redis/wire makes of it, on the key of the lock.  A value is
  * a number: the text TEXT + token, or the stamp, or both; see bwl_model_value.
  */
-#ifndef BWL_LAB_MODEL_WORDS_H
-#define BWL_LAB_MODEL_WORDS_H
+#pragma once
 
 #include "core/compat_rules.h"
 #include "lab/model/redis.h"
@@ -47,5 +46,3 @@ int64_t bwl_model_counter(const bwl_model_redis *r);
 int64_t  bwl_model_value(const bwl_compat_rules *rules, uint16_t token, int64_t timestamp);
 int64_t  bwl_model_timestamp_of(const bwl_compat_rules *rules, int64_t value);
 uint16_t bwl_model_token_of(const bwl_compat_rules *rules, int64_t value);
-
-#endif

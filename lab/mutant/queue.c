@@ -1,6 +1,3 @@
-/*
- * queue.c -- see queue.h.
- */
 #include "lab/mutant/queue.h"
 #include "lab/world/private_state.h"
 #include "protocol/protocol.h"

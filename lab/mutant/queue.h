@@ -2,8 +2,7 @@
  * queue.h -- mutants of `queue`, with one mistake each.  (Mutations of its server and engine are in
  * model/mutation.h.)
  */
-#ifndef BWL_LAB_MUTANT_QUEUE_H
-#define BWL_LAB_MUTANT_QUEUE_H
+#pragma once
 
 #include "core/core.h"
 
@@ -13,5 +12,3 @@ extern const bwl_protocol bwl_queue_joins_again; /* no answer: stands in line ag
 extern const bwl_protocol bwl_queue_draws_anew;  /* joins anew by a new ticket */
 extern const bwl_protocol bwl_queue_just_loses;  /* does not give back what it has lost */
 extern const bwl_protocol bwl_queue_just_yields; /* ... by which it held when it yielded */
-
-#endif

@@ -21,8 +21,6 @@ static unsigned votes(const bwl_redlock_state *r, bwl_vote vote)
     return count;
 }
 
-/* ---- no undo --------------------------------------------------------------------------------- */
-
 static void no_undo_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                           bwl_effects *fx)
 {
@@ -30,8 +28,6 @@ static void no_undo_event(void *state, const bwl_lock_request *request, const bw
     if (state_of(state)->verb == BWL_ACQUIRE)
         fx->send_count = 0;
 }
-
-/* ---- of those that answered ------------------------------------------------------------------ */
 
 static void of_answering_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                                bwl_effects *fx)
@@ -49,8 +45,6 @@ static void of_answering_event(void *state, const bwl_lock_request *request, con
     }
 }
 
-/* ---- validity without what has elapsed ------------------------------------------------------- */
-
 static void no_elapsed_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                              bwl_effects *fx)
 {
@@ -58,8 +52,6 @@ static void no_elapsed_event(void *state, const bwl_lock_request *request, const
     if (fx->outcome.kind == BWL_HELD)
         fx->outcome.until = ev->now + request->lease_ms - bwl_drift_ms(request->lease_ms);
 }
-
-/* ---- a renewal that overwrites --------------------------------------------------------------- */
 
 static void overwrites_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                              bwl_effects *fx)
@@ -69,8 +61,6 @@ static void overwrites_event(void *state, const bwl_lock_request *request, const
         if (fx->sends[i].command == REDIS_SET_IF_ABSENT)
             fx->sends[i].command = REDIS_SWAP;
 }
-
-/* ---- deletes, and asks again ----------------------------------------------------------------- */
 
 static void undo_and_ask_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                                bwl_effects *fx)
@@ -82,8 +72,6 @@ static void undo_and_ask_event(void *state, const bwl_lock_request *request, con
         for (unsigned i = 0; i < r->nodes; i++)
             bwl_send_command(fx, i, REDIS_DELETE_IF_MINE, r->round);
 }
-
-/* ---- the table ------------------------------------------------------------------------------- */
 
 static void init(void *state, unsigned nodes)
 {

@@ -1,8 +1,7 @@
 /*
  * redlock.h -- mutants of `redlock`, with one mistake each.
  */
-#ifndef BWL_LAB_MUTANT_REDLOCK_H
-#define BWL_LAB_MUTANT_REDLOCK_H
+#pragma once
 
 #include "core/core.h"
 
@@ -12,5 +11,3 @@ extern const bwl_protocol
 extern const bwl_protocol bwl_mutant_no_elapsed;   /* counts the lease from the majority */
 extern const bwl_protocol bwl_mutant_overwrites;   /* a renewal overwrites any owner */
 extern const bwl_protocol bwl_mutant_undo_and_ask; /* deletes keys of an attempt that goes on */
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * synced.c -- see synced.h.
- */
 #include "lab/mutant/synced.h"
 #include "lab/world/private_state.h"
 #include "protocol/protocol.h"

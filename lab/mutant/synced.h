@@ -1,13 +1,10 @@
 /*
  * synced.h -- mutants of a replicated lock, with one mistake each.
  */
-#ifndef BWL_LAB_MUTANT_SYNCED_H
-#define BWL_LAB_MUTANT_SYNCED_H
+#pragma once
 
 #include "core/core.h"
 
 extern const bwl_protocol bwl_synced_deaf;  /* accepts any number of replicas */
 extern const bwl_protocol bwl_synced_alone; /* asks replicas for the lock, not for extensions */
 extern const bwl_protocol bwl_synced_early; /* asks replicas before its own command */
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * token.c -- see token.h.
- */
 #include "lab/mutant/token.h"
 #include "lab/world/private_state.h"
 #include "protocol/protocol.h"
@@ -54,8 +51,6 @@ static void tell_lie(bwl_mutant_state *m, const bwl_lock_request *request, lie l
         fx->outcome.until = lease_from(m->asked_at, request);
 }
 
-/* ---- how long it is ours --------------------------------------------------------------------- */
-
 static void from_answer_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                               bwl_effects *fx)
 {
@@ -81,8 +76,6 @@ static void from_settling_event(void *state, const bwl_lock_request *request, co
     if (fx->outcome.kind == BWL_HELD && m->again)
         fx->outcome.until = lease_from(m->asked_at, request);
 }
-
-/* ---- what the answer was --------------------------------------------------------------------- */
 
 static void no_is_yes_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                             bwl_effects *fx)
@@ -152,8 +145,6 @@ static void silent_event(void *state, const bwl_lock_request *request, const bwl
     if (ev->kind != BWL_DOWN)
         inner_event(state, request, ev, fx);
 }
-
-/* ---- waiting --------------------------------------------------------------------------------- */
 
 static void sleeps_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                          bwl_effects *fx)

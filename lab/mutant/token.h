@@ -2,8 +2,7 @@
  * token.h -- mutants of `token`, with one mistake each.  They wrap the real machine and change its
  * effects.
  */
-#ifndef BWL_LAB_MUTANT_TOKEN_H
-#define BWL_LAB_MUTANT_TOKEN_H
+#pragma once
 
 #include "core/core.h"
 
@@ -26,5 +25,3 @@ extern const bwl_protocol bwl_mutant_gone_is_done;  /* release answered "no": re
 
 /* Not a mutant: `token` with the fence of the grant. */
 extern const bwl_protocol bwl_fenced;
-
-#endif

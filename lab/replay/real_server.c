@@ -1,17 +1,261 @@
-/*
- * real_server.c -- see real_server.h.
- */
 #include "lab/replay/real_server.h"
-#include "lab/replay/line.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { ANSWER_WITHIN_MS = 10000, COMMAND_MAX = 4096, WORDS_MAX = 8 };
+
+/* One frame, in the bytes of the line. */
+typedef struct reply {
+    char   bytes[BWL_LINE_ROOM];
+    size_t size;
+} reply;
+
+bool bwl_line_open(bwl_line *ret_line, const char *socket_path, bwl_text *reterr)
+{
+    struct sockaddr_un to = { .sun_family = AF_UNIX };
+
+    ret_line->size = 0;
+    ret_line->fd   = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (strlen(socket_path) >= sizeof to.sun_path)
+        errno = ENAMETOOLONG;
+    else
+        memcpy(to.sun_path, socket_path, strlen(socket_path) + 1);
+    if (ret_line->fd >= 0 && to.sun_path[0] != '\0' &&
+        connect(ret_line->fd, (const struct sockaddr *)&to, sizeof to) == 0)
+        return true;
+    *reterr = bwl_say("%s: %s", socket_path, strerror(errno));
+    bwl_line_close(ret_line);
+    return false;
+}
+
+void bwl_line_close(bwl_line *line)
+{
+    if (line->fd >= 0)
+        (void)close(line->fd); /* whatever it says, the descriptor is gone */
+    line->fd = -1;
+}
+
+static bool send_all(const bwl_line *line, const char *bytes, size_t size, bwl_text *reterr)
+{
+    while (size > 0) {
+        ssize_t sent = send(line->fd, bytes, size, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0) {
+            *reterr = bwl_say("the server does not take what is sent: %s", strerror(errno));
+            return false;
+        }
+        bytes += sent;
+        size -= (size_t)sent;
+    }
+    return true;
+}
+
+static bool receive_more(bwl_line *line)
+{
+    struct pollfd ready = { .fd = line->fd, .events = POLLIN };
+    ssize_t       got;
+    int           polled;
+
+    do
+        polled = poll(&ready, 1, ANSWER_WITHIN_MS);
+    while (polled < 0 && errno == EINTR);
+    if (polled <= 0 || line->size == sizeof line->bytes)
+        return false;
+    got = recv(line->fd, line->bytes + line->size, sizeof line->bytes - line->size, 0);
+    if (got > 0)
+        line->size += (size_t)got;
+    return got > 0;
+}
+
+static bool receive(bwl_line *line, reply *ret_reply, bwl_text *reterr)
+{
+    bwl_resp_scan scan = { 0 };
+
+    while (bwl_resp_scan_bytes(&scan, line->bytes, line->size) == BWL_RESP_MORE)
+        if (!receive_more(line)) {
+            *reterr = bwl_say("the server does not answer");
+            return false;
+        }
+    if (scan.status != BWL_RESP_OK) {
+        *reterr = bwl_say("the server's answer is not one");
+        return false;
+    }
+    memcpy(ret_reply->bytes, line->bytes, scan.size);
+    ret_reply->size = scan.size;
+    line->size -= scan.size;
+    memmove(line->bytes, line->bytes + scan.size, line->size);
+    return true;
+}
+
+static bool ask(bwl_line *line, const bwl_resp_writer *command, reply *ret_reply, bwl_text *reterr)
+{
+    assert(!command->overflowed);
+    return send_all(line, command->bytes, command->size, reterr) &&
+           receive(line, ret_reply, reterr);
+}
+
+/* The first line of it, as it came. */
+static bwl_text shown(const reply *r)
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(r->bytes, r->size);
+    bwl_resp_value  value  = { 0 };
+
+    (void)bwl_resp_next_bare(&cursor, &value); /* a whole frame has a first value */
+    if (value.type == '_')
+        return bwl_say("(nil)");
+    if (value.type == ':')
+        return bwl_say("%" PRId64, value.integer);
+    if (value.text == NULL)
+        return bwl_say("%u items", value.count);
+    return bwl_shown(
+        bwl_say("%s%.*s", value.type == '-' ? "-" : "", (int)value.size, value.text).of);
+}
+
+/* The frames behind the first: the answer is the last one's, or of the first that is not as it
+ * should be. */
+static bwl_redis_verdict read_all(bwl_line *line, const bwl_redis_command_args *q, reply *r,
+                                  bwl_redis_reply *ret_reply, bwl_text *reterr)
+{
+    bwl_redis_verdict verdict = bwl_redis_read(q, 0, r->bytes, r->size, ret_reply);
+    unsigned          frames  = bwl_redis_frames(q->word);
+
+    if (verdict == BWL_REDIS_NOSCRIPT)
+        return verdict;
+    for (unsigned nth = 1; nth < frames; nth++) {
+        bwl_redis_reply   next = { 0 };
+        bwl_redis_verdict of;
+        if (!receive(line, r, reterr))
+            return BWL_REDIS_STRANGE;
+        of = bwl_redis_read(q, nth, r->bytes, r->size, &next);
+        if (verdict == BWL_REDIS_ANSWER && ret_reply->answer == BWL_YES) {
+            verdict    = of;
+            *ret_reply = next;
+        }
+    }
+    return verdict;
+}
+
+bool bwl_line_ask(bwl_line *line, const bwl_redis_command_args *question,
+                  bwl_redis_reply *ret_reply, bwl_text *ret_said, bwl_text *reterr)
+{
+    bwl_redis_command_args q       = *question;
+    bwl_redis_verdict      verdict = BWL_REDIS_NOSCRIPT;
+    char                   room[COMMAND_MAX];
+    reply                  r;
+
+    *reterr    = bwl_say("%s", "");
+    *ret_reply = (bwl_redis_reply){ 0 };
+    for (unsigned i = 0; i < 2 && verdict == BWL_REDIS_NOSCRIPT; i++) {
+        bwl_resp_writer writer = { .bytes = room, .capacity = sizeof room };
+        q.use_eval             = i == 1;
+        bwl_redis_write(&writer, &q);
+        if (!ask(line, &writer, &r, reterr))
+            return false;
+        verdict = read_all(line, &q, &r, ret_reply, reterr);
+    }
+    *ret_said = shown(&r);
+    if (verdict == BWL_REDIS_ANSWER)
+        return true;
+    if (reterr->of[0] == '\0')
+        *reterr = bwl_say("the server answers %s, which is no answer to that", ret_said->of);
+    return false;
+}
+
+static bool say_words(bwl_line *line, const char *command, const char *extra, size_t extra_size,
+                      reply *ret_reply, bwl_text *reterr)
+{
+    char            room[COMMAND_MAX];
+    bwl_resp_writer writer = { .bytes = room, .capacity = sizeof room };
+    bwl_text        copy   = bwl_say("%s", command);
+    const char     *words[WORDS_MAX];
+    uint32_t        count = 0;
+    char           *rest  = copy.of;
+
+    for (char *word; count < WORDS_MAX && (word = strtok_r(rest, " ", &rest)) != NULL;)
+        words[count++] = word;
+    bwl_resp_write_array(&writer, count + (extra_size > 0));
+    for (uint32_t i = 0; i < count; i++)
+        bwl_resp_write_text(&writer, words[i]);
+    if (extra_size > 0)
+        bwl_resp_write_bulk(&writer, extra, extra_size);
+    return ask(line, &writer, ret_reply, reterr);
+}
+
+bool bwl_line_say_with(bwl_line *line, const char *command, const char *extra, size_t extra_size,
+                       bwl_text *ret_said, bwl_text *reterr)
+{
+    reply r;
+
+    if (!say_words(line, command, extra, extra_size, &r, reterr))
+        return false;
+    *ret_said = shown(&r);
+    return true;
+}
+
+bool bwl_line_say(bwl_line *line, const char *command, bwl_text *ret_said, bwl_text *reterr)
+{
+    return bwl_line_say_with(line, command, NULL, 0, ret_said, reterr);
+}
+
+/* The first field of a hash; of a sorted set the first member that is no mark. */
+static bool say_first(bwl_line *line, const char *key, reply *ret_reply, bwl_resp_value *ret_value,
+                      bwl_text *reterr)
+{
+    bwl_resp_cursor cursor;
+    uint32_t        count;
+
+    if (!say_words(line, bwl_say("HKEYS %s", key).of, NULL, 0, ret_reply, reterr))
+        return false;
+    if (bwl_redis_error_is(ret_reply->bytes, ret_reply->size, "WRONGTYPE") &&
+        !say_words(line, bwl_say("ZRANGE %s 0 -1", key).of, NULL, 0, ret_reply, reterr))
+        return false;
+    cursor = bwl_resp_begin(ret_reply->bytes, ret_reply->size);
+    (void)bwl_resp_next_bare(&cursor, ret_value); /* a whole frame has a first value */
+    count = ret_value->type == '*' ? ret_value->count : 0;
+    while (count-- > 0 && bwl_resp_next_bare(&cursor, ret_value) &&
+           bwl_resp_text_is(ret_value, "__write__"))
+        continue;
+    return true;
+}
+
+bool bwl_line_get(bwl_line *line, const char *key, char *ret_bytes, size_t capacity,
+                  size_t *ret_size, bwl_text *reterr)
+{
+    reply           r;
+    bwl_resp_cursor cursor;
+    bwl_resp_value  value = { 0 };
+
+    if (!say_words(line, bwl_say("GET %s", key).of, NULL, 0, &r, reterr))
+        return false;
+    cursor = bwl_resp_begin(r.bytes, r.size);
+    (void)bwl_resp_next_bare(&cursor, &value); /* a whole frame has a first value */
+    if (bwl_redis_error_is(r.bytes, r.size, "WRONGTYPE") &&
+        !say_first(line, key, &r, &value, reterr))
+        return false;
+    *ret_size = SIZE_MAX;
+    if (value.type == '_')
+        return true;
+    if (value.type != '$' || value.size > capacity) {
+        *reterr = bwl_say("the key is no text, or a long one");
+        return false;
+    }
+    memcpy(ret_bytes, value.text, value.size);
+    *ret_size = value.size;
+    return true;
+}
 
 enum { COMES_UP_WITHIN_MS = 10000, LOOK_EVERY_MS = 10, NOT_STARTED = 127 };
 
@@ -22,8 +266,6 @@ static bool fail(bwl_text reterr[3], bwl_text why, const char *type)
     reterr[2] = bwl_say("%s", type);
     return false;
 }
-
-/* ---- the process ----------------------------------------------------------------------------- */
 
 /* In the child: only what may be called between fork and exec. */
 _Noreturn static void become_server(const bwl_real_server *s, pid_t parent)
@@ -51,7 +293,6 @@ static void look_later(void)
     (void)nanosleep(&pause, NULL); /* woken early, we look early */
 }
 
-/* True if it has ended by itself. */
 static bool has_ended(bwl_real_server *s, int *ret_status)
 {
     if (waitpid(s->pid, ret_status, WNOHANG) != s->pid)
@@ -102,8 +343,6 @@ static void end(bwl_real_server *s)
         continue;
     s->pid = 0;
 }
-
-/* ---- its place ------------------------------------------------------------------------------- */
 
 bool bwl_real_server_start(bwl_real_server *ret_server, const char *program, bwl_text reterr[3])
 {

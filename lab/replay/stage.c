@@ -1,6 +1,3 @@
-/*
- * stage.c -- see stage.h.
- */
 #include "lab/replay/stage.h"
 #include "core/text.h"
 #include "lab/model/words.h"
@@ -27,8 +24,6 @@ bool bwl_stage_fails(bwl_stage *s, const char *what, bwl_text why)
     return false;
 }
 
-/* ---- what is said ---------------------------------------------------------------------------- */
-
 void bwl_stage_tells(const bwl_stage *s, unsigned step, unsigned client, const char *what)
 {
     (void)printf("%4u %6" PRId64 "  %c  %s", step, bwl_real_ms() - s->began,
@@ -40,8 +35,6 @@ void bwl_stage_tells_of_server(const bwl_stage *s, unsigned step, const char *wh
     (void)printf("%4u %6" PRId64 "  -  %s\n", step, bwl_real_ms() - s->began, what);
 }
 
-/* ---- the key --------------------------------------------------------------------------------- */
-
 /* Tokens are made of their numbers, so that their bytes identify them. */
 static void write_token(char ret_text[BWL_TOKEN_MAX + 1], uint16_t number)
 {
@@ -50,7 +43,6 @@ static void write_token(char ret_text[BWL_TOKEN_MAX + 1], uint16_t number)
     bwl_token_write(ret_text, &random);
 }
 
-/* The bytes of the model's value, as src/engine/redis/wire writes it. */
 static size_t write_value(const bwl_stage *s, int64_t value, char ret_bytes[BWL_VALUE_MAX])
 {
     static const char       alien[] = "somebody-elses";
@@ -87,7 +79,6 @@ bool bwl_stage_asks(bwl_stage *s, const char *command, bwl_text *ret_said)
     return bwl_stage_fails(s, "the real server failed", why);
 }
 
-/* A stamp by the server's clock differs from the model's. */
 static bool is_by_server(const bwl_stage *s)
 {
     const bwl_compat_rules *rules = s->w.scenario->terms.rules;
@@ -95,7 +86,6 @@ static bool is_by_server(const bwl_stage *s)
     return rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER;
 }
 
-/* Compares the real key with the model's.  Later answers compare its TTL. */
 bool bwl_stage_compares_key(bwl_stage *s)
 {
     const bwl_model_key *lock     = bwl_model_lock(&s->w.servers[BWL_ONLY].redis);
@@ -139,7 +129,6 @@ static bool puts_zset(bwl_stage *s, const char *member, size_t size)
                           &said);
 }
 
-/* Sets the real key to the model's. */
 bool bwl_stage_puts_key(bwl_stage *s)
 {
     const bwl_model_redis *r    = &s->w.servers[BWL_ONLY].redis;
@@ -173,8 +162,6 @@ bool bwl_stage_puts_by_hand(bwl_stage *s, unsigned step, const char *what)
         s, step, bwl_say("%s: put as that leaves it, %s", what, bwl_key_name(&s->w).of).of);
     return bwl_stage_puts_key(s);
 }
-
-/* ---- questions ------------------------------------------------------------------------------- */
 
 bool bwl_stage_opens(bwl_stage *s, bwl_line *line)
 {
@@ -239,7 +226,6 @@ bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_message *message,
     return is_good || bwl_stage_fails(s, "the real server failed", why);
 }
 
-/* The number in the model's answer. */
 uint64_t bwl_stage_number(const bwl_stage *s, const bwl_message *served)
 {
     if (!bwl_redis_shows_value((bwl_redis_command)served->command))
@@ -247,7 +233,6 @@ uint64_t bwl_stage_number(const bwl_stage *s, const bwl_message *served)
     return (uint64_t)bwl_model_timestamp_of(s->w.scenario->terms.rules, served->timestamp);
 }
 
-/* True if both answers are the same for a machine. */
 bool bwl_stage_is_same(const bwl_stage *s, const bwl_message *served, const bwl_redis_reply *real)
 {
     bool shows = real->answer == BWL_YES && !is_by_server(s) && served->timestamp != 0;

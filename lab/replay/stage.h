@@ -2,10 +2,8 @@
  * stage.h -- the state of a replay: the world, the real server, its connections, and the comparison
  * with the model.
  */
-#ifndef BWL_LAB_REPLAY_STAGE_H
-#define BWL_LAB_REPLAY_STAGE_H
+#pragma once
 
-#include "lab/replay/line.h"
 #include "lab/replay/real_server.h"
 #include "lab/report/record.h"
 
@@ -25,7 +23,6 @@ typedef struct bwl_stage {
     bwl_text fault[3];
 } bwl_stage;
 
-/* Milliseconds on a clock of this machine. */
 bwl_ms bwl_real_ms(void);
 
 /* Records the failure.  Always false. */
@@ -48,12 +45,9 @@ bool bwl_stage_puts_by_hand(bwl_stage *s, unsigned step, const char *what);
 /* Opens the line, unless it is. */
 bool bwl_stage_opens(bwl_stage *s, bwl_line *line);
 
-/* Sends a client's command to the real server. */
 bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_message *message,
                     bwl_redis_reply *ret_reply, bwl_text *ret_said);
 
 /* True if both answers are the same for a machine.  `served` is the model's. */
 bool bwl_stage_is_same(const bwl_stage *s, const bwl_message *served, const bwl_redis_reply *real);
 uint64_t bwl_stage_number(const bwl_stage *s, const bwl_message *served);
-
-#endif

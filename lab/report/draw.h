@@ -9,17 +9,17 @@
  * In a client's lane, # is a client that believes it has the lock, ! one that works on although its
  * time is over, | one that wants the lock or is letting go of it, : one that does nothing.
  */
-#ifndef BWL_LAB_REPORT_DRAW_H
-#define BWL_LAB_REPORT_DRAW_H
+#pragma once
 
 #include "lab/search/explore.h"
 #include "lab/report/picture.h"
 #include <stdio.h>
 
+/* A picture as a sequence diagram of Mermaid, which GitHub and others draw in a page. */
+
+void bwl_mermaid(FILE *out, const bwl_picture *picture);
+
 /* Each line begins with `prefix`.  The last line is the result. */
 void bwl_draw_picture(FILE *out, const char *prefix, const bwl_picture *picture);
 
-/* The same for a finding. */
 void bwl_draw(FILE *out, const char *prefix, const bwl_scenario *s, const bwl_finding *found);
-
-#endif

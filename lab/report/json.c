@@ -1,6 +1,3 @@
-/*
- * json.c -- see json.h.
- */
 #include "lab/report/json.h"
 #include <string.h>
 
@@ -62,8 +59,6 @@ bool bwl_json_more(bwl_json *r, char close, bool *is_first)
     }
     return was_first || expect(r, ',');
 }
-
-/* ---- strings --------------------------------------------------------------------------------- */
 
 static int hex_digit(char c)
 {
@@ -128,9 +123,6 @@ bool bwl_json_name(bwl_json *r, char *ret_text, size_t capacity)
     return bwl_json_string(r, ret_text, capacity) && expect(r, ':');
 }
 
-/* ---- the rest -------------------------------------------------------------------------------- */
-
-/* Consumes the word if it is next. */
 static bool take_word(bwl_json *r, const char *word)
 {
     size_t size = strlen(word);

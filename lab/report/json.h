@@ -4,8 +4,7 @@
  * After the first fault every function returns false, and `fault` has the reason and the line.  So
  * a caller can read a whole object and check once at its end.
  */
-#ifndef BWL_LAB_REPORT_JSON_H
-#define BWL_LAB_REPORT_JSON_H
+#pragma once
 
 #include "lab/base/say.h"
 #include <stdbool.h>
@@ -34,10 +33,7 @@ bool bwl_json_string(bwl_json *r, char *ret_text, size_t capacity);
 bool bwl_json_number(bwl_json *r, const int64_t bounds[2], int64_t *ret_number, bool *ret_is_null);
 bool bwl_json_bool(bwl_json *r, bool *ret_bool);
 
-/* Nothing comes any more. */
 bool bwl_json_end(bwl_json *r);
 
 /* Records the first fault.  Always false. */
 bool bwl_json_fault(bwl_json *r, bwl_text what);
-
-#endif

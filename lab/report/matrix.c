@@ -4,7 +4,37 @@
 #include "lab/report/matrix.h"
 #include "lab/base/grow.h"
 #include "lab/report/names.h"
-#include "lab/report/progress.h"
+#include <stdio.h>
+#include <unistd.h>
+
+bwl_meter bwl_meter_start(bool quiet)
+{
+    return (bwl_meter){ .is_on = !quiet && isatty(STDERR_FILENO) == 1, .what = "" };
+}
+
+void bwl_meter_show(const bwl_progress *progress, void *arg)
+{
+    bwl_meter *meter = arg;
+    bwl_text   bound = bwl_say("%s", "");
+
+    if (!meter->is_on)
+        return;
+    if (progress->memory_max != 0)
+        bound = bwl_say(" of %s", bwl_memory_words(progress->memory_max).of);
+    (void)fprintf(stderr, "\r\033[K%s: %s states, %u steps deep, %s to go on from, %s%s",
+                  meter->what, bwl_count_words(progress->states).of, progress->depth,
+                  bwl_count_words(progress->frontier).of, bwl_memory_words(progress->memory).of,
+                  bound.of);
+    (void)fflush(stderr); /* a display only */
+    meter->is_drawn = true;
+}
+
+void bwl_meter_wipe(bwl_meter *meter)
+{
+    if (meter->is_drawn)
+        (void)fputs("\r\033[K", stderr);
+    meter->is_drawn = false;
+}
 
 const bwl_budget bwl_matrix_columns[BWL_MATRIX_COLUMNS] = {
     BWL_BUDGET_NONE, BWL_SLOW, BWL_LOSS, BWL_CRASH, BWL_RESTART,  BWL_RESTORE, BWL_FAILOVER,
@@ -31,9 +61,6 @@ bwl_text bwl_cell_words(const bwl_cell *cell, bwl_budget column)
                    cell->path_count);
 }
 
-/* ---- filling it ------------------------------------------------------------------------------ */
-
-/* Runs one search; false if nothing broke. */
 static bool search_into(bwl_matrix *m, bwl_cell *cell, const bwl_scenario *world,
                         const bwl_search *how)
 {

@@ -4,12 +4,27 @@
  * The invariants of mutual exclusion come first: a cell names another invariant only where those
  * hold. An invariant that breaks without a fault appears in the first column only.
  */
-#ifndef BWL_LAB_REPORT_MATRIX_H
-#define BWL_LAB_REPORT_MATRIX_H
+#pragma once
 
 #include "lab/search/explore.h"
 #include "lab/base/say.h"
 #include <stdio.h>
+
+/* The progress of a search, on one terminal line. */
+
+typedef struct bwl_meter {
+    bool        is_on; /* standard error is a terminal, without --quiet */
+    bool        is_drawn;
+    const char *what; /* what is being searched */
+} bwl_meter;
+
+bwl_meter bwl_meter_start(bool quiet);
+
+/* A bwl_on_progress; arg is the meter. */
+void bwl_meter_show(const bwl_progress *progress, void *arg);
+
+/* Before anything else is written, and at the end. */
+void bwl_meter_wipe(bwl_meter *meter);
 
 /* BWL_BUDGET_NONE: nothing goes wrong. */
 enum { BWL_MATRIX_COLUMNS = 14 };
@@ -40,7 +55,6 @@ typedef struct bwl_matrix {
     double          seconds;
 } bwl_matrix;
 
-/* What a column is called. */
 const char *bwl_matrix_column_name(bwl_budget column);
 
 /* Searches for every cell of the rows; the path of a cell is freed by the caller. */
@@ -51,5 +65,3 @@ bwl_text bwl_cell_words(const bwl_cell *cell, bwl_budget column);
 
 /* One file without external resources: the table and a diagram per cell. */
 void bwl_page(FILE *out, const bwl_matrix *matrix);
-
-#endif

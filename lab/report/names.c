@@ -1,6 +1,3 @@
-/*
- * names.c -- see names.h.
- */
 #include "lab/report/names.h"
 #include <inttypes.h>
 #include <string.h>
@@ -216,8 +213,6 @@ bwl_text bwl_transition_words(const bwl_world *w, bwl_transition transition)
     }
     bwl_unreachable("no such transition");
 }
-
-/* ---- tables ---------------------------------------------------------------------------------- */
 
 static const char *const transitions[] = {
 #define X(name, text, budget) [BWL_TRANSITION_##name] = text,

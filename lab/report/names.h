@@ -1,8 +1,7 @@
 /*
  * names.h -- names for diagrams and files.
  */
-#ifndef BWL_LAB_REPORT_NAMES_H
-#define BWL_LAB_REPORT_NAMES_H
+#pragma once
 
 #include "lab/base/say.h"
 #include "lab/world/world.h"
@@ -14,20 +13,16 @@ const char *bwl_word_name(unsigned command);
 const char *bwl_answer_name(unsigned answer);
 const char *bwl_hold_state_name(bwl_hold_state state);
 
-/* The text of a command; of the key. */
 bwl_text bwl_message_name(const bwl_message *message);
 bwl_text bwl_key_name(const bwl_world *w);
 
 /* "2 slow, 1 loss"; "no fault" where there is none. */
 bwl_text bwl_budget_words(const uint8_t budget[BWL_BUDGETS_COUNT]);
 
-/* "1,234,567" */
 bwl_text bwl_count_words(uint64_t count);
 
-/* "950 KB", "1.5 GB" */
 bwl_text bwl_memory_words(size_t bytes);
 
-/* A transition in a few words. */
 bwl_text bwl_transition_words(const bwl_world *w, bwl_transition transition);
 
 /* The names in files: "start", "serve", "deliver" ... */
@@ -39,5 +34,3 @@ unsigned bwl_budget_named(const char *name);
 
 /* The flag of an invariant by its label; 0 if there is none. */
 unsigned bwl_invariant_named(const char *label);
-
-#endif

@@ -4,7 +4,6 @@
  * A cell is a link to its section, which is shown when it is the target of the address: so the page
  * stays short, works without a script, and a single cell can be linked to.
  */
-#include "lab/report/markup.h"
 #include "lab/report/matrix.h"
 #include "lab/report/names.h"
 #include "lab/report/svg.h"
@@ -63,8 +62,6 @@ static const char *column_title(bwl_budget column)
     return column == BWL_BUDGET_NONE ? "no fault" : bwl_budget_label(column);
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
-
 static void put_cell(FILE *out, const bwl_matrix *m, size_t i, unsigned j)
 {
     const bwl_cell *cell   = &m->rows[i].cells[j];
@@ -107,8 +104,6 @@ static void put_table(FILE *out, const bwl_matrix *m)
     }
     put(out, "</tbody></table></div>\n");
 }
-
-/* ---- behind the cells ------------------------------------------------------------------------ */
 
 static void put_section(FILE *out, const bwl_matrix *m, size_t i, unsigned j)
 {

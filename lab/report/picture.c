@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* The world before and after a step. */
 typedef struct walk {
     bwl_picture     *picture;
     const bwl_world *before;
@@ -49,7 +48,6 @@ static bwl_row *add(walk *k, bwl_row_kind kind, unsigned client)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* The new state of the client, if the step changed it. */
 static bwl_text change_of(const walk *k, unsigned client)
 {
     const bwl_lab_client *was  = &k->before->clients[client];
@@ -118,7 +116,6 @@ static bwl_text at_server(const bwl_world *w, unsigned server, bwl_text what)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* The number of messages of a link that were there before the step. */
 static unsigned already(const walk *k, unsigned client, unsigned server, unsigned gone)
 {
     unsigned before = k->before->servers[server].links[client].count - gone;
@@ -157,7 +154,6 @@ static void add_questions(walk *k, bwl_transition transition, unsigned gone, bwl
     }
 }
 
-/* An event of a client, and the requests that it causes. */
 static void add_local(walk *k, bwl_transition transition, bwl_text what, bool is_bad)
 {
     unsigned client = transition.client;
@@ -186,7 +182,6 @@ static unsigned pushes_of(const bwl_world *w, unsigned client)
     return count;
 }
 
-/* Notes the clients that get a push in this step. */
 static bwl_text told(walk *k, int row)
 {
     bwl_text who = bwl_say("%s", "");
@@ -265,7 +260,6 @@ static void add_delivered(walk *k, bwl_transition transition, bwl_text what)
     add_questions(k, transition, 1, bwl_say("%s", ""));
 }
 
-/* True if a server had a key before the step and has none now. */
 static bool has_vanished(const walk *k)
 {
     for (unsigned i = 0; i < k->w->scenario->servers; i++)

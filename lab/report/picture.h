@@ -17,8 +17,7 @@
  * A request that is executed later is linked: SERVED has the row of its ASK, ANSWER the row of its
  * execution.
  */
-#ifndef BWL_LAB_REPORT_PICTURE_H
-#define BWL_LAB_REPORT_PICTURE_H
+#pragma once
 
 #include "lab/search/explore.h"
 #include "lab/base/say.h"
@@ -71,12 +70,9 @@ typedef struct bwl_picture {
     size_t              rows_capacity;
 } bwl_picture;
 
-/* Replays the schedule.  Free with bwl_picture_free. */
 bwl_picture bwl_picture_of(const bwl_scenario *s, const bwl_transition *path, unsigned count,
                            unsigned broken);
 void        bwl_picture_free(bwl_picture *picture);
 
 /* "broken in 7 steps: one holder: two clients believe ..." */
 bwl_text bwl_picture_moral(const bwl_picture *picture);
-
-#endif

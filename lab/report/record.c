@@ -1,44 +1,395 @@
 /*
- * record.c -- writes a schedule as JSON.  See record.h.
+ * record.c -- writes a schedule as JSON, and reads it.  See record.h.
  */
 #include "lab/report/record.h"
 #include "lab/report/names.h"
-#include "lab/report/record_inside.h"
+#include "lab/base/grow.h"
+#include "lab/report/json.h"
+#include "lab/scenario/subject.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+
+typedef enum field_kind {
+    FIELD_MS = 1,
+    FIELD_MS_OR_NEVER, /* null: NEVER */
+    FIELD_COUNT,
+    FIELD_BOOL,
+} field_kind;
+
+typedef struct record_field {
+    const char *name;
+    field_kind  kind;
+    size_t      offset;
+    int64_t     min, max;
+} record_field;
+
+/* A shorter lease is all drift allowance. */
+enum { FIELD_LEASE_MIN = 3, FIELD_MS_MAX = 1000000 };
 
 #define AT(member) offsetof(bwl_scenario, member)
 
-const bwl_field bwl_fields[BWL_FIELDS_COUNT] = {
-    { "clients", BWL_FIELD_COUNT, AT(clients), 2, BWL_CLIENTS_MAX },
-    { "rounds", BWL_FIELD_COUNT, AT(rounds), 1, BWL_ANY },
-    { "lease_ms", BWL_FIELD_MS, AT(terms.lease_ms), BWL_FIELD_LEASE_MIN, BWL_FIELD_MS_MAX },
-    { "answer_ms", BWL_FIELD_MS, AT(terms.answer_ms), 1, BWL_FIELD_MS_MAX },
-    { "max_hold_ms", BWL_FIELD_MS_OR_NEVER, AT(terms.max_hold_ms), 1, BWL_FIELD_MS_MAX },
-    { "wait_ms", BWL_FIELD_MS_OR_NEVER, AT(wait_ms), 0, BWL_FIELD_MS_MAX },
-    { "extend_ms", BWL_FIELD_MS, AT(extend_ms), BWL_FIELD_LEASE_MIN, BWL_FIELD_MS_MAX },
-    { "jump_ms", BWL_FIELD_MS, AT(clocks.jump_ms), -BWL_FIELD_MS_MAX, BWL_FIELD_MS_MAX },
-    { "wall_ms", BWL_FIELD_MS, AT(clocks.wall_ms), -BWL_FIELD_MS_MAX, BWL_FIELD_MS_MAX },
-    { "skew_a_ms", BWL_FIELD_MS, AT(clocks.skew_ms[0]), -BWL_FIELD_MS_MAX, BWL_FIELD_MS_MAX },
-    { "skew_b_ms", BWL_FIELD_MS, AT(clocks.skew_ms[1]), -BWL_FIELD_MS_MAX, BWL_FIELD_MS_MAX },
-    { "skew_c_ms", BWL_FIELD_MS, AT(clocks.skew_ms[2]), -BWL_FIELD_MS_MAX, BWL_FIELD_MS_MAX },
-    { "lease_a_ms", BWL_FIELD_MS, AT(lease_of_ms[0]), BWL_FIELD_LEASE_MIN, BWL_FIELD_MS_MAX },
-    { "lease_b_ms", BWL_FIELD_MS, AT(lease_of_ms[1]), BWL_FIELD_LEASE_MIN, BWL_FIELD_MS_MAX },
-    { "lease_c_ms", BWL_FIELD_MS, AT(lease_of_ms[2]), BWL_FIELD_LEASE_MIN, BWL_FIELD_MS_MAX },
-    { "pace_a", BWL_FIELD_COUNT, AT(clocks.pace_of[0]), 1, 1000 },
-    { "pace_b", BWL_FIELD_COUNT, AT(clocks.pace_of[1]), 1, 1000 },
-    { "pace_c", BWL_FIELD_COUNT, AT(clocks.pace_of[2]), 1, 1000 },
-    { "rate_pace", BWL_FIELD_COUNT, AT(clocks.rate_pace), 1, 1000 },
-    { "server_pace", BWL_FIELD_COUNT, AT(clocks.server_pace), 1, 1000 },
-    { "has_run_id", BWL_FIELD_BOOL, AT(server.has_run_id), 0, 1 },
-    { "renews", BWL_FIELD_BOOL, AT(terms.renews), 0, 1 },
-    { "tries_once", BWL_FIELD_BOOL, AT(tries_once), 0, 1 },
-    { "stale", BWL_FIELD_BOOL, AT(server.stale), 0, 1 },
-    { "fences", BWL_FIELD_BOOL, AT(server.fences), 0, 1 },
-    { "chances", BWL_FIELD_BOOL, AT(chances), 0, 1 },
+static const record_field fields[] = {
+    { "clients", FIELD_COUNT, AT(clients), 2, BWL_CLIENTS_MAX },
+    { "rounds", FIELD_COUNT, AT(rounds), 1, BWL_ANY },
+    { "lease_ms", FIELD_MS, AT(terms.lease_ms), FIELD_LEASE_MIN, FIELD_MS_MAX },
+    { "answer_ms", FIELD_MS, AT(terms.answer_ms), 1, FIELD_MS_MAX },
+    { "max_hold_ms", FIELD_MS_OR_NEVER, AT(terms.max_hold_ms), 1, FIELD_MS_MAX },
+    { "wait_ms", FIELD_MS_OR_NEVER, AT(wait_ms), 0, FIELD_MS_MAX },
+    { "extend_ms", FIELD_MS, AT(extend_ms), FIELD_LEASE_MIN, FIELD_MS_MAX },
+    { "jump_ms", FIELD_MS, AT(clocks.jump_ms), -FIELD_MS_MAX, FIELD_MS_MAX },
+    { "wall_ms", FIELD_MS, AT(clocks.wall_ms), -FIELD_MS_MAX, FIELD_MS_MAX },
+    { "skew_a_ms", FIELD_MS, AT(clocks.skew_ms[0]), -FIELD_MS_MAX, FIELD_MS_MAX },
+    { "skew_b_ms", FIELD_MS, AT(clocks.skew_ms[1]), -FIELD_MS_MAX, FIELD_MS_MAX },
+    { "skew_c_ms", FIELD_MS, AT(clocks.skew_ms[2]), -FIELD_MS_MAX, FIELD_MS_MAX },
+    { "lease_a_ms", FIELD_MS, AT(lease_of_ms[0]), FIELD_LEASE_MIN, FIELD_MS_MAX },
+    { "lease_b_ms", FIELD_MS, AT(lease_of_ms[1]), FIELD_LEASE_MIN, FIELD_MS_MAX },
+    { "lease_c_ms", FIELD_MS, AT(lease_of_ms[2]), FIELD_LEASE_MIN, FIELD_MS_MAX },
+    { "pace_a", FIELD_COUNT, AT(clocks.pace_of[0]), 1, 1000 },
+    { "pace_b", FIELD_COUNT, AT(clocks.pace_of[1]), 1, 1000 },
+    { "pace_c", FIELD_COUNT, AT(clocks.pace_of[2]), 1, 1000 },
+    { "rate_pace", FIELD_COUNT, AT(clocks.rate_pace), 1, 1000 },
+    { "server_pace", FIELD_COUNT, AT(clocks.server_pace), 1, 1000 },
+    { "has_run_id", FIELD_BOOL, AT(server.has_run_id), 0, 1 },
+    { "renews", FIELD_BOOL, AT(terms.renews), 0, 1 },
+    { "tries_once", FIELD_BOOL, AT(tries_once), 0, 1 },
+    { "stale", FIELD_BOOL, AT(server.stale), 0, 1 },
+    { "fences", FIELD_BOOL, AT(server.fences), 0, 1 },
+    { "chances", FIELD_BOOL, AT(chances), 0, 1 },
 };
 
 #undef AT
+
+enum { FIELDS_COUNT = sizeof fields / sizeof fields[0] };
+
+/* Reads a schedule from JSON, strictly.
+ *
+ * Every member must be known, and those that a schedule cannot do without must be there.  Members
+ * may come in any order, save that the version comes before everything that it could change. */
+
+enum { NAME_MAX_HERE = 32, SENTENCE_MAX = 256 };
+
+static const int64_t to_255[2] = { 0, 255 };
+static const int64_t to_max[2] = { 0, INT32_MAX };
+
+typedef struct reading {
+    bwl_json    r;
+    bwl_record *record;
+    int64_t     format; /* 0: not read yet */
+    bool        has_subject;
+    bool        has_transitions;
+    const char *own;    /* a file that may be loaded */
+    bwl_text   *reterr; /* of bwl_subject_find */
+} reading;
+
+/* ---- the world ------------------------------------------------------------------------------- */
+
+static bool read_field(bwl_json *r, bwl_scenario *s, const record_field *field)
+{
+    const int64_t bounds[2] = { field->min, field->max };
+    char         *at        = (char *)s + field->offset;
+    int64_t       number    = 0;
+    bool          is_null   = false;
+
+    if (field->kind == FIELD_BOOL)
+        return bwl_json_bool(r, (bool *)(void *)at);
+    if (!bwl_json_number(r, bounds, &number, &is_null))
+        return false;
+    if (is_null && field->kind == FIELD_MS_OR_NEVER)
+        number = BWL_NEVER;
+    else if (is_null)
+        return bwl_json_fault(r, bwl_say("\"%s\" is out of bounds", field->name));
+    if (field->kind == FIELD_COUNT)
+        *(unsigned *)(void *)at = (unsigned)number;
+    else
+        *(bwl_ms *)(void *)at = number;
+    return true;
+}
+
+static void read_world(reading *k)
+{
+    bwl_json *r        = &k->r;
+    bool      is_first = true;
+    char      name[NAME_MAX_HERE];
+
+    if (!k->has_subject) {
+        (void)bwl_json_fault(r, bwl_say("\"subject\" has to come before \"world\""));
+        return;
+    }
+    (void)bwl_json_begin(r, '{');
+    while (bwl_json_more(r, '}', &is_first) && bwl_json_name(r, name, sizeof name)) {
+        const record_field *field = NULL;
+        for (size_t i = 0; i < FIELDS_COUNT; i++)
+            if (strcmp(name, fields[i].name) == 0)
+                field = &fields[i];
+        if (field == NULL)
+            (void)bwl_json_fault(r, bwl_say("a world has no \"%s\"", bwl_shown(name).of));
+        else
+            (void)read_field(r, &k->record->world, field);
+    }
+}
+
+static void read_budget(reading *k)
+{
+    bwl_json *r        = &k->r;
+    bool      is_first = true;
+    bool      is_null;
+    int64_t   number;
+    char      name[NAME_MAX_HERE];
+
+    (void)bwl_json_begin(r, '{');
+    while (bwl_json_more(r, '}', &is_first) && bwl_json_name(r, name, sizeof name)) {
+        unsigned budget = bwl_budget_named(name);
+        if (budget == 0)
+            (void)bwl_json_fault(r, bwl_say("no fault is called \"%s\"", bwl_shown(name).of));
+        else if (bwl_json_number(r, to_255, &number, &is_null))
+            k->record->world.budget[budget] = (uint8_t)(is_null ? BWL_ANY : number);
+    }
+}
+
+/* ---- the schedule ---------------------------------------------------------------------------- */
+
+static uint8_t read_up_to(bwl_json *r, int64_t max)
+{
+    int64_t number  = 0;
+    bool    is_null = false;
+
+    if (bwl_json_number(r, to_255, &number, &is_null) && (is_null || number > max))
+        (void)bwl_json_fault(r, bwl_say("a number up to %" PRId64 " has to be here", max));
+    return (uint8_t)number;
+}
+
+static void read_member(bwl_json *r, const char *name, bwl_transition *transition)
+{
+    char text[SENTENCE_MAX];
+
+    if (strcmp(name, "do") == 0 && bwl_json_string(r, text, sizeof text)) {
+        transition->kind = (uint8_t)bwl_transition_named(text);
+        if (transition->kind == 0)
+            (void)bwl_json_fault(r, bwl_say("no step is called \"%s\"", bwl_shown(text).of));
+    } else if (strcmp(name, "client") == 0 && bwl_json_string(r, text, sizeof text)) {
+        transition->client = (uint8_t)(text[0] - 'A');
+        if (text[0] < 'A' || text[0] >= 'A' + BWL_CLIENTS_MAX || text[1] != '\0')
+            (void)bwl_json_fault(r, bwl_say("no client is called \"%s\"", bwl_shown(text).of));
+    } else if (strcmp(name, "which") == 0) {
+        transition->which = read_up_to(r, UINT8_MAX);
+    } else if (strcmp(name, "server") == 0) {
+        transition->server = read_up_to(r, BWL_SERVERS_MAX - 1) & 15u;
+    } else if (strcmp(name, "chance") == 0) {
+        transition->chance = read_up_to(r, 15) & 15u;
+    } else if (strcmp(name, "says") == 0) {
+        (void)bwl_json_string(r, text, sizeof text);
+    } else {
+        (void)bwl_json_fault(r, bwl_say("a step has no \"%s\"", bwl_shown(name).of));
+    }
+}
+
+static void read_transition(bwl_json *r, bwl_transition *ret_transition)
+{
+    bool is_first = true;
+    char name[NAME_MAX_HERE];
+
+    *ret_transition = (bwl_transition){ 0 };
+    (void)bwl_json_begin(r, '{');
+    while (bwl_json_more(r, '}', &is_first) && bwl_json_name(r, name, sizeof name))
+        read_member(r, name, ret_transition);
+    if (ret_transition->kind == 0)
+        (void)bwl_json_fault(r, bwl_say("a step without \"do\""));
+}
+
+static void read_transitions(reading *k)
+{
+    bwl_record *record   = k->record;
+    bool        is_first = true;
+
+    if (record->path == NULL)
+        record->path = bwl_room_for(BWL_RECORD_TRANSITIONS_MAX, sizeof record->path[0]);
+    record->path_count = 0;
+    k->has_transitions = true;
+    (void)bwl_json_begin(&k->r, '[');
+    while (bwl_json_more(&k->r, ']', &is_first)) {
+        if (record->path_count == BWL_RECORD_TRANSITIONS_MAX) {
+            (void)bwl_json_fault(&k->r, bwl_say("more steps than a schedule may have"));
+            return;
+        }
+        read_transition(&k->r, &record->path[record->path_count++]);
+    }
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static void read_format_version(reading *k)
+{
+    bool is_null;
+
+    if (bwl_json_number(&k->r, to_max, &k->format, &is_null) && k->format != BWL_RECORD_FORMAT)
+        (void)bwl_json_fault(&k->r, bwl_say("the file is in format %d, and this bowline reads %d",
+                                            (int)k->format, BWL_RECORD_FORMAT));
+}
+
+static void read_subject(reading *k)
+{
+    bwl_record *record = k->record;
+
+    if (!bwl_json_string(&k->r, record->subject, sizeof record->subject))
+        return;
+    if (bwl_subject_is_file(record->subject) &&
+        (k->own == NULL || strcmp(k->own, record->subject) != 0)) {
+        (void)bwl_json_fault(&k->r, bwl_say("it is about %s, which is not loaded unless --protocol "
+                                            "says so",
+                                            bwl_shown(record->subject).of));
+        return;
+    }
+    k->has_subject = bwl_subject_find(record->subject, &record->world, k->reterr);
+    if (!k->has_subject)
+        (void)bwl_json_fault(&k->r, k->reterr[0]);
+}
+
+static void read_invariant(reading *k)
+{
+    char text[NAME_MAX_HERE];
+
+    if (!bwl_json_string(&k->r, text, sizeof text))
+        return;
+    k->record->broken = bwl_invariant_named(text);
+    if (k->record->broken == 0)
+        (void)bwl_json_fault(&k->r, bwl_say("no invariant is called \"%s\"", bwl_shown(text).of));
+}
+
+static void read_top(reading *k, const char *name)
+{
+    char text[SENTENCE_MAX];
+
+    if (strcmp(name, "format") == 0 && bwl_json_string(&k->r, text, sizeof text)) {
+        if (strcmp(text, "bowline-lab schedule") != 0)
+            (void)bwl_json_fault(&k->r, bwl_say("this is no schedule of bowline-lab"));
+    } else if (strcmp(name, "format_version") == 0) {
+        read_format_version(k);
+    } else if (strcmp(name, "bowline") == 0) {
+        (void)bwl_json_string(&k->r, k->record->version, sizeof k->record->version);
+    } else if (k->format == 0) {
+        (void)bwl_json_fault(&k->r, bwl_say("\"format_version\" has to come first"));
+    } else if (strcmp(name, "subject") == 0) {
+        read_subject(k);
+    } else if (strcmp(name, "world") == 0) {
+        read_world(k);
+    } else if (strcmp(name, "budget") == 0) {
+        read_budget(k);
+    } else if (strcmp(name, "invariant") == 0) {
+        read_invariant(k);
+    } else if (strcmp(name, "sentence") == 0) {
+        (void)bwl_json_string(&k->r, text, sizeof text);
+    } else if (strcmp(name, "transitions") == 0) {
+        read_transitions(k);
+    } else {
+        (void)bwl_json_fault(&k->r, bwl_say("a schedule has no \"%s\"", bwl_shown(name).of));
+    }
+}
+
+static bool refuse(bwl_text reterr[3], bwl_text why, const char *type)
+{
+    reterr[0] = bwl_say("the schedule cannot be used");
+    reterr[1] = why;
+    reterr[2] = bwl_say("%s", type);
+    return false;
+}
+
+/* True if every step is possible.  Only a search can check an invariant about the future. */
+static bool can_be_walked(const bwl_record *record)
+{
+    bwl_world       w;
+    bwl_transitions transitions;
+
+    bwl_world_start(&w, &record->world);
+    for (unsigned i = 0; i < record->path_count; i++) {
+        bool may = false;
+        bwl_world_transitions(&w, &transitions);
+        for (unsigned j = 0; j < transitions.count && !may; j++)
+            may = memcmp(&transitions.list[j], &record->path[i], sizeof transitions.list[j]) == 0;
+        if (!may)
+            return false;
+        bwl_world_perform(&w, record->path[i]);
+    }
+    return true;
+}
+
+static bool comes_out(bwl_record *record, bwl_text reterr[3])
+{
+    static const char type[] = "type: bowline lab try SUBJECT --json  to find it again";
+    unsigned          broken;
+
+    record->world.invariants = record->broken;
+    broken                   = bwl_path_breaks(&record->world, record->path, record->path_count);
+    if ((broken & record->broken) != 0)
+        return true;
+    if ((record->broken & BWL_INVARIANTS_BACKWARDS) != 0 && can_be_walked(record))
+        return true;
+    if (strcmp(record->version, BWL_LAB_VERSION) != 0)
+        return refuse(reterr,
+                      bwl_say("it was written by bowline %s; in this one, %s, it does not break "
+                              "the invariant it names",
+                              bwl_shown(record->version).of, BWL_LAB_VERSION),
+                      type);
+    return refuse(reterr,
+                  bwl_say("walked step by step it does not break \"%s\": it was changed since it "
+                          "was written",
+                          bwl_invariant_label(record->broken)),
+                  type);
+}
+
+bool bwl_record_read(bwl_record *ret_record, const char *text, size_t size, const char *own,
+                     bwl_text reterr[3])
+{
+    bwl_record record = { 0 };
+    reading k = { .r = bwl_json_of(text, size), .record = &record, .own = own, .reterr = reterr };
+    bool    is_first = true;
+    bool    is_good;
+    char    name[NAME_MAX_HERE];
+
+    (void)bwl_json_begin(&k.r, '{');
+    while (bwl_json_more(&k.r, '}', &is_first) && bwl_json_name(&k.r, name, sizeof name))
+        read_top(&k, name);
+    is_good = bwl_json_end(&k.r);
+    if (!is_good)
+        (void)refuse(reterr, k.r.fault, "type: bowline lab try SUBJECT --json  to write one");
+    else if (!k.has_subject || !k.has_transitions || record.broken == 0)
+        is_good =
+            refuse(reterr, bwl_say("it lacks its subject, its invariant or its transitions"), "");
+    else
+        is_good = comes_out(&record, reterr);
+    if (!is_good) {
+        bwl_record_free(&record);
+        return false;
+    }
+    *ret_record            = record;
+    ret_record->world.name = ret_record->subject;
+    return true;
+}
+
+bool bwl_record_load(bwl_record *ret_record, const char *file, const char *own, bwl_text reterr[3])
+{
+    bool   is_good = false;
+    char  *text    = bwl_room_for(BWL_RECORD_SIZE_MAX + 1, 1);
+    FILE  *in      = fopen(file, "re");
+    size_t size    = 0;
+
+    if (in != NULL)
+        size = fread(text, 1, BWL_RECORD_SIZE_MAX, in);
+    if (in == NULL || ferror(in) != 0) {
+        reterr[0] = bwl_say("%s cannot be read", bwl_shown(file).of);
+        reterr[1] = bwl_say("%s", strerror(errno));
+        reterr[2] = bwl_say("%s", "");
+    } else if (size == BWL_RECORD_SIZE_MAX) {
+        (void)refuse(reterr, bwl_say("%s is too large for one", bwl_shown(file).of), "");
+    } else {
+        is_good = bwl_record_read(ret_record, text, size, own, reterr);
+    }
+    if (in != NULL)
+        (void)fclose(in); /* nothing was written */
+    free(text);
+    return is_good;
+}
 
 static void put_string(FILE *out, const char *text)
 {
@@ -53,16 +404,16 @@ static void put_string(FILE *out, const char *text)
     (void)fputc('"', out);
 }
 
-static void put_field(FILE *out, const bwl_scenario *s, const bwl_field *field)
+static void put_field(FILE *out, const bwl_scenario *s, const record_field *field)
 {
     const char *at     = (const char *)s + field->offset;
     int64_t     number = 0;
 
-    if (field->kind == BWL_FIELD_BOOL) {
+    if (field->kind == FIELD_BOOL) {
         (void)fprintf(out, "%s", *(const bool *)at ? "true" : "false");
         return;
     }
-    number = field->kind == BWL_FIELD_COUNT ? *(const unsigned *)at : *(const bwl_ms *)at;
+    number = field->kind == FIELD_COUNT ? *(const unsigned *)at : *(const bwl_ms *)at;
     if (number == BWL_NEVER)
         (void)fputs("null", out);
     else
@@ -72,9 +423,9 @@ static void put_field(FILE *out, const bwl_scenario *s, const bwl_field *field)
 static void put_world(FILE *out, const bwl_scenario *s)
 {
     (void)fputs("  \"world\": {", out);
-    for (size_t i = 0; i < BWL_FIELDS_COUNT; i++) {
-        (void)fprintf(out, "%s\"%s\": ", i == 0 ? "" : ", ", bwl_fields[i].name);
-        put_field(out, s, &bwl_fields[i]);
+    for (size_t i = 0; i < FIELDS_COUNT; i++) {
+        (void)fprintf(out, "%s\"%s\": ", i == 0 ? "" : ", ", fields[i].name);
+        put_field(out, s, &fields[i]);
     }
     (void)fputs("},\n  \"budget\": {", out);
     for (unsigned i = 1, count = 0; i < BWL_BUDGETS_COUNT; i++)

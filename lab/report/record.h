@@ -4,8 +4,7 @@
  * JSON, so that other programs can draw it.  The reader is strict and replays the schedule: it
  * refuses a file whose result differs, because the file or the protocol has changed.
  */
-#ifndef BWL_LAB_REPORT_RECORD_H
-#define BWL_LAB_REPORT_RECORD_H
+#pragma once
 
 #include "lab/report/picture.h"
 #include "lab/base/say.h"
@@ -38,5 +37,3 @@ bool bwl_record_read(bwl_record *ret_record, const char *text, size_t size, cons
 bool bwl_record_load(bwl_record *ret_record, const char *file, const char *own, bwl_text reterr[3]);
 
 void bwl_record_free(bwl_record *record);
-
-#endif

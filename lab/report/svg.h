@@ -4,11 +4,15 @@
  * A bar on a client's line is the time in which it believes that it holds the lock: two bars side
  * by side are two holders. A hollow bar is a client that works after its time.
  */
-#ifndef BWL_LAB_REPORT_SVG_H
-#define BWL_LAB_REPORT_SVG_H
+#pragma once
 
 #include "lab/report/picture.h"
 #include <stdio.h>
+
+/* Text inside XML and HTML. */
+
+/* With & < > " ' escaped, and control characters as a space. */
+void bwl_put_escaped(FILE *out, const char *text);
 
 /* A file of its own. */
 void bwl_svg(FILE *out, const bwl_picture *picture);
@@ -16,5 +20,3 @@ void bwl_svg(FILE *out, const bwl_picture *picture);
 /* For a page that has the style once. */
 void bwl_svg_inline(FILE *out, const bwl_picture *picture);
 void bwl_svg_style(FILE *out);
-
-#endif

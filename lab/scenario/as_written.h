@@ -6,8 +6,7 @@
  * the text is a protocol in src/protocol and the listing is here.  Nothing of this runs against a
  * server: these are the explorer's negative controls.
  */
-#ifndef BWL_LAB_SCENARIO_AS_WRITTEN_H
-#define BWL_LAB_SCENARIO_AS_WRITTEN_H
+#pragma once
 
 #include "core/core.h"
 
@@ -40,5 +39,3 @@ extern const bwl_protocol bwl_written_jedis;
 extern const bwl_protocol bwl_written_jedis_numeric;
 extern const bwl_protocol bwl_written_jedis_tenth;   /* a stamp of a tenth of the lease */
 extern const bwl_protocol bwl_written_jedis_minus_1; /* waits a hundred times as long as told */
-
-#endif

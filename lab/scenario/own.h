@@ -7,8 +7,7 @@
  *          .protocol = { .name = "mine", ... },
  *      };
  */
-#ifndef BWL_LAB_SCENARIO_OWN_H
-#define BWL_LAB_SCENARIO_OWN_H
+#pragma once
 
 #include "core/core.h"
 #include "protocol/store/redis.h"
@@ -26,5 +25,3 @@ typedef struct bwl_own {
 } bwl_own;
 
 extern const bwl_own bowline_lab_own;
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * subject.c -- see subject.h.
- */
 #include "lab/scenario/subject.h"
 #include "core/nearest.h"
 #include "lab/scenario/as_written.h"
@@ -139,8 +136,6 @@ const bwl_subject *bwl_subject_at(size_t i)
     return &table[i];
 }
 
-/* ---- a protocol of the reader's own ---------------------------------------------------------- */
-
 bool bwl_subject_is_file(const char *name)
 {
     size_t size = strlen(name);
@@ -188,8 +183,6 @@ static bool load_own(const char *name, bwl_scenario *ret_world, bwl_text reterr[
     ret_world->protocol = &own->protocol;
     return true;
 }
-
-/* ---- by name --------------------------------------------------------------------------------- */
 
 static bool find_known(const char *name, bwl_scenario *ret_world)
 {

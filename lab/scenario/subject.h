@@ -4,8 +4,7 @@
  *
  * The name of a scenario also works: its protocol is tried in its world.
  */
-#ifndef BWL_LAB_SCENARIO_SUBJECT_H
-#define BWL_LAB_SCENARIO_SUBJECT_H
+#pragma once
 
 #include "lab/base/say.h"
 #include "lab/world/scenario.h"
@@ -17,7 +16,6 @@ typedef struct bwl_subject {
     bwl_scenario world;    /* protocol, rules, mutations; 0: default */
 } bwl_subject;
 
-/* True for the name of a file with code to load. */
 bool bwl_subject_is_file(const char *name);
 
 size_t             bwl_subjects_count(void);
@@ -27,5 +25,3 @@ const bwl_subject *bwl_subject_at(size_t i);
  * any lock. A name with a / in it, or that ends in .so, is a file with a protocol of the
  * reader's own.  False if there is none: then reterr says what, why, and what to type. */
 bool bwl_subject_find(const char *name, bwl_scenario *ret_world, bwl_text reterr[3]);
-
-#endif

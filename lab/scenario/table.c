@@ -185,8 +185,6 @@ static const bwl_scenario_table of_token = { table, sizeof table / sizeof table[
 static const bwl_scenario_table *const tables[] = {
     &of_token,
     &bwl_scenarios_of_queue,
-    &bwl_scenarios_of_queue_server,
-    &bwl_scenarios_of_queue_vast,
     &bwl_scenarios_of_yield,
     &bwl_scenarios_of_synced,
     &bwl_scenarios_of_redisson,

@@ -1,8 +1,7 @@
 /*
  * table.h -- the scenarios, by number or by name.
  */
-#ifndef BWL_LAB_SCENARIO_TABLE_H
-#define BWL_LAB_SCENARIO_TABLE_H
+#pragma once
 
 #include "lab/world/scenario.h"
 
@@ -14,7 +13,4 @@ bwl_scenario bwl_scenario_at(size_t i);
 /* Adds the defaults to a scenario. */
 bwl_scenario bwl_scenario_complete(bwl_scenario s);
 
-/* False if there is none. */
 bool bwl_scenario_find(const char *name, size_t *ret_i);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * tables.h -- the tables of scenarios, one per file.
  */
-#ifndef BWL_LAB_SCENARIO_TABLES_H
-#define BWL_LAB_SCENARIO_TABLES_H
+#pragma once
 
 #include "lab/world/scenario.h"
 #include <stddef.h>
@@ -45,9 +44,5 @@ extern const bwl_scenario_table bwl_scenarios_of_symfony;
 extern const bwl_scenario_table bwl_scenarios_of_world;
 extern const bwl_scenario_table bwl_scenarios_of_clocks;
 extern const bwl_scenario_table bwl_scenarios_of_queue;
-extern const bwl_scenario_table bwl_scenarios_of_queue_server;
-extern const bwl_scenario_table bwl_scenarios_of_queue_vast;
 extern const bwl_scenario_table bwl_scenarios_of_yield;
 extern const bwl_scenario_table bwl_scenarios_of_synced;
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * estimate.h -- an estimate of the memory that a search needs which was cut short.
  */
-#ifndef BWL_LAB_SEARCH_ESTIMATE_H
-#define BWL_LAB_SEARCH_ESTIMATE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,5 +11,3 @@
  * that nothing can be said. */
 size_t bwl_estimate_memory(const uint64_t *generations, unsigned last, uint64_t states,
                            size_t memory);
-
-#endif

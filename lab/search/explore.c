@@ -50,8 +50,6 @@ unsigned bwl_invariants_broken_in(const bwl_world *w, const bwl_transitions *tra
     return broken & w->scenario->invariants;
 }
 
-/* ---- how it ends ----------------------------------------------------------------------------- */
-
 /* The path to a world, plus `last` if it is not NULL. */
 static void found_broken(explorer *x, uint32_t number, const bwl_transition *last, unsigned broken)
 {
@@ -79,8 +77,6 @@ static bool has_ended(const explorer *x)
 {
     return x->found.verdict != 0;
 }
-
-/* ---- one world after the other --------------------------------------------------------------- */
 
 /* Records a reached world and queues it if it is new. */
 static uint32_t meet(explorer *x, uint32_t parent, const step *s)

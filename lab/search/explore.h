@@ -9,8 +9,7 @@
  * LIVE is checked when all worlds are known: going back from every step that grants the lock must
  * reach every world.
  */
-#ifndef BWL_LAB_SEARCH_EXPLORE_H
-#define BWL_LAB_SEARCH_EXPLORE_H
+#pragma once
 
 #include "lab/world/world.h"
 
@@ -20,14 +19,12 @@ typedef enum bwl_verdict {
     BWL_BROKEN,
 } bwl_verdict;
 
-/* Why a search was incomplete. */
 typedef enum bwl_cut {
     BWL_CUT_STATES = 1, /* states_max */
     BWL_CUT_MEMORY,     /* memory_max */
     BWL_CUT_RUNS,       /* random walks are never complete */
 } bwl_cut;
 
-/* The progress of a search. */
 typedef struct bwl_progress {
     uint64_t states;   /* distinct worlds; at random: walks */
     uint64_t steps;    /* transitions tried */
@@ -72,7 +69,6 @@ typedef struct bwl_finding {
     bwl_transition *path;
 } bwl_finding;
 
-/* The reason as half a sentence, for a person. */
 const char *bwl_cut_reason(bwl_cut cut);
 
 bwl_finding bwl_explore(const bwl_scenario *s, const bwl_search *search);
@@ -85,7 +81,6 @@ void bwl_finding_free(bwl_finding *finding);
 /* The invariants that the path breaks at its end and not before; 0 if it is not a path. */
 unsigned bwl_path_breaks(const bwl_scenario *s, const bwl_transition *path, unsigned count);
 
-/* The smallest budget that breaks an invariant. */
 typedef struct bwl_smallest {
     bool            is_found; /* false: it holds for every budget tried */
     bool            is_cut;   /* a search was incomplete: a smaller budget may do */
@@ -105,5 +100,3 @@ void bwl_smallest_free(bwl_smallest smallest[BWL_INVARIANTS_COUNT]);
 
 /* The invariants of the scenario that are broken in a world with these transitions. */
 unsigned bwl_invariants_broken_in(const bwl_world *w, const bwl_transitions *transitions);
-
-#endif

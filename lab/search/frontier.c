@@ -1,6 +1,3 @@
-/*
- * frontier.c -- see frontier.h.
- */
 #include "lab/search/frontier.h"
 #include "lab/world/client.h"
 #include <string.h>
@@ -40,7 +37,6 @@ static uint64_t word_at(const void *world, size_t i)
     return word;
 }
 
-/* A bit for each byte that is not 0. */
 static unsigned bytes_of(uint64_t word)
 {
     const uint64_t low  = UINT64_C(0x7f7f7f7f7f7f7f7f);

@@ -4,8 +4,7 @@
  * It stores the difference of each world from a typical one: a bit per 8 bytes that differ, and the
  * bytes that do. The compression is lossless.
  */
-#ifndef BWL_LAB_SEARCH_FRONTIER_H
-#define BWL_LAB_SEARCH_FRONTIER_H
+#pragma once
 
 #include "lab/base/memory.h"
 #include "lab/world/world.h"
@@ -30,5 +29,3 @@ bool bwl_frontier_put(bwl_frontier *f, const bwl_world *w);
 void bwl_frontier_take(bwl_frontier *f, bwl_world *ret_w);
 
 void bwl_frontier_free(bwl_frontier *f);
-
-#endif

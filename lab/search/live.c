@@ -1,6 +1,3 @@
-/*
- * live.c -- see live.h.
- */
 #include "lab/search/live.h"
 #include <assert.h>
 
@@ -42,8 +39,6 @@ bool bwl_live_end(bwl_live *live, uint32_t good)
     live->worlds++;
     return true;
 }
-
-/* ---- backwards ------------------------------------------------------------------------------- */
 
 static bool is_set(const uint64_t *bits, uint32_t i)
 {

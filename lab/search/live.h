@@ -5,8 +5,7 @@
  * to a higher number, so one pass from the last to the first reaches nearly all worlds, and a few
  * more passes reach the rest.
  */
-#ifndef BWL_LAB_SEARCH_LIVE_H
-#define BWL_LAB_SEARCH_LIVE_H
+#pragma once
 
 #include "lab/base/memory.h"
 #include <stdbool.h>
@@ -41,5 +40,3 @@ typedef enum bwl_fate {
 bwl_fate bwl_live_find_dead(bwl_live *live, uint32_t good, uint32_t *ret_number);
 
 void bwl_live_free(bwl_live *live);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * partial_order.c -- see partial_order.h.
- */
 #include "lab/search/partial_order.h"
 
 /* Faults that affect every client at once. */
@@ -51,7 +48,6 @@ static bool is_alone(const bwl_world *w, unsigned client)
     return link->count == 0 || !may_remove((bwl_redis_command)link->messages[0].command);
 }
 
-/* Such a step. */
 static bool is_local(bwl_transition transition, unsigned client)
 {
     return transition.client == client &&

@@ -13,13 +13,10 @@
  *
  * The verdict is the same; the path may be longer than the shortest.
  */
-#ifndef BWL_LAB_SEARCH_PARTIAL_ORDER_H
-#define BWL_LAB_SEARCH_PARTIAL_ORDER_H
+#pragma once
 
 #include "lab/world/world.h"
 
 /* True if the transitions in `ret_some` are enough; the others are in `ret_rest`. */
 bool bwl_reduce(const bwl_world *w, const bwl_transitions *all, bwl_transitions *ret_some,
                 bwl_transitions *ret_rest);
-
-#endif

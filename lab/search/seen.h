@@ -4,8 +4,7 @@
  * A list has 16 bytes per world; a table of 8 bytes per slot, at most three quarters full, finds
  * them by fingerprint. A larger table is built from the list after the old one is freed.
  */
-#ifndef BWL_LAB_SEARCH_SEEN_H
-#define BWL_LAB_SEARCH_SEEN_H
+#pragma once
 
 #include "lab/base/memory.h"
 #include "lab/world/world.h"
@@ -44,5 +43,3 @@ bwl_met bwl_seen_add(bwl_seen *seen, const bwl_seen_world *world, uint32_t *ret_
 const bwl_seen_world *bwl_seen_at(const bwl_seen *seen, uint32_t number);
 
 void bwl_seen_free(bwl_seen *seen);
-
-#endif

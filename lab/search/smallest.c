@@ -35,7 +35,6 @@ static void note_broken(quest *q, bwl_finding *found, unsigned invariant, unsign
     memcpy(s->path, found->path, found->path_count * sizeof s->path[0]);
 }
 
-/* All invariants that this budget breaks. */
 static void try_budget(quest *q, unsigned faults)
 {
     bool is_broken = true;

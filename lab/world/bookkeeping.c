@@ -1,6 +1,3 @@
-/*
- * bookkeeping.c -- see bookkeeping.h.
- */
 #include "lab/world/bookkeeping.h"
 
 void bwl_book_new_round(bwl_lab_client *c)

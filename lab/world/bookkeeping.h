@@ -2,18 +2,13 @@
  * bookkeeping.h -- facts that no program knows and an invariant needs: the order of arrivals, of
  * holders, and of writes to the resource.
  */
-#ifndef BWL_LAB_WORLD_BOOKKEEPING_H
-#define BWL_LAB_WORLD_BOOKKEEPING_H
+#pragma once
 
 #include "lab/world/world.h"
 
 /* The server has executed a command of the client.  `was_of` owned the key before; 0: nobody. */
 void bwl_book_served(bwl_world *w, unsigned client, const bwl_message *message, uint16_t was_of);
 
-/* The client begins a round. */
 void bwl_book_new_round(bwl_lab_client *c);
 
-/* The client writes to the protected resource. */
 void bwl_book_write(bwl_world *w, unsigned client);
-
-#endif

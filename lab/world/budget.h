@@ -5,8 +5,7 @@
  * synchronous, with ANY of it nothing is known about delays. The smallest budget that breaks an
  * invariant is what the protocol assumes.
  */
-#ifndef BWL_LAB_WORLD_BUDGET_H
-#define BWL_LAB_WORLD_BUDGET_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -50,5 +49,3 @@ const char *bwl_budget_sentence(bwl_budget budget);
 
 /* True if a world with several servers cannot have this budget. */
 bool bwl_budget_wants_one_server(bwl_budget budget);
-
-#endif

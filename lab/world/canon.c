@@ -1,6 +1,3 @@
-/*
- * canon.c -- see canon.h.
- */
 #include "lab/world/canon.h"
 #include "lab/world/canon_inside.h"
 #include "lab/model/words.h"
@@ -8,7 +5,6 @@
 #include "protocol/protocol.h"
 #include <string.h>
 
-/* The private state of `token`. */
 typedef struct token_view {
     uint32_t verb;
     uint32_t asked;
@@ -98,7 +94,6 @@ static token_view view_of(const bwl_hold *h)
     return view;
 }
 
-/* The whole private state, as numbers. */
 static void put_memory(bwl_print *p, const bwl_hold *h)
 {
     for (size_t at = 0; at < h->protocol->state_size; at += sizeof(int64_t)) {
@@ -316,7 +311,6 @@ static void put_link(bwl_print *p, const bwl_world *w, unsigned k, unsigned clie
     }
 }
 
-/* The key of the lock. */
 static void put_data(bwl_print *p, const bwl_model_data *data, int64_t server_now)
 {
     const bwl_model_key *k = &data->keys[BWL_MODEL_LOCK];
@@ -359,7 +353,6 @@ static void put_ranks(bwl_print *p, const uint64_t *numbers, unsigned count)
     bwl_put(p, ranks);
 }
 
-/* The bookkeeping, where an invariant reads it. */
 static void put_book(bwl_print *p, const bwl_world *w, const uint8_t *order)
 {
     uint64_t came[BWL_CLIENTS_MAX]           = { 0 };

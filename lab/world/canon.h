@@ -8,8 +8,7 @@
  * `plain` leaves out absolute time and names only: it visits more worlds and must reach the same
  * verdict.
  */
-#ifndef BWL_LAB_WORLD_CANON_H
-#define BWL_LAB_WORLD_CANON_H
+#pragma once
 
 #include "lab/world/world.h"
 
@@ -18,5 +17,3 @@ uint64_t bwl_world_fingerprint(const bwl_world *w, bool plain);
 
 /* False if `token` no longer keeps its times and tags where the lab reads them. */
 bool bwl_canon_knows_token(void);
-
-#endif

@@ -2,8 +2,7 @@
  * canon_inside.h -- what canon.c, canon_servers.c and canon_waiting.c share: the state of a
  * fingerprint.
  */
-#ifndef BWL_LAB_WORLD_CANON_INSIDE_H
-#define BWL_LAB_WORLD_CANON_INSIDE_H
+#pragma once
 
 #include "lab/world/world.h"
 
@@ -94,8 +93,6 @@ static inline void bwl_put_token(bwl_print *p, uint16_t token)
     bwl_put(p, name + 1u);
 }
 
-/* ---- canon.c --------------------------------------------------------------------------------- */
-
 /* Leaves out its links. */
 void bwl_put_client(bwl_print *p, const bwl_world *w, const bwl_lab_client *c);
 
@@ -108,14 +105,9 @@ static inline unsigned bwl_orders_count(unsigned clients, bool plain)
     return plain || clients == 1 ? 1 : clients == 2 ? 2 : BWL_ORDERS_MAX;
 }
 
-/* ---- several servers: canon_servers.c -------------------------------------------------------- */
-
 uint64_t bwl_fingerprint_of_several(bwl_print *p, const bwl_world *w);
 void     bwl_put_redlock_state(bwl_print *p, const bwl_hold *h);
 
-/* ---- a lock with a queue: canon_waiting.c ---------------------------------------------------- */
-
-/* Collects the numbers of a world. */
 void bwl_draw_ranks(bwl_drawn *ret_drawn, const bwl_world *w);
 
 /* The private state of `queue`; a message; what the engine knows; what the server has. */
@@ -128,5 +120,3 @@ void bwl_put_line(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
 /* Of a lock that is a sorted set; its queue is another key. */
 void bwl_put_members(bwl_print *p, const bwl_model_data *data, int64_t server_now);
 void bwl_put_fences(bwl_print *p, const bwl_world *w);
-
-#endif

@@ -87,7 +87,6 @@ static uint64_t print_of_client(bwl_print *p, const bwl_world *w, unsigned clien
     return p->hash;
 }
 
-/* The sorted columns: each with its owner and its links in the clients' order. */
 static void find_columns(bwl_print *p, const bwl_world *w, const uint8_t *order, const parts *all,
                          uint64_t columns[BWL_SERVERS_MAX])
 {

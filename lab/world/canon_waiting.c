@@ -165,7 +165,6 @@ void bwl_put_queue_state(bwl_print *p, const bwl_world *w, const bwl_lab_client 
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* The number of newer connections. */
 static unsigned age_of(const bwl_world *w, unsigned client, unsigned push_channel)
 {
     return push_channel == 0 ? BWL_ANY

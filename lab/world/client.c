@@ -1,6 +1,3 @@
-/*
- * client.c -- see client.h.
- */
 #include "lab/world/client.h"
 #include "lab/world/connection.h"
 #include "lab/world/bookkeeping.h"
@@ -286,7 +283,6 @@ static bwl_ms wait_of(const bwl_scenario *s, unsigned client)
     return (s->tries_once_of >> client & 1) != 0 ? 0 : s->wait_ms;
 }
 
-/* Resets the state of one round. */
 static void new_round(bwl_world *w, bwl_lab_client *c)
 {
     const bwl_scenario *s = w->scenario;
@@ -406,7 +402,6 @@ void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance)
     event(w, client, (bwl_event){ .kind = BWL_ALARM }, chance);
 }
 
-/* The payload of an answer. */
 static void show(const bwl_world *w, const bwl_message *answer, bwl_event *ev)
 {
     bool shows_value = answer->command == REDIS_READ || answer->command == REDIS_SWAP ||

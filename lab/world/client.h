@@ -4,8 +4,7 @@
  * The caller relies on results alone.  It works from HELD until a result ends the hold or until it
  * releases, and never reads a clock.
  */
-#ifndef BWL_LAB_WORLD_CLIENT_H
-#define BWL_LAB_WORLD_CLIENT_H
+#pragma once
 
 #include "lab/world/world.h"
 
@@ -21,12 +20,8 @@ void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance);
 void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server,
                          const bwl_message *question, uint8_t chance);
 
-/* The client reconnects to a restarted server: its lock is lost. */
 void bwl_sim_client_learns(bwl_world *w, unsigned client);
 
-/* The server grants the lock to a waiter. */
 void bwl_sim_client_pushed(bwl_world *w, unsigned client, const bwl_message *push, uint8_t chance);
 
 void bwl_sim_client_crash(bwl_world *w, unsigned client);
-
-#endif

@@ -4,8 +4,7 @@
  * The world counts true milliseconds.  A client reads whole milliseconds of its own clock.  Its
  * wall clock runs at the same rate.
  */
-#ifndef BWL_LAB_WORLD_CLIENT_CLOCK_H
-#define BWL_LAB_WORLD_CLIENT_CLOCK_H
+#pragma once
 
 #include "core/core.h"
 
@@ -41,5 +40,3 @@ static inline bwl_ms bwl_client_clock_reads_in(const bwl_lab_clock *c, bwl_ms at
     assert(at > c->now);
     return (bwl_client_clock_is_off(c, at) + c->pace - 1) / c->pace;
 }
-
-#endif

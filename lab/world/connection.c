@@ -1,6 +1,3 @@
-/*
- * connection.c -- see connection.h.
- */
 #include "lab/world/connection.h"
 #include "lab/world/client.h"
 #include "lab/world/waiting.h"

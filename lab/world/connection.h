@@ -4,12 +4,10 @@
  * As in the real engine, a connection is closed when the engine stops waiting for an answer, and
  * every request in flight on it gets DOWN.
  */
-#ifndef BWL_LAB_WORLD_CONNECTION_H
-#define BWL_LAB_WORLD_CONNECTION_H
+#pragma once
 
 #include "lab/world/world.h"
 
-/* Delivers the next answer, or the loss of the connection. */
 void bwl_connection_deliver(bwl_world *w, unsigned client, unsigned server, uint8_t chance);
 
 /* The connection breaks before the last `unsent` commands are written. */
@@ -21,7 +19,6 @@ void bwl_connection_stop_waiting(bwl_world *w, unsigned client, unsigned server)
 /* Takes a command of a broken connection, which the server is about to execute. */
 bwl_message bwl_connection_take_late(bwl_link *link, unsigned i);
 
-/* The client is gone: no answer is delivered. */
 void bwl_connection_abandon(bwl_world *w, unsigned client, unsigned server);
 
 /* The server is gone: all messages are lost. */
@@ -30,5 +27,3 @@ void bwl_connection_server_gone(bwl_world *w, unsigned client, unsigned server);
 /* Drops the answers that a lock on several servers ignores: their delivery would be a step
  * without effect. */
 void bwl_connection_drop_ineffective(bwl_world *w);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * invariant.h -- the invariants: what must hold in every schedule.
  */
-#ifndef BWL_LAB_WORLD_INVARIANT_H
-#define BWL_LAB_WORLD_INVARIANT_H
+#pragma once
 
 /* X(NAME, label, sentence when it breaks) */
 #define BWL_INVARIANTS(X)                                                                        \
@@ -65,5 +64,3 @@ enum {
 /* Of the lowest flag in `invariants`. */
 const char *bwl_invariant_label(unsigned invariants);
 const char *bwl_invariant_sentence(unsigned invariants);
-
-#endif

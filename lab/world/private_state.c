@@ -1,14 +1,9 @@
-/*
- * private_state.c -- see private_state.h.
- */
 #include "lab/world/private_state.h"
 #include "lab/base/token_number.h"
 #include "protocol/protocol.h"
 #include "protocol/store/queue.h"
 #include "protocol/store/redis.h"
 #include <string.h>
-
-/* ---- `queue` --------------------------------------------------------------------------------- */
 
 uint16_t bwl_queue_view_owes(const bwl_hold *h)
 {
@@ -18,7 +13,6 @@ uint16_t bwl_queue_view_owes(const bwl_hold *h)
     return v.owes ? bwl_token_read(h->request.previous_token) : 0;
 }
 
-/* It is given the lock, and yields. */
 static bool owes_after_yield(bwl_queue_view *v)
 {
     const bwl_lock_request request = { .lease_ms = 500 };
@@ -38,7 +32,6 @@ static bool owes_after_yield(bwl_queue_view *v)
     return v->owes && fx.sends[0].command == REDIS_QUEUE_REQUEUE;
 }
 
-/* Queues, gets a position, and reads it. */
 bool bwl_queue_view_is_right(void)
 {
     enum { LEASE_MS = 500, NOW = 7000, SERVER_US = 99, TICKET = 77, FENCE = 88 };
@@ -74,8 +67,6 @@ bool bwl_queue_view_is_right(void)
            !v.owes && owes_after_yield(&v);
 }
 
-/* ---- a lock that counts only when replicas have it ------------------------------------------- */
-
 bwl_synced_view bwl_synced_view_of(const bwl_hold *h)
 {
     bwl_synced_view view;
@@ -89,7 +80,6 @@ uint32_t bwl_synced_asked(const bwl_hold *h)
     return bwl_is_synced(h) ? bwl_synced_view_of(h).asked : 0;
 }
 
-/* Asks for a lock, has it, and asks the replicas. */
 bool bwl_synced_view_is_right(void)
 {
     enum { LEASE_MS = 500, NOW = 7000, RETRYABLE = 7003, ALL_MS = 60 };

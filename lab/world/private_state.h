@@ -5,12 +5,9 @@
  * The normal form (canon.h) and the invariants read it.  A wrapper around a protocol stores the
  * state of the protocol first, then its own.
  */
-#ifndef BWL_LAB_WORLD_PRIVATE_STATE_H
-#define BWL_LAB_WORLD_PRIVATE_STATE_H
+#pragma once
 
 #include "lock/machine.h"
-
-/* ---- `token`, wrapped ------------------------------------------------------------------------ */
 
 /* The state of a mutant, after the 32 bytes of the inner protocol. */
 enum { BWL_MUTANT_INNER_SIZE = 32 };
@@ -25,9 +22,6 @@ typedef struct bwl_mutant_state {
     bool     is_lost; /* asks_on: in doubt */
 } bwl_mutant_state;
 
-/* ---- `queue` --------------------------------------------------------------------------------- */
-
-/* The private state of `queue`. */
 typedef struct bwl_queue_view {
     uint32_t phase;
     bool     may_wait;
@@ -56,13 +50,10 @@ uint16_t bwl_queue_view_owes(const bwl_hold *h);
 /* False if the layout of `queue` has changed. */
 bool bwl_queue_view_is_right(void);
 
-/* The state of a mutant of `queue`. */
 typedef struct bwl_queue_mutant_state {
     bwl_queue_view inner;
     bwl_ms         until; /* that was told */
 } bwl_queue_mutant_state;
-
-/* ---- a lock that counts only when replicas have it ------------------------------------------- */
 
 enum { BWL_SYNCED_INNER_SIZE = 96, BWL_SYNCED_TAG = 1 << 28 };
 
@@ -92,5 +83,3 @@ uint32_t bwl_synced_asked(const bwl_hold *h);
 
 /* False if the layout has changed. */
 bool bwl_synced_view_is_right(void);
-
-#endif

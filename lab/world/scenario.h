@@ -1,8 +1,7 @@
 /*
  * scenario.h -- a scenario: clients, servers, faults, and the invariants to check.
  */
-#ifndef BWL_LAB_WORLD_SCENARIO_H
-#define BWL_LAB_WORLD_SCENARIO_H
+#pragma once
 
 #include "core/core.h"
 #include "lock/machine.h"
@@ -12,7 +11,6 @@
 
 enum { BWL_CLIENTS_MAX = 3, BWL_SERVERS_MAX = 5 };
 
-/* Clocks.  A pace is in hundredths of a ms per true ms. */
 typedef struct bwl_clock_rules {
     bwl_ms   jump_ms;                  /* step of a server's clock */
     bwl_ms   wall_ms;                  /* how far a client's wall clock steps (30) */
@@ -22,7 +20,6 @@ typedef struct bwl_clock_rules {
     unsigned server_pace; /* of the servers' clocks (100) */
 } bwl_clock_rules;
 
-/* Servers. */
 typedef struct bwl_server_rules {
     bool     stale;      /* a key with an expired stamp is there at the start */
     bool     fences;     /* it counts grants and returns the number */
@@ -32,7 +29,6 @@ typedef struct bwl_server_rules {
     unsigned evicts;     /* flags 1 << key: keys that may be evicted (the lock) */
 } bwl_server_rules;
 
-/* A lock with a queue. */
 typedef struct bwl_queue_rules {
     bool     never_kills; /* a client may not kill its old connection */
     bool     ages;        /* a waiter without heartbeats is skipped */
@@ -69,5 +65,3 @@ typedef struct bwl_scenario {
     unsigned breaks;
     unsigned steps;
 } bwl_scenario;
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * server.h -- a server of a world, and the messages between it and the clients.
  */
-#ifndef BWL_LAB_WORLD_SERVER_H
-#define BWL_LAB_WORLD_SERVER_H
+#pragma once
 
 #include "lab/model/redis.h"
 #include "lab/world/scenario.h"
@@ -59,5 +58,3 @@ typedef struct bwl_server {
     int32_t  young_for; /* hundredths of its ms without a vote after its start */
     bwl_link links[BWL_CLIENTS_MAX];
 } bwl_server;
-
-#endif

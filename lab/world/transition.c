@@ -3,8 +3,6 @@
  */
 #include "lab/world/waiting.h"
 
-/* ---- the list -------------------------------------------------------------------------------- */
-
 static void add_at(bwl_transitions *transitions, bwl_transition_kind kind, unsigned client,
                    unsigned server, unsigned which)
 {
@@ -228,8 +226,6 @@ void bwl_world_transitions(const bwl_world *w, bwl_transitions *ret_transitions)
         add_server_faults(w, ret_transitions, k);
     add_only_server_faults(w, ret_transitions);
 }
-
-/* ---- who pays -------------------------------------------------------------------------------- */
 
 static const uint8_t budgets[] = {
 #define X(name, text, budget) [BWL_TRANSITION_##name] = BWL_##budget,

@@ -1,8 +1,7 @@
 /*
  * transition.h -- the transitions from one world to the next.
  */
-#ifndef BWL_LAB_WORLD_TRANSITION_H
-#define BWL_LAB_WORLD_TRANSITION_H
+#pragma once
 
 #include "core/core.h"
 
@@ -83,5 +82,3 @@ static inline void bwl_transitions_add(bwl_transitions *transitions, bwl_transit
         .which  = (uint8_t)which,
     };
 }
-
-#endif

@@ -26,8 +26,6 @@ bwl_world_layout bwl_world_layout_of(const bwl_scenario *s)
     return layout;
 }
 
-/* ---- clients --------------------------------------------------------------------------------- */
-
 uint16_t bwl_world_token_of(const bwl_world *w, unsigned client)
 {
     const bwl_lab_client *c = &w->clients[client];
@@ -82,8 +80,6 @@ bool bwl_world_has_no_clock_behind(const bwl_world *w)
     }
     return (rules == NULL || !rules->timestamp_is_start) && w->scenario->clocks.wall_ms >= 0;
 }
-
-/* ---- time ------------------------------------------------------------------------------------ */
 
 static bwl_ms after_now(bwl_ms at, bwl_ms now)
 {

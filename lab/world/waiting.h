@@ -7,8 +7,7 @@
  * has ended for its client: pushes to it are lost. A new connection first kills the old one (CLIENT
  * KILL) where it may.
  */
-#ifndef BWL_LAB_WORLD_WAITING_H
-#define BWL_LAB_WORLD_WAITING_H
+#pragma once
 
 #include "lab/model/queue.h"
 #include "lab/world/world.h"
@@ -18,17 +17,12 @@ static inline bool bwl_wait_is_kept(const bwl_world *w)
     return w->scenario->protocol->uses_push;
 }
 
-/* ---- the engine ------------------------------------------------------------------------------ */
-
 void bwl_wait_start(bwl_world *w);
 
-/* The client begins a round. */
 void bwl_wait_new_round(bwl_world *w, unsigned client);
 
-/* Adds the engine's fields to a command. */
 void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_send *send, bwl_message *message);
 
-/* True if the client has a push channel. */
 bool bwl_wait_listens(const bwl_world *w, unsigned client);
 
 /* The connection has ended: drops its pushes, keeps it open for the server, and tells the
@@ -37,20 +31,15 @@ void bwl_wait_drop_pushes(bwl_world *w, unsigned client);
 void bwl_wait_broke_at_server(bwl_world *w, unsigned client, bool has_messages);
 void bwl_wait_broke(bwl_world *w, unsigned client);
 
-/* The client receives an answer. */
 void bwl_wait_heard(bwl_world *w, unsigned client, const bwl_message *message);
 
 /* After NOSCRIPT: sends the command again as text, unless the client has moved on; then the
  * answer is NOT_SENT. */
 bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_message *message);
 
-/* The queue position in a message; NULL: none. */
 const bwl_queue_status *bwl_wait_place(const bwl_world *w, const bwl_message *message,
                                        bwl_queue_status *room);
 
-/* ---- the server ------------------------------------------------------------------------------ */
-
-/* Executes a command, which becomes its answer; returns the grant that it caused. */
 bwl_grant bwl_wait_serve(bwl_world *w, bwl_message *message);
 
 /* A late command was executed.  A client that crashed after a yield may leave two tokens: that of
@@ -60,13 +49,9 @@ void bwl_wait_served_late(bwl_world *w, unsigned client, const bwl_message *mess
 /* The effect of a command on a server without memory; the caller sets the answer. */
 bwl_grant bwl_wait_serve_without_memory(bwl_world *w, const bwl_message *message);
 
-/* Pushes the grant if the waiter's connection is open. */
 void bwl_wait_push(bwl_world *w, const bwl_grant *grant);
 
-/* The first commands of a connection. */
 void bwl_wait_greet(bwl_world *w, unsigned client);
-
-/* ---- transitions ----------------------------------------------------------------------------- */
 
 void bwl_wait_add_transitions(const bwl_world *w, bwl_transitions *transitions, unsigned client);
 void bwl_wait_add_of_server(const bwl_world *w, bwl_transitions *transitions);
@@ -77,12 +62,8 @@ void bwl_wait_borrow(bwl_world *w);
 void bwl_wait_give_back(bwl_world *w);
 void bwl_wait_silence(bwl_world *w);
 
-/* ---- invariants ------------------------------------------------------------------------------ */
-
-/* The caller gets HELD. */
 void bwl_wait_held(bwl_world *w, unsigned client);
 
-/* A release of the client failed. */
 void bwl_wait_excuse(bwl_world *w, unsigned client);
 
 /* After each step: an owner must want the lock, or the server granted it to a connection that
@@ -92,7 +73,4 @@ void bwl_wait_look_at_owner(bwl_world *w);
 /* The server restarted, with an older owner or none. */
 void bwl_wait_server_came_back(bwl_world *w);
 
-/* True if the queue is empty. */
 bool bwl_wait_is_empty(const bwl_world *w);
-
-#endif

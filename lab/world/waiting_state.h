@@ -1,14 +1,12 @@
 /*
  * waiting_state.h -- the state of a world that only a lock with a queue has.
  */
-#ifndef BWL_LAB_WORLD_WAITING_STATE_H
-#define BWL_LAB_WORLD_WAITING_STATE_H
+#pragma once
 
 #include "lab/world/scenario.h"
 
 enum { BWL_PLACES_MAX = 16 };
 
-/* The queue position in a message: protocol/store/queue.h. */
 typedef struct bwl_lab_queue_status {
     uint8_t  kind;
     bool     is_ours;
@@ -19,7 +17,6 @@ typedef struct bwl_lab_queue_status {
     int64_t  server_us;
 } bwl_lab_queue_status;
 
-/* What the engine knows of a client's queue entry. */
 typedef struct bwl_lab_seat {
     uint8_t  push_channel;  /* of the current connection, from 1 */
     bool     is_greeted;    /* the server knows it */
@@ -34,7 +31,6 @@ typedef struct bwl_lab_seat {
     uint64_t ticket; /* its ticket in this round; 0: none */
 } bwl_lab_seat;
 
-/* The state of a queue outside of the server. */
 typedef struct bwl_lab_waiting {
     bwl_lab_queue_status places[BWL_PLACES_MAX];
     bwl_lab_seat         seats[BWL_CLIENTS_MAX];
@@ -44,5 +40,3 @@ typedef struct bwl_lab_waiting {
     bool                 is_orphan;  /* no client wants it */
     bool                 may_be_orphan;
 } bwl_lab_waiting;
-
-#endif

@@ -88,7 +88,6 @@ static bool is_not_woken_up(const bwl_world *w, unsigned client)
            bwl_hold_is_acquiring(&c->hold) && is_free(w) && !bwl_world_awaits(w, client);
 }
 
-/* True if the caller waits for an extension that the hold has forgotten. */
 static bool is_forgotten(const bwl_lab_client *c)
 {
     return c->is_running && c->caller.extends && c->hold.state == BWL_HOLD_HELD;
@@ -174,7 +173,7 @@ static bool is_taken_care_of(const bwl_world *w, const bwl_server *server)
 
     if (owner == 0 || owner == BWL_TOKEN_OF_STRANGER || is_excused(w, server) ||
         bwl_wait_is_kept(w))
-        return true; /* waiting_invariants.c checks locks with a queue */
+        return true; /* waiting.c checks locks with a queue */
     c    = &w->clients[bwl_token_client(owner)];
     link = &server->links[bwl_token_client(owner)];
     if (c->is_running && bwl_token_read(c->hold.request.token) == owner &&

@@ -7,9 +7,104 @@
 #include "lab/world/connection.h"
 #include "lab/world/bookkeeping.h"
 #include "lab/model/words.h"
-#include "lab/world/server_fault.h"
 #include "lab/world/waiting.h"
 #include <string.h>
+
+/* A save is a transition without cost, so the search tries every moment of saving.  There is one
+ * save per RESTORE, of a key that exists. (RESTART covers a restart without the key.) */
+
+static void server_comes_back(bwl_world *w, unsigned k, const bwl_model_data *back)
+{
+    bwl_server *server = &w->servers[k];
+
+    bwl_model_redis_restart(&server->redis, back);
+    if ((w->scenario->mutations & BWL_MUTATION_FENCE_FORGETS) != 0)
+        w->fences = 0;
+    w->saved           = (bwl_model_data){ 0 };
+    w->previous        = (bwl_model_data){ 0 };
+    server->was_faulty = true;
+    server->key_excused =
+        bwl_model_owner(&server->redis) != 0; /* its owner may have released it before */
+    server->key_late = server->key_excused;
+    if (w->scenario->server.young_wait)
+        server->young_for = (int32_t)w->scenario->terms.lease_ms * BWL_MODEL_PER_MS;
+    if (bwl_wait_is_kept(w))
+        bwl_wait_server_came_back(w);
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        bwl_lab_client *c = &w->clients[i];
+        if (w->scenario->server.has_run_id && c->is_running && bwl_hold_is_held(&c->hold))
+            c->is_unaware = c->book.is_of_old = true;
+        bwl_connection_server_gone(w, i, k);
+    }
+}
+
+static void server_saves(bwl_world *w)
+{
+    w->saved = w->servers[BWL_ONLY].redis.data;
+}
+
+static void server_restores(bwl_world *w)
+{
+    bwl_model_data back =
+        w->scenario->server.keeps_all ? w->servers[BWL_ONLY].redis.data : w->saved;
+
+    server_comes_back(w, BWL_ONLY, &back);
+}
+
+static void server_fails_over(bwl_world *w)
+{
+    bwl_model_data back = w->previous;
+
+    server_comes_back(w, BWL_ONLY, &back);
+}
+
+static void server_evicts(bwl_world *w, unsigned key)
+{
+    w->previous = (bwl_model_data){ 0 };
+    bwl_model_redis_evict(&w->servers[BWL_ONLY].redis, key);
+}
+
+static void server_meets_stranger(bwl_world *w)
+{
+    bwl_model_redis_set_by(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE,
+                           BWL_TOKEN_OF_STRANGER);
+    w->servers[BWL_ONLY].key_excused = true;
+    w->servers[BWL_ONLY].key_late    = false;
+}
+
+/* Forgets a saved key that has expired: it cannot come back. */
+static void forget_ended(bwl_model_data *data, int64_t now)
+{
+    const bwl_model_key *k = &data->keys[BWL_MODEL_LOCK];
+
+    if (k->kind != BWL_KIND_NONE && !k->lasts && k->ends_at <= now)
+        data->keys[BWL_MODEL_LOCK] = (bwl_model_key){ 0 };
+}
+
+/* The server's clock advances, for its data and for the saved data. */
+static void server_passes(bwl_world *w, unsigned k, int64_t hundredths)
+{
+    bwl_server *server = &w->servers[k];
+
+    bwl_model_redis_pass(&server->redis, hundredths);
+    if (server->young_for > 0)
+        server->young_for =
+            (int32_t)(server->young_for > hundredths ? server->young_for - hundredths : 0);
+    forget_ended(&w->saved, server->redis.now);
+    forget_ended(&w->previous, server->redis.now);
+}
+
+static void server_steps(bwl_world *w, unsigned k)
+{
+    w->servers[k].was_faulty = true;
+    server_passes(w, k, w->scenario->clocks.jump_ms * BWL_MODEL_PER_MS);
+}
+
+static void server_stops(bwl_world *w, unsigned k, bool is_stopped)
+{
+    w->servers[k].was_faulty = true;
+    w->servers[k].is_stopped = is_stopped;
+}
 
 static void leave_stale_key(bwl_world *w)
 {
@@ -85,7 +180,6 @@ static bool is_same_value(const bwl_server *server, const past *was)
     return was->data.keys[BWL_MODEL_LOCK].value == bwl_model_lock(&server->redis)->value;
 }
 
-/* Checks the effect of a command. */
 static void judge(bwl_world *w, bwl_server *server, const bwl_message *message, const past *was)
 {
     uint16_t owner       = bwl_model_owner(&server->redis);
@@ -135,7 +229,6 @@ static bool is_too_young(const bwl_server *server, const bwl_message *message)
            is_acquire((bwl_redis_command)message->command);
 }
 
-/* Executes the command on this connection of the model. */
 static void serve(bwl_world *w, unsigned client, bwl_server *server, unsigned connection,
                   bwl_message *message)
 {
@@ -258,7 +351,7 @@ static void pass(bwl_world *w, bwl_ms before_ms)
     }
     w->now += by;
     for (unsigned k = 0; k < w->scenario->servers; k++)
-        bwl_server_passes(w, k, by * w->scenario->clocks.server_pace);
+        server_passes(w, k, by * w->scenario->clocks.server_pace);
 }
 
 /* ---- one step -------------------------------------------------------------------------------- */
@@ -290,13 +383,13 @@ static void carry_out(bwl_world *w, bwl_transition transition)
     case BWL_TRANSITION_BREAK: bwl_connection_break(w, client, k, transition.which); break;
     case BWL_TRANSITION_STOP_WAITING: bwl_connection_stop_waiting(w, client, k); break;
     case BWL_TRANSITION_CRASH: bwl_sim_client_crash(w, client); break;
-    case BWL_TRANSITION_RESTART: bwl_server_comes_back(w, k, NULL); break;
-    case BWL_TRANSITION_JUMP: bwl_server_steps(w, k); break;
-    case BWL_TRANSITION_SAVE: bwl_server_saves(w); break;
-    case BWL_TRANSITION_RESTORE: bwl_server_restores(w); break;
-    case BWL_TRANSITION_FAILOVER: bwl_server_fails_over(w); break;
-    case BWL_TRANSITION_EVICT: bwl_server_evicts(w, transition.which); break;
-    case BWL_TRANSITION_STRANGER: bwl_server_meets_stranger(w); break;
+    case BWL_TRANSITION_RESTART: server_comes_back(w, k, NULL); break;
+    case BWL_TRANSITION_JUMP: server_steps(w, k); break;
+    case BWL_TRANSITION_SAVE: server_saves(w); break;
+    case BWL_TRANSITION_RESTORE: server_restores(w); break;
+    case BWL_TRANSITION_FAILOVER: server_fails_over(w); break;
+    case BWL_TRANSITION_EVICT: server_evicts(w, transition.which); break;
+    case BWL_TRANSITION_STRANGER: server_meets_stranger(w); break;
     case BWL_TRANSITION_STEP_WALL:
         w->clients[client].clock.skew_ms += w->scenario->clocks.wall_ms;
         break;
@@ -311,8 +404,8 @@ static void carry_out(bwl_world *w, bwl_transition transition)
     case BWL_TRANSITION_GIVE_BACK: bwl_wait_give_back(w); break;
     case BWL_TRANSITION_SILENCE: bwl_wait_silence(w); break;
     case BWL_TRANSITION_YIELD: bwl_sim_client_yield(w, client, transition.chance); break;
-    case BWL_TRANSITION_HALT: bwl_server_stops(w, k, true); break;
-    case BWL_TRANSITION_GO_ON: bwl_server_stops(w, k, false); break;
+    case BWL_TRANSITION_HALT: server_stops(w, k, true); break;
+    case BWL_TRANSITION_GO_ON: server_stops(w, k, false); break;
     case BWL_TRANSITION_TIME_OUT: bwl_connection_break(w, client, k, 0); break;
     }
 }

@@ -8,8 +8,7 @@
  * and not executed become `late`: the server may execute them at any later time, and no client
  * receives the answer. That is how a lock appears that no client knows of.
  */
-#ifndef BWL_LAB_WORLD_WORLD_H
-#define BWL_LAB_WORLD_WORLD_H
+#pragma once
 
 #include "lock/machine.h"
 #include "lab/base/token_number.h"
@@ -27,7 +26,6 @@ enum {
 /* The true wall time at the start. */
 #define BWL_BEGINNING_WALL_MS INT64_C(1700000000000)
 
-/* The caller of a client: what it does and what results it got. */
 typedef struct bwl_lab_caller {
     bool   is_working;   /* it works under the lock */
     bool   is_told_end;  /* it has the final result */
@@ -117,8 +115,6 @@ static inline void bwl_world_copy(bwl_world *to, const bwl_world *from,
                (const uint8_t *)from + layout->parts[i].offset, layout->parts[i].size);
 }
 
-/* ---- what may happen next -------------------------------------------------------------------- */
-
 void bwl_world_transitions(const bwl_world *w, bwl_transitions *ret_transitions);
 
 /* Performs a transition.  Sets w->broken to the invariants that the step itself broke. */
@@ -137,12 +133,8 @@ bwl_ms bwl_world_next_instant(const bwl_world *w);
  * the budget LOSS limits how often a connection breaks. */
 bool bwl_world_is_overdue(const bwl_world *w, const bwl_link *link);
 
-/* True if a step is due now. */
 bool bwl_world_is_urgent(const bwl_world *w);
 
-/* ---- questions about a world ----------------------------------------------------------------- */
-
-/* The invariants broken in this world or by the last step. */
 unsigned bwl_world_broken_invariants(const bwl_world *w);
 
 /* For a world without transitions: true if nothing is left. */
@@ -168,10 +160,6 @@ uint16_t bwl_world_token_of(const bwl_world *w, unsigned client);
 /* The number of servers whose key has this token and was not set by a late command. */
 unsigned bwl_world_votes(const bwl_world *w, uint16_t token);
 
-/* True if the client has a request in flight. */
 bool bwl_world_awaits(const bwl_world *w, unsigned client);
 
-/* True if a fault of this kind has happened. */
 bool bwl_world_used(const bwl_world *w, bwl_budget budget);
-
-#endif

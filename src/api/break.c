@@ -4,7 +4,7 @@
  * The caller names it by the id that bowline_who has written.  Here it is looked at once more, and
  * only if it is that one still, the store is asked to end it, by comparing once more.
  */
-#include "api/describe.h"
+#include "api/who.h"
 #include "api/uncancelled.h"
 #include "base/fault.h"
 

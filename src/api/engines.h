@@ -1,8 +1,7 @@
 /*
  * engines.h -- the table of all engines.  A new engine adds one line to engines.c.
  */
-#ifndef BWL_API_ENGINES_H
-#define BWL_API_ENGINES_H
+#pragma once
 
 #include "engine/engine.h"
 
@@ -20,5 +19,3 @@ extern const bwl_engine bwl_cluster_engine;      /* redis+cluster://  the nodes 
 extern const bwl_engine bwl_cluster_tls_engine;  /* rediss+cluster://  the same over TLS         */
 extern const bwl_engine bwl_redlock_engine;      /* redlock://  a majority of several servers    */
 extern const bwl_engine bwl_redlock_tls_engine;  /* redlocks://  the same over TLS               */
-
-#endif

@@ -46,8 +46,6 @@ int bowline_next_event(bowline_client *client, bowline_event *ret_event, bowline
     return taken ? 1 : 0;
 }
 
-/* ---- what the caller ties to them ------------------------------------------------------------ */
-
 /* In a child of fork nobody may wait for the mutex: a thread that is not there may have it. */
 static void set(bwl_shard *shard, void **where, void *data)
 {

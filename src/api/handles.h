@@ -1,15 +1,13 @@
 /*
  * handles.h -- what is behind the handles of the public headers.
  */
-#ifndef BWL_HANDLES_H
-#define BWL_HANDLES_H
+#pragma once
 
 #include "base/log.h"
 #include "runtime/client.h"
 
 #include <bowline/async.h>
 
-/* The shard that an operation is in. */
 static inline bwl_shard *bwl_shard_of_operation(const bowline_operation *op)
 {
     return op->inner.lock->shard;
@@ -37,9 +35,9 @@ int bwl_take_wait(bwl_ms *ret_wait_ms, const bwl_shard *client, int64_t wait_ms,
  * does that. */
 int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *reterr);
 
-/* locked: the handle of an operation that is started.  NULL: NOMEM.  Free frees no more than it. */
+/* locked: the handle of an operation that is started; free it with bwl_client_operation_free.
+ * NULL: NOMEM. */
 bowline_operation *bwl_operation_new(bowline_client *client, bowline_error *reterr);
-void               bwl_operation_free(bowline_operation *op);
 
 /* locked: waits for the end; what could not even be waited for is taken back.  As bwl_report. */
 int bwl_operation_end(bwl_operation *operation, bowline_error *reterr);
@@ -47,14 +45,8 @@ int bwl_operation_end(bwl_operation *operation, bowline_error *reterr);
 /* locked: it was started, and somebody may want to hear of its end. */
 bowline_operation *bwl_operation_show(bowline_operation *op, void *user);
 
-/* locked: the same for what is done with a hold, if status is OK; else the handle (also NULL) is
- * freed. */
-void bwl_operation_begun(bowline_operation **ret_op, bowline_operation *op, int status);
-
 /* How an operation came out: the status, with a text for people. */
 int bwl_report(const bwl_operation *operation, bowline_error *reterr);
 
 /* LOST, with a text for people. */
 int bwl_report_loss(const bwl_lock *lock, bowline_error *reterr);
-
-#endif

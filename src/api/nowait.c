@@ -61,8 +61,6 @@ int bowline_release_nowait(bowline_hold *hold, bowline_error *reterr)
     return status;
 }
 
-/* ---- what became of them --------------------------------------------------------------------- */
-
 /* locked: one that has gone wrong, or how many more. */
 static int tell_one(bwl_shard *shard, bowline_error *reterr)
 {

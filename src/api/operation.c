@@ -3,7 +3,7 @@
  * waited for, cancelled.
  */
 #include "api/handles.h"
-#include "api/describe.h"
+#include "api/who.h"
 #include "api/uncancelled.h"
 #include "base/fault.h"
 
@@ -26,23 +26,6 @@ bowline_operation *bwl_operation_show(bowline_operation *op, void *user)
         bwl_loop_hand_over(&bwl_shard_of_operation(op)->loop);
     return op;
 }
-
-void bwl_operation_begun(bowline_operation **ret_op, bowline_operation *op, int status)
-{
-    if (status == BOWLINE_OK) {
-        bwl_lock_pin(op->inner.lock); /* it may be finished after the hold was released */
-        *ret_op = bwl_operation_show(op, op->inner.lock->user);
-    } else if (op != NULL) {
-        bwl_operation_free(op);
-    }
-}
-
-void bwl_operation_free(bowline_operation *op)
-{
-    bwl_client_operation_free(op);
-}
-
-/* ---- what the caller does with it ------------------------------------------------------------ */
 
 int bowline_operation_done(bowline_operation *op)
 {

@@ -5,7 +5,7 @@
  * of Redis may take locks without the permission to look (bowline acl): where the server says so
  * over a connection that it has accepted, it has been reached.
  */
-#include "api/describe.h"
+#include "api/who.h"
 #include "api/uncancelled.h"
 #include "base/fault.h"
 

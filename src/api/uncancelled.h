@@ -10,8 +10,7 @@
  * For deferred cancelling, the default.  A thread that may be cancelled at every instruction
  * (PTHREAD_CANCEL_ASYNCHRONOUS) may call nothing that is not made for it, and so nothing of ours.
  */
-#ifndef BWL_UNCANCELLED_H
-#define BWL_UNCANCELLED_H
+#pragma once
 
 #include <pthread.h>
 
@@ -33,5 +32,3 @@ static inline void bwl_cancel_as_before(const int *before)
 /* The first line of a public function, ended by a semicolon. */
 #define BWL_UNCANCELLED \
     __attribute__((cleanup(bwl_cancel_as_before), unused)) const int cancel_state = bwl_cancel_off()
-
-#endif

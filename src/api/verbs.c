@@ -1,9 +1,9 @@
 /*
- * verbs.c -- acquire, extend, release: each is started, waited for, finished.  The blocking call is
- * the same three steps with the operation on the stack.
+ * verbs.c -- acquire, extend, yield, release: each is started, waited for, finished.  The blocking
+ * call is the same three steps with the operation on the stack.
  */
 #include "api/handles.h"
-#include "api/describe.h"
+#include "api/who.h"
 #include "api/uncancelled.h"
 #include "base/clock.h"
 #include "base/fault.h"
@@ -120,7 +120,6 @@ static int keep(bowline_hold **hold, bowline_error *reterr)
     return status;
 }
 
-/* What one acquire is about, in whatever shard. */
 typedef struct wish {
     const char             *name;
     bowline_acquire_options options;
@@ -207,7 +206,14 @@ int bowline_acquire(bowline_hold **ret_hold, bowline_client *client, const char 
     return status;
 }
 
-/* locked */
+/* ---- what is done with a hold ---------------------------------------------------------------- */
+
+typedef struct action {
+    bwl_verb verb;     /* BWL_ACQUIRE: a yield */
+    uint32_t lease_ms; /* of an extension; 0: the lease that the hold has */
+    int64_t  wait_ms;  /* of a yield, as the caller gives it */
+} action;
+
 static int start_extend(bwl_operation *operation, bwl_lock *lock, uint32_t lease_ms,
                         bowline_error *reterr)
 {
@@ -222,55 +228,83 @@ static int start_extend(bwl_operation *operation, bwl_lock *lock, uint32_t lease
     return BOWLINE_OK;
 }
 
-int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_error *reterr)
+/* If the URL does not say how long a yield waits, it waits without a limit. */
+static int start_yield(bwl_operation *operation, bwl_lock *lock, int64_t wait_ms,
+                       bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
+    bwl_ms left_ms;
+    int    status = bwl_take_wait(&left_ms, lock->shard, wait_ms, reterr);
+
+    if (status < 0)
+        return status;
+    if (wait_ms == 0)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "wait_ms is 0: a yield waits until the lock is ours again; to give it away "
+                        "without waiting, release it");
+    if (lock->operation != NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "something is being done with %s already: finish that first",
+                        lock->base.name);
+    bwl_lock_yield(lock, operation, left_ms != 0 ? left_ms : BWL_NEVER);
+    return BOWLINE_OK;
+}
+
+/* locked */
+static int start(bwl_operation *operation, bwl_lock *lock, const action *a, bowline_error *reterr)
+{
+    switch (a->verb) {
+    case BWL_ACQUIRE: return start_yield(operation, lock, a->wait_ms, reterr);
+    case BWL_EXTEND: return start_extend(operation, lock, a->lease_ms, reterr);
+    case BWL_RELEASE:
+        if (lock->operation != NULL)
+            bwl_lock_cancel(lock->operation); /* an extension that is under way */
+        bwl_lock_release(lock, operation);
+        return BOWLINE_OK;
+    }
+    bwl_unreachable("no such verb");
+}
+
+static int run(bowline_hold *hold, const action *a, bowline_error *reterr)
+{
+    bwl_shard    *shard  = bwl_lock_of(hold)->shard;
+    int           status = bwl_check_fork(shard, reterr);
     bwl_operation operation;
 
-    if (hold == NULL)
-        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_extend needs a hold");
-    bwl_shard *shard  = bwl_lock_of(hold)->shard;
-    int        status = bwl_check_fork(shard, reterr);
     if (status < 0)
         return status;
     BWL_LOG_DRAINED(shard->host.settings.log);
     bwl_shard_enter(shard);
     bwl_shard_lock(shard);
-    status = start_extend(&operation, bwl_lock_of(hold), lease_ms, reterr);
+    status = start(&operation, bwl_lock_of(hold), a, reterr);
     if (status == BOWLINE_OK)
         status = end_other(&operation, reterr);
+    if (status == BOWLINE_OK && a->verb == BWL_ACQUIRE)
+        bwl_loop_notify_idle_runner(&shard->loop);
     bwl_shard_unlock(shard);
     bwl_shard_leave(shard);
     return status;
 }
 
-/* locked: a release may come while an extension is under way, which then ends CANCELLED. */
-static void start_release(bwl_operation *operation, bwl_lock *lock)
+int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_error *reterr)
 {
-    if (lock->operation != NULL)
-        bwl_lock_cancel(lock->operation);
-    bwl_lock_release(lock, operation);
+    BWL_UNCANCELLED;
+    if (hold == NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_extend needs a hold");
+    return run(hold, &(action){ .verb = BWL_EXTEND, .lease_ms = lease_ms }, reterr);
 }
 
 int bowline_release(bowline_hold *hold, bowline_error *reterr)
 {
     BWL_UNCANCELLED;
-    bwl_operation operation;
+    return hold != NULL ? run(hold, &(action){ .verb = BWL_RELEASE }, reterr) : BOWLINE_OK;
+}
 
+int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error *reterr)
+{
+    BWL_UNCANCELLED;
     if (hold == NULL)
-        return BOWLINE_OK;
-    bwl_shard *shard  = bwl_lock_of(hold)->shard;
-    int        status = bwl_check_fork(shard, reterr);
-    if (status < 0)
-        return status;
-    BWL_LOG_DRAINED(shard->host.settings.log);
-    bwl_shard_enter(shard);
-    bwl_shard_lock(shard);
-    start_release(&operation, bwl_lock_of(hold));
-    status = end_other(&operation, reterr);
-    bwl_shard_unlock(shard);
-    bwl_shard_leave(shard);
-    return status;
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_yield needs a hold");
+    return run(hold, &(action){ .verb = BWL_ACQUIRE, .wait_ms = wait_ms }, reterr);
 }
 
 /* ---- the same, started and finished ---------------------------------------------------------- */
@@ -301,8 +335,42 @@ int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, co
     if (status == BOWLINE_OK)
         *ret_op = bwl_operation_show(op, NULL);
     else if (op != NULL)
-        bwl_operation_free(op);
+        bwl_client_operation_free(op);
     bwl_shard_unlock(client->first);
+    return status;
+}
+
+/* `call` is the public function, for the message. */
+static int start_operation(bowline_operation **ret_op, bowline_hold *hold, const action *a,
+                           const char *call, bowline_error *reterr)
+{
+    if (ret_op == NULL || hold == NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "%s needs a place for the operation, and a hold",
+                        call);
+    bwl_lock  *lock      = bwl_lock_of(hold);
+    bwl_shard *shard     = lock->shard;
+    bool       coalesces = a->verb != BWL_ACQUIRE;
+    int        status    = bwl_check_fork(shard, reterr);
+    if (status < 0)
+        return status;
+    BWL_LOG_DRAINED(shard->host.settings.log);
+    bwl_shard_lock(shard);
+    bowline_operation *op = bwl_operation_new(shard->client, reterr);
+    status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
+    if (coalesces)
+        bwl_loop_coalesce_begin(&shard->loop);
+    if (status == BOWLINE_OK)
+        status = start(&op->inner, lock, a, reterr);
+    if (coalesces)
+        bwl_loop_coalesce_end(&shard->loop);
+    if (status == BOWLINE_OK) {
+        if (a->verb != BWL_RELEASE)
+            bwl_lock_pin(lock); /* it may be finished after the hold was released */
+        *ret_op = bwl_operation_show(op, lock->user);
+    } else if (op != NULL) {
+        bwl_client_operation_free(op);
+    }
+    bwl_shard_unlock(shard);
     return status;
 }
 
@@ -310,47 +378,23 @@ int bowline_extend_start(bowline_operation **ret_op, bowline_hold *hold, uint32_
                          bowline_error *reterr)
 {
     BWL_UNCANCELLED;
-    if (ret_op == NULL || hold == NULL)
-        return bwl_fail(reterr, BWL_STATUS_USAGE,
-                        "bowline_extend_start needs a place for the operation, and a hold");
-    bwl_shard *shard  = bwl_lock_of(hold)->shard;
-    int        status = bwl_check_fork(shard, reterr);
-    if (status < 0)
-        return status;
-    BWL_LOG_DRAINED(shard->host.settings.log);
-    bwl_shard_lock(shard);
-    bowline_operation *op = bwl_operation_new(shard->client, reterr);
-    status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
-    bwl_loop_coalesce_begin(&shard->loop);
-    if (status == BOWLINE_OK)
-        status = start_extend(&op->inner, bwl_lock_of(hold), lease_ms, reterr);
-    bwl_loop_coalesce_end(&shard->loop);
-    bwl_operation_begun(ret_op, op, status);
-    bwl_shard_unlock(shard);
-    return status;
+    return start_operation(ret_op, hold, &(action){ .verb = BWL_EXTEND, .lease_ms = lease_ms },
+                           "bowline_extend_start", reterr);
 }
 
 int bowline_release_start(bowline_operation **ret_op, bowline_hold *hold, bowline_error *reterr)
 {
     BWL_UNCANCELLED;
-    if (ret_op == NULL || hold == NULL)
-        return bwl_fail(reterr, BWL_STATUS_USAGE,
-                        "bowline_release_start needs a place for the operation, and a hold");
-    bwl_shard *shard  = bwl_lock_of(hold)->shard;
-    int        status = bwl_check_fork(shard, reterr);
-    if (status < 0)
-        return status;
-    BWL_LOG_DRAINED(shard->host.settings.log);
-    bwl_shard_lock(shard);
-    bowline_operation *op = bwl_operation_new(shard->client, reterr);
-    if (op != NULL) {
-        bwl_loop_coalesce_begin(&shard->loop);
-        start_release(&op->inner, bwl_lock_of(hold));
-        bwl_loop_coalesce_end(&shard->loop);
-        *ret_op = bwl_operation_show(op, bwl_lock_of(hold)->user);
-    }
-    bwl_shard_unlock(shard);
-    return op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
+    return start_operation(ret_op, hold, &(action){ .verb = BWL_RELEASE }, "bowline_release_start",
+                           reterr);
+}
+
+int bowline_yield_start(bowline_operation **ret_op, bowline_hold *hold, int64_t wait_ms,
+                        bowline_error *reterr)
+{
+    BWL_UNCANCELLED;
+    return start_operation(ret_op, hold, &(action){ .verb = BWL_ACQUIRE, .wait_ms = wait_ms },
+                           "bowline_yield_start", reterr);
 }
 
 int bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowline_error *reterr)
@@ -369,7 +413,7 @@ int bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowli
     bwl_shard_lock(shard);
     bwl_operation_forget(&op->inner);
     status = end_acquire(&hold, &op->inner, reterr);
-    bwl_operation_free(op);
+    bwl_client_operation_free(op);
     if (status == BOWLINE_OK)
         status = keep(&hold, reterr);
     if (status == BOWLINE_OK)
@@ -397,7 +441,7 @@ int bowline_finish(bowline_operation *op, bowline_error *reterr)
     status         = end_other(&op->inner, reterr);
     if (kept != NULL)
         bwl_lock_unpin(kept);
-    bwl_operation_free(op);
+    bwl_client_operation_free(op);
     bwl_shard_unlock(shard);
     return status;
 }

@@ -1,6 +1,3 @@
-/*
- * calls.c -- see calls.h.
- */
 #include "base/calls.h"
 
 #include <errno.h>

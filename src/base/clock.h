@@ -6,8 +6,7 @@
  * lock that ended hours ago.  The wall clock is a floor for fences, and what some protocols of
  * others write into the store.
  */
-#ifndef BWL_BASE_CLOCK_H
-#define BWL_BASE_CLOCK_H
+#pragma once
 
 #include "core/core.h"
 
@@ -29,5 +28,3 @@ uint64_t bwl_clock_wall_us(void);
 
 /* Nanoseconds since 1970 by the wall clock; at least 1. */
 int64_t bwl_clock_wall_ns(void);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * copy.c -- see copy.h.
- */
 #include "base/copy.h"
 
 #include "base/fault.h"

@@ -2,8 +2,7 @@
  * cpus.h -- how many CPUs this process may use at once: those of its affinity mask, or as many as
  * its control group (version 2) has time for, if that is less.
  */
-#ifndef BWL_BASE_CPUS_H
-#define BWL_BASE_CPUS_H
+#pragma once
 
 #include "core/core.h"
 
@@ -13,5 +12,3 @@ unsigned bwl_cpus_usable(void);
 /* The limit of a group and of every group above it: the least, rounded down, at least 1; 0: there
  * is no limit.  `groups` has the text of /proc/self/cgroup, `mount` is where the groups are. */
 unsigned bwl_cpus_of_groups(const char *groups, const char *mount);
-
-#endif

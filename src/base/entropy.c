@@ -1,6 +1,3 @@
-/*
- * entropy.c -- see entropy.h.
- */
 #include "base/entropy.h"
 
 #include <errno.h>

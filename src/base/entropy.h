@@ -5,8 +5,7 @@
  * fork.  (A block that was drawn before a fork is not used in the child: its client refuses every
  * call there.)
  */
-#ifndef BWL_BASE_ENTROPY_H
-#define BWL_BASE_ENTROPY_H
+#pragma once
 
 #include "core/core.h"
 
@@ -19,5 +18,3 @@ typedef struct bwl_entropy {
 
 /* False if the kernel gives none, which Linux does only before its generator is ready. */
 bool bwl_entropy_draw(bwl_entropy *pool, bwl_random *ret_random);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * fault.c -- see fault.h.
- */
 #include "base/fault.h"
 #include "core/text.h"
 

@@ -2,8 +2,7 @@
  * fault.h -- writes an error: the status, one sentence, and where they are known the errno and the
  * server's error code.
  */
-#ifndef BWL_BASE_FAULT_H
-#define BWL_BASE_FAULT_H
+#pragma once
 
 #include "core/status.h"
 
@@ -32,5 +31,3 @@ __attribute__((format(printf, 2, 3))) int bwl_fail_errno(bwl_fault *fault, const
 __attribute__((format(printf, 4, 5))) int bwl_fail_because(bwl_fault *fault, bwl_status status,
                                                            const bwl_fault *cause,
                                                            const char      *format, ...);
-
-#endif

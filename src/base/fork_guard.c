@@ -1,6 +1,3 @@
-/*
- * fork_guard.c -- see fork_guard.h.
- */
 #include "base/fork_guard.h"
 
 #include <sys/mman.h>

@@ -5,8 +5,7 @@
  * costs one read instead of a system call.  A child of vfork shares the page and is not told apart:
  * it may do nothing but exec or exit anyway.
  */
-#ifndef BWL_BASE_FORK_GUARD_H
-#define BWL_BASE_FORK_GUARD_H
+#pragma once
 
 #include "core/core.h"
 
@@ -28,5 +27,3 @@ static inline bool bwl_forked(const bwl_fork_guard *guard)
 /* In a child: did nobody have this mutex when we forked?  Whoever had it is not here to finish what
  * he was changing, and what it guards can be neither used nor freed. */
 bool bwl_was_at_rest(pthread_mutex_t *mutex);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * log.c -- see log.h.
- */
 #include "base/log.h"
 #include "core/text.h"
 #include "base/fault.h"

@@ -6,8 +6,7 @@
  * mutex of ours is held.  When BWL_LOG_MAX messages are kept, the oldest is dropped, and the next
  * drain says how many were.
  */
-#ifndef BWL_BASE_LOG_H
-#define BWL_BASE_LOG_H
+#pragma once
 
 #include <stddef.h>
 
@@ -37,5 +36,3 @@ static inline void bwl_log_drain_at(bwl_log *const *log)
     if (*log != NULL)
         bwl_log_drain(*log);
 }
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * secret.c -- see secret.h.
- */
 #include "base/secret.h"
 
 #include "base/copy.h"

@@ -1,8 +1,7 @@
 /*
  * secret.h -- a password out of a file that is private, and back to nothing.
  */
-#ifndef BWL_BASE_SECRET_H
-#define BWL_BASE_SECRET_H
+#pragma once
 
 #include "core/status.h"
 
@@ -20,5 +19,3 @@ bool bwl_secret_part_is_in(const char *secret, const char *bytes, size_t size);
 
 /* Overwrites it first.  Also NULL. */
 void bwl_secret_free(char *secret);
-
-#endif

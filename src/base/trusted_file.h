@@ -6,8 +6,7 @@
  * So the file must belong to this process's user or to root, and nobody else may be able to write
  * to it or to put another file in its place.  A secret must not be readable by others either.
  */
-#ifndef BWL_BASE_TRUSTED_FILE_H
-#define BWL_BASE_TRUSTED_FILE_H
+#pragma once
 
 #include "core/status.h"
 
@@ -45,5 +44,3 @@ bool bwl_trusted_in(int fd, int at, bwl_distrust *ret_why);
 /* True if a directory of this mode and owner is open to its group on purpose: group-writable, not
  * writable by everybody, and of root or this user.  Any thread. */
 bool bwl_trusted_is_shared(unsigned mode, unsigned owner);
-
-#endif

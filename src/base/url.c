@@ -1,6 +1,3 @@
-/*
- * url.c -- see url.h.
- */
 #include "base/url.h"
 #include "core/nearest.h"
 #include "core/text.h"

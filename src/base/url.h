@@ -7,8 +7,7 @@
  * taken apart is decoded.  Nothing is looked up and nothing is trusted: which schemes, hosts and
  * options there are is for others to say.
  */
-#ifndef BWL_BASE_URL_H
-#define BWL_BASE_URL_H
+#pragma once
 
 #include "core/status.h"
 
@@ -51,10 +50,7 @@ int bwl_url_parse(bwl_url *ret_url, const char *text, bwl_fault *fault);
 /* Overwrites everything, the password above all. */
 void bwl_url_wipe(bwl_url *url);
 
-/* The value, or NULL. */
 const char *bwl_url_find(const bwl_url *url, const char *name);
 
 /* USAGE if there is an option that is not in the list (which ends in NULL) or stands twice. */
 int bwl_url_check_options(const bwl_url *url, const char *const *known, bwl_fault *fault);
-
-#endif

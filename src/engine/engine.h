@@ -5,8 +5,7 @@
  *      runtime --bwl_engine--> engine          acquire: ask(lock, send)
  *      runtime <--bwl_host_calls-- engine      the reply: event(lock, ev)
  */
-#ifndef BWL_ENGINE_ENGINE_H
-#define BWL_ENGINE_ENGINE_H
+#pragma once
 
 #include "engine/host.h"
 
@@ -111,5 +110,3 @@ typedef struct bwl_engine {
     /* The descriptors that keep a held lock taken; returns how many.  NULL: there are none. */
     int (*fds)(bwl_engine_lock *lock, int ret_fds[2]);
 } bwl_engine;
-
-#endif

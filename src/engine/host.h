@@ -7,8 +7,7 @@
  *
  * The calls go through a table that the host carries: no engine links against the runtime.
  */
-#ifndef BWL_ENGINE_HOST_H
-#define BWL_ENGINE_HOST_H
+#pragma once
 
 #include "base/entropy.h"
 #include "base/fork_guard.h"
@@ -81,8 +80,6 @@ struct bwl_engine_lock {
     char      name[BWL_NAME_MAX + 1];
     bwl_fault why; /* what the store said when it last refused; its status is not set */
 };
-
-/* ---- calls to the runtime -------------------------------------------------------------------- */
 
 /* Reads the clock: milliseconds that count suspend; host->latest is the same afterwards. */
 static inline bwl_ms bwl_host_now(bwl_host *host)
@@ -201,5 +198,3 @@ static inline bool bwl_host_is_awaited(const bwl_engine_lock *lock)
 {
     return lock->host->calls->is_awaited(lock);
 }
-
-#endif

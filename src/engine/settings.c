@@ -1,6 +1,3 @@
-/*
- * settings.c -- see settings.h.
- */
 #include "engine/settings.h"
 #include "core/text.h"
 #include "base/fault.h"

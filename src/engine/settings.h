@@ -2,8 +2,7 @@
  * settings.h -- what a client was opened with, whatever its engine: from the options of the call,
  * else from those of the URL, else the defaults.
  */
-#ifndef BWL_ENGINE_SETTINGS_H
-#define BWL_ENGINE_SETTINGS_H
+#pragma once
 
 #include "base/log.h"
 #include "base/url.h"
@@ -44,5 +43,3 @@ typedef struct bwl_settings {
  * with its rules, which may have a lease and a wait of their own.  USAGE. */
 int bwl_settings_from(bwl_settings *ret_settings, const bwl_settings *asked, bool renewal_off,
                       const bwl_url *url, bwl_fault *fault);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * dialer.c -- see dialer.h.
- */
 #include "net/dialer.h"
 #include "base/fault.h"
 

@@ -16,8 +16,7 @@
  *
  * No clock: every function takes the time.  Not safe to call from two threads at once.
  */
-#ifndef BWL_NET_DIALER_H
-#define BWL_NET_DIALER_H
+#pragma once
 
 #include "net/resolve.h"
 #include "net/stream.h"
@@ -78,5 +77,3 @@ int bwl_dialer_next(bwl_dialer *dialer, bwl_ms now, bwl_fault *fault);
 
 /* No lookup is under way any more: its answer would be of another host. */
 void bwl_dialer_forget(bwl_dialer *dialer);
-
-#endif

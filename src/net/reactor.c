@@ -1,6 +1,3 @@
-/*
- * reactor.c -- see reactor.h.
- */
 #include "net/reactor.h"
 #include "base/fault.h"
 

@@ -6,8 +6,7 @@
  * One thread at a time waits; any thread may watch, forget and wake meanwhile.  A source must live
  * as long as the reactor: an event for it may already have been fetched when it is forgotten.
  */
-#ifndef BWL_NET_REACTOR_H
-#define BWL_NET_REACTOR_H
+#pragma once
 
 #include "core/status.h"
 
@@ -50,5 +49,3 @@ enum { BWL_READY_MAX = 64 };
 
 /* Waits for at most wait_ms (BWL_NEVER: for ever).  The number of entries written. */
 int bwl_reactor_wait(bwl_reactor *reactor, bwl_ms wait_ms, bwl_ready ret_ready[BWL_READY_MAX]);
-
-#endif

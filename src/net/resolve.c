@@ -38,8 +38,6 @@ typedef struct findings {
     bwl_fault   fault;
 } findings;
 
-/* ---- looking up ------------------------------------------------------------------------------ */
-
 static int copy_addresses(findings *ret_findings, const struct addrinfo *found)
 {
     int count = 0;
@@ -102,8 +100,6 @@ static void keep(bwl_resolve *resolve, const findings *what)
     memcpy(resolve->addresses, what->addresses, sizeof resolve->addresses);
 }
 
-/* ---- the thread ------------------------------------------------------------------------------ */
-
 static void free_resolve(bwl_resolve *resolve)
 {
     (void)pthread_mutex_destroy(&resolve->mutex);
@@ -152,8 +148,6 @@ static int start_thread(bwl_resolve *resolve, bwl_fault *fault)
     errno = error;
     return bwl_fail_errno(fault, "cannot start the thread that looks up a host");
 }
-
-/* ---- the caller ------------------------------------------------------------------------------ */
 
 static int getaddrinfo_of_system(const char *host, const char *port, const struct addrinfo *hints,
                                  struct addrinfo **ret_found)

@@ -11,8 +11,7 @@
  * There is one thread for every lookup that has not come to its end, forgotten ones included.  So a
  * caller that wants to ask the same once more keeps the lookup that it has.
  */
-#ifndef BWL_NET_RESOLVE_H
-#define BWL_NET_RESOLVE_H
+#pragma once
 
 #include "net/stream.h"
 
@@ -57,5 +56,3 @@ int bwl_resolve_take(bwl_resolve *resolve, bwl_address ret_addresses[BWL_RESOLVE
 /* Frees it, now or when its thread comes back.  `wake` is not called any more once this returns, so
  * what it wakes may go then.  Never waits for the lookup.  Also NULL; also in a child. */
 void bwl_resolve_forget(bwl_resolve *resolve);
-
-#endif

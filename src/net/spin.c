@@ -1,6 +1,3 @@
-/*
- * spin.c -- see spin.h.
- */
 #include "net/spin.h"
 #include "base/clock.h"
 #include "base/cpus.h"
@@ -14,8 +11,6 @@
  * had then, and spins less. */
 static atomic_uint waiting;
 static atomic_uint cpus; /* 0: not counted yet                                               */
-
-/* ---- the system ------------------------------------------------------------------------------ */
 
 static ssize_t look(int fd, void *ret_bytes, size_t room)
 {
@@ -46,8 +41,6 @@ static unsigned count_cpus(void)
 const bwl_spin_system bwl_spin_real = {
     .now_ns = bwl_clock_ns, .look = look, .sleep = sleep_there, .offer = offer, .cpus = count_cpus
 };
-
-/* ---- judging --------------------------------------------------------------------------------- */
 
 bool bwl_spin_has_room(unsigned others, unsigned count)
 {
@@ -110,8 +103,6 @@ void bwl_spin_learn(bwl_spin *spin, const bwl_spin_wait *wait, bool heard, bwl_m
     if ((spun && !paid) || spin->smoothed_ns > BWL_SPIN_MAX_NS)
         rest(spin, now);
 }
-
-/* ---- waiting --------------------------------------------------------------------------------- */
 
 static bool has_come(ssize_t got)
 {

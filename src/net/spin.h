@@ -20,8 +20,7 @@
  * A spin belongs to one connection and is guarded by its client's mutex, but for
  * bwl_spin_receive.  Why it is so, and what it brings: docs/design/spinning.md.
  */
-#ifndef BWL_NET_SPIN_H
-#define BWL_NET_SPIN_H
+#pragma once
 
 #include "core/status.h"
 
@@ -79,5 +78,3 @@ void bwl_spin_learn(bwl_spin *spin, const bwl_spin_wait *wait, bool heard, bwl_m
 
 /* May a wait spin when so many others of the process wait for an answer, on so many CPUs? */
 bool bwl_spin_has_room(unsigned others, unsigned cpus);
-
-#endif

@@ -1,6 +1,4 @@
-/*
- * stream.c -- see stream.h.
- */
+#include "net/stream.h"
 #include "net/stream_tls.h"
 #include "base/fault.h"
 

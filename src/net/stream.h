@@ -6,8 +6,7 @@
  * A stream never blocks, never raises SIGPIPE, and is not inherited by children of exec.  It has no
  * framing.  After a fault it is broken for good: close it and open it again.
  */
-#ifndef BWL_NET_STREAM_H
-#define BWL_NET_STREAM_H
+#pragma once
 
 #include "net/reactor.h"
 #include "net/tls/tls.h"
@@ -132,5 +131,3 @@ void        bwl_stream_consume(bwl_stream *conn, size_t size);
 
 /* What comes next is an alert of TLS, as its servers send it to whoever speaks clear text. */
 bool bwl_stream_sounds_like_tls(const bwl_stream *conn);
-
-#endif

@@ -10,8 +10,6 @@
 
 enum { PIECE_MAX = 16 * 1024 };
 
-/* ---- out ------------------------------------------------------------------------------------- */
-
 /* Hands over what the session has to send.  1: all of it; 0: the socket takes no more now; below 0:
  * the socket is broken. */
 static int send_encrypted(bwl_stream *conn, bwl_fault *fault)
@@ -78,8 +76,6 @@ int bwl_stream_tls_flush(bwl_stream *conn, bwl_fault *fault)
     bwl_stream_watch_out(conn, false);
     return BWL_OK;
 }
-
-/* ---- in -------------------------------------------------------------------------------------- */
 
 /* Takes what the socket has, once.  OK also when that is nothing. */
 static int take_encrypted(bwl_stream *conn, bwl_fault *fault)

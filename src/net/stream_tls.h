@@ -7,8 +7,7 @@
  * conn.out holds what was not wholly handed over yet, and handed_over counts clear bytes, as
  * without TLS; a byte counts as handed over when the socket took the first byte of its record.
  */
-#ifndef BWL_NET_STREAM_TLS_H
-#define BWL_NET_STREAM_TLS_H
+#pragma once
 
 #include "net/stream.h"
 
@@ -27,5 +26,3 @@ int bwl_stream_tls_receive(bwl_stream *conn, bwl_fault *fault);
 int  bwl_stream_broken(bwl_fault *fault, const char *what); /* by errno */
 bool bwl_stream_make_room(bwl_stream *conn);                /* to read into */
 void bwl_stream_watch_out(bwl_stream *conn, bool wants_out);
-
-#endif

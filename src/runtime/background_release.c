@@ -1,6 +1,3 @@
-/*
- * background_release.c -- see background_release.h.
- */
 #include "runtime/background_release.h"
 
 /* A thread that waits for the end of all is also signalled by the first failure. */

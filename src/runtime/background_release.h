@@ -13,8 +13,7 @@
  * background_release -> lock.  The lock reaches it through `completed`.  Every function needs the
  * shard's mutex.
  */
-#ifndef BWL_RUNTIME_BACKGROUND_RELEASE_H
-#define BWL_RUNTIME_BACKGROUND_RELEASE_H
+#pragma once
 
 #include "runtime/lock.h"
 
@@ -38,5 +37,3 @@ size_t bwl_background_take_dropped(bwl_shard *shard, size_t *ret_lost);
 /* The command of such a release was handed to the kernel; was answered, or will not be. */
 void bwl_background_sent(bwl_shard *shard);
 void bwl_background_answered(bwl_shard *shard);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * client.c -- see client.h.
- */
 #include "runtime/client.h"
 #include "base/fault.h"
 #include "runtime/wakeup.h"
@@ -50,8 +47,6 @@ void bwl_client_close(bwl_client *client)
     free(client);
 }
 
-/* ---- the wakeup ------------------------------------------------------------------------------ */
-
 /* With the mutex of the first shard.  The other shards have renewal threads, and only raise it. */
 static int attach(bwl_client *client, bwl_wakeup *wakeup, bwl_fault *fault)
 {
@@ -85,8 +80,6 @@ int bwl_client_need_wakeup(bwl_client *client, bwl_fault *fault)
     bwl_shard_unlock(client->first);
     return status;
 }
-
-/* ---- operations ------------------------------------------------------------------------------ */
 
 bwl_started_operation *bwl_client_operation_new(bwl_client *client)
 {

@@ -6,8 +6,7 @@
  *
  * client -> shards, pool -> shard.  A shard knows its client only as a pointer for src/api.
  */
-#ifndef BWL_RUNTIME_CLIENT_H
-#define BWL_RUNTIME_CLIENT_H
+#pragma once
 
 #include "runtime/lock.h"
 #include "runtime/pool.h"
@@ -55,5 +54,3 @@ static inline bwl_shard *bwl_shard_at(bwl_client *client, unsigned number)
 {
     return number < BWL_SHARDS_MAX ? atomic_load(&client->shards.shards[number]) : NULL;
 }
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * event_queue.c -- see event_queue.h.
- */
 #include "runtime/event_queue.h"
 #include "runtime/lock.h"
 #include "base/fault.h"
@@ -9,8 +6,6 @@
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
-
-/* ---- the list -------------------------------------------------------------------------------- */
 
 static void post(bwl_event_queue *queue, bwl_queued_event *event, bwl_queued_event_kind kind)
 {
@@ -66,8 +61,6 @@ void bwl_event_queue_subscribe(bwl_shard *shard)
     shard->events.is_subscribed = true;
 }
 
-/* ---- of operations --------------------------------------------------------------------------- */
-
 void bwl_operation_watch(bwl_operation *operation)
 {
     bwl_shard *shard = operation->lock->shard;
@@ -94,8 +87,6 @@ void bwl_operation_forget(bwl_operation *operation)
     operation->watched = false;
     drop(&operation->lock->shard->events, &operation->event);
 }
-
-/* ---- of holds -------------------------------------------------------------------------------- */
 
 /* Readable from `at` on.  bwl_ms counts milliseconds that have begun. */
 static void set_loss(bwl_lock *lock, bwl_ms at)

@@ -11,8 +11,7 @@
  *
  * event_queue -> loop.  Every function needs the shard's mutex.
  */
-#ifndef BWL_RUNTIME_EVENT_QUEUE_H
-#define BWL_RUNTIME_EVENT_QUEUE_H
+#pragma once
 
 #include "core/status.h"
 
@@ -78,5 +77,3 @@ void bwl_lock_show(struct bwl_lock *lock);
 
 /* The descriptor, opened by the first call.  SYSTEM. */
 int bwl_lock_loss_fd(struct bwl_lock *lock, bwl_fault *fault);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * local_groups.c -- see local_groups.h.
- */
 #include "runtime/local_groups.h"
 #include "base/fault.h"
 #include "protocol/store/waiter.h"

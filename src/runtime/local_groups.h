@@ -10,8 +10,7 @@
  *
  * Every function needs the shard's mutex.
  */
-#ifndef BWL_RUNTIME_LOCAL_GROUPS_H
-#define BWL_RUNTIME_LOCAL_GROUPS_H
+#pragma once
 
 #include "lock/local_group.h"
 #include "runtime/lock.h"
@@ -26,5 +25,3 @@ int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name
 
 /* Whether it is a local waiter, which the store knows nothing of. */
 bool bwl_lock_is_local_waiter(const bwl_lock *lock);
-
-#endif

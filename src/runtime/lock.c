@@ -1,12 +1,9 @@
-/*
- * lock.c -- see lock.h.
- */
 #include "runtime/lock.h"
 #include "core/token_format.h"
 #include "core/text.h"
 #include "base/clock.h"
 #include "base/fault.h"
-#include "runtime/name_pins.h"
+#include "runtime/shards.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -10,8 +10,7 @@
  *
  * Every function needs the shard's mutex.
  */
-#ifndef BWL_RUNTIME_LOCK_H
-#define BWL_RUNTIME_LOCK_H
+#pragma once
 
 #include "runtime/shard.h"
 
@@ -79,8 +78,6 @@ static inline bwl_lock *bwl_lock_of_engine(bwl_engine_lock *lock)
     return (bwl_lock *)(void *)lock;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
-
 /* Makes a lock that is not sought yet.  USAGE (the name), NOMEM, SYSTEM. */
 int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const char *name, const bwl_terms *terms,
                  bwl_fault *fault);
@@ -103,8 +100,6 @@ void bwl_lock_free(bwl_lock *lock);
  * for. */
 void bwl_lock_let_go(bwl_lock *lock);
 
-/* ---- operations ------------------------------------------------------------------------------ */
-
 /* Each starts an operation, which may have completed on return.  wait_ms below 0: the wait ended
  * that long ago; the lock is tried once, within what is left of the time for one reply. */
 void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);
@@ -123,8 +118,6 @@ void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation);
 /* Sends one command of a transaction; the section has the result.  The engine has step. */
 void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_transaction *transaction);
 
-/* ---- what happens to a lock ------------------------------------------------------------------ */
-
 void bwl_lock_event(bwl_lock *lock, bwl_event ev);
 void bwl_lock_revoke(bwl_lock *lock);
 void bwl_lock_query_done(bwl_lock *lock);
@@ -133,5 +126,3 @@ void bwl_lock_query_done(bwl_lock *lock);
 bool                                       bwl_lock_takes_error(const bwl_lock *lock);
 __attribute__((format(printf, 2, 3))) void bwl_lock_set_error(bwl_lock *lock, const char *format,
                                                               ...);
-
-#endif

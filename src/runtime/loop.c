@@ -1,6 +1,3 @@
-/*
- * loop.c -- see loop.h.
- */
 #include "runtime/loop.h"
 #include "base/clock.h"
 #include "base/fault.h"

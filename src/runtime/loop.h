@@ -12,8 +12,7 @@
  * Locking: loop->mutex guards the loop and everything else in its shard.  "locked" in a comment
  * means that the caller holds it.  It is released while a thread waits for events.
  */
-#ifndef BWL_RUNTIME_LOOP_H
-#define BWL_RUNTIME_LOOP_H
+#pragma once
 
 #include "engine/engine.h"
 #include "runtime/timers.h"
@@ -62,8 +61,6 @@ typedef struct bwl_loop {
     struct bwl_wakeup  *wakeup;       /* NULL: no caller has asked for a descriptor */
 } bwl_loop;
 
-/* ---- creation, mutex, clock ------------------------------------------------------------------ */
-
 /* False: out of memory. */
 bool bwl_loop_init(bwl_loop *loop, bwl_host *host);
 
@@ -76,8 +73,6 @@ void bwl_loop_unlock(bwl_loop *loop);
 
 /* locked: reads the clock, which never goes back; host->latest is the same afterwards. */
 bwl_ms bwl_loop_now(bwl_loop *loop);
-
-/* ---- timers and descriptors, all locked ------------------------------------------------------ */
 
 /* Sets a timer.  Wakes the thread that runs the loop, or notifies the caller's event loop, if
  * either would sleep past `at`. */
@@ -102,8 +97,6 @@ void bwl_loop_wake(bwl_loop *loop);
 /* locked: the same, if a thread runs the loop. */
 void bwl_loop_wake_runner(bwl_loop *loop);
 
-/* ---- running, all locked --------------------------------------------------------------------- */
-
 /* Waits for events until `until` and dispatches them, once.  SYSTEM. */
 int bwl_loop_run(bwl_loop *loop, bwl_ms until, bwl_fault *fault);
 
@@ -123,8 +116,6 @@ void bwl_loop_notify_idle_runner(bwl_loop *loop);
 /* Sleeps on the condition until `at` at the latest.  May wake without a reason. */
 void bwl_loop_sleep(bwl_loop *loop, pthread_cond_t *cond, bwl_ms at);
 
-/* ---- coalescing, all locked ------------------------------------------------------------------ */
-
 /* Whether a command that is not urgent may be held back: somebody will flush it within a
  * millisecond. */
 bool bwl_loop_may_hold_back(const bwl_loop *loop);
@@ -136,8 +127,6 @@ bool bwl_loop_may_hold_back(const bwl_loop *loop);
 void bwl_loop_coalesce_begin(bwl_loop *loop);
 void bwl_loop_coalesce_end(bwl_loop *loop);
 
-/* ---- for the idle runner --------------------------------------------------------------------- */
-
 /* A condition that waits on the monotonic clock. */
 void bwl_cond_init(pthread_cond_t *cond);
 
@@ -146,5 +135,3 @@ void bwl_loop_set_idle_runner(bwl_loop *loop, bwl_idle_runner *runner);
 
 /* locked: has the condition signalled once the mutex is released. */
 void bwl_loop_notify_later(bwl_loop *loop, pthread_cond_t *cond);
-
-#endif

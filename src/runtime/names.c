@@ -1,6 +1,3 @@
-/*
- * names.c -- see names.h.
- */
 #include "runtime/names.h"
 #include "runtime/lock.h"
 

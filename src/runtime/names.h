@@ -4,8 +4,7 @@
  * A hash table whose chains run through the locks, so that adding one allocates nothing but, at
  * times, more chains.  Without memory for these the chains become longer.
  */
-#ifndef BWL_RUNTIME_NAMES_H
-#define BWL_RUNTIME_NAMES_H
+#pragma once
 
 #include "core/status.h"
 
@@ -30,5 +29,3 @@ void bwl_named_remove(bwl_named *named, struct bwl_lock *lock);
 struct bwl_lock *bwl_named_find(const bwl_named *named, const char *name, size_t size);
 
 void bwl_named_free(bwl_named *named);
-
-#endif

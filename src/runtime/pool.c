@@ -1,6 +1,3 @@
-/*
- * pool.c -- see pool.h.
- */
 #include "runtime/pool.h"
 #include "base/clock.h"
 #include "base/fault.h"

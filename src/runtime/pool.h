@@ -9,8 +9,7 @@
  * A slot is opened when all others are taken, up to BWL_POOL_MAX, and kept.  When every slot is
  * taken, a caller waits for one.
  */
-#ifndef BWL_RUNTIME_POOL_H
-#define BWL_RUNTIME_POOL_H
+#pragma once
 
 #include "runtime/lock.h"
 #include "protocol/store/transaction.h"
@@ -46,5 +45,3 @@ bool bwl_pool_is_in(bwl_pool *pool);
 
 /* Not locked.  `is_broken`: a command may still be in flight, so the slot is closed. */
 void bwl_pool_give(bwl_pool *pool, bwl_pool_slot *slot, bool is_broken);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * renewal_thread.c -- see renewal_thread.h.
- */
 #include "runtime/renewal_thread.h"
 #include "base/fault.h"
 

@@ -8,8 +8,7 @@
  *
  * renewal_thread -> loop; the loop reaches it through bwl_idle_runner.
  */
-#ifndef BWL_RUNTIME_RENEWAL_THREAD_H
-#define BWL_RUNTIME_RENEWAL_THREAD_H
+#pragma once
 
 #include "runtime/loop.h"
 
@@ -27,5 +26,3 @@ void bwl_renewal_thread_stop(bwl_renewal_thread *thread);
 
 /* In a child of fork, where the thread does not exist.  NULL is a no-op. */
 void bwl_renewal_thread_abandon(bwl_renewal_thread *thread);
-
-#endif

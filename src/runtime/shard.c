@@ -145,8 +145,6 @@ int bwl_shard_share(bwl_shard **ret_shard, const bwl_shard *first)
     return BWL_OK;
 }
 
-/* ---- closing --------------------------------------------------------------------------------- */
-
 /* The replies of the releases are not waited for. */
 static void close_locks(bwl_shard *shard, bool is_ours)
 {
@@ -184,8 +182,6 @@ void bwl_shard_close(bwl_shard *shard)
     shard_free(shard, is_ours);
 }
 
-/* ---- connecting ------------------------------------------------------------------------------ */
-
 bool bwl_shard_connect(bwl_shard *shard)
 {
     const bwl_engine *engine = shard->host.engine;
@@ -201,8 +197,6 @@ bool bwl_shard_connect(bwl_shard *shard)
     bwl_shard_unlock(shard);
     return is_connected;
 }
-
-/* ---- the renewal thread ---------------------------------------------------------------------- */
 
 /* After this long without a run of the loop, the thread watches the connection.  Not sooner: a
  * caller that comes again and again would have to take over from the thread each time. */

@@ -11,8 +11,7 @@
  * Locking: the mutex of the loop guards everything here; "locked" in a comment means that the
  * caller holds it.
  */
-#ifndef BWL_RUNTIME_SHARD_H
-#define BWL_RUNTIME_SHARD_H
+#pragma once
 
 #include "engine/engine.h"
 #include "protocol/protocol.h"
@@ -62,8 +61,6 @@ static inline bwl_shard *bwl_shard_of(bwl_host *host)
     return (bwl_shard *)(void *)host;
 }
 
-/* ---- opening and closing --------------------------------------------------------------------- */
-
 /* `engines` ends with NULL. */
 int  bwl_shard_open(bwl_shard **ret_shard, const bwl_engine *const *engines,
                     const bwl_settings *asked, bool renewal_off, const char *url, bwl_fault *fault);
@@ -85,8 +82,6 @@ int bwl_check_lease(const bwl_shard *shard, bwl_ms lease_ms, bwl_fault *fault);
 /* What the runtime does for an engine. */
 extern const bwl_host_calls bwl_runtime_calls;
 
-/* ---- the mutex and the clock ----------------------------------------------------------------- */
-
 static inline void bwl_shard_lock(bwl_shard *shard)
 {
     bwl_loop_lock(&shard->loop);
@@ -102,5 +97,3 @@ static inline bwl_ms bwl_shard_now(bwl_shard *shard)
 {
     return bwl_loop_now(&shard->loop);
 }
-
-#endif

@@ -11,11 +11,35 @@
  * The first shard exists from the beginning.  An event loop has one descriptor to poll, which is
  * that of the first shard: once a client is used by an event loop, no other shard is taken.
  */
-#ifndef BWL_RUNTIME_SHARDS_H
-#define BWL_RUNTIME_SHARDS_H
+#pragma once
 
-#include "runtime/name_pins.h"
 #include "runtime/shard.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* Pins a name to a shard while it is in use, so that the threads of one client that
+ * want the same lock meet in one shard and pass it on there (local_groups.h).
+ *
+ * A fixed table of counters, indexed by the hash of the name: names that collide share a shard.
+ * Without a mutex: each entry is one atomic number. */
+
+enum { BWL_NAME_PINS = 1024 };
+
+typedef struct bwl_name_pins {
+    atomic_uint entries[BWL_NAME_PINS]; /* the count of pins, and in the lowest byte the shard */
+} bwl_name_pins;
+
+void bwl_name_pins_init(bwl_name_pins *pins);
+
+atomic_uint *bwl_name_pin_of(bwl_name_pins *pins, const char *name);
+
+/* Pins to the shard that the entry names, if it is in use; the number of that shard.  Else pins to
+ * `shard`, unless that is below 0: then -1 is returned and nothing is changed. */
+int bwl_name_pin(atomic_uint *pin, int shard);
+
+/* NULL is a no-op, for both. */
+void bwl_name_unpin(atomic_uint *pin);
+void bwl_name_pin_move_to_first(atomic_uint *pin);
 
 enum {
     BWL_SHARDS_MAX    = 4,
@@ -46,5 +70,3 @@ bwl_shard *bwl_shards_enter_for(bwl_shards *shards, const char *name, atomic_uin
 /* Not locked: counts a call that may wait in this shard. */
 void bwl_shard_enter(bwl_shard *shard);
 void bwl_shard_leave(bwl_shard *shard);
-
-#endif

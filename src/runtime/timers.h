@@ -4,8 +4,7 @@
  * A timer is embedded in what it belongs to, which its `expired` function finds from it.  The heap
  * holds pointers only.
  */
-#ifndef BWL_RUNTIME_TIMERS_H
-#define BWL_RUNTIME_TIMERS_H
+#pragma once
 
 #include "core/core.h"
 
@@ -33,5 +32,3 @@ bwl_ms bwl_timers_next(const bwl_timers *timers);
 
 /* Takes out the timer that is due longest at `now`.  NULL: none is due. */
 bwl_timer *bwl_timers_take_due(bwl_timers *timers, bwl_ms now);
-
-#endif

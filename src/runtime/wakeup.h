@@ -20,8 +20,7 @@
  *
  * Locking: a loop's mutex is taken before that of the wakeup, never the other way round.
  */
-#ifndef BWL_RUNTIME_WAKEUP_H
-#define BWL_RUNTIME_WAKEUP_H
+#pragma once
 
 #include "core/status.h"
 
@@ -57,5 +56,3 @@ void bwl_wakeup_set_timer(bwl_wakeup *wakeup, const void *loop, bwl_ms at);
 /* Around a dispatch: it takes what was raised before; what is due afterwards is raised again. */
 void bwl_wakeup_dispatch_begins(bwl_wakeup *wakeup);
 void bwl_wakeup_dispatch_ended(bwl_wakeup *wakeup);
-
-#endif

@@ -10,7 +10,6 @@
 #include "lab/report/draw.h"
 #include "lab/report/json.h"
 #include "lab/report/matrix.h"
-#include "lab/report/mermaid.h"
 #include "lab/report/record.h"
 #include "lab/report/svg.h"
 #include "lab/scenario/table.h"

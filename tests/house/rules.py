@@ -493,7 +493,7 @@ def check_asserts(root):
 
 
 def check_first_lines(root):
-    """Every file says at its start what it is."""
+    """Every file says at its start what it is; a C file may leave that to its own header, which it then includes first."""
     root = pathlib.Path(root)
     complaints = []
     for path in tracked_files(root):
@@ -502,7 +502,10 @@ def check_first_lines(root):
         if text is None or "corpus" in path.parts:
             continue
         if path.suffix in (".c", ".h", ".hpp", ".cpp", ".map"):
-            good = text.startswith("/*")
+            own = path.with_suffix(".h")
+            good = text.startswith("/*") or (
+                path.suffix == ".c" and own.is_file() and re.match(rf'#include "([\w/]+/)?{own.name}"\n', text) is not None
+            )
         elif path.suffix == ".lua":
             good = text.startswith(("--", "#!"))
         elif path.suffix == ".py":

@@ -405,6 +405,13 @@ def test_a_file_that_begins_without_a_comment_is_noticed(tmp_path, name, text):
     assert rules.check_first_lines(tmp_path) == [f"{name}: does not begin with a comment"]
 
 
+def test_a_file_may_leave_its_comment_to_its_own_header(tmp_path):
+    put(tmp_path, "a.h", "/* a.h -- a thing. */\n")
+    put(tmp_path, "a.c", '#include "x/a.h"\n')
+    put(tmp_path, "b.c", '#include "x/a.h"\n')
+    assert rules.check_first_lines(tmp_path) == ["b.c: does not begin with a comment"]
+
+
 @pytest.mark.parametrize(
     "word", ["see /wor" + "k/main", "sub" + "agent", "Clau" + "de", "a language" + " model", "an assis" + "tant"]
 )

@@ -1,7 +1,7 @@
 /*
  * test_sentinel_words.c -- what is wrong with a sentinel, in words: what, why, and what to type.
  */
-#include "engine/redis/topology/sentinel_text.h"
+#include "engine/redis/topology/sentinel.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,3 @@
-/*
- * directory.c -- see directory.h.
- */
 #include "engine/file/directory.h"
 #include "base/fault.h"
 #include "base/calls.h"

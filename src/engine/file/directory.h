@@ -10,8 +10,7 @@
  * because any user can replace files in it.  The path to it is resolved as in resolve.h; its last
  * entry must not be a link.
  */
-#ifndef BWL_ENGINE_FILE_DIRECTORY_H
-#define BWL_ENGINE_FILE_DIRECTORY_H
+#pragma once
 
 #include "engine/file/open.h"
 
@@ -46,5 +45,3 @@ bool bwl_file_is_remote(int fd);
  * bwl_file_directory_error turns it into an error message. */
 int bwl_file_open_directory(int at, const char *path);
 int bwl_file_directory_error(const char *path, bwl_fault *fault);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * holder.c -- see holder.h.
- */
 #include "engine/file/holder.h"
 #include "core/text.h"
 #include "base/clock.h"

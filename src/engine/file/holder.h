@@ -10,8 +10,7 @@
  * kernel does not tell.  A record that contradicts the kernel is only noted, because others may
  * have written it.  The record of another host is used as it is, on a network file system.
  */
-#ifndef BWL_ENGINE_FILE_HOLDER_H
-#define BWL_ENGINE_FILE_HOLDER_H
+#pragma once
 
 #include "engine/engine.h"
 #include "engine/file/open.h"
@@ -21,5 +20,3 @@ void bwl_file_find_holder(const bwl_file *queue, const bwl_file *flocked, bwl_ho
 
 /* The files have no holder, but the name lock is held (name_lock.h). */
 void bwl_file_holder_by_name(bwl_holder *ret_holder);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * kernel_queue.c -- see kernel_queue.h.
- */
 #include "engine/file/kernel_queue.h"
 
 #include <errno.h>

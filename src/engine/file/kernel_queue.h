@@ -20,8 +20,7 @@
  *
  * Not promised: a user who may write to the file can set any node and keep it.
  */
-#ifndef BWL_ENGINE_FILE_KERNEL_QUEUE_H
-#define BWL_ENGINE_FILE_KERNEL_QUEUE_H
+#pragma once
 
 #include "core/core.h"
 
@@ -83,5 +82,3 @@ typedef struct bwl_file_queue_first {
 /* The first in the queue from this ticket on.  Locks nothing; the file may be open for reading
  * only. */
 bwl_file_queue_first bwl_file_queue_head(int fd, uint64_t granted);
-
-#endif

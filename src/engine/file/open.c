@@ -1,6 +1,3 @@
-/*
- * open.c -- see open.h.
- */
 #include "engine/file/open.h"
 #include "base/fault.h"
 #include "base/calls.h"

@@ -16,8 +16,7 @@
  * time. Therefore nothing is written before the content was found to be that of a lock file or
  * empty (owner_record.h).
  */
-#ifndef BWL_ENGINE_FILE_OPEN_H
-#define BWL_ENGINE_FILE_OPEN_H
+#pragma once
 
 #include "core/status.h"
 
@@ -65,5 +64,3 @@ void bwl_file_share(int fd, mode_t mode, const bwl_file_sharing *with);
 void bwl_file_close(bwl_file *file);
 
 bool bwl_file_is_this(const struct stat *st, const bwl_file *file);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * owner_record.c -- see owner_record.h.
- */
 #include "engine/file/owner_record.h"
 #include "core/text.h"
 #include "base/calls.h"

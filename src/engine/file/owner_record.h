@@ -25,8 +25,7 @@
  *
  * Not promised: in a shared directory, any of its users can write a false record.
  */
-#ifndef BWL_ENGINE_FILE_OWNER_RECORD_H
-#define BWL_ENGINE_FILE_OWNER_RECORD_H
+#pragma once
 
 #include "core/status.h"
 
@@ -80,5 +79,3 @@ int bwl_file_write_both(int fd, uint64_t ticket, const bwl_file_identity *self, 
 
 /* False: there is no complete record. */
 bool bwl_file_read_owner(int fd, bwl_file_owner *ret_owner);
-
-#endif

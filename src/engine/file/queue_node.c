@@ -1,6 +1,3 @@
-/*
- * queue_node.c -- see queue_node.h.
- */
 #include "engine/file/queue_node.h"
 #include "base/clock.h"
 #include "base/fault.h"

@@ -29,8 +29,7 @@
  * Not promised: an order among users of flock(1), or between them and bowline.  A process that is
  * stopped in the microseconds in which it holds the latch keeps others from joining.
  */
-#ifndef BWL_ENGINE_FILE_QUEUE_NODE_H
-#define BWL_ENGINE_FILE_QUEUE_NODE_H
+#pragma once
 
 #include "engine/file/lock_path.h"
 #include "engine/file/owner_record.h"
@@ -86,5 +85,3 @@ void       bwl_file_node_leave(bwl_file_node *n);
  * directory.path) or the default one, which is created if `make` is set; if not, it may be missing,
  * with OK. */
 int bwl_file_store_open(bwl_file_store *store, bool make, bwl_fault *fault);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * resolve.c -- see resolve.h.
- */
 #include "engine/file/resolve.h"
 #include "base/fault.h"
 #include "base/calls.h"

@@ -16,8 +16,7 @@
  *
  * Not promised: protection from the owner of a directory on the path.
  */
-#ifndef BWL_ENGINE_FILE_RESOLVE_H
-#define BWL_ENGINE_FILE_RESOLVE_H
+#pragma once
 
 #include "core/status.h"
 
@@ -45,5 +44,3 @@ const char *bwl_file_resolved_entry(const bwl_file_resolved *resolved);
 
 /* True if other users than its owner may create entries in a directory of this mode. */
 bool bwl_file_is_shared(mode_t mode);
-
-#endif

@@ -1,6 +1,3 @@
-/*
- * watch.c -- see watch.h.
- */
 #include "engine/file/watch.h"
 
 #include <errno.h>
@@ -21,8 +18,6 @@ struct bwl_file_watch {
 enum { EVENTS_SIZE = 4096 };
 
 static const uint32_t watched = IN_CLOSE | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF;
-
-/* ---- the table of watches -------------------------------------------------------------------- */
 
 static bwl_file_watch **bucket_of(bwl_file_watcher *watcher, int number)
 {
@@ -61,8 +56,6 @@ static void drop(bwl_file_watcher *watcher, bwl_file_watch *watch)
     watcher->count--;
     free(watch);
 }
-
-/* ---- events ---------------------------------------------------------------------------------- */
 
 /* May remove this watch and others. */
 static void push_first(bwl_file_watch *watch)
@@ -125,8 +118,6 @@ static void ready(bwl_source *source, uint32_t events)
         at += (ssize_t)(sizeof *event + event->len);
     }
 }
-
-/* ---- the descriptor -------------------------------------------------------------------------- */
 
 void bwl_file_watcher_init(bwl_file_watcher *watcher, bwl_host *client)
 {
@@ -196,8 +187,6 @@ void bwl_file_watcher_close_idle(bwl_file_watcher *watcher)
         return;
     close_source(watcher);
 }
-
-/* ---- the interface --------------------------------------------------------------------------- */
 
 /* Watches the open file, and not what its path leads to by now. */
 static int watch_file(const bwl_file_watcher *watcher, int fd)

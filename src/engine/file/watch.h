@@ -16,8 +16,7 @@
  *
  * Not promised: that there are events.  A waiter without them polls.
  */
-#ifndef BWL_ENGINE_FILE_WATCH_H
-#define BWL_ENGINE_FILE_WATCH_H
+#pragma once
 
 #include "engine/engine.h"
 
@@ -57,5 +56,3 @@ void bwl_file_watch_remove(bwl_file_watcher *watcher, bwl_file_waiter *waiter);
 
 /* locked: closes the descriptor if it was not used for BWL_FILE_WATCH_IDLE_MS. */
 void bwl_file_watcher_close_idle(bwl_file_watcher *watcher);
-
-#endif

@@ -68,8 +68,6 @@ static void name_user(const bwl_holder_reply *look, char ret_text[BWL_HOLDER_TEX
         (void)snprintf(ret_text, BWL_HOLDER_TEXT_MAX, "%lld", (long long)look->uid);
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
-
 void bwl_redis_write_client_info(bwl_session *session, bwl_resp_writer *writer, const char *tag)
 {
     bwl_queue_client_info info = { .pid     = getpid(),
@@ -99,8 +97,6 @@ bool bwl_redis_name_client(bwl_session *session)
         bwl_slots_begin(session);
     return true;
 }
-
-/* ---- again ----------------------------------------------------------------------------------- */
 
 static bool write_info(bwl_session *session, bwl_request *request)
 {
@@ -173,8 +169,6 @@ void bwl_redis_name_user(char ret_who[2 * BWL_HOLDER_TEXT_MAX])
     name_user(&self, user);
     (void)snprintf(ret_who, 2 * BWL_HOLDER_TEXT_MAX, "%s@%s", user, self.host);
 }
-
-/* ---- reading --------------------------------------------------------------------------------- */
 
 void bwl_redis_fill_in_client(bwl_holder *ret_holder, const bwl_holder_reply *look)
 {

@@ -44,8 +44,6 @@ bwl_request bwl_redis_command_of(bwl_engine_lock *lock, const bwl_send *send)
     return request;
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
-
 typedef struct signal_names {
     char first[BWL_SIGNAL_MAX];
     char second[BWL_SIGNAL_MAX];
@@ -111,8 +109,7 @@ bool bwl_redis_write_command(bwl_session *session, bwl_request *request,
     return true;
 }
 
-/* Without the command behind it, it does nothing. */
-static bool write_asking(bwl_session *session)
+bool bwl_redis_write_asking(bwl_session *session)
 {
     bwl_resp_writer writer;
 
@@ -152,7 +149,7 @@ static bool write_ahead(bwl_session *session, bwl_request *request)
     bool wrote;
 
     if (request->route.asking)
-        wrote = write_asking(session);
+        wrote = bwl_redis_write_asking(session);
     else if (wants_lead(session, request))
         wrote = write_lead(session, request);
     else if (bwl_redis_wants_tracking(session, request))
@@ -176,8 +173,6 @@ static bool write_command(bwl_session *session, bwl_request *request)
         self = bwl_redis_self(session, request);
     return bwl_redis_write_command(session, request, &args);
 }
-
-/* ---- reading --------------------------------------------------------------------------------- */
 
 static unsigned frames_of(const bwl_request *request)
 {
@@ -215,8 +210,6 @@ bwl_redis_verdict bwl_redis_read_command(bwl_session *session, bwl_request *requ
         ev->queue_status = &ret_reply->queue_status;
     return verdict;
 }
-
-/* ---- completion ------------------------------------------------------------------------------ */
 
 static void learn(bwl_session *session, const bwl_request *request, const bwl_event *result)
 {

@@ -30,19 +30,6 @@ uint64_t bwl_redis_id_of_hold(const bwl_hold *hold, const bwl_holder_reply *look
     return is_odd || is_dull ? 0 : bwl_value_hash(look->value, look->value_size);
 }
 
-/* ---- the release ----------------------------------------------------------------------------- */
-
-static bool write_asking(bwl_session *session)
-{
-    bwl_resp_writer writer;
-
-    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_CLUSTER_COMMAND_SIZE_MAX, &writer))
-        return false;
-    bwl_cluster_write_asking(&writer);
-    bwl_resp_stream_commit(&session->link.conn, &writer);
-    return true;
-}
-
 static bool write_release(bwl_session *session, bwl_request *request)
 {
     const bwl_holder_reply *look = &((const bwl_redis_query *)request->subject)->look;
@@ -53,7 +40,7 @@ static bool write_release(bwl_session *session, bwl_request *request)
     bwl_queue_self          self;
 
     if (request->route.asking || request->command == REDIS_QUEUE_RELEASE) {
-        if (request->route.asking ? !write_asking(session)
+        if (request->route.asking ? !bwl_redis_write_asking(session)
                                   : !bwl_redis_write_note(session, request))
             return false;
         request->flight.replies_to_skip = 1;
@@ -69,15 +56,14 @@ static bool write_release(bwl_session *session, bwl_request *request)
     return bwl_redis_write_command(session, request, &args);
 }
 
-static const bwl_request_kind *forced_release(void);
+static const bwl_request_kind forced_release;
 
 static bool submit(bwl_session *session, bwl_engine_lock *lock, bwl_redis_query *query,
                    bwl_redis_command command)
 {
-    return bwl_session_submit(session, &(bwl_request){ .kind    = forced_release(),
-                                                       .lock    = lock,
-                                                       .subject = query,
-                                                       .command = command });
+    return bwl_session_submit(
+        session, &(bwl_request){
+                     .kind = &forced_release, .lock = lock, .subject = query, .command = command });
 }
 
 /* The hold has ended, so nothing can go wrong: without DISPATCH_NEXT, waiters find out by
@@ -104,18 +90,13 @@ static void complete_release(bwl_session *session, const bwl_request *request,
         bwl_host_query_done(request->lock);
 }
 
-static const bwl_request_kind forced_release_kind = {
+static const bwl_request_kind forced_release = {
     .reports_errors = true,
     .reports_text   = true,
     .write          = write_release,
     .read           = bwl_redis_read_command,
     .complete       = complete_release,
 };
-
-static const bwl_request_kind *forced_release(void)
-{
-    return &forced_release_kind;
-}
 
 /* The command with which its holder would release it. */
 static bwl_redis_command release_of(const bwl_engine_lock *lock, const bwl_session *session)
@@ -148,15 +129,7 @@ int bwl_redis_force_released(bwl_engine_lock *lock, bwl_fault *fault)
         return bwl_fail_because(fault, BWL_STATUS_UNKNOWN, &lock->why,
                                 "%s: it is unknown whether the lock was broken: %s", lock->name,
                                 lock->why.text);
-    switch (query->answer) {
-    case BWL_YES: return BWL_OK;
-    case BWL_NO: return bwl_fail(fault, BWL_STATUS_BUSY, "the hold that was shown has ended");
-    case BWL_RETRYABLE:
-    case BWL_REFUSED:
-        return bwl_fail_because(fault, BWL_STATUS_REFUSED, &lock->why, "%s", lock->why.text);
-    case BWL_NOT_SENT:
-        return bwl_fail_because(fault, BWL_STATUS_UNREACHABLE, &lock->why, "%s", lock->why.text);
-    case BWL_FOREIGN_VALUE: break;
-    }
-    bwl_unreachable("an answer outside of its enum");
+    if (query->answer == BWL_NO)
+        return bwl_fail(fault, BWL_STATUS_BUSY, "the hold that was shown has ended");
+    return bwl_redis_query_status(lock, query->answer, fault);
 }

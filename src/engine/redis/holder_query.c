@@ -252,13 +252,9 @@ static bool write_query(bwl_session *session, bwl_request *request)
     bwl_resp_writer     writer;
     size_t              size = bwl_redis_key(key, session->config, request->lock);
 
-    if (request->route.asking) {
-        if (!bwl_resp_stream_reserve(&session->link.conn, BWL_CLUSTER_COMMAND_SIZE_MAX, &writer))
-            return false;
-        bwl_cluster_write_asking(&writer);
-        bwl_resp_stream_commit(&session->link.conn, &writer);
-        request->flight.replies_to_skip = 1;
-    }
+    if (request->route.asking && !bwl_redis_write_asking(session))
+        return false;
+    request->flight.replies_to_skip = request->route.asking;
     if (!bwl_resp_stream_reserve(&session->link.conn, bwl_redis_size_max(request->command, size),
                                  &writer))
         return false;
@@ -334,12 +330,18 @@ int bwl_redis_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *faul
     if (bwl_redis_lock_of(lock)->queries == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     bwl_redis_query result = result_of(lock);
-    switch (result.answer) {
-    case BWL_YES:
-        fill_in(ret_holder, &result.look, lock);
-        if (lock->host->engine->break_seen == NULL)
-            ret_holder->id = 0;
-        return BWL_OK;
+    if (result.answer != BWL_YES)
+        return bwl_redis_query_status(lock, result.answer, fault);
+    fill_in(ret_holder, &result.look, lock);
+    if (lock->host->engine->break_seen == NULL)
+        ret_holder->id = 0;
+    return BWL_OK;
+}
+
+int bwl_redis_query_status(const bwl_engine_lock *lock, bwl_answer answer, bwl_fault *fault)
+{
+    switch (answer) {
+    case BWL_YES: return BWL_OK;
     case BWL_RETRYABLE:
     case BWL_NO:
     case BWL_REFUSED:

@@ -43,8 +43,6 @@ bool bwl_redis_write_tracking(bwl_session *session)
     return true;
 }
 
-/* ---- pushes ---------------------------------------------------------------------------------- */
-
 /* `key` NULL: any. */
 static bool waits_for(const bwl_session *session, const bwl_engine_lock *lock,
                       const bwl_resp_value *key)
@@ -70,19 +68,11 @@ static void wake_one(bwl_session *session, const bwl_resp_value *key)
         bwl_host_event(longest, (bwl_event){ .kind = BWL_PUSH });
 }
 
-/* All keys are gone. */
-static void wake_all(bwl_session *session)
+static void wake(bwl_session *session, bwl_engine_lock *lock, const void *arg)
 {
-    bwl_redis_lock *next;
-
-    for (bwl_redis_lock *at = bwl_redis_of(session->host)->locks; at != NULL; at = next) {
-        bwl_engine_lock *lock = at->lock;
-        bwl_host_pin(lock);
-        if (waits_for(session, lock, NULL))
-            bwl_host_event(lock, (bwl_event){ .kind = BWL_PUSH });
-        next = at->next;
-        bwl_host_unpin(lock);
-    }
+    (void)arg;
+    if (waits_for(session, lock, NULL))
+        bwl_host_event(lock, (bwl_event){ .kind = BWL_PUSH });
 }
 
 void bwl_redis_on_key_changed(bwl_session *session, const char *bytes, size_t size)
@@ -95,7 +85,7 @@ void bwl_redis_on_key_changed(bwl_session *session, const char *bytes, size_t si
         !bwl_resp_next_bare(&cursor, &value))
         return; /* another push */
     if (value.type == '_')
-        wake_all(session);
+        bwl_redis_for_each_lock(session, NULL, wake); /* all keys are gone */
     if (value.type != '*')
         return;
     for (uint32_t count = value.count; count > 0; count--) {

@@ -42,15 +42,15 @@ static bool is_held_at(const bwl_session *session, const bwl_engine_lock *lock)
     return bwl_hold_is_held(&lock->hold) && bwl_router_is_home(session, lock);
 }
 
-/* Calls `visit` for each lock of the client, which may be freed by it. */
-static void for_each_lock(bwl_session *session, void (*visit)(bwl_session *, bwl_engine_lock *))
+void bwl_redis_for_each_lock(bwl_session *session, const void *arg,
+                             void (*visit)(bwl_session *, bwl_engine_lock *, const void *arg))
 {
     bwl_redis_lock *next;
 
     for (bwl_redis_lock *at = bwl_redis_of(session->host)->locks; at != NULL; at = next) {
         bwl_engine_lock *lock = at->lock;
         bwl_host_pin(lock);
-        visit(session, lock);
+        visit(session, lock, arg);
         next = at->next;
         bwl_host_unpin(lock);
     }
@@ -63,8 +63,6 @@ bool bwl_redis_is_needed(const bwl_session *session)
             return true;
     return false;
 }
-
-/* ---- where a lock is ------------------------------------------------------------------------- */
 
 static void mark_lost(bwl_session *session, bwl_engine_lock *lock)
 {
@@ -97,8 +95,6 @@ void bwl_redis_is_at(bwl_session *session, bwl_engine_lock *lock)
     route->granted    = session;
     route->granted_by = session->server.restarts;
 }
-
-/* ---- a new connection ------------------------------------------------------------------------ */
 
 static bwl_request revalidation_of(const bwl_session *session, bwl_engine_lock *lock,
                                    bwl_ms lease_ms)
@@ -137,10 +133,11 @@ static bool is_lost(const bwl_session *session, const bwl_engine_lock *lock)
     return session->server.was_restarted && !bwl_discovery_has_moved(session);
 }
 
-static void examine(bwl_session *session, bwl_engine_lock *lock)
+static void examine(bwl_session *session, bwl_engine_lock *lock, const void *arg)
 {
     bool is_redirected = is_cluster(session) && session->server.is_replica;
 
+    (void)arg;
     if (!is_held_at(session, lock))
         return;
     if (!is_redirected && is_lost(session, lock))
@@ -161,7 +158,7 @@ void bwl_redis_on_restarted(bwl_session *session)
     }
     if (session->server.was_restarted && !is_redirected)
         session->server.restarts++;
-    for_each_lock(session, examine);
+    bwl_redis_for_each_lock(session, NULL, examine);
     session->server.was_restarted = false;
 }
 
@@ -189,10 +186,9 @@ void bwl_redis_revalidated(bwl_session *session, const bwl_request *request,
     bwl_redis_ask_breaker(lock, request->node, request->token);
 }
 
-/* ---- a lost connection ----------------------------------------------------------------------- */
-
-static void lose_pushes(bwl_session *session, bwl_engine_lock *lock)
+static void lose_pushes(bwl_session *session, bwl_engine_lock *lock, const void *arg)
 {
+    (void)arg;
     if (bwl_router_is_home(session, lock) &&
         (bwl_hold_is_acquiring(&lock->hold) || bwl_hold_is_held(&lock->hold)))
         bwl_host_event(lock, (bwl_event){ .kind = BWL_DOWN });
@@ -200,14 +196,15 @@ static void lose_pushes(bwl_session *session, bwl_engine_lock *lock)
 
 void bwl_redis_on_pushes_lost(bwl_session *session)
 {
-    for_each_lock(session, lose_pushes);
+    bwl_redis_for_each_lock(session, NULL, lose_pushes);
 }
 
 /* What is held may be on another node by now, as this one cannot be reached: asks the others. */
-static void seek(bwl_session *session, bwl_engine_lock *lock)
+static void seek(bwl_session *session, bwl_engine_lock *lock, const void *arg)
 {
     bwl_route *route = bwl_route_of(lock);
 
+    (void)arg;
     if (!bwl_router_is_home(session, lock) || lock->hold.state != BWL_HOLD_HELD || route->is_sought)
         return;
     bwl_request request = revalidation_of(session, lock, lock->hold.request.lease_ms);
@@ -226,22 +223,17 @@ void bwl_redis_on_down(bwl_session *session)
     if (!is_connected)
         bwl_host_connected(session->host, false);
     if (is_cluster(session) && bwl_session_may_be_dead(session))
-        for_each_lock(session, seek);
+        bwl_redis_for_each_lock(session, NULL, seek);
 }
 
-/* ---- a slot that moved ----------------------------------------------------------------------- */
+static void lose_slot(bwl_session *session, bwl_engine_lock *lock, const void *slot)
+{
+    if (bwl_hold_is_acquiring(&lock->hold) && bwl_router_is_home(session, lock) &&
+        bwl_route_of(lock)->slot == *(const uint16_t *)slot)
+        bwl_host_event(lock, (bwl_event){ .kind = BWL_DOWN });
+}
 
 void bwl_redis_slot_lost(bwl_session *session, uint16_t slot)
 {
-    bwl_redis_lock *next;
-
-    for (bwl_redis_lock *at = bwl_redis_of(session->host)->locks; at != NULL; at = next) {
-        bwl_engine_lock *lock = at->lock;
-        bwl_host_pin(lock);
-        if (bwl_hold_is_acquiring(&lock->hold) && bwl_router_is_home(session, lock) &&
-            at->route.slot == slot)
-            bwl_host_event(lock, (bwl_event){ .kind = BWL_DOWN });
-        next = at->next;
-        bwl_host_unpin(lock);
-    }
+    bwl_redis_for_each_lock(session, &slot, lose_slot);
 }

@@ -2,8 +2,8 @@
  * open.c -- from a URL to the sessions of a client, and from those of one shard to those of the
  * next.
  */
-#include "base/copy.h"
 #include "base/fault.h"
+#include "base/copy.h"
 #include "base/secret.h"
 #include "core/text.h"
 #include "engine/redis/redis.h"

@@ -5,8 +5,7 @@
  * the form of its keys and values, and what it wants to be told on a release.  What a profile adds
  * to a protocol is bytes, never behaviour of its own.
  */
-#ifndef BWL_ENGINE_REDIS_PROFILE_H
-#define BWL_ENGINE_REDIS_PROFILE_H
+#pragma once
 
 #include "core/compat_rules.h"
 #include "engine/redis/wire/key.h"
@@ -70,5 +69,3 @@ size_t bwl_profile_signal_write(char ret_name[BWL_SIGNAL_MAX], const bwl_profile
 /* The same of the second channel; 0: the profile has none. */
 size_t bwl_profile_second_signal_write(char ret_name[BWL_SIGNAL_MAX], const bwl_profile *profile,
                                        const char *template, const char *name, size_t name_size);
-
-#endif

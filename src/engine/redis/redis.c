@@ -12,8 +12,6 @@
 
 #include <stdlib.h>
 
-/* ---- a lock ---------------------------------------------------------------------------------- */
-
 /* Only a template can make a key that is not a lock's. */
 static int check_key(const bwl_host *host, const char *key, size_t size, bwl_fault *fault)
 {
@@ -63,8 +61,6 @@ static void forget(bwl_engine_lock *lock)
         redis->locks = part->next;
     free(part->queries);
 }
-
-/* ---- commands -------------------------------------------------------------------------------- */
 
 /* False: this machine's clock is wrong by decades.  Other clients would take over at once what we
  * wrote, or never. */
@@ -169,8 +165,6 @@ static void withdraw(bwl_engine_lock *lock)
         bwl_redis_set_timer(redis);
 }
 
-/* ---- the loop -------------------------------------------------------------------------------- */
-
 static void woken(bwl_host *host)
 {
     bwl_redis  *redis  = bwl_redis_of(host);
@@ -216,8 +210,6 @@ static bool await(bwl_host *host, bwl_ms until)
     return session != NULL && session->pipeline.count == host->pending &&
            bwl_session_await(session, until);
 }
-
-/* ---- the table ------------------------------------------------------------------------------- */
 
 /* What all of them have in common. */
 #define REDIS_ENGINE(scheme_)                                                                 \

@@ -13,8 +13,7 @@
  *      update.c        one optimistic update
  *      key_tracking.c  pushes about changed keys
  */
-#ifndef BWL_ENGINE_REDIS_REDIS_H
-#define BWL_ENGINE_REDIS_REDIS_H
+#pragma once
 
 #include "engine/redis/profile.h"
 #include "engine/redis/topology/router.h"
@@ -141,7 +140,14 @@ bwl_redis_verdict bwl_redis_read_command(bwl_session *session, bwl_request *requ
                                          const char *bytes, size_t size,
                                          bwl_request_reply *ret_reply);
 
+/* Has no effect without the command behind it.  False: no room. */
+bool bwl_redis_write_asking(bwl_session *session);
+
 /* ---- lock_tracker.c */
+
+/* Calls `visit` for each lock of the client; it may free the lock. */
+void bwl_redis_for_each_lock(bwl_session *session, const void *arg,
+                             void (*visit)(bwl_session *, bwl_engine_lock *, const void *arg));
 
 /* See bwl_session_owner. */
 void bwl_redis_on_ready(bwl_session *session);
@@ -198,6 +204,9 @@ int  bwl_redis_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *fau
 bool bwl_redis_force_release(bwl_engine_lock *lock);
 int  bwl_redis_force_released(bwl_engine_lock *lock, bwl_fault *fault);
 
+/* How a query or a forced release has failed, by its answer; OK for YES. */
+int bwl_redis_query_status(const bwl_engine_lock *lock, bwl_answer answer, bwl_fault *fault);
+
 /* Tells the hold that was shown from others of this lock; 0: it cannot be told, or is not one. */
 uint64_t bwl_redis_id_of_hold(const bwl_hold *hold, const bwl_holder_reply *look);
 
@@ -220,5 +229,3 @@ bool bwl_redis_step(bwl_engine_lock *lock, bwl_transaction *transaction);
 bool bwl_redis_wants_tracking(const bwl_session *session, const bwl_request *request);
 bool bwl_redis_write_tracking(bwl_session *session);
 void bwl_redis_on_key_changed(bwl_session *session, const char *bytes, size_t size);
-
-#endif

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- submitting ------------------------------------------------------------------------------ */
-
 static bool is_on_its_connection(const bwl_session *session, const bwl_transaction *transaction)
 {
     return transaction->args.command == TRANSACTION_READ ||
@@ -47,8 +45,6 @@ static bool write_section(bwl_session *session, bwl_request *request)
     bwl_resp_stream_commit(&session->link.conn, &writer);
     return true;
 }
-
-/* ---- replies --------------------------------------------------------------------------------- */
 
 static unsigned frames_of(const bwl_request *request)
 {

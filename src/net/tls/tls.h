@@ -28,8 +28,7 @@
  * Memory: BWL_TLS_IN_MAX bytes that came, BWL_TLS_OUT_MAX that wait, and what OpenSSL needs itself
  * for two records.
  */
-#ifndef BWL_NET_TLS_TLS_H
-#define BWL_NET_TLS_TLS_H
+#pragma once
 
 #include "core/status.h"
 
@@ -73,8 +72,6 @@ int  bwl_tls_start(bwl_tls **ret_tls, const bwl_tls_context *context, const char
                    bwl_fault *fault);
 void bwl_tls_free(bwl_tls *tls); /* also NULL; sends nothing                                   */
 
-/* ---- from and to the socket ------------------------------------------------------------------ */
-
 /* How much bwl_tls_feed takes now.  0: read first. */
 size_t bwl_tls_room(const bwl_tls *tls);
 
@@ -91,8 +88,6 @@ size_t bwl_tls_out(const bwl_tls *tls, const char **ret_bytes);
 
 /* The socket has taken the first `size` bytes of that. */
 void bwl_tls_sent(bwl_tls *tls, size_t size);
-
-/* ---- clear bytes ----------------------------------------------------------------------------- */
 
 /* Takes the handshake as far as it goes with what came; does nothing when it is over.  OK; else the
  * fault says why.  REFUSED: it would be no better the next time (the certificate, the version, no
@@ -118,5 +113,3 @@ uint64_t bwl_tls_handed_over(const bwl_tls *tls);
 /* Says goodbye: what is then to be sent ends the session for the peer too.  Nothing can be written
  * after it. */
 void bwl_tls_goodbye(bwl_tls *tls);
-
-#endif

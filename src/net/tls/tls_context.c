@@ -17,8 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- files ----------------------------------------------------------------------------------- */
-
 /* OpenSSL says neither which file nor why, so the system is asked first.  OpenSSL opens the file
  * again, by its name: nobody else can have replaced it, as bwl_trusted_check looks at its
  * directory too. */
@@ -69,8 +67,6 @@ static int unusable(const bwl_tls_context *context, const char *what, const char
                     why != NULL ? why : "OpenSSL does not say why");
 }
 
-/* ---- whom we trust --------------------------------------------------------------------------- */
-
 static int take_authorities(bwl_tls_context *context, const char *name, bwl_fault *fault)
 {
     static const char what[] = "CA file";
@@ -90,8 +86,6 @@ static int take_authorities(bwl_tls_context *context, const char *name, bwl_faul
         return unusable(context, what, name, fault);
     return BWL_OK;
 }
-
-/* ---- who we are ------------------------------------------------------------------------------ */
 
 static int take_key(bwl_tls_context *context, const bwl_tls_options *options, bwl_fault *fault)
 {
@@ -138,8 +132,6 @@ static int take_identity(bwl_tls_context *context, const bwl_tls_options *option
     context->has_certificate = true;
     return take_key(context, options, fault);
 }
-
-/* ---- the context ----------------------------------------------------------------------------- */
 
 static int demand(bwl_tls_context *context, bwl_fault *fault)
 {

@@ -6,8 +6,7 @@
  *      tls.c           one session: bytes in, bytes out
  *      tls_text.c     what went wrong, in words for people
  */
-#ifndef BWL_NET_TLS_TLS_INSIDE_H
-#define BWL_NET_TLS_TLS_INSIDE_H
+#pragma once
 
 #include "net/tls/tls.h"
 #include "net/tls/tls_library.h"
@@ -66,5 +65,3 @@ int bwl_tls_say_not_tls(const bwl_tls *tls, bwl_fault *fault);
 int bwl_tls_say_cut_off(const bwl_tls *tls, bwl_fault *fault);
 int bwl_tls_set_candidate_error(const bwl_tls *tls, bwl_fault *fault);
 int bwl_tls_say_error(const bwl_tls *tls, unsigned long error, bwl_fault *fault);
-
-#endif

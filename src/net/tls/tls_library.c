@@ -1,6 +1,3 @@
-/*
- * tls_library.c -- see tls_library.h.
- */
 #include "net/tls/tls_library.h"
 #include "base/fault.h"
 
@@ -67,8 +64,6 @@ int bwl_tls_library_load(bwl_tls_library *ret_library, const bwl_tls_library_nam
     *ret_library = library;
     return BWL_OK;
 }
-
-/* ---- once per process ------------------------------------------------------------------------ */
 
 /* pthread_once and not a mutex: a child that was forked while another thread was loading begins
  * anew, and does not wait for a thread that it does not have. */

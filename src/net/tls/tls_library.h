@@ -15,8 +15,7 @@
  * OpenSSL is told not to clean up at exit: a thread that renews a lease may still be inside it
  * while another one calls exit(), and would crash.
  */
-#ifndef BWL_NET_TLS_TLS_LIBRARY_H
-#define BWL_NET_TLS_TLS_LIBRARY_H
+#pragma once
 
 #include "core/status.h"
 
@@ -193,5 +192,3 @@ typedef struct bwl_tls_library_names {
  * bwl_tls_library_get does once, with the right names. */
 int bwl_tls_library_load(bwl_tls_library *ret_library, const bwl_tls_library_names *names,
                          bwl_fault *fault);
-
-#endif

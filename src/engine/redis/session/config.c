@@ -1,6 +1,3 @@
-/*
- * config.c -- see config.h.
- */
 #include "engine/redis/session/config.h"
 
 #include "base/secret.h"

@@ -2,8 +2,7 @@
  * config.h -- what the URL says about a Redis store: immutable once it is open, and shared by
  * reference between the sessions and the shards of a client.
  */
-#ifndef BWL_ENGINE_REDIS_SESSION_CONFIG_H
-#define BWL_ENGINE_REDIS_SESSION_CONFIG_H
+#pragma once
 
 #include "core/compat_rules.h"
 #include "core/text.h"
@@ -42,5 +41,3 @@ bwl_redis_config *bwl_redis_config_new(void);
 /* Any thread. */
 bwl_redis_config *bwl_redis_config_ref(bwl_redis_config *config);
 void              bwl_redis_config_unref(bwl_redis_config *config); /* also NULL */
-
-#endif

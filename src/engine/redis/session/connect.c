@@ -40,8 +40,6 @@ static void enter(bwl_session *session, bwl_session_phase phase, bwl_ms ends_at)
     session->phase_ends_at  = ends_at;
 }
 
-/* ---- the pause ------------------------------------------------------------------------------- */
-
 void bwl_session_back_off(bwl_session *session)
 {
     bwl_session_attempt *attempt = &session->attempt;
@@ -54,8 +52,6 @@ void bwl_session_back_off(bwl_session *session)
         bwl_host_now(session->host) + bwl_backoff_ms(attempt->failures, longest_ms, &bits);
     attempt->failures++;
 }
-
-/* ---- the attempt ----------------------------------------------------------------------------- */
 
 /* Nothing more can be tried.  A refusal outweighs what was wrong with the other addresses: it has
  * to be corrected, and "localhost" often has an address at which no server listens. */
@@ -123,8 +119,6 @@ static void reach(bwl_session *session)
                            answer_ms + (bwl_ms)BACKOFF_MAX_MS, &fault),
           &fault);
 }
-
-/* ---- discovery ------------------------------------------------------------------------------- */
 
 /* Gives up the server that is being tried. */
 static void leave(bwl_session *session)
@@ -228,8 +222,6 @@ bool bwl_session_may_be_dead(const bwl_session *session)
 {
     return session->attempt.failures > 0 && session->phase != BWL_SESSION_READY;
 }
-
-/* ---- time ------------------------------------------------------------------------------------ */
 
 bwl_ms bwl_session_deadline(const bwl_session *session)
 {

@@ -1,8 +1,7 @@
 /*
  * handshake.h -- from a fresh connection to one that takes requests.  See handshake.c.
  */
-#ifndef BWL_ENGINE_REDIS_SESSION_HANDSHAKE_H
-#define BWL_ENGINE_REDIS_SESSION_HANDSHAKE_H
+#pragma once
 
 #include "core/status.h"
 #include "engine/redis/session/config.h"
@@ -79,5 +78,3 @@ int bwl_handshake_begin_resp2(bwl_session *session, bwl_fault *fault);
 bool    bwl_redis_is_ok(const char *bytes, size_t size);
 int64_t bwl_redis_id_of(const char *bytes, size_t size);
 int bwl_redis_check_version(const char *where, const char *bytes, size_t size, bwl_fault *fault);
-
-#endif

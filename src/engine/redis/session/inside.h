@@ -1,8 +1,7 @@
 /*
  * inside.h -- what the files of a session share, beside session.h.
  */
-#ifndef BWL_ENGINE_REDIS_SESSION_INSIDE_H
-#define BWL_ENGINE_REDIS_SESSION_INSIDE_H
+#pragma once
 
 #include "engine/redis/session/session.h"
 
@@ -28,5 +27,3 @@ void bwl_session_name_place(const bwl_session *session, bwl_fault *fault);
 
 /* Something came, or the connection broke (status, and the fault): takes what is there. */
 void bwl_session_receive(bwl_session *session, int status, bwl_fault *fault);
-
-#endif

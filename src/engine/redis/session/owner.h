@@ -1,8 +1,7 @@
 /*
  * owner.h -- what a session asks of its owner, and tells it: the only way from a session up.
  */
-#ifndef BWL_ENGINE_REDIS_SESSION_OWNER_H
-#define BWL_ENGINE_REDIS_SESSION_OWNER_H
+#pragma once
 
 #include "engine/redis/session/handshake.h"
 #include "engine/redis/session/push_channel.h"
@@ -90,5 +89,3 @@ typedef struct bwl_session_owner {
     /* Writes what ends this client's traces at the server.  Nothing. */
     void (*write_goodbye)(bwl_session *session);
 } bwl_session_owner;
-
-#endif

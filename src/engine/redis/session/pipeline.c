@@ -1,6 +1,3 @@
-/*
- * pipeline.c -- see pipeline.h.
- */
 #include "engine/redis/session/pipeline.h"
 
 #include <stdlib.h>

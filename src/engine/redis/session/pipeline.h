@@ -4,8 +4,7 @@
  * Those in flight come first; behind them are those that are not written yet.  A server answers in
  * the order in which it was asked, so the next frame belongs to the oldest request in flight.
  */
-#ifndef BWL_ENGINE_REDIS_SESSION_PIPELINE_H
-#define BWL_ENGINE_REDIS_SESSION_PIPELINE_H
+#pragma once
 
 #include "engine/redis/session/request.h"
 
@@ -46,5 +45,3 @@ void bwl_pipeline_mark_batch(bwl_pipeline *pipeline, size_t nth, size_t size, ui
                              bwl_ms now);
 
 void bwl_pipeline_free(bwl_pipeline *pipeline);
-
-#endif

@@ -42,8 +42,6 @@ bool bwl_redis_draw(bwl_session *session, char *ret_text, size_t size)
     return true;
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
-
 static void write_all(bwl_session *session, bwl_resp_writer *writer)
 {
     bwl_push_channel *push = &session->push;
@@ -103,8 +101,6 @@ static int write_loads(bwl_session *session, bwl_fault *fault)
     session->handshake.step = BWL_HANDSHAKE_LOAD;
     return bwl_stream_flush(&session->link.conn.stream, fault);
 }
-
-/* ---- errors ---------------------------------------------------------------------------------- */
 
 static const char *user_of(const bwl_session *session)
 {
@@ -166,8 +162,6 @@ static int not_asked(const bwl_session *session, bwl_fault *fault)
     return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s sent an unexpected reply",
                     session->endpoint.text);
 }
-
-/* ---- replies --------------------------------------------------------------------------------- */
 
 static bool read_integer(const char *bytes, size_t size, int64_t *ret_number)
 {
@@ -257,8 +251,6 @@ int bwl_push_channel_on_reply(bwl_session *session, const char *bytes, size_t si
     }
     bwl_unreachable("this step is not of the push channel");
 }
-
-/* ---- pushes ---------------------------------------------------------------------------------- */
 
 void bwl_push_channel_on_push(bwl_session *session, const char *bytes, size_t size)
 {

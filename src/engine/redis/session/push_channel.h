@@ -2,8 +2,7 @@
  * push_channel.h -- the subscription through which a server tells a waiter that the lock is its
  * own.  See push_channel.c.
  */
-#ifndef BWL_ENGINE_REDIS_SESSION_PUSH_CHANNEL_H
-#define BWL_ENGINE_REDIS_SESSION_PUSH_CHANNEL_H
+#pragma once
 
 #include "core/status.h"
 #include "engine/redis/wire/queue.h"
@@ -43,5 +42,3 @@ void bwl_redis_name_rights(const char *user, char *ret_text, size_t capacity);
 
 /* `size` characters of 128 random bits.  False: the system gives none. */
 bool bwl_redis_draw(bwl_session *session, char *ret_text, size_t size);
-
-#endif

@@ -20,8 +20,6 @@
 
 enum { REFUSALS_MAX = 2 };
 
-/* ---- which go together ----------------------------------------------------------------------- */
-
 /* May it be one of several at all? */
 static bool may_share(const bwl_request *q)
 {
@@ -53,8 +51,6 @@ size_t bwl_batch_size(const bwl_session *session, size_t nth)
     }
     return size < BWL_BATCH_MIN ? 1 : size;
 }
-
-/* ---- the question ---------------------------------------------------------------------------- */
 
 static void write_value(const bwl_session *session, const bwl_request *q, bwl_resp_writer *writer)
 {
@@ -120,8 +116,6 @@ bool bwl_batch_write(bwl_session *session, size_t nth, size_t size)
     bwl_resp_stream_commit(&session->link.conn, &writer);
     return true;
 }
-
-/* ---- the answer ------------------------------------------------------------------------------ */
 
 static void heard_each(bwl_session *session, const bwl_batch_reply *reply)
 {

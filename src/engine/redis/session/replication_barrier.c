@@ -64,8 +64,6 @@ void bwl_barrier_over(bwl_session *session, const bwl_request *over)
     }
 }
 
-/* ---- several as one -------------------------------------------------------------------------- */
-
 size_t bwl_barrier_size(const bwl_session *session, size_t nth)
 {
     size_t size = 1;

@@ -1,6 +1,3 @@
-/*
- * request.c -- see request.h.
- */
 #include "engine/redis/session/request.h"
 
 #include <stdlib.h>

@@ -8,8 +8,7 @@
  *                               |                  `--connection lost--> complete (DOWN)
  *                               `--connection lost--> complete (NOT_SENT), or to another session
  */
-#ifndef BWL_ENGINE_REDIS_SESSION_REQUEST_H
-#define BWL_ENGINE_REDIS_SESSION_REQUEST_H
+#pragma once
 
 #include "engine/engine.h"
 #include "engine/redis/wire/commands.h"
@@ -125,5 +124,3 @@ void bwl_request_answer(bwl_session *session, const bwl_request *request, bwl_an
 /* Would it be sent again after a redirect, a lost script or a break?  The machine may have moved
  * on. */
 bool bwl_request_is_wanted(const bwl_request *request);
-
-#endif

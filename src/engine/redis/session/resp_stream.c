@@ -1,6 +1,3 @@
-/*
- * resp_stream.c -- see resp_stream.h.
- */
 #include "engine/redis/session/resp_stream.h"
 #include "base/fault.h"
 

@@ -2,8 +2,7 @@
  * resp_stream.h -- a stream that carries RESP: requests are written into it, frames are read from
  * it.
  */
-#ifndef BWL_ENGINE_REDIS_SESSION_RESP_STREAM_H
-#define BWL_ENGINE_REDIS_SESSION_RESP_STREAM_H
+#pragma once
 
 #include "engine/redis/wire/frames.h"
 #include "net/stream.h"
@@ -29,5 +28,3 @@ void bwl_resp_stream_commit(bwl_resp_stream *conn, const bwl_resp_writer *writer
  * set, a value that is too long for a frame is passed over: then the frame has no bytes (NULL). */
 int bwl_resp_stream_frame(bwl_resp_stream *conn, const char **ret_bytes, size_t *ret_size,
                           bwl_fault *fault);
-
-#endif

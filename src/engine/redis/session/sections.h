@@ -3,8 +3,7 @@
  * WAIT at a time, and several renewals as one command.  See transaction.c, replication_barrier.c,
  * renewal_batch.c.
  */
-#ifndef BWL_ENGINE_REDIS_SESSION_SECTIONS_H
-#define BWL_ENGINE_REDIS_SESSION_SECTIONS_H
+#pragma once
 
 #include "engine/redis/session/session.h"
 
@@ -55,5 +54,3 @@ bwl_redis_verdict bwl_batch_on_reply(bwl_session *session, const char *bytes, si
 
 /* One that went out alone has its answer: whether it may be in a batch the next time. */
 void bwl_batch_learn(const bwl_request *request, bwl_answer answer);
-
-#endif

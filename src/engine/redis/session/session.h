@@ -23,8 +23,7 @@
  *      transaction.c, replication_barrier.c, renewal_batch.c           requests that share a state
  *      await.c      waiting for a reply in the socket itself
  */
-#ifndef BWL_ENGINE_REDIS_SESSION_SESSION_H
-#define BWL_ENGINE_REDIS_SESSION_SESSION_H
+#pragma once
 
 #include "engine/redis/session/config.h"
 #include "engine/redis/session/handshake.h"
@@ -125,8 +124,6 @@ struct bwl_session {
     bool     said_goodbye;    /* while closing: all is sent */
 };
 
-/* ---- life ------------------------------------------------------------------------------------ */
-
 /* Takes a reference to the config.  Not connected, without an endpoint.  NULL: out of memory. */
 bwl_session *bwl_session_new(bwl_host *host, bwl_redis_config *config,
                              const bwl_session_owner *owner, void *owner_data);
@@ -151,8 +148,6 @@ static inline bool bwl_session_uses_push(const bwl_session *session)
 /* Did the last attempt to reach it fail? */
 bool bwl_session_may_be_dead(const bwl_session *session);
 
-/* ---- requests -------------------------------------------------------------------------------- */
-
 /* Connects without a request, unless a connection is there or on its way.  False: the session is in
  * a pause after an attempt that failed. */
 bool bwl_session_open(bwl_session *session);
@@ -167,8 +162,6 @@ void bwl_session_flush(bwl_session *session);
  * How many. */
 unsigned bwl_session_withdraw(bwl_session *session, const bwl_engine_lock *lock,
                               bwl_request *ret_requests, unsigned max);
-
-/* ---- events ---------------------------------------------------------------------------------- */
 
 /* When it has to be woken; BWL_NEVER: not by time.  Also when a lookup has come back. */
 bwl_ms bwl_session_deadline(const bwl_session *session);
@@ -185,8 +178,6 @@ void bwl_session_break(bwl_session *session, const bwl_fault *fault, bool refuse
 void bwl_session_say_goodbye(bwl_session *session);
 bool bwl_session_finish_goodbye(bwl_session *session); /* true: nothing is left to do */
 
-/* ---- texts ----------------------------------------------------------------------------------- */
-
 /* The server's error for people; only its code if it repeats a part of the password. */
 void bwl_session_error_text(const bwl_redis_config *config, char *ret_text, size_t capacity,
                             const char *bytes, size_t size);
@@ -194,5 +185,3 @@ void bwl_session_error_text(const bwl_redis_config *config, char *ret_text, size
 /* Makes the error of the server the lock's error text. */
 void bwl_session_set_error(bwl_session *session, const bwl_request *request, bwl_answer answer,
                            const char *bytes, size_t size);
-
-#endif

@@ -19,8 +19,7 @@
  *
  * Files: cluster.c nodes and map; redirect.c redirects; slots.c what a node is told of a slot.
  */
-#ifndef BWL_ENGINE_REDIS_TOPOLOGY_CLUSTER_H
-#define BWL_ENGINE_REDIS_TOPOLOGY_CLUSTER_H
+#pragma once
 
 #include "base/url.h"
 #include "engine/redis/topology/router.h"
@@ -133,5 +132,3 @@ bool bwl_slots_uses(const bwl_request *request);
 bwl_session_prepared bwl_slots_prepare(bwl_session *session, bwl_request *request);
 void                 bwl_slots_on_prepared(bwl_session *session, const char *bytes, size_t size);
 bool                 bwl_slots_skips(const bwl_session *session, const bwl_request *request);
-
-#endif

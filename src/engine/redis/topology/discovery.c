@@ -20,8 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what the sentinels say ------------------------------------------------------------------ */
-
 static bool is_there(const bwl_endpoint *endpoint, const bwl_primary *primary)
 {
     return endpoint->host != NULL && endpoint->port == primary->port &&
@@ -93,8 +91,6 @@ static void stirred(void *arg)
     router->owner->on_change(router->sessions);
 }
 
-/* ---- what the session asks ------------------------------------------------------------------- */
-
 void bwl_discovery_start(bwl_session *session)
 {
     bwl_sentinel_discover(bwl_router_of(session)->sentinel);
@@ -140,8 +136,6 @@ void bwl_discovery_served(bwl_session *session)
     served->host = strdup(session->endpoint.host);
     served->port = session->endpoint.port;
 }
-
-/* ---- from the URL ---------------------------------------------------------------------------- */
 
 int bwl_discovery_parse(bwl_endpoint *ret_endpoint, const bwl_url *url, const char **ret_rest,
                         bwl_fault *fault)

@@ -1,8 +1,7 @@
 /*
  * discovery.h -- of a service with sentinels: where its primary is.  See discovery.c.
  */
-#ifndef BWL_ENGINE_REDIS_TOPOLOGY_DISCOVERY_H
-#define BWL_ENGINE_REDIS_TOPOLOGY_DISCOVERY_H
+#pragma once
 
 #include "engine/redis/topology/router.h"
 #include "engine/redis/topology/sentinel.h"
@@ -25,5 +24,3 @@ void bwl_discovery_start(bwl_session *session);
 bool bwl_discovery_next(bwl_session *session, bwl_ms until);
 int  bwl_discovery_check_hello(bwl_session *session, const bwl_hello *hello, bwl_fault *fault);
 bool bwl_discovery_is_demoted(const bwl_session *session, const char *bytes, size_t size);
-
-#endif

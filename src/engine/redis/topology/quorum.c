@@ -20,8 +20,6 @@
 
 enum { SERVERS_MIN = 3, MS_PER_SECOND = 1000, PARTS = 1000000 };
 
-/* ---- from the URL ---------------------------------------------------------------------------- */
-
 static bool is_tls(const bwl_url *url)
 {
     return strcmp(url->scheme, "redlocks") == 0;
@@ -140,8 +138,6 @@ int bwl_quorum_check_last(const bwl_router *router, bwl_fault *fault)
                             last->endpoint.text);
     return BWL_OK;
 }
-
-/* ---- what a server says of itself ------------------------------------------------------------ */
 
 /* The text behind "\nNAME:" up to the end of the line; NULL if it is not there. */
 static const char *field(const char *info, size_t size, const char *mark, size_t *ret_size)

@@ -6,8 +6,7 @@
  * The router has a session for each, whose number is its place in the URL, from 0.  What a majority
  * is, and what it is worth, is protocol/quorum.c's.
  */
-#ifndef BWL_ENGINE_REDIS_TOPOLOGY_QUORUM_H
-#define BWL_ENGINE_REDIS_TOPOLOGY_QUORUM_H
+#pragma once
 
 #include "base/url.h"
 #include "engine/redis/topology/router.h"
@@ -26,5 +25,3 @@ int bwl_quorum_check_last(const bwl_router *router, bwl_fault *fault);
 /* See bwl_session_owner.  REFUSED: the server is not independent of the others; UNREACHABLE: it may
  * have forgotten what it granted. */
 int bwl_quorum_check_info(bwl_session *session, const char *info, size_t size, bwl_fault *fault);
-
-#endif

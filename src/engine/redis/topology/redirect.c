@@ -12,8 +12,6 @@ static bwl_cluster *cluster_of(const bwl_session *session)
     return bwl_router_of(session)->cluster;
 }
 
-/* ---- limits ---------------------------------------------------------------------------------- */
-
 static bool may_hop(const bwl_session *session, bwl_request *request)
 {
     bwl_ms             now   = session->host->latest;
@@ -46,8 +44,6 @@ static bool submit_to(bwl_cluster *cluster, unsigned number, const bwl_request *
 
     return session != NULL && submit_anew(session, request);
 }
-
-/* ---- deferred -------------------------------------------------------------------------------- */
 
 /* A heartbeat is made up for by the next one, and no caller waits for its reply. */
 static bool may_defer(const bwl_request *request)
@@ -107,8 +103,6 @@ void bwl_cluster_woken(bwl_cluster *cluster)
             bwl_request_answer(session, &request, BWL_NOT_SENT);
     }
 }
-
-/* ---- redirects ------------------------------------------------------------------------------- */
 
 /* The caller waits no longer, and the last attempt to reach that node failed: there is no time to
  * try whether it is back. */

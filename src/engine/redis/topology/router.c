@@ -1,6 +1,3 @@
-/*
- * router.c -- see router.h.
- */
 #include "engine/redis/topology/router.h"
 
 #include "base/fault.h"
@@ -70,8 +67,6 @@ void bwl_router_free(bwl_router *router)
     free(router->served.host);
     bwl_redis_config_unref(router->config);
 }
-
-/* ---- one server ------------------------------------------------------------------------------ */
 
 int bwl_single_check_hello(bwl_session *session, const bwl_hello *hello, bwl_fault *fault)
 {

@@ -9,8 +9,7 @@
  * A router owns the sessions.  It knows which lock is on which of them (bwl_route), and nothing
  * else about locks.  The engine gives it the callbacks of its sessions.
  */
-#ifndef BWL_ENGINE_REDIS_TOPOLOGY_ROUTER_H
-#define BWL_ENGINE_REDIS_TOPOLOGY_ROUTER_H
+#pragma once
 
 #include "engine/redis/session/session.h"
 
@@ -65,5 +64,3 @@ void bwl_router_free(bwl_router *router);
 int  bwl_single_check_hello(bwl_session *session, const bwl_hello *hello, bwl_fault *fault);
 void bwl_single_explain(const bwl_session *session, char *ret_text, size_t capacity,
                         const char *bytes, size_t size);
-
-#endif

@@ -22,14 +22,29 @@
  *
  * Under the client's mutex, like everything of a store.
  */
-#ifndef BWL_ENGINE_REDIS_TOPOLOGY_SENTINEL_H
-#define BWL_ENGINE_REDIS_TOPOLOGY_SENTINEL_H
+#pragma once
 
 #include "engine/engine.h"
 #include "engine/redis/session/resp_stream.h"
 #include "net/dialer.h"
 #include "base/url.h"
 #include "engine/redis/wire/sentinel.h"
+#include "net/stream.h"
+
+/* What is wrong with a sentinel, in words for people: what, why, and what to
+ * type. */
+
+/* It answers with an error, of which nothing is quoted that repeats a part of our password.
+ * REFUSED, or UNREACHABLE: it cannot answer now. */
+int bwl_sentinel_turned_away(const char *password, const char *bytes, size_t size,
+                             bwl_fault *fault);
+
+/* It watches no such service.  REFUSED. */
+int bwl_sentinel_knows_none(const char *service, bwl_fault *fault);
+
+/* Adds to the fault for which this connection is given up what may be its cause.  is_silent: it is
+ * a time-out, not an event of the connection.  A TLS answer to clear text is REFUSED. */
+void bwl_sentinel_add_hint(const bwl_stream *conn, bool is_silent, bwl_fault *fault);
 
 enum { BWL_SENTINEL_PORT = 26379 };
 
@@ -78,5 +93,3 @@ bwl_ms bwl_sentinel_waits_until(const bwl_sentinel *sentinel);
 void   bwl_sentinel_woken(bwl_sentinel *sentinel);
 
 const char *bwl_sentinel_service(const bwl_sentinel *sentinel);
-
-#endif

@@ -45,8 +45,6 @@ static uint16_t slot_of(const bwl_request *request)
     return bwl_route_of(request->lock)->slot;
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
-
 static void write_tag(const bwl_session *session, uint16_t slot,
                       char ret_tag[BWL_QUEUE_TAG_MAX + 1])
 {
@@ -75,8 +73,6 @@ void bwl_slots_channel(const bwl_session *session, const char *tag,
         (void)snprintf(ret_channel, BWL_QUEUE_CHANNEL_MAX + 1, "%s:%.*s", channel,
                        BWL_QUEUE_TAG_MAX, tag);
 }
-
-/* ---- what was done --------------------------------------------------------------------------- */
 
 bool bwl_slots_open(bwl_session *session)
 {
@@ -151,8 +147,6 @@ bool bwl_slots_is_new(bwl_session *session, const bwl_engine_lock *lock)
     }
     return (s->done[bwl_route_of(lock)->slot] & IS_NEW) != 0;
 }
-
-/* ---- before the first request ---------------------------------------------------------------- */
 
 bool bwl_slots_uses(const bwl_request *request)
 {
@@ -270,8 +264,6 @@ void bwl_slots_on_prepared(bwl_session *session, const char *bytes, size_t size)
     bwl_request request = bwl_pipeline_pop(&session->pipeline);
     bwl_request_answer(session, &request, answer);
 }
-
-/* ---- pushes ---------------------------------------------------------------------------------- */
 
 bool bwl_slots_on_push(bwl_session *session, const bwl_queue_push *push, uint16_t *ret_slot)
 {

@@ -1,9 +1,7 @@
 /*
- * describe.h -- who holds a name: the question itself, and the answer for the caller who did not
- * get it.
+ * who.h -- who holds a name: the query, and its answer for a caller who did not get the lock.
  */
-#ifndef BWL_DESCRIBE_H
-#define BWL_DESCRIBE_H
+#pragma once
 
 #include "api/handles.h"
 
@@ -18,5 +16,3 @@ int bwl_ask_who(bwl_shard *shard, const char *name, bwl_ms until, bwl_holder *re
 
 /* locked: adds to the text of BUSY or TIMEOUT who holds the name, if the store says so in time. */
 void bwl_describe_holder(bwl_shard *shard, const char *name, bwl_ms until, bowline_error *error);
-
-#endif

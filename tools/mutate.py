@@ -3,7 +3,7 @@
 
     tools/mutate.py                 all of them, each against the program that it names
     tools/mutate.py WORD ...        those whose description holds one of the words
-    tools/mutate.py --hunt WORD     likewise, against all programs of live and conformance until one fails
+    tools/mutate.py --hunt WORD     likewise, against all programs of session, transcript, conformance and live until one fails
 
 The copy and its build are in build-mutants/, or in $MUTANTS_DIR, so that several can run side by side. Prints a
 table; ends with 1 if a fault was not noticed.
@@ -21,6 +21,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FIELDS = ("file", "old", "new", "by")
+HUNTED = ("session", "transcript", "conformance", "live")  # quick ones first
 PATIENCE_S = 75  # without a word: a fault may make a program hang, which is noticed too
 
 
@@ -55,8 +56,11 @@ def complaints(root, mutants, build_file):
 
 
 def programs(build_file):
-    found = re.findall(r"^  \['(live|conformance)', '(\w+)'\],", build_file, re.M)
-    return [f"{suite}/{name}" for suite, name in sorted(found, key=lambda entry: entry[0])]
+    return [
+        f"{suite}/{name}"
+        for suite in HUNTED
+        for name in re.findall(rf"^  \['{suite}', '(\w+)'\],", build_file, re.M)
+    ]
 
 
 def copy_tree(to):

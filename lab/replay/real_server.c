@@ -130,7 +130,7 @@ static bwl_redis_verdict read_all(bwl_line *line, const bwl_redis_command_args *
                                   bwl_redis_reply *ret_reply, bwl_text *reterr)
 {
     bwl_redis_verdict verdict = bwl_redis_read(q, 0, r->bytes, r->size, ret_reply);
-    unsigned          frames  = bwl_redis_frames(q->word);
+    unsigned          frames  = bwl_redis_frames(q->command);
 
     if (verdict == BWL_REDIS_NOSCRIPT)
         return verdict;

@@ -58,9 +58,9 @@ static int report(const bwl_lock *lock, bwl_ms left_ms, bowline_error *reterr)
         lock->base.why.text[0] != '\0' ? lock->base.why.text : "the server did not answer";
     bwl_status status = BWL_STATUS_UNKNOWN;
 
-    if (lock->base.hold.trouble == BWL_UNREACHABLE)
+    if (lock->base.hold.last_error == BWL_UNREACHABLE)
         status = BWL_STATUS_UNREACHABLE;
-    else if (lock->base.hold.trouble != BWL_UNKNOWN)
+    else if (lock->base.hold.last_error != BWL_UNKNOWN)
         status = BWL_STATUS_REFUSED;
     return bwl_fail_because(reterr, status, &lock->base.why,
                             "%s is ours for %lld ms more, but cannot be renewed: %s",
@@ -82,7 +82,7 @@ int bowline_hold_check(bowline_hold *hold, bowline_error *reterr)
     bwl_ms left_ms = bwl_hold_left_truly(&lock->base.hold, bwl_shard_now(shard));
     if (left_ms == 0)
         status = bwl_report_loss(lock, reterr);
-    else if (lock->base.hold.trouble != BWL_PENDING)
+    else if (lock->base.hold.last_error != BWL_PENDING)
         status = report(lock, left_ms, reterr);
     bwl_shard_unlock(shard);
     return status;

@@ -145,8 +145,7 @@ static int take_hosts(bwl_url *url, span s, bwl_fault *fault)
         if (status < 0)
             return status;
         if (is_list && url->hosts[url->hosts_count - 1].name[0] == '\0')
-            return bwl_fail(fault, BWL_STATUS_USAGE,
-                            "in the URL, a host is missing beside a ','");
+            return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, a host is missing beside a ','");
     }
     url->host = url->hosts[0].name;
     url->port = url->hosts[0].port;

@@ -137,7 +137,7 @@ static void test_server_that_wants_our_certificate(void **state)
     for (size_t i = 0; i < COUNT_OF(versions); i++) {
         print_message("# %s\n", versions[i]);
         assert_string_equal(server_ask(redis, "CONFIG SET tls-protocols %s", versions[i]), "OK");
-        expect(BOWLINE_REFUSED, "wants a certificate of ours: give cert=FILE and cert-key=FILE",
+        expect(BOWLINE_REFUSED, "requires a client certificate: give cert=FILE and cert-key=FILE",
                "%s", redis->tls_url);
         with_certificate(BOWLINE_OK, "", "we.pem", "we.key");
         with_certificate(BOWLINE_REFUSED, "does not know the authority of our certificate",

@@ -222,7 +222,7 @@ static void test_context_key_with_a_passphrase_is_refused_without_asking(void **
                      1);
     assert_int_equal(fclose(file), 0);
     assert_int_equal(chmod(options.key_file, 0600), 0);
-    assert_refused(&options, BWL_STATUS_REFUSED, "locked.pem wants a passphrase");
+    assert_refused(&options, BWL_STATUS_REFUSED, "locked.pem has a passphrase");
 }
 
 int main(void)

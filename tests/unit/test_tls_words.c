@@ -227,7 +227,7 @@ static void test_words_chain_must_end_at_a_trusted_authority(void **state)
     how.terms = (server_terms){ .who = &beyond, .above = &below };
     assert_refuses(&how, "is of the authority \"the stranger\", not of ");
     how.terms = (server_terms){ .who = &usurped, .above = &ours };
-    assert_refuses(&how, "certificate of redis.test is not believed: invalid CA certificate");
+    assert_refuses(&how, "certificate of redis.test is not trusted: invalid CA certificate");
     free_identity(&by_itself);
     free_identity(&foreign);
     free_identity(&deep);
@@ -307,7 +307,7 @@ static void test_words_server_without_a_certificate_is_not_believed(void **state
     meeting how = { .host  = "redis.test",
                     .terms = { .version = TLS1_2_VERSION, .ciphers = "aNULL:@SECLEVEL=0" } };
 
-    assert_refuses(&how, "the server has not shown who it is");
+    assert_refuses(&how, "the server has not proved its identity: it sent no certificate");
 }
 
 static void test_words_no_encryption_in_common(void **state)
@@ -318,7 +318,7 @@ static void test_words_no_encryption_in_common(void **state)
          .terms = { .who = &who, .version = TLS1_2_VERSION, .ciphers = "AES256-SHA" }
     }; /* which is for RSA keys only */
 
-    assert_refuses(&how, "no kind of encryption in common");
+    assert_refuses(&how, "no cipher in common");
     free_identity(&who);
 }
 
@@ -375,7 +375,7 @@ static void test_words_server_may_want_a_certificate_of_ours(void **state)
     for (int i = 0; i < 2; i++) {
         meeting how = { .host  = "redis.test",
                         .terms = { .who = &who, .asks_for = &authority, .version = versions[i] } };
-        assert_refuses(&how, "wants a certificate of ours: give cert=FILE and cert-key=FILE");
+        assert_refuses(&how, "requires a client certificate: give cert=FILE and cert-key=FILE");
         how.context = right;
         assert_meets(&how);
         how.context = wrong;

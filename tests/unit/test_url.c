@@ -200,7 +200,7 @@ static void test_url_option_stands_only_once(void **state)
 
     assert_int_equal(parse("thread:?wait=1s&key=k&wait=1s"), BWL_OK);
     assert_int_equal(bwl_url_check_options(&url, known, &fault), BWL_STATUS_USAGE);
-    assert_string_equal(fault.text, "in the URL, wait= stands twice");
+    assert_string_equal(fault.text, "in the URL, wait= occurs twice");
     assert_int_equal(bwl_url_check_options(&url, known, NULL), BWL_STATUS_USAGE);
 }
 

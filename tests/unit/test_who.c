@@ -283,9 +283,9 @@ static void test_who_break_ends_the_hold_that_was_shown_and_no_other(void **stat
         unsigned    broken;
     } list[] = {
         { { .held = true, .id = 7 }, 0, 0, BOWLINE_OK, "", 1 },
-        { { .held = true, .id = 8 }, 0, 0, BOWLINE_BUSY, "somebody else has the lock", 0 },
-        { { .held = true, .id = 0 }, 0, 0, BOWLINE_BUSY, "somebody else has the lock", 0 },
-        { { .held = false, .id = 7 }, 0, 0, BOWLINE_BUSY, "nobody has the lock", 0 },
+        { { .held = true, .id = 8 }, 0, 0, BOWLINE_BUSY, "another client has the lock", 0 },
+        { { .held = true, .id = 0 }, 0, 0, BOWLINE_BUSY, "another client has the lock", 0 },
+        { { .held = false, .id = 7 }, 0, 0, BOWLINE_BUSY, "the lock is free", 0 },
         { { .held = true, .id = 7 }, 0, BOWLINE_UNKNOWN, BOWLINE_UNKNOWN, "no luck", 1 },
         { { .held = true, .id = 7 }, BOWLINE_UNREACHABLE, 0, BOWLINE_UNREACHABLE, "no", 0 },
     };

@@ -253,9 +253,9 @@ static int check_peer(bwl_tls *tls, bwl_fault *fault)
 
     if (verdict == BWL_X509_V_OK && tls->openssl->SSL_get0_peer_certificate(tls->ssl) != NULL)
         return BWL_OK;
-    (void)bwl_fail(&tls->fault, BWL_STATUS_REFUSED,
-                   "the certificate of the server is not valid: %s",
-                   tls->openssl->X509_verify_cert_error_string(verdict));
+    (void)bwl_fail(&tls->fault, BWL_STATUS_REFUSED, "the server has not proved its identity: %s",
+                   verdict == BWL_X509_V_OK ? "it sent no certificate"
+                                            : tls->openssl->X509_verify_cert_error_string(verdict));
     return end(tls, BWL_TLS_FAILED, fault);
 }
 

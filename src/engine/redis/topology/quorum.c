@@ -61,10 +61,11 @@ static int check_number(const bwl_url *url, bwl_fault *fault)
                         "%s: takes 3 to %d hosts, here are %u: %s://HOST1,HOST2:6380,HOST3",
                         url->scheme, BWL_NODES_MAX, count, url->scheme);
     if (count % 2 == 0)
-        return bwl_fail(fault, BWL_STATUS_USAGE,
-                        "%s: %u servers tolerate the loss of %u, as %u do, and split their votes more "
-                        "often: leave one out, or add one",
-                        url->scheme, count, count / 2 - 1, count - 1);
+        return bwl_fail(
+            fault, BWL_STATUS_USAGE,
+            "%s: %u servers tolerate the loss of %u, as %u do, and split their votes more "
+            "often: leave one out, or add one",
+            url->scheme, count, count / 2 - 1, count - 1);
     return BWL_OK;
 }
 
@@ -134,8 +135,7 @@ int bwl_quorum_check_last(const bwl_router *router, bwl_fault *fault)
     for (const bwl_session *other = router->sessions; other != last; other = other->next)
         if (strcmp(other->endpoint.text, last->endpoint.text) == 0)
             return bwl_fail(fault, BWL_STATUS_USAGE,
-                            "%s is in the URL twice: one server has one vote",
-                            last->endpoint.text);
+                            "%s is in the URL twice: one server has one vote", last->endpoint.text);
     return BWL_OK;
 }
 

@@ -31,6 +31,7 @@ QUEUE_TEST(yield_is_a_turn_of_who_waits)
     bowline_client    *other  = engine_client(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(client, engine_lock());
     bowline_operation *op     = NULL;
+    bowline_event      event  = { .size = sizeof event };
     waiter             w;
 
     waiter_start(&w, other, engine_lock(), WAIT_MS);
@@ -42,6 +43,7 @@ QUEUE_TEST(yield_is_a_turn_of_who_waits)
     must_release(w.hold);
     assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
     assert_true(bowline_hold_left_ms(hold) > 0);
+    assert_int_equal(bowline_next_event(client, &event, NULL), 0); /* no LOST */
     assert_status(BOWLINE_BUSY, try_once(other, engine_lock()), NULL);
     must_release(hold);
 }

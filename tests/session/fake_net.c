@@ -274,7 +274,7 @@ int bwl_stream_flush(bwl_stream *conn, bwl_fault *fault)
     if (connection == NULL || conn->connecting)
         return BWL_OK;
     size_t size = conn->out_size - conn->out_sent;
-    if (size > 0 && connection->broken) {
+    if (size > 0 && (connection->broken || connection->server->fails_writes)) {
         errno = EPIPE;
         return bwl_stream_broken(fault, "the connection broke");
     }

@@ -24,8 +24,9 @@ typedef enum fake_manner {
 typedef struct fake_server {
     char        name[FAKE_NAME_MAX];
     fake_manner manner;
-    bool        by_hand;    /* the robot does not answer the handshake: see robot.h */
-    bool        is_scripts; /* the robot says that every script is known */
+    bool        by_hand;      /* the robot does not answer the handshake: see robot.h */
+    bool        fails_writes; /* a write is what finds a break */
+    bool        is_scripts;   /* the robot says that every script is known */
     char        run_id[48];
     char        version[24];
     char        role[16];

@@ -1,27 +1,5 @@
 /*
  * story.c -- see story.h.
- *
- *      caller opens URL | acquires LOCK [waiting MS|for ever|as the URL says] [lease MS]
- *           | releases LOCK (a#2 is another lock object of the name a)
- *           | drops LOCK | extends LOCK to MS | yields LOCK for MS | cancels LOCK
- *           | asks who holds LOCK | asks for the risk | breaks LOCK | updates KEY to VALUE
- *           | looks at LOCK | waits for releases | closes
- *      after CASE                  the lines of an earlier case, first
- *      time MS                     passes
- *      repeat N LINE; LINE         N times, with the first %d as 0, 1, ...
- *      quiet on | off              nothing is noted
- *      lookups stall | go on
- *      others refuse               servers that no line has named yet
- *      PORT says REPLY             and the client sees it
- *      PORT queues REPLY           and it arrives with what comes next
- *      PORT ends | resets          its latest connection
- *      PORT accepts | refuses | swallows | restarts | is by hand | is by robot | is replica
- *           | is a node (of a cluster, without a map) | is version V | is mode M | has run_id ID
- *           | has no scripts | tells INFO | maps REPLY | names REPLY | takes BYTES|all
- *
- * drops: without waiting for the reply, unless too many are on their way.  A call that blocks
- * (drops, breaks, updates, closes) reads on: the
- * lines behind it happen while it waits.
  */
 #include "story.h"
 
@@ -437,6 +415,8 @@ static void server_is(fake_server *server, const char *what)
         set(server->slots, sizeof server->slots, "*0");
     } else if (strcmp(what, "is replica") == 0)
         set(server->role, sizeof server->role, "replica");
+    else if (strcmp(what, "fails writes") == 0)
+        server->fails_writes = true;
     else if (strcmp(what, "has no scripts") == 0)
         server->is_scripts = false;
     else if ((rest = after(what, "is version ")) != NULL)

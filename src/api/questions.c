@@ -1,6 +1,6 @@
 /*
- * questions.c -- what a caller can ask of a hold and of a client, the descriptor for a lost hold, and
- * how an event loop drives a client.
+ * questions.c -- the state of a hold and of a client, the descriptor of a lost hold, and how an
+ * event loop drives a client.
  */
 #include "api/handles.h"
 #include "api/uncancelled.h"

@@ -1,5 +1,5 @@
 /*
- * test_stamp_values.c -- locks whose value is a timestamp, on a real server: an implausible value is
+ * test_stamp_values.c -- locks whose value is a timestamp, on a real server: a bad value is
  * left alone and reported, an expired lock is taken over, and the scripts write and read each form
  * of value as the library does.
  *
@@ -200,7 +200,7 @@ static void test_who_says_why_the_lock_is_not_taken(void **state)
     }
 }
 
-/* ---- every form of value, by the scripts alone ------------------------------------------------ */
+/* ---- every form of value, by the scripts alone ----------------------------------------------- */
 
 static wire line;
 

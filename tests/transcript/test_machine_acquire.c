@@ -113,30 +113,35 @@ static const story stories[] = {
       "acquires, once; ACQUIRE as A for 30000 -> HELD; HELD until 29999, fence 7; +1 answers "
       "LOST; extends to 30000; LOST; over" },
     { "anew_is_tried_at_once_by_a_new_token", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A for 30000, may wait; chance 9999 -> RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as "
-      "B for 30000, may wait -> QUEUED -> +1 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as C for 30000, may wait" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait; chance 9999 -> RETRY_WITH_NEW_TOKEN; "
+      "+1 ACQUIRE as B for 30000, may wait -> QUEUED -> +1 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as C "
+      "for 30000, may wait" },
     { "anew_and_cancelled_is_over", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> RETRY_WITH_NEW_TOKEN; cancels; CANCELLED; over" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> RETRY_WITH_NEW_TOKEN; cancels; "
+      "CANCELLED; over" },
     { "anew_at_the_end_of_the_wait_tries_once_more", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> QUEUED -> +7999 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE "
-      "as B for 30000 -> +1 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as C for 30000 -> BUSY; TIMED_OUT; over" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> QUEUED -> +7999 "
+      "RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as B for 30000 -> +1 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as C "
+      "for 30000 -> BUSY; TIMED_OUT; over" },
     { "anew_after_the_wait_does_not_pause", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> +1 QUEUED -> +7999 RETRY_WITH_NEW_TOKEN; ACQUIRE "
-      "as B for 30000 -> +4999 UNKNOWN; +1 RELEASE as B; UNKNOWN -> RELEASED; over" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> +1 QUEUED -> +7999 "
+      "RETRY_WITH_NEW_TOKEN; ACQUIRE as B for 30000 -> +4999 UNKNOWN; +1 RELEASE as B; UNKNOWN -> "
+      "RELEASED; over" },
     { "anew_after_the_wait_keeps_the_time_for_answers", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> +7900 UNKNOWN; +5 ACQUIRE as A "
-      "for 30000 again -> +3095 RETRY_WITH_NEW_TOKEN; ACQUIRE as B for 30000 -> +1999 UNKNOWN; +1 RELEASE as B; "
-      "UNKNOWN -> RELEASED; over" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> +7900 UNKNOWN; +5 ACQUIRE as A for "
+      "30000 again -> +3095 RETRY_WITH_NEW_TOKEN; ACQUIRE as B for 30000 -> +1999 UNKNOWN; +1 "
+      "RELEASE as B; UNKNOWN -> RELEASED; over" },
     { "anew_without_a_wait_ends_with_the_time_for_answers", &verifying, &usual_terms,
-      "acquires, once; ACQUIRE as A for 30000 -> +4999 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as B for 30000 -> RETRY_WITH_NEW_TOKEN; "
-      "NOT_NOW; over" },
+      "acquires, once; ACQUIRE as A for 30000 -> +4999 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as B for "
+      "30000 -> RETRY_WITH_NEW_TOKEN; NOT_NOW; over" },
     { "anew_after_a_cut_keeps_the_time_for_answers", &verifying, &usual_terms,
-      "acquires, once; ACQUIRE as A for 30000 -> +3000 UNKNOWN; +5 ACQUIRE as A for 30000 again "
-      "-> +995 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as B for 30000 -> +999 UNKNOWN; RELEASE as B; UNKNOWN" },
+      "acquires, once; ACQUIRE as A for 30000 -> +3000 UNKNOWN; +5 ACQUIRE as A for 30000 again -> "
+      "+995 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as B for 30000 -> +999 UNKNOWN; RELEASE as B; "
+      "UNKNOWN" },
     { "last_attempt_after_a_wait_has_its_own_time_for_answers", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> QUEUED -> +7999 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE "
-      "as B for 30000 -> +4999 UNKNOWN; +1 RELEASE as B; UNKNOWN -> UNKNOWN; +5 RELEASE as B -> "
-      "+4995 UNKNOWN; over" },
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> QUEUED -> +7999 "
+      "RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as B for 30000 -> +4999 UNKNOWN; +1 RELEASE as B; UNKNOWN "
+      "-> UNKNOWN; +5 RELEASE as B -> +4995 UNKNOWN; over" },
     { "queued_without_an_answer_settles", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A for 30000, may wait -> QUEUED -> +100 UNKNOWN; +5 "
       "ACQUIRE as A for 30000 again -> +95 QUEUED; +7800 RELEASE as A; TIMED_OUT" },

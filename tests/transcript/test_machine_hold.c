@@ -168,7 +168,8 @@ static const story stories[] = {
       "acquires, for 8000; ACQUIRE as A for 30000, may wait -> BUSY; +1 is out of time; "
       "TIMED_OUT; over" },
     { "out_of_time_without_a_wait_tells_why", &verifying, &usual_terms,
-      "acquires, once; ACQUIRE as A for 30000 -> RETRY_WITH_NEW_TOKEN; is out of time; NOT_NOW; over" },
+      "acquires, once; ACQUIRE as A for 30000 -> RETRY_WITH_NEW_TOKEN; is out of time; NOT_NOW; "
+      "over" },
     { "out_of_time_in_a_pause_tells_why_it_pauses", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A for 30000, may wait -> NOT_NOW; +1 is out of time; "
       "NOT_NOW; over" },

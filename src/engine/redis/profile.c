@@ -29,6 +29,8 @@
 #define BY_THE_SERVER                                                                  \
     .reads = BWL_READS_ONCE, .gone = BWL_GONE_START_OVER, .wins = BWL_WINS_IF_EXPIRED, \
     .missing_wins = true, .release = BWL_RELEASE_IF_MINE, .clock = BWL_CLOCK_OF_SERVER
+#define EXPIRED_BEFORE_NOW    .expired = BWL_TIMESTAMP_BEFORE_NOW, BY_THE_SERVER
+#define EXPIRED_NOT_AFTER_NOW .expired = BWL_TIMESTAMP_NOT_AFTER_NOW, BY_THE_SERVER
 
 #define FAULT_BLIND                                                               \
     "its other users compare clocks of their own and delete what is not theirs; " \
@@ -307,16 +309,16 @@ static const bwl_profile rows[] = {
       .key      = "lock.%s",
       .fault    = FAULT_BLIND,
       .rules    = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS, .extra_ns = SECOND_NS,
-                        .expired = BWL_TIMESTAMP_NOT_AFTER_NOW, BY_THE_SERVER) },
+                        EXPIRED_NOT_AFTER_NOW) },
     /* abelaska/jedis-lock at 5989cdd (1.0.0), JedisLock.java. */
     { .name     = "jedis-lock-1",
       .program  = "jedis-lock 1.0 (Java), and the many copies of its class",
       .protocol = "setnx-getset",
       .key      = "%s",
       .fault    = FAULT_BLIND,
-      .rules    = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = MILLISECOND_NS,
-                        .extra_ns = MILLISECOND_NS, .expired = BWL_TIMESTAMP_BEFORE_NOW, BY_THE_SERVER,
-                        .lease_ms = 60000, .wait_ms = 10000) },
+      .rules =
+          RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = MILLISECOND_NS, .extra_ns = MILLISECOND_NS,
+                EXPIRED_BEFORE_NOW, .lease_ms = 60000, .wait_ms = 10000) },
     /* redis 2.6.2 and 2.7.6 (PyPI), client.py, Lock: whole seconds; connection.py, encode. */
     { .name     = "redis-py-2.7",
       .program  = "redis-py 2.4 to 2.7 (Python), redis.client.Lock",
@@ -325,7 +327,7 @@ static const bwl_profile rows[] = {
       .fault    = FAULT_BLIND,
       .note     = "Without timeout= its own locks expire in 2038.",
       .rules = RULES(.value = BWL_VALUE_FLOAT_PYTHON, .unit_ns = SECOND_NS, .whole_ns = SECOND_NS,
-                     .expired = BWL_TIMESTAMP_BEFORE_NOW, BY_THE_SERVER) },
+                     EXPIRED_BEFORE_NOW) },
     /* redis 2.8.0 and 2.9.1 (PyPI), client.py, Lock: fractions of a second. */
     { .name     = "redis-py-2.9",
       .program  = "redis-py 2.8 and 2.9 (Python), redis.client.Lock",
@@ -334,24 +336,24 @@ static const bwl_profile rows[] = {
       .fault    = FAULT_BLIND,
       .note     = "Without timeout= its own locks expire in 2038.",
       .rules    = RULES(.value = BWL_VALUE_FLOAT_PYTHON, .unit_ns = MICROSECOND_NS,
-                        .whole_ns = SECOND_NS, .expired = BWL_TIMESTAMP_BEFORE_NOW, BY_THE_SERVER) },
+                        .whole_ns = SECOND_NS, EXPIRED_BEFORE_NOW) },
     /* kenn/redis-mutex at 142d14e, lib/redis_mutex.rb; before 4, 10b66a2, lib/redis/mutex.rb. */
     { .name     = "redis-mutex",
       .program  = "redis-mutex 4 (Ruby), RedisMutex",
       .protocol = "setnx-getset",
       .key      = "RedisMutex:%s",
       .fault    = FAULT_MOVED,
-      .rules    = RULES(.value = BWL_VALUE_FLOAT_RUBY, .unit_ns = MICROSECOND_NS,
-                        .whole_ns = SECOND_NS, .expired = BWL_TIMESTAMP_NOT_AFTER_NOW, BY_THE_SERVER,
-                        .lease_ms = 10000, .wait_ms = 1000) },
+      .rules =
+          RULES(.value = BWL_VALUE_FLOAT_RUBY, .unit_ns = MICROSECOND_NS, .whole_ns = SECOND_NS,
+                EXPIRED_NOT_AFTER_NOW, .lease_ms = 10000, .wait_ms = 1000) },
     { .name     = "redis-mutex-3",
       .program  = "redis-mutex 1 to 3 (Ruby), Redis::Mutex",
       .protocol = "setnx-getset",
       .key      = "Redis::Mutex:%s",
       .fault    = FAULT_MOVED,
-      .rules    = RULES(.value = BWL_VALUE_FLOAT_RUBY, .unit_ns = MICROSECOND_NS,
-                        .whole_ns = SECOND_NS, .expired = BWL_TIMESTAMP_NOT_AFTER_NOW, BY_THE_SERVER,
-                        .lease_ms = 10000, .wait_ms = 1000) },
+      .rules =
+          RULES(.value = BWL_VALUE_FLOAT_RUBY, .unit_ns = MICROSECOND_NS, .whole_ns = SECOND_NS,
+                EXPIRED_NOT_AFTER_NOW, .lease_ms = 10000, .wait_ms = 1000) },
     /* PatrickTulskie/redis-lock at f13d834, lib/redis/lock.rb: SECONDS-PID-THREAD. */
     { .name     = "crowdtap-redis-lock",
       .program  = "redis-lock of PatrickTulskie (Ruby), Redis#lock",
@@ -369,8 +371,7 @@ static const bwl_profile rows[] = {
       .key      = "resque:lock:%s",
       .fault    = FAULT_BLIND,
       .note     = "The name of the lock is CLASS:IDENTIFIER.",
-      .rules    = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS,
-                        .expired = BWL_TIMESTAMP_BEFORE_NOW, BY_THE_SERVER) },
+      .rules    = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS, EXPIRED_BEFORE_NOW) },
     /* ServiceStack/ServiceStack.Redis at 0dbc420, RedisLock.cs. */
     { .name     = "servicestack",
       .program  = "ServiceStack.Redis 3 and 4 (.NET), AcquireLock",
@@ -379,9 +380,8 @@ static const bwl_profile rows[] = {
       .fault    = "its other users take a lock that has expired by clocks of their own, and "
                   "release whatever is there",
       .note     = "Its timeOut is the wait and the lease in one.",
-      .rules =
-          RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = MILLISECOND_NS, .extra_ns = MILLISECOND_NS,
-                .expired = BWL_TIMESTAMP_NOT_AFTER_NOW, BY_THE_SERVER) },
+      .rules    = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = MILLISECOND_NS,
+                        .extra_ns = MILLISECOND_NS, EXPIRED_NOT_AFTER_NOW) },
     /* The article "Redis实现分布式锁", getPidLock and releasePidLock, as its
      * text means them. */
     { .name     = "php-pidlock",

@@ -66,7 +66,8 @@ static void nx_ex_event(void *state, const bwl_lock_request *request, const bwl_
 const bwl_protocol bwl_set_nx_ex = {
     .name = "set-nx-ex",
     .fault =
-        "its release is a blind DEL: a holder that exceeds its lease deletes the next holder's lock",
+        "its release is a blind DEL: a holder that exceeds its lease deletes the next holder's "
+        "lock",
     .state_size = sizeof(nx_ex_state),
     .uses_token = true, /* not in the value: it tells one attempt from another */
     .init       = nx_ex_init,

@@ -90,8 +90,6 @@ typedef struct stage {
     bwl_ms   written_at; /* when the last item was written */
 } stage;
 
-/* ---- what happened --------------------------------------------------------------------------- */
-
 static inline void write_item(stage *s, const char *join, const char *item)
 {
     char passed[24] = "";

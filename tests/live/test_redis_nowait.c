@@ -31,7 +31,7 @@ static void test_what_somebody_removed_is_told_as_lost(const char *protocol)
     assert_string_equal(server_ask(redis, "DEL bowline:{n}"), "1");
     assert_status(BOWLINE_OK, bowline_release_nowait(hold, &error), &error);
     assert_status(BOWLINE_LOST, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
-    assert_non_null(strstr(error.text, "n is not ours"));
+    assert_non_null(strstr(error.text, "n is no longer ours"));
     assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
     bowline_close(client);
 }

@@ -60,7 +60,7 @@ static void test_replica_is_no_primary(void **state)
 
     (void)server_ask(replica, "REPLICAOF 127.0.0.1 %d", redis->port);
     named = replica->port;
-    expect(BOWLINE_UNREACHABLE, "names as the primary, and is a replica",
+    expect(BOWLINE_UNREACHABLE, "is a replica, and the sentinel names it as the primary",
            "redis+sentinel://%s/m?timeout=500ms&wait=300ms", place_of(one));
     assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"), "0");
     fake_stop(one);

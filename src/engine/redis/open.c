@@ -352,8 +352,7 @@ static int open_quorum(bwl_redis *redis, const bwl_url *url, const char **ret_re
         bwl_session *session = add_session(redis, fault);
         if (session == NULL)
             return BWL_STATUS_NOMEM;
-        session->number = i;
-        int status      = take_host(session, url, &url->hosts[i], fault);
+        int status = take_host(session, url, &url->hosts[i], fault);
         if (status == BWL_OK)
             status = bwl_quorum_check_last(&redis->router, fault);
         if (status < 0)
@@ -442,7 +441,6 @@ int bwl_redis_open(bwl_host *host, const bwl_url *url, bwl_fault *fault)
 
 static int share_endpoint(bwl_session *session, const bwl_session *of)
 {
-    session->number = of->number;
     if (of->endpoint.host != NULL)
         return bwl_session_set_endpoint(session, of->endpoint.host, of->endpoint.port);
     bwl_dialer_set_address(&session->link.dialer, &of->link.dialer.addresses[0]);

@@ -103,7 +103,7 @@ struct bwl_session {
     const bwl_session_owner *owner;
     void                    *owner_data;
     bwl_session             *next;   /* the owner's list */
-    unsigned                 number; /* the owner's: of several servers, which */
+    unsigned                 number; /* the owner's: in a cluster, which node */
     void                    *node;   /* the owner's: what it keeps for this session; NULL */
     bwl_endpoint             endpoint;
     bwl_session_phase        phase;

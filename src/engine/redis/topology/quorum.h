@@ -3,7 +3,7 @@
  *
  *      redlock://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT],HOST[:PORT]...
  *
- * The router has a session for each, whose number is its place in the URL, from 0.  What a majority
+ * The router has a session for each, in the order of the URL.  What a majority
  * is, and what it is worth, is protocol/quorum.c's.
  */
 #pragma once

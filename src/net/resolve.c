@@ -1,9 +1,9 @@
 /*
  * resolve.c -- see resolve.h.
  *
- * A lookup is shared by two: the caller and the thread.  Whoever lets go last frees it.  `mutex`
- * guards what both write; the thread also holds it while it wakes the caller, so that the caller
- * cannot forget, and close what is being woken, in between.
+ * The caller and the thread share a lookup; the last of them frees it.  `mutex` guards what both
+ * write; the thread also holds it while it calls `wake`, so that the caller cannot forget the
+ * lookup, and close the reactor, in between.
  */
 #include "net/resolve.h"
 #include "base/fault.h"
@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 struct bwl_resolve {
-    pid_t           pid; /* who began it                                                       */
+    pid_t           pid; /* the process that started it */
     pthread_mutex_t mutex;
     bool            caller_is_there;
     bool            thread_is_there;
-    int             result; /* 0: not yet; how many addresses; below 0: the fault says why     */
+    int             result; /* 0: none yet; number of addresses; below 0: a failure */
     bwl_address     addresses[BWL_RESOLVE_MAX];
     bwl_fault       fault;
     bwl_resolver    resolver;
@@ -31,7 +31,7 @@ struct bwl_resolve {
     char  host[BWL_RESOLVE_HOST_MAX + 1];
 };
 
-/* What a lookup comes to: made without the mutex, then copied into it. */
+/* The result of a lookup: made without the mutex, then copied into it. */
 typedef struct findings {
     int         result;
     bwl_address addresses[BWL_RESOLVE_MAX];
@@ -67,7 +67,7 @@ static int say_why(const char *host, int error, bwl_fault *fault)
                     gai_strerror(error));
 }
 
-/* False: it is a name, and names were not asked for. */
+/* False: `flags` allow only a numeric address, and it is a name. */
 static bool look_up(const bwl_resolve *resolve, int flags, findings *ret_findings)
 {
     struct addrinfo  hints = { .ai_family   = AF_UNSPEC,
@@ -91,7 +91,7 @@ static bool look_up(const bwl_resolve *resolve, int flags, findings *ret_finding
     return true;
 }
 
-/* locked, or before anybody else knows of it */
+/* locked, or before another thread knows of it */
 static void keep(bwl_resolve *resolve, const findings *what)
 {
     assert(what->result != 0);
@@ -221,7 +221,7 @@ void bwl_resolve_forget(bwl_resolve *resolve)
     if (resolve == NULL)
         return;
     if (resolve->pid != getpid()) {
-        /* The thread is not here, and the mutex may be locked by it for ever. */
+        /* The thread does not exist in a child, and may have locked the mutex for ever. */
         free(resolve);
         return;
     }

@@ -10,7 +10,7 @@
  *
  * Not promised: a holder that is stopped keeps the lock until it continues or ends.  If a lock file
  * is removed while it is held, in a directory that is not shared, the next process takes a new file
- * (in a shared one: name_lock.h).  Two paths of one file by a bind mount exclude each other, but
+ * (in a shared one: lock_path.h).  Two paths of one file by a bind mount exclude each other, but
  * each has its own queue and fence.  A network file system is as good as its locks.  And as always
  * with file locks by name: when the library closes a file, the record locks (fcntl, lockf) of this
  * process on it are gone.

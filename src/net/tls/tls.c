@@ -1,10 +1,9 @@
 /*
  * tls.c -- one session.  See tls.h.
  *
- * OpenSSL reads from one piece of memory and writes to another (its memory BIOs), so all it ever
- * says is "more must come from the peer".  Its error queue belongs to the thread, not to the
- * session, and a stale entry would be taken for a failure of ours: it is emptied before and
- * after every step.
+ * OpenSSL reads from and writes to memory (memory BIOs), so the only reason to wait is "more input
+ * from the peer".  Its error queue belongs to the thread, not to the session, and a stale entry
+ * would be taken for our error: it is cleared before and after every step.
  */
 #include "base/fault.h"
 #include "net/tls/tls_inside.h"
@@ -13,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- whom we want to speak to ---------------------------------------------------------------- */
+/* ---- the expected host ----------------------------------------------------------------------- */
 
-/* What a host name may be made of; anything else would be no harm, but would match nothing. */
+/* The characters of a host name; a name with others would match no certificate. */
 static bool is_name(const char *host)
 {
     static const char may[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
 
-    /* OpenSSL takes a leading dot for "any host below". */
+    /* For OpenSSL, a leading dot means "any host below". */
     return host[0] != '\0' && host[0] != '.' && strspn(host, may) == strlen(host);
 }
 
@@ -31,7 +30,7 @@ static bool is_address(const char *host)
     return inet_pton(AF_INET, host, &any) == 1 || inet_pton(AF_INET6, host, &any) == 1;
 }
 
-/* A certificate knows no final dot, and no interface of ours: fe80::1%eth0. */
+/* A certificate has no final dot, and no zone of an address: fe80::1%eth0. */
 static int take_host(bwl_tls *tls, const char *host, bwl_fault *fault)
 {
     size_t size = strnlen(host, sizeof tls->host);
@@ -61,7 +60,7 @@ static bool demand_host(bwl_tls *tls)
         return openssl->X509_VERIFY_PARAM_set1_ip_asc(demands, tls->host) == 1;
     openssl->X509_VERIFY_PARAM_set_hostflags(demands, BWL_X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
                                                           BWL_X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-    /* The name also goes out (SNI), for servers that have several certificates. */
+    /* The name is also sent (SNI), for servers that have several certificates. */
     return openssl->X509_VERIFY_PARAM_set1_host(demands, tls->host, strlen(tls->host)) == 1 &&
            openssl->SSL_ctrl(tls->ssl, BWL_SSL_CTRL_SET_TLSEXT_HOSTNAME,
                              BWL_TLSEXT_NAMETYPE_host_name, tls->host) == 1;
@@ -114,7 +113,7 @@ void bwl_tls_free(bwl_tls *tls)
     free(tls);
 }
 
-/* ---- how it ends ----------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static bool is_over(const bwl_tls *tls)
 {
@@ -144,8 +143,8 @@ static size_t pending(const bwl_tls *tls, struct bio_st *bio)
     return (size_t)size;
 }
 
-/* OpenSSL did not do what was wanted; the reason is in its queue, which the caller empties then.
- * 0: because more must come first. */
+/* Maps a failed OpenSSL call to a result; the reason is in OpenSSL's error queue, which the caller
+ * clears.  0: the session needs more input. */
 static int judge(bwl_tls *tls, int result, bwl_fault *fault)
 {
     int           code  = tls->openssl->SSL_get_error(tls->ssl, result);
@@ -170,7 +169,7 @@ static int judge(bwl_tls *tls, int result, bwl_fault *fault)
     return end(tls, BWL_TLS_FAILED, fault);
 }
 
-/* Every answer to a peer that asks and does not read would stay here. */
+/* A peer that sends but does not read would fill the output with our replies. */
 static int check_bound(bwl_tls *tls, bwl_fault *fault)
 {
     if (is_over(tls) || pending(tls, tls->out) <= BWL_TLS_OUT_MAX)
@@ -235,7 +234,7 @@ void bwl_tls_sent(bwl_tls *tls, size_t size)
 
     assert(size <= pending(tls, tls->out));
     if (size > 0)
-        tls->handed_over = tls->written; /* only the last record can be waiting: see tls.h */
+        tls->handed_over = tls->written; /* only the last record can be pending: see tls.h */
     while (size > 0) {
         size_t piece = size < sizeof away ? size : sizeof away;
         int    taken = tls->openssl->BIO_read(tls->out, away, (int)piece);
@@ -246,7 +245,7 @@ void bwl_tls_sent(bwl_tls *tls, size_t size)
 
 /* ---- the handshake --------------------------------------------------------------------------- */
 
-/* OpenSSL has checked this already, if it was asked rightly and there was a certificate at all. */
+/* OpenSSL has checked this already, if it was configured correctly and there was a certificate. */
 static int check_peer(bwl_tls *tls, bwl_fault *fault)
 {
     long verdict = tls->openssl->SSL_get_verify_result(tls->ssl);
@@ -334,9 +333,9 @@ uint64_t bwl_tls_handed_over(const bwl_tls *tls)
 void bwl_tls_goodbye(bwl_tls *tls)
 {
     if (tls->phase != BWL_TLS_OPEN)
-        return; /* in a handshake there is nobody yet to say it to */
+        return; /* in a handshake there is nothing to close yet */
     tls->openssl->ERR_clear_error();
-    (void)tls->openssl->SSL_shutdown(tls->ssl); /* 0: said; we do not wait for the answer */
+    (void)tls->openssl->SSL_shutdown(tls->ssl); /* 0: sent; the peer's alert is not awaited */
     tls->openssl->ERR_clear_error();
     (void)bwl_fail(&tls->fault, BWL_STATUS_UNREACHABLE, "the connection was closed by us");
     tls->phase = BWL_TLS_ENDED;

@@ -1,9 +1,9 @@
 /*
- * tls_context.c -- whom we trust and who we are: the files of TLS.  See tls.h.
+ * tls_context.c -- the files of TLS: trusted authorities, our certificate and key.  See tls.h.
  *
- * What the administrator demands of every program in openssl.cnf (a higher version, stronger keys)
- * holds for us too; we only ever add to it.  OpenSSL also reads SSL_CERT_FILE and SSL_CERT_DIR of
- * the environment when it looks for the authorities of this system, as in every program.
+ * The administrator's requirements in openssl.cnf (a higher version, stronger keys) also apply;
+ * this file only adds to them.  OpenSSL also reads SSL_CERT_FILE and SSL_CERT_DIR of the
+ * environment to find the system's authorities, as in every program.
  */
 #include "base/copy.h"
 #include "base/fault.h"
@@ -17,13 +17,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* OpenSSL says neither which file nor why, so the system is asked first.  OpenSSL opens the file
- * again, by its name: nobody else can have replaced it, as bwl_trusted_check looks at its
+/* OpenSSL reports neither the file nor the reason, so the file is opened here first.  OpenSSL opens
+ * it again by its name: no other user can have replaced it, because bwl_trusted_check checks its
  * directory too. */
 static int look_at(const char *what, const char *name, bwl_trust trust, bwl_fault *fault)
 {
     struct stat about;
-    /* A pipe would let us wait for ever, and can be read only once. */
+    /* A FIFO would block, and can be read only once. */
     int fd = bwl_file_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 
     if (fd < 0)
@@ -40,7 +40,7 @@ static int look_at(const char *what, const char *name, bwl_trust trust, bwl_faul
     return status;
 }
 
-/* Nobody would ever see the question, or the program would hang at it. */
+/* A prompt would not be seen, or would block the program. */
 static int give_no_passphrase(char *ret_text, int room, int writing, void *arg)
 {
     bwl_tls_context *context = arg;
@@ -52,7 +52,7 @@ static int give_no_passphrase(char *ret_text, int room, int writing, void *arg)
     return -1;
 }
 
-/* Why OpenSSL did not like a file. */
+/* Why OpenSSL rejected a file. */
 static int unusable(const bwl_tls_context *context, const char *what, const char *name,
                     bwl_fault *fault)
 {
@@ -164,7 +164,7 @@ int bwl_tls_context_new(bwl_tls_context **ret_context, const bwl_tls_options *op
     bwl_tls_context *context = calloc(1, sizeof *context);
     if (context == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    openssl->ERR_clear_error(); /* what others left behind would be taken for the reason */
+    openssl->ERR_clear_error(); /* stale entries would be taken for the reason */
     context->openssl = openssl;
     context->ctx     = openssl->SSL_CTX_new(openssl->TLS_client_method());
     if (context->ctx == NULL)

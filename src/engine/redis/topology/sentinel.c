@@ -51,8 +51,8 @@ int bwl_sentinel_knows_none(const char *service, bwl_fault *fault)
                     service);
 }
 
-/* A port for TLS closes the connection when it gets clear text; a port for clear text may read a
- * TLS handshake and wait for more. */
+/* A TLS port closes the connection when it gets clear text; a clear-text port may read a TLS
+ * handshake and wait for more. */
 void bwl_sentinel_add_hint(const bwl_stream *conn, bool is_silent, bwl_fault *fault)
 {
     bwl_fault   bare     = *fault;
@@ -72,15 +72,15 @@ void bwl_sentinel_add_hint(const bwl_stream *conn, bool is_silent, bwl_fault *fa
 }
 
 enum {
-    REST_MS        = 1000, /* between two rounds that nobody waits for                         */
-    WATCH_SILENCES = 2,    /* of answer_ms: when the server that was named is reached, or is not */
+    REST_MS        = 1000, /* between two rounds without a discovery */
+    WATCH_SILENCES = 2,    /* times answer_ms: then a quiet sentinel is queried again */
 };
 
 typedef enum phase {
     IDLE = 1,
     RESTING,
     RESOLVING,
-    CONNECTING, /* with TLS: and shaking hands                                                 */
+    CONNECTING, /* with TLS: includes its handshake */
     ASKING,
     WATCHING,
 } phase;
@@ -91,20 +91,20 @@ typedef struct host {
 } host;
 
 struct bwl_sentinel {
-    bwl_resp_stream        conn; /* first: the reactor's source is this                        */
+    bwl_resp_stream        conn; /* first: the reactor points to its source */
     bwl_host              *client;
     phase                  phase;
     bwl_ms                 phase_ends_at;
     bwl_ms                 discovery_deadline;
-    bwl_ms                 turn_by;    /* of the current one                                    */
-    bool                   is_awaited; /* somebody waits for the answer */
-    bool                   is_greeted; /* by the sentinel at the other end                     */
-    uint64_t               ended;      /* how many lines to one have                           */
-    unsigned               current;    /* of the hosts                                          */
-    unsigned               tried;      /* in this round                                         */
-    bwl_fault              refusal;    /* of this round: what somebody has to mend              */
+    bwl_ms                 turn_by;    /* time limit of the current sentinel */
+    bool                   is_awaited; /* a discovery waits for the answer */
+    bool                   is_greeted; /* the sentinel has answered HELLO */
+    uint64_t               ended;      /* connections that have ended */
+    unsigned               current;    /* index into hosts */
+    unsigned               tried;      /* sentinels in this round */
+    bwl_fault              refusal;    /* of this round: needs correction */
     bwl_dialer             dialer;
-    bwl_primary            told; /* last; a port of 0: nothing yet                             */
+    bwl_primary            told; /* the latest; port 0: none yet */
     unsigned               hosts_count;
     host                   hosts[BWL_URL_HOSTS_MAX];
     char                  *service;
@@ -130,7 +130,7 @@ static void enter(bwl_sentinel *s, phase to, bwl_ms ends_at)
     s->phase_ends_at = ends_at;
 }
 
-/* ---- a round --------------------------------------------------------------------------------- */
+/* ---- one round: each sentinel once ----------------------------------------------------------- */
 
 static void disconnect(bwl_sentinel *s)
 {
@@ -150,7 +150,7 @@ static void name_it(const bwl_sentinel *s, bwl_fault *fault)
                    (unsigned)at->port, bare.text);
 }
 
-/* All of them were tried. */
+/* All sentinels were tried. */
 static void round_failed(bwl_sentinel *s, const bwl_fault *last)
 {
     bwl_fault fault      = s->refusal.status != 0 ? s->refusal : *last;
@@ -168,7 +168,7 @@ static void leave(bwl_sentinel *s)
     s->current = (s->current + 1) % s->hosts_count;
 }
 
-/* This sentinel is no good. */
+/* This sentinel failed: tries the next one. */
 static void give_up(bwl_sentinel *s, bwl_fault *fault)
 {
     name_it(s, fault);
@@ -181,8 +181,8 @@ static void give_up(bwl_sentinel *s, bwl_fault *fault)
         round_failed(s, fault);
 }
 
-/* The part of what is left that one sentinel may take: one that is silent must leave time for the
- * others. */
+/* The time limit of the current sentinel: an equal share of the time left, so that a silent one
+ * leaves time for the others. */
 static bwl_ms turn_ends_at(const bwl_sentinel *s)
 {
     bwl_ms now  = now_of(s);
@@ -196,7 +196,7 @@ static void wake(void *arg)
     bwl_host_wake(arg);
 }
 
-/* What the dialer says: the host is looked up, an address is tried, or this sentinel is no good. */
+/* Handles a result of the dialer: resolving, connecting, or failed. */
 static void go_on(bwl_sentinel *s, int result, bwl_fault *fault)
 {
     if (result < 0) {
@@ -241,9 +241,9 @@ static void begin_round(bwl_sentinel *s)
     try_current(s);
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- the query ------------------------------------------------------------------------------- */
 
-/* The question, and what comes before it on a fresh connection. */
+/* Sends the query; on a new connection HELLO and SUBSCRIBE first. */
 static int ask(bwl_sentinel *s, bwl_fault *fault)
 {
     size_t          user     = s->user != NULL ? strlen(s->user) : 0;
@@ -275,7 +275,7 @@ static void tell(bwl_sentinel *s, const bwl_primary *primary)
         s->heard(s->arg, &s->told, NULL);
 }
 
-/* A frame that is no push: the answer to HELLO, or to the question. */
+/* Handles a frame that is not a push: the reply to HELLO, or to the query. */
 static int answered(bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *fault)
 {
     bwl_primary primary;
@@ -313,7 +313,7 @@ static void broke(bwl_sentinel *s, bwl_fault *fault)
     }
 }
 
-/* Takes what has come.  What is told may end all this: then the rest has gone with its line. */
+/* Reads the frames that have arrived.  A callback may disconnect: then the rest is discarded. */
 static int take_frames(bwl_sentinel *s, bwl_fault *fault)
 {
     bwl_primary primary;
@@ -339,14 +339,14 @@ static void ready(bwl_source *source, uint32_t events)
     bwl_fault     fault = { 0 };
 
     if (!bwl_stream_is_open(&s->conn.stream))
-        return; /* an event of a connection that was closed meanwhile */
+        return; /* the connection was closed meanwhile */
     bool was_connecting = s->conn.stream.connecting;
     int  status         = bwl_stream_step(&s->conn.stream, events, &fault);
     if (status == BWL_OK && was_connecting && !s->conn.stream.connecting)
         status = ask(s, &fault);
     if (!s->conn.stream.connecting && s->phase != CONNECTING) {
         bwl_fault strange = { 0 };
-        int       taken   = take_frames(s, &strange); /* also when it has just broken */
+        int       taken   = take_frames(s, &strange); /* even if the connection has just broken */
         if (taken < 0 && status >= 0) {
             status = taken;
             fault  = strange;
@@ -357,9 +357,9 @@ static void ready(bwl_source *source, uint32_t events)
     s->stirred(s->arg);
 }
 
-/* ---- from outside ---------------------------------------------------------------------------- */
+/* ---- exported functions ---------------------------------------------------------------------- */
 
-/* The one that is listened to; if it does not answer, the others. */
+/* Queries the connected sentinel again; if that fails, the others. */
 static void ask_again(bwl_sentinel *s)
 {
     bwl_fault fault = { 0 };
@@ -386,7 +386,7 @@ bool bwl_sentinel_try_next(bwl_sentinel *s, bwl_ms by)
         return false;
     s->is_awaited = true;
     if (is_asking)
-        return true; /* the line to the one that has named it broke, and that was a second ago */
+        return true; /* the connection to the sentinel that named it broke: a round is running */
     if (s->phase == WATCHING)
         leave(s);
     s->discovery_deadline = by;
@@ -398,7 +398,7 @@ bool bwl_sentinel_try_next(bwl_sentinel *s, bwl_ms by)
 void bwl_sentinel_rest(bwl_sentinel *s)
 {
     disconnect(s);
-    enter(s, IDLE, BWL_NEVER); /* which only a seek ends */
+    enter(s, IDLE, BWL_NEVER); /* only a discovery leaves it */
 }
 
 bwl_ms bwl_sentinel_waits_until(const bwl_sentinel *s)
@@ -420,11 +420,11 @@ void bwl_sentinel_woken(bwl_sentinel *s)
     if (s->phase == WATCHING && s->client->watches) {
         ask_again(s);
     } else if (s->phase == WATCHING) {
-        s->phase_ends_at = BWL_NEVER; /* asked by whoever seeks next */
+        s->phase_ends_at = BWL_NEVER; /* the next discovery queries it */
     } else if (s->phase == RESTING && s->client->watches) {
         begin_round(s);
     } else if (s->phase == RESTING) {
-        enter(s, IDLE, BWL_NEVER); /* nobody wants to know */
+        enter(s, IDLE, BWL_NEVER); /* no discovery waits */
     } else {
         (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "no answer in time");
         broke(s, &fault);
@@ -436,7 +436,7 @@ const char *bwl_sentinel_service(const bwl_sentinel *s)
     return s->service;
 }
 
-/* ---- making one ------------------------------------------------------------------------------ */
+/* ---- new and free ---------------------------------------------------------------------------- */
 
 int bwl_sentinel_new(bwl_sentinel **ret_sentinel, bwl_host *client, const bwl_sentinel_plan *plan,
                      bwl_fault *fault)

@@ -199,10 +199,10 @@ bowline_open(bowline_client **ret_client, const bowline_options *options, bowlin
  * (accept-risk=1), in one line.  NULL: nothing known.  Lives as long as the client.  Any thread. */
 BOWLINE_API const char *bowline_client_warning(const bowline_client *client);
 
-/* Reaches the store now, or says why it cannot be reached.  thread: always OK.  file: opens the
- * directory, and creates that of file: alone, as the first lock does.  Servers: looks at a name
- * that nobody takes; redlock: most of the servers must answer; cluster: asks the node of that name.
- * A user without the permission for that look has reached the server: OK.
+/* Checks that the store can be reached.  thread: always OK.  file: opens the directory, and creates
+ * that of file: alone, as the first lock does.  Servers: queries the holder of a reserved name;
+ * redlock: a majority of the servers must reply; cluster: queries the node of that name.  A user
+ * without the permission for that query has reached the server: OK.
  * wait_ms: how long to try again while the result is UNREACHABLE or UNKNOWN.  0: one try, which
  * blocks for one reply (timeout= of the URL).
  * UNREACHABLE, UNKNOWN.  REFUSED: the server answers with an error, or the directory cannot be
@@ -234,8 +234,8 @@ BOWLINE_API BOWLINE_MUST_CHECK int bowline_acquire(bowline_hold **ret_hold, bowl
                                                    const bowline_acquire_options *options,
                                                    bowline_error                 *reterr);
 
-/* Sets the lease to lease_ms, counted from this call (0: as long as it was).  It never shortens
- * what was promised before.  Without a lease (thread:, file:): OK, no effect.
+/* Sets the lease to lease_ms, counted from this call (0: the lease it has).  The hold never
+ * ends earlier than promised before.  Without a lease (thread:, file:): OK, no effect.
  * LOST.  UNKNOWN: no reply; bowline_hold_left_ms says how long the hold lasts.  UNREACHABLE:
  * nothing could be sent.  REFUSED.  UNSUPPORTED: the protocol never renews a lock.  USAGE, also for
  * a lease_ms that bowline_acquire would not take.  FORKED.  One thread. */
@@ -341,7 +341,7 @@ BOWLINE_API int bowline_who(bowline_client *client, const char *name, bowline_ho
  * lock that is never renewed (locks of articles, and of some profiles) works on until its lease
  * ends.
  * BUSY: that hold has ended; nothing was changed, and the text says whether somebody else has the
- * lock.  UNKNOWN: no reply; ask bowline_who.  UNREACHABLE.  REFUSED: also for a value that is not
+ * lock.  UNKNOWN: no reply; call bowline_who.  UNREACHABLE.  REFUSED: also for a value that is not
  * of the protocol.  UNSUPPORTED: thread: and file:, whose locks end with the process; redlock://,
  * whose locks end with the lease.  USAGE (also for the id 0), NOMEM, SYSTEM, FORKED.
  * Blocks for two replies, or more if many waiters are dead.  Any thread. */

@@ -1,8 +1,8 @@
 /*
- * break.c -- ending somebody else's hold: the one that was shown, and no other.
+ * break.c -- force releases a hold that was shown, and no other.
  *
- * The caller names it by the id that bowline_who has written.  Here it is looked at once more, and
- * only if it is that one still, the store is asked to end it, by comparing once more.
+ * The caller passes the id that bowline_who wrote.  The holder is queried again, and the store is
+ * asked to release only if the id is the same; the store compares once more.
  */
 #include "api/who.h"
 #include "api/uncancelled.h"
@@ -19,7 +19,7 @@ static int changed(const bwl_lock *lock, const bwl_holder *holder, bowline_error
                     lock->base.name);
 }
 
-/* locked: is it this hold still? */
+/* locked: checks that this hold still exists. */
 static int look_again(bwl_lock *lock, uint64_t id, bowline_error *reterr)
 {
     bwl_operation operation;
@@ -28,7 +28,7 @@ static int look_again(bwl_lock *lock, uint64_t id, bowline_error *reterr)
     bwl_lock_query_holder(lock, &operation);
     int status = bwl_loop_wait(&lock->shard->loop, &operation.completion, BWL_NEVER, reterr);
     if (status < 0)
-        bwl_lock_cancel(&operation); /* it could not even be waited for */
+        bwl_lock_cancel(&operation); /* the wait itself failed */
     else
         status = lock->shard->host.engine->who(&lock->base, &holder, reterr);
     if (status == BWL_OK && (!holder.held || holder.id != id))

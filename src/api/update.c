@@ -1,7 +1,7 @@
 /*
- * update.c -- an update, from the machine of lock/optimistic.c to the words of a section and back.
+ * update.c -- an update: runs the machine of lock/optimistic.c with the commands of a transaction.
  *
- * The whole of it runs in the caller's thread, on a client of the pool in which nobody else is.
+ * It runs in the caller's thread, on a slot of the pool that no other thread uses.
  */
 #include "api/handles.h"
 #include "api/uncancelled.h"
@@ -27,13 +27,13 @@ typedef struct job {
     bwl_pool_slot  *place;
     bwl_optimistic  machine;
     bowline_change  change;
-    int             choice;     /* of the function */
-    const char     *wrong;      /* what it has filled in that cannot be; NULL                   */
-    int             broken;     /* the word could not be waited for: why; 0                     */
-    bool            is_written; /* its last word was SET or DEL                                 */
+    int             choice;     /* returned by the function */
+    const char     *wrong;      /* an invalid value of the function; NULL */
+    int             broken;     /* the command could not be awaited: the status; 0 */
+    bool            is_written; /* its last command was SET or DEL */
 } job;
 
-/* ---- what the caller wants ------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static int check(const bowline_update_options *o, bowline_error *reterr)
 {
@@ -80,13 +80,13 @@ static bwl_optimistic_next tell(job *j, bwl_event ev)
 
     bwl_shard_lock(shard);
     ev.now = bwl_shard_now(shard);
-    /* Without random bits: in step with others, which is only slower. */
+    /* Without random bits, the clients retry in step, which is only slower. */
     (void)bwl_entropy_draw(&shard->host.entropy, &ev.fresh);
     bwl_shard_unlock(shard);
     return bwl_optimistic_event(&j->machine, &ev);
 }
 
-/* Asks the word, and waits for what becomes of it.  Below 0: that cannot be waited for. */
+/* Sends the command, and waits for its result.  Below 0: the wait itself failed. */
 static int ask(job *j, bwl_transaction_command command, bowline_error *reterr)
 {
     bwl_shard       *shard  = j->place->shard;
@@ -161,14 +161,14 @@ static bwl_optimistic_next sleep_until(job *j, bwl_ms at)
         bwl_ms          left_ms = at - now;
         struct timespec length  = { .tv_sec  = (time_t)(left_ms / 1000),
                                     .tv_nsec = (long)(left_ms % 1000) * 1000000 };
-        (void)nanosleep(&length, NULL); /* a signal: the rest of it */
+        (void)nanosleep(&length, NULL); /* a signal: sleeps for the rest */
     }
     return tell(j, (bwl_event){ .kind = BWL_ALARM });
 }
 
-/* ---- how it came out ------------------------------------------------------------------------- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
-/* What can be shown of a key, which may hold any byte. */
+/* The printable part of a key, which may contain any byte. */
 static void show(char ret_text[KEY_SHOWN_MAX + 4], const char *key)
 {
     size_t size = strnlen(key, KEY_SHOWN_MAX + 1);
@@ -237,7 +237,7 @@ static int report(const job *j, bwl_optimistic_end end, bowline_error *reterr)
     bwl_unreachable("an end outside of its enum");
 }
 
-/* ---- the whole of it ------------------------------------------------------------------------- */
+/* ---- the public call ------------------------------------------------------------------------- */
 
 static bwl_optimistic_end run(job *j, const bowline_update_options *o, bwl_ms until,
                               bowline_error *reterr)
@@ -267,7 +267,7 @@ static int update_in_place(job *j, bowline_client *client, const bowline_update_
     bowline_error broken = { 0 };
     int           status;
 
-    if (bwl_pool_is_in(&client->pool)) /* we would wait for a place while we have one */
+    if (bwl_pool_is_in(&client->pool)) /* it would wait for a slot while it has one */
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "the function of a bowline_update may not call bowline_update: "
                         "do the second update when the first has ended");

@@ -145,7 +145,7 @@ typedef struct bowline_options {
     /* The program that bowline_who reports, at most 63 bytes.  NULL: the name of the process. */
     const char *program;
 
-    /* Receives the messages of the library; NULL: nobody does.  log_data is its last argument. */
+    /* Receives the messages of the library; NULL: no messages.  log_data is its last argument. */
     bowline_log on_log;
     void       *log_data;
 } bowline_options;
@@ -268,7 +268,7 @@ BOWLINE_API int bowline_flush_releases(bowline_client *client, int64_t wait_ms,
                                        bowline_error *reterr);
 
 /* Gives the lock to the waiter that has waited longest, and waits until the hold owns it again,
- * behind all waiters.  If nobody waits, the hold keeps the lock.  One command with protocol queue
+ * behind all waiters.  Without waiters the hold keeps the lock.  One command with protocol queue
  * (the default on Redis); a release and a place in the queue with file: and thread:; a release and
  * an acquire with the other protocols, where the first to ask gets the lock.
  * Do not touch what the lock protects until this returns OK: then the hold is as after an acquire,
@@ -280,7 +280,7 @@ BOWLINE_API int bowline_flush_releases(bowline_client *client, int64_t wait_ms,
  * A release of the hold during this call ends it with LOST.  One thread. */
 BOWLINE_API int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error *reterr);
 
-/* ---- questions about a hold ------------------------------------------------------------------ */
+/* ---- state of a hold ------------------------------------------------------------------------- */
 
 /* How long the lock is certainly ours from now on.  0: it is not; INT64_MAX: only a release ends
  * it.  A result stays true even if the hold is lost later, as long as the store keeps what it
@@ -309,14 +309,14 @@ enum { BOWLINE_HOLD_INHERIT_FDS_MAX = 2 };
 BOWLINE_API int bowline_hold_inherit_fds(bowline_hold *hold,
                                          int           ret_fds[BOWLINE_HOLD_INHERIT_FDS_MAX]);
 
-/* ---- questions about a name ------------------------------------------------------------------ */
+/* ---- holder of a name ------------------------------------------------------------------------ */
 
 enum { BOWLINE_HOLDER_TEXT_MAX = 64 };
 
 /* The holder of a name, as far as the store knows.  An unknown field is 0 or "". */
 typedef struct bowline_holder {
     size_t   size;     /* set by the caller: sizeof(bowline_holder)                             */
-    int32_t  held;     /* 1: somebody holds the lock                                            */
+    int32_t  held;     /* 1: the lock is held                                                   */
     int32_t  foreign;  /* 1: not a lock of bowline, or in a form that it does not know          */
     int64_t  left_ms;  /* of the lease; INT64_MAX: only a release ends it                       */
     int64_t  since_ms; /* how long the lock has been held                                       */

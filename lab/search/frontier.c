@@ -4,8 +4,7 @@
 
 enum {
     WORDS_MAX  = sizeof(bwl_world) / 8,
-    GROUPS_MAX = (WORDS_MAX + 63) / 64 + BWL_PARTS_OF_WORLD_MAX, /* groups of 64 words, a bit
-                                                                  * each */
+    GROUPS_MAX = (WORDS_MAX + 63) / 64 + BWL_PARTS_OF_WORLD_MAX, /* groups of 64 words */
     PACKED_MAX = GROUPS_MAX * (8 + 64 * (1 + 8)),                /* if all bytes differ */
 };
 

@@ -20,7 +20,7 @@ static int changed(const bwl_lock *lock, const bwl_holder *holder, bowline_error
 }
 
 /* locked: checks that this hold still exists. */
-static int look_again(bwl_lock *lock, uint64_t id, bowline_error *reterr)
+static int query_again(bwl_lock *lock, uint64_t id, bowline_error *reterr)
 {
     bwl_operation operation;
     bwl_holder    holder;
@@ -45,7 +45,7 @@ static int break_hold(bwl_shard *shard, const char *name, uint64_t id, bowline_e
 
     if (status < 0)
         return status;
-    status = look_again(lock, id, reterr);
+    status = query_again(lock, id, reterr);
     if (status == BWL_OK) {
         bwl_lock_force_release(lock, &operation);
         status = bwl_loop_wait(&shard->loop, &operation.completion, BWL_NEVER, reterr);

@@ -63,7 +63,7 @@ int bowline_release_nowait(bowline_hold *hold, bowline_error *reterr)
 }
 
 /* locked: reports one failed release, or the number of the others. */
-static int tell_one(bwl_shard *shard, bowline_error *reterr)
+static int report_one(bwl_shard *shard, bowline_error *reterr)
 {
     size_t    lost;
     bwl_lock *lock = bwl_background_take(shard);
@@ -104,7 +104,7 @@ static int released(bwl_shard *shard, bwl_ms until, bowline_error *reterr)
     bwl_shard_enter(shard);
     bwl_shard_lock(shard);
     int waited = wait_for_all(shard, until, reterr);
-    int status = tell_one(shard, reterr);
+    int status = report_one(shard, reterr);
     bwl_shard_unlock(shard);
     bwl_shard_leave(shard);
     return status < 0 ? status : waited;

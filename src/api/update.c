@@ -74,7 +74,7 @@ static bwl_ms until_of(const bowline_update_options *o)
 
 /* ---- the steps ------------------------------------------------------------------------------- */
 
-static bwl_optimistic_next tell(job *j, bwl_event ev)
+static bwl_optimistic_next handle_event(job *j, bwl_event ev)
 {
     bwl_shard *shard = j->place->shard;
 
@@ -87,7 +87,7 @@ static bwl_optimistic_next tell(job *j, bwl_event ev)
 }
 
 /* Sends the command, and waits for its result.  Below 0: the wait itself failed. */
-static int ask(job *j, bwl_transaction_command command, bowline_error *reterr)
+static int send_command(job *j, bwl_transaction_command command, bowline_error *reterr)
 {
     bwl_shard       *shard  = j->place->shard;
     bwl_transaction *s      = &j->place->transaction;
@@ -111,15 +111,16 @@ static int ask(job *j, bwl_transaction_command command, bowline_error *reterr)
     return status;
 }
 
-static bwl_optimistic_next asked(job *j, bwl_transaction_command command, bowline_error *reterr)
+static bwl_optimistic_next run_command(job *j, bwl_transaction_command command,
+                                       bowline_error *reterr)
 {
     const bwl_transaction *s = &j->place->transaction;
 
     j->is_written = command == TRANSACTION_SET || command == TRANSACTION_DELETE;
-    j->broken     = ask(j, command, reterr);
+    j->broken     = send_command(j, command, reterr);
     if (j->broken < 0)
         return (bwl_optimistic_next){ .want = BWL_WANT_END, .end = BWL_UPDATE_UNKNOWN };
-    return tell(j, (bwl_event){ .kind = s->kind, .answer = s->answer });
+    return handle_event(j, (bwl_event){ .kind = s->kind, .answer = s->answer });
 }
 
 static const char *fault_of_choice(int choice, const bowline_change *change)
@@ -163,7 +164,7 @@ static bwl_optimistic_next sleep_until(job *j, bwl_ms at)
                                     .tv_nsec = (long)(left_ms % 1000) * 1000000 };
         (void)nanosleep(&length, NULL); /* a signal: sleeps for the rest */
     }
-    return tell(j, (bwl_event){ .kind = BWL_ALARM });
+    return handle_event(j, (bwl_event){ .kind = BWL_ALARM });
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */
@@ -246,14 +247,14 @@ static bwl_optimistic_end run(job *j, const bowline_update_options *o, bwl_ms un
 
     while (next.want != BWL_WANT_END)
         switch (next.want) {
-        case BWL_WANT_READ: next = asked(j, TRANSACTION_READ, reterr); break;
+        case BWL_WANT_READ: next = run_command(j, TRANSACTION_READ, reterr); break;
         case BWL_WANT_COMPUTE: next = call_function(j); break;
         case BWL_WANT_WRITE:
-            next =
-                asked(j, j->choice == BOWLINE_UPDATE_DELETE ? TRANSACTION_DELETE : TRANSACTION_SET,
-                      reterr);
+            next = run_command(
+                j, j->choice == BOWLINE_UPDATE_DELETE ? TRANSACTION_DELETE : TRANSACTION_SET,
+                reterr);
             break;
-        case BWL_WANT_LEAVE: next = asked(j, TRANSACTION_LEAVE, reterr); break;
+        case BWL_WANT_LEAVE: next = run_command(j, TRANSACTION_LEAVE, reterr); break;
         case BWL_WANT_PAUSE: next = sleep_until(j, next.at); break;
         case BWL_WANT_END: break;
         }

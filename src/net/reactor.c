@@ -70,7 +70,7 @@ void bwl_reactor_wake(bwl_reactor *reactor)
         continue;
 }
 
-static void quiet(bwl_reactor *reactor)
+static void clear_wake(bwl_reactor *reactor)
 {
     uint64_t count;
 
@@ -95,7 +95,7 @@ int bwl_reactor_wait(bwl_reactor *reactor, bwl_ms wait_ms, bwl_ready ret_ready[B
     for (int i = 0; i < count; i++) {
         ret_ready[i] = (bwl_ready){ .source = events[i].data.ptr, .events = events[i].events };
         if (ret_ready[i].source == NULL)
-            quiet(reactor);
+            clear_wake(reactor);
     }
     return count;
 }

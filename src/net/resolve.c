@@ -54,7 +54,7 @@ static int copy_addresses(findings *ret_findings, const struct addrinfo *found)
     return count;
 }
 
-static int say_why(const char *host, int error, bwl_fault *fault)
+static int explain_error(const char *host, int error, bwl_fault *fault)
 {
     if (error == EAI_MEMORY)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
@@ -80,7 +80,7 @@ static bool look_up(const bwl_resolve *resolve, int flags, findings *ret_finding
     if (error == EAI_NONAME && (flags & AI_NUMERICHOST) != 0)
         return false;
     if (error != 0) {
-        ret_findings->result = say_why(resolve->host, error, &ret_findings->fault);
+        ret_findings->result = explain_error(resolve->host, error, &ret_findings->fault);
         return true;
     }
     ret_findings->result = copy_addresses(ret_findings, found);
@@ -92,7 +92,7 @@ static bool look_up(const bwl_resolve *resolve, int flags, findings *ret_finding
 }
 
 /* locked, or before another thread knows of it */
-static void keep(bwl_resolve *resolve, const findings *what)
+static void store_result(bwl_resolve *resolve, const findings *what)
 {
     assert(what->result != 0);
     resolve->result = what->result;
@@ -106,7 +106,7 @@ static void free_resolve(bwl_resolve *resolve)
     free(resolve);
 }
 
-static void *look_up_aside(void *arg)
+static void *look_up_in_thread(void *arg)
 {
     bwl_resolve *resolve = arg;
     findings     what    = { 0 };
@@ -114,7 +114,7 @@ static void *look_up_aside(void *arg)
     bool answered = look_up(resolve, 0, &what);
     assert(answered);
     pthread_mutex_lock(&resolve->mutex);
-    keep(resolve, &what);
+    store_result(resolve, &what);
     resolve->thread_is_there = false;
     bool caller_is_there     = resolve->caller_is_there;
     if (caller_is_there)
@@ -139,7 +139,7 @@ static int start_thread(bwl_resolve *resolve, bwl_fault *fault)
         (void)sigfillset(&all);
         (void)pthread_sigmask(SIG_SETMASK, &all, &before);
         (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-        error = pthread_create(&thread, &attributes, look_up_aside, resolve);
+        error = pthread_create(&thread, &attributes, look_up_in_thread, resolve);
         (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
         (void)pthread_attr_destroy(&attributes);
     }
@@ -190,7 +190,7 @@ int bwl_resolve_start(bwl_resolve **ret_resolve, const bwl_resolve_request *requ
     if (resolve == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     if (look_up(resolve, AI_NUMERICHOST, &what))
-        keep(resolve, &what);
+        store_result(resolve, &what);
     else
         status = start_thread(resolve, fault);
     if (status < 0) {

@@ -227,7 +227,7 @@ static void complete(bwl_local_group *s, const bwl_group_action *action)
         wake_runner(s->shard, operation);
 }
 
-static void carry_out(bwl_local_group *s, const bwl_group_action *action)
+static void perform(bwl_local_group *s, const bwl_group_action *action)
 {
     switch (action->kind) {
     case BWL_ACTION_COMPLETE: complete(s, action); return;
@@ -250,7 +250,7 @@ static void run(bwl_local_group *s)
     s->is_running = true;
     s->pins++;
     while (bwl_group_next_action(&s->group, s->waiters, bwl_shard_now(s->shard), &action))
-        carry_out(s, &action);
+        perform(s, &action);
     if (s->group.state == BWL_GROUP_NONE)
         drop_store_lock(s);
     s->is_running = false;
@@ -280,14 +280,14 @@ static void step_ends(bwl_lock_group *group, const bwl_lock *lock)
 
 /* ---- local waiters --------------------------------------------------------------------------- */
 
-static int seats_prepare(bwl_engine_lock *lock, bwl_fault *fault)
+static int waiter_prepare(bwl_engine_lock *lock, bwl_fault *fault)
 {
     (void)fault; /* cannot fail */
     *(part *)lock->part = (part){ 0 };
     return BWL_OK;
 }
 
-static bool seats_ask(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply)
+static bool waiter_send(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply)
 {
     bwl_local_group    *s     = group_of(bwl_lock_of_engine(lock));
     bwl_local_waiter_id n     = ((part *)lock->part)->number;
@@ -305,7 +305,7 @@ static bool seats_ask(bwl_engine_lock *lock, const bwl_send *send, bwl_event *re
     return false;
 }
 
-static void seats_forget(bwl_engine_lock *lock)
+static void waiter_forget(bwl_engine_lock *lock)
 {
     free_waiter(bwl_lock_of_engine(lock));
 }
@@ -315,9 +315,9 @@ const bwl_engine bwl_local_group_engine = {
     .protocol  = &bwl_local_waiter_protocol,
     .has_lease = true,
     .lock_size = sizeof(part),
-    .prepare   = seats_prepare,
-    .send      = seats_ask,
-    .forget    = seats_forget,
+    .prepare   = waiter_prepare,
+    .send      = waiter_send,
+    .forget    = waiter_forget,
 };
 
 static bwl_outcome_kind result(bwl_lock *lock, bwl_outcome_kind kind)

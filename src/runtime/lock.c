@@ -271,7 +271,7 @@ static bwl_ms now_of_release(bwl_lock *lock)
 }
 
 /* The random bits and the wall clock of `ev` are not set yet. */
-static void happened(bwl_lock *lock, bwl_event *ev)
+static void handle_event(bwl_lock *lock, bwl_event *ev)
 {
     bwl_effects fx;
 
@@ -321,13 +321,13 @@ void bwl_lock_event(bwl_lock *lock, bwl_event ev)
     bwl_lock_pin(lock);
     if (ev.kind == BWL_ALARM && ev.now >= lock->time_is_up_at)
         time_is_up(lock, ev.now);
-    happened(lock, &ev);
+    handle_event(lock, &ev);
     bwl_lock_unpin(lock);
 }
 
 /* A reply that is known at once gets the time of the command: a lease counted from it ends slightly
  * early, never late.  Reading the clock would be a tenth of the whole cost. */
-static void put(bwl_lock *lock, const bwl_send *send)
+static void send_one(bwl_lock *lock, const bwl_send *send)
 {
     bwl_event reply = {
         .kind = BWL_REPLY, .tag = send->tag, .node = send->node, .now = lock->shard->host.latest
@@ -335,18 +335,18 @@ static void put(bwl_lock *lock, const bwl_send *send)
 
     lock->base.latest_tag = send->tag;
     if (lock->engine->send(&lock->base, send, &reply))
-        happened(lock, &reply);
+        handle_event(lock, &reply);
 }
 
 /* Sends the commands of one step.  With several servers, one of them may fail at once, and the
  * machine then sends others from inside: the rest of these are obsolete and are dropped. */
-static void put_all(bwl_lock *lock, const bwl_effects *fx)
+static void send_all(bwl_lock *lock, const bwl_effects *fx)
 {
     unsigned sends_count = fx->send_count > 0 ? ++lock->sends_count : lock->sends_count;
 
     for (unsigned i = 0; i < fx->send_count; i++)
         if (lock->shard->host.nodes <= 1 || lock->sends_count == sends_count)
-            put(lock, &fx->sends[i]);
+            send_one(lock, &fx->sends[i]);
 }
 
 static bwl_ms time_is_up_at(const bwl_lock *lock)
@@ -369,7 +369,7 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
         end_operation(lock, fx->outcome.kind);
     if (lock->face.is_attached)
         bwl_lock_show(lock);
-    put_all(lock, fx);
+    send_all(lock, fx);
     if (group != NULL)
         group->calls->step_ends(group, lock);
 }
@@ -414,7 +414,7 @@ void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms)
 }
 
 /* The caller has dropped a lost hold: deletes what is left of it in the store. */
-static void give_back(bwl_lock *lock)
+static void delete_leftover(bwl_lock *lock)
 {
     bwl_effects fx;
 
@@ -437,7 +437,7 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
         step(lock, &fx);
     } else {
         end_operation(lock, BWL_LOST);
-        give_back(lock);
+        delete_leftover(lock);
     }
     bwl_lock_unpin(lock);
 }
@@ -485,7 +485,7 @@ void bwl_lock_cancel(bwl_operation *operation)
 
 /* A yield may have written two tokens, and releases the second after a reply about the first.  No
  * reply will be read any more, so the second is released at once. */
-static void let_second_go(bwl_lock *lock)
+static void release_second_token(bwl_lock *lock)
 {
     bwl_event ev = { .kind = BWL_REPLY, .tag = lock->base.latest_tag, .answer = BWL_NO };
 
@@ -505,20 +505,20 @@ void bwl_lock_let_go(bwl_lock *lock)
         bwl_lock_release(lock, &operation);
         lock->operation = NULL;
     }
-    let_second_go(lock);
+    release_second_token(lock);
     lock->pins--; /* the shard frees it */
 }
 
 /* ---- holder queries -------------------------------------------------------------------------- */
 
-static void begin_look(bwl_lock *lock, bwl_operation *operation)
+static void begin_query(bwl_lock *lock, bwl_operation *operation)
 {
     begin(lock, operation, 0);
     operation->is_query = true;
     (void)bwl_shard_now(lock->shard);
 }
 
-static void end_look(bwl_lock *lock, bool is_done)
+static void end_query(bwl_lock *lock, bool is_done)
 {
     if (is_done)
         bwl_lock_query_done(lock);
@@ -529,20 +529,20 @@ void bwl_lock_query_holder(bwl_lock *lock, bwl_operation *operation)
 {
     const bwl_engine *engine = lock->shard->host.engine;
 
-    begin_look(lock, operation);
-    end_look(lock, engine->look == NULL || engine->look(&lock->base));
+    begin_query(lock, operation);
+    end_query(lock, engine->look == NULL || engine->look(&lock->base));
 }
 
 void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_transaction *transaction)
 {
-    begin_look(lock, operation);
-    end_look(lock, lock->shard->host.engine->step(&lock->base, transaction));
+    begin_query(lock, operation);
+    end_query(lock, lock->shard->host.engine->step(&lock->base, transaction));
 }
 
 void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation)
 {
-    begin_look(lock, operation);
-    end_look(lock, lock->shard->host.engine->break_seen(&lock->base));
+    begin_query(lock, operation);
+    end_query(lock, lock->shard->host.engine->break_seen(&lock->base));
 }
 
 void bwl_lock_query_done(bwl_lock *lock)

@@ -81,7 +81,7 @@ static int file_prepare(bwl_engine_lock *lock, bwl_fault *fault)
     return bwl_file_node_init(lock->part, lock, lock->host->store, fault);
 }
 
-static bool file_ask(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply)
+static bool file_send(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply)
 {
     bwl_file_node *n = lock->part;
 
@@ -162,7 +162,7 @@ const bwl_engine bwl_file_engine = {
     .close     = file_close,
     .reach     = file_reach,
     .prepare   = file_prepare,
-    .send      = file_ask,
+    .send      = file_send,
     .forget    = file_forget,
     .woken     = file_woken,
     .who       = file_who,

@@ -68,7 +68,8 @@ static bool submit(bwl_session *session, bwl_engine_lock *lock, bwl_redis_query 
 
 /* The hold has ended, so errors do not matter: without DISPATCH_NEXT, waiters find the lock free
  * themselves. */
-static bool pokes(bwl_session *session, const bwl_request *request, const bwl_event *result)
+static bool must_dispatch_next(bwl_session *session, const bwl_request *request,
+                               const bwl_event *result)
 {
     bool is_more = result->kind == BWL_REPLY && result->answer == BWL_YES &&
                    result->queue_status != NULL &&
@@ -86,7 +87,7 @@ static void complete_release(bwl_session *session, const bwl_request *request,
         query->is_unknown = result->kind == BWL_DOWN;
         query->answer     = result->answer;
     }
-    if (!pokes(session, request, result))
+    if (!must_dispatch_next(session, request, result))
         bwl_host_query_done(request->lock);
 }
 

@@ -80,8 +80,8 @@ static bool was_granted_before(const bwl_session *session, const bwl_engine_lock
     return route->granted == session && route->granted_by != session->server.restarts;
 }
 
-/* A new process may be the first to answer YES after a restart, if it was met while the lock was on
- * another node: its data may be older. */
+/* If the last YES came from an earlier process of this server, the present one may have older data:
+ * a hold from then is lost. */
 void bwl_redis_is_at(bwl_session *session, bwl_engine_lock *lock)
 {
     bwl_route *route = bwl_route_of(lock);
@@ -199,7 +199,7 @@ void bwl_redis_on_pushes_lost(bwl_session *session)
 }
 
 /* This node is unreachable, and its slots may have moved: revalidates at the other nodes. */
-static void seek(bwl_session *session, bwl_engine_lock *lock, const void *arg)
+static void revalidate_elsewhere(bwl_session *session, bwl_engine_lock *lock, const void *arg)
 {
     bwl_route *route = bwl_route_of(lock);
 
@@ -222,7 +222,7 @@ void bwl_redis_on_down(bwl_session *session)
     if (!is_connected)
         bwl_host_connected(session->host, false);
     if (is_cluster(session) && bwl_session_may_be_dead(session))
-        bwl_redis_for_each_lock(session, NULL, seek);
+        bwl_redis_for_each_lock(session, NULL, revalidate_elsewhere);
 }
 
 static void lose_slot(bwl_session *session, bwl_engine_lock *lock, const void *slot)

@@ -33,11 +33,12 @@ typedef struct bwl_profile {
     bwl_their_form  theirs;
     const char     *wants_key; /* why key= is required; NULL: it is optional */
     bwl_signal_kind signal;
-    const char     *signal_name; /* of the list or channel: %s the name, %p the part of the key
-                                  * template in use before `key` */
-    const char     *second_name; /* of a second channel, same format; NULL: none */
-    const char     *fault;       /* what is unsafe about sharing this lock; NULL: nothing */
-    const char     *note;        /* a remark for the user; NULL: none */
+    /* Of the list or channel that a release signals, and of a second channel (NULL: none).  %s is the
+     * name of the lock, %p the part of the key template before `key`. */
+    const char             *signal_name;
+    const char             *second_name;
+    const char             *fault; /* what is unsafe about sharing this lock; NULL: nothing */
+    const char             *note;  /* a remark for the user; NULL: none */
     const bwl_compat_rules *rules;
 } bwl_profile;
 

@@ -43,8 +43,7 @@ typedef struct bwl_redis_lock {
     struct bwl_redis_lock *previous; /* in the client's list */
     struct bwl_redis_lock *next;
     bwl_redis_query       *queries;  /* one for each server; NULL: no query yet */
-    bool                   is_alone; /* never batch it: its renewal was refused, and would fail a
-                                      * whole batch */
+    bool                   is_alone; /* do not batch: its renewal was refused */
     bwl_redis_waiting      waiting;
 } bwl_redis_lock;
 

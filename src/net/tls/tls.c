@@ -51,7 +51,7 @@ static int take_host(bwl_tls *tls, const char *host, bwl_fault *fault)
                     "no certificate can be checked against the host \"%.100s\"", host);
 }
 
-static bool demand_host(bwl_tls *tls)
+static bool require_host(bwl_tls *tls)
 {
     const bwl_tls_library       *openssl = tls->openssl;
     struct X509_VERIFY_PARAM_st *demands = openssl->SSL_get0_param(tls->ssl);
@@ -80,7 +80,7 @@ static bool make_session(bwl_tls *tls)
     }
     openssl->SSL_set_bio(tls->ssl, tls->in, tls->out);
     openssl->SSL_set_connect_state(tls->ssl);
-    return openssl->SSL_set_ex_data(tls->ssl, 0, tls) == 1 && demand_host(tls);
+    return openssl->SSL_set_ex_data(tls->ssl, 0, tls) == 1 && require_host(tls);
 }
 
 int bwl_tls_start(bwl_tls **ret_tls, const bwl_tls_context *context, const char *host,
@@ -120,7 +120,7 @@ static bool is_over(const bwl_tls *tls)
     return tls->phase == BWL_TLS_ENDED || tls->phase == BWL_TLS_FAILED;
 }
 
-static int say_again(const bwl_tls *tls, bwl_fault *fault)
+static int repeat_result(const bwl_tls *tls, bwl_fault *fault)
 {
     assert(is_over(tls));
     assert(tls->fault.status < 0);
@@ -132,7 +132,7 @@ static int say_again(const bwl_tls *tls, bwl_fault *fault)
 static int end(bwl_tls *tls, bwl_tls_phase phase, bwl_fault *fault)
 {
     tls->phase = phase;
-    return say_again(tls, fault);
+    return repeat_result(tls, fault);
 }
 
 static size_t pending(const bwl_tls *tls, struct bio_st *bio)
@@ -145,7 +145,7 @@ static size_t pending(const bwl_tls *tls, struct bio_st *bio)
 
 /* Maps a failed OpenSSL call to a result; the reason is in OpenSSL's error queue, which the caller
  * clears.  0: the session needs more input. */
-static int judge(bwl_tls *tls, int result, bwl_fault *fault)
+static int result_of_error(bwl_tls *tls, int result, bwl_fault *fault)
 {
     int           code  = tls->openssl->SSL_get_error(tls->ssl, result);
     unsigned long error = tls->openssl->ERR_peek_error();
@@ -201,7 +201,7 @@ int bwl_tls_feed(bwl_tls *tls, const void *bytes, size_t size, bwl_fault *fault)
     assert(!tls->input_ended);
     assert(size <= bwl_tls_room(tls));
     if (is_over(tls))
-        return say_again(tls, fault);
+        return repeat_result(tls, fault);
     if (size == 0)
         return BWL_OK;
     note_first(tls, bytes, size);
@@ -263,7 +263,7 @@ int bwl_tls_step(bwl_tls *tls, bwl_fault *fault)
     int status = BWL_OK;
 
     if (is_over(tls))
-        return say_again(tls, fault);
+        return repeat_result(tls, fault);
     if (tls->phase == BWL_TLS_OPEN)
         return BWL_OK;
     if (!bwl_tls_looks_like_tls(tls)) {
@@ -273,7 +273,7 @@ int bwl_tls_step(bwl_tls *tls, bwl_fault *fault)
     tls->openssl->ERR_clear_error();
     int result = tls->openssl->SSL_do_handshake(tls->ssl);
     if (result != 1)
-        status = judge(tls, result, fault);
+        status = result_of_error(tls, result, fault);
     else if ((status = check_peer(tls, fault)) == BWL_OK)
         tls->phase = BWL_TLS_OPEN;
     tls->openssl->ERR_clear_error();
@@ -293,12 +293,12 @@ ssize_t bwl_tls_read(bwl_tls *tls, char *ret_bytes, size_t room, bwl_fault *faul
 
     assert(room > 0);
     if (is_over(tls))
-        return say_again(tls, fault);
+        return repeat_result(tls, fault);
     if (tls->phase == BWL_TLS_HANDSHAKING)
         return 0;
     tls->openssl->ERR_clear_error();
     int result = tls->openssl->SSL_read(tls->ssl, ret_bytes, most);
-    int status = result > 0 ? result : judge(tls, result, fault);
+    int status = result > 0 ? result : result_of_error(tls, result, fault);
     tls->openssl->ERR_clear_error();
     return status != 0 ? status : check_bound(tls, fault);
 }
@@ -308,12 +308,12 @@ ssize_t bwl_tls_write(bwl_tls *tls, const char *bytes, size_t size, bwl_fault *f
     int most = size < BWL_TLS_RECORD_MAX ? (int)size : BWL_TLS_RECORD_MAX;
 
     if (is_over(tls))
-        return say_again(tls, fault);
+        return repeat_result(tls, fault);
     if (tls->phase == BWL_TLS_HANDSHAKING || most == 0 || pending(tls, tls->out) > 0)
         return 0;
     tls->openssl->ERR_clear_error();
     int result = tls->openssl->SSL_write(tls->ssl, bytes, most);
-    int status = result > 0 ? BWL_OK : judge(tls, result, fault);
+    int status = result > 0 ? BWL_OK : result_of_error(tls, result, fault);
     tls->openssl->ERR_clear_error();
     if (status < 0)
         return status;

@@ -20,7 +20,7 @@
 /* OpenSSL reports neither the file nor the reason, so the file is opened here first.  OpenSSL opens
  * it again by its name: no other user can have replaced it, because bwl_trusted_check checks its
  * directory too. */
-static int look_at(const char *what, const char *name, bwl_trust trust, bwl_fault *fault)
+static int check_file(const char *what, const char *name, bwl_trust trust, bwl_fault *fault)
 {
     struct stat about;
     /* A FIFO would block, and can be read only once. */
@@ -76,7 +76,7 @@ static int take_authorities(bwl_tls_context *context, const char *name, bwl_faul
             return BWL_OK;
         return unusable(context, what, "of this system", fault);
     }
-    int status = look_at(what, name, BWL_TRUST_STEERS, fault);
+    int status = check_file(what, name, BWL_TRUST_STEERS, fault);
     if (status < 0)
         return status;
     status = bwl_copy(&context->ca_file, name, fault);
@@ -91,7 +91,7 @@ static int take_key(bwl_tls_context *context, const bwl_tls_options *options, bw
 {
     const bwl_tls_library *openssl = context->openssl;
     const char *name   = options->key_file != NULL ? options->key_file : options->cert_file;
-    int         status = look_at("key file", name, BWL_TRUST_KEY, fault);
+    int         status = check_file("key file", name, BWL_TRUST_KEY, fault);
 
     if (status < 0)
         return status;
@@ -124,7 +124,7 @@ static int take_identity(bwl_tls_context *context, const bwl_tls_options *option
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "there is a key (%s=) and no certificate that it belongs to (%s=)",
                         BWL_TLS_OPTION_KEY, BWL_TLS_OPTION_CERT);
-    int status = look_at(what, options->cert_file, BWL_TRUST_STEERS, fault);
+    int status = check_file(what, options->cert_file, BWL_TRUST_STEERS, fault);
     if (status < 0)
         return status;
     if (context->openssl->SSL_CTX_use_certificate_chain_file(context->ctx, options->cert_file) != 1)

@@ -70,7 +70,7 @@ static void wake(void *arg)
 }
 
 /* Handles a result of the dialer: resolving, connecting, or failed. */
-static void go_on(bwl_session *session, int result, bwl_fault *fault)
+static void on_dial(bwl_session *session, int result, bwl_fault *fault)
 {
     const bwl_dialer *dialer = &session->link.dialer;
 
@@ -93,12 +93,12 @@ static void go_on(bwl_session *session, int result, bwl_fault *fault)
 
 void bwl_session_next_address(bwl_session *session, bwl_fault *fault)
 {
-    go_on(session, bwl_dialer_next(&session->link.dialer, bwl_host_now(session->host), fault),
-          fault);
+    on_dial(session, bwl_dialer_next(&session->link.dialer, bwl_host_now(session->host), fault),
+            fault);
 }
 
 /* Dials the known address of the server. */
-static void reach(bwl_session *session)
+static void dial_endpoint(bwl_session *session)
 {
     const bwl_dial to        = { .host     = session->endpoint.host,
                                  .port     = session->endpoint.port,
@@ -113,14 +113,14 @@ static void reach(bwl_session *session)
     if (session->owner->discover != NULL)
         until = bwl_ms_min(until, session->attempt.until);
     enter(session, BWL_SESSION_RESOLVING, until);
-    go_on(session,
-          bwl_dialer_start(&session->link.dialer, &to, now, until,
-                           answer_ms + (bwl_ms)BACKOFF_MAX_MS, &fault),
-          &fault);
+    on_dial(session,
+            bwl_dialer_start(&session->link.dialer, &to, now, until,
+                             answer_ms + (bwl_ms)BACKOFF_MAX_MS, &fault),
+            &fault);
 }
 
 /* Drops the server that is being tried. */
-static void leave(bwl_session *session)
+static void drop_server(bwl_session *session)
 {
     bwl_stream_close(&session->link.conn.stream);
     session->server.connection_id = 0;
@@ -138,10 +138,10 @@ static void begin(bwl_session *session)
     if (bwl_reactor_open(&session->host->reactor, &fault) < 0) {
         fail_attempt(session, &fault);
     } else if (session->owner->discover != NULL) {
-        leave(session);
+        drop_server(session);
         session->owner->discover(session);
     } else {
-        reach(session);
+        dial_endpoint(session);
     }
 }
 
@@ -174,15 +174,15 @@ void bwl_session_found(bwl_session *session, const bwl_endpoint *endpoint)
         bwl_session_not_found(session, &no_mem);
         return;
     }
-    leave(session);
-    reach(session);
+    drop_server(session);
+    dial_endpoint(session);
 }
 
 void bwl_session_not_found(bwl_session *session, const bwl_fault *fault)
 {
     bwl_fault copy = *fault;
 
-    leave(session);
+    drop_server(session);
     if (session->attempt.candidate.status != 0) { /* a server was found, and cannot be used */
         copy = session->attempt.candidate;
         bwl_session_break(session, &copy, copy.status == BWL_STATUS_REFUSED);
@@ -202,7 +202,7 @@ bool bwl_session_try_next(bwl_session *session, const bwl_fault *fault)
     if (session->owner->discover_next == NULL || !is_found || session->host->closing)
         return false;
     session->attempt.candidate = *fault;
-    leave(session);
+    drop_server(session);
     return session->owner->discover_next(session, session->attempt.until);
 }
 
@@ -273,7 +273,7 @@ void bwl_session_woken(bwl_session *session)
         bwl_fault fault = { 0 };
         int result = bwl_dialer_woken(&session->link.dialer, bwl_host_now(session->host), &fault);
         if (result != BWL_DIAL_RESOLVING)
-            go_on(session, result, &fault);
+            on_dial(session, result, &fault);
     }
     if (bwl_host_now(session->host) < bwl_session_deadline(session))
         return;

@@ -273,7 +273,7 @@ static void read_run_id(char ret_run_id[BWL_REDIS_RUN_ID_SIZE + 1], const bwl_re
 
 /* A server in which a script runs for too long answers only HELLO.  Without this check, a busy
  * server would count as one that has no run_id. */
-static int put_off(bwl_session *session, const char *bytes, size_t size, bwl_fault *fault)
+static int back_off_busy(bwl_session *session, const char *bytes, size_t size, bwl_fault *fault)
 {
     session->handshake.is_put_off = true;
     return bwl_handshake_turned_away(session, bytes, size, fault);
@@ -301,7 +301,7 @@ static int on_info(bwl_session *session, const char *bytes, size_t size, bwl_fau
     bwl_resp_value  info;
 
     if (bwl_redis_is_not_now(bytes, size))
-        return put_off(session, bytes, size, fault);
+        return back_off_busy(session, bytes, size, fault);
     if (session->server.is_resp2 &&
         bwl_redis_check_version(session->endpoint.text, bytes, size, fault) < 0)
         return BWL_STATUS_REFUSED;
@@ -327,7 +327,7 @@ static int on_info(bwl_session *session, const char *bytes, size_t size, bwl_fau
 static int on_kill(bwl_session *session, const char *bytes, size_t size, bwl_fault *fault)
 {
     if (bwl_redis_is_not_now(bytes, size))
-        return put_off(session, bytes, size, fault);
+        return back_off_busy(session, bytes, size, fault);
     session->server.to_be_killed = 0;
     return BWL_OK;
 }

@@ -39,7 +39,7 @@ typedef struct bwl_session_owner {
 
     /* One command of the owner in the handshake: writes it if needed; reads its reply, NULL if the
      * connection broke.  Default: not needed. */
-    bool (*write_query)(bwl_session *session, bwl_resp_writer *writer); /* NULL: only asks */
+    bool (*write_query)(bwl_session *session, bwl_resp_writer *writer); /* NULL: write nothing */
     void (*on_query)(bwl_session *session, const char *bytes, size_t size);
 
     /* Writes session->push.id.  False: no random bits.  Called for sessions that use pushes. */
@@ -52,7 +52,7 @@ typedef struct bwl_session_owner {
     /* ---- state changes */
 
     void (*on_ready)(bwl_session *session);     /* the next phase is READY */
-    void (*on_restarted)(bwl_session *session); /* of another process, which may be loading */
+    void (*on_restarted)(bwl_session *session); /* new process, perhaps loading */
     void (*on_pushes_lost)(bwl_session *session);
     void (*on_down)(bwl_session *session);   /* all requests are completed */
     void (*on_change)(bwl_session *session); /* the deadline or the phase may have changed */

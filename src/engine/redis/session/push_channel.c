@@ -157,7 +157,7 @@ static int no_messages(const bwl_session *session, bwl_fault *fault)
                     session->endpoint.text);
 }
 
-static int not_asked(const bwl_session *session, bwl_fault *fault)
+static int unexpected_reply(const bwl_session *session, bwl_fault *fault)
 {
     return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s sent an unexpected reply",
                     session->endpoint.text);
@@ -178,7 +178,7 @@ static bool read_integer(const char *bytes, size_t size, int64_t *ret_number)
 static int on_subscribe(bwl_session *session, const char *bytes, size_t size, bwl_fault *fault)
 {
     if (!bwl_redis_is_error(bytes, size))
-        return not_asked(session, fault);
+        return unexpected_reply(session, fault);
     session->handshake.step = BWL_HANDSHAKE_PUBLISH;
     if (session->push.is_wrong)
         return BWL_OK;
@@ -217,7 +217,7 @@ static int on_fence(bwl_session *session, const char *bytes, size_t size, bwl_fa
     if (bwl_redis_is_error(bytes, size))
         return refused(session, bytes, size, "runs scripts on its keys", SCRIPT_RIGHTS, fault);
     if (!read_integer(bytes, size, &number) || number != 1)
-        return not_asked(session, fault);
+        return unexpected_reply(session, fault);
     if (session->push.is_wrong)
         return write_again(session, fault);
     if (!session->push.was_heard)

@@ -117,7 +117,7 @@ bool bwl_batch_write(bwl_session *session, size_t nth, size_t size)
     return true;
 }
 
-static void heard_each(bwl_session *session, const bwl_batch_reply *reply)
+static void answer_each(bwl_session *session, const bwl_batch_reply *reply)
 {
     size_t size = bwl_pipeline_at(&session->pipeline, 0)->batch.size;
 
@@ -129,7 +129,7 @@ static void heard_each(bwl_session *session, const bwl_batch_reply *reply)
     }
 }
 
-static void all_are_told(bwl_session *session, bwl_answer answer)
+static void answer_all(bwl_session *session, bwl_answer answer)
 {
     size_t size = bwl_pipeline_at(&session->pipeline, 0)->batch.size;
 
@@ -137,7 +137,7 @@ static void all_are_told(bwl_session *session, bwl_answer answer)
         bwl_pipeline_at(&session->pipeline, i)->batch.known = answer;
 }
 
-static void all_ask_again(bwl_session *session, bool use_eval)
+static void retry_all_alone(bwl_session *session, bool use_eval)
 {
     size_t size = bwl_pipeline_at(&session->pipeline, 0)->batch.size;
 
@@ -161,12 +161,12 @@ bwl_redis_verdict bwl_batch_on_reply(bwl_session *session, const char *bytes, si
     switch (bwl_batch_read(first->batch.size, bytes, size, &reply)) {
     case BWL_BATCH_EACH:
         session->batches_refused = 0;
-        heard_each(session, &reply);
+        answer_each(session, &reply);
         return BWL_REDIS_ANSWER;
-    case BWL_BATCH_RETRYABLE: all_are_told(session, BWL_RETRYABLE); return BWL_REDIS_ANSWER;
-    case BWL_BATCH_ALONE: all_ask_again(session, false); return BWL_REDIS_ANSWER;
+    case BWL_BATCH_RETRYABLE: answer_all(session, BWL_RETRYABLE); return BWL_REDIS_ANSWER;
+    case BWL_BATCH_ALONE: retry_all_alone(session, false); return BWL_REDIS_ANSWER;
     case BWL_BATCH_NOSCRIPT: /* still unknown after the text was sent: alone */
-        all_ask_again(session, !uses_eval(session, 0, first->batch.size));
+        retry_all_alone(session, !uses_eval(session, 0, first->batch.size));
         return BWL_REDIS_ANSWER;
     case BWL_BATCH_STRANGE: return BWL_REDIS_STRANGE;
     }

@@ -505,7 +505,7 @@ static void on_ready(bwl_source *source, uint32_t events)
 /* ---- submitting ------------------------------------------------------------------------------ */
 
 /* The server may have closed an idle connection: a request sent on it would be in doubt. */
-static void look_for_end(bwl_session *session)
+static void check_for_end(bwl_session *session)
 {
     if (session->phase == BWL_SESSION_READY && session->pipeline.count == 0 &&
         !session->host->closing &&
@@ -528,7 +528,7 @@ bool bwl_session_submit(bwl_session *session, const bwl_request *request)
 {
     bwl_fault fault = { 0 };
 
-    look_for_end(session);
+    check_for_end(session);
     if (request->kind->admits != NULL && !request->kind->admits(session, request))
         return true;
     if (!bwl_watch_admits(session, request) || !bwl_barrier_admits(session, request))

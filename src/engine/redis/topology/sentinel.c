@@ -72,16 +72,16 @@ void bwl_sentinel_add_hint(const bwl_stream *conn, bool is_silent, bwl_fault *fa
 }
 
 enum {
-    REST_MS        = 1000, /* between two rounds without a discovery */
-    WATCH_SILENCES = 2,    /* times answer_ms: then a quiet sentinel is queried again */
+    BACKOFF_MS    = 1000, /* between two rounds without a discovery */
+    QUIET_PERIODS = 2,    /* times answer_ms: then a quiet sentinel is queried again */
 };
 
 typedef enum phase {
     IDLE = 1,
-    RESTING,
+    BACKOFF,
     RESOLVING,
     CONNECTING, /* with TLS: includes its handshake */
-    ASKING,
+    QUERYING,
     WATCHING,
 } phase;
 
@@ -96,15 +96,15 @@ struct bwl_sentinel {
     phase                  phase;
     bwl_ms                 phase_ends_at;
     bwl_ms                 discovery_deadline;
-    bwl_ms                 turn_by;    /* time limit of the current sentinel */
-    bool                   is_awaited; /* a discovery waits for the answer */
-    bool                   is_greeted; /* the sentinel has answered HELLO */
-    uint64_t               ended;      /* connections that have ended */
-    unsigned               current;    /* index into hosts */
-    unsigned               tried;      /* sentinels in this round */
-    bwl_fault              refusal;    /* of this round: needs correction */
+    bwl_ms                 current_until;  /* time limit of the current sentinel */
+    bool                   is_awaited;     /* a discovery waits for the answer */
+    bool                   has_said_hello; /* the sentinel has answered HELLO */
+    uint64_t               ended;          /* connections that have ended */
+    unsigned               current;        /* index into hosts */
+    unsigned               tried;          /* sentinels in this round */
+    bwl_fault              refusal;        /* of this round: needs correction */
     bwl_dialer             dialer;
-    bwl_primary            told; /* the latest; port 0: none yet */
+    bwl_primary            latest_primary; /* the latest; port 0: none yet */
     unsigned               hosts_count;
     host                   hosts[BWL_URL_HOSTS_MAX];
     char                  *service;
@@ -136,12 +136,12 @@ static void disconnect(bwl_sentinel *s)
 {
     bwl_stream_close(&s->conn.stream);
     bwl_dialer_forget(&s->dialer);
-    s->is_greeted = false;
+    s->has_said_hello = false;
     s->ended++;
 }
 
 /* "sentinel 10.0.0.1:26379: no answer" */
-static void name_it(const bwl_sentinel *s, bwl_fault *fault)
+static void name_sentinel(const bwl_sentinel *s, bwl_fault *fault)
 {
     bwl_fault   bare = *fault;
     const host *at   = &s->hosts[s->current];
@@ -157,22 +157,22 @@ static void round_failed(bwl_sentinel *s, const bwl_fault *last)
     bool      is_awaited = s->is_awaited;
 
     s->is_awaited = false;
-    enter(s, RESTING, bwl_ms_add(now_of(s), REST_MS));
+    enter(s, BACKOFF, bwl_ms_add(now_of(s), BACKOFF_MS));
     if (is_awaited)
         s->heard(s->arg, NULL, &fault);
 }
 
-static void leave(bwl_sentinel *s)
+static void leave_current(bwl_sentinel *s)
 {
     disconnect(s);
     s->current = (s->current + 1) % s->hosts_count;
 }
 
 /* This sentinel failed: tries the next one. */
-static void give_up(bwl_sentinel *s, bwl_fault *fault)
+static void fail_current(bwl_sentinel *s, bwl_fault *fault)
 {
-    name_it(s, fault);
-    leave(s);
+    name_sentinel(s, fault);
+    leave_current(s);
     if (fault->status == BWL_STATUS_REFUSED)
         s->refusal = *fault;
     if (++s->tried < s->hosts_count)
@@ -183,7 +183,7 @@ static void give_up(bwl_sentinel *s, bwl_fault *fault)
 
 /* The time limit of the current sentinel: an equal share of the time left, so that a silent one
  * leaves time for the others. */
-static bwl_ms turn_ends_at(const bwl_sentinel *s)
+static bwl_ms current_ends_at(const bwl_sentinel *s)
 {
     bwl_ms now  = now_of(s);
     bwl_ms left = s->discovery_deadline > now ? s->discovery_deadline - now : 0;
@@ -197,10 +197,10 @@ static void wake(void *arg)
 }
 
 /* Handles a result of the dialer: resolving, connecting, or failed. */
-static void go_on(bwl_sentinel *s, int result, bwl_fault *fault)
+static void on_dial(bwl_sentinel *s, int result, bwl_fault *fault)
 {
     if (result < 0) {
-        give_up(s, fault);
+        fail_current(s, fault);
         return;
     }
     enter(s, result == BWL_DIAL_RESOLVING ? RESOLVING : CONNECTING, s->dialer.ends_at);
@@ -218,17 +218,18 @@ static void try_current(bwl_sentinel *s)
                              .wake_arg = s->client };
     bwl_fault      fault = { 0 };
 
-    s->turn_by = turn_ends_at(s);
-    enter(s, RESOLVING, s->turn_by);
+    s->current_until = current_ends_at(s);
+    enter(s, RESOLVING, s->current_until);
     if (s->tls != NULL)
         bwl_stream_secure(&s->conn.stream, s->tls, at->name);
     if (bwl_reactor_open(&s->client->reactor, &fault) < 0)
-        give_up(s, &fault);
+        fail_current(s, &fault);
     else
-        go_on(s, bwl_dialer_start(&s->dialer, &to, now_of(s), s->turn_by, 0, &fault), &fault);
+        on_dial(s, bwl_dialer_start(&s->dialer, &to, now_of(s), s->current_until, 0, &fault),
+                &fault);
 }
 
-static void take_time(bwl_sentinel *s)
+static void restart_deadline(bwl_sentinel *s)
 {
     s->tried              = 0;
     s->refusal            = (bwl_fault){ 0 };
@@ -237,14 +238,14 @@ static void take_time(bwl_sentinel *s)
 
 static void begin_round(bwl_sentinel *s)
 {
-    take_time(s);
+    restart_deadline(s);
     try_current(s);
 }
 
 /* ---- the query ------------------------------------------------------------------------------- */
 
 /* Sends the query; on a new connection HELLO and SUBSCRIBE first. */
-static int ask(bwl_sentinel *s, bwl_fault *fault)
+static int send_query(bwl_sentinel *s, bwl_fault *fault)
 {
     size_t          user     = s->user != NULL ? strlen(s->user) : 0;
     size_t          password = s->password != NULL ? strlen(s->password) : 0;
@@ -260,38 +261,38 @@ static int ask(bwl_sentinel *s, bwl_fault *fault)
     }
     bwl_sentinel_write_question(&writer, s->service);
     bwl_resp_stream_commit(&s->conn, &writer);
-    enter(s, ASKING, first ? s->turn_by : turn_ends_at(s));
+    enter(s, QUERYING, first ? s->current_until : current_ends_at(s));
     return bwl_stream_flush(&s->conn.stream, fault);
 }
 
-static void tell(bwl_sentinel *s, const bwl_primary *primary)
+static void report_primary(bwl_sentinel *s, const bwl_primary *primary)
 {
     bool is_awaited = s->is_awaited;
-    bool moved      = !bwl_primary_is(primary, &s->told);
+    bool moved      = !bwl_primary_is(primary, &s->latest_primary);
 
-    s->is_awaited = false;
-    s->told       = *primary;
+    s->is_awaited     = false;
+    s->latest_primary = *primary;
     if (is_awaited || moved)
-        s->heard(s->arg, &s->told, NULL);
+        s->heard(s->arg, &s->latest_primary, NULL);
 }
 
 /* Handles a frame that is not a push: the reply to HELLO, or to the query. */
-static int answered(bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *fault)
+static int on_reply(bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *fault)
 {
     bwl_primary primary;
 
-    if (s->phase != ASKING)
+    if (s->phase != QUERYING)
         return bwl_fail(fault, BWL_STATUS_REFUSED, "it sent data without a request");
-    if (!s->is_greeted) {
+    if (!s->has_said_hello) {
         if (bwl_redis_is_error(bytes, size))
             return bwl_sentinel_turned_away(s->password, bytes, size, fault);
-        s->is_greeted = true;
+        s->has_said_hello = true;
         return BWL_OK;
     }
     switch (bwl_sentinel_read(&primary, bytes, size)) {
     case BWL_SENTINEL_FOUND:
-        enter(s, WATCHING, bwl_ms_add(now_of(s), WATCH_SILENCES * s->client->settings.answer_ms));
-        tell(s, &primary);
+        enter(s, WATCHING, bwl_ms_add(now_of(s), QUIET_PERIODS * s->client->settings.answer_ms));
+        report_primary(s, &primary);
         return BWL_OK;
     case BWL_SENTINEL_UNKNOWN: return bwl_sentinel_knows_none(s->service, fault);
     case BWL_SENTINEL_ERROR: return bwl_sentinel_turned_away(s->password, bytes, size, fault);
@@ -300,16 +301,16 @@ static int answered(bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *
     return bwl_fail(fault, BWL_STATUS_REFUSED, "it sent an unexpected reply");
 }
 
-static void broke(bwl_sentinel *s, bwl_fault *fault)
+static void on_broken(bwl_sentinel *s, bwl_fault *fault)
 {
     bwl_sentinel_add_hint(&s->conn.stream, now_of(s) >= s->phase_ends_at, fault);
     if (s->phase == WATCHING) {
-        leave(s);
-        enter(s, RESTING, bwl_ms_add(now_of(s), REST_MS));
+        leave_current(s);
+        enter(s, BACKOFF, bwl_ms_add(now_of(s), BACKOFF_MS));
     } else if (s->phase == CONNECTING) {
-        go_on(s, bwl_dialer_next(&s->dialer, now_of(s), fault), fault);
+        on_dial(s, bwl_dialer_next(&s->dialer, now_of(s), fault), fault);
     } else {
-        give_up(s, fault);
+        fail_current(s, fault);
     }
 }
 
@@ -323,9 +324,9 @@ static int take_frames(bwl_sentinel *s, bwl_fault *fault)
 
     while ((status = bwl_resp_stream_frame(&s->conn, &bytes, &size, fault)) > 0) {
         if (bytes[0] != '>')
-            status = answered(s, bytes, size, fault);
+            status = on_reply(s, bytes, size, fault);
         else if (bwl_sentinel_read_switch(&primary, s->service, bytes, size))
-            tell(s, &primary);
+            report_primary(s, &primary);
         if (status < 0)
             break;
     }
@@ -343,7 +344,7 @@ static void ready(bwl_source *source, uint32_t events)
     bool was_connecting = s->conn.stream.connecting;
     int  status         = bwl_stream_step(&s->conn.stream, events, &fault);
     if (status == BWL_OK && was_connecting && !s->conn.stream.connecting)
-        status = ask(s, &fault);
+        status = send_query(s, &fault);
     if (!s->conn.stream.connecting && s->phase != CONNECTING) {
         bwl_fault strange = { 0 };
         int       taken   = take_frames(s, &strange); /* even if the connection has just broken */
@@ -353,34 +354,34 @@ static void ready(bwl_source *source, uint32_t events)
         }
     }
     if (status < 0 && s->ended == ended)
-        broke(s, &fault);
+        on_broken(s, &fault);
     s->stirred(s->arg);
 }
 
 /* ---- exported functions ---------------------------------------------------------------------- */
 
 /* Queries the connected sentinel again; if that fails, the others. */
-static void ask_again(bwl_sentinel *s)
+static void query_again(bwl_sentinel *s)
 {
     bwl_fault fault = { 0 };
 
-    take_time(s);
-    if (ask(s, &fault) < 0)
-        give_up(s, &fault);
+    restart_deadline(s);
+    if (send_query(s, &fault) < 0)
+        fail_current(s, &fault);
 }
 
 void bwl_sentinel_discover(bwl_sentinel *s)
 {
     s->is_awaited = true;
-    if (s->phase == IDLE || s->phase == RESTING)
+    if (s->phase == IDLE || s->phase == BACKOFF)
         begin_round(s);
     else if (s->phase == WATCHING)
-        ask_again(s);
+        query_again(s);
 }
 
 bool bwl_sentinel_try_next(bwl_sentinel *s, bwl_ms by)
 {
-    bool is_asking = s->phase == RESOLVING || s->phase == CONNECTING || s->phase == ASKING;
+    bool is_asking = s->phase == RESOLVING || s->phase == CONNECTING || s->phase == QUERYING;
 
     if (now_of(s) >= by || (!is_asking && s->tried + 1 >= s->hosts_count))
         return false;
@@ -388,7 +389,7 @@ bool bwl_sentinel_try_next(bwl_sentinel *s, bwl_ms by)
     if (is_asking)
         return true; /* the connection to the sentinel that named it broke: a round is running */
     if (s->phase == WATCHING)
-        leave(s);
+        leave_current(s);
     s->discovery_deadline = by;
     s->tried++;
     try_current(s);
@@ -413,21 +414,21 @@ void bwl_sentinel_woken(bwl_sentinel *s)
     if (s->phase == RESOLVING) {
         int result = bwl_dialer_woken(&s->dialer, now_of(s), &fault);
         if (result != BWL_DIAL_RESOLVING)
-            go_on(s, result, &fault);
+            on_dial(s, result, &fault);
     }
     if (now_of(s) < bwl_sentinel_waits_until(s))
         return;
     if (s->phase == WATCHING && s->client->watches) {
-        ask_again(s);
+        query_again(s);
     } else if (s->phase == WATCHING) {
         s->phase_ends_at = BWL_NEVER; /* the next discovery queries it */
-    } else if (s->phase == RESTING && s->client->watches) {
+    } else if (s->phase == BACKOFF && s->client->watches) {
         begin_round(s);
-    } else if (s->phase == RESTING) {
+    } else if (s->phase == BACKOFF) {
         enter(s, IDLE, BWL_NEVER); /* no discovery waits */
     } else {
         (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "no answer in time");
-        broke(s, &fault);
+        on_broken(s, &fault);
     }
 }
 

@@ -4,18 +4,18 @@
  *
  * It keeps one connection to one sentinel, which is subscribed to messages about a new primary.
  *
- *        +--- discover ----------------------------+
- *        v                                         |
- *       IDLE --> RESOLVING --> CONNECTING --> ASKING --answered--> WATCHING --breaks--> RESTING
- *                   |              |             |                                         |
- *                   +-- the next sentinel, until all were tried --> RESTING                |
- *                   +-- the next one if the named server is no primary: try_next           |
- *                                                                                          |
- *       RESTING --after 1 s, while the client watches--> starts again, as a message may have
- *                                                        been missed
+ *       +--- discover ------------------------------+
+ *       v                                           |
+ *      IDLE --> RESOLVING --> CONNECTING --> QUERYING --answered--> WATCHING --breaks--> BACKOFF
+ *                  |              |             |                                           |
+ *                  +-- the next sentinel, until all were tried --> BACKOFF                  |
+ *                  +-- the next one if the named server is no primary: try_next             |
+ *                                                                                           |
+ *      BACKOFF --after 1 s, while the client watches--> starts again, as a message may have
+ *                                                       been missed
  *
- *       WATCHING --after 2 answer_ms, while the client watches--> ASKING: a stopped sentinel keeps
- *                                                                 its connection and sends nothing
+ *      WATCHING --after 2 answer_ms, while the client watches--> QUERYING: a stopped sentinel keeps
+ *                                                                its connection and sends nothing
  *
  * A sentinel's answer may be stale.  The handshake with the named server shows whether it is a
  * primary.

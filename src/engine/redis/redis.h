@@ -188,7 +188,7 @@ bool bwl_redis_name_client(bwl_session *session);
 void bwl_redis_write_client_info(bwl_session *session, bwl_resp_writer *writer, const char *tag);
 void bwl_redis_write_goodbye(bwl_session *session);
 
-/* Publishes the client info again with this command if it is due. */
+/* Submits the client info again if it is due.  Call after a command of this lock was sent. */
 void bwl_redis_refresh_client_info(bwl_session *session, bwl_engine_lock *lock);
 
 /* Fills in the holder's user, host and program from its client info at the server. */

@@ -54,7 +54,7 @@ static const command_row commands[] = {
 
 enum {
     ROWS_COUNT  = sizeof rows / sizeof rows[0],
-    LONG_COUNT  = ROWS_COUNT + BWL_BUDGETS_COUNT, /* BUDGET_NONE has none; plus the end */
+    LONG_COUNT  = ROWS_COUNT + BWL_BUDGETS_COUNT, /* NONE is no option; the end is a row */
     LETTERS_MAX = 2 * ROWS_COUNT + 2,
 };
 

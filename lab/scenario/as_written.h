@@ -12,8 +12,8 @@
 
 /* "Redis的分布式锁 / setnx", ways 1 to 6. */
 extern const bwl_protocol bwl_written_way_1; /* SETNX; DEL */
-extern const bwl_protocol bwl_written_way_2; /* a timestamp; when it is over: DEL, SETNX */
-extern const bwl_protocol bwl_written_way_3; /* a timestamp; when it is over: GETSET */
+extern const bwl_protocol bwl_written_way_2; /* ... and EXPIRE 0 when DEL did not succeed */
+extern const bwl_protocol bwl_written_way_3; /* a timestamp; when it is over: DEL, SETNX */
 extern const bwl_protocol bwl_written_way_4; /* a timestamp; when it is over: GETSET */
 extern const bwl_protocol bwl_written_way_5; /* SET NX EX; DEL */
 extern const bwl_protocol bwl_written_way_6; /* SET NX EX password; a script compares and deletes */

@@ -43,7 +43,7 @@ void bwl_name_pin_move_to_first(atomic_uint *pin);
 
 enum {
     BWL_SHARDS_MAX    = 4,
-    BWL_SHARDS_SHARED = 2, /* of these, several calls may share one */
+    BWL_SHARDS_SHARED = 2, /* so many of them may have several calls */
 };
 
 typedef struct bwl_shards {

@@ -33,8 +33,8 @@ typedef struct bwl_profile {
     bwl_their_form  theirs;
     const char     *wants_key; /* why key= is required; NULL: it is optional */
     bwl_signal_kind signal;
-    /* Of the list or channel that a release signals, and of a second channel (NULL: none).  %s is the
-     * name of the lock, %p the part of the key template before `key`. */
+    /* Of the list or channel that a release signals, and of a second channel (NULL: none).  %s is
+     * the name of the lock, %p the part of the key template before `key`. */
     const char             *signal_name;
     const char             *second_name;
     const char             *fault; /* what is unsafe about sharing this lock; NULL: nothing */

@@ -1,21 +1,19 @@
 /*
- * replay.c -- `bowline-lab replay`: a schedule, played with a real server in the place of the
- * model.
+ * replay.c -- `bowline-lab replay`: plays a schedule with a real server in place of the model.
  *
- * The machines are the same, and they hear what the real server answers.  What the lab does
- * besides:
+ * The machines are the same, and get the real server's answers.  The lab also handles:
  *
- *      time            really passes, some real milliseconds for each of the schedule; leases are
- *                      as much longer
- *      a delay         the question is written when the schedule has the server carry it out
- *      a connection    breaks: the client opens another.  What is late is written on the old one
- *      a crash         the client's connections are left, and nobody listens to them
- *      a restart       the server is killed, and another started
- *      other faults    of a server (its clock, eviction, a take-over) leave a key behind as the
- *                      model says: it is put there by hand, and the log says so
+ *      time            passes in reality, some real milliseconds for each of the schedule; leases
+ *                      are longer by the same factor
+ *      a delay         the command is written when the schedule lets the server execute it
+ *      a connection    breaks: the client opens another.  Late commands are written on the old one
+ *      a crash         the client's connections stay open, and are not read
+ *      a restart       the server is killed, and another one started
+ *      other faults    of a server (its clock, eviction, a failover) leave a key as the model has
+ *                      it: the lab sets the key, and logs that
  *
- * After each answer the real one is compared with the model's.  As soon as one differs the play is
- * over, because the rest of the schedule is about another world.
+ * Each real answer is compared with the model's.  The replay ends at the first difference, because
+ * the rest of the schedule belongs to another world.
  */
 #include "lab/report/names.h"
 #include "lab/base/output.h"
@@ -144,7 +142,7 @@ static bool pass(bwl_stage *s, unsigned step, bwl_ms by)
     while (stopped_by == 0 && bwl_real_ms() < until) {
         bwl_ms          left  = until - bwl_real_ms();
         struct timespec pause = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
-        (void)nanosleep(&pause, NULL); /* woken early, we look again */
+        (void)nanosleep(&pause, NULL); /* after an early wake-up, checks again */
     }
     return stopped_by == 0;
 }
@@ -195,7 +193,7 @@ static bool perform(bwl_stage *s, unsigned step, bwl_transition transition)
         bwl_world_perform(&s->w, transition);
         return bwl_stage_puts_by_hand(s, step, what.of);
     case BWL_TRANSITION_SAVE: bwl_world_perform(&s->w, transition); return true;
-    case BWL_TRANSITION_HALT: /* it is not asked in that time */
+    case BWL_TRANSITION_HALT: /* it gets no command in that time */
     case BWL_TRANSITION_GO_ON:
         bwl_world_perform(&s->w, transition);
         bwl_stage_tells_of_server(s, step, what.of);
@@ -231,7 +229,7 @@ static unsigned scale_for(const bwl_record *record)
     return in_seconds || terms->lease_ms >= LONG_MS ? 1 : USUAL;
 }
 
-/* ---- the play -------------------------------------------------------------------------------- */
+/* ---- the replay ------------------------------------------------------------------------------ */
 
 static bool set_up(bwl_stage *s, const bwl_lab_options *set)
 {
@@ -295,7 +293,7 @@ static bool play(bwl_stage *s)
             return false;
     bwl_world_transitions(&s->w, &transitions);
     if ((record->broken & BWL_INVARIANTS_BACKWARDS) != 0)
-        return true; /* never is a long time, for a real server too: the log says where it is */
+        return true; /* NEVER is long for a real server too: the log has the index */
     if ((bwl_invariants_broken_in(&s->w, &transitions) & record->broken) == 0)
         return bwl_stage_fails(s, "the invariant is not broken on the real server",
                                bwl_say("%s", ""));

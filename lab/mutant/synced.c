@@ -16,7 +16,7 @@ static void deaf_event(void *state, const bwl_lock_request *request, const bwl_e
     bwl_synced_token.event(state, request, &heard, fx);
 }
 
-/* To ask for no replica is not to ask: a server says yes to that at once. */
+/* It asks for no replica, which a server answers with YES at once. */
 static void alone_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                         bwl_effects *fx)
 {
@@ -28,7 +28,7 @@ static void alone_event(void *state, const bwl_lock_request *request, const bwl_
         fx->sends[0].timestamp = 0;
 }
 
-/* The push is taken for the yes to a question of ours. */
+/* A push is taken for the answer to its command. */
 static void early_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                         bwl_effects *fx)
 {

@@ -35,7 +35,8 @@ static bwl_ms lease_from(bwl_ms at, const bwl_lock_request *request)
     return at + request->lease_ms - bwl_drift_ms(request->lease_ms);
 }
 
-/* Says `kind` (until a lease after `from`, if HELD) where the machine says `truth` to `verb`. */
+/* Reports `kind` (until a lease after `from`, if HELD) where the machine reports `truth` for
+ * `verb`. */
 typedef struct lie {
     bwl_verb         verb;
     bwl_outcome_kind truth;

@@ -46,7 +46,7 @@ static bwl_row *add(walk *k, bwl_row_kind kind, unsigned client)
     return row;
 }
 
-/* ---- words ----------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static bwl_text change_of(const walk *k, unsigned client)
 {
@@ -68,7 +68,7 @@ static bwl_text change_of(const walk *k, unsigned client)
     return bwl_say("%s", "");
 }
 
-/* ---- which row a message is in --------------------------------------------------------------- */
+/* ---- the rows of a message ------------------------------------------------------------------- */
 
 static const bwl_link *link_of(const bwl_world *w, bwl_transition transition)
 {

@@ -1,10 +1,9 @@
 /*
- * articles.c -- the locks that people write about, as they are written: what breaks them,
- * in how few steps; and what does not.
+ * articles.c -- the locks of articles, exactly as published: the faults that break them, in how few
+ * steps; and those that do not.
  *
- * Three articles: "Redis的分布式锁 / setnx" (way-...), "Redis实现分布式锁" (guard-...),
- * "Lock / watch与锁 / 分布式锁" (watch-...), "利用redis实现分布式锁" (jedis-...).  A stale key, one
- * that somebody left behind, comes from a client that crashes.
+ * Four articles: "Redis的分布式锁 / setnx" (way-...), "Redis实现分布式锁" (guard-...), "Lock / watch与锁 / 分布式锁"
+ * (watch-...), "利用redis实现分布式锁" (jedis-...).  A client that crashes leaves a stale key.
  */
 #include "lab/scenario/as_written.h"
 #include "lab/scenario/tables.h"
@@ -13,9 +12,9 @@
 enum { SECOND_NS = 1000000000, MS_NS = 1000000 };
 
 enum {
-    /* Between clients, whatever one of them believes. */
+    /* Mutual exclusion, whatever a client believes. */
     INVARIANTS_EXCLUSION = BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER,
-    /* What a lock that does without expiry or ownership still has to give. */
+    /* What even a lock without expiry or ownership must give. */
     INVARIANTS_CALLER =
         BWL_INVARIANT_TOLD | BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_IN_TIME | BWL_INVARIANT_PAUSES,
 };
@@ -61,7 +60,7 @@ static const bwl_scenario table[] = {
     ROW("way-2-lost-reply-two", "... and a third client comes in beside it",
         WRITTEN(way_2, literal), .invariants = INVARIANTS_EXCLUSION, .clients = 3,
         .budget = { [BWL_LOSS] = 1 }, BREAKS(ONE_HOLDER, 14)),
-    /* ---- way 3: a stamp; when it is over: DEL, SETNX ----------------------------------------- */
+    /* ---- way 3: a timestamp; when it is over: DEL, SETNX ------------------------------------- */
     ROW("way-3-once", "each once: no two of them inside", IN_SECONDS(way_3, seconds),
         .invariants = INVARIANTS_EXCLUSION),
     ROW("way-3-no-fault", "a key that is gone counts as over: DEL removes whatever came since",
@@ -76,7 +75,7 @@ static const bwl_scenario table[] = {
     ROW("way-3-skew", "a client whose clock is a lease ahead finds every lock over",
         IN_SECONDS(way_3, seconds), .invariants = INVARIANTS_EXCLUSION,
         .clocks.skew_ms = { 0, 3000 }, BREAKS(ONE_HOLDER, 12)),
-    /* ---- way 4: a stamp; when it is over: GETSET --------------------------------------------- */
+    /* ---- way 4: a timestamp; when it is over: GETSET ----------------------------------------- */
     ROW("way-4-calm", "GETSET: nobody is late, nobody dies", IN_SECONDS(way_4, seconds),
         .invariants = INVARIANTS_EXCLUSION | INVARIANTS_CALLER | BWL_INVARIANT_OWN_KEY),
     ROW("way-4-stale", "only one of those who find a key over gets it", IN_SECONDS(way_4, seconds),

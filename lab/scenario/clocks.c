@@ -1,10 +1,9 @@
 /*
- * clocks.c -- clients whose clocks run too slow or too fast; numbers taken for another
- * unit; leases that differ; and servers that say that they were started anew.  See
- * table.h.
+ * clocks.c -- clients whose clocks run too slow or too fast; numbers in a wrong unit; leases that
+ * differ; and servers that report a restart.  See table.h.
  *
- * Of a lease of 30 ms, 28 are counted: so a clock may run at 94 per cent of the server's, and not
- * at 90.  Of 2 s, 1978 ms are: 99 per cent, and not 97.
+ * A lease of 30 ms counts as 28: so a clock may run at 94 per cent of the server's rate, and not at
+ * 90.  A lease of 2 s counts as 1978 ms: 99 per cent, and not 97.
  */
 #include "core/compat_rules.h"
 #include "lab/scenario/as_written.h"
@@ -14,7 +13,7 @@
 
 enum {
     INVARIANTS_EXCLUSION = BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER,
-    /* A world in which the server forgets: what still holds, as far as one client can know. */
+    /* The server loses data: the invariants that one client can still know. */
     INVARIANTS_ONE_CLIENT = BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_CREATES | BWL_INVARIANT_HAS_END |
                             BWL_INVARIANT_TOLD | BWL_INVARIANT_HEEDS_NO | BWL_INVARIANT_TELLS_LOSS |
                             BWL_INVARIANT_TAKEN_BACK | BWL_INVARIANT_NOT_STUCK |
@@ -68,7 +67,7 @@ static const bwl_scenario table[] = {
     ROW("mutant-no-drift-rate-changes", "the same, seen as soon as the clock has become slow",
         .protocol = &bwl_mutant_no_drift, .budget = { [BWL_RATE] = 1 }, BREAKS_ONLY(HONEST, 4)),
 
-    /* ---- a server that says that it was started anew ----------------------------------------- */
+    /* ---- a server that reports a restart ----------------------------------------------------- */
     ROW("restart-told", "a server restarts empty, another by its run_id: what was held is lost",
         .server.has_run_id = true, .invariants = INVARIANTS_ONE_CLIENT,
         .budget = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_RESTART] = 1 }),
@@ -83,7 +82,7 @@ static const bwl_scenario table[] = {
         .server.has_run_id = true, .mutations = BWL_MUTATION_SAME_SERVER,
         .invariants = INVARIANTS_ONE_CLIENT, .budget = { [BWL_RESTORE] = 1 }, BREAKS(HEEDS_NO, 10)),
 
-    /* ---- numbers taken for another unit ------------------------------------------------------ */
+    /* ---- numbers in a wrong unit ------------------------------------------------------------- */
     ROW("watch-50000", "EXPIRE 50000, meant as ms: a key for 13.9 hours",
         .protocol = &bwl_written_watch, .terms = { .rules = &uuid, .lease_ms = 2000 },
         .mutations = BWL_MUTATION_MS_AS_SECONDS, BREAKS_ONLY(HAS_END, 4)),

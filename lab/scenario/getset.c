@@ -1,8 +1,8 @@
 /*
- * getset.c -- setnx-getset, by the parameters of each article, and by the server's clock.
+ * getset.c -- setnx-getset, with the parameters of each article, and with the server's clock.
  *
- * The leases are short, in the unit that the protocol counts in.  A stale key is one that somebody
- * has left behind, over already when the world begins.
+ * The leases are short, in the unit of the protocol.  A stale key is left from a former holder, and
+ * has expired when the world begins.
  */
 #include "lab/scenario/tables.h"
 #include "protocol/protocol.h"
@@ -25,8 +25,8 @@ enum {
 #define GETSET(NAME, STORY, TERMS, ...) \
     ROW("getset-" NAME, STORY, .protocol = &bwl_setnx_getset, .terms = TERMS, __VA_ARGS__)
 
-/* The same rows for each set of rules: what holds when nothing is late, how far clocks step, and in
- * how many steps a late DEL breaks the lock. */
+/* The same rows for each set of rules: the invariants that hold when nothing is late, the size of
+ * clock steps, and the number of steps in which a late DEL breaks the lock. */
 #define FAMILY(NAME, TERMS, CALM, STEP_MS, LATE_STEPS)                                             \
     GETSET(NAME "-calm", "each once, and nothing is late", TERMS, .invariants = CALM),             \
         GETSET(NAME "-stale", "one client takes over an expired key", TERMS,                       \

@@ -1,9 +1,9 @@
 /*
- * protocols.c -- other people's protocols, as src/protocol has them: what breaks them, in
- * how few steps; and what does not, in every state.
+ * protocols.c -- the protocols of other programs, as in src/protocol: the faults that break them,
+ * in how few steps; and those that do not, in every state.
  *
- * The leases are short, in the unit that the protocol counts in.  A stale key is one that somebody
- * has left behind, over already when the world begins.
+ * The leases are short, in the unit of the protocol.  A stale key is left from a former holder, and
+ * has expired when the world begins.
  */
 #include "core/compat_rules.h"
 #include "lab/scenario/tables.h"
@@ -15,7 +15,7 @@ enum {
                       BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_IN_TIME | BWL_INVARIANT_PAUSES,
 };
 
-/* As in protocol/protocols.c, with tokens of the lab's own. */
+/* As in protocol/protocols.c, with the tokens of the lab. */
 static const bwl_compat_rules literal   = { .value = BWL_VALUE_LITERAL, .literal = "1" };
 static const bwl_compat_rules stamp_del = {
     .value   = BWL_VALUE_DECIMAL,

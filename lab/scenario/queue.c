@@ -1,9 +1,9 @@
 /*
- * queue.c -- bowline's lock with a queue: what holds, in every state, what it cannot give,
- * and the mistakes that were planted.  See table.h.
+ * queue.c -- bowline's lock with a queue: the invariants that hold in every state, its limits, and
+ * planted faults.  See table.h.
  *
- * With a lease of 30 ms a claim is a whole lease, and nobody waits long enough for a second beat;
- * with one of 3 s a claim is 2 s, and all the timers of the machine lie within it.
+ * With a lease of 30 ms a provisional grant lasts a whole lease, and no client waits long enough
+ * for a second heartbeat; with 3 s it lasts 2 s, and all timers of the machine are within it.
  */
 #include "lab/mutant/queue.h"
 #include "lab/scenario/tables.h"
@@ -16,7 +16,7 @@ enum {
     HOUR_MS = 3600000,
 };
 
-/* What goes wrong with clients, and on the way; and what callers do. */
+/* Faults of clients and messages; and actions of callers. */
 #define OF_CLIENTS                                                                               \
     [BWL_SLOW] = BWL_ANY, [BWL_LOSS] = 3, [BWL_DENIAL] = 2, [BWL_REFUSAL] = 1, [BWL_CANCEL] = 3, \
     [BWL_EXTEND_BY_CALLER] = 2, [BWL_LOST_PUSH] = 2, [BWL_NOSCRIPT] = 2, [BWL_SILENCE] = 2,      \
@@ -112,7 +112,7 @@ static const bwl_scenario table[] = {
         .protocol = &bwl_queue, .invariants = INVARIANTS_QUEUE | BWL_INVARIANTS_BACKWARDS,
         .rounds = BWL_ANY, .wait_ms = BWL_NEVER,
         .budget = { [BWL_LOST_PUSH] = 1, [BWL_CANCEL] = 1 }),
-    /* ---- a claim that is shorter than the lease ---------------------------------------------- */
+    /* ---- a provisional grant that is shorter than the lease ---------------------------------- */
     ROW("queue-long", "a lease of 3 s, a claim of 2", OF_LONG_QUEUE, .wait_ms = 4500, .rounds = 2),
     ROW("queue-long-slow", "... and everything is late", OF_LONG_QUEUE, .wait_ms = 4500,
         .budget = { [BWL_SLOW] = 3 }),
@@ -153,7 +153,7 @@ static const bwl_scenario table[] = {
                     [BWL_BORROWER]         = 1,
                     [BWL_EXTEND_BY_CALLER] = 1,
                     [BWL_DENIAL]           = 1 }),
-    /* ---- what it cannot give ----------------------------------------------------------------- */
+    /* ---- its limits -------------------------------------------------------------------------- */
     ROW("queue-limit-pause", "a holder that is stopped for longer than its lease goes on working",
         .protocol = &bwl_queue, .budget = { [BWL_SLOW] = 4 }, BREAKS_ONLY(NO_OVERLAP, 9)),
     ROW("queue-limit-forgets", "a server restarts empty", .protocol = &bwl_queue,
@@ -242,7 +242,7 @@ static const bwl_scenario table[] = {
         .extend_ms = 2000, .invariants = INVARIANTS_QUEUE & ~(unsigned)BWL_INVARIANT_KEEPS,
         .server.has_run_id = true, .server.keeps_all = true,
         .budget = { [BWL_SLOW] = 1, [BWL_RESTORE] = 1, [BWL_EXTEND_BY_CALLER] = 1 }),
-    /* ---- what it cannot give ----------------------------------------------------------------- */
+    /* ---- its limits -------------------------------------------------------------------------- */
     ROW("queue-limit-evicts-line",
         "the server throws the line away: who comes next overtakes who was in it",
         .protocol = &bwl_queue, .clients = 3, .server.evicts = 1u << BWL_MODEL_QUEUE,
@@ -251,7 +251,7 @@ static const bwl_scenario table[] = {
         "the server's clock is set on: the lease is over, and the holder does not know",
         .protocol = &bwl_queue, .clocks.jump_ms = HOUR_MS, .budget = { [BWL_JUMP] = 1 },
         BREAKS_ONLY(ONE_HOLDER, 7)),
-    /* ---- planted ----------------------------------------------------------------------------- */
+    /* ---- planted faults ---------------------------------------------------------------------- */
     ROW("queue-planted-busy-for-dead", "who tries once is told busy, and only the dead have waited",
         .protocol = &bwl_queue, .clients = 3, .never_renews = true, .tries_once_of = 1u << 2,
         .mutations = BWL_MUTATION_BUSY_FOR_DEAD, .budget = { [BWL_CRASH] = 2 },

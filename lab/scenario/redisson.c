@@ -1,14 +1,14 @@
 /*
- * redisson.c -- RLock of Redisson as src/protocol/redisson.c has it: what holds, and what
- * each of its rules is there for.
+ * redisson.c -- RLock of Redisson as in src/protocol/redisson.c: the invariants that hold, and the
+ * purpose of each of its rules.
  *
- * A scenario that breaks differs from one that holds by the rule that is left out alone.
+ * A scenario that breaks differs from one that holds only by the omitted rule.
  */
 #include "core/compat_rules.h"
 #include "lab/scenario/tables.h"
 #include "protocol/protocol.h"
 
-/* With the tokens that the lab hands out. */
+/* With the tokens of the lab. */
 static const bwl_compat_rules rlock  = { .value = BWL_VALUE_TOKEN };
 static const bwl_compat_rules fenced = { .value = BWL_VALUE_TOKEN, .counts_fences = true };
 

@@ -14,7 +14,7 @@ enum { MS_NS = 1000000, SECONDS_LEASE_MS = 2000 };
 
 #define SECOND_NS INT64_C(1000000000)
 
-/* As in src/protocol/protocols.c, with the tokens that the lab hands out. */
+/* As in src/protocol/protocols.c, with the tokens of the lab. */
 static const bwl_compat_rules uuid    = { .value = BWL_VALUE_TOKEN, .lease_in_seconds = true };
 static const bwl_compat_rules seconds = { .value   = BWL_VALUE_DECIMAL,
                                           .unit_ns = SECOND_NS,
@@ -56,7 +56,7 @@ static const bwl_subject table[] = {
       .is_sound = true,
       IN_MS(symfony, &zset) },
 
-    /* As their articles mean them. */
+    /* As the articles' texts mean them. */
     { .name = "setnx-del", .story = "SETNX; DEL", IN_MS(setnx_del, &literal) },
     { .name  = "setnx-del-expire",
       .story = "SETNX; DEL, and EXPIRE 0 when that did not succeed",
@@ -104,7 +104,7 @@ static const bwl_subject table[] = {
       .story = "setnx-expire-watch with DEL as its repair",
       IN_SECONDS(written_watch_del, &uuid) },
 
-    /* Mistakes that were planted. */
+    /* Planted faults. */
     { .name  = "token-delete-blind",
       .story = "as token, but it deletes without comparing",
       .world = { .mutations = BWL_MUTATION_DELETE_BLIND } },
@@ -143,7 +143,7 @@ bool bwl_subject_is_file(const char *name)
     return strchr(name, '/') != NULL || (size > 3 && strcmp(name + size - 3, ".so") == 0);
 }
 
-/* What is wrong with it, or NULL. */
+/* The reason why it is not valid, or NULL. */
 static const char *fault_of(const bwl_own *own)
 {
     const bwl_protocol *p = &own->protocol;

@@ -1,8 +1,8 @@
 /*
- * symfony.c -- RedisStore of Symfony as src/protocol/symfony.c has it: what holds, and
- * what each of its rules is there for.
+ * symfony.c -- RedisStore of Symfony as in src/protocol/symfony.c: the invariants that hold, and
+ * the purpose of each of its rules.
  *
- * A scenario that breaks differs from one that holds by the rule that is left out alone.
+ * A scenario that breaks differs from one that holds only by the omitted rule.
  */
 #include "core/compat_rules.h"
 #include "lab/mutant/symfony.h"
@@ -11,7 +11,7 @@
 
 enum { AHEAD_MS = 40 }; /* more than a lease */
 
-/* With the tokens that the lab hands out. */
+/* With the tokens of the lab. */
 static const bwl_compat_rules rules = { .value = BWL_VALUE_TOKEN };
 
 #define SYMFONY .protocol = &bwl_symfony, .terms = { .rules = &rules }

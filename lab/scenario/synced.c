@@ -1,9 +1,9 @@
 /*
- * synced.c -- a lock that counts only when replicas have it, on a server whose place a
- * replica takes that has not heard of the last change.  See table.h.
+ * synced.c -- a lock that needs the acknowledgement of replicas, on a server that fails over to a
+ * replica without the last change.  See table.h.
  *
- * Without this, limit-server-gives-way is two holders in seven steps.  DENIAL is, of the question
- * to the replicas, that too few of them have it.
+ * Without the replicas, limit-server-gives-way gives two holders in seven steps.  For the command
+ * to the replicas, DENIAL means that too few have acknowledged.
  */
 #include "lab/mutant/synced.h"
 #include "lab/scenario/tables.h"
@@ -11,7 +11,7 @@
 
 enum {
     INVARIANTS_TOKEN = BWL_INVARIANTS_USUAL & ~(unsigned)BWL_INVARIANTS_BACKWARDS,
-    /* A server that forgets who waits breaks no promise to who holds. */
+    /* A server that loses its waiters breaks no promise to a holder. */
     INVARIANTS_GIVES_WAY = INVARIANTS_QUEUE & ~(unsigned)BWL_INVARIANT_FIRST_COME,
 };
 
@@ -46,7 +46,7 @@ static const bwl_scenario table[] = {
     ROW("synced-queue-yields", "... and who has the lock gives it to who waits",
         .protocol = &bwl_synced_queue, .terms = { .replicas = 1 },
         .invariants = INVARIANTS_GIVES_WAY, .budget = { [BWL_YIELD] = 1, [BWL_FAILOVER] = 1 }),
-    /* ---- planted ----------------------------------------------------------------------------- */
+    /* ---- planted faults ---------------------------------------------------------------------- */
     ROW("synced-planted-deaf", "any number of replicas is taken for enough",
         .protocol = &bwl_synced_deaf, .terms = { .replicas = 1 },
         .budget = { [BWL_DENIAL] = 1, [BWL_FAILOVER] = 1 }, BREAKS_ONLY(ONE_HOLDER, 11)),

@@ -1,10 +1,9 @@
 /*
- * table.c -- the table of scenarios, in three parts: what must hold, what a lease cannot give,
+ * table.c -- the table of scenarios, in three parts: invariants that hold, the limits of a lease,
  * and planted faults.  See table.h.
  *
  * The lease is 30 ms: drift allowance 2, renewal after 10, pauses of 5, 10, 20 ... between
- * attempts. So all the deadlines of the machines lie close together, and every order of them comes
- * about.
+ * attempts.  So all deadlines of the machines are close together, and every order of them occurs.
  */
 #include "lab/scenario/table.h"
 #include "lab/scenario/tables.h"
@@ -15,7 +14,7 @@
 
 enum { LEASE_MS = 30, ANSWER_MS = 15, WAIT_MS = 45, EXTEND_MS = 20, STEP_MS = 30, TRUE_PACE = 100 };
 
-/* A world in which the server forgets or its clock is wrong: what still holds. */
+/* The server loses data or its clock is wrong: the invariants that still hold. */
 enum {
     INVARIANTS_ONE_CLIENT = BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_CREATES | BWL_INVARIANT_HAS_END |
                             BWL_INVARIANT_TOLD | BWL_INVARIANT_HEEDS_NO | BWL_INVARIANT_TAKEN_BACK |
@@ -92,7 +91,7 @@ static const bwl_scenario table[] = {
                     [BWL_EXTEND_BY_CALLER] = 2,
                     [BWL_RATE]             = 2 }),
 
-    /* ---- what a lease without a fence cannot give -------------------------------------------- */
+    /* ---- the limits of a lease without a fence ----------------------------------------------- */
     ROW("limit-pause", "a holder that is stopped for longer than its lease goes on working",
         .budget = { [BWL_SLOW] = 4 }, BREAKS_ONLY(NO_OVERLAP, 9)),
     ROW("limit-server-forgets", "a server restarts empty", .budget = { [BWL_RESTART] = 1 },
@@ -222,9 +221,9 @@ static bwl_ms usually(bwl_ms value, bwl_ms usual)
     return value != 0 ? value : usual;
 }
 
-/* The slowest clock, in whole per cent, with which a lease is not over in the store before its
- * holder thinks so.  Who is pushed to counts from before it, for as long as it waited: then it is
- * one per cent, whatever the lease. */
+/* The slowest clock, in whole per cent, with which a lease does not expire in the store before its
+ * holder thinks so.  A waiter counts a pushed grant from before the push, back over its whole wait:
+ * then the clock may be one per cent slow, whatever the lease. */
 static unsigned slowest_allowed(const bwl_scenario *s)
 {
     enum { ONE_LESS = TRUE_PACE - 1 };

@@ -1,11 +1,11 @@
 /*
- * world_faults.c -- servers that come back older, give way, throw away; strangers; times of day;
- * and the invariants that ask for more than a lease can give.  See table.h.
+ * world_faults.c -- servers that restart with older data, fail over or evict; foreign values; wall
+ * clocks; and the invariants beyond the limits of a lease.  See table.h.
  */
 #include "lab/mutant/token.h"
 #include "lab/scenario/tables.h"
 
-/* A world in which the server forgets: what still holds, as far as one client can know. */
+/* The server loses data: the invariants that one client can still know. */
 enum {
     INVARIANTS_ONE_CLIENT = BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_CREATES | BWL_INVARIANT_HAS_END |
                             BWL_INVARIANT_TOLD | BWL_INVARIANT_HEEDS_NO | BWL_INVARIANT_TAKEN_BACK |
@@ -42,7 +42,7 @@ static const bwl_scenario table[] = {
         .protocol = &bwl_fenced, .server.fences = true, .invariants = BWL_INVARIANT_FENCE,
         .budget = { [BWL_SLOW] = 1, [BWL_RESTART] = 1, [BWL_WRITE] = 3 }),
 
-    /* ---- what a lease without a queue and without a fence cannot give ------------------------ */
+    /* ---- the limits of a lease without a queue and without a fence --------------------------- */
     ROW("limit-server-older",
         "the server comes back with what it had saved, in which somebody else had the lock",
         .rounds = 2, .budget = { [BWL_RESTORE] = 1 }, BREAKS_ONLY(ONE_HOLDER, 16)),
@@ -59,7 +59,7 @@ static const bwl_scenario table[] = {
     ROW("limit-late-write", "without a fence, the write of a holder that was stopped is taken",
         .budget = { [BWL_SLOW] = 4, [BWL_WRITE] = 2 }, BREAKS_ONLY(FENCE, 11)),
 
-    /* ---- planted ----------------------------------------------------------------------------- */
+    /* ---- planted faults ---------------------------------------------------------------------- */
     ROW("planted-fence-forgets",
         "the server counts fences anew after a restart: an old holder's write is taken",
         .protocol = &bwl_fenced, .server.fences = true, .rounds = 2,

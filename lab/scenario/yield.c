@@ -1,6 +1,5 @@
 /*
- * yield.c -- who has the lock gives it to who waits, and waits himself to have it again.
- * See table.h.
+ * yield.c -- a holder gives the lock to the first waiter, and waits for it again.  See table.h.
  */
 #include "lab/mutant/queue.h"
 #include "lab/scenario/tables.h"

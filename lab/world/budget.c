@@ -1,5 +1,5 @@
 /*
- * budget.c -- what the budgets are called.  See budget.h.
+ * budget.c -- the names of the budgets.  See budget.h.
  */
 #include "lab/world/budget.h"
 #include "core/core.h"

@@ -2,8 +2,8 @@
  * budget.h -- which faults may happen in a world, and how often.
  *
  * Faults are budgets.  SLOW pays for time that passes while a step is due: without it the world is
- * synchronous, with ANY of it nothing is known about delays. The smallest budget that breaks an
- * invariant is what the protocol assumes.
+ * synchronous, with ANY delays are unbounded.  The smallest budget that breaks an invariant is what
+ * the protocol assumes.
  */
 #pragma once
 

@@ -51,7 +51,7 @@ static bool put_if_near(bwl_print *p, int64_t x, int64_t present, int64_t per_se
 }
 
 /* A number of unknown meaning.  The monotonic clock, the wall clock and the counters are so far
- * apart, in any unit, that the size of a number tells a time. */
+ * apart, in any unit, that a number near one of them is a time. */
 static void put_number(bwl_print *p, int64_t x)
 {
     static const int64_t units_ns[] = { 1000000000, 1000000, 1000, 1 };
@@ -187,7 +187,7 @@ static void put_hold(bwl_print *p, const bwl_hold *h)
     put_protocol(p, h);
 }
 
-/* ---- the rest -------------------------------------------------------------------------------- */
+/* ---- messages, clocks, worlds ---------------------------------------------------------------- */
 
 static bool is_current(const bwl_lab_client *c, const bwl_message *message)
 {
@@ -240,8 +240,8 @@ static void put_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *
         put_question(p, message); /* an invariant reads which release failed */
 }
 
-/* The offset of its wall clock; the fraction and the rate of its clock; its own lease; whether
- * it waits; what it was told. */
+/* Adds the offset of its wall clock; the fraction and the rate of its clock; its own lease; whether
+ * it waits; its results. */
 static void put_clock(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
 {
     size_t number     = (size_t)(c - w->clients);
@@ -403,8 +403,8 @@ static void restart(bwl_print *p, const bwl_world *w, uint64_t hash)
     p->tokens_count = p->over_count = 0;
 }
 
-/* The fraction of the clocks' unit, which tells when the next unit begins; and the offset of the
- * server's clock. */
+/* The fraction of the clocks' unit, which determines when the next unit begins; and the offset of
+ * the server's clock. */
 static void put_clocks(bwl_print *p, const bwl_world *w)
 {
     const bwl_compat_rules *rules = w->scenario->terms.rules;
@@ -481,8 +481,8 @@ static bool fits(const uint64_t *prints, const uint8_t *order, unsigned clients)
     return true;
 }
 
-/* Clients are sorted by their own hashes, so that worlds which differ only by the order of
- * clients are equal.  Where hashes are equal, all orders are tried. */
+/* Clients are sorted by their own hashes, so that worlds which differ only by the order of clients
+ * are equal.  Where hashes are equal, all orders are tried. */
 uint64_t bwl_world_fingerprint(const bwl_world *w, bool plain)
 {
     unsigned  clients  = w->scenario->clients;

@@ -2,7 +2,7 @@
  * canon_waiting.c -- the part of a fingerprint for a lock with a queue.  See canon.h.
  *
  * Tickets and fences are only compared: their order matters.  The name of a connection is the
- * number of newer ones. Server times that the machine has seen count from now, by both clocks.
+ * number of newer ones.  Server times that the machine has seen count from now, by both clocks.
  */
 #include "lab/world/canon.h"
 #include "lab/world/canon_inside.h"
@@ -11,7 +11,7 @@
 #include "protocol/protocol.h"
 #include <string.h>
 
-/* ---- numbers that were drawn ----------------------------------------------------------------- */
+/* ---- tickets and fences ---------------------------------------------------------------------- */
 
 static void add(bwl_ranks *ranks, uint64_t number)
 {
@@ -36,7 +36,7 @@ static void put_rank(bwl_print *p, const bwl_ranks *ranks, uint64_t number)
     bwl_put(p, number == 0 ? UINT64_MAX : rank);
 }
 
-/* The counter matters only where numbers above it exist. */
+/* The counter matters only if numbers above it exist. */
 static void put_count(bwl_print *p, const bwl_ranks *ranks, uint64_t count)
 {
     unsigned above = 0;

@@ -52,7 +52,7 @@ bool bwl_queue_view_is_right(void);
 
 typedef struct bwl_queue_mutant_state {
     bwl_queue_view inner;
-    bwl_ms         until; /* that was told */
+    bwl_ms         until; /* as reported */
 } bwl_queue_mutant_state;
 
 enum { BWL_SYNCED_INNER_SIZE = 96, BWL_SYNCED_TAG = 1 << 28 };

@@ -10,7 +10,7 @@ static void add_at(bwl_transitions *transitions, bwl_transition_kind kind, unsig
     transitions->list[transitions->count - 1].server = server & 7u;
 }
 
-/* ... with the random bits of the shortest pause, and with others. */
+/* Adds it with the random bits of the shortest pause, and with others. */
 static void add_with_chance(const bwl_world *w, bwl_transitions *transitions,
                             bwl_transition_kind kind, unsigned client, unsigned server)
 {

@@ -7,9 +7,9 @@
 
 /* X(NAME, name in files, budget that pays; SERVE and PASS: see transition.c) */
 #define BWL_TRANSITIONS(X)                                                                    \
-    X(SERVE, "serve", BUDGET_NONE)           /* which: an error to answer instead, or 0 */    \
+    X(SERVE, "serve", BUDGET_NONE)           /* which: an error as the answer, or 0 */        \
     X(SERVE_LATE, "serve-late", BUDGET_NONE) /* ... a late one; which: its index */           \
-    X(DELIVER, "deliver", BUDGET_NONE)       /* the client hears the next answer */           \
+    X(DELIVER, "deliver", BUDGET_NONE)       /* the client gets the next answer */            \
     X(ALARM, "alarm", BUDGET_NONE)                                                            \
     X(START, "start", BUDGET_NONE)                                                            \
     X(RELEASE, "release", BUDGET_NONE)                                                        \

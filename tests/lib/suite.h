@@ -36,7 +36,7 @@
         suite_around((set_up), (tear_down));                         \
     }
 
-/* TEST, added to the list by a call of its own. */
+/* A TEST that another function adds to the list. */
 #define TEST_ADDED_BY(name, call)                                       \
     static void                              test_##name(void **state); \
     __attribute__((constructor)) static void add_##name##_(void)        \
@@ -45,7 +45,7 @@
     }                                                                   \
     static void test_##name(void **state)
 
-/* Names and states live as long as the program. */
+/* Names and states must live as long as the program. */
 void suite_add(const char *name, CMUnitTestFunction body);
 void suite_add_row(const char *name, CMUnitTestFunction body, const void *state);
 void suite_fixture(CMFixtureFunction set_up, CMFixtureFunction tear_down);

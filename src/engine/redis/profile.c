@@ -6,18 +6,18 @@
 
 #include <string.h>
 
-/* Other people's locks, row by row.
+/* Locks of other programs, one row each.
  *
- * The comment above a row says where its bytes were read.  A row has no lease of its own where the
- * program has none by default (its keys then never vanish, which ours do not do), and no wait where
- * the program leaves that to its caller.
+ * The comment above a row names the source of its formats.  A row has no lease if the program has
+ * none by default (its keys then never expire; ours do), and no wait if the program leaves it to
+ * the caller.
  *
- * The rows with stamps take, steal and release in one script by the server's clock, and their keys
- * vanish when the stamp is reached: the programs all take a key that is gone for a free lock.  Two
- * rows, which are the articles' own locks, do as the articles do.  What is wrong with sharing such
- * a lock is what the others do: it is in `fault`.
+ * The rows with timestamps acquire, steal and release in one script by the server's clock, and
+ * their keys expire at the timestamp: all these programs treat a missing key as a free lock.  Two
+ * rows, the locks of articles, follow the articles.  The faults of the other programs make sharing
+ * such a lock unsafe: see `fault`.
  *
- * docs/profiles.md is made of this table: make docs. */
+ * `make docs` generates docs/profiles.md from this table. */
 
 #define TOKENS(format) .value = BWL_VALUE_TOKEN, .token = (format)
 #define SECOND_NS      INT64_C(1000000000)
@@ -43,8 +43,8 @@
     "its keys begin with REDIS_PREFIX and CACHE_PREFIX of the application; give yours, as in"
 
 static const bwl_profile rows[] = {
-    /* redis 6.4.0 and 8.1.0 (PyPI), lock.py: SET NX PX, uuid1().hex, GET and DEL in Lua; 2.10.6
-     * the same by SETNX and PEXPIRE. */
+    /* redis 6.4.0 and 8.1.0 (PyPI), lock.py: SET NX PX, uuid1().hex, GET and DEL in Lua; 2.10.6 the
+     * same by SETNX and PEXPIRE. */
     { .name     = "redis-py",
       .program  = "redis-py 2.10 and newer (Python), redis.lock.Lock",
       .protocol = "token",
@@ -157,9 +157,8 @@ static const bwl_profile rows[] = {
       .theirs   = BWL_THEIRS_METADATA,
       .note     = "Its own values may have metadata behind the token.",
       .rules    = RULES(TOKENS(BWL_TOKEN_OURS)) },
-    /* github.com/redis/rueidis 1.0.79, rueidislock/lock.go: SET NX PXAT in Lua, 24 random
-     * bytes; the keys PREFIX:0:NAME to PREFIX:2*KeyMajority-2:NAME, of which KeyMajority make the
-     * lock. */
+    /* github.com/redis/rueidis 1.0.79, rueidislock/lock.go: SET NX PXAT in Lua, 24 random bytes;
+     * the keys PREFIX:0:NAME to PREFIX:2*KeyMajority-2:NAME, of which KeyMajority make the lock. */
     { .name     = "rueidislock",
       .program  = "rueidislock 1 (Go), with one bowline for each of its keys",
       .protocol = "token",
@@ -223,7 +222,7 @@ static const bwl_profile rows[] = {
       .rules = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 60000) },
     /* laravel/framework at 037539f, 039ee0d and bd71b45 (13.26.1), RedisLock.php and Lock.php of
      * src/Illuminate/Cache: SET EX NX, Str::random(), 16 characters; RedisStore.php at 0038ef2: the
-     * colon up to 10.  What stands before the name is put together by config/database.php and
+     * colon up to 10.  The part before the name comes from config/database.php and
      * config/cache.php. */
     { .name      = "laravel",
       .program   = "Laravel 13 (PHP), Cache::lock, and applications made with a late 12",
@@ -268,8 +267,8 @@ static const bwl_profile rows[] = {
       .theirs     = BWL_THEIRS_HOST_PID,
       .note       = "The name of the host is cut to fit.",
       .rules      = RULES(TOKENS(BWL_TOKEN_UUID_BARE), .lease_ms = 30000) },
-    /* sewenew/redis-plus-plus at 1ee399d, patterns/redlock.cpp: SET NX PX, 20
-     * letters and digits. */
+    /* sewenew/redis-plus-plus at 1ee399d, patterns/redlock.cpp: SET NX PX, 20 letters and
+     * digits. */
     { .name       = "redis-plus-plus",
       .program    = "redis++ 1.3 (C++), RedMutex",
       .protocol   = "token",
@@ -382,8 +381,7 @@ static const bwl_profile rows[] = {
       .note     = "Its timeOut is the wait and the lease in one.",
       .rules    = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = MILLISECOND_NS,
                         .extra_ns = MILLISECOND_NS, EXPIRED_NOT_AFTER_NOW) },
-    /* The article "Redis实现分布式锁", getPidLock and releasePidLock, as its
-     * text means them. */
+    /* The article "Redis实现分布式锁", getPidLock and releasePidLock, as its text means them. */
     { .name     = "php-pidlock",
       .program  = "the PHP lock of the article \"Redis实现分布式锁\", getPidLock",
       .protocol = "setnx-getset",
@@ -419,8 +417,8 @@ const char *bwl_profile_name_at(size_t i)
     return profile != NULL ? profile->name : NULL;
 }
 
-/* How many bytes of the template come before the profile's own; the whole size if it does not end
- * so. */
+/* The size of the template before the profile's own key; the whole size if it does not end with
+ * that key. */
 static size_t prefix_size(const bwl_profile *profile, const char *template)
 {
     size_t size  = strlen(template);
@@ -444,7 +442,7 @@ const char *bwl_profile_template_fault(const bwl_profile *profile, const char *t
         return "those who wait are told under a name that is made from the end of the key";
     if (profile->takes_prefix && prefix == 0)
         return "its keys begin with a word of yours";
-    if (memchr(template, '%', prefix) != NULL) /* it may stand in a name once more as it is */
+    if (memchr(template, '%', prefix) != NULL) /* a % may occur unescaped in a name */
         return "what comes before has no percent sign";
     return NULL;
 }
@@ -461,7 +459,7 @@ static bool is_date(const char *value)
     return true;
 }
 
-/* Is it HOST_PID_? */
+/* Whether it is HOST_PID_. */
 static bool is_host_and_pid(const char *text, size_t size)
 {
     size_t digits = 0;
@@ -502,7 +500,7 @@ bool bwl_profile_reads(const bwl_profile *profile, const bwl_compat_rules *rules
     return is_theirs(profile, value, size);
 }
 
-/* %s in the form is the name of the lock, %p what comes before the profile's key. */
+/* Replaces %s by the name of the lock, %p by the part before the profile's key. */
 static size_t write_form(char ret_name[BWL_SIGNAL_MAX], const char *form, bwl_bytes prefix,
                          bwl_bytes name)
 {

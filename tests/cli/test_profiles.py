@@ -69,7 +69,7 @@ def test_where_there_is_no_risk_accepting_it_says_nothing(place, redis):
         ("protocol=tokne", 'there is no protocol "tokne": did you mean token?'),
         ("profile=redispy", 'there is no profile "redispy": did you mean redis-py?'),
         ("profile=nobody", 'there is no profile "nobody" in this build: man 7 bowline lists them'),
-        ("profile=spring", "profile spring: its keys begin with a word of yours: key=WORD:%s"),
+        ("profile=spring", "profile spring: its keys begin with your registry key: key=WORD:%s"),
         (
             "profile=redis-py&protocol=set-nx-ex",
             "in the URL, protocol=set-nx-ex contradicts profile=redis-py, which is token: leave protocol= out",

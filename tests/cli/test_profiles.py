@@ -149,7 +149,7 @@ def test_a_time_that_is_over_is_left_alone_while_the_key_has_an_expiry(place, re
     redis.cli("set", "job", "1400000000000", "ex", "1000")
     done = place.run("-n", "--url", url, "job", "touch", "ran")
     assert done.returncode == 124
-    assert re.search("its time is over, but the key expires in (1000|9[0-9]{2})s", done.stderr)
+    assert re.search("its time has passed, but the key expires in (1000|9[0-9]{2})s", done.stderr)
     assert not place.path("ran").exists()
     redis.cli("persist", "job")
     assert place.run("-n", "--url", url, "job", "touch", "ran").returncode == 0

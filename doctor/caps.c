@@ -69,7 +69,7 @@ static const caps_row file_row = {
     .crash          = "freed",
     .excludes_words = "the processes of this machine that use this directory (without one: those "
                       "of this user), and flock(2) on its files",
-    .order_words    = "first come, first served, among bowline's own; flock(1) has no place",
+    .order_words    = "first come, first served, among bowline's own; flock(1) does not queue",
     .fence_words    = "grows with every holder, also across a restart",
     .wake_words     = "by the kernel (inotify), when the file is closed",
     .loss_words     = "cannot happen while the holder lives; a stopped holder keeps the lock",
@@ -82,7 +82,7 @@ static const caps_row remote_row = {
     .wake           = "poll",
     .loss           = "none",
     .crash          = "freed",
-    .excludes_words = "the processes that this network file system keeps apart",
+    .excludes_words = "the processes that this network file system excludes from each other",
     .order_words    = "first come, first served, as far as its byte-range locks work",
     .fence_words    = "grows with every holder, also across a restart",
     .wake_words     = "not across machines: " POLLED,

@@ -1,9 +1,9 @@
 /*
- * 01-acquire.c -- take a lock, work, give it back.
+ * 01-acquire.c -- acquire a lock, work, release it.
  *
  *      01-acquire [URL [NAME]]
  *
- * Waits for five seconds if somebody else has it.  Try it twice at once.
+ * Waits for five seconds at most.  Run it twice at the same time.
  */
 #include <bowline/bowline.h>
 
@@ -17,7 +17,7 @@ static int complain(const bowline_error *error)
     return 1;
 }
 
-/* What there is to know while it is ours. */
+/* What can be asked about a hold. */
 static void describe(bowline_hold *hold)
 {
     int64_t left_ms = bowline_hold_left_ms(hold);
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
     /* ... the work ... */
     int status = bowline_release(hold, &error);
     bowline_close(client);
-    /* LOST: it ended before we gave it back, and somebody else may have worked at the same time. */
+    /* LOST: the hold ended before the release, and another holder may have worked meanwhile. */
     if (status < 0)
         return complain(&error);
     puts("released");

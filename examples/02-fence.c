@@ -1,11 +1,12 @@
 /*
- * 02-fence.c -- a resource that checks the fence, so that a holder who comes too late does no harm.
+ * 02-fence.c -- a resource that checks the fence, so that a stale holder does no harm.
  *
  *      02-fence [URL [REPORT]]
  *
- * Two holders write a report.  The first one is too slow: his time is over (max_hold), the second
- * one has taken the lock and written, and then he goes on, without having looked.  No lock can
- * prevent that he tries; the report refuses what he writes, because it has seen a higher fence.
+ * Two holders write a report.  The first one is too slow: its hold has ended (max_hold), and the
+ * second one has acquired the lock and written.  Then the first one writes too, without checking
+ * its hold.  No lock can prevent that; the report rejects the write, because it has seen a higher
+ * fence.
  *
  * The report is a file.  With -DWITH_SQLITE (and -lsqlite3) it is a database: there the comparison
  * and the write are one statement, in a file they are one step under flock(2).
@@ -22,7 +23,7 @@
 #ifdef WITH_SQLITE
 #include <sqlite3.h>
 
-/* True: written.  False: somebody with a higher fence was here before. */
+/* True: written.  False: a holder with a higher fence has written before. */
 static bool write_report(const char *path, uint64_t fence, const char *body)
 {
     static const char schema[] =
@@ -42,7 +43,7 @@ static bool write_report(const char *path, uint64_t fence, const char *body)
         fprintf(stderr, "02-fence: %s: %s\n", path, sqlite3_errmsg(db));
         exit(1);
     }
-    bool written = sqlite3_changes(db) == 1; /* no row: it was not for us to write */
+    bool written = sqlite3_changes(db) == 1; /* no row: the write was rejected */
     sqlite3_finalize(statement);
     sqlite3_close(db);
     return written;
@@ -53,7 +54,7 @@ static bool write_report(const char *path, uint64_t fence, const char *body)
 #include <sys/file.h>
 #include <unistd.h>
 
-/* True: written.  False: somebody with a higher fence was here before. */
+/* True: written.  False: a holder with a higher fence has written before. */
 static bool write_report(const char *path, uint64_t fence, const char *body)
 {
     uint64_t highest = 0;
@@ -65,14 +66,14 @@ static bool write_report(const char *path, uint64_t fence, const char *body)
         exit(1);
     }
     if (fscanf(file, "%" SCNu64, &highest) != 1)
-        highest = 0; /* nobody has written yet */
+        highest = 0; /* no holder has written yet */
     bool written = highest <= fence;
     if (written) {
         rewind(file);
         if (ftruncate(fd, 0) != 0 || fprintf(file, "%" PRIu64 " %s\n", fence, body) < 0)
             written = false;
     }
-    if (fclose(file) != 0) { /* the lock of the file goes with it */
+    if (fclose(file) != 0) { /* this releases the lock of the file */
         perror(path);
         exit(1);
     }
@@ -108,12 +109,12 @@ int main(int argc, char **argv)
          &error);
     if (bowline_hold_fence(first) == 0) {
         fprintf(stderr, "02-fence: there is no fence behind %s\n", url);
-        bowline_close(client); /* gives back what is held */
+        bowline_close(client); /* releases what is held */
         return 1;
     }
     write_as("the first", path, first);
 
-    /* The first one is held up by something.  The second one waits, and gets it. */
+    /* The first one is delayed.  The second one waits, and gets the lock. */
     need(bowline_acquire(&second, client, "02-fence", BOWLINE_ACQUIRE(.wait_ms = 60000), &error),
          &error);
     write_as("the second", path, second);

@@ -3,8 +3,8 @@
  *
  *      03-poll [URL]
  *
- * Somebody else has all three of them, and gives them back one after the other, in another order
- * than they are waited for.  Whichever comes free is ours; the others are waited for meanwhile.
+ * Another client holds all three, and releases them one after the other, in another order than
+ * they are waited for.  Each is acquired when it becomes free, while the others are waited for.
  */
 #include <bowline/async.h>
 #include <bowline/bowline.h>
@@ -37,17 +37,17 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* One turn: waits until the client has something to do, or for at most wait_ms, and does it. */
+/* One turn of the loop: waits for the client, for at most wait_ms, and dispatches. */
 static void turn(bowline_client *client, int64_t wait_ms)
 {
     struct pollfd polled = { .fd = bowline_fd(client), .events = POLLIN };
     bowline_error error;
 
-    (void)poll(&polled, 1, (int)wait_ms); /* an interrupted wait is tried again by the next turn */
+    (void)poll(&polled, 1, (int)wait_ms); /* the next turn repeats an interrupted wait */
     need(bowline_dispatch(client, 0, &error), &error);
 }
 
-/* Takes what has ended; how many are still under way. */
+/* Finishes the operations that have ended; returns how many are under way. */
 static int look(bowline_operation *ops[COUNT], bowline_hold *holds[COUNT])
 {
     bowline_error error;
@@ -64,7 +64,7 @@ static int look(bowline_operation *ops[COUNT], bowline_hold *holds[COUNT])
     return waiting;
 }
 
-/* All at once as well.  A release that has ended already is done at once. */
+/* All at once as well.  A release may have ended already. */
 static void release_all(bowline_client *client, bowline_hold *holds[COUNT])
 {
     bowline_operation *ops[COUNT];
@@ -100,7 +100,7 @@ int main(int argc, char **argv)
     }
     int64_t next_ms = now_ms() + STEP_MS;
     for (int waiting = look(ops, holds); waiting > 0; waiting = look(ops, holds)) {
-        /* One is given back when the one before has arrived, so that the order can be seen. */
+        /* Each is released after the one before was acquired, to show the order. */
         if (now_ms() >= next_ms && given == COUNT - waiting) {
             printf("somebody gives back %s\n", names[given_in[given]]);
             need(bowline_release(theirs[given_in[given++]], &error), &error);

@@ -3,9 +3,9 @@
  *
  *      04-libuv [URL [TICKS]]
  *
- * A timer of the loop ticks all the time.  Somebody else has the lock at first and gives it back
- * at the third tick; then it is ours for TICKS ticks, renewed by the loop, and given back.  What
- * happens comes as events: try file:?max-hold=300ms to see the lock lost.
+ * A timer of the loop ticks all the time.  At first another client holds the lock; it releases the
+ * lock at the third tick.  Then this client holds it for TICKS ticks, renewed by the loop, and
+ * releases it.  Results and losses come as events: try file:?max-hold=300ms to see a loss.
  */
 #include "adapters/bowline_uv.h"
 
@@ -22,10 +22,10 @@ typedef struct program {
     uv_timer_t         ticker;
     bowline_uv         attached;
     bowline_client    *client;
-    bowline_operation *acquiring; /* NULL: not, or not any more; so are the next two */
+    bowline_operation *acquiring; /* NULL: none; also the next two */
     bowline_hold      *hold;
     bowline_operation *releasing;
-    bowline_hold      *theirs; /* somebody else's */
+    bowline_hold      *theirs; /* of the other client */
     int                waited;
     int                left; /* ticks of work */
     int                status;
@@ -44,7 +44,7 @@ static void release(program *p)
     bowline_error error;
 
     need(bowline_release_start(&p->releasing, p->hold, &error), &error);
-    p->hold = NULL; /* it belongs to the operation now, whose end is an event */
+    p->hold = NULL; /* the operation owns it now, and its end is an event */
 }
 
 static void ended(program *p, bowline_operation *op)
@@ -64,7 +64,7 @@ static void ended(program *p, bowline_operation *op)
     }
 }
 
-/* What has happened?  After every dispatch. */
+/* Takes the events.  After every dispatch. */
 static void look(void *arg)
 {
     program      *p     = arg;
@@ -76,7 +76,7 @@ static void look(void *arg)
             ended(p, event.operation);
         } else if (event.kind == BOWLINE_EVENT_LOST) {
             puts("lost: the work is stopped");
-            release(p); /* says LOST; frees it */
+            release(p); /* returns LOST, and frees it */
         } else if (event.kind == BOWLINE_EVENT_NOT_RENEWED) {
             (void)bowline_hold_check(event.hold, &error);
             fprintf(stderr, "04-libuv: %s\n", error.text);
@@ -91,7 +91,7 @@ static void tick(uv_timer_t *ticker)
     if (p->acquiring != NULL) {
         puts("tick: waiting");
         if (++p->waited == TICKS_OF_WAITING)
-            bowline_release(p->theirs, NULL); /* how it came out is their affair */
+            bowline_release(p->theirs, NULL); /* its result does not matter here */
     } else if (p->hold != NULL) {
         puts("tick: working");
         if (--p->left <= 0)
@@ -120,7 +120,7 @@ int main(int argc, char **argv)
     need(bowline_acquire_start(&p.acquiring, p.client, "04-libuv",
                                BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error),
          &error);
-    look(&p); /* the first look asks for events; and it may have ended at once */
+    look(&p); /* the first call turns events on; the operation may have ended at once */
     uv_run(loop, UV_RUN_DEFAULT);
     uv_loop_close(loop);
     bowline_close(p.client);

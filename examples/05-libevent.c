@@ -3,9 +3,10 @@
  *
  *      05-libevent [URL [TICKS]]
  *
- * A timer of the base ticks all the time.  Somebody else has the lock at first and gives it back
- * at the third tick; then it is ours for TICKS ticks, renewed by the base, and given back.  The
- * base watches the descriptor of the hold too: try file:?max-hold=300ms to see it lost.
+ * A timer of the base ticks all the time.  At first another client holds the lock; it releases the
+ * lock at the third tick.  Then this client holds it for TICKS ticks, renewed by the base, and
+ * releases it.  The base also polls the descriptor of the hold: try file:?max-hold=300ms to see
+ * a loss.
  */
 #include "adapters/bowline_libevent.h"
 
@@ -23,10 +24,10 @@ typedef struct program {
     struct event      *loss; /* the descriptor of the hold */
     bowline_libevent   attached;
     bowline_client    *client;
-    bowline_operation *acquiring; /* NULL: not, or not any more; so are the next two */
+    bowline_operation *acquiring; /* NULL: none; also the next two */
     bowline_hold      *hold;
     bowline_operation *releasing;
-    bowline_hold      *theirs; /* somebody else's */
+    bowline_hold      *theirs; /* of the other client */
     int                waited;
     int                left; /* ticks of work */
     int                status;
@@ -49,7 +50,7 @@ static void release(program *p)
     event_free(p->loss); /* before its descriptor is closed */
     p->loss = NULL;
     need(bowline_release_start(&p->releasing, p->hold, &error), &error);
-    p->hold = NULL; /* it belongs to the operation now */
+    p->hold = NULL; /* the operation owns it now */
     look(p);
 }
 
@@ -58,7 +59,7 @@ static void lost(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     (void)what;
     puts("lost: the work is stopped");
-    release(arg); /* says LOST; frees it */
+    release(arg); /* returns LOST, and frees it */
 }
 
 static void won(program *p)
@@ -73,7 +74,7 @@ static void won(program *p)
     puts("ours");
 }
 
-/* What has ended?  After every dispatch, and after every start. */
+/* Finishes what has ended.  After every dispatch, and after every start. */
 static void look(void *arg)
 {
     program      *p = arg;
@@ -101,7 +102,7 @@ static void tick(evutil_socket_t fd, short what, void *arg)
     if (p->acquiring != NULL) {
         puts("tick: waiting");
         if (++p->waited == TICKS_OF_WAITING)
-            bowline_release(p->theirs, NULL); /* how it came out is their affair */
+            bowline_release(p->theirs, NULL); /* its result does not matter here */
     } else if (p->hold != NULL) {
         puts("tick: working");
         if (--p->left <= 0)

@@ -3,9 +3,9 @@
  *
  *      06-glib [URL [TICKS]]
  *
- * A timer of the loop ticks all the time.  Somebody else has the lock at first and gives it back
- * at the third tick; then it is ours for TICKS ticks, renewed by the loop, and given back.  At
- * each tick the program looks whether it is still ours: try file:?max-hold=300ms to see it lost.
+ * A timer of the loop ticks all the time.  At first another client holds the lock; it releases the
+ * lock at the third tick.  Then this client holds it for TICKS ticks, renewed by the loop, and
+ * releases it.  Each tick checks the hold: try file:?max-hold=300ms to see a loss.
  */
 #include "adapters/bowline_glib.h"
 
@@ -21,10 +21,10 @@ enum { TICK_MS = 50, TICKS_OF_WAITING = 3 };
 typedef struct program {
     GMainLoop         *loop;
     bowline_client    *client;
-    bowline_operation *acquiring; /* NULL: not, or not any more; so are the next two */
+    bowline_operation *acquiring; /* NULL: none; also the next two */
     bowline_hold      *hold;
     bowline_operation *releasing;
-    bowline_hold      *theirs; /* somebody else's */
+    bowline_hold      *theirs; /* of the other client */
     int                waited;
     int                left; /* ticks of work */
     int                status;
@@ -38,7 +38,7 @@ static void need(int status, const bowline_error *error)
     exit(1);
 }
 
-/* What has ended?  After every dispatch, and after every start. */
+/* Finishes what has ended.  After every dispatch, and after every start. */
 static void look(void *arg)
 {
     program      *p = arg;
@@ -62,7 +62,7 @@ static void release(program *p)
     bowline_error error;
 
     need(bowline_release_start(&p->releasing, p->hold, &error), &error);
-    p->hold = NULL; /* it belongs to the operation now */
+    p->hold = NULL; /* the operation owns it now */
     look(p);
 }
 
@@ -73,10 +73,10 @@ static gboolean tick(void *arg)
     if (p->acquiring != NULL) {
         puts("tick: waiting");
         if (++p->waited == TICKS_OF_WAITING)
-            bowline_release(p->theirs, NULL); /* how it came out is their affair */
+            bowline_release(p->theirs, NULL); /* its result does not matter here */
     } else if (p->hold != NULL && bowline_hold_left_ms(p->hold) == 0) {
         puts("lost: the work is stopped");
-        release(p); /* says LOST; frees it */
+        release(p); /* returns LOST, and frees it */
     } else if (p->hold != NULL) {
         puts("tick: working");
         if (--p->left <= 0)

@@ -1,5 +1,5 @@
 /*
- * 07-cpp.cpp -- the same from C++: locks that are given back at the end of their scope.
+ * 07-cpp.cpp -- C++: locks that are released at the end of their scope.
  *
  *      07-cpp [URL]
  */
@@ -15,7 +15,7 @@
 
 using namespace std::chrono_literals;
 
-/* A hold goes where it is moved to, and ends with its scope: here also by the exception. */
+/* A hold can be moved, and is released at the end of its scope, here by the exception. */
 static void work(bowline::hold hold)
 {
     std::cout << hold.name() << " is ours\n";
@@ -38,7 +38,7 @@ static void take_one(bowline::client &client)
     }
 }
 
-/* Two locks at once, by two threads that name them in the other order: nobody waits for ever. */
+/* Two threads take two locks in opposite order: std::scoped_lock avoids the deadlock. */
 static void take_two(bowline::client &client)
 {
     bowline::named_mutex debit(client, "account-1");
@@ -57,7 +57,7 @@ static void take_two(bowline::client &client)
     std::cout << transfers << " transfers\n";
 }
 
-/* A guard says nothing when its lock was lost before: who wants to know asks. */
+/* A guard does not report that its lock was lost: the program must ask. */
 static void lose_one(bowline::client &client)
 {
     bowline::terms terms;
@@ -71,7 +71,7 @@ static void lose_one(bowline::client &client)
     std::cout << "the slow one is " << bowline_status_name(mutex.last_unlock()) << "\n";
 }
 
-/* Started now, finished later: meanwhile the thread has other things to do. */
+/* Started now, finished later: the thread works meanwhile. */
 static void take_later(bowline::client &client)
 {
     std::optional<bowline::hold>      theirs  = client.acquire("report");

@@ -3,11 +3,11 @@
 
      08-selectors.py [URL [TICKS]]
 
-The loop is Python's own (selectors), and all it knows of bowline is the pipe end of bowline_wakeup_fd: no
-descriptor of the kernel's epoll, no timer. Whoever has a runtime that can wait for a pipe does it like this.
+The loop is Python's own (selectors). All that it polls of bowline is the pipe of bowline_wakeup_fd, without an epoll
+descriptor or a timer. Every runtime that can wait for a pipe can do the same.
 
-Somebody else has the lock at first and gives it back at the third tick; then it is ours for TICKS ticks,
-renewed meanwhile, and given back. Try file:?max-hold=300ms to see it lost.
+At first another client holds the lock; it releases the lock at the third tick. Then this client holds it for TICKS
+ticks, renewed meanwhile, and releases it. Try file:?max-hold=300ms to see it lost.
 
 BOWLINE_LIBRARY names the shared library, if the linker does not find it.
 """
@@ -51,7 +51,7 @@ class Event(ctypes.Structure):
 
 
 def load():
-    """The library, told what it takes: without that, ctypes would cut pointers to an int."""
+    """The library with its argument types: without them ctypes would truncate pointers to int."""
     library = ctypes.CDLL(os.environ.get("BOWLINE_LIBRARY", "libbowline.so.0"))
     handle, out, error = c_void_p, POINTER(c_void_p), POINTER(Error)
     for name, *takes in [
@@ -102,7 +102,7 @@ class Program:
             byref(self.operation), self.client, b"08-selectors", byref(forever), byref(error)))  # fmt: skip
 
     def woken(self):
-        """The pipe is readable. What dispatch has found are the events, one by one."""
+        """The pipe is readable: dispatches, and takes the events one by one."""
         event = Event(size=ctypes.sizeof(Event))
         need(bowline.bowline_dispatch(self.client, 0, byref(error)))
         while need(bowline.bowline_next_event(self.client, byref(event), byref(error))):
@@ -126,7 +126,7 @@ class Program:
             print("tick: waiting")
             self.waited += 1
             if self.waited == 3:
-                bowline.bowline_release(self.theirs, None)  # how it came out is their affair
+                bowline.bowline_release(self.theirs, None)  # its result does not matter here
         elif self.left > 0:
             print("tick: working")
             self.left -= 1
@@ -136,7 +136,7 @@ class Program:
     def run(self):
         selector = selectors.DefaultSelector()
         selector.register(need(bowline.bowline_wakeup_fd(self.client, byref(error))), selectors.EVENT_READ)
-        self.woken()  # the first call asks for events, and it may have ended already
+        self.woken()  # the first call turns events on, and the operation may have ended already
         next_tick = time.monotonic() + TICK
         while self.status is None:
             if selector.select(max(0, next_tick - time.monotonic())):

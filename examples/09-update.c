@@ -3,8 +3,8 @@
  *
  *      09-update URL [KEY [SEATS]]
  *
- * KEY holds how many seats are left; where there is no key yet, there are SEATS (3).  INCR and DECR
- * cannot do this alone, as they know no bound.  Run many at once: no seat is sold twice.
+ * KEY holds how many seats are left; without the key there are SEATS (3).  INCR and DECR cannot do
+ * this alone, because they have no limit.  Run many at once: no seat is sold twice.
  */
 #include <bowline/update.h>
 
@@ -18,7 +18,7 @@ typedef struct sale {
     char text[24];
 } sale;
 
-/* From the old value and nothing else: it may be called several times. */
+/* Uses the old value and nothing else: it may be called several times. */
 static int take_seat(bowline_change *change, void *context)
 {
     sale *s    = context;
@@ -49,8 +49,8 @@ int main(int argc, char **argv)
         bowline_close(client);
     }
     if (status < 0) {
-        /* UNKNOWN: it may be ours.  Who must know which seats are whose writes names, not a number:
-         * then the value tells. */
+        /* UNKNOWN: the seat may be ours.  A program that has to know stores names instead of a
+         * number, and reads the key. */
         fprintf(stderr, "09-update: %s: %s\n", bowline_status_name(status), error.text);
         return 2;
     }

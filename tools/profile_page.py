@@ -16,43 +16,40 @@ FIELDS = "name program protocol key value example expiry clock lease wait signal
 INTRO = """\
 # Locks of other programs
 
-A *profile* is the exact bytes of somebody else's lock: its keys, its values, how it expires, and whom it wakes. With
-one, bowline takes part in a lock that other programs already share:
+A *profile* is the exact format of another library's lock: its keys, its values, how it expires, and how a release wakes waiters. With a profile, bowline shares
+a lock with the programs that use it:
 
 ```sh
 bowline run --url 'redis://127.0.0.1/?profile=redis-py' nightly ./report.sh
 ```
 
-and a Python program that says `redis.lock.Lock(client, "nightly")` keeps out of the way, as bowline keeps out of its
-way. What bowline finds that it has not written it never touches: it counts as held.
+This command and a Python program with `redis.lock.Lock(client, "nightly")` exclude each other. bowline never writes a value that it has not written itself: it counts as held.
 
-- `key=` says otherwise what the key is: `?profile=laravel&key=shop_database_shop_cache_%25s` (`%25` is how a URL
-  writes `%`). Where there is a signal, `key=` ends as the profile's keys do.
-- `lease=` and `wait=`, and the options of a call, come before the profile's own.
-- A profile with a fault is used only with `accept-risk=1`, and `bowline run` then says so on standard error. The fault
-  is in what the others do, and bowline cannot mend it from its side.
-- `protocol=` is part of the profile. The protocols themselves are in bowline(7), and in [catalogue.md](catalogue.md).
-- A token is new for every attempt, and made of 128 random bits, as many as its form has room for: no fewer than the
-  program's own tokens hold, or 128. 16 letters and digits have room for 95, and so it is with the program's.
+- `key=` sets another key: `?profile=laravel&key=shop_database_shop_cache_%25s` (in a URL `%` is written `%25`). If a release wakes waiters, `key=` must end as the
+  profile's keys do.
+- `lease=` and `wait=`, and the options of a call, take precedence over those of the profile.
+- A profile with a fault needs `accept-risk=1`, and `bowline run` then prints the fault on standard error. The fault is in the other programs; bowline cannot mend
+  it from its side.
+- A profile sets the protocol. bowline(7) and [catalogue.md](catalogue.md) describe the protocols.
+- A token is new for every attempt: 128 random bits, or as many as its form has room for, but no fewer than the program's own tokens have. 16 letters and digits
+  have room for 95.
 
-A lock whose value is a *token* is a lease: it is renewed, and released by comparing. A lock whose value is a *stamp*,
-the time when it ends, is never renewed: it ends when it said that it would, and `bowline_extend` is UNSUPPORTED. Where
-the clock is the server's, bowline takes, steals and releases in one step there, and its keys also vanish by themselves.
+A lock whose value is a *token* has a lease: it is renewed, and released after a comparison. A lock whose value is a *timestamp*, its end, is never
+renewed: it ends at that time, and `bowline_extend` is UNSUPPORTED. If the clock is the server's, bowline acquires, takes over and releases in one step there,
+and its keys also expire by themselves.
 
-Programs that take a lock over by GETSET write even when they lose: the stamp of the winner is then theirs. If bowline
-is the winner, its release finds another value, says LOST and leaves the key; the lock stays taken until that stamp is
-over, a timeout of the other program at most. A stamp does not say whose it is, so the key cannot be deleted safely: it
-may be the lock of a third program by then. To be rid of it, make the takeovers rare (a lease longer than the work), or
-move the last old program.
+Programs that take a lock over by GETSET write even when they lose: the winner's key then has the loser's timestamp. If bowline is the winner, its release finds
+another value, returns LOST and leaves the key. The lock stays taken until that time has passed, a timeout of the other program at most. A timestamp does not identify
+its owner, so the key cannot be deleted safely: it may be the lock of a third program by then. To avoid this, make takeovers rare (a lease longer
+than the work), or replace the last old program.
 
-A stamp that is over is taken over, with two exceptions. A time before 2001 or after 2099 is not one that the program
-wrote lately: `1`, `0` and a time in another unit are such values. And these programs set no expiry in Redis: while a
-key has one, it is not theirs, however old its value looks. Both are BUSY and left alone, and `bowline_who` and
-`bowline run` say why. A key with an expiry is free when that has come.
+An expired timestamp is taken over, with two exceptions. The program cannot have written a time before 2001 or after 2099 lately: `1`, `0` and a time in another unit are such
+values. And these programs set no expiry in Redis: a key with one is not theirs, however old its value looks. Both are BUSY and never written, and `bowline_who`
+and `bowline run` give the reason. A key with an expiry is free when it expires.
 
-%sp and %ss below stand for what comes before the key's own part, and for the name of the lock.
+%sp and %ss below stand for the prefix of the key and for the name of the lock.
 
-This page is made of the table in `src/engine/redis/profile.c`, which says where each row was read: `make docs`.
+This page is generated from the table in `src/engine/redis/profile.c`, which says where each row was read: `make docs`.
 """
 
 
@@ -78,7 +75,7 @@ def page(table):
     out = [INTRO.replace("%sp and %ss", "`%p` and `%s`")]
     known = list(rows(table))
     out.append("| profile | program | value | at risk |\n| --- | --- | --- | --- |\n" + "".join(
-        f"| [`{row['name']}`](#{row['name']}) | {row['program']} | {'stamp' if row['clock'] else 'token'} "
+        f"| [`{row['name']}`](#{row['name']}) | {row['program']} | {'timestamp' if row['clock'] else 'token'} "
         f"| {'yes' if row['fault'] else ''} |\n"
         for row in known
     ))

@@ -69,7 +69,7 @@ def test_where_there_is_no_risk_accepting_it_says_nothing(place, redis):
         ("protocol=tokne", 'there is no protocol "tokne": did you mean token?'),
         ("profile=redispy", 'there is no profile "redispy": did you mean redis-py?'),
         ("profile=nobody", 'there is no profile "nobody" in this build: man 7 bowline lists them'),
-        ("profile=spring", "profile spring: its keys begin with a word of yours: key=WORD:%s"),
+        ("profile=spring", "profile spring: its keys begin with your registry key: key=WORD:%s"),
         (
             "profile=redis-py&protocol=set-nx-ex",
             "in the URL, protocol=set-nx-ex contradicts profile=redis-py, which is token: leave protocol= out",
@@ -149,7 +149,7 @@ def test_a_time_that_is_over_is_left_alone_while_the_key_has_an_expiry(place, re
     redis.cli("set", "job", "1400000000000", "ex", "1000")
     done = place.run("-n", "--url", url, "job", "touch", "ran")
     assert done.returncode == 124
-    assert re.search("its time is over, but the key expires in (1000|9[0-9]{2})s", done.stderr)
+    assert re.search("its time has passed, but the key expires in (1000|9[0-9]{2})s", done.stderr)
     assert not place.path("ran").exists()
     redis.cli("persist", "job")
     assert place.run("-n", "--url", url, "job", "touch", "ran").returncode == 0

@@ -163,8 +163,8 @@ static int refuse_link(const resolver *r, uid_t owner, bwl_fault *fault)
 {
     int status = bwl_fail(fault, BWL_STATUS_REFUSED,
                           "%.60s/%.50s is a symbolic link of user %u, in a directory where others "
-                          "can put links: not followed.  Name the file itself, or make the link "
-                          "anew as your own",
+                          "can put links: not followed.  Name the file itself, or create the link "
+                          "as your own",
                           r->path, r->component, owner);
 
     errno = ELOOP;

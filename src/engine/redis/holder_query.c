@@ -59,10 +59,10 @@ static void fill_in_timestamp(bwl_holder *ret_holder, const bwl_compat_rules *ru
         ret_holder->left_ms = is_over ? 0 : ends_ms - now_ms;
     if (is_over && left_ms == BWL_NEVER)
         (void)snprintf(ret_holder->note, sizeof ret_holder->note,
-                       "its time is over: who asks next may take it");
+                       "its time has passed: the next acquire may take it");
     else if (is_over)
         (void)snprintf(ret_holder->note, sizeof ret_holder->note,
-                       "its time is over, but the key expires in %llds",
+                       "its time has passed, but the key expires in %llds",
                        (long long)((left_ms + 999) / 1000));
 }
 

@@ -32,15 +32,15 @@
 #define EXPIRED_BEFORE_NOW    .expired = BWL_TIMESTAMP_BEFORE_NOW, BY_THE_SERVER
 #define EXPIRED_NOT_AFTER_NOW .expired = BWL_TIMESTAMP_NOT_AFTER_NOW, BY_THE_SERVER
 
-#define FAULT_BLIND                                                               \
-    "its other users compare clocks of their own and delete what is not theirs; " \
-    "one that loses a takeover moves our stamp, and our release leaves the key"
-#define FAULT_MOVED                                                                 \
-    "its other users compare clocks of their own; one that loses a takeover moves " \
-    "our stamp, and our release leaves the key until that is over"
+#define FAULT_BLIND                                                                \
+    "its other users compare their own clocks and delete what is not theirs; one " \
+    "that loses a takeover moves our timestamp, and our release leaves the key"
+#define FAULT_MOVED                                                                  \
+    "its other users compare their own clocks; one that loses a takeover moves our " \
+    "timestamp, and our release leaves the key until that time has passed"
 
 #define WANTS_LARAVEL \
-    "its keys begin with REDIS_PREFIX and CACHE_PREFIX of the application; give yours, as in"
+    "its keys begin with REDIS_PREFIX and CACHE_PREFIX of the application; add yours, as in"
 
 static const bwl_profile rows[] = {
     /* redis 6.4.0 and 8.1.0 (PyPI), lock.py: SET NX PX, uuid1().hex, GET and DEL in Lua; 2.10.6 the
@@ -60,7 +60,7 @@ static const bwl_profile rows[] = {
       .protocol = "token",
       .key      = ":1:%s",
       .note = "With another KEY_PREFIX or VERSION: key=KEY_PREFIX:VERSION:%s. With a KEY_FUNCTION: "
-              "what that makes. Without timeout= its own locks never expire.",
+              "its result. Without timeout= its own locks never expire.",
       .rules = RULES(TOKENS(BWL_TOKEN_UUID1_BARE)) },
     /* python-redis-lock 4.0.1 (PyPI), redis_lock/__init__.py: SET NX EX, b64encode(urandom(18)). */
     { .name        = "python-redis-lock",
@@ -79,10 +79,9 @@ static const bwl_profile rows[] = {
       .signal      = BWL_SIGNAL_EVENT,
       .signal_name = "%plock.event:%s",
       .theirs      = BWL_THEIRS_32_BYTES,
-      .note        = "Its own values are 32 bytes of any kind. Without ttl= its own locks never "
-                     "expire. The list "
-                     "stays for ever, as it does after a release of its own.",
-      .rules       = RULES(TOKENS(BWL_TOKEN_HEX)) },
+      .note  = "Its own values are 32 arbitrary bytes. Without ttl= its own locks never expire. "
+               "The list is never deleted, neither by its own releases.",
+      .rules = RULES(TOKENS(BWL_TOKEN_HEX)) },
     /* pottery 3.0.1 (PyPI), redlock.py: SET NX PX, str(uuid4()). */
     { .name       = "pottery",
       .program    = "pottery 3 (Python), Redlock",
@@ -110,7 +109,7 @@ static const bwl_profile rows[] = {
       .protocol   = "token",
       .key        = "%s",
       .is_of_many = true,
-      .note       = "Its own extension makes a lost key anew.",
+      .note       = "Its own extension creates a lost key again.",
       .rules      = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 10000) },
     /* redlock 4.2.0, redlock.js, and 5.0.0-beta.2, dist/esm/index.js (npm): EXISTS and SET PX in
      * Lua, randomBytes(16).toString("hex"). */
@@ -147,7 +146,7 @@ static const bwl_profile rows[] = {
       .protocol   = "token",
       .key        = "%s",
       .is_of_many = true,
-      .note       = "WithSetNXOnExtend makes a lost key anew.",
+      .note       = "WithSetNXOnExtend creates a lost key again.",
       .rules      = RULES(TOKENS(BWL_TOKEN_BASE64), .lease_ms = 8000) },
     /* github.com/bsm/redislock 0.9.4, redislock.go: SET NX PX in Lua, base64.RawURLEncoding. */
     { .name     = "bsm-redislock",
@@ -155,7 +154,7 @@ static const bwl_profile rows[] = {
       .protocol = "token",
       .key      = "%s",
       .theirs   = BWL_THEIRS_METADATA,
-      .note     = "Its own values may have metadata behind the token.",
+      .note     = "Its own values may have metadata after the token.",
       .rules    = RULES(TOKENS(BWL_TOKEN_OURS)) },
     /* github.com/redis/rueidis 1.0.79, rueidislock/lock.go: SET NX PXAT in Lua, 24 random bytes;
      * the keys PREFIX:0:NAME to PREFIX:2*KeyMajority-2:NAME, of which KeyMajority make the lock. */
@@ -167,13 +166,12 @@ static const bwl_profile rows[] = {
           "a lock of rueidislock has 2 * KeyMajority - 1 keys, and a profile takes one; for "
           "KeyMajority 1",
       .theirs = BWL_THEIRS_24_BYTES,
-      .fault  = "its other users set the expiry of a key by clocks of their own, unless they were "
+      .fault  = "its other users set the expiry of a key by their own clocks, unless they were "
                 "made with FallbackSETPX",
-      .note =
-          "With its default, KeyMajority 2, a holder has the lock as long as it has two of the "
-          "keys 0, 1 and 2, and a bowline with one of them may be at work beside it. Take all of "
-          "them, one inside of the other, in this order: key=rueidislock:%s, and the names "
-          "0:NAME, 1:NAME, 2:NAME. A waiting rueidislock is woken by the DEL of a release.",
+      .note = "With its default, KeyMajority 2, a holder has the lock as long as it has two of the "
+              "keys 0, 1 and 2, and a bowline with one of them does not exclude it. Take all of "
+              "them, one inside the other, in this order: key=rueidislock:%s, and the names "
+              "0:NAME, 1:NAME, 2:NAME. The DEL of a release wakes a waiting rueidislock.",
       .rules = RULES(TOKENS(BWL_TOKEN_BASE64_18), .lease_ms = 5000) },
     /* com.baomidou:lock4j-redis-template-spring-boot-starter 2.2.7 (Maven Central), sources:
      * RedisTemplateLockExecutor, LockUtil, Lock4jProperties. */
@@ -191,11 +189,11 @@ static const bwl_profile rows[] = {
       .program  = "ShedLock 4 to 7 (Java) with a provider for Redis",
       .protocol = "token",
       .key      = "job-lock:default:%s",
-      .fault  = "a ShedLock that is late deletes whatever is there, unless its provider was built "
-                "with safeUpdate",
-      .theirs = BWL_THEIRS_DATE_HOST,
-      .note   = "Of the environment default. A UUID stands in the place of the host.",
-      .rules  = RULES(TOKENS(BWL_TOKEN_DATE_UUID), .prefix = "ADDED:") },
+      .fault    = "the late release of a ShedLock deletes the lock of another holder, unless its "
+                  "provider was built with safeUpdate",
+      .theirs   = BWL_THEIRS_DATE_HOST,
+      .note     = "For the environment default. A UUID takes the place of the host.",
+      .rules    = RULES(TOKENS(BWL_TOKEN_DATE_UUID), .prefix = "ADDED:") },
     /* org.springframework.integration:spring-integration-redis 5.5.20, 6.3.11, 6.4.7, 6.4.8,
      * 6.4.10, 6.5.2, 6.5.3, 6.5.5, 7.0.0, 7.0.7 and 7.1.2 (Maven Central), sources:
      * RedisLockRegistry.  Since 6.4.8, 6.5.3 and 7.0 it subscribes to REGISTRY-channel:* and to
@@ -229,7 +227,7 @@ static const bwl_profile rows[] = {
       .protocol  = "token",
       .key       = "laravel-database-laravel-cache-%s",
       .wants_key = WANTS_LARAVEL,
-      .note      = "What comes before the name is REDIS_PREFIX and CACHE_PREFIX. A serializer or "
+      .note      = "REDIS_PREFIX and CACHE_PREFIX come before the name. A serializer or "
                    "compression of phpredis changes the values. Without seconds its own locks "
                    "never expire.",
       .rules     = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true) },
@@ -254,7 +252,7 @@ static const bwl_profile rows[] = {
       .protocol   = "token",
       .key        = "redlock:%s",
       .is_of_many = true,
-      .note       = "Its own extension makes a lost key anew.",
+      .note       = "Its own extension creates a lost key again.",
       .rules      = RULES(TOKENS(BWL_TOKEN_UUID)) },
     /* madelson/DistributedLock at 338025c, RedisMutexPrimitive.cs, RedLockHelper.cs: StringSet NX,
      * MACHINE_PID_GUID. */
@@ -265,7 +263,7 @@ static const bwl_profile rows[] = {
       .names_host = true,
       .is_of_many = true,
       .theirs     = BWL_THEIRS_HOST_PID,
-      .note       = "The name of the host is cut to fit.",
+      .note       = "A long host name is shortened.",
       .rules      = RULES(TOKENS(BWL_TOKEN_UUID_BARE), .lease_ms = 30000) },
     /* sewenew/redis-plus-plus at 1ee399d, patterns/redlock.cpp: SET NX PX, 20 letters and
      * digits. */
@@ -282,8 +280,8 @@ static const bwl_profile rows[] = {
       .protocol = "redisson",
       .key      = "%s",
       .note     = "The key is a hash, and a release is published on redisson_lock__channel:{KEY}. "
-                  "RSpinLock takes part as well; RFairLock does, and loses its order. Never on the "
-                  "key of an RReadWriteLock, which excludes no RLock at all.",
+                  "RSpinLock is compatible; RFairLock is too, but loses its order. Never use the "
+                  "key of an RReadWriteLock, which does not exclude an RLock.",
       .rules    = RULES(TOKENS(BWL_TOKEN_UUID_THREAD), .lease_ms = 30000) },
     { .name     = "redisson-fenced",
       .program  = "Redisson 3.19 and newer (Java), RFencedLock",
@@ -298,12 +296,12 @@ static const bwl_profile rows[] = {
       .protocol = "symfony",
       .key      = "%s",
       .note     = "The key is a sorted set: the value and __write__ are its members, and their "
-                  "scores are the end in milliseconds. Readers (acquireRead) keep bowline out. "
+                  "scores are the end in milliseconds. Readers (acquireRead) exclude bowline. "
                   "A prefix of the PHP client, such as Redis::OPT_PREFIX, goes into key=.",
       .rules    = RULES(TOKENS(BWL_TOKEN_BASE64_32), .lease_ms = 300000) },
     /* redis/redis-doc at 029c381, commands/setnx.md, "Design pattern: Locking with SETNX". */
     { .name     = "redis-io-setnx",
-      .program  = "programs made after the page of SETNX on redis.io",
+      .program  = "programs written after the page of SETNX on redis.io",
       .protocol = "setnx-getset",
       .key      = "lock.%s",
       .fault    = FAULT_BLIND,
@@ -359,7 +357,7 @@ static const bwl_profile rows[] = {
       .protocol = "setnx-getset",
       .key      = "lock:%s",
       .fault    = FAULT_MOVED,
-      .note     = "The two numbers are drawn anew for every attempt.",
+      .note     = "The two numbers are random and new for every attempt.",
       .rules = RULES(.value = BWL_VALUE_TIMESTAMP_TOKEN, .token = BWL_TOKEN_PID_TID, BY_THE_SERVER,
                      .unit_ns = SECOND_NS, .extra_ns = SECOND_NS, .lease_ms = 60000,
                      .expired = BWL_TIMESTAMP_BEFORE_NOW) },
@@ -376,9 +374,9 @@ static const bwl_profile rows[] = {
       .program  = "ServiceStack.Redis 3 and 4 (.NET), AcquireLock",
       .protocol = "setnx-getset",
       .key      = "%s",
-      .fault    = "its other users take a lock that has expired by clocks of their own, and "
-                  "release whatever is there",
-      .note     = "Its timeOut is the wait and the lease in one.",
+      .fault    = "its other users compare their own clocks, and delete any lock when they "
+                  "release",
+      .note     = "Its timeOut is both the wait and the lease.",
       .rules    = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = MILLISECOND_NS,
                         .extra_ns = MILLISECOND_NS, EXPIRED_NOT_AFTER_NOW) },
     /* The article "Redis实现分布式锁", getPidLock and releasePidLock, as its text means them. */
@@ -434,16 +432,16 @@ const char *bwl_profile_template_fault(const bwl_profile *profile, const char *t
     bool is_tied = profile->takes_prefix || profile->signal != BWL_SIGNAL_NONE;
 
     if (template == NULL)
-        return profile->takes_prefix ? "its keys begin with a word of yours" : profile->wants_key;
+        return profile->takes_prefix ? "its keys begin with your registry key" : profile->wants_key;
     if (!is_tied)
         return NULL;
     size_t prefix = prefix_size(profile, template);
     if (prefix == strlen(template))
-        return "those who wait are told under a name that is made from the end of the key";
+        return "the name of its wake-up message comes from the end of the key";
     if (profile->takes_prefix && prefix == 0)
-        return "its keys begin with a word of yours";
+        return "its keys begin with your registry key";
     if (memchr(template, '%', prefix) != NULL) /* a % may occur unescaped in a name */
-        return "what comes before has no percent sign";
+        return "what comes before must not contain a percent sign";
     return NULL;
 }
 

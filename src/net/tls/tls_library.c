@@ -56,10 +56,10 @@ int bwl_tls_library_load(bwl_tls_library *ret_library, const bwl_tls_library_nam
     if (status < 0)
         return status;
     if (library.OpenSSL_version_num() >> 28 != 3)
-        return missing(fault, "what is installed is another version");
+        return missing(fault, "the installed one has another version");
     if (library.OPENSSL_init_ssl(BWL_OPENSSL_INIT_NO_ATEXIT, NULL) != 1) {
         library.ERR_clear_error();
-        return missing(fault, "what is installed does not start: look at openssl.cnf");
+        return missing(fault, "the installed one cannot be initialised: check openssl.cnf");
     }
     *ret_library = library;
     return BWL_OK;

@@ -264,9 +264,9 @@ static void getset_event(void *state, const bwl_lock_request *request, const bwl
 }
 
 const bwl_protocol bwl_setnx_getset = {
-    .name  = "setnx-getset",
-    .fault = "it compares the clocks of different machines, and whoever loses moves the winner's "
-             "stamp",
+    .name       = "setnx-getset",
+    .fault      = "it compares the clocks of different machines, and a client that loses moves the "
+                  "winner's timestamp",
     .state_size = sizeof(getset_state),
     .uses_token = true, /* in the value only where its shape has one */
     .uses_wall  = true,

@@ -138,7 +138,7 @@ static void stamp_del_event(void *state, const bwl_lock_request *request, const 
 
 const bwl_protocol bwl_setnx_stamp_del = {
     .name       = "setnx-stamp-del",
-    .fault      = "two who find its stamp expired both delete and set it, and both hold the lock",
+    .fault      = "two clients that find it expired both delete and set it, and both hold the lock",
     .state_size = sizeof(stamp_del_state),
     .uses_token = true, /* not in the value: it tells one attempt from another */
     .uses_wall  = true,

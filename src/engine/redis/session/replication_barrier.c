@@ -121,8 +121,8 @@ void bwl_barrier_set_error(bwl_session *session, const bwl_request *request, con
 
     (void)bwl_redis_read(&args, 0, bytes, size, &reply); /* cannot fail: it was read before */
     bwl_host_set_error(request->lock,
-                       "%s: %llu of the replicas had it in time, and sync=%lld asks for more: "
-                       "INFO replication there says which it has",
+                       "%s: %llu replicas acknowledged it in time, and sync=%lld needs more: "
+                       "INFO replication there lists its replicas",
                        session->endpoint.text, (unsigned long long)reply.number,
                        (long long)request->timestamp);
 }

@@ -8,31 +8,15 @@
  */
 #include "lab/scenario/as_written.h"
 #include "lab/scenario/tables.h"
-#include "core/compat_rules.h"
-
-enum { SECOND_NS = 1000000000, MS_NS = 1000000 };
 
 enum {
-    /* Between clients, whatever one of them believes. */
-    INVARIANTS_EXCLUSION = BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER,
     /* What a lock that does without expiry or ownership still has to give. */
     INVARIANTS_CALLER =
         BWL_INVARIANT_TOLD | BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_IN_TIME | BWL_INVARIANT_PAUSES,
 };
 
-static const bwl_compat_rules seconds      = { .value   = BWL_VALUE_DECIMAL,
-                                               .unit_ns = SECOND_NS,
-                                               .clock   = BWL_CLOCK_OF_CLIENT };
-static const bwl_compat_rules milliseconds = {
-    .value = BWL_VALUE_DECIMAL, .unit_ns = MS_NS, .extra_ns = MS_NS, .clock = BWL_CLOCK_OF_CLIENT
-};
-static const bwl_compat_rules literal  = { .value = BWL_VALUE_LITERAL, .literal = "1" };
-static const bwl_compat_rules password = { .value = BWL_VALUE_TOKEN };
-static const bwl_compat_rules uuid     = { .value = BWL_VALUE_TOKEN, .lease_in_seconds = true };
-
-#define IN_SECONDS(NAME, RULES) \
-    .protocol = &bwl_written_##NAME, .terms = { .rules = &(RULES), .lease_ms = 2000 }
-#define WRITTEN(NAME, RULES) .protocol = &bwl_written_##NAME, .terms = { .rules = &(RULES) }
+#define IN_SECONDS(NAME, RULES) .protocol = &bwl_written_##NAME, BY_RULES_2S(RULES)
+#define WRITTEN(NAME, RULES)    .protocol = &bwl_written_##NAME, BY_RULES(RULES)
 
 static const bwl_scenario table[] = {
     /* ---- way 1: SETNX; DEL ------------------------------------------------------------------- */
@@ -113,12 +97,12 @@ static const bwl_scenario table[] = {
         BREAKS_ONLY(ONE_WORKER, 12)),
     /* ---- way 6: SET NX EX password; compare and delete --------------------------------------- */
     ROW("way-6-script", "a password of one's own, compared by a script: never another's key",
-        WRITTEN(way_6, password), .clients = 3,
+        WRITTEN(way_6, token), .clients = 3,
         .invariants = BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_ONE_WORKER, SLOW(2)),
     ROW("way-6-one-password", "the password of the listing, abc123, is everybody's",
         WRITTEN(way_6, literal), .terms.answer_ms = 40, SLOW(1), BREAKS_ONLY(OWN_KEY, 8)),
     ROW("way-6-get-del", "GET, then DEL: between the two the lock is another's",
-        WRITTEN(get_del, password), .terms.answer_ms = 40, SLOW(1), BREAKS_ONLY(OWN_KEY, 10)),
+        WRITTEN(get_del, token), .terms.answer_ms = 40, SLOW(1), BREAKS_ONLY(OWN_KEY, 10)),
 
     /* ---- milliseconds, buffers, a guard before DEL ------------------------------------------- */
     ROW("by-time-calm", "GETSET by time: nobody is late, nobody dies",
@@ -141,29 +125,29 @@ static const bwl_scenario table[] = {
         "milliseconds compared with 0.003, a buffer in seconds: no better, no worse",
         WRITTEN(guard, milliseconds), BREAKS_ONLY(OWN_KEY, 15)),
     /* ---- SETNX, EXPIRE, repair; release under WATCH ------------------------------------------ */
-    ROW("watch-calm", "SETNX, EXPIRE: nobody is late, nobody dies", IN_SECONDS(watch, uuid),
+    ROW("watch-calm", "SETNX, EXPIRE: nobody is late, nobody dies", IN_SECONDS(watch, token_s),
         .invariants = INVARIANTS_EXCLUSION | INVARIANTS_CALLER | BWL_INVARIANT_OWN_KEY |
                       BWL_INVARIANT_CLEAN_END),
-    ROW("watch-crash", "a holder dies before EXPIRE: who waits repairs it", IN_SECONDS(watch, uuid),
-        .invariants = BWL_INVARIANT_LIVE | INVARIANTS_EXCLUSION, .tries_once = true,
-        .rounds = BWL_ANY, CRASH(1)),
+    ROW("watch-crash", "a holder dies before EXPIRE: who waits repairs it",
+        IN_SECONDS(watch, token_s), .invariants = BWL_INVARIANT_LIVE | INVARIANTS_EXCLUSION,
+        .tries_once = true, .rounds = BWL_ANY, CRASH(1)),
     ROW("watch-slow", "DEL under WATCH, as late as it likes: never another's key",
-        IN_SECONDS(watch, uuid), .invariants = BWL_INVARIANT_OWN_KEY, SLOW(2)),
-    ROW("watch-lost", "... nor from a connection that broke", IN_SECONDS(watch, uuid),
+        IN_SECONDS(watch, token_s), .invariants = BWL_INVARIANT_OWN_KEY, SLOW(2)),
+    ROW("watch-lost", "... nor from a connection that broke", IN_SECONDS(watch, token_s),
         .invariants = BWL_INVARIANT_OWN_KEY, SLOW(1), LOSS(1)),
     ROW("watch-ttl", "TTL compared with -2: no repair, and nobody gets the lock ever again",
-        IN_SECONDS(watch_ttl, uuid), .tries_once = true, .rounds = BWL_ANY, CRASH(1),
+        IN_SECONDS(watch_ttl, token_s), .tries_once = true, .rounds = BWL_ANY, CRASH(1),
         BREAKS_ONLY(LIVE, 3)),
     ROW("watch-no-end", "the loop's variable never moves: it waits for ever",
-        IN_SECONDS(watch_no_end, uuid), BREAKS_ONLY(IN_TIME, 49)),
-    ROW("watch-no-sleep", "sleep(0.2) is sleep(0)", IN_SECONDS(watch_no_sleep, uuid),
+        IN_SECONDS(watch_no_end, token_s), BREAKS_ONLY(IN_TIME, 49)),
+    ROW("watch-no-sleep", "sleep(0.2) is sleep(0)", IN_SECONDS(watch_no_sleep, token_s),
         BREAKS_ONLY(PAUSES, 11)),
     ROW("watch-queued", "MULTI before GET: QUEUED is no uuid, and nothing is ever released",
-        IN_SECONDS(watch_queued, uuid), BREAKS_ONLY(TAKEN_BACK, 7)),
+        IN_SECONDS(watch_queued, token_s), BREAKS_ONLY(TAKEN_BACK, 7)),
     ROW("watch-exec-first", "the first EXEC ends the watch: DEL removes whatever is there",
-        IN_SECONDS(watch_exec_first, uuid), SLOW(2), BREAKS_ONLY(OWN_KEY, 15)),
+        IN_SECONDS(watch_exec_first, token_s), SLOW(2), BREAKS_ONLY(OWN_KEY, 15)),
     ROW("watch-repair-by-del", "the repair is DEL: two holders without any fault",
-        IN_SECONDS(watch_del, uuid), .invariants = INVARIANTS_EXCLUSION, BREAKS(ONE_HOLDER, 18)),
+        IN_SECONDS(watch_del, token_s), .invariants = INVARIANTS_EXCLUSION, BREAKS(ONE_HOLDER, 18)),
     /* ---- the Jedis lock ---------------------------------------------------------------------- */
     ROW("jedis-calm", "nobody is late, nobody dies", WRITTEN(jedis, milliseconds),
         .invariants = INVARIANTS_EXCLUSION | INVARIANTS_CALLER | BWL_INVARIANT_OWN_KEY),

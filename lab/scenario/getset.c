@@ -7,12 +7,6 @@
 #include "lab/scenario/tables.h"
 #include "protocol/protocol.h"
 
-enum {
-    INVARIANTS_EXCLUSION = BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER,
-    INVARIANTS_CALM      = INVARIANTS_EXCLUSION | BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_TOLD |
-                      BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_IN_TIME | BWL_INVARIANT_PAUSES,
-};
-
 #define IN_SECONDS(RULES)                                    \
     {                                                        \
         .rules = &bwl_compat_rules_##RULES, .lease_ms = 2000 \

@@ -5,32 +5,21 @@
  * The leases are short, in the unit that the protocol counts in.  A stale key is one that somebody
  * has left behind, over already when the world begins.
  */
-#include "core/compat_rules.h"
 #include "lab/scenario/tables.h"
 #include "protocol/protocol.h"
 
-enum {
-    INVARIANTS_EXCLUSION = BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER,
-    INVARIANTS_CALM      = INVARIANTS_EXCLUSION | BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_TOLD |
-                      BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_IN_TIME | BWL_INVARIANT_PAUSES,
-};
-
 /* As in protocol/protocols.c, with tokens of the lab's own. */
-static const bwl_compat_rules literal   = { .value = BWL_VALUE_LITERAL, .literal = "1" };
 static const bwl_compat_rules stamp_del = {
     .value   = BWL_VALUE_DECIMAL,
     .unit_ns = 1000000000,
     .expired = BWL_TIMESTAMP_NOT_AFTER_NOW,
     .gone    = BWL_GONE_SWAP,
 };
-static const bwl_compat_rules nx_ex   = { .value            = BWL_VALUE_LITERAL,
-                                          .literal          = "1",
-                                          .lease_in_seconds = true };
-static const bwl_compat_rules watched = { .value = BWL_VALUE_TOKEN, .lease_in_seconds = true };
 
-#define LOCK(NAME, RULES) .protocol = &bwl_##NAME, .terms = { .rules = &(RULES) }
-#define LOCK_2S(NAME, RULES) \
-    .protocol = &bwl_##NAME, .terms = { .rules = &(RULES), .lease_ms = 2000 }
+#define LOCK(NAME, RULES)    .protocol = &bwl_##NAME, BY_RULES(RULES)
+#define LOCK_2S(NAME, RULES) .protocol = &bwl_##NAME, BY_RULES_2S(RULES)
+#define STAMP_DEL \
+    .protocol = &bwl_setnx_stamp_del, .terms = { .rules = &stamp_del, .lease_ms = 2000 }
 
 static const bwl_scenario table[] = {
     /* ---- setnx-del --------------------------------------------------------------------------- */
@@ -58,48 +47,46 @@ static const bwl_scenario table[] = {
         LOCK(setnx_del_expire, literal), .invariants = INVARIANTS_EXCLUSION, .clients = 3, LOSS(1),
         BREAKS(ONE_HOLDER, 14)),
     /* ---- setnx-stamp-del --------------------------------------------------------------------- */
-    ROW("setnx-stamp-del-once", "each once, and nobody is late: no two of them inside",
-        LOCK_2S(setnx_stamp_del, stamp_del), .invariants = INVARIANTS_EXCLUSION),
+    ROW("setnx-stamp-del-once", "each once, and nobody is late: no two of them inside", STAMP_DEL,
+        .invariants = INVARIANTS_EXCLUSION),
     ROW("setnx-stamp-del-twice", "a key that is gone counts as over: DEL removes what came since",
-        LOCK_2S(setnx_stamp_del, stamp_del), .invariants = INVARIANTS_EXCLUSION, .rounds = 2,
-        BREAKS(ONE_HOLDER, 18)),
+        STAMP_DEL, .invariants = INVARIANTS_EXCLUSION, .rounds = 2, BREAKS(ONE_HOLDER, 18)),
     ROW("setnx-stamp-del-stale",
-        "two find a key over: the second DEL removes the first one's new key",
-        LOCK_2S(setnx_stamp_del, stamp_del), .invariants = INVARIANTS_EXCLUSION,
-        .server.stale = true, BREAKS(ONE_HOLDER, 20)),
-    ROW("setnx-stamp-del-late", "DEL comes late, and removes the next one's lock",
-        LOCK_2S(setnx_stamp_del, stamp_del), SLOW(2), BREAKS_ONLY(OWN_KEY, 17)),
+        "two find a key over: the second DEL removes the first one's new key", STAMP_DEL,
+        .invariants = INVARIANTS_EXCLUSION, .server.stale = true, BREAKS(ONE_HOLDER, 20)),
+    ROW("setnx-stamp-del-late", "DEL comes late, and removes the next one's lock", STAMP_DEL,
+        SLOW(2), BREAKS_ONLY(OWN_KEY, 17)),
     ROW("setnx-stamp-del-skew", "a client whose clock is a lease ahead finds every lock over",
-        LOCK_2S(setnx_stamp_del, stamp_del), .invariants = INVARIANTS_EXCLUSION,
-        .clocks.skew_ms = { 0, 3000 }, BREAKS(ONE_HOLDER, 14)),
+        STAMP_DEL, .invariants = INVARIANTS_EXCLUSION, .clocks.skew_ms = { 0, 3000 },
+        BREAKS(ONE_HOLDER, 14)),
     /* ---- set-nx-ex --------------------------------------------------------------------------- */
-    ROW("set-nx-ex-calm", "nobody is late, nobody dies", LOCK_2S(set_nx_ex, nx_ex),
+    ROW("set-nx-ex-calm", "nobody is late, nobody dies", LOCK_2S(set_nx_ex, literal_s),
         .invariants = INVARIANTS_CALM | BWL_INVARIANT_HONEST | BWL_INVARIANT_CLEAN_END,
         .rounds     = 2),
     ROW("set-nx-ex-crash", "a holder dies, and after a lease another gets the lock",
-        LOCK_2S(set_nx_ex, nx_ex), .invariants = BWL_INVARIANT_LIVE, .tries_once = true,
+        LOCK_2S(set_nx_ex, literal_s), .invariants = BWL_INVARIANT_LIVE, .tries_once = true,
         .rounds = BWL_ANY, CRASH(1)),
     ROW("set-nx-ex-overrun", "DEL comes late, and removes the next one's lock",
-        LOCK_2S(set_nx_ex, nx_ex), SLOW(2), BREAKS_ONLY(OWN_KEY, 9)),
+        LOCK_2S(set_nx_ex, literal_s), SLOW(2), BREAKS_ONLY(OWN_KEY, 9)),
     ROW("set-nx-ex-two", "... and a third comes in beside it: neither of them was slow",
-        LOCK_2S(set_nx_ex, nx_ex), .clients = 3, SLOW(2), BREAKS_ONLY(ONE_WORKER, 13)),
+        LOCK_2S(set_nx_ex, literal_s), .clients = 3, SLOW(2), BREAKS_ONLY(ONE_WORKER, 13)),
     /* ---- setnx-expire-watch ------------------------------------------------------------------ */
     ROW("setnx-expire-watch-calm", "nobody is late, nobody dies",
-        LOCK_2S(setnx_expire_watch, watched),
+        LOCK_2S(setnx_expire_watch, token_s),
         .invariants = INVARIANTS_CALM | BWL_INVARIANT_HONEST | BWL_INVARIANT_CLEAN_END),
     ROW("setnx-expire-watch-crash", "a holder dies before EXPIRE: who waits repairs it",
-        LOCK_2S(setnx_expire_watch, watched),
+        LOCK_2S(setnx_expire_watch, token_s),
         .invariants = BWL_INVARIANT_LIVE | INVARIANTS_EXCLUSION, .tries_once = true,
         .rounds = BWL_ANY, CRASH(1)),
     ROW("setnx-expire-watch-slow", "DEL under WATCH, as late as it likes: never another's key",
-        LOCK_2S(setnx_expire_watch, watched),
+        LOCK_2S(setnx_expire_watch, token_s),
         .invariants = BWL_INVARIANT_OWN_KEY | INVARIANTS_EXCLUSION, SLOW(2)),
     ROW("setnx-expire-watch-loss", "... nor from a connection that broke",
-        LOCK_2S(setnx_expire_watch, watched),
+        LOCK_2S(setnx_expire_watch, token_s),
         .invariants = BWL_INVARIANT_OWN_KEY | INVARIANTS_EXCLUSION, SLOW(1), LOSS(1)),
     ROW("setnx-expire-watch-waiter",
         "nobody waits, and a key without an end stays: a crash, one client less",
-        LOCK_2S(setnx_expire_watch, watched), .tries_once = true, CRASH(1),
+        LOCK_2S(setnx_expire_watch, token_s), .tries_once = true, CRASH(1),
         BREAKS_ONLY(CLEAN_END, 13)),
 };
 

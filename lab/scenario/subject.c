@@ -11,24 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MS_NS = 1000000, SECONDS_LEASE_MS = 2000 };
-
-#define SECOND_NS INT64_C(1000000000)
-
-/* As in src/protocol/protocols.c, with the tokens that the lab hands out. */
-static const bwl_compat_rules uuid    = { .value = BWL_VALUE_TOKEN, .lease_in_seconds = true };
-static const bwl_compat_rules seconds = { .value   = BWL_VALUE_DECIMAL,
-                                          .unit_ns = SECOND_NS,
-                                          .clock   = BWL_CLOCK_OF_CLIENT };
-static const bwl_compat_rules ms      = {
-         .value    = BWL_VALUE_DECIMAL,
-         .unit_ns  = MS_NS,
-         .extra_ns = MS_NS,
-         .clock    = BWL_CLOCK_OF_CLIENT,
-};
-static const bwl_compat_rules rlock   = { .value = BWL_VALUE_TOKEN };
-static const bwl_compat_rules zset    = { .value = BWL_VALUE_TOKEN };
-static const bwl_compat_rules literal = { .value = BWL_VALUE_LITERAL, .literal = "1" };
+enum { SECONDS_LEASE_MS = 2000 };
 
 /* A lease in seconds is at least two. */
 #define IN_SECONDS(NAME, RULES) \
@@ -41,14 +24,14 @@ static const bwl_scenario table[] = {
     ROW("queue", "bowline's own: who waits stands in line, and is told when it is its turn",
         .protocol = &bwl_queue),
     ROW("redisson", "Redisson's RLock: a hash with one field for its holder",
-        IN_MS(redisson, &rlock)),
+        IN_MS(redisson, &bwl_lab_rules_token)),
     ROW("symfony", "Symfony's RedisStore: a sorted set of holders, scored by when they end",
-        IN_MS(symfony, &zset)),
+        IN_MS(symfony, &bwl_lab_rules_token)),
 
     /* As their articles mean them. */
-    ROW("setnx-del", "SETNX; DEL", IN_MS(setnx_del, &literal)),
+    ROW("setnx-del", "SETNX; DEL", IN_MS(setnx_del, &bwl_lab_rules_literal)),
     ROW("setnx-del-expire", "SETNX; DEL, and EXPIRE 0 when that did not succeed",
-        IN_MS(setnx_del_expire, &literal)),
+        IN_MS(setnx_del_expire, &bwl_lab_rules_literal)),
     ROW("setnx-stamp-del", "SETNX of a stamp; when it is over, DEL and SETNX again",
         IN_SECONDS(setnx_stamp_del, NULL)),
     ROW("setnx-getset", "SETNX of a stamp in seconds; when it is over, GETSET",
@@ -65,25 +48,25 @@ static const bwl_scenario table[] = {
         IN_SECONDS(setnx_getset, &bwl_compat_rules_server)),
     ROW("set-nx-ex", "SET NX EX of a literal; DEL", IN_SECONDS(set_nx_ex, NULL)),
     ROW("setnx-expire-watch", "SETNX, then EXPIRE; DEL under WATCH",
-        IN_SECONDS(setnx_expire_watch, &uuid)),
+        IN_SECONDS(setnx_expire_watch, &bwl_lab_rules_token_s)),
 
     /* Listings that differ from their text. */
     ROW("written-guard",
         "setnx-getset-buffers as listed: a buffer in seconds compared with milliseconds",
-        IN_MS(written_guard, &ms)),
+        IN_MS(written_guard, &bwl_lab_rules_milliseconds)),
     ROW("written-way-3", "setnx-stamp-del as listed: a key that is gone counts as over",
-        IN_SECONDS(written_way_3, &seconds)),
+        IN_SECONDS(written_way_3, &bwl_lab_rules_seconds)),
     ROW("written-watch-ttl",
         "setnx-expire-watch as listed: TTL compared with -2, so nothing is repaired",
-        IN_SECONDS(written_watch_ttl, &uuid)),
+        IN_SECONDS(written_watch_ttl, &bwl_lab_rules_token_s)),
     ROW("written-watch-queued",
         "setnx-expire-watch as listed: GET after MULTI, and QUEUED is no uuid",
-        IN_SECONDS(written_watch_queued, &uuid)),
+        IN_SECONDS(written_watch_queued, &bwl_lab_rules_token_s)),
     ROW("written-watch-exec-first",
         "setnx-expire-watch as listed: DEL after EXEC, when nothing is watched",
-        IN_SECONDS(written_watch_exec_first, &uuid)),
+        IN_SECONDS(written_watch_exec_first, &bwl_lab_rules_token_s)),
     ROW("written-watch-del", "setnx-expire-watch with DEL as its repair",
-        IN_SECONDS(written_watch_del, &uuid)),
+        IN_SECONDS(written_watch_del, &bwl_lab_rules_token_s)),
 
     /* Mistakes that were planted. */
     ROW("token-delete-blind", "as token, but it deletes without comparing",

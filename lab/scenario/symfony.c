@@ -4,17 +4,13 @@
  *
  * A scenario that breaks differs from one that holds by the rule that is left out alone.
  */
-#include "core/compat_rules.h"
 #include "lab/mutant/symfony.h"
 #include "lab/scenario/tables.h"
 #include "protocol/protocol.h"
 
 enum { AHEAD_MS = 40 }; /* more than a lease */
 
-/* With the tokens that the lab hands out. */
-static const bwl_compat_rules rules = { .value = BWL_VALUE_TOKEN };
-
-#define SYMFONY .protocol = &bwl_symfony, .terms = { .rules = &rules }
+#define SYMFONY .protocol = &bwl_symfony, BY_RULES(token)
 
 static const bwl_scenario table[] = {
     ROW("symfony-calm", "nothing goes wrong", SYMFONY, .rounds = 2),
@@ -35,8 +31,8 @@ static const bwl_scenario table[] = {
     /* ---- what breaks without a rule ---------------------------------------------------------- */
     ROW("symfony-clock-of-clients",
         "the same clocks, and scores by the client's: it removes a member that has not ended",
-        .protocol = &bwl_mutant_symfony_clock, .terms = { .rules = &rules },
-        .clocks.skew_ms = { 0, AHEAD_MS }, SLOW(1), BREAKS_ONLY(ONE_HOLDER, 6)),
+        .protocol = &bwl_mutant_symfony_clock, BY_RULES(token), .clocks.skew_ms = { 0, AHEAD_MS },
+        SLOW(1), BREAKS_ONLY(ONE_HOLDER, 6)),
     ROW("symfony-release-blind", "a release deletes the key without looking for its member",
         SYMFONY, .mutations = BWL_MUTATION_DELETE_BLIND, SLOW(2), LOSS(1), BREAKS_ONLY(OWN_KEY, 8)),
     ROW("symfony-release-blind-two", "... and a third client comes in beside the second", SYMFONY,

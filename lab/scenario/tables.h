@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "core/compat_rules.h"
 #include "lab/world/scenario.h"
 #include <stddef.h>
 
@@ -41,7 +42,22 @@
 #define YIELD(N)            .budget[BWL_YIELD] = (N)
 #define STOP(N)             .budget[BWL_STOP] = (N)
 
+/* The rules of locks of other programs, with the tokens of the lab.  _s: a lease in whole seconds. */
+extern const bwl_compat_rules bwl_lab_rules_literal;
+extern const bwl_compat_rules bwl_lab_rules_literal_s;
+extern const bwl_compat_rules bwl_lab_rules_token;
+extern const bwl_compat_rules bwl_lab_rules_token_s;
+extern const bwl_compat_rules bwl_lab_rules_seconds; /* a stamp, by the clock of the client */
+extern const bwl_compat_rules bwl_lab_rules_milliseconds;
+
+#define BY_RULES(RULES)    .terms = { .rules = &bwl_lab_rules_##RULES }
+#define BY_RULES_2S(RULES) .terms = { .rules = &bwl_lab_rules_##RULES, .lease_ms = 2000 }
+
 enum {
+    /* Between clients, whatever one of them believes. */
+    INVARIANTS_EXCLUSION = BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER,
+    INVARIANTS_CALM      = INVARIANTS_EXCLUSION | BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_TOLD |
+                      BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_IN_TIME | BWL_INVARIANT_PAUSES,
     INVARIANTS_QUEUE = (BWL_INVARIANTS_USUAL | BWL_INVARIANT_FIRST_COME | BWL_INVARIANT_FENCE) &
                        ~(unsigned)BWL_INVARIANTS_BACKWARDS,
     /* After a data loss or an early expiry: what one client can know. */

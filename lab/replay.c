@@ -167,56 +167,40 @@ static bool local(bwl_stage *s, unsigned step, bwl_transition transition)
     return is_good;
 }
 
-static bool perform(bwl_stage *s, unsigned step, bwl_transition transition)
+static bool perform_at_server(bwl_stage *s, unsigned step, bwl_transition transition)
 {
     bwl_text what = bwl_transition_words(&s->w, transition);
-    bwl_ms   by;
 
-    switch ((bwl_transition_kind)transition.kind) {
-    case BWL_TRANSITION_SERVE: return serve(s, step, transition);
-    case BWL_TRANSITION_SERVE_LATE: return serve_late(s, step, transition);
-    case BWL_TRANSITION_PASS:
-        by = s->w.now;
-        bwl_world_perform(&s->w, transition);
-        return pass(s, step, s->w.now - by) && bwl_stage_compares_key(s);
-    case BWL_TRANSITION_RESTART: bwl_world_perform(&s->w, transition); return restart(s, step);
-    case BWL_TRANSITION_RESTORE:
-    case BWL_TRANSITION_FAILOVER:
-        bwl_world_perform(&s->w, transition);
-        return restart(s, step) && bwl_stage_puts_by_hand(s, step, what.of);
-    case BWL_TRANSITION_JUMP:
-    case BWL_TRANSITION_EVICT:
-    case BWL_TRANSITION_STRANGER:
-    case BWL_TRANSITION_BORROW:
-    case BWL_TRANSITION_GIVE_BACK:
-    case BWL_TRANSITION_SILENCE:
-        bwl_world_perform(&s->w, transition);
-        return bwl_stage_puts_by_hand(s, step, what.of);
-    case BWL_TRANSITION_SAVE: bwl_world_perform(&s->w, transition); return true;
-    case BWL_TRANSITION_HALT: /* it gets no command in that time */
-    case BWL_TRANSITION_GO_ON:
-        bwl_world_perform(&s->w, transition);
-        bwl_stage_tells_of_server(s, step, what.of);
+    bwl_world_perform(&s->w, transition);
+    if (transition.kind == BWL_TRANSITION_RESTART)
+        return restart(s, step);
+    if (transition.kind == BWL_TRANSITION_SAVE)
         return true;
-    case BWL_TRANSITION_DELIVER:
-    case BWL_TRANSITION_ALARM:
-    case BWL_TRANSITION_START:
-    case BWL_TRANSITION_RELEASE:
-    case BWL_TRANSITION_EXTEND:
-    case BWL_TRANSITION_YIELD:
-    case BWL_TRANSITION_CANCEL:
-    case BWL_TRANSITION_BREAK:
-    case BWL_TRANSITION_TIME_OUT:
-    case BWL_TRANSITION_STOP_WAITING:
-    case BWL_TRANSITION_CRASH:
-    case BWL_TRANSITION_STEP_WALL:
-    case BWL_TRANSITION_RATE:
-    case BWL_TRANSITION_LEARN:
-    case BWL_TRANSITION_LOSE_PUSH:
-    case BWL_TRANSITION_CLOSE:
-    case BWL_TRANSITION_WRITE: return local(s, step, transition);
+    if (transition.kind == BWL_TRANSITION_HALT || transition.kind == BWL_TRANSITION_GO_ON) {
+        bwl_stage_tells_of_server(s, step, what.of); /* it is not asked in that time */
+        return true;
     }
-    bwl_unreachable("no such transition");
+    if ((transition.kind == BWL_TRANSITION_RESTORE || transition.kind == BWL_TRANSITION_FAILOVER) &&
+        !restart(s, step))
+        return false;
+    return bwl_stage_puts_by_hand(s, step, what.of);
+}
+
+static bool perform(bwl_stage *s, unsigned step, bwl_transition transition)
+{
+    bwl_actor actor  = bwl_transition_actor(transition);
+    bwl_ms    before = s->w.now;
+
+    if (transition.kind == BWL_TRANSITION_SERVE)
+        return serve(s, step, transition);
+    if (transition.kind == BWL_TRANSITION_SERVE_LATE)
+        return serve_late(s, step, transition);
+    if (actor == BWL_ACTOR_SERVER || actor == BWL_ACTOR_SERVER_FAULT)
+        return perform_at_server(s, step, transition);
+    if (transition.kind != BWL_TRANSITION_PASS)
+        return local(s, step, transition);
+    bwl_world_perform(&s->w, transition);
+    return pass(s, step, s->w.now - before) && bwl_stage_compares_key(s);
 }
 
 /* Leases in whole seconds are not scaled. */

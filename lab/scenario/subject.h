@@ -9,17 +9,12 @@
 #include "lab/base/say.h"
 #include "lab/world/scenario.h"
 
-typedef struct bwl_subject {
-    const char  *name;
-    const char  *story;
-    bool         is_sound; /* expected to hold while the timing bounds do */
-    bwl_scenario world;    /* protocol, rules, mutations; 0: default */
-} bwl_subject;
-
 bool bwl_subject_is_file(const char *name);
 
-size_t             bwl_subjects_count(void);
-const bwl_subject *bwl_subject_at(size_t i);
+size_t bwl_subjects_count(void);
+
+/* Its name, its story, and what differs from the defaults. */
+const bwl_scenario *bwl_subject_at(size_t i);
 
 /* The world in which `name` is tried, without faults, with all invariants that apply to any lock.
  * A name with a / in it, or that ends in .so, is a file with a protocol of the user.  False: reterr

@@ -14,6 +14,3 @@
 
 /* Never 0. */
 uint64_t bwl_world_fingerprint(const bwl_world *w, bool plain);
-
-/* False if `token` no longer keeps its times and tags where the lab reads them. */
-bool bwl_canon_knows_token(void);

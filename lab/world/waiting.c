@@ -29,7 +29,7 @@ static bool is_wanted(const bwl_world *w, uint16_t token)
 
     if (c->is_running && bwl_token_read(c->hold.request.token) == token)
         return true;
-    if (c->is_running && bwl_queue_view_owes(&c->hold) == token)
+    if (c->is_running && bwl_queue_owes(&c->hold) == token)
         return true;
     for (unsigned i = link->answered; i < link->count; i++)
         if (link->messages[i].token == token || link->messages[i].previous_token == token)

@@ -122,6 +122,7 @@ void bwl_world_perform(bwl_world *w, bwl_transition transition);
 
 /* The budget that pays for the transition; NONE if it is free. */
 bwl_budget bwl_transition_budget(const bwl_world *w, bwl_transition transition);
+bwl_actor  bwl_transition_actor(bwl_transition transition);
 
 /* True if a budget pays for the transition. */
 bool bwl_transition_is_fault(const bwl_world *w, bwl_transition transition);

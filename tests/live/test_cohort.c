@@ -7,6 +7,7 @@
  */
 #include "tests/lib/line.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/witness.h"
 
 #include <signal.h>
@@ -123,7 +124,7 @@ static void crowd_leaves(guest *guests, int count)
         assert_int_equal(guests[i].failed, 0);
 }
 
-static void test_sixteen_threads_ask_the_server_once_in_twenty_turns(void **state)
+TEST(sixteen_threads_ask_the_server_once_in_twenty_turns)
 {
     guest      guests[THREADS];
     atomic_int left;
@@ -143,7 +144,7 @@ static void test_sixteen_threads_ask_the_server_once_in_twenty_turns(void **stat
 /* ---- order ----------------------------------------------------------------------------------- */
 
 /* Of a crowd that would go on for ever, others see FEW turns. */
-static void test_others_wait_for_so_many_turns(void **state)
+TEST(others_wait_for_so_many_turns)
 {
     bowline_operation *ops[SEATS];
     bowline_client    *client = must_open_warm(url_few);
@@ -208,7 +209,7 @@ static bool comes_to_be_lost(bowline_hold *hold)
     return false;
 }
 
-static void test_a_server_that_comes_back_empty_ends_the_turn(void **state)
+TEST(a_server_that_comes_back_empty_ends_the_turn)
 {
     bowline_operation *ops[ENDS];
 
@@ -223,7 +224,7 @@ static void test_a_server_that_comes_back_empty_ends_the_turn(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-static void test_a_cut_in_a_turn_and_while_all_wait(void **state)
+TEST(a_cut_in_a_turn_and_while_all_wait)
 {
     bowline_operation *ops[ENDS];
 
@@ -267,13 +268,4 @@ static int close_server(void **state)
     return stop_server(state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sixteen_threads_ask_the_server_once_in_twenty_turns),
-        cmocka_unit_test(test_others_wait_for_so_many_turns),
-        cmocka_unit_test(test_a_server_that_comes_back_empty_ends_the_turn),
-        cmocka_unit_test(test_a_cut_in_a_turn_and_while_all_wait),
-    };
-    return cmocka_run_group_tests(tests, open_server, close_server);
-}
+AROUND(open_server, close_server)

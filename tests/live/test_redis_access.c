@@ -5,6 +5,7 @@
  */
 #include "tests/lib/counter.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
@@ -32,8 +33,10 @@ static void must_be_refused(const char *who)
         fail_msg("the text holds the password: %s", error.text);
 }
 
+FIXTURE(NULL, nothing_is_left)
+
 /* The default user needs no password at first, and a wrong one does not fall back to it. */
-static void test_wrong_password_is_refused_and_nothing_is_written(void **state)
+TEST(wrong_password_is_refused_and_nothing_is_written)
 {
     static const char *const wrong[] = { "locker:" CANARY "@", "nobody:" CANARY "@", "locker:@",
                                          "disabled:right@" };
@@ -56,7 +59,7 @@ static void test_wrong_password_is_refused_and_nothing_is_written(void **state)
 }
 
 /* The server closes the connection, and refuses the next one. */
-static void test_user_deleted_while_held(void **state)
+TEST(user_deleted_while_held)
 {
     (void)server_ask(redis, "ACL SETUSER gone on >" CANARY " ~* &* +@all");
     bowline_client *client =
@@ -79,7 +82,7 @@ static void test_user_deleted_while_held(void **state)
 
 /* HELLO is renamed, as some proxies do: protocol token works in RESP2, also after a connection that
  * broke, and an update reads the other nil. */
-static void test_server_without_HELLO_serves_protocol_token(void **state)
+TEST(server_without_HELLO_serves_protocol_token)
 {
     server        *old    = server_start("--rename-command HELLO is-not-known");
     bowline_error  error  = { 0 };
@@ -110,25 +113,14 @@ static void test_server_without_HELLO_serves_protocol_token(void **state)
     server_stop(old);
 }
 
-static void test_own_server_starts(void **state)
+static int own_server_starts(void **state)
 {
     redis = server_start(NULL);
     (void)server_ask(redis, "ACL SETUSER admin on >admin ~* &* +@all");
     (void)snprintf(redis->login, sizeof redis->login, "AUTH admin admin");
     (void)server_ask(redis, "ACL SETUSER locker on >right ~* &* +@all");
     (void)server_ask(redis, "ACL SETUSER disabled off >right ~* +@all");
+    return 0;
 }
 
-#define CASE(test) cmocka_unit_test_teardown(test, nothing_is_left)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_server_starts),
-        CASE(test_wrong_password_is_refused_and_nothing_is_written),
-        CASE(test_user_deleted_while_held),
-        CASE(test_server_without_HELLO_serves_protocol_token),
-    };
-
-    return cmocka_run_group_tests_name("redis_access", tests, NULL, stop_server);
-}
+AROUND(own_server_starts, stop_server)

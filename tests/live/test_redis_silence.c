@@ -7,6 +7,7 @@
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 #include <signal.h>
@@ -33,7 +34,16 @@ static bowline_client *warm_client(const char *options)
 
 /* ---- stopped --------------------------------------------------------------------------------- */
 
-static void test_stopped_server_leaves_an_acquire_unknown(void **state)
+static int own_nothing_is_left(void **state)
+{
+    if (redis->pid != 0)
+        server_signal(redis, SIGCONT);
+    return server_becomes_empty(redis) ? 0 : -1;
+}
+
+FIXTURE(NULL, own_nothing_is_left)
+
+TEST(stopped_server_leaves_an_acquire_unknown)
 {
     bowline_client *client = warm_client("lease=1s&timeout=200ms");
     bowline_client *other  = client_with("lease=60s");
@@ -56,7 +66,7 @@ static void test_stopped_server_leaves_an_acquire_unknown(void **state)
     bowline_close(other);
 }
 
-static void test_stopped_for_longer_than_the_lease_is_lost(void **state)
+TEST(stopped_for_longer_than_the_lease_is_lost)
 {
     bowline_client *client = client_with("lease=600ms");
     bowline_client *other  = client_with("lease=60s");
@@ -79,7 +89,7 @@ static void test_stopped_for_longer_than_the_lease_is_lost(void **state)
     bowline_close(other);
 }
 
-static void test_extend_and_release_without_an_answer_are_unknown(void **state)
+TEST(extend_and_release_without_an_answer_are_unknown)
 {
     bowline_client *client = client_with("lease=15s&timeout=200ms&renew=off");
     bowline_client *second = client_with("lease=15s&timeout=200ms&renew=off");
@@ -102,7 +112,7 @@ static void test_extend_and_release_without_an_answer_are_unknown(void **state)
 
 /* ---- a server that forgets ------------------------------------------------------------------- */
 
-static void test_waiter_outlasts_a_restart(void **state)
+TEST(waiter_outlasts_a_restart)
 {
     bowline_client *client = client_with("lease=20s");
     bowline_client *other  = client_with("lease=20s&renew=off");
@@ -125,24 +135,4 @@ static void test_waiter_outlasts_a_restart(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static int own_nothing_is_left(void **state)
-{
-    if (redis->pid != 0)
-        server_signal(redis, SIGCONT);
-    return server_becomes_empty(redis) ? 0 : -1;
-}
-
-#define CASE(test) cmocka_unit_test_teardown(test, own_nothing_is_left)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
-        CASE(test_stopped_server_leaves_an_acquire_unknown),
-        CASE(test_stopped_for_longer_than_the_lease_is_lost),
-        CASE(test_extend_and_release_without_an_answer_are_unknown),
-        CASE(test_waiter_outlasts_a_restart),
-    };
-
-    return cmocka_run_group_tests_name("redis_silence", tests, NULL, stop_server);
-}
+AROUND(start_server, stop_server)

@@ -6,6 +6,7 @@
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/sentinels.h"
+#include "tests/lib/suite.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -63,7 +64,9 @@ static void must_extend(bowline_hold *hold)
 
 /* ---- in peace -------------------------------------------------------------------------------- */
 
-static void test_one_sentinel_is_enough(void **state)
+FIXTURE(begin, end)
+
+TEST(one_sentinel_is_enough)
 {
     server_kill(there->sentinels[0]);
     server_signal(there->sentinels[1], SIGSTOP);
@@ -78,7 +81,7 @@ static void test_one_sentinel_is_enough(void **state)
 /* ---- another primary ------------------------------------------------------------------------- */
 
 /* Killed: what is held has arrived, stays held, and shuts others out until it is given back. */
-static void test_hold_outlives_its_primary(void **state)
+TEST(hold_outlives_its_primary)
 {
     bowline_hold *second = NULL;
 
@@ -106,7 +109,7 @@ static void test_hold_outlives_its_primary(void **state)
 }
 
 /* By hand, with everybody alive: the old one is told to follow. */
-static void test_hold_outlives_a_switch_by_hand(void **state)
+TEST(hold_outlives_a_switch_by_hand)
 {
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -127,7 +130,7 @@ static void test_hold_outlives_a_switch_by_hand(void **state)
 }
 
 /* The last that was written has not arrived at the one that becomes the primary. */
-static void test_hold_that_did_not_arrive_is_lost(void **state)
+TEST(hold_that_did_not_arrive_is_lost)
 {
     bowline_client *client = must_open(url);
     must_release(must_acquire(client, "before"));
@@ -157,7 +160,7 @@ static void test_hold_that_did_not_arrive_is_lost(void **state)
 }
 
 /* It comes back, is told to follow, and is asked for nothing. */
-static void test_old_primary_returns(void **state)
+TEST(old_primary_returns)
 {
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -175,17 +178,4 @@ static void test_old_primary_returns(void **state)
     must_release(found);
     bowline_close(fresh);
     bowline_close(client);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_one_sentinel_is_enough, begin, end),
-        cmocka_unit_test_setup_teardown(test_hold_outlives_its_primary, begin, end),
-        cmocka_unit_test_setup_teardown(test_hold_outlives_a_switch_by_hand, begin, end),
-        cmocka_unit_test_setup_teardown(test_hold_that_did_not_arrive_is_lost, begin, end),
-        cmocka_unit_test_setup_teardown(test_old_primary_returns, begin, end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "tests/lib/attempt.h"
 #include "tests/lib/fake_server.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -43,7 +44,7 @@ static const char *place_of(fake_server *s)
 
 /* ---- what they say --------------------------------------------------------------------------- */
 
-static void test_sentinel_that_names_a_primary_is_believed(void **state)
+TEST(sentinel_that_names_a_primary_is_believed)
 {
     fake_server *one = fake_start(sentinel_says, NULL);
 
@@ -53,7 +54,7 @@ static void test_sentinel_that_names_a_primary_is_believed(void **state)
     fake_stop(one);
 }
 
-static void test_replica_is_no_primary(void **state)
+TEST(replica_is_no_primary)
 {
     fake_server *one     = fake_start(sentinel_says, NULL);
     server      *replica = server_start(NULL);
@@ -67,7 +68,7 @@ static void test_replica_is_no_primary(void **state)
     server_stop(replica);
 }
 
-static void test_dead_address_is_unreachable(void **state)
+TEST(dead_address_is_unreachable)
 {
     fake_server *one = fake_start(sentinel_says, NULL);
 
@@ -93,7 +94,7 @@ static void must_be_had_at_once(const char *url)
 }
 
 /* The second one is asked in the same attempt: whoever would not wait has the lock. */
-static void test_next_sentinel_may_know_better(void **state)
+TEST(next_sentinel_may_know_better)
 {
     char url[200];
 
@@ -123,7 +124,7 @@ static void test_next_sentinel_may_know_better(void **state)
 /* ---- who we are ------------------------------------------------------------------------------ */
 
 /* Each has a password of its own. */
-static void test_sentinel_and_service_have_passwords_of_their_own(void **state)
+TEST(sentinel_and_service_have_passwords_of_their_own)
 {
     char path[96];
 
@@ -158,15 +159,4 @@ static void test_sentinel_and_service_have_passwords_of_their_own(void **state)
     server_stop(node);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sentinel_that_names_a_primary_is_believed),
-        cmocka_unit_test(test_replica_is_no_primary),
-        cmocka_unit_test(test_dead_address_is_unreachable),
-        cmocka_unit_test(test_next_sentinel_may_know_better),
-        cmocka_unit_test(test_sentinel_and_service_have_passwords_of_their_own),
-    };
-
-    return cmocka_run_group_tests(tests, start_server, stop_server);
-}
+AROUND(start_server, stop_server)

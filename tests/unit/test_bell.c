@@ -8,18 +8,13 @@
 #include "runtime/wakeup.h"
 #include "runtime/shard.h"
 #include "api/engines.h"
+#include "tests/lib/suite.h"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { COUNT = 2, LONG_MS = 10000, A_MOMENT_MS = 30 };
 
@@ -80,11 +75,12 @@ static int must_have_pipe(void)
 
 /* ---- the outer descriptor -------------------------------------------------------------------- */
 
-static void test_bell_descriptor_shows_what_its_client_has_and_no_other(void **state)
+FIXTURE(hang, take_down)
+
+TEST(bell_descriptor_shows_what_its_client_has_and_no_other)
 {
     int fd = bwl_wakeup_fd(bell);
 
-    (void)state;
     assert_false(is_readable(fd, 0));
     bwl_loop_wake(&clients[1]->loop); /* no dispatch would ever hear that */
     assert_false(is_readable(fd, 0));
@@ -94,11 +90,10 @@ static void test_bell_descriptor_shows_what_its_client_has_and_no_other(void **s
     assert_false(is_readable(fd, 0));
 }
 
-static void test_bell_that_is_rung_is_heard_by_a_dispatch_and_by_no_driver(void **state)
+TEST(bell_that_is_rung_is_heard_by_a_dispatch_and_by_no_driver)
 {
     int fd = bwl_wakeup_fd(bell);
 
-    (void)state;
     bwl_wakeup_raise(bell);
     bwl_wakeup_raise(bell);
     bwl_shard_lock(clients[0]);
@@ -109,11 +104,10 @@ static void test_bell_that_is_rung_is_heard_by_a_dispatch_and_by_no_driver(void 
     assert_false(is_readable(fd, 0));
 }
 
-static void test_bell_is_told_to_by_a_client_unless_its_loop_does_it(void **state)
+TEST(bell_is_told_to_by_a_client_unless_its_loop_does_it)
 {
     int fd = bwl_wakeup_fd(bell);
 
-    (void)state;
     bwl_shard_lock(clients[0]);
     clients[0]->loop.dispatchers = 1;
     bwl_loop_notify_caller(&clients[0]->loop);
@@ -139,12 +133,11 @@ static void test_bell_is_told_to_by_a_client_unless_its_loop_does_it(void **stat
 
 /* ---- the pipe -------------------------------------------------------------------------------- */
 
-static void test_bell_pipe_has_one_byte_for_whatever_was_rung(void **state)
+TEST(bell_pipe_has_one_byte_for_whatever_was_rung)
 {
     int  fd = must_have_pipe();
     char bytes[8];
 
-    (void)state;
     for (int i = 0; i < 20; i++) {
         bwl_wakeup_raise(bell);
         bwl_loop_wake(&clients[0]->loop);
@@ -156,12 +149,11 @@ static void test_bell_pipe_has_one_byte_for_whatever_was_rung(void **state)
     assert_false(is_readable(fd, A_MOMENT_MS));
 }
 
-static void test_bell_pipe_that_is_read_is_written_to_after_the_next_dispatch(void **state)
+TEST(bell_pipe_that_is_read_is_written_to_after_the_next_dispatch)
 {
     int  fd = must_have_pipe();
     char bytes[8];
 
-    (void)state;
     bwl_wakeup_raise(bell);
     assert_true(is_readable(fd, LONG_MS));
     assert_int_equal(read(fd, bytes, sizeof bytes), 1);
@@ -175,12 +167,11 @@ static void test_bell_pipe_that_is_read_is_written_to_after_the_next_dispatch(vo
 
 /* A lock waits: its timer is what makes the pipe readable, also when it was set while the thread
  * slept till a later one. */
-static void test_bell_pipe_has_a_byte_for_a_timer(void **state)
+TEST(bell_pipe_has_a_byte_for_a_timer)
 {
     int       fd = must_have_pipe();
     bwl_timer late, early;
 
-    (void)state;
     late = early = (bwl_timer){ .at = BWL_NEVER };
     bwl_shard_lock(clients[0]);
     assert_true(bwl_timers_reserve(&clients[0]->loop.timers, 3));
@@ -202,11 +193,10 @@ static void test_bell_pipe_has_a_byte_for_a_timer(void **state)
     bwl_shard_unlock(clients[0]);
 }
 
-static void test_bell_pipe_that_cannot_be_made_is_asked_for_again(void **state)
+TEST(bell_pipe_that_cannot_be_made_is_asked_for_again)
 {
     struct rlimit before, none;
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     none          = before;
     none.rlim_cur = 3;
@@ -221,11 +211,10 @@ static void test_bell_pipe_that_cannot_be_made_is_asked_for_again(void **state)
     (void)must_have_pipe();
 }
 
-static void test_bell_thread_leaves_signals_to_the_program(void **state)
+TEST(bell_thread_leaves_signals_to_the_program)
 {
     sigset_t before, one, pending;
 
-    (void)state;
     (void)sigemptyset(&one);
     (void)sigaddset(&one, SIGUSR1);
     (void)must_have_pipe();
@@ -237,9 +226,8 @@ static void test_bell_thread_leaves_signals_to_the_program(void **state)
     assert_int_equal(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
 }
 
-static void test_bell_stops_at_once_whatever_its_thread_does(void **state)
+TEST(bell_stops_at_once_whatever_its_thread_does)
 {
-    (void)state;
     for (int i = 0; i < 50; i++) {
         bwl_wakeup *other = NULL;
         assert_int_equal(bwl_wakeup_new(&other, &fault), BWL_OK);
@@ -255,23 +243,4 @@ static void test_bell_stops_at_once_whatever_its_thread_does(void **state)
         bwl_wakeup_free(other);
     }
     bwl_wakeup_free(NULL);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, hang, take_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_bell_descriptor_shows_what_its_client_has_and_no_other),
-        CASE(test_bell_that_is_rung_is_heard_by_a_dispatch_and_by_no_driver),
-        CASE(test_bell_is_told_to_by_a_client_unless_its_loop_does_it),
-        CASE(test_bell_pipe_has_one_byte_for_whatever_was_rung),
-        CASE(test_bell_pipe_that_is_read_is_written_to_after_the_next_dispatch),
-        CASE(test_bell_pipe_has_a_byte_for_a_timer),
-        CASE(test_bell_pipe_that_cannot_be_made_is_asked_for_again),
-        CASE(test_bell_thread_leaves_signals_to_the_program),
-        CASE(test_bell_stops_at_once_whatever_its_thread_does),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,13 +7,10 @@
  * much, or nothing more ends the connection.
  */
 #include "engine/redis/session/resp_stream.h"
+#include "tests/lib/suite.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +18,6 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static int open_conn(bwl_resp_stream *conn, const bwl_address *address, bwl_fault *fault)
 {
@@ -152,7 +147,9 @@ static int next_frame(void)
 
 /* ---- connecting ------------------------------------------------------------------------------ */
 
-static void test_conn_nothing_is_written_before_it_is_connected(void **state)
+FIXTURE(listen_in_a_directory, tidy_up)
+
+TEST(conn_nothing_is_written_before_it_is_connected)
 {
     assert_int_equal(open_conn(&conn, &address, &fault), BWL_OK);
     size_t size = put(10);
@@ -165,14 +162,14 @@ static void test_conn_nothing_is_written_before_it_is_connected(void **state)
     assert_int_equal(peer_reads(), size);
 }
 
-static void test_conn_is_not_inherited_and_never_blocks(void **state)
+TEST(conn_is_not_inherited_and_never_blocks)
 {
     connect_both();
     assert_int_equal(fcntl(conn.stream.source.fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
     assert_int_equal(fcntl(conn.stream.source.fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
 }
 
-static void test_conn_socket_that_is_not_there_fails_at_once_and_is_closed(void **state)
+TEST(conn_socket_that_is_not_there_fails_at_once_and_is_closed)
 {
     assert_int_equal(unlink(((struct sockaddr_un *)&address.socket)->sun_path), 0);
     assert_int_equal(open_conn(&conn, &address, &fault), BWL_STATUS_UNREACHABLE);
@@ -187,7 +184,7 @@ static void test_conn_socket_that_is_not_there_fails_at_once_and_is_closed(void 
 
 /* ---- out ------------------------------------------------------------------------------------- */
 
-static void test_conn_counts_exactly_what_the_kernel_took(void **state)
+TEST(conn_counts_exactly_what_the_kernel_took)
 {
     size_t all  = 0;
     size_t read = 0;
@@ -211,7 +208,7 @@ static void test_conn_counts_exactly_what_the_kernel_took(void **state)
     assert_int_equal(turn(), 1); /* nothing to write: it is not told of room any more */
 }
 
-static void test_conn_queue_is_bounded(void **state)
+TEST(conn_queue_is_bounded)
 {
     bwl_resp_writer writer;
 
@@ -224,7 +221,7 @@ static void test_conn_queue_is_bounded(void **state)
     assert_true(bwl_resp_stream_reserve(&conn, BWL_STREAM_OUT_MAX - size, &writer));
 }
 
-static void test_conn_forgets_what_it_has_sent(void **state)
+TEST(conn_forgets_what_it_has_sent)
 {
     static const char nothing[5000];
 
@@ -236,7 +233,7 @@ static void test_conn_forgets_what_it_has_sent(void **state)
     assert_int_equal(conn.stream.out_size, 0);
 }
 
-static void test_conn_broken_pipe_is_a_status_and_no_signal(void **state)
+TEST(conn_broken_pipe_is_a_status_and_no_signal)
 {
     connect_both();
     close(peer);
@@ -249,7 +246,7 @@ static void test_conn_broken_pipe_is_a_status_and_no_signal(void **state)
 
 /* ---- in -------------------------------------------------------------------------------------- */
 
-static void test_conn_frames_come_out_whole_however_they_were_cut(void **state)
+TEST(conn_frames_come_out_whole_however_they_were_cut)
 {
     static const char stream[] = "+OK\r\n$3\r\nabc\r\n*2\r\n:1\r\n_\r\n-ERR x\r\n";
     unsigned          frames   = 0;
@@ -279,7 +276,7 @@ static void test_conn_frames_come_out_whole_however_they_were_cut(void **state)
     assert_int_equal(next_frame(), 0);
 }
 
-static void test_conn_large_frame_arrives(void **state)
+TEST(conn_large_frame_arrives)
 {
     static char text[60020];
     int         size = snprintf(text, sizeof text, "$%d\r\n", 60000);
@@ -296,7 +293,7 @@ static void test_conn_large_frame_arrives(void **state)
     assert_in_range(conn.stream.in_room, 1, BWL_RESP_STREAM_IN_MAX);
 }
 
-static void test_conn_peer_that_sends_what_nobody_takes_is_cut_off(void **state)
+TEST(conn_peer_that_sends_what_nobody_takes_is_cut_off)
 {
     static char text[4096];
     int         status = BWL_OK;
@@ -311,7 +308,7 @@ static void test_conn_peer_that_sends_what_nobody_takes_is_cut_off(void **state)
     assert_in_range(conn.stream.in_room, 1, BWL_RESP_STREAM_IN_MAX);
 }
 
-static void test_conn_nonsense_is_no_redis(void **state)
+TEST(conn_nonsense_is_no_redis)
 {
     connect_both();
     peer_says("HTTP/1.1 400 Bad Request\r\n\r\n");
@@ -320,7 +317,7 @@ static void test_conn_nonsense_is_no_redis(void **state)
     assert_string_equal(fault.text, "what answers there is not a Redis server");
 }
 
-static void test_conn_alert_of_tls_is_known(void **state)
+TEST(conn_alert_of_tls_is_known)
 {
     connect_both();
     assert_false(bwl_stream_sounds_like_tls(&conn.stream)); /* nothing has come */
@@ -331,7 +328,7 @@ static void test_conn_alert_of_tls_is_known(void **state)
     assert_true(bwl_stream_sounds_like_tls(&conn.stream));
 }
 
-static void test_conn_announcement_that_is_too_large_is_refused(void **state)
+TEST(conn_announcement_that_is_too_large_is_refused)
 {
     connect_both();
     peer_says("$99999999\r\n");
@@ -340,7 +337,7 @@ static void test_conn_announcement_that_is_too_large_is_refused(void **state)
     assert_string_equal(fault.text, "the server sends more than any answer needs");
 }
 
-static void test_conn_last_words_are_read_before_the_end(void **state)
+TEST(conn_last_words_are_read_before_the_end)
 {
     connect_both();
     peer_says("-ERR max number of clients reached\r\n");
@@ -354,7 +351,7 @@ static void test_conn_last_words_are_read_before_the_end(void **state)
 
 /* ---- again ----------------------------------------------------------------------------------- */
 
-static void test_conn_reopened_remembers_nothing_of_the_one_before(void **state)
+TEST(conn_reopened_remembers_nothing_of_the_one_before)
 {
     connect_both();
     (void)put(100);
@@ -377,7 +374,7 @@ static void test_conn_reopened_remembers_nothing_of_the_one_before(void **state)
 
 /* A child that was forked has a copy of the descriptor: closing ours does not end the socket, and
  * what happens to it later is nothing to us. */
-static void test_conn_closed_is_not_watched_though_a_child_has_a_copy(void **state)
+TEST(conn_closed_is_not_watched_though_a_child_has_a_copy)
 {
     int gate[2];
 
@@ -398,7 +395,7 @@ static void test_conn_closed_is_not_watched_though_a_child_has_a_copy(void **sta
     assert_int_equal(status, 1);
 }
 
-static void test_conn_freed_in_a_child_is_still_watched_in_the_parent(void **state)
+TEST(conn_freed_in_a_child_is_still_watched_in_the_parent)
 {
     connect_both();
     pid_t child = fork();
@@ -410,31 +407,4 @@ static void test_conn_freed_in_a_child_is_still_watched_in_the_parent(void **sta
     peer_says("+OK\r\n");
     assert_int_equal(turn(), BWL_OK);
     assert_frame("+OK\r\n");
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, listen_in_a_directory, tidy_up)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_conn_nothing_is_written_before_it_is_connected),
-        CASE(test_conn_is_not_inherited_and_never_blocks),
-        CASE(test_conn_socket_that_is_not_there_fails_at_once_and_is_closed),
-        CASE(test_conn_counts_exactly_what_the_kernel_took),
-        CASE(test_conn_queue_is_bounded),
-        CASE(test_conn_forgets_what_it_has_sent),
-        CASE(test_conn_broken_pipe_is_a_status_and_no_signal),
-        CASE(test_conn_frames_come_out_whole_however_they_were_cut),
-        CASE(test_conn_large_frame_arrives),
-        CASE(test_conn_peer_that_sends_what_nobody_takes_is_cut_off),
-        CASE(test_conn_nonsense_is_no_redis),
-        CASE(test_conn_alert_of_tls_is_known),
-        CASE(test_conn_announcement_that_is_too_large_is_refused),
-        CASE(test_conn_last_words_are_read_before_the_end),
-        CASE(test_conn_reopened_remembers_nothing_of_the_one_before),
-        CASE(test_conn_closed_is_not_watched_though_a_child_has_a_copy),
-        CASE(test_conn_freed_in_a_child_is_still_watched_in_the_parent),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,18 +3,13 @@
  * end is not there any more.
  */
 #include "engine/redis/session/resp_stream.h"
+#include "tests/lib/suite.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/epoll.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static int open_conn(bwl_resp_stream *conn, const bwl_address *address, bwl_fault *fault)
 {
@@ -76,7 +71,9 @@ static int listen_on_tcp(bwl_address *ret_address)
     return fd;
 }
 
-static void test_conn_tcp_sends_at_once_and_notices_a_dead_peer(void **state)
+FIXTURE(open_reactor, close_reactor)
+
+TEST(conn_tcp_sends_at_once_and_notices_a_dead_peer)
 {
     bwl_address tcp;
     int         fd    = listen_on_tcp(&tcp);
@@ -104,7 +101,7 @@ static int option_of(int level, int option)
     return value;
 }
 
-static void test_conn_tcp_gives_up_a_peer_after_its_silence(void **state)
+TEST(conn_tcp_gives_up_a_peer_after_its_silence)
 {
     static const struct {
         int silence_ms;
@@ -126,7 +123,7 @@ static void test_conn_tcp_gives_up_a_peer_after_its_silence(void **state)
     close(fd);
 }
 
-static void test_conn_tcp_that_is_refused_says_so_in_the_step(void **state)
+TEST(conn_tcp_that_is_refused_says_so_in_the_step)
 {
     bwl_address tcp;
 
@@ -136,17 +133,4 @@ static void test_conn_tcp_that_is_refused_says_so_in_the_step(void **state)
         status = BWL_OK;
     assert_int_equal(status, BWL_STATUS_UNREACHABLE);
     assert_string_equal(fault.text, "cannot connect: Connection refused");
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, open_reactor, close_reactor)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_conn_tcp_sends_at_once_and_notices_a_dead_peer),
-        CASE(test_conn_tcp_gives_up_a_peer_after_its_silence),
-        CASE(test_conn_tcp_that_is_refused_says_so_in_the_step),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

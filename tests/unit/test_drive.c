@@ -7,6 +7,7 @@
  * The failure that is looked for is a hang, which the time limit of the test program ends.
  */
 #include "api/handles.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 #include <pthread.h>
@@ -112,9 +113,10 @@ static void assert_returns(waiting *w, int status)
 
 /* ---- one thread ------------------------------------------------------------------------------ */
 
-static void test_drive_wait_ends_in_time_and_leaves_the_operation_as_it_is(void **state)
+FIXTURE(open_clients, close_clients)
+
+TEST(drive_wait_ends_in_time_and_leaves_the_operation_as_it_is)
 {
-    (void)state;
     hold_and_seek(1, BOWLINE_FOREVER);
     int64_t begun = now_ms();
     assert_status(BOWLINE_TIMEOUT, bowline_operation_wait(ops[0], SHORT_MS, &error), &error);
@@ -130,14 +132,13 @@ static void test_drive_wait_ends_in_time_and_leaves_the_operation_as_it_is(void 
 /* ---- many threads ---------------------------------------------------------------------------- */
 
 /* The thread that runs the loop leaves first, last, or in between. */
-static void test_drive_thread_returns_when_its_operation_completes(void **state)
+TEST(drive_thread_returns_when_its_operation_completes)
 {
     static const unsigned orders[][NAMES] = {
         { 0, 1, 2, 3 }, { 3, 2, 1, 0 }, { 2, 3, 0, 1 }, { 1, 3, 0, 2 }
     };
     waiting threads[NAMES];
 
-    (void)state;
     for (unsigned round = 0; round < ROUNDS; round++) {
         const unsigned *order = orders[round % 4];
         hold_and_seek(NAMES, BOWLINE_FOREVER);
@@ -155,11 +156,10 @@ static void test_drive_thread_returns_when_its_operation_completes(void **state)
 }
 
 /* The thread whose time is over runs the loop, or sleeps: the first that waits runs it. */
-static void test_drive_thread_whose_time_is_over_returns_and_the_others_go_on(void **state)
+TEST(drive_thread_whose_time_is_over_returns_and_the_others_go_on)
 {
     waiting threads[3];
 
-    (void)state;
     for (unsigned brief = 0; brief < 3; brief++) {
         hold_and_seek(3, BOWLINE_FOREVER);
         for (unsigned i = 0; i < 3; i++)
@@ -177,11 +177,10 @@ static void test_drive_thread_whose_time_is_over_returns_and_the_others_go_on(vo
     }
 }
 
-static void test_drive_cancel_by_another_thread_ends_the_wait(void **state)
+TEST(drive_cancel_by_another_thread_ends_the_wait)
 {
     waiting threads[2];
 
-    (void)state;
     for (unsigned round = 0; round < ROUNDS; round++) {
         hold_and_seek(2, BOWLINE_FOREVER);
         for (unsigned i = 0; i < 2; i++)
@@ -196,11 +195,10 @@ static void test_drive_cancel_by_another_thread_ends_the_wait(void **state)
     }
 }
 
-static void test_drive_many_threads_may_wait_for_the_same_operation(void **state)
+TEST(drive_many_threads_may_wait_for_the_same_operation)
 {
     waiting other, brief, same[3];
 
-    (void)state;
     hold_and_seek(2, BOWLINE_FOREVER);
     start(&other, 0, BOWLINE_FOREVER);
     for (unsigned i = 0; i < 3; i++)
@@ -220,12 +218,11 @@ static void test_drive_many_threads_may_wait_for_the_same_operation(void **state
 /* ---- without descriptors --------------------------------------------------------------------- */
 
 /* Nothing can be waited for, but time goes on. */
-static void test_drive_an_acquire_ends_in_time_where_no_descriptor_can_be_had(void **state)
+TEST(drive_an_acquire_ends_in_time_where_no_descriptor_can_be_had)
 {
     struct rlimit before;
     unsigned      refused = 0;
 
-    (void)state;
     hold_and_seek(1, 2 * SHORT_MS);
     bwl_shard_lock(client->first);
     bwl_reactor_close(&client->first->host.reactor); /* the engine has opened it */
@@ -238,20 +235,4 @@ static void test_drive_an_acquire_ends_in_time_where_no_descriptor_can_be_had(vo
     assert_true(refused > 0);
     finish(0, BOWLINE_TIMEOUT);
     release(0);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, open_clients, close_clients)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_drive_wait_ends_in_time_and_leaves_the_operation_as_it_is),
-        CASE(test_drive_thread_returns_when_its_operation_completes),
-        CASE(test_drive_thread_whose_time_is_over_returns_and_the_others_go_on),
-        CASE(test_drive_cancel_by_another_thread_ends_the_wait),
-        CASE(test_drive_many_threads_may_wait_for_the_same_operation),
-        CASE(test_drive_an_acquire_ends_in_time_where_no_descriptor_can_be_had),
-    };
-
-    return cmocka_run_group_tests_name("drive", tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * The engine is thread:, where an operation ends inside the call that starts or cancels it. So the
  * test decides the order of everything that happens.
  */
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 #include <errno.h>
@@ -78,7 +79,9 @@ static void assert_usage(int status, const char *word)
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-static void test_operation_is_finished_while_others_wait(void **state)
+FIXTURE(open_clients, close_clients)
+
+TEST(operation_is_finished_while_others_wait)
 {
     (void)start_in(other, "n");
     for (unsigned gone = 0; gone < 3; gone++) {
@@ -89,7 +92,7 @@ static void test_operation_is_finished_while_others_wait(void **state)
     } /* close frees the others */
 }
 
-static void test_operations_are_finished_in_any_order(void **state)
+TEST(operations_are_finished_in_any_order)
 {
     static const unsigned orders[][3] = { { 0, 1, 2 }, { 1, 2, 0 }, { 2, 0, 1 } };
     bowline_hold         *holds[3];
@@ -105,7 +108,7 @@ static void test_operations_are_finished_in_any_order(void **state)
     }
 }
 
-static void test_without_descriptors_a_free_lock_is_acquired_and_no_call_waits(void **state)
+TEST(without_descriptors_a_free_lock_is_acquired_and_no_call_waits)
 {
     bowline_hold *free_one = NULL, *none = NULL;
     struct rlimit before, low;
@@ -140,7 +143,7 @@ static void test_without_descriptors_a_free_lock_is_acquired_and_no_call_waits(v
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static void test_events_come_in_the_order_in_which_things_happened(void **state)
+TEST(events_come_in_the_order_in_which_things_happened)
 {
     bowline_operation *waiting[3];
     bowline_operation *first = start("n");
@@ -159,7 +162,7 @@ static void test_events_come_in_the_order_in_which_things_happened(void **state)
     assert_ptr_equal(next().operation, waiting[2]);
 }
 
-static void test_end_inside_a_start_wakes_a_loop_that_takes_events(void **state)
+TEST(end_inside_a_start_wakes_a_loop_that_takes_events)
 {
     int fd = bowline_fd(client);
 
@@ -174,7 +177,7 @@ static void test_end_inside_a_start_wakes_a_loop_that_takes_events(void **state)
     assert_false(is_readable(fd));
 }
 
-static void test_extension_that_a_release_has_ended_is_one_event(void **state)
+TEST(extension_that_a_release_has_ended_is_one_event)
 {
     bowline_hold      *hold      = finish(start("n"), BOWLINE_OK);
     bowline_operation *extending = NULL;
@@ -186,7 +189,7 @@ static void test_extension_that_a_release_has_ended_is_one_event(void **state)
     assert_int_equal(next().kind, 0);
 }
 
-static void test_pointer_of_the_caller_goes_from_the_acquire_to_the_hold_to_its_operations(void **s)
+TEST(pointer_of_the_caller_goes_from_the_acquire_to_the_hold_to_its_operations)
 {
     int                one, two;
     bowline_operation *op = start("n");
@@ -211,7 +214,7 @@ static void test_pointer_of_the_caller_goes_from_the_acquire_to_the_hold_to_its_
 
 /* ---- yields ---------------------------------------------------------------------------------- */
 
-static void test_yield_without_a_wait_of_its_own_has_that_of_the_url(void **state)
+TEST(yield_without_a_wait_of_its_own_has_that_of_the_url)
 {
     bowline_hold      *hold    = must_acquire(client, "n");
     bowline_operation *waiting = start_in(other, "n");
@@ -221,7 +224,7 @@ static void test_yield_without_a_wait_of_its_own_has_that_of_the_url(void **stat
     must_release(finish(waiting, BOWLINE_OK));
 }
 
-static void test_release_ends_a_yield(void **state)
+TEST(release_ends_a_yield)
 {
     bowline_hold      *hold    = must_acquire(client, "n");
     bowline_operation *waiting = start_in(other, "n");
@@ -234,7 +237,7 @@ static void test_release_ends_a_yield(void **state)
     must_release(must_acquire(other, "n"));
 }
 
-static void test_yielded_lock_is_lost_when_the_yield_has_failed(void **state)
+TEST(yielded_lock_is_lost_when_the_yield_has_failed)
 {
     bowline_hold      *hold    = must_acquire(client, "n");
     bowline_operation *waiting = start_in(other, "n");
@@ -257,7 +260,7 @@ static void test_yielded_lock_is_lost_when_the_yield_has_failed(void **state)
     must_release(finish(waiting, BOWLINE_OK));
 }
 
-static void test_yield_allows_no_second_operation(void **state)
+TEST(yield_allows_no_second_operation)
 {
     bowline_hold      *hold    = must_acquire(client, "n");
     bowline_operation *waiting = start_in(other, "n");
@@ -273,7 +276,7 @@ static void test_yield_allows_no_second_operation(void **state)
     must_release(hold);
 }
 
-static void test_close_ends_a_yield_and_gives_the_lock_up(void **state)
+TEST(close_ends_a_yield_and_gives_the_lock_up)
 {
     bowline_client    *gone    = must_open_without_keeper("thread:");
     bowline_hold      *hold    = must_acquire(gone, "n");
@@ -284,26 +287,4 @@ static void test_close_ends_a_yield_and_gives_the_lock_up(void **state)
     bowline_close(gone);
     must_release(finish(waiting, BOWLINE_OK));
     must_release(must_acquire(other, "n"));
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, open_clients, close_clients)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_operation_is_finished_while_others_wait),
-        CASE(test_operations_are_finished_in_any_order),
-        CASE(test_without_descriptors_a_free_lock_is_acquired_and_no_call_waits),
-        CASE(test_events_come_in_the_order_in_which_things_happened),
-        CASE(test_end_inside_a_start_wakes_a_loop_that_takes_events),
-        CASE(test_extension_that_a_release_has_ended_is_one_event),
-        CASE(test_pointer_of_the_caller_goes_from_the_acquire_to_the_hold_to_its_operations),
-        CASE(test_yield_without_a_wait_of_its_own_has_that_of_the_url),
-        CASE(test_release_ends_a_yield),
-        CASE(test_yielded_lock_is_lost_when_the_yield_has_failed),
-        CASE(test_yield_allows_no_second_operation),
-        CASE(test_close_ends_a_yield_and_gives_the_lock_up),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

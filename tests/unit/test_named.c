@@ -2,16 +2,11 @@
  * test_named.c -- the locks of a client by their names.
  */
 #include "runtime/lock.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { MANY = 1000 };
 
@@ -40,23 +35,23 @@ static int close_named(void **state)
     return 0;
 }
 
-static void test_named_nothing_is_found_in_nothing(void **state)
+FIXTURE(NULL, close_named)
+
+TEST(named_nothing_is_found_in_nothing)
 {
     bwl_lock *lock = lock_of("x");
 
-    (void)state;
     assert_null(find("x"));
     bwl_named_remove(&named, lock); /* was never added */
     free(lock);
 }
 
-static void test_named_the_latest_of_a_name_is_found(void **state)
+TEST(named_the_latest_of_a_name_is_found)
 {
     bwl_lock *first  = lock_of("x");
     bwl_lock *second = lock_of("x");
     bwl_lock *other  = lock_of("xy");
 
-    (void)state;
     assert_true(bwl_named_add(&named, first));
     assert_true(bwl_named_add(&named, other));
     assert_true(bwl_named_add(&named, second));
@@ -75,13 +70,12 @@ static void test_named_the_latest_of_a_name_is_found(void **state)
     free(other);
 }
 
-static void test_named_many_are_found_in_more_chains_and_in_order(void **state)
+TEST(named_many_are_found_in_more_chains_and_in_order)
 {
     static bwl_lock *locks[MANY];
     char             name[16];
     bwl_lock        *older = lock_of("5");
 
-    (void)state;
     assert_true(bwl_named_add(&named, older));
     for (int i = 0; i < MANY; i++) {
         (void)snprintf(name, sizeof name, "%d", i);
@@ -98,17 +92,4 @@ static void test_named_many_are_found_in_more_chains_and_in_order(void **state)
     for (int i = 0; i < MANY; i++)
         free(locks[i]);
     free(older);
-}
-
-#define TEST(name) cmocka_unit_test_teardown(test_named_##name, close_named)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(nothing_is_found_in_nothing),
-        TEST(the_latest_of_a_name_is_found),
-        TEST(many_are_found_in_more_chains_and_in_order),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,17 +6,12 @@
 #include "base/clock.h"
 #include "runtime/pool.h"
 #include "api/engines.h"
+#include "tests/lib/suite.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 static bwl_pool   pool;
 static bwl_shard *first;
@@ -66,11 +61,12 @@ static unsigned open_count(void)
     return count;
 }
 
-static void test_one_after_the_other_need_one(void **state)
+FIXTURE(open_redis, close_all)
+
+TEST(one_after_the_other_need_one)
 {
     bwl_pool_slot *place = take();
 
-    (void)state;
     assert_ptr_not_equal(place->shard, first);
     for (int i = 0; i < 5; i++) {
         bwl_pool_give(&pool, place, false);
@@ -80,11 +76,10 @@ static void test_one_after_the_other_need_one(void **state)
     bwl_pool_give(&pool, place, false);
 }
 
-static void test_each_has_a_client_of_its_own(void **state)
+TEST(each_has_a_client_of_its_own)
 {
     bwl_pool_slot *places[BWL_POOL_MAX];
 
-    (void)state;
     for (unsigned i = 0; i < BWL_POOL_MAX; i++) {
         places[i] = take();
         for (unsigned j = 0; j < i; j++)
@@ -95,12 +90,11 @@ static void test_each_has_a_client_of_its_own(void **state)
     assert_int_equal(open_count(), BWL_POOL_MAX); /* kept */
 }
 
-static void test_when_all_are_taken_there_is_none_within_the_time(void **state)
+TEST(when_all_are_taken_there_is_none_within_the_time)
 {
     bwl_pool_slot *places[BWL_POOL_MAX];
     bwl_pool_slot *late = NULL;
 
-    (void)state;
     for (unsigned i = 0; i < BWL_POOL_MAX; i++)
         places[i] = take();
     assert_int_equal(bwl_pool_take(&pool, bwl_clock_now() + 20, &late, &fault), BWL_STATUS_TIMEOUT);
@@ -118,13 +112,12 @@ static void *take_one(void *arg)
     return NULL;
 }
 
-static void test_who_waits_gets_what_is_given_back(void **state)
+TEST(who_waits_gets_what_is_given_back)
 {
     bwl_pool_slot *places[BWL_POOL_MAX];
     bwl_pool_slot *got = NULL;
     pthread_t      thread;
 
-    (void)state;
     for (unsigned i = 0; i < BWL_POOL_MAX; i++)
         places[i] = take();
     assert_int_equal(pthread_create(&thread, NULL, take_one, &got), 0);
@@ -142,12 +135,11 @@ static void *look_from_elsewhere(void *ret_is_in)
     return NULL;
 }
 
-static void test_who_has_taken_a_place_is_in_and_no_other_thread(void **state)
+TEST(who_has_taken_a_place_is_in_and_no_other_thread)
 {
     bool      other_is_in = true;
     pthread_t other;
 
-    (void)state;
     assert_false(bwl_pool_is_in(&pool));
     bwl_pool_slot *place = take();
     assert_true(bwl_pool_is_in(&pool));
@@ -158,11 +150,10 @@ static void test_who_has_taken_a_place_is_in_and_no_other_thread(void **state)
     assert_false(bwl_pool_is_in(&pool));
 }
 
-static void test_broken_place_is_closed_and_opened_again(void **state)
+TEST(broken_place_is_closed_and_opened_again)
 {
     bwl_pool_slot *place = take();
 
-    (void)state;
     place->transaction.seen          = malloc(8);
     place->transaction.seen_capacity = 8;
     bwl_pool_give(&pool, place, true);
@@ -172,30 +163,14 @@ static void test_broken_place_is_closed_and_opened_again(void **state)
     bwl_pool_give(&pool, place, false);
 }
 
-static void test_store_without_keys_is_unsupported(void **state)
+FIXTURE(NULL, NULL)
+
+TEST(store_without_keys_is_unsupported)
 {
     bwl_pool_slot *place = NULL;
 
-    (void)state;
     open_pool("thread:");
     assert_int_equal(bwl_pool_take(&pool, BWL_NEVER, &place, &fault), BWL_STATUS_UNSUPPORTED);
     assert_non_null(strstr(fault.text, "thread: updates no keys"));
     (void)close_all(NULL);
-}
-
-#define EACH(test) cmocka_unit_test_setup_teardown(test, open_redis, close_all)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        EACH(test_one_after_the_other_need_one),
-        EACH(test_each_has_a_client_of_its_own),
-        EACH(test_when_all_are_taken_there_is_none_within_the_time),
-        EACH(test_who_waits_gets_what_is_given_back),
-        EACH(test_who_has_taken_a_place_is_in_and_no_other_thread),
-        EACH(test_broken_place_is_closed_and_opened_again),
-        cmocka_unit_test(test_store_without_keys_is_unsupported),
-    };
-
-    return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
 }

@@ -6,21 +6,16 @@
  * look at the client's own flags: is its event loop run, does a thread sleep.
  */
 #include "api/handles.h"
+#include "tests/lib/suite.h"
 
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static bowline_client *holder;
 static bowline_client *client;
@@ -55,12 +50,13 @@ static int two_fds(bwl_lock *lock, int ret_fds[2])
     return 2;
 }
 
-static void test_questions_descriptors_are_the_engine_s(void **state)
+FIXTURE(hold_a_name, close_both)
+
+TEST(questions_descriptors_are_the_engine_s)
 {
     bwl_engine engine                            = *holder->first->host.engine;
     int        fds[BOWLINE_HOLD_INHERIT_FDS_MAX] = { 0, 0 };
 
-    (void)state;
     engine.fds                 = two_fds;
     holder->first->host.engine = &engine;
     assert_int_equal(bowline_hold_inherit_fds(hold, fds), 2);
@@ -105,22 +101,20 @@ static void ask_fence_while_it_is_written(uint64_t fence)
     assert_true(seen == fence);
 }
 
-static void test_questions_fence_is_read_under_the_mutex(void **state)
+TEST(questions_fence_is_read_under_the_mutex)
 {
     uint64_t fence = bowline_hold_fence(hold);
 
-    (void)state;
     for (unsigned i = 0; i < FENCE_ROUNDS; i++)
         ask_fence_while_it_is_written(fence);
 }
 
 /* Another thread of the parent had the mutex at the fork: nobody gives it back in the child. */
-static void test_questions_fence_is_known_after_fork(void **state)
+TEST(questions_fence_is_known_after_fork)
 {
     uint64_t fence = bowline_hold_fence(hold);
     int      status;
 
-    (void)state;
     bwl_shard_lock(holder->first);
     pid_t child = fork();
     if (child == 0)
@@ -132,11 +126,10 @@ static void test_questions_fence_is_known_after_fork(void **state)
 
 /* ---- a loop of somebody else ----------------------------------------------------------------- */
 
-static void test_questions_timeout_is_the_time_to_the_next_alarm(void **state)
+TEST(questions_timeout_is_the_time_to_the_next_alarm)
 {
     bwl_shard *inner = client->first;
 
-    (void)state;
     assert_int_equal(bowline_timeout_ms(client), BOWLINE_FOREVER);
     bwl_shard_lock(inner);
     bwl_timers_set(&inner->loop.timers, &inner->loop.engine_timer, bwl_shard_now(inner) + 5000);
@@ -158,9 +151,8 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static void test_questions_dispatch_has_nothing_to_do_while_another_drives(void **state)
+TEST(questions_dispatch_has_nothing_to_do_while_another_drives)
 {
-    (void)state;
     bwl_shard_lock(client->first);
     client->first->loop.is_running = true;
     bwl_shard_unlock(client->first);
@@ -209,12 +201,11 @@ static bool has_sleeper(bwl_shard *inner)
 
 /* A second dispatch has nothing to do and ends first.  The thread that waits in the first one is
  * still the one to wake, and not the loop of the caller, which does not poll meanwhile. */
-static void test_questions_thread_that_dispatches_is_told_after_another_has_dispatched(void **state)
+TEST(questions_thread_that_dispatches_is_told_after_another_has_dispatched)
 {
     pthread_t dispatches;
     bool      is_known;
 
-    (void)state;
     assert_true(bowline_fd(client) >= 0);
     assert_int_equal(pthread_create(&dispatches, NULL, dispatch_once, NULL), 0);
     wait_until(is_driven);
@@ -229,12 +220,11 @@ static void test_questions_thread_that_dispatches_is_told_after_another_has_disp
 }
 
 /* One thread dispatches and goes away; the other one, asleep inside an acquire, must take over. */
-static void test_questions_who_stops_dispatching_hands_over(void **state)
+TEST(questions_who_stops_dispatching_hands_over)
 {
     pthread_t dispatches, acquires;
     int       status = 1;
 
-    (void)state;
     assert_int_equal(pthread_create(&dispatches, NULL, dispatch_once, NULL), 0);
     wait_until(is_driven);
     assert_int_equal(pthread_create(&acquires, NULL, acquire_and_release, &status), 0);
@@ -246,21 +236,4 @@ static void test_questions_who_stops_dispatching_hands_over(void **state)
     assert_int_equal(pthread_join(acquires, NULL), 0);
     assert_int_equal(status, BOWLINE_OK);
     assert_true(now_ms() - begin < 2000); /* by the grant, and not by the end of its patience */
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, hold_a_name, close_both)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_questions_descriptors_are_the_engine_s),
-        CASE(test_questions_fence_is_read_under_the_mutex),
-        CASE(test_questions_fence_is_known_after_fork),
-        CASE(test_questions_timeout_is_the_time_to_the_next_alarm),
-        CASE(test_questions_dispatch_has_nothing_to_do_while_another_drives),
-        CASE(test_questions_thread_that_dispatches_is_told_after_another_has_dispatched),
-        CASE(test_questions_who_stops_dispatching_hands_over),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

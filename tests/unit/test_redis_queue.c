@@ -4,15 +4,10 @@
  */
 #include "engine/redis/wire/queue.h"
 #include "engine/redis/wire/scripts.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define COUNT_OF(list)       (sizeof(list) / sizeof((list)[0]))
 #define SESSION              "SSSSSSSSS"
@@ -88,9 +83,10 @@ static const char *words_to(bwl_redis_command command)
     return words_of(&q);
 }
 
-static void test_redis_queue_commands(void **state)
+FIXTURE(set_up, NULL)
+
+TEST(redis_queue_commands)
 {
-    (void)state;
     assert_string_equal(words_to(REDIS_QUEUE_TAKE),
                         "EVALSHA|queue_take" KEYS VALUE "|30000|SPUBLISH");
     assert_string_equal(words_to(REDIS_QUEUE_JOIN),
@@ -108,46 +104,41 @@ static void test_redis_queue_commands(void **state)
 }
 
 /* The value that is to have it comes where it always does; the one that has it, last. */
-static void test_redis_queue_who_yields_names_both_values(void **state)
+TEST(redis_queue_who_yields_names_both_values)
 {
     bwl_redis_command_args q = question_of(REDIS_QUEUE_REQUEUE);
 
-    (void)state;
     q.previous_token = "ZZZZZZZZZZZZZZZZZZZZZZ";
     assert_string_equal(words_of(&q), "EVALSHA|queue_requeue" KEYS VALUE "|30000|SPUBLISH|" MEMBER(
                                           IN_1) "|b1:" SESSION "ZZZZZZZZZZZZZZZZ");
 }
 
-static void test_redis_queue_ticket_of_an_earlier_attempt_is_kept(void **state)
+TEST(redis_queue_ticket_of_an_earlier_attempt_is_kept)
 {
     bwl_redis_command_args q = question_of(REDIS_QUEUE_JOIN);
 
-    (void)state;
     q.timestamp = INT64_C(1795323949966265);
     assert_non_null(strstr(words_of(&q), MEMBER(IN_1) "|1795323949966265"));
 }
 
-static void test_redis_queue_server_without_shards_publishes(void **state)
+TEST(redis_queue_server_without_shards_publishes)
 {
-    (void)state;
     self.uses_sharded_pubsub = false;
     assert_string_equal(words_to(REDIS_QUEUE_RELEASE),
                         "EVALSHA|queue_release" KEYS VALUE "|PUBLISH");
 }
 
-static void test_redis_queue_by_text_has_the_whole_script(void **state)
+TEST(redis_queue_by_text_has_the_whole_script)
 {
     bwl_redis_command_args q = question_of(REDIS_QUEUE_HEARTBEAT);
 
-    (void)state;
     q.use_eval = true;
     assert_memory_equal(words_of(&q), "EVAL|queue_heartbeat|", 16);
 }
 
 /* All inboxes by which it may stand there, each once, the present one first. */
-static void test_redis_queue_members_are_those_that_it_may_stand_by(void **state)
+TEST(redis_queue_members_are_those_that_it_may_stand_by)
 {
-    (void)state;
     memcpy(self.push_channels[1], IN_2, sizeof IN_2);
     memcpy(self.push_channels[2], IN_2, sizeof IN_2);
     assert_string_equal(words_to(REDIS_QUEUE_HEARTBEAT),
@@ -163,7 +154,7 @@ static void test_redis_queue_members_are_those_that_it_may_stand_by(void **state
 }
 
 /* Every key of one lock is in one place of a cluster. */
-static void test_redis_queue_keys_have_the_hash_tag_of_the_lock(void **state)
+TEST(redis_queue_keys_have_the_hash_tag_of_the_lock)
 {
     static const char *const keys[][2] = {
         { "lock:n", "|lock:n|{lock:n}:bwl.q|{lock:n}:bwl.b|" },
@@ -173,7 +164,6 @@ static void test_redis_queue_keys_have_the_hash_tag_of_the_lock(void **state)
         { "a}c", "|a}c|{a}c}:bwl.q|{a}c}:bwl.b|" },
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         bwl_redis_command_args q = question_of(REDIS_QUEUE_DISPATCH_NEXT);
         q.key                    = keys[i][0];
@@ -182,12 +172,11 @@ static void test_redis_queue_keys_have_the_hash_tag_of_the_lock(void **state)
     }
 }
 
-static void test_redis_queue_longest_key_has_room(void **state)
+TEST(redis_queue_longest_key_has_room)
 {
     static char            key[BWL_KEY_MAX];
     bwl_redis_command_args q = question_of(REDIS_QUEUE_CANCEL);
 
-    (void)state;
     memset(key, 'k', sizeof key);
     q.key      = key;
     q.key_size = sizeof key;
@@ -203,11 +192,10 @@ static void test_redis_queue_longest_key_has_room(void **state)
     }
 }
 
-static void test_redis_queue_value_is_known_by_its_beginning(void **state)
+TEST(redis_queue_value_is_known_by_its_beginning)
 {
     char value[BWL_QUEUE_VALUE_SIZE + 1];
 
-    (void)state;
     bwl_queue_value_write(value, SESSION, TOKEN);
     assert_string_equal(value, VALUE);
     assert_true(bwl_queue_is_value(value));
@@ -217,14 +205,13 @@ static void test_redis_queue_value_is_known_by_its_beginning(void **state)
     assert_false(bwl_queue_is_value(""));
 }
 
-static void test_redis_queue_value_says_of_which_version_it_is(void **state)
+TEST(redis_queue_value_says_of_which_version_it_is)
 {
     static const char *const none[] = {
         "",     "b",    "b1",   "b:",  "b01:", "b0:",   "b1000:",
         "b-1:", "b+1:", "b1x:", "B1:", " b1:", "x:b1:",
     };
 
-    (void)state;
     assert_int_equal(bwl_queue_version(VALUE), BWL_QUEUE_VERSION);
     assert_int_equal(bwl_queue_version("b2:"), 2);
     assert_int_equal(bwl_queue_version("b2:x:y"), 2);
@@ -236,14 +223,13 @@ static void test_redis_queue_value_says_of_which_version_it_is(void **state)
 
 /* ---- greeting -------------------------------------------------------------------------------- */
 
-static void test_redis_queue_missing_scripts_are_those_with_a_0(void **state)
+TEST(redis_queue_missing_scripts_are_those_with_a_0)
 {
     static const char all[]  = "*8\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n";
     static const char some[] = "*8\r\n:1\r\n:0\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:0\r\n";
     static const char few[]  = "*2\r\n:1\r\n:0\r\n";
     unsigned          missing;
 
-    (void)state;
     assert_true(bwl_queue_read_scripts(all, sizeof all - 1, &missing));
     assert_int_equal(missing, 0);
     assert_true(bwl_queue_read_scripts(some, sizeof some - 1, &missing));
@@ -252,11 +238,10 @@ static void test_redis_queue_missing_scripts_are_those_with_a_0(void **state)
     assert_false(bwl_queue_read_scripts("+OK\r\n", 5, &missing));
 }
 
-static void test_redis_queue_of_a_cluster_names_the_slot(void **state)
+TEST(redis_queue_of_a_cluster_names_the_slot)
 {
     bwl_resp_writer writer = { .bytes = bytes, .capacity = sizeof bytes };
 
-    (void)state;
     strcpy(self.tag, "{109757}");
     self.is_patient = true;
     assert_string_equal(
@@ -270,14 +255,13 @@ static void test_redis_queue_of_a_cluster_names_the_slot(void **state)
     assert_non_null(strstr(bytes, "\r\nbowline:who:{7}:\r\n"));
 }
 
-static void test_redis_queue_greeting_has_room(void **state)
+TEST(redis_queue_greeting_has_room)
 {
     bwl_resp_writer       writer = { .bytes = bytes, .capacity = BWL_QUEUE_HANDSHAKE_SIZE_MAX };
     bwl_queue_client_info info   = {
           .session = SESSION, .uid = UINT32_MAX, .pid = INT32_MAX, .kept_ms = 86400000
     };
 
-    (void)state;
     memset(info.host, 'h', sizeof info.host - 1);
     memset(info.program, 'p', sizeof info.program - 1);
     bwl_queue_write_channel(&writer, true, IN_1);
@@ -289,24 +273,4 @@ static void test_redis_queue_greeting_has_room(void **state)
         bwl_queue_write_load(&writer, i);
         assert_false(writer.overflowed);
     }
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_redis_queue_commands, set_up),
-        cmocka_unit_test_setup(test_redis_queue_who_yields_names_both_values, set_up),
-        cmocka_unit_test_setup(test_redis_queue_ticket_of_an_earlier_attempt_is_kept, set_up),
-        cmocka_unit_test_setup(test_redis_queue_server_without_shards_publishes, set_up),
-        cmocka_unit_test_setup(test_redis_queue_by_text_has_the_whole_script, set_up),
-        cmocka_unit_test_setup(test_redis_queue_members_are_those_that_it_may_stand_by, set_up),
-        cmocka_unit_test_setup(test_redis_queue_keys_have_the_hash_tag_of_the_lock, set_up),
-        cmocka_unit_test_setup(test_redis_queue_longest_key_has_room, set_up),
-        cmocka_unit_test_setup(test_redis_queue_value_is_known_by_its_beginning, set_up),
-        cmocka_unit_test_setup(test_redis_queue_value_says_of_which_version_it_is, set_up),
-        cmocka_unit_test_setup(test_redis_queue_missing_scripts_are_those_with_a_0, set_up),
-        cmocka_unit_test_setup(test_redis_queue_of_a_cluster_names_the_slot, set_up),
-        cmocka_unit_test_setup(test_redis_queue_greeting_has_room, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,17 +21,14 @@
  * RESP2 and would refuse them wherever a harmed length puts them.
  */
 #include "engine/redis/wire/resp.h"
+#include "tests/lib/suite.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <hiredis/read.h>
-
-#include <cmocka.h>
 
 enum {
     ROUNDS         = 60000,
@@ -413,7 +410,7 @@ static void assert_agreement(char *bytes, size_t size)
 
 /* ---- the tests ---- */
 
-static void test_resp_agrees_with_hiredis_on_well_formed_frames(void **state)
+TEST(resp_agrees_with_hiredis_on_well_formed_frames)
 {
     for (uint32_t i = 0; i < ROUNDS / 2; i++) {
         generate();
@@ -429,7 +426,7 @@ static void test_resp_agrees_with_hiredis_on_well_formed_frames(void **state)
     }
 }
 
-static void test_resp_agrees_with_hiredis_on_harmed_frames(void **state)
+TEST(resp_agrees_with_hiredis_on_harmed_frames)
 {
     for (uint32_t i = 0; i < ROUNDS / 2; i++) {
         generate();
@@ -438,7 +435,7 @@ static void test_resp_agrees_with_hiredis_on_harmed_frames(void **state)
     }
 }
 
-static void test_resp_oracle_has_seen_each_rule_at_work(void **state)
+TEST(resp_oracle_has_seen_each_rule_at_work)
 {
     print_message(
         "# seed %d, %d frames: %u accepted, %u unfinished, %u refused by both, %u mended, "
@@ -452,15 +449,4 @@ static void test_resp_oracle_has_seen_each_rule_at_work(void **state)
     assert_true(seen.early > ROUNDS / 1000);
     assert_true(seen.too_big > ROUNDS / 100);
     assert_true(seen.deep_null > ROUNDS / 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_resp_agrees_with_hiredis_on_well_formed_frames),
-        cmocka_unit_test(test_resp_agrees_with_hiredis_on_harmed_frames),
-        cmocka_unit_test(test_resp_oracle_has_seen_each_rule_at_work),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

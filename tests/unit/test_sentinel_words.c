@@ -2,14 +2,9 @@
  * test_sentinel_words.c -- what is wrong with a sentinel, in words: what, why, and what to type.
  */
 #include "engine/redis/topology/sentinel.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static bwl_fault fault;
 
@@ -25,7 +20,7 @@ static void must_say(const char *part)
     assert_null(strstr(fault.text, "hunter2"));
 }
 
-static void test_error_says_what_to_type(void **state)
+TEST(error_says_what_to_type)
 {
     assert_int_equal(says("-NOAUTH Authentication required.\r\n"), BWL_STATUS_REFUSED);
     must_say("give sentinel-password-file=");
@@ -36,7 +31,7 @@ static void test_error_says_what_to_type(void **state)
              "write redis://");
 }
 
-static void test_error_that_passes_is_no_refusal(void **state)
+TEST(error_that_passes_is_no_refusal)
 {
     assert_int_equal(says("-LOADING not yet\r\n"), BWL_STATUS_UNREACHABLE);
     must_say("LOADING not yet");
@@ -44,7 +39,7 @@ static void test_error_that_passes_is_no_refusal(void **state)
     must_say("NOPERM no");
 }
 
-static void test_password_is_never_quoted(void **state)
+TEST(password_is_never_quoted)
 {
     assert_int_equal(says("-ERR hunter2 is what you said\r\n"), BWL_STATUS_REFUSED);
     must_say("an error that is not quoted: it repeats a part of the password");
@@ -52,7 +47,7 @@ static void test_password_is_never_quoted(void **state)
     must_say("an error that is not quoted: it repeats a part of the password");
 }
 
-static void test_name_of_a_service_is_quoted_and_where_it_stands(void **state)
+TEST(name_of_a_service_is_quoted_and_where_it_stands)
 {
     assert_int_equal(bwl_sentinel_knows_none("nightly", &fault), BWL_STATUS_REFUSED);
     must_say("it knows no service \"nightly\"");
@@ -66,7 +61,7 @@ static void suspect(bwl_stream conn, bool is_silent, bwl_status status)
     bwl_sentinel_add_hint(&conn, is_silent, &fault);
 }
 
-static void test_port_that_closes_or_ignores_a_handshake_may_be_of_the_other_kind(void **state)
+TEST(port_that_closes_or_ignores_a_handshake_may_be_of_the_other_kind)
 {
     static const char tls[4];
     const void       *context = tls; /* any */
@@ -84,7 +79,7 @@ static void test_port_that_closes_or_ignores_a_handshake_may_be_of_the_other_kin
     assert_int_equal(fault.status, BWL_STATUS_REFUSED);
 }
 
-static void test_silence_after_clear_text_is_no_hint_of_tls(void **state)
+TEST(silence_after_clear_text_is_no_hint_of_tls)
 {
     bwl_stream conn = { .source = { .fd = 3 }, .joined = true };
 
@@ -92,7 +87,7 @@ static void test_silence_after_clear_text_is_no_hint_of_tls(void **state)
     assert_string_equal(fault.text, "no answer");
 }
 
-static void test_port_that_sends_an_alert_is_of_the_other_kind(void **state)
+TEST(port_that_sends_an_alert_is_of_the_other_kind)
 {
     static char alert[] = "\x15\x03\x03";
     bwl_stream  conn    = {
@@ -104,7 +99,7 @@ static void test_port_that_sends_an_alert_is_of_the_other_kind(void **state)
     assert_int_equal(fault.status, BWL_STATUS_REFUSED);
 }
 
-static void test_nothing_is_suspected_of_who_has_spoken_or_was_not_reached(void **state)
+TEST(nothing_is_suspected_of_who_has_spoken_or_was_not_reached)
 {
     bwl_stream conn = { .source = { .fd = 3 }, .joined = true, .heard = true };
 
@@ -116,20 +111,4 @@ static void test_nothing_is_suspected_of_who_has_spoken_or_was_not_reached(void 
     conn = (bwl_stream){ .source = { .fd = -1 }, .joined = true };
     suspect(conn, false, BWL_STATUS_UNREACHABLE);
     assert_string_equal(fault.text, "no answer");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_error_says_what_to_type),
-        cmocka_unit_test(test_error_that_passes_is_no_refusal),
-        cmocka_unit_test(test_password_is_never_quoted),
-        cmocka_unit_test(test_name_of_a_service_is_quoted_and_where_it_stands),
-        cmocka_unit_test(test_port_that_closes_or_ignores_a_handshake_may_be_of_the_other_kind),
-        cmocka_unit_test(test_silence_after_clear_text_is_no_hint_of_tls),
-        cmocka_unit_test(test_port_that_sends_an_alert_is_of_the_other_kind),
-        cmocka_unit_test(test_nothing_is_suspected_of_who_has_spoken_or_was_not_reached),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

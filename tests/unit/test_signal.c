@@ -4,15 +4,10 @@
  */
 #include "engine/redis/wire/scripts.h"
 #include "engine/redis/wire/signal.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char            bytes[4096];
 static bwl_resp_writer writer;
@@ -36,7 +31,7 @@ static const char *expected(bwl_script_id script, const char *rest)
     return text;
 }
 
-static void test_signal_list_is_the_second_key(void **state)
+TEST(signal_list_is_the_second_key)
 {
     assert_string_equal(written(BWL_SIGNAL_LIST, "lock-signal:a", false),
                         expected(BWL_SCRIPT_DELETE_AND_PUSH,
@@ -46,7 +41,7 @@ static void test_signal_list_is_the_second_key(void **state)
                                  "$1\r\n2\r\n$6\r\nlock:a\r\n$12\r\nlock.event:a\r\n$1\r\nv\r\n"));
 }
 
-static void test_signal_second_channel_is_one_more_argument(void **state)
+TEST(signal_second_channel_is_one_more_argument)
 {
     bwl_signal signal = {
         .kind = BWL_SIGNAL_CHANNEL, .name = "r", .size = 1, .second = "r:lock:a", .second_size = 8
@@ -63,22 +58,11 @@ static void test_signal_second_channel_is_one_more_argument(void **state)
     assert_string_equal(bytes, text);
 }
 
-static void test_signal_by_text_has_the_whole_script(void **state)
+TEST(signal_by_text_has_the_whole_script)
 {
     for (bwl_signal_kind kind = BWL_SIGNAL_LIST; kind <= BWL_SIGNAL_CHANNEL; kind++) {
         const char *text = written(kind, "n", true);
         assert_memory_equal(text, "*6\r\n$4\r\nEVAL\r\n", 14);
         assert_non_null(strstr(text, "redis.call('DEL', KEYS[1])"));
     }
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_signal_list_is_the_second_key),
-        cmocka_unit_test(test_signal_second_channel_is_one_more_argument),
-        cmocka_unit_test(test_signal_by_text_has_the_whole_script),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,14 +5,9 @@
  * The properties are tried on random bytes that are the same on every run.
  */
 #include "core/text.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* ---- the same chance on every run ------------------------------------------------------------ */
 
@@ -62,7 +57,7 @@ static void make_pieces(const char *also)
 
 /* ---- one by one ------------------------------------------------------------------------------ */
 
-static void test_percent_leaves_only_the_plain_ones_plain(void **state)
+TEST(percent_leaves_only_the_plain_ones_plain)
 {
     static const char plain[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~";
@@ -80,7 +75,7 @@ static void test_percent_leaves_only_the_plain_ones_plain(void **state)
     }
 }
 
-static void test_percent_encode_fits_with_its_nul_or_not_at_all(void **state)
+TEST(percent_encode_fits_with_its_nul_or_not_at_all)
 {
     char text[8];
 
@@ -94,7 +89,7 @@ static void test_percent_encode_fits_with_its_nul_or_not_at_all(void **state)
     assert_string_equal(text, "");
 }
 
-static void test_percent_decode_fits_with_its_nul_or_not_at_all(void **state)
+TEST(percent_decode_fits_with_its_nul_or_not_at_all)
 {
     char bytes[8];
 
@@ -106,7 +101,7 @@ static void test_percent_decode_fits_with_its_nul_or_not_at_all(void **state)
     assert_string_equal(bytes, "");
 }
 
-static void test_percent_broken_escapes_are_refused(void **state)
+TEST(percent_broken_escapes_are_refused)
 {
     static const char *const bad[] = { "%",   "%2",   "a%",  "a%2",  "%G0", "%0G", "%%41", "%-1",
                                        "% 1", "%4%1", "%00", "a%00", "%2",  "%:0", "%0:",  "%/0",
@@ -122,7 +117,7 @@ static void test_percent_broken_escapes_are_refused(void **state)
     assert_false(bwl_percent_decode(bytes, sizeof bytes, "a\0b", 3));
 }
 
-static void test_percent_decode_reads_either_case_of_hex(void **state)
+TEST(percent_decode_reads_either_case_of_hex)
 {
     char bytes[8];
 
@@ -131,17 +126,4 @@ static void test_percent_decode_reads_either_case_of_hex(void **state)
     assert_true(bwl_percent_decode(bytes, sizeof bytes, "%09%90%41", 9));
     assert_string_equal(bytes, "\t\x90"
                                "A");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_percent_leaves_only_the_plain_ones_plain),
-        cmocka_unit_test(test_percent_encode_fits_with_its_nul_or_not_at_all),
-        cmocka_unit_test(test_percent_decode_fits_with_its_nul_or_not_at_all),
-        cmocka_unit_test(test_percent_broken_escapes_are_refused),
-        cmocka_unit_test(test_percent_decode_reads_either_case_of_hex),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

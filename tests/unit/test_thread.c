@@ -3,6 +3,7 @@
  * events can be chosen; a client that is not dispatched does not know yet that it was granted a
  * lock.  What all engines promise: tests/conformance.
  */
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
@@ -73,8 +74,10 @@ static uint64_t holder_of(const char *name)
     return holder.fence;
 }
 
+FIXTURE(open_clients, close_clients)
+
 /* The waiter was granted the lock, and cancels before it knows. */
-static void test_grants_pass_on_and_all_arrive(void **state)
+TEST(grants_pass_on_and_all_arrive)
 {
     static const char *const names[] = { "a", "b", "c", "d" };
     bowline_hold            *holds[4];
@@ -98,7 +101,7 @@ static void test_grants_pass_on_and_all_arrive(void **state)
         assert_int_equal(holder_of(names[i]), 0);
 }
 
-static void test_client_that_closes_hands_on_holds_and_grants(void **state)
+TEST(client_that_closes_hands_on_holds_and_grants)
 {
     bowline_hold *hold = must_acquire(clients[0], "n");
     (void)must_acquire(clients[1], "m");
@@ -112,7 +115,7 @@ static void test_client_that_closes_hands_on_holds_and_grants(void **state)
     must_release(gets(2, m));
 }
 
-static void test_thousand_names_do_not_meet(void **state)
+TEST(thousand_names_do_not_meet)
 {
     static bowline_hold *holds[NAMES];
     char                 name[16];
@@ -152,7 +155,7 @@ static int use_child(void *arg)
     return 0;
 }
 
-static void test_child_of_fork_has_a_table_of_its_own(void **state)
+TEST(child_of_fork_has_a_table_of_its_own)
 {
     bowline_hold *hold  = must_acquire(clients[1], "n");
     uint64_t      fence = bowline_hold_fence(hold);
@@ -161,7 +164,7 @@ static void test_child_of_fork_has_a_table_of_its_own(void **state)
     must_release(hold);
 }
 
-static void test_urls(void **state)
+TEST(urls)
 {
     static const struct {
         const char *url;
@@ -180,19 +183,4 @@ static void test_urls(void **state)
         assert_int_equal(count_descriptors(), before); /* none before somebody waits */
         bowline_close(client);
     }
-}
-
-#define CASE_(name) cmocka_unit_test_setup_teardown(name, open_clients, close_clients)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE_(test_grants_pass_on_and_all_arrive),
-        CASE_(test_client_that_closes_hands_on_holds_and_grants),
-        CASE_(test_thousand_names_do_not_meet),
-        CASE_(test_child_of_fork_has_a_table_of_its_own),
-        CASE_(test_urls),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,19 +5,14 @@
  * The engine is one whose `step` says what the test has lined up.
  */
 #include "api/handles.h"
+#include "tests/lib/suite.h"
 
 #include <bowline/update.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { SCRIPT_MAX = 64 };
 
@@ -139,11 +134,12 @@ static void comes_out(int status, wish *w, const bowline_update_options *options
 
 /* ---- the way of it --------------------------------------------------------------------------- */
 
-static void test_reads_computes_and_writes(void **state)
+FIXTURE(open_client, close_client)
+
+TEST(reads_computes_and_writes)
 {
     wish w = writes;
 
-    (void)state;
     store_says(BWL_REPLY, BWL_YES, "old");
     store_says(BWL_REPLY, BWL_YES, NULL);
     comes_out(BOWLINE_OK, &w, NULL);
@@ -156,12 +152,11 @@ static void test_reads_computes_and_writes(void **state)
     assert_int_equal(w.seen.lasts_ms, 0);
 }
 
-static void test_each_try_is_computed_from_what_is_there_then(void **state)
+TEST(each_try_is_computed_from_what_is_there_then)
 {
     wish     w         = writes;
     uint32_t conflicts = 0;
 
-    (void)state;
     store_says(BWL_REPLY, BWL_YES, "one");
     store_says(BWL_REPLY, BWL_NO, NULL);
     store_says(BWL_REPLY, BWL_YES, NULL);
@@ -173,7 +168,7 @@ static void test_each_try_is_computed_from_what_is_there_then(void **state)
     assert_int_equal(conflicts, 1);
 }
 
-static void test_what_the_function_may_not_want_is_usage_and_not_written(void **state)
+TEST(what_the_function_may_not_want_is_usage_and_not_written)
 {
     static char long_value[BOWLINE_VALUE_MAX + 1];
     wish        bad[] = {
@@ -184,7 +179,6 @@ static void test_what_the_function_may_not_want_is_usage_and_not_written(void **
                { .choice = BOWLINE_UPDATE_WRITE, .value = "v", .size = 1, .lasts_ms = 1LL << 31 },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         asked[0] = '\0';
         store_says(BWL_REPLY, BWL_YES, "old");
@@ -197,11 +191,10 @@ static void test_what_the_function_may_not_want_is_usage_and_not_written(void **
 
 /* ---- how it comes out ------------------------------------------------------------------------ */
 
-static void test_what_the_store_says(void **state)
+TEST(what_the_store_says)
 {
     wish w = writes;
 
-    (void)state;
     store_says(BWL_REPLY, BWL_REFUSED, NULL);
     comes_out(BOWLINE_REFUSED, &w, NULL);
     assert_string_equal(error.text, "k: nothing was written: so says the store");
@@ -224,12 +217,11 @@ static void test_what_the_store_says(void **state)
     assert_int_equal(w.calls, 0);
 }
 
-static void test_key_is_shown_as_far_as_it_can_be(void **state)
+TEST(key_is_shown_as_far_as_it_can_be)
 {
     char key[BOWLINE_KEY_MAX + 1] = "a\nb\x7f";
     wish w                        = writes;
 
-    (void)state;
     memset(key + 4, 'x', sizeof key - 5);
     store_says(BWL_REPLY, BWL_REFUSED, NULL);
     assert_int_equal(bowline_update(client, key, compute, &w, NULL, &error), BOWLINE_REFUSED);
@@ -248,11 +240,10 @@ static int update_again(bowline_change *change, void *context)
     return BOWLINE_UPDATE_LEAVE;
 }
 
-static void test_update_inside_an_update_is_usage(void **state)
+TEST(update_inside_an_update_is_usage)
 {
     wish w = writes;
 
-    (void)state;
     store_says(BWL_REPLY, BWL_YES, "old");
     store_says(BWL_REPLY, BWL_YES, NULL);
     assert_int_equal(bowline_update(client, "outer", update_again, NULL, NULL, NULL), BOWLINE_OK);
@@ -260,20 +251,4 @@ static void test_update_inside_an_update_is_usage(void **state)
     store_says(BWL_REPLY, BWL_YES, "old"); /* and afterwards it may be called again */
     store_says(BWL_REPLY, BWL_YES, NULL);
     comes_out(BOWLINE_OK, &w, NULL);
-}
-
-#define EACH(test) cmocka_unit_test_setup_teardown(test, open_client, close_client)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        EACH(test_reads_computes_and_writes),
-        EACH(test_each_try_is_computed_from_what_is_there_then),
-        EACH(test_what_the_function_may_not_want_is_usage_and_not_written),
-        EACH(test_what_the_store_says),
-        EACH(test_key_is_shown_as_far_as_it_can_be),
-        EACH(test_update_inside_an_update_is_usage),
-    };
-
-    return cmocka_run_group_tests_name("update", tests, NULL, NULL);
 }

@@ -6,17 +6,12 @@
  */
 #include "api/handles.h"
 #include "runtime/wakeup.h"
+#include "tests/lib/suite.h"
 
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static bowline_client *client;
 static bowline_error   error;
@@ -43,23 +38,23 @@ static bool is_readable(int fd, int wait_ms)
     return poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, wait_ms) == 1;
 }
 
-static void test_wakeup_descriptors_are_made_once(void **state)
+FIXTURE(open_client, close_client)
+
+TEST(wakeup_descriptors_are_made_once)
 {
     int fd      = bowline_fd(client);
     int pipe_fd = bowline_wakeup_fd(client, &error);
 
-    (void)state;
     assert_true(fd >= 0 && pipe_fd >= 0 && fd != pipe_fd);
     assert_int_equal(bowline_fd(client), fd);
     assert_int_equal(bowline_wakeup_fd(client, &error), pipe_fd);
     assert_int_equal(bowline_wakeup_fd(NULL, &error), BOWLINE_USAGE);
 }
 
-static void test_wakeup_that_fails_leaves_nothing_and_may_be_tried_again(void **state)
+TEST(wakeup_that_fails_leaves_nothing_and_may_be_tried_again)
 {
     struct rlimit before, none;
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     none          = before;
     none.rlim_cur = 3;
@@ -75,11 +70,10 @@ static void test_wakeup_that_fails_leaves_nothing_and_may_be_tried_again(void **
 }
 
 /* It has the descriptors, and not the thread: closing must not wait for that. */
-static void test_wakeup_in_a_child_of_fork_is_forked_and_close_returns(void **state)
+TEST(wakeup_in_a_child_of_fork_is_forked_and_close_returns)
 {
     int status;
 
-    (void)state;
     assert_true(bowline_wakeup_fd(client, &error) >= 0);
     pid_t child = fork();
     if (child == 0) {
@@ -96,12 +90,11 @@ static void test_wakeup_in_a_child_of_fork_is_forked_and_close_returns(void **st
 }
 
 /* An earlier timer replaces a later one, and a dispatch takes the one that was due. */
-static void test_wakeup_descriptor_is_readable_when_the_next_timer_is_due(void **state)
+TEST(wakeup_descriptor_is_readable_when_the_next_timer_is_due)
 {
     bowline_hold *hold, *shorter;
     int           fd = bowline_fd(client);
 
-    (void)state;
     assert_int_equal(
         bowline_acquire(&hold, client, "n", BOWLINE_ACQUIRE(.max_hold_ms = 3600000), &error),
         BOWLINE_OK);
@@ -115,18 +108,4 @@ static void test_wakeup_descriptor_is_readable_when_the_next_timer_is_due(void *
     }
     assert_false(is_readable(fd, 0));
     assert_true(bowline_timeout_ms(client) > 60000);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, open_client, close_client)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_wakeup_descriptors_are_made_once),
-        CASE(test_wakeup_that_fails_leaves_nothing_and_may_be_tried_again),
-        CASE(test_wakeup_in_a_child_of_fork_is_forked_and_close_returns),
-        CASE(test_wakeup_descriptor_is_readable_when_the_next_timer_is_due),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

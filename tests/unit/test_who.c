@@ -5,14 +5,9 @@
  * says.  What the store does not know must not be made up.
  */
 #include "api/handles.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -98,11 +93,12 @@ static int close_client(void **state)
 
 /* ---- asked for ------------------------------------------------------------------------------- */
 
-static void test_who_gives_every_field(void **state)
+FIXTURE(open_client, close_client)
+
+TEST(who_gives_every_field)
 {
     bowline_holder h = { .size = sizeof h };
 
-    (void)state;
     says = (bwl_holder){ true, true, 5, 6, 7, 8, 9, "u", "h", "p", "n" };
     assert_int_equal(bowline_who(client, "name", &h, &error), BOWLINE_OK);
     assert_string_equal(asked_for, "name");
@@ -114,12 +110,11 @@ static void test_who_gives_every_field(void **state)
     assert_memory_equal(&h, &wanted, sizeof h);
 }
 
-static void test_who_that_fails_writes_nothing(void **state)
+TEST(who_that_fails_writes_nothing)
 {
     bowline_holder h      = { .size = sizeof h, .pid = 4711 };
     bowline_holder before = h;
 
-    (void)state;
     status_of_who = BWL_STATUS_REFUSED;
     assert_int_equal(bowline_who(client, "n", &h, &error), BOWLINE_REFUSED);
     assert_string_equal(error.text, "no");
@@ -141,12 +136,11 @@ static bowline_operation *start(const char *name)
     return op;
 }
 
-static void test_who_that_is_seen_at_once_has_ended_when_its_start_returns(void **state)
+TEST(who_that_is_seen_at_once_has_ended_when_its_start_returns)
 {
     bowline_holder     h  = { .size = sizeof h };
     bowline_operation *op = start("name");
 
-    (void)state;
     assert_int_equal(bowline_operation_done(op), 1);
     bowline_cancel(op); /* too late */
     assert_int_equal(bowline_who_finish(&h, op, &error), BOWLINE_OK);
@@ -154,12 +148,11 @@ static void test_who_that_is_seen_at_once_has_ended_when_its_start_returns(void 
     assert_int_equal(h.held, 1);
 }
 
-static void test_who_that_takes_long_ends_when_it_is_seen(void **state)
+TEST(who_that_takes_long_ends_when_it_is_seen)
 {
     bowline_holder     h  = { .size = sizeof h };
     bowline_operation *op = NULL;
 
-    (void)state;
     engine.look = look_for_long;
     op          = start("n");
     assert_int_equal(bowline_operation_done(op), 0);
@@ -171,13 +164,12 @@ static void test_who_that_takes_long_ends_when_it_is_seen(void **state)
     assert_int_equal(client->first->locks_count, 0);
 }
 
-static void test_who_that_is_cancelled_ends_and_leaves_nothing(void **state)
+TEST(who_that_is_cancelled_ends_and_leaves_nothing)
 {
     bowline_holder     h      = { .size = sizeof h, .pid = 4711 };
     bowline_holder     before = h;
     bowline_operation *op     = NULL;
 
-    (void)state;
     engine.look = look_for_long;
     op          = start("n");
     bowline_cancel(op);
@@ -190,9 +182,8 @@ static void test_who_that_is_cancelled_ends_and_leaves_nothing(void **state)
     assert_int_equal(client->first->locks_count, 0);
 }
 
-static void test_who_that_is_never_finished_is_freed_by_close(void **state)
+TEST(who_that_is_never_finished_is_freed_by_close)
 {
-    (void)state;
     engine.look = look_for_long;
     (void)start("n");
     looked_at->pins--; /* an engine that closes has no request in flight */
@@ -200,7 +191,7 @@ static void test_who_that_is_never_finished_is_freed_by_close(void **state)
 
 /* ---- described ------------------------------------------------------------------------------- */
 
-static void test_who_text_of_busy_has_what_the_store_knows_and_no_more(void **state)
+TEST(who_text_of_busy_has_what_the_store_knows_and_no_more)
 {
     static const struct {
         bwl_holder  says;
@@ -218,7 +209,6 @@ static void test_who_text_of_busy_has_what_the_store_knows_and_no_more(void **st
     static const char begin[] = "n is held by someone else";
     bowline_hold     *hold, *none = NULL;
 
-    (void)state;
     assert_int_equal(bowline_acquire(&hold, client, "n", NULL, &error), BOWLINE_OK);
     for (size_t i = 0; i < COUNT_OF(list); i++) {
         says = list[i].says;
@@ -238,12 +228,11 @@ static void test_who_text_of_busy_has_what_the_store_knows_and_no_more(void **st
     assert_string_equal(asked_for, ""); /* nobody would read it */
 }
 
-static void test_who_longest_text_of_busy_is_cut(void **state)
+TEST(who_longest_text_of_busy_is_cut)
 {
     char          name[BOWLINE_NAME_MAX + 1] = "";
     bowline_hold *hold, *none = NULL;
 
-    (void)state;
     says = (bwl_holder){ .held = true, .pid = INT64_MAX };
     memset(says.user, 'u', BWL_HOLDER_TEXT_MAX - 1);
     memset(says.note, 'n', BWL_HOLDER_TEXT_MAX - 1);
@@ -255,11 +244,10 @@ static void test_who_longest_text_of_busy_is_cut(void **state)
 
 /* The holder is asked for within the time of one reply.  A server that falls silent then delays
  * BUSY by no more, and does not change it. */
-static void test_who_of_busy_ends_with_the_time_for_the_reply(void **state)
+TEST(who_of_busy_ends_with_the_time_for_the_reply)
 {
     bowline_hold *hold, *none = NULL;
 
-    (void)state;
     assert_int_equal(bowline_acquire(&hold, client, "n", NULL, &error), BOWLINE_OK);
     engine.look                            = look_for_long;
     client->first->host.settings.answer_ms = 20;
@@ -272,7 +260,7 @@ static void test_who_of_busy_ends_with_the_time_for_the_reply(void **state)
 
 /* ---- broken ---------------------------------------------------------------------------------- */
 
-static void test_who_break_ends_the_hold_that_was_shown_and_no_other(void **state)
+TEST(who_break_ends_the_hold_that_was_shown_and_no_other)
 {
     static const struct {
         bwl_holder  says;
@@ -290,7 +278,6 @@ static void test_who_break_ends_the_hold_that_was_shown_and_no_other(void **stat
         { { .held = true, .id = 7 }, BOWLINE_UNREACHABLE, 0, BOWLINE_UNREACHABLE, "no", 0 },
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(list); i++) {
         says            = list[i].says;
         status_of_who   = list[i].status_of_who;
@@ -302,24 +289,4 @@ static void test_who_break_ends_the_hold_that_was_shown_and_no_other(void **stat
         assert_int_equal(broken, list[i].broken);
         assert_int_equal(client->first->locks_count, 0);
     }
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, open_client, close_client)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_who_gives_every_field),
-        CASE(test_who_that_fails_writes_nothing),
-        CASE(test_who_that_is_seen_at_once_has_ended_when_its_start_returns),
-        CASE(test_who_that_takes_long_ends_when_it_is_seen),
-        CASE(test_who_that_is_cancelled_ends_and_leaves_nothing),
-        CASE(test_who_that_is_never_finished_is_freed_by_close),
-        CASE(test_who_text_of_busy_has_what_the_store_knows_and_no_more),
-        CASE(test_who_longest_text_of_busy_is_cut),
-        CASE(test_who_of_busy_ends_with_the_time_for_the_reply),
-        CASE(test_who_break_ends_the_hold_that_was_shown_and_no_other),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * Each test has a service of its own (sentinels.h).  What is held is looked for at the new primary
  * before anything is said of it: it is held where it has arrived, and LOST where it has not.
  */
+#include "tests/lib/attempt.h"
 #include "tests/lib/judged.h"
 #include "tests/lib/sentinels.h"
 #include "tests/lib/suite.h"
@@ -11,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LEASE_MS = 120000, WAITERS = 20, LONG_MS = 120000 };
@@ -178,4 +180,43 @@ TEST(old_primary_returns)
     must_release(found);
     bowline_close(fresh);
     bowline_close(client);
+}
+
+/* ---- passwords ------------------------------------------------------------------------------- */
+
+FIXTURE(NULL, NULL)
+
+TEST(sentinel_and_service_have_passwords_of_their_own)
+{
+    char path[96];
+
+    server *node     = server_start("--requirepass hunter2");
+    server *sentinel = server_start_sentinel(node->port, 1);
+    (void)snprintf(node->login, sizeof node->login, "AUTH hunter2");
+    (void)server_ask(sentinel, "SENTINEL SET m auth-pass hunter2");
+    (void)server_ask(sentinel, "ACL SETUSER watcher on >hunter2-watches +@all &*");
+    (void)server_ask(sentinel, "ACL SETUSER default off");
+    (void)snprintf(path, sizeof path, "%s/secret", node->directory);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fchmod(fileno(file), 0600), 0);
+    assert_int_equal(fputs("hunter2-watches\n", file) >= 0, true);
+    assert_int_equal(fclose(file), 0);
+
+    expect(BOWLINE_OK, "",
+           "redis+sentinel://:hunter2@127.0.0.1:%d/m?sentinel-user=watcher&"
+           "sentinel-password-file=%s",
+           sentinel->port, path);
+    expect(BOWLINE_REFUSED, "it wants a password (NOAUTH): give sentinel-password-file=",
+           "redis+sentinel://:hunter2@127.0.0.1:%d/m", sentinel->port);
+    expect(BOWLINE_REFUSED, "wants a password (NOAUTH)",
+           "redis+sentinel://127.0.0.1:%d/m?sentinel-user=watcher&sentinel-password-file=%s",
+           sentinel->port, path);
+    (void)server_ask(node, "CONFIG SET requirepass changed");
+    expect(BOWLINE_REFUSED, "WRONGPASS",
+           "redis+sentinel://:hunter2@127.0.0.1:%d/m?sentinel-user=watcher&"
+           "sentinel-password-file=%s",
+           sentinel->port, path);
+    server_stop(sentinel);
+    server_stop(node);
 }

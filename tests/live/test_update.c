@@ -239,6 +239,44 @@ TEST(server_out_of_memory_refuses)
     assert_key("k", "6");
 }
 
+/* ---- wrong calls ----------------------------------------------------------------------------- */
+
+TEST(function_that_wants_what_cannot_be_is_usage_and_nothing_is_written)
+{
+    wanted bad[] = {
+        { .choice = 3 },
+        { .choice = BOWLINE_UPDATE_WRITE, .size = 1 },
+        { .choice = BOWLINE_UPDATE_WRITE, .value = "v", .size = 1, .lasts_ms = -2 },
+        { .choice = BOWLINE_UPDATE_WRITE, .value = "v", .size = 1, .lasts_ms = 1LL << 31 },
+    };
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        bowline_error error = { 0 };
+        assert_status(BOWLINE_USAGE,
+                      bowline_update(client, "a\nb\x7f", want, &bad[i], NULL, &error), &error);
+        assert_non_null(strstr(error.text, "a?b?: the function has "));
+        assert_false(is_there("a\nb\x7f"));
+    }
+}
+
+static int update_again(bowline_change *change, void *context)
+{
+    counter       c     = { .calls = 0 };
+    bowline_error error = { 0 };
+
+    assert_status(BOWLINE_USAGE, bowline_update(client, "inner", count_one, &c, NULL, &error),
+                  &error);
+    assert_non_null(strstr(error.text, "may not call bowline_update"));
+    return BOWLINE_UPDATE_LEAVE;
+}
+
+TEST(update_inside_an_update_is_usage)
+{
+    assert_int_equal(update("outer", update_again, NULL), BOWLINE_OK);
+    assert_false(is_there("inner"));
+    assert_int_equal(count_on(client, "outer", NULL, NULL), BOWLINE_OK);
+}
+
 /* ---- a connection that breaks ---------------------------------------------------------------- */
 
 static long long sum(void)

@@ -1,5 +1,6 @@
 /*
- * test_queue_answer.c -- every answer to each word of a lock with a queue, with what is nearly one.
+ * test_queue_answer.c -- every reply to each command of protocol queue, bytes that are nearly one,
+ * and which values are its own.
  */
 #include "engine/redis/wire/queue.h"
 #include "tests/lib/suite.h"
@@ -178,4 +179,39 @@ TEST(queue_answer_what_is_nearly_an_answer_is_none)
     for (size_t i = 0; i < COUNT_OF(stranges); i++)
         if (read_as(stranges[i].command, stranges[i].frame) != BWL_REDIS_STRANGE)
             fail_msg("to word %d: %s", (int)stranges[i].command, stranges[i].frame);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+#define SESSION "SSSSSSSSS"
+#define TOKEN   "TTTTTTTTTTTTTTTTTTTTTT"
+#define VALUE   "b1:" SESSION "TTTTTTTTTTTTTTTT"
+
+TEST(queue_value_is_known_by_its_beginning)
+{
+    char value[BWL_QUEUE_VALUE_SIZE + 1];
+
+    bwl_queue_value_write(value, SESSION, TOKEN);
+    assert_string_equal(value, VALUE);
+    assert_true(bwl_queue_is_value(value));
+    assert_true(bwl_queue_is_whole_value(value, strlen(value)));
+    assert_false(bwl_queue_is_whole_value(value, strlen(value) - 1));
+    assert_false(bwl_queue_is_value("b2:x"));
+    assert_false(bwl_queue_is_value(""));
+}
+
+TEST(queue_value_says_of_which_version_it_is)
+{
+    static const char *const none[] = {
+        "",     "b",    "b1",   "b:",  "b01:", "b0:",   "b1000:",
+        "b-1:", "b+1:", "b1x:", "B1:", " b1:", "x:b1:",
+    };
+
+    assert_int_equal(bwl_queue_version(VALUE), BWL_QUEUE_VERSION);
+    assert_int_equal(bwl_queue_version("b2:"), 2);
+    assert_int_equal(bwl_queue_version("b2:x:y"), 2);
+    assert_int_equal(bwl_queue_version("b999:x"), 999);
+    for (size_t i = 0; i < COUNT_OF(none); i++)
+        if (bwl_queue_version(none[i]) != 0)
+            fail_msg("\"%s\" is of version %u", none[i], bwl_queue_version(none[i]));
 }

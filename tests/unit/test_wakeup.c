@@ -1,14 +1,16 @@
 /*
  * test_wakeup.c -- the descriptors of a client for a loop of somebody else's.
  *
- * What they show is in test_bell.c; here is how they come about, and what another thread inside the
- * client does to them.
+ * What they show on every engine is in conformance/test_engines_events.c; here is how they are made,
+ * and what another thread inside the client does to them.
  */
 #include "api/handles.h"
 #include "runtime/wakeup.h"
 #include "tests/lib/suite.h"
 
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -104,8 +106,44 @@ TEST(wakeup_descriptor_is_readable_when_the_next_timer_is_due)
         BOWLINE_OK);
     while (bowline_hold_left_ms(shorter) > 0) {
         assert_true(is_readable(fd, 60000));
+        assert_int_equal(bowline_timeout_ms(client), 0);
         assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
     }
     assert_false(is_readable(fd, 0));
     assert_true(bowline_timeout_ms(client) > 60000);
+}
+
+/* ---- several threads ------------------------------------------------------------------------- */
+
+static void *dispatch_once(void *arg)
+{
+    (void)bowline_dispatch(client, 60000, NULL);
+    return arg;
+}
+
+static void await_runner(void)
+{
+    for (bool is_running = false; !is_running; (void)sched_yield()) {
+        bwl_shard_lock(client->first);
+        is_running = client->first->loop.is_running;
+        bwl_shard_unlock(client->first);
+    }
+}
+
+/* The second dispatch has nothing to do and ends first.  A notification still goes to the thread
+ * inside of the first one, and not to the descriptor of the caller's loop, which nobody polls. */
+TEST(wakeup_thread_inside_of_dispatch_is_notified_after_another_has_dispatched)
+{
+    pthread_t dispatches;
+
+    assert_true(bowline_fd(client) >= 0);
+    assert_int_equal(pthread_create(&dispatches, NULL, dispatch_once, NULL), 0);
+    await_runner();
+    assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
+    bwl_shard_lock(client->first);
+    unsigned inside = client->first->loop.dispatchers;
+    bwl_loop_notify_caller(&client->first->loop);
+    bwl_shard_unlock(client->first);
+    assert_int_equal(pthread_join(dispatches, NULL), 0);
+    assert_int_equal(inside, 1);
 }

@@ -325,9 +325,10 @@ TEST(password_changed_while_held)
         { "ACL SETUSER locker resetpass >another", "ACL SETUSER locker resetpass >right",
           "WRONGPASS" },
         { "ACL SETUSER locker off", "ACL SETUSER locker on", "WRONGPASS" },
+        { "ACL DELUSER locker", "ACL SETUSER locker on >right ~bowline:* " RIGHTS, "WRONGPASS" },
     };
 
-    see_all_through(commands, 2, true);
+    see_all_through(commands, sizeof commands / sizeof commands[0], true);
 }
 
 /* ---- a server that is started for it --------------------------------------------------------- */

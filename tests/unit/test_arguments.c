@@ -73,6 +73,9 @@ static char long_key[BOWLINE_KEY_MAX + 2];
     X(bowline_open(&no_client, OPEN(.flags = 1u << 31), e), USAGE, "flags")                      \
     X(bowline_open(&no_client, OPEN(.reply_ms = 9), e), USAGE, "reply_ms")                       \
     X(bowline_open(&no_client, OPEN(.reply_ms = 30001), e), USAGE, "reply_ms")                   \
+    X(bowline_open(&no_client, OPEN(.lease_ms = 1000, .reply_ms = 1001), e), USAGE, "reply_ms")  \
+    X(bowline_open(&no_client, &(bowline_options){ .size = SIZE_MAX }, e), USAGE,                \
+      "BOWLINE_OPTIONS")                                                                         \
     X(bowline_open(&no_client, &(bowline_options){ 0 }, e), USAGE, "BOWLINE_OPTIONS")            \
     X(bowline_open(&no_client, BOWLINE_OPTIONS(.url = "nonsense"), e), USAGE, "not a URL")       \
     X(bowline_open(&no_client, BOWLINE_OPTIONS(.url = "etcd://h"), e), UNSUPPORTED, "etcd")      \

@@ -113,6 +113,17 @@ TEST(wakeup_descriptor_is_readable_when_the_next_timer_is_due)
     assert_true(bowline_timeout_ms(client) > 60000);
 }
 
+TEST(wakeup_descriptor_that_is_raised_is_readable_until_the_next_dispatch)
+{
+    int fd = bowline_fd(client);
+
+    bwl_wakeup_raise(client->wakeup);
+    bwl_wakeup_raise(client->wakeup);
+    assert_true(is_readable(fd, 0));
+    assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
+    assert_false(is_readable(fd, 0));
+}
+
 /* ---- several threads ------------------------------------------------------------------------- */
 
 static void *dispatch_once(void *arg)

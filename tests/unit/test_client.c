@@ -58,68 +58,9 @@ static bwl_lock *ask(bwl_shard *whose, bwl_operation *op, const char *name, bwl_
     return lock;
 }
 
-/* ---- opening --------------------------------------------------------------------------------- */
-
 FIXTURE(open_client, close_client)
 
-TEST(client_scheme_chooses_the_engine)
-{
-    static const struct {
-        const char       *url;
-        const bwl_engine *engine;
-    } list[] = {
-        { "thread:", &bwl_thread_engine },
-        { "redis://127.0.0.1", &bwl_redis_engine },
-        { "unix:///tmp/no-such-socket", &bwl_unix_engine },
-    };
-    bwl_shard *other;
-
-    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
-        assert_int_equal(open_url(&other, list[i].url), BWL_OK);
-        assert_ptr_equal(other->host.engine, list[i].engine);
-        bwl_shard_close(other);
-    }
-}
-
-TEST(client_unknown_scheme_is_unsupported)
-{
-    bwl_shard *other = NULL;
-
-    assert_int_equal(open_url(&other, "etcd://h"), BWL_STATUS_UNSUPPORTED);
-    assert_non_null(strstr(fault.text, "etcd:"));
-    assert_int_equal(open_url(&other, "thread"), BWL_STATUS_USAGE);
-    assert_int_equal(open_url(&other, "thread:?lease=x"), BWL_STATUS_USAGE);
-    assert_int_equal(open_url(&other, "thread:?nonsense=1"), BWL_STATUS_USAGE);
-    assert_null(other);
-}
-
-TEST(client_settings_are_those_of_caller_and_url)
-{
-    const bwl_settings asked = { .lease_ms = 9000, .keeps = true };
-    bwl_shard         *other;
-
-    assert_int_equal(bwl_shard_open(&other, bwl_engines, &asked, true, "thread:?wait=3s", &fault),
-                     BWL_OK);
-    assert_int_equal(other->host.settings.lease_ms, 9000);
-    assert_int_equal(other->host.settings.wait_ms, 3000);
-    assert_true(other->host.settings.keeps);
-    assert_false(other->host.settings.renews);
-    bwl_shard_close(other);
-}
-
 /* ---- the clock and the timers ---------------------------------------------------------------- */
-
-TEST(client_clock_never_goes_back)
-{
-    bwl_shard_lock(client);
-    bwl_ms now = bwl_shard_now(client);
-    assert_in_range(now, bwl_clock_now() - 1000, bwl_clock_now());
-    client->host.latest = now + 60000; /* as if the clock had been there already */
-    assert_int_equal(bwl_shard_now(client), now + 60000);
-    client->host.latest = now - 60000;
-    assert_in_range(bwl_shard_now(client), now, now + 60000);
-    bwl_shard_unlock(client);
-}
 
 static bool is_woken(void)
 {
@@ -166,48 +107,7 @@ TEST(client_alarm_wakes_who_drives_past_it)
     assert_int_equal(open_url(&client, "thread:"), BWL_OK);
 }
 
-TEST(client_descriptor_is_one_and_readable_when_woken)
-{
-    bwl_shard_lock(client);
-    int fd = bwl_loop_fd(&client->loop, &fault);
-    assert_int_equal(bwl_loop_fd(&client->loop, &fault), fd);
-    bwl_shard_unlock(client);
-    assert_int_equal(poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0), 0);
-    bwl_loop_wake(&client->loop);
-    assert_int_equal(poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0), 1);
-}
-
 /* ---- closing --------------------------------------------------------------------------------- */
-
-TEST(client_close_gives_back_what_is_held_and_gives_up_what_is_sought)
-{
-    static bwl_operation ops[4];
-    bwl_operation        op;
-    bwl_shard           *other;
-    bwl_lock            *locks[4];
-
-    assert_int_equal(open_url(&other, "thread:"), BWL_OK);
-    bwl_lock *mine = ask(client, &op, "mine", 0);
-    locks[0]       = ask(other, &ops[0], "a", 0);
-    locks[1]       = ask(other, &ops[1], "mine", BWL_NEVER);
-    locks[2]       = ask(other, &ops[2], "b", 0);
-    locks[3]       = ask(other, &ops[3], "b", 0); /* busy, and nobody has taken note of it yet */
-    assert_int_equal(ops[1].completion.result, BWL_PENDING);
-    assert_int_equal(ops[3].completion.result, BWL_BUSY);
-    bwl_shard_lock(other);
-    bwl_lock_drop_handle(locks[1]);
-    bwl_shard_unlock(other);
-    bwl_shard_close(other);
-    assert_int_equal(ops[1].completion.result, BWL_CANCELLED);
-    (void)ask(client, &op, "a", 0);
-    assert_int_equal(op.completion.result, BWL_HELD);
-    (void)ask(client, &op, "b", 0);
-    assert_int_equal(op.completion.result, BWL_HELD);
-    bwl_shard_lock(client);
-    bwl_lock_release(mine, &op);
-    assert_int_equal(op.completion.result, BWL_RELEASED);
-    bwl_shard_unlock(client);
-}
 
 static const bwl_engine *engine_below;
 static size_t            timers_at_close;
@@ -249,20 +149,6 @@ TEST(client_close_frees_no_lock_whose_timer_is_set)
     bwl_shard_close(client);
     client = NULL;
     assert_int_equal(timers_at_close, 1); /* that of the store */
-}
-
-TEST(client_close_leaves_no_descriptor_open)
-{
-    bwl_shard *other;
-
-    assert_int_equal(open_url(&other, "thread:"), BWL_OK);
-    bwl_shard_lock(other);
-    int fd      = bwl_loop_fd(&other->loop, &fault);
-    int wake_fd = other->host.reactor.wake_fd;
-    bwl_shard_unlock(other);
-    bwl_shard_close(other);
-    assert_int_equal(fcntl(fd, F_GETFD), -1);
-    assert_int_equal(fcntl(wake_fd, F_GETFD), -1);
 }
 
 static void *hold_the_mutex(void *arg)

@@ -205,18 +205,6 @@ TEST(conn_tls_is_connecting_until_hands_are_shaken)
     }
 }
 
-TEST(conn_tls_nothing_is_clear_on_the_line)
-{
-    static char bytes[65536];
-
-    connect_both(TLS1_3_VERSION);
-    (void)put(1000);
-    assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
-    ssize_t got = recv(peer, bytes, sizeof bytes, MSG_DONTWAIT);
-    assert_true(got > 1000);
-    assert_null(memmem(bytes, (size_t)got, "xxxx", 4));
-}
-
 /* The other end hears why. */
 TEST(conn_tls_refused_certificate_is_a_refusal_and_an_alert)
 {
@@ -340,41 +328,7 @@ TEST(conn_tls_record_that_waits_whole_was_not_handed_over)
     assert_int_equal(far_reads(), size);
 }
 
-TEST(conn_tls_forgets_what_it_has_sent)
-{
-    static const char nothing[5000];
-
-    connect_both(TLS1_3_VERSION);
-    size_t size = put(4000);
-    assert_memory_not_equal(conn.stream.out, nothing, size);
-    assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
-    assert_memory_equal(conn.stream.out, nothing, size);
-}
-
 /* ---- in -------------------------------------------------------------------------------------- */
-
-TEST(conn_tls_large_frames_arrive)
-{
-    static char text[60020];
-    int         size = snprintf(text, sizeof text, "$%d\r\n", 60000);
-
-    memset(text + size, 'x', 60000);
-    memcpy(text + size + 60000, "\r\n", 3);
-    connect_both(TLS1_3_VERSION);
-    for (unsigned round = 0; round < 5; round++) {
-        size_t frame = 0;
-        int    found = 0;
-        server_says(&far, text);
-        for (unsigned turns = 0; turns < 1000 && found == 0; turns++) {
-            (void)far_says(SIZE_MAX);
-            (void)turn();
-            found = next_frame(&frame);
-        }
-        assert_int_equal(found, 1);
-        assert_int_equal(frame, strlen(text));
-    }
-    assert_in_range(conn.stream.in_room, 1, BWL_RESP_STREAM_IN_MAX);
-}
 
 TEST(conn_tls_peer_that_sends_what_nobody_takes_is_cut_off)
 {

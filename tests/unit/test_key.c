@@ -121,44 +121,6 @@ TEST(key_that_would_share_the_queue_of_another_is_refused)
         assert_null(bwl_key_queue_fault("%s", good[i], strlen(good[i])));
 }
 
-/* ---- a property ------------------------------------------------------------------------------ */
-
-static uint64_t chance_state;
-
-static unsigned chance(unsigned below)
-{
-    chance_state ^= chance_state << 13;
-    chance_state ^= chance_state >> 7;
-    chance_state ^= chance_state << 17;
-    return (unsigned)(chance_state >> 32) % below;
-}
-
-static int hex_value(char c)
-{
-    const char *at = strchr("0123456789ABCDEF", c);
-
-    assert_true(c != '\0' && at != NULL);
-    return (int)(at - "0123456789ABCDEF");
-}
-
-/* The name that has this key; there is no other, since this is a function. */
-static size_t name_of(char ret_name[BWL_KEY_MAX], const char *key, size_t size)
-{
-    size_t length = 0;
-
-    assert_true(size >= 10 && memcmp(key, "bowline:{", 9) == 0 && key[size - 1] == '}');
-    for (size_t i = 9; i < size - 1; i++) {
-        assert_true(key[i] != '{' && key[i] != '}'); /* nor is its hash tag anything but it */
-        char c = key[i];
-        if (c == '%') {
-            c = (char)(hex_value(key[i + 1]) << 4 | hex_value(key[i + 2]));
-            i += 2;
-        }
-        ret_name[length++] = c;
-    }
-    return length;
-}
-
 TEST(key_hash_tag_is_what_the_first_braces_hold)
 {
     static const struct {

@@ -28,14 +28,6 @@ TEST(every_name_finds_its_protocol)
     assert_null(bwl_protocol_name_at(count + 1));
 }
 
-TEST(other_names_find_nothing)
-{
-    static const char *const names[] = { "", "tok", "tokens", "ticket", "setnx", "TOKEN" };
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        assert_null(bwl_protocol_named(names[i]));
-}
-
 /* ---- what each is ---------------------------------------------------------------------------- */
 
 enum { EXTENDS = 1, SETTLES = 2, LISTENS = 4, HEARS = 8, YIELDS = 16, WALL = 32, TOKEN = 64 };

@@ -1,61 +1,11 @@
 /*
- * test_text_percent.c -- the percent escapes of text.c: no two texts have the same encoding, what
- * was encoded comes back, and what nobody would have written is refused.
- *
- * The properties are tried on random bytes that are the same on every run.
+ * test_text_percent.c -- the percent escapes of text.c, byte by byte.  The properties on any bytes:
+ * tests/fuzz/fuzz_text.c.
  */
 #include "core/text.h"
 #include "tests/lib/suite.h"
 
 #include <string.h>
-
-/* ---- the same chance on every run ------------------------------------------------------------ */
-
-static uint64_t chance_state;
-
-static uint8_t chance(void)
-{
-    chance_state ^= chance_state << 13;
-    chance_state ^= chance_state >> 7;
-    chance_state ^= chance_state << 17;
-    return (uint8_t)(chance_state >> 32);
-}
-
-static int same_chance(void **state)
-{
-    chance_state = UINT64_C(0x9E3779B97F4A7C15);
-    return 0;
-}
-
-/* ---- properties ------------------------------------------------------------------------------ */
-
-enum { PIECE_MAX = 12, PIECES = 1500, ENCODED_MAX = 3 * PIECE_MAX + 1 };
-
-typedef struct piece {
-    char   bytes[PIECE_MAX];
-    size_t size;
-    char   encoded[ENCODED_MAX];
-} piece;
-
-static piece pieces[PIECES];
-
-/* Half of them from a few characters that are prone to be mistaken for each other's escapes. */
-static void make_pieces(const char *also)
-{
-    static const char prone[] = { '%', '2', '5', 'F', 'f', '/', '\0', 'a' };
-
-    for (unsigned i = 0; i < PIECES; i++) {
-        pieces[i].size = chance() % (i % 2 == 0 ? 5u : PIECE_MAX + 1u);
-        for (size_t at = 0; at < pieces[i].size; at++)
-            pieces[i].bytes[at] = i % 2 == 0 ? prone[chance() % 8] : (char)chance();
-        size_t size = bwl_percent_encode(pieces[i].encoded, ENCODED_MAX, pieces[i].bytes,
-                                         pieces[i].size, also);
-        assert_int_equal(size, strlen(pieces[i].encoded));
-        assert_true(size >= pieces[i].size);
-    }
-}
-
-/* ---- one by one ------------------------------------------------------------------------------ */
 
 TEST(percent_leaves_only_the_plain_ones_plain)
 {

@@ -304,17 +304,6 @@ static int same_chance(void **state)
     return 0;
 }
 
-/* 1 .. 12 bytes, none of them NUL; and the same encoded. */
-static void make_part(char ret_raw[16], char ret_encoded[64])
-{
-    size_t size = 1 + chance(12);
-
-    for (size_t i = 0; i < size; i++)
-        ret_raw[i] = (char)(1 + chance(255));
-    ret_raw[size] = '\0';
-    assert_true(bwl_percent_encode(ret_encoded, 64, ret_raw, size, "") > 0);
-}
-
 FIXTURE(same_chance, NULL)
 
 /* Bytes that URLs are made of come more often than others. */

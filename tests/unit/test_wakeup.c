@@ -1,8 +1,8 @@
 /*
  * test_wakeup.c -- the descriptors of a client for a loop of somebody else's.
  *
- * What they show on every engine is in conformance/test_engines_events.c; here is how they are made,
- * and what another thread inside the client does to them.
+ * What they show on every engine is in conformance/test_engines_events.c.  Here: how they are
+ * made, what is left without any, and what another thread inside the client does to them.
  */
 #include "api/handles.h"
 #include "runtime/wakeup.h"
@@ -122,6 +122,59 @@ TEST(wakeup_descriptor_that_is_raised_is_readable_until_the_next_dispatch)
     assert_true(is_readable(fd, 0));
     assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
     assert_false(is_readable(fd, 0));
+}
+
+/* ---- without descriptors --------------------------------------------------------------------- */
+
+static void limit_descriptors(rlim_t count, struct rlimit *ret_before)
+{
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, ret_before), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ count, ret_before->rlim_max }), 0);
+}
+
+TEST(wakeup_without_descriptors_a_free_lock_is_acquired_and_no_call_waits)
+{
+    bowline_hold *held = NULL, *free_one = NULL, *none = NULL;
+    struct rlimit before;
+
+    assert_int_equal(bowline_acquire(&held, client, "n", NULL, &error), BOWLINE_OK);
+    limit_descriptors(3, &before);
+    int taken    = bowline_acquire(&free_one, client, "m", NULL, NULL);
+    int waited   = bowline_acquire(&none, client, "n", BOWLINE_ACQUIRE(.wait_ms = 1000), &error);
+    int lost_fd  = bowline_hold_lost_fd(held, NULL);
+    int dispatch = bowline_dispatch(client, 0, NULL);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(taken, BOWLINE_OK);
+    assert_int_equal(waited, BOWLINE_REFUSED);
+    assert_non_null(strstr(error.text, "n: cannot wait for events"));
+    assert_true(error.system_errno != 0 && none == NULL);
+    assert_int_equal(lost_fd, BOWLINE_SYSTEM);
+    assert_int_equal(dispatch, BOWLINE_SYSTEM);
+    assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK); /* now there are */
+    assert_true(bowline_hold_lost_fd(held, &error) >= 0);
+}
+
+/* The caller cannot wait for anything, but time passes. */
+TEST(wakeup_without_descriptors_an_acquire_ends_in_time)
+{
+    bowline_hold      *held = NULL, *none = NULL;
+    bowline_operation *op      = NULL;
+    unsigned           refused = 0;
+    struct rlimit      before;
+
+    assert_int_equal(bowline_acquire(&held, client, "n", NULL, &error), BOWLINE_OK);
+    assert_int_equal(
+        bowline_acquire_start(&op, client, "n", BOWLINE_ACQUIRE(.wait_ms = 40), &error),
+        BOWLINE_OK);
+    bwl_shard_lock(client->first);
+    bwl_reactor_close(&client->first->host.reactor); /* the engine has opened it */
+    bwl_shard_unlock(client->first);
+    limit_descriptors(0, &before);
+    while (!bowline_operation_done(op))
+        refused += bowline_operation_wait(op, BOWLINE_FOREVER, NULL) == BOWLINE_SYSTEM;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_true(refused > 0);
+    assert_int_equal(bowline_acquire_finish(&none, op, &error), BOWLINE_TIMEOUT);
 }
 
 /* ---- several threads ------------------------------------------------------------------------- */

@@ -116,13 +116,3 @@ TEST(zset_look_asks_for_the_key_alone)
     bwl_zset_lock_write_holder_query(&writer, "nightly", 7, true);
     expect_words(bytes, writer.size, "EVAL|TEXT|1|nightly|");
 }
-
-/* ---- answers --------------------------------------------------------------------------------- */
-
-static bwl_redis_verdict hear(bwl_redis_command command, const char *text,
-                              bwl_redis_reply *ret_reply)
-{
-    bwl_redis_command_args q = { .command = command, .token = MEMBER, .rules = &rules };
-
-    return bwl_redis_read(&q, 0, text, strlen(text), ret_reply);
-}

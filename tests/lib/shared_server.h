@@ -9,10 +9,9 @@
 
 extern server *redis;
 
-/* For a group.  Instead of start_server, test_server_starts can be its first case. */
-int  start_server(void **state);
-int  stop_server(void **state);
-void test_server_starts(void **state);
+/* For AROUND of suite.h. */
+int start_server(void **state);
+int stop_server(void **state);
 
 /* For a case: set-up deletes all keys, tear-down fails if keys are left. */
 int empty_server(void **state);

@@ -4,6 +4,7 @@
  */
 #include "tests/lib/line.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static bowline_holder seen(bowline_client *client, const char *name)
     return holder;
 }
 
-static void test_hold_is_lost_and_the_next_in_line_has_the_lock(void **state)
+TEST(hold_is_lost_and_the_next_in_line_has_the_lock)
 {
     enum { WAITING = 3 };
     bowline_client *client = must_open(url);
@@ -59,7 +60,7 @@ static void test_hold_is_lost_and_the_next_in_line_has_the_lock(void **state)
 }
 
 /* Whatever is no value of this protocol's, to the letter, has no id and stays as it is. */
-static void test_strangers_are_not_touched(void **state)
+TEST(strangers_are_not_touched)
 {
     static const char *const made[] = {
         "SET bowline:{x} foo",
@@ -91,7 +92,7 @@ static void test_strangers_are_not_touched(void **state)
 }
 
 /* By compare and delete; those who wait in ways of their own are woken where there is a profile. */
-static void test_other_protocols_and_profiles(void **state)
+TEST(other_protocols_and_profiles)
 {
     static const char *const ways[] = {
         "protocol=token",
@@ -127,12 +128,4 @@ static int start(void **state)
     return 0;
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hold_is_lost_and_the_next_in_line_has_the_lock),
-        cmocka_unit_test(test_strangers_are_not_touched),
-        cmocka_unit_test(test_other_protocols_and_profiles),
-    };
-    return cmocka_run_group_tests(tests, start, stop_server);
-}
+AROUND(start, stop_server)

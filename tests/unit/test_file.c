@@ -380,8 +380,8 @@ static int acquire_without_standard_files(void *arg)
 {
     for (int fd = 0; fd < 3; fd++)
         (void)close(fd);
-    bowline_client *client;
-    bowline_hold   *hold;
+    static bowline_client *client; /* static: the process ends without closing it */
+    static bowline_hold   *hold;
     if (bowline_open(&client, BOWLINE_OPTIONS(.url = url), NULL) != BOWLINE_OK ||
         bowline_acquire(&hold, client, lock_name, NULL, NULL) != BOWLINE_OK)
         return 1;

@@ -134,9 +134,9 @@ static int take_as_nobody(void *arg)
 {
     if (setegid(NOBODY) != 0 || seteuid(NOBODY) != 0)
         return 100;
-    bowline_client *client;
-    bowline_hold   *hold;
-    int             status = bowline_open(&client, BOWLINE_OPTIONS(.url = url), &error);
+    static bowline_client *client; /* static: the process ends without closing it */
+    static bowline_hold   *hold;
+    int                    status = bowline_open(&client, BOWLINE_OPTIONS(.url = url), &error);
     return status != BOWLINE_OK ? 101 : -bowline_acquire(&hold, client, "n", NULL, &error);
 }
 

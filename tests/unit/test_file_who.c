@@ -242,7 +242,7 @@ static void hand_over(void *arg)
 
 static int look_as_nobody(void *arg)
 {
-    bowline_client *client;
+    static bowline_client *client; /* static: the process ends without closing it */
     if (setegid(NOBODY) != 0 || seteuid(NOBODY) != 0 ||
         bowline_open(&client, BOWLINE_OPTIONS(.url = url), NULL) != BOWLINE_OK)
         return 1;

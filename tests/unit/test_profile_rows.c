@@ -93,7 +93,8 @@ TEST(rows_say_that_a_loser_moves_the_stamp)
     {
         if (row->rules->clock != BWL_CLOCK_OF_SERVER)
             continue;
-        bool says = strstr(row->fault, "moves our timestamp, and our release leaves the key") != NULL;
+        bool says =
+            strstr(row->fault, "moves our timestamp, and our release leaves the key") != NULL;
         assert_int_equal(says, strcmp(row->name, "servicestack") != 0);
     }
 }

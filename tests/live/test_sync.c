@@ -211,7 +211,8 @@ static void test_extension_counts_at_the_replica(void **state)
 
     acquire_in_the_end(&hold, client, name);
     server_signal(nodes[1], SIGSTOP);
-    assert_status(BOWLINE_REFUSED, extend_to_a_minute(hold, "0 replicas acknowledged", &error), &error);
+    assert_status(BOWLINE_REFUSED, extend_to_a_minute(hold, "0 replicas acknowledged", &error),
+                  &error);
     assert_non_null(strstr(error.text, "0 replicas acknowledged"));
     assert_true(bowline_hold_left_ms(hold) < 20000);
     server_signal(nodes[1], SIGCONT);

@@ -98,7 +98,8 @@ static void test_rows_say_that_a_loser_moves_the_stamp(void **state)
     {
         if (row->rules->clock != BWL_CLOCK_OF_SERVER)
             continue;
-        bool says = strstr(row->fault, "moves our timestamp, and our release leaves the key") != NULL;
+        bool says =
+            strstr(row->fault, "moves our timestamp, and our release leaves the key") != NULL;
         assert_int_equal(says, strcmp(row->name, "servicestack") != 0);
     }
 }

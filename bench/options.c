@@ -45,7 +45,7 @@ static int read_number(unsigned *ret_number, const char *option, const unsigned 
     return 0;
 }
 
-/* Every name in the list must exist: otherwise less would be measured than was asked for. */
+/* Every name in the list must exist: otherwise a typing error would skip a measure. */
 static int read_only(const char **ret_only, bench_failure *reterr)
 {
     for (const char *at = optarg;;) {

@@ -4,9 +4,9 @@
  *      command  NAME  OPERANDS  HELP
  *      option   COMMAND  LETTER  NAME  ARGUMENT  HELP
  *
- * Fields are separated by tabs and may be empty.  COMMAND is empty for an option that stands in the
- * place of a command.  tools/option_table.py makes the completions and a part of the manual page
- * from these lines.
+ * Fields are separated by tabs and may be empty.  COMMAND is empty for an option that precedes the
+ * command.  tools/option_table.py makes the completions and a part of the manual page from these
+ * lines.
  *
  * It runs on the machine that builds bowline, which may be another one than the target, and links
  * with no code of the project.

@@ -1,8 +1,8 @@
 /*
- * caps.h -- what the locks at a URL guarantee: order, fence, wake-up, notice of a loss, cost of a
+ * caps.h -- what the locks at a URL guarantee: order, fence, wake-up, report of a loss, effect of a
  * crash.
  *
- * The URL alone tells, because bowline never uses another protocol than the one it names, and
+ * The URL is enough to know, because bowline never uses another protocol than the one it names, and
  * refuses a server that cannot support it. doctor.h checks the server.
  */
 #pragma once
@@ -12,11 +12,11 @@
 
 enum { CAPS_TEXT_MAX = 320 };
 
-/* One row of the table. Every text is a constant. */
+/* One row of the table.  Every text is a constant. */
 typedef struct caps_row {
-    const char *engine;   /* "thread", "file", "redis", "cluster", "redlock"                   */
-    const char *protocol; /* NULL: the engine has only one */
-    const char *variant;  /* NULL, "remote", "server", "fenced": see caps.c */
+    const char *engine;   /* "thread", "file", "redis", "cluster", "redlock" */
+    const char *protocol; /* NULL: the engine has only one                   */
+    const char *variant;  /* NULL, "remote", "server", "fenced": see caps.c  */
     bool        renews;
     const char *wake;  /* "handed": by the release; "kernel"; "push": by the server; "poll" */
     const char *loss;  /* "none": cannot happen; "told": at the next renewal or connection;
@@ -33,17 +33,17 @@ typedef struct caps_row {
 
 typedef struct caps {
     const caps_row *row;
-    char            place[CAPS_TEXT_MAX]; /* the URL, without user, password and options        */
-    char            profile[48];          /* "": none                                           */
+    char            place[CAPS_TEXT_MAX]; /* the URL, without user, password and options       */
+    char            profile[48];          /* "": none                                          */
     char            risk[CAPS_TEXT_MAX];  /* an accepted fault of the protocol; "": none known */
-    bool            is_default;           /* the URL does not name the protocol */
-    bool            renews;               /* that of the row, unless the URL has renew=off */
-    int64_t         lease_ms;             /* 0: no lease */
+    bool            is_default;           /* the URL does not name the protocol                */
+    bool            renews;               /* that of the row, unless the URL has renew=off     */
+    int64_t         lease_ms;             /* 0: no lease                                       */
     int64_t         wait_ms;              /* default wait; 0: one attempt; INT64_MAX: for ever */
-    unsigned        tries_max;            /* 0: no limit but the wait */
+    unsigned        tries_max;            /* 0: no limit but the wait                          */
     unsigned        replicas;             /* replicas that must have the lock before it counts */
 } caps;
 
-/* lease_ms as in bowline_options. Below 0: the URL cannot be opened, and ret_why says why without a
- * secret. */
+/* lease_ms as in bowline_options.  Below 0: the URL cannot be opened; ret_why has the reason,
+ * without a secret. */
 int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[CAPS_TEXT_MAX]);

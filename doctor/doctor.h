@@ -1,9 +1,9 @@
 /*
- * doctor.h -- checks the server or directory of a URL. Each finding says what it is, why it matters
- * for a lock, and what to type.
+ * doctor.h -- checks the server or directory of a URL.  Each finding says what it is, why it
+ * matters for a lock, and what to type.
  *
  * Nothing is changed: a server gets commands that read, and commands in a transaction that is
- * discarded. A URL may stand for several servers: each finding names its server.
+ * discarded.  A URL may stand for several servers: each finding names its server.
  */
 #pragma once
 
@@ -32,8 +32,8 @@ typedef struct doctor_finding {
     doctor_grade grade;
     unsigned     server; /* index into report.servers */
     char         what[DOCTOR_TEXT_MAX];
-    char         why[DOCTOR_TEXT_MAX];  /* ""                                                  */
-    char         type[DOCTOR_TEXT_MAX]; /* ""                                                  */
+    char         why[DOCTOR_TEXT_MAX];  /* "" */
+    char         type[DOCTOR_TEXT_MAX]; /* "" */
 } doctor_finding;
 
 typedef struct doctor_report {
@@ -44,8 +44,8 @@ typedef struct doctor_report {
     unsigned       findings_count;
 } doctor_report;
 
-/* Runs the checks. Each step may block for the timeout= of the URL. lease_ms as in bowline_options.
- * False: the URL cannot be opened, and the report says so. */
+/* Runs the checks.  Each step may block for the timeout= of the URL.  lease_ms as in
+ * bowline_options.  False: the URL cannot be opened, as the report shows. */
 bool doctor_examine(doctor_report *ret_report, const char *url, uint32_t lease_ms);
 
 const char *doctor_grade_name(doctor_grade grade);

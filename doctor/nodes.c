@@ -2,8 +2,8 @@
  * nodes.c -- checks a cluster: the nodes of the URL, then those that they name, then all of them
  * together.
  *
- * Clients connect to the address that a node announces. So each node is checked by that address,
- * from this machine: an address that only the nodes can reach is the most frequent mistake. A
+ * Clients connect to the address that a node announces.  So each node is checked by that address,
+ * from this machine: an address that only the nodes can reach is the most frequent mistake.  A
  * failure at a replica is a warning, because it matters only after a failover.
  */
 #include "doctor/visit.h"
@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Checks a node of a cluster: whether it serves, and its settings for failover. See
- * visit.h. */
+/* Checks a node of a cluster: whether it serves, and its settings for failover.  See visit.h. */
 
 static void check_state(visit *v)
 {
@@ -90,7 +89,7 @@ typedef struct look {
     uint16_t             owners[BWL_CLUSTER_SLOTS]; /* index of the node, from 1 */
 } look;
 
-/* ---- who is there ---------------------------------------------------------------------------- */
+/* ---- the nodes ------------------------------------------------------------------------------- */
 
 /* Returns the index from 1, or NOWHERE if there are too many. */
 static uint16_t place_of(look *l, const bwl_primary *at)
@@ -118,7 +117,7 @@ static bool is_host(bwl_resp_value host)
     return true;
 }
 
-/* [host, port, id, ...]. NOWHERE: the address is unknown. False: not a node. */
+/* [host, port, id, ...]. NOWHERE: the address is unknown.  False: not a node. */
 static bool read_node(look *l, const visit *v, bwl_resp_cursor *cursor, uint16_t *ret_place)
 {
     bwl_resp_value all, host, port, other;
@@ -148,7 +147,7 @@ static bool read_node(look *l, const visit *v, bwl_resp_cursor *cursor, uint16_t
     return true;
 }
 
-/* Reads the reply to CLUSTER SLOTS. False: malformed. */
+/* Reads the reply to CLUSTER SLOTS.  False: malformed. */
 static bool read_map(look *l, const visit *v, uint16_t ret_owners[BWL_CLUSTER_SLOTS])
 {
     bwl_resp_cursor cursor = bwl_resp_begin(v->link.frame, v->link.frame_size);
@@ -249,7 +248,7 @@ static void check_one(visit *v, look *l, unsigned i)
     l->looked_at++;
 }
 
-/* ---- as one place ---------------------------------------------------------------------------- */
+/* ---- the cluster as a whole ------------------------------------------------------------------ */
 
 static void check_slots(visit *v, const look *l)
 {

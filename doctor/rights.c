@@ -1,5 +1,5 @@
 /*
- * rights.c -- the table of permissions, and the key patterns of a URL. See rights.h.
+ * rights.c -- the table of permissions, and the key patterns of a URL.  See rights.h.
  *
  * A key pattern is the template of the URL with `*` for the name; special characters are escaped.
  */
@@ -189,7 +189,7 @@ static void add_keys(rights *r, const doctor_server *store, rights_keys keys)
     add_pattern(r, "~", template, "");
     if (keys != RIGHTS_KEYS_QUEUE)
         return;
-    /* wire.md, Keys: the further keys have a hash tag if the key has none. A name may contain
+    /* wire.md, Keys: the further keys have a hash tag if the key has none.  A name may contain
      * one. */
     size_t size     = strlen(template);
     bool   ends_all = size >= 2 && strcmp(template + size - 2, "%s") == 0;
@@ -201,7 +201,7 @@ static void add_keys(rights *r, const doctor_server *store, rights_keys keys)
     add_words(r, "~" BWL_QUEUE_WHO "*");
 }
 
-/* How the release of a profile wakes waiters. */
+/* The list or channel that a release of the profile signals. */
 static void add_signal(rights *r, const doctor_server *store)
 {
     const bwl_profile *profile = store->config->profile;
@@ -240,7 +240,7 @@ static void add_redisson(rights *r, const doctor_target *target)
         add_words(r, "~" BWL_HASH_LOCK_COUNTER "* +incr +get");
 }
 
-/* ---- what was asked for ---------------------------------------------------------------------- */
+/* ---- the requested features ------------------------------------------------------------------ */
 
 static const rights_feature *lock_of(const doctor_target *target)
 {
@@ -256,7 +256,7 @@ static const rights_feature *lock_of(const doctor_target *target)
     return &table[id - 1];
 }
 
-/* The lock comes first. A holder query connects like a lock. */
+/* The lock comes first.  A holder query connects like a lock. */
 static void take_lock(rights *r, const doctor_target *target, const char *names)
 {
     bool wants_lock = names == NULL;

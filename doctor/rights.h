@@ -21,14 +21,14 @@ typedef enum rights_keys {
 typedef struct rights_feature {
     const char *name;
     const char *words;
-    const char *commands;          /* separated by blanks */
-    const char *commands_before_7; /* NULL: the same                                            */
+    const char *commands;          /* separated by blanks                            */
+    const char *commands_before_7; /* NULL: the same                                 */
     const char *useful;            /* optional permissions, for `useful_words`; NULL */
     const char *useful_words;
     rights_keys keys;
     bool        listens;         /* has a push channel */
-    bool        renews_together; /* renews several locks with one command, except in a cluster */
-    bool        locks;           /* is a lock: a rule has one */
+    bool        renews_together; /* renews several locks by one command, except in a cluster */
+    bool        locks;           /* is a lock: a rule has exactly one */
 } rights_feature;
 
 const rights_feature *rights_feature_at(unsigned i);
@@ -50,5 +50,5 @@ typedef struct rights {
     char                  items[RIGHTS_MAX][RIGHTS_ITEM_MAX]; /* ~keys, then &channels, +commands */
 } rights;
 
-/* Below 0: ret_why says why, without a secret. */
+/* Below 0: ret_why has the reason, without a secret. */
 int rights_find(rights *ret_rights, const rights_wanted *wanted, char ret_why[RIGHTS_TEXT_MAX]);

@@ -8,7 +8,7 @@
  *      DISCARD
  *
  * Nothing runs: the server has marked the transaction as broken before the first command that could
- * change something, and a lost connection discards it. No command that writes is sent before one
+ * change something, and a lost connection discards it.  No command that writes is sent before one
  * was QUEUED, in case a proxy does not know transactions.
  */
 #include "doctor/rights.h"
@@ -17,8 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* K: a key; C: a channel; S: the hash of a script. NULL: a command that cannot be sent in a
- * transaction. Every command of a list of permissions is here. */
+/* K: a key; C: a channel; S: the hash of a script.  NULL: a command that cannot be sent in a
+ * transaction.  Every command of a list of permissions is here. */
 static const struct form {
     const char *command;
     const char *words;
@@ -91,7 +91,7 @@ typedef enum verdict {
     VERDICT_NOT_KNOWN, /* the server has no such command */
 } verdict;
 
-/* The error says which of the three it is; its words differ between versions. */
+/* The error shows which of the three it is; its text differs between versions. */
 static verdict verdict_of(const visit *v, bool is_error)
 {
     const char *text = v->link.text;
@@ -159,14 +159,14 @@ static verdict ask_verdict(visit *v, const struct form *form, const samples *s)
     return verdict_of(v, type == '-');
 }
 
-/* ---- the transaction that never is ----------------------------------------------------------- */
+/* ---- the discarded transaction --------------------------------------------------------------- */
 
 static bool is_queued(const visit *v, const char *answer)
 {
     return answer != NULL && strcmp(v->link.text, "QUEUED") == 0;
 }
 
-/* Begins the transaction. False: not possible, and reported. */
+/* Begins the transaction.  False: not possible, and reported. */
 static bool begin(visit *v)
 {
     static const char *const harmless[] = { "PING", "TIME", "GET bowline:{bowline-doctor}" };
@@ -278,7 +278,7 @@ static bool look(visit *v, const rights *r, missing *ret_missing)
     return !v->is_dead;
 }
 
-/* ---- what is found --------------------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------------------- */
 
 static void report_lock(visit *v, const missing *l)
 {

@@ -181,7 +181,7 @@ static void check_role(visit *v)
 
 /* ---- the clock ------------------------------------------------------------------------------- */
 
-/* Reads the reply to TIME. False: malformed. */
+/* Reads the reply to TIME.  False: malformed. */
 static bool read_time(const visit *v, int64_t *ret_us)
 {
     static const int64_t SECONDS_MAX = INT64_MAX / 2000000;
@@ -248,7 +248,7 @@ static void check_clock(visit *v)
     visit_type(f, "on each machine: timedatectl, chronyc tracking");
 }
 
-/* ---- the way --------------------------------------------------------------------------------- */
+/* ---- the round trip -------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {

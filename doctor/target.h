@@ -1,7 +1,7 @@
 /*
- * target.h -- what a URL stands for, by the code of the library that locks there.
+ * target.h -- the servers or the directory of a URL, found by the library's own code.
  *
- * The URL is opened as by bowline_open, with the same error messages. Nothing is sent.
+ * The URL is opened as by bowline_open, with the same error messages.  Nothing is sent.
  */
 #pragma once
 
@@ -10,29 +10,29 @@
 
 enum { DOCTOR_PLACE_MAX = 320 };
 
-/* One Redis server: where it is, and with which credentials and TLS it is asked.  What it points to
- * lives as long as the target. */
+/* One Redis server: its address, credentials and TLS settings.  The pointers live as long as the
+ * target. */
 typedef struct doctor_server {
     const bwl_redis_config *config;
     const char             *host;    /* NULL: a Unix socket, at `address` */
     const bwl_address      *address; /* NULL: the host is looked up */
     uint16_t                port;
-    char                    where[128]; /* for people */
+    char                    where[128]; /* for messages */
 } doctor_server;
 
 typedef struct doctor_target {
     bwl_shard          *client;
-    const bwl_protocol *protocol;                /* the protocol of its locks */
-    const char         *profile;                 /* NULL: none                                  */
-    char                place[DOCTOR_PLACE_MAX]; /* the URL without user, password and options  */
+    const bwl_protocol *protocol;                /* the protocol of its locks                  */
+    const char         *profile;                 /* NULL: none                                 */
+    char                place[DOCTOR_PLACE_MAX]; /* the URL without user, password and options */
     bool                is_redis;
     bool                is_quorum;  /* a majority of several servers */
     bool                is_cluster; /* is_redis too */
     bool                is_default; /* the URL names no protocol or profile */
-    unsigned            replicas;   /* replicas that must have a lock before it counts */
+    unsigned            replicas;   /* replicas that must acknowledge a grant */
 } doctor_target;
 
-/* lease_ms as in bowline_options. Close it with doctor_target_close. */
+/* lease_ms as in bowline_options.  Close it with doctor_target_close. */
 int  doctor_target_open(doctor_target *ret_target, const char *url, uint32_t lease_ms,
                         bwl_fault *fault);
 void doctor_target_close(doctor_target *target);
@@ -46,5 +46,5 @@ static inline const bwl_redis *doctor_redis(const doctor_target *target)
 /* The server of a session. */
 doctor_server doctor_server_of(const bwl_session *session);
 
-/* Another one, asked in the same way.  `host` is borrowed. */
+/* Another server, with the same credentials and TLS settings.  `host` is borrowed. */
 doctor_server doctor_server_at(const doctor_server *like, const char *host, uint16_t port);

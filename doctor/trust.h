@@ -1,5 +1,5 @@
 /*
- * trust.h -- whether a file may decide what bowline does, by the rule of the library
+ * trust.h -- checks whether a file may control bowline, by the rule of the library
  * (src/base/trusted_file.h).
  */
 #pragma once
@@ -8,7 +8,7 @@
 
 enum { TRUST_TEXT_MAX = 240 };
 
-/* Why not, and what to type. */
+/* Why it may not, and the command to type. */
 typedef struct trust_fault {
     char why[TRUST_TEXT_MAX];
     char type[TRUST_TEXT_MAX]; /* ""                                                            */
@@ -20,8 +20,9 @@ bool trust_may_steer(int fd, const char *path, trust_fault *ret_fault);
 /* Also: no other user can read it. */
 bool trust_is_private(int fd, const char *path, trust_fault *ret_fault);
 
-/* As trust_may_steer, for a file opened in the directory `at` with O_NOFOLLOW. If root or this user
- * has shared that directory with a group, the group may write the file. Messages call it `path`. */
+/* As trust_may_steer, for a file opened in the directory `at` with O_NOFOLLOW.  If root or this
+ * user has shared that directory with a group, the group may write the file.  Messages call it
+ * `path`. */
 bool trust_may_be_shared(int fd, int at, const char *path, trust_fault *ret_fault);
 
 /* True if a new file in the directory `at` may be writable by the group: the directory is shared

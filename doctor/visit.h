@@ -19,11 +19,11 @@ int64_t info_number(const char *info, const char *name, int64_t otherwise);
 
 /* Facts by which several servers are compared. */
 typedef struct visit_facts {
-    char    run_id[64];  /* ""                                                                 */
+    char    run_id[64];  /* ""                                  */
     char    replid[64];  /* of the data, shared by replicas; "" */
-    char    address[64]; /* ""                                                                 */
-    int64_t uptime_s;    /* below 0: unknown */
-    int64_t ahead_us;    /* ahead of our clock */
+    char    address[64]; /* ""                                  */
+    int64_t uptime_s;    /* below 0: unknown                    */
+    int64_t ahead_us;    /* ahead of our clock                  */
     bool    tells_time;
     bool    is_cluster;
     bool    is_replica;
@@ -49,7 +49,7 @@ typedef struct visit {
 /* Begins the next server; its name in the report is `form` and `where`. */
 void visit_begin(visit *v, const char *form, const char *where);
 
-/* Adds a finding; the next calls fill it in. Never NULL. */
+/* Adds a finding; the next calls fill it in.  Never NULL. */
 doctor_finding *visit_find(visit *v, const char *check, doctor_grade grade);
 
 /* Turns the failures of a server into warnings; below 0: those of all servers. */
@@ -62,11 +62,11 @@ __attribute__((format(printf, 2, 3))) void visit_type(doctor_finding *f, const c
 /* The user of the URL, for messages. */
 const char *visit_user(const visit *v);
 
-/* The value of CONFIG GET. False: no permission, or no such setting. */
+/* The value of CONFIG GET.  False: no permission, or no such setting. */
 bool visit_setting(visit *v, const char *name, char ret_value[INFO_VALUE_MAX]);
 
 /* Sends a command, words separated by blanks, and returns the text of the reply, valid until the
- * next command. NULL: an error, whose text is in v->link.text, or a broken connection. */
+ * next command.  NULL: an error, whose text is in v->link.text, or a broken connection. */
 const char *visit_ask(visit *v, const char *command);
 bool        visit_is_denied(const visit *v);
 
@@ -74,10 +74,10 @@ bool        visit_is_denied(const visit *v);
  * refused. */
 void visit_cannot(visit *v, const char *check, const char *what, const char *right);
 
-/* Connects and logs in. False: failed, and reported. */
+/* Connects and logs in.  False: failed, and reported. */
 bool visit_reach(visit *v);
 
-/* Checks the sentinels of a service. True: v->store is the store of the primary that they name. */
+/* Checks the sentinels of a service.  True: v->store is the store of the primary that they name. */
 bool visit_service(visit *v);
 
 /* Checks over that connection. */

@@ -54,7 +54,7 @@ static const command_row commands[] = {
 
 enum {
     ROWS_COUNT  = sizeof rows / sizeof rows[0],
-    LONG_COUNT  = ROWS_COUNT + BWL_BUDGETS_COUNT, /* one less is a fault, one more ends the table */
+    LONG_COUNT  = ROWS_COUNT + BWL_BUDGETS_COUNT, /* NONE is no option; the end is a row */
     LETTERS_MAX = 2 * ROWS_COUNT + 2,
 };
 

@@ -1,21 +1,19 @@
 /*
- * replay.c -- `bowline-lab replay`: a schedule, played with a real server in the place of the
- * model.
+ * replay.c -- `bowline-lab replay`: plays a schedule with a real server in place of the model.
  *
- * The machines are the same, and they hear what the real server answers.  What the lab does
- * besides:
+ * The machines are the same, and get the real server's answers.  The lab also handles:
  *
- *      time            really passes, some real milliseconds for each of the schedule; leases are
- *                      as much longer
- *      a delay         the question is written when the schedule has the server carry it out
- *      a connection    breaks: the client opens another.  What is late is written on the old one
- *      a crash         the client's connections are left, and nobody listens to them
- *      a restart       the server is killed, and another started
- *      other faults    of a server (its clock, eviction, a take-over) leave a key behind as the
- *                      model says: it is put there by hand, and the log says so
+ *      time            passes in reality, some real milliseconds for each of the schedule; leases
+ *                      are longer by the same factor
+ *      a delay         the command is written when the schedule lets the server execute it
+ *      a connection    breaks: the client opens another.  Late commands are written on the old one
+ *      a crash         the client's connections stay open, and are not read
+ *      a restart       the server is killed, and another one started
+ *      other faults    of a server (its clock, eviction, a failover) leave a key as the model has
+ *                      it: the lab sets the key, and logs that
  *
- * After each answer the real one is compared with the model's.  As soon as one differs the play is
- * over, because the rest of the schedule is about another world.
+ * Each real answer is compared with the model's.  The replay ends at the first difference, because
+ * the rest of the schedule belongs to another world.
  */
 #include "lab/report/names.h"
 #include "lab/base/output.h"
@@ -144,7 +142,7 @@ static bool pass(bwl_stage *s, unsigned step, bwl_ms by)
     while (stopped_by == 0 && bwl_real_ms() < until) {
         bwl_ms          left  = until - bwl_real_ms();
         struct timespec pause = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
-        (void)nanosleep(&pause, NULL); /* woken early, we look again */
+        (void)nanosleep(&pause, NULL); /* after an early wake-up, checks again */
     }
     return stopped_by == 0;
 }
@@ -169,56 +167,40 @@ static bool local(bwl_stage *s, unsigned step, bwl_transition transition)
     return is_good;
 }
 
-static bool perform(bwl_stage *s, unsigned step, bwl_transition transition)
+static bool perform_at_server(bwl_stage *s, unsigned step, bwl_transition transition)
 {
     bwl_text what = bwl_transition_words(&s->w, transition);
-    bwl_ms   by;
 
-    switch ((bwl_transition_kind)transition.kind) {
-    case BWL_TRANSITION_SERVE: return serve(s, step, transition);
-    case BWL_TRANSITION_SERVE_LATE: return serve_late(s, step, transition);
-    case BWL_TRANSITION_PASS:
-        by = s->w.now;
-        bwl_world_perform(&s->w, transition);
-        return pass(s, step, s->w.now - by) && bwl_stage_compares_key(s);
-    case BWL_TRANSITION_RESTART: bwl_world_perform(&s->w, transition); return restart(s, step);
-    case BWL_TRANSITION_RESTORE:
-    case BWL_TRANSITION_FAILOVER:
-        bwl_world_perform(&s->w, transition);
-        return restart(s, step) && bwl_stage_puts_by_hand(s, step, what.of);
-    case BWL_TRANSITION_JUMP:
-    case BWL_TRANSITION_EVICT:
-    case BWL_TRANSITION_STRANGER:
-    case BWL_TRANSITION_BORROW:
-    case BWL_TRANSITION_GIVE_BACK:
-    case BWL_TRANSITION_SILENCE:
-        bwl_world_perform(&s->w, transition);
-        return bwl_stage_puts_by_hand(s, step, what.of);
-    case BWL_TRANSITION_SAVE: bwl_world_perform(&s->w, transition); return true;
-    case BWL_TRANSITION_HALT: /* it is not asked in that time */
-    case BWL_TRANSITION_GO_ON:
-        bwl_world_perform(&s->w, transition);
-        bwl_stage_tells_of_server(s, step, what.of);
+    bwl_world_perform(&s->w, transition);
+    if (transition.kind == BWL_TRANSITION_RESTART)
+        return restart(s, step);
+    if (transition.kind == BWL_TRANSITION_SAVE)
         return true;
-    case BWL_TRANSITION_DELIVER:
-    case BWL_TRANSITION_ALARM:
-    case BWL_TRANSITION_START:
-    case BWL_TRANSITION_RELEASE:
-    case BWL_TRANSITION_EXTEND:
-    case BWL_TRANSITION_YIELD:
-    case BWL_TRANSITION_CANCEL:
-    case BWL_TRANSITION_BREAK:
-    case BWL_TRANSITION_TIME_OUT:
-    case BWL_TRANSITION_STOP_WAITING:
-    case BWL_TRANSITION_CRASH:
-    case BWL_TRANSITION_STEP_WALL:
-    case BWL_TRANSITION_RATE:
-    case BWL_TRANSITION_LEARN:
-    case BWL_TRANSITION_LOSE_PUSH:
-    case BWL_TRANSITION_CLOSE:
-    case BWL_TRANSITION_WRITE: return local(s, step, transition);
+    if (transition.kind == BWL_TRANSITION_HALT || transition.kind == BWL_TRANSITION_GO_ON) {
+        bwl_stage_tells_of_server(s, step, what.of); /* it is not asked in that time */
+        return true;
     }
-    bwl_unreachable("no such transition");
+    if ((transition.kind == BWL_TRANSITION_RESTORE || transition.kind == BWL_TRANSITION_FAILOVER) &&
+        !restart(s, step))
+        return false;
+    return bwl_stage_puts_by_hand(s, step, what.of);
+}
+
+static bool perform(bwl_stage *s, unsigned step, bwl_transition transition)
+{
+    bwl_actor actor  = bwl_transition_actor(transition);
+    bwl_ms    before = s->w.now;
+
+    if (transition.kind == BWL_TRANSITION_SERVE)
+        return serve(s, step, transition);
+    if (transition.kind == BWL_TRANSITION_SERVE_LATE)
+        return serve_late(s, step, transition);
+    if (actor == BWL_ACTOR_SERVER || actor == BWL_ACTOR_SERVER_FAULT)
+        return perform_at_server(s, step, transition);
+    if (transition.kind != BWL_TRANSITION_PASS)
+        return local(s, step, transition);
+    bwl_world_perform(&s->w, transition);
+    return pass(s, step, s->w.now - before) && bwl_stage_compares_key(s);
 }
 
 /* Leases in whole seconds are not scaled. */
@@ -231,7 +213,7 @@ static unsigned scale_for(const bwl_record *record)
     return in_seconds || terms->lease_ms >= LONG_MS ? 1 : USUAL;
 }
 
-/* ---- the play -------------------------------------------------------------------------------- */
+/* ---- the replay ------------------------------------------------------------------------------ */
 
 static bool set_up(bwl_stage *s, const bwl_lab_options *set)
 {
@@ -295,7 +277,7 @@ static bool play(bwl_stage *s)
             return false;
     bwl_world_transitions(&s->w, &transitions);
     if ((record->broken & BWL_INVARIANTS_BACKWARDS) != 0)
-        return true; /* never is a long time, for a real server too: the log says where it is */
+        return true; /* NEVER is long for a real server too: the log has the index */
     if ((bwl_invariants_broken_in(&s->w, &transitions) & record->broken) == 0)
         return bwl_stage_fails(s, "the invariant is not broken on the real server",
                                bwl_say("%s", ""));

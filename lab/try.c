@@ -33,7 +33,7 @@ typedef struct trial {
     bwl_smallest           smallest[BWL_INVARIANTS_COUNT];
 } trial;
 
-/* ---- what is tried --------------------------------------------------------------------------- */
+/* ---- searches -------------------------------------------------------------------------------- */
 
 static unsigned sum_of(const uint8_t budget[BWL_BUDGETS_COUNT], unsigned most)
 {
@@ -126,7 +126,7 @@ static void search_for_dead_ends(trial *t)
     t->world.invariants |= BWL_INVARIANT_LIVE;
 }
 
-/* ---- what came out --------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static void print_head(const trial *t)
 {

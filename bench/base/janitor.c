@@ -27,7 +27,7 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
     (void)about;
     (void)kind;
     (void)where;
-    (void)remove(path); /* (void): no one can be told of a file that stays */
+    (void)remove(path); /* (void): the error cannot be reported */
     return 0;
 }
 

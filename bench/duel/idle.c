@@ -31,7 +31,7 @@ static int failed(const idle *d, bench_failure *reterr)
                               });
 }
 
-/* One client holds the lock, the others have begun to wait. */
+/* One client holds the lock, the others have started to wait. */
 static int begin(idle *d)
 {
     const char *const words[] = { d->program, NULL };

@@ -1,7 +1,7 @@
 /*
  * measure_peers.c -- every measure of peers.h with every peer of the list.
  *
- * Two drivers of each side run. If a peer fails, its note says so and the run continues. If the
+ * Two drivers of each side run.  If a peer fails, its note says so and the run continues.  If the
  * driver of the library cannot start, the run ends.
  */
 #include <limits.h>
@@ -109,7 +109,7 @@ static int measure_one(bench_arena *arena, bench_peer *peer, const char *ours, i
     return status == BENCH_BENCH_FAILED ? -1 : 0;
 }
 
-/* Why nothing is measured, or NULL. */
+/* Why this measure is not taken, or NULL. */
 static const char *reason_against(const bench *b, const bench_peer_measure *m,
                                   const bench_peer *peer)
 {

@@ -136,7 +136,7 @@ static int count_commands(contest *c, bench_result *result, bench_failure *reter
 
     c->watch.apart[0] = bwl_scripts[BWL_SCRIPT_QUEUE_HEARTBEAT].sha1;
     c->watch.apart[1] = bwl_scripts[BWL_SCRIPT_EXTEND_IF_MINE].sha1;
-    c->watch.apart[2] = "\"EXISTS\""; /* sent before a release: see engine/redis/session/write.c */
+    c->watch.apart[2] = "\"EXISTS\""; /* sent before a release: see engine/redis/command.c */
     for (unsigned r = 0; r < result->rounds; r++) {
         bench_turns_sum sum;
         if (bench_watch_begin(&c->watch, c->arena.b->server.port, reterr) < 0 ||

@@ -1,9 +1,9 @@
 /*
  * bench.h -- what a measure is, its result, and what measures share while they run.
  *
- * A measure compares the library with the least code that does the same without it. Only the ratio
- * counts. Both sides run in the same process, in rounds in which they alternate, so that other load
- * affects both; the ratio of a measure is the median of the ratios of its rounds.
+ * A measure compares the library with the least code that does the same without it.  Only the ratio
+ * counts.  Both sides run in the same process, in rounds in which they alternate, so that other
+ * load affects both; the ratio of a measure is the median of the ratios of its rounds.
  */
 #ifndef BOWLINE_BENCH_HARNESS_BENCH_H
 #define BOWLINE_BENCH_HARNESS_BENCH_H
@@ -25,7 +25,7 @@ typedef struct bench {
     bench_quiet    quiet;
     bench_janitor  janitor;
     bench_server   server;                /* started by the first measure that needs it */
-    bench_proxy    proxy;                 /* likewise */
+    bench_proxy    proxy;                 /* started by the first measure that needs it */
     char           redis[BENCH_FACT_MAX]; /* version, or "" if no measure needed it */
 } bench;
 
@@ -44,18 +44,18 @@ typedef enum bench_bound {
 } bench_bound;
 
 typedef enum bench_unit {
-    BENCH_TIMES = 1,  /* nanoseconds of one operation: percentiles          */
-    BENCH_RATES,      /* pairs per second: the median of the rounds         */
-    BENCH_UPDATES,    /* updates per second: likewise                       */
-    BENCH_BYTES,      /* bytes per lock: likewise                           */
-    BENCH_RENEWALS,   /* renewals per second: likewise                      */
-    BENCH_HAND_OVERS, /* hand-overs per second: likewise */
-    BENCH_COMMANDS,   /* commands: likewise */
-    BENCH_TURNS,      /* turns of one waiter: likewise */
-    BENCH_PER_CENT,   /* of one CPU: likewise */
+    BENCH_TIMES = 1,  /* nanoseconds of one operation: percentiles  */
+    BENCH_RATES,      /* pairs per second: the median of the rounds */
+    BENCH_UPDATES,    /* updates per second: likewise               */
+    BENCH_BYTES,      /* bytes per lock: likewise                   */
+    BENCH_RENEWALS,   /* renewals per second: likewise              */
+    BENCH_HAND_OVERS, /* hand-overs per second: likewise            */
+    BENCH_COMMANDS,   /* commands: likewise                         */
+    BENCH_TURNS,      /* turns of one waiter: likewise              */
+    BENCH_PER_CENT,   /* of one CPU: likewise                       */
 } bench_unit;
 
-/* The figures of one side over all rounds. Only times have percentiles. */
+/* The figures of one side over all rounds.  Only times have percentiles. */
 typedef struct bench_figures {
     double middle; /* p50 */
     double p99;
@@ -85,8 +85,8 @@ struct bench_measure {
     const char      *name;
     bench_regime     regime;
     bench_unit       unit;
-    const char      *ours;   /* what is measured   */
-    const char      *theirs; /* what it is compared with */
+    const char      *ours;   /* what is measured                 */
+    const char      *theirs; /* what it is compared with         */
     const char      *means;  /* a sentence or two for the report */
     bench_bound      bound;
     double           goal;
@@ -132,7 +132,7 @@ int bench_use_server(bench *b, bench_regime regime, bench_text *ret_url, bench_f
 /* file:DIRECTORY, below the directory of the janitor. */
 int bench_use_lock_directory(bench *b, bench_text *ret_url, bench_failure *reterr);
 
-/* The result of a measure that this machine cannot take. Returns 0. */
+/* The result of a measure that this machine cannot take.  Returns 0. */
 int bench_skip(bench_result *ret_result, const char *why);
 
 #endif

@@ -1,8 +1,7 @@
 /*
  * crowd.h -- many threads repeat one step, for two sides in turn; counts steps per second.
  *
- * In each round, each side has the machine to itself for a while. Steps count only while all
- * threads run.
+ * In each round, the sides run one after the other.  Steps count only while all threads run.
  */
 #ifndef BOWLINE_BENCH_HARNESS_CROWD_H
 #define BOWLINE_BENCH_HARNESS_CROWD_H

@@ -1,5 +1,5 @@
 /*
- * settings.h -- what the user asked for on the command line of bowline-bench.
+ * settings.h -- the options of bowline-bench.
  */
 #ifndef BOWLINE_BENCH_HARNESS_SETTINGS_H
 #define BOWLINE_BENCH_HARNESS_SETTINGS_H
@@ -11,7 +11,7 @@ typedef struct bench_settings {
     const char *svg;
     const char *report;
     const char *peers; /* NULL: none */
-    const char *query; /* likewise   */
+    const char *query; /* NULL: none */
     char       *bowline;
     unsigned    rounds;
     unsigned    samples;

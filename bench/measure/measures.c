@@ -55,7 +55,7 @@
         .bound = BENCH_AT_MOST, .goal = needed, .run = bench_measure_hand_over,           \
     }
 
-/* `count` says that the other side is not a PING. */
+/* `count` not 0: the other side is not a PING. */
 #define HAND_OVER_LEAST_MEASURE(where, place, needed)                                       \
     {                                                                                       \
         .name = "hand-over-least-" where, .regime = place, .unit = BENCH_TIMES,             \
@@ -101,7 +101,7 @@
         .run = bench_measure_nowait,                                                        \
     }
 
-/* One thread: the time of a pair. Several: pairs per second. */
+/* One thread: the time of a pair.  Several: pairs per second. */
 #define SPIN_MEASURE(called, place, unit_, bound_, needed, threads_, busy)                  \
     {                                                                                       \
         .name = "spin-" called, .regime = place, .unit = unit_,                             \

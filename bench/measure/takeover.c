@@ -2,9 +2,10 @@
  * takeover.c -- takeover: the holder is killed; from the end of its lease to the return of acquire
  * in a waiter.
  *
- * The server does not know that the holder is dead: the key expires, and the waiter must ask at the
- * right moment. The end of the lease is read from the server after the kill, in milliseconds. Other
- * keys with an expiry must not matter: the active expiry of the server is slower with many keys.
+ * The server does not know that the holder is dead: the key expires, and the waiter must try at the
+ * right moment.  The end of the lease is read from the server after the kill, in milliseconds.
+ * Other keys with an expiry must not matter: the active expiry of the server is slower with many
+ * keys.
  */
 #include <limits.h>
 #include <signal.h>
@@ -76,7 +77,7 @@ static void hold_for_a_while(scene *s)
     bench_sleep_ms(HELD_MS + (int64_t)((s->random >> 33) % HELD_MS));
 }
 
-/* One sample: the time from the end of the lease to the acquire. Below 0: the acquire came before
+/* One sample: the time from the end of the lease to the acquire.  Below 0: the acquire came before
  * the end was known, because the machine was busy. */
 static int take_over(scene *s, int64_t *ret_ns, bench_failure *reterr)
 {

@@ -1,5 +1,5 @@
 /*
- * acl.c -- `bowline acl`: prints the Redis ACL rule for a user who does this and nothing else. The
+ * acl.c -- `bowline acl`: prints the Redis ACL rule for a user with only these permissions.  The
  * rule is a command for redis-cli; lines after a # are for the reader.
  */
 #include "cli/command/command.h"

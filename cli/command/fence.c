@@ -1,9 +1,10 @@
 /*
  * fence.c -- `bowline fence`: checks a fencing token against a fence file.
  *
- * `check` only answers.  What the script does next is a separate step, and another holder can come
- * in between.  `run` keeps the file locked while its command runs, so the check and the write are
- * one step.  The command replaces bowline and inherits the descriptor that holds the lock.
+ * `check` only reports.  The script's next command is a separate step, and the lock can get another
+ * holder in between.  `run` keeps the file locked while its command runs, so the check and the
+ * write are one step.  The command replaces bowline and inherits the descriptor that holds the
+ * lock.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -161,7 +162,7 @@ static int no_store(void *arg, unsigned row, const char *value, failure *reterr)
     return 0;
 }
 
-/* An option may stand before the verb or after it. */
+/* An option may precede or follow the verb. */
 static int run_verb(int argc, char **argv, failure *reterr)
 {
     int fd, at = options_parse(&table, argc, argv, no_store, NULL, reterr);

@@ -1,17 +1,17 @@
 /*
  * family.c -- see family.h; proc(5), pidfd_open(2).
  *
- * A scan of /proc is no snapshot: processes start, end and change their parent meanwhile. If the
+ * A scan of /proc is no snapshot: processes start, end and change their parent meanwhile.  If the
  * parent of a process ends during a scan, the scan shows no path from that process to bowline; the
- * next scan shows it as a child of bowline. So a scan that finds nothing is repeated. That is no
- * proof: a process that only forks and exits can escape any number of scans on a busy machine. The
+ * next scan shows it as a child of bowline.  So a scan that finds nothing is repeated.  That is no
+ * proof: a process that only forks and exits can escape any number of scans on a busy machine.  The
  * proof is that bowline has no child, because each descendant of the command has an ancestor that
  * is a child of bowline. (This holds only if bowline had no children before the command.)
  *
  * To catch such a process, KILL also goes to the children of bowline as the kernel lists them
  * (CONFIG_PROC_CHILDREN): a short list, read with one call.
  *
- * A pid from /proc may belong to another process when it is signalled. So the code opens a pidfd
+ * A pid from /proc may belong to another process when it is signalled.  So the code opens a pidfd
  * first and compares the start time after that.
  */
 #include "cli/run/family.h"
@@ -118,7 +118,7 @@ static const process *find(const table *t, pid_t pid)
     return bsearch(&wanted, t->rows, t->count, sizeof *t->rows, by_pid);
 }
 
-/* ---- who belongs to the command -------------------------------------------------------------- */
+/* ---- processes of the command ---------------------------------------------------------------- */
 
 static bool is_in_group(const child *c, const process *p)
 {
@@ -133,7 +133,7 @@ static bool is_known(const table *known, const process *p)
     return false;
 }
 
-/* Follows the parents up to the command or to bowline. Children of bowline are orphans of the
+/* Follows the parents up to the command or to bowline.  Children of bowline are orphans of the
  * command, unless bowline had children before. */
 static bool descends(const table *t, const table *known, const child *c, const process *p)
 {
@@ -259,7 +259,7 @@ static void kill_children(look *l)
 }
 
 /* Signals each process as soon as it is read, so that a process that forks and exits has little
- * time. Parents usually come before children; the second loop handles the rest. Returns false if
+ * time.  Parents usually come before children; the second loop handles the rest.  Returns false if
  * /proc cannot be read or memory is out. */
 static bool scan(look *l)
 {
@@ -306,7 +306,7 @@ static family signal_group(const child *c, int number)
     return f;
 }
 
-/* True if a process of the command is alive although no scan may have found it. Reaps zombies, but
+/* True if a process of the command is alive although no scan may have found it.  Reaps zombies, but
  * not the command itself: while the command is running, its processes are not all gone anyway. */
 static bool has_child(const child *c)
 {

@@ -1,12 +1,12 @@
 /*
- * guard.h -- when to stop a command whose lock is running out. Pure: no clock, no signals.
+ * guard.h -- when to stop a command whose lock is running out.  Pure: no clock, no signals.
  *
  *      time left:   |------ lease ------------------------|---- grace ----|- margin -|
  *                   command runs, lease is renewed        TERM            KILL       lost
  *
- * After TERM, a late renewal does not save the command: KILL follows. If the lock is already lost
- * at the first look (another client removed it, or bowline was stopped), there is no time for TERM,
- * because the next holder may already be at work.
+ * After TERM, a late renewal does not save the command: KILL follows.  If the lock is already lost
+ * at the first check (another client removed it, or bowline was stopped), there is no time for
+ * TERM, because the next holder may already work.
  */
 #pragma once
 
@@ -35,8 +35,8 @@ typedef struct guard {
     int64_t     kill_at_ms;
 } guard;
 
-/* `left_ms` is the time left at the start. The grace is at most half of it, so that a renewal after
- * a third of the lease comes well before it. */
+/* `left_ms` is the time left at the start.  The grace is at most half of it, so that a renewal
+ * after a third of the lease comes well before it. */
 void guard_init(guard *ret_guard, lost_policy policy, int64_t kill_after_ms, int64_t left_ms);
 
 /* Returns the next order, and in *ret_wait_ms how long there will be none (or BOWLINE_FOREVER).

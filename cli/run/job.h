@@ -23,11 +23,11 @@ typedef enum interrupt {
     INTERRUPT_HIDDEN_KEY, /* Ctrl-C, sent only to the command, which had the terminal */
 } interrupt;
 
-/* The stop of a command that loses its lock; see ending.h. */
+/* The stop of a command that loses its lock; see supervise.c. */
 typedef struct ending {
     bool               has_begun;
     bool               not_stopped; /* a process could not be stopped in time */
-    bool               gave_up;     /* and is still there when bowline exits */
+    bool               gave_up;     /* and still exists when bowline exits */
     int64_t            killed_at;
     int64_t            lease_ms;  /* what an extension sets */
     pid_t              pid;       /* not_stopped: one of the processes */
@@ -47,10 +47,10 @@ typedef struct job {
     bowline_client *client;
     bowline_client *query_client; /* holder queries while waiting; NULL: use client */
     bowline_hold   *hold;
-    uint64_t        lock; /* hash of the lock: nested.h */
+    uint64_t        lock; /* hash of the lock: run.c */
     int64_t         began_at;
     int64_t         held_at;
-    int64_t         expected_until; /* end of the hold as of the last look */
+    int64_t         expected_until; /* end of the hold at the last check */
     ending          ending;
     int             ended_by; /* the signal that ended the wait, or 0 */
     interrupt       interrupt;
@@ -60,7 +60,7 @@ typedef struct job {
     words           lost_why;
 } job;
 
-/* Time until the hold ends or --max-hold is reached. Only bowline enforces --max-hold: the library
+/* Time until the hold ends or --max-hold is reached.  Only bowline enforces --max-hold: the library
  * renews until the command has ended. */
 static inline int64_t job_left_ms(const job *j)
 {

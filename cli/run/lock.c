@@ -1,8 +1,8 @@
 /*
  * lock.c -- see lock.h.
  *
- * Signals are handled at any moment. If a signal ends the wait, nothing is left behind in the
- * store. If a signal ends the wait for a release, the lock ends with its lease.
+ * Signals are handled at any moment.  If a signal ends the wait, nothing is left in the store.  If
+ * a signal ends the wait for a release, the lock ends with its lease.
  */
 #include "cli/run/lock.h"
 
@@ -30,7 +30,7 @@ static bool is_server(const job *j)
 
 enum { PROGRAM_MAX = 63 }; /* bytes: see bowline_options */
 
-/* The program name that other clients see next to the pid. The pid is that of bowline, so "bowline
+/* The program name that other clients see next to the pid.  The pid is that of bowline, so "bowline
  * run" comes first, then the command without its path. */
 static words program_of(const char *command)
 {
@@ -40,8 +40,8 @@ static words program_of(const char *command)
                     slash != NULL && slash[1] != '\0' ? slash + 1 : command);
 }
 
-/* Bowline enforces --max-hold itself (job_left_ms). The library would end the hold while a command
- * that cannot be stopped is still running. With --on-lost warn the command is not stopped, so the
+/* Bowline enforces --max-hold itself (job_left_ms).  The library would end the hold while a command
+ * that cannot be stopped is still running.  With --on-lost warn the command is not stopped, so the
  * library does end the hold. 0 means the max-hold of the URL. */
 static int64_t max_hold_of(const job *j)
 {
@@ -90,7 +90,7 @@ void lock_check_signals(job *j)
     }
 }
 
-/* The client for holder queries. A query blocks, and a silent server must not delay a signal: so a
+/* The client for holder queries.  A query blocks, and a silent server must not delay a signal: so a
  * server gets a second client with a short time limit, opened on first use. */
 static bowline_client *query_client(job *j)
 {
@@ -132,7 +132,7 @@ static int acquire_failed(job *j, int status, const bowline_error *error, failur
     return failed_with(reterr, is);
 }
 
-/* A signal ended the wait: remove the request from the store. After a second signal, or without a
+/* A signal ended the wait: remove the request from the store.  After a second signal, or without a
  * reply, the rest ends with the lease. */
 static void cancel(job *j, bowline_operation *op)
 {
@@ -148,7 +148,7 @@ static void cancel(job *j, bowline_operation *op)
     j->ended_by = first;
 }
 
-/* Opens MORE_FDS descriptors and closes them. Returns false, with errno, if that fails. */
+/* Opens MORE_FDS descriptors and closes them.  Returns false, with errno, if that fails. */
 static bool can_open_more(int fd)
 {
     int fds[MORE_FDS];
@@ -163,8 +163,8 @@ static bool can_open_more(int fd)
     return count == MORE_FDS;
 }
 
-/* Without enough descriptors, replies arrive late or never and the command cannot be started. So
- * bowline does not even try to acquire the lock. */
+/* Without enough descriptors, replies arrive late or never and the command cannot be started.  So
+ * bowline does not try to acquire the lock. */
 static int check_descriptors(const job *j, failure *reterr)
 {
     struct rlimit limit = { .rlim_cur = RLIM_INFINITY };

@@ -8,12 +8,12 @@
 /* Opens the client with the settings of the job. */
 int lock_open(job *j, bowline_error *reterr);
 
-/* Stores in ended_by a signal that tells bowline to exit. */
+/* Stores in ended_by a signal that makes bowline exit. */
 void lock_check_signals(job *j);
 
-/* Returns 0 if the lock is held, or if a signal ended the wait (ended_by); then `hold` is set only
- * if the lock was acquired all the same. Wipes the URL, which may have a password. */
+/* Returns 0 if the lock is held, or if a signal ended the wait (ended_by); in that case `hold` is
+ * set only if the lock was acquired nevertheless.  Wipes the URL, which may contain a password. */
 int lock_take(job *j, failure *reterr);
 
-/* Releases the lock. A signal ends the wait for the reply; the lock then ends with its lease. */
+/* Releases the lock.  A signal ends the wait for the reply; the lock then ends with its lease. */
 int lock_release(job *j, bowline_error *reterr);

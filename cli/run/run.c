@@ -4,8 +4,8 @@
  *
  *      prepare --> lock_take --> start --> supervise --> lock_release --> result
  *
- * One event loop renews the lock and watches the command. If the lock cannot be renewed, the
- * command is stopped before another client can acquire the lock (guard.h). The lock is released
+ * One event loop renews the lock and watches the command.  If the lock cannot be renewed, the
+ * command is stopped before another client can acquire the lock (guard.h).  The lock is released
  * explicitly, so no background process that the command leaves behind keeps it.
  */
 #include "cli/run/run.h"
@@ -28,16 +28,15 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* Detects a `bowline run` inside another one that holds the same lock: its wait would
- * never end.
+/* Detects a `bowline run` inside another one that holds the same lock: its wait would never end.
  *
  * BOWLINE_HELD lists the locks that are held around a command, the innermost last, each as
  *
  *      LOCK-PID-STARTED        d1c63a0f2b9e4457-4121-8812345
  *
- * LOCK is a hash of the URL, without user and password, and of the name. PID and STARTED identify
+ * LOCK is a hash of the URL, without user and password, and of the name.  PID and STARTED identify
  * the bowline that holds it: an entry is ignored if that process has ended or is on another
- * machine. The same lock by another URL is not detected. */
+ * machine.  The same lock by another URL is not detected. */
 
 /* The environment variable. */
 #define NESTED_VARIABLE "BOWLINE_HELD"
@@ -73,7 +72,7 @@ static uint64_t mix_options(uint64_t hash, const char *url)
     return hash;
 }
 
-/* Hashes the place and the name. A name that is a relative path means another lock in another
+/* Hashes the place and the name.  A name that is a relative path means another lock in another
  * directory; file: means other locks for another user. */
 static uint64_t nested_lock(const char *url, const char *name)
 {
@@ -122,7 +121,7 @@ static pid_t nested_holder(uint64_t lock)
     return 0;
 }
 
-/* Adds the lock to the variable, held by this process. False: out of memory. */
+/* Adds the lock to the variable, held by this process.  False: out of memory. */
 static bool nested_export(uint64_t lock)
 {
     const char        *before  = getenv(NESTED_VARIABLE);
@@ -131,7 +130,8 @@ static bool nested_export(uint64_t lock)
 
     if (started == 0)
         return true; /* without /proc the start time is not known */
-    /* What does not fit is left out: a nested wait for it is then not detected. */
+    /* Older entries that do not fit are dropped: a nested wait for their locks is then not
+     * detected. */
     if (before == NULL || strlen(before) + 64 > sizeof held)
         before = "";
     (void)snprintf(held, sizeof held, "%s%s%016" PRIx64 "-%d-%llu", before,
@@ -194,8 +194,8 @@ static int check_nesting(job *j, failure *reterr)
             "-n ..."));
 }
 
-/* Without any wait given, a run waits as long as the protocol or the profile of the URL does by
- * default, or for ever.  A URL that cannot be opened is reported later. */
+/* Without --wait, a run waits for the default of the URL's protocol or profile, or without limit.
+ * A URL that cannot be opened is reported later. */
 static void use_default_wait(settings *s, bool is_verbose)
 {
     char why[CAPS_TEXT_MAX];
@@ -265,7 +265,7 @@ static bool export_number(const char *variable, bool is_there, uint64_t number)
     return setenv(variable, words_of("%llu", (unsigned long long)number).text, 1) == 0;
 }
 
-/* The command does not get the password of BOWLINE_URL. It gets the rest of the URL, so that a
+/* The command does not get the password of BOWLINE_URL.  It gets the rest of the URL, so that a
  * bowline inside the command fails at the server and does not silently lock elsewhere. */
 static int export_environment(const job *j, failure *reterr)
 {
@@ -314,7 +314,7 @@ static int start(job *j, failure *reterr)
     return 0;
 }
 
-/* ---- afterwards ------------------------------------------------------------------------------ */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static void report_released(const job *j, int status, int code)
 {
@@ -399,7 +399,7 @@ static int result(job *j, const bowline_error *released)
     return code;
 }
 
-/* A signal told bowline to exit before the command was started. */
+/* A signal made bowline exit before the command was started. */
 static int report_interrupted(job *j)
 {
     status_line   line;
@@ -418,7 +418,7 @@ static int report_interrupted(job *j)
     return code;
 }
 
-/* A process of the command could not be stopped. The lock is not released: it stays with the
+/* A process of the command could not be stopped.  The lock is not released: it stays with the
  * processes that inherited it (file:), or until the lease ends. */
 _Noreturn static void leave(const job *j)
 {

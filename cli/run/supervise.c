@@ -2,7 +2,7 @@
  * supervise.c -- see supervise.h.
  *
  * Three things can happen in any order: the lock runs out (guard.h), a signal arrives, the command
- * stops or ends. The lock is always checked first.
+ * stops or ends.  The lock is always checked first.
  */
 #include "cli/run/supervise.h"
 #include "cli/run/job.h"
@@ -10,10 +10,10 @@
 #include <errno.h>
 #include <string.h>
 
-/* A process that bowline may not signal does not end by itself, so it is reported at once. A killed
- * process may need time to end: much memory to free, a busy machine. While processes are left, the
- * lock is renewed as before. With --no-renew the lease is extended from KILL on, because it would
- * end before bowline sees the end of the last process. */
+/* A process that bowline may not signal does not end by itself, so it is reported at once.  A
+ * killed process may need time to end: much memory to free, a busy machine.  While processes are
+ * left, the lock is renewed as before.  With --no-renew the lease is extended from KILL on, because
+ * it would end before bowline sees the end of the last process. */
 
 enum { KILLED_MS = 5000 }; /* time for killed processes to end */
 
@@ -99,7 +99,7 @@ static void extend_lease(job *j)
         j->ending.extension = NULL; /* the protocol cannot extend: the lease ends */
 }
 
-/* Looks for the killed processes until they have ended. */
+/* Checks the killed processes until they have ended. */
 static bool killing_continues(job *j)
 {
     family rest;
@@ -119,7 +119,7 @@ static bool killing_continues(job *j)
     return !j->ending.gave_up;
 }
 
-/* Checks which processes are left, and kills them when it is time. Returns false if none is left,
+/* Checks which processes are left, and kills them when it is time.  Returns false if none is left,
  * or if the rest cannot be stopped and the lock cannot be kept any longer (j->ending.gave_up). */
 static bool ending_continues(job *j)
 {
@@ -194,7 +194,7 @@ static void report_loss(job *j, int64_t left_ms, const char *action)
     j->was_lost = true;
 }
 
-/* Stops the command if it is time: sends the signal first, then reports it. Returns how long there
+/* Stops the command if it is time: sends the signal first, then reports it.  Returns how long there
  * is nothing to do. */
 static int64_t watch_lock(job *j)
 {
@@ -262,7 +262,7 @@ static void check_start(job *j)
         say_line(words_of("%s started, pid %d", j->options.command[0], (int)j->child.pid).text);
 }
 
-/* The command has stopped. On a terminal bowline stops too, so that the shell gets control. After
+/* The command has stopped.  On a terminal bowline stops too, so that the shell gets control.  After
  * CONT the lock is checked first, because bowline could not renew it while stopped. */
 static void follow_stop(job *j)
 {
@@ -284,7 +284,7 @@ static void follow_stop(job *j)
     (void)watch_lock(j); /* (void): called again before the next sleep */
     if (t->wanted && terminal_is_ours(t))
         terminal_lend(t, j->child.pid);
-    /* An orphaned process group cannot be continued. Send HUP, as the kernel does to such a
+    /* An orphaned process group cannot be continued.  Send HUP, as the kernel does to such a
      * group. */
     if (!has_stopped && asks)
         (void)child_signal(&j->child, SIGHUP);
@@ -331,8 +331,8 @@ static int64_t look_ms(const job *j)
     return j->ending.not_stopped ? LOOK_AGAIN_MS : LOOK_MS;
 }
 
-/* `bowline break` leaves a note at the store. The library asks for it after a loss; the reply takes
- * a moment. */
+/* `bowline break` leaves a note in the store.  The library reads it after a loss; the reply takes a
+ * moment. */
 static void find_breaker(job *j)
 {
     static const char prefix[] = "broken by ";
@@ -359,8 +359,8 @@ static void find_breaker(job *j)
 
 void supervise(job *j)
 {
-    /* Without a lease the store has nothing to report. Do not drive the client: it then opens no
-     * descriptors. */
+    /* Without a lease the store has nothing to report.  Do not dispatch the client, so that it
+     * opens no descriptors. */
     if (bowline_hold_left_ms(j->hold) == INT64_MAX)
         j->loop.client = NULL;
     check_start(j);

@@ -1,7 +1,7 @@
 /*
  * options.c -- reads the command line of `bowline run`.
  *
- * Parsing stops at NAME: what follows belongs to the command, so no "--" is needed. A "--" before
+ * Parsing stops at NAME: what follows belongs to the command, so no "--" is needed.  A "--" before
  * the command is skipped.
  */
 #include "cli/settings/options.h"
@@ -213,7 +213,7 @@ void run_usage(FILE *out)
                 out);
 }
 
-/* In the order of bowline(7), which says what each is without it. */
+/* In the order of bowline(7), which documents the defaults. */
 static void write_url_options(FILE *out)
 {
     (void)fputs("\n"

@@ -31,7 +31,7 @@ static int find_settings(settings *ret_settings, const url_query *q, failure *re
     };
     int status = settings_find(ret_settings, &options, reterr);
 
-    /* The texts of settings_find name --url, which these commands do not have. */
+    /* The messages of settings_find mention --url, which these commands do not have. */
     if (status < 0 && q->url != NULL && url_has_password(q->url))
         return options_fail(
             q->table, reterr, words_of("the URL contains a password"),

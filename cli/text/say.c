@@ -61,7 +61,7 @@ words words_of_duration(int64_t ms)
     return words_of("%lld%s%lld%s", large, units[u].name, small, units[u + 1].name);
 }
 
-/* Escapes one character. Returns its width in columns; each byte of broken UTF-8 counts alone. */
+/* Escapes one character.  Returns its width in columns; each byte of broken UTF-8 counts alone. */
 static size_t escape(char ret_shown[16], const char *text, size_t size, uint32_t character)
 {
     if (character == UTF8_BROKEN || (size == 1 && utf8_is_control(character)))
@@ -156,7 +156,7 @@ void say_line(const char *text)
     int   size = snprintf(line, sizeof line, "bowline: %s\n", shown.text);
 
     assert(size > 0 && (size_t)size < sizeof line);
-    /* (void): no one else can be told. */
+    /* (void): the error cannot be reported. */
     (void)say_bytes(STDERR_FILENO, line, (size_t)size);
 }
 

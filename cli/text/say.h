@@ -27,7 +27,7 @@ enum {
 
 enum { WORDS_MAX = 640 };
 
-/* A short text that is passed by value. A longer one is cut off and ends in "...". */
+/* A short text that is passed by value.  A longer one is cut off and ends in "...". */
 typedef struct words {
     char text[WORDS_MAX];
 } words;
@@ -53,20 +53,20 @@ typedef struct failure {
 int failed(failure *reterr, words what, words why, words hint);
 int failed_with(failure *reterr, failure happened);
 
-/* Sets `why` and `hint` from an error text of the library. The library puts what to do after two
+/* Sets `why` and `hint` from an error text of the library.  The library puts what to do after two
  * blanks; without that the hint is `otherwise`. */
 void failure_explain(failure *is, const char *text, words otherwise);
 
 void say_failure(const failure *happened);
 
-/* Writes one line. Gives up at once if standard error would block: a reader that does not read must
- * not keep bowline from watching the lock. */
+/* Writes one line.  Drops it if standard error would block: a reader that does not read must not
+ * keep bowline from watching the lock. */
 void say_line(const char *text);
 
-/* Writes `size` bytes unless that would block. Returns true if they were written. */
+/* Writes `size` bytes unless that would block.  Returns true if they were written. */
 bool say_bytes(int fd, const char *bytes, size_t size);
 
-/* Flushes standard output. Returns the exit code: 0 if all output was written. */
+/* Flushes standard output.  Returns the exit code: 0 if all output was written. */
 int say_done(void);
 
 /* Returns the word of `known` (ends with NULL) that is nearest to `typed`, or NULL if none is

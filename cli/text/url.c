@@ -1,5 +1,5 @@
 /*
- * url.c -- finds secrets in a URL. In doubt it finds one too many.
+ * url.c -- finds secrets in a URL.  In doubt it treats a text as a secret.
  *
  * A password that is not percent-encoded may contain '/', '@' or '?'. So the user part is taken to
  * end at the last '@' before the first '?', whatever the rules for URLs say.
@@ -15,7 +15,7 @@ static size_t options_at(const char *url)
     return strcspn(url, "?");
 }
 
-/* The position and size of the password. False: none. */
+/* The position and size of the password.  False: none. */
 static bool find_password(const char *url, size_t *ret_from, size_t *ret_size)
 {
     const char *slashes = strstr(url, "://");
@@ -71,7 +71,7 @@ void url_without_password(char ret_url[URL_MAX + 1], const char *url)
         (void)snprintf(ret_url, URL_MAX + 1, "%.*s", (int)whole, url);
         return;
     }
-    /* The ':' goes too, because "user:@" would be an empty password. Without a user, '@' goes
+    /* The ':' goes too, because "user:@" would be an empty password.  Without a user, '@' goes
      * too. */
     bool has_user = from >= 2 && url[from - 2] != '/';
     (void)snprintf(ret_url, URL_MAX + 1, "%.*s%s", (int)(from - 1), url,

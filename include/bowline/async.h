@@ -26,8 +26,8 @@
  *   - A hold is renewed by any thread that dispatches, and by the renewal thread if no thread does
  *     (unless BOWLINE_NO_THREAD).
  *   - These calls block: those of bowline.h that say so, bowline_operation_wait and
- * bowline_dispatch     for wait_ms, a finish before its operation has ended, and bowline_close as
- * it says.
+ *     bowline_dispatch for wait_ms, a finish before its operation has ended, and bowline_close as
+ *     it says.
  */
 #ifndef BOWLINE_ASYNC_H
 #define BOWLINE_ASYNC_H
@@ -95,8 +95,8 @@ bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowline_e
 /* The same for extend, yield and release.  Their statuses, and CANCELLED.  One thread. */
 BOWLINE_API int bowline_finish(bowline_operation *op, bowline_error *reterr);
 
-/* The same for who.  Statuses of bowline_who, and CANCELLED.  thread: and file: look now; the other
- * engines have looked at some time since the start.  One thread. */
+/* The same for who.  Statuses of bowline_who, and CANCELLED.  thread: and file: query now; the
+ * other engines have queried at some time since the start.  One thread. */
 BOWLINE_API int bowline_who_finish(bowline_holder *ret_holder, bowline_operation *op,
                                    bowline_error *reterr);
 

@@ -145,7 +145,7 @@ typedef struct bowline_options {
     /* The program that bowline_who reports, at most 63 bytes.  NULL: the name of the process. */
     const char *program;
 
-    /* Receives the messages of the library; NULL: nobody does.  log_data is its last argument. */
+    /* Receives the messages of the library; NULL: no messages.  log_data is its last argument. */
     bowline_log on_log;
     void       *log_data;
 } bowline_options;
@@ -199,10 +199,10 @@ bowline_open(bowline_client **ret_client, const bowline_options *options, bowlin
  * (accept-risk=1), in one line.  NULL: nothing known.  Lives as long as the client.  Any thread. */
 BOWLINE_API const char *bowline_client_warning(const bowline_client *client);
 
-/* Reaches the store now, or says why it cannot be reached.  thread: always OK.  file: opens the
- * directory, and creates that of file: alone, as the first lock does.  Servers: looks at a name
- * that nobody takes; redlock: most of the servers must answer; cluster: asks the node of that name.
- * A user without the permission for that look has reached the server: OK.
+/* Checks that the store can be reached.  thread: always OK.  file: opens the directory, and creates
+ * that of file: alone, as the first lock does.  Servers: queries the holder of a reserved name;
+ * redlock: a majority of the servers must reply; cluster: queries the node of that name.  A user
+ * without the permission for that query has reached the server: OK.
  * wait_ms: how long to try again while the result is UNREACHABLE or UNKNOWN.  0: one try, which
  * blocks for one reply (timeout= of the URL).
  * UNREACHABLE, UNKNOWN.  REFUSED: the server answers with an error, or the directory cannot be
@@ -234,8 +234,8 @@ BOWLINE_API BOWLINE_MUST_CHECK int bowline_acquire(bowline_hold **ret_hold, bowl
                                                    const bowline_acquire_options *options,
                                                    bowline_error                 *reterr);
 
-/* Sets the lease to lease_ms, counted from this call (0: as long as it was).  It never shortens
- * what was promised before.  Without a lease (thread:, file:): OK, no effect.
+/* Sets the lease to lease_ms, counted from this call (0: the lease it has).  The hold never
+ * ends earlier than promised before.  Without a lease (thread:, file:): OK, no effect.
  * LOST.  UNKNOWN: no reply; bowline_hold_left_ms says how long the hold lasts.  UNREACHABLE:
  * nothing could be sent.  REFUSED.  UNSUPPORTED: the protocol never renews a lock.  USAGE, also for
  * a lease_ms that bowline_acquire would not take.  FORKED.  One thread. */
@@ -268,7 +268,7 @@ BOWLINE_API int bowline_flush_releases(bowline_client *client, int64_t wait_ms,
                                        bowline_error *reterr);
 
 /* Gives the lock to the waiter that has waited longest, and waits until the hold owns it again,
- * behind all waiters.  If nobody waits, the hold keeps the lock.  One command with protocol queue
+ * behind all waiters.  Without waiters the hold keeps the lock.  One command with protocol queue
  * (the default on Redis); a release and a place in the queue with file: and thread:; a release and
  * an acquire with the other protocols, where the first to ask gets the lock.
  * Do not touch what the lock protects until this returns OK: then the hold is as after an acquire,
@@ -280,7 +280,7 @@ BOWLINE_API int bowline_flush_releases(bowline_client *client, int64_t wait_ms,
  * A release of the hold during this call ends it with LOST.  One thread. */
 BOWLINE_API int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error *reterr);
 
-/* ---- questions about a hold ------------------------------------------------------------------ */
+/* ---- state of a hold ------------------------------------------------------------------------- */
 
 /* How long the lock is certainly ours from now on.  0: it is not; INT64_MAX: only a release ends
  * it.  A result stays true even if the hold is lost later, as long as the store keeps what it
@@ -309,14 +309,14 @@ enum { BOWLINE_HOLD_INHERIT_FDS_MAX = 2 };
 BOWLINE_API int bowline_hold_inherit_fds(bowline_hold *hold,
                                          int           ret_fds[BOWLINE_HOLD_INHERIT_FDS_MAX]);
 
-/* ---- questions about a name ------------------------------------------------------------------ */
+/* ---- holder of a name ------------------------------------------------------------------------ */
 
 enum { BOWLINE_HOLDER_TEXT_MAX = 64 };
 
 /* The holder of a name, as far as the store knows.  An unknown field is 0 or "". */
 typedef struct bowline_holder {
     size_t   size;     /* set by the caller: sizeof(bowline_holder)                             */
-    int32_t  held;     /* 1: somebody holds the lock                                            */
+    int32_t  held;     /* 1: the lock is held                                                   */
     int32_t  foreign;  /* 1: not a lock of bowline, or in a form that it does not know          */
     int64_t  left_ms;  /* of the lease; INT64_MAX: only a release ends it                       */
     int64_t  since_ms; /* how long the lock has been held                                       */
@@ -341,7 +341,7 @@ BOWLINE_API int bowline_who(bowline_client *client, const char *name, bowline_ho
  * lock that is never renewed (locks of articles, and of some profiles) works on until its lease
  * ends.
  * BUSY: that hold has ended; nothing was changed, and the text says whether somebody else has the
- * lock.  UNKNOWN: no reply; ask bowline_who.  UNREACHABLE.  REFUSED: also for a value that is not
+ * lock.  UNKNOWN: no reply; call bowline_who.  UNREACHABLE.  REFUSED: also for a value that is not
  * of the protocol.  UNSUPPORTED: thread: and file:, whose locks end with the process; redlock://,
  * whose locks end with the lease.  USAGE (also for the id 0), NOMEM, SYSTEM, FORKED.
  * Blocks for two replies, or more if many waiters are dead.  Any thread. */

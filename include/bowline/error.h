@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* Each status asks for a different next step of the caller.  Numbers are never reused; treat an
+/* Each status needs a different reaction of the caller.  Numbers are never reused; treat an
  * unknown negative number as a failure. */
 typedef enum bowline_status {
     BOWLINE_OK          = 0,
@@ -32,7 +32,7 @@ enum {
     BOWLINE_ERROR_TEXT_MAX  = 244, /* bytes, with the NUL */
 };
 
-/* What happened, written by a call that fails.  Decide on the status; the rest is for logs and
+/* The error of a failed call.  Decide on the status; the rest is for logs and
  * people.  It never contains a password or a token. */
 typedef struct bowline_error {
     int32_t status;                               /* a bowline_status                          */

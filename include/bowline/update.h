@@ -22,7 +22,7 @@
  *     yours and not the name of a lock: no template, prefix or profile applies.
  *   - The function is called again after every conflict, so it must only compute.  Anything it
  *     sends, prints or counts happens once for each try, and the update may fail in the end.
- *   - UNKNOWN: the write may have been carried out, or may be later.  The library does not try it
+ *   - UNKNOWN: the write may have been executed, or may be later.  The library does not try it
  *     again, because a counter would count twice.
  *   - An update is safe from every other write of any program.  A program that reads the key and
  *     writes it later with SET is not safe from the update.

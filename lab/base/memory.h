@@ -2,7 +2,7 @@
  * memory.h -- the memory of a search: counted, up to a limit.
  *
  * Memory comes from the kernel in whole pages, so freed memory returns at once and the count is
- * exact. A search that reaches the limit stops and reports it; the program goes on.
+ * exact.  A search that reaches the limit stops and reports it; the program goes on.
  */
 #pragma once
 
@@ -29,6 +29,6 @@ typedef struct bwl_blocks {
     size_t      capacity;
 } bwl_blocks;
 
-/* NULL if there is no memory. */
+/* NULL: no memory. */
 void *bwl_blocks_add(bwl_blocks *list);
 void  bwl_blocks_free(bwl_blocks *list);

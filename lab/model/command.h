@@ -1,5 +1,5 @@
 /*
- * command.h -- the commands that the model of a server carries out.
+ * command.h -- the commands that the model server executes.
  */
 #pragma once
 

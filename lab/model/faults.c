@@ -29,7 +29,7 @@ void bwl_model_redis_restart(bwl_model_redis *r, const bwl_model_data *with)
     for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++)
         bwl_model_redis_drop(r, i);
     r->data = with != NULL ? *with : (bwl_model_data){ 0 };
-    bwl_model_redis_pass(r, 0); /* what has ended since then */
+    bwl_model_redis_pass(r, 0); /* removes what has expired since */
 }
 
 void bwl_model_redis_evict(bwl_model_redis *r, unsigned key)

@@ -1,5 +1,5 @@
 /*
- * inside.h -- what the files of the model server share.
+ * inside.h -- shared by the files of the model server.
  */
 #pragma once
 
@@ -57,12 +57,12 @@ void bwl_model_do_hash(bwl_model_redis *r, const bwl_model_command *cmd, bwl_mod
 void bwl_model_do_pubsub(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
                          bwl_model_frame *reply);
 
-/* Handles the commands of transactions, and queues any command between MULTI and EXEC.  True if
- * it did. */
+/* Handles the commands of transactions, and queues any command between MULTI and EXEC.  True if it
+ * did. */
 bool bwl_model_do_transaction(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
                               bwl_model_frame *reply);
 
-/* Inside a transaction it has no effect: EXEC has ended the watch. */
+/* Has no effect inside a transaction: EXEC has ended the watch. */
 void bwl_model_unwatch(bwl_model_redis *r, unsigned connection, bwl_model_frame *reply);
 
 /* Any other command. */

@@ -1,12 +1,12 @@
 /*
- * keys.c -- keys and when they end.  See redis.h.
+ * keys.c -- keys and their expiry.  See redis.h.
  *
- * A key is gone at the very moment its time is over; a real server notices later, but nobody can
- * see the difference.  When is it over?  Redis compares whole milliseconds, and a key lives through
- * the last of them: one that was set for 30 ms lives more than 30 and at most 31, depending on
- * where in its millisecond the server set it.  The lab's server has a `grace` of 0 and ends it at
- * the first moment at which it can be gone, which is the worst for a lock; the conformance test
- * gives it a millisecond, and is then exact.
+ * A key disappears at the very instant of its expiry; a real server notices later, but no client
+ * can see the difference.  The instant: Redis compares whole milliseconds, and a key lives through
+ * the last of them.  A key with a TTL of 30 ms lives more than 30 and at most 31 ms, depending on
+ * where in its millisecond the server set it.  The lab's server has a `grace` of 0 and expires the
+ * key at the earliest possible instant, which is the worst for a lock; the conformance test sets a
+ * millisecond, and is then exact.
  */
 #include "lab/model/inside.h"
 

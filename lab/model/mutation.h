@@ -2,7 +2,7 @@
  * mutation.h -- mutations: faults that a scenario plants in the server, the engine or the network.
  *
  * They show that the explorer finds faults.  Each is a mistake that a real lock has made; none
- * touches the code that is explored. (Mutants of protocols are in lab/mutant.)
+ * changes the explored code. (Mutants of protocols are in lab/mutant.)
  */
 #pragma once
 
@@ -10,9 +10,9 @@ typedef enum bwl_mutation {
     BWL_MUTATION_DELETE_BLIND    = 1u << 0, /* the server deletes without comparing */
     BWL_MUTATION_EXTEND_BLIND    = 1u << 1, /* the server extends whatever is there */
     BWL_MUTATION_EXTEND_CREATES  = 1u << 2, /* ... and sets the key when there is none */
-    BWL_MUTATION_EXTEND_SHORTENS = 1u << 3, /* ... and also to an earlier end than it had */
-    BWL_MUTATION_SET_LASTS       = 1u << 4, /* the server sets the key without an end */
-    BWL_MUTATION_SET_OVERWRITES  = 1u << 5, /* ... whoever has it */
+    BWL_MUTATION_EXTEND_SHORTENS = 1u << 3, /* ... and also sets an earlier end */
+    BWL_MUTATION_SET_LASTS       = 1u << 4, /* the server sets the key without a TTL */
+    BWL_MUTATION_SET_OVERWRITES  = 1u << 5, /* ... and overwrites any value */
     BWL_MUTATION_ONE_TOKEN    = 1u << 6, /* every attempt of a client has the same random bytes */
     BWL_MUTATION_RESENDS      = 1u << 7, /* a new connection repeats commands without an answer */
     BWL_MUTATION_KEEPS_UNREAD = 1u
@@ -23,13 +23,13 @@ typedef enum bwl_mutation {
     BWL_MUTATION_NO_MAX_HOLD   = 1u << 12, /* ... and ignores the maximum hold */
     BWL_MUTATION_SAME_SERVER   = 1u << 13, /* ... and does not detect a restart */
     BWL_MUTATION_MS_AS_SECONDS = 1u << 14, /* a lease in ms is written as seconds */
-    BWL_MUTATION_SECONDS_AS_MS = 1u << 15, /* ... or the other way round */
+    BWL_MUTATION_SECONDS_AS_MS = 1u << 15, /* ... or seconds as ms */
     BWL_MUTATION_BARGES        = 1u << 16, /* the server gives a free lock past its waiters */
     BWL_MUTATION_FENCE_BARE    = 1u << 17, /* ... restarts its fences at 1 when it restarts empty */
     BWL_MUTATION_MARKS         = 1u << 18, /* ... marks the value of the owner */
     BWL_MUTATION_TELLS_FIRST   = 1u << 19, /* ... pushes a grant before it writes it */
     BWL_MUTATION_ONE_CHANNEL   = 1u << 20, /* a client accepts grants on any of its connections */
-    BWL_MUTATION_BUSY_FOR_DEAD = 1u << 21, /* ... says busy when only dead waiters are queued */
+    BWL_MUTATION_BUSY_FOR_DEAD = 1u << 21, /* ... replies BUSY when only dead waiters are queued */
     BWL_MUTATION_GIVES_UP_AT_ONCE = 1u << 22, /* a lost lock is released before the caller knows */
     BWL_MUTATIONS_END             = 1u << 23,
 } bwl_mutation;

@@ -44,9 +44,9 @@ typedef struct script {
 } script;
 
 typedef enum served {
-    SERVED_FREE = 1, /* nobody waits */
+    SERVED_FREE = 1, /* no waiter */
     SERVED_MINE,
-    SERVED_PASSED, /* somebody was told */
+    SERVED_PASSED, /* a waiter got the grant */
     SERVED_MORE,
 } served;
 
@@ -83,7 +83,7 @@ static void set_lock(script *s, uint16_t token, bwl_ms time)
                          .time  = time,
                      });
     lock         = &s->r->data.keys[BWL_MODEL_LOCK];
-    lock->writer = token; /* whose it is, whoever set it */
+    lock->writer = token; /* the owner, whichever client has set it */
 }
 
 static void forget_heartbeat(script *s, uint16_t token)
@@ -113,7 +113,7 @@ int64_t bwl_model_us(const bwl_model_redis *r)
     return r->now * (1000 / BWL_MODEL_PER_MS);
 }
 
-/* ---- the count ------------------------------------------------------------------------------- */
+/* ---- the counter ----------------------------------------------------------------------------- */
 
 static void set_count(bwl_model_redis *r, int64_t to)
 {
@@ -121,8 +121,8 @@ static void set_count(bwl_model_redis *r, int64_t to)
         (bwl_model_key){ .kind = BWL_KIND_STRING, .lasts = true, .value = to };
 }
 
-/* Time does not pass in the model; a real server takes at least a microsecond per count and per
- * new connection. */
+/* Time does not pass in the model; a real server takes at least a microsecond per count and per new
+ * connection. */
 static int64_t clock_us(bwl_model_redis *r)
 {
     return bwl_model_us(r) + (int64_t)r->counted;
@@ -149,7 +149,7 @@ void bwl_model_queue_fence_minimum(bwl_model_redis *r)
     r->counted++;
 }
 
-/* ---- the line -------------------------------------------------------------------------------- */
+/* ---- the queue ------------------------------------------------------------------------------- */
 
 void bwl_model_queue_listen(bwl_model_redis *r, unsigned connection, uint8_t push_channel)
 {
@@ -161,7 +161,7 @@ static bwl_model_item *in_line(script *s, bwl_member m)
     return bwl_model_item_of(s->r, BWL_MODEL_QUEUE, bwl_member_number(m));
 }
 
-/* By whichever of its inboxes. */
+/* The member under any of its channels. */
 static bwl_model_item *stands(script *s)
 {
     bwl_member      m     = s->q->member;
@@ -174,7 +174,7 @@ static bwl_model_item *stands(script *s)
     return found;
 }
 
-/* Was it heard of too long ago? */
+/* Whether its last heartbeat is too old. */
 static bool is_dead(script *s, bwl_member m)
 {
     const bwl_model_item *beat = bwl_model_item_of(s->r, BWL_MODEL_HEARTBEATS, m.token);
@@ -247,7 +247,7 @@ static served pass_on(script *s)
     return serve(s, 0, count(s));
 }
 
-/* ---- what is said ---------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 static void say(script *s, bwl_answer answer, bwl_queue_status_kind how)
 {
@@ -277,7 +277,7 @@ static bool is_mine(const script *s)
     return is_of(s, s->q->token);
 }
 
-/* How L is. */
+/* Writes the state of L. */
 static void say_lock(script *s)
 {
     const bwl_model_key *lock = bwl_model_lock(s->r);
@@ -311,7 +311,7 @@ static void say_line(script *s, bool claimed, uint64_t ticket)
     s->reply.queue_status.server_us = bwl_model_us(s->r);
 }
 
-/* ---- the words ------------------------------------------------------------------------------- */
+/* ---- the commands ---------------------------------------------------------------------------- */
 
 static bool take(script *s)
 {
@@ -332,7 +332,7 @@ static void take_or_busy(script *s)
     if (!exists(s, BWL_MODEL_LOCK))
         (void)pass_on(s);
     if ((s->mutations & BWL_MUTATION_BUSY_FOR_DEAD) == 0 && take(s))
-        return; /* all who waited are dead */
+        return; /* all waiters are dead */
     say(s, BWL_NO, BWL_QUEUE_STATUS_BUSY);
     say_lock(s);
 }
@@ -391,7 +391,7 @@ static void beat(script *s)
 
     if (is_mine(s)) {
         say_lock(s);
-        s->reply.queue_status.is_ours = false; /* it goes without saying */
+        s->reply.queue_status.is_ours = false; /* implied */
         s->reply.fence                = count(s);
         say(s, BWL_YES, BWL_QUEUE_STATUS_MINE);
         return;

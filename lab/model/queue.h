@@ -1,8 +1,9 @@
 /*
- * queue.h -- the words of src/protocol/store/queue.h, carried out by the model server.
+ * queue.h -- the commands of src/protocol/store/queue.h, executed by the model server.
  *
- * Each is the commands of its script, on four keys: L is the key of the lock, Q a sorted set of
- * members, B a hash of tokens, F a number.  A member is a number made of what its text says.
+ * Each executes the commands of its script on four keys: L is the key of the lock, Q a sorted set
+ * of members, B a hash of tokens, F a number.  A member is a number that encodes the fields of its
+ * text.
  */
 #pragma once
 
@@ -19,7 +20,7 @@ enum {
     BWL_MODEL_CLAIM_MAX    = 4095, /* milliseconds */
 };
 
-/* What is on the line of somebody who waits. */
+/* The entry of a waiter in the queue. */
 typedef struct bwl_member {
     uint16_t token;
     uint16_t provisional_ttl_ms;
@@ -42,7 +43,7 @@ static inline bwl_member bwl_member_of(uint32_t number)
     };
 }
 
-/* Order of two members: of equal tickets, the texts decide. */
+/* The order of two members: for equal tickets, the order of their texts. */
 static inline bool bwl_member_is_before(const bwl_model_item *a, const bwl_model_item *b)
 {
     uint64_t text_a = (uint64_t)(a->member & 0xffff) << 32 | a->member >> 16;
@@ -65,7 +66,7 @@ typedef struct bwl_model_queue_args {
     unsigned          queue_max;      /* JOIN without a ticket: limit of waiters; 0: none */
 } bwl_model_queue_args;
 
-/* To an open connection, or to one that only the server sees as open. */
+/* A grant that is pushed to an open connection, or to one that only the server sees as open. */
 typedef struct bwl_grant {
     bool     is_there;
     uint8_t  connection;

@@ -2,23 +2,22 @@
  * redis.h -- a model of a Redis server: a few keys, a few connections, a clock.
  *
  * Everything is a number.  A value is an integer, or a text that is only compared: TEXT plus the
- * number of its writer. Members, fields and channels are small numbers. So a server is plain data
+ * number of its writer.  Members, fields and channels are small numbers.  So a server is plain data
  * of a few hundred bytes, which is cheap to copy.
  *
  * It has two interfaces: Redis commands, which tests/conformance compares with a real redis-server,
  * and the commands of src/protocol/store/redis.h as src/engine/redis/wire sends them.
  *
- *   keys.c         keys, their ends, the passing of time
- *   strings.c      zset.c  hash.c
- *   transaction.c  WATCH, MULTI, EXEC
- *   pubsub.c       channels
- *   faults.c       restart, failover, eviction
- *   redis.c        which command is whose
- *   words.c        the words
- *   queue.c        those of a lock with a queue
+ *    keys.c         keys, their expiry, the passing of time
+ *    strings.c      zset.c
+ *    transaction.c  WATCH, MULTI, EXEC
+ *    faults.c       restart, failover, eviction
+ *    redis.c        dispatches commands; channels and hashes
+ *    words.c        the commands of the protocols
+ *    queue.c        those of a lock with a queue
  *
- * Time is in hundredths of a millisecond of the server's own clock, so that a clock which is one
- * per cent fast or slow is still a whole number.
+ * Time is in hundredths of a millisecond of the server's own clock, so that a clock that is one per
+ * cent fast or slow still has whole numbers.
  */
 #pragma once
 
@@ -121,7 +120,7 @@ typedef struct bwl_model_part {
     int64_t number;
 } bwl_model_part;
 
-/* A message, on its way to a connection that has subscribed. */
+/* A message to a connection that has subscribed. */
 typedef struct bwl_model_push {
     uint8_t connection;
     uint8_t channel;

@@ -62,7 +62,7 @@ static void set(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_fram
     k->ends_at = bwl_model_moment(cmd->time * unit_ms);
     if ((cmd->flags & BWL_SET_PXAT) == 0)
         k->ends_at += r->now;
-    bwl_model_redis_pass(r, 0); /* an end that is past already */
+    bwl_model_redis_pass(r, 0); /* the TTL has expired already */
 }
 
 static void incr(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_frame *reply)

@@ -7,8 +7,8 @@ enum { MS_PER_SECOND = 1000, TOKEN_BITS = 16 };
 static const int64_t ns_per_ms     = 1000000;
 static const int64_t ns_per_moment = 1000000 / BWL_MODEL_PER_MS;
 
-/* Executes a command on the key of the lock.  The last part of the reply counts: for EXEC, that
- * of its last command. */
+/* Executes a command on the key of the lock.  The last part of the reply counts: for EXEC, that of
+ * its last command. */
 static bwl_model_part say(bwl_model_redis *r, const bwl_model_command_args *q,
                           bwl_model_command cmd)
 {
@@ -70,7 +70,7 @@ static int64_t value_of(const bwl_model_command_args *q)
     return bwl_model_value(q->rules, q->token, q->timestamp);
 }
 
-/* Could these rules have written it? */
+/* Whether these rules can have written it. */
 static bool is_known(const bwl_model_command_args *q, int64_t value)
 {
     bool is_text = value >= BWL_MODEL_TEXT;
@@ -92,7 +92,7 @@ static bool is_mine(const bwl_model_redis *r, const bwl_model_command_args *q)
     return k->kind == BWL_KIND_STRING && k->value == value_of(q);
 }
 
-/* What GET or GETSET answered. */
+/* The reply of GET or GETSET. */
 static bwl_model_reply show(const bwl_model_command_args *q, bwl_model_part part)
 {
     if (part.kind == BWL_PART_NIL)
@@ -107,7 +107,7 @@ static bwl_model_reply show(const bwl_model_command_args *q, bwl_model_part part
     };
 }
 
-/* ---- our own --------------------------------------------------------------------------------- */
+/* ---- bowline's own locks --------------------------------------------------------------------- */
 
 static int64_t lease_s(const bwl_model_command_args *q)
 {
@@ -185,7 +185,7 @@ static bwl_model_reply delete_if_mine(bwl_model_redis *r, const bwl_model_comman
     return yes_if(say_op(r, q, BWL_OP_DEL).number == 1);
 }
 
-/* ---- of other people's locks ----------------------------------------------------------------- */
+/* ---- locks of other programs ----------------------------------------------------------------- */
 
 static bwl_model_reply read_expiry(bwl_model_redis *r, const bwl_model_command_args *q)
 {
@@ -216,7 +216,7 @@ static bwl_model_reply delete_watched(bwl_model_redis *r, const bwl_model_comman
     return yes_if(deleted.kind == BWL_PART_INTEGER && deleted.number == 1);
 }
 
-/* A stamp that is a start ends a lease later. */
+/* A start timestamp expires a lease later. */
 static bool has_expired(const bwl_model_command_args *q, int64_t timestamp, int64_t now_ns)
 {
     const bwl_compat_rules *rules = q->rules;
@@ -263,7 +263,7 @@ static bwl_model_reply take_stamp(bwl_model_redis *r, const bwl_model_command_ar
     };
 }
 
-/* ---- of a hash with one field per holder ----------------------------------------------------- */
+/* ---- a hash with one field per holder -------------------------------------------------------- */
 
 enum { COUNTER = 1 }; /* the key of the fences */
 
@@ -332,7 +332,7 @@ static bwl_model_reply hash_release(bwl_model_redis *r, const bwl_model_command_
     return yes_if(say_op(r, q, BWL_OP_DEL).number == 1);
 }
 
-/* ---- the words ------------------------------------------------------------------------------- */
+/* ---- the commands ---------------------------------------------------------------------------- */
 
 bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_command_args *q,
                                       unsigned mutations)

@@ -1,8 +1,8 @@
 /*
- * words.h -- the words of src/protocol/store/redis.h, carried out by the model server.
+ * words.h -- the commands of src/protocol/store/redis.h, executed by the model server.
  *
- * Each is what src/engine/redis/wire makes of it, on the key of the lock.  A value is
- * a number: the text TEXT + token, or the stamp, or both; see bwl_model_value.
+ * Each executes what src/engine/redis/wire sends for it, on the key of the lock.  A value is a
+ * number: the text TEXT + token, or the timestamp, or both; see bwl_model_value.
  */
 #pragma once
 
@@ -35,14 +35,15 @@ bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_comman
 bwl_answer      bwl_model_redis_serve(bwl_model_redis *r, const bwl_model_command_args *q,
                                       unsigned mutations);
 
-/* ... of a lock that is a sorted set: see zset_lock.c. */
+/* The same for a lock that is a sorted set: see zset_lock.c. */
 bwl_model_reply bwl_model_zset_reply(bwl_model_redis *r, const bwl_model_command_args *q,
                                      unsigned mutations);
 
 /* The counter of the lock; 0: none. */
 int64_t bwl_model_counter(const bwl_model_redis *r);
 
-/* The value of a token and a stamp under these rules, and its parts: 0 for a part that it lacks. */
+/* The value of a token and a timestamp under these rules, and its parts: 0 for a part that it
+ * lacks. */
 int64_t  bwl_model_value(const bwl_compat_rules *rules, uint16_t token, int64_t timestamp);
 int64_t  bwl_model_timestamp_of(const bwl_compat_rules *rules, int64_t value);
 uint16_t bwl_model_token_of(const bwl_compat_rules *rules, int64_t value);

@@ -1,13 +1,13 @@
 /*
  * zset_lock.c -- the ZSET commands of src/protocol/store/redis.h.  See words.h.
  *
- * A member is the number of a token, WRITE stands for __write__; a score is in milliseconds.  The
- * time is the server's, unless the question brings a stamp: then it is that (mutant/symfony.c).
+ * A member is the number of a token, WRITE means __write__; a score is in milliseconds.  The time
+ * is the server's, unless the command has a timestamp (mutant/symfony.c).
  */
 #include "lab/model/words.h"
 #include "lab/model/mutation.h"
 
-enum { WRITE = 0 }; /* the number of no token */
+enum { WRITE = 0 }; /* no token has this number */
 
 static int64_t now_of(const bwl_model_redis *r, const bwl_model_command_args *q)
 {
@@ -30,7 +30,7 @@ static bool is_zset(const bwl_model_redis *r)
     return bwl_model_lock(r)->kind == BWL_KIND_ZSET;
 }
 
-/* NULL: there is none. */
+/* NULL: no such member. */
 static const bwl_model_item *find(const bwl_model_redis *r, unsigned member)
 {
     for (unsigned i = 0; i < BWL_MODEL_ITEMS && is_zset(r); i++) {

@@ -37,8 +37,8 @@ static void from_push_event(void *state, const bwl_lock_request *request, const 
     bwl_queue_mutant_state *m = state;
 
     if (ev->kind == BWL_PUSH) {
-        m->inner.seen_at = ev->now;
-        m->inner.seen_us = ev->queue_status->server_us;
+        m->inner.seen.at        = ev->now;
+        m->inner.seen.server_us = ev->queue_status->server_us;
     }
     inner_event(m, request, ev, fx);
 }
@@ -47,10 +47,10 @@ static void joins_anew_event(void *state, const bwl_lock_request *request, const
                              bwl_effects *fx)
 {
     bwl_queue_mutant_state *m     = state;
-    bool                    waits = m->inner.phase == BWL_QUEUE_VIEW_QUEUED;
+    bool                    waits = m->inner.phase == BWL_QUEUE_QUEUED;
 
-    if (ev->kind == BWL_ALARM && waits && m->inner.asked == 0) {
-        m->inner.phase = BWL_QUEUE_VIEW_IDLE;
+    if (ev->kind == BWL_ALARM && waits && m->inner.asking.asked == 0) {
+        m->inner.phase = BWL_QUEUE_IDLE;
         bwl_complete(fx, BWL_RETRY_WITH_NEW_TOKEN);
         return;
     }
@@ -85,8 +85,8 @@ static void just_loses_command(void *state, const bwl_lock_request *request, con
     if (cmd->verb == BWL_ACQUIRE)
         m->until = 0;
     if (cmd->verb == BWL_RELEASE && m->until != 0 && cmd->now >= m->until) {
-        m->inner.phase = BWL_QUEUE_VIEW_IDLE;
-        m->inner.asked = 0;
+        m->inner.phase        = BWL_QUEUE_IDLE;
+        m->inner.asking.asked = 0;
         bwl_complete(fx, BWL_RELEASED);
     } else {
         inner_command(state, request, cmd, fx);

@@ -1,6 +1,6 @@
 /*
- * redlock.c -- planted faults of a lock on most of several servers.  Each is a mistake that
- * somebody's lock has made, around the machine that is explored: see redlock.h for what they are.
+ * redlock.c -- planted faults of a lock on several servers.  Each is a mistake that a real lock has
+ * made, in a wrapper around the explored machine: see redlock.h.
  */
 #include "lab/mutant/redlock.h"
 #include "protocol/protocol.h"

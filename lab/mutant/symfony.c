@@ -1,7 +1,7 @@
 /*
- * symfony.c -- what Symfony does on a server whose scripts may not write after TIME: each
- * PHP host goes by its own clock.  `symfony` itself, but its questions bring the client's time of
- * day, and the model server takes that for now.
+ * symfony.c -- Symfony on a server whose scripts may not write after TIME: each PHP host uses its
+ * own clock.  `symfony` itself, but its commands have the client's wall time, which the model
+ * server uses as its own.
  */
 #include "lab/mutant/symfony.h"
 #include "protocol/protocol.h"

@@ -16,11 +16,11 @@ static void deaf_event(void *state, const bwl_lock_request *request, const bwl_e
     bwl_synced_token.event(state, request, &heard, fx);
 }
 
-/* To ask for no replica is not to ask: a server says yes to that at once. */
+/* It asks for no replica, which a server answers with YES at once. */
 static void alone_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                         bwl_effects *fx)
 {
-    bwl_synced_view view;
+    bwl_synced_state view;
 
     bwl_synced_token.event(state, request, ev, fx);
     memcpy(&view, state, sizeof view);
@@ -28,12 +28,12 @@ static void alone_event(void *state, const bwl_lock_request *request, const bwl_
         fx->sends[0].timestamp = 0;
 }
 
-/* The push is taken for the yes to a question of ours. */
+/* A push is taken for the answer to its command. */
 static void early_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                         bwl_effects *fx)
 {
-    bwl_synced_view *view     = state;
-    bool             is_given = ev->kind == BWL_PUSH;
+    bwl_synced_state *view     = state;
+    bool              is_given = ev->kind == BWL_PUSH;
 
     bwl_synced_queue.event(state, request, ev, fx);
     if (!is_given || fx->send_count != 1 || fx->sends[0].command != REDIS_QUEUE_EXTEND)
@@ -47,18 +47,18 @@ static void early_event(void *state, const bwl_lock_request *request, const bwl_
     bwl_synced_queue.event(view, request, &confirmed, fx);
 }
 
-#define MUTANT(NAME, INNER, IS_QUEUE)                \
-    const bwl_protocol bwl_synced_##NAME = {         \
-        .name             = #INNER,                  \
-        .state_size       = sizeof(bwl_synced_view), \
-        .uses_token       = true,                    \
-        .extends          = true,                    \
-        .can_verify_owner = true,                    \
-        .uses_push        = (IS_QUEUE),              \
-        .yields           = (IS_QUEUE),              \
-        .init             = NAME##_init,             \
-        .command          = NAME##_command,          \
-        .event            = NAME##_event,            \
+#define MUTANT(NAME, INNER, IS_QUEUE)                 \
+    const bwl_protocol bwl_synced_##NAME = {          \
+        .name             = #INNER,                   \
+        .state_size       = sizeof(bwl_synced_state), \
+        .uses_token       = true,                     \
+        .extends          = true,                     \
+        .can_verify_owner = true,                     \
+        .uses_push        = (IS_QUEUE),               \
+        .yields           = (IS_QUEUE),               \
+        .init             = NAME##_init,              \
+        .command          = NAME##_command,           \
+        .event            = NAME##_event,             \
     }
 
 #define AS(NAME, INNER)                                                      \

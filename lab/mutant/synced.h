@@ -6,5 +6,5 @@
 #include "core/core.h"
 
 extern const bwl_protocol bwl_synced_deaf;  /* accepts any number of replicas */
-extern const bwl_protocol bwl_synced_alone; /* asks replicas for the lock, not for extensions */
-extern const bwl_protocol bwl_synced_early; /* asks replicas before its own command */
+extern const bwl_protocol bwl_synced_alone; /* checks replicas for acquires, not for extensions */
+extern const bwl_protocol bwl_synced_early; /* checks replicas before its own command */

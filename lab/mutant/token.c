@@ -35,7 +35,8 @@ static bwl_ms lease_from(bwl_ms at, const bwl_lock_request *request)
     return at + request->lease_ms - bwl_drift_ms(request->lease_ms);
 }
 
-/* Says `kind` (until a lease after `from`, if HELD) where the machine says `truth` to `verb`. */
+/* Reports `kind` (until a lease after `from`, if HELD) where the machine reports `truth` for
+ * `verb`. */
 typedef struct lie {
     bwl_verb         verb;
     bwl_outcome_kind truth;
@@ -87,48 +88,6 @@ static void no_is_yes_event(void *state, const bwl_lock_request *request, const 
         tell_lie(m, request, (lie){ BWL_ACQUIRE, BWL_BUSY, BWL_HELD }, fx);
 }
 
-static void down_is_no_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
-                             bwl_effects *fx)
-{
-    inner_event(state, request, ev, fx);
-    tell_lie(state, request, (lie){ BWL_ACQUIRE, BWL_UNKNOWN, BWL_BUSY }, fx);
-}
-
-static void down_is_yes_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
-                              bwl_effects *fx)
-{
-    inner_event(state, request, ev, fx);
-    tell_lie(state, request, (lie){ BWL_ACQUIRE, BWL_UNKNOWN, BWL_HELD }, fx);
-}
-
-static void down_extends_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
-                               bwl_effects *fx)
-{
-    inner_event(state, request, ev, fx);
-    tell_lie(state, request, (lie){ BWL_EXTEND, BWL_UNKNOWN, BWL_HELD }, fx);
-}
-
-static void down_loses_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
-                             bwl_effects *fx)
-{
-    inner_event(state, request, ev, fx);
-    tell_lie(state, request, (lie){ BWL_EXTEND, BWL_UNKNOWN, BWL_LOST }, fx);
-}
-
-static void down_releases_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
-                                bwl_effects *fx)
-{
-    inner_event(state, request, ev, fx);
-    tell_lie(state, request, (lie){ BWL_RELEASE, BWL_UNKNOWN, BWL_RELEASED }, fx);
-}
-
-static void deaf_to_loss_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
-                               bwl_effects *fx)
-{
-    inner_event(state, request, ev, fx);
-    tell_lie(state, request, (lie){ BWL_EXTEND, BWL_LOST, BWL_HELD }, fx);
-}
-
 static void any_answer_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                              bwl_effects *fx)
 {
@@ -144,13 +103,6 @@ static void silent_event(void *state, const bwl_lock_request *request, const bwl
 {
     if (ev->kind != BWL_DOWN)
         inner_event(state, request, ev, fx);
-}
-
-static void sleeps_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
-                         bwl_effects *fx)
-{
-    inner_event(state, request, ev, fx);
-    tell_lie(state, request, (lie){ BWL_ACQUIRE, BWL_BUSY, BWL_QUEUED }, fx);
 }
 
 static void asks_on_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
@@ -189,13 +141,6 @@ static void hammers_event(void *state, const bwl_lock_request *request, const bw
     bwl_token.command(m->inner, request, &next, fx);
 }
 
-static void gone_is_done_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
-                               bwl_effects *fx)
-{
-    inner_event(state, request, ev, fx);
-    tell_lie(state, request, (lie){ BWL_RELEASE, BWL_LOST, BWL_RELEASED }, fx);
-}
-
 static void fenced_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                          bwl_effects *fx)
 {
@@ -206,8 +151,8 @@ static void fenced_event(void *state, const bwl_lock_request *request, const bwl
         fx->outcome.fence = ev->number;
 }
 
-#define MUTANT(NAME)                                  \
-    const bwl_protocol bwl_mutant_##NAME = {          \
+#define WRAPPED(NAME, EVENT)                          \
+    const bwl_protocol NAME = {                       \
         .name             = "token",                  \
         .state_size       = sizeof(bwl_mutant_state), \
         .uses_token       = true,                     \
@@ -215,33 +160,35 @@ static void fenced_event(void *state, const bwl_lock_request *request, const bwl
         .can_verify_owner = true,                     \
         .init             = mutant_init,              \
         .command          = mutant_command,           \
-        .event            = NAME##_event,             \
+        .event            = EVENT,                    \
     }
+#define MUTANT(NAME) WRAPPED(bwl_mutant_##NAME, NAME##_event)
 
+/* A mutant that only tells a lie. */
+#define LIAR(NAME, VERB, TRUTH, KIND)                                                           \
+    static void NAME##_event(void *state, const bwl_lock_request *request, const bwl_event *ev, \
+                             bwl_effects *fx)                                                   \
+    {                                                                                           \
+        inner_event(state, request, ev, fx);                                                    \
+        tell_lie(state, request, (lie){ VERB, TRUTH, KIND }, fx);                               \
+    }                                                                                           \
+    MUTANT(NAME)
+
+LIAR(down_is_no, BWL_ACQUIRE, BWL_UNKNOWN, BWL_BUSY);
+LIAR(down_is_yes, BWL_ACQUIRE, BWL_UNKNOWN, BWL_HELD);
+LIAR(down_extends, BWL_EXTEND, BWL_UNKNOWN, BWL_HELD);
+LIAR(down_loses, BWL_EXTEND, BWL_UNKNOWN, BWL_LOST);
+LIAR(down_releases, BWL_RELEASE, BWL_UNKNOWN, BWL_RELEASED);
+LIAR(deaf_to_loss, BWL_EXTEND, BWL_LOST, BWL_HELD);
+LIAR(sleeps, BWL_ACQUIRE, BWL_BUSY, BWL_QUEUED);
+LIAR(gone_is_done, BWL_RELEASE, BWL_LOST, BWL_RELEASED);
 MUTANT(from_answer);
 MUTANT(no_drift);
 MUTANT(from_settling);
 MUTANT(no_is_yes);
-MUTANT(down_is_no);
-MUTANT(down_is_yes);
-MUTANT(down_extends);
-MUTANT(down_loses);
-MUTANT(down_releases);
-MUTANT(deaf_to_loss);
 MUTANT(any_answer);
 MUTANT(silent);
-MUTANT(sleeps);
 MUTANT(asks_on);
 MUTANT(hammers);
-MUTANT(gone_is_done);
 
-const bwl_protocol bwl_fenced = {
-    .name             = "token",
-    .state_size       = sizeof(bwl_mutant_state),
-    .uses_token       = true,
-    .extends          = true,
-    .can_verify_owner = true,
-    .init             = mutant_init,
-    .command          = mutant_command,
-    .event            = fenced_event,
-};
+WRAPPED(bwl_fenced, fenced_event);

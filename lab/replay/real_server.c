@@ -16,7 +16,7 @@
 
 enum { ANSWER_WITHIN_MS = 10000, COMMAND_MAX = 4096, WORDS_MAX = 8 };
 
-/* One frame, in the bytes of the line. */
+/* One frame of a reply. */
 typedef struct reply {
     char   bytes[BWL_LINE_ROOM];
     size_t size;
@@ -43,7 +43,7 @@ bool bwl_line_open(bwl_line *ret_line, const char *socket_path, bwl_text *reterr
 void bwl_line_close(bwl_line *line)
 {
     if (line->fd >= 0)
-        (void)close(line->fd); /* whatever it says, the descriptor is gone */
+        (void)close(line->fd); /* an error closes the descriptor too */
     line->fd = -1;
 }
 
@@ -107,7 +107,7 @@ static bool ask(bwl_line *line, const bwl_resp_writer *command, reply *ret_reply
            receive(line, ret_reply, reterr);
 }
 
-/* The first line of it, as it came. */
+/* The first line of the reply, unchanged. */
 static bwl_text shown(const reply *r)
 {
     bwl_resp_cursor cursor = bwl_resp_begin(r->bytes, r->size);
@@ -124,8 +124,7 @@ static bwl_text shown(const reply *r)
         bwl_say("%s%.*s", value.type == '-' ? "-" : "", (int)value.size, value.text).of);
 }
 
-/* The frames behind the first: the answer is the last one's, or of the first that is not as it
- * should be. */
+/* Reads the other frames: the answer is that of the last one, or of the first unexpected one. */
 static bwl_redis_verdict read_all(bwl_line *line, const bwl_redis_command_args *q, reply *r,
                                   bwl_redis_reply *ret_reply, bwl_text *reterr)
 {
@@ -210,7 +209,7 @@ bool bwl_line_say(bwl_line *line, const char *command, bwl_text *ret_said, bwl_t
     return bwl_line_say_with(line, command, NULL, 0, ret_said, reterr);
 }
 
-/* The first field of a hash; of a sorted set the first member that is no mark. */
+/* The first field of a hash; of a sorted set the first member except the mark. */
 static bool say_first(bwl_line *line, const char *key, reply *ret_reply, bwl_resp_value *ret_value,
                       bwl_text *reterr)
 {
@@ -267,7 +266,7 @@ static bool fail(bwl_text reterr[3], bwl_text why, const char *type)
     return false;
 }
 
-/* In the child: only what may be called between fork and exec. */
+/* In the child: only async-signal-safe functions. */
 _Noreturn static void become_server(const bwl_real_server *s, pid_t parent)
 {
     const char *const words[] = {
@@ -277,10 +276,10 @@ _Noreturn static void become_server(const bwl_real_server *s, pid_t parent)
     };
     int nowhere = open("/dev/null", O_RDWR);
 
-    (void)dup2(nowhere, STDIN_FILENO); /* if it fails, the server has our terminal: no harm */
+    (void)dup2(nowhere, STDIN_FILENO); /* if it fails, the server has our terminal: harmless */
     (void)dup2(nowhere, STDOUT_FILENO);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* it has died before that was set */
+    if (getppid() != parent) /* the parent died before the prctl */
         _exit(NOT_STARTED);
     (void)execvp(s->program.of, (char *const *)words);
     _exit(NOT_STARTED);
@@ -290,7 +289,7 @@ static void look_later(void)
 {
     const struct timespec pause = { .tv_nsec = LOOK_EVERY_MS * 1000000 };
 
-    (void)nanosleep(&pause, NULL); /* woken early, we look early */
+    (void)nanosleep(&pause, NULL); /* an early wake-up only checks earlier */
 }
 
 static bool has_ended(bwl_real_server *s, int *ret_status)
@@ -338,7 +337,7 @@ static void end(bwl_real_server *s)
 
     if (s->pid == 0)
         return;
-    (void)kill(s->pid, SIGKILL); /* it may have gone already */
+    (void)kill(s->pid, SIGKILL); /* it may have ended already */
     while (waitpid(s->pid, &status, 0) < 0 && errno == EINTR)
         continue;
     s->pid = 0;
@@ -353,7 +352,7 @@ bool bwl_real_server_start(bwl_real_server *ret_server, const char *program, bwl
     s.program   = bwl_say("%s", program != NULL ? program : "redis-server");
     s.directory = bwl_say("%s/bowline-lab.XXXXXX", temporary != NULL ? temporary : "/tmp");
     if (strlen(s.directory.of) > 100)
-        s.directory = bwl_say("/tmp/bowline-lab.XXXXXX"); /* a socket's path is 107 bytes at most */
+        s.directory = bwl_say("/tmp/bowline-lab.XXXXXX"); /* socket paths have at most 107 bytes */
     if (mkdtemp(s.directory.of) == NULL)
         return fail(reterr, bwl_say("%s: %s", s.directory.of, strerror(errno)), "");
     s.socket    = bwl_say("%s/redis", s.directory.of);
@@ -368,7 +367,7 @@ bool bwl_real_server_start(bwl_real_server *ret_server, const char *program, bwl
 bool bwl_real_server_restart(bwl_real_server *server, bwl_text reterr[3])
 {
     end(server);
-    (void)unlink(server->socket.of); /* the new one makes another */
+    (void)unlink(server->socket.of); /* the new server creates another */
     return launch(server, reterr);
 }
 
@@ -377,7 +376,7 @@ void bwl_real_server_stop(bwl_real_server *server)
     end(server);
     if (server->directory.of[0] == '\0')
         return;
-    (void)unlink(server->socket.of); /* what is not there need not go */
+    (void)unlink(server->socket.of); /* missing files are fine */
     (void)unlink(server->log.of);
     (void)rmdir(server->directory.of);
     server->directory.of[0] = '\0';

@@ -9,40 +9,40 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* A connection to a real server: send a command, wait for its answer. */
+/* A connection to a real server: sends a command, waits for its reply. */
 
 enum { BWL_LINE_ROOM = 4096 };
 
 typedef struct bwl_line {
-    int    fd;   /* -1: there is none */
+    int    fd;   /* -1: closed */
     size_t size; /* bytes received and not parsed */
     char   bytes[BWL_LINE_ROOM];
 } bwl_line;
 
-/* False: then reterr says why. */
+/* False: reterr has the reason. */
 bool bwl_line_open(bwl_line *ret_line, const char *socket_path, bwl_text *reterr);
 void bwl_line_close(bwl_line *line);
 
-/* What the server answers to a word of bowline's, in the bytes that bowline sends; by the text of a
- * script, if the server does not know its hash.  `ret_said` shows the reply itself. */
+/* Sends a command of the protocol, in the bytes that bowline sends, and reads the reply; sends the
+ * script's text if the server does not know its hash.  `ret_said` is the reply as text. */
 bool bwl_line_ask(bwl_line *line, const bwl_redis_command_args *question,
                   bwl_redis_reply *ret_reply, bwl_text *ret_said, bwl_text *reterr);
 
-/* Any command: words with blanks between them.  `ret_said` is the reply as text. */
+/* Sends any command: words with blanks between them.  `ret_said` is the reply as text. */
 bool bwl_line_say(bwl_line *line, const char *command, bwl_text *ret_said, bwl_text *reterr);
 
-/* The same with one more word, which may be any bytes.  An `extra_size` of 0: there is none. */
+/* The same with one more argument, of any bytes.  `extra_size` 0: none. */
 bool bwl_line_say_with(bwl_line *line, const char *command, const char *extra, size_t extra_size,
                        bwl_text *ret_said, bwl_text *reterr);
 
-/* The bytes of the key, as GET has them, or those of the first field of a hash, or of the first
- * member of a sorted set but __write__; false also if the server failed: then reterr says so.
- * `ret_size` SIZE_MAX: there is no key. */
+/* Reads the value of the key by GET, or the first field of a hash, or the first member of a sorted
+ * set except __write__.  `ret_size` SIZE_MAX: no key.  False also on a server error, with
+ * reterr. */
 bool bwl_line_get(bwl_line *line, const char *key, char *ret_bytes, size_t capacity,
                   size_t *ret_size, bwl_text *reterr);
 
 typedef struct bwl_real_server {
-    pid_t    pid; /* 0: it does not run */
+    pid_t    pid; /* 0: not running */
     bwl_text program;
     bwl_text directory;
     bwl_text socket;

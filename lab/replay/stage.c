@@ -114,7 +114,7 @@ static bwl_ms real_left(const bwl_stage *s)
     return bwl_model_left(&s->w.servers[BWL_ONLY].redis) * s->scale / BWL_MODEL_PER_MS + 1;
 }
 
-/* Its scores are moments by the real server's clock, which is that of this machine. */
+/* Its scores are times of the real server's clock, which is this machine's clock. */
 static bool puts_zset(bwl_stage *s, const char *member, size_t size)
 {
     struct timespec now;

@@ -1,14 +1,13 @@
 /*
- * draw.c -- a picture in characters.  See draw.h.
+ * draw.c -- a picture as text.  See draw.h.
  */
 #include "lab/report/draw.h"
 #include "lab/report/names.h"
 #include <inttypes.h>
 #include <string.h>
 
-/* Mermaid has arrows that are level only, so a question that is carried out later is an open arrow
- * where it is asked, and a note where the server gets to it.  It takes ; and # in a text for its
- * own. */
+/* Mermaid has only level arrows, so a command that is executed later is an open arrow where it is
+ * sent, and a note where the server executes it.  In a text, ; and # are special characters. */
 
 static bwl_text plain(bwl_text text)
 {

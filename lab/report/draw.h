@@ -6,8 +6,8 @@
  *       0  |--- acquire: SET A1 ----------------------------->| yes; key A1 for 30 ms
  *          #<-------- yes ------------------------------------|   <== A HOLDS, for 28 ms
  *
- * In a client's lane, # is a client that believes it has the lock, ! one that works on although its
- * time is over, | one that wants the lock or is letting go of it, : one that does nothing.
+ * In a client's lane, # means that it believes it holds the lock, ! that it works after its lease,
+ * | that it acquires or releases, : that it does nothing.
  */
 #pragma once
 

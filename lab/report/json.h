@@ -26,8 +26,8 @@ bool bwl_json_begin(bwl_json *r, char open);
  * beginning. */
 bool bwl_json_more(bwl_json *r, char close, bool *is_first);
 
-/* The name of a member, with its colon; a string; a whole number of min .. max, or null: then
- * is_null.  Texts are cut at nothing: one that does not fit is a fault. */
+/* Reads the name of a member, with its colon; a string; a whole number of min .. max, or null
+ * (is_null).  A text that does not fit is a fault. */
 bool bwl_json_name(bwl_json *r, char *ret_text, size_t capacity);
 bool bwl_json_string(bwl_json *r, char *ret_text, size_t capacity);
 bool bwl_json_number(bwl_json *r, const int64_t bounds[2], int64_t *ret_number, bool *ret_is_null);

@@ -81,7 +81,7 @@ static bool search_into(bwl_matrix *m, bwl_cell *cell, const bwl_scenario *world
     return cell->verdict == BWL_BROKEN;
 }
 
-/* With 1, 2 ... faults of the kind, until one of the invariants breaks. */
+/* Searches with 1, 2 ... faults of the kind, until one of the invariants breaks. */
 static void fill_cell(bwl_matrix *m, bwl_cell *cell, const bwl_scenario *usual, bwl_budget column,
                       const bwl_search *how)
 {

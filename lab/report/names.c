@@ -215,7 +215,7 @@ bwl_text bwl_transition_words(const bwl_world *w, bwl_transition transition)
 }
 
 static const char *const transitions[] = {
-#define X(name, text, budget) [BWL_TRANSITION_##name] = text,
+#define X(name, text, budget, actor) [BWL_TRANSITION_##name] = text,
     BWL_TRANSITIONS(X)
 #undef X
 };

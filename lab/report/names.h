@@ -7,7 +7,7 @@
 #include "lab/world/world.h"
 
 char     bwl_client_name(unsigned client); /* A, B, C */
-bwl_text bwl_token_name(uint16_t token);   /* A2: the second that A drew */
+bwl_text bwl_token_name(uint16_t token);   /* A2: the second token of A */
 
 const char *bwl_word_name(unsigned command);
 const char *bwl_answer_name(unsigned answer);
@@ -16,7 +16,7 @@ const char *bwl_hold_state_name(bwl_hold_state state);
 bwl_text bwl_message_name(const bwl_message *message);
 bwl_text bwl_key_name(const bwl_world *w);
 
-/* "2 slow, 1 loss"; "no fault" where there is none. */
+/* "2 slow, 1 loss"; or "no fault". */
 bwl_text bwl_budget_words(const uint8_t budget[BWL_BUDGETS_COUNT]);
 
 bwl_text bwl_count_words(uint64_t count);
@@ -28,9 +28,9 @@ bwl_text bwl_transition_words(const bwl_world *w, bwl_transition transition);
 /* The names in files: "start", "serve", "deliver" ... */
 const char *bwl_transition_name(unsigned kind);
 
-/* 0 if there is none of that name. */
+/* 0: no transition has this name. */
 unsigned bwl_transition_named(const char *name);
 unsigned bwl_budget_named(const char *name);
 
-/* The flag of an invariant by its label; 0 if there is none. */
+/* The flag of the invariant with this label; 0: none. */
 unsigned bwl_invariant_named(const char *label);

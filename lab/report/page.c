@@ -1,8 +1,8 @@
 /*
- * page.c -- the matrix as a page: one file, no script, nothing from elsewhere.  See matrix.h.
+ * page.c -- the matrix as a page: one file, without scripts or external resources.  See matrix.h.
  *
- * A cell is a link to its section, which is shown when it is the target of the address: so the page
- * stays short, works without a script, and a single cell can be linked to.
+ * A cell links to its section, which is shown when the address names it: so the page is short,
+ * works without a script, and has a link for each cell.
  */
 #include "lab/report/matrix.h"
 #include "lab/report/names.h"
@@ -46,7 +46,7 @@ static void put(FILE *out, const char *format, ...)
     va_list list;
 
     va_start(list, format);
-    (void)vfprintf(out, format, list); /* whoever closes it looks whether it was written */
+    (void)vfprintf(out, format, list); /* errors are checked when it is closed */
     va_end(list);
 }
 

@@ -46,7 +46,7 @@ static bwl_row *add(walk *k, bwl_row_kind kind, unsigned client)
     return row;
 }
 
-/* ---- words ----------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static bwl_text change_of(const walk *k, unsigned client)
 {
@@ -68,7 +68,7 @@ static bwl_text change_of(const walk *k, unsigned client)
     return bwl_say("%s", "");
 }
 
-/* ---- which row a message is in --------------------------------------------------------------- */
+/* ---- the rows of a message ------------------------------------------------------------------- */
 
 static const bwl_link *link_of(const bwl_world *w, bwl_transition transition)
 {
@@ -289,48 +289,30 @@ static void add_server(walk *k, bwl_transition transition, bwl_text what, bool i
     row->is_bad = is_bad;
 }
 
+static void add_other(walk *k, bwl_transition transition, bwl_text what)
+{
+    if (transition.kind == BWL_TRANSITION_SERVE)
+        add_served(k, transition);
+    else if (transition.kind == BWL_TRANSITION_SERVE_LATE)
+        add_served_late(k, transition);
+    else if (transition.kind == BWL_TRANSITION_PASS)
+        add_passed(k, what);
+    else if (link_of(k->before, transition)->messages[0].kind == BWL_MESSAGE_PUSH)
+        add_pushed(k, transition);
+    else
+        add_delivered(k, transition, what);
+}
+
 static void add_step(walk *k, bwl_transition transition)
 {
     bwl_text what = bwl_transition_words(k->before, transition);
 
-    switch ((bwl_transition_kind)transition.kind) {
-    case BWL_TRANSITION_SERVE: add_served(k, transition); break;
-    case BWL_TRANSITION_SERVE_LATE: add_served_late(k, transition); break;
-    case BWL_TRANSITION_DELIVER:
-        if (link_of(k->before, transition)->messages[0].kind == BWL_MESSAGE_PUSH)
-            add_pushed(k, transition);
-        else
-            add_delivered(k, transition, what);
-        break;
-    case BWL_TRANSITION_PASS: add_passed(k, what); break;
-    case BWL_TRANSITION_ALARM:
-    case BWL_TRANSITION_START:
-    case BWL_TRANSITION_RELEASE:
-    case BWL_TRANSITION_EXTEND:
-    case BWL_TRANSITION_YIELD:
-    case BWL_TRANSITION_CANCEL:
-    case BWL_TRANSITION_LEARN:
-    case BWL_TRANSITION_WRITE: add_local(k, transition, what, false); break;
-    case BWL_TRANSITION_BREAK:
-    case BWL_TRANSITION_TIME_OUT:
-    case BWL_TRANSITION_STOP_WAITING:
-    case BWL_TRANSITION_CRASH:
-    case BWL_TRANSITION_LOSE_PUSH:
-    case BWL_TRANSITION_RATE:
-    case BWL_TRANSITION_STEP_WALL: add_local(k, transition, what, true); break;
-    case BWL_TRANSITION_CLOSE:
-    case BWL_TRANSITION_GO_ON:
-    case BWL_TRANSITION_GIVE_BACK:
-    case BWL_TRANSITION_SAVE: add_server(k, transition, what, false); break;
-    case BWL_TRANSITION_HALT:
-    case BWL_TRANSITION_RESTART:
-    case BWL_TRANSITION_RESTORE:
-    case BWL_TRANSITION_FAILOVER:
-    case BWL_TRANSITION_JUMP:
-    case BWL_TRANSITION_EVICT:
-    case BWL_TRANSITION_STRANGER:
-    case BWL_TRANSITION_BORROW:
-    case BWL_TRANSITION_SILENCE: add_server(k, transition, what, true); break;
+    switch (bwl_transition_actor(transition)) {
+    case BWL_ACTOR_OTHER: add_other(k, transition, what); break;
+    case BWL_ACTOR_CLIENT: add_local(k, transition, what, false); break;
+    case BWL_ACTOR_CLIENT_FAULT: add_local(k, transition, what, true); break;
+    case BWL_ACTOR_SERVER: add_server(k, transition, what, false); break;
+    case BWL_ACTOR_SERVER_FAULT: add_server(k, transition, what, true); break;
     }
 }
 

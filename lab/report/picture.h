@@ -1,8 +1,8 @@
 /*
  * picture.h -- a schedule as rows, independent of the output format.
  *
- * It is built by replaying the schedule; draw.c, svg.c and mermaid.c render it.  Time goes down.  A
- * row is one of:
+ * It is built by replaying the schedule; draw.c and svg.c render it.  Time goes down.  A row is one
+ * of:
  *
  *      ASK      a client sends a command                      client --> server
  *      SERVED   the server executes a command                 server
@@ -12,7 +12,7 @@
  *      TIME     time passes
  *
  * A request that is executed in the next step is one row, ASK with an effect; its cause (acquire,
- * release, an alarm) is in the row too. No step is left out.
+ * release, an alarm) is in the row too.  No step is left out.
  *
  * A request that is executed later is linked: SERVED has the row of its ASK, ANSWER the row of its
  * execution.
@@ -36,7 +36,7 @@ typedef enum bwl_lane {
     BWL_LANE_IDLE = 1,
     BWL_LANE_BUSY,     /* acquires or releases */
     BWL_LANE_BELIEVES, /* believes that it holds the lock */
-    BWL_LANE_OVERTIME, /* works after its time */
+    BWL_LANE_OVERTIME, /* works after its lease */
 } bwl_lane;
 
 enum { BWL_NO_ROW = -1 };
@@ -45,17 +45,17 @@ typedef struct bwl_row {
     bwl_row_kind kind;
     unsigned     step;    /* the step of the schedule, from 1; several rows may share it */
     unsigned     client;  /* ASK, SERVED, ANSWER, CLIENT */
-    unsigned     server;  /* ASK, SERVED, ANSWER: of the question */
+    unsigned     server;  /* ASK, SERVED, ANSWER: of the command */
     bwl_ms       at;      /* since the beginning */
     bool         is_late; /* SERVED: on a broken connection */
     bool         is_bad;  /* CLIENT, SERVER, TIME: a fault */
     int          from;    /* SERVED: the row of its ASK; ANSWER: the row of its execution */
-    uint32_t     tag;     /* ASK, SERVED, ANSWER: of the question ... */
+    uint32_t     tag;     /* ASK, SERVED, ANSWER: of the command ... */
     uint8_t      round;   /* ... in which round of the client */
     bwl_text     cause;   /* ASK: the cause; "" if it is in the row above */
     bwl_text     what;    /* ASK, SERVED: the command; ANSWER: the answer; else the event */
     bwl_text     effect;  /* at the server: the answer and the key; or "" */
-    bwl_text     note;    /* what became of the client; or "" */
+    bwl_text     note;    /* the effect on the client; or "" */
     bwl_lane     lanes[BWL_CLIENTS_MAX];
 } bwl_row;
 

@@ -65,8 +65,8 @@ enum { FIELDS_COUNT = sizeof fields / sizeof fields[0] };
 
 /* Reads a schedule from JSON, strictly.
  *
- * Every member must be known, and those that a schedule cannot do without must be there.  Members
- * may come in any order, save that the version comes before everything that it could change. */
+ * Every member must be known, and the required ones must be present.  Members may come in any
+ * order, except that the version comes before all that depend on it. */
 
 enum { NAME_MAX_HERE = 32, SENTENCE_MAX = 256 };
 
@@ -79,7 +79,7 @@ typedef struct reading {
     int64_t     format; /* 0: not read yet */
     bool        has_subject;
     bool        has_transitions;
-    const char *own;    /* a file that may be loaded */
+    const char *own;    /* the file that may be loaded */
     bwl_text   *reterr; /* of bwl_subject_find */
 } reading;
 
@@ -217,7 +217,7 @@ static void read_transitions(reading *k)
     }
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- whole records --------------------------------------------------------------------------- */
 
 static void read_format_version(reading *k)
 {
@@ -435,7 +435,7 @@ static void put_world(FILE *out, const bwl_scenario *s)
     (void)fputs("},\n", out);
 }
 
-/* `says` is for readers of the file; a replay ignores it. */
+/* `says` is for human readers; a replay ignores it. */
 static void put_transition(FILE *out, bwl_transition transition, const char *says)
 {
     (void)fprintf(out, "    {\"do\": \"%s\", \"client\": \"%c\"",

@@ -26,12 +26,13 @@ typedef struct bwl_record {
     bwl_transition *path; /* freed by bwl_record_free */
 } bwl_record;
 
-/* `subject` finds it again. */
+/* `subject` is the name for bwl_subject_find. */
 void bwl_record_write(FILE *out, const char *subject, const bwl_picture *picture,
                       const bwl_transition *path);
 
-/* False: then reterr says what, why, and what to type.  A schedule may be about a protocol in a
- * file of code, and may come from anybody: it is loaded only if it is `own`, which may be NULL. */
+/* False: reterr has what, why, and what to type.  A schedule may name a protocol in a shared
+ * object, and may come from an untrusted source: that file is loaded only if it is `own`, which may
+ * be NULL. */
 bool bwl_record_read(bwl_record *ret_record, const char *text, size_t size, const char *own,
                      bwl_text reterr[3]);
 bool bwl_record_load(bwl_record *ret_record, const char *file, const char *own, bwl_text reterr[3]);

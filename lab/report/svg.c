@@ -1,9 +1,9 @@
 /*
  * svg.c -- see svg.h.
  *
- * Rows have their places first; then come the lines of the lanes, the bars on them, the arrows and
- * the words.  A question that is carried out in a later row is an arrow that leans; one that never
- * is ends on the way.
+ * The positions of rows are computed first; then it writes the lanes, the bars on them, the arrows
+ * and the labels.  A command that is executed in a later row is a slanted arrow; one that is never
+ * executed ends halfway.
  */
 #include "lab/report/svg.h"
 #include "lab/base/grow.h"
@@ -41,7 +41,7 @@ typedef struct sheet {
     FILE              *out;
     const bwl_picture *picture;
     int               *y;      /* of each row, and of the end */
-    int                height; /* without what is written below */
+    int                height; /* without the text below */
 } sheet;
 
 static const char style[] =
@@ -79,7 +79,7 @@ static void put(const sheet *s, const char *format, ...)
     va_list list;
 
     va_start(list, format);
-    (void)vfprintf(s->out, format, list); /* whoever closes it looks whether it was written */
+    (void)vfprintf(s->out, format, list); /* errors are checked when it is closed */
     va_end(list);
 }
 
@@ -161,7 +161,7 @@ static void draw_lanes(const sheet *s)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* The row in which the question of row `i` is carried out; i itself; NO_ROW. */
+/* The row in which the command of row `i` is executed; i itself; NO_ROW. */
 static int carried_out_in(const bwl_picture *p, size_t i)
 {
     if (p->rows[i].effect.of[0] != '\0')

@@ -1,8 +1,8 @@
 /*
  * svg.h -- a picture as SVG, for light and dark screens and for phones.
  *
- * A bar on a client's line is the time in which it believes that it holds the lock: two bars side
- * by side are two holders. A hollow bar is a client that works after its time.
+ * A bar on a client's line is the time in which it believes that it holds the lock: two bars at the
+ * same time are two holders.  A hollow bar is a client that works after its lease.
  */
 #pragma once
 
@@ -17,6 +17,6 @@ void bwl_put_escaped(FILE *out, const char *text);
 /* A file of its own. */
 void bwl_svg(FILE *out, const bwl_picture *picture);
 
-/* For a page that has the style once. */
+/* Without the style, for a page that has it once. */
 void bwl_svg_inline(FILE *out, const bwl_picture *picture);
 void bwl_svg_style(FILE *out);

@@ -1,38 +1,21 @@
 /*
- * articles.c -- the locks that people write about, as they are written: what breaks them,
- * in how few steps; and what does not.
+ * articles.c -- the locks of articles, exactly as published: the faults that break them, in how few
+ * steps; and those that do not.
  *
- * Three articles: "Redis的分布式锁 / setnx" (way-...), "Redis实现分布式锁" (guard-...),
- * "Lock / watch与锁 / 分布式锁" (watch-...), "利用redis实现分布式锁" (jedis-...).  A stale key, one
- * that somebody left behind, comes from a client that crashes.
+ * Four articles: "Redis的分布式锁 / setnx" (way-...), "Redis实现分布式锁" (guard-...), "Lock / watch与锁 / 分布式锁"
+ * (watch-...), "利用redis实现分布式锁" (jedis-...).  A client that crashes leaves a stale key.
  */
 #include "lab/scenario/as_written.h"
 #include "lab/scenario/tables.h"
-#include "core/compat_rules.h"
-
-enum { SECOND_NS = 1000000000, MS_NS = 1000000 };
 
 enum {
-    /* Between clients, whatever one of them believes. */
-    INVARIANTS_EXCLUSION = BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER,
     /* What a lock that does without expiry or ownership still has to give. */
     INVARIANTS_CALLER =
         BWL_INVARIANT_TOLD | BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_IN_TIME | BWL_INVARIANT_PAUSES,
 };
 
-static const bwl_compat_rules seconds      = { .value   = BWL_VALUE_DECIMAL,
-                                               .unit_ns = SECOND_NS,
-                                               .clock   = BWL_CLOCK_OF_CLIENT };
-static const bwl_compat_rules milliseconds = {
-    .value = BWL_VALUE_DECIMAL, .unit_ns = MS_NS, .extra_ns = MS_NS, .clock = BWL_CLOCK_OF_CLIENT
-};
-static const bwl_compat_rules literal  = { .value = BWL_VALUE_LITERAL, .literal = "1" };
-static const bwl_compat_rules password = { .value = BWL_VALUE_TOKEN };
-static const bwl_compat_rules uuid     = { .value = BWL_VALUE_TOKEN, .lease_in_seconds = true };
-
-#define IN_SECONDS(NAME, RULES) \
-    .protocol = &bwl_written_##NAME, .terms = { .rules = &(RULES), .lease_ms = 2000 }
-#define WRITTEN(NAME, RULES) .protocol = &bwl_written_##NAME, .terms = { .rules = &(RULES) }
+#define IN_SECONDS(NAME, RULES) .protocol = &bwl_written_##NAME, BY_RULES_2S(RULES)
+#define WRITTEN(NAME, RULES)    .protocol = &bwl_written_##NAME, BY_RULES(RULES)
 
 static const bwl_scenario table[] = {
     /* ---- way 1: SETNX; DEL ------------------------------------------------------------------- */
@@ -41,26 +24,26 @@ static const bwl_scenario table[] = {
                       BWL_INVARIANT_CLEAN_END,
         .rounds = 2),
     ROW("way-1-crash", "the holder dies, and nobody gets the lock ever again",
-        WRITTEN(way_1, literal), .tries_once = true, .rounds = BWL_ANY,
-        .budget = { [BWL_CRASH] = 1 }, BREAKS_ONLY(LIVE, 3)),
+        WRITTEN(way_1, literal), .tries_once = true, .rounds = BWL_ANY, CRASH(1),
+        BREAKS_ONLY(LIVE, 3)),
     ROW("way-1-lost-answer", "the answer to SETNX is lost, and nobody gets the lock ever again",
-        WRITTEN(way_1, literal), .tries_once = true, .rounds = BWL_ANY,
-        .budget = { [BWL_LOSS] = 1 }, BREAKS_ONLY(LIVE, 3)),
+        WRITTEN(way_1, literal), .tries_once = true, .rounds = BWL_ANY, LOSS(1),
+        BREAKS_ONLY(LIVE, 3)),
     ROW("way-1-lost-release", "a release does not get there, and the key stays",
-        WRITTEN(way_1, literal), .budget = { [BWL_LOSS] = 1 }, BREAKS_ONLY(CLEAN_END, 10)),
+        WRITTEN(way_1, literal), LOSS(1), BREAKS_ONLY(CLEAN_END, 10)),
     ROW("way-1-late-release",
         "a release may come as late as it likes: until then nobody has the lock",
         WRITTEN(way_1, literal), .invariants = INVARIANTS_EXCLUSION | BWL_INVARIANT_OWN_KEY,
-        .clients = 3, .budget = { [BWL_LOSS] = 1 }),
+        .clients = 3, LOSS(1)),
     /* ---- way 2: EXPIRE 0 when DEL did not succeed -------------------------------------------- */
     ROW("way-2-crash", "the same as releasing twice: the deadlock stays", WRITTEN(way_2, literal),
-        .tries_once = true, .rounds = BWL_ANY, .budget = { [BWL_CRASH] = 1 }, BREAKS_ONLY(LIVE, 3)),
+        .tries_once = true, .rounds = BWL_ANY, CRASH(1), BREAKS_ONLY(LIVE, 3)),
     ROW("way-2-lost-reply",
         "DEL is done and its reply is lost: EXPIRE 0 removes the next one's lock",
-        WRITTEN(way_2, literal), .budget = { [BWL_LOSS] = 1 }, BREAKS_ONLY(OWN_KEY, 10)),
+        WRITTEN(way_2, literal), LOSS(1), BREAKS_ONLY(OWN_KEY, 10)),
     ROW("way-2-lost-reply-two", "... and a third client comes in beside it",
-        WRITTEN(way_2, literal), .invariants = INVARIANTS_EXCLUSION, .clients = 3,
-        .budget = { [BWL_LOSS] = 1 }, BREAKS(ONE_HOLDER, 14)),
+        WRITTEN(way_2, literal), .invariants = INVARIANTS_EXCLUSION, .clients = 3, LOSS(1),
+        BREAKS(ONE_HOLDER, 14)),
     /* ---- way 3: a stamp; when it is over: DEL, SETNX ----------------------------------------- */
     ROW("way-3-once", "each once: no two of them inside", IN_SECONDS(way_3, seconds),
         .invariants = INVARIANTS_EXCLUSION),
@@ -72,11 +55,11 @@ static const bwl_scenario table[] = {
         BREAKS(ONE_HOLDER, 18)),
     ROW("way-3-late-release",
         "the time is too short: DEL comes late, and removes the next one's lock",
-        IN_SECONDS(way_3, seconds), .budget = { [BWL_SLOW] = 2 }, BREAKS_ONLY(OWN_KEY, 15)),
+        IN_SECONDS(way_3, seconds), SLOW(2), BREAKS_ONLY(OWN_KEY, 15)),
     ROW("way-3-skew", "a client whose clock is a lease ahead finds every lock over",
         IN_SECONDS(way_3, seconds), .invariants = INVARIANTS_EXCLUSION,
         .clocks.skew_ms = { 0, 3000 }, BREAKS(ONE_HOLDER, 12)),
-    /* ---- way 4: a stamp; when it is over: GETSET --------------------------------------------- */
+    /* ---- way 4: a timestamp; when it is over: GETSET ----------------------------------------- */
     ROW("way-4-calm", "GETSET: nobody is late, nobody dies", IN_SECONDS(way_4, seconds),
         .invariants = INVARIANTS_EXCLUSION | INVARIANTS_CALLER | BWL_INVARIANT_OWN_KEY),
     ROW("way-4-stale", "only one of those who find a key over gets it", IN_SECONDS(way_4, seconds),
@@ -91,10 +74,10 @@ static const bwl_scenario table[] = {
         IN_SECONDS(way_4, seconds), .invariants = INVARIANTS_EXCLUSION,
         .clocks.skew_ms = { 0, 3000 }, BREAKS(ONE_HOLDER, 10)),
     ROW("way-4-late-release", "DEL comes late, and removes the next one's lock",
-        IN_SECONDS(way_4, seconds), .budget = { [BWL_SLOW] = 2 }, BREAKS_ONLY(OWN_KEY, 13)),
+        IN_SECONDS(way_4, seconds), SLOW(2), BREAKS_ONLY(OWN_KEY, 13)),
     ROW("way-4-crash", "a holder dies, and after its time another gets the lock",
         IN_SECONDS(way_4, seconds), .invariants = BWL_INVARIANT_LIVE, .tries_once = true,
-        .rounds = BWL_ANY, .budget = { [BWL_CRASH] = 1 }),
+        .rounds = BWL_ANY, CRASH(1)),
     /* ---- way 5: SET NX EX; DEL --------------------------------------------------------------- */
     ROW("way-5-calm", "SET NX EX, DEL: nobody is late, nobody dies", WRITTEN(way_5, literal),
         .invariants = INVARIANTS_EXCLUSION | INVARIANTS_CALLER | BWL_INVARIANT_OWN_KEY |
@@ -102,26 +85,23 @@ static const bwl_scenario table[] = {
         .rounds = 2),
     ROW("way-5-crash", "a holder dies, and after a lease another gets the lock",
         WRITTEN(way_5, literal), .invariants = BWL_INVARIANT_LIVE, .tries_once = true,
-        .rounds = BWL_ANY, .budget = { [BWL_CRASH] = 1 }),
+        .rounds = BWL_ANY, CRASH(1)),
     ROW("way-5-crash-late", "... unless it died with DEL under way", WRITTEN(way_5, literal),
-        .invariants = INVARIANTS_EXCLUSION, .tries_once = true, .rounds = BWL_ANY,
-        .budget = { [BWL_CRASH] = 1 }, BREAKS(ONE_HOLDER, 13)),
+        .invariants = INVARIANTS_EXCLUSION, .tries_once = true, .rounds = BWL_ANY, CRASH(1),
+        BREAKS(ONE_HOLDER, 13)),
     ROW("way-5-overrun", "P1 overruns, and its DEL removes P2's lock", WRITTEN(way_5, literal),
-        .terms.answer_ms = 40, .budget = { [BWL_SLOW] = 1 }, BREAKS_ONLY(OWN_KEY, 8)),
+        .terms.answer_ms = 40, SLOW(1), BREAKS_ONLY(OWN_KEY, 8)),
     ROW("way-5-overrun-two", "... and P3 comes in beside P2: neither of them was slow",
-        WRITTEN(way_5, literal), .terms.answer_ms = 40, .clients = 3, .budget = { [BWL_SLOW] = 1 },
+        WRITTEN(way_5, literal), .terms.answer_ms = 40, .clients = 3, SLOW(1),
         BREAKS_ONLY(ONE_WORKER, 12)),
     /* ---- way 6: SET NX EX password; compare and delete --------------------------------------- */
     ROW("way-6-script", "a password of one's own, compared by a script: never another's key",
-        WRITTEN(way_6, password), .clients = 3,
-        .invariants = BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_ONE_WORKER,
-        .budget     = { [BWL_SLOW] = 2 }),
+        WRITTEN(way_6, token), .clients = 3,
+        .invariants = BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_ONE_WORKER, SLOW(2)),
     ROW("way-6-one-password", "the password of the listing, abc123, is everybody's",
-        WRITTEN(way_6, literal), .terms.answer_ms = 40, .budget = { [BWL_SLOW] = 1 },
-        BREAKS_ONLY(OWN_KEY, 8)),
+        WRITTEN(way_6, literal), .terms.answer_ms = 40, SLOW(1), BREAKS_ONLY(OWN_KEY, 8)),
     ROW("way-6-get-del", "GET, then DEL: between the two the lock is another's",
-        WRITTEN(get_del, password), .terms.answer_ms = 40, .budget = { [BWL_SLOW] = 1 },
-        BREAKS_ONLY(OWN_KEY, 10)),
+        WRITTEN(get_del, token), .terms.answer_ms = 40, SLOW(1), BREAKS_ONLY(OWN_KEY, 10)),
 
     /* ---- milliseconds, buffers, a guard before DEL ------------------------------------------- */
     ROW("by-time-calm", "GETSET by time: nobody is late, nobody dies",
@@ -144,29 +124,29 @@ static const bwl_scenario table[] = {
         "milliseconds compared with 0.003, a buffer in seconds: no better, no worse",
         WRITTEN(guard, milliseconds), BREAKS_ONLY(OWN_KEY, 15)),
     /* ---- SETNX, EXPIRE, repair; release under WATCH ------------------------------------------ */
-    ROW("watch-calm", "SETNX, EXPIRE: nobody is late, nobody dies", IN_SECONDS(watch, uuid),
+    ROW("watch-calm", "SETNX, EXPIRE: nobody is late, nobody dies", IN_SECONDS(watch, token_s),
         .invariants = INVARIANTS_EXCLUSION | INVARIANTS_CALLER | BWL_INVARIANT_OWN_KEY |
                       BWL_INVARIANT_CLEAN_END),
-    ROW("watch-crash", "a holder dies before EXPIRE: who waits repairs it", IN_SECONDS(watch, uuid),
-        .invariants = BWL_INVARIANT_LIVE | INVARIANTS_EXCLUSION, .tries_once = true,
-        .rounds = BWL_ANY, .budget = { [BWL_CRASH] = 1 }),
+    ROW("watch-crash", "a holder dies before EXPIRE: who waits repairs it",
+        IN_SECONDS(watch, token_s), .invariants = BWL_INVARIANT_LIVE | INVARIANTS_EXCLUSION,
+        .tries_once = true, .rounds = BWL_ANY, CRASH(1)),
     ROW("watch-slow", "DEL under WATCH, as late as it likes: never another's key",
-        IN_SECONDS(watch, uuid), .invariants = BWL_INVARIANT_OWN_KEY, .budget = { [BWL_SLOW] = 2 }),
-    ROW("watch-lost", "... nor from a connection that broke", IN_SECONDS(watch, uuid),
-        .invariants = BWL_INVARIANT_OWN_KEY, .budget = { [BWL_SLOW] = 1, [BWL_LOSS] = 1 }),
+        IN_SECONDS(watch, token_s), .invariants = BWL_INVARIANT_OWN_KEY, SLOW(2)),
+    ROW("watch-lost", "... nor from a connection that broke", IN_SECONDS(watch, token_s),
+        .invariants = BWL_INVARIANT_OWN_KEY, SLOW(1), LOSS(1)),
     ROW("watch-ttl", "TTL compared with -2: no repair, and nobody gets the lock ever again",
-        IN_SECONDS(watch_ttl, uuid), .tries_once = true, .rounds = BWL_ANY,
-        .budget = { [BWL_CRASH] = 1 }, BREAKS_ONLY(LIVE, 3)),
+        IN_SECONDS(watch_ttl, token_s), .tries_once = true, .rounds = BWL_ANY, CRASH(1),
+        BREAKS_ONLY(LIVE, 3)),
     ROW("watch-no-end", "the loop's variable never moves: it waits for ever",
-        IN_SECONDS(watch_no_end, uuid), BREAKS_ONLY(IN_TIME, 49)),
-    ROW("watch-no-sleep", "sleep(0.2) is sleep(0)", IN_SECONDS(watch_no_sleep, uuid),
+        IN_SECONDS(watch_no_end, token_s), BREAKS_ONLY(IN_TIME, 49)),
+    ROW("watch-no-sleep", "sleep(0.2) is sleep(0)", IN_SECONDS(watch_no_sleep, token_s),
         BREAKS_ONLY(PAUSES, 11)),
     ROW("watch-queued", "MULTI before GET: QUEUED is no uuid, and nothing is ever released",
-        IN_SECONDS(watch_queued, uuid), BREAKS_ONLY(TAKEN_BACK, 7)),
+        IN_SECONDS(watch_queued, token_s), BREAKS_ONLY(TAKEN_BACK, 7)),
     ROW("watch-exec-first", "the first EXEC ends the watch: DEL removes whatever is there",
-        IN_SECONDS(watch_exec_first, uuid), .budget = { [BWL_SLOW] = 2 }, BREAKS_ONLY(OWN_KEY, 15)),
+        IN_SECONDS(watch_exec_first, token_s), SLOW(2), BREAKS_ONLY(OWN_KEY, 15)),
     ROW("watch-repair-by-del", "the repair is DEL: two holders without any fault",
-        IN_SECONDS(watch_del, uuid), .invariants = INVARIANTS_EXCLUSION, BREAKS(ONE_HOLDER, 18)),
+        IN_SECONDS(watch_del, token_s), .invariants = INVARIANTS_EXCLUSION, BREAKS(ONE_HOLDER, 18)),
     /* ---- the Jedis lock ---------------------------------------------------------------------- */
     ROW("jedis-calm", "nobody is late, nobody dies", WRITTEN(jedis, milliseconds),
         .invariants = INVARIANTS_EXCLUSION | INVARIANTS_CALLER | BWL_INVARIANT_OWN_KEY),
@@ -177,16 +157,15 @@ static const bwl_scenario table[] = {
         WRITTEN(jedis, milliseconds), .invariants = INVARIANTS_EXCLUSION, .server.stale = true),
     ROW("jedis-crash", "a holder dies, and after its time another gets the lock",
         WRITTEN(jedis, milliseconds), .invariants = BWL_INVARIANT_LIVE, .tries_once = true,
-        .rounds = BWL_ANY, .budget = { [BWL_CRASH] = 1 }),
+        .rounds = BWL_ANY, CRASH(1)),
     ROW("jedis-skew", "... unless a clock is ahead", WRITTEN(jedis, milliseconds),
         .invariants = INVARIANTS_EXCLUSION, .clocks.skew_ms = { 0, 40 }, BREAKS(ONE_HOLDER, 10)),
     ROW("jedis-wall", "... or is set on by a lease", WRITTEN(jedis, milliseconds),
-        .invariants = INVARIANTS_EXCLUSION, .clocks.wall_ms = 40, .budget = { [BWL_WALL] = 1 },
-        BREAKS(ONE_HOLDER, 11)),
+        .invariants = INVARIANTS_EXCLUSION, .clocks.wall_ms = 40, WALL(1), BREAKS(ONE_HOLDER, 11)),
     ROW("jedis-moved-stamp", "... or the loser's stamp is in the winner's lock",
         WRITTEN(jedis, milliseconds), .server.stale = true, BREAKS_ONLY(HONEST, 13)),
-    ROW("jedis-late-release", "... or DEL comes late", WRITTEN(jedis, milliseconds),
-        .budget = { [BWL_SLOW] = 2 }, BREAKS_ONLY(OWN_KEY, 23)),
+    ROW("jedis-late-release", "... or DEL comes late", WRITTEN(jedis, milliseconds), SLOW(2),
+        BREAKS_ONLY(OWN_KEY, 23)),
     ROW("jedis-numeric-stale",
         "the second rule: what GETSET found is over; only one of two gets it",
         WRITTEN(jedis_numeric, milliseconds), .invariants = INVARIANTS_EXCLUSION,

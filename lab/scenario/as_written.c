@@ -1,9 +1,10 @@
 /*
- * as_written.c -- the programs, and what carries them out.  See as_written.h.
+ * as_written.c -- the programs, and their interpreter.  See as_written.h.
  *
- * A program is two lists of steps, for acquire and release.  A step asks one word.  A NO leads to
- * `no`; a YES that passes the step's test (if it has one) leads to `yes`, any other to `otherwise`.
- * A connection that breaks ends the command with UNKNOWN, unless the step says where to go on.
+ * A program is two lists of steps, for acquire and release.  A step sends one command.  A NO leads
+ * to `no`; a YES that passes the step's test (if it has one) leads to `yes`, any other to
+ * `otherwise`. A connection that breaks ends the command with UNKNOWN, unless the step has another
+ * target.
  */
 #include "lab/scenario/as_written.h"
 #include "core/compat_rules.h"
@@ -17,18 +18,18 @@ typedef enum written_end {
     BUSY,
     RELEASED,
     GONE,
-    OVER,        /* nothing: the program has ended, and nobody looks at what came of it */
-    FROM_START,  /* of the list, at once */
+    OVER,        /* no result: the program has ended */
+    FROM_START,  /* from the start of the list, at once */
     AFTER_PAUSE, /* from the start of the list, 10 ms later */
 } written_end;
 
 typedef enum written_test {
     NO_TEST = 0,
-    IS_PAST,        /* the stamp is below now */
+    IS_PAST,        /* the timestamp is below now */
     IS_PAST_OR_NOW, /* ... or is now */
-    IS_SAME,        /* the very bytes that the step before has shown */
+    IS_SAME,        /* the same bytes as in the step before */
     IS_MINE,
-    IS_AHEAD, /* by the guard */
+    IS_AHEAD, /* ahead by the guard */
     IS_AHEAD_AT_ALL,
     HAS_NO_END, /* READ_EXPIRY */
     IS_NEVER_SO,
@@ -44,8 +45,8 @@ typedef struct written_step {
 } written_step;
 
 typedef struct written_program {
-    bool         never_looks; /* at a clock, while it works */
-    unsigned     lease_over;  /* the stamp is made of the lease over this; 0: of the whole */
+    bool         never_looks; /* reads no clock while it works */
+    unsigned     lease_over;  /* the timestamp uses 1/n of the lease; 0: all of it */
     written_step acquire[STEPS_MAX];
     written_step release[STEPS_MAX];
 } written_program;
@@ -55,12 +56,12 @@ typedef struct written_state {
     uint8_t  at;
     uint32_t asked;
     uint32_t last_tag;
-    int64_t  timestamp; /* that this try writes */
-    uint64_t shown;     /* what the step before has shown */
+    int64_t  timestamp; /* written by this try */
+    uint64_t shown;     /* read by the step before */
     bwl_ms   until;
 } written_state;
 
-/* ---- carrying out ---------------------------------------------------------------------------- */
+/* ---- the interpreter ------------------------------------------------------------------------- */
 
 static void written_init(void *state, unsigned nodes)
 {
@@ -85,7 +86,7 @@ static void ask(const written_program *p, written_state *s, unsigned at, bwl_eff
                      });
 }
 
-/* The time of day, once for each try. */
+/* Reads the wall clock once for each try. */
 static void begin(const written_program *p, written_state *s, const bwl_lock_request *request,
                   bwl_moment moment, bwl_effects *fx)
 {
@@ -229,7 +230,7 @@ static void event(const written_program *p, written_state *s, const bwl_lock_req
 PROGRAM(way_1, "setnx-del", .never_looks = true, .acquire = { ASK(0, REDIS_SETNX, HELD, BUSY) },
         .release = DEL_ALONE);
 
-/* A reply that is lost is a release that did not succeed, to the program. */
+/* For the program, a lost reply is a release that did not succeed. */
 PROGRAM(way_2, "setnx-del-expire", .never_looks = true,
         .acquire = { ASK(0, REDIS_SETNX, HELD, BUSY) },
         .release = { [0] = { .command = REDIS_DELETE, .yes = RELEASED, .no = 1, .down = 1 },
@@ -240,7 +241,7 @@ PROGRAM(way_3, "setnx-stamp-del",
                      ASK(2, REDIS_DELETE, 3, BUSY), ASK(3, REDIS_SETNX, HELD, BUSY) },
         .release = DEL_ALONE);
 
-/* Nothing twice is the same as well: t2 != t1 is false then. */
+/* Two missing values are equal as well: t2 != t1 is false then. */
 PROGRAM(way_4, "setnx-getset",
         .acquire = { ASK(0, REDIS_SETNX, HELD, 1), CHECK(1, REDIS_READ, IS_PAST_OR_NOW, 2, BUSY, 3),
                      CHECK(2, REDIS_SWAP, IS_SAME, HELD, BUSY, BUSY),
@@ -259,7 +260,7 @@ PROGRAM(get_del, "set-nx-ex", .acquire = { ASK(0, REDIS_SET_IF_ABSENT, HELD, BUS
 
 /* ---- Redis实现分布式锁 ----------------------------------------------------------------------------- */
 
-/* A key that is gone wins a chance, and so does a value that is past. */
+/* A missing key is an opportunity, and so is a value in the past. */
 #define GETSET_BY_TIME(BUSY_END)                                                     \
     {                                                                                \
         ASK(0, REDIS_SETNX, HELD, 1), CHECK(1, REDIS_READ, IS_PAST, 2, BUSY_END, 2), \
@@ -280,7 +281,7 @@ PROGRAM(guard, "setnx-getset", .never_looks = true, .acquire = GETSET_BY_TIME(BU
 
 /* ---- 利用redis实现分布式锁 --------------------------------------------------------------------------- */
 
-/* Only what GET has shown, and what is still there, is taken. */
+/* The lock is only taken if GET still returns the value shown before. */
 #define GETSET_OF_SHOWN(BUSY_END)                                                           \
     {                                                                                       \
         ASK(0, REDIS_SETNX, HELD, 1), CHECK(1, REDIS_READ, IS_PAST, 2, BUSY_END, BUSY_END), \
@@ -293,7 +294,7 @@ PROGRAM(jedis, "setnx-getset", .acquire = GETSET_OF_SHOWN(BUSY), .release = DEL_
 PROGRAM(jedis_tenth, "setnx-getset", .lease_over = 10, .acquire = GETSET_OF_SHOWN(BUSY),
         .release = DEL_ALONE);
 
-/* A hundred times as many tries as were meant: as far as anybody waits here, without an end. */
+/* A hundred times as many tries as intended: without an end, for any wait of the lab. */
 PROGRAM(jedis_minus_1, "setnx-getset", .acquire = GETSET_OF_SHOWN(AFTER_PAUSE),
         .release = DEL_ALONE);
 
@@ -320,7 +321,7 @@ PROGRAM(jedis_numeric, "setnx-getset",
 PROGRAM(watch, "setnx-expire-watch", .acquire = SETNX_EXPIRE_REPAIR(HAS_NO_END, REDIS_EXPIRE, BUSY),
         .release = WATCHED_DEL);
 
-/* -2 says that there is no key; then EXPIRE does nothing. */
+/* -2 means that there is no key; then EXPIRE does nothing. */
 PROGRAM(watch_ttl, "setnx-expire-watch",
         .acquire = { ASK(0, REDIS_SETNX, 1, 2), ASK(1, REDIS_EXPIRE, HELD, HELD),
                      ASK(2, REDIS_READ_EXPIRY, BUSY, 3), ASK(3, REDIS_EXPIRE, BUSY, BUSY) },

@@ -1,19 +1,16 @@
 /*
- * clocks.c -- clients whose clocks run too slow or too fast; numbers taken for another
- * unit; leases that differ; and servers that say that they were started anew.  See
- * table.h.
+ * clocks.c -- clients whose clocks run too slow or too fast; numbers in a wrong unit; leases that
+ * differ; and servers that report a restart.  See table.h.
  *
- * Of a lease of 30 ms, 28 are counted: so a clock may run at 94 per cent of the server's, and not
- * at 90.  Of 2 s, 1978 ms are: 99 per cent, and not 97.
+ * A lease of 30 ms counts as 28: so a clock may run at 94 per cent of the server's rate, and not at
+ * 90.  A lease of 2 s counts as 1978 ms: 99 per cent, and not 97.
  */
-#include "core/compat_rules.h"
 #include "lab/scenario/as_written.h"
 #include "lab/mutant/token.h"
 #include "lab/scenario/tables.h"
 #include "protocol/protocol.h"
 
 enum {
-    INVARIANTS_EXCLUSION = BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER,
     /* A world in which the server forgets: what still holds, as far as one client can know. */
     INVARIANTS_ONE_CLIENT = BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_CREATES | BWL_INVARIANT_HAS_END |
                             BWL_INVARIANT_TOLD | BWL_INVARIANT_HEEDS_NO | BWL_INVARIANT_TELLS_LOSS |
@@ -22,70 +19,58 @@ enum {
                             BWL_INVARIANT_FOREIGN,
 };
 
-static const bwl_compat_rules uuid         = { .value = BWL_VALUE_TOKEN, .lease_in_seconds = true };
-static const bwl_compat_rules milliseconds = { .value    = BWL_VALUE_DECIMAL,
-                                               .unit_ns  = 1000000,
-                                               .extra_ns = 1000000,
-                                               .clock    = BWL_CLOCK_OF_CLIENT };
-static const bwl_compat_rules literal      = { .value            = BWL_VALUE_LITERAL,
-                                               .literal          = "1",
-                                               .lease_in_seconds = true };
-
 static const bwl_scenario table[] = {
     /* ---- the rate of a client's clock -------------------------------------------------------- */
     ROW("rate-slow", "a client's clock is as slow as the drift allowance allows",
-        .clocks.pace_of = { 94 }, .budget = { [BWL_SLOW] = 1 }),
+        .clocks.pace_of = { 94 }, SLOW(1)),
     ROW("rate-slow-loss", "... and it loses its connection", .tries_once = true,
-        .clocks.pace_of = { 94 }, .budget = { [BWL_LOSS] = 1 }),
+        .clocks.pace_of = { 94 }, LOSS(1)),
     ROW("rate-fast", "a client's clock is fast: its lease is over for it before it is in the store",
-        .clocks.pace_of = { 106 }, .budget = { [BWL_SLOW] = 1 }),
+        .clocks.pace_of = { 106 }, SLOW(1)),
     ROW("rate-apart",
         "one clock slow, the other fast, and everything also just before each deadline",
-        .clocks.pace_of = { 94, 106 }, .fine = true, .budget = { [BWL_SLOW] = 1 }),
-    ROW("rate-changes", "the clocks become slow at any moment",
-        .budget = { [BWL_SLOW] = 1, [BWL_RATE] = 1 }),
+        .clocks.pace_of = { 94, 106 }, .fine = true, SLOW(1)),
+    ROW("rate-changes", "the clocks become slow at any moment", SLOW(1), RATE(1)),
     ROW("rate-set-nx-ex", "a lease of 2 s, and a clock as slow as its allowance allows",
-        .protocol = &bwl_set_nx_ex, .terms = { .rules = &literal, .lease_ms = 2000 },
+        .protocol   = &bwl_set_nx_ex, BY_RULES_2S(literal_s),
         .invariants = INVARIANTS_EXCLUSION | BWL_INVARIANT_HONEST, .fine = true,
         .clocks.pace_of = { 99 }),
     ROW("rate-jedis", "a waiter's clock is fast, and it finds the stamp over when its holder does",
-        .protocol = &bwl_written_jedis, .terms = { .rules = &milliseconds },
-        .invariants = INVARIANTS_EXCLUSION, .fine = true, .clocks.pace_of = { 100, 106 }),
+        .protocol = &bwl_written_jedis, BY_RULES(milliseconds), .invariants = INVARIANTS_EXCLUSION,
+        .fine = true, .clocks.pace_of = { 100, 106 }),
     ROW("limit-rate-too-slow", "a clock slower than the drift allowance allows: a holder too many",
-        .never_renews = true, .fine = true, .clocks.pace_of = { 90 }, .budget = { [BWL_SLOW] = 2 },
+        .never_renews = true, .fine = true, .clocks.pace_of = { 90 }, SLOW(2),
         BREAKS_ONLY(ONE_HOLDER, 7)),
     ROW("limit-rate-changes", "the same, with a clock that was right at first",
-        .clocks.rate_pace = 90, .budget = { [BWL_RATE] = 1 }, BREAKS_ONLY(HONEST, 4)),
+        .clocks.rate_pace = 90, RATE(1), BREAKS_ONLY(HONEST, 4)),
     ROW("limit-rate-set-nx-ex", "one per cent and a bit: of a lease of 2 s, 3 are too many",
-        .protocol = &bwl_set_nx_ex, .terms = { .rules = &literal, .lease_ms = 2000 }, .fine = true,
-        .clocks.pace_of = { 97 }, BREAKS_ONLY(ONE_HOLDER, 7)),
+        .protocol = &bwl_set_nx_ex, BY_RULES_2S(literal_s), .fine = true, .clocks.pace_of = { 97 },
+        BREAKS_ONLY(ONE_HOLDER, 7)),
     ROW("limit-rate-jedis", "a waiter's clock is too fast, and it takes a lock that is held",
-        .protocol = &bwl_written_jedis, .terms = { .rules = &milliseconds },
-        .invariants = INVARIANTS_EXCLUSION, .clocks.pace_of = { 100, 120 }, BREAKS(ONE_HOLDER, 12)),
+        .protocol = &bwl_written_jedis, BY_RULES(milliseconds), .invariants = INVARIANTS_EXCLUSION,
+        .clocks.pace_of = { 100, 120 }, BREAKS(ONE_HOLDER, 12)),
     ROW("mutant-no-drift-rate", "no drift allowance, and a client's clock is slow",
         .protocol = &bwl_mutant_no_drift, .never_renews = true, .fine = true,
-        .clocks.pace_of = { 94 }, .budget = { [BWL_SLOW] = 2 }, BREAKS_ONLY(ONE_HOLDER, 7)),
+        .clocks.pace_of = { 94 }, SLOW(2), BREAKS_ONLY(ONE_HOLDER, 7)),
     ROW("mutant-no-drift-rate-changes", "the same, seen as soon as the clock has become slow",
-        .protocol = &bwl_mutant_no_drift, .budget = { [BWL_RATE] = 1 }, BREAKS_ONLY(HONEST, 4)),
+        .protocol = &bwl_mutant_no_drift, RATE(1), BREAKS_ONLY(HONEST, 4)),
 
-    /* ---- a server that says that it was started anew ----------------------------------------- */
+    /* ---- a server that reports a restart ----------------------------------------------------- */
     ROW("restart-told", "a server restarts empty, another by its run_id: what was held is lost",
-        .server.has_run_id = true, .invariants = INVARIANTS_ONE_CLIENT,
-        .budget = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_RESTART] = 1 }),
+        .server.has_run_id = true, .invariants = INVARIANTS_ONE_CLIENT, SLOW(1), LOSS(1),
+        RESTART(1)),
     ROW("restore-told", "... with an older state: our key there proves nothing, and is taken back",
-        .server.has_run_id = true, .invariants = INVARIANTS_ONE_CLIENT,
-        .budget = { [BWL_SLOW] = 1, [BWL_RESTORE] = 1 }),
+        .server.has_run_id = true, .invariants = INVARIANTS_ONE_CLIENT, SLOW(1), RESTORE(1)),
     ROW("failover-told", "another server takes over: what the first one gave is lost",
-        .server.has_run_id = true, .invariants = INVARIANTS_ONE_CLIENT,
-        .budget = { [BWL_SLOW] = 1, [BWL_FAILOVER] = 1 }),
+        .server.has_run_id = true, .invariants = INVARIANTS_ONE_CLIENT, SLOW(1), FAILOVER(1)),
     ROW("planted-same-server",
         "the engine does not look at the run_id: an old key vouches for an old hold",
         .server.has_run_id = true, .mutations = BWL_MUTATION_SAME_SERVER,
-        .invariants = INVARIANTS_ONE_CLIENT, .budget = { [BWL_RESTORE] = 1 }, BREAKS(HEEDS_NO, 10)),
+        .invariants = INVARIANTS_ONE_CLIENT, RESTORE(1), BREAKS(HEEDS_NO, 10)),
 
-    /* ---- numbers taken for another unit ------------------------------------------------------ */
+    /* ---- numbers in a wrong unit ------------------------------------------------------------- */
     ROW("watch-50000", "EXPIRE 50000, meant as ms: a key for 13.9 hours",
-        .protocol = &bwl_written_watch, .terms = { .rules = &uuid, .lease_ms = 2000 },
+        .protocol  = &bwl_written_watch, BY_RULES_2S(token_s),
         .mutations = BWL_MUTATION_MS_AS_SECONDS, BREAKS_ONLY(HAS_END, 4)),
     ROW("planted-ms-as-seconds",
         "the same slip in SET: a lease a thousand times as long as was meant",
@@ -94,25 +79,24 @@ static const bwl_scenario table[] = {
         "seconds where ms are meant: the lock is over long before its holder thinks so",
         .mutations = BWL_MUTATION_SECONDS_AS_MS, .never_renews = true, BREAKS_ONLY(ONE_HOLDER, 7)),
     ROW("jedis-100-60-5", "100*60*5 for five minutes: the stamp is over after a tenth of that",
-        .protocol = &bwl_written_jedis_tenth, .terms = { .rules = &milliseconds },
+        .protocol   = &bwl_written_jedis_tenth, BY_RULES(milliseconds),
         .invariants = INVARIANTS_EXCLUSION, BREAKS(ONE_HOLDER, 12)),
     ROW("jedis-minus-1", "1 subtracted for a sleep of 100 ms: who was told to wait 300 ms waits on",
-        .protocol = &bwl_written_jedis_minus_1,
-        .terms    = { .rules = &milliseconds, .lease_ms = 2000 }, BREAKS_ONLY(IN_TIME, 47)),
+        .protocol = &bwl_written_jedis_minus_1, BY_RULES_2S(milliseconds),
+        BREAKS_ONLY(IN_TIME, 47)),
 
     /* ---- leases that differ ------------------------------------------------------------------ */
     ROW("watch-repair-longer",
         "a waiter repairs with a lease longer than the holder's: it ends later",
-        .protocol = &bwl_written_watch, .terms = { .rules = &uuid, .lease_ms = 2000 },
-        .lease_of_ms = { 2000, 4000 }, .invariants = INVARIANTS_EXCLUSION,
-        .budget = { [BWL_SLOW] = 1 }),
+        .protocol = &bwl_written_watch, BY_RULES_2S(token_s), .lease_of_ms = { 2000, 4000 },
+        .invariants = INVARIANTS_EXCLUSION, SLOW(1)),
     ROW("watch-repair-shorter",
         "a waiter repairs with a lease shorter than the holder's, which ends too soon",
-        .protocol = &bwl_written_watch, .terms = { .rules = &uuid, .lease_ms = 2000 },
-        .lease_of_ms = { 4000, 2000 }, BREAKS_ONLY(HONEST, 11)),
+        .protocol = &bwl_written_watch, BY_RULES_2S(token_s), .lease_of_ms = { 4000, 2000 },
+        BREAKS_ONLY(HONEST, 11)),
     ROW("setnx-expire-watch-shorter", "... and so it is with the repair as bowline has it",
-        .protocol = &bwl_setnx_expire_watch, .terms = { .rules = &uuid, .lease_ms = 2000 },
-        .lease_of_ms = { 4000, 2000 }, BREAKS_ONLY(HONEST, 13)),
+        .protocol = &bwl_setnx_expire_watch, BY_RULES_2S(token_s), .lease_of_ms = { 4000, 2000 },
+        BREAKS_ONLY(HONEST, 13)),
 };
 
 const bwl_scenario_table bwl_scenarios_of_clocks = { table, sizeof table / sizeof table[0] };

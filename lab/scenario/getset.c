@@ -1,17 +1,11 @@
 /*
- * getset.c -- setnx-getset, by the parameters of each article, and by the server's clock.
+ * getset.c -- setnx-getset, with the parameters of each article, and with the server's clock.
  *
- * The leases are short, in the unit that the protocol counts in.  A stale key is one that somebody
- * has left behind, over already when the world begins.
+ * The leases are short, in the unit of the protocol.  A stale key is left from a former holder, and
+ * has expired when the world begins.
  */
 #include "lab/scenario/tables.h"
 #include "protocol/protocol.h"
-
-enum {
-    INVARIANTS_EXCLUSION = BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER,
-    INVARIANTS_CALM      = INVARIANTS_EXCLUSION | BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_TOLD |
-                      BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_IN_TIME | BWL_INVARIANT_PAUSES,
-};
 
 #define IN_SECONDS(RULES)                                    \
     {                                                        \
@@ -25,8 +19,8 @@ enum {
 #define GETSET(NAME, STORY, TERMS, ...) \
     ROW("getset-" NAME, STORY, .protocol = &bwl_setnx_getset, .terms = TERMS, __VA_ARGS__)
 
-/* The same rows for each set of rules: what holds when nothing is late, how far clocks step, and in
- * how many steps a late DEL breaks the lock. */
+/* The same rows for each set of rules: the invariants that hold when nothing is late, the size of
+ * clock steps, and the number of steps in which a late DEL breaks the lock. */
 #define FAMILY(NAME, TERMS, CALM, STEP_MS, LATE_STEPS)                                             \
     GETSET(NAME "-calm", "each once, and nothing is late", TERMS, .invariants = CALM),             \
         GETSET(NAME "-stale", "one client takes over an expired key", TERMS,                       \
@@ -39,13 +33,12 @@ enum {
                .invariants = INVARIANTS_EXCLUSION, .clocks.skew_ms = { 0, STEP_MS },               \
                BREAKS(ONE_HOLDER, 12)),                                                            \
         GETSET(NAME "-wall", "... or one whose clock steps", TERMS,                                \
-               .invariants = INVARIANTS_EXCLUSION, .clocks.wall_ms = STEP_MS,                      \
-               .budget = { [BWL_WALL] = 1 }, BREAKS(ONE_HOLDER, 13)),                              \
-        GETSET(NAME "-late", "a late DEL removes the next holder's lock", TERMS,                   \
-               .budget = { [BWL_SLOW] = 2 }, BREAKS_ONLY(OWN_KEY, LATE_STEPS)),                    \
+               .invariants = INVARIANTS_EXCLUSION, .clocks.wall_ms = STEP_MS, WALL(1),             \
+               BREAKS(ONE_HOLDER, 13)),                                                            \
+        GETSET(NAME "-late", "a late DEL removes the next holder's lock", TERMS, SLOW(2),          \
+               BREAKS_ONLY(OWN_KEY, LATE_STEPS)),                                                  \
         GETSET(NAME "-crash", "a holder dies, and another gets the lock later", TERMS,             \
-               .invariants = BWL_INVARIANT_LIVE, .tries_once = true, .rounds = BWL_ANY,            \
-               .budget = { [BWL_CRASH] = 1 })
+               .invariants = BWL_INVARIANT_LIVE, .tries_once = true, .rounds = BWL_ANY, CRASH(1))
 
 static const bwl_scenario table[] = {
     FAMILY("seconds", IN_SECONDS(seconds), INVARIANTS_CALM, 3000, 15),
@@ -58,17 +51,17 @@ static const bwl_scenario table[] = {
            IN_SECONDS(server),
            .invariants = INVARIANTS_EXCLUSION | BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_HONEST |
                          BWL_INVARIANT_TOLD,
-           .rounds = 2, .budget = { [BWL_SLOW] = 2 }),
+           .rounds = 2, SLOW(2)),
     GETSET("server-stale", "a key that others have left is taken over by one", IN_SECONDS(server),
            .invariants = INVARIANTS_EXCLUSION | BWL_INVARIANT_HONEST, .server.stale = true,
-           .budget = { [BWL_SLOW] = 1 }),
+           SLOW(1)),
     GETSET("server-skew", "the clients' clocks do not matter", IN_SECONDS(server),
            .invariants     = INVARIANTS_EXCLUSION | BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_HONEST,
-           .clocks.skew_ms = { 0, 3000 }, .budget = { [BWL_SLOW] = 1 }),
+           .clocks.skew_ms = { 0, 3000 }, SLOW(1)),
     GETSET("server-loss", "a connection breaks, and what was written comes later",
            IN_SECONDS(server),
            .invariants = INVARIANTS_EXCLUSION | BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_HONEST,
-           .budget     = { [BWL_SLOW] = 1, [BWL_LOSS] = 1 }),
+           SLOW(1), LOSS(1)),
 };
 
 const bwl_scenario_table bwl_scenarios_of_getset = { table, sizeof table / sizeof table[0] };

@@ -5,124 +5,82 @@
 #include "lab/mutant/token.h"
 #include "lab/scenario/own.h"
 #include "lab/scenario/table.h"
+#include "lab/scenario/tables.h"
 #include "protocol/protocol.h"
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MS_NS = 1000000, SECONDS_LEASE_MS = 2000 };
-
-#define SECOND_NS INT64_C(1000000000)
-
-/* As in src/protocol/protocols.c, with the tokens that the lab hands out. */
-static const bwl_compat_rules uuid    = { .value = BWL_VALUE_TOKEN, .lease_in_seconds = true };
-static const bwl_compat_rules seconds = { .value   = BWL_VALUE_DECIMAL,
-                                          .unit_ns = SECOND_NS,
-                                          .clock   = BWL_CLOCK_OF_CLIENT };
-static const bwl_compat_rules ms      = {
-         .value    = BWL_VALUE_DECIMAL,
-         .unit_ns  = MS_NS,
-         .extra_ns = MS_NS,
-         .clock    = BWL_CLOCK_OF_CLIENT,
-};
-static const bwl_compat_rules rlock   = { .value = BWL_VALUE_TOKEN };
-static const bwl_compat_rules zset    = { .value = BWL_VALUE_TOKEN };
-static const bwl_compat_rules literal = { .value = BWL_VALUE_LITERAL, .literal = "1" };
+enum { SECONDS_LEASE_MS = 2000 };
 
 /* A lease in seconds is at least two. */
-#define IN_SECONDS(NAME, RULES)         \
-    .world = { .protocol = &bwl_##NAME, \
-               .terms    = { .rules = (RULES), .lease_ms = SECONDS_LEASE_MS } }
-#define IN_MS(NAME, RULES) .world = { .protocol = &bwl_##NAME, .terms = { .rules = (RULES) } }
+#define IN_SECONDS(NAME, RULES) \
+    .protocol = &bwl_##NAME, .terms = { .rules = (RULES), .lease_ms = SECONDS_LEASE_MS }
+#define IN_MS(NAME, RULES) .protocol = &bwl_##NAME, .terms = { .rules = (RULES) }
 
-static const bwl_subject table[] = {
-    { .name     = "token",
-      .story    = "bowline's own: SET NX PX, a new token each time, compare and delete",
-      .is_sound = true,
-      .world    = { .protocol = &bwl_token } },
-
-    { .name     = "queue",
-      .story    = "bowline's own: who waits stands in line, and is told when it is its turn",
-      .is_sound = true,
-      .world    = { .protocol = &bwl_queue } },
-
-    { .name     = "redisson",
-      .story    = "Redisson's RLock: a hash with one field for its holder",
-      .is_sound = true,
-      IN_MS(redisson, &rlock) },
-
-    { .name     = "symfony",
-      .story    = "Symfony's RedisStore: a sorted set of holders, scored by when they end",
-      .is_sound = true,
-      IN_MS(symfony, &zset) },
+static const bwl_scenario table[] = {
+    ROW("token", "bowline's own: SET NX PX, a new token each time, compare and delete",
+        .protocol = &bwl_token),
+    ROW("queue", "bowline's own: who waits stands in line, and is told when it is its turn",
+        .protocol = &bwl_queue),
+    ROW("redisson", "Redisson's RLock: a hash with one field for its holder",
+        IN_MS(redisson, &bwl_lab_rules_token)),
+    ROW("symfony", "Symfony's RedisStore: a sorted set of holders, scored by when they end",
+        IN_MS(symfony, &bwl_lab_rules_token)),
 
     /* As their articles mean them. */
-    { .name = "setnx-del", .story = "SETNX; DEL", IN_MS(setnx_del, &literal) },
-    { .name  = "setnx-del-expire",
-      .story = "SETNX; DEL, and EXPIRE 0 when that did not succeed",
-      IN_MS(setnx_del_expire, &literal) },
-    { .name  = "setnx-stamp-del",
-      .story = "SETNX of a stamp; when it is over, DEL and SETNX again",
-      IN_SECONDS(setnx_stamp_del, NULL) },
-    { .name  = "setnx-getset",
-      .story = "SETNX of a stamp in seconds; when it is over, GETSET",
-      IN_SECONDS(setnx_getset, &bwl_compat_rules_seconds) },
-    { .name  = "setnx-getset-buffers",
-      .story = "the same in milliseconds, with buffers of 1 and 3 ms",
-      IN_MS(setnx_getset, &bwl_compat_rules_buffers) },
-    { .name  = "setnx-getset-jedis",
-      .story = "the same in milliseconds, and won if GETSET finds what GET has shown",
-      IN_MS(setnx_getset, &bwl_compat_rules_jedis) },
-    { .name  = "setnx-getset-lock-foo",
-      .story = "the same in milliseconds, and won if what GETSET finds is over",
-      IN_MS(setnx_getset, &bwl_compat_rules_lock_foo) },
-    { .name  = "setnx-getset-server",
-      .story = "setnx-getset as one script by the server's clock: bowline's safe variant",
-      IN_SECONDS(setnx_getset, &bwl_compat_rules_server) },
-    { .name = "set-nx-ex", .story = "SET NX EX of a literal; DEL", IN_SECONDS(set_nx_ex, NULL) },
-    { .name  = "setnx-expire-watch",
-      .story = "SETNX, then EXPIRE; DEL under WATCH",
-      IN_SECONDS(setnx_expire_watch, &uuid) },
+    ROW("setnx-del", "SETNX; DEL", IN_MS(setnx_del, &bwl_lab_rules_literal)),
+    ROW("setnx-del-expire", "SETNX; DEL, and EXPIRE 0 when that did not succeed",
+        IN_MS(setnx_del_expire, &bwl_lab_rules_literal)),
+    ROW("setnx-stamp-del", "SETNX of a stamp; when it is over, DEL and SETNX again",
+        IN_SECONDS(setnx_stamp_del, NULL)),
+    ROW("setnx-getset", "SETNX of a stamp in seconds; when it is over, GETSET",
+        IN_SECONDS(setnx_getset, &bwl_compat_rules_seconds)),
+    ROW("setnx-getset-buffers", "the same in milliseconds, with buffers of 1 and 3 ms",
+        IN_MS(setnx_getset, &bwl_compat_rules_buffers)),
+    ROW("setnx-getset-jedis",
+        "the same in milliseconds, and won if GETSET finds what GET has shown",
+        IN_MS(setnx_getset, &bwl_compat_rules_jedis)),
+    ROW("setnx-getset-lock-foo", "the same in milliseconds, and won if what GETSET finds is over",
+        IN_MS(setnx_getset, &bwl_compat_rules_lock_foo)),
+    ROW("setnx-getset-server",
+        "setnx-getset as one script by the server's clock: bowline's safe variant",
+        IN_SECONDS(setnx_getset, &bwl_compat_rules_server)),
+    ROW("set-nx-ex", "SET NX EX of a literal; DEL", IN_SECONDS(set_nx_ex, NULL)),
+    ROW("setnx-expire-watch", "SETNX, then EXPIRE; DEL under WATCH",
+        IN_SECONDS(setnx_expire_watch, &bwl_lab_rules_token_s)),
 
     /* Listings that differ from their text. */
-    { .name  = "written-guard",
-      .story = "setnx-getset-buffers as listed: a buffer in seconds compared with milliseconds",
-      IN_MS(written_guard, &ms) },
-    { .name  = "written-way-3",
-      .story = "setnx-stamp-del as listed: a key that is gone counts as over",
-      IN_SECONDS(written_way_3, &seconds) },
-    { .name  = "written-watch-ttl",
-      .story = "setnx-expire-watch as listed: TTL compared with -2, so nothing is repaired",
-      IN_SECONDS(written_watch_ttl, &uuid) },
-    { .name  = "written-watch-queued",
-      .story = "setnx-expire-watch as listed: GET after MULTI, and QUEUED is no uuid",
-      IN_SECONDS(written_watch_queued, &uuid) },
-    { .name  = "written-watch-exec-first",
-      .story = "setnx-expire-watch as listed: DEL after EXEC, when nothing is watched",
-      IN_SECONDS(written_watch_exec_first, &uuid) },
-    { .name  = "written-watch-del",
-      .story = "setnx-expire-watch with DEL as its repair",
-      IN_SECONDS(written_watch_del, &uuid) },
+    ROW("written-guard",
+        "setnx-getset-buffers as listed: a buffer in seconds compared with milliseconds",
+        IN_MS(written_guard, &bwl_lab_rules_milliseconds)),
+    ROW("written-way-3", "setnx-stamp-del as listed: a key that is gone counts as over",
+        IN_SECONDS(written_way_3, &bwl_lab_rules_seconds)),
+    ROW("written-watch-ttl",
+        "setnx-expire-watch as listed: TTL compared with -2, so nothing is repaired",
+        IN_SECONDS(written_watch_ttl, &bwl_lab_rules_token_s)),
+    ROW("written-watch-queued",
+        "setnx-expire-watch as listed: GET after MULTI, and QUEUED is no uuid",
+        IN_SECONDS(written_watch_queued, &bwl_lab_rules_token_s)),
+    ROW("written-watch-exec-first",
+        "setnx-expire-watch as listed: DEL after EXEC, when nothing is watched",
+        IN_SECONDS(written_watch_exec_first, &bwl_lab_rules_token_s)),
+    ROW("written-watch-del", "setnx-expire-watch with DEL as its repair",
+        IN_SECONDS(written_watch_del, &bwl_lab_rules_token_s)),
 
     /* Mistakes that were planted. */
-    { .name  = "token-delete-blind",
-      .story = "as token, but it deletes without comparing",
-      .world = { .mutations = BWL_MUTATION_DELETE_BLIND } },
-    { .name  = "token-extend-blind",
-      .story = "as token, but it extends without comparing",
-      .world = { .mutations = BWL_MUTATION_EXTEND_BLIND } },
-    { .name  = "token-reused",
-      .story = "as token, but every attempt of a client has the same token",
-      .world = { .mutations = BWL_MUTATION_ONE_TOKEN, .rounds = 2 } },
-    { .name  = "token-resends",
-      .story = "as token, but a new connection repeats what had no answer",
-      .world = { .mutations = BWL_MUTATION_RESENDS } },
-    { .name  = "token-from-answer",
-      .story = "as token, but the lease is counted from the answer",
-      .world = { .protocol = &bwl_mutant_from_answer } },
-    { .name  = "token-down-is-no",
-      .story = "as token, but an acquire without an answer is taken for a no",
-      .world = { .protocol = &bwl_mutant_down_is_no } },
+    ROW("token-delete-blind", "as token, but it deletes without comparing",
+        .mutations = BWL_MUTATION_DELETE_BLIND),
+    ROW("token-extend-blind", "as token, but it extends without comparing",
+        .mutations = BWL_MUTATION_EXTEND_BLIND),
+    ROW("token-reused", "as token, but every attempt of a client has the same token",
+        .mutations = BWL_MUTATION_ONE_TOKEN, .rounds = 2),
+    ROW("token-resends", "as token, but a new connection repeats what had no answer",
+        .mutations = BWL_MUTATION_RESENDS),
+    ROW("token-from-answer", "as token, but the lease is counted from the answer",
+        .protocol = &bwl_mutant_from_answer),
+    ROW("token-down-is-no", "as token, but an acquire without an answer is taken for a no",
+        .protocol = &bwl_mutant_down_is_no),
 };
 
 size_t bwl_subjects_count(void)
@@ -130,7 +88,7 @@ size_t bwl_subjects_count(void)
     return sizeof table / sizeof table[0];
 }
 
-const bwl_subject *bwl_subject_at(size_t i)
+const bwl_scenario *bwl_subject_at(size_t i)
 {
     assert(i < bwl_subjects_count());
     return &table[i];
@@ -143,7 +101,7 @@ bool bwl_subject_is_file(const char *name)
     return strchr(name, '/') != NULL || (size > 3 && strcmp(name + size - 3, ".so") == 0);
 }
 
-/* What is wrong with it, or NULL. */
+/* The reason why it is not valid, or NULL. */
 static const char *fault_of(const bwl_own *own)
 {
     const bwl_protocol *p = &own->protocol;
@@ -190,9 +148,7 @@ static bool find_known(const char *name, bwl_scenario *ret_world)
 
     for (i = 0; i < bwl_subjects_count(); i++)
         if (strcmp(name, table[i].name) == 0) {
-            *ret_world       = table[i].world;
-            ret_world->name  = table[i].name;
-            ret_world->story = table[i].story;
+            *ret_world = table[i];
             return true;
         }
     if (!bwl_scenario_find(name, &i))

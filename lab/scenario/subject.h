@@ -1,6 +1,6 @@
 /*
  * subject.h -- subjects of `try` by name: protocols of bowline, of articles, mutants, and a
- * protocol of the reader's own.
+ * protocol of the user.
  *
  * The name of a scenario also works: its protocol is tried in its world.
  */
@@ -9,19 +9,14 @@
 #include "lab/base/say.h"
 #include "lab/world/scenario.h"
 
-typedef struct bwl_subject {
-    const char  *name;
-    const char  *story;
-    bool         is_sound; /* expected to hold while the timing bounds do */
-    bwl_scenario world;    /* protocol, rules, mutations; 0: default */
-} bwl_subject;
-
 bool bwl_subject_is_file(const char *name);
 
-size_t             bwl_subjects_count(void);
-const bwl_subject *bwl_subject_at(size_t i);
+size_t bwl_subjects_count(void);
 
-/* The world in which `name` is tried, without faults, with all invariants that can be asked of
- * any lock. A name with a / in it, or that ends in .so, is a file with a protocol of the
- * reader's own.  False if there is none: then reterr says what, why, and what to type. */
+/* Its name, its story, and what differs from the defaults. */
+const bwl_scenario *bwl_subject_at(size_t i);
+
+/* The world in which `name` is tried, without faults, with all invariants that apply to any lock.
+ * A name with a / in it, or that ends in .so, is a file with a protocol of the user.  False: reterr
+ * has what, why, and what to type. */
 bool bwl_subject_find(const char *name, bwl_scenario *ret_world, bwl_text reterr[3]);

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "core/compat_rules.h"
 #include "lab/world/scenario.h"
 #include <stddef.h>
 
@@ -17,7 +18,46 @@
 #define BREAKS_ONLY(INVARIANT, STEPS) \
     .invariants = BWL_INVARIANT_##INVARIANT, BREAKS(INVARIANT, STEPS)
 
+/* The faults that may happen, each with its greatest number. */
+#define SLOW(N)             .budget[BWL_SLOW] = (N)
+#define LOSS(N)             .budget[BWL_LOSS] = (N)
+#define CRASH(N)            .budget[BWL_CRASH] = (N)
+#define DENIAL(N)           .budget[BWL_DENIAL] = (N)
+#define REFUSAL(N)          .budget[BWL_REFUSAL] = (N)
+#define RESTART(N)          .budget[BWL_RESTART] = (N)
+#define JUMP(N)             .budget[BWL_JUMP] = (N)
+#define CANCEL(N)           .budget[BWL_CANCEL] = (N)
+#define EXTEND_BY_CALLER(N) .budget[BWL_EXTEND_BY_CALLER] = (N)
+#define RESTORE(N)          .budget[BWL_RESTORE] = (N)
+#define FAILOVER(N)         .budget[BWL_FAILOVER] = (N)
+#define EVICTION(N)         .budget[BWL_EVICTION] = (N)
+#define STRANGER(N)         .budget[BWL_STRANGER] = (N)
+#define WALL(N)             .budget[BWL_WALL] = (N)
+#define WRITE(N)            .budget[BWL_WRITE] = (N)
+#define RATE(N)             .budget[BWL_RATE] = (N)
+#define LOST_PUSH(N)        .budget[BWL_LOST_PUSH] = (N)
+#define NOSCRIPT(N)         .budget[BWL_NOSCRIPT] = (N)
+#define BORROWER(N)         .budget[BWL_BORROWER] = (N)
+#define SILENCE(N)          .budget[BWL_SILENCE] = (N)
+#define YIELD(N)            .budget[BWL_YIELD] = (N)
+#define STOP(N)             .budget[BWL_STOP] = (N)
+
+/* The rules of locks of other programs, with the tokens of the lab.  _s: a lease in whole seconds. */
+extern const bwl_compat_rules bwl_lab_rules_literal;
+extern const bwl_compat_rules bwl_lab_rules_literal_s;
+extern const bwl_compat_rules bwl_lab_rules_token;
+extern const bwl_compat_rules bwl_lab_rules_token_s;
+extern const bwl_compat_rules bwl_lab_rules_seconds; /* a stamp, by the clock of the client */
+extern const bwl_compat_rules bwl_lab_rules_milliseconds;
+
+#define BY_RULES(RULES)    .terms = { .rules = &bwl_lab_rules_##RULES }
+#define BY_RULES_2S(RULES) .terms = { .rules = &bwl_lab_rules_##RULES, .lease_ms = 2000 }
+
 enum {
+    /* Between clients, whatever one of them believes. */
+    INVARIANTS_EXCLUSION = BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER,
+    INVARIANTS_CALM      = INVARIANTS_EXCLUSION | BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_TOLD |
+                      BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_IN_TIME | BWL_INVARIANT_PAUSES,
     INVARIANTS_QUEUE = (BWL_INVARIANTS_USUAL | BWL_INVARIANT_FIRST_COME | BWL_INVARIANT_FENCE) &
                        ~(unsigned)BWL_INVARIANTS_BACKWARDS,
     /* After a data loss or an early expiry: what one client can know. */
@@ -27,8 +67,9 @@ enum {
                     BWL_INVARIANT_KEEPS | BWL_INVARIANT_FIRST_COME),
 };
 
-/* `queue` with all of its invariants. */
-#define OF_QUEUE .protocol = &bwl_queue, .invariants = INVARIANTS_QUEUE
+/* `queue` with all of its invariants; on a server that forgets, with those that still hold. */
+#define OF_QUEUE      .protocol = &bwl_queue, .invariants = INVARIANTS_QUEUE
+#define QUEUE_FORGETS .protocol = &bwl_queue, .invariants = INVARIANTS_FORGETS
 
 /* The tables; table.c has their order. */
 typedef struct bwl_scenario_table {

@@ -1,11 +1,11 @@
 /*
- * world_faults.c -- servers that come back older, give way, throw away; strangers; times of day;
- * and the invariants that ask for more than a lease can give.  See table.h.
+ * world_faults.c -- servers that restart with older data, fail over or evict; foreign values; wall
+ * clocks; and the invariants beyond the limits of a lease.  See table.h.
  */
 #include "lab/mutant/token.h"
 #include "lab/scenario/tables.h"
 
-/* A world in which the server forgets: what still holds, as far as one client can know. */
+/* The server loses data: the invariants that one client can still know. */
 enum {
     INVARIANTS_ONE_CLIENT = BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_CREATES | BWL_INVARIANT_HAS_END |
                             BWL_INVARIANT_TOLD | BWL_INVARIANT_HEEDS_NO | BWL_INVARIANT_TAKEN_BACK |
@@ -16,68 +16,62 @@ enum {
 static const bwl_scenario table[] = {
     /* ---- what must hold ---------------------------------------------------------------------- */
     ROW("server-older", "the server comes back with what it had saved at any earlier time",
-        .invariants = INVARIANTS_ONE_CLIENT,
-        .budget     = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_RESTORE] = 1 }),
+        .invariants = INVARIANTS_ONE_CLIENT, SLOW(1), LOSS(1), RESTORE(1)),
     ROW("server-gives-way", "a replica without the last write takes over",
-        .invariants = INVARIANTS_ONE_CLIENT,
-        .budget     = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_FAILOVER] = 1 }),
-    ROW("server-stops", "the server stops and goes on at any time", .budget = { [BWL_STOP] = 1 }),
-    ROW("server-evicts", "the server evicts the key", .invariants = INVARIANTS_ONE_CLIENT,
-        .budget = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_EVICTION] = 1 }),
+        .invariants = INVARIANTS_ONE_CLIENT, SLOW(1), LOSS(1), FAILOVER(1)),
+    ROW("server-stops", "the server stops and goes on at any time", STOP(1)),
+    ROW("server-evicts", "the server evicts the key", .invariants = INVARIANTS_ONE_CLIENT, SLOW(1),
+        LOSS(1), EVICTION(1)),
     ROW("stranger", "another program sets the key: its value is left alone",
-        .invariants = INVARIANTS_ONE_CLIENT,
-        .budget     = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_STRANGER] = 1 }),
+        .invariants = INVARIANTS_ONE_CLIENT, SLOW(1), LOSS(1), STRANGER(1)),
     ROW("times-of-day", "the clients' times of day are wrong, and step: nobody looks at them",
-        .clocks.skew_ms = { 0, 100000, -100000 }, .budget = { [BWL_SLOW] = 1, [BWL_WALL] = 1 }),
+        .clocks.skew_ms = { 0, 100000, -100000 }, SLOW(1), WALL(1)),
     ROW("three-everything-once", "three clients: slow, loss and crash, each once", .clients = 3,
-        .is_vast = true, .budget = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_CRASH] = 1 }),
+        .is_vast = true, SLOW(1), LOSS(1), CRASH(1)),
     ROW("for-ever-loss-slow",
         "rounds without end: every call can come to an end, somebody can get the lock",
-        .rounds = BWL_ANY, .wait_ms = BWL_NEVER, .invariants = BWL_INVARIANTS_USUAL,
-        .budget = { [BWL_SLOW] = 1, [BWL_LOSS] = 1 }),
+        .rounds = BWL_ANY, .wait_ms = BWL_NEVER, .invariants = BWL_INVARIANTS_USUAL, SLOW(1),
+        LOSS(1)),
     ROW("fenced", "a holder that was stopped writes: what is protected tells by the fence",
-        .protocol = &bwl_fenced, .server.fences = true, .invariants = BWL_INVARIANT_FENCE,
-        .budget = { [BWL_SLOW] = 3, [BWL_WRITE] = 2 }),
+        .protocol = &bwl_fenced, .server.fences = true, .invariants = BWL_INVARIANT_FENCE, SLOW(3),
+        WRITE(2)),
     ROW("fenced-forgets", "the server forgets who had the lock, and not how far it had counted",
-        .protocol = &bwl_fenced, .server.fences = true, .invariants = BWL_INVARIANT_FENCE,
-        .budget = { [BWL_SLOW] = 1, [BWL_RESTART] = 1, [BWL_WRITE] = 3 }),
+        .protocol = &bwl_fenced, .server.fences = true, .invariants = BWL_INVARIANT_FENCE, SLOW(1),
+        RESTART(1), WRITE(3)),
 
-    /* ---- what a lease without a queue and without a fence cannot give ------------------------ */
+    /* ---- the limits of a lease without a queue and without a fence --------------------------- */
     ROW("limit-server-older",
         "the server comes back with what it had saved, in which somebody else had the lock",
-        .rounds = 2, .budget = { [BWL_RESTORE] = 1 }, BREAKS_ONLY(ONE_HOLDER, 16)),
+        .rounds = 2, RESTORE(1), BREAKS_ONLY(ONE_HOLDER, 16)),
     ROW("limit-server-gives-way", "another server takes over before it has heard of the lock",
-        .budget = { [BWL_FAILOVER] = 1 }, BREAKS_ONLY(ONE_HOLDER, 7)),
-    ROW("limit-server-evicts", "the server throws the key away", .budget = { [BWL_EVICTION] = 1 },
+        FAILOVER(1), BREAKS_ONLY(ONE_HOLDER, 7)),
+    ROW("limit-server-evicts", "the server throws the key away", EVICTION(1),
         BREAKS_ONLY(ONE_HOLDER, 7)),
     ROW("limit-stranger",
         "another program sets the key without an end: nobody gets the lock any more",
-        .rounds = BWL_ANY, .tries_once = true, .budget = { [BWL_STRANGER] = 1 },
-        BREAKS_ONLY(LIVE, 1)),
+        .rounds = BWL_ANY, .tries_once = true, STRANGER(1), BREAKS_ONLY(LIVE, 1)),
     ROW("limit-first-come", "who tries again by chance comes before who has waited longer",
         .rounds = 2, BREAKS_ONLY(FIRST_COME, 10)),
     ROW("limit-late-write", "without a fence, the write of a holder that was stopped is taken",
-        .budget = { [BWL_SLOW] = 4, [BWL_WRITE] = 2 }, BREAKS_ONLY(FENCE, 11)),
+        SLOW(4), WRITE(2), BREAKS_ONLY(FENCE, 11)),
 
-    /* ---- planted ----------------------------------------------------------------------------- */
+    /* ---- planted faults ---------------------------------------------------------------------- */
     ROW("planted-fence-forgets",
         "the server counts fences anew after a restart: an old holder's write is taken",
         .protocol = &bwl_fenced, .server.fences = true, .rounds = 2,
-        .mutations = BWL_MUTATION_FENCE_FORGETS, .budget = { [BWL_RESTART] = 1, [BWL_WRITE] = 2 },
-        BREAKS_ONLY(FENCE, 9)),
+        .mutations = BWL_MUTATION_FENCE_FORGETS, RESTART(1), WRITE(2), BREAKS_ONLY(FENCE, 9)),
     ROW("planted-delete-of-stranger",
         "the server deletes without comparing, and what was there is another program's",
-        .mutations = BWL_MUTATION_DELETE_BLIND, .budget = { [BWL_STRANGER] = 1 },
-        BREAKS_ONLY(FOREIGN, 6)),
+        .mutations = BWL_MUTATION_DELETE_BLIND, STRANGER(1), BREAKS_ONLY(FOREIGN, 6)),
     ROW("mutant-sleeps", "a client that finds the lock busy waits to be told, and nobody tells it",
         .protocol = &bwl_mutant_sleeps, .wait_ms = 2000, BREAKS_ONLY(LOST_WAKE_UP, 8)),
     ROW("mutant-asks-on", "a client that had no answer asks for ever, and hears none",
-        .protocol = &bwl_mutant_asks_on, .rounds = BWL_ANY, .wait_ms = BWL_NEVER,
-        .budget = { [BWL_LOSS] = 1 }, BREAKS_ONLY(ENDS, 2)),
+        .protocol = &bwl_mutant_asks_on, .rounds = BWL_ANY, .wait_ms = BWL_NEVER, LOSS(1),
+        BREAKS_ONLY(ENDS, 2)),
     ROW("mutant-hammers", "a client that finds the lock busy asks again without a pause",
         .protocol = &bwl_mutant_hammers, BREAKS_ONLY(PAUSES, 11)),
     ROW("mutant-gone-is-done", "a release that found nothing to release is told as done",
-        .protocol = &bwl_mutant_gone_is_done, .budget = { [BWL_SLOW] = 2 }, BREAKS_ONLY(TOLD, 8)),
+        .protocol = &bwl_mutant_gone_is_done, SLOW(2), BREAKS_ONLY(TOLD, 8)),
     ROW("planted-late-timer", "the engine wakes a hold later than it asked for",
         .mutations = BWL_MUTATION_LATE_TIMER, .never_renews = true, BREAKS_ONLY(WAKES, 4)),
     ROW("planted-old-time", "the engine tells a hold the time at which it last looked at the clock",

@@ -7,7 +7,6 @@
 #include "lab/search/frontier.h"
 #include "lab/base/grow.h"
 #include "lab/search/live.h"
-#include "lab/world/private_state.h"
 #include "lab/search/partial_order.h"
 #include "lab/search/seen.h"
 #include <stdlib.h>
@@ -248,8 +247,6 @@ bwl_finding bwl_explore(const bwl_scenario *s, const bwl_search *settings)
     explorer   *x = bwl_room_for(1, sizeof *x);
     bwl_finding found;
 
-    assert(bwl_canon_knows_token());
-    assert(bwl_queue_view_is_right());
     x->scenario   = s;
     x->search     = settings;
     x->started_s  = bwl_seconds();

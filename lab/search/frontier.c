@@ -4,8 +4,8 @@
 
 enum {
     WORDS_MAX  = sizeof(bwl_world) / 8,
-    GROUPS_MAX = (WORDS_MAX + 63) / 64 + BWL_PARTS_OF_WORLD_MAX, /* of 64 words, with a bit each */
-    PACKED_MAX = GROUPS_MAX * (8 + 64 * (1 + 8)),                /* if everything differs */
+    GROUPS_MAX = (WORDS_MAX + 63) / 64 + BWL_PARTS_OF_WORLD_MAX, /* groups of 64 words */
+    PACKED_MAX = GROUPS_MAX * (8 + 64 * (1 + 8)),                /* if all bytes differ */
 };
 
 _Static_assert(sizeof(bwl_world) % 8 == 0 && offsetof(bwl_world, clients) % 8 == 0 &&
@@ -20,7 +20,7 @@ typedef struct bwl_frontier_block {
     uint8_t                    bytes[BWL_FRONTIER_BLOCK - 2 * sizeof(void *)];
 } frontier_block;
 
-/* In most worlds all clients have begun. */
+/* In most worlds all clients have started. */
 void bwl_frontier_start(bwl_frontier *f, bwl_memory *memory, const bwl_scenario *s)
 {
     *f = (bwl_frontier){ .memory = memory, .layout = bwl_world_layout_of(s) };
@@ -45,7 +45,7 @@ static unsigned bytes_of(uint64_t word)
     return (unsigned)((tops >> 7) * UINT64_C(0x0102040810204080) >> 56);
 }
 
-/* A mask of the bytes that differ, and those bytes. */
+/* Writes a mask of the bytes that differ, and those bytes. */
 static uint8_t *pack_word(uint64_t word, uint64_t difference, uint8_t *at)
 {
     unsigned mask = bytes_of(difference);
@@ -76,7 +76,7 @@ static bool is_same_chunk(const bwl_frontier *f, const bwl_world *w, size_t firs
     return difference == 0;
 }
 
-/* The words of a chunk that differ; a bit for each in `ret_bits`. */
+/* Writes the words of a chunk that differ; a bit for each in `ret_bits`. */
 static uint8_t *pack_chunk(const bwl_frontier *f, const bwl_world *w, size_t first, size_t end,
                            uint8_t *at, uint64_t *ret_bits)
 {
@@ -92,7 +92,7 @@ static uint8_t *pack_chunk(const bwl_frontier *f, const bwl_world *w, size_t fir
     return at;
 }
 
-/* The words from `first` to `end`, 64 at a time. */
+/* Writes the words from `first` to `end`, 64 at a time. */
 static uint8_t *pack_part(const bwl_frontier *f, const bwl_world *w, size_t first, size_t end,
                           uint8_t *at)
 {

@@ -2,7 +2,7 @@
  * frontier.h -- the queue of worlds that are not expanded yet.
  *
  * It stores the difference of each world from a typical one: a bit per 8 bytes that differ, and the
- * bytes that do. The compression is lossless.
+ * bytes that do.  The compression is lossless.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ typedef struct bwl_frontier {
 
 void bwl_frontier_start(bwl_frontier *f, bwl_memory *memory, const bwl_scenario *s);
 
-/* False if there is no memory for it. */
+/* False: no memory. */
 bool bwl_frontier_put(bwl_frontier *f, const bwl_world *w);
 
 void bwl_frontier_take(bwl_frontier *f, bwl_world *ret_w);

@@ -10,7 +10,7 @@
 #include "lab/base/memory.h"
 #include <stdbool.h>
 
-/* The goals that every world should be able to reach. */
+/* The goals that every world should be able to reach, as flags. */
 #define BWL_GOOD_LOCK  UINT32_C(0x80000000) /* a client gets the lock */
 #define BWL_GOOD_QUIET UINT32_C(0x40000000) /* no call is pending */
 
@@ -24,7 +24,7 @@ typedef struct bwl_live {
 
 void bwl_live_start(bwl_live *live, bwl_memory *memory);
 
-/* A step from the current world.  `good`: flags.  False if there is no memory. */
+/* A step from the current world.  `good`: flags.  False: no memory. */
 bool bwl_live_step(bwl_live *live, uint32_t to, uint32_t good);
 
 /* Ends the current world; the next number follows.  `good`: goals that hold without a step. */

@@ -1,9 +1,9 @@
 /*
  * smallest.c -- the smallest budget that breaks each invariant.  See explore.h.
  *
- * Budgets are tried in the order of how many faults they hold in all, so the first that breaks an
- * invariant is a smallest one.  Each search asks only for the invariants that are not yet known to
- * break, and a search that finds one is followed by another for the rest.
+ * Budgets are tried by their total number of faults, so the first that breaks an invariant is a
+ * smallest one.  Each search checks only the invariants that are not broken yet, and a search that
+ * breaks one is followed by another for the rest.
  */
 #include "lab/search/explore.h"
 #include <stdlib.h>

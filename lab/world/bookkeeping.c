@@ -7,7 +7,7 @@ void bwl_book_new_round(bwl_lab_client *c)
     c->book.fence = 0;
 }
 
-/* True if a client that asked earlier still waits. */
+/* True if a client that acquired earlier still waits. */
 static bool is_before_others(const bwl_world *w, unsigned client)
 {
     for (unsigned i = 0; i < w->scenario->clients; i++) {

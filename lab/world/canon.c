@@ -5,13 +5,6 @@
 #include "protocol/protocol.h"
 #include <string.h>
 
-typedef struct token_view {
-    uint32_t verb;
-    uint32_t asked;
-    uint32_t last_tag;
-    bwl_ms   until;
-} token_view;
-
 enum { PAUSES_ALIKE = 8 };
 
 const uint8_t bwl_orders[BWL_ORDERS_MAX][BWL_CLIENTS_MAX] = {
@@ -51,7 +44,7 @@ static bool put_if_near(bwl_print *p, int64_t x, int64_t present, int64_t per_se
 }
 
 /* A number of unknown meaning.  The monotonic clock, the wall clock and the counters are so far
- * apart, in any unit, that the size of a number tells a time. */
+ * apart, in any unit, that a number near one of them is a time. */
 static void put_number(bwl_print *p, int64_t x)
 {
     static const int64_t units_ns[] = { 1000000000, 1000000, 1000, 1 };
@@ -85,15 +78,6 @@ static bool begins_as_token(const bwl_protocol *protocol)
 
 /* ---- the machines ---------------------------------------------------------------------------- */
 
-static token_view view_of(const bwl_hold *h)
-{
-    token_view view;
-
-    assert(h->protocol->state_size >= sizeof view);
-    memcpy(&view, h->memory, sizeof view);
-    return view;
-}
-
 static void put_memory(bwl_print *p, const bwl_hold *h)
 {
     for (size_t at = 0; at < h->protocol->state_size; at += sizeof(int64_t)) {
@@ -107,7 +91,7 @@ static void put_memory(bwl_print *p, const bwl_hold *h)
 /* Without a request to the replicas in flight, only the next command matters. */
 static void put_synced(bwl_print *p, const bwl_hold *h)
 {
-    bwl_synced_view view = bwl_synced_view_of(h);
+    bwl_synced_state view = bwl_synced_state_of(h);
 
     bwl_put(p, (uint64_t)view.verb << 1 | (view.asked != 0));
     if (view.asked == 0)
@@ -119,7 +103,7 @@ static void put_synced(bwl_print *p, const bwl_hold *h)
 
 static void put_protocol(bwl_print *p, const bwl_hold *h)
 {
-    token_view view;
+    bwl_token_state view;
 
     if (bwl_is_synced(h))
         put_synced(p, h);
@@ -133,7 +117,7 @@ static void put_protocol(bwl_print *p, const bwl_hold *h)
         put_memory(p, h);
         return;
     }
-    view = view_of(h);
+    view = bwl_token_state_of(h);
 
     bwl_put(p, (uint64_t)view.verb << 1 | (view.asked != 0));
     bwl_put_time(p, view.until);
@@ -187,12 +171,12 @@ static void put_hold(bwl_print *p, const bwl_hold *h)
     put_protocol(p, h);
 }
 
-/* ---- the rest -------------------------------------------------------------------------------- */
+/* ---- messages, clocks, worlds ---------------------------------------------------------------- */
 
 static bool is_current(const bwl_lab_client *c, const bwl_message *message)
 {
     return c->is_running && message->round == c->round &&
-           (message->tag == view_of(&c->hold).asked ||
+           (message->tag == bwl_token_state_of(&c->hold).asked ||
             (message->tag != 0 && message->tag == bwl_synced_asked(&c->hold)));
 }
 
@@ -229,7 +213,7 @@ static void put_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *
     }
     bool     current  = is_current(c, message);
     bool     of_round = c->is_running && message->round == c->round;
-    uint64_t order    = of_round ? view_of(&c->hold).last_tag - message->tag : 0;
+    uint64_t order    = of_round ? bwl_token_state_of(&c->hold).last_tag - message->tag : 0;
 
     bwl_put(p, (uint64_t)message->kind << 8 | (uint64_t)message->is_settled << 2 |
                    (uint64_t)of_round << 1 | current);
@@ -240,8 +224,8 @@ static void put_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *
         put_question(p, message); /* an invariant reads which release failed */
 }
 
-/* The offset of its wall clock; the fraction and the rate of its clock; its own lease; whether
- * it waits; what it was told. */
+/* Adds the offset of its wall clock; the fraction and the rate of its clock; its own lease; whether
+ * it waits; its results. */
 static void put_clock(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
 {
     size_t number     = (size_t)(c - w->clients);
@@ -403,8 +387,8 @@ static void restart(bwl_print *p, const bwl_world *w, uint64_t hash)
     p->tokens_count = p->over_count = 0;
 }
 
-/* The fraction of the clocks' unit, which tells when the next unit begins; and the offset of the
- * server's clock. */
+/* The fraction of the clocks' unit, which determines when the next unit begins; and the offset of
+ * the server's clock. */
 static void put_clocks(bwl_print *p, const bwl_world *w)
 {
     const bwl_compat_rules *rules = w->scenario->terms.rules;
@@ -481,8 +465,8 @@ static bool fits(const uint64_t *prints, const uint8_t *order, unsigned clients)
     return true;
 }
 
-/* Clients are sorted by their own hashes, so that worlds which differ only by the order of
- * clients are equal.  Where hashes are equal, all orders are tried. */
+/* Clients are sorted by their own hashes, so that worlds which differ only by the order of clients
+ * are equal.  Where hashes are equal, all orders are tried. */
 uint64_t bwl_world_fingerprint(const bwl_world *w, bool plain)
 {
     unsigned  clients  = w->scenario->clients;
@@ -507,23 +491,4 @@ uint64_t bwl_world_fingerprint(const bwl_world *w, bool plain)
             smallest      = hash < smallest ? hash : smallest;
         }
     return smallest;
-}
-
-bool bwl_canon_knows_token(void)
-{
-    const bwl_terms terms  = { .lease_ms = 500, .max_hold_ms = BWL_NEVER, .answer_ms = 100 };
-    const bwl_ms    now    = 7000;
-    bwl_random      random = bwl_token_random(bwl_token_number(0, 1), 0);
-    bwl_effects     fx     = { 0 };
-    bwl_hold        hold;
-    token_view      view;
-
-    if (bwl_token.state_size != sizeof view)
-        return false;
-    bwl_hold_init(&hold, &bwl_token, 1, &terms);
-    bwl_hold_acquire(&hold, &random, (bwl_moment){ .now = now }, now, &fx);
-    view = view_of(&hold);
-    return fx.send_count == 1 && view.verb == BWL_ACQUIRE && view.asked == fx.sends[0].tag &&
-           view.last_tag == fx.sends[0].tag &&
-           view.until == now + terms.lease_ms - bwl_drift_ms(terms.lease_ms);
 }

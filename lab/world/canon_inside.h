@@ -1,5 +1,5 @@
 /*
- * canon_inside.h -- what canon.c, canon_servers.c and canon_waiting.c share: the state of a
+ * canon_inside.h -- shared by canon.c, canon_servers.c and canon_waiting.c: the state of a
  * fingerprint.
  */
 #pragma once
@@ -110,13 +110,14 @@ void     bwl_put_redlock_state(bwl_print *p, const bwl_hold *h);
 
 void bwl_draw_ranks(bwl_drawn *ret_drawn, const bwl_world *w);
 
-/* The private state of `queue`; a message; what the engine knows; what the server has. */
+/* Add to the hash: the private state of `queue`; a message; the engine's state; the server's
+ * state. */
 void bwl_put_queue_state(bwl_print *p, const bwl_world *w, const bwl_lab_client *c);
 void bwl_put_waiting_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
                              const bwl_message *message);
 void bwl_put_seat(bwl_print *p, const bwl_world *w, unsigned client);
 void bwl_put_line(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
                   const uint8_t *order);
-/* Of a lock that is a sorted set; its queue is another key. */
+/* For a lock that is a sorted set; its queue is another key. */
 void bwl_put_members(bwl_print *p, const bwl_model_data *data, int64_t server_now);
 void bwl_put_fences(bwl_print *p, const bwl_world *w);

@@ -2,7 +2,7 @@
  * canon_waiting.c -- the part of a fingerprint for a lock with a queue.  See canon.h.
  *
  * Tickets and fences are only compared: their order matters.  The name of a connection is the
- * number of newer ones. Server times that the machine has seen count from now, by both clocks.
+ * number of newer ones.  Server times that the machine has seen count from now, by both clocks.
  */
 #include "lab/world/canon.h"
 #include "lab/world/canon_inside.h"
@@ -11,7 +11,7 @@
 #include "protocol/protocol.h"
 #include <string.h>
 
-/* ---- numbers that were drawn ----------------------------------------------------------------- */
+/* ---- tickets and fences ---------------------------------------------------------------------- */
 
 static void add(bwl_ranks *ranks, uint64_t number)
 {
@@ -36,7 +36,7 @@ static void put_rank(bwl_print *p, const bwl_ranks *ranks, uint64_t number)
     bwl_put(p, number == 0 ? UINT64_MAX : rank);
 }
 
-/* The counter matters only where numbers above it exist. */
+/* The counter matters only if numbers above it exist. */
 static void put_count(bwl_print *p, const bwl_ranks *ranks, uint64_t count)
 {
     unsigned above = 0;
@@ -53,14 +53,6 @@ static void add_data(bwl_drawn *d, const bwl_model_data *data)
             add(&d->tickets, (uint64_t)data->items[i].value);
 }
 
-static bwl_queue_view view_of(const bwl_hold *h)
-{
-    bwl_queue_view view;
-
-    memcpy(&view, h->memory, sizeof view);
-    return view;
-}
-
 /* ... or one that may be sent again. */
 static bool is_question(const bwl_message *message)
 {
@@ -73,7 +65,8 @@ static bool is_asked(const bwl_lab_client *c, const bwl_message *message)
 {
     uint32_t replicas = bwl_synced_asked(&c->hold);
 
-    return message->tag == view_of(&c->hold).asked || (replicas != 0 && message->tag == replicas);
+    return message->tag == bwl_queue_state_of(&c->hold).asking.asked ||
+           (replicas != 0 && message->tag == replicas);
 }
 
 /* True if its payload is still read. */
@@ -117,8 +110,8 @@ void bwl_draw_ranks(bwl_drawn *ret_drawn, const bwl_world *w)
         if (!c->is_running)
             continue;
         add(&ret_drawn->fences, c->hold.fence);
-        add(&ret_drawn->fences, view_of(&c->hold).fence);
-        add(&ret_drawn->tickets, view_of(&c->hold).ticket);
+        add(&ret_drawn->fences, bwl_queue_state_of(&c->hold).fence);
+        add(&ret_drawn->tickets, bwl_queue_state_of(&c->hold).ticket);
         add(&ret_drawn->tickets, w->waiting.seats[i].ticket);
     }
 }
@@ -136,23 +129,23 @@ static void put_past(bwl_print *p, const bwl_world *w, bwl_ms at)
 
 void bwl_put_queue_state(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
 {
-    bwl_queue_view v = view_of(&c->hold);
+    bwl_queue_state v = bwl_queue_state_of(&c->hold);
 
     bwl_put(p, (uint64_t)v.phase << 32 | (uint64_t)v.provisional_ttl_ms << 3 |
-                   (uint64_t)v.may_wait << 2 | (uint64_t)v.was_held << 1 | (v.asked != 0));
-    if (v.asked != 0 || p->plain)
+                   (uint64_t)v.may_wait << 2 | (uint64_t)v.was_held << 1 | (v.asking.asked != 0));
+    if (v.asking.asked != 0 || p->plain)
         put_past(p, w, v.sent_at);
     bwl_put(p, (uint64_t)v.lease_ms << 1 | (v.unconfirmed != 0));
     put_rank(p, &p->drawn->fences, v.fence);
     put_rank(p, &p->drawn->tickets, v.ticket);
-    bwl_put_token(p, bwl_queue_view_owes(&c->hold));
+    bwl_put_token(p, bwl_queue_owes(&c->hold));
     if (v.owes)
         bwl_put(p, (uint64_t)v.next << 32 | v.next_command);
-    if (v.phase == BWL_QUEUE_VIEW_QUEUED) {
-        bwl_put(p, (uint64_t)(p->now - v.seen_at));
-        bwl_put(p, v.seen_us == 0
+    if (v.phase == BWL_QUEUE_QUEUED) {
+        bwl_put(p, (uint64_t)(p->now - v.seen.at));
+        bwl_put(p, v.seen.server_us == 0
                        ? UINT64_MAX
-                       : (uint64_t)(bwl_model_us(&w->servers[BWL_ONLY].redis) - v.seen_us));
+                       : (uint64_t)(bwl_model_us(&w->servers[BWL_ONLY].redis) - v.seen.server_us));
     }
     if (!bwl_is_synced(&c->hold) && (c->hold.protocol->event != bwl_queue.event ||
                                      c->hold.protocol->command != bwl_queue.command)) {
@@ -200,7 +193,7 @@ void bwl_put_waiting_message(bwl_print *p, const bwl_world *w, const bwl_lab_cli
     unsigned client     = (unsigned)(c - w->clients);
     bool     of_round   = c->is_running && message->round == c->round;
     bool     is_current = of_round && is_asked(c, message);
-    bool     confirms   = of_round && message->tag == view_of(&c->hold).unconfirmed;
+    bool     confirms   = of_round && message->tag == bwl_queue_state_of(&c->hold).unconfirmed;
     bool     is_latest  = of_round && message->tag == w->waiting.seats[client].latest_tag;
 
     bwl_put(p, (uint64_t)message->kind << 16 | (uint64_t)message->answer << 8 |

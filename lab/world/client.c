@@ -66,8 +66,8 @@ static bool may_end_so(const bwl_lab_client *c, bwl_outcome_kind kind)
 }
 
 /* RELEASED means that a release of this client removed the key.  (A late command may have set it
- * again.)  LOST means that another client or the server removed it.  With several servers, LOST
- * may come before the last answer. */
+ * again.)  LOST means that another client or the server removed it.  With several servers, LOST may
+ * come before the last answer. */
 static bool is_false(const bwl_world *w, const bwl_lab_client *c, bwl_outcome_kind kind)
 {
     unsigned votes = bwl_world_votes(w, bwl_token_read(c->hold.request.token));
@@ -141,7 +141,7 @@ static bwl_ms lease_written(const bwl_world *w, const bwl_lab_client *c)
     return lease_ms;
 }
 
-/* DISPATCH_NEXT repeats until all dead waiters are skipped; a replicated lock asks its replicas
+/* DISPATCH_NEXT repeats until all dead waiters are skipped; a replicated lock checks its replicas
  * once more per attempt. */
 static unsigned asks_at_once_max(const bwl_world *w, const bwl_send *send)
 {
@@ -276,7 +276,7 @@ static bwl_moment moment(const bwl_world *w, unsigned client)
                          .wall_ns = bwl_world_wall_ns(w, client) };
 }
 
-/* ---- what the caller does -------------------------------------------------------------------- */
+/* ---- actions of the caller ------------------------------------------------------------------- */
 
 static bwl_ms wait_of(const bwl_scenario *s, unsigned client)
 {
@@ -435,7 +435,7 @@ void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server,
     }
     event(w, client, ev, chance);
     if (bwl_world_believes(w, client) == 0 || w->scenario->servers > 1)
-        return; /* a single server may say no: HONEST checks the majority */
+        return; /* a single server may answer NO: HONEST checks the majority */
     if (question->command == REDIS_QUEUE_EXTEND && ev.answer == BWL_NO &&
         question->token == bwl_world_token_of(w, client))
         w->broken |= BWL_INVARIANT_HEEDS_NO;
@@ -461,7 +461,7 @@ void bwl_sim_client_pushed(bwl_world *w, unsigned client, const bwl_message *pus
         event(w, client, ev, chance);
 }
 
-/* As src/engine/redis/session/revalidate.c on a new connection, before its first command. */
+/* As src/engine/redis/lock_tracker.c on a new connection, before its first command. */
 void bwl_sim_client_learns(bwl_world *w, unsigned client)
 {
     bwl_lab_client *c  = &w->clients[client];

@@ -1,7 +1,7 @@
 /*
  * client.h -- a client of the world: the lock machine and its caller.
  *
- * The caller relies on results alone.  It works from HELD until a result ends the hold or until it
+ * The caller uses only results.  It works from HELD until a result ends the hold or until it
  * releases, and never reads a clock.
  */
 #pragma once
@@ -15,7 +15,7 @@ void bwl_sim_client_extend(bwl_world *w, unsigned client);
 void bwl_sim_client_cancel(bwl_world *w, unsigned client);
 void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance);
 
-/* Delivers an answer, or the loss of a connection, for this command.  Commands of earlier rounds
+/* Delivers an answer to this command, or the loss of its connection.  Commands of earlier rounds
  * are ignored. */
 void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server,
                          const bwl_message *question, uint8_t chance);

@@ -14,8 +14,8 @@ static bwl_message take(bwl_message *messages, uint8_t *count, unsigned i)
     return message;
 }
 
-/* A release failed.  If there is no time for another one, or the server refused it, the key that
- * is left is not a fault of the client. */
+/* A release failed.  If no time is left for another one, or the server refused it, the remaining
+ * key is not a fault of the client. */
 static void excuse(bwl_world *w, unsigned client, bwl_server *server, const bwl_message *message)
 {
     bool was_last   = w->clients[client].clock.now >= w->clients[client].caller.due_by;
@@ -30,8 +30,8 @@ static void excuse(bwl_world *w, unsigned client, bwl_server *server, const bwl_
         server->key_excused = true;
 }
 
-/* Answers carry no tag on the wire: the n-th answer belongs to the n-th command with a
- * waiter.  The engine closes a connection when it stops waiting, so this is the right command. */
+/* Answers carry no tag on the wire: the n-th answer belongs to the n-th command with a waiter.  The
+ * engine closes a connection when it stops waiting, so this is the right command. */
 void bwl_connection_deliver(bwl_world *w, unsigned client, unsigned k, uint8_t chance)
 {
     bwl_server *server = &w->servers[k];
@@ -98,8 +98,8 @@ bwl_message bwl_connection_take_late(bwl_link *link, unsigned i)
     return message;
 }
 
-/* The model forgets what the earlier of two broken connections watched, so commands that depend
- * on it never arrive.  Any late message may be lost. */
+/* The model forgets what the earlier of two broken connections watched, so commands that depend on
+ * it never arrive.  Any late message may be lost. */
 static void lose_watched(bwl_link *link, unsigned count)
 {
     for (unsigned i = count; i-- > 0;)
@@ -107,8 +107,8 @@ static void lose_watched(bwl_link *link, unsigned count)
             (void)take(link->late, &link->late_count, i);
 }
 
-/* The server keeps a broken connection while messages may still arrive on it.  A connection
- * without messages does not replace an earlier one that has some. */
+/* The server keeps a broken connection while messages may still arrive on it.  A connection without
+ * messages does not replace an earlier one that has some. */
 static void break_at_server(bwl_world *w, unsigned client, bwl_server *server, unsigned late_before)
 {
     bwl_link *link         = &server->links[client];
@@ -214,7 +214,7 @@ void bwl_connection_server_gone(bwl_world *w, unsigned client, unsigned k)
     link->late_count = 0;
 }
 
-/* True if the answer can still change the machine; an answer that cannot never will. */
+/* True if the answer can still change the machine; otherwise it never will. */
 static bool matters(const bwl_lab_client *c, const bwl_message *message)
 {
     const bwl_redlock_state *r = (const bwl_redlock_state *)(const void *)c->hold.memory;

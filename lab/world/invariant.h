@@ -53,7 +53,7 @@ _Static_assert(BWL_INVARIANTS_COUNT == 25,
                "the flags are 1u << the number, so they cannot overlap");
 
 enum {
-    /* A lease without a queue and a fence does not give these. */
+    /* A lease without a queue and a fence does not guarantee these. */
     BWL_INVARIANTS_MORE = BWL_INVARIANT_NO_OVERLAP | BWL_INVARIANT_FIRST_COME | BWL_INVARIANT_FENCE,
     /* These hold while the timing bounds hold. */
     BWL_INVARIANTS_USUAL = ((1u << BWL_INVARIANTS_COUNT) - 1) & ~(unsigned)BWL_INVARIANTS_MORE,

@@ -17,11 +17,11 @@ typedef struct bwl_clock_rules {
     bwl_ms   skew_ms[BWL_CLIENTS_MAX]; /* offset of each client's wall clock */
     unsigned pace_of[BWL_CLIENTS_MAX]; /* of each client's clock (100) */
     unsigned rate_pace;   /* after RATE (default: the most that the drift allowance covers) */
-    unsigned server_pace; /* of the servers' clocks (100) */
+    unsigned server_pace; /* rate of the servers' clocks (100) */
 } bwl_clock_rules;
 
 typedef struct bwl_server_rules {
-    bool     stale;      /* a key with an expired stamp is there at the start */
+    bool     stale;      /* starts with a key whose timestamp has expired */
     bool     fences;     /* it counts grants and returns the number */
     bool     keeps_all;  /* RESTORE brings back all data */
     bool     has_run_id; /* a client that reconnects sees a restart */
@@ -36,7 +36,7 @@ typedef struct bwl_queue_rules {
     bwl_ms   keep_ms;     /* TTL of the queue after its last change; 0: none */
 } bwl_queue_rules;
 
-/* In the tables, 0 stands for the default in parentheses. */
+/* In the tables, 0 means the default in parentheses. */
 typedef struct bwl_scenario {
     const char         *name;
     const char         *story;

@@ -20,7 +20,7 @@ typedef struct bwl_message {
     uint8_t  command;    /* a bwl_redis_command */
     uint8_t  answer;     /* ANSWER: a bwl_answer */
     uint8_t  connection; /* late: messages of one connection stay in order */
-    uint8_t  round;      /* of the client that asked */
+    uint8_t  round;      /* of the client that sent it */
     bool     is_settled; /* the client has a result for this command */
     bool     acquires;   /* the client was acquiring */
     bool     is_mine;    /* ANSWER: the value is the client's own */
@@ -36,8 +36,8 @@ typedef struct bwl_message {
     int64_t  timestamp; /* REQUEST: the value to write; ANSWER: the value or number returned */
 } bwl_message;
 
-/* A client's connection to a server: its messages in order, the first `answered` of them
- * executed; and the late messages of earlier connections. */
+/* A client's connection to a server: its messages in order, the first `answered` of them executed;
+ * and the late messages of earlier connections. */
 typedef struct bwl_link {
     uint8_t     count;
     uint8_t     answered;
@@ -49,7 +49,7 @@ typedef struct bwl_link {
 /* A server with its links to the clients. */
 typedef struct bwl_server {
     bwl_model_redis redis;
-    bool            key_excused; /* no client could have removed this key (TAKEN_BACK) */
+    bool            key_excused; /* TAKEN_BACK: no client could have removed this key */
     bool            key_late;    /* ... because a late command has set it */
     uint8_t
          informed;   /* flags 1 << client: its connection wrote since the last change, or made it */

@@ -10,7 +10,7 @@ static void add_at(bwl_transitions *transitions, bwl_transition_kind kind, unsig
     transitions->list[transitions->count - 1].server = server & 7u;
 }
 
-/* ... with the random bits of the shortest pause, and with others. */
+/* Adds it with the random bits of the shortest pause, and with others. */
 static void add_with_chance(const bwl_world *w, bwl_transitions *transitions,
                             bwl_transition_kind kind, unsigned client, unsigned server)
 {
@@ -228,10 +228,23 @@ void bwl_world_transitions(const bwl_world *w, bwl_transitions *ret_transitions)
 }
 
 static const uint8_t budgets[] = {
-#define X(name, text, budget) [BWL_TRANSITION_##name] = BWL_##budget,
+#define X(name, text, budget, actor) [BWL_TRANSITION_##name] = BWL_##budget,
     BWL_TRANSITIONS(X)
 #undef X
 };
+
+static const uint8_t actors[] = {
+#define X(name, text, budget, actor) [BWL_TRANSITION_##name] = BWL_ACTOR_##actor,
+    BWL_TRANSITIONS(X)
+#undef X
+};
+
+bwl_actor bwl_transition_actor(bwl_transition transition)
+{
+    assert(transition.kind > 0);
+    assert(transition.kind < BWL_TRANSITIONS_END);
+    return (bwl_actor)actors[transition.kind];
+}
 
 bwl_budget bwl_transition_budget(const bwl_world *w, bwl_transition transition)
 {

@@ -1,8 +1,8 @@
 /*
- * view.c -- questions about a world: tokens, beliefs, and when something changes by itself.
+ * view.c -- queries about a world: tokens, beliefs, and the next instant of a change.
  *
  * Time moves from one instant to the next: a timer, the end of a belief, the expiry of a key, a
- * deadline that a machine checks. Between two instants a machine cannot tell one moment from
+ * deadline that a machine checks.  Between two instants a machine cannot tell one moment from
  * another, except in sums; a scenario that is `fine` also stops one millisecond before each.
  */
 #include "core/compat_rules.h"
@@ -104,8 +104,8 @@ static bwl_ms next_of_client(const bwl_lab_client *c)
     return bwl_ms_min(at, after_now(h->answer_deadline, now));
 }
 
-/* When the stamp in the key expires for a client, and when it has expired by a whole unit: some
- * protocols tell the two apart. */
+/* When the timestamp in the key expires for a client, and when it has expired by a whole unit: some
+ * protocols distinguish the two. */
 static bwl_ms next_of_timestamp(const bwl_world *w, unsigned client)
 {
     const bwl_compat_rules *rules   = w->scenario->terms.rules;

@@ -29,7 +29,7 @@ static bool is_wanted(const bwl_world *w, uint16_t token)
 
     if (c->is_running && bwl_token_read(c->hold.request.token) == token)
         return true;
-    if (c->is_running && bwl_queue_view_owes(&c->hold) == token)
+    if (c->is_running && bwl_queue_owes(&c->hold) == token)
         return true;
     for (unsigned i = link->answered; i < link->count; i++)
         if (link->messages[i].token == token || link->messages[i].previous_token == token)
@@ -112,12 +112,12 @@ void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_send *send, bwl_mes
 
     seat->latest_tag = send->tag;
     if (send->command == REDIS_QUEUE_REQUEUE)
-        seat->ticket = 0; /* it stands behind the others */
+        seat->ticket = 0; /* its new position is behind the others */
     if (send->command == REDIS_QUEUE_JOIN && seat->ticket != 0 &&
         (uint64_t)send->timestamp != seat->ticket)
         w->broken |= BWL_INVARIANT_FIRST_COME; /* a queue position must not change */
     if (send->uses_previous_token)
-        return; /* about no place */
+        return; /* it has no queue status */
     if (seat->named_token != message->token) {
         seat->named_token    = message->token;
         seat->named_claim_ms = 0;
@@ -418,7 +418,7 @@ void bwl_wait_push(bwl_world *w, const bwl_grant *grant)
     bwl_link        *link;
 
     if (!grant->is_there || grant->connection >= BWL_MODEL_CLIENTS)
-        return; /* or to where nobody reads */
+        return; /* or to a closed connection */
     link              = &w->servers[BWL_ONLY].links[grant->connection];
     push.queue_status = keep_place(w, &queue_status);
     put_message(link, link->answered, &push);

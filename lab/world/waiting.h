@@ -3,9 +3,9 @@
  * the pushes.
  *
  * A push is a message among the answers: same connection, same order.  The server publishes to a
- * push channel; each connection has a new one. The server may still see a connection as open that
- * has ended for its client: pushes to it are lost. A new connection first kills the old one (CLIENT
- * KILL) where it may.
+ * push channel; each connection has a new one.  The server may still see a connection as open that
+ * has ended for its client: pushes to it are lost.  A new connection first kills the old one
+ * (CLIENT KILL) if it is allowed to.
  */
 #pragma once
 
@@ -25,16 +25,16 @@ void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_send *send, bwl_mes
 
 bool bwl_wait_listens(const bwl_world *w, unsigned client);
 
-/* The connection has ended: drops its pushes, keeps it open for the server, and tells the
- * client. */
+/* The connection has ended: drops its pushes, keeps it open at the server, and reports the loss to
+ * the client. */
 void bwl_wait_drop_pushes(bwl_world *w, unsigned client);
 void bwl_wait_broke_at_server(bwl_world *w, unsigned client, bool has_messages);
 void bwl_wait_broke(bwl_world *w, unsigned client);
 
 void bwl_wait_heard(bwl_world *w, unsigned client, const bwl_message *message);
 
-/* After NOSCRIPT: sends the command again as text, unless the client has moved on; then the
- * answer is NOT_SENT. */
+/* After NOSCRIPT: sends the command again as text, unless the client has moved on; then the answer
+ * is NOT_SENT. */
 bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_message *message);
 
 const bwl_queue_status *bwl_wait_place(const bwl_world *w, const bwl_message *message,
@@ -66,7 +66,7 @@ void bwl_wait_held(bwl_world *w, unsigned client);
 
 void bwl_wait_excuse(bwl_world *w, unsigned client);
 
-/* After each step: an owner must want the lock, or the server granted it to a connection that
+/* After each step: the owner must want the lock, or the server has granted it to a connection that
  * had ended. */
 void bwl_wait_look_at_owner(bwl_world *w);
 

@@ -21,10 +21,10 @@ typedef struct bwl_lab_seat {
     uint8_t  push_channel;  /* of the current connection, from 1 */
     bool     is_greeted;    /* the server knows it */
     bool     may_kill;      /* the server knows the previous one */
-    bool     was_cut;       /* in this round, its connection or its entry was lost */
-    uint8_t  orphans;       /* how many grants to nobody are allowed */
+    bool     was_cut;       /* its connection or its entry was lost in this round */
+    uint8_t  orphans;       /* how many grants without a receiver are allowed */
     uint8_t  maybe_orphans; /* ... until the server closes the old connection */
-    uint8_t  stood_by[2]; /* the last channel known to the server, and the last one sent; 0: none */
+    uint8_t  stood_by[2]; /* the latest channel known to the server, and the latest sent; 0: none */
     uint16_t named_token;
     uint16_t named_claim_ms;
     uint32_t latest_tag;

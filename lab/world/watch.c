@@ -21,7 +21,7 @@ static unsigned holders(const bwl_world *w)
            (awake > 1 ? BWL_INVARIANT_ONE_WORKER : 0u);
 }
 
-/* True if the server keeps the client's key until then, each by its own clock. */
+/* True if the server keeps the client's key until `until`, each by its own clock. */
 static bool gives(const bwl_world *w, const bwl_server *server, unsigned client, bwl_ms until)
 {
     const bwl_lab_client *c = &w->clients[client];
@@ -41,8 +41,8 @@ static bool has_forgotten(const bwl_world *w)
            (bwl_world_used(w, BWL_RESTART) || bwl_world_used(w, BWL_JUMP));
 }
 
-/* A majority of the servers keeps the key for as long as the client believes.  After a loss, what
- * the caller was told counts until it releases. */
+/* A majority of the servers keeps the key for as long as the client believes.  After a loss, the
+ * last reported end counts until the caller releases. */
 static bool is_honest(const bwl_world *w, unsigned client)
 {
     const bwl_lab_client *c     = &w->clients[client];
@@ -163,7 +163,7 @@ static bool is_excused(const bwl_world *w, const bwl_server *server)
     return server->key_excused;
 }
 
-/* A key that was set in time is wanted, or a release is in flight.  With several servers, a
+/* A client wants a key that was set in time, or a release is in flight.  With several servers, a
  * failed attempt is over while its client waits for the next one. */
 static bool is_taken_care_of(const bwl_world *w, const bwl_server *server)
 {

@@ -166,7 +166,7 @@ typedef struct past {
     int64_t        left;
 } past;
 
-/* Some protocols take over a lock whose time is over, or set its end. */
+/* Some protocols take over an expired lock, or set its TTL. */
 static bool may_take_over(const bwl_message *message)
 {
     return message->acquires &&
@@ -291,7 +291,7 @@ static void serve_next(bwl_world *w, unsigned client, bwl_server *server, unsign
     else
         serve(w, client, server, client, message);
     if (w->scenario->terms.replicas > 0 && message->answer == BWL_YES)
-        server->informed |= (uint8_t)(1u << client); /* every yes is a write: extend_if_mine.lua */
+        server->informed |= (uint8_t)(1u << client); /* every YES is a write: extend_if_mine.lua */
     message->kind = BWL_MESSAGE_ANSWER;
     link->answered++;
     if (grant.is_there)
@@ -307,13 +307,13 @@ static void serve_late(bwl_world *w, unsigned client, bwl_server *server, unsign
     bwl_grant   grant = { 0 };
 
     if (message.command == REDIS_REPLICATED) {
-        message.answer = BWL_YES; /* nobody receives it */
+        message.answer = BWL_YES; /* no client receives it */
     } else if (bwl_is_queue_word(message.command)) {
         grant = serve_waiting(w, &message);
         bwl_wait_served_late(w, client, &message);
     } else {
         serve(w, client, server, client + BWL_MODEL_CLIENTS,
-              &message); /* nobody receives the answer */
+              &message); /* no client receives the answer */
     }
     bwl_wait_push(w, &grant);
     is_of = bwl_model_owner(&server->redis);

@@ -4,9 +4,9 @@
  * A world is plain data.  The search copies it before each transition.
  *
  * Each client has one link to each server.  Messages stay in order: the first `answered` are
- * executed, or cut off, and wait for delivery. When a connection breaks, commands that were written
- * and not executed become `late`: the server may execute them at any later time, and no client
- * receives the answer. That is how a lock appears that no client knows of.
+ * executed, or cut off, and wait for delivery.  When a connection breaks, commands that were
+ * written and not executed become `late`: the server may execute them at any later time, and no
+ * client receives the answer.  So a lock can appear that no client knows.
  */
 #pragma once
 
@@ -29,23 +29,23 @@ enum {
 typedef struct bwl_lab_caller {
     bool   is_working;   /* it works under the lock */
     bool   is_told_end;  /* it has the final result */
-    bool   extends;      /* it has asked for an extension */
+    bool   extends;      /* it has called extend */
     bool   releases;     /* it has released */
     bool   cancels;      /* it has cancelled */
     bool   yields;       /* it has yielded and waits */
     bwl_ms due_by;       /* the deadline of its result, if nothing was slow */
-    bwl_ms extended_at;  /* when it asked for an extension */
+    bwl_ms extended_at;  /* when it called extend */
     bwl_ms trusts_until; /* the end of a lost hold as last reported; 0: none, or released */
     bwl_ms held_since;   /* when it got the lock */
 } bwl_lab_caller;
 
-/* Facts about a round that no program knows and an invariant needs. */
+/* Facts about a round that no program knows but invariants need. */
 typedef struct bwl_lab_book {
-    bool     was_slow;   /* it did not run when its time was over */
+    bool     was_slow;   /* it did not run when it was due */
     bool     was_kept;   /* time passed although a step was due */
     bool     is_removed; /* a release has removed the key */
     bool     is_of_old;  /* its lock is from before a restart */
-    uint8_t  asked_now;  /* commands at this moment without a request of the caller */
+    uint8_t  asked_now;  /* commands at this instant without a request of the caller */
     uint32_t came;       /* the order of its arrival at the server; 0: not yet */
     uint32_t turn;       /* the order of its grant; 0: none */
     uint32_t fence;      /* the fence of its grant; 0: none */
@@ -122,6 +122,7 @@ void bwl_world_perform(bwl_world *w, bwl_transition transition);
 
 /* The budget that pays for the transition; NONE if it is free. */
 bwl_budget bwl_transition_budget(const bwl_world *w, bwl_transition transition);
+bwl_actor  bwl_transition_actor(bwl_transition transition);
 
 /* True if a budget pays for the transition. */
 bool bwl_transition_is_fault(const bwl_world *w, bwl_transition transition);
@@ -129,8 +130,8 @@ bool bwl_transition_is_fault(const bwl_world *w, bwl_transition transition);
 /* The next instant at which time alone changes something; NEVER if there is none. */
 bwl_ms bwl_world_next_instant(const bwl_world *w);
 
-/* True if the answer to the oldest command is overdue.  Only where a server may stop: elsewhere
- * the budget LOSS limits how often a connection breaks. */
+/* True if the answer to the oldest command is overdue.  Only where a server may stop: elsewhere the
+ * budget LOSS limits how often a connection breaks. */
 bool bwl_world_is_overdue(const bwl_world *w, const bwl_link *link);
 
 bool bwl_world_is_urgent(const bwl_world *w);

@@ -1,8 +1,8 @@
 /*
- * break.c -- ending somebody else's hold: the one that was shown, and no other.
+ * break.c -- force releases a hold that was shown, and no other.
  *
- * The caller names it by the id that bowline_who has written.  Here it is looked at once more, and
- * only if it is that one still, the store is asked to end it, by comparing once more.
+ * The caller passes the id that bowline_who wrote.  The holder is queried again, and the store is
+ * asked to release only if the id is the same; the store compares once more.
  */
 #include "api/who.h"
 #include "api/uncancelled.h"
@@ -19,8 +19,8 @@ static int changed(const bwl_lock *lock, const bwl_holder *holder, bowline_error
                     lock->base.name);
 }
 
-/* locked: is it this hold still? */
-static int look_again(bwl_lock *lock, uint64_t id, bowline_error *reterr)
+/* locked: checks that this hold still exists. */
+static int query_again(bwl_lock *lock, uint64_t id, bowline_error *reterr)
 {
     bwl_operation operation;
     bwl_holder    holder;
@@ -28,7 +28,7 @@ static int look_again(bwl_lock *lock, uint64_t id, bowline_error *reterr)
     bwl_lock_query_holder(lock, &operation);
     int status = bwl_loop_wait(&lock->shard->loop, &operation.completion, BWL_NEVER, reterr);
     if (status < 0)
-        bwl_lock_cancel(&operation); /* it could not even be waited for */
+        bwl_lock_cancel(&operation); /* the wait itself failed */
     else
         status = lock->shard->host.engine->who(&lock->base, &holder, reterr);
     if (status == BWL_OK && (!holder.held || holder.id != id))
@@ -45,7 +45,7 @@ static int break_hold(bwl_shard *shard, const char *name, uint64_t id, bowline_e
 
     if (status < 0)
         return status;
-    status = look_again(lock, id, reterr);
+    status = query_again(lock, id, reterr);
     if (status == BWL_OK) {
         bwl_lock_force_release(lock, &operation);
         status = bwl_loop_wait(&shard->loop, &operation.completion, BWL_NEVER, reterr);

@@ -1,5 +1,5 @@
 /*
- * engines.c -- see engines.h.  The order is that of the error text for an unknown scheme.
+ * engines.c -- see engines.h.  The error text for an unknown scheme lists them in this order.
  */
 #include "api/engines.h"
 

@@ -1,6 +1,5 @@
 /*
- * events.c -- what has happened, taken one by one; and what the caller ties to holds and
- * operations.
+ * events.c -- the next event of a client, and the caller's data of holds and operations.
  */
 #include "api/handles.h"
 #include "api/uncancelled.h"
@@ -46,7 +45,7 @@ int bowline_next_event(bowline_client *client, bowline_event *ret_event, bowline
     return taken ? 1 : 0;
 }
 
-/* In a child of fork nobody may wait for the mutex: a thread that is not there may have it. */
+/* In a forked child no call may wait for the mutex: a thread that does not exist may have it. */
 static void set(bwl_shard *shard, void **where, void *data)
 {
     bool is_ours = !bwl_forked(&shard->host.guard);

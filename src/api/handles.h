@@ -1,5 +1,5 @@
 /*
- * handles.h -- what is behind the handles of the public headers.
+ * handles.h -- the structs behind the handles of the public headers, and checks of arguments.
  */
 #pragma once
 
@@ -13,40 +13,41 @@ static inline bwl_shard *bwl_shard_of_operation(const bowline_operation *op)
     return op->inner.lock->shard;
 }
 
-/* A hold is a lock, no more: the machine with everything around it. */
+/* A hold is a bwl_lock. */
 static inline bwl_lock *bwl_lock_of(const bowline_hold *hold)
 {
     return (bwl_lock *)(uintptr_t)hold;
 }
 
-/* FORKED, if the client came from the parent. */
+/* FORKED, if the client was opened by the parent. */
 int bwl_check_fork(const bwl_shard *shard, bowline_error *reterr);
 
-/* Copies an options struct of the caller's size into one of ours.  USAGE: no size.  UNSUPPORTED: it
- * is larger than ours and has something in the part that we do not know. */
+/* Copies an options struct of the caller's size into ours.  USAGE: no size.  UNSUPPORTED: it is
+ * larger than ours and a field that we do not know is not 0. */
 int bwl_copy_options(void *ret_ours, size_t our_size, const void *theirs, const char *macro,
                      bowline_error *reterr);
 
-/* Any wait_ms of a caller: how long that is, BWL_NEVER for ever.  USAGE. */
+/* Reads the wait_ms of a caller; BWL_NEVER: no limit.  USAGE. */
 int bwl_take_wait(bwl_ms *ret_wait_ms, const bwl_shard *client, int64_t wait_ms,
                   bowline_error *reterr);
 
-/* May it be extended to this lease (0: the one it has)?  USAGE; UNSUPPORTED: its protocol never
- * does that. */
+/* Whether it can be extended to this lease (0: the one it has).  USAGE; UNSUPPORTED: its protocol
+ * never extends. */
 int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *reterr);
 
-/* locked: the handle of an operation that is started; free it with bwl_client_operation_free.
+/* locked: allocates the handle of a started operation; free it with bwl_client_operation_free.
  * NULL: NOMEM. */
 bowline_operation *bwl_operation_new(bowline_client *client, bowline_error *reterr);
 
-/* locked: waits for the end; what could not even be waited for is taken back.  As bwl_report. */
+/* locked: waits for the end, and cancels the operation if the wait fails.  Returns as
+ * bwl_report. */
 int bwl_operation_end(bwl_operation *operation, bowline_error *reterr);
 
-/* locked: it was started, and somebody may want to hear of its end. */
+/* locked: lets event loops get the end of a started operation. */
 bowline_operation *bwl_operation_show(bowline_operation *op, void *user);
 
-/* How an operation came out: the status, with a text for people. */
+/* The result of an operation: the status, with a text for users. */
 int bwl_report(const bwl_operation *operation, bowline_error *reterr);
 
-/* LOST, with a text for people. */
+/* LOST, with a text for users. */
 int bwl_report_loss(const bwl_lock *lock, bowline_error *reterr);

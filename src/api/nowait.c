@@ -1,5 +1,5 @@
 /*
- * nowait.c -- releases that are not waited for, and what became of them.
+ * nowait.c -- releases without waiting, and their results.
  */
 #include "api/handles.h"
 #include "api/uncancelled.h"
@@ -7,13 +7,14 @@
 #include "base/fault.h"
 #include "runtime/background_release.h"
 
-/* locked: may one more be on its way?  Whoever never waits for anything reads the answers here. */
+/* locked: whether one more release may be in flight.  Reads replies here, in case no other call
+ * does. */
 static bool has_room(bwl_shard *shard)
 {
     bwl_background *u = &shard->background;
 
     if (u->count >= BWL_BACKGROUND_MAX && !shard->loop.is_running)
-        (void)bwl_loop_run(&shard->loop, bwl_shard_now(shard), NULL); /* then it has no room */
+        (void)bwl_loop_run(&shard->loop, bwl_shard_now(shard), NULL); /* an error: no room */
     return u->count < BWL_BACKGROUND_MAX;
 }
 
@@ -61,8 +62,8 @@ int bowline_release_nowait(bowline_hold *hold, bowline_error *reterr)
     return status;
 }
 
-/* locked: one that has gone wrong, or how many more. */
-static int tell_one(bwl_shard *shard, bowline_error *reterr)
+/* locked: reports one failed release, or the number of the others. */
+static int report_one(bwl_shard *shard, bowline_error *reterr)
 {
     size_t    lost;
     bwl_lock *lock = bwl_background_take(shard);
@@ -83,7 +84,7 @@ static int tell_one(bwl_shard *shard, bowline_error *reterr)
                     lost);
 }
 
-/* locked: waits for the end of those in this shard.  OK, TIMEOUT, SYSTEM, NOMEM. */
+/* locked: waits for the end of all in this shard.  OK, TIMEOUT, SYSTEM, NOMEM. */
 static int wait_for_all(bwl_shard *shard, bwl_ms until, bowline_error *reterr)
 {
     bwl_completion *end    = &shard->background.end;
@@ -91,19 +92,19 @@ static int wait_for_all(bwl_shard *shard, bwl_ms until, bowline_error *reterr)
 
     if (end->result != BWL_PENDING)
         return BOWLINE_OK;
-    if (until <= bwl_shard_now(shard) && !shard->loop.is_running) /* what has come already counts */
+    if (until <= bwl_shard_now(shard) && !shard->loop.is_running) /* what arrived counts */
         status = bwl_loop_run(&shard->loop, shard->host.latest, reterr);
     int waited = bwl_loop_wait(&shard->loop, end, until, reterr);
     return status < 0 ? status : waited;
 }
 
-/* In one shard. */
+/* The same for one shard. */
 static int released(bwl_shard *shard, bwl_ms until, bowline_error *reterr)
 {
     bwl_shard_enter(shard);
     bwl_shard_lock(shard);
     int waited = wait_for_all(shard, until, reterr);
-    int status = tell_one(shard, reterr);
+    int status = report_one(shard, reterr);
     bwl_shard_unlock(shard);
     bwl_shard_leave(shard);
     return status < 0 ? status : waited;

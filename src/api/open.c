@@ -16,7 +16,7 @@ int bwl_copy_options(void *ret_ours, size_t our_size, const void *theirs, const 
     memset(ret_ours, 0, our_size);
     if (theirs == NULL)
         return BOWLINE_OK;
-    memcpy(&size, theirs, sizeof size); /* the first field of each of them */
+    memcpy(&size, theirs, sizeof size); /* the first field of each options struct */
     if (size < sizeof size || size > 4096)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "the size field of the options is not set: use %s(...)", macro);

@@ -1,6 +1,5 @@
 /*
- * operation.c -- an operation that was started and is not finished: shown to the caller, looked at,
- * waited for, cancelled.
+ * operation.c -- started operations that are not finished: queries, waits, cancels.
  */
 #include "api/handles.h"
 #include "api/who.h"
@@ -16,8 +15,8 @@ bowline_operation *bwl_operation_new(bowline_client *client, bowline_error *rete
     return op;
 }
 
-/* An event loop may have started it, which is notified of its end.  It polls the first shard only:
- * in others the renewal thread reads the reply. */
+/* An event loop may have started it, and is notified of its end.  It polls only the first shard: in
+ * others the renewal thread reads the reply. */
 bowline_operation *bwl_operation_show(bowline_operation *op, void *user)
 {
     op->inner.user = user;

@@ -1,9 +1,9 @@
 /*
- * ping.c -- reaches the store now, or says why it cannot be reached.
+ * ping.c -- checks that the store can be reached.
  *
- * The round trip is a look at a name that nobody takes, at as many servers as a lock is on.  A user
- * of Redis may take locks without the permission to look (bowline acl): where the server says so
- * over a connection that it has accepted, it has been reached.
+ * The round trip is a holder query for a reserved name, at all servers of a lock.  A Redis user may
+ * have permission for locks but not for queries (bowline acl): that error on an accepted connection
+ * shows that the server was reached.
  */
 #include "api/who.h"
 #include "api/uncancelled.h"
@@ -33,12 +33,12 @@ static int try_once(bwl_shard *shard, bowline_error *reterr)
     return status;
 }
 
-/* locked: lets the client do what is due until then. */
+/* locked: runs the loop until then. */
 static void pause(bwl_shard *shard, bwl_ms until)
 {
     bwl_completion never = { .result = BWL_PENDING };
 
-    (void)bwl_loop_wait(&shard->loop, &never, until, NULL); /* a failure shows in the next try */
+    (void)bwl_loop_wait(&shard->loop, &never, until, NULL); /* the next try reports a failure */
 }
 
 /* locked */

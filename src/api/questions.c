@@ -1,6 +1,5 @@
 /*
- * questions.c -- the state of a hold and of a client, the descriptor of a lost hold, and how an
- * event loop drives a client.
+ * questions.c -- the state of a hold and of a client, and the descriptors for event loops.
  */
 #include "api/handles.h"
 #include "api/uncancelled.h"
@@ -51,7 +50,7 @@ int bowline_hold_lost_fd(bowline_hold *hold, bowline_error *reterr)
     return status;
 }
 
-/* Why the last attempt at renewing it has failed. */
+/* Why the last renewal has failed. */
 static int report(const bwl_lock *lock, bwl_ms left_ms, bowline_error *reterr)
 {
     const char *why =
@@ -109,8 +108,8 @@ uint64_t bowline_hold_fence(const bowline_hold *hold)
     bwl_shard      *shard = lock->shard;
 
     if (bwl_forked(&shard->host.guard))
-        return lock->base.hold.fence; /* the thread that had the mutex may not exist here */
-    bwl_shard_lock(shard);            /* a yield writes it while other threads ask */
+        return lock->base.hold.fence; /* the thread that has the mutex may not exist here */
+    bwl_shard_lock(shard);            /* a yield writes it while other threads read it */
     uint64_t fence = lock->base.hold.fence;
     bwl_shard_unlock(shard);
     return fence;

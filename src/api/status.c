@@ -1,5 +1,5 @@
 /*
- * status.c -- how calls come out, in numbers and in words.
+ * status.c -- the results of calls as statuses and texts.
  */
 #include "api/handles.h"
 #include "base/fault.h"
@@ -74,13 +74,13 @@ int bwl_check_fork(const bwl_shard *shard, bowline_error *reterr)
                     "this client was opened before fork: the child must open one of its own");
 }
 
-/* Why the store refused, or did not answer; `otherwise` if it gave no reason. */
+/* The store's error, or that it did not reply; `otherwise` if there is no reason. */
 static const char *reason(const bwl_lock *lock, const char *otherwise)
 {
     return lock->base.why.text[0] != '\0' ? lock->base.why.text : otherwise;
 }
 
-/* "NAME: REASON", with the errno and the server's code that belong to the reason. */
+/* Writes "NAME: REASON", with the errno and the server's code of the reason. */
 static int because(const bwl_lock *lock, bwl_status status, const char *otherwise,
                    bowline_error *reterr)
 {

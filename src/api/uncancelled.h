@@ -1,14 +1,13 @@
 /*
  * uncancelled.h -- no call of the library is a cancellation point.
  *
- * A thread that ended in the middle of a call (pthread_cancel, at a read, a write, a wait of ours)
- * would leave the client's mutex locked, or a driver that is not there, or a lock that is held and
- * that nobody has a handle to.  So cancelling is put off from the first line of every call to its
- * last: the call comes back with its result, and the thread ends at its own next cancellation
- * point.  Who wants to end a wait uses bowline_cancel.
+ * A thread that ended in the middle of a call (pthread_cancel, at a read, a write or a wait) would
+ * leave the mutex locked, or the loop marked as running, or a held lock without a handle.  So
+ * cancellation is disabled from the first line of every call to its last: the call returns its
+ * result, and the thread ends at its own next cancellation point.  bowline_cancel ends a wait.
  *
- * For deferred cancelling, the default.  A thread that may be cancelled at every instruction
- * (PTHREAD_CANCEL_ASYNCHRONOUS) may call nothing that is not made for it, and so nothing of ours.
+ * For deferred cancellation, the default.  A thread with asynchronous cancellation
+ * (PTHREAD_CANCEL_ASYNCHRONOUS) may only call async-cancel-safe functions, so none of this library.
  */
 #pragma once
 
@@ -29,6 +28,6 @@ static inline void bwl_cancel_as_before(const int *before)
     (void)pthread_setcancelstate(*before, &ours);
 }
 
-/* The first line of a public function, ended by a semicolon. */
+/* Must be the first line of a public function. */
 #define BWL_UNCANCELLED \
     __attribute__((cleanup(bwl_cancel_as_before), unused)) const int cancel_state = bwl_cancel_off()

@@ -1,7 +1,7 @@
 /*
- * update.c -- an update, from the machine of lock/optimistic.c to the words of a section and back.
+ * update.c -- an update: runs the machine of lock/optimistic.c with the commands of a transaction.
  *
- * The whole of it runs in the caller's thread, on a client of the pool in which nobody else is.
+ * It runs in the caller's thread, on a slot of the pool that no other thread uses.
  */
 #include "api/handles.h"
 #include "api/uncancelled.h"
@@ -27,13 +27,13 @@ typedef struct job {
     bwl_pool_slot  *place;
     bwl_optimistic  machine;
     bowline_change  change;
-    int             choice;     /* of the function */
-    const char     *wrong;      /* what it has filled in that cannot be; NULL                   */
-    int             broken;     /* the word could not be waited for: why; 0                     */
-    bool            is_written; /* its last word was SET or DEL                                 */
+    int             choice;     /* returned by the function */
+    const char     *wrong;      /* an invalid value of the function; NULL */
+    int             broken;     /* the command could not be awaited: the status; 0 */
+    bool            is_written; /* its last command was SET or DEL */
 } job;
 
-/* ---- what the caller wants ------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static int check(const bowline_update_options *o, bowline_error *reterr)
 {
@@ -74,20 +74,20 @@ static bwl_ms until_of(const bowline_update_options *o)
 
 /* ---- the steps ------------------------------------------------------------------------------- */
 
-static bwl_optimistic_next tell(job *j, bwl_event ev)
+static bwl_optimistic_next handle_event(job *j, bwl_event ev)
 {
     bwl_shard *shard = j->place->shard;
 
     bwl_shard_lock(shard);
     ev.now = bwl_shard_now(shard);
-    /* Without random bits: in step with others, which is only slower. */
+    /* Without random bits, the clients retry in step, which is only slower. */
     (void)bwl_entropy_draw(&shard->host.entropy, &ev.fresh);
     bwl_shard_unlock(shard);
     return bwl_optimistic_event(&j->machine, &ev);
 }
 
-/* Asks the word, and waits for what becomes of it.  Below 0: that cannot be waited for. */
-static int ask(job *j, bwl_transaction_command command, bowline_error *reterr)
+/* Sends the command, and waits for its result.  Below 0: the wait itself failed. */
+static int send_command(job *j, bwl_transaction_command command, bowline_error *reterr)
 {
     bwl_shard       *shard  = j->place->shard;
     bwl_transaction *s      = &j->place->transaction;
@@ -111,15 +111,16 @@ static int ask(job *j, bwl_transaction_command command, bowline_error *reterr)
     return status;
 }
 
-static bwl_optimistic_next asked(job *j, bwl_transaction_command command, bowline_error *reterr)
+static bwl_optimistic_next run_command(job *j, bwl_transaction_command command,
+                                       bowline_error *reterr)
 {
     const bwl_transaction *s = &j->place->transaction;
 
     j->is_written = command == TRANSACTION_SET || command == TRANSACTION_DELETE;
-    j->broken     = ask(j, command, reterr);
+    j->broken     = send_command(j, command, reterr);
     if (j->broken < 0)
         return (bwl_optimistic_next){ .want = BWL_WANT_END, .end = BWL_UPDATE_UNKNOWN };
-    return tell(j, (bwl_event){ .kind = s->kind, .answer = s->answer });
+    return handle_event(j, (bwl_event){ .kind = s->kind, .answer = s->answer });
 }
 
 static const char *fault_of_choice(int choice, const bowline_change *change)
@@ -161,14 +162,14 @@ static bwl_optimistic_next sleep_until(job *j, bwl_ms at)
         bwl_ms          left_ms = at - now;
         struct timespec length  = { .tv_sec  = (time_t)(left_ms / 1000),
                                     .tv_nsec = (long)(left_ms % 1000) * 1000000 };
-        (void)nanosleep(&length, NULL); /* a signal: the rest of it */
+        (void)nanosleep(&length, NULL); /* a signal: sleeps for the rest */
     }
-    return tell(j, (bwl_event){ .kind = BWL_ALARM });
+    return handle_event(j, (bwl_event){ .kind = BWL_ALARM });
 }
 
-/* ---- how it came out ------------------------------------------------------------------------- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
-/* What can be shown of a key, which may hold any byte. */
+/* The printable part of a key, which may contain any byte. */
 static void show(char ret_text[KEY_SHOWN_MAX + 4], const char *key)
 {
     size_t size = strnlen(key, KEY_SHOWN_MAX + 1);
@@ -237,7 +238,7 @@ static int report(const job *j, bwl_optimistic_end end, bowline_error *reterr)
     bwl_unreachable("an end outside of its enum");
 }
 
-/* ---- the whole of it ------------------------------------------------------------------------- */
+/* ---- the public call ------------------------------------------------------------------------- */
 
 static bwl_optimistic_end run(job *j, const bowline_update_options *o, bwl_ms until,
                               bowline_error *reterr)
@@ -246,14 +247,14 @@ static bwl_optimistic_end run(job *j, const bowline_update_options *o, bwl_ms un
 
     while (next.want != BWL_WANT_END)
         switch (next.want) {
-        case BWL_WANT_READ: next = asked(j, TRANSACTION_READ, reterr); break;
+        case BWL_WANT_READ: next = run_command(j, TRANSACTION_READ, reterr); break;
         case BWL_WANT_COMPUTE: next = call_function(j); break;
         case BWL_WANT_WRITE:
-            next =
-                asked(j, j->choice == BOWLINE_UPDATE_DELETE ? TRANSACTION_DELETE : TRANSACTION_SET,
-                      reterr);
+            next = run_command(
+                j, j->choice == BOWLINE_UPDATE_DELETE ? TRANSACTION_DELETE : TRANSACTION_SET,
+                reterr);
             break;
-        case BWL_WANT_LEAVE: next = asked(j, TRANSACTION_LEAVE, reterr); break;
+        case BWL_WANT_LEAVE: next = run_command(j, TRANSACTION_LEAVE, reterr); break;
         case BWL_WANT_PAUSE: next = sleep_until(j, next.at); break;
         case BWL_WANT_END: break;
         }
@@ -267,7 +268,7 @@ static int update_in_place(job *j, bowline_client *client, const bowline_update_
     bowline_error broken = { 0 };
     int           status;
 
-    if (bwl_pool_is_in(&client->pool)) /* we would wait for a place while we have one */
+    if (bwl_pool_is_in(&client->pool)) /* it would wait for a slot while it has one */
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "the function of a bowline_update may not call bowline_update: "
                         "do the second update when the first has ended");

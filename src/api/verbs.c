@@ -1,6 +1,6 @@
 /*
- * verbs.c -- acquire, extend, yield, release: each is started, waited for, finished.  The blocking
- * call is the same three steps with the operation on the stack.
+ * verbs.c -- acquire, extend, yield, release: each is started, waited for and finished.  A blocking
+ * call does the same three steps with the operation on the stack.
  */
 #include "api/handles.h"
 #include "api/who.h"
@@ -62,7 +62,7 @@ static int start_acquire(bwl_operation *operation, bwl_shard *shard, const char 
     return BOWLINE_OK;
 }
 
-/* ---- how an operation ends (locked) ---------------------------------------------------------- */
+/* ---- the end of an operation (locked) -------------------------------------------------------- */
 
 int bwl_operation_end(bwl_operation *operation, bowline_error *reterr)
 {
@@ -102,8 +102,8 @@ static int end_other(bwl_operation *operation, bowline_error *reterr)
 
 /* ---- the blocking calls ---------------------------------------------------------------------- */
 
-/* The renewal thread renews the hold while the caller works.  If it cannot be started, the hold
- * would end with its lease: then it is released. */
+/* Starts the renewal thread, which renews the hold while the caller works.  If it cannot start, the
+ * hold would end with its lease: then it is released. */
 static int keep(bowline_hold **hold, bowline_error *reterr)
 {
     bwl_lock     *lock  = bwl_lock_of(*hold);
@@ -116,7 +116,7 @@ static int keep(bowline_hold **hold, bowline_error *reterr)
     if (status == BOWLINE_OK)
         return BOWLINE_OK;
     bwl_lock_release(lock, &operation);
-    (void)end_other(&operation, NULL); /* the reason for it is worth more than its outcome */
+    (void)end_other(&operation, NULL); /* the reason matters more than its result */
     return status;
 }
 
@@ -146,16 +146,16 @@ static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, 
     return status;
 }
 
-/* What is left of a wait that began then; below 0: how long ago it was over. */
+/* The rest of a wait that started at `begun`; below 0: how long ago it ended. */
 static bwl_ms time_left(bwl_ms wait_ms, bwl_ms begun)
 {
     return wait_ms == BWL_NEVER ? BWL_NEVER : wait_ms - (bwl_clock_now() - begun);
 }
 
-/* A new shard connects before anything is asked, so that the acquire is one: an attempt without a
- * wait, followed by one with it, could lose its place to others in the queue.  A shard that cannot
- * connect (perhaps the server allows no more connections) leaves the acquire to the first shard,
- * with the rest of the time. */
+/* A new shard connects before the acquire, so that there is one acquire: a try without a wait,
+ * followed by one with a wait, could lose its position in the queue.  If the shard cannot connect
+ * (perhaps the server's limit of connections is reached), the first shard acquires, with the rest
+ * of the time. */
 static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, const wish *w,
                              bowline_error *reterr)
 {
@@ -177,7 +177,7 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
     }
     int status = acquire_in(shard, ret_hold, w, wait_ms, reterr);
     if (status == BOWLINE_OK)
-        bwl_lock_of(*ret_hold)->name_pin = name_pin; /* for as long as the lock is there */
+        bwl_lock_of(*ret_hold)->name_pin = name_pin; /* until nothing of the lock is left */
     else
         bwl_name_unpin(name_pin);
     bwl_shard_leave(shard);
@@ -206,12 +206,12 @@ int bowline_acquire(bowline_hold **ret_hold, bowline_client *client, const char 
     return status;
 }
 
-/* ---- what is done with a hold ---------------------------------------------------------------- */
+/* ---- calls on a hold ------------------------------------------------------------------------- */
 
 typedef struct action {
     bwl_verb verb;     /* BWL_ACQUIRE: a yield */
-    uint32_t lease_ms; /* of an extension; 0: the lease that the hold has */
-    int64_t  wait_ms;  /* of a yield, as the caller gives it */
+    uint32_t lease_ms; /* of an extend; 0: the lease of the hold */
+    int64_t  wait_ms;  /* of a yield, as the caller passed it */
 } action;
 
 static int start_extend(bwl_operation *operation, bwl_lock *lock, uint32_t lease_ms,
@@ -228,7 +228,7 @@ static int start_extend(bwl_operation *operation, bwl_lock *lock, uint32_t lease
     return BOWLINE_OK;
 }
 
-/* If the URL does not say how long a yield waits, it waits without a limit. */
+/* Without a wait in the URL, a yield waits without a limit. */
 static int start_yield(bwl_operation *operation, bwl_lock *lock, int64_t wait_ms,
                        bowline_error *reterr)
 {
@@ -257,7 +257,7 @@ static int start(bwl_operation *operation, bwl_lock *lock, const action *a, bowl
     case BWL_EXTEND: return start_extend(operation, lock, a->lease_ms, reterr);
     case BWL_RELEASE:
         if (lock->operation != NULL)
-            bwl_lock_cancel(lock->operation); /* an extension that is under way */
+            bwl_lock_cancel(lock->operation); /* an extend in flight */
         bwl_lock_release(lock, operation);
         return BOWLINE_OK;
     }
@@ -307,7 +307,7 @@ int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error *reterr)
     return run(hold, &(action){ .verb = BWL_ACQUIRE, .wait_ms = wait_ms }, reterr);
 }
 
-/* ---- the same, started and finished ---------------------------------------------------------- */
+/* ---- start and finish ------------------------------------------------------------------------ */
 
 int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, const char *name,
                           const bowline_acquire_options *options, bowline_error *reterr)
@@ -365,7 +365,7 @@ static int start_operation(bowline_operation **ret_op, bowline_hold *hold, const
         bwl_loop_coalesce_end(&shard->loop);
     if (status == BOWLINE_OK) {
         if (a->verb != BWL_RELEASE)
-            bwl_lock_pin(lock); /* it may be finished after the hold was released */
+            bwl_lock_pin(lock); /* finish may come after the release of the hold */
         *ret_op = bwl_operation_show(op, lock->user);
     } else if (op != NULL) {
         bwl_client_operation_free(op);

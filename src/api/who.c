@@ -26,12 +26,12 @@ int bwl_ask_who(bwl_shard *shard, const char *name, bwl_ms until, bwl_holder *re
     if (status == BWL_OK)
         status = shard->host.engine->who(&lock->base, ret_holder, reterr);
     else
-        bwl_lock_cancel(&operation); /* no answer in time, or it could not be waited for */
+        bwl_lock_cancel(&operation); /* no reply in time, or the wait failed */
     bwl_lock_drop_handle(lock);
     return status;
 }
 
-/* "deploy@web-2 pid 4121 (pg_dump)", as far as it is known. */
+/* "deploy@web-2 pid 4121 (pg_dump)", as far as known. */
 static void name_holder(char *ret_text, size_t capacity, const bwl_holder *h)
 {
     const char *at = h->host[0] != '\0' ? "@" : "";
@@ -57,11 +57,11 @@ void bwl_describe_holder(bwl_shard *shard, const char *name, bwl_ms until, bowli
     const char *mark;
 
     if (bwl_ask_who(shard, name, until, &holder, NULL) < 0 || !holder.held)
-        return; /* the text as it is does without it */
+        return; /* the text is complete without it */
     name_holder(who, sizeof who, &holder);
     mark = holder.note[0] != '\0' ? "; " : "";
     (void)snprintf(error->text + size, sizeof error->text - size, "%s%s%s", who, mark,
-                   holder.note); /* cutting is meant */
+                   holder.note); /* truncates */
 }
 
 static void copy(bowline_holder *ret_public, const bwl_holder *h)
@@ -142,7 +142,7 @@ int bowline_who_start(bowline_operation **ret_op, bowline_client *client, const 
     return status;
 }
 
-/* locked: waits for the look, and takes what was seen. */
+/* locked: waits for the query, and reads its result. */
 static int end(bwl_operation *operation, bwl_holder *ret_holder, bowline_error *reterr)
 {
     bwl_lock  *lock   = operation->lock;

@@ -1,5 +1,5 @@
 /*
- * calls.h -- openat(2) and pread(2), once more when a signal interrupts them, as it may on a
+ * calls.h -- openat(2) and pread(2), repeated when a signal interrupts them, which can happen on a
  * network file system.
  */
 #pragma once
@@ -9,6 +9,6 @@
 
 int bwl_file_openat(int at, const char *path, int flags, mode_t mode);
 
-/* As many bytes as there are, at most `size`: a read may bring less than there is.  Below 0: errno
- * says why. */
+/* Reads up to `size` bytes until the end of the file; a single read may return less.  Below 0: see
+ * errno. */
 ssize_t bwl_file_read_at(int fd, void *bytes, size_t size, off_t at);

@@ -7,7 +7,7 @@ int64_t bwl_clock_ns(void)
     struct timespec t;
 
     int status = clock_gettime(CLOCK_BOOTTIME, &t);
-    assert(status == 0); /* fails only for a clock that does not exist: Linux has it since 2.6.39 */
+    assert(status == 0); /* fails only without this clock: Linux 2.6.39 and later have it */
     (void)status;
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }

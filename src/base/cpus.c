@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The beginning of a small file, as a text.  False: it cannot be read. */
+/* Reads the beginning of a small file.  False: it cannot be read. */
 static bool read_text(const char *path, char *ret_text, size_t capacity)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -69,7 +69,7 @@ unsigned bwl_cpus_of_groups(const char *groups, const char *mount)
     return limit;
 }
 
-/* In a mask of the kernel's size, which may be larger than a cpu_set_t. */
+/* The mask has the kernel's size, which may exceed a cpu_set_t. */
 static unsigned count_mask(void)
 {
     for (int cpus = CPU_SETSIZE; cpus <= CPU_SETSIZE * 64; cpus *= 2) {

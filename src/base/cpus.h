@@ -1,6 +1,6 @@
 /*
- * cpus.h -- how many CPUs this process may use at once: those of its affinity mask, or as many as
- * its control group (version 2) has time for, if that is less.
+ * cpus.h -- the number of CPUs that this process may use: those of its affinity mask, or the limit
+ * of its control group (version 2), if that is less.
  */
 #pragma once
 
@@ -9,6 +9,6 @@
 /* At least 1.  The mask is that of the calling thread.  May change errno. */
 unsigned bwl_cpus_usable(void);
 
-/* The limit of a group and of every group above it: the least, rounded down, at least 1; 0: there
- * is no limit.  `groups` has the text of /proc/self/cgroup, `mount` is where the groups are. */
+/* The lowest limit of a group and of every group above it, rounded down, at least 1; 0: no limit.
+ * `groups` is the text of /proc/self/cgroup, `mount` is the directory of the groups. */
 unsigned bwl_cpus_of_groups(const char *groups, const char *mount);

@@ -1,9 +1,9 @@
 /*
  * entropy.h -- random bits from the kernel, drawn in blocks.
  *
- * Always the kernel's: a generator of our own would give parent and child the same tokens after a
- * fork.  (A block that was drawn before a fork is not used in the child: its client refuses every
- * call there.)
+ * They always come from the kernel: a generator in the process would give parent and child the same
+ * tokens after a fork.  (A block that was drawn before a fork is not used in the child: its client
+ * refuses every call there.)
  */
 #pragma once
 
@@ -16,5 +16,5 @@ typedef struct bwl_entropy {
     uint8_t block[BWL_ENTROPY_BLOCK];
 } bwl_entropy;
 
-/* False if the kernel gives none, which Linux does only before its generator is ready. */
+/* False: the kernel has no random bits, which happens only before its generator is ready. */
 bool bwl_entropy_draw(bwl_entropy *pool, bwl_random *ret_random);

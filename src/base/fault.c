@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the caller sees of the text: no password, and a mark where it was cut. */
+/* Removes passwords from the text, and marks where it was cut. */
 static void tidy(bwl_fault *fault, int size)
 {
     bool is_cut = size >= (int)sizeof fault->text;
@@ -21,7 +21,7 @@ static int write_error(bwl_fault *fault, bwl_status status, const char *format, 
     fault->status         = status;
     fault->system_errno   = 0;
     fault->server_code[0] = '\0';
-    return vsnprintf(fault->text, sizeof fault->text, format, arguments); /* cutting is meant */
+    return vsnprintf(fault->text, sizeof fault->text, format, arguments); /* truncates */
 }
 
 int bwl_fail(bwl_fault *fault, bwl_status status, const char *format, ...)

@@ -1,12 +1,12 @@
 /*
- * fault.h -- writes an error: the status, one sentence, and where they are known the errno and the
- * server's error code.
+ * fault.h -- writes an error: the status, one sentence, and if known the errno and the server's
+ * error code.
  */
 #pragma once
 
 #include "core/status.h"
 
-/* Nothing has failed.  Cheaper than a struct of zeros: the text is long. */
+/* Clears the fault.  Cheaper than zeroing the struct: the text is long. */
 static inline void bwl_fault_clear(bwl_fault *fault)
 {
     fault->status         = BWL_OK;
@@ -15,10 +15,10 @@ static inline void bwl_fault_clear(bwl_fault *fault)
     fault->text[0]        = '\0';
 }
 
-/* Writes the error and returns the status, so that a failing function ends with
- * `return bwl_fail(fault, BWL_STATUS_USAGE, "...", ...)`.  `fault` may be NULL.  A text that is too
- * long is cut.  The password of a URL in the text is written as ***: somebody may have passed a URL
- * as the name of a lock. */
+/* Writes the error and returns the status, so that a failing function ends with `return
+ * bwl_fail(fault, BWL_STATUS_USAGE, "...", ...)`.  `fault` may be NULL.  A text that is too long is
+ * cut.  The password of a URL in the text is written as ***: a user may pass a URL as the name of a
+ * lock. */
 __attribute__((format(printf, 3, 4))) int bwl_fail(bwl_fault *fault, bwl_status status,
                                                    const char *format, ...);
 

@@ -2,9 +2,9 @@
  * log.h -- messages for the on_log function of the caller.
  *
  * Any thread of the library adds messages.  They are kept until a thread of the caller is inside a
- * call and drains them, so the caller's function never runs in a thread of ours, and never while a
- * mutex of ours is held.  When BWL_LOG_MAX messages are kept, the oldest is dropped, and the next
- * drain says how many were.
+ * call and drains them, so the caller's function never runs in a thread of the library, and never
+ * while a mutex of the library is held.  When BWL_LOG_MAX messages are kept, the oldest is dropped,
+ * and the next drain reports how many.
  */
 #pragma once
 
@@ -18,16 +18,16 @@ typedef struct bwl_log bwl_log;
 bwl_log *bwl_log_new(void (*call)(int level, const char *text, void *data), void *data);
 void     bwl_log_free(bwl_log *log); /* also NULL */
 
-/* Adds a message, cut if it is too long, with *** for the password of a URL.  NULL: no effect.
- * Any thread, with or without other mutexes. */
+/* Adds a message, cut if it is too long, with *** for the password of a URL.  NULL: no effect.  Any
+ * thread, with or without other mutexes. */
 __attribute__((format(printf, 3, 4))) void bwl_log_add(bwl_log *log, int level, const char *format,
                                                        ...);
 
 /* Calls the function with each message, the oldest first, one call at a time: returns at once if
- * another thread, or a caller further up, is draining.  NULL: no effect.  Without any mutex. */
+ * another thread, or a caller up the stack, is draining.  NULL: no effect.  Without any mutex. */
 void bwl_log_drain(bwl_log *log);
 
-/* Drains when the scope ends: `BWL_LOG_DRAINED(log);` behind the first lines of a public call. */
+/* Drains when the scope ends: `BWL_LOG_DRAINED(log);` after the first lines of a public call. */
 #define BWL_LOG_DRAINED(log) \
     __attribute__((cleanup(bwl_log_drain_at), unused)) bwl_log *const log_of_call = (log)
 

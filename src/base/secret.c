@@ -14,7 +14,7 @@
 
 enum { PASSWORD_MAX = 4096, PART_SIZE = 3 };
 
-/* A pipe would make the caller wait. */
+/* A FIFO would block the caller. */
 static int check_file(int fd, const char *name, bwl_fault *fault)
 {
     struct stat about;

@@ -1,20 +1,20 @@
 /*
- * secret.h -- a password out of a file that is private, and back to nothing.
+ * secret.h -- reads a password from a private file, and erases it.
  */
 #pragma once
 
 #include "core/status.h"
 
-/* Its first line.  REFUSED: it is not trusted as a secret (trusted_file.h), or there is no password
- * in it; SYSTEM, NOMEM.  Free it with bwl_secret_free. */
+/* Reads its first line.  REFUSED: the file is not trusted as a secret (trusted_file.h), or has no
+ * password; SYSTEM, NOMEM.  Free it with bwl_secret_free. */
 int bwl_secret_read(char **ret_secret, const char *name, bwl_fault *fault);
 
-/* Do the bytes hold it?  Never that of NULL, or of "". */
+/* Whether the bytes contain it.  False for NULL or "". */
 bool bwl_secret_is_in(const char *secret, const char *bytes, size_t size);
 
-/* Do the bytes repeat a part of it?  Three characters in a row are a part, or all of a shorter
- * one, in either case of letters: a server or proxy that quotes its input may cut it off
- * anywhere.  Never a part of NULL, or of "". */
+/* Whether the bytes repeat a part of it: three characters in a row, or all of a shorter one, in
+ * upper or lower case.  A server or proxy that quotes its input may cut it anywhere.  False for
+ * NULL or "". */
 bool bwl_secret_part_is_in(const char *secret, const char *bytes, size_t size);
 
 /* Overwrites it first.  Also NULL. */

@@ -9,11 +9,11 @@
  *      mode        who may write (and read), where an access control list may say more
  *
  * The owner and the mode are read from the open descriptor: they are those of the bytes that the
- * caller reads.  A directory of which nobody else can rename anything keeps the name on that file.
+ * caller reads.  A directory in which no other user can rename entries keeps the name on that file.
  *
- * The mode alone is not enough.  With an access control list its group bits are the mask: the
- * most that any entry may permit.  systemd gives a service's user a credential through such a list
- * on a file of root's, which then shows as -r--r-----, though no group can read it.
+ * The mode alone is not enough.  With an access control list its group bits are the mask: the most
+ * that any entry may permit.  systemd grants a service's user a credential by such a list on a file
+ * of root, whose mode is then -r--r-----, though no group can read it.
  */
 #include "base/trusted_file.h"
 
@@ -30,7 +30,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* The list as the kernel gives it: a version, then entries, all of it little-endian. */
+/* The kernel's format of the list: a version, then entries, all little-endian. */
 enum { ACL_VERSION = 2, ENTRIES_MAX = 32 };
 
 enum {
@@ -58,7 +58,7 @@ typedef struct acl {
 _Static_assert(sizeof(acl_entry) == 8, "as the kernel packs them");
 _Static_assert(sizeof(acl) == 4 + 8 * ENTRIES_MAX, "as the kernel packs them");
 
-/* What the file's own group, and everybody else, must not be able to do. */
+/* The permissions that the file's own group, and other users, must not have. */
 typedef struct limits {
     unsigned group;
     unsigned others;
@@ -69,14 +69,14 @@ static bool is_us_or_root(uid_t user)
     return user == 0 || user == geteuid();
 }
 
-/* Always false, for who returns it. */
+/* Always returns false, for use in a return. */
 __attribute__((format(printf, 3, 4))) static bool
 distrust(bwl_distrust *ret_why, const char *command, const char *why, ...)
 {
     va_list arguments;
 
     va_start(arguments, why);
-    (void)vsnprintf(ret_why->why, sizeof ret_why->why, why, arguments); /* cutting is meant */
+    (void)vsnprintf(ret_why->why, sizeof ret_why->why, why, arguments); /* truncates */
     va_end(arguments);
     ret_why->command         = command;
     ret_why->is_of_directory = false;
@@ -93,7 +93,7 @@ static unsigned mask_of(const acl *list, size_t count)
     return MAY_ANY;
 }
 
-/* What the entry permits that it must not. */
+/* The forbidden permissions that the entry grants. */
 static unsigned excess_of(const acl_entry *entry, unsigned mask, limits must_not)
 {
     uint16_t tag         = le16toh(entry->tag);
@@ -111,7 +111,7 @@ static unsigned excess_of(const acl_entry *entry, unsigned mask, limits must_not
     return permissions & mask & must_not.others;
 }
 
-/* The number of entries; 0: there is no list; -1: there is one that is not understood. */
+/* The number of entries; 0: no list; -1: a list of an unknown format. */
 static ssize_t read_list(acl *ret_list, int fd)
 {
     ssize_t size = fgetxattr(fd, "system.posix_acl_access", ret_list, sizeof *ret_list);
@@ -125,13 +125,13 @@ static ssize_t read_list(acl *ret_list, int fd)
     return (ssize_t)(bytes / sizeof(acl_entry));
 }
 
-/* What others may do that they must not; *ret_by_list: an access control list permits it. */
+/* The forbidden permissions that others have; *ret_by_list: an access control list grants them. */
 static unsigned find_excess(bool *ret_by_list, int fd, const struct stat *is, limits must_not)
 {
     unsigned group  = (is->st_mode >> 3) & MAY_ANY;
     unsigned others = is->st_mode & must_not.others;
     acl      list;
-    /* The mask stands in the group bits: without them no entry permits anything. */
+    /* The group bits are the mask: without them no entry grants anything. */
     ssize_t count = group != 0 ? read_list(&list, fd) : 0;
 
     *ret_by_list = count != 0;
@@ -167,7 +167,7 @@ static bool check_mode(int fd, const struct stat *is, limits must_not, bwl_distr
                     (unsigned)is->st_mode & 07777u);
 }
 
-/* ---- where its name is ----------------------------------------------------------------------- */
+/* ---- the directory --------------------------------------------------------------------------- */
 
 /* The directory part of a path: "." if there is none. */
 static bool directory_of(char ret_directory[PATH_MAX], const char *path)
@@ -187,8 +187,8 @@ bool bwl_trusted_is_shared(unsigned mode, unsigned owner)
     return is_us_or_root(owner) && (mode & S_IWGRP) != 0 && (mode & S_IWOTH) == 0;
 }
 
-/* Whoever can write to a directory can put another file in the place of this one; in a sticky one
- * only a user's own files can be replaced by that user. */
+/* A user who can write to the directory can replace the file; in a sticky directory, only its
+ * owner. */
 static bool check_directory(const struct stat *is, bwl_distrust *ret_why)
 {
     unsigned mode = (unsigned)is->st_mode & 07777u;
@@ -218,7 +218,7 @@ static bool check_directory_of(const char *path, bwl_distrust *ret_why)
     return check_directory(&is, ret_why);
 }
 
-/* The name must lead to this file by nobody else's doing. */
+/* No other user may be able to change which file the name leads to. */
 static bool check_name(int fd, const char *path, const struct stat *is, bwl_distrust *ret_why)
 {
     char        target[PATH_MAX], self[40];
@@ -242,7 +242,7 @@ static bool check_name(int fd, const char *path, const struct stat *is, bwl_dist
     target[size] = '\0';
     if (check_directory_of(target, ret_why))
         return true;
-    ret_why->is_of_directory = false; /* it is not the one that the name is in */
+    ret_why->is_of_directory = false; /* it is not the directory that the name is in */
     ret_why->command         = "readlink -f";
     return false;
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* A piece of the text that is still to be taken apart. */
+/* A part of the text that is still to be parsed. */
 typedef struct span {
     const char *at;
     size_t      size;
@@ -18,7 +18,7 @@ static size_t find(span s, char c)
     return hit != NULL ? (size_t)(hit - s.at) : s.size;
 }
 
-/* Cuts s at place n: what is before it, and s becomes what is behind the byte there. */
+/* Splits s at n: returns the part before, and s becomes the part after that byte. */
 static span cut(span *s, size_t n)
 {
     span   before = { s->at, n };
@@ -29,7 +29,7 @@ static span cut(span *s, size_t n)
     return before;
 }
 
-/* The decoded text, kept in the url; NULL if it cannot be decoded. */
+/* Decodes the text and stores it in the url; NULL: it cannot be decoded. */
 static const char *keep(bwl_url *url, span s)
 {
     char *at = url->text + url->used;
@@ -131,7 +131,7 @@ static int take_host(bwl_url *url, span s, bwl_fault *fault)
     return s.at != NULL ? take_port(entry, s, fault) : BWL_OK;
 }
 
-/* No name of a host has a comma in it. */
+/* No host name contains a comma. */
 static int take_hosts(bwl_url *url, span s, bwl_fault *fault)
 {
     bool is_list = find(s, ',') < s.size;
@@ -158,7 +158,7 @@ static int take_authority(bwl_url *url, span s, bwl_fault *fault)
 
     for (size_t i = 0; i < s.size; i++)
         if (s.at[i] == '@')
-            at = i; /* the last: a password may hold one that somebody forgot to encode */
+            at = i; /* the last: a password may contain an unencoded one */
     if (at < s.size) {
         int status = take_user(url, cut(&s, at), fault);
         if (status < 0)

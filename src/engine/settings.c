@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The duration that the URL gives for `name`, if it gives one and *ret_ms is still 0. */
+/* Reads the URL's duration option `name`, if there is one and *ret_ms is still 0. */
 static int duration_option(bwl_ms *ret_ms, const bwl_url *url, const char *name, bwl_fault *fault)
 {
     const char *text = bwl_url_find(url, name);
@@ -35,7 +35,7 @@ static int wait_option(bwl_settings *settings, const bwl_url *url, bwl_fault *fa
     return BWL_OK;
 }
 
-/* "off" takes away what is there without it. */
+/* "off" disables what is on by default. */
 static int switch_option(bool *ret_is_on, const bwl_url *url, const char *name, bwl_fault *fault)
 {
     const char *text = bwl_url_find(url, name);

@@ -33,7 +33,7 @@ static int attempt_failed(const bwl_dialer *dialer, bwl_fault *fault)
     return fault->status;
 }
 
-/* Opens the stream to the first address, from the present one on, that does not fail at once. */
+/* Opens the stream to the first address, from the current one on, that does not fail at once. */
 static int connect_on(bwl_dialer *dialer, bwl_ms now, bwl_fault *fault)
 {
     for (; dialer->address < dialer->addresses_count; dialer->address++) {
@@ -62,7 +62,7 @@ int bwl_dialer_woken(bwl_dialer *dialer, bwl_ms now, bwl_fault *fault)
     return connect_on(dialer, now, fault);
 }
 
-/* One that was answered long ago is of no use. */
+/* Drops a lookup whose result is too old. */
 static void forget_old_lookup(bwl_dialer *dialer, bwl_ms now, bwl_ms lookup_age_ms)
 {
     if (dialer->resolve != NULL && now >= bwl_ms_add(dialer->resolve_began_at, lookup_age_ms) &&

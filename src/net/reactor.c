@@ -6,7 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* epoll_wait counts in int; a longer wait simply starts again. */
+/* epoll_wait takes an int; a longer wait simply starts again. */
 enum { WAIT_MAX_MS = 60 * 60 * 1000 };
 
 int bwl_reactor_open(bwl_reactor *reactor, bwl_fault *fault)
@@ -55,7 +55,7 @@ int bwl_reactor_rewatch(bwl_reactor *reactor, bwl_source *source, uint32_t event
 
 void bwl_reactor_forget(bwl_reactor *reactor, bwl_source *source)
 {
-    /* Fails only for a descriptor that is not watched, which is what is wanted. */
+    /* Fails only for a descriptor that is not watched, which is the goal. */
     (void)epoll_ctl(reactor->epoll_fd, EPOLL_CTL_DEL, source->fd, NULL);
 }
 
@@ -64,19 +64,20 @@ void bwl_reactor_wake(bwl_reactor *reactor)
     uint64_t one = 1;
 
     if (atomic_exchange(&reactor->is_woken, true))
-        return; /* it is readable; or it has just been read, and who did looks at everything next */
+        return; /* it is readable, or was just read by a thread that will check everything */
     /* Fails for good only when it is full, and then it is readable already. */
     while (write(reactor->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
         continue;
 }
 
-static void quiet(bwl_reactor *reactor)
+static void clear_wake(bwl_reactor *reactor)
 {
     uint64_t count;
 
     ssize_t got = read(reactor->wake_fd, &count, sizeof count);
-    (void)got; /* nothing there: somebody else was faster */
-    /* Behind the read: who comes between them and does not write is seen by who looks next. */
+    (void)got; /* empty: another thread has read it */
+    /* After the read: a wake in between does not write, and the thread that reads checks everything
+     * next. */
     (void)atomic_exchange(&reactor->is_woken, false);
 }
 
@@ -88,13 +89,13 @@ int bwl_reactor_wait(bwl_reactor *reactor, bwl_ms wait_ms, bwl_ready ret_ready[B
     assert(wait_ms >= 0);
     int count = epoll_wait(reactor->epoll_fd, events, BWL_READY_MAX, patience);
     if (count < 0) {
-        assert(errno == EINTR); /* the others mean that epoll_fd is not an epoll descriptor */
+        assert(errno == EINTR); /* other errors mean that epoll_fd is not an epoll descriptor */
         return 0;
     }
     for (int i = 0; i < count; i++) {
         ret_ready[i] = (bwl_ready){ .source = events[i].data.ptr, .events = events[i].events };
         if (ret_ready[i].source == NULL)
-            quiet(reactor);
+            clear_wake(reactor);
     }
     return count;
 }

@@ -1,7 +1,7 @@
 /*
- * reactor.h -- waiting for descriptors, and being woken by other threads: an epoll descriptor with
- * an eventfd in it.  The epoll descriptor can itself be polled, which is how a client fits into any
- * event loop.
+ * reactor.h -- waits for descriptors, and can be woken by other threads: an epoll descriptor with
+ * an eventfd in it.  The epoll descriptor can itself be polled, so a client fits into any event
+ * loop.
  *
  * One thread at a time waits; any thread may watch, forget and wake meanwhile.  A source must live
  * as long as the reactor: an event for it may already have been fetched when it is forgotten.
@@ -18,9 +18,9 @@ typedef struct bwl_source {
 } bwl_source;
 
 typedef struct bwl_reactor {
-    int epoll_fd; /* -1: not opened yet; it costs two descriptors, which not everybody needs    */
-    int wake_fd;
-    atomic_bool is_woken; /* and nobody has heard it yet: once is enough                     */
+    int         epoll_fd; /* -1: not opened yet, as not every client needs it */
+    int         wake_fd;
+    atomic_bool is_woken; /* and not read since: writing once is enough */
 } bwl_reactor;
 
 #define BWL_REACTOR_CLOSED            \
@@ -28,24 +28,24 @@ typedef struct bwl_reactor {
         .epoll_fd = -1, .wake_fd = -1 \
     }
 
-/* Opens it unless it is open.  SYSTEM. */
+/* Opens it if it is closed.  SYSTEM. */
 int  bwl_reactor_open(bwl_reactor *reactor, bwl_fault *fault);
 void bwl_reactor_close(bwl_reactor *reactor);
 
-/* Watches source->fd for `events`, or for others than before.  SYSTEM. */
+/* Starts to watch source->fd for `events`; rewatch changes the events.  SYSTEM. */
 int  bwl_reactor_watch(bwl_reactor *reactor, bwl_source *source, uint32_t events, bwl_fault *fault);
 int  bwl_reactor_rewatch(bwl_reactor *reactor, bwl_source *source, uint32_t events);
 void bwl_reactor_forget(bwl_reactor *reactor, bwl_source *source);
 
-/* Ends a wait that is going on, or the next one.  Async-signal-safe, any thread. */
+/* Ends the current wait, or the next one.  Async-signal-safe, any thread. */
 void bwl_reactor_wake(bwl_reactor *reactor);
 
 typedef struct bwl_ready {
-    bwl_source *source; /* NULL: was woken */
+    bwl_source *source; /* NULL: a wake */
     uint32_t    events;
 } bwl_ready;
 
 enum { BWL_READY_MAX = 64 };
 
-/* Waits for at most wait_ms (BWL_NEVER: for ever).  The number of entries written. */
+/* Waits for at most wait_ms (BWL_NEVER: no limit).  Returns the number of entries written. */
 int bwl_reactor_wait(bwl_reactor *reactor, bwl_ms wait_ms, bwl_ready ret_ready[BWL_READY_MAX]);

@@ -1,9 +1,9 @@
 /*
  * resolve.c -- see resolve.h.
  *
- * A lookup is shared by two: the caller and the thread.  Whoever lets go last frees it.  `mutex`
- * guards what both write; the thread also holds it while it wakes the caller, so that the caller
- * cannot forget, and close what is being woken, in between.
+ * The caller and the thread share a lookup; the last of them frees it.  `mutex` guards what both
+ * write; the thread also holds it while it calls `wake`, so that the caller cannot forget the
+ * lookup, and close the reactor, in between.
  */
 #include "net/resolve.h"
 #include "base/fault.h"
@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 struct bwl_resolve {
-    pid_t           pid; /* who began it                                                       */
+    pid_t           pid; /* the process that started it */
     pthread_mutex_t mutex;
     bool            caller_is_there;
     bool            thread_is_there;
-    int             result; /* 0: not yet; how many addresses; below 0: the fault says why     */
+    int             result; /* 0: none yet; number of addresses; below 0: a failure */
     bwl_address     addresses[BWL_RESOLVE_MAX];
     bwl_fault       fault;
     bwl_resolver    resolver;
@@ -31,7 +31,7 @@ struct bwl_resolve {
     char  host[BWL_RESOLVE_HOST_MAX + 1];
 };
 
-/* What a lookup comes to: made without the mutex, then copied into it. */
+/* The result of a lookup: made without the mutex, then copied into it. */
 typedef struct findings {
     int         result;
     bwl_address addresses[BWL_RESOLVE_MAX];
@@ -54,7 +54,7 @@ static int copy_addresses(findings *ret_findings, const struct addrinfo *found)
     return count;
 }
 
-static int say_why(const char *host, int error, bwl_fault *fault)
+static int explain_error(const char *host, int error, bwl_fault *fault)
 {
     if (error == EAI_MEMORY)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
@@ -67,7 +67,7 @@ static int say_why(const char *host, int error, bwl_fault *fault)
                     gai_strerror(error));
 }
 
-/* False: it is a name, and names were not asked for. */
+/* False: `flags` allow only a numeric address, and it is a name. */
 static bool look_up(const bwl_resolve *resolve, int flags, findings *ret_findings)
 {
     struct addrinfo  hints = { .ai_family   = AF_UNSPEC,
@@ -80,7 +80,7 @@ static bool look_up(const bwl_resolve *resolve, int flags, findings *ret_finding
     if (error == EAI_NONAME && (flags & AI_NUMERICHOST) != 0)
         return false;
     if (error != 0) {
-        ret_findings->result = say_why(resolve->host, error, &ret_findings->fault);
+        ret_findings->result = explain_error(resolve->host, error, &ret_findings->fault);
         return true;
     }
     ret_findings->result = copy_addresses(ret_findings, found);
@@ -91,8 +91,8 @@ static bool look_up(const bwl_resolve *resolve, int flags, findings *ret_finding
     return true;
 }
 
-/* locked, or before anybody else knows of it */
-static void keep(bwl_resolve *resolve, const findings *what)
+/* locked, or before another thread knows of it */
+static void store_result(bwl_resolve *resolve, const findings *what)
 {
     assert(what->result != 0);
     resolve->result = what->result;
@@ -106,7 +106,7 @@ static void free_resolve(bwl_resolve *resolve)
     free(resolve);
 }
 
-static void *look_up_aside(void *arg)
+static void *look_up_in_thread(void *arg)
 {
     bwl_resolve *resolve = arg;
     findings     what    = { 0 };
@@ -114,7 +114,7 @@ static void *look_up_aside(void *arg)
     bool answered = look_up(resolve, 0, &what);
     assert(answered);
     pthread_mutex_lock(&resolve->mutex);
-    keep(resolve, &what);
+    store_result(resolve, &what);
     resolve->thread_is_there = false;
     bool caller_is_there     = resolve->caller_is_there;
     if (caller_is_there)
@@ -139,7 +139,7 @@ static int start_thread(bwl_resolve *resolve, bwl_fault *fault)
         (void)sigfillset(&all);
         (void)pthread_sigmask(SIG_SETMASK, &all, &before);
         (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-        error = pthread_create(&thread, &attributes, look_up_aside, resolve);
+        error = pthread_create(&thread, &attributes, look_up_in_thread, resolve);
         (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
         (void)pthread_attr_destroy(&attributes);
     }
@@ -190,7 +190,7 @@ int bwl_resolve_start(bwl_resolve **ret_resolve, const bwl_resolve_request *requ
     if (resolve == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     if (look_up(resolve, AI_NUMERICHOST, &what))
-        keep(resolve, &what);
+        store_result(resolve, &what);
     else
         status = start_thread(resolve, fault);
     if (status < 0) {
@@ -221,7 +221,7 @@ void bwl_resolve_forget(bwl_resolve *resolve)
     if (resolve == NULL)
         return;
     if (resolve->pid != getpid()) {
-        /* The thread is not here, and the mutex may be locked by it for ever. */
+        /* The thread does not exist in a child, and may have locked the mutex for ever. */
         free(resolve);
         return;
     }

@@ -1,15 +1,14 @@
 /*
- * resolve.h -- from the name of a host to its addresses, without keeping anybody waiting.
+ * resolve.h -- resolves the name of a host to its addresses, without blocking.
  *
- * getaddrinfo can take half a minute when no name server answers, and there is no way to stop it.
- * So a thread of its own calls it, and the caller goes on: it looks whether there is an answer when
- * it is woken, gives up when its own time is over, and forgets the lookup whenever it likes.  The
- * thread then finds nobody interested, and frees what is left.
+ * getaddrinfo can take half a minute when no name server answers, and cannot be cancelled.  So a
+ * separate thread calls it.  The caller checks for the result when it is woken, and may forget the
+ * lookup at any time; the thread then frees what is left.
  *
- * A numeric address is answered at once, without a thread.
+ * A numeric address is resolved at once, without a thread.
  *
- * There is one thread for every lookup that has not come to its end, forgotten ones included.  So a
- * caller that wants to ask the same once more keeps the lookup that it has.
+ * Each unfinished lookup has a thread, even a forgotten one.  So a caller that needs the same name
+ * again should keep its lookup.
  */
 #pragma once
 
@@ -18,11 +17,11 @@
 #include <netdb.h>
 
 enum {
-    BWL_RESOLVE_MAX      = 8,   /* addresses of one host; more are left out                    */
-    BWL_RESOLVE_HOST_MAX = 255, /* characters: a name as in the DNS, or an address and a zone  */
+    BWL_RESOLVE_MAX      = 8,   /* addresses of one host; more are ignored */
+    BWL_RESOLVE_HOST_MAX = 255, /* characters: a DNS name, or an address and a zone */
 };
 
-/* Who knows the addresses.  The two functions belong together, and are called by any thread. */
+/* The source of addresses.  The two functions belong together, and any thread may call them. */
 typedef struct bwl_resolver {
     int (*look_up)(const char *host, const char *port, const struct addrinfo *hints,
                    struct addrinfo **ret_found);
@@ -39,20 +38,19 @@ typedef struct bwl_resolve_request {
 
 typedef struct bwl_resolve bwl_resolve;
 
-/* Begins.  `wake` is called at most once, by another thread, when there is something to take: it
- * may do no more than wake somebody (bwl_reactor_wake does, of a reactor that is open), and must
- * not call anything here.  For a numeric address it is not called: take at once, always.  USAGE
- * (no such host can be), NOMEM, SYSTEM (no thread can be had).  Free it with bwl_resolve_forget. */
+/* Starts a lookup.  Another thread calls `wake` at most once, when there is a result; it may only
+ * wake a thread (as bwl_reactor_wake does, of an open reactor), and must not call functions of this
+ * file.  For a numeric address it is not called, so always take at once.  USAGE (not a valid host),
+ * NOMEM, SYSTEM (no thread).  Free it with bwl_resolve_forget. */
 int bwl_resolve_start(bwl_resolve **ret_resolve, const bwl_resolve_request *request,
                       bwl_fault *fault);
 
-/* How many addresses there are, in the order in which they should be tried; 0: not yet known.
- * UNREACHABLE: there are none, or nobody could be asked; NOMEM, SYSTEM; FORKED: in a child of the
- * process that began it there is nobody who could answer.  May be asked any number of times.  Any
- * thread. */
+/* The number of addresses, in the order in which to try them; 0: no result yet.  UNREACHABLE: no
+ * addresses, or no name server answered; NOMEM, SYSTEM; FORKED: in a forked child, where the thread
+ * does not exist.  May be called repeatedly.  Any thread. */
 int bwl_resolve_take(bwl_resolve *resolve, bwl_address ret_addresses[BWL_RESOLVE_MAX],
                      bwl_fault *fault);
 
-/* Frees it, now or when its thread comes back.  `wake` is not called any more once this returns, so
- * what it wakes may go then.  Never waits for the lookup.  Also NULL; also in a child. */
+/* Frees it, now or when its thread returns.  `wake` is not called after this returns.  Never waits
+ * for the lookup.  Also NULL; also in a forked child. */
 void bwl_resolve_forget(bwl_resolve *resolve);

@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 #include <sys/socket.h>
 
-/* How many threads of this process wait for an answer.  A child of fork keeps those that its parent
- * had then, and spins less. */
+/* The number of threads of this process that wait for a reply.  A forked child inherits the count,
+ * and spins less. */
 static atomic_uint waiting;
 static atomic_uint cpus; /* 0: not counted yet                                               */
 
@@ -32,7 +32,7 @@ static unsigned count_cpus(void)
     unsigned count = atomic_load_explicit(&cpus, memory_order_relaxed);
 
     if (count == 0) {
-        count = bwl_cpus_usable(); /* spinning on others would take time from ourselves */
+        count = bwl_cpus_usable(); /* spinning on others would take CPU time from this process */
         atomic_store_explicit(&cpus, count, memory_order_relaxed);
     }
     return count;
@@ -44,7 +44,7 @@ const bwl_spin_system bwl_spin_real = {
 
 bool bwl_spin_has_room(unsigned others, unsigned count)
 {
-    return others + 2 <= count; /* ourselves and the server */
+    return others + 2 <= count; /* this thread and the server */
 }
 
 bwl_spin_wait bwl_spin_plan(const bwl_spin *spin, bwl_ms now)
@@ -109,7 +109,7 @@ static bool has_come(ssize_t got)
     return got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
-/* EAGAIN: it is time to sleep. */
+/* EAGAIN: sleep now. */
 static ssize_t spin_for(bwl_spin_wait *wait, int64_t began_ns, int fd, void *ret_bytes, size_t room)
 {
     const bwl_spin_system *system  = wait->system;
@@ -127,7 +127,7 @@ static ssize_t spin_for(bwl_spin_wait *wait, int64_t began_ns, int fd, void *ret
         if (now - before > wait->gap_ns)
             wait->was_disturbed = true;
         before  = now;
-        is_last = wait->was_disturbed; /* it may have come meanwhile */
+        is_last = wait->was_disturbed; /* the reply may have come meanwhile */
         if (!is_last && now - began_ns >= wait->spin_ns) {
             errno = EAGAIN;
             return -1;

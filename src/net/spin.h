@@ -1,24 +1,23 @@
 /*
- * spin.h -- waiting for an answer without sleeping, where that is worth it.
+ * spin.h -- busy-polls for a reply before sleeping, if that is worth it.
  *
- * Who sleeps has to be woken, and on an idle CPU that takes longer than a server nearby needs for
- * an answer.  So whoever reads where his answer will come may look there again and again for a
- * while, and sleep only then.  That pays if answers come soon and the CPU has nothing better to do;
- * both are judged by what was seen before:
+ * A sleeping thread must be woken, and on an idle CPU that takes longer than a nearby server needs
+ * for a reply.  So a thread that reads from the socket may poll it repeatedly for a while, and
+ * sleep only then.  That pays if replies come soon and the CPU has nothing else to do; both are
+ * estimated from earlier waits:
  *
- *   - How long an answer takes is smoothed as TCP smooths its round trip (RFC 6298).  Spinning
- *     lasts for that and four times its mean deviation, at most BWL_SPIN_MAX_NS; where answers take
- *     longer than that there is none.
- *   - The CPU is offered to others once, after the first look.  If it was away from us for half of
- *     what an answer takes, then or later, somebody else had use for it: whoever gives the answer,
- *     perhaps.
- *   - If others of this process wait for answers as well, a CPU must be left for each of them, and
+ *   - The time of a reply is smoothed as TCP smooths its round trip (RFC 6298).  Spinning lasts
+ *     for that and four times its mean deviation, at most BWL_SPIN_MAX_NS; if replies take longer
+ *     than that, there is no spinning.
+ *   - The thread yields the CPU once, after the first poll.  If it lost the CPU for half of the
+ *     time of a reply, then or later, another thread needed it: perhaps the server.
+ *   - If other threads of this process wait for replies, a CPU must be left for each of them, and
  *     one for the server.
- *   - Spinning in vain is followed by a pause, and each pause is twice as long as the one before;
- *     it shrinks by an eighth when spinning pays.  So one in six may fail before they are long.
+ *   - Unsuccessful spinning is followed by a pause, each twice as long as the one before; the
+ *     pause shrinks by an eighth when spinning pays.  So one in six may fail before pauses grow.
  *
- * A spin belongs to one connection and is guarded by its client's mutex, but for
- * bwl_spin_receive.  Why it is so, and what it brings: docs/design/spinning.md.
+ * A spin belongs to one connection and is guarded by its client's mutex, except in
+ * bwl_spin_receive.  Reasons and figures: docs/design/spinning.md.
  */
 #pragma once
 
@@ -27,17 +26,17 @@
 #include <sys/types.h>
 
 enum {
-    BWL_SPIN_MAX_NS       = 200000, /* an answer that takes longer is slept for                 */
+    BWL_SPIN_MAX_NS       = 200000, /* for a reply that takes longer, sleep */
     BWL_SPIN_PAUSE_MAX_MS = 1024,
 };
 
-/* The system, or what a test has instead.  All that is called without the client's mutex. */
+/* The system calls, which a test replaces.  All are called without the client's mutex. */
 typedef struct bwl_spin_system {
     int64_t (*now_ns)(void);
-    ssize_t (*look)(int fd, void *ret_bytes, size_t room);  /* recv(2), MSG_DONTWAIT            */
-    ssize_t (*sleep)(int fd, void *ret_bytes, size_t room); /* recv(2)                          */
-    void (*offer)(void);                                    /* sched_yield(2)                   */
-    unsigned (*cpus)(void);                                 /* that this process may use        */
+    ssize_t (*look)(int fd, void *ret_bytes, size_t room);  /* recv(2), MSG_DONTWAIT  */
+    ssize_t (*sleep)(int fd, void *ret_bytes, size_t room); /* recv(2)                */
+    void (*offer)(void);                                    /* sched_yield(2)         */
+    unsigned (*cpus)(void);                                 /* usable by this process */
 } bwl_spin_system;
 
 extern const bwl_spin_system bwl_spin_real;
@@ -45,36 +44,36 @@ extern const bwl_spin_system bwl_spin_real;
 typedef struct bwl_spin {
     const bwl_spin_system *system; /* NULL: the real one                                        */
     bool                   is_off;
-    int64_t                smoothed_ns; /* how long an answer takes; 0: not known               */
-    int64_t                varies_ns;   /* its mean deviation                                   */
+    int64_t                smoothed_ns; /* time of a reply; 0: unknown */
+    int64_t                varies_ns;   /* its mean deviation          */
     bwl_ms                 rests_until;
-    bwl_ms                 pause_ms; /* the next one; 0: 1                                      */
-    uint64_t               looks;    /* for tests and figures: how often it has looked,         */
-    uint64_t               sleeps;   /* slept,                                                  */
-    uint64_t               paid;     /* spun and had the answer by that,                        */
-    uint64_t               unpaid;   /* spun in vain, or been disturbed                         */
+    bwl_ms                 pause_ms; /* length of the next pause; 0: 1 */
+    uint64_t               looks;    /* statistics: polls, */
+    uint64_t               sleeps;   /* sleeps, */
+    uint64_t               paid;     /* successful spins, */
+    uint64_t               unpaid;   /* spins without a reply, or disturbed */
 } bwl_spin;
 
-/* One wait: how it is to be done, and then how it was. */
+/* One wait: its plan, and then its result. */
 typedef struct bwl_spin_wait {
     const bwl_spin_system *system;
     bool                   is_measured;
-    int64_t                spin_ns; /* 0: sleep at once                                         */
-    int64_t                gap_ns;  /* who did not run for so long has been disturbed           */
+    int64_t                spin_ns; /* 0: sleep at once                       */
+    int64_t                gap_ns;  /* without the CPU for so long: disturbed */
     int64_t                took_ns;
     unsigned               looks;
     bool                   slept;
     bool                   was_disturbed;
 } bwl_spin_wait;
 
-/* A wait that is about to begin. */
+/* Plans the next wait. */
 bwl_spin_wait bwl_spin_plan(const bwl_spin *spin, bwl_ms now);
 
-/* As recv(2) on a socket that blocks, with its errno.  Without the mutex. */
+/* As recv(2) on a blocking socket, with its errno.  Without the mutex. */
 ssize_t bwl_spin_receive(bwl_spin_wait *wait, int fd, void *ret_bytes, size_t room);
 
-/* How it was, for the next one.  `heard`: something came, be it the end of the connection. */
+/* Updates the estimates after a wait.  `heard`: something came, even the end of the connection. */
 void bwl_spin_learn(bwl_spin *spin, const bwl_spin_wait *wait, bool heard, bwl_ms now);
 
-/* May a wait spin when so many others of the process wait for an answer, on so many CPUs? */
+/* Whether a wait may spin while `others` threads of the process wait, on this number of CPUs. */
 bool bwl_spin_has_room(unsigned others, unsigned cpus);

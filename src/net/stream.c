@@ -44,7 +44,7 @@ static void set(int fd, int level, int option, int value)
     (void)setsockopt(fd, level, option, &value, sizeof value);
 }
 
-/* Advice to the kernel: without it everything works, only later. */
+/* Socket options improve the timing only, so errors are ignored. */
 static void tune(const bwl_stream *conn, int family)
 {
     int fd        = conn->source.fd;
@@ -56,9 +56,10 @@ static void tune(const bwl_stream *conn, int family)
     set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
     if (conn->silence_ms == 0)
         return;
-    /* A peer that vanished without a word is found out while nothing is asked too: after one
-     * silence, and three probes over another.  (With the user timeout set, Linux counts probes by
-     * time: the connection ends when the first unanswered one is older than that; tcp(7).) */
+    /* Keepalive detects a peer that disappeared while the connection is idle: the first probe after
+     * one silence_ms, and three probes over another.  (With the user timeout set, Linux limits
+     * probes by time: the connection ends when the first unanswered one is older than that;
+     * tcp(7).) */
     set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)conn->silence_ms);
     set(fd, IPPROTO_TCP, TCP_KEEPIDLE, silence_s);
     set(fd, IPPROTO_TCP, TCP_KEEPINTVL, (silence_s + 2) / 3);
@@ -105,27 +106,27 @@ void bwl_stream_close(bwl_stream *conn)
 {
     if (!bwl_stream_is_open(conn))
         return;
-    /* Closing alone does not take it out of the reactor when a child of fork has a copy of it. */
+    /* Closing alone does not remove it from the reactor if a forked child has a copy. */
     bwl_reactor_forget(conn->reactor, &conn->source);
     if (conn->source.fd == conn->awaited_fd)
-        (void)shutdown(conn->source.fd, SHUT_RDWR); /* and bwl_stream_await_end closes it */
+        (void)shutdown(conn->source.fd, SHUT_RDWR); /* bwl_stream_await_end closes it */
     else
         (void)close(conn->source.fd);
     conn->source.fd = -1;
     bwl_tls_free(conn->tls);
     conn->tls      = NULL;
-    conn->in_size  = 0; /* what came of it is nobody's any more                                 */
+    conn->in_size  = 0; /* discards what was received */
     conn->in_taken = 0;
 }
 
 void bwl_stream_free(bwl_stream *conn)
 {
-    /* Nobody will wait any more; and in a child of fork the reactor is also the parent's, which
-     * must not lose sight of its own copy. */
+    /* No thread waits any more.  In a forked child the reactor is shared with the parent, which
+     * must keep its own copy watched. */
     if (bwl_stream_is_open(conn))
         (void)close(conn->source.fd);
     if (conn->awaited_fd >= 0 && conn->awaited_fd != conn->source.fd)
-        (void)close(conn->awaited_fd); /* by a thread that this child of fork does not have */
+        (void)close(conn->awaited_fd); /* its thread does not exist in this forked child */
     conn->source.fd  = -1;
     conn->awaited_fd = -1;
     bwl_tls_free(conn->tls);
@@ -158,7 +159,7 @@ char *bwl_stream_reserve(bwl_stream *conn, size_t size)
         return NULL;
     if (need > conn->out_room) {
         size_t room = need * 2 < READ_ROOM ? READ_ROOM : need * 2;
-        char  *out  = malloc(room); /* not realloc, which could leave a password behind */
+        char  *out  = malloc(room); /* not realloc, which could leave a copy of a password */
         if (out == NULL)
             return NULL;
         if (conn->out != NULL) {
@@ -189,7 +190,7 @@ void bwl_stream_watch_out(bwl_stream *conn, bool wants_out)
                               wants_out ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
-/* Hands over what it can; what is handed over is out_sent. */
+/* Sends what the kernel takes, and updates out_sent. */
 static int send_clear(bwl_stream *conn, bwl_fault *fault)
 {
     while (conn->out_sent < conn->out_size) {
@@ -224,7 +225,7 @@ int bwl_stream_flush(bwl_stream *conn, bwl_fault *fault)
         return BWL_OK;
     if (status == BWL_OK && conn->handed_over == conn->written) {
         if (conn->out_size > 0)
-            explicit_bzero(conn->out, conn->out_size); /* there may have been a password in it */
+            explicit_bzero(conn->out, conn->out_size); /* it may have contained a password */
         conn->out_size = 0;
         conn->out_sent = 0;
     }
@@ -252,7 +253,7 @@ bool bwl_stream_make_room(bwl_stream *conn)
     if (room > conn->in_max)
         room = conn->in_max;
     if (room - conn->in_size < READ_ROOM)
-        return false; /* the peer sends more than the owner consumes */
+        return false; /* the owner does not consume fast enough */
     char *in = realloc(conn->in, room);
     if (in == NULL)
         return false;
@@ -275,7 +276,7 @@ static int received(bwl_stream *conn, ssize_t got, bwl_fault *fault)
     return bwl_stream_broken(fault, "the connection broke");
 }
 
-/* Reads once: what is left is still there at the next turn, when frames have been taken. */
+/* Reads once: the rest stays in the socket until frames were consumed. */
 static int receive(bwl_stream *conn, bwl_fault *fault)
 {
     ssize_t got;
@@ -289,7 +290,7 @@ static int receive(bwl_stream *conn, bwl_fault *fault)
     return received(conn, got, fault);
 }
 
-/* An alert: its type, and the version that all of them have. */
+/* An alert record: its type, and the version that all have. */
 bool bwl_stream_sounds_like_tls(const bwl_stream *conn)
 {
     const char *at = conn->in + conn->in_taken;
@@ -372,7 +373,7 @@ static int end_connecting(bwl_stream *conn, bwl_fault *fault)
     struct sockaddr_storage peer;
     size = sizeof peer;
     if (getpeername(conn->source.fd, (struct sockaddr *)&peer, &size) != 0)
-        return BWL_OK; /* not yet: the event was of a connection before this one */
+        return BWL_OK; /* not yet: the event was for the previous connection */
     conn->joined     = true;
     conn->connecting = conn->tls != NULL;
     return BWL_OK;

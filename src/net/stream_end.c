@@ -31,5 +31,5 @@ void bwl_stream_wait(bwl_stream *const *streams, unsigned count, bwl_ms wait_ms)
         events[i] =
             (struct pollfd){ .fd     = streams[i]->source.fd,
                              .events = (short)(streams[i]->out_size > 0 ? POLLOUT : POLLIN) };
-    (void)poll(events, count, (int)wait_ms); /* an error ends the wait early, no more */
+    (void)poll(events, count, (int)wait_ms); /* an error only ends the wait early */
 }

@@ -1,6 +1,6 @@
 /*
- * stream_tls.c -- the way of the bytes when the stream is encrypted.  See stream_tls.h, and tls.h
- * for what a session is.
+ * stream_tls.c -- sends and receives through a TLS session.  See stream_tls.h, and tls.h for the
+ * session.
  */
 #include "net/stream_tls.h"
 #include "base/fault.h"
@@ -10,8 +10,8 @@
 
 enum { PIECE_MAX = 16 * 1024 };
 
-/* Hands over what the session has to send.  1: all of it; 0: the socket takes no more now; below 0:
- * the socket is broken. */
+/* Sends the session's output.  1: all of it; 0: the socket is full; below 0: the socket is
+ * broken. */
 static int send_encrypted(bwl_stream *conn, bwl_fault *fault)
 {
     const char *bytes;
@@ -31,8 +31,8 @@ static int send_encrypted(bwl_stream *conn, bwl_fault *fault)
     return 1;
 }
 
-/* The session has failed: what is left to be sent is the alert that tells the peer why.  It may
- * stand behind a record of ours; then that is handed over as well, and is counted so. */
+/* The session has failed: its remaining output is the alert that tells the peer the reason.  A
+ * record of ours may precede it; that is then sent as well, and counted. */
 static int failed(bwl_stream *conn, int status)
 {
     assert(status < 0);
@@ -40,8 +40,7 @@ static int failed(bwl_stream *conn, int status)
     return status;
 }
 
-/* The socket takes nothing any more.  If the peer has said why, in an alert that we have not read,
- * that is the better reason. */
+/* The socket is broken.  If there is an unread alert of the peer, it has the better reason. */
 static int broken(bwl_stream *conn, int status, bwl_fault *fault)
 {
     bwl_fault alert = { 0 };
@@ -70,14 +69,14 @@ int bwl_stream_tls_flush(bwl_stream *conn, bwl_fault *fault)
         if (taken < 0)
             return failed(conn, (int)taken);
         if (taken == 0)
-            break; /* more must come from the peer first, and what comes is followed by a flush */
+            break; /* the session needs input first, which is followed by a flush */
         conn->out_sent += (size_t)taken;
     }
     bwl_stream_watch_out(conn, false);
     return BWL_OK;
 }
 
-/* Takes what the socket has, once.  OK also when that is nothing. */
+/* Receives once from the socket.  OK also if there is nothing. */
 static int take_encrypted(bwl_stream *conn, bwl_fault *fault)
 {
     char   bytes[PIECE_MAX];
@@ -102,7 +101,7 @@ static int take_encrypted(bwl_stream *conn, bwl_fault *fault)
     }
 }
 
-/* Nothing will tell that there were more clear bytes: all of them are read. */
+/* Reads all clear bytes: no event announces the rest. */
 static int read_clear(bwl_stream *conn, bwl_fault *fault)
 {
     for (;;) {
@@ -121,7 +120,7 @@ int bwl_stream_tls_receive(bwl_stream *conn, bwl_fault *fault)
     int status = take_encrypted(conn, fault);
 
     if (status < 0)
-        return status; /* of the socket, or of our memory: the session knows nothing of it */
+        return status; /* an error of the socket or no memory: the session does not have it */
     if ((status = bwl_tls_step(conn->tls, fault)) < 0 || (status = read_clear(conn, fault)) < 0)
         return failed(conn, status);
     if (bwl_tls_is_open(conn->tls))
@@ -135,7 +134,7 @@ int bwl_stream_tls_step(bwl_stream *conn, bool may_receive, bwl_fault *fault)
 
     if (may_receive || conn->connecting)
         status = bwl_stream_tls_receive(conn, fault);
-    /* Always: a step of the handshake, or an answer to the peer's, may have left something. */
+    /* Always: a step of the handshake, or a reply to the peer's, may have produced output. */
     return status < 0 ? status : bwl_stream_flush(conn, fault);
 }
 
@@ -143,8 +142,8 @@ void bwl_stream_tls_goodbye(bwl_stream *conn)
 {
     const char *bytes;
 
-    /* Behind a record that waits, the goodbye would take that along: it was not handed over, and
-     * must not be now. */
+    /* A pending record would be sent with the goodbye: it does not count as handed over, so it must
+     * not be sent now. */
     if (conn->connecting || conn->out_size > 0 || bwl_tls_out(conn->tls, &bytes) > 0)
         return;
     bwl_tls_goodbye(conn->tls);

@@ -56,6 +56,7 @@
  */
 #include "core/one_request.h"
 #include "protocol/protocol.h"
+#include "protocol/state.h"
 #include "protocol/queue_time.h"
 #include "protocol/store/redis.h"
 
@@ -70,12 +71,12 @@ enum {
 };
 
 typedef enum phase {
-    IDLE = 1,
-    ASKED,       /* JOIN or TAKE is out                                                         */
-    RESOLVING,   /* HEARTBEAT is out for one of these that had no answer */
-    QUEUED,      /* in line, or so we think; HEARTBEAT is out, or is to come */
-    PROVISIONAL, /* EXTEND is out, and nothing was told */
-    CONFIRMING,  /* HELD was told; EXTEND is out, or is to come                                 */
+    IDLE = BWL_QUEUE_IDLE,
+    ASKED,     /* JOIN or TAKE is out                                                         */
+    RESOLVING, /* HEARTBEAT is out for one of these that had no answer */
+    QUEUED = BWL_QUEUE_QUEUED, /* in line, or so we think; HEARTBEAT is out, or is to come */
+    PROVISIONAL,               /* EXTEND is out, and nothing was told */
+    CONFIRMING, /* HELD was told; EXTEND is out, or is to come                                 */
     HELD,
     EXTENDING,
     LEAVING, /* RELEASE or CANCEL is out                                                    */
@@ -84,23 +85,7 @@ typedef enum phase {
     FREEING,  /* RELEASE of the former token is out, before another question                     */
 } phase;
 
-typedef struct queue_state {
-    phase phase;
-    bool  may_wait;
-    bool  was_held;  /* with this token: so it stands in no line any more                  */
-    bool  is_synced; /* nothing is told of a claim before it is confirmed                  */
-    bwl_one_request asking;
-    uint32_t unconfirmed; /* a confirmation that gave way to an extension: its no counts       */
-    bwl_ms   sent_at;     /* the question that is out, or was the last                          */
-    bwl_ms   lease_ms; /* that the latest command asked for: what a later one asks is later     */
-    bwl_ms   provisional_ttl_ms; /* that a push of this token gives */
-    uint64_t fence;  /* the highest that we were told with this token                       */
-    uint64_t ticket; /* our place in line, kept from one attempt to the next; 0: none yet    */
-    bwl_clock_sample seen; /* QUEUED: of the server's clock */
-    bool  owes; /* the lock may be in the name of the former token                             */
-    phase next; /* FREEING: what comes then, if that was answered                        */
-    bwl_redis_command next_command;
-} queue_state;
+typedef bwl_queue_state queue_state;
 
 static void queue_init(void *state, unsigned nodes)
 {
@@ -451,7 +436,7 @@ static void queue_command(void *state, const bwl_lock_request *request, const bw
 static void answered(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     assert(ev->kind == BWL_DOWN || ev->answer != BWL_FOREIGN_VALUE);
-    switch (q->phase) {
+    switch ((phase)q->phase) {
     case ASKED:
     case RESOLVING: acquire_answered(q, ev, fx); return;
     case QUEUED: looked(q, ev, fx); return;

@@ -31,32 +31,22 @@
  */
 #include "core/one_request.h"
 #include "protocol/protocol.h"
+#include "protocol/state.h"
 #include "protocol/store/redis.h"
 
 #include <string.h>
 
 enum {
-    INNER_MAX    = 96,
     SERVER       = 0,
     NOTHING      = 0,
-    OF_NO_USE    = 0,       /* until when                                                        */
-    OUR_TAG      = 1 << 28, /* in ours, and in none of the inner one's                           */
-    PARTS        = 10,      /* of the time, and so many questions at most                        */
+    OF_NO_USE    = 0,  /* until when                                                        */
+    PARTS        = 10, /* of the time, and so many questions at most                        */
     PART_MIN_MS  = 10,
     PART_MAX_MS  = 100, /* the server reads nothing more of the connection meanwhile             */
     TOO_EARLY_OF = 2,   /* in less than this part of the time, it has not waited                 */
 };
 
-typedef struct synced_state {
-    _Alignas(8) unsigned char inner[INNER_MAX]; /* first: the lab looks into it                  */
-    uint32_t asked;                             /* tag of our question that is out, or NOTHING   */
-    uint32_t count;                             /* of our questions                              */
-    bwl_ms   until; /* what the inner one told, and nobody has been told yet                     */
-    uint64_t fence;
-    bwl_ms   asked_at;
-    bwl_ms   ask_until;
-    bwl_verb verb;
-} synced_state;
+typedef bwl_synced_state synced_state;
 
 /* The server looks at the time ten times a second, so that it may be 100 ms late with its no. */
 static bwl_ms part_of(bwl_ms all_ms)
@@ -70,7 +60,7 @@ static void send_command(synced_state *s, const bwl_lock_request *request, bwl_m
                          bwl_effects *fx)
 {
     assert(request->replicas > 0);
-    s->asked    = OUR_TAG | ++s->count;
+    s->asked    = BWL_SYNCED_TAG | ++s->count;
     s->asked_at = now;
     bwl_add_send(fx, (bwl_send){
                          .tag                = s->asked,
@@ -98,7 +88,7 @@ static void init(const bwl_protocol *inner, void *state, unsigned nodes)
 {
     synced_state *s = state;
 
-    assert(inner->state_size <= INNER_MAX);
+    assert(inner->state_size <= BWL_SYNCED_INNER_MAX);
     memset(s, 0, sizeof *s);
     inner->init(s->inner, nodes);
 }
@@ -155,7 +145,7 @@ static void event(const bwl_protocol *inner, void *state, const bwl_lock_request
     synced_state *s         = state;
     bool          is_answer = ev->kind == BWL_REPLY || ev->kind == BWL_DOWN;
 
-    if (is_answer && (ev->tag & OUR_TAG) != 0) {
+    if (is_answer && (ev->tag & BWL_SYNCED_TAG) != 0) {
         if (ev->tag == s->asked)
             replicated(s, request, ev, fx);
         return; /* else it is about what was given up */

@@ -18,16 +18,12 @@
  *      IDLE --command--> ASKED --reply, down--> IDLE      (a release may interrupt ASKED)
  */
 #include "protocol/protocol.h"
+#include "protocol/state.h"
 #include "protocol/store/redis.h"
 
 enum { SERVER = 0, NOTHING = 0, NO_FENCE = 0 };
 
-typedef struct token_state {
-    bwl_verb verb;  /* what we were told to do                                            */
-    uint32_t asked; /* tag of the question that we wait for, or NOTHING                   */
-    uint32_t last_tag;
-    bwl_ms   until; /* what a yes is worth: counted from the first question for this      */
-} token_state;
+typedef bwl_token_state token_state;
 
 static void token_init(void *state, unsigned nodes)
 {

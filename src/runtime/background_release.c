@@ -1,6 +1,6 @@
 #include "runtime/background_release.h"
 
-/* A thread that waits for the end of all is also signalled by the first failure. */
+/* A thread that waits for the end of all is also signalled at the first failure. */
 static void check_end(bwl_shard *shard)
 {
     bwl_background *b       = &shard->background;
@@ -97,7 +97,7 @@ void bwl_background_answered(bwl_shard *shard)
 {
     assert(shard->background.read_late > 0);
     shard->background.read_late--;
-    shard->background.late_since = shard->host.latest; /* a thread is reading them */
+    shard->background.late_since = shard->host.latest; /* a thread is reading their replies */
 }
 
 void bwl_background_sent(bwl_shard *shard)

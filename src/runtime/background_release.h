@@ -7,8 +7,8 @@
  * is allocated at that moment; beyond BWL_UNREPORTED_MAX they are counted only.
  *
  * The thread that runs the loop next reads their replies.  The renewal thread leaves that to the
- * next call for a moment: a thread that takes the next lock at once would otherwise have to take
- * over from it.
+ * next call for a short time: otherwise a thread that acquires the next lock at once would have to
+ * take the loop over from it.
  *
  * background_release -> lock.  The lock reaches it through `completed`.  Every function needs the
  * shard's mutex.
@@ -18,22 +18,24 @@
 #include "runtime/lock.h"
 
 enum {
-    BWL_BACKGROUND_MAX = 1000, /* in flight at a time: one more is waited for */
+    BWL_BACKGROUND_MAX = 1000, /* in flight at a time: the next release blocks */
     BWL_UNREPORTED_MAX = 64,
 };
 
-/* Starts the release of a lock that has no operation in flight; the caller gives up its handle.
- * True: it has completed already, with the result in the operation, and the handle still exists;
- * false: it continues in the background. */
+/* Starts the release of a lock that has no operation in flight; the caller drops its handle.  True:
+ * it has completed already, with the result in the operation, and the handle still exists; false:
+ * it continues in the background. */
 bool bwl_lock_release_in_background(bwl_lock *lock, bwl_operation *operation);
 
-/* Takes the oldest that failed from the list: `ended_as` is the result.  Give it up with
+/* Takes the oldest that failed from the list: `ended_as` is the result.  Drop it with
  * bwl_lock_drop_handle.  NULL: there is none. */
 bwl_lock *bwl_background_take(bwl_shard *shard);
 
-/* How many more failed, and how many of those had lost the lock; both counters start again. */
+/* Returns how many more failed, and writes how many of those had lost the lock; resets both
+ * counters. */
 size_t bwl_background_take_dropped(bwl_shard *shard, size_t *ret_lost);
 
-/* The command of such a release was handed to the kernel; was answered, or will not be. */
+/* The command of a background release was handed to the kernel; it was answered, or never will
+ * be. */
 void bwl_background_sent(bwl_shard *shard);
 void bwl_background_answered(bwl_shard *shard);

@@ -24,7 +24,7 @@ int bwl_client_open(bwl_client **ret_client, const bwl_engine *const *engines,
     (void)pthread_mutex_init(&client->mutex, NULL); /* of the default kind: cannot fail */
     if (program != NULL)
         (void)snprintf(client->first->host.program, sizeof client->first->host.program, "%s",
-                       program); /* cutting is meant */
+                       program); /* truncates */
     *ret_client = client;
     return BWL_OK;
 }
@@ -47,7 +47,8 @@ void bwl_client_close(bwl_client *client)
     free(client);
 }
 
-/* With the mutex of the first shard.  The other shards have renewal threads, and only raise it. */
+/* With the mutex of the first shard.  The other shards have renewal threads, and only raise the
+ * wakeup. */
 static int attach(bwl_client *client, bwl_wakeup *wakeup, bwl_fault *fault)
 {
     bwl_shard *shard;

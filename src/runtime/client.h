@@ -17,10 +17,10 @@ typedef struct bowline_operation bwl_started_operation;
 
 struct bowline_client {
     bwl_shards             shards;
-    bwl_shard             *first;      /* of them */
+    bwl_shard             *first;      /* of the shards */
     bwl_pool               pool;       /* for updates */
-    struct bwl_wakeup     *wakeup;     /* NULL: no event loop has asked for a descriptor */
-    pthread_mutex_t        mutex;      /* of the list that follows; taken after that of a shard */
+    struct bwl_wakeup     *wakeup;     /* NULL: no event loop needs a descriptor */
+    pthread_mutex_t        mutex;      /* guards `operations`; taken after that of a shard */
     bwl_started_operation *operations; /* started and not finished */
 };
 
@@ -37,19 +37,20 @@ int bwl_client_open(bwl_client **ret_client, const bwl_engine *const *engines,
                     const bwl_settings *asked, bool renewal_off, const char *url,
                     const char *program, bwl_fault *fault);
 
-/* Frees everything of it, its operations too. */
+/* Also frees its operations. */
 void bwl_client_close(bwl_client *client);
 
-/* Not locked: makes the wakeup, once.  From now on only the first shard takes new locks: an event
- * loop polls that one.  The others raise the wakeup.  SYSTEM, NOMEM. */
+/* Not locked: creates the wakeup, once.  From then on only the first shard takes new locks, because
+ * an event loop polls that one.  The others raise the wakeup.  SYSTEM, NOMEM. */
 int bwl_client_need_wakeup(bwl_client *client, bwl_fault *fault);
 
-/* The handle of an operation that is about to be started; from now on only the first shard takes
- * new locks.  With the mutex of a shard.  NULL: out of memory.  Free frees the handle only. */
+/* Allocates the handle of an operation that is about to be started; from then on only the first
+ * shard takes new locks.  With the mutex of a shard.  NULL: out of memory.  Free frees only the
+ * handle. */
 bwl_started_operation *bwl_client_operation_new(bwl_client *client);
 void                   bwl_client_operation_free(bwl_started_operation *op);
 
-/* The shards, counted from 0, which is the first.  NULL: there are no more. */
+/* The shard with this number, 0 is the first.  NULL: there are no more. */
 static inline bwl_shard *bwl_shard_at(bwl_client *client, unsigned number)
 {
     return number < BWL_SHARDS_MAX ? atomic_load(&client->shards.shards[number]) : NULL;

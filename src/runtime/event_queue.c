@@ -88,10 +88,10 @@ void bwl_operation_forget(bwl_operation *operation)
     drop(&operation->lock->shard->events, &operation->event);
 }
 
-/* Readable from `at` on.  bwl_ms counts milliseconds that have begun. */
+/* Makes the descriptor readable from `at` on.  bwl_ms rounds up to whole milliseconds. */
 static void set_loss(bwl_lock *lock, bwl_ms at)
 {
-    struct itimerspec when = { .it_value = { .tv_nsec = 1 } }; /* long ago: at once */
+    struct itimerspec when = { .it_value = { .tv_nsec = 1 } }; /* in the past: at once */
 
     if (lock->face.loss_at == at)
         return;
@@ -102,7 +102,7 @@ static void set_loss(bwl_lock *lock, bwl_ms at)
         when.it_value = (struct timespec){ .tv_sec  = (time_t)((at - 1) / 1000),
                                            .tv_nsec = (long)((at - 1) % 1000) * 1000000 };
     int status = timerfd_settime(lock->face.loss_fd, TFD_TIMER_ABSTIME, &when, NULL);
-    assert(status == 0); /* the descriptor and the time are in order: nothing else can fail */
+    assert(status == 0); /* the descriptor and the time are valid */
     (void)status;
 }
 
@@ -140,7 +140,7 @@ void bwl_lock_show(bwl_lock *lock)
     bool             is_new   = false;
 
     assert(lock->face.is_attached);
-    if (bwl_hold_is_acquiring(&lock->base.hold)) { /* it was yielded: nothing is lost by that */
+    if (bwl_hold_is_acquiring(&lock->base.hold)) { /* a yield: nothing is lost */
         drop(queue, &lock->face.event);
         lock->face.was_in_trouble = false;
         if (lock->face.loss_fd >= 0)
@@ -162,7 +162,7 @@ void bwl_lock_show(bwl_lock *lock)
         post(queue, &lock->face.event, BWL_EVENT_ERROR);
         is_new = true;
     } else if (!troubled && lock->face.event.kind == BWL_EVENT_ERROR) {
-        drop(queue, &lock->face.event); /* over before the caller has looked */
+        drop(queue, &lock->face.event); /* over before the caller has seen it */
     }
     lock->face.was_in_trouble = troubled;
     if (is_new && queue->is_subscribed)

@@ -1,12 +1,12 @@
 /*
- * event_queue.h -- what the caller sees of holds and operations without asking each: a queue of
- * events, and for a hold a descriptor that becomes readable when the hold is lost.
+ * event_queue.h -- a queue of events about holds and operations, and for a hold a descriptor that
+ * becomes readable when the hold is lost.
  *
- * An event is embedded in the lock or the operation that it is about, so that none is dropped for
- * want of memory.  Each has at most one event, the latest: a hold that is in trouble and then lost
- * is reported as lost only.
+ * An event is embedded in its lock or operation, so that none is dropped for lack of memory.  Each
+ * has at most one event, the latest: a hold that cannot be renewed and is then lost is only
+ * reported as lost.
  *
- * The descriptor is a timer of the kernel, set to the moment until which the hold is surely ours.
+ * The descriptor is a timer of the kernel, set to the time until which the hold is certainly ours.
  * It becomes readable also while no thread runs the loop or the process is stopped.
  *
  * event_queue -> loop.  Every function needs the shard's mutex.
@@ -31,13 +31,13 @@ typedef struct bwl_queued_event {
     struct bwl_queued_event *previous;
 } bwl_queued_event;
 
-/* What the caller of a lock sees of it as a hold. */
+/* The caller's view of a lock as a hold. */
 typedef struct bwl_lock_face {
-    bool             is_attached; /* the caller has it as a hold */
+    bool             is_attached; /* the caller has a handle */
     bool             loss_was_reported;
     bool             was_in_trouble;
-    int              loss_fd; /* -1: not asked for */
-    bwl_ms           loss_at; /* when that becomes readable */
+    int              loss_fd; /* -1: not requested */
+    bwl_ms           loss_at; /* when loss_fd becomes readable */
     bwl_queued_event event;
 } bwl_lock_face;
 
@@ -45,17 +45,17 @@ typedef struct bwl_lock_face {
 typedef struct bwl_event_queue {
     bwl_queued_event *first;
     bwl_queued_event *last;
-    bool              is_subscribed; /* the caller takes events: notify it of each */
+    bool              is_subscribed; /* the caller takes events: notify its event loop */
 } bwl_event_queue;
 
-/* Takes the oldest event out, and writes what it is about to one of the two.  0: there is none. */
+/* Removes the oldest event, and writes its lock or its operation.  0: the queue is empty. */
 bwl_queued_event_kind bwl_event_queue_take(struct bwl_shard *shard, struct bwl_lock **ret_lock,
                                            struct bwl_operation **ret_operation);
 
-/* From now on the caller is notified of each event. */
+/* Notifies the caller of each event from now on. */
 void bwl_event_queue_subscribe(struct bwl_shard *shard);
 
-/* Puts the end of this operation into the queue, now or when it comes. */
+/* Queues the end of this operation, now or when it ends. */
 void bwl_operation_watch(struct bwl_operation *operation);
 
 /* A watched operation has completed. */
@@ -64,15 +64,15 @@ void bwl_operation_show_end(struct bwl_operation *operation);
 /* The caller finishes the operation: its event is dropped. */
 void bwl_operation_forget(struct bwl_operation *operation);
 
-/* Initialises the face of a new lock. */
+/* Initialises the caller's view of a new lock. */
 void bwl_lock_hide(struct bwl_lock *lock);
 
-/* From attach to detach, the caller has the lock as a hold.  Detach closes the descriptor; it does
- * nothing to a lock that is not attached. */
+/* Attach when the caller gets the lock as a hold, detach when it no longer has it.  Detach closes
+ * the descriptor; it does nothing to a lock that is not attached. */
 void bwl_lock_attach(struct bwl_lock *lock);
 void bwl_lock_detach(struct bwl_lock *lock);
 
-/* The machine of an attached lock has made a step. */
+/* Call after each step of an attached lock's machine. */
 void bwl_lock_show(struct bwl_lock *lock);
 
 /* The descriptor, opened by the first call.  SYSTEM. */

@@ -1,5 +1,5 @@
 /*
- * host.c -- what the runtime does for an engine: the table of engine/engine.h.
+ * host.c -- the runtime functions for engines: the table of engine/host.h.
  */
 #include "base/fault.h"
 #include "runtime/background_release.h"
@@ -94,7 +94,7 @@ static void set_error(bwl_engine_lock *lock, const char *format, va_list argumen
     if (!bwl_lock_takes_error(bwl_lock_of_engine(lock)))
         return;
     bwl_fault_clear(&lock->why);
-    (void)vsnprintf(lock->why.text, sizeof lock->why.text, format, arguments); /* may be cut */
+    (void)vsnprintf(lock->why.text, sizeof lock->why.text, format, arguments); /* may cut */
 }
 
 static void set_fault(bwl_engine_lock *lock, const bwl_fault *why)

@@ -10,28 +10,28 @@ enum { ROOM_AT_FIRST = 8 };
 typedef struct bwl_local_group bwl_local_group;
 
 struct bwl_local_group {
-    bwl_lock_group      base; /* first: a lock knows only this */
+    bwl_lock_group      base; /* first: a lock points to it */
     bwl_shard          *shard;
     bwl_group           group;
-    bwl_local_waiter   *waiters; /* from 1 */
-    bwl_lock          **locks;   /* by seat; NULL: the seat is free */
+    bwl_local_waiter   *waiters; /* index 0 is unused */
+    bwl_lock          **locks;   /* by the index of the waiter; NULL: free */
     bwl_local_waiter_id room;
-    bwl_local_waiter_id vacant; /* the free seats, linked by `next`; 0: none */
-    size_t              taken;  /* seats */
-    bwl_lock           *store;  /* the lock that waits in the store for all of them; NULL: none */
-    bwl_operation       operation; /* on it */
+    bwl_local_waiter_id vacant;    /* list of free indices, linked by `next`; 0: none */
+    size_t              taken;     /* indices in use */
+    bwl_lock           *store;     /* the lock that waits in the store; NULL: none */
+    bwl_operation       operation; /* of that lock */
     unsigned            pins;
     bool                is_running;
     uint16_t            name_size;
     char                name[BWL_NAME_MAX + 1];
-    bwl_fault           why; /* the error of the lock in the store, when it failed last */
+    bwl_fault           why; /* the store lock's latest failure */
 };
 
 typedef struct part {
     bwl_local_waiter_id number; /* 0: none yet */
 } part;
 
-/* ---- the life of a group --------------------------------------------------------------------- */
+/* ---- new and free ---------------------------------------------------------------------------- */
 
 static bwl_local_group *group_of(const bwl_lock *lock)
 {
@@ -73,7 +73,7 @@ static void free_if_over(bwl_local_group *s)
     free(s);
 }
 
-/* Doubles the number of seats.  False: out of memory. */
+/* Doubles the table of waiters.  False: out of memory. */
 static bool grow(bwl_local_group *s)
 {
     bwl_local_waiter_id room    = s->room == 0 ? ROOM_AT_FIRST : s->room * 2;
@@ -138,7 +138,7 @@ static void closing(bwl_lock *lock)
 
 /* ---- the lock in the store ------------------------------------------------------------------- */
 
-/* The lock lives on by itself until nothing of it is left in the store. */
+/* The lock remains until nothing of it is left in the store. */
 static void drop_store_lock(bwl_local_group *s)
 {
     bwl_lock *lock = s->store;
@@ -181,7 +181,7 @@ static void release(bwl_local_group *s)
     bwl_lock_release(s->store, &s->operation);
 }
 
-/* The group hears no more of it. */
+/* The group gets no more events of it. */
 static void cancel(bwl_local_group *s)
 {
     s->store->group = NULL;
@@ -203,9 +203,9 @@ static void completed(bwl_lock *lock, bwl_outcome_kind kind)
     bwl_group_on_store_result(&s->group, s->waiters, &out, s->shard->host.latest);
 }
 
-/* ---- carrying out ---------------------------------------------------------------------------- */
+/* ---- actions --------------------------------------------------------------------------------- */
 
-/* The thread that waits for this sleeps, or runs the loop, or is an event loop that is notified. */
+/* The waiting thread sleeps, or runs the loop, or is an event loop that is notified. */
 static void wake_runner(bwl_shard *shard, const bwl_operation *operation)
 {
     if (operation->completion.result != BWL_PENDING && operation->completion.waiting == NULL)
@@ -227,7 +227,7 @@ static void complete(bwl_local_group *s, const bwl_group_action *action)
         wake_runner(s->shard, operation);
 }
 
-static void carry_out(bwl_local_group *s, const bwl_group_action *action)
+static void perform(bwl_local_group *s, const bwl_group_action *action)
 {
     switch (action->kind) {
     case BWL_ACTION_COMPLETE: complete(s, action); return;
@@ -240,7 +240,7 @@ static void carry_out(bwl_local_group *s, const bwl_group_action *action)
     bwl_unreachable("a deed outside of its enum");
 }
 
-/* One action after the other, also when one causes the next. */
+/* One action after the other, even if one causes the next. */
 static void run(bwl_local_group *s)
 {
     bwl_group_action action;
@@ -250,7 +250,7 @@ static void run(bwl_local_group *s)
     s->is_running = true;
     s->pins++;
     while (bwl_group_next_action(&s->group, s->waiters, bwl_shard_now(s->shard), &action))
-        carry_out(s, &action);
+        perform(s, &action);
     if (s->group.state == BWL_GROUP_NONE)
         drop_store_lock(s);
     s->is_running = false;
@@ -280,14 +280,14 @@ static void step_ends(bwl_lock_group *group, const bwl_lock *lock)
 
 /* ---- local waiters --------------------------------------------------------------------------- */
 
-static int seats_prepare(bwl_engine_lock *lock, bwl_fault *fault)
+static int waiter_prepare(bwl_engine_lock *lock, bwl_fault *fault)
 {
-    (void)fault; /* nothing can go wrong */
+    (void)fault; /* cannot fail */
     *(part *)lock->part = (part){ 0 };
     return BWL_OK;
 }
 
-static bool seats_ask(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply)
+static bool waiter_send(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply)
 {
     bwl_local_group    *s     = group_of(bwl_lock_of_engine(lock));
     bwl_local_waiter_id n     = ((part *)lock->part)->number;
@@ -305,7 +305,7 @@ static bool seats_ask(bwl_engine_lock *lock, const bwl_send *send, bwl_event *re
     return false;
 }
 
-static void seats_forget(bwl_engine_lock *lock)
+static void waiter_forget(bwl_engine_lock *lock)
 {
     free_waiter(bwl_lock_of_engine(lock));
 }
@@ -315,9 +315,9 @@ const bwl_engine bwl_local_group_engine = {
     .protocol  = &bwl_local_waiter_protocol,
     .has_lease = true,
     .lock_size = sizeof(part),
-    .prepare   = seats_prepare,
-    .send      = seats_ask,
-    .forget    = seats_forget,
+    .prepare   = waiter_prepare,
+    .send      = waiter_send,
+    .forget    = waiter_forget,
 };
 
 static bwl_outcome_kind result(bwl_lock *lock, bwl_outcome_kind kind)
@@ -390,6 +390,6 @@ int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name
                              : bwl_lock_new(ret_lock, shard, name, terms, fault);
     if (status == BWL_OK && may)
         (void)bwl_named_add(&shard->named,
-                            *ret_lock); /* without memory it is not found: others do not join it */
+                            *ret_lock); /* if it cannot be added, other waiters do not join it */
     return status;
 }

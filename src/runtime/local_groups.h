@@ -1,9 +1,9 @@
 /*
- * local_groups.h -- a local group (lock/local_group.h) in the real world: the threads of one shard
- * that want the same name wait here, and one lock waits in the store for all of them.
+ * local_groups.h -- runs the local groups (lock/local_group.h): the threads of one shard that want
+ * the same name wait here, and one lock waits in the store for all of them.
  *
- * The first acquire of a name waits in the store's queue alone, and costs one look into a table.
- * An acquire that would wait, while the name is in use in this shard, becomes a local waiter; the
+ * The first acquire of a name waits in the store's queue alone, and costs one table lookup.  An
+ * acquire that would wait, while the name is in use in this shard, becomes a local waiter; the
  * first of these opens the group.  The group is freed when the last waiter has left.
  *
  * local_groups -> lock.  A lock reaches its group through bwl_lock_group_calls.
@@ -15,13 +15,13 @@
 #include "lock/local_group.h"
 #include "runtime/lock.h"
 
-/* The engine of a local waiter: it asks the group instead of the store. */
+/* The engine of a local waiter: its commands go to the group instead of the store. */
 extern const bwl_engine bwl_local_group_engine;
 
-/* A lock for an acquire, not sought yet: a local waiter if the name is in use here, the acquire
- * `waits`, and the protocol has a queue.  USAGE (the name), NOMEM, SYSTEM. */
+/* Makes the lock of an acquire, not yet started: a local waiter if the name is in use here, the
+ * acquire `waits`, and the protocol has a queue.  USAGE (the name), NOMEM, SYSTEM. */
 int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name,
                          const bwl_terms *terms, bool waits, bwl_fault *fault);
 
-/* Whether it is a local waiter, which the store knows nothing of. */
+/* Whether it is a local waiter, which the store does not know. */
 bool bwl_lock_is_local_waiter(const bwl_lock *lock);

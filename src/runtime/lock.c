@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the life of a lock ---------------------------------------------------------------------- */
+/* ---- new and free ---------------------------------------------------------------------------- */
 
 static void link_in(bwl_shard *shard, bwl_lock *lock)
 {
@@ -48,7 +48,7 @@ static const bwl_protocol *protocol_of(const bwl_shard *shard, const bwl_engine 
     return chosen != NULL ? chosen : engine->protocol;
 }
 
-/* The time of day costs reading another clock: only for protocols and tokens that need it. */
+/* Reading the wall clock costs time: only for protocols and tokens that need it. */
 static bool reads_wall(const bwl_hold *hold)
 {
     const bwl_compat_rules *rules = hold->request.rules;
@@ -178,8 +178,8 @@ void bwl_lock_unpin(bwl_lock *lock)
     free_if_done(lock);
 }
 
-/* Whether what happens now can still affect the caller's result.  It cannot once the caller has the
- * result, or once the attempt has failed. */
+/* Whether an event can still affect the caller's result.  It cannot once the caller has the result,
+ * or once the attempt has failed. */
 bool bwl_lock_takes_error(const bwl_lock *lock)
 {
     switch (lock->base.hold.state) {
@@ -213,7 +213,7 @@ void bwl_lock_set_error(bwl_lock *lock, const char *format, ...)
     va_end(arguments);
 }
 
-/* ---- carrying out ---------------------------------------------------------------------------- */
+/* ---- effects --------------------------------------------------------------------------------- */
 
 static void step(bwl_lock *lock, const bwl_effects *fx);
 
@@ -240,8 +240,8 @@ static bwl_random fresh_bits(bwl_lock *lock)
 {
     bwl_random fresh = { 0 };
 
-    /* Without random bits no attempt could be made, and a hold could not even pause: the kernel
-     * gives them always, once it has booted. */
+    /* Without random bits no attempt can be made, and a hold cannot even pause: the kernel always
+     * provides them, once it has booted. */
     bool needed = lock->base.hold.protocol->uses_token;
     bool drawn  = !needed || bwl_entropy_draw(&lock->shard->host.entropy, &fresh);
     assert(drawn);
@@ -254,7 +254,7 @@ static bwl_moment moment(const bwl_lock *lock, bwl_ms now)
     return (bwl_moment){ .now = now, .wall_ns = lock->reads_wall ? bwl_clock_wall_ns() : 0 };
 }
 
-/* The last millisecond of a hold is reported as 0 left: the caller counts it as lost. */
+/* The last millisecond of a hold is reported as 0: the caller counts it as lost. */
 static bwl_ms now_of_caller(bwl_lock *lock)
 {
     bwl_ms now = bwl_shard_now(lock->shard);
@@ -262,8 +262,7 @@ static bwl_ms now_of_caller(bwl_lock *lock)
     return bwl_hold_left(&lock->base.hold, now) == 1 ? lock->base.hold.until : now;
 }
 
-/* Where no hold ends by itself, nothing is counted from the time of the release: the clock need not
- * be read. */
+/* Without a lease, nothing depends on the time of the release: the clock need not be read. */
 static bwl_ms now_of_release(bwl_lock *lock)
 {
     return lock->shard->host.engine->has_lease || lock->base.hold.until != BWL_NEVER
@@ -271,8 +270,8 @@ static bwl_ms now_of_release(bwl_lock *lock)
                : lock->shard->host.latest;
 }
 
-/* `ev` lacks the random bits and the time of day. */
-static void happened(bwl_lock *lock, bwl_event *ev)
+/* The random bits and the wall clock of `ev` are not set yet. */
+static void handle_event(bwl_lock *lock, bwl_event *ev)
 {
     bwl_effects fx;
 
@@ -298,8 +297,8 @@ void bwl_lock_revoke(bwl_lock *lock)
     bwl_lock_unpin(lock);
 }
 
-/* The caller's time is over.  Commands that were not sent are withdrawn, and there may be nothing
- * else to wait for. */
+/* The time limit has expired.  Withdraws commands that were not sent, after which there may be
+ * nothing to wait for. */
 static void time_is_up(bwl_lock *lock, bwl_ms now)
 {
     bwl_effects fx;
@@ -322,13 +321,13 @@ void bwl_lock_event(bwl_lock *lock, bwl_event ev)
     bwl_lock_pin(lock);
     if (ev.kind == BWL_ALARM && ev.now >= lock->time_is_up_at)
         time_is_up(lock, ev.now);
-    happened(lock, &ev);
+    handle_event(lock, &ev);
     bwl_lock_unpin(lock);
 }
 
-/* A reply that is known at once has the time of the command: what is counted from it ends a little
- * too early, never too late.  Reading the clock would be a tenth of the whole cost. */
-static void put(bwl_lock *lock, const bwl_send *send)
+/* A reply that is known at once gets the time of the command: a lease counted from it ends slightly
+ * early, never late.  Reading the clock would be a tenth of the whole cost. */
+static void send_one(bwl_lock *lock, const bwl_send *send)
 {
     bwl_event reply = {
         .kind = BWL_REPLY, .tag = send->tag, .node = send->node, .now = lock->shard->host.latest
@@ -336,18 +335,18 @@ static void put(bwl_lock *lock, const bwl_send *send)
 
     lock->base.latest_tag = send->tag;
     if (lock->engine->send(&lock->base, send, &reply))
-        happened(lock, &reply);
+        handle_event(lock, &reply);
 }
 
 /* Sends the commands of one step.  With several servers, one of them may fail at once, and the
- * machine then sends others from inside: the rest of these are out of date and are dropped. */
-static void put_all(bwl_lock *lock, const bwl_effects *fx)
+ * machine then sends others from inside: the rest of these are obsolete and are dropped. */
+static void send_all(bwl_lock *lock, const bwl_effects *fx)
 {
     unsigned sends_count = fx->send_count > 0 ? ++lock->sends_count : lock->sends_count;
 
     for (unsigned i = 0; i < fx->send_count; i++)
         if (lock->shard->host.nodes <= 1 || lock->sends_count == sends_count)
-            put(lock, &fx->sends[i]);
+            send_one(lock, &fx->sends[i]);
 }
 
 static bwl_ms time_is_up_at(const bwl_lock *lock)
@@ -370,7 +369,7 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
         end_operation(lock, fx->outcome.kind);
     if (lock->face.is_attached)
         bwl_lock_show(lock);
-    put_all(lock, fx);
+    send_all(lock, fx);
     if (group != NULL)
         group->calls->step_ends(group, lock);
 }
@@ -414,8 +413,8 @@ void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms)
     bwl_lock_unpin(lock);
 }
 
-/* The hold was lost, and the caller has given it up: removes what is left in the store. */
-static void give_back(bwl_lock *lock)
+/* The caller has dropped a lost hold: deletes what is left of it in the store. */
+static void delete_leftover(bwl_lock *lock)
 {
     bwl_effects fx;
 
@@ -438,12 +437,12 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
         step(lock, &fx);
     } else {
         end_operation(lock, BWL_LOST);
-        give_back(lock);
+        delete_leftover(lock);
     }
     bwl_lock_unpin(lock);
 }
 
-/* The lock stays attached: in the end it is the same hold, or the caller has lost it. */
+/* The lock stays attached: it ends as the same hold, or as a lost one. */
 void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
 {
     bwl_effects fx;
@@ -470,7 +469,7 @@ void bwl_lock_cancel(bwl_operation *operation)
 
     if (operation->completion.result != BWL_PENDING || operation->verb == BWL_RELEASE)
         return;
-    bwl_loop_wake_runner(&lock->shard->loop); /* it may be the thread that waits for this */
+    bwl_loop_wake_runner(&lock->shard->loop); /* its thread may run the loop */
     if (operation->is_query ||
         operation->verb == BWL_EXTEND) { /* it continues; no caller waits for it */
         end_operation(lock, BWL_CANCELLED);
@@ -484,9 +483,9 @@ void bwl_lock_cancel(bwl_operation *operation)
 
 /* ---- closing --------------------------------------------------------------------------------- */
 
-/* A yield may have written two tokens, and releases the second once it knows about the first.  No
- * reply will be read any more, so that release is written at once. */
-static void let_second_go(bwl_lock *lock)
+/* A yield may have written two tokens, and releases the second after a reply about the first.  No
+ * reply will be read any more, so the second is released at once. */
+static void release_second_token(bwl_lock *lock)
 {
     bwl_event ev = { .kind = BWL_REPLY, .tag = lock->base.latest_tag, .answer = BWL_NO };
 
@@ -506,20 +505,20 @@ void bwl_lock_let_go(bwl_lock *lock)
         bwl_lock_release(lock, &operation);
         lock->operation = NULL;
     }
-    let_second_go(lock);
+    release_second_token(lock);
     lock->pins--; /* the shard frees it */
 }
 
 /* ---- holder queries -------------------------------------------------------------------------- */
 
-static void begin_look(bwl_lock *lock, bwl_operation *operation)
+static void begin_query(bwl_lock *lock, bwl_operation *operation)
 {
     begin(lock, operation, 0);
     operation->is_query = true;
     (void)bwl_shard_now(lock->shard);
 }
 
-static void end_look(bwl_lock *lock, bool is_done)
+static void end_query(bwl_lock *lock, bool is_done)
 {
     if (is_done)
         bwl_lock_query_done(lock);
@@ -530,20 +529,20 @@ void bwl_lock_query_holder(bwl_lock *lock, bwl_operation *operation)
 {
     const bwl_engine *engine = lock->shard->host.engine;
 
-    begin_look(lock, operation);
-    end_look(lock, engine->look == NULL || engine->look(&lock->base));
+    begin_query(lock, operation);
+    end_query(lock, engine->look == NULL || engine->look(&lock->base));
 }
 
 void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_transaction *transaction)
 {
-    begin_look(lock, operation);
-    end_look(lock, lock->shard->host.engine->step(&lock->base, transaction));
+    begin_query(lock, operation);
+    end_query(lock, lock->shard->host.engine->step(&lock->base, transaction));
 }
 
 void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation)
 {
-    begin_look(lock, operation);
-    end_look(lock, lock->shard->host.engine->break_seen(&lock->base));
+    begin_query(lock, operation);
+    end_query(lock, lock->shard->host.engine->break_seen(&lock->base));
 }
 
 void bwl_lock_query_done(bwl_lock *lock)

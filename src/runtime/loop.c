@@ -9,7 +9,7 @@
 
 enum { SIGNALS_MAX = 64 }; /* threads that are signalled after one unlock */
 
-/* ---- the engine's turn ----------------------------------------------------------------------- */
+/* ---- calls to the engine --------------------------------------------------------------------- */
 
 static void engine_woken(bwl_loop *loop)
 {
@@ -87,7 +87,7 @@ static size_t take_signals(bwl_loop *loop, pthread_cond_t *ret_conds[SIGNALS_MAX
     return count;
 }
 
-/* Threads are signalled after the mutex is released: before, they could only wait for it. */
+/* Threads are signalled after the mutex is released, because they need it to continue. */
 void bwl_loop_unlock(bwl_loop *loop)
 {
     pthread_cond_t *conds[SIGNALS_MAX];
@@ -98,7 +98,7 @@ void bwl_loop_unlock(bwl_loop *loop)
     }
     do {
         size_t count = take_signals(loop, conds);
-        bool   more  = loop->to_signal != NULL; /* then these are signalled with the mutex held */
+        bool   more  = loop->to_signal != NULL; /* the rest are signalled with the mutex held */
         if (!more)
             unlock(loop);
         for (size_t i = 0; i < count; i++)
@@ -124,7 +124,7 @@ bwl_ms bwl_loop_next_timer(bwl_loop *loop)
     return bwl_timers_next(&loop->timers);
 }
 
-/* No thread runs the loop: the caller's event loop does, unless there is an idle runner. */
+/* If no thread runs the loop, the caller's event loop does, unless there is an idle runner. */
 static void set_wakeup_timer(bwl_loop *loop)
 {
     if (loop->wakeup != NULL && loop->idle_runner == NULL)
@@ -134,7 +134,7 @@ static void set_wakeup_timer(bwl_loop *loop)
 void bwl_loop_set_timer(bwl_loop *loop, bwl_timer *timer, bwl_ms at)
 {
     if (at == BWL_NEVER && timer->at == BWL_NEVER)
-        return; /* unchanged: most steps of most locks */
+        return; /* unchanged, as in most steps */
     bwl_timers_set(&loop->timers, timer, at);
     if (loop->is_running && at < loop->runs_until)
         bwl_loop_wake(loop);
@@ -145,9 +145,9 @@ void bwl_loop_set_timer(bwl_loop *loop, bwl_timer *timer, bwl_ms at)
 void bwl_loop_notify_caller(bwl_loop *loop)
 {
     if (loop->dispatchers > 0 && !loop->is_running)
-        return; /* the caller's loop is inside, and looks afterwards */
+        return; /* the caller's event loop is dispatching, and will check */
     if (loop->wakeup != NULL && loop->dispatchers == 0)
-        bwl_wakeup_raise(loop->wakeup); /* another thread could take a wake of the reactor */
+        bwl_wakeup_raise(loop->wakeup); /* another thread could clear a wake of the reactor */
     else if (loop->host->reactor.epoll_fd >= 0)
         bwl_loop_wake(loop);
 }
@@ -186,8 +186,8 @@ void bwl_loop_wake_runner(bwl_loop *loop)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* Uses the clock as the caller has just read it.  Thousands of holds may be due for renewal at
- * about the same time: their commands go out together, the earliest first. */
+/* Uses the caller's reading of the clock.  Thousands of holds may be due for renewal at about the
+ * same time: their commands are sent together, the earliest first. */
 static void expire_timers(bwl_loop *loop)
 {
     bwl_timer *timer = bwl_timers_take_due(&loop->timers, loop->host->latest);
@@ -201,13 +201,13 @@ static void expire_timers(bwl_loop *loop)
     flush(loop);
 }
 
-/* The fast path: waits in the connection itself, see engine->await. */
+/* The fast path: blocks on the socket, see engine->await. */
 static bool await(bwl_loop *loop, bwl_ms until)
 {
     if (loop->host->engine->await == NULL || loop->host->pending == 0 || loop->dispatchers > 0)
         return false;
     loop->is_running  = true;
-    loop->runs_until  = 0; /* await looks at the timers soon enough by itself */
+    loop->runs_until  = 0; /* await checks the timers often enough */
     bool done         = loop->host->engine->await(loop->host, until);
     loop->is_running  = false;
     loop->last_run_at = loop->host->latest;
@@ -222,7 +222,7 @@ int bwl_loop_run(bwl_loop *loop, bwl_ms until, bwl_fault *fault)
     int status = bwl_reactor_open(&loop->host->reactor, fault);
     if (status < 0) {
         (void)bwl_loop_now(loop);
-        expire_timers(loop); /* time limits hold without a descriptor, too */
+        expire_timers(loop); /* time limits work even without a descriptor */
         return status;
     }
     flush(loop);
@@ -364,8 +364,8 @@ void bwl_loop_notify_later(bwl_loop *loop, pthread_cond_t *cond)
     loop->to_notify = cond;
 }
 
-/* The thread runs again, signalled or not.  The last one of those signalled sends what all of them
- * have written. */
+/* The thread runs again, signalled or not.  The last of the signalled threads sends the commands of
+ * all of them. */
 static void has_woken(bwl_loop *loop, bwl_waiting_thread *thread)
 {
     if (!thread->is_signalled)
@@ -443,7 +443,7 @@ int bwl_loop_wait(bwl_loop *loop, bwl_completion *completion, bwl_ms until, bwl_
     int status = BWL_OK;
 
     if (loop->host->coalescing.since != 0)
-        flush(loop); /* a thread that waits sends what was held back, however short the wait is */
+        flush(loop); /* a thread that waits sends what was held back */
     while (completion->result == BWL_PENDING && status == BWL_OK) {
         if (until != BWL_NEVER && until <= bwl_loop_now(loop))
             status = BWL_STATUS_TIMEOUT;
@@ -453,7 +453,7 @@ int bwl_loop_wait(bwl_loop *loop, bwl_completion *completion, bwl_ms until, bwl_
             status = bwl_loop_run(loop, until, fault);
     }
     if (completion->result != BWL_PENDING)
-        status = BWL_OK; /* by a timer, when nothing else could be waited for */
+        status = BWL_OK; /* a timer completed it */
     bwl_loop_hand_over(loop);
     return status;
 }

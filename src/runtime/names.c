@@ -29,7 +29,7 @@ static void put(bwl_lock **chains, size_t chains_count, bwl_lock *lock)
     *chain           = lock;
 }
 
-/* Keeps the order within a chain: the lock that was added last is found first. */
+/* Keeps the order within a chain: the latest lock is found first. */
 static bool grow(bwl_named *named)
 {
     size_t     count  = named->chains_count == 0 ? CHAINS_AT_FIRST : named->chains_count * 2;

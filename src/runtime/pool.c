@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define LOCK_NAME "update" /* never seen: each command names a key of its own */
+#define LOCK_NAME "update" /* not a key: each command names its own key */
 
 void bwl_pool_init(bwl_pool *pool, bwl_shard *first)
 {
@@ -14,7 +14,7 @@ void bwl_pool_init(bwl_pool *pool, bwl_shard *first)
     bwl_cond_init(&pool->cond);
 }
 
-/* No other thread uses it: it is taken, or the pool is being closed. */
+/* No other thread uses it: the slot is taken, or the pool is being closed. */
 static void close_slot(bwl_pool_slot *slot)
 {
     if (slot->shard != NULL)
@@ -30,7 +30,7 @@ void bwl_pool_close(bwl_pool *pool)
     for (unsigned i = 0; i < BWL_POOL_MAX; i++)
         close_slot(&pool->slots[i]);
     if (bwl_forked(&pool->first->host.guard))
-        return; /* a thread of the parent may be waiting on the condition */
+        return; /* a thread of the parent may wait on the condition */
     (void)pthread_cond_destroy(&pool->cond);
     (void)pthread_mutex_destroy(&pool->mutex);
 }
@@ -68,7 +68,7 @@ static bwl_pool_slot *find(bwl_pool *pool)
     return closed;
 }
 
-/* locked: waits for a slot to be given back.  False: it is too late. */
+/* locked: waits for a free slot.  False: the time is over. */
 static bool await(bwl_pool *pool, bwl_ms until)
 {
     bwl_ms          now = bwl_clock_now();

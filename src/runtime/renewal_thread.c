@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 struct bwl_renewal_thread {
-    bwl_idle_runner  runner; /* first: the loop knows only this */
+    bwl_idle_runner  runner; /* first: the loop points to it */
     bwl_loop        *loop;
     bwl_renewal_due *due;
     void            *due_arg;
@@ -30,7 +30,7 @@ static void *run(void *arg)
             t->sleeps_until = at;
             bwl_loop_sleep(loop, &t->cond, at);
         } else if (bwl_loop_run(loop, BWL_NEVER, NULL) < 0) {
-            /* No descriptor can be had.  A caller that needs one gets the error. */
+            /* No descriptor is available.  A caller that needs one gets the error. */
             t->sleeps_until = bwl_ms_add(bwl_loop_now(loop), PAUSE_AFTER_FAILURE_MS);
             bwl_loop_sleep(loop, &t->cond, t->sleeps_until);
         } else {

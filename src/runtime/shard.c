@@ -1,5 +1,5 @@
 /*
- * shard.c -- opening and closing a shard, and when its renewal thread has work.
+ * shard.c -- opens and closes a shard, and computes when its renewal thread has work.
  */
 #include "runtime/shard.h"
 #include "runtime/lock.h"
@@ -21,7 +21,7 @@ static const bwl_engine *engine_for(const bwl_engine *const *engines, const char
 
 enum { ENGINES_MAX = 16 };
 
-/* What follows the scheme in a URL of this engine. */
+/* The separator after the scheme in a URL of this engine. */
 static const char *separator(const bwl_engine *engine)
 {
     return engine->kind == BWL_ENGINE_FILE || engine->kind == BWL_ENGINE_THREAD ? ":" : "://";
@@ -145,7 +145,7 @@ int bwl_shard_share(bwl_shard **ret_shard, const bwl_shard *first)
     return BWL_OK;
 }
 
-/* The replies of the releases are not waited for. */
+/* Does not wait for the replies of the releases. */
 static void close_locks(bwl_shard *shard, bool is_ours)
 {
     if (is_ours) {
@@ -189,7 +189,7 @@ bool bwl_shard_connect(bwl_shard *shard)
     bwl_shard_lock(shard);
     if (!atomic_load(&shard->is_connected) && engine->connect != NULL) {
         bwl_ms until = bwl_ms_add(bwl_shard_now(shard), shard->host.settings.answer_ms / 2);
-        shard->connecting.result = BWL_PENDING; /* also for a thread that was signalled just now */
+        shard->connecting.result = BWL_PENDING; /* also for a thread that was just signalled */
         if (engine->connect(&shard->host))
             (void)bwl_loop_wait(&shard->loop, &shard->connecting, until, NULL);
     }
@@ -198,12 +198,12 @@ bool bwl_shard_connect(bwl_shard *shard)
     return is_connected;
 }
 
-/* After this long without a run of the loop, the thread watches the connection.  Not sooner: a
- * caller that comes again and again would have to take over from the thread each time. */
+/* If the loop has not run for so long, the renewal thread watches the connection.  With less,
+ * frequent callers would have to take the loop over from the thread each time. */
 enum { WATCH_AFTER_MS = 50 };
 
-/* A caller that has started several operations finishes one after the other, and reads the replies
- * of all while it waits for the first.  Taking turns with it would cost both more. */
+/* A caller that has started several operations finishes them one by one, and reads all replies
+ * while it waits for the first.  Sharing the loop with it would cost both more. */
 enum { READ_AFTER_MS = 1 };
 
 /* locked */

@@ -1,9 +1,9 @@
 /*
- * shard.h -- one connection to the store with everything around it: the engine's host, a mutex, an
- * event loop, timers, locks, and a renewal thread.
+ * shard.h -- one connection to the store with its state: the engine's host, a mutex, an event loop,
+ * timers, locks, and a renewal thread.
  *
- * A client (client.h) has up to four of them; see shards.h.  A lock stays in the shard in
- * which it was acquired.
+ * A client (client.h) has up to four of them; see shards.h.  A lock stays in the shard in which it
+ * was acquired.
  *
  * shard -> lock -> event_queue -> loop -> timers, wakeup.  The engine calls back through
  * bwl_runtime_calls.
@@ -25,34 +25,34 @@
 typedef struct bwl_shard bwl_shard;
 typedef struct bwl_lock  bwl_lock;
 
-/* The releases that no caller waits for; see background_release.h. */
+/* Background releases; see background_release.h. */
 typedef struct bwl_background {
     size_t         count;      /* in flight */
-    size_t         read_late;  /* of those, sent: reading their replies is not urgent */
-    bwl_ms         late_since; /* when the first of them was sent */
+    size_t         read_late;  /* of these, sent: reading their replies is not urgent */
+    bwl_ms         late_since; /* when the first of these was sent */
     bwl_lock      *first;      /* failed and not reported yet, the oldest first */
     bwl_lock      *last;
     size_t         unreported;   /* length of that list */
-    size_t         dropped;      /* failed too, when the list was full */
-    size_t         dropped_lost; /* of those, how many had lost the lock */
+    size_t         dropped;      /* failures when the list was full */
+    size_t         dropped_lost; /* of these, how many had lost the lock */
     bwl_completion end;          /* BWL_PENDING: some are in flight, and none is to be reported */
 } bwl_background;
 
-enum { BWL_UNHEALTHY_MS = 1000 }; /* for how long other shards are preferred */
+enum { BWL_UNHEALTHY_MS = 1000 }; /* how long other shards are preferred */
 
 struct bwl_shard {
     bwl_host               host; /* first: an engine knows only this */
     bwl_loop               loop;
     bwl_lock              *locks;
     size_t                 locks_count;
-    bwl_named              named;           /* locks that others of this shard may join */
-    atomic_uint            callers;         /* calls inside that may wait; see shards.h */
-    atomic_bool            is_connected;    /* a connection can be used */
-    bwl_completion         connecting;      /* of the last bwl_shard_connect */
-    _Atomic(bwl_ms)        unhealthy_until; /* connecting has failed a moment ago */
+    bwl_named              named;           /* locks that others of this shard can join */
+    atomic_uint            callers;         /* calls inside that may block; see shards.h */
+    atomic_bool            is_connected;    /* a connection works */
+    bwl_completion         connecting;      /* result of the last bwl_shard_connect */
+    _Atomic(bwl_ms)        unhealthy_until; /* after a failed attempt to connect */
     bwl_event_queue        events;
     bwl_background         background;
-    bwl_renewal_thread    *renewal; /* NULL: none was needed yet */
+    bwl_renewal_thread    *renewal; /* NULL: not needed yet */
     struct bowline_client *client;  /* for src/api; NULL: none */
 };
 
@@ -69,8 +69,8 @@ void bwl_shard_close(bwl_shard *shard); /* NULL is a no-op */
 /* Not locked: opens one more shard of the same store.  NOMEM, SYSTEM. */
 int bwl_shard_share(bwl_shard **ret_shard, const bwl_shard *first);
 
-/* Not locked: connects the shard unless it is connected, and waits for that, for half of the time
- * for one reply at most.  False: it is not connected. */
+/* Not locked: connects the shard unless it is connected, and waits for the result, at most half of
+ * the time for one reply.  False: it is not connected. */
 bool bwl_shard_connect(bwl_shard *shard);
 
 /* locked: starts the renewal thread unless it runs, and notifies it.  SYSTEM, NOMEM. */
@@ -79,7 +79,7 @@ int bwl_shard_start_renewal(bwl_shard *shard, bwl_fault *fault);
 /* USAGE: the store does not allow a lease of this length. */
 int bwl_check_lease(const bwl_shard *shard, bwl_ms lease_ms, bwl_fault *fault);
 
-/* What the runtime does for an engine. */
+/* The runtime functions for engines. */
 extern const bwl_host_calls bwl_runtime_calls;
 
 static inline void bwl_shard_lock(bwl_shard *shard)
@@ -92,7 +92,7 @@ static inline void bwl_shard_unlock(bwl_shard *shard)
     bwl_loop_unlock(&shard->loop);
 }
 
-/* locked */
+/* locked: as bwl_loop_now */
 static inline bwl_ms bwl_shard_now(bwl_shard *shard)
 {
     return bwl_loop_now(&shard->loop);

@@ -51,7 +51,7 @@ void bwl_name_unpin(atomic_uint *pin)
 
 void bwl_shards_init(bwl_shards *shards, bwl_shard *first)
 {
-    /* Without a renewal thread, a call runs the loop for all locks, but only that of its shard. */
+    /* Without a renewal thread, a call runs the loop for all locks, but only for its own shard. */
     bool may_share = first->host.engine->share != NULL && first->host.settings.keeps;
 
     for (unsigned i = 0; i < BWL_SHARDS_MAX; i++)
@@ -80,8 +80,8 @@ void bwl_shards_use_first_only(bwl_shards *shards)
     (void)pthread_mutex_unlock(&shards->opening);
 }
 
-/* The count matters only if there can be another shard.  A counter that other
- * CPUs read costs as much as half a mutex. */
+/* The count is only needed if there can be another shard.  A counter that other CPUs read costs
+ * half as much as a mutex. */
 static bool is_counted(const bwl_shard *shard)
 {
     return shard->host.engine->share != NULL;
@@ -104,7 +104,7 @@ void bwl_shard_leave(bwl_shard *shard)
     (void)before;
 }
 
-/* A busy shard that works is better than an empty one that may not get a connection. */
+/* A busy shard with a connection is better than an idle one that may not get a connection. */
 static bool is_unhealthy(bwl_shard *shard)
 {
     return !atomic_load_explicit(&shard->is_connected, memory_order_relaxed) &&
@@ -179,7 +179,7 @@ bwl_shard *bwl_shards_enter_for(bwl_shards *shards, const char *name, atomic_uin
     bwl_shard   *chosen = NULL;
 
     if (atomic_load_explicit(&shards->usable, memory_order_relaxed) == 1)
-        return bwl_shards_enter(shards); /* every name is there */
+        return bwl_shards_enter(shards); /* all names are in one shard */
     int number = bwl_name_pin(pin, -1);
     if (number < 0) {
         chosen = bwl_shards_enter(shards);

@@ -17,16 +17,16 @@
 #include <unistd.h>
 
 struct bwl_wakeup {
-    int             outer_fd; /* an epoll descriptor with all that makes the event loop dispatch */
+    int             outer_fd; /* an epoll descriptor with all sources of the event loop */
     int             raised_fd;
     int             timer_fd;
-    const void     *loop;    /* the one that is attached; NULL: none */
-    pthread_mutex_t mutex;   /* of all that follows */
+    const void     *loop;    /* the attached one; NULL: none */
+    pthread_mutex_t mutex;   /* guards what follows */
     bwl_ms          set_for; /* when timer_fd expires; BWL_NEVER: not set */
     int             pipe[2]; /* to read, to write; -1: there is no thread */
     pthread_t       thread;
     pthread_cond_t  dispatched;
-    bool            byte_written; /* and nothing was dispatched since */
+    bool            byte_written; /* and no dispatch since */
     bool            stops;
 };
 
@@ -44,7 +44,7 @@ static void unlock(bwl_wakeup *wakeup)
     (void)error;
 }
 
-/* ---- making and freeing ---------------------------------------------------------------------- */
+/* ---- new and free ---------------------------------------------------------------------------- */
 
 static bool add(const bwl_wakeup *wakeup, int fd)
 {
@@ -60,7 +60,7 @@ int bwl_wakeup_new(bwl_wakeup **ret_wakeup, bwl_fault *fault)
     if (wakeup == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     (void)pthread_mutex_init(&wakeup->mutex, NULL);     /* of the default kind: cannot fail */
-    (void)pthread_cond_init(&wakeup->dispatched, NULL); /* likewise */
+    (void)pthread_cond_init(&wakeup->dispatched, NULL); /* of the default kind: cannot fail */
     wakeup->set_for = BWL_NEVER;
     wakeup->pipe[0] = wakeup->pipe[1] = wakeup->raised_fd = wakeup->timer_fd = -1;
     wakeup->outer_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -80,7 +80,7 @@ int bwl_wakeup_new(bwl_wakeup **ret_wakeup, bwl_fault *fault)
 static void close_one(int *fd)
 {
     if (*fd >= 0)
-        (void)close(*fd); /* nothing is lost with it */
+        (void)close(*fd); /* it holds no data */
     *fd = -1;
 }
 
@@ -98,7 +98,7 @@ void bwl_wakeup_free(bwl_wakeup *wakeup)
     close_one(&wakeup->outer_fd);
     close_one(&wakeup->raised_fd);
     close_one(&wakeup->timer_fd);
-    free(wakeup); /* mutex and condition hold nothing, and in a forked child may not be free */
+    free(wakeup); /* mutex and condition need no destroy, and may be in use in a forked child */
 }
 
 int bwl_wakeup_attach(bwl_wakeup *wakeup, int epoll_fd, const void *loop, bwl_fault *fault)
@@ -143,7 +143,7 @@ void bwl_wakeup_set_timer(bwl_wakeup *wakeup, const void *loop, bwl_ms at)
         struct itimerspec when = { .it_value = { .tv_sec  = (time_t)(at / 1000),
                                                  .tv_nsec = (long)(at % 1000) * 1000000 } };
         int status             = timerfd_settime(wakeup->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
-        assert(status == 0); /* the descriptor and the time are in order: nothing else can fail */
+        assert(status == 0); /* the descriptor and the time are valid */
         (void)status;
         wakeup->set_for = at;
     }
@@ -159,8 +159,8 @@ void bwl_wakeup_dispatch_begins(bwl_wakeup *wakeup)
     unlock(wakeup);
 }
 
-/* A byte that was written meanwhile goes too: what it was for is due still, and then the thread
- * writes another, or was dispatched. */
+/* Discards a byte that was written meanwhile: its reason is still due, and the thread writes
+ * another, or it was dispatched. */
 void bwl_wakeup_dispatch_ended(bwl_wakeup *wakeup)
 {
     char byte;
@@ -168,7 +168,7 @@ void bwl_wakeup_dispatch_ended(bwl_wakeup *wakeup)
     lock(wakeup);
     if (wakeup->byte_written) {
         ssize_t got = read(wakeup->pipe[0], &byte, 1);
-        (void)got; /* nothing there: the caller's runtime has read it */
+        (void)got; /* empty: the caller's event loop has read it */
         wakeup->byte_written = false;
         pthread_cond_signal(&wakeup->dispatched);
     }

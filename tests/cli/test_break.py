@@ -182,12 +182,12 @@ def test_who_took_it_between_the_question_and_the_answer_keeps_it(place, redis):
     other = place.hold()
     value = redis.cli("GET", "bowline:{job}")
     assert asked.answer("y\n") == CHANGED
-    assert "job was not broken" in asked.text and "somebody else has the lock" in asked.text
+    assert "job was not broken" in asked.text and "another client has the lock" in asked.text
     assert redis.cli("GET", "bowline:{job}") == value and place.is_alive(other.command)
     asked = Asked(place)
     place.let_go(other)
     assert asked.answer("y\n") == CHANGED
-    assert "nobody has the lock" in asked.text
+    assert "the lock is free" in asked.text
 
 
 def held_and_awaited(place, redis):

@@ -261,6 +261,27 @@ ENGINE_TEST(who_sees_a_free_name)
     assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL); /* it has changed nothing */
 }
 
+/* The error text has what bowline_who shows, and no more. */
+static void busy_names_the_holder(bowline_client *client, const bowline_holder *h)
+{
+    char          text[600] = "";
+    bowline_hold *none      = NULL;
+    bowline_error error     = { 0 };
+
+    if (h->user[0] != '\0')
+        (void)snprintf(text, sizeof text, ": by %s%s%s", h->user, h->host[0] != '\0' ? "@" : "",
+                       h->host);
+    if (h->pid != 0)
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), " pid %lld",
+                       (long long)h->pid);
+    if (h->program[0] != '\0')
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), " (%s)", h->program);
+    assert_status(BOWLINE_BUSY, acquire_within(&none, client, engine_lock(), 0, &error), &error);
+    const char *found = strstr(error.text, " is held by someone else");
+    assert_non_null(found);
+    assert_string_equal(found + strlen(" is held by someone else"), text);
+}
+
 ENGINE_TEST(who_sees_a_holder)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=20s");
@@ -280,7 +301,7 @@ ENGINE_TEST(who_sees_a_holder)
             assert_true(holder.left_ms == INT64_MAX);
         assert_true(holder.fence == (THE_ENGINE->shows_fence ? bowline_hold_fence(hold) : 0));
     }
-    assert_status(BOWLINE_BUSY, try_once(other, engine_lock()), NULL);
+    busy_names_the_holder(other, &holder);
     must_release(hold);
     assert_status(BOWLINE_OK, bowline_who(other, engine_lock(), &holder, &error), &error);
     assert_int_equal(holder.held, 0);

@@ -21,6 +21,7 @@ typedef struct family {
     bowline_operation *waiting;
     bowline_operation *looking;
     const char        *url;
+    uint64_t           fence;
     bool               closes; /* the child ends with a close */
 } family;
 
@@ -30,6 +31,7 @@ static void family_begin(family *f, const engine *e)
 
     *f      = (family){ .engine = e, .client = engine_client(e, NULL), .url = engine_url(e, NULL) };
     f->hold = must_acquire(f->client, engine_lock());
+    f->fence   = bowline_hold_fence(f->hold);
     int status = bowline_acquire_start(&f->waiting, f->client, engine_lock(),
                                        BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error);
     assert_status(BOWLINE_OK, status, &error);
@@ -81,6 +83,7 @@ static int use_hold(void *arg)
     IS_FORKED(bowline_extend(f->hold, 0, &error));
     IS_FORKED(bowline_extend_start(&op, f->hold, 0, NULL));
     CHILD_EXPECTS(bowline_hold_left_ms(f->hold) == 0);
+    CHILD_EXPECTS(bowline_hold_fence(f->hold) == f->fence);
     CHILD_EXPECTS(strcmp(bowline_hold_name(f->hold), engine_lock()) == 0);
     CHILD_EXPECTS(bowline_hold_inherit_fds(f->hold, fds) == 0);
     IS_FORKED(bowline_hold_lost_fd(f->hold, &error));
@@ -300,6 +303,7 @@ ENGINE_TEST(fork_in_the_critical_section)
     for (int i = 0; i < 10; i++) {
         family f = { .client = client, .closes = i > 0 };
         acquire_in_the_end(&f.hold, client, engine_lock());
+        f.fence = bowline_hold_fence(f.hold);
         assert_int_equal(in_child(use_hold, &f), 0);
         int tried = try_once(other, engine_lock());
         /* Also a hold whose renewal was under way. */

@@ -1,6 +1,6 @@
 /*
- * test_engines_input.c -- what is wrong is refused before anything is done, on every engine: names,
- * times, options, URLs.  The status, a text that says something, and nothing left behind.
+ * test_engines_input.c -- names and options of the URL on every engine: what is wrong is refused
+ * with a status and a text before anything is done.  Every other argument: unit/test_arguments.c.
  */
 #include "tests/lib/engines.h"
 
@@ -99,40 +99,6 @@ ENGINE_TEST(longest_name_of_odd_bytes)
 
 /* ---- options of an acquire ------------------------------------------------------------------- */
 
-static void refuses(bowline_client *client, const bowline_acquire_options *options, int expected)
-{
-    bowline_hold      *hold  = NULL;
-    bowline_operation *op    = NULL;
-    bowline_error      error = { 0 };
-
-    expect_refusal(expected, bowline_acquire(&hold, client, engine_lock(), options, &error),
-                   &error);
-    expect_refusal(expected, bowline_acquire_start(&op, client, engine_lock(), options, &error),
-                   &error);
-    assert_null(hold);
-    assert_null(op);
-    assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
-}
-
-ENGINE_TEST(bad_acquire_options)
-{
-    bowline_client *client = engine_client(THE_ENGINE, NULL);
-
-    refuses(client, BOWLINE_ACQUIRE(.wait_ms = -3), BOWLINE_USAGE);
-    refuses(client, BOWLINE_ACQUIRE(.wait_ms = INT64_MIN), BOWLINE_USAGE);
-    refuses(client, BOWLINE_ACQUIRE(.wait_ms = (int64_t)BOWLINE_WAIT_MAX_MS + 1), BOWLINE_USAGE);
-    refuses(client, BOWLINE_ACQUIRE(.wait_ms = INT64_MAX), BOWLINE_USAGE);
-    refuses(client, BOWLINE_ACQUIRE(.lease_ms = 1), BOWLINE_USAGE);
-    refuses(client, BOWLINE_ACQUIRE(.lease_ms = BOWLINE_LEASE_MIN_MS - 1), BOWLINE_USAGE);
-    refuses(client, BOWLINE_ACQUIRE(.lease_ms = BOWLINE_LEASE_MAX_MS + 1), BOWLINE_USAGE);
-    refuses(client, BOWLINE_ACQUIRE(.lease_ms = UINT32_MAX), BOWLINE_USAGE);
-    refuses(client, BOWLINE_ACQUIRE(.max_hold_ms = -1), BOWLINE_USAGE);
-    refuses(client, BOWLINE_ACQUIRE(.reserved = 1), BOWLINE_USAGE);
-    refuses(client, &(bowline_acquire_options){ .wait_ms = 1 }, BOWLINE_USAGE);
-    refuses(client, &(bowline_acquire_options){ .size = 7 }, BOWLINE_USAGE);
-    refuses(client, &(bowline_acquire_options){ .size = SIZE_MAX }, BOWLINE_USAGE);
-}
-
 /* The shortest lease may be over before its answer has come, which is no refusal of the lease; what
  * is left of it then ends soon, and the next one waits. */
 ENGINE_TEST(bounds_that_are_good)
@@ -158,33 +124,6 @@ ENGINE_TEST(bounds_that_are_good)
     }
 }
 
-/* A newer program with an older library, and the other way round. */
-ENGINE_TEST(options_of_other_sizes)
-{
-    struct {
-        bowline_acquire_options options;
-        unsigned char           more[16];
-    } newer                = { .options = { .wait_ms = 100 } };
-    bowline_client *client = engine_client(THE_ENGINE, NULL);
-    bowline_hold   *hold   = NULL;
-
-    newer.options.size = sizeof newer;
-    assert_status(BOWLINE_OK, bowline_acquire(&hold, client, engine_lock(), &newer.options, NULL),
-                  NULL);
-    must_release(hold);
-    newer.more[15] = 1;
-    refuses(client, &newer.options, BOWLINE_UNSUPPORTED);
-    newer.options.size = offsetof(bowline_acquire_options, max_hold_ms); /* older: without it */
-    newer.options.max_hold_ms = -1;
-    assert_status(BOWLINE_OK, bowline_acquire(&hold, client, engine_lock(), &newer.options, NULL),
-                  NULL);
-    must_release(hold);
-    newer.options.size = sizeof(size_t); /* nothing but its size */
-    assert_status(BOWLINE_OK, bowline_acquire(&hold, client, engine_lock(), &newer.options, NULL),
-                  NULL);
-    must_release(hold);
-}
-
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static void refuses_to_open(const bowline_options *options, int expected)
@@ -198,22 +137,6 @@ static void refuses_to_open(const bowline_options *options, int expected)
     expect_refusal(expected, status, &error);
     assert_null(client);
     assert_status(expected, bowline_open(&client, options, NULL), NULL);
-}
-
-ENGINE_TEST(bad_open_options)
-{
-    const char *url = engine_url(THE_ENGINE, NULL);
-
-    refuses_to_open(BOWLINE_OPTIONS(.url = url, .lease_ms = 99), BOWLINE_USAGE);
-    refuses_to_open(BOWLINE_OPTIONS(.url = url, .lease_ms = UINT32_MAX), BOWLINE_USAGE);
-    refuses_to_open(BOWLINE_OPTIONS(.url = url, .lease_ms = 1000, .reply_ms = 1001), BOWLINE_USAGE);
-    refuses_to_open(BOWLINE_OPTIONS(.url = url, .reply_ms = 9), BOWLINE_USAGE);
-    refuses_to_open(BOWLINE_OPTIONS(.url = url, .reply_ms = UINT32_MAX), BOWLINE_USAGE);
-    refuses_to_open(BOWLINE_OPTIONS(.url = url, .max_hold_ms = -1), BOWLINE_USAGE);
-    refuses_to_open(BOWLINE_OPTIONS(.url = url, .flags = BOWLINE_NO_SPIN << 1), BOWLINE_USAGE);
-    refuses_to_open(BOWLINE_OPTIONS(.url = url, .flags = 1u << 31), BOWLINE_USAGE);
-    refuses_to_open(&(bowline_options){ .url = url }, BOWLINE_USAGE);
-    refuses_to_open(&(bowline_options){ .size = SIZE_MAX, .url = url }, BOWLINE_USAGE);
 }
 
 ENGINE_TEST(open_options_of_other_sizes)
@@ -293,34 +216,4 @@ ENGINE_TEST(what_the_call_says_goes_before_the_url)
         assert_true(bowline_hold_left_ms(hold) <= 20000);
     must_release(hold);
     bowline_close(client);
-}
-
-/* ---- nothing --------------------------------------------------------------------------------- */
-
-ENGINE_TEST(null)
-{
-    bowline_client    *client = engine_client(THE_ENGINE, NULL);
-    bowline_hold      *hold   = NULL;
-    bowline_operation *op     = NULL;
-    bowline_holder     holder = { .size = sizeof holder };
-    bowline_holder     old    = { .size = sizeof holder - 1 };
-    bowline_error      e      = { 0 };
-
-    expect_refusal(BOWLINE_USAGE, bowline_open(NULL, NULL, &e), &e);
-    expect_refusal(BOWLINE_USAGE, bowline_acquire(NULL, client, "x", NULL, &e), &e);
-    expect_refusal(BOWLINE_USAGE, bowline_acquire(&hold, NULL, "x", NULL, &e), &e);
-    expect_refusal(BOWLINE_USAGE, bowline_acquire(&hold, client, NULL, NULL, &e), &e);
-    expect_refusal(BOWLINE_USAGE, bowline_acquire_start(NULL, client, "x", NULL, &e), &e);
-    expect_refusal(BOWLINE_USAGE, bowline_acquire_start(&op, NULL, "x", NULL, &e), &e);
-    expect_refusal(BOWLINE_USAGE, bowline_acquire_start(&op, client, NULL, NULL, &e), &e);
-    expect_refusal(BOWLINE_USAGE, bowline_extend(NULL, 0, &e), &e);
-    expect_refusal(BOWLINE_USAGE, bowline_extend_start(&op, NULL, 0, &e), &e);
-    expect_refusal(BOWLINE_USAGE, bowline_extend_start(NULL, NULL, 0, &e), &e);
-    expect_refusal(BOWLINE_USAGE, bowline_release_start(&op, NULL, &e), &e);
-    expect_refusal(BOWLINE_USAGE, bowline_who(NULL, "x", &holder, &e), &e);
-    expect_refusal(BOWLINE_USAGE, bowline_who(client, NULL, &holder, &e), &e);
-    expect_refusal(BOWLINE_USAGE, bowline_who(client, "x", NULL, &e), &e);
-    expect_refusal(BOWLINE_USAGE, bowline_who(client, "x", &old, &e), &e);
-    expect_refusal(BOWLINE_USAGE, bowline_dispatch(client, BOWLINE_DEFAULT - 1, &e), &e);
-    assert_status(BOWLINE_USAGE, bowline_acquire(NULL, NULL, NULL, NULL, NULL), NULL);
 }

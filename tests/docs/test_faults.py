@@ -57,9 +57,7 @@ def small_tree(root, row="| T1 | a fault | it does this | | `test_a` |"):
     lines = [f"| {fault} | a fault | it does this | | `test_a` |" for fault in WANTED if fault != "T1"]
     put(root, PAGE, "\n".join([row] + lines + ["", "## Not shown here", ""]))
     put(root, "tests/meson.build", "c_tests = [\n  ['live', 'x'],\n]\n")
-    cases = "int main(void)\n{\n    t[] = {\n        cmocka_unit_test(test_a),\n    };\n}\n"
-    body = "static void test_a(void **state)\n{\n}\n\nstatic void test_b(void **state)\n{\n}\n\n"
-    put(root, "tests/live/test_x.c", body + cases)
+    put(root, "tests/live/test_x.c", "TEST(a)\n{\n}\n\nstatic void test_b(void **state)\n{\n}\n")
 
 
 def test_a_page_that_is_kept_has_no_complaints(tmp_path):

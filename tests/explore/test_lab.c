@@ -32,11 +32,6 @@ TEST(token_number_is_found_again_in_the_text)
         }
 }
 
-TEST(the_lab_knows_where_token_keeps_its_times)
-{
-    assert_true(bwl_canon_knows_token());
-}
-
 TEST(the_hour_makes_no_difference)
 {
     bwl_scenario   s     = scenario_called("calm");

@@ -12,7 +12,6 @@
 #include "lab/search/explore.h"
 #include "lab/model/queue.h"
 #include "lab/mutant/queue.h"
-#include "lab/world/private_state.h"
 #include "lab/base/token_number.h"
 #include "lab/world/waiting.h"
 #include "protocol/protocol.h"
@@ -131,11 +130,6 @@ TEST(a_push_is_lost_with_its_connection)
 }
 
 /* ---- telling one world from another ---------------------------------------------------------- */
-
-TEST(the_lab_knows_where_queue_keeps_what_it_remembers)
-{
-    assert_true(bwl_queue_view_is_right());
-}
 
 TEST(counts_matter_by_their_order_alone)
 {

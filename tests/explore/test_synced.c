@@ -7,7 +7,6 @@
 #include "tests/explore/scenarios.h"
 
 #include "lab/search/explore.h"
-#include "lab/world/private_state.h"
 #include "protocol/protocol.h"
 #include "protocol/store/redis.h"
 
@@ -59,11 +58,6 @@ TEST(without_the_mistake_nothing_breaks)
         s.protocol     = s.protocol->uses_push ? &bwl_synced_queue : &bwl_synced_token;
         expect_kept(&s);
     }
-}
-
-TEST(the_lab_knows_where_synced_keeps_what_it_remembers)
-{
-    assert_true(bwl_synced_view_is_right());
 }
 
 /* ---- the replicas ---------------------------------------------------------------------------- */

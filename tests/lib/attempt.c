@@ -13,7 +13,7 @@ int attempt(const char *url, bowline_error *reterr)
 
     if (status == BOWLINE_OK) {
         status = acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, reterr);
-        if (status == BOWLINE_REFUSED) /* the same at once, from whoever would wait for a day */
+        if (status == BOWLINE_REFUSED) /* the same without a wait, even with wait=1d */
             assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, "x", 86400000, reterr),
                           reterr);
     }

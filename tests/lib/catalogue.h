@@ -1,6 +1,6 @@
 /*
- * catalogue.h -- what the tests of other people's locks share: a server, clients by protocol, and
- * what was said on the wire, word for word (MONITOR).
+ * catalogue.h -- shared by the tests of other programs' locks: a server, clients by protocol, and
+ * the exact commands on the wire (MONITOR).
  */
 #ifndef TEST_CATALOGUE_H
 #define TEST_CATALOGUE_H
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* "protocol=set-nx-ex&lease=2s"; keys are the names as they are. */
+/* "protocol=set-nx-ex&lease=2s"; keys are the plain names. */
 static inline bowline_client *open_with(const char *options)
 {
     char url[300];
@@ -32,7 +32,7 @@ static inline bool is_there(const char *key)
     return strcmp(server_ask(redis, "EXISTS %s", key), "1") == 0;
 }
 
-/* -1: for ever, -2: not there. */
+/* -1: no TTL, -2: no key. */
 static inline long ttl_ms(const char *key)
 {
     return atol(server_ask(redis, "PTTL %s", key));
@@ -46,7 +46,7 @@ static inline int64_t wall_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* ---- what is on the wire --------------------------------------------------------------------- */
+/* ---- commands on the wire -------------------------------------------------------------------- */
 
 static int monitor = -1;
 
@@ -63,7 +63,7 @@ static inline void listen_in(void)
     assert_memory_equal(ok, "+OK\r\n", 5);
 }
 
-/* Without what every connection says at its beginning, and what scripts say to the server. */
+/* False for the commands of a handshake, and those inside of scripts. */
 static inline bool is_of_interest(const char *line)
 {
     static const char *const greetings[] = { "\"HELLO\"", "\"INFO\"", "\"CLIENT\"", "\"SELECT\"" };
@@ -74,7 +74,7 @@ static inline bool is_of_interest(const char *line)
     return strstr(line, " lua] ") == NULL;
 }
 
-/* The commands since listen_in, one a line, and ends it.  Lives until the next call. */
+/* The commands since listen_in, one per line; ends the listening.  Lives until the next call. */
 static inline const char *heard(void)
 {
     static char all[65536];

@@ -38,7 +38,7 @@ void certs_make(const char *directory, const cert *what)
     char command[1200];
     char extensions[300];
     char signer[200] = "";
-    /* OpenSSL 3.5 takes no negative number of days, and before 3.4 it knows of no dates. */
+    /* OpenSSL 3.5 rejects a negative number of days, and versions before 3.4 have no dates. */
     const char *days = what->is_old
                            ? "$(openssl x509 -help 2>&1 | grep -q not_after && echo -not_before "
                              "20200101000000Z -not_after 20200102000000Z || echo -days -1)"

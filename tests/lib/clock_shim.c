@@ -1,10 +1,10 @@
 /*
  * clock_shim.c -- a wall clock that the test sets, for a server: loaded before the C library
- * (LD_PRELOAD), it answers gettimeofday, time and clock_gettime(CLOCK_REALTIME).
+ * (LD_PRELOAD), it replaces gettimeofday, time and clock_gettime(CLOCK_REALTIME).
  *
- * What the clock is, is in a file that the test and the server both have in memory: by how much it
- * is wrong, and by how many millionths it goes too fast, from some moment on.  The path is in
- * BOWLINE_CLOCK_FILE.  The other clocks are not touched: a server's timers run on those.
+ * The setting is in a file that the test and the server both map: the offset of the clock, and by
+ * how many millionths it runs too fast, from some time on.  The path is in BOWLINE_CLOCK_FILE.  The
+ * other clocks are unchanged: a server's timers use those.
  */
 #include "tests/lib/clock_shim.h"
 
@@ -19,8 +19,8 @@
 static clock_setting *setting;
 static int            looked_for;
 
-/* At the first question, which may come before the program's own first line: so nothing is called
- * here that might ask for the time, or for memory. */
+/* Called for the first time perhaps before main: so it calls nothing that may read the clock or
+ * allocate memory. */
 static const clock_setting *find_setting(void)
 {
     if (looked_for)

@@ -70,7 +70,7 @@ static void give_slots(cluster *c, unsigned i)
     must_ok(c->nodes[i], command);
 }
 
-/* Until it is known by its id, which takes a handshake. */
+/* Waits until the primary is known by its id, which takes a handshake. */
 static void make_replica(cluster *c, unsigned node, unsigned of)
 {
     int64_t end = clock_ms() + PATIENCE_MS;
@@ -86,7 +86,7 @@ static void introduce(cluster *c)
 {
     char command[80];
 
-    /* Each is told of each: what they would tell each other of the others comes slowly. */
+    /* Each meets each: their gossip about the others is slow. */
     for (unsigned i = 0; i < c->count; i++) {
         (void)snprintf(command, sizeof command, "CLUSTER MEET 127.0.0.1 %d %d", c->nodes[i]->port,
                        bus_port(c->nodes[i]));
@@ -269,7 +269,7 @@ void cluster_end_move(cluster *c, int slot, unsigned from, unsigned to)
 void cluster_switch(cluster *c, int slot, unsigned from, unsigned to)
 {
     assert_true(server_comes_to(c->nodes[to], "master_link_status:up", "INFO replication"));
-    for (int i = 0; i < 5 && cluster_owner(c, from, slot) == from; i++) { /* it may give up */
+    for (int i = 0; i < 5 && cluster_owner(c, from, slot) == from; i++) { /* the command may fail */
         assert_string_equal(server_ask(c->nodes[to], "CLUSTER FAILOVER"), "OK");
         for (int n = 0; n < 700 && cluster_owner(c, from, slot) == from; n++)
             sleep_ms(10);
@@ -283,7 +283,7 @@ static bool node_becomes_empty(server *s)
 {
     int64_t end = clock_ms() + PATIENCE_MS / 2;
 
-    /* Beside locks there are the counts of fences, and who the clients are. */
+    /* Besides locks there are the counters of fences, and client info. */
     while (server_ask(s, "EVAL 'local kept = \"\" "
                          "for _, key in ipairs(redis.call(\"KEYS\", \"*\")) do "
                          "if not key:find(\"^bowline:f:\") and not key:find(\"^bowline:who:\") "

@@ -1,8 +1,8 @@
 /*
- * cluster.h -- a Redis Cluster of the test's own: three primaries, and if wanted a replica of each.
+ * cluster.h -- a Redis Cluster for a test: three primaries, and optionally a replica of each.
  *
- * The nodes are servers (server.h), each with a port for the others beside its own.  Node i, from 0
- * to 2, has the i-th third of the slots in the beginning; node i + 3 is its replica.
+ * The nodes are servers (server.h), each with a cluster port beside its own.  Node i, from 0 to 2,
+ * starts with the i-th third of the slots; node i + 3 is its replica.
  */
 #ifndef TEST_CLUSTER_H
 #define TEST_CLUSTER_H
@@ -13,51 +13,51 @@ enum { CLUSTER_PRIMARIES = 3, CLUSTER_NODES_MAX = 2 * CLUSTER_PRIMARIES };
 
 typedef struct cluster {
     server  *nodes[CLUSTER_NODES_MAX];
-    server  *authority; /* in whose directory the certificates are; NULL: there is no TLS       */
+    server  *authority; /* its directory has the certificates; NULL: no TLS */
     int      tls_port;  /* of the first node */
     unsigned count;
     char     url[256];       /* redis+cluster://, and the primaries */
-    char     token_url[300]; /* the same, by protocol token */
+    char     token_url[300]; /* the same with protocol token */
 } cluster;
 
-/* Starts it, and waits until every node says that it is whole.  A server that cannot choose its
- * other port (before 7.0) skips the test.  Free with cluster_stop. */
+/* Starts it, and waits until every node reports the state ok.  Skips the test with a server that
+ * cannot choose its cluster port (before 7.0).  Free with cluster_stop. */
 cluster *cluster_start(bool has_replicas);
 void     cluster_stop(cluster *c); /* also NULL */
 
-/* Of primaries alone, which speak TLS with us and with each other, and the url is rediss+cluster://
- * of the first one; skips the test where there is none.  The last node has a certificate of the
- * same authority for another host than it is on. */
+/* Without replicas, with TLS for clients and between nodes; the url is rediss+cluster:// of the
+ * first node.  Skips the test without TLS.  The last node has a certificate of the same authority
+ * for another host. */
 cluster *cluster_start_tls(void);
 
-/* The slot of the lock "x", and of keys beside it. */
+/* The slot of the lock "x", and of its other keys. */
 int cluster_slot_of(cluster *c, const char *name);
 
-/* A name of a lock whose slot is the i-th primary's in the beginning, one of many; lives until the
- * next one is asked for. */
+/* A name of a lock whose slot starts on the i-th primary, one of many; lives until the next
+ * call. */
 const char *cluster_name_at(unsigned i, unsigned nth);
 
-/* The id that a node has, and which of those that run has the slot, as this node believes. */
+/* The id of a node; and which running node owns the slot, according to node `asked`. */
 const char *cluster_id(cluster *c, unsigned node);
 unsigned    cluster_owner(cluster *c, unsigned asked, int slot);
 
-/* From now on the slot is on its way: what is not there any more is asked for at the other one. */
+/* Starts to move the slot: the source redirects commands for missing keys to the target. */
 void cluster_begin_move(cluster *c, int slot, unsigned from, unsigned to);
 void cluster_move_keys(cluster *c, int slot, unsigned from, unsigned to);
 void cluster_end_move(cluster *c, int slot, unsigned from, unsigned to);
 
-/* The replica takes the place of the primary, which is there still, with all its slots.  Waits
- * until it follows, and then until each that runs knows of it. */
+/* The replica takes over all slots of the primary, which is still running.  Waits until that
+ * follows it, and then until each running node knows. */
 void cluster_switch(cluster *c, int slot, unsigned from, unsigned to);
 
-/* As server_becomes_empty, of every node that runs, and of keys of any kind. */
+/* As server_becomes_empty, for every running node, and for keys of any kind. */
 bool cluster_becomes_empty(cluster *c);
 
-/* Waits, twenty seconds at most, until every node that runs says that the cluster is so: "ok",
+/* Waits, twenty seconds at most, until every running node reports this state of the cluster: "ok",
  * "fail". */
 bool cluster_comes_to(cluster *c, const char *state);
 
-/* Waits likewise until each that runs knows that another node than this one has the slot. */
+/* Waits likewise until each running node knows that another node than this one owns the slot. */
 bool cluster_leaves(cluster *c, int slot, unsigned node);
 
 #endif

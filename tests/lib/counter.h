@@ -1,6 +1,6 @@
 /*
- * counter.h -- functions for bowline_update: one that counts, and may do something of the test's
- * between reading and writing; and one that wants what the test says.
+ * counter.h -- functions for bowline_update: one that counts, and can call the test between read
+ * and write; and one with a fixed result.
  */
 #ifndef TEST_COUNTER_H
 #define TEST_COUNTER_H
@@ -18,7 +18,7 @@ typedef struct counter {
     void    *arg;
     unsigned calls;
     char     text[24];
-    char     before[24]; /* what the last call was shown; "-": no key                           */
+    char     before[24]; /* the value of the last call; "-": no key */
 } counter;
 
 static inline int count_one(bowline_change *change, void *context)
@@ -37,7 +37,7 @@ static inline int count_one(bowline_change *change, void *context)
     return BOWLINE_UPDATE_WRITE;
 }
 
-/* Counts one further, until it is done or cannot be. */
+/* Adds one; repeats until success or an error. */
 static inline int count_on(bowline_client *client, const char *key, uint32_t *ret_conflicts,
                            bowline_error *reterr)
 {
@@ -48,7 +48,7 @@ static inline int count_on(bowline_client *client, const char *key, uint32_t *re
         BOWLINE_UPDATE(.wait_ms = BOWLINE_FOREVER, .ret_conflicts = ret_conflicts), reterr);
 }
 
-/* One answer of the function, whatever it was shown. */
+/* A fixed result of the function. */
 typedef struct wanted {
     int         choice;
     const char *value;

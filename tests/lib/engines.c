@@ -37,7 +37,7 @@ static const engine engines[] = {
 };
 enum { ENGINES = sizeof engines / sizeof engines[0] };
 
-/* Of a lock on most of several servers, beside the one that all others use. */
+/* The other servers of redlock, besides the shared one. */
 enum { MORE_SERVERS = 2 };
 
 static struct {
@@ -147,7 +147,7 @@ void engine_close(bowline_client *client)
     bowline_close(client);
 }
 
-/* Skips what this machine or this build does not have; that cannot be done before a test begins. */
+/* Skips what this machine or this build lacks; that is impossible before a test begins. */
 static void run_case(void **state)
 {
     run            *r      = *state;
@@ -176,7 +176,8 @@ static void run_case(void **state)
         engine_close(world.clients[0]);
 }
 
-/* How many of this client stand in line, as far as it knows: on engines without lanes. */
+/* The number of this client's locks in the queue, as far as it knows: for engines without
+ * shards. */
 static unsigned standing_of(bowline_client *client)
 {
     unsigned count = 0;
@@ -246,7 +247,7 @@ static int before_all(void **state)
 {
     pthread_t thread;
 
-    /* A sanitizer starts a thread of its own beside the first one of ours, and it stays. */
+    /* A sanitizer starts a thread of its own with the first one of ours, and it stays. */
     if (pthread_create(&thread, NULL, do_nothing, NULL) != 0 || pthread_join(thread, NULL) != 0)
         return -1;
     (void)snprintf(world.directory, sizeof world.directory, "/tmp/bowline-file-XXXXXX");

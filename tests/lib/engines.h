@@ -1,8 +1,8 @@
 /*
  * engines.h -- one list of tests, run on every engine.
  *
- * The state of a test is the engine that it runs on; its name begins with the engine's.  After each
- * test nothing may be left: no key on the server, no descriptor and no thread in this process.
+ * The state of a test is its engine, and its name begins with the engine's.  After each test
+ * nothing may be left: no key on the server, no descriptor and no thread in this process.
  */
 #ifndef TEST_ENGINES_H
 #define TEST_ENGINES_H
@@ -10,15 +10,15 @@
 #include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
-/* What an engine promises. */
+/* The properties of an engine. */
 typedef struct engine {
     const char *name;
     bool        has_lease;
     bool        has_fence;
-    bool        shows_fence;     /* of a holder, to who asks: it is written where the lock is     */
-    bool        in_order;        /* waiters are served first come, first served                   */
-    bool        across_fork;     /* excludes other processes too                                  */
-    bool        has_descriptors; /* a hold is a descriptor, so a copy of it keeps the lock        */
+    bool        shows_fence;     /* a holder query shows the fence                         */
+    bool        in_order;        /* waiters are served first come, first served            */
+    bool        across_fork;     /* also excludes other processes                          */
+    bool        has_descriptors; /* a hold is a descriptor, so a copy of it keeps the lock */
 } engine;
 
 typedef enum engine_kind {
@@ -35,15 +35,15 @@ typedef enum engine_kind {
 /* The engine that a test runs on. */
 #define THE_ENGINE ((const engine *)*state)
 
-/* The URL of an engine, with options ("lease=300ms&wait=1s"; NULL: none).  Lives until eight
- * more are made. */
+/* The URL of an engine, with options ("lease=300ms&wait=1s"; NULL: none).  Lives until eight more
+ * are made. */
 const char *engine_url(const engine *e, const char *options);
 
 /* Waits until all of these waiters are in the queue of this test's lock; those of one client are
- * neighbours.  On an engine without a queue, waits for a moment. */
+ * neighbours.  On an engine without a queue, waits for a short time. */
 void engine_await_line(const engine *e, const waiter *waiters, unsigned count);
 
-/* The name of a lock that no other test uses: a test that fails may leave it held. */
+/* The name of a lock that no other test uses: a failed test may leave it held. */
 const char *engine_lock(void);
 
 /* A client that is closed at the end of the test, in the order of opening. */
@@ -53,7 +53,7 @@ const char *engine_lock(void);
 bowline_client *engine_client_at(const engine *e, const char *options, uint32_t flags,
                                  const char *file, int line);
 
-/* Closes it before the end. */
+/* Closes it before the end of the test. */
 void engine_close(bowline_client *client);
 
 void engine_add(const char *name, CMUnitTestFunction body, engine_kind kind);

@@ -17,14 +17,14 @@ enum { IN_MAX = 65536, HEARD_MAX = 8192 };
 
 struct fake_server {
     pthread_t       thread;
-    pthread_mutex_t mutex; /* of what was heard */
+    pthread_mutex_t mutex; /* guards what was received */
     fake_answer    *answer;
     void           *arg;
     int             listener;
-    int             stops[2]; /* a pipe: closed at its far end, it is time to stop              */
-    atomic_int      talk;     /* -1: nobody is there                                            */
+    int             stops[2]; /* a pipe: its closed end means stop */
+    atomic_int      talk;     /* -1: no client is connected */
     int             nth;
-    char            last; /* byte that was said on this connection; 0: none                     */
+    char            last; /* last byte sent on this connection; 0: none */
     int             connections;
     char            url[64];
     char            in[IN_MAX];
@@ -42,7 +42,7 @@ void fake_say_bytes(fake_server *s, const char *bytes, size_t size)
     while (size > 0 && s->talk >= 0) {
         ssize_t sent = send(s->talk, bytes, size, MSG_NOSIGNAL);
         if (sent <= 0)
-            return; /* gone: seen when reading */
+            return; /* closed: found when reading */
         bytes += sent;
         size -= (size_t)sent;
     }
@@ -91,13 +91,13 @@ static long take_number(char **at, const char *end, char mark)
     if (line == NULL)
         return -1;
     if (**at != mark)
-        abort(); /* the client does not speak the language */
+        abort(); /* the client does not speak RESP */
     long number = strtol(*at + 1, NULL, 10);
     *at         = line + 1;
     return number;
 }
 
-/* The first whole command of what has arrived; how many bytes it takes, 0: there is none yet. */
+/* Parses the first whole command received; returns its size in bytes, 0: none yet. */
 static size_t take_command(fake_server *s, fake_command *ret_cmd)
 {
     char       *at  = s->in;
@@ -139,11 +139,11 @@ static void hear(fake_server *s)
         return;
     }
     s->in_size += (size_t)got;
-    memcpy(whole, s->in, s->in_size); /* an incomplete command must stay as it came */
+    memcpy(whole, s->in, s->in_size); /* an incomplete command must stay unchanged */
     while (s->talk >= 0 && (size = take_command(s, &cmd)) > 0) {
         cmd.connection = s->connections - 1;
         if (strcmp(cmd.words[0], "INFO") == 0) {
-            if (s->last == '\n') /* else the answer before it is not over */
+            if (s->last == '\n') /* otherwise the reply before it is incomplete */
                 fake_say_info(s, 'a');
         } else {
             cmd.nth = s->nth++;

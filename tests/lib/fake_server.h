@@ -1,9 +1,8 @@
 /*
- * fake_server.h -- a server that says what the test wants: liars, the old, the silent.
+ * fake_server.h -- a server with replies that the test chooses: wrong, outdated or missing.
  *
  * It listens on a free port of the loopback interface, in a thread.  One connection at a time: it
- * takes commands apart, and asks the test's function for what is to be said to each.  What it was
- * asked is written down.
+ * parses commands, and calls the test's function for each reply.  It records the commands.
  */
 #ifndef TEST_FAKE_SERVER_H
 #define TEST_FAKE_SERVER_H
@@ -13,16 +12,15 @@
 
 typedef struct fake_server fake_server;
 
-/* One command, as it came: words[0] is its name. */
+/* One command: words[0] is its name. */
 typedef struct fake_command {
     int         count;
     const char *words[16];
-    int         nth;        /* of its connection, from 0 */
-    int         connection; /* from 0                    */
+    int         nth;        /* index in its connection, from 0 */
+    int         connection; /* from 0                          */
 } fake_command;
 
-/* Says what is to be answered, with fake_say and fake_hang_up; nothing: silence.  In the thread
- * of the server. */
+/* Replies with fake_say or fake_hang_up; neither: no reply.  In the server's thread. */
 typedef void fake_answer(fake_server *s, const fake_command *cmd, void *arg);
 
 /* Fails the test if it cannot listen.  Free with fake_stop. */
@@ -31,16 +29,16 @@ void         fake_stop(fake_server *s); /* also NULL */
 
 const char *fake_url(fake_server *s); /* redis://127.0.0.1:PORT */
 
-/* For the answering function. */
+/* For the replying function. */
 void fake_say(fake_server *s, const char *text);
 void fake_say_bytes(fake_server *s, const char *bytes, size_t size);
 void fake_hang_up(fake_server *s);
 
-/* A good answer to HELLO 3, of this version. */
+/* A valid reply to HELLO 3, with this version. */
 void fake_say_hello(fake_server *s, const char *version);
 
-/* The answer to INFO server, with a run_id of forty of the same digit.  INFO is answered by itself,
- * with "a"s, and is neither counted nor written down: it is a part of every greeting. */
+/* The reply to INFO server, with a run_id of forty equal digits.  Without a call, INFO gets "a"s;
+ * it is neither counted nor recorded, as a part of every handshake. */
 void fake_say_info(fake_server *s, char digit);
 
 /* "HELLO SET EVALSHA": the names of the commands so far, of all connections.  Any thread; the text

@@ -1,8 +1,8 @@
 /*
  * fork_safe.c -- see fork_safe.h.
  *
- * The program's own malloc stands before the sanitizer's and counts who is inside; fork closes the
- * gate and waits until nobody is.
+ * The program's own malloc wraps the sanitizer's and counts the threads inside; fork closes the
+ * gate and waits until there is none.
  */
 #include "tests/lib/fork_safe.h"
 
@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The sanitizer's.  They can be called before anything is set up, where dlsym cannot. */
+/* The sanitizer's functions.  They work before initialisation, when dlsym does not. */
 void *__interceptor_malloc(size_t size);
 void *__interceptor_calloc(size_t count, size_t size);
 void *__interceptor_realloc(void *block, size_t size);
@@ -107,14 +107,14 @@ static void after_fork(void)
     forks = false;
 }
 
-/* What stands between us and the sanitizer, if anything: the tests are also run with calls that
- * fail (tests/torture). */
+/* Finds a wrapper between this program and the sanitizer: the tests also run with failing calls
+ * (tests/torture). */
 static void find(void *function, size_t size, const char *name)
 {
     void *next = dlsym(RTLD_NEXT, name);
 
     if (next != NULL)
-        memcpy(function, &next, size); /* POSIX has them alike, C does not */
+        memcpy(function, &next, size); /* POSIX allows this conversion, C does not */
 }
 
 void make_fork_safe(void)

@@ -1,5 +1,5 @@
 /*
- * frozen.c -- see frozen.h, and clock_shim.c for how it is done.
+ * frozen.c -- see frozen.h, and clock_shim.c.
  */
 #include "tests/lib/frozen.h"
 #include "tests/lib/clock_shim.h"
@@ -41,10 +41,10 @@ server *frozen_start(int64_t now_ms)
         (void)snprintf(kept, sizeof kept, "%s", preload);
     assert_int_equal(setenv("LD_PRELOAD", shim, 1), 0);
     assert_int_equal(setenv("BOWLINE_CLOCK_FILE", path, 1), 0);
-    /* Its allocator's thread waits for moments of a clock that stands still, so it never waits. */
+    /* The allocator's thread waits on a stopped clock, so it would never wait. */
     s = server_start(server_is_new() ? "--enable-debug-command yes --jemalloc-bg-thread no"
                                      : "--jemalloc-bg-thread no");
-    /* Redis 8 removes keys in passing one millisecond before it would no longer show them. */
+    /* Redis 8 deletes expired keys a millisecond before it would hide them. */
     assert_string_equal(server_ask(s, "DEBUG SET-ACTIVE-EXPIRE 0"), "OK");
     (void)unlink(path); /* the server has it in memory */
     (void)unsetenv("BOWLINE_CLOCK_FILE");

@@ -9,8 +9,8 @@ enum { PATIENCE_MS = 20000, LINE_MS = 5000, ROUNDS_MAX = 20 };
 
 static atomic_int present; /* believers and rivals that were not stopped */
 
-/* Looked at afterwards: whoever is slow may have been so slow on the very last step, and another
- * has come in meanwhile. */
+/* Checked afterwards: a slow holder may have been slow in the very last step, when another has
+ * already entered. */
 static void leave(witness_visit *visit, bowline_hold *hold)
 {
     witness_leave(visit);
@@ -110,7 +110,7 @@ static void have_a_turn(rival *r, bowline_hold *hold)
 static void *want_it(void *arg)
 {
     rival *r         = arg;
-    bool   has_ended = true; /* all that it asked for has been given back, as far as it knows */
+    bool   has_ended = true; /* everything that it acquired was released, as far as it knows */
 
     while (!atomic_load(&r->stops)) {
         bowline_hold *hold   = NULL;
@@ -123,7 +123,7 @@ static void *want_it(void *arg)
             has_ended = status == BOWLINE_OK;
         sleep_ms(2);
     }
-    /* An answer that never came may have left the lock taken: whoever comes next finds it free. */
+    /* After a lost reply the lock may be held: releases it for the next test. */
     bowline_hold *hold = NULL;
     if (!has_ended && acquire_within(&hold, r->client, r->name, PATIENCE_MS, NULL) == BOWLINE_OK)
         (void)bowline_release(hold, NULL);

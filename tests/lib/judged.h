@@ -1,11 +1,9 @@
 /*
- * judged.h -- two sides of one lock, before the judge (witness.h): a holder who is watched, and a
- * rival who wants it all the time.
+ * judged.h -- a holder and a rival of one lock, checked by a witness (witness.h).
  *
- * The believer is a thread that stands in for the program that holds the lock: it is inside for as
- * long as bowline_hold_left_ms says that the lock is its own, and leaves when that says 0.  The
- * rival is a client of its own, on its own way to the server, that takes the lock whenever it can
- * be had, is inside for a moment, and gives it back.
+ * The believer is a thread that plays the program that holds the lock: it is inside as long as
+ * bowline_hold_left_ms is above 0, and then leaves.  The rival is a client with its own connection,
+ * which acquires the lock whenever it can, is inside for a moment, and releases it.
  */
 #ifndef TEST_JUDGED_H
 #define TEST_JUDGED_H
@@ -16,13 +14,13 @@
 typedef struct believer believer;
 typedef struct rival    rival;
 
-/* Enters at once.  Stop it before the hold is released. */
+/* Enters at once.  Stop it before the release of the hold. */
 believer *believer_start(witness *judge, bowline_hold *hold);
 
-/* Waits, twenty seconds at most, until it has learnt that the lock is lost. */
+/* Waits, twenty seconds at most, until it has seen that the lock is lost. */
 bool believer_learns(believer *b);
 
-/* Leaves, if it is inside still.  Returns the last moment at which it was sure, on the clock of
+/* Leaves, if it is still inside.  Returns the last time at which it was sure, on the clock of
  * witness_now_us; 0: never.  Frees it. */
 int64_t believer_stop(believer *b);
 
@@ -30,31 +28,29 @@ int64_t believer_stop(believer *b);
 rival *rival_start(witness *judge, const char *url, const char *name);
 void   rival_stop(rival *r); /* frees it */
 
-/* One that stands in line instead of trying again and again. */
+/* A rival that waits in the queue instead of trying again and again. */
 rival *rival_start_in_line(witness *judge, const char *url, const char *name);
 
-unsigned rival_turns(rival *r); /* how often it has been inside so far */
+unsigned rival_turns(rival *r); /* how often it has been inside */
 
-/* Waits, twenty seconds at most, until it has been inside once more than now. */
+/* Waits, twenty seconds at most, until it has been inside once more. */
 bool rival_gets_a_turn(rival *r);
 
-/* Was a hold that should be kept through this round kept, and then given back with `status`?  If
- * not, the machine was too slow for it: the keeper, the server or whoever asks may stand still for
- * a lease, and nobody else notices.  The round, whose number this is, is to be repeated, twenty
- * times at most. */
+/* True if a hold that must survive this round was kept and then released with OK.  False: the
+ * machine was too slow (the renewal thread, the server or the caller may stop for a lease): repeat
+ * the round, twenty times at most. */
 #define keeps_in_round(kept, status, round) \
     keeps_in_round_at((kept), (status), (round), __FILE__, __LINE__)
 bool keeps_in_round_at(bool kept, int status, int round, const char *file, int line);
 
-/* As witness_free; but a test that failed has left threads behind, who go on speaking to the judge:
- * then he stays. */
+/* As witness_free, unless a failed test has left threads that still use the witness. */
 void judge_dismiss(witness *judge);
 
-/* No two were sure at the same moment, and nobody found another inside who could know better. */
+/* No two holders were sure at the same time, and none could have known of the other inside. */
 #define assert_one_at_a_time(judge) assert_one_at_a_time_at((judge), __FILE__, __LINE__)
 void assert_one_at_a_time_at(witness *judge, const char *file, int line);
 
-/* Whoever believed what was not so any more since `fault_us` did not for longer than a lease. */
+/* The holder that was wrong since `fault_us` was sure for a lease at most. */
 #define assert_bounded(sure_us, fault_us, lease_ms) \
     assert_true((sure_us) <= (fault_us) + (int64_t)(lease_ms)*1000)
 

@@ -14,7 +14,7 @@ bool line_comes_to(server *s, const char *name, long count)
     return false;
 }
 
-/* The count of fences, and who those are that are there. */
+/* True for the counter of fences, and client info. */
 static bool is_only_of_clients(const char *keys)
 {
     while (*keys != '\0') {

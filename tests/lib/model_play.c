@@ -23,11 +23,9 @@ typedef struct line {
     char              id[24];
     model_expectation replies[EXPECTED_MAX];
     unsigned          replies_begin, replies_end;
-    model_expectation
-             pushes[EXPECTED_MAX]; /* of a push: cmd is what made it                          */
-    unsigned pushes_begin, pushes_end;
-    unsigned
-         unread;  /* replies to what begins a sequence: they come before all others             */
+    model_expectation pushes[EXPECTED_MAX]; /* of a push: cmd is its cause */
+    unsigned          pushes_begin, pushes_end;
+    unsigned          unread; /* replies to the start of a sequence, which come before all others */
     bool is_used; /* it watches, or is in a transaction, or was                                */
     bool has_listened; /* it may be pushed to                                                */
 } line;
@@ -38,7 +36,7 @@ static line            lines[PLAY_CONNECTIONS];
 static wire            control;
 static model_mutation *mutant;
 static bool            differs;
-static bool            has_old_keys; /* the server, those of the last sequence                   */
+static bool            has_old_keys; /* the server has the keys of the last sequence */
 
 static void line_open(line *l)
 {
@@ -121,7 +119,7 @@ static void hear(unsigned connection)
         found_difference(connection, cursor, e);
 }
 
-/* What answers the beginning of a sequence; nothing may be pushed any more. */
+/* Skips the replies to the start of a sequence; no push can come any more. */
 static void skip_beginning(unsigned connection)
 {
     line *l = &lines[connection];
@@ -135,8 +133,8 @@ static void skip_beginning(unsigned connection)
     }
 }
 
-/* Sends what was gathered, and waits for all of its replies; a last PING shows that nothing comes
- * that the model did not say. */
+/* Sends the buffered commands, and waits for all replies; a last PING shows that no reply comes
+ * that the model does not have. */
 void play_settle(unsigned connection)
 {
     line *l = &lines[connection];
@@ -167,7 +165,7 @@ static void expect_push(unsigned connection, const bwl_model_command *cmd, unsig
         e->cmd.op = BWL_OP_PUBLISH;
 }
 
-/* Whoever asks first, in a sequence, takes away what the last one left. */
+/* The first command of a sequence deletes the keys of the last one. */
 static void remove_old_keys(line *l)
 {
     if (!has_old_keys)
@@ -222,7 +220,7 @@ void play_command(unsigned connection, const bwl_model_command *cmd)
 
 /* ---- what happens to them -------------------------------------------------------------------- */
 
-/* A key whose time is over must be gone for the server too, before its clock is set back. */
+/* An expired key must be deleted in the server too, before its clock is set back. */
 void play_clock(int64_t by_ms)
 {
     control_begins();
@@ -233,7 +231,7 @@ void play_clock(int64_t by_ms)
     frozen_set(play_model.now / BWL_MODEL_PER_MS);
 }
 
-/* Somebody else removes a key, as eviction does. */
+/* Another client deletes a key, as eviction does. */
 void play_evict(unsigned key)
 {
     char words[16];
@@ -292,7 +290,7 @@ void play_save(void)
     saved = play_model.data;
 }
 
-/* A server that comes back has no connections; this one keeps them until it is told. */
+/* A restarted server has no connections; the model keeps them until it is restarted, too. */
 void play_restart(bool is_empty)
 {
     bwl_resp_cursor cursor;

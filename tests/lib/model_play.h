@@ -1,16 +1,16 @@
 /*
- * model_play.h -- the model server and a real one, side by side: what one of them is told, the
- * other is told as well, and every reply is compared.
+ * model_play.h -- runs the model server and a real one side by side: both get the same commands,
+ * and every reply is compared.
  *
- * The real one's clock stands still until play_clock moves it.  Commands of one connection are
- * gathered and sent at once; settle before those of another.
+ * The real server's clock stops until play_clock moves it.  Commands of one connection are buffered
+ * and sent at once; call play_settle before commands of another.
  */
 #ifndef TEST_MODEL_PLAY_H
 #define TEST_MODEL_PLAY_H
 
 #include "lab/model/redis.h"
 
-/* Falsifies the model, after each command; `before` is what it was before that. */
+/* Falsifies the model after each command; `before` is its state before the command. */
 typedef void model_mutation(bwl_model_redis *r, const bwl_model_redis *before, unsigned connection,
                             const bwl_model_command *cmd, bwl_model_frame *reply);
 
@@ -21,7 +21,7 @@ extern bwl_model_redis play_model;
 void play_open(void);
 void play_close(void);
 
-/* A new sequence: no keys, nothing watched, the clock where it began. */
+/* A new sequence: no keys, no watches, the clock at its start. */
 void play_begin(void);
 void play_command(unsigned connection, const bwl_model_command *cmd);
 void play_settle(unsigned connection);
@@ -30,9 +30,9 @@ void play_clock(int64_t by_ms);
 void play_evict(unsigned key);
 void play_cut(unsigned connection);
 void play_save(void);
-void play_restart(bool is_empty); /* otherwise from what was saved                              */
+void play_restart(bool is_empty); /* otherwise from the saved data */
 
-/* Since play_begin. */
+/* The result since play_begin. */
 bool        play_differs(void);
 const char *play_story(void);
 

@@ -59,7 +59,8 @@ static void write_set(bwl_resp_writer *out, const bwl_model_command *cmd)
     }
 }
 
-/* The words of a command, one letter each: k key, c channel, v value, t time, m member, z "0 -1" */
+/* The arguments of a command, one letter each: k key, c channel, v value, t time, m member, z "0
+ * -1" */
 static const char *const shapes[BWL_OPS_END] = {
     [BWL_OP_EXISTS] = "k",    [BWL_OP_DEL] = "k",         [BWL_OP_EXPIRE] = "kt",
     [BWL_OP_PEXPIRE] = "kt",  [BWL_OP_PEXPIREAT] = "kt",  [BWL_OP_TTL] = "k",

@@ -9,15 +9,15 @@
 #include "lab/model/redis.h"
 #include "engine/redis/wire/resp.h"
 
-/* What the model said, and the real server has yet to say. */
+/* A reply of the model that the real server must match. */
 typedef struct model_expectation {
-    bwl_model_command cmd; /* of a push: what made it                                            */
+    bwl_model_command cmd; /* of a push: the command that caused it */
     bwl_model_frame   reply;
 } model_expectation;
 
 void model_write(bwl_resp_writer *out, const bwl_model_command *cmd);
 
-/* Is the frame what the model said? */
+/* Whether the frame matches the model's. */
 bool model_is_reply(bwl_resp_cursor cursor, const model_expectation *e);
 bool model_is_push(bwl_resp_cursor cursor, const model_expectation *e);
 

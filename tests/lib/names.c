@@ -15,13 +15,13 @@ typedef int look_up(const char *node, const char *service, const struct addrinfo
 
 static struct {
     char     name[40];
-    char     address[40]; /* "": not known */
+    char     address[40]; /* "": not found */
     unsigned lookups;
 } known[NAMES_MAX];
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* locked; -1: it is none of ours */
+/* locked; -1: not in the table */
 static int place_of(const char *name)
 {
     for (int i = 0; i < NAMES_MAX; i++)

@@ -21,7 +21,7 @@ struct net {
 
 /* ---- ip(8) ----------------------------------------------------------------------------------- */
 
-/* Where this thread is: one command to a line. */
+/* Runs ip(8) in this thread's namespace: one command per line. */
 __attribute__((format(printf, 1, 2))) static bool ip(const char *format, ...)
 {
     va_list arguments;
@@ -54,8 +54,7 @@ static bool write_to(const char *path, const char *text)
     return done;
 }
 
-/* Whoever is not root may be in a namespace of users: there it is called so, and owns its files as
- * before. */
+/* A user who is not root may be root in a user namespace, with the same files as before. */
 static bool become_root(void)
 {
     char user[32];
@@ -67,7 +66,7 @@ static bool become_root(void)
            write_to("/proc/self/uid_map", user) && write_to("/proc/self/gid_map", group);
 }
 
-/* A fresh one, in which this thread is then; -1: that is not allowed. */
+/* Creates a namespace, and enters it; -1: not allowed. */
 static int namespace_new(void)
 {
     return unshare(CLONE_NEWNET) == 0 ? namespace_now() : -1;
@@ -78,7 +77,7 @@ static bool is_allowed(net *n)
     n->home   = namespace_now();
     n->bridge = namespace_new();
     if (n->bridge < 0 && become_root()) {
-        (void)close(n->home); /* it belongs to those outside, and cannot be entered again */
+        (void)close(n->home); /* it belongs to the outer namespace, and cannot be entered again */
         n->home   = namespace_new();
         n->bridge = n->home >= 0 && ip("link set lo up\n") ? namespace_new() : -1;
     }
@@ -160,7 +159,7 @@ void net_leave(const net *n)
 
 enum { COMMAND_MAX = 96 };
 
-/* By the card that others take to be this one's. */
+/* Sets the neighbour entry of a host: its interface, or with `astray` an unused address. */
 static int write_way(char *ret_command, const net *n, unsigned to, bool astray)
 {
     return snprintf(ret_command, COMMAND_MAX,

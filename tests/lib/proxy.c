@@ -21,14 +21,14 @@ struct proxy {
     struct sockaddr_in to;
     proxy_plan         plan;
     int                listener;
-    int                orders[2]; /* bytes: CUT, LOOK; its end: stop                      */
-    int                client;    /* -1: there is none */
+    int                orders[2]; /* bytes: CUT, LOOK; its end: stop */
+    int                client;    /* -1: none                        */
     int                server;
-    int                ghost; /* to the server, of a connection that the client gave up */
+    int                ghost; /* to the server, of a connection that the client has closed */
     int                connections;
-    bool               faulty;    /* this connection has the fault before it or behind it        */
-    bool               silent;    /* and behind it                                              */
-    int64_t            passed[2]; /* to the server, to the client                             */
+    bool               faulty;    /* this connection has the fault */
+    bool               silent;    /* ... and is silent since       */
+    int64_t            passed[2]; /* to the server, to the client  */
     _Atomic int64_t    most[2];
     _Atomic int64_t    held_from[2]; /* clock_ms                                             */
     _Atomic int64_t    held_until[2];
@@ -40,7 +40,7 @@ struct proxy {
 static void hang_up(proxy *p)
 {
     if (p->server >= 0 && p->late_size > 0 && p->ghost < 0)
-        p->ghost = p->server; /* its far end does not know that the client has gone */
+        p->ghost = p->server; /* the server does not know that the client has gone */
     else if (p->server >= 0)
         (void)close(p->server);
     if (p->client >= 0)
@@ -49,8 +49,7 @@ static void hang_up(proxy *p)
     p->server = -1;
 }
 
-/* What was held back is sent, long after everything else; and carried out, if the server takes
- * it. */
+/* Sends what was held back, long after everything else; the server may execute it. */
 static void raise_ghost(proxy *p)
 {
     char answer[64];
@@ -64,7 +63,7 @@ static void raise_ghost(proxy *p)
     (void)close(p->ghost);
 }
 
-/* Carries out the fault, of which the bytes are what comes behind it. */
+/* Performs the fault; the bytes are those after it. */
 static void strike(proxy *p, const char *bytes, size_t size)
 {
     switch (p->plan.fault) {
@@ -87,7 +86,7 @@ static bool hand_on(proxy *p, bool to_client, const char *bytes, size_t size)
 {
     int fd = to_client ? p->client : p->server;
 
-    /* First: whoever gets the last byte may ask at once how many there were. */
+    /* First: the receiver of the last byte may read the count at once. */
     int64_t passed = p->passed[to_client] + (int64_t)size;
     if (passed > atomic_load(&p->most[to_client]))
         atomic_store(&p->most[to_client], passed);
@@ -158,7 +157,7 @@ static bool obey(proxy *p)
     return true;
 }
 
-/* Is it held back now, that way?  And when does that change? */
+/* Whether that direction is held back now, and until when. */
 static bool is_held_back(proxy *p, bool to_client, int64_t *next)
 {
     int64_t now   = clock_ms();
@@ -177,8 +176,8 @@ static void *serve(void *arg)
 
     for (;;) {
         int64_t       now = clock_ms(), next = INT64_MAX;
-        bool          talks = p->client >= 0;
-        bool          deaf  = p->silent && p->plan.to_client; /* what the server says waits    */
+        bool          talks        = p->client >= 0;
+        bool          deaf         = p->silent && p->plan.to_client; /* the server's bytes wait */
         bool          no_questions = is_held_back(p, false, &next);
         bool          no_answers   = is_held_back(p, true, &next);
         int           from         = talks ? p->client : p->listener;

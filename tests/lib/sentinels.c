@@ -121,7 +121,7 @@ static bool is_primary(service *s, unsigned which)
 
     const char *role = node->pid != 0 ? server_may_say(node, "ROLE") : NULL;
     if (role == NULL || strncmp(role, "master", 6) != 0)
-        return false; /* who is told to follow hangs up on everybody */
+        return false; /* a server that becomes a replica closes all connections */
     (void)snprintf(place, sizeof place, "%s %d", address_of(s, which), node->port);
     for (unsigned i = 0; i < SERVICE_SENTINELS; i++)
         if (s->sentinels[i]->pid != 0 &&
@@ -148,8 +148,8 @@ server *service_primary(service *s, const server *but)
     return primary;
 }
 
-/* A sentinel gives up what takes too long, and one that was kept waiting itself may see nobody fit
- * for it: it is asked again. */
+/* A sentinel abandons a slow failover, and one that was itself delayed may find no good replica:
+ * the command is repeated. */
 server *service_switch(service *s, const server *from)
 {
     server *primary = NULL;
@@ -162,7 +162,7 @@ server *service_switch(service *s, const server *from)
     return primary;
 }
 
-/* Sentinels let one that says it is a primary say so for eight seconds. */
+/* Sentinels accept a server's claim to be the primary for eight seconds. */
 static bool comes_to_follow(server *node)
 {
     for (int64_t end = clock_ms() + PATIENCE_MS; clock_ms() < end; sleep_ms(20)) {

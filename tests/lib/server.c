@@ -31,7 +31,7 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
     return 0;
 }
 
-/* Waits until it is told, or until the test program is gone. */
+/* Waits for the signal, or for the end of the test program. */
 _Noreturn static void sweep(const server *s, pid_t parent)
 {
     sigset_t  told;
@@ -40,7 +40,7 @@ _Noreturn static void sweep(const server *s, pid_t parent)
 
     for (int fd = 0; fd < descriptors && fd < 1024; fd++)
         (void)close(fd);
-    (void)setpgid(0, 0); /* what ends the test's process group must not end this */
+    (void)setpgid(0, 0); /* a signal to the test's process group must not end this process */
     (void)sigemptyset(&told);
     (void)sigaddset(&told, SIGTERM);
     (void)sigprocmask(SIG_BLOCK, &told, NULL);
@@ -105,10 +105,10 @@ int server_free_port(void)
     assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int)), 0);
     assert_int_equal(bind(fd, (struct sockaddr *)&at, size), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
-    return ntohs(at.sin_port); /* the socket stays open, and so the port stays ours */
+    return ntohs(at.sin_port); /* the socket stays open, so the port stays reserved */
 }
 
-/* In the child: becomes the server, or ends. */
+/* In the child: becomes the server, or exits. */
 _Noreturn static void become_server(server *s, pid_t parent)
 {
     char  port[8];
@@ -199,7 +199,7 @@ static bool has_ended(server *s)
     return s->pid == 0;
 }
 
-/* The end of the log: its directory goes with the test. */
+/* Prints the end of the log, because its directory is deleted after the test. */
 static void say_log(const server *s)
 {
     char  path[96];
@@ -223,7 +223,7 @@ void server_fails(server *s, const char *what)
     fail_msg("redis-server, which %s, %s", has_ended(s) ? "has ended" : "runs", what);
 }
 
-/* Does it take connections, as far as one can see?  False if it has ended. */
+/* Whether it seems to accept connections.  False: it has ended. */
 bool server_comes_up(server *s)
 {
     while (!has_ended(s)) {
@@ -237,7 +237,7 @@ bool server_comes_up(server *s)
     return false;
 }
 
-/* The socket takes connections before the last port is listened on: only an answer says that it
+/* The socket accepts connections before the last port is open: only a reply shows that the server
  * runs. */
 void server_await(server *s)
 {

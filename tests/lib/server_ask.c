@@ -1,5 +1,5 @@
 /*
- * server_ask.c -- commands to a server of the test's own, and its answers as text.  See server.h.
+ * server_ask.c -- commands to a test's server, and its replies as text.  See server.h.
  */
 #include "tests/lib/server.h"
 #include "tests/lib/server_inside.h"
@@ -66,7 +66,7 @@ static void add(char *text, const char *more, size_t size)
     text[used] = '\0';
 }
 
-/* One reply of RESP2, with what is in it; false when the connection ends. */
+/* Reads one reply of RESP2 with its items; false when the connection ends. */
 static bool read_reply(FILE *in, char *text, unsigned depth)
 {
     char line[1024];
@@ -111,7 +111,7 @@ static bool send_command(int fd, char *command)
     return send(fd, bytes, size, MSG_NOSIGNAL) == (ssize_t)size;
 }
 
-/* A connection on which the login has been said, if there is one; -1: the server takes none. */
+/* Connects, and logs in if there is a login; -1: the server accepts no connection. */
 static int log_in(server *s)
 {
     char login[sizeof s->login];
@@ -144,7 +144,7 @@ int server_say(server *s, const char *format, ...)
     return fd;
 }
 
-/* The answer to a command; NULL: none came. */
+/* The reply to a command; NULL: none came. */
 static const char *answer_to(server *s, char *command)
 {
     static char     answers[9][ANSWER_MAX];
@@ -206,7 +206,7 @@ void server_hang_up(server *s)
     (void)server_ask(s, "CLIENT KILL TYPE pubsub");
 }
 
-/* Beside locks there are the count that fences are drawn from, and who the clients are. */
+/* Besides locks there are the counter of fences, and client info. */
 static const char *keys_of_locks(server *s)
 {
     return server_ask(s, "EVAL 'local kept = \"\" "

@@ -21,11 +21,6 @@ int stop_server(void **state)
     return 0;
 }
 
-void test_server_starts(void **state)
-{
-    redis = server_start(NULL);
-}
-
 int empty_server(void **state)
 {
     (void)server_ask(redis, "FLUSHALL");

@@ -1,6 +1,6 @@
 /*
- * shared_server.h -- the one server of a test program whose cases share it: functions for the
- * set-up and tear-down of a group and of a case.
+ * shared_server.h -- the one server of a test program that its cases share: set-up and tear-down
+ * functions for groups and cases.
  */
 #ifndef TEST_SHARED_SERVER_H
 #define TEST_SHARED_SERVER_H
@@ -9,12 +9,11 @@
 
 extern server *redis;
 
-/* Of a group.  Instead of start_server, test_server_starts can be its first case. */
-int  start_server(void **state);
-int  stop_server(void **state);
-void test_server_starts(void **state);
+/* For AROUND of suite.h. */
+int start_server(void **state);
+int stop_server(void **state);
 
-/* Of a case: set-up deletes all keys, tear-down fails if keys are left. */
+/* For a case: set-up deletes all keys, tear-down fails if keys are left. */
 int empty_server(void **state);
 int nothing_is_left(void **state);
 

@@ -1,6 +1,6 @@
 /*
- * slow_build.h -- was this built with a sanitizer, or to count what is run?  Then every state of
- * the lab takes ten times as long, and what is exhaustive elsewhere is a sample here.
+ * slow_build.h -- whether this is a build with a sanitizer or with coverage.  Every state of the
+ * lab then takes ten times as long, so exhaustive searches are reduced to samples.
  */
 #ifndef SLOW_BUILD_H
 #define SLOW_BUILD_H

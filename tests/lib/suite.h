@@ -8,7 +8,8 @@
  *
  * A TEST adds itself to the list of its program, in the order of the file.  FIXTURE(set_up,
  * tear_down) runs before and after each test below it; AROUND(set_up, tear_down), before and after
- * all.  suite.c has main.
+ * all.  ROWS(rows, body) adds a test for each row of a table; the row has a name, and is the state.
+ * suite.c has main.
  */
 #ifndef TEST_SUITE_H
 #define TEST_SUITE_H
@@ -22,12 +23,12 @@
 
 #include <cmocka.h>
 
-#define TEST(name) TEST_ADDED_BY(name, suite_add("test_" #name, test_##name))
-
-#define FIXTURE(set_up, tear_down)                                    \
-    __attribute__((constructor)) static void suite_has_fixture_(void) \
-    {                                                                 \
-        suite_fixture((set_up), (tear_down));                         \
+#define FIXTURE(set_up, tear_down)              SUITE_FIXTURE_(set_up, tear_down, __LINE__)
+#define SUITE_FIXTURE_(set_up, tear_down, line) SUITE_FIXTURE__(set_up, tear_down, line)
+#define SUITE_FIXTURE__(set_up, tear_down, line)                            \
+    __attribute__((constructor)) static void suite_has_fixture_##line(void) \
+    {                                                                       \
+        suite_fixture((set_up), (tear_down));                               \
     }
 
 #define AROUND(set_up, tear_down)                                    \
@@ -35,6 +36,15 @@
     {                                                                \
         suite_around((set_up), (tear_down));                         \
     }
+
+#define ROWS(rows, body)                                              \
+    __attribute__((constructor)) static void suite_has_##rows(void)   \
+    {                                                                 \
+        for (size_t i = 0; i < sizeof(rows) / sizeof((rows)[0]); i++) \
+            suite_add_row((rows)[i].name, (body), &(rows)[i]);        \
+    }
+
+#define TEST(name) TEST_ADDED_BY(name, suite_add("test_" #name, test_##name))
 
 /* TEST, added to the list by a call of its own. */
 #define TEST_ADDED_BY(name, call)                                       \
@@ -45,7 +55,7 @@
     }                                                                   \
     static void test_##name(void **state)
 
-/* Names and states live as long as the program. */
+/* Names and states must live as long as the program. */
 void suite_add(const char *name, CMUnitTestFunction body);
 void suite_add_row(const char *name, CMUnitTestFunction body, const void *state);
 void suite_fixture(CMFixtureFunction set_up, CMFixtureFunction tear_down);

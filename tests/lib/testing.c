@@ -79,7 +79,7 @@ bowline_hold *must_acquire_at(bowline_client *client, const char *name, const ch
     bowline_error error  = { 0 };
     int           status = acquire_within(&hold, client, name, BOWLINE_NO_WAIT, &error);
 
-    if (came_too_late(status, &error)) /* but it may be carried out, and ends with its lease */
+    if (came_too_late(status, &error)) /* it may still be executed, and ends with its lease */
         acquire_in_the_end_at(&hold, client, name, file, line);
     else
         assert_status_at(BOWLINE_OK, status, &error, file, line);
@@ -157,7 +157,7 @@ void sleep_ms(int64_t ms)
     struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
 
     while (nanosleep(&t, &t) != 0)
-        continue; /* a signal: the rest of it */
+        continue; /* a signal: sleeps for the rest */
 }
 
 static unsigned count_entries(const char *directory)
@@ -196,7 +196,7 @@ int in_child(int (*body)(void *arg), void *arg)
 
     if (pid == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        (void)alarm(20); /* it may hang where it should have been refused */
+        (void)alarm(20); /* it may hang instead of failing */
         _exit(body(arg));
     }
     assert_true(pid > 0);

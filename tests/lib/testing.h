@@ -1,6 +1,6 @@
 /*
- * testing.h -- what every test of the whole library says the same way: cmocka, the public headers,
- * and clients and holds that must come about.
+ * testing.h -- shared by the tests of the whole library: cmocka, the public headers, and clients
+ * and holds that the test needs.
  */
 #ifndef TESTING_H
 #define TESTING_H
@@ -19,22 +19,22 @@
 
 #include <cmocka.h>
 
-/* The statuses are the same.  Says both by name, and the text, when they are not. */
+/* Fails unless the statuses are equal; prints both by name, and the text. */
 #define assert_status(expected, actual, error) \
     assert_status_at((expected), (actual), (error), __FILE__, __LINE__)
 
-/* A client that must come about, and a lock that must be free.  (A machine that stands still for
- * longer than a time-out is outlasted; somebody who has it is not.) */
+/* Opens a client; acquires a free lock.  Fails otherwise, but repeats if the machine was stopped
+ * for longer than a time-out. */
 #define must_open(url)                must_open_at((url), 0, __FILE__, __LINE__)
 #define must_open_without_keeper(url) must_open_at((url), BOWLINE_NO_THREAD, __FILE__, __LINE__)
 #define must_open_url(...)            must_open_url_at(__FILE__, __LINE__, __VA_ARGS__)
 #define must_acquire(client, name)    must_acquire_at((client), (name), __FILE__, __LINE__)
 #define must_release(hold)            must_release_at((hold), __FILE__, __LINE__)
 
-/* Takes it and gives it back, where the lease may be so short that it ends meanwhile. */
+/* Acquires and releases it, with a lease so short that it may end meanwhile. */
 #define must_be_free(client, name) must_be_free_at((client), (name), __FILE__, __LINE__)
 
-/* Waits for it, twenty seconds at a time; gives back what may have ended already. */
+/* Waits for it, twenty seconds at a time; releases a hold that may have ended. */
 #define acquire_in_the_end(ret_hold, client, name) \
     acquire_in_the_end_at((ret_hold), (client), (name), __FILE__, __LINE__)
 #define give_back_or_lose(hold) give_back_or_lose_at((hold), __FILE__, __LINE__)
@@ -52,17 +52,17 @@ void acquire_in_the_end_at(bowline_hold **ret_hold, bowline_client *client, cons
                            const char *file, int line);
 void give_back_or_lose_at(bowline_hold *hold, const char *file, int line);
 
-/* Nobody has it: but the answer came later than a short lease, or a short time-out, allows. */
+/* The lock is free, but the reply exceeded a short lease or a short time-out. */
 bool came_too_late(int status, const bowline_error *error);
 
-/* Tries once; gives back at once what it has won. */
+/* Tries once; releases at once. */
 int try_once(bowline_client *client, const char *name);
 
-/* As BOWLINE_ACQUIRE, for callers that have nothing but the wait to say. */
+/* As BOWLINE_ACQUIRE with only the wait. */
 int acquire_within(bowline_hold **ret_hold, bowline_client *client, const char *name,
                    int64_t wait_ms, bowline_error *reterr);
 
-/* A thread that acquires, and then keeps what it has won. */
+/* A thread that acquires, and then keeps the hold. */
 typedef struct waiter {
     pthread_t       thread;
     bowline_client *client;
@@ -75,39 +75,39 @@ typedef struct waiter {
     atomic_bool     ended;
 } waiter;
 
-/* When it returns, the thread is about to ask. */
+/* Returns when the thread is about to acquire. */
 void waiter_start(waiter *w, bowline_client *client, const char *name, int64_t wait_ms);
 int  waiter_join(waiter *w); /* its status */
 
-/* Does it end within ten seconds?  (It stays to be joined.) */
+/* Whether it ends within ten seconds.  (It must still be joined.) */
 bool waiter_ends(waiter *w);
 
-/* Milliseconds on the clock that the library uses. */
+/* Milliseconds on the library's clock. */
 int64_t clock_ms(void);
 void    sleep_ms(int64_t ms);
 
-/* A connection that was silent for so long is looked at before it is used. */
+/* A connection that was silent for so long is checked before it is used. */
 enum { IDLE_MS = 10 };
 
-/* Which bytes of a conversation have their turn: first, first + step, ... */
+/* The bytes of a conversation that are tested: first, first + step, ... */
 typedef struct byte_steps {
     int64_t first;
     int64_t step;
 } byte_steps;
 
-/* Every `step`th one, from a random first one on, which is told; all if BOWLINE_THOROUGH=1. */
+/* Every `step`th one, from a random first one on, which is printed; all if BOWLINE_THOROUGH=1. */
 byte_steps some_bytes(int64_t step);
 
-/* How many descriptors, and threads, this process has. */
+/* The numbers of descriptors and threads of this process. */
 unsigned count_descriptors(void);
 unsigned count_threads(void);
 bool     descriptor_closes_on_exec(int fd);
 
-/* Carries out `body` in a child, which then ends; what body returned, or 128 and the signal.  The
- * child must not use cmocka: it reports by the number. */
+/* Runs `body` in a child, which then ends; returns the result of body, or 128 and the signal.  The
+ * child must not use cmocka: it reports by the result. */
 int in_child(int (*body)(void *arg), void *arg);
 
-/* In a child: false is said on stderr and remembered. */
+/* In a child: prints `what` on stderr and counts it, if `holds` is false. */
 void child_expects(int *failed, bool holds, const char *what);
 
 #endif

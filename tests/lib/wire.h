@@ -1,5 +1,5 @@
 /*
- * wire.h -- a plain connection to a server: commands are gathered, written at once, and their
+ * wire.h -- a plain connection to a server: commands are buffered and written at once, and their
  * replies read as frames.
  */
 #ifndef TEST_WIRE_H
@@ -17,21 +17,21 @@ typedef struct wire {
     char            in_bytes[WIRE_ROOM];
 } wire;
 
-/* Fails the test if there is nobody.  Close with wire_close. */
+/* Fails the test if no server listens.  Close with wire_close. */
 void wire_open(wire *w, const char *socket_path);
 void wire_close(wire *w);
 
-/* Sends what was written. */
+/* Sends the buffered commands. */
 void wire_flush(wire *w);
 
 /* Waits for the next frame, ten seconds at most; fails the test if there is none.  It lives until
  * the next call. */
 bwl_resp_cursor wire_next(wire *w);
 
-/* A command of plain words, a space between; sends it and waits for its reply. */
+/* Sends a command, words with blanks between them, and waits for its reply. */
 bwl_resp_cursor wire_ask(wire *w, const char *words);
 
-/* Gathers one without sending it. */
+/* Buffers a command without sending it. */
 void wire_say(wire *w, const char *words);
 
 #endif

@@ -15,8 +15,8 @@
 
 enum { RECORDS_MAX = 1 << 17 };
 
-/* The file has no name, so that none is left behind by a process that dies.  A flock is of an open
- * file, so each visit opens it anew. */
+/* The file has no name, so that a process that dies leaves none.  A flock belongs to an open file,
+ * so each visit opens the file again. */
 struct witness {
     int            fd;
     char           path[32];
@@ -56,7 +56,7 @@ bool witness_enter(witness *w, witness_visit *ret_visit, uint64_t fence)
     size_t n = atomic_fetch_add(&w->count, 1);
 
     if (n >= RECORDS_MAX)
-        abort(); /* the test is longer than it was meant to be */
+        abort(); /* the test is longer than planned */
     ret_visit->record = &w->records[n];
     ret_visit->fd     = open(w->path, O_RDWR | O_CLOEXEC);
     *ret_visit->record =
@@ -100,8 +100,8 @@ void witness_taint(witness *w, pid_t pid, bool is_gone)
     }
 }
 
-/* Had one of the two not noticed yet, for good reason, that it was not his any more?  Of the one
- * who came it is known when he never was sure: it had ended on his way in. */
+/* Whether one of the two could not know yet that its lock was lost.  That holds for the late comer
+ * if it never was sure: its lock had ended before it entered. */
 static bool is_excused(const witness *w, size_t count, const witness_record *late_comer)
 {
     if (late_comer->sure_us == 0)

@@ -5,6 +5,7 @@
  * The commands of each protocol are in tests/transcript/test_article_dialogues.c.
  */
 #include "tests/lib/catalogue.h"
+#include "tests/lib/suite.h"
 
 static const char *const names[] = {
     "setnx-del",    "setnx-del-expire", "setnx-stamp-del",
@@ -17,7 +18,9 @@ static bowline_client *open_protocol(const char *name, const char *more)
     return must_open_url("%s?accept-risk=1&key=%%25s&protocol=%s%s", redis->tcp_url, name, more);
 }
 
-static void test_one_at_a_time_and_nothing_left(void **state)
+FIXTURE(empty_server, NULL)
+
+TEST(one_at_a_time_and_nothing_left)
 {
     for (int i = 0; i < NAMES; i++) {
         bowline_client *a    = open_protocol(names[i], "");
@@ -36,7 +39,7 @@ static void test_one_at_a_time_and_nothing_left(void **state)
 }
 
 /* The acquire is BUSY and the value stays; a protocol that reads values reports a foreign lock. */
-static void test_value_of_a_stranger_is_left_alone(void **state)
+TEST(value_of_a_stranger_is_left_alone)
 {
     static const char *const sets[] = { "SET lock stranger", "RPUSH lock a",
                                         "SETRANGE lock 99999 x", "SETRANGE lock 9999999 x" };
@@ -64,7 +67,7 @@ static void test_value_of_a_stranger_is_left_alone(void **state)
 
 /* On a new connection there is no question that would tell whether the other lock is still held and
  * change nothing, so none is asked. */
-static void test_hold_outlives_its_connection(void **state)
+TEST(hold_outlives_its_connection)
 {
     for (int i = 0; i < NAMES; i++) {
         bowline_client *client = open_protocol(names[i], "");
@@ -85,7 +88,7 @@ static void test_hold_outlives_its_connection(void **state)
 enum { MANY = 200 };
 
 /* All sections run on one connection, where EXEC ends every WATCH. */
-static void test_many_releases_at_once_on_one_connection(void **state)
+TEST(many_releases_at_once_on_one_connection)
 {
     bowline_client    *client = open_protocol("setnx-expire-watch", "");
     bowline_hold      *holds[MANY];
@@ -116,15 +119,4 @@ static void test_many_releases_at_once_on_one_connection(void **state)
     bowline_close(client);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
-        cmocka_unit_test_setup(test_one_at_a_time_and_nothing_left, empty_server),
-        cmocka_unit_test_setup(test_value_of_a_stranger_is_left_alone, empty_server),
-        cmocka_unit_test_setup(test_hold_outlives_its_connection, empty_server),
-        cmocka_unit_test_setup(test_many_releases_at_once_on_one_connection, empty_server),
-    };
-
-    return cmocka_run_group_tests_name("catalogue_articles", tests, NULL, stop_server);
-}
+AROUND(start_server, stop_server)

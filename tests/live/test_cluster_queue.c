@@ -7,6 +7,7 @@
 #include "tests/lib/cluster.h"
 #include "tests/lib/judged.h"
 #include "tests/lib/line.h"
+#include "tests/lib/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +97,9 @@ static void guests_leave(guest *guests, uint64_t fence)
 
 /* ---- where a lock is ------------------------------------------------------------------------- */
 
-static void test_cluster_queue_is_where_the_slot_is(void **state)
+FIXTURE(NULL, end)
+
+TEST(cluster_queue_is_where_the_slot_is)
 {
     bowline_holder who = { .size = sizeof who };
 
@@ -124,7 +127,7 @@ static void test_cluster_queue_is_where_the_slot_is(void **state)
 /* ---- a slot that moves ----------------------------------------------------------------------- */
 
 /* Step by step, with a line; the hold is extended at each step. */
-static void test_cluster_queue_line_and_hold_move_with_their_slot(void **state)
+TEST(cluster_queue_line_and_hold_move_with_their_slot)
 {
     guest guests[LINE];
 
@@ -158,7 +161,7 @@ static void *let_go(void *hold)
 }
 
 /* Released half-way: it waits until the slot has moved, and so does the line. */
-static void test_cluster_queue_release_half_way_keeps_the_order(void **state)
+TEST(cluster_queue_release_half_way_keeps_the_order)
 {
     guest     guests[LINE];
     pthread_t releases;
@@ -188,7 +191,7 @@ static void test_cluster_queue_release_half_way_keeps_the_order(void **state)
 }
 
 /* To and fro under contention: nobody is ever beside another, and everybody comes in again. */
-static void test_cluster_queue_slot_moves_under_contention(void **state)
+TEST(cluster_queue_slot_moves_under_contention)
 {
     enum { RIVALS = 4, MOVES = 9 };
     rival *rivals[RIVALS];
@@ -216,7 +219,7 @@ static void test_cluster_queue_slot_moves_under_contention(void **state)
 }
 
 /* Whose slot does not come to rest: it says so, when it has waited for as long as it may. */
-static void test_cluster_queue_slot_that_never_arrives(void **state)
+TEST(cluster_queue_slot_that_never_arrives)
 {
     bowline_hold *hold  = NULL;
     bowline_error error = { 0 };
@@ -238,7 +241,7 @@ static void test_cluster_queue_slot_that_never_arrives(void **state)
 
 /* ---- a node that ends ------------------------------------------------------------------------ */
 
-static void test_cluster_queue_line_and_hold_survive_the_end_of_their_node(void **state)
+TEST(cluster_queue_line_and_hold_survive_the_end_of_their_node)
 {
     guest guests[LINE];
 
@@ -266,7 +269,7 @@ static void test_cluster_queue_line_and_hold_survive_the_end_of_their_node(void 
 }
 
 /* The last draws did not reach the replica: its count is behind, and lifted before it is used. */
-static void test_cluster_queue_fences_rise_over_a_failover(void **state)
+TEST(cluster_queue_fences_rise_over_a_failover)
 {
     bowline_hold *hold = NULL;
 
@@ -296,7 +299,7 @@ static void test_cluster_queue_fences_rise_over_a_failover(void **state)
 
 /* There and back, and no connection has ended: what the first one was told of the slot counts no
  * more, as others may have drawn fences in between that it does not know of. */
-static void test_cluster_queue_fences_rise_when_a_node_is_primary_again(void **state)
+TEST(cluster_queue_fences_rise_when_a_node_is_primary_again)
 {
     char count[40];
 
@@ -320,7 +323,7 @@ static void test_cluster_queue_fences_rise_when_a_node_is_primary_again(void **s
 }
 
 /* Whoever waits dies without a word: the others behind him come in, after a claim. */
-static void test_cluster_queue_dead_waiter_is_passed_over(void **state)
+TEST(cluster_queue_dead_waiter_is_passed_over)
 {
     guest guests[LINE];
 
@@ -346,22 +349,4 @@ static void test_cluster_queue_dead_waiter_is_passed_over(void **state)
     must_release(hold);
     guests_leave(guests, fence);
     bowline_close(client);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_cluster_queue_is_where_the_slot_is, end),
-        cmocka_unit_test_teardown(test_cluster_queue_line_and_hold_move_with_their_slot, end),
-        cmocka_unit_test_teardown(test_cluster_queue_release_half_way_keeps_the_order, end),
-        cmocka_unit_test_teardown(test_cluster_queue_slot_moves_under_contention, end),
-        cmocka_unit_test_teardown(test_cluster_queue_slot_that_never_arrives, end),
-        cmocka_unit_test_teardown(test_cluster_queue_line_and_hold_survive_the_end_of_their_node,
-                                  end),
-        cmocka_unit_test_teardown(test_cluster_queue_fences_rise_over_a_failover, end),
-        cmocka_unit_test_teardown(test_cluster_queue_fences_rise_when_a_node_is_primary_again, end),
-        cmocka_unit_test_teardown(test_cluster_queue_dead_waiter_is_passed_over, end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

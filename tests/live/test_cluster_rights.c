@@ -8,6 +8,7 @@
  */
 #include "doctor/rights.h"
 #include "tests/lib/cluster.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
@@ -207,7 +208,7 @@ static void is_least(const char *options, int slot, const char *const *items)
     }
 }
 
-static void test_cluster_rights_of_a_queue(void **state)
+TEST(cluster_rights_of_a_queue)
 {
     static const char *const items[] = { "+asking", "+ssubscribe", "+spublish", "&bowline:i:*",
                                          NULL };
@@ -216,7 +217,7 @@ static void test_cluster_rights_of_a_queue(void **state)
 }
 
 /* The count of fences is elsewhere than the keys of the lock. */
-static void test_cluster_rights_of_a_queue_elsewhere(void **state)
+TEST(cluster_rights_of_a_queue_elsewhere)
 {
     static const char *const items[] = { "+asking", "~bowline:f:*", "~bowline:who:*",
                                          "~{lock:*}:bwl.?", NULL };
@@ -224,20 +225,11 @@ static void test_cluster_rights_of_a_queue_elsewhere(void **state)
     is_least("?key=lock:%25s", atoi(server_ask(c->nodes[0], "CLUSTER KEYSLOT lock:life")), items);
 }
 
-static void test_cluster_rights_of_a_token(void **state)
+TEST(cluster_rights_of_a_token)
 {
     static const char *const items[] = { "+asking", "~bowline:*", NULL };
 
     is_least("?protocol=token", cluster_slot_of(c, "life"), items);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cluster_rights_of_a_queue),
-        cmocka_unit_test(test_cluster_rights_of_a_queue_elsewhere),
-        cmocka_unit_test(test_cluster_rights_of_a_token),
-    };
-
-    return cmocka_run_group_tests(tests, begin, end);
-}
+AROUND(begin, end)

@@ -5,6 +5,7 @@
 #include "tests/lib/attempt.h"
 #include "tests/lib/cluster.h"
 #include "tests/lib/judged.h"
+#include "tests/lib/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +33,10 @@ static int end(void **state)
 
 /* ---- a node that ends ------------------------------------------------------------------------ */
 
+FIXTURE(NULL, end)
+
 /* The replica has not got it: the holder learns that it is lost, and within a lease. */
-static void test_cluster_lock_that_the_replica_lacks_is_lost(void **state)
+TEST(cluster_lock_that_the_replica_lacks_is_lost)
 {
     char url[340];
 
@@ -60,7 +63,7 @@ static void test_cluster_lock_that_the_replica_lacks_is_lost(void **state)
 
 /* As in an upgrade: the replica is started again first, and takes over then.  The clients know it,
  * and its former process, as it is what their URL names; and it gave them nothing. */
-static void test_cluster_lock_survives_a_switch_to_a_restarted_node(void **state)
+TEST(cluster_lock_survives_a_switch_to_a_restarted_node)
 {
     enum { LOCKS = 2 };
     static const char *const protocols[LOCKS] = { "token", "queue" };
@@ -91,7 +94,7 @@ static void test_cluster_lock_survives_a_switch_to_a_restarted_node(void **state
         bowline_close(clients[i]);
 }
 
-static void test_cluster_that_is_down_says_so(void **state)
+TEST(cluster_that_is_down_says_so)
 {
     bowline_hold *hold  = NULL;
     bowline_error error = { 0 };
@@ -111,7 +114,7 @@ static void test_cluster_that_is_down_says_so(void **state)
 
 /* ---- what is no cluster, and TLS ------------------------------------------------------------- */
 
-static void test_cluster_node_by_a_url_of_a_server(void **state)
+TEST(cluster_node_by_a_url_of_a_server)
 {
     begin(false);
     expect(BOWLINE_REFUSED, "write redis+cluster://", "redis://127.0.0.1:%d", c->nodes[0]->port);
@@ -130,7 +133,7 @@ static void test_cluster_node_by_a_url_of_a_server(void **state)
 }
 
 /* Whoever is sent on looks who is there: a certificate for another host is none. */
-static void test_cluster_over_tls(void **state)
+TEST(cluster_over_tls)
 {
     bowline_hold *hold  = NULL;
     bowline_error error = { 0 };
@@ -144,17 +147,4 @@ static void test_cluster_over_tls(void **state)
     assert_non_null(strstr(error.text, "127.0.0.1"));
     assert_status(BOWLINE_OK, try_once(client, cluster_name_at(1, 1)), NULL);
     bowline_close(client);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_cluster_lock_that_the_replica_lacks_is_lost, end),
-        cmocka_unit_test_teardown(test_cluster_lock_survives_a_switch_to_a_restarted_node, end),
-        cmocka_unit_test_teardown(test_cluster_that_is_down_says_so, end),
-        cmocka_unit_test_teardown(test_cluster_node_by_a_url_of_a_server, end),
-        cmocka_unit_test_teardown(test_cluster_over_tls, end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "engine/redis/wire/cluster.h"
 #include "engine/redis/wire/queue.h"
 #include "tests/lib/cluster.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 #include "tests/lib/wire.h"
 
@@ -84,8 +85,10 @@ static void ask_word(wire *w, bwl_redis_command command, const char *key, const 
     wire_flush(w);
 }
 
+FIXTURE(NULL, end)
+
 /* What was deleted is not asked for again: that would end a script of which a half was done. */
-static void test_cluster_words_in_a_slot_that_moves(void **state)
+TEST(cluster_words_in_a_slot_that_moves)
 {
     static wire             w;
     static wire             listener;
@@ -118,13 +121,4 @@ static void test_cluster_words_in_a_slot_that_moves(void **state)
         }
     wire_close(&listener);
     wire_close(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_cluster_words_in_a_slot_that_moves, end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

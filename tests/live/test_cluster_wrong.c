@@ -6,6 +6,7 @@
  */
 #include "tests/lib/attempt.h"
 #include "tests/lib/cluster.h"
+#include "tests/lib/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +61,7 @@ static void only_the_bad_one(const char *part)
         comes_to(i, i == BAD ? BOWLINE_REFUSED : BOWLINE_OK, part, "ann:hunter2@");
 }
 
-static void test_cluster_password_of_one_node_is_another(void **state)
+TEST(cluster_password_of_one_node_is_another)
 {
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
         allow(i, i == BAD ? ">other ~* &* +@all" : ">hunter2 ~* &* +@all");
@@ -69,7 +70,7 @@ static void test_cluster_password_of_one_node_is_another(void **state)
     only_the_bad_one("does not accept this user and password (WRONGPASS)");
 }
 
-static void test_cluster_user_may_too_little_at_one_node(void **state)
+TEST(cluster_user_may_too_little_at_one_node)
 {
     static const char *const rules[][2] = {
         { ">hunter2 ~* &* +@all -ssubscribe", "ssubscribe" },
@@ -89,7 +90,7 @@ static void test_cluster_user_may_too_little_at_one_node(void **state)
 }
 
 /* The same for a URL of the one node that is fine: it is sent on to where nobody is. */
-static void test_cluster_name_that_is_announced_does_not_resolve(void **state)
+TEST(cluster_name_that_is_announced_does_not_resolve)
 {
     bowline_hold *hold = NULL;
     char          url[64];
@@ -126,13 +127,4 @@ static void test_cluster_name_that_is_announced_does_not_resolve(void **state)
         (void)server_ask(c->nodes[i], "CONFIG SET cluster-preferred-endpoint-type ip");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cluster_password_of_one_node_is_another),
-        cmocka_unit_test(test_cluster_user_may_too_little_at_one_node),
-        cmocka_unit_test(test_cluster_name_that_is_announced_does_not_resolve),
-    };
-
-    return cmocka_run_group_tests(tests, begin, end);
-}
+AROUND(begin, end)

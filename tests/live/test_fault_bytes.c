@@ -11,6 +11,7 @@
 #include "tests/lib/judged.h"
 #include "tests/lib/proxy.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -237,19 +238,19 @@ static void both_ways(proxy_plan plan, bool forgets)
     }
 }
 
-static void test_cut_at_every_byte_before_the_judge(void **state)
+TEST(cut_at_every_byte_before_the_judge)
 {
     both_ways((proxy_plan){ .fault = PROXY_CLOSE, .connections = 1 }, false);
     both_ways((proxy_plan){ .fault = PROXY_CLOSE, .connections = 1, .is_tls = true }, false);
 }
 
 /* The conversation is longer then: the texts of the scripts are in it. */
-static void test_cut_at_every_byte_of_the_scripts(void **state)
+TEST(cut_at_every_byte_of_the_scripts)
 {
     both_ways((proxy_plan){ .fault = PROXY_CLOSE, .connections = 1 }, true);
 }
 
-static void test_dropped_at_every_byte_before_the_judge(void **state)
+TEST(dropped_at_every_byte_before_the_judge)
 {
     both_ways((proxy_plan){ .fault = PROXY_STALL, .connections = 1 }, false);
     both_ways((proxy_plan){ .fault = PROXY_STALL, .connections = 1, .is_tls = true }, false);
@@ -257,19 +258,19 @@ static void test_dropped_at_every_byte_before_the_judge(void **state)
 
 /* The rest arrives when the round is over.  Its connection was killed by the one after it: else a
  * late SET would take the lock for a whole lease, and the rival would not get it. */
-static void test_what_the_client_says_comes_late(void **state)
+TEST(what_the_client_says_comes_late)
 {
     play_every_byte((proxy_plan){ .fault = PROXY_LATE, .connections = 1 }, false);
     play_every_byte((proxy_plan){ .fault = PROXY_LATE, .connections = 1, .is_tls = true }, false);
 }
 
-static void test_delayed_at_every_byte_before_the_judge(void **state)
+TEST(delayed_at_every_byte_before_the_judge)
 {
     both_ways((proxy_plan){ .fault = PROXY_PAUSE, .connections = 1, .pause_ms = LEASE_MS + 100 },
               false);
 }
 
-static void test_one_byte_at_a_time_before_the_judge(void **state)
+TEST(one_byte_at_a_time_before_the_judge)
 {
     play_every_byte((proxy_plan){ .fault = PROXY_NONE, .piece = 1 }, false);
     play_every_byte((proxy_plan){ .fault = PROXY_NONE, .piece = 1, .is_tls = true }, false);
@@ -279,7 +280,7 @@ static void test_one_byte_at_a_time_before_the_judge(void **state)
 
 /* It would be OK, and is worth nothing: nobody is told that the lock is his.  (What the server says
  * of itself before may be a digit or two longer the second time.) */
-static void test_answer_later_than_the_lease_is_no_lock(void **state)
+TEST(answer_later_than_the_lease_is_no_lock)
 {
     char            url[200];
     proxy_plan      none   = { .fault = PROXY_NONE };
@@ -311,7 +312,7 @@ static void test_answer_later_than_the_lease_is_no_lock(void **state)
 }
 
 /* A lease runs from before the question, however late the answer comes. */
-static void test_lease_is_counted_from_the_question(void **state)
+TEST(lease_is_counted_from_the_question)
 {
     char            url[200];
     proxy_plan      none   = { .fault = PROXY_NONE };
@@ -340,25 +341,11 @@ static void test_lease_is_counted_from_the_question(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static void test_own_server_starts(void **state)
+static int own_server_starts(void **state)
 {
     redis = server_start_tls(NULL);
     (void)conversation_size(&(game){ .plan.to_client = true }); /* now it knows the scripts */
+    return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_server_starts),
-        cmocka_unit_test(test_cut_at_every_byte_before_the_judge),
-        cmocka_unit_test(test_cut_at_every_byte_of_the_scripts),
-        cmocka_unit_test(test_dropped_at_every_byte_before_the_judge),
-        cmocka_unit_test(test_delayed_at_every_byte_before_the_judge),
-        cmocka_unit_test(test_one_byte_at_a_time_before_the_judge),
-        cmocka_unit_test(test_what_the_client_says_comes_late),
-        cmocka_unit_test(test_answer_later_than_the_lease_is_no_lock),
-        cmocka_unit_test(test_lease_is_counted_from_the_question),
-    };
-
-    return cmocka_run_group_tests_name("fault_bytes", tests, NULL, stop_server);
-}
+AROUND(own_server_starts, stop_server)

@@ -7,6 +7,7 @@
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +69,9 @@ time_t time(time_t *ret_time)
 
 /* ---- the wall clock -------------------------------------------------------------------------- */
 
-static void test_wall_clock_of_the_client_changes_nothing(void **state)
+FIXTURE(NULL, nothing_is_left)
+
+TEST(wall_clock_of_the_client_changes_nothing)
 {
     static const long long jumps_ms[] = { 3600000, -3600000, 86400000LL * 365 * 30,
                                           -86400000LL * 365 * 20, 0 };
@@ -96,7 +99,7 @@ static void test_wall_clock_of_the_client_changes_nothing(void **state)
 }
 
 /* A stamp of 1970 would be taken over at once by others, or by nobody. */
-static void test_wall_clock_that_is_not_plausible_writes_no_stamp(void **state)
+TEST(wall_clock_that_is_not_plausible_writes_no_stamp)
 {
     static const long long years[] = { 0, 30, 131, 200 };
     char                   url[200];
@@ -124,7 +127,7 @@ static void test_wall_clock_that_is_not_plausible_writes_no_stamp(void **state)
 
 /* The clock since boot goes on by an hour, in no time.  The server was not suspended: it holds the
  * key still, and then it has ended it. */
-static void test_suspend_ends_the_hold(void **state)
+TEST(suspend_ends_the_hold)
 {
     char url[200];
 
@@ -146,7 +149,7 @@ static void test_suspend_ends_the_hold(void **state)
 
 /* While the acquire is under way: what is won is over already.  It is given back; or, where there
  * was no answer, it ends with its lease. */
-static void test_suspend_during_an_acquire(void **state)
+TEST(suspend_during_an_acquire)
 {
     char               url[200];
     bowline_hold      *hold = NULL;
@@ -169,7 +172,7 @@ static void test_suspend_during_an_acquire(void **state)
 
 /* ---- back ------------------------------------------------------------------------------------ */
 
-static void test_clock_that_goes_back_is_taken_to_stand(void **state)
+TEST(clock_that_goes_back_is_taken_to_stand)
 {
     char url[200];
 
@@ -187,24 +190,11 @@ static void test_clock_that_goes_back_is_taken_to_stand(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static void test_own_server_starts(void **state)
+static int own_server_starts(void **state)
 {
     redis = server_start(NULL);
     (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
+    return 0;
 }
 
-#define CASE(test) cmocka_unit_test_teardown(test, nothing_is_left)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_server_starts),
-        CASE(test_wall_clock_of_the_client_changes_nothing),
-        CASE(test_wall_clock_that_is_not_plausible_writes_no_stamp),
-        CASE(test_suspend_ends_the_hold),
-        CASE(test_suspend_during_an_acquire),
-        CASE(test_clock_that_goes_back_is_taken_to_stand),
-    };
-
-    return cmocka_run_group_tests_name("fault_client_clock", tests, NULL, stop_server);
-}
+AROUND(own_server_starts, stop_server)

@@ -9,6 +9,7 @@
 #include "tests/lib/judged.h"
 #include "tests/lib/line.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -70,8 +71,23 @@ static void remove_what_is_left(const char *value)
 
 /* ---- pace ------------------------------------------------------------------------------------ */
 
+static int begin(void **state)
+{
+    judge = witness_new();
+    return 0;
+}
+
+static int end(void **state)
+{
+    judge_dismiss(judge);
+    (void)server_ask(redis, "FLUSHALL");
+    return 0;
+}
+
+FIXTURE(begin, end)
+
 /* A quarter too fast: a lease of 900 ms ends after 720. */
-static void test_fast_server_clock_is_outrun_by_renewal(void **state)
+TEST(fast_server_clock_is_outrun_by_renewal)
 {
     bowline_client *client = must_open(holder_url);
 
@@ -94,7 +110,7 @@ static void test_fast_server_clock_is_outrun_by_renewal(void **state)
 
 /* Twice as fast, and nobody renews: another gets in while the holder believes, for no longer than
  * its lease. */
-static void test_fast_server_clock_without_renewal(void **state)
+TEST(fast_server_clock_without_renewal)
 {
     char url[200];
 
@@ -169,7 +185,7 @@ static bool goes_an_hour_forward_with_a_line(void)
 
 /* The line, too, ends with the lock: an hour is more than its 60 seconds, and all in it seem dead.
  * They come back by their tickets. */
-static void test_server_clock_an_hour_forward_with_a_line(void **state)
+TEST(server_clock_an_hour_forward_with_a_line)
 {
     rival *rivals[LINE];
     char   url[200];
@@ -194,7 +210,7 @@ static void test_server_clock_an_hour_forward_with_a_line(void **state)
     bowline_close(client);
 }
 
-static void test_server_clock_an_hour_back_with_a_line(void **state)
+TEST(server_clock_an_hour_back_with_a_line)
 {
     rival *rivals[LINE];
 
@@ -225,20 +241,7 @@ static void test_server_clock_an_hour_back_with_a_line(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static int begin(void **state)
-{
-    judge = witness_new();
-    return 0;
-}
-
-static int end(void **state)
-{
-    judge_dismiss(judge);
-    (void)server_ask(redis, "FLUSHALL");
-    return 0;
-}
-
-static void test_own_server_starts(void **state)
+static int own_server_starts(void **state)
 {
     char        path[]    = "/tmp/bowline-clock-XXXXXX";
     int         fd        = mkstemp(path);
@@ -268,19 +271,7 @@ static void test_own_server_starts(void **state)
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms", redis->unix_url, LEASE_MS);
     (void)snprintf(queue_url, sizeof queue_url, "%s?protocol=queue&lease=%dms", redis->tcp_url,
                    LEASE_MS);
+    return 0;
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_server_starts),
-        CASE(test_fast_server_clock_is_outrun_by_renewal),
-        CASE(test_fast_server_clock_without_renewal),
-        CASE(test_server_clock_an_hour_forward_with_a_line),
-        CASE(test_server_clock_an_hour_back_with_a_line),
-    };
-
-    return cmocka_run_group_tests_name("fault_clock", tests, NULL, stop_server);
-}
+AROUND(own_server_starts, stop_server)

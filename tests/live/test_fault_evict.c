@@ -9,6 +9,7 @@
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/server.h"
+#include "tests/lib/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +123,7 @@ static void keep_the_lock(void)
     assert_one_at_a_time(judge);
 }
 
-static void test_eviction_under_each_policy(void **state)
+TEST(eviction_under_each_policy)
 {
     static const char *const policies[] = {
         "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl",
@@ -142,11 +143,12 @@ static void test_eviction_under_each_policy(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static void test_server_starts(void **state)
+static int server_starts(void **state)
 {
     redis = server_start("--maxmemory-samples 64");
     (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms", redis->unix_url, LEASE_MS);
+    return 0;
 }
 
 static int stop_server(void **state)
@@ -156,12 +158,4 @@ static int stop_server(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
-        cmocka_unit_test(test_eviction_under_each_policy),
-    };
-
-    return cmocka_run_group_tests_name("fault_evict", tests, NULL, stop_server);
-}
+AROUND(server_starts, stop_server)

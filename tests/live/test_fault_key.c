@@ -7,6 +7,7 @@
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +74,21 @@ static void stranger_is_not_touched(bowline_hold *hold, believer *b, int64_t fau
     assert_string_equal(server_ask(redis, "PTTL bowline:{x}"), "-1");
 }
 
-static void test_key_taken_away_under_the_holder(void **state)
+static int begin(void **state)
+{
+    judge = witness_new();
+    return 0;
+}
+
+static int end(void **state)
+{
+    judge_dismiss(judge);
+    return server_becomes_empty(redis) ? 0 : -1;
+}
+
+FIXTURE(begin, end)
+
+TEST(key_taken_away_under_the_holder)
 {
     for (size_t i = 0; i < sizeof thefts / sizeof thefts[0]; i++) {
         bowline_client *client = must_open(holder_url);
@@ -94,7 +109,7 @@ static void test_key_taken_away_under_the_holder(void **state)
 }
 
 /* Nobody asks: the renewal alone finds out, well before the lease ends. */
-static void test_loss_is_seen_by_the_renewal_before_the_lease_ends(void **state)
+TEST(loss_is_seen_by_the_renewal_before_the_lease_ends)
 {
     for (int rounds = 1;; rounds++) {
         char url[200];
@@ -127,7 +142,7 @@ static void test_loss_is_seen_by_the_renewal_before_the_lease_ends(void **state)
 
 /* ---- its end --------------------------------------------------------------------------------- */
 
-static void test_persisted_key_gets_its_end_back(void **state)
+TEST(persisted_key_gets_its_end_back)
 {
     bowline_client *client = must_open(holder_url);
     bowline_client *other  = must_open(rival_url);
@@ -162,7 +177,7 @@ static void test_persisted_key_gets_its_end_back(void **state)
     bowline_close(other);
 }
 
-static void test_shortened_key_is_lengthened_by_the_renewal(void **state)
+TEST(shortened_key_is_lengthened_by_the_renewal)
 {
     bowline_client *client = must_open(holder_url);
 
@@ -186,36 +201,12 @@ static void test_shortened_key_is_lengthened_by_the_renewal(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static int begin(void **state)
-{
-    judge = witness_new();
-    return 0;
-}
-
-static int end(void **state)
-{
-    judge_dismiss(judge);
-    return server_becomes_empty(redis) ? 0 : -1;
-}
-
-static void test_own_server_starts(void **state)
+static int own_server_starts(void **state)
 {
     redis = server_start(NULL);
     (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms", redis->unix_url, LEASE_MS);
+    return 0;
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_server_starts),
-        CASE(test_key_taken_away_under_the_holder),
-        CASE(test_loss_is_seen_by_the_renewal_before_the_lease_ends),
-        CASE(test_persisted_key_gets_its_end_back),
-        CASE(test_shortened_key_is_lengthened_by_the_renewal),
-    };
-
-    return cmocka_run_group_tests_name("fault_key", tests, NULL, stop_server);
-}
+AROUND(own_server_starts, stop_server)

@@ -7,6 +7,7 @@
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/server.h"
+#include "tests/lib/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,7 +146,7 @@ static void while_releasing(bowline_client *client)
     assert_true(is_over_or_in_doubt(status));
 }
 
-static void test_connection_killed_in_each_state(void **state)
+TEST(connection_killed_in_each_state)
 {
     static void (*const meanwhile[])(bowline_client * client) = {
         while_waiting, while_asking, while_held, while_extending, while_releasing,
@@ -168,13 +169,14 @@ static void test_connection_killed_in_each_state(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static void test_server_starts(void **state)
+static int server_starts(void **state)
 {
     redis = server_start(NULL);
     judge = witness_new();
     (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms", redis->unix_url, LEASE_MS);
     (void)snprintf(patient_url, sizeof patient_url, "%s?lease=10s", redis->unix_url);
+    return 0;
 }
 
 static int stop_server(void **state)
@@ -184,12 +186,4 @@ static int stop_server(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
-        cmocka_unit_test(test_connection_killed_in_each_state),
-    };
-
-    return cmocka_run_group_tests_name("fault_kill", tests, NULL, stop_server);
-}
+AROUND(server_starts, stop_server)

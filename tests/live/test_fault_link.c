@@ -10,6 +10,7 @@
 #include "tests/lib/judged.h"
 #include "tests/lib/proxy.h"
 #include "tests/lib/server.h"
+#include "tests/lib/suite.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -128,7 +129,23 @@ static void link_goes(bool up)
 
 /* ---- what is to be seen ---------------------------------------------------------------------- */
 
-static void test_link_down_for_longer_than_the_lease(void **state)
+static int begin(void **state)
+{
+    judge = witness_new();
+    return 0;
+}
+
+static int end(void **state)
+{
+    if (far_side > 0)
+        link_goes(true);
+    judge_dismiss(judge);
+    return 0;
+}
+
+FIXTURE(begin, end)
+
+TEST(link_down_for_longer_than_the_lease)
 {
     bowline_client *client = must_open(holder_url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -160,7 +177,7 @@ static void test_link_down_for_longer_than_the_lease(void **state)
     assert_true(server_becomes_empty(redis));
 }
 
-static void test_link_down_for_less_than_the_lease(void **state)
+TEST(link_down_for_less_than_the_lease)
 {
     for (int rounds = 1;; rounds++) {
         char          url[300];
@@ -195,21 +212,7 @@ static void test_link_down_for_less_than_the_lease(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static int begin(void **state)
-{
-    judge = witness_new();
-    return 0;
-}
-
-static int end(void **state)
-{
-    if (far_side > 0)
-        link_goes(true);
-    judge_dismiss(judge);
-    return 0;
-}
-
-static void test_link_is_made(void **state)
+static int link_is_made(void **state)
 {
     server_needed();
     if (make_link())
@@ -219,6 +222,7 @@ static void test_link_is_made(void **state)
     print_message("# %s\n", client_end[0] != '\0' ? "a link between two network namespaces"
                                                   : "a proxy that is stopped");
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms", redis->unix_url, LEASE_MS);
+    return 0;
 }
 
 static int stop_all(void **state)
@@ -231,15 +235,4 @@ static int stop_all(void **state)
     return 0;
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_link_is_made),
-        CASE(test_link_down_for_longer_than_the_lease),
-        CASE(test_link_down_for_less_than_the_lease),
-    };
-
-    return cmocka_run_group_tests_name("fault_link", tests, NULL, stop_all);
-}
+AROUND(link_is_made, stop_all)

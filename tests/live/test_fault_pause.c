@@ -8,6 +8,7 @@
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,7 +103,21 @@ static bool acquire_through_a_long_pause(const char *mode)
     return true;
 }
 
-static void test_pause_around_acquire(void **state)
+static int begin(void **state)
+{
+    judge = witness_new();
+    return 0;
+}
+
+static int end(void **state)
+{
+    judge_dismiss(judge);
+    return 0;
+}
+
+FIXTURE(begin, end)
+
+TEST(pause_around_acquire)
 {
     for (int i = 0; i < 2; i++) {
         for (int rounds = 1; !acquire_through_a_short_pause(modes[i]); rounds++)
@@ -155,7 +170,7 @@ static void renew_through_a_long_pause(const char *mode)
     bowline_close(client);
 }
 
-static void test_pause_around_renewal(void **state)
+TEST(pause_around_renewal)
 {
     for (int i = 0; i < 2; i++) {
         for (int round = 1; !renew_through_a_short_pause(modes[i], round); round++)
@@ -195,7 +210,7 @@ static bool release_through_a_long_pause(const char *mode)
     return is_shown;
 }
 
-static void test_pause_around_release(void **state)
+TEST(pause_around_release)
 {
     for (int i = 0; i < 2; i++) {
         release_through_a_short_pause(modes[i]);
@@ -207,7 +222,7 @@ static void test_pause_around_release(void **state)
 /* ---- expired late ---------------------------------------------------------------------------- */
 
 /* The holder is gone without a word; its key is removed when somebody asks for it, not before. */
-static void test_waiter_needs_no_active_expiry(void **state)
+TEST(waiter_needs_no_active_expiry)
 {
     bowline_client *client = client_with("lease=20s");
     bowline_hold   *hold   = NULL;
@@ -223,33 +238,11 @@ static void test_waiter_needs_no_active_expiry(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static int begin(void **state)
-{
-    judge = witness_new();
-    return 0;
-}
-
-static int end(void **state)
-{
-    judge_dismiss(judge);
-    return 0;
-}
-
-static void test_own_server_starts(void **state)
+static int own_server_starts(void **state)
 {
     redis = server_start(server_is_new() ? "--enable-debug-command yes" : NULL);
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=900ms&timeout=300ms", redis->unix_url);
+    return 0;
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_server_starts), CASE(test_pause_around_acquire),
-        CASE(test_pause_around_renewal),          CASE(test_pause_around_release),
-        CASE(test_waiter_needs_no_active_expiry),
-    };
-
-    return cmocka_run_group_tests_name("fault_pause", tests, NULL, stop_server);
-}
+AROUND(own_server_starts, stop_server)

@@ -8,6 +8,7 @@
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/server.h"
+#include "tests/lib/suite.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -79,7 +80,9 @@ static void holder_gives_it_back(bowline_hold *hold, believer *b)
 
 /* ---- it forgets ------------------------------------------------------------------------------ */
 
-static void test_restart_empty_lets_another_in(void **state)
+FIXTURE(NULL, end)
+
+TEST(restart_empty_lets_another_in)
 {
     begin(NULL);
     bowline_client *client   = must_open(holder_url);
@@ -91,7 +94,7 @@ static void test_restart_empty_lets_another_in(void **state)
 }
 
 /* A power cut takes what the kernel had not written yet. */
-static void test_aof_without_its_tail_forgets_the_lock(void **state)
+TEST(aof_without_its_tail_forgets_the_lock)
 {
     char file[160];
 
@@ -113,7 +116,7 @@ static void test_aof_without_its_tail_forgets_the_lock(void **state)
 }
 
 /* Failover to one that has seen nothing. */
-static void test_replica_of_an_empty_master_forgets_the_lock(void **state)
+TEST(replica_of_an_empty_master_forgets_the_lock)
 {
     server *empty = server_start("--repl-diskless-sync-delay 0");
     begin(NULL);
@@ -132,7 +135,7 @@ static void test_replica_of_an_empty_master_forgets_the_lock(void **state)
 
 /* ---- it remembers ---------------------------------------------------------------------------- */
 
-static void test_restart_from_aof_ends_the_hold(void **state)
+TEST(restart_from_aof_ends_the_hold)
 {
     static const char *const options[] = { "--appendonly yes --appendfsync always",
                                            "--appendonly yes --appendfsync everysec" };
@@ -155,7 +158,7 @@ static void test_restart_from_aof_ends_the_hold(void **state)
 }
 
 /* Nobody gives the lock back: its key is deleted when the time has passed that the holder knew. */
-static void test_lost_hold_that_is_kept_ends_with_what_it_was_told(void **state)
+TEST(lost_hold_that_is_kept_ends_with_what_it_was_told)
 {
     bowline_hold *next = NULL;
     bowline_hold *hold = NULL;
@@ -180,7 +183,7 @@ static void test_lost_hold_that_is_kept_ends_with_what_it_was_told(void **state)
 }
 
 /* The key comes back from the dead: nobody has it, and it ends with its old lease. */
-static void test_old_snapshot_brings_back_a_key_of_nobody(void **state)
+TEST(old_snapshot_brings_back_a_key_of_nobody)
 {
     bowline_hold *none = NULL;
 
@@ -237,7 +240,7 @@ static bool is_lost_while_loading(bowline_hold *hold)
     return loading;
 }
 
-static void test_loading_while_held(void **state)
+TEST(loading_while_held)
 {
     char url[200];
 
@@ -261,21 +264,4 @@ static void test_loading_while_held(void **state)
         assert_true(rounds < 20);
         (void)end(state);
     }
-}
-
-#define CASE(test) cmocka_unit_test_teardown(test, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_restart_empty_lets_another_in),
-        CASE(test_aof_without_its_tail_forgets_the_lock),
-        CASE(test_replica_of_an_empty_master_forgets_the_lock),
-        CASE(test_restart_from_aof_ends_the_hold),
-        CASE(test_lost_hold_that_is_kept_ends_with_what_it_was_told),
-        CASE(test_old_snapshot_brings_back_a_key_of_nobody),
-        CASE(test_loading_while_held),
-    };
-
-    return cmocka_run_group_tests_name("fault_restart", tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * killed, and of more than there are inotify descriptors for.
  */
 #include "engine/file/kernel_queue.h"
+#include "tests/lib/suite.h"
 #include "tests/unit/file_fixture.h"
 
 #include <bowline/async.h>
@@ -88,7 +89,9 @@ static void reap(pid_t pid)
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-static void test_file_queue_is_served_in_order_without_the_dead(void **state)
+FIXTURE(set_up, tear_down)
+
+TEST(file_queue_is_served_in_order_without_the_dead)
 {
     pid_t pids[10];
     char  letters[10] = "";
@@ -108,7 +111,7 @@ static void test_file_queue_is_served_in_order_without_the_dead(void **state)
 }
 
 /* More than a user may have inotify descriptors by default: some of them poll. */
-static void test_file_queue_of_a_crowd_is_served_in_order(void **state)
+TEST(file_queue_of_a_crowd_is_served_in_order)
 {
     static pid_t pids[CROWD];
     char         numbers[CROWD];
@@ -125,16 +128,4 @@ static void test_file_queue_of_a_crowd_is_served_in_order(void **state)
     assert_int_equal(read(told[0], numbers, sizeof numbers), CROWD);
     for (unsigned i = 0; i < CROWD; i++)
         assert_int_equal((unsigned char)numbers[i], i);
-}
-
-#define with_holder(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        with_holder(test_file_queue_is_served_in_order_without_the_dead),
-        with_holder(test_file_queue_of_a_crowd_is_served_in_order),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,17 +8,14 @@
  *
  * BOWLINE_TORTURE_SECONDS: how long; 10 if it is not set.
  */
+#include "tests/lib/suite.h"
+
 #include <bowline/bowline.h>
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +25,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum {
     WORKERS   = 10, /* that lock by bowline ...                                              */
@@ -336,25 +331,6 @@ static void nobody_is_left(void)
     bowline_close(client);
 }
 
-static void test_file_torture_of_a_bare_name(void **state)
-{
-    name = "name";
-    (void)snprintf(lock_path, sizeof lock_path, "%s/name", directory);
-    verdict(torture());
-    nobody_is_left();
-}
-
-static void test_file_torture_of_a_path(void **state)
-{
-    static char path[128];
-
-    (void)snprintf(path, sizeof path, "%s/file", directory);
-    (void)snprintf(lock_path, sizeof lock_path, "%s", path);
-    name = path;
-    verdict(torture());
-    nobody_is_left();
-}
-
 static int set_up(void **state)
 {
     (void)snprintf(directory, sizeof directory, "/tmp/bowline-torture-XXXXXX");
@@ -383,12 +359,23 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_file_torture_of_a_bare_name, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_file_torture_of_a_path, set_up, tear_down),
-    };
+FIXTURE(set_up, tear_down)
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+TEST(file_torture_of_a_bare_name)
+{
+    name = "name";
+    (void)snprintf(lock_path, sizeof lock_path, "%s/name", directory);
+    verdict(torture());
+    nobody_is_left();
+}
+
+TEST(file_torture_of_a_path)
+{
+    static char path[128];
+
+    (void)snprintf(path, sizeof path, "%s/file", directory);
+    (void)snprintf(lock_path, sizeof lock_path, "%s", path);
+    name = path;
+    verdict(torture());
+    nobody_is_left();
 }

@@ -6,6 +6,7 @@
 #include "api/engines.h"
 #include "runtime/loop.h"
 #include "tests/lib/cluster.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/symfony_scripts.h"
 #include "tests/lib/testing.h"
 
@@ -32,7 +33,14 @@ static const char *save(unsigned node, const char *name)
                       LEASE_MS);
 }
 
-static void test_symfony_in_a_cluster_is_where_its_slot_is(void **state)
+static int is_empty(void **state)
+{
+    return cluster_becomes_empty(nodes) ? 0 : -1;
+}
+
+FIXTURE(NULL, is_empty)
+
+TEST(symfony_in_a_cluster_is_where_its_slot_is)
 {
     bowline_client *client = must_open(url_of("symfony"));
 
@@ -64,7 +72,7 @@ static const char *hears(int fd)
 }
 
 /* New clients of Redisson subscribe to the shard, old ones to any node. */
-static void test_redisson_in_a_cluster_publishes_to_old_and_new_clients(void **state)
+TEST(redisson_in_a_cluster_publishes_to_old_and_new_clients)
 {
     bowline_client *client = must_open(url_of("redisson-fenced"));
 
@@ -105,19 +113,4 @@ static int stop_cluster(void **state)
     return 0;
 }
 
-static int is_empty(void **state)
-{
-    return cluster_becomes_empty(nodes) ? 0 : -1;
-}
-
-#define TEST(name) cmocka_unit_test_teardown(name, is_empty)
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        TEST(test_symfony_in_a_cluster_is_where_its_slot_is),
-        TEST(test_redisson_in_a_cluster_publishes_to_old_and_new_clients),
-    };
-
-    return cmocka_run_group_tests(tests, start_cluster, stop_cluster);
-}
+AROUND(start_cluster, stop_cluster)

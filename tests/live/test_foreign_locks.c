@@ -10,6 +10,7 @@
 #include "api/engines.h"
 #include "runtime/loop.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/symfony_scripts.h"
 #include "tests/lib/testing.h"
 
@@ -143,7 +144,9 @@ static void write_and_extend(const foreign *f)
     bowline_close(client);
 }
 
-static void test_foreign_lock_is_written_extended_and_vanishes(void **state)
+FIXTURE(NULL, nothing_is_left)
+
+TEST(foreign_lock_is_written_extended_and_vanishes)
 {
     for (size_t i = 0; i < ROWS; i++)
         write_and_extend(&foreigns[i]);
@@ -162,7 +165,7 @@ static int extend_when_connected(bowline_hold *hold, const foreign *f)
 }
 
 /* A new connection asks for what is held, in the words of this protocol. */
-static void test_foreign_hold_outlives_its_connection(void **state)
+TEST(foreign_hold_outlives_its_connection)
 {
     for (const foreign *f = foreigns; f < foreigns + ROWS; f++) {
         bowline_client *client = open_profile(f->profile, "");
@@ -213,7 +216,7 @@ static void leave_alone(const foreign *f, const char *made)
     bowline_close(client);
 }
 
-static void test_foreign_keys_of_others_are_never_touched(void **state)
+TEST(foreign_keys_of_others_are_never_touched)
 {
     for (const foreign *f = foreigns; f < foreigns + ROWS; f++)
         for (size_t i = 0; i < sizeof f->made / sizeof f->made[0]; i++)
@@ -277,7 +280,7 @@ static void wake(const foreign *f, const char *end)
     (void)server_ask(redis, "DEL nightly");
 }
 
-static void test_foreign_waiter_is_woken_by_the_server_alone(void **state)
+TEST(foreign_waiter_is_woken_by_the_server_alone)
 {
     for (const foreign *f = foreigns; f < foreigns + ROWS; f++) {
         wake(f, f->release);
@@ -303,7 +306,7 @@ static bowline_client *open_as_app(const foreign *f, const char *without)
 }
 
 /* A key that was made and has no end would block everybody for ever. */
-static void test_foreign_lock_without_a_right_leaves_no_key(void **state)
+TEST(foreign_lock_without_a_right_leaves_no_key)
 {
     for (const foreign *f = foreigns; f < foreigns + ROWS; f++)
         for (size_t i = 0; i < 6 && f->without[i] != NULL; i++) {
@@ -317,7 +320,7 @@ static void test_foreign_lock_without_a_right_leaves_no_key(void **state)
 
 /* ---- Symfony --------------------------------------------------------------------------------- */
 
-static void test_symfony_holder_can_be_broken_and_readers_cannot(void **state)
+TEST(symfony_holder_can_be_broken_and_readers_cannot)
 {
     bowline_client *client = open_profile("symfony", "");
     bowline_client *plain  = open_profile("redis-py", "");
@@ -356,7 +359,7 @@ static bowline_holder who(bowline_client *client)
     return holder;
 }
 
-static void test_redisson_holder_is_known_and_can_be_broken(void **state)
+TEST(redisson_holder_is_known_and_can_be_broken)
 {
     bowline_client *client = open_profile("redisson", "");
     bowline_client *plain  = open_profile("redis-py", "");
@@ -387,7 +390,7 @@ static void test_redisson_holder_is_known_and_can_be_broken(void **state)
     bowline_close(client);
 }
 
-static void test_redisson_fences_go_on_from_the_counter(void **state)
+TEST(redisson_fences_go_on_from_the_counter)
 {
     bowline_client *client = open_profile("redisson-fenced", "");
 
@@ -407,7 +410,7 @@ static void test_redisson_fences_go_on_from_the_counter(void **state)
     bowline_close(client);
 }
 
-static void test_redisson_counter_that_is_none_is_refused_and_locks_nothing(void **state)
+TEST(redisson_counter_that_is_none_is_refused_and_locks_nothing)
 {
     static const char *const counters[] = { "SET " COUNTER " text", "RPUSH " COUNTER " a",
                                             "SET " COUNTER " 9007199254740991",
@@ -435,7 +438,7 @@ static const char *hears(int fd)
     return text;
 }
 
-static void test_redisson_release_publishes_once(void **state)
+TEST(redisson_release_publishes_once)
 {
     static const struct {
         const char *options;
@@ -469,22 +472,4 @@ static void test_redisson_release_publishes_once(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test_teardown(name, nothing_is_left)
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        TEST(test_foreign_lock_is_written_extended_and_vanishes),
-        TEST(test_foreign_hold_outlives_its_connection),
-        TEST(test_foreign_keys_of_others_are_never_touched),
-        TEST(test_foreign_waiter_is_woken_by_the_server_alone),
-        TEST(test_foreign_lock_without_a_right_leaves_no_key),
-        TEST(test_symfony_holder_can_be_broken_and_readers_cannot),
-        TEST(test_redisson_holder_is_known_and_can_be_broken),
-        TEST(test_redisson_fences_go_on_from_the_counter),
-        TEST(test_redisson_counter_that_is_none_is_refused_and_locks_nothing),
-        TEST(test_redisson_release_publishes_once),
-    };
-
-    return cmocka_run_group_tests(tests, start_server, stop_server);
-}
+AROUND(start_server, stop_server)

@@ -8,6 +8,7 @@
 #include "tests/lib/cluster.h"
 #include "tests/lib/judged.h"
 #include "tests/lib/proxy.h"
+#include "tests/lib/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +64,9 @@ static void start_cluster_behind_the_line(void)
     assert_true(server_comes_to(c->nodes[0], port_of_line(), "CLUSTER SLOTS"));
 }
 
-static void test_half_open_node_loses_its_locks_in_time_and_no_others(void **state)
+FIXTURE(NULL, end)
+
+TEST(half_open_node_loses_its_locks_in_time_and_no_others)
 {
     char          url[160], rivals_url[160];
     bowline_hold *hold  = NULL;
@@ -98,13 +101,4 @@ static void test_half_open_node_loses_its_locks_in_time_and_no_others(void **sta
     rival_stop(r);
     bowline_close(client);
     assert_one_at_a_time(judge);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_half_open_node_loses_its_locks_in_time_and_no_others, end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include "tests/lib/judged.h"
 #include "tests/lib/names.h"
 #include "tests/lib/server.h"
+#include "tests/lib/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,9 +70,11 @@ static bowline_hold *gets(const char *at_url, bowline_client **ret_client, uint6
     return hold;
 }
 
+FIXTURE(begin, end)
+
 /* A copy of it, made the primary by somebody who does not tell: another process, of which nothing
  * is known.  What is held is lost, also where the key is there; it stays until it is given up. */
-static void test_copy_behind_the_same_name_is_a_loss(void **state)
+TEST(copy_behind_the_same_name_is_a_loss)
 {
     bowline_client *other;
     bowline_hold   *other_hold = NULL;
@@ -104,7 +107,7 @@ static void test_copy_behind_the_same_name_is_a_loss(void **state)
 }
 
 /* The name is not known for a while, and then leads elsewhere: it is looked up until it does. */
-static void test_name_is_looked_up_for_every_attempt(void **state)
+TEST(name_is_looked_up_for_every_attempt)
 {
     bowline_client *client;
 
@@ -126,7 +129,7 @@ static void test_name_is_looked_up_for_every_attempt(void **state)
 
 /* Nothing has failed: who is connected stays where it is, and who comes is elsewhere.  Two servers
  * have one name, and both believe; the fence tells the later one. */
-static void test_name_that_leads_elsewhere_parts_the_old_from_the_new(void **state)
+TEST(name_that_leads_elsewhere_parts_the_old_from_the_new)
 {
     bowline_client *other;
 
@@ -147,7 +150,7 @@ static void test_name_that_leads_elsewhere_parts_the_old_from_the_new(void **sta
 /* ---- sentinels ------------------------------------------------------------------------------- */
 
 /* The sentinel itself is elsewhere when it is needed again. */
-static void test_sentinel_that_moves_is_found(void **state)
+TEST(sentinel_that_moves_is_found)
 {
     char watched[160];
     char options[80];
@@ -173,18 +176,4 @@ static void test_sentinel_that_moves_is_found(void **state)
     bowline_close(client);
     server_stop(now);
     server_stop(old);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_copy_behind_the_same_name_is_a_loss),
-        CASE(test_name_is_looked_up_for_every_attempt),
-        CASE(test_name_that_leads_elsewhere_parts_the_old_from_the_new),
-        CASE(test_sentinel_that_moves_is_found),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  */
 #include "tests/lib/cluster.h"
 #include "tests/lib/names.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
@@ -15,7 +16,7 @@
 enum { SERVERS = 3, PATIENCE_MS = 20000 };
 
 /* The new one is empty, and is given the key by who extends. */
-static void test_redlock_server_that_moves_is_found_and_healed(void **state)
+TEST(redlock_server_that_moves_is_found_and_healed)
 {
     server *servers[SERVERS];
     char    url[160], options[80];
@@ -47,7 +48,7 @@ static void test_redlock_server_that_moves_is_found_and_healed(void **state)
         server_stop(servers[i]);
 }
 
-static void test_cluster_name_in_the_url_is_looked_up_for_every_attempt(void **state)
+TEST(cluster_name_in_the_url_is_looked_up_for_every_attempt)
 {
     bowline_hold *hold = NULL;
     char          url[80];
@@ -63,14 +64,4 @@ static void test_cluster_name_in_the_url_is_looked_up_for_every_attempt(void **s
     must_release(hold);
     bowline_close(client);
     cluster_stop(c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_redlock_server_that_moves_is_found_and_healed),
-        cmocka_unit_test(test_cluster_name_in_the_url_is_looked_up_for_every_attempt),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  */
 #include "tests/lib/line.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,10 @@ enum { BOUND = 3 };
 static char url[200];
 static char bounded_url[220];
 
+FIXTURE(empty_server, NULL)
+
 /* A place that was lost is taken again by its ticket, though the line has filled meanwhile. */
-static void test_who_stood_there_before_comes_back_though_it_is_full(void **state)
+TEST(who_stood_there_before_comes_back_though_it_is_full)
 {
     waiter w[BOUND];
 
@@ -34,7 +37,7 @@ static void test_who_stood_there_before_comes_back_though_it_is_full(void **stat
 }
 
 /* Nobody has the lock, and as many stand there as may, all dead: it is passed on to who comes. */
-static void test_line_that_is_full_of_the_dead_refuses_nobody(void **state)
+TEST(line_that_is_full_of_the_dead_refuses_nobody)
 {
     bowline_hold *hold  = NULL;
     bowline_error error = { 0 };
@@ -58,14 +61,4 @@ static int open_server(void **state)
     return 0;
 }
 
-#define CASE(test) cmocka_unit_test_setup(test, empty_server)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_who_stood_there_before_comes_back_though_it_is_full),
-        CASE(test_line_that_is_full_of_the_dead_refuses_nobody),
-    };
-
-    return cmocka_run_group_tests(tests, open_server, stop_server);
-}
+AROUND(open_server, stop_server)

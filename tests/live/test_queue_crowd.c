@@ -7,6 +7,7 @@
  * may be met.
  */
 #include "tests/lib/line.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/witness.h"
 
 #include <stdio.h>
@@ -103,7 +104,7 @@ static void crowd_comes(bool is_disturbed)
     assert_true(line_leaves_nothing(redis));
 }
 
-static void test_crowd_that_is_disturbed_meets_nobody(void **state)
+TEST(crowd_that_is_disturbed_meets_nobody)
 {
     crowd_comes(true);
 }
@@ -125,10 +126,4 @@ static int close_server(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_crowd_that_is_disturbed_meets_nobody),
-    };
-    return cmocka_run_group_tests(tests, open_server, close_server);
-}
+AROUND(open_server, close_server)

@@ -8,6 +8,7 @@
 #include "tests/lib/line.h"
 #include "tests/lib/proxy.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -105,7 +106,9 @@ static void holder_is_killed_with(long count)
     assert_true(line_leaves_nothing(redis));
 }
 
-static void test_killed_holder_is_followed_by_those_who_wait_in_order(void **state)
+FIXTURE(empty_server, NULL)
+
+TEST(killed_holder_is_followed_by_those_who_wait_in_order)
 {
     holder_is_killed_with(MANY);
 }
@@ -123,7 +126,7 @@ static void next_but_one_is_served(bowline_hold *hold)
 }
 
 /* Its socket is closed: it costs nothing, and the one behind it has it at once. */
-static void test_killed_waiter_is_passed_over(void **state)
+TEST(killed_waiter_is_passed_over)
 {
     waiter w;
 
@@ -146,7 +149,7 @@ static void test_killed_waiter_is_passed_over(void **state)
 
 /* It is given the lock, for a claim, as nobody can know.  The claim ends, the one behind it has
  * it; and when it goes on, it waits again, and has its turn. */
-static void test_stopped_waiter_at_the_head_holds_up_for_one_claim(void **state)
+TEST(stopped_waiter_at_the_head_holds_up_for_one_claim)
 {
     waiter w;
 
@@ -173,7 +176,7 @@ static void test_stopped_waiter_at_the_head_holds_up_for_one_claim(void **state)
 }
 
 /* Nothing was heard of it for longer than three beats: it is passed over, and no claim is spent. */
-static void test_waiter_that_was_long_silent_is_passed_over(void **state)
+TEST(waiter_that_was_long_silent_is_passed_over)
 {
     waiter w;
 
@@ -204,7 +207,7 @@ static void cut_all(void)
     (void)server_ask(redis, "CLIENT KILL TYPE normal SKIPME yes");
 }
 
-static void test_cut_connection_keeps_its_place(void **state)
+TEST(cut_connection_keeps_its_place)
 {
     bowline_client *clients[MANY];
     waiter          waiters[MANY];
@@ -241,7 +244,7 @@ static void test_cut_connection_keeps_its_place(void **state)
 /* ---- who does not wait ----------------------------------------------------------------------- */
 
 /* The live one behind ten thousand of them has it when it is given back: 64 go with each script. */
-static void test_ten_thousand_of_the_dead_are_passed_over(void **state)
+TEST(ten_thousand_of_the_dead_are_passed_over)
 {
     enum { MANY_DEAD = 10000, EACH = 64, BESIDE = 8 };
     char   any[200];
@@ -275,17 +278,4 @@ static int open_server(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_killed_holder_is_followed_by_those_who_wait_in_order,
-                               empty_server),
-        cmocka_unit_test_setup(test_killed_waiter_is_passed_over, empty_server),
-        cmocka_unit_test_setup(test_stopped_waiter_at_the_head_holds_up_for_one_claim,
-                               empty_server),
-        cmocka_unit_test_setup(test_waiter_that_was_long_silent_is_passed_over, empty_server),
-        cmocka_unit_test_setup(test_cut_connection_keeps_its_place, empty_server),
-        cmocka_unit_test_setup(test_ten_thousand_of_the_dead_are_passed_over, empty_server),
-    };
-    return cmocka_run_group_tests(tests, open_server, stop_server);
-}
+AROUND(open_server, stop_server)

@@ -8,6 +8,7 @@
  */
 #include "engine/redis/wire/scripts.h"
 #include "tests/lib/line.h"
+#include "tests/lib/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,13 +111,22 @@ static void is_confirmed_by_itself(bowline_client *second)
     assert_true(line_leaves_nothing(redis));
 }
 
-static void test_turn_that_lasts_is_confirmed_by_the_keeper(void **state)
+static int begin_anew(void **state)
+{
+    (void)server_ask(redis, "FLUSHALL");
+    (void)said();
+    return 0;
+}
+
+FIXTURE(begin_anew, NULL)
+
+TEST(turn_that_lasts_is_confirmed_by_the_keeper)
 {
     is_confirmed_by_itself(must_open(url));
 }
 
 /* Nobody would come by. */
-static void test_turn_without_a_keeper_is_confirmed_at_once(void **state)
+TEST(turn_without_a_keeper_is_confirmed_at_once)
 {
     is_confirmed_by_itself(must_open_without_keeper(url));
 }
@@ -146,7 +156,7 @@ static bool is_confirmed_at_once(bowline_client *second, bowline_client *first)
 }
 
 /* A tenth of a second must be left for that; the claim is the lease here. */
-static void test_turn_with_little_time_is_confirmed_at_once(void **state)
+TEST(turn_with_little_time_is_confirmed_at_once)
 {
     unsigned at_once = 0;
     char     brief[240];
@@ -162,13 +172,6 @@ static void test_turn_with_little_time_is_confirmed_at_once(void **state)
 }
 
 /* ---- giving back ----------------------------------------------------------------------------- */
-
-static int begin_anew(void **state)
-{
-    (void)server_ask(redis, "FLUSHALL");
-    (void)said();
-    return 0;
-}
 
 static int open_server(void **state)
 {
@@ -186,15 +189,4 @@ static int close_server(void **state)
     return 0;
 }
 
-#define CASE(test) cmocka_unit_test_setup(test, begin_anew)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_turn_that_lasts_is_confirmed_by_the_keeper),
-        CASE(test_turn_without_a_keeper_is_confirmed_at_once),
-        CASE(test_turn_with_little_time_is_confirmed_at_once),
-    };
-
-    return cmocka_run_group_tests(tests, open_server, close_server);
-}
+AROUND(open_server, close_server)

@@ -5,6 +5,7 @@
  * The server counts what it was asked.  The judge of exclusion is the witness.
  */
 #include "tests/lib/line.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/witness.h"
 
 #include <poll.h>
@@ -78,7 +79,7 @@ static void assert_nobody_met(void)
     assert_int_equal(verdict.fences_backward, 0);
 }
 
-static void test_ten_are_served_in_the_order_in_which_they_came(void **state)
+TEST(ten_are_served_in_the_order_in_which_they_came)
 {
     guest guests[LINE];
 
@@ -100,7 +101,7 @@ static void test_ten_are_served_in_the_order_in_which_they_came(void **state)
 }
 
 /* RELEASE by the one, EXTEND by the other.  A HEARTBEAT is what looks at its rank. */
-static void test_handing_over_takes_two_commands(void **state)
+TEST(handing_over_takes_two_commands)
 {
     guest guests[LINE];
 
@@ -140,7 +141,7 @@ static void await_operation(bowline_client *client, bowline_operation *op)
     }
 }
 
-static void test_a_thousand_wait_on_one_connection(void **state)
+TEST(a_thousand_wait_on_one_connection)
 {
     bowline_client *client = must_open_without_keeper(url);
     bowline_hold   *hold   = NULL;
@@ -187,12 +188,4 @@ static int close_server(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ten_are_served_in_the_order_in_which_they_came),
-        cmocka_unit_test(test_handing_over_takes_two_commands),
-        cmocka_unit_test(test_a_thousand_wait_on_one_connection),
-    };
-    return cmocka_run_group_tests(tests, open_server, close_server);
-}
+AROUND(open_server, close_server)

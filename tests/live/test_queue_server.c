@@ -5,6 +5,7 @@
  */
 #include "tests/lib/line.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,12 +35,22 @@ static void wait_for_a_stranger(const char *set, const char *ends)
     assert_true(line_leaves_nothing(redis));
 }
 
-static void test_stranger_without_an_end_is_waited_for(void **state)
+/* One that failed has left something. */
+static int begin_anew(void **state)
+{
+    (void)server_ask(redis, "CONFIG SET maxmemory 0");
+    (void)server_ask(redis, "FLUSHALL");
+    return 0;
+}
+
+FIXTURE(begin_anew, NULL)
+
+TEST(stranger_without_an_end_is_waited_for)
 {
     wait_for_a_stranger("SET bowline:{x} of-another", "DEL bowline:{x}");
 }
 
-static void test_stranger_who_comes_instead_of_us_is_not_touched(void **state)
+TEST(stranger_who_comes_instead_of_us_is_not_touched)
 {
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -52,7 +63,7 @@ static void test_stranger_who_comes_instead_of_us_is_not_touched(void **state)
 }
 
 /* A list is no value of ours. */
-static void test_lock_that_is_no_string_is_a_strangers(void **state)
+TEST(lock_that_is_no_string_is_a_strangers)
 {
     waiter w;
 
@@ -70,7 +81,7 @@ static void test_lock_that_is_no_string_is_a_strangers(void **state)
 
 /* Who listens to everything is no receiver, and hears nothing: else a waiter that has gone would
  * seem to be there, and the lock be given to nobody. */
-static void test_who_listens_to_everything_neither_counts_nor_hears(void **state)
+TEST(who_listens_to_everything_neither_counts_nor_hears)
 {
     waiter w;
     char   heard[4096] = "";
@@ -103,7 +114,7 @@ static void test_who_listens_to_everything_neither_counts_nor_hears(void **state
 }
 
 /* What stands in the queue and is no member is dropped. */
-static void test_what_is_no_member_of_the_queue_is_dropped(void **state)
+TEST(what_is_no_member_of_the_queue_is_dropped)
 {
     waiter w;
 
@@ -123,7 +134,7 @@ static void test_what_is_no_member_of_the_queue_is_dropped(void **state)
 
 /* ---- scripts that are forgotten -------------------------------------------------------------- */
 
-static void test_scripts_may_be_forgotten_at_any_time(void **state)
+TEST(scripts_may_be_forgotten_at_any_time)
 {
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
@@ -148,7 +159,7 @@ static void test_scripts_may_be_forgotten_at_any_time(void **state)
 
 /* ---- started again --------------------------------------------------------------------------- */
 
-static void test_restart_with_nothing_is_a_loss_and_fences_go_on_rising(void **state)
+TEST(restart_with_nothing_is_a_loss_and_fences_go_on_rising)
 {
     uint64_t fence = 0;
 
@@ -167,7 +178,7 @@ static void test_restart_with_nothing_is_a_loss_and_fences_go_on_rising(void **s
     assert_true(line_leaves_nothing(redis));
 }
 
-static void test_who_waits_outlasts_a_restart_with_nothing(void **state)
+TEST(who_waits_outlasts_a_restart_with_nothing)
 {
     waiter waiters[3];
 
@@ -194,7 +205,7 @@ static void test_who_waits_outlasts_a_restart_with_nothing(void **state)
 }
 
 /* The count of fences is gone, the connection is not. */
-static void test_fences_rise_after_everything_was_deleted(void **state)
+TEST(fences_rise_after_everything_was_deleted)
 {
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -209,7 +220,7 @@ static void test_fences_rise_after_everything_was_deleted(void **state)
 }
 
 /* An older state of the data is there: the count was set back by an hour. */
-static void test_fences_rise_after_an_older_state_has_come_back(void **state)
+TEST(fences_rise_after_an_older_state_has_come_back)
 {
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -226,7 +237,7 @@ static void test_fences_rise_after_an_older_state_has_come_back(void **state)
 
 /* ---- keys that are something else ------------------------------------------------------------ */
 
-static void test_queue_of_a_wrong_type_keeps_the_lock_to_its_end(void **state)
+TEST(queue_of_a_wrong_type_keeps_the_lock_to_its_end)
 {
     bowline_error error = { 0 };
 
@@ -251,14 +262,6 @@ static void test_queue_of_a_wrong_type_keeps_the_lock_to_its_end(void **state)
     "+get +set +del +exists +type +incr +time +persist +pexpire +pttl +zadd +zrem +zpopmin " \
     "+zscore +zrank +zcard +hget +hset +hdel"
 
-/* One that failed has left something. */
-static int begin_anew(void **state)
-{
-    (void)server_ask(redis, "CONFIG SET maxmemory 0");
-    (void)server_ask(redis, "FLUSHALL");
-    return 0;
-}
-
 static int open_server(void **state)
 {
     server_needed();
@@ -267,21 +270,4 @@ static int open_server(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_stranger_without_an_end_is_waited_for, begin_anew),
-        cmocka_unit_test_setup(test_stranger_who_comes_instead_of_us_is_not_touched, begin_anew),
-        cmocka_unit_test_setup(test_lock_that_is_no_string_is_a_strangers, begin_anew),
-        cmocka_unit_test_setup(test_who_listens_to_everything_neither_counts_nor_hears, begin_anew),
-        cmocka_unit_test_setup(test_what_is_no_member_of_the_queue_is_dropped, begin_anew),
-        cmocka_unit_test_setup(test_scripts_may_be_forgotten_at_any_time, begin_anew),
-        cmocka_unit_test_setup(test_restart_with_nothing_is_a_loss_and_fences_go_on_rising,
-                               begin_anew),
-        cmocka_unit_test_setup(test_who_waits_outlasts_a_restart_with_nothing, begin_anew),
-        cmocka_unit_test_setup(test_fences_rise_after_everything_was_deleted, begin_anew),
-        cmocka_unit_test_setup(test_fences_rise_after_an_older_state_has_come_back, begin_anew),
-        cmocka_unit_test_setup(test_queue_of_a_wrong_type_keeps_the_lock_to_its_end, begin_anew),
-    };
-    return cmocka_run_group_tests(tests, open_server, stop_server);
-}
+AROUND(open_server, stop_server)

@@ -4,6 +4,7 @@
  */
 #include "tests/lib/line.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +21,10 @@ static void assert_untouched(void)
     assert_true(strtol(server_ask(redis, "PTTL bowline:{x}"), NULL, 10) > WORTH_MS / 2);
 }
 
+FIXTURE(empty_server, NULL)
+
 /* Waited for, told by its version, never touched; and then it is our turn though nobody tells. */
-static void test_lock_of_another_version_is_a_strangers_and_is_named(void **state)
+TEST(lock_of_another_version_is_a_strangers_and_is_named)
 {
     waiter         w;
     bowline_hold  *never  = NULL;
@@ -47,7 +50,7 @@ static void test_lock_of_another_version_is_a_strangers_and_is_named(void **stat
     assert_true(line_leaves_nothing(redis));
 }
 
-static void test_lock_that_another_version_has_now_is_not_touched(void **state)
+TEST(lock_that_another_version_has_now_is_not_touched)
 {
     for (int i = 0; i < 2; i++) {
         bowline_client *client = must_open(url);
@@ -65,7 +68,7 @@ static void test_lock_that_another_version_has_now_is_not_touched(void **state)
 
 /* Another version has a line of its own.  If it stands in ours all the same it is dropped, as all
  * that cannot be read: it gets nothing, and nobody behind it waits for it. */
-static void test_member_of_another_version_is_passed_over(void **state)
+TEST(member_of_another_version_is_passed_over)
 {
     static const char *const members[] = {
         OF_ANOTHER " 1.0 bowline:i:2222222222222222222222 2000",
@@ -99,7 +102,7 @@ static void test_member_of_another_version_is_passed_over(void **state)
 }
 
 /* Not in the room of a word that the script said before: see docs/design/bytes.md. */
-static void test_lock_takes_what_a_bare_set_of_its_value_takes(void **state)
+TEST(lock_takes_what_a_bare_set_of_its_value_takes)
 {
     char held[24];
 
@@ -124,16 +127,4 @@ static int open_server(void **state)
     return 0;
 }
 
-#define CASE(test) cmocka_unit_test_setup(test, empty_server)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_lock_of_another_version_is_a_strangers_and_is_named),
-        CASE(test_lock_that_another_version_has_now_is_not_touched),
-        CASE(test_member_of_another_version_is_passed_over),
-        CASE(test_lock_takes_what_a_bare_set_of_its_value_takes),
-    };
-
-    return cmocka_run_group_tests(tests, open_server, stop_server);
-}
+AROUND(open_server, stop_server)

@@ -8,6 +8,7 @@
  */
 #include "engine/redis/wire/queue.h"
 #include "tests/lib/line.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/wire.h"
 
 #include <stdio.h>
@@ -148,27 +149,27 @@ static void is_a_list_still(void)
     assert_string_equal(server_ask(redis, "LRANGE %s 0 -1", odd_key), "1");
 }
 
-static void test_words_where_the_lock_is_a_list(void **state)
+TEST(words_where_the_lock_is_a_list)
 {
     odd_key = KEY;
     assert_int_equal(fails_under(make_a_list, is_a_list_still, KEY), 0);
 }
 
-static void test_words_where_the_queue_is_a_list(void **state)
+TEST(words_where_the_queue_is_a_list)
 {
     odd_key = QUEUE;
     assert_int_equal(fails_under(make_a_list, is_a_list_still, QUEUE),
                      TAKE | JOIN | HEARTBEAT | RELEASE | CANCEL | DISPATCH_NEXT | REQUEUE);
 }
 
-static void test_words_where_the_beats_are_a_list(void **state)
+TEST(words_where_the_beats_are_a_list)
 {
     odd_key = BEATS;
     assert_int_equal(fails_under(make_a_list, nothing, BEATS),
                      TAKE | JOIN | HEARTBEAT | RELEASE | CANCEL | DISPATCH_NEXT | REQUEUE);
 }
 
-static void test_words_where_the_count_is_a_list(void **state)
+TEST(words_where_the_count_is_a_list)
 {
     odd_key = COUNT;
     assert_int_equal(fails_under(make_a_list, is_a_list_still, COUNT),
@@ -188,7 +189,7 @@ static void empty_memory(void)
 }
 
 /* Who holds or waits is served; who comes anew is refused. */
-static void test_words_where_memory_is_full(void **state)
+TEST(words_where_memory_is_full)
 {
     assert_int_equal(fails_under(fill_memory, empty_memory, "OOM"), TAKE | JOIN);
 }
@@ -211,15 +212,4 @@ static int close_server(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words_where_the_lock_is_a_list),
-        cmocka_unit_test(test_words_where_the_queue_is_a_list),
-        cmocka_unit_test(test_words_where_the_beats_are_a_list),
-        cmocka_unit_test(test_words_where_the_count_is_a_list),
-        cmocka_unit_test(test_words_where_memory_is_full),
-    };
-
-    return cmocka_run_group_tests_name("queue_words", tests, open_server, close_server);
-}
+AROUND(open_server, close_server)

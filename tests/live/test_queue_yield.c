@@ -4,6 +4,7 @@
  */
 #include "tests/lib/line.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/witness.h"
 
 #include <stdio.h>
@@ -26,7 +27,7 @@ static bowline_operation *yields(bowline_hold *hold)
 
 /* ---- who gets it ----------------------------------------------------------------------------- */
 
-static void test_who_yields_stands_behind_all_who_wait(void **state)
+TEST(who_yields_stands_behind_all_who_wait)
 {
     waiter b, c;
 
@@ -61,7 +62,7 @@ static void test_who_yields_stands_behind_all_who_wait(void **state)
 
 /* The server has the question and does not carry it out before the connection is gone: the token
  * that is in the lock is nobody's any more, and goes before all else. */
-static void test_who_is_cut_off_while_he_yields_gives_it_on_all_the_same(void **state)
+TEST(who_is_cut_off_while_he_yields_gives_it_on_all_the_same)
 {
     waiter b;
 
@@ -84,7 +85,7 @@ static void test_who_is_cut_off_while_he_yields_gives_it_on_all_the_same(void **
 }
 
 /* Nobody hears an answer any more: what REQUEUE has done all the same is undone behind it. */
-static void test_closing_takes_back_what_is_being_yielded(void **state)
+TEST(closing_takes_back_what_is_being_yielded)
 {
     for (int cancels = 0; cancels < 2; cancels++) {
         bowline_operation *op     = NULL;
@@ -107,12 +108,4 @@ static int open_server(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_yields_stands_behind_all_who_wait),
-        cmocka_unit_test(test_who_is_cut_off_while_he_yields_gives_it_on_all_the_same),
-        cmocka_unit_test(test_closing_takes_back_what_is_being_yielded),
-    };
-    return cmocka_run_group_tests(tests, open_server, stop_server);
-}
+AROUND(open_server, stop_server)

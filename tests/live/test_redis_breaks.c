@@ -4,6 +4,7 @@
  */
 #include "tests/lib/line.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static bowline_holder seen(bowline_client *client, const char *name)
     return holder;
 }
 
-static void test_hold_is_lost_and_the_next_in_line_has_the_lock(void **state)
+TEST(hold_is_lost_and_the_next_in_line_has_the_lock)
 {
     enum { WAITING = 3 };
     bowline_client *client = must_open(url);
@@ -39,7 +40,7 @@ static void test_hold_is_lost_and_the_next_in_line_has_the_lock(void **state)
     assert_true(seen(client, "x").id != id);
     /* The same once more: it is gone, and whose turn it is keeps it. */
     assert_status(BOWLINE_BUSY, bowline_break(client, "x", id, &error), &error);
-    assert_non_null(strstr(error.text, "somebody else has the lock"));
+    assert_non_null(strstr(error.text, "another client has the lock"));
     assert_status(BOWLINE_LOST, bowline_extend(hold, 0, &error), &error);
     assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
     for (int i = 0; i < WAITING; i++) {
@@ -53,13 +54,13 @@ static void test_hold_is_lost_and_the_next_in_line_has_the_lock(void **state)
         bowline_close(others[i]);
     }
     assert_status(BOWLINE_BUSY, bowline_break(client, "x", id, &error), &error);
-    assert_non_null(strstr(error.text, "nobody has the lock"));
+    assert_non_null(strstr(error.text, "the lock is free"));
     bowline_close(client);
     assert_true(line_leaves_nothing(redis));
 }
 
 /* Whatever is no value of this protocol's, to the letter, has no id and stays as it is. */
-static void test_strangers_are_not_touched(void **state)
+TEST(strangers_are_not_touched)
 {
     static const char *const made[] = {
         "SET bowline:{x} foo",
@@ -91,7 +92,7 @@ static void test_strangers_are_not_touched(void **state)
 }
 
 /* By compare and delete; those who wait in ways of their own are woken where there is a profile. */
-static void test_other_protocols_and_profiles(void **state)
+TEST(other_protocols_and_profiles)
 {
     static const char *const ways[] = {
         "protocol=token",
@@ -127,12 +128,4 @@ static int start(void **state)
     return 0;
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hold_is_lost_and_the_next_in_line_has_the_lock),
-        cmocka_unit_test(test_strangers_are_not_touched),
-        cmocka_unit_test(test_other_protocols_and_profiles),
-    };
-    return cmocka_run_group_tests(tests, start, stop_server);
-}
+AROUND(start, stop_server)

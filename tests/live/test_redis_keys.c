@@ -6,6 +6,7 @@
 #include "tests/lib/judged.h"
 #include "tests/lib/line.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
@@ -26,7 +27,9 @@ static bool is_on_server(const char *key)
 
 /* ---- our own --------------------------------------------------------------------------------- */
 
-static void test_key_is_what_the_documentation_says(void **state)
+FIXTURE(empty_server, nothing_is_left)
+
+TEST(key_is_what_the_documentation_says)
 {
     bowline_client *client = must_open(url_with("?protocol=token&lease=20s"));
     bowline_hold   *hold   = must_acquire(client, "nightly");
@@ -44,7 +47,7 @@ static void test_key_is_what_the_documentation_says(void **state)
     bowline_close(client);
 }
 
-static void test_every_hold_has_another_value(void **state)
+TEST(every_hold_has_another_value)
 {
     bowline_client *client = must_open(url_with("?protocol=token"));
     char            values[10][32];
@@ -59,7 +62,7 @@ static void test_every_hold_has_another_value(void **state)
     bowline_close(client);
 }
 
-static void test_names_cannot_leave_their_braces(void **state)
+TEST(names_cannot_leave_their_braces)
 {
     bowline_client *client = must_open(url_with("?protocol=token"));
     bowline_hold   *hold   = must_acquire(client, "a}{b%");
@@ -88,7 +91,7 @@ static const stranger strangers[] = {
     { "XADD bowline:{x} 1-1 f v", "stream" },
 };
 
-static void test_keys_of_others_are_busy_and_stay_as_they_are(void **state)
+TEST(keys_of_others_are_busy_and_stay_as_they_are)
 {
     bowline_client *client = must_open(url_with("?protocol=token"));
 
@@ -136,7 +139,7 @@ static void lost_to(const char *makes, bool extends)
     bowline_close(client);
 }
 
-static void test_replaced_while_held_is_lost(void **state)
+TEST(replaced_while_held_is_lost)
 {
     for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
         lost_to(strangers[i].makes, false);
@@ -151,7 +154,7 @@ static void forget_scripts(void)
     assert_string_equal(server_ask(redis, "SCRIPT FLUSH SYNC"), "OK");
 }
 
-static void test_scripts_are_sent_again_when_forgotten(void **state)
+TEST(scripts_are_sent_again_when_forgotten)
 {
     bowline_client *client = must_open(url_with("?protocol=token"));
     bowline_client *other  = must_open(redis->unix_url);
@@ -179,19 +182,4 @@ static void test_scripts_are_sent_again_when_forgotten(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, empty_server, nothing_is_left)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
-        CASE(test_key_is_what_the_documentation_says),
-        CASE(test_every_hold_has_another_value),
-        CASE(test_names_cannot_leave_their_braces),
-        CASE(test_keys_of_others_are_busy_and_stay_as_they_are),
-        CASE(test_replaced_while_held_is_lost),
-        CASE(test_scripts_are_sent_again_when_forgotten),
-    };
-
-    return cmocka_run_group_tests_name("redis_keys", tests, NULL, stop_server);
-}
+AROUND(start_server, stop_server)

@@ -2,6 +2,7 @@
  * test_redis_log.c -- what on_log receives of a real server, in which thread and in which order.
  */
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 #include <pthread.h>
@@ -53,7 +54,7 @@ static void assert_said(const journal *j, const char *const texts[])
     }
 }
 
-static void test_connection_and_its_end_are_said(void **state)
+TEST(connection_and_its_end_are_said)
 {
     journal         j      = { 0 };
     bowline_client *client = client_with_log("lease=1h", &j);
@@ -76,7 +77,7 @@ static void test_connection_and_its_end_are_said(void **state)
 }
 
 /* The renewal thread finds that the key is gone; a call of ours brings the message. */
-static void test_loss_is_said_in_the_next_call(void **state)
+TEST(loss_is_said_in_the_next_call)
 {
     journal         j      = { 0 };
     bowline_client *client = client_with_log("lease=300ms", &j);
@@ -93,12 +94,4 @@ static void test_loss_is_said_in_the_next_call(void **state)
     bowline_close(client);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_connection_and_its_end_are_said),
-        cmocka_unit_test(test_loss_is_said_in_the_next_call),
-    };
-
-    return cmocka_run_group_tests(tests, start_server, stop_server);
-}
+AROUND(start_server, stop_server)

@@ -8,6 +8,7 @@
 #include "tests/lib/line.h"
 #include "tests/lib/proxy.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ static const char *url_of(const char *where, const char *protocol, const char *o
     return url;
 }
 
-static void test_what_somebody_removed_is_told_as_lost(const char *protocol)
+static void what_somebody_removed_is_told_as_lost(const char *protocol)
 {
     bowline_client *client = must_open(url_of(redis->tcp_url, protocol, ""));
     bowline_hold   *hold   = must_acquire(client, "n");
@@ -31,13 +32,13 @@ static void test_what_somebody_removed_is_told_as_lost(const char *protocol)
     assert_string_equal(server_ask(redis, "DEL bowline:{n}"), "1");
     assert_status(BOWLINE_OK, bowline_release_nowait(hold, &error), &error);
     assert_status(BOWLINE_LOST, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
-    assert_non_null(strstr(error.text, "n is not ours"));
+    assert_non_null(strstr(error.text, "n is no longer ours"));
     assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
     bowline_close(client);
 }
 
 /* Somebody else's value is not touched, and whoever has the lock now keeps it. */
-static void test_what_somebody_else_has_is_left_alone(const char *protocol)
+static void what_somebody_else_has_is_left_alone(const char *protocol)
 {
     bowline_client *client = must_open(url_of(redis->tcp_url, protocol, ""));
     bowline_hold   *hold   = must_acquire(client, "n");
@@ -52,7 +53,7 @@ static void test_what_somebody_else_has_is_left_alone(const char *protocol)
 }
 
 /* Nobody asks and nobody waits: the keeper hears it, and it is told whenever somebody does. */
-static void test_loss_is_kept_until_it_is_asked_for(const char *protocol)
+static void loss_is_kept_until_it_is_asked_for(const char *protocol)
 {
     bowline_client *client = must_open(url_of(redis->tcp_url, protocol, ""));
     bowline_hold   *hold   = must_acquire(client, "n");
@@ -87,7 +88,7 @@ static void give_back_through(const char *protocol, const proxy_plan *plan)
     proxy_stop(line);
 }
 
-static void test_what_was_cut_is_sent_again(const char *protocol)
+static void what_was_cut_is_sent_again(const char *protocol)
 {
     for (unsigned side = 0; side < 2; side++) {
         proxy_plan      whole  = { .fault = PROXY_NONE };
@@ -108,7 +109,7 @@ static void test_what_was_cut_is_sent_again(const char *protocol)
 
 /* The server reads nothing for a while, and what is to be sent does not fit anywhere: no call
  * blocks, and nothing is lost. */
-static void test_server_that_reads_nothing_blocks_nobody(const char *protocol)
+static void server_that_reads_nothing_blocks_nobody(const char *protocol)
 {
     enum { MANY = 900 };
     static bowline_hold *holds[MANY];
@@ -129,35 +130,19 @@ static void test_server_that_reads_nothing_blocks_nobody(const char *protocol)
     bowline_close(client);
 }
 
-typedef void body(const char *protocol);
-
-static void on_both(void **state)
-{
-    body *const *cases = *state;
-
-    for (unsigned i = 0; i < sizeof protocols / sizeof protocols[0]; i++) {
-        (*cases)(protocols[i]);
-        assert_true(line_leaves_nothing(redis));
+#define BOTH_TEST(name)                                                       \
+    TEST(name)                                                                \
+    {                                                                         \
+        for (unsigned i = 0; i < sizeof protocols / sizeof *protocols; i++) { \
+            name(protocols[i]);                                               \
+            assert_true(line_leaves_nothing(redis));                          \
+        }                                                                     \
     }
-}
 
-int main(void)
-{
-    static body *const bodies[] = {
-        test_what_somebody_removed_is_told_as_lost,   test_what_somebody_else_has_is_left_alone,
-        test_loss_is_kept_until_it_is_asked_for,      test_what_was_cut_is_sent_again,
-        test_server_that_reads_nothing_blocks_nobody,
-    };
-    static const char *const names[] = {
-        "what somebody removed is told as lost",     "what somebody else has is left alone",
-        "a loss is kept until it is asked for",      "what was cut is sent again",
-        "a server that reads nothing blocks nobody",
-    };
-    struct CMUnitTest tests[sizeof bodies / sizeof bodies[0]];
+BOTH_TEST(what_somebody_removed_is_told_as_lost)
+BOTH_TEST(what_somebody_else_has_is_left_alone)
+BOTH_TEST(loss_is_kept_until_it_is_asked_for)
+BOTH_TEST(what_was_cut_is_sent_again)
+BOTH_TEST(server_that_reads_nothing_blocks_nobody)
 
-    for (unsigned i = 0; i < sizeof bodies / sizeof bodies[0]; i++)
-        tests[i] = (struct CMUnitTest){ .name          = names[i],
-                                        .test_func     = on_both,
-                                        .initial_state = (void *)(uintptr_t)&bodies[i] };
-    return cmocka_run_group_tests_name("redis_nowait", tests, start_server, stop_server);
-}
+AROUND(start_server, stop_server)

@@ -5,6 +5,7 @@
  */
 #include "tests/lib/fake_server.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 #include <dirent.h>
@@ -33,7 +34,9 @@ static void note_descriptors(bool *is_open)
     (void)closedir(dir);
 }
 
-static void test_every_descriptor_closes_on_exec(void **state)
+FIXTURE(NULL, nothing_is_left)
+
+TEST(every_descriptor_closes_on_exec)
 {
     const char *const urls[] = { redis->tcp_url, redis->unix_url };
     bool              is_open[256];
@@ -74,7 +77,7 @@ static void say_and_hang_up(fake_server *s, const fake_command *cmd, void *arg)
 }
 
 /* The default for SIGPIPE is to end the process, and this one has it. */
-static void test_peer_that_has_gone_raises_no_sigpipe(void **state)
+TEST(peer_that_has_gone_raises_no_sigpipe)
 {
     atomic_bool     hangs_up = false;
     fake_server    *s        = fake_start(say_and_hang_up, &hangs_up);
@@ -122,7 +125,7 @@ static void count_alarm(int number)
 }
 
 /* A signal is no answer, no end of a wait, and no fault. */
-static void test_signals_interrupt_nothing(void **state)
+TEST(signals_interrupt_nothing)
 {
     struct sigaction  action = { .sa_handler = count_alarm };
     struct sigaction  before;
@@ -162,7 +165,7 @@ static int64_t cpu_ms(void)
 
 /* A child of fork that lives on has a copy of the socket: when it breaks, the parent must not go on
  * seeing it. */
-static void test_child_with_a_copy_of_a_broken_connection_costs_nothing(void **state)
+TEST(child_with_a_copy_of_a_broken_connection_costs_nothing)
 {
     bowline_client *client = must_open(redis->tcp_url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -208,7 +211,7 @@ static int be_loud(void *arg)
     return bowline_open(&client, BOWLINE_OPTIONS(.url = "nonsense"), NULL) == BOWLINE_OK;
 }
 
-static void test_library_says_nothing_by_itself(void **state)
+TEST(library_says_nothing_by_itself)
 {
     int  fds[2];
     char byte;
@@ -222,18 +225,4 @@ static void test_library_says_nothing_by_itself(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-#define CASE(test) cmocka_unit_test_teardown(test, nothing_is_left)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
-        CASE(test_every_descriptor_closes_on_exec),
-        CASE(test_peer_that_has_gone_raises_no_sigpipe),
-        CASE(test_signals_interrupt_nothing),
-        CASE(test_child_with_a_copy_of_a_broken_connection_costs_nothing),
-        CASE(test_library_says_nothing_by_itself),
-    };
-
-    return cmocka_run_group_tests_name("redis_process", tests, NULL, stop_server);
-}
+AROUND(start_server, stop_server)

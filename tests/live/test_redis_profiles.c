@@ -7,6 +7,7 @@
  */
 #include "engine/redis/profile.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 #include <poll.h>
@@ -151,7 +152,9 @@ static const char *get(const form *f)
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-static void test_profiles_all_of_them_are_looked_at_here(void **state)
+FIXTURE(NULL, nothing_is_left)
+
+TEST(profiles_all_of_them_are_looked_at_here)
 {
     size_t count = 0;
     for (size_t i = 0; bwl_profile_at(i) != NULL; i++) {
@@ -162,7 +165,7 @@ static void test_profiles_all_of_them_are_looked_at_here(void **state)
     assert_int_equal(count, FORMS);
 }
 
-static void test_profiles_write_the_key_the_value_and_the_time_of_the_other_program(void **state)
+TEST(profiles_write_the_key_the_value_and_the_time_of_the_other_program)
 {
     FOR_EACH(f)
     {
@@ -192,7 +195,7 @@ static void test_profiles_write_the_key_the_value_and_the_time_of_the_other_prog
 
 /* ---- of others ------------------------------------------------------------------------------- */
 
-static void test_profiles_never_touch_what_a_stranger_wrote(void **state)
+TEST(profiles_never_touch_what_a_stranger_wrote)
 {
     static const char *const strangers[] = { "somebody", "0", "1e99", "abc123" };
 
@@ -217,7 +220,7 @@ static void test_profiles_never_touch_what_a_stranger_wrote(void **state)
 }
 
 /* The two that do as their article does delete whatever is there, and are not asked. */
-static void test_profiles_do_not_release_what_somebody_else_has_now(void **state)
+TEST(profiles_do_not_release_what_somebody_else_has_now)
 {
     FOR_EACH(f)
     {
@@ -235,7 +238,7 @@ static void test_profiles_do_not_release_what_somebody_else_has_now(void **state
     }
 }
 
-static void test_profiles_with_stamps_take_over_what_has_expired_and_only_that(void **state)
+TEST(profiles_with_stamps_take_over_what_has_expired_and_only_that)
 {
     FOR_EACH(f)
     {
@@ -258,7 +261,7 @@ static void test_profiles_with_stamps_take_over_what_has_expired_and_only_that(v
 
 /* ---- while it is held ------------------------------------------------------------------------ */
 
-static void test_profiles_extend_tokens_and_never_stamps(void **state)
+TEST(profiles_extend_tokens_and_never_stamps)
 {
     FOR_EACH(f)
     {
@@ -283,7 +286,7 @@ static void test_profiles_extend_tokens_and_never_stamps(void **state)
     }
 }
 
-static void test_profiles_risk_is_there_to_be_asked(void **state)
+TEST(profiles_risk_is_there_to_be_asked)
 {
     bowline_client *safe  = open_profile(form_named("redis-py"));
     bowline_client *risky = open_profile(form_named("jedis-lock-1"));
@@ -316,7 +319,7 @@ static void give_back(const char *profile)
     bowline_close(client);
 }
 
-static void test_profiles_release_wakes_who_sleeps_on_the_list(void **state)
+TEST(profiles_release_wakes_who_sleeps_on_the_list)
 {
     static const char *const pairs[][2] = { { "python-redis-lock", "lock-signal:nightly" },
                                             { "walrus", "lock.event:nightly" } };
@@ -334,7 +337,7 @@ static void test_profiles_release_wakes_who_sleeps_on_the_list(void **state)
     }
 }
 
-static void test_profiles_list_is_left_as_the_program_leaves_it(void **state)
+TEST(profiles_list_is_left_as_the_program_leaves_it)
 {
     give_back("python-redis-lock");
     give_back("python-redis-lock");
@@ -348,7 +351,7 @@ static void test_profiles_list_is_left_as_the_program_leaves_it(void **state)
     (void)server_ask(redis, "FLUSHALL");
 }
 
-static void test_profiles_channel_hears_the_key(void **state)
+TEST(profiles_channel_hears_the_key)
 {
     static const char *const pairs[][2] = { { "spring", "reg-channel:reg:nightly" },
                                             { "spring-6", "reg-channel" },
@@ -369,22 +372,4 @@ static void test_profiles_channel_hears_the_key(void **state)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-#define TEST(name) cmocka_unit_test_teardown(name, nothing_is_left)
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        TEST(test_profiles_all_of_them_are_looked_at_here),
-        TEST(test_profiles_write_the_key_the_value_and_the_time_of_the_other_program),
-        TEST(test_profiles_never_touch_what_a_stranger_wrote),
-        TEST(test_profiles_do_not_release_what_somebody_else_has_now),
-        TEST(test_profiles_with_stamps_take_over_what_has_expired_and_only_that),
-        TEST(test_profiles_extend_tokens_and_never_stamps),
-        TEST(test_profiles_risk_is_there_to_be_asked),
-        TEST(test_profiles_release_wakes_who_sleeps_on_the_list),
-        TEST(test_profiles_list_is_left_as_the_program_leaves_it),
-        TEST(test_profiles_channel_hears_the_key),
-    };
-
-    return cmocka_run_group_tests(tests, start_server, stop_server);
-}
+AROUND(start_server, stop_server)

@@ -9,6 +9,7 @@
  */
 #include "doctor/rights.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 #include <bowline/update.h>
@@ -273,11 +274,12 @@ static void allow(const rights *r, unsigned but)
 }
 
 typedef struct life {
+    const char *name;
     const char *options;
     const char *feature;
-    const char *base;      /* whose items are looked at elsewhere; NULL: of none                */
-    bool        keys_only; /* so are the commands */
     void (*live)(const char *options);
+    const char *base;      /* items of this feature are tested elsewhere; NULL: of none */
+    bool        keys_only; /* so are the commands */
 } life;
 
 static void lead(const life *l, const rights *r, unsigned but)
@@ -343,76 +345,36 @@ static void is_least(const life *l)
     assert_true(quiet <= 3);
 }
 
-static void test_server_stops(void **state)
+/* ---- one case for each feature --------------------------------------------------------------- */
+
+static const life lives[] = {
+    { "queue", "", "queue", .live = live_queue },
+    { "queue_elsewhere", "&key=elsewhere:%25s", "queue", .live = live_queue_elsewhere,
+      .keys_only = true },
+    { "token", "&protocol=token", "token", .live = live_token },
+    { "a_database", "&protocol=token&db=2", "token", .live = live_token },
+    { "setnx_del", "&protocol=setnx-del", "setnx-del", .live = live_once },
+    { "setnx_del_expire", "&protocol=setnx-del-expire", "setnx-del-expire",
+      .live = live_without_its_key },
+    { "setnx_stamp_del", "&protocol=setnx-stamp-del", "setnx-stamp-del",
+      .live = live_after_a_dead_one },
+    { "setnx_getset", "&protocol=setnx-getset", "setnx-getset", .live = live_after_a_dead_one },
+    { "set_nx_ex", "&protocol=set-nx-ex", "set-nx-ex", .live = live_once },
+    { "setnx_expire_watch", "&protocol=setnx-expire-watch", "setnx-expire-watch",
+      .live = live_watched },
+    { "stamps", "&profile=redis-mutex", "stamp", .live = live_after_a_dead_mutex },
+    { "a_signal_by_list", "&profile=python-redis-lock", "token", .live = live_token },
+    { "a_signal_by_event", "&profile=walrus", "token", .live = live_token },
+    { "a_signal_by_channel", "&profile=spring&key=shop:%25s", "token", .live = live_token },
+    { "status_by_queue", "", "status", .live = live_looking, .base = "queue" },
+    { "status_by_token", "&protocol=token", "token,status", .live = live_looking, .base = "token" },
+    { "update", "", "update", .live = live_update },
+};
+
+static void rule_is_least(void **state)
 {
-    server_stop(redis);
+    is_least(*state);
 }
 
-#define TEST_BESIDE(name, options_, base_, feature_, live_)                                    \
-    static void name(void **state)                                                             \
-    {                                                                                          \
-        (void)state;                                                                           \
-        is_least(&(life){                                                                      \
-            .options = (options_), .feature = (feature_), .base = (base_), .live = (live_) }); \
-    }
-#define TEST(name, options, feature, live) TEST_BESIDE(name, options, NULL, feature, live)
-
-TEST(test_rule_of_queue_is_least, "", "queue", live_queue)
-
-static void test_rule_of_queue_elsewhere_is_least(void **state)
-{
-    is_least(&(life){ .options   = "&key=elsewhere:%25s",
-                      .feature   = "queue",
-                      .keys_only = true,
-                      .live      = live_queue_elsewhere });
-}
-
-TEST(test_rule_of_token_is_least, "&protocol=token", "token", live_token)
-TEST(test_rule_of_a_database_is_least, "&protocol=token&db=2", "token", live_token)
-TEST(test_rule_of_setnx_del_is_least, "&protocol=setnx-del", "setnx-del", live_once)
-TEST(test_rule_of_setnx_del_expire_is_least, "&protocol=setnx-del-expire", "setnx-del-expire",
-     live_without_its_key)
-TEST(test_rule_of_setnx_stamp_del_is_least, "&protocol=setnx-stamp-del", "setnx-stamp-del",
-     live_after_a_dead_one)
-TEST(test_rule_of_setnx_getset_is_least, "&protocol=setnx-getset", "setnx-getset",
-     live_after_a_dead_one)
-TEST(test_rule_of_set_nx_ex_is_least, "&protocol=set-nx-ex", "set-nx-ex", live_once)
-TEST(test_rule_of_setnx_expire_watch_is_least, "&protocol=setnx-expire-watch", "setnx-expire-watch",
-     live_watched)
-TEST(test_rule_of_stamps_is_least, "&profile=redis-mutex", "stamp", live_after_a_dead_mutex)
-TEST(test_rule_of_a_signal_by_list_is_least, "&profile=python-redis-lock", "token", live_token)
-TEST(test_rule_of_a_signal_by_event_is_least, "&profile=walrus", "token", live_token)
-TEST(test_rule_of_a_signal_by_channel_is_least, "&profile=spring&key=shop:%25s", "token",
-     live_token)
-TEST_BESIDE(test_rule_of_status_by_queue_is_least, "", "queue", "status", live_looking)
-TEST_BESIDE(test_rule_of_status_by_token_is_least, "&protocol=token", "token", "token,status",
-            live_looking)
-TEST(test_rule_of_update_is_least, "", "update", live_update)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
-        cmocka_unit_test(test_rule_of_queue_is_least),
-        cmocka_unit_test(test_rule_of_queue_elsewhere_is_least),
-        cmocka_unit_test(test_rule_of_token_is_least),
-        cmocka_unit_test(test_rule_of_a_database_is_least),
-        cmocka_unit_test(test_rule_of_setnx_del_is_least),
-        cmocka_unit_test(test_rule_of_setnx_del_expire_is_least),
-        cmocka_unit_test(test_rule_of_setnx_stamp_del_is_least),
-        cmocka_unit_test(test_rule_of_setnx_getset_is_least),
-        cmocka_unit_test(test_rule_of_set_nx_ex_is_least),
-        cmocka_unit_test(test_rule_of_setnx_expire_watch_is_least),
-        cmocka_unit_test(test_rule_of_stamps_is_least),
-        cmocka_unit_test(test_rule_of_a_signal_by_list_is_least),
-        cmocka_unit_test(test_rule_of_a_signal_by_event_is_least),
-        cmocka_unit_test(test_rule_of_a_signal_by_channel_is_least),
-        cmocka_unit_test(test_rule_of_status_by_queue_is_least),
-        cmocka_unit_test(test_rule_of_status_by_token_is_least),
-        cmocka_unit_test(test_rule_of_update_is_least),
-        cmocka_unit_test(test_server_stops),
-    };
-
-    server_needed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+ROWS(lives, rule_is_least)
+AROUND(start_server, stop_server)

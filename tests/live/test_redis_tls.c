@@ -9,6 +9,7 @@
 #include "tests/lib/attempt.h"
 #include "tests/lib/certs.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 #include <errno.h>
@@ -52,7 +53,16 @@ static void server_shows(const char *name)
 
 /* ---- whom we believe ------------------------------------------------------------------------- */
 
-static void test_server_by_address_and_by_name(void **state)
+static int own_nothing_is_left(void **state)
+{
+    if (redis->tls_port != 0)
+        server_shows("host");
+    return server_becomes_empty(redis) ? 0 : -1;
+}
+
+FIXTURE(NULL, own_nothing_is_left)
+
+TEST(server_by_address_and_by_name)
 {
     needs_tls();
     expect(BOWLINE_OK, "", "%s", redis->tls_url);
@@ -61,7 +71,7 @@ static void test_server_by_address_and_by_name(void **state)
     assert_true(server_becomes_empty(redis));
 }
 
-static void test_certificates_that_are_not_believed(void **state)
+TEST(certificates_that_are_not_believed)
 {
     static const struct {
         cert        shown;
@@ -126,7 +136,7 @@ static void with_certificate(int status, const char *part, const char *file, con
     expect(status, part, "%s&cert=%s&cert-key=%s", redis->tls_url, path_of(file), path_of(key));
 }
 
-static void test_server_that_wants_our_certificate(void **state)
+TEST(server_that_wants_our_certificate)
 {
     static const char *const versions[] = { "TLSv1.2", "TLSv1.3" };
 
@@ -150,7 +160,7 @@ static void test_server_that_wants_our_certificate(void **state)
 
 /* ---- the wrong port -------------------------------------------------------------------------- */
 
-static void test_wrong_port_is_named(void **state)
+TEST(wrong_port_is_named)
 {
     needs_tls();
     expect(BOWLINE_UNREACHABLE, "is this a port for TLS?",
@@ -162,7 +172,7 @@ static void test_wrong_port_is_named(void **state)
 /* ---- what a connection is for ---------------------------------------------------------------- */
 
 /* Everything goes on over the next connection. */
-static void test_connections_killed_while_held(void **state)
+TEST(connections_killed_while_held)
 {
     needs_tls();
     bowline_client *client = must_open(redis->tls_url);
@@ -178,7 +188,7 @@ static void test_connections_killed_while_held(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static void test_own_server_starts(void **state)
+static int own_server_starts(void **state)
 {
     redis = server_start_tls(NULL);
     if (!server_is_new())
@@ -186,27 +196,7 @@ static void test_own_server_starts(void **state)
     if (redis->tls_port == 0)
         skip();
     certs_make(redis->directory, &(cert){ .name = "otherca", .is_authority = true });
+    return 0;
 }
 
-static int own_nothing_is_left(void **state)
-{
-    if (redis->tls_port != 0)
-        server_shows("host");
-    return server_becomes_empty(redis) ? 0 : -1;
-}
-
-#define CASE(test) cmocka_unit_test_teardown(test, own_nothing_is_left)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_server_starts),
-        CASE(test_server_by_address_and_by_name),
-        CASE(test_certificates_that_are_not_believed),
-        CASE(test_server_that_wants_our_certificate),
-        CASE(test_wrong_port_is_named),
-        CASE(test_connections_killed_while_held),
-    };
-
-    return cmocka_run_group_tests_name("redis_tls", tests, NULL, stop_server);
-}
+AROUND(own_server_starts, stop_server)

@@ -8,6 +8,7 @@
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
@@ -191,19 +192,36 @@ static void see_it_through(const trouble *t)
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
-static void test_out_of_memory(void **state)
+static int begin(void **state)
+{
+    judge = witness_new();
+    return 0;
+}
+
+static int end(void **state)
+{
+    if (present != NULL)
+        mend(present);
+    judge_dismiss(judge);
+    (void)server_ask(redis, "FLUSHALL");
+    return 0;
+}
+
+FIXTURE(begin, end)
+
+TEST(out_of_memory)
 {
     see_it_through(&(trouble){ "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", "OOM",
                                .passes = true, .releases = true });
 }
 
-static void test_read_only_replica(void **state)
+TEST(read_only_replica)
 {
     see_it_through(
         &(trouble){ "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "READONLY", .passes = true });
 }
 
-static void test_master_down(void **state)
+TEST(master_down)
 {
     (void)server_ask(redis, "CONFIG SET replica-serve-stale-data no");
     see_it_through(
@@ -211,7 +229,7 @@ static void test_master_down(void **state)
     (void)server_ask(redis, "CONFIG SET replica-serve-stale-data yes");
 }
 
-static void test_too_few_replicas(void **state)
+TEST(too_few_replicas)
 {
     see_it_through(&(trouble){ "CONFIG SET min-replicas-to-write 1",
                                "CONFIG SET min-replicas-to-write 0", "NOREPLICAS",
@@ -221,7 +239,7 @@ static void test_too_few_replicas(void **state)
 static const trouble endless = { "EVAL 'while true do end' 0", "SCRIPT KILL", "BUSY",
                                  .passes = true, .is_endless = true };
 
-static void test_endless_script_of_somebody(void **state)
+TEST(endless_script_of_somebody)
 {
     see_it_through(&endless);
 }
@@ -237,7 +255,7 @@ static unsigned infos_turned_away(void)
 }
 
 /* The connection breaks, and the busy server answers HELLO and not INFO: the hold is kept. */
-static void test_line_that_breaks_before_an_endless_script(void **state)
+TEST(line_that_breaks_before_an_endless_script)
 {
     bowline_client *client = client_of(&endless, "lease=60s&timeout=20s");
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -278,7 +296,7 @@ static void see_all_through(const char *const commands[][3], size_t count, bool 
     }
 }
 
-static void test_commands_withdrawn_and_given_back(void **state)
+TEST(commands_withdrawn_and_given_back)
 {
     static const char *const commands[][3] = {
         { "ACL SETUSER locker -eval -evalsha", "ACL SETUSER locker +eval +evalsha", "NOPERM" },
@@ -290,7 +308,7 @@ static void test_commands_withdrawn_and_given_back(void **state)
     see_all_through(commands, sizeof commands / sizeof commands[0], false);
 }
 
-static void test_keys_withdrawn_while_held(void **state)
+TEST(keys_withdrawn_while_held)
 {
     static const char *const commands[][3] = {
         { "ACL SETUSER locker resetkeys ~other:*", "ACL SETUSER locker resetkeys ~bowline:*",
@@ -301,21 +319,22 @@ static void test_keys_withdrawn_while_held(void **state)
 }
 
 /* An open connection stays authenticated; the next one is refused. */
-static void test_password_changed_while_held(void **state)
+TEST(password_changed_while_held)
 {
     static const char *const commands[][3] = {
         { "ACL SETUSER locker resetpass >another", "ACL SETUSER locker resetpass >right",
           "WRONGPASS" },
         { "ACL SETUSER locker off", "ACL SETUSER locker on", "WRONGPASS" },
+        { "ACL DELUSER locker", "ACL SETUSER locker on >right ~bowline:* " RIGHTS, "WRONGPASS" },
     };
 
-    see_all_through(commands, 2, true);
+    see_all_through(commands, sizeof commands / sizeof commands[0], true);
 }
 
 /* ---- a server that is started for it --------------------------------------------------------- */
 
 /* The directory of the snapshot is gone. */
-static void test_disk_that_fails(void **state)
+TEST(disk_that_fails)
 {
     char data[100] = "/tmp/bowline-gone-XXXXXX";
     char options[200];
@@ -332,7 +351,7 @@ static void test_disk_that_fails(void **state)
                                .passes = true, .is_deferred = true });
 }
 
-static void test_loading(void **state)
+TEST(loading)
 {
     bowline_hold *hold  = NULL;
     bowline_error error = { 0 };
@@ -362,45 +381,11 @@ static void test_loading(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static int begin(void **state)
-{
-    judge = witness_new();
-    return 0;
-}
-
-static int end(void **state)
-{
-    if (present != NULL)
-        mend(present);
-    judge_dismiss(judge);
-    (void)server_ask(redis, "FLUSHALL");
-    return 0;
-}
-
-static void test_own_server_starts(void **state)
+static int own_server_starts(void **state)
 {
     redis = server_start("--lua-time-limit 50 --repl-timeout 60");
     (void)server_ask(redis, "ACL SETUSER locker on >right " RIGHTS);
+    return 0;
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_server_starts),
-        CASE(test_out_of_memory),
-        CASE(test_read_only_replica),
-        CASE(test_master_down),
-        CASE(test_too_few_replicas),
-        CASE(test_endless_script_of_somebody),
-        CASE(test_line_that_breaks_before_an_endless_script),
-        CASE(test_commands_withdrawn_and_given_back),
-        CASE(test_keys_withdrawn_while_held),
-        CASE(test_password_changed_while_held),
-        CASE(test_disk_that_fails),
-        CASE(test_loading),
-    };
-
-    return cmocka_run_group_tests_name("redis_trouble", tests, NULL, stop_server);
-}
+AROUND(own_server_starts, stop_server)

@@ -8,6 +8,7 @@
 #include "tests/lib/judged.h"
 #include "tests/lib/proxy.h"
 #include "tests/lib/server.h"
+#include "tests/lib/suite.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -114,8 +115,10 @@ static void take_and_give(bowline_client *client)
 
 /* ---- servers that are not there -------------------------------------------------------------- */
 
+FIXTURE(begin, end)
+
 /* The holder knows in time, and nobody else gets in before. */
-static void test_redlock_is_lost_when_most_are_gone(void **state)
+TEST(redlock_is_lost_when_most_are_gone)
 {
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -142,7 +145,7 @@ static void test_redlock_is_lost_when_most_are_gone(void **state)
 
 /* One after the other, all of them: each gets the key again before the next one goes, though the
  * rival has it there for a moment now and then. */
-static void test_redlock_heals_servers_that_restart_empty(void **state)
+TEST(redlock_heals_servers_that_restart_empty)
 {
     char            token[64] = "";
     bowline_client *client    = must_open(url);
@@ -172,7 +175,7 @@ static void test_redlock_heals_servers_that_restart_empty(void **state)
 }
 
 /* Three at once: had they a vote, the rival would be in. */
-static void test_redlock_servers_that_restart_have_no_vote_for_a_lease(void **state)
+TEST(redlock_servers_that_restart_have_no_vote_for_a_lease)
 {
     bowline_client *client;
     bowline_hold   *hold = NULL;
@@ -196,7 +199,7 @@ static void test_redlock_servers_that_restart_have_no_vote_for_a_lease(void **st
 
 /* ---- servers that are slow ------------------------------------------------------------------- */
 
-static void test_redlock_two_stopped_servers_are_not_waited_for(void **state)
+TEST(redlock_two_stopped_servers_are_not_waited_for)
 {
     bowline_client *client = must_open(url);
 
@@ -214,7 +217,7 @@ static void test_redlock_two_stopped_servers_are_not_waited_for(void **state)
 
 /* ---- many who want it ------------------------------------------------------------------------ */
 
-static void test_redlock_is_held_by_one_at_a_time_while_servers_come_and_go(void **state)
+TEST(redlock_is_held_by_one_at_a_time_while_servers_come_and_go)
 {
     enum { RIVALS = 3, ROUNDS = 5 };
     rival *r[RIVALS];
@@ -232,19 +235,4 @@ static void test_redlock_is_held_by_one_at_a_time_while_servers_come_and_go(void
     for (unsigned i = 0; i < RIVALS; i++)
         rival_stop(r[i]);
     assert_one_at_a_time(judge);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-    const struct CMUnitTest tests[] = {
-        TEST(test_redlock_is_lost_when_most_are_gone),
-        TEST(test_redlock_heals_servers_that_restart_empty),
-        TEST(test_redlock_servers_that_restart_have_no_vote_for_a_lease),
-        TEST(test_redlock_two_stopped_servers_are_not_waited_for),
-        TEST(test_redlock_is_held_by_one_at_a_time_while_servers_come_and_go),
-    };
-
-    server_needed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include "tests/lib/clock_shim.h"
 #include "tests/lib/judged.h"
 #include "tests/lib/server.h"
+#include "tests/lib/suite.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -112,8 +113,10 @@ static bool have_it(unsigned count, bowline_hold *hold)
     return false;
 }
 
+FIXTURE(begin, end)
+
 /* The keys of two are gone at a stroke, and the rival asks all the time. */
-static void test_redlock_two_clocks_that_jump_by_a_minute(void **state)
+TEST(redlock_two_clocks_that_jump_by_a_minute)
 {
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = NULL;
@@ -139,15 +142,4 @@ static void test_redlock_two_clocks_that_jump_by_a_minute(void **state)
     }
     bowline_close(client);
     assert_one_at_a_time(judge);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-    const struct CMUnitTest tests[] = {
-        TEST(test_redlock_two_clocks_that_jump_by_a_minute),
-    };
-
-    server_needed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
  */
 #include "engine/redis/profile.h"
 #include "tests/lib/server.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
@@ -57,7 +58,17 @@ static bool exists(unsigned node, const char *answer, const char *key)
     for (size_t at = 0; bwl_profile_at(at) != NULL; at++) \
         for (const bwl_profile *p = bwl_profile_at(at); p != NULL && p->is_of_many; p = NULL)
 
-static void test_redlock_profile_writes_its_key_and_its_value_on_every_server(void **state)
+static int are_empty(void **state)
+{
+    for (unsigned i = 0; i < SERVERS; i++)
+        if (!server_becomes_empty(servers[i]))
+            return -1;
+    return 0;
+}
+
+FIXTURE(NULL, are_empty)
+
+TEST(redlock_profile_writes_its_key_and_its_value_on_every_server)
 {
     unsigned count = 0;
 
@@ -99,7 +110,7 @@ static void set(const char *key, unsigned count)
             assert_string_equal(server_ask(servers[i], "SET %s theirs NX PX 60000", key), "OK");
 }
 
-static void test_redlock_profile_is_kept_out_by_a_majority_and_by_no_less(void **state)
+TEST(redlock_profile_is_kept_out_by_a_majority_and_by_no_less)
 {
     FOR_EACH(p)
     {
@@ -137,22 +148,4 @@ static int stop_servers(void **state)
     return 0;
 }
 
-static int are_empty(void **state)
-{
-    for (unsigned i = 0; i < SERVERS; i++)
-        if (!server_becomes_empty(servers[i]))
-            return -1;
-    return 0;
-}
-
-#define TEST(name) cmocka_unit_test_teardown(name, are_empty)
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        TEST(test_redlock_profile_writes_its_key_and_its_value_on_every_server),
-        TEST(test_redlock_profile_is_kept_out_by_a_majority_and_by_no_less),
-    };
-
-    return cmocka_run_group_tests(tests, start_servers, stop_servers);
-}
+AROUND(start_servers, stop_servers)

@@ -3,6 +3,7 @@
  * has no vote.
  */
 #include "tests/lib/server.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
@@ -80,7 +81,9 @@ static void tls_needed(void)
     bowline_close(client);
 }
 
-static void test_redlock_server_that_nobody_vouches_for_has_no_vote(void **state)
+FIXTURE(begin, end)
+
+TEST(redlock_server_that_nobody_vouches_for_has_no_vote)
 {
     bowline_client *client;
     bowline_hold   *hold = NULL;
@@ -99,7 +102,7 @@ static void test_redlock_server_that_nobody_vouches_for_has_no_vote(void **state
 }
 
 /* Nothing is ever said in clear text where the URL says otherwise. */
-static void test_redlock_server_that_does_not_encrypt_has_no_vote(void **state)
+TEST(redlock_server_that_does_not_encrypt_has_no_vote)
 {
     bowline_client *client;
     bowline_hold   *hold = NULL;
@@ -119,17 +122,4 @@ static void test_redlock_server_that_does_not_encrypt_has_no_vote(void **state)
     for (unsigned i = 0; i < SERVERS; i++)
         assert_string_equal(server_ask(servers[i], "EXISTS bowline:{x}"), "0");
     bowline_close(client);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_redlock_server_that_nobody_vouches_for_has_no_vote,
-                                        begin, end),
-        cmocka_unit_test_setup_teardown(test_redlock_server_that_does_not_encrypt_has_no_vote,
-                                        begin, end),
-    };
-
-    server_needed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,15 @@
  * Each test has a service of its own (sentinels.h).  What is held is looked for at the new primary
  * before anything is said of it: it is held where it has arrived, and LOST where it has not.
  */
+#include "tests/lib/attempt.h"
 #include "tests/lib/judged.h"
 #include "tests/lib/sentinels.h"
+#include "tests/lib/suite.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LEASE_MS = 120000, WAITERS = 20, LONG_MS = 120000 };
@@ -63,7 +66,9 @@ static void must_extend(bowline_hold *hold)
 
 /* ---- in peace -------------------------------------------------------------------------------- */
 
-static void test_one_sentinel_is_enough(void **state)
+FIXTURE(begin, end)
+
+TEST(one_sentinel_is_enough)
 {
     server_kill(there->sentinels[0]);
     server_signal(there->sentinels[1], SIGSTOP);
@@ -78,7 +83,7 @@ static void test_one_sentinel_is_enough(void **state)
 /* ---- another primary ------------------------------------------------------------------------- */
 
 /* Killed: what is held has arrived, stays held, and shuts others out until it is given back. */
-static void test_hold_outlives_its_primary(void **state)
+TEST(hold_outlives_its_primary)
 {
     bowline_hold *second = NULL;
 
@@ -106,7 +111,7 @@ static void test_hold_outlives_its_primary(void **state)
 }
 
 /* By hand, with everybody alive: the old one is told to follow. */
-static void test_hold_outlives_a_switch_by_hand(void **state)
+TEST(hold_outlives_a_switch_by_hand)
 {
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -127,7 +132,7 @@ static void test_hold_outlives_a_switch_by_hand(void **state)
 }
 
 /* The last that was written has not arrived at the one that becomes the primary. */
-static void test_hold_that_did_not_arrive_is_lost(void **state)
+TEST(hold_that_did_not_arrive_is_lost)
 {
     bowline_client *client = must_open(url);
     must_release(must_acquire(client, "before"));
@@ -157,7 +162,7 @@ static void test_hold_that_did_not_arrive_is_lost(void **state)
 }
 
 /* It comes back, is told to follow, and is asked for nothing. */
-static void test_old_primary_returns(void **state)
+TEST(old_primary_returns)
 {
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -177,15 +182,41 @@ static void test_old_primary_returns(void **state)
     bowline_close(client);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_one_sentinel_is_enough, begin, end),
-        cmocka_unit_test_setup_teardown(test_hold_outlives_its_primary, begin, end),
-        cmocka_unit_test_setup_teardown(test_hold_outlives_a_switch_by_hand, begin, end),
-        cmocka_unit_test_setup_teardown(test_hold_that_did_not_arrive_is_lost, begin, end),
-        cmocka_unit_test_setup_teardown(test_old_primary_returns, begin, end),
-    };
+/* ---- passwords ------------------------------------------------------------------------------- */
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+FIXTURE(NULL, NULL)
+
+TEST(sentinel_and_service_have_passwords_of_their_own)
+{
+    char path[96];
+
+    server *node     = server_start("--requirepass hunter2");
+    server *sentinel = server_start_sentinel(node->port, 1);
+    (void)snprintf(node->login, sizeof node->login, "AUTH hunter2");
+    (void)server_ask(sentinel, "SENTINEL SET m auth-pass hunter2");
+    (void)server_ask(sentinel, "ACL SETUSER watcher on >hunter2-watches +@all &*");
+    (void)server_ask(sentinel, "ACL SETUSER default off");
+    (void)snprintf(path, sizeof path, "%s/secret", node->directory);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fchmod(fileno(file), 0600), 0);
+    assert_int_equal(fputs("hunter2-watches\n", file) >= 0, true);
+    assert_int_equal(fclose(file), 0);
+
+    expect(BOWLINE_OK, "",
+           "redis+sentinel://:hunter2@127.0.0.1:%d/m?sentinel-user=watcher&"
+           "sentinel-password-file=%s",
+           sentinel->port, path);
+    expect(BOWLINE_REFUSED, "it wants a password (NOAUTH): give sentinel-password-file=",
+           "redis+sentinel://:hunter2@127.0.0.1:%d/m", sentinel->port);
+    expect(BOWLINE_REFUSED, "wants a password (NOAUTH)",
+           "redis+sentinel://127.0.0.1:%d/m?sentinel-user=watcher&sentinel-password-file=%s",
+           sentinel->port, path);
+    (void)server_ask(node, "CONFIG SET requirepass changed");
+    expect(BOWLINE_REFUSED, "WRONGPASS",
+           "redis+sentinel://:hunter2@127.0.0.1:%d/m?sentinel-user=watcher&"
+           "sentinel-password-file=%s",
+           sentinel->port, path);
+    server_stop(sentinel);
+    server_stop(node);
 }

@@ -9,6 +9,7 @@
 #include "tests/lib/judged.h"
 #include "tests/lib/line.h"
 #include "tests/lib/sentinels.h"
+#include "tests/lib/suite.h"
 
 #include <stdio.h>
 
@@ -121,8 +122,10 @@ static void crowd_goes(void)
                   (long long)(atomic_load(&longest_us) / 1000));
 }
 
+FIXTURE(begin, end)
+
 /* While somebody holds on: each comes in its turn, as if there had been no switch. */
-static void test_crowd_keeps_its_order_over_a_switch(void **state)
+TEST(crowd_keeps_its_order_over_a_switch)
 {
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -175,28 +178,15 @@ static void kill_primary(void)
     server_kill(there->nodes[PRIMARY]);
 }
 
-static void test_crowd_outlives_the_primary_in_the_middle(void **state)
+TEST(crowd_outlives_the_primary_in_the_middle)
 {
     passes_through(kill_primary);
 }
 
 /* It lives, and nobody reaches it: nothing is closed, and nobody is told. */
-static void test_crowd_outlives_a_primary_that_is_cut_off(void **state)
+TEST(crowd_outlives_a_primary_that_is_cut_off)
 {
     if (hosts == NULL)
         skip();
     passes_through(cut_off_primary);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_crowd_keeps_its_order_over_a_switch),
-        CASE(test_crowd_outlives_the_primary_in_the_middle),
-        CASE(test_crowd_outlives_a_primary_that_is_cut_off),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

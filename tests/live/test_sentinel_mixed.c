@@ -6,6 +6,7 @@
 #include "tests/lib/attempt.h"
 #include "tests/lib/certs.h"
 #include "tests/lib/server.h"
+#include "tests/lib/suite.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -53,12 +54,12 @@ static void needs_tls(void)
         skip();
 }
 
-static void test_all_in_clear(void **state)
+TEST(all_in_clear)
 {
     expect(BOWLINE_OK, "", "redis+sentinel://127.0.0.1:%d/m", sentinel->port);
 }
 
-static void test_sentinels_with_tls_and_servers_without(void **state)
+TEST(sentinels_with_tls_and_servers_without)
 {
     needs_tls();
     expect(BOWLINE_UNREACHABLE,
@@ -69,7 +70,7 @@ static void test_sentinels_with_tls_and_servers_without(void **state)
     assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"), "0");
 }
 
-static void test_sentinels_without_tls_and_servers_with_it(void **state)
+TEST(sentinels_without_tls_and_servers_with_it)
 {
     needs_tls();
     expect(BOWLINE_UNREACHABLE,
@@ -80,7 +81,7 @@ static void test_sentinels_without_tls_and_servers_with_it(void **state)
     assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"), "0");
 }
 
-static void test_server_is_taken_for_a_sentinel(void **state)
+TEST(server_is_taken_for_a_sentinel)
 {
     expect(BOWLINE_REFUSED, "if it is the server, write redis:// or rediss://",
            "redis+sentinel://127.0.0.1:%d/m", redis->port);
@@ -89,7 +90,7 @@ static void test_server_is_taken_for_a_sentinel(void **state)
            "rediss+sentinel://127.0.0.1:%d/m?%s", redis->tls_port, ca);
 }
 
-static void test_sentinel_is_taken_for_a_server(void **state)
+TEST(sentinel_is_taken_for_a_server)
 {
     expect(BOWLINE_REFUSED, "is a sentinel, and keeps no locks: write redis+sentinel://",
            "redis://127.0.0.1:%d", sentinel->port);
@@ -98,13 +99,13 @@ static void test_sentinel_is_taken_for_a_server(void **state)
            "rediss://127.0.0.1:%d?%s", sentinel->tls_port, ca);
 }
 
-static void test_service_that_is_not_known(void **state)
+TEST(service_that_is_not_known)
 {
     expect(BOWLINE_REFUSED, "it knows no service \"nightly\": the path of the URL is the name",
            "redis+sentinel://127.0.0.1:%d/nightly", sentinel->port);
 }
 
-static void test_wrong_password_of_the_sentinels(void **state)
+TEST(wrong_password_of_the_sentinels)
 {
     char path[96];
     char url[240];
@@ -124,17 +125,4 @@ static void test_wrong_password_of_the_sentinels(void **state)
     expect(BOWLINE_OK, "", "%s", url);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_in_clear),
-        cmocka_unit_test(test_sentinels_with_tls_and_servers_without),
-        cmocka_unit_test(test_sentinels_without_tls_and_servers_with_it),
-        cmocka_unit_test(test_server_is_taken_for_a_sentinel),
-        cmocka_unit_test(test_sentinel_is_taken_for_a_server),
-        cmocka_unit_test(test_service_that_is_not_known),
-        cmocka_unit_test(test_wrong_password_of_the_sentinels),
-    };
-
-    return cmocka_run_group_tests(tests, begin, end);
-}
+AROUND(begin, end)

@@ -8,6 +8,7 @@
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/sentinels.h"
+#include "tests/lib/suite.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -165,9 +166,11 @@ static void tell_overlap(int64_t gained_us, int64_t sure_us)
 
 /* ---- the primary is cut off ------------------------------------------------------------------ */
 
+FIXTURE(begin, end)
+
 /* From all but the holder, who hears the sentinels: the hold is found at the new primary, and what
  * the old one says is not asked for any more, also when it is back. */
-static void test_holder_who_hears_the_sentinels_leaves_a_primary_that_is_cut_off(void **state)
+TEST(holder_who_hears_the_sentinels_leaves_a_primary_that_is_cut_off)
 {
     set_up(2, NULL, LONG_MS);
     bowline_client *client = must_open(url);
@@ -204,7 +207,7 @@ static void test_holder_who_hears_the_sentinels_leaves_a_primary_that_is_cut_off
 
 /* The holder is on the side of the old primary and hears nobody else: both believe, until it can
  * hear again.  The fence is what is left. */
-static void test_holder_beside_the_old_primary_believes_until_it_hears(void **state)
+TEST(holder_beside_the_old_primary_believes_until_it_hears)
 {
     set_up(2, NULL, SHORT_MS);
     bowline_client *client = must_open(url);
@@ -234,7 +237,7 @@ static void test_holder_beside_the_old_primary_believes_until_it_hears(void **st
 
 /* The same where a primary must have a replica that answers: the old one refuses soon, and the
  * hold ends with its lease, whether it hears anybody or not. */
-static void test_primary_that_must_have_a_replica_ends_the_hold(void **state)
+TEST(primary_that_must_have_a_replica_ends_the_hold)
 {
     char options[80];
 
@@ -265,7 +268,7 @@ static void test_primary_that_must_have_a_replica_ends_the_hold(void **state)
 
 /* A sentinel is cut off together with the old primary, and names it to whoever asks it first,
  * though he reaches all of them: both believe, until that one hears of the switch. */
-static void test_sentinel_beside_the_old_primary_leads_to_it(void **state)
+TEST(sentinel_beside_the_old_primary_leads_to_it)
 {
     char beside[200];
 
@@ -303,7 +306,7 @@ static void test_sentinel_beside_the_old_primary_leads_to_it(void **state)
 
 /* The holder's way to the primary is cut, and no other: the hold goes on, nobody else gets in, and
  * when there is another primary it is found without waiting for the one that is silent. */
-static void test_half_open_way_to_the_primary(void **state)
+TEST(half_open_way_to_the_primary)
 {
     set_up(2, NULL, LONG_MS);
     bowline_client *client = must_open(url);
@@ -370,23 +373,7 @@ static void follows_without(bool is_cut)
     bowline_close(client);
 }
 
-static void test_half_open_way_to_the_sentinel(void **state)
+TEST(half_open_way_to_the_sentinel)
 {
     follows_without(true);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_holder_who_hears_the_sentinels_leaves_a_primary_that_is_cut_off),
-        CASE(test_holder_beside_the_old_primary_believes_until_it_hears),
-        CASE(test_primary_that_must_have_a_replica_ends_the_hold),
-        CASE(test_sentinel_beside_the_old_primary_leads_to_it),
-        CASE(test_half_open_way_to_the_primary),
-        CASE(test_half_open_way_to_the_sentinel),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

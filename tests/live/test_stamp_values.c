@@ -9,6 +9,7 @@
 #include "engine/redis/wire/value.h"
 #include "engine/redis/wire/commands.h"
 #include "tests/lib/catalogue.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/wire.h"
 
 typedef struct form {
@@ -113,7 +114,9 @@ static void expect_taken(const form *f)
     bowline_close(client);
 }
 
-static void test_a_time_before_2001_is_left_alone(void **state)
+FIXTURE(empty_server, NULL)
+
+TEST(a_time_before_2001_is_left_alone)
 {
     FOR_EACH(f)
     {
@@ -125,7 +128,7 @@ static void test_a_time_before_2001_is_left_alone(void **state)
     }
 }
 
-static void test_a_time_after_2099_is_left_alone(void **state)
+TEST(a_time_after_2099_is_left_alone)
 {
     FOR_EACH(f)
     {
@@ -134,7 +137,7 @@ static void test_a_time_after_2099_is_left_alone(void **state)
 }
 
 /* Seconds for a profile in milliseconds are a time in 1970; the other way round it is far ahead. */
-static void test_a_time_in_another_unit_is_left_alone(void **state)
+TEST(a_time_in_another_unit_is_left_alone)
 {
     FOR_EACH(f)
     {
@@ -143,7 +146,7 @@ static void test_a_time_in_another_unit_is_left_alone(void **state)
     }
 }
 
-static void test_a_time_that_is_over_is_left_alone_while_the_key_has_an_expiry(void **state)
+TEST(a_time_that_is_over_is_left_alone_while_the_key_has_an_expiry)
 {
     FOR_EACH(f)
     {
@@ -153,7 +156,7 @@ static void test_a_time_that_is_over_is_left_alone_while_the_key_has_an_expiry(v
 }
 
 /* The twin of the tests above: without the expiry it is a lock that somebody left behind. */
-static void test_a_time_that_is_over_is_taken_over(void **state)
+TEST(a_time_that_is_over_is_taken_over)
 {
     FOR_EACH(f)
     {
@@ -180,7 +183,7 @@ static bowline_holder who(const form *f, const char *value, const char *more)
     return holder;
 }
 
-static void test_who_says_why_the_lock_is_not_taken(void **state)
+TEST(who_says_why_the_lock_is_not_taken)
 {
     FOR_EACH(f)
     {
@@ -270,7 +273,7 @@ static void try_form(bwl_compat_rules rules)
     assert_int_equal(says(REDIS_TAKE_TIMESTAMP, &rules, mine, 0).answer, BWL_YES);
 }
 
-static void test_every_form_is_written_and_read_as_the_library_does(void **state)
+TEST(every_form_is_written_and_read_as_the_library_does)
 {
     static const bwl_compat_rules list[] = {
         { .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS },
@@ -301,20 +304,4 @@ static void test_every_form_is_written_and_read_as_the_library_does(void **state
     wire_close(&line);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
-        cmocka_unit_test_setup(test_a_time_before_2001_is_left_alone, empty_server),
-        cmocka_unit_test_setup(test_a_time_after_2099_is_left_alone, empty_server),
-        cmocka_unit_test_setup(test_a_time_in_another_unit_is_left_alone, empty_server),
-        cmocka_unit_test_setup(test_a_time_that_is_over_is_left_alone_while_the_key_has_an_expiry,
-                               empty_server),
-        cmocka_unit_test_setup(test_a_time_that_is_over_is_taken_over, empty_server),
-        cmocka_unit_test_setup(test_who_says_why_the_lock_is_not_taken, empty_server),
-        cmocka_unit_test_setup(test_every_form_is_written_and_read_as_the_library_does,
-                               empty_server),
-    };
-
-    return cmocka_run_group_tests_name("stamp_values", tests, NULL, stop_server);
-}
+AROUND(start_server, stop_server)

@@ -7,10 +7,10 @@
  */
 #include "engine/redis/wire/scripts.h"
 #include "tests/lib/frozen.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/symfony_scripts.h"
 #include "tests/lib/testing.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +80,27 @@ static const char *member(void)
 
 /* ---- exclusion ------------------------------------------------------------------------------- */
 
-static void test_symfony_hold_of_theirs_is_busy_and_not_touched(void **state)
+/* Without its keeper: nothing is renewed unless the test says so. */
+static int begin(void **state)
+{
+    char url[200];
+
+    now_ms = beginning_ms;
+    frozen_set(now_ms);
+    (void)snprintf(url, sizeof url, "%s?profile=symfony&wait=0s", redis->tcp_url);
+    client = must_open_without_keeper(url);
+    return 0;
+}
+
+static int is_empty(void **state)
+{
+    bowline_close(client);
+    return server_becomes_empty(redis) ? 0 : -1;
+}
+
+FIXTURE(begin, is_empty)
+
+TEST(symfony_hold_of_theirs_is_busy_and_not_touched)
 {
     char before[400];
 
@@ -94,7 +114,7 @@ static void test_symfony_hold_of_theirs_is_busy_and_not_touched(void **state)
     assert_string_equal(server_ask(redis, "EXISTS nightly"), "0");
 }
 
-static void test_symfony_hold_of_ours_is_a_conflict_and_not_touched(void **state)
+TEST(symfony_hold_of_ours_is_a_conflict_and_not_touched)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     char          before[400];
@@ -112,7 +132,7 @@ static void test_symfony_hold_of_ours_is_a_conflict_and_not_touched(void **state
 }
 
 /* Byte for byte what Symfony would have there with our token. */
-static void test_symfony_set_of_ours_is_what_symfony_writes(void **state)
+TEST(symfony_set_of_ours_is_what_symfony_writes)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     char          token[100];
@@ -137,7 +157,7 @@ static void test_symfony_set_of_ours_is_what_symfony_writes(void **state)
     must_release(hold);
 }
 
-static void test_symfony_extension_of_ours_never_shortens(void **state)
+TEST(symfony_extension_of_ours_never_shortens)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     char          before[400];
@@ -151,7 +171,7 @@ static void test_symfony_extension_of_ours_never_shortens(void **state)
 
 /* ---- readers --------------------------------------------------------------------------------- */
 
-static void test_symfony_readers_keep_us_out_until_the_last_has_gone(void **state)
+TEST(symfony_readers_keep_us_out_until_the_last_has_gone)
 {
     char before[400];
 
@@ -170,7 +190,7 @@ static void test_symfony_readers_keep_us_out_until_the_last_has_gone(void **stat
     must_release(hold);
 }
 
-static void test_symfony_holders_are_told_from_readers(void **state)
+TEST(symfony_holders_are_told_from_readers)
 {
     bowline_holder holder = { .size = sizeof holder };
     bowline_error  error;
@@ -199,7 +219,7 @@ static void test_symfony_holders_are_told_from_readers(void **state)
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-static void test_symfony_member_is_there_until_its_score_has_come(void **state)
+TEST(symfony_member_is_there_until_its_score_has_come)
 {
     expect_yes(SYMFONY_SAVE, A, SHORT_MS);
     (void)server_ask(redis, "PERSIST nightly");
@@ -214,7 +234,7 @@ static void test_symfony_member_is_there_until_its_score_has_come(void **state)
     must_release(hold);
 }
 
-static void test_symfony_attempt_of_ours_removes_only_what_is_over(void **state)
+TEST(symfony_attempt_of_ours_removes_only_what_is_over)
 {
     char alone[100];
 
@@ -228,7 +248,7 @@ static void test_symfony_attempt_of_ours_removes_only_what_is_over(void **state)
     assert_string_equal(forget(B), "1");
 }
 
-static void test_symfony_hold_of_ours_that_is_over_can_be_taken_by_them(void **state)
+TEST(symfony_hold_of_ours_that_is_over_can_be_taken_by_them)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     char          theirs[400];
@@ -245,7 +265,7 @@ static void test_symfony_hold_of_ours_that_is_over_can_be_taken_by_them(void **s
 }
 
 /* Nobody has taken it, and it is over all the same: somebody may take it at any moment. */
-static void test_symfony_hold_of_ours_that_is_over_is_not_extended(void **state)
+TEST(symfony_hold_of_ours_that_is_over_is_not_extended)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     bowline_error error;
@@ -260,7 +280,7 @@ static void test_symfony_hold_of_ours_that_is_over_is_not_extended(void **state)
 
 /* ---- members of others beside ours ----------------------------------------------------------- */
 
-static void test_symfony_extension_needs_write_and_keeps_it(void **state)
+TEST(symfony_extension_needs_write_and_keeps_it)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     char          before[400];
@@ -279,7 +299,7 @@ static void test_symfony_extension_needs_write_and_keeps_it(void **state)
 }
 
 /* Nobody but an operator adds a member beside a hold: it stays, for as long as its score says. */
-static void test_symfony_release_leaves_members_of_others(void **state)
+TEST(symfony_release_leaves_members_of_others)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     char          others[100];
@@ -296,7 +316,7 @@ static void test_symfony_release_leaves_members_of_others(void **state)
 }
 
 /* A key that lasted as long as our member would hide when the last of the others ends. */
-static void test_symfony_release_ends_the_key_with_the_last_of_others(void **state)
+TEST(symfony_release_ends_the_key_with_the_last_of_others)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     char          others[100];
@@ -316,7 +336,7 @@ static const char *take_again(void)
 
 /* Who had no answer asks again by the same member: yes, from the first question on, as long as it
  * is alone. */
-static void test_symfony_question_that_is_asked_again_changes_nothing(void **state)
+TEST(symfony_question_that_is_asked_again_changes_nothing)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     char          before[400];
@@ -338,7 +358,7 @@ static void test_symfony_question_that_is_asked_again_changes_nothing(void **sta
     must_release(hold);
 }
 
-static void test_symfony_release_without_write_is_a_loss_and_leaves_readers(void **state)
+TEST(symfony_release_without_write_is_a_loss_and_leaves_readers)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     bowline_error error;
@@ -353,7 +373,7 @@ static void test_symfony_release_without_write_is_a_loss_and_leaves_readers(void
 /* ---- other kinds ----------------------------------------------------------------------------- */
 
 /* Before 5.2 it was a string: both refuse it. */
-static void test_symfony_string_of_an_old_version_is_busy(void **state)
+TEST(symfony_string_of_an_old_version_is_busy)
 {
     bowline_holder holder = { .size = sizeof holder };
     bowline_error  error;
@@ -383,46 +403,4 @@ static int stop_server(void **state)
     return 0;
 }
 
-/* Without its keeper: nothing is renewed unless the test says so. */
-static int begin(void **state)
-{
-    char url[200];
-
-    now_ms = beginning_ms;
-    frozen_set(now_ms);
-    (void)snprintf(url, sizeof url, "%s?profile=symfony&wait=0s", redis->tcp_url);
-    client = must_open_without_keeper(url);
-    return 0;
-}
-
-static int is_empty(void **state)
-{
-    bowline_close(client);
-    return server_becomes_empty(redis) ? 0 : -1;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, is_empty)
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        TEST(test_symfony_hold_of_theirs_is_busy_and_not_touched),
-        TEST(test_symfony_hold_of_ours_is_a_conflict_and_not_touched),
-        TEST(test_symfony_set_of_ours_is_what_symfony_writes),
-        TEST(test_symfony_extension_of_ours_never_shortens),
-        TEST(test_symfony_readers_keep_us_out_until_the_last_has_gone),
-        TEST(test_symfony_holders_are_told_from_readers),
-        TEST(test_symfony_member_is_there_until_its_score_has_come),
-        TEST(test_symfony_attempt_of_ours_removes_only_what_is_over),
-        TEST(test_symfony_hold_of_ours_that_is_over_can_be_taken_by_them),
-        TEST(test_symfony_hold_of_ours_that_is_over_is_not_extended),
-        TEST(test_symfony_extension_needs_write_and_keeps_it),
-        TEST(test_symfony_release_leaves_members_of_others),
-        TEST(test_symfony_release_ends_the_key_with_the_last_of_others),
-        TEST(test_symfony_question_that_is_asked_again_changes_nothing),
-        TEST(test_symfony_release_without_write_is_a_loss_and_leaves_readers),
-        TEST(test_symfony_string_of_an_old_version_is_busy),
-    };
-
-    return cmocka_run_group_tests(tests, start_server, stop_server);
-}
+AROUND(start_server, stop_server)

@@ -8,6 +8,7 @@
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/server.h"
+#include "tests/lib/suite.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -136,8 +137,10 @@ static int extend_to_a_minute(bowline_hold *hold, const char *part, bowline_erro
 
 /* ---- replicas -------------------------------------------------------------------------------- */
 
+FIXTURE(begin, end)
+
 /* Whoever is told that he has it can look for it there. */
-static void test_lock_is_at_the_replica(void **state)
+TEST(lock_is_at_the_replica)
 {
     static const char *const options[] = { "sync=1", "sync=1&protocol=token" };
 
@@ -154,7 +157,7 @@ static void test_lock_is_at_the_replica(void **state)
 }
 
 /* Who tries is told, and nothing stays; who waits has it when the replica is there again. */
-static void test_stopped_replica_is_waited_for(void **state)
+TEST(stopped_replica_is_waited_for)
 {
     static const char *const options[] = { "sync=1&timeout=500ms",
                                            "sync=1&timeout=500ms&protocol=token" };
@@ -178,7 +181,7 @@ static void test_stopped_replica_is_waited_for(void **state)
 }
 
 /* What is given to who waits was written by who gave it: it counts when the replica has it. */
-static void test_next_in_line_has_it_when_the_replica_has(void **state)
+TEST(next_in_line_has_it_when_the_replica_has)
 {
     waiter w;
 
@@ -202,7 +205,7 @@ static void test_next_in_line_has_it_when_the_replica_has(void **state)
 }
 
 /* It is ours still for what it was, and no longer. */
-static void test_extension_counts_at_the_replica(void **state)
+TEST(extension_counts_at_the_replica)
 {
     bowline_error error = { 0 };
     bowline_hold *hold  = NULL;
@@ -226,7 +229,7 @@ static void test_extension_counts_at_the_replica(void **state)
 /* ---- the primary is killed ------------------------------------------------------------------- */
 
 /* The lock has not arrived.  Without sync=: two have it.  With it: nobody was told. */
-static void test_lock_that_did_not_arrive(void **state)
+TEST(lock_that_did_not_arrive)
 {
     witness_visit first, second;
 
@@ -290,7 +293,7 @@ static void begin_anew(void)
     start_replica(1);
 }
 
-static void test_extension_that_did_not_arrive(void **state)
+TEST(extension_that_did_not_arrive)
 {
     int overlaps = overlaps_after("lease=1500ms&timeout=400ms");
 
@@ -308,7 +311,7 @@ static void test_extension_that_did_not_arrive(void **state)
 }
 
 /* The lock has arrived: whoever comes to the new primary does not get it while it is held. */
-static void test_lock_that_has_arrived_outlives_the_primary(void **state)
+TEST(lock_that_has_arrived_outlives_the_primary)
 {
     bowline_hold *hold   = NULL;
     bowline_hold *second = NULL;
@@ -325,21 +328,4 @@ static void test_lock_that_has_arrived_outlives_the_primary(void **state)
     (void)bowline_release(hold, NULL);
     bowline_close(other);
     bowline_close(client);
-}
-
-#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_lock_is_at_the_replica),
-        CASE(test_stopped_replica_is_waited_for),
-        CASE(test_next_in_line_has_it_when_the_replica_has),
-        CASE(test_extension_counts_at_the_replica),
-        CASE(test_lock_that_did_not_arrive),
-        CASE(test_extension_that_did_not_arrive),
-        CASE(test_lock_that_has_arrived_outlives_the_primary),
-    };
-
-    return cmocka_run_group_tests_name("sync", tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/sentinels.h"
+#include "tests/lib/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,8 +42,10 @@ static void all_have_turns(rival *const rivals[RIVALS])
             assert_true(rival_gets_a_turn(rivals[i]));
 }
 
+FIXTURE(begin, end)
+
 /* The line stands still until the killed one is back, and goes on then. */
-static void test_one_at_a_time_when_the_primary_is_killed(void **state)
+TEST(one_at_a_time_when_the_primary_is_killed)
 {
     rival *rivals[RIVALS];
 
@@ -57,13 +60,4 @@ static void test_one_at_a_time_when_the_primary_is_killed(void **state)
     for (unsigned i = 0; i < RIVALS; i++)
         rival_stop(rivals[i]);
     assert_one_at_a_time(judge);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_one_at_a_time_when_the_primary_is_killed, begin, end),
-    };
-
-    return cmocka_run_group_tests_name("sync_sentinel", tests, NULL, NULL);
 }

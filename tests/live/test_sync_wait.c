@@ -7,6 +7,7 @@
  */
 #include "engine/redis/wire/batch.h"
 #include "tests/lib/server.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 #include "tests/lib/wire.h"
 
@@ -47,7 +48,9 @@ static int64_t number_said(wire *w, const char *words)
     return value.integer;
 }
 
-static void test_wait_covers_what_its_connection_wrote(void **state)
+FIXTURE(begin, end)
+
+TEST(wait_covers_what_its_connection_wrote)
 {
     static wire w;
 
@@ -110,7 +113,7 @@ static long long stream_size(void)
 
 /* A yes about a lock that another connection wrote is a write of this one, so that WAIT covers it.
  * The time that is left stays. */
-static void test_every_yes_is_a_write_of_its_connection(void **state)
+TEST(every_yes_is_a_write_of_its_connection)
 {
     static wire first, later;
 
@@ -136,16 +139,4 @@ static void test_every_yes_is_a_write_of_its_connection(void **state)
         wire_close(&later);
     }
     wire_close(&first);
-}
-
-#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_wait_covers_what_its_connection_wrote),
-        CASE(test_every_yes_is_a_write_of_its_connection),
-    };
-
-    return cmocka_run_group_tests_name("sync_wait", tests, NULL, NULL);
 }

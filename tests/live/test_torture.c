@@ -8,6 +8,7 @@
  * himself.
  */
 #include "tests/lib/server.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 #include "tests/lib/witness.h"
 
@@ -273,7 +274,25 @@ static void take_each_once_more(void)
     bowline_close(client);
 }
 
-static void test_torture_one_holder_at_a_time(void **state)
+static int clean_up(void **state)
+{
+    for (int n = 0; n < WORKERS; n++) {
+        if (play.victims[n].pid <= 0)
+            continue;
+        (void)kill(play.victims[n].pid, SIGKILL);
+        (void)waitpid(play.victims[n].pid, NULL, 0);
+    }
+    for (int i = 0; i < LOCKS; i++)
+        witness_free(play.judges[i]);
+    server_stop(play.redis);
+    if (play.stage != NULL)
+        (void)munmap(play.stage, sizeof *play.stage);
+    return 0;
+}
+
+FIXTURE(NULL, clean_up)
+
+TEST(torture_one_holder_at_a_time)
 {
     play.redis = server_start(NULL);
     play.stage =
@@ -297,29 +316,4 @@ static void test_torture_one_holder_at_a_time(void **state)
     }
     take_each_once_more();
     assert_true(server_becomes_empty(play.redis));
-}
-
-static int clean_up(void **state)
-{
-    for (int n = 0; n < WORKERS; n++) {
-        if (play.victims[n].pid <= 0)
-            continue;
-        (void)kill(play.victims[n].pid, SIGKILL);
-        (void)waitpid(play.victims[n].pid, NULL, 0);
-    }
-    for (int i = 0; i < LOCKS; i++)
-        witness_free(play.judges[i]);
-    server_stop(play.redis);
-    if (play.stage != NULL)
-        (void)munmap(play.stage, sizeof *play.stage);
-    return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_torture_one_holder_at_a_time, clean_up),
-    };
-
-    return cmocka_run_group_tests_name("torture", tests, NULL, NULL);
 }

@@ -1,17 +1,35 @@
 /*
- * test_update.c -- bowline_update against a real server: what is written, and what is a conflict
- * and what is not.
+ * test_update.c -- bowline_update against a real server: what it writes, what is a conflict, what
+ * it refuses and leaves as it is, a connection that breaks at every byte, and many writers at once.
  */
 #include "tests/lib/catalogue.h"
 #include "tests/lib/counter.h"
+#include "tests/lib/proxy.h"
+#include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static bowline_client *client;
 
-static void test_own_server_starts(void **state)
+static int start_redis(void **state)
 {
     redis  = server_start("");
     client = must_open(redis->tcp_url);
+    return 0;
 }
+
+static int stop_redis(void **state)
+{
+    bowline_close(client);
+    return stop_server(state);
+}
+
+AROUND(start_redis, stop_redis)
+FIXTURE(empty_server, NULL)
 
 static int update(const char *key, bowline_compute compute, void *context)
 {
@@ -20,7 +38,7 @@ static int update(const char *key, bowline_compute compute, void *context)
 
 /* ---- what is written ------------------------------------------------------------------------- */
 
-static void test_any_bytes_are_read_and_written(void **state)
+TEST(any_bytes_are_read_and_written)
 {
     wanted w = { .choice = BOWLINE_UPDATE_WRITE, .value = "a\0\r\n\xff", .size = 5 };
 
@@ -38,7 +56,7 @@ static void test_any_bytes_are_read_and_written(void **state)
     assert_int_equal(w.old_size, 0);
 }
 
-static void test_key_is_raw_and_in_the_database_of_the_url(void **state)
+TEST(key_is_raw_and_in_the_database_of_the_url)
 {
     counter c = { .calls = 0 };
     char    url[200];
@@ -54,7 +72,7 @@ static void test_key_is_raw_and_in_the_database_of_the_url(void **state)
     assert_key("{x}%", "1");
 }
 
-static void test_function_that_deletes(void **state)
+TEST(function_that_deletes)
 {
     wanted w = { .choice = BOWLINE_UPDATE_DELETE };
 
@@ -65,7 +83,7 @@ static void test_function_that_deletes(void **state)
     assert_int_equal(w.calls, 2);
 }
 
-static void test_expiry_is_kept_taken_away_or_set(void **state)
+TEST(expiry_is_kept_taken_away_or_set)
 {
     wanted w = { .choice = BOWLINE_UPDATE_WRITE, .value = "v", .size = 1 };
 
@@ -115,7 +133,7 @@ static void touched_by(const char *before, const char *command, bool is_conflict
     assert_key("k", after);
 }
 
-static void test_what_touches_the_key_is_a_conflict(void **state)
+TEST(what_touches_the_key_is_a_conflict)
 {
     touched_by("SET k 5", "SET k 100", true, "101");
     touched_by("SET k 5", "INCR k", true, "7");
@@ -127,21 +145,356 @@ static void test_what_touches_the_key_is_a_conflict(void **state)
     touched_by("SET k 5 PX 1000000", "PERSIST k", true, "6");
 }
 
-#define EACH(test) cmocka_unit_test_setup(test, empty_server)
+/* ---- what cannot be -------------------------------------------------------------------------- */
 
-int main(void)
+TEST(key_of_another_type_is_refused_and_left)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_server_starts),
-        EACH(test_any_bytes_are_read_and_written),
-        EACH(test_key_is_raw_and_in_the_database_of_the_url),
-        EACH(test_function_that_deletes),
-        EACH(test_expiry_is_kept_taken_away_or_set),
-        EACH(test_what_touches_the_key_is_a_conflict),
+    counter       c     = { .calls = 0 };
+    bowline_error error = { 0 };
+
+    (void)server_ask(redis, "RPUSH k a b");
+    listen_in();
+    assert_status(BOWLINE_REFUSED, bowline_update(client, "k", count_one, &c, NULL, &error),
+                  &error);
+    expect_heard("\"WATCH\" \"k\"\n\"GET\" \"k\"\n\"MULTI\"\n\"DISCARD\"\n");
+    assert_string_equal(error.text, "k: the key is no string, but a list, a hash or the like");
+    assert_int_equal(c.calls, 0);
+    assert_string_equal(server_ask(redis, "LLEN k"), "2");
+}
+
+TEST(longest_value_and_one_that_is_longer)
+{
+    static char   longest[BOWLINE_VALUE_MAX + 1];
+    wanted        w     = { .choice = BOWLINE_UPDATE_WRITE, .value = longest };
+    bowline_error error = { 0 };
+
+    memset(longest, 'v', sizeof longest);
+    w.size = BOWLINE_VALUE_MAX;
+    assert_int_equal(update("k", want, &w), BOWLINE_OK);
+    assert_int_equal(update("k", want, &w), BOWLINE_OK);
+    assert_int_equal(w.old_size, BOWLINE_VALUE_MAX);
+    w.size++;
+    assert_status(BOWLINE_USAGE, bowline_update(client, "k", want, &w, NULL, &error), &error);
+    assert_non_null(strstr(error.text, "65536"));
+    assert_string_equal(server_ask(redis, "APPEND k v"), "65537");
+    w.calls = 0;
+    assert_status(BOWLINE_UNSUPPORTED, bowline_update(client, "k", want, &w, NULL, &error), &error);
+    assert_non_null(strstr(error.text, "longer than the 65536 bytes"));
+    assert_int_equal(w.calls, 0);
+    assert_string_equal(server_ask(redis, "STRLEN k"), "65537");
+    assert_int_equal(count_on(client, "after", NULL, NULL), BOWLINE_OK);
+}
+
+/* ---- rights ---------------------------------------------------------------------------------- */
+
+/* A user who may do everything but this. */
+static void forbidden(const char *command)
+{
+    counter         c     = { .calls = 0 };
+    bowline_error   error = { 0 };
+    char            url[200];
+    bowline_client *poor;
+
+    (void)server_ask(redis, "ACL SETUSER poor reset on >pw ~* +@all -%s", command);
+    (void)server_ask(redis, "SET k 5");
+    (void)snprintf(url, sizeof url, "redis://poor:pw@127.0.0.1:%d", redis->port);
+    poor = must_open(url);
+    for (int i = 0; i < 2; i++) {
+        assert_status(BOWLINE_REFUSED, bowline_update(poor, "k", count_one, &c, NULL, &error),
+                      &error);
+        if (strstr(error.text, "NOPERM") == NULL || strstr(error.text, command) == NULL)
+            fail_msg("without %s: %s", command, error.text);
+        assert_key("k", "5");
+    }
+    /* What it had begun is not in the way of the next one. */
+    (void)server_ask(redis, "ACL SETUSER poor +@all");
+    assert_status(BOWLINE_OK, bowline_update(poor, "k", count_one, &c, NULL, &error), &error);
+    assert_key("k", "6");
+    bowline_close(poor);
+}
+
+/* Above all without MULTI: the SET would be carried out at once. */
+TEST(user_without_a_right_is_told_which_and_nothing_is_written)
+{
+    forbidden("watch");
+    forbidden("get");
+    forbidden("multi");
+    forbidden("set");
+    forbidden("exec");
+}
+
+TEST(server_out_of_memory_refuses)
+{
+    counter       c     = { .calls = 0 };
+    bowline_error error = { 0 };
+
+    (void)server_ask(redis, "SET k 5");
+    (void)server_ask(redis, "CONFIG SET maxmemory 1");
+    int status = bowline_update(client, "k", count_one, &c, BOWLINE_UPDATE(.tries_max = 2), &error);
+    (void)server_ask(redis, "CONFIG SET maxmemory 0");
+    assert_status(BOWLINE_REFUSED, status, &error);
+    assert_non_null(strstr(error.text, "OOM"));
+    assert_key("k", "5");
+    assert_int_equal(count_on(client, "k", NULL, NULL), BOWLINE_OK);
+    assert_key("k", "6");
+}
+
+/* ---- wrong calls ----------------------------------------------------------------------------- */
+
+TEST(function_that_wants_what_cannot_be_is_usage_and_nothing_is_written)
+{
+    wanted bad[] = {
+        { .choice = 3 },
+        { .choice = BOWLINE_UPDATE_WRITE, .size = 1 },
+        { .choice = BOWLINE_UPDATE_WRITE, .value = "v", .size = 1, .lasts_ms = -2 },
+        { .choice = BOWLINE_UPDATE_WRITE, .value = "v", .size = 1, .lasts_ms = 1LL << 31 },
     };
 
-    int failed = cmocka_run_group_tests_name("update", tests, NULL, NULL);
-    bowline_close(client);
-    server_stop(redis);
-    return failed;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        bowline_error error = { 0 };
+        assert_status(BOWLINE_USAGE,
+                      bowline_update(client, "a\nb\x7f", want, &bad[i], NULL, &error), &error);
+        assert_non_null(strstr(error.text, "a?b?: the function has "));
+        assert_false(is_there("a\nb\x7f"));
+    }
+}
+
+static int update_again(bowline_change *change, void *context)
+{
+    counter       c     = { .calls = 0 };
+    bowline_error error = { 0 };
+
+    assert_status(BOWLINE_USAGE, bowline_update(client, "inner", count_one, &c, NULL, &error),
+                  &error);
+    assert_non_null(strstr(error.text, "may not call bowline_update"));
+    return BOWLINE_UPDATE_LEAVE;
+}
+
+TEST(update_inside_an_update_is_usage)
+{
+    assert_int_equal(update("outer", update_again, NULL), BOWLINE_OK);
+    assert_false(is_there("inner"));
+    assert_int_equal(count_on(client, "outer", NULL, NULL), BOWLINE_OK);
+}
+
+/* ---- a connection that breaks ---------------------------------------------------------------- */
+
+static long long sum(void)
+{
+    return atoll(server_ask(redis, "GET sum"));
+}
+
+/* How many bytes one update has, from the hello to the answer of EXEC. */
+static int64_t update_size(bool to_client)
+{
+    proxy_plan      plan  = { .fault = PROXY_NONE };
+    proxy          *line  = proxy_start(redis, &plan);
+    bowline_client *other = must_open(proxy_url(line));
+
+    assert_int_equal(count_on(other, "sum", NULL, NULL), BOWLINE_OK);
+    int64_t size = to_client ? proxy_bytes_to_client(line) : proxy_bytes_to_server(line);
+    bowline_close(other);
+    proxy_stop(line);
+    return size;
+}
+
+typedef struct tally {
+    unsigned ok;
+    unsigned unknown;
+    unsigned unreachable;
+} tally;
+
+static void update_through(const proxy_plan *plan, const char *options, tally *t)
+{
+    proxy        *line   = proxy_start(redis, plan);
+    long long     before = sum();
+    bowline_error error  = { 0 };
+    counter       c      = { .calls = 0 };
+    char          url[200];
+
+    (void)snprintf(url, sizeof url, "%s%s", proxy_url(line), options);
+    bowline_client *other  = must_open(url);
+    int             status = bowline_update(other, "sum", count_one, &c, NULL, &error);
+    bowline_close(other);
+    long long more = sum() - before;
+    proxy_stop(line);
+    switch (status) {
+    case BOWLINE_OK:
+        t->ok++;
+        assert_int_equal(more, 1);
+        break;
+    case BOWLINE_UNKNOWN:
+        t->unknown++;
+        assert_in_range(more, 0, 1);
+        assert_non_null(strstr(error.text, "it is unknown whether it was written"));
+        break;
+    default:
+        assert_status(BOWLINE_UNREACHABLE, status, &error);
+        t->unreachable++;
+        assert_int_equal(more, 0);
+    }
+}
+
+/* The first connection has the fault, the next is good: so what breaks before the write is tried
+ * again, and what breaks behind it is not known. */
+TEST(line_breaks_at_every_byte)
+{
+    byte_steps some = some_bytes(4);
+
+    for (int direction = 0; direction < 2; direction++) {
+        bool    to_client = direction == 0;
+        int64_t size      = update_size(to_client);
+        tally   t         = { .ok = 0 };
+        for (int64_t at = some.first; at < size; at += some.step)
+            update_through(
+                &(proxy_plan){
+                    .fault = PROXY_CLOSE, .to_client = to_client, .at = at, .connections = 1 },
+                "", &t);
+        assert_int_equal(t.unreachable, 0);
+        assert_true(t.ok > 0 && t.unknown > 0);
+    }
+}
+
+/* "+QUEUED\r\n*1\r\n+OK\r\n" is what the server says to SET and EXEC. */
+TEST(answer_to_exec_that_is_cut_off_is_unknown_and_not_tried_again)
+{
+    int64_t size   = update_size(true);
+    tally   t      = { .ok = 0 };
+    int     behind = (int)strlen("*1\r\n+OK\r\n");
+
+    for (int at = 1; at <= behind; at++) {
+        long long before = sum();
+        update_through(
+            &(proxy_plan){
+                .fault = PROXY_CLOSE, .to_client = true, .at = size - at, .connections = 1 },
+            "", &t);
+        assert_int_equal(sum(), before + 1); /* it was carried out */
+    }
+    assert_int_equal(t.unknown, behind);
+}
+
+/* ---- a server that goes away ----------------------------------------------------------------- */
+
+static void restart_server(void *arg, unsigned call)
+{
+    (void)arg;
+    if (call == 1) {
+        server_restart(redis);
+        sleep_ms(IDLE_MS);
+    }
+}
+
+/* The watch has gone with the connection, so what was computed is not written over the new one. */
+TEST(server_that_is_restarted_meanwhile_is_read_again)
+{
+    counter         c     = { .between = restart_server };
+    bowline_client *other = must_open(redis->tcp_url);
+    bowline_error   error = { 0 };
+
+    (void)server_ask(redis, "SET sum 41");
+    assert_status(BOWLINE_OK, bowline_update(other, "sum", count_one, &c, NULL, &error), &error);
+    assert_int_equal(c.calls, 2);
+    assert_string_equal(c.before, "-"); /* it has nothing in it */
+    assert_int_equal(sum(), 1);
+    bowline_close(other);
+}
+
+/* ---- many writers ---------------------------------------------------------------------------- */
+
+enum { PLACES = 16, CROWD = 24, EACH_ADDS = 40, PROCESSES = 6 };
+
+typedef struct member {
+    pthread_t       thread;
+    bowline_client *other;
+    uint64_t        conflicts;
+    int             status;
+    bowline_error   error;
+} member;
+
+static void *add(void *arg)
+{
+    member *m = arg;
+
+    for (unsigned i = 0; i < EACH_ADDS && m->status == BOWLINE_OK; i++) {
+        uint32_t conflicts = 0;
+        m->status          = count_on(m->other, "sum", &conflicts, &m->error);
+        m->conflicts += conflicts;
+    }
+    return NULL;
+}
+
+static uint64_t add_in_threads(bowline_client *other, unsigned threads)
+{
+    member   crowd[CROWD] = { { .other = NULL } };
+    uint64_t conflicts    = 0;
+
+    for (unsigned i = 0; i < threads; i++) {
+        crowd[i].other = other;
+        assert_int_equal(pthread_create(&crowd[i].thread, NULL, add, &crowd[i]), 0);
+    }
+    for (unsigned i = 0; i < threads; i++) {
+        assert_int_equal(pthread_join(crowd[i].thread, NULL), 0);
+        assert_status(BOWLINE_OK, crowd[i].status, &crowd[i].error);
+        conflicts += crowd[i].conflicts;
+    }
+    return conflicts;
+}
+
+static void expect_sum(long long sum)
+{
+    assert_int_equal(atoll(server_ask(redis, "GET sum")), sum);
+    (void)server_ask(redis, "DEL sum");
+}
+
+/* How many connections the server has. */
+static long connected(void)
+{
+    const char *said = strstr(server_ask(redis, "INFO clients"), "connected_clients:");
+
+    assert_non_null(said);
+    return strtol(said + strlen("connected_clients:"), NULL, 10);
+}
+
+/* More threads than there are connections: those too many wait for one. */
+TEST(threads_of_one_client_lose_no_update)
+{
+    bowline_client *other  = must_open(redis->tcp_url);
+    unsigned        before = count_descriptors();
+
+    uint64_t conflicts = add_in_threads(other, CROWD);
+    expect_sum(CROWD * EACH_ADDS);
+    assert_true(conflicts > 0);
+    assert_in_range(connected(), 2, PLACES + 1); /* and the one that asks */
+    bowline_close(other);
+    assert_true(count_descriptors() <= before);
+}
+
+static int add_in_process(void *arg)
+{
+    member m = { .status = BOWLINE_OK };
+
+    (void)arg;
+    if (bowline_open(&m.other, BOWLINE_OPTIONS(.url = redis->unix_url), NULL) < 0)
+        return 2;
+    (void)add(&m);
+    bowline_close(m.other);
+    return m.status == BOWLINE_OK ? 0 : 1;
+}
+
+TEST(processes_lose_no_update)
+{
+    pid_t children[PROCESSES];
+    int   status;
+
+    for (int i = 0; i < PROCESSES; i++) {
+        children[i] = fork();
+        assert_true(children[i] >= 0);
+        if (children[i] == 0)
+            _exit(add_in_process(NULL));
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_int_equal(status, 0);
+    }
+    expect_sum(PROCESSES * EACH_ADDS);
 }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/entropy.h"
 #include "base/fault.h"
+#include "engine/redis/session/request.h"
 #include "net/resolve.h"
 #include "net/stream_tls.h"
 
@@ -261,6 +262,17 @@ char *bwl_stream_reserve(bwl_stream *conn, size_t size)
     return conn->out + conn->out_size;
 }
 
+/* The linker puts it in the place of calloc. */
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    if (fake.no_memory && size == sizeof(bwl_request))
+        return NULL;
+    return __real_calloc(count, size);
+}
+
 void bwl_stream_commit(bwl_stream *conn, size_t size)
 {
     conn->out_size += size;
@@ -274,7 +286,7 @@ int bwl_stream_flush(bwl_stream *conn, bwl_fault *fault)
     if (connection == NULL || conn->connecting)
         return BWL_OK;
     size_t size = conn->out_size - conn->out_sent;
-    if (size > 0 && (connection->broken || connection->server->fails_writes)) {
+    if (size > 0 && (connection->broken || connection->breaks_late)) {
         errno = EPIPE;
         return bwl_stream_broken(fault, "the connection broke");
     }

@@ -24,9 +24,8 @@ typedef enum fake_manner {
 typedef struct fake_server {
     char        name[FAKE_NAME_MAX];
     fake_manner manner;
-    bool        by_hand;      /* the robot does not answer the handshake: see robot.h */
-    bool        fails_writes; /* a write is what finds a break */
-    bool        is_scripts;   /* the robot says that every script is known */
+    bool        by_hand;    /* the robot does not answer the handshake: see robot.h */
+    bool        is_scripts; /* the robot says that every script is known */
     char        run_id[48];
     char        version[24];
     char        role[16];
@@ -42,10 +41,11 @@ typedef struct fake_connection {
     bwl_stream  *stream; /* NULL: closed by the client */
     fake_server *server;
     int64_t      id;
-    bool         ended;  /* by the server, after what it has sent */
-    bool         broken; /* likewise, by a reset */
-    bool         shut;   /* the client has ended its direction */
-    char        *in;     /* sent by the server, not received yet */
+    bool         ended;       /* by the server, after what it has sent */
+    bool         broken;      /* likewise, by a reset */
+    bool         breaks_late; /* a write of the client is what finds it broken */
+    bool         shut;        /* the client has ended its direction */
+    char        *in;          /* sent by the server, not received yet */
     size_t       in_size;
     char        *out; /* handed over by the client, not a whole command yet */
     size_t       out_size;
@@ -58,6 +58,7 @@ typedef struct fake_world {
     unsigned        polls;   /* while closing */
     bool            by_byte; /* each receive gets one byte */
     bool            stalls_lookups;
+    bool            no_memory;     /* for the requests of a connection that has had none */
     bool            others_refuse; /* servers that no line has named yet */
     bool            is_woken;
     fake_server     servers[FAKE_SERVERS_MAX];

@@ -415,8 +415,6 @@ static void server_is(fake_server *server, const char *what)
         set(server->slots, sizeof server->slots, "*0");
     } else if (strcmp(what, "is replica") == 0)
         set(server->role, sizeof server->role, "replica");
-    else if (strcmp(what, "fails writes") == 0)
-        server->fails_writes = true;
     else if (strcmp(what, "has no scripts") == 0)
         server->is_scripts = false;
     else if ((rest = after(what, "is version ")) != NULL)
@@ -451,6 +449,10 @@ static bool server_does(fake_server *server, const char *what)
         need(fake_connection_to(server) != NULL, "it has no connection");
         fake_connection_to(server)->ended  = *what == 'e';
         fake_connection_to(server)->broken = *what == 'r';
+    } else if (strcmp(what, "breaks at a write") == 0) {
+        need(fake_connection_to(server) != NULL, "it has no connection");
+        fake_connection_to(server)->breaks_late = true;
+        return false;
     } else if (strcmp(what, "restarts") == 0) {
         fake_connection *connection = fake_connection_to(server);
         if (connection != NULL)
@@ -505,6 +507,8 @@ static void happens(const char *line)
         owed = strtoll(rest, NULL, 10);
     } else if (strcmp(line, "others refuse") == 0) {
         fake.others_refuse = true;
+    } else if (strcmp(line, "memory ends") == 0) {
+        fake.no_memory = true;
     } else if (strcmp(line, "lookups stall") == 0) {
         fake.stalls_lookups = true;
     } else if (strcmp(line, "lookups go on") == 0) {

@@ -19,13 +19,14 @@
  *      repeat N LINE; LINE         N times, with the first %d as 0, 1, ...
  *      quiet on | off              nothing is noted
  *      lookups stall | go on
+ *      memory ends                 for the requests of a connection that has had none
  *      others refuse               servers that no line has named yet
  *      PORT says REPLY             and the client sees it
  *      PORT queues REPLY           and it arrives with what comes next
- *      PORT ends | resets          its latest connection
+ *      PORT ends | resets | breaks at a write (of the client)      its latest connection
  *      PORT accepts | refuses | swallows | restarts | is by hand | is by robot | is replica
  *           | is a node (of a cluster, without a map) | is version V | is mode M | has run_id ID
- *           | has no scripts | fails writes | tells INFO | maps REPLY | names REPLY | takes BYTES
+ *           | has no scripts | tells INFO | maps REPLY | names REPLY | takes BYTES
  *           | takes all
  *
  * drops: without waiting for the reply, unless too many are on their way.  A call that blocks

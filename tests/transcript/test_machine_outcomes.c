@@ -5,6 +5,7 @@
  * An outcome that no row names is a bug of the protocol and has to stop the process.
  */
 #include "transcript.h"
+#include "tests/lib/suite.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -281,12 +282,4 @@ static const situation situations[] = {
       } },
 };
 
-int main(void)
-{
-    struct CMUnitTest tests[sizeof situations / sizeof situations[0]];
-
-    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
-        tests[i] = (struct CMUnitTest){ situations[i].name, each_outcome, NULL, NULL,
-                                        (void *)(uintptr_t)&situations[i] };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+ROWS(situations, each_outcome)

@@ -13,6 +13,7 @@
 #define FILE_USERS_H
 
 #include "file_fixture.h"
+#include "tests/lib/suite.h"
 
 #include <linux/magic.h>
 #include <sys/inotify.h>
@@ -332,9 +333,11 @@ static inline unsigned count_descriptors_later(void)
     return count_descriptors();
 }
 
-#define CASE_OF(kind_, test)                                             \
-    {                                                                    \
-#test " of " #kind_, test, begin, end, (void *)(uintptr_t)&kind_ \
+/* Adds test_NAME, which runs in the directory of that kind. */
+#define TEST_OF(kind, name)                                               \
+    __attribute__((constructor)) static void add_##name##_of_##kind(void) \
+    {                                                                     \
+        suite_add_row("test_" #name " of " #kind, test_##name, &kind);    \
     }
 
 #endif

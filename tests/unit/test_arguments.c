@@ -4,20 +4,15 @@
  *
  * One client on thread:, with a lock that is held and an acquire that waits for it.
  */
+#include "tests/lib/suite.h"
+
 #include <bowline/async.h>
 #include <bowline/update.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -78,6 +73,9 @@ static char long_key[BOWLINE_KEY_MAX + 2];
     X(bowline_open(&no_client, OPEN(.flags = 1u << 31), e), USAGE, "flags")                      \
     X(bowline_open(&no_client, OPEN(.reply_ms = 9), e), USAGE, "reply_ms")                       \
     X(bowline_open(&no_client, OPEN(.reply_ms = 30001), e), USAGE, "reply_ms")                   \
+    X(bowline_open(&no_client, OPEN(.lease_ms = 1000, .reply_ms = 1001), e), USAGE, "reply_ms")  \
+    X(bowline_open(&no_client, &(bowline_options){ .size = SIZE_MAX }, e), USAGE,                \
+      "BOWLINE_OPTIONS")                                                                         \
     X(bowline_open(&no_client, &(bowline_options){ 0 }, e), USAGE, "BOWLINE_OPTIONS")            \
     X(bowline_open(&no_client, BOWLINE_OPTIONS(.url = "nonsense"), e), USAGE, "not a URL")       \
     X(bowline_open(&no_client, BOWLINE_OPTIONS(.url = "etcd://h"), e), UNSUPPORTED, "etcd")      \
@@ -171,11 +169,12 @@ static void assert_refused(const char *call, int status, int wanted, const char 
                  bowline_status_name(wanted), word);
 }
 
-static void test_arguments_are_checked_and_named(void **state)
+FIXTURE(begin, end)
+
+TEST(arguments_are_checked_and_named)
 {
     bowline_error *e = &error;
 
-    (void)state;
     memset(long_name, 'n', sizeof long_name - 1);
     memset(long_key, 'k', sizeof long_key - 1);
 #define X(call, status, word)     \
@@ -187,21 +186,19 @@ static void test_arguments_are_checked_and_named(void **state)
     assert_true(holder.held == 0 && event.kind == 0);
 }
 
-static void test_arguments_are_checked_without_a_place_for_the_error(void **state)
+TEST(arguments_are_checked_without_a_place_for_the_error)
 {
     bowline_error *e = NULL;
 
-    (void)state;
 #define X(call, status, word) assert_int_equal(call, BOWLINE_##status);
     BAD_CALLS(X)
 #undef X
 }
 
-static void test_arguments_at_their_limits_are_good(void **state)
+TEST(arguments_at_their_limits_are_good)
 {
     bowline_client *other = NULL;
 
-    (void)state;
     assert_int_equal(bowline_open(&other, OPEN(.lease_ms = 100), &error), BOWLINE_OK);
     bowline_close(other);
     assert_int_equal(bowline_open(&other, OPEN(.lease_ms = 86400000), &error), BOWLINE_OK);
@@ -220,12 +217,11 @@ static void test_arguments_at_their_limits_are_good(void **state)
     assert_int_equal(ms, 90000);
 }
 
-static void test_wait_that_is_not_named_is_that_of_the_url(void **state)
+TEST(wait_that_is_not_named_is_that_of_the_url)
 {
     bowline_acquire_options init = BOWLINE_ACQUIRE_INIT;
     bowline_client         *other;
 
-    (void)state;
     assert_int_equal(bowline_open(&other, BOWLINE_OPTIONS(.url = "thread:?wait=1ms"), &error),
                      BOWLINE_OK);
     assert_int_equal(bowline_acquire(&none, other, "n", NULL, &error), BOWLINE_TIMEOUT);
@@ -242,11 +238,10 @@ static void test_wait_that_is_not_named_is_that_of_the_url(void **state)
 
 /* The size field says what the caller was compiled with: each size from nothing to more than ours,
  * in memory that is no larger, with something in the last byte or not. */
-static void test_options_of_every_size_are_understood(void **state)
+TEST(options_of_every_size_are_understood)
 {
     enum { OURS = sizeof(bowline_acquire_options), MAX = OURS + 8 };
 
-    (void)state;
     for (size_t size = 0; size <= MAX; size++)
         for (int last = 0; last < 2; last++) {
             unsigned char *theirs = calloc(1, size < sizeof size ? sizeof size : size);
@@ -291,31 +286,14 @@ static int use_everything(void)
     return wrong;
 }
 
-static void test_every_call_in_a_child_is_forked(void **state)
+TEST(every_call_in_a_child_is_forked)
 {
     int status;
 
-    (void)state;
     pid_t child = fork();
     if (child == 0)
         _exit(use_everything());
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(WEXITSTATUS(status), 0);
     assert_true(bowline_hold_left_ms(hold) > 0);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_arguments_are_checked_and_named),
-        CASE(test_arguments_are_checked_without_a_place_for_the_error),
-        CASE(test_arguments_at_their_limits_are_good),
-        CASE(test_wait_that_is_not_named_is_that_of_the_url),
-        CASE(test_options_of_every_size_are_understood),
-        CASE(test_every_call_in_a_child_is_forked),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

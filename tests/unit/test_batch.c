@@ -4,15 +4,10 @@
 #include "engine/redis/wire/batch.h"
 #include "engine/redis/wire/queue.h"
 #include "engine/redis/wire/scripts.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define SESSION "SSSSSSSSS"
 #define TOKEN   "AAAAAAAAAAAAAAAAAAAAAA"
@@ -60,7 +55,7 @@ static void assert_words(const bwl_redis_command_args *q, bool use_eval, const c
     assert_string_equal(is, wanted);
 }
 
-static void test_batch_is_keys_then_values_then_the_lease(void **state)
+TEST(batch_is_keys_then_values_then_the_lease)
 {
     bwl_redis_command_args q = { .command = REDIS_EXTEND_IF_MINE, .token = TOKEN };
     char                   wanted[4096];
@@ -71,7 +66,7 @@ static void test_batch_is_keys_then_values_then_the_lease(void **state)
     assert_words(&q, true, wanted);
 }
 
-static void test_batch_of_a_queue_has_its_values(void **state)
+TEST(batch_of_a_queue_has_its_values)
 {
     bwl_queue_self         self = { .session = SESSION };
     bwl_redis_command_args q    = { .command = REDIS_QUEUE_EXTEND, .token = TOKEN, .self = &self };
@@ -81,7 +76,7 @@ static void test_batch_of_a_queue_has_its_values(void **state)
     assert_words(&q, false, wanted);
 }
 
-static void test_batch_room_is_enough_for_the_longest(void **state)
+TEST(batch_room_is_enough_for_the_longest)
 {
     static char            bytes[65536];
     char                   key[BWL_KEY_MAX];
@@ -114,7 +109,7 @@ static bwl_batch_verdict read_text(const char *text, bwl_batch_reply *ret_reply)
     return bwl_batch_read(COUNT, text, strlen(text), ret_reply);
 }
 
-static void test_batch_each_has_its_own_answer(void **state)
+TEST(batch_each_has_its_own_answer)
 {
     bwl_batch_reply reply;
 
@@ -129,7 +124,7 @@ static void test_batch_each_has_its_own_answer(void **state)
 }
 
 /* An array that is shorter or longer would give somebody the answer of another. */
-static void test_batch_believes_nothing_but_that_many_numbers(void **state)
+TEST(batch_believes_nothing_but_that_many_numbers)
 {
     static const char *const strange[] = {
         "*3\r\n:1\r\n:1\r\n:1\r\n",
@@ -158,7 +153,7 @@ static void test_batch_believes_nothing_but_that_many_numbers(void **state)
         assert_int_equal(read_text(strange[i], &reply), BWL_BATCH_STRANGE);
 }
 
-static void test_batch_error_is_for_all_and_by_its_code(void **state)
+TEST(batch_error_is_for_all_and_by_its_code)
 {
     static const struct {
         const char       *text;
@@ -182,18 +177,4 @@ static void test_batch_error_is_for_all_and_by_its_code(void **state)
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_int_equal(read_text(cases[i].text, &reply), cases[i].verdict);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batch_is_keys_then_values_then_the_lease),
-        cmocka_unit_test(test_batch_of_a_queue_has_its_values),
-        cmocka_unit_test(test_batch_room_is_enough_for_the_longest),
-        cmocka_unit_test(test_batch_each_has_its_own_answer),
-        cmocka_unit_test(test_batch_believes_nothing_but_that_many_numbers),
-        cmocka_unit_test(test_batch_error_is_for_all_and_by_its_code),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

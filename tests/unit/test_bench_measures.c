@@ -1,16 +1,11 @@
 /*
  * Which measures a run takes: all short ones, or those that are named.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "bench/harness/bench.h"
 #include "bench/measure/measures.h"
+#include "tests/lib/suite.h"
 
 static bool is_wanted(const char *name, bench_settings s)
 {
@@ -21,7 +16,7 @@ static bool is_wanted(const char *name, bench_settings s)
     return false;
 }
 
-static void test_what_is_long_is_asked_for(void **state)
+TEST(what_is_long_is_asked_for)
 {
     const char *const longs[] = { "takeover", "waiters-16", "waiters-1000", "idle-cpu",
                                   "million-bytes" };
@@ -33,7 +28,7 @@ static void test_what_is_long_is_asked_for(void **state)
     }
 }
 
-static void test_names_that_are_given_decide(void **state)
+TEST(names_that_are_given_decide)
 {
     bench_settings s = { .only = "pair-P,waiters" };
 
@@ -47,7 +42,7 @@ static void test_names_that_are_given_decide(void **state)
     }
 }
 
-static void test_every_measure_has_a_goal_and_a_way_to_take_it(void **state)
+TEST(every_measure_has_a_goal_and_a_way_to_take_it)
 {
     for (size_t i = 0; i < bench_measures_count; i++) {
         const bench_measure *m = &bench_measures[i];
@@ -57,15 +52,4 @@ static void test_every_measure_has_a_goal_and_a_way_to_take_it(void **state)
         assert_non_null(m->run);
         assert_true(strlen(m->ours) > 0 && strlen(m->theirs) > 0 && strlen(m->means) > 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_long_is_asked_for),
-        cmocka_unit_test(test_names_that_are_given_decide),
-        cmocka_unit_test(test_every_measure_has_a_goal_and_a_way_to_take_it),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

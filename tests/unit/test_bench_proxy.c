@@ -6,23 +6,18 @@
  */
 #include "bench/base/machine.h"
 #include "bench/world/proxy.h"
+#include "tests/lib/suite.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { PATIENCE_MS = 20000, DELAY_US = 3000, SHORT_US = 50, MESSAGE = 40, BULK = 12 << 20 };
 
@@ -126,7 +121,7 @@ static int64_t one_way_ns(int from, int to)
     return bench_now_ns() - began;
 }
 
-static void test_proxy_delays_there_and_back(void **state)
+TEST(proxy_delays_there_and_back)
 {
     fixture f = begin(DELAY_US);
 
@@ -137,7 +132,7 @@ static void test_proxy_delays_there_and_back(void **state)
     end(&f);
 }
 
-static void test_proxy_delays_every_byte_and_not_only_the_first(void **state)
+TEST(proxy_delays_every_byte_and_not_only_the_first)
 {
     enum { BYTES = 50 };
     fixture f = begin(DELAY_US);
@@ -159,7 +154,7 @@ static void test_proxy_delays_every_byte_and_not_only_the_first(void **state)
     end(&f);
 }
 
-static void test_proxy_delays_the_end_behind_the_last_byte(void **state)
+TEST(proxy_delays_the_end_behind_the_last_byte)
 {
     fixture f = begin(DELAY_US);
     char    bytes[4];
@@ -199,7 +194,7 @@ static void pass_in_two(int from, int to, size_t cut)
     assert_memory_equal(received, sent, MESSAGE);
 }
 
-static void test_proxy_passes_bytes_intact_at_every_split(void **state)
+TEST(proxy_passes_bytes_intact_at_every_split)
 {
     fixture f = begin(SHORT_US);
 
@@ -238,7 +233,7 @@ static size_t pull(int fd, size_t received)
     return received + (more > 0 ? (size_t)more : 0);
 }
 
-static void test_proxy_passes_more_than_it_can_keep_in_both_directions(void **state)
+TEST(proxy_passes_more_than_it_can_keep_in_both_directions)
 {
     fixture f       = begin(SHORT_US);
     char   *bulk    = malloc(BULK);
@@ -272,7 +267,7 @@ static void test_proxy_passes_more_than_it_can_keep_in_both_directions(void **st
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
-static void test_proxy_keeps_connections_apart(void **state)
+TEST(proxy_keeps_connections_apart)
 {
     enum { OTHERS = 20 };
     fixture f = begin(SHORT_US);
@@ -300,7 +295,7 @@ static void test_proxy_keeps_connections_apart(void **state)
     end(&f);
 }
 
-static void test_proxy_without_a_server_closes_the_connection(void **state)
+TEST(proxy_without_a_server_closes_the_connection)
 {
     fixture f = begin(SHORT_US);
 
@@ -313,7 +308,7 @@ static void test_proxy_without_a_server_closes_the_connection(void **state)
     end(&f);
 }
 
-static void test_proxy_that_is_stopped_is_gone(void **state)
+TEST(proxy_that_is_stopped_is_gone)
 {
     fixture f   = begin(SHORT_US);
     pid_t   pid = f.proxy.pid;
@@ -322,20 +317,4 @@ static void test_proxy_that_is_stopped_is_gone(void **state)
     end(&f);
     assert_int_equal(kill(pid, 0), -1);
     bench_proxy_stop(&f.proxy);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_proxy_delays_there_and_back),
-        cmocka_unit_test(test_proxy_delays_every_byte_and_not_only_the_first),
-        cmocka_unit_test(test_proxy_delays_the_end_behind_the_last_byte),
-        cmocka_unit_test(test_proxy_passes_bytes_intact_at_every_split),
-        cmocka_unit_test(test_proxy_passes_more_than_it_can_keep_in_both_directions),
-        cmocka_unit_test(test_proxy_keeps_connections_apart),
-        cmocka_unit_test(test_proxy_without_a_server_closes_the_connection),
-        cmocka_unit_test(test_proxy_that_is_stopped_is_gone),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

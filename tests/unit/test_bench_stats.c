@@ -2,14 +2,9 @@
  * The statistics of the benchmark: an error here is in every report.
  */
 #include "bench/base/stats.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static bench_samples samples_of(const int64_t *ns, size_t count)
 {
@@ -21,7 +16,7 @@ static bench_samples samples_of(const int64_t *ns, size_t count)
     return samples;
 }
 
-static void test_percentile_is_a_value_that_was_measured(void **state)
+TEST(percentile_is_a_value_that_was_measured)
 {
     bench_samples samples = samples_of((int64_t[]){ 50, 10, 40, 20, 30 }, 5);
 
@@ -34,7 +29,7 @@ static void test_percentile_is_a_value_that_was_measured(void **state)
     bench_samples_free(&samples);
 }
 
-static void test_percentile_of_two_is_the_lower_and_of_one_the_only(void **state)
+TEST(percentile_of_two_is_the_lower_and_of_one_the_only)
 {
     bench_samples two = samples_of((int64_t[]){ 7, 3 }, 2);
     bench_samples one = samples_of((int64_t[]){ -4 }, 1);
@@ -47,7 +42,7 @@ static void test_percentile_of_two_is_the_lower_and_of_one_the_only(void **state
     bench_samples_free(&one);
 }
 
-static void test_percentile_leaves_so_many_thousandths_behind_it(void **state)
+TEST(percentile_leaves_so_many_thousandths_behind_it)
 {
     bench_samples samples = { 0 };
 
@@ -60,7 +55,7 @@ static void test_percentile_leaves_so_many_thousandths_behind_it(void **state)
     bench_samples_free(&samples);
 }
 
-static void test_percentile_of_a_round_does_not_see_the_rounds_before(void **state)
+TEST(percentile_of_a_round_does_not_see_the_rounds_before)
 {
     bench_samples samples = samples_of((int64_t[]){ 1000, 2000, 9, 8, 7 }, 5);
 
@@ -72,7 +67,7 @@ static void test_percentile_of_a_round_does_not_see_the_rounds_before(void **sta
     bench_samples_free(&samples);
 }
 
-static void test_samples_keep_what_they_have_when_they_grow(void **state)
+TEST(samples_keep_what_they_have_when_they_grow)
 {
     bench_samples samples = { 0 };
 
@@ -88,7 +83,7 @@ static void test_samples_keep_what_they_have_when_they_grow(void **state)
     bench_samples_free(&samples);
 }
 
-static void test_median_is_the_middle_or_the_mean_of_two(void **state)
+TEST(median_is_the_middle_or_the_mean_of_two)
 {
     assert_true(bench_median((double[]){ 3.0 }, 1) == 3.0);
     assert_true(bench_median((double[]){ 4.0, 1.0 }, 2) == 2.5);
@@ -96,7 +91,7 @@ static void test_median_is_the_middle_or_the_mean_of_two(void **state)
     assert_true(bench_median((double[]){ 8.0, 1.0, 2.0, 4.0 }, 4) == 3.0);
 }
 
-static void test_median_and_spread_leave_the_rounds_in_their_order(void **state)
+TEST(median_and_spread_leave_the_rounds_in_their_order)
 {
     double rounds[] = { 1.5, 0.5, 2.5, -1.0 };
 
@@ -105,19 +100,4 @@ static void test_median_and_spread_leave_the_rounds_in_their_order(void **state)
     assert_true(bench_greatest(rounds, 4) == 2.5);
     assert_true(bench_least(rounds, 1) == 1.5);
     assert_true(rounds[0] == 1.5 && rounds[1] == 0.5 && rounds[2] == 2.5 && rounds[3] == -1.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_percentile_is_a_value_that_was_measured),
-        cmocka_unit_test(test_percentile_of_two_is_the_lower_and_of_one_the_only),
-        cmocka_unit_test(test_percentile_leaves_so_many_thousandths_behind_it),
-        cmocka_unit_test(test_percentile_of_a_round_does_not_see_the_rounds_before),
-        cmocka_unit_test(test_samples_keep_what_they_have_when_they_grow),
-        cmocka_unit_test(test_median_is_the_middle_or_the_mean_of_two),
-        cmocka_unit_test(test_median_and_spread_leave_the_rounds_in_their_order),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,12 @@
  * The evaluation of recorded holds of the peers, which proves mutual exclusion.
  */
 #include "bench/duel/turns.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Records of two drivers; the waiters of the second count from 10. */
 static int read_both(bench_turns *turns, const char *first, const char *second, bench_text *why)
@@ -43,7 +38,7 @@ static bench_turns_sum sum_of(const char *first, const char *second, int64_t end
     return sum;
 }
 
-static void test_turns_one_after_the_other_do_not_overlap(void **state)
+TEST(turns_one_after_the_other_do_not_overlap)
 {
     bench_turns_sum sum = sum_of("0 100 200\n1 300 400\n", "0 200 300\n", 1000);
 
@@ -52,18 +47,18 @@ static void test_turns_one_after_the_other_do_not_overlap(void **state)
     assert_int_equal(sum.turns_before, 3);
 }
 
-static void test_two_inside_at_once_are_seen_across_programs(void **state)
+TEST(two_inside_at_once_are_seen_across_programs)
 {
     assert_int_equal(sum_of("0 100 200\n", "0 199 300\n", 1000).overlaps, 1);
     assert_int_equal(sum_of("0 100 200\n1 150 160\n", "", 1000).overlaps, 1);
 }
 
-static void test_a_short_turn_inside_a_long_one_does_not_hide_the_next(void **state)
+TEST(a_short_turn_inside_a_long_one_does_not_hide_the_next)
 {
     assert_int_equal(sum_of("0 100 500\n1 150 160\n", "0 170 180\n", 1000).overlaps, 2);
 }
 
-static void test_a_turn_after_ones_own_is_no_hand_over(void **state)
+TEST(a_turn_after_ones_own_is_no_hand_over)
 {
     bench_turns_sum sum = sum_of("0 1 2\n0 3 4\n0 5 6\n", "0 7 8\n", 1000);
 
@@ -71,7 +66,7 @@ static void test_a_turn_after_ones_own_is_no_hand_over(void **state)
     assert_int_equal(sum.turns_before, 4);
 }
 
-static void test_what_came_too_late_is_counted_apart(void **state)
+TEST(what_came_too_late_is_counted_apart)
 {
     bench_turns_sum sum = sum_of("0 1 2\n1 3 4\n", "0 100 200\n", 100);
 
@@ -80,7 +75,7 @@ static void test_what_came_too_late_is_counted_apart(void **state)
     assert_int_equal(sum.turns_before, 2);
 }
 
-static void test_fairness_is_the_fewest_by_the_most(void **state)
+TEST(fairness_is_the_fewest_by_the_most)
 {
     bench_turns turns = { .count = 0 };
     bench_text  why;
@@ -94,7 +89,7 @@ static void test_fairness_is_the_fewest_by_the_most(void **state)
     bench_turns_free(&turns);
 }
 
-static void test_what_is_no_turn_is_said(void **state)
+TEST(what_is_no_turn_is_said)
 {
     static const char *const bad[] = { "0 100\n", "0 200 100\n", "x", "0 1 2\n0 1 x\n" };
     bench_text               why;
@@ -106,19 +101,4 @@ static void test_what_is_no_turn_is_said(void **state)
     }
     bench_turns none = { .count = 0 };
     assert_int_equal(bench_turns_read(&none, "/nowhere/turns", 0, &why), -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_turns_one_after_the_other_do_not_overlap),
-        cmocka_unit_test(test_two_inside_at_once_are_seen_across_programs),
-        cmocka_unit_test(test_a_short_turn_inside_a_long_one_does_not_hide_the_next),
-        cmocka_unit_test(test_a_turn_after_ones_own_is_no_hand_over),
-        cmocka_unit_test(test_what_came_too_late_is_counted_apart),
-        cmocka_unit_test(test_fairness_is_the_fewest_by_the_most),
-        cmocka_unit_test(test_what_is_no_turn_is_said),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,14 +5,9 @@
  * name, to the millisecond, it goes on, and it does not go back.
  */
 #include "base/clock.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 static bwl_ms ms_of(clockid_t clock)
 {
@@ -22,7 +17,7 @@ static bwl_ms ms_of(clockid_t clock)
     return (bwl_ms)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static void test_clock_counts_from_boot_and_suspend_is_counted(void **state)
+TEST(clock_counts_from_boot_and_suspend_is_counted)
 {
     bwl_ms before = ms_of(CLOCK_BOOTTIME);
     bwl_ms now    = bwl_clock_now();
@@ -30,7 +25,7 @@ static void test_clock_counts_from_boot_and_suspend_is_counted(void **state)
     assert_in_range(now, before + 1, after + 1); /* one more than the kernel's: never 0 */
 }
 
-static void test_clock_goes_on_and_never_back(void **state)
+TEST(clock_goes_on_and_never_back)
 {
     bwl_ms start = bwl_clock_now();
     bwl_ms now   = start;
@@ -43,7 +38,7 @@ static void test_clock_goes_on_and_never_back(void **state)
     assert_true(start >= 1);
 }
 
-static void test_clock_wall_counts_microseconds_since_1970(void **state)
+TEST(clock_wall_counts_microseconds_since_1970)
 {
     bwl_ms   before = ms_of(CLOCK_REALTIME);
     uint64_t now_us = bwl_clock_wall_us();
@@ -51,7 +46,7 @@ static void test_clock_wall_counts_microseconds_since_1970(void **state)
     assert_in_range(now_us / 1000, (uint64_t)before, (uint64_t)after);
 }
 
-static void test_clock_wall_counts_nanoseconds_since_1970(void **state)
+TEST(clock_wall_counts_nanoseconds_since_1970)
 {
     bwl_ms  before = ms_of(CLOCK_REALTIME);
     int64_t now_ns = bwl_clock_wall_ns();
@@ -59,7 +54,7 @@ static void test_clock_wall_counts_nanoseconds_since_1970(void **state)
     assert_in_range(now_ns / 1000000, before, after);
 }
 
-static void test_clock_what_may_not_slip_so_far_does_not(void **state)
+TEST(clock_what_may_not_slip_so_far_does_not)
 {
     assert_int_equal(bwl_clock_tick(1001, 0), 1001);
     assert_int_equal(bwl_clock_tick(1001, 48), 1001);
@@ -67,17 +62,4 @@ static void test_clock_what_may_not_slip_so_far_does_not(void **state)
     assert_int_equal(bwl_clock_tick(1049, 1), 1050);
     assert_int_equal(bwl_clock_tick(BWL_NEVER, BWL_CLOCK_TICK_MS), BWL_NEVER);
     assert_int_equal(bwl_clock_tick(0, BWL_CLOCK_TICK_MS), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_clock_counts_from_boot_and_suspend_is_counted),
-        cmocka_unit_test(test_clock_goes_on_and_never_back),
-        cmocka_unit_test(test_clock_wall_counts_microseconds_since_1970),
-        cmocka_unit_test(test_clock_wall_counts_nanoseconds_since_1970),
-        cmocka_unit_test(test_clock_what_may_not_slip_so_far_does_not),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,15 +6,10 @@
  */
 #include "engine/redis/wire/cluster.h"
 #include "engine/redis/wire/key.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -25,7 +20,7 @@ static uint16_t slot_of(const char *key)
     return bwl_cluster_slot(key, strlen(key));
 }
 
-static void test_cluster_slot_is_the_servers(void **state)
+TEST(cluster_slot_is_the_servers)
 {
     assert_int_equal(slot_of("123456789"), 0x31c3 & 16383); /* the check of the CRC */
     assert_int_equal(slot_of("foo"), 12182);
@@ -35,14 +30,14 @@ static void test_cluster_slot_is_the_servers(void **state)
     assert_int_equal(bwl_cluster_slot("\0", 1), 0);
 }
 
-static void test_cluster_slot_is_that_of_the_hash_tag(void **state)
+TEST(cluster_slot_is_that_of_the_hash_tag)
 {
     assert_int_equal(slot_of("{user1000}.following"), slot_of("{user1000}.followers"));
     assert_int_equal(slot_of("{user1000}.following"), slot_of("user1000"));
     assert_int_not_equal(slot_of("foo{bar}"), slot_of("foo"));
 }
 
-static void test_cluster_keys_of_one_name_have_one_slot(void **state)
+TEST(cluster_keys_of_one_name_have_one_slot)
 {
     static const char *const names[] = { "a", "orders/17", "{x}", "}", "a{}b", "%", "\xc3\xa9" };
     char                     key[BWL_KEY_MAX + 16];
@@ -57,7 +52,7 @@ static void test_cluster_keys_of_one_name_have_one_slot(void **state)
 
 /* ---- what we say ----------------------------------------------------------------------------- */
 
-static void test_cluster_words(void **state)
+TEST(cluster_words)
 {
     static const char wanted[] = "*2\r\n$7\r\nCLUSTER\r\n$5\r\nSLOTS\r\n*1\r\n$6\r\nASKING\r\n";
     char              room[2 * BWL_CLUSTER_COMMAND_SIZE_MAX];
@@ -93,7 +88,7 @@ static void assert_next(unsigned first, unsigned last, const char *host, unsigne
 #define NODE(host, port)  "*3\r\n" host ":" port "\r\n+id\r\n"
 #define NODE7(host, port) "*4\r\n" host ":" port "\r\n+id\r\n*2\r\n+hostname\r\n+h\r\n"
 
-static void test_cluster_slots_are_walked(void **state)
+TEST(cluster_slots_are_walked)
 {
     assert_true(
         begins("*3\r\n"
@@ -107,7 +102,7 @@ static void test_cluster_slots_are_walked(void **state)
     assert_int_equal(bwl_cluster_next(&walk, &range), 0);
 }
 
-static void test_cluster_slots_without_a_host_are_of_who_says_it(void **state)
+TEST(cluster_slots_without_a_host_are_of_who_says_it)
 {
     assert_true(begins(
         "*2\r\n*3\r\n:1\r\n:2\r\n*2\r\n_\r\n:5\r\n*3\r\n:3\r\n:4\r\n*2\r\n$0\r\n\r\n:6\r\n"));
@@ -116,7 +111,7 @@ static void test_cluster_slots_without_a_host_are_of_who_says_it(void **state)
     assert_int_equal(bwl_cluster_next(&walk, &range), 0);
 }
 
-static void test_cluster_slots_of_nobody_are_passed_over(void **state)
+TEST(cluster_slots_of_nobody_are_passed_over)
 {
     assert_true(begins("*4\r\n*3\r\n:1\r\n:2\r\n*2\r\n+?\r\n:5\r\n"
                        "*3\r\n:1\r\n:2\r\n*2\r\n+a b\r\n:5\r\n"
@@ -128,7 +123,7 @@ static void test_cluster_slots_of_nobody_are_passed_over(void **state)
     assert_int_equal(bwl_cluster_next(&walk, &range), 0);
 }
 
-static void test_cluster_answer_that_is_no_map(void **state)
+TEST(cluster_answer_that_is_no_map)
 {
     static const char *const strange[] = {
         "*1\r\n:1\r\n",
@@ -173,7 +168,7 @@ static const redirect redirects[] = {
     { "!9\r\nASK 1 h:2\r\n", BWL_REDIRECT_ASK, 1, "h", 2 },
 };
 
-static void test_cluster_redirects(void **state)
+TEST(cluster_redirects)
 {
     bwl_redirect to;
 
@@ -187,7 +182,7 @@ static void test_cluster_redirects(void **state)
     }
 }
 
-static void test_cluster_what_is_no_redirect(void **state)
+TEST(cluster_what_is_no_redirect)
 {
     static const char *const others[] = {
         "+MOVED 1 h:2\r\n",
@@ -229,7 +224,7 @@ static void test_cluster_what_is_no_redirect(void **state)
 }
 
 /* The rule is in docs/wire.md, and others follow it too. */
-static void test_cluster_tag_is_the_first_number_of_the_slot(void **state)
+TEST(cluster_tag_is_the_first_number_of_the_slot)
 {
     static bwl_cluster_tags tags;
     char                    text[12];
@@ -246,23 +241,4 @@ static void test_cluster_tag_is_the_first_number_of_the_slot(void **state)
         last = tag > last ? tag : last;
     }
     assert_int_equal(last, 109757);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cluster_slot_is_the_servers),
-        cmocka_unit_test(test_cluster_slot_is_that_of_the_hash_tag),
-        cmocka_unit_test(test_cluster_keys_of_one_name_have_one_slot),
-        cmocka_unit_test(test_cluster_words),
-        cmocka_unit_test(test_cluster_slots_are_walked),
-        cmocka_unit_test(test_cluster_slots_without_a_host_are_of_who_says_it),
-        cmocka_unit_test(test_cluster_slots_of_nobody_are_passed_over),
-        cmocka_unit_test(test_cluster_answer_that_is_no_map),
-        cmocka_unit_test(test_cluster_redirects),
-        cmocka_unit_test(test_cluster_what_is_no_redirect),
-        cmocka_unit_test(test_cluster_tag_is_the_first_number_of_the_slot),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * The server is a fake that counts the extensions it was sent.
  */
 #include "tests/lib/fake_server.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 #include <bowline/async.h>
@@ -79,12 +80,13 @@ static void finish_all(bowline_operation *ops[HOLDS])
         assert_status(BOWLINE_OK, bowline_finish(ops[i], &error), &error);
 }
 
+FIXTURE(hold_all, close_all)
+
 /* The first command goes out at once.  The others are held back, as its reply is not read yet. */
-static void test_coalescing_renewal_thread_sends_what_no_caller_waits_for(void **state)
+TEST(coalescing_renewal_thread_sends_what_no_caller_waits_for)
 {
     bowline_operation *ops[HOLDS];
 
-    (void)state;
     for (unsigned round = 1; round <= ROUNDS; round++) {
         start_all(ops);
         await_received(round * HOLDS);
@@ -92,11 +94,10 @@ static void test_coalescing_renewal_thread_sends_what_no_caller_waits_for(void *
     }
 }
 
-static void test_coalescing_caller_that_waits_sends_what_was_held_back(void **state)
+TEST(coalescing_caller_that_waits_sends_what_was_held_back)
 {
     bowline_operation *ops[HOLDS];
 
-    (void)state;
     for (unsigned round = 1; round <= ROUNDS; round++) {
         start_all(ops);
         assert_status(BOWLINE_OK, bowline_operation_wait(ops[HOLDS - 1], BOWLINE_FOREVER, &error),
@@ -107,26 +108,12 @@ static void test_coalescing_caller_that_waits_sends_what_was_held_back(void **st
 }
 
 /* The event loop may not come back within a millisecond, and nobody else would send them. */
-static void test_coalescing_holds_nothing_back_from_an_event_loop(void **state)
+TEST(coalescing_holds_nothing_back_from_an_event_loop)
 {
     bowline_operation *ops[HOLDS];
 
-    (void)state;
     assert_true(bowline_fd(client) >= 0);
     start_all(ops);
     await_received(HOLDS);
     finish_all(ops);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, hold_all, close_all)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_coalescing_renewal_thread_sends_what_no_caller_waits_for),
-        CASE(test_coalescing_caller_that_waits_sends_what_was_held_back),
-        CASE(test_coalescing_holds_nothing_back_from_an_event_loop),
-    };
-
-    return cmocka_run_group_tests_name("coalescing", tests, NULL, NULL);
 }

@@ -1,19 +1,16 @@
 /*
- * test_conn.c -- one stream to one server, against a peer in the same thread: a listening unix
- * socket in a directory of its own.  What is only TCP's: test_conn_tcp.c.
- *
- * What matters most: how many bytes were handed to the kernel is the exact truth, counted again at
- * the other end; frames come out whole however the bytes were cut; a peer that sends nonsense, too
- * much, or nothing more ends the connection.
+ * test_conn.c -- a stream to one server, over a unix socket and over TCP: how many bytes the kernel
+ * took, how many bytes wait, how a connection ends.  Replies cut at any byte, nonsense and last
+ * words: tests/session.
  */
 #include "engine/redis/session/resp_stream.h"
+#include "tests/lib/suite.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +18,6 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static int open_conn(bwl_resp_stream *conn, const bwl_address *address, bwl_fault *fault)
 {
@@ -152,7 +147,9 @@ static int next_frame(void)
 
 /* ---- connecting ------------------------------------------------------------------------------ */
 
-static void test_conn_nothing_is_written_before_it_is_connected(void **state)
+FIXTURE(listen_in_a_directory, tidy_up)
+
+TEST(conn_nothing_is_written_before_it_is_connected)
 {
     assert_int_equal(open_conn(&conn, &address, &fault), BWL_OK);
     size_t size = put(10);
@@ -165,14 +162,14 @@ static void test_conn_nothing_is_written_before_it_is_connected(void **state)
     assert_int_equal(peer_reads(), size);
 }
 
-static void test_conn_is_not_inherited_and_never_blocks(void **state)
+TEST(conn_is_not_inherited_and_never_blocks)
 {
     connect_both();
     assert_int_equal(fcntl(conn.stream.source.fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
     assert_int_equal(fcntl(conn.stream.source.fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
 }
 
-static void test_conn_socket_that_is_not_there_fails_at_once_and_is_closed(void **state)
+TEST(conn_socket_that_is_not_there_fails_at_once_and_is_closed)
 {
     assert_int_equal(unlink(((struct sockaddr_un *)&address.socket)->sun_path), 0);
     assert_int_equal(open_conn(&conn, &address, &fault), BWL_STATUS_UNREACHABLE);
@@ -187,7 +184,7 @@ static void test_conn_socket_that_is_not_there_fails_at_once_and_is_closed(void 
 
 /* ---- out ------------------------------------------------------------------------------------- */
 
-static void test_conn_counts_exactly_what_the_kernel_took(void **state)
+TEST(conn_counts_exactly_what_the_kernel_took)
 {
     size_t all  = 0;
     size_t read = 0;
@@ -211,7 +208,7 @@ static void test_conn_counts_exactly_what_the_kernel_took(void **state)
     assert_int_equal(turn(), 1); /* nothing to write: it is not told of room any more */
 }
 
-static void test_conn_queue_is_bounded(void **state)
+TEST(conn_queue_is_bounded)
 {
     bwl_resp_writer writer;
 
@@ -224,7 +221,7 @@ static void test_conn_queue_is_bounded(void **state)
     assert_true(bwl_resp_stream_reserve(&conn, BWL_STREAM_OUT_MAX - size, &writer));
 }
 
-static void test_conn_forgets_what_it_has_sent(void **state)
+TEST(conn_forgets_what_it_has_sent)
 {
     static const char nothing[5000];
 
@@ -236,7 +233,7 @@ static void test_conn_forgets_what_it_has_sent(void **state)
     assert_int_equal(conn.stream.out_size, 0);
 }
 
-static void test_conn_broken_pipe_is_a_status_and_no_signal(void **state)
+TEST(conn_broken_pipe_is_a_status_and_no_signal)
 {
     connect_both();
     close(peer);
@@ -249,37 +246,7 @@ static void test_conn_broken_pipe_is_a_status_and_no_signal(void **state)
 
 /* ---- in -------------------------------------------------------------------------------------- */
 
-static void test_conn_frames_come_out_whole_however_they_were_cut(void **state)
-{
-    static const char stream[] = "+OK\r\n$3\r\nabc\r\n*2\r\n:1\r\n_\r\n-ERR x\r\n";
-    unsigned          frames   = 0;
-
-    connect_both();
-    for (size_t i = 0; i < sizeof stream - 1; i++) {
-        const char *bytes;
-        size_t      size;
-        assert_int_equal(next_frame(), 0);
-        assert_int_equal(write(peer, stream + i, 1), 1);
-        assert_int_equal(turn(), BWL_OK);
-        if (i + 1 == 5 || i + 1 == 14 || i + 1 == 25 || i + 1 == sizeof stream - 1) {
-            assert_int_equal(bwl_resp_stream_frame(&conn, &bytes, &size, &fault), 1);
-            assert_memory_equal(bytes, stream + i + 1 - size, size);
-            frames++;
-        }
-    }
-    assert_int_equal(frames, 4);
-    peer_says("+OK\r\n$3\r\nabc\r\n*2\r\n:1");
-    assert_int_equal(turn(), BWL_OK);
-    assert_frame("+OK\r\n");
-    assert_frame("$3\r\nabc\r\n");
-    assert_int_equal(next_frame(), 0);
-    peer_says("\r\n_\r\n");
-    assert_int_equal(turn(), BWL_OK);
-    assert_frame("*2\r\n:1\r\n_\r\n");
-    assert_int_equal(next_frame(), 0);
-}
-
-static void test_conn_large_frame_arrives(void **state)
+TEST(conn_large_frame_arrives)
 {
     static char text[60020];
     int         size = snprintf(text, sizeof text, "$%d\r\n", 60000);
@@ -296,7 +263,7 @@ static void test_conn_large_frame_arrives(void **state)
     assert_in_range(conn.stream.in_room, 1, BWL_RESP_STREAM_IN_MAX);
 }
 
-static void test_conn_peer_that_sends_what_nobody_takes_is_cut_off(void **state)
+TEST(conn_peer_that_sends_what_nobody_takes_is_cut_off)
 {
     static char text[4096];
     int         status = BWL_OK;
@@ -311,16 +278,7 @@ static void test_conn_peer_that_sends_what_nobody_takes_is_cut_off(void **state)
     assert_in_range(conn.stream.in_room, 1, BWL_RESP_STREAM_IN_MAX);
 }
 
-static void test_conn_nonsense_is_no_redis(void **state)
-{
-    connect_both();
-    peer_says("HTTP/1.1 400 Bad Request\r\n\r\n");
-    assert_int_equal(turn(), BWL_OK);
-    assert_int_equal(next_frame(), BWL_STATUS_REFUSED);
-    assert_string_equal(fault.text, "what answers there is not a Redis server");
-}
-
-static void test_conn_alert_of_tls_is_known(void **state)
+TEST(conn_alert_of_tls_is_known)
 {
     connect_both();
     assert_false(bwl_stream_sounds_like_tls(&conn.stream)); /* nothing has come */
@@ -331,30 +289,9 @@ static void test_conn_alert_of_tls_is_known(void **state)
     assert_true(bwl_stream_sounds_like_tls(&conn.stream));
 }
 
-static void test_conn_announcement_that_is_too_large_is_refused(void **state)
-{
-    connect_both();
-    peer_says("$99999999\r\n");
-    assert_int_equal(turn(), BWL_OK);
-    assert_int_equal(next_frame(), BWL_STATUS_REFUSED);
-    assert_string_equal(fault.text, "the server sends more than any answer needs");
-}
-
-static void test_conn_last_words_are_read_before_the_end(void **state)
-{
-    connect_both();
-    peer_says("-ERR max number of clients reached\r\n");
-    close(peer);
-    peer = -1;
-    assert_int_equal(turn(), BWL_OK);
-    assert_frame("-ERR max number of clients reached\r\n");
-    assert_int_equal(turn(), BWL_STATUS_UNREACHABLE);
-    assert_string_equal(fault.text, "the server closed the connection");
-}
-
 /* ---- again ----------------------------------------------------------------------------------- */
 
-static void test_conn_reopened_remembers_nothing_of_the_one_before(void **state)
+TEST(conn_reopened_remembers_nothing_of_the_one_before)
 {
     connect_both();
     (void)put(100);
@@ -377,7 +314,7 @@ static void test_conn_reopened_remembers_nothing_of_the_one_before(void **state)
 
 /* A child that was forked has a copy of the descriptor: closing ours does not end the socket, and
  * what happens to it later is nothing to us. */
-static void test_conn_closed_is_not_watched_though_a_child_has_a_copy(void **state)
+TEST(conn_closed_is_not_watched_though_a_child_has_a_copy)
 {
     int gate[2];
 
@@ -398,7 +335,7 @@ static void test_conn_closed_is_not_watched_though_a_child_has_a_copy(void **sta
     assert_int_equal(status, 1);
 }
 
-static void test_conn_freed_in_a_child_is_still_watched_in_the_parent(void **state)
+TEST(conn_freed_in_a_child_is_still_watched_in_the_parent)
 {
     connect_both();
     pid_t child = fork();
@@ -412,29 +349,82 @@ static void test_conn_freed_in_a_child_is_still_watched_in_the_parent(void **sta
     assert_frame("+OK\r\n");
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, listen_in_a_directory, tidy_up)
+/* ---- TCP ------------------------------------------------------------------------------------- */
 
-int main(void)
+/* A listener on the loopback, and its address. */
+static int listen_on_tcp(bwl_address *ret_address)
 {
-    const struct CMUnitTest tests[] = {
-        CASE(test_conn_nothing_is_written_before_it_is_connected),
-        CASE(test_conn_is_not_inherited_and_never_blocks),
-        CASE(test_conn_socket_that_is_not_there_fails_at_once_and_is_closed),
-        CASE(test_conn_counts_exactly_what_the_kernel_took),
-        CASE(test_conn_queue_is_bounded),
-        CASE(test_conn_forgets_what_it_has_sent),
-        CASE(test_conn_broken_pipe_is_a_status_and_no_signal),
-        CASE(test_conn_frames_come_out_whole_however_they_were_cut),
-        CASE(test_conn_large_frame_arrives),
-        CASE(test_conn_peer_that_sends_what_nobody_takes_is_cut_off),
-        CASE(test_conn_nonsense_is_no_redis),
-        CASE(test_conn_alert_of_tls_is_known),
-        CASE(test_conn_announcement_that_is_too_large_is_refused),
-        CASE(test_conn_last_words_are_read_before_the_end),
-        CASE(test_conn_reopened_remembers_nothing_of_the_one_before),
-        CASE(test_conn_closed_is_not_watched_though_a_child_has_a_copy),
-        CASE(test_conn_freed_in_a_child_is_still_watched_in_the_parent),
-    };
+    struct sockaddr_in *to   = (struct sockaddr_in *)&ret_address->socket;
+    socklen_t           size = sizeof *to;
+    int                 fd   = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    *ret_address        = (bwl_address){ .size = sizeof *to };
+    to->sin_family      = AF_INET;
+    to->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(bind(fd, (struct sockaddr *)to, sizeof *to), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)to, &size), 0);
+    return fd;
+}
+
+TEST(conn_tcp_sends_at_once_and_notices_a_dead_peer)
+{
+    bwl_address tcp;
+    int         fd    = listen_on_tcp(&tcp);
+    int         one   = 0;
+    int         alive = 0;
+    socklen_t   size  = sizeof one;
+
+    assert_int_equal(open_conn(&conn, &tcp, &fault), BWL_OK);
+    assert_int_equal(getsockopt(conn.stream.source.fd, IPPROTO_TCP, TCP_NODELAY, &one, &size), 0);
+    assert_int_equal(getsockopt(conn.stream.source.fd, SOL_SOCKET, SO_KEEPALIVE, &alive, &size), 0);
+    assert_true(one != 0 && alive != 0);
+    while (turn() == 1)
+        ;
+    assert_int_equal(last_step, BWL_OK);
+    assert_false(conn.stream.connecting);
+    close(fd);
+}
+
+static int option_of(int level, int option)
+{
+    int       value = -1;
+    socklen_t size  = sizeof value;
+
+    assert_int_equal(getsockopt(conn.stream.source.fd, level, option, &value, &size), 0);
+    return value;
+}
+
+TEST(conn_tcp_gives_up_a_peer_after_its_silence)
+{
+    static const struct {
+        int silence_ms;
+        int idle_s;
+        int between_s;
+    } list[] = { { 10, 1, 1 }, { 999, 1, 1 }, { 1001, 2, 1 }, { 5000, 5, 2 }, { 60000, 60, 20 } };
+    bwl_address tcp;
+    int         fd = listen_on_tcp(&tcp);
+
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        conn.stream.silence_ms = list[i].silence_ms;
+        assert_int_equal(open_conn(&conn, &tcp, &fault), BWL_OK);
+        assert_int_equal(option_of(IPPROTO_TCP, TCP_USER_TIMEOUT), list[i].silence_ms);
+        assert_int_equal(option_of(IPPROTO_TCP, TCP_KEEPIDLE), list[i].idle_s);
+        assert_int_equal(option_of(IPPROTO_TCP, TCP_KEEPINTVL), list[i].between_s);
+        assert_int_equal(option_of(IPPROTO_TCP, TCP_KEEPCNT), 3);
+        bwl_stream_close(&conn.stream);
+    }
+    close(fd);
+}
+
+TEST(conn_tcp_that_is_refused_says_so_in_the_step)
+{
+    bwl_address tcp;
+
+    close(listen_on_tcp(&tcp));
+    int status = open_conn(&conn, &tcp, &fault);
+    while (status == BWL_OK && (status = turn()) == 1)
+        status = BWL_OK;
+    assert_int_equal(status, BWL_STATUS_UNREACHABLE);
+    assert_string_equal(fault.text, "cannot connect: Connection refused");
 }

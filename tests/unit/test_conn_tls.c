@@ -9,6 +9,7 @@
 #include "engine/redis/session/resp_stream.h"
 #include "net/stream_tls.h"
 #include "tls_pair.h"
+#include "tests/lib/suite.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
@@ -172,7 +173,9 @@ static int next_frame(size_t *ret_size)
 
 /* ---- connecting ------------------------------------------------------------------------------ */
 
-static void test_conn_tls_is_connecting_until_hands_are_shaken(void **state)
+FIXTURE(open_ends, close_ends)
+
+TEST(conn_tls_is_connecting_until_hands_are_shaken)
 {
     for (size_t i = 0; i < 2; i++) {
         begin(&(server_terms){ .who = &who, .version = versions[i] });
@@ -202,20 +205,8 @@ static void test_conn_tls_is_connecting_until_hands_are_shaken(void **state)
     }
 }
 
-static void test_conn_tls_nothing_is_clear_on_the_line(void **state)
-{
-    static char bytes[65536];
-
-    connect_both(TLS1_3_VERSION);
-    (void)put(1000);
-    assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
-    ssize_t got = recv(peer, bytes, sizeof bytes, MSG_DONTWAIT);
-    assert_true(got > 1000);
-    assert_null(memmem(bytes, (size_t)got, "xxxx", 4));
-}
-
 /* The other end hears why. */
-static void test_conn_tls_refused_certificate_is_a_refusal_and_an_alert(void **state)
+TEST(conn_tls_refused_certificate_is_a_refusal_and_an_alert)
 {
     identity other = make_host("DNS:other.test", &authority);
     char     bytes[100];
@@ -231,7 +222,7 @@ static void test_conn_tls_refused_certificate_is_a_refusal_and_an_alert(void **s
 }
 
 /* Since TLS 1.3 the server looks at our certificate when we think that all is well. */
-static void test_conn_tls_refusal_of_our_certificate_comes_with_the_first_read(void **state)
+TEST(conn_tls_refusal_of_our_certificate_comes_with_the_first_read)
 {
     identity stranger = make_identity(&(recipe){ .common_name = "b", .is_authority = true });
 
@@ -248,7 +239,7 @@ static void test_conn_tls_refusal_of_our_certificate_comes_with_the_first_read(v
 }
 
 /* The line is broken when we write; but there was a word on it. */
-static void test_conn_tls_alert_is_heard_behind_a_broken_line(void **state)
+TEST(conn_tls_alert_is_heard_behind_a_broken_line)
 {
     identity stranger = make_identity(&(recipe){ .common_name = "b", .is_authority = true });
 
@@ -276,7 +267,7 @@ static void test_conn_tls_alert_is_heard_behind_a_broken_line(void **state)
 
 /* The other end reads a little now and then; whenever the line were cut, it would have no byte that
  * does not count. */
-static void test_conn_tls_nothing_is_read_that_was_not_handed_over(void **state)
+TEST(conn_tls_nothing_is_read_that_was_not_handed_over)
 {
     int    small = 4096;
     size_t all   = 0;
@@ -314,7 +305,7 @@ static void test_conn_tls_nothing_is_read_that_was_not_handed_over(void **state)
 }
 
 /* A record that was made and of which the socket took nothing. */
-static void test_conn_tls_record_that_waits_whole_was_not_handed_over(void **state)
+TEST(conn_tls_record_that_waits_whole_was_not_handed_over)
 {
     int    small = 4096;
     size_t size  = 0;
@@ -337,43 +328,9 @@ static void test_conn_tls_record_that_waits_whole_was_not_handed_over(void **sta
     assert_int_equal(far_reads(), size);
 }
 
-static void test_conn_tls_forgets_what_it_has_sent(void **state)
-{
-    static const char nothing[5000];
-
-    connect_both(TLS1_3_VERSION);
-    size_t size = put(4000);
-    assert_memory_not_equal(conn.stream.out, nothing, size);
-    assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
-    assert_memory_equal(conn.stream.out, nothing, size);
-}
-
 /* ---- in -------------------------------------------------------------------------------------- */
 
-static void test_conn_tls_large_frames_arrive(void **state)
-{
-    static char text[60020];
-    int         size = snprintf(text, sizeof text, "$%d\r\n", 60000);
-
-    memset(text + size, 'x', 60000);
-    memcpy(text + size + 60000, "\r\n", 3);
-    connect_both(TLS1_3_VERSION);
-    for (unsigned round = 0; round < 5; round++) {
-        size_t frame = 0;
-        int    found = 0;
-        server_says(&far, text);
-        for (unsigned turns = 0; turns < 1000 && found == 0; turns++) {
-            (void)far_says(SIZE_MAX);
-            (void)turn();
-            found = next_frame(&frame);
-        }
-        assert_int_equal(found, 1);
-        assert_int_equal(frame, strlen(text));
-    }
-    assert_in_range(conn.stream.in_room, 1, BWL_RESP_STREAM_IN_MAX);
-}
-
-static void test_conn_tls_peer_that_sends_what_nobody_takes_is_cut_off(void **state)
+TEST(conn_tls_peer_that_sends_what_nobody_takes_is_cut_off)
 {
     static char text[16000];
     int         status = BWL_OK;
@@ -390,7 +347,7 @@ static void test_conn_tls_peer_that_sends_what_nobody_takes_is_cut_off(void **st
 }
 
 /* What came before the end can still be taken. */
-static void test_conn_tls_end_comes_after_the_last_words(void **state)
+TEST(conn_tls_end_comes_after_the_last_words)
 {
     size_t size = 0;
 
@@ -417,7 +374,7 @@ static void test_conn_tls_end_comes_after_the_last_words(void **state)
     }
 }
 
-static void test_conn_tls_sees_what_nobody_asked_for(void **state)
+TEST(conn_tls_sees_what_nobody_asked_for)
 {
     connect_both(TLS1_2_VERSION);
     assert_false(bwl_stream_has_unread(&conn.stream));
@@ -428,7 +385,7 @@ static void test_conn_tls_sees_what_nobody_asked_for(void **state)
 
 /* ---- goodbye --------------------------------------------------------------------------------- */
 
-static void test_conn_tls_goodbye_is_heard(void **state)
+TEST(conn_tls_goodbye_is_heard)
 {
     connect_both(TLS1_3_VERSION);
     size_t size = put(10);
@@ -440,7 +397,7 @@ static void test_conn_tls_goodbye_is_heard(void **state)
 }
 
 /* It would take along what counts as never handed over. */
-static void test_conn_tls_goodbye_takes_nothing_along(void **state)
+TEST(conn_tls_goodbye_takes_nothing_along)
 {
     int small = 4096;
 
@@ -464,26 +421,4 @@ static void test_conn_tls_goodbye_takes_nothing_along(void **state)
     assert_true(far_reads() <= handed_over);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, open_ends, close_ends)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_conn_tls_is_connecting_until_hands_are_shaken),
-        CASE(test_conn_tls_nothing_is_clear_on_the_line),
-        CASE(test_conn_tls_refused_certificate_is_a_refusal_and_an_alert),
-        CASE(test_conn_tls_refusal_of_our_certificate_comes_with_the_first_read),
-        CASE(test_conn_tls_alert_is_heard_behind_a_broken_line),
-        CASE(test_conn_tls_nothing_is_read_that_was_not_handed_over),
-        CASE(test_conn_tls_record_that_waits_whole_was_not_handed_over),
-        CASE(test_conn_tls_forgets_what_it_has_sent),
-        CASE(test_conn_tls_large_frames_arrive),
-        CASE(test_conn_tls_peer_that_sends_what_nobody_takes_is_cut_off),
-        CASE(test_conn_tls_end_comes_after_the_last_words),
-        CASE(test_conn_tls_sees_what_nobody_asked_for),
-        CASE(test_conn_tls_goodbye_is_heard),
-        CASE(test_conn_tls_goodbye_takes_nothing_along),
-    };
-
-    return cmocka_run_group_tests(tests, make_ends, remove_ends);
-}
+AROUND(make_ends, remove_ends)

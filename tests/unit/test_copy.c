@@ -2,15 +2,10 @@
  * test_copy.c -- a text of our own, or word that there was no memory for it.
  */
 #include "base/copy.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* In the library's place, which is linked in behind this. */
 static bool is_full;
@@ -29,7 +24,9 @@ static int begin(void **state)
     return 0;
 }
 
-static void test_copy_is_another_text(void **state)
+FIXTURE(begin, NULL)
+
+TEST(copy_is_another_text)
 {
     char  text[] = "abc";
     char *copy   = NULL;
@@ -40,7 +37,7 @@ static void test_copy_is_another_text(void **state)
     free(copy);
 }
 
-static void test_copy_without_memory_writes_nothing(void **state)
+TEST(copy_without_memory_writes_nothing)
 {
     char     *copy  = NULL;
     bwl_fault fault = { 0 };
@@ -51,7 +48,7 @@ static void test_copy_without_memory_writes_nothing(void **state)
     assert_string_equal(fault.text, "out of memory");
 }
 
-static void test_copy_of_nothing_is_nothing_and_no_failure(void **state)
+TEST(copy_of_nothing_is_nothing_and_no_failure)
 {
     bool all = true;
 
@@ -60,7 +57,7 @@ static void test_copy_of_nothing_is_nothing_and_no_failure(void **state)
     assert_true(all);
 }
 
-static void test_copy_one_that_is_missing_is_not_made_good_by_the_next(void **state)
+TEST(copy_one_that_is_missing_is_not_made_good_by_the_next)
 {
     bool all = true;
 
@@ -72,16 +69,4 @@ static void test_copy_one_that_is_missing_is_not_made_good_by_the_next(void **st
     assert_string_equal(copy, "abc");
     assert_false(all);
     free(copy);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_copy_is_another_text, begin),
-        cmocka_unit_test_setup(test_copy_without_memory_writes_nothing, begin),
-        cmocka_unit_test_setup(test_copy_of_nothing_is_nothing_and_no_failure, begin),
-        cmocka_unit_test_setup(test_copy_one_that_is_missing_is_not_made_good_by_the_next, begin),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,14 +4,9 @@
  */
 #include "core/text.h"
 #include "core/token.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SHAPES = BWL_TOKEN_PID_TID + 1, TRIES = 2000 };
 
@@ -30,7 +25,7 @@ static bwl_random some_bytes(void)
     return random;
 }
 
-static void test_shapes_of_known_bytes(void **state)
+TEST(shapes_of_known_bytes)
 {
     bwl_random random = { { 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb,
                             0xcc, 0xdd, 0xee, 0xff } };
@@ -46,7 +41,7 @@ static void test_shapes_of_known_bytes(void **state)
     assert_int_equal(strlen(token), BWL_TOKEN_SIZE);
 }
 
-static void test_largest_and_smallest_bytes_fit(void **state)
+TEST(largest_and_smallest_bytes_fit)
 {
     bwl_random random;
     char       token[BWL_TOKEN_MAX + 1];
@@ -60,7 +55,7 @@ static void test_largest_and_smallest_bytes_fit(void **state)
     }
 }
 
-static void test_what_is_written_is_read(void **state)
+TEST(what_is_written_is_read)
 {
     char token[BWL_TOKEN_MAX + 1];
 
@@ -83,7 +78,7 @@ typedef struct text {
     const char      *is;
 } text;
 
-static void test_what_nobody_writes_is_not_read(void **state)
+TEST(what_nobody_writes_is_not_read)
 {
     static const text wrong[] = {
         { BWL_TOKEN_OURS, "" },
@@ -110,16 +105,4 @@ static void test_what_nobody_writes_is_not_read(void **state)
         if (bwl_token_is_of(wrong[i].format, wrong[i].is, strlen(wrong[i].is)))
             fail_msg("\"%s\" is taken for a token", wrong[i].is);
     assert_true(bwl_token_is_of(BWL_TOKEN_PID_TID, "4194304-9223372036854775807", 27));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes_of_known_bytes),
-        cmocka_unit_test(test_largest_and_smallest_bytes_fit),
-        cmocka_unit_test(test_what_is_written_is_read),
-        cmocka_unit_test(test_what_nobody_writes_is_not_read),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,20 +4,15 @@
  */
 #include "base/cpus.h"
 #include "net/spin.h"
+#include "tests/lib/suite.h"
 
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { PATH_SIZE = 200 };
 
@@ -65,14 +60,16 @@ static void limit(const char *group, const char *cpu_max)
     assert_int_equal(fclose(file), 0);
 }
 
-static void test_cpus_group_without_limit_is_zero(void **state)
+FIXTURE(make_groups, remove_groups)
+
+TEST(cpus_group_without_limit_is_zero)
 {
     assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), 0);
     limit("/a", "max 100000\n");
     assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), 0);
 }
 
-static void test_cpus_limit_is_rounded_down_and_at_least_one(void **state)
+TEST(cpus_limit_is_rounded_down_and_at_least_one)
 {
     static const struct {
         const char *cpu_max;
@@ -90,7 +87,7 @@ static void test_cpus_limit_is_rounded_down_and_at_least_one(void **state)
     }
 }
 
-static void test_cpus_least_limit_of_all_groups_above_counts(void **state)
+TEST(cpus_least_limit_of_all_groups_above_counts)
 {
     limit("/a/b", "800000 100000\n");
     limit("/a", "300000 100000\n");
@@ -102,7 +99,7 @@ static void test_cpus_least_limit_of_all_groups_above_counts(void **state)
     assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), 8);
 }
 
-static void test_cpus_group_is_found_beside_those_of_version_one(void **state)
+TEST(cpus_group_is_found_beside_those_of_version_one)
 {
     limit("", "200000 100000\n");
     limit("/a", "100000 100000\n");
@@ -113,7 +110,7 @@ static void test_cpus_group_is_found_beside_those_of_version_one(void **state)
 }
 
 /* In a child: the mask shall not be that of the cases that follow. */
-static void test_cpus_process_with_a_mask_of_one_cpu_has_one(void **state)
+TEST(cpus_process_with_a_mask_of_one_cpu_has_one)
 {
     int status;
 
@@ -131,7 +128,7 @@ static void test_cpus_process_with_a_mask_of_one_cpu_has_one(void **state)
 }
 
 /* The count is kept: no other case may ask for it before. */
-static void test_cpus_spinning_counts_those_of_the_mask(void **state)
+TEST(cpus_spinning_counts_those_of_the_mask)
 {
     int status;
 
@@ -145,20 +142,4 @@ static void test_cpus_spinning_counts_those_of_the_mask(void **state)
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(WEXITSTATUS(status), 7);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, make_groups, remove_groups)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_cpus_group_without_limit_is_zero),
-        CASE(test_cpus_limit_is_rounded_down_and_at_least_one),
-        CASE(test_cpus_least_limit_of_all_groups_above_counts),
-        CASE(test_cpus_group_is_found_beside_those_of_version_one),
-        CASE(test_cpus_process_with_a_mask_of_one_cpu_has_one),
-        CASE(test_cpus_spinning_counts_those_of_the_mask),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,19 +3,14 @@
  * name service is a function of the test.
  */
 #include "net/dialer.h"
+#include "tests/lib/suite.h"
 
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { START = 1000, UNTIL = 4000, AGE = 500 };
 
@@ -72,7 +67,9 @@ static int start(const char *host, bwl_ms now)
     return bwl_dialer_start(&dialer, &to, now, now + UNTIL - START, AGE, &fault);
 }
 
-static void test_dialer_numeric_address_is_connected_at_once(void **state)
+FIXTURE(begin, end)
+
+TEST(dialer_numeric_address_is_connected_at_once)
 {
     assert_int_equal(start("127.0.0.1", START), BWL_DIAL_CONNECTING);
     assert_true(bwl_stream_is_open(&stream));
@@ -84,7 +81,7 @@ static void test_dialer_numeric_address_is_connected_at_once(void **state)
     assert_false(bwl_stream_is_open(&stream));
 }
 
-static void test_dialer_given_address_needs_no_lookup(void **state)
+TEST(dialer_given_address_needs_no_lookup)
 {
     bwl_address         address = { .size = sizeof(struct sockaddr_un) };
     struct sockaddr_un *missing = (struct sockaddr_un *)&address.socket;
@@ -98,7 +95,7 @@ static void test_dialer_given_address_needs_no_lookup(void **state)
 }
 
 /* Three times the same address: each gets an equal part of what is left. */
-static void test_dialer_addresses_share_the_time_that_is_left(void **state)
+TEST(dialer_addresses_share_the_time_that_is_left)
 {
     bwl_fault late = { .status = BWL_STATUS_UNREACHABLE, .text = "late" };
 
@@ -114,7 +111,7 @@ static void test_dialer_addresses_share_the_time_that_is_left(void **state)
     assert_string_equal(late.text, "late");
 }
 
-static void test_dialer_refusal_outweighs_what_the_last_address_says(void **state)
+TEST(dialer_refusal_outweighs_what_the_last_address_says)
 {
     bwl_fault refused = { .status = BWL_STATUS_REFUSED, .text = "its certificate" };
     bwl_fault late    = { .status = BWL_STATUS_UNREACHABLE, .text = "late" };
@@ -132,7 +129,7 @@ static void test_dialer_refusal_outweighs_what_the_last_address_says(void **stat
 }
 
 /* A lookup that was not answered in time is kept; once it is answered and old, it is not used. */
-static void test_dialer_lookup_is_kept_but_not_for_ever(void **state)
+TEST(dialer_lookup_is_kept_but_not_for_ever)
 {
     bwl_resolve_request other = { .host = "127.0.0.2", .port = port, .wake = woken };
 
@@ -146,18 +143,4 @@ static void test_dialer_lookup_is_kept_but_not_for_ever(void **state)
     dialer.resolve_began_at = START - AGE;
     assert_int_equal(start("127.0.0.1", START), BWL_DIAL_CONNECTING);
     assert_int_equal(ntohl(to->sin_addr.s_addr), 0x7f000001);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
-        CASE(test_dialer_numeric_address_is_connected_at_once),
-        CASE(test_dialer_given_address_needs_no_lookup),
-        CASE(test_dialer_addresses_share_the_time_that_is_left),
-        CASE(test_dialer_refusal_outweighs_what_the_last_address_says),
-        CASE(test_dialer_lookup_is_kept_but_not_for_ever),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

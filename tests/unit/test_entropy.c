@@ -5,15 +5,10 @@
  * pool and none is taken from beyond it can.
  */
 #include "base/entropy.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { DRAWS = 4096 };
 
@@ -22,7 +17,7 @@ static int by_bytes(const void *one, const void *two)
     return memcmp(one, two, sizeof(bwl_random));
 }
 
-static void test_entropy_never_gives_the_same_twice(void **state)
+TEST(entropy_never_gives_the_same_twice)
 {
     static bwl_random drawn[DRAWS];
     bwl_entropy       pool  = { 0 };
@@ -35,7 +30,7 @@ static void test_entropy_never_gives_the_same_twice(void **state)
         assert_memory_not_equal(&drawn[i - 1], &drawn[i], sizeof drawn[0]);
 }
 
-static void test_entropy_every_byte_of_a_draw_is_drawn(void **state)
+TEST(entropy_every_byte_of_a_draw_is_drawn)
 {
     bwl_entropy pool                   = { 0 };
     uint8_t     seen[BWL_RANDOM_BYTES] = { 0 };
@@ -50,7 +45,7 @@ static void test_entropy_every_byte_of_a_draw_is_drawn(void **state)
         assert_int_equal(seen[j], 255); /* a bit of 256 draws is never set once in 2^256 runs */
 }
 
-static void test_entropy_draw_forgets_what_it_gave(void **state)
+TEST(entropy_draw_forgets_what_it_gave)
 {
     static const uint8_t nothing[BWL_ENTROPY_BLOCK];
     bwl_entropy          pool = { 0 };
@@ -65,15 +60,4 @@ static void test_entropy_draw_forgets_what_it_gave(void **state)
     assert_int_equal(pool.left, 0);
     assert_true(bwl_entropy_draw(&pool, &random));
     assert_int_equal(pool.left, BWL_ENTROPY_BLOCK - BWL_RANDOM_BYTES);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_entropy_never_gives_the_same_twice),
-        cmocka_unit_test(test_entropy_every_byte_of_a_draw_is_drawn),
-        cmocka_unit_test(test_entropy_draw_forgets_what_it_gave),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

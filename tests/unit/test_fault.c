@@ -5,15 +5,10 @@
  * to write to; the words for errno are added where there is room for them.
  */
 #include "base/fault.h"
+#include "tests/lib/suite.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* A fault with a guard behind it. */
 static struct {
@@ -36,7 +31,9 @@ static void assert_guarded(void)
         assert_int_equal(place.guard[i], '#');
 }
 
-static void test_fault_holds_status_and_text(void **state)
+FIXTURE(fresh_place, NULL)
+
+TEST(fault_holds_status_and_text)
 {
     assert_int_equal(bwl_fail(&place.fault, BWL_STATUS_REFUSED, "%s has %d", "x", 7),
                      BWL_STATUS_REFUSED);
@@ -45,11 +42,10 @@ static void test_fault_holds_status_and_text(void **state)
     assert_guarded();
 }
 
-static void test_fault_keeps_errno_and_the_code_of_its_cause(void **state)
+TEST(fault_keeps_errno_and_the_code_of_its_cause)
 {
     bwl_fault cause = { .server_code = "NOPERM" };
 
-    (void)state;
     errno = EACCES;
     assert_int_equal(bwl_fail_errno(&place.fault, "no"), BWL_STATUS_SYSTEM);
     assert_int_equal(place.fault.system_errno, EACCES);
@@ -69,7 +65,7 @@ static void test_fault_keeps_errno_and_the_code_of_its_cause(void **state)
     assert_guarded();
 }
 
-static void test_fault_may_be_nobody_s(void **state)
+TEST(fault_may_be_nobody_s)
 {
     assert_int_equal(bwl_fail(NULL, BWL_STATUS_USAGE, "nothing"), BWL_STATUS_USAGE);
     errno = EACCES;
@@ -78,7 +74,7 @@ static void test_fault_may_be_nobody_s(void **state)
     assert_int_equal(bwl_fail_errno(NULL, "nothing"), BWL_STATUS_NOMEM);
 }
 
-static void test_fault_text_that_is_too_long_is_cut(void **state)
+TEST(fault_text_that_is_too_long_is_cut)
 {
     (void)bwl_fail(&place.fault, BWL_STATUS_USAGE, "%s", long_text);
     assert_int_equal(strlen(place.fault.text), BWL_FAULT_TEXT_MAX - 1);
@@ -86,7 +82,7 @@ static void test_fault_text_that_is_too_long_is_cut(void **state)
     assert_guarded();
 }
 
-static void test_fault_of_a_system_call_ends_with_the_words_for_errno(void **state)
+TEST(fault_of_a_system_call_ends_with_the_words_for_errno)
 {
     errno = ENOENT;
     assert_int_equal(bwl_fail_errno(&place.fault, "cannot open %s", "it"), BWL_STATUS_SYSTEM);
@@ -98,7 +94,7 @@ static void test_fault_of_a_system_call_ends_with_the_words_for_errno(void **sta
     assert_guarded();
 }
 
-static void test_fault_hides_the_password_of_a_url(void **state)
+TEST(fault_hides_the_password_of_a_url)
 {
     (void)bwl_fail(&place.fault, BWL_STATUS_BUSY, "%s is held", "redis://u:hunter2@h");
     assert_string_equal(place.fault.text, "redis://u:***@h is held");
@@ -109,21 +105,21 @@ static void test_fault_hides_the_password_of_a_url(void **state)
 }
 
 /* The '@' is cut off, and with it the end of the password. */
-static void test_fault_hides_a_password_that_is_cut_off(void **state)
+TEST(fault_hides_a_password_that_is_cut_off)
 {
     (void)bwl_fail(&place.fault, BWL_STATUS_BUSY, "%.200s redis://u:%s@h", long_text, long_text);
     assert_string_equal(place.fault.text + 200, " redis://u:***");
     assert_guarded();
 }
 
-static void test_fault_of_missing_memory_is_nomem(void **state)
+TEST(fault_of_missing_memory_is_nomem)
 {
     errno = ENOMEM;
     assert_int_equal(bwl_fail_errno(&place.fault, "cannot grow"), BWL_STATUS_NOMEM);
     assert_int_equal(place.fault.status, BWL_STATUS_NOMEM);
 }
 
-static void test_fault_words_for_errno_are_cut_where_the_room_ends(void **state)
+TEST(fault_words_for_errno_are_cut_where_the_room_ends)
 {
     errno = ENOENT;
     (void)bwl_fail_errno(&place.fault, "%.*s", BWL_FAULT_TEXT_MAX - 5, long_text);
@@ -132,22 +128,4 @@ static void test_fault_words_for_errno_are_cut_where_the_room_ends(void **state)
     assert_int_equal(strlen(place.fault.text), BWL_FAULT_TEXT_MAX - 1);
     assert_null(strchr(place.fault.text, ':'));
     assert_guarded();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_fault_holds_status_and_text, fresh_place),
-        cmocka_unit_test_setup(test_fault_keeps_errno_and_the_code_of_its_cause, fresh_place),
-        cmocka_unit_test_setup(test_fault_may_be_nobody_s, fresh_place),
-        cmocka_unit_test_setup(test_fault_text_that_is_too_long_is_cut, fresh_place),
-        cmocka_unit_test_setup(test_fault_of_a_system_call_ends_with_the_words_for_errno,
-                               fresh_place),
-        cmocka_unit_test_setup(test_fault_hides_the_password_of_a_url, fresh_place),
-        cmocka_unit_test_setup(test_fault_hides_a_password_that_is_cut_off, fresh_place),
-        cmocka_unit_test_setup(test_fault_of_missing_memory_is_nomem, fresh_place),
-        cmocka_unit_test_setup(test_fault_words_for_errno_are_cut_where_the_room_ends, fresh_place),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * children of fork, and the URLs.
  */
 #include "file_users.h"
+#include "tests/lib/suite.h"
 
 /* ---- the queue ------------------------------------------------------------------------------- */
 
@@ -437,42 +438,37 @@ static void test_urls(void **state)
     bowline_close(client);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE_OF(name, test_waiters_get_it_in_order),
-        CASE_OF(path, test_waiters_get_it_in_order),
-        CASE_OF(name, test_try_once_overtakes_nobody),
-        CASE_OF(path, test_try_once_overtakes_nobody),
-        CASE_OF(name, test_release_during_a_join_is_not_missed),
-        CASE_OF(path, test_release_during_a_join_is_not_missed),
-        CASE_OF(shared, test_release_during_a_join_is_not_missed),
-        CASE_OF(name, test_everything_is_closed),
-        CASE_OF(path, test_everything_is_closed),
-        CASE_OF(shared_path, test_everything_is_closed),
-        CASE_OF(name, test_fence_is_above_the_numbers_in_the_file),
-        CASE_OF(name, test_no_ticket_is_above_the_last),
-        CASE_OF(name, test_counter_put_back_gives_no_ticket_twice),
-        CASE_OF(name, test_try_once_does_not_trust_a_broken_counter),
-        CASE_OF(name, test_latch_of_a_stopped_process_does_not_block),
-        CASE_OF(name, test_flock_and_bowline_exclude_each_other),
-        CASE_OF(path, test_flock_and_bowline_exclude_each_other),
-        CASE_OF(path, test_named_file_is_never_written),
-        CASE_OF(name, test_record_lock_on_the_lock_file_excludes),
-        CASE_OF(name, test_waiter_of_a_removed_file_joins_the_new_one),
-        CASE_OF(path, test_either_file_of_a_path_may_be_replaced),
-        CASE_OF(path, test_waiter_notices_that_either_file_of_a_path_was_replaced),
-        CASE_OF(name, test_lock_directory_that_was_replaced_is_opened_anew),
-        CASE_OF(name, test_release_ends_the_hold_in_children_too),
-        CASE_OF(path, test_release_ends_the_hold_in_children_too),
-        CASE_OF(shared, test_release_ends_the_hold_in_children_too),
-        CASE_OF(name, test_hold_outlives_its_process_in_a_child),
-        CASE_OF(path, test_hold_outlives_its_process_in_a_child),
-        CASE_OF(shared, test_hold_outlives_its_process_in_a_child),
-        CASE_OF(name, test_lock_file_is_never_a_standard_file),
-        CASE_OF(path, test_lock_file_is_never_a_standard_file),
-        CASE_OF(name, test_urls),
-    };
+FIXTURE(begin, end)
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_OF(name, waiters_get_it_in_order)
+TEST_OF(path, waiters_get_it_in_order)
+TEST_OF(name, try_once_overtakes_nobody)
+TEST_OF(path, try_once_overtakes_nobody)
+TEST_OF(name, release_during_a_join_is_not_missed)
+TEST_OF(path, release_during_a_join_is_not_missed)
+TEST_OF(shared, release_during_a_join_is_not_missed)
+TEST_OF(name, everything_is_closed)
+TEST_OF(path, everything_is_closed)
+TEST_OF(shared_path, everything_is_closed)
+TEST_OF(name, fence_is_above_the_numbers_in_the_file)
+TEST_OF(name, no_ticket_is_above_the_last)
+TEST_OF(name, counter_put_back_gives_no_ticket_twice)
+TEST_OF(name, try_once_does_not_trust_a_broken_counter)
+TEST_OF(name, latch_of_a_stopped_process_does_not_block)
+TEST_OF(name, flock_and_bowline_exclude_each_other)
+TEST_OF(path, flock_and_bowline_exclude_each_other)
+TEST_OF(path, named_file_is_never_written)
+TEST_OF(name, record_lock_on_the_lock_file_excludes)
+TEST_OF(name, waiter_of_a_removed_file_joins_the_new_one)
+TEST_OF(path, either_file_of_a_path_may_be_replaced)
+TEST_OF(path, waiter_notices_that_either_file_of_a_path_was_replaced)
+TEST_OF(name, lock_directory_that_was_replaced_is_opened_anew)
+TEST_OF(name, release_ends_the_hold_in_children_too)
+TEST_OF(path, release_ends_the_hold_in_children_too)
+TEST_OF(shared, release_ends_the_hold_in_children_too)
+TEST_OF(name, hold_outlives_its_process_in_a_child)
+TEST_OF(path, hold_outlives_its_process_in_a_child)
+TEST_OF(shared, hold_outlives_its_process_in_a_child)
+TEST_OF(name, lock_file_is_never_a_standard_file)
+TEST_OF(path, lock_file_is_never_a_standard_file)
+TEST_OF(name, urls)

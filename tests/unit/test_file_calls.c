@@ -3,8 +3,8 @@
  */
 #include "base/calls.h"
 #include "file_fixture.h"
+#include "tests/lib/suite.h"
 
-#include <stdarg.h>
 #include <sys/syscall.h>
 
 /* In the C library's place: what the next calls of pread do. */
@@ -61,69 +61,51 @@ static ssize_t read_with(const int *wanted, char *ret_bytes, size_t size, off_t 
     return got;
 }
 
-static void test_file_calls_read_is_put_together_from_pieces(void **state)
+FIXTURE(set_up, remove_directory)
+
+TEST(file_calls_read_is_put_together_from_pieces)
 {
     static const int pieces[] = { 2, -EINTR, 1, -EINTR, 3 };
     char             bytes[6];
 
-    (void)state;
     put("f", "abcdefgh", 8);
     assert_int_equal(read_with(pieces, bytes, 6, 1), 6);
     assert_memory_equal(bytes, "bcdefg", 6);
 }
 
-static void test_file_calls_read_ends_with_the_file(void **state)
+TEST(file_calls_read_ends_with_the_file)
 {
     static const int pieces[] = { 2, 4, 2 };
     char             bytes[6];
 
-    (void)state;
     put("f", "abcd", 4);
     assert_int_equal(read_with(pieces, bytes, 6, 0), 4);
     assert_memory_equal(bytes, "abcd", 4);
     assert_int_equal(read_with(NULL, bytes, 6, 9), 0);
 }
 
-static void test_file_calls_read_that_fails_says_why(void **state)
+TEST(file_calls_read_that_fails_says_why)
 {
     static const int pieces[] = { 2, -EIO };
     char             bytes[6];
 
-    (void)state;
     put("f", "abcd", 4);
     assert_int_equal(read_with(pieces, bytes, 6, 0), -1);
     assert_int_equal(errno, EIO);
 }
 
-static void test_file_calls_open_says_why_it_cannot(void **state)
+TEST(file_calls_open_says_why_it_cannot)
 {
-    (void)state;
     assert_int_equal(bwl_file_openat(AT_FDCWD, in("none"), O_RDONLY | O_CLOEXEC, 0), -1);
     assert_int_equal(errno, ENOENT);
 }
 
-static void test_file_calls_open_goes_on_after_a_signal(void **state)
+TEST(file_calls_open_goes_on_after_a_signal)
 {
-    (void)state;
     put("f", "abcd", 4);
     interruptions = 3;
     int fd        = bwl_file_openat(AT_FDCWD, in("f"), O_RDONLY | O_CLOEXEC, 0);
     assert_true(fd >= 0);
     assert_int_equal(interruptions, 0);
     (void)close(fd);
-}
-
-#define with_files(test) cmocka_unit_test_setup_teardown(test, set_up, remove_directory)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        with_files(test_file_calls_read_is_put_together_from_pieces),
-        with_files(test_file_calls_read_ends_with_the_file),
-        with_files(test_file_calls_read_that_fails_says_why),
-        with_files(test_file_calls_open_says_why_it_cannot),
-        with_files(test_file_calls_open_goes_on_after_a_signal),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

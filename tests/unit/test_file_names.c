@@ -6,12 +6,13 @@
 #include "engine/file/directory.h"
 #include "engine/file/lock_path.h"
 #include "file_rows.h"
+#include "tests/lib/suite.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
 #define TEN(text) text text text text text text text text text text
 
-static void test_names_are_these_files(void **state)
+TEST(names_are_these_files)
 {
     static const row rows[] = {
         { NULL, "nightly", .made = "nightly" },
@@ -70,7 +71,7 @@ static void check_encoding(const char *text, size_t size)
     assert_memory_equal(decoded, text, size);
 }
 
-static void test_every_name_can_be_read_back(void **state)
+TEST(every_name_can_be_read_back)
 {
     static const char bytes[] = "./+%~a2E0 \xff";
     enum { COUNT = sizeof bytes - 1 };
@@ -99,7 +100,7 @@ static void test_every_name_can_be_read_back(void **state)
 #define FIRST_PIECE   TEN("%20%20%20%20%20%20") "%20%20%20%20%20%20+"
 
 /* A user who may make files in the directory may lock there. */
-static void test_new_files_are_as_shared_as_their_directory(void **state)
+TEST(new_files_are_as_shared_as_their_directory)
 {
     static const row rows[] = {
         { "m . 755", NULL, .made = "n", .mode = 0644 },
@@ -176,7 +177,7 @@ static void test_file_that_another_process_makes_meanwhile_is_used(void **state)
 
 /* ---- files that are refused ------------------------------------------------------------------ */
 
-static void test_files_that_are_not_ours_are_refused(void **state)
+TEST(files_that_are_not_ours_are_refused)
 {
     static const row rows[] = {
         { "f t;l n t", NULL, .text = "symbolic link", .shown = true },
@@ -209,7 +210,7 @@ static void test_files_that_are_not_ours_are_refused(void **state)
 
 /* ---- lock directories ------------------------------------------------------------------------ */
 
-static void test_lock_directories(void **state)
+TEST(lock_directories)
 {
     static const row rows[] = {
         { NULL, NULL, .place = "none",
@@ -237,7 +238,7 @@ static void test_lock_directories(void **state)
 
 /* The directory of `file:` alone, in a parent like /run/lock, which only root can make.  The steps
  * name it "own". */
-static void test_private_lock_directory(void **state)
+TEST(private_lock_directory)
 {
     static const struct {
         const char *steps;
@@ -334,20 +335,9 @@ static void test_private_directory_says_what_is_wrong(void **state)
     (void)close(spot.at);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names_are_these_files),
-        cmocka_unit_test(test_every_name_can_be_read_back),
-        cmocka_unit_test(test_new_files_are_as_shared_as_their_directory),
-        CASE_OF(name, test_files_of_root_belong_to_the_owner_of_the_directory),
-        CASE_OF(shared, test_new_file_is_shared_before_it_has_a_name),
-        CASE_OF(name, test_file_that_another_process_makes_meanwhile_is_used),
-        cmocka_unit_test(test_files_that_are_not_ours_are_refused),
-        cmocka_unit_test(test_lock_directories),
-        cmocka_unit_test(test_private_lock_directory),
-        CASE_OF(name, test_private_directory_says_what_is_wrong),
-    };
+FIXTURE(begin, end)
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_OF(name, files_of_root_belong_to_the_owner_of_the_directory)
+TEST_OF(shared, new_file_is_shared_before_it_has_a_name)
+TEST_OF(name, file_that_another_process_makes_meanwhile_is_used)
+TEST_OF(name, private_directory_says_what_is_wrong)

@@ -3,6 +3,7 @@
  * while, and joins anew when it goes on.  A user that is not looked at is one that is stopped.
  */
 #include "file_users.h"
+#include "tests/lib/suite.h"
 
 /* What queue_node.h says: nobody holds for so long, then the flock is found free so often for each
  * waiter in front, so far apart.  A look comes at most 128 ms late. */
@@ -206,21 +207,16 @@ static void test_waiter_stopped_before_its_flock_takes_a_new_ticket(void **state
     assert_null(disturbance.before);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE_OF(name, test_only_the_stopped_waiter_is_late),
-        CASE_OF(path, test_only_the_stopped_waiter_is_late),
-        CASE_OF(name, test_a_stopped_waiter_costs_once),
-        CASE_OF(name, test_each_stopped_waiter_in_front_costs),
-        CASE_OF(name, test_a_long_hold_is_not_overtaken),
-        CASE_OF(name, test_a_long_flock_is_not_overtaken),
-        CASE_OF(name, test_the_first_waiter_behind_a_flock_is_overtaken_too),
-        CASE_OF(name, test_a_stopped_waiter_is_noticed_between_flocks),
-        CASE_OF(name, test_a_hold_meanwhile_begins_the_patience_anew),
-        CASE_OF(name, test_a_flock_that_is_met_once_is_looked_at_again_soon),
-        CASE_OF(name, test_waiter_stopped_before_its_flock_takes_a_new_ticket),
-    };
+FIXTURE(begin, end)
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_OF(name, only_the_stopped_waiter_is_late)
+TEST_OF(path, only_the_stopped_waiter_is_late)
+TEST_OF(name, a_stopped_waiter_costs_once)
+TEST_OF(name, each_stopped_waiter_in_front_costs)
+TEST_OF(name, a_long_hold_is_not_overtaken)
+TEST_OF(name, a_long_flock_is_not_overtaken)
+TEST_OF(name, the_first_waiter_behind_a_flock_is_overtaken_too)
+TEST_OF(name, a_stopped_waiter_is_noticed_between_flocks)
+TEST_OF(name, a_hold_meanwhile_begins_the_patience_anew)
+TEST_OF(name, a_flock_that_is_met_once_is_looked_at_again_soon)
+TEST_OF(name, waiter_stopped_before_its_flock_takes_a_new_ticket)

@@ -3,12 +3,13 @@
  * followed on the way.
  */
 #include "file_rows.h"
+#include "tests/lib/suite.h"
 
 #include <limits.h>
 
 /* ---- where a path leads ---------------------------------------------------------------------- */
 
-static void test_paths_lead_to_these_files(void **state)
+TEST(paths_lead_to_these_files)
 {
     static const row rows[] = {
         { "d d;f d/x", "@/d/x", .made = "d/x.bowline" },
@@ -38,7 +39,7 @@ static void test_paths_lead_to_these_files(void **state)
 /* In a directory where others can put links, theirs are not followed, wherever they stand. */
 #define REFUSED_LINK(where) .text = where " is a symbolic link of user 65534", .shown = true
 
-static void test_links_of_others_are_not_followed(void **state)
+TEST(links_of_others_are_not_followed)
 {
     static const row rows[] = {
         { "d d 1777;d t;l d/l @/t/x;o d/l 65534", "@/d/l", REFUSED_LINK("/d/l"), .missing = "t/x" },
@@ -60,7 +61,7 @@ static void test_links_of_others_are_not_followed(void **state)
     PLAY(rows);
 }
 
-static void test_links_of_the_owner_of_root_and_of_the_process_are_followed(void **state)
+TEST(links_of_the_owner_of_root_and_of_the_process_are_followed)
 {
     static const row rows[] = {
         { "d d 1777;o d 65534;l d/l x;o d/l 65534", "@/d/l", .made = "d/x.bowline" },
@@ -165,18 +166,10 @@ static void test_relative_path_means_the_directory_of_the_call(void **state)
     assert_true(exists("x"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paths_lead_to_these_files),
-        cmocka_unit_test(test_links_of_others_are_not_followed),
-        cmocka_unit_test(test_links_of_the_owner_of_root_and_of_the_process_are_followed),
-        CASE_OF(path, test_link_of_another_user_is_not_the_file_that_is_locked),
-        CASE_OF(path, test_forty_links_are_followed),
-        CASE_OF(path, test_path_that_a_link_makes_too_long_is_an_error),
-        CASE_OF(path, test_directory_that_is_moved_meanwhile_is_not_there),
-        CASE_OF(path, test_relative_path_means_the_directory_of_the_call),
-    };
+FIXTURE(begin, end)
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_OF(path, link_of_another_user_is_not_the_file_that_is_locked)
+TEST_OF(path, forty_links_are_followed)
+TEST_OF(path, path_that_a_link_makes_too_long_is_an_error)
+TEST_OF(path, directory_that_is_moved_meanwhile_is_not_there)
+TEST_OF(path, relative_path_means_the_directory_of_the_call)

@@ -3,6 +3,7 @@
  * writes that are cut short, are interrupted or fail.
  */
 #include "file_users.h"
+#include "tests/lib/suite.h"
 
 #include <inttypes.h>
 #include <sys/resource.h>
@@ -224,17 +225,12 @@ static void test_failed_write_leaves_an_old_head_as_it_is(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE_OF(name, test_format_is_that_of_the_header),
-        CASE_OF(name, test_longest_record_is_replaced_by_a_shorter_one),
-        CASE_OF(name, test_other_files_are_not_touched),
-        CASE_OF(name, test_waiter_is_refused_when_the_file_becomes_another),
-        CASE_OF(name, test_part_of_a_head_is_taken_back),
-        CASE_OF(name, test_writes_go_on_after_signals_and_parts),
-        CASE_OF(name, test_failed_write_leaves_an_old_head_as_it_is),
-    };
+FIXTURE(begin, end)
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_OF(name, format_is_that_of_the_header)
+TEST_OF(name, longest_record_is_replaced_by_a_shorter_one)
+TEST_OF(name, other_files_are_not_touched)
+TEST_OF(name, waiter_is_refused_when_the_file_becomes_another)
+TEST_OF(name, part_of_a_head_is_taken_back)
+TEST_OF(name, writes_go_on_after_signals_and_parts)
+TEST_OF(name, failed_write_leaves_an_old_head_as_it_is)

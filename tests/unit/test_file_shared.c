@@ -4,6 +4,7 @@
  * no event comes.
  */
 #include "file_users.h"
+#include "tests/lib/suite.h"
 
 static void remove_files(void)
 {
@@ -224,25 +225,20 @@ static void test_remote_directory_has_no_marks(void **state)
     assert_int_equal(once(1), BOWLINE_OK);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE_OF(shared, test_lock_is_held_though_its_file_was_removed),
-        CASE_OF(shared_path, test_lock_is_held_though_its_file_was_removed),
-        CASE_OF(shared, test_waiter_of_a_removed_file_does_not_get_it),
-        CASE_OF(shared_path, test_waiter_of_a_removed_file_does_not_get_it),
-        CASE_OF(shared, test_names_have_marks_of_their_own),
-        CASE_OF(shared, test_mark_that_two_set_at_once_is_nobodys),
-        CASE_OF(shared, test_mark_of_others_is_only_looked_at),
-        CASE_OF(shared, test_mark_that_cannot_be_set_is_an_error),
-        CASE_OF(name, test_private_directory_has_no_marks),
-        CASE_OF(shared, test_users_of_the_system_exclude_each_other),
-        CASE_OF(remote, test_remote_file_is_polled),
-        CASE_OF(remote_path, test_remote_file_is_polled),
-        CASE_OF(remote, test_remote_name_is_held_without_flock),
-        CASE_OF(remote_path, test_remote_path_is_flocked),
-        CASE_OF(remote_path, test_remote_directory_has_no_marks),
-    };
+FIXTURE(begin, end)
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_OF(shared, lock_is_held_though_its_file_was_removed)
+TEST_OF(shared_path, lock_is_held_though_its_file_was_removed)
+TEST_OF(shared, waiter_of_a_removed_file_does_not_get_it)
+TEST_OF(shared_path, waiter_of_a_removed_file_does_not_get_it)
+TEST_OF(shared, names_have_marks_of_their_own)
+TEST_OF(shared, mark_that_two_set_at_once_is_nobodys)
+TEST_OF(shared, mark_of_others_is_only_looked_at)
+TEST_OF(shared, mark_that_cannot_be_set_is_an_error)
+TEST_OF(name, private_directory_has_no_marks)
+TEST_OF(shared, users_of_the_system_exclude_each_other)
+TEST_OF(remote, remote_file_is_polled)
+TEST_OF(remote_path, remote_file_is_polled)
+TEST_OF(remote, remote_name_is_held_without_flock)
+TEST_OF(remote_path, remote_path_is_flocked)
+TEST_OF(remote_path, remote_directory_has_no_marks)

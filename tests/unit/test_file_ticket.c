@@ -4,6 +4,7 @@
  */
 #include "engine/file/kernel_queue.h"
 #include "file_users.h"
+#include "tests/lib/suite.h"
 
 /* ---- looking at the queue -------------------------------------------------------------------- */
 
@@ -174,16 +175,11 @@ static void test_named_file_is_opened_for_writing_where_it_must_be(void **state)
     assert_int_equal(count_descriptors(), before);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE_OF(name, test_order_is_that_of_the_tickets),
-        CASE_OF(name, test_failed_calls_are_refusals),
-        CASE_OF(name, test_lock_of_others_that_is_gone_is_not_in_the_way),
-        CASE_OF(name, test_ticket_that_cannot_be_looked_at_is_not_taken),
-        CASE_OF(name, test_latch_is_tried_more_than_once),
-        CASE_OF(path, test_named_file_is_opened_for_writing_where_it_must_be),
-    };
+FIXTURE(begin, end)
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_OF(name, order_is_that_of_the_tickets)
+TEST_OF(name, failed_calls_are_refusals)
+TEST_OF(name, lock_of_others_that_is_gone_is_not_in_the_way)
+TEST_OF(name, ticket_that_cannot_be_looked_at_is_not_taken)
+TEST_OF(name, latch_is_tried_more_than_once)
+TEST_OF(path, named_file_is_opened_for_writing_where_it_must_be)

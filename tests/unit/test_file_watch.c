@@ -3,6 +3,7 @@
  * happens when there are none.  The clock stands still, so nobody polls.
  */
 #include "file_users.h"
+#include "tests/lib/suite.h"
 
 static bowline_client *c; /* of a user with several locks */
 
@@ -219,18 +220,13 @@ static void test_child_of_fork_leaves_the_watches_alone(void **state)
     (void)gets(1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE_OF(name, test_events_of_the_file_wake_its_first_waiter),
-        CASE_OF(path, test_events_of_the_file_wake_its_first_waiter),
-        CASE_OF(path, test_events_in_a_directory_are_not_about_it),
-        CASE_OF(name, test_replaced_file_is_watched_itself),
-        CASE_OF(path, test_first_waiter_of_a_client_is_woken),
-        CASE_OF(name, test_lost_events_wake_everybody),
-        CASE_OF(name, test_without_inotify_waiters_poll),
-        CASE_OF(name, test_child_of_fork_leaves_the_watches_alone),
-    };
+FIXTURE(begin, end)
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_OF(name, events_of_the_file_wake_its_first_waiter)
+TEST_OF(path, events_of_the_file_wake_its_first_waiter)
+TEST_OF(path, events_in_a_directory_are_not_about_it)
+TEST_OF(name, replaced_file_is_watched_itself)
+TEST_OF(path, first_waiter_of_a_client_is_woken)
+TEST_OF(name, lost_events_wake_everybody)
+TEST_OF(name, without_inotify_waiters_poll)
+TEST_OF(name, child_of_fork_leaves_the_watches_alone)

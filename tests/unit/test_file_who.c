@@ -4,6 +4,7 @@
  */
 #include "engine/file/holder.h"
 #include "file_users.h"
+#include "tests/lib/suite.h"
 
 #include <inttypes.h>
 #include <sys/utsname.h>
@@ -338,19 +339,14 @@ static void test_locks_of_other_programs_are_foreign(void **state)
     (void)close(bystander);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE_OF(name, test_holder_is_seen_and_nothing_is_changed),
-        CASE_OF(path, test_holder_is_seen_and_nothing_is_changed),
-        CASE_OF(name, test_overtaken_waiter_is_not_the_holder),
-        CASE_OF(name, test_damaged_records_are_not_read),
-        CASE_OF(name, test_counter_beyond_all_tickets_is_not_believed),
-        CASE_OF(name, test_pid_is_that_of_the_kernel),
-        CASE_OF(name, test_child_that_inherited_a_hold_is_seen),
-        CASE_OF(name, test_locks_of_other_programs_are_foreign),
-        CASE_OF(path, test_locks_of_other_programs_are_foreign),
-    };
+FIXTURE(begin, end)
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_OF(name, holder_is_seen_and_nothing_is_changed)
+TEST_OF(path, holder_is_seen_and_nothing_is_changed)
+TEST_OF(name, overtaken_waiter_is_not_the_holder)
+TEST_OF(name, damaged_records_are_not_read)
+TEST_OF(name, counter_beyond_all_tickets_is_not_believed)
+TEST_OF(name, pid_is_that_of_the_kernel)
+TEST_OF(name, child_that_inherited_a_hold_is_seen)
+TEST_OF(name, locks_of_other_programs_are_foreign)
+TEST_OF(path, locks_of_other_programs_are_foreign)

@@ -5,15 +5,10 @@
  * the child and not for the grandchild.
  */
 #include "base/fork_guard.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* The exit status of a child. */
 static int status_of(pid_t child)
@@ -25,7 +20,7 @@ static int status_of(pid_t child)
     return WEXITSTATUS(status);
 }
 
-static void test_fork_guard_tells_the_child_from_the_parent(void **state)
+TEST(fork_guard_tells_the_child_from_the_parent)
 {
     bwl_fork_guard guard;
 
@@ -57,7 +52,7 @@ static int make_one_in_the_child(const bwl_fork_guard *parents)
     return 7;
 }
 
-static void test_fork_guard_of_a_child_holds_for_the_child_alone(void **state)
+TEST(fork_guard_of_a_child_holds_for_the_child_alone)
 {
     bwl_fork_guard guard;
 
@@ -69,7 +64,7 @@ static void test_fork_guard_of_a_child_holds_for_the_child_alone(void **state)
     bwl_fork_guard_free(&guard);
 }
 
-static void test_fork_guard_freed_can_be_freed_again(void **state)
+TEST(fork_guard_freed_can_be_freed_again)
 {
     bwl_fork_guard guard = { .page = NULL };
 
@@ -89,7 +84,7 @@ static void *have_it(void *arg)
 }
 
 /* The mutex of a thread that is not there is never free again. */
-static void test_fork_guard_knows_a_mutex_that_nobody_will_unlock(void **state)
+TEST(fork_guard_knows_a_mutex_that_nobody_will_unlock)
 {
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     pthread_t       thread;
@@ -105,16 +100,4 @@ static void test_fork_guard_knows_a_mutex_that_nobody_will_unlock(void **state)
         _exit(was_free && !bwl_was_at_rest(&mutex) ? 7 : 1);
     }
     assert_int_equal(status_of(child), 7);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fork_guard_tells_the_child_from_the_parent),
-        cmocka_unit_test(test_fork_guard_of_a_child_holds_for_the_child_alone),
-        cmocka_unit_test(test_fork_guard_freed_can_be_freed_again),
-        cmocka_unit_test(test_fork_guard_knows_a_mutex_that_nobody_will_unlock),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

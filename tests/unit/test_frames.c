@@ -2,16 +2,11 @@
  * test_frames.c -- where frames end, however the bytes are cut, and what is passed over.
  */
 #include "engine/redis/wire/frames.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Gives the bytes in pieces of `step`; writes how each frame ended as one letter: W whole, P
  * passed, X malformed, B too big. */
@@ -39,7 +34,7 @@ static void read_in_pieces(char *ret_letters, bwl_frames *frames, const char *by
     *ret_letters = '\0';
 }
 
-static void test_frames_end_where_they_end_however_the_bytes_are_cut(void **state)
+TEST(frames_end_where_they_end_however_the_bytes_are_cut)
 {
     static const char bytes[] = "+OK\r\n$3\r\nabc\r\n*2\r\n:1\r\n$0\r\n\r\n>1\r\n+x\r\n-ERR no\r\n";
     char              letters[16];
@@ -51,7 +46,7 @@ static void test_frames_end_where_they_end_however_the_bytes_are_cut(void **stat
     }
 }
 
-static void test_frames_other_bytes_are_malformed(void **state)
+TEST(frames_other_bytes_are_malformed)
 {
     bwl_frames frames = { .passes_long = false };
     char       letters[4];
@@ -61,7 +56,7 @@ static void test_frames_other_bytes_are_malformed(void **state)
 }
 
 /* A bulk string longer than a frame, and the frame behind it. */
-static void test_frames_a_long_value_is_passed_over_only_where_it_may_come(void **state)
+TEST(frames_a_long_value_is_passed_over_only_where_it_may_come)
 {
     size_t length = (size_t)BWL_RESP_FRAME_MAX * 2;
     size_t room   = length + 64;
@@ -85,7 +80,7 @@ static void test_frames_a_long_value_is_passed_over_only_where_it_may_come(void 
     free(bytes);
 }
 
-static void test_frames_a_long_head_that_is_no_length_is_too_big(void **state)
+TEST(frames_a_long_head_that_is_no_length_is_too_big)
 {
     bwl_frames frames = { .passes_long = true };
     char       letters[4];
@@ -94,7 +89,7 @@ static void test_frames_a_long_head_that_is_no_length_is_too_big(void **state)
     assert_true(strcmp(letters, "B") == 0 || strcmp(letters, "X") == 0);
 }
 
-static void test_frames_reset_forgets_half_a_frame(void **state)
+TEST(frames_reset_forgets_half_a_frame)
 {
     bwl_frames frames = { .passes_long = false };
     size_t     consumed;
@@ -103,17 +98,4 @@ static void test_frames_reset_forgets_half_a_frame(void **state)
     bwl_frames_reset(&frames);
     assert_int_equal(bwl_frames_next(&frames, "+OK\r\n", 5, &consumed), BWL_FRAME_WHOLE);
     assert_int_equal(consumed, 5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_frames_end_where_they_end_however_the_bytes_are_cut),
-        cmocka_unit_test(test_frames_other_bytes_are_malformed),
-        cmocka_unit_test(test_frames_a_long_value_is_passed_over_only_where_it_may_come),
-        cmocka_unit_test(test_frames_a_long_head_that_is_no_length_is_too_big),
-        cmocka_unit_test(test_frames_reset_forgets_half_a_frame),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,15 +5,10 @@
 #include "engine/redis/wire/hash_lock.h"
 #include "engine/redis/wire/key.h"
 #include "engine/redis/wire/scripts.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define FIELD "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed:1"
 
@@ -82,7 +77,9 @@ static int begin(void **state)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-static void test_commands_name_the_key_the_field_and_the_lease(void **state)
+FIXTURE(begin, NULL)
+
+TEST(commands_name_the_key_the_field_and_the_lease)
 {
     expect_command(REDIS_HASH_TAKE, &plain, "EVALSHA|hash_take|1|nightly|" FIELD "|30000|");
     expect_command(REDIS_HASH_TAKE, NULL, "EVALSHA|hash_take|1|nightly|" FIELD "|30000|");
@@ -92,7 +89,7 @@ static void test_commands_name_the_key_the_field_and_the_lease(void **state)
                    "|redisson_lock__channel:{nightly}|PUBLISH|");
 }
 
-static void test_fences_are_counted_in_a_second_key(void **state)
+TEST(fences_are_counted_in_a_second_key)
 {
     expect_command(REDIS_HASH_TAKE, &fenced,
                    "EVALSHA|hash_take|2|nightly|redisson_lock_token:{nightly}|" FIELD "|30000|");
@@ -100,7 +97,7 @@ static void test_fences_are_counted_in_a_second_key(void **state)
 }
 
 /* RedissonObject.prefixName: such a key has a hash tag already, or looks as if it had. */
-static void test_key_with_a_brace_has_no_braces_around_it(void **state)
+TEST(key_with_a_brace_has_no_braces_around_it)
 {
     key = "jobs:{7}";
     expect_command(REDIS_HASH_RELEASE, &plain,
@@ -113,7 +110,7 @@ static void test_key_with_a_brace_has_no_braces_around_it(void **state)
                    "EVALSHA|hash_release|1|a}b|" FIELD "|redisson_lock__channel:{a}b}|PUBLISH|");
 }
 
-static void test_release_in_a_cluster_publishes_to_old_and_new_clients(void **state)
+TEST(release_in_a_cluster_publishes_to_old_and_new_clients)
 {
     is_of_cluster = true;
     expect_command(REDIS_HASH_RELEASE, &plain,
@@ -121,7 +118,7 @@ static void test_release_in_a_cluster_publishes_to_old_and_new_clients(void **st
                    "|redisson_lock__channel:{nightly}|PUBLISH|SPUBLISH|");
 }
 
-static void test_unknown_script_goes_by_its_text(void **state)
+TEST(unknown_script_goes_by_its_text)
 {
     use_eval = true;
     expect_command(REDIS_HASH_TAKE, &plain, "EVAL|TEXT|1|nightly|" FIELD "|30000|");
@@ -130,7 +127,7 @@ static void test_unknown_script_goes_by_its_text(void **state)
                    "EVAL|TEXT|1|nightly|" FIELD "|redisson_lock__channel:{nightly}|PUBLISH|");
 }
 
-static void test_longest_key_has_room_in_every_command(void **state)
+TEST(longest_key_has_room_in_every_command)
 {
     static char     longest[BWL_KEY_MAX + 1];
     static char     bytes[16384];
@@ -154,7 +151,7 @@ static void test_longest_key_has_room_in_every_command(void **state)
     }
 }
 
-static void test_look_asks_for_the_key_alone(void **state)
+TEST(look_asks_for_the_key_alone)
 {
     char            bytes[2048];
     bwl_resp_writer writer = { .bytes = bytes, .capacity = sizeof bytes };
@@ -184,7 +181,9 @@ static void expect_answer(bwl_redis_command command, const char *text, bwl_answe
     assert_false(reply.is_mine);
 }
 
-static void test_answer_to_take_is_the_fence_or_minus_one(void **state)
+FIXTURE(NULL, NULL)
+
+TEST(answer_to_take_is_the_fence_or_minus_one)
 {
     expect_answer(REDIS_HASH_TAKE, ":0\r\n", BWL_YES, 0);
     expect_answer(REDIS_HASH_TAKE, ":41\r\n", BWL_YES, 41);
@@ -192,7 +191,7 @@ static void test_answer_to_take_is_the_fence_or_minus_one(void **state)
     expect_answer(REDIS_HASH_TAKE, ":-1\r\n", BWL_NO, 0);
 }
 
-static void test_answer_to_extend_and_release_is_one_or_nothing(void **state)
+TEST(answer_to_extend_and_release_is_one_or_nothing)
 {
     expect_answer(REDIS_HASH_EXTEND, ":1\r\n", BWL_YES, 0);
     expect_answer(REDIS_HASH_EXTEND, ":0\r\n", BWL_NO, 0);
@@ -200,7 +199,7 @@ static void test_answer_to_extend_and_release_is_one_or_nothing(void **state)
     expect_answer(REDIS_HASH_RELEASE, ":0\r\n", BWL_NO, 0);
 }
 
-static void test_answers_that_no_script_gives_are_strange(void **state)
+TEST(answers_that_no_script_gives_are_strange)
 {
     static const char *const strange[] = { ":-2\r\n",     "+OK\r\n", "+QUEUED\r\n",
                                            "$1\r\n1\r\n", "_\r\n",   "*0\r\n" };
@@ -211,22 +210,4 @@ static void test_answers_that_no_script_gives_are_strange(void **state)
             assert_int_equal(hear(command, strange[i], &reply), BWL_REDIS_STRANGE);
     assert_int_equal(hear(REDIS_HASH_EXTEND, ":2\r\n", &reply), BWL_REDIS_STRANGE);
     assert_int_equal(hear(REDIS_HASH_TAKE, "-NOSCRIPT x\r\n", &reply), BWL_REDIS_NOSCRIPT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_commands_name_the_key_the_field_and_the_lease, begin),
-        cmocka_unit_test_setup(test_fences_are_counted_in_a_second_key, begin),
-        cmocka_unit_test_setup(test_key_with_a_brace_has_no_braces_around_it, begin),
-        cmocka_unit_test_setup(test_release_in_a_cluster_publishes_to_old_and_new_clients, begin),
-        cmocka_unit_test_setup(test_unknown_script_goes_by_its_text, begin),
-        cmocka_unit_test_setup(test_longest_key_has_room_in_every_command, begin),
-        cmocka_unit_test_setup(test_look_asks_for_the_key_alone, begin),
-        cmocka_unit_test(test_answer_to_take_is_the_fence_or_minus_one),
-        cmocka_unit_test(test_answer_to_extend_and_release_is_one_or_nothing),
-        cmocka_unit_test(test_answers_that_no_script_gives_are_strange),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,16 +5,11 @@
  * a property over random names made of the bytes that matter, by taking the key apart again.
  */
 #include "engine/redis/wire/key.h"
+#include "tests/lib/suite.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -29,14 +24,14 @@ static void assert_key(const char *template, const char *name, const char *wante
     assert_memory_equal(key, wanted, size);
 }
 
-static void test_key_braces_and_percent_signs_of_a_name_are_encoded(void **state)
+TEST(key_braces_and_percent_signs_of_a_name_are_encoded)
 {
     assert_key(NULL, "{a}", "bowline:{%7Ba%7D}");
     assert_key(NULL, "%7B", "bowline:{%257B}");
     assert_key(NULL, "}{", "bowline:{%7D%7B}");
 }
 
-static void test_key_longest_name_fits(void **state)
+TEST(key_longest_name_fits)
 {
     char name[BWL_NAME_MAX];
     char key[BWL_KEY_MAX];
@@ -46,7 +41,7 @@ static void test_key_longest_name_fits(void **state)
     assert_memory_equal(key + 9 + 3 * BWL_NAME_MAX - 3, "%7B}", 4);
 }
 
-static void test_key_template_gives_the_raw_bytes(void **state)
+TEST(key_template_gives_the_raw_bytes)
 {
     char long_one[BWL_KEY_TEMPLATE_MAX + 1];
     char name[BWL_NAME_MAX];
@@ -64,7 +59,7 @@ static void test_key_template_gives_the_raw_bytes(void **state)
     assert_int_equal(bwl_key_write(key, long_one, name, sizeof name), 198 + BWL_NAME_MAX);
 }
 
-static void test_key_template_has_one_place_for_the_name(void **state)
+TEST(key_template_has_one_place_for_the_name)
 {
     static const char *const good[] = { "%s", "lock:%s", "%%%s", "%s%%", "{%s}", "%%s%s" };
     static const char *const bad[]  = { "",   "lock",  "%s%s", "%",    "%s%",  "%d",
@@ -80,7 +75,7 @@ static void test_key_template_has_one_place_for_the_name(void **state)
     }
 }
 
-static void test_key_template_has_at_most_200_bytes(void **state)
+TEST(key_template_has_at_most_200_bytes)
 {
     char template[BWL_KEY_TEMPLATE_MAX + 2];
 
@@ -95,7 +90,7 @@ static void test_key_template_has_at_most_200_bytes(void **state)
 
 /* ---- keys that are not a lock's -------------------------------------------------------------- */
 
-static void test_key_that_bowline_keeps_beside_its_locks_is_refused(void **state)
+TEST(key_that_bowline_keeps_beside_its_locks_is_refused)
 {
     static const char *const bad[] = {
         "bowline:f",         "bowline:f:{7}", "bowline:who:abcdefghi", "{a}:bwl.q",
@@ -110,7 +105,7 @@ static void test_key_that_bowline_keeps_beside_its_locks_is_refused(void **state
         assert_null(bwl_key_fault(good[i], strlen(good[i])));
 }
 
-static void test_key_that_would_share_the_queue_of_another_is_refused(void **state)
+TEST(key_that_would_share_the_queue_of_another_is_refused)
 {
     static const char *const bad[]  = { "{a}", "{a{b}", "{{}}", "{a}{b}" };
     static const char *const good[] = {
@@ -126,45 +121,7 @@ static void test_key_that_would_share_the_queue_of_another_is_refused(void **sta
         assert_null(bwl_key_queue_fault("%s", good[i], strlen(good[i])));
 }
 
-/* ---- a property ------------------------------------------------------------------------------ */
-
-static uint64_t chance_state;
-
-static unsigned chance(unsigned below)
-{
-    chance_state ^= chance_state << 13;
-    chance_state ^= chance_state >> 7;
-    chance_state ^= chance_state << 17;
-    return (unsigned)(chance_state >> 32) % below;
-}
-
-static int hex_value(char c)
-{
-    const char *at = strchr("0123456789ABCDEF", c);
-
-    assert_true(c != '\0' && at != NULL);
-    return (int)(at - "0123456789ABCDEF");
-}
-
-/* The name that has this key; there is no other, since this is a function. */
-static size_t name_of(char ret_name[BWL_KEY_MAX], const char *key, size_t size)
-{
-    size_t length = 0;
-
-    assert_true(size >= 10 && memcmp(key, "bowline:{", 9) == 0 && key[size - 1] == '}');
-    for (size_t i = 9; i < size - 1; i++) {
-        assert_true(key[i] != '{' && key[i] != '}'); /* nor is its hash tag anything but it */
-        char c = key[i];
-        if (c == '%') {
-            c = (char)(hex_value(key[i + 1]) << 4 | hex_value(key[i + 2]));
-            i += 2;
-        }
-        ret_name[length++] = c;
-    }
-    return length;
-}
-
-static void test_key_hash_tag_is_what_the_first_braces_hold(void **state)
+TEST(key_hash_tag_is_what_the_first_braces_hold)
 {
     static const struct {
         const char *key;
@@ -189,20 +146,4 @@ static void test_key_hash_tag_is_what_the_first_braces_hold(void **state)
         assert_int_equal(size, strlen(rows[i].tag));
         assert_memory_equal(tag, rows[i].tag, size);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_key_braces_and_percent_signs_of_a_name_are_encoded),
-        cmocka_unit_test(test_key_longest_name_fits),
-        cmocka_unit_test(test_key_that_bowline_keeps_beside_its_locks_is_refused),
-        cmocka_unit_test(test_key_that_would_share_the_queue_of_another_is_refused),
-        cmocka_unit_test(test_key_template_gives_the_raw_bytes),
-        cmocka_unit_test(test_key_template_has_one_place_for_the_name),
-        cmocka_unit_test(test_key_template_has_at_most_200_bytes),
-        cmocka_unit_test(test_key_hash_tag_is_what_the_first_braces_hold),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,15 +9,10 @@
 #include "base/clock.h"
 #include "protocol/store/redis.h"
 #include "runtime/shards.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static bwl_shards lanes;
 
@@ -45,11 +40,10 @@ static bwl_shard *lane(unsigned place)
     return atomic_load(&lanes.shards[place]);
 }
 
-static void test_lanes_one_call_at_a_time_needs_one(void **state)
+TEST(lanes_one_call_at_a_time_needs_one)
 {
     bwl_shard *first = open_lanes("redis://127.0.0.1:1", true);
 
-    (void)state;
     for (unsigned i = 0; i < 10; i++) {
         assert_ptr_equal(bwl_shards_enter(&lanes), first);
         bwl_shard_leave(first);
@@ -58,11 +52,10 @@ static void test_lanes_one_call_at_a_time_needs_one(void **state)
     bwl_shards_close(&lanes);
 }
 
-static void test_lanes_every_call_gets_one_of_its_own_while_there_are(void **state)
+TEST(lanes_every_call_gets_one_of_its_own_while_there_are)
 {
     bwl_shard *in[BWL_SHARDS_MAX];
 
-    (void)state;
     (void)open_lanes("redis://127.0.0.1:1", true);
     for (unsigned i = 0; i < BWL_SHARDS_MAX; i++) {
         in[i] = bwl_shards_enter(&lanes);
@@ -77,11 +70,10 @@ static void test_lanes_every_call_gets_one_of_its_own_while_there_are(void **sta
     bwl_shards_close(&lanes);
 }
 
-static void test_lanes_are_shared_two_and_two_when_all_are_busy(void **state)
+TEST(lanes_are_shared_two_and_two_when_all_are_busy)
 {
     enum { CALLS = 16 };
 
-    (void)state;
     (void)open_lanes("redis://127.0.0.1:1", true);
     for (unsigned i = 0; i < CALLS; i++)
         (void)bwl_shards_enter(&lanes);
@@ -92,11 +84,10 @@ static void test_lanes_are_shared_two_and_two_when_all_are_busy(void **state)
     bwl_shards_close(&lanes);
 }
 
-static void test_lanes_a_call_about_a_lock_makes_its_lane_busy(void **state)
+TEST(lanes_a_call_about_a_lock_makes_its_lane_busy)
 {
     bwl_shard *first = open_lanes("redis://127.0.0.1:1", true);
 
-    (void)state;
     bwl_shard_enter(first);
     bwl_shard *second = bwl_shards_enter(&lanes);
     assert_ptr_not_equal(second, first);
@@ -105,13 +96,12 @@ static void test_lanes_a_call_about_a_lock_makes_its_lane_busy(void **state)
     bwl_shards_close(&lanes);
 }
 
-static void test_lanes_who_want_a_name_meet_while_it_is_in_use(void **state)
+TEST(lanes_who_want_a_name_meet_while_it_is_in_use)
 {
     bwl_shard   *first  = open_lanes("redis://127.0.0.1:1", true);
     atomic_uint *met[3] = { NULL };
     atomic_uint *other  = NULL;
 
-    (void)state;
     bwl_shard_enter(first);
     bwl_shard *second = bwl_shards_enter_for(&lanes, "x", &met[0]);
     assert_ptr_equal(second, lane(1));
@@ -134,22 +124,20 @@ static void test_lanes_who_want_a_name_meet_while_it_is_in_use(void **state)
     bwl_shards_close(&lanes);
 }
 
-static void test_lanes_who_meet_where_there_is_one_lane_need_not_part(void **state)
+TEST(lanes_who_meet_where_there_is_one_lane_need_not_part)
 {
     bwl_shard   *first = open_lanes("thread:", true);
     atomic_uint *met   = NULL;
 
-    (void)state;
     assert_ptr_equal(bwl_shards_enter_for(&lanes, "x", &met), first);
     assert_null(met);
     bwl_shards_close(&lanes);
 }
 
-static void test_lanes_an_event_loop_has_the_first_and_no_other(void **state)
+TEST(lanes_an_event_loop_has_the_first_and_no_other)
 {
     bwl_shard *first = open_lanes("redis://127.0.0.1:1", true);
 
-    (void)state;
     assert_ptr_equal(bwl_shards_enter(&lanes), first);
     assert_ptr_not_equal(bwl_shards_enter(&lanes), first);
     bwl_shards_use_first_only(&lanes);
@@ -160,32 +148,29 @@ static void test_lanes_an_event_loop_has_the_first_and_no_other(void **state)
 }
 
 /* Who has no keeper drives by being inside a call: of every lock that he has. */
-static void test_lanes_without_a_keeper_there_is_one(void **state)
+TEST(lanes_without_a_keeper_there_is_one)
 {
     bwl_shard *first = open_lanes("redis://127.0.0.1:1", false);
 
-    (void)state;
     assert_ptr_equal(bwl_shards_enter(&lanes), first);
     assert_ptr_equal(bwl_shards_enter(&lanes), first);
     bwl_shards_close(&lanes);
 }
 
-static void test_lanes_without_a_connection_there_is_one(void **state)
+TEST(lanes_without_a_connection_there_is_one)
 {
     bwl_shard *first = open_lanes("thread:", true);
 
-    (void)state;
     assert_ptr_equal(bwl_shards_enter(&lanes), first);
     assert_ptr_equal(bwl_shards_enter(&lanes), first);
     bwl_shards_close(&lanes);
 }
 
 /* A server that lets us have no more connections: those that work are shared. */
-static void test_lanes_one_that_cannot_connect_is_left_alone(void **state)
+TEST(lanes_one_that_cannot_connect_is_left_alone)
 {
     bwl_shard *first = open_lanes("redis://127.0.0.1:1", true);
 
-    (void)state;
     assert_ptr_equal(bwl_shards_enter(&lanes), first);
     bwl_shard *second = bwl_shards_enter(&lanes);
     bwl_shard_leave(second);
@@ -199,11 +184,10 @@ static void test_lanes_one_that_cannot_connect_is_left_alone(void **state)
     bwl_shards_close(&lanes);
 }
 
-static void test_lanes_are_opened_as_the_first_was(void **state)
+TEST(lanes_are_opened_as_the_first_was)
 {
     bwl_shard *first = open_lanes("redis://127.0.0.1:1?lease=7s&timeout=2s&key=x:%25s", true);
 
-    (void)state;
     (void)snprintf(first->host.program, sizeof first->host.program, "backup");
     (void)bwl_shards_enter(&lanes);
     bwl_shard *second = bwl_shards_enter(&lanes);
@@ -289,11 +273,10 @@ static int acquire_beside_a_call(const bwl_protocol *protocol, int64_t wait_ms, 
     return status;
 }
 
-static void test_lanes_acquire_without_waiting_asks_once_in_a_new_lane(void **state)
+TEST(lanes_acquire_without_waiting_asks_once_in_a_new_lane)
 {
     bool is_open;
 
-    (void)state;
     can_connect = true;
     assert_int_equal(acquire_beside_a_call(&bwl_token, BOWLINE_NO_WAIT, &is_open), BOWLINE_BUSY);
     assert_true(is_open);
@@ -302,11 +285,10 @@ static void test_lanes_acquire_without_waiting_asks_once_in_a_new_lane(void **st
 }
 
 /* To try first, and to join the queue afterwards, would let others go before. */
-static void test_lanes_acquire_that_waits_joins_the_queue_with_its_first_command(void **state)
+TEST(lanes_acquire_that_waits_joins_the_queue_with_its_first_command)
 {
     bool is_open;
 
-    (void)state;
     can_connect = true;
     assert_int_equal(acquire_beside_a_call(&bwl_queue, 20000, &is_open), BOWLINE_REFUSED);
     assert_true(is_open);
@@ -314,36 +296,13 @@ static void test_lanes_acquire_that_waits_joins_the_queue_with_its_first_command
     assert_int_equal(words[0], REDIS_QUEUE_JOIN);
 }
 
-static void test_lanes_acquire_goes_to_the_first_lane_when_a_new_one_cannot_connect(void **state)
+TEST(lanes_acquire_goes_to_the_first_lane_when_a_new_one_cannot_connect)
 {
     bool is_open;
 
-    (void)state;
     can_connect = false;
     assert_int_equal(acquire_beside_a_call(&bwl_token, BOWLINE_NO_WAIT, &is_open), BOWLINE_BUSY);
     assert_false(is_open);
     assert_int_equal(connects, 1);
     assert_int_equal(asked, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lanes_one_call_at_a_time_needs_one),
-        cmocka_unit_test(test_lanes_every_call_gets_one_of_its_own_while_there_are),
-        cmocka_unit_test(test_lanes_are_shared_two_and_two_when_all_are_busy),
-        cmocka_unit_test(test_lanes_a_call_about_a_lock_makes_its_lane_busy),
-        cmocka_unit_test(test_lanes_who_want_a_name_meet_while_it_is_in_use),
-        cmocka_unit_test(test_lanes_who_meet_where_there_is_one_lane_need_not_part),
-        cmocka_unit_test(test_lanes_an_event_loop_has_the_first_and_no_other),
-        cmocka_unit_test(test_lanes_without_a_keeper_there_is_one),
-        cmocka_unit_test(test_lanes_without_a_connection_there_is_one),
-        cmocka_unit_test(test_lanes_one_that_cannot_connect_is_left_alone),
-        cmocka_unit_test(test_lanes_are_opened_as_the_first_was),
-        cmocka_unit_test(test_lanes_acquire_without_waiting_asks_once_in_a_new_lane),
-        cmocka_unit_test(test_lanes_acquire_that_waits_joins_the_queue_with_its_first_command),
-        cmocka_unit_test(test_lanes_acquire_goes_to_the_first_lane_when_a_new_one_cannot_connect),
-    };
-
-    return cmocka_run_group_tests_name("lanes", tests, NULL, NULL);
 }

@@ -15,18 +15,13 @@
  * and nothing is asked.  The lease is 30000 ms, three turns and 100 ms are the bounds.
  */
 #include "lock/local_group.h"
+#include "tests/lib/suite.h"
 
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#include <cmocka.h>
 
 enum { SEATS = 5, LEASE_MS = 30000, NOW = 1000000, TURNS = 3, TURNS_MS = 100, SAID_MAX = 2000 };
 
@@ -294,7 +289,7 @@ static const row rows[] = {
       "RELEASE; sit 2; 2>3 QUEUED; unknown; 1>2 UNKNOWN; ACQUIRE 30000" },
 };
 
-static void test_deed_is_an_event_for_the_seat(void **state)
+TEST(deed_is_an_event_for_the_seat)
 {
     bwl_group_action held = { .kind    = BWL_ACTION_COMPLETE,
                               .waiter  = 1,
@@ -316,14 +311,4 @@ static void test_deed_is_an_event_for_the_seat(void **state)
     assert_int_equal(ev.number, BWL_LOST);
 }
 
-int main(void)
-{
-    struct CMUnitTest tests[sizeof rows / sizeof rows[0] + 1] = {
-        cmocka_unit_test(test_deed_is_an_event_for_the_seat),
-    };
-
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        tests[i + 1] =
-            (struct CMUnitTest){ rows[i].name, play, NULL, NULL, (void *)(uintptr_t)&rows[i] };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+ROWS(rows, play)

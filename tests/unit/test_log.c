@@ -3,16 +3,11 @@
  * may be called, once each.
  */
 #include "base/log.h"
+#include "tests/lib/suite.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static bwl_log *the_log;
 static char     seen[8192];
@@ -48,17 +43,17 @@ static int unmake(void **state)
     return 0;
 }
 
-static void test_log_without_a_function_takes_everything(void **state)
+TEST(log_without_a_function_takes_everything)
 {
-    (void)state;
     bwl_log_add(NULL, BWL_LOG_INFO, "nothing");
     bwl_log_drain(NULL);
     bwl_log_free(NULL);
 }
 
-static void test_log_drains_each_message_once_in_order(void **state)
+FIXTURE(make, unmake)
+
+TEST(log_drains_each_message_once_in_order)
 {
-    (void)state;
     bwl_log_add(the_log, BWL_LOG_INFO, "one %d", 1);
     bwl_log_add(the_log, BWL_LOG_ERROR, "two");
     assert_string_equal(seen, "");
@@ -68,11 +63,10 @@ static void test_log_drains_each_message_once_in_order(void **state)
     assert_int_equal(calls, 2);
 }
 
-static void test_log_keeps_the_latest_and_counts_the_dropped(void **state)
+TEST(log_keeps_the_latest_and_counts_the_dropped)
 {
     char last[16];
 
-    (void)state;
     for (unsigned i = 0; i < BWL_LOG_MAX + 3; i++)
         bwl_log_add(the_log, BWL_LOG_INFO, "<%u>", i);
     bwl_log_drain(the_log);
@@ -82,11 +76,10 @@ static void test_log_keeps_the_latest_and_counts_the_dropped(void **state)
     assert_string_equal(seen + strlen(seen) - strlen(last), last);
 }
 
-static void test_log_hides_passwords_and_cuts(void **state)
+TEST(log_hides_passwords_and_cuts)
 {
     char text[1000];
 
-    (void)state;
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     bwl_log_add(the_log, BWL_LOG_INFO, "redis://:secret@host");
@@ -105,9 +98,8 @@ static void drain_inside(void)
     assert_int_equal(calls, 1); /* the drain that is under way does it */
 }
 
-static void test_log_function_may_log_and_drain(void **state)
+TEST(log_function_may_log_and_drain)
 {
-    (void)state;
     inside = drain_inside;
     bwl_log_add(the_log, BWL_LOG_INFO, "first");
     bwl_log_drain(the_log);
@@ -131,27 +123,10 @@ static void drain_in_a_thread(void)
     assert_int_equal(calls, 1);
 }
 
-static void test_log_calls_come_from_one_thread_at_a_time(void **state)
+TEST(log_calls_come_from_one_thread_at_a_time)
 {
-    (void)state;
     inside = drain_in_a_thread;
     bwl_log_add(the_log, BWL_LOG_INFO, "first");
     bwl_log_drain(the_log);
     assert_string_equal(seen, "1 first|1 second|");
-}
-
-#define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_log_without_a_function_takes_everything),
-        CASE(test_log_drains_each_message_once_in_order),
-        CASE(test_log_keeps_the_latest_and_counts_the_dropped),
-        CASE(test_log_hides_passwords_and_cuts),
-        CASE(test_log_function_may_log_and_drain),
-        CASE(test_log_calls_come_from_one_thread_at_a_time),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,9 @@
  * test_nearest.c -- which word was meant: one or two slips, a beginning, and nothing further.
  */
 #include "core/nearest.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char *const *words;
 
@@ -30,7 +25,7 @@ static void nearest(const char *typed, const char *meant)
     }
 }
 
-static void test_nearest_is_the_word_that_was_meant(void **state)
+TEST(nearest_is_the_word_that_was_meant)
 {
     static const char *const known[] = { "token",     "setnx-del", "setnx-del-expire",
                                          "set-nx-ex", "fair",      NULL };
@@ -50,7 +45,7 @@ static void test_nearest_is_the_word_that_was_meant(void **state)
     nearest("setnx-del-e", "setnx-del-expire");
 }
 
-static void test_nearest_does_not_guess_wildly(void **state)
+TEST(nearest_does_not_guess_wildly)
 {
     static const char *const known[] = { "token", "set-nx-ex", NULL };
     static const char *const none[]  = { NULL };
@@ -67,14 +62,4 @@ static void test_nearest_does_not_guess_wildly(void **state)
     nearest(endless, NULL);
     words = none;
     nearest("token", NULL);
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nearest_is_the_word_that_was_meant),
-        cmocka_unit_test(test_nearest_does_not_guess_wildly),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

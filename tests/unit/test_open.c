@@ -5,14 +5,9 @@
  * reply_ms cannot be seen from outside.
  */
 #include "api/handles.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct {
     bowline_options asked;
@@ -48,9 +43,8 @@ static const struct {
       "" },
 };
 
-static void test_open_settings_are_those_of_the_options_or_else_of_the_url(void **state)
+TEST(open_settings_are_those_of_the_options_or_else_of_the_url)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         bowline_client *client = NULL;
         bowline_options o      = list[i].asked;
@@ -66,13 +60,4 @@ static void test_open_settings_are_those_of_the_options_or_else_of_the_url(void 
         assert_string_equal(client->first->host.program, list[i].program);
         bowline_close(client);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_open_settings_are_those_of_the_options_or_else_of_the_url),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

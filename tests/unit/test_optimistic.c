@@ -6,17 +6,12 @@
  * +N: N ms pass.  The time begins at 1000.  An end tells its tries and its conflicts.
  */
 #include "lock/optimistic.h"
+#include "tests/lib/suite.h"
 
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 typedef struct row {
     const char *name;
@@ -150,12 +145,4 @@ static const row rows[] = {
       "READ yes COMPUTE write WRITE no READ yes COMPUTE write WRITE cut UNKNOWN:2:1" },
 };
 
-int main(void)
-{
-    struct CMUnitTest tests[sizeof rows / sizeof rows[0]];
-
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        tests[i] =
-            (struct CMUnitTest){ rows[i].name, play, NULL, NULL, (void *)(uintptr_t)&rows[i] };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+ROWS(rows, play)

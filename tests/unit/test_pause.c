@@ -2,13 +2,7 @@
  * test_pause.c -- pauses that double, up to a bound, and are half chance.
  */
 #include "lock/backoff.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/lib/suite.h"
 
 enum { LONGEST_MS = 500 };
 
@@ -26,7 +20,7 @@ static bwl_ms longest(unsigned pauses)
     return longest_ms;
 }
 
-static void test_pause_doubles_up_to_a_bound(void **state)
+TEST(pause_doubles_up_to_a_bound)
 {
     static const bwl_ms whole_ms[] = { 10, 20, 40, 80, 160, 320, 500, 500, 500 };
 
@@ -38,7 +32,7 @@ static void test_pause_doubles_up_to_a_bound(void **state)
 }
 
 /* Every length of the half that is left to chance comes about. */
-static void test_pause_is_half_chance(void **state)
+TEST(pause_is_half_chance)
 {
     bool seen[BWL_BACKOFF_MIN_MS + 1] = { false };
 
@@ -47,14 +41,4 @@ static void test_pause_is_half_chance(void **state)
             true;
     for (unsigned ms = 0; ms <= BWL_BACKOFF_MIN_MS; ms++)
         assert_int_equal(seen[ms], ms >= BWL_BACKOFF_MIN_MS / 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pause_doubles_up_to_a_bound),
-        cmocka_unit_test(test_pause_is_half_chance),
-    };
-
-    return cmocka_run_group_tests_name("pause", tests, NULL, NULL);
 }

@@ -6,15 +6,10 @@
  */
 #include "engine/redis/wire/plain.h"
 #include "engine/redis/wire/value.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -57,7 +52,7 @@ static void assert_written(bwl_redis_command command, const char *text)
 
 #define KEY "$3 k#y "
 
-static void test_every_word_is_its_command(void **state)
+TEST(every_word_is_its_command)
 {
     assert_written(REDIS_SETNX, "*3 $5 SETNX " KEY "$10 1700000010 ");
     assert_written(REDIS_READ, "*2 $3 GET " KEY);
@@ -73,7 +68,7 @@ static void test_every_word_is_its_command(void **state)
 }
 
 /* Of no key, and never for ever. */
-static void test_replicas_are_waited_for(void **state)
+TEST(replicas_are_waited_for)
 {
     char                   bytes[64];
     bwl_redis_command_args q = { .command = REDIS_REPLICATED, .timestamp = 2, .lease_ms = 100 };
@@ -88,7 +83,7 @@ static void test_replicas_are_waited_for(void **state)
     assert_false(bwl_redis_shows_value(REDIS_REPLICATED));
 }
 
-static void test_words_are_told_from_the_others(void **state)
+TEST(words_are_told_from_the_others)
 {
     for (unsigned command = REDIS_SET_IF_ABSENT; command <= REDIS_DROP_TIMESTAMP; command++) {
         bool is_plain = command >= REDIS_SETNX && command <= REDIS_DELETE_WATCHED;
@@ -156,14 +151,14 @@ static const reading shown[] = {
     { "*0\r\n", STRANGE },
 };
 
-static void test_values_are_shown(void **state)
+TEST(values_are_shown)
 {
     assert_readings(REDIS_READ, 0, shown, COUNT_OF(shown));
     assert_readings(REDIS_SWAP, 0, shown, COUNT_OF(shown));
     assert_readings(REDIS_WATCH_READ, 1, shown, COUNT_OF(shown));
 }
 
-static void test_time_to_live(void **state)
+TEST(time_to_live)
 {
     static const reading list[] = {
         { ":50\r\n", BWL_REDIS_ANSWER, BWL_YES, 50, false },
@@ -180,7 +175,7 @@ static void test_time_to_live(void **state)
 }
 
 /* 0 is less than a millisecond, and not none. */
-static void test_key_without_an_expiry(void **state)
+TEST(key_without_an_expiry)
 {
     static const reading list[] = {
         { ":-1\r\n", ANSWER(BWL_YES) },
@@ -197,7 +192,7 @@ static void test_key_without_an_expiry(void **state)
     assert_readings(REDIS_FIND_NO_EXPIRY, 0, list, COUNT_OF(list));
 }
 
-static void test_watching(void **state)
+TEST(watching)
 {
     static const reading ok[] = {
         { "+OK\r\n", ANSWER(BWL_YES) },
@@ -234,7 +229,7 @@ static void test_watching(void **state)
 }
 
 /* As many as were asked for, or more: question() asks for stamp. */
-static void test_replicas_are_counted(void **state)
+TEST(replicas_are_counted)
 {
     static const reading list[] = {
         { ":1700000010\r\n", BWL_REDIS_ANSWER, BWL_YES, 1700000010, false },
@@ -253,20 +248,4 @@ static void test_replicas_are_counted(void **state)
     };
 
     assert_readings(REDIS_REPLICATED, 0, list, COUNT_OF(list));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_word_is_its_command),
-        cmocka_unit_test(test_replicas_are_waited_for),
-        cmocka_unit_test(test_replicas_are_counted),
-        cmocka_unit_test(test_words_are_told_from_the_others),
-        cmocka_unit_test(test_values_are_shown),
-        cmocka_unit_test(test_time_to_live),
-        cmocka_unit_test(test_key_without_an_expiry),
-        cmocka_unit_test(test_watching),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

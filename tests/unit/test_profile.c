@@ -2,15 +2,10 @@
  * test_profile.c -- finding a profile, and the names that are made from its keys.
  */
 #include "engine/redis/profile.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const bwl_profile *named(const char *name)
 {
@@ -20,7 +15,7 @@ static const bwl_profile *named(const char *name)
     return profile;
 }
 
-static void test_profile_is_found_by_its_whole_name(void **state)
+TEST(profile_is_found_by_its_whole_name)
 {
     size_t count = 0;
 
@@ -39,7 +34,7 @@ static void test_profile_is_found_by_its_whole_name(void **state)
     assert_null(bwl_profile_named("Redis-py"));
 }
 
-static void test_profile_without_ties_takes_any_template(void **state)
+TEST(profile_without_ties_takes_any_template)
 {
     const bwl_profile *profile = named("redis-py");
 
@@ -48,7 +43,7 @@ static void test_profile_without_ties_takes_any_template(void **state)
     assert_null(bwl_profile_template_fault(profile, "a%sb"));
 }
 
-static void test_profile_with_a_signal_wants_the_end_of_its_keys(void **state)
+TEST(profile_with_a_signal_wants_the_end_of_its_keys)
 {
     const bwl_profile *profile = named("python-redis-lock");
 
@@ -61,7 +56,7 @@ static void test_profile_with_a_signal_wants_the_end_of_its_keys(void **state)
     assert_non_null(bwl_profile_template_fault(profile, "%%lock:%s"));
 }
 
-static void test_profile_with_a_prefix_wants_one(void **state)
+TEST(profile_with_a_prefix_wants_one)
 {
     const bwl_profile *profile = named("spring");
 
@@ -86,7 +81,7 @@ static bool reads(const char *profile, const char *value, size_t size)
     return is;
 }
 
-static void test_profile_reads_the_values_of_the_other_program(void **state)
+TEST(profile_reads_the_values_of_the_other_program)
 {
     assert_true(reads("walrus", BYTES("\x9e\0\n4567890123456789012345678\xff\0zz")));
     assert_true(reads("walrus", BYTES("9e3779b97f4a7c15f39cc0605cedc834")));
@@ -99,7 +94,7 @@ static void test_profile_reads_the_values_of_the_other_program(void **state)
     assert_true(reads("jedis-lock-1", BYTES("1795307520124")));
 }
 
-static void test_profile_reads_no_other_values(void **state)
+TEST(profile_reads_no_other_values)
 {
     assert_false(reads("walrus", BYTES("9e3779b97f4a7c15f39cc0605cedc83")));
     assert_false(reads("walrus", BYTES("")));
@@ -130,7 +125,7 @@ static void assert_signal(const char *profile, const char *template, const char 
     assert_memory_equal(name, expected, size);
 }
 
-static void test_profile_signal_has_the_name_of_the_other_program(void **state)
+TEST(profile_signal_has_the_name_of_the_other_program)
 {
     assert_signal("python-redis-lock", "lock:%s", "nightly", "lock-signal:nightly");
     assert_signal("python-redis-lock", "shop:lock:%s", "a%sb", "shop:lock-signal:a%sb");
@@ -139,7 +134,7 @@ static void test_profile_signal_has_the_name_of_the_other_program(void **state)
     assert_signal("spring-6", "registry:%s", "nightly", "registry-channel");
 }
 
-static void test_profile_with_two_channels_names_both(void **state)
+TEST(profile_with_two_channels_names_both)
 {
     static const char expected[] = "registry-channel:registry:nightly";
     char              name[BWL_SIGNAL_MAX];
@@ -152,7 +147,7 @@ static void test_profile_with_two_channels_names_both(void **state)
     assert_int_equal(size, 0);
 }
 
-static void test_profile_signal_of_the_longest_names_fits(void **state)
+TEST(profile_signal_of_the_longest_names_fits)
 {
     char template[BWL_KEY_TEMPLATE_MAX + 1];
     char lock[BWL_NAME_MAX + 1];
@@ -164,21 +159,4 @@ static void test_profile_signal_of_the_longest_names_fits(void **state)
     assert_null(bwl_profile_template_fault(named("spring"), template));
     assert_int_equal(bwl_profile_signal_write(name, named("spring"), template, lock, BWL_NAME_MAX),
                      2 * (BWL_KEY_TEMPLATE_MAX - 3) + strlen("-channel::") + BWL_NAME_MAX);
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_profile_is_found_by_its_whole_name),
-        cmocka_unit_test(test_profile_without_ties_takes_any_template),
-        cmocka_unit_test(test_profile_with_a_signal_wants_the_end_of_its_keys),
-        cmocka_unit_test(test_profile_with_a_prefix_wants_one),
-        cmocka_unit_test(test_profile_reads_the_values_of_the_other_program),
-        cmocka_unit_test(test_profile_reads_no_other_values),
-        cmocka_unit_test(test_profile_signal_has_the_name_of_the_other_program),
-        cmocka_unit_test(test_profile_with_two_channels_names_both),
-        cmocka_unit_test(test_profile_signal_of_the_longest_names_fits),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,17 +11,12 @@
 #include "engine/redis/profile.h"
 #include "engine/redis/wire/value.h"
 #include "protocol/protocol.h"
+#include "tests/lib/suite.h"
 
 #include <bowline/bowline.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define WALL_NS INT64_C(1795307460123456789)
 
@@ -34,7 +29,7 @@ static const bwl_random bits = { { 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 
          row != NULL && (print_message("# %s\n", row->name), 1); \
          row = bwl_profile_at((size_t)(row - bwl_profile_at(0)) + 1))
 
-static void test_rows_have_names_that_can_be_typed(void **state)
+TEST(rows_have_names_that_can_be_typed)
 {
     assert_non_null(bwl_profile_at(14));
     FOR_EACH(row)
@@ -49,7 +44,7 @@ static void test_rows_have_names_that_can_be_typed(void **state)
 }
 
 /* What is written is read as ours, by these rules and no less. */
-static void test_rows_write_values_that_they_can_read(void **state)
+TEST(rows_write_values_that_they_can_read)
 {
     char token[BWL_TOKEN_MAX + 1];
     char value[BWL_VALUE_MAX];
@@ -72,7 +67,7 @@ static void test_rows_write_values_that_they_can_read(void **state)
 }
 
 /* The texts go into an error of 243 bytes, with the rest of the sentence. */
-static void test_rows_with_stamps_have_a_fault_that_fits_into_an_error(void **state)
+TEST(rows_with_stamps_have_a_fault_that_fits_into_an_error)
 {
     FOR_EACH(row)
     {
@@ -92,7 +87,7 @@ static void test_rows_with_stamps_have_a_fault_that_fits_into_an_error(void **st
 }
 
 /* All of them take over by GETSET, but for ServiceStack, which has a transaction for it. */
-static void test_rows_say_that_a_loser_moves_the_stamp(void **state)
+TEST(rows_say_that_a_loser_moves_the_stamp)
 {
     FOR_EACH(row)
     {
@@ -120,7 +115,7 @@ static int open_profile(const bwl_profile *row, bool accepts, char ret_warning[4
     return status;
 }
 
-static void test_row_with_a_fault_opens_only_when_the_risk_is_accepted(void **state)
+TEST(row_with_a_fault_opens_only_when_the_risk_is_accepted)
 {
     char warning[400];
 
@@ -136,17 +131,4 @@ static void test_row_with_a_fault_opens_only_when_the_risk_is_accepted(void **st
         if (fault != NULL)
             assert_non_null(strstr(warning, fault));
     }
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_have_names_that_can_be_typed),
-        cmocka_unit_test(test_rows_write_values_that_they_can_read),
-        cmocka_unit_test(test_rows_with_stamps_have_a_fault_that_fits_into_an_error),
-        cmocka_unit_test(test_row_with_a_fault_opens_only_when_the_risk_is_accepted),
-        cmocka_unit_test(test_rows_say_that_a_loser_moves_the_stamp),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,16 +5,11 @@
 #include "lock/machine.h"
 #include "protocol/protocol.h"
 #include "protocol/queue_time.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void test_every_name_finds_its_protocol(void **state)
+TEST(every_name_finds_its_protocol)
 {
     static const char *const names[] = { "queue",           "token",
                                          "redisson",        "symfony",
@@ -33,14 +28,6 @@ static void test_every_name_finds_its_protocol(void **state)
     assert_null(bwl_protocol_name_at(count + 1));
 }
 
-static void test_other_names_find_nothing(void **state)
-{
-    static const char *const names[] = { "", "tok", "tokens", "ticket", "setnx", "TOKEN" };
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        assert_null(bwl_protocol_named(names[i]));
-}
-
 /* ---- what each is ---------------------------------------------------------------------------- */
 
 enum { EXTENDS = 1, SETTLES = 2, LISTENS = 4, HEARS = 8, YIELDS = 16, WALL = 32, TOKEN = 64 };
@@ -52,7 +39,7 @@ static unsigned flags_of(const bwl_protocol *p)
            (p->yields ? YIELDS : 0u) | (p->uses_wall ? WALL : 0u) | (p->uses_token ? TOKEN : 0u);
 }
 
-static void test_each_protocol_has_its_name_number_and_properties(void **state)
+TEST(each_protocol_has_its_name_number_and_properties)
 {
     static const struct {
         const bwl_protocol *protocol;
@@ -97,7 +84,7 @@ static void test_each_protocol_has_its_name_number_and_properties(void **state)
         assert_int_equal(bwl_protocol_id_of(bwl_protocol_named(bwl_protocol_name_at(i))), i + 1);
 }
 
-static void test_articles_are_faulty_and_nothing_else_is(void **state)
+TEST(articles_are_faulty_and_nothing_else_is)
 {
     for (size_t i = 0; bwl_protocol_name_at(i) != NULL; i++) {
         const bwl_protocol *protocol = bwl_protocol_named(bwl_protocol_name_at(i));
@@ -109,7 +96,7 @@ static void test_articles_are_faulty_and_nothing_else_is(void **state)
     assert_non_null(bwl_protocol_fault(&bwl_setnx_getset, NULL));
 }
 
-static void test_defaults_are_those_of_the_articles(void **state)
+TEST(defaults_are_those_of_the_articles)
 {
     const bwl_compat_rules *watch = bwl_protocol_compat_rules(&bwl_setnx_expire_watch);
 
@@ -141,7 +128,7 @@ static void beats_of(const bwl_queue_status *queue_status, bwl_ms *ret_least, bw
 }
 
 /* A holder that is no bowline deletes its key without a push, so the first in line polls it. */
-static void test_beats_are_as_far_apart_as_the_place_allows(void **state)
+TEST(beats_are_as_far_apart_as_the_place_allows)
 {
     static const struct {
         bwl_queue_status queue_status;
@@ -180,7 +167,7 @@ static void test_beats_are_as_far_apart_as_the_place_allows(void **state)
 
 /* From AT on at the earliest, and never after the moment at which we hear of it.  The drift is one
  * per cent and 2 ms.  A clock that was set says nothing. */
-static void test_grant_counts_from_the_time_that_passed_on_the_server(void **state)
+TEST(grant_counts_from_the_time_that_passed_on_the_server)
 {
     static const int64_t server = INT64_C(1700000000000000);
     static const struct {
@@ -243,7 +230,7 @@ static bwl_outcome_kind hears(const bwl_protocol *p, bwl_event ev)
     return fx.outcome.kind;
 }
 
-static void test_server_votes_once(void **state)
+TEST(server_votes_once)
 {
     bwl_event yes = { .kind = BWL_REPLY, .answer = BWL_YES };
 
@@ -259,7 +246,7 @@ static void test_server_votes_once(void **state)
     assert_int_equal(hears(&bwl_redlock, yes), BWL_HELD);
 }
 
-static void test_replicas_of_an_earlier_question_do_not_count(void **state)
+TEST(replicas_of_an_earlier_question_do_not_count)
 {
     bwl_event yes = { .kind = BWL_REPLY, .answer = BWL_YES };
     uint32_t  before;
@@ -281,7 +268,7 @@ static void test_replicas_of_an_earlier_question_do_not_count(void **state)
     assert_int_equal(hears(&bwl_synced_token, yes), BWL_HELD);
 }
 
-static void test_seat_that_was_lost_can_be_taken_again(void **state)
+TEST(seat_that_was_lost_can_be_taken_again)
 {
     bwl_event turn = { .kind = BWL_PUSH, .answer = BWL_YES, .until = AT + 9000, .number = 5 };
     bwl_event lost = { .kind = BWL_PUSH, .answer = BWL_NO, .number = BWL_LOST };
@@ -296,7 +283,7 @@ static void test_seat_that_was_lost_can_be_taken_again(void **state)
 }
 
 /* Told once that it is queued; and a no ends the attempt. */
-static void test_local_queue_tells_once_that_it_waits(void **state)
+TEST(local_queue_tells_once_that_it_waits)
 {
     bwl_event no = { .kind = BWL_REPLY, .answer = BWL_NO };
 
@@ -319,23 +306,4 @@ static void test_local_queue_tells_once_that_it_waits(void **state)
     command(&bwl_ticket, BWL_EXTEND);
     assert_int_equal(fx.outcome.until, BWL_NEVER);
     assert_int_equal(fx.outcome.fence, 7);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_name_finds_its_protocol),
-        cmocka_unit_test(test_other_names_find_nothing),
-        cmocka_unit_test(test_each_protocol_has_its_name_number_and_properties),
-        cmocka_unit_test(test_articles_are_faulty_and_nothing_else_is),
-        cmocka_unit_test(test_defaults_are_those_of_the_articles),
-        cmocka_unit_test(test_beats_are_as_far_apart_as_the_place_allows),
-        cmocka_unit_test(test_grant_counts_from_the_time_that_passed_on_the_server),
-        cmocka_unit_test(test_server_votes_once),
-        cmocka_unit_test(test_replicas_of_an_earlier_question_do_not_count),
-        cmocka_unit_test(test_seat_that_was_lost_can_be_taken_again),
-        cmocka_unit_test(test_local_queue_tells_once_that_it_waits),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

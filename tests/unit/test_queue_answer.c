@@ -1,15 +1,11 @@
 /*
- * test_queue_answer.c -- every answer to each word of a lock with a queue, with what is nearly one.
+ * test_queue_answer.c -- every reply to each command of protocol queue, bytes that are nearly one,
+ * and which values are its own.
  */
 #include "engine/redis/wire/queue.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -32,7 +28,7 @@ static bwl_redis_verdict read_as(bwl_redis_command command, const char *frame)
 #define GONE                  HOW(1, "4\r\nGONE", "")
 #define FENCE                 (UINT64_C(1795323949966265) * 1024)
 
-static void test_queue_answer_number_is_a_hold_with_this_fence(void **state)
+TEST(queue_answer_number_is_a_hold_with_this_fence)
 {
     for (int i = 0; i < 2; i++) {
         assert_int_equal(read_as(i == 0 ? REDIS_QUEUE_TAKE : REDIS_QUEUE_JOIN, ":" N "\r\n"),
@@ -43,7 +39,7 @@ static void test_queue_answer_number_is_a_hold_with_this_fence(void **state)
     }
 }
 
-static void test_queue_answer_place_in_line(void **state)
+TEST(queue_answer_place_in_line)
 {
     assert_int_equal(read_as(REDIS_QUEUE_HEARTBEAT, QUEUED), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_NO);
@@ -56,7 +52,7 @@ static void test_queue_answer_place_in_line(void **state)
     assert_true(reply.queue_status.server_us == INT64_C(1795323949966265));
 }
 
-static void test_queue_answer_busy_without_an_end(void **state)
+TEST(queue_answer_busy_without_an_end)
 {
     assert_int_equal(read_as(REDIS_QUEUE_TAKE, BUSY), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_NO);
@@ -70,7 +66,7 @@ static void test_queue_answer_busy_without_an_end(void **state)
     assert_int_equal(reply.queue_status.left_ms, 0);
 }
 
-static void test_queue_answer_full_says_how_many_wait(void **state)
+TEST(queue_answer_full_says_how_many_wait)
 {
     assert_int_equal(read_as(REDIS_QUEUE_JOIN, FULL), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_NO);
@@ -78,7 +74,7 @@ static void test_queue_answer_full_says_how_many_wait(void **state)
     assert_int_equal(reply.queue_status.rank, 50);
 }
 
-static void test_queue_answer_claimed_mine_and_gone(void **state)
+TEST(queue_answer_claimed_mine_and_gone)
 {
     assert_int_equal(read_as(REDIS_QUEUE_JOIN, CLAIMED), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_YES);
@@ -95,7 +91,7 @@ static void test_queue_answer_claimed_mine_and_gone(void **state)
     assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_GONE);
 }
 
-static void test_queue_answer_who_yields_is_told_as_who_joins(void **state)
+TEST(queue_answer_who_yields_is_told_as_who_joins)
 {
     assert_int_equal(read_as(REDIS_QUEUE_REQUEUE, ":0\r\n"), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_NO);
@@ -109,7 +105,7 @@ static void test_queue_answer_who_yields_is_told_as_who_joins(void **state)
     assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_PROVISIONAL);
 }
 
-static void test_queue_answer_flags(void **state)
+TEST(queue_answer_flags)
 {
     static const bwl_redis_command words[] = { REDIS_QUEUE_RELEASE, REDIS_QUEUE_CANCEL };
 
@@ -178,24 +174,44 @@ static const strange stranges[] = {
     { REDIS_QUEUE_REQUEUE, MINE },
 };
 
-static void test_queue_answer_what_is_nearly_an_answer_is_none(void **state)
+TEST(queue_answer_what_is_nearly_an_answer_is_none)
 {
     for (size_t i = 0; i < COUNT_OF(stranges); i++)
         if (read_as(stranges[i].command, stranges[i].frame) != BWL_REDIS_STRANGE)
             fail_msg("to word %d: %s", (int)stranges[i].command, stranges[i].frame);
 }
 
-int main(void)
+/* ---- values ---------------------------------------------------------------------------------- */
+
+#define SESSION "SSSSSSSSS"
+#define TOKEN   "TTTTTTTTTTTTTTTTTTTTTT"
+#define VALUE   "b1:" SESSION "TTTTTTTTTTTTTTTT"
+
+TEST(queue_value_is_known_by_its_beginning)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_queue_answer_number_is_a_hold_with_this_fence),
-        cmocka_unit_test(test_queue_answer_place_in_line),
-        cmocka_unit_test(test_queue_answer_busy_without_an_end),
-        cmocka_unit_test(test_queue_answer_full_says_how_many_wait),
-        cmocka_unit_test(test_queue_answer_claimed_mine_and_gone),
-        cmocka_unit_test(test_queue_answer_who_yields_is_told_as_who_joins),
-        cmocka_unit_test(test_queue_answer_flags),
-        cmocka_unit_test(test_queue_answer_what_is_nearly_an_answer_is_none),
+    char value[BWL_QUEUE_VALUE_SIZE + 1];
+
+    bwl_queue_value_write(value, SESSION, TOKEN);
+    assert_string_equal(value, VALUE);
+    assert_true(bwl_queue_is_value(value));
+    assert_true(bwl_queue_is_whole_value(value, strlen(value)));
+    assert_false(bwl_queue_is_whole_value(value, strlen(value) - 1));
+    assert_false(bwl_queue_is_value("b2:x"));
+    assert_false(bwl_queue_is_value(""));
+}
+
+TEST(queue_value_says_of_which_version_it_is)
+{
+    static const char *const none[] = {
+        "",     "b",    "b1",   "b:",  "b01:", "b0:",   "b1000:",
+        "b-1:", "b+1:", "b1x:", "B1:", " b1:", "x:b1:",
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+
+    assert_int_equal(bwl_queue_version(VALUE), BWL_QUEUE_VERSION);
+    assert_int_equal(bwl_queue_version("b2:"), 2);
+    assert_int_equal(bwl_queue_version("b2:x:y"), 2);
+    assert_int_equal(bwl_queue_version("b999:x"), 999);
+    for (size_t i = 0; i < COUNT_OF(none); i++)
+        if (bwl_queue_version(none[i]) != 0)
+            fail_msg("\"%s\" is of version %u", none[i], bwl_queue_version(none[i]));
 }

@@ -2,15 +2,10 @@
  * test_queue_push.c -- what a push to an inbox says, and what says nothing to us.
  */
 #include "engine/redis/wire/queue.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 #define INBOX          "bowline:i:1111111111111111111111"
@@ -31,7 +26,7 @@ static bwl_queue_push read_three(const char *kind, const char *push_channel, con
     return read_push(frame);
 }
 
-static void test_queue_push_grant(void **state)
+TEST(queue_push_grant)
 {
     static const char *const kinds[] = { "smessage", "message" };
 
@@ -46,7 +41,7 @@ static void test_queue_push_grant(void **state)
     }
 }
 
-static void test_queue_push_largest_grant(void **state)
+TEST(queue_push_largest_grant)
 {
     bwl_queue_push push = read_three(
         "smessage", INBOX, "G 4294967295.ffffffffffffffff 9007199254740991 9007199254740991");
@@ -57,7 +52,7 @@ static void test_queue_push_largest_grant(void **state)
     assert_true(push.fence == UINT64_C(9007199254740991) * 1024);
 }
 
-static void test_queue_push_of_our_own_and_subscription(void **state)
+TEST(queue_push_of_our_own_and_subscription)
 {
     assert_int_equal(read_three("smessage", INBOX, "H").kind, BWL_PUSH_HELLO);
     assert_int_equal(read_push(">3\r\n$10\r\nssubscribe\r\n$32\r\n" INBOX "\r\n:1\r\n").kind,
@@ -67,7 +62,7 @@ static void test_queue_push_of_our_own_and_subscription(void **state)
 }
 
 /* Of a cluster: behind the inbox a colon, and the tag of a slot. */
-static void test_queue_push_names_the_slot(void **state)
+TEST(queue_push_names_the_slot)
 {
     bwl_queue_push push = read_three("sunsubscribe", INBOX ":{12}", "x");
     assert_int_equal(push.kind, BWL_PUSH_UNSUBSCRIBED);
@@ -80,7 +75,7 @@ static void test_queue_push_names_the_slot(void **state)
     assert_int_equal(read_three("smessage", INBOX, "H").tag.size, 0);
 }
 
-static void test_queue_push_that_is_not_a_grant(void **state)
+TEST(queue_push_that_is_not_a_grant)
 {
     static const char *const texts[] = {
         "",
@@ -117,7 +112,7 @@ static void test_queue_push_that_is_not_a_grant(void **state)
             fail_msg("\"%s\"", texts[i]);
 }
 
-static void test_queue_push_of_others(void **state)
+TEST(queue_push_of_others)
 {
     assert_int_equal(read_three("smessage", "bowline:i:1", "H").kind, BWL_PUSH_OTHER);
     assert_int_equal(read_three("pmessage", INBOX, "H").kind, BWL_PUSH_OTHER);
@@ -128,17 +123,4 @@ static void test_queue_push_of_others(void **state)
                      BWL_PUSH_OTHER);
     assert_int_equal(read_push(">3\r\n$8\r\nsmessage\r\n$32\r\n" INBOX "\r\n:1\r\n").kind,
                      BWL_PUSH_OTHER);
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_queue_push_grant),
-        cmocka_unit_test(test_queue_push_largest_grant),
-        cmocka_unit_test(test_queue_push_of_our_own_and_subscription),
-        cmocka_unit_test(test_queue_push_names_the_slot),
-        cmocka_unit_test(test_queue_push_that_is_not_a_grant),
-        cmocka_unit_test(test_queue_push_of_others),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,21 +7,16 @@
  */
 #include "base/clock.h"
 #include "net/reactor.h"
+#include "tests/lib/suite.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static bwl_reactor reactor;
 static bwl_fault   fault;
@@ -44,7 +39,9 @@ static int close_reactor(void **state)
     return 0;
 }
 
-static void test_reactor_opens_once_and_closes_twice(void **state)
+FIXTURE(open_reactor, close_reactor)
+
+TEST(reactor_opens_once_and_closes_twice)
 {
     int epoll_fd = reactor.epoll_fd;
 
@@ -57,13 +54,13 @@ static void test_reactor_opens_once_and_closes_twice(void **state)
     assert_int_equal(fcntl(epoll_fd, F_GETFD), -1);
 }
 
-static void test_reactor_descriptors_are_closed_on_exec(void **state)
+TEST(reactor_descriptors_are_closed_on_exec)
 {
     assert_int_equal(fcntl(reactor.epoll_fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
     assert_int_equal(fcntl(reactor.wake_fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 }
 
-static void test_reactor_without_descriptors_says_so_and_stays_closed(void **state)
+TEST(reactor_without_descriptors_says_so_and_stays_closed)
 {
     bwl_reactor   other = BWL_REACTOR_CLOSED;
     struct rlimit before;
@@ -81,7 +78,7 @@ static void test_reactor_without_descriptors_says_so_and_stays_closed(void **sta
     assert_int_equal(other.wake_fd, -1);
 }
 
-static void test_reactor_wait_ends_in_time_with_nothing(void **state)
+TEST(reactor_wait_ends_in_time_with_nothing)
 {
     bwl_ms before = bwl_clock_now();
 
@@ -90,7 +87,7 @@ static void test_reactor_wait_ends_in_time_with_nothing(void **state)
     assert_true(bwl_clock_now() - before >= 19);
 }
 
-static void test_reactor_says_which_source_is_ready_and_for_what(void **state)
+TEST(reactor_says_which_source_is_ready_and_for_what)
 {
     bwl_source reads  = { .fd = ends[0] };
     bwl_source writes = { .fd = ends[1] };
@@ -108,7 +105,7 @@ static void test_reactor_says_which_source_is_ready_and_for_what(void **state)
     assert_int_equal(ready[0].events, EPOLLIN);
 }
 
-static void test_reactor_rewatch_changes_what_is_waited_for(void **state)
+TEST(reactor_rewatch_changes_what_is_waited_for)
 {
     bwl_source writes = { .fd = ends[1] };
 
@@ -122,7 +119,7 @@ static void test_reactor_rewatch_changes_what_is_waited_for(void **state)
     assert_int_equal(bwl_reactor_rewatch(&reactor, &writes, EPOLLOUT), BWL_STATUS_SYSTEM);
 }
 
-static void test_reactor_bad_descriptor_cannot_be_watched(void **state)
+TEST(reactor_bad_descriptor_cannot_be_watched)
 {
     bwl_source none = { .fd = -1 };
 
@@ -130,7 +127,7 @@ static void test_reactor_bad_descriptor_cannot_be_watched(void **state)
     assert_non_null(strstr(fault.text, "cannot watch a descriptor: "));
 }
 
-static void test_reactor_wake_is_kept_for_the_next_wait_and_comes_once(void **state)
+TEST(reactor_wake_is_kept_for_the_next_wait_and_comes_once)
 {
     bwl_reactor_wake(&reactor);
     bwl_reactor_wake(&reactor);
@@ -142,7 +139,7 @@ static void test_reactor_wake_is_kept_for_the_next_wait_and_comes_once(void **st
     assert_int_equal(bwl_reactor_wait(&reactor, BWL_NEVER, ready), 1);
 }
 
-static void test_reactor_wake_writes_once(void **state)
+TEST(reactor_wake_writes_once)
 {
     uint64_t count = 0;
 
@@ -166,7 +163,7 @@ static void *wake_often(void *arg)
 }
 
 /* Whatever is said before a wake is seen by who was woken: the last is never slept over. */
-static void test_reactor_wake_is_never_lost(void **state)
+TEST(reactor_wake_is_never_lost)
 {
     pthread_t thread;
     int       seen = 0;
@@ -187,7 +184,7 @@ static void *wake_later(void *arg)
     return NULL;
 }
 
-static void test_reactor_wake_ends_the_wait_of_another_thread(void **state)
+TEST(reactor_wake_ends_the_wait_of_another_thread)
 {
     pthread_t thread;
 
@@ -197,7 +194,7 @@ static void test_reactor_wake_ends_the_wait_of_another_thread(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-static void test_reactor_can_itself_be_polled(void **state)
+TEST(reactor_can_itself_be_polled)
 {
     struct pollfd poll_me = { .fd = reactor.epoll_fd, .events = POLLIN };
 
@@ -206,35 +203,4 @@ static void test_reactor_can_itself_be_polled(void **state)
     assert_int_equal(poll(&poll_me, 1, 0), 1);
     assert_int_equal(bwl_reactor_wait(&reactor, 0, ready), 1);
     assert_int_equal(poll(&poll_me, 1, 0), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_reactor_opens_once_and_closes_twice, open_reactor,
-                                        close_reactor),
-        cmocka_unit_test_setup_teardown(test_reactor_descriptors_are_closed_on_exec, open_reactor,
-                                        close_reactor),
-        cmocka_unit_test_setup_teardown(test_reactor_without_descriptors_says_so_and_stays_closed,
-                                        open_reactor, close_reactor),
-        cmocka_unit_test_setup_teardown(test_reactor_wait_ends_in_time_with_nothing, open_reactor,
-                                        close_reactor),
-        cmocka_unit_test_setup_teardown(test_reactor_says_which_source_is_ready_and_for_what,
-                                        open_reactor, close_reactor),
-        cmocka_unit_test_setup_teardown(test_reactor_rewatch_changes_what_is_waited_for,
-                                        open_reactor, close_reactor),
-        cmocka_unit_test_setup_teardown(test_reactor_bad_descriptor_cannot_be_watched, open_reactor,
-                                        close_reactor),
-        cmocka_unit_test_setup_teardown(test_reactor_wake_is_kept_for_the_next_wait_and_comes_once,
-                                        open_reactor, close_reactor),
-        cmocka_unit_test_setup_teardown(test_reactor_wake_writes_once, open_reactor, close_reactor),
-        cmocka_unit_test_setup_teardown(test_reactor_wake_is_never_lost, open_reactor,
-                                        close_reactor),
-        cmocka_unit_test_setup_teardown(test_reactor_wake_ends_the_wait_of_another_thread,
-                                        open_reactor, close_reactor),
-        cmocka_unit_test_setup_teardown(test_reactor_can_itself_be_polled, open_reactor,
-                                        close_reactor),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,16 +4,12 @@
  * The slow resolver answers when it is told to: what is done meanwhile is surely done meanwhile.
  */
 #include "net/resolve.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <arpa/inet.h>
-#include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
@@ -134,7 +130,7 @@ static void *say_who_and_end(void *arg)
 }
 
 /* With a sanitizer's own, which it starts together with the first of ours. */
-static void count_threads_at_first(void)
+static int count_threads_at_first(void **state)
 {
     pthread_t thread;
     pid_t     id;
@@ -144,6 +140,7 @@ static void count_threads_at_first(void)
     while (tgkill(getpid(), id, 0) == 0) /* until it has also left the list */
         (void)usleep(1000);
     threads_at_first = count_threads();
+    return 0;
 }
 
 static void await_no_thread(void)
@@ -194,7 +191,9 @@ static bwl_resolve *must_start(const char *host, bool by_system, void *arg)
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-static void test_resolve_numeric_address_is_there_at_once(void **state)
+FIXTURE(begin, finish)
+
+TEST(resolve_numeric_address_is_there_at_once)
 {
     bwl_address addresses[BWL_RESOLVE_MAX];
     bwl_fault   fault = { 0 };
@@ -222,7 +221,7 @@ static void test_resolve_numeric_address_is_there_at_once(void **state)
 }
 
 /* Whatever this machine knows of localhost: a minimal one has no /etc/hosts. */
-static void test_resolve_localhost_is_looked_up_aside(void **state)
+TEST(resolve_localhost_is_looked_up_aside)
 {
     bwl_address      addresses[BWL_RESOLVE_MAX];
     bwl_resolve     *resolve = must_start("localhost", true, NULL);
@@ -238,7 +237,7 @@ static void test_resolve_localhost_is_looked_up_aside(void **state)
         freeaddrinfo(known);
 }
 
-static void test_resolve_keeps_the_order_and_the_bound(void **state)
+TEST(resolve_keeps_the_order_and_the_bound)
 {
     bwl_address addresses[BWL_RESOLVE_MAX];
     bwl_fault   fault = { 0 };
@@ -259,7 +258,7 @@ static void test_resolve_keeps_the_order_and_the_bound(void **state)
 
 /* ---- no addresses ---------------------------------------------------------------------------- */
 
-static void test_resolve_unknown_host_is_said_so(void **state)
+TEST(resolve_unknown_host_is_said_so)
 {
     bwl_address  addresses[BWL_RESOLVE_MAX];
     bwl_fault    fault   = { 0 };
@@ -272,7 +271,7 @@ static void test_resolve_unknown_host_is_said_so(void **state)
     bwl_resolve_forget(resolve);
 }
 
-static void test_resolve_says_why_there_is_no_address(void **state)
+TEST(resolve_says_why_there_is_no_address)
 {
     static const struct {
         int         error;
@@ -305,7 +304,7 @@ static void test_resolve_says_why_there_is_no_address(void **state)
     }
 }
 
-static void test_resolve_host_that_cannot_be_is_refused(void **state)
+TEST(resolve_host_that_cannot_be_is_refused)
 {
     char                host[BWL_RESOLVE_HOST_MAX + 2];
     bwl_resolve        *resolve = NULL;
@@ -330,7 +329,7 @@ static void test_resolve_host_that_cannot_be_is_refused(void **state)
 
 /* ---- nobody waits ---------------------------------------------------------------------------- */
 
-static void test_resolve_caller_goes_on_meanwhile(void **state)
+TEST(resolve_caller_goes_on_meanwhile)
 {
     bwl_address addresses[BWL_RESOLVE_MAX];
     bwl_fault   fault = { 0 };
@@ -349,7 +348,7 @@ static void test_resolve_caller_goes_on_meanwhile(void **state)
     bwl_resolve_forget(resolve);
 }
 
-static void test_resolve_forgotten_meanwhile_wakes_nobody(void **state)
+TEST(resolve_forgotten_meanwhile_wakes_nobody)
 {
     int *mine = calloc(1, sizeof *mine); /* what is woken, and goes before the answer comes */
 
@@ -363,7 +362,7 @@ static void test_resolve_forgotten_meanwhile_wakes_nobody(void **state)
     assert_int_equal(wakes, 0);
 }
 
-static void test_resolve_forgotten_before_it_begins(void **state)
+TEST(resolve_forgotten_before_it_begins)
 {
     for (int i = 0; i < 50; i++)
         bwl_resolve_forget(must_start("quick.test", false, NULL));
@@ -372,7 +371,7 @@ static void test_resolve_forgotten_before_it_begins(void **state)
 }
 
 /* Forgetting and answering at the same moment, over and over: one of the two is last. */
-static void test_resolve_forgotten_as_the_answer_comes(void **state)
+TEST(resolve_forgotten_as_the_answer_comes)
 {
     bwl_address addresses[BWL_RESOLVE_MAX];
 
@@ -393,7 +392,7 @@ static void test_resolve_forgotten_as_the_answer_comes(void **state)
     assert_in_range(wakes, 0, 300);
 }
 
-static void test_resolve_many_at_once(void **state)
+TEST(resolve_many_at_once)
 {
     enum { MANY = 40 };
     bwl_resolve *resolves[MANY];
@@ -434,7 +433,7 @@ static void wake_slowly(void *arg)
     wake(arg);
 }
 
-static void test_resolve_child_forgets_without_waiting(void **state)
+TEST(resolve_child_forgets_without_waiting)
 {
     bwl_resolve        *resolve = NULL;
     bwl_address         addresses[BWL_RESOLVE_MAX];
@@ -463,24 +462,4 @@ static void test_resolve_child_forgets_without_waiting(void **state)
     bwl_resolve_forget(resolve);
 }
 
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(test_resolve_##name, begin, finish)
-    const struct CMUnitTest tests[] = {
-        CASE(numeric_address_is_there_at_once),
-        CASE(localhost_is_looked_up_aside),
-        CASE(keeps_the_order_and_the_bound),
-        CASE(unknown_host_is_said_so),
-        CASE(says_why_there_is_no_address),
-        CASE(host_that_cannot_be_is_refused),
-        CASE(caller_goes_on_meanwhile),
-        CASE(forgotten_meanwhile_wakes_nobody),
-        CASE(forgotten_before_it_begins),
-        CASE(forgotten_as_the_answer_comes),
-        CASE(many_at_once),
-        CASE(child_forgets_without_waiting),
-    };
-
-    count_threads_at_first();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+AROUND(count_threads_at_first, NULL)

@@ -8,15 +8,12 @@
  * one is written here up to the byte that spoils it: the verdict must fall there and not before.
  */
 #include "engine/redis/wire/resp.h"
+#include "tests/lib/suite.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -199,13 +196,13 @@ static const char *const too_big[] = { "*10000", "*1025", "~1025", ">1025", "%51
                                        /* lengths */
                                        "$100000", "$65537", "!65537", "=65537", "$99999" };
 
-static void test_resp_good_frames_pass_however_they_are_cut(void **state)
+TEST(resp_good_frames_pass_however_they_are_cut)
 {
     for (size_t i = 0; i < COUNT_OF(good); i++)
         assert_verdict(good[i][0], strlen(good[i][0]), BWL_RESP_OK);
 }
 
-static void test_resp_bad_frames_are_refused_at_the_guilty_byte(void **state)
+TEST(resp_bad_frames_are_refused_at_the_guilty_byte)
 {
     assert_verdict("\0", 1, BWL_RESP_MALFORMED);
     assert_verdict(":\0", 2, BWL_RESP_MALFORMED);
@@ -213,13 +210,13 @@ static void test_resp_bad_frames_are_refused_at_the_guilty_byte(void **state)
         assert_verdict(malformed[i], strlen(malformed[i]), BWL_RESP_MALFORMED);
 }
 
-static void test_resp_claims_over_a_limit_are_refused_at_the_digit(void **state)
+TEST(resp_claims_over_a_limit_are_refused_at_the_digit)
 {
     for (size_t i = 0; i < COUNT_OF(too_big); i++)
         assert_verdict(too_big[i], strlen(too_big[i]), BWL_RESP_TOO_BIG);
 }
 
-static void test_resp_cursor_gives_the_values_in_wire_order(void **state)
+TEST(resp_cursor_gives_the_values_in_wire_order)
 {
     for (size_t i = 0; i < COUNT_OF(good); i++) {
         char values[512];
@@ -229,7 +226,7 @@ static void test_resp_cursor_gives_the_values_in_wire_order(void **state)
     }
 }
 
-static void test_resp_bomb_of_twelve_bytes_is_refused(void **state)
+TEST(resp_bomb_of_twelve_bytes_is_refused)
 {
     static const char bomb[] = "*100000000\r\n";
     bwl_resp_scan     scan   = { 0 };
@@ -238,7 +235,7 @@ static void test_resp_bomb_of_twelve_bytes_is_refused(void **state)
     assert_int_equal(feed(&scan, bomb, sizeof bomb - 1), BWL_RESP_TOO_BIG);
 }
 
-static void test_resp_endless_line_is_refused(void **state)
+TEST(resp_endless_line_is_refused)
 {
     static const char *const types[] = { "+", "-", ",", "(" };
 
@@ -249,7 +246,7 @@ static void test_resp_endless_line_is_refused(void **state)
     }
 }
 
-static void test_resp_depth_limit_is_exact(void **state)
+TEST(resp_depth_limit_is_exact)
 {
     assert_built("", "*1\r\n", BWL_RESP_DEPTH_MAX, ":1\r\n", BWL_RESP_OK);
     assert_built("", "*1\r\n", BWL_RESP_DEPTH_MAX, "~1", BWL_RESP_TOO_BIG);
@@ -260,7 +257,7 @@ static void test_resp_depth_limit_is_exact(void **state)
     assert_built("*20\r\n", "*1\r\n*1\r\n:1\r\n", 20, "", BWL_RESP_OK);
 }
 
-static void test_resp_element_limit_counts_the_whole_frame(void **state)
+TEST(resp_element_limit_counts_the_whole_frame)
 {
     assert_built("*1024\r\n", "_\r\n", 1024, "", BWL_RESP_OK);
     assert_built("%512\r\n", "_\r\n", 1024, "", BWL_RESP_OK);
@@ -270,14 +267,14 @@ static void test_resp_element_limit_counts_the_whole_frame(void **state)
     assert_built("*2\r\n*1022\r\n", "_\r\n", 1022, "*1", BWL_RESP_TOO_BIG);
 }
 
-static void test_resp_bulk_limit_is_exact(void **state)
+TEST(resp_bulk_limit_is_exact)
 {
     assert_built("$65536\r\n", "x", BWL_RESP_BULK_MAX, "\r\n", BWL_RESP_OK);
     assert_built("$65536\r\n", "x", BWL_RESP_BULK_MAX, "x", BWL_RESP_MALFORMED);
     assert_built("=65536\r\ntxt:", "x", BWL_RESP_BULK_MAX - 4, "\r\n", BWL_RESP_OK);
 }
 
-static void test_resp_frame_limit_is_exact(void **state)
+TEST(resp_frame_limit_is_exact)
 {
     const size_t around = strlen("$65536\r\n") + strlen("\r\n");
 
@@ -302,7 +299,7 @@ static void test_resp_frame_limit_is_exact(void **state)
     assert_big(BWL_RESP_TOO_BIG);
 }
 
-static void test_resp_skip_lands_behind_the_children(void **state)
+TEST(resp_skip_lands_behind_the_children)
 {
     static const char text[] = "*4\r\n*2\r\n:1\r\n|1\r\n+k\r\n*1\r\n+v\r\n%1\r\n:2\r\n:3\r\n"
                                "|1\r\n+k\r\n+v\r\n:4\r\n_\r\n*0\r\n";
@@ -330,7 +327,7 @@ static void test_resp_skip_lands_behind_the_children(void **state)
     assert_false(bwl_resp_next(&cursor, &value));
 }
 
-static void test_resp_hello_reply_can_be_looked_up(void **state)
+TEST(resp_hello_reply_can_be_looked_up)
 {
     bwl_resp_cursor cursor = bwl_resp_begin(hello_reply, sizeof hello_reply - 1);
     bwl_resp_value  value;
@@ -345,7 +342,7 @@ static void test_resp_hello_reply_can_be_looked_up(void **state)
     assert_int_equal(value.integer, 3);
 }
 
-static void test_resp_text_is_compares_all_of_it(void **state)
+TEST(resp_text_is_compares_all_of_it)
 {
     const bwl_resp_value ok    = { .type = '+', .text = "OK\r\n", .size = 2 };
     const bwl_resp_value empty = { .type = '$', .text = "", .size = 0 };
@@ -374,7 +371,7 @@ static void write_command(bwl_resp_writer *writer)
     bwl_resp_write_integer(writer, INT64_MIN);
 }
 
-static void test_resp_writer_stops_at_a_whole_item_for_every_capacity(void **state)
+TEST(resp_writer_stops_at_a_whole_item_for_every_capacity)
 {
     static const size_t ends[] = { 0, 4, 13, 25, 31, 39, sizeof command - 1 };
 
@@ -395,7 +392,7 @@ static void test_resp_writer_stops_at_a_whole_item_for_every_capacity(void **sta
     }
 }
 
-static void test_resp_writer_adds_nothing_after_an_overflow(void **state)
+TEST(resp_writer_adds_nothing_after_an_overflow)
 {
     char            bytes[8];
     bwl_resp_writer writer = { .bytes = bytes, .capacity = sizeof bytes };
@@ -413,7 +410,7 @@ static void test_resp_writer_adds_nothing_after_an_overflow(void **state)
     assert_int_equal(huge.size, 0);
 }
 
-static void test_resp_scanner_reads_what_the_writer_wrote(void **state)
+TEST(resp_scanner_reads_what_the_writer_wrote)
 {
     static const int64_t integers[] = { 0, 9, -10, 1234567890123, INT64_MAX, INT64_MIN };
     char                 bytes[512];
@@ -427,28 +424,4 @@ static void test_resp_scanner_reads_what_the_writer_wrote(void **state)
     render(bytes, writer.size, values, sizeof values);
     assert_string_equal(values, "*6 $0 $9 $-10 $1234567890123 $9223372036854775807 "
                                 "$-9223372036854775808");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_resp_good_frames_pass_however_they_are_cut),
-        cmocka_unit_test(test_resp_bad_frames_are_refused_at_the_guilty_byte),
-        cmocka_unit_test(test_resp_claims_over_a_limit_are_refused_at_the_digit),
-        cmocka_unit_test(test_resp_cursor_gives_the_values_in_wire_order),
-        cmocka_unit_test(test_resp_bomb_of_twelve_bytes_is_refused),
-        cmocka_unit_test(test_resp_endless_line_is_refused),
-        cmocka_unit_test(test_resp_depth_limit_is_exact),
-        cmocka_unit_test(test_resp_element_limit_counts_the_whole_frame),
-        cmocka_unit_test(test_resp_bulk_limit_is_exact),
-        cmocka_unit_test(test_resp_frame_limit_is_exact),
-        cmocka_unit_test(test_resp_skip_lands_behind_the_children),
-        cmocka_unit_test(test_resp_hello_reply_can_be_looked_up),
-        cmocka_unit_test(test_resp_text_is_compares_all_of_it),
-        cmocka_unit_test(test_resp_writer_stops_at_a_whole_item_for_every_capacity),
-        cmocka_unit_test(test_resp_writer_adds_nothing_after_an_overflow),
-        cmocka_unit_test(test_resp_scanner_reads_what_the_writer_wrote),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

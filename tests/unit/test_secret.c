@@ -2,18 +2,13 @@
  * test_secret.c -- a password out of a file: its first line, of a file that is private.
  */
 #include "base/secret.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char      path[64];
 static char     *secret;
@@ -51,14 +46,16 @@ static void assert_refused(const char *word)
     assert_non_null(strstr(fault.text, word));
 }
 
-static void test_first_line_is_the_password(void **state)
+FIXTURE(begin, end)
+
+TEST(first_line_is_the_password)
 {
     put("hunter2\r\nmore", 13);
     assert_int_equal(bwl_secret_read(&secret, path, &fault), BWL_OK);
     assert_string_equal(secret, "hunter2");
 }
 
-static void test_empty_or_too_long_is_refused(void **state)
+TEST(empty_or_too_long_is_refused)
 {
     static char long_one[4096];
 
@@ -74,7 +71,7 @@ static void test_empty_or_too_long_is_refused(void **state)
     assert_int_equal(strlen(secret), sizeof long_one - 1);
 }
 
-static void test_file_of_others_is_refused(void **state)
+TEST(file_of_others_is_refused)
 {
     static const mode_t modes[] = { 0640, 0604, 0620, 0601 };
 
@@ -85,20 +82,22 @@ static void test_file_of_others_is_refused(void **state)
     }
 }
 
-static void test_only_a_regular_file_is_read(void **state)
+TEST(only_a_regular_file_is_read)
 {
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_refused("no regular file");
 }
 
-static void test_missing_file_is_named(void **state)
+FIXTURE(NULL, NULL)
+
+TEST(missing_file_is_named)
 {
     assert_int_equal(bwl_secret_read(&secret, "/nowhere/at all", &fault), BWL_STATUS_SYSTEM);
     assert_non_null(strstr(fault.text, "/nowhere/at all"));
 }
 
-static void test_secret_is_found_wherever_it_stands(void **state)
+TEST(secret_is_found_wherever_it_stands)
 {
     assert_true(bwl_secret_is_in("ab", "ab", 2));
     assert_true(bwl_secret_is_in("ab", "x\0ab", 4));
@@ -108,7 +107,7 @@ static void test_secret_is_found_wherever_it_stands(void **state)
     assert_false(bwl_secret_is_in(NULL, "ab", 2));
 }
 
-static void test_part_of_a_secret_is_found_in_either_case(void **state)
+TEST(part_of_a_secret_is_found_in_either_case)
 {
     assert_true(bwl_secret_part_is_in("hunter2", "ERR hun", 7));
     assert_true(bwl_secret_part_is_in("hunter2", "er2", 3));
@@ -121,23 +120,7 @@ static void test_part_of_a_secret_is_found_in_either_case(void **state)
     assert_false(bwl_secret_part_is_in(NULL, "ab", 2));
 }
 
-static void test_nothing_is_freed_of_nothing(void **state)
+TEST(nothing_is_freed_of_nothing)
 {
     bwl_secret_free(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_first_line_is_the_password, begin, end),
-        cmocka_unit_test_setup_teardown(test_empty_or_too_long_is_refused, begin, end),
-        cmocka_unit_test_setup_teardown(test_file_of_others_is_refused, begin, end),
-        cmocka_unit_test_setup_teardown(test_only_a_regular_file_is_read, begin, end),
-        cmocka_unit_test(test_missing_file_is_named),
-        cmocka_unit_test(test_secret_is_found_wherever_it_stands),
-        cmocka_unit_test(test_part_of_a_secret_is_found_in_either_case),
-        cmocka_unit_test(test_nothing_is_freed_of_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,10 @@
  * but exactly the expected one is an answer.
  */
 #include "engine/redis/wire/transaction.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static bwl_transaction_args args(bwl_transaction_command command, bwl_ms lasts_ms)
 {
@@ -48,7 +43,7 @@ static void assert_written(bwl_transaction_command command, bwl_ms lasts_ms, con
 #define KEY  "$3 k#y "
 #define EXEC "*1 $4 EXEC "
 
-static void test_every_word_is_its_commands(void **state)
+TEST(every_word_is_its_commands)
 {
     assert_written(TRANSACTION_READ, 0, "*2 $5 WATCH " KEY "*2 $3 GET " KEY "*1 $5 MULTI ");
     assert_written(TRANSACTION_SET, 0, "*4 $3 SET " KEY "$3 v#l $7 KEEPTTL " EXEC);
@@ -59,7 +54,7 @@ static void test_every_word_is_its_commands(void **state)
     assert_written(TRANSACTION_LEAVE, 0, "*1 $7 DISCARD ");
 }
 
-static void test_room_is_enough_for_the_longest(void **state)
+TEST(room_is_enough_for_the_longest)
 {
     static char          key[1024];
     static char          value[BWL_RESP_BULK_MAX];
@@ -137,7 +132,7 @@ static void only(bwl_transaction_command command, unsigned nth, const char *acce
     }
 }
 
-static void test_nothing_else_is_an_answer(void **state)
+TEST(nothing_else_is_an_answer)
 {
     only(TRANSACTION_READ, 0, "|+OK\r\n|");
     only(TRANSACTION_READ, 1, "|$2\r\nOK\r\n| |$-1\r\n| |*-1\r\n| |_\r\n|");
@@ -149,7 +144,7 @@ static void test_nothing_else_is_an_answer(void **state)
     only(TRANSACTION_LEAVE, 0, "|+OK\r\n|");
 }
 
-static void test_read_shows_the_value_or_that_there_is_none(void **state)
+TEST(read_shows_the_value_or_that_there_is_none)
 {
     assert_int_equal(bwl_transaction_frames(TRANSACTION_READ), 3);
     is_answer(TRANSACTION_READ, 0, "+OK\r\n", BWL_YES);
@@ -165,7 +160,7 @@ static void test_read_shows_the_value_or_that_there_is_none(void **state)
     is_answer(TRANSACTION_READ, 2, "+OK\r\n", BWL_YES);
 }
 
-static void test_exec_says_whether_it_was_carried_out(void **state)
+TEST(exec_says_whether_it_was_carried_out)
 {
     assert_int_equal(bwl_transaction_frames(TRANSACTION_SET), 2);
     is_answer(TRANSACTION_SET, 0, "+QUEUED\r\n", BWL_YES);
@@ -177,7 +172,7 @@ static void test_exec_says_whether_it_was_carried_out(void **state)
     is_answer(TRANSACTION_DELETE, 1, "_\r\n", BWL_NO);
 }
 
-static void test_value_of_another_type_or_too_long_is_alien(void **state)
+TEST(value_of_another_type_or_too_long_is_alien)
 {
     is_answer(TRANSACTION_READ, 1, "-WRONGTYPE Operation against a key\r\n", BWL_FOREIGN_VALUE);
     assert_false(reply.is_long);
@@ -189,7 +184,7 @@ static void test_value_of_another_type_or_too_long_is_alien(void **state)
 }
 
 /* EXEC was carried out, and the one command in it was not. */
-static void test_error_inside_exec_is_the_answer_with_its_words(void **state)
+TEST(error_inside_exec_is_the_answer_with_its_words)
 {
     char text[64];
 
@@ -197,19 +192,4 @@ static void test_error_inside_exec_is_the_answer_with_its_words(void **state)
     bwl_redis_error_text(text, sizeof text, reply.error, reply.error_size);
     assert_string_equal(text, "ERR syntax error");
     is_answer(TRANSACTION_DELETE, 1, "*1\r\n-READONLY x\r\n", BWL_RETRYABLE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_word_is_its_commands),
-        cmocka_unit_test(test_room_is_enough_for_the_longest),
-        cmocka_unit_test(test_nothing_else_is_an_answer),
-        cmocka_unit_test(test_read_shows_the_value_or_that_there_is_none),
-        cmocka_unit_test(test_exec_says_whether_it_was_carried_out),
-        cmocka_unit_test(test_value_of_another_type_or_too_long_is_alien),
-        cmocka_unit_test(test_error_inside_exec_is_the_answer_with_its_words),
-    };
-
-    return cmocka_run_group_tests_name("section", tests, NULL, NULL);
 }

@@ -7,15 +7,10 @@
  * wrote it.
  */
 #include "engine/settings.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static bwl_settings settings;
 static bwl_fault    fault;
@@ -51,7 +46,7 @@ static void bad(const char *options, const char *word)
     assert_memory_equal(&settings, &before, sizeof before);
 }
 
-static void test_settings_nothing_said_is_the_defaults(void **state)
+TEST(settings_nothing_said_is_the_defaults)
 {
     good("");
     assert_int_equal(settings.lease_ms, 30000);
@@ -62,7 +57,7 @@ static void test_settings_nothing_said_is_the_defaults(void **state)
     assert_false(settings.keeps);
 }
 
-static void test_settings_caller_comes_before_the_url(void **state)
+TEST(settings_caller_comes_before_the_url)
 {
     const bwl_settings asked = {
         .lease_ms = 1000, .answer_ms = 100, .wait_ms = 7, .max_hold_ms = 9, .keeps = true
@@ -76,7 +71,7 @@ static void test_settings_caller_comes_before_the_url(void **state)
     assert_true(settings.keeps);
 }
 
-static void test_settings_answer_is_awaited_a_third_of_a_short_lease(void **state)
+TEST(settings_answer_is_awaited_a_third_of_a_short_lease)
 {
     good("lease=15s");
     assert_int_equal(settings.answer_ms, 5000);
@@ -86,7 +81,7 @@ static void test_settings_answer_is_awaited_a_third_of_a_short_lease(void **stat
     assert_int_equal(settings.answer_ms, 33);
 }
 
-static void test_settings_lease_is_100_ms_to_one_day(void **state)
+TEST(settings_lease_is_100_ms_to_one_day)
 {
     good("lease=100ms");
     assert_int_equal(settings.lease_ms, 100);
@@ -102,7 +97,7 @@ static void test_settings_lease_is_100_ms_to_one_day(void **state)
     bad("lease=30S", "lease=");
 }
 
-static void test_settings_answer_is_awaited_10_ms_to_the_lease(void **state)
+TEST(settings_answer_is_awaited_10_ms_to_the_lease)
 {
     good("lease=10s&timeout=10s");
     bad("lease=10s&timeout=10001ms", "silent");
@@ -112,7 +107,7 @@ static void test_settings_answer_is_awaited_10_ms_to_the_lease(void **state)
     bad("timeout=soon", "timeout=");
 }
 
-static void test_settings_wait_ends_after_24_days_or_never(void **state)
+TEST(settings_wait_ends_after_24_days_or_never)
 {
     good("wait=forever");
     assert_true(settings.wait_ms == BWL_NEVER);
@@ -125,7 +120,7 @@ static void test_settings_wait_ends_after_24_days_or_never(void **state)
     bad("wait=Forever", "wait=");
 }
 
-static void test_settings_max_hold_is_at_least_1_ms(void **state)
+TEST(settings_max_hold_is_at_least_1_ms)
 {
     good("max-hold=1ms");
     assert_int_equal(settings.max_hold_ms, 1);
@@ -133,7 +128,7 @@ static void test_settings_max_hold_is_at_least_1_ms(void **state)
     bad("max-hold=never", "max-hold=");
 }
 
-static void test_settings_renewal_is_off_when_either_says_so(void **state)
+TEST(settings_renewal_is_off_when_either_says_so)
 {
     good("renew=on");
     assert_true(settings.renews);
@@ -147,7 +142,7 @@ static void test_settings_renewal_is_off_when_either_says_so(void **state)
     bad("renew=", "renew=");
 }
 
-static void test_settings_spinning_is_off_when_either_says_so(void **state)
+TEST(settings_spinning_is_off_when_either_says_so)
 {
     const bwl_settings spinning = { .spins = true };
 
@@ -163,7 +158,7 @@ static void test_settings_spinning_is_off_when_either_says_so(void **state)
     bad("spin=", "spin=");
 }
 
-static void test_settings_caller_is_held_to_the_same_limits(void **state)
+TEST(settings_caller_is_held_to_the_same_limits)
 {
     const bwl_settings leases   = { .lease_ms = 99 };
     const bwl_settings answers  = { .lease_ms = 1000, .answer_ms = 1001 };
@@ -172,22 +167,4 @@ static void test_settings_caller_is_held_to_the_same_limits(void **state)
     assert_int_equal(from(&leases, false, ""), BWL_STATUS_USAGE);
     assert_int_equal(from(&answers, false, ""), BWL_STATUS_USAGE);
     assert_int_equal(from(&max_hold, false, ""), BWL_STATUS_USAGE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_settings_nothing_said_is_the_defaults),
-        cmocka_unit_test(test_settings_caller_comes_before_the_url),
-        cmocka_unit_test(test_settings_answer_is_awaited_a_third_of_a_short_lease),
-        cmocka_unit_test(test_settings_lease_is_100_ms_to_one_day),
-        cmocka_unit_test(test_settings_answer_is_awaited_10_ms_to_the_lease),
-        cmocka_unit_test(test_settings_wait_ends_after_24_days_or_never),
-        cmocka_unit_test(test_settings_max_hold_is_at_least_1_ms),
-        cmocka_unit_test(test_settings_renewal_is_off_when_either_says_so),
-        cmocka_unit_test(test_settings_spinning_is_off_when_either_says_so),
-        cmocka_unit_test(test_settings_caller_is_held_to_the_same_limits),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

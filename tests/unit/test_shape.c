@@ -8,17 +8,12 @@
 #include "core/token_format.h"
 #include "core/text.h"
 #include "core/token.h"
+#include "tests/lib/suite.h"
 
 #include <regex.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define HEX(n) "[0-9a-f]{" #n "}"
 
@@ -81,7 +76,9 @@ static bwl_random random_bytes(void)
 
 /* ---- the form -------------------------------------------------------------------------------- */
 
-static void test_shape_has_the_alphabet_and_the_length_of_the_other_program(void **state)
+FIXTURE(same_chance, NULL)
+
+TEST(shape_has_the_alphabet_and_the_length_of_the_other_program)
 {
     char token[BWL_TOKEN_MAX + 1];
 
@@ -101,7 +98,7 @@ static void test_shape_has_the_alphabet_and_the_length_of_the_other_program(void
     }
 }
 
-static void test_shape_fits_nothing_but_itself(void **state)
+TEST(shape_fits_nothing_but_itself)
 {
     bwl_random random = random_bytes();
     char       token[BWL_TOKEN_MAX + 1];
@@ -123,7 +120,9 @@ static void test_shape_fits_nothing_but_itself(void **state)
     }
 }
 
-static void test_shape_of_ours_is_the_token_as_it_always_was(void **state)
+FIXTURE(NULL, NULL)
+
+TEST(shape_of_ours_is_the_token_as_it_always_was)
 {
     bwl_random counting = { { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 } };
     char       token[BWL_TOKEN_MAX + 1];
@@ -151,8 +150,10 @@ static double bits_of(unsigned letters)
     return 0;
 }
 
+FIXTURE(same_chance, NULL)
+
 /* Each letter of the alphabet comes at each place that is drawn, about as often as the others. */
-static void test_shape_uses_its_whole_alphabet_at_every_place(void **state)
+TEST(shape_uses_its_whole_alphabet_at_every_place)
 {
     static unsigned counts[BWL_TOKEN_MAX][256];
     char            token[BWL_TOKEN_MAX + 1];
@@ -195,7 +196,7 @@ static int use_eval(const void *a, const void *b)
 
 /* Two tokens that differ in one random bit differ, for as many bits as the shape says: none of the
  * chance is thrown away.  And no two of many are the same. */
-static void test_shape_keeps_the_chance_that_it_promises(void **state)
+TEST(shape_keeps_the_chance_that_it_promises)
 {
     static char tokens[ROUNDS][BWL_TOKEN_MAX + 1];
     char        token[BWL_TOKEN_MAX + 1];
@@ -239,7 +240,7 @@ static void assert_date(int64_t seconds, int64_t ms, const char *date)
     assert_string_equal(token, date);
 }
 
-static void test_shape_with_a_date_has_the_right_one(void **state)
+TEST(shape_with_a_date_has_the_right_one)
 {
     assert_date(0, 0, "1970-01-01T00:00:00.000Z");
     assert_date(951782399, 999, "2000-02-28T23:59:59.999Z");
@@ -251,19 +252,4 @@ static void test_shape_with_a_date_has_the_right_one(void **state)
     assert_date(1795307460, 123, "2026-11-22T00:31:00.123Z");
     assert_date(4107542400, 0, "2100-03-01T00:00:00.000Z");
     assert_date(-5, 0, "1970-01-01T00:00:00.000Z"); /* a clock that nobody has set */
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_shape_has_the_alphabet_and_the_length_of_the_other_program,
-                               same_chance),
-        cmocka_unit_test_setup(test_shape_fits_nothing_but_itself, same_chance),
-        cmocka_unit_test(test_shape_of_ours_is_the_token_as_it_always_was),
-        cmocka_unit_test_setup(test_shape_uses_its_whole_alphabet_at_every_place, same_chance),
-        cmocka_unit_test_setup(test_shape_keeps_the_chance_that_it_promises, same_chance),
-        cmocka_unit_test_setup(test_shape_with_a_date_has_the_right_one, same_chance),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

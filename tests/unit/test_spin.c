@@ -5,16 +5,11 @@
  * The system is a fake: each look takes a microsecond, and a row says which look gets the reply.
  */
 #include "net/spin.h"
+#include "tests/lib/suite.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 enum { US = 1000, NEVER = INT_MAX };
 
@@ -135,7 +130,7 @@ static const row rows[] = {
       .unpaid = 1, .rests_until = 6 },
 };
 
-static void test_spin_one_wait(void **state)
+TEST(spin_one_wait)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const row *r     = &rows[i];
@@ -159,7 +154,7 @@ static void test_spin_one_wait(void **state)
 }
 
 /* sysconf(3) may succeed and change errno: without /sys it leaves ENOENT. */
-static void test_spin_errno_of_the_cpu_count_is_ignored(void **state)
+TEST(spin_errno_of_the_cpu_count_is_ignored)
 {
     for (unsigned count = 1; count <= 2; count++) {
         bwl_spin spin  = begin((row){ .smoothed_us = 20, .cpus = count });
@@ -173,7 +168,7 @@ static void test_spin_errno_of_the_cpu_count_is_ignored(void **state)
 /* ---- one wait after the other ---------------------------------------------------------------- */
 
 /* The figures of RFC 6298: an eighth of the new, a quarter of the deviation. */
-static void test_spin_smooths_as_tcp_does(void **state)
+TEST(spin_smooths_as_tcp_does)
 {
     bwl_spin spin = begin((row){ .sleep_us = 80 });
 
@@ -186,7 +181,7 @@ static void test_spin_smooths_as_tcp_does(void **state)
     assert_int_equal(spin.smoothed_ns, 75 * US);
 }
 
-static void test_spin_pauses_double_up_to_the_maximum(void **state)
+TEST(spin_pauses_double_up_to_the_maximum)
 {
     bwl_spin spin = begin((row){ .smoothed_us = 20 });
     bwl_ms   now  = 1;
@@ -202,7 +197,7 @@ static void test_spin_pauses_double_up_to_the_maximum(void **state)
     }
 }
 
-static void test_spin_pause_shrinks_by_eighths(void **state)
+TEST(spin_pause_shrinks_by_eighths)
 {
     bwl_spin spin = begin((row){ .smoothed_us = 20, .answer_at = 2 });
 
@@ -233,7 +228,7 @@ static bwl_ms pause_after(int every)
     return spin.pause_ms;
 }
 
-static void test_spin_goes_on_when_few_fail(void **state)
+TEST(spin_goes_on_when_few_fail)
 {
     assert_in_range(pause_after(10), 0, 2);
     assert_in_range(pause_after(2), 512, BWL_SPIN_PAUSE_MAX_MS);
@@ -241,7 +236,7 @@ static void test_spin_goes_on_when_few_fail(void **state)
 
 /* ---- other threads --------------------------------------------------------------------------- */
 
-static void test_spin_leaves_a_cpu_for_the_server(void **state)
+TEST(spin_leaves_a_cpu_for_the_server)
 {
     static const struct {
         unsigned cpus, others; /* the highest number of other threads that leaves room */
@@ -286,7 +281,7 @@ static int looks_with(unsigned count)
     return looks;
 }
 
-static void test_spin_counts_other_waiting_threads_of_the_process(void **state)
+TEST(spin_counts_other_waiting_threads_of_the_process)
 {
     pthread_t thread;
 
@@ -301,19 +296,4 @@ static void test_spin_counts_other_waiting_threads_of_the_process(void **state)
     assert_int_equal(looks_with(2), 1);
     (void)pthread_barrier_destroy(&inside);
     (void)pthread_barrier_destroy(&leaves);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spin_one_wait),
-        cmocka_unit_test(test_spin_errno_of_the_cpu_count_is_ignored),
-        cmocka_unit_test(test_spin_smooths_as_tcp_does),
-        cmocka_unit_test(test_spin_pauses_double_up_to_the_maximum),
-        cmocka_unit_test(test_spin_pause_shrinks_by_eighths),
-        cmocka_unit_test(test_spin_goes_on_when_few_fail),
-        cmocka_unit_test(test_spin_leaves_a_cpu_for_the_server),
-        cmocka_unit_test(test_spin_counts_other_waiting_threads_of_the_process),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,16 +7,11 @@
  */
 #include "core/token.h"
 #include "engine/redis/wire/value.h"
+#include "tests/lib/suite.h"
 
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 #define SECOND_NS      INT64_C(1000000000)
@@ -72,7 +67,7 @@ static void assert_foreign_value(const bwl_compat_rules *rules, const char *byte
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-static void test_without_rules_it_is_the_token(void **state)
+TEST(without_rules_it_is_the_token)
 {
     assert_text(NULL, TOKEN, 0, TOKEN);
     assert_writes(NULL, TOKEN, 1700000000, TOKEN, 22);
@@ -80,7 +75,7 @@ static void test_without_rules_it_is_the_token(void **state)
     assert_foreign_value(NULL, "1700000000", 10);
 }
 
-static void test_tokens_and_literals(void **state)
+TEST(tokens_and_literals)
 {
     bwl_compat_rules uuid    = { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_UUID };
     bwl_compat_rules literal = { .value = BWL_VALUE_LITERAL, .literal = "1" };
@@ -93,7 +88,7 @@ static void test_tokens_and_literals(void **state)
     assert_foreign_value(&literal, "", 0);
 }
 
-static void test_decimals(void **state)
+TEST(decimals)
 {
     bwl_compat_rules decimal = { .value = BWL_VALUE_DECIMAL, .unit_ns = MS_NS };
 
@@ -114,7 +109,7 @@ static void test_decimals(void **state)
     assert_foreign_value(&decimal, "", 0);
 }
 
-static void test_affixes_stand_around_it(void **state)
+TEST(affixes_stand_around_it)
 {
     bwl_compat_rules decimal = {
         .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS, .prefix = "at:", .suffix = ";"
@@ -129,7 +124,7 @@ static void test_affixes_stand_around_it(void **state)
     assert_foreign_value(&decimal, "AT:17;", 6);
 }
 
-static void test_eight_bytes(void **state)
+TEST(eight_bytes)
 {
     bwl_compat_rules le = { .value = BWL_VALUE_LITTLE_ENDIAN, .unit_ns = SECOND_NS };
 
@@ -142,7 +137,7 @@ static void test_eight_bytes(void **state)
     assert_foreign_value(&le, "", 0);
 }
 
-static void test_tokens_with_stamps(void **state)
+TEST(tokens_with_stamps)
 {
     bwl_compat_rules before = { .value   = BWL_VALUE_TOKEN_TIMESTAMP,
                                 .token   = BWL_TOKEN_UUID,
@@ -171,7 +166,7 @@ typedef struct row {
     const char *text;
 } row;
 
-static void test_floats_as_python_and_ruby_print_them(void **state)
+TEST(floats_as_python_and_ruby_print_them)
 {
     static const row rows[] = {
         { 1700000010000000000, "1700000010.0" },
@@ -201,7 +196,7 @@ static void test_floats_as_python_and_ruby_print_them(void **state)
     }
 }
 
-static void test_floats_as_php_prints_them(void **state)
+TEST(floats_as_php_prints_them)
 {
     static const row rows[] = {
         { 1700000010000000000, "1700000010" },      { 1700000031123456000, "1700000031.1235" },
@@ -217,7 +212,7 @@ static void test_floats_as_php_prints_them(void **state)
     assert_text(&php_ms, TOKEN, 1496826000000000, "1496826000000");
 }
 
-static void test_floats_that_nobody_prints_are_a_strangers(void **state)
+TEST(floats_that_nobody_prints_are_a_strangers)
 {
     static const char *const not_python[] = {
         "1700000010",
@@ -252,7 +247,7 @@ static void test_floats_that_nobody_prints_are_a_strangers(void **state)
         assert_foreign_value(&php, not_php[i], strlen(not_php[i]));
 }
 
-static void test_floats_know_their_limits(void **state)
+TEST(floats_know_their_limits)
 {
     bwl_compat_rules wide_ms = { .value    = BWL_VALUE_FLOAT_PYTHON,
                                  .unit_ns  = MS_NS,
@@ -266,7 +261,7 @@ static void test_floats_know_their_limits(void **state)
 }
 
 /* The nearest double is above what a number of nanoseconds can be: it could not be read back. */
-static void test_a_float_that_is_rounded_up_is_still_read(void **state)
+TEST(a_float_that_is_rounded_up_is_still_read)
 {
     const int64_t last = INT64_MAX - SECOND_NS;
     char          bytes[BWL_VALUE_MAX];
@@ -280,7 +275,7 @@ static void test_a_float_that_is_rounded_up_is_still_read(void **state)
     assert_true(size != 0 && bwl_value_read(&timestamp, &php, bytes, size));
 }
 
-static void test_locale_is_of_no_matter(void **state)
+TEST(locale_is_of_no_matter)
 {
     static const char *const commas[] = { "de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE" };
 
@@ -322,7 +317,7 @@ static const bwl_compat_rules shapes[] = {
 };
 
 /* Times of day from 2001 to 2103, which is where a double tells microseconds apart. */
-static void test_what_is_written_is_read_as_what_it_was(void **state)
+TEST(what_is_written_is_read_as_what_it_was)
 {
     for (unsigned i = 0; i < 200000; i++) {
         const bwl_compat_rules *rules = &shapes[i % COUNT_OF(shapes)];
@@ -375,7 +370,7 @@ static void assert_garbage(const bwl_compat_rules *rules, const char *bytes, siz
                  again);
 }
 
-static void test_garbage_is_refused_or_would_be_written_just_so(void **state)
+TEST(garbage_is_refused_or_would_be_written_just_so)
 {
     char bytes[300];
 
@@ -386,26 +381,4 @@ static void test_garbage_is_refused_or_would_be_written_just_so(void **state)
         assert_garbage(&shapes[i % COUNT_OF(shapes)], copy, size);
         free(copy);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_without_rules_it_is_the_token),
-        cmocka_unit_test(test_tokens_and_literals),
-        cmocka_unit_test(test_decimals),
-        cmocka_unit_test(test_affixes_stand_around_it),
-        cmocka_unit_test(test_eight_bytes),
-        cmocka_unit_test(test_tokens_with_stamps),
-        cmocka_unit_test(test_floats_as_python_and_ruby_print_them),
-        cmocka_unit_test(test_floats_as_php_prints_them),
-        cmocka_unit_test(test_floats_that_nobody_prints_are_a_strangers),
-        cmocka_unit_test(test_floats_know_their_limits),
-        cmocka_unit_test(test_a_float_that_is_rounded_up_is_still_read),
-        cmocka_unit_test(test_locale_is_of_no_matter),
-        cmocka_unit_test(test_what_is_written_is_read_as_what_it_was),
-        cmocka_unit_test(test_garbage_is_refused_or_would_be_written_just_so),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,7 @@
  * stranger would write.
  */
 #include "core/timestamps.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/lib/suite.h"
 
 #define SECOND_NS INT64_C(1000000000)
 #define MS_NS     INT64_C(1000000)
@@ -20,7 +14,7 @@ static const bwl_compat_rules begun   = { .unit_ns            = SECOND_NS,
                                           .expired            = BWL_TIMESTAMP_NOT_AFTER_NOW,
                                           .timestamp_is_start = true };
 
-static void test_stamp_is_rounded_down_after_the_sum(void **state)
+TEST(stamp_is_rounded_down_after_the_sum)
 {
     bwl_compat_rules extra = seconds;
 
@@ -35,7 +29,7 @@ static void test_stamp_is_rounded_down_after_the_sum(void **state)
     assert_int_equal(bwl_timestamp_at(&seconds, INT64_MAX, 3000), INT64_MAX / SECOND_NS);
 }
 
-static void test_expired_by_its_rule(void **state)
+TEST(expired_by_its_rule)
 {
     bwl_compat_rules not_after = seconds;
 
@@ -48,7 +42,7 @@ static void test_expired_by_its_rule(void **state)
     assert_false(bwl_timestamp_has_expired(&begun, 5, 8 * SECOND_NS - 1, 3000));
 }
 
-static void test_plausible_is_from_2001_to_2099_in_the_unit_of_the_stamp(void **state)
+TEST(plausible_is_from_2001_to_2099_in_the_unit_of_the_stamp)
 {
     static const int64_t units_ns[] = { 1000 * SECOND_NS, SECOND_NS, MS_NS, 1000, 1 };
 
@@ -66,13 +60,13 @@ static void test_plausible_is_from_2001_to_2099_in_the_unit_of_the_stamp(void **
 }
 
 /* Rules that never compare a stamp with the time: any value is as good as another. */
-static void test_plausible_is_everything_where_nothing_compares(void **state)
+TEST(plausible_is_everything_where_nothing_compares)
 {
     assert_true(bwl_timestamp_is_plausible(&(bwl_compat_rules){ 0 }, 0));
     assert_true(bwl_timestamp_is_plausible(&(bwl_compat_rules){ .unit_ns = SECOND_NS }, 1));
 }
 
-static void test_worth_is_what_is_left_rounded_down(void **state)
+TEST(worth_is_what_is_left_rounded_down)
 {
     assert_int_equal(bwl_timestamp_left_ms(&seconds, 8, 5 * SECOND_NS, 0), 3000);
     assert_int_equal(bwl_timestamp_left_ms(&seconds, 8, 5 * SECOND_NS + 1, 0), 2999);
@@ -81,7 +75,7 @@ static void test_worth_is_what_is_left_rounded_down(void **state)
     assert_int_equal(bwl_timestamp_left_ms(&begun, 5, 5 * SECOND_NS + 400 * MS_NS, 3000), 2600);
 }
 
-static void test_numbers_of_strangers_do_not_overflow(void **state)
+TEST(numbers_of_strangers_do_not_overflow)
 {
     assert_false(bwl_timestamp_has_expired(&seconds, INT64_MAX, 9 * SECOND_NS, 3000));
     assert_false(bwl_timestamp_has_expired(&begun, INT64_MAX, 9 * SECOND_NS, 3000));
@@ -89,18 +83,4 @@ static void test_numbers_of_strangers_do_not_overflow(void **state)
     assert_true(bwl_timestamp_is_ahead(&begun, INT64_MAX, 9 * SECOND_NS, 3000));
     assert_true(bwl_timestamp_left_ms(&seconds, INT64_MAX, 9 * SECOND_NS, 3000) > 0);
     assert_true(bwl_timestamp_has_expired(&seconds, 0, 9 * SECOND_NS, 3000));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stamp_is_rounded_down_after_the_sum),
-        cmocka_unit_test(test_expired_by_its_rule),
-        cmocka_unit_test(test_plausible_is_from_2001_to_2099_in_the_unit_of_the_stamp),
-        cmocka_unit_test(test_plausible_is_everything_where_nothing_compares),
-        cmocka_unit_test(test_worth_is_what_is_left_rounded_down),
-        cmocka_unit_test(test_numbers_of_strangers_do_not_overflow),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

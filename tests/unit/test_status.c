@@ -6,20 +6,15 @@
  * it is, and what the caller is told.
  */
 #include "api/handles.h"
+#include "tests/lib/suite.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
-static void test_status_every_number_has_a_name_and_words(void **state)
+TEST(status_every_number_has_a_name_and_words)
 {
     static const struct {
         int         status;
@@ -40,7 +35,6 @@ static void test_status_every_number_has_a_name_and_words(void **state)
         { BOWLINE_FORKED, "FORKED" },
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(list); i++) {
         assert_int_equal(list[i].status, -(int)i); /* numbers never change */
         assert_string_equal(bowline_status_name(list[i].status), list[i].name);
@@ -48,22 +42,20 @@ static void test_status_every_number_has_a_name_and_words(void **state)
     }
 }
 
-static void test_status_number_that_is_none_has_words_too(void **state)
+TEST(status_number_that_is_none_has_words_too)
 {
     static const int none[] = { 1, -13, 100, -100, INT32_MAX, INT32_MIN };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(none); i++) {
         assert_string_equal(bowline_status_name(none[i]), "?");
         assert_non_null(strstr(bowline_status_words(none[i]), "does not know"));
     }
 }
 
-static void test_status_version_is_that_of_the_header(void **state)
+TEST(status_version_is_that_of_the_header)
 {
     char text[32];
 
-    (void)state;
     assert_int_equal(bowline_version(), BOWLINE_VERSION_NUMBER);
     assert_string_equal(bowline_version_string(), BOWLINE_VERSION_STRING);
     (void)snprintf(text, sizeof text, "%d.%d.%d", BOWLINE_VERSION_MAJOR, BOWLINE_VERSION_MINOR,
@@ -109,11 +101,10 @@ static const report reports[] = {
     { BWL_CANCELLED, BWL_ACQUIRE, BOWLINE_CANCELLED, "n: cancelled", "n: cancelled", false },
 };
 
-static void test_status_every_outcome_is_reported(void **state)
+TEST(status_every_outcome_is_reported)
 {
     bwl_lock lock = { .base.name = "n", .base.name_size = 1 };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(reports); i++) {
         const report *r         = &reports[i];
         bwl_operation operation = { .lock = &lock, .verb = r->verb, .completion.result = r->ended };
@@ -132,13 +123,12 @@ static void test_status_every_outcome_is_reported(void **state)
 }
 
 /* The errno comes all the way from connect. */
-static void test_status_errno_of_a_failed_connection_is_in_the_error(void **state)
+TEST(status_errno_of_a_failed_connection_is_in_the_error)
 {
     bowline_client *client;
     bowline_hold   *hold  = NULL;
     bowline_error   error = { 0 };
 
-    (void)state;
     assert_int_equal(
         bowline_open(&client, BOWLINE_OPTIONS(.url = "unix:///no/such/socket"), &error),
         BOWLINE_OK);
@@ -146,17 +136,4 @@ static void test_status_errno_of_a_failed_connection_is_in_the_error(void **stat
     assert_int_equal(error.system_errno, ENOENT);
     assert_string_equal(error.server_code, "");
     bowline_close(client);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_status_errno_of_a_failed_connection_is_in_the_error),
-        cmocka_unit_test(test_status_every_number_has_a_name_and_words),
-        cmocka_unit_test(test_status_number_that_is_none_has_words_too),
-        cmocka_unit_test(test_status_version_is_that_of_the_header),
-        cmocka_unit_test(test_status_every_outcome_is_reported),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

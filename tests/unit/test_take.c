@@ -4,14 +4,9 @@
  */
 #include "engine/redis/wire/scripts.h"
 #include "engine/redis/wire/take_timestamp.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define TOKEN     "AAAAAAAAAAAAAAAAAAAAAA"
 #define SECOND_NS INT64_C(1000000000)
@@ -51,7 +46,7 @@ static void assert_arguments(const bwl_compat_rules *rules, const char *wanted)
     assert_string_equal(is, wanted);
 }
 
-static void test_arguments_of_each_shape(void **state)
+TEST(arguments_of_each_shape)
 {
     bwl_compat_rules r = { .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS };
 
@@ -73,7 +68,7 @@ static void test_arguments_of_each_shape(void **state)
     assert_arguments(&r, "l|||1|1000000|10000000|<|0|||");
 }
 
-static void test_affixes_and_tokens_are_given_as_text_and_as_patterns(void **state)
+TEST(affixes_and_tokens_are_given_as_text_and_as_patterns)
 {
     bwl_compat_rules r = { .value   = BWL_VALUE_TOKEN_TIMESTAMP,
                            .unit_ns = MS_NS,
@@ -87,7 +82,7 @@ static void test_affixes_and_tokens_are_given_as_text_and_as_patterns(void **sta
     assert_arguments(&r, "d|a.b-|-" TOKEN "%c|1000|0|10000000|<|0|a%.b%-|%-[1-9]%d*%-[1-9]%d*%%c|");
 }
 
-static void test_text_of_the_script_fits(void **state)
+TEST(text_of_the_script_fits)
 {
     char                   bytes[8192];
     bwl_resp_writer        writer = { .bytes = bytes, .capacity = sizeof bytes };
@@ -124,7 +119,7 @@ static bwl_redis_verdict read_frame(const char *frame)
     return bwl_redis_read(&q, 0, frame, strlen(frame), &reply);
 }
 
-static void test_answers(void **state)
+TEST(answers)
 {
     static const char *const strange[] = { ":1\r\n",      ":-2\r\n", "+OK\r\n",   "_\r\n",
                                            "$1\r\nx\r\n", "*0\r\n",  "$0\r\n\r\n" };
@@ -142,16 +137,4 @@ static void test_answers(void **state)
     assert_int_equal(reply.answer, BWL_RETRYABLE);
     for (unsigned i = 0; i < sizeof strange / sizeof strange[0]; i++)
         assert_int_equal(read_frame(strange[i]), BWL_REDIS_STRANGE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arguments_of_each_shape),
-        cmocka_unit_test(test_affixes_and_tokens_are_given_as_text_and_as_patterns),
-        cmocka_unit_test(test_text_of_the_script_fits),
-        cmocka_unit_test(test_answers),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,15 +5,10 @@
  * are the same on every run.  The percent escapes are in test_text_percent.c.
  */
 #include "core/text.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* ---- the same chance on every run ------------------------------------------------------------ */
 
@@ -44,7 +39,7 @@ static bwl_random random_bytes(void)
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
-static void test_token_is_unpadded_base64url(void **state)
+TEST(token_is_unpadded_base64url)
 {
     bwl_random counting = { { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 } };
     bwl_random ones;
@@ -60,7 +55,9 @@ static void test_token_is_unpadded_base64url(void **state)
     assert_string_equal(token, "-_v7-_v7-_v7-_v7-_v7-w");
 }
 
-static void test_token_every_one_of_the_128_bits_matters(void **state)
+FIXTURE(same_chance, NULL)
+
+TEST(token_every_one_of_the_128_bits_matters)
 {
     char tokens[129][BWL_TOKEN_MAX + 1];
 
@@ -98,7 +95,9 @@ static void expect_no_number(const char *text, size_t size, uint64_t max)
     assert_int_equal(number, 4711); /* untouched */
 }
 
-static void test_number_is_digits_up_to_the_largest_allowed(void **state)
+FIXTURE(NULL, NULL)
+
+TEST(number_is_digits_up_to_the_largest_allowed)
 {
     uint64_t number = 0;
 
@@ -112,7 +111,7 @@ static void test_number_is_digits_up_to_the_largest_allowed(void **state)
     assert_int_equal(number, 12);
 }
 
-static void test_number_beyond_the_largest_is_refused(void **state)
+TEST(number_beyond_the_largest_is_refused)
 {
     expect_no_number("1", 1, 0);
     expect_no_number("8", 1, 7);
@@ -124,7 +123,7 @@ static void test_number_beyond_the_largest_is_refused(void **state)
     expect_no_number("184467440737095516150", 21, UINT64_MAX);
 }
 
-static void test_number_takes_nothing_but_digits(void **state)
+TEST(number_takes_nothing_but_digits)
 {
     static const char *const bad[] = {
         "",    "00",  "007", "01",  "-1", "+1", " 1", "1 ",
@@ -139,7 +138,7 @@ static void test_number_takes_nothing_but_digits(void **state)
 
 /* ---- durations ------------------------------------------------------------------------------- */
 
-static void test_duration_good_forms(void **state)
+TEST(duration_good_forms)
 {
     static const struct {
         const char *text;
@@ -171,7 +170,7 @@ static void expect_no_duration(const char *text, size_t size)
     assert_int_equal(ms, -4711); /* untouched */
 }
 
-static void test_duration_bad_forms_are_refused(void **state)
+TEST(duration_bad_forms_are_refused)
 {
     static const char *const bad[] = {
         "",
@@ -240,7 +239,7 @@ static void test_duration_bad_forms_are_refused(void **state)
     expect_no_duration("\0", 1);
 }
 
-static void test_duration_ends_at_two_to_the_53(void **state)
+TEST(duration_ends_at_two_to_the_53)
 {
     static const char *const most[] = { "9007199254740992ms", "9007199254740s992ms",
                                         "104249991d8h59m992ms", "104249991d8h59m0s992ms" };
@@ -258,7 +257,7 @@ static void test_duration_ends_at_two_to_the_53(void **state)
         expect_no_duration(more[i], strlen(more[i]));
 }
 
-static void test_duration_reads_not_beyond_its_size(void **state)
+TEST(duration_reads_not_beyond_its_size)
 {
     bwl_ms ms = -1;
 
@@ -272,7 +271,7 @@ static void test_duration_reads_not_beyond_its_size(void **state)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static void test_name_has_1_to_200_bytes(void **state)
+TEST(name_has_1_to_200_bytes)
 {
     char name[BWL_NAME_MAX + 1];
 
@@ -284,7 +283,7 @@ static void test_name_has_1_to_200_bytes(void **state)
     assert_string_equal(bwl_name_fault(name, 201), "a name has at most 200 bytes");
 }
 
-static void test_name_has_no_control_characters(void **state)
+TEST(name_has_no_control_characters)
 {
     for (int c = 0; c < 256; c++) {
         char name[3]    = { 'a', (char)c, 'z' };
@@ -297,7 +296,7 @@ static void test_name_has_no_control_characters(void **state)
     assert_non_null(bwl_name_fault("nightly\n", 8));
 }
 
-static void test_name_may_be_any_visible_text(void **state)
+TEST(name_may_be_any_visible_text)
 {
     static const char *const good[] = { "nightly",
                                         "{a}{b}",
@@ -314,7 +313,7 @@ static void test_name_may_be_any_visible_text(void **state)
         assert_null(bwl_name_fault(good[i], strlen(good[i])));
 }
 
-static void test_password_of_a_url_is_hidden_wherever_it_stands(void **state)
+TEST(password_of_a_url_is_hidden_wherever_it_stands)
 {
     static const struct {
         const char *text, *hidden;
@@ -350,7 +349,7 @@ static void test_password_of_a_url_is_hidden_wherever_it_stands(void **state)
     }
 }
 
-static void test_text_that_is_cut_off_ends_behind_a_whole_word(void **state)
+TEST(text_that_is_cut_off_ends_behind_a_whole_word)
 {
     static const char *const rows[][2] = {
         { "one two three fo", "one two three..." },
@@ -368,26 +367,4 @@ static void test_text_that_is_cut_off_ends_behind_a_whole_word(void **state)
         bwl_mark_cut(text);
         assert_string_equal(text, rows[i][1]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_token_is_unpadded_base64url),
-        cmocka_unit_test(test_text_that_is_cut_off_ends_behind_a_whole_word),
-        cmocka_unit_test(test_password_of_a_url_is_hidden_wherever_it_stands),
-        cmocka_unit_test_setup(test_token_every_one_of_the_128_bits_matters, same_chance),
-        cmocka_unit_test(test_number_is_digits_up_to_the_largest_allowed),
-        cmocka_unit_test(test_number_beyond_the_largest_is_refused),
-        cmocka_unit_test(test_number_takes_nothing_but_digits),
-        cmocka_unit_test(test_duration_good_forms),
-        cmocka_unit_test(test_duration_bad_forms_are_refused),
-        cmocka_unit_test(test_duration_ends_at_two_to_the_53),
-        cmocka_unit_test(test_duration_reads_not_beyond_its_size),
-        cmocka_unit_test(test_name_has_1_to_200_bytes),
-        cmocka_unit_test(test_name_has_no_control_characters),
-        cmocka_unit_test(test_name_may_be_any_visible_text),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,68 +1,13 @@
 /*
- * test_text_percent.c -- the percent escapes of text.c: no two texts have the same encoding, what
- * was encoded comes back, and what nobody would have written is refused.
- *
- * The properties are tried on random bytes that are the same on every run.
+ * test_text_percent.c -- the percent escapes of text.c, byte by byte.  The properties on any bytes:
+ * tests/fuzz/fuzz_text.c.
  */
 #include "core/text.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-/* ---- the same chance on every run ------------------------------------------------------------ */
-
-static uint64_t chance_state;
-
-static uint8_t chance(void)
-{
-    chance_state ^= chance_state << 13;
-    chance_state ^= chance_state >> 7;
-    chance_state ^= chance_state << 17;
-    return (uint8_t)(chance_state >> 32);
-}
-
-static int same_chance(void **state)
-{
-    chance_state = UINT64_C(0x9E3779B97F4A7C15);
-    return 0;
-}
-
-/* ---- properties ------------------------------------------------------------------------------ */
-
-enum { PIECE_MAX = 12, PIECES = 1500, ENCODED_MAX = 3 * PIECE_MAX + 1 };
-
-typedef struct piece {
-    char   bytes[PIECE_MAX];
-    size_t size;
-    char   encoded[ENCODED_MAX];
-} piece;
-
-static piece pieces[PIECES];
-
-/* Half of them from a few characters that are prone to be mistaken for each other's escapes. */
-static void make_pieces(const char *also)
-{
-    static const char prone[] = { '%', '2', '5', 'F', 'f', '/', '\0', 'a' };
-
-    for (unsigned i = 0; i < PIECES; i++) {
-        pieces[i].size = chance() % (i % 2 == 0 ? 5u : PIECE_MAX + 1u);
-        for (size_t at = 0; at < pieces[i].size; at++)
-            pieces[i].bytes[at] = i % 2 == 0 ? prone[chance() % 8] : (char)chance();
-        size_t size = bwl_percent_encode(pieces[i].encoded, ENCODED_MAX, pieces[i].bytes,
-                                         pieces[i].size, also);
-        assert_int_equal(size, strlen(pieces[i].encoded));
-        assert_true(size >= pieces[i].size);
-    }
-}
-
-/* ---- one by one ------------------------------------------------------------------------------ */
-
-static void test_percent_leaves_only_the_plain_ones_plain(void **state)
+TEST(percent_leaves_only_the_plain_ones_plain)
 {
     static const char plain[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~";
@@ -80,7 +25,7 @@ static void test_percent_leaves_only_the_plain_ones_plain(void **state)
     }
 }
 
-static void test_percent_encode_fits_with_its_nul_or_not_at_all(void **state)
+TEST(percent_encode_fits_with_its_nul_or_not_at_all)
 {
     char text[8];
 
@@ -94,7 +39,7 @@ static void test_percent_encode_fits_with_its_nul_or_not_at_all(void **state)
     assert_string_equal(text, "");
 }
 
-static void test_percent_decode_fits_with_its_nul_or_not_at_all(void **state)
+TEST(percent_decode_fits_with_its_nul_or_not_at_all)
 {
     char bytes[8];
 
@@ -106,7 +51,7 @@ static void test_percent_decode_fits_with_its_nul_or_not_at_all(void **state)
     assert_string_equal(bytes, "");
 }
 
-static void test_percent_broken_escapes_are_refused(void **state)
+TEST(percent_broken_escapes_are_refused)
 {
     static const char *const bad[] = { "%",   "%2",   "a%",  "a%2",  "%G0", "%0G", "%%41", "%-1",
                                        "% 1", "%4%1", "%00", "a%00", "%2",  "%:0", "%0:",  "%/0",
@@ -122,7 +67,7 @@ static void test_percent_broken_escapes_are_refused(void **state)
     assert_false(bwl_percent_decode(bytes, sizeof bytes, "a\0b", 3));
 }
 
-static void test_percent_decode_reads_either_case_of_hex(void **state)
+TEST(percent_decode_reads_either_case_of_hex)
 {
     char bytes[8];
 
@@ -131,17 +76,4 @@ static void test_percent_decode_reads_either_case_of_hex(void **state)
     assert_true(bwl_percent_decode(bytes, sizeof bytes, "%09%90%41", 9));
     assert_string_equal(bytes, "\t\x90"
                                "A");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_percent_leaves_only_the_plain_ones_plain),
-        cmocka_unit_test(test_percent_encode_fits_with_its_nul_or_not_at_all),
-        cmocka_unit_test(test_percent_decode_fits_with_its_nul_or_not_at_all),
-        cmocka_unit_test(test_percent_broken_escapes_are_refused),
-        cmocka_unit_test(test_percent_decode_reads_either_case_of_hex),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

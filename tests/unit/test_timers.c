@@ -6,14 +6,9 @@
  * cases by hand for what the array cannot say.
  */
 #include "runtime/timers.h"
+#include "tests/lib/suite.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 enum { OPERATIONS = 10000, THINGS = 100 };
 
@@ -31,7 +26,9 @@ static int free_timers(void **state)
     return 0;
 }
 
-static void test_timers_timer_is_due_at_its_time_and_not_before(void **state)
+FIXTURE(no_timers, free_timers)
+
+TEST(timers_timer_is_due_at_its_time_and_not_before)
 {
     bwl_timer timer = { .at = BWL_NEVER };
 
@@ -45,7 +42,7 @@ static void test_timers_timer_is_due_at_its_time_and_not_before(void **state)
     assert_null(bwl_timers_take_due(&timers, 500));
 }
 
-static void test_timers_longest_due_comes_first(void **state)
+TEST(timers_longest_due_comes_first)
 {
     bwl_timer list[5] = { { .at = BWL_NEVER },
                           { .at = BWL_NEVER },
@@ -61,7 +58,7 @@ static void test_timers_longest_due_comes_first(void **state)
     assert_null(bwl_timers_take_due(&timers, 100));
 }
 
-static void test_timers_reserve_keeps_what_is_in(void **state)
+TEST(timers_reserve_keeps_what_is_in)
 {
     bwl_timer list[40];
 
@@ -77,7 +74,7 @@ static void test_timers_reserve_keeps_what_is_in(void **state)
         assert_ptr_equal(bwl_timers_take_due(&timers, 1000), &list[i - 1]);
 }
 
-static void test_timers_freed_are_empty_and_can_be_freed_again(void **state)
+TEST(timers_freed_are_empty_and_can_be_freed_again)
 {
     assert_true(bwl_timers_reserve(&timers, 3));
     bwl_timers_free(&timers);
@@ -150,7 +147,7 @@ static void compare(void)
         assert_true(timers.heap[place / 2]->at <= timers.heap[place]->at);
 }
 
-static void test_timers_agree_with_an_array_after_every_random_operation(void **state)
+TEST(timers_agree_with_an_array_after_every_random_operation)
 {
     unsigned taken = 0;
 
@@ -174,22 +171,4 @@ static void test_timers_agree_with_an_array_after_every_random_operation(void **
     while (bwl_timers_take_due(&timers, 1000) != NULL)
         ;
     assert_int_equal(timers.count, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_timers_timer_is_due_at_its_time_and_not_before,
-                                        no_timers, free_timers),
-        cmocka_unit_test_setup_teardown(test_timers_longest_due_comes_first, no_timers,
-                                        free_timers),
-        cmocka_unit_test_setup_teardown(test_timers_reserve_keeps_what_is_in, no_timers,
-                                        free_timers),
-        cmocka_unit_test_setup_teardown(test_timers_freed_are_empty_and_can_be_freed_again,
-                                        no_timers, free_timers),
-        cmocka_unit_test_setup_teardown(
-            test_timers_agree_with_an_array_after_every_random_operation, no_timers, free_timers),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,10 +5,11 @@
  * What a server may do wrong is in test_tls_hostile.c, who is believed at all in test_tls_words.c.
  */
 #include "tls_pair.h"
+#include "tests/lib/suite.h"
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-static void test_tls_bytes_go_both_ways(void **state)
+TEST(tls_bytes_go_both_ways)
 {
     for (int i = 0; i < 2; i++) {
         pair *p = new_open_pair(versions[i]);
@@ -26,7 +27,7 @@ static void test_tls_bytes_go_both_ways(void **state)
 
 /* A ticket with our certificate in it, in records of 512 bytes: after the handshake a message of
  * the server's comes in pieces, and to write in the middle of one is not possible. */
-static void test_tls_every_byte_by_itself(void **state)
+TEST(tls_every_byte_by_itself)
 {
     static const char question[] = "SET lock token PX 30000 NX";
 
@@ -64,7 +65,7 @@ static void test_tls_every_byte_by_itself(void **state)
     }
 }
 
-static void test_tls_pieces_of_every_size_come_to_the_same(void **state)
+TEST(tls_pieces_of_every_size_come_to_the_same)
 {
     for (size_t piece = 1; piece < 4000; piece += piece < 6 ? 1 : piece) {
         pair *p = new_pair(TLS1_3_VERSION);
@@ -82,7 +83,7 @@ static void test_tls_pieces_of_every_size_come_to_the_same(void **state)
     }
 }
 
-static void test_tls_much_goes_record_by_record(void **state)
+TEST(tls_much_goes_record_by_record)
 {
     static char much[3 * BWL_TLS_RECORD_MAX];
     pair       *p    = new_open_pair(TLS1_3_VERSION);
@@ -104,7 +105,7 @@ static void test_tls_much_goes_record_by_record(void **state)
 
 /* ---- what has left --------------------------------------------------------------------------- */
 
-static void test_tls_nothing_is_taken_before_the_handshake_is_over(void **state)
+TEST(tls_nothing_is_taken_before_the_handshake_is_over)
 {
     pair *p = new_pair(TLS1_3_VERSION);
 
@@ -129,7 +130,7 @@ static void test_tls_nothing_is_taken_before_the_handshake_is_over(void **state)
     free_pair(p);
 }
 
-static void test_tls_what_was_not_sent_was_not_handed_over(void **state)
+TEST(tls_what_was_not_sent_was_not_handed_over)
 {
     const char *bytes;
 
@@ -162,7 +163,7 @@ static void test_tls_what_was_not_sent_was_not_handed_over(void **state)
     }
 }
 
-static void test_tls_truth_outlives_the_failure(void **state)
+TEST(tls_truth_outlives_the_failure)
 {
     pair *p = new_open_pair(TLS1_3_VERSION);
 
@@ -177,7 +178,7 @@ static void test_tls_truth_outlives_the_failure(void **state)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static void test_tls_goodbye_is_the_end_and_a_cut_is_not(void **state)
+TEST(tls_goodbye_is_the_end_and_a_cut_is_not)
 {
     for (int i = 0; i < 2; i++) {
         pair *p = new_open_pair(versions[i]);
@@ -193,7 +194,7 @@ static void test_tls_goodbye_is_the_end_and_a_cut_is_not(void **state)
     }
 }
 
-static void test_tls_cut_at_every_byte_is_noticed(void **state)
+TEST(tls_cut_at_every_byte_is_noticed)
 {
     size_t whole = SIZE_MAX;
 
@@ -215,7 +216,7 @@ static void test_tls_cut_at_every_byte_is_noticed(void **state)
     assert_true(whole > 24 && whole < 200);
 }
 
-static void test_tls_cut_in_the_handshake_is_noticed(void **state)
+TEST(tls_cut_in_the_handshake_is_noticed)
 {
     for (int i = 0; i < 2; i++) {
         for (size_t cut = 0;; cut += 101) {
@@ -242,7 +243,7 @@ static void test_tls_cut_in_the_handshake_is_noticed(void **state)
     }
 }
 
-static void test_tls_our_goodbye_reaches_the_server(void **state)
+TEST(tls_our_goodbye_reaches_the_server)
 {
     char byte;
 
@@ -267,21 +268,4 @@ static void test_tls_our_goodbye_reaches_the_server(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tls_bytes_go_both_ways),
-        cmocka_unit_test(test_tls_every_byte_by_itself),
-        cmocka_unit_test(test_tls_pieces_of_every_size_come_to_the_same),
-        cmocka_unit_test(test_tls_much_goes_record_by_record),
-        cmocka_unit_test(test_tls_nothing_is_taken_before_the_handshake_is_over),
-        cmocka_unit_test(test_tls_what_was_not_sent_was_not_handed_over),
-        cmocka_unit_test(test_tls_truth_outlives_the_failure),
-        cmocka_unit_test(test_tls_goodbye_is_the_end_and_a_cut_is_not),
-        cmocka_unit_test(test_tls_cut_at_every_byte_is_noticed),
-        cmocka_unit_test(test_tls_cut_in_the_handshake_is_noticed),
-        cmocka_unit_test(test_tls_our_goodbye_reaches_the_server),
-    };
-
-    return cmocka_run_group_tests(tests, make_ends, remove_ends);
-}
+AROUND(make_ends, remove_ends)

@@ -3,6 +3,7 @@
  * and no context comes of it.
  */
 #include "tls_fixture.h"
+#include "tests/lib/suite.h"
 
 #include <sys/wait.h>
 
@@ -47,7 +48,7 @@ static void try_policies(void)
     }
 }
 
-static void test_context_policy_of_the_machine_may_be_stricter_and_not_looser(void **state)
+TEST(context_policy_of_the_machine_may_be_stricter_and_not_looser)
 {
     for (size_t i = 0; i < POLICIES; i++)
         assert_int_equal(least_found[i], policies[i].least);
@@ -101,13 +102,13 @@ static void assert_refused(const bwl_tls_options *options, int status, const cha
 
 /* ---- authorities ----------------------------------------------------------------------------- */
 
-static void test_context_needs_no_files(void **state)
+TEST(context_needs_no_files)
 {
     bwl_tls_context_free(must_make_context(&(bwl_tls_options){ 0 }));
     bwl_tls_context_free(NULL);
 }
 
-static void test_context_has_no_compression_and_no_renegotiation(void **state)
+TEST(context_has_no_compression_and_no_renegotiation)
 {
     bwl_tls_context *context = must_make_context(&(bwl_tls_options){ 0 });
     uint64_t         options = SSL_CTX_get_options(context->ctx);
@@ -118,7 +119,7 @@ static void test_context_has_no_compression_and_no_renegotiation(void **state)
     bwl_tls_context_free(context);
 }
 
-static void test_context_ca_file_that_is_none_is_refused(void **state)
+TEST(context_ca_file_that_is_none_is_refused)
 {
     assert_refused(&(bwl_tls_options){ .ca_file = path_of("no.pem") }, BWL_STATUS_SYSTEM,
                    "no.pem: No such file or directory");
@@ -135,7 +136,7 @@ static void test_context_ca_file_that_is_none_is_refused(void **state)
                    "key.pem: no certificate");
 }
 
-static void test_context_stale_errors_of_others_are_no_reason(void **state)
+TEST(context_stale_errors_of_others_are_no_reason)
 {
     bwl_tls_options options = { .ca_file   = path_of("ca.pem"),
                                 .cert_file = path_of("cert.pem"),
@@ -160,7 +161,7 @@ static void test_context_stale_errors_of_others_are_no_reason(void **state)
 
 /* ---- our certificate ------------------------------------------------------------------------- */
 
-static void test_context_certificate_and_key_are_taken(void **state)
+TEST(context_certificate_and_key_are_taken)
 {
     FILE *both = open_file("both.pem");
 
@@ -173,7 +174,7 @@ static void test_context_certificate_and_key_are_taken(void **state)
         &(bwl_tls_options){ .cert_file = path_of("cert.pem"), .key_file = path_of("key.pem") }));
 }
 
-static void test_context_certificate_file_that_is_none_is_refused(void **state)
+TEST(context_certificate_file_that_is_none_is_refused)
 {
     assert_refused(&(bwl_tls_options){ .cert_file = path_of("no.pem") }, BWL_STATUS_SYSTEM,
                    "cannot read the certificate file ");
@@ -183,7 +184,7 @@ static void test_context_certificate_file_that_is_none_is_refused(void **state)
                    "a key (cert-key=) and no certificate that it belongs to (cert=)");
 }
 
-static void test_context_key_that_is_none_is_refused(void **state)
+TEST(context_key_that_is_none_is_refused)
 {
     bwl_tls_options options = { .cert_file = path_of("cert.pem") };
 
@@ -200,7 +201,7 @@ static void test_context_key_that_is_none_is_refused(void **state)
                    "other.pem does not belong to the certificate in ");
 }
 
-static void test_context_key_that_everybody_can_read_is_refused(void **state)
+TEST(context_key_that_everybody_can_read_is_refused)
 {
     bwl_tls_options options = { .cert_file = path_of("cert.pem"), .key_file = path_of("key.pem") };
 
@@ -211,7 +212,7 @@ static void test_context_key_that_everybody_can_read_is_refused(void **state)
 }
 
 /* OpenSSL would ask on the terminal, and wait for ever where there is one and nobody at it. */
-static void test_context_key_with_a_passphrase_is_refused_without_asking(void **state)
+TEST(context_key_with_a_passphrase_is_refused_without_asking)
 {
     bwl_tls_options options = { .cert_file = path_of("cert.pem"),
                                 .key_file  = path_of("locked.pem") };
@@ -225,20 +226,4 @@ static void test_context_key_with_a_passphrase_is_refused_without_asking(void **
     assert_refused(&options, BWL_STATUS_REFUSED, "locked.pem has a passphrase");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_context_policy_of_the_machine_may_be_stricter_and_not_looser),
-        cmocka_unit_test(test_context_needs_no_files),
-        cmocka_unit_test(test_context_has_no_compression_and_no_renegotiation),
-        cmocka_unit_test(test_context_ca_file_that_is_none_is_refused),
-        cmocka_unit_test(test_context_stale_errors_of_others_are_no_reason),
-        cmocka_unit_test(test_context_certificate_and_key_are_taken),
-        cmocka_unit_test(test_context_certificate_file_that_is_none_is_refused),
-        cmocka_unit_test(test_context_key_that_is_none_is_refused),
-        cmocka_unit_test(test_context_key_that_everybody_can_read_is_refused),
-        cmocka_unit_test(test_context_key_with_a_passphrase_is_refused_without_asking),
-    };
-
-    return cmocka_run_group_tests(tests, make_all, remove_all);
-}
+AROUND(make_all, remove_all)

@@ -3,10 +3,11 @@
  * leave in the error queue.
  */
 #include "tls_pair.h"
+#include "tests/lib/suite.h"
 
 /* ---- what no server should send -------------------------------------------------------------- */
 
-static void test_hostile_clear_text_is_recognised(void **state)
+TEST(hostile_clear_text_is_recognised)
 {
     static const struct {
         const char *said;
@@ -37,7 +38,7 @@ static void test_hostile_clear_text_is_recognised(void **state)
 
 /* In a handshake, one bit of what the server sends is turned.  A few bits of the record's version
  * are not looked at; whatever comes of it, nothing is read that the server has not said. */
-static void test_hostile_turned_bits_are_never_believed(void **state)
+TEST(hostile_turned_bits_are_never_believed)
 {
     unsigned refused = 0;
     unsigned open    = 0;
@@ -63,7 +64,7 @@ static void test_hostile_turned_bits_are_never_believed(void **state)
     assert_true(open <= 1);
 }
 
-static void test_hostile_turned_bit_in_the_stream_breaks_it(void **state)
+TEST(hostile_turned_bit_in_the_stream_breaks_it)
 {
     for (int i = 0; i < 2; i++) {
         char  record[128];
@@ -85,7 +86,7 @@ static void test_hostile_turned_bit_in_the_stream_breaks_it(void **state)
     }
 }
 
-static void test_hostile_a_record_too_long_is_refused(void **state)
+TEST(hostile_a_record_too_long_is_refused)
 {
     static const char header[] = "\x16\x03\x03\xff\xff";
     pair             *p        = new_pair(0);
@@ -97,7 +98,7 @@ static void test_hostile_a_record_too_long_is_refused(void **state)
     free_pair(p);
 }
 
-static void test_hostile_renegotiation_is_declined(void **state)
+TEST(hostile_renegotiation_is_declined)
 {
     pair *p = new_open_pair(TLS1_2_VERSION);
 
@@ -114,7 +115,7 @@ static void test_hostile_renegotiation_is_declined(void **state)
 
 /* ---- bounds, and what others leave behind ---------------------------------------------------- */
 
-static void test_hostile_takes_no_more_than_it_said(void **state)
+TEST(hostile_takes_no_more_than_it_said)
 {
     static char much[BWL_TLS_IN_MAX];
     pair       *p = new_open_pair(TLS1_3_VERSION);
@@ -130,7 +131,7 @@ static void test_hostile_takes_no_more_than_it_said(void **state)
 }
 
 /* A server that wants to begin anew again and again, and never reads our answers. */
-static void test_hostile_peer_that_only_asks_is_given_up(void **state)
+TEST(hostile_peer_that_only_asks_is_given_up)
 {
     pair       *p = new_open_pair(TLS1_2_VERSION);
     const char *bytes;
@@ -148,7 +149,7 @@ static void test_hostile_peer_that_only_asks_is_given_up(void **state)
     free_pair(p);
 }
 
-static void test_hostile_stale_errors_of_others_do_no_harm(void **state)
+TEST(hostile_stale_errors_of_others_do_no_harm)
 {
     for (int i = 0; i < 2; i++) {
         pair *p = new_pair(versions[i]);
@@ -169,18 +170,4 @@ static void test_hostile_stale_errors_of_others_do_no_harm(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hostile_clear_text_is_recognised),
-        cmocka_unit_test(test_hostile_turned_bits_are_never_believed),
-        cmocka_unit_test(test_hostile_turned_bit_in_the_stream_breaks_it),
-        cmocka_unit_test(test_hostile_a_record_too_long_is_refused),
-        cmocka_unit_test(test_hostile_renegotiation_is_declined),
-        cmocka_unit_test(test_hostile_takes_no_more_than_it_said),
-        cmocka_unit_test(test_hostile_peer_that_only_asks_is_given_up),
-        cmocka_unit_test(test_hostile_stale_errors_of_others_do_no_harm),
-    };
-
-    return cmocka_run_group_tests(tests, make_ends, remove_ends);
-}
+AROUND(make_ends, remove_ends)

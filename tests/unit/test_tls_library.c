@@ -3,14 +3,10 @@
  * when it is not there.
  */
 #include "net/tls/tls_library.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -72,7 +68,7 @@ SAME_NUMBER(ERR_LIB_SSL);
 SAME_NUMBER(SSL_R_UNSUPPORTED_PROTOCOL);
 SAME_NUMBER(SSL_AD_REASON_OFFSET);
 
-static void test_library_error_numbers_are_taken_apart_as_openssl_does(void **state)
+TEST(library_error_numbers_are_taken_apart_as_openssl_does)
 {
     unsigned long error = ERR_PACK(ERR_LIB_SSL, 0, SSL_R_UNSUPPORTED_PROTOCOL);
 
@@ -88,7 +84,7 @@ static void *get(void *arg)
     return (void *)(uintptr_t)bwl_tls_library_get(NULL);
 }
 
-static void test_library_is_the_same_for_every_thread(void **state)
+TEST(library_is_the_same_for_every_thread)
 {
     enum { THREADS = 8 };
     pthread_t threads[THREADS];
@@ -104,7 +100,7 @@ static void test_library_is_the_same_for_every_thread(void **state)
     }
 }
 
-static void test_library_every_function_is_found(void **state)
+TEST(library_every_function_is_found)
 {
     const bwl_tls_library *library = bwl_tls_library_get(NULL);
 
@@ -115,7 +111,7 @@ static void test_library_every_function_is_found(void **state)
     assert_int_equal(library->OpenSSL_version_num() >> 28, 3);
 }
 
-static void test_library_missing_says_which_package(void **state)
+TEST(library_missing_says_which_package)
 {
     static const bwl_tls_library_names cases[] = {
         { .ssl = "libssl.so.3", .crypto = "libcrypto.so.0.no" },
@@ -134,16 +130,4 @@ static void test_library_missing_says_which_package(void **state)
     }
     assert_int_equal(bwl_tls_library_load(&(bwl_tls_library){ 0 }, &cases[0], NULL),
                      BWL_STATUS_UNSUPPORTED);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_library_missing_says_which_package),
-        cmocka_unit_test(test_library_is_the_same_for_every_thread),
-        cmocka_unit_test(test_library_every_function_is_found),
-        cmocka_unit_test(test_library_error_numbers_are_taken_apart_as_openssl_does),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

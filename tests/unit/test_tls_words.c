@@ -5,6 +5,7 @@
  * certificates), so that what refuses is our own code and not Debian's openssl.cnf.
  */
 #include "tls_fixture.h"
+#include "tests/lib/suite.h"
 
 static identity authority;
 static identity between;  /* an authority below it */
@@ -158,7 +159,7 @@ static const host_case host_cases[] = {
     { "IP:127.0.0.1", "127.1", "is for 127.0.0.1" },
 };
 
-static void test_words_certificate_must_be_for_the_host(void **state)
+TEST(words_certificate_must_be_for_the_host)
 {
     for (size_t i = 0; i < sizeof host_cases / sizeof host_cases[0]; i++) {
         const host_case *c        = &host_cases[i];
@@ -174,7 +175,7 @@ static void test_words_certificate_must_be_for_the_host(void **state)
     }
 }
 
-static void test_words_names_of_a_certificate_are_cut_and_harmless(void **state)
+TEST(words_names_of_a_certificate_are_cut_and_harmless)
 {
     char      many[1200] = "DNS:first.test";
     bwl_fault fault;
@@ -195,7 +196,7 @@ static void test_words_names_of_a_certificate_are_cut_and_harmless(void **state)
 
 /* ---- who has signed it, and until when ------------------------------------------------------- */
 
-static void test_words_chain_must_end_at_a_trusted_authority(void **state)
+TEST(words_chain_must_end_at_a_trusted_authority)
 {
     recipe   right     = { .common_name = "x", .alternatives = "DNS:redis.test" };
     identity by_itself = make_identity(&right);
@@ -236,7 +237,7 @@ static void test_words_chain_must_end_at_a_trusted_authority(void **state)
     free_identity(&beyond);
 }
 
-static void test_words_certificate_has_its_time_and_its_use(void **state)
+TEST(words_certificate_has_its_time_and_its_use)
 {
     recipe how_made = { .common_name  = "x",
                         .alternatives = "DNS:redis.test",
@@ -268,7 +269,7 @@ static void test_words_certificate_has_its_time_and_its_use(void **state)
     free_identity(&odd);
 }
 
-static void test_words_authority_has_its_time_as_well(void **state)
+TEST(words_authority_has_its_time_as_well)
 {
     identity old = make_identity(&(recipe){ .common_name  = "the old one",
                                             .issuer       = &authority,
@@ -285,7 +286,7 @@ static void test_words_authority_has_its_time_as_well(void **state)
 
 /* ---- what the two can agree on --------------------------------------------------------------- */
 
-static void test_words_nothing_below_tls_1_2(void **state)
+TEST(words_nothing_below_tls_1_2)
 {
     identity who = make_host("DNS:redis.test", &authority);
     meeting  how = { .host = "redis.test", .terms = { .who = &who } };
@@ -302,7 +303,7 @@ static void test_words_nothing_below_tls_1_2(void **state)
 }
 
 /* With such a cipher OpenSSL is content without any certificate, whatever SSL_VERIFY_PEER says. */
-static void test_words_server_without_a_certificate_is_not_believed(void **state)
+TEST(words_server_without_a_certificate_is_not_believed)
 {
     meeting how = { .host  = "redis.test",
                     .terms = { .version = TLS1_2_VERSION, .ciphers = "aNULL:@SECLEVEL=0" } };
@@ -310,7 +311,7 @@ static void test_words_server_without_a_certificate_is_not_believed(void **state
     assert_refuses(&how, "the server has not proved its identity: it sent no certificate");
 }
 
-static void test_words_no_encryption_in_common(void **state)
+TEST(words_no_encryption_in_common)
 {
     identity who = make_host("DNS:redis.test", &authority);
     meeting  how = {
@@ -334,7 +335,7 @@ static int see_name(SSL *ssl, int *alert, void *arg)
                                                              : SSL_TLSEXT_ERR_OK;
 }
 
-static void test_words_names_are_sent_and_addresses_are_not(void **state)
+TEST(words_names_are_sent_and_addresses_are_not)
 {
     char     seen[64] = "";
     identity who = make_host("DNS:redis.test,DNS:unknown.test,IP:127.0.0.1,IP:::1", &authority);
@@ -365,7 +366,7 @@ static bwl_tls_context *context_of(const identity *whose)
                                                  .key_file  = path_of("key.pem") });
 }
 
-static void test_words_server_may_want_a_certificate_of_ours(void **state)
+TEST(words_server_may_want_a_certificate_of_ours)
 {
     static const int versions[] = { TLS1_2_VERSION, TLS1_3_VERSION };
     bwl_tls_context *right      = context_of(&ours);
@@ -388,7 +389,7 @@ static void test_words_server_may_want_a_certificate_of_ours(void **state)
 
 /* ---- hosts that nothing can be checked against ----------------------------------------------- */
 
-static void test_words_host_that_cannot_be_checked_is_refused(void **state)
+TEST(words_host_that_cannot_be_checked_is_refused)
 {
     static const char *const bad[] = {
         ".redis.test",        "*.test", "a b", "a/b", ".", "..", "::1::", "1.2.3.4:5", "%eth0",
@@ -415,21 +416,4 @@ static void test_words_host_that_cannot_be_checked_is_refused(void **state)
     bwl_tls_free(NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words_certificate_must_be_for_the_host),
-        cmocka_unit_test(test_words_names_of_a_certificate_are_cut_and_harmless),
-        cmocka_unit_test(test_words_chain_must_end_at_a_trusted_authority),
-        cmocka_unit_test(test_words_certificate_has_its_time_and_its_use),
-        cmocka_unit_test(test_words_authority_has_its_time_as_well),
-        cmocka_unit_test(test_words_nothing_below_tls_1_2),
-        cmocka_unit_test(test_words_server_without_a_certificate_is_not_believed),
-        cmocka_unit_test(test_words_no_encryption_in_common),
-        cmocka_unit_test(test_words_names_are_sent_and_addresses_are_not),
-        cmocka_unit_test(test_words_server_may_want_a_certificate_of_ours),
-        cmocka_unit_test(test_words_host_that_cannot_be_checked_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, make_all, remove_all);
-}
+AROUND(make_all, remove_all)

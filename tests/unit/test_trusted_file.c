@@ -3,22 +3,17 @@
  * another user.
  */
 #include "base/trusted_file.h"
+#include "tests/lib/suite.h"
 
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { STRANGER = 54321, OTHER_GROUP = 54322 };
 
@@ -83,7 +78,9 @@ static void assert_says(const char *text, const char *command)
 
 /* ---- the mode -------------------------------------------------------------------------------- */
 
-static void test_mode_decides_what_each_use_allows(void **state)
+FIXTURE(begin, end)
+
+TEST(mode_decides_what_each_use_allows)
 {
     static const struct {
         mode_t mode;
@@ -103,7 +100,7 @@ static void test_mode_decides_what_each_use_allows(void **state)
     }
 }
 
-static void test_refused_mode_says_who_can_do_what_and_what_to_type(void **state)
+TEST(refused_mode_says_who_can_do_what_and_what_to_type)
 {
     make("f", 0666);
     assert_false(trusts("f", BWL_TRUST_STEERS));
@@ -120,7 +117,7 @@ static void test_refused_mode_says_who_can_do_what_and_what_to_type(void **state
     assert_false(why.is_of_directory);
 }
 
-static void test_fault_is_one_sentence(void **state)
+TEST(fault_is_one_sentence)
 {
     bwl_fault fault = { 0 };
 
@@ -181,7 +178,7 @@ static bool list(const entry *named, size_t count, unsigned group, unsigned mask
     return false;
 }
 
-static void test_list_decides_where_there_is_one(void **state)
+TEST(list_decides_where_there_is_one)
 {
     const uint32_t us = (uint32_t)geteuid();
     const struct {
@@ -219,7 +216,7 @@ static void test_list_decides_where_there_is_one(void **state)
 
 /* ---- the directory, and links ---------------------------------------------------------------- */
 
-static void test_directory_in_which_others_can_replace_it_is_refused(void **state)
+TEST(directory_in_which_others_can_replace_it_is_refused)
 {
     make("f", 0600);
     assert_int_equal(chmod(".", 0777), 0);
@@ -235,7 +232,7 @@ static void test_directory_in_which_others_can_replace_it_is_refused(void **stat
     assert_true(trusts("f", BWL_TRUST_SECRET));
 }
 
-static void test_link_is_followed_and_the_directory_behind_it_counts(void **state)
+TEST(link_is_followed_and_the_directory_behind_it_counts)
 {
     assert_int_equal(mkdir("dir", 0700), 0);
     make("dir/f", 0600);
@@ -249,7 +246,7 @@ static void test_link_is_followed_and_the_directory_behind_it_counts(void **stat
     assert_false(trusts("link", BWL_TRUST_STEERS));
 }
 
-static void test_name_that_leads_to_another_file_is_refused(void **state)
+TEST(name_that_leads_to_another_file_is_refused)
 {
     make("f", 0600);
     int fd = open("f", O_RDONLY | O_CLOEXEC);
@@ -262,7 +259,7 @@ static void test_name_that_leads_to_another_file_is_refused(void **state)
     assert_int_equal(close(fd), 0);
 }
 
-static void test_pipe_is_trusted_by_its_owner(void **state)
+TEST(pipe_is_trusted_by_its_owner)
 {
     char name[32];
     int  fds[2];
@@ -284,7 +281,7 @@ static void needs_root(void)
     skip();
 }
 
-static void test_file_of_another_user_is_refused(void **state)
+TEST(file_of_another_user_is_refused)
 {
     needs_root();
     make("f", 0600);
@@ -296,7 +293,7 @@ static void test_file_of_another_user_is_refused(void **state)
     assert_false(trusts_in("."));
 }
 
-static void test_directory_of_another_user_is_refused(void **state)
+TEST(directory_of_another_user_is_refused)
 {
     needs_root();
     assert_int_equal(mkdir("dir", 0700), 0);
@@ -309,7 +306,7 @@ static void test_directory_of_another_user_is_refused(void **state)
     assert_false(trusts_in("dir"));
 }
 
-static void test_link_of_another_user_is_refused(void **state)
+TEST(link_of_another_user_is_refused)
 {
     needs_root();
     make("f", 0600);
@@ -320,7 +317,7 @@ static void test_link_of_another_user_is_refused(void **state)
     assert_says("it is a symbolic link of user 54321", "ls -l");
 }
 
-static void test_file_of_root_is_trusted_by_others(void **state)
+TEST(file_of_root_is_trusted_by_others)
 {
     needs_root();
     make("f", 0644);
@@ -333,7 +330,7 @@ static void test_file_of_root_is_trusted_by_others(void **state)
 
 /* ---- shared by a group ----------------------------------------------------------------------- */
 
-static void test_group_may_write_only_where_its_directory_is_shared(void **state)
+TEST(group_may_write_only_where_its_directory_is_shared)
 {
     make("f", 0664);
     assert_int_equal(chmod(".", 0755), 0);
@@ -350,7 +347,7 @@ static void test_group_may_write_only_where_its_directory_is_shared(void **state
     assert_false(trusts_in("."));
 }
 
-static void test_shared_file_may_belong_to_another_user_but_not_to_another_group(void **state)
+TEST(shared_file_may_belong_to_another_user_but_not_to_another_group)
 {
     needs_root();
     assert_int_equal(chmod(".", 02775), 0);
@@ -359,27 +356,4 @@ static void test_shared_file_may_belong_to_another_user_but_not_to_another_group
     assert_true(trusts_in("."));
     assert_int_equal(chown("f", STRANGER, OTHER_GROUP), 0);
     assert_false(trusts_in("."));
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, begin, end)
-    const struct CMUnitTest tests[] = {
-        TEST(mode_decides_what_each_use_allows),
-        TEST(refused_mode_says_who_can_do_what_and_what_to_type),
-        TEST(fault_is_one_sentence),
-        TEST(list_decides_where_there_is_one),
-        TEST(directory_in_which_others_can_replace_it_is_refused),
-        TEST(link_is_followed_and_the_directory_behind_it_counts),
-        TEST(name_that_leads_to_another_file_is_refused),
-        TEST(pipe_is_trusted_by_its_owner),
-        TEST(file_of_another_user_is_refused),
-        TEST(directory_of_another_user_is_refused),
-        TEST(link_of_another_user_is_refused),
-        TEST(file_of_root_is_trusted_by_others),
-        TEST(group_may_write_only_where_its_directory_is_shared),
-        TEST(shared_file_may_belong_to_another_user_but_not_to_another_group),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,16 +9,11 @@
  */
 #include "base/url.h"
 #include "core/text.h"
+#include "tests/lib/suite.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -78,7 +73,7 @@ static void assert_part(const char *is, const char *wanted)
         assert_string_equal(is, wanted);
 }
 
-static void test_url_is_taken_apart_into_its_parts(void **state)
+TEST(url_is_taken_apart_into_its_parts)
 {
     for (size_t i = 0; i < COUNT_OF(examples); i++) {
         const example *e = &examples[i];
@@ -94,7 +89,7 @@ static void test_url_is_taken_apart_into_its_parts(void **state)
     }
 }
 
-static void test_url_may_have_several_hosts(void **state)
+TEST(url_may_have_several_hosts)
 {
     char   text[BWL_URL_MAX];
     size_t size;
@@ -129,7 +124,7 @@ static void test_url_may_have_several_hosts(void **state)
     assert_int_equal(parse(text), BWL_STATUS_USAGE);
 }
 
-static void test_url_last_at_sign_ends_the_password(void **state)
+TEST(url_last_at_sign_ends_the_password)
 {
     assert_int_equal(parse("redis://u:a@b@h:1"), BWL_OK);
     assert_string_equal(url.user, "u");
@@ -139,7 +134,7 @@ static void test_url_last_at_sign_ends_the_password(void **state)
     assert_string_equal(url.user, "@");
 }
 
-static void test_url_at_sign_behind_the_host_ends_no_password(void **state)
+TEST(url_at_sign_behind_the_host_ends_no_password)
 {
     assert_int_equal(parse("unix:///run/a@b?note=c@d"), BWL_OK);
     assert_null(url.user);
@@ -149,7 +144,7 @@ static void test_url_at_sign_behind_the_host_ends_no_password(void **state)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static void test_url_option_is_found_decoded_and_by_its_whole_name(void **state)
+TEST(url_option_is_found_decoded_and_by_its_whole_name)
 {
     assert_int_equal(parse("thread:?le=1&lease=30s&k%65y=a%26b%3Dc&last=&x=1=2"), BWL_OK);
     assert_string_equal(bwl_url_find(&url, "le"), "1");
@@ -162,7 +157,7 @@ static void test_url_option_is_found_decoded_and_by_its_whole_name(void **state)
     assert_null(bwl_url_find(&url, ""));
 }
 
-static void test_url_has_at_most_24_options(void **state)
+TEST(url_has_at_most_24_options)
 {
     char   text[BWL_URL_MAX] = "thread:?";
     size_t size              = strlen(text);
@@ -179,7 +174,7 @@ static void test_url_has_at_most_24_options(void **state)
     assert_non_null(strstr(fault.text, "24 options"));
 }
 
-static void test_url_unknown_option_is_named(void **state)
+TEST(url_unknown_option_is_named)
 {
     static const char *const known[] = { "lease", "wait", NULL };
 
@@ -194,7 +189,7 @@ static void test_url_unknown_option_is_named(void **state)
                                     "that there are");
 }
 
-static void test_url_option_stands_only_once(void **state)
+TEST(url_option_stands_only_once)
 {
     static const char *const known[] = { "lease", "wait", "key", NULL };
 
@@ -252,7 +247,7 @@ static const char *const bad[][2] = {
     { "thread:?a=%00", "option" },
 };
 
-static void test_url_bad_address_is_refused_with_its_reason(void **state)
+TEST(url_bad_address_is_refused_with_its_reason)
 {
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         print_message("# %s\n", bad[i][0]);
@@ -263,7 +258,7 @@ static void test_url_bad_address_is_refused_with_its_reason(void **state)
     }
 }
 
-static void test_url_has_at_most_2048_bytes(void **state)
+TEST(url_has_at_most_2048_bytes)
 {
     static char text[BWL_URL_MAX + 2];
 
@@ -276,12 +271,12 @@ static void test_url_has_at_most_2048_bytes(void **state)
     assert_non_null(strstr(fault.text, "2048"));
 }
 
-static void test_url_fault_may_be_left_out(void **state)
+TEST(url_fault_may_be_left_out)
 {
     assert_int_equal(bwl_url_parse(&url, "nonsense", NULL), BWL_STATUS_USAGE);
 }
 
-static void test_url_wiped_holds_no_byte_of_the_password(void **state)
+TEST(url_wiped_holds_no_byte_of_the_password)
 {
     static const bwl_url nothing;
 
@@ -309,19 +304,10 @@ static int same_chance(void **state)
     return 0;
 }
 
-/* 1 .. 12 bytes, none of them NUL; and the same encoded. */
-static void make_part(char ret_raw[16], char ret_encoded[64])
-{
-    size_t size = 1 + chance(12);
-
-    for (size_t i = 0; i < size; i++)
-        ret_raw[i] = (char)(1 + chance(255));
-    ret_raw[size] = '\0';
-    assert_true(bwl_percent_encode(ret_encoded, 64, ret_raw, size, "") > 0);
-}
+FIXTURE(same_chance, NULL)
 
 /* Bytes that URLs are made of come more often than others. */
-static void test_url_no_text_at_all_does_harm(void **state)
+TEST(url_no_text_at_all_does_harm)
 {
     static const char busy[] = "redis:file:////@@@::::??&&==%%%2%40[]01";
     static bwl_url    again;
@@ -345,25 +331,4 @@ static void test_url_no_text_at_all_does_harm(void **state)
         }
     }
     assert_in_range(good, 100, ROUNDS - 100); /* or it shows nothing */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_url_is_taken_apart_into_its_parts),
-        cmocka_unit_test(test_url_may_have_several_hosts),
-        cmocka_unit_test(test_url_last_at_sign_ends_the_password),
-        cmocka_unit_test(test_url_at_sign_behind_the_host_ends_no_password),
-        cmocka_unit_test(test_url_option_is_found_decoded_and_by_its_whole_name),
-        cmocka_unit_test(test_url_has_at_most_24_options),
-        cmocka_unit_test(test_url_unknown_option_is_named),
-        cmocka_unit_test(test_url_option_stands_only_once),
-        cmocka_unit_test(test_url_bad_address_is_refused_with_its_reason),
-        cmocka_unit_test(test_url_has_at_most_2048_bytes),
-        cmocka_unit_test(test_url_fault_may_be_left_out),
-        cmocka_unit_test(test_url_wiped_holds_no_byte_of_the_password),
-        cmocka_unit_test_setup(test_url_no_text_at_all_does_harm, same_chance),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,19 @@
 /*
  * test_wakeup.c -- the descriptors of a client for a loop of somebody else's.
  *
- * What they show is in test_bell.c; here is how they come about, and what another thread inside the
- * client does to them.
+ * What they show on every engine is in conformance/test_engines_events.c.  Here: how they are
+ * made, what is left without any, and what another thread inside the client does to them.
  */
 #include "api/handles.h"
 #include "runtime/wakeup.h"
+#include "tests/lib/suite.h"
 
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static bowline_client *client;
 static bowline_error   error;
@@ -43,23 +40,23 @@ static bool is_readable(int fd, int wait_ms)
     return poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, wait_ms) == 1;
 }
 
-static void test_wakeup_descriptors_are_made_once(void **state)
+FIXTURE(open_client, close_client)
+
+TEST(wakeup_descriptors_are_made_once)
 {
     int fd      = bowline_fd(client);
     int pipe_fd = bowline_wakeup_fd(client, &error);
 
-    (void)state;
     assert_true(fd >= 0 && pipe_fd >= 0 && fd != pipe_fd);
     assert_int_equal(bowline_fd(client), fd);
     assert_int_equal(bowline_wakeup_fd(client, &error), pipe_fd);
     assert_int_equal(bowline_wakeup_fd(NULL, &error), BOWLINE_USAGE);
 }
 
-static void test_wakeup_that_fails_leaves_nothing_and_may_be_tried_again(void **state)
+TEST(wakeup_that_fails_leaves_nothing_and_may_be_tried_again)
 {
     struct rlimit before, none;
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     none          = before;
     none.rlim_cur = 3;
@@ -75,11 +72,10 @@ static void test_wakeup_that_fails_leaves_nothing_and_may_be_tried_again(void **
 }
 
 /* It has the descriptors, and not the thread: closing must not wait for that. */
-static void test_wakeup_in_a_child_of_fork_is_forked_and_close_returns(void **state)
+TEST(wakeup_in_a_child_of_fork_is_forked_and_close_returns)
 {
     int status;
 
-    (void)state;
     assert_true(bowline_wakeup_fd(client, &error) >= 0);
     pid_t child = fork();
     if (child == 0) {
@@ -96,12 +92,11 @@ static void test_wakeup_in_a_child_of_fork_is_forked_and_close_returns(void **st
 }
 
 /* An earlier timer replaces a later one, and a dispatch takes the one that was due. */
-static void test_wakeup_descriptor_is_readable_when_the_next_timer_is_due(void **state)
+TEST(wakeup_descriptor_is_readable_when_the_next_timer_is_due)
 {
     bowline_hold *hold, *shorter;
     int           fd = bowline_fd(client);
 
-    (void)state;
     assert_int_equal(
         bowline_acquire(&hold, client, "n", BOWLINE_ACQUIRE(.max_hold_ms = 3600000), &error),
         BOWLINE_OK);
@@ -111,22 +106,108 @@ static void test_wakeup_descriptor_is_readable_when_the_next_timer_is_due(void *
         BOWLINE_OK);
     while (bowline_hold_left_ms(shorter) > 0) {
         assert_true(is_readable(fd, 60000));
+        assert_int_equal(bowline_timeout_ms(client), 0);
         assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
     }
     assert_false(is_readable(fd, 0));
     assert_true(bowline_timeout_ms(client) > 60000);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, open_client, close_client)
-
-int main(void)
+TEST(wakeup_descriptor_that_is_raised_is_readable_until_the_next_dispatch)
 {
-    const struct CMUnitTest tests[] = {
-        CASE(test_wakeup_descriptors_are_made_once),
-        CASE(test_wakeup_that_fails_leaves_nothing_and_may_be_tried_again),
-        CASE(test_wakeup_in_a_child_of_fork_is_forked_and_close_returns),
-        CASE(test_wakeup_descriptor_is_readable_when_the_next_timer_is_due),
-    };
+    int fd = bowline_fd(client);
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    bwl_wakeup_raise(client->wakeup);
+    bwl_wakeup_raise(client->wakeup);
+    assert_true(is_readable(fd, 0));
+    assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
+    assert_false(is_readable(fd, 0));
+}
+
+/* ---- without descriptors --------------------------------------------------------------------- */
+
+static void limit_descriptors(rlim_t count, struct rlimit *ret_before)
+{
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, ret_before), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ count, ret_before->rlim_max }), 0);
+}
+
+TEST(wakeup_without_descriptors_a_free_lock_is_acquired_and_no_call_waits)
+{
+    bowline_hold *held = NULL, *free_one = NULL, *none = NULL;
+    struct rlimit before;
+
+    assert_int_equal(bowline_acquire(&held, client, "n", NULL, &error), BOWLINE_OK);
+    limit_descriptors(3, &before);
+    int taken    = bowline_acquire(&free_one, client, "m", NULL, NULL);
+    int waited   = bowline_acquire(&none, client, "n", BOWLINE_ACQUIRE(.wait_ms = 1000), &error);
+    int lost_fd  = bowline_hold_lost_fd(held, NULL);
+    int dispatch = bowline_dispatch(client, 0, NULL);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(taken, BOWLINE_OK);
+    assert_int_equal(waited, BOWLINE_REFUSED);
+    assert_non_null(strstr(error.text, "n: cannot wait for events"));
+    assert_true(error.system_errno != 0 && none == NULL);
+    assert_int_equal(lost_fd, BOWLINE_SYSTEM);
+    assert_int_equal(dispatch, BOWLINE_SYSTEM);
+    assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK); /* now there are */
+    assert_true(bowline_hold_lost_fd(held, &error) >= 0);
+}
+
+/* The caller cannot wait for anything, but time passes. */
+TEST(wakeup_without_descriptors_an_acquire_ends_in_time)
+{
+    bowline_hold      *held = NULL, *none = NULL;
+    bowline_operation *op      = NULL;
+    unsigned           refused = 0;
+    struct rlimit      before;
+
+    assert_int_equal(bowline_acquire(&held, client, "n", NULL, &error), BOWLINE_OK);
+    assert_int_equal(
+        bowline_acquire_start(&op, client, "n", BOWLINE_ACQUIRE(.wait_ms = 40), &error),
+        BOWLINE_OK);
+    bwl_shard_lock(client->first);
+    bwl_reactor_close(&client->first->host.reactor); /* the engine has opened it */
+    bwl_shard_unlock(client->first);
+    limit_descriptors(0, &before);
+    while (!bowline_operation_done(op))
+        refused += bowline_operation_wait(op, BOWLINE_FOREVER, NULL) == BOWLINE_SYSTEM;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_true(refused > 0);
+    assert_int_equal(bowline_acquire_finish(&none, op, &error), BOWLINE_TIMEOUT);
+}
+
+/* ---- several threads ------------------------------------------------------------------------- */
+
+static void *dispatch_once(void *arg)
+{
+    (void)bowline_dispatch(client, 60000, NULL);
+    return arg;
+}
+
+static void await_runner(void)
+{
+    for (bool is_running = false; !is_running; (void)sched_yield()) {
+        bwl_shard_lock(client->first);
+        is_running = client->first->loop.is_running;
+        bwl_shard_unlock(client->first);
+    }
+}
+
+/* The second dispatch has nothing to do and ends first.  A notification still goes to the thread
+ * inside of the first one, and not to the descriptor of the caller's loop, which nobody polls. */
+TEST(wakeup_thread_inside_of_dispatch_is_notified_after_another_has_dispatched)
+{
+    pthread_t dispatches;
+
+    assert_true(bowline_fd(client) >= 0);
+    assert_int_equal(pthread_create(&dispatches, NULL, dispatch_once, NULL), 0);
+    await_runner();
+    assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
+    bwl_shard_lock(client->first);
+    unsigned inside = client->first->loop.dispatchers;
+    bwl_loop_notify_caller(&client->first->loop);
+    bwl_shard_unlock(client->first);
+    assert_int_equal(pthread_join(dispatches, NULL), 0);
+    assert_int_equal(inside, 1);
 }

@@ -7,15 +7,10 @@
  */
 #include "engine/redis/wire/scripts.h"
 #include "engine/redis/wire/commands.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -64,7 +59,7 @@ static void assert_script(bwl_script_id id, bool use_eval, unsigned count, const
     assert_written(wanted, (size_t)size);
 }
 
-static void test_words_set_is_one_plain_command(void **state)
+TEST(words_set_is_one_plain_command)
 {
     static const char wanted[] = "*6\r\n$3\r\nSET\r\n$3\r\nk\0y\r\n$22\r\n" TOKEN
                                  "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n30000\r\n";
@@ -76,7 +71,7 @@ static void test_words_set_is_one_plain_command(void **state)
 }
 
 /* In the texts below '#' stands for the NUL in the key. */
-static void test_words_others_are_scripts_by_their_sum_or_by_their_text(void **state)
+TEST(words_others_are_scripts_by_their_sum_or_by_their_text)
 {
     static const char key_and_token[] = "$3\r\nk#y\r\n$22\r\n" TOKEN "\r\n";
     static const char and_lease[]     = "$3\r\nk#y\r\n$22\r\n" TOKEN "\r\n$5\r\n30000\r\n";
@@ -92,7 +87,7 @@ static void test_words_others_are_scripts_by_their_sum_or_by_their_text(void **s
     }
 }
 
-static void test_words_look_asks_with_the_key_alone(void **state)
+TEST(words_look_asks_with_the_key_alone)
 {
     for (int use_eval = 0; use_eval <= 1; use_eval++) {
         writer = (bwl_resp_writer){ .bytes = bytes, .capacity = sizeof bytes };
@@ -101,7 +96,7 @@ static void test_words_look_asks_with_the_key_alone(void **state)
     }
 }
 
-static void test_words_no_room_is_noticed(void **state)
+TEST(words_no_room_is_noticed)
 {
     writer = (bwl_resp_writer){ .bytes = bytes, .capacity = 20 };
     bwl_redis_write_holder_query(&writer, "key", 3, false);
@@ -132,7 +127,7 @@ static void assert_readings(bwl_redis_command command, const reading *list, size
     }
 }
 
-static void test_words_set_is_answered_by_ok_or_by_nothing(void **state)
+TEST(words_set_is_answered_by_ok_or_by_nothing)
 {
     static const reading list[] = {
         { "+OK\r\n", BWL_REDIS_ANSWER, BWL_YES },
@@ -153,7 +148,7 @@ static void test_words_set_is_answered_by_ok_or_by_nothing(void **state)
     assert_readings(REDIS_SET_IF_ABSENT, list, COUNT_OF(list));
 }
 
-static void test_words_scripts_are_answered_by_one_or_zero(void **state)
+TEST(words_scripts_are_answered_by_one_or_zero)
 {
     static const reading list[] = {
         { ":1\r\n", BWL_REDIS_ANSWER, BWL_YES }, { ":0\r\n", BWL_REDIS_ANSWER, BWL_NO },
@@ -168,7 +163,7 @@ static void test_words_scripts_are_answered_by_one_or_zero(void **state)
     assert_readings(REDIS_DELETE_IF_MINE, list, COUNT_OF(list));
 }
 
-static void test_words_error_is_later_or_refused_by_its_code(void **state)
+TEST(words_error_is_later_or_refused_by_its_code)
 {
     static const reading list[] = {
         { "-LOADING Redis is loading the dataset in memory\r\n", BWL_REDIS_ANSWER, BWL_RETRYABLE },
@@ -207,7 +202,7 @@ static void test_words_error_is_later_or_refused_by_its_code(void **state)
         assert_readings(command, list, COUNT_OF(list));
 }
 
-static void test_words_unknown_script_is_no_answer_but_a_wish_for_its_text(void **state)
+TEST(words_unknown_script_is_no_answer_but_a_wish_for_its_text)
 {
     static const reading list[] = {
         { "-NOSCRIPT No matching script. Please use EVAL.\r\n", BWL_REDIS_NOSCRIPT, 0 },
@@ -228,7 +223,7 @@ static bwl_redis_verdict read_holder_query(const char *frame, bwl_answer *ret_an
     return bwl_redis_read_holder_query(frame, strlen(frame), ret_answer, &look);
 }
 
-static void test_words_look_tells_kind_time_and_value(void **state)
+TEST(words_look_tells_kind_time_and_value)
 {
     bwl_answer answer = 0;
 
@@ -247,7 +242,7 @@ static void test_words_look_tells_kind_time_and_value(void **state)
 
 #define LOOKED "*7\r\n$6\r\nstring\r\n:29000\r\n$3\r\nabc\r\n"
 
-static void test_words_look_tells_who(void **state)
+TEST(words_look_tells_who)
 {
     bwl_answer answer;
 
@@ -261,7 +256,7 @@ static void test_words_look_tells_who(void **state)
 }
 
 /* Others may have written it. */
-static void test_words_look_leaves_out_who_is_no_name(void **state)
+TEST(words_look_leaves_out_who_is_no_name)
 {
     char       frame[512];
     char       longest[101];
@@ -282,7 +277,7 @@ static void test_words_look_leaves_out_who_is_no_name(void **state)
                      BWL_REDIS_STRANGE);
 }
 
-static void test_words_look_of_another_shape_is_strange(void **state)
+TEST(words_look_of_another_shape_is_strange)
 {
     static const char *const list[] = {
         ":1\r\n",
@@ -306,7 +301,7 @@ static void test_words_look_of_another_shape_is_strange(void **state)
         assert_int_equal(read_holder_query(list[i], &answer), BWL_REDIS_STRANGE);
 }
 
-static void test_words_look_may_be_refused_like_any_question(void **state)
+TEST(words_look_may_be_refused_like_any_question)
 {
     bwl_answer answer = 0;
 
@@ -329,7 +324,7 @@ static void assert_error_text(const char *frame, size_t capacity, const char *wa
     assert_int_equal(text[capacity], '#');
 }
 
-static void test_words_error_code_is_the_word_in_capitals(void **state)
+TEST(words_error_code_is_the_word_in_capitals)
 {
     static const struct {
         const char *text;
@@ -350,7 +345,6 @@ static void test_words_error_code_is_the_word_in_capitals(void **state)
     };
     char code[BOWLINE_SERVER_CODE_MAX];
 
-    (void)state;
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         memset(code, '#', sizeof code);
         bwl_redis_error_code(code, list[i].text);
@@ -358,7 +352,7 @@ static void test_words_error_code_is_the_word_in_capitals(void **state)
     }
 }
 
-static void test_words_error_text_is_what_the_server_said(void **state)
+TEST(words_error_text_is_what_the_server_said)
 {
     assert_error_text("-ERR no such thing\r\n", 60, "ERR no such thing");
     assert_error_text("!7\r\nERR a\nb\r\n", 60, "ERR a?b");
@@ -371,7 +365,7 @@ static void test_words_error_text_is_what_the_server_said(void **state)
     assert_error_text("*1\r\n-ERR inside\r\n", 60, "");
 }
 
-static void test_words_error_text_leaves_out_what_was_ours(void **state)
+TEST(words_error_text_leaves_out_what_was_ours)
 {
     assert_error_text(
         "-ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'u' 'pw'\r\n", 60,
@@ -380,7 +374,7 @@ static void test_words_error_text_leaves_out_what_was_ours(void **state)
     assert_error_text("-with args beginning with: pw\r\n", 60, "");
 }
 
-static void test_words_error_is_known_by_its_whole_code(void **state)
+TEST(words_error_is_known_by_its_whole_code)
 {
     static const char error[] = "-WRONGPASS invalid\r\n";
     static const char ok[]    = "+WRONGPASS\r\n";
@@ -392,29 +386,4 @@ static void test_words_error_is_known_by_its_whole_code(void **state)
     assert_false(bwl_redis_is_error(ok, sizeof ok - 1));
     assert_false(bwl_redis_error_is(ok, sizeof ok - 1, "WRONGPASS"));
     assert_false(bwl_redis_is_not_now(ok, sizeof ok - 1));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words_set_is_one_plain_command),
-        cmocka_unit_test(test_words_others_are_scripts_by_their_sum_or_by_their_text),
-        cmocka_unit_test(test_words_look_asks_with_the_key_alone),
-        cmocka_unit_test(test_words_no_room_is_noticed),
-        cmocka_unit_test(test_words_set_is_answered_by_ok_or_by_nothing),
-        cmocka_unit_test(test_words_scripts_are_answered_by_one_or_zero),
-        cmocka_unit_test(test_words_error_is_later_or_refused_by_its_code),
-        cmocka_unit_test(test_words_unknown_script_is_no_answer_but_a_wish_for_its_text),
-        cmocka_unit_test(test_words_look_tells_kind_time_and_value),
-        cmocka_unit_test(test_words_look_tells_who),
-        cmocka_unit_test(test_words_look_leaves_out_who_is_no_name),
-        cmocka_unit_test(test_words_look_of_another_shape_is_strange),
-        cmocka_unit_test(test_words_look_may_be_refused_like_any_question),
-        cmocka_unit_test(test_words_error_code_is_the_word_in_capitals),
-        cmocka_unit_test(test_words_error_text_is_what_the_server_said),
-        cmocka_unit_test(test_words_error_text_leaves_out_what_was_ours),
-        cmocka_unit_test(test_words_error_is_known_by_its_whole_code),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,15 +5,10 @@
 #include "engine/redis/wire/key.h"
 #include "engine/redis/wire/scripts.h"
 #include "engine/redis/wire/zset_lock.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MEMBER "qLmSyUfzEGQ2sCkhg2E0tHd6xjT3mLZy0aVxJ5rUeYw="
 
@@ -67,7 +62,7 @@ static void expect_command(const bwl_redis_command_args *args, const char *wante
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-static void test_zset_commands_name_the_key_the_member_and_the_lease(void **state)
+TEST(zset_commands_name_the_key_the_member_and_the_lease)
 {
     expect_command(&(bwl_redis_command_args){ .command = REDIS_ZSET_TAKE, .rules = &rules },
                    "EVALSHA|zset_take|1|nightly|" MEMBER "|300000|");
@@ -79,7 +74,7 @@ static void test_zset_commands_name_the_key_the_member_and_the_lease(void **stat
                    "EVALSHA|zset_release|1|nightly|" MEMBER "|");
 }
 
-static void test_zset_member_that_was_seen_is_named_by_its_bytes(void **state)
+TEST(zset_member_that_was_seen_is_named_by_its_bytes)
 {
     expect_command(&(bwl_redis_command_args){ .command    = REDIS_ZSET_RELEASE,
                                               .rules      = &rules,
@@ -88,7 +83,7 @@ static void test_zset_member_that_was_seen_is_named_by_its_bytes(void **state)
                    "EVALSHA|zset_release|1|nightly|another|");
 }
 
-static void test_zset_longest_key_has_room_in_every_command(void **state)
+TEST(zset_longest_key_has_room_in_every_command)
 {
     static char longest[BWL_KEY_MAX + 1];
     static char bytes[16384];
@@ -110,7 +105,7 @@ static void test_zset_longest_key_has_room_in_every_command(void **state)
     }
 }
 
-static void test_zset_look_asks_for_the_key_alone(void **state)
+TEST(zset_look_asks_for_the_key_alone)
 {
     char            bytes[2048];
     bwl_resp_writer writer = { .bytes = bytes, .capacity = sizeof bytes };
@@ -120,26 +115,4 @@ static void test_zset_look_asks_for_the_key_alone(void **state)
     writer = (bwl_resp_writer){ .bytes = bytes, .capacity = sizeof bytes };
     bwl_zset_lock_write_holder_query(&writer, "nightly", 7, true);
     expect_words(bytes, writer.size, "EVAL|TEXT|1|nightly|");
-}
-
-/* ---- answers --------------------------------------------------------------------------------- */
-
-static bwl_redis_verdict hear(bwl_redis_command command, const char *text,
-                              bwl_redis_reply *ret_reply)
-{
-    bwl_redis_command_args q = { .command = command, .token = MEMBER, .rules = &rules };
-
-    return bwl_redis_read(&q, 0, text, strlen(text), ret_reply);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_zset_commands_name_the_key_the_member_and_the_lease),
-        cmocka_unit_test(test_zset_member_that_was_seen_is_named_by_its_bytes),
-        cmocka_unit_test(test_zset_longest_key_has_room_in_every_command),
-        cmocka_unit_test(test_zset_look_asks_for_the_key_alone),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
  *
  * Not promised: a holder that is stopped keeps the lock until it continues or ends.  If a lock file
  * is removed while it is held, in a directory that is not shared, the next process takes a new file
- * (in a shared one: name_lock.h).  Two paths of one file by a bind mount exclude each other, but
+ * (in a shared one: lock_path.h).  Two paths of one file by a bind mount exclude each other, but
  * each has its own queue and fence.  A network file system is as good as its locks.  And as always
  * with file locks by name: when the library closes a file, the record locks (fcntl, lockf) of this
  * process on it are gone.
@@ -81,7 +81,7 @@ static int file_prepare(bwl_engine_lock *lock, bwl_fault *fault)
     return bwl_file_node_init(lock->part, lock, lock->host->store, fault);
 }
 
-static bool file_ask(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply)
+static bool file_send(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply)
 {
     bwl_file_node *n = lock->part;
 
@@ -162,7 +162,7 @@ const bwl_engine bwl_file_engine = {
     .close     = file_close,
     .reach     = file_reach,
     .prepare   = file_prepare,
-    .send      = file_ask,
+    .send      = file_send,
     .forget    = file_forget,
     .woken     = file_woken,
     .who       = file_who,

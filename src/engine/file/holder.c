@@ -261,7 +261,7 @@ static void from_kernel(pid_t pid, bwl_holder *ret_holder)
     name_host(ret_holder->host);
 }
 
-/* A holder that is not bowline.  The kernel tells the pid at most. */
+/* A holder that is not bowline.  The kernel reports at most its pid. */
 static void set_foreign(pid_t pid, const char *how, bwl_holder *ret_holder)
 {
     ret_holder->held    = true;

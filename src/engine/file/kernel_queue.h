@@ -4,17 +4,17 @@
  * Each waiter and the holder have a queue node: a write lock on one byte of the file, beyond its
  * end (OFD locks, which belong to the open file; Linux 3.15):
  *
- * QUEUE + n    the node of ticket n; tickets only grow LATCH ...  everything from there on: held
- * for microseconds, to draw a ticket
+ *      QUEUE + n    the node of ticket n; tickets only grow
+ *      LATCH ...    everything from there on: held for microseconds, to draw a ticket
  *
  * A waiter is at the head of the queue when there is no node between the ticket that was granted
  * last and its own.  The kernel removes the nodes of a dead process when it closes its files, so
- * nothing has to be repaired.  Nodes below the last granted ticket are those of waiters that were
- * stopped in their turn and were overtaken (queue_node.h).
+ * nothing has to be repaired.  Nodes below the last granted ticket belong to waiters that were
+ * stopped at the head of the queue and were overtaken (queue_node.h).
  *
- * The fast path: one lock over QUEUE ... and LATCH, tried once, succeeds only if nobody holds,
- * waits or joins.  It is then cut down to QUEUE ... QUEUE + n, which serves as the node of ticket
- * n, because nobody is in front.
+ * The fast path: one lock over QUEUE ... and LATCH, tried once, succeeds only if no process holds,
+ * waits or joins.  It is then reduced to QUEUE ... QUEUE + n, which serves as the node of ticket n,
+ * because no node is in front of it.
  *
  * No call blocks: a process that is stopped while it holds the latch must not stop others.
  *
@@ -30,12 +30,12 @@
 #define BWL_FILE_TICKET_MAX ((UINT64_C(1) << 62) - (UINT64_C(1) << 40) - 1)
 
 typedef enum bwl_file_lock_state {
-    BWL_FILE_FREE = 1, /* nobody else has it; after a call that locks: we have it               */
-    BWL_FILE_BUSY,     /* somebody else has it                                                  */
-    BWL_FILE_FAILED,   /* errno is set                                                          */
+    BWL_FILE_FREE = 1, /* no other process holds it; after a call that locks: we do */
+    BWL_FILE_BUSY,     /* another process holds it                                  */
+    BWL_FILE_FAILED,   /* errno is set                                              */
 } bwl_file_lock_state;
 
-/* Locks the whole queue.  FREE: nobody holds, waits or joins, nor will before keep or leave. */
+/* Locks the whole queue.  FREE: no process holds, waits or joins, nor can before keep or leave. */
 bwl_file_lock_state bwl_file_queue_lock_empty(int fd);
 
 /* Of a locked queue, keeps the node of this ticket, so that others can join behind it. */
@@ -60,7 +60,7 @@ bwl_file_lock_state bwl_file_queue_test_head(int fd, uint64_t granted, uint64_t 
 /* The number of nodes between these tickets, at most max. */
 unsigned bwl_file_queue_count(int fd, uint64_t granted, uint64_t ticket, unsigned max);
 
-/* FREE: there is no node from this ticket on, and nobody joins. */
+/* FREE: there is no node from this ticket on, and no process joins. */
 bwl_file_lock_state bwl_file_queue_test_from(int fd, uint64_t granted);
 
 /* Unlocks everything, also where a child has the file open.  True: others are in the queue. */
@@ -68,15 +68,15 @@ bool bwl_file_queue_leave(int fd);
 
 typedef enum bwl_file_head_kind {
     BWL_FILE_NOBODY = 1,
-    BWL_FILE_TICKET,  /* a node                                                                */
-    BWL_FILE_JOINING, /* a process that has drawn no ticket yet                                */
-    BWL_FILE_FOREIGN, /* a lock by fcntl on bytes of the file itself                           */
+    BWL_FILE_TICKET,  /* a queue node */
+    BWL_FILE_JOINING, /* a process that has no ticket yet */
+    BWL_FILE_FOREIGN, /* a fcntl lock on bytes of the file itself */
 } bwl_file_head_kind;
 
 typedef struct bwl_file_queue_first {
     bwl_file_head_kind kind;
-    uint64_t           ticket; /* of TICKET                                                     */
-    pid_t              pid;    /* of FOREIGN; not above 0 if it is not known                    */
+    uint64_t           ticket; /* of TICKET                      */
+    pid_t              pid;    /* of FOREIGN; 0 or less: unknown */
 } bwl_file_queue_first;
 
 /* The first in the queue from this ticket on.  Locks nothing; the file may be open for reading

@@ -26,7 +26,7 @@
  * computed from the name.  Only the owner of the directory can replace the directory.
  *
  * A directory cannot be opened for writing, so only shared locks can be set on it.  To acquire a
- * name lock, a process looks for the lock of another, sets its own, and looks again.  If two do
+ * name lock, a process checks for the lock of another, sets its own, and checks again.  If two do
  * that at the same time, both may fail; both never succeed.
  *
  * Not promised: flock(1) does not know of name locks.  A user who may read the directory can lock
@@ -57,8 +57,8 @@ bwl_file_lock_state bwl_file_name_lock_test(const bwl_file_name_lock *lock);
 void bwl_file_name_lock_close(bwl_file_name_lock *lock);
 
 enum {
-    BWL_FILE_PIECE_MAX = 200,                    /* bytes of an encoding in one directory entry  */
-    BWL_FILE_LEAF_MAX  = BWL_FILE_PIECE_MAX + 1, /* with its "+"                                 */
+    BWL_FILE_PIECE_MAX = 200,                    /* bytes of an encoding in one directory entry */
+    BWL_FILE_LEAF_MAX  = BWL_FILE_PIECE_MAX + 1, /* with its "+"                                */
 };
 
 /* True for a name that is a path. */
@@ -69,8 +69,8 @@ typedef struct bwl_file_path {
     const bwl_file_directory *directory; /* of bare names                                       */
     const char               *name;
     size_t                    name_size;
-    char              *path;  /* a name that is a path, made absolute; NULL: a bare name         */
-    char              *queue; /* the path of the file beside it; NULL: not known yet             */
+    char                     *path;  /* a name that is a path, made absolute; NULL: a bare name */
+    char                     *queue; /* the path of the file beside it; NULL: not known yet     */
     bwl_file_name_lock name_lock; /* open while the files are, in a shared directory             */
 } bwl_file_path;
 

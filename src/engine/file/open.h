@@ -2,10 +2,10 @@
  * open.h -- opens or creates a file that the engine writes, and refuses files of others.
  *
  * Only a regular file is written that belongs to the user or is shared on purpose.  No symbolic
- * link is followed, a file with hard links is refused (another link could be somebody's data), and
- * in a private directory the file must belong to the user.  The file is opened without O_CREAT
- * first: in a sticky directory the kernel may refuse to create a file that exists and belongs to
- * another user (fs.protected_regular).
+ * link is followed, a file with hard links is refused (another link could be other data), and in a
+ * private directory the file must belong to the user.  The file is opened without O_CREAT first: in
+ * a sticky directory the kernel may refuse to create a file that exists and belongs to another user
+ * (fs.protected_regular).
  *
  * A user who may create files in a directory may lock in it.  So a new file gets the write
  * permissions of its directory on top of what the umask leaves, its group if the group may write,
@@ -13,7 +13,7 @@
  *
  * Not promised: where the kernel lets other users make hard links to our files
  * (fs.protected_hardlinks = 0), an attacker in a shared directory can remove the other link in
- * time. Therefore nothing is written before the content was found to be that of a lock file or
+ * time.  Therefore nothing is written before the content was found to be that of a lock file or
  * empty (owner_record.h).
  */
 #pragma once
@@ -41,13 +41,13 @@ typedef struct bwl_file_sharing {
 typedef struct bwl_file_target {
     int              at;    /* its directory                                                      */
     const char      *leaf;  /* its name there                                                     */
-    const char      *shown; /* for messages: the path of the directory; "" if `path` has it      */
-    const char      *path;  /* for messages: the whole path; NULL: shown and leaf                */
+    const char      *shown; /* for messages: the path of the directory; "" if `path` has it       */
+    const char      *path;  /* for messages: the whole path; NULL: shown and leaf                 */
     const char      *role;  /* for messages: ", which is ...", if the user did not name it; or "" */
     bwl_file_sharing sharing;
-    bool             is_private; /* must belong to the user                                      */
-    bool             makes;      /* creates it if it is missing                                  */
-    bool             writes;     /* opens it for reading and writing, else for reading           */
+    bool             is_private; /* must belong to the user                            */
+    bool             makes;      /* creates it if it is missing                        */
+    bool             writes;     /* opens it for reading and writing, else for reading */
 } bwl_file_target;
 
 /* REFUSED, SYSTEM, NOMEM.  OK with fd -1 if it is missing and `makes` is not set. */

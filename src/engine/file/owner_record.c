@@ -88,7 +88,7 @@ static void remove_part_of_head(int fd)
     struct stat st;
 
     if (fstat(fd, &st) == 0 && st.st_size < GRANTED_AT)
-        (void)!ftruncate(fd, 0); /* if it fails, the next error message says to remove the file */
+        (void)!ftruncate(fd, 0); /* if it fails, the next error message names the remedy */
 }
 
 static int write_all(int fd, const char *bytes, size_t size, off_t at)

@@ -55,15 +55,15 @@ typedef struct bwl_file_owner {
     char     boot[BWL_FILE_BOOT_MAX];
 } bwl_file_owner;
 
-/* Asks the system for it.  `program` "": the name of the process. */
+/* Reads it from the system.  `program` "": the name of the process. */
 void bwl_file_identity_read(bwl_file_identity *self, const char *program);
 
-/* The id of this boot; "" if the system does not tell. */
+/* The id of this boot; "" if unknown. */
 void bwl_file_boot_id_read(char ret_boot[BWL_FILE_BOOT_MAX]);
 
 typedef struct bwl_file_head {
-    uint64_t drawn;   /* the last ticket that was drawn; 0: none yet                             */
-    uint64_t granted; /* the last ticket that was granted; 0: none yet                           */
+    uint64_t drawn;   /* the last ticket that was drawn; 0: none yet   */
+    uint64_t granted; /* the last ticket that was granted; 0: none yet */
 } bwl_file_head;
 
 /* 0 or an errno.  EBADMSG: it is not a lock file. */

@@ -204,7 +204,7 @@ static bwl_answer grant(bwl_file_node *n, uint64_t *ret_number)
 
     if (error != 0)
         return refused_errno(n, "read", error);
-    if (head.granted >= n->ticket) /* we were stopped since the last look */
+    if (head.granted >= n->ticket) /* we were stopped since the last check */
         return start_over(n, "overtaken again and again");
     error = bwl_file_write_granted(n->queue.fd, n->ticket, identity(n), bwl_clock_now());
     if (error != 0)
@@ -237,9 +237,9 @@ static bool is_idle(bwl_file_node *n, uint64_t granted, bwl_ms now)
     return nobody && now - n->idle_since >= BWL_FILE_OVERTAKE_AFTER_MS;
 }
 
-/* A holder of the flock alone also keeps the waiters in front waiting, so we may wait for
- * events.  But it may be a waiter behind us that checks at this moment, and would get ahead if
- * our next check were late: so the next one comes soon, once. */
+/* A holder of the flock alone also keeps the waiters in front waiting, so we may wait for events.
+ * But it may be a waiter behind us that checks at this moment, and would get ahead if our next
+ * check were late: so the next one comes soon, once. */
 static bwl_answer flock_busy(bwl_file_node *n, uint64_t *ret_number)
 {
     if (!n->flock_was_busy)
@@ -248,7 +248,8 @@ static bwl_answer flock_busy(bwl_file_node *n, uint64_t *ret_number)
     return BWL_NO;
 }
 
-/* Others are in front.  If nobody holds the lock, they are about to take it, or are stopped. */
+/* Others are in front.  If none of them holds the lock, they are about to take it, or are
+ * stopped. */
 static bwl_answer try_overtake(bwl_file_node *n, uint64_t granted, uint64_t *ret_number)
 {
     bwl_ms now = bwl_clock_now();
@@ -282,7 +283,7 @@ static bool watch_file(bwl_file_node *n, bwl_file_waiter *waiter, int fd)
     return !bwl_file_is_remote(fd) && bwl_file_watch_add(&n->store->watcher, waiter, fd);
 }
 
-/* How the waiter is woken.  A watch that fails is tried again with every look. */
+/* Sets how the waiter is woken.  A watch that fails is tried again at every check. */
 static uint64_t watch_files(bwl_file_node *n)
 {
     if (n->wakeup == LOCAL_WILL_PUSH || !n->may_wait)
@@ -292,7 +293,7 @@ static uint64_t watch_files(bwl_file_node *n)
     return queue_watched && named_watched ? LOCAL_WILL_PUSH : LOCAL_WILL_NOT;
 }
 
-/* Watches first and looks then, so every change after the look is an event. */
+/* Watches first and checks then, so every change after the check is an event. */
 bwl_answer bwl_file_node_try(bwl_file_node *n, uint64_t *ret_number)
 {
     bwl_file_head head;
@@ -392,7 +393,7 @@ static bwl_answer join_empty(bwl_file_node *n, uint64_t *ret_number)
     return refused_errno(n, "lock", errno);
 }
 
-/* True if all nodes are of waiters that were overtaken: nobody is in front. */
+/* True if all nodes belong to waiters that were overtaken: none is in front. */
 static bool all_overtaken(const bwl_file_node *n)
 {
     bwl_file_head head;

@@ -6,7 +6,7 @@
  *   1. the first node in the queue of a file that the engine writes (kernel_queue.h): it gives the
  *      order and the fence
  *   2. flock(2) on the file: it excludes flock(1) and other programs that lock so.  In a shared
- *      directory, the lock on the name goes with it (name_lock.h)
+ *      directory, the name lock goes with it (lock_path.h)
  *
  * It then writes its owner record into the file (owner_record.h).  A bare name has both on one file
  * of the lock directory.  A name that is a path has the flock on that file, and the queue in the
@@ -52,19 +52,19 @@ typedef struct bwl_file_node {
     bwl_engine_lock *lock;
     bwl_file_store  *store;
     bwl_file_path    path;
-    bwl_file         queue; /* fd -1: not open                                                    */
-    bwl_file         named; /* the file of a name that is a path; fd -1: a bare name              */
+    bwl_file         queue; /* fd -1: not open                                       */
+    bwl_file         named; /* the file of a name that is a path; fd -1: a bare name */
     bool             may_wait;
     bool             queued;
     bool             flocked;
     bool             name_locked;
     uint64_t         ticket;
-    uint64_t         wakeup;         /* of a waiter: LOCAL_WILL_PUSH or LOCAL_WILL_NOT            */
-    uint64_t         idle_ticket;    /* was granted last, and its node is gone ...                */
-    bwl_ms           idle_since;     /* ... since this look at the latest; 0: it is there         */
-    unsigned         free_checks;    /* how often the flock was free since then                   */
-    bwl_ms           free_at;        /* when it was last                                          */
-    bool             flock_was_busy; /* at the last check; the next one comes soon, once          */
+    uint64_t         wakeup;         /* of a waiter: LOCAL_WILL_PUSH or LOCAL_WILL_NOT         */
+    uint64_t         idle_ticket;    /* the ticket granted last, whose node is gone ...        */
+    bwl_ms           idle_since;     /* ... since this check at the latest; 0: its node exists */
+    unsigned         free_checks;    /* how often the flock was free since then                */
+    bwl_ms           free_at;        /* when it was last found free                            */
+    bool             flock_was_busy; /* at the last check; one extra check follows soon        */
     bwl_file_waiter  queue_waiter;
     bwl_file_waiter  named_waiter;
 } bwl_file_node;

@@ -16,14 +16,14 @@ enum {
 };
 
 typedef struct resolver {
-    int         at;           /* the current directory                                           */
-    struct stat here;         /* its status                                                      */
-    bool        is_untrusted; /* it, or one above it, was made by others in a shared directory   */
+    int         at;           /* the current directory                                         */
+    struct stat here;         /* its status                                                    */
+    bool        is_untrusted; /* it, or one above it, was made by others in a shared directory */
     bool        follows_last;
     unsigned    links;
-    size_t      size;           /* of `path`                                                     */
-    char        path[PATH_MAX]; /* of `at`, without links; "" for the root directory             */
-    char       *rest;           /* of the path that is resolved: within `text`                   */
+    size_t      size;           /* of `path`                                         */
+    char        path[PATH_MAX]; /* of `at`, without links; "" for the root directory */
+    char       *rest;           /* of the path that is resolved: within `text`       */
     char        text[PATH_MAX];
     char        other[PATH_MAX]; /* the text after the next link                                 */
     char        component[NAME_MAX + 1];
@@ -215,7 +215,7 @@ static int step_back(resolver *r)
     return append(r) < 0 ? -1 : 1;
 }
 
-/* 1: done; 0: go on; -1: errno is set; a status below -1: the message is written. */
+/* 1: done; 0: continue; -1: errno is set; a status below -1: the message is written. */
 static int step(resolver *r, bwl_fault *fault)
 {
     int found = next_component(r);

@@ -24,16 +24,16 @@
 
 /* The result: an open directory, and the name of an entry in it, which may be missing. */
 typedef struct bwl_file_resolved {
-    int         at;   /* the directory, opened with O_PATH                                       */
-    char       *path; /* of the entry: absolute, without links                                   */
-    const char *leaf; /* its last component; "" for the root directory                           */
+    int         at;   /* the directory, opened with O_PATH             */
+    char       *path; /* of the entry: absolute, without links         */
+    const char *leaf; /* its last component; "" for the root directory */
 } bwl_file_resolved;
 
 /* Resolves an absolute path.  A link in the last component is followed if `follows_last` is set;
  * then the entry is no link, unless one is created meanwhile: open it with O_NOFOLLOW.  Free with
  * bwl_file_resolved_free, also after an error.
  *
- * REFUSED (a link of another user, permission denied), NOMEM, SYSTEM.  errno tells the cause after
+ * REFUSED (a link of another user, permission denied), NOMEM, SYSTEM.  errno has the cause after
  * SYSTEM, and after REFUSED for missing permission; it is ELOOP after REFUSED for a link. */
 int  bwl_file_resolve(bwl_file_resolved *ret_resolved, const char *path, bool follows_last,
                       bwl_fault *fault);

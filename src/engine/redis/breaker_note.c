@@ -1,8 +1,8 @@
 /*
- * breaker_note.c -- of a protocol with a queue: a note says who has ended a hold by force.  The
- * holder reads it when its renewal finds the lock gone.
+ * breaker_note.c -- with a queued protocol, a note names the client that released a hold by force.
+ * The former holder reads it when its renewal finds the lock gone.
  *
- *      breaker:  note, RELEASE      holder:  EXTEND --> NO, then asks for the note
+ *      breaker:  note, RELEASE      holder:  EXTEND --> NO, then reads the note
  */
 #include "engine/redis/redis.h"
 #include "engine/redis/topology/cluster.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NOTE_MAX = 128 }; /* bytes of a note that are shown */
+enum { NOTE_MAX = 128 }; /* size of a note that is shown, bytes */
 
 bool bwl_redis_write_note(bwl_session *session, const bwl_request *request)
 {
@@ -57,13 +57,13 @@ static bwl_redis_verdict read_breaker(bwl_session *session, bwl_request *request
     ret_reply->event.answer = BWL_YES;
     if (bytes == NULL || bwl_hold_is_held(&lock->hold) ||
         strcmp(lock->hold.request.token, request->token) != 0)
-        return BWL_REDIS_ANSWER; /* it is held anew */
+        return BWL_REDIS_ANSWER; /* acquired again */
     cursor = bwl_resp_begin(bytes, size);
     if (!bwl_resp_next_bare(&cursor, &value) || value.type != '$' || value.text == NULL)
         return BWL_REDIS_ANSWER;
     (void)snprintf(why, sizeof lock->why.text, "broken by %.*s",
                    (int)(value.size < NOTE_MAX ? value.size : NOTE_MAX), value.text);
-    for (size_t i = 0; why[i] != '\0'; i++) /* others wrote it, and it may end on a terminal */
+    for (size_t i = 0; why[i] != '\0'; i++) /* it may be printed on a terminal */
         if ((unsigned char)why[i] < 0x20 || why[i] == 0x7f)
             why[i] = '?';
     return BWL_REDIS_ANSWER;
@@ -91,5 +91,5 @@ void bwl_redis_ask_breaker(bwl_engine_lock *lock, unsigned node, const char *tok
     if (session == NULL || !bwl_session_uses_push(session) || lock->host->closing)
         return;
     memcpy(request.token, token, sizeof request.token);
-    (void)bwl_session_submit(session, &request); /* (void): then it is not said who it was */
+    (void)bwl_session_submit(session, &request); /* (void): then the client is not named */
 }

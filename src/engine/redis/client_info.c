@@ -1,9 +1,10 @@
 /*
- * client_info.c -- of a protocol that uses pushes: what others are shown of this client.
+ * client_info.c -- with a protocol that uses pushes: publishes the user, host and program of this
+ * client.
  *
- * A value names the client's session id, and a hash at the server says which process that is.  It
- * expires by itself; it is written when we connect, and, if that was a while ago, together with the
- * next command.  It is deleted when the client is closed.
+ * A lock's value has the client's session id, and a hash at the server has the client's data under
+ * that id.  The hash expires.  It is written by the handshake, and again with the next command if
+ * that was a while ago.  It is deleted when the client closes.
  */
 #include "engine/redis/redis.h"
 #include "engine/redis/topology/cluster.h"
@@ -17,15 +18,16 @@
 
 enum {
     AGAIN_AFTER_MS = 20000,
-    KEPT_MS        = 60000, /* beside the lease: a lock may be held so long without a question   */
+    KEPT_MS        = 60000, /* beside the lease: a hold may last so long without a command */
     USERS_SIZE     = 2048,
     LAST_ROOM      = 128,
 };
 
-/* Without control characters: others wrote the text, and it may end on a terminal. */
+/* Removes control characters: another client wrote the text, and it may be printed on a
+ * terminal. */
 static void copy(char ret_text[BWL_HOLDER_TEXT_MAX], const char *text)
 {
-    size_t size = strnlen(text, BWL_HOLDER_TEXT_MAX - 1); /* cutting is meant */
+    size_t size = strnlen(text, BWL_HOLDER_TEXT_MAX - 1); /* truncates */
 
     for (size_t i = 0; i < size; i++)
         ret_text[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
@@ -39,7 +41,7 @@ static void here(char ret_host[BWL_HOLDER_TEXT_MAX])
     copy(ret_host, uname(&system) == 0 ? system.nodename : "");
 }
 
-/* What the kernel calls this program; "" if it does not say. */
+/* The kernel's name of this process; "" if unknown. */
 static void name_ourselves(char ret_program[BWL_HOLDER_TEXT_MAX])
 {
     int     fd  = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
@@ -48,10 +50,10 @@ static void name_ourselves(char ret_program[BWL_HOLDER_TEXT_MAX])
     ret_program[got > 0 ? got : 0]          = '\0';
     ret_program[strcspn(ret_program, "\n")] = '\0';
     if (fd >= 0)
-        (void)close(fd); /* was only read */
+        (void)close(fd); /* the file was only read */
 }
 
-/* The number of a user has a name on its own machine only. */
+/* A user's number has a name only on its own machine. */
 static void name_user(const bwl_holder_reply *look, char ret_text[BWL_HOLDER_TEXT_MAX])
 {
     char           text[USERS_SIZE];
@@ -81,7 +83,7 @@ void bwl_redis_write_client_info(bwl_session *session, bwl_resp_writer *writer, 
     else
         name_ourselves(info.program);
     (void)snprintf(info.tag, sizeof info.tag, "%s", tag);
-    if (tag[0] == '\0') /* else it is one of many slots */
+    if (tag[0] == '\0') /* otherwise it is for one of many slots */
         session->push.info_sent_at = bwl_host_now(session->host);
     bwl_queue_write_fence_minimum(writer, &info);
 }
@@ -110,7 +112,7 @@ static bool write_info(bwl_session *session, bwl_request *request)
     return true;
 }
 
-/* Whatever the reply is: no lock depends on it. */
+/* Ignores the reply: no lock depends on it. */
 static bwl_redis_verdict read_info(bwl_session *session, bwl_request *request, const char *bytes,
                                    size_t size, bwl_request_reply *ret_reply)
 {
@@ -133,7 +135,7 @@ static const bwl_request_kind client_info = { .write    = write_info,
                                               .read     = read_info,
                                               .complete = complete_info };
 
-/* Without memory for it, the info expires. */
+/* Out of memory is ignored: the info expires. */
 void bwl_redis_refresh_client_info(bwl_session *session, bwl_engine_lock *lock)
 {
     if (!bwl_session_uses_push(session) || session->phase != BWL_SESSION_READY ||
@@ -173,7 +175,7 @@ void bwl_redis_name_user(char ret_who[2 * BWL_HOLDER_TEXT_MAX])
 void bwl_redis_fill_in_client(bwl_holder *ret_holder, const bwl_holder_reply *look)
 {
     if (look->pid == 0)
-        return; /* the info has expired, or was never written */
+        return; /* expired or never written */
     ret_holder->pid = look->pid;
     name_user(look, ret_holder->user);
     copy(ret_holder->host, look->host);

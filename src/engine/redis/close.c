@@ -1,6 +1,6 @@
 /*
- * close.c -- the end of a client: its last releases go out to all servers at the same time, within
- * one time limit.
+ * close.c -- closes a client: sends its last releases to all servers in parallel, within one time
+ * limit.
  */
 #include "engine/redis/redis.h"
 
@@ -11,7 +11,8 @@ enum {
     SLICE_MAX_MS = 50,
 };
 
-/* Waits until a session can go on.  Returns how many are open, counted up to the limit. */
+/* Waits until a session is ready for I/O.  Returns how many connections are open, up to the
+ * limit. */
 static unsigned wait_for_one(bwl_session *first, bwl_ms wait_ms)
 {
     bwl_stream *open[BWL_STREAM_WAIT_MAX];
@@ -25,7 +26,7 @@ static unsigned wait_for_one(bwl_session *first, bwl_ms wait_ms)
     return count;
 }
 
-/* A hold whose release was not sent by then ends with its lease. */
+/* A hold whose release could not be sent ends with its lease. */
 static void say_goodbye(bwl_redis *redis)
 {
     bwl_host *host = redis->router.host;

@@ -1,10 +1,10 @@
 /*
  * command.c -- the commands of a lock's machine, and of its revalidation, as requests.
  *
- * A release of a lock that waited in the queue is likely to wake another waiter, which should hear
- * of it first.  A server writes its replies last in, first out, by which client had something to be
- * told first: so a command without effect (EXISTS) leads such a release, where no other command
- * goes before it.  Where a server does it otherwise, that is one command more.
+ * A release after waiting in the queue usually wakes another waiter, and the push should reach that
+ * waiter before our own reply is written.  Redis writes pending replies last in, first out, in the
+ * order in which clients first had output.  So a command without effect (EXISTS) precedes such a
+ * release if no other command does.  On servers with another order, it is only one command more.
  */
 #include "core/timestamps.h"
 #include "engine/redis/redis.h"
@@ -69,7 +69,8 @@ static bwl_signal signal_of(const bwl_redis_config *config, const bwl_request *r
     };
 }
 
-/* By its text: the server may not know the script's SHA-1, or no reply would say so. */
+/* Whether to send the script's text: the server may not know its SHA-1, or no reply would report
+ * that. */
 static bool sends_text(bwl_session *session, const bwl_request *request)
 {
     bwl_script_cache *scripts = &session->scripts;
@@ -142,8 +143,8 @@ static bool write_lead(bwl_session *session, const bwl_request *request)
     return true;
 }
 
-/* At most one command goes before it: its reply is skipped.  (An error of ASKING is one of the
- * command as well.) */
+/* At most one command precedes it, and its reply is skipped.  (An error of ASKING is also an error
+ * of the command.) */
 static bool write_ahead(bwl_session *session, bwl_request *request)
 {
     bool wrote;
@@ -185,7 +186,7 @@ static bool is_value(const bwl_request *request)
            request->flight.frames + 1u == bwl_redis_frames(request->command);
 }
 
-/* A value that no frame can hold is foreign. */
+/* A value that is longer than a frame is foreign. */
 bwl_redis_verdict bwl_redis_read_command(bwl_session *session, bwl_request *request,
                                          const char *bytes, size_t size,
                                          bwl_request_reply *ret_reply)
@@ -222,7 +223,7 @@ static void learn(bwl_session *session, const bwl_request *request, const bwl_ev
         bwl_redis_queued(session, request, result->queue_status);
 }
 
-/* A hold that the server does not have any more may have been ended by force. */
+/* A hold that the server no longer has may have been released by force. */
 static void complete_command(bwl_session *session, const bwl_request *request,
                              const bwl_event *result)
 {

@@ -1,15 +1,15 @@
 /*
- * force_release.c -- ends the hold that a query has shown, and no other: by the command with which
- * its holder would release it, and with exactly the value that was shown.
+ * force_release.c -- releases the hold that a query showed, and no other: with the command that its
+ * holder would use, and with exactly the value that was shown.
  *
- *      shown --> RELEASE or DELETE_IF_MINE of that value --+--> 1: released
- *                 with a queue, the next waiter has it     +--> 0: it had ended before
- *                                                     `--> 2: released; DISPATCH_NEXT until no more
- *                                                                  dead waiters are in the queue
+ *      shown --> RELEASE or DELETE_IF_MINE of that value
+ *                  1: released; the next waiter in the queue has it
+ *                  0: it had ended before
+ *                  2: released; DISPATCH_NEXT until no dead waiters are in the queue
  *
- * The server compares and deletes in one step, so whichever hold is there by then stays.  A value
- * that is not, to the letter, one that this protocol writes is not touched; nor is one that is the
- * same for every holder, because it does not tell which hold was shown.
+ * The server compares and deletes in one step, so a newer hold stays.  A value that this protocol
+ * cannot have written exactly so is not touched, nor is one that is the same for every holder,
+ * because it does not identify a hold.
  */
 #include "base/fault.h"
 #include "engine/redis/redis.h"
@@ -66,9 +66,10 @@ static bool submit(bwl_session *session, bwl_engine_lock *lock, bwl_redis_query 
                      .kind = &forced_release, .lock = lock, .subject = query, .command = command });
 }
 
-/* The hold has ended, so nothing can go wrong: without DISPATCH_NEXT, waiters find out by
+/* The hold has ended, so errors do not matter: without DISPATCH_NEXT, waiters find the lock free
  * themselves. */
-static bool pokes(bwl_session *session, const bwl_request *request, const bwl_event *result)
+static bool must_dispatch_next(bwl_session *session, const bwl_request *request,
+                               const bwl_event *result)
 {
     bool is_more = result->kind == BWL_REPLY && result->answer == BWL_YES &&
                    result->queue_status != NULL &&
@@ -86,7 +87,7 @@ static void complete_release(bwl_session *session, const bwl_request *request,
         query->is_unknown = result->kind == BWL_DOWN;
         query->answer     = result->answer;
     }
-    if (!pokes(session, request, result))
+    if (!must_dispatch_next(session, request, result))
         bwl_host_query_done(request->lock);
 }
 
@@ -98,7 +99,7 @@ static const bwl_request_kind forced_release = {
     .complete       = complete_release,
 };
 
-/* The command with which its holder would release it. */
+/* The command that its holder would use. */
 static bwl_redis_command release_of(const bwl_engine_lock *lock, const bwl_session *session)
 {
     if (bwl_session_uses_push(session))

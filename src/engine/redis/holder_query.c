@@ -1,6 +1,6 @@
 /*
- * holder_query.c -- who holds a lock, as the servers show it; of several servers, as a majority
- * does.
+ * holder_query.c -- finds the holder of a lock: from one server, or from a majority of several
+ * servers.
  */
 #include "base/clock.h"
 #include "base/fault.h"
@@ -18,9 +18,9 @@
 
 enum { NS_IN_MS = 1000000 };
 
-/* ---- what one server shows ------------------------------------------------------------------- */
+/* ---- the result of one server ---------------------------------------------------------------- */
 
-/* Does it look like a token of ours?  Others may have chosen the same form. */
+/* Whether it looks like one of our tokens.  Other programs may use the same format. */
 static bool looks_like_ours(const char *value)
 {
     size_t size = strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
@@ -28,7 +28,7 @@ static bool looks_like_ours(const char *value)
     return size == 22 && value[size] == '\0';
 }
 
-/* Could this protocol, or the program whose profile is used, have written it? */
+/* Whether this protocol, or the program of the profile, can have written it. */
 static bool looks_right(const bwl_engine_lock *lock, const bwl_holder_reply *look,
                         int64_t *ret_timestamp)
 {
@@ -44,7 +44,7 @@ static bool looks_right(const bwl_engine_lock *lock, const bwl_holder_reply *loo
     return bwl_value_read_plausible(ret_timestamp, rules, look->value, look->value_size);
 }
 
-/* A timestamp says when the lock ends, whatever becomes of the key. */
+/* A timestamp limits the hold, even if the key stays. */
 static void fill_in_timestamp(bwl_holder *ret_holder, const bwl_compat_rules *rules,
                               int64_t timestamp)
 {
@@ -66,8 +66,8 @@ static void fill_in_timestamp(bwl_holder *ret_holder, const bwl_compat_rules *ru
                        (long long)((left_ms + 999) / 1000));
 }
 
-/* A value in the form of the protocol whose timestamp is not plausible: a small number, or a time
- * in another unit.  True: the note says so. */
+/* A value in the protocol's format whose timestamp is not plausible: a small number, or another
+ * unit.  True: wrote a note about it. */
 static bool note_implausible(bwl_holder *ret_holder, const bwl_holder_reply *look,
                              const bwl_compat_rules *rules)
 {
@@ -88,7 +88,7 @@ static bool note_implausible(bwl_holder *ret_holder, const bwl_holder_reply *loo
     return true;
 }
 
-/* The value of another protocol, or of another version of ours. */
+/* The value of another protocol, or of another version of bowline. */
 static void note_form(bwl_holder *ret_holder, const bwl_holder_reply *look,
                       const bwl_compat_rules *rules)
 {
@@ -105,7 +105,7 @@ static void note_form(bwl_holder *ret_holder, const bwl_holder_reply *look,
                        rules == NULL ? "bowline" : "the protocol");
 }
 
-/* The key has another type than those of this protocol. */
+/* The key's type is not one that this protocol uses. */
 static void note_kind(bwl_holder *ret_holder, const bwl_holder_reply *look,
                       const bwl_protocol *protocol)
 {
@@ -158,7 +158,7 @@ static void fill_in(bwl_holder *ret_holder, const bwl_holder_reply *look,
         note_form(ret_holder, look, rules);
 }
 
-/* ---- what a majority shows ------------------------------------------------------------------- */
+/* ---- the result of a majority ---------------------------------------------------------------- */
 
 static bool is_same(const bwl_redis_query *a, const bwl_redis_query *b)
 {
@@ -166,14 +166,14 @@ static bool is_same(const bwl_redis_query *a, const bwl_redis_query *b)
            strcmp(a->look.kind, b->look.kind) == 0 && strcmp(a->look.value, b->look.value) == 0;
 }
 
-/* How long a majority has it: until the shortest of the longest that make up a majority. */
+/* How long a majority keeps the lock: the shortest TTL of the majority with the longest ones. */
 static int64_t left_of_most(const bwl_redis_query *queries, unsigned nodes,
                             const bwl_redis_query *one)
 {
     int64_t left_ms = 0;
 
     if (one->look.left_ms < 0)
-        return one->look.left_ms; /* free, or without an end */
+        return one->look.left_ms; /* free, or without an expiry */
     for (unsigned i = 0; i < nodes; i++) {
         unsigned longer = 0;
         for (unsigned k = 0; k < nodes; k++)
@@ -186,7 +186,7 @@ static int64_t left_of_most(const bwl_redis_query *queries, unsigned nodes,
     return left_ms;
 }
 
-/* What more than half of the servers say alike; NULL: nothing. */
+/* The result that more than half of the servers share; NULL: none. */
 static const bwl_redis_query *most(const bwl_redis_query *queries, unsigned nodes)
 {
     for (unsigned i = 0; i < nodes; i++) {
@@ -200,7 +200,7 @@ static const bwl_redis_query *most(const bwl_redis_query *queries, unsigned node
     return NULL;
 }
 
-/* Is the result known, or will no more be known? */
+/* Whether the result is known, or can no longer become known. */
 static bool is_decided(const bwl_engine_lock *lock)
 {
     const bwl_redis_query *queries = bwl_redis_lock_of(lock)->queries;
@@ -213,8 +213,8 @@ static bool is_decided(const bwl_engine_lock *lock)
     return open == 0 || most(queries, nodes) != NULL;
 }
 
-/* If no majority shows the same, the lock is free; if a majority shows anything.  Else an answer
- * that says why not. */
+/* Without a common result the lock is free, if a majority answered; otherwise the answer is the
+ * error. */
 static bwl_redis_query result_of(const bwl_engine_lock *lock)
 {
     const bwl_redis_query *queries = bwl_redis_lock_of(lock)->queries;
@@ -300,7 +300,7 @@ static const bwl_request_kind holder_query = {
     .complete       = complete_query,
 };
 
-/* The queries are the lock's: its caller may leave before the replies come. */
+/* The lock owns the queries: its caller may return before the replies. */
 bool bwl_redis_holder_query(bwl_engine_lock *lock)
 {
     bwl_redis_lock *part = bwl_redis_lock_of(lock);
@@ -318,7 +318,7 @@ bool bwl_redis_holder_query(bwl_engine_lock *lock)
         else
             part->queries[i].answer = BWL_NOT_SENT;
     }
-    if (open > 0) /* if only the last could not be submitted, no reply to come would complete it */
+    if (open > 0) /* if only the last submit failed, no later reply would complete the query */
         return bwl_host_is_awaited(lock) && is_decided(lock);
     free(part->queries);
     part->queries = NULL;

@@ -1,16 +1,16 @@
 /*
- * key_tracking.c -- of a protocol that `hears`: the server says that a key has changed, and a
- * waiter for that key tries again at once.
+ * key_tracking.c -- with a protocol that uses key tracking: the server pushes that a key has
+ * changed, and a waiter for that key tries again at once.
  *
  *      CLIENT TRACKING ON     before the second attempt of a lock, once for each connection: an
- *                             attempt that finds the lock free needs no more
+ *                             attempt that finds the lock free does not need it
  *      HASH_TAKE, ZSET_TAKE   reads the key, so the server remembers it for this connection
  *      invalidate [key]       a push: the key was written, deleted, or has expired.  Once for each
  *                             attempt that has read it
  *
- * A client wakes one of its waiters for the key: the one with the most attempts.  It is no more
- * than a hint.  Where none comes (RESP2, a user without +client|tracking, a broken connection, a
- * server without it), the lock tries again after its own pause.
+ * The push wakes one waiter of the client for the key: the one with the most attempts.  It is only
+ * a hint.  Without it (RESP2, a user without +client|tracking, a lost connection, an old server),
+ * the lock tries again after its own pause.
  */
 #include "engine/redis/redis.h"
 #include "protocol/protocol.h"
@@ -43,7 +43,7 @@ bool bwl_redis_write_tracking(bwl_session *session)
     return true;
 }
 
-/* `key` NULL: any. */
+/* `key` NULL: any key. */
 static bool waits_for(const bwl_session *session, const bwl_engine_lock *lock,
                       const bwl_resp_value *key)
 {
@@ -85,7 +85,7 @@ void bwl_redis_on_key_changed(bwl_session *session, const char *bytes, size_t si
         !bwl_resp_next_bare(&cursor, &value))
         return; /* another push */
     if (value.type == '_')
-        bwl_redis_for_each_lock(session, NULL, wake); /* all keys are gone */
+        bwl_redis_for_each_lock(session, NULL, wake); /* all keys were deleted */
     if (value.type != '*')
         return;
     for (uint32_t count = value.count; count > 0; count--) {

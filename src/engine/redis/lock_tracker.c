@@ -1,27 +1,26 @@
 /*
- * lock_tracker.c -- what a new or a lost connection means for the locks of the client.
+ * lock_tracker.c -- the effect of a new or a lost connection on the locks of the client.
  *
- * The same server process (its run_id says so): the keys should still be there.  Every held lock is
- * revalidated at once, by a command that changes nothing, instead of at its next renewal.
+ * The same server process (same run_id): the keys should still be there.  Every held lock is
+ * revalidated at once by a command that changes nothing, instead of at its next renewal.
  *
- * Another process: it may have come back with an older state of its data, in which our key stands
- * although another client has had the lock in between.  A key that is found there proves nothing:
- * every held lock is lost, and deleted where it is still ours.
+ * Another process: it may have restored an older state of its data.  Our key may be there although
+ * another client has had the lock in between, so the key proves nothing: every held lock is lost,
+ * and deleted where it is still ours.
  *
- * Another server, which the sentinels have made the primary: a copy of the old one, that lacks at
- * most the last writes.  While our key stands there with our token, no other client has had the
- * lock, as long as there is one primary.  Every held lock is revalidated for its whole lease,
- * because the last renewal may be among what is lacking.  The same holds for a server or a node
- * that is known already: it may have followed another one since, and be the primary again, as the
- * same process with that one's data.
+ * Another server, which the sentinels made the primary: it has a copy of the old data, and may lack
+ * the last writes.  While our key is there with our token, no other client has had the lock, as
+ * long as there is one primary.  Every held lock is revalidated for its whole lease, because the
+ * last renewal may be missing.  The same holds for a server or node seen before: it may have been a
+ * replica since, and be the primary again, as the same process with the other one's data.
  *
- * A node of a cluster is asked only for the locks that it has.  A node that is a replica now
- * redirects us, whichever process it is, to a node that has a copy: as with sentinels.  At a
- * primary, another process makes lost what the process before it was the last to say YES to; what
- * another node granted has come there with its slot, and is revalidated.
+ * In a cluster, only the locks of that node are concerned.  A node that is now a replica redirects
+ * us to a node that has a copy, as with sentinels.  At a primary, a new process loses the locks
+ * whose last YES came from the process before it; what another node granted has moved there with
+ * its slot, and is revalidated.
  *
- * A server that does not tell its run_id (INFO is forbidden) is taken to be the same process; then
- * whether the key is ours is all that is known.
+ * Without a run_id (INFO is forbidden), the process is assumed to be the same; then only the check
+ * of the key is left.
  */
 #include "engine/redis/redis.h"
 #include "engine/redis/topology/cluster.h"
@@ -29,7 +28,7 @@
 
 #include <string.h>
 
-/* Not an extension: shorter than any time that a key has left. */
+/* Extends nothing: shorter than any remaining TTL. */
 enum { NO_LEASE_MS = 1 };
 
 static bool is_cluster(const bwl_session *session)
@@ -67,13 +66,13 @@ bool bwl_redis_is_needed(const bwl_session *session)
 static void mark_lost(bwl_session *session, bwl_engine_lock *lock)
 {
     if (!bwl_hold_is_held(&lock->hold))
-        return; /* what was granted then is over already */
+        return; /* a hold granted that long ago has expired */
     bwl_host_set_error(lock, "%s was started again (it has another run_id)",
                        session->endpoint.text);
     bwl_host_revoke(lock);
 }
 
-/* The last to say YES was a process of this server before the present one. */
+/* Whether the last YES came from an earlier process of this server. */
 static bool was_granted_before(const bwl_session *session, const bwl_engine_lock *lock)
 {
     const bwl_route *route = bwl_route_of(lock);
@@ -81,8 +80,8 @@ static bool was_granted_before(const bwl_session *session, const bwl_engine_lock
     return route->granted == session && route->granted_by != session->server.restarts;
 }
 
-/* A process that we met while the lock was thought to be elsewhere may be the first to say YES
- * after the one before it: it may have an older state of the data. */
+/* If the last YES came from an earlier process of this server, the present one may have older data:
+ * a hold from then is lost. */
 void bwl_redis_is_at(bwl_session *session, bwl_engine_lock *lock)
 {
     bwl_route *route = bwl_route_of(lock);
@@ -108,24 +107,24 @@ static bwl_request revalidation_of(const bwl_session *session, bwl_engine_lock *
     return request;
 }
 
-/* Without memory for it, the next renewal does the same. */
+/* Out of memory is ignored: the next renewal does the same. */
 static void revalidate(bwl_session *session, bwl_engine_lock *lock)
 {
     bool is_copy = session->config->topology == BWL_TOPOLOGY_SENTINEL || is_cluster(session);
 
     if (lock->hold.state != BWL_HOLD_HELD)
-        return; /* an extension is in flight: it revalidates as well */
+        return; /* an extension is in flight, which also revalidates */
     if (!lock->hold.protocol->extends) {
         if (bwl_discovery_has_moved(session))
             mark_lost(session, lock);
-        return; /* no command would change nothing and tell */
+        return; /* this protocol has no command that checks without a change */
     }
     bwl_request request =
         revalidation_of(session, lock, is_copy ? lock->hold.request.lease_ms : NO_LEASE_MS);
     (void)bwl_pipeline_push(&session->pipeline, &request);
 }
 
-/* The connection is to a primary. */
+/* For a connection to a primary. */
 static bool is_lost(const bwl_session *session, const bwl_engine_lock *lock)
 {
     if (is_cluster(session))
@@ -146,14 +145,14 @@ static void examine(bwl_session *session, bwl_engine_lock *lock, const void *arg
         revalidate(session, lock);
 }
 
-/* What is appended here is not written yet: the session is in its handshake. */
+/* Requests submitted here are not written yet: the session is in its handshake. */
 void bwl_redis_on_restarted(bwl_session *session)
 {
     bool is_redirected = is_cluster(session) && session->server.is_replica;
 
     assert(session->phase == BWL_SESSION_HANDSHAKE);
     if (session->config->topology == BWL_TOPOLOGY_QUORUM) {
-        session->server.was_restarted = false; /* outvoted: the next renewal restores the key */
+        session->server.was_restarted = false; /* a minority: the next renewal restores the key */
         return;
     }
     if (session->server.was_restarted && !is_redirected)
@@ -178,7 +177,7 @@ void bwl_redis_revalidated(bwl_session *session, const bwl_request *request,
     (void)session;
     bwl_route_of(lock)->is_sought = false;
     if (result->kind != BWL_REPLY || result->answer != BWL_NO || !is_same)
-        return; /* it is ours; or that is not known, and the renewal asks again */
+        return; /* it is ours; or that is unknown, and the next renewal checks again */
     if (!bwl_hold_is_held(&lock->hold))
         return;
     bwl_host_set_error(lock, "the server does not have it any more");
@@ -199,8 +198,8 @@ void bwl_redis_on_pushes_lost(bwl_session *session)
     bwl_redis_for_each_lock(session, NULL, lose_pushes);
 }
 
-/* What is held may be on another node by now, as this one cannot be reached: asks the others. */
-static void seek(bwl_session *session, bwl_engine_lock *lock, const void *arg)
+/* This node is unreachable, and its slots may have moved: revalidates at the other nodes. */
+static void revalidate_elsewhere(bwl_session *session, bwl_engine_lock *lock, const void *arg)
 {
     bwl_route *route = bwl_route_of(lock);
 
@@ -208,7 +207,7 @@ static void seek(bwl_session *session, bwl_engine_lock *lock, const void *arg)
     if (!bwl_router_is_home(session, lock) || lock->hold.state != BWL_HOLD_HELD || route->is_sought)
         return;
     bwl_request request = revalidation_of(session, lock, lock->hold.request.lease_ms);
-    route->is_sought    = true; /* which may be over when the request is submitted */
+    route->is_sought    = true; /* may be cleared again within the submit */
     if (!bwl_cluster_on_not_sent(session, &request))
         route->is_sought = false; /* at the next attempt */
 }
@@ -223,7 +222,7 @@ void bwl_redis_on_down(bwl_session *session)
     if (!is_connected)
         bwl_host_connected(session->host, false);
     if (is_cluster(session) && bwl_session_may_be_dead(session))
-        bwl_redis_for_each_lock(session, NULL, seek);
+        bwl_redis_for_each_lock(session, NULL, revalidate_elsewhere);
 }
 
 static void lose_slot(bwl_session *session, bwl_engine_lock *lock, const void *slot)

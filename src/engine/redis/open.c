@@ -1,6 +1,6 @@
 /*
- * open.c -- from a URL to the sessions of a client, and from those of one shard to those of the
- * next.
+ * open.c -- creates the sessions of a client from a URL, and those of a further shard from the
+ * first one.
  */
 #include "base/fault.h"
 #include "base/copy.h"
@@ -49,7 +49,7 @@ static int take_socket_file(bwl_session *session, const bwl_url *url, bwl_fault 
     return BWL_OK;
 }
 
-/* The name is looked up with each attempt to connect. */
+/* The name is resolved at each attempt to connect. */
 static int take_host(bwl_session *session, const bwl_url *url, const bwl_url_host *host,
                      bwl_fault *fault)
 {
@@ -78,7 +78,7 @@ static int parse_database(bwl_redis_config *config, const char *text, bwl_fault 
     return BWL_OK;
 }
 
-/* `rest` is what follows the address in the path. */
+/* `rest` is the path after the address. */
 static int take_database(bwl_redis_config *config, const bwl_url *url, const char *rest,
                          bwl_fault *fault)
 {
@@ -125,7 +125,7 @@ static int take_tls(bwl_redis_config *config, const bwl_url *url, bwl_fault *fau
     return bwl_tls_context_new(&config->tls, &options, fault);
 }
 
-/* Can the certificate of such a host be checked?  What is wrong is said when the client is
+/* Whether the certificate of such a host can be checked.  Errors are reported when the client is
  * opened. */
 static int secure(bwl_session *session, bwl_fault *fault)
 {
@@ -161,7 +161,7 @@ static int take_keys(bwl_redis_config *config, bwl_settings *settings, const bwl
 
 /* ---- the queue ------------------------------------------------------------------------------- */
 
-/* Has the chosen protocol a queue at the server? */
+/* Whether the chosen protocol has a queue at the server. */
 static bool has_queue(const bwl_host *host)
 {
     const bwl_protocol *chosen = host->settings.protocol;
@@ -186,8 +186,8 @@ static int take_queue(bwl_redis_config *config, const bwl_host *host, const bwl_
     return BWL_OK;
 }
 
-/* A server that waits for its replicas answers nothing else on the connection, and up to 100 ms
- * longer than it was told: that must not be taken for silence. */
+/* A server in WAIT answers nothing else on the connection, and up to 100 ms longer than requested:
+ * this must not count as a time-out. */
 static int check_sync(const bwl_settings *settings, bwl_fault *fault)
 {
     if (settings->replicas == 0 || settings->answer_ms >= SYNC_ANSWER_MIN_MS)
@@ -198,8 +198,8 @@ static int check_sync(const bwl_settings *settings, bwl_fault *fault)
                     SYNC_ANSWER_MIN_MS);
 }
 
-/* How often, and for how long, threads of this client hand the lock on to each other before other
- * clients have it. */
+/* How many times, and for how long, the threads of this client may hand the lock to each other
+ * before other clients get it. */
 static int take_turns(bwl_host *host, const bwl_url *url, bwl_fault *fault)
 {
     bwl_settings *settings = &host->settings;
@@ -226,7 +226,7 @@ static int take_turns(bwl_host *host, const bwl_url *url, bwl_fault *fault)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Options of some URLs alone. */
+/* Rejects options that only other schemes have. */
 static int check_reserved(const bwl_url *url, const char *const *names, const char *whose,
                           bwl_fault *fault)
 {
@@ -298,7 +298,7 @@ static int check_options(const bwl_url *url, bwl_fault *fault)
     return status < 0 ? status : bwl_url_check_options(url, known, fault);
 }
 
-/* Without sessions.  The config is the client's own until it is open. */
+/* Without sessions.  Until open succeeds, only this client uses the config. */
 static bwl_redis *redis_new(bwl_host *host, bwl_redis_config *config)
 {
     bwl_redis *redis = calloc(1, sizeof *redis);
@@ -352,8 +352,7 @@ static int open_quorum(bwl_redis *redis, const bwl_url *url, const char **ret_re
         bwl_session *session = add_session(redis, fault);
         if (session == NULL)
             return BWL_STATUS_NOMEM;
-        session->number = i;
-        int status      = take_host(session, url, &url->hosts[i], fault);
+        int status = take_host(session, url, &url->hosts[i], fault);
         if (status == BWL_OK)
             status = bwl_quorum_check_last(&redis->router, fault);
         if (status < 0)
@@ -363,7 +362,7 @@ static int open_quorum(bwl_redis *redis, const bwl_url *url, const char **ret_re
     return BWL_OK;
 }
 
-/* What of the URL is an address. */
+/* Opens the servers in the URL. */
 static int open_servers(bwl_redis *redis, const bwl_url *url, const char **ret_rest,
                         bwl_fault *fault)
 {
@@ -442,7 +441,6 @@ int bwl_redis_open(bwl_host *host, const bwl_url *url, bwl_fault *fault)
 
 static int share_endpoint(bwl_session *session, const bwl_session *of)
 {
-    session->number = of->number;
     if (of->endpoint.host != NULL)
         return bwl_session_set_endpoint(session, of->endpoint.host, of->endpoint.port);
     bwl_dialer_set_address(&session->link.dialer, &of->link.dialer.addresses[0]);

@@ -1,5 +1,5 @@
 /*
- * owner.c -- what sessions ask of the engine: a table of callbacks for each topology.
+ * owner.c -- the callbacks of sessions: one table for each topology.
  */
 #include "engine/redis/redis.h"
 #include "engine/redis/topology/cluster.h"
@@ -29,7 +29,7 @@ static void on_change(bwl_session *session)
     bwl_redis_set_timer(bwl_redis_of(session->host));
 }
 
-/* What concerns the locks of the client is the same for each topology. */
+/* The callbacks about the client's locks, which are the same for each topology. */
 #define LOCK_CALLBACKS                                                                      \
     .name_client = bwl_redis_name_client, .write_client_info = bwl_redis_write_client_info, \
     .on_ready = bwl_redis_on_ready, .on_restarted = bwl_redis_on_restarted,                 \

@@ -6,18 +6,18 @@
 
 #include <string.h>
 
-/* Other people's locks, row by row.
+/* Locks of other programs, one row each.
  *
- * The comment above a row says where its bytes were read.  A row has no lease of its own where the
- * program has none by default (its keys then never vanish, which ours do not do), and no wait where
- * the program leaves that to its caller.
+ * The comment above a row names the source of its formats.  A row has no lease if the program has
+ * none by default (its keys then never expire; ours do), and no wait if the program leaves it to
+ * the caller.
  *
- * The rows with stamps take, steal and release in one script by the server's clock, and their keys
- * vanish when the stamp is reached: the programs all take a key that is gone for a free lock.  Two
- * rows, which are the articles' own locks, do as the articles do.  What is wrong with sharing such
- * a lock is what the others do: it is in `fault`.
+ * The rows with timestamps acquire, steal and release in one script by the server's clock, and
+ * their keys expire at the timestamp: all these programs treat a missing key as a free lock.  Two
+ * rows, the locks of articles, follow the articles.  The faults of the other programs make sharing
+ * such a lock unsafe: see `fault`.
  *
- * docs/profiles.md is made of this table: make docs. */
+ * `make docs` generates docs/profiles.md from this table. */
 
 #define TOKENS(format) .value = BWL_VALUE_TOKEN, .token = (format)
 #define SECOND_NS      INT64_C(1000000000)
@@ -42,357 +42,237 @@
 #define WANTS_LARAVEL \
     "its keys begin with REDIS_PREFIX and CACHE_PREFIX of the application; add yours, as in"
 
+/* A row: name, program, protocol, key, and what differs from the defaults. */
+#define PROFILE(NAME, PROGRAM, PROTOCOL, KEY, ...)                                              \
+    {                                                                                           \
+        .name = (NAME), .program = (PROGRAM), .protocol = (PROTOCOL), .key = (KEY), __VA_ARGS__ \
+    }
+
 static const bwl_profile rows[] = {
     /* redis 6.4.0 and 8.1.0 (PyPI), lock.py: SET NX PX, uuid1().hex, GET and DEL in Lua; 2.10.6
      * the same by SETNX and PEXPIRE. */
-    { .name     = "redis-py",
-      .program  = "redis-py 2.10 and newer (Python), redis.lock.Lock",
-      .protocol = "token",
-      .key      = "%s",
-      .note =
-          "Without timeout= its own locks never expire. The keys of django-redis have a prefix: "
-          "see profile django-redis.",
-      .rules = RULES(TOKENS(BWL_TOKEN_UUID1_BARE)) },
+    PROFILE(
+        "redis-py", "redis-py 2.10 and newer (Python), redis.lock.Lock", "token", "%s",
+        .note =
+            "Without timeout= its own locks never expire. The keys of django-redis have a prefix: "
+            "see profile django-redis.",
+        .rules = RULES(TOKENS(BWL_TOKEN_UUID1_BARE))),
     /* django-redis 7.0.0 (PyPI), client/default.py, lock: redis-py's lock on the key of the cache,
      * which is KEY_PREFIX:VERSION:NAME. */
-    { .name     = "django-redis",
-      .program  = "django-redis 4 to 7 (Python), cache.lock",
-      .protocol = "token",
-      .key      = ":1:%s",
-      .note = "With another KEY_PREFIX or VERSION: key=KEY_PREFIX:VERSION:%s. With a KEY_FUNCTION: "
-              "its result. Without timeout= its own locks never expire.",
-      .rules = RULES(TOKENS(BWL_TOKEN_UUID1_BARE)) },
+    PROFILE(
+        "django-redis", "django-redis 4 to 7 (Python), cache.lock", "token", ":1:%s",
+        .note =
+            "With another KEY_PREFIX or VERSION: key=KEY_PREFIX:VERSION:%s. With a KEY_FUNCTION: "
+            "its result. Without timeout= its own locks never expire.",
+        .rules = RULES(TOKENS(BWL_TOKEN_UUID1_BARE))),
     /* python-redis-lock 4.0.1 (PyPI), redis_lock/__init__.py: SET NX EX, b64encode(urandom(18)). */
-    { .name        = "python-redis-lock",
-      .program     = "python-redis-lock 4 (Python), redis_lock.Lock",
-      .protocol    = "token",
-      .key         = "lock:%s",
-      .signal      = BWL_SIGNAL_LIST,
-      .signal_name = "%plock-signal:%s",
-      .note        = "Without expire= its own locks never expire.",
-      .rules       = RULES(TOKENS(BWL_TOKEN_BASE64_18), .lease_in_seconds = true) },
+    PROFILE("python-redis-lock", "python-redis-lock 4 (Python), redis_lock.Lock", "token",
+            "lock:%s", .signal = BWL_SIGNAL_LIST, .signal_name = "%plock-signal:%s",
+            .note  = "Without expire= its own locks never expire.",
+            .rules = RULES(TOKENS(BWL_TOKEN_BASE64_18), .lease_in_seconds = true)),
     /* walrus 0.9.8 (PyPI), lock.py, scripts/lock_*.lua: SETNX, PEXPIRE; os.urandom(32). */
-    { .name        = "walrus",
-      .program     = "walrus 0.9 (Python), Database.lock",
-      .protocol    = "token",
-      .key         = "lock:%s",
-      .signal      = BWL_SIGNAL_EVENT,
-      .signal_name = "%plock.event:%s",
-      .theirs      = BWL_THEIRS_32_BYTES,
-      .note  = "Its own values are 32 arbitrary bytes. Without ttl= its own locks never expire. "
-               "The list is never deleted, neither by its own releases.",
-      .rules = RULES(TOKENS(BWL_TOKEN_HEX)) },
+    PROFILE(
+        "walrus", "walrus 0.9 (Python), Database.lock", "token", "lock:%s",
+        .signal = BWL_SIGNAL_EVENT, .signal_name = "%plock.event:%s", .theirs = BWL_THEIRS_32_BYTES,
+        .note  = "Its own values are 32 arbitrary bytes. Without ttl= its own locks never expire. "
+                 "The list is never deleted, neither by its own releases.",
+        .rules = RULES(TOKENS(BWL_TOKEN_HEX))),
     /* pottery 3.0.1 (PyPI), redlock.py: SET NX PX, str(uuid4()). */
-    { .name       = "pottery",
-      .program    = "pottery 3 (Python), Redlock",
-      .protocol   = "token",
-      .key        = "redlock:%s",
-      .is_of_many = true,
-      .rules      = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 10000) },
+    PROFILE("pottery", "pottery 3 (Python), Redlock", "token", "redlock:%s", .is_of_many = true,
+            .rules = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 10000)),
     /* sherlock 0.4.1 (PyPI), lock.py, RedisLock: SETNX and EXPIRE in Lua, str(uuid4()). */
-    { .name     = "sherlock",
-      .program  = "sherlock 0.4 (Python), RedisLock",
-      .protocol = "token",
-      .key      = "%s",
-      .note     = "With a namespace: key=NAMESPACE_%s.",
-      .rules    = RULES(TOKENS(BWL_TOKEN_UUID), .lease_in_seconds = true) },
+    PROFILE("sherlock", "sherlock 0.4 (Python), RedisLock", "token", "%s",
+            .note  = "With a namespace: key=NAMESPACE_%s.",
+            .rules = RULES(TOKENS(BWL_TOKEN_UUID), .lease_in_seconds = true)),
     /* redlock-py 1.0.8 (PyPI), redlock/__init__.py: SET NX PX. */
-    { .name       = "redlock-py",
-      .program    = "redlock-py 1 (Python)",
-      .protocol   = "token",
-      .key        = "%s",
-      .is_of_many = true,
-      .rules      = RULES(TOKENS(BWL_TOKEN_ALNUM_22)) },
+    PROFILE("redlock-py", "redlock-py 1 (Python)", "token", "%s", .is_of_many = true,
+            .rules = RULES(TOKENS(BWL_TOKEN_ALNUM_22))),
     /* aioredlock 0.7.3 (PyPI), redis.py, algorithm.py: GET and SET PX in Lua, str(uuid.uuid4()). */
-    { .name       = "aioredlock",
-      .program    = "aioredlock 0.7 (Python), Aioredlock.lock",
-      .protocol   = "token",
-      .key        = "%s",
-      .is_of_many = true,
-      .note       = "Its own extension creates a lost key again.",
-      .rules      = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 10000) },
+    PROFILE("aioredlock", "aioredlock 0.7 (Python), Aioredlock.lock", "token", "%s",
+            .is_of_many = true, .note = "Its own extension makes a lost key anew.",
+            .rules = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 10000)),
     /* redlock 4.2.0, redlock.js, and 5.0.0-beta.2, dist/esm/index.js (npm): EXISTS and SET PX in
      * Lua, randomBytes(16).toString("hex"). */
-    { .name       = "node-redlock",
-      .program    = "node-redlock 4 and 5 (Node.js), npm redlock",
-      .protocol   = "token",
-      .key        = "%s",
-      .is_of_many = true,
-      .note       = "With one resource.",
-      .rules      = RULES(TOKENS(BWL_TOKEN_HEX)) },
+    PROFILE("node-redlock", "node-redlock 4 and 5 (Node.js), npm redlock", "token", "%s",
+            .is_of_many = true, .note = "With one resource.",
+            .rules = RULES(TOKENS(BWL_TOKEN_HEX))),
     /* redis-semaphore 5.8.0 (npm), lib/RedisMutex.js, lib/RedlockMutex.js, lib/misc.js: SET PX NX,
      * randomUUID(). */
-    { .name       = "redis-semaphore",
-      .program    = "redis-semaphore 5 (Node.js), Mutex and RedlockMutex",
-      .protocol   = "token",
-      .key        = "mutex:%s",
-      .is_of_many = true,
-      .rules      = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 10000, .wait_ms = 10000) },
+    PROFILE("redis-semaphore", "redis-semaphore 5 (Node.js), Mutex and RedlockMutex", "token",
+            "mutex:%s", .is_of_many = true,
+            .rules = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 10000, .wait_ms = 10000)),
     /* ioredis-lock 4.0.0 (npm): SET PX NX, uuid.v1(). */
-    { .name     = "ioredis-lock",
-      .program  = "ioredis-lock 4 (Node.js)",
-      .protocol = "token",
-      .key      = "%s",
-      .rules    = RULES(TOKENS(BWL_TOKEN_UUID1), .lease_ms = 10000) },
+    PROFILE("ioredis-lock", "ioredis-lock 4 (Node.js)", "token", "%s",
+            .rules = RULES(TOKENS(BWL_TOKEN_UUID1), .lease_ms = 10000)),
     /* node-redis-warlock 1.0.2 (npm), lib/warlock.js: SET PX NX, the bytes of a UUID in base64. */
-    { .name     = "warlock",
-      .program  = "node-redis-warlock 1 (Node.js)",
-      .protocol = "token",
-      .key      = "%s:lock",
-      .rules    = RULES(TOKENS(BWL_TOKEN_BASE64)) },
+    PROFILE("warlock", "node-redis-warlock 1 (Node.js)", "token", "%s:lock",
+            .rules = RULES(TOKENS(BWL_TOKEN_BASE64))),
     /* github.com/go-redsync/redsync/v4 4.18.1, mutex.go, redsync.go: SET NX, 16 bytes in base64. */
-    { .name       = "redsync",
-      .program    = "redsync 4 (Go)",
-      .protocol   = "token",
-      .key        = "%s",
-      .is_of_many = true,
-      .note       = "WithSetNXOnExtend creates a lost key again.",
-      .rules      = RULES(TOKENS(BWL_TOKEN_BASE64), .lease_ms = 8000) },
+    PROFILE("redsync", "redsync 4 (Go)", "token", "%s", .is_of_many = true,
+            .note  = "WithSetNXOnExtend makes a lost key anew.",
+            .rules = RULES(TOKENS(BWL_TOKEN_BASE64), .lease_ms = 8000)),
     /* github.com/bsm/redislock 0.9.4, redislock.go: SET NX PX in Lua, base64.RawURLEncoding. */
-    { .name     = "bsm-redislock",
-      .program  = "bsm/redislock 0.9 (Go)",
-      .protocol = "token",
-      .key      = "%s",
-      .theirs   = BWL_THEIRS_METADATA,
-      .note     = "Its own values may have metadata after the token.",
-      .rules    = RULES(TOKENS(BWL_TOKEN_OURS)) },
+    PROFILE("bsm-redislock", "bsm/redislock 0.9 (Go)", "token", "%s", .theirs = BWL_THEIRS_METADATA,
+            .note  = "Its own values may have metadata behind the token.",
+            .rules = RULES(TOKENS(BWL_TOKEN_OURS))),
     /* github.com/redis/rueidis 1.0.79, rueidislock/lock.go: SET NX PXAT in Lua, 24 random
      * bytes; the keys PREFIX:0:NAME to PREFIX:2*KeyMajority-2:NAME, of which KeyMajority make the
      * lock. */
-    { .name     = "rueidislock",
-      .program  = "rueidislock 1 (Go), with one bowline for each of its keys",
-      .protocol = "token",
-      .key      = "rueidislock:0:%s",
-      .wants_key =
-          "a lock of rueidislock has 2 * KeyMajority - 1 keys, and a profile takes one; for "
-          "KeyMajority 1",
-      .theirs = BWL_THEIRS_24_BYTES,
-      .fault  = "its other users set the expiry of a key by their own clocks, unless they were "
-                "made with FallbackSETPX",
-      .note = "With its default, KeyMajority 2, a holder has the lock as long as it has two of the "
-              "keys 0, 1 and 2, and a bowline with one of them does not exclude it. Take all of "
-              "them, one inside the other, in this order: key=rueidislock:%s, and the names "
-              "0:NAME, 1:NAME, 2:NAME. The DEL of a release wakes a waiting rueidislock.",
-      .rules = RULES(TOKENS(BWL_TOKEN_BASE64_18), .lease_ms = 5000) },
+    PROFILE(
+        "rueidislock", "rueidislock 1 (Go), with one bowline for each of its keys", "token",
+        "rueidislock:0:%s",
+        .wants_key =
+            "a lock of rueidislock has 2 * KeyMajority - 1 keys, and a profile takes one; for "
+            "KeyMajority 1",
+        .theirs = BWL_THEIRS_24_BYTES,
+        .fault = "its other users set the expiry of a key by clocks of their own, unless they were "
+                 "made with FallbackSETPX",
+        .note =
+            "With its default, KeyMajority 2, a holder has the lock as long as it has two of the "
+            "keys 0, 1 and 2, and a bowline with one of them may be at work beside it. Take all of "
+            "them, one inside of the other, in this order: key=rueidislock:%s, and the names "
+            "0:NAME, 1:NAME, 2:NAME. A waiting rueidislock is woken by the DEL of a release.",
+        .rules = RULES(TOKENS(BWL_TOKEN_BASE64_18), .lease_ms = 5000)),
     /* com.baomidou:lock4j-redis-template-spring-boot-starter 2.2.7 (Maven Central), sources:
      * RedisTemplateLockExecutor, LockUtil, Lock4jProperties. */
-    { .name     = "lock4j",
-      .program  = "Lock4j 2 (Java) with the RedisTemplate executor",
-      .protocol = "token",
-      .key      = "lock4j:%s",
-      .note     = "The name of the lock is what follows lock4j.lock-key-prefix, as in "
-                  "com.example.Orders.pay#42.",
-      .rules    = RULES(TOKENS(BWL_TOKEN_UUID_BARE), .lease_ms = 30000, .wait_ms = 3000) },
+    PROFILE("lock4j", "Lock4j 2 (Java) with the RedisTemplate executor", "token", "lock4j:%s",
+            .note  = "The name of the lock is what follows lock4j.lock-key-prefix, as in "
+                     "com.example.Orders.pay#42.",
+            .rules = RULES(TOKENS(BWL_TOKEN_UUID_BARE), .lease_ms = 30000, .wait_ms = 3000)),
     /* net.javacrumbs.shedlock:shedlock-support-redis 6.9.0 and 7.10.1 and
      * shedlock-provider-redis-spring 6.3.0 (Maven Central), sources: ADDED:TIME@HOST:UUID, and
      * without the UUID before 6.9. */
-    { .name     = "shedlock",
-      .program  = "ShedLock 4 to 7 (Java) with a provider for Redis",
-      .protocol = "token",
-      .key      = "job-lock:default:%s",
-      .fault    = "the late release of a ShedLock deletes the lock of another holder, unless its "
-                  "provider was built with safeUpdate",
-      .theirs   = BWL_THEIRS_DATE_HOST,
-      .note     = "For the environment default. A UUID takes the place of the host.",
-      .rules    = RULES(TOKENS(BWL_TOKEN_DATE_UUID), .prefix = "ADDED:") },
+    PROFILE("shedlock", "ShedLock 4 to 7 (Java) with a provider for Redis", "token",
+            "job-lock:default:%s",
+            .fault =
+                "a ShedLock that is late deletes whatever is there, unless its provider was built "
+                "with safeUpdate",
+            .theirs = BWL_THEIRS_DATE_HOST,
+            .note   = "Of the environment default. A UUID stands in the place of the host.",
+            .rules  = RULES(TOKENS(BWL_TOKEN_DATE_UUID), .prefix = "ADDED:")),
     /* org.springframework.integration:spring-integration-redis 5.5.20, 6.3.11, 6.4.7, 6.4.8,
      * 6.4.10, 6.5.2, 6.5.3, 6.5.5, 7.0.0, 7.0.7 and 7.1.2 (Maven Central), sources:
      * RedisLockRegistry.  Since 6.4.8, 6.5.3 and 7.0 it subscribes to REGISTRY-channel:* and to
      * nothing else. */
-    { .name         = "spring",
-      .program      = "Spring Integration 7.0 and 7.1 (Java), RedisLockRegistry",
-      .protocol     = "token",
-      .key          = ":%s",
-      .takes_prefix = true,
-      .signal       = BWL_SIGNAL_CHANNEL,
-      .signal_name  = "%p-channel:%p:%s",
-      .note         = "key= begins with the registry key: key=REGISTRY:%s.",
-      .rules        = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 60000) },
-    { .name         = "spring-6",
-      .program      = "Spring Integration 5.5 to 6.5 (Java), RedisLockRegistry",
-      .protocol     = "token",
-      .key          = ":%s",
-      .takes_prefix = true,
-      .signal       = BWL_SIGNAL_CHANNEL,
-      .signal_name  = "%p-channel",
-      .second_name  = "%p-channel:%p:%s",
-      .note  = "key= begins with the registry key: key=REGISTRY:%s. Since 6.4.8 and 6.5.3 it "
-               "subscribes to the second channel, before to the first.",
-      .rules = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 60000) },
+    PROFILE("spring", "Spring Integration 7.0 and 7.1 (Java), RedisLockRegistry", "token", ":%s",
+            .takes_prefix = true, .signal = BWL_SIGNAL_CHANNEL, .signal_name = "%p-channel:%p:%s",
+            .note  = "key= begins with the registry key: key=REGISTRY:%s.",
+            .rules = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 60000)),
+    PROFILE("spring-6", "Spring Integration 5.5 to 6.5 (Java), RedisLockRegistry", "token", ":%s",
+            .takes_prefix = true, .signal = BWL_SIGNAL_CHANNEL, .signal_name = "%p-channel",
+            .second_name = "%p-channel:%p:%s",
+            .note  = "key= begins with the registry key: key=REGISTRY:%s. Since 6.4.8 and 6.5.3 it "
+                     "subscribes to the second channel, before to the first.",
+            .rules = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 60000)),
     /* laravel/framework at 037539f, 039ee0d and bd71b45 (13.26.1), RedisLock.php and Lock.php of
      * src/Illuminate/Cache: SET EX NX, Str::random(), 16 characters; RedisStore.php at 0038ef2: the
-     * colon up to 10.  What stands before the name is put together by config/database.php and
+     * colon up to 10.  The part before the name comes from config/database.php and
      * config/cache.php. */
-    { .name      = "laravel",
-      .program   = "Laravel 13 (PHP), Cache::lock, and applications made with a late 12",
-      .protocol  = "token",
-      .key       = "laravel-database-laravel-cache-%s",
-      .wants_key = WANTS_LARAVEL,
-      .note      = "REDIS_PREFIX and CACHE_PREFIX come before the name. A serializer or "
-                   "compression of phpredis changes the values. Without seconds its own locks "
-                   "never expire.",
-      .rules     = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true) },
-    { .name      = "laravel-11",
-      .program   = "Laravel 11 and 12 (PHP), Cache::lock",
-      .protocol  = "token",
-      .key       = "laravel_database_laravel_cache_%s",
-      .wants_key = WANTS_LARAVEL,
-      .note      = "As laravel.",
-      .rules     = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true) },
-    { .name      = "laravel-10",
-      .program   = "Laravel 10 (PHP), Cache::lock",
-      .protocol  = "token",
-      .key       = "laravel_database_laravel_cache_:%s",
-      .wants_key = WANTS_LARAVEL,
-      .note      = "As laravel. Older applications have laravel_database_laravel_cache:%s.",
-      .rules     = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true) },
+    PROFILE("laravel", "Laravel 13 (PHP), Cache::lock, and applications made with a late 12",
+            "token", "laravel-database-laravel-cache-%s", .wants_key = WANTS_LARAVEL,
+            .note  = "What comes before the name is REDIS_PREFIX and CACHE_PREFIX. A serializer or "
+                     "compression of phpredis changes the values. Without seconds its own locks "
+                     "never expire.",
+            .rules = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true)),
+    PROFILE("laravel-11", "Laravel 11 and 12 (PHP), Cache::lock", "token",
+            "laravel_database_laravel_cache_%s", .wants_key = WANTS_LARAVEL, .note = "As laravel.",
+            .rules = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true)),
+    PROFILE("laravel-10", "Laravel 10 (PHP), Cache::lock", "token",
+            "laravel_database_laravel_cache_:%s", .wants_key = WANTS_LARAVEL,
+            .note  = "As laravel. Older applications have laravel_database_laravel_cache:%s.",
+            .rules = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true)),
     /* samcook/RedLock.net at 0d5cdf3, RedLock.cs: StringSet NX, Guid.ToString(); the format is in
      * RedLockConnectionProvider. */
-    { .name       = "redlock-net",
-      .program    = "RedLock.net 2 (.NET)",
-      .protocol   = "token",
-      .key        = "redlock:%s",
-      .is_of_many = true,
-      .note       = "Its own extension creates a lost key again.",
-      .rules      = RULES(TOKENS(BWL_TOKEN_UUID)) },
+    PROFILE("redlock-net", "RedLock.net 2 (.NET)", "token", "redlock:%s", .is_of_many = true,
+            .note  = "Its own extension makes a lost key anew.",
+            .rules = RULES(TOKENS(BWL_TOKEN_UUID))),
     /* madelson/DistributedLock at 338025c, RedisMutexPrimitive.cs, RedLockHelper.cs: StringSet NX,
      * MACHINE_PID_GUID. */
-    { .name       = "distributedlock",
-      .program    = "DistributedLock 2 (.NET), RedisDistributedLock",
-      .protocol   = "token",
-      .key        = "%s",
-      .names_host = true,
-      .is_of_many = true,
-      .theirs     = BWL_THEIRS_HOST_PID,
-      .note       = "A long host name is shortened.",
-      .rules      = RULES(TOKENS(BWL_TOKEN_UUID_BARE), .lease_ms = 30000) },
+    PROFILE("distributedlock", "DistributedLock 2 (.NET), RedisDistributedLock", "token", "%s",
+            .names_host = true, .is_of_many = true, .theirs = BWL_THEIRS_HOST_PID,
+            .note  = "The name of the host is cut to fit.",
+            .rules = RULES(TOKENS(BWL_TOKEN_UUID_BARE), .lease_ms = 30000)),
     /* sewenew/redis-plus-plus at 1ee399d, patterns/redlock.cpp: SET NX PX, 20
      * letters and digits. */
-    { .name       = "redis-plus-plus",
-      .program    = "redis++ 1.3 (C++), RedMutex",
-      .protocol   = "token",
-      .key        = "%s",
-      .is_of_many = true,
-      .rules      = RULES(TOKENS(BWL_TOKEN_ALNUM_20)) },
+    PROFILE("redis-plus-plus", "redis++ 1.3 (C++), RedMutex", "token", "%s", .is_of_many = true,
+            .rules = RULES(TOKENS(BWL_TOKEN_ALNUM_20))),
     /* org.redisson:redisson 4.7.0 and 3.45.1 (Maven Central), sources: RedissonLock, LockTask,
      * RedissonFencedLock, RedissonObject.prefixName. */
-    { .name     = "redisson",
-      .program  = "Redisson 3 and 4 (Java), RLock",
-      .protocol = "redisson",
-      .key      = "%s",
-      .note     = "The key is a hash, and a release is published on redisson_lock__channel:{KEY}. "
-                  "RSpinLock is compatible; RFairLock is too, but loses its order. Never use the "
-                  "key of an RReadWriteLock, which does not exclude an RLock.",
-      .rules    = RULES(TOKENS(BWL_TOKEN_UUID_THREAD), .lease_ms = 30000) },
-    { .name     = "redisson-fenced",
-      .program  = "Redisson 3.19 and newer (Java), RFencedLock",
-      .protocol = "redisson",
-      .key      = "%s",
-      .note     = "As redisson. An acquire increments redisson_lock_token:{KEY}, and that is the "
-                  "fence.",
-      .rules    = RULES(TOKENS(BWL_TOKEN_UUID_THREAD), .lease_ms = 30000, .counts_fences = true) },
+    PROFILE("redisson", "Redisson 3 and 4 (Java), RLock", "redisson", "%s",
+            .note =
+                "The key is a hash, and a release is published on redisson_lock__channel:{KEY}. "
+                "RSpinLock takes part as well; RFairLock does, and loses its order. Never on the "
+                "key of an RReadWriteLock, which excludes no RLock at all.",
+            .rules = RULES(TOKENS(BWL_TOKEN_UUID_THREAD), .lease_ms = 30000)),
+    PROFILE("redisson-fenced", "Redisson 3.19 and newer (Java), RFencedLock", "redisson", "%s",
+            .note = "As redisson. An acquire increments redisson_lock_token:{KEY}, and that is the "
+                    "fence.",
+            .rules =
+                RULES(TOKENS(BWL_TOKEN_UUID_THREAD), .lease_ms = 30000, .counts_fences = true)),
     /* symfony/lock at 5.2 to 7.2, Store/RedisStore.php. */
-    { .name     = "symfony",
-      .program  = "Symfony Lock 5.2 to 7.2 (PHP), RedisStore",
-      .protocol = "symfony",
-      .key      = "%s",
-      .note     = "The key is a sorted set: the value and __write__ are its members, and their "
-                  "scores are the end in milliseconds. Readers (acquireRead) exclude bowline. "
-                  "A prefix of the PHP client, such as Redis::OPT_PREFIX, goes into key=.",
-      .rules    = RULES(TOKENS(BWL_TOKEN_BASE64_32), .lease_ms = 300000) },
+    PROFILE("symfony", "Symfony Lock 5.2 to 7.2 (PHP), RedisStore", "symfony", "%s",
+            .note  = "The key is a sorted set: the value and __write__ are its members, and their "
+                     "scores are the end in milliseconds. Readers (acquireRead) keep bowline out. "
+                     "A prefix of the PHP client, such as Redis::OPT_PREFIX, goes into key=.",
+            .rules = RULES(TOKENS(BWL_TOKEN_BASE64_32), .lease_ms = 300000)),
     /* redis/redis-doc at 029c381, commands/setnx.md, "Design pattern: Locking with SETNX". */
-    { .name     = "redis-io-setnx",
-      .program  = "programs written after the page of SETNX on redis.io",
-      .protocol = "setnx-getset",
-      .key      = "lock.%s",
-      .fault    = FAULT_BLIND,
-      .rules    = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS, .extra_ns = SECOND_NS,
-                        EXPIRED_NOT_AFTER_NOW) },
+    PROFILE("redis-io-setnx", "programs made after the page of SETNX on redis.io", "setnx-getset",
+            "lock.%s", .fault = FAULT_BLIND,
+            .rules = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS, .extra_ns = SECOND_NS,
+                           EXPIRED_NOT_AFTER_NOW)),
     /* abelaska/jedis-lock at 5989cdd (1.0.0), JedisLock.java. */
-    { .name     = "jedis-lock-1",
-      .program  = "jedis-lock 1.0 (Java), and the many copies of its class",
-      .protocol = "setnx-getset",
-      .key      = "%s",
-      .fault    = FAULT_BLIND,
-      .rules =
-          RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = MILLISECOND_NS, .extra_ns = MILLISECOND_NS,
-                EXPIRED_BEFORE_NOW, .lease_ms = 60000, .wait_ms = 10000) },
+    PROFILE("jedis-lock-1", "jedis-lock 1.0 (Java), and the many copies of its class",
+            "setnx-getset", "%s", .fault = FAULT_BLIND,
+            .rules = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = MILLISECOND_NS,
+                           .extra_ns = MILLISECOND_NS, EXPIRED_BEFORE_NOW, .lease_ms = 60000,
+                           .wait_ms = 10000)),
     /* redis 2.6.2 and 2.7.6 (PyPI), client.py, Lock: whole seconds; connection.py, encode. */
-    { .name     = "redis-py-2.7",
-      .program  = "redis-py 2.4 to 2.7 (Python), redis.client.Lock",
-      .protocol = "setnx-getset",
-      .key      = "%s",
-      .fault    = FAULT_BLIND,
-      .note     = "Without timeout= its own locks expire in 2038.",
-      .rules = RULES(.value = BWL_VALUE_FLOAT_PYTHON, .unit_ns = SECOND_NS, .whole_ns = SECOND_NS,
-                     EXPIRED_BEFORE_NOW) },
+    PROFILE("redis-py-2.7", "redis-py 2.4 to 2.7 (Python), redis.client.Lock", "setnx-getset", "%s",
+            .fault = FAULT_BLIND, .note = "Without timeout= its own locks expire in 2038.",
+            .rules = RULES(.value = BWL_VALUE_FLOAT_PYTHON, .unit_ns = SECOND_NS,
+                           .whole_ns = SECOND_NS, EXPIRED_BEFORE_NOW)),
     /* redis 2.8.0 and 2.9.1 (PyPI), client.py, Lock: fractions of a second. */
-    { .name     = "redis-py-2.9",
-      .program  = "redis-py 2.8 and 2.9 (Python), redis.client.Lock",
-      .protocol = "setnx-getset",
-      .key      = "%s",
-      .fault    = FAULT_BLIND,
-      .note     = "Without timeout= its own locks expire in 2038.",
-      .rules    = RULES(.value = BWL_VALUE_FLOAT_PYTHON, .unit_ns = MICROSECOND_NS,
-                        .whole_ns = SECOND_NS, EXPIRED_BEFORE_NOW) },
+    PROFILE("redis-py-2.9", "redis-py 2.8 and 2.9 (Python), redis.client.Lock", "setnx-getset",
+            "%s", .fault = FAULT_BLIND, .note = "Without timeout= its own locks expire in 2038.",
+            .rules = RULES(.value = BWL_VALUE_FLOAT_PYTHON, .unit_ns = MICROSECOND_NS,
+                           .whole_ns = SECOND_NS, EXPIRED_BEFORE_NOW)),
     /* kenn/redis-mutex at 142d14e, lib/redis_mutex.rb; before 4, 10b66a2, lib/redis/mutex.rb. */
-    { .name     = "redis-mutex",
-      .program  = "redis-mutex 4 (Ruby), RedisMutex",
-      .protocol = "setnx-getset",
-      .key      = "RedisMutex:%s",
-      .fault    = FAULT_MOVED,
-      .rules =
-          RULES(.value = BWL_VALUE_FLOAT_RUBY, .unit_ns = MICROSECOND_NS, .whole_ns = SECOND_NS,
-                EXPIRED_NOT_AFTER_NOW, .lease_ms = 10000, .wait_ms = 1000) },
-    { .name     = "redis-mutex-3",
-      .program  = "redis-mutex 1 to 3 (Ruby), Redis::Mutex",
-      .protocol = "setnx-getset",
-      .key      = "Redis::Mutex:%s",
-      .fault    = FAULT_MOVED,
-      .rules =
-          RULES(.value = BWL_VALUE_FLOAT_RUBY, .unit_ns = MICROSECOND_NS, .whole_ns = SECOND_NS,
-                EXPIRED_NOT_AFTER_NOW, .lease_ms = 10000, .wait_ms = 1000) },
+    PROFILE("redis-mutex", "redis-mutex 4 (Ruby), RedisMutex", "setnx-getset", "RedisMutex:%s",
+            .fault = FAULT_MOVED,
+            .rules = RULES(.value = BWL_VALUE_FLOAT_RUBY, .unit_ns = MICROSECOND_NS,
+                           .whole_ns = SECOND_NS, EXPIRED_NOT_AFTER_NOW, .lease_ms = 10000,
+                           .wait_ms = 1000)),
+    PROFILE("redis-mutex-3", "redis-mutex 1 to 3 (Ruby), Redis::Mutex", "setnx-getset",
+            "Redis::Mutex:%s", .fault = FAULT_MOVED,
+            .rules = RULES(.value = BWL_VALUE_FLOAT_RUBY, .unit_ns = MICROSECOND_NS,
+                           .whole_ns = SECOND_NS, EXPIRED_NOT_AFTER_NOW, .lease_ms = 10000,
+                           .wait_ms = 1000)),
     /* PatrickTulskie/redis-lock at f13d834, lib/redis/lock.rb: SECONDS-PID-THREAD. */
-    { .name     = "crowdtap-redis-lock",
-      .program  = "redis-lock of PatrickTulskie (Ruby), Redis#lock",
-      .protocol = "setnx-getset",
-      .key      = "lock:%s",
-      .fault    = FAULT_MOVED,
-      .note     = "The two numbers are random and new for every attempt.",
-      .rules = RULES(.value = BWL_VALUE_TIMESTAMP_TOKEN, .token = BWL_TOKEN_PID_TID, BY_THE_SERVER,
-                     .unit_ns = SECOND_NS, .extra_ns = SECOND_NS, .lease_ms = 60000,
-                     .expired = BWL_TIMESTAMP_BEFORE_NOW) },
+    PROFILE("crowdtap-redis-lock", "redis-lock of PatrickTulskie (Ruby), Redis#lock",
+            "setnx-getset", "lock:%s", .fault = FAULT_MOVED,
+            .note  = "The two numbers are drawn anew for every attempt.",
+            .rules = RULES(.value = BWL_VALUE_TIMESTAMP_TOKEN, .token = BWL_TOKEN_PID_TID,
+                           BY_THE_SERVER, .unit_ns = SECOND_NS, .extra_ns = SECOND_NS,
+                           .lease_ms = 60000, .expired = BWL_TIMESTAMP_BEFORE_NOW)),
     /* lantins/resque-lock-timeout at 3a13db9, lib/resque/plugins/lock_timeout.rb. */
-    { .name     = "resque-lock-timeout",
-      .program  = "resque-lock-timeout 0.4 (Ruby) with @lock_timeout",
-      .protocol = "setnx-getset",
-      .key      = "resque:lock:%s",
-      .fault    = FAULT_BLIND,
-      .note     = "The name of the lock is CLASS:IDENTIFIER.",
-      .rules    = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS, EXPIRED_BEFORE_NOW) },
+    PROFILE("resque-lock-timeout", "resque-lock-timeout 0.4 (Ruby) with @lock_timeout",
+            "setnx-getset", "resque:lock:%s", .fault = FAULT_BLIND,
+            .note  = "The name of the lock is CLASS:IDENTIFIER.",
+            .rules = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS, EXPIRED_BEFORE_NOW)),
     /* ServiceStack/ServiceStack.Redis at 0dbc420, RedisLock.cs. */
-    { .name     = "servicestack",
-      .program  = "ServiceStack.Redis 3 and 4 (.NET), AcquireLock",
-      .protocol = "setnx-getset",
-      .key      = "%s",
-      .fault    = "its other users compare their own clocks, and delete any lock when they "
-                  "release",
-      .note     = "Its timeOut is both the wait and the lease.",
-      .rules    = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = MILLISECOND_NS,
-                        .extra_ns = MILLISECOND_NS, EXPIRED_NOT_AFTER_NOW) },
+    PROFILE("servicestack", "ServiceStack.Redis 3 and 4 (.NET), AcquireLock", "setnx-getset", "%s",
+            .fault = "its other users take a lock that has expired by clocks of their own, and "
+                     "release whatever is there",
+            .note  = "Its timeOut is the wait and the lease in one.",
+            .rules = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = MILLISECOND_NS,
+                           .extra_ns = MILLISECOND_NS, EXPIRED_NOT_AFTER_NOW)),
     /* The article "Redis实现分布式锁", getPidLock and releasePidLock, as its
      * text means them. */
-    { .name     = "php-pidlock",
-      .program  = "the PHP lock of the article \"Redis实现分布式锁\", getPidLock",
-      .protocol = "setnx-getset",
-      .key      = "lock_%s",
-      .rules    = &bwl_compat_rules_buffers },
+    PROFILE("php-pidlock", "the PHP lock of the article \"Redis实现分布式锁\", getPidLock",
+            "setnx-getset", "lock_%s", .rules = &bwl_compat_rules_buffers),
     /* The article "利用redis实现分布式锁", JedisLock; the release as in jedis-lock 1.0. */
-    { .name     = "java-jedislock",
-      .program  = "the Java lock of the article \"利用redis实现分布式锁\", JedisLock",
-      .protocol = "setnx-getset",
-      .key      = "%s",
-      .rules    = &bwl_compat_rules_jedis },
+    PROFILE("java-jedislock", "the Java lock of the article \"利用redis实现分布式锁\", JedisLock",
+            "setnx-getset", "%s", .rules = &bwl_compat_rules_jedis),
 };
 
 enum { ROWS = sizeof rows / sizeof rows[0] };
@@ -417,8 +297,8 @@ const char *bwl_profile_name_at(size_t i)
     return profile != NULL ? profile->name : NULL;
 }
 
-/* How many bytes of the template come before the profile's own; the whole size if it does not end
- * so. */
+/* The size of the template before the profile's own key; the whole size if it does not end with
+ * that key. */
 static size_t prefix_size(const bwl_profile *profile, const char *template)
 {
     size_t size  = strlen(template);
@@ -442,7 +322,7 @@ const char *bwl_profile_template_fault(const bwl_profile *profile, const char *t
         return "the name of its wake-up message comes from the end of the key";
     if (profile->takes_prefix && prefix == 0)
         return "its keys begin with your registry key";
-    if (memchr(template, '%', prefix) != NULL) /* it may stand in a name once more as it is */
+    if (memchr(template, '%', prefix) != NULL) /* a % may occur unescaped in a name */
         return "what comes before must not contain a percent sign";
     return NULL;
 }
@@ -459,7 +339,7 @@ static bool is_date(const char *value)
     return true;
 }
 
-/* Is it HOST_PID_? */
+/* Whether it is HOST_PID_. */
 static bool is_host_and_pid(const char *text, size_t size)
 {
     size_t digits = 0;
@@ -500,7 +380,7 @@ bool bwl_profile_reads(const bwl_profile *profile, const bwl_compat_rules *rules
     return is_theirs(profile, value, size);
 }
 
-/* %s in the form is the name of the lock, %p what comes before the profile's key. */
+/* Replaces %s by the name of the lock, %p by the part before the profile's key. */
 static size_t write_form(char ret_name[BWL_SIGNAL_MAX], const char *form, bwl_bytes prefix,
                          bwl_bytes name)
 {

@@ -1,6 +1,5 @@
 /*
- * redis.c -- locks on Redis servers: the engine's table.  See redis.h for its parts, src/protocol
- * for what is promised.
+ * redis.c -- locks on Redis servers: the engine's table.  Files: redis.h; guarantees: src/protocol.
  */
 #include "core/timestamps.h"
 #include "base/fault.h"
@@ -12,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* Only a template can make a key that is not a lock's. */
+/* Only a key template can write a key that is not a lock's. */
 static int check_key(const bwl_host *host, const char *key, size_t size, bwl_fault *fault)
 {
     const char *template       = bwl_redis_of(host)->router.config->key_template;
@@ -62,8 +61,8 @@ static void forget(bwl_engine_lock *lock)
     free(part->queries);
 }
 
-/* False: this machine's clock is wrong by decades.  Other clients would take over at once what we
- * wrote, or never. */
+/* False: this machine's clock is wrong by decades.  Other clients would steal the lock at once, or
+ * never. */
 static bool can_be_written(const bwl_engine_lock *lock, const bwl_send *send)
 {
     char                    value[BWL_VALUE_MAX];
@@ -74,9 +73,9 @@ static bool can_be_written(const bwl_engine_lock *lock, const bwl_send *send)
             bwl_value_write(value, rules, lock->hold.request.token, send->timestamp) != 0);
 }
 
-/* No caller waits for it (or, of several servers, for the slower ones), and the next command must
- * find it carried out: so it goes as its text if the server may not know the script.  (Of a
- * protocol with a queue, the handshake has loaded it.) */
+/* Nothing waits for the reply of a background release (with several servers: of the slower ones),
+ * and the next command must find it executed.  So it is sent as the script's text if the server may
+ * not know the script.  (With a queued protocol, the handshake has loaded it.) */
 static bool is_release_by_eval(bwl_session *session, const bwl_engine_lock *lock, unsigned command)
 {
     bool must_be_first = lock->in_background || (session->config->topology == BWL_TOPOLOGY_QUORUM &&
@@ -90,7 +89,7 @@ static bool is_release_by_eval(bwl_session *session, const bwl_engine_lock *lock
     return true;
 }
 
-/* The kernel has all of a release in the background: its reply may be read late. */
+/* The kernel has all of a background release: its reply may be read late. */
 static void mark_background(bwl_session *session, const bwl_engine_lock *lock)
 {
     const bwl_stream *stream = &session->link.conn.stream;
@@ -101,7 +100,7 @@ static void mark_background(bwl_session *session, const bwl_engine_lock *lock)
     bwl_request *last = bwl_pipeline_at(&session->pipeline, session->pipeline.count - 1);
     if (last->lock != lock || !last->flight.written || last->flight.prepares ||
         last->flight.background)
-        return; /* it is deferred behind a transaction */
+        return; /* deferred behind a transaction */
     last->flight.background = true;
     bwl_host_background_sent(lock->host);
 }
@@ -143,7 +142,7 @@ static void name_silence(const bwl_session *session, bwl_engine_lock *lock)
                            (long long)session->host->settings.answer_ms);
 }
 
-/* All are taken out before the first is completed: that may submit a new one. */
+/* Removes all requests before it completes the first: a completion may submit a new one. */
 static void withdraw(bwl_engine_lock *lock)
 {
     bwl_redis   *redis = bwl_redis_of(lock->host);
@@ -179,7 +178,7 @@ static void woken(bwl_host *host)
     bwl_redis_set_timer(redis);
 }
 
-/* Of a cluster, any node: it shows where the others are.  Of several servers, each. */
+/* In a cluster any node, which shows the others; with several servers each of them. */
 static bool start_connecting(bwl_host *host)
 {
     bwl_router *router   = &bwl_redis_of(host)->router;
@@ -200,7 +199,7 @@ static void flush(bwl_host *host)
         bwl_session_flush(each);
 }
 
-/* Only if it is known which session speaks next. */
+/* Only if one session is the only one that can get a reply. */
 static bool await(bwl_host *host, bwl_ms until)
 {
     bwl_session *session = bwl_redis_of(host)->router.sessions;
@@ -211,7 +210,7 @@ static bool await(bwl_host *host, bwl_ms until)
            bwl_session_await(session, until);
 }
 
-/* What all of them have in common. */
+/* The part that all schemes share. */
 #define REDIS_ENGINE(scheme_)                                                                 \
     .scheme = (scheme_), .has_lease = true, .open = bwl_redis_open, .share = bwl_redis_share, \
     .close = bwl_redis_close, .prepare = prepare, .send = send_command, .forget = forget,     \

@@ -1,10 +1,9 @@
 /*
- * rules.c -- which protocol a URL asks for, and by whose rules: ?protocol=, ?profile=,
- * ?accept-risk= and ?sync=; and what of these rules it changes: ?retry=, ?pause=, ?buffer= and
- * ?guard=.
+ * rules.c -- the protocol of a URL and its rules: ?protocol=, ?profile=, ?accept-risk= and ?sync=;
+ * and the changes to these rules: ?retry=, ?pause=, ?buffer= and ?guard=.
  *
- * A protocol with a known fault, or a lock that is shared with programs which have one, is never
- * taken by accident: the URL must say that the risk is accepted.
+ * A protocol with a known fault, or a lock shared with programs that have one, is only used if the
+ * URL accepts the risk.
  */
 #include "base/fault.h"
 #include "core/nearest.h"
@@ -56,7 +55,7 @@ static int take_profile(bwl_settings *settings, const char *name, const char *pr
     *ret_fault         = profile->fault;
     if (profile->fault == NULL && settings->protocol != NULL)
         *ret_fault = bwl_protocol_fault(settings->protocol, settings->rules);
-    assert(settings->protocol != NULL); /* a test looks at every row */
+    assert(settings->protocol != NULL); /* a test checks every row */
     return BWL_OK;
 }
 
@@ -73,7 +72,7 @@ static int take_protocol(bwl_settings *settings, const char *name, const char **
     return BWL_OK;
 }
 
-/* ---- what may go wrong ----------------------------------------------------------------------- */
+/* ---- risks ----------------------------------------------------------------------------------- */
 
 static int take_risk(bwl_settings *settings, const bwl_url *url, const char *what, const char *name,
                      const char *wrong, bwl_fault *fault)
@@ -134,7 +133,7 @@ static int take_sync(bwl_settings *settings, const bwl_url *url, bwl_fault *faul
 
 enum { RETRIES_MAX = 1000000, PAUSE_MIN_MS = 1, TUNE_MAX_MS = 3600000 };
 
-/* *ret_text: NULL if the URL does not have the option.  USAGE where it would mean nothing. */
+/* *ret_text: NULL if the URL does not have the option.  USAGE if the protocol does not have it. */
 static int find_option(const char **ret_text, const bwl_url *url, const char *name, bool has_it,
                        const char *whose, bwl_fault *fault)
 {
@@ -199,7 +198,7 @@ static int tune_stamp(bwl_compat_rules *rules, const bwl_url *url, bwl_fault *fa
     return status;
 }
 
-/* The rules, as the URL changes them.  NULL rules: the protocol is one of bowline's own. */
+/* The rules with the URL's changes.  NULL rules: the protocol is one of bowline's own. */
 static int tune(bwl_compat_rules *ret_rules, const bwl_compat_rules *rules, const bwl_url *url,
                 bwl_fault *fault)
 {
@@ -213,7 +212,7 @@ static int tune(bwl_compat_rules *ret_rules, const bwl_compat_rules *rules, cons
     return status;
 }
 
-/* The wait that goes with retry= where the URL has none: as many tries as it takes. */
+/* The default wait with retry=: long enough for all tries. */
 static int check_tuning(bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
 {
     bwl_compat_rules tuned;

@@ -1,10 +1,9 @@
 /*
  * update.c -- WATCH, GET, MULTI ... EXEC for an update, on a connection of its own.
  *
- * The state that WATCH and MULTI leave is the connection's.  So the commands behind READ go out on
- * the connection on which it was answered, or not at all: on the next one nothing is watched, and
- * SET would be carried out at once.  A section that did not end as it should ends with its
- * connection.
+ * WATCH and MULTI set a state of the connection.  So the commands after READ are sent on the same
+ * connection, or not at all: on a new one nothing is watched, and SET would be executed at once.  A
+ * transaction that failed closes its connection.
  */
 #include "base/fault.h"
 #include "engine/redis/redis.h"
@@ -77,7 +76,7 @@ static bool keep_value(bwl_transaction *transaction, const bwl_transaction_reply
     return true;
 }
 
-/* The first error is the reason for those behind it. */
+/* Keeps the first error: it causes those after it. */
 static void set_error(const bwl_session *session, bwl_engine_lock *lock,
                       const bwl_transaction_reply *reply)
 {
@@ -149,7 +148,7 @@ bool bwl_redis_step(bwl_engine_lock *lock, bwl_transaction *transaction)
     bwl_request request = { .kind = &update, .lock = lock, .subject = transaction };
 
     bwl_fault_clear(&lock->why);
-    if (transaction->args.command == TRANSACTION_READ) { /* what it has shown is used at the end */
+    if (transaction->args.command == TRANSACTION_READ) { /* its result is used at the end */
         transaction->is_there  = false;
         transaction->is_long   = false;
         transaction->no_memory = false;

@@ -1,11 +1,11 @@
 /*
- * waiters.c -- which lock a push is for, and by what a lock is in the server's queue.
+ * waiters.c -- finds the lock that a push is for, and tracks its channel in the server's queue.
  *
- * A waiting lock has a nonce: the number of an entry here, and a generation that is new with every
- * attempt.  A push for another generation is of an attempt that has ended, and is for no lock:
- * ending the attempt has cancelled it at the server, and so has passed the lock on.
+ * A waiting lock has a nonce: an index into the registry, and a generation that is new with every
+ * attempt.  A push with another generation belongs to an attempt that has ended, and is ignored:
+ * the end of the attempt cancelled it at the server, which granted the lock to the next waiter.
  *
- * The shards of a client have a registry each; the nodes of a cluster share one.
+ * Each shard of a client has a registry; the nodes of a cluster share one.
  */
 #include "engine/redis/redis.h"
 #include "engine/redis/topology/cluster.h"
@@ -83,7 +83,7 @@ bwl_queue_self bwl_redis_self(bwl_session *session, const bwl_request *request)
     bwl_slots_channel(session, self.tag, self.push_channels[0]);
     memcpy(self.session, session->push.id, sizeof self.session);
     if (request->generation != waiting->generation)
-        return self; /* of an earlier attempt: no more is known of it */
+        return self; /* the channels are those of an earlier attempt */
     memcpy(self.push_channels[1], waiting->queued_by[0], sizeof waiting->queued_by[0]);
     memcpy(self.push_channels[2], waiting->queued_by[1], sizeof waiting->queued_by[1]);
     if (request->command == REDIS_QUEUE_JOIN || request->command == REDIS_QUEUE_REQUEUE)
@@ -111,7 +111,7 @@ void bwl_redis_queued(bwl_session *session, const bwl_request *request,
                            (unsigned)session->config->queue_max);
 }
 
-/* In a cluster it may come from a node where the lock is not any more, whose clock is another. */
+/* In a cluster it may come from a former owner node, whose clock is another one. */
 static void on_grant(bwl_session *session, const bwl_queue_push *push)
 {
     const bwl_waiter_registry *registry     = &bwl_redis_of(session->host)->waiters;

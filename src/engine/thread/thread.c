@@ -305,7 +305,7 @@ static int thread_prepare(bwl_engine_lock *lock, bwl_fault *fault)
     return BWL_OK;
 }
 
-static bool thread_ask(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply)
+static bool thread_send(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply)
 {
     node     *p = lock->part;
     bwl_fault fault;
@@ -387,7 +387,7 @@ const bwl_engine bwl_thread_engine = {
     .open      = thread_open,
     .close     = thread_close,
     .prepare   = thread_prepare,
-    .send      = thread_ask,
+    .send      = thread_send,
     .forget    = thread_forget,
     .woken     = thread_woken,
     .who       = thread_who,

@@ -1,10 +1,9 @@
 /*
  * tls.c -- one session.  See tls.h.
  *
- * OpenSSL reads from one piece of memory and writes to another (its memory BIOs), so all it ever
- * says is "more must come from the peer".  Its error queue belongs to the thread, not to the
- * session, and a stale entry would be taken for a failure of ours: it is emptied before and
- * after every step.
+ * OpenSSL reads from and writes to memory (memory BIOs), so the only reason to wait is "more input
+ * from the peer".  Its error queue belongs to the thread, not to the session, and a stale entry
+ * would be taken for our error: it is cleared before and after every step.
  */
 #include "base/fault.h"
 #include "net/tls/tls_inside.h"
@@ -13,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- whom we want to speak to ---------------------------------------------------------------- */
+/* ---- the expected host ----------------------------------------------------------------------- */
 
-/* What a host name may be made of; anything else would be no harm, but would match nothing. */
+/* The characters of a host name; a name with others would match no certificate. */
 static bool is_name(const char *host)
 {
     static const char may[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
 
-    /* OpenSSL takes a leading dot for "any host below". */
+    /* For OpenSSL, a leading dot means "any host below". */
     return host[0] != '\0' && host[0] != '.' && strspn(host, may) == strlen(host);
 }
 
@@ -31,7 +30,7 @@ static bool is_address(const char *host)
     return inet_pton(AF_INET, host, &any) == 1 || inet_pton(AF_INET6, host, &any) == 1;
 }
 
-/* A certificate knows no final dot, and no interface of ours: fe80::1%eth0. */
+/* A certificate has no final dot, and no zone of an address: fe80::1%eth0. */
 static int take_host(bwl_tls *tls, const char *host, bwl_fault *fault)
 {
     size_t size = strnlen(host, sizeof tls->host);
@@ -52,7 +51,7 @@ static int take_host(bwl_tls *tls, const char *host, bwl_fault *fault)
                     "no certificate can be checked against the host \"%.100s\"", host);
 }
 
-static bool demand_host(bwl_tls *tls)
+static bool require_host(bwl_tls *tls)
 {
     const bwl_tls_library       *openssl = tls->openssl;
     struct X509_VERIFY_PARAM_st *demands = openssl->SSL_get0_param(tls->ssl);
@@ -61,7 +60,7 @@ static bool demand_host(bwl_tls *tls)
         return openssl->X509_VERIFY_PARAM_set1_ip_asc(demands, tls->host) == 1;
     openssl->X509_VERIFY_PARAM_set_hostflags(demands, BWL_X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
                                                           BWL_X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-    /* The name also goes out (SNI), for servers that have several certificates. */
+    /* The name is also sent (SNI), for servers that have several certificates. */
     return openssl->X509_VERIFY_PARAM_set1_host(demands, tls->host, strlen(tls->host)) == 1 &&
            openssl->SSL_ctrl(tls->ssl, BWL_SSL_CTRL_SET_TLSEXT_HOSTNAME,
                              BWL_TLSEXT_NAMETYPE_host_name, tls->host) == 1;
@@ -81,7 +80,7 @@ static bool make_session(bwl_tls *tls)
     }
     openssl->SSL_set_bio(tls->ssl, tls->in, tls->out);
     openssl->SSL_set_connect_state(tls->ssl);
-    return openssl->SSL_set_ex_data(tls->ssl, 0, tls) == 1 && demand_host(tls);
+    return openssl->SSL_set_ex_data(tls->ssl, 0, tls) == 1 && require_host(tls);
 }
 
 int bwl_tls_start(bwl_tls **ret_tls, const bwl_tls_context *context, const char *host,
@@ -114,14 +113,14 @@ void bwl_tls_free(bwl_tls *tls)
     free(tls);
 }
 
-/* ---- how it ends ----------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static bool is_over(const bwl_tls *tls)
 {
     return tls->phase == BWL_TLS_ENDED || tls->phase == BWL_TLS_FAILED;
 }
 
-static int say_again(const bwl_tls *tls, bwl_fault *fault)
+static int repeat_result(const bwl_tls *tls, bwl_fault *fault)
 {
     assert(is_over(tls));
     assert(tls->fault.status < 0);
@@ -133,7 +132,7 @@ static int say_again(const bwl_tls *tls, bwl_fault *fault)
 static int end(bwl_tls *tls, bwl_tls_phase phase, bwl_fault *fault)
 {
     tls->phase = phase;
-    return say_again(tls, fault);
+    return repeat_result(tls, fault);
 }
 
 static size_t pending(const bwl_tls *tls, struct bio_st *bio)
@@ -144,9 +143,9 @@ static size_t pending(const bwl_tls *tls, struct bio_st *bio)
     return (size_t)size;
 }
 
-/* OpenSSL did not do what was wanted; the reason is in its queue, which the caller empties then.
- * 0: because more must come first. */
-static int judge(bwl_tls *tls, int result, bwl_fault *fault)
+/* Maps a failed OpenSSL call to a result; the reason is in OpenSSL's error queue, which the caller
+ * clears.  0: the session needs more input. */
+static int result_of_error(bwl_tls *tls, int result, bwl_fault *fault)
 {
     int           code  = tls->openssl->SSL_get_error(tls->ssl, result);
     unsigned long error = tls->openssl->ERR_peek_error();
@@ -170,7 +169,7 @@ static int judge(bwl_tls *tls, int result, bwl_fault *fault)
     return end(tls, BWL_TLS_FAILED, fault);
 }
 
-/* Every answer to a peer that asks and does not read would stay here. */
+/* A peer that sends but does not read would fill the output with our replies. */
 static int check_bound(bwl_tls *tls, bwl_fault *fault)
 {
     if (is_over(tls) || pending(tls, tls->out) <= BWL_TLS_OUT_MAX)
@@ -202,7 +201,7 @@ int bwl_tls_feed(bwl_tls *tls, const void *bytes, size_t size, bwl_fault *fault)
     assert(!tls->input_ended);
     assert(size <= bwl_tls_room(tls));
     if (is_over(tls))
-        return say_again(tls, fault);
+        return repeat_result(tls, fault);
     if (size == 0)
         return BWL_OK;
     note_first(tls, bytes, size);
@@ -235,7 +234,7 @@ void bwl_tls_sent(bwl_tls *tls, size_t size)
 
     assert(size <= pending(tls, tls->out));
     if (size > 0)
-        tls->handed_over = tls->written; /* only the last record can be waiting: see tls.h */
+        tls->handed_over = tls->written; /* only the last record can be pending: see tls.h */
     while (size > 0) {
         size_t piece = size < sizeof away ? size : sizeof away;
         int    taken = tls->openssl->BIO_read(tls->out, away, (int)piece);
@@ -246,7 +245,7 @@ void bwl_tls_sent(bwl_tls *tls, size_t size)
 
 /* ---- the handshake --------------------------------------------------------------------------- */
 
-/* OpenSSL has checked this already, if it was asked rightly and there was a certificate at all. */
+/* OpenSSL has checked this already, if it was configured correctly and there was a certificate. */
 static int check_peer(bwl_tls *tls, bwl_fault *fault)
 {
     long verdict = tls->openssl->SSL_get_verify_result(tls->ssl);
@@ -264,7 +263,7 @@ int bwl_tls_step(bwl_tls *tls, bwl_fault *fault)
     int status = BWL_OK;
 
     if (is_over(tls))
-        return say_again(tls, fault);
+        return repeat_result(tls, fault);
     if (tls->phase == BWL_TLS_OPEN)
         return BWL_OK;
     if (!bwl_tls_looks_like_tls(tls)) {
@@ -274,7 +273,7 @@ int bwl_tls_step(bwl_tls *tls, bwl_fault *fault)
     tls->openssl->ERR_clear_error();
     int result = tls->openssl->SSL_do_handshake(tls->ssl);
     if (result != 1)
-        status = judge(tls, result, fault);
+        status = result_of_error(tls, result, fault);
     else if ((status = check_peer(tls, fault)) == BWL_OK)
         tls->phase = BWL_TLS_OPEN;
     tls->openssl->ERR_clear_error();
@@ -294,12 +293,12 @@ ssize_t bwl_tls_read(bwl_tls *tls, char *ret_bytes, size_t room, bwl_fault *faul
 
     assert(room > 0);
     if (is_over(tls))
-        return say_again(tls, fault);
+        return repeat_result(tls, fault);
     if (tls->phase == BWL_TLS_HANDSHAKING)
         return 0;
     tls->openssl->ERR_clear_error();
     int result = tls->openssl->SSL_read(tls->ssl, ret_bytes, most);
-    int status = result > 0 ? result : judge(tls, result, fault);
+    int status = result > 0 ? result : result_of_error(tls, result, fault);
     tls->openssl->ERR_clear_error();
     return status != 0 ? status : check_bound(tls, fault);
 }
@@ -309,12 +308,12 @@ ssize_t bwl_tls_write(bwl_tls *tls, const char *bytes, size_t size, bwl_fault *f
     int most = size < BWL_TLS_RECORD_MAX ? (int)size : BWL_TLS_RECORD_MAX;
 
     if (is_over(tls))
-        return say_again(tls, fault);
+        return repeat_result(tls, fault);
     if (tls->phase == BWL_TLS_HANDSHAKING || most == 0 || pending(tls, tls->out) > 0)
         return 0;
     tls->openssl->ERR_clear_error();
     int result = tls->openssl->SSL_write(tls->ssl, bytes, most);
-    int status = result > 0 ? BWL_OK : judge(tls, result, fault);
+    int status = result > 0 ? BWL_OK : result_of_error(tls, result, fault);
     tls->openssl->ERR_clear_error();
     if (status < 0)
         return status;
@@ -334,9 +333,9 @@ uint64_t bwl_tls_handed_over(const bwl_tls *tls)
 void bwl_tls_goodbye(bwl_tls *tls)
 {
     if (tls->phase != BWL_TLS_OPEN)
-        return; /* in a handshake there is nobody yet to say it to */
+        return; /* in a handshake there is nothing to close yet */
     tls->openssl->ERR_clear_error();
-    (void)tls->openssl->SSL_shutdown(tls->ssl); /* 0: said; we do not wait for the answer */
+    (void)tls->openssl->SSL_shutdown(tls->ssl); /* 0: sent; the peer's alert is not awaited */
     tls->openssl->ERR_clear_error();
     (void)bwl_fail(&tls->fault, BWL_STATUS_UNREACHABLE, "the connection was closed by us");
     tls->phase = BWL_TLS_ENDED;

@@ -1,9 +1,9 @@
 /*
- * tls_context.c -- whom we trust and who we are: the files of TLS.  See tls.h.
+ * tls_context.c -- the files of TLS: trusted authorities, our certificate and key.  See tls.h.
  *
- * What the administrator demands of every program in openssl.cnf (a higher version, stronger keys)
- * holds for us too; we only ever add to it.  OpenSSL also reads SSL_CERT_FILE and SSL_CERT_DIR of
- * the environment when it looks for the authorities of this system, as in every program.
+ * The administrator's requirements in openssl.cnf (a higher version, stronger keys) also apply;
+ * this file only adds to them.  OpenSSL also reads SSL_CERT_FILE and SSL_CERT_DIR of the
+ * environment to find the system's authorities, as in every program.
  */
 #include "base/copy.h"
 #include "base/fault.h"
@@ -17,13 +17,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* OpenSSL says neither which file nor why, so the system is asked first.  OpenSSL opens the file
- * again, by its name: nobody else can have replaced it, as bwl_trusted_check looks at its
+/* OpenSSL reports neither the file nor the reason, so the file is opened here first.  OpenSSL opens
+ * it again by its name: no other user can have replaced it, because bwl_trusted_check checks its
  * directory too. */
-static int look_at(const char *what, const char *name, bwl_trust trust, bwl_fault *fault)
+static int check_file(const char *what, const char *name, bwl_trust trust, bwl_fault *fault)
 {
     struct stat about;
-    /* A pipe would let us wait for ever, and can be read only once. */
+    /* A FIFO would block, and can be read only once. */
     int fd = bwl_file_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 
     if (fd < 0)
@@ -40,7 +40,7 @@ static int look_at(const char *what, const char *name, bwl_trust trust, bwl_faul
     return status;
 }
 
-/* Nobody would ever see the question, or the program would hang at it. */
+/* A prompt would not be seen, or would block the program. */
 static int give_no_passphrase(char *ret_text, int room, int writing, void *arg)
 {
     bwl_tls_context *context = arg;
@@ -52,7 +52,7 @@ static int give_no_passphrase(char *ret_text, int room, int writing, void *arg)
     return -1;
 }
 
-/* Why OpenSSL did not like a file. */
+/* Why OpenSSL rejected a file. */
 static int unusable(const bwl_tls_context *context, const char *what, const char *name,
                     bwl_fault *fault)
 {
@@ -76,7 +76,7 @@ static int take_authorities(bwl_tls_context *context, const char *name, bwl_faul
             return BWL_OK;
         return unusable(context, what, "of this system", fault);
     }
-    int status = look_at(what, name, BWL_TRUST_STEERS, fault);
+    int status = check_file(what, name, BWL_TRUST_STEERS, fault);
     if (status < 0)
         return status;
     status = bwl_copy(&context->ca_file, name, fault);
@@ -91,7 +91,7 @@ static int take_key(bwl_tls_context *context, const bwl_tls_options *options, bw
 {
     const bwl_tls_library *openssl = context->openssl;
     const char *name   = options->key_file != NULL ? options->key_file : options->cert_file;
-    int         status = look_at("key file", name, BWL_TRUST_KEY, fault);
+    int         status = check_file("key file", name, BWL_TRUST_KEY, fault);
 
     if (status < 0)
         return status;
@@ -124,7 +124,7 @@ static int take_identity(bwl_tls_context *context, const bwl_tls_options *option
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "there is a key (%s=) and no certificate that it belongs to (%s=)",
                         BWL_TLS_OPTION_KEY, BWL_TLS_OPTION_CERT);
-    int status = look_at(what, options->cert_file, BWL_TRUST_STEERS, fault);
+    int status = check_file(what, options->cert_file, BWL_TRUST_STEERS, fault);
     if (status < 0)
         return status;
     if (context->openssl->SSL_CTX_use_certificate_chain_file(context->ctx, options->cert_file) != 1)
@@ -164,7 +164,7 @@ int bwl_tls_context_new(bwl_tls_context **ret_context, const bwl_tls_options *op
     bwl_tls_context *context = calloc(1, sizeof *context);
     if (context == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    openssl->ERR_clear_error(); /* what others left behind would be taken for the reason */
+    openssl->ERR_clear_error(); /* stale entries would be taken for the reason */
     context->openssl = openssl;
     context->ctx     = openssl->SSL_CTX_new(openssl->TLS_client_method());
     if (context->ctx == NULL)

@@ -1,10 +1,10 @@
 /*
- * tls_inside.h -- what the files of TLS share.
+ * tls_inside.h -- shared by the TLS files.
  *
  *      tls_library.c   OpenSSL, loaded when needed
  *      tls_context.c   the files: authorities, our certificate, our key
  *      tls.c           one session: bytes in, bytes out
- *      tls_text.c     what went wrong, in words for people
+ *      tls_text.c     errors as texts for users
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 struct bwl_tls_context {
     const bwl_tls_library *openssl;
     struct ssl_ctx_st     *ctx;
-    char                  *ca_file; /* NULL: the system's.  For people                         */
+    char                  *ca_file; /* NULL: the system's.  For messages */
     bool                   has_certificate;
     bool                   was_asked_for_passphrase;
 };
@@ -28,36 +28,38 @@ typedef enum bwl_tls_phase {
 
 enum { BWL_TLS_FIRST_MAX = 40, BWL_TLS_NAMES_MAX = 96, BWL_TLS_DATE_MAX = 16 };
 
-/* Why a certificate was not believed: noted where OpenSSL finds out, as it forgets it at once. */
+/* Why a certificate was rejected: stored in the verify callback, because OpenSSL does not keep
+ * it. */
 typedef struct bwl_tls_candidate_error {
-    int  error; /* X509_V_ERR_...; 0: none */
-    int  depth; /* 0: the server's own; above: an authority's                                  */
-    char names[BWL_TLS_NAMES_MAX];  /* whom the server's own is for: "a.test, b.test"; "": nobody */
-    char issuer[BWL_TLS_NAMES_MAX]; /* of the one in doubt; "": without a common name          */
-    char date[BWL_TLS_DATE_MAX];    /* "2026-03-01": when the one in doubt ends, or begins        */
+    int  error;                     /* X509_V_ERR_...; 0: none */
+    int  depth;                     /* 0: the server's own; above 0: an authority's */
+    char names[BWL_TLS_NAMES_MAX];  /* names in the server's own: "a.test, b.test"; "": none */
+    char issuer[BWL_TLS_NAMES_MAX]; /* of the rejected one; "": no common name */
+    char date[BWL_TLS_DATE_MAX];    /* "2026-03-01": end or start of the rejected one */
 } bwl_tls_candidate_error;
 
 struct bwl_tls {
     const bwl_tls_library  *openssl;
     const bwl_tls_context  *context;
     struct ssl_st          *ssl;
-    struct bio_st          *in;  /* what came; ssl's, and so is out                             */
-    struct bio_st          *out; /* what is to be sent                                          */
+    struct bio_st          *in;  /* input; owned by ssl, as is out */
+    struct bio_st          *out; /* output */
     bwl_tls_phase           phase;
     bool                    input_ended;
-    uint64_t                written; /* clear bytes that were taken                             */
+    uint64_t                written; /* clear bytes taken */
     uint64_t                handed_over;
     size_t                  first_size;
-    char                    first[BWL_TLS_FIRST_MAX]; /* the first bytes that came              */
+    char                    first[BWL_TLS_FIRST_MAX]; /* the first bytes received */
     char                    host[BWL_TLS_HOST_MAX + 1];
     bwl_tls_candidate_error doubt;
-    bwl_fault               fault; /* ENDED, FAILED: what every call says from then on          */
+    bwl_fault               fault; /* ENDED, FAILED: the result of every later call */
 };
 
-/* Is called by OpenSSL for every certificate of the chain; notes a doubt, and never overrules. */
+/* OpenSSL's verify callback, for every certificate of the chain: stores the error, and never
+ * overrules it. */
 int bwl_tls_note_candidate_error(int preverified, struct x509_store_ctx_st *chain);
 
-/* Could this be the beginning of a TLS server's answer, as far as it came? */
+/* Whether the bytes so far can be the beginning of a TLS server's reply. */
 bool bwl_tls_looks_like_tls(const bwl_tls *tls);
 
 /* Each writes the fault and returns its status. */

@@ -29,7 +29,7 @@ static int missing(bwl_fault *fault, const char *what)
 static int load(bwl_tls_library *ret_library, const char *name, const wanted *functions,
                 size_t count, bwl_fault *fault)
 {
-    /* NODELETE: sessions, and the thread-local parts of OpenSSL, point into it for ever. */
+    /* NODELETE: sessions, and thread-local data of OpenSSL, point into it for ever. */
     void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 
     if (handle == NULL)
@@ -65,22 +65,22 @@ int bwl_tls_library_load(bwl_tls_library *ret_library, const bwl_tls_library_nam
     return BWL_OK;
 }
 
-/* pthread_once and not a mutex: a child that was forked while another thread was loading begins
- * anew, and does not wait for a thread that it does not have. */
+/* pthread_once and not a mutex: a child that was forked while another thread was loading starts
+ * again, and does not wait for a thread that it does not have. */
 static pthread_once_t  once = PTHREAD_ONCE_INIT;
 static bwl_tls_library the_library;
-static bwl_fault       the_fault; /* status 0: there was none */
+static bwl_fault       the_fault; /* status 0: none */
 
 static void load_it(void)
 {
     static const bwl_tls_library_names names = { .ssl = "libssl.so.3", .crypto = "libcrypto.so.3" };
 
-    (void)bwl_tls_library_load(&the_library, &names, &the_fault); /* the fault says it */
+    (void)bwl_tls_library_load(&the_library, &names, &the_fault); /* the_fault has the result */
 }
 
 const bwl_tls_library *bwl_tls_library_get(bwl_fault *fault)
 {
-    (void)pthread_once(&once, load_it); /* fails only for a `once` that was never initialised */
+    (void)pthread_once(&once, load_it); /* fails only for an uninitialised `once` */
     if (the_fault.status == BWL_OK)
         return &the_library;
     if (fault != NULL)

@@ -1,19 +1,18 @@
 /*
- * tls_library.h -- OpenSSL 3, found when the first TLS connection is wanted, and not before.
+ * tls_library.h -- OpenSSL 3, loaded when the first TLS connection is needed.
  *
- * Whoever locks on this machine only, or speaks to a server in clear text, neither needs OpenSSL
- * nor waits for the linker to load it.  So nothing here is linked: the two libraries are opened by
- * their names (dlopen) and the functions taken from them stand in one table.  It is filled once
- * per process and never emptied; a program that uses OpenSSL 3 itself shares the same libraries.
+ * A program that locks only on this machine, or connects in clear text, neither needs OpenSSL nor
+ * waits for the linker to load it.  So nothing is linked: the two libraries are opened by name
+ * (dlopen), and their functions are kept in one table.  It is filled once per process and never
+ * emptied; a program that uses OpenSSL 3 itself shares the same libraries.
  *
  * The functions are declared here and not in OpenSSL's headers, so that a machine without
- * libssl-dev builds the same library as one with it.  That is safe because it leans on nothing but
- * what the name libssl.so.3 promises to keep: functions, numbers, and pointers to what we never
- * look into.  tests/unit/test_tls_library.c compares every declaration and every number with the
- * headers.
+ * libssl-dev builds the same library.  That is safe because only the stable ABI of libssl.so.3 is
+ * used: functions, numbers, and opaque pointers.  tests/unit/test_tls_library.c compares every
+ * declaration and every number with the headers.
  *
- * OpenSSL is told not to clean up at exit: a thread that renews a lease may still be inside it
- * while another one calls exit(), and would crash.
+ * OpenSSL is initialised without a clean-up at exit: the renewal thread may still be inside it
+ * while another thread calls exit(), and would crash.
  */
 #pragma once
 
@@ -21,7 +20,7 @@
 
 #include <time.h>
 
-/* OpenSSL's own names for what it keeps to itself. */
+/* OpenSSL's names of its opaque types. */
 struct asn1_string_st;
 struct bio_method_st;
 struct bio_st;
@@ -108,7 +107,7 @@ typedef int bwl_tls_passphrase(char *ret_text, int room, int writing, void *arg)
     X(void *, OPENSSL_sk_value, (const struct stack_st *, int))
 /* clang-format on */
 
-/* The functions, under OpenSSL's names for them. */
+/* The functions, under OpenSSL's names. */
 typedef struct bwl_tls_library {
 #define BWL_TLS_MEMBER(type, name, arguments) type(*name) arguments;
     BWL_TLS_FUNCTIONS_SSL(BWL_TLS_MEMBER)
@@ -116,7 +115,7 @@ typedef struct bwl_tls_library {
 #undef BWL_TLS_MEMBER
 } bwl_tls_library;
 
-/* Numbers of OpenSSL's headers, under their names there with BWL_ in front. */
+/* Numbers from OpenSSL's headers, under their names there with the prefix BWL_. */
 enum {
     BWL_SSL_ERROR_WANT_READ   = 2,
     BWL_SSL_ERROR_WANT_WRITE  = 3,
@@ -179,8 +178,8 @@ static inline int bwl_tls_error_reason(unsigned long error)
     return (int)(error & 0x7fffff);
 }
 
-/* The table of this process, loaded by whoever comes first; lives for ever.  NULL: UNSUPPORTED, and
- * the fault says which package is missing.  Any thread. */
+/* The table of this process, loaded at the first call; lives for ever.  NULL: UNSUPPORTED; the
+ * fault names the missing package.  Any thread. */
 const bwl_tls_library *bwl_tls_library_get(bwl_fault *fault);
 
 typedef struct bwl_tls_library_names {

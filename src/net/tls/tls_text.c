@@ -1,9 +1,9 @@
 /*
- * tls_text.c -- what went wrong with TLS, in words for people, and what to do about it where that
- * can be known.  See tls_inside.h.
+ * tls_text.c -- TLS errors as texts for users, with advice where the cause is known.  See
+ * tls_inside.h.
  *
- * What comes from the peer (names in its certificate, what it says in clear text) is cut, and
- * stripped of everything that is not printable, before it gets into a text.
+ * Text from the peer (names in its certificate, clear text) is cut, and stripped of everything that
+ * is not printable.
  */
 #include "base/fault.h"
 #include "net/tls/tls_inside.h"
@@ -16,7 +16,8 @@ enum { RECORD_ALERT = 21, RECORD_HANDSHAKE = 22, VERSION_MAJOR = 3 };
 
 /* ---- not TLS at all -------------------------------------------------------------------------- */
 
-/* A record begins with its type, then 3.  A server's first is of the handshake, or an alert. */
+/* A record begins with its type, then 3.  A server's first record is of the handshake, or an
+ * alert. */
 bool bwl_tls_looks_like_tls(const bwl_tls *tls)
 {
     if (tls->first_size > 0 && tls->first[0] != RECORD_HANDSHAKE && tls->first[0] != RECORD_ALERT)
@@ -24,7 +25,7 @@ bool bwl_tls_looks_like_tls(const bwl_tls *tls)
     return tls->first_size < 2 || tls->first[1] == VERSION_MAJOR;
 }
 
-/* Takes text up to the end of its first line; nothing of it, if a byte is not printable. */
+/* Copies the first line of the text; nothing, if a byte is not printable. */
 static void copy_line(char *ret_line, size_t room, const char *bytes, size_t size)
 {
     size_t used = 0;
@@ -108,7 +109,7 @@ static void add_alternative(const bwl_tls_library *openssl, names *list,
         add_name(list, address, strlen(address));
 }
 
-/* Whom a certificate is for, in so far as there is room to say. */
+/* Writes the names in a certificate, as far as they fit. */
 static void write_names(const bwl_tls_library *openssl, char ret_text[BWL_TLS_NAMES_MAX],
                         const struct x509_st *certificate)
 {
@@ -167,7 +168,7 @@ int bwl_tls_note_candidate_error(int preverified, struct x509_store_ctx_st *chai
     tls->doubt.error = openssl->X509_STORE_CTX_get_error(chain);
     tls->doubt.depth = openssl->X509_STORE_CTX_get_error_depth(chain);
     if (which == NULL)
-        return preverified; /* nothing can be said of a certificate that is not there */
+        return preverified; /* no certificate to describe */
     write_names(openssl, tls->doubt.names, first);
     write_issuer(openssl, tls->doubt.issuer, which);
     if (tls->doubt.error == BWL_X509_V_ERR_CERT_NOT_YET_VALID)
@@ -234,7 +235,7 @@ int bwl_tls_set_candidate_error(const bwl_tls *tls, bwl_fault *fault)
     case BWL_X509_V_ERR_INVALID_PURPOSE:
         return bwl_fail(fault, BWL_STATUS_REFUSED, "the %scertificate of %.90s is not for servers",
                         whose, tls->host);
-    default: /* of a set that OpenSSL adds to */
+    default: /* OpenSSL may add values */
         return bwl_fail(fault, BWL_STATUS_REFUSED,
                         "the %scertificate of %.90s is not trusted: %.80s", whose, tls->host,
                         tls->openssl->X509_verify_cert_error_string(doubt->error));
@@ -282,7 +283,8 @@ static int say_alert(const bwl_tls *tls, int number, const char *words, bwl_faul
     if (number == ALERT_CERTIFICATE_REQUIRED)
         return say_certificate_wanted(tls, fault);
     if (number == ALERT_HANDSHAKE_FAILURE) {
-        /* TLS 1.2 has no alert of its own for a missing certificate; but it had asked for one. */
+        /* TLS 1.2 has no alert of its own for a missing certificate; but the server requested
+         * one. */
         if (!tls->context->has_certificate && tls->openssl->SSL_get0_peer_CA_list(tls->ssl) != NULL)
             return say_certificate_wanted(tls, fault);
         return bwl_fail(fault, BWL_STATUS_REFUSED,

@@ -1,16 +1,15 @@
 /*
  * await.c -- waiting for a reply in the socket itself.
  *
- * A thread that has submitted a request, and has nothing to do before the reply, can read where the
- * reply will come.  To be told first that there is something to read is one system call more, of
- * three for a request.  The thread cannot be woken up there, so it stays for a moment only.
+ * A thread that has submitted a request, and has nothing else to do before the reply, blocks in a
+ * read of the socket.  That saves the poll, one of three system calls for a request.  The thread
+ * cannot be woken up there, so it blocks only briefly.
  */
 #include "engine/redis/session/inside.h"
 
 #include <errno.h>
 
-/* Not for the first reply of a connection: a program that sends one request needs no preparation
- * for more. */
+/* Not for the first reply of a connection: a program that sends one request gains nothing. */
 static bool is_worth_it(const bwl_session *session, bwl_ms until)
 {
     bwl_host *host = session->host;

@@ -1,5 +1,5 @@
 /*
- * config.h -- what the URL says about a Redis store: immutable once it is open, and shared by
+ * config.h -- the settings in the URL of a Redis store: immutable after open, and shared by
  * reference between the sessions and the shards of a client.
  */
 #pragma once
@@ -14,7 +14,7 @@
 /* Which servers the URL names. */
 typedef enum bwl_redis_topology {
     BWL_TOPOLOGY_SINGLE = 1,
-    BWL_TOPOLOGY_SENTINEL, /* the primary of a service, as its sentinels name it */
+    BWL_TOPOLOGY_SENTINEL, /* the primary of a service that sentinels monitor */
     BWL_TOPOLOGY_CLUSTER,
     BWL_TOPOLOGY_QUORUM, /* several independent servers */
 } bwl_redis_topology;
@@ -22,20 +22,20 @@ typedef enum bwl_redis_topology {
 typedef struct bwl_redis_config {
     atomic_uint               references;
     bwl_redis_topology        topology;
-    char                     *user;         /* NULL: none                         */
-    char                     *password;     /* NULL: none                         */
-    char                     *key_template; /* NULL: the default                  */
-    const struct bwl_profile *profile;      /* NULL: none                         */
-    bwl_tls_context          *tls;          /* NULL: clear text                   */
-    bwl_resolver              resolver;     /* zero: the system's                 */
+    char                     *user;         /* NULL: none                  */
+    char                     *password;     /* NULL: none                  */
+    char                     *key_template; /* NULL: the default           */
+    const struct bwl_profile *profile;      /* NULL: none                  */
+    bwl_tls_context          *tls;          /* NULL: clear text            */
+    bwl_resolver              resolver;     /* zero: the system's resolver */
     int64_t                   database;
-    uint32_t                  queue_max;    /* requests that may wait for one lock; 0: any number */
-    bool                      trusts_young; /* asks a server that was started a moment ago     */
-    bwl_compat_rules          rules;        /* of a profile whose values name this process */
-    char                      prefix[BWL_AFFIX_MAX + 1]; /* of those values                    */
+    uint32_t                  queue_max;    /* queued requests for one lock; 0: no limit */
+    bool                      trusts_young; /* use a server even if it has just started */
+    bwl_compat_rules          rules;        /* for values with the host and process id */
+    char                      prefix[BWL_AFFIX_MAX + 1]; /* of the values of that profile */
 } bwl_redis_config;
 
-/* With one reference.  NULL: out of memory. */
+/* With one reference: free it with bwl_redis_config_unref.  NULL: out of memory. */
 bwl_redis_config *bwl_redis_config_new(void);
 
 /* Any thread. */

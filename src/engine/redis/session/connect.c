@@ -1,19 +1,18 @@
 /*
- * connect.c -- from nothing to a connection, and everything that comes too late.  See session.h.
+ * connect.c -- the connection attempts of a session and its time limits.  See session.h.
  *
- * One attempt: the host is looked up, and its addresses are tried in turn, each up to the end of
- * the TLS handshake, all within one answer_ms.  Nothing is kept of it: the next attempt looks the
- * host up again, because it may have moved.
+ * An attempt resolves the host and tries its addresses in turn, each up to the end of the TLS
+ * handshake, all within one answer_ms.  The next attempt resolves the host again, because it may
+ * have moved.
  *
  * If the owner discovers the server, an attempt has one answer_ms for the discovery and one for the
- * server that is found; if that server does not serve and time is left, another one is looked for
+ * server that is found; if that server cannot be used and time is left, another one is discovered
  * within it.
  *
- * After an attempt that failed there is a pause of 10 ms, doubling up to a second, half of it
- * random.  What is submitted meanwhile waits: completed at once, it would be wrong about a server
- * that has just come back, and a thousand locks would each have to find out by themselves.  The
- * pause is at most half of answer_ms, so that no request waits much longer than for a silent
- * server.
+ * After a failed attempt there is a backoff of 10 ms, doubling up to a second, half of it random.
+ * Requests submitted meanwhile wait: an immediate error would be wrong about a server that has just
+ * come back, and a thousand locks would each have to try themselves.  The backoff is at most half
+ * of answer_ms, so that no request waits much longer than for a silent server.
  */
 #include "base/fault.h"
 #include "engine/redis/session/inside.h"
@@ -46,15 +45,15 @@ void bwl_session_back_off(bwl_session *session)
     bwl_ms     longest_ms = bwl_ms_min(BACKOFF_MAX_MS, session->host->settings.answer_ms / 2);
     bwl_random bits       = { 0 };
 
-    /* Without random bits: in step with other clients, which is only slower. */
+    /* Without random bits, the clients retry in step, which is only slower. */
     (void)bwl_entropy_draw(&session->host->entropy, &bits);
     attempt->backoff_until =
         bwl_host_now(session->host) + bwl_backoff_ms(attempt->failures, longest_ms, &bits);
     attempt->failures++;
 }
 
-/* Nothing more can be tried.  A refusal outweighs what was wrong with the other addresses: it has
- * to be corrected, and "localhost" often has an address at which no server listens. */
+/* No address is left.  A refusal outweighs the errors of the other addresses: it needs correction,
+ * and "localhost" often has an address at which no server listens. */
 static void fail_attempt(bwl_session *session, bwl_fault *fault)
 {
     bool refused = session->attempt.refusal.status != 0;
@@ -70,8 +69,8 @@ static void wake(void *arg)
     bwl_host_wake(arg);
 }
 
-/* What the dialer says: the host is looked up, an address is tried, or the attempt has failed. */
-static void go_on(bwl_session *session, int result, bwl_fault *fault)
+/* Handles a result of the dialer: resolving, connecting, or failed. */
+static void on_dial(bwl_session *session, int result, bwl_fault *fault)
 {
     const bwl_dialer *dialer = &session->link.dialer;
 
@@ -94,12 +93,12 @@ static void go_on(bwl_session *session, int result, bwl_fault *fault)
 
 void bwl_session_next_address(bwl_session *session, bwl_fault *fault)
 {
-    go_on(session, bwl_dialer_next(&session->link.dialer, bwl_host_now(session->host), fault),
-          fault);
+    on_dial(session, bwl_dialer_next(&session->link.dialer, bwl_host_now(session->host), fault),
+            fault);
 }
 
-/* The address of the server is known: dials it. */
-static void reach(bwl_session *session)
+/* Dials the known address of the server. */
+static void dial_endpoint(bwl_session *session)
 {
     const bwl_dial to        = { .host     = session->endpoint.host,
                                  .port     = session->endpoint.port,
@@ -114,18 +113,18 @@ static void reach(bwl_session *session)
     if (session->owner->discover != NULL)
         until = bwl_ms_min(until, session->attempt.until);
     enter(session, BWL_SESSION_RESOLVING, until);
-    go_on(session,
-          bwl_dialer_start(&session->link.dialer, &to, now, until,
-                           answer_ms + (bwl_ms)BACKOFF_MAX_MS, &fault),
-          &fault);
+    on_dial(session,
+            bwl_dialer_start(&session->link.dialer, &to, now, until,
+                             answer_ms + (bwl_ms)BACKOFF_MAX_MS, &fault),
+            &fault);
 }
 
-/* Gives up the server that is being tried. */
-static void leave(bwl_session *session)
+/* Drops the server that is being tried. */
+static void drop_server(bwl_session *session)
 {
     bwl_stream_close(&session->link.conn.stream);
     session->server.connection_id = 0;
-    enter(session, BWL_SESSION_DISCOVERING, BWL_NEVER); /* discovery has a time limit of its own */
+    enter(session, BWL_SESSION_DISCOVERING, BWL_NEVER); /* the discovery has its own time limit */
 }
 
 static void begin(bwl_session *session)
@@ -139,14 +138,14 @@ static void begin(bwl_session *session)
     if (bwl_reactor_open(&session->host->reactor, &fault) < 0) {
         fail_attempt(session, &fault);
     } else if (session->owner->discover != NULL) {
-        leave(session);
+        drop_server(session);
         session->owner->discover(session);
     } else {
-        reach(session);
+        dial_endpoint(session);
     }
 }
 
-/* Another host, or another port. */
+/* True: another host, or another port. */
 static bool take_endpoint(bwl_session *session, const bwl_endpoint *found)
 {
     bwl_endpoint *endpoint = &session->endpoint;
@@ -170,21 +169,21 @@ void bwl_session_found(bwl_session *session, const bwl_endpoint *endpoint)
 {
     bwl_fault no_mem = { .status = BWL_STATUS_NOMEM, .text = "out of memory" };
 
-    bwl_stream_close(&session->link.conn.stream); /* to the server that was found before */
+    bwl_stream_close(&session->link.conn.stream); /* to the former server */
     if (!take_endpoint(session, endpoint)) {
         bwl_session_not_found(session, &no_mem);
         return;
     }
-    leave(session);
-    reach(session);
+    drop_server(session);
+    dial_endpoint(session);
 }
 
 void bwl_session_not_found(bwl_session *session, const bwl_fault *fault)
 {
     bwl_fault copy = *fault;
 
-    leave(session);
-    if (session->attempt.candidate.status != 0) { /* a server was found, and does not serve */
+    drop_server(session);
+    if (session->attempt.candidate.status != 0) { /* a server was found, and cannot be used */
         copy = session->attempt.candidate;
         bwl_session_break(session, &copy, copy.status == BWL_STATUS_REFUSED);
         return;
@@ -203,7 +202,7 @@ bool bwl_session_try_next(bwl_session *session, const bwl_fault *fault)
     if (session->owner->discover_next == NULL || !is_found || session->host->closing)
         return false;
     session->attempt.candidate = *fault;
-    leave(session);
+    drop_server(session);
     return session->owner->discover_next(session, session->attempt.until);
 }
 
@@ -237,7 +236,7 @@ bwl_ms bwl_session_deadline(const bwl_session *session)
     case BWL_SESSION_READY:
         head = bwl_pipeline_head(&session->pipeline);
         if (head == NULL)
-            return BWL_NEVER; /* nothing is in flight, or it is held back: see flush */
+            return BWL_NEVER; /* nothing in flight, or it is held back: see flush */
         return bwl_ms_add(head->flight.sent_at, session->host->settings.answer_ms);
     }
     bwl_unreachable("a phase outside of its enum");
@@ -274,7 +273,7 @@ void bwl_session_woken(bwl_session *session)
         bwl_fault fault = { 0 };
         int result = bwl_dialer_woken(&session->link.dialer, bwl_host_now(session->host), &fault);
         if (result != BWL_DIAL_RESOLVING)
-            go_on(session, result, &fault);
+            on_dial(session, result, &fault);
     }
     if (bwl_host_now(session->host) < bwl_session_deadline(session))
         return;

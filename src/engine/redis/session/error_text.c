@@ -1,5 +1,6 @@
 /*
- * error_text.c -- the errors of a server for people.  None of them repeats a part of the password.
+ * error_text.c -- a server's errors as texts for users.  None of them repeats a part of the
+ * password.
  */
 #include "base/fault.h"
 #include "base/secret.h"
@@ -40,13 +41,13 @@ void bwl_session_set_error(bwl_session *session, const bwl_request *request, bwl
     bwl_fault fault;
 
     if (!request->kind->reports_errors || bytes == NULL || answer == 0)
-        return; /* 0: it is sent again, as its text */
+        return; /* 0: it is sent again, as the script's text */
     if (bwl_request_is_barrier(request) && answer == BWL_NO) {
         bwl_barrier_set_error(session, request, bytes, size);
         return;
     }
     if (answer != BWL_RETRYABLE && answer != BWL_REFUSED) {
-        if (session->host->nodes == 1) /* another of several servers may have said why not */
+        if (session->host->nodes == 1) /* another server may have given the reason */
             bwl_host_clear_error(request->lock);
         return;
     }
@@ -54,7 +55,7 @@ void bwl_session_set_error(bwl_session *session, const bwl_request *request, bwl
     bwl_redis_error_code(code, text);
     if (session->owner->explain != NULL)
         session->owner->explain(session, text, sizeof text, bytes, size);
-    if (bwl_redis_lacks_a_right(text)) { /* an ERR, where a script may not run a command */
+    if (bwl_redis_lacks_a_right(text)) { /* an ERR: a script may not run a command */
         bwl_redis_name_rights(session->config->user, text, sizeof text);
         (void)snprintf(code, sizeof code, "NOPERM");
     } else if (bwl_redis_error_is(bytes, size, "NOPERM")) {

@@ -1,11 +1,11 @@
 /*
- * goodbye.c -- the last bytes of a session whose client closes.  See session.h.
+ * goodbye.c -- the last commands of a session whose client closes.  See session.h.
  */
 #include "engine/redis/session/session.h"
 
 static bool has_spoken(const bwl_session *session)
 {
-    /* A handshake that is under way publishes client info, which is to be taken back. */
+    /* A handshake may have published client info, which must be deleted. */
     return session->phase == BWL_SESSION_READY ||
            (session->phase == BWL_SESSION_HANDSHAKE && bwl_session_uses_push(session));
 }

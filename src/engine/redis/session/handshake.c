@@ -1,20 +1,20 @@
 /*
- * handshake.c -- from a fresh connection to one that takes requests.
+ * handshake.c -- prepares a new connection for requests.
  *
- *      HELLO 3 [AUTH user password]     the reply says version, role, and the connection's number
- *      INFO server                      which process this is: its run_id
+ *      HELLO 3 [AUTH user password]     the reply has version, role, and the connection's id
+ *      INFO server                      the reply has the run_id of the process
  *      SELECT n                         unless it is database 0
- *      a command of the owner           of a cluster: CLUSTER SLOTS
+ *      a command of the owner           for a cluster: CLUSTER SLOTS
  *      subscription, scripts, fence     if the protocol uses pushes: see push_channel.c
- *      CLIENT KILL ID n                 if the last connection broke with requests in flight: what
- *                                       is still on its way over it must not run later
+ *      CLIENT KILL ID n                 if the last connection broke with requests in flight, so
+ *                                       that none of them is executed later
  *
- * All but the last go out in one packet.  CLIENT KILL waits for the reply to INFO: the numbers of
- * connections start again with the process, and n may be another client's by now.
+ * All but the last go out in one packet.  CLIENT KILL waits for the reply to INFO: a new process
+ * numbers connections from 1 again, and n may be another client's by now.
  *
- * A server that does not know HELLO gets the handshake of handshake_resp2.c.
+ * A server without HELLO gets the handshake of handshake_resp2.c.
  *
- * No request is sent before all of that is answered: after a wrong password, Redis would carry on
+ * No request is sent before all replies are checked: after a wrong password, Redis would continue
  * as its default user; after a failed SELECT, in database 0.  The subscription and its scripts
  * write, so they wait for those replies if there is a password or a SELECT.
  */
@@ -32,7 +32,7 @@
 enum {
     VERSION_MAJOR_MIN = 6,
     VERSION_MINOR_MIN = 2,
-    VERSION_OF_SHARDS = 7, /* SSUBSCRIBE, SPUBLISH */
+    VERSION_OF_SHARDS = 7, /* the first version with SSUBSCRIBE, SPUBLISH */
     HANDSHAKE_ROOM    = 512,
 };
 
@@ -102,7 +102,7 @@ static size_t room_for(const bwl_session *session)
            (bwl_session_uses_push(session) ? BWL_QUEUE_HANDSHAKE_SIZE_MAX : 0);
 }
 
-/* Nothing before it can be refused while it is carried out. */
+/* True if no AUTH or SELECT before it can fail. */
 static bool push_channel_goes_along(const bwl_session *session)
 {
     return session->config->password == NULL && session->config->database == 0;
@@ -133,7 +133,7 @@ int bwl_handshake_begin(bwl_session *session, bwl_fault *fault)
 
 /* ---- HELLO ----------------------------------------------------------------------------------- */
 
-/* Nothing that would not be quoted as it is. */
+/* True for printable ASCII without spaces that fits. */
 static bool is_version(const bwl_resp_value *value)
 {
     if (value->text == NULL || value->size >= BWL_REDIS_VERSION_ROOM)
@@ -144,7 +144,7 @@ static bool is_version(const bwl_resp_value *value)
     return true;
 }
 
-/* The five fields that matter, of a map of many; others may come and go. */
+/* Reads the five fields that matter; others may be present. */
 static bool read_hello(bwl_hello *ret_hello, const char *bytes, size_t size)
 {
     bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
@@ -202,7 +202,7 @@ int bwl_handshake_turned_away(bwl_session *session, const char *bytes, size_t si
     char        text[120];
 
     bwl_session_error_text(session->config, text, sizeof text, bytes, size);
-    /* Too many clients is an ERR without a code of its own, and passes as they go. */
+    /* Too many clients is an ERR without a code of its own, and is temporary. */
     if (bwl_redis_is_not_now(bytes, size) ||
         bwl_redis_error_is(bytes, size, "ERR max number of clients"))
         (void)bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s cannot serve now: %s", where, text);
@@ -251,7 +251,7 @@ static int on_hello(bwl_session *session, const char *bytes, size_t size, bwl_fa
 
 /* ---- INFO ------------------------------------------------------------------------------------ */
 
-/* Forty hexadecimal digits behind "run_id:"; "" if it is anything else. */
+/* Forty hexadecimal digits after "run_id:"; "" for anything else. */
 static void read_run_id(char ret_run_id[BWL_REDIS_RUN_ID_SIZE + 1], const bwl_resp_value *info)
 {
     static const char mark[] = "\nrun_id:";
@@ -271,15 +271,15 @@ static void read_run_id(char ret_run_id[BWL_REDIS_RUN_ID_SIZE + 1], const bwl_re
     ret_run_id[size] = '\0';
 }
 
-/* A server in which a script runs for too long answers HELLO and nothing else.  To go on would be
- * to take a busy server for one that does not tell its run_id. */
-static int put_off(bwl_session *session, const char *bytes, size_t size, bwl_fault *fault)
+/* A server in which a script runs for too long answers only HELLO.  Without this check, a busy
+ * server would count as one that has no run_id. */
+static int back_off_busy(bwl_session *session, const char *bytes, size_t size, bwl_fault *fault)
 {
     session->handshake.is_put_off = true;
     return bwl_handshake_turned_away(session, bytes, size, fault);
 }
 
-/* Another process than the last time. */
+/* The run_id has changed. */
 static void on_new_process(bwl_session *session, const char *run_id)
 {
     bwl_server_info *server   = &session->server;
@@ -287,7 +287,8 @@ static void on_new_process(bwl_session *session, const char *run_id)
 
     if (is_known)
         session->scripts.unknown = UINT64_MAX;
-    /* The first process of a cluster's node granted nothing of what another node had granted. */
+    /* The first process seen of a cluster node has lost no grant: other nodes granted what is
+     * held. */
     server->was_restarted = is_known || session->config->topology != BWL_TOPOLOGY_CLUSTER;
     server->to_be_killed  = 0; /* the connection ended with its process */
     memcpy(server->run_id, run_id, sizeof server->run_id);
@@ -300,11 +301,11 @@ static int on_info(bwl_session *session, const char *bytes, size_t size, bwl_fau
     bwl_resp_value  info;
 
     if (bwl_redis_is_not_now(bytes, size))
-        return put_off(session, bytes, size, fault);
+        return back_off_busy(session, bytes, size, fault);
     if (session->server.is_resp2 &&
         bwl_redis_check_version(session->endpoint.text, bytes, size, fault) < 0)
         return BWL_STATUS_REFUSED;
-    if (!bwl_redis_is_error(bytes, size)) { /* an error: this user may not read it */
+    if (!bwl_redis_is_error(bytes, size)) { /* an error: this user may not run INFO */
         if (!bwl_resp_next_bare(&cursor, &info) || (info.type != '=' && info.type != '$'))
             return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s sent an unexpected reply",
                             session->endpoint.text);
@@ -322,11 +323,11 @@ static int on_info(bwl_session *session, const char *bytes, size_t size, bwl_fau
 
 /* ---- the others ------------------------------------------------------------------------------ */
 
-/* The connection has gone already, is killed now, or this user may not kill it. */
+/* The connection has ended already, was killed now, or this user may not kill it. */
 static int on_kill(bwl_session *session, const char *bytes, size_t size, bwl_fault *fault)
 {
     if (bwl_redis_is_not_now(bytes, size))
-        return put_off(session, bytes, size, fault);
+        return back_off_busy(session, bytes, size, fault);
     session->server.to_be_killed = 0;
     return BWL_OK;
 }
@@ -369,11 +370,11 @@ static bwl_handshake_step next_step(bwl_session *session)
     if (step < BWL_HANDSHAKE_ID && server->is_resp2)
         return BWL_HANDSHAKE_ID;
     if (step < BWL_HANDSHAKE_KILL && server->to_be_killed != 0 && server->run_id[0] != '\0')
-        return BWL_HANDSHAKE_KILL; /* of a nameless process it may be another client's number */
+        return BWL_HANDSHAKE_KILL; /* without a run_id, the id may be another client's */
     return BWL_HANDSHAKE_DONE;
 }
 
-/* The push channel says itself what comes next, while there is more of it. */
+/* While the push channel needs more replies, it sets the next step itself. */
 static int on_push_channel(bwl_session *session, const char *bytes, size_t size, bool *ret_more,
                            bwl_fault *fault)
 {
@@ -431,8 +432,8 @@ int bwl_handshake_on_reply(bwl_session *session, const char *bytes, size_t size,
 
 /* ---- the wrong port -------------------------------------------------------------------------- */
 
-/* A peer whose bytes are no RESP will not become a Redis server; another server may be one.  A map
- * of slots that is too long is not asked for again. */
+/* A peer that does not speak RESP will not become a Redis server; another server may be one.  A map
+ * of slots that is too long is not requested again. */
 static bool is_final(const bwl_session *session, const bwl_fault *fault)
 {
     if (fault->status != BWL_STATUS_REFUSED || session->handshake.step == BWL_HANDSHAKE_QUERY)
@@ -441,8 +442,8 @@ static bool is_final(const bwl_session *session, const bwl_fault *fault)
            !session->owner->has_alternative(session);
 }
 
-/* A TLS port closes the connection when it gets clear text, with or without an alert.  A silent
- * server is not a hint of that.  A clear port may read a TLS handshake and wait for more. */
+/* A TLS port that gets clear text closes the connection, with or without an alert; silence is no
+ * hint.  A clear-text port may read a TLS handshake and wait for more. */
 bool bwl_handshake_add_hint(const bwl_session *session, bool is_silent, bwl_fault *fault)
 {
     const bwl_stream *stream   = &session->link.conn.stream;

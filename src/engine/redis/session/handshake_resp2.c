@@ -1,19 +1,19 @@
 /*
- * handshake_resp2.c -- the handshake with a server that does not know HELLO: an old proxy in front
- * of it, or an operator who has renamed the command.  See handshake.c.
+ * handshake_resp2.c -- the handshake with a server without HELLO: behind an old proxy, or with the
+ * command renamed.  See handshake.c.
  *
  *      HELLO 3                 -ERR unknown command, -NOPROTO, -NOPERM
  *      INFO server, SELECT     were sent along, perhaps without rights: their replies are skipped
  *      AUTH [user] password    if there is a password
- *      INFO server             must say the version: nothing else does
+ *      INFO server             must have the version, which no other reply has
  *      SELECT n
- *      CLIENT ID               to kill this connection by, if it breaks; may be unknown
+ *      CLIENT ID               for CLIENT KILL if this connection breaks; may fail
  *
- * Commands and replies are the same in both versions of RESP, up to how nothing is written, and the
- * cursor reads either.
+ * Commands and replies are the same in both versions of RESP, except for nulls; the cursor reads
+ * both.
  *
  * A protocol that uses pushes is refused: in RESP2 a connection with a subscription cannot send
- * commands, so it would take two connections.  docs/design/queue.md says what is wrong with that.
+ * commands, so it would need two connections.  docs/design/queue.md has the reasons against that.
  * Every topology of several servers is refused too: a replica would be taken for a primary.
  */
 #include "base/fault.h"
@@ -90,7 +90,7 @@ int64_t bwl_redis_id_of(const char *bytes, size_t size)
     return value.integer;
 }
 
-/* What follows "redis_version:" in the reply to INFO; "" if it is not there, or odd. */
+/* The text after "redis_version:" in the reply to INFO; "" if it is missing or malformed. */
 static void read_version(char ret_version[BWL_REDIS_VERSION_ROOM], const char *bytes, size_t size)
 {
     static const char mark[] = "\nredis_version:";

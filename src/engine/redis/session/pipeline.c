@@ -31,7 +31,7 @@ bool bwl_pipeline_push(bwl_pipeline *pipeline, const bwl_request *request)
     return true;
 }
 
-/* A release in the background that is answered, or will not be. */
+/* Reports a background release that was answered, or will never be. */
 static void leave(const bwl_request *request)
 {
     request->lock->host->pending--;

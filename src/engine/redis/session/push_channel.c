@@ -1,20 +1,20 @@
 /*
- * push_channel.c -- how a waiter is told that the lock is its own: the subscription of a
- * connection.  See session.h, and docs/wire.md for what is written.
+ * push_channel.c -- a connection's subscription, through which the server pushes grants to waiters.
+ * See session.h, and docs/wire.md for the bytes.
  *
- * Only where the protocol uses pushes.  Each connection has a channel of its own, whose name cannot
- * be guessed.  One channel for the whole client would mix two connections: a message to the
- * connection before this one could still come, and be taken for a present one.
+ * Only for protocols that use pushes.  Each connection has its own channel, with an unguessable
+ * name.  With one channel for the whole client, a late message to the former connection would be
+ * taken for a present one.
  *
  *      SSUBSCRIBE channel    a push: SUBSCRIBED
  *      SPUBLISH channel H    1, and a push: messages do arrive
- *      SCRIPT EXISTS ...     what is missing is loaded in a second packet
- *      EVAL fence minimum    fences are above the server's time from now on; publishes client info
+ *      SCRIPT EXISTS ...     missing scripts are loaded in a second packet
+ *      EVAL fence minimum    fences exceed the server's time from now on; publishes client info
  *
- * Before 7.0 there is no SSUBSCRIBE, and SUBSCRIBE and PUBLISH are used; the reply to HELLO says
- * so.  If the guess was wrong, all of it is written again.
+ * Before 7.0 there is no SSUBSCRIBE: SUBSCRIBE and PUBLISH are used.  The reply to HELLO has the
+ * version; if the guess was wrong, all of it is written again.
  *
- * In a cluster, channels and fences belong to slots: the owner does that part for each slot.
+ * In a cluster, channels and fences belong to slots: slots.c does that part for each slot.
  */
 #include "engine/redis/session/push_channel.h"
 
@@ -107,7 +107,7 @@ static const char *user_of(const bwl_session *session)
     return session->config->user != NULL ? session->config->user : "default";
 }
 
-/* The server refuses this part of the handshake. */
+/* The server refuses a part of the handshake. */
 static int refused(bwl_session *session, const char *bytes, size_t size, const char *what,
                    const char *rights, bwl_fault *fault)
 {
@@ -129,7 +129,7 @@ static int refused(bwl_session *session, const char *bytes, size_t size, const c
     return fault->status;
 }
 
-/* A server does not take a rule with a command that it does not know. */
+/* A server rejects an ACL rule with a command that it does not have. */
 static const char *channel_rights(const bwl_session *session)
 {
     return session->push.without_shards ? "+subscribe +publish &bowline:i:*"
@@ -157,7 +157,7 @@ static int no_messages(const bwl_session *session, bwl_fault *fault)
                     session->endpoint.text);
 }
 
-static int not_asked(const bwl_session *session, bwl_fault *fault)
+static int unexpected_reply(const bwl_session *session, bwl_fault *fault)
 {
     return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s sent an unexpected reply",
                     session->endpoint.text);
@@ -174,11 +174,11 @@ static bool read_integer(const char *bytes, size_t size, int64_t *ret_number)
     return true;
 }
 
-/* An error; success is a push. */
+/* Only an error is a reply; success is a push. */
 static int on_subscribe(bwl_session *session, const char *bytes, size_t size, bwl_fault *fault)
 {
     if (!bwl_redis_is_error(bytes, size))
-        return not_asked(session, fault);
+        return unexpected_reply(session, fault);
     session->handshake.step = BWL_HANDSHAKE_PUBLISH;
     if (session->push.is_wrong)
         return BWL_OK;
@@ -199,7 +199,7 @@ static int on_publish(bwl_session *session, const char *bytes, size_t size, bwl_
     return BWL_OK;
 }
 
-/* An error or anything else: an unknown script is sent as its text. */
+/* On an error, or anything else, the scripts are sent as text. */
 static int on_scripts(bwl_session *session, const char *bytes, size_t size, bwl_fault *fault)
 {
     if (!bwl_queue_read_scripts(bytes, size, &session->push.scripts_missing))
@@ -217,7 +217,7 @@ static int on_fence(bwl_session *session, const char *bytes, size_t size, bwl_fa
     if (bwl_redis_is_error(bytes, size))
         return refused(session, bytes, size, "runs scripts on its keys", SCRIPT_RIGHTS, fault);
     if (!read_integer(bytes, size, &number) || number != 1)
-        return not_asked(session, fault);
+        return unexpected_reply(session, fault);
     if (session->push.is_wrong)
         return write_again(session, fault);
     if (!session->push.was_heard)

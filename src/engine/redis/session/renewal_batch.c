@@ -1,16 +1,16 @@
 /*
- * renewal_batch.c -- many renewals as one call of a script.  See sections.h,
+ * renewal_batch.c -- several renewals as one call of a script.  See sections.h,
  * engine/redis/wire/batch.h.
  *
- * Thousands of holds may be due at about the same time.  Their requests are in the pipeline one
- * behind the other; those that may share a call are written as one command, and the one reply is
- * taken apart again.  No layer above notices.
+ * Thousands of holds may be due at about the same time.  Adjacent requests in the pipeline that may
+ * share a call are written as one command, and its reply is split into their answers.  The layers
+ * above see separate requests.
  *
- * One that fails must not fail the others.  What the script finds of one key is that request's
- * answer.  What makes the server refuse the whole call may be a single key that an ACL forbids:
- * then each request goes alone, at once, and one that is refused alone stays alone until it is not
- * refused any more.  A second refusal in a row is taken to mean the script itself: no batches any
- * more on this connection.
+ * One failure must not fail the others.  The script's result for a key is that request's answer.
+ * If the server refuses the whole call, a single key that an ACL forbids may be the cause: then
+ * each request is sent again alone, and one that is refused alone is not batched until it succeeds.
+ * After a second refusal in a row, the script itself is assumed to be forbidden: no more batches on
+ * this connection.
  */
 #include "engine/redis/session/sections.h"
 #include "engine/redis/wire/batch.h"
@@ -20,14 +20,14 @@
 
 enum { REFUSALS_MAX = 2 };
 
-/* May it be one of several at all? */
+/* Whether a request may be batched. */
 static bool may_share(const bwl_request *q)
 {
     return bwl_batch_takes(q->command) && q->kind->is_alone != NULL && !*q->kind->is_alone(q);
 }
 
-/* May these two share a call?  Their keys are on the same server.  (In a cluster they would have to
- * be in one slot: there each goes alone.) */
+/* Whether two requests may share a call.  Their keys are on the same server.  (In a cluster they
+ * would have to be in one slot: there are no batches.) */
 static bool are_alike(const bwl_request *a, const bwl_request *b)
 {
     return a->command == b->command && a->lease_ms == b->lease_ms;
@@ -54,7 +54,7 @@ size_t bwl_batch_size(const bwl_session *session, size_t nth)
 
 static void write_value(const bwl_session *session, const bwl_request *q, bwl_resp_writer *writer)
 {
-    bwl_queue_self self; /* an extension says of us the session and nothing else                */
+    bwl_queue_self self; /* an extension needs only its session */
 
     memcpy(self.session, session->push.id, sizeof self.session);
     bwl_batch_write_value(writer, &(bwl_redis_command_args){
@@ -72,7 +72,7 @@ static size_t write_key(char ret_key[BWL_KEY_MAX], const bwl_session *session,
     return bwl_key_write(ret_key, session->config->key_template, lock->name, lock->name_size);
 }
 
-/* Is one of them to be asked by the script's text?  Then all are. */
+/* Whether one of them needs the script's text. */
 static bool uses_eval(const bwl_session *session, size_t nth, size_t size)
 {
     for (size_t i = nth; i < nth + size; i++)
@@ -117,7 +117,7 @@ bool bwl_batch_write(bwl_session *session, size_t nth, size_t size)
     return true;
 }
 
-static void heard_each(bwl_session *session, const bwl_batch_reply *reply)
+static void answer_each(bwl_session *session, const bwl_batch_reply *reply)
 {
     size_t size = bwl_pipeline_at(&session->pipeline, 0)->batch.size;
 
@@ -129,7 +129,7 @@ static void heard_each(bwl_session *session, const bwl_batch_reply *reply)
     }
 }
 
-static void all_are_told(bwl_session *session, bwl_answer answer)
+static void answer_all(bwl_session *session, bwl_answer answer)
 {
     size_t size = bwl_pipeline_at(&session->pipeline, 0)->batch.size;
 
@@ -137,7 +137,7 @@ static void all_are_told(bwl_session *session, bwl_answer answer)
         bwl_pipeline_at(&session->pipeline, i)->batch.known = answer;
 }
 
-static void all_ask_again(bwl_session *session, bool use_eval)
+static void retry_all_alone(bwl_session *session, bool use_eval)
 {
     size_t size = bwl_pipeline_at(&session->pipeline, 0)->batch.size;
 
@@ -161,12 +161,12 @@ bwl_redis_verdict bwl_batch_on_reply(bwl_session *session, const char *bytes, si
     switch (bwl_batch_read(first->batch.size, bytes, size, &reply)) {
     case BWL_BATCH_EACH:
         session->batches_refused = 0;
-        heard_each(session, &reply);
+        answer_each(session, &reply);
         return BWL_REDIS_ANSWER;
-    case BWL_BATCH_RETRYABLE: all_are_told(session, BWL_RETRYABLE); return BWL_REDIS_ANSWER;
-    case BWL_BATCH_ALONE: all_ask_again(session, false); return BWL_REDIS_ANSWER;
-    case BWL_BATCH_NOSCRIPT: /* if it had the text, and does not know it still: alone */
-        all_ask_again(session, !uses_eval(session, 0, first->batch.size));
+    case BWL_BATCH_RETRYABLE: answer_all(session, BWL_RETRYABLE); return BWL_REDIS_ANSWER;
+    case BWL_BATCH_ALONE: retry_all_alone(session, false); return BWL_REDIS_ANSWER;
+    case BWL_BATCH_NOSCRIPT: /* still unknown after the text was sent: alone */
+        retry_all_alone(session, !uses_eval(session, 0, first->batch.size));
         return BWL_REDIS_ANSWER;
     case BWL_BATCH_STRANGE: return BWL_REDIS_STRANGE;
     }

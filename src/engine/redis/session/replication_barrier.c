@@ -1,22 +1,22 @@
 /*
- * replication_barrier.c -- do the replicas have it?  One WAIT at a time, for all locks that want to
- * know.  See sections.h, protocol/replicated.c.
+ * replication_barrier.c -- waits until the replicas have the writes: one WAIT at a time, shared by
+ * all locks that need it.  See sections.h, protocol/replicated.c.
  *
- * WAIT is about all that the connection has written before it, and while the server waits it reads
- * nothing more from that connection.  Other requests may be delayed for as long as one WAIT takes;
- * two WAITs in a row would delay them twice as long.  A request that comes while one WAIT is in
- * flight is deferred until its reply; then all deferred ones share the next WAIT.
+ * WAIT covers everything that the connection has written before it, and the server reads nothing
+ * from that connection until WAIT ends.  Other requests may be delayed for the duration of one
+ * WAIT; two in a row would double that.  A request that comes while a WAIT is in flight is deferred
+ * until its reply; then all deferred ones share the next WAIT.
  *
  *      submitted --none in flight--> sent --reply--> all that were deferred are sent as one
  *                  |--one in flight--> deferred
- *                  `--no connection: NOT_SENT.  On the next one, nothing would have been written
+ *                  `--no connection: NOT_SENT.  A new connection has written nothing to wait for
  */
 #include "engine/redis/session/sections.h"
 
 #include <stdio.h>
 
 enum {
-    BATCH_SIZE_MAX = 250, /* what bwl_request_batch can count */
+    BATCH_SIZE_MAX = 250, /* the maximum of bwl_request_batch.size */
     ROOM           = 128,
 };
 
@@ -52,12 +52,12 @@ void bwl_barrier_over(bwl_session *session, const bwl_request *over)
     bwl_session_transaction *barrier = &session->barrier;
 
     if (!bwl_request_is_barrier(over) || barrier->out == 0 || --barrier->out > 0)
-        return; /* the connection has ended with the others; or some are not completed yet */
+        return; /* the connection was lost, or some are not completed yet */
     while (barrier->deferred.count > 0) {
         bwl_request request = bwl_request_take(&barrier->deferred, 0);
         if (bwl_pipeline_push(&session->pipeline, &request)) {
             barrier->out++;
-            bwl_host_unpin(request.lock); /* appending has pinned it once more */
+            bwl_host_unpin(request.lock); /* appending pinned it a second time */
         } else {
             answer_not_sent(session, &request);
         }
@@ -105,7 +105,7 @@ bwl_redis_verdict bwl_barrier_on_reply(bwl_session *session, const char *bytes, 
 
     switch (bwl_redis_read(&args, 0, bytes, size, &reply)) {
     case BWL_REDIS_STRANGE: return BWL_REDIS_STRANGE;
-    case BWL_REDIS_NOSCRIPT: reply.answer = BWL_REFUSED; break; /* WAIT is no script */
+    case BWL_REDIS_NOSCRIPT: reply.answer = BWL_REFUSED; break; /* WAIT is not a script */
     case BWL_REDIS_ANSWER: break;
     }
     for (size_t i = 0; i < together; i++)
@@ -119,7 +119,7 @@ void bwl_barrier_set_error(bwl_session *session, const bwl_request *request, con
     bwl_redis_command_args args = words_of(request);
     bwl_redis_reply        reply;
 
-    (void)bwl_redis_read(&args, 0, bytes, size, &reply); /* read before: it is a number */
+    (void)bwl_redis_read(&args, 0, bytes, size, &reply); /* cannot fail: it was read before */
     bwl_host_set_error(request->lock,
                        "%s: %llu replicas acknowledged it in time, and sync=%lld needs more: "
                        "INFO replication there lists its replicas",

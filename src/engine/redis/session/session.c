@@ -1,11 +1,11 @@
 /*
  * session.c -- requests out, replies in, and the end of a connection.  See session.h.
  *
- * A server answers in the order in which it was asked: a reply belongs to the oldest request in
- * flight.  When the connection breaks, a request none of whose bytes were handed to the kernel was
- * surely not carried out (NOT_SENT); of every other one it is not known (DOWN).
+ * A server replies in order: a reply belongs to the oldest request in flight.  When the connection
+ * breaks, a request none of whose bytes were handed to the kernel was certainly not executed
+ * (NOT_SENT); every other one may have been (DOWN).
  *
- * The clock is read when a call or an event enters the session; what follows from it happens at
+ * The clock is read when a call or an event enters the session; everything that follows uses
  * host->latest.
  */
 #include "base/fault.h"
@@ -19,10 +19,10 @@
 #include <sys/epoll.h>
 
 enum {
-    LAST_ROOM   = 64,   /* for CLIENT REPLY OFF                                           */
-    IDLE_MS     = 2,    /* without bytes from the server before we look whether it has gone */
-    PACKET      = 8192, /* less than a server reads at once                               */
-    HAS_TIME_MS = 100,  /* left of what is held: a millisecond does not matter then         */
+    LAST_ROOM   = 64,   /* for CLIENT REPLY OFF                                         */
+    IDLE_MS     = 2,    /* idle time before a send first checks for a closed connection */
+    PACKET      = 8192, /* less than a server reads at once                             */
+    HAS_TIME_MS = 100,  /* of the lease: then 1 ms of delay is harmless                 */
 };
 
 static void on_change(bwl_session *session)
@@ -31,7 +31,7 @@ static void on_change(bwl_session *session)
         session->owner->on_change(session);
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- new and free ---------------------------------------------------------------------------- */
 
 static void on_ready(bwl_source *source, uint32_t events);
 
@@ -68,8 +68,7 @@ void bwl_session_free(bwl_session *session)
     free(session);
 }
 
-/* Everything that was learned of the server before.  The next one is another process, which granted
- * none of our holds. */
+/* Forgets the server.  The next one is another process, which granted none of our holds. */
 static void forget_server(bwl_session *session)
 {
     uint64_t restarts = session->server.restarts;
@@ -127,7 +126,8 @@ static void break_if_demoted(bwl_session *session, bool demoted)
         break_with(session, BWL_STATUS_UNREACHABLE, "is not the primary any more");
 }
 
-/* Would it now come after the release that undoes it?  The other servers decided against it. */
+/* Whether the release that undoes it is in the pipeline already: the other servers decided against
+ * it. */
 static bool is_undone(const bwl_session *session, const bwl_request *request)
 {
     for (size_t i = 0; i < session->pipeline.count; i++) {
@@ -138,8 +138,8 @@ static bool is_undone(const bwl_session *session, const bwl_request *request)
     return false;
 }
 
-/* A delete of what is ours is harmless at any time, and a lock on several servers still needs it
- * when its machine has moved on. */
+/* A delete of our own value is always harmless, and a lock on several servers still needs it when
+ * its machine has moved on. */
 static bool is_wanted_again(const bwl_session *session, const bwl_request *request)
 {
     bool is_of_quorum = session->config->topology == BWL_TOPOLOGY_QUORUM;
@@ -159,11 +159,11 @@ static void send_again(bwl_session *session, bwl_request request)
     if (!wanted || !bwl_pipeline_push(&session->pipeline, &request))
         bwl_request_answer(session, &request, BWL_NOT_SENT);
     else
-        bwl_host_unpin(request.lock); /* appending has pinned it once more */
+        bwl_host_unpin(request.lock); /* appending pinned it a second time */
 }
 
-/* Each gets its part before the next frame is read.  A completion may submit, or break the
- * connection: so the state of each is in the pipeline. */
+/* Each request gets its part before the next frame is read.  A completion may submit, or break the
+ * connection, so the state of each request is kept in the pipeline. */
 static void complete_batch(bwl_session *session)
 {
     while (session->pipeline.count > 0) {
@@ -206,8 +206,7 @@ static unsigned frames_of(const bwl_request *request)
     return request->kind->frames != NULL ? request->kind->frames(request) : 1;
 }
 
-/* Of several frames, one that is not the last: an error there is the answer, but the frames behind
- * it have to be read. */
+/* A frame that is not the last: an error is the answer, but the other frames must still be read. */
 static void on_partial_reply(bwl_request *request, bwl_answer answer)
 {
     request->flight.frames++;
@@ -215,7 +214,7 @@ static void on_partial_reply(bwl_request *request, bwl_answer answer)
         request->flight.failed = answer;
 }
 
-/* The last frame of the oldest request has come. */
+/* The last frame of the oldest request. */
 static void on_whole_reply(bwl_session *session, bwl_redis_verdict verdict,
                            bwl_request_reply *reply, bool demoted)
 {
@@ -228,11 +227,11 @@ static void on_whole_reply(bwl_session *session, bwl_redis_verdict verdict,
         ev->answer = request.flight.failed;
     if (verdict == BWL_REDIS_NOSCRIPT && !request.use_eval) {
         request.use_eval = true;
-        send_again(session, request); /* it was not carried out */
+        send_again(session, request); /* it was not executed */
         return;
     }
     if (verdict == BWL_REDIS_NOSCRIPT)
-        ev->answer = BWL_REFUSED; /* it had the text */
+        ev->answer = BWL_REFUSED; /* the script's text was sent */
     bwl_batch_learn(&request, ev->answer);
     if (request.command == REDIS_WATCH_READ &&
         (ev->answer == BWL_RETRYABLE || ev->answer == BWL_REFUSED))
@@ -242,7 +241,7 @@ static void on_whole_reply(bwl_session *session, bwl_redis_verdict verdict,
     break_if_demoted(session, demoted);
 }
 
-/* The frame belongs to the oldest request; bytes are NULL for a value that was too long. */
+/* A frame of the oldest request; bytes are NULL for a value that was too long. */
 static void on_reply(bwl_session *session, const char *bytes, size_t size)
 {
     bwl_request      *first = bwl_pipeline_at(&session->pipeline, 0);
@@ -278,8 +277,8 @@ static void on_reply(bwl_session *session, const char *bytes, size_t size)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* While closing: replies are not read.  A server that sends them to a closed socket stops there,
- * and does not carry out what it has not read yet. */
+/* While closing, replies are not read.  A server that replies to a closed socket stops there, and
+ * does not execute what it has not read yet. */
 static bool write_reply_off(bwl_session *session)
 {
     bwl_resp_writer writer;
@@ -298,8 +297,8 @@ static bool write_reply_off(bwl_session *session)
     return true;
 }
 
-/* Is it an extension of a hold that has time left, without a caller: that of a provisional grant,
- * which the caller has as its hold already? */
+/* Whether it extends a hold that has time left, and no caller waits for it: a provisional grant
+ * that the caller was given already. */
 static bool has_time(const bwl_request *request, bwl_ms now)
 {
     return request->kind->is_machines && request->command == REDIS_QUEUE_EXTEND &&
@@ -307,8 +306,8 @@ static bool has_time(const bwl_request *request, bwl_ms now)
            bwl_hold_left(&request->lock->hold, now) >= HAS_TIME_MS;
 }
 
-/* All that is to be written has time: it goes out with what is submitted next, a release perhaps,
- * or a millisecond later. */
+/* True if no unwritten request is urgent: they go out with the next submitted request, or a
+ * millisecond later. */
 static bool holds_back(bwl_session *session)
 {
     bwl_host           *host     = session->host;
@@ -325,7 +324,7 @@ static bool holds_back(bwl_session *session)
     return true;
 }
 
-/* One request, with what has to come before it. */
+/* Writes one request, after its preparation. */
 static bool write_request(bwl_session *session, bwl_request *request)
 {
     bwl_session_prepared prepared = session->owner->prepare != NULL
@@ -342,8 +341,8 @@ static bool write_request(bwl_session *session, bwl_request *request)
     return true;
 }
 
-/* Is the last written request one that is prepared, so that those behind it wait?  While the client
- * closes, replies are not waited for: a release may be written at once. */
+/* Whether the last written request is only prepared, so that those after it must wait.  While the
+ * client closes, replies are not awaited: a release may be written at once. */
 static bool waits_for_preparation(bwl_session *session, size_t first)
 {
     bwl_request *last = first > 0 ? bwl_pipeline_at(&session->pipeline, first - 1) : NULL;
@@ -372,7 +371,7 @@ static int write_requests(bwl_session *session, bwl_fault *fault)
     bwl_pipeline *pipeline = &session->pipeline;
 
     if (host->coalescing.is_on && ++session->held_back < BWL_BATCH_MAX)
-        return BWL_OK; /* more is about to come that may go out with it */
+        return BWL_OK; /* more will follow, in the same packet */
     if (host->closing && pipeline->count > 0 && !write_reply_off(session))
         return no_room(session, fault);
     size_t first = bwl_pipeline_unwritten(pipeline);
@@ -385,19 +384,19 @@ static int write_requests(bwl_session *session, bwl_fault *fault)
         if (!wrote)
             return no_room(session, fault);
         if (bwl_pipeline_at(pipeline, i)->flight.prepares)
-            break; /* the request itself comes after the replies */
+            break; /* the request is written after the replies */
     }
     session->held_back = 0;
     if ((host->closing || host->coalescing.is_on) && session->link.conn.stream.out_size < PACKET)
-        return BWL_OK; /* the end of the client sends it, or the end of the timers' round */
+        return BWL_OK; /* sent when the client closes, or after all due timers have run */
     if (!host->closing && host->coalescing.expected > 0)
-        return BWL_OK; /* other threads are about to come, with more for the same packet */
+        return BWL_OK; /* other threads will add more to the same packet */
     return bwl_stream_flush(&session->link.conn.stream, fault);
 }
 
 /* ---- receiving ------------------------------------------------------------------------------- */
 
-/* May the next frame be a value of any length? */
+/* Whether the next frame may be a value of any length. */
 static bool awaits_value(const bwl_session *session)
 {
     const bwl_request *head =
@@ -427,7 +426,7 @@ static bool on_handshake_reply(bwl_session *session, const char *bytes, size_t s
     if (status < 0) {
         if (session->handshake.is_put_off && session->server.was_restarted &&
             session->owner->on_restarted != NULL)
-            session->owner->on_restarted(session); /* it may load for long */
+            session->owner->on_restarted(session); /* it may load for a long time */
         bwl_session_break(session, &fault, status == BWL_STATUS_REFUSED);
         return false;
     }
@@ -442,7 +441,7 @@ static bool on_handshake_reply(bwl_session *session, const char *bytes, size_t s
     return true;
 }
 
-/* Takes what has arrived, writes what is due.  A step ends in one fault at most. */
+/* Reads what has arrived, writes what is due.  Each step has at most one fault. */
 static void work(bwl_session *session)
 {
     const char *bytes;
@@ -471,7 +470,7 @@ static void work(bwl_session *session)
         on_broken(session, &fault);
 }
 
-/* What came before the end of the stream is read first: it may hold replies. */
+/* Reads what came before the end of the stream first: it may contain replies. */
 void bwl_session_receive(bwl_session *session, int status, bwl_fault *fault)
 {
     uint64_t opened = session->link.opened;
@@ -490,7 +489,7 @@ static void on_ready(bwl_source *source, uint32_t events)
     bwl_fault    fault          = { 0 };
 
     if (!bwl_stream_is_open(stream))
-        return; /* an event of a connection that was closed meanwhile */
+        return; /* the connection was closed meanwhile */
     session->link.heard_at = session->host->latest;
     int status             = bwl_stream_step(stream, events, &fault);
     if (was_connecting && status < 0) {
@@ -505,9 +504,8 @@ static void on_ready(bwl_source *source, uint32_t events)
 
 /* ---- submitting ------------------------------------------------------------------------------ */
 
-/* A connection that was idle may have been closed by the server: a request that goes out on it
- * would be in doubt. */
-static void look_for_end(bwl_session *session)
+/* The server may have closed an idle connection: a request sent on it would be in doubt. */
+static void check_for_end(bwl_session *session)
 {
     if (session->phase == BWL_SESSION_READY && session->pipeline.count == 0 &&
         !session->host->closing &&
@@ -530,7 +528,7 @@ bool bwl_session_submit(bwl_session *session, const bwl_request *request)
 {
     bwl_fault fault = { 0 };
 
-    look_for_end(session);
+    check_for_end(session);
     if (request->kind->admits != NULL && !request->kind->admits(session, request))
         return true;
     if (!bwl_watch_admits(session, request) || !bwl_barrier_admits(session, request))
@@ -559,7 +557,7 @@ void bwl_session_flush(bwl_session *session)
     bwl_fault           fault      = { 0 };
 
     if (session->phase != BWL_SESSION_READY || (session->host->closing && !is_cluster))
-        return; /* what closes is written already, but for what a slot's preparation holds up */
+        return; /* the goodbye is written, except for a request that its slot delays */
     const bwl_request *last =
         pipeline->count > 0 ? bwl_pipeline_at(pipeline, pipeline->count - 1) : NULL;
     bool kept   = last != NULL && (!last->flight.written || last->flight.prepares);
@@ -574,7 +572,7 @@ void bwl_session_flush(bwl_session *session)
         on_change(session);
 }
 
-/* A WAIT is none: it is submitted only where there is a connection. */
+/* A WAIT is not withdrawn: it is submitted only with a connection. */
 static bool is_withdrawn(const bwl_request *request, const bwl_engine_lock *lock)
 {
     return request->lock == lock && request->kind->is_machines &&
@@ -612,7 +610,7 @@ static void answer_all(bwl_session *session, bwl_request_list *list, const bwl_f
     bwl_request_list_free(list);
 }
 
-/* Settles which requests the server may have carried out.  True: at least one. */
+/* Marks the requests that the server may have executed.  True: at least one. */
 static bool mark_in_doubt(bwl_pipeline *pipeline, uint64_t handed_over)
 {
     bool in_doubt = false;
@@ -635,7 +633,7 @@ static void complete_one(bwl_session *session, const bwl_request *request, const
 
     if (known == 0 && !request->flight.written && !refused && session->owner->on_not_sent != NULL &&
         session->owner->on_not_sent(session, request)) {
-        bwl_host_unpin(request->lock); /* it is pinned once more where it has gone */
+        bwl_host_unpin(request->lock); /* it was pinned again by the submit */
         return;
     }
     if (request->kind->reports_text && known == 0)
@@ -648,7 +646,7 @@ static void complete_one(bwl_session *session, const bwl_request *request, const
         bwl_request_answer(session, request, not_sent);
 }
 
-/* A completion may submit, which may connect, which may fail at once and end here again: so the
+/* A completion may submit, which may connect, which may fail at once and call this again: so the
  * pipeline and the deferred requests are taken out first. */
 void bwl_session_break(bwl_session *session, const bwl_fault *fault, bool refused)
 {
@@ -679,7 +677,7 @@ void bwl_session_break(bwl_session *session, const bwl_fault *fault, bool refuse
     session->link.has_answered = false;
     session->phase             = BWL_SESSION_DOWN;
     if (mark_in_doubt(&pipeline, handed_over) || lost_pushes)
-        session->server.to_be_killed = connection; /* its pushes may still come, too */
+        session->server.to_be_killed = connection; /* its pushes may still arrive, too */
     session->server.connection_id = 0;
     if (lost_pushes && owner->on_pushes_lost != NULL)
         owner->on_pushes_lost(session);
@@ -690,7 +688,7 @@ void bwl_session_break(bwl_session *session, const bwl_fault *fault, bool refuse
     bwl_pipeline_free(&pipeline);
     answer_all(session, &watches, &why, not_sent);
     answer_all(session, &barriers, &why, not_sent);
-    /* A hold must not learn only at its next renewal that the server has forgotten it. */
+    /* Connects now, so that a hold lost by a restart is found before its next renewal. */
     if (session->phase == BWL_SESSION_DOWN && owner->is_needed != NULL && owner->is_needed(session))
         bwl_session_connect(session);
     if (owner->on_down != NULL)

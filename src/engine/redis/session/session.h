@@ -1,8 +1,8 @@
 /*
  * session.h -- one Redis server: its connection, the handshake, the pipeline of requests.
  *
- * A session knows one server.  What depends on other servers, or on the locks of the client, it
- * asks of its owner (bwl_session_owner).  Time and random bits come from the host; bytes go through
+ * A session knows one server.  For what depends on other servers, or on the locks of the client, it
+ * calls its owner (bwl_session_owner).  Time and random bits come from the host; bytes go through
  * net/stream and net/dialer.  It calls no system function itself.
  *
  *      DOWN --submit--> BACKOFF --> RESOLVING --> CONNECTING --> HANDSHAKE --all answered--> READY
@@ -11,11 +11,11 @@
  *
  * If the owner finds the server's address (discover), DISCOVERING comes before RESOLVING.
  *
- * The session connects when a request is submitted, and at once after a break if the owner needs
- * the connection.  BACKOFF is the pause after an attempt that failed.
+ * The session connects when a request is submitted, and at once after a lost connection if the
+ * owner needs one.  BACKOFF is the pause after an attempt that failed.
  *
- * A connection with a reply that no request waits for is closed: the next reply would be taken for
- * that of another request.
+ * A reply without a request in flight closes the connection: otherwise later replies would be
+ * matched to the wrong requests.
  *
  *      session.c    submit, flush, receive, break       connect.c      dial, back off, time limits
  *      handshake.c  HELLO to READY                      push_channel.c subscription, pushes
@@ -39,76 +39,76 @@ typedef enum bwl_session_phase {
     BWL_SESSION_BACKOFF,
     BWL_SESSION_DISCOVERING,
     BWL_SESSION_RESOLVING,
-    BWL_SESSION_CONNECTING, /* with TLS: up to the end of its handshake */
+    BWL_SESSION_CONNECTING, /* with TLS: until the end of its handshake */
     BWL_SESSION_HANDSHAKE,
     BWL_SESSION_READY,
 } bwl_session_phase;
 
-/* Where the server is. */
+/* The server's address. */
 typedef struct bwl_endpoint {
-    char    *host; /* NULL: a Unix socket, whose address the dialer has */
+    char    *host; /* NULL: a Unix socket, whose path the dialer has */
     uint16_t port;
-    char     text[128]; /* for people: "127.0.0.1:6379" */
+    char     text[128]; /* for messages: "127.0.0.1:6379" */
 } bwl_endpoint;
 
 typedef struct bwl_session_link {
-    bwl_resp_stream conn; /* first: its source is what the reactor knows */
+    bwl_resp_stream conn; /* first: the reactor points to its source */
     bwl_dialer      dialer;
     bwl_spin        spin;
-    bwl_ms          heard_at;     /* when the connection last had something for us */
-    uint64_t        opened;       /* how many connections there have been          */
-    bool            has_answered; /* this one, to a request                       */
+    bwl_ms          heard_at;     /* when the connection last received bytes */
+    uint64_t        opened;       /* connections so far */
+    bool            has_answered; /* this connection has answered a request */
 } bwl_session_link;
 
-/* The process at the other end. */
+/* The server process at the other end. */
 typedef struct bwl_server_info {
-    char     run_id[BWL_REDIS_RUN_ID_SIZE + 1]; /* "": it may not say */
-    uint64_t restarts;                          /* how often another process has answered */
-    bool     was_restarted; /* since what is held was granted; the owner clears it */
-    bool     is_replica;    /* as it said last */
-    bool     is_resp2;      /* it does not know HELLO: see handshake_resp2.c */
-    bool     tracks_keys;   /* this connection: CLIENT TRACKING is on */
-    int64_t  connection_id; /* 0: not known */
-    int64_t  to_be_killed;  /* of a connection that broke with requests in flight; 0: none */
+    char     run_id[BWL_REDIS_RUN_ID_SIZE + 1]; /* "": unknown, INFO is forbidden */
+    uint64_t restarts;                          /* how often the run_id has changed */
+    bool     was_restarted; /* restarted after the holds were granted; cleared by the owner */
+    bool     is_replica;    /* according to its latest handshake */
+    bool     is_resp2;      /* it does not support HELLO: see handshake_resp2.c */
+    bool     tracks_keys;   /* CLIENT TRACKING is on for this connection */
+    int64_t  connection_id; /* 0: unknown */
+    int64_t  to_be_killed;  /* id of a lost connection that had requests in flight; 0: none */
 } bwl_server_info;
 
-/* The attempt to connect that is under way, and the pause after one that failed. */
+/* The current connection attempt, and the backoff after one that failed. */
 typedef struct bwl_session_attempt {
-    bwl_fault refusal;   /* what has to be corrected; status 0: nothing                */
-    bwl_fault candidate; /* what is wrong with the server that was found; status 0     */
-    bwl_ms    until;     /* no other server is looked for after that                    */
-    unsigned  failures;  /* attempts in a row                                           */
+    bwl_fault refusal;   /* an error that needs correction; status 0: none */
+    bwl_fault candidate; /* what is wrong with the discovered server; status 0: nothing */
+    bwl_ms    until;     /* time limit for discovering another server */
+    unsigned  failures;  /* failed attempts in a row */
     bwl_ms    backoff_until;
-    bwl_fault broke; /* why the last connection ended                                */
+    bwl_fault broke; /* why the last connection was lost */
 } bwl_session_attempt;
 
 /* Which scripts the server has. */
 typedef struct bwl_script_cache {
-    uint64_t unknown;     /* commands whose script a new process cannot know yet: 1 << word */
-    uint64_t sent_at_end; /* while closing: those whose text was sent                       */
-    uint64_t release;     /* the connection over which the release script has gone           */
+    uint64_t unknown;     /* commands whose script may be unknown: bit 1 << command */
+    uint64_t sent_at_end; /* while closing: commands whose script's text was sent */
+    uint64_t release;     /* number of the connection on which the release script was sent */
 } bwl_script_cache;
 
-/* One state of the connection at a time: a WATCH, or a WAIT. */
+/* One WATCH, or one WAIT, of the connection at a time. */
 typedef struct bwl_session_transaction {
-    bwl_engine_lock *owner;    /* of a WATCH: whose it is; NULL: none is open */
-    unsigned         out;      /* of a WAIT: requests in flight that share it */
-    bwl_request_list deferred; /* until it has ended */
+    bwl_engine_lock *owner;    /* WATCH: the lock whose transaction is open; NULL: none */
+    unsigned         out;      /* WAIT: requests in flight that share it */
+    bwl_request_list deferred; /* until the current one has ended */
 } bwl_session_transaction;
 
 struct bwl_session {
-    bwl_session_link         link; /* first, as its stream is */
+    bwl_session_link         link; /* first, for its stream */
     bwl_host                *host;
     bwl_redis_config        *config; /* one reference */
     const bwl_session_owner *owner;
     void                    *owner_data;
     bwl_session             *next;   /* the owner's list */
-    unsigned                 number; /* the owner's: of several servers, which */
-    void                    *node;   /* the owner's: what it keeps for this session; NULL */
+    unsigned                 number; /* the owner's: in a cluster, which node */
+    void                    *node;   /* the owner's data about this session; NULL */
     bwl_endpoint             endpoint;
     bwl_session_phase        phase;
     bwl_ms                   phase_began_at;
-    bwl_ms                   phase_ends_at; /* but for READY, where each request has its own time */
+    bwl_ms                   phase_ends_at; /* unused in READY: requests have deadlines */
     bwl_handshake            handshake;
     bwl_push_channel         push;
     bwl_server_info          server;
@@ -117,26 +117,28 @@ struct bwl_session {
     bwl_session_transaction  watch;   /* see transaction.c */
     bwl_session_transaction  barrier; /* see replication_barrier.c */
     bwl_session_attempt      attempt;
-    unsigned held_back;       /* requests that timers have submitted since any was written */
-    unsigned batches_refused; /* in a row, on this connection */
-    bool     reply_is_off;    /* while closing: the server was told not to reply */
-    bool     has_replies;     /* while closing: replies are on their way */
-    bool     said_goodbye;    /* while closing: all is sent */
+    unsigned                 held_back;       /* requests held back since the last write */
+    unsigned                 batches_refused; /* in a row, on this connection */
+    bool                     reply_is_off;    /* while closing: the server was told not to reply */
+    bool                     has_replies;     /* while closing: replies are expected */
+    bool                     said_goodbye;    /* while closing: everything is sent */
 };
 
-/* Takes a reference to the config.  Not connected, without an endpoint.  NULL: out of memory. */
+/* Takes a reference to the config.  Starts disconnected, without an endpoint.  NULL: out of
+ * memory. */
 bwl_session *bwl_session_new(bwl_host *host, bwl_redis_config *config,
                              const bwl_session_owner *owner, void *owner_data);
 void         bwl_session_free(bwl_session *session); /* also NULL */
 
-/* Its server from now on, of which nothing is known yet; not connected.  NOMEM. */
+/* Sets the server's address, and forgets what was known of a server before; the session must not be
+ * connected.  NOMEM. */
 int bwl_session_set_endpoint(bwl_session *session, const char *host, uint16_t port);
 
-/* What was found: the address may have changed.  And: nothing. */
+/* The result of a discovery: an address, which may have changed; or an error. */
 void bwl_session_found(bwl_session *session, const bwl_endpoint *endpoint);
 void bwl_session_not_found(bwl_session *session, const bwl_fault *fault);
 
-/* Does the protocol of this client use pushes, and does it lock at all? */
+/* Whether the client takes locks and its protocol uses pushes. */
 static inline bool bwl_session_uses_push(const bwl_session *session)
 {
     const bwl_host     *host   = session->host;
@@ -145,43 +147,43 @@ static inline bool bwl_session_uses_push(const bwl_session *session)
     return !host->takes_no_locks && (chosen != NULL ? chosen : host->engine->protocol)->uses_push;
 }
 
-/* Did the last attempt to reach it fail? */
+/* Whether the last attempt to connect failed. */
 bool bwl_session_may_be_dead(const bwl_session *session);
 
-/* Connects without a request, unless a connection is there or on its way.  False: the session is in
- * a pause after an attempt that failed. */
+/* Connects without a request, unless a connection is open or being opened.  False: in backoff. */
 bool bwl_session_open(bwl_session *session);
 
-/* Submits a request, connecting first if need be.  False: out of memory. */
+/* Submits a request, and connects if necessary.  False: out of memory. */
 bool bwl_session_submit(bwl_session *session, const bwl_request *request);
 
 /* Sends what was held back. */
 void bwl_session_flush(bwl_session *session);
 
-/* Takes out what the lock's machine has submitted last and is not written; at most `max` of them.
- * How many. */
+/* Removes unwritten requests of the latest command of the lock's machine, at most `max`.  Returns
+ * their number. */
 unsigned bwl_session_withdraw(bwl_session *session, const bwl_engine_lock *lock,
                               bwl_request *ret_requests, unsigned max);
 
-/* When it has to be woken; BWL_NEVER: not by time.  Also when a lookup has come back. */
+/* When bwl_session_woken is due; BWL_NEVER: no deadline.  Call that also after a lookup. */
 bwl_ms bwl_session_deadline(const bwl_session *session);
 void   bwl_session_woken(bwl_session *session);
 
-/* Waits in the socket for the next reply, see bwl_engine.await. */
+/* Blocks on the socket until the next reply, see bwl_engine.await. */
 bool bwl_session_await(bwl_session *session, bwl_ms until);
 
-/* Ends the connection.  `refused`: the next one would end the same way.  All requests are
- * completed. */
+/* Closes the connection and completes all requests.  `refused`: a new connection would fail the
+ * same way. */
 void bwl_session_break(bwl_session *session, const bwl_fault *fault, bool refused);
 
-/* The client closes: says goodbye.  Sends without waiting; then poll until done or `until`. */
+/* The client closes: sends goodbye without blocking.  Call finish until it returns true, or until
+ * the time limit. */
 void bwl_session_say_goodbye(bwl_session *session);
-bool bwl_session_finish_goodbye(bwl_session *session); /* true: nothing is left to do */
+bool bwl_session_finish_goodbye(bwl_session *session); /* true: done */
 
-/* The server's error for people; only its code if it repeats a part of the password. */
+/* The server's error as text for users; only its code if it repeats a part of the password. */
 void bwl_session_error_text(const bwl_redis_config *config, char *ret_text, size_t capacity,
                             const char *bytes, size_t size);
 
-/* Makes the error of the server the lock's error text. */
+/* Sets the lock's error text from the server's error. */
 void bwl_session_set_error(bwl_session *session, const bwl_request *request, bwl_answer answer,
                            const char *bytes, size_t size);

@@ -1,17 +1,17 @@
 /*
  * transaction.c -- one WATCH ... EXEC of a lock's machine at a time.  See sections.h.
  *
- * WATCH is a state of the connection, and one EXEC ends what everybody has watched there.  So
- * WATCH_READ opens a transaction for its lock; that of another lock is deferred until it has ended;
- * all other requests pass.  A transaction is over as soon as its last request is in the pipeline:
- * what comes behind that is carried out after it.
+ * WATCH is a state of the connection, and an EXEC ends all WATCHes on it.  So WATCH_READ opens a
+ * transaction for its lock; that of another lock is deferred until it has ended; all other requests
+ * pass.  A transaction is over as soon as its last request is in the pipeline, because later
+ * requests are executed after it.
  *
  *      WATCH_READ --sent--> owner --reply--> UNWATCH or DELETE_WATCHED sent --> next
  *                             |--reply shows nothing------------------------> next
  *                             `--connection lost: it and all deferred ones: NOT_SENT
  *
- * The last request of a transaction whose connection was lost must not go out on the next one:
- * there nothing is watched, and MULTI, DEL, EXEC would delete whatever the key holds by then.
+ * The last request of a transaction must not be sent on a new connection: nothing is watched there,
+ * and MULTI, DEL, EXEC would delete any value of the key.
  */
 #include "engine/redis/session/sections.h"
 
@@ -26,7 +26,7 @@ static bool ends(const bwl_request *request)
            (request->command == REDIS_UNWATCH || request->command == REDIS_DELETE_WATCHED);
 }
 
-/* The transaction is over: begins the next one, if one is deferred. */
+/* Ends the transaction, and begins the next deferred one. */
 static void open_next(bwl_session *session)
 {
     session->watch.owner = NULL;
@@ -34,7 +34,7 @@ static void open_next(bwl_session *session)
         return;
     bwl_request request = bwl_request_take(&session->watch.deferred, 0);
     if (bwl_session_submit(session, &request)) {
-        bwl_host_unpin(request.lock); /* submitting has pinned it once more */
+        bwl_host_unpin(request.lock); /* submitting pinned it a second time */
         return;
     }
     bwl_host_set_error(request.lock, "out of memory");

@@ -46,8 +46,8 @@ static bool grow(bwl_cluster *cluster)
     return true;
 }
 
-/* Addresses come and go in the life of a client: a number whose node is of no use any more.  Its
- * session stays, for the address that comes, because an event may still point to it. */
+/* Returns the index of a node that is no longer used, because addresses change during a client's
+ * life.  Its session is kept for the new address, because an event may still point to it. */
 static unsigned used_number(bwl_cluster *cluster)
 {
     for (unsigned number = cluster->seeds_count + 1; number <= cluster->nodes_count; number++)
@@ -117,9 +117,9 @@ bwl_session *bwl_cluster_known(bwl_cluster *cluster, unsigned number)
     return number != BWL_NOBODY ? node_at(cluster, number)->session : NULL;
 }
 
-/* ---- which node to ask ----------------------------------------------------------------------- */
+/* ---- choosing a node ------------------------------------------------------------------------- */
 
-/* How soon it can be asked. */
+/* How soon it can serve a request; higher is sooner. */
 static unsigned nearness(const bwl_session *session)
 {
     if (session != NULL && bwl_session_may_be_dead(session))
@@ -144,7 +144,7 @@ unsigned bwl_cluster_adviser(bwl_cluster *cluster, unsigned but)
         }
     }
     if (best != BWL_NOBODY)
-        cluster->turn = best; /* the next time, the node behind it */
+        cluster->turn = best; /* the next search starts after it */
     return best;
 }
 
@@ -187,14 +187,14 @@ bool bwl_cluster_write_query(bwl_session *session, bwl_resp_writer *writer)
     return true;
 }
 
-/* An error (this user may not ask), or anything strange: MOVED says what is needed. */
+/* An error (this user may not run it) or an unexpected reply is ignored: MOVED corrects the map. */
 void bwl_cluster_on_query(bwl_session *session, const char *bytes, size_t size)
 {
     bwl_cluster      *cluster = bwl_router_of(session)->cluster;
     bwl_cluster_walk  walk;
     bwl_cluster_range range;
 
-    if (bytes == NULL) /* the connection broke on it: it is not asked for again */
+    if (bytes == NULL) /* the connection broke: do not request it again */
         cluster->map_is_too_long = true;
     if (bytes == NULL || !bwl_cluster_begin(&walk, bytes, size))
         return;
@@ -205,7 +205,7 @@ void bwl_cluster_on_query(bwl_session *session, const char *bytes, size_t size)
     }
 }
 
-/* ---- what a node says of itself -------------------------------------------------------------- */
+/* ---- the handshake of a node ----------------------------------------------------------------- */
 
 int bwl_cluster_check_hello(bwl_session *session, const bwl_hello *hello, bwl_fault *fault)
 {
@@ -237,7 +237,7 @@ void bwl_cluster_explain(const bwl_session *session, char *ret_text, size_t capa
                        session->config->tls != NULL ? " and tls-port" : "");
 }
 
-/* ---- making one ------------------------------------------------------------------------------ */
+/* ---- new and free ---------------------------------------------------------------------------- */
 
 bwl_cluster *bwl_cluster_new(bwl_router *router)
 {
@@ -257,7 +257,7 @@ void bwl_cluster_free(bwl_cluster *cluster)
     free(cluster);
 }
 
-/* A host that is in the list twice is one node. */
+/* A host that is listed twice is one node. */
 static bool add_seed(bwl_cluster *cluster, const bwl_primary *at)
 {
     if (number_of(cluster, at) == BWL_NOBODY)

@@ -1,23 +1,23 @@
 /*
- * cluster.h -- of a Redis Cluster: which of its nodes a request about a slot goes to.
+ * cluster.h -- a Redis Cluster: which node a request about a slot goes to.
  *
  *      redis+cluster://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]]...
  *
- * A session is made for each node that is asked for something.  The hosts of the URL are nodes like
- * any other.  Which node owns a slot is learned from CLUSTER SLOTS in the handshake, and from
- * MOVED.  The node that is asked decides, so the map may be old, or empty: then a request takes one
- * way more.
+ * The client opens a session for each node that it sends requests to.  The hosts of the URL are
+ * nodes like any other.  The owners of slots are learned from CLUSTER SLOTS in the handshake, and
+ * from MOVED.  The nodes decide, so the map may be stale or empty: then a request takes one more
+ * round trip.
  *
- *      MOVED        the map is corrected, and the request goes there
- *      ASK          the request goes there once, behind ASKING; the map stays
- *      TRYAGAIN     the slot moves: the request is deferred, and sent again
- *      broken       a request that was surely not carried out goes to another node, which sends it
- *                   back by MOVED, or to where the slot is served now
+ *      MOVED        the map is corrected, and the request goes to the new owner
+ *      ASK          the request goes to that node once, behind ASKING; the map stays
+ *      TRYAGAIN     the slot is being moved: the request is deferred, and sent again
+ *      broken       a request that was certainly not executed goes to another node, which
+ *                   redirects it by MOVED, or executes it
  *
- * A request is redirected at most so many times, and for no longer than a server may be silent.
- * Then it ends as one that was not carried out.
+ * The redirects of a request are limited to BWL_CLUSTER_HOPS_MAX and to answer_ms.  After that it
+ * is completed as NOT_SENT.
  *
- * Files: cluster.c nodes and map; redirect.c redirects; slots.c what a node is told of a slot.
+ * Files: cluster.c nodes and map; redirect.c redirects; slots.c subscription and fence of a slot.
  */
 #pragma once
 
@@ -26,55 +26,55 @@
 #include "engine/redis/wire/cluster.h"
 
 enum {
-    BWL_CLUSTER_HOPS_MAX  = 16,   /* of one request */
-    BWL_CLUSTER_NODES_MAX = 1024, /* more than a cluster should have */
+    BWL_CLUSTER_HOPS_MAX  = 16,   /* redirects of one request */
+    BWL_CLUSTER_NODES_MAX = 1024, /* more than a real cluster has */
     BWL_NOBODY            = 0,    /* nodes are numbered from 1 */
 };
 
 typedef struct bwl_cluster_node {
     bwl_primary  at;
-    bwl_session *session; /* NULL: it was not asked yet */
+    bwl_session *session; /* NULL: not used yet */
 } bwl_cluster_node;
 
 typedef struct bwl_cluster {
     bwl_router       *router;
-    bwl_cluster_node *nodes; /* those of the URL first */
+    bwl_cluster_node *nodes; /* the nodes of the URL first */
     unsigned          nodes_count;
     unsigned          nodes_room;
     unsigned          seeds_count;
-    unsigned          turn; /* the node that was asked last when the owner was not known */
-    bool              map_is_too_long; /* a reply to CLUSTER SLOTS is more than a frame can hold */
-    bwl_request_list  deferred;        /* requests about slots that move, see redirect.c */
+    unsigned          turn;            /* the last node tried while the owner was unknown */
+    bool              map_is_too_long; /* the reply to CLUSTER SLOTS does not fit into a frame */
+    bwl_request_list  deferred;        /* requests about moving slots, see redirect.c */
     bwl_cluster_tags  tags;
-    bwl_primary       seeds[BWL_URL_HOSTS_MAX];  /* of the URL: other shards read them, unlocked */
-    uint16_t          owners[BWL_CLUSTER_SLOTS]; /* the number of a node; NOBODY: not known */
+    bwl_primary       seeds[BWL_URL_HOSTS_MAX];  /* from the URL; read without a lock */
+    uint16_t          owners[BWL_CLUSTER_SLOTS]; /* index of a node; NOBODY: unknown */
 } bwl_cluster;
 
 /* ---- cluster.c */
 
-/* Without nodes.  NULL: out of memory. */
+/* A cluster without nodes.  Free it with bwl_cluster_free.  NULL: out of memory. */
 bwl_cluster *bwl_cluster_new(bwl_router *router);
 void         bwl_cluster_free(bwl_cluster *cluster); /* also NULL */
 
-/* The nodes of the URL; those of another shard.  USAGE, NOMEM. */
+/* Add the nodes of the URL; those of another shard.  USAGE, NOMEM. */
 int bwl_cluster_add_hosts(bwl_cluster *cluster, const bwl_url *url, bwl_fault *fault);
 int bwl_cluster_add_seeds(bwl_cluster *cluster, const bwl_cluster *of);
 
 /* The session for a slot.  NULL: out of memory. */
 bwl_session *bwl_cluster_route(bwl_cluster *cluster, uint16_t slot);
 
-/* The number of an address; if it names no host, that of the session which says it.  NOBODY: out
- * of memory, or there are too many. */
+/* The index of the node with this address; an address without a host means the host of `session`.
+ * NOBODY: out of memory, or too many nodes. */
 unsigned bwl_cluster_number_of(const bwl_session *session, const bwl_primary *said);
 
-/* Its session, made if there is none.  NULL: out of memory. */
+/* The session of a node, created if needed.  NULL: out of memory. */
 bwl_session *bwl_cluster_session(bwl_cluster *cluster, unsigned number);
 
-/* The same if there is one; NULL: it was not asked yet. */
+/* The session of a node; NULL: not used yet. */
 bwl_session *bwl_cluster_known(bwl_cluster *cluster, unsigned number);
 
-/* Another node, to say who owns a slot: one that is connected first; of equals, one after the
- * other.  NOBODY: each other node failed when it was tried last. */
+/* Another node than `but`, to find the owner of a slot: connected nodes first, then round robin.
+ * NOBODY: the last attempt to connect failed for each. */
 unsigned bwl_cluster_adviser(bwl_cluster *cluster, unsigned but);
 
 /* See bwl_session_owner. */
@@ -90,42 +90,41 @@ void bwl_cluster_on_query(bwl_session *session, const char *bytes, size_t size);
 bool bwl_cluster_on_reply(bwl_session *session, const char *bytes, size_t size);
 bool bwl_cluster_on_not_sent(bwl_session *session, const bwl_request *request);
 
-/* Completes the oldest request of this session on a reply that redirects it.  False: it does
- * not. */
+/* Handles a reply to the oldest request that redirects it.  False: the reply is no redirect. */
 bool bwl_cluster_redirect(bwl_session *session, const char *bytes, size_t size);
 
-/* When a deferred request has to be sent again; and does so. */
+/* When the next deferred request is due; and sends those that are due. */
 bwl_ms bwl_cluster_deadline(const bwl_cluster *cluster);
 void   bwl_cluster_woken(bwl_cluster *cluster);
 
-/* ---- slots.c: what a node is told of a slot before the first request about it; see there. */
+/* ---- slots.c: what a node must have before the first request about a slot; see there. */
 
 void bwl_cluster_forget_session(bwl_session *session);
 
-/* The room for it, of a session that uses pushes.  False: out of memory. */
+/* Allocates it, for a session that uses pushes.  False: out of memory. */
 bool bwl_slots_open(bwl_session *session);
 
-/* Of the lock's slot, in braces; "" where there is no cluster. */
+/* The hash tag of the lock's slot, in braces; "" without a cluster. */
 void bwl_slots_tag(const bwl_session *session, const bwl_engine_lock *lock,
                    char ret_tag[BWL_QUEUE_TAG_MAX + 1]);
 
-/* The channel of this connection for a tag. */
+/* The channel of this connection in the slot of a hash tag. */
 void bwl_slots_channel(const bwl_session *session, const char *tag,
                        char ret_channel[BWL_QUEUE_CHANNEL_MAX + 1]);
 
 void bwl_slots_begin(bwl_session *session);  /* a new connection */
-void bwl_slots_expire(bwl_session *session); /* the client info is to be published again */
-void bwl_slots_leave(bwl_session *session);  /* writes the end of all client info */
-void bwl_slots_forget(bwl_session *session, uint16_t slot); /* it is another node's */
-void bwl_slots_forget_all(bwl_session *session);            /* the session is another server's */
+void bwl_slots_expire(bwl_session *session); /* the client info must be published again */
+void bwl_slots_leave(bwl_session *session);  /* writes the deletion of all client info */
+void bwl_slots_forget(bwl_session *session, uint16_t slot); /* another node owns it */
+void bwl_slots_forget_all(bwl_session *session);            /* the server's address has changed */
 
-/* Is the subscription of its slot so new that other waiters may not have found the node yet? */
+/* Whether the slot's subscription is so new that other waiters may not know the node yet. */
 bool bwl_slots_is_new(bwl_session *session, const bwl_engine_lock *lock);
 
-/* A push about a slot: SUBSCRIBED or UNSUBSCRIBED.  True: *ret_slot has gone to another node. */
+/* A push about a slot: SUBSCRIBED or UNSUBSCRIBED.  True: another node owns *ret_slot now. */
 bool bwl_slots_on_push(bwl_session *session, const bwl_queue_push *push, uint16_t *ret_slot);
 
-/* Is it a command that reads or writes the slot's queue? */
+/* Whether it is a command that reads or writes the slot's queue. */
 bool bwl_slots_uses(const bwl_request *request);
 
 /* See bwl_session_owner. */

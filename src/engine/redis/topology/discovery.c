@@ -1,15 +1,15 @@
 /*
- * discovery.c -- of a service with sentinels: where its primary is.  See sentinel.h.
+ * discovery.c -- finds the primary of a service that sentinels monitor.  See sentinel.h.
  *
  *      redis+sentinel://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]].../SERVICE[/DATABASE]
  *
- * Every attempt to connect begins with a question to a sentinel.  The server that it names is used
- * when the server itself says that it is a primary.  A stale sentinel names a replica, or a server
- * that is gone: then the next sentinel is asked, in the same attempt, until all of them were or its
- * time is over.  One that names the same server has said nothing new.
+ * Every attempt to connect begins with a query to a sentinel.  The named server is used if its own
+ * handshake shows that it is a primary.  A stale sentinel names a replica, or a server that is
+ * gone: then the next sentinel is queried in the same attempt, until all were queried or the time
+ * is over.  A sentinel that names the same server again adds nothing.
  *
- * What shows that the primary has moved (a message of the sentinel, an error READONLY) ends the
- * connection.  What is held is then looked for at the new primary before anything is said about it.
+ * A sign that the primary has moved (a message of the sentinel, an error READONLY) closes the
+ * connection.  Held locks are then revalidated at the new primary before they count as lost.
  */
 #include "engine/redis/topology/discovery.h"
 
@@ -68,7 +68,7 @@ static void heard(void *arg, const bwl_primary *primary, const bwl_fault *fault)
 
     switch (session->phase) {
     case BWL_SESSION_DOWN:
-    case BWL_SESSION_BACKOFF: break; /* the next attempt asks */
+    case BWL_SESSION_BACKOFF: break; /* the next attempt queries again */
     case BWL_SESSION_DISCOVERING: on_found(session, primary, fault); break;
     case BWL_SESSION_RESOLVING:
     case BWL_SESSION_CONNECTING:
@@ -127,7 +127,7 @@ bool bwl_discovery_has_moved(const bwl_session *session)
            (now->port != served->port || strcmp(now->host, served->host) != 0);
 }
 
-/* Without memory for the name, the next connection counts as one to the same server. */
+/* Out of memory: the next connection counts as one to the same server. */
 void bwl_discovery_served(bwl_session *session)
 {
     bwl_endpoint *served = &bwl_router_of(session)->served;

@@ -1,21 +1,22 @@
 /*
- * discovery.h -- of a service with sentinels: where its primary is.  See discovery.c.
+ * discovery.h -- finds the primary of a service that sentinels monitor.  See discovery.c.
  */
 #pragma once
 
 #include "engine/redis/topology/router.h"
 #include "engine/redis/topology/sentinel.h"
 
-/* The path of the URL: a service, and what follows it.  USAGE. */
+/* Reads the path of the URL: *ret_rest is what follows the service.  USAGE. */
 int bwl_discovery_parse(bwl_endpoint *ret_endpoint, const bwl_url *url, const char **ret_rest,
                         bwl_fault *fault);
 
-/* Its sentinels, once the config is complete; and those of another shard.  USAGE, REFUSED (a file
- * with a password), NOMEM. */
+/* Adds the sentinels, once the config is complete; or those of another shard.  USAGE, REFUSED (a
+ * file with a password), NOMEM. */
 int bwl_discovery_open(bwl_router *router, const bwl_url *url, bwl_fault *fault);
 int bwl_discovery_share(bwl_router *router, const bwl_router *of);
 
-/* A connection is about to be READY: is it to another server than the last one was?  And: it is. */
+/* The session is about to be READY: whether its server differs from the last one; and records
+ * it. */
 bool bwl_discovery_has_moved(const bwl_session *session);
 void bwl_discovery_served(bwl_session *session);
 

@@ -1,14 +1,13 @@
 /*
- * quorum.c -- several independent Redis servers: the URL, and what a server says of itself.  See
+ * quorum.c -- several independent Redis servers: the URL, and the checks of each server.  See
  * quorum.h.
  *
  * The servers must be independent: the same address twice, the same process under two names, or
- * nodes of one cluster have one vote.  And an even number of servers tolerates no more losses than
- * one less: 4 tolerate the loss of one, as 3 do, and split their votes more often.
+ * nodes of one cluster would have only one vote.  An even number of servers tolerates no more
+ * failures than one server less: 4 tolerate one failure, as 3 do, and split their votes more often.
  *
- * A server that was started less than a lease ago may have had a key that it has forgotten, and its
- * vote would be the second one that it gives.  So it is not used until whatever it has forgotten
- * has expired: it counts as a server that cannot serve now.
+ * A server that started less than a lease ago may have lost a key, and would vote twice for the
+ * same time.  So it counts as unavailable until any lost key has expired.
  */
 #include "engine/redis/topology/quorum.h"
 
@@ -79,8 +78,8 @@ static int take_restart_wait(bool *ret_trusts, const bwl_url *url, bwl_fault *fa
     return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, restart-wait= must be on or off");
 }
 
-/* What is less than usual is the caller's to answer for, and he is told.  What is more than a third
- * of the lease would end a hold before it is renewed. */
+/* A drift below the default is accepted as a risk, which the caller is shown.  More than a third of
+ * the lease would end a hold before its renewal. */
 static int take_drift(bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
 {
     const char *text     = bwl_url_find(url, "drift");
@@ -122,7 +121,7 @@ int bwl_quorum_configure(bwl_redis_config *config, bwl_settings *settings, const
         status = take_drift(settings, url, fault);
     if (status == BWL_OK && !config->trusts_young)
         settings->lease_max_ms =
-            settings->lease_ms; /* for so long a restarted server has no vote */
+            settings->lease_ms; /* a restarted server has no vote for so long */
     return status;
 }
 
@@ -139,7 +138,7 @@ int bwl_quorum_check_last(const bwl_router *router, bwl_fault *fault)
     return BWL_OK;
 }
 
-/* The text behind "\nNAME:" up to the end of the line; NULL if it is not there. */
+/* The text after "\nNAME:" up to the end of the line; NULL if it is missing. */
 static const char *field(const char *info, size_t size, const char *mark, size_t *ret_size)
 {
     const char *at = memmem(info, size, mark, strlen(mark));
@@ -175,8 +174,8 @@ static int check_process(const bwl_session *session, const char *info, size_t si
     return BWL_OK;
 }
 
-/* Without a word of how long it has run, nobody can know.  (The user may not say INFO: then it is
- * not asked whether it has forgotten; the documentation says which right that is.) */
+/* Without the uptime, lost grants cannot be ruled out.  (If the user may not run INFO, this check
+ * is skipped; the documentation names that right.) */
 static int check_youth(bwl_session *session, const char *info, size_t size, bwl_fault *fault)
 {
     bwl_ms      lease_ms = session->host->settings.lease_ms;
@@ -201,7 +200,7 @@ int bwl_quorum_check_info(bwl_session *session, const char *info, size_t size, b
     int status = BWL_OK;
 
     if (is_field(info, size, "\nredis_mode:", "cluster") ||
-        is_field(info, size, "\nserver_mode:", "cluster")) /* as Valkey calls it */
+        is_field(info, size, "\nserver_mode:", "cluster")) /* Valkey's name of the field */
         status =
             bwl_fail(fault, BWL_STATUS_REFUSED,
                      "%s is a node of a cluster: redlock needs servers that are independent "

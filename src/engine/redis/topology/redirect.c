@@ -1,5 +1,5 @@
 /*
- * redirect.c -- a request that this node does not serve, and where it goes then.  See cluster.h.
+ * redirect.c -- requests that a node redirects or cannot serve yet.  See cluster.h.
  */
 #include "engine/redis/topology/cluster.h"
 
@@ -26,8 +26,7 @@ static bool may_hop(const bwl_session *session, bwl_request *request)
     return true;
 }
 
-/* In a cluster each request goes out alone, and one frame answers it: nothing of a reply has come
- * yet. */
+/* In a cluster each request is sent alone, and its reply is one frame: none of it has come yet. */
 static bool submit_anew(bwl_session *session, const bwl_request *request)
 {
     bwl_request anew = *request;
@@ -45,13 +44,13 @@ static bool submit_to(bwl_cluster *cluster, unsigned number, const bwl_request *
     return session != NULL && submit_anew(session, request);
 }
 
-/* A heartbeat is made up for by the next one, and no caller waits for its reply. */
+/* A lost heartbeat is replaced by the next one, and no caller waits for its reply. */
 static bool may_defer(const bwl_request *request)
 {
     return bwl_slots_uses(request) && request->command != REDIS_QUEUE_HEARTBEAT;
 }
 
-/* The slot moves, and some of its keys are on this node and some on the other. */
+/* The slot is being moved, and its keys are on two nodes. */
 static bool defer(bwl_session *session, bwl_request *request)
 {
     bwl_ms now = session->host->latest;
@@ -90,7 +89,7 @@ static bool take_due(bwl_cluster *cluster, bwl_ms now, bwl_request *ret_request)
     return false;
 }
 
-/* The machine may want something else by now: then this must not be sent behind that. */
+/* Drops a request that the machine has replaced by a later one. */
 void bwl_cluster_woken(bwl_cluster *cluster)
 {
     bwl_request request;
@@ -98,14 +97,14 @@ void bwl_cluster_woken(bwl_cluster *cluster)
     while (take_due(cluster, bwl_host_now(cluster->router->host), &request)) {
         bwl_session *session = bwl_cluster_route(cluster, bwl_route_of(request.lock)->slot);
         if (bwl_request_is_wanted(&request) && session != NULL && submit_anew(session, &request))
-            bwl_host_unpin(request.lock); /* submitting has pinned it once more */
+            bwl_host_unpin(request.lock); /* submitting pinned it a second time */
         else
             bwl_request_answer(session, &request, BWL_NOT_SENT);
     }
 }
 
-/* The caller waits no longer, and the last attempt to reach that node failed: there is no time to
- * try whether it is back. */
+/* The caller's wait has ended, and the last attempt to connect to that node failed: no time is left
+ * for another one. */
 static bool is_too_late(const bwl_session *there, const bwl_engine_lock *lock)
 {
     return bwl_hold_is_acquiring(&lock->hold) && lock->hold.wait_deadline <= lock->host->latest &&
@@ -126,15 +125,15 @@ static void name_redirect(const bwl_session *session, bwl_engine_lock *lock,
                            session->endpoint.text, at->host, (unsigned)at->port);
 }
 
-/* The slot has moved: the lock is there from now on. */
+/* The slot has moved: records the lock's new owner node. */
 static void move_home(bwl_cluster *cluster, unsigned number, bwl_request *request)
 {
     bwl_route_of(request->lock)->home = bwl_cluster_session(cluster, number);
-    if (request->kind->revalidates) /* the last renewal may be what the new node lacks */
+    if (request->kind->revalidates) /* the new node may lack the last renewal */
         request->lease_ms = request->lock->hold.request.lease_ms;
 }
 
-/* False: it ends here. */
+/* False: the request is complete. */
 static bool follow(bwl_session *session, bwl_request *request, const char *bytes, size_t size)
 {
     bwl_cluster *cluster = cluster_of(session);
@@ -181,13 +180,13 @@ bool bwl_cluster_redirect(bwl_session *session, const char *bytes, size_t size)
     session->link.has_answered = true;
     session->attempt.failures  = 0;
     if (follow(session, &request, bytes, size))
-        bwl_host_unpin(request.lock); /* submitting has pinned it once more */
+        bwl_host_unpin(request.lock); /* submitting pinned it a second time */
     else
         bwl_request_answer(session, &request, BWL_RETRYABLE);
     return true;
 }
 
-/* Is it the error of a script that found a key gone while it ran?  What it did is not known. */
+/* Whether a script found a key gone while it ran.  Its effect is unknown. */
 static bool has_lost_slot(const char *bytes, size_t size)
 {
     static const char words[] = "non local key";
@@ -202,7 +201,7 @@ bool bwl_cluster_on_reply(bwl_session *session, const char *bytes, size_t size)
         return true;
     if (!has_lost_slot(bytes, size))
         return false;
-    /* As if there were no reply: only a heartbeat may simply be sent again. */
+    /* Treated as a missing reply: only a heartbeat may be sent again. */
     bwl_request request = bwl_pipeline_pop(&session->pipeline);
     bwl_host_set_error(request.lock, "%s: the lock's slot has moved to another node",
                        session->endpoint.text);

@@ -51,8 +51,8 @@ int bwl_sentinel_knows_none(const char *service, bwl_fault *fault)
                     service);
 }
 
-/* A port for TLS closes the connection when it gets clear text; a port for clear text may read a
- * TLS handshake and wait for more. */
+/* A TLS port closes the connection when it gets clear text; a clear-text port may read a TLS
+ * handshake and wait for more. */
 void bwl_sentinel_add_hint(const bwl_stream *conn, bool is_silent, bwl_fault *fault)
 {
     bwl_fault   bare     = *fault;
@@ -72,16 +72,16 @@ void bwl_sentinel_add_hint(const bwl_stream *conn, bool is_silent, bwl_fault *fa
 }
 
 enum {
-    REST_MS        = 1000, /* between two rounds that nobody waits for                         */
-    WATCH_SILENCES = 2,    /* of answer_ms: when the server that was named is reached, or is not */
+    BACKOFF_MS    = 1000, /* between two rounds without a discovery */
+    QUIET_PERIODS = 2,    /* times answer_ms: then a quiet sentinel is queried again */
 };
 
 typedef enum phase {
     IDLE = 1,
-    RESTING,
+    BACKOFF,
     RESOLVING,
-    CONNECTING, /* with TLS: and shaking hands                                                 */
-    ASKING,
+    CONNECTING, /* with TLS: includes its handshake */
+    QUERYING,
     WATCHING,
 } phase;
 
@@ -91,20 +91,20 @@ typedef struct host {
 } host;
 
 struct bwl_sentinel {
-    bwl_resp_stream        conn; /* first: the reactor's source is this                        */
+    bwl_resp_stream        conn; /* first: the reactor points to its source */
     bwl_host              *client;
     phase                  phase;
     bwl_ms                 phase_ends_at;
     bwl_ms                 discovery_deadline;
-    bwl_ms                 turn_by;    /* of the current one                                    */
-    bool                   is_awaited; /* somebody waits for the answer */
-    bool                   is_greeted; /* by the sentinel at the other end                     */
-    uint64_t               ended;      /* how many lines to one have                           */
-    unsigned               current;    /* of the hosts                                          */
-    unsigned               tried;      /* in this round                                         */
-    bwl_fault              refusal;    /* of this round: what somebody has to mend              */
+    bwl_ms                 current_until;  /* time limit of the current sentinel */
+    bool                   is_awaited;     /* a discovery waits for the answer */
+    bool                   has_said_hello; /* the sentinel has answered HELLO */
+    uint64_t               ended;          /* connections that have ended */
+    unsigned               current;        /* index into hosts */
+    unsigned               tried;          /* sentinels in this round */
+    bwl_fault              refusal;        /* of this round: needs correction */
     bwl_dialer             dialer;
-    bwl_primary            told; /* last; a port of 0: nothing yet                             */
+    bwl_primary            latest_primary; /* the latest; port 0: none yet */
     unsigned               hosts_count;
     host                   hosts[BWL_URL_HOSTS_MAX];
     char                  *service;
@@ -130,18 +130,18 @@ static void enter(bwl_sentinel *s, phase to, bwl_ms ends_at)
     s->phase_ends_at = ends_at;
 }
 
-/* ---- a round --------------------------------------------------------------------------------- */
+/* ---- one round: each sentinel once ----------------------------------------------------------- */
 
 static void disconnect(bwl_sentinel *s)
 {
     bwl_stream_close(&s->conn.stream);
     bwl_dialer_forget(&s->dialer);
-    s->is_greeted = false;
+    s->has_said_hello = false;
     s->ended++;
 }
 
 /* "sentinel 10.0.0.1:26379: no answer" */
-static void name_it(const bwl_sentinel *s, bwl_fault *fault)
+static void name_sentinel(const bwl_sentinel *s, bwl_fault *fault)
 {
     bwl_fault   bare = *fault;
     const host *at   = &s->hosts[s->current];
@@ -150,29 +150,29 @@ static void name_it(const bwl_sentinel *s, bwl_fault *fault)
                    (unsigned)at->port, bare.text);
 }
 
-/* All of them were tried. */
+/* All sentinels were tried. */
 static void round_failed(bwl_sentinel *s, const bwl_fault *last)
 {
     bwl_fault fault      = s->refusal.status != 0 ? s->refusal : *last;
     bool      is_awaited = s->is_awaited;
 
     s->is_awaited = false;
-    enter(s, RESTING, bwl_ms_add(now_of(s), REST_MS));
+    enter(s, BACKOFF, bwl_ms_add(now_of(s), BACKOFF_MS));
     if (is_awaited)
         s->heard(s->arg, NULL, &fault);
 }
 
-static void leave(bwl_sentinel *s)
+static void leave_current(bwl_sentinel *s)
 {
     disconnect(s);
     s->current = (s->current + 1) % s->hosts_count;
 }
 
-/* This sentinel is no good. */
-static void give_up(bwl_sentinel *s, bwl_fault *fault)
+/* This sentinel failed: tries the next one. */
+static void fail_current(bwl_sentinel *s, bwl_fault *fault)
 {
-    name_it(s, fault);
-    leave(s);
+    name_sentinel(s, fault);
+    leave_current(s);
     if (fault->status == BWL_STATUS_REFUSED)
         s->refusal = *fault;
     if (++s->tried < s->hosts_count)
@@ -181,9 +181,9 @@ static void give_up(bwl_sentinel *s, bwl_fault *fault)
         round_failed(s, fault);
 }
 
-/* The part of what is left that one sentinel may take: one that is silent must leave time for the
- * others. */
-static bwl_ms turn_ends_at(const bwl_sentinel *s)
+/* The time limit of the current sentinel: an equal share of the time left, so that a silent one
+ * leaves time for the others. */
+static bwl_ms current_ends_at(const bwl_sentinel *s)
 {
     bwl_ms now  = now_of(s);
     bwl_ms left = s->discovery_deadline > now ? s->discovery_deadline - now : 0;
@@ -196,11 +196,11 @@ static void wake(void *arg)
     bwl_host_wake(arg);
 }
 
-/* What the dialer says: the host is looked up, an address is tried, or this sentinel is no good. */
-static void go_on(bwl_sentinel *s, int result, bwl_fault *fault)
+/* Handles a result of the dialer: resolving, connecting, or failed. */
+static void on_dial(bwl_sentinel *s, int result, bwl_fault *fault)
 {
     if (result < 0) {
-        give_up(s, fault);
+        fail_current(s, fault);
         return;
     }
     enter(s, result == BWL_DIAL_RESOLVING ? RESOLVING : CONNECTING, s->dialer.ends_at);
@@ -218,17 +218,18 @@ static void try_current(bwl_sentinel *s)
                              .wake_arg = s->client };
     bwl_fault      fault = { 0 };
 
-    s->turn_by = turn_ends_at(s);
-    enter(s, RESOLVING, s->turn_by);
+    s->current_until = current_ends_at(s);
+    enter(s, RESOLVING, s->current_until);
     if (s->tls != NULL)
         bwl_stream_secure(&s->conn.stream, s->tls, at->name);
     if (bwl_reactor_open(&s->client->reactor, &fault) < 0)
-        give_up(s, &fault);
+        fail_current(s, &fault);
     else
-        go_on(s, bwl_dialer_start(&s->dialer, &to, now_of(s), s->turn_by, 0, &fault), &fault);
+        on_dial(s, bwl_dialer_start(&s->dialer, &to, now_of(s), s->current_until, 0, &fault),
+                &fault);
 }
 
-static void take_time(bwl_sentinel *s)
+static void restart_deadline(bwl_sentinel *s)
 {
     s->tried              = 0;
     s->refusal            = (bwl_fault){ 0 };
@@ -237,14 +238,14 @@ static void take_time(bwl_sentinel *s)
 
 static void begin_round(bwl_sentinel *s)
 {
-    take_time(s);
+    restart_deadline(s);
     try_current(s);
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- the query ------------------------------------------------------------------------------- */
 
-/* The question, and what comes before it on a fresh connection. */
-static int ask(bwl_sentinel *s, bwl_fault *fault)
+/* Sends the query; on a new connection HELLO and SUBSCRIBE first. */
+static int send_query(bwl_sentinel *s, bwl_fault *fault)
 {
     size_t          user     = s->user != NULL ? strlen(s->user) : 0;
     size_t          password = s->password != NULL ? strlen(s->password) : 0;
@@ -260,38 +261,38 @@ static int ask(bwl_sentinel *s, bwl_fault *fault)
     }
     bwl_sentinel_write_question(&writer, s->service);
     bwl_resp_stream_commit(&s->conn, &writer);
-    enter(s, ASKING, first ? s->turn_by : turn_ends_at(s));
+    enter(s, QUERYING, first ? s->current_until : current_ends_at(s));
     return bwl_stream_flush(&s->conn.stream, fault);
 }
 
-static void tell(bwl_sentinel *s, const bwl_primary *primary)
+static void report_primary(bwl_sentinel *s, const bwl_primary *primary)
 {
     bool is_awaited = s->is_awaited;
-    bool moved      = !bwl_primary_is(primary, &s->told);
+    bool moved      = !bwl_primary_is(primary, &s->latest_primary);
 
-    s->is_awaited = false;
-    s->told       = *primary;
+    s->is_awaited     = false;
+    s->latest_primary = *primary;
     if (is_awaited || moved)
-        s->heard(s->arg, &s->told, NULL);
+        s->heard(s->arg, &s->latest_primary, NULL);
 }
 
-/* A frame that is no push: the answer to HELLO, or to the question. */
-static int answered(bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *fault)
+/* Handles a frame that is not a push: the reply to HELLO, or to the query. */
+static int on_reply(bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *fault)
 {
     bwl_primary primary;
 
-    if (s->phase != ASKING)
+    if (s->phase != QUERYING)
         return bwl_fail(fault, BWL_STATUS_REFUSED, "it sent data without a request");
-    if (!s->is_greeted) {
+    if (!s->has_said_hello) {
         if (bwl_redis_is_error(bytes, size))
             return bwl_sentinel_turned_away(s->password, bytes, size, fault);
-        s->is_greeted = true;
+        s->has_said_hello = true;
         return BWL_OK;
     }
     switch (bwl_sentinel_read(&primary, bytes, size)) {
     case BWL_SENTINEL_FOUND:
-        enter(s, WATCHING, bwl_ms_add(now_of(s), WATCH_SILENCES * s->client->settings.answer_ms));
-        tell(s, &primary);
+        enter(s, WATCHING, bwl_ms_add(now_of(s), QUIET_PERIODS * s->client->settings.answer_ms));
+        report_primary(s, &primary);
         return BWL_OK;
     case BWL_SENTINEL_UNKNOWN: return bwl_sentinel_knows_none(s->service, fault);
     case BWL_SENTINEL_ERROR: return bwl_sentinel_turned_away(s->password, bytes, size, fault);
@@ -300,20 +301,20 @@ static int answered(bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *
     return bwl_fail(fault, BWL_STATUS_REFUSED, "it sent an unexpected reply");
 }
 
-static void broke(bwl_sentinel *s, bwl_fault *fault)
+static void on_broken(bwl_sentinel *s, bwl_fault *fault)
 {
     bwl_sentinel_add_hint(&s->conn.stream, now_of(s) >= s->phase_ends_at, fault);
     if (s->phase == WATCHING) {
-        leave(s);
-        enter(s, RESTING, bwl_ms_add(now_of(s), REST_MS));
+        leave_current(s);
+        enter(s, BACKOFF, bwl_ms_add(now_of(s), BACKOFF_MS));
     } else if (s->phase == CONNECTING) {
-        go_on(s, bwl_dialer_next(&s->dialer, now_of(s), fault), fault);
+        on_dial(s, bwl_dialer_next(&s->dialer, now_of(s), fault), fault);
     } else {
-        give_up(s, fault);
+        fail_current(s, fault);
     }
 }
 
-/* Takes what has come.  What is told may end all this: then the rest has gone with its line. */
+/* Reads the frames that have arrived.  A callback may disconnect: then the rest is discarded. */
 static int take_frames(bwl_sentinel *s, bwl_fault *fault)
 {
     bwl_primary primary;
@@ -323,9 +324,9 @@ static int take_frames(bwl_sentinel *s, bwl_fault *fault)
 
     while ((status = bwl_resp_stream_frame(&s->conn, &bytes, &size, fault)) > 0) {
         if (bytes[0] != '>')
-            status = answered(s, bytes, size, fault);
+            status = on_reply(s, bytes, size, fault);
         else if (bwl_sentinel_read_switch(&primary, s->service, bytes, size))
-            tell(s, &primary);
+            report_primary(s, &primary);
         if (status < 0)
             break;
     }
@@ -339,56 +340,56 @@ static void ready(bwl_source *source, uint32_t events)
     bwl_fault     fault = { 0 };
 
     if (!bwl_stream_is_open(&s->conn.stream))
-        return; /* an event of a connection that was closed meanwhile */
+        return; /* the connection was closed meanwhile */
     bool was_connecting = s->conn.stream.connecting;
     int  status         = bwl_stream_step(&s->conn.stream, events, &fault);
     if (status == BWL_OK && was_connecting && !s->conn.stream.connecting)
-        status = ask(s, &fault);
+        status = send_query(s, &fault);
     if (!s->conn.stream.connecting && s->phase != CONNECTING) {
         bwl_fault strange = { 0 };
-        int       taken   = take_frames(s, &strange); /* also when it has just broken */
+        int       taken   = take_frames(s, &strange); /* even if the connection has just broken */
         if (taken < 0 && status >= 0) {
             status = taken;
             fault  = strange;
         }
     }
     if (status < 0 && s->ended == ended)
-        broke(s, &fault);
+        on_broken(s, &fault);
     s->stirred(s->arg);
 }
 
-/* ---- from outside ---------------------------------------------------------------------------- */
+/* ---- exported functions ---------------------------------------------------------------------- */
 
-/* The one that is listened to; if it does not answer, the others. */
-static void ask_again(bwl_sentinel *s)
+/* Queries the connected sentinel again; if that fails, the others. */
+static void query_again(bwl_sentinel *s)
 {
     bwl_fault fault = { 0 };
 
-    take_time(s);
-    if (ask(s, &fault) < 0)
-        give_up(s, &fault);
+    restart_deadline(s);
+    if (send_query(s, &fault) < 0)
+        fail_current(s, &fault);
 }
 
 void bwl_sentinel_discover(bwl_sentinel *s)
 {
     s->is_awaited = true;
-    if (s->phase == IDLE || s->phase == RESTING)
+    if (s->phase == IDLE || s->phase == BACKOFF)
         begin_round(s);
     else if (s->phase == WATCHING)
-        ask_again(s);
+        query_again(s);
 }
 
 bool bwl_sentinel_try_next(bwl_sentinel *s, bwl_ms by)
 {
-    bool is_asking = s->phase == RESOLVING || s->phase == CONNECTING || s->phase == ASKING;
+    bool is_asking = s->phase == RESOLVING || s->phase == CONNECTING || s->phase == QUERYING;
 
     if (now_of(s) >= by || (!is_asking && s->tried + 1 >= s->hosts_count))
         return false;
     s->is_awaited = true;
     if (is_asking)
-        return true; /* the line to the one that has named it broke, and that was a second ago */
+        return true; /* the connection to the sentinel that named it broke: a round is running */
     if (s->phase == WATCHING)
-        leave(s);
+        leave_current(s);
     s->discovery_deadline = by;
     s->tried++;
     try_current(s);
@@ -398,7 +399,7 @@ bool bwl_sentinel_try_next(bwl_sentinel *s, bwl_ms by)
 void bwl_sentinel_rest(bwl_sentinel *s)
 {
     disconnect(s);
-    enter(s, IDLE, BWL_NEVER); /* which only a seek ends */
+    enter(s, IDLE, BWL_NEVER); /* only a discovery leaves it */
 }
 
 bwl_ms bwl_sentinel_waits_until(const bwl_sentinel *s)
@@ -413,21 +414,21 @@ void bwl_sentinel_woken(bwl_sentinel *s)
     if (s->phase == RESOLVING) {
         int result = bwl_dialer_woken(&s->dialer, now_of(s), &fault);
         if (result != BWL_DIAL_RESOLVING)
-            go_on(s, result, &fault);
+            on_dial(s, result, &fault);
     }
     if (now_of(s) < bwl_sentinel_waits_until(s))
         return;
     if (s->phase == WATCHING && s->client->watches) {
-        ask_again(s);
+        query_again(s);
     } else if (s->phase == WATCHING) {
-        s->phase_ends_at = BWL_NEVER; /* asked by whoever seeks next */
-    } else if (s->phase == RESTING && s->client->watches) {
+        s->phase_ends_at = BWL_NEVER; /* the next discovery queries it */
+    } else if (s->phase == BACKOFF && s->client->watches) {
         begin_round(s);
-    } else if (s->phase == RESTING) {
-        enter(s, IDLE, BWL_NEVER); /* nobody wants to know */
+    } else if (s->phase == BACKOFF) {
+        enter(s, IDLE, BWL_NEVER); /* no discovery waits */
     } else {
         (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "no answer in time");
-        broke(s, &fault);
+        on_broken(s, &fault);
     }
 }
 
@@ -436,7 +437,7 @@ const char *bwl_sentinel_service(const bwl_sentinel *s)
     return s->service;
 }
 
-/* ---- making one ------------------------------------------------------------------------------ */
+/* ---- new and free ---------------------------------------------------------------------------- */
 
 int bwl_sentinel_new(bwl_sentinel **ret_sentinel, bwl_host *client, const bwl_sentinel_plan *plan,
                      bwl_fault *fault)

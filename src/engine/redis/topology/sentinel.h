@@ -1,26 +1,26 @@
 /*
- * sentinel.h -- where the primary of a service is: asked of its sentinels, and heard from them when
+ * sentinel.h -- queries the sentinels of a service for its primary, and reads their messages when
  * it moves.
  *
- * One connection to one of them, kept once it has answered, as it is subscribed to switches.
+ * It keeps one connection to one sentinel, which is subscribed to messages about a new primary.
  *
- *       +--- seek --------------------------------+
- *       v                                         |
- *      IDLE --> RESOLVING --> CONNECTING --> ASKING --answered--> WATCHING --breaks--> RESTING
- *                  |              |             |                                         |
- *                  +-- the next sentinel, until all of them were tried --> RESTING        |
- *                  +-- likewise, when what it has named is not the primary: seek_on       |
- *                                                                                         |
- *      RESTING --a second later, while the client watches--> all of it again, as a switch may
- *                                                            have been missed
+ *       +--- discover ------------------------------+
+ *       v                                           |
+ *      IDLE --> RESOLVING --> CONNECTING --> QUERYING --answered--> WATCHING --breaks--> BACKOFF
+ *                  |              |             |                                           |
+ *                  +-- the next sentinel, until all were tried --> BACKOFF                  |
+ *                  +-- the next one if the named server is no primary: try_next             |
+ *                                                                                           |
+ *      BACKOFF --after 1 s, while the client watches--> starts again, as a message may have
+ *                                                       been missed
  *
- *      WATCHING --two silences later, likewise--> ASKING: a sentinel that stands still keeps its
- *                                                 line, and tells nothing
+ *      WATCHING --after 2 answer_ms, while the client watches--> QUERYING: a stopped sentinel keeps
+ *                                                                its connection and sends nothing
  *
- * What it says is what a sentinel believes.  Whether that server is a primary it says itself, when
- * it is greeted.
+ * A sentinel's answer may be stale.  The handshake with the named server shows whether it is a
+ * primary.
  *
- * Under the client's mutex, like everything of a store.
+ * All functions need the client's mutex.
  */
 #pragma once
 
@@ -31,19 +31,18 @@
 #include "engine/redis/wire/sentinel.h"
 #include "net/stream.h"
 
-/* What is wrong with a sentinel, in words for people: what, why, and what to
- * type. */
+/* Errors of a sentinel as texts for users: what, why, and the URL option to change. */
 
-/* It answers with an error, of which nothing is quoted that repeats a part of our password.
- * REFUSED, or UNREACHABLE: it cannot answer now. */
+/* The sentinel answered with an error; the text quotes nothing that repeats a part of the password.
+ * REFUSED, or UNREACHABLE: a temporary error. */
 int bwl_sentinel_turned_away(const char *password, const char *bytes, size_t size,
                              bwl_fault *fault);
 
-/* It watches no such service.  REFUSED. */
+/* The sentinel does not monitor this service.  REFUSED. */
 int bwl_sentinel_knows_none(const char *service, bwl_fault *fault);
 
-/* Adds to the fault for which this connection is given up what may be its cause.  is_silent: it is
- * a time-out, not an event of the connection.  A TLS answer to clear text is REFUSED. */
+/* Adds the likely cause to the fault of a failed connection.  is_silent: a time-out, not an event
+ * of the connection.  A TLS answer to clear text is REFUSED. */
 void bwl_sentinel_add_hint(const bwl_stream *conn, bool is_silent, bwl_fault *fault);
 
 enum { BWL_SENTINEL_PORT = 26379 };
@@ -51,22 +50,22 @@ enum { BWL_SENTINEL_PORT = 26379 };
 #define BWL_SENTINEL_OPTION_USER     "sentinel-user"
 #define BWL_SENTINEL_OPTION_PASSWORD "sentinel-password-file"
 
-/* `primary`, with a fault of NULL: the answer to a seek, or it has moved.  NULL: the seek has
- * failed, REFUSED or UNREACHABLE. */
+/* With `primary`, fault is NULL: the result of a discovery, or a new primary.  Without: the
+ * discovery has failed, REFUSED or UNREACHABLE. */
 typedef void bwl_sentinel_heard(void *arg, const bwl_primary *primary, const bwl_fault *fault);
 
-/* What it is made of.  All of it is copied, but for the context, which is borrowed. */
+/* The configuration.  Everything is copied except `tls`, which is borrowed. */
 typedef struct bwl_sentinel_plan {
-    const bwl_url_host    *hosts; /* a port of 0: the usual one                                */
+    const bwl_url_host    *hosts; /* a port of 0: the default */
     unsigned               hosts_count;
     const char            *service;
-    const char            *user;     /* of the sentinels, not of the service; NULL: none        */
-    const char            *password; /* likewise                                               */
-    const bwl_tls_context *tls;      /* NULL: clear text                                       */
+    const char            *user;     /* for the sentinels, not for the service; NULL: none */
+    const char            *password; /* for the sentinels; NULL: none                      */
+    const bwl_tls_context *tls;      /* NULL: clear text                                   */
     bwl_resolver           resolver;
     bwl_sentinel_heard    *heard;
-    void (*stirred)(void *arg); /* bwl_sentinel_waits_until may have changed */
-    void *arg;                  /* of both */
+    void (*stirred)(void *arg); /* the deadline may have changed */
+    void *arg;                  /* for both callbacks */
 } bwl_sentinel_plan;
 
 typedef struct bwl_sentinel bwl_sentinel;
@@ -78,17 +77,18 @@ int  bwl_sentinel_copy(bwl_sentinel **ret_sentinel, bwl_host *client, const bwl_
                        void *arg);
 void bwl_sentinel_free(bwl_sentinel *sentinel); /* also NULL */
 
-/* Asks.  heard will be called, or was; within answer_ms of the client's settings. */
+/* Starts a discovery.  heard() will be called, or was called already, within answer_ms of the
+ * client's settings. */
 void bwl_sentinel_discover(bwl_sentinel *sentinel);
 
-/* What it has named is not the primary: another may know better.  Asks the next one, up to `by`;
- * heard will be called, or was.  False: all of them were asked, or the time is over. */
+/* The named server is not the primary: queries the next sentinel, until `by`.  True: heard() will
+ * be called, or was called already; false: all sentinels were queried, or the time is over. */
 bool bwl_sentinel_try_next(bwl_sentinel *sentinel, bwl_ms by);
 
-/* Nobody wants to know any more: nothing is heard until the next seek. */
+/* Disconnects.  heard() is not called until the next discovery. */
 void bwl_sentinel_rest(bwl_sentinel *sentinel);
 
-/* When it has to be woken; BWL_NEVER: not by time.  Also when a lookup has come back. */
+/* The deadline for bwl_sentinel_woken; BWL_NEVER: none.  Call it also after a lookup. */
 bwl_ms bwl_sentinel_waits_until(const bwl_sentinel *sentinel);
 void   bwl_sentinel_woken(bwl_sentinel *sentinel);
 

@@ -1,18 +1,17 @@
 /*
- * slots.c -- of a cluster and a protocol that uses pushes: what a node is told of a slot before the
- * first request about it.  See cluster.h.
+ * slots.c -- with a cluster and a protocol that uses pushes: prepares a node for the first request
+ * about a slot.  See cluster.h.
  *
- * What push_channel.c does once for a connection is done here once for each slot on it, because
- * channels and fences belong to slots:
+ * Channels and fences belong to slots, so the work of push_channel.c is repeated here for each slot
+ * of a connection:
  *
  *      SSUBSCRIBE channel:{N}
  *      SPUBLISH channel:{N} H
  *      EVAL fence minimum 1 bowline:f:{N} ...
  *
- * The request is written when all of that is answered; until then nothing else is written behind
- * it.  The server says by a push (sunsubscribe) that it does not own the slot any more; what it was
- * told of the slot counts no longer then, as other clients may have drawn fences elsewhere.  So a
- * request that only tries subscribes too.
+ * The request is written after all replies; nothing else is written in between.  When the node no
+ * longer owns the slot, the server pushes sunsubscribe; the slot must then be prepared again,
+ * because other nodes may have issued fences.  So even a request that does not wait subscribes.
  */
 #include "engine/redis/topology/cluster.h"
 
@@ -22,12 +21,12 @@
 
 enum { LEAVE_ROOM = 128, NEW_MS = 3000, TAG_LIMIT = 1000000 };
 
-/* What was done for a slot on this connection. */
+/* The preparation of a slot on this connection. */
 enum {
     LISTENS   = 1u << 0, /* subscribed                             */
     HAS_FENCE = 1u << 1,
-    HAS_INFO  = 1u << 2, /* the client info is published           */
-    IS_NEW    = 1u << 3, /* subscribed a moment ago                */
+    HAS_INFO  = 1u << 2, /* the client info is published */
+    IS_NEW    = 1u << 3, /* subscribed a moment ago      */
 };
 
 typedef struct slots {
@@ -153,8 +152,8 @@ bool bwl_slots_uses(const bwl_request *request)
     return bwl_queue_is(request->command) && request->command != REDIS_QUEUE_EXTEND;
 }
 
-/* What is to be done still; 0: nothing.  Only a subscription tells that the slot has gone, so the
- * fence minimum counts only with it. */
+/* The missing parts; 0: none.  Only a subscription reports that the slot has moved, so the fence
+ * minimum is valid only with it. */
 static uint8_t due_for(const bwl_session *session, const bwl_request *request)
 {
     unsigned wanted = HAS_FENCE | LISTENS;
@@ -211,8 +210,8 @@ static bwl_answer answer_of(const char *bytes, size_t size)
     return bwl_redis_error_is(bytes, size, "NOPERM") ? BWL_REFUSED : BWL_RETRYABLE;
 }
 
-/* One of the frames before the last.  An error here without one there is of a slot that has just
- * come back, or of missing rights. */
+/* A frame before the last.  An error here, and none in the last, means that the slot has just come
+ * back, or that rights are missing. */
 static void on_part(bwl_session *session, bwl_request *request, const char *bytes, size_t size)
 {
     bwl_answer answer = answer_of(bytes, size);
@@ -224,7 +223,8 @@ static void on_part(bwl_session *session, bwl_request *request, const char *byte
     bwl_session_set_error(session, request, answer, bytes, size);
 }
 
-/* The last frame, of the fence, is of one key alone, and its error is the answer to all. */
+/* The last frame, of the fence, concerns only one key, and its error is the answer for all
+ * frames. */
 static bwl_answer on_last(bwl_session *session, bwl_request *request, const char *bytes,
                           size_t size)
 {
@@ -280,6 +280,6 @@ bool bwl_slots_on_push(bwl_session *session, const bwl_queue_push *push, uint16_
     s->done[*ret_slot] |= LISTENS | IS_NEW;
     s->new_until = bwl_ms_add(session->host->latest, NEW_MS);
     if (head != NULL && head->flight.prepares && head->flight.frames == 2)
-        head->flight.frames = 1; /* the push has come instead of a frame */
+        head->flight.frames = 1; /* the push replaces a frame */
     return false;
 }

@@ -1,4 +1,4 @@
-# A thin front door: Meson is the build. `make help` lists what there is.
+# A thin front end: Meson is the build system. `make help` lists the targets.
 #
 # Every kind of build has a directory of its own, set up once and used again afterwards.
 # MESON_ARGS, PREFIX, DESTDIR, FUZZ_SECONDS, SOAK_SECONDS, SOAK_SEED, SOAK_TOPOLOGY and TORTURE_ARGS may be
@@ -19,7 +19,7 @@ TORTURE_ARGS ?= --most 20 --seconds 3
 # Without dpkg-dev, meson would take /usr/local/lib64, where Debian's linker does not look.
 LIBDIR = $(if $(filter /usr/local,$(PREFIX)),-Dlibdir=lib)
 
-# What each kind of build is told.
+# The options of each kind of build.
 SETUP_$(BUILD)       = --prefix=$(PREFIX) $(LIBDIR) -Dwerror=false
 SETUP_build-gcc      = -Dwerror=true --buildtype=release
 SETUP_build-clang    = -Dwerror=true
@@ -92,48 +92,48 @@ all:
 
 help:
 	@echo 'make                 build bowline, bowline-lab and the library'
-	@echo 'make demo            see it work (installs what is missing)'
+	@echo 'make demo            a demonstration (installs what is missing)'
 	@echo 'make test            build and run every test (installs what is missing)'
-	@echo 'make check-bench     the tests of the benchmark, which wants a quiet machine'
+	@echo 'make check-bench     the tests of the benchmark; they need a quiet machine'
 	@echo 'make install         into PREFIX ($(PREFIX)), below DESTDIR if given'
-	@echo 'make docs            docs/profiles.md from its table, and what the lab and the doctor say in theirs'
+	@echo 'make docs            the generated docs: profiles, and the output of the lab and the doctor in their pages'
 	@echo 'make format          put the C files into the house format'
 	@echo 'make asan tsan valgrind coverage clang gcc'
 	@echo '                     the tests again, each in a build directory of its own'
-	@echo 'make check-all       every job of .ci/run, most of which a change does not have to pass (over an hour)'
-	@echo 'make torture         every allocation and system call fails once, under AddressSanitizer'
-	@echo 'make torture-tests   the same to every test program (20 minutes)'
-	@echo 'make soak            processes that share locks, under a rain of faults, for SOAK_SECONDS ($(SOAK_SECONDS))'
+	@echo 'make check-all       every job of .ci/run, before a release (over an hour)'
+	@echo 'make torture         each allocation and system call fails once, under AddressSanitizer'
+	@echo 'make torture-tests   the same for every test program (20 minutes)'
+	@echo 'make soak            processes that share locks, under random faults, for SOAK_SECONDS ($(SOAK_SECONDS))'
 	@echo 'make fuzz            every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
 	@echo 'make explore         every state of every scenario of the lab (four minutes)'
-	@echo 'make model           the models of the lab beside a real server, at length'
+	@echo 'make model           the models of the lab beside a real server, with many more sequences than make test'
 	@echo 'make lab             protocols by faults, into $(BUILD)/lab.html; the diagrams of the docs'
 	@echo 'make lab-report      the same and random walks, ten million each, written to docs/lab/figures.md (half an hour)'
-	@echo 'make mutants         plant faults in a copy, and see that the tests notice (10 minutes)'
+	@echo 'make mutants         plant bugs in a copy of the tree; each must make a test fail (10 minutes)'
 	@echo 'make shape           the size of structs, headers and folders, and the call cycles between files'
-	@echo 'make interop         against the locks of other languages, whose libraries it fetches (3 minutes)'
+	@echo 'make interop         beside the lock libraries of other languages, which it fetches (3 minutes)'
 	@echo 'make old-redis       the live tests on Redis 6.2, which it fetches and builds (5 minutes)'
 	@echo 'make valkey          the live tests on Valkey, installed or fetched (5 minutes)'
-	@echo 'make bench           how fast it is, in ratios (a minute)'
+	@echo 'make bench           the benchmark, in ratios (a minute)'
 	@echo 'make bench-report    the same at length, written to docs/performance.md (eight minutes)'
 	@echo 'make bench-peers     beside the locks of other libraries, which it fetches (a quarter of an hour)'
 	@echo 'make check-format check-scripts check-headers'
 	@echo 'make deb             Debian packages, in build-deb/'
 	@echo 'make check-install check-package check-reproducible'
-	@echo '                     what is installed, what is packaged, and whether a build is the same everywhere'
+	@echo '                     check the installation, the packages, and that builds are reproducible'
 	@echo 'make clean           remove the build directories'
 
 deps:
 	@tools/install-deps
 
-# The command and nothing else: who looks on waits for a tenth of what the tests take to build.
+# The command alone, which takes a tenth of the time to build.
 demo: deps
 	$(call setup,$(BUILD))
 	@ninja -C $(BUILD) bowline
 	@demo/run $(BUILD)
 
-# Most tests wait most of the time; under a sanitizer they compute. A machine may be busy with other work
-# meanwhile: what measures is in check-bench.
+# Most tests wait most of the time; under a sanitizer they compute. The machine may be busy with other work: tests
+# that measure are in check-bench.
 test: TEST_JOBS = $(shell expr 4 \* $$(nproc))
 test: deps
 	$(call setup,$(BUILD))
@@ -141,8 +141,8 @@ test: deps
 	$(call compile,$(BUILD))
 	$(call run-tests,$(BUILD),,--no-suite bench)
 
-# The benchmark as a program: its options, its reports, its figures. It gives up on a machine that is too busy to
-# measure on, so make check-all runs this and make test does not.
+# The benchmark as a program: its options, its reports, its figures. It needs a quiet machine, so make check-all
+# runs it and make test does not.
 check-bench: deps
 	$(call setup,$(BUILD))
 	$(call with-tests,$(BUILD))
@@ -150,11 +150,11 @@ check-bench: deps
 	$(call compile,$(BUILD))
 	$(call run-tests,$(BUILD),bench)
 
-# Everything: what .ci/run checks, and what takes too long for every change.
+# Every job of .ci/run, also those that take too long for every change.
 check-all:
 	@.ci/run --all
 
-# The sanitizers, the other compiler, the other optimisation: what each alone can find.
+# The sanitizers, the other compiler, the other optimisation.
 
 gcc:
 	$(call setup,build-gcc)
@@ -194,8 +194,8 @@ coverage:
 		--gcov-ignore-parse-errors --html-details build-coverage/report/index.html
 	@tools/coverage build-coverage
 
-# Every call that can fail does, one at a time: tools/torture says how, and what is looked at. What fits into
-# some minutes is tried, and the rest counted as left out: make torture TORTURE_ARGS= leaves nothing out.
+# Every call that can fail fails, one at a time: see tools/torture. It tries as many as fit into some minutes, and
+# counts the rest as left out: make torture TORTURE_ARGS= leaves nothing out.
 torture:
 	$(call setup,build-asan)
 	$(call setup,$(BUILD))
@@ -204,16 +204,16 @@ torture:
 	$(call compile,$(BUILD))
 	@tools/torture build-asan both --plain $(BUILD) $(TORTURE_ARGS)
 
-# The same to the test programs, as far as each goes in a few seconds.  They are made to fail, so what they say
-# is only that nothing crashed; a program that is slow may fail by itself on a machine that is busy.
+# The same for the test programs, each for a few seconds.  Their cases fail on purpose: only a crash counts.  A slow
+# program may fail by itself on a busy machine.
 torture-tests:
 	$(call setup,build-asan)
 	$(call compile,build-asan)
 	@tools/torture build-asan tests $(TORTURE_ARGS)
 
-# Kills, stops, cuts, stalls and restarts, drawn from a seed that it prints: SOAK_SEED=N torments in the same way
-# again. SOAK_TOPOLOGY=server, redlock, sentinel, cluster: that one alone; else all share SOAK_SECONDS.
-# tests/soak/soak.h says who takes part, tests/soak/judge.c what must hold.
+# Kills, stops, cuts, stalls and restarts, drawn from a seed that it prints: SOAK_SEED=N draws the same faults
+# again. SOAK_TOPOLOGY=server, redlock, sentinel, cluster: that one alone; otherwise all share SOAK_SECONDS.
+# tests/soak/soak.h lists the processes, tests/soak/judge.c what must hold.
 soak: deps
 	$(call setup,$(BUILD))
 	$(call with-tests,$(BUILD))
@@ -225,7 +225,7 @@ fuzz:
 	$(call compile,build-fuzz)
 	@tools/fuzz run build-fuzz $(FUZZ_SECONDS)
 
-# Take what the last `make fuzz` found into the corpus that is kept.
+# Adds the findings of the last `make fuzz` to the corpus.
 fuzz-merge:
 	@tools/fuzz merge build-fuzz
 
@@ -246,27 +246,27 @@ model: deps
 explore: all
 	@tools/explore $(BUILD)
 
-# Every protocol with every kind of fault, and the diagrams that the docs show.
+# Every protocol with every kind of fault, and the diagram of docs/lab.md.
 lab: all
 	@$(BUILD)/bowline-lab matrix --html $(BUILD)/lab.html
 	@$(BUILD)/bowline-lab try token-reused --loss 1 --invariant 'one holder' --quiet \
 		--svg docs/lab/token-reused.svg >$(BUILD)/lab.txt || test $$? = 1
 
-# The matrix and ten million random walks, written down: before a release.
+# The matrix and ten million random walks, for docs/lab/figures.md: before a release.
 LAB_WALKS ?= 10000000
 LAB_PARTS ?= matrix token queue
 lab-report: all
 	@tools/lab-report $(BUILD) $(LAB_WALKS) $(LAB_PARTS)
 
-# Faults that are planted in a copy of the tree: each must make a test fail.
+# Plants bugs in a copy of the tree: each must make a test fail.
 mutants: deps
 	@tools/mutate.py
 
-# Figures of the sources; tests/house/shape.py says which have a limit, and shape-owed.txt what is above it.
+# Figures of the sources; tests/house/shape.py has the limits, shape-owed.txt what is above one.
 shape:
 	@tests/house/shape.py --print
 
-# The live tests on Redis 6.2, the oldest that there may be: fetched by pip and built into build-old-redis/.
+# The live tests on Redis 6.2, the oldest supported: fetched by pip and built into build-old-redis/.
 old-redis: deps
 	$(call setup,$(BUILD))
 	$(call with-tests,$(BUILD))
@@ -280,8 +280,8 @@ valkey: deps
 	$(call compile,$(BUILD))
 	@tools/valkey $(BUILD)
 
-# Programs in other languages beside bowline on one key: their libraries are fetched into build-interop/. What cannot
-# be had here is named, and counted as absent.
+# Programs in other languages beside bowline on one key: their libraries are fetched into build-interop/. A library
+# that is not available is named, and counted as absent.
 interop: deps
 	@tools/install-deps interop || true
 	$(call setup,$(BUILD))
@@ -289,7 +289,7 @@ interop: deps
 	$(call compile,$(BUILD))
 	@tools/interop $(BUILD)
 
-# Ratios to the least that would do without the library. Missing a goal is not a failure.
+# Ratios to a minimal program without the library. Missing a goal is not a failure.
 bench: deps
 	$(call setup,$(BUILD))
 	$(call with-bench,$(BUILD))
@@ -303,8 +303,8 @@ bench-report: deps
 	@$(BUILD)/bowline-bench --long --svg docs/performance.svg --report docs/performance.md \
 		$(if $(wildcard build-peers/list),--peers build-peers/list $(PEERS_ARGS))
 
-# Beside the locks of other libraries. Who cannot be had here is named, and so is what is not a lock. After it,
-# bench-report has them on its page too: PEERS_ARGS='--query protocol=token' says what our side's URL has.
+# Beside the locks of other libraries. A library that is not available is named, and so is one that is no lock.
+# bench-report includes the results afterwards. PEERS_ARGS='--query protocol=token' sets the options of our URL.
 PEERS_ARGS ?=
 bench-peers: deps
 	@tools/install-deps interop || true
@@ -314,7 +314,7 @@ bench-peers: deps
 	@tools/peers $(BUILD)
 	@$(BUILD)/bowline-bench --rounds 3 --only peer --peers build-peers/list $(PEERS_ARGS)
 
-# What is made of a table or by the lab, and kept: a test says when it is older than what it is made of.
+# The generated docs; a test fails when they are older than their source.
 docs: all
 	@$(BUILD)/bowline-profiles >$(BUILD)/profiles.tsv
 	@tools/profile_page.py $(BUILD)/profiles.tsv >docs/profiles.md

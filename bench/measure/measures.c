@@ -17,21 +17,21 @@
     X(16, 1.3, 0)      \
     X(64, 1.6, 0)
 
-#define THREADS_MEASURE(count, where, needed, wanted, place)                                      \
-    {                                                                                             \
-        .name    = "threads-" #count "-" where,                                                   \
-        .regime  = place,                                                                         \
-        .unit    = BENCH_RATES,                                                                   \
-        .ours    = "threads on one client, pairs per second",                                     \
-        .theirs  = "one hiredis connection per thread",                                           \
-        .means   = "Threads take and give back locks of different names. bowline has up to four " \
-                   "connections and combines what several threads say on one; the others each "   \
-                   "have their own.",                                                             \
-        .bound   = BENCH_AT_LEAST,                                                                \
-        .goal    = needed,                                                                        \
-        .stretch = wanted,                                                                        \
-        .threads = count,                                                                         \
-        .run     = bench_measure_threads,                                                         \
+#define THREADS_MEASURE(count, where, needed, wanted, place)                               \
+    {                                                                                      \
+        .name    = "threads-" #count "-" where,                                            \
+        .regime  = place,                                                                  \
+        .unit    = BENCH_RATES,                                                            \
+        .ours    = "threads on one client, pairs per second",                              \
+        .theirs  = "one hiredis connection per thread",                                    \
+        .means   = "Threads acquire and release locks of different names. bowline has up " \
+                   "to four connections, and sends the commands of several threads "       \
+                   "together; on the other side each thread has its own connection.",      \
+        .bound   = BENCH_AT_LEAST,                                                         \
+        .goal    = needed,                                                                 \
+        .stretch = wanted,                                                                 \
+        .threads = count,                                                                  \
+        .run     = bench_measure_threads,                                                  \
     },
 
 #define COUNTER_MEASURE(count, needed)                                                           \
@@ -39,75 +39,77 @@
         .name = "counter-" #count "-free", .regime = BENCH_FREE, .unit = BENCH_UPDATES,          \
         .ours   = "bowline_update, all threads on one key",                                      \
         .theirs = "the same under a lock: acquire, GET, SET, release",                           \
-        .means  = "Threads add to one number in Redis, and none is added in vain. An update is " \
-                  "two round trips, and begins again when somebody came between; under a lock "  \
+        .means  = "Threads add to one number in Redis, and no addition is lost. An update "      \
+                  "is two round trips, and is tried again after a conflict; under a lock "       \
                   "it is four, and the others wait.",                                            \
         .bound = BENCH_AT_LEAST, .goal = needed, .threads = count, .run = bench_measure_counter, \
     }
 
-#define HAND_OVER_MEASURE(where, place, needed)                                               \
-    {                                                                                         \
-        .name = "hand-over-" where, .regime = place, .unit = BENCH_TIMES,                     \
-        .ours = "from release to the other's acquire, " QUEUE, .theirs = "one PING",          \
-        .means = "One holds it and another waits. It has to come from the one to the server " \
-                 "and from there to the other: no less than one round trip.",                 \
-        .bound = BENCH_AT_MOST, .goal = needed, .run = bench_measure_hand_over,               \
+#define HAND_OVER_MEASURE(where, place, needed)                                           \
+    {                                                                                     \
+        .name = "hand-over-" where, .regime = place, .unit = BENCH_TIMES,                 \
+        .ours = "from release to the other's acquire, " QUEUE, .theirs = "one PING",      \
+        .means = "One client holds the lock and another waits. The lock goes from the "   \
+                 "holder to the server and from there to the waiter: at least one round " \
+                 "trip.",                                                                 \
+        .bound = BENCH_AT_MOST, .goal = needed, .run = bench_measure_hand_over,           \
     }
 
 /* `count` not 0: the other side is not a PING. */
-#define HAND_OVER_LEAST_MEASURE(where, place, needed)                                            \
-    {                                                                                            \
-        .name = "hand-over-least-" where, .regime = place, .unit = BENCH_TIMES,                  \
-        .ours   = "from release to the other's acquire, " QUEUE,                                 \
-        .theirs = "the same scripts by blocking hiredis",                                        \
-        .means  = "What the server takes for handing a lock on is in both; the other side has "  \
-                  "a connection that does nothing but listen, and confirms and renews nothing.", \
-        .bound = BENCH_AT_MOST, .goal = needed, .count = 1, .run = bench_measure_hand_over,      \
+#define HAND_OVER_LEAST_MEASURE(where, place, needed)                                       \
+    {                                                                                       \
+        .name = "hand-over-least-" where, .regime = place, .unit = BENCH_TIMES,             \
+        .ours   = "from release to the other's acquire, " QUEUE,                            \
+        .theirs = "the same scripts by blocking hiredis",                                   \
+        .means  = "Both sides include the time of the server. The other side has a "        \
+                  "connection that only listens, and confirms and renews nothing.",         \
+        .bound = BENCH_AT_MOST, .goal = needed, .count = 1, .run = bench_measure_hand_over, \
     }
 
-#define TAKEOVER_MEASURE(called, others)                                                      \
-    {                                                                                         \
-        .name = called, .regime = BENCH_FREE, .unit = BENCH_TIMES,                            \
-        .ours   = "from the end of a dead holder's lease to the other's acquire, " QUEUE,     \
-        .theirs = "5 ms, and a beat at worst",                                                \
-        .means  = "The holder is killed, and nobody tells the server. The number is that of " \
-                  "other keys with an expiry on the same server, which must not matter.",     \
-        .bound = BENCH_AT_MOST, .goal = 1.0, .count = others, .is_long = true,                \
-        .run = bench_measure_takeover,                                                        \
+#define TAKEOVER_MEASURE(called, others)                                                  \
+    {                                                                                     \
+        .name = called, .regime = BENCH_FREE, .unit = BENCH_TIMES,                        \
+        .ours   = "from the end of a dead holder's lease to the other's acquire, " QUEUE, \
+        .theirs = "5 ms, and a heartbeat at worst",                                       \
+        .means  = "The holder is killed without a message to the server. The number is "  \
+                  "that of other keys with an expiry on the same server, which must not " \
+                  "matter.",                                                              \
+        .bound = BENCH_AT_MOST, .goal = 1.0, .count = others, .is_long = true,            \
+        .run = bench_measure_takeover,                                                    \
     }
 
 #define WAITERS_MEASURE(waiters)                                                              \
     {                                                                                         \
         .name = "waiters-" #waiters, .regime = BENCH_FREE, .unit = BENCH_HAND_OVERS,          \
         .ours = "hand-overs per second among so many waiters, " QUEUE, .theirs = "among two", \
-        .means = "Many want it, hold it for no time, and want it again: how many they are "   \
-                 "must not matter much.",                                                     \
+        .means = "Many clients acquire the lock, release it at once, and acquire it again: "  \
+                 "their number must not matter much.",                                        \
         .bound = BENCH_AT_LEAST, .goal = 0.8, .count = waiters, .is_long = true,              \
         .run = bench_measure_waiters,                                                         \
     }
 
 /* X with pauses between the pairs. */
-#define NOWAIT_MEASURE(protocol, where, place, needed)                                            \
-    {                                                                                             \
-        .name = "nowait-" #protocol "-" where, .regime = place, .unit = BENCH_TIMES,              \
-        .ours   = "acquire and release of protocol " #protocol ", the release not awaited",       \
-        .theirs = "one PING",                                                                     \
-        .means  = "What a pair costs the thread that makes it, when bowline_release_nowait does " \
-                  "not wait for the answer: one round trip. On two CPUs both sides work for a "   \
-                  "moment before each, so that a pair does not wait for the one before it.",      \
-        .bound = BENCH_AT_MOST, .goal = needed, .query = "protocol=" #protocol,                   \
-        .run = bench_measure_nowait,                                                              \
+#define NOWAIT_MEASURE(protocol, where, place, needed)                                      \
+    {                                                                                       \
+        .name = "nowait-" #protocol "-" where, .regime = place, .unit = BENCH_TIMES,        \
+        .ours   = "acquire and release of protocol " #protocol ", the release not awaited", \
+        .theirs = "one PING",                                                               \
+        .means  = "The cost of a pair when bowline_release_nowait does not wait for the "   \
+                  "reply: one round trip. On two CPUs both sides work for a moment before " \
+                  "each pair, so that it does not wait for the previous one.",              \
+        .bound = BENCH_AT_MOST, .goal = needed, .query = "protocol=" #protocol,             \
+        .run = bench_measure_nowait,                                                        \
     }
 
 /* One thread: the time of a pair.  Several: pairs per second. */
-#define SPIN_MEASURE(called, place, unit_, bound_, needed, threads_, busy)                    \
-    {                                                                                         \
-        .name = "spin-" called, .regime = place, .unit = unit_,                               \
-        .ours = PAIR_OURS ", spinning where that pays", .theirs = "the same with spin=off",   \
-        .means = "What looking for the answer takes where there is nothing to be won by it: " \
-                 "on the server's CPU, among other threads, on a machine that is busy.",      \
-        .bound = bound_, .goal = needed, .threads = threads_, .is_busy = busy,                \
-        .run = bench_measure_spin,                                                            \
+#define SPIN_MEASURE(called, place, unit_, bound_, needed, threads_, busy)                  \
+    {                                                                                       \
+        .name = "spin-" called, .regime = place, .unit = unit_,                             \
+        .ours = PAIR_OURS ", spinning where that pays", .theirs = "the same with spin=off", \
+        .means = "The cost of busy-polling where it cannot help: on the server's CPU, "     \
+                 "among other threads, on a busy machine.",                                 \
+        .bound = bound_, .goal = needed, .threads = threads_, .is_busy = busy,              \
+        .run = bench_measure_spin,                                                          \
     }
 #define SPIN_TIMES(called, place, busy) \
     SPIN_MEASURE(called, place, BENCH_TIMES, BENCH_AT_MOST, 1.03, 1, busy)
@@ -115,15 +117,15 @@
     SPIN_MEASURE(called, BENCH_FREE, BENCH_RATES, BENCH_AT_LEAST, 0.97, threads, busy)
 
 /* Of five servers. */
-#define REDLOCK_MEASURE(called, dead, how)                                                        \
-    {                                                                                             \
-        .name = "redlock-" called, .regime = BENCH_PROXY, .unit = BENCH_TIMES,                    \
-        .ours   = "acquire and release on most of five servers, of which one is " how,            \
-        .theirs = "the same on the third-fastest of them, protocol=token",                        \
-        .means  = "A majority is complete with the third answer, and nobody waits for the rest. " \
-                  "The four fastest are one, two, three and four times as far as the proxy's "    \
-                  "delay.",                                                                       \
-        .bound = BENCH_AT_MOST, .goal = 1.1, .count = dead, .run = bench_measure_redlock,         \
+#define REDLOCK_MEASURE(called, dead, how)                                                   \
+    {                                                                                        \
+        .name = "redlock-" called, .regime = BENCH_PROXY, .unit = BENCH_TIMES,               \
+        .ours   = "acquire and release on most of five servers, of which one is " how,       \
+        .theirs = "the same on the third-fastest of them, protocol=token",                   \
+        .means  = "A majority is complete with the third reply, and the rest is not waited " \
+                  "for. The delays of the four fastest are one, two, three and four times "  \
+                  "that of the proxy.",                                                      \
+        .bound = BENCH_AT_MOST, .goal = 1.1, .count = dead, .run = bench_measure_redlock,    \
     }
 
 const bench_measure bench_measures[] = {
@@ -133,8 +135,8 @@ const bench_measure bench_measures[] = {
         .unit   = BENCH_TIMES,
         .ours   = PAIR_OURS,
         .theirs = "two PINGs",
-        .means  = "The number of round trips: two, and not one more. Every round trip is made dear "
-                  "by the delay proxy, so this figure hardly depends on the machine.",
+        .means  = "The number of round trips: two. The delay proxy makes every round trip "
+                  "slow, so this figure hardly depends on the machine.",
         .bound  = BENCH_AT_MOST,
         .goal   = 1.03,
         .run    = bench_measure_pair_pings,
@@ -145,9 +147,9 @@ const bench_measure bench_measures[] = {
         .unit    = BENCH_TIMES,
         .ours    = PAIR_OURS,
         .theirs  = "the same commands by blocking hiredis",
-        .means   = "The length of the way through the library. The other side sends SET NX PX and "
-                   "the same compare-and-delete script, and does nothing else: no lease to count, "
-                   "no renewal, no second attempt.",
+        .means   = "The cost of the library. The other side sends SET NX PX and the same "
+                   "compare-and-delete script, and does nothing else: no lease, no renewal, no "
+                   "second attempt.",
         .bound   = BENCH_AT_MOST,
         .goal    = 1.05,
         .stretch = 0.95,
@@ -159,7 +161,7 @@ const bench_measure bench_measures[] = {
         .unit   = BENCH_TIMES,
         .ours   = PAIR_OURS,
         .theirs = "the same commands by blocking hiredis",
-        .means  = "The same with the server on another CPU: what it costs to be woken.",
+        .means  = "The same with the server on another CPU, with the cost of waking up.",
         .bound  = BENCH_AT_MOST,
         .goal   = 1.05,
         .run    = bench_measure_pair_floor,
@@ -170,8 +172,8 @@ const bench_measure bench_measures[] = {
         .unit   = BENCH_TIMES,
         .ours   = PAIR_OURS ", spinning",
         .theirs = "two PINGs",
-        .means  = "Who waits for an answer looks for it for a while before it sleeps, and does not "
-                  "have to be woken then; a PING of blocking hiredis does.",
+        .means  = "A thread busy-polls for the reply before it sleeps, and then need not be "
+                  "woken; a PING of blocking hiredis sleeps.",
         .bound  = BENCH_AT_MOST,
         .goal   = 0.55,
         .run    = bench_measure_pair_pings,
@@ -194,8 +196,7 @@ const bench_measure bench_measures[] = {
         .unit   = BENCH_TIMES,
         .ours   = PAIR_OURS ", " QUEUE,
         .theirs = "SET NX PX and compare-and-delete by blocking hiredis, without a fence",
-        .means  = "What a fence and a queue cost more than a lock that has neither: most of it is "
-                  "the server's.",
+        .means  = "The extra cost of a fence and a queue; most of it is the server's.",
         .bound  = BENCH_AT_MOST,
         .goal   = 1.25,
         .query  = QUEUE,
@@ -243,7 +244,7 @@ const bench_measure bench_measures[] = {
         .unit    = BENCH_TIMES,
         .ours    = "bowline run NAME true, on file:",
         .theirs  = "flock FILE true",
-        .means   = "What is added to the time of a command that does nothing, from its start to "
+        .means   = "The time that is added to a command that does nothing, from its start to "
                    "its end.",
         .bound   = BENCH_AT_MOST,
         .goal    = 1.1,
@@ -256,8 +257,8 @@ const bench_measure bench_measures[] = {
         .unit    = BENCH_TIMES,
         .ours    = "bowline run NAME true, on redis://",
         .theirs  = "flock FILE true",
-        .means   = "The same with a server: it is asked over a new connection, and still compared "
-                   "with the local lock of flock(1).",
+        .means   = "The same with a server, over a new connection, still compared with the "
+                   "local lock of flock(1).",
         .bound   = BENCH_AT_MOST,
         .goal    = 1.1,
         .stretch = 0.85,
@@ -269,8 +270,8 @@ const bench_measure bench_measures[] = {
         .unit   = BENCH_TIMES,
         .ours   = PAIR_OURS ", on file:",
         .theirs = "open, flock, close",
-        .means  = "What order among waiters, a fence and the name of the holder cost on top of the "
-                  "bare system calls, on the same file system.",
+        .means  = "The cost of order, a fence and the owner record on top of the bare system "
+                  "calls, on the same file system.",
         .bound  = BENCH_AT_MOST,
         .goal   = 5,
         .run    = bench_measure_file_pair,
@@ -281,8 +282,8 @@ const bench_measure bench_measures[] = {
         .unit   = BENCH_TIMES,
         .ours   = PAIR_OURS ", on thread:",
         .theirs = "pthread_mutex_lock, pthread_mutex_unlock",
-        .means  = "What a lock by name, with a fence and a queue, costs more than a mutex whose "
-                  "address is known.",
+        .means  = "The cost of a lock by name, with a fence and a queue, compared with a mutex "
+                  "whose address is known.",
         .bound  = BENCH_AT_MOST,
         .goal   = 20,
         .run    = bench_measure_thread_pair,
@@ -293,8 +294,7 @@ const bench_measure bench_measures[] = {
         .unit   = BENCH_BYTES,
         .ours   = "used_memory per lock, 10,000 held",
         .theirs = "SET of the same keys to 16 bytes, PX",
-        .means  = "What a held lock takes of the server's memory; and when all have been released, "
-                  "no key may be left.",
+        .means  = "The server memory of a held lock. After all releases, no key may be left.",
         .bound  = BENCH_AT_MOST,
         .goal   = 1.0,
         .count  = 10000,
@@ -306,8 +306,8 @@ const bench_measure bench_measures[] = {
         .unit    = BENCH_BYTES,
         .ours    = "used_memory per lock, 1,000,000 held, " QUEUE,
         .theirs  = "SET of the same keys to 16 bytes, PX",
-        .means   = "The same of a million. The value also says which client it is: others can ask "
-                   "who holds it ([where they go](design/bytes.md)).",
+        .means   = "The same for a million. The value also identifies the client, for holder "
+                   "queries ([where they go](design/bytes.md)).",
         .bound   = BENCH_AT_MOST,
         .goal    = 1.0,
         .count   = 1000000,
@@ -328,9 +328,9 @@ const bench_measure bench_measures[] = {
         .name    = "waiters-fairness-128",
         .regime  = BENCH_FREE,
         .unit    = BENCH_TURNS,
-        .ours    = "turns of who had the fewest of 128, " QUEUE,
-        .theirs  = "turns of who had the most",
-        .means   = "In order: nobody has it again before all others who wait have had it.",
+        .ours    = "turns of the waiter with the fewest, of 128, " QUEUE,
+        .theirs  = "turns of the waiter with the most",
+        .means   = "In order: a waiter gets the lock again only after all other waiters.",
         .bound   = BENCH_AT_LEAST,
         .goal    = 0.9,
         .count   = 128,
@@ -344,9 +344,8 @@ const bench_measure bench_measures[] = {
         .ours   = "commands of 128 waiters, " QUEUE,
         .theirs = "hand-overs",
         .means =
-            "To stand in line and to let go: a command each. What says that one is alive, what "
-            "makes a claim a lease, and what leads a release, is counted apart; nobody waits "
-            "for those.",
+            "Joining the queue and releasing: one command each. Heartbeats, confirmations, and "
+            "the commands before a release are counted apart; no client waits for those.",
         .bound   = BENCH_AT_MOST,
         .goal    = 2.0,
         .count   = 128,
@@ -359,8 +358,9 @@ const bench_measure bench_measures[] = {
         .unit    = BENCH_COMMANDS,
         .ours    = "commands of 16 threads of one client on one name, " QUEUE,
         .theirs  = "hand-overs",
-        .means   = "They have one place in the server's queue between them, and hand it on to each "
-                   "other; after 64 turns, or a tenth of a second, others come first.",
+        .means   = "The threads share one entry in the server's queue, and hand the lock to "
+                   "each other; after 64 turns, or a tenth of a second, other clients come "
+                   "first.",
         .bound   = BENCH_AT_MOST,
         .goal    = 0.05,
         .threads = 16,
@@ -370,10 +370,10 @@ const bench_measure bench_measures[] = {
         .name    = "idle-commands",
         .regime  = BENCH_FREE,
         .unit    = BENCH_COMMANDS,
-        .ours    = "commands per second of 1,000 who wait, " QUEUE,
-        .theirs  = "one for each waiter and beat",
-        .means   = "Nobody asks whether the lock is free; everybody says now and then that he is "
-                   "alive. A beat is a second.",
+        .ours    = "commands per second of 1,000 waiters, " QUEUE,
+        .theirs  = "one for each waiter and heartbeat",
+        .means   = "No waiter polls; each sends a heartbeat now and then. The yardstick is one "
+                   "a second.",
         .bound   = BENCH_AT_MOST,
         .goal    = 1.0,
         .count   = 1000,
@@ -384,10 +384,10 @@ const bench_measure bench_measures[] = {
         .name    = "idle-cpu",
         .regime  = BENCH_FREE,
         .unit    = BENCH_PER_CENT,
-        .ours    = "CPU of 1,000 who wait, together, " QUEUE,
+        .ours    = "CPU of 1,000 waiters together, " QUEUE,
         .theirs  = "1 % of one CPU",
-        .means   = "Each has a client of its own, all in one program "
-                   "([where it goes](design/idle-cost.md)).",
+        .means   = "Each waiter has its own client, all in one program ([where it "
+                   "goes](design/idle-cost.md)).",
         .bound   = BENCH_AT_MOST,
         .goal    = 1.0,
         .count   = 1000,
@@ -400,8 +400,8 @@ const bench_measure bench_measures[] = {
         .unit   = BENCH_RATES,
         .ours   = "pairs per second, 128 at once, " QUEUE,
         .theirs = "SET NX PX and compare-and-delete, pipelined",
-        .means  = "What one thread gets through one connection when it does not wait for each "
-                  "answer: 128 acquires, their answers, 128 releases, their answers.",
+        .means  = "The throughput of one thread and one connection without a wait for each "
+                  "reply: 128 acquires, their replies, 128 releases, their replies.",
         .bound  = BENCH_AT_LEAST,
         .goal   = 0.55,
         .count  = 128,
@@ -412,9 +412,9 @@ const bench_measure bench_measures[] = {
         .regime = BENCH_CROSS,
         .unit   = BENCH_RENEWALS,
         .ours   = "renewals per second, 1,000 due at once, " QUEUE,
-        .theirs = "PEXPIRE that checks nothing, pipelined",
-        .means  = "Nobody asks for them: it is time. A renewal looks whose the lock is first; "
-                  "those that are due together are looked at together.",
+        .theirs = "PEXPIRE without a check, pipelined",
+        .means  = "Renewals by timer. A renewal first compares the owner; those that are due "
+                  "together go out together.",
         .bound  = BENCH_AT_LEAST,
         .goal   = 0.55,
         .count  = 1000,
@@ -425,8 +425,8 @@ const bench_measure bench_measures[] = {
         .regime = BENCH_CROSS,
         .unit   = BENCH_RENEWALS,
         .ours   = "renewals per second, 1,000 at once, " QUEUE,
-        .theirs = "PEXPIRE that checks nothing, pipelined",
-        .means  = "A renewal looks whose the lock is first.",
+        .theirs = "PEXPIRE without a check, pipelined",
+        .means  = "A renewal first compares the owner.",
         .bound  = BENCH_AT_LEAST,
         .goal   = 0.55,
         .count  = 1000,

@@ -212,19 +212,19 @@ void bench_report_peers_markdown(FILE *out, const bench *b, const bench_peer_res
                     out);
         return;
     }
-    (void)fprintf(out,
-                  "Each through its own public API, in a program of its own that times itself; "
-                  "ours is such a program too%s%s. Two\nprograms of each side run, and the sides "
-                  "take turns: a ratio is ours / theirs within a round, and what is shown is the\n"
-                  "median of the rounds: %u, and one with 1,000 waiters. "
-                  "[bench/peers](../bench/peers/README.md) says how each one "
-                  "waits. Whoever was inside when is written down and\nlooked at: what is held by "
-                  "two at once gets no figure. The machine before the run: %s.\n\n",
-                  b->settings.query != NULL ? ", with " : "",
-                  b->settings.query != NULL ? b->settings.query : "",
-                  b->settings.rounds < BENCH_PEER_ROUNDS_MAX ? b->settings.rounds
-                                                             : BENCH_PEER_ROUNDS_MAX,
-                  bench_quiet_text(b).text);
+    (void)fprintf(
+        out,
+        "Each through its own public API, in a program of its own that times itself; "
+        "ours is such a program too%s%s. Two\nprograms of each side run, and the sides "
+        "take turns: a ratio is ours / theirs within a round, and what is shown is the\n"
+        "median of the rounds: %u, and one with 1,000 waiters. "
+        "[bench/peers](../bench/peers/README.md) says how each one "
+        "waits. The times of all holds are recorded and\nchecked: a lock with two holders "
+        "at once gets no figure. The machine before the run: %s.\n\n",
+        b->settings.query != NULL ? ", with " : "",
+        b->settings.query != NULL ? b->settings.query : "",
+        b->settings.rounds < BENCH_PEER_ROUNDS_MAX ? b->settings.rounds : BENCH_PEER_ROUNDS_MAX,
+        bench_quiet_text(b).text);
     write_who(out, results);
     for (size_t i = 0; i < bench_peer_measures_count; i++) {
         const bench_peer_measure *m = &bench_peer_measures[i];

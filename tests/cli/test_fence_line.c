@@ -4,8 +4,6 @@
  */
 #include "tests/lib/suite.h"
 
-#include <string.h>
-
 #include "cli/fence/line.h"
 
 static const struct {

@@ -3,8 +3,6 @@
  */
 #include "tests/lib/suite.h"
 
-#include <string.h>
-
 #include "cli/text/url.h"
 #include "cli/text/utf8.h"
 

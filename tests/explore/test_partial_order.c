@@ -11,7 +11,6 @@
 #include "lab/search/partial_order.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static uint32_t few_states(void)
 {

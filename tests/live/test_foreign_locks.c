@@ -18,7 +18,6 @@
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define FIELD   "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed:77"

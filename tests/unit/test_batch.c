@@ -7,7 +7,6 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define SESSION "SSSSSSSSS"
 #define TOKEN   "AAAAAAAAAAAAAAAAAAAAAA"

@@ -1,7 +1,6 @@
 /*
  * Which measures a run takes: all short ones, or those that are named.
  */
-#include <string.h>
 
 #include "bench/harness/bench.h"
 #include "bench/measure/measures.h"

@@ -15,7 +15,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -119,57 +118,6 @@ static int64_t one_way_ns(int from, int to)
     hear(to, &byte, 1);
     assert_int_equal(byte, 'x');
     return bench_now_ns() - began;
-}
-
-TEST(proxy_delays_there_and_back)
-{
-    fixture f = begin(DELAY_US);
-
-    for (unsigned i = 0; i < 20; i++) {
-        assert_true(one_way_ns(f.near, f.far) >= (int64_t)DELAY_US * 1000);
-        assert_true(one_way_ns(f.far, f.near) >= (int64_t)DELAY_US * 1000);
-    }
-    end(&f);
-}
-
-TEST(proxy_delays_every_byte_and_not_only_the_first)
-{
-    enum { BYTES = 50 };
-    fixture f = begin(DELAY_US);
-    int64_t sent_ns[BYTES];
-
-    /* Many are in flight at once; each is delayed by itself. */
-    for (unsigned i = 0; i < BYTES; i++) {
-        sent_ns[i] = bench_now_ns();
-        say(f.near, &(char){ (char)('0' + i) }, 1);
-        while (bench_now_ns() < sent_ns[i] + 100000)
-            ;
-    }
-    for (unsigned i = 0; i < BYTES; i++) {
-        char byte;
-        hear(f.far, &byte, 1);
-        assert_true(bench_now_ns() >= sent_ns[i] + (int64_t)DELAY_US * 1000);
-        assert_int_equal(byte, (char)('0' + i));
-    }
-    end(&f);
-}
-
-TEST(proxy_delays_the_end_behind_the_last_byte)
-{
-    fixture f = begin(DELAY_US);
-    char    bytes[4];
-
-    int64_t began = bench_now_ns();
-    say(f.near, "last", 4);
-    assert_int_equal(shutdown(f.near, SHUT_WR), 0);
-    hear(f.far, bytes, 4);
-    must_have_ended(f.far);
-    assert_true(bench_now_ns() - began >= (int64_t)DELAY_US * 1000);
-    /* The other direction is still open. */
-    assert_true(one_way_ns(f.far, f.near) >= (int64_t)DELAY_US * 1000);
-    (void)shutdown(f.far, SHUT_WR);
-    must_have_ended(f.near);
-    end(&f);
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
@@ -306,15 +254,4 @@ TEST(proxy_without_a_server_closes_the_connection)
     (void)close(near);
     assert_true(one_way_ns(f.near, f.far) >= (int64_t)SHORT_US * 1000);
     end(&f);
-}
-
-TEST(proxy_that_is_stopped_is_gone)
-{
-    fixture f   = begin(SHORT_US);
-    pid_t   pid = f.proxy.pid;
-
-    assert_int_equal(kill(pid, 0), 0);
-    end(&f);
-    assert_int_equal(kill(pid, 0), -1);
-    bench_proxy_stop(&f.proxy);
 }

@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,14 +30,12 @@ static int open_url(bwl_shard **ret_client, const char *url)
 
 static int open_client(void **state)
 {
-    (void)state;
     assert_int_equal(open_url(&client, "thread:"), BWL_OK);
     return 0;
 }
 
 static int close_client(void **state)
 {
-    (void)state;
     if (client != NULL)
         bwl_shard_close(client);
     return 0;

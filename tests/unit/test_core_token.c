@@ -6,8 +6,6 @@
 #include "core/token.h"
 #include "tests/lib/suite.h"
 
-#include <string.h>
-
 enum { SHAPES = BWL_TOKEN_PID_TID + 1, TRIES = 2000 };
 
 static uint64_t seed = 88172645463325252u;

@@ -8,7 +8,6 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define FIELD "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed:1"
 

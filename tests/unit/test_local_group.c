@@ -20,7 +20,6 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 enum { SEATS = 5, LEASE_MS = 30000, NOW = 1000000, TURNS = 3, TURNS_MS = 100, SAID_MAX = 2000 };

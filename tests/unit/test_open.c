@@ -7,8 +7,6 @@
 #include "api/handles.h"
 #include "tests/lib/suite.h"
 
-#include <string.h>
-
 static const struct {
     bowline_options asked;
     bwl_settings    wanted;

@@ -7,8 +7,6 @@
 #include "protocol/queue_time.h"
 #include "tests/lib/suite.h"
 
-#include <string.h>
-
 TEST(every_name_finds_its_protocol)
 {
     static const char *const names[] = { "queue",           "token",

@@ -5,11 +5,9 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
-#define INBOX          "bowline:i:1111111111111111111111"
-#define NONCE          "7.00000000000000ff"
+#define INBOX "bowline:i:1111111111111111111111"
+#define NONCE "7.00000000000000ff"
 
 static bwl_queue_push read_push(const char *frame)
 {

@@ -6,7 +6,6 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static bwl_transaction_args args(bwl_transaction_command command, bwl_ms lasts_ms)
 {

@@ -13,7 +13,6 @@
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define HEX(n) "[0-9a-f]{" #n "}"
 

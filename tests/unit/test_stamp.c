@@ -11,13 +11,11 @@
 
 #include <locale.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
-#define SECOND_NS      INT64_C(1000000000)
-#define MS_NS          INT64_C(1000000)
-#define TOKEN          "AbCdEfGhIjKlMnOpQrStUg"
-#define UUID           "00112233-4455-4677-8899-aabbccddeeff"
+#define SECOND_NS INT64_C(1000000000)
+#define MS_NS     INT64_C(1000000)
+#define TOKEN     "AbCdEfGhIjKlMnOpQrStUg"
+#define UUID      "00112233-4455-4677-8899-aabbccddeeff"
 
 static const bwl_compat_rules python = { .value    = BWL_VALUE_FLOAT_PYTHON,
                                          .unit_ns  = 1,

@@ -10,9 +10,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
-
-#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
 TEST(status_every_number_has_a_name_and_words)
 {

@@ -6,8 +6,6 @@
 #include "engine/redis/wire/take_timestamp.h"
 #include "tests/lib/suite.h"
 
-#include <string.h>
-
 #define TOKEN     "AAAAAAAAAAAAAAAAAAAAAA"
 #define SECOND_NS INT64_C(1000000000)
 #define MS_NS     INT64_C(1000000)

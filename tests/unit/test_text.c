@@ -8,7 +8,6 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* ---- the same chance on every run ------------------------------------------------------------ */
 

@@ -5,8 +5,6 @@
 #include "core/text.h"
 #include "tests/lib/suite.h"
 
-#include <string.h>
-
 TEST(percent_leaves_only_the_plain_ones_plain)
 {
     static const char plain[] =

@@ -5,8 +5,6 @@
 #include "net/tls/tls_library.h"
 #include "tests/lib/suite.h"
 
-#include <string.h>
-
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>

@@ -10,12 +10,9 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
-
-#define TOKEN          "AbCdEfGhIjKlMnOpQrStUv"
-#define SIXTY_FOUR     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define TOKEN      "AbCdEfGhIjKlMnOpQrStUv"
+#define SIXTY_FOUR "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 /* ---- what is written ------------------------------------------------------------------------- */
 

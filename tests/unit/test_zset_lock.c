@@ -8,7 +8,6 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define MEMBER "qLmSyUfzEGQ2sCkhg2E0tHd6xjT3mLZy0aVxJ5rUeYw="
 

@@ -1,18 +1,12 @@
 /*
- * test_client.c -- opening and closing a client; its clock, its timers, its descriptor.
- *
- * What is made of a URL is the engines' affair; here only which engine it goes to, and that nothing
- * is left of a client that could not be opened.  Closing is the other half: what is held is given
- * back, what is sought is given up, in whatever order the locks were made.
+ * test_client.c -- a timer that is due before the loop wakes up, and what closing a client does to
+ * locks and to a client of the parent process.
  */
 #include "api/engines.h"
 #include "runtime/lock.h"
-#include "api/engines.h"
-#include "base/clock.h"
 #include "tests/lib/suite.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,7 +51,7 @@ static bwl_lock *ask(bwl_shard *whose, bwl_operation *op, const char *name, bwl_
 
 FIXTURE(open_client, close_client)
 
-/* ---- the clock and the timers ---------------------------------------------------------------- */
+/* ---- timers ---------------------------------------------------------------------------------- */
 
 static bool is_woken(void)
 {

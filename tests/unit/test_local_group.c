@@ -71,7 +71,7 @@ static void say_action(const bwl_group_action *d)
 
 static bwl_outcome_kind read_kind(const char *text)
 {
-    for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    for (unsigned i = 0; i < COUNT_OF(kinds); i++)
         if (strcasecmp(text, kinds[i]) == 0)
             return (bwl_outcome_kind)i;
     fail_msg("%s is no outcome", text);

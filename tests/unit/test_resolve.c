@@ -271,7 +271,7 @@ TEST(resolve_says_why_there_is_no_address)
     };
     bwl_address addresses[BWL_RESOLVE_MAX];
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         bwl_fault fault = { 0 };
         error           = cases[i].error;
         how_many        = cases[i].how_many;

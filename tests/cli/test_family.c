@@ -10,7 +10,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -174,7 +173,7 @@ static void test_count(void **state)
 
 __attribute__((constructor)) static void add_counts(void)
 {
-    for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(counted); i++)
         suite_add_row(counted[i].name, test_count, &counted[i]);
 }
 

@@ -4,8 +4,6 @@
  */
 #include "tests/lib/suite.h"
 
-#include <string.h>
-
 #include "cli/fence/line.h"
 
 static const struct {
@@ -24,7 +22,7 @@ static const struct {
 
 TEST(fence_line_what_is_written_is_read_back)
 {
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(good); i++) {
         fence_line line = fence_line_of(good[i].fence);
         uint64_t   fence;
         assert_int_equal(line.size, strlen(line.text));
@@ -37,41 +35,39 @@ TEST(fence_line_what_is_written_is_read_back)
 
 TEST(fence_line_a_higher_fence_is_never_shorter)
 {
-    for (size_t i = 1; i < sizeof good / sizeof good[0]; i++)
+    for (size_t i = 1; i < COUNT_OF(good); i++)
         assert_true(fence_line_of(good[i].fence).size >= fence_line_of(good[i - 1].fence).size);
 }
 
 TEST(fence_line_a_number_is_written_in_one_way)
 {
-    static const char *const bad[] = {
-        "",
-        "0",
-        "00",
-        "01",
-        "-1",
-        "+1",
-        " 1",
-        "1 ",
-        "1\n",
-        "1.0",
-        "0x10",
-        "1e3",
-        "1a",
-        "a",
-        "1,",
-        "\xff",
-        "18446744073709551616",
-        "18446744073709551620",
-        "99999999999999999999",
-        "184467440737095516150",
-    };
+    static const char *const bad[] = { "",
+                                       "0",
+                                       "00",
+                                       "01",
+                                       "-1",
+                                       "+1",
+                                       " 1",
+                                       "1 ",
+                                       "1\n",
+                                       "1.0",
+                                       "0x10",
+                                       "1e3",
+                                       "1a",
+                                       "a",
+                                       "1,",
+                                       "\xff",
+                                       "18446744073709551616",
+                                       "18446744073709551620",
+                                       "99999999999999999999",
+                                       "184467440737095516150" };
 
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(good); i++) {
         uint64_t fence;
         assert_true(fence_number_read(&fence, good[i].text));
         assert_true(fence == good[i].fence);
     }
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
         uint64_t fence = 77;
         if (fence_number_read(&fence, bad[i]))
             fail_msg("\"%s\" is taken for a fence", bad[i]);
@@ -90,28 +86,26 @@ static void refuse(const char *bytes, size_t size)
 
 TEST(fence_line_nothing_else_is_one)
 {
-    static const char *const bad[] = {
-        "",
-        "\n",
-        "7\n",
-        "bowline fence ",
-        "bowline fence \n",
-        "bowline fence 7",
-        "bowline fence 7\n\n",
-        "bowline fence 7\r\n",
-        "bowline fence 7 \n",
-        "bowline fence  7\n",
-        " bowline fence 7\n",
-        "Bowline fence 7\n",
-        "bowline Fence 7\n",
-        "bowline fence 0\n",
-        "bowline fence 07\n",
-        "bowline fence -7\n",
-        "bowline fence 7\nbowline fence 8\n",
-        "bowline fence 18446744073709551616\n",
-    };
+    static const char *const bad[] = { "",
+                                       "\n",
+                                       "7\n",
+                                       "bowline fence ",
+                                       "bowline fence \n",
+                                       "bowline fence 7",
+                                       "bowline fence 7\n\n",
+                                       "bowline fence 7\r\n",
+                                       "bowline fence 7 \n",
+                                       "bowline fence  7\n",
+                                       " bowline fence 7\n",
+                                       "Bowline fence 7\n",
+                                       "bowline Fence 7\n",
+                                       "bowline fence 0\n",
+                                       "bowline fence 07\n",
+                                       "bowline fence -7\n",
+                                       "bowline fence 7\nbowline fence 8\n",
+                                       "bowline fence 18446744073709551616\n" };
 
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
         refuse(bad[i], strlen(bad[i]));
     refuse("bowline fence 7\0\n", sizeof "bowline fence 7\0\n" - 1);
     refuse("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);

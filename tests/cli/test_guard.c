@@ -102,8 +102,8 @@ TEST(guard_always_ends_with_one_kill)
     static const int64_t steps_ms[]      = { 1, 3, 10, 33, 100, 333, 1000, 3333 };
     static const int64_t kill_after_ms[] = { 0, 1, 50, 100, 101, 1000, 100000 };
 
-    for (unsigned s = 0; s < sizeof steps_ms / sizeof steps_ms[0]; s++)
-        for (unsigned k = 0; k < sizeof kill_after_ms / sizeof kill_after_ms[0]; k++) {
+    for (unsigned s = 0; s < COUNT_OF(steps_ms); s++)
+        for (unsigned k = 0; k < COUNT_OF(kill_after_ms); k++) {
             int64_t left_ms = 3000, now_ms = 0;
             int     kills = 0, terms = 0;
             guard_init(&g, LOST_TERM, kill_after_ms[k], left_ms);

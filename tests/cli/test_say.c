@@ -5,7 +5,6 @@
 #include "tests/lib/suite.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -166,7 +165,7 @@ TEST(settings_without_a_home_are_looked_for_all_the_same)
     static const char *const homes[] = { NULL, "", "relative" };
 
     assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
-    for (size_t i = 0; i < sizeof homes / sizeof homes[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(homes); i++) {
         assert_int_equal(homes[i] != NULL ? setenv("HOME", homes[i], 1) : unsetenv("HOME"), 0);
         assert_int_equal(find(&(run_options){ .url = "file:" }), 0);
     }

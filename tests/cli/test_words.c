@@ -3,8 +3,6 @@
  */
 #include "tests/lib/suite.h"
 
-#include <string.h>
-
 #include "cli/text/url.h"
 #include "cli/text/utf8.h"
 
@@ -39,7 +37,7 @@ TEST(words_characters_are_read_as_rfc_3629_has_them)
         { "\xf4\x8f\xbf\xbf", 0x10ffff, 4 },
     };
 
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(all); i++)
         expect(&all[i]);
 }
 
@@ -59,7 +57,7 @@ TEST(words_what_is_no_character_is_broken_one_byte_each)
         "\xf0\x9f\x92z",    /* something else comes too early */
     };
 
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(all); i++)
         expect(&(character){ all[i], UTF8_BROKEN, 1 });
 }
 
@@ -69,9 +67,9 @@ TEST(words_controls_are_those_that_a_terminal_obeys)
                                          0x9f, 0x202a, 0x202e, 0x2066, 0x2069 };
     static const uint32_t plain[] = { 0x20, 0x7e, 0xa0, 0x2029, 0x202f, 0x2065, 0x206a, 0x1f600 };
 
-    for (size_t i = 0; i < sizeof controls / sizeof controls[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(controls); i++)
         assert_true(utf8_is_control(controls[i]));
-    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(plain); i++)
         assert_false(utf8_is_control(plain[i]));
 }
 

@@ -49,7 +49,7 @@ ENGINE_TEST(names_are_apart)
                                          "a%25", "a{",       "a}",        "a{}",  "aa",
                                          "a.",   "a/b",      "a_b",       "a%7B", "a%2F",
                                          "a:b",  "\xc3\xa4", "a\xcc\x88", "\xff", "\xfe" };
-    enum { NAMES = sizeof names / sizeof names[0] };
+    enum { NAMES = COUNT_OF(names) };
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
     bowline_hold   *holds[NAMES];

@@ -45,7 +45,7 @@ ENGINE_TEST(bad_names)
     bowline_client          *client = engine_client(THE_ENGINE, NULL);
     char                     long_name[5000];
 
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
         refuses_name(client, bad[i]);
     refuses_name(client, name_of(long_name, BOWLINE_NAME_MAX + 1));
     refuses_name(client, name_of(long_name, 4096));
@@ -70,9 +70,8 @@ ENGINE_TEST(strange_names_that_are_good)
     bowline_client          *other  = engine_client(THE_ENGINE, NULL);
     char                     long_name[BOWLINE_NAME_MAX + 1];
 
-    for (size_t i = 0; i <= sizeof good / sizeof good[0]; i++) {
-        const char *name =
-            i < sizeof good / sizeof good[0] ? good[i] : name_of(long_name, BOWLINE_NAME_MAX);
+    for (size_t i = 0; i <= COUNT_OF(good); i++) {
+        const char   *name = i < COUNT_OF(good) ? good[i] : name_of(long_name, BOWLINE_NAME_MAX);
         bowline_hold *hold = must_acquire(client, name);
         assert_string_equal(bowline_hold_name(hold), name);
         assert_status(BOWLINE_BUSY, try_once(other, name), NULL);
@@ -155,50 +154,48 @@ ENGINE_TEST(open_options_of_other_sizes)
 
 ENGINE_TEST(bad_url_options)
 {
-    static const char *const bad[] = {
-        "lease",
-        "lease=",
-        "=1s",
-        "lease=30",
-        "lease=-1s",
-        "lease=1.5s",
-        "lease=0s",
-        "lease=0ms",
-        "lease=99ms",
-        "lease=25h",
-        "lease=1s1h",
-        "lease=+1s",
-        "lease= 1s",
-        "lease=1S",
-        "lease=9999999999999d",
-        "wait=-1s",
-        "wait=x",
-        "wait=25d",
-        "wait=Forever",
-        "timeout=9ms",
-        "timeout=0s",
-        "timeout=31s",
-        "max-hold=0s",
-        "max-hold=-1s",
-        "renew=",
-        "renew=maybe",
-        "renew=OFF",
-        "lease=1s&lease=1s",
-        "wait=1s&lease=2s&wait=1s",
-        "nonsense=1",
-        "Lease=1s",
-        "lease%00=1s",
-        "lease=1s%00",
-        "lease=%",
-        "lease=%4",
-        "lease=%zz",
-        "lease=%1",
-        "%=1",
-        "lease=30s;wait=1s",
-    };
-    char url[600];
+    static const char *const bad[] = { "lease",
+                                       "lease=",
+                                       "=1s",
+                                       "lease=30",
+                                       "lease=-1s",
+                                       "lease=1.5s",
+                                       "lease=0s",
+                                       "lease=0ms",
+                                       "lease=99ms",
+                                       "lease=25h",
+                                       "lease=1s1h",
+                                       "lease=+1s",
+                                       "lease= 1s",
+                                       "lease=1S",
+                                       "lease=9999999999999d",
+                                       "wait=-1s",
+                                       "wait=x",
+                                       "wait=25d",
+                                       "wait=Forever",
+                                       "timeout=9ms",
+                                       "timeout=0s",
+                                       "timeout=31s",
+                                       "max-hold=0s",
+                                       "max-hold=-1s",
+                                       "renew=",
+                                       "renew=maybe",
+                                       "renew=OFF",
+                                       "lease=1s&lease=1s",
+                                       "wait=1s&lease=2s&wait=1s",
+                                       "nonsense=1",
+                                       "Lease=1s",
+                                       "lease%00=1s",
+                                       "lease=1s%00",
+                                       "lease=%",
+                                       "lease=%4",
+                                       "lease=%zz",
+                                       "lease=%1",
+                                       "%=1",
+                                       "lease=30s;wait=1s" };
+    char                     url[600];
 
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
         (void)snprintf(url, sizeof url, "%s", engine_url(THE_ENGINE, bad[i]));
         refuses_to_open(BOWLINE_OPTIONS(.url = url), BOWLINE_USAGE);
     }

@@ -25,7 +25,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     LENGTH_MAX = 24,
@@ -55,7 +54,7 @@ static int64_t some_ms(void)
 {
     static const int64_t some[] = { 1, 2, 29, 30, 31, 999, 1000, 2999, 3000, 3001, 59999, 60001 };
 
-    return some[below(sizeof some / sizeof some[0])];
+    return some[below(COUNT_OF(some))];
 }
 
 /* ---- one question to both -------------------------------------------------------------------- */
@@ -63,7 +62,7 @@ static int64_t some_ms(void)
 /* What is left in the server: asked behind the question, in the same breath. */
 static const char *const rest[] = { "ZCARD " QUEUE, "HLEN " BEATS, "EXISTS " KEY,
                                     "GET " BWL_QUEUE_FENCES_KEY };
-enum { RESTS = sizeof rest / sizeof rest[0] };
+enum { RESTS = COUNT_OF(rest) };
 static int64_t left[RESTS]; /* -1: no number                                                     */
 
 static int64_t number_of(bwl_resp_cursor cursor)

@@ -32,7 +32,7 @@ static int64_t some_ms(void)
 {
     static const int64_t some[] = { 1, 2, 10, 29, 30, 31, 499, 500, 999, 1000, 1001, 2000 };
 
-    return some[below(sizeof some / sizeof some[0])];
+    return some[below(COUNT_OF(some))];
 }
 
 /* ---- random sequences ------------------------------------------------------------------------ */

@@ -20,7 +20,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     LENGTH_MAX  = 20,
@@ -58,7 +57,7 @@ static const bwl_compat_rules kinds[] = {
       .expired = BWL_TIMESTAMP_BEFORE_NOW,
       .clock   = BWL_CLOCK_OF_SERVER },
 };
-enum { KINDS = sizeof kinds / sizeof kinds[0] };
+enum { KINDS = COUNT_OF(kinds) };
 
 static const int64_t beginning_ms       = INT64_C(1700000000000);
 static const int64_t first_plausible_s  = INT64_C(978307200);  /* 2001-01-01                     */
@@ -79,7 +78,7 @@ static int64_t some_ms(void)
 {
     static const int64_t some[] = { 1, 2, 30, 31, 999, 1000, 1001, 2000, 3000 };
 
-    return some[below(sizeof some / sizeof some[0])];
+    return some[below(COUNT_OF(some))];
 }
 
 /* ---- what was shown ------------------------------------------------------- */

@@ -316,8 +316,8 @@ TEST(planted_faults_are_found)
     };
     const budget left = { .rounds = 2, .cancels = 1, .losses = 1, .ticks = 2 };
 
-    assert_int_equal(sizeof rows / sizeof rows[0], FAULTS - 1);
-    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    assert_int_equal(COUNT_OF(rows), FAULTS - 1);
+    for (unsigned i = 0; i < COUNT_OF(rows); i++) {
         unsigned invariants = explored(rows[i].f, 2, BWL_NEVER, left);
         if ((invariants & rows[i].invariants) == 0)
             fail_msg("fault %u is not found", (unsigned)rows[i].f);

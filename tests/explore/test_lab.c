@@ -67,22 +67,20 @@ TEST(which_of_equal_clients_makes_no_difference)
 /* What a fingerprint leaves out hides nothing: the verdict is the same without that. */
 TEST(plain_counting_comes_to_the_same_verdict)
 {
-    static const char *const names[] = {
-        "calm",
-        "max-hold",
-        "planted-one-token",
-        "mutant-from-settling",
-        "queue-calm",
-        "queue-silence",
-        "queue-mutant-joins-anew",
-        "queue-planted-barges",
-        "queue-mutant-joins-again",
-        "synced-planted-deaf",
-        "synced-planted-alone",
-        "synced-queue-yields",
-    };
-    const bwl_search usual = { .states_max = 3000000 };
-    const bwl_search plain = { .states_max = 3000000, .plain = true };
+    static const char *const names[] = { "calm",
+                                         "max-hold",
+                                         "planted-one-token",
+                                         "mutant-from-settling",
+                                         "queue-calm",
+                                         "queue-silence",
+                                         "queue-mutant-joins-anew",
+                                         "queue-planted-barges",
+                                         "queue-mutant-joins-again",
+                                         "synced-planted-deaf",
+                                         "synced-planted-alone",
+                                         "synced-queue-yields" };
+    const bwl_search         usual   = { .states_max = 3000000 };
+    const bwl_search         plain   = { .states_max = 3000000, .plain = true };
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         bwl_scenario s    = scenario_called(names[i]);

@@ -11,7 +11,6 @@
 #include "lab/search/partial_order.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static uint32_t few_states(void)
 {
@@ -21,36 +20,34 @@ static uint32_t few_states(void)
 /* Those that have more states than that: to begin them would take longer than all the rest. */
 static bool is_too_large(const bwl_scenario *s)
 {
-    static const char *const large[] = {
-        "slow",
-        "slow-at-will",
-        "slow-at-will-waiting",
-        "loss",
-        "loss-twice",
-        "loss-next-round",
-        "loss-slow-at-will",
-        "crash",
-        "denial",
-        "extend",
-        "extend-longer",
-        "max-hold",
-        "clock-fast",
-        "clock-slow",
-        "three",
-        "server-forgets",
-        "server-clock-back",
-        "server-older",
-        "server-gives-way",
-        "server-evicts",
-        "fenced",
-        "rate-apart",
-        "restart-told",
-        "setnx-del-late",
-        "setnx-expire-watch-loss",
-        "getset-server-slow",
-    };
+    static const char *const large[] = { "slow",
+                                         "slow-at-will",
+                                         "slow-at-will-waiting",
+                                         "loss",
+                                         "loss-twice",
+                                         "loss-next-round",
+                                         "loss-slow-at-will",
+                                         "crash",
+                                         "denial",
+                                         "extend",
+                                         "extend-longer",
+                                         "max-hold",
+                                         "clock-fast",
+                                         "clock-slow",
+                                         "three",
+                                         "server-forgets",
+                                         "server-clock-back",
+                                         "server-older",
+                                         "server-gives-way",
+                                         "server-evicts",
+                                         "fenced",
+                                         "rate-apart",
+                                         "restart-told",
+                                         "setnx-del-late",
+                                         "setnx-expire-watch-loss",
+                                         "getset-server-slow" };
 
-    for (size_t i = 0; i < sizeof large / sizeof large[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(large); i++)
         if (strcmp(s->name, large[i]) == 0)
             return true;
     return s->is_vast;

@@ -15,7 +15,6 @@
 #include "lab/scenario/table.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define NASTY "</title><script>alert('\"&\")</script>\x01\n;#"
 

@@ -35,7 +35,7 @@ static const engine engines[] = {
     { .name = "redlock", .has_lease = true, .across_fork = true },
     { .name = "cluster", .has_lease = true, .has_fence = true, .across_fork = true },
 };
-enum { ENGINES = sizeof engines / sizeof engines[0] };
+enum { ENGINES = COUNT_OF(engines) };
 
 /* The other servers of redlock, besides the shared one. */
 enum { MORE_SERVERS = 2 };

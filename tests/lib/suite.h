@@ -23,6 +23,8 @@
 
 #include <cmocka.h>
 
+#define COUNT_OF(list)                          (sizeof(list) / sizeof((list)[0]))
+
 #define FIXTURE(set_up, tear_down)              SUITE_FIXTURE_(set_up, tear_down, __LINE__)
 #define SUITE_FIXTURE_(set_up, tear_down, line) SUITE_FIXTURE__(set_up, tear_down, line)
 #define SUITE_FIXTURE__(set_up, tear_down, line)                            \
@@ -37,11 +39,11 @@
         suite_around((set_up), (tear_down));                         \
     }
 
-#define ROWS(rows, body)                                              \
-    __attribute__((constructor)) static void suite_has_##rows(void)   \
-    {                                                                 \
-        for (size_t i = 0; i < sizeof(rows) / sizeof((rows)[0]); i++) \
-            suite_add_row((rows)[i].name, (body), &(rows)[i]);        \
+#define ROWS(rows, body)                                            \
+    __attribute__((constructor)) static void suite_has_##rows(void) \
+    {                                                               \
+        for (size_t i = 0; i < COUNT_OF(rows); i++)                 \
+            suite_add_row((rows)[i].name, (body), &(rows)[i]);      \
     }
 
 #define TEST(name) TEST_ADDED_BY(name, suite_add("test_" #name, test_##name))

@@ -1,6 +1,6 @@
 /*
  * test_catalogue_articles.c -- the protocols of the articles on a real server: exclusion, foreign
- * values, a broken connection, and releases under WATCH that share a connection.
+ * values, a broken connection.
  *
  * The commands of each protocol are in tests/transcript/test_article_dialogues.c.
  */
@@ -11,7 +11,7 @@ static const char *const names[] = {
     "setnx-del",    "setnx-del-expire", "setnx-stamp-del",
     "setnx-getset", "set-nx-ex",        "setnx-expire-watch",
 };
-enum { NAMES = sizeof names / sizeof names[0] };
+enum { NAMES = COUNT_OF(names) };
 
 static bowline_client *open_protocol(const char *name, const char *more)
 {
@@ -83,40 +83,6 @@ TEST(hold_outlives_its_connection)
         assert_string_equal(server_ask(redis, "DBSIZE"), "0");
         bowline_close(client);
     }
-}
-
-enum { MANY = 200 };
-
-/* All sections run on one connection, where EXEC ends every WATCH. */
-TEST(many_releases_at_once_on_one_connection)
-{
-    bowline_client    *client = open_protocol("setnx-expire-watch", "");
-    bowline_hold      *holds[MANY];
-    bowline_operation *operations[MANY];
-    bowline_error      error = { 0 };
-    char               name[16];
-
-    for (int i = 0; i < MANY; i++) {
-        (void)snprintf(name, sizeof name, "lock%d", i);
-        holds[i] = must_acquire(client, name);
-    }
-    for (int i = 0; i < MANY; i += 2)
-        (void)server_ask(redis,
-                         "SET lock%d "
-                         "00112233-4455-4677-8899-aabbccddeeff",
-                         i);
-    for (int i = 0; i < MANY; i++)
-        assert_status(BOWLINE_OK, bowline_release_start(&operations[i], holds[i], &error), &error);
-    for (int i = 0; i < MANY; i++) {
-        int wanted = i % 2 == 0 ? BOWLINE_LOST : BOWLINE_OK;
-        assert_status(BOWLINE_OK, bowline_operation_wait(operations[i], 10000, &error), &error);
-        assert_status(wanted, bowline_finish(operations[i], &error), &error);
-    }
-    for (int i = 0; i < MANY; i++) {
-        (void)snprintf(name, sizeof name, "lock%d", i);
-        assert_int_equal(is_there(name), i % 2 == 0);
-    }
-    bowline_close(client);
 }
 
 AROUND(start_server, stop_server)

@@ -55,7 +55,7 @@ static bool is_useful_only(const char *object)
 {
     static const char *const names[] = { "info", "script", "client", "mget", "cluster" };
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(names); i++)
         if (strncmp(object, names[i], strlen(names[i])) == 0)
             return true;
     return false;

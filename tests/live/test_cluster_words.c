@@ -107,7 +107,7 @@ TEST(cluster_words_in_a_slot_that_moves)
     wire_open(&listener, s->socket);
     (void)snprintf(listens, sizeof listens, "SSUBSCRIBE bowline:i:here:%s", tag);
     (void)wire_ask(&listener, listens);
-    for (unsigned i = 0; i < sizeof lines / sizeof lines[0]; i++)
+    for (unsigned i = 0; i < COUNT_OF(lines); i++)
         for (unsigned command = 0; command < WORDS; command++) {
             make_line(s, key, tag, i);
             cluster_begin_move(c, slot, 0, 1);

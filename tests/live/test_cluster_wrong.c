@@ -81,7 +81,7 @@ TEST(cluster_user_may_too_little_at_one_node)
 
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
         allow(i, ">hunter2 ~* &* +@all");
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(rules); i++) {
         allow(BAD, rules[i][0]);
         comes_to(BAD, BOWLINE_REFUSED, rules[i][1], "ann:hunter2@");
         comes_to(BAD, BOWLINE_REFUSED, "PERMISSIONS", "ann:hunter2@");

@@ -108,7 +108,7 @@ TEST(wall_clock_that_is_not_plausible_writes_no_stamp)
     (void)snprintf(url, sizeof url, "%s?protocol=setnx-getset&accept-risk=1&key=%%25s",
                    redis->tcp_url);
     (void)syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
-    for (size_t i = 0; i < sizeof years / sizeof years[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(years); i++) {
         bowline_client *client = must_open(url);
         bowline_hold   *hold   = NULL;
         bowline_error   error  = { 0 };

@@ -130,7 +130,7 @@ TEST(eviction_under_each_policy)
         "allkeys-lru",  "allkeys-lfu",  "allkeys-random",
     };
 
-    for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(policies); i++) {
         judge = witness_new();
         evict_the_lock(policies[i]);
         judge_dismiss(judge);

@@ -90,7 +90,7 @@ FIXTURE(begin, end)
 
 TEST(key_taken_away_under_the_holder)
 {
-    for (size_t i = 0; i < sizeof thefts / sizeof thefts[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(thefts); i++) {
         bowline_client *client = must_open(holder_url);
         bowline_hold   *hold   = must_acquire(client, "x");
         believer       *b      = believer_start(judge, hold);

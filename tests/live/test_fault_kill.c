@@ -152,7 +152,7 @@ TEST(connection_killed_in_each_state)
         while_waiting, while_asking, while_held, while_extending, while_releasing,
     };
 
-    for (size_t i = 0; i < sizeof meanwhile / sizeof meanwhile[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(meanwhile); i++) {
         for (int again = 0; again < 3; again++) {
             bowline_client *client = must_open(holder_url);
             must_be_free(client, "warm up");

@@ -18,7 +18,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -350,7 +349,7 @@ static int tear_down(void **state)
     static const char *const leaves[] = { "name", "file", "file.bowline", "witness" };
     char                     path[128];
 
-    for (unsigned i = 0; i < sizeof leaves / sizeof leaves[0]; i++) {
+    for (unsigned i = 0; i < COUNT_OF(leaves); i++) {
         (void)snprintf(path, sizeof path, "%s/%s", directory, leaves[i]);
         (void)unlink(path);
     }

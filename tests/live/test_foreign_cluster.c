@@ -12,7 +12,6 @@
 
 #include <poll.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { LEASE_MS = 300000, PATIENCE_MS = 10000 };

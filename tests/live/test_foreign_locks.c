@@ -18,7 +18,6 @@
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define FIELD   "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed:77"
@@ -90,7 +89,7 @@ static const foreign foreigns[] = {
       .without  = { "-pexpireat", "-zadd", "-zremrangebyscore", "-exists", "-time", "-zscore" } },
 };
 
-enum { ROWS = sizeof foreigns / sizeof foreigns[0] };
+enum { ROWS = COUNT_OF(foreigns) };
 
 static bowline_client *open_profile(const char *profile, const char *more)
 {
@@ -417,7 +416,7 @@ TEST(redisson_counter_that_is_none_is_refused_and_locks_nothing)
                                             "SET " COUNTER " -7" };
     bowline_client          *client     = open_profile("redisson-fenced", "");
 
-    for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(counters); i++) {
         (void)server_ask(redis, "%s", counters[i]);
         assert_int_equal(try_once(client, "nightly"), BOWLINE_REFUSED);
         assert_string_equal(server_ask(redis, "EXISTS nightly"), "0");
@@ -450,7 +449,7 @@ TEST(redisson_release_publishes_once)
         { "&key=%25s{a}", "nightly{a}", "redisson_lock__channel:nightly{a}" },
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         bowline_client *client = open_profile("redisson", rows[i].options);
         int             fd     = server_say(redis, "SUBSCRIBE %s", rows[i].channel);
         char            expected[200];

@@ -12,7 +12,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { HEARD_MAX = 1 << 18, TRIES = 30 };
@@ -42,7 +41,7 @@ static char letter_of(const char *line)
         return 'l';
     if (strstr(line, "\"EVAL\"") != NULL)
         return 'r';
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(known); i++)
         if (strstr(line, known[i].command) != NULL &&
             strstr(line, bwl_scripts[known[i].script].sha1) != NULL)
             return known[i].letter;

@@ -123,7 +123,7 @@ TEST(what_is_no_member_of_the_queue_is_dropped)
     line_join(redis, &w, client, "x", 1);
     const char *const odd[] = { "odd", "'b1:a 1.0 inbox 0'", "'b1:a 1.0 inbox 99999999999999'",
                                 "'of-another 1.0 inbox 2000'" };
-    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(odd); i++)
         (void)server_ask(redis, "ZADD bowline:{x}:bwl.q 1 %s", odd[i]);
     must_release(hold);
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);

@@ -77,7 +77,7 @@ TEST(member_of_another_version_is_passed_over)
         "b1:aa 1.0 bowline:i:2222222222222222222222",
     };
 
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(members); i++) {
         waiter          w;
         bowline_client *client = must_open(url);
         bowline_hold   *hold   = must_acquire(client, "x");

@@ -52,7 +52,7 @@ static const state_of_lock states[] = {
     { "a stranger has it, and we wait", { "SET " KEY " of-another", STANDS(ME, "1") } },
 };
 
-enum { STATES = sizeof states / sizeof states[0] };
+enum { STATES = COUNT_OF(states) };
 
 static void make(const state_of_lock *s)
 {

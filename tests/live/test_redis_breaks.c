@@ -77,7 +77,7 @@ TEST(strangers_are_not_touched)
     uint64_t        id     = seen(client, "x").id;
 
     assert_status(BOWLINE_OK, bowline_release(hold, NULL), NULL);
-    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(made); i++) {
         (void)server_ask(redis, "%s", made[i]);
         char *dump = strdup(server_ask(redis, "DUMP bowline:{x}"));
         assert_non_null(dump);
@@ -102,7 +102,7 @@ TEST(other_protocols_and_profiles)
     };
     char with[300];
 
-    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
         print_message("# %s\n", ways[i]);
         (void)snprintf(with, sizeof with, "%s?%s", url, ways[i]);
         bowline_client *client = must_open(with);

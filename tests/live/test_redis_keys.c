@@ -95,7 +95,7 @@ TEST(keys_of_others_are_busy_and_stay_as_they_are)
 {
     bowline_client *client = must_open(url_with("?protocol=token"));
 
-    for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(strangers); i++) {
         bowline_hold  *hold   = NULL;
         bowline_error  error  = { 0 };
         bowline_holder holder = { .size = sizeof holder };
@@ -141,7 +141,7 @@ static void lost_to(const char *makes, bool extends)
 
 TEST(replaced_while_held_is_lost)
 {
-    for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(strangers); i++) {
         lost_to(strangers[i].makes, false);
         lost_to(strangers[i].makes, true);
     }

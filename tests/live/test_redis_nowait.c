@@ -130,13 +130,13 @@ static void server_that_reads_nothing_blocks_nobody(const char *protocol)
     bowline_close(client);
 }
 
-#define BOTH_TEST(name)                                                       \
-    TEST(name)                                                                \
-    {                                                                         \
-        for (unsigned i = 0; i < sizeof protocols / sizeof *protocols; i++) { \
-            name(protocols[i]);                                               \
-            assert_true(line_leaves_nothing(redis));                          \
-        }                                                                     \
+#define BOTH_TEST(name)                                      \
+    TEST(name)                                               \
+    {                                                        \
+        for (unsigned i = 0; i < COUNT_OF(protocols); i++) { \
+            name(protocols[i]);                              \
+            assert_true(line_leaves_nothing(redis));         \
+        }                                                    \
     }
 
 BOTH_TEST(what_somebody_removed_is_told_as_lost)

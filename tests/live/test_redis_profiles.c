@@ -89,7 +89,7 @@ static const form forms[] = {
     { "php-pidlock", "", "lock_nightly", "^[0-9]{13}$", MS, 1, true, "1400000000000" },
     { "java-jedislock", "", "nightly", "^[0-9]{13}$", MS, 1, true, "1400000000000" },
 };
-enum { FORMS = sizeof forms / sizeof forms[0] };
+enum { FORMS = COUNT_OF(forms) };
 
 #define FOR_EACH(f) \
     for (const form *f = forms; f < forms + FORMS && (print_message("# %s\n", f->profile), 1); f++)
@@ -202,7 +202,7 @@ TEST(profiles_never_touch_what_a_stranger_wrote)
     FOR_EACH(f)
     {
         bowline_client *client = open_profile(f);
-        for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
+        for (size_t i = 0; i < COUNT_OF(strangers); i++) {
             (void)server_ask(redis, "SET %s %s", f->key, strangers[i]);
             if (f->unit_ns != 0 && strcmp(strangers[i], "0") == 0)
                 continue; /* for some of them that is a time, long ago */
@@ -357,7 +357,7 @@ TEST(profiles_channel_hears_the_key)
                                             { "spring-6", "reg-channel" },
                                             { "spring-6", "reg-channel:reg:nightly" } };
 
-    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(pairs); i++) {
         int  fd = server_say(redis, "SUBSCRIBE %s", pairs[i][1]);
         char expected[200];
         assert_non_null(strstr(hears(fd), "subscribe"));

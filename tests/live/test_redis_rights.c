@@ -224,7 +224,7 @@ static void live_update(const char *options)
                                     BOWLINE_UPDATE_DELETE };
     bowline_client  *client     = must_open(url_with(options));
 
-    for (size_t i = 0; i < sizeof verdicts / sizeof verdicts[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(verdicts); i++) {
         int verdict = verdicts[i];
         note_status("update", bowline_update(client, "seats:a", compute, &verdict, NULL, NULL));
         note_answer("EXISTS seats:a");
@@ -239,7 +239,7 @@ static bool is_useful_only(const char *object)
 {
     static const char *const names[] = { "info", "script", "client", "mget" };
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(names); i++)
         if (strncmp(object, names[i], strlen(names[i])) == 0)
             return true;
     return false;

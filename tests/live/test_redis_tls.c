@@ -25,8 +25,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
-
 static const char *path_of(const char *name)
 {
     return certs_path(redis->directory, name);

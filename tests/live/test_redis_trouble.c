@@ -305,7 +305,7 @@ TEST(commands_withdrawn_and_given_back)
         { "ACL SETUSER locker nocommands", "ACL SETUSER locker " RIGHTS, "NOPERM" },
     };
 
-    see_all_through(commands, sizeof commands / sizeof commands[0], false);
+    see_all_through(commands, COUNT_OF(commands), false);
 }
 
 TEST(keys_withdrawn_while_held)
@@ -328,7 +328,7 @@ TEST(password_changed_while_held)
         { "ACL DELUSER locker", "ACL SETUSER locker on >right ~bowline:* " RIGHTS, "WRONGPASS" },
     };
 
-    see_all_through(commands, sizeof commands / sizeof commands[0], true);
+    see_all_through(commands, COUNT_OF(commands), true);
 }
 
 /* ---- a server that is started for it --------------------------------------------------------- */

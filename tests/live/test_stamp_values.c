@@ -49,7 +49,7 @@ static const form forms[] = {
     { "profile=crowdtap-redis-lock", "lock:nightly", "%lld-4711-70123456789", "1-4711-70123456789",
       "%lld000-4711-70123456789" },
 };
-enum { FORMS = sizeof forms / sizeof forms[0] };
+enum { FORMS = COUNT_OF(forms) };
 
 #define FOR_EACH(f) \
     for (const form *f = forms; f < forms + FORMS && (print_message("# %s\n", f->options), 1); f++)
@@ -296,7 +296,7 @@ TEST(every_form_is_written_and_read_as_the_library_does)
 
     wire_open(&line, redis->socket);
     (void)wire_ask(&line, "HELLO 3");
-    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(list); i++) {
         print_message("# form %zu\n", i);
         for (int again = 0; again < 20; again++) /* of another microsecond each */
             try_form(list[i]);

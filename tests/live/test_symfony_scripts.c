@@ -13,7 +13,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define A "cmVhZGVyIEEgb2YgU3ltZm9ueSdzLCAzMiBieXRlcyE="
 #define B "cmVhZGVyIEIgb2YgU3ltZm9ueSdzLCAzMiBieXRlcyE="

@@ -250,7 +250,7 @@ TEST(function_that_wants_what_cannot_be_is_usage_and_nothing_is_written)
         { .choice = BOWLINE_UPDATE_WRITE, .value = "v", .size = 1, .lasts_ms = 1LL << 31 },
     };
 
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
         bowline_error error = { 0 };
         assert_status(BOWLINE_USAGE,
                       bowline_update(client, "a\nb\x7f", want, &bad[i], NULL, &error), &error);

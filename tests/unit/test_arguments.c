@@ -10,11 +10,8 @@
 #include <bowline/update.h>
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
 static bowline_client    *client;
 static bowline_hold      *hold;
@@ -24,7 +21,6 @@ static bowline_error      error;
 
 static int begin(void **state)
 {
-    (void)state;
     assert_int_equal(bowline_open(&client, BOWLINE_OPTIONS(.url = "thread:"), &error), BOWLINE_OK);
     assert_int_equal(bowline_acquire(&hold, client, "n", NULL, &error), BOWLINE_OK);
     assert_int_equal(bowline_acquire_start(&waiting, client, "n",
@@ -36,7 +32,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     bowline_close(client);
     return 0;
 }

@@ -7,7 +7,6 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define SESSION "SSSSSSSSS"
 #define TOKEN   "AAAAAAAAAAAAAAAAAAAAAA"
@@ -126,30 +125,28 @@ TEST(batch_each_has_its_own_answer)
 /* An array that is shorter or longer would give somebody the answer of another. */
 TEST(batch_believes_nothing_but_that_many_numbers)
 {
-    static const char *const strange[] = {
-        "*3\r\n:1\r\n:1\r\n:1\r\n",
-        "*5\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n",
-        "*4\r\n:1\r\n:1\r\n:1\r\n:2\r\n",
-        "*4\r\n:1\r\n:1\r\n:1\r\n:-2\r\n",
-        "*4\r\n:1\r\n:1\r\n:1\r\n+OK\r\n",
-        "*4\r\n:1\r\n:1\r\n:1\r\n_\r\n",
-        "*4\r\n:1\r\n:1\r\n:1\r\n-ERR\r\n",
-        "*4\r\n:1\r\n:1\r\n:1\r\n*1\r\n:1\r\n",
-        "~4\r\n:1\r\n:1\r\n:1\r\n:1\r\n",
-        "*0\r\n",
-        "*-1\r\n",
-        "_\r\n",
-        ":1\r\n",
-        ":3\r\n",
-        ":5\r\n",
-        "+4\r\n",
-        "+OK\r\n",
-        "+QUEUED\r\n",
-        "$4\r\n1111\r\n",
-    };
-    bwl_batch_reply reply;
+    static const char *const strange[] = { "*3\r\n:1\r\n:1\r\n:1\r\n",
+                                           "*5\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n",
+                                           "*4\r\n:1\r\n:1\r\n:1\r\n:2\r\n",
+                                           "*4\r\n:1\r\n:1\r\n:1\r\n:-2\r\n",
+                                           "*4\r\n:1\r\n:1\r\n:1\r\n+OK\r\n",
+                                           "*4\r\n:1\r\n:1\r\n:1\r\n_\r\n",
+                                           "*4\r\n:1\r\n:1\r\n:1\r\n-ERR\r\n",
+                                           "*4\r\n:1\r\n:1\r\n:1\r\n*1\r\n:1\r\n",
+                                           "~4\r\n:1\r\n:1\r\n:1\r\n:1\r\n",
+                                           "*0\r\n",
+                                           "*-1\r\n",
+                                           "_\r\n",
+                                           ":1\r\n",
+                                           ":3\r\n",
+                                           ":5\r\n",
+                                           "+4\r\n",
+                                           "+OK\r\n",
+                                           "+QUEUED\r\n",
+                                           "$4\r\n1111\r\n" };
+    bwl_batch_reply          reply;
 
-    for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(strange); i++)
         assert_int_equal(read_text(strange[i], &reply), BWL_BATCH_STRANGE);
 }
 
@@ -175,6 +172,6 @@ TEST(batch_error_is_for_all_and_by_its_code)
     };
     bwl_batch_reply reply;
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
         assert_int_equal(read_text(cases[i].text, &reply), cases[i].verdict);
 }

@@ -1,7 +1,6 @@
 /*
  * Which measures a run takes: all short ones, or those that are named.
  */
-#include <string.h>
 
 #include "bench/harness/bench.h"
 #include "bench/measure/measures.h"
@@ -22,7 +21,7 @@ TEST(what_is_long_is_asked_for)
                                   "million-bytes" };
 
     assert_true(is_wanted("pair-P", (bench_settings){ .only = NULL }));
-    for (size_t i = 0; i < sizeof longs / sizeof longs[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(longs); i++) {
         assert_false(is_wanted(longs[i], (bench_settings){ .only = NULL }));
         assert_true(is_wanted(longs[i], (bench_settings){ .wants_long = true }));
     }

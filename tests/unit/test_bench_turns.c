@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Records of two drivers; the waiters of the second count from 10. */
@@ -94,7 +93,7 @@ TEST(what_is_no_turn_is_said)
     static const char *const bad[] = { "0 100\n", "0 200 100\n", "x", "0 1 2\n0 1 x\n" };
     bench_text               why;
 
-    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (unsigned i = 0; i < COUNT_OF(bad); i++) {
         bench_turns turns = { .count = 0 };
         assert_int_equal(read_both(&turns, bad[i], "", &why), -1);
         bench_turns_free(&turns);

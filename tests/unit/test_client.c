@@ -1,20 +1,13 @@
 /*
- * test_client.c -- opening and closing a client; its clock, its timers, its descriptor.
- *
- * What is made of a URL is the engines' affair; here only which engine it goes to, and that nothing
- * is left of a client that could not be opened.  Closing is the other half: what is held is given
- * back, what is sought is given up, in whatever order the locks were made.
+ * test_client.c -- a timer that is due before the loop wakes up, and what closing a client does to
+ * locks and to a client of the parent process.
  */
 #include "api/engines.h"
 #include "runtime/lock.h"
-#include "api/engines.h"
-#include "base/clock.h"
 #include "tests/lib/suite.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,14 +24,12 @@ static int open_url(bwl_shard **ret_client, const char *url)
 
 static int open_client(void **state)
 {
-    (void)state;
     assert_int_equal(open_url(&client, "thread:"), BWL_OK);
     return 0;
 }
 
 static int close_client(void **state)
 {
-    (void)state;
     if (client != NULL)
         bwl_shard_close(client);
     return 0;
@@ -60,7 +51,7 @@ static bwl_lock *ask(bwl_shard *whose, bwl_operation *op, const char *name, bwl_
 
 FIXTURE(open_client, close_client)
 
-/* ---- the clock and the timers ---------------------------------------------------------------- */
+/* ---- timers ---------------------------------------------------------------------------------- */
 
 static bool is_woken(void)
 {

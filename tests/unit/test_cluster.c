@@ -9,9 +9,6 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <string.h>
-
-#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 

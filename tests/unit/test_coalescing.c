@@ -11,7 +11,6 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 enum { HOLDS = 3, ROUNDS = 20, PATIENCE_MS = 10000 };
@@ -40,7 +39,6 @@ static int hold_all(void **state)
     char url[160];
     char name[8];
 
-    (void)state;
     redis = fake_start(answer, NULL);
     (void)snprintf(url, sizeof url, "%s?protocol=token&lease=600s", fake_url(redis));
     assert_status(BOWLINE_OK, bowline_open(&client, BOWLINE_OPTIONS(.url = url), &error), &error);
@@ -54,7 +52,6 @@ static int hold_all(void **state)
 
 static int close_all(void **state)
 {
-    (void)state;
     bowline_close(client);
     fake_stop(redis);
     return 0;

@@ -13,7 +13,6 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -405,7 +404,7 @@ TEST(conn_tcp_gives_up_a_peer_after_its_silence)
     bwl_address tcp;
     int         fd = listen_on_tcp(&tcp);
 
-    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(list); i++) {
         conn.stream.silence_ms = list[i].silence_ms;
         assert_int_equal(open_conn(&conn, &tcp, &fault), BWL_OK);
         assert_int_equal(option_of(IPPROTO_TCP, TCP_USER_TIMEOUT), list[i].silence_ms);

@@ -5,7 +5,6 @@
 #include "tests/lib/suite.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* In the library's place, which is linked in behind this. */
 static bool is_full;

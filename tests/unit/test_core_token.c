@@ -6,8 +6,6 @@
 #include "core/token.h"
 #include "tests/lib/suite.h"
 
-#include <string.h>
-
 enum { SHAPES = BWL_TOKEN_PID_TID + 1, TRIES = 2000 };
 
 static uint64_t seed = 88172645463325252u;
@@ -101,7 +99,7 @@ TEST(what_nobody_writes_is_not_read)
         { BWL_TOKEN_PID_TID, "12-9223372036854775808" },
     };
 
-    for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+    for (unsigned i = 0; i < COUNT_OF(wrong); i++)
         if (bwl_token_is_of(wrong[i].format, wrong[i].is, strlen(wrong[i].is)))
             fail_msg("\"%s\" is taken for a token", wrong[i].is);
     assert_true(bwl_token_is_of(BWL_TOKEN_PID_TID, "4194304-9223372036854775807", 27));

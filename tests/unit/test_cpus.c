@@ -9,7 +9,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,9 +41,9 @@ static int remove_groups(void **state)
     static const char *const files[] = { "/cpu.max", "/a/cpu.max", "/a/b/cpu.max" };
     static const char *const all[]   = { "/a/b", "/a", "" };
 
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(files); i++)
         (void)unlink(in(files[i]));
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(all); i++)
         assert_int_equal(rmdir(in(all[i])), 0);
     return 0;
 }
@@ -81,7 +80,7 @@ TEST(cpus_limit_is_rounded_down_and_at_least_one)
         { "nonsense\n", 0 },      { "", 0 },
     };
 
-    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(list); i++) {
         limit("/a/b", list[i].cpu_max);
         assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), list[i].cpus);
     }

@@ -7,7 +7,6 @@
 
 #include <arpa/inet.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/un.h>
 #include <unistd.h>

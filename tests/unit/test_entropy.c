@@ -8,7 +8,6 @@
 #include "tests/lib/suite.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { DRAWS = 4096 };
 

@@ -8,7 +8,6 @@
 #include "tests/lib/suite.h"
 
 #include <errno.h>
-#include <string.h>
 
 /* A fault with a guard behind it. */
 static struct {

@@ -7,23 +7,6 @@
 
 /* ---- the queue ------------------------------------------------------------------------------- */
 
-static void test_waiters_get_it_in_order(void **state)
-{
-    uint64_t fence = takes(0);
-    waits(2);
-    waits(1);
-    waits(3);
-    leave(0);
-    gets_not(3);
-    gets_not(1);
-    uint64_t next = gets(2);
-    assert_true(next > fence);
-    gets_not(1);
-    leave(1); /* from the middle */
-    leave(2);
-    assert_true(gets(3) > next);
-}
-
 static void test_try_once_overtakes_nobody(void **state)
 {
     char before[32] = "";
@@ -69,24 +52,6 @@ static void test_release_during_a_join_is_not_missed(void **state)
     }
 }
 
-static void test_everything_is_closed(void **state)
-{
-    unsigned before = count_descriptors();
-
-    for (unsigned i = 0; i < 3; i++) {
-        (void)takes(0);
-        assert_true(count_descriptors() > before);
-        waits(1);
-        assert_int_equal(once(0), BOWLINE_BUSY);
-        leave(1);
-        leave(0);
-        pass(99);
-        (void)bowline_dispatch(users[1].client, 0, NULL);
-        assert_int_equal(count_descriptors(), before + 1); /* inotify, for the next to wait */
-        assert_int_equal(count_descriptors_later(), before);
-    }
-}
-
 /* The numbers in the lock file, and the fence of the next holder.  0: it is refused. */
 static void test_fence_is_above_the_numbers_in_the_file(void **state)
 {
@@ -109,7 +74,7 @@ static void test_fence_is_above_the_numbers_in_the_file(void **state)
     pass(1000);
     assert_int_equal(takes(0), first + 1000000); /* microseconds of the wall clock */
     leave(0);
-    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (unsigned i = 0; i < COUNT_OF(rows); i++) {
         int fd = open_in("n");
         assert_int_equal(pwrite(fd, &rows[i].drawn, 8, 0), 8);
         assert_int_equal(pwrite(fd, &rows[i].granted, 8, 18), 8);
@@ -422,7 +387,7 @@ static void test_urls(void **state)
     bowline_holder  holder = { .size = sizeof holder };
     char            text[PATH_SIZE];
 
-    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (unsigned i = 0; i < COUNT_OF(rows); i++) {
         const char *rest = rows[i].rest;
         (void)snprintf(text, sizeof text, "%s%s%s", rows[i].scheme, rest != NULL ? directory : "",
                        rest != NULL ? rest : "");
@@ -440,16 +405,11 @@ static void test_urls(void **state)
 
 FIXTURE(begin, end)
 
-TEST_OF(name, waiters_get_it_in_order)
-TEST_OF(path, waiters_get_it_in_order)
 TEST_OF(name, try_once_overtakes_nobody)
 TEST_OF(path, try_once_overtakes_nobody)
 TEST_OF(name, release_during_a_join_is_not_missed)
 TEST_OF(path, release_during_a_join_is_not_missed)
 TEST_OF(shared, release_during_a_join_is_not_missed)
-TEST_OF(name, everything_is_closed)
-TEST_OF(path, everything_is_closed)
-TEST_OF(shared_path, everything_is_closed)
 TEST_OF(name, fence_is_above_the_numbers_in_the_file)
 TEST_OF(name, no_ticket_is_above_the_last)
 TEST_OF(name, counter_put_back_gives_no_ticket_twice)

@@ -266,7 +266,7 @@ TEST(private_lock_directory)
     char from[64];
 
     needs_root();
-    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (unsigned i = 0; i < COUNT_OF(rows); i++) {
         bwl_file_directory opened = { .fd = -1 };
         bwl_fault          fault  = { 0 };
         (void)make_directory(state);

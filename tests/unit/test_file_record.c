@@ -139,7 +139,7 @@ static void test_other_files_are_not_touched(void **state)
     char         bytes[BYTES + 1];
     struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
-    for (unsigned i = 0; i < sizeof files / sizeof files[0]; i++) {
+    for (unsigned i = 0; i < COUNT_OF(files); i++) {
         put("n", files[i].bytes, files[i].size);
         unsigned before = count_descriptors();
         if (files[i].is_new) {

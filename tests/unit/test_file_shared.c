@@ -10,7 +10,7 @@ static void remove_files(void)
 {
     static const char *const leaves[] = { "n", "x", "x.bowline" };
 
-    for (unsigned i = 0; i < sizeof leaves / sizeof leaves[0]; i++)
+    for (unsigned i = 0; i < COUNT_OF(leaves); i++)
         (void)unlink(in(leaves[i]));
 }
 

@@ -52,7 +52,7 @@ static void test_order_is_that_of_the_tickets(void **state)
         for (uint64_t from = 1000; from <= 1003; from++)
             assert_int_equal(first_from(from), from > 1001 ? from : 1001);
         assert_int_equal(first_from(1004), 0);
-        for (unsigned j = 0; j < sizeof rows / sizeof rows[0]; j++)
+        for (unsigned j = 0; j < COUNT_OF(rows); j++)
             assert_int_equal(bwl_file_queue_count(fds[3], rows[j].from, rows[j].to, rows[j].max),
                              rows[j].count);
         assert_int_equal(bwl_file_queue_test_from(fds[3], 1003), BWL_FILE_BUSY);
@@ -94,7 +94,7 @@ static void test_failed_calls_are_refusals(void **state)
         { HELD, WRITE, 0, EIO, "cannot write" },
     };
 
-    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (unsigned i = 0; i < COUNT_OF(rows); i++) {
         int fd = open_in("n");
         if (rows[i].is == HELD)
             (void)takes(0);

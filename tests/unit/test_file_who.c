@@ -161,7 +161,7 @@ static void test_damaged_records_are_not_read(void **state)
     assert_string_equal(holder.host, "a?[2J");      /* as a terminal would obey it */
     assert_string_equal(holder.program, "?b?");
     assert_int_equal(holder.since_ms, 0); /* counts from another boot */
-    for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (unsigned i = 0; i < COUNT_OF(texts); i++) {
         write_record(texts[i]);
         assert_int_equal(who()->held, 1);
         assert_int_equal(holder.foreign, 0);

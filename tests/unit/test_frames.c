@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Gives the bytes in pieces of `step`; writes how each frame ended as one letter: W whole, P
  * passed, X malformed, B too big. */

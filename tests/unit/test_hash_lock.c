@@ -8,7 +8,6 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define FIELD "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed:1"
 
@@ -205,7 +204,7 @@ TEST(answers_that_no_script_gives_are_strange)
                                            "$1\r\n1\r\n", "_\r\n",   "*0\r\n" };
     bwl_redis_reply          reply;
 
-    for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(strange); i++)
         for (bwl_redis_command command = REDIS_HASH_TAKE; command <= REDIS_HASH_RELEASE; command++)
             assert_int_equal(hear(command, strange[i], &reply), BWL_REDIS_STRANGE);
     assert_int_equal(hear(REDIS_HASH_EXTEND, ":2\r\n", &reply), BWL_REDIS_STRANGE);

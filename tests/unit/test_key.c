@@ -9,9 +9,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-
-#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
 enum { ROUNDS = 20000 };
 
@@ -99,9 +96,9 @@ TEST(key_that_bowline_keeps_beside_its_locks_is_refused)
     static const char *const good[] = { "bowline:{f}", "bowline:fx", "bowline:", "a:bwl.c",
                                         ":bwl.qx",     "bowline:i:", "f",        "bwl.q" };
 
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
         assert_non_null(strstr(bwl_key_fault(bad[i], strlen(bad[i])), "choose another name"));
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(good); i++)
         assert_null(bwl_key_fault(good[i], strlen(good[i])));
 }
 
@@ -112,12 +109,12 @@ TEST(key_that_would_share_the_queue_of_another_is_refused)
         "a", "{}", "{a}b", "a{b}", "{{a}}", "}a{", "{}a}", "{a", "{"
     };
 
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
         assert_non_null(
             strstr(bwl_key_queue_fault("%s", bad[i], strlen(bad[i])), "share one queue"));
         assert_null(bwl_key_queue_fault("{%s}", bad[i], strlen(bad[i])));
     }
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(good); i++)
         assert_null(bwl_key_queue_fault("%s", good[i], strlen(good[i])));
 }
 
@@ -140,7 +137,7 @@ TEST(key_hash_tag_is_what_the_first_braces_hold)
         { "", "" },
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const char *tag;
         size_t      size = bwl_key_hash_tag(&tag, rows[i].key, strlen(rows[i].key));
         assert_int_equal(size, strlen(rows[i].tag));

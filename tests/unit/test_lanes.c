@@ -40,18 +40,6 @@ static bwl_shard *lane(unsigned place)
     return atomic_load(&lanes.shards[place]);
 }
 
-TEST(lanes_one_call_at_a_time_needs_one)
-{
-    bwl_shard *first = open_lanes("redis://127.0.0.1:1", true);
-
-    for (unsigned i = 0; i < 10; i++) {
-        assert_ptr_equal(bwl_shards_enter(&lanes), first);
-        bwl_shard_leave(first);
-    }
-    assert_null(lane(1));
-    bwl_shards_close(&lanes);
-}
-
 TEST(lanes_every_call_gets_one_of_its_own_while_there_are)
 {
     bwl_shard *in[BWL_SHARDS_MAX];
@@ -124,16 +112,6 @@ TEST(lanes_who_want_a_name_meet_while_it_is_in_use)
     bwl_shards_close(&lanes);
 }
 
-TEST(lanes_who_meet_where_there_is_one_lane_need_not_part)
-{
-    bwl_shard   *first = open_lanes("thread:", true);
-    atomic_uint *met   = NULL;
-
-    assert_ptr_equal(bwl_shards_enter_for(&lanes, "x", &met), first);
-    assert_null(met);
-    bwl_shards_close(&lanes);
-}
-
 TEST(lanes_an_event_loop_has_the_first_and_no_other)
 {
     bwl_shard *first = open_lanes("redis://127.0.0.1:1", true);
@@ -151,15 +129,6 @@ TEST(lanes_an_event_loop_has_the_first_and_no_other)
 TEST(lanes_without_a_keeper_there_is_one)
 {
     bwl_shard *first = open_lanes("redis://127.0.0.1:1", false);
-
-    assert_ptr_equal(bwl_shards_enter(&lanes), first);
-    assert_ptr_equal(bwl_shards_enter(&lanes), first);
-    bwl_shards_close(&lanes);
-}
-
-TEST(lanes_without_a_connection_there_is_one)
-{
-    bwl_shard *first = open_lanes("thread:", true);
 
     assert_ptr_equal(bwl_shards_enter(&lanes), first);
     assert_ptr_equal(bwl_shards_enter(&lanes), first);

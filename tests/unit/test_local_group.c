@@ -20,7 +20,6 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 enum { SEATS = 5, LEASE_MS = 30000, NOW = 1000000, TURNS = 3, TURNS_MS = 100, SAID_MAX = 2000 };
@@ -72,7 +71,7 @@ static void say_action(const bwl_group_action *d)
 
 static bwl_outcome_kind read_kind(const char *text)
 {
-    for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    for (unsigned i = 0; i < COUNT_OF(kinds); i++)
         if (strcasecmp(text, kinds[i]) == 0)
             return (bwl_outcome_kind)i;
     fail_msg("%s is no outcome", text);

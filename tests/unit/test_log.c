@@ -7,7 +7,6 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 
 static bwl_log *the_log;
 static char     seen[8192];
@@ -28,7 +27,6 @@ static void write_down(int level, const char *text, void *data)
 
 static int make(void **state)
 {
-    (void)state;
     inside  = NULL;
     calls   = 0;
     seen[0] = '\0';
@@ -38,7 +36,6 @@ static int make(void **state)
 
 static int unmake(void **state)
 {
-    (void)state;
     bwl_log_free(the_log);
     return 0;
 }

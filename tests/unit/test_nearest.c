@@ -4,8 +4,6 @@
 #include "core/nearest.h"
 #include "tests/lib/suite.h"
 
-#include <string.h>
-
 static const char *const *words;
 
 static void nearest(const char *typed, const char *meant)

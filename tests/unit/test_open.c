@@ -7,8 +7,6 @@
 #include "api/handles.h"
 #include "tests/lib/suite.h"
 
-#include <string.h>
-
 static const struct {
     bowline_options asked;
     bwl_settings    wanted;
@@ -45,7 +43,7 @@ static const struct {
 
 TEST(open_settings_are_those_of_the_options_or_else_of_the_url)
 {
-    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(list); i++) {
         bowline_client *client = NULL;
         bowline_options o      = list[i].asked;
         o.size                 = sizeof o;

@@ -11,7 +11,6 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct row {
     const char *name;
@@ -55,7 +54,7 @@ static void happens(const char *what)
             say(bwl_optimistic_computed(&machine, i));
             return;
         }
-    for (unsigned i = BWL_YES; i < sizeof answers / sizeof answers[0]; i++)
+    for (unsigned i = BWL_YES; i < COUNT_OF(answers); i++)
         if (strcmp(what, answers[i]) == 0)
             ev.answer = i;
     if (strcmp(what, "alarm") == 0)

@@ -24,7 +24,7 @@ TEST(pause_doubles_up_to_a_bound)
 {
     static const bwl_ms whole_ms[] = { 10, 20, 40, 80, 160, 320, 500, 500, 500 };
 
-    for (unsigned i = 0; i < sizeof whole_ms / sizeof whole_ms[0]; i++) {
+    for (unsigned i = 0; i < COUNT_OF(whole_ms); i++) {
         assert_int_equal(bwl_backoff_ms(i, LONGEST_MS, &least), whole_ms[i] / 2);
         assert_int_equal(longest(i), whole_ms[i]);
     }

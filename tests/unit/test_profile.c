@@ -5,7 +5,6 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static const bwl_profile *named(const char *name)
 {

@@ -16,7 +16,6 @@
 #include <bowline/bowline.h>
 
 #include <stdio.h>
-#include <string.h>
 
 #define WALL_NS INT64_C(1795307460123456789)
 

@@ -7,8 +7,6 @@
 #include "protocol/queue_time.h"
 #include "tests/lib/suite.h"
 
-#include <string.h>
-
 TEST(every_name_finds_its_protocol)
 {
     static const char *const names[] = { "queue",           "token",
@@ -20,68 +18,12 @@ TEST(every_name_finds_its_protocol)
 
     while (bwl_protocol_name_at(count) != NULL)
         count++;
-    assert_int_equal(count, sizeof names / sizeof names[0]);
+    assert_int_equal(count, COUNT_OF(names));
     for (size_t i = 0; i < count; i++) {
         assert_string_equal(bwl_protocol_name_at(i), names[i]);
         assert_string_equal(bwl_protocol_named(names[i])->name, names[i]);
     }
     assert_null(bwl_protocol_name_at(count + 1));
-}
-
-/* ---- what each is ---------------------------------------------------------------------------- */
-
-enum { EXTENDS = 1, SETTLES = 2, LISTENS = 4, HEARS = 8, YIELDS = 16, WALL = 32, TOKEN = 64 };
-
-static unsigned flags_of(const bwl_protocol *p)
-{
-    return (p->extends ? EXTENDS : 0u) | (p->can_verify_owner ? SETTLES : 0u) |
-           (p->uses_push ? LISTENS : 0u) | (p->retries_on_push ? HEARS : 0u) |
-           (p->yields ? YIELDS : 0u) | (p->uses_wall ? WALL : 0u) | (p->uses_token ? TOKEN : 0u);
-}
-
-TEST(each_protocol_has_its_name_number_and_properties)
-{
-    static const struct {
-        const bwl_protocol *protocol;
-        const char         *name;
-        bwl_protocol_id     id;
-        unsigned            flags;
-        bwl_ms              lease_ms; /* by its rules; 0: it has none */
-    } rows[] = {
-        { &bwl_token, "token", BWL_PROTOCOL_TOKEN, EXTENDS | SETTLES | TOKEN, 0 },
-        { &bwl_synced_token, "token", BWL_PROTOCOL_TOKEN, EXTENDS | SETTLES | TOKEN, 0 },
-        { &bwl_queue, "queue", BWL_PROTOCOL_QUEUE, EXTENDS | SETTLES | LISTENS | YIELDS | TOKEN,
-          0 },
-        { &bwl_synced_queue, "queue", BWL_PROTOCOL_QUEUE,
-          EXTENDS | SETTLES | LISTENS | YIELDS | TOKEN, 0 },
-        { &bwl_redlock, "redlock", BWL_PROTOCOL_NONE, EXTENDS | SETTLES | TOKEN, 0 },
-        { &bwl_ticket, "ticket", BWL_PROTOCOL_NONE, EXTENDS | SETTLES, 0 },
-        { &bwl_local_waiter_protocol, "seat", BWL_PROTOCOL_NONE, EXTENDS | SETTLES, 0 },
-        { &bwl_redisson, "redisson", BWL_PROTOCOL_REDISSON, EXTENDS | SETTLES | HEARS | TOKEN,
-          30000 },
-        { &bwl_symfony, "symfony", BWL_PROTOCOL_SYMFONY, EXTENDS | SETTLES | HEARS | TOKEN,
-          300000 },
-        { &bwl_setnx_del, "setnx-del", BWL_PROTOCOL_SETNX_DEL, WALL | TOKEN, 10000 },
-        { &bwl_setnx_del_expire, "setnx-del-expire", BWL_PROTOCOL_SETNX_DEL_EXPIRE, WALL | TOKEN,
-          10000 },
-        { &bwl_setnx_stamp_del, "setnx-stamp-del", BWL_PROTOCOL_SETNX_STAMP_DEL, WALL | TOKEN,
-          10000 },
-        { &bwl_setnx_getset, "setnx-getset", BWL_PROTOCOL_SETNX_GETSET, WALL | TOKEN, 10000 },
-        { &bwl_set_nx_ex, "set-nx-ex", BWL_PROTOCOL_SET_NX_EX, TOKEN, 10000 },
-        { &bwl_setnx_expire_watch, "setnx-expire-watch", BWL_PROTOCOL_SETNX_EXPIRE_WATCH,
-          SETTLES | TOKEN, 50000 },
-    };
-
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const bwl_compat_rules *rules = bwl_protocol_compat_rules(rows[i].protocol);
-        assert_string_equal(rows[i].protocol->name, rows[i].name);
-        assert_int_equal(bwl_protocol_id_of(rows[i].protocol), rows[i].id);
-        assert_int_equal(flags_of(rows[i].protocol), rows[i].flags);
-        assert_true(rows[i].protocol->state_size <= BWL_PROTOCOL_STATE_MAX);
-        assert_int_equal(rules == NULL ? 0 : rules->lease_ms, rows[i].lease_ms);
-    }
-    for (size_t i = 0; bwl_protocol_name_at(i) != NULL; i++)
-        assert_int_equal(bwl_protocol_id_of(bwl_protocol_named(bwl_protocol_name_at(i))), i + 1);
 }
 
 TEST(articles_are_faulty_and_nothing_else_is)
@@ -152,7 +94,7 @@ TEST(beats_are_as_far_apart_as_the_place_allows)
     };
     bwl_ms least_ms, most_ms;
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         beats_of(&rows[i].queue_status, &least_ms, &most_ms);
         assert_int_equal(least_ms, rows[i].least_ms);
         assert_int_equal(most_ms, rows[i].most_ms);
@@ -186,7 +128,7 @@ TEST(grant_counts_from_the_time_that_passed_on_the_server)
         { 0, 1000000, 5000, 0 },         { -1, INT64_MAX, 5000, 0 },
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
         assert_int_equal(
             bwl_queue_granted_after((bwl_clock_sample){ .at = AT, .server_us = rows[i].seen_us },
                                     rows[i].seen_us + rows[i].given_us, AT + rows[i].now, SLACK_MS),

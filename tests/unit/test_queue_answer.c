@@ -5,10 +5,6 @@
 #include "engine/redis/wire/queue.h"
 #include "tests/lib/suite.h"
 
-#include <string.h>
-
-#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
-
 static bwl_redis_reply reply;
 
 static bwl_redis_verdict read_as(bwl_redis_command command, const char *frame)

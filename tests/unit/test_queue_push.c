@@ -5,11 +5,9 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
-#define INBOX          "bowline:i:1111111111111111111111"
-#define NONCE          "7.00000000000000ff"
+#define INBOX "bowline:i:1111111111111111111111"
+#define NONCE "7.00000000000000ff"
 
 static bwl_queue_push read_push(const char *frame)
 {
@@ -77,35 +75,33 @@ TEST(queue_push_names_the_slot)
 
 TEST(queue_push_that_is_not_a_grant)
 {
-    static const char *const texts[] = {
-        "",
-        "G",
-        "G ",
-        "h",
-        "H ",
-        "GG " NONCE " 5 6",
-        "G " NONCE,
-        "G " NONCE " 5",
-        "G " NONCE " 5 ",
-        "G " NONCE " 5 6 7",
-        "G " NONCE " 5 6 ",
-        "G " NONCE "  5 6",
-        "G " NONCE " 0 6",
-        "G " NONCE " 5 0",
-        "G " NONCE " -5 6",
-        "G " NONCE " 05 6",
-        "G " NONCE " 9007199254740992 6",
-        "G " NONCE " 5 9007199254740992",
-        "G " NONCE " 1.7e+15 6",
-        "G 7 5 6",
-        "G 7. 5 6",
-        "G 7.0 5 6",
-        "G 7.00000000000000FF 5 6",
-        "G 7.00000000000000ff0 5 6",
-        "G 4294967296.00000000000000ff 5 6",
-        "G .00000000000000ff 5 6",
-        "G -1.00000000000000ff 5 6",
-    };
+    static const char *const texts[] = { "",
+                                         "G",
+                                         "G ",
+                                         "h",
+                                         "H ",
+                                         "GG " NONCE " 5 6",
+                                         "G " NONCE,
+                                         "G " NONCE " 5",
+                                         "G " NONCE " 5 ",
+                                         "G " NONCE " 5 6 7",
+                                         "G " NONCE " 5 6 ",
+                                         "G " NONCE "  5 6",
+                                         "G " NONCE " 0 6",
+                                         "G " NONCE " 5 0",
+                                         "G " NONCE " -5 6",
+                                         "G " NONCE " 05 6",
+                                         "G " NONCE " 9007199254740992 6",
+                                         "G " NONCE " 5 9007199254740992",
+                                         "G " NONCE " 1.7e+15 6",
+                                         "G 7 5 6",
+                                         "G 7. 5 6",
+                                         "G 7.0 5 6",
+                                         "G 7.00000000000000FF 5 6",
+                                         "G 7.00000000000000ff0 5 6",
+                                         "G 4294967296.00000000000000ff 5 6",
+                                         "G .00000000000000ff 5 6",
+                                         "G -1.00000000000000ff 5 6" };
 
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         if (read_three("smessage", INBOX, texts[i]).kind != BWL_PUSH_OTHER)

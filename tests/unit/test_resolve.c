@@ -7,7 +7,6 @@
 #include "tests/lib/suite.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -220,23 +219,6 @@ TEST(resolve_numeric_address_is_there_at_once)
     assert_int_equal(wakes, 0);
 }
 
-/* Whatever this machine knows of localhost: a minimal one has no /etc/hosts. */
-TEST(resolve_localhost_is_looked_up_aside)
-{
-    bwl_address      addresses[BWL_RESOLVE_MAX];
-    bwl_resolve     *resolve = must_start("localhost", true, NULL);
-    struct addrinfo *known   = NULL;
-    bool             is_known;
-
-    is_known = getaddrinfo("localhost", "6379", NULL, &known) == 0;
-    await(&woken);
-    assert_int_equal(bwl_resolve_take(resolve, addresses, NULL) > 0, is_known);
-    assert_int_equal(wakes, 1);
-    bwl_resolve_forget(resolve);
-    if (is_known)
-        freeaddrinfo(known);
-}
-
 TEST(resolve_keeps_the_order_and_the_bound)
 {
     bwl_address addresses[BWL_RESOLVE_MAX];
@@ -289,7 +271,7 @@ TEST(resolve_says_why_there_is_no_address)
     };
     bwl_address addresses[BWL_RESOLVE_MAX];
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         bwl_fault fault = { 0 };
         error           = cases[i].error;
         how_many        = cases[i].how_many;
@@ -362,14 +344,6 @@ TEST(resolve_forgotten_meanwhile_wakes_nobody)
     assert_int_equal(wakes, 0);
 }
 
-TEST(resolve_forgotten_before_it_begins)
-{
-    for (int i = 0; i < 50; i++)
-        bwl_resolve_forget(must_start("quick.test", false, NULL));
-    await_no_thread();
-    assert_int_equal(lookups, 50);
-}
-
 /* Forgetting and answering at the same moment, over and over: one of the two is last. */
 TEST(resolve_forgotten_as_the_answer_comes)
 {
@@ -390,33 +364,6 @@ TEST(resolve_forgotten_as_the_answer_comes)
     }
     await_no_thread();
     assert_in_range(wakes, 0, 300);
-}
-
-TEST(resolve_many_at_once)
-{
-    enum { MANY = 40 };
-    bwl_resolve *resolves[MANY];
-    bwl_address  addresses[BWL_RESOLVE_MAX];
-    bwl_fault    fault = { 0 };
-
-    is_slow  = true;
-    how_many = 3;
-    for (int i = 0; i < MANY; i++)
-        resolves[i] = must_start("slow.test", false, NULL);
-    for (int i = 0; i < MANY; i++)
-        await(&asked);
-    for (int i = 0; i < MANY; i += 2)
-        bwl_resolve_forget(resolves[i]);
-    for (int i = 0; i < MANY; i++)
-        (void)sem_post(&may_answer);
-    for (int i = 1; i < MANY; i += 2)
-        await(&woken);
-    await_no_thread();
-    assert_int_equal(wakes, MANY / 2);
-    for (int i = 1; i < MANY; i += 2) {
-        assert_int_equal(bwl_resolve_take(resolves[i], addresses, &fault), 3);
-        bwl_resolve_forget(resolves[i]);
-    }
 }
 
 /* ---- fork ------------------------------------------------------------------------------------ */

@@ -13,9 +13,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
 /* Frames that are larger than a line of this file are put together here. */
 static struct {

@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -76,7 +75,7 @@ TEST(file_of_others_is_refused)
     static const mode_t modes[] = { 0640, 0604, 0620, 0601 };
 
     put("p", 1);
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(modes); i++) {
         assert_int_equal(chmod(path, modes[i]), 0);
         assert_refused("chmod 600");
     }

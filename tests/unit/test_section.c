@@ -6,7 +6,6 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static bwl_transaction_args args(bwl_transaction_command command, bwl_ms lasts_ms)
 {
@@ -95,35 +94,33 @@ static void is_answer(bwl_transaction_command command, unsigned nth, const char 
         fail_msg("%s is %d, not %d", text, (int)reply.answer, (int)answer);
 }
 
-static const char *const odd[] = {
-    "+OK\r\n",
-    "+QUEUED\r\n",
-    "+NO\r\n",
-    "$2\r\nOK\r\n",
-    "$-1\r\n",
-    "*-1\r\n",
-    "_\r\n",
-    ":0\r\n",
-    ":1\r\n",
-    ":2\r\n",
-    "*0\r\n",
-    "#t\r\n",
-    "*1\r\n:1\r\n",
-    "*1\r\n:2\r\n",
-    "*1\r\n+OK\r\n",
-    "*1\r\n_\r\n",
-    ",1\r\n",
-    "(1\r\n",
-    "*2\r\n:1\r\n:1\r\n",
-    "*2\r\n+OK\r\n+OK\r\n",
-    "*1\r\n*1\r\n+OK\r\n",
-    "%1\r\n+OK\r\n:1\r\n",
-};
+static const char *const odd[] = { "+OK\r\n",
+                                   "+QUEUED\r\n",
+                                   "+NO\r\n",
+                                   "$2\r\nOK\r\n",
+                                   "$-1\r\n",
+                                   "*-1\r\n",
+                                   "_\r\n",
+                                   ":0\r\n",
+                                   ":1\r\n",
+                                   ":2\r\n",
+                                   "*0\r\n",
+                                   "#t\r\n",
+                                   "*1\r\n:1\r\n",
+                                   "*1\r\n:2\r\n",
+                                   "*1\r\n+OK\r\n",
+                                   "*1\r\n_\r\n",
+                                   ",1\r\n",
+                                   "(1\r\n",
+                                   "*2\r\n:1\r\n:1\r\n",
+                                   "*2\r\n+OK\r\n+OK\r\n",
+                                   "*1\r\n*1\r\n+OK\r\n",
+                                   "%1\r\n+OK\r\n:1\r\n" };
 
 /* Of all these, none but those named are answers. */
 static void only(bwl_transaction_command command, unsigned nth, const char *accepted)
 {
-    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(odd); i++) {
         char one[64];
         (void)snprintf(one, sizeof one, "|%s|", odd[i]);
         bool is_expected = strstr(accepted, one) != NULL;

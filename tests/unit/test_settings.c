@@ -10,7 +10,6 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static bwl_settings settings;
 static bwl_fault    fault;

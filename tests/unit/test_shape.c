@@ -13,7 +13,6 @@
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define HEX(n) "[0-9a-f]{" #n "}"
 
@@ -47,7 +46,7 @@ static const expectation expectations[] = {
       NULL, 122 },
 };
 
-enum { COUNT = sizeof expectations / sizeof expectations[0], ROUNDS = 20000 };
+enum { COUNT = COUNT_OF(expectations), ROUNDS = 20000 };
 
 #define WALL_NS INT64_C(1795307460123456789) /* 2026-11-22T00:31:00.123Z */
 

@@ -132,7 +132,7 @@ static const row rows[] = {
 
 TEST(spin_one_wait)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const row *r     = &rows[i];
         bwl_spin   spin  = begin(*r);
         ssize_t    got   = wait_at(&spin, 5);
@@ -243,7 +243,7 @@ TEST(spin_leaves_a_cpu_for_the_server)
     } limits[] = { { 2, 0 }, { 3, 1 }, { 8, 6 } };
 
     assert_false(bwl_spin_has_room(0, 1));
-    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(limits); i++) {
         assert_true(bwl_spin_has_room(limits[i].others, limits[i].cpus));
         assert_false(bwl_spin_has_room(limits[i].others + 1, limits[i].cpus));
     }

@@ -11,13 +11,11 @@
 
 #include <locale.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
-#define SECOND_NS      INT64_C(1000000000)
-#define MS_NS          INT64_C(1000000)
-#define TOKEN          "AbCdEfGhIjKlMnOpQrStUg"
-#define UUID           "00112233-4455-4677-8899-aabbccddeeff"
+#define SECOND_NS INT64_C(1000000000)
+#define MS_NS     INT64_C(1000000)
+#define TOKEN     "AbCdEfGhIjKlMnOpQrStUg"
+#define UUID      "00112233-4455-4677-8899-aabbccddeeff"
 
 static const bwl_compat_rules python = { .value    = BWL_VALUE_FLOAT_PYTHON,
                                          .unit_ns  = 1,
@@ -214,32 +212,30 @@ TEST(floats_as_php_prints_them)
 
 TEST(floats_that_nobody_prints_are_a_strangers)
 {
-    static const char *const not_python[] = {
-        "1700000010",
-        "1700000010.",
-        "1700000010.00",
-        ".5",
-        "01.5",
-        "1.50",
-        "1,5",
-        "1.5e9",
-        "1.7e+16",
-        "-1.5",
-        "+1.5",
-        "nan",
-        "inf",
-        "0.5",
-        "1700000031.12345670",
-        "1.2.3",
-        "1700000031.12345672",
-        "99999999999999999999.0",
-        "1000000000000000.0",
-        "",
-        ".",
-        "1700000010.0 ",
-    };
-    static const char *const not_php[] = { "1700000010.0", "1700000010.10", "1700000031.12345",
-                                           "1.7E+15",      "1700000010.",   "0" };
+    static const char *const not_python[] = { "1700000010",
+                                              "1700000010.",
+                                              "1700000010.00",
+                                              ".5",
+                                              "01.5",
+                                              "1.50",
+                                              "1,5",
+                                              "1.5e9",
+                                              "1.7e+16",
+                                              "-1.5",
+                                              "+1.5",
+                                              "nan",
+                                              "inf",
+                                              "0.5",
+                                              "1700000031.12345670",
+                                              "1.2.3",
+                                              "1700000031.12345672",
+                                              "99999999999999999999.0",
+                                              "1000000000000000.0",
+                                              "",
+                                              ".",
+                                              "1700000010.0 " };
+    static const char *const not_php[]    = { "1700000010.0", "1700000010.10", "1700000031.12345",
+                                              "1.7E+15",      "1700000010.",   "0" };
 
     for (size_t i = 0; i < COUNT_OF(not_python); i++)
         assert_foreign_value(&python, not_python[i], strlen(not_python[i]));

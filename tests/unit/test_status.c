@@ -1,67 +1,12 @@
 /*
- * test_status.c -- how calls come out, in numbers and in words.
- *
- * Every number of the public header has its name and its words, every other number has some too.
- * Then every outcome of an operation, with and without something that the store said: which status
- * it is, and what the caller is told.
+ * test_status.c -- the status and the error text of every outcome of an operation, with and without
+ * a reason from the store.
  */
 #include "api/handles.h"
 #include "tests/lib/suite.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
-
-#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
-
-TEST(status_every_number_has_a_name_and_words)
-{
-    static const struct {
-        int         status;
-        const char *name;
-    } list[] = {
-        { BOWLINE_OK, "OK" },
-        { BOWLINE_BUSY, "BUSY" },
-        { BOWLINE_TIMEOUT, "TIMEOUT" },
-        { BOWLINE_LOST, "LOST" },
-        { BOWLINE_UNKNOWN, "UNKNOWN" },
-        { BOWLINE_CANCELLED, "CANCELLED" },
-        { BOWLINE_UNREACHABLE, "UNREACHABLE" },
-        { BOWLINE_REFUSED, "REFUSED" },
-        { BOWLINE_USAGE, "USAGE" },
-        { BOWLINE_UNSUPPORTED, "UNSUPPORTED" },
-        { BOWLINE_NOMEM, "NOMEM" },
-        { BOWLINE_SYSTEM, "SYSTEM" },
-        { BOWLINE_FORKED, "FORKED" },
-    };
-
-    for (size_t i = 0; i < COUNT_OF(list); i++) {
-        assert_int_equal(list[i].status, -(int)i); /* numbers never change */
-        assert_string_equal(bowline_status_name(list[i].status), list[i].name);
-        assert_null(strstr(bowline_status_words(list[i].status), "does not know"));
-    }
-}
-
-TEST(status_number_that_is_none_has_words_too)
-{
-    static const int none[] = { 1, -13, 100, -100, INT32_MAX, INT32_MIN };
-
-    for (size_t i = 0; i < COUNT_OF(none); i++) {
-        assert_string_equal(bowline_status_name(none[i]), "?");
-        assert_non_null(strstr(bowline_status_words(none[i]), "does not know"));
-    }
-}
-
-TEST(status_version_is_that_of_the_header)
-{
-    char text[32];
-
-    assert_int_equal(bowline_version(), BOWLINE_VERSION_NUMBER);
-    assert_string_equal(bowline_version_string(), BOWLINE_VERSION_STRING);
-    (void)snprintf(text, sizeof text, "%d.%d.%d", BOWLINE_VERSION_MAJOR, BOWLINE_VERSION_MINOR,
-                   BOWLINE_VERSION_PATCH);
-    assert_string_equal(bowline_version_string(), text);
-}
 
 typedef struct report {
     bwl_outcome_kind ended;

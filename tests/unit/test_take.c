@@ -6,8 +6,6 @@
 #include "engine/redis/wire/take_timestamp.h"
 #include "tests/lib/suite.h"
 
-#include <string.h>
-
 #define TOKEN     "AAAAAAAAAAAAAAAAAAAAAA"
 #define SECOND_NS INT64_C(1000000000)
 #define MS_NS     INT64_C(1000000)
@@ -135,6 +133,6 @@ TEST(answers)
     assert_int_equal(read_frame("-NOSCRIPT\r\n"), BWL_REDIS_NOSCRIPT);
     assert_int_equal(read_frame("-OOM\r\n"), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_RETRYABLE);
-    for (unsigned i = 0; i < sizeof strange / sizeof strange[0]; i++)
+    for (unsigned i = 0; i < COUNT_OF(strange); i++)
         assert_int_equal(read_frame(strange[i]), BWL_REDIS_STRANGE);
 }

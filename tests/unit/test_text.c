@@ -8,7 +8,6 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* ---- the same chance on every run ------------------------------------------------------------ */
 
@@ -130,7 +129,7 @@ TEST(number_takes_nothing_but_digits)
         "1.0", "1e3", "0x1", "1,0", "/",  ":",  "1:", "3O",
     };
 
-    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    for (unsigned i = 0; i < COUNT_OF(bad); i++)
         expect_no_number(bad[i], strlen(bad[i]), UINT64_MAX);
     expect_no_number("1\0002", 3, UINT64_MAX);
     expect_no_number("1", 0, UINT64_MAX);
@@ -153,7 +152,7 @@ TEST(duration_good_forms)
         { "0ms", 0 },          { "1h0s", 3600000 },
     };
 
-    for (unsigned i = 0; i < sizeof good / sizeof good[0]; i++) {
+    for (unsigned i = 0; i < COUNT_OF(good); i++) {
         bwl_ms ms = -1;
         if (!bwl_duration_parse(&ms, good[i].text, strlen(good[i].text)))
             fail_msg("\"%s\" was refused", good[i].text);
@@ -172,67 +171,65 @@ static void expect_no_duration(const char *text, size_t size)
 
 TEST(duration_bad_forms_are_refused)
 {
-    static const char *const bad[] = {
-        "",
-        "5",
-        "0",
-        "-1s",
-        "+1s",
-        "1.5s",
-        "1,5s",
-        "1 s",
-        " 1s",
-        "1s ",
-        "1S",
-        "1M",
-        "1MS",
-        "1Ms",
-        "1D",
-        "s",
-        "ms",
-        "m",
-        "ss",
-        "1ss",
-        "1sm",
-        "1mss",
-        "1min",
-        "1sec",
-        "1us",
-        "1w",
-        "1y",
-        "5ms3s",
-        "1s1m",
-        "1m1h",
-        "1h1d",
-        "1m1m",
-        "1s1s",
-        "1d1d",
-        "1h1h",
-        "1ms1ms",
-        "1s1d",
-        "1m30",
-        "1ms5",
-        "30s5",
-        "00s",
-        "01s",
-        "1m01s",
-        "0x1s",
-        "1e3s",
-        "1m-1s",
-        "1m+1s",
-        "1m 1s",
-        "1m,1s",
-        "1m1",
-        "s1",
-        "1m:30",
-        "3Os",
-        "1\nms",
-        "1d2h3m4s5ms6ms",
-        "9223372036854775807s",
-        "18446744073709551616ms",
-    };
+    static const char *const bad[] = { "",
+                                       "5",
+                                       "0",
+                                       "-1s",
+                                       "+1s",
+                                       "1.5s",
+                                       "1,5s",
+                                       "1 s",
+                                       " 1s",
+                                       "1s ",
+                                       "1S",
+                                       "1M",
+                                       "1MS",
+                                       "1Ms",
+                                       "1D",
+                                       "s",
+                                       "ms",
+                                       "m",
+                                       "ss",
+                                       "1ss",
+                                       "1sm",
+                                       "1mss",
+                                       "1min",
+                                       "1sec",
+                                       "1us",
+                                       "1w",
+                                       "1y",
+                                       "5ms3s",
+                                       "1s1m",
+                                       "1m1h",
+                                       "1h1d",
+                                       "1m1m",
+                                       "1s1s",
+                                       "1d1d",
+                                       "1h1h",
+                                       "1ms1ms",
+                                       "1s1d",
+                                       "1m30",
+                                       "1ms5",
+                                       "30s5",
+                                       "00s",
+                                       "01s",
+                                       "1m01s",
+                                       "0x1s",
+                                       "1e3s",
+                                       "1m-1s",
+                                       "1m+1s",
+                                       "1m 1s",
+                                       "1m,1s",
+                                       "1m1",
+                                       "s1",
+                                       "1m:30",
+                                       "3Os",
+                                       "1\nms",
+                                       "1d2h3m4s5ms6ms",
+                                       "9223372036854775807s",
+                                       "18446744073709551616ms" };
 
-    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    for (unsigned i = 0; i < COUNT_OF(bad); i++)
         expect_no_duration(bad[i], strlen(bad[i]));
     expect_no_duration("1s\0", 3);
     expect_no_duration("1\0s", 3);
@@ -248,12 +245,12 @@ TEST(duration_ends_at_two_to_the_53)
                                         "9007199254741s",       "150119987580m",
                                         "2501999793h",          "104249992d" };
 
-    for (unsigned i = 0; i < sizeof most / sizeof most[0]; i++) {
+    for (unsigned i = 0; i < COUNT_OF(most); i++) {
         bwl_ms ms = -1;
         assert_true(bwl_duration_parse(&ms, most[i], strlen(most[i])));
         assert_int_equal(ms, INT64_C(1) << 53);
     }
-    for (unsigned i = 0; i < sizeof more / sizeof more[0]; i++)
+    for (unsigned i = 0; i < COUNT_OF(more); i++)
         expect_no_duration(more[i], strlen(more[i]));
 }
 
@@ -309,7 +306,7 @@ TEST(name_may_be_any_visible_text)
                                         "*?[",
                                         "\"'\\" };
 
-    for (unsigned i = 0; i < sizeof good / sizeof good[0]; i++)
+    for (unsigned i = 0; i < COUNT_OF(good); i++)
         assert_null(bwl_name_fault(good[i], strlen(good[i])));
 }
 
@@ -342,7 +339,7 @@ TEST(password_of_a_url_is_hidden_wherever_it_stands)
     };
     char text[40];
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         (void)snprintf(text, sizeof text, "%s", rows[i].text);
         bwl_hide_passwords(text, rows[i].is_cut);
         assert_string_equal(text, rows[i].hidden);
@@ -362,7 +359,7 @@ TEST(text_that_is_cut_off_ends_behind_a_whole_word)
     };
     char text[40];
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         (void)snprintf(text, sizeof text, "%s", rows[i][0]);
         bwl_mark_cut(text);
         assert_string_equal(text, rows[i][1]);

@@ -5,8 +5,6 @@
 #include "core/text.h"
 #include "tests/lib/suite.h"
 
-#include <string.h>
-
 TEST(percent_leaves_only_the_plain_ones_plain)
 {
     static const char plain[] =
@@ -58,7 +56,7 @@ TEST(percent_broken_escapes_are_refused)
                                        "%@0", "%0@",  "%`0", "%0`",  "%g0", "%0g", "%+1",  "%0x" };
     char                     bytes[16];
 
-    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    for (unsigned i = 0; i < COUNT_OF(bad); i++)
         if (bwl_percent_decode(bytes, sizeof bytes, bad[i], strlen(bad[i])))
             fail_msg("\"%s\" was decoded", bad[i]);
     assert_false(

@@ -24,7 +24,7 @@ static const struct {
     { "# nothing\n", TLS1_2_VERSION },
 };
 
-enum { POLICIES = sizeof policies / sizeof policies[0] };
+enum { POLICIES = COUNT_OF(policies) };
 static int least_found[POLICIES];
 
 /* In children, and before anybody uses OpenSSL: it reads its policy once per process. */

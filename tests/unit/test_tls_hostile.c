@@ -25,7 +25,7 @@ TEST(hostile_clear_text_is_recognised)
         { "\x17\x03\x03\x01\x01", "what answers there is not TLS: is this the port for TLS?" },
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         pair *p = new_pair(0);
         assert_int_equal(bwl_tls_step(p->tls, &p->fault), BWL_OK);
         (void)carry_to_server(p->tls, &p->s, SIZE_MAX);

@@ -5,8 +5,6 @@
 #include "net/tls/tls_library.h"
 #include "tests/lib/suite.h"
 
-#include <string.h>
-
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -119,7 +117,7 @@ TEST(library_missing_says_which_package)
         { .ssl = "libc.so.6", .crypto = "libcrypto.so.3" }, /* something else by that name */
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         bwl_tls_library library = { 0 };
         bwl_fault       fault   = { 0 };
         assert_int_equal(bwl_tls_library_load(&library, &cases[i], &fault), BWL_STATUS_UNSUPPORTED);

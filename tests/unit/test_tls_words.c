@@ -161,7 +161,7 @@ static const host_case host_cases[] = {
 
 TEST(words_certificate_must_be_for_the_host)
 {
-    for (size_t i = 0; i < sizeof host_cases / sizeof host_cases[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(host_cases); i++) {
         const host_case *c        = &host_cases[i];
         recipe           how_made = { .alternatives = c->alternatives, .issuer = &authority };
         how_made.common_name      = c->host; /* which counts for nothing */
@@ -399,7 +399,7 @@ TEST(words_host_that_cannot_be_checked_is_refused)
     bwl_tls  *tls   = NULL;
     bwl_fault fault = { 0 };
 
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
         if (bwl_tls_start(&tls, trusting, bad[i], &fault) != BWL_STATUS_USAGE)
             fail_msg("taken for a host: %s", bad[i]);
         assert_fault(&fault, BWL_STATUS_USAGE, "no certificate can be checked against the host");

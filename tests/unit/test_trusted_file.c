@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -92,7 +91,7 @@ TEST(mode_decides_what_each_use_allows)
         { 0666, false, false, false },
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         make("f", rows[i].mode);
         assert_int_equal(trusts("f", BWL_TRUST_STEERS), rows[i].steers);
         assert_int_equal(trusts("f", BWL_TRUST_KEY), rows[i].key);
@@ -200,7 +199,7 @@ TEST(list_decides_where_there_is_one)
         { { { USER, 6, us }, { USER, 6, STRANGER } }, 2, 0, 6, false, false },
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         make("f", 0600);
         if (!list(rows[i].named, rows[i].count, rows[i].group, rows[i].mask))
             skip();

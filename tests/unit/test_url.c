@@ -13,9 +13,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-
-#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
 enum { ROUNDS = 20000 };
 

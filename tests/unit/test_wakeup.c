@@ -20,7 +20,6 @@ static bowline_error   error;
 
 static int open_client(void **state)
 {
-    (void)state;
     assert_int_equal(bowline_open(&client,
                                   BOWLINE_OPTIONS(.url = "thread:", .flags = BOWLINE_NO_THREAD),
                                   &error),
@@ -30,7 +29,6 @@ static int open_client(void **state)
 
 static int close_client(void **state)
 {
-    (void)state;
     bowline_close(client);
     return 0;
 }

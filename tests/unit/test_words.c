@@ -10,12 +10,9 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
-
-#define TOKEN          "AbCdEfGhIjKlMnOpQrStUv"
-#define SIXTY_FOUR     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define TOKEN      "AbCdEfGhIjKlMnOpQrStUv"
+#define SIXTY_FOUR "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 /* ---- what is written ------------------------------------------------------------------------- */
 
@@ -345,7 +342,7 @@ TEST(words_error_code_is_the_word_in_capitals)
     };
     char code[BOWLINE_SERVER_CODE_MAX];
 
-    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(list); i++) {
         memset(code, '#', sizeof code);
         bwl_redis_error_code(code, list[i].text);
         assert_string_equal(code, list[i].code);

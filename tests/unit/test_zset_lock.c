@@ -8,14 +8,13 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define MEMBER "qLmSyUfzEGQ2sCkhg2E0tHd6xjT3mLZy0aVxJ5rUeYw="
 
 static const bwl_compat_rules rules = { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_BASE64_32 };
 
 static const bwl_redis_command words[] = { REDIS_ZSET_TAKE, REDIS_ZSET_EXTEND, REDIS_ZSET_RELEASE };
-enum { WORDS = sizeof words / sizeof words[0] };
+enum { WORDS = COUNT_OF(words) };
 
 /* The words of a command, each with a bar behind it; a script by its name, or TEXT. */
 static void expect_words(const char *bytes, size_t size, const char *wanted)

@@ -395,12 +395,6 @@ bool bwl_sentinel_try_next(bwl_sentinel *s, bwl_ms by)
     return true;
 }
 
-void bwl_sentinel_rest(bwl_sentinel *s)
-{
-    disconnect(s);
-    enter(s, IDLE, BWL_NEVER); /* which only a seek ends */
-}
-
 bwl_ms bwl_sentinel_waits_until(const bwl_sentinel *s)
 {
     return s->phase_ends_at;

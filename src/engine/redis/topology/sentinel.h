@@ -85,9 +85,6 @@ void bwl_sentinel_discover(bwl_sentinel *sentinel);
  * heard will be called, or was.  False: all of them were asked, or the time is over. */
 bool bwl_sentinel_try_next(bwl_sentinel *sentinel, bwl_ms by);
 
-/* Nobody wants to know any more: nothing is heard until the next seek. */
-void bwl_sentinel_rest(bwl_sentinel *sentinel);
-
 /* When it has to be woken; BWL_NEVER: not by time.  Also when a lookup has come back. */
 bwl_ms bwl_sentinel_waits_until(const bwl_sentinel *sentinel);
 void   bwl_sentinel_woken(bwl_sentinel *sentinel);

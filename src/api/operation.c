@@ -3,7 +3,6 @@
  * waited for, cancelled.
  */
 #include "api/handles.h"
-#include "api/who.h"
 #include "api/uncancelled.h"
 #include "base/fault.h"
 

@@ -6,7 +6,6 @@
  * told first: so a command without effect (EXISTS) leads such a release, where no other command
  * goes before it.  Where a server does it otherwise, that is one command more.
  */
-#include "core/timestamps.h"
 #include "engine/redis/redis.h"
 #include "engine/redis/topology/cluster.h"
 #include "protocol/protocol.h"

@@ -13,8 +13,6 @@
  */
 #include "engine/redis/session/sections.h"
 
-#include <stdio.h>
-
 enum {
     BATCH_SIZE_MAX = 250, /* what bwl_request_batch can count */
     ROOM           = 128,

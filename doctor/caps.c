@@ -9,11 +9,9 @@
 #include "doctor/caps.h"
 #include "doctor/target.h"
 #include "engine/file/queue_node.h"
-#include "engine/redis/session/session.h"
 #include "protocol/protocol.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #define POLLED         "a waiter polls"

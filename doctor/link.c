@@ -3,7 +3,6 @@
 #include "base/fault.h"
 #include "net/tls/tls_inside.h"
 
-#include <arpa/inet.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>

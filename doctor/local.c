@@ -6,7 +6,6 @@
 #include "engine/file/resolve.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <unistd.h>

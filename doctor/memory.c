@@ -4,7 +4,6 @@
 #include "doctor/visit.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 static bool is_short_lived_first(const char *policy)

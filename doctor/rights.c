@@ -6,7 +6,6 @@
 #include "doctor/rights.h"
 #include "doctor/target.h"
 #include "base/fault.h"
-#include "engine/redis/session/session.h"
 #include "protocol/protocol.h"
 #include "engine/redis/wire/hash_lock.h"
 #include "engine/redis/wire/queue.h"

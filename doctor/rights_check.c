@@ -14,70 +14,35 @@
 #include "doctor/rights.h"
 #include "doctor/visit.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-/* K: a key; C: a channel; S: the hash of a script.  NULL: a command that cannot be sent in a
- * transaction.  Every command of a list of permissions is here. */
-static const struct form {
-    const char *command;
-    const char *words;
-} forms[] = {
-    { "eval", "EVAL return 1 K" },
-    { "evalsha", "EVALSHA S 1 K" },
-    { "ssubscribe", "SSUBSCRIBE C" },
-    { "spublish", "SPUBLISH C x" },
-    { "subscribe", "SUBSCRIBE C" },
-    { "publish", "PUBLISH C x" },
-    { "get", "GET K" },
-    { "set", "SET K x" },
-    { "del", "DEL K" },
-    { "exists", "EXISTS K" },
-    { "type", "TYPE K" },
-    { "incr", "INCR K" },
-    { "time", "TIME" },
-    { "persist", "PERSIST K" },
-    { "expire", "EXPIRE K 1" },
-    { "pexpire", "PEXPIRE K 1" },
-    { "pexpireat", "PEXPIREAT K 1" },
-    { "ttl", "TTL K" },
-    { "pttl", "PTTL K" },
-    { "zadd", "ZADD K 1 x" },
-    { "zrem", "ZREM K x" },
-    { "zpopmin", "ZPOPMIN K" },
-    { "zscore", "ZSCORE K x" },
-    { "zrank", "ZRANK K x" },
-    { "zcard", "ZCARD K" },
-    { "zrevrange", "ZREVRANGE K 0 0" },
-    { "zrangebyscore", "ZRANGEBYSCORE K 0 0" },
-    { "zremrangebyscore", "ZREMRANGEBYSCORE K 0 0" },
-    { "hget", "HGET K x" },
-    { "hset", "HSET K x x" },
-    { "hdel", "HDEL K x" },
-    { "hmget", "HMGET K x" },
-    { "hexists", "HEXISTS K x" },
-    { "hlen", "HLEN K" },
-    { "hkeys", "HKEYS K" },
-    { "client|tracking", NULL },
-    { "mget", "MGET K" },
-    { "getrange", "GETRANGE K 0 1" },
-    { "setnx", "SETNX K x" },
-    { "getset", "GETSET K x" },
-    { "lpush", "LPUSH K x" },
-    { "ltrim", "LTRIM K 0 0" },
-    { "client|kill", "CLIENT KILL ID 1" },
-    { "script", "SCRIPT EXISTS S" },
-    { "wait", "WAIT 0 1" },
-    { "asking", "ASKING" },
-    { "cluster|slots", "CLUSTER SLOTS" },
-    { "info", NULL },
-    { "select", NULL },
-    { "watch", NULL },
-    { "unwatch", NULL },
-    { "multi", NULL },
-    { "exec", NULL },
+/* Each command of a list of permissions, as it is sent.  K: a key; C: a channel; S: the hash of a
+ * script. */
+/* clang-format off */
+static const char *const forms[] = {
+    "EVAL return 1 K", "EVALSHA S 1 K", "SSUBSCRIBE C", "SPUBLISH C x", "SUBSCRIBE C",
+    "PUBLISH C x", "GET K", "SET K x", "DEL K", "EXISTS K", "TYPE K", "INCR K", "TIME",
+    "PERSIST K", "EXPIRE K 1", "PEXPIRE K 1", "PEXPIREAT K 1", "TTL K", "PTTL K", "ZADD K 1 x",
+    "ZREM K x", "ZPOPMIN K", "ZSCORE K x", "ZRANK K x", "ZCARD K", "ZREVRANGE K 0 0",
+    "ZRANGEBYSCORE K 0 0", "ZREMRANGEBYSCORE K 0 0", "HGET K x", "HSET K x x", "HDEL K x",
+    "HMGET K x", "HEXISTS K x", "HLEN K", "HKEYS K", "MGET K", "GETRANGE K 0 1", "SETNX K x",
+    "GETSET K x", "LPUSH K x", "LTRIM K 0 0", "CLIENT KILL ID 1", "SCRIPT EXISTS S", "WAIT 0 1",
+    "ASKING", "CLUSTER SLOTS",
 };
-enum { FORMS = sizeof forms / sizeof forms[0], KEY_ROOM = 1100, LINE_ROOM = 3000 };
+/* clang-format on */
+
+/* Commands that cannot be sent in a transaction. */
+static const char *const not_sent[] = { "client|tracking", "info",  "select", "watch",
+                                        "unwatch",         "multi", "exec" };
+
+enum {
+    FORMS     = sizeof forms / sizeof forms[0],
+    NOT_SENT  = sizeof not_sent / sizeof not_sent[0],
+    KEY_ROOM  = 1100,
+    LINE_ROOM = 3000,
+};
 
 static const char no_script[] = "0000000000000000000000000000000000000000";
 
@@ -127,11 +92,26 @@ static void write_sample(char ret_name[KEY_ROOM], const char *pattern)
     ret_name[size] = '\0';
 }
 
-static const struct form *form_of(const char *command)
+/* Whether `form` sends this command: "client|kill" is CLIENT KILL. */
+static bool is_form_of(const char *form, const char *command)
+{
+    while (*command != '\0' &&
+           tolower((unsigned char)*form) == (*command == '|' ? ' ' : *command)) {
+        form++;
+        command++;
+    }
+    return *command == '\0' && (*form == '\0' || *form == ' ');
+}
+
+/* NULL: it cannot be sent in a transaction. */
+static const char *form_of(const char *command)
 {
     for (unsigned i = 0; i < FORMS; i++)
-        if (strcmp(forms[i].command, command) == 0)
-            return &forms[i];
+        if (is_form_of(forms[i], command))
+            return forms[i];
+    for (unsigned i = 0; i < NOT_SENT; i++)
+        if (strcmp(not_sent[i], command) == 0)
+            return NULL;
     bwl_unreachable("a right that the doctor does not know");
 }
 
@@ -140,14 +120,14 @@ typedef struct samples {
     char channel[KEY_ROOM];
 } samples;
 
-static verdict ask_verdict(visit *v, const struct form *form, const samples *s)
+static verdict ask_verdict(visit *v, const char *form, const samples *s)
 {
     char        text[64];
     const char *words[8];
     unsigned    count = 0;
     char       *rest;
 
-    (void)snprintf(text, sizeof text, "%s", form->words);
+    (void)snprintf(text, sizeof text, "%s", form);
     for (char *word = strtok_r(text, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest))
         words[count++] = strcmp(word, "K") == 0   ? s->key
                          : strcmp(word, "C") == 0 ? s->channel
@@ -213,11 +193,11 @@ static const char *find_item(const rights *r, char kind)
 }
 
 static void check_commands(visit *v, const rights *r, samples *s, missing *ret_missing,
-                           const struct form **ret_granted)
+                           const char **ret_granted)
 {
     for (unsigned i = 0; i < r->count && !v->is_dead; i++) {
-        const struct form *form = r->items[i][0] == '+' ? form_of(r->items[i] + 1) : NULL;
-        if (form == NULL || form->words == NULL)
+        const char *form = r->items[i][0] == '+' ? form_of(r->items[i] + 1) : NULL;
+        if (form == NULL)
             continue;
         verdict found = ask_verdict(v, form, s);
         ret_missing->looked_at++;
@@ -226,14 +206,14 @@ static void check_commands(visit *v, const rights *r, samples *s, missing *ret_m
         else if (found == VERDICT_NOT_KNOWN)
             add(ret_missing->unknown, r->items[i] + 1);
         /* Prefer a command that writes: it checks a key for writing. */
-        else if (strchr(form->words, 'K') != NULL &&
-                 (*ret_granted == NULL || strcmp(form->command, "set") == 0))
+        else if (strchr(form, 'K') != NULL &&
+                 (*ret_granted == NULL || strcmp(form, "SET K x") == 0))
             *ret_granted = form;
     }
 }
 
 static void check_keys(visit *v, const rights *r, samples *s, missing *ret_missing,
-                       const struct form *granted)
+                       const char *granted)
 {
     for (unsigned i = 0; i < r->count && !v->is_dead; i++) {
         if (r->items[i][0] != '~' || granted == NULL)
@@ -247,7 +227,7 @@ static void check_keys(visit *v, const rights *r, samples *s, missing *ret_missi
 
 static void check_channels(visit *v, const rights *r, samples *s, missing *ret_missing)
 {
-    const struct form *says = form_of(v->major >= 7 ? "spublish" : "publish");
+    const char *says = form_of(v->major >= 7 ? "spublish" : "publish");
 
     for (unsigned i = 0; i < r->count && !v->is_dead; i++) {
         if (r->items[i][0] != '&')
@@ -262,8 +242,8 @@ static void check_channels(visit *v, const rights *r, samples *s, missing *ret_m
 /* Checks a list in its own transaction. */
 static bool look(visit *v, const rights *r, missing *ret_missing)
 {
-    static samples     s;
-    const struct form *granted = NULL;
+    static samples s;
+    const char    *granted = NULL;
 
     *ret_missing = (missing){ .looked_at = 0 };
     write_sample(s.key, find_item(r, '~'));

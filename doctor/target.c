@@ -3,7 +3,6 @@
 #include "api/engines.h"
 #include "runtime/shard.h"
 #include "engine/redis/topology/cluster.h"
-#include "engine/redis/topology/quorum.h"
 
 #include <stdio.h>
 #include <string.h>

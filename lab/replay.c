@@ -19,7 +19,6 @@
 #include "lab/base/output.h"
 #include "lab/replay/stage.h"
 #include "lab/options.h"
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>

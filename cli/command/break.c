@@ -18,7 +18,6 @@
 #include "cli/settings/config.h"
 #include "cli/settings/option_table.h"
 #include "cli/text/json.h"
-#include "cli/text/url.h"
 #include "doctor/caps.h"
 
 enum {

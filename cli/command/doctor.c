@@ -4,8 +4,6 @@
  */
 #include "cli/command/command.h"
 
-#include <string.h>
-
 #include "cli/settings/url_query.h"
 #include "cli/settings/commands.h"
 #include "cli/text/json.h"

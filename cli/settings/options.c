@@ -7,7 +7,6 @@
 #include "cli/settings/options.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,45 +6,18 @@
 #include <assert.h>
 #include <stdint.h>
 
-/* X(NAME, text) */
-#define BWL_MODEL_OPS(X)          \
-    X(EXISTS, "EXISTS")           \
-    X(DEL, "DEL")                 \
-    X(EXPIRE, "EXPIRE")           \
-    X(PEXPIRE, "PEXPIRE")         \
-    X(PEXPIREAT, "PEXPIREAT")     \
-    X(TTL, "TTL")                 \
-    X(PTTL, "PTTL")               \
-    X(GET, "GET")                 \
-    X(SET, "SET")                 \
-    X(SETNX, "SETNX")             \
-    X(GETSET, "GETSET")           \
-    X(INCR, "INCR")               \
-    X(ZADD, "ZADD")               \
-    X(ZREM, "ZREM")               \
-    X(ZSCORE, "ZSCORE")           \
-    X(ZRANK, "ZRANK")             \
-    X(ZCARD, "ZCARD")             \
-    X(ZPOPMIN, "ZPOPMIN")         \
-    X(ZRANGE, "ZRANGE")           \
-    X(HSET, "HSET")               \
-    X(HGET, "HGET")               \
-    X(HDEL, "HDEL")               \
-    X(HLEN, "HLEN")               \
-    X(WATCH, "WATCH")             \
-    X(UNWATCH, "UNWATCH")         \
-    X(MULTI, "MULTI")             \
-    X(EXEC, "EXEC")               \
-    X(DISCARD, "DISCARD")         \
-    X(SUBSCRIBE, "SUBSCRIBE")     \
-    X(UNSUBSCRIBE, "UNSUBSCRIBE") \
-    X(PUBLISH, "PUBLISH")         \
-    X(TIME, "TIME")               \
-    X(NONSENSE, "NONSENSE")
+/* clang-format off */
+/* X(NAME) */
+#define BWL_MODEL_OPS(X)                                                              \
+    X(EXISTS) X(DEL) X(EXPIRE) X(PEXPIRE) X(PEXPIREAT) X(TTL) X(PTTL) X(GET) X(SET)   \
+    X(SETNX) X(GETSET) X(INCR) X(ZADD) X(ZREM) X(ZSCORE) X(ZRANK) X(ZCARD) X(ZPOPMIN) \
+    X(ZRANGE) X(HSET) X(HGET) X(HDEL) X(HLEN) X(WATCH) X(UNWATCH) X(MULTI) X(EXEC)    \
+    X(DISCARD) X(SUBSCRIBE) X(UNSUBSCRIBE) X(PUBLISH) X(TIME) X(NONSENSE)
+/* clang-format on */
 
 typedef enum bwl_model_op {
     BWL_OP_NONE = 0,
-#define X(name, text) BWL_OP_##name,
+#define X(name) BWL_OP_##name,
     BWL_MODEL_OPS(X)
 #undef X
         BWL_OPS_END

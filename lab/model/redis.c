@@ -74,7 +74,7 @@ void bwl_model_do_hash(bwl_model_redis *r, const bwl_model_command *cmd, bwl_mod
 }
 
 static const char *const op_texts[] = { [BWL_OP_NONE] = "",
-#define X(name, text) [BWL_OP_##name] = text,
+#define X(name) [BWL_OP_##name] = #name,
                                         BWL_MODEL_OPS(X)
 #undef X
 };

@@ -379,9 +379,3 @@ bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_comman
     }
     bwl_unreachable("a word that is not Redis'");
 }
-
-bwl_answer bwl_model_redis_serve(bwl_model_redis *r, const bwl_model_command_args *q,
-                                 unsigned mutations)
-{
-    return bwl_model_redis_reply(r, q, mutations).answer;
-}

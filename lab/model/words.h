@@ -32,8 +32,6 @@ typedef struct bwl_model_reply {
 /* Executes a command.  `mutations`: flags of bwl_mutation. */
 bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_command_args *q,
                                       unsigned mutations);
-bwl_answer      bwl_model_redis_serve(bwl_model_redis *r, const bwl_model_command_args *q,
-                                      unsigned mutations);
 
 /* The same for a lock that is a sorted set: see zset_lock.c. */
 bwl_model_reply bwl_model_zset_reply(bwl_model_redis *r, const bwl_model_command_args *q,

@@ -1,7 +1,6 @@
 #include "lab/mutant/synced.h"
 #include "lab/world/private_state.h"
 #include "protocol/protocol.h"
-#include "protocol/store/queue.h"
 #include "protocol/store/redis.h"
 
 #include <string.h>

@@ -7,7 +7,6 @@
 #include "lab/base/dice.h"
 #include "lab/search/explore.h"
 #include "lab/base/grow.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum { STEPS_MAX = 600 };

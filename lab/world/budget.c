@@ -3,7 +3,6 @@
  */
 #include "lab/world/budget.h"
 #include "core/core.h"
-#include <stddef.h>
 
 typedef enum worlds { SERVERS, ONE_SERVER } worlds;
 

@@ -4,7 +4,6 @@
  * Tickets and fences are only compared: their order matters.  The name of a connection is the
  * number of newer ones.  Server times that the machine has seen count from now, by both clocks.
  */
-#include "lab/world/canon.h"
 #include "lab/world/canon_inside.h"
 #include "lab/model/queue.h"
 #include "lab/world/private_state.h"

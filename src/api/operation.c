@@ -2,7 +2,6 @@
  * operation.c -- started operations that are not finished: queries, waits, cancels.
  */
 #include "api/handles.h"
-#include "api/who.h"
 #include "api/uncancelled.h"
 #include "base/fault.h"
 

@@ -12,7 +12,6 @@
 
 #include <bowline/update.h>
 
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 

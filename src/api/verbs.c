@@ -9,8 +9,6 @@
 #include "base/fault.h"
 #include "runtime/local_groups.h"
 
-#include <stdlib.h>
-
 /* ---- the options of an acquire --------------------------------------------------------------- */
 
 static int check(const bowline_acquire_options *o, bowline_error *reterr)

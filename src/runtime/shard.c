@@ -4,7 +4,6 @@
 #include "runtime/shard.h"
 #include "runtime/lock.h"
 #include "core/nearest.h"
-#include "base/clock.h"
 #include "base/fault.h"
 
 #include <stdio.h>

@@ -2,7 +2,6 @@
  * wakeup.c -- see wakeup.h.
  */
 #include "runtime/wakeup.h"
-#include "base/clock.h"
 #include "base/fault.h"
 
 #include <errno.h>

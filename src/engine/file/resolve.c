@@ -58,10 +58,10 @@ static void enter(resolver *r, int fd, const struct stat *st)
     r->here = *st;
 }
 
-static int enter_root(resolver *r)
+static int enter_directory(resolver *r, int at, const char *name)
 {
     struct stat st;
-    int         fd = bwl_file_openat(AT_FDCWD, "/", OPEN_ENTRY | O_DIRECTORY, 0);
+    int         fd = bwl_file_openat(at, name, OPEN_ENTRY | O_DIRECTORY, 0);
 
     if (fd < 0)
         return -1;
@@ -70,6 +70,13 @@ static int enter_root(resolver *r)
         return -1;
     }
     enter(r, fd, &st);
+    return 0;
+}
+
+static int enter_root(resolver *r)
+{
+    if (enter_directory(r, AT_FDCWD, "/") < 0)
+        return -1;
     r->is_untrusted = false;
     r->size         = 0;
     r->path[0]      = '\0';
@@ -78,16 +85,8 @@ static int enter_root(resolver *r)
 
 static int enter_parent(resolver *r)
 {
-    struct stat st;
-    int         fd = bwl_file_openat(r->at, "..", OPEN_ENTRY | O_DIRECTORY, 0);
-
-    if (fd < 0)
+    if (enter_directory(r, r->at, "..") < 0)
         return -1;
-    if (fstat(fd, &st) != 0) {
-        close_keeping_errno(fd);
-        return -1;
-    }
-    enter(r, fd, &st);
     while (r->size > 0 && r->path[--r->size] != '/') {
     }
     r->path[r->size] = '\0';

@@ -6,7 +6,6 @@
  * order in which clients first had output.  So a command without effect (EXISTS) precedes such a
  * release if no other command does.  On servers with another order, it is only one command more.
  */
-#include "core/timestamps.h"
 #include "engine/redis/redis.h"
 #include "engine/redis/topology/cluster.h"
 #include "protocol/protocol.h"

@@ -13,11 +13,9 @@
  */
 #include "base/fault.h"
 #include "engine/redis/redis.h"
-#include "engine/redis/topology/cluster.h"
 #include "engine/redis/wire/value.h"
 #include "protocol/protocol.h"
 
-#include <stdio.h>
 #include <string.h>
 
 uint64_t bwl_redis_id_of_hold(const bwl_hold *hold, const bwl_holder_reply *look)

@@ -12,7 +12,6 @@
 #include "engine/redis/topology/quorum.h"
 #include "lock/local_group.h"
 
-#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -94,7 +94,6 @@ static inline size_t bwl_redis_key(char ret_key[BWL_KEY_MAX], const bwl_redis_co
 
 /* See bwl_engine. */
 int  bwl_redis_open(bwl_host *host, const bwl_url *url, bwl_fault *fault);
-int  bwl_redis_open_quorum(bwl_host *host, const bwl_url *url, bwl_fault *fault);
 int  bwl_redis_share(bwl_host *host, const bwl_host *first);
 void bwl_redis_close(bwl_host *host);
 

@@ -18,7 +18,6 @@
 #include "engine/redis/session/inside.h"
 #include "lock/backoff.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

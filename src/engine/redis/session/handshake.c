@@ -25,7 +25,6 @@
 #include "engine/redis/session/session.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -19,7 +19,6 @@
 #include "base/fault.h"
 #include "engine/redis/session/session.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { ROOM = 256 };

@@ -13,8 +13,6 @@
  */
 #include "engine/redis/session/sections.h"
 
-#include <stdio.h>
-
 enum {
     BATCH_SIZE_MAX = 250, /* the maximum of bwl_request_batch.size */
     ROOM           = 128,

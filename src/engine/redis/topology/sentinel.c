@@ -396,12 +396,6 @@ bool bwl_sentinel_try_next(bwl_sentinel *s, bwl_ms by)
     return true;
 }
 
-void bwl_sentinel_rest(bwl_sentinel *s)
-{
-    disconnect(s);
-    enter(s, IDLE, BWL_NEVER); /* only a discovery leaves it */
-}
-
 bwl_ms bwl_sentinel_waits_until(const bwl_sentinel *s)
 {
     return s->phase_ends_at;

@@ -85,9 +85,6 @@ void bwl_sentinel_discover(bwl_sentinel *sentinel);
  * be called, or was called already; false: all sentinels were queried, or the time is over. */
 bool bwl_sentinel_try_next(bwl_sentinel *sentinel, bwl_ms by);
 
-/* Disconnects.  heard() is not called until the next discovery. */
-void bwl_sentinel_rest(bwl_sentinel *sentinel);
-
 /* The deadline for bwl_sentinel_woken; BWL_NEVER: none.  Call it also after a lookup. */
 bwl_ms bwl_sentinel_waits_until(const bwl_sentinel *sentinel);
 void   bwl_sentinel_woken(bwl_sentinel *sentinel);

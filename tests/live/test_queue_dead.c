@@ -267,6 +267,27 @@ static void test_ten_thousand_of_the_dead_are_passed_over(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
+/* A script passes over 64 members of the queue. Whoever waits behind them may be alive. */
+static void test_try_does_not_overtake_who_waits_behind_the_dead(void **state)
+{
+    enum { EACH = 64 };
+    bowline_hold *hold  = NULL;
+    bowline_error error = { 0 };
+
+    bowline_client *client = must_open(url);
+    (void)server_ask(redis,
+                     "EVAL 'for i = 1, %d do redis.call(\"ZADD\", \"bowline:{x}:bwl.q\", i, "
+                     "\"b1:dead\" .. i .. \" 1.0 bowline:i:none 2000\") end' 0",
+                     EACH + 1);
+    assert_status(BOWLINE_BUSY, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
+                  &error);
+    assert_string_equal(server_ask(redis, "ZCARD bowline:{x}:bwl.q"), "1");
+    assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error), &error);
+    must_release(hold);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
 static int open_server(void **state)
 {
     server_needed();
@@ -286,6 +307,7 @@ int main(void)
         cmocka_unit_test_setup(test_waiter_that_was_long_silent_is_passed_over, empty_server),
         cmocka_unit_test_setup(test_cut_connection_keeps_its_place, empty_server),
         cmocka_unit_test_setup(test_ten_thousand_of_the_dead_are_passed_over, empty_server),
+        cmocka_unit_test_setup(test_try_does_not_overtake_who_waits_behind_the_dead, empty_server),
     };
     return cmocka_run_group_tests(tests, open_server, stop_server);
 }

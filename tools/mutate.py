@@ -5,8 +5,8 @@
     tools/mutate.py WORD ...        those whose description holds one of the words
     tools/mutate.py --hunt WORD     likewise, against all programs of session, transcript, conformance and live until one fails
 
-The copy and its build are in build-mutants/, or in $MUTANTS_DIR, so that several can run side by side. Prints a
-table; ends with 1 if a fault was not noticed.
+The copy and its build are in build-mutants/, or in $MUTANTS_DIR, so that several can run side by side. The list is
+tests/mutants.txt, or the file that $MUTANTS_FILE names. Prints a table; ends with 1 if a fault was not noticed.
 """
 
 import contextlib
@@ -154,7 +154,8 @@ def main(words):
     hunt = "--hunt" in words
     words = [word for word in words if word != "--hunt"]
     build_file = (ROOT / "tests" / "meson.build").read_text(encoding="utf-8")
-    mutants = read_mutants((ROOT / "tests" / "mutants.txt").read_text(encoding="utf-8"))
+    listed = pathlib.Path(os.environ.get("MUTANTS_FILE", ROOT / "tests" / "mutants.txt"))
+    mutants = read_mutants(listed.read_text(encoding="utf-8"))
     wrong = list(complaints(ROOT, mutants, build_file))
     if wrong:
         print("\n".join(wrong), file=sys.stderr)

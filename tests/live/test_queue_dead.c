@@ -270,6 +270,27 @@ TEST(ten_thousand_of_the_dead_are_passed_over)
     assert_true(line_leaves_nothing(redis));
 }
 
+/* One call of the script passes over 64 members of the queue.  A waiter behind them may be alive. */
+TEST(try_does_not_overtake_a_waiter_behind_dead_ones)
+{
+    enum { EACH = 64 };
+    bowline_hold *hold  = NULL;
+    bowline_error error = { 0 };
+
+    bowline_client *client = must_open(url);
+    (void)server_ask(redis,
+                     "EVAL 'for i = 1, %d do redis.call(\"ZADD\", \"bowline:{x}:bwl.q\", i, "
+                     "\"b1:dead\" .. i .. \" 1.0 bowline:i:none 2000\") end' 0",
+                     EACH + 1);
+    assert_status(BOWLINE_BUSY, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
+                  &error);
+    assert_string_equal(server_ask(redis, "ZCARD bowline:{x}:bwl.q"), "1");
+    assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error), &error);
+    must_release(hold);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
 static int open_server(void **state)
 {
     server_needed();

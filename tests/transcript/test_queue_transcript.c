@@ -35,6 +35,11 @@ static const story stories[] = {
       "acquires, for 60000; JOIN as A, claim 2000 -> +2 queued 0, 30000 left, at 1; +1000 "
       "HEARTBEAT as A; +898 gives 8 at 300; EXTEND as A for 30000 -> +3 gone -> +1 yes; HELD until "
       "31598, fence 8" },
+    /* The request was not carried out. The provisional grant may still stand. */
+    { "confirmation_that_was_not_sent_is_settled", &bwl_queue, &usual_terms,
+      "acquires, for 60000; JOIN as A, claim 2000 -> +2 queued 0, 30000 left, at 1; +1000 "
+      "HEARTBEAT as A -> +1 mine 8; EXTEND as A for 30000 -> +2 unsent; +5 HEARTBEAT as A -> +1 "
+      "mine 8; EXTEND as A for 30000 -> +1 yes; HELD until 30709, fence 8" },
     /* Back or forward: the provisional grant counts from the request. */
     { "server_clock_is_set", &bwl_queue, &usual_terms,
       "acquires, for 60000; JOIN as A, claim 2000 -> +2 queued 0, 30000 left, at 100000; +298 "

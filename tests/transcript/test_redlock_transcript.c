@@ -71,6 +71,12 @@ static const story stories[] = {
       "acquires, for 60000; all SET_IF_ABSENT as A for 15 -> +1 1 away -> 2 later; +5 all "
       "SET_IF_ABSENT_OR_MINE as A for 15 -> +1 1 later -> 2 later; +10 all DELETE_IF_MINE as A "
       "-> +1 1 no -> 2 no; +20 all SET_IF_ABSENT as B for 15" },
+    /* A was deleted. That is no release of B. */
+    { "lock_that_is_gone_after_a_discarded_attempt_is_lost", &bwl_redlock, &without_renewal,
+      "acquires, for 60000; all SET_IF_ABSENT as A for 30000 -> +30000 1 yes -> 2 yes; all "
+      "DELETE_IF_MINE as A -> +1 1 yes -> 2 yes; +5 all SET_IF_ABSENT as B for 30000 -> +1 1 yes "
+      "-> 2 yes; HELD until 59704; +10 releases; all DELETE_IF_MINE as B -> +1 1 no -> +1 2 no; "
+      "LOST; over" },
 };
 
 int main(void)

@@ -270,7 +270,7 @@ TEST(ten_thousand_of_the_dead_are_passed_over)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* One call of the script passes over 64 members of the queue.  A waiter behind them may be alive. */
+/* One script call passes over 64 members of the queue.  A waiter behind them may be alive. */
 TEST(try_does_not_overtake_a_waiter_behind_dead_ones)
 {
     enum { EACH = 64 };

@@ -89,7 +89,7 @@ static const bwl_profile rows[] = {
             .rules = RULES(TOKENS(BWL_TOKEN_ALNUM_22))),
     /* aioredlock 0.7.3 (PyPI), redis.py, algorithm.py: GET and SET PX in Lua, str(uuid.uuid4()). */
     PROFILE("aioredlock", "aioredlock 0.7 (Python), Aioredlock.lock", "token", "%s",
-            .is_of_many = true, .note = "Its own extension makes a lost key anew.",
+            .is_of_many = true, .note = "Its own extension creates a lost key again.",
             .rules = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 10000)),
     /* redlock 4.2.0, redlock.js, and 5.0.0-beta.2, dist/esm/index.js (npm): EXISTS and SET PX in
      * Lua, randomBytes(16).toString("hex"). */
@@ -109,30 +109,29 @@ static const bwl_profile rows[] = {
             .rules = RULES(TOKENS(BWL_TOKEN_BASE64))),
     /* github.com/go-redsync/redsync/v4 4.18.1, mutex.go, redsync.go: SET NX, 16 bytes in base64. */
     PROFILE("redsync", "redsync 4 (Go)", "token", "%s", .is_of_many = true,
-            .note  = "WithSetNXOnExtend makes a lost key anew.",
+            .note  = "WithSetNXOnExtend creates a lost key again.",
             .rules = RULES(TOKENS(BWL_TOKEN_BASE64), .lease_ms = 8000)),
     /* github.com/bsm/redislock 0.9.4, redislock.go: SET NX PX in Lua, base64.RawURLEncoding. */
     PROFILE("bsm-redislock", "bsm/redislock 0.9 (Go)", "token", "%s", .theirs = BWL_THEIRS_METADATA,
-            .note  = "Its own values may have metadata behind the token.",
+            .note  = "Its own values may have metadata after the token.",
             .rules = RULES(TOKENS(BWL_TOKEN_OURS))),
     /* github.com/redis/rueidis 1.0.79, rueidislock/lock.go: SET NX PXAT in Lua, 24 random
      * bytes; the keys PREFIX:0:NAME to PREFIX:2*KeyMajority-2:NAME, of which KeyMajority make the
      * lock. */
-    PROFILE(
-        "rueidislock", "rueidislock 1 (Go), with one bowline for each of its keys", "token",
-        "rueidislock:0:%s",
-        .wants_key =
-            "a lock of rueidislock has 2 * KeyMajority - 1 keys, and a profile takes one; for "
-            "KeyMajority 1",
-        .theirs = BWL_THEIRS_24_BYTES,
-        .fault = "its other users set the expiry of a key by clocks of their own, unless they were "
-                 "made with FallbackSETPX",
-        .note =
-            "With its default, KeyMajority 2, a holder has the lock as long as it has two of the "
-            "keys 0, 1 and 2, and a bowline with one of them may be at work beside it. Take all of "
-            "them, one inside of the other, in this order: key=rueidislock:%s, and the names "
-            "0:NAME, 1:NAME, 2:NAME. A waiting rueidislock is woken by the DEL of a release.",
-        .rules = RULES(TOKENS(BWL_TOKEN_BASE64_18), .lease_ms = 5000)),
+    PROFILE("rueidislock", "rueidislock 1 (Go), with one bowline for each of its keys", "token",
+            "rueidislock:0:%s",
+            .wants_key =
+                "a lock of rueidislock has 2 * KeyMajority - 1 keys, and a profile takes one; for "
+                "KeyMajority 1",
+            .theirs = BWL_THEIRS_24_BYTES,
+            .fault  = "its other users set the expiry of a key by their own clocks, unless they "
+                      "were made with FallbackSETPX",
+            .note =
+                "With its default, KeyMajority 2, a holder has the lock as long as it has two of "
+                "the keys 0, 1 and 2, and a bowline with one of them does not exclude it. Take all "
+                "of them, one inside the other, in this order: key=rueidislock:%s, and the names "
+                "0:NAME, 1:NAME, 2:NAME. The DEL of a release wakes a waiting rueidislock.",
+            .rules = RULES(TOKENS(BWL_TOKEN_BASE64_18), .lease_ms = 5000)),
     /* com.baomidou:lock4j-redis-template-spring-boot-starter 2.2.7 (Maven Central), sources:
      * RedisTemplateLockExecutor, LockUtil, Lock4jProperties. */
     PROFILE("lock4j", "Lock4j 2 (Java) with the RedisTemplate executor", "token", "lock4j:%s",
@@ -145,10 +144,10 @@ static const bwl_profile rows[] = {
     PROFILE("shedlock", "ShedLock 4 to 7 (Java) with a provider for Redis", "token",
             "job-lock:default:%s",
             .fault =
-                "a ShedLock that is late deletes whatever is there, unless its provider was built "
-                "with safeUpdate",
+                "the late release of a ShedLock deletes the lock of another holder, unless its "
+                "provider was built with safeUpdate",
             .theirs = BWL_THEIRS_DATE_HOST,
-            .note   = "Of the environment default. A UUID stands in the place of the host.",
+            .note   = "For the environment default. A UUID takes the place of the host.",
             .rules  = RULES(TOKENS(BWL_TOKEN_DATE_UUID), .prefix = "ADDED:")),
     /* org.springframework.integration:spring-integration-redis 5.5.20, 6.3.11, 6.4.7, 6.4.8,
      * 6.4.10, 6.5.2, 6.5.3, 6.5.5, 7.0.0, 7.0.7 and 7.1.2 (Maven Central), sources:
@@ -170,9 +169,9 @@ static const bwl_profile rows[] = {
      * config/cache.php. */
     PROFILE("laravel", "Laravel 13 (PHP), Cache::lock, and applications made with a late 12",
             "token", "laravel-database-laravel-cache-%s", .wants_key = WANTS_LARAVEL,
-            .note  = "What comes before the name is REDIS_PREFIX and CACHE_PREFIX. A serializer or "
-                     "compression of phpredis changes the values. Without seconds its own locks "
-                     "never expire.",
+            .note  = "REDIS_PREFIX and CACHE_PREFIX come before the name. A serializer or "
+                     "compression of phpredis changes the values. Without seconds its own "
+                     "locks never expire.",
             .rules = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true)),
     PROFILE("laravel-11", "Laravel 11 and 12 (PHP), Cache::lock", "token",
             "laravel_database_laravel_cache_%s", .wants_key = WANTS_LARAVEL, .note = "As laravel.",
@@ -184,13 +183,13 @@ static const bwl_profile rows[] = {
     /* samcook/RedLock.net at 0d5cdf3, RedLock.cs: StringSet NX, Guid.ToString(); the format is in
      * RedLockConnectionProvider. */
     PROFILE("redlock-net", "RedLock.net 2 (.NET)", "token", "redlock:%s", .is_of_many = true,
-            .note  = "Its own extension makes a lost key anew.",
+            .note  = "Its own extension creates a lost key again.",
             .rules = RULES(TOKENS(BWL_TOKEN_UUID))),
     /* madelson/DistributedLock at 338025c, RedisMutexPrimitive.cs, RedLockHelper.cs: StringSet NX,
      * MACHINE_PID_GUID. */
     PROFILE("distributedlock", "DistributedLock 2 (.NET), RedisDistributedLock", "token", "%s",
             .names_host = true, .is_of_many = true, .theirs = BWL_THEIRS_HOST_PID,
-            .note  = "The name of the host is cut to fit.",
+            .note  = "A long host name is shortened.",
             .rules = RULES(TOKENS(BWL_TOKEN_UUID_BARE), .lease_ms = 30000)),
     /* sewenew/redis-plus-plus at 1ee399d, patterns/redlock.cpp: SET NX PX, 20
      * letters and digits. */
@@ -199,10 +198,10 @@ static const bwl_profile rows[] = {
     /* org.redisson:redisson 4.7.0 and 3.45.1 (Maven Central), sources: RedissonLock, LockTask,
      * RedissonFencedLock, RedissonObject.prefixName. */
     PROFILE("redisson", "Redisson 3 and 4 (Java), RLock", "redisson", "%s",
-            .note =
-                "The key is a hash, and a release is published on redisson_lock__channel:{KEY}. "
-                "RSpinLock takes part as well; RFairLock does, and loses its order. Never on the "
-                "key of an RReadWriteLock, which excludes no RLock at all.",
+            .note  = "The key is a hash, and a release is published on "
+                     "redisson_lock__channel:{KEY}. RSpinLock is compatible; RFairLock is too, but "
+                     "loses its order. Never use the key of an RReadWriteLock, which does not "
+                     "exclude an RLock.",
             .rules = RULES(TOKENS(BWL_TOKEN_UUID_THREAD), .lease_ms = 30000)),
     PROFILE("redisson-fenced", "Redisson 3.19 and newer (Java), RFencedLock", "redisson", "%s",
             .note = "As redisson. An acquire increments redisson_lock_token:{KEY}, and that is the "
@@ -211,13 +210,14 @@ static const bwl_profile rows[] = {
                 RULES(TOKENS(BWL_TOKEN_UUID_THREAD), .lease_ms = 30000, .counts_fences = true)),
     /* symfony/lock at 5.2 to 7.2, Store/RedisStore.php. */
     PROFILE("symfony", "Symfony Lock 5.2 to 7.2 (PHP), RedisStore", "symfony", "%s",
-            .note  = "The key is a sorted set: the value and __write__ are its members, and their "
-                     "scores are the end in milliseconds. Readers (acquireRead) keep bowline out. "
-                     "A prefix of the PHP client, such as Redis::OPT_PREFIX, goes into key=.",
+            .note  = "The key is a sorted set: the value and __write__ are its members, and "
+                     "their scores are the end in milliseconds. Readers (acquireRead) exclude "
+                     "bowline. A prefix of the PHP client, such as Redis::OPT_PREFIX, goes "
+                     "into key=.",
             .rules = RULES(TOKENS(BWL_TOKEN_BASE64_32), .lease_ms = 300000)),
     /* redis/redis-doc at 029c381, commands/setnx.md, "Design pattern: Locking with SETNX". */
-    PROFILE("redis-io-setnx", "programs made after the page of SETNX on redis.io", "setnx-getset",
-            "lock.%s", .fault = FAULT_BLIND,
+    PROFILE("redis-io-setnx", "programs written after the page of SETNX on redis.io",
+            "setnx-getset", "lock.%s", .fault = FAULT_BLIND,
             .rules = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS, .extra_ns = SECOND_NS,
                            EXPIRED_NOT_AFTER_NOW)),
     /* abelaska/jedis-lock at 5989cdd (1.0.0), JedisLock.java. */
@@ -250,7 +250,7 @@ static const bwl_profile rows[] = {
     /* PatrickTulskie/redis-lock at f13d834, lib/redis/lock.rb: SECONDS-PID-THREAD. */
     PROFILE("crowdtap-redis-lock", "redis-lock of PatrickTulskie (Ruby), Redis#lock",
             "setnx-getset", "lock:%s", .fault = FAULT_MOVED,
-            .note  = "The two numbers are drawn anew for every attempt.",
+            .note  = "The two numbers are random and new for every attempt.",
             .rules = RULES(.value = BWL_VALUE_TIMESTAMP_TOKEN, .token = BWL_TOKEN_PID_TID,
                            BY_THE_SERVER, .unit_ns = SECOND_NS, .extra_ns = SECOND_NS,
                            .lease_ms = 60000, .expired = BWL_TIMESTAMP_BEFORE_NOW)),
@@ -261,9 +261,9 @@ static const bwl_profile rows[] = {
             .rules = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS, EXPIRED_BEFORE_NOW)),
     /* ServiceStack/ServiceStack.Redis at 0dbc420, RedisLock.cs. */
     PROFILE("servicestack", "ServiceStack.Redis 3 and 4 (.NET), AcquireLock", "setnx-getset", "%s",
-            .fault = "its other users take a lock that has expired by clocks of their own, and "
-                     "release whatever is there",
-            .note  = "Its timeOut is the wait and the lease in one.",
+            .fault = "its other users compare their own clocks, and delete any lock when they "
+                     "release",
+            .note  = "Its timeOut is both the wait and the lease.",
             .rules = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = MILLISECOND_NS,
                            .extra_ns = MILLISECOND_NS, EXPIRED_NOT_AFTER_NOW)),
     /* The article "Redis实现分布式锁", getPidLock and releasePidLock, as its

@@ -64,7 +64,7 @@ static const bwl_scenario table[] = {
     ROW("failover-told", "another server takes over: what the first one gave is lost",
         .server.has_run_id = true, .invariants = INVARIANTS_ONE_CLIENT, SLOW(1), FAILOVER(1)),
     ROW("planted-same-server",
-        "the engine does not look at the run_id: an old key vouches for an old hold",
+        "the engine ignores the run_id: an old key counts as proof of an old hold",
         .server.has_run_id = true, .mutations = BWL_MUTATION_SAME_SERVER,
         .invariants = INVARIANTS_ONE_CLIENT, RESTORE(1), BREAKS(HEEDS_NO, 10)),
 

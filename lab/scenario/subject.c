@@ -21,7 +21,9 @@ enum { SECONDS_LEASE_MS = 2000 };
 static const bwl_scenario table[] = {
     ROW("token", "bowline's own: SET NX PX, a new token each time, compare and delete",
         .protocol = &bwl_token),
-    ROW("queue", "bowline's own: who waits stands in line, and is told when it is its turn",
+    ROW("queue",
+        "bowline's own: waiters queue on the server, and a push tells the next one "
+        "that it holds the lock",
         .protocol = &bwl_queue),
     ROW("redisson", "Redisson's RLock: a hash with one field for its holder",
         IN_MS(redisson, &bwl_lab_rules_token)),

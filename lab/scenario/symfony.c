@@ -14,11 +14,13 @@ enum { AHEAD_MS = 40 }; /* more than a lease */
 
 static const bwl_scenario table[] = {
     ROW("symfony-calm", "nothing goes wrong", SYMFONY, .rounds = 2),
-    ROW("symfony-loss", "a connection breaks, and what was written may be carried out much later",
-        SYMFONY, SLOW(2), LOSS(1)),
-    ROW("symfony-crash", "a client dies at any moment, and begins anew", SYMFONY, .rounds = 2,
-        SLOW(1), CRASH(1)),
-    ROW("symfony-denial", "the server says not now, or no permission, in place of any answer",
+    ROW("symfony-loss", "a connection breaks, and its requests may be executed much later", SYMFONY,
+        SLOW(2), LOSS(1)),
+    ROW("symfony-crash", "a client dies at any moment, and restarts", SYMFONY, .rounds = 2, SLOW(1),
+        CRASH(1)),
+    ROW("symfony-denial",
+        "the server returns a temporary error, or no permission, in place of "
+        "any reply",
         SYMFONY, SLOW(1), LOSS(1), DENIAL(1), REFUSAL(1)),
     ROW("symfony-stranger", "another program sets the key to a value of another kind", SYMFONY,
         .invariants = BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_FOREIGN | BWL_INVARIANT_TOLD |

@@ -42,7 +42,7 @@
 #define YIELD(N)            .budget[BWL_YIELD] = (N)
 #define STOP(N)             .budget[BWL_STOP] = (N)
 
-/* Rules of other programs, with the tokens of the lab.  _s: a lease in whole seconds. */
+/* The rules of locks of other programs, with the tokens of the lab.  _s: a lease in seconds. */
 extern const bwl_compat_rules bwl_lab_rules_literal;
 extern const bwl_compat_rules bwl_lab_rules_literal_s;
 extern const bwl_compat_rules bwl_lab_rules_token;

@@ -118,22 +118,20 @@ static const bwl_profile rows[] = {
     /* github.com/redis/rueidis 1.0.79, rueidislock/lock.go: SET NX PXAT in Lua, 24 random
      * bytes; the keys PREFIX:0:NAME to PREFIX:2*KeyMajority-2:NAME, of which KeyMajority make the
      * lock. */
-    PROFILE(
-        "rueidislock", "rueidislock 1 (Go), with one bowline for each of its keys", "token",
-        "rueidislock:0:%s",
-        .wants_key =
-            "a lock of rueidislock has 2 * KeyMajority - 1 keys, and a profile takes one; for "
-            "KeyMajority 1",
-        .theirs = BWL_THEIRS_24_BYTES,
-        .fault =
-            "its other users set the expiry of a key by their own clocks, unless they were made "
-            "with FallbackSETPX",
-        .note =
-            "With its default, KeyMajority 2, a holder has the lock as long as it has two of the "
-            "keys 0, 1 and 2, and a bowline with one of them does not exclude it. Take all of "
-            "them, one inside the other, in this order: key=rueidislock:%s, and the names 0:NAME, "
-            "1:NAME, 2:NAME. The DEL of a release wakes a waiting rueidislock.",
-        .rules = RULES(TOKENS(BWL_TOKEN_BASE64_18), .lease_ms = 5000)),
+    PROFILE("rueidislock", "rueidislock 1 (Go), with one bowline for each of its keys", "token",
+            "rueidislock:0:%s",
+            .wants_key =
+                "a lock of rueidislock has 2 * KeyMajority - 1 keys, and a profile takes one; for "
+                "KeyMajority 1",
+            .theirs = BWL_THEIRS_24_BYTES,
+            .fault  = "its other users set the expiry of a key by their own clocks, unless they "
+                      "were made with FallbackSETPX",
+            .note =
+                "With its default, KeyMajority 2, a holder has the lock as long as it has two of "
+                "the keys 0, 1 and 2, and a bowline with one of them does not exclude it. Take all "
+                "of them, one inside the other, in this order: key=rueidislock:%s, and the names "
+                "0:NAME, 1:NAME, 2:NAME. The DEL of a release wakes a waiting rueidislock.",
+            .rules = RULES(TOKENS(BWL_TOKEN_BASE64_18), .lease_ms = 5000)),
     /* com.baomidou:lock4j-redis-template-spring-boot-starter 2.2.7 (Maven Central), sources:
      * RedisTemplateLockExecutor, LockUtil, Lock4jProperties. */
     PROFILE("lock4j", "Lock4j 2 (Java) with the RedisTemplate executor", "token", "lock4j:%s",
@@ -169,13 +167,12 @@ static const bwl_profile rows[] = {
      * src/Illuminate/Cache: SET EX NX, Str::random(), 16 characters; RedisStore.php at 0038ef2: the
      * colon up to 10.  The part before the name comes from config/database.php and
      * config/cache.php. */
-    PROFILE(
-        "laravel", "Laravel 13 (PHP), Cache::lock, and applications made with a late 12", "token",
-        "laravel-database-laravel-cache-%s", .wants_key = WANTS_LARAVEL,
-        .note =
-            "REDIS_PREFIX and CACHE_PREFIX come before the name. A serializer or compression of "
-            "phpredis changes the values. Without seconds its own locks never expire.",
-        .rules = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true)),
+    PROFILE("laravel", "Laravel 13 (PHP), Cache::lock, and applications made with a late 12",
+            "token", "laravel-database-laravel-cache-%s", .wants_key = WANTS_LARAVEL,
+            .note  = "REDIS_PREFIX and CACHE_PREFIX come before the name. A serializer or "
+                     "compression of phpredis changes the values. Without seconds its own "
+                     "locks never expire.",
+            .rules = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true)),
     PROFILE("laravel-11", "Laravel 11 and 12 (PHP), Cache::lock", "token",
             "laravel_database_laravel_cache_%s", .wants_key = WANTS_LARAVEL, .note = "As laravel.",
             .rules = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true)),
@@ -200,29 +197,27 @@ static const bwl_profile rows[] = {
             .rules = RULES(TOKENS(BWL_TOKEN_ALNUM_20))),
     /* org.redisson:redisson 4.7.0 and 3.45.1 (Maven Central), sources: RedissonLock, LockTask,
      * RedissonFencedLock, RedissonObject.prefixName. */
-    PROFILE(
-        "redisson", "Redisson 3 and 4 (Java), RLock", "redisson", "%s",
-        .note =
-            "The key is a hash, and a release is published on redisson_lock__channel:{KEY}. "
-            "RSpinLock is compatible; RFairLock is too, but loses its order. Never use the key of "
-            "an RReadWriteLock, which does not exclude an RLock.",
-        .rules = RULES(TOKENS(BWL_TOKEN_UUID_THREAD), .lease_ms = 30000)),
+    PROFILE("redisson", "Redisson 3 and 4 (Java), RLock", "redisson", "%s",
+            .note  = "The key is a hash, and a release is published on "
+                     "redisson_lock__channel:{KEY}. RSpinLock is compatible; RFairLock is too, but "
+                     "loses its order. Never use the key of an RReadWriteLock, which does not "
+                     "exclude an RLock.",
+            .rules = RULES(TOKENS(BWL_TOKEN_UUID_THREAD), .lease_ms = 30000)),
     PROFILE("redisson-fenced", "Redisson 3.19 and newer (Java), RFencedLock", "redisson", "%s",
             .note = "As redisson. An acquire increments redisson_lock_token:{KEY}, and that is the "
                     "fence.",
             .rules =
                 RULES(TOKENS(BWL_TOKEN_UUID_THREAD), .lease_ms = 30000, .counts_fences = true)),
     /* symfony/lock at 5.2 to 7.2, Store/RedisStore.php. */
-    PROFILE(
-        "symfony", "Symfony Lock 5.2 to 7.2 (PHP), RedisStore", "symfony", "%s",
-        .note =
-            "The key is a sorted set: the value and __write__ are its members, and their scores "
-            "are the end in milliseconds. Readers (acquireRead) exclude bowline. A prefix of the "
-            "PHP client, such as Redis::OPT_PREFIX, goes into key=.",
-        .rules = RULES(TOKENS(BWL_TOKEN_BASE64_32), .lease_ms = 300000)),
+    PROFILE("symfony", "Symfony Lock 5.2 to 7.2 (PHP), RedisStore", "symfony", "%s",
+            .note  = "The key is a sorted set: the value and __write__ are its members, and "
+                     "their scores are the end in milliseconds. Readers (acquireRead) exclude "
+                     "bowline. A prefix of the PHP client, such as Redis::OPT_PREFIX, goes "
+                     "into key=.",
+            .rules = RULES(TOKENS(BWL_TOKEN_BASE64_32), .lease_ms = 300000)),
     /* redis/redis-doc at 029c381, commands/setnx.md, "Design pattern: Locking with SETNX". */
-    PROFILE("redis-io-setnx", "programs made after the page of SETNX on redis.io", "setnx-getset",
-            "lock.%s", .fault = FAULT_BLIND,
+    PROFILE("redis-io-setnx", "programs written after the page of SETNX on redis.io",
+            "setnx-getset", "lock.%s", .fault = FAULT_BLIND,
             .rules = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS, .extra_ns = SECOND_NS,
                            EXPIRED_NOT_AFTER_NOW)),
     /* abelaska/jedis-lock at 5989cdd (1.0.0), JedisLock.java. */
@@ -266,8 +261,8 @@ static const bwl_profile rows[] = {
             .rules = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS, EXPIRED_BEFORE_NOW)),
     /* ServiceStack/ServiceStack.Redis at 0dbc420, RedisLock.cs. */
     PROFILE("servicestack", "ServiceStack.Redis 3 and 4 (.NET), AcquireLock", "setnx-getset", "%s",
-            .fault =
-                "its other users compare their own clocks, and delete any lock when they release",
+            .fault = "its other users compare their own clocks, and delete any lock when they "
+                     "release",
             .note  = "Its timeOut is both the wait and the lease.",
             .rules = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = MILLISECOND_NS,
                            .extra_ns = MILLISECOND_NS, EXPIRED_NOT_AFTER_NOW)),

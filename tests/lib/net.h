@@ -31,9 +31,10 @@ const char *net_address(const net *n, unsigned host);
 void net_enter(const net *n, unsigned host);
 void net_leave(const net *n);
 
-/* What either sends to the other is lost; then, it arrives again. */
+/* What either sends to the other is lost. */
 void net_cut(const net *n, unsigned one, unsigned other);
-void net_mend(const net *n, unsigned one, unsigned other);
+
+/* Everything arrives again. */
 void net_mend_all(const net *n);
 
 #endif

@@ -99,21 +99,6 @@ static void assert_ended(bowline_event event, const bowline_operation *op)
 
 /* ---- by events ------------------------------------------------------------------------------- */
 
-/* An operation may end inside of the call that starts it. */
-ENGINE_TEST(end_inside_a_start_wakes_a_loop_that_takes_events)
-{
-    bowline_client *client = engine_client_without_keeper(THE_ENGINE, NULL);
-    int             fd     = bowline_fd(client);
-
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(next_event(client).kind, 0);
-        bowline_operation *op = must_start(client, engine_lock(), BOWLINE_NO_WAIT);
-        assert_true(is_readable(fd, TOO_LONG_MS));
-        assert_ended(await_event(client, turn), op);
-        must_release(must_finish(op));
-    }
-}
-
 ENGINE_TEST(end_is_told_once)
 {
     bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);

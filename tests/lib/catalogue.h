@@ -13,15 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* "protocol=set-nx-ex&lease=2s"; keys are the plain names. */
-static inline bowline_client *open_with(const char *options)
-{
-    char url[300];
-
-    (void)snprintf(url, sizeof url, "%s?accept-risk=1&key=%%25s&%s", redis->tcp_url, options);
-    return must_open(url);
-}
-
 static inline void assert_key(const char *key, const char *value)
 {
     assert_string_equal(server_ask(redis, "GET %s", key), value);

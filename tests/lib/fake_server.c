@@ -13,24 +13,21 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { IN_MAX = 65536, HEARD_MAX = 8192 };
+enum { IN_MAX = 65536 };
 
 struct fake_server {
-    pthread_t       thread;
-    pthread_mutex_t mutex; /* guards what was received */
-    fake_answer    *answer;
-    void           *arg;
-    int             listener;
-    int             stops[2]; /* a pipe: its closed end means stop */
-    atomic_int      talk;     /* -1: no client is connected */
-    int             nth;
-    char            last; /* last byte sent on this connection; 0: none */
-    int             connections;
-    char            url[64];
-    char            in[IN_MAX];
-    size_t          in_size;
-    char            heard[HEARD_MAX];
-    char            told[HEARD_MAX];
+    pthread_t    thread;
+    fake_answer *answer;
+    void        *arg;
+    int          listener;
+    int          stops[2]; /* a pipe: closed at its far end, it is time to stop              */
+    atomic_int   talk;     /* -1: nobody is there                                            */
+    int          nth;
+    char         last; /* byte that was said on this connection; 0: none                     */
+    int          connections;
+    char         url[64];
+    char         in[IN_MAX];
+    size_t       in_size;
 };
 
 /* ---- saying ---------------------------------------------------------------------------------- */
@@ -119,14 +116,6 @@ static size_t take_command(fake_server *s, fake_command *ret_cmd)
     return count < 0 ? 0 : (size_t)(at - s->in);
 }
 
-static void write_down(fake_server *s, const char *name)
-{
-    (void)pthread_mutex_lock(&s->mutex);
-    size_t size = strlen(s->heard);
-    (void)snprintf(s->heard + size, sizeof s->heard - size, "%s%s", size > 0 ? " " : "", name);
-    (void)pthread_mutex_unlock(&s->mutex);
-}
-
 static void hear(fake_server *s)
 {
     char         whole[IN_MAX];
@@ -147,7 +136,6 @@ static void hear(fake_server *s)
                 fake_say_info(s, 'a');
         } else {
             cmd.nth = s->nth++;
-            write_down(s, cmd.words[0]);
             s->answer(s, &cmd, s->arg);
         }
         memmove(whole, whole + size, s->in_size - size);
@@ -168,9 +156,7 @@ static void take_connection(fake_server *s)
     s->in_size = 0;
     s->nth     = 0;
     s->last    = '\0';
-    (void)pthread_mutex_lock(&s->mutex);
     s->connections++;
-    (void)pthread_mutex_unlock(&s->mutex);
 }
 
 static void *serve(void *arg)
@@ -214,7 +200,6 @@ fake_server *fake_start(fake_answer *answer, void *arg)
     assert_int_equal(getsockname(s->listener, (struct sockaddr *)&at, &size), 0);
     (void)snprintf(s->url, sizeof s->url, "redis://127.0.0.1:%d", ntohs(at.sin_port));
     assert_int_equal(pipe2(s->stops, O_CLOEXEC), 0);
-    assert_int_equal(pthread_mutex_init(&s->mutex, NULL), 0);
     assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
     return s;
 }
@@ -227,27 +212,10 @@ void fake_stop(fake_server *s)
     (void)pthread_join(s->thread, NULL);
     (void)close(s->stops[0]);
     (void)close(s->listener);
-    (void)pthread_mutex_destroy(&s->mutex);
     free(s);
 }
 
 const char *fake_url(fake_server *s)
 {
     return s->url;
-}
-
-const char *fake_heard(fake_server *s)
-{
-    (void)pthread_mutex_lock(&s->mutex);
-    memcpy(s->told, s->heard, sizeof s->told);
-    (void)pthread_mutex_unlock(&s->mutex);
-    return s->told;
-}
-
-int fake_connections(fake_server *s)
-{
-    (void)pthread_mutex_lock(&s->mutex);
-    int count = s->connections;
-    (void)pthread_mutex_unlock(&s->mutex);
-    return count;
 }

@@ -41,9 +41,4 @@ void fake_say_hello(fake_server *s, const char *version);
  * it is neither counted nor recorded, as a part of every handshake. */
 void fake_say_info(fake_server *s, char digit);
 
-/* "HELLO SET EVALSHA": the names of the commands so far, of all connections.  Any thread; the text
- * lives until the next call. */
-const char *fake_heard(fake_server *s);
-int         fake_connections(fake_server *s);
-
 #endif

@@ -189,12 +189,6 @@ void net_cut(const net *n, unsigned one, unsigned other)
     lead(n, other, one, true);
 }
 
-void net_mend(const net *n, unsigned one, unsigned other)
-{
-    lead(n, one, other, false);
-    lead(n, other, one, false);
-}
-
 void net_mend_all(const net *n)
 {
     for (unsigned i = 0; i < n->hosts_count; i++) {

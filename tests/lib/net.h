@@ -32,7 +32,8 @@ void net_leave(const net *n);
 
 /* Cut: packets between the two are lost; mend: they arrive again. */
 void net_cut(const net *n, unsigned one, unsigned other);
-void net_mend(const net *n, unsigned one, unsigned other);
+
+/* Everything arrives again. */
 void net_mend_all(const net *n);
 
 #endif

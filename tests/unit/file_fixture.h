@@ -123,6 +123,4 @@ static inline void end_child(pid_t pid)
     assert_int_equal(waitpid(pid, &how, 0), pid);
 }
 
-#define with_directory(test) cmocka_unit_test_setup_teardown(test, make_directory, remove_directory)
-
 #endif

@@ -240,19 +240,6 @@ TEST(resolve_keeps_the_order_and_the_bound)
 
 /* ---- no addresses ---------------------------------------------------------------------------- */
 
-TEST(resolve_unknown_host_is_said_so)
-{
-    bwl_address  addresses[BWL_RESOLVE_MAX];
-    bwl_fault    fault   = { 0 };
-    bwl_resolve *resolve = must_start("no-such-host.invalid", true, NULL);
-
-    await(&woken);
-    assert_int_equal(bwl_resolve_take(resolve, addresses, &fault), BWL_STATUS_UNREACHABLE);
-    assert_non_null(strstr(fault.text, "the host \"no-such-host.invalid\" "));
-    assert_int_equal(bwl_resolve_take(resolve, addresses, NULL), BWL_STATUS_UNREACHABLE);
-    bwl_resolve_forget(resolve);
-}
-
 TEST(resolve_says_why_there_is_no_address)
 {
     static const struct {

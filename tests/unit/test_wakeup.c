@@ -122,6 +122,32 @@ TEST(wakeup_descriptor_that_is_raised_is_readable_until_the_next_dispatch)
     assert_false(is_readable(fd, 0));
 }
 
+static void start(const char *name)
+{
+    bowline_operation *op = NULL;
+
+    assert_int_equal(bowline_acquire_start(&op, client, name,
+                                           BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error),
+                     BOWLINE_OK);
+}
+
+/* The operation ends inside of the call that starts it.  A caller that has taken no event yet
+ * checks its operations itself. */
+TEST(wakeup_end_inside_a_start_wakes_a_loop_that_takes_events)
+{
+    bowline_event event = { .size = sizeof event };
+    int           fd    = bowline_fd(client);
+
+    start("n");
+    assert_false(is_readable(fd, 0));
+    assert_int_equal(bowline_next_event(client, &event, &error), 1);
+    start("m");
+    assert_true(is_readable(fd, 0));
+    assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
+    assert_int_equal(bowline_next_event(client, &event, &error), 1);
+    assert_false(is_readable(fd, 0));
+}
+
 /* ---- without descriptors --------------------------------------------------------------------- */
 
 static void limit_descriptors(rlim_t count, struct rlimit *ret_before)

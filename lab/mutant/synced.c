@@ -25,7 +25,7 @@ static void alone_event(void *state, const bwl_lock_request *request, const bwl_
     bwl_synced_token.event(state, request, ev, fx);
     memcpy(&view, state, sizeof view);
     if (fx->send_count > 0 && fx->sends[0].command == REDIS_REPLICATED && view.verb == BWL_EXTEND)
-        fx->sends[0].timestamp = 0;
+        fx->sends[0].args[REDIS_ARG_REPLICAS] = 0;
 }
 
 /* The push is taken for the yes to a question of ours. */

@@ -78,10 +78,10 @@ static void ask(const written_program *p, written_state *s, unsigned at, bwl_eff
     s->at    = (uint8_t)at;
     s->asked = ++s->last_tag;
     bwl_add_send(fx, (bwl_send){
-                         .tag       = s->asked,
-                         .node      = SERVER,
-                         .command   = step_of(p, s)->command,
-                         .timestamp = s->timestamp,
+                         .tag     = s->asked,
+                         .node    = SERVER,
+                         .command = step_of(p, s)->command,
+                         .args    = { [REDIS_ARG_TIMESTAMP] = s->timestamp },
                      });
 }
 
@@ -124,16 +124,17 @@ static void go_to(const written_program *p, written_state *s, const bwl_lock_req
 static bool passes(const written_step *step, const written_state *s,
                    const bwl_lock_request *request, const bwl_event *ev)
 {
-    int64_t unit_ns   = request->rules != NULL ? request->rules->unit_ns : 0;
-    int64_t now       = unit_ns != 0 ? ev->wall_ns / unit_ns : 0;
-    int64_t timestamp = (int64_t)ev->number;
+    int64_t                unit_ns   = request->rules != NULL ? request->rules->unit_ns : 0;
+    int64_t                now       = unit_ns != 0 ? ev->wall_ns / unit_ns : 0;
+    int64_t                timestamp = (int64_t)ev->number;
+    const bwl_redis_value *value     = ev->details;
 
     switch ((written_test)step->test) {
     case NO_TEST: return true;
     case IS_PAST: return timestamp < now;
     case IS_PAST_OR_NOW: return timestamp <= now;
-    case IS_SAME: return ev->value_hash == s->shown;
-    case IS_MINE: return ev->is_mine;
+    case IS_SAME: return value->hash == s->shown;
+    case IS_MINE: return value->is_mine;
     case IS_AHEAD: return timestamp - now >= GUARD_MS;
     case IS_AHEAD_AT_ALL: return timestamp >= now;
     case HAS_NO_END: return ev->number == REDIS_NO_EXPIRY;
@@ -151,7 +152,7 @@ static void answered(const written_program *p, written_state *s, const bwl_lock_
     switch (ev->answer) {
     case BWL_YES:
         where    = passes(step, s, request, ev) ? step->yes : step->otherwise;
-        s->shown = ev->value_hash;
+        s->shown = ((const bwl_redis_value *)ev->details)->hash;
         go_to(p, s, request, where, ev, fx);
         return;
     case BWL_NO:

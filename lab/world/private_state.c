@@ -10,7 +10,7 @@ uint16_t bwl_queue_view_owes(const bwl_hold *h)
     bwl_queue_view v;
 
     memcpy(&v, h->memory, sizeof v);
-    return v.owes ? bwl_token_read(h->request.previous_token) : 0;
+    return v.owes ? bwl_token_read(h->previous_token) : 0;
 }
 
 static bool owes_after_yield(bwl_queue_view *v)
@@ -19,10 +19,10 @@ static bool owes_after_yield(bwl_queue_view *v)
     const bwl_command beat = { .verb = BWL_ACQUIRE, .may_wait = true, .yields = true, .now = 9000 };
     const bwl_queue_status queue_status = { .server_us = 99 };
     const bwl_event        push         = {
-                       .kind         = BWL_PUSH,
-                       .answer       = BWL_YES,
-                       .now          = 7001,
-                       .queue_status = &queue_status,
+                       .kind    = BWL_PUSH,
+                       .answer  = BWL_YES,
+                       .now     = 7001,
+                       .details = &queue_status,
     };
     bwl_effects fx = { 0 };
 
@@ -42,10 +42,10 @@ bool bwl_queue_view_is_right(void)
     const bwl_command      cmd          = { .verb = BWL_ACQUIRE, .may_wait = true, .now = NOW };
     bwl_effects            fx           = { 0 };
     bwl_event              ev           = {
-                               .kind         = BWL_REPLY,
-                               .answer       = BWL_NO,
-                               .now          = NOW + 1,
-                               .queue_status = &queue_status,
+                               .kind    = BWL_REPLY,
+                               .answer  = BWL_NO,
+                               .now     = NOW + 1,
+                               .details = &queue_status,
     };
     bwl_queue_view asked;
     bwl_queue_view v;

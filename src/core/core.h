@@ -23,12 +23,12 @@
 #include <stdint.h>
 
 enum {
-    BWL_NAME_MAX     = 200, /* bytes in the name of a lock                                     */
-    BWL_RANDOM_BYTES = 16,  /* in a token: 128 bits                                            */
-    BWL_TOKEN_MAX    = 64,  /* characters of a token; ours have 22                             */
-    BWL_PREVIOUS_TOKEN_MAX = 22, /* the same of one that yields in one step: ours */
-    BWL_NODES_MAX = 9, /* servers that one lock may span                                  */
-    BWL_SENDS_MAX = 2 * BWL_NODES_MAX, /* questions that one step may put                   */
+    BWL_NAME_MAX      = 200, /* bytes in the name of a lock                                     */
+    BWL_RANDOM_BYTES  = 16,  /* in a token: 128 bits                                            */
+    BWL_TOKEN_MAX     = 64,  /* characters of a token; ours have 22                             */
+    BWL_NODES_MAX     = 9,   /* servers that one lock may span                                  */
+    BWL_SENDS_MAX     = 2 * BWL_NODES_MAX, /* commands that one step may send */
+    BWL_SEND_ARGS_MAX = 2,                 /* numbers that a command may have as arguments */
 };
 
 /* Milliseconds on a clock that counts suspend, or a length of time in them. */
@@ -83,7 +83,6 @@ typedef struct bwl_random {
 } bwl_random;
 
 typedef struct bwl_compat_rules bwl_compat_rules; /* core/compat_rules.h */
-typedef struct bwl_queue_status bwl_queue_status; /* protocol/store/queue.h */
 
 /* Who asks, and for how long.  The token is new for every attempt: otherwise a late delete, from an
  * attempt that we gave up, could remove the lock that a later attempt has won.  Which name is meant
@@ -94,9 +93,8 @@ typedef struct bwl_lock_request {
     uint32_t drift_ppm; /* see bwl_drift_named_ms; 0 but for `redlock`                   */
     bwl_ms   lease_ms;
     const bwl_compat_rules *rules; /* constant, outlives the hold; NULL: no parameters */
-    char     previous_token[BWL_PREVIOUS_TOKEN_MAX + 1]; /* of who yields: the token he held by */
-    uint16_t replicas;    /* that must have it before it counts; 0: none                 */
-    bwl_ms   replicas_ms; /* how long they may take, at most                             */
+    uint16_t replicas;             /* that must have it before it counts; 0: none                 */
+    bwl_ms   replicas_ms;          /* how long they may take, at most                             */
 } bwl_lock_request;
 
 typedef enum bwl_verb { BWL_ACQUIRE = 1, BWL_EXTEND, BWL_RELEASE } bwl_verb;
@@ -116,9 +114,7 @@ typedef struct bwl_send {
     uint32_t tag; /* comes back with the reply                                                 */
     uint8_t  node;
     uint8_t  command;
-    int64_t  timestamp; /* what the word writes or compares with, in the rules' unit; 0: none */
-    bwl_ms   provisional_ttl_ms;  /* JOIN: TTL of a grant until it is confirmed; 0 */
-    bool     uses_previous_token; /* the token that is meant is the claim's former one */
+    int64_t  args[BWL_SEND_ARGS_MAX]; /* what each command has is in the header of its store */
 } bwl_send;
 
 typedef enum bwl_answer {
@@ -139,17 +135,14 @@ typedef enum bwl_event_kind {
 
 typedef struct bwl_event {
     bwl_event_kind kind;
-    uint8_t        node;    /* REPLY, DOWN, PUSH                                                */
-    bwl_answer     answer;  /* REPLY, PUSH                                                      */
-    uint32_t       tag;     /* REPLY, DOWN: of the question                                     */
-    bool           is_mine; /* REPLY: the value is, byte for byte, what this claim writes      */
-    uint64_t       number;  /* REPLY, PUSH: a fence, or what the word says                      */
-    bwl_ms     until; /* REPLY, PUSH: of a word of protocol/store/waiter.h: surely ours before it */
-    uint64_t   value_hash; /* REPLY: of the value's bytes: equal if and only if they are; 0: none */
-    bwl_ms     now;
-    int64_t    wall_ns; /* the client's time of day, where the protocol uses it              */
-    bwl_random fresh;   /* new with every event                                             */
-    const bwl_queue_status *queue_status; /* REPLY, PUSH; valid during this call; or NULL */
+    uint8_t        node;   /* REPLY, DOWN, PUSH                                                */
+    bwl_answer     answer; /* REPLY, PUSH                                                      */
+    uint32_t       tag;    /* REPLY, DOWN: of the question                                     */
+    uint64_t       number; /* REPLY, PUSH: a fence, or what the word says                      */
+    bwl_ms         now;
+    int64_t        wall_ns; /* the client's time of day, where the protocol uses it              */
+    bwl_random     fresh;   /* new with every event                                             */
+    const void    *details; /* REPLY, PUSH: a struct of src/protocol/store; valid during the call */
 } bwl_event;
 
 /* How a command came out.  UNKNOWN is not an error: it is the honest answer when a node fell silent

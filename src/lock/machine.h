@@ -72,29 +72,34 @@ typedef struct bwl_terms {
     uint16_t replicas; /* of a protocol that asks for them: see replicated.c; 0: none          */
 } bwl_terms;
 
-enum { BWL_PROTOCOL_STATE_MAX = 144 };
+enum {
+    BWL_PROTOCOL_STATE_MAX = 144,
+    BWL_PREVIOUS_TOKEN_MAX =
+        22, /* characters: only protocols with tokens of ours yield in one step */
+};
 
 typedef struct bwl_hold {
     const bwl_protocol *protocol;
     bwl_terms           terms;
     bwl_lock_request    request;
-    bwl_hold_state      state;
-    bwl_outcome_kind    last_error;     /* why it has not gone well of late; PENDING: it has */
-    bool                would_wait;     /* told to wait, so giving up is TIMED_OUT               */
-    bool                last_try;       /* the time for waiting is over                         */
-    bool                is_unknown;     /* RELEASING: an earlier release had no answer */
-    bool                caller_extends; /* RENEWING: the caller wants to know how it came out  */
-    bool                extend_again;   /* RENEWING: with an older lease than is wanted now     */
-    unsigned            pauses;         /* how often we paused in a row: the back-off            */
-    uint64_t            fence;
-    bwl_ms              wait_deadline;   /* stop waiting for our turn */
-    bwl_ms              answer_deadline; /* stop insisting on an answer */
-    bwl_ms              attempt_ends_at; /* a lease of this attempt is over; NEVER: has none yet */
-    bwl_ms              until;           /* HELD: surely ours strictly before this; REVOKED: was */
-    bwl_ms              granted_to;      /* HELD: when the store's grant ends, whatever we say   */
-    bwl_ms              ends_at;         /* HELD: max_hold                                       */
-    bwl_ms              timer_at;        /* our own next timer                                   */
-    bwl_ms              protocol_wakes_at;
+    char           previous_token[BWL_PREVIOUS_TOKEN_MAX + 1]; /* before the last yield; "": none */
+    bwl_hold_state state;
+    bwl_outcome_kind last_error;     /* why it has not gone well of late; PENDING: it has */
+    bool             would_wait;     /* told to wait, so giving up is TIMED_OUT               */
+    bool             last_try;       /* the time for waiting is over                         */
+    bool             is_unknown;     /* RELEASING: an earlier release had no answer */
+    bool             caller_extends; /* RENEWING: the caller wants to know how it came out  */
+    bool             extend_again;   /* RENEWING: with an older lease than is wanted now     */
+    unsigned         pauses;         /* how often we paused in a row: the back-off            */
+    uint64_t         fence;
+    bwl_ms           wait_deadline;   /* stop waiting for our turn */
+    bwl_ms           answer_deadline; /* stop insisting on an answer */
+    bwl_ms           attempt_ends_at; /* a lease of this attempt is over; NEVER: has none yet */
+    bwl_ms           until;           /* HELD: surely ours strictly before this; REVOKED: was */
+    bwl_ms           granted_to;      /* HELD: when the store's grant ends, whatever we say   */
+    bwl_ms           ends_at;         /* HELD: max_hold                                       */
+    bwl_ms           timer_at;        /* our own next timer                                   */
+    bwl_ms           protocol_wakes_at;
     _Alignas(8) unsigned char memory[BWL_PROTOCOL_STATE_MAX];
 } bwl_hold;
 

@@ -64,8 +64,10 @@ static void waiter_command(void *state, const bwl_lock_request *request, const b
 
 static void held(waiter_state *s, const bwl_event *ev, bwl_effects *fx)
 {
+    const bwl_outcome *granted = ev->details;
+
     s->phase = HELD;
-    bwl_complete_held(fx, ev->until, ev->number);
+    bwl_complete_held(fx, granted->until, granted->fence);
 }
 
 /* Not ours, and why; or not yet; or ours still, and what is wrong. */
@@ -83,8 +85,10 @@ static void no(waiter_state *s, bwl_outcome_kind why, bwl_effects *fx)
 
 static void left(waiter_state *s, const bwl_event *ev, bwl_effects *fx)
 {
+    const bwl_outcome *result = ev->details;
+
     s->phase = IDLE;
-    bwl_complete(fx, ev->answer == BWL_YES ? BWL_RELEASED : (bwl_outcome_kind)ev->number);
+    bwl_complete(fx, ev->answer == BWL_YES ? BWL_RELEASED : result->kind);
 }
 
 static void waiter_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
@@ -104,7 +108,7 @@ static void waiter_event(void *state, const bwl_lock_request *request, const bwl
         if (ev->answer == BWL_YES)
             held(s, ev, fx);
         else
-            no(s, (bwl_outcome_kind)ev->number, fx);
+            no(s, ((const bwl_outcome *)ev->details)->kind, fx);
         return;
     case LEAVING:
         if (!is_push)

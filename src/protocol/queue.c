@@ -126,7 +126,8 @@ static void release_previous_token(queue_state *q, phase next, bwl_redis_command
     q->phase        = FREEING;
     q->next         = next;
     q->next_command = command;
-    put(q, (bwl_send){ .command = REDIS_QUEUE_RELEASE, .uses_previous_token = true }, now, fx);
+    put(q, (bwl_send){ .command = REDIS_QUEUE_RELEASE, .args = { [REDIS_ARG_PREVIOUS_TOKEN] = 1 } },
+        now, fx);
 }
 
 static void send_command(queue_state *q, phase next, bwl_redis_command command, bwl_ms now,
@@ -142,9 +143,9 @@ static void send_command(queue_state *q, phase next, bwl_redis_command command, 
     q->phase = next;
     put(q,
         (bwl_send){
-            .command            = (uint8_t)command,
-            .timestamp          = command == REDIS_QUEUE_JOIN ? (int64_t)q->ticket : 0,
-            .provisional_ttl_ms = in_line ? q->provisional_ttl_ms : 0,
+            .command = (uint8_t)command,
+            .args    = { [REDIS_ARG_TICKET] = command == REDIS_QUEUE_JOIN ? (int64_t)q->ticket : 0,
+                         [REDIS_ARG_TTL_MS] = in_line ? q->provisional_ttl_ms : 0 },
         },
         now, fx);
 }
@@ -188,10 +189,12 @@ static void heartbeat(queue_state *q, bwl_ms now, bwl_effects *fx)
 
 static void queued(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
+    const bwl_queue_status *status = ev->details;
+
     if (q->phase != QUEUED)
         bwl_complete(fx, BWL_QUEUED);
     q->phase = QUEUED;
-    q->seen  = (bwl_clock_sample){ .at = q->sent_at, .server_us = ev->queue_status->server_us };
+    q->seen  = (bwl_clock_sample){ .at = q->sent_at, .server_us = status->server_us };
     bwl_queue_wake_to_heartbeat(ev, fx);
 }
 
@@ -214,22 +217,25 @@ static void granted(queue_state *q, bwl_ms until, uint64_t fence, bwl_ms now, bw
 
 static void pushed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
-    bwl_ms after;
+    const bwl_queue_status *status = ev->details;
+    bwl_ms                  after;
 
-    assert(ev->queue_status != NULL);
+    assert(status != NULL);
     if (q->phase != QUEUED)
         return; /* about a place that we have left */
-    after = bwl_queue_granted_after(q->seen, ev->queue_status->server_us, ev->now,
+    after = bwl_queue_granted_after(q->seen, status->server_us, ev->now,
                                     bwl_drift_ms(q->provisional_ttl_ms));
     granted(q, worth(after, q->provisional_ttl_ms), ev->number, ev->now, fx);
 }
 
 static void placed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
-    assert(ev->queue_status != NULL);
-    if (ev->queue_status->ticket != 0)
-        q->ticket = ev->queue_status->ticket;
-    switch (ev->queue_status->kind) {
+    const bwl_queue_status *status = ev->details;
+
+    assert(status != NULL);
+    if (status->ticket != 0)
+        q->ticket = status->ticket;
+    switch (status->kind) {
     case BWL_QUEUE_STATUS_HELD:
         learn_fence(q, ev->number);
         held(q, fx);
@@ -337,15 +343,21 @@ static void extended(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 
 /* ---- letting go ------------------------------------------------------------------------------ */
 
+static bool is_more(const bwl_event *ev)
+{
+    const bwl_queue_status *status = ev->details;
+
+    return ev->kind == BWL_REPLY && ev->answer == BWL_YES && status != NULL &&
+           status->kind == BWL_QUEUE_STATUS_MORE;
+}
+
 static void released(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
-    bool is_more = ev->queue_status != NULL && ev->queue_status->kind == BWL_QUEUE_STATUS_MORE;
-
     if (!bwl_was_answered(ev, fx))
         q->phase = IDLE;
     else if (ev->answer == BWL_NO)
         ended(q, BWL_LOST, fx);
-    else if (is_more)
+    else if (is_more(ev))
         send_command(q, DISPATCHING, REDIS_QUEUE_DISPATCH_NEXT, ev->now, fx);
     else
         ended(q, BWL_RELEASED, fx);
@@ -354,10 +366,7 @@ static void released(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 /* It is released; without this, whoever waits finds out at his next HEARTBEAT. */
 static void poked(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
-    bool is_more = ev->kind == BWL_REPLY && ev->answer == BWL_YES && ev->queue_status != NULL &&
-                   ev->queue_status->kind == BWL_QUEUE_STATUS_MORE;
-
-    if (is_more)
+    if (is_more(ev))
         send_command(q, DISPATCHING, REDIS_QUEUE_DISPATCH_NEXT, ev->now, fx);
     else
         ended(q, BWL_RELEASED, fx);

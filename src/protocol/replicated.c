@@ -73,11 +73,11 @@ static void send_command(synced_state *s, const bwl_lock_request *request, bwl_m
     s->asked    = OUR_TAG | ++s->count;
     s->asked_at = now;
     bwl_add_send(fx, (bwl_send){
-                         .tag                = s->asked,
-                         .node               = SERVER,
-                         .command            = REDIS_REPLICATED,
-                         .timestamp          = request->replicas,
-                         .provisional_ttl_ms = part_of(request->replicas_ms),
+                         .tag     = s->asked,
+                         .node    = SERVER,
+                         .command = REDIS_REPLICATED,
+                         .args    = { [REDIS_ARG_REPLICAS] = request->replicas,
+                                      [REDIS_ARG_LIMIT_MS] = part_of(request->replicas_ms) },
                      });
 }
 

@@ -207,15 +207,18 @@ static void give(world *w)
 
 static void carry_out(world *w, const bwl_group_action *action)
 {
-    bwl_event ev;
+    bwl_event   ev;
+    bwl_outcome more;
 
     switch (action->kind) {
     case BWL_ACTION_COMPLETE:
         ev = bwl_group_action_event(action);
         if (planted == TELLS_NO_LOSS && action->outcome.kind == BWL_LOST && action->tag == 0)
             return;
+        more = action->outcome;
+        more.until += TICK_MS;
         if (planted == PROMISES_MORE && ev.answer == BWL_YES)
-            ev.until += TICK_MS;
+            ev.details = &more;
         happens(w, action->waiter, ev);
         return;
     case BWL_ACTION_ACQUIRE:

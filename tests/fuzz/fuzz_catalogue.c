@@ -100,7 +100,7 @@ static void judge_ask(world *w, const bwl_send *send)
 {
     require(send->node == 0);
     require((w->words & WORD(send->command)) != 0);
-    require(send->timestamp >= 0);
+    require(send->args[REDIS_ARG_TIMESTAMP] >= 0);
     require(w->said != BWL_FOREIGN_VALUE || (harmless & WORD(send->command)) != 0);
     bool takes_over = send->command == REDIS_SWAP || send->command == REDIS_DELETE;
     require(!takes_over || !bwl_hold_is_acquiring(&w->hold) || w->asked.command != REDIS_READ ||
@@ -181,7 +181,7 @@ static uint64_t take_stamp(world *w)
     uint64_t near   = (uint64_t)(w->wall_ns / unit);
 
     switch (choice % 4) {
-    case 0: return (uint64_t)w->asked.timestamp;
+    case 0: return (uint64_t)w->asked.args[REDIS_ARG_TIMESTAMP];
     case 1: return near + choice / 4;
     case 2: return near > choice ? near - choice / 4 : 0;
     default: return take_number(&w->tape) & INT64_MAX;
@@ -189,12 +189,15 @@ static uint64_t take_stamp(world *w)
 }
 
 /* What its word may say, by protocol/store/redis.h. */
-static bwl_event take_reply(world *w, uint8_t detail)
+static bwl_event take_reply(world *w, uint8_t detail, bwl_redis_value *ret_value)
 {
     unsigned  command = WORD(w->asked.command);
-    bwl_event ev      = { .kind   = BWL_REPLY,
-                          .answer = (bwl_answer)(BWL_YES + detail % 6),
-                          .tag    = w->asked.tag };
+    bwl_event ev      = { .kind    = BWL_REPLY,
+                          .answer  = (bwl_answer)(BWL_YES + detail % 6),
+                          .tag     = w->asked.tag,
+                          .details = ret_value };
+
+    *ret_value = (bwl_redis_value){ 0 };
 
     if (ev.answer == BWL_FOREIGN_VALUE &&
         (command & (shows | WORD(REDIS_TAKE_TIMESTAMP) | WORD(REDIS_FIND_NO_EXPIRY))) == 0)
@@ -204,9 +207,9 @@ static bwl_event take_reply(world *w, uint8_t detail)
     if (w->asked.command == REDIS_READ_EXPIRY)
         ev.number = detail / 6 % 2 == 0 ? REDIS_NO_EXPIRY : take_number(&w->tape);
     if ((command & (shows | WORD(REDIS_TAKE_TIMESTAMP))) != 0) {
-        ev.number     = take_stamp(w);
-        ev.value_hash = 1 + detail / 6 % 4u;
-        ev.is_mine    = detail / 24 % 2 == 1 || w->asked.command == REDIS_TAKE_TIMESTAMP;
+        ev.number          = take_stamp(w);
+        ret_value->hash    = 1 + detail / 6 % 4u;
+        ret_value->is_mine = detail / 24 % 2 == 1 || w->asked.command == REDIS_TAKE_TIMESTAMP;
     }
     return ev;
 }
@@ -229,10 +232,11 @@ static void answer(world *w, uint8_t detail)
 {
     if (!w->is_open)
         return;
-    bwl_event ev = take_reply(w, detail);
-    w->is_open   = false;
-    w->said      = ev.answer;
-    w->is_mine   = ev.is_mine;
+    bwl_redis_value value;
+    bwl_event       ev = take_reply(w, detail, &value);
+    w->is_open         = false;
+    w->said            = ev.answer;
+    w->is_mine         = value.is_mine;
     event(w, ev);
 }
 

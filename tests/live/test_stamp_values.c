@@ -255,7 +255,7 @@ static void try_form(bwl_compat_rules rules)
 
     bwl_redis_reply seen = says(REDIS_READ, &rules, mine, (int64_t)taken.number);
     assert_int_equal(seen.answer, BWL_YES);
-    assert_true(seen.is_mine); /* the script writes what the library would */
+    assert_true(seen.value.is_mine); /* the script writes what the library would */
     assert_int_equal(seen.number, taken.number);
     assert_int_equal(says(REDIS_TAKE_TIMESTAMP, &rules, theirs, 0).answer, BWL_NO);
     assert_int_equal(

@@ -283,8 +283,10 @@ static void test_replicas_of_an_earlier_question_do_not_count(void **state)
 
 static void test_seat_that_was_lost_can_be_taken_again(void **state)
 {
-    bwl_event turn = { .kind = BWL_PUSH, .answer = BWL_YES, .until = AT + 9000, .number = 5 };
-    bwl_event lost = { .kind = BWL_PUSH, .answer = BWL_NO, .number = BWL_LOST };
+    bwl_outcome granted = { .kind = BWL_HELD, .until = AT + 9000, .fence = 5 };
+    bwl_outcome gone    = { .kind = BWL_LOST };
+    bwl_event   turn    = { .kind = BWL_PUSH, .answer = BWL_YES, .details = &granted };
+    bwl_event   lost    = { .kind = BWL_PUSH, .answer = BWL_NO, .details = &gone };
 
     bwl_local_waiter_protocol.init(state_of, 1);
     command(&bwl_local_waiter_protocol, BWL_ACQUIRE);

@@ -132,7 +132,7 @@ static void test_answers(void **state)
     assert_int_equal(read_frame("$10\r\n1700000010\r\n"), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_YES);
     assert_int_equal(reply.number, 1700000010);
-    assert_true(reply.is_mine);
+    assert_true(reply.value.is_mine);
     assert_int_equal(read_frame(":0\r\n"), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_NO);
     assert_int_equal(read_frame(":-1\r\n"), BWL_REDIS_ANSWER);

@@ -67,11 +67,12 @@ static void forget(bwl_engine_lock *lock)
 static bool can_be_written(const bwl_engine_lock *lock, const bwl_send *send)
 {
     char                    value[BWL_VALUE_MAX];
-    const bwl_compat_rules *rules = lock->hold.request.rules;
+    const bwl_compat_rules *rules     = lock->hold.request.rules;
+    int64_t                 timestamp = send->args[REDIS_ARG_TIMESTAMP];
 
-    return rules == NULL || rules->unit_ns == 0 || send->timestamp == 0 ||
-           (bwl_timestamp_is_plausible(rules, send->timestamp) &&
-            bwl_value_write(value, rules, lock->hold.request.token, send->timestamp) != 0);
+    return rules == NULL || rules->unit_ns == 0 || timestamp == 0 ||
+           (bwl_timestamp_is_plausible(rules, timestamp) &&
+            bwl_value_write(value, rules, lock->hold.request.token, timestamp) != 0);
 }
 
 /* No caller waits for it (or, of several servers, for the slower ones), and the next command must
@@ -112,8 +113,8 @@ static bool send_command(bwl_engine_lock *lock, const bwl_send *send, bwl_event 
     bool         queues = send->command == REDIS_QUEUE_JOIN || send->command == REDIS_QUEUE_REQUEUE;
 
     ret_reply->answer = BWL_NOT_SENT;
-    if (session == NULL ||
-        (queues && !bwl_waiters_add(bwl_redis_of(lock->host), lock, send->provisional_ttl_ms))) {
+    if (session == NULL || (queues && !bwl_waiters_add(bwl_redis_of(lock->host), lock,
+                                                       send->args[REDIS_ARG_TTL_MS]))) {
         bwl_host_set_error(lock, "out of memory");
         return true;
     }

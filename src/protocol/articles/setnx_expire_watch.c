@@ -105,10 +105,17 @@ static void expiring(const watch_state *w, const bwl_event *ev, bwl_effects *fx)
         bwl_complete(fx, BWL_BUSY);
 }
 
+static bool is_mine(const bwl_event *ev)
+{
+    const bwl_redis_value *value = ev->details;
+
+    return ev->answer == BWL_YES && value->is_mine;
+}
+
 static void recalled(watch_state *w, const bwl_lock_request *request, const bwl_event *ev,
                      bwl_effects *fx)
 {
-    if (ev->answer == BWL_YES && ev->is_mine)
+    if (is_mine(ev))
         expire(w, request, ev, fx);
     else if (ev->answer == BWL_NO)
         send_command(w, SETTING, REDIS_SETNX, fx);
@@ -120,7 +127,7 @@ static void recalled(watch_state *w, const bwl_lock_request *request, const bwl_
 
 static void watched(watch_state *w, const bwl_event *ev, bwl_effects *fx)
 {
-    if (ev->answer == BWL_YES && ev->is_mine)
+    if (is_mine(ev))
         send_command(w, DELETING, REDIS_DELETE_WATCHED, fx);
     else
         send_command(w, UNWATCHING, REDIS_UNWATCH, fx);

@@ -133,7 +133,9 @@ static void swap(getset_state *g, const bwl_lock_request *request, const bwl_eve
 static void read(getset_state *g, const bwl_lock_request *request, const bwl_event *ev,
                  bwl_effects *fx)
 {
-    g->seen = ev->answer == BWL_YES ? ev->value_hash : NOTHING_SEEN;
+    const bwl_redis_value *value = ev->details;
+
+    g->seen = ev->answer == BWL_YES ? value->hash : NOTHING_SEEN;
     if (ev->answer == BWL_NO && request->rules->gone == BWL_GONE_SWAP)
         swap(g, request, ev, fx);
     else if (ev->answer == BWL_YES && has_expired(g, request, ev))
@@ -157,6 +159,7 @@ static void checked(getset_state *g, const bwl_lock_request *request, const bwl_
 static bool has_won(const getset_state *g, const bwl_lock_request *request, const bwl_event *ev)
 {
     const bwl_compat_rules *rules = request->rules;
+    const bwl_redis_value  *value = ev->details;
 
     switch (rules->wins) {
     case BWL_WINS_IF_EXPIRED:
@@ -165,7 +168,7 @@ static bool has_won(const getset_state *g, const bwl_lock_request *request, cons
     case BWL_WINS_IF_SAME:
         if (ev->answer == BWL_NO)
             return rules->missing_wins && g->seen == NOTHING_SEEN;
-        return ev->answer == BWL_YES && g->seen != NOTHING_SEEN && ev->value_hash == g->seen;
+        return ev->answer == BWL_YES && g->seen != NOTHING_SEEN && value->hash == g->seen;
     }
     bwl_unreachable("these rules do not say who wins");
 }
@@ -204,10 +207,11 @@ static void looked(getset_state *g, const bwl_lock_request *request, const bwl_e
                    bwl_effects *fx)
 {
     const bwl_compat_rules *rules        = request->rules;
+    const bwl_redis_value  *value        = ev->details;
     bool                    is_timestamp = ev->answer == BWL_YES;
-    bool                    may_delete   = is_timestamp && ev->is_mine;
+    bool                    may_delete   = is_timestamp && value->is_mine;
 
-    g->is_ours = is_timestamp && ev->is_mine;
+    g->is_ours = may_delete;
     if (rules->release == BWL_RELEASE_IF_AHEAD)
         may_delete = is_timestamp && bwl_timestamp_is_ahead(rules, (int64_t)ev->number, ev->wall_ns,
                                                             request->lease_ms);

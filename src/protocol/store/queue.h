@@ -74,7 +74,7 @@ typedef enum bwl_queue_status_kind {
 
 /* What an answer or a push of these words says beside YES, NO and the fence.  0 where it says
  * nothing of it. */
-struct bwl_queue_status {
+typedef struct bwl_queue_status {
     bwl_queue_status_kind kind;
     bool     is_ours; /* QUEUED, BUSY: L holds a value of this protocol                   */
     bool     ends;    /* QUEUED, BUSY, MINE: L vanishes by itself, in left_ms             */
@@ -82,6 +82,6 @@ struct bwl_queue_status {
     uint64_t ticket;    /* QUEUED, MINE: by which we stand in line                          */
     uint64_t rank;      /* QUEUED, FULL: who stands before us, the holder not counted       */
     int64_t  server_us; /* QUEUED, and a push: the server's TIME then, in microseconds      */
-};
+} bwl_queue_status;
 
 #endif

@@ -119,8 +119,7 @@
 #ifndef BWL_PROTOCOL_STORE_REDIS_H
 #define BWL_PROTOCOL_STORE_REDIS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "core/core.h"
 
 typedef enum bwl_redis_command {
     REDIS_SET_IF_ABSENT = 1,
@@ -171,5 +170,27 @@ static inline bool bwl_redis_command_releases(bwl_redis_command command)
 }
 
 #define REDIS_NO_EXPIRY UINT64_MAX /* the number of READ_EXPIRY */
+
+/* Indexes of bwl_send.args.  An argument that a command does not have is 0. */
+enum {
+    REDIS_ARG_TIMESTAMP =
+        0, /* in the unit of the rules: of the value that is written or compared */
+    REDIS_ARG_TICKET         = 0, /* QUEUE_JOIN: 0: a new one */
+    REDIS_ARG_PREVIOUS_TOKEN = 0, /* QUEUE_RELEASE: 1: the value is that of the previous token */
+    REDIS_ARG_REPLICAS       = 0, /* REPLICATED */
+    REDIS_ARG_TTL_MS   = 1, /* QUEUE_JOIN, QUEUE_HEARTBEAT, QUEUE_REQUEUE: of a provisional grant */
+    REDIS_ARG_LIMIT_MS = 1, /* REPLICATED */
+};
+
+static inline bool bwl_redis_uses_previous_token(const bwl_send *send)
+{
+    return send->command == REDIS_QUEUE_RELEASE && send->args[REDIS_ARG_PREVIOUS_TOKEN] != 0;
+}
+
+/* The details of a YES that shows a value. */
+typedef struct bwl_redis_value {
+    bool     is_mine; /* the value is, byte for byte, what this lock request writes */
+    uint64_t hash;    /* of the bytes: equal if and only if the bytes are equal; never 0 */
+} bwl_redis_value;
 
 #endif

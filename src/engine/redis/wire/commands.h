@@ -56,10 +56,9 @@ typedef enum bwl_redis_verdict {
 /* See bwl_event in core/core.h. */
 typedef struct bwl_redis_reply {
     bwl_answer       answer;
-    bool             is_mine;
     uint64_t         number;
-    uint64_t         value_hash;
-    bwl_queue_status queue_status; /* how is 0: it has none */
+    bwl_redis_value  value;        /* YES that shows a value */
+    bwl_queue_status queue_status; /* kind 0: none */
 } bwl_redis_reply;
 
 /* What a whole frame, the nth (from 0) that answers the question, says to it.  Accepts exactly the

@@ -1,8 +1,7 @@
 #include "lab/mutant/queue.h"
 #include "lab/world/private_state.h"
-#include "protocol/protocol.h"
+#include "protocol/queue_lock.h"
 #include "protocol/store/queue.h"
-#include "protocol/store/redis.h"
 
 static void mutant_init(void *state, unsigned nodes)
 {

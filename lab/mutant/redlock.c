@@ -3,8 +3,8 @@
  * somebody's lock has made, around the machine that is explored: see redlock.h for what they are.
  */
 #include "lab/mutant/redlock.h"
-#include "protocol/protocol.h"
 #include "protocol/quorum.h"
+#include "protocol/store/redis.h"
 
 static bwl_redlock_state *state_of(void *state)
 {

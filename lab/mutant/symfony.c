@@ -4,7 +4,8 @@
  * day, and the model server takes that for now.
  */
 #include "lab/mutant/symfony.h"
-#include "protocol/protocol.h"
+#include "protocol/framework_lock.h"
+#include "protocol/store/redis.h"
 
 enum { NS_IN_MS = 1000000, STATE_SIZE = 32 };
 

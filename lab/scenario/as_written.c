@@ -7,9 +7,9 @@
  */
 #include "lab/scenario/as_written.h"
 #include "core/compat_rules.h"
-#include "protocol/store/redis.h"
+#include "protocol/articles.h"
 
-enum { SERVER = 0, NO_FENCE = 0, NOTHING = 0, STEPS_MAX = 6, GUARD_MS = 3, NS_PER_MS = 1000000 };
+enum { NO_FENCE = 0, NOTHING = 0, STEPS_MAX = 6, GUARD_MS = 3, NS_PER_MS = 1000000 };
 
 /* Where a step leads: to another step, or to an end. */
 typedef enum written_end {
@@ -51,13 +51,12 @@ typedef struct written_program {
 } written_program;
 
 typedef struct written_state {
-    uint8_t  verb;
-    uint8_t  at;
-    uint32_t asked;
-    uint32_t last_tag;
-    int64_t  timestamp; /* that this try writes */
-    uint64_t shown;     /* what the step before has shown */
-    bwl_ms   until;
+    uint8_t         verb;
+    uint8_t         at;
+    bwl_one_request asking;
+    int64_t         timestamp; /* that this try writes */
+    uint64_t        shown;     /* what the step before has shown */
+    bwl_ms          until;
 } written_state;
 
 /* ---- carrying out ---------------------------------------------------------------------------- */
@@ -75,14 +74,8 @@ static const written_step *step_of(const written_program *p, const written_state
 
 static void ask(const written_program *p, written_state *s, unsigned at, bwl_effects *fx)
 {
-    s->at    = (uint8_t)at;
-    s->asked = ++s->last_tag;
-    bwl_add_send(fx, (bwl_send){
-                         .tag     = s->asked,
-                         .node    = SERVER,
-                         .command = step_of(p, s)->command,
-                         .args    = { [REDIS_ARG_TIMESTAMP] = s->timestamp },
-                     });
+    s->at = (uint8_t)at;
+    bwl_article_send(&s->asking, (bwl_redis_command)step_of(p, s)->command, s->timestamp, fx);
 }
 
 /* The time of day, once for each try. */
@@ -177,13 +170,10 @@ static void command(const written_program *p, written_state *s, const bwl_lock_r
 static void event(const written_program *p, written_state *s, const bwl_lock_request *request,
                   const bwl_event *ev, bwl_effects *fx)
 {
-    bool is_ours = s->asked != NOTHING && ev->tag == s->asked;
-
-    if (ev->kind == BWL_ALARM && s->asked == NOTHING)
+    if (ev->kind == BWL_ALARM && s->asking.asked == NOTHING)
         go_to(p, s, request, FROM_START, ev, fx);
-    if (!is_ours || (ev->kind != BWL_REPLY && ev->kind != BWL_DOWN))
+    if (!bwl_ends_request(&s->asking, ev))
         return;
-    s->asked = NOTHING;
     if (ev->kind == BWL_REPLY)
         answered(p, s, request, ev, fx);
     else if (step_of(p, s)->down != 0)

@@ -10,7 +10,7 @@
 #include "lab/scenario/as_written.h"
 #include "lab/mutant/token.h"
 #include "lab/scenario/tables.h"
-#include "protocol/protocol.h"
+#include "protocol/articles.h"
 
 enum {
     INVARIANTS_EXCLUSION = BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER,

@@ -5,6 +5,7 @@
  * has left behind, over already when the world begins.
  */
 #include "lab/scenario/tables.h"
+#include "protocol/articles.h"
 #include "protocol/protocol.h"
 
 enum {

@@ -7,7 +7,7 @@
  */
 #include "core/compat_rules.h"
 #include "lab/scenario/tables.h"
-#include "protocol/protocol.h"
+#include "protocol/articles.h"
 
 enum {
     INVARIANTS_EXCLUSION = BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER,

@@ -6,7 +6,7 @@
  */
 #include "core/compat_rules.h"
 #include "lab/scenario/tables.h"
-#include "protocol/protocol.h"
+#include "protocol/framework_lock.h"
 
 /* With the tokens that the lab hands out. */
 static const bwl_compat_rules rlock  = { .value = BWL_VALUE_TOKEN };

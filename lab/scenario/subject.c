@@ -5,7 +5,11 @@
 #include "lab/mutant/token.h"
 #include "lab/scenario/own.h"
 #include "lab/scenario/table.h"
+#include "protocol/token_lock.h"
+#include "protocol/queue_lock.h"
 #include "protocol/protocol.h"
+#include "protocol/articles.h"
+#include "protocol/framework_lock.h"
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>

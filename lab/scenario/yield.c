@@ -4,7 +4,8 @@
  */
 #include "lab/mutant/queue.h"
 #include "lab/scenario/tables.h"
-#include "protocol/protocol.h"
+#include "protocol/token_lock.h"
+#include "protocol/queue_lock.h"
 
 static const bwl_scenario table[] = {
     ROW("yield-calm", "who has the lock yields, and stands behind who waits", OF_QUEUE,

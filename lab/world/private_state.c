@@ -1,8 +1,8 @@
 #include "lab/world/private_state.h"
 #include "lab/base/token_number.h"
-#include "protocol/protocol.h"
+#include "protocol/token_lock.h"
+#include "protocol/queue_lock.h"
 #include "protocol/store/queue.h"
-#include "protocol/store/redis.h"
 #include <string.h>
 
 uint16_t bwl_queue_view_owes(const bwl_hold *h)

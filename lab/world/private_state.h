@@ -8,6 +8,7 @@
 #pragma once
 
 #include "lock/machine.h"
+#include "protocol/store/redis.h"
 
 /* The state of a mutant, after the 32 bytes of the inner protocol. */
 enum { BWL_MUTANT_INNER_SIZE = 32 };
@@ -23,22 +24,22 @@ typedef struct bwl_mutant_state {
 } bwl_mutant_state;
 
 typedef struct bwl_queue_view {
-    uint32_t phase;
-    bool     may_wait;
-    bool     was_held;
-    uint32_t asked;
-    uint32_t last_tag;
-    uint32_t unconfirmed;
-    bwl_ms   sent_at;
-    bwl_ms   lease_ms;
-    bwl_ms   provisional_ttl_ms;
-    uint64_t fence;
-    uint64_t ticket;
-    bwl_ms   seen_at;
-    int64_t  seen_us;
-    bool     owes;
-    uint32_t next;
-    uint32_t next_command;
+    uint32_t          phase;
+    bool              may_wait;
+    bool              was_held;
+    uint32_t          asked;
+    uint32_t          last_tag;
+    uint32_t          unconfirmed;
+    bwl_ms            sent_at;
+    bwl_ms            lease_ms;
+    bwl_ms            provisional_ttl_ms;
+    uint64_t          fence;
+    uint64_t          ticket;
+    bwl_ms            seen_at;
+    int64_t           seen_us;
+    bool              owes;
+    uint32_t          next;
+    bwl_redis_command next_command;
 } bwl_queue_view;
 
 /* The first phase, and the phase that reads `seen_at` and `seen_us`. */

@@ -14,10 +14,10 @@ typedef struct bwl_one_request {
     uint32_t last_tag;
 } bwl_one_request;
 
-static inline void bwl_send_one(bwl_one_request *a, unsigned command, int64_t arg, bwl_effects *fx)
+static inline void bwl_send_one(bwl_one_request *a, unsigned command, bwl_effects *fx)
 {
     a->asked = ++a->last_tag;
-    bwl_add_send(fx, (bwl_send){ .tag = a->asked, .command = (uint8_t)command, .args = { arg } });
+    bwl_add_send(fx, (bwl_send){ .tag = a->asked, .command = (uint8_t)command });
 }
 
 /* Is it the end of the question that is out?  Then that is out no more. */

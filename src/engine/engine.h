@@ -36,7 +36,8 @@ typedef enum bwl_engine_kind {
 
 typedef struct bwl_engine {
     const char         *scheme;
-    bwl_engine_kind     kind; /* 0: no URL leads here (local groups) */
+    const char         *url_prefix; /* with which a URL begins, for messages: "redis://", "file:" */
+    bwl_engine_kind     kind;       /* 0: no URL leads here (local groups) */
     const bwl_protocol *protocol;
     size_t              lock_size; /* of the engine's own part of a lock, bytes */
     bool                has_lease;

@@ -14,7 +14,7 @@
  *        +--any answer-- LEAVING <--release-- any
  */
 #include "core/one_request.h"
-#include "protocol/protocol.h"
+#include "protocol/local_lock.h"
 #include "protocol/store/waiter.h"
 
 typedef enum phase {
@@ -39,7 +39,7 @@ static void waiter_init(void *state, unsigned nodes)
 static void send_command(waiter_state *s, phase next, bwl_waiter_command command, bwl_effects *fx)
 {
     s->phase = next;
-    bwl_send_one(&s->asking, command, 0, fx);
+    bwl_send_one(&s->asking, command, fx);
     bwl_wake_at(fx, BWL_NEVER); /* whoever keeps the seats answers */
 }
 

@@ -1,33 +1,14 @@
 /*
- * protocol.h -- the lock protocols there are.  One file each; none knows another.
+ * protocol.h -- the table of the lock protocols that the URL of a Redis server can name.
+ *
+ * Each protocol has one .c file, and none includes another.  They are declared in groups:
+ * token_lock.h, queue_lock.h, quorum.h, framework_lock.h, articles.h, local_lock.h.
  */
 #ifndef BWL_PROTOCOL_H
 #define BWL_PROTOCOL_H
 
 #include "core/compat_rules.h"
 #include "protocol/store/redis.h"
-
-extern const bwl_protocol bwl_token;   /* one key on one Redis                              */
-extern const bwl_protocol bwl_queue;   /* the same, with a queue                            */
-extern const bwl_protocol bwl_redlock; /* token on most of several independent Redis servers  */
-extern const bwl_protocol bwl_ticket;  /* a store of this machine that keeps the queue itself */
-extern const bwl_protocol
-    bwl_local_waiter_protocol; /* others of the same client, see lock/local_group.h   */
-
-extern const bwl_protocol bwl_redisson; /* RLock of Redisson: a hash, and a push of releases  */
-extern const bwl_protocol bwl_symfony;  /* RedisStore of Symfony: a sorted set                */
-
-/* The first two, where a lock counts only when as many replicas have it as the claim says. */
-extern const bwl_protocol bwl_synced_token;
-extern const bwl_protocol bwl_synced_queue;
-
-/* Other people's: what they do is what their articles say, faults and all. */
-extern const bwl_protocol bwl_setnx_del;
-extern const bwl_protocol bwl_setnx_del_expire;
-extern const bwl_protocol bwl_setnx_stamp_del;
-extern const bwl_protocol bwl_setnx_getset;
-extern const bwl_protocol bwl_set_nx_ex;
-extern const bwl_protocol bwl_setnx_expire_watch;
 
 /* X(NAME, name): the protocols that the URL of a Redis server can name; the machine is bwl_name.  A
  * table that has an entry for each of them is made of this list, so that a protocol without an

@@ -55,7 +55,7 @@
  *                YIELDING --> IDLE, and then FREEING before whatever is asked
  */
 #include "core/one_request.h"
-#include "protocol/protocol.h"
+#include "protocol/queue_lock.h"
 #include "protocol/queue_time.h"
 #include "protocol/store/redis.h"
 

@@ -7,6 +7,8 @@
 
 #include "core/core.h"
 
+extern const bwl_protocol bwl_redlock; /* `token` on a majority of independent servers */
+
 /* What a server has said in a round.  0: nothing yet. */
 typedef enum bwl_vote {
     BWL_VOTE_YES = 1,

@@ -23,7 +23,7 @@
  *      IDLE --command--> ASKED --reply, down--> IDLE      (a release may interrupt ASKED)
  */
 #include "core/one_request.h"
-#include "protocol/protocol.h"
+#include "protocol/framework_lock.h"
 #include "protocol/store/redis.h"
 
 typedef struct redisson_state {
@@ -59,7 +59,7 @@ static void redisson_command(void *state, const bwl_lock_request *request, const
     r->verb = cmd->verb;
     if (!cmd->again)
         r->until = cmd->now + request->lease_ms - bwl_drift_ms(request->lease_ms);
-    bwl_send_one(&r->asking, word_for(cmd->verb), 0, fx);
+    bwl_send_one(&r->asking, word_for(cmd->verb), fx);
 }
 
 static void yes(redisson_state *r, const bwl_event *ev, bwl_effects *fx)

@@ -30,8 +30,9 @@
  *                                `--no answer, too few--> PASSING, telling what was said above
  */
 #include "core/one_request.h"
-#include "protocol/protocol.h"
+#include "protocol/queue_lock.h"
 #include "protocol/store/redis.h"
+#include "protocol/token_lock.h"
 
 #include <string.h>
 

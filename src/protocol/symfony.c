@@ -28,7 +28,8 @@
  *      IDLE --command--> ASKED --reply, down--> IDLE      (a release may interrupt ASKED)
  */
 #include "core/one_request.h"
-#include "protocol/protocol.h"
+#include "protocol/framework_lock.h"
+#include "protocol/store/redis.h"
 
 enum { NO_FENCE = 0 };
 
@@ -64,7 +65,7 @@ static void symfony_command(void *state, const bwl_lock_request *request, const 
     s->verb = cmd->verb;
     if (!cmd->again)
         s->until = cmd->now + request->lease_ms - bwl_drift_ms(request->lease_ms);
-    bwl_send_one(&s->asking, word_for(cmd->verb), 0, fx);
+    bwl_send_one(&s->asking, word_for(cmd->verb), fx);
 }
 
 static void symfony_event(void *state, const bwl_lock_request *request, const bwl_event *ev,

@@ -17,7 +17,7 @@
  *
  *      IDLE --command--> ASKED --reply, down--> IDLE      (a release may interrupt ASKED)
  */
-#include "protocol/protocol.h"
+#include "protocol/token_lock.h"
 #include "protocol/store/redis.h"
 
 enum { SERVER = 0, NOTHING = 0, NO_FENCE = 0 };

@@ -7,7 +7,6 @@
 
 #include "lock/local_group.h"
 #include "lock/machine.h"
-#include "protocol/protocol.h"
 #include "protocol/store/waiter.h"
 
 #include <setjmp.h>

@@ -26,6 +26,7 @@
 #include "tests/lib/suite.h"
 
 #include "cohort_world.h"
+#include "protocol/local_lock.h"
 
 /* ---- what may happen ------------------------------------------------------------------------- */
 

@@ -8,7 +8,8 @@
 
 #include "lab/search/explore.h"
 #include "lab/world/private_state.h"
-#include "protocol/protocol.h"
+#include "protocol/token_lock.h"
+#include "protocol/queue_lock.h"
 #include "protocol/store/redis.h"
 
 #include <string.h>

@@ -23,6 +23,7 @@
 #include "tape.h"
 
 #include "lock/machine.h"
+#include "protocol/articles.h"
 #include "protocol/protocol.h"
 #include "engine/redis/profile.h"
 #include "protocol/store/redis.h"

@@ -25,7 +25,9 @@
 #include "tape.h"
 
 #include "lock/machine.h"
-#include "protocol/protocol.h"
+#include "protocol/token_lock.h"
+#include "protocol/queue_lock.h"
+#include "protocol/local_lock.h"
 
 enum { BEGINNING = 1000 };
 

@@ -9,7 +9,6 @@
 #include "tape.h"
 
 #include "lock/machine.h"
-#include "protocol/protocol.h"
 #include "protocol/store/local.h"
 #include "protocol/store/redis.h"
 

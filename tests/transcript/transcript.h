@@ -38,11 +38,11 @@
 
 #include "tests/lib/testing.h"
 
-#include "core/compat_rules.h"
 #include "lock/machine.h"
+#include "protocol/quorum.h"
+#include "protocol/local_lock.h"
 #include "protocol/protocol.h"
 #include "protocol/store/local.h"
-#include "protocol/store/redis.h"
 
 #include <ctype.h>
 #include <stdio.h>

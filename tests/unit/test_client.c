@@ -9,6 +9,7 @@
 #include "runtime/lock.h"
 #include "api/engines.h"
 #include "base/clock.h"
+#include "protocol/token_lock.h"
 
 #include <fcntl.h>
 #include <poll.h>

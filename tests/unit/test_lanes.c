@@ -9,6 +9,8 @@
 #include "base/clock.h"
 #include "protocol/store/redis.h"
 #include "runtime/shards.h"
+#include "protocol/token_lock.h"
+#include "protocol/queue_lock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

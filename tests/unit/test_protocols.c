@@ -3,6 +3,12 @@
  * article.
  */
 #include "lock/machine.h"
+#include "protocol/token_lock.h"
+#include "protocol/queue_lock.h"
+#include "protocol/quorum.h"
+#include "protocol/framework_lock.h"
+#include "protocol/local_lock.h"
+#include "protocol/articles.h"
 #include "protocol/protocol.h"
 #include "protocol/queue_time.h"
 

@@ -6,7 +6,7 @@
  * next command.  It is deleted when the client is closed.
  */
 #include "engine/redis/redis.h"
-#include "engine/redis/topology/cluster.h"
+#include "engine/redis/topology/slots.h"
 
 #include <fcntl.h>
 #include <pwd.h>

@@ -8,7 +8,7 @@
  */
 #include "core/timestamps.h"
 #include "engine/redis/redis.h"
-#include "engine/redis/topology/cluster.h"
+#include "engine/redis/wire/cluster.h"
 #include "protocol/protocol.h"
 
 #include <string.h>

@@ -13,7 +13,6 @@
  */
 #include "base/fault.h"
 #include "engine/redis/redis.h"
-#include "engine/redis/topology/cluster.h"
 #include "engine/redis/wire/value.h"
 #include "protocol/protocol.h"
 

@@ -8,7 +8,8 @@
 #include "engine/redis/topology/cluster.h"
 #include "engine/redis/topology/sentinel.h"
 #include "engine/redis/wire/value.h"
-#include "protocol/protocol.h"
+#include "protocol/queue_lock.h"
+#include "protocol/quorum.h"
 
 #include <stdlib.h>
 
@@ -213,11 +214,12 @@ static bool await(bwl_host *host, bwl_ms until)
 }
 
 /* What all of them have in common. */
-#define REDIS_ENGINE(scheme_)                                                                 \
-    .scheme = (scheme_), .has_lease = true, .open = bwl_redis_open, .share = bwl_redis_share, \
-    .close = bwl_redis_close, .prepare = prepare, .send = send_command, .forget = forget,     \
-    .withdraw = withdraw, .woken = woken, .flush = flush, .connect = start_connecting,        \
-    .look = bwl_redis_holder_query, .who = bwl_redis_who, .lock_size = sizeof(bwl_redis_lock)
+#define REDIS_ENGINE(scheme_)                                                                     \
+    .scheme = (scheme_), .url_prefix = scheme_ "://", .has_lease = true, .open = bwl_redis_open,  \
+    .share = bwl_redis_share, .close = bwl_redis_close, .prepare = prepare, .send = send_command, \
+    .forget = forget, .withdraw = withdraw, .woken = woken, .flush = flush,                       \
+    .connect = start_connecting, .look = bwl_redis_holder_query, .who = bwl_redis_who,            \
+    .lock_size = sizeof(bwl_redis_lock)
 
 #define BREAKING_ENGINE(scheme_)                                                             \
     REDIS_ENGINE(scheme_), .kind = BWL_ENGINE_REDIS, .protocol = &bwl_queue, .await = await, \

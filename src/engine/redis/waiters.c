@@ -8,7 +8,7 @@
  * The shards of a client have a registry each; the nodes of a cluster share one.
  */
 #include "engine/redis/redis.h"
-#include "engine/redis/topology/cluster.h"
+#include "engine/redis/topology/slots.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -25,9 +25,7 @@
  *      IDLE --release--> WATCHING --ours--> DELETING --> IDLE
  *                           `--not ours--> UNWATCHING --> IDLE, lost
  */
-#include "core/one_request.h"
-#include "protocol/protocol.h"
-#include "protocol/store/redis.h"
+#include "protocol/articles.h"
 
 enum { NO_FENCE = 0 };
 
@@ -59,7 +57,7 @@ static void send_command(watch_state *w, watch_phase phase, bwl_redis_command co
                          bwl_effects *fx)
 {
     w->phase = phase;
-    bwl_send_one(&w->asking, command, 0, fx);
+    bwl_article_send(&w->asking, command, 0, fx);
 }
 
 /* A release may come while something else is asked: what that says is not heard any more. */

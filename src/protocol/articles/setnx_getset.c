@@ -28,10 +28,8 @@
  *                                               `--gone--> SWAPPING --> IDLE
  *      IDLE --release--> [LOOKING -->] DELETING --> IDLE
  */
-#include "core/one_request.h"
 #include "core/timestamps.h"
-#include "protocol/protocol.h"
-#include "protocol/store/redis.h"
+#include "protocol/articles.h"
 
 enum { NO_FENCE = 0, NOTHING_SEEN = 0 };
 
@@ -65,7 +63,7 @@ static void send_command(getset_state *g, getset_phase phase, bwl_redis_command 
                          int64_t timestamp, bwl_effects *fx)
 {
     g->phase = phase;
-    bwl_send_one(&g->asking, command, timestamp, fx);
+    bwl_article_send(&g->asking, command, timestamp, fx);
 }
 
 static bool is_of_server(const bwl_lock_request *request)

@@ -2,6 +2,7 @@
  * redirect.c -- a request that this node does not serve, and where it goes then.  See cluster.h.
  */
 #include "engine/redis/topology/cluster.h"
+#include "engine/redis/topology/slots.h"
 
 #include <string.h>
 

@@ -15,6 +15,7 @@
  * request that only tries subscribes too.
  */
 #include "engine/redis/topology/cluster.h"
+#include "engine/redis/topology/slots.h"
 
 #include <stdio.h>
 #include <stdlib.h>

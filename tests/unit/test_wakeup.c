@@ -1,8 +1,8 @@
 /*
- * test_wakeup.c -- the descriptors of a client for a loop of somebody else's.
+ * test_wakeup.c -- the descriptors of a client for an event loop of the caller.
  *
- * What they show is in test_bell.c; here is how they come about, and what another thread inside the
- * client does to them.
+ * test_wakeup_fd.c checks what they signal.  This test checks how they are made, and what another
+ * thread inside the client does to them.
  */
 #include "api/handles.h"
 #include "runtime/wakeup.h"

@@ -1,9 +1,9 @@
 /*
- * cohort_world.h -- three callers on their seats, the cohort between them, and the store below it:
- * what test_cohort.c explores.  It says there which invariants there are.
+ * local_group_world.h -- the world of test_local_group.c: three callers with their holds, the local
+ * group, and the store below it.
  */
-#ifndef COHORT_WORLD_H
-#define COHORT_WORLD_H
+#ifndef LOCAL_GROUP_WORLD_H
+#define LOCAL_GROUP_WORLD_H
 
 #include "lock/local_group.h"
 #include "lock/machine.h"

@@ -1,6 +1,6 @@
 /*
- * test_take.c -- what the script of TAKE_TIMESTAMP is given for each shape, and what its answers
- * mean.  What it does is in tests/live/test_catalogue_server.c.
+ * test_take_timestamp.c -- the arguments of the script of TAKE_TIMESTAMP for each format, and its
+ * replies.  tests/live/test_catalogue_server.c runs the script.
  */
 #include "engine/redis/wire/scripts.h"
 #include "engine/redis/wire/take_timestamp.h"

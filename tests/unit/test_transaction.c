@@ -1,6 +1,6 @@
 /*
- * test_section.c -- the commands of an update, byte for byte, and what their replies mean: nothing
- * but exactly the expected one is an answer.
+ * test_transaction.c -- the commands of an update, byte for byte, and their replies: only exactly
+ * the expected reply is accepted.
  */
 #include "engine/redis/wire/transaction.h"
 
@@ -211,5 +211,5 @@ int main(void)
         cmocka_unit_test(test_error_inside_exec_is_the_answer_with_its_words),
     };
 
-    return cmocka_run_group_tests_name("section", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("transaction", tests, NULL, NULL);
 }

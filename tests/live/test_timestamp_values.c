@@ -1,5 +1,5 @@
 /*
- * test_stamp_values.c -- locks whose value is a timestamp, on a real server: a bad value is
+ * test_timestamp_values.c -- locks whose value is a timestamp, on a real server: a bad value is
  * left alone and reported, an expired lock is taken over, and the scripts write and read each form
  * of value as the library does.
  *
@@ -316,5 +316,5 @@ int main(void)
                                empty_server),
     };
 
-    return cmocka_run_group_tests_name("stamp_values", tests, NULL, stop_server);
+    return cmocka_run_group_tests_name("timestamp_values", tests, NULL, stop_server);
 }

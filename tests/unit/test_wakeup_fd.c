@@ -1,9 +1,10 @@
 /*
- * test_bell.c -- how an event loop is told: the outer descriptor, and the pipe with its thread.
+ * test_wakeup_fd.c -- how an event loop of the caller is woken: the outer descriptor, and the pipe
+ * with its thread.
  *
- * The clients are of thread:, where nothing happens by itself: what is readable here was made so by
- * the test.  Waiting for a byte has an end of ten seconds; that none comes is seen by what the
- * thread must have done meanwhile.
+ * The clients are of thread:, where nothing happens without the test: it causes every readable
+ * descriptor.  The wait for a byte ends after ten seconds.  That no byte comes is shown by what
+ * the thread must have done in the meantime.
  */
 #include "runtime/wakeup.h"
 #include "runtime/shard.h"

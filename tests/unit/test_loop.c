@@ -1,5 +1,5 @@
 /*
- * test_drive.c -- how the threads inside one client share its event loop: one runs it, the others
+ * test_loop.c -- how the threads inside one client share its event loop: one runs it, the others
  * sleep.
  *
  * One client holds names, threads of the other wait for them.  A thread whose operation has
@@ -253,5 +253,5 @@ int main(void)
         CASE(test_drive_an_acquire_ends_in_time_where_no_descriptor_can_be_had),
     };
 
-    return cmocka_run_group_tests_name("drive", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("loop", tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /*
- * test_lanes.c -- which connection a call gets.
+ * test_shards.c -- which connection a call uses.
  *
- * Nothing is connected here: a lane is empty or not by the calls that have entered it.  The last
- * case is about what a call does that opens one; its store is a fake that says no.
+ * No test connects: a shard is busy or idle by the calls that have entered it.  The last case is a
+ * call that opens a connection; its store is a fake that refuses.
  */
 #include "api/handles.h"
 #include "api/engines.h"
@@ -347,5 +347,5 @@ int main(void)
         cmocka_unit_test(test_lanes_acquire_goes_to_the_first_lane_when_a_new_one_cannot_connect),
     };
 
-    return cmocka_run_group_tests_name("lanes", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("shards", tests, NULL, NULL);
 }

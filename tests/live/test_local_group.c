@@ -1,9 +1,10 @@
 /*
- * test_cohort.c -- threads and operations of one client that want one name, on a real server: they
- * hand it on to each other without asking, in the order in which they came, and others wait for so
- * many turns and no more; also when the server, the connection or the process ends meanwhile.
+ * test_local_group.c -- threads and operations of one client that want the same lock, on a real
+ * server.  They hand it on without a command to the server, in the order of their arrival, and
+ * other clients wait for a limited number of handoffs; also when the server, the connection or the
+ * process ends in between.
  *
- * The server counts what it was asked.  The judge of exclusion is the witness.
+ * The server counts its commands.  The witness checks mutual exclusion.
  */
 #include "tests/lib/line.h"
 #include "tests/lib/shared_server.h"

@@ -1,9 +1,9 @@
 /*
- * test_client.c -- opening and closing a client; its clock, its timers, its descriptor.
+ * test_shard.c -- opening and closing a client; its clock, its timers, its descriptor.
  *
- * What is made of a URL is the engines' affair; here only which engine it goes to, and that nothing
- * is left of a client that could not be opened.  Closing is the other half: what is held is given
- * back, what is sought is given up, in whatever order the locks were made.
+ * The engines interpret the URL; this test checks which engine gets it, and that a client that
+ * cannot be opened leaves nothing behind.  Closing releases what is held and cancels what is being
+ * acquired, in any order in which the locks were made.
  */
 #include "api/engines.h"
 #include "runtime/lock.h"

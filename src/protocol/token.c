@@ -5,12 +5,12 @@
  *      extend    if GET key = token then PEXPIRE key lease
  *      release   if GET key = token then DEL key
  *
- * The key outlives us by at most one lease.  We count the lease from the moment before we asked,
- * the server from the moment it carried that out; ours therefore ends first, and a clock that runs
- * a little slow is covered by the drift allowance.
+ * If the client dies, the key stays for at most one lease.  The client counts the lease from
+ * before the command is sent, the server from when it is carried out.  So the client's lease ends
+ * first; the drift allowance covers a clock that runs slow.
  *
- * An acquire without an answer is asked again with the same token, in a form that also says yes
- * when the first question had got through; its lease is counted from that first question.
+ * An acquire without a reply is sent again with the same token, by a command that also says yes if
+ * the first one was carried out.  Its lease is counted from the first command.
  *
  * What it does not promise: this is a lease, with no fence.  A server that forgets the key
  * (restart without persistence, failover, eviction) can let a second holder in.
@@ -23,10 +23,10 @@
 enum { SERVER = 0, NOTHING = 0, NO_FENCE = 0 };
 
 typedef struct token_state {
-    bwl_verb verb;  /* what we were told to do                                            */
-    uint32_t asked; /* tag of the question that we wait for, or NOTHING                   */
+    bwl_verb verb;  /* of the command in progress */
+    uint32_t asked; /* tag of the command in flight, or NOTHING */
     uint32_t last_tag;
-    bwl_ms   until; /* what a yes is worth: counted from the first question for this      */
+    bwl_ms   until; /* end of the grant of a yes: counted from the first command */
 } token_state;
 
 static void token_init(void *state, unsigned nodes)
@@ -86,9 +86,9 @@ static void token_event(void *state, const bwl_lock_request *request, const bwl_
 {
     token_state *t = state;
 
-    (void)request; /* what was claimed is in `until` already */
+    (void)request; /* its lease is in `until` already */
     if (t->asked == NOTHING || ev->tag != t->asked)
-        return; /* about a question that we gave up on */
+        return; /* the reply to an abandoned command */
     switch (ev->kind) {
     case BWL_REPLY:
         t->asked = NOTHING;
@@ -98,7 +98,7 @@ static void token_event(void *state, const bwl_lock_request *request, const bwl_
         t->asked = NOTHING;
         bwl_complete(fx, BWL_UNKNOWN);
         break;
-    case BWL_ALARM: /* we never ask for one, and nobody pushes */
+    case BWL_ALARM: /* not requested, and there are no pushes */
     case BWL_PUSH: break;
     }
 }

@@ -7,9 +7,8 @@
  */
 #pragma once
 
-#include "lab/model/redis.h"
+#include "lab/model/words.h"
 #include "protocol/store/queue.h"
-#include "protocol/store/redis.h"
 
 enum {
     BWL_MODEL_QUEUE        = 1, /* Q */

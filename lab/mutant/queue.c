@@ -1,8 +1,7 @@
 #include "lab/mutant/queue.h"
 #include "lab/world/private_state.h"
-#include "protocol/protocol.h"
+#include "protocol/queue_lock.h"
 #include "protocol/store/queue.h"
-#include "protocol/store/redis.h"
 
 static void mutant_init(void *state, unsigned nodes)
 {
@@ -38,7 +37,7 @@ static void from_push_event(void *state, const bwl_lock_request *request, const 
 
     if (ev->kind == BWL_PUSH) {
         m->inner.seen.at        = ev->now;
-        m->inner.seen.server_us = ev->queue_status->server_us;
+        m->inner.seen.server_us = ((const bwl_queue_status *)ev->details)->server_us;
     }
     inner_event(m, request, ev, fx);
 }
@@ -65,8 +64,8 @@ static void joins_again_command(void *state, const bwl_lock_request *request,
     inner_command(state, request, cmd, fx);
     if (cmd->verb != BWL_ACQUIRE || !cmd->again)
         return;
-    fx->sends[0].command   = REDIS_QUEUE_JOIN;
-    fx->sends[0].timestamp = (int64_t)m->inner.ticket;
+    fx->sends[0].command                = REDIS_QUEUE_JOIN;
+    fx->sends[0].args[REDIS_ARG_TICKET] = (int64_t)m->inner.ticket;
 }
 
 static void draws_anew_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
@@ -74,7 +73,7 @@ static void draws_anew_command(void *state, const bwl_lock_request *request, con
 {
     inner_command(state, request, cmd, fx);
     if (fx->send_count > 0 && fx->sends[0].command == REDIS_QUEUE_JOIN)
-        fx->sends[0].timestamp = 0;
+        fx->sends[0].args[REDIS_ARG_TICKET] = 0;
 }
 
 static void just_loses_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,

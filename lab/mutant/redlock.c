@@ -3,8 +3,8 @@
  * made, in a wrapper around the explored machine: see redlock.h.
  */
 #include "lab/mutant/redlock.h"
-#include "protocol/protocol.h"
 #include "protocol/quorum.h"
+#include "protocol/store/redis.h"
 
 static bwl_redlock_state *state_of(void *state)
 {

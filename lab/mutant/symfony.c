@@ -4,7 +4,8 @@
  * server uses as its own.
  */
 #include "lab/mutant/symfony.h"
-#include "protocol/protocol.h"
+#include "protocol/framework_lock.h"
+#include "protocol/store/redis.h"
 
 enum { NS_IN_MS = 1000000, STATE_SIZE = 32 };
 
@@ -18,7 +19,7 @@ static void clock_command(void *state, const bwl_lock_request *request, const bw
                           bwl_effects *fx)
 {
     bwl_symfony.command(state, request, cmd, fx);
-    fx->sends[fx->send_count - 1].timestamp = cmd->wall_ns / NS_IN_MS;
+    fx->sends[fx->send_count - 1].args[REDIS_ARG_TIMESTAMP] = cmd->wall_ns / NS_IN_MS;
 }
 
 static void clock_event(void *state, const bwl_lock_request *request, const bwl_event *ev,

@@ -1,7 +1,8 @@
 #include "lab/mutant/synced.h"
 #include "lab/world/private_state.h"
-#include "protocol/protocol.h"
-#include "protocol/store/redis.h"
+#include "protocol/token_lock.h"
+#include "protocol/queue_lock.h"
+#include "protocol/store/queue.h"
 
 #include <string.h>
 
@@ -24,7 +25,7 @@ static void alone_event(void *state, const bwl_lock_request *request, const bwl_
     bwl_synced_token.event(state, request, ev, fx);
     memcpy(&view, state, sizeof view);
     if (fx->send_count > 0 && fx->sends[0].command == REDIS_REPLICATED && view.verb == BWL_EXTEND)
-        fx->sends[0].timestamp = 0;
+        fx->sends[0].args[REDIS_ARG_REPLICAS] = 0;
 }
 
 /* A push is taken for the answer to its command. */

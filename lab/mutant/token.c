@@ -1,6 +1,6 @@
 #include "lab/mutant/token.h"
 #include "lab/world/private_state.h"
-#include "protocol/protocol.h"
+#include "protocol/token_lock.h"
 
 static void mutant_init(void *state, unsigned nodes)
 {

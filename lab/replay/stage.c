@@ -218,10 +218,10 @@ bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_message *message,
     if (faulty.of[0] == '\0') {
         is_good = bwl_line_ask(line, &q, ret_reply, ret_said, &why);
     } else {
-        is_good            = bwl_line_say(line, faulty.of, ret_said, &why);
-        bool is_yes        = strcmp(ret_said->of, "OK") == 0 || strcmp(ret_said->of, "1") == 0;
-        ret_reply->answer  = is_yes ? BWL_YES : BWL_NO;
-        ret_reply->is_mine = false;
+        is_good           = bwl_line_say(line, faulty.of, ret_said, &why);
+        bool is_yes       = strcmp(ret_said->of, "OK") == 0 || strcmp(ret_said->of, "1") == 0;
+        ret_reply->answer = is_yes ? BWL_YES : BWL_NO;
+        ret_reply->value.is_mine = false;
     }
     return is_good || bwl_stage_fails(s, "the real server failed", why);
 }
@@ -238,6 +238,6 @@ bool bwl_stage_is_same(const bwl_stage *s, const bwl_message *served, const bwl_
     bool shows = real->answer == BWL_YES && !is_by_server(s) && served->timestamp != 0;
 
     return served->answer == (uint8_t)real->answer &&
-           (real->answer != BWL_YES || is_by_server(s) || served->is_mine == real->is_mine) &&
+           (real->answer != BWL_YES || is_by_server(s) || served->is_mine == real->value.is_mine) &&
            (!shows || bwl_stage_number(s, served) == real->number);
 }

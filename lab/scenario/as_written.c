@@ -8,9 +8,9 @@
  */
 #include "lab/scenario/as_written.h"
 #include "core/compat_rules.h"
-#include "protocol/store/redis.h"
+#include "protocol/articles.h"
 
-enum { SERVER = 0, NO_FENCE = 0, NOTHING = 0, STEPS_MAX = 6, GUARD_MS = 3, NS_PER_MS = 1000000 };
+enum { NO_FENCE = 0, NOTHING = 0, STEPS_MAX = 6, GUARD_MS = 3, NS_PER_MS = 1000000 };
 
 /* Where a step leads: to another step, or to an end. */
 typedef enum written_end {
@@ -52,13 +52,12 @@ typedef struct written_program {
 } written_program;
 
 typedef struct written_state {
-    uint8_t  verb;
-    uint8_t  at;
-    uint32_t asked;
-    uint32_t last_tag;
-    int64_t  timestamp; /* written by this try */
-    uint64_t shown;     /* read by the step before */
-    bwl_ms   until;
+    uint8_t         verb;
+    uint8_t         at;
+    bwl_one_request asking;
+    int64_t         timestamp; /* written by this try */
+    uint64_t        shown;     /* read by the step before */
+    bwl_ms          until;
 } written_state;
 
 /* ---- the interpreter ------------------------------------------------------------------------- */
@@ -76,14 +75,8 @@ static const written_step *step_of(const written_program *p, const written_state
 
 static void ask(const written_program *p, written_state *s, unsigned at, bwl_effects *fx)
 {
-    s->at    = (uint8_t)at;
-    s->asked = ++s->last_tag;
-    bwl_add_send(fx, (bwl_send){
-                         .tag       = s->asked,
-                         .node      = SERVER,
-                         .command   = step_of(p, s)->command,
-                         .timestamp = s->timestamp,
-                     });
+    s->at = (uint8_t)at;
+    bwl_article_send(&s->asking, (bwl_redis_command)step_of(p, s)->command, s->timestamp, fx);
 }
 
 /* Reads the wall clock once for each try. */
@@ -125,16 +118,17 @@ static void go_to(const written_program *p, written_state *s, const bwl_lock_req
 static bool passes(const written_step *step, const written_state *s,
                    const bwl_lock_request *request, const bwl_event *ev)
 {
-    int64_t unit_ns   = request->rules != NULL ? request->rules->unit_ns : 0;
-    int64_t now       = unit_ns != 0 ? ev->wall_ns / unit_ns : 0;
-    int64_t timestamp = (int64_t)ev->number;
+    int64_t                unit_ns   = request->rules != NULL ? request->rules->unit_ns : 0;
+    int64_t                now       = unit_ns != 0 ? ev->wall_ns / unit_ns : 0;
+    int64_t                timestamp = (int64_t)ev->number;
+    const bwl_redis_value *value     = ev->details;
 
     switch ((written_test)step->test) {
     case NO_TEST: return true;
     case IS_PAST: return timestamp < now;
     case IS_PAST_OR_NOW: return timestamp <= now;
-    case IS_SAME: return ev->value_hash == s->shown;
-    case IS_MINE: return ev->is_mine;
+    case IS_SAME: return value->hash == s->shown;
+    case IS_MINE: return value->is_mine;
     case IS_AHEAD: return timestamp - now >= GUARD_MS;
     case IS_AHEAD_AT_ALL: return timestamp >= now;
     case HAS_NO_END: return ev->number == REDIS_NO_EXPIRY;
@@ -152,7 +146,7 @@ static void answered(const written_program *p, written_state *s, const bwl_lock_
     switch (ev->answer) {
     case BWL_YES:
         where    = passes(step, s, request, ev) ? step->yes : step->otherwise;
-        s->shown = ev->value_hash;
+        s->shown = ((const bwl_redis_value *)ev->details)->hash;
         go_to(p, s, request, where, ev, fx);
         return;
     case BWL_NO:
@@ -177,13 +171,10 @@ static void command(const written_program *p, written_state *s, const bwl_lock_r
 static void event(const written_program *p, written_state *s, const bwl_lock_request *request,
                   const bwl_event *ev, bwl_effects *fx)
 {
-    bool is_ours = s->asked != NOTHING && ev->tag == s->asked;
-
-    if (ev->kind == BWL_ALARM && s->asked == NOTHING)
+    if (ev->kind == BWL_ALARM && s->asking.asked == NOTHING)
         go_to(p, s, request, FROM_START, ev, fx);
-    if (!is_ours || (ev->kind != BWL_REPLY && ev->kind != BWL_DOWN))
+    if (!bwl_ends_request(&s->asking, ev))
         return;
-    s->asked = NOTHING;
     if (ev->kind == BWL_REPLY)
         answered(p, s, request, ev, fx);
     else if (step_of(p, s)->down != 0)

@@ -8,7 +8,7 @@
 #include "lab/scenario/as_written.h"
 #include "lab/mutant/token.h"
 #include "lab/scenario/tables.h"
-#include "protocol/protocol.h"
+#include "protocol/articles.h"
 
 enum {
     /* A world in which the server forgets: what still holds, as far as one client can know. */

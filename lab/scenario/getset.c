@@ -5,6 +5,7 @@
  * has expired when the world begins.
  */
 #include "lab/scenario/tables.h"
+#include "protocol/articles.h"
 #include "protocol/protocol.h"
 
 #define IN_SECONDS(RULES)                                    \

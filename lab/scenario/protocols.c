@@ -6,7 +6,7 @@
  * has expired when the world begins.
  */
 #include "lab/scenario/tables.h"
-#include "protocol/protocol.h"
+#include "protocol/articles.h"
 
 /* As in protocol/protocols.c, with tokens of the lab's own. */
 static const bwl_compat_rules stamp_del = {

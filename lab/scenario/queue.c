@@ -7,7 +7,7 @@
  */
 #include "lab/mutant/queue.h"
 #include "lab/scenario/tables.h"
-#include "protocol/protocol.h"
+#include "protocol/queue_lock.h"
 #include "lab/model/queue.h"
 
 enum {

@@ -5,7 +5,7 @@
  * A scenario that breaks differs from one that holds only by the omitted rule.
  */
 #include "lab/scenario/tables.h"
-#include "protocol/protocol.h"
+#include "protocol/framework_lock.h"
 
 /* With the tokens that the lab hands out. */
 static const bwl_compat_rules fenced = { .value = BWL_VALUE_TOKEN, .counts_fences = true };

@@ -8,7 +8,7 @@
 #include "lab/mutant/redlock.h"
 #include "lab/scenario/table.h"
 #include "lab/scenario/tables.h"
-#include "protocol/protocol.h"
+#include "protocol/quorum.h"
 
 #define THREE_SERVERS .servers = 3, .clients = 2
 #define ONE_HOLDER    .invariants = BWL_INVARIANT_ONE_HOLDER, .breaks = BWL_INVARIANT_ONE_HOLDER

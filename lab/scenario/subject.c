@@ -6,7 +6,11 @@
 #include "lab/scenario/own.h"
 #include "lab/scenario/table.h"
 #include "lab/scenario/tables.h"
+#include "protocol/token_lock.h"
+#include "protocol/queue_lock.h"
 #include "protocol/protocol.h"
+#include "protocol/articles.h"
+#include "protocol/framework_lock.h"
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>

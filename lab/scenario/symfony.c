@@ -6,7 +6,7 @@
  */
 #include "lab/mutant/symfony.h"
 #include "lab/scenario/tables.h"
-#include "protocol/protocol.h"
+#include "protocol/framework_lock.h"
 
 enum { AHEAD_MS = 40 }; /* more than a lease */
 

@@ -7,7 +7,8 @@
  */
 #include "lab/mutant/synced.h"
 #include "lab/scenario/tables.h"
-#include "protocol/protocol.h"
+#include "protocol/token_lock.h"
+#include "protocol/queue_lock.h"
 
 enum {
     INVARIANTS_TOKEN = BWL_INVARIANTS_USUAL & ~(unsigned)BWL_INVARIANTS_BACKWARDS,

@@ -9,7 +9,7 @@
 #include "lab/scenario/tables.h"
 #include "lab/model/queue.h"
 #include "lab/mutant/token.h"
-#include "protocol/protocol.h"
+#include "protocol/token_lock.h"
 #include <string.h>
 
 enum { LEASE_MS = 30, ANSWER_MS = 15, WAIT_MS = 45, EXTEND_MS = 20, STEP_MS = 30, TRUE_PACE = 100 };

@@ -3,7 +3,8 @@
  */
 #include "lab/mutant/queue.h"
 #include "lab/scenario/tables.h"
-#include "protocol/protocol.h"
+#include "protocol/token_lock.h"
+#include "protocol/queue_lock.h"
 
 static const bwl_scenario table[] = {
     ROW("yield-calm", "the holder yields, and joins the queue behind the waiters", OF_QUEUE,

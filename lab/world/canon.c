@@ -2,7 +2,8 @@
 #include "lab/world/canon_inside.h"
 #include "lab/model/words.h"
 #include "lab/world/private_state.h"
-#include "protocol/protocol.h"
+#include "protocol/token_lock.h"
+#include "protocol/framework_lock.h"
 #include <string.h>
 
 enum { PAUSES_ALIKE = 8 };

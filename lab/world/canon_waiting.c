@@ -7,7 +7,7 @@
 #include "lab/world/canon_inside.h"
 #include "lab/model/queue.h"
 #include "lab/world/private_state.h"
-#include "protocol/protocol.h"
+#include "protocol/queue_lock.h"
 #include <string.h>
 
 /* ---- tickets and fences ---------------------------------------------------------------------- */

@@ -158,8 +158,9 @@ static void put(bwl_world *w, unsigned client, const bwl_send *send)
 {
     bwl_lab_client *c              = &w->clients[client];
     bwl_link       *link           = &w->servers[send->node].links[client];
-    uint16_t        previous_token = bwl_token_read(c->hold.request.previous_token);
-    uint16_t token = send->uses_previous_token ? previous_token : bwl_world_token_of(w, client);
+    uint16_t        previous_token = bwl_token_read(c->hold.previous_token);
+    uint16_t        token =
+        bwl_redis_uses_previous_token(send) ? previous_token : bwl_world_token_of(w, client);
 
     assert(send->node < w->scenario->servers);
     assert(!c->hold.protocol->uses_token || bwl_token_is_ours(c->hold.request.token));
@@ -174,7 +175,7 @@ static void put(bwl_world *w, unsigned client, const bwl_send *send)
         .previous_token = send->command == REDIS_QUEUE_REQUEUE ? previous_token : 0,
         .tag            = send->tag,
         .lease_ms       = (int32_t)lease_written(w, c),
-        .timestamp      = send->timestamp,
+        .timestamp      = send->args[REDIS_ARG_TIMESTAMP],
         .asked_ms = w->scenario->budget[BWL_STOP] > 0 ? (uint16_t)(w->now - BWL_BEGINNING_MS) : 0,
         .acquires = bwl_hold_is_acquiring(&c->hold),
     };
@@ -402,18 +403,20 @@ void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance)
     event(w, client, (bwl_event){ .kind = BWL_ALARM }, chance);
 }
 
-static void show(const bwl_world *w, const bwl_message *answer, bwl_event *ev)
+static void show(const bwl_world *w, const bwl_message *answer, bwl_redis_value *room,
+                 bwl_event *ev)
 {
     bool shows_value = answer->command == REDIS_READ || answer->command == REDIS_SWAP ||
                        answer->command == REDIS_WATCH_READ ||
                        answer->command == REDIS_TAKE_TIMESTAMP;
 
-    ev->is_mine = answer->is_mine;
+    *room       = (bwl_redis_value){ .is_mine = answer->is_mine };
+    ev->details = room;
     ev->number  = (uint64_t)answer->timestamp;
     if (!shows_value || ev->answer != BWL_YES)
         return;
-    ev->number     = (uint64_t)bwl_model_timestamp_of(w->scenario->terms.rules, answer->timestamp);
-    ev->value_hash = (uint64_t)answer->timestamp;
+    ev->number = (uint64_t)bwl_model_timestamp_of(w->scenario->terms.rules, answer->timestamp);
+    room->hash = (uint64_t)answer->timestamp;
 }
 
 void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server,
@@ -421,16 +424,18 @@ void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server,
 {
     bwl_lab_client  *c  = &w->clients[client];
     bwl_event        ev = { .kind = BWL_DOWN, .node = (uint8_t)server, .tag = question->tag };
-    bwl_queue_status queue_status = { 0 };
+    bwl_queue_status queue_status;
+    bwl_redis_value  value;
 
     if (!c->is_running || question->round != c->round)
         return;
     if (question->kind == BWL_MESSAGE_ANSWER) {
         ev.kind   = BWL_REPLY;
         ev.answer = (bwl_answer)question->answer;
-        show(w, question, &ev);
-        ev.queue_status = bwl_wait_place(w, question, &queue_status);
-        if (ev.queue_status != NULL)
+        show(w, question, &value, &ev);
+        if (bwl_queue_is(question->command))
+            ev.details = bwl_wait_place(w, question, &queue_status);
+        if (ev.details == &queue_status)
             bwl_wait_heard(w, client, question);
     }
     event(w, client, ev, chance);
@@ -451,10 +456,10 @@ void bwl_sim_client_pushed(bwl_world *w, unsigned client, const bwl_message *pus
     bwl_lab_client  *c            = &w->clients[client];
     bwl_queue_status queue_status = { 0 };
     bwl_event        ev           = {
-                         .kind         = BWL_PUSH,
-                         .answer       = BWL_YES,
-                         .number       = (uint64_t)push->timestamp,
-                         .queue_status = bwl_wait_place(w, push, &queue_status),
+                         .kind    = BWL_PUSH,
+                         .answer  = BWL_YES,
+                         .number  = (uint64_t)push->timestamp,
+                         .details = bwl_wait_place(w, push, &queue_status),
     };
 
     if (c->is_running && bwl_world_token_of(w, client) == push->token)

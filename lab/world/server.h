@@ -5,6 +5,7 @@
 
 #include "lab/model/redis.h"
 #include "lab/world/scenario.h"
+#include "protocol/store/redis.h"
 
 enum { BWL_MESSAGES_MAX = 8 };
 

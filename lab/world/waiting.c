@@ -114,9 +114,9 @@ void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_send *send, bwl_mes
     if (send->command == REDIS_QUEUE_REQUEUE)
         seat->ticket = 0; /* its new position is behind the others */
     if (send->command == REDIS_QUEUE_JOIN && seat->ticket != 0 &&
-        (uint64_t)send->timestamp != seat->ticket)
+        (uint64_t)send->args[REDIS_ARG_TICKET] != seat->ticket)
         w->broken |= BWL_INVARIANT_FIRST_COME; /* a queue position must not change */
-    if (send->uses_previous_token)
+    if (bwl_redis_uses_previous_token(send))
         return; /* it has no queue status */
     if (seat->named_token != message->token) {
         seat->named_token    = message->token;
@@ -127,7 +127,7 @@ void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_send *send, bwl_mes
     message->stood_by[0]  = seat->stood_by[0];
     message->stood_by[1]  = seat->stood_by[1];
     if (joins)
-        seat->named_claim_ms = (uint16_t)send->provisional_ttl_ms;
+        seat->named_claim_ms = (uint16_t)send->args[REDIS_ARG_TTL_MS];
     if (joins || send->command == REDIS_QUEUE_HEARTBEAT)
         seat->stood_by[send->command == REDIS_QUEUE_HEARTBEAT] = seat->push_channel;
     message->provisional_ttl_ms = seat->named_claim_ms;

@@ -16,7 +16,6 @@
 #include "lab/world/server.h"
 #include "lab/world/transition.h"
 #include "lab/world/waiting_state.h"
-#include "protocol/store/redis.h"
 #include <string.h>
 
 enum {

@@ -1,8 +1,8 @@
 /*
- * one_request.h -- one question at a time to one server, for a machine that needs no more.
+ * one_request.h -- at most one command in flight to one server.
  *
- * The tag of the question that is out, or 0.  What comes about any other question is about one that
- * was given up, and is not heard.
+ * `asked` is the tag of the command in flight, or 0.  A reply with any other tag belongs to a
+ * command that was abandoned, and is ignored.
  */
 #ifndef BWL_ONE_REQUEST_H
 #define BWL_ONE_REQUEST_H
@@ -14,15 +14,13 @@ typedef struct bwl_one_request {
     uint32_t last_tag;
 } bwl_one_request;
 
-static inline void bwl_send_one(bwl_one_request *a, unsigned command, int64_t timestamp,
-                                bwl_effects *fx)
+static inline void bwl_send_one(bwl_one_request *a, unsigned command, bwl_effects *fx)
 {
     a->asked = ++a->last_tag;
-    bwl_add_send(
-        fx, (bwl_send){ .tag = a->asked, .command = (uint8_t)command, .timestamp = timestamp });
+    bwl_add_send(fx, (bwl_send){ .tag = a->asked, .command = (uint8_t)command });
 }
 
-/* Is it the end of the question that is out?  Then that is out no more. */
+/* True if the event ends the command in flight; then none is in flight. */
 static inline bool bwl_ends_request(bwl_one_request *a, const bwl_event *ev)
 {
     bool is_it =
@@ -33,7 +31,7 @@ static inline bool bwl_ends_request(bwl_one_request *a, const bwl_event *ev)
     return is_it;
 }
 
-/* Did the server carry the question out and answer it?  If not, that is told. */
+/* True if the server carried the command out and replied.  If not, completes with the reason. */
 static inline bool bwl_was_answered(const bwl_event *ev, bwl_effects *fx)
 {
     if (ev->kind == BWL_DOWN) {

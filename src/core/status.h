@@ -1,6 +1,6 @@
 /*
- * status.h -- how a call ends.  The status and the error are the public ones, by the names that the
- * layers below the API use, so that an error reaches the caller without being copied.
+ * status.h -- the result of a call.  The values and the error type are those of the public API, so
+ * an error reaches the caller without a conversion.
  */
 #ifndef BWL_STATUS_H
 #define BWL_STATUS_H

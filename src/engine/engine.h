@@ -36,7 +36,8 @@ typedef enum bwl_engine_kind {
 
 typedef struct bwl_engine {
     const char         *scheme;
-    bwl_engine_kind     kind; /* 0: no URL names it (local groups) */
+    const char         *url_prefix; /* the beginning of a URL, for messages: "redis://", "file:" */
+    bwl_engine_kind     kind;       /* 0: no URL names it (local groups) */
     const bwl_protocol *protocol;
     size_t              lock_size; /* size of the engine's part of a lock, bytes */
     bool                has_lease;

@@ -386,10 +386,9 @@ bwl_event bwl_group_action_event(const bwl_group_action *action)
 
     assert(action->kind == BWL_ACTION_COMPLETE);
     return (bwl_event){
-        .kind   = action->tag != 0 ? BWL_REPLY : BWL_PUSH,
-        .tag    = action->tag,
-        .answer = is_yes ? BWL_YES : BWL_NO,
-        .number = is_yes ? out->fence : (uint64_t)out->kind,
-        .until  = out->until,
+        .kind    = action->tag != 0 ? BWL_REPLY : BWL_PUSH,
+        .tag     = action->tag,
+        .answer  = is_yes ? BWL_YES : BWL_NO,
+        .details = out,
     };
 }

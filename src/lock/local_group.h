@@ -1,40 +1,40 @@
 /*
- * local_group.h -- those of one client that want the same name: they have one place in the store's
- * queue between them, and take turns while it is theirs.
+ * local_group.h -- the threads of one client that want the same lock: they have one entry in the
+ * store's queue between them, and hand the lock on to each other while the store's hold lasts.
  *
  *                 caller  caller  caller
  *                   |       |       |
- *                  hold    hold    hold       each on the protocol `seat`: ENQUEUE, EXTEND, LEAVE
+ *                  hold    hold    hold       each with the protocol of local_waiter.c
  *                   |       |       |
- *                   +---- cohort ---+         this machine
+ *                   +-- local group +         this machine
  *                           |
- *                          hold               the store's: acquired, extended, yielded, released
- *                           |                 as a caller would
+ *                      store hold             acquired, extended, yielded, released
+ *                           |                 as by a caller
  *                         store
  *
- * The store's hold is
+ * The store hold is
  *
- *      NONE --somebody sits--> ACQUIRING --held--> HELD <--> EXTENDING
- *      ACQUIRING --refused, or nobody sits any more--> NONE
+ *      NONE --first waiter--> ACQUIRING --held--> HELD <--> EXTENDING
+ *      ACQUIRING --refused, or no waiter is left--> NONE
  *      HELD --yielded--> ACQUIRING
- *      HELD, EXTENDING --nobody sits--> RELEASING --> NONE
+ *      HELD, EXTENDING --no waiter is left--> RELEASING --> NONE
  *      HELD, EXTENDING --lost--> NONE
  *
  * The rules:
- *   - first come, first served, inside;
- *   - the next one's turn begins when the one before him has left, and is told that in between:
- *     there is no moment at which two have been told HELD;
- *   - nobody is told more than the store's hold says: until when, and that it is lost;
- *   - a turn begins with at least half of his lease who has it: it is extended first, unless the
- *     store has given or extended it just now;
- *   - after `handoffs_max` turns, or when `handoffs_ms` have passed, it is yielded to who waits
- *     elsewhere;
- *   - the fence of a turn is the store's and which turn it is: the store leaves 1024 for that;
- *   - who leaves while others sit here is told RELEASED at once, on this machine's word alone: the
- *     store was not asked.  Who leaves last hears what the store says.
+ *   - the waiters of a group get the lock in the order of their arrival;
+ *   - a handoff begins after the waiter before has left, and has got its result: two waiters are
+ *     never told HELD at the same time;
+ *   - a waiter is never told a later end than that of the store hold, and a loss is reported;
+ *   - a waiter gets the lock with at least half of its lease left: otherwise the store hold is
+ *     extended first, unless the store has granted or extended it since the last handoff;
+ *   - after `handoffs_max` handoffs, or `handoffs_ms`, the store hold is yielded to other clients;
+ *   - the fence of a handoff is the fence of the store hold plus the number of the handoff: the
+ *     store leaves 1024 numbers between two fences;
+ *   - a waiter that leaves before the last one is told RELEASED at once, without a command to the
+ *     store.  The last one gets the result from the store.
  *
- * Whoever runs this keeps the seats in an array, the first of which is nobody's; hands in what
- * happens; and carries out what `next` says until it says that there is nothing.
+ * The owner of a group keeps the waiters in an array, whose first element is not used.  It passes
+ * in what happens, and carries out the actions of bwl_group_next_action until there are none.
  */
 #ifndef BWL_LOCK_LOCAL_GROUP_H
 #define BWL_LOCK_LOCAL_GROUP_H
@@ -42,7 +42,7 @@
 #include "core/core.h"
 
 enum {
-    BWL_HANDOFFS_MAX        = 1024, /* from one fence of the store's to the next */
+    BWL_HANDOFFS_MAX        = 1024, /* the store leaves so many numbers between fences */
     BWL_HANDOFFS_DEFAULT    = 64,
     BWL_HANDOFFS_DEFAULT_MS = 100,
 };
@@ -53,16 +53,16 @@ typedef enum bwl_local_waiter_state {
     BWL_LOCAL_WAITER_EMPTY = 0,
     BWL_LOCAL_WAITER_WAITING,
     BWL_LOCAL_WAITER_ACTIVE,
-    BWL_LOCAL_WAITER_LEAVING, /* the last one: the store is asked */
+    BWL_LOCAL_WAITER_LEAVING, /* the last waiter: the store hold is being released */
 } bwl_local_waiter_state;
 
 typedef struct bwl_local_waiter {
     bwl_local_waiter_state state;
-    bwl_local_waiter_id    next; /* WAITS: in line */
+    bwl_local_waiter_id    next; /* WAITING: in the order of arrival */
     bwl_local_waiter_id    previous;
     bwl_local_waiter_id    next_result;
-    uint32_t               tag;    /* of the question that is open; 0: none */
-    bwl_outcome            result; /* not told yet; PENDING: nothing */
+    uint32_t               tag;    /* of the command in flight; 0: none */
+    bwl_outcome            result; /* not reported yet; PENDING: none */
     bwl_ms                 lease_ms;
 } bwl_local_waiter;
 
@@ -78,73 +78,75 @@ typedef struct bwl_group {
     bwl_group_state     state;
     unsigned            handoffs_max; /* 1 .. BWL_HANDOFFS_MAX */
     bwl_ms              handoffs_ms;
-    bwl_local_waiter_id first; /* who waits */
+    bwl_local_waiter_id first; /* of those that wait */
     bwl_local_waiter_id last;
-    bwl_local_waiter_id first_result; /* to whom something is to be told */
+    bwl_local_waiter_id first_result; /* of those with a result that is not reported */
     bwl_local_waiter_id last_result;
     bwl_local_waiter_id active;
-    bwl_local_waiter_id extending; /* he has asked for it, and the store was not asked yet, or is */
+    bwl_local_waiter_id extending; /* has asked for an extension, which is not answered yet */
     bwl_local_waiter_id leaver;
-    unsigned            handoffs; /* begun since the store gave it */
-    bool             is_fresh; /* the store gave it, or extended it, and no turn has begun since */
-    bool             extension_failed; /* an extension, since then */
-    bwl_ms           given_at;
-    bwl_ms           until; /* the store's hold */
-    bwl_ms           reported_until;
-    bwl_outcome_kind last_error; /* of its renewal; PENDING: none */
-    bwl_outcome_kind reported_error;
-    bwl_ms           lease_ms; /* that was asked for last */
-    uint64_t         fence;
+    unsigned            handoffs; /* since the store granted the lock */
+    bool                is_fresh; /* granted or extended by the store after the last handoff */
+    bool                extension_failed; /* since the last handoff */
+    bwl_ms              given_at;
+    bwl_ms              until; /* of the store hold */
+    bwl_ms              reported_until;
+    bwl_outcome_kind    last_error; /* of the renewal of the store hold; PENDING: none */
+    bwl_outcome_kind    reported_error;
+    bwl_ms              lease_ms; /* of the last command to the store */
+    uint64_t            fence;
 } bwl_group;
 
 typedef enum bwl_group_action_kind {
-    BWL_ACTION_COMPLETE = 1, /* the seat `seat`: bwl_group_action_event */
-    BWL_ACTION_ACQUIRE, /* a new hold of the store, for lease_ms, for ever; the one before is not
-                        * wanted any more */
-    BWL_ACTION_EXTEND,  /* it by lease_ms */
-    BWL_ACTION_YIELD,   /* it, for ever */
-    BWL_ACTION_RELEASE, /* it; an extension under way is not waited for */
-    BWL_ACTION_CANCEL,  /* it; nothing is to be told of it any more */
+    BWL_ACTION_COMPLETE = 1, /* a result for `waiter`: see bwl_group_action_event */
+    BWL_ACTION_ACQUIRE,      /* a new store hold, for lease_ms, without a time limit; replaces the
+                         * previous one */
+    BWL_ACTION_EXTEND,       /* the store hold, to lease_ms from now */
+    BWL_ACTION_YIELD,        /* the store hold, without a time limit */
+    BWL_ACTION_RELEASE,      /* the store hold, without waiting for an extension */
+    BWL_ACTION_CANCEL,       /* the store hold; no result of it counts any more */
 } bwl_group_action_kind;
 
 typedef struct bwl_group_action {
     bwl_group_action_kind kind;
     bwl_local_waiter_id   waiter;
-    uint32_t              tag; /* TELL: of his question; 0: he has not asked */
+    uint32_t              tag; /* COMPLETE: of the waiter's command; 0: it has none in flight */
     bwl_outcome           outcome;
     bwl_ms                lease_ms;
 } bwl_group_action;
 
 void bwl_group_init(bwl_group *c, unsigned handoffs_max, bwl_ms handoffs_ms);
 
-/* ---- from above: what a seat asks, with the tag of the question ------------------------------ */
+/* ---- from above: commands of a waiter, with their tags --------------------------------------- */
 
-/* The seat is empty. */
+/* Waiter n must be EMPTY. */
 void bwl_group_enqueue(bwl_group *c, bwl_local_waiter *waiters, bwl_local_waiter_id n, uint32_t tag,
                        bwl_ms lease_ms);
 void bwl_group_extend(bwl_group *c, bwl_local_waiter *waiters, bwl_local_waiter_id n, uint32_t tag,
                       bwl_ms lease_ms);
 void bwl_group_leave(bwl_group *c, bwl_local_waiter *waiters, bwl_local_waiter_id n, uint32_t tag);
 
-/* ---- from below ------------------------------------------------------------------------------ */
+/* ---- from below: what happens to the store hold ---------------------------------------------- */
 
-/* The store's hold has told this.  HELD: acquired, extended or yielded and got again. */
+/* The result of the last action on the store hold.  HELD: acquired, extended, or yielded and then
+ * acquired again. */
 void bwl_group_on_store_result(bwl_group *c, bwl_local_waiter *waiters, const bwl_outcome *out,
                                bwl_ms now);
 
-/* What the store's hold says now, unasked: until when it is held, and how its renewal goes. */
+/* The state of the store hold after any step: its end, and the last error of its renewal. */
 void bwl_group_on_store_status(bwl_group *c, bwl_ms until, bwl_outcome_kind last_error);
 
-/* ---- what is to be done ---------------------------------------------------------------------- */
+/* ---- actions --------------------------------------------------------------------------------- */
 
-/* False: nothing. */
+/* Writes the next action.  False: there is none. */
 bool bwl_group_next_action(bwl_group *c, bwl_local_waiter *waiters, bwl_ms now,
                            bwl_group_action *ret_action);
 
-/* Nobody sits, and nothing is asked of the store. */
+/* True if there is no waiter and no action on the store hold in flight. */
 bool bwl_group_is_over(const bwl_group *c);
 
-/* What a seat is told, as an event for its machine; the moment is to be filled in. */
+/* A COMPLETE action as an event for the hold of its waiter, without a time.  `details` points into
+ * the action. */
 bwl_event bwl_group_action_event(const bwl_group_action *action);
 
 #endif

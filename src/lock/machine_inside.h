@@ -1,5 +1,5 @@
 /*
- * machine_inside.h -- what the files of this room share.  See machine.h.
+ * machine_inside.h -- internal functions that the files of the lock machine share.  See machine.h.
  */
 #ifndef BWL_LOCK_MACHINE_INSIDE_H
 #define BWL_LOCK_MACHINE_INSIDE_H
@@ -7,65 +7,64 @@
 #include "lock/machine.h"
 
 /* machine.c */
-/* Hands the protocol a command; what it tells at once is acted on. */
+/* Passes a command to the protocol, and handles an outcome that it has at once. */
 void bwl_hold_command(bwl_hold *h, bwl_hold_state next, bwl_command cmd, const bwl_event *ev,
                       bwl_effects *fx);
 
-/* The caller is told `kind`, and that was all. */
+/* Ends the hold with the outcome `kind` for the caller. */
 void bwl_hold_end_with(bwl_hold *h, bwl_outcome_kind kind, bwl_effects *fx);
 
-/* That was all, and nobody is told. */
+/* Ends the hold without an outcome. */
 void bwl_hold_end(bwl_hold *h);
 
-/* When the next pause of a row of them ends. */
+/* The end of the next pause of the backoff. */
 bwl_ms bwl_hold_pause_ends_at(bwl_hold *h, const bwl_event *ev);
 
-/* Asks for it by a new token; `yields`: it is ours by the former one. */
+/* Starts an attempt with a new token; `yields`: the lock is held by the previous one. */
 void bwl_hold_attempt(bwl_hold *h, bool yields, const bwl_event *ev, bwl_effects *fx);
 
-/* What `wake_at` is, after a call that came from above. */
+/* Sets fx->wake_at after a call from above. */
 void bwl_hold_set_timer(const bwl_hold *h, bwl_effects *fx);
 
 /* release.c */
-/* Commands it; the state says what for. */
+/* Sends RELEASE; the state `next` is the reason. */
 void bwl_hold_send_release(bwl_hold *h, bwl_hold_state next, const bwl_event *ev, bwl_effects *fx);
 
-/* What may be ours in the store is taken back, and nobody waits for that. */
+/* Releases what the store may have in our name; no caller waits for the result. */
 void bwl_hold_leave(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 
-/* The caller is told `kind` and is done; what may be ours in the store is taken back. */
+/* Reports `kind` to the caller, and then does the same. */
 void bwl_hold_leave_with(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev, bwl_effects *fx);
 
-/* A release came out so: may it be ours in the store still? */
+/* True if the store may still have the lock in our name after a release with this outcome. */
 bool bwl_release_may_have_failed(bwl_outcome_kind released);
 
-/* Likewise, of one that we asked for, or that nobody waits for. */
+/* Handles the outcome of a release, with or without a caller that waits. */
 void bwl_hold_released(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx);
 
-/* Its pause is over. */
+/* Sends the release again after its pause. */
 void bwl_hold_release_again(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 
 /* yield.c */
-/* It was not ours to give. */
+/* The lock was not held, so it cannot be yielded. */
 void bwl_hold_not_yielded(bwl_hold *h, bwl_effects *fx);
 
-/* How the release came out. */
+/* Handles the outcome of the release before a yield. */
 void bwl_hold_yielded(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx);
 
 /* renew.c */
-/* It is ours, until later than now. */
+/* The lock is held, until later than now. */
 void bwl_hold_keep(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx);
 
-/* Its time is over. */
+/* The lease is over. */
 void bwl_hold_lose(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 
 void bwl_hold_renew(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 
-/* How an extension came out. */
+/* Handles the outcome of an extension. */
 void bwl_hold_extended(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx);
 
-/* While we hold, the protocol has found out that it is ours for longer, or not any more, or that
- * whoever renews it for us cannot. */
+/* While held: the protocol reports a later end, a loss, or a failed renewal without a command. */
 void bwl_hold_unsolicited(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev,
                           bwl_effects *fx);
 

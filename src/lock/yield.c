@@ -16,7 +16,7 @@ static void keep_previous_token(bwl_hold *h)
 
     assert(h->protocol->uses_token);
     assert(size <= BWL_PREVIOUS_TOKEN_MAX);
-    memcpy(h->request.previous_token, h->request.token, size + 1);
+    memcpy(h->previous_token, h->request.token, size + 1);
 }
 
 static void begin(bwl_hold *h, const bwl_event *ev, bwl_ms wait_deadline, bwl_effects *fx)
@@ -55,7 +55,7 @@ void bwl_hold_yield(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_ms 
 void bwl_hold_not_yielded(bwl_hold *h, bwl_effects *fx)
 {
     assert(h->state == BWL_HOLD_ACQUIRING);
-    assert(h->request.previous_token[0] != '\0');
+    assert(h->previous_token[0] != '\0');
     bwl_hold_end_with(h, BWL_LOST, fx);
 }
 

@@ -19,7 +19,7 @@
  *                           +----- yes -----+----- yes --> HELD --release--> LEAVING --> IDLE
  *      JOINING --later--> LATCHED --alarm--> JOINING
  */
-#include "protocol/protocol.h"
+#include "protocol/local_lock.h"
 #include "protocol/store/local.h"
 
 enum { STORE = 0, NOTHING = 0, POLL_MAX_MS = 128, LATCH_MAX_MS = 16, LATCH_TRIES_MAX = 12 };

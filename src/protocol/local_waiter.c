@@ -1,12 +1,12 @@
 /*
- * local_waiter.c -- a lock that others of the same client want too, who have one place in the
+ * local_waiter.c -- a lock that several threads of one client want; they have one entry in the
  * store's queue between them: see lock/local_group.h.
  *
- *      acquire   ENQUEUE, and then wait to be told
+ *      acquire   ENQUEUE, then wait for the result
  *      extend    EXTEND
  *      release   LEAVE
  *
- * Everything that this promises is the cohort's word, which is the store's, or less.
+ * The guarantees are those of the local group, which gives no more than the store does.
  *
  *      IDLE --acquire--> ENQUEUED --yes--> HELD <--> EXTENDING
  *        ^                  |                |          |
@@ -14,12 +14,12 @@
  *        +--any answer-- LEAVING <--release-- any
  */
 #include "core/one_request.h"
-#include "protocol/protocol.h"
+#include "protocol/local_lock.h"
 #include "protocol/store/waiter.h"
 
 typedef enum phase {
     IDLE = 1,
-    ENQUEUED, /* ENQUEUE is out, or was answered by QUEUED */
+    ENQUEUED, /* ENQUEUE is in flight, or was answered by QUEUED */
     HELD,
     EXTENDING,
     LEAVING,
@@ -39,8 +39,8 @@ static void waiter_init(void *state, unsigned nodes)
 static void send_command(waiter_state *s, phase next, bwl_waiter_command command, bwl_effects *fx)
 {
     s->phase = next;
-    bwl_send_one(&s->asking, command, 0, fx);
-    bwl_wake_at(fx, BWL_NEVER); /* whoever keeps the seats answers */
+    bwl_send_one(&s->asking, command, fx);
+    bwl_wake_at(fx, BWL_NEVER); /* the local group always replies */
 }
 
 static void waiter_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
@@ -48,7 +48,7 @@ static void waiter_command(void *state, const bwl_lock_request *request, const b
 {
     waiter_state *s = state;
 
-    (void)request; /* whoever keeps the seats looks at the lease himself */
+    (void)request; /* the local group reads the lease from the hold */
     switch (cmd->verb) {
     case BWL_ACQUIRE:
         assert(s->phase == IDLE);
@@ -64,11 +64,13 @@ static void waiter_command(void *state, const bwl_lock_request *request, const b
 
 static void held(waiter_state *s, const bwl_event *ev, bwl_effects *fx)
 {
+    const bwl_outcome *granted = ev->details;
+
     s->phase = HELD;
-    bwl_complete_held(fx, ev->until, ev->number);
+    bwl_complete_held(fx, granted->until, granted->fence);
 }
 
-/* Not ours, and why; or not yet; or ours still, and what is wrong. */
+/* Not held, with the reason; or not yet; or still held, with the error of its renewal. */
 static void no(waiter_state *s, bwl_outcome_kind why, bwl_effects *fx)
 {
     assert(why != BWL_PENDING && why != BWL_HELD && why != BWL_RELEASED);
@@ -83,8 +85,10 @@ static void no(waiter_state *s, bwl_outcome_kind why, bwl_effects *fx)
 
 static void left(waiter_state *s, const bwl_event *ev, bwl_effects *fx)
 {
+    const bwl_outcome *result = ev->details;
+
     s->phase = IDLE;
-    bwl_complete(fx, ev->answer == BWL_YES ? BWL_RELEASED : (bwl_outcome_kind)ev->number);
+    bwl_complete(fx, ev->answer == BWL_YES ? BWL_RELEASED : result->kind);
 }
 
 static void waiter_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
@@ -96,7 +100,8 @@ static void waiter_event(void *state, const bwl_lock_request *request, const bwl
     (void)request;
     if (!is_push && !bwl_ends_request(&s->asking, ev))
         return;
-    assert(ev->kind == BWL_PUSH || ev->kind == BWL_REPLY); /* what is in this process stays up */
+    assert(ev->kind == BWL_PUSH ||
+           ev->kind == BWL_REPLY); /* there is no connection that could end */
     switch (s->phase) {
     case ENQUEUED:
     case HELD:
@@ -104,13 +109,13 @@ static void waiter_event(void *state, const bwl_lock_request *request, const bwl
         if (ev->answer == BWL_YES)
             held(s, ev, fx);
         else
-            no(s, (bwl_outcome_kind)ev->number, fx);
+            no(s, ((const bwl_outcome *)ev->details)->kind, fx);
         return;
     case LEAVING:
         if (!is_push)
             left(s, ev, fx);
         return;
-    case IDLE: return; /* about a turn that is over */
+    case IDLE: return; /* of a hold that is over */
     }
 }
 

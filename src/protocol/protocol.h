@@ -1,5 +1,8 @@
 /*
- * protocol.h -- the lock protocols there are.  One file each; none knows another.
+ * protocol.h -- the table of the lock protocols that the URL of a Redis server can name.
+ *
+ * Each protocol has one .c file, and none includes another.  They are declared in groups:
+ * token_lock.h, queue_lock.h, quorum.h, framework_lock.h, articles.h, local_lock.h.
  */
 #ifndef BWL_PROTOCOL_H
 #define BWL_PROTOCOL_H
@@ -7,30 +10,8 @@
 #include "core/compat_rules.h"
 #include "protocol/store/redis.h"
 
-extern const bwl_protocol bwl_token;   /* one key on one Redis                              */
-extern const bwl_protocol bwl_queue;   /* the same, with a queue                            */
-extern const bwl_protocol bwl_redlock; /* token on most of several independent Redis servers  */
-extern const bwl_protocol bwl_ticket;  /* a store of this machine that keeps the queue itself */
-extern const bwl_protocol
-    bwl_local_waiter_protocol; /* others of the same client, see lock/local_group.h   */
-
-extern const bwl_protocol bwl_redisson; /* RLock of Redisson: a hash, and a push of releases  */
-extern const bwl_protocol bwl_symfony;  /* RedisStore of Symfony: a sorted set                */
-
-/* The first two, where a lock counts only when as many replicas have it as the claim says. */
-extern const bwl_protocol bwl_synced_token;
-extern const bwl_protocol bwl_synced_queue;
-
-/* Other people's: what they do is what their articles say, faults and all. */
-extern const bwl_protocol bwl_setnx_del;
-extern const bwl_protocol bwl_setnx_del_expire;
-extern const bwl_protocol bwl_setnx_stamp_del;
-extern const bwl_protocol bwl_setnx_getset;
-extern const bwl_protocol bwl_set_nx_ex;
-extern const bwl_protocol bwl_setnx_expire_watch;
-
-/* X(NAME, name): the protocols that the URL of a Redis server can name; the machine is bwl_name.  A
- * table that has an entry for each of them is made of this list, so that a protocol without an
+/* X(NAME, name): the protocols that the URL of a Redis server can name; the protocol is bwl_name.
+ * Tables with an entry for each of them are made from this list, so that a protocol without an
  * entry does not compile. */
 #define BWL_PROTOCOL_MAP(X)               \
     X(QUEUE, queue)                       \
@@ -45,47 +26,46 @@ extern const bwl_protocol bwl_setnx_expire_watch;
     X(SETNX_EXPIRE_WATCH, setnx_expire_watch)
 
 typedef enum bwl_protocol_id {
-    BWL_PROTOCOL_NONE = 0, /* none of the list                                                    */
+    BWL_PROTOCOL_NONE = 0, /* not in the list */
 #define BWL_PROTOCOL_ID(NAME, name) BWL_PROTOCOL_##NAME,
     BWL_PROTOCOL_MAP(BWL_PROTOCOL_ID)
 #undef BWL_PROTOCOL_ID
 } bwl_protocol_id;
 
-/* Which one of the list it is; for the variants that wait for replicas, the protocol itself. */
+/* The number of a protocol in the list.  A variant that waits for replicas has the number of the
+ * protocol without replicas. */
 bwl_protocol_id bwl_protocol_id_of(const bwl_protocol *protocol);
 
-/* Of those that speak to Redis: the one of this name, or NULL; the name of the i-th, NULL behind
- * the last. */
+/* The protocol with this name, or NULL; the name of the i-th in the list, NULL after the last. */
 const bwl_protocol *bwl_protocol_named(const char *name);
 const char         *bwl_protocol_name_at(size_t i);
 
-/* The same lock, where it counts only when replicas have it.  NULL: there is no such thing. */
+/* The variant that waits for replicas.  NULL: there is none. */
 const bwl_protocol *bwl_protocol_synced(const bwl_protocol *protocol);
 
-/* Of a lock that one word takes, one extends and one gives back, all by its token. */
+/* The commands of a lock that one command acquires, one extends and one releases, by its token. */
 typedef struct bwl_lock_commands {
     bwl_redis_command take;
     bwl_redis_command extend;
     bwl_redis_command release;
-    const char *kind; /* of its key, as TYPE says it                                          */
+    const char       *kind; /* type of the key, as the command TYPE returns it */
 } bwl_lock_commands;
 
-/* Those of redisson and symfony; of any other protocol, those of a string. */
+/* The commands of redisson and symfony; for any other protocol those of a string.  Constant. */
 const bwl_lock_commands *bwl_protocol_commands(const bwl_protocol *protocol);
 
-/* The rules by which a protocol goes when nobody names others: its article's.  NULL: it has no
- * parameters. */
+/* The default rules of a protocol: those of its article.  NULL: it has no parameters. */
 const bwl_compat_rules *bwl_protocol_compat_rules(const bwl_protocol *protocol);
 
-/* What is wrong with a protocol that goes by these rules, or NULL. */
+/* A warning: what is wrong with the protocol under these rules, or NULL. */
 const char *bwl_protocol_fault(const bwl_protocol *protocol, const bwl_compat_rules *rules);
 
-/* The parameters of setnx-getset, article by article. */
+/* The rules of setnx-getset in each article. */
 extern const bwl_compat_rules bwl_compat_rules_seconds; /* "Redis的分布式锁", the fourth way */
 extern const bwl_compat_rules
     bwl_compat_rules_buffers; /* "Redis实现分布式锁": milliseconds, buffers */
 extern const bwl_compat_rules bwl_compat_rules_jedis; /* "利用redis实现分布式锁", its code */
-extern const bwl_compat_rules bwl_compat_rules_lock_foo; /* ... and the rule of its summary */
+extern const bwl_compat_rules bwl_compat_rules_lock_foo; /* ... and of its summary */
 extern const bwl_compat_rules bwl_compat_rules_server;   /* the safe variant of the first */
 
 #endif

@@ -7,6 +7,10 @@
  * its caller and tries once.
  */
 #include "protocol/protocol.h"
+#include "protocol/articles.h"
+#include "protocol/framework_lock.h"
+#include "protocol/queue_lock.h"
+#include "protocol/token_lock.h"
 
 #define SECOND_NS INT64_C(1000000000)
 #define MS_NS     INT64_C(1000000)

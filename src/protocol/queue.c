@@ -1,45 +1,47 @@
 /*
- * queue.c -- a lock on one Redis server, which keeps a queue for those who wait.
+ * queue.c -- a lock on one Redis server, which keeps a queue of the waiters.
  *
- *      acquire   JOIN: it is ours, or we stand in line.  Then we wait to be told, and send
- *                HEARTBEAT from time to time: that we are still there, and is it not ours already?
- *                Who only looks (it would not wait) asks TAKE instead.
+ *      acquire   JOIN: the lock is ours, or we enter the queue.  Then we wait for a push, and send
+ *                a HEARTBEAT from time to time: it shows that we still wait, and finds out whether
+ *                the lock is ours already.  An acquire that does not wait sends TAKE instead.
  *      extend    EXTEND
- *      release   RELEASE: the server gives it to who waits longest, and tells him by a push.
- *                While we may stand in line: CANCEL.  Too many of those who wait are dead:
- *                DISPATCH_NEXT.
- *      yield     REQUEUE: the server gives it to who waits longest, and we stand behind all who
- *                wait, by a new token.  Nobody waits: it is ours by the new token, at once.
+ *      release   RELEASE: the server grants the lock to the next waiter, and sends it a push.  In
+ *                the queue: CANCEL.  After too many dead waiters: DISPATCH_NEXT.
+ *      yield     REQUEUE: the server grants the lock to the next waiter, and we enter the queue at
+ *                its end with a new token.  Without a waiter, the lock is ours by that token at
+ *                once.
  *
- * What a push gives is a claim: a short lease, for the server cannot know whether we are there.  We
- * confirm it by an EXTEND, which makes it a lease.  If enough of the claim is left, we hold before
- * the answer to that has come: nobody else is given the lock before the claim has ended.
+ * A push brings a provisional grant: a short lease, because the server does not know whether the
+ * waiter is still there.  We confirm it by EXTEND, which makes it a full lease.  If enough of the
+ * provisional grant is left, we hold the lock before the reply to EXTEND: the server grants it to
+ * nobody else before the provisional grant has ended.
  *
- * The claim counts from when the server gave it, and a push may be under way for any time.  So it
- * says when that was, on the server's clock, and so does every answer to who stands in line; the
- * difference, counted from before that answer's question, is a moment before the claim began
- * (queue_time.c).  Without such a moment (HEARTBEAT finds it ours: the push was lost, or is late)
- * nothing is told before EXTEND is answered.
+ * The provisional grant counts from when the server made it, and a push may be delayed by any
+ * time. So the push has that time by the server's clock, and so does every reply to a waiter.  The
+ * difference, added to the time before that reply's command was sent, is a time before the grant
+ * (queue_time.c).  Without such a time (HEARTBEAT finds the lock ours: the push was lost, or is
+ * late) no outcome is reported before the reply to EXTEND.
  *
- * A claim that came too late, and a place that is gone, end this attempt: the next one has a new
- * token, but the ticket of the old one, which is the place in line; and after a claim that came too
- * late, it asks for one twice as long.
+ * A provisional grant that came too late, and an entry that is gone from the queue, end this
+ * attempt. The next attempt has a new token, and the ticket of the old one, which is its place in
+ * the queue. After a grant that came too late, it asks for a provisional grant of twice the
+ * length.
  *
- * JOIN and TAKE are asked once for each token.  Without an answer, it is HEARTBEAT that finds out
- * what became of them: it never makes a place, so whoever is told GONE can be sure.
+ * JOIN and TAKE are sent once for each token.  Without a reply, HEARTBEAT finds out what became of
+ * them: it never makes an entry, so its GONE is certain.
  *
- * As long as it is not known whether REQUEUE was carried out, the lock may be in the name of the
- * token that we held by, which nobody wants any more: so before anything else is asked, that is
- * released.  If REQUEUE comes late then, it finds that the lock is not that token's, and does
- * nothing.
+ * While it is not known whether REQUEUE was carried out, the server may have the lock by the
+ * previous token, which no hold uses any more.  So that token is released before any other command
+ * is sent.  If REQUEUE is carried out after that, it finds that the lock is not that token's, and
+ * does nothing.
  *
- * What it does not promise: a server that forgets (restart without persistence, failover, eviction)
- * can let a second holder in; whoever checks the fence is not deceived by that.
+ * What it does not promise: a server that forgets (restart without persistence, failover,
+ * eviction) can let a second holder in; the fencing token shows which one is stale.
  *
- *      IDLE --acquire--> ASKED ------queued------> QUEUED <---> HEARTBEAT is out
- *        ^                 |  `--claimed--.          |  push, claimed, mine
+ *      IDLE --acquire--> ASKED ------queued------> QUEUED <---> HEARTBEAT in flight
+ *        ^                 |  `--granted--.          |  push, granted, mine
  *        |                yes             v          v
- *        |                 |     PROVISIONAL (nothing told) or CONFIRMING (held till its end)
+ *        |                 |     PROVISIONAL (not held yet) or CONFIRMING (held until its end)
  *        |                 |                 |             |
  *        |                 v       yes       |             |
  *        |                HELD <-------------+-------------+
@@ -48,14 +50,14 @@
  *      LEAVING, DISPATCHING <--release-- any
  *      HELD, CONFIRMING, EXTENDING --yield--> YIELDING, which ends like ASKED
  *
- *      no        QUEUED (the place is gone), PROVISIONAL --> IDLE, telling RETRY_WITH_NEW_TOKEN
- *                CONFIRMING, EXTENDING, YIELDING     --> IDLE, telling LOST
- *      no answer ASKED, PROVISIONAL --> IDLE --acquire again--> RESOLVING, which ends like ASKED
- *                QUEUED, CONFIRMING: asked again       EXTENDING --> HELD
- *                YIELDING --> IDLE, and then FREEING before whatever is asked
+ *      no        QUEUED (the entry is gone), PROVISIONAL --> IDLE with RETRY_WITH_NEW_TOKEN
+ *                CONFIRMING, EXTENDING, YIELDING     --> IDLE with LOST
+ *      no reply  ASKED, PROVISIONAL --> IDLE --acquire again--> RESOLVING, which ends like ASKED
+ *                QUEUED, CONFIRMING: sent again        EXTENDING --> HELD
+ *                YIELDING --> IDLE, and FREEING before the next command
  */
 #include "core/one_request.h"
-#include "protocol/protocol.h"
+#include "protocol/queue_lock.h"
 #include "protocol/state.h"
 #include "protocol/queue_time.h"
 #include "protocol/store/redis.h"
@@ -72,17 +74,18 @@ enum {
 
 typedef enum phase {
     IDLE = BWL_QUEUE_IDLE,
-    ASKED,     /* JOIN or TAKE is out                                                         */
-    RESOLVING, /* HEARTBEAT is out for one of these that had no answer */
-    QUEUED = BWL_QUEUE_QUEUED, /* in line, or so we think; HEARTBEAT is out, or is to come */
-    PROVISIONAL,               /* EXTEND is out, and nothing was told */
-    CONFIRMING, /* HELD was told; EXTEND is out, or is to come                                 */
+    ASKED,     /* JOIN or TAKE is in flight */
+    RESOLVING, /* HEARTBEAT is in flight for one of these without a reply */
+    QUEUED =
+        BWL_QUEUE_QUEUED, /* probably in the queue; HEARTBEAT is in flight, or its alarm is set */
+    PROVISIONAL,          /* EXTEND is in flight, no outcome yet */
+    CONFIRMING,           /* HELD was reported; EXTEND is in flight, or its alarm is set */
     HELD,
     EXTENDING,
-    LEAVING, /* RELEASE or CANCEL is out                                                    */
+    LEAVING, /* RELEASE or CANCEL is in flight */
     DISPATCHING,
-    YIELDING, /* REQUEUE is out                                                               */
-    FREEING,  /* RELEASE of the former token is out, before another question                     */
+    YIELDING, /* REQUEUE is in flight */
+    FREEING,  /* RELEASE of the previous token is in flight, before another command */
 } phase;
 
 typedef bwl_queue_state queue_state;
@@ -93,7 +96,7 @@ static void queue_init(void *state, unsigned nodes)
     *(queue_state *)state = (queue_state){ .phase = IDLE };
 }
 
-/* ---- asking, telling ------------------------------------------------------------------------- */
+/* ---- sending, completing --------------------------------------------------------------------- */
 
 static void put(queue_state *q, bwl_send send, bwl_ms now, bwl_effects *fx)
 {
@@ -111,7 +114,8 @@ static void release_previous_token(queue_state *q, phase next, bwl_redis_command
     q->phase        = FREEING;
     q->next         = next;
     q->next_command = command;
-    put(q, (bwl_send){ .command = REDIS_QUEUE_RELEASE, .uses_previous_token = true }, now, fx);
+    put(q, (bwl_send){ .command = REDIS_QUEUE_RELEASE, .args = { [REDIS_ARG_PREVIOUS_TOKEN] = 1 } },
+        now, fx);
 }
 
 static void send_command(queue_state *q, phase next, bwl_redis_command command, bwl_ms now,
@@ -127,9 +131,9 @@ static void send_command(queue_state *q, phase next, bwl_redis_command command, 
     q->phase = next;
     put(q,
         (bwl_send){
-            .command            = (uint8_t)command,
-            .timestamp          = command == REDIS_QUEUE_JOIN ? (int64_t)q->ticket : 0,
-            .provisional_ttl_ms = in_line ? q->provisional_ttl_ms : 0,
+            .command = (uint8_t)command,
+            .args    = { [REDIS_ARG_TICKET] = command == REDIS_QUEUE_JOIN ? (int64_t)q->ticket : 0,
+                         [REDIS_ARG_TTL_MS] = in_line ? q->provisional_ttl_ms : 0 },
         },
         now, fx);
 }
@@ -140,7 +144,7 @@ static void ended(queue_state *q, bwl_outcome_kind kind, bwl_effects *fx)
     bwl_complete(fx, kind);
 }
 
-/* What a lease, or a claim, is worth that began after `at`. */
+/* The certain end of a lease or a provisional grant that began after `at`. */
 static bwl_ms worth(bwl_ms at, bwl_ms lease_ms)
 {
     return bwl_ms_add(at, lease_ms) - bwl_drift_ms(lease_ms);
@@ -164,7 +168,7 @@ static void learn_fence(queue_state *q, uint64_t fence)
         q->fence = fence;
 }
 
-/* ---- standing in line ------------------------------------------------------------------------ */
+/* ---- in the queue ---------------------------------------------------------------------------- */
 
 static void heartbeat(queue_state *q, bwl_ms now, bwl_effects *fx)
 {
@@ -173,19 +177,21 @@ static void heartbeat(queue_state *q, bwl_ms now, bwl_effects *fx)
 
 static void queued(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
+    const bwl_queue_status *status = ev->details;
+
     if (q->phase != QUEUED)
         bwl_complete(fx, BWL_QUEUED);
     q->phase = QUEUED;
-    q->seen  = (bwl_clock_sample){ .at = q->sent_at, .server_us = ev->queue_status->server_us };
+    q->seen  = (bwl_clock_sample){ .at = q->sent_at, .server_us = status->server_us };
     bwl_queue_wake_to_heartbeat(ev, fx);
 }
 
-/* The server gave it to us, and we hold until `until` if that was soon enough. */
+/* The server has granted the lock; it is held until `until` if enough of the grant is left. */
 static void granted(queue_state *q, bwl_ms until, uint64_t fence, bwl_ms now, bwl_effects *fx)
 {
     bool is_enough =
         !q->is_synced && until > now && until - now >= q->provisional_ttl_ms / ENOUGH_OF;
-    bool is_known = q->phase == QUEUED; /* to those above us, that this takes time          */
+    bool is_known = q->phase == QUEUED; /* QUEUED was reported before */
 
     learn_fence(q, fence);
     q->seen = (bwl_clock_sample){ 0 };
@@ -199,22 +205,25 @@ static void granted(queue_state *q, bwl_ms until, uint64_t fence, bwl_ms now, bw
 
 static void pushed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
-    bwl_ms after;
+    const bwl_queue_status *status = ev->details;
+    bwl_ms                  after;
 
-    assert(ev->queue_status != NULL);
+    assert(status != NULL);
     if (q->phase != QUEUED)
-        return; /* about a place that we have left */
-    after = bwl_queue_granted_after(q->seen, ev->queue_status->server_us, ev->now,
+        return; /* of an entry that was cancelled */
+    after = bwl_queue_granted_after(q->seen, status->server_us, ev->now,
                                     bwl_drift_ms(q->provisional_ttl_ms));
     granted(q, worth(after, q->provisional_ttl_ms), ev->number, ev->now, fx);
 }
 
 static void placed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
-    assert(ev->queue_status != NULL);
-    if (ev->queue_status->ticket != 0)
-        q->ticket = ev->queue_status->ticket;
-    switch (ev->queue_status->kind) {
+    const bwl_queue_status *status = ev->details;
+
+    assert(status != NULL);
+    if (status->ticket != 0)
+        q->ticket = status->ticket;
+    switch (status->kind) {
     case BWL_QUEUE_STATUS_HELD:
         learn_fence(q, ev->number);
         held(q, fx);
@@ -234,8 +243,8 @@ static void placed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
     bwl_unreachable("no answer to who asks for a place");
 }
 
-/* The connection on which we stood in line has ended, and with it what we knew of the clock that
- * counts: another server may be behind this name now. */
+/* The connection has ended, and the sample of the server's clock is void: the address may belong to
+ * another server now. */
 static void cut_off(queue_state *q, bwl_ms now, bwl_effects *fx)
 {
     q->seen.server_us = 0;
@@ -248,7 +257,7 @@ static void looked(queue_state *q, const bwl_event *ev, bwl_effects *fx)
         placed(q, ev, fx);
     else if (ev->kind == BWL_DOWN)
         cut_off(q, ev->now, fx);
-    else /* we keep our place all the same */
+    else /* our entry stays in the queue */
         bwl_wake_at(fx, bwl_ms_add(ev->now, bwl_queue_retry_ms(&ev->fresh)));
 }
 
@@ -260,14 +269,14 @@ static void acquire_answered(queue_state *q, const bwl_event *ev, bwl_effects *f
         q->phase = IDLE;
 }
 
-/* ---- a claim --------------------------------------------------------------------------------- */
+/* ---- a provisional grant --------------------------------------------------------------------- */
 
 static void confirm(queue_state *q, bwl_ms now, bwl_effects *fx)
 {
     send_command(q, CONFIRMING, REDIS_QUEUE_EXTEND, now, fx);
 }
 
-/* Nothing was told of this claim.  Not answered: it may be ours. */
+/* No outcome was reported for this grant.  Without a reply the lock may be ours. */
 static void provisional_answered(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     if (ev->kind == BWL_DOWN || ev->answer == BWL_RETRYABLE || ev->answer == BWL_NOT_SENT) {
@@ -276,7 +285,7 @@ static void provisional_answered(queue_state *q, const bwl_event *ev, bwl_effect
         ended(q, BWL_STORE_REFUSED, fx);
     } else if (ev->answer == BWL_YES) {
         held(q, fx);
-    } else { /* too late: others have it, or had it.  Next time we need longer */
+    } else { /* too late: another client has the lock, or had it */
         q->provisional_ttl_ms = bwl_ms_add(q->provisional_ttl_ms, q->provisional_ttl_ms);
         ended(q, BWL_RETRY_WITH_NEW_TOKEN, fx);
     }
@@ -289,7 +298,7 @@ static void lost(queue_state *q, bwl_effects *fx)
     ended(q, BWL_LOST, fx);
 }
 
-/* We hold, until the claim ends; whoever is above us sees to that. */
+/* The lock is held until the provisional grant ends; the lock machine watches that end. */
 static void confirmed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     if (ev->kind == BWL_DOWN)
@@ -302,7 +311,7 @@ static void confirmed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
         bwl_wake_at(fx, bwl_ms_add(ev->now, RECONFIRM_MS));
 }
 
-/* What is not ours once is never ours again by the same token, whatever a later question says. */
+/* A lock that was not ours once is never ours again by the same token. */
 static bool is_late_no(const queue_state *q, const bwl_event *ev)
 {
     return q->unconfirmed != NO_REQUEST && ev->tag == q->unconfirmed && ev->kind == BWL_REPLY &&
@@ -320,51 +329,54 @@ static void extended(queue_state *q, const bwl_event *ev, bwl_effects *fx)
         lost(q, fx);
 }
 
-/* ---- letting go ------------------------------------------------------------------------------ */
+/* ---- release --------------------------------------------------------------------------------- */
+
+static bool is_more(const bwl_event *ev)
+{
+    const bwl_queue_status *status = ev->details;
+
+    return ev->kind == BWL_REPLY && ev->answer == BWL_YES && status != NULL &&
+           status->kind == BWL_QUEUE_STATUS_MORE;
+}
 
 static void released(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
-    bool is_more = ev->queue_status != NULL && ev->queue_status->kind == BWL_QUEUE_STATUS_MORE;
-
     if (!bwl_was_answered(ev, fx))
         q->phase = IDLE;
     else if (ev->answer == BWL_NO)
         ended(q, BWL_LOST, fx);
-    else if (is_more)
+    else if (is_more(ev))
         send_command(q, DISPATCHING, REDIS_QUEUE_DISPATCH_NEXT, ev->now, fx);
     else
         ended(q, BWL_RELEASED, fx);
 }
 
-/* It is released; without this, whoever waits finds out at his next HEARTBEAT. */
+/* The lock is released.  Without DISPATCH_NEXT, a waiter would find out at its next HEARTBEAT. */
 static void poked(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
-    bool is_more = ev->kind == BWL_REPLY && ev->answer == BWL_YES && ev->queue_status != NULL &&
-                   ev->queue_status->kind == BWL_QUEUE_STATUS_MORE;
-
-    if (is_more)
+    if (is_more(ev))
         send_command(q, DISPATCHING, REDIS_QUEUE_DISPATCH_NEXT, ev->now, fx);
     else
         ended(q, BWL_RELEASED, fx);
 }
 
-/* ---- giving it on, and standing in line again ------------------------------------------------ */
+/* ---- yield ----------------------------------------------------------------------------------- */
 
 static void yielded(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     if (was_carried_out(ev)) {
         q->owes = false;
         placed(q, ev, fx);
-    } else { /* it may be ours still, by a token that we have no use for */
+    } else { /* the server may have it by the previous token */
         ended(q, BWL_UNKNOWN, fx);
     }
 }
 
 static void answered(queue_state *q, const bwl_event *ev, bwl_effects *fx);
 
-/* That it was not ours by that token is as good: it will not be.  (Whoever is passed over then, and
- * has nobody to DISPATCH_NEXT, is found by who stands behind him.) Without an answer, the
- * question that should have come next has none either. */
+/* NO is as good as YES: the previous token does not own the lock, and never will.  MORE needs no
+ * DISPATCH_NEXT here: the heartbeat of the next waiter serves the queue.  Without a reply, the
+ * command that should follow has none either. */
 static void freed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     if (was_carried_out(ev)) {
@@ -418,7 +430,7 @@ static void queue_command(void *state, const bwl_lock_request *request, const bw
         assert(q->phase == IDLE || cmd->yields);
         acquire(q, cmd, fx);
         break;
-    case BWL_EXTEND: /* instead of the confirmation, if that is out */
+    case BWL_EXTEND: /* replaces the confirmation, if that is in flight */
         assert(q->phase == HELD || q->phase == CONFIRMING);
         if (q->asking.asked != NO_REQUEST)
             q->unconfirmed = q->asking.asked;
@@ -459,7 +471,7 @@ static void queue_event(void *state, const bwl_lock_request *request, const bwl_
     queue_state *q       = state;
     bool         is_open = q->asking.asked != NO_REQUEST;
 
-    (void)request; /* what it was when the question was put counts */
+    (void)request; /* its values were read when the command was sent */
     switch (ev->kind) {
     case BWL_REPLY:
     case BWL_DOWN:

@@ -43,9 +43,10 @@ bwl_ms bwl_queue_slack_ms(const bwl_queue_status *queue_status)
 
 void bwl_queue_wake_to_heartbeat(const bwl_event *ev, bwl_effects *fx)
 {
-    bwl_ms at = bwl_ms_add(ev->now, bwl_queue_heartbeat_ms(ev->queue_status, &ev->fresh));
+    const bwl_queue_status *status = ev->details;
+    bwl_ms                  at = bwl_ms_add(ev->now, bwl_queue_heartbeat_ms(status, &ev->fresh));
 
-    bwl_wake_about(fx, at, bwl_queue_slack_ms(ev->queue_status));
+    bwl_wake_about(fx, at, bwl_queue_slack_ms(status));
 }
 
 bwl_ms bwl_queue_retry_ms(const bwl_random *fresh)

@@ -1,40 +1,39 @@
 /*
- * queue_time.h -- the two moments of a lock with a queue: when to ask again, and since when it is
- * ours.
+ * queue_time.h -- two times of a lock with a queue: of the next heartbeat, and of a grant.
  */
 #ifndef BWL_QUEUE_TIME_H
 #define BWL_QUEUE_TIME_H
 
 #include "protocol/store/queue.h"
 
-/* Who has not been heard of for three times as long is passed over. */
+/* The server skips a waiter without a heartbeat for three times as long. */
 enum { BWL_QUEUE_HEARTBEAT_MS = 1000 };
 
-/* So little of that that it does not matter. */
+/* By so much a heartbeat may be late without a consequence. */
 enum { BWL_QUEUE_SLACK_MS = 50 };
 
-/* What we know of the server's clock: it showed `server_us` when ours showed `at`, or later.  0: we
- * know nothing of it, and what is asked about happened after `at`. */
+/* A sample of the server's clock: it read `server_us` when our clock read `at` or later.
+ * server_us 0: no sample; the grant happened after `at`. */
 typedef struct bwl_clock_sample {
     bwl_ms  at;
     int64_t server_us;
 } bwl_clock_sample;
 
-/* From the answer that says where we stand to the next question. */
+/* Milliseconds from a reply with this status to the next heartbeat. */
 bwl_ms bwl_queue_heartbeat_ms(const bwl_queue_status *queue_status, const bwl_random *fresh);
 
-/* By how much that may slip: nothing where the lock may be had by then. */
+/* By how much that heartbeat may be late; 0 if the lock may be free by then. */
 bwl_ms bwl_queue_slack_ms(const bwl_queue_status *queue_status);
 
-/* The event's place is the answer: sets the alarm for the next question. */
+/* Sets the alarm for the heartbeat after this event, whose details are a bwl_queue_status. */
 void bwl_queue_wake_to_heartbeat(const bwl_event *ev, bwl_effects *fx);
 
-/* From a question that was not carried out to the next. */
+/* Milliseconds to the next heartbeat after one that was not carried out. */
 bwl_ms bwl_queue_retry_ms(const bwl_random *fresh);
 
-/* A moment on our clock, `now` or before, at which the server had surely not yet done what it did
- * when its clock showed `given_us`.  `slack_ms`: by how much that clock may seem to be ahead before
- * we take it for one that was set. */
+/* A time on our clock, at most `now`, that is certainly before the grant which the server made when
+ * its clock read `given_us`.  slack_ms: 0 or more; if the server's clock seems to be further ahead
+ * than this, it was set in between, and the result is `seen.at`. */
 bwl_ms bwl_queue_granted_after(bwl_clock_sample seen, int64_t given_us, bwl_ms now,
                                bwl_ms slack_ms);
 

@@ -35,7 +35,6 @@
  *                                                 (a release may interrupt ASKED)
  */
 #include "protocol/quorum.h"
-#include "protocol/protocol.h"
 #include "protocol/store/redis.h"
 
 enum {

@@ -7,29 +7,30 @@
  *
  * Redisson 4.7.0, RedissonLock.java, LockTask.java.  The field is UUID:THREAD there, and its value
  * is how often that thread has the lock.  Here each attempt has a field of its own and a count of
- * 1: bowline never enters again, and never touches a field that is not its own.  With counts_fences
- * an acquire also increments a counter, whose value is the fence (RedissonFencedLock.java).
+ * 1: bowline never enters again, and never touches a field that is not its own.  With
+ * counts_fences an acquire also increments a counter, whose value is the fence
+ * (RedissonFencedLock.java).
  *
- * The lease is counted as in token.c: from the moment before the question.  An acquire without an
+ * The lease is counted as in token.c: from before the command is sent.  An acquire without an
  * answer is asked again with the same field: if the first question was carried out, the answer is
  * yes and nothing changes.
  *
- * Between two attempts the server may say that the key has changed (`hears`); then the next attempt
- * comes at once.
+ * Between two attempts the server may say that the key has changed (`retries_on_push`); then the
+ * next attempt comes at once.
  *
- * What it does not promise: this is a lease.  A server that forgets the key can let a second holder
- * in, and one that forgets the counter gives the same fences again.
+ * What it does not promise: this is a lease.  A server that forgets the key can let a second
+ * holder in, and one that forgets the counter gives the same fences again.
  *
  *      IDLE --command--> ASKED --reply, down--> IDLE      (a release may interrupt ASKED)
  */
 #include "core/one_request.h"
-#include "protocol/protocol.h"
+#include "protocol/framework_lock.h"
 #include "protocol/store/redis.h"
 
 typedef struct redisson_state {
-    bwl_verb verb; /* the command that the open question is for                              */
+    bwl_verb        verb; /* of the command in flight */
     bwl_one_request asking;
-    bwl_ms   until; /* of what was asked first for this command: see token.c                 */
+    bwl_ms          until; /* counted from the first command: see token.c */
     uint64_t fence; /* of the hold: an extension does not say it again                       */
 } redisson_state;
 
@@ -59,7 +60,7 @@ static void redisson_command(void *state, const bwl_lock_request *request, const
     r->verb = cmd->verb;
     if (!cmd->again)
         r->until = cmd->now + request->lease_ms - bwl_drift_ms(request->lease_ms);
-    bwl_send_one(&r->asking, word_for(cmd->verb), 0, fx);
+    bwl_send_one(&r->asking, word_for(cmd->verb), fx);
 }
 
 static void yes(redisson_state *r, const bwl_event *ev, bwl_effects *fx)

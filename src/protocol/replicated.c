@@ -1,54 +1,53 @@
 /*
- * replicated.c -- a lock that counts only when so many replicas of the server have it: another
- * protocol inside, and behind every yes of it the question whether they do.
+ * replicated.c -- a lock that is held only when enough replicas of the server have it: a wrapper
+ * that sends REPLICATED after every yes of an inner protocol.
  *
- *      acquire   as the inner protocol does; it is ours: REPLICATED?  yes: HELD
- *                fewer: asked again, for as long as a server may be silent; then it is told as won
- *                and of no use, so that whoever is above us gives it back, and tries again
- *      extend    as the inner protocol does; it is ours for longer: REPLICATED?  yes: HELD
- *                fewer: NOT_NOW, and what was told before stays
- *      release   as the inner protocol does, and nothing more: what a replica does not know of it
- *                only makes the next one wait
+ *      acquire   as the inner protocol; after its yes: REPLICATED?  yes: HELD
+ *                fewer: sent again, as long as a server may be silent; then the outcome is a grant
+ *                that came too late, so that the lock machine releases it and tries again
+ *      extend    as the inner protocol; after its yes: REPLICATED?  yes: HELD
+ *                fewer: NOT_NOW, and the hold keeps its previous end
+ *      release   as the inner protocol: a replica without the release only delays the next holder
  *
- * An extension has to be asked for as well: a replica that has the lock and not its extensions lets
- * it end, and would give it to another while the holder goes by what the old server had said.
+ * An extension needs REPLICATED too: a replica that has the lock without its extensions lets it
+ * expire.  After a failover it would grant the lock while the holder relies on the old server.
  *
- * What REPLICATED says is about all up to the last write of the connection on which it is asked
- * (so does Redis from 8 on; before, it covers more). Every yes of the inner protocol is a write of
- * its connection, also one about a lock that was ours already
- * (engine/redis/wire/scripts/extend_if_mine.lua). So it is asked in the very step in which a yes of
- * that connection has come; if the connection ends before the answer, nothing is known, and an
- * acquire is given back. And what a push says is no such yes: who waits was given the lock by
- * somebody else's question, over another connection. So the queue tells nothing of it before its
- * own EXTEND is answered.
+ * REPLICATED covers everything up to the last write of the connection on which it is sent (so does
+ * Redis from 8 on; earlier versions cover more).  Every yes of the inner protocol is a write of
+ * its connection, also a yes about a lock that was ours already
+ * (engine/redis/wire/scripts/extend_if_mine.lua).  So REPLICATED is sent in the same step in which
+ * the yes arrives.  If the connection ends before the reply, nothing is known, and an acquire is
+ * released. A push is no such yes: another client's command on another connection has made the
+ * grant.  So the queue reports nothing before its own EXTEND has a reply.
  *
- * What it does not promise: as many replicas as are asked for have the lock; when another one takes
- * the server's place, all is as without this.
+ * What it does not promise: as many replicas as configured have the lock; if another replica
+ * becomes the primary, the guarantees are those of the inner protocol.
  *
- *      PASSING --inner HELD--> ASKING --yes--> PASSING, telling HELD
+ *      PASSING --inner HELD--> ASKING --yes--> PASSING with HELD
  *                                |  `--fewer, there is time--> ASKING
- *                                `--no answer, too few--> PASSING, telling what was said above
+ *                                `--no answer, too few--> PASSING with the outcomes above
  */
 #include "core/one_request.h"
-#include "protocol/protocol.h"
+#include "protocol/queue_lock.h"
 #include "protocol/state.h"
 #include "protocol/store/redis.h"
+#include "protocol/token_lock.h"
 
 #include <string.h>
 
 enum {
     SERVER       = 0,
     NOTHING      = 0,
-    OF_NO_USE    = 0,  /* until when                                                        */
-    PARTS        = 10, /* of the time, and so many questions at most                        */
+    OF_NO_USE    = 0,  /* an end in the past */
+    PARTS        = 10, /* of the time limit; at most so many commands */
     PART_MIN_MS  = 10,
-    PART_MAX_MS  = 100, /* the server reads nothing more of the connection meanwhile             */
-    TOO_EARLY_OF = 2,   /* in less than this part of the time, it has not waited                 */
+    PART_MAX_MS  = 100, /* the server reads nothing from the connection during WAIT */
+    TOO_EARLY_OF = 2,   /* a NO within this part of the time means that it did not wait */
 };
 
 typedef bwl_synced_state synced_state;
 
-/* The server looks at the time ten times a second, so that it may be 100 ms late with its no. */
+/* The server checks the time ten times a second, so its NO may be 100 ms late. */
 static bwl_ms part_of(bwl_ms all_ms)
 {
     bwl_ms part_ms = bwl_ms_min(all_ms / PARTS, PART_MAX_MS);
@@ -63,20 +62,20 @@ static void send_command(synced_state *s, const bwl_lock_request *request, bwl_m
     s->asked    = BWL_SYNCED_TAG | ++s->count;
     s->asked_at = now;
     bwl_add_send(fx, (bwl_send){
-                         .tag                = s->asked,
-                         .node               = SERVER,
-                         .command            = REDIS_REPLICATED,
-                         .timestamp          = request->replicas,
-                         .provisional_ttl_ms = part_of(request->replicas_ms),
+                         .tag     = s->asked,
+                         .node    = SERVER,
+                         .command = REDIS_REPLICATED,
+                         .args    = { [REDIS_ARG_REPLICAS] = request->replicas,
+                                      [REDIS_ARG_LIMIT_MS] = part_of(request->replicas_ms) },
                      });
 }
 
-/* What the inner one has told is passed on, but for HELD. */
+/* Passes the outcome of the inner protocol on, except HELD. */
 static void heard(synced_state *s, const bwl_lock_request *request, bwl_ms now, bwl_effects *fx)
 {
     if (fx->outcome.kind != BWL_HELD)
         return;
-    assert(fx->send_count == 0); /* it has been answered, and asks nothing more */
+    assert(fx->send_count == 0); /* no command of the inner protocol is in flight */
     s->until     = fx->outcome.until;
     s->fence     = fx->outcome.fence;
     fx->outcome  = (bwl_outcome){ .kind = BWL_PENDING };
@@ -104,7 +103,7 @@ static void command(const bwl_protocol *inner, void *state, const bwl_lock_reque
     heard(s, request, cmd->now, fx);
 }
 
-/* There is no use in asking a server again at once that has said no without waiting. */
+/* False after a NO without a wait: sending it again at once would be useless. */
 static bool may_ask_again(const synced_state *s, const bwl_lock_request *request,
                           const bwl_event *ev)
 {
@@ -114,7 +113,7 @@ static bool may_ask_again(const synced_state *s, const bwl_lock_request *request
            ev->now < s->until && waited_ms >= part_of(request->replicas_ms) / TOO_EARLY_OF;
 }
 
-/* It is to be given back.  Who may not ask for replicas has no use in trying again. */
+/* The lock machine releases this grant.  Without permission for WAIT, a new attempt is useless. */
 static void of_no_use(const synced_state *s, const bwl_event *ev, bwl_effects *fx)
 {
     bool is_refused = ev->kind == BWL_REPLY && ev->answer == BWL_REFUSED;
@@ -148,7 +147,7 @@ static void event(const bwl_protocol *inner, void *state, const bwl_lock_request
     if (is_answer && (ev->tag & BWL_SYNCED_TAG) != 0) {
         if (ev->tag == s->asked)
             replicated(s, request, ev, fx);
-        return; /* else it is about what was given up */
+        return; /* else the reply to an abandoned command */
     }
     inner->event(s->inner, request, ev, fx);
     heard(s, request, ev->now, fx);

@@ -15,12 +15,12 @@
  * may not write after TIME, Symfony goes by the clock of each PHP host.  There the words are
  * refused, and bowline never holds.)
  *
- * The lease is counted as in token.c: from the moment before the question.  An acquire without an
+ * The lease is counted as in token.c: from before the command is sent.  An acquire without an
  * answer is asked again with the same token: if the first question was carried out, the answer is
  * yes and nothing changes.
  *
  * Symfony publishes nothing, and asks again every tenth of a second.  Between two attempts the
- * server may say that the key has changed (`hears`); then the next attempt comes at once.
+ * server may say that the key has changed (`retries_on_push`); then the next attempt comes at once.
  *
  * What it does not promise: this is a lease, with no fence.  A server that forgets the key, or
  * whose clock is set forward, can let a second holder in.
@@ -28,14 +28,15 @@
  *      IDLE --command--> ASKED --reply, down--> IDLE      (a release may interrupt ASKED)
  */
 #include "core/one_request.h"
-#include "protocol/protocol.h"
+#include "protocol/framework_lock.h"
+#include "protocol/store/redis.h"
 
 enum { NO_FENCE = 0 };
 
 typedef struct symfony_state {
-    bwl_verb verb; /* the command that the open question is for                              */
+    bwl_verb        verb; /* of the command in flight */
     bwl_one_request asking;
-    bwl_ms until; /* of what was asked first for this command: see token.c                 */
+    bwl_ms          until; /* counted from the first command: see token.c */
 } symfony_state;
 
 static void symfony_init(void *state, unsigned nodes)
@@ -64,7 +65,7 @@ static void symfony_command(void *state, const bwl_lock_request *request, const 
     s->verb = cmd->verb;
     if (!cmd->again)
         s->until = cmd->now + request->lease_ms - bwl_drift_ms(request->lease_ms);
-    bwl_send_one(&s->asking, word_for(cmd->verb), 0, fx);
+    bwl_send_one(&s->asking, word_for(cmd->verb), fx);
 }
 
 static void symfony_event(void *state, const bwl_lock_request *request, const bwl_event *ev,

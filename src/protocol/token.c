@@ -5,19 +5,19 @@
  *      extend    if GET key = token then PEXPIRE key lease
  *      release   if GET key = token then DEL key
  *
- * The key outlives us by at most one lease.  We count the lease from the moment before we asked,
- * the server from the moment it carried that out; ours therefore ends first, and a clock that runs
- * a little slow is covered by the drift allowance.
+ * If the client dies, the key stays for at most one lease.  The client counts the lease from
+ * before the command is sent, the server from when it is carried out.  So the client's lease ends
+ * first; the drift allowance covers a clock that runs slow.
  *
- * An acquire without an answer is asked again with the same token, in a form that also says yes
- * when the first question had got through; its lease is counted from that first question.
+ * An acquire without a reply is sent again with the same token, by a command that also says yes if
+ * the first one was carried out.  Its lease is counted from the first command.
  *
  * What it does not promise: this is a lease, with no fence.  A server that forgets the key
  * (restart without persistence, failover, eviction) can let a second holder in.
  *
  *      IDLE --command--> ASKED --reply, down--> IDLE      (a release may interrupt ASKED)
  */
-#include "protocol/protocol.h"
+#include "protocol/token_lock.h"
 #include "protocol/state.h"
 #include "protocol/store/redis.h"
 
@@ -82,9 +82,9 @@ static void token_event(void *state, const bwl_lock_request *request, const bwl_
 {
     token_state *t = state;
 
-    (void)request; /* what was claimed is in `until` already */
+    (void)request; /* its lease is in `until` already */
     if (t->asked == NOTHING || ev->tag != t->asked)
-        return; /* about a question that we gave up on */
+        return; /* the reply to an abandoned command */
     switch (ev->kind) {
     case BWL_REPLY:
         t->asked = NOTHING;
@@ -94,7 +94,7 @@ static void token_event(void *state, const bwl_lock_request *request, const bwl_
         t->asked = NOTHING;
         bwl_complete(fx, BWL_UNKNOWN);
         break;
-    case BWL_ALARM: /* we never ask for one, and nobody pushes */
+    case BWL_ALARM: /* not requested, and there are no pushes */
     case BWL_PUSH: break;
     }
 }

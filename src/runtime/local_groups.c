@@ -1,5 +1,6 @@
 #include "runtime/local_groups.h"
 #include "base/fault.h"
+#include "protocol/local_lock.h"
 #include "protocol/store/waiter.h"
 
 #include <stdlib.h>

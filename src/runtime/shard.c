@@ -20,12 +20,6 @@ static const bwl_engine *engine_for(const bwl_engine *const *engines, const char
 
 enum { ENGINES_MAX = 16 };
 
-/* The separator after the scheme in a URL of this engine. */
-static const char *separator(const bwl_engine *engine)
-{
-    return engine->kind == BWL_ENGINE_FILE || engine->kind == BWL_ENGINE_THREAD ? ":" : "://";
-}
-
 static int unknown_scheme(const bwl_engine *const *engines, const char *scheme, bwl_fault *fault)
 {
     const char *names[ENGINES_MAX];
@@ -34,14 +28,14 @@ static int unknown_scheme(const bwl_engine *const *engines, const char *scheme, 
 
     for (size_t used = 0; engines[count] != NULL && count < ENGINES_MAX; count++) {
         names[count] = engines[count]->scheme;
-        used += (size_t)snprintf(list + used, sizeof list - used, " %s%s", names[count],
-                                 separator(engines[count]));
+        used +=
+            (size_t)snprintf(list + used, sizeof list - used, " %s", engines[count]->url_prefix);
         assert(used < sizeof list);
     }
     const char *nearest = bwl_nearest(scheme, names, count);
     if (nearest != NULL)
-        return bwl_fail(fault, BWL_STATUS_UNSUPPORTED, "there is no engine %s: did you mean %s%s?",
-                        scheme, nearest, separator(engine_for(engines, nearest)));
+        return bwl_fail(fault, BWL_STATUS_UNSUPPORTED, "there is no engine %s: did you mean %s?",
+                        scheme, engine_for(engines, nearest)->url_prefix);
     return bwl_fail(fault, BWL_STATUS_UNSUPPORTED, "%s: is none of the engines of this build:%s",
                     scheme, list);
 }
@@ -60,7 +54,6 @@ static int set_up(bwl_shard *shard, const bwl_engine *const *engines, const bwl_
         status = unknown_scheme(engines, url.scheme, fault);
         goto out;
     }
-    assert(shard->host.engine->kind != 0);
     if (shard->host.engine->choose != NULL)
         status = shard->host.engine->choose(&chosen, &url, fault);
     if (status < 0)

@@ -14,7 +14,6 @@
 #pragma once
 
 #include "engine/engine.h"
-#include "protocol/protocol.h"
 #include "runtime/event_queue.h"
 #include "runtime/loop.h"
 #include "runtime/names.h"

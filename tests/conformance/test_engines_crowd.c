@@ -125,7 +125,7 @@ ENGINE_TEST(names_of_one_client_do_not_meet)
 /* ---- order ----------------------------------------------------------------------------------- */
 
 /* Each in a place of his own, which the server shows: of those who share one, see
- * live/test_cohort.c. */
+ * live/test_local_group.c. */
 static void served_in_order(const engine *e, bool one_client)
 {
     bool            has_turns = one_client && e->in_order && e->has_lease;

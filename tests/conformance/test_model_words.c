@@ -104,8 +104,8 @@ static bool is_same_print(uint64_t of_model, uint64_t of_server)
 
 static bool is_same(const bwl_model_reply *said, const bwl_redis_reply *heard)
 {
-    return said->answer == heard->answer && said->is_mine == heard->is_mine &&
-           said->number == heard->number && is_same_print(said->value_hash, heard->value_hash);
+    return said->answer == heard->answer && said->is_mine == heard->value.is_mine &&
+           said->number == heard->number && is_same_print(said->value_hash, heard->value.hash);
 }
 
 /* ---- one question to both -------------------------------------------------------------------- */
@@ -205,7 +205,7 @@ static bool ask_both(unsigned connection)
     tell("   model: answer %d mine %d number %" PRIu64 " print %" PRIx64 "\n", (int)said.answer,
          said.is_mine, said.number, said.value_hash);
     tell("  server: answer %d mine %d number %" PRIu64 " print %" PRIx64 "\n", (int)heard.answer,
-         heard.is_mine, heard.number, heard.value_hash);
+         heard.value.is_mine, heard.number, heard.value.hash);
     return is_same(&said, &heard);
 }
 

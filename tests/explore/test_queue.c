@@ -14,7 +14,7 @@
 #include "lab/mutant/queue.h"
 #include "lab/base/token_number.h"
 #include "lab/world/waiting.h"
-#include "protocol/protocol.h"
+#include "protocol/queue_lock.h"
 
 #include <stdio.h>
 #include <string.h>

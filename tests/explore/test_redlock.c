@@ -10,7 +10,6 @@
 #include "lab/scenario/redlock.h"
 #include "lab/scenario/table.h"
 #include "lab/world/canon.h"
-#include "protocol/protocol.h"
 #include "protocol/quorum.h"
 
 #include <stdio.h>

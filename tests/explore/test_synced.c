@@ -7,7 +7,8 @@
 #include "tests/explore/scenarios.h"
 
 #include "lab/search/explore.h"
-#include "protocol/protocol.h"
+#include "protocol/token_lock.h"
+#include "protocol/queue_lock.h"
 #include "protocol/store/redis.h"
 
 #include <string.h>

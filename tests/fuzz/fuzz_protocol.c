@@ -25,7 +25,9 @@
 #include "tape.h"
 
 #include "lock/machine.h"
-#include "protocol/protocol.h"
+#include "protocol/token_lock.h"
+#include "protocol/queue_lock.h"
+#include "protocol/local_lock.h"
 
 enum { BEGINNING = 1000 };
 
@@ -145,7 +147,7 @@ static void answer_to(world *w, question *q, bwl_answer answer, uint8_t number)
     q->is_open = false;
     if (w->is_queue) {
         line_says(&w->tape, q->command, w->now, &ev.answer, &ev.number, &queue_status);
-        ev.queue_status = &queue_status;
+        ev.details = &queue_status;
         if (q == latest(w) && in_time)
             learn_place(w, q, &ev);
         if (q->command == REDIS_QUEUE_EXTEND && q->attempt == w->attempt && ev.answer == BWL_NO)
@@ -161,10 +163,10 @@ static void give(world *w)
 {
     bwl_queue_status queue_status = { .server_us = line_server_us(&w->tape, w->now) };
     bwl_event        ev           = {
-                         .kind         = BWL_PUSH,
-                         .answer       = BWL_YES,
-                         .number       = take(&w->tape),
-                         .queue_status = &queue_status,
+                         .kind    = BWL_PUSH,
+                         .answer  = BWL_YES,
+                         .number  = take(&w->tape),
+                         .details = &queue_status,
     };
 
     if (w->hold.state == BWL_HOLD_QUEUED && latest(w)->command != REDIS_QUEUE_EXTEND) {

@@ -226,7 +226,7 @@ static void check_shown(bwl_redis_command_args *q, const char *bytes, size_t siz
     require(is_ours || !is_lock);
     require(reply.answer == (is_lock ? BWL_YES : BWL_FOREIGN_VALUE));
     require(!is_lock || reply.number == (uint64_t)timestamp);
-    require(reply.is_mine == (is_lock && written == size && memcmp(mine, bytes, size) == 0));
+    require(reply.value.is_mine == (is_lock && written == size && memcmp(mine, bytes, size) == 0));
     q->command                = REDIS_TAKE_TIMESTAMP;
     bwl_redis_verdict verdict = bwl_redis_read(q, 0, frame, whole, &reply);
     require(verdict == (is_ours ? BWL_REDIS_ANSWER : BWL_REDIS_STRANGE));
@@ -281,7 +281,7 @@ static void check_answer(const bwl_redis_command_args *q, const char *frame, siz
         require(reply.answer != BWL_NOT_SENT);
         require(!failed || (reply.answer != BWL_YES && reply.answer != BWL_NO));
         require(failed || (reply.answer != BWL_RETRYABLE && reply.answer != BWL_REFUSED));
-        require(!reply.is_mine || reply.answer == BWL_YES);
+        require(!reply.value.is_mine || reply.answer == BWL_YES);
         if (reply.answer == BWL_YES && frame[0] != '|')
             require(strchr(yes_begins_with(q->command, nth), frame[0]) != NULL);
     }

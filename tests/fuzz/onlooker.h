@@ -9,7 +9,6 @@
 #include "tape.h"
 
 #include "lock/machine.h"
-#include "protocol/protocol.h"
 #include "protocol/store/local.h"
 #include "protocol/store/redis.h"
 
@@ -129,13 +128,14 @@ static inline void judge_line(world *w, question *q, const bwl_send *send)
     require(strcmp(request->token, w->token) == 0);
     require(first || w->may_be_ours || w->asked_back);
     if (q->command == REDIS_QUEUE_JOIN || q->command == REDIS_QUEUE_HEARTBEAT) {
-        require(send->provisional_ttl_ms > 0 && send->provisional_ttl_ms <= request->lease_ms);
+        require(send->args[REDIS_ARG_TTL_MS] > 0 &&
+                send->args[REDIS_ARG_TTL_MS] <= request->lease_ms);
         require(q->command == REDIS_QUEUE_JOIN || w->line.provisional_ttl_ms == 0 ||
-                send->timestamp == 0);
-        w->line.provisional_ttl_ms = send->provisional_ttl_ms;
+                send->args[REDIS_ARG_TICKET] == 0);
+        w->line.provisional_ttl_ms = send->args[REDIS_ARG_TTL_MS];
     }
     if (q->command == REDIS_QUEUE_JOIN)
-        require((uint64_t)send->timestamp == w->line.ticket);
+        require((uint64_t)send->args[REDIS_ARG_TICKET] == w->line.ticket);
     if (q->command == REDIS_QUEUE_HEARTBEAT || q->command == REDIS_QUEUE_EXTEND)
         require(!w->asked_back);
     if (q->command == REDIS_QUEUE_HEARTBEAT || q->command == REDIS_QUEUE_CANCEL)
@@ -186,7 +186,7 @@ static inline void may_be_worth(world *w, bwl_ms until)
 /* The latest question has this answer: what the onlooker learns from it of the line. */
 static inline void learn_place(world *w, const question *q, const bwl_event *ev)
 {
-    const bwl_queue_status *queue_status = ev->queue_status;
+    const bwl_queue_status *queue_status = ev->details;
     line                   *l            = &w->line;
     bool first       = q->command == REDIS_QUEUE_JOIN || q->command == REDIS_QUEUE_TAKE;
     bool carried_out = ev->answer == BWL_YES || ev->answer == BWL_NO;

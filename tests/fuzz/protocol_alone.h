@@ -126,21 +126,23 @@ static inline void fuzz_alone_by(tape *t, const bwl_protocol *protocol,
                   .number = detail / 20 % 2,
         };
         bwl_queue_status queue_status = { 0 };
+        bwl_redis_value  value        = { 0 };
         now += choice / 16;
         ev.now = now;
         if (rules != NULL) {
             a.wall_ns += (int64_t)(choice / 16) * 100000000;
             ev.wall_ns    = a.wall_ns;
             ev.number     = (uint64_t)(a.wall_ns / 1000000000) + detail / 20 - 6u;
-            ev.value_hash = 1 + detail % 3u;
-            ev.is_mine    = ev.answer == BWL_YES && detail % 7 == 0;
+            ev.details    = &value;
+            value.hash    = 1 + detail % 3u;
+            value.is_mine = ev.answer == BWL_YES && detail % 7 == 0;
         }
         if (protocol->uses_push) {
             if (ev.kind == BWL_REPLY && is_queue_word(a.command))
                 line_says(t, a.command, now, &ev.answer, &ev.number, &queue_status);
             if (ev.kind == BWL_PUSH)
                 queue_status.server_us = line_server_us(t, now);
-            ev.queue_status = &queue_status;
+            ev.details = &queue_status;
         }
         if (choice / 4 % 4 == 0) {
             command_alone(&a, now, detail);

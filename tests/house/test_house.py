@@ -226,7 +226,7 @@ def test_a_table_without_an_entry_for_a_protocol_does_not_compile(tmp_path, tabl
     first = header.index("    X(QUEUE, queue)")
     text = header[:first] + more + header[first:]
     if more:
-        text = text.replace("extern const bwl_protocol bwl_queue;", "extern const bwl_protocol bwl_queue, bwl_surprise;")
+        text = text.replace("typedef enum bwl_protocol_id", "extern const bwl_protocol bwl_surprise;\ntypedef enum bwl_protocol_id")
     put(tmp_path, "protocol/protocol.h", text)
     includes = [f"-I{tmp_path}", *(f"-I{ROOT / folder}" for folder in ("src", "include", "."))]
     command = [*COMPILER, "-std=c11", "-D_GNU_SOURCE", *includes, "-fsyntax-only", str(ROOT / table)]

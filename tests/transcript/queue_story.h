@@ -31,12 +31,12 @@ static inline void queue_ask_text(char *to, size_t room, const bwl_send *send, c
 
     bool in_line = send->command == REDIS_QUEUE_JOIN || send->command == REDIS_QUEUE_HEARTBEAT ||
                    send->command == REDIS_QUEUE_REQUEUE;
-    assert_int_equal(send->provisional_ttl_ms > 0, in_line);
-    if (send->timestamp != 0)
-        (void)snprintf(ticket, sizeof ticket, " by %lld", (long long)send->timestamp);
+    assert_int_equal(send->args[REDIS_ARG_TTL_MS] > 0, in_line);
+    if (send->command == REDIS_QUEUE_JOIN && send->args[REDIS_ARG_TICKET] != 0)
+        (void)snprintf(ticket, sizeof ticket, " by %lld", (long long)send->args[REDIS_ARG_TICKET]);
     if (send->command == REDIS_QUEUE_JOIN || send->command == REDIS_QUEUE_REQUEUE)
         (void)snprintf(to, room, "%s as %c%s, claim %lld", command, token, ticket,
-                       (long long)send->provisional_ttl_ms);
+                       (long long)send->args[REDIS_ARG_TTL_MS]);
     else if (send->command == REDIS_QUEUE_TAKE || send->command == REDIS_QUEUE_EXTEND)
         (void)snprintf(to, room, "%s as %c for %lld", command, token, (long long)lease_ms);
     else
@@ -94,7 +94,7 @@ static inline bool read_queue_answer(const char *text, bwl_event *ev, bwl_queue_
             ev->number = strtoull(text + length, NULL, 10);
         if (rows[i].kind == BWL_QUEUE_STATUS_MINE)
             ret_place->ticket = STORY_TICKET;
-        ev->queue_status = ret_place;
+        ev->details = ret_place;
         return true;
     }
     return false;

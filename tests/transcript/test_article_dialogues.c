@@ -5,6 +5,8 @@
  * without terms has the rules of its article.
  */
 #include "transcript.h"
+#include "protocol/articles.h"
+#include "protocol/protocol.h"
 
 #define BY(RULES)                                                                      \
     {                                                                                  \

@@ -4,6 +4,7 @@
  * transcript.h says how a story is read. A lease of 30000 ms is worth 29698 ms to us.
  */
 #include "transcript.h"
+#include "protocol/token_lock.h"
 
 static const story stories[] = {
     { "acquire_and_release", &bwl_token, &usual_terms,

@@ -5,6 +5,7 @@
  * transcript.h says how a story is read. A lease of 30000 ms is worth 29698 ms to us.
  */
 #include "transcript.h"
+#include "protocol/token_lock.h"
 
 static const story stories[] = {
     /* The lease counts from before each request. The release does not wait for the renewal. */

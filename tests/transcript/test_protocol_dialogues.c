@@ -5,6 +5,9 @@
  * transcript.h says how a row is read.  A lease of 30000 ms is worth 29698 ms to us.
  */
 #include "transcript.h"
+#include "protocol/token_lock.h"
+#include "protocol/queue_lock.h"
+#include "protocol/framework_lock.h"
 
 static const bwl_terms synced = {
     .lease_ms = 10000, .max_hold_ms = BWL_NEVER, .answer_ms = 500, .renews = true, .replicas = 2

@@ -4,6 +4,7 @@
  * transcript.h says how a story is read.
  */
 #include "transcript.h"
+#include "protocol/queue_lock.h"
 
 static const story stories[] = {
     /* The first waiters are dead, more of them than one script passes over. */

@@ -5,6 +5,7 @@
  * provisional grant of 2000 ms is worth 1978.
  */
 #include "transcript.h"
+#include "protocol/queue_lock.h"
 
 static const story stories[] = {
     /* The confirmation extends the provisional grant to the whole lease. */

@@ -38,11 +38,11 @@
 
 #include "tests/lib/testing.h"
 
-#include "core/compat_rules.h"
 #include "lock/machine.h"
+#include "protocol/quorum.h"
+#include "protocol/local_lock.h"
 #include "protocol/protocol.h"
 #include "protocol/store/local.h"
-#include "protocol/store/redis.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -153,9 +153,9 @@ static inline void note_foreign_ask(stage *s, const bwl_send *send)
     };
 
     assert_in_range(send->command, REDIS_SETNX, REDIS_DROP_TIMESTAMP);
-    if (send->timestamp != 0)
+    if (send->args[REDIS_ARG_TIMESTAMP] != 0)
         note(s, "%s of %lld", words[send->command - REDIS_SETNX],
-             (long long)(send->timestamp - stamp_zero(s)));
+             (long long)(send->args[REDIS_ARG_TIMESTAMP] - stamp_zero(s)));
     else
         note(s, "%s", words[send->command - REDIS_SETNX]);
 }
@@ -170,8 +170,8 @@ static inline void note_ask(stage *s, const bwl_send *send, bool is_to_all)
 
     if (command >= REDIS_QUEUE_TAKE && command <= REDIS_QUEUE_REQUEUE) {
         char text[STORY_ITEM_MAX];
-        char token = send->uses_previous_token ? letter_of(s, s->hold.request.previous_token)
-                                               : token_letter(s);
+        char token = bwl_redis_uses_previous_token(send) ? letter_of(s, s->hold.previous_token)
+                                                         : token_letter(s);
         queue_ask_text(text, sizeof text, send, token, s->hold.request.lease_ms);
         note(s, "%s", text);
         return;
@@ -183,15 +183,15 @@ static inline void note_ask(stage *s, const bwl_send *send, bool is_to_all)
     }
     if (command >= REDIS_HASH_TAKE && command <= REDIS_ZSET_RELEASE) {
         static const char *const kind[] = { "TAKE", "EXTEND", "RELEASE" };
-        assert_int_equal(send->timestamp, 0);
+        assert_int_equal(send->args[REDIS_ARG_TIMESTAMP], 0);
         note(s, "%s_%s as %c for %lld", command < REDIS_ZSET_TAKE ? "HASH" : "ZSET",
              kind[(command - REDIS_HASH_TAKE) % 3], token_letter(s),
              (long long)s->hold.request.lease_ms);
         return;
     }
     if (command == REDIS_REPLICATED) {
-        note(s, "REPLICATED by %lld in %lld", (long long)send->timestamp,
-             (long long)send->provisional_ttl_ms);
+        note(s, "REPLICATED by %lld in %lld", (long long)send->args[REDIS_ARG_REPLICAS],
+             (long long)send->args[REDIS_ARG_LIMIT_MS]);
         return;
     }
     if (s->hold.protocol != &bwl_ticket && command > REDIS_DELETE_IF_MINE) {
@@ -200,9 +200,8 @@ static inline void note_ask(stage *s, const bwl_send *send, bool is_to_all)
     }
     if (is_scripted(s->hold.protocol)) {
         char text[STORY_ITEM_MAX];
-        char token = token_letter(s);
-        char previous_token =
-            script.cmd.yields ? letter_of(s, s->hold.request.previous_token) : '?';
+        char token          = token_letter(s);
+        char previous_token = script.cmd.yields ? letter_of(s, s->hold.previous_token) : '?';
         scripted_ask_text(text, sizeof text, token, previous_token, s->hold.request.lease_ms);
         note(s, "%s", text);
         return;
@@ -443,14 +442,14 @@ static inline bool caller_does(stage *s, const char *item)
 /* A value: its hash is its timestamp, plus one; "12 in other bytes" has another hash. */
 static inline void shows(stage *s, const char *what)
 {
-    char     *rest = NULL;
-    bwl_event ev   = { .kind = BWL_REPLY, .tag = oldest_open(s), .answer = BWL_YES };
+    char           *rest  = NULL;
+    bwl_redis_value value = { 0 };
+    bwl_event       ev    = { .kind = BWL_REPLY, .tag = oldest_open(s), .answer = BWL_YES };
 
+    ev.details    = &value;
     ev.number     = (uint64_t)(strtoll(what, &rest, 10) + stamp_zero(s));
-    ev.value_hash = ev.number + 1;
-    ev.is_mine    = strcmp(rest, " mine") == 0;
-    if (strcmp(rest, " in other bytes") == 0)
-        ev.value_hash = ~ev.value_hash;
+    value.hash    = strcmp(rest, " in other bytes") == 0 ? ~(ev.number + 1) : ev.number + 1;
+    value.is_mine = strcmp(rest, " mine") == 0;
     if (rest == what)
         ev = (bwl_event){ .kind = BWL_REPLY, .tag = ev.tag, .answer = BWL_FOREIGN_VALUE };
     happens(s, ev);
@@ -480,18 +479,17 @@ static inline void one_server_replies(stage *s, const char *what)
 
 /* "turn 9000": the local group grants the lock, with fence 5; "is LOST": it does not, or not any
  * longer. */
-static inline bool read_waiter_answer(const char *text, bwl_event *ev)
+static inline bool read_waiter_answer(const char *text, bwl_event *ev, bwl_outcome *ret_outcome)
 {
-    if (strncmp(text, "turn ", 5) == 0) {
-        ev->answer = BWL_YES;
-        ev->number = 5;
-        ev->until  = BEGINNING + strtoll(text + 5, NULL, 10);
-    } else if (strncmp(text, "is ", 3) == 0) {
-        ev->answer = BWL_NO;
-        ev->number = read_kind(text + 3);
-    } else {
+    bool is_granted = strncmp(text, "turn ", 5) == 0;
+
+    if (!is_granted && strncmp(text, "is ", 3) != 0)
         return false;
-    }
+    ev->answer         = is_granted ? BWL_YES : BWL_NO;
+    ev->details        = ret_outcome;
+    ret_outcome->kind  = is_granted ? BWL_HELD : read_kind(text + 3);
+    ret_outcome->until = is_granted ? BEGINNING + strtoll(text + 5, NULL, 10) : 0;
+    ret_outcome->fence = is_granted ? 5 : 0;
     return true;
 }
 
@@ -500,7 +498,8 @@ static inline void replies(stage *s, const char *item)
 {
     bwl_event        ev           = { .kind = BWL_REPLY };
     bwl_queue_status queue_status = { 0 };
-    const char      *value        = after(item, "shows ");
+    bwl_outcome      outcome;
+    const char      *value = after(item, "shows ");
 
     if (is_scripted(s->hold.protocol)) {
         script.told = read_outcome(item, s->now, BEGINNING);
@@ -513,7 +512,8 @@ static inline void replies(stage *s, const char *item)
         for (unsigned count = s->open_count; count > 0; count--)
             happens(s, (bwl_event){ .kind = BWL_DOWN, .tag = oldest_open(s) });
     } else {
-        if (!read_queue_answer(item, &ev, &queue_status) && !read_waiter_answer(item, &ev))
+        if (!read_queue_answer(item, &ev, &queue_status) &&
+            !read_waiter_answer(item, &ev, &outcome))
             ev.answer = read_answer(item, &ev.number);
         ev.tag = oldest_open(s);
         happens(s, ev);
@@ -522,9 +522,10 @@ static inline void replies(stage *s, const char *item)
 
 static inline void pushes(stage *s, const char *what)
 {
-    bwl_event ev = { .kind = BWL_PUSH };
+    bwl_event   ev = { .kind = BWL_PUSH };
+    bwl_outcome outcome;
 
-    if (!read_waiter_answer(what, &ev))
+    if (!read_waiter_answer(what, &ev, &outcome))
         ev.answer = read_answer(what, &ev.number);
     happens(s, ev);
 }
@@ -533,10 +534,10 @@ static inline void gives(stage *s, const char *fence)
 {
     bwl_queue_status queue_status = { .server_us = story_server_us(fence) };
 
-    happens(s, (bwl_event){ .kind         = BWL_PUSH,
-                            .answer       = BWL_YES,
-                            .number       = strtoull(fence, NULL, 10),
-                            .queue_status = &queue_status });
+    happens(s, (bwl_event){ .kind    = BWL_PUSH,
+                            .answer  = BWL_YES,
+                            .number  = strtoull(fence, NULL, 10),
+                            .details = &queue_status });
 }
 
 static inline void disowns(stage *s)

@@ -177,7 +177,7 @@ static void expect_answer(bwl_redis_command command, const char *text, bwl_answe
     assert_int_equal(hear(command, text, &reply), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, answer);
     assert_int_equal(reply.number, number);
-    assert_false(reply.is_mine);
+    assert_false(reply.value.is_mine);
 }
 
 FIXTURE(NULL, NULL)

@@ -302,12 +302,11 @@ TEST(deed_is_an_event_for_the_seat)
     assert_int_equal(ev.kind, BWL_REPLY);
     assert_int_equal(ev.tag, 9);
     assert_int_equal(ev.answer, BWL_YES);
-    assert_int_equal(ev.number, 5);
-    assert_int_equal(ev.until, 77);
+    assert_ptr_equal(ev.details, &held.outcome);
     ev = bwl_group_action_event(&lost);
     assert_int_equal(ev.kind, BWL_PUSH);
     assert_int_equal(ev.answer, BWL_NO);
-    assert_int_equal(ev.number, BWL_LOST);
+    assert_ptr_equal(ev.details, &lost.outcome);
 }
 
 ROWS(rows, play)

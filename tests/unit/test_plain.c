@@ -123,7 +123,7 @@ static void assert_readings(bwl_redis_command command, unsigned nth, const readi
             continue;
         assert_int_equal(reply.answer, list[i].answer);
         assert_int_equal(reply.number, list[i].number);
-        assert_int_equal(reply.is_mine, list[i].is_mine);
+        assert_int_equal(reply.value.is_mine, list[i].is_mine);
     }
 }
 

@@ -3,6 +3,12 @@
  * article.
  */
 #include "lock/machine.h"
+#include "protocol/token_lock.h"
+#include "protocol/queue_lock.h"
+#include "protocol/quorum.h"
+#include "protocol/framework_lock.h"
+#include "protocol/local_lock.h"
+#include "protocol/articles.h"
 #include "protocol/protocol.h"
 #include "protocol/queue_time.h"
 #include "tests/lib/suite.h"
@@ -212,8 +218,10 @@ TEST(replicas_of_an_earlier_question_do_not_count)
 
 TEST(seat_that_was_lost_can_be_taken_again)
 {
-    bwl_event turn = { .kind = BWL_PUSH, .answer = BWL_YES, .until = AT + 9000, .number = 5 };
-    bwl_event lost = { .kind = BWL_PUSH, .answer = BWL_NO, .number = BWL_LOST };
+    bwl_outcome granted = { .kind = BWL_HELD, .until = AT + 9000, .fence = 5 };
+    bwl_outcome gone    = { .kind = BWL_LOST };
+    bwl_event   turn    = { .kind = BWL_PUSH, .answer = BWL_YES, .details = &granted };
+    bwl_event   lost    = { .kind = BWL_PUSH, .answer = BWL_NO, .details = &gone };
 
     bwl_local_waiter_protocol.init(state_of, 1);
     command(&bwl_local_waiter_protocol, BWL_ACQUIRE);

@@ -1,5 +1,5 @@
 /*
- * test_wakeup.c -- the descriptors of a client for a loop of somebody else's.
+ * test_wakeup.c -- the descriptors of a client for an event loop of the caller.
  *
  * What they show on every engine is in conformance/test_engines_events.c.  Here: how they are
  * made, what is left without any, and what another thread inside the client does to them.

@@ -16,7 +16,7 @@
  * process on it are gone.
  */
 #include "engine/engine.h"
-#include "protocol/protocol.h"
+#include "protocol/local_lock.h"
 #include "base/fault.h"
 #include "engine/file/queue_node.h"
 #include "engine/file/holder.h"
@@ -154,17 +154,18 @@ static int file_fds(bwl_engine_lock *lock, int ret_fds[2])
 }
 
 const bwl_engine bwl_file_engine = {
-    .scheme    = "file",
-    .kind      = BWL_ENGINE_FILE,
-    .protocol  = &bwl_ticket,
-    .lock_size = sizeof(bwl_file_node),
-    .open      = file_open,
-    .close     = file_close,
-    .reach     = file_reach,
-    .prepare   = file_prepare,
-    .send      = file_send,
-    .forget    = file_forget,
-    .woken     = file_woken,
-    .who       = file_who,
-    .fds       = file_fds,
+    .scheme     = "file",
+    .url_prefix = "file:",
+    .kind       = BWL_ENGINE_FILE,
+    .protocol   = &bwl_ticket,
+    .lock_size  = sizeof(bwl_file_node),
+    .open       = file_open,
+    .close      = file_close,
+    .reach      = file_reach,
+    .prepare    = file_prepare,
+    .send       = file_send,
+    .forget     = file_forget,
+    .woken      = file_woken,
+    .who        = file_who,
+    .fds        = file_fds,
 };

@@ -5,7 +5,7 @@
  *      breaker:  note, RELEASE      holder:  EXTEND --> NO, then reads the note
  */
 #include "engine/redis/redis.h"
-#include "engine/redis/topology/cluster.h"
+#include "engine/redis/topology/slots.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * that was a while ago.  It is deleted when the client closes.
  */
 #include "engine/redis/redis.h"
-#include "engine/redis/topology/cluster.h"
+#include "engine/redis/topology/slots.h"
 
 #include <fcntl.h>
 #include <pwd.h>

@@ -7,7 +7,7 @@
  * release if no other command does.  On servers with another order, it is only one command more.
  */
 #include "engine/redis/redis.h"
-#include "engine/redis/topology/cluster.h"
+#include "engine/redis/wire/cluster.h"
 #include "protocol/protocol.h"
 
 #include <string.h>
@@ -25,19 +25,20 @@ bwl_request bwl_redis_command_of(bwl_engine_lock *lock, const bwl_send *send)
 {
     const bwl_lock_request *lock_request = &lock->hold.request;
     bwl_request             request      = {
-                         .kind      = &bwl_redis_lock_request,
-                         .lock      = lock,
-                         .tag       = send->tag,
-                         .node      = send->node,
-                         .command   = (bwl_redis_command)send->command,
-                         .timestamp = send->timestamp,
-                         .lease_ms =
-            send->command == REDIS_REPLICATED ? send->provisional_ttl_ms : lock_request->lease_ms,
+                         .kind       = &bwl_redis_lock_request,
+                         .lock       = lock,
+                         .tag        = send->tag,
+                         .node       = send->node,
+                         .command    = (bwl_redis_command)send->command,
+                         .timestamp  = send->args[REDIS_ARG_TIMESTAMP],
+                         .lease_ms   = lock_request->lease_ms,
                          .generation = bwl_redis_lock_of(lock)->waiting.generation,
     };
 
-    if (send->uses_previous_token)
-        memcpy(request.token, lock_request->previous_token, sizeof lock_request->previous_token);
+    if (send->command == REDIS_REPLICATED)
+        request.lease_ms = send->args[REDIS_ARG_LIMIT_MS];
+    if (bwl_redis_uses_previous_token(send))
+        memcpy(request.token, lock->hold.previous_token, sizeof lock->hold.previous_token);
     else
         memcpy(request.token, lock_request->token, sizeof request.token);
     return request;
@@ -164,7 +165,7 @@ static bool write_command(bwl_session *session, bwl_request *request)
 {
     bwl_queue_self         self;
     bwl_redis_command_args args = { .token          = request->token,
-                                    .previous_token = request->lock->hold.request.previous_token,
+                                    .previous_token = request->lock->hold.previous_token,
                                     .self           = &self };
 
     if (!write_ahead(session, request))
@@ -194,32 +195,32 @@ bwl_redis_verdict bwl_redis_read_command(bwl_session *session, bwl_request *requ
                                        .token     = request->token,
                                        .timestamp = request->timestamp,
                                        .rules     = request->lock->hold.request.rules };
-    bwl_redis_reply        reply   = { .answer = BWL_FOREIGN_VALUE };
     bwl_redis_verdict      verdict = BWL_REDIS_ANSWER;
-    bwl_event             *ev      = &ret_reply->event;
+    bwl_redis_reply       *reply   = &ret_reply->reply;
 
     (void)session;
+    *reply = (bwl_redis_reply){ .answer = BWL_FOREIGN_VALUE };
     if (bytes != NULL)
-        verdict = bwl_redis_read(&args, request->flight.frames, bytes, size, &reply);
-    ev->answer              = reply.answer;
-    ev->number              = reply.number;
-    ev->value_hash          = reply.value_hash;
-    ev->is_mine             = reply.is_mine;
-    ret_reply->queue_status = reply.queue_status;
-    if (reply.queue_status.kind != 0)
-        ev->queue_status = &ret_reply->queue_status;
+        verdict = bwl_redis_read(&args, request->flight.frames, bytes, size, reply);
+    ret_reply->event.answer = reply->answer;
+    ret_reply->event.number = reply->number;
+    if (!bwl_queue_is(request->command))
+        ret_reply->event.details = &reply->value;
+    else if (reply->queue_status.kind != 0)
+        ret_reply->event.details = &reply->queue_status;
     return verdict;
 }
 
 static void learn(bwl_session *session, const bwl_request *request, const bwl_event *result)
 {
+    const bwl_queue_status *status = bwl_queue_is(request->command) ? result->details : NULL;
+
     if (result->kind != BWL_REPLY)
         return;
-    if (result->answer == BWL_YES ||
-        (result->queue_status != NULL && result->queue_status->kind == BWL_QUEUE_STATUS_QUEUED))
+    if (result->answer == BWL_YES || (status != NULL && status->kind == BWL_QUEUE_STATUS_QUEUED))
         bwl_redis_is_at(session, request->lock);
-    if (result->queue_status != NULL)
-        bwl_redis_queued(session, request, result->queue_status);
+    if (status != NULL)
+        bwl_redis_queued(session, request, status);
 }
 
 /* A hold that the server no longer has may have been released by force. */

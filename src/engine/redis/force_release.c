@@ -32,7 +32,7 @@ static bool write_release(bwl_session *session, bwl_request *request)
 {
     const bwl_holder_reply *look = &((const bwl_redis_query *)request->subject)->look;
     bwl_redis_command_args  args = { .token          = request->token,
-                                     .previous_token = request->lock->hold.request.previous_token,
+                                     .previous_token = request->lock->hold.previous_token,
                                      .value          = look->value,
                                      .value_size     = look->value_size };
     bwl_queue_self          self;
@@ -69,9 +69,9 @@ static bool submit(bwl_session *session, bwl_engine_lock *lock, bwl_redis_query 
 static bool must_dispatch_next(bwl_session *session, const bwl_request *request,
                                const bwl_event *result)
 {
-    bool is_more = result->kind == BWL_REPLY && result->answer == BWL_YES &&
-                   result->queue_status != NULL &&
-                   result->queue_status->kind == BWL_QUEUE_STATUS_MORE;
+    const bwl_queue_status *status = bwl_queue_is(request->command) ? result->details : NULL;
+    bool is_more = result->kind == BWL_REPLY && result->answer == BWL_YES && status != NULL &&
+                   status->kind == BWL_QUEUE_STATUS_MORE;
 
     return is_more && submit(session, request->lock, request->subject, REDIS_QUEUE_DISPATCH_NEXT);
 }

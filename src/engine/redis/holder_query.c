@@ -5,11 +5,12 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "engine/redis/redis.h"
-#include "engine/redis/topology/cluster.h"
+#include "engine/redis/topology/slots.h"
 #include "engine/redis/wire/hash_lock.h"
 #include "engine/redis/wire/value.h"
 #include "engine/redis/wire/zset_lock.h"
 #include "core/timestamps.h"
+#include "protocol/framework_lock.h"
 #include "protocol/protocol.h"
 
 #include <stdio.h>

@@ -3,6 +3,7 @@
  */
 #include "engine/redis/redis.h"
 #include "engine/redis/topology/cluster.h"
+#include "engine/redis/topology/slots.h"
 #include "engine/redis/topology/discovery.h"
 #include "engine/redis/topology/quorum.h"
 

@@ -7,7 +7,8 @@
 #include "engine/redis/topology/cluster.h"
 #include "engine/redis/topology/sentinel.h"
 #include "engine/redis/wire/value.h"
-#include "protocol/protocol.h"
+#include "protocol/queue_lock.h"
+#include "protocol/quorum.h"
 
 #include <stdlib.h>
 
@@ -66,11 +67,12 @@ static void forget(bwl_engine_lock *lock)
 static bool can_be_written(const bwl_engine_lock *lock, const bwl_send *send)
 {
     char                    value[BWL_VALUE_MAX];
-    const bwl_compat_rules *rules = lock->hold.request.rules;
+    const bwl_compat_rules *rules     = lock->hold.request.rules;
+    int64_t                 timestamp = send->args[REDIS_ARG_TIMESTAMP];
 
-    return rules == NULL || rules->unit_ns == 0 || send->timestamp == 0 ||
-           (bwl_timestamp_is_plausible(rules, send->timestamp) &&
-            bwl_value_write(value, rules, lock->hold.request.token, send->timestamp) != 0);
+    return rules == NULL || rules->unit_ns == 0 || timestamp == 0 ||
+           (bwl_timestamp_is_plausible(rules, timestamp) &&
+            bwl_value_write(value, rules, lock->hold.request.token, timestamp) != 0);
 }
 
 /* Nothing waits for the reply of a background release (with several servers: of the slower ones),
@@ -111,8 +113,8 @@ static bool send_command(bwl_engine_lock *lock, const bwl_send *send, bwl_event 
     bool         queues = send->command == REDIS_QUEUE_JOIN || send->command == REDIS_QUEUE_REQUEUE;
 
     ret_reply->answer = BWL_NOT_SENT;
-    if (session == NULL ||
-        (queues && !bwl_waiters_add(bwl_redis_of(lock->host), lock, send->provisional_ttl_ms))) {
+    if (session == NULL || (queues && !bwl_waiters_add(bwl_redis_of(lock->host), lock,
+                                                       send->args[REDIS_ARG_TTL_MS]))) {
         bwl_host_set_error(lock, "out of memory");
         return true;
     }
@@ -211,11 +213,12 @@ static bool await(bwl_host *host, bwl_ms until)
 }
 
 /* The part that all schemes share. */
-#define REDIS_ENGINE(scheme_)                                                                 \
-    .scheme = (scheme_), .has_lease = true, .open = bwl_redis_open, .share = bwl_redis_share, \
-    .close = bwl_redis_close, .prepare = prepare, .send = send_command, .forget = forget,     \
-    .withdraw = withdraw, .woken = woken, .flush = flush, .connect = start_connecting,        \
-    .look = bwl_redis_holder_query, .who = bwl_redis_who, .lock_size = sizeof(bwl_redis_lock)
+#define REDIS_ENGINE(scheme_)                                                                     \
+    .scheme = (scheme_), .url_prefix = scheme_ "://", .has_lease = true, .open = bwl_redis_open,  \
+    .share = bwl_redis_share, .close = bwl_redis_close, .prepare = prepare, .send = send_command, \
+    .forget = forget, .withdraw = withdraw, .woken = woken, .flush = flush,                       \
+    .connect = start_connecting, .look = bwl_redis_holder_query, .who = bwl_redis_who,            \
+    .lock_size = sizeof(bwl_redis_lock)
 
 #define BREAKING_ENGINE(scheme_)                                                             \
     REDIS_ENGINE(scheme_), .kind = BWL_ENGINE_REDIS, .protocol = &bwl_queue, .await = await, \

@@ -9,6 +9,9 @@
 #include "core/nearest.h"
 #include "core/text.h"
 #include "engine/redis/redis.h"
+#include "protocol/token_lock.h"
+#include "protocol/queue_lock.h"
+#include "protocol/framework_lock.h"
 #include "protocol/protocol.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
  * Each shard of a client has a registry; the nodes of a cluster share one.
  */
 #include "engine/redis/redis.h"
-#include "engine/redis/topology/cluster.h"
+#include "engine/redis/topology/slots.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +125,7 @@ static void on_grant(bwl_session *session, const bwl_queue_push *push)
         return;
     bwl_host_event(
         waiter->lock,
-        (bwl_event){ .kind = BWL_PUSH, .number = push->fence, .queue_status = &queue_status });
+        (bwl_event){ .kind = BWL_PUSH, .number = push->fence, .details = &queue_status });
 }
 
 void bwl_redis_on_push(bwl_session *session, const bwl_queue_push *push)

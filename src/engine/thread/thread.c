@@ -16,7 +16,7 @@
  * Lock order: a client's mutex, then the table's latch.
  */
 #include "engine/engine.h"
-#include "protocol/protocol.h"
+#include "protocol/local_lock.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "protocol/store/local.h"
@@ -380,15 +380,16 @@ static int thread_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *
 }
 
 const bwl_engine bwl_thread_engine = {
-    .scheme    = "thread",
-    .kind      = BWL_ENGINE_THREAD,
-    .protocol  = &bwl_ticket,
-    .lock_size = sizeof(node),
-    .open      = thread_open,
-    .close     = thread_close,
-    .prepare   = thread_prepare,
-    .send      = thread_send,
-    .forget    = thread_forget,
-    .woken     = thread_woken,
-    .who       = thread_who,
+    .scheme     = "thread",
+    .url_prefix = "thread:",
+    .kind       = BWL_ENGINE_THREAD,
+    .protocol   = &bwl_ticket,
+    .lock_size  = sizeof(node),
+    .open       = thread_open,
+    .close      = thread_close,
+    .prepare    = thread_prepare,
+    .send       = thread_send,
+    .forget     = thread_forget,
+    .woken      = thread_woken,
+    .who        = thread_who,
 };

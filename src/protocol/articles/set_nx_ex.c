@@ -11,9 +11,7 @@
  *
  *      IDLE --acquire--> SETTING --> IDLE          IDLE --release--> DELETING --> IDLE
  */
-#include "core/one_request.h"
-#include "protocol/protocol.h"
-#include "protocol/store/redis.h"
+#include "protocol/articles.h"
 
 enum { NO_FENCE = 0 };
 
@@ -40,9 +38,9 @@ static void nx_ex_command(void *state, const bwl_lock_request *request, const bw
     switch (cmd->verb) {
     case BWL_ACQUIRE:
         n->until = cmd->now + request->lease_ms - bwl_drift_ms(request->lease_ms);
-        bwl_send_one(&n->asking, REDIS_SET_IF_ABSENT, 0, fx);
+        bwl_article_send(&n->asking, REDIS_SET_IF_ABSENT, 0, fx);
         break;
-    case BWL_RELEASE: bwl_send_one(&n->asking, REDIS_DELETE, 0, fx); break;
+    case BWL_RELEASE: bwl_article_send(&n->asking, REDIS_DELETE, 0, fx); break;
     case BWL_EXTEND: bwl_unreachable("this lock is never extended");
     }
 }

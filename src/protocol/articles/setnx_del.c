@@ -12,10 +12,8 @@
  *
  *      IDLE --acquire--> SETTING --> IDLE          IDLE --release--> DELETING --> IDLE
  */
-#include "core/one_request.h"
 #include "core/timestamps.h"
-#include "protocol/protocol.h"
-#include "protocol/store/redis.h"
+#include "protocol/articles.h"
 
 enum { NO_FENCE = 0 };
 
@@ -40,10 +38,10 @@ static void del_command(void *state, const bwl_lock_request *request, const bwl_
     d->verb = cmd->verb;
     switch (cmd->verb) {
     case BWL_ACQUIRE:
-        bwl_send_one(&d->asking, REDIS_SETNX,
-                     bwl_timestamp_at(request->rules, cmd->wall_ns, request->lease_ms), fx);
+        bwl_article_send(&d->asking, REDIS_SETNX,
+                         bwl_timestamp_at(request->rules, cmd->wall_ns, request->lease_ms), fx);
         break;
-    case BWL_RELEASE: bwl_send_one(&d->asking, REDIS_DELETE, 0, fx); break;
+    case BWL_RELEASE: bwl_article_send(&d->asking, REDIS_DELETE, 0, fx); break;
     case BWL_EXTEND: bwl_unreachable("this lock has no end to be put off");
     }
 }

@@ -16,10 +16,8 @@
  *      IDLE --release--> DELETING --yes--> IDLE
  *                            `--no, no answer--> EXPIRING --> IDLE
  */
-#include "core/one_request.h"
 #include "core/timestamps.h"
-#include "protocol/protocol.h"
-#include "protocol/store/redis.h"
+#include "protocol/articles.h"
 
 enum { NO_FENCE = 0 };
 
@@ -41,7 +39,7 @@ static void send_command(del_expire_state *d, del_expire_phase phase, bwl_redis_
                          int64_t timestamp, bwl_effects *fx)
 {
     d->phase = phase;
-    bwl_send_one(&d->asking, command, timestamp, fx);
+    bwl_article_send(&d->asking, command, timestamp, fx);
 }
 
 static void del_expire_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,

@@ -25,9 +25,7 @@
  *      IDLE --release--> WATCHING --ours--> DELETING --> IDLE
  *                           `--not ours--> UNWATCHING --> IDLE, lost
  */
-#include "core/one_request.h"
-#include "protocol/protocol.h"
-#include "protocol/store/redis.h"
+#include "protocol/articles.h"
 
 enum { NO_FENCE = 0 };
 
@@ -59,7 +57,7 @@ static void send_command(watch_state *w, watch_phase phase, bwl_redis_command co
                          bwl_effects *fx)
 {
     w->phase = phase;
-    bwl_send_one(&w->asking, command, 0, fx);
+    bwl_article_send(&w->asking, command, 0, fx);
 }
 
 /* A release may come while something else is asked: what that says is not heard any more. */
@@ -105,10 +103,17 @@ static void expiring(const watch_state *w, const bwl_event *ev, bwl_effects *fx)
         bwl_complete(fx, BWL_BUSY);
 }
 
+static bool is_mine(const bwl_event *ev)
+{
+    const bwl_redis_value *value = ev->details;
+
+    return ev->answer == BWL_YES && value->is_mine;
+}
+
 static void recalled(watch_state *w, const bwl_lock_request *request, const bwl_event *ev,
                      bwl_effects *fx)
 {
-    if (ev->answer == BWL_YES && ev->is_mine)
+    if (is_mine(ev))
         expire(w, request, ev, fx);
     else if (ev->answer == BWL_NO)
         send_command(w, SETTING, REDIS_SETNX, fx);
@@ -120,7 +125,7 @@ static void recalled(watch_state *w, const bwl_lock_request *request, const bwl_
 
 static void watched(watch_state *w, const bwl_event *ev, bwl_effects *fx)
 {
-    if (ev->answer == BWL_YES && ev->is_mine)
+    if (is_mine(ev))
         send_command(w, DELETING, REDIS_DELETE_WATCHED, fx);
     else
         send_command(w, UNWATCHING, REDIS_UNWATCH, fx);

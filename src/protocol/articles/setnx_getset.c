@@ -28,10 +28,8 @@
  *                                               `--gone--> SWAPPING --> IDLE
  *      IDLE --release--> [LOOKING -->] DELETING --> IDLE
  */
-#include "core/one_request.h"
 #include "core/timestamps.h"
-#include "protocol/protocol.h"
-#include "protocol/store/redis.h"
+#include "protocol/articles.h"
 
 enum { NO_FENCE = 0, NOTHING_SEEN = 0 };
 
@@ -65,7 +63,7 @@ static void send_command(getset_state *g, getset_phase phase, bwl_redis_command 
                          int64_t timestamp, bwl_effects *fx)
 {
     g->phase = phase;
-    bwl_send_one(&g->asking, command, timestamp, fx);
+    bwl_article_send(&g->asking, command, timestamp, fx);
 }
 
 static bool is_of_server(const bwl_lock_request *request)
@@ -133,7 +131,9 @@ static void swap(getset_state *g, const bwl_lock_request *request, const bwl_eve
 static void read(getset_state *g, const bwl_lock_request *request, const bwl_event *ev,
                  bwl_effects *fx)
 {
-    g->seen = ev->answer == BWL_YES ? ev->value_hash : NOTHING_SEEN;
+    const bwl_redis_value *value = ev->details;
+
+    g->seen = ev->answer == BWL_YES ? value->hash : NOTHING_SEEN;
     if (ev->answer == BWL_NO && request->rules->gone == BWL_GONE_SWAP)
         swap(g, request, ev, fx);
     else if (ev->answer == BWL_YES && has_expired(g, request, ev))
@@ -157,6 +157,7 @@ static void checked(getset_state *g, const bwl_lock_request *request, const bwl_
 static bool has_won(const getset_state *g, const bwl_lock_request *request, const bwl_event *ev)
 {
     const bwl_compat_rules *rules = request->rules;
+    const bwl_redis_value  *value = ev->details;
 
     switch (rules->wins) {
     case BWL_WINS_IF_EXPIRED:
@@ -165,7 +166,7 @@ static bool has_won(const getset_state *g, const bwl_lock_request *request, cons
     case BWL_WINS_IF_SAME:
         if (ev->answer == BWL_NO)
             return rules->missing_wins && g->seen == NOTHING_SEEN;
-        return ev->answer == BWL_YES && g->seen != NOTHING_SEEN && ev->value_hash == g->seen;
+        return ev->answer == BWL_YES && g->seen != NOTHING_SEEN && value->hash == g->seen;
     }
     bwl_unreachable("these rules do not say who wins");
 }
@@ -204,10 +205,11 @@ static void looked(getset_state *g, const bwl_lock_request *request, const bwl_e
                    bwl_effects *fx)
 {
     const bwl_compat_rules *rules        = request->rules;
+    const bwl_redis_value  *value        = ev->details;
     bool                    is_timestamp = ev->answer == BWL_YES;
-    bool                    may_delete   = is_timestamp && ev->is_mine;
+    bool                    may_delete   = is_timestamp && value->is_mine;
 
-    g->is_ours = is_timestamp && ev->is_mine;
+    g->is_ours = may_delete;
     if (rules->release == BWL_RELEASE_IF_AHEAD)
         may_delete = is_timestamp && bwl_timestamp_is_ahead(rules, (int64_t)ev->number, ev->wall_ns,
                                                             request->lease_ms);

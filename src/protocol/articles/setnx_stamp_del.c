@@ -22,10 +22,8 @@
  *                                               `--gone--> DELETING --yes--> SETTING_AGAIN
  *      IDLE --release--> RELEASING --> IDLE
  */
-#include "core/one_request.h"
 #include "core/timestamps.h"
-#include "protocol/protocol.h"
-#include "protocol/store/redis.h"
+#include "protocol/articles.h"
 
 enum { NO_FENCE = 0 };
 
@@ -54,7 +52,7 @@ static void send_command(stamp_del_state *s, stamp_del_phase phase, bwl_redis_co
                          bwl_effects *fx)
 {
     s->phase = phase;
-    bwl_send_one(&s->asking, command, 0, fx);
+    bwl_article_send(&s->asking, command, 0, fx);
 }
 
 /* The stamp is of the time of day of this question, and so is what it is worth. */
@@ -67,7 +65,7 @@ static void set(stamp_del_state *s, stamp_del_phase phase, const bwl_lock_reques
     s->until = at.now +
                bwl_timestamp_left_ms(request->rules, timestamp, at.wall_ns, request->lease_ms) -
                bwl_drift_ms(request->lease_ms);
-    bwl_send_one(&s->asking, REDIS_SETNX, timestamp, fx);
+    bwl_article_send(&s->asking, REDIS_SETNX, timestamp, fx);
 }
 
 static void stamp_del_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,

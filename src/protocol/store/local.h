@@ -1,26 +1,26 @@
 /*
- * local.h -- what we say to a store that keeps the queue itself: the table of threads of this
- * process, or the lock files of this machine.
+ * local.h -- the commands of a store that keeps the queue itself, and their meaning: the table of
+ * threads in this process, or the lock files of this machine.
  *
- *  JOIN      nobody holds the name and nobody waits -> it is ours           YES, number = fence
- *            otherwise we stand at the end of its queue                     NO,  number: below
- *            the store's own latch is taken: ask the same again soon        RETRYABLE
+ *  JOIN      the lock is free and the queue is empty -> it is ours          YES, number = fence
+ *            otherwise we enter the queue at its end                        NO,  number: below
+ *            the internal lock of the store is taken: send it again soon    RETRYABLE
  *  JOIN_OR_LEAVE
- *            as JOIN, but when it is not ours at once we do not stand there NO
- *  TRY       we stand at the head and nobody holds it -> it is ours         YES, number = fence
- *            our place is gone (the file was replaced): JOIN again          RETRYABLE
+ *            as JOIN, but if the lock is not ours at once, we do not queue  NO
+ *  TRY       we are first in the queue and the lock is free -> it is ours   YES, number = fence
+ *            our entry is gone (the file was replaced): send JOIN again     RETRYABLE
  *            otherwise                                                      NO,  number: below
- *  LEAVE     we hold it: the next in line may have it
- *            we wait: we leave the queue
- *            we stand nowhere: nothing                                      YES
+ *  LEAVE     we hold the lock: the next waiter may have it
+ *            we are in the queue: we leave it
+ *            neither: nothing                                               YES
  *
- * The number of a NO to JOIN or TRY says how we shall learn that it is our turn:
+ * The number of a NO to JOIN or TRY says how we learn that the lock is ours, or free:
  *
- *  WILL_GRANT   the store gives it to us: a PUSH with YES and a fence
- *  WILL_PUSH    the store tells us when it is worth a TRY, now or in a moment: a PUSH with NO
- *  WILL_NOT     it does not tell us: look
+ *  WILL_GRANT   the store grants it: a PUSH with YES and a fence
+ *  WILL_PUSH    the store says when a TRY may succeed: a PUSH with NO
+ *  WILL_NOT     the store says nothing: send TRY from time to time
  *
- * A PUSH comes after the answer to JOIN, never before it.
+ * A PUSH comes after the reply to JOIN, never before it.
  */
 #ifndef BWL_PROTOCOL_STORE_LOCAL_H
 #define BWL_PROTOCOL_STORE_LOCAL_H

@@ -1,60 +1,61 @@
 /*
- * queue.h -- the words of the native lock on a Redis server, and exactly what they mean.
+ * queue.h -- the commands of the native lock on a Redis server, and their exact meaning.
  *
- * `L` is the lock's key and holds the value of who has it; `Q` its queue, whose members are who
- * waits, by ticket; `B` when each of those was heard last; `F` the count that fences and tickets
- * are drawn from.  `value` is what the claim's token makes.  A member says whose value it is, by
- * what nonce a push names it, through which inbox it is reached, and what a push gives it: `claim`,
- * a short lease, for nobody knows yet whether there is anybody to use it.
+ * `L` is the key of the lock, with the value of its holder.  `Q` is its queue: the waiters,
+ * ordered by ticket.  `B` has the time of each waiter's last heartbeat.  `F` is the counter of
+ * fences and tickets.  `value` is made from the token of the lock request.  An entry of Q has the
+ * waiter's value, the nonce and the push channel of its pushes, and the TTL of a provisional
+ * grant: a short lease, because the server does not know whether the waiter is still there.
  *
- * The former value is that of the token by which who yields has had the lock; `value` is by which
- * he asks for it again.
+ * The previous value is that of the token by which a yielding client has held the lock; `value` is
+ * that of its new token.
  *
- * Every word is one script, carried out by the server as one step.
+ * Each command is one script, which the server carries out as one step.
  *
  *  fence    F + 1; if that is below 1e15, F was lost: the server's TIME in microseconds
- *  serve    who waits longest and was heard of late enough is given L for its claim, with a new
- *           fence, and is told through its inbox; who cannot be told any more is passed over.
- *           Nobody waits: L is deleted.  At most 64 are passed over; then L is deleted: MORE
+ *  serve    the first waiter with a recent heartbeat gets L for the TTL of its provisional grant,
+ *           with a new fence, and a push through its push channel.  A waiter whose channel has no
+ *           subscriber is removed.  Without a waiter, L is deleted.  At most 64 waiters are
+ *           removed; then L is deleted: MORE
  *
  *  QUEUE_TAKE     neither L nor Q            -> L = value, for lease; number: fence   YES HELD
  *                 otherwise                  -> if there is no L, serve; if then
  *                                               there is neither L nor Q, as above     YES HELD
  *                                               else                                   NO BUSY
- *  QUEUE_JOIN     as TAKE; but otherwise     -> stand in Q, by the ask's ticket or a
- *                                               new one; if there is no L, serve       NO QUEUED
- *                                               and if it served us; number: fence  YES PROVISIONAL
+ *  QUEUE_JOIN     as TAKE; but otherwise     -> enter Q, with the ticket of the send or
+ *                                               a new one; if there is no L, serve       NO QUEUED
+ *                                               and if L is ours; number: fence     YES PROVISIONAL
  *                 L is there, no ticket, and
- *                 Q is at its bound          -> nothing                                NO FULL
+ *                 Q is full                  -> nothing                                NO FULL
  *  QUEUE_HEARTBEAT
  *                 L is value                 -> number: a new fence                   YES MINE
  *                 we are not in Q            -> nothing                                NO GONE
- *                 otherwise                  -> we were heard of now, and stand there
- *                                               by the inbox that we have now; if
- *                                               there is no L, serve                   NO QUEUED
- *                                               and if it served us; number: fence  YES PROVISIONAL
- *  QUEUE_EXTEND   L is value                 -> it vanishes lease from now, or when it
- *                                               would have anyway if that is later     YES
+ *                 otherwise                  -> the heartbeat and our present push
+ *                                               channel are stored; if there is no
+ *                                               L, serve                               NO QUEUED
+ *                                               and if L is ours; number: fence     YES PROVISIONAL
+ *  QUEUE_EXTEND   L is value                 -> it expires lease from now, or at its
+ *                                               present expiry if that is later        YES
  *                 otherwise                  -> nothing                                NO
  *  QUEUE_RELEASE  L is value                 -> serve                        YES, or YES MORE
  *                 otherwise                  -> nothing                                NO
  *  QUEUE_CANCEL   L is value                 -> serve                        YES, or YES MORE
- *                 we are in Q                -> not any more                           YES
+ *                 we are in Q                -> leave Q                                YES
  *                 otherwise                  -> nothing                                NO
  *  QUEUE_DISPATCH_NEXT
  *                 if there is no L, serve                                  YES, or YES MORE
- *  QUEUE_REQUEUE  L is not the former value  -> nothing                             NO GONE
+ *  QUEUE_REQUEUE  L is not the previous value -> nothing                            NO GONE
  *                 no Q                       -> L = value, for lease; number: fence   YES HELD
- *                 otherwise                  -> stand in Q, by a new ticket; serve    NO QUEUED
- *                                               and if it served us; number: fence  YES PROVISIONAL
+ *                 otherwise                  -> enter Q, with a new ticket; serve    NO QUEUED
+ *                                               and if L is ours; number: fence     YES PROVISIONAL
  *
- * An L that is no value of ours is a stranger's: it is never written, deleted or extended, and Q
- * waits until it has gone.
+ * An L that is not a value of this protocol is a foreign lock: it is never written, deleted or
+ * extended, and the waiters in Q wait until it is gone.
  *
- * A push has no question that its time could be counted from, and may be under way for any time.
- * So it says when the server gave the lock, by the server's clock (`server_us`), as QUEUED does of
- * its own moment: the difference of the two, counted from when we asked for QUEUED, is a moment
- * before the lease began.
+ * A push is not a reply, so its lease cannot be counted from the time of a command, and it may be
+ * delayed by any time.  So it has the time of the grant by the server's clock (`server_us`).  A
+ * QUEUED reply has the server's time too.  The difference of the two, added to the time when the
+ * command of QUEUED was sent, is a time before the lease began.
  */
 #ifndef BWL_PROTOCOL_STORE_QUEUE_H
 #define BWL_PROTOCOL_STORE_QUEUE_H
@@ -68,20 +69,19 @@ typedef enum bwl_queue_status_kind {
     BWL_QUEUE_STATUS_PROVISIONAL,
     BWL_QUEUE_STATUS_MINE,
     BWL_QUEUE_STATUS_GONE,
-    BWL_QUEUE_STATUS_FULL, /* as many wait as may: rank says how many */
-    BWL_QUEUE_STATUS_MORE, /* some who waited were passed over, and there are more: DISPATCH_NEXT */
+    BWL_QUEUE_STATUS_FULL, /* the queue is full; rank: its length */
+    BWL_QUEUE_STATUS_MORE, /* waiters were removed, and there may be more: send DISPATCH_NEXT */
 } bwl_queue_status_kind;
 
-/* What an answer or a push of these words says beside YES, NO and the fence.  0 where it says
- * nothing of it. */
-struct bwl_queue_status {
+/* The details of a reply or a push of these commands.  A field that it does not have is 0. */
+typedef struct bwl_queue_status {
     bwl_queue_status_kind kind;
-    bool     is_ours; /* QUEUED, BUSY: L holds a value of this protocol                   */
-    bool     ends;    /* QUEUED, BUSY, MINE: L vanishes by itself, in left_ms             */
-    bwl_ms   left_ms;
-    uint64_t ticket;    /* QUEUED, MINE: by which we stand in line                          */
-    uint64_t rank;      /* QUEUED, FULL: who stands before us, the holder not counted       */
-    int64_t  server_us; /* QUEUED, and a push: the server's TIME then, in microseconds      */
-};
+    bool                  is_ours; /* QUEUED, BUSY: L has a value of this protocol */
+    bool                  ends;    /* QUEUED, BUSY, MINE: L has an expiry, in left_ms */
+    bwl_ms                left_ms;
+    uint64_t              ticket;    /* QUEUED, MINE: our place in the queue */
+    uint64_t              rank;      /* QUEUED, FULL: waiters before us, without the holder */
+    int64_t               server_us; /* QUEUED, and a push: the server's TIME, in microseconds */
+} bwl_queue_status;
 
 #endif

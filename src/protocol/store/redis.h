@@ -1,87 +1,87 @@
 /*
- * redis.h -- what we ever say to a Redis server, and exactly what it means.
+ * redis.h -- the commands that bowline sends to a Redis server, and their exact meaning.
  *
- * `key` is the lock's key; `token`, `lease` and the rules come from the claim, `stamp` from the
- * ask.  `value` is what these write (core/compat_rules.h); without rules it is the token.  Every
- * word is carried out by the server as one step, wholly or not at all.  The engine turns a word
- * into a command or a script, the lab's model server carries it out, and a conformance test
- * compares the two.
+ * `key` is the key of the lock.  `token`, `lease` and the rules are those of the lock request; the
+ * timestamp is an argument of the send.  `value` is what they make (core/compat_rules.h); without
+ * rules it is the token.  The server carries out each command as one step, completely or not at
+ * all. The engine turns it into a Redis command or a script, the model server of the lab executes
+ * it, and a conformance test compares the two.
  *
  *  SET_IF_ABSENT          no key            -> set it to value, to vanish after lease   YES
  *                         any key           -> nothing                                 NO
- *  SET_IF_ABSENT_OR_MINE  key is value      -> nothing: an earlier question had set it  YES
+ *  SET_IF_ABSENT_OR_MINE  key is value      -> nothing: an earlier command has set it   YES
  *                         otherwise as SET_IF_ABSENT
- *  EXTEND_IF_MINE         key is value      -> it vanishes lease from now, or when it
- *                                              would have anyway if that is later       YES
+ *  EXTEND_IF_MINE         key is value      -> it expires lease from now, or at its
+ *                                              present expiry if that is later          YES
  *                         otherwise         -> nothing                                 NO
  *  DELETE_IF_MINE         key is value      -> delete it                               YES
  *                         otherwise         -> nothing                                 NO
  *
  * "key is value": it exists, is a string, and is byte for byte the value.
  *
- * The words of other people's locks, one command each unless it says otherwise:
+ * The commands of the locks of other programs; one Redis command each, unless noted:
  *
  *  SETNX                  no key            -> set it to value, without an expiry       YES
  *                         any key           -> nothing                                 NO
- *  READ        (GET)      shows what the key is, see below
+ *  READ        (GET)      returns the value, see below
  *  SWAP        (GETSET)   key is no string  -> nothing                                FOREIGN_VALUE
  *                         otherwise         -> set it to value, without an expiry;
- *                                              shows what it was
+ *                                              returns the old value
  *  DELETE      (DEL)      key exists        -> delete it, whatever it is               YES
  *                         no key            -> nothing                                 NO
- *  EXPIRE                 key exists        -> it vanishes lease from now (rounded up
+ *  EXPIRE                 key exists        -> it expires lease from now (rounded up
  *                                              to whole seconds), sooner or later than
- *                                              it would have                            YES
+ *                                              its present expiry                       YES
  *                         no key            -> nothing                                 NO
  *  EXPIRE_NOW (EXPIRE 0)  as DELETE
  *  READ_EXPIRY (TTL)      key with an expiry -> number: seconds left, rounded          YES
  *                         key without one   -> number: NO_EXPIRY                       YES
  *                         no key            ->                                         NO
  *  FIND_NO_EXPIRY (PTTL)  key without one   ->                                         YES
- *                         key with an expiry -> these rules do not write one          FOREIGN_VALUE
+ *                         key with an expiry -> these rules do not set one            FOREIGN_VALUE
  *                         no key            ->                                         NO
  *
- * A word that shows a key answers
+ * A command that returns a value replies
  *
  *                         no key                                                       NO
- *                         these rules could have written it, with a plausible stamp
- *                         (core/timestamps.h): `number` is its stamp (0 if the shape has
- *                         none), `print` stands for its bytes, and `is_mine` says that
- *                         it is value                                                  YES
+ *                         these rules can have written it, with a plausible timestamp
+ *                         (core/timestamps.h): `number` is its timestamp (0 if the format
+ *                         has none); the details are a bwl_redis_value                 YES
  *                         anything else: a list, other bytes, a longer value          FOREIGN_VALUE
  *
- * WATCH is a state of the connection, and so of one operation at a time: the engine keeps the
- * WATCH_READ of a second one back until the section of the first has ended, by UNWATCH, by
- * DELETE_WATCHED, by an answer to WATCH_READ that shows nothing (RETRYABLE, REFUSED, NOT_SENT), or
- * with the connection.  Other words may pass.
+ * WATCH is a state of the connection, so only one operation at a time can use it.  The engine
+ * defers a second WATCH_READ until the transaction of the first has ended: by UNWATCH, by
+ * DELETE_WATCHED, by a reply to WATCH_READ without a value (RETRYABLE, REFUSED, NOT_SENT), or with
+ * the connection.  Other commands are not deferred.
  *
- *  WATCH_READ (WATCH, GET) shows what the key is; the section begins
- *  UNWATCH                nothing; the section ends                                    YES
+ *  WATCH_READ (WATCH, GET) returns the value; the transaction begins
+ *  UNWATCH                nothing; the transaction ends                                  YES
  *  DELETE_WATCHED         the key was not touched since WATCH_READ -> delete it: the
  *   (MULTI, DEL, EXEC)    number of keys deleted is 1                                  YES
  *                         it was touched, or has expired, or is not there -> nothing   NO
- *                         the section ends either way.  EXPIRE touches a key as well.
+ *                         the transaction ends either way.  EXPIRE touches a key too.
  *
- * With the server's own clock (its TIME, floor of `unit_ns`), for BWL_CLOCK_OF_SERVER.  The stamp
- * that is written is ceil((TIME + lease + extra_ns) / unit_ns) (with timestamp_is_start: TIME's
- * floor), the key vanishes by itself when that stamp is reached, and is never without an expiry:
+ * By the clock of the server (its TIME, floor of `unit_ns`), for BWL_CLOCK_OF_SERVER.  The
+ * timestamp that is written is ceil((TIME + lease + extra_ns) / unit_ns) (with timestamp_is_start:
+ * the floor of TIME).  The key always has an expiry, at that timestamp:
  *
- *  TAKE_TIMESTAMP             no key, or its stamp has expired (rules->expired) and it has no
- *                         expiry -> set it to the value with that stamp; `number` is
- *                         the stamp                                                    YES
- *                         its stamp has not expired -> nothing                         NO
- *                         its stamp has expired and its expiry has not come, or these
- *                         rules could not have written it, or its stamp is not
+ *  TAKE_TIMESTAMP         no key, or its timestamp has expired (rules->expired) and it has no
+ *                         expiry -> set it to the value with that timestamp; `number`
+ *                         is the timestamp                                                    YES
+ *                         its timestamp has not expired -> nothing                     NO
+ *                         its timestamp has expired and its expiry has not come, or
+ *                         these rules cannot have written it, or its timestamp is not
  *                         plausible (core/timestamps.h) -> nothing                    FOREIGN_VALUE
- *  DROP_TIMESTAMP             as DELETE_IF_MINE, of the value with the ask's stamp
+ *  DROP_TIMESTAMP         as DELETE_IF_MINE, of the value with the timestamp of the send
  *
- * A lock that is a hash with one field per holder and its count, as Redisson has it.  The token is
- * the field; a release publishes on the channel of the key (engine/redis/wire/hash_lock.h):
+ * A lock that is a hash with one field for each holder and its count, the format of Redisson.  The
+ * token is the field; a release publishes on the channel of the key
+ * (engine/redis/wire/hash_lock.h):
  *
- *  HASH_TAKE              the key is a hash with the field -> nothing: an earlier question had
+ *  HASH_TAKE              the key is a hash with the field -> nothing: an earlier command has
  *                                              set it                                   YES
  *                         no key            -> set it to a hash with the field, count 1, to
- *                                              vanish after lease                       YES
+ *                                              expire after lease                       YES
  *                         otherwise         -> nothing                                 NO
  *                         With rules->counts_fences the second case also increments the counter
  *                         of the key.  `number` is that counter then, and 0 without the rule.
@@ -90,37 +90,36 @@
  *                                              count, and publish                       YES
  *                         otherwise         -> nothing                                 NO
  *
- * A lock that is a sorted set, as Symfony has it: members are tokens, scores when they end, in
- * milliseconds of the server's clock (its TIME, floor), and __write__ is beside a holder who is
- * alone.  A member whose score has come is not there:
+ * A lock that is a sorted set, the format of Symfony: members are tokens; scores are their ends in
+ * milliseconds of the server's clock (floor of its TIME).  An exclusive holder also has the member
+ * __write__.  A member counts as absent once its score is reached:
  *
- *  ZSET_TAKE              the set is the token and __write__ -> nothing: an earlier question had
+ *  ZSET_TAKE              the set is the token and __write__ -> nothing: an earlier command has
  *                                              set it                                   YES
  *                         no member         -> set it to the two, to end lease from now, and the
- *                                              key to vanish then                       YES
+ *                                              key to expire then                       YES
  *                         otherwise         -> nothing                                 NO
  *  ZSET_EXTEND            as EXTEND_IF_MINE, of the token in a set with __write__; both end
- *                                              then, and the key vanishes with its last member
- *  ZSET_RELEASE           the set has the token and __write__ -> remove the two; the key vanishes
+ *                                              then, and the key expires with its last member
+ *  ZSET_RELEASE           the set has the token and __write__ -> remove the two; the key is deleted
  *                                              with its last member                     YES
  *                         it has the token alone -> remove it                           NO
  *                         otherwise         -> nothing                                 NO
  *
- * Of a server with replicas.  It is about no key, but about all that the server had carried out up
- * to the last write of the connection on which it is asked, and of no other one: so the engine
- * answers NOT_SENT when that has ended, and each YES of SET_IF_ABSENT, SET_IF_ABSENT_OR_MINE and
- * EXTEND_IF_MINE is a write.
+ * A server with replicas.  The command is not about a key, but about everything that the server
+ * has carried out up to the last write of the connection on which it is sent.  So the engine
+ * answers NOT_SENT if that connection has ended, and each YES of SET_IF_ABSENT,
+ * SET_IF_ABSENT_OR_MINE and EXTEND_IF_MINE is a write.
  *
- *  REPLICATED  (WAIT)     `timestamp` is the number of replicas, `provisional_ttl_ms` the time
- *                         limit of the server; number: how many of them have all of it
- *                         that many, or more                                           YES
+ *  REPLICATED  (WAIT)     arguments: the number of replicas, and the time limit of the server;
+ *                         `number`: how many replicas have all of it
+ *                         as many as asked for, or more                                YES
  *                         fewer                                                        NO
  */
 #ifndef BWL_PROTOCOL_STORE_REDIS_H
 #define BWL_PROTOCOL_STORE_REDIS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "core/core.h"
 
 typedef enum bwl_redis_command {
     REDIS_SET_IF_ABSENT = 1,
@@ -146,7 +145,7 @@ typedef enum bwl_redis_command {
     REDIS_ZSET_TAKE,
     REDIS_ZSET_EXTEND,
     REDIS_ZSET_RELEASE,
-    REDIS_QUEUE_TAKE, /* these are protocol/store/queue.h's */
+    REDIS_QUEUE_TAKE, /* from here: see protocol/store/queue.h */
     REDIS_QUEUE_JOIN,
     REDIS_QUEUE_HEARTBEAT,
     REDIS_QUEUE_EXTEND,
@@ -157,7 +156,7 @@ typedef enum bwl_redis_command {
     REDIS_REPLICATED,
 } bwl_redis_command;
 
-/* Does it extend, or give back, what has its token? */
+/* True for a command that extends, or releases, the lock of its token. */
 static inline bool bwl_redis_command_extends(bwl_redis_command command)
 {
     return command == REDIS_EXTEND_IF_MINE || command == REDIS_HASH_EXTEND ||
@@ -171,5 +170,27 @@ static inline bool bwl_redis_command_releases(bwl_redis_command command)
 }
 
 #define REDIS_NO_EXPIRY UINT64_MAX /* the number of READ_EXPIRY */
+
+/* Indexes of bwl_send.args.  An argument that a command does not have is 0. */
+enum {
+    REDIS_ARG_TIMESTAMP =
+        0, /* in the unit of the rules: of the value that is written or compared */
+    REDIS_ARG_TICKET         = 0, /* QUEUE_JOIN: 0: a new one */
+    REDIS_ARG_PREVIOUS_TOKEN = 0, /* QUEUE_RELEASE: 1: the value is that of the previous token */
+    REDIS_ARG_REPLICAS       = 0, /* REPLICATED */
+    REDIS_ARG_TTL_MS   = 1, /* QUEUE_JOIN, QUEUE_HEARTBEAT, QUEUE_REQUEUE: of a provisional grant */
+    REDIS_ARG_LIMIT_MS = 1, /* REPLICATED */
+};
+
+static inline bool bwl_redis_uses_previous_token(const bwl_send *send)
+{
+    return send->command == REDIS_QUEUE_RELEASE && send->args[REDIS_ARG_PREVIOUS_TOKEN] != 0;
+}
+
+/* The details of a YES that shows a value. */
+typedef struct bwl_redis_value {
+    bool     is_mine; /* the value is, byte for byte, what this lock request writes */
+    uint64_t hash;    /* of the bytes: equal if and only if the bytes are equal; never 0 */
+} bwl_redis_value;
 
 #endif

@@ -1,16 +1,16 @@
 /*
- * waiter.h -- what a thread says to those of its own client that want the same name
- * (lock/local_group.h), and what it is told.
+ * waiter.h -- the commands of a thread to the local group of its client (lock/local_group.h), and
+ * the replies.  The details of every reply and push are a bwl_outcome.
  *
- *  ENQUEUE      sits down behind all who wait here                       NO QUEUED, or at once YES
- *  EXTEND   whose turn it is: for lease from now                     YES, or NO and why
- *  LEAVE    ends the turn, or does not wait any longer               YES, or NO and why
+ *  ENQUEUE  enters the group behind its other waiters                NO with QUEUED, or YES at once
+ *  EXTEND   the active waiter: sets the lease to lease from now      YES, or NO with the reason
+ *  LEAVE    releases the lock, or ends the wait                      YES, or NO with the reason
  *
- * YES to LEAVE: it was ours, or we had not got it yet.  Any other YES: the lock is ours until
- * `until`, by the fence `number`.  A NO says in `number` how it came out, as a bwl_outcome_kind.
+ * YES to ENQUEUE or EXTEND: the lock is ours until `until` of the details, with their fence.  YES
+ * to LEAVE: it was ours, or we did not have it yet.  NO: `kind` of the details is the reason.
  *
- * A PUSH says the same unasked: YES it is our turn, or ours for longer; NO it is lost, or will not
- * be had, or (while we hold) the renewal goes wrong, though it is ours still.
+ * A PUSH says the same without a command: YES: the lock is ours, or for longer; NO: it is lost, or
+ * the wait has failed, or (while we hold it) its renewal failed and it is still ours.
  */
 #ifndef BWL_PROTOCOL_STORE_WAITER_H
 #define BWL_PROTOCOL_STORE_WAITER_H

@@ -62,8 +62,8 @@ struct bwl_request {
 
 /* The reply of a whole request.  Valid during the call. */
 typedef struct bwl_request_reply {
-    bwl_event        event; /* kind, answer, number, value_hash, is_mine, queue_status */
-    bwl_queue_status queue_status;
+    bwl_event       event; /* kind, answer, number; details points into `reply` */
+    bwl_redis_reply reply;
 } bwl_request_reply;
 
 struct bwl_request_kind {

@@ -2,6 +2,7 @@
  * cluster.c -- the nodes of a cluster and the map of its slots.  See cluster.h.
  */
 #include "engine/redis/topology/cluster.h"
+#include "engine/redis/topology/slots.h"
 
 #include "base/fault.h"
 

@@ -17,7 +17,7 @@
  * The redirects of a request are limited to BWL_CLUSTER_HOPS_MAX and to answer_ms.  After that it
  * is completed as NOT_SENT.
  *
- * Files: cluster.c nodes and map; redirect.c redirects; slots.c subscription and fence of a slot.
+ * Files: cluster.c nodes and map; redirect.c redirects.
  */
 #pragma once
 
@@ -96,38 +96,3 @@ bool bwl_cluster_redirect(bwl_session *session, const char *bytes, size_t size);
 /* When the next deferred request is due; and sends those that are due. */
 bwl_ms bwl_cluster_deadline(const bwl_cluster *cluster);
 void   bwl_cluster_woken(bwl_cluster *cluster);
-
-/* ---- slots.c: what a node must have before the first request about a slot; see there. */
-
-void bwl_cluster_forget_session(bwl_session *session);
-
-/* Allocates it, for a session that uses pushes.  False: out of memory. */
-bool bwl_slots_open(bwl_session *session);
-
-/* The hash tag of the lock's slot, in braces; "" without a cluster. */
-void bwl_slots_tag(const bwl_session *session, const bwl_engine_lock *lock,
-                   char ret_tag[BWL_QUEUE_TAG_MAX + 1]);
-
-/* The channel of this connection in the slot of a hash tag. */
-void bwl_slots_channel(const bwl_session *session, const char *tag,
-                       char ret_channel[BWL_QUEUE_CHANNEL_MAX + 1]);
-
-void bwl_slots_begin(bwl_session *session);  /* a new connection */
-void bwl_slots_expire(bwl_session *session); /* the client info must be published again */
-void bwl_slots_leave(bwl_session *session);  /* writes the deletion of all client info */
-void bwl_slots_forget(bwl_session *session, uint16_t slot); /* another node owns it */
-void bwl_slots_forget_all(bwl_session *session);            /* the server's address has changed */
-
-/* Whether the slot's subscription is so new that other waiters may not know the node yet. */
-bool bwl_slots_is_new(bwl_session *session, const bwl_engine_lock *lock);
-
-/* A push about a slot: SUBSCRIBED or UNSUBSCRIBED.  True: another node owns *ret_slot now. */
-bool bwl_slots_on_push(bwl_session *session, const bwl_queue_push *push, uint16_t *ret_slot);
-
-/* Whether it is a command that reads or writes the slot's queue. */
-bool bwl_slots_uses(const bwl_request *request);
-
-/* See bwl_session_owner. */
-bwl_session_prepared bwl_slots_prepare(bwl_session *session, bwl_request *request);
-void                 bwl_slots_on_prepared(bwl_session *session, const char *bytes, size_t size);
-bool                 bwl_slots_skips(const bwl_session *session, const bwl_request *request);

@@ -2,6 +2,7 @@
  * redirect.c -- requests that a node redirects or cannot serve yet.  See cluster.h.
  */
 #include "engine/redis/topology/cluster.h"
+#include "engine/redis/topology/slots.h"
 
 #include <string.h>
 

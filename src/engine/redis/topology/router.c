@@ -2,6 +2,7 @@
 
 #include "base/fault.h"
 #include "engine/redis/topology/cluster.h"
+#include "engine/redis/topology/slots.h"
 #include "engine/redis/topology/sentinel.h"
 
 #include <stdio.h>

@@ -14,6 +14,7 @@
  * because other nodes may have issued fences.  So even a request that does not wait subscribes.
  */
 #include "engine/redis/topology/cluster.h"
+#include "engine/redis/topology/slots.h"
 
 #include <stdio.h>
 #include <stdlib.h>

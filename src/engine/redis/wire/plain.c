@@ -157,10 +157,10 @@ static bwl_redis_verdict read_shown(const bwl_redis_command_args *q, const bwl_r
         return answer(ret_reply, BWL_FOREIGN_VALUE);
     size_t size = bwl_value_write(mine, q->rules, q->token, q->timestamp);
     *ret_reply  = (bwl_redis_reply){
-         .answer     = BWL_YES,
-         .is_mine    = size == value->size && memcmp(mine, value->text, size) == 0,
-         .number     = (uint64_t)timestamp,
-         .value_hash = bwl_value_hash(value->text, value->size),
+         .answer = BWL_YES,
+         .number = (uint64_t)timestamp,
+         .value  = { .is_mine = size == value->size && memcmp(mine, value->text, size) == 0,
+                     .hash    = bwl_value_hash(value->text, value->size) },
     };
     return BWL_REDIS_ANSWER;
 }

@@ -1,15 +1,15 @@
 /*
- * RESP, the language of a redis server: version 2 and version 3.
+ * resp.h -- RESP, the protocol of a Redis server, versions 2 and 3.
  *
- * Three tools that share no state.  The scanner finds where a frame ends while its bytes arrive.
- * The cursor walks the values of a frame that the scanner has passed.  The writer puts a command
- * into a buffer.  All are pure: no I/O, no allocation, no globals; bytes are borrowed, so every
- * text is valid exactly as long as the buffer of the caller.
+ * Three independent parts.  The scanner finds the end of a frame while its bytes arrive.  The
+ * cursor reads the values of a frame that the scanner has accepted.  The writer puts a command
+ * into a buffer.  None does I/O, allocates memory or has global state.  Bytes are borrowed: a text
+ * is valid as long as the buffer of the caller.
  *
- * The scanner is a machine that takes one byte at a time.  Its verdict is a function of the bytes
- * so far, so how a network cut them cannot change it.  A frame is refused at the byte that breaks a
- * rule, and a claim (a count or a length) at the digit that takes it over a limit: nobody waits for
- * what a liar has announced.
+ * The scanner is a state machine with one byte as its input.  Its result depends only on the bytes
+ * so far, not on how the network splits them.  It refuses a frame at the first byte that breaks a
+ * rule, and a count or a length at the digit that exceeds a limit: it never waits for more bytes
+ * than that.
  *
  *      AT_TYPE --'+' '-' ',' '('--> AT_TEXT ----CR--+
  *         |  |---'#' '_'----------> AT_MARK ----CR--+--> AT_LINE_END --LF--> item over
@@ -18,12 +18,11 @@
  *         |                                                   v
  *     item over <--LF-- AT_BULK_LF <--CR-- AT_BULK <-- [AT_PREFIX, only '=']
  *
- * What an array holds is tracked as a count of missing items per level, hence no recursion.
+ * The items of an array are tracked as a count of missing items for each level, without recursion.
  *
  * The codec is stricter than most clients.  Numbers are written in the one way redis writes them;
  * every line ends with CR LF and holds neither before that; a push is never inside another value
- * nor annotated.  Streamed types ("$?", "*?", ';', '.') are refused: no server sends them
- * unasked.
+ * nor annotated.  Streamed types ("$?", "*?", ';', '.') are refused: no server sends them unasked.
  *
  * Not promised: the text of ',' and '(' is not checked to be a number, text is not checked to be
  * UTF-8, and the keys of a map are not checked to differ.
@@ -84,7 +83,7 @@ typedef struct bwl_resp_scan {
 /* Judges a frame that begins at `bytes`.  `size` is all that has arrived, not what is new: call it
    again with more bytes (the buffer may have moved) and only the new ones are looked at.  On OK
    scan->size is the length of the frame; bytes behind it belong to the next frame.  On a refusal
-   it counts the bytes up to and including the guilty one, and `place` tells what that had to be. */
+   it counts the bytes up to and including the one that was refused, whose `state` is kept. */
 bwl_resp_status bwl_resp_scan_bytes(bwl_resp_scan *scan, const char *bytes, size_t size);
 
 /*

@@ -1,15 +1,15 @@
 /*
- * sentinel.h -- what is said to Redis Sentinel, and what it says: the address of a service's
- * primary.
+ * sentinel.h -- the commands to Redis Sentinel, and its replies: the address of a service's
+ * primary. No I/O.
  *
  *      HELLO 3 [AUTH user password]
- *      SUBSCRIBE +switch-master                   before the question, so that none is missed
- *      SENTINEL GET-MASTER-ADDR-BY-NAME service   host and port, or nothing: it knows no such
+ *      SUBSCRIBE +switch-master                   first, so that no switch is missed
+ *      SENTINEL GET-MASTER-ADDR-BY-NAME service   host and port, or null: unknown service
  *
  *      > message +switch-master "service old-host old-port new-host new-port"
  *
- * Source: redis.io, "High availability with Redis Sentinel", its sections on the API and on Pub/Sub
- * messages; "Guidelines for Redis clients with support for Redis Sentinel".
+ * Source: redis.io, "High availability with Redis Sentinel", its sections on the API and on
+ * Pub/Sub messages; "Guidelines for Redis clients with support for Redis Sentinel".
  */
 #ifndef BWL_ENGINE_REDIS_WIRE_SENTINEL_H
 #define BWL_ENGINE_REDIS_WIRE_SENTINEL_H
@@ -17,9 +17,9 @@
 #include "engine/redis/wire/resp.h"
 
 enum {
-    BWL_PRIMARY_HOST_MAX  = 255,
-    BWL_SENTINEL_NAME_MAX = 255, /* bytes of a service's name                                 */
-    BWL_SENTINEL_COMMAND_SIZE_MAX = 512, /* for one of the words below, but for who we are */
+    BWL_PRIMARY_HOST_MAX          = 255,
+    BWL_SENTINEL_NAME_MAX         = 255, /* bytes of a service's name */
+    BWL_SENTINEL_COMMAND_SIZE_MAX = 512, /* of one command below, without user and password */
 };
 
 typedef struct bwl_primary {
@@ -30,21 +30,21 @@ typedef struct bwl_primary {
 bool bwl_primary_is(const bwl_primary *one, const bwl_primary *other);
 
 typedef enum bwl_sentinel_says {
-    BWL_SENTINEL_STRANGE = 1, /* what it says is not what was asked for                        */
-    BWL_SENTINEL_ERROR,       /* an error of the server: see the bytes                          */
-    BWL_SENTINEL_UNKNOWN,     /* it watches no such service                                    */
+    BWL_SENTINEL_STRANGE = 1, /* not a reply to the command */
+    BWL_SENTINEL_ERROR,       /* an error: see the bytes */
+    BWL_SENTINEL_UNKNOWN,     /* it does not monitor this service */
     BWL_SENTINEL_FOUND,
 } bwl_sentinel_says;
 
-/* `user` may be NULL; with a password of NULL nobody is named. */
+/* user may be NULL.  password NULL: HELLO without AUTH. */
 void bwl_sentinel_write_hello(bwl_resp_writer *writer, const char *user, const char *password);
 void bwl_sentinel_write_subscribe(bwl_resp_writer *writer);
 void bwl_sentinel_write_question(bwl_resp_writer *writer, const char *service);
 
-/* Of a frame that is no push: the answer to the question. */
+/* Reads a frame that is not a push: the reply to the query. */
 bwl_sentinel_says bwl_sentinel_read(bwl_primary *ret_primary, const char *bytes, size_t size);
 
-/* Of a push: that of a switch of this service?  Anything else is false. */
+/* Reads a push.  True if it reports a new primary of this service. */
 bool bwl_sentinel_read_switch(bwl_primary *ret_primary, const char *service, const char *bytes,
                               size_t size);
 

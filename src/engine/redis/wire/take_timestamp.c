@@ -150,10 +150,9 @@ bwl_redis_verdict bwl_take_timestamp_read(const bwl_redis_command_args *args, co
     if (value.type != '$' || !bwl_value_read(&timestamp, args->rules, value.text, value.size))
         return BWL_REDIS_STRANGE;
     *ret_reply = (bwl_redis_reply){
-        .answer     = BWL_YES,
-        .is_mine    = true,
-        .number     = (uint64_t)timestamp,
-        .value_hash = bwl_value_hash(value.text, value.size),
+        .answer = BWL_YES,
+        .number = (uint64_t)timestamp,
+        .value  = { .is_mine = true, .hash = bwl_value_hash(value.text, value.size) },
     };
     return BWL_REDIS_ANSWER;
 }

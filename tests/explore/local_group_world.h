@@ -1,13 +1,12 @@
 /*
- * cohort_world.h -- three callers on their seats, the cohort between them, and the store below it:
- * what test_cohort.c explores.  It says there which invariants there are.
+ * local_group_world.h -- the world of test_local_group.c: three callers with their holds, the local
+ * group, and the store below it.
  */
-#ifndef COHORT_WORLD_H
-#define COHORT_WORLD_H
+#ifndef LOCAL_GROUP_WORLD_H
+#define LOCAL_GROUP_WORLD_H
 
 #include "lock/local_group.h"
 #include "lock/machine.h"
-#include "protocol/protocol.h"
 #include "protocol/store/waiter.h"
 
 #include <setjmp.h>
@@ -207,15 +206,18 @@ static void give(world *w)
 
 static void carry_out(world *w, const bwl_group_action *action)
 {
-    bwl_event ev;
+    bwl_event   ev;
+    bwl_outcome more;
 
     switch (action->kind) {
     case BWL_ACTION_COMPLETE:
         ev = bwl_group_action_event(action);
         if (planted == TELLS_NO_LOSS && action->outcome.kind == BWL_LOST && action->tag == 0)
             return;
+        more = action->outcome;
+        more.until += TICK_MS;
         if (planted == PROMISES_MORE && ev.answer == BWL_YES)
-            ev.until += TICK_MS;
+            ev.details = &more;
         happens(w, action->waiter, ev);
         return;
     case BWL_ACTION_ACQUIRE:

@@ -1,31 +1,32 @@
 /*
- * test_cohort.c -- those of one client that want the same name, in every order of events: three
- * holds on their seats, the cohort between them, and below it a store that answers when and as it
- * likes.
+ * test_local_group.c -- a local group in every order of events: three holds that use its waiters,
+ * and below it a store that replies with any result at any time.
  *
- * The machines are the production ones (hold.c, seat.c, cohort.c).  The store is what cohort.h says
- * of the hold below: it is given, extended, refused, lost or silent, and ends by itself.  What may
- * happen costs of a budget: rounds of each caller, cancels, extensions, losses, answers that fail,
- * steps of the clock.  All orders of it are tried; a world that was seen is not looked at again.
+ * The machines are the production code (machine.c, local_waiter.c, local_group.c).  The store
+ * follows local_group.h: its hold is granted, extended, refused, lost or silent, and it ends by
+ * itself.  Each event costs a part of a budget: rounds of each caller, cancels, extensions,
+ * losses, failed replies, steps of the clock.  The test tries all orders of events, and skips a
+ * world that it has seen.
  *
  * Invariants, after every step:
  *
- *      ONE      at most one believes that he has it
- *      TRUE     who believes it does so no longer than the store's hold says, and never when that
- *               is gone
- *      FIRST    whoever gets it has sat longer than all who wait
- *      FENCE    it rises with every turn, and stays below the store's next
- *      TURNS    no more turns than may be, of what the store gave at once
- *      TIME     a turn begins with half of a lease, or with what the store gave just then
- *      DEED     only what the store's hold can be commanded
- *      GOES_ON  somebody waits, so something is asked of the store, or somebody has it
- *      CLEAN    when all have left nothing is held, asked or owed
+ *      ONE      at most one caller has been told HELD
+ *      TRUE     a caller is never told a later end than that of the store hold, and no caller holds
+ *               the lock after the store hold is lost
+ *      FIRST    the waiter that gets the lock entered the group before all others that wait
+ *      FENCE    it increases with each handoff, and stays below the store's next fence
+ *      TURNS    at most handoffs_max handoffs for one grant of the store
+ *      TIME     a waiter gets the lock with half of its lease, or right after a grant or extension
+ *      DEED     only actions that the state of the store hold allows
+ *      GOES_ON  if there is a waiter, an action is in flight or a caller holds the lock
+ *      CLEAN    when all have left, nothing is held, in flight or unreported
  *
- * And faults planted on purpose, each of which breaks an invariant.
+ * Each planted fault breaks an invariant.
  */
 #include "tests/lib/suite.h"
 
-#include "cohort_world.h"
+#include "local_group_world.h"
+#include "protocol/local_lock.h"
 
 /* ---- what may happen ------------------------------------------------------------------------- */
 

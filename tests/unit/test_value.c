@@ -1,9 +1,9 @@
 /*
- * test_stamp.c -- values byte for byte, and what is read from them.
+ * test_value.c -- values byte for byte, and reading them.
  *
  * The tables of floats were printed by the programs themselves: Python's repr, Ruby's to_s, PHP's
- * echo with precision=14.  The rest is two properties: what is written is read as what it was, and
- * of bytes at random only those are read that would be written again just so.
+ * echo with precision=14.  Two properties are checked too: a value that was written is read as the
+ * same value, and random bytes are accepted only if writing produces the same bytes.
  */
 #include "core/token.h"
 #include "engine/redis/wire/value.h"

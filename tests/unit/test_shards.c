@@ -1,8 +1,8 @@
 /*
- * test_lanes.c -- which connection a call gets.
+ * test_shards.c -- which connection a call uses.
  *
- * Nothing is connected here: a lane is empty or not by the calls that have entered it.  The last
- * case is about what a call does that opens one; its store is a fake that says no.
+ * No test connects: a shard is busy or idle by the calls that have entered it.  The last case is a
+ * call that opens a connection; its store is a fake that refuses.
  */
 #include "api/handles.h"
 #include "api/engines.h"
@@ -10,6 +10,8 @@
 #include "protocol/store/redis.h"
 #include "runtime/shards.h"
 #include "tests/lib/suite.h"
+#include "protocol/token_lock.h"
+#include "protocol/queue_lock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /*
- * test_words.c -- the words of protocol/store/redis.h as commands, and replies as answers.
+ * test_commands.c -- the commands of protocol/store/redis.h as bytes, and their replies.
  *
- * What is written is compared byte for byte.  What is read is a table: for each word every kind of
- * reply that a server could give, the right one, the wrong ones, and the errors by their code.
- * Nothing but exactly the expected reply is a yes.
+ * Commands are compared byte for byte.  Replies are a table: for each command every kind of reply
+ * that a server could send, the expected one, wrong ones, and errors by code.  Only exactly the
+ * expected reply is a yes.
  */
 #include "engine/redis/wire/scripts.h"
 #include "engine/redis/wire/commands.h"

@@ -1,5 +1,5 @@
 /*
- * test_stamp_values.c -- locks whose value is a timestamp, on a real server: a bad value is
+ * test_timestamp_values.c -- locks whose value is a timestamp, on a real server: a bad value is
  * left alone and reported, an expired lock is taken over, and the scripts write and read each form
  * of value as the library does.
  *
@@ -258,7 +258,7 @@ static void try_form(bwl_compat_rules rules)
 
     bwl_redis_reply seen = says(REDIS_READ, &rules, mine, (int64_t)taken.number);
     assert_int_equal(seen.answer, BWL_YES);
-    assert_true(seen.is_mine); /* the script writes what the library would */
+    assert_true(seen.value.is_mine); /* the script writes what the library would */
     assert_int_equal(seen.number, taken.number);
     assert_int_equal(says(REDIS_TAKE_TIMESTAMP, &rules, theirs, 0).answer, BWL_NO);
     assert_int_equal(

@@ -1,6 +1,6 @@
 /*
- * test_stamps.c -- reckoning with stamps: both sides of every boundary, and numbers that only a
- * stranger would write.
+ * test_timestamps.c -- arithmetic with timestamps: both sides of every boundary, and numbers that
+ * only a foreign lock has.
  */
 #include "core/timestamps.h"
 #include "tests/lib/suite.h"

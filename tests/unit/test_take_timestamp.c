@@ -1,6 +1,6 @@
 /*
- * test_take.c -- what the script of TAKE_TIMESTAMP is given for each shape, and what its answers
- * mean.  What it does is in tests/live/test_catalogue_server.c.
+ * test_take_timestamp.c -- the arguments of the script of TAKE_TIMESTAMP for each format, and its
+ * replies.  tests/live/test_catalogue_server.c runs the script.
  */
 #include "engine/redis/wire/scripts.h"
 #include "engine/redis/wire/take_timestamp.h"
@@ -125,7 +125,7 @@ TEST(answers)
     assert_int_equal(read_frame("$10\r\n1700000010\r\n"), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_YES);
     assert_int_equal(reply.number, 1700000010);
-    assert_true(reply.is_mine);
+    assert_true(reply.value.is_mine);
     assert_int_equal(read_frame(":0\r\n"), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_NO);
     assert_int_equal(read_frame(":-1\r\n"), BWL_REDIS_ANSWER);

@@ -1,5 +1,5 @@
 /*
- * test_words.c -- text from outside: UTF-8, and URLs with a secret.
+ * test_text.c -- text from outside: UTF-8, and URLs with a secret.
  */
 #include "tests/lib/suite.h"
 

@@ -1,9 +1,8 @@
 /*
- * test_shape.c -- tokens that another program could have written: their alphabet, their length, and
- * how much chance is in them.
+ * test_token_format.c -- tokens in the formats of other programs: alphabet, length, random bits.
  *
- * The alphabets are written down here once more, as regular expressions, the way people look for
- * them.  Random bytes are the same on every run.
+ * The alphabets are repeated here as regular expressions.  The random bytes are the same on every
+ * run.
  */
 #include "core/token_format.h"
 #include "core/text.h"

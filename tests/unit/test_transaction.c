@@ -1,6 +1,6 @@
 /*
- * test_section.c -- the commands of an update, byte for byte, and what their replies mean: nothing
- * but exactly the expected one is an answer.
+ * test_transaction.c -- the commands of an update, byte for byte, and their replies: only exactly
+ * the expected reply is accepted.
  */
 #include "engine/redis/wire/transaction.h"
 #include "tests/lib/suite.h"

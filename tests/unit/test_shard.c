@@ -1,8 +1,9 @@
 /*
- * test_client.c -- a timer that is due before the loop wakes up, and what closing a client does to
+ * test_shard.c -- a timer that is due before the loop wakes up, and what closing a client does to
  * locks and to a client of the parent process.
  */
 #include "api/engines.h"
+#include "protocol/token_lock.h"
 #include "runtime/lock.h"
 #include "tests/lib/suite.h"
 

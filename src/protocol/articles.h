@@ -1,0 +1,25 @@
+/*
+ * articles.h -- the locks of published articles, with the faults that they have there.
+ */
+#ifndef BWL_PROTOCOL_ARTICLES_H
+#define BWL_PROTOCOL_ARTICLES_H
+
+#include "core/one_request.h"
+#include "protocol/store/redis.h"
+
+extern const bwl_protocol bwl_setnx_del;
+extern const bwl_protocol bwl_setnx_del_expire;
+extern const bwl_protocol bwl_setnx_stamp_del;
+extern const bwl_protocol bwl_setnx_getset;
+extern const bwl_protocol bwl_set_nx_ex;
+extern const bwl_protocol bwl_setnx_expire_watch;
+
+/* Sends a command as the one request in flight.  timestamp: 0 for a command that has none. */
+static inline void bwl_article_send(bwl_one_request *a, bwl_redis_command command,
+                                    int64_t timestamp, bwl_effects *fx)
+{
+    bwl_send_one(a, command, fx);
+    fx->sends[fx->send_count - 1].args[REDIS_ARG_TIMESTAMP] = timestamp;
+}
+
+#endif

@@ -3,6 +3,7 @@
 #include "api/engines.h"
 #include "runtime/shard.h"
 #include "engine/redis/topology/cluster.h"
+#include "protocol/protocol.h"
 
 #include <stdio.h>
 #include <string.h>

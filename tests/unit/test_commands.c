@@ -330,7 +330,6 @@ TEST(words_error_code_is_the_word_in_capitals)
         { "NOPERM this user has no permissions", "NOPERM" },
         { "OOM", "OOM" },
         { "ERR no such thing", "ERR" },
-        { "ERR Error running script: @user_script: 1: -OOM command not allowed", "OOM" },
         { "ERR a value of -1 or -x", "ERR" },
         { "an error that is not quoted", "" },
         { "Err no", "" },
@@ -353,6 +352,11 @@ TEST(words_error_text_is_what_the_server_said)
 {
     assert_error_text("-ERR no such thing\r\n", 60, "ERR no such thing");
     assert_error_text("!7\r\nERR a\nb\r\n", 60, "ERR a?b");
+    assert_error_text(
+        "-ERR Error running script (call to f_0): @user_script: 1: -OOM no memory\r\n", 60,
+        "OOM no memory");
+    assert_error_text("-@user_script: 10: -NOREPLICAS too few\r\n", 60, "NOREPLICAS too few");
+    assert_error_text("-ERR a -b and - C D-E F\r\n", 60, "ERR a -b and - C D-E F");
     assert_error_text("-ERR \x1b[31mred\x7f\xff\r\n", 60, "ERR ?[31mred??");
     assert_error_text("-ERR no such thing\r\n", 7, "ERR no");
     assert_error_text("-ERR no such thing\r\n", 17, "ERR no such...");

@@ -182,6 +182,11 @@ enum {
     REDIS_ARG_LIMIT_MS = 1, /* REPLICATED */
 };
 
+static inline bool bwl_queue_is(bwl_redis_command command)
+{
+    return command >= REDIS_QUEUE_TAKE && command <= REDIS_QUEUE_REQUEUE;
+}
+
 static inline bool bwl_redis_uses_previous_token(const bwl_send *send)
 {
     return send->command == REDIS_QUEUE_RELEASE && send->args[REDIS_ARG_PREVIOUS_TOKEN] != 0;

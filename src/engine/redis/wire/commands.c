@@ -237,19 +237,25 @@ static size_t quote_begins_at(const char *text, size_t size)
 }
 
 /* Redis before 7 wraps the error of a command in a script: "ERR Error running script (...):
- * @user_script:3: @user_script: 3: -OOM command not allowed". */
+ * @user_script:3: @user_script: 3: -OOM command not allowed", or "@user_script: 3: -OOM ..." if the
+ * script returns it.  The offset of the code; 0: the error is not wrapped. */
+static size_t wrapped_error_at(const char *text, size_t size)
+{
+    for (size_t i = 1; i + 1 < size; i++) {
+        size_t end = i + 1;
+        while (end < size && text[end] >= 'A' && text[end] <= 'Z')
+            end++;
+        if (text[i] == '-' && text[i - 1] == ' ' && end > i + 2 && end < size && text[end] == ' ')
+            return i + 1;
+    }
+    return 0;
+}
+
 static bool has_code(const bwl_resp_value *error, const char *code)
 {
-    if (starts_with_code(error->text, error->size, code))
-        return true;
-    if (!starts_with_code(error->text, error->size, "ERR"))
-        return false;
-    size_t end = quote_begins_at(error->text, error->size);
-    for (size_t i = 0; i + 1 < end; i++)
-        if (error->text[i] == '-' && (i == 0 || error->text[i - 1] == ' ') &&
-            starts_with_code(error->text + i + 1, error->size - i - 1, code))
-            return true;
-    return false;
+    size_t at = wrapped_error_at(error->text, quote_begins_at(error->text, error->size));
+
+    return starts_with_code(error->text + at, error->size - at, code);
 }
 
 bool bwl_redis_error_is(const char *bytes, size_t size, const char *code)
@@ -279,12 +285,13 @@ void bwl_redis_error_text(char *ret_text, size_t capacity, const char *bytes, si
     size_t end = quote_begins_at(value.text, value.size);
     while (end > 0 && (value.text[end - 1] == ' ' || value.text[end - 1] == ','))
         end--;
-    for (size_t i = 0; i < end && length + 1 < capacity; i++) {
+    size_t begin = wrapped_error_at(value.text, end);
+    for (size_t i = begin; i < end && length + 1 < capacity; i++) {
         unsigned char c    = (unsigned char)value.text[i];
         ret_text[length++] = c >= 0x20 && c < 0x7f ? (char)c : '?';
     }
     ret_text[length] = '\0';
-    if (length < end)
+    if (length < end - begin)
         bwl_mark_cut(ret_text);
 }
 
@@ -301,13 +308,6 @@ void bwl_redis_error_code(char ret_code[BOWLINE_SERVER_CODE_MAX], const char *te
 {
     size_t length = code_length(text);
 
-    if (length == 3 && memcmp(text, "ERR", 3) == 0)
-        for (const char *dash = text; (dash = strstr(dash, " -")) != NULL; dash++)
-            if (code_length(dash + 2) > 0) {
-                text   = dash + 2;
-                length = code_length(text);
-                break;
-            }
     memcpy(ret_code, text, length);
     ret_code[length] = '\0';
 }

@@ -84,12 +84,12 @@ typedef struct bwl_holder_reply {
 bwl_redis_verdict bwl_redis_read_holder_query(const char *bytes, size_t size,
                                               bwl_answer *ret_answer, bwl_holder_reply *ret_holder);
 
-/* If the frame is an error: its text as printable characters with a NUL, without the arguments that
- * the server quotes (they may contain a token or a password).  "" otherwise. */
+/* If the frame is an error: its text as printable characters with a NUL.  It lacks the arguments
+ * that the server quotes, which may contain a token or a password, and what Redis before 7 puts
+ * before the error of a script.  "" otherwise. */
 void bwl_redis_error_text(char *ret_text, size_t capacity, const char *bytes, size_t size);
 
-/* The code in such a text: its first word if that is in capitals, or the code that follows ERR
- * (Redis before 7, from a script).  "": none. */
+/* The code in such a text: its first word if that is in capitals.  "": none. */
 void bwl_redis_error_code(char ret_code[BOWLINE_SERVER_CODE_MAX], const char *text);
 
 /* is_error: the frame is an error.  is_not_now: and its code means that the server cannot serve

@@ -31,11 +31,6 @@ static const bwl_script_id scripts[BWL_QUEUE_SCRIPTS] = {
     BWL_SCRIPT_EXTEND_IF_MINE, BWL_SCRIPT_QUEUE_REQUEUE,
 };
 
-bool bwl_queue_is(bwl_redis_command command)
-{
-    return command >= REDIS_QUEUE_TAKE && command <= REDIS_QUEUE_REQUEUE;
-}
-
 size_t bwl_queue_size_max(size_t key_size)
 {
     return SCRIPT_ROOM + ARGUMENTS_ROOM + 3 * (key_size + 32);

@@ -57,8 +57,6 @@ struct bwl_queue_self {
     char     push_channels[BWL_QUEUE_CHANNELS][BWL_QUEUE_CHANNEL_MAX + 1];
 };
 
-bool bwl_queue_is(bwl_redis_command command);
-
 /* Bytes of such a command, at most. */
 size_t bwl_queue_size_max(size_t key_size);
 

@@ -16,7 +16,8 @@ static void tidy(bwl_fault *fault, int size)
         bwl_mark_cut(fault->text);
 }
 
-static int write_error(bwl_fault *fault, bwl_status status, const char *format, va_list arguments)
+__attribute__((format(printf, 3, 0))) static int write_error(bwl_fault *fault, bwl_status status,
+                                                             const char *format, va_list arguments)
 {
     fault->status         = status;
     fault->system_errno   = 0;

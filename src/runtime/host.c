@@ -89,7 +89,8 @@ static void unpin(bwl_engine_lock *lock)
     bwl_lock_unpin(bwl_lock_of_engine(lock));
 }
 
-static void set_error(bwl_engine_lock *lock, const char *format, va_list arguments)
+__attribute__((format(printf, 2, 0))) static void set_error(bwl_engine_lock *lock,
+                                                            const char *format, va_list arguments)
 {
     if (!bwl_lock_takes_error(bwl_lock_of_engine(lock)))
         return;

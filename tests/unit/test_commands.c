@@ -356,6 +356,7 @@ TEST(words_error_text_is_what_the_server_said)
         "-ERR Error running script (call to f_0): @user_script: 1: -OOM no memory\r\n", 60,
         "OOM no memory");
     assert_error_text("-@user_script: 10: -NOREPLICAS too few\r\n", 60, "NOREPLICAS too few");
+    assert_error_text("-NOPERM no key a -OOM b\r\n", 60, "NOPERM no key a -OOM b");
     assert_error_text("-ERR a -b and - C D-E F\r\n", 60, "ERR a -b and - C D-E F");
     assert_error_text("-ERR \x1b[31mred\x7f\xff\r\n", 60, "ERR ?[31mred??");
     assert_error_text("-ERR no such thing\r\n", 7, "ERR no");

@@ -241,6 +241,11 @@ static size_t quote_begins_at(const char *text, size_t size)
  * script returns it.  The offset of the code; 0: the error is not wrapped. */
 static size_t wrapped_error_at(const char *text, size_t size)
 {
+    static const char script[] = "@user_script";
+
+    if (!starts_with_code(text, size, "ERR") &&
+        (size < sizeof script || memcmp(text, script, sizeof script - 1) != 0))
+        return 0;
     for (size_t i = 1; i + 1 < size; i++) {
         size_t end = i + 1;
         while (end < size && text[end] >= 'A' && text[end] <= 'Z')

@@ -2,6 +2,7 @@
  * machine.c -- see machine.h.
  */
 #include "bench/base/machine.h"
+#include "base/cpus.h"
 #include "core/core.h"
 
 #include <assert.h>
@@ -63,6 +64,9 @@ int bench_machine_read(bench_machine *ret_machine, bench_failure *reterr)
         if (CPU_ISSET(cpu, &allowed))
             m.cpus[m.cpus_count++] = cpu;
     assert(m.cpus_count >= 1);
+    /* The library keeps its first count.  It shall be that of a process which is not pinned: regime
+     * X measures a client and a server that the scheduler has put on two CPUs. */
+    (void)bwl_cpus_usable();
     read_model(m.model);
     (void)snprintf(m.kernel, sizeof m.kernel, "%.20s %.70s", is.sysname, is.release);
     *ret_machine = m;

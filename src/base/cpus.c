@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,12 +88,17 @@ static unsigned count_mask(void)
 
 unsigned bwl_cpus_usable(void)
 {
-    char     groups[PATH_MAX + 1024];
-    unsigned limit = 0;
-    unsigned count = count_mask();
+    static atomic_uint cpus; /* 0: not counted yet */
+    char               groups[PATH_MAX + 1024];
+    unsigned           limit = 0;
+    unsigned           count = atomic_load_explicit(&cpus, memory_order_relaxed);
 
+    if (count > 0)
+        return count;
     if (read_text("/proc/self/cgroup", groups, sizeof groups))
         limit = bwl_cpus_of_groups(groups, "/sys/fs/cgroup");
-    count = less_of(count, limit);
-    return count > 0 ? count : 1;
+    count = less_of(count_mask(), limit);
+    count = count > 0 ? count : 1;
+    atomic_store_explicit(&cpus, count, memory_order_relaxed);
+    return count;
 }

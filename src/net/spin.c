@@ -7,10 +7,11 @@
 #include <stdatomic.h>
 #include <sys/socket.h>
 
+enum { SAMPLE_MAX_NS = 2 * BWL_SPIN_MAX_NS };
+
 /* The number of threads of this process that wait for a reply.  A forked child inherits the count,
  * and spins less. */
 static atomic_uint waiting;
-static atomic_uint cpus; /* 0: not counted yet                                               */
 
 static ssize_t look(int fd, void *ret_bytes, size_t room)
 {
@@ -27,20 +28,11 @@ static void offer(void)
     (void)sched_yield(); /* cannot fail on Linux */
 }
 
-static unsigned count_cpus(void)
-{
-    unsigned count = atomic_load_explicit(&cpus, memory_order_relaxed);
-
-    if (count == 0) {
-        count = bwl_cpus_usable(); /* spinning on others would take CPU time from this process */
-        atomic_store_explicit(&cpus, count, memory_order_relaxed);
-    }
-    return count;
-}
-
-const bwl_spin_system bwl_spin_real = {
-    .now_ns = bwl_clock_ns, .look = look, .sleep = sleep_there, .offer = offer, .cpus = count_cpus
-};
+const bwl_spin_system bwl_spin_real = { .now_ns = bwl_clock_ns,
+                                        .look   = look,
+                                        .sleep  = sleep_there,
+                                        .offer  = offer,
+                                        .cpus   = bwl_cpus_usable };
 
 bool bwl_spin_has_room(unsigned others, unsigned count)
 {
@@ -61,8 +53,11 @@ bwl_spin_wait bwl_spin_plan(const bwl_spin *spin, bwl_ms now)
     return wait;
 }
 
+/* A wait that counts more than the limit would let one late reply end the spinning for many. */
 static void smooth(bwl_spin *spin, int64_t took_ns)
 {
+    if (took_ns > SAMPLE_MAX_NS)
+        took_ns = SAMPLE_MAX_NS;
     if (spin->smoothed_ns == 0) {
         spin->smoothed_ns = took_ns > 0 ? took_ns : 1;
         spin->varies_ns   = took_ns / 2;
@@ -99,9 +94,8 @@ void bwl_spin_learn(bwl_spin *spin, const bwl_spin_wait *wait, bool heard, bwl_m
         spin->pause_ms -= (spin->pause_ms + 7) / 8;
     } else if (spun) {
         spin->unpaid++;
-    }
-    if ((spun && !paid) || spin->smoothed_ns > BWL_SPIN_MAX_NS)
         rest(spin, now);
+    }
 }
 
 static bool has_come(ssize_t got)

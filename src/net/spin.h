@@ -8,7 +8,8 @@
  *
  *   - The time of a reply is smoothed as TCP smooths its round trip (RFC 6298).  Spinning lasts
  *     for that and four times its mean deviation, at most BWL_SPIN_MAX_NS; if replies take longer
- *     than that, there is no spinning.
+ *     than that, there is no spinning.  A reply that takes longer than twice the maximum counts as
+ *     that: a single late reply does not end the spinning.
  *   - The thread yields the CPU once, after the first poll.  If it lost the CPU for half of the
  *     time of a reply, then or later, another thread needed it: perhaps the server.
  *   - If other threads of this process wait for replies, a CPU must be left for each of them, and

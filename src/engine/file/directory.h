@@ -20,7 +20,7 @@ typedef struct bwl_file_directory {
     int  fd;         /* -1: not open                                                           */
     bool is_private; /* the default directory: files of other users are refused                */
     bool is_remote;  /* on a network file system: see bwl_file_is_remote                       */
-    bwl_file_sharing sharing;
+    bwl_file_sharing sharing; /* when it was opened */
     char             path[BWL_FILE_PATH_MAX];
 } bwl_file_directory;
 

@@ -153,21 +153,27 @@ void bwl_file_path_free(bwl_file_path *p)
 
 /* ---- the lock on the name -------------------------------------------------------------------- */
 
-/* Not needed in a private directory: no other user can remove a lock file there. */
 static int open_name_lock(bwl_file_name_lock *ret_lock, int directory, const char *name,
                           bwl_fault *fault)
 {
-    struct stat st;
-
-    *ret_lock = (bwl_file_name_lock){ .fd = 0 };
-    if (fstat(directory, &st) != 0)
-        return bwl_fail_errno(fault, "cannot look at the directory of \"%.100s\"", name);
-    if (!bwl_file_is_shared(st.st_mode) || bwl_file_is_remote(directory))
-        return BWL_OK;
     errno = bwl_file_name_lock_open(ret_lock, directory, name);
     if (errno == 0 || errno == EACCES)
         return BWL_OK;
     return bwl_fail_errno(fault, "cannot open the directory of \"%.100s\"", name);
+}
+
+/* Not needed in a private directory: no other user can remove a lock file there. */
+static int lock_entry(const bwl_file_resolved *resolved, bwl_file_name_lock *ret_lock,
+                      bwl_fault *fault)
+{
+    struct stat st;
+
+    *ret_lock = (bwl_file_name_lock){ .fd = 0 };
+    if (fstat(resolved->at, &st) != 0)
+        return bwl_fail_errno(fault, "cannot look at the directory of \"%.100s\"", resolved->leaf);
+    if (!bwl_file_is_shared(st.st_mode) || bwl_file_is_remote(resolved->at))
+        return BWL_OK;
+    return open_name_lock(ret_lock, resolved->at, resolved->leaf, fault);
 }
 
 /* ---- bare names ------------------------------------------------------------------------------ */
@@ -247,13 +253,14 @@ static int open_bare(const bwl_file_path *p, bwl_file *ret_queue, bool writes, b
  * the users that create them. */
 static int lock_bare_name(const bwl_file_path *p, bwl_file_name_lock *ret_lock, bwl_fault *fault)
 {
-    char encoded[BWL_FILE_ENCODING_MAX];
+    const bwl_file_directory *d = p->directory;
+    char                      encoded[BWL_FILE_ENCODING_MAX];
 
     *ret_lock = (bwl_file_name_lock){ .fd = 0 };
-    if (p->directory->is_private)
+    if (d->is_private || !bwl_file_is_shared(d->sharing.mode) || d->is_remote)
         return BWL_OK;
     bwl_file_encode(encoded, p->name, p->name_size);
-    return open_name_lock(ret_lock, p->directory->fd, encoded, fault);
+    return open_name_lock(ret_lock, d->fd, encoded, fault);
 }
 
 static bool bare_is_current(const bwl_file_path *p, const bwl_file *queue)
@@ -386,7 +393,7 @@ static int open_both(bwl_file_path *p, bwl_file *ret_queue, bwl_file *ret_named,
     int               status   = open_named(p, &resolved, &named, fault);
 
     if (status == BWL_OK)
-        status = open_name_lock(&p->name_lock, resolved.at, resolved.leaf, fault);
+        status = lock_entry(&resolved, &p->name_lock, fault);
     if (status == BWL_OK)
         status = name_queue(p, &resolved, fault);
     if (status == BWL_OK)
@@ -501,7 +508,7 @@ static int open_name_lock_again(const bwl_file_path *p, bwl_file_name_lock *ret_
         return lock_bare_name(p, ret_lock, fault);
     status = bwl_file_resolve(&resolved, p->path, true, fault);
     if (status == BWL_OK)
-        status = open_name_lock(ret_lock, resolved.at, resolved.leaf, fault);
+        status = lock_entry(&resolved, ret_lock, fault);
     bwl_file_resolved_free(&resolved);
     return status;
 }

@@ -109,7 +109,7 @@ help:
 	@echo 'make model           the models of the lab beside a real server, with many more sequences than make test'
 	@echo 'make lab             protocols by faults, into $(BUILD)/lab.html; the diagrams of the docs'
 	@echo 'make lab-report      the same and random walks, ten million each, written to docs/lab/figures.md (half an hour)'
-	@echo 'make mutants         plant bugs in a copy of the tree; each must make a test fail (10 minutes)'
+	@echo 'make mutants         plant bugs in a copy of the tree; each must make a test fail (an hour)'
 	@echo 'make shape           the size of structs, headers and folders, and the call cycles between files'
 	@echo 'make interop         beside the lock libraries of other languages, which it fetches (3 minutes)'
 	@echo 'make old-redis       the live tests on Redis 6.2, which it fetches and builds (5 minutes)'

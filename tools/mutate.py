@@ -5,13 +5,15 @@
     tools/mutate.py WORD ...        those whose description holds one of the words
     tools/mutate.py --hunt WORD     likewise, against all programs of session, transcript, conformance and live until one fails
 
-The copy and its build are in build-mutants/, or in $MUTANTS_DIR, so that several can run side by side. The list is
-tests/mutants.txt, or the file that $MUTANTS_FILE names. Prints a table; ends with 1 if a fault was not noticed.
+Each CPU has a copy with a build of its own, in build-mutants/ or in $MUTANTS_DIR. The list is tests/mutants.txt, or the
+file that $MUTANTS_FILE names. Prints a table; ends with 1 if a fault was not noticed.
 """
 
+import concurrent.futures
 import contextlib
 import os
 import pathlib
+import queue
 import re
 import select
 import shutil
@@ -90,7 +92,7 @@ def outcome(tree, program):
     """(noticed, by what): the first case that failed, or how the program ended."""
     target, command = command_of(tree, program)
     built = subprocess.run(
-        ["ninja", "-j2", "-C", str(tree / "build"), target, "tests/libbowline_clock_shim.so"],
+        ["ninja", "-C", str(tree / "build"), target, "tests/libbowline_clock_shim.so"],
         capture_output=True, text=True, check=False,
     )
     if built.returncode != 0:
@@ -150,6 +152,14 @@ def try_one(tree, mutant, candidates):
         path.write_text(good, encoding="utf-8")
 
 
+def made_tree(tree):
+    copy_tree(tree)
+    if not (tree / "build" / "build.ninja").exists():
+        setup = ["meson", "setup", "-Doptimization=0", str(tree / "build"), str(tree)]
+        subprocess.run(setup, check=True, stdout=subprocess.DEVNULL)
+    return tree
+
+
 def main(words):
     hunt = "--hunt" in words
     words = [word for word in words if word != "--hunt"]
@@ -160,18 +170,25 @@ def main(words):
     if wrong:
         print("\n".join(wrong), file=sys.stderr)
         return 2
-    tree = ROOT / os.environ.get("MUTANTS_DIR", "build-mutants") / "tree"
-    copy_tree(tree)
-    if not (tree / "build" / "build.ninja").exists():
-        subprocess.run(["meson", "setup", str(tree / "build"), str(tree)], check=True, stdout=subprocess.DEVNULL)
+    mutants = [m for m in mutants if not words or any(word in m["what"] for word in words)]
+    trees = queue.SimpleQueue()
+    workers = max(1, min(len(mutants), os.cpu_count() or 1))
+    for number in range(workers):
+        trees.put(made_tree(ROOT / os.environ.get("MUTANTS_DIR", "build-mutants") / f"tree-{number}"))
+
+    def tried(mutant):
+        tree = trees.get()
+        try:
+            return try_one(tree, mutant, programs(build_file) if hunt else [mutant["by"]])
+        finally:
+            trees.put(tree)
+
     noticed_sum = survivors = 0
-    for mutant in mutants:
-        if words and not any(word in mutant["what"] for word in words):
-            continue
-        noticed, by = try_one(tree, mutant, programs(build_file) if hunt else [mutant["by"]])
-        noticed_sum += noticed
-        survivors += not noticed
-        print(f"{'noticed' if noticed else 'NOT NOTICED':<12}{mutant['file']:<40}{mutant['what']}  <- {by}", flush=True)
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        for mutant, (noticed, by) in zip(mutants, pool.map(tried, mutants)):
+            noticed_sum += noticed
+            survivors += not noticed
+            print(f"{'noticed' if noticed else 'NOT NOTICED':<12}{mutant['file']:<40}{mutant['what']}  <- {by}", flush=True)
     print(f"{noticed_sum} passed, {survivors} failed")
     return 1 if survivors else 0
 

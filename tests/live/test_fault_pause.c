@@ -75,7 +75,7 @@ static bool acquire_through_a_short_pause(const char *mode)
     return is_shown;
 }
 
-/* False: not shown, for the machine stood still until the pause was over. */
+/* False: shows nothing, because the machine was stopped until the end of the pause. */
 static bool acquire_through_a_long_pause(const char *mode)
 {
     bowline_client *client = client_with("lease=900ms&timeout=100ms");
@@ -194,7 +194,7 @@ static void release_through_a_short_pause(const char *mode)
     bowline_close(client);
 }
 
-/* False: not shown, for the machine stood still until the pause was over. */
+/* False: shows nothing, because the machine was stopped until the end of the pause. */
 static bool release_through_a_long_pause(const char *mode)
 {
     bowline_client *client   = client_with("lease=3s&timeout=100ms&renew=off");

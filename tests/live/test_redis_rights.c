@@ -352,10 +352,10 @@ static void check_is_minimal(const permission_case *permission_test)
 
 static const permission_case cases[] = {
     { "queue", "", "queue", .use = use_queue },
-    { "queue_elsewhere", "&key=elsewhere:%25s", "queue", .use = use_queue_with_other_keys,
+    { "queue_with_other_keys", "&key=elsewhere:%25s", "queue", .use = use_queue_with_other_keys,
       .keys_only = true },
     { "token", "&protocol=token", "token", .use = use_token },
-    { "a_database", "&protocol=token&db=2", "token", .use = use_token },
+    { "token_in_a_database", "&protocol=token&db=2", "token", .use = use_token },
     { "setnx_del", "&protocol=setnx-del", "setnx-del", .use = use_once },
     { "setnx_del_expire", "&protocol=setnx-del-expire", "setnx-del-expire",
       .use = use_with_deleted_key },
@@ -365,12 +365,12 @@ static const permission_case cases[] = {
     { "set_nx_ex", "&protocol=set-nx-ex", "set-nx-ex", .use = use_once },
     { "setnx_expire_watch", "&protocol=setnx-expire-watch", "setnx-expire-watch",
       .use = use_watched },
-    { "stamps", "&profile=redis-mutex", "stamp", .use = use_after_expired_mutex },
-    { "a_signal_by_list", "&profile=python-redis-lock", "token", .use = use_token },
-    { "a_signal_by_event", "&profile=walrus", "token", .use = use_token },
-    { "a_signal_by_channel", "&profile=spring&key=shop:%25s", "token", .use = use_token },
-    { "status_by_queue", "", "status", .use = use_status, .base = "queue" },
-    { "status_by_token", "&protocol=token", "token,status", .use = use_status, .base = "token" },
+    { "timestamps", "&profile=redis-mutex", "stamp", .use = use_after_expired_mutex },
+    { "token_with_a_wake_up_list", "&profile=python-redis-lock", "token", .use = use_token },
+    { "token_with_a_wake_up_event", "&profile=walrus", "token", .use = use_token },
+    { "token_with_a_wake_up_channel", "&profile=spring&key=shop:%25s", "token", .use = use_token },
+    { "status_of_queue", "", "status", .use = use_status, .base = "queue" },
+    { "status_of_token", "&protocol=token", "token,status", .use = use_status, .base = "token" },
     { "update", "", "update", .use = use_update },
 };
 

@@ -253,6 +253,12 @@ static const char *yes_begins_with(bwl_redis_command command, unsigned nth)
     case REDIS_EXPIRE_NOW:
     case REDIS_READ_EXPIRY:
     case REDIS_FIND_NO_EXPIRY:
+    case REDIS_HASH_TAKE:
+    case REDIS_HASH_EXTEND:
+    case REDIS_HASH_RELEASE:
+    case REDIS_ZSET_TAKE:
+    case REDIS_ZSET_EXTEND:
+    case REDIS_ZSET_RELEASE:
     case REDIS_QUEUE_EXTEND:
     case REDIS_REPLICATED:
     case REDIS_DROP_TIMESTAMP: break;

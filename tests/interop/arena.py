@@ -1,28 +1,28 @@
-"""Where foreign programs and bowline meet on one key: a server of its own, the parties, and a witness.
+"""Foreign programs and bowline compete for one key: a Redis server, the parties, and a witness.
 
-Every party, of whatever language, keeps the same contract, so that the tests need not know who is who.
+All parties, in all languages, have the same interface, so that the tests can exchange them.
 
     PROGRAM ALGORITHM HOST PORT KEY LEASE_MS WITNESS WHO
 
-PORT is a number, or several with commas between them for a lock on most of several servers.
+PORT is a number, or several separated by commas for a lock on the majority of several servers.
 
-It says "ready" when it is connected, then answers one line for each line it is given:
+A party prints "ready" when it is connected, then one line for each line that it reads:
 
-    acquire WAIT_MS    held | busy | error TEXT       0: it tries once
+    acquire WAIT_MS    held | busy | error TEXT       0: one attempt
     release            released | lost | left | error TEXT
-    contend COUNT      one line of JSON, when it has held the lock COUNT times
+    contend COUNT      one line of JSON, after COUNT holds
 
-"lost" is an algorithm's own word that the key was not its own any more; "left" that it left the key alone,
-because it was about to expire.  In the JSON: acquired, overlaps, lost, gave_up, errors, stolen (it took or
-removed a value that it believed to be expired), note (the first error).
+"lost": the algorithm reports that the key had another owner. "left": it did not delete the key, because that
+was about to expire.  The JSON has: acquired, overlaps, lost, gave_up, errors, stolen (it replaced or deleted a
+value that it considered expired), note (the first error).
 
-Who contends takes an exclusive flock(2) on the witness while it is inside, without waiting: if that fails,
-two were inside.  And it appends "in WHO" and "out WHO" to the witness, each in one write: the order of the
-lines is the order of what happened, so overlaps are seen a second time, and by no clock.
+A party that contends takes an exclusive flock(2) on the witness while it holds the lock, without waiting: if that
+fails, there were two holders.  It also appends "in WHO" and "out WHO" to the witness, each in one write: the order
+of the lines is the order of the events, which shows overlaps without a clock.
 
-Two words of the environment are there so that both sides meet often.  PAUSE_MS is how long a program pauses
-between two tries, where it is not the library that decides; most would pause for a tenth of a second or more.
-REST_MS is the most that it rests after a release: whoever polls must find the lock free now and then.
+Two environment variables let both sides compete often.  PAUSE_MS is the pause between two attempts, unless the
+library determines it; most programs would pause for 100 ms or more.  REST_MS is the longest pause after a release:
+a party that polls must find the lock free now and then.
 """
 
 import contextlib
@@ -37,22 +37,22 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-# The system's, which is the one that Debian's modules are for.
+# The Python of the system, for which Debian has the modules.
 PYTHON = os.environ.get("BOWLINE_PYTHON", "/usr/bin/python3")
 
-# Only so that what hangs does not hang for ever.
+# Ends a test that hangs.
 LIMIT = 120
 
 KEY = "buy_order_lock"
 
 REST_MS = 20
 
-# Where the libraries of other languages are: tools/interop has fetched them.
+# The libraries of other languages, fetched by tools/interop.
 FETCHED = pathlib.Path(os.environ["BOWLINE_INTEROP"]) if "BOWLINE_INTEROP" in os.environ else None
 
 
 class Server:
-    """A redis-server on a port of the loopback interface that nobody else has."""
+    """A redis-server on a free port of the loopback interface."""
 
     def __init__(self, root):
         self.root = root
@@ -62,13 +62,13 @@ class Server:
             self.process = self.start()
 
     def start(self):
-        # Whatever ends these tests ends it as well.
+        # The server ends with this process.
         words = ["setpriv", "--pdeathsig", "KILL", "redis-server", "--bind", "127.0.0.1", "--port",
                  str(self.port), "--save", "", "--dir", str(self.root)]
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
         end = time.monotonic() + LIMIT
         while time.monotonic() < end:
-            # Somebody was faster: another port.
+            # Another process took the port: try the next one.
             if process.poll() is not None:
                 return None
             if self.answers(process.pid):
@@ -93,7 +93,7 @@ class Server:
         return sorted(key for key in self.cli("keys", "*").split("\n") if key)
 
     def dump(self, key=KEY):
-        """The bytes of the value, of whatever type; None without one."""
+        """The value of any type as bytes; None without a key."""
         command = ["redis-cli", "-p", str(self.port), "dump", key]
         value = subprocess.run(command, capture_output=True, timeout=LIMIT, check=True).stdout
         return value.removesuffix(b"\n") or None
@@ -110,7 +110,7 @@ def free_port():
 
 
 def command_of(language):
-    """The words that start a party of this language, and what has to be in its environment."""
+    """The command that starts a party of this language, and its environment variables."""
     if language == "bowline":
         return [os.environ["BOWLINE_PARTY"]], {}
     if language == "php":
@@ -128,13 +128,13 @@ def command_of(language):
     if language == "java":
         jars = f"{FETCHED}/java/classes:{FETCHED}/java/jars/*"
         return ["java", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-cp", jars, "Party"], {}
-    # Python with the packages that are installed for this one alone.
+    # Python with the packages of this party.
     return [PYTHON, str(HERE / "python/party.py")], {"PYTHONPATH": str(FETCHED / language)}
 
 
 @functools.lru_cache(maxsize=None)
 def missing(language):
-    """What a program of this language would need and does not find; None when it can be started."""
+    """What a party of this language lacks; None if it can start."""
     probes = {
         "php": ("php with the redis extension", ["php", "-r", "exit(extension_loaded('redis') ? 0 : 1);"]),
         "python": ("redis-py", [PYTHON, "-c", "import redis"]),
@@ -150,7 +150,7 @@ def missing(language):
 
 
 class Party:
-    """A process that has the lock, wants it, or has had it."""
+    """A process that acquires and releases the lock."""
 
     def __init__(self, arena, language, algorithm, lease_ms, who, pause_ms):
         command, environment = command_of(language)
@@ -165,7 +165,7 @@ class Party:
                  "WITNESS_HELPER": str(HERE / "witness.py"), "WITNESS_PYTHON": sys.executable},
         )
 
-    def hear(self):
+    def read_reply(self):
         line = self.process.stdout.readline().strip()
         if not line:
             self.errors.seek(0)
@@ -173,17 +173,17 @@ class Party:
         return line
 
     def await_ready(self):
-        line = self.hear()
+        line = self.read_reply()
         assert line == "ready", f"{self.who}: {line}"
         return self
 
-    def tell(self, line):
+    def send(self, line):
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
 
     def ask(self, line):
-        self.tell(line)
-        return self.hear()
+        self.send(line)
+        return self.read_reply()
 
     def acquire(self, wait_ms=0):
         return self.ask(f"acquire {wait_ms}")
@@ -196,8 +196,8 @@ class Party:
         self.process.wait()
 
     def end(self):
-        """Lets it go; its status."""
-        with contextlib.suppress(BrokenPipeError):  # it ended before it had read everything
+        """Closes its input; returns its exit status."""
+        with contextlib.suppress(BrokenPipeError):  # it ended before it read all lines
             self.process.stdin.close()
         if self.process.poll() is None:
             try:
@@ -210,13 +210,13 @@ class Party:
 
 
 class Outcome:
-    """What the parties said, and what the witness saw."""
+    """The replies of the parties, and the lines of the witness."""
 
-    def __init__(self, said, lines):
-        self.said = said
+    def __init__(self, replies, lines):
+        self.replies = replies
         self.lines = lines
         self.overlaps = 0
-        self.hand_overs = 0
+        self.handoffs = 0
         inside = set()
         before = None
         for line in lines:
@@ -226,15 +226,15 @@ class Outcome:
                 continue
             self.overlaps += bool(inside)
             side = who.split("-")[0]
-            self.hand_overs += before not in (None, side)
+            self.handoffs += before not in (None, side)
             before = side
             inside.add(who)
 
     def total(self, field, side=None):
-        return sum(each[field] for each in self.said if side is None or each["who"].startswith(side + "-"))
+        return sum(each[field] for each in self.replies if side is None or each["who"].startswith(side + "-"))
 
     def __repr__(self):
-        return f"{self.overlaps} overlaps, {self.hand_overs} hand-overs: {self.said}"
+        return f"{self.overlaps} overlaps, {self.handoffs} handoffs: {self.replies}"
 
 
 class Arena:
@@ -255,13 +255,13 @@ class Arena:
         return self.party("bowline", query, lease_ms, pause_ms, "bowline")
 
     def contend(self, parties, count):
-        """All at once, each until it has held the lock `count` times."""
+        """All in parallel, each until it had the lock `count` times."""
         for party in parties:
             party.await_ready()
         for party in parties:
-            party.tell(f"contend {count}")
-        said = [json.loads(party.hear()) for party in parties]
-        return Outcome(said, self.witness.read_text().splitlines())
+            party.send(f"contend {count}")
+        replies = [json.loads(party.read_reply()) for party in parties]
+        return Outcome(replies, self.witness.read_text().splitlines())
 
     def wait_until(self, what, condition):
         end = time.monotonic() + LIMIT
@@ -272,6 +272,6 @@ class Arena:
         raise AssertionError(f"waited {LIMIT} s for: {what}")
 
     def end(self):
-        with contextlib.ExitStack() as ends:  # all of them, also when one does not end well
+        with contextlib.ExitStack() as ends:  # all of them, also if one fails
             for party in self.parties:
                 ends.callback(party.end)

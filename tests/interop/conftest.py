@@ -1,4 +1,4 @@
-"""An arena for each test: a server and a witness of its own, and no process left behind."""
+"""A fixture with a server and a witness for each test; no process remains."""
 
 import contextlib
 import os

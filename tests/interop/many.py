@@ -1,6 +1,6 @@
-"""A lock on most of three servers, between bowline's redlock:// and the libraries that have such a lock.
+"""A lock on the majority of three servers: redlock:// of bowline and the libraries that have such a lock.
 
-Not a test_*.py, as none of the languages of `make test` has such a lock: tools/interop runs it.
+Not a test_*.py, because no language of `make test` has such a lock: tools/interop runs it.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ PAIRS = [pair for pair in pairs.MANY if pair.language not in ABSENT]
 
 @pytest.fixture
 def three(arena):
-    """The arena's server and two more."""
+    """The server of the arena and two more."""
     with contextlib.ExitStack() as ends:
         servers = [arena.server]
         for number in (2, 3):
@@ -36,8 +36,8 @@ def foreigner(arena, pair):
     return arena.party(pair.language, pair.algorithm, LEASE_MS, pair.pause_ms)
 
 
-def have(arena, servers, pair, count):
-    """The key comes to be on so many of the servers."""
+def wait_for_key(arena, servers, pair, count):
+    """Waits until so many servers have the key."""
     arena.wait_until(
         f"the key on {count}",
         lambda: sum(server.dump(pair.key % KEY) is not None for server in servers) == count,
@@ -45,37 +45,37 @@ def have(arena, servers, pair, count):
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
-def test_a_foreign_holder_of_a_majority_keeps_bowline_out(arena, three, pair):
+def test_bowline_is_busy_while_a_foreign_program_has_the_majority(arena, three, pair):
     theirs = foreigner(arena, pair).await_ready()
     ours = arena.bowline(pair.query, LEASE_MS).await_ready()
     assert theirs.acquire() == "held"
-    have(arena, three, pair, 3)
+    wait_for_key(arena, three, pair, 3)
     assert ours.acquire() == "busy"
     assert theirs.release() == "released"
-    have(arena, three, pair, 0)
+    wait_for_key(arena, three, pair, 0)
     assert ours.acquire(PATIENCE_MS) == "held"
     assert ours.release() == "released"
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
-def test_bowline_with_a_majority_keeps_a_foreign_program_out(arena, three, pair):
+def test_foreign_program_is_busy_while_bowline_has_the_majority(arena, three, pair):
     theirs = foreigner(arena, pair).await_ready()
     ours = arena.bowline(pair.query, LEASE_MS).await_ready()
     assert ours.acquire() == "held"
-    have(arena, three, pair, 3)
+    wait_for_key(arena, three, pair, 3)
     assert theirs.acquire() == "busy"
-    have(arena, three, pair, 3)
-    # Two of three are a majority as well.
+    wait_for_key(arena, three, pair, 3)
+    # Two of three are still a majority.
     three[2].cli("del", pair.key % KEY)
     assert theirs.acquire() == "busy"
     assert ours.release() == "released"
-    have(arena, three, pair, 0)
+    wait_for_key(arena, three, pair, 0)
     assert theirs.acquire(PATIENCE_MS) == "held"
     assert theirs.release() == "released"
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
-def test_two_of_each_side_contend(arena, three, pair):
+def test_two_of_each_side_exclude_each_other(arena, three, pair):
     parties = []
     for _ in range(2):
         parties.append(foreigner(arena, pair))

@@ -1,7 +1,6 @@
-"""Who meets whom: a foreign program, and what bowline is told so that the two exclude each other.
+"""The pairs: a foreign program, and the options with which bowline and that program exclude each other.
 
-Where a lock is not sound, its pair says so, and the tests then ask for the fault to be what it is said to be, and
-no more.
+The faults of an unsafe lock are flags of its pair; the tests check that it has these faults and no others.
 """
 
 from dataclasses import dataclass
@@ -9,32 +8,32 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Pair:
-    name: str  # of the case
-    language: str  # of the foreign program, as in arena.command_of
-    algorithm: str  # that it is told
-    query: str  # of bowline's URL
-    key: str = "%s"  # of the server, with the lock's name
+    name: str  # of the test case
+    language: str  # of the foreign program, see arena.command_of
+    algorithm: str  # its argument
+    query: str  # of the URL of bowline
+    key: str = "%s"  # the key on the server; %s: the name of the lock
 
-    # What is left behind: for a moment, and for ever.
+    # Keys that remain after a release: with an expiry, and without.
     leaves: tuple = ()
     stays: tuple = ()
-    # Who waits sleeps until a release leaves it a signal, bowline's too.
+    # A waiter sleeps until a release, also one of bowline, pushes a wake-up to a list.
     signals: bool = False
-    # Between two tries of who waits, where bowline's rules or the library say that it is long.
+    # Between two attempts of a waiter, if bowline or the library uses a long pause.
     pause_ms: int = 4
-    # A lease that is short, and long enough for a stamp in whole seconds to be worth something.
+    # A short lease that is long enough for timestamps in whole seconds.
     short_ms: int = 1000
 
-    # Who waits puts an expiry on a lock of this kind that has none.
+    # A waiter adds the expiry to a lock that has none.
     repairs: bool = False
 
-    # What is wrong with these locks.
-    deletes_blindly: bool = False  # the foreign program gives back whatever is there
-    we_delete_blindly: bool = False  # and so does bowline, by its rules
-    we_delete_stamps: bool = False  # bowline deletes anybody's that is not about to end, and says that it was not its own
-    never_ends: bool = False  # a dead holder's lock
-    lets_two_in: bool = False  # two who believe it to be expired
-    moves_stamps: bool = False  # who loses that race, and the winner then does not know its own lock
+    # The faults of these locks.
+    deletes_blindly: bool = False  # the release of the foreign program deletes any value
+    we_delete_blindly: bool = False  # the release of bowline too, as the protocol demands
+    we_delete_stamps: bool = False  # bowline deletes any timestamp that is not about to end, and reports LOST
+    never_ends: bool = False  # the lock of a dead holder stays
+    lets_two_in: bool = False  # two waiters that consider it expired
+    moves_stamps: bool = False  # the loser of that race overwrites the timestamp of the winner
 
     def __str__(self):
         return self.name
@@ -44,7 +43,7 @@ TOKEN = "key=%25s&protocol=token"
 RISK = "&accept-risk=1"
 
 
-# What is part of every test: two languages of which Debian has all that is needed.
+# Part of each test run: two languages for which Debian has all packages.
 ALWAYS = [
     Pair("php-del", "php", "setnx-del", "key=%25s&protocol=setnx-del" + RISK, deletes_blindly=True,
          we_delete_blindly=True, never_ends=True),
@@ -64,9 +63,9 @@ ALWAYS = [
     Pair("redis-py", "python", "redis-py", "profile=redis-py"),
 ]
 
-# What tools/interop fetches first.
+# Needs packages that tools/interop fetches.
 FETCHED = [
-    # Its release looks whether the stamp is at least its own, which a successor's is as well.
+    # Its release checks that the timestamp is at least its own, which that of a successor is too.
     Pair("redis-py-2.9", "redis-py-2.9", "redis-py-2.9", "profile=redis-py-2.9" + RISK,
          deletes_blindly=True, moves_stamps=True),
     Pair("django-redis", "python-locks", "django-redis", "profile=django-redis", key=":1:%s"),
@@ -88,12 +87,12 @@ FETCHED = [
     Pair("bsm-redislock", "go", "redislock", "profile=bsm-redislock"),
 ]
 
-# On most of three servers.
+# On the majority of three servers.
 MANY = [
     Pair("redsync-many", "go", "redsync", "profile=redsync"),
     Pair("node-redlock-many", "node", "redlock", "profile=node-redlock"),
     Pair("pottery-many", "python-locks", "pottery-many", "profile=pottery", key="redlock:%s", pause_ms=100),
     Pair("redlock-py-many", "python-locks", "redlock-py-many", "profile=redlock-py"),
-    # Without a profile: the same keys, and values in bowline's own form.
+    # Without a profile: the same keys, with values in the form of bowline.
     Pair("redsync-by-key", "go", "redsync", "key=%25s"),
 ]

@@ -1,15 +1,15 @@
 /*
- * party.c -- bowline's side of the table: the library, driven by lines.
+ * party.c -- the party of bowline: the library, controlled by lines on stdin.
  *
  *     interop_party QUERY HOST PORT KEY LEASE_MS WITNESS WHO
  *
- * QUERY is what stands behind the question mark of the URL, so it says which protocol or profile
- * is spoken; KEY is the name of the lock.  With several ports, as in 7001,7002,7003, the lock is on
- * most of their servers: redlock://.  The contract of all parties is in arena.py:
+ * QUERY is the query of the URL, which selects the protocol or profile; KEY is the name of the
+ * lock.  With several ports, as in 7001,7002,7003, the lock is on the majority of these servers:
+ * redlock://.  The interface of all parties is in arena.py:
  *
  *     acquire WAIT_MS    held | busy | error TEXT
  *     release            released | lost | error TEXT
- *     fence              the number of the hold; 0: it has none
+ *     fence              the fence of the hold; 0: none
  *     contend COUNT      one line of JSON
  */
 #include <bowline/bowline.h>
@@ -34,7 +34,7 @@ typedef struct party {
     const char     *who;
     int             witness;
     long            rest_us; /* after a release */
-    char            trouble[BOWLINE_ERROR_TEXT_MAX];
+    char            error_text[BOWLINE_ERROR_TEXT_MAX];
 } party;
 
 typedef struct tally {
@@ -62,7 +62,7 @@ static const char *acquire(party *p, int64_t wait_ms)
         return "held";
     if (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT)
         return "busy";
-    (void)snprintf(p->trouble, sizeof p->trouble, "%s", error.text);
+    (void)snprintf(p->error_text, sizeof p->error_text, "%s", error.text);
     return "error";
 }
 
@@ -76,13 +76,12 @@ static const char *release(party *p)
         return "released";
     if (status == BOWLINE_LOST)
         return "lost";
-    (void)snprintf(p->trouble, sizeof p->trouble, "%s", error.text);
+    (void)snprintf(p->error_text, sizeof p->error_text, "%s", error.text);
     return "error";
 }
 
-/* One write of one line to a file that is only appended to: the lines are in the order of what
- * happened. */
-static void journal(const party *p, const char *what)
+/* Appends one line in one write: the lines are in the order of the events. */
+static void record(const party *p, const char *what)
 {
     char line[LINE_MAX_BYTES];
     int  length = snprintf(line, sizeof line, "%s %s\n", what, p->who);
@@ -91,49 +90,49 @@ static void journal(const party *p, const char *what)
         abort();
 }
 
-/* True when nobody else was inside. */
+/* True if no other party was inside. */
 static bool work(const party *p)
 {
-    bool alone = flock(p->witness, LOCK_EX | LOCK_NB) == 0;
+    bool is_alone = flock(p->witness, LOCK_EX | LOCK_NB) == 0;
 
-    journal(p, "in");
+    record(p, "in");
     sleep_up_to_us(4000);
-    journal(p, "out");
-    if (alone)
+    record(p, "out");
+    if (is_alone)
         (void)flock(p->witness, LOCK_UN);
-    return alone;
+    return is_alone;
 }
 
 static void contend(party *p, unsigned count)
 {
     tally t = { 0 };
 
-    p->trouble[0] = '\0';
+    p->error_text[0] = '\0';
     while (t.acquired < count && t.gave_up + t.errors < GIVE_UP_MAX) {
-        const char *answer = acquire(p, PATIENCE_MS);
+        const char *reply = acquire(p, PATIENCE_MS);
 
-        if (strcmp(answer, "held") != 0) {
-            t.gave_up += strcmp(answer, "busy") == 0;
-            t.errors += strcmp(answer, "error") == 0;
+        if (strcmp(reply, "held") != 0) {
+            t.gave_up += strcmp(reply, "busy") == 0;
+            t.errors += strcmp(reply, "error") == 0;
             continue;
         }
         t.acquired++;
         t.overlaps += !work(p);
-        answer = release(p);
-        t.lost += strcmp(answer, "lost") == 0;
-        t.errors += strcmp(answer, "error") == 0;
+        reply = release(p);
+        t.lost += strcmp(reply, "lost") == 0;
+        t.errors += strcmp(reply, "error") == 0;
         sleep_up_to_us(p->rest_us);
     }
-    for (char *c = p->trouble; *c; c++)
+    for (char *c = p->error_text; *c; c++)
         *c = *c == '"' || *c == '\\' ? '\'' : *c;
     printf("{\"who\": \"%s\", \"acquired\": %u, \"overlaps\": %u, \"lost\": %u, \"gave_up\": %u, "
            "\"errors\": %u, \"stolen\": 0, \"note\": \"%s\"}\n",
-           p->who, t.acquired, t.overlaps, t.lost, t.gave_up, t.errors, p->trouble);
+           p->who, t.acquired, t.overlaps, t.lost, t.gave_up, t.errors, p->error_text);
 }
 
-static void obey(party *p, const char *line)
+static void execute(party *p, const char *line)
 {
-    const char *answer  = NULL;
+    const char *reply   = NULL;
     int64_t     wait_ms = 0;
     unsigned    count   = 0;
 
@@ -146,15 +145,15 @@ static void obey(party *p, const char *line)
         return;
     }
     if (sscanf(line, "acquire %" SCNd64, &wait_ms) == 1)
-        answer = acquire(p, wait_ms);
+        reply = acquire(p, wait_ms);
     else if (strcmp(line, "release\n") == 0)
-        answer = release(p);
+        reply = release(p);
     else
         exit(2);
-    if (strcmp(answer, "error") == 0)
-        printf("error %s\n", p->trouble);
+    if (strcmp(reply, "error") == 0)
+        printf("error %s\n", p->error_text);
     else
-        puts(answer);
+        puts(reply);
 }
 
 static void write_url(char ret_url[URL_MAX_BYTES], const char *host, const char *ports,
@@ -205,7 +204,7 @@ int main(int argc, char **argv)
     }
     puts("ready");
     while (fgets(line, sizeof line, stdin))
-        obey(&p, line);
+        execute(&p, line);
     bowline_close(p.client);
     return 0;
 }

@@ -1,11 +1,10 @@
-"""bowline and Redisson on one key: they exclude each other, and none harms the other; neither can wait well.
+"""bowline with protocol token and Redisson on one key: they exclude each other, but their waiters only poll.
 
-Redisson's lock is a hash, bowline's a string. Whoever comes second finds a value that is not of its kind.
-bowline sees that somebody is there, and answers BUSY. Redisson's script ends with WRONGTYPE, and that comes to
-its caller as an exception: not an answer that a program of Redisson's expects, but never the lock.
-Beside each other they are safe, and meant for the time in which one takes the other's place, not for longer.
+The lock of Redisson is a hash, that of bowline a string, so the second one finds a value of another type.
+bowline reports BUSY. The script of Redisson fails with WRONGTYPE, which its caller gets as an exception: not an
+expected result, but never the lock. This is safe, and meant only for a migration from one to the other.
 
-Not a test_*.py, as `make test` cannot run it: tools/interop does, when it has Redisson.
+Not a test_*.py, because `make test` cannot run it: tools/interop does, if it has Redisson.
 """
 
 import os
@@ -33,7 +32,7 @@ def bowline(arena):
     return arena.bowline(QUERY, LEASE_MS).await_ready()
 
 
-def test_a_hash_of_redissons_is_somebody_and_is_not_touched(arena, redisson, bowline):
+def test_bowline_is_busy_and_leaves_a_hash_of_redisson_unchanged(arena, redisson, bowline):
     assert redisson.acquire() == "held"
     assert arena.server.cli("type", KEY) == "hash"
     value = arena.server.dump()
@@ -47,7 +46,7 @@ def test_a_hash_of_redissons_is_somebody_and_is_not_touched(arena, redisson, bow
     assert arena.server.keys() == []
 
 
-def test_redisson_fails_on_a_string_of_ours_and_does_not_touch_it(arena, redisson, bowline):
+def test_redisson_fails_and_leaves_a_string_of_bowline_unchanged(arena, redisson, bowline):
     assert bowline.acquire() == "held"
     value = arena.server.dump()
     assert redisson.acquire() == "busy"
@@ -59,7 +58,7 @@ def test_redisson_fails_on_a_string_of_ours_and_does_not_touch_it(arena, redisso
     assert arena.server.keys() == []
 
 
-def test_redisson_that_took_the_place_of_our_lock_is_left_alone(arena, redisson, bowline):
+def test_release_is_lost_and_leaves_a_later_lock_of_redisson_unchanged(arena, redisson, bowline):
     assert bowline.acquire() == "held"
     arena.server.cli("del", KEY)
     assert redisson.acquire() == "held"
@@ -69,16 +68,16 @@ def test_redisson_that_took_the_place_of_our_lock_is_left_alone(arena, redisson,
     assert redisson.release() == "released"
 
 
-def test_never_two_inside(arena):
+def test_never_two_holders(arena):
     parties = [arena.party("java", "redisson", LEASE_MS), arena.bowline(QUERY, LEASE_MS)]
     parties += [arena.party("java", "redisson", LEASE_MS), arena.bowline(QUERY, LEASE_MS)]
     outcome = arena.contend(parties, COUNT)
     for side in ("foreign", "bowline"):
         assert outcome.total("acquired", side) == 2 * COUNT
-    for trouble in ("overlaps", "lost", "gave_up", "errors"):
-        assert outcome.total(trouble) == 0, f"{trouble}: {outcome}"
+    for fault in ("overlaps", "lost", "gave_up", "errors"):
+        assert outcome.total(fault) == 0, f"{fault}: {outcome}"
     assert outcome.overlaps == 0, outcome
-    assert outcome.hand_overs > 2, outcome
-    # The strings that it met: each was an exception to Redisson's caller.
+    assert outcome.handoffs > 2, outcome
+    # The strings that Redisson found: each was an exception.
     assert outcome.total("stolen", "foreign") > 0, outcome
     assert arena.server.keys() == []

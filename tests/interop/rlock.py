@@ -1,10 +1,10 @@
-"""bowline in Redisson's RLock and RFencedLock, by profile: they exclude, wake and survive each other.
+"""bowline with profiles for RLock and RFencedLock of Redisson: they exclude, wake and survive each other.
 
-The Java library is the real one. A wait of the Java side ends by the message on its channel, by the end of the lease or
-by the end of its patience: with a lease of ten minutes and a patience of one, "held" means that the message came.
+The Java library is the original. Its wait ends with the message on its channel, the end of the lease, or the time limit:
+with a lease of ten minutes and a limit of one minute, "held" proves that the message arrived.
 
-Not a test_*.py, as `make test` cannot run it: tools/interop does, when it has Redisson. BOWLINE_RLOCK_COUNT is how
-often each party has the lock where all of them want it.
+Not a test_*.py, because `make test` cannot run it: tools/interop does, if it has Redisson. BOWLINE_RLOCK_COUNT is the
+number of holds of each party under contention.
 """
 
 import os
@@ -39,19 +39,19 @@ def bowline(arena):
 
 
 def fields(arena):
-    """Of the hash, each field with its count."""
+    """The fields of the hash with their counts."""
     words = arena.server.cli("hgetall", KEY).split()
     return dict(zip(words[::2], words[1::2]))
 
 
 def await_redisson_waiting(arena):
-    """It has subscribed, and made the attempt that follows: PTTL is what an attempt says that failed."""
+    """Waits until it has subscribed and tried again afterwards: a failed attempt sends PTTL."""
     arena.wait_until("the subscription", lambda: arena.server.cli("pubsub", "numsub", CHANNEL).endswith("\n1"))
     arena.wait_until("the attempt", lambda: calls(arena, "pttl") >= 2)
 
 
 def await_bowline_waiting(arena):
-    """It has asked for pushes, and made the attempt that follows: each of its attempts asks for its field."""
+    """Waits until it has enabled tracking and tried again afterwards: each attempt sends HEXISTS."""
     arena.wait_until("the waiter", lambda: "tracking_clients:1" in arena.server.cli("info", "clients"))
     arena.wait_until("the attempt", lambda: calls(arena, "hexists") >= 2)
 
@@ -61,10 +61,10 @@ def calls(arena, command):
     return int(found.group(1)) if found else 0
 
 
-# ---- who has it ------------------------------------------------------------------------------------
+# ---- exclusion ------------------------------------------------------------------------------------
 
 
-def test_a_hold_of_redissons_is_busy_and_not_touched(arena, redisson, bowline):
+def test_bowline_is_busy_and_leaves_a_hold_of_redisson_unchanged(arena, redisson, bowline):
     assert redisson.acquire() == "held"
     value = arena.server.dump()
     assert bowline.acquire() == "busy"
@@ -76,7 +76,7 @@ def test_a_hold_of_redissons_is_busy_and_not_touched(arena, redisson, bowline):
     assert arena.server.keys() == []
 
 
-def test_a_hold_of_bowlines_is_busy_and_no_exception(arena, redisson, bowline):
+def test_redisson_is_busy_without_an_exception_while_bowline_holds(arena, redisson, bowline):
     assert bowline.acquire() == "held"
     ((field, count),) = fields(arena).items()
     assert FIELD.fullmatch(field) and count == "1"
@@ -90,7 +90,7 @@ def test_a_hold_of_bowlines_is_busy_and_no_exception(arena, redisson, bowline):
     assert arena.server.keys() == []
 
 
-def test_a_hold_that_was_entered_again_is_left_alone(arena, redisson, bowline):
+def test_reentrant_hold_stays_unchanged(arena, redisson, bowline):
     assert redisson.acquire() == "held"
     assert redisson.ask("again") == "held"
     before = fields(arena)
@@ -105,7 +105,7 @@ def test_a_hold_that_was_entered_again_is_left_alone(arena, redisson, bowline):
     assert bowline.acquire() == "held"
 
 
-def test_what_the_other_has_now_is_not_released(arena, redisson, bowline):
+def test_release_leaves_a_later_hold_of_the_other_unchanged(arena, redisson, bowline):
     assert bowline.acquire() == "held"
     arena.server.cli("del", KEY)
     assert redisson.acquire() == "held"
@@ -119,23 +119,23 @@ def test_what_the_other_has_now_is_not_released(arena, redisson, bowline):
     assert arena.server.dump() == value
 
 
-def test_the_watchdog_goes_on_beside_a_waiter(arena, bowline):
-    """Without a lease Redisson renews every ten seconds; the key is set to end before that, and its watchdog mends it."""
+def test_watchdog_of_redisson_renews_while_bowline_waits(arena, bowline):
+    """Without a lease the watchdog of Redisson renews every ten seconds, which restores the shortened TTL."""
     kept = arena.party("java", "redisson-kept", LEASE_MS).await_ready()
     assert kept.acquire() == "held"
-    bowline.tell(f"acquire {PATIENCE_MS}")
+    bowline.send(f"acquire {PATIENCE_MS}")
     await_bowline_waiting(arena)
     arena.server.cli("pexpire", KEY, "20000")
     arena.wait_until("the watchdog", lambda: int(arena.server.cli("pttl", KEY)) > 20000)
     assert kept.release() == "released"
-    assert bowline.hear() == "held"
+    assert bowline.read_reply() == "held"
 
 
 # ---- the other locks of Redisson that have the same key -----------------------------------------------
 
 
 @pytest.mark.parametrize("algorithm", ["redisson-fair", "redisson-spin"])
-def test_its_other_exclusive_locks_are_excluded(arena, bowline, algorithm):
+def test_other_exclusive_locks_of_redisson_exclude_bowline(arena, bowline, algorithm):
     other = arena.party("java", algorithm, LEASE_MS).await_ready()
     assert other.acquire() == "held"
     assert bowline.acquire() == "busy"
@@ -146,8 +146,8 @@ def test_its_other_exclusive_locks_are_excluded(arena, bowline, algorithm):
 
 
 @pytest.mark.parametrize("algorithm", ["redisson-read", "redisson-write"])
-def test_its_read_write_lock_comes_in_beside_any_rlock(arena, redisson, bowline, algorithm):
-    """A hash without a mode is free to it, whoever has it: the guarantees say so."""
+def test_read_write_lock_ignores_any_rlock(arena, redisson, bowline, algorithm):
+    """It counts a hash without a mode as free, also with a holder, as docs/guarantees.md says."""
     other = arena.party("java", algorithm, LEASE_MS).await_ready()
     for holder in (redisson, bowline):
         assert holder.acquire() == "held"
@@ -155,48 +155,48 @@ def test_its_read_write_lock_comes_in_beside_any_rlock(arena, redisson, bowline,
         arena.server.cli("flushall")
 
 
-# ---- who is woken ----------------------------------------------------------------------------------
+# ---- wake-ups ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("profile, algorithm", [("redisson", "redisson"), ("redisson-fenced", "redisson-fenced")])
-def test_a_release_of_bowlines_wakes_redisson(arena, profile, algorithm):
+def test_release_of_bowline_wakes_redisson(arena, profile, algorithm):
     redisson = arena.party("java", algorithm, LEASE_MS).await_ready()
     bowline = arena.bowline(f"profile={profile}", LEASE_MS).await_ready()
     assert bowline.acquire() == "held"
-    redisson.tell(f"acquire {PATIENCE_MS}")
+    redisson.send(f"acquire {PATIENCE_MS}")
     await_redisson_waiting(arena)
     assert bowline.release() == "released"
-    assert redisson.hear() == "held"
-    # Before it subscribes, after that, and after the message: it did not ask in between.
+    assert redisson.read_reply() == "held"
+    # One attempt before the subscription, one after it, one after the message: no polling.
     assert calls(arena, "hincrby") == 1
     assert redisson.release() == "released"
 
 
-def test_a_release_of_redissons_wakes_bowline(arena, redisson, bowline):
+def test_release_of_redisson_wakes_bowline(arena, redisson, bowline):
     assert redisson.acquire() == "held"
-    bowline.tell(f"acquire {PATIENCE_MS}")
+    bowline.send(f"acquire {PATIENCE_MS}")
     await_bowline_waiting(arena)
     assert redisson.release() == "released"
-    assert bowline.hear() == "held"
+    assert bowline.read_reply() == "held"
     assert bowline.release() == "released"
 
 
-def test_a_hold_that_is_broken_by_redisson_is_lost(arena, redisson, bowline):
-    """forceUnlock is DEL and PUBLISH, whoever has it."""
+def test_hold_is_lost_after_force_unlock_of_redisson(arena, redisson, bowline):
+    """forceUnlock sends DEL and PUBLISH, without a check of the owner."""
     assert bowline.acquire() == "held"
-    redisson.tell(f"acquire {PATIENCE_MS}")
+    redisson.send(f"acquire {PATIENCE_MS}")
     await_redisson_waiting(arena)
     script = "redis.call('del', KEYS[1]); return redis.call('publish', KEYS[2], '0')"
     arena.server.cli("eval", script, "2", KEY, CHANNEL)
-    assert redisson.hear() == "held"
+    assert redisson.read_reply() == "held"
     assert bowline.release() == "lost"
     assert redisson.release() == "released"
 
 
-# ---- who is killed ---------------------------------------------------------------------------------
+# ---- killed processes ---------------------------------------------------------------------------------
 
 
-def test_bowline_that_is_killed_leaves_the_lock_for_a_lease(arena, redisson):
+def test_redisson_acquires_after_the_lease_of_a_killed_bowline(arena, redisson):
     bowline = arena.bowline("profile=redisson", SHORT_MS).await_ready()
     assert bowline.acquire() == "held"
     bowline.kill()
@@ -206,7 +206,7 @@ def test_bowline_that_is_killed_leaves_the_lock_for_a_lease(arena, redisson):
     assert arena.server.keys() == []
 
 
-def test_redisson_that_is_killed_leaves_the_lock_for_a_lease(arena, bowline):
+def test_bowline_acquires_after_the_lease_of_a_killed_redisson(arena, bowline):
     redisson = arena.party("java", "redisson", SHORT_MS).await_ready()
     assert redisson.acquire() == "held"
     redisson.kill()
@@ -216,10 +216,10 @@ def test_redisson_that_is_killed_leaves_the_lock_for_a_lease(arena, bowline):
     assert arena.server.keys() == []
 
 
-def test_a_waiter_that_is_killed_is_in_nobodys_way(arena, redisson, bowline):
+def test_killed_waiter_does_not_block_others(arena, redisson, bowline):
     other = arena.bowline("profile=redisson", LEASE_MS).await_ready()
     assert redisson.acquire() == "held"
-    bowline.tell(f"acquire {PATIENCE_MS}")
+    bowline.send(f"acquire {PATIENCE_MS}")
     await_bowline_waiting(arena)
     bowline.kill()
     assert redisson.release() == "released"
@@ -230,27 +230,27 @@ def test_a_waiter_that_is_killed_is_in_nobodys_way(arena, redisson, bowline):
 # ---- fences ----------------------------------------------------------------------------------------
 
 
-def test_fences_grow_across_both(arena):
+def test_fences_grow_across_both_programs(arena):
     redisson = arena.party("java", "redisson-fenced", LEASE_MS).await_ready()
     bowline = arena.bowline("profile=redisson-fenced", LEASE_MS).await_ready()
-    said = []
+    fences = []
     for _ in range(5):
         for party in (redisson, bowline, bowline, redisson):
             assert party.acquire(PATIENCE_MS) == "held"
-            said.append(int(party.ask("fence")))
+            fences.append(int(party.ask("fence")))
             assert party.release() == "released"
-    assert said == list(range(1, 21))
+    assert fences == list(range(1, 21))
     assert arena.server.cli("get", COUNTER) == "20"
 
 
-def test_an_rlock_has_no_fence_and_counts_nothing(arena, bowline):
+def test_rlock_has_no_fence_and_no_counter(arena, bowline):
     assert bowline.acquire() == "held"
     assert bowline.ask("fence") == "0"
     assert arena.server.keys() == [KEY]
 
 
 @pytest.mark.parametrize("algorithm, program", [("redisson", "RLock"), ("redisson-fenced", "RFencedLock")])
-def test_doctor_knows_the_scripts(arena, algorithm, program):
+def test_doctor_has_the_scripts_of_redisson(arena, algorithm, program):
     party = arena.party("java", algorithm, LEASE_MS).await_ready()
     table = (pathlib.Path(__file__).parents[2] / "doctor/foreign_locks.c").read_text(encoding="utf-8")
     of_lock = re.search(rf'"Redisson \({program}\)", "{algorithm}", "lock",\s+"([0-9a-f]{{40}})"', table).group(1)
@@ -259,11 +259,11 @@ def test_doctor_knows_the_scripts(arena, algorithm, program):
     assert arena.server.cli("script", "exists", of_lock) == "1"
 
 
-# ---- all at once -----------------------------------------------------------------------------------
+# ---- contention -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("algorithm", ["redisson", "redisson-fenced"])
-def test_never_two_inside(arena, algorithm):
+def test_never_two_holders(arena, algorithm):
     parties = []
     for _ in range(2):
         parties.append(arena.party("java", algorithm, LEASE_MS))
@@ -271,11 +271,11 @@ def test_never_two_inside(arena, algorithm):
     outcome = arena.contend(parties, COUNT)
     for side in ("foreign", "bowline"):
         assert outcome.total("acquired", side) == 2 * COUNT
-    for trouble in ("overlaps", "lost", "gave_up", "errors", "stolen"):
-        assert outcome.total(trouble) == 0, f"{trouble}: {outcome}"
+    for fault in ("overlaps", "lost", "gave_up", "errors", "stolen"):
+        assert outcome.total(fault) == 0, f"{fault}: {outcome}"
     assert outcome.overlaps == 0, outcome
-    assert outcome.hand_overs > COUNT // 4, outcome
-    # Each hold counts once; and Redisson deletes the key of its last release when it has its answer.
+    assert outcome.handoffs > COUNT // 4, outcome
+    # Each hold counts once. Redisson deletes the key of its last release when it has the reply.
     if algorithm == "redisson-fenced":
         assert arena.server.cli("get", COUNTER) == str(4 * COUNT)
     arena.wait_until("the end", lambda: set(arena.server.keys()) <= {COUNTER})

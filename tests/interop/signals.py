@@ -1,6 +1,6 @@
-"""Locks whose waiters sleep until a release leaves them a signal: bowline's release leaves it too.
+"""Locks whose waiters sleep until a release pushes a wake-up to a list: a release of bowline does so too.
 
-Not a test_*.py, as none of the languages of `make test` has such a lock: tools/interop runs it.
+Not a test_*.py, because no language of `make test` has such a lock: tools/interop runs it.
 """
 
 import json
@@ -19,22 +19,22 @@ ABSENT = os.environ.get("BOWLINE_ABSENT", "").split()
 
 
 @pytest.mark.parametrize("pair", [pair for pair in pairs.FETCHED if pair.signals], ids=str)
-def test_a_release_of_bowlines_is_signalled(arena, pair):
+def test_release_of_bowline_wakes_a_sleeping_waiter(arena, pair):
     if pair.language in ABSENT:
         pytest.skip(f"{pair.language} is absent")
     theirs = arena.party(pair.language, pair.algorithm, LEASE_MS).await_ready()
     ours = arena.bowline(pair.query, LEASE_MS).await_ready()
     assert ours.acquire() == "held"
-    theirs.tell(f"acquire {PATIENCE_MS}")
-    arena.wait_until("who waits", lambda: "blocked_clients:1" in arena.server.cli("info", "clients"))
+    theirs.send(f"acquire {PATIENCE_MS}")
+    arena.wait_until("the waiter", lambda: "blocked_clients:1" in arena.server.cli("info", "clients"))
     assert ours.release() == "released"
-    # A signal of ours: whoever is not woken gets the lock too, when its patience is over.
+    # Proves the wake-up: without it the waiter would acquire the lock too, after its time limit.
     assert "cmdstat_lpush:calls=1," in arena.server.cli("info", "commandstats")
-    assert theirs.hear() == "held"
+    assert theirs.read_reply() == "held"
     assert theirs.release() == "released"
 
 
-# Of whom the doctor says that they have locked here: their scripts are on the server then.
+# Programs that the doctor recognizes by their scripts on the server.
 KNOWN = {
     "django-redis": "redis-py",
     "python-redis-lock": "python-redis-lock",
@@ -49,7 +49,7 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("pair", [pair for pair in pairs.FETCHED if pair.name in KNOWN], ids=str)
-def test_doctor_knows_the_scripts_of_who_has_locked(arena, pair):
+def test_doctor_reports_the_program_by_its_scripts(arena, pair):
     if pair.language in ABSENT:
         pytest.skip(f"{pair.language} is absent")
     theirs = arena.party(pair.language, pair.algorithm, LEASE_MS).await_ready()
@@ -58,5 +58,5 @@ def test_doctor_knows_the_scripts_of_who_has_locked(arena, pair):
     url = f"redis://127.0.0.1:{arena.server.port}"
     done = subprocess.run([BOWLINE, "doctor", "--json", url], capture_output=True, text=True, timeout=60, check=False)
     findings = json.loads(done.stdout)["findings"]
-    said = [each["what"] for each in findings if each["check"] == "foreign-locks"]
-    assert [what.split(" has locked")[0] for what in said] == [KNOWN[pair.name]], done.stdout
+    reported = [each["what"] for each in findings if each["check"] == "foreign-locks"]
+    assert [what.split(" has locked")[0] for what in reported] == [KNOWN[pair.name]], done.stdout

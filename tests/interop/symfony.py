@@ -1,10 +1,10 @@
-"""bowline in a lock of Symfony's RedisStore, by profile: they exclude and survive each other, and bowline is woken.
+"""bowline with the profile for the RedisStore of Symfony: they exclude and survive each other, and a push wakes bowline.
 
-The PHP library is the real one, in each version that tools/interop has. A wait of bowline's ends by the push of the server,
-by the end of the lease, by an attempt every half second, or by the end of its patience.
+The PHP library is the original, in each version that tools/interop has. A wait of bowline ends with the push of the server,
+the end of the lease, an attempt every half second, or its time limit.
 
-Not a test_*.py, as `make test` cannot run it: tools/interop does. BOWLINE_SYMFONY_COUNT is how often each party
-has the lock where all of them want it.
+Not a test_*.py, because `make test` cannot run it: tools/interop does. BOWLINE_SYMFONY_COUNT is the number of holds of
+each party under contention.
 """
 
 import os
@@ -43,7 +43,7 @@ def bowline(arena):
 
 
 def members(arena):
-    """Each with its score."""
+    """The members with their scores."""
     words = arena.server.cli("zrange", KEY, "0", "-1", "withscores").split()
     return dict(zip(words[::2], words[1::2]))
 
@@ -54,16 +54,16 @@ def calls(arena, command):
 
 
 def await_bowline_waiting(arena):
-    """It has asked for pushes, and made the attempt that follows: each of its attempts asks for the time."""
+    """Waits until it has enabled tracking and tried again afterwards: each attempt sends TIME."""
     before = calls(arena, "time")
     arena.wait_until("the waiter", lambda: "tracking_clients:1" in arena.server.cli("info", "clients"))
     arena.wait_until("the attempt", lambda: calls(arena, "time") > before)
 
 
-# ---- who has it ------------------------------------------------------------------------------------
+# ---- exclusion ------------------------------------------------------------------------------------
 
 
-def test_a_hold_of_symfonys_is_busy_and_not_touched(arena, symfony, bowline):
+def test_bowline_is_busy_and_leaves_a_hold_of_symfony_unchanged(arena, symfony, bowline):
     assert symfony.acquire() == "held"
     value = arena.server.dump()
     assert bowline.acquire() == "busy"
@@ -76,7 +76,7 @@ def test_a_hold_of_symfonys_is_busy_and_not_touched(arena, symfony, bowline):
     assert arena.server.keys() == []
 
 
-def test_a_hold_of_bowlines_is_busy_and_no_exception(arena, symfony, bowline):
+def test_symfony_is_busy_without_an_exception_while_bowline_holds(arena, symfony, bowline):
     assert bowline.acquire() == "held"
     there = members(arena)
     assert "__write__" in there and len(there) == 2 and len(set(there.values())) == 1
@@ -93,7 +93,7 @@ def test_a_hold_of_bowlines_is_busy_and_no_exception(arena, symfony, bowline):
     assert arena.server.keys() == []
 
 
-def test_what_the_other_has_now_is_not_released(arena, symfony, bowline):
+def test_release_leaves_a_later_hold_of_the_other_unchanged(arena, symfony, bowline):
     assert bowline.acquire() == "held"
     arena.server.cli("del", KEY)
     assert symfony.acquire() == "held"
@@ -108,7 +108,7 @@ def test_what_the_other_has_now_is_not_released(arena, symfony, bowline):
     assert arena.server.dump() == value
 
 
-def test_readers_keep_bowline_out_until_the_last_has_gone(arena, version, symfony, bowline):
+def test_bowline_is_busy_until_the_last_reader_released(arena, version, symfony, bowline):
     other = arena.party(version, "symfony", LEASE_MS).await_ready()
     assert symfony.ask("read") == "held"
     assert other.ask("read") == "held"
@@ -122,9 +122,9 @@ def test_readers_keep_bowline_out_until_the_last_has_gone(arena, version, symfon
     assert symfony.ask("read") == "busy"
 
 
-def test_a_refresh_goes_on_beside_a_waiter(arena, symfony, bowline):
+def test_refresh_succeeds_while_bowline_waits(arena, symfony, bowline):
     assert symfony.acquire() == "held"
-    bowline.tell(f"acquire {PATIENCE_MS}")
+    bowline.send(f"acquire {PATIENCE_MS}")
     await_bowline_waiting(arena)
     before = members(arena)
     assert symfony.ask("refresh") == "refreshed"
@@ -132,7 +132,7 @@ def test_a_refresh_goes_on_beside_a_waiter(arena, symfony, bowline):
     assert set(before) == set(after)
     assert all(int(after[name]) >= int(before[name]) for name in before)
     assert symfony.release() == "released"
-    assert bowline.hear() == "held"
+    assert bowline.read_reply() == "held"
 
 
 def test_versions_of_symfony_exclude_each_other_and_bowline(arena, bowline):
@@ -145,32 +145,32 @@ def test_versions_of_symfony_exclude_each_other_and_bowline(arena, bowline):
         assert holder.release() == "released"
 
 
-# ---- who waits -------------------------------------------------------------------------------------
+# ---- wake-ups -------------------------------------------------------------------------------------
 
 
-def test_a_release_of_symfonys_wakes_bowline(arena, symfony, bowline):
+def test_release_of_symfony_wakes_bowline(arena, symfony, bowline):
     assert symfony.acquire() == "held"
-    bowline.tell(f"acquire {PATIENCE_MS}")
+    bowline.send(f"acquire {PATIENCE_MS}")
     await_bowline_waiting(arena)
     assert symfony.release() == "released"
-    assert bowline.hear() == "held"
+    assert bowline.read_reply() == "held"
     assert bowline.release() == "released"
 
 
-def test_a_release_of_bowlines_is_found_by_who_blocks_in_symfony(arena, symfony, bowline):
+def test_blocked_symfony_acquires_after_a_release_of_bowline(arena, symfony, bowline):
     assert bowline.acquire() == "held"
     before = calls(arena, "zremrangebyscore")
-    symfony.tell("wait")
+    symfony.send("wait")
     arena.wait_until("two attempts", lambda: calls(arena, "zremrangebyscore") >= before + 2)
     assert bowline.release() == "released"
-    assert symfony.hear() == "held"
+    assert symfony.read_reply() == "held"
     assert symfony.release() == "released"
 
 
-# ---- who is killed ---------------------------------------------------------------------------------
+# ---- killed processes ---------------------------------------------------------------------------------
 
 
-def test_bowline_that_is_killed_leaves_the_lock_for_a_lease(arena, symfony):
+def test_symfony_acquires_after_the_lease_of_a_killed_bowline(arena, symfony):
     bowline = arena.bowline("profile=symfony", SHORT_MS).await_ready()
     assert bowline.acquire() == "held"
     bowline.kill()
@@ -180,7 +180,7 @@ def test_bowline_that_is_killed_leaves_the_lock_for_a_lease(arena, symfony):
     assert arena.server.keys() == []
 
 
-def test_symfony_that_is_killed_leaves_the_lock_for_a_lease(arena, version, bowline):
+def test_bowline_acquires_after_the_lease_of_a_killed_symfony(arena, version, bowline):
     symfony = arena.party(version, "symfony", SHORT_MS).await_ready()
     assert symfony.acquire() == "held"
     symfony.kill()
@@ -190,10 +190,10 @@ def test_symfony_that_is_killed_leaves_the_lock_for_a_lease(arena, version, bowl
     assert arena.server.keys() == []
 
 
-def test_a_waiter_that_is_killed_is_in_nobodys_way(arena, symfony, bowline):
+def test_killed_waiter_does_not_block_others(arena, symfony, bowline):
     other = arena.bowline("profile=symfony", LEASE_MS).await_ready()
     assert symfony.acquire() == "held"
-    bowline.tell(f"acquire {PATIENCE_MS}")
+    bowline.send(f"acquire {PATIENCE_MS}")
     await_bowline_waiting(arena)
     bowline.kill()
     assert symfony.release() == "released"
@@ -201,10 +201,10 @@ def test_a_waiter_that_is_killed_is_in_nobodys_way(arena, symfony, bowline):
     assert other.release() == "released"
 
 
-# ---- what others are told --------------------------------------------------------------------------
+# ---- the doctor --------------------------------------------------------------------------
 
 
-def test_doctor_knows_the_scripts(arena, symfony):
+def test_doctor_has_the_scripts_of_symfony(arena, symfony):
     table = (pathlib.Path(__file__).parents[2] / "doctor/foreign_locks.c").read_text(encoding="utf-8")
     rows = re.findall(r'"Symfony Lock", "symfony", "([a-z ]+)",\s*"([0-9a-f]{40})"', table)
     assert [name for name, _ in rows] == ["save", "save for reading", "put off expiration", "delete", "exists"]
@@ -217,10 +217,10 @@ def test_doctor_knows_the_scripts(arena, symfony):
         assert arena.server.cli("script", "exists", script) == "1"
 
 
-# ---- all at once -----------------------------------------------------------------------------------
+# ---- contention -----------------------------------------------------------------------------------
 
 
-def test_never_two_inside(arena, version):
+def test_never_two_holders(arena, version):
     parties = []
     for _ in range(2):
         parties.append(arena.party(version, "symfony", LEASE_MS))
@@ -228,8 +228,8 @@ def test_never_two_inside(arena, version):
     outcome = arena.contend(parties, COUNT)
     for side in ("foreign", "bowline"):
         assert outcome.total("acquired", side) == 2 * COUNT
-    for trouble in ("overlaps", "lost", "gave_up", "errors", "stolen"):
-        assert outcome.total(trouble) == 0, f"{trouble}: {outcome}"
+    for fault in ("overlaps", "lost", "gave_up", "errors", "stolen"):
+        assert outcome.total(fault) == 0, f"{fault}: {outcome}"
     assert outcome.overlaps == 0, outcome
-    assert outcome.hand_overs > COUNT // 4, outcome
+    assert outcome.handoffs > COUNT // 4, outcome
     assert arena.server.keys() == []

@@ -1,8 +1,8 @@
-"""bowline and a program that is none of ours, on one key.
+"""bowline and a foreign program on one key.
 
-For every pair the same is asked: does either keep the other out, is nothing of the other's touched, does the
-lock of a dead holder come back, and are there never two inside when two processes of either side contend.
-The programs are in the directories beside this file, the pairs in pairs.py.
+The checks for each pair: each side excludes the other and leaves its values unchanged, the lock of a dead holder
+becomes free, and two processes of each side never hold the lock at once under contention. The programs are in the
+subdirectories, the pairs in pairs.py.
 """
 
 import os
@@ -19,7 +19,7 @@ PAIRS = [
 ]
 ENDING = [pair for pair in PAIRS if not pair.never_ends]
 LEASE_MS = 30000
-# Where who loses a race leaves a stamp that nobody knows: until that has passed, nobody gets the lock.
+# The loser of a race overwrites the timestamp: until that has passed, no party acquires the lock.
 MOVED_LEASE_MS = 3000
 PATIENCE_MS = 60000
 COUNT = 25
@@ -40,15 +40,15 @@ def foreigner(arena, pair, lease_ms=LEASE_MS):
     return arena.party(pair.language, pair.algorithm, lease_ms, pair.pause_ms)
 
 
-def only_what_ends_by_itself_is_left(arena, pair):
-    """Nothing on the server, but for what the foreign program leaves too, with an expiry or without."""
+def check_remaining_keys(arena, pair):
+    """Only the keys that the foreign program leaves too exist, with an expiry or without."""
     for key in arena.server.keys():
         assert key in [left % KEY for left in pair.leaves + pair.stays], key
-        # -2: it has ended meanwhile.
+        # -2: expired meanwhile.
         assert (arena.server.cli("pttl", key) != "-1") == (key in [left % KEY for left in pair.leaves]), key
 
 
-def test_a_foreign_holder_keeps_bowline_out(arena, pair):
+def test_bowline_is_busy_while_a_foreign_program_holds(arena, pair):
     theirs = foreigner(arena, pair).await_ready()
     ours = arena.bowline(pair.query, LEASE_MS).await_ready()
     assert theirs.acquire() == "held"
@@ -60,10 +60,10 @@ def test_a_foreign_holder_keeps_bowline_out(arena, pair):
     assert theirs.release() == "released"
     assert ours.acquire() == "held"
     assert ours.release() == "released"
-    only_what_ends_by_itself_is_left(arena, pair)
+    check_remaining_keys(arena, pair)
 
 
-def test_bowline_keeps_a_foreign_program_out(arena, pair):
+def test_foreign_program_is_busy_while_bowline_holds(arena, pair):
     theirs = foreigner(arena, pair).await_ready()
     ours = arena.bowline(pair.query, LEASE_MS).await_ready()
     assert ours.acquire() == "held"
@@ -75,23 +75,23 @@ def test_bowline_keeps_a_foreign_program_out(arena, pair):
     assert ours.release() == "released"
     assert theirs.acquire() == "held"
     assert theirs.release() == "released"
-    only_what_ends_by_itself_is_left(arena, pair)
+    check_remaining_keys(arena, pair)
 
 
-def test_whoever_waits_gets_it(arena, pair):
+def test_waiter_acquires_after_the_release_of_the_other(arena, pair):
     theirs = foreigner(arena, pair).await_ready()
     ours = arena.bowline(pair.query, LEASE_MS).await_ready()
     assert theirs.acquire() == "held"
-    ours.tell(f"acquire {PATIENCE_MS}")
+    ours.send(f"acquire {PATIENCE_MS}")
     assert theirs.release() == "released"
-    assert ours.hear() == "held"
-    theirs.tell(f"acquire {PATIENCE_MS}")
+    assert ours.read_reply() == "held"
+    theirs.send(f"acquire {PATIENCE_MS}")
     assert ours.release() == "released"
-    assert theirs.hear() == "held"
+    assert theirs.read_reply() == "held"
     assert theirs.release() == "released"
 
 
-def test_what_a_dead_foreign_holder_left(arena, pair):
+def test_bowline_after_a_killed_foreign_holder(arena, pair):
     theirs = foreigner(arena, pair, pair.short_ms).await_ready()
     ours = arena.bowline(pair.query, LEASE_MS).await_ready()
     assert theirs.acquire() == "held"
@@ -105,10 +105,10 @@ def test_what_a_dead_foreign_holder_left(arena, pair):
         assert arena.server.dump(key_of(pair)) == value
 
 
-def test_what_a_dead_bowline_left(arena, pair):
+def test_foreign_program_after_a_killed_bowline(arena, pair):
     theirs = foreigner(arena, pair, pair.short_ms).await_ready()
     ours = arena.bowline(pair.query, pair.short_ms).await_ready()
-    assert ours.acquire(PATIENCE_MS) == "held"  # with a short lease it waits for an answer for a third of that only
+    assert ours.acquire(PATIENCE_MS) == "held"  # a short lease means a short time-out for replies
     value = arena.server.dump(key_of(pair))
     ours.kill()
     if not pair.never_ends:
@@ -120,8 +120,8 @@ def test_what_a_dead_bowline_left(arena, pair):
 
 
 @pytest.mark.parametrize("pair", ENDING, ids=str)
-def test_a_late_bowline(arena, pair):
-    """Its lease ran out while it worked, and a foreign program holds the lock when it gives back."""
+def test_late_release_of_bowline_is_lost_and_leaves_the_next_holder(arena, pair):
+    """Its lease ended before its release, and a foreign program has the lock."""
     ours = arena.bowline(pair.query + "&renew=off", pair.short_ms).await_ready()
     theirs = foreigner(arena, pair).await_ready()
     assert ours.acquire(PATIENCE_MS) == "held"
@@ -133,8 +133,8 @@ def test_a_late_bowline(arena, pair):
 
 
 @pytest.mark.parametrize("pair", ENDING, ids=str)
-def test_a_late_foreign_program(arena, pair):
-    """The other way round. What a program deletes without looking is what its kind of lock has as a fault."""
+def test_late_release_of_a_foreign_program_deletes_only_as_documented(arena, pair):
+    """The reverse. A program that deletes without a check deletes the lock of bowline."""
     theirs = foreigner(arena, pair, pair.short_ms).await_ready()
     ours = arena.bowline(pair.query, LEASE_MS).await_ready()
     assert theirs.acquire() == "held"
@@ -150,7 +150,7 @@ def test_a_late_foreign_program(arena, pair):
         assert ours.release() == "released"
 
 
-STRANGERS = [
+FOREIGN_VALUES = [
     ("set", "not a lock"),
     ("set", ""),
     ("set", "12 o'clock"),
@@ -160,9 +160,9 @@ STRANGERS = [
 ]
 
 
-def test_a_value_that_is_not_ours_is_not_touched(arena, pair):
+def test_foreign_value_is_busy_and_stays_unchanged(arena, pair):
     ours = arena.bowline(pair.query, LEASE_MS).await_ready()
-    for command, *words in STRANGERS:
+    for command, *words in FOREIGN_VALUES:
         arena.server.cli("del", key_of(pair))
         arena.server.cli(command, key_of(pair), *words)
         value = arena.server.dump(key_of(pair))
@@ -172,7 +172,7 @@ def test_a_value_that_is_not_ours_is_not_touched(arena, pair):
         assert arena.server.cli("ttl", key_of(pair)) == "-1", words
 
 
-def test_what_somebody_put_in_place_of_ours_is_not_touched(arena, pair):
+def test_release_leaves_a_value_that_replaced_ours(arena, pair):
     ours = arena.bowline(pair.query, LEASE_MS).await_ready()
     assert ours.acquire() == "held"
     arena.server.cli("set", key_of(pair), "somebody else")
@@ -185,7 +185,7 @@ def test_what_somebody_put_in_place_of_ours_is_not_touched(arena, pair):
         assert arena.server.dump(key_of(pair)) == value
 
 
-def test_a_foreign_lock_in_place_of_ours_is_not_touched(arena, pair):
+def test_release_leaves_a_foreign_lock_that_replaced_ours(arena, pair):
     ours = arena.bowline(pair.query, LEASE_MS).await_ready()
     theirs = foreigner(arena, pair).await_ready()
     assert ours.acquire() == "held"
@@ -201,9 +201,9 @@ def test_a_foreign_lock_in_place_of_ours_is_not_touched(arena, pair):
         assert theirs.release() == "released"
 
 
-def test_two_of_each_side_contend(arena, pair):
+def test_two_of_each_side_exclude_each_other(arena, pair):
     lease_ms = MOVED_LEASE_MS if pair.moves_stamps else LEASE_MS
-    # Those who pause for long do so once or twice for each time that they hold the lock.
+    # With a long pause each hold takes longer.
     count = COUNT if pair.pause_ms < 50 else COUNT // 3
     parties = []
     for _ in range(2):
@@ -214,22 +214,22 @@ def test_two_of_each_side_contend(arena, pair):
         assert outcome.total("acquired", side) == 2 * count, outcome
     assert outcome.total("gave_up") == 0, outcome
     assert outcome.total("errors") == 0, outcome
-    # They did contend: the lock went from side to side.
-    assert outcome.hand_overs >= 3, outcome
-    faults_are_those_that_are_known(pair, outcome)
+    # Proves contention: the lock changed sides.
+    assert outcome.handoffs >= 3, outcome
+    check_known_faults(pair, outcome)
     if not pair.moves_stamps:
-        only_what_ends_by_itself_is_left(arena, pair)
+        check_remaining_keys(arena, pair)
     assert [party.end() for party in parties] == [0, 0, 0, 0]
 
 
-def faults_are_those_that_are_known(pair, outcome):
+def check_known_faults(pair, outcome):
     overlaps = max(outcome.overlaps, outcome.total("overlaps"))
     lost = outcome.total("lost")
     if pair.lets_two_in:
-        # Whoever came in second had deleted the first one's key: one of them finds none of its own.
+        # The second holder deleted the key of the first: one of them loses its key.
         assert overlaps == 0 or lost > 0, outcome
     else:
         assert overlaps == 0, outcome
-        # A timestamp is lost if a foreign program overwrote it by GETSET, because it believed that it had expired or
-        # was gone.  A program without GETSET counts none.
+        # A timestamp is lost if a foreign program overwrote it by GETSET, because it considered it expired or missing.
+        # A program without GETSET counts none.
         assert lost <= outcome.total("stolen"), outcome

@@ -1,4 +1,4 @@
-"""Locks that are set first and given an expiry then: who waits mends what a death in between has left."""
+"""Locks that get their expiry by a second command: a waiter repairs a lock whose holder died in between."""
 
 import signal
 
@@ -12,7 +12,7 @@ PATIENCE_MS = 60000
 
 @pytest.mark.parametrize("pair", [pair for pair in pairs.ALWAYS if pair.repairs], ids=str)
 @pytest.mark.parametrize("foreign_dies", [True, False], ids=["theirs", "ours"])
-def test_who_died_before_its_lock_had_an_expiry(arena, pair, foreign_dies):
+def test_waiter_acquires_a_lock_whose_holder_died_before_the_expiry(arena, pair, foreign_dies):
     if missing(pair.language):
         pytest.skip(missing(pair.language))
     theirs = arena.party(pair.language, pair.algorithm, pair.short_ms).await_ready()
@@ -20,11 +20,11 @@ def test_who_died_before_its_lock_had_an_expiry(arena, pair, foreign_dies):
     dies, waits = (theirs, ours) if foreign_dies else (ours, theirs)
     for _ in range(20):
         assert dies.acquire(PATIENCE_MS) == "held"
-        dies.process.send_signal(signal.SIGSTOP)  # so that it gives nothing back when its lease is over
+        dies.process.send_signal(signal.SIGSTOP)  # it must not release when its lease is over
         if arena.server.cli("persist", pair.key % KEY) == "1":
             break
         dies.process.send_signal(signal.SIGCONT)
-        dies.release()  # all stood still for longer than its lease
+        dies.release()  # the machine was slower than its lease
     dies.kill()
     assert arena.server.cli("pttl", pair.key % KEY) == "-1"
     assert waits.acquire(PATIENCE_MS) == "held"

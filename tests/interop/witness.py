@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""flock(2) for languages that have none: a party of Node or Java keeps one of these beside it.
+"""flock(2) for languages without it: a helper process for the parties of Node and Java.
 
     witness.py WITNESS WHO
 
-It is told "in" and answers "alone" or "overlap", and is told "out" and answers "out".
+It reads "in" and prints "alone" or "overlap"; it reads "out" and prints "out".
 """
 
 import fcntl

@@ -1,6 +1,6 @@
 /*
  * test_catalogue_articles.c -- the protocols of the articles on a real server: exclusion, foreign
- * values, a broken connection.
+ * values, a lost connection.
  *
  * The commands of each protocol are in tests/transcript/test_article_dialogues.c.
  */
@@ -20,7 +20,7 @@ static bowline_client *open_protocol(const char *name, const char *more)
 
 FIXTURE(empty_server, NULL)
 
-TEST(one_at_a_time_and_nothing_left)
+TEST(article_lock_excludes_others_and_release_deletes_the_key)
 {
     for (int i = 0; i < NAMES; i++) {
         bowline_client *a    = open_protocol(names[i], "");
@@ -39,18 +39,19 @@ TEST(one_at_a_time_and_nothing_left)
 }
 
 /* The acquire is BUSY and the value stays; a protocol that reads values reports a foreign lock. */
-TEST(value_of_a_stranger_is_left_alone)
+TEST(article_acquire_leaves_a_foreign_value_unchanged)
 {
     static const char *const sets[] = { "SET lock stranger", "RPUSH lock a",
                                         "SETRANGE lock 99999 x", "SETRANGE lock 9999999 x" };
 
     for (int i = 0; i < NAMES; i++) {
         for (int j = 0; j < 4; j++) {
-            bowline_client *client = open_protocol(names[i], "");
-            bowline_hold   *hold   = NULL;
-            bowline_error   error  = { 0 };
-            bool looks = strstr(names[i], "stamp") != NULL || strstr(names[i], "getset") != NULL ||
-                         strstr(names[i], "watch") != NULL;
+            bowline_client *client       = open_protocol(names[i], "");
+            bowline_hold   *hold         = NULL;
+            bowline_error   error        = { 0 };
+            bool            reads_values = strstr(names[i], "stamp") != NULL ||
+                                strstr(names[i], "getset") != NULL ||
+                                strstr(names[i], "watch") != NULL;
 
             (void)server_ask(redis, "FLUSHALL");
             (void)server_ask(redis, "%s", sets[j]);
@@ -58,16 +59,17 @@ TEST(value_of_a_stranger_is_left_alone)
             assert_status(BOWLINE_BUSY,
                           acquire_within(&hold, client, "lock", BOWLINE_NO_WAIT, &error), &error);
             assert_int_equal(ttl_ms("lock"), -1);
-            assert_int_equal(strstr(error.text, "foreign") != NULL, looks);
-            assert_int_equal(try_once(client, "another"), BOWLINE_OK); /* the connection is good */
+            assert_int_equal(strstr(error.text, "foreign") != NULL, reads_values);
+            assert_int_equal(try_once(client, "another"),
+                             BOWLINE_OK); /* the connection is still usable */
             bowline_close(client);
         }
     }
 }
 
-/* On a new connection there is no question that would tell whether the other lock is still held and
- * change nothing, so none is asked. */
-TEST(hold_outlives_its_connection)
+/* A new connection sends no command for `other`: these protocols have no read-only command that
+ * verifies the owner. */
+TEST(article_hold_survives_a_lost_connection)
 {
     for (int i = 0; i < NAMES; i++) {
         bowline_client *client = open_protocol(names[i], "");
@@ -77,8 +79,7 @@ TEST(hold_outlives_its_connection)
         server_hang_up(redis);
         sleep_ms(IDLE_MS);
         must_release(hold);
-        must_release(
-            must_acquire(client, "third")); /* a question about `other` would be answered */
+        must_release(must_acquire(client, "third")); /* a reply about `other` has arrived by now */
         must_release(other);
         assert_string_equal(server_ask(redis, "DBSIZE"), "0");
         bowline_close(client);

@@ -1,8 +1,8 @@
 /*
- * test_cluster_queue.c -- protocol queue on a cluster: who stands in line keeps his place, and who
- * holds his hold, while the slot of the lock moves and while its node ends.
+ * test_cluster_queue.c -- protocol queue on a cluster: waiters keep their queue position and the
+ * holder keeps its hold while the slot of the lock moves, and after its node was killed.
  *
- * Those who wait are clients of their own, and each writes down when it was his turn.
+ * Each waiter is a client of its own and records when it was granted the lock.
  */
 #include "tests/lib/cluster.h"
 #include "tests/lib/judged.h"
@@ -10,10 +10,9 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-enum { LINE = 4, LEASE_MS = 12000 };
+enum { WAITERS = 4, LEASE_MS = 12000 };
 
 static cluster *c;
 static witness *judge;
@@ -36,60 +35,60 @@ static int end(void **state)
     return 0;
 }
 
-/* ---- those who wait -------------------------------------------------------------------------- */
+/* ---- waiters --------------------------------------------------------------------------------- */
 
-typedef struct guest {
+typedef struct queue_client {
     pthread_t       thread;
     bowline_client *client;
     const char     *name;
     int             number;
     int             status;
     uint64_t        fence;
-} guest;
+} queue_client;
 
-static int        order[LINE];
-static atomic_int served;
+static int        order[WAITERS];
+static atomic_int granted;
 
-static void *visit(void *arg)
+static void *wait_once(void *arg)
 {
-    guest        *g    = arg;
+    queue_client *self = arg;
     bowline_hold *hold = NULL;
     witness_visit inside;
 
-    g->status = acquire_within(&hold, g->client, g->name, 60000, NULL);
-    if (g->status != BOWLINE_OK)
+    self->status = acquire_within(&hold, self->client, self->name, 60000, NULL);
+    if (self->status != BOWLINE_OK)
         return NULL;
-    g->fence                            = bowline_hold_fence(hold);
-    bool alone                          = witness_enter(judge, &inside, g->fence);
-    order[atomic_fetch_add(&served, 1)] = g->number;
+    self->fence                          = bowline_hold_fence(hold);
+    bool is_alone                        = witness_enter(judge, &inside, self->fence);
+    order[atomic_fetch_add(&granted, 1)] = self->number;
     witness_leave(&inside);
-    g->status = bowline_release(hold, NULL);
-    if (!alone)
-        g->status = 1;
+    self->status = bowline_release(hold, NULL);
+    if (!is_alone)
+        self->status = 1;
     return NULL;
 }
 
-static void guests_come(guest *guests, const char *name, unsigned node)
+static void start_all(queue_client *waiting, const char *name, unsigned node)
 {
-    atomic_store(&served, 0);
-    for (int i = 0; i < LINE; i++) {
-        guests[i] = (guest){ .client = must_open(url), .name = name, .number = i };
-        assert_int_equal(pthread_create(&guests[i].thread, NULL, visit, &guests[i]), 0);
+    atomic_store(&granted, 0);
+    for (int i = 0; i < WAITERS; i++) {
+        waiting[i] = (queue_client){ .client = must_open(url), .name = name, .number = i };
+        assert_int_equal(pthread_create(&waiting[i].thread, NULL, wait_once, &waiting[i]), 0);
         assert_true(line_comes_to(c->nodes[node], name, i + 1));
     }
 }
 
-/* In the order in which they came, each with a fence above that of the one before. */
-static void guests_leave(guest *guests, uint64_t fence)
+/* They were granted the lock in queue order, with rising fences. */
+static void join_all(queue_client *waiting, uint64_t fence)
 {
-    for (int i = 0; i < LINE; i++)
-        assert_int_equal(pthread_join(guests[i].thread, NULL), 0);
-    for (int i = 0; i < LINE; i++) {
-        assert_int_equal(guests[i].status, BOWLINE_OK);
+    for (int i = 0; i < WAITERS; i++)
+        assert_int_equal(pthread_join(waiting[i].thread, NULL), 0);
+    for (int i = 0; i < WAITERS; i++) {
+        assert_int_equal(waiting[i].status, BOWLINE_OK);
         assert_int_equal(order[i], i);
-        assert_true(guests[i].fence > fence);
-        fence = guests[i].fence;
-        bowline_close(guests[i].client);
+        assert_true(waiting[i].fence > fence);
+        fence = waiting[i].fence;
+        bowline_close(waiting[i].client);
     }
     assert_int_equal(witness_judge(judge).fences_backward, 0);
     assert_one_at_a_time(judge);
@@ -99,13 +98,13 @@ static void guests_leave(guest *guests, uint64_t fence)
 
 FIXTURE(NULL, end)
 
-TEST(cluster_queue_is_where_the_slot_is)
+TEST(cluster_queue_works_in_the_slot_of_each_primary)
 {
     bowline_holder who = { .size = sizeof who };
 
     begin(false);
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++) {
-        guest           guests[LINE];
+        queue_client    waiting[WAITERS];
         char            name[24];
         bowline_client *client = must_open(url);
         (void)snprintf(name, sizeof name, "%s", cluster_name_at(i, 0));
@@ -113,12 +112,12 @@ TEST(cluster_queue_is_where_the_slot_is)
         bowline_hold *hold  = must_acquire(client, name);
         uint64_t      fence = bowline_hold_fence(hold);
         assert_true(fence > 0);
-        guests_come(guests, name, i);
-        assert_status(BOWLINE_OK, bowline_who(guests[0].client, name, &who, NULL), NULL);
+        start_all(waiting, name, i);
+        assert_status(BOWLINE_OK, bowline_who(waiting[0].client, name, &who, NULL), NULL);
         assert_true(who.held);
         assert_int_equal(who.pid, getpid());
         must_release(hold);
-        guests_leave(guests, fence);
+        join_all(waiting, fence);
         bowline_close(client);
     }
     assert_true(cluster_becomes_empty(c));
@@ -126,10 +125,10 @@ TEST(cluster_queue_is_where_the_slot_is)
 
 /* ---- a slot that moves ----------------------------------------------------------------------- */
 
-/* Step by step, with a line; the hold is extended at each step. */
-TEST(cluster_queue_line_and_hold_move_with_their_slot)
+/* The slot moves in steps, with waiters; the hold is extended after each step. */
+TEST(cluster_queue_waiters_and_hold_move_with_their_slot)
 {
-    guest guests[LINE];
+    queue_client waiting[WAITERS];
 
     begin(false);
     const char     *name   = cluster_name_at(0, 0);
@@ -139,32 +138,33 @@ TEST(cluster_queue_line_and_hold_move_with_their_slot)
     uint64_t        fence  = bowline_hold_fence(hold);
     believer       *b      = believer_start(judge, hold);
 
-    guests_come(guests, name, 0);
+    start_all(waiting, name, 0);
     cluster_begin_move(c, slot, 0, 1);
     assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
     cluster_move_keys(c, slot, 0, 1);
     assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
     cluster_end_move(c, slot, 0, 1);
     assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
-    assert_int_equal(atomic_load(&served), 0);
+    assert_int_equal(atomic_load(&granted), 0);
     (void)believer_stop(b);
-    must_release(hold); /* perhaps before any of those who wait has told the new node of himself */
-    guests_leave(guests, fence);
+    must_release(hold); /* perhaps before a waiter is known on the new node */
+    join_all(waiting, fence);
     assert_true(cluster_becomes_empty(c));
     bowline_close(client);
 }
 
-static void *let_go(void *hold)
+static void *release_in_thread(void *hold)
 {
     must_release(hold);
     return NULL;
 }
 
-/* Released half-way: it waits until the slot has moved, and so does the line. */
-TEST(cluster_queue_release_half_way_keeps_the_order)
+/* A release in the middle of the move is retried until the slot has moved; the queue order
+ * stays. */
+TEST(cluster_queue_order_survives_a_release_during_the_move)
 {
-    guest     guests[LINE];
-    pthread_t releases;
+    queue_client waiting[WAITERS];
+    pthread_t    releasing;
 
     begin(false);
     const char     *name   = cluster_name_at(0, 0);
@@ -173,25 +173,26 @@ TEST(cluster_queue_release_half_way_keeps_the_order)
     bowline_hold   *hold   = must_acquire(client, name);
     uint64_t        fence  = bowline_hold_fence(hold);
 
-    guests_come(guests, name, 0);
+    start_all(waiting, name, 0);
     cluster_begin_move(c, slot, 0, 1);
     assert_string_equal(server_ask(c->nodes[0], "MIGRATE 127.0.0.1 %d 'bowline:{%s}:bwl.q' 0 5000",
                                    c->nodes[1]->port, name),
                         "OK");
-    assert_int_equal(pthread_create(&releases, NULL, let_go, hold), 0);
-    sleep_ms(200); /* it is asked, more than once */
-    assert_int_equal(atomic_load(&served), 0);
+    assert_int_equal(pthread_create(&releasing, NULL, release_in_thread, hold), 0);
+    sleep_ms(200); /* the release is sent more than once */
+    assert_int_equal(atomic_load(&granted), 0);
     cluster_move_keys(c, slot, 0, 1);
     sleep_ms(100);
     cluster_end_move(c, slot, 0, 1);
-    assert_int_equal(pthread_join(releases, NULL), 0);
-    guests_leave(guests, fence);
+    assert_int_equal(pthread_join(releasing, NULL), 0);
+    join_all(waiting, fence);
     assert_true(cluster_becomes_empty(c));
     bowline_close(client);
 }
 
-/* To and fro under contention: nobody is ever beside another, and everybody comes in again. */
-TEST(cluster_queue_slot_moves_under_contention)
+/* The slot moves repeatedly under contention: no two holders at once, and every client is granted
+ * the lock again. */
+TEST(cluster_queue_excludes_while_its_slot_moves_repeatedly)
 {
     enum { RIVALS = 4, MOVES = 9 };
     rival *rivals[RIVALS];
@@ -218,8 +219,8 @@ TEST(cluster_queue_slot_moves_under_contention)
     assert_true(cluster_becomes_empty(c));
 }
 
-/* Whose slot does not come to rest: it says so, when it has waited for as long as it may. */
-TEST(cluster_queue_slot_that_never_arrives)
+/* The slot stays between two nodes: the acquire is REFUSED when its wait is over. */
+TEST(cluster_queue_acquire_is_refused_when_its_slot_never_arrives)
 {
     bowline_hold *hold  = NULL;
     bowline_error error = { 0 };
@@ -229,7 +230,8 @@ TEST(cluster_queue_slot_that_never_arrives)
     int         slot = cluster_slot_of(c, name);
     (void)snprintf(url, sizeof url, "%s?timeout=300ms", c->url);
     bowline_client *client = must_open(url);
-    assert_status(BOWLINE_OK, try_once(client, name), NULL); /* the count is there now, no lock */
+    assert_status(BOWLINE_OK, try_once(client, name),
+                  NULL); /* now the fence counter exists, and no lock */
     cluster_begin_move(c, slot, 2, 0);
     assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, name, 0, &error), &error);
     assert_non_null(strstr(error.text, "TRYAGAIN"));
@@ -239,11 +241,11 @@ TEST(cluster_queue_slot_that_never_arrives)
     bowline_close(client);
 }
 
-/* ---- a node that ends ------------------------------------------------------------------------ */
+/* ---- a node that is killed ------------------------------------------------------------------- */
 
-TEST(cluster_queue_line_and_hold_survive_the_end_of_their_node)
+TEST(cluster_queue_waiters_and_hold_survive_a_failover)
 {
-    guest guests[LINE];
+    queue_client waiting[WAITERS];
 
     begin(true);
     const char     *name   = cluster_name_at(1, 0);
@@ -253,23 +255,23 @@ TEST(cluster_queue_line_and_hold_survive_the_end_of_their_node)
     uint64_t        fence  = bowline_hold_fence(hold);
     believer       *b      = believer_start(judge, hold);
 
-    guests_come(guests, name, 1);
+    start_all(waiting, name, 1);
     assert_string_equal(server_ask(c->nodes[1], "WAIT 1 5000"), "1");
     server_kill(c->nodes[1]);
     assert_true(cluster_leaves(c, slot, 1));
     assert_true(cluster_comes_to(c, "ok"));
     assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
-    assert_true(line_comes_to(c->nodes[4], name, LINE));
-    assert_int_equal(atomic_load(&served), 0);
+    assert_true(line_comes_to(c->nodes[4], name, WAITERS));
+    assert_int_equal(atomic_load(&granted), 0);
     (void)believer_stop(b);
     must_release(hold);
-    guests_leave(guests, fence);
+    join_all(waiting, fence);
     assert_true(cluster_becomes_empty(c));
     bowline_close(client);
 }
 
-/* The last draws did not reach the replica: its count is behind, and lifted before it is used. */
-TEST(cluster_queue_fences_rise_over_a_failover)
+/* The replica lacks the last fences: its counter is behind, and is raised before it is used. */
+TEST(cluster_queue_fences_rise_after_a_failover)
 {
     bowline_hold *hold = NULL;
 
@@ -281,7 +283,7 @@ TEST(cluster_queue_fences_rise_over_a_failover)
     uint64_t        fence  = bowline_hold_fence(first);
     must_release(first);
     assert_string_equal(server_ask(c->nodes[1], "WAIT 1 5000"), "1");
-    /* As if the replica had stayed behind by an hour. */
+    /* As if the replication were an hour behind. */
     const char *keys = server_ask(c->nodes[1], "KEYS bowline:f:*");
     char        count[40];
     (void)snprintf(count, sizeof count, "%s", keys);
@@ -297,9 +299,9 @@ TEST(cluster_queue_fences_rise_over_a_failover)
     bowline_close(client);
 }
 
-/* There and back, and no connection has ended: what the first one was told of the slot counts no
- * more, as others may have drawn fences in between that it does not know of. */
-TEST(cluster_queue_fences_rise_when_a_node_is_primary_again)
+/* The primary changes and changes back, and no connection ended: the client must not trust the
+ * fence minimum that it knew, because other clients may have drawn fences meanwhile. */
+TEST(cluster_queue_fences_rise_when_a_node_becomes_primary_again)
 {
     char count[40];
 
@@ -322,10 +324,10 @@ TEST(cluster_queue_fences_rise_when_a_node_is_primary_again)
     bowline_close(client);
 }
 
-/* Whoever waits dies without a word: the others behind him come in, after a claim. */
-TEST(cluster_queue_dead_waiter_is_passed_over)
+/* A waiter disappears: the waiters behind it are granted the lock after one provisional grant. */
+TEST(cluster_queue_skips_a_dead_waiter)
 {
-    guest guests[LINE];
+    queue_client waiting[WAITERS];
 
     begin(false);
     const char     *name   = cluster_name_at(0, 0);
@@ -340,13 +342,13 @@ TEST(cluster_queue_dead_waiter_is_passed_over)
                                    "bowline:i:1111111111111111111111:%s 2000'",
                                    name, 7, strchr(tag, '{')),
                         "1");
-    atomic_store(&served, 0);
-    for (int i = 0; i < LINE; i++) {
-        guests[i] = (guest){ .client = must_open(url), .name = name, .number = i };
-        assert_int_equal(pthread_create(&guests[i].thread, NULL, visit, &guests[i]), 0);
+    atomic_store(&granted, 0);
+    for (int i = 0; i < WAITERS; i++) {
+        waiting[i] = (queue_client){ .client = must_open(url), .name = name, .number = i };
+        assert_int_equal(pthread_create(&waiting[i].thread, NULL, wait_once, &waiting[i]), 0);
         assert_true(line_comes_to(c->nodes[0], name, i + 2));
     }
     must_release(hold);
-    guests_leave(guests, fence);
+    join_all(waiting, fence);
     bowline_close(client);
 }

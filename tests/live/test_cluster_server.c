@@ -1,6 +1,6 @@
 /*
- * test_cluster_server.c -- the lock on a cluster as its users meet it: names in every part of it, a
- * slot that moves while its lock is held, a node that ends, and what is not a cluster.
+ * test_cluster_server.c -- locks on a cluster from the view of a user: a failover, a planned
+ * switch, a cluster that is down, a single-server URL for a node, and TLS.
  */
 #include "tests/lib/attempt.h"
 #include "tests/lib/cluster.h"
@@ -8,9 +8,8 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
-enum { NAMES = 24, LEASE_MS = 12000 };
+enum { LEASE_MS = 12000 };
 
 static cluster *c;
 static witness *judge;
@@ -31,12 +30,12 @@ static int end(void **state)
     return 0;
 }
 
-/* ---- a node that ends ------------------------------------------------------------------------ */
+/* ---- a node that is killed ------------------------------------------------------------------- */
 
 FIXTURE(NULL, end)
 
-/* The replica has not got it: the holder learns that it is lost, and within a lease. */
-TEST(cluster_lock_that_the_replica_lacks_is_lost)
+/* The replica lacks the key: the holder learns within one lease that the lock is lost. */
+TEST(cluster_lock_is_lost_when_the_replica_lacks_it)
 {
     char url[340];
 
@@ -48,7 +47,7 @@ TEST(cluster_lock_that_the_replica_lacks_is_lost)
     bowline_hold   *hold   = must_acquire(client, name);
 
     assert_true(server_comes_to(c->nodes[4], "1", "DBSIZE"));
-    (void)server_ask(c->nodes[1], "DEL bowline:{%s}", name); /* as if it had never gone there */
+    (void)server_ask(c->nodes[1], "DEL bowline:{%s}", name); /* as if it had not been replicated */
     assert_true(server_comes_to(c->nodes[4], "0", "DBSIZE"));
     believer *b        = believer_start(judge, hold);
     int64_t   fault_us = witness_now_us();
@@ -61,9 +60,9 @@ TEST(cluster_lock_that_the_replica_lacks_is_lost)
     bowline_close(client);
 }
 
-/* As in an upgrade: the replica is started again first, and takes over then.  The clients know it,
- * and its former process, as it is what their URL names; and it gave them nothing. */
-TEST(cluster_lock_survives_a_switch_to_a_restarted_node)
+/* As in an upgrade: the replica restarts first, then takes over. The clients know that node and its
+ * former process, because their URL names it; it granted them nothing. */
+TEST(cluster_lock_survives_a_switch_to_a_restarted_replica)
 {
     enum { LOCKS = 2 };
     static const char *const protocols[LOCKS] = { "token", "queue" };
@@ -94,7 +93,7 @@ TEST(cluster_lock_survives_a_switch_to_a_restarted_node)
         bowline_close(clients[i]);
 }
 
-TEST(cluster_that_is_down_says_so)
+TEST(cluster_acquire_is_refused_when_the_cluster_is_down)
 {
     bowline_hold *hold  = NULL;
     bowline_error error = { 0 };
@@ -112,9 +111,9 @@ TEST(cluster_that_is_down_says_so)
     bowline_close(client);
 }
 
-/* ---- what is no cluster, and TLS ------------------------------------------------------------- */
+/* ---- a URL of a single server, and TLS ------------------------------------------------------- */
 
-TEST(cluster_node_by_a_url_of_a_server)
+TEST(cluster_node_in_a_single_server_url_is_refused)
 {
     begin(false);
     expect(BOWLINE_REFUSED, "write redis+cluster://", "redis://127.0.0.1:%d", c->nodes[0]->port);
@@ -132,8 +131,9 @@ TEST(cluster_node_by_a_url_of_a_server)
     }
 }
 
-/* Whoever is sent on looks who is there: a certificate for another host is none. */
-TEST(cluster_over_tls)
+/* The client verifies the certificate of the node that a redirect names: one for another host is
+ * refused. */
+TEST(cluster_redirect_to_a_wrong_certificate_is_refused)
 {
     bowline_hold *hold  = NULL;
     bowline_error error = { 0 };

@@ -1,12 +1,13 @@
 /*
  * test_fault_bytes.c -- the connection is cut, stalls or is delayed for longer than the lease at
- * every byte of a conversation (HELLO, acquire, extend, release), in either direction, in clear and
- * with TLS; a rival wants the lock all the time, on a good connection.
+ * every byte of a conversation (HELLO, acquire, extend, release), in both directions, without and
+ * with TLS, while a rival on a good connection acquires the lock whenever it can.
  *
- * No two believe in the lock at once, what was answered with OK was carried out, and the rival gets
- * the lock within the lease.  A round mostly waits, so several run at once, each on its own lock.
+ * No two holders are sure at once, each operation that returned OK was executed, and the rival is
+ * granted the lock within the lease. A round is mostly waiting, so several run at once, each on its
+ * own lock.
  *
- * Without BOWLINE_THOROUGH=1 only every STEP-th byte is tried, from a random first byte on.
+ * Without BOWLINE_THOROUGH=1 only every STEP-th byte is tested, from a random first byte on.
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/proxy.h"
@@ -16,177 +17,178 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LEASE_MS = 300, LONG_MS = 60000, ANSWER_MS = 60, TABLES = 16, STEP = 11, TLS_STEP = 29 };
+enum { LEASE_MS = 300, LONG_MS = 60000, ANSWER_MS = 60, WORKERS = 16, STEP = 11, TLS_STEP = 29 };
 
-static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t ask_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* The helper is made for one thread. */
-static void ask(char ret_answer[64], const char *question, const char *name)
+/* server_ask is for one thread. */
+static void ask_server(char ret_answer[64], const char *command, const char *name)
 {
-    (void)pthread_mutex_lock(&asking);
+    (void)pthread_mutex_lock(&ask_mutex);
     (void)snprintf(ret_answer, 64, "%s",
-                   name != NULL ? server_ask(redis, "%s bowline:{%s}", question, name)
-                                : server_ask(redis, "%s", question));
-    (void)pthread_mutex_unlock(&asking);
+                   name != NULL ? server_ask(redis, "%s bowline:{%s}", command, name)
+                                : server_ask(redis, "%s", command));
+    (void)pthread_mutex_unlock(&ask_mutex);
 }
 
 /* ---- one round ------------------------------------------------------------------------------- */
 
-typedef struct game { /* several tables play rounds of it */
+typedef struct trial { /* several workers run its rounds */
     proxy_plan   plan;
-    int64_t      size;    /* of the conversation */
-    int64_t      step;    /* from the byte of one round to that of the next */
-    bool         forgets; /* the server forgets our scripts before every round */
+    int64_t      size;    /* bytes of the conversation */
+    int64_t      step;    /* from the faulty byte of one round to that of the next */
+    bool         flushes; /* SCRIPT FLUSH before each round */
     int          lease_ms;
-    atomic_llong next; /* the byte of the next round */
+    atomic_llong next; /* the faulty byte of the next round */
     atomic_uint  held;
     atomic_uint  extended;
     atomic_uint  released;
     atomic_bool  failed;
-    char         why[300];
-} game;
+    char         message[300];
+} trial;
 
-typedef struct table {
+typedef struct worker {
     pthread_t thread;
-    game     *game;
+    trial    *trial;
     char      name[8];
-} table;
+} worker;
 
-static void complain(game *g, int64_t at, const char *what, const char *detail)
+static void fail_round(trial *g, int64_t at, const char *what, const char *detail)
 {
     if (!atomic_exchange(&g->failed, true))
-        (void)snprintf(g->why, sizeof g->why, "byte %lld %s: %s: %s", (long long)at,
+        (void)snprintf(g->message, sizeof g->message, "byte %lld %s: %s: %s", (long long)at,
                        g->plan.to_client ? "to the client" : "to the server", what, detail);
 }
 
 static bool is_one_of(int status, const int *allowed)
 {
-    for (; *allowed != BOWLINE_BUSY; allowed++) /* which none of them may be */
+    for (; *allowed != BOWLINE_BUSY; allowed++) /* ends the list: never allowed */
         if (*allowed == status)
             return true;
     return false;
 }
 
-static void check_status(game *g, int64_t at, const char *verb, int status)
+static void check_status(trial *g, int64_t at, const char *verb, int status)
 {
-    static const int while_sought[] = { BOWLINE_OK,          BOWLINE_TIMEOUT, BOWLINE_UNKNOWN,
-                                        BOWLINE_UNREACHABLE, BOWLINE_REFUSED, BOWLINE_BUSY };
-    static const int while_held[]   = { BOWLINE_OK, BOWLINE_LOST, BOWLINE_UNKNOWN,
-                                        BOWLINE_UNREACHABLE, BOWLINE_BUSY };
-    bool             is_acquire     = strcmp(verb, "acquire") == 0;
+    static const int for_acquire[] = { BOWLINE_OK,          BOWLINE_TIMEOUT, BOWLINE_UNKNOWN,
+                                       BOWLINE_UNREACHABLE, BOWLINE_REFUSED, BOWLINE_BUSY };
+    static const int for_holder[]  = { BOWLINE_OK, BOWLINE_LOST, BOWLINE_UNKNOWN,
+                                       BOWLINE_UNREACHABLE, BOWLINE_BUSY };
+    bool             is_acquire    = strcmp(verb, "acquire") == 0;
 
-    if (!is_one_of(status, is_acquire ? while_sought : while_held))
-        complain(g, at, verb, bowline_status_name(status));
+    if (!is_one_of(status, is_acquire ? for_acquire : for_holder))
+        fail_round(g, at, verb, bowline_status_name(status));
 }
 
-/* As long as it says that it is ours, the server has our token, and for at least as long.  (A
- * renewal between two looks lengthens both.) */
-static void check_held(const table *t, int64_t at, bowline_hold *hold, const char *token)
+/* While the hold is valid, the key has our token, and its TTL is at least the time that is left. (A
+ * renewal between the two readings extends both.) */
+static void check_held(const worker *t, int64_t at, bowline_hold *hold, const char *token)
 {
     char value[64];
-    char left[64];
+    char pttl[64];
     char detail[128];
 
-    ask(value, "GET", t->name);
-    int64_t began    = clock_ms();
-    int64_t believed = bowline_hold_left_ms(hold);
-    if (believed > 0 && strcmp(value, token) != 0)
-        complain(t->game, at, "believes, and the key is", value);
-    ask(left, "PTTL", t->name);
-    int64_t took  = clock_ms() - began;
-    int64_t lives = atoll(left) > 0 ? atoll(left) : 0; /* gone: -2 is no length of time */
-    if (believed > lives + took + 1) {
-        (void)snprintf(detail, sizeof detail, "%lld ms believed, %s ms left %lld ms later",
-                       (long long)believed, left, (long long)took);
-        complain(t->game, at, "believes for longer than the key lives", detail);
+    ask_server(value, "GET", t->name);
+    int64_t began   = clock_ms();
+    int64_t left_ms = bowline_hold_left_ms(hold);
+    if (left_ms > 0 && strcmp(value, token) != 0)
+        fail_round(t->trial, at, "the hold is valid, and the key is", value);
+    ask_server(pttl, "PTTL", t->name);
+    int64_t took   = clock_ms() - began;
+    int64_t ttl_ms = atoll(pttl) > 0 ? atoll(pttl) : 0; /* -2: no key */
+    if (left_ms > ttl_ms + took + 1) {
+        (void)snprintf(detail, sizeof detail, "left_ms %lld, PTTL %s after %lld ms",
+                       (long long)left_ms, pttl, (long long)took);
+        fail_round(t->trial, at, "left_ms exceeds the TTL of the key", detail);
     }
 }
 
-static void check_released(const table *t, int64_t at, int status, const char *token)
+static void check_released(const worker *t, int64_t at, int status, const char *token)
 {
     char value[64];
 
-    check_status(t->game, at, "release", status);
-    atomic_fetch_add(&t->game->released, status == BOWLINE_OK);
-    ask(value, "GET", t->name);
+    check_status(t->trial, at, "release", status);
+    atomic_fetch_add(&t->trial->released, status == BOWLINE_OK);
+    ask_server(value, "GET", t->name);
     if (status == BOWLINE_OK && strcmp(value, token) == 0)
-        complain(t->game, at, "is said to be released, and is there", value);
+        fail_round(t->trial, at, "released with OK, and the key exists", value);
 }
 
-static void talk(const table *t, witness *judge, int64_t at, const char *url)
+static void run_conversation(const worker *t, witness *judge, int64_t at, const char *url)
 {
     char            token[64];
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = NULL;
     int             status = acquire_within(&hold, client, t->name, 1500, NULL);
 
-    check_status(t->game, at, "acquire", status);
+    check_status(t->trial, at, "acquire", status);
     if (status == BOWLINE_OK) {
         believer *b = believer_start(judge, hold);
-        ask(token, "GET", t->name);
-        bool is_ours = bowline_hold_left_ms(hold) > 0; /* then that was our token */
-        atomic_fetch_add(&t->game->held, is_ours);
+        ask_server(token, "GET", t->name);
+        bool is_ours = bowline_hold_left_ms(hold) > 0; /* then the key had our token */
+        atomic_fetch_add(&t->trial->held, is_ours);
         if (is_ours)
             check_held(t, at, hold, token);
-        status = bowline_extend(hold, (uint32_t)t->game->lease_ms + 100, NULL);
-        check_status(t->game, at, "extend", status);
-        atomic_fetch_add(&t->game->extended, status == BOWLINE_OK);
+        status = bowline_extend(hold, (uint32_t)t->trial->lease_ms + 100, NULL);
+        check_status(t->trial, at, "extend", status);
+        atomic_fetch_add(&t->trial->extended, status == BOWLINE_OK);
         if (is_ours)
             check_held(t, at, hold, token);
         (void)believer_stop(b);
-        check_released(t, at, bowline_release(hold, NULL), is_ours ? token : "nobody's");
+        check_released(t, at, bowline_release(hold, NULL), is_ours ? token : "none");
     }
     bowline_close(client);
 }
 
-static void play_round(const table *t, int64_t at)
+static void run_round(const worker *t, int64_t at)
 {
     char       url[200];
-    char       left[64];
-    proxy_plan plan  = t->game->plan;
+    char       pttl[64];
+    proxy_plan plan  = t->trial->plan;
     witness   *judge = witness_new();
     rival     *r     = rival_start(judge, redis->unix_url, t->name);
 
     plan.at     = at;
     proxy *line = proxy_start(redis, &plan);
     (void)snprintf(url, sizeof url, "%s%clease=%dms&timeout=%dms", proxy_url(line),
-                   plan.is_tls ? '&' : '?', t->game->lease_ms, ANSWER_MS * (plan.is_tls ? 5 : 1));
-    if (t->game->forgets)
-        ask(left, "SCRIPT FLUSH SYNC", NULL);
-    talk(t, judge, at, url);
-    ask(left, t->game->lease_ms == LONG_MS ? "DEL" : "PTTL", t->name); /* what was not released */
+                   plan.is_tls ? '&' : '?', t->trial->lease_ms, ANSWER_MS * (plan.is_tls ? 5 : 1));
+    if (t->trial->flushes)
+        ask_server(pttl, "SCRIPT FLUSH SYNC", NULL);
+    run_conversation(t, judge, at, url);
+    ask_server(pttl, t->trial->lease_ms == LONG_MS ? "DEL" : "PTTL",
+               t->name); /* the key if it was not released */
     proxy_stop(line);
-    if (strcmp(left, "-1") == 0)
-        complain(t->game, at, "a key is left", "without an end");
+    if (strcmp(pttl, "-1") == 0)
+        fail_round(t->trial, at, "a key remains", "without an expiry");
     if (!rival_gets_a_turn(r))
-        complain(t->game, at, "the rival", "cannot have it afterwards");
+        fail_round(t->trial, at, "the rival", "is not granted the lock afterwards");
     rival_stop(r);
     witness_verdict verdict = witness_judge(judge);
     if (verdict.overlaps > 0 || verdict.unexcused > 0)
-        complain(t->game, at, "two at once", "says the judge");
+        fail_round(t->trial, at, "the witness", "saw two holders at once");
     witness_free(judge);
 }
 
 /* ---- the bytes ------------------------------------------------------------------------------ */
 
-static void *play(void *arg)
+static void *run_worker(void *arg)
 {
-    table *t = arg;
+    worker *t = arg;
 
-    for (int64_t at; (at = atomic_fetch_add(&t->game->next, t->game->step)) < t->game->size;)
-        if (!atomic_load(&t->game->failed))
-            play_round(t, at);
+    for (int64_t at; (at = atomic_fetch_add(&t->trial->next, t->trial->step)) < t->trial->size;)
+        if (!atomic_load(&t->trial->failed))
+            run_round(t, at);
     return NULL;
 }
 
-/* How many bytes a conversation without any fault has. */
-static int64_t conversation_size(const game *g)
+/* The number of bytes of a conversation without a fault. */
+static int64_t conversation_size(const trial *g)
 {
     proxy_plan      plan   = { .fault = PROXY_NONE, .is_tls = g->plan.is_tls };
     proxy          *line   = proxy_start(redis, &plan);
     bowline_client *client = must_open(proxy_url(line));
 
-    if (g->forgets)
+    if (g->flushes)
         (void)server_ask(redis, "SCRIPT FLUSH SYNC");
     bowline_hold *hold = must_acquire(client, "x0");
     assert_status(BOWLINE_OK, bowline_extend(hold, 60000, NULL), NULL);
@@ -197,90 +199,90 @@ static int64_t conversation_size(const game *g)
     return size;
 }
 
-static void play_every_byte(proxy_plan plan, bool forgets)
+static void each_byte(proxy_plan plan, bool flushes)
 {
-    table tables[TABLES];
-    game  g = { .plan = plan, .forgets = forgets, .size = 40, .step = 1, .lease_ms = LEASE_MS };
+    worker workers[WORKERS];
+    trial  g = { .plan = plan, .flushes = flushes, .size = 40, .step = 1, .lease_ms = LEASE_MS };
 
     if (plan.is_tls && redis->tls_port == 0)
         return;
     if (plan.fault == PROXY_LATE)
         g.lease_ms = LONG_MS;
 
-    if (plan.fault != PROXY_NONE) { /* else it is the same round again and again */
+    if (plan.fault != PROXY_NONE) { /* else all rounds are equal */
         byte_steps steps = some_bytes(plan.is_tls ? TLS_STEP : STEP);
         g.size           = conversation_size(&g);
         g.next           = steps.first;
         g.step           = steps.step;
     }
-    for (int i = 0; i < TABLES; i++) {
-        tables[i] = (table){ .game = &g };
-        (void)snprintf(tables[i].name, sizeof tables[i].name, "x%d", i);
-        assert_int_equal(pthread_create(&tables[i].thread, NULL, play, &tables[i]), 0);
+    for (int i = 0; i < WORKERS; i++) {
+        workers[i] = (worker){ .trial = &g };
+        (void)snprintf(workers[i].name, sizeof workers[i].name, "x%d", i);
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, run_worker, &workers[i]), 0);
     }
-    for (int i = 0; i < TABLES; i++)
-        assert_int_equal(pthread_join(tables[i].thread, NULL), 0);
+    for (int i = 0; i < WORKERS; i++)
+        assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
     if (atomic_load(&g.failed))
-        fail_msg("%s", g.why);
+        fail_msg("%s", g.message);
     print_message("# %s: %lld bytes, %u held, %u extended, %u released\n",
                   plan.to_client ? "to the client" : "to the server", (long long)g.size,
                   atomic_load(&g.held), atomic_load(&g.extended), atomic_load(&g.released));
-    assert_true(atomic_load(&g.held) > 0); /* or nothing was shown */
+    assert_true(atomic_load(&g.held) > 0); /* or the test has shown nothing */
     assert_true(atomic_load(&g.released) > 0);
     assert_true(server_becomes_empty(redis));
 }
 
-static void both_ways(proxy_plan plan, bool forgets)
+static void both_directions(proxy_plan plan, bool flushes)
 {
     for (int to_client = 0; to_client < 2; to_client++) {
         plan.to_client = to_client != 0;
-        play_every_byte(plan, forgets);
+        each_byte(plan, flushes);
     }
 }
 
-TEST(cut_at_every_byte_before_the_judge)
+TEST(cut_at_every_byte_keeps_one_holder)
 {
-    both_ways((proxy_plan){ .fault = PROXY_CLOSE, .connections = 1 }, false);
-    both_ways((proxy_plan){ .fault = PROXY_CLOSE, .connections = 1, .is_tls = true }, false);
+    both_directions((proxy_plan){ .fault = PROXY_CLOSE, .connections = 1 }, false);
+    both_directions((proxy_plan){ .fault = PROXY_CLOSE, .connections = 1, .is_tls = true }, false);
 }
 
-/* The conversation is longer then: the texts of the scripts are in it. */
-TEST(cut_at_every_byte_of_the_scripts)
+/* The texts of the scripts are part of the conversation. */
+TEST(cut_at_every_byte_of_the_scripts_keeps_one_holder)
 {
-    both_ways((proxy_plan){ .fault = PROXY_CLOSE, .connections = 1 }, true);
+    both_directions((proxy_plan){ .fault = PROXY_CLOSE, .connections = 1 }, true);
 }
 
-TEST(dropped_at_every_byte_before_the_judge)
+TEST(stall_at_every_byte_keeps_one_holder)
 {
-    both_ways((proxy_plan){ .fault = PROXY_STALL, .connections = 1 }, false);
-    both_ways((proxy_plan){ .fault = PROXY_STALL, .connections = 1, .is_tls = true }, false);
+    both_directions((proxy_plan){ .fault = PROXY_STALL, .connections = 1 }, false);
+    both_directions((proxy_plan){ .fault = PROXY_STALL, .connections = 1, .is_tls = true }, false);
 }
 
-/* The rest arrives when the round is over.  Its connection was killed by the one after it: else a
- * late SET would take the lock for a whole lease, and the rival would not get it. */
-TEST(what_the_client_says_comes_late)
+/* The rest arrives after the round. The next connection has killed its connection: otherwise a late
+ * SET would take the lock for a whole lease. */
+TEST(late_requests_of_a_dead_connection_are_not_executed)
 {
-    play_every_byte((proxy_plan){ .fault = PROXY_LATE, .connections = 1 }, false);
-    play_every_byte((proxy_plan){ .fault = PROXY_LATE, .connections = 1, .is_tls = true }, false);
+    each_byte((proxy_plan){ .fault = PROXY_LATE, .connections = 1 }, false);
+    each_byte((proxy_plan){ .fault = PROXY_LATE, .connections = 1, .is_tls = true }, false);
 }
 
-TEST(delayed_at_every_byte_before_the_judge)
+TEST(delay_at_every_byte_keeps_one_holder)
 {
-    both_ways((proxy_plan){ .fault = PROXY_PAUSE, .connections = 1, .pause_ms = LEASE_MS + 100 },
-              false);
+    both_directions(
+        (proxy_plan){ .fault = PROXY_PAUSE, .connections = 1, .pause_ms = LEASE_MS + 100 }, false);
 }
 
-TEST(one_byte_at_a_time_before_the_judge)
+TEST(one_byte_at_a_time_keeps_one_holder)
 {
-    play_every_byte((proxy_plan){ .fault = PROXY_NONE, .piece = 1 }, false);
-    play_every_byte((proxy_plan){ .fault = PROXY_NONE, .piece = 1, .is_tls = true }, false);
+    each_byte((proxy_plan){ .fault = PROXY_NONE, .piece = 1 }, false);
+    each_byte((proxy_plan){ .fault = PROXY_NONE, .piece = 1, .is_tls = true }, false);
 }
 
-/* ---- an answer that is too late -------------------------------------------------------------- */
+/* ---- a late reply ---------------------------------------------------------------------------- */
 
-/* It would be OK, and is worth nothing: nobody is told that the lock is his.  (What the server says
- * of itself before may be a digit or two longer the second time.) */
-TEST(answer_later_than_the_lease_is_no_lock)
+/* The reply is OK, but the lease is over: the acquire fails. (The INFO reply before it may be a
+ * digit or two longer the second time.) */
+TEST(reply_later_than_the_lease_is_no_lock)
 {
     char            url[200];
     proxy_plan      none   = { .fault = PROXY_NONE };
@@ -292,7 +294,7 @@ TEST(answer_later_than_the_lease_is_no_lock)
     proxy_plan late = { .fault       = PROXY_PAUSE,
                         .pause_ms    = 1200,
                         .to_client   = true,
-                        .at          = proxy_bytes_to_client(line) - 2, /* within its +OK */
+                        .at          = proxy_bytes_to_client(line) - 2, /* in +OK */
                         .connections = 1 };
     must_release(hold);
     bowline_close(client);
@@ -303,7 +305,7 @@ TEST(answer_later_than_the_lease_is_no_lock)
     client     = must_open(url);
     hold       = NULL;
     int status = acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error);
-    if (status != BOWLINE_REFUSED) /* too slow; or no answer at all, which is how it should be */
+    if (status != BOWLINE_REFUSED) /* too late; UNKNOWN: no reply, the normal case */
         assert_status(BOWLINE_UNKNOWN, status, &error);
     assert_null(hold);
     bowline_close(client);
@@ -311,8 +313,8 @@ TEST(answer_later_than_the_lease_is_no_lock)
     assert_true(server_becomes_empty(redis));
 }
 
-/* A lease runs from before the question, however late the answer comes. */
-TEST(lease_is_counted_from_the_question)
+/* The lease counts from the request, however late the reply is. */
+TEST(lease_counts_from_the_request)
 {
     char            url[200];
     proxy_plan      none   = { .fault = PROXY_NONE };
@@ -339,12 +341,12 @@ TEST(lease_is_counted_from_the_question)
     proxy_stop(line);
 }
 
-/* ---- the cases ------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static int own_server_starts(void **state)
 {
     redis = server_start_tls(NULL);
-    (void)conversation_size(&(game){ .plan.to_client = true }); /* now it knows the scripts */
+    (void)conversation_size(&(trial){ .plan.to_client = true }); /* the server caches the scripts */
     return 0;
 }
 

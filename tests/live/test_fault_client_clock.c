@@ -1,16 +1,15 @@
 /*
- * test_fault_client_clock.c -- the clocks of the holder's own machine jump: the wall clock, which
- * nothing may depend on; the clock since boot, which a suspend moves on while the monotonic one
- * stands; and a clock that goes back, which must not lengthen a lease.
+ * test_fault_client_clock.c -- clock jumps on the machine of the holder: the wall clock, on which
+ * nothing may depend; CLOCK_BOOTTIME, which a suspend advances while CLOCK_MONOTONIC stops; and a
+ * clock that goes back, which must not extend a lease.
  *
- * This program has a clock_gettime of its own, which goes before the C library's.
+ * This program defines clock_gettime, which replaces that of the C library.
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -19,9 +18,9 @@
 enum { LEASE_MS = 1500 };
 
 static char         holder_url[200];
-static atomic_llong wall_ms; /* by how much the clocks are wrong                              */
+static atomic_llong wall_ms; /* how far each clock is off */
 static atomic_llong boot_ms;
-static atomic_uint  wall_questions;
+static atomic_uint  wall_readings;
 
 /* ---- the clocks ------------------------------------------------------------------------------ */
 
@@ -31,7 +30,7 @@ int clock_gettime(clockid_t clock, struct timespec *t)
     long long ms      = is_wall ? atomic_load(&wall_ms) : 0;
     int       status  = (int)syscall(SYS_clock_gettime, clock, t);
 
-    atomic_fetch_add(&wall_questions, is_wall);
+    atomic_fetch_add(&wall_readings, is_wall);
     if (clock == CLOCK_BOOTTIME)
         ms = atomic_load(&boot_ms);
     long long ns = (long long)t->tv_nsec + ms % 1000 * 1000000;
@@ -71,7 +70,7 @@ time_t time(time_t *ret_time)
 
 FIXTURE(NULL, nothing_is_left)
 
-TEST(wall_clock_of_the_client_changes_nothing)
+TEST(hold_ignores_jumps_of_the_client_wall_clock)
 {
     static const long long jumps_ms[] = { 3600000, -3600000, 86400000LL * 365 * 30,
                                           -86400000LL * 365 * 20, 0 };
@@ -80,16 +79,16 @@ TEST(wall_clock_of_the_client_changes_nothing)
     for (int rounds = 1;; rounds++) {
         bowline_hold *hold   = must_acquire(client, "x");
         bool          kept   = true;
-        unsigned      before = atomic_load(&wall_questions);
+        unsigned      before = atomic_load(&wall_readings);
         for (int i = 0; i < 100; i++) {
             atomic_store(&wall_ms, jumps_ms[i % 5]);
-            sleep_ms(LEASE_MS / 40); /* over seven renewals in all */
+            sleep_ms(LEASE_MS / 40); /* more than seven renewals in all */
             int64_t left = bowline_hold_left_ms(hold);
             assert_true(left <= LEASE_MS);
             kept = kept && left > 0;
         }
-        /* The library does not even ask for it on redis:// while a lock is held. */
-        assert_int_equal(atomic_load(&wall_questions) - before, 0);
+        /* With redis://, the library does not read the wall clock while a lock is held. */
+        assert_int_equal(atomic_load(&wall_readings) - before, 0);
         int status = bowline_release(hold, NULL);
         if (keeps_in_round(kept, status, rounds))
             break;
@@ -98,8 +97,8 @@ TEST(wall_clock_of_the_client_changes_nothing)
     bowline_close(client);
 }
 
-/* A stamp of 1970 would be taken over at once by others, or by nobody. */
-TEST(wall_clock_that_is_not_plausible_writes_no_stamp)
+/* Other clients would take over a timestamp of 1970 at once, or never. */
+TEST(implausible_wall_clock_writes_no_timestamp)
 {
     static const long long years[] = { 0, 30, 131, 200 };
     char                   url[200];
@@ -117,7 +116,7 @@ TEST(wall_clock_that_is_not_plausible_writes_no_stamp)
                       acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error), &error);
         assert_non_null(strstr(error.text, "the time of day on this machine is before 2001"));
         assert_true(server_becomes_empty(redis));
-        atomic_store(&wall_ms, 0); /* the twin */
+        atomic_store(&wall_ms, 0); /* the counter-check */
         must_release(must_acquire(client, "x"));
         bowline_close(client);
     }
@@ -125,9 +124,9 @@ TEST(wall_clock_that_is_not_plausible_writes_no_stamp)
 
 /* ---- suspend --------------------------------------------------------------------------------- */
 
-/* The clock since boot goes on by an hour, in no time.  The server was not suspended: it holds the
- * key still, and then it has ended it. */
-TEST(suspend_ends_the_hold)
+/* CLOCK_BOOTTIME jumps forward by an hour. The server was not suspended, so it still has the key;
+ * the client deletes it. */
+TEST(hold_ends_after_a_suspend)
 {
     char url[200];
 
@@ -138,18 +137,18 @@ TEST(suspend_ends_the_hold)
         bowline_hold   *hold   = must_acquire(client, "x");
         assert_true(bowline_hold_left_ms(hold) > 0);
         atomic_fetch_add(&boot_ms, 3600000);
-        assert_int_equal(bowline_hold_left_ms(hold), 0); /* at once, without an answer */
+        assert_int_equal(bowline_hold_left_ms(hold), 0); /* at once, without a reply */
         assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
         assert_int_equal(bowline_hold_left_ms(hold), 0);
         assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
         bowline_close(client);
-        assert_true(server_becomes_empty(redis)); /* what may be ours was taken back */
+        assert_true(server_becomes_empty(redis)); /* the release deleted the key */
     }
 }
 
-/* While the acquire is under way: what is won is over already.  It is given back; or, where there
- * was no answer, it ends with its lease. */
-TEST(suspend_during_an_acquire)
+/* During the acquire: the lease is over before the reply. The lock is released; without a reply its
+ * key expires. */
+TEST(acquire_fails_after_a_suspend)
 {
     char               url[200];
     bowline_hold      *hold = NULL;
@@ -162,17 +161,17 @@ TEST(suspend_during_an_acquire)
     assert_status(BOWLINE_OK, bowline_acquire_start(&op, client, "x", NULL, &error), &error);
     atomic_fetch_add(&boot_ms, 3600000);
     int status = bowline_acquire_finish(&hold, op, &error);
-    /* The answer was there and is worth nothing any more, or it was not there in time. */
+    /* A reply came too late for the lease, or no reply came in time. */
     if (status != BOWLINE_REFUSED)
         assert_status(BOWLINE_UNKNOWN, status, &error);
     assert_null(hold);
     bowline_close(client);
-    assert_true(server_becomes_empty(redis)); /* at the latest with the lease */
+    assert_true(server_becomes_empty(redis)); /* when the lease ends, at the latest */
 }
 
-/* ---- back ------------------------------------------------------------------------------------ */
+/* ---- a clock that goes back ------------------------------------------------------------------ */
 
-TEST(clock_that_goes_back_is_taken_to_stand)
+TEST(clock_that_goes_back_does_not_extend_the_lease)
 {
     char url[200];
 
@@ -188,7 +187,7 @@ TEST(clock_that_goes_back_is_taken_to_stand)
     bowline_close(client);
 }
 
-/* ---- the cases ------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static int own_server_starts(void **state)
 {

@@ -1,9 +1,9 @@
 /*
- * test_fault_clock.c -- the clock of the server jumps forward, jumps back, goes too fast.
+ * test_fault_clock.c -- the clock of the server jumps forward, jumps back, or runs too fast.
  *
- * Redis keeps the end of a key as a time of its wall clock.  A clock that is set forward ends locks
- * early: another gets in while the holder believes, until its next renewal.  One that is set back
- * keeps them too long, which harms nobody but those who wait for the dead.
+ * Redis stores the expiry of a key as a time of its wall clock. A clock that jumps forward ends
+ * locks early: another client may acquire the lock while the holder is still sure, until its next
+ * renewal. A clock that jumps back only makes waiters wait longer for a dead holder.
  */
 #include "tests/lib/clock_shim.h"
 #include "tests/lib/judged.h"
@@ -11,14 +11,13 @@
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { LEASE_MS = 900, LINE = 3 };
+enum { LEASE_MS = 900, WAITERS = 3 };
 
 static witness       *judge;
 static clock_setting *setting;
@@ -34,7 +33,7 @@ static long long true_us(void)
     return (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* Valkey looks at the clock once in a while. */
+/* Valkey reads the clock only now and then. */
 static bool has_seen(long long offset_ms)
 {
     bool has_seen = false;
@@ -46,7 +45,7 @@ static bool has_seen(long long offset_ms)
     return has_seen;
 }
 
-/* By so much, from now on; and the server has seen it. */
+/* Sets the error of the server's clock, and waits until the server has read it. */
 static void set_clock(long long offset_ms, long long too_fast_ppm)
 {
     __atomic_store_n(&setting->since_us, true_us(), __ATOMIC_RELEASE);
@@ -55,21 +54,21 @@ static void set_clock(long long offset_ms, long long too_fast_ppm)
     assert_true(has_seen(offset_ms));
 }
 
-/* What the key holds: whose it is. */
+/* The value of the key, which identifies the owner. */
 static void copy_value(char ret_value[64])
 {
     (void)snprintf(ret_value, 64, "%s", server_ask(redis, "GET bowline:{x}"));
 }
 
-/* A key that lives an hour too long, of a holder who has lost it, blocks the others until somebody
- * removes it.  One of another holder is left alone. */
-static void remove_what_is_left(const char *value)
+/* After the clock went back, the key of a holder that lost it lives an hour too long and blocks the
+ * others: deletes it, unless it is the key of another holder. */
+static void remove_left_key(const char *value)
 {
     if (strcmp(server_ask(redis, "GET bowline:{x}"), value) == 0)
         (void)server_ask(redis, "DEL bowline:{x}");
 }
 
-/* ---- pace ------------------------------------------------------------------------------------ */
+/* ---- speed ----------------------------------------------------------------------------------- */
 
 static int begin(void **state)
 {
@@ -86,8 +85,8 @@ static int end(void **state)
 
 FIXTURE(begin, end)
 
-/* A quarter too fast: a lease of 900 ms ends after 720. */
-TEST(fast_server_clock_is_outrun_by_renewal)
+/* The clock is a quarter too fast: a lease of 900 ms ends after 720. */
+TEST(hold_is_kept_by_renewal_when_the_server_clock_is_fast)
 {
     bowline_client *client = must_open(holder_url);
 
@@ -108,74 +107,74 @@ TEST(fast_server_clock_is_outrun_by_renewal)
     bowline_close(client);
 }
 
-/* Twice as fast, and nobody renews: another gets in while the holder believes, for no longer than
- * its lease. */
-TEST(fast_server_clock_without_renewal)
+/* The clock is twice as fast, without renewal: another client acquires the lock while the holder is
+ * sure, which lasts at most one lease. */
+TEST(overlap_is_bounded_without_renewal_when_the_server_clock_is_fast)
 {
     char url[200];
 
     (void)snprintf(url, sizeof url, "%s?lease=%dms&renew=off", redis->tcp_url, LEASE_MS);
     bowline_client *client = must_open(url);
     set_clock(0, 1000000);
-    bowline_hold *hold     = must_acquire(client, "x");
-    int64_t       asked_us = witness_now_us(); /* or before */
-    believer     *b        = believer_start(judge, hold);
-    rival        *r        = rival_start(judge, rival_url, "x");
+    bowline_hold *hold        = must_acquire(client, "x");
+    int64_t       acquired_us = witness_now_us(); /* at the latest */
+    believer     *b           = believer_start(judge, hold);
+    rival        *r           = rival_start(judge, rival_url, "x");
     assert_true(rival_gets_a_turn(r));
     assert_true(believer_learns(b));
     int64_t sure_us = believer_stop(b);
-    assert_bounded(sure_us, asked_us, LEASE_MS);
+    assert_bounded(sure_us, acquired_us, LEASE_MS);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     assert_true(rival_gets_a_turn(r));
     rival_stop(r);
     bowline_close(client);
 }
 
-/* ---- jumps, with a line ---------------------------------------------------------------------- */
+/* ---- jumps, with waiters --------------------------------------------------------------------- */
 
-/* Did they all stand in line at once?  They do if the lock is kept for so long. */
-static bool line_up(rival *rivals[LINE])
+/* Whether all rivals were in the queue at once: only if the hold lasts that long. */
+static bool start_queued_rivals(rival *rivals[WAITERS])
 {
     bool all = true;
 
-    for (int i = 0; i < LINE; i++) {
+    for (int i = 0; i < WAITERS; i++) {
         rivals[i] = rival_start_in_line(judge, queue_url, "x");
         all       = all && line_comes_to(redis, "x", i + 1);
     }
     return all;
 }
 
-static void each_gets_a_turn(rival *rivals[LINE])
+static void each_is_granted_the_lock(rival *rivals[WAITERS])
 {
-    for (int i = 0; i < LINE; i++)
+    for (int i = 0; i < WAITERS; i++)
         assert_true(rival_turns(rivals[i]) > 0 || rival_gets_a_turn(rivals[i]));
 }
 
-static void line_goes(rival *rivals[LINE])
+static void stop_rivals(rival *rivals[WAITERS])
 {
-    for (int i = 0; i < LINE; i++)
+    for (int i = 0; i < WAITERS; i++)
         rival_stop(rivals[i]);
 }
 
-/* False: the holder had lost it before they all stood in line. */
-static bool goes_an_hour_forward_with_a_line(void)
+/* False: the hold ended before all rivals were in the queue. */
+static bool jump_forward_with_waiters(void)
 {
-    rival *rivals[LINE];
+    rival *rivals[WAITERS];
 
     set_clock(0, 0);
     bowline_client *client = must_open(queue_url);
     bowline_hold   *hold   = must_acquire(client, "x");
     believer       *b      = believer_start(judge, hold);
-    bool            all    = line_up(rivals);
+    bool            all    = start_queued_rivals(rivals);
     assert_true(all || bowline_hold_left_ms(hold) == 0);
     set_clock(3600000, 0);
     int64_t fault_us = witness_now_us();
-    each_gets_a_turn(rivals);
+    each_is_granted_the_lock(rivals);
     assert_true(believer_learns(b));
     int64_t sure_us = believer_stop(b);
     assert_bounded(sure_us, fault_us, LEASE_MS);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    line_goes(rivals);
+    stop_rivals(rivals);
     assert_int_equal(witness_judge(judge).fences_backward, 0);
     bowline_close(client);
     judge_dismiss(judge);
@@ -183,36 +182,36 @@ static bool goes_an_hour_forward_with_a_line(void)
     return all;
 }
 
-/* The line, too, ends with the lock: an hour is more than its 60 seconds, and all in it seem dead.
- * They come back by their tickets. */
-TEST(server_clock_an_hour_forward_with_a_line)
+/* The queue expires with the lock: an hour exceeds its TTL of 60 seconds, and all waiters count as
+ * dead. They rejoin with their tickets. */
+TEST(server_clock_jump_forward_loses_the_hold_and_keeps_the_waiters)
 {
-    rival *rivals[LINE];
+    rival *rivals[WAITERS];
     char   url[200];
 
-    for (int rounds = 1; !goes_an_hour_forward_with_a_line(); rounds++) {
+    for (int rounds = 1; !jump_forward_with_waiters(); rounds++) {
         print_message("# round %d: the machine was too slow\n", rounds);
         assert_true(rounds < 20);
         (void)server_ask(redis, "FLUSHALL");
     }
-    /* From then on all is as ever. */
+    /* Afterwards everything works as before. */
     (void)snprintf(url, sizeof url, "%s?protocol=queue", redis->tcp_url);
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     believer       *b      = believer_start(judge, hold);
-    assert_true(line_up(rivals));
+    assert_true(start_queued_rivals(rivals));
     (void)believer_stop(b);
     must_release(hold);
-    each_gets_a_turn(rivals);
-    line_goes(rivals);
+    each_is_granted_the_lock(rivals);
+    stop_rivals(rivals);
     assert_one_at_a_time(judge);
     assert_int_equal(witness_judge(judge).fences_backward, 0);
     bowline_close(client);
 }
 
-TEST(server_clock_an_hour_back_with_a_line)
+TEST(server_clock_jump_back_keeps_the_hold_and_the_waiters)
 {
-    rival *rivals[LINE];
+    rival *rivals[WAITERS];
 
     bowline_client *client = must_open(queue_url);
     for (int rounds = 1;; rounds++) {
@@ -221,16 +220,16 @@ TEST(server_clock_an_hour_back_with_a_line)
         bowline_hold *hold = must_acquire(client, "x");
         believer     *b    = believer_start(judge, hold);
         copy_value(value);
-        bool all = line_up(rivals);
+        bool all = start_queued_rivals(rivals);
         set_clock(-3600000, 0);
         sleep_ms(2 * LEASE_MS);
         bool kept = bowline_hold_left_ms(hold) > 0;
         assert_true(all || !kept);
         (void)believer_stop(b);
         int status = bowline_release(hold, NULL);
-        remove_what_is_left(value);
-        each_gets_a_turn(rivals);
-        line_goes(rivals);
+        remove_left_key(value);
+        each_is_granted_the_lock(rivals);
+        stop_rivals(rivals);
         if (keeps_in_round(kept, status, rounds))
             break;
     }
@@ -239,7 +238,7 @@ TEST(server_clock_an_hour_back_with_a_line)
     bowline_close(client);
 }
 
-/* ---- the cases ------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static int own_server_starts(void **state)
 {
@@ -261,7 +260,7 @@ static int own_server_starts(void **state)
     assert_int_equal(setenv("LD_PRELOAD", shim, 1), 0);
     assert_int_equal(setenv("BOWLINE_CLOCK_FILE", path, 1), 0);
     redis = server_start(NULL);
-    (void)unlink(path); /* the server has it in memory */
+    (void)unlink(path); /* the server has mapped it */
     (void)unsetenv("BOWLINE_CLOCK_FILE");
     if (preload != NULL)
         assert_int_equal(setenv("LD_PRELOAD", kept, 1), 0);

@@ -1,11 +1,10 @@
 /*
- * test_fault_evict.c -- a server that is short of memory and throws keys away, by each of its
- * policies, the key of a held lock among them.
+ * test_fault_evict.c -- a server that is short of memory and evicts keys, under each of its
+ * policies; the key of a held lock is among them.
  *
- * First there is a little too much in it, as in real life: then volatile-ttl takes the lock before
- * everything else, and chance decides with others.  If the lock has survived that, there is far too
- * much, and everything goes that may.  The holder learns at its next renewal.  noeviction throws
- * nothing away: there the holder is not disturbed.
+ * First the server is slightly above its limit, as in production: volatile-ttl evicts the lock
+ * first, the other policies may. If the key survives, the limit drops to 1 byte and all evictable
+ * keys go. The holder learns at its next renewal. noeviction evicts nothing, and the hold is kept.
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/server.h"
@@ -35,7 +34,7 @@ static bool is_there(void)
     return strcmp(server_ask(redis, "EXISTS bowline:{x}"), "1") == 0;
 }
 
-/* Keys of others, that live for an hour, or for ever. */
+/* Other keys, which expire in an hour or never. */
 static void fill(int from, int count)
 {
     (void)server_ask(redis,
@@ -45,16 +44,16 @@ static void fill(int from, int count)
                      from, count);
 }
 
-/* By a little, then by all: until the lock is gone. */
-static bool is_evicted_gently(void)
+/* Lowers the limit slightly, and runs commands until the lock is gone. */
+static bool is_evicted_at_low_pressure(void)
 {
     (void)server_ask(redis, "CONFIG SET maxmemory %ld", used_memory() - 4096);
-    for (int i = 0; i < 60 && is_there(); i++) /* each command makes room first */
+    for (int i = 0; i < 60 && is_there(); i++) /* each command evicts first */
         (void)server_ask(redis, "SET another%d xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", i);
     return !is_there();
 }
 
-static void is_evicted_in_the_end(void)
+static void evict_everything(void)
 {
     (void)server_ask(redis, "CONFIG SET maxmemory 1");
     for (int64_t end = clock_ms() + 10000; is_there() && clock_ms() < end;)
@@ -68,16 +67,15 @@ static void evict_the_lock(const char *policy)
 
     assert_string_equal(server_ask(redis, "CONFIG SET maxmemory-policy %s", policy), "OK");
     fill(0, OTHERS);
-    bowline_hold *hold   = must_acquire(client, "x");
-    believer     *b      = believer_start(judge, hold);
-    bool          gently = is_evicted_gently();
-    if (!gently)
-        is_evicted_in_the_end();
-    /* With samples enough to see all keys (Redis 8 takes 64 at most): the shortest TTL is that of
-     * the lock. */
+    bowline_hold *hold  = must_acquire(client, "x");
+    believer     *b     = believer_start(judge, hold);
+    bool          early = is_evicted_at_low_pressure();
+    if (!early)
+        evict_everything();
+    /* 64 samples, the maximum of Redis 8, cover all keys here: the lock has the shortest TTL. */
     if (strcmp(policy, "volatile-ttl") == 0)
-        assert_true(gently);
-    print_message("# %s: the lock went %s\n", policy, gently ? "among the first" : "at last");
+        assert_true(early);
+    print_message("# %s: the lock was evicted %s\n", policy, early ? "early" : "late");
     int64_t fault_us = witness_now_us();
     assert_string_equal(server_ask(redis, "CONFIG SET maxmemory 0"), "OK");
     rival *r = rival_start(judge, rival_url, "x");
@@ -86,13 +84,14 @@ static void evict_the_lock(const char *policy)
     int64_t sure_us = believer_stop(b);
     assert_bounded(sure_us, fault_us, LEASE_MS);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    assert_true(rival_gets_a_turn(r)); /* nobody took it away */
+    assert_true(rival_gets_a_turn(r)); /* its lock was not deleted */
     rival_stop(r);
     bowline_close(client);
     (void)server_ask(redis, "FLUSHALL");
 }
 
-/* The hold is renewed all the same, and given back; who asks is told why not. */
+/* The hold is renewed and released as usual; a new acquire is REFUSED with the error of the
+ * server. */
 static void keep_the_lock(void)
 {
     assert_string_equal(server_ask(redis, "CONFIG SET maxmemory-policy noeviction"), "OK");
@@ -123,7 +122,7 @@ static void keep_the_lock(void)
     assert_one_at_a_time(judge);
 }
 
-TEST(eviction_under_each_policy)
+TEST(eviction_is_a_loss_and_noeviction_keeps_the_hold)
 {
     static const char *const policies[] = {
         "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl",
@@ -141,7 +140,7 @@ TEST(eviction_under_each_policy)
     judge = NULL;
 }
 
-/* ---- the cases ------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static int server_starts(void **state)
 {

@@ -1,9 +1,9 @@
 /*
- * test_fault_key.c -- somebody lays hands on the key of a lock that is held: deletes it, overwrites
- * it, empties the server, takes its end away or brings it nearer.
+ * test_fault_key.c -- another program changes the key of a held lock: deletes or overwrites it,
+ * empties the server, removes or shortens its expiry.
  *
- * The holder learns at its next renewal, and nothing that is there then is touched.  Where the key
- * is still our own, the renewal puts it right.
+ * The holder learns at its next renewal, and leaves a foreign value unchanged. If the value is
+ * still its own, the renewal repairs the expiry.
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/shared_server.h"
@@ -18,14 +18,14 @@ static witness *judge;
 static char     holder_url[200];
 static char     rival_url[200];
 
-/* ---- taken away ------------------------------------------------------------------------------ */
+/* ---- the key is replaced or deleted ---------------------------------------------------------- */
 
-typedef struct theft {
+typedef struct key_change {
     const char *how;
-    const char *leaves; /* what GET or TYPE says of it then; NULL: nothing is there              */
-} theft;
+    const char *leaves; /* the TYPE of the key afterwards; NULL: no key */
+} key_change;
 
-static const theft thefts[] = {
+static const key_change key_changes[] = {
     { "DEL bowline:{x}", NULL },
     { "UNLINK bowline:{x}", NULL },
     { "FLUSHALL", NULL },
@@ -42,8 +42,8 @@ static const theft thefts[] = {
       "hash" },
 };
 
-/* Nothing is there: another gets it at once, and works on while the holder learns. */
-static void another_gets_it(bowline_hold *hold, believer *b, int64_t fault_us)
+/* The key is gone: another client acquires the lock at once, and the holder does not disturb it. */
+static void another_client_acquires_it(bowline_hold *hold, believer *b, int64_t fault_us)
 {
     rival *r = rival_start(judge, rival_url, "x");
 
@@ -57,9 +57,9 @@ static void another_gets_it(bowline_hold *hold, believer *b, int64_t fault_us)
     rival_stop(r);
 }
 
-/* Something is there: it is as it was when all is over. */
-static void stranger_is_not_touched(bowline_hold *hold, believer *b, int64_t fault_us,
-                                    const char *type)
+/* A foreign value is there: it stays unchanged. */
+static void foreign_value_is_unchanged(bowline_hold *hold, believer *b, int64_t fault_us,
+                                       const char *type)
 {
     char before[2000];
 
@@ -88,28 +88,28 @@ static int end(void **state)
 
 FIXTURE(begin, end)
 
-TEST(key_taken_away_under_the_holder)
+TEST(holder_learns_when_its_key_is_replaced_or_deleted)
 {
-    for (size_t i = 0; i < COUNT_OF(thefts); i++) {
+    for (size_t i = 0; i < COUNT_OF(key_changes); i++) {
         bowline_client *client = must_open(holder_url);
         bowline_hold   *hold   = must_acquire(client, "x");
         believer       *b      = believer_start(judge, hold);
-        const char     *said   = server_ask(redis, "%s", thefts[i].how);
-        if (said[0] == '-')
-            fail_msg("%s: %s", thefts[i].how, said);
-        /* A renewal that was answered before the theft counts from before it. */
+        const char     *reply  = server_ask(redis, "%s", key_changes[i].how);
+        if (reply[0] == '-')
+            fail_msg("%s: %s", key_changes[i].how, reply);
+        /* A renewal that was answered before the change counts from before it. */
         int64_t fault_us = witness_now_us();
-        if (thefts[i].leaves == NULL)
-            another_gets_it(hold, b, fault_us);
+        if (key_changes[i].leaves == NULL)
+            another_client_acquires_it(hold, b, fault_us);
         else
-            stranger_is_not_touched(hold, b, fault_us, thefts[i].leaves);
+            foreign_value_is_unchanged(hold, b, fault_us, key_changes[i].leaves);
         (void)server_ask(redis, "FLUSHALL");
         bowline_close(client);
     }
 }
 
-/* Nobody asks: the renewal alone finds out, well before the lease ends. */
-TEST(loss_is_seen_by_the_renewal_before_the_lease_ends)
+/* No caller asks: the renewal alone finds the loss, well before the lease ends. */
+TEST(renewal_finds_the_loss_before_the_lease_ends)
 {
     for (int rounds = 1;; rounds++) {
         char url[200];
@@ -117,7 +117,7 @@ TEST(loss_is_seen_by_the_renewal_before_the_lease_ends)
         bowline_client *client = must_open(url);
         bowline_hold   *hold   = must_acquire(client, "x");
         (void)server_ask(redis, "DEL bowline:{x}");
-        assert_true(bowline_hold_left_ms(hold) > 0); /* nobody has told us, and nobody will */
+        assert_true(bowline_hold_left_ms(hold) > 0); /* the client cannot know yet */
         assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
         assert_true(bowline_hold_left_ms(hold) == 0);
         assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
@@ -140,9 +140,9 @@ TEST(loss_is_seen_by_the_renewal_before_the_lease_ends)
     }
 }
 
-/* ---- its end --------------------------------------------------------------------------------- */
+/* ---- the expiry ------------------------------------------------------------------------------ */
 
-TEST(persisted_key_gets_its_end_back)
+TEST(renewal_restores_the_expiry_of_a_persisted_key)
 {
     bowline_client *client = must_open(holder_url);
     bowline_client *other  = must_open(rival_url);
@@ -167,7 +167,7 @@ TEST(persisted_key_gets_its_end_back)
         if (keeps_in_round(kept && noted, status, rounds)) /* a renewal may have been faster */
             break;
     }
-    /* Released before any renewal: deleted all the same. */
+    /* A release before the first renewal deletes the key too. */
     bowline_hold *hold = must_acquire(client, "x");
     (void)server_ask(redis, "PERSIST bowline:{x}");
     must_release(hold);
@@ -177,7 +177,7 @@ TEST(persisted_key_gets_its_end_back)
     bowline_close(other);
 }
 
-TEST(shortened_key_is_lengthened_by_the_renewal)
+TEST(renewal_restores_a_shortened_expiry)
 {
     bowline_client *client = must_open(holder_url);
 
@@ -185,7 +185,7 @@ TEST(shortened_key_is_lengthened_by_the_renewal)
         bowline_hold *hold = must_acquire(client, "x");
         believer     *b    = believer_start(judge, hold);
         rival        *r    = rival_start(judge, rival_url, "x");
-        /* More than a third of the lease, so that a renewal comes in time. */
+        /* More than a third of the lease, so that a renewal is in time. */
         (void)server_ask(redis, "PEXPIRE bowline:{x} %d", LEASE_MS * 2 / 3);
         sleep_ms(2 * LEASE_MS);
         bool kept = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
@@ -199,7 +199,7 @@ TEST(shortened_key_is_lengthened_by_the_renewal)
     bowline_close(client);
 }
 
-/* ---- the cases ------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static int own_server_starts(void **state)
 {

@@ -1,16 +1,15 @@
 /*
- * test_fault_kill.c -- the server closes every connection (CLIENT KILL), while one is in each of
- * the states of a hold: waiting, asking, held, extending, releasing.
+ * test_fault_kill.c -- the server closes every connection (CLIENT KILL) in each phase of a hold:
+ * waiting, acquiring, held, extending, releasing.
  *
- * A question is caught on its way by a pause of the server: it is there, and not carried out yet,
- * when its connection is killed; or it was carried out, and the answer is lost.
+ * CLIENT PAUSE holds a request back: its connection is killed before the request is executed, or
+ * after it, so that the reply is lost.
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/server.h"
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { LEASE_MS = 900 };
 
@@ -18,21 +17,21 @@ static server  *redis;
 static witness *judge;
 static char     holder_url[200];
 static char     rival_url[200];
-static char     patient_url[200]; /* with a lease that outlasts a slow machine */
+static char     long_lease_url[200]; /* with a lease that is longer than any delay of the machine */
 
 static void kill_all(void)
 {
     server_hang_up(redis);
 }
 
-typedef struct caught {
+typedef struct in_flight {
     bowline_client    *client;
     bowline_operation *op;
-} caught;
+} in_flight;
 
-/* While the operation is under way: kills, ten times, some of them while a pause holds the
- * question back. */
-static void kill_meanwhile(caught c)
+/* Kills the connections ten times during the operation, some of them while a pause holds the
+ * request back. */
+static void kill_during(in_flight c)
 {
     for (int i = 0; i < 10; i++) {
         if (i % 3 == 0)
@@ -45,7 +44,7 @@ static void kill_meanwhile(caught c)
 
 static void while_waiting(bowline_client *client)
 {
-    bowline_client    *other = must_open(patient_url);
+    bowline_client    *other = must_open(long_lease_url);
     bowline_hold      *first = must_acquire(other, "x");
     bowline_hold      *hold  = NULL;
     bowline_operation *op    = NULL;
@@ -53,7 +52,7 @@ static void while_waiting(bowline_client *client)
 
     int status = bowline_acquire_start(&op, client, "x", BOWLINE_ACQUIRE(.wait_ms = 20000), &error);
     assert_status(BOWLINE_OK, status, &error);
-    kill_meanwhile((caught){ client, op });
+    kill_during((in_flight){ client, op });
     assert_false(bowline_operation_done(op));
     assert_true(bowline_hold_left_ms(first) > 0);
     status = bowline_release(first, &error);
@@ -66,7 +65,7 @@ static void while_waiting(bowline_client *client)
     bowline_close(other);
 }
 
-static void while_asking(bowline_client *client)
+static void while_acquiring(bowline_client *client)
 {
     bowline_hold      *hold  = NULL;
     bowline_operation *op    = NULL;
@@ -75,7 +74,7 @@ static void while_asking(bowline_client *client)
     (void)server_ask(redis, "CLIENT PAUSE 60 WRITE");
     int status = bowline_acquire_start(&op, client, "x", BOWLINE_ACQUIRE(.wait_ms = 20000), &error);
     assert_status(BOWLINE_OK, status, &error);
-    kill_meanwhile((caught){ client, op });
+    kill_during((in_flight){ client, op });
     assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, op, &error), &error);
     believer *b = believer_start(judge, hold);
     sleep_ms(20);
@@ -103,8 +102,8 @@ static void while_held(bowline_client *client)
     }
 }
 
-/* LOST: the machine was slow.  UNREACHABLE: killed before the question was sent. */
-static bool is_over_or_in_doubt(int status)
+/* LOST: the machine was slow. UNREACHABLE: killed before the request was sent. */
+static bool is_possible_after_kill(int status)
 {
     return status == BOWLINE_OK || status == BOWLINE_UNKNOWN || status == BOWLINE_UNREACHABLE ||
            status == BOWLINE_LOST;
@@ -119,13 +118,13 @@ static void while_extending(bowline_client *client)
 
     (void)server_ask(redis, "CLIENT PAUSE 60 WRITE");
     assert_status(BOWLINE_OK, bowline_extend_start(&op, hold, 0, &error), &error);
-    kill_meanwhile((caught){ client, op });
+    kill_during((in_flight){ client, op });
     int status = bowline_finish(op, &error);
     (void)believer_stop(b);
-    assert_true(is_over_or_in_doubt(status));
-    if (status != BOWLINE_LOST) /* else this was a slow machine */
+    assert_true(is_possible_after_kill(status));
+    if (status != BOWLINE_LOST) /* LOST: the machine was slow */
         status = bowline_extend(hold, 0, &error);
-    /* The next connection may be under way already, and killed: it is not asked twice. */
+    /* The next connection may be killed while it connects: the request is sent only once. */
     if (status == BOWLINE_UNREACHABLE || status == BOWLINE_UNKNOWN)
         status = bowline_extend(hold, 0, &error);
     if (status != BOWLINE_LOST)
@@ -141,22 +140,22 @@ static void while_releasing(bowline_client *client)
 
     (void)server_ask(redis, "CLIENT PAUSE 60 WRITE");
     assert_status(BOWLINE_OK, bowline_release_start(&op, hold, &error), &error);
-    kill_meanwhile((caught){ client, op });
+    kill_during((in_flight){ client, op });
     int status = bowline_finish(op, &error);
-    assert_true(is_over_or_in_doubt(status));
+    assert_true(is_possible_after_kill(status));
 }
 
-TEST(connection_killed_in_each_state)
+TEST(lock_is_free_within_the_lease_after_a_kill_in_each_phase)
 {
-    static void (*const meanwhile[])(bowline_client * client) = {
-        while_waiting, while_asking, while_held, while_extending, while_releasing,
+    static void (*const phases[])(bowline_client * client) = {
+        while_waiting, while_acquiring, while_held, while_extending, while_releasing,
     };
 
-    for (size_t i = 0; i < COUNT_OF(meanwhile); i++) {
+    for (size_t i = 0; i < COUNT_OF(phases); i++) {
         for (int again = 0; again < 3; again++) {
             bowline_client *client = must_open(holder_url);
             must_be_free(client, "warm up");
-            meanwhile[i](client);
+            phases[i](client);
             rival *r = rival_start(judge, rival_url, "x");
             assert_true(rival_gets_a_turn(r)); /* within the lease */
             rival_stop(r);
@@ -167,7 +166,7 @@ TEST(connection_killed_in_each_state)
     assert_one_at_a_time(judge);
 }
 
-/* ---- the cases ------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static int server_starts(void **state)
 {
@@ -175,7 +174,7 @@ static int server_starts(void **state)
     judge = witness_new();
     (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms", redis->unix_url, LEASE_MS);
-    (void)snprintf(patient_url, sizeof patient_url, "%s?lease=10s", redis->unix_url);
+    (void)snprintf(long_lease_url, sizeof long_lease_url, "%s?lease=10s", redis->unix_url);
     return 0;
 }
 

@@ -1,11 +1,10 @@
 /*
- * test_fault_link.c -- the cable is pulled: client and server are on two ends of a link that goes
- * down, and neither is told.
+ * test_fault_link.c -- a network link between client and server goes down, without notice to either
+ * side.
  *
- * Nothing is refused, nothing is closed: what is sent is taken by the kernel and lost.  Only a
- * time-out notices.  The link is one between two network namespaces, made by the test, which needs
- * root; without, a proxy that is stopped takes its place: it takes what is sent and answers
- * nothing.
+ * Nothing is refused and no connection is closed: the kernel accepts what is sent, and it is lost.
+ * Only a time-out notices. The link connects two network namespaces, which needs root; without root
+ * a stopped proxy replaces it: it accepts bytes and returns none.
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/proxy.h"
@@ -26,8 +25,8 @@ static server  *redis;
 static witness *judge;
 static char     holder_url[200];
 static char     rival_url[200];
-static char     client_end[16]; /* the name of our end of the link; "": there is none          */
-static pid_t    far_side;       /* a process that keeps the other namespace, or is the proxy   */
+static char     client_end[16]; /* our interface; "": no link */
+static pid_t    far_side;       /* keeps the other namespace alive, or is the proxy */
 
 /* ---- the link -------------------------------------------------------------------------------- */
 
@@ -42,7 +41,7 @@ __attribute__((format(printf, 1, 2))) static bool run(const char *format, ...)
     return system(command) == 0;
 }
 
-/* Between the namespace of this process, which is a new one, and another new one, the server's. */
+/* Creates a link between two new namespaces: one for this process, one for the server. */
 static bool make_link(void)
 {
     int  ready[2];
@@ -76,9 +75,8 @@ static bool make_link(void)
     return made;
 }
 
-/* The server is started inside the other namespace; a socket in the file system is the way round
- * the link. */
-static void start_beyond_the_link(void)
+/* The server runs in the other namespace; its unix socket bypasses the link. */
+static void start_server_behind_link(void)
 {
     char path[64];
     int  ours = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
@@ -95,30 +93,30 @@ static void start_beyond_the_link(void)
                    redis->port, LEASE_MS);
 }
 
-/* In its place: a process that hands on what comes, until it is stopped. */
-static void start_behind_a_proxy(void)
+/* Without a link: a process that forwards, until it is stopped. */
+static void start_server_behind_proxy(void)
 {
-    int  said[2];
+    int  url_pipe[2];
     char url[64] = "";
 
     redis = server_start(NULL);
-    assert_int_equal(pipe2(said, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(url_pipe, O_CLOEXEC), 0);
     pid_t parent = getpid();
     far_side     = fork();
     if (far_side == 0) {
         proxy *line = proxy_start(redis, &(proxy_plan){ .fault = PROXY_NONE });
-        (void)!write(said[1], proxy_url(line), strlen(proxy_url(line)));
+        (void)!write(url_pipe[1], proxy_url(line), strlen(proxy_url(line)));
         while (getppid() == parent)
             sleep_ms(50);
         _exit(0);
     }
-    assert_true(read(said[0], url, sizeof url - 1) > 0);
-    (void)close(said[0]);
-    (void)close(said[1]);
+    assert_true(read(url_pipe[0], url, sizeof url - 1) > 0);
+    (void)close(url_pipe[0]);
+    (void)close(url_pipe[1]);
     (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms&timeout=250ms", url, LEASE_MS);
 }
 
-static void link_goes(bool up)
+static void set_link(bool up)
 {
     if (client_end[0] != '\0')
         assert_true(run("nsenter --net=/proc/%d/ns/net ip link set bwl1 %s", (int)far_side,
@@ -127,7 +125,7 @@ static void link_goes(bool up)
         assert_int_equal(kill(far_side, up ? SIGCONT : SIGSTOP), 0);
 }
 
-/* ---- what is to be seen ---------------------------------------------------------------------- */
+/* ---- the tests ------------------------------------------------------------------------------- */
 
 static int begin(void **state)
 {
@@ -138,14 +136,14 @@ static int begin(void **state)
 static int end(void **state)
 {
     if (far_side > 0)
-        link_goes(true);
+        set_link(true);
     judge_dismiss(judge);
     return 0;
 }
 
 FIXTURE(begin, end)
 
-TEST(link_down_for_longer_than_the_lease)
+TEST(hold_is_lost_when_the_link_is_down_for_longer_than_the_lease)
 {
     bowline_client *client = must_open(holder_url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -153,7 +151,7 @@ TEST(link_down_for_longer_than_the_lease)
     believer       *b      = believer_start(judge, hold);
     bowline_error   error  = { 0 };
 
-    link_goes(false);
+    set_link(false);
     int64_t fault_us = witness_now_us();
     rival  *r        = rival_start(judge, rival_url, "x");
     assert_true(believer_learns(b));
@@ -161,11 +159,11 @@ TEST(link_down_for_longer_than_the_lease)
     assert_bounded(sure_us, fault_us, LEASE_MS);
     assert_true(rival_gets_a_turn(r));
     int status = acquire_within(&none, client, "y", BOWLINE_NO_WAIT, &error);
-    if (status != BOWLINE_UNKNOWN) /* it was asked of the old connection, or of none */
+    if (status != BOWLINE_UNKNOWN) /* sent over the old connection, or not sent */
         assert_status(BOWLINE_UNREACHABLE, status, &error);
     assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
     assert_true(rival_gets_a_turn(r));
-    link_goes(true);
+    set_link(true);
     acquire_in_the_end(&none, client, "x");
     b = believer_start(judge, none);
     sleep_ms(50);
@@ -177,25 +175,25 @@ TEST(link_down_for_longer_than_the_lease)
     assert_true(server_becomes_empty(redis));
 }
 
-TEST(link_down_for_less_than_the_lease)
+TEST(hold_is_kept_when_the_link_is_down_for_less_than_the_lease)
 {
     for (int rounds = 1;; rounds++) {
         char          url[300];
         bowline_error error = { 0 };
-        /* What is sent into a link that is down is sent again by the kernel, later and later. */
+        /* The kernel retransmits at growing intervals what was sent while the link was down. */
         (void)snprintf(url, sizeof url, "%.*slease=6s&timeout=250ms",
                        (int)strcspn(holder_url, "?") + 1, holder_url);
         bowline_client *client = must_open(url);
         bowline_hold   *hold   = must_acquire(client, "x");
         believer       *b      = believer_start(judge, hold);
         rival          *r      = rival_start(judge, rival_url, "x");
-        link_goes(false);
+        set_link(false);
         int  status   = bowline_extend(hold, 0, &error);
         bool is_shown = status == BOWLINE_UNKNOWN || status == BOWLINE_UNREACHABLE;
         if (!is_shown && status != BOWLINE_LOST)
-            assert_status(BOWLINE_UNKNOWN, status, &error); /* so that it says what it was */
+            assert_status(BOWLINE_UNKNOWN, status, &error); /* prints the status */
         sleep_ms(2000);
-        link_goes(true);
+        set_link(true);
         sleep_ms(6000);
         bool kept = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
         (void)believer_stop(b);
@@ -210,15 +208,15 @@ TEST(link_down_for_less_than_the_lease)
     assert_true(server_becomes_empty(redis));
 }
 
-/* ---- the cases ------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static int link_is_made(void **state)
 {
     server_needed();
     if (make_link())
-        start_beyond_the_link();
+        start_server_behind_link();
     else
-        start_behind_a_proxy();
+        start_server_behind_proxy();
     print_message("# %s\n", client_end[0] != '\0' ? "a link between two network namespaces"
                                                   : "a proxy that is stopped");
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms", redis->unix_url, LEASE_MS);

@@ -1,18 +1,16 @@
 /*
- * test_fault_pause.c -- a server that stands still: CLIENT PAUSE of everything or of writes only,
- * and DEBUG SLEEP, around an acquire, a renewal, a release; for less and for more than the lease.
+ * test_fault_pause.c -- a server that pauses: CLIENT PAUSE ALL and WRITE, during an acquire, a
+ * renewal and a release, for less and for more than the lease.
  *
- * Commands that came during a pause are carried out when it is over, if their connection is there
- * still.  So nobody who has given up may be left with a key for longer than a lease, and no hold
- * may be believed in when its key has ended meanwhile.
+ * After a pause the server executes the commands that arrived during it, if their connection still
+ * exists. So an acquire that timed out must not leave a key for longer than a lease, and a hold
+ * whose key expired meanwhile must end.
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 enum { SHORT_MS = 400, LEASE_MS = 900, LONG_MS = 1600 };
 
@@ -31,7 +29,7 @@ static bowline_client *client_with(const char *options)
     return client;
 }
 
-/* It lasts until then at least. */
+/* Returns the earliest end of the pause. */
 static int64_t pause_for(const char *mode, int ms)
 {
     int64_t asked = clock_ms();
@@ -40,14 +38,14 @@ static int64_t pause_for(const char *mode, int ms)
     return asked + ms;
 }
 
-static void sit_out(int64_t end)
+static void wait_until_after(int64_t end)
 {
     while (clock_ms() < end + 20)
         sleep_ms(5);
 }
 
-/* The lock can be had, by somebody who asks for it after all that. */
-static void can_be_had(void)
+/* Another client can acquire the lock now. */
+static void assert_lock_is_available(void)
 {
     rival *r = rival_start(judge, rival_url, "x");
 
@@ -57,10 +55,10 @@ static void can_be_had(void)
     assert_true(server_becomes_empty(redis));
 }
 
-/* ---- around an acquire ----------------------------------------------------------------------- */
+/* ---- during an acquire ----------------------------------------------------------------------- */
 
-/* False: not shown, for the machine stood still just before the question.  A lease that were
- * counted from the answer would be too long in every round. */
+/* False: shows nothing, because the machine was stopped just before the request. (A lease that
+ * counted from the reply would fail in every round.) */
 static bool acquire_through_a_short_pause(const char *mode)
 {
     bowline_client *client = client_with("lease=10s&timeout=9s&renew=off");
@@ -77,7 +75,7 @@ static bool acquire_through_a_short_pause(const char *mode)
     return is_shown;
 }
 
-/* False: not shown, for the machine stood still until the pause was over. */
+/* False: shows nothing, because the machine was stopped until the end of the pause. */
 static bool acquire_through_a_long_pause(const char *mode)
 {
     bowline_client *client = client_with("lease=900ms&timeout=100ms");
@@ -91,7 +89,8 @@ static bool acquire_through_a_long_pause(const char *mode)
     }
     assert_status(BOWLINE_UNKNOWN, status, NULL);
     rival *r = rival_start(judge, rival_url, "x");
-    /* Who waits gets it when the pause is over, and while it holds nobody else does. */
+    /* The waiter is granted the lock after the pause, and no other client while it holds the
+     * lock. */
     acquire_in_the_end(&hold, client, "x");
     assert_true(clock_ms() >= over - 5);
     believer *b = believer_start(judge, hold);
@@ -117,21 +116,22 @@ static int end(void **state)
 
 FIXTURE(begin, end)
 
-TEST(pause_around_acquire)
+TEST(acquire_through_a_pause_leaves_no_key_beyond_a_lease)
 {
     for (int i = 0; i < 2; i++) {
         for (int rounds = 1; !acquire_through_a_short_pause(modes[i]); rounds++)
             assert_true(rounds < 20);
-        can_be_had();
+        assert_lock_is_available();
         for (int rounds = 1; !acquire_through_a_long_pause(modes[i]); rounds++)
             assert_true(rounds < 20);
-        can_be_had();
+        assert_lock_is_available();
     }
 }
 
-/* ---- around a renewal ------------------------------------------------------------------------ */
+/* ---- during a renewal ------------------------------------------------------------------------ */
 
-/* Over at least one renewal and less than the lease.  False: the machine was too slow. */
+/* The pause covers at least one renewal and is shorter than the lease. False: the machine was too
+ * slow. */
 static bool renew_through_a_short_pause(const char *mode, int round)
 {
     bowline_client *client = client_with("lease=900ms&timeout=250ms");
@@ -140,7 +140,7 @@ static bool renew_through_a_short_pause(const char *mode, int round)
     int64_t         over   = pause_for(mode, LEASE_MS / 2);
 
     rival *r = rival_start(judge, rival_url, "x");
-    sit_out(over + LEASE_MS);
+    wait_until_after(over + LEASE_MS);
     bool kept = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
     (void)believer_stop(b);
     int status = bowline_release(hold, NULL);
@@ -160,28 +160,28 @@ static void renew_through_a_long_pause(const char *mode)
     assert_true(believer_learns(b));
     bool got_in  = rival_turns(r) > 0;
     bool is_over = clock_ms() >= over;
-    assert_true(is_over || !got_in); /* by our own clock, before anybody got in */
+    assert_true(is_over || !got_in); /* lost by its own clock, before a rival acquired it */
     (void)believer_stop(b);
     assert_true(rival_gets_a_turn(r));
     assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    assert_true(rival_gets_a_turn(r)); /* nobody took it away */
+    assert_true(rival_gets_a_turn(r)); /* its lock was not deleted */
     rival_stop(r);
     bowline_close(client);
 }
 
-TEST(pause_around_renewal)
+TEST(renewal_through_a_pause_keeps_or_ends_the_hold_in_time)
 {
     for (int i = 0; i < 2; i++) {
         for (int round = 1; !renew_through_a_short_pause(modes[i], round); round++)
             continue;
-        can_be_had();
+        assert_lock_is_available();
         renew_through_a_long_pause(modes[i]);
-        can_be_had();
+        assert_lock_is_available();
     }
 }
 
-/* ---- around a release ------------------------------------------------------------------------ */
+/* ---- during a release ------------------------------------------------------------------------ */
 
 static void release_through_a_short_pause(const char *mode)
 {
@@ -190,11 +190,11 @@ static void release_through_a_short_pause(const char *mode)
 
     (void)pause_for(mode, SHORT_MS);
     must_release(hold);
-    can_be_had();
+    assert_lock_is_available();
     bowline_close(client);
 }
 
-/* False: not shown, for the machine stood still until the pause was over. */
+/* False: shows nothing, because the machine was stopped until the end of the pause. */
 static bool release_through_a_long_pause(const char *mode)
 {
     bowline_client *client   = client_with("lease=3s&timeout=100ms&renew=off");
@@ -205,12 +205,12 @@ static bool release_through_a_long_pause(const char *mode)
 
     if (is_shown)
         assert_status(BOWLINE_UNKNOWN, status, NULL);
-    can_be_had();
+    assert_lock_is_available();
     bowline_close(client);
     return is_shown;
 }
 
-TEST(pause_around_release)
+TEST(release_through_a_pause_leaves_no_key_beyond_a_lease)
 {
     for (int i = 0; i < 2; i++) {
         release_through_a_short_pause(modes[i]);
@@ -219,10 +219,10 @@ TEST(pause_around_release)
     }
 }
 
-/* ---- expired late ---------------------------------------------------------------------------- */
+/* ---- late expiry ----------------------------------------------------------------------------- */
 
-/* The holder is gone without a word; its key is removed when somebody asks for it, not before. */
-TEST(waiter_needs_no_active_expiry)
+/* The holder is dead. The server deletes the expired key only when it is accessed. */
+TEST(waiter_acquires_an_expired_lock_without_active_expiry)
 {
     bowline_client *client = client_with("lease=20s");
     bowline_hold   *hold   = NULL;
@@ -232,11 +232,11 @@ TEST(waiter_needs_no_active_expiry)
     assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", 20000, NULL), NULL);
     must_release(hold);
     assert_string_equal(server_ask(redis, "DEBUG SET-ACTIVE-EXPIRE 1"), "OK");
-    can_be_had();
+    assert_lock_is_available();
     bowline_close(client);
 }
 
-/* ---- the cases ------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static int own_server_starts(void **state)
 {

@@ -1,20 +1,16 @@
 /*
- * test_fault_restart.c -- a server that starts again, and what it still knows then: nothing, all of
- * it, all but the last words, or something old.
+ * test_fault_restart.c -- a server that restarts with no data, with all data, without the last
+ * writes, or with old data.
  *
- * Where it forgets the lock, another gets in while the holder still believes; that is bounded by
- * the lease, and no renewal may make a key.  Where it remembers, nobody can know that it remembers
- * all: the holder is LOST, then nobody believes, then another gets in.
+ * If the lock is gone, another client may acquire it while the holder is still sure: for at most
+ * one lease, and no renewal may create the key. If the lock exists, it is unknown whether all data
+ * exists: the holder is LOST first, then another client may acquire the lock.
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/server.h"
 #include "tests/lib/suite.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 enum { LEASE_MS = 900 };
@@ -41,10 +37,10 @@ static int end(void **state)
     return 0;
 }
 
-/* The server has forgotten the lock since `fault_us`: another gets it, the holder learns of it in
- * time, and takes nothing away. */
-static void holder_is_lost(bowline_client *client, bowline_hold *hold, believer *b,
-                           int64_t fault_us)
+/* The server has lost the key at `fault_us`: another client acquires the lock, the holder learns of
+ * the loss in time, and deletes nothing. */
+static void check_hold_is_lost_without_key(bowline_client *client, bowline_hold *hold, believer *b,
+                                           int64_t fault_us)
 {
     rival *r = rival_start(judge, rival_url, "x");
 
@@ -52,7 +48,7 @@ static void holder_is_lost(bowline_client *client, bowline_hold *hold, believer 
     assert_true(believer_learns(b));
     int64_t sure_us = believer_stop(b);
     assert_bounded(sure_us, fault_us, LEASE_MS);
-    assert_true(rival_gets_a_turn(r)); /* it works on, undisturbed */
+    assert_true(rival_gets_a_turn(r)); /* it is not disturbed */
     assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     rival_stop(r);
@@ -61,9 +57,9 @@ static void holder_is_lost(bowline_client *client, bowline_hold *hold, believer 
     bowline_close(client);
 }
 
-/* It remembers the lock, but is another process: the holder learns of it, gives it back, and
- * only then another gets in.  The lease is so long that it explains nothing. */
-static void holder_gives_it_back(bowline_hold *hold, believer *b)
+/* The key exists, but the server is a new process: the holder learns of the loss and releases, and
+ * only then another client acquires the lock. The lease is too long to end during the test. */
+static void check_hold_is_lost_and_releases(bowline_hold *hold, believer *b)
 {
     rival *r = rival_start(judge, rival_url, "x");
 
@@ -78,11 +74,11 @@ static void holder_gives_it_back(bowline_hold *hold, believer *b)
     assert_true(server_comes_to(redis, "0", "EXISTS bowline:{x}"));
 }
 
-/* ---- it forgets ------------------------------------------------------------------------------ */
+/* ---- the lock is gone ------------------------------------------------------------------------ */
 
 FIXTURE(NULL, end)
 
-TEST(restart_empty_lets_another_in)
+TEST(restart_without_data_is_a_loss_within_the_lease)
 {
     begin(NULL);
     bowline_client *client   = must_open(holder_url);
@@ -90,11 +86,11 @@ TEST(restart_empty_lets_another_in)
     believer       *b        = believer_start(judge, hold);
     int64_t         fault_us = witness_now_us();
     server_restart(redis);
-    holder_is_lost(client, hold, b, fault_us);
+    check_hold_is_lost_without_key(client, hold, b, fault_us);
 }
 
-/* A power cut takes what the kernel had not written yet. */
-TEST(aof_without_its_tail_forgets_the_lock)
+/* A power failure loses what the kernel had not written yet. */
+TEST(restart_from_a_truncated_aof_is_a_loss_within_the_lease)
 {
     char file[160];
 
@@ -112,11 +108,11 @@ TEST(aof_without_its_tail_forgets_the_lock)
     assert_int_equal(truncate(file, 0), 0);
     server_start_again(redis);
     assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"), "0");
-    holder_is_lost(client, hold, b, fault_us);
+    check_hold_is_lost_without_key(client, hold, b, fault_us);
 }
 
-/* Failover to one that has seen nothing. */
-TEST(replica_of_an_empty_master_forgets_the_lock)
+/* A failover to an empty server. */
+TEST(replication_of_an_empty_primary_is_a_loss_within_the_lease)
 {
     server *empty = server_start("--repl-diskless-sync-delay 0");
     begin(NULL);
@@ -125,17 +121,17 @@ TEST(replica_of_an_empty_master_forgets_the_lock)
     believer       *b        = believer_start(judge, hold);
     int64_t         fault_us = 0;
     (void)server_ask(redis, "REPLICAOF 127.0.0.1 %d", empty->port);
-    /* The last renewal may be carried out just before it takes the other's data. */
+    /* The last renewal may be executed just before the server loads the data of the other. */
     assert_true(server_comes_to(redis, "master_link_status:up", "INFO replication"));
     fault_us = witness_now_us();
     assert_string_equal(server_ask(redis, "REPLICAOF NO ONE"), "OK");
-    holder_is_lost(client, hold, b, fault_us);
+    check_hold_is_lost_without_key(client, hold, b, fault_us);
     server_stop(empty);
 }
 
-/* ---- it remembers ---------------------------------------------------------------------------- */
+/* ---- the lock still exists ------------------------------------------------------------------- */
 
-TEST(restart_from_aof_ends_the_hold)
+TEST(restart_from_aof_loses_the_hold_before_another_client_acquires)
 {
     static const char *const options[] = { "--appendonly yes --appendfsync always",
                                            "--appendonly yes --appendfsync everysec" };
@@ -147,18 +143,19 @@ TEST(restart_from_aof_ends_the_hold)
         bowline_client *client = must_open(url);
         bowline_hold   *hold   = must_acquire(client, "x");
         believer       *b      = believer_start(judge, hold);
-        /* By everysec it may be kept back in the process, while the disk is busy. */
+        /* With everysec the write may stay in the process while the disk is busy. */
         assert_true(server_comes_to(redis, "aof_buffer_length:0", "INFO persistence"));
         server_restart(redis);
-        holder_gives_it_back(hold, b);
+        check_hold_is_lost_and_releases(hold, b);
         assert_status(BOWLINE_OK, try_once(client, "x"), NULL);
         bowline_close(client);
         (void)end(state);
     }
 }
 
-/* Nobody gives the lock back: its key is deleted when the time has passed that the holder knew. */
-TEST(lost_hold_that_is_kept_ends_with_what_it_was_told)
+/* The caller does not release the lock: its key is deleted when the time that the holder was
+ * guaranteed is over. */
+TEST(key_of_an_unreleased_lost_hold_is_deleted_after_its_guaranteed_time)
 {
     bowline_hold *next = NULL;
     bowline_hold *hold = NULL;
@@ -182,8 +179,9 @@ TEST(lost_hold_that_is_kept_ends_with_what_it_was_told)
     bowline_close(client);
 }
 
-/* The key comes back from the dead: nobody has it, and it ends with its old lease. */
-TEST(old_snapshot_brings_back_a_key_of_nobody)
+/* An old snapshot restores the key of a released lock: it has no owner, and expires after its old
+ * lease. */
+TEST(key_from_an_old_snapshot_expires_with_its_lease)
 {
     bowline_hold *none = NULL;
 
@@ -192,11 +190,11 @@ TEST(old_snapshot_brings_back_a_key_of_nobody)
     for (int rounds = 1;; rounds++) {
         bowline_hold *hold = must_acquire(client, "x");
         assert_string_equal(server_ask(redis, "SAVE"), "OK");
-        give_back_or_lose(hold); /* a disk that is busy takes longer than the lease */
+        give_back_or_lose(hold); /* may be lost: a busy disk takes longer than the lease */
         server_restart(redis);
         if (strcmp(server_ask(redis, "EXISTS bowline:{x}"), "1") == 0)
             break;
-        print_message("# round %d: the old lease had ended before the server was there\n", rounds);
+        print_message("# round %d: the old lease ended before the server was up\n", rounds);
         assert_true(rounds < 50);
     }
     rival *r = rival_start(judge, rival_url, "x");
@@ -211,9 +209,9 @@ TEST(old_snapshot_brings_back_a_key_of_nobody)
     bowline_close(client);
 }
 
-/* A server that loads for a while, with the lock in the last words of its file: what comes before
- * them is a snapshot, while whose loading it answers. */
-static void load_slowly(void)
+/* Restarts the server so that it loads slowly, with the lock at the end of its file. The file
+ * begins with a snapshot, and the server answers while it loads that. */
+static void restart_with_slow_load(void)
 {
     assert_true(server_comes_to(redis, "aof_rewrite_in_progress:0", "INFO persistence"));
     server_kill(redis);
@@ -225,27 +223,27 @@ static void load_slowly(void)
     assert_true(server_comes_up(redis));
 }
 
-/* Which process it is it says while it loads already: the hold is lost then.  To take the key back
- * is refused for as long as it loads; when that is given up, the key ends with its lease.  False:
- * loading was not to be seen. */
+/* The server reports its run_id while it loads, so the hold is lost then. The deletion of the key
+ * is refused while it loads; after the last attempt the key expires with its lease. False: the load
+ * was not observed. */
 static bool is_lost_while_loading(bowline_hold *hold)
 {
     believer *b = believer_start(judge, hold);
 
-    bool learnt  = believer_learns(b);
-    bool loading = strstr(server_ask(redis, "GET x"), "LOADING") != NULL;
-    assert_true(learnt);
+    bool is_learned = believer_learns(b);
+    bool is_loading = strstr(server_ask(redis, "GET x"), "LOADING") != NULL;
+    assert_true(is_learned);
     assert_true(server_comes_to(redis, "PONG", "PING"));
-    holder_gives_it_back(hold, b);
-    return loading;
+    check_hold_is_lost_and_releases(hold, b);
+    return is_loading;
 }
 
-TEST(loading_while_held)
+TEST(hold_is_lost_while_the_restarted_server_loads)
 {
     char url[200];
 
     if (!server_is_new())
-        skip(); /* it cannot be told to load slowly */
+        skip(); /* it has no option for a slow load */
     for (int rounds = 1;; rounds++) {
         begin("--appendonly yes --appendfsync always");
         (void)server_ask(redis,
@@ -255,7 +253,7 @@ TEST(loading_while_held)
         (void)snprintf(url, sizeof url, "%s?lease=8s&timeout=500ms", redis->tcp_url);
         bowline_client *client = must_open(url);
         bowline_hold   *hold   = must_acquire(client, "x");
-        load_slowly();
+        restart_with_slow_load();
         bool seen = is_lost_while_loading(hold);
         bowline_close(client);
         if (seen)

@@ -1,6 +1,6 @@
 /*
- * test_file_queue.c -- processes in the queue of one lock file: their order, also when some are
- * killed, and of more than there are inotify descriptors for.
+ * test_file_queue.c -- processes in the queue of one lock file: their order, also after some were
+ * killed, and with more waiters than a user may have inotify instances.
  */
 #include "engine/file/kernel_queue.h"
 #include "tests/lib/suite.h"
@@ -14,13 +14,13 @@ enum { CROWD = 200 };
 static bowline_client *client;
 static bowline_hold   *hold;
 static char            url[128];
-static int             told[2]; /* a pipe: who got it */
+static int             letters_pipe[2]; /* each process writes its letter */
 
 static int set_up(void **state)
 {
     (void)make_directory(state);
     (void)snprintf(url, sizeof url, "file:%s", directory);
-    assert_int_equal(pipe2(told, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(letters_pipe, O_CLOEXEC), 0);
     assert_int_equal(bowline_open(&client, BOWLINE_OPTIONS(.url = url), NULL), BOWLINE_OK);
     assert_int_equal(bowline_acquire(&hold, client, "n", NULL, NULL), BOWLINE_OK);
     return 0;
@@ -29,13 +29,13 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     bowline_close(client);
-    (void)close(told[0]);
-    (void)close(told[1]);
+    (void)close(letters_pipe[0]);
+    (void)close(letters_pipe[1]);
     return remove_directory(state);
 }
 
-/* How many stand in the queue, the holder too. */
-static unsigned standing(void)
+/* The number of processes in the queue, with the holder. */
+static unsigned queue_size(void)
 {
     int      fd    = open_in("n");
     unsigned count = bwl_file_queue_count(fd, 0, BWL_FILE_TICKET_MAX, CROWD * 2);
@@ -44,17 +44,17 @@ static unsigned standing(void)
     return count;
 }
 
-static void until_standing(unsigned count)
+static void wait_for_queue_size(unsigned count)
 {
     int64_t until = clock_ms() + 20000;
 
-    while (standing() != count) {
+    while (queue_size() != count) {
         assert_true(clock_ms() < until);
         sleep_ms(1);
     }
 }
 
-/* Waits for the lock, says its letter, and gives it back. */
+/* Acquires the lock, writes its letter, and releases. */
 static pid_t start_waiter(char letter)
 {
     (void)fflush(NULL);
@@ -64,11 +64,12 @@ static pid_t start_waiter(char letter)
     if (pid != 0)
         return pid;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    bowline_client *mine;
-    bowline_hold   *won;
-    if (bowline_open(&mine, BOWLINE_OPTIONS(.url = url), NULL) < 0 ||
-        bowline_acquire(&won, mine, "n", BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), NULL) < 0 ||
-        write(told[1], &letter, 1) != 1 || bowline_release(won, NULL) < 0)
+    bowline_client *own_client;
+    bowline_hold   *own_hold;
+    if (bowline_open(&own_client, BOWLINE_OPTIONS(.url = url), NULL) < 0 ||
+        bowline_acquire(&own_hold, own_client, "n", BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER),
+                        NULL) < 0 ||
+        write(letters_pipe[1], &letter, 1) != 1 || bowline_release(own_hold, NULL) < 0)
         _exit(1);
     _exit(0);
 }
@@ -80,52 +81,52 @@ static void release(void)
 
 static void reap(pid_t pid)
 {
-    int how;
+    int status;
 
-    assert_int_equal(waitpid(pid, &how, 0), pid);
-    assert_true(WIFEXITED(how));
-    assert_int_equal(WEXITSTATUS(how), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
 FIXTURE(set_up, tear_down)
 
-TEST(file_queue_is_served_in_order_without_the_dead)
+TEST(file_queue_grants_in_order_and_skips_a_killed_waiter)
 {
     pid_t pids[10];
     char  letters[10] = "";
 
     for (unsigned i = 0; i < 10; i++) {
         pids[i] = start_waiter((char)('a' + i));
-        until_standing(i + 2);
+        wait_for_queue_size(i + 2);
     }
     end_child(pids[3]);
-    until_standing(10);
+    wait_for_queue_size(10);
     release();
     for (unsigned i = 0; i < 10; i++)
         if (i != 3)
             reap(pids[i]);
-    assert_int_equal(read(told[0], letters, sizeof letters), 9);
+    assert_int_equal(read(letters_pipe[0], letters, sizeof letters), 9);
     assert_string_equal(letters, "abcefghij");
 }
 
-/* More than a user may have inotify descriptors by default: some of them poll. */
-TEST(file_queue_of_a_crowd_is_served_in_order)
+/* More waiters than a user may have inotify instances by default: some of them poll. */
+TEST(file_queue_grants_in_order_with_more_waiters_than_inotify_instances)
 {
     static pid_t pids[CROWD];
     char         numbers[CROWD];
 
     for (unsigned i = 0; i < CROWD; i++) {
         pids[i] = start_waiter((char)i);
-        until_standing(i + 2);
+        wait_for_queue_size(i + 2);
     }
     int64_t began = clock_ms();
     release();
     for (unsigned i = 0; i < CROWD; i++)
         reap(pids[i]);
     print_message("# %d waiters were served in %d ms\n", CROWD, (int)(clock_ms() - began));
-    assert_int_equal(read(told[0], numbers, sizeof numbers), CROWD);
+    assert_int_equal(read(letters_pipe[0], numbers, sizeof numbers), CROWD);
     for (unsigned i = 0; i < CROWD; i++)
         assert_int_equal((unsigned char)numbers[i], i);
 }

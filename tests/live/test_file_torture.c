@@ -1,12 +1,12 @@
 /*
- * test_file_torture.c -- many processes contend for one name of file: while others kill, stop and
- * wake them at any moment, and flock(1) takes the file as well.
+ * test_file_torture.c -- many processes contend for one name of file:, while the test kills, stops
+ * and continues them at random, and flock(1) takes the lock file too.
  *
- * Whoever is inside takes a flock on a file of the judge, without waiting: if somebody else has it
- * who is not dying, two were inside.  And he compares his fence with that of the one before him,
- * and his number with what he finds in a word of shared memory.
+ * Each holder takes a flock on a witness file, without waiting: if another process has it that is
+ * not being killed, there were two holders. Each holder also compares its fence with the previous
+ * one, and its id with a word in shared memory.
  *
- * BOWLINE_TORTURE_SECONDS: how long; 10 if it is not set.
+ * BOWLINE_TORTURE_SECONDS is the duration, by default 10.
  */
 #include "tests/lib/suite.h"
 
@@ -20,44 +20,43 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    WORKERS   = 10, /* that lock by bowline ...                                              */
-    OUTSIDERS = 2,  /* ... and by flock                                                       */
+    WORKERS   = 10, /* that lock with bowline ... */
+    OUTSIDERS = 2,  /* ... and with flock */
     SLOTS     = WORKERS + OUTSIDERS,
-    ELDERS    = 5, /* of whom none is killed, so that somebody waits for long enough to overtake  */
+    ELDERS    = 5, /* never killed, so that some waiters wait long enough to be overtaken */
     SECONDS   = 10,
-    SLEEP_MS  = 2600, /* long enough to be overtaken                                            */
+    SLEEP_MS  = 2600, /* long enough for others to overtake it */
 };
 
 typedef struct slot {
-    atomic_bool dying;  /* set before it is killed, until it was reaped                         */
-    atomic_int  lives;  /* how often it was started                                             */
-    atomic_int  killed; /* the last of its lives that was, or is being, ended by force          */
+    atomic_bool dying;  /* set before the kill, until the process was reaped */
+    atomic_int  lives;  /* the number of starts */
+    atomic_int  killed; /* the last life that was killed */
     atomic_long held;
     atomic_long left;
 } slot;
 
-typedef struct court {
+typedef struct shared_state {
     atomic_int           stop;
-    atomic_int           inside; /* which life of which slot: see life_of                       */
+    atomic_int           inside; /* life and slot of the holder: see life_of */
     atomic_long          violations;
     atomic_long          disorders;
     atomic_long          failures;
     atomic_uint_fast64_t fence;
     slot                 slots[SLOTS];
-} court;
+} shared_state;
 
-static court *judge;
-static char   directory[64];
-static char   lock_path[128]; /* of what is flocked                                             */
-static char   witness_path[128];
-static char   url[128];
-static const char *name;
+static shared_state *judge;
+static char          directory[64];
+static char          lock_path[128]; /* the file for flock */
+static char          witness_path[128];
+static char          url[128];
+static const char   *name;
 
 static int64_t now_ms(void)
 {
@@ -74,14 +73,14 @@ static void sleep_us(long us)
     (void)nanosleep(&t, NULL);
 }
 
-static unsigned chance(unsigned below)
+static unsigned random_below(unsigned below)
 {
     return (unsigned)random() % below;
 }
 
-/* ---- the judge ------------------------------------------------------------------------------- */
+/* ---- the witness ----------------------------------------------------------------------------- */
 
-static bool anybody_dying(void)
+static bool is_any_dying(void)
 {
     for (unsigned i = 0; i < SLOTS; i++)
         if (atomic_load(&judge->slots[i].dying))
@@ -99,19 +98,19 @@ static bool was_killed(int life)
     return atomic_load(&judge->slots[life % SLOTS].killed) >= life / SLOTS;
 }
 
-/* The files of somebody who is killed are closed one after the other: the lock perhaps before that
- * of the judge. */
+/* The kernel closes the files of a killed process one after the other: perhaps the lock file before
+ * the witness file. */
 static void enter(int witness, unsigned me)
 {
     for (int64_t until = now_ms() + 5000; flock(witness, LOCK_EX | LOCK_NB) != 0;) {
-        bool excused = anybody_dying();
-        if ((excused && now_ms() < until) || flock(witness, LOCK_EX | LOCK_NB) == 0)
+        bool is_excused = is_any_dying();
+        if ((is_excused && now_ms() < until) || flock(witness, LOCK_EX | LOCK_NB) == 0)
             continue;
         atomic_fetch_add(&judge->violations, 1);
         return;
     }
-    int before = atomic_exchange(&judge->inside, life_of(me));
-    if (before != 0 && !was_killed(before))
+    int previous = atomic_exchange(&judge->inside, life_of(me));
+    if (previous != 0 && !was_killed(previous))
         atomic_fetch_add(&judge->violations, 1);
 }
 
@@ -124,25 +123,25 @@ static void leave(int witness, unsigned me)
     (void)flock(witness, LOCK_UN);
 }
 
-/* ---- those who contend ----------------------------------------------------------------------- */
+/* ---- the workers ----------------------------------------------------------------------------- */
 
-static void be_inside(int witness, unsigned me, uint64_t fence)
+static void visit(int witness, unsigned me, uint64_t fence)
 {
     enter(witness, me);
     if (fence != 0 && atomic_exchange(&judge->fence, fence) >= fence)
         atomic_fetch_add(&judge->disorders, 1);
-    if (chance(4) == 0)
-        sleep_us((long)chance(800));
+    if (random_below(4) == 0)
+        sleep_us((long)random_below(800));
     leave(witness, me);
     atomic_fetch_add(&judge->slots[me].held, 1);
 }
 
-/* Once, for a few milliseconds, or as long as it takes. */
-static int64_t some_wait(void)
+/* No wait, a few milliseconds, or no limit. */
+static int64_t random_wait_ms(void)
 {
-    switch (chance(6)) {
+    switch (random_below(6)) {
     case 0: return BOWLINE_NO_WAIT;
-    case 1: return 1 + chance(20);
+    case 1: return 1 + random_below(20);
     default: return BOWLINE_FOREVER;
     }
 }
@@ -156,10 +155,10 @@ static void work(unsigned me, int witness)
     if (bowline_open(&client, BOWLINE_OPTIONS(.url = url), &error) < 0)
         _exit(1);
     while (!atomic_load(&judge->stop)) {
-        int status =
-            bowline_acquire(&hold, client, name, BOWLINE_ACQUIRE(.wait_ms = some_wait()), &error);
+        int status = bowline_acquire(&hold, client, name,
+                                     BOWLINE_ACQUIRE(.wait_ms = random_wait_ms()), &error);
         if (status == BOWLINE_OK) {
-            be_inside(witness, me, bowline_hold_fence(hold));
+            visit(witness, me, bowline_hold_fence(hold));
             status = bowline_release(hold, &error);
         }
         if (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) {
@@ -168,8 +167,8 @@ static void work(unsigned me, int witness)
             (void)fprintf(stderr, "# %s\n", error.text);
             atomic_fetch_add(&judge->failures, 1);
         }
-        if (chance(3) == 0)
-            sleep_us((long)chance(2000));
+        if (random_below(3) == 0)
+            sleep_us((long)random_below(2000));
     }
     bowline_close(client);
 }
@@ -179,13 +178,13 @@ static void lock_by_flock(unsigned me, int witness)
     while (!atomic_load(&judge->stop)) {
         int fd = open(lock_path, O_RDONLY | O_CREAT | O_CLOEXEC, 0666);
         if (flock(fd, LOCK_EX) == 0)
-            be_inside(witness, me, 0);
-        if (chance(2) == 0) {
-            (void)flock(fd, LOCK_UN); /* and keeps it open: nothing tells that it is free */
-            sleep_us((long)chance(3000));
+            visit(witness, me, 0);
+        if (random_below(2) == 0) {
+            (void)flock(fd, LOCK_UN); /* keeps the file open: no close event reports the unlock */
+            sleep_us((long)random_below(3000));
         }
         (void)close(fd);
-        sleep_us((long)chance(5000));
+        sleep_us((long)random_below(5000));
     }
 }
 
@@ -206,14 +205,14 @@ static pid_t start(unsigned me)
     _exit(0);
 }
 
-/* ---- those who make trouble ------------------------------------------------------------------ */
+/* ---- the faults ------------------------------------------------------------------------------ */
 
 static void reap(pid_t pid, unsigned me)
 {
-    int how;
+    int exit_status;
 
-    (void)waitpid(pid, &how, 0);
-    if (WIFEXITED(how) ? WEXITSTATUS(how) != 0 : WTERMSIG(how) != SIGKILL)
+    (void)waitpid(pid, &exit_status, 0);
+    if (WIFEXITED(exit_status) ? WEXITSTATUS(exit_status) != 0 : WTERMSIG(exit_status) != SIGKILL)
         atomic_fetch_add(&judge->failures, 1);
     atomic_store(&judge->slots[me].dying, false);
 }
@@ -230,22 +229,22 @@ static void kill_one(pid_t pids[SLOTS], unsigned me)
 static void stop_one(pid_t pid)
 {
     (void)kill(pid, SIGSTOP);
-    sleep_us((long)chance(20000));
+    sleep_us((long)random_below(20000));
     (void)kill(pid, SIGCONT);
 }
 
-/* One of them sleeps for long, while the others go on, unless it was the holder. */
-typedef struct sleeper {
+/* One worker is stopped for long while the others continue, unless it was the holder. */
+typedef struct stopped_worker {
     unsigned slot;
     int64_t  wakes_at;
-} sleeper;
+} stopped_worker;
 
-static void change_sleeper(sleeper *s, const pid_t pids[SLOTS])
+static void stop_another_worker(stopped_worker *s, const pid_t pids[SLOTS])
 {
     if (now_ms() < s->wakes_at)
         return;
     (void)kill(pids[s->slot], SIGCONT);
-    s->slot     = chance(WORKERS);
+    s->slot     = random_below(WORKERS);
     s->wakes_at = now_ms() + SLEEP_MS;
     (void)kill(pids[s->slot], SIGSTOP);
 }
@@ -257,27 +256,27 @@ static int seconds(void)
     return text != NULL ? atoi(text) : SECONDS;
 }
 
-typedef struct toll {
+typedef struct fault_counts {
     long killed;
     long stopped;
-} toll;
+} fault_counts;
 
-static toll torture(void)
+static fault_counts run_with_faults(void)
 {
-    pid_t   pids[SLOTS];
-    toll    t     = { 0 };
-    sleeper s     = { 0 };
-    int64_t until = now_ms() + (int64_t)seconds() * 1000 / 2;
+    pid_t          pids[SLOTS];
+    fault_counts   t     = { 0 };
+    stopped_worker s     = { 0 };
+    int64_t        until = now_ms() + (int64_t)seconds() * 1000 / 2;
 
     for (unsigned i = 0; i < SLOTS; i++)
         pids[i] = start(i);
     while (now_ms() < until) {
-        sleep_us((long)chance(10000));
-        change_sleeper(&s, pids);
-        unsigned me = chance(SLOTS);
+        sleep_us((long)random_below(10000));
+        stop_another_worker(&s, pids);
+        unsigned me = random_below(SLOTS);
         if (me == s.slot)
             continue;
-        if (chance(3) == 0 || me < ELDERS) {
+        if (random_below(3) == 0 || me < ELDERS) {
             stop_one(pids[me]);
             t.stopped++;
         } else {
@@ -294,7 +293,7 @@ static toll torture(void)
 
 /* ---- the tests ------------------------------------------------------------------------------- */
 
-static void verdict(toll t)
+static void check(fault_counts t)
 {
     long held[2] = { 0 };
     long left    = 0;
@@ -303,20 +302,20 @@ static void verdict(toll t)
         held[i >= WORKERS] += atomic_load(&judge->slots[i].held);
         left += atomic_load(&judge->slots[i].left);
     }
-    (void)fprintf(stderr,
-                  "# %s: %ld times held, %ld by flock, %ld given up; %ld killed, %ld stopped; %ld "
-                  "violations, %ld out of order, %ld failures\n",
-                  name, held[0], held[1], left, t.killed, t.stopped,
-                  atomic_load(&judge->violations), atomic_load(&judge->disorders),
-                  atomic_load(&judge->failures));
+    (void)fprintf(
+        stderr,
+        "# %s: %ld times held, %ld by flock, %ld not acquired; %ld killed, %ld stopped; %ld "
+        "violations, %ld out of order, %ld failures\n",
+        name, held[0], held[1], left, t.killed, t.stopped, atomic_load(&judge->violations),
+        atomic_load(&judge->disorders), atomic_load(&judge->failures));
     assert_int_equal(atomic_load(&judge->violations), 0);
     assert_int_equal(atomic_load(&judge->disorders), 0);
     assert_int_equal(atomic_load(&judge->failures), 0);
     assert_true(held[0] > 0 && held[1] > 0);
 }
 
-/* Nobody has stayed behind, in the queue or with the lock. */
-static void nobody_is_left(void)
+/* The queue is empty and the lock is free. */
+static void check_lock_is_free(void)
 {
     bowline_client *client;
     bowline_hold   *hold;
@@ -360,21 +359,21 @@ static int tear_down(void **state)
 
 FIXTURE(set_up, tear_down)
 
-TEST(file_torture_of_a_bare_name)
+TEST(file_torture_has_one_holder_for_a_bare_name)
 {
     name = "name";
     (void)snprintf(lock_path, sizeof lock_path, "%s/name", directory);
-    verdict(torture());
-    nobody_is_left();
+    check(run_with_faults());
+    check_lock_is_free();
 }
 
-TEST(file_torture_of_a_path)
+TEST(file_torture_has_one_holder_for_a_path)
 {
     static char path[128];
 
     (void)snprintf(path, sizeof path, "%s/file", directory);
     (void)snprintf(lock_path, sizeof lock_path, "%s", path);
     name = path;
-    verdict(torture());
-    nobody_is_left();
+    check(run_with_faults());
+    check_lock_is_free();
 }

@@ -1,9 +1,9 @@
 /*
  * test_foreign_locks.c -- locks of Redisson (a hash) and Symfony (a sorted set) on a real server:
- * the key to the byte, keys of others, waiters that the server wakes, and missing rights.
+ * the exact key, foreign keys, waiters that the server wakes, and missing permissions.
  *
- * What both have in common is played for each row of a table.  The other programs themselves are in
- * tests/interop, the scripts of Symfony in test_symfony_scripts.c.
+ * The common cases run for each row of a table. The other programs are tested in tests/interop, the
+ * scripts of Symfony in test_symfony_scripts.c.
  */
 #include "runtime/lock.h"
 #include "runtime/shard.h"
@@ -28,14 +28,14 @@
 
 enum { PATIENCE_MS = 10000 };
 
-static const char *theirs(const char *script, int lease_ms)
+static const char *symfony_script(const char *script, int lease_ms)
 {
     return server_ask(redis, "EVAL '%s' 1 nightly 1.5 " MEMBER " %d", script, lease_ms);
 }
 
 static void take_as_symfony(int lease_ms)
 {
-    assert_string_equal(theirs(SYMFONY_SAVE, lease_ms), "1");
+    assert_string_equal(symfony_script(SYMFONY_SAVE, lease_ms), "1");
 }
 
 static void take_as_redisson(int lease_ms)
@@ -44,49 +44,49 @@ static void take_as_redisson(int lease_ms)
     (void)server_ask(redis, "PEXPIRE nightly %d", lease_ms);
 }
 
-/* ---- what both have in common ---------------------------------------------------------------- */
+/* ---- the common cases ------------------------------------------------------------------------ */
 
 typedef struct foreign {
     const char *profile;
     const char *type;
-    const char *value; /* shows what we have written                                            */
-    const char *form;  /* of that                                                               */
+    const char *value; /* reads the value that bowline wrote */
+    const char *form;  /* the form of that value */
     int         lease_ms;
-    void (*take)(int lease_ms); /* as the other program does                                    */
-    const char *release;        /* likewise                                                     */
-    const char *made[5];        /* keys of others                                               */
-    const char *rights;
-    const char *without[6]; /* rights without which no lock can be had                          */
+    void (*take)(int lease_ms); /* acquires as the other program does */
+    const char *release;        /* likewise */
+    const char *made[5];        /* foreign keys */
+    const char *permissions;
+    const char *without[6]; /* without each of these no lock can be acquired */
 } foreign;
 
 #define BASE64 "[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]="
 
 static const foreign foreigns[] = {
-    { .profile  = "redisson",
-      .type     = "hash",
-      .value    = "HKEYS nightly",
-      .form     = "^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}:1$",
-      .lease_ms = 30000,
-      .take     = take_as_redisson,
-      .release  = "DEL nightly",
-      .made     = { "HSET nightly " FIELD " 2", "HSET nightly mode write " FIELD ":write 1",
-                    "SET nightly text", "RPUSH nightly a", "ZADD nightly 1 a" },
-      .rights   = "~nightly ~redisson_lock_token:* &redisson_lock__channel:* "
-                  "+eval +evalsha +exists +hexists +hset +del +pttl +pexpire +publish ",
-      .without  = { "-pexpire", "-hset", "-exists", "-hexists" } },
-    { .profile  = "symfony",
-      .type     = "zset",
-      .value    = "ZRANGE nightly 0 -1",
-      .form     = "^(" BASE64 " __write__|__write__ " BASE64 ")$",
-      .lease_ms = 300000,
-      .take     = take_as_symfony,
-      .release  = "EVAL '" SYMFONY_DELETE "' 1 nightly " MEMBER,
-      .made     = { "ZADD nightly " NEVER " " MEMBER " " NEVER " __write__",
-                    "ZADD nightly " NEVER " " MEMBER, "SET nightly text", "RPUSH nightly a",
-                    "HSET nightly field 1" },
-      .rights   = "~nightly +eval +evalsha +time +exists +pexpireat +zadd +zrem +zcard +zscore "
-                  "+zrevrange +zremrangebyscore ",
-      .without  = { "-pexpireat", "-zadd", "-zremrangebyscore", "-exists", "-time", "-zscore" } },
+    { .profile     = "redisson",
+      .type        = "hash",
+      .value       = "HKEYS nightly",
+      .form        = "^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}:1$",
+      .lease_ms    = 30000,
+      .take        = take_as_redisson,
+      .release     = "DEL nightly",
+      .made        = { "HSET nightly " FIELD " 2", "HSET nightly mode write " FIELD ":write 1",
+                       "SET nightly text", "RPUSH nightly a", "ZADD nightly 1 a" },
+      .permissions = "~nightly ~redisson_lock_token:* &redisson_lock__channel:* "
+                     "+eval +evalsha +exists +hexists +hset +del +pttl +pexpire +publish ",
+      .without     = { "-pexpire", "-hset", "-exists", "-hexists" } },
+    { .profile     = "symfony",
+      .type        = "zset",
+      .value       = "ZRANGE nightly 0 -1",
+      .form        = "^(" BASE64 " __write__|__write__ " BASE64 ")$",
+      .lease_ms    = 300000,
+      .take        = take_as_symfony,
+      .release     = "EVAL '" SYMFONY_DELETE "' 1 nightly " MEMBER,
+      .made        = { "ZADD nightly " NEVER " " MEMBER " " NEVER " __write__",
+                       "ZADD nightly " NEVER " " MEMBER, "SET nightly text", "RPUSH nightly a",
+                       "HSET nightly field 1" },
+      .permissions = "~nightly +eval +evalsha +time +exists +pexpireat +zadd +zrem +zcard +zscore "
+                     "+zrevrange +zremrangebyscore ",
+      .without = { "-pexpireat", "-zadd", "-zremrangebyscore", "-exists", "-time", "-zscore" } },
 };
 
 enum { ROWS = COUNT_OF(foreigns) };
@@ -145,14 +145,14 @@ static void write_and_extend(const foreign *f)
 
 FIXTURE(NULL, nothing_is_left)
 
-TEST(foreign_lock_is_written_extended_and_vanishes)
+TEST(foreign_lock_is_written_extended_and_deleted)
 {
     for (size_t i = 0; i < ROWS; i++)
         write_and_extend(&foreigns[i]);
 }
 
-/* What an extension comes to once there is a connection again: one that breaks under it is not the
- * end of the hold. */
+/* The result of an extension once there is a connection again: a lost connection does not end the
+ * hold. */
 static int extend_when_connected(bowline_hold *hold, const foreign *f)
 {
     bowline_error error;
@@ -163,8 +163,8 @@ static int extend_when_connected(bowline_hold *hold, const foreign *f)
     return status;
 }
 
-/* A new connection asks for what is held, in the words of this protocol. */
-TEST(foreign_hold_outlives_its_connection)
+/* A new connection verifies the hold with the commands of this protocol. */
+TEST(foreign_hold_survives_a_lost_connection)
 {
     for (const foreign *f = foreigns; f < foreigns + ROWS; f++) {
         bowline_client *client = open_profile(f->profile, "");
@@ -178,31 +178,31 @@ TEST(foreign_hold_outlives_its_connection)
         (void)server_ask(redis, "DEL nightly");
         server_hang_up(redis);
         assert_int_equal(extend_when_connected(hold, f), BOWLINE_LOST);
-        (void)bowline_release(hold, &error); /* it is over already */
+        (void)bowline_release(hold, &error); /* the hold has ended */
         bowline_close(client);
     }
 }
 
-static void replace(const char *made)
+static void replace_key(const char *made)
 {
     (void)server_ask(redis, "DEL nightly");
     (void)server_ask(redis, "%s", made);
 }
 
-static void leave_alone(const foreign *f, const char *made)
+static void check_key_is_unchanged(const foreign *f, const char *made)
 {
     bowline_client *client = open_profile(f->profile, "");
     bowline_hold   *hold   = NULL;
     bowline_error   error;
     char            before[500];
 
-    replace(made);
+    replace_key(made);
     (void)snprintf(before, sizeof before, "%s", server_ask(redis, "DUMP nightly"));
     assert_int_equal(try_once(client, "nightly"), BOWLINE_BUSY);
     for (unsigned extends = 0; extends < 2; extends++) {
         (void)server_ask(redis, "DEL nightly");
         hold = must_acquire(client, "nightly");
-        replace(made);
+        replace_key(made);
         if (extends)
             assert_status(BOWLINE_LOST, bowline_extend(hold, 2 * (uint32_t)f->lease_ms, &error),
                           &error);
@@ -215,18 +215,17 @@ static void leave_alone(const foreign *f, const char *made)
     bowline_close(client);
 }
 
-TEST(foreign_keys_of_others_are_never_touched)
+TEST(foreign_keys_stay_unchanged)
 {
     for (const foreign *f = foreigns; f < foreigns + ROWS; f++)
         for (size_t i = 0; i < sizeof f->made / sizeof f->made[0]; i++)
-            leave_alone(f, f->made[i]);
+            check_key_is_unchanged(f, f->made[i]);
 }
 
 /* ---- waiters --------------------------------------------------------------------------------- */
 
-/* Drives it until it is so, ten seconds at most. */
-static void drive_until(bwl_shard      *client, bool (*is_so)(const bwl_lock *lock),
-                        const bwl_lock *lock)
+/* Runs the loop until the condition holds, ten seconds at most. */
+static void run_until(bwl_shard *client, bool (*is_so)(const bwl_lock *lock), const bwl_lock *lock)
 {
     bwl_fault fault;
     bwl_ms    end = bwl_shard_now(client) + PATIENCE_MS;
@@ -246,8 +245,8 @@ static bool is_held(const bwl_lock *lock)
     return lock->base.hold.state == BWL_HOLD_HELD;
 }
 
-/* Its next attempts are put off for ever: only a push can bring one. */
-static void wake(const foreign *f, const char *end)
+/* Its next attempt has no time: only a push starts one. */
+static void check_push_wakes(const foreign *f, const char *end)
 {
     static const bwl_settings nothing;
     static bwl_operation      operation;
@@ -266,12 +265,12 @@ static void wake(const foreign *f, const char *end)
     f->take(end == NULL ? PATIENCE_MS / 2 : f->lease_ms);
     assert_int_equal(bwl_lock_new(&lock, client, "nightly", &terms, &fault), BWL_OK);
     bwl_lock_acquire(lock, &operation, BWL_NEVER);
-    drive_until(client, has_tried_twice, lock);
+    run_until(client, has_tried_twice, lock);
     lock->base.hold.timer_at = BWL_NEVER;
     uint32_t attempt         = lock->base.hold.request.attempt;
     if (end != NULL)
         (void)server_ask(redis, "%s", end);
-    drive_until(client, is_held, lock);
+    run_until(client, is_held, lock);
     assert_int_equal(lock->base.hold.request.attempt, attempt + 1);
     assert_is_ours(f, server_ask(redis, "%s", f->value));
     bwl_shard_unlock(client);
@@ -279,16 +278,16 @@ static void wake(const foreign *f, const char *end)
     (void)server_ask(redis, "DEL nightly");
 }
 
-TEST(foreign_waiter_is_woken_by_the_server_alone)
+TEST(foreign_waiter_is_woken_by_a_push_alone)
 {
     for (const foreign *f = foreigns; f < foreigns + ROWS; f++) {
-        wake(f, f->release);
-        wake(f, "FLUSHALL");
-        wake(f, NULL); /* it ends by itself */
+        check_push_wakes(f, f->release);
+        check_push_wakes(f, "FLUSHALL");
+        check_push_wakes(f, NULL); /* it expires */
     }
 }
 
-/* ---- rights ---------------------------------------------------------------------------------- */
+/* ---- permissions ----------------------------------------------------------------------------- */
 
 static bowline_client *open_as_app(const foreign *f, const char *without)
 {
@@ -297,15 +296,15 @@ static bowline_client *open_as_app(const foreign *f, const char *without)
     assert_string_equal(server_ask(redis,
                                    "ACL SETUSER app on >pw resetkeys resetchannels -@all +hello "
                                    "+info %s%s",
-                                   f->rights, without),
+                                   f->permissions, without),
                         "OK");
     (void)snprintf(url, sizeof url, "redis://app:pw@127.0.0.1:%d?profile=%s", redis->port,
                    f->profile);
     return must_open(url);
 }
 
-/* A key that was made and has no end would block everybody for ever. */
-TEST(foreign_lock_without_a_right_leaves_no_key)
+/* A key without an expiry would block all clients for ever. */
+TEST(foreign_acquire_without_a_permission_leaves_no_key)
 {
     for (const foreign *f = foreigns; f < foreigns + ROWS; f++)
         for (size_t i = 0; i < 6 && f->without[i] != NULL; i++) {
@@ -319,14 +318,14 @@ TEST(foreign_lock_without_a_right_leaves_no_key)
 
 /* ---- Symfony --------------------------------------------------------------------------------- */
 
-TEST(symfony_holder_can_be_broken_and_readers_cannot)
+TEST(symfony_break_ends_a_holder_and_not_a_reader)
 {
     bowline_client *client = open_profile("symfony", "");
     bowline_client *plain  = open_profile("redis-py", "");
     bowline_holder  holder = { .size = sizeof holder };
     bowline_error   error;
 
-    assert_string_equal(theirs(SYMFONY_SAVE, foreigns[1].lease_ms), "1");
+    assert_string_equal(symfony_script(SYMFONY_SAVE, foreigns[1].lease_ms), "1");
     assert_status(BOWLINE_OK, bowline_who(plain, "nightly", &holder, &error), &error);
     assert_int_equal(holder.foreign, 1);
     assert_non_null(strstr(holder.note, "profile=symfony"));
@@ -335,8 +334,8 @@ TEST(symfony_holder_can_be_broken_and_readers_cannot)
     assert_int_not_equal(holder.id, 0);
     assert_status(BOWLINE_OK, bowline_break(client, "nightly", holder.id, &error), &error);
     assert_string_equal(server_ask(redis, "EXISTS nightly"), "0");
-    assert_string_equal(theirs(SYMFONY_EXISTS, foreigns[1].lease_ms), "(nil)");
-    assert_string_equal(theirs(SYMFONY_SAVE_READ, foreigns[1].lease_ms), "1");
+    assert_string_equal(symfony_script(SYMFONY_EXISTS, foreigns[1].lease_ms), "(nil)");
+    assert_string_equal(symfony_script(SYMFONY_SAVE_READ, foreigns[1].lease_ms), "1");
     assert_status(BOWLINE_OK, bowline_who(client, "nightly", &holder, &error), &error);
     assert_int_equal(holder.held, 1);
     assert_int_equal(holder.id, 0);
@@ -358,7 +357,7 @@ static bowline_holder who(bowline_client *client)
     return holder;
 }
 
-TEST(redisson_holder_is_known_and_can_be_broken)
+TEST(redisson_break_ends_a_holder_and_not_a_reader)
 {
     bowline_client *client = open_profile("redisson", "");
     bowline_client *plain  = open_profile("redis-py", "");
@@ -389,7 +388,7 @@ TEST(redisson_holder_is_known_and_can_be_broken)
     bowline_close(client);
 }
 
-TEST(redisson_fences_go_on_from_the_counter)
+TEST(redisson_fences_continue_from_the_counter)
 {
     bowline_client *client = open_profile("redisson-fenced", "");
 
@@ -398,7 +397,7 @@ TEST(redisson_fences_go_on_from_the_counter)
         bowline_hold *hold = must_acquire(client, "nightly");
         bowline_error error;
         assert_int_equal(bowline_hold_fence(hold), fence);
-        assert_int_equal(try_once(client, "nightly"), BOWLINE_BUSY); /* which counts nothing */
+        assert_int_equal(try_once(client, "nightly"), BOWLINE_BUSY); /* the counter stays */
         assert_status(BOWLINE_OK, bowline_extend(hold, 60000, &error), &error);
         assert_int_equal(bowline_hold_fence(hold), fence);
         must_release(hold);
@@ -409,7 +408,7 @@ TEST(redisson_fences_go_on_from_the_counter)
     bowline_close(client);
 }
 
-TEST(redisson_counter_that_is_none_is_refused_and_locks_nothing)
+TEST(redisson_acquire_is_refused_when_the_counter_is_invalid)
 {
     static const char *const counters[] = { "SET " COUNTER " text", "RPUSH " COUNTER " a",
                                             "SET " COUNTER " 9007199254740991",
@@ -425,8 +424,8 @@ TEST(redisson_counter_that_is_none_is_refused_and_locks_nothing)
     bowline_close(client);
 }
 
-/* What the connection hears until there is nothing more, ten seconds at most for the first. */
-static const char *hears(int fd)
+/* What the connection receives until there is nothing more, ten seconds at most for the first. */
+static const char *receive(int fd)
 {
     static char   text[500];
     struct pollfd something = { .fd = fd, .events = POLLIN };
@@ -453,7 +452,7 @@ TEST(redisson_release_publishes_once)
         bowline_client *client = open_profile("redisson", rows[i].options);
         int             fd     = server_say(redis, "SUBSCRIBE %s", rows[i].channel);
         char            expected[200];
-        assert_non_null(strstr(hears(fd), "subscribe"));
+        assert_non_null(strstr(receive(fd), "subscribe"));
         bowline_hold *hold = must_acquire(client, "nightly");
         assert_string_equal(server_ask(redis, "KEYS *"), rows[i].key);
         must_release(hold);
@@ -461,11 +460,11 @@ TEST(redisson_release_publishes_once)
         (void)snprintf(expected, sizeof expected,
                        "*3\r\n$7\r\nmessage\r\n$%zu\r\n%s\r\n$1\r\n0\r\n", strlen(rows[i].channel),
                        rows[i].channel);
-        const char *heard = hears(fd);
-        assert_memory_equal(heard, expected, strlen(expected));
-        if (heard[strlen(expected)] == '\0')
-            heard = hears(fd) - strlen(expected);
-        assert_non_null(strstr(heard + strlen(expected), "$3\r\nend"));
+        const char *received = receive(fd);
+        assert_memory_equal(received, expected, strlen(expected));
+        if (received[strlen(expected)] == '\0')
+            received = receive(fd) - strlen(expected);
+        assert_non_null(strstr(received + strlen(expected), "$3\r\nend"));
         (void)close(fd);
         bowline_close(client);
     }

@@ -1,9 +1,9 @@
 /*
- * test_half_open.c -- a link that swallows what is sent, both ways, and says nothing: to one node
- * of a cluster, and to one of the servers of redlock://.  Nothing is refused and nothing is closed;
- * a new connection comes about, and is as silent.
+ * test_half_open.c -- a link that loses everything in both directions, without notice, to one node
+ * of a cluster. Nothing is refused and no connection is closed; a new connection is established,
+ * and is as silent.
  *
- * The link is a proxy that stops handing on.  Rivals go to the server itself.
+ * The link is a proxy that stops forwarding. Rivals connect to the server itself.
  */
 #include "tests/lib/cluster.h"
 #include "tests/lib/judged.h"
@@ -11,7 +11,6 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { LEASE_MS = 3000, FOR_EVER_MS = 3600000, SERVERS = 3, BEHIND = 1 };
 
@@ -37,7 +36,7 @@ static int end(void **state)
     return 0;
 }
 
-static void link_goes(bool up)
+static void set_link(bool up)
 {
     for (int to_client = 0; to_client < 2; to_client++)
         proxy_hold_back(line, to_client != 0, 0, up ? 0 : FOR_EVER_MS);
@@ -53,8 +52,8 @@ static const char *port_of_line(void)
     return strrchr(proxy_url(line), ':') + 1;
 }
 
-/* The node announces the line as where it is. */
-static void start_cluster_behind_the_line(void)
+/* The node announces the port of the proxy as its own. */
+static void start_cluster_with_a_node_behind_the_proxy(void)
 {
     c     = cluster_start(false);
     judge = witness_new();
@@ -66,13 +65,13 @@ static void start_cluster_behind_the_line(void)
 
 FIXTURE(NULL, end)
 
-TEST(half_open_node_loses_its_locks_in_time_and_no_others)
+TEST(silent_node_loses_its_locks_in_time_and_no_others)
 {
     char          url[160], rivals_url[160];
     bowline_hold *hold  = NULL;
     bowline_hold *again = NULL;
 
-    start_cluster_behind_the_line();
+    start_cluster_with_a_node_behind_the_proxy();
     (void)snprintf(url, sizeof url, "redis+cluster://127.0.0.1:%d?lease=%dms&timeout=1s",
                    c->nodes[0]->port, LEASE_MS);
     (void)snprintf(rivals_url, sizeof rivals_url, "redis://127.0.0.1:%d?protocol=token&lease=%dms",
@@ -85,19 +84,19 @@ TEST(half_open_node_loses_its_locks_in_time_and_no_others)
     believer *b        = believer_start(judge, hold);
     rival    *r        = rival_start(judge, rivals_url, name);
     int64_t   fault_us = witness_now_us();
-    link_goes(false);
+    set_link(false);
     assert_status(BOWLINE_OK, try_once(client, cluster_name_at(0, 0)), NULL);
     int status = acquire_within(&again, client, other, BOWLINE_NO_WAIT, NULL);
     if (status != BOWLINE_UNKNOWN && status != BOWLINE_UNREACHABLE)
-        assert_status(BOWLINE_UNKNOWN, status, NULL); /* so that it says what it was */
+        assert_status(BOWLINE_UNKNOWN, status, NULL); /* prints the status */
     assert_status(BOWLINE_OK, try_once(client, cluster_name_at(2, 0)), NULL);
     assert_true(believer_learns(b));
     assert_bounded(believer_stop(b), fault_us, LEASE_MS);
     assert_true(rival_gets_a_turn(r));
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    link_goes(true);
+    set_link(true);
     acquire_in_the_end(&again, client, other);
-    (void)bowline_release(again, NULL); /* a slow machine may have lost it */
+    (void)bowline_release(again, NULL); /* LOST if the machine was slow */
     rival_stop(r);
     bowline_close(client);
     assert_one_at_a_time(judge);

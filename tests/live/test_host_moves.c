@@ -1,21 +1,19 @@
 /*
- * test_host_moves.c -- the name of a host leads to another address than before: after its server
- * has failed, and while it has not.
+ * test_host_moves.c -- a host name resolves to another address than before: after its server
+ * failed, and while its server still runs.
  *
- * The one server is at 127.0.0.1 and the other at 127.0.0.2, by the same port; the name is the
- * test's (names.h).
+ * One server is at 127.0.0.1 and the other at 127.0.0.2, on the same port; the test resolves the
+ * name (names.h).
  */
-#include "tests/lib/fake_server.h"
 #include "tests/lib/judged.h"
 #include "tests/lib/names.h"
 #include "tests/lib/server.h"
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
-#define HERE  "127.0.0.1"
-#define THERE "127.0.0.2"
+#define ADDRESS_1 "127.0.0.1"
+#define ADDRESS_2 "127.0.0.2"
 
 enum { LEASE_MS = 60000, PATIENCE_MS = 20000 };
 
@@ -24,13 +22,13 @@ static server  *second;
 static witness *judge;
 static char     url[100];
 
-/* Of this server by the other address: with what it has, or empty. */
-static server *start_there(const char *options, int port)
+/* A server at the other address, with the same port. */
+static server *start_second(const char *options, int port)
 {
     char words[256];
 
     (void)snprintf(words, sizeof words, "--bind %s --port %d --repl-diskless-sync-delay 0 %s",
-                   THERE, port, options);
+                   ADDRESS_2, port, options);
     return server_start(words);
 }
 
@@ -39,8 +37,8 @@ static int begin(void **state)
     server_needed();
     judge  = witness_new();
     first  = server_start("--repl-diskless-sync-delay 0");
-    second = start_there("", first->port);
-    name_leads_to("db.test", HERE);
+    second = start_second("", first->port);
+    name_leads_to("db.test", ADDRESS_1);
     (void)snprintf(url, sizeof url, "redis://db.test:%d?lease=%dms&timeout=1s", first->port,
                    LEASE_MS);
     return 0;
@@ -56,11 +54,11 @@ static int end(void **state)
 
 static void second_follows(void)
 {
-    (void)server_ask(second, "REPLICAOF %s %d", HERE, first->port);
+    (void)server_ask(second, "REPLICAOF %s %d", ADDRESS_1, first->port);
     assert_true(server_comes_to(second, "master_link_status:up", "INFO replication"));
 }
 
-static bowline_hold *gets(const char *at_url, bowline_client **ret_client, uint64_t fence)
+static bowline_hold *acquire_after(const char *at_url, bowline_client **ret_client, uint64_t fence)
 {
     bowline_hold *hold = NULL;
 
@@ -72,9 +70,9 @@ static bowline_hold *gets(const char *at_url, bowline_client **ret_client, uint6
 
 FIXTURE(begin, end)
 
-/* A copy of it, made the primary by somebody who does not tell: another process, of which nothing
- * is known.  What is held is lost, also where the key is there; it stays until it is given up. */
-TEST(copy_behind_the_same_name_is_a_loss)
+/* A replica that was promoted without notice to the client: another process with an unknown
+ * history. The hold is lost although the key exists; the key stays until the release. */
+TEST(hold_is_lost_when_the_name_resolves_to_a_promoted_replica)
 {
     bowline_client *other;
     bowline_hold   *other_hold = NULL;
@@ -87,7 +85,7 @@ TEST(copy_behind_the_same_name_is_a_loss)
     second_follows();
     assert_true(server_comes_to(second, "1", "EXISTS bowline:{x}"));
     (void)server_ask(second, "REPLICAOF NO ONE");
-    name_leads_to("db.test", THERE);
+    name_leads_to("db.test", ADDRESS_2);
     server_kill(first);
     assert_true(believer_learns(b));
     (void)believer_stop(b);
@@ -96,7 +94,7 @@ TEST(copy_behind_the_same_name_is_a_loss)
                   NULL);
     bowline_close(other);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    other_hold      = gets(url, &other, fence);
+    other_hold      = acquire_after(url, &other, fence);
     witness_visit v = { .fd = -1 };
     assert_true(witness_enter(judge, &v, bowline_hold_fence(other_hold)));
     witness_leave(&v);
@@ -106,8 +104,9 @@ TEST(copy_behind_the_same_name_is_a_loss)
     bowline_close(client);
 }
 
-/* The name is not known for a while, and then leads elsewhere: it is looked up until it does. */
-TEST(name_is_looked_up_for_every_attempt)
+/* The name does not resolve for a while, then resolves to another address: each attempt looks it
+ * up. */
+TEST(name_is_resolved_for_each_attempt)
 {
     bowline_client *client;
 
@@ -115,21 +114,22 @@ TEST(name_is_looked_up_for_every_attempt)
     must_release(must_acquire(client, "x"));
     name_leads_to("db.test", NULL);
     server_kill(first);
-    assert_int_not_equal(try_once(client, "x"), BOWLINE_OK); /* the line has broken, or breaks */
+    assert_int_not_equal(try_once(client, "x"),
+                         BOWLINE_OK); /* the connection is broken, or breaks */
     unsigned before = name_lookups("db.test");
     waiter   w;
     waiter_start(&w, client, "x", PATIENCE_MS);
     while (name_lookups("db.test") < before + 2)
         sleep_ms(1);
-    name_leads_to("db.test", THERE);
+    name_leads_to("db.test", ADDRESS_2);
     assert_int_equal(waiter_join(&w), BOWLINE_OK);
     must_release(w.hold);
     bowline_close(client);
 }
 
-/* Nothing has failed: who is connected stays where it is, and who comes is elsewhere.  Two servers
- * have one name, and both believe; the fence tells the later one. */
-TEST(name_that_leads_elsewhere_parts_the_old_from_the_new)
+/* No server failed: connected clients keep their connection, new clients connect to the other
+ * server. One name has two servers, and both grant the lock; the later fence is greater. */
+TEST(name_change_keeps_old_connections_and_raises_the_fence)
 {
     bowline_client *other;
 
@@ -137,10 +137,10 @@ TEST(name_that_leads_elsewhere_parts_the_old_from_the_new)
     bowline_hold   *hold   = must_acquire(client, "x");
     unsigned        asked  = name_lookups("db.test");
 
-    name_leads_to("db.test", THERE);
-    bowline_hold *later = gets(url, &other, bowline_hold_fence(hold));
+    name_leads_to("db.test", ADDRESS_2);
+    bowline_hold *later = acquire_after(url, &other, bowline_hold_fence(hold));
     assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
-    assert_int_equal(name_lookups("db.test"), asked + 1); /* by the other */
+    assert_int_equal(name_lookups("db.test"), asked + 1); /* by the other client */
     must_release(later);
     must_release(hold);
     bowline_close(other);
@@ -149,25 +149,25 @@ TEST(name_that_leads_elsewhere_parts_the_old_from_the_new)
 
 /* ---- sentinels ------------------------------------------------------------------------------- */
 
-/* The sentinel itself is elsewhere when it is needed again. */
-TEST(sentinel_that_moves_is_found)
+/* The sentinel has another address when the client needs it again. */
+TEST(sentinel_is_found_at_its_new_address)
 {
     char watched[160];
     char options[80];
 
     server *old = server_start_sentinel(first->port, 1);
-    (void)snprintf(options, sizeof options, "--bind %s --port %d", THERE, old->port);
-    server *now = server_start_sentinel_of(HERE, first->port, 1, options);
-    name_leads_to("watch.test", HERE);
+    (void)snprintf(options, sizeof options, "--bind %s --port %d", ADDRESS_2, old->port);
+    server *now = server_start_sentinel_of(ADDRESS_1, first->port, 1, options);
+    name_leads_to("watch.test", ADDRESS_1);
     (void)snprintf(watched, sizeof watched, "redis+sentinel://watch.test:%d/m?lease=%dms",
                    old->port, LEASE_MS);
     bowline_client *client = must_open(watched);
     bowline_hold   *hold   = must_acquire(client, "x");
 
-    name_leads_to("watch.test", THERE);
+    name_leads_to("watch.test", ADDRESS_2);
     server_kill(old);
     server_hang_up(first);
-    int status = BOWLINE_UNKNOWN; /* the line breaks, perhaps with the question under way */
+    int status = BOWLINE_UNKNOWN; /* the connection breaks, perhaps with a request in flight */
     for (int64_t last = clock_ms() + PATIENCE_MS; status != BOWLINE_OK && clock_ms() < last;)
         status = bowline_extend(hold, 0, NULL);
     assert_status(BOWLINE_OK, status, NULL);

@@ -1,13 +1,12 @@
 /*
- * test_queue_bound.c -- protocol queue with ?queue-max=: as many wait as may, and who comes then is
- * told so at once.
+ * test_queue_bound.c -- protocol queue with ?queue-max=: a waiter that was in the queue rejoins it
+ * when it is full, and dead waiters do not fill it.
  */
 #include "tests/lib/line.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { BOUND = 3 };
 
@@ -16,8 +15,8 @@ static char bounded_url[220];
 
 FIXTURE(empty_server, NULL)
 
-/* A place that was lost is taken again by its ticket, though the line has filled meanwhile. */
-TEST(who_stood_there_before_comes_back_though_it_is_full)
+/* A waiter that lost its queue entry rejoins with its ticket, although the queue is full now. */
+TEST(earlier_waiter_rejoins_a_full_queue)
 {
     waiter w[BOUND];
 
@@ -25,7 +24,7 @@ TEST(who_stood_there_before_comes_back_though_it_is_full)
     bowline_hold   *hold   = must_acquire(client, "x");
     line_join(redis, &w[0], client, "x", 1);
     (void)server_ask(redis, "DEL bowline:{x}:bwl.q");
-    for (int i = 1; i < BOUND + 1; i++) /* before he has noticed, as a rule */
+    for (int i = 1; i < BOUND + 1; i++) /* usually before its next heartbeat */
         (void)server_ask(
             redis, "ZADD bowline:{x}:bwl.q 9007199254740%d 'b1:v%d n bowline:i:%d 2000'", i, i, i);
     assert_true(line_comes_to(redis, "x", BOUND + 1));
@@ -36,8 +35,8 @@ TEST(who_stood_there_before_comes_back_though_it_is_full)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* Nobody has the lock, and as many stand there as may, all dead: it is passed on to who comes. */
-TEST(line_that_is_full_of_the_dead_refuses_nobody)
+/* The lock is free and the queue is full of dead waiters: the acquire succeeds. */
+TEST(acquire_succeeds_when_the_queue_is_full_of_dead_waiters)
 {
     bowline_hold *hold  = NULL;
     bowline_error error = { 0 };

@@ -1,19 +1,17 @@
 /*
- * test_queue_crowd.c -- many clients of protocol queue want one lock, while connections are killed,
- * scripts forgotten and writes held back; and beside them one of protocol token, which knows
- * nothing of a queue.
+ * test_queue_crowd.c -- many clients of protocol queue contend for one lock, with one client of
+ * protocol token, while connections are killed, scripts flushed and writes paused.
  *
- * The judge of exclusion is the witness.  Nobody is held up for longer than a lease here, so nobody
- * may be met.
+ * The witness detects two holders. No holder here is delayed for longer than a lease, so none may
+ * find another inside.
  */
 #include "tests/lib/line.h"
 #include "tests/lib/suite.h"
 #include "tests/lib/witness.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
-enum { CROWD = 6, TURNS = 100 };
+enum { CROWD = 6, HOLDS = 100 };
 
 static server  *redis;
 static witness *judge;
@@ -21,43 +19,43 @@ static char     urls[2][200];
 
 static _Atomic(uint64_t) last_fence;
 
-typedef struct member {
+typedef struct contender {
     pthread_t   thread;
     const char *url;
     bool        has_fence;
-    unsigned    turns;
-    unsigned    met;
+    unsigned    holds;
+    unsigned    collisions_found;
     unsigned    lost;
-    unsigned backward; /* fences that were not larger than the one before                       */
-} member;
+    unsigned    backward; /* fences that were not above the previous one */
+} contender;
 
-static void take_a_turn(member *m, bowline_client *client)
+static void acquire_and_release(contender *m, bowline_client *client)
 {
     bowline_hold *hold = NULL;
     witness_visit inside;
 
     if (acquire_within(&hold, client, "x", 60000, NULL) != BOWLINE_OK)
-        return; /* killed so often that nobody knows: nothing is promised, and nothing is ours */
+        return; /* unknown after too many kills: no promise, and no hold */
     uint64_t fence = bowline_hold_fence(hold);
-    m->met += !witness_enter(judge, &inside, fence);
+    m->collisions_found += !witness_enter(judge, &inside, fence);
     if (m->has_fence)
         m->backward += atomic_exchange(&last_fence, fence) >= fence;
-    if (m->turns % 3 == 0)
+    if (m->holds % 3 == 0)
         sleep_ms(1);
     witness_leave(&inside);
     m->lost += bowline_release(hold, NULL) == BOWLINE_LOST;
-    (void)__atomic_fetch_add(&m->turns, 1, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_add(&m->holds, 1, __ATOMIC_RELAXED);
 }
 
-static void *come_again_and_again(void *arg)
+static void *contend(void *arg)
 {
-    member         *m      = arg;
+    contender      *m      = arg;
     bowline_client *client = NULL;
 
     if (bowline_open(&client, BOWLINE_OPTIONS(.url = m->url), NULL) != BOWLINE_OK)
         return NULL;
-    for (int tries = 0; m->turns < TURNS && tries < 10 * TURNS; tries++)
-        take_a_turn(m, client);
+    for (int tries = 0; m->holds < HOLDS && tries < 10 * HOLDS; tries++)
+        acquire_and_release(m, client);
     bowline_close(client);
     return NULL;
 }
@@ -72,16 +70,15 @@ static void disturb(unsigned n)
     }
 }
 
-static void crowd_comes(bool is_disturbed)
+static void check_crowd(bool is_disturbed)
 {
-    member   crowd[CROWD] = { { .turns = 0 } };
-    unsigned left         = CROWD;
+    contender crowd[CROWD] = { { .holds = 0 } };
+    unsigned  left         = CROWD;
 
     for (int i = 0; i < CROWD; i++) {
         crowd[i].has_fence = i > 0;
         crowd[i].url       = urls[i > 0];
-        assert_int_equal(pthread_create(&crowd[i].thread, NULL, come_again_and_again, &crowd[i]),
-                         0);
+        assert_int_equal(pthread_create(&crowd[i].thread, NULL, contend, &crowd[i]), 0);
     }
     for (unsigned n = 0; left > 0; n++) {
         if (is_disturbed)
@@ -89,14 +86,14 @@ static void crowd_comes(bool is_disturbed)
         sleep_ms(10);
         left = 0;
         for (int i = 0; i < CROWD; i++)
-            left += __atomic_load_n(&crowd[i].turns, __ATOMIC_RELAXED) < TURNS;
+            left += __atomic_load_n(&crowd[i].holds, __ATOMIC_RELAXED) < HOLDS;
         assert_true(n < 6000);
     }
     for (int i = 0; i < CROWD; i++) {
         assert_int_equal(pthread_join(crowd[i].thread, NULL), 0);
-        assert_int_equal(crowd[i].turns, TURNS);
-        assert_int_equal(crowd[i].met, 0);
-        assert_true(is_disturbed || crowd[i].lost == 0); /* a claim may end meanwhile */
+        assert_int_equal(crowd[i].holds, HOLDS);
+        assert_int_equal(crowd[i].collisions_found, 0);
+        assert_true(is_disturbed || crowd[i].lost == 0); /* a provisional grant may end meanwhile */
         assert_int_equal(crowd[i].backward, 0);
     }
     witness_verdict verdict = witness_judge(judge);
@@ -104,9 +101,9 @@ static void crowd_comes(bool is_disturbed)
     assert_true(line_leaves_nothing(redis));
 }
 
-TEST(crowd_that_is_disturbed_meets_nobody)
+TEST(crowd_has_one_holder_while_connections_are_killed)
 {
-    crowd_comes(true);
+    check_crowd(true);
 }
 
 static int open_server(void **state)

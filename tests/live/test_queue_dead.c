@@ -1,12 +1,11 @@
 /*
- * test_queue_dead.c -- protocol queue, with processes that die, stop, or lose their connection:
- * while they hold the lock, and while they wait for it.
+ * test_queue_dead.c -- protocol queue with holders and waiters that are killed, stopped, or lose
+ * their connection.
  *
- * The others are the command, `bowline run`, each a process of its own.  What is asserted is who
- * was served, not when.
+ * The other processes run the command `bowline run`. The tests check which client was granted the
+ * lock, not when.
  */
 #include "tests/lib/line.h"
-#include "tests/lib/proxy.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
@@ -25,7 +24,7 @@ static pid_t run(const char *lease, const char *script)
     const char *command = getenv("BOWLINE");
 
     if (command == NULL)
-        skip(); /* run by hand */
+        skip(); /* $BOWLINE is not set: not run by meson */
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
@@ -43,11 +42,11 @@ static pid_t run_holder(void)
     for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(1))
         if (strcmp(server_ask(redis, "EXISTS bowline:{x}"), "1") == 0)
             return pid;
-    fail_msg("it has not got the lock");
+    fail_msg("the command did not acquire the lock");
     return pid;
 }
 
-static int end_of(pid_t pid)
+static int wait_for_exit(pid_t pid)
 {
     int status = 0;
 
@@ -58,11 +57,11 @@ static int end_of(pid_t pid)
 static void kill_hard(pid_t pid)
 {
     assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_true(WIFSIGNALED(end_of(pid)));
+    assert_true(WIFSIGNALED(wait_for_exit(pid)));
 }
 
-/* How many connections have an inbox. */
-static bool inboxes_come_to(int count)
+/* Waits until so many push channels are subscribed. */
+static bool push_channels_come_to(int count)
 {
     int have = -1;
 
@@ -76,12 +75,12 @@ static bool inboxes_come_to(int count)
 
 /* ---- a holder that is killed ----------------------------------------------------------------- */
 
-enum { MANY = 6 };
+enum { WAITERS = 6 };
 
-static void holder_is_killed_with(long count)
+static void check_killed_holder(long count)
 {
-    bowline_client *clients[MANY];
-    waiter          waiters[MANY];
+    bowline_client *clients[WAITERS];
+    waiter          waiters[WAITERS];
     uint64_t        fence = 0;
 
     pid_t holder = run_holder();
@@ -92,7 +91,8 @@ static void holder_is_killed_with(long count)
     kill_hard(holder);
     for (long i = 0; i < count; i++)
         assert_false(atomic_load(&waiters[i].ended));
-    assert_string_equal(server_ask(redis, "PEXPIRE bowline:{x} 100"), "1"); /* its lease ends */
+    assert_string_equal(server_ask(redis, "PEXPIRE bowline:{x} 100"),
+                        "1"); /* its lease is about to end */
     for (long i = 0; i < count; i++) {
         assert_true(waiter_ends(&waiters[i]));
         assert_status(BOWLINE_OK, waiter_join(&waiters[i]), &waiters[i].error);
@@ -108,15 +108,15 @@ static void holder_is_killed_with(long count)
 
 FIXTURE(empty_server, NULL)
 
-TEST(killed_holder_is_followed_by_those_who_wait_in_order)
+TEST(waiters_are_granted_in_order_after_the_holder_was_killed)
 {
-    holder_is_killed_with(MANY);
+    check_killed_holder(WAITERS);
 }
 
-/* ---- a waiter that is killed, or stopped ----------------------------------------------------- */
+/* ---- a waiter that is killed or stopped ------------------------------------------------------ */
 
-/* The release itself gives it to the second in line. */
-static void next_but_one_is_served(bowline_hold *hold)
+/* The release grants the lock to the second waiter. */
+static void release_grants_to_the_second_waiter(bowline_hold *hold)
 {
     char value[29];
 
@@ -125,8 +125,8 @@ static void next_but_one_is_served(bowline_hold *hold)
     assert_string_equal(server_ask(redis, "GET bowline:{x}"), value);
 }
 
-/* Its socket is closed: it costs nothing, and the one behind it has it at once. */
-TEST(killed_waiter_is_passed_over)
+/* The kernel closed its connection: the release skips it at no cost. */
+TEST(killed_waiter_is_skipped)
 {
     waiter w;
 
@@ -137,8 +137,8 @@ TEST(killed_waiter_is_passed_over)
     assert_true(line_comes_to(redis, "x", 1));
     line_join(redis, &w, other, "x", 2);
     kill_hard(dead);
-    assert_true(inboxes_come_to(2));
-    next_but_one_is_served(hold);
+    assert_true(push_channels_come_to(2));
+    release_grants_to_the_second_waiter(hold);
     assert_true(waiter_ends(&w));
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
     must_release(w.hold);
@@ -147,9 +147,9 @@ TEST(killed_waiter_is_passed_over)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* It is given the lock, for a claim, as nobody can know.  The claim ends, the one behind it has
- * it; and when it goes on, it waits again, and has its turn. */
-TEST(stopped_waiter_at_the_head_holds_up_for_one_claim)
+/* A stopped waiter looks alive and gets a provisional grant. When that ends, the next waiter is
+ * granted the lock. When the stopped process continues, it waits again and acquires the lock. */
+TEST(stopped_first_waiter_delays_the_queue_by_one_provisional_grant)
 {
     waiter w;
 
@@ -167,7 +167,7 @@ TEST(stopped_waiter_at_the_head_holds_up_for_one_claim)
     assert_true(line_comes_to(redis, "x", 1));
     assert_true(bowline_hold_left_ms(w.hold) > 0);
     must_release(w.hold);
-    int status = end_of(stopped);
+    int status = wait_for_exit(stopped);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 7);
     bowline_close(other);
@@ -175,8 +175,8 @@ TEST(stopped_waiter_at_the_head_holds_up_for_one_claim)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* Nothing was heard of it for longer than three beats: it is passed over, and no claim is spent. */
-TEST(waiter_that_was_long_silent_is_passed_over)
+/* It missed three heartbeats: the release skips it, without a provisional grant. */
+TEST(waiter_without_heartbeats_is_skipped)
 {
     waiter w;
 
@@ -188,12 +188,12 @@ TEST(waiter_that_was_long_silent_is_passed_over)
     line_join(redis, &w, other, "x", 2);
     assert_int_equal(kill(silent, SIGSTOP), 0);
     sleep_ms(3500);
-    next_but_one_is_served(hold);
+    release_grants_to_the_second_waiter(hold);
     assert_true(waiter_ends(&w));
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
     must_release(w.hold);
     assert_int_equal(kill(silent, SIGCONT), 0);
-    assert_int_equal(WEXITSTATUS(end_of(silent)), 7);
+    assert_int_equal(WEXITSTATUS(wait_for_exit(silent)), 7);
     bowline_close(other);
     bowline_close(client);
     assert_true(line_leaves_nothing(redis));
@@ -207,70 +207,71 @@ static void cut_all(void)
     (void)server_ask(redis, "CLIENT KILL TYPE normal SKIPME yes");
 }
 
-TEST(cut_connection_keeps_its_place)
+TEST(waiters_keep_their_order_when_connections_are_killed)
 {
-    bowline_client *clients[MANY];
-    waiter          waiters[MANY];
+    bowline_client *clients[WAITERS];
+    waiter          waiters[WAITERS];
 
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    for (long i = 0; i < MANY; i++) {
+    for (long i = 0; i < WAITERS; i++) {
         clients[i] = must_open(url);
         line_join(redis, &waiters[i], clients[i], "x", i + 1);
     }
     for (int round = 0; round < 3; round++) {
         cut_all();
         assert_true(line_can_be_told(redis, "x"));
-        assert_true(line_comes_to(redis, "x", MANY));
+        assert_true(line_comes_to(redis, "x", WAITERS));
     }
     assert_true(bowline_hold_left_ms(hold) > 0);
     must_release(hold);
-    for (long i = 0; i < MANY; i++) {
+    for (long i = 0; i < WAITERS; i++) {
         assert_true(waiter_ends(&waiters[i]));
         assert_status(BOWLINE_OK, waiter_join(&waiters[i]), &waiters[i].error);
-        for (long j = i + 1; j < MANY; j++)
+        for (long j = i + 1; j < WAITERS; j++)
             assert_false(atomic_load(&waiters[j].ended));
-        cut_all(); /* while the next ones wait, and this one holds */
+        cut_all(); /* while the others wait and this one holds the lock */
         assert_true(line_can_be_told(redis, "x"));
         int status = bowline_release(waiters[i].hold, NULL);
         assert_true(status == BOWLINE_OK || status == BOWLINE_UNKNOWN);
     }
-    for (long i = 0; i < MANY; i++)
+    for (long i = 0; i < WAITERS; i++)
         bowline_close(clients[i]);
     bowline_close(client);
     assert_true(line_leaves_nothing(redis));
 }
 
-/* ---- who does not wait ----------------------------------------------------------------------- */
+/* ---- dead waiters ---------------------------------------------------------------------------- */
 
-/* The live one behind ten thousand of them has it when it is given back: 64 go with each script. */
-TEST(ten_thousand_of_the_dead_are_passed_over)
+/* The live waiter behind ten thousand dead ones is granted the lock after the release: each script
+ * call skips 64. */
+TEST(ten_thousand_dead_waiters_are_skipped)
 {
-    enum { MANY_DEAD = 10000, EACH = 64, BESIDE = 8 };
-    char   any[200];
+    enum { DEAD = 10000, EACH = 64, OTHER_CALLS = 8 };
+    char   unlimited_url[200];
     waiter live;
 
-    (void)snprintf(any, sizeof any, "%s?queue-max=0", redis->tcp_url);
-    bowline_client *client = must_open(any);
-    bowline_client *other  = must_open(any);
+    (void)snprintf(unlimited_url, sizeof unlimited_url, "%s?queue-max=0", redis->tcp_url);
+    bowline_client *client = must_open(unlimited_url);
+    bowline_client *other  = must_open(unlimited_url);
     bowline_hold   *hold   = must_acquire(client, "x");
     (void)server_ask(redis,
                      "EVAL 'for i = 1, %d do redis.call(\"ZADD\", \"bowline:{x}:bwl.q\", i, "
                      "\"b1:dead\" .. i .. \" 1.0 bowline:i:none 2000\") end' 0",
-                     MANY_DEAD);
-    line_join(redis, &live, other, "x", MANY_DEAD + 1);
-    long asked = line_count(redis, "evalsha");
+                     DEAD);
+    line_join(redis, &live, other, "x", DEAD + 1);
+    long calls_before = line_count(redis, "evalsha");
     must_release(hold);
     assert_int_equal(waiter_join(&live), BOWLINE_OK);
     must_release(live.hold);
-    assert_in_range(line_count(redis, "evalsha") - asked, MANY_DEAD / EACH,
-                    MANY_DEAD / EACH + BESIDE);
+    assert_in_range(line_count(redis, "evalsha") - calls_before, DEAD / EACH,
+                    DEAD / EACH + OTHER_CALLS);
     bowline_close(client);
     bowline_close(other);
     assert_true(line_leaves_nothing(redis));
 }
 
-/* One script call passes over 64 members of the queue.  A waiter behind them may be alive. */
+/* One script call skips 64 members of the queue. A waiter behind them may be alive. */
 TEST(try_does_not_overtake_a_waiter_behind_dead_ones)
 {
     enum { EACH = 64 };

@@ -1,10 +1,10 @@
 /*
- * test_queue_hand_over.c -- a lock goes from who has it to who waits: what each of them says for
- * that, and when.  Whoever is given it confirms when he has time, and whoever gives back what he
- * has waited for says something first that says nothing: see docs/design/hand-over-cost.md.
+ * test_queue_hand_over.c -- a handoff from the holder to the next waiter: which commands each of
+ * them sends, and when. The waiter confirms the grant a moment later, and its release is preceded
+ * by a command without effect: see docs/design/hand-over-cost.md.
  *
- * What clients said is a text: J for JOIN and TAKE, C for a confirmation, R for RELEASE and r for
- * one by its text, l for what leads it.
+ * The commands are compared as a text: J is JOIN or TAKE, C a confirmation, R is RELEASE, r a
+ * RELEASE by EVAL, l the command in front of RELEASE.
  */
 #include "engine/redis/wire/scripts.h"
 #include "tests/lib/line.h"
@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { HEARD_MAX = 1 << 18, TRIES = 30 };
+enum { OUTPUT_MAX = 1 << 18, TRIES = 30 };
 
 static server *redis;
 static char    url[200];
 static int     monitor;
 
-/* ---- what was said --------------------------------------------------------------------------- */
+/* ---- the commands ---------------------------------------------------------------------------- */
 
 static char letter_of(const char *line)
 {
@@ -45,24 +45,24 @@ static char letter_of(const char *line)
         if (strstr(line, known[i].command) != NULL &&
             strstr(line, bwl_scripts[known[i].script].sha1) != NULL)
             return known[i].letter;
-    return strstr(line, "\"EVALSHA\"") != NULL ? '?' : '\0'; /* else it is ourselves who ask */
+    return strstr(line, "\"EVALSHA\"") != NULL ? '?' : '\0'; /* else a command of the test itself */
 }
 
-/* Since the last call. */
-static const char *said(void)
+/* The commands since the last call. */
+static const char *commands_sent(void)
 {
-    static char all[HEARD_MAX];
+    static char all[OUTPUT_MAX];
     static char letters[200];
     size_t      size  = 0;
     size_t      count = 0;
 
-    (void)server_ask(redis, "ECHO that-is-all");
+    (void)server_ask(redis, "ECHO end-of-commands");
     do {
         ssize_t got = read(monitor, all + size, sizeof all - 1 - size);
         assert_true(got > 0);
         size += (size_t)got;
         all[size] = '\0';
-    } while (strstr(all, "\"that-is-all\"\r\n") == NULL);
+    } while (strstr(all, "\"end-of-commands\"\r\n") == NULL);
     for (char *line = strtok(all, "\r\n"); line != NULL; line = strtok(NULL, "\r\n")) {
         char letter = letter_of(line);
         if (letter != '\0' && count < sizeof letters - 1)
@@ -72,7 +72,7 @@ static const char *said(void)
     return letters;
 }
 
-/* Within ten seconds. */
+/* Waits ten seconds at most. */
 static bool is_confirmed(void)
 {
     for (int i = 0; i < 1000; i++, sleep_ms(10))
@@ -81,7 +81,7 @@ static bool is_confirmed(void)
     return false;
 }
 
-/* Behind somebody else, who has let go. */
+/* Waits behind another client, which then releases. */
 static bowline_hold *acquire_by_waiting(bowline_client *client, bowline_client *first)
 {
     waiter w;
@@ -94,48 +94,48 @@ static bowline_hold *acquire_by_waiting(bowline_client *client, bowline_client *
     return w.hold;
 }
 
-/* ---- confirming ------------------------------------------------------------------------------ */
+/* ---- confirmation ---------------------------------------------------------------------------- */
 
-static void is_confirmed_by_itself(bowline_client *second)
+static void check_confirmation_without_a_call(bowline_client *second)
 {
     bowline_client *first = must_open(url);
     bowline_hold   *hold  = acquire_by_waiting(second, first);
 
     assert_true(is_confirmed());
-    assert_string_equal(said(), "JJRC");
+    assert_string_equal(commands_sent(), "JJRC");
     must_release(hold);
-    assert_string_equal(said(), "lR");
+    assert_string_equal(commands_sent(), "lR");
     bowline_close(second);
     bowline_close(first);
     assert_true(line_leaves_nothing(redis));
 }
 
-static int begin_anew(void **state)
+static int delete_all_keys(void **state)
 {
     (void)server_ask(redis, "FLUSHALL");
-    (void)said();
+    (void)commands_sent();
     return 0;
 }
 
-FIXTURE(begin_anew, NULL)
+FIXTURE(delete_all_keys, NULL)
 
-TEST(turn_that_lasts_is_confirmed_by_the_keeper)
+TEST(grant_is_confirmed_by_the_renewal_thread)
 {
-    is_confirmed_by_itself(must_open(url));
+    check_confirmation_without_a_call(must_open(url));
 }
 
-/* Nobody would come by. */
-TEST(turn_without_a_keeper_is_confirmed_at_once)
+/* No thread would confirm it later. */
+TEST(grant_is_confirmed_at_once_without_a_renewal_thread)
 {
-    is_confirmed_by_itself(must_open_without_keeper(url));
+    check_confirmation_without_a_call(must_open_without_keeper(url));
 }
 
-/* False: not shown, for the machine was so slow that something was asked twice. */
+/* False: shows nothing, because the machine was so slow that a command was sent twice. */
 static bool is_confirmed_at_once(bowline_client *second, bowline_client *first)
 {
     waiter w;
 
-    (void)said();
+    (void)commands_sent();
     bowline_hold *hold = must_acquire(first, "x");
     line_join(redis, &w, second, "x", 1);
     must_release(hold);
@@ -144,18 +144,18 @@ static bool is_confirmed_at_once(bowline_client *second, bowline_client *first)
         assert_true(came_too_late(w.status, &w.error));
         return false;
     }
-    int         status = bowline_release(w.hold, NULL); /* it may be over */
-    const char *are    = said();
-    if (strncmp(are, "JJ", 2) != 0 || strpbrk(are + 2, "J?") != NULL)
+    int         status = bowline_release(w.hold, NULL); /* the hold may have ended */
+    const char *sent   = commands_sent();
+    if (strncmp(sent, "JJ", 2) != 0 || strpbrk(sent + 2, "J?") != NULL)
         return false;
-    assert_memory_equal(are, "JJRC", 4);
+    assert_memory_equal(sent, "JJRC", 4);
     if (status == BOWLINE_OK)
-        assert_string_not_equal(are, "JJRCR");
+        assert_string_not_equal(sent, "JJRCR");
     return status == BOWLINE_OK;
 }
 
-/* A tenth of a second must be left for that; the claim is the lease here. */
-TEST(turn_with_little_time_is_confirmed_at_once)
+/* The confirmation needs 100 ms; the provisional grant is no longer than the lease here. */
+TEST(short_grant_is_confirmed_at_once)
 {
     unsigned at_once = 0;
     char     brief[240];
@@ -170,7 +170,7 @@ TEST(turn_with_little_time_is_confirmed_at_once)
     bowline_close(first);
 }
 
-/* ---- giving back ----------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static int open_server(void **state)
 {

@@ -1,8 +1,8 @@
 /*
- * test_queue_order.c -- protocol queue on a real server: who comes first is served first, woken by
- * a push, and nothing is asked meanwhile but beats.
+ * test_queue_order.c -- protocol queue on a real server: waiters are granted the lock in order, by
+ * a push, and send only heartbeats meanwhile.
  *
- * The server counts what it was asked.  The judge of exclusion is the witness.
+ * The server counts the commands. The witness detects two holders.
  */
 #include "tests/lib/line.h"
 #include "tests/lib/suite.h"
@@ -11,67 +11,66 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-enum { LINE = 10, CROWD = 1000 };
+enum { WAITERS = 10, CROWD = 1000 };
 
 static server  *redis;
 static witness *judge;
 static char     url[200];
 
-/* Whoever is served is inside for a moment, writes down that it was his turn, and passes it on. */
-typedef struct guest {
+/* Each waiter records when it was granted the lock, and releases. */
+typedef struct queue_client {
     pthread_t       thread;
     bowline_client *client;
     int             number;
     int             status;
     uint64_t        fence;
-} guest;
+} queue_client;
 
-static int         order[LINE];
-static atomic_int  served;
-static const char *name_of_all = "x";
+static int         order[WAITERS];
+static atomic_int  grants;
+static const char *lock_name = "x";
 
-static void *visit(void *arg)
+static void *wait_once(void *arg)
 {
-    guest        *g    = arg;
+    queue_client *self = arg;
     bowline_hold *hold = NULL;
     witness_visit inside;
 
-    g->status = acquire_within(&hold, g->client, name_of_all, 60000, NULL);
-    if (g->status != BOWLINE_OK)
+    self->status = acquire_within(&hold, self->client, lock_name, 60000, NULL);
+    if (self->status != BOWLINE_OK)
         return NULL;
-    g->fence                            = bowline_hold_fence(hold);
-    bool alone                          = witness_enter(judge, &inside, g->fence);
-    order[atomic_fetch_add(&served, 1)] = g->number;
+    self->fence                         = bowline_hold_fence(hold);
+    bool is_alone                       = witness_enter(judge, &inside, self->fence);
+    order[atomic_fetch_add(&grants, 1)] = self->number;
     witness_leave(&inside);
-    g->status = bowline_release(hold, NULL);
-    if (!alone)
-        g->status = 1;
+    self->status = bowline_release(hold, NULL);
+    if (!is_alone)
+        self->status = 1;
     return NULL;
 }
 
-static void guests_come(guest *guests, int count)
+static void start_all(queue_client *waiting, int count)
 {
-    atomic_store(&served, 0);
+    atomic_store(&grants, 0);
     for (int i = 0; i < count; i++) {
-        guests[i] = (guest){ .client = must_open(url), .number = i };
-        assert_int_equal(pthread_create(&guests[i].thread, NULL, visit, &guests[i]), 0);
+        waiting[i] = (queue_client){ .client = must_open(url), .number = i };
+        assert_int_equal(pthread_create(&waiting[i].thread, NULL, wait_once, &waiting[i]), 0);
         assert_true(line_comes_to(redis, "x", i + 1));
     }
 }
 
-static void guests_leave(guest *guests, int count)
+static void join_all(queue_client *waiting, int count)
 {
     for (int i = 0; i < count; i++)
-        assert_int_equal(pthread_join(guests[i].thread, NULL), 0);
+        assert_int_equal(pthread_join(waiting[i].thread, NULL), 0);
     for (int i = 0; i < count; i++) {
-        assert_int_equal(guests[i].status, BOWLINE_OK);
-        bowline_close(guests[i].client);
+        assert_int_equal(waiting[i].status, BOWLINE_OK);
+        bowline_close(waiting[i].client);
     }
 }
 
-static void assert_nobody_met(void)
+static void assert_one_holder_at_a_time(void)
 {
     witness_verdict verdict = witness_judge(judge);
 
@@ -79,48 +78,48 @@ static void assert_nobody_met(void)
     assert_int_equal(verdict.fences_backward, 0);
 }
 
-TEST(ten_are_served_in_the_order_in_which_they_came)
+TEST(ten_waiters_are_granted_in_order)
 {
-    guest guests[LINE];
+    queue_client waiting[WAITERS];
 
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        fence  = bowline_hold_fence(hold);
     assert_true(fence > 0);
-    guests_come(guests, LINE);
+    start_all(waiting, WAITERS);
     must_release(hold);
-    guests_leave(guests, LINE);
-    for (int i = 0; i < LINE; i++) {
+    join_all(waiting, WAITERS);
+    for (int i = 0; i < WAITERS; i++) {
         assert_int_equal(order[i], i);
-        assert_true(guests[i].fence > fence);
-        fence = guests[i].fence;
+        assert_true(waiting[i].fence > fence);
+        fence = waiting[i].fence;
     }
-    assert_nobody_met();
+    assert_one_holder_at_a_time();
     bowline_close(client);
     assert_true(line_leaves_nothing(redis));
 }
 
-/* RELEASE by the one, EXTEND by the other.  A HEARTBEAT is what looks at its rank. */
-TEST(handing_over_takes_two_commands)
+/* RELEASE by the holder, EXTEND by the waiter. Only a HEARTBEAT runs ZRANK. */
+TEST(handoff_takes_two_commands)
 {
-    guest guests[LINE];
+    queue_client waiting[WAITERS];
 
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    guests_come(guests, LINE);
+    start_all(waiting, WAITERS);
     (void)server_ask(redis, "CONFIG RESETSTAT");
     must_release(hold);
-    guests_leave(guests, LINE);
-    long asked = line_count(redis, "evalsha") + line_count(redis, "eval");
-    long beats = line_count(redis, "zrank");
-    assert_int_equal(asked - beats, 2 * LINE + 1);
-    assert_int_equal(line_told(redis), LINE);
-    assert_nobody_met();
+    join_all(waiting, WAITERS);
+    long scripts    = line_count(redis, "evalsha") + line_count(redis, "eval");
+    long heartbeats = line_count(redis, "zrank");
+    assert_int_equal(scripts - heartbeats, 2 * WAITERS + 1);
+    assert_int_equal(line_told(redis), WAITERS);
+    assert_one_holder_at_a_time();
     bowline_close(client);
     assert_true(line_leaves_nothing(redis));
 }
 
-/* ---- a crowd, through the event loop of one program ------------------------------------------ */
+/* ---- many waiters in the event loop of one program ------------------------------------------- */
 
 static bowline_operation *crowd[CROWD];
 
@@ -141,7 +140,7 @@ static void await_operation(bowline_client *client, bowline_operation *op)
     }
 }
 
-TEST(a_thousand_wait_on_one_connection)
+TEST(thousand_waiters_share_one_connection)
 {
     bowline_client *client = must_open_without_keeper(url);
     bowline_hold   *hold   = NULL;
@@ -170,7 +169,7 @@ TEST(a_thousand_wait_on_one_connection)
     bowline_close(client);
 }
 
-/* ---- what leaves the line -------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static int open_server(void **state)
 {

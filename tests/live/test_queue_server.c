@@ -1,22 +1,20 @@
 /*
- * test_queue_server.c -- protocol queue on a server that is not as it should be: strangers have the
- * lock, keys are something else, scripts are forgotten, memory is full, rights are missing, it was
- * started again with nothing in it.
+ * test_queue_server.c -- protocol queue on a server in an unusual state: foreign locks, keys of
+ * another type, flushed scripts, a restart without data.
  */
 #include "tests/lib/line.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 static char url[200];
 
-/* ---- strangers ------------------------------------------------------------------------------- */
+/* ---- foreign locks --------------------------------------------------------------------------- */
 
-static void wait_for_a_stranger(const char *set, const char *ends)
+static void check_wait_for_foreign_lock(const char *set, const char *ends)
 {
     waiter w;
 
@@ -24,7 +22,7 @@ static void wait_for_a_stranger(const char *set, const char *ends)
     (void)server_ask(redis, "%s", set);
     assert_status(BOWLINE_BUSY, try_once(client, "x"), NULL);
     line_join(redis, &w, client, "x", 1);
-    sleep_ms(200); /* some beats */
+    sleep_ms(200); /* a few heartbeats */
     assert_string_equal(server_ask(redis, "GET bowline:{x}"), "of-another");
     assert_false(atomic_load(&w.ended));
     (void)server_ask(redis, "%s", ends);
@@ -35,22 +33,22 @@ static void wait_for_a_stranger(const char *set, const char *ends)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* One that failed has left something. */
-static int begin_anew(void **state)
+/* A failed test may have left keys. */
+static int delete_all_keys(void **state)
 {
     (void)server_ask(redis, "CONFIG SET maxmemory 0");
     (void)server_ask(redis, "FLUSHALL");
     return 0;
 }
 
-FIXTURE(begin_anew, NULL)
+FIXTURE(delete_all_keys, NULL)
 
-TEST(stranger_without_an_end_is_waited_for)
+TEST(waiter_acquires_after_a_foreign_lock_without_expiry)
 {
-    wait_for_a_stranger("SET bowline:{x} of-another", "DEL bowline:{x}");
+    check_wait_for_foreign_lock("SET bowline:{x} of-another", "DEL bowline:{x}");
 }
 
-TEST(stranger_who_comes_instead_of_us_is_not_touched)
+TEST(release_leaves_a_foreign_lock_unchanged)
 {
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -62,8 +60,8 @@ TEST(stranger_who_comes_instead_of_us_is_not_touched)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* A list is no value of ours. */
-TEST(lock_that_is_no_string_is_a_strangers)
+/* A list is a foreign value. */
+TEST(waiter_acquires_after_a_foreign_list)
 {
     waiter w;
 
@@ -79,42 +77,42 @@ TEST(lock_that_is_no_string_is_a_strangers)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* Who listens to everything is no receiver, and hears nothing: else a waiter that has gone would
- * seem to be there, and the lock be given to nobody. */
-TEST(who_listens_to_everything_neither_counts_nor_hears)
+/* A pattern subscriber must not count as a receiver of a push, or the lock would be granted to a
+ * dead waiter. */
+TEST(pattern_subscriber_receives_no_push_and_does_not_count)
 {
     waiter w;
-    char   heard[4096] = "";
+    char   received[4096] = "";
 
     if (!line_has_shards(redis)) {
-        print_message("# before 7.0 he does both: see Q7 in docs/faults.md\n");
+        print_message("# before 7.0 it receives and counts: see Q7 in docs/faults.md\n");
         return;
     }
-    int             fd      = server_say(redis, "PSUBSCRIBE *");
-    bowline_client *client  = must_open(url);
-    bowline_client *other   = must_open(url);
-    bowline_hold   *hold    = must_acquire(client, "x");
-    bowline_hold   *nobodys = NULL;
+    int             fd     = server_say(redis, "PSUBSCRIBE *");
+    bowline_client *client = must_open(url);
+    bowline_client *other  = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    bowline_hold   *last   = NULL;
     line_join(redis, &w, other, "x", 1);
     (void)server_ask(redis, "ZADD bowline:{x}:bwl.q 1 'b1:gone 1.0 bowline:i:gone 2000'");
     must_release(hold);
     assert_true(waiter_ends(&w));
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
     must_release(w.hold);
-    ssize_t got = recv(fd, heard, sizeof heard - 1, MSG_DONTWAIT);
+    ssize_t got = recv(fd, received, sizeof received - 1, MSG_DONTWAIT);
     assert_true(got > 0);
-    assert_non_null(strstr(heard, "psubscribe"));
-    assert_null(strstr(heard, "bowline:i:"));
-    assert_status(BOWLINE_OK, acquire_within(&nobodys, other, "x", 0, NULL), NULL);
-    must_release(nobodys);
+    assert_non_null(strstr(received, "psubscribe"));
+    assert_null(strstr(received, "bowline:i:"));
+    assert_status(BOWLINE_OK, acquire_within(&last, other, "x", 0, NULL), NULL);
+    must_release(last);
     (void)close(fd);
     bowline_close(other);
     bowline_close(client);
     assert_true(line_leaves_nothing(redis));
 }
 
-/* What stands in the queue and is no member is dropped. */
-TEST(what_is_no_member_of_the_queue_is_dropped)
+/* A queue entry that is not a valid member is deleted. */
+TEST(invalid_queue_entries_are_deleted)
 {
     waiter w;
 
@@ -132,9 +130,9 @@ TEST(what_is_no_member_of_the_queue_is_dropped)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* ---- scripts that are forgotten -------------------------------------------------------------- */
+/* ---- flushed scripts ------------------------------------------------------------------------- */
 
-TEST(scripts_may_be_forgotten_at_any_time)
+TEST(queue_works_when_scripts_are_flushed)
 {
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
@@ -157,9 +155,9 @@ TEST(scripts_may_be_forgotten_at_any_time)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* ---- started again --------------------------------------------------------------------------- */
+/* ---- restart --------------------------------------------------------------------------------- */
 
-TEST(restart_with_nothing_is_a_loss_and_fences_go_on_rising)
+TEST(restart_without_data_is_a_loss_and_fences_rise)
 {
     uint64_t fence = 0;
 
@@ -178,7 +176,7 @@ TEST(restart_with_nothing_is_a_loss_and_fences_go_on_rising)
     assert_true(line_leaves_nothing(redis));
 }
 
-TEST(who_waits_outlasts_a_restart_with_nothing)
+TEST(waiters_survive_a_restart_without_data)
 {
     waiter waiters[3];
 
@@ -204,8 +202,8 @@ TEST(who_waits_outlasts_a_restart_with_nothing)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* The count of fences is gone, the connection is not. */
-TEST(fences_rise_after_everything_was_deleted)
+/* The fence counter is deleted, the connection stays. */
+TEST(fences_rise_after_flushall)
 {
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -219,8 +217,8 @@ TEST(fences_rise_after_everything_was_deleted)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* An older state of the data is there: the count was set back by an hour. */
-TEST(fences_rise_after_an_older_state_has_come_back)
+/* The server has older data: the counter is behind by an hour. */
+TEST(fences_rise_after_older_data_was_restored)
 {
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -235,9 +233,9 @@ TEST(fences_rise_after_an_older_state_has_come_back)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* ---- keys that are something else ------------------------------------------------------------ */
+/* ---- keys of another type -------------------------------------------------------------------- */
 
-TEST(queue_of_a_wrong_type_keeps_the_lock_to_its_end)
+TEST(release_is_refused_when_the_queue_has_another_type)
 {
     bowline_error error = { 0 };
 
@@ -252,15 +250,7 @@ TEST(queue_of_a_wrong_type_keeps_the_lock_to_its_end)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* ---- rights ---------------------------------------------------------------------------------- */
-
-#define KEYS_AND_ALL "~bowline:* resetchannels +@all"
-
-/* As docs/wire.md has it. */
-#define ENOUGH                                                                               \
-    "~bowline:* resetchannels &bowline:i:* -@all +hello +eval +evalsha "                     \
-    "+get +set +del +exists +type +incr +time +persist +pexpire +pttl +zadd +zrem +zpopmin " \
-    "+zscore +zrank +zcard +hget +hset +hdel"
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static int open_server(void **state)
 {

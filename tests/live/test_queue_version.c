@@ -1,6 +1,6 @@
 /*
- * test_queue_version.c -- protocol queue beside another version of itself: what begins "b2:" is a
- * stranger's wherever it is met.  See "Versions" in docs/wire.md.
+ * test_queue_version.c -- protocol queue beside another version of itself: a value that begins with
+ * "b2:" is foreign everywhere. See "Versions" in docs/wire.md.
  */
 #include "tests/lib/line.h"
 #include "tests/lib/shared_server.h"
@@ -11,20 +11,21 @@
 #include <unistd.h>
 
 #define OF_ANOTHER "b2:SSSSSSSSSSSSSSSSSSSSSSTTTTTTTTTTTTTTTTTTTTTT"
-#define WORTH_MS   600000
+#define TTL_MS     600000
 
 static char url[200];
 
 static void assert_untouched(void)
 {
     assert_string_equal(server_ask(redis, "GET bowline:{x}"), OF_ANOTHER);
-    assert_true(strtol(server_ask(redis, "PTTL bowline:{x}"), NULL, 10) > WORTH_MS / 2);
+    assert_true(strtol(server_ask(redis, "PTTL bowline:{x}"), NULL, 10) > TTL_MS / 2);
 }
 
 FIXTURE(empty_server, NULL)
 
-/* Waited for, told by its version, never touched; and then it is our turn though nobody tells. */
-TEST(lock_of_another_version_is_a_strangers_and_is_named)
+/* The error names the version, the key stays unchanged, and the waiter acquires the lock when the
+ * key is gone, although no push arrives. */
+TEST(waiter_acquires_after_a_lock_of_another_version)
 {
     waiter         w;
     bowline_hold  *never  = NULL;
@@ -32,14 +33,14 @@ TEST(lock_of_another_version_is_a_strangers_and_is_named)
     bowline_holder holder = { .size = sizeof holder };
 
     bowline_client *client = must_open(url);
-    (void)server_ask(redis, "SET bowline:{x} " OF_ANOTHER " PX %d", WORTH_MS);
+    (void)server_ask(redis, "SET bowline:{x} " OF_ANOTHER " PX %d", TTL_MS);
     assert_status(BOWLINE_BUSY, acquire_within(&never, client, "x", 0, &error), &error);
     assert_non_null(strstr(error.text, "another version of bowline (b2)"));
     assert_status(BOWLINE_OK, bowline_who(client, "x", &holder, &error), &error);
     assert_true(holder.held && holder.foreign);
     assert_non_null(strstr(holder.note, "(b2)"));
     line_join(redis, &w, client, "x", 1);
-    sleep_ms(300); /* some beats */
+    sleep_ms(300); /* a few heartbeats */
     assert_false(atomic_load(&w.ended));
     assert_untouched();
     (void)server_ask(redis, "DEL bowline:{x}");
@@ -50,12 +51,12 @@ TEST(lock_of_another_version_is_a_strangers_and_is_named)
     assert_true(line_leaves_nothing(redis));
 }
 
-TEST(lock_that_another_version_has_now_is_not_touched)
+TEST(release_leaves_a_lock_of_another_version_unchanged)
 {
     for (int i = 0; i < 2; i++) {
         bowline_client *client = must_open(url);
         bowline_hold   *hold   = must_acquire(client, "x");
-        (void)server_ask(redis, "SET bowline:{x} " OF_ANOTHER " PX %d", WORTH_MS);
+        (void)server_ask(redis, "SET bowline:{x} " OF_ANOTHER " PX %d", TTL_MS);
         if (i == 0)
             assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
         assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
@@ -66,9 +67,9 @@ TEST(lock_that_another_version_has_now_is_not_touched)
     }
 }
 
-/* Another version has a line of its own.  If it stands in ours all the same it is dropped, as all
- * that cannot be read: it gets nothing, and nobody behind it waits for it. */
-TEST(member_of_another_version_is_passed_over)
+/* Another version has its own queue. An entry of it in our queue is deleted like any invalid one:
+ * it gets no grant and delays no waiter. */
+TEST(queue_entry_of_another_version_is_skipped)
 {
     static const char *const members[] = {
         OF_ANOTHER " 1.0 bowline:i:2222222222222222222222 2000",
@@ -87,7 +88,7 @@ TEST(member_of_another_version_is_passed_over)
         line_join(redis, &w, client, "x", 2);
         (void)server_ask(redis, "CONFIG RESETSTAT");
         must_release(hold);
-        const char *has_it = server_ask(redis, "GET bowline:{x}"); /* since the release */
+        const char *has_it = server_ask(redis, "GET bowline:{x}"); /* the owner after the release */
         assert_true(strncmp(has_it, members[i], strcspn(members[i], " ")) != 0);
         assert_int_equal(line_count(redis, "zpopmin"), 2);
         assert_true(waiter_ends(&w));
@@ -101,8 +102,9 @@ TEST(member_of_another_version_is_passed_over)
     }
 }
 
-/* Not in the room of a word that the script said before: see docs/design/bytes.md. */
-TEST(lock_takes_what_a_bare_set_of_its_value_takes)
+/* The value must not keep the larger buffer of a string that the script built: see
+ * docs/design/bytes.md. */
+TEST(lock_uses_as_much_memory_as_a_plain_set)
 {
     char held[24];
 

@@ -1,10 +1,10 @@
 /*
- * test_queue_words.c -- the scripts of protocol queue where a key is something else, and where
- * memory is full: each word, in each state of the lock, with each fault.
+ * test_queue_words.c -- each script of protocol queue, in each state of the lock, with each fault:
+ * a key of another type, or full memory.
  *
- * All or nothing: whatever is answered by an error has changed nothing (DEBUG DIGEST is that of all
- * data, and of what has an end, but not of when), and the error names the key.  Which words fail at
- * all is written down here.
+ * A script that replies with an error has changed nothing (DEBUG DIGEST covers all data and which
+ * keys have an expiry, but not its time), and the error names the key. The tests list which scripts
+ * fail at all.
  */
 #include "engine/redis/wire/queue.h"
 #include "tests/lib/line.h"
@@ -12,7 +12,6 @@
 #include "tests/lib/wire.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #define KEY      "bowline:{x}"
 #define QUEUE    KEY ":bwl.q"
@@ -22,20 +21,20 @@
 #define ME       "AAAAAAAAAAAAAAAA"
 #define OTHER    "BBBBBBBBBBBBBBBB"
 #define THIRD    "CCCCCCCCCCCCCCCC"
-#define AFTER    "DDDDDDDDDDDDDDDD" /* by which we wait when we have yielded */
+#define AFTER    "DDDDDDDDDDDDDDDD" /* the token after a yield */
 #define INBOX    "bowline:i:1111111111111111111111"
 #define VALUE(t) "b1:" SESSION t
-#define STANDS(t, ticket) \
+#define WAITS(t, ticket) \
     "ZADD " QUEUE " " ticket " '" VALUE(t) " 1.0000000000000001 " INBOX " 2000'"
 #define HOLDS(t) "SET " KEY " " VALUE(t) " PX 600000"
 
-enum { WORDS = REDIS_QUEUE_REQUEUE - REDIS_QUEUE_TAKE + 1, STEPS_MAX = 4 };
+enum { COMMANDS = REDIS_QUEUE_REQUEUE - REDIS_QUEUE_TAKE + 1, STEPS_MAX = 4 };
 
 static server *redis;
 static wire    line;
 static char    digest[64];
 
-/* ---- how the lock is ------------------------------------------------------------------------- */
+/* ---- states of the lock ---------------------------------------------------------------------- */
 
 typedef struct state_of_lock {
     const char *name;
@@ -43,13 +42,13 @@ typedef struct state_of_lock {
 } state_of_lock;
 
 static const state_of_lock states[] = {
-    { "nothing is there", { NULL } },
-    { "it is ours", { HOLDS(ME) } },
-    { "it is ours, and others wait", { HOLDS(ME), STANDS(OTHER, "1"), STANDS(THIRD, "2") } },
-    { "another has it, and we wait", { HOLDS(OTHER), STANDS(ME, "1"), STANDS(THIRD, "2") } },
-    { "nobody has it, and we wait", { STANDS(ME, "1"), STANDS(THIRD, "2") } },
-    { "nobody has it, and others wait", { STANDS(THIRD, "1") } },
-    { "a stranger has it, and we wait", { "SET " KEY " of-another", STANDS(ME, "1") } },
+    { "no keys", { NULL } },
+    { "we hold", { HOLDS(ME) } },
+    { "we hold, and others wait", { HOLDS(ME), WAITS(OTHER, "1"), WAITS(THIRD, "2") } },
+    { "another client holds, and we wait", { HOLDS(OTHER), WAITS(ME, "1"), WAITS(THIRD, "2") } },
+    { "free, and we wait", { WAITS(ME, "1"), WAITS(THIRD, "2") } },
+    { "free, and others wait", { WAITS(THIRD, "1") } },
+    { "a foreign lock, and we wait", { "SET " KEY " of-another", WAITS(ME, "1") } },
 };
 
 enum { STATES = COUNT_OF(states) };
@@ -61,7 +60,7 @@ static void make(const state_of_lock *s)
     (void)server_ask(redis, "HSET " BEATS " b1:somebody 1");
     for (int i = 0; i < STEPS_MAX && s->steps[i] != NULL; i++)
         assert_int_not_equal(server_ask(redis, "%s", s->steps[i])[0], '-');
-    (void)server_ask(redis, "PEXPIRE " QUEUE " 60000"); /* as whatever writes it does */
+    (void)server_ask(redis, "PEXPIRE " QUEUE " 60000"); /* as the scripts do */
     (void)server_ask(redis, "PEXPIRE " BEATS " 60000");
 }
 
@@ -70,10 +69,10 @@ static const char *data(void)
     return server_ask(redis, "DEBUG DIGEST");
 }
 
-/* ---- what is asked --------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
-/* The answer, as a text that ends; an error begins with a minus. */
-static const char *ask(bwl_redis_command command, bool waits_at_most_one)
+/* The reply as a string; an error begins with a minus. */
+static const char *execute(bwl_redis_command command, bool waits_at_most_one)
 {
     static char            text[400];
     const bwl_queue_self   self = { .uses_sharded_pubsub = line_has_shards(redis),
@@ -99,24 +98,25 @@ static const char *ask(bwl_redis_command command, bool waits_at_most_one)
     return text;
 }
 
-/* Which words fail in some state, as a set of 1 << (word - TAKE); each of them all or nothing. */
-static unsigned fails_under(void (*fault)(void), void (*mend)(void), const char *tells)
+/* Which scripts fail in some state, as a set of 1 << (command - TAKE); checks that a failed script
+ * changed nothing. */
+static unsigned fails_under(void (*fault)(void), void (*repair)(void), const char *error_part)
 {
     unsigned failing = 0;
 
     for (unsigned i = 0; i < STATES; i++) {
-        for (unsigned w = 0; w < WORDS; w++) {
+        for (unsigned w = 0; w < COMMANDS; w++) {
             make(&states[i]);
             fault();
             (void)snprintf(digest, sizeof digest, "%s", data());
-            const char *said = ask(REDIS_QUEUE_TAKE + w, i % 2 == 0);
-            if (said[0] == '-') {
+            const char *reply = execute(REDIS_QUEUE_TAKE + w, i % 2 == 0);
+            if (reply[0] == '-') {
                 failing |= 1u << w;
-                if (strcmp(digest, data()) != 0 || strstr(said, tells) == NULL)
-                    fail_msg("%s, word %u: \"%s\" has changed something, or does not tell %s",
-                             states[i].name, w, said, tells);
+                if (strcmp(digest, data()) != 0 || strstr(reply, error_part) == NULL)
+                    fail_msg("%s, command %u: \"%s\" changed data, or does not contain %s",
+                             states[i].name, w, reply, error_part);
             }
-            mend();
+            repair();
         }
     }
     return failing;
@@ -130,11 +130,11 @@ static unsigned fails_under(void (*fault)(void), void (*mend)(void), const char 
 #define DISPATCH_NEXT (1u << (REDIS_QUEUE_DISPATCH_NEXT - REDIS_QUEUE_TAKE))
 #define REQUEUE       (1u << (REDIS_QUEUE_REQUEUE - REDIS_QUEUE_TAKE))
 
-static void nothing(void)
+static void no_repair(void)
 {
 }
 
-/* ---- keys that are something else ------------------------------------------------------------ */
+/* ---- keys of another type -------------------------------------------------------------------- */
 
 static const char *odd_key;
 
@@ -144,35 +144,35 @@ static void make_a_list(void)
     assert_string_equal(server_ask(redis, "RPUSH %s 1", odd_key), "1");
 }
 
-static void is_a_list_still(void)
+static void check_list_is_unchanged(void)
 {
     assert_string_equal(server_ask(redis, "LRANGE %s 0 -1", odd_key), "1");
 }
 
-TEST(words_where_the_lock_is_a_list)
+TEST(scripts_succeed_when_the_lock_is_a_list)
 {
     odd_key = KEY;
-    assert_int_equal(fails_under(make_a_list, is_a_list_still, KEY), 0);
+    assert_int_equal(fails_under(make_a_list, check_list_is_unchanged, KEY), 0);
 }
 
-TEST(words_where_the_queue_is_a_list)
+TEST(scripts_fail_and_change_nothing_when_the_queue_is_a_list)
 {
     odd_key = QUEUE;
-    assert_int_equal(fails_under(make_a_list, is_a_list_still, QUEUE),
+    assert_int_equal(fails_under(make_a_list, check_list_is_unchanged, QUEUE),
                      TAKE | JOIN | HEARTBEAT | RELEASE | CANCEL | DISPATCH_NEXT | REQUEUE);
 }
 
-TEST(words_where_the_beats_are_a_list)
+TEST(scripts_fail_and_change_nothing_when_the_heartbeats_are_a_list)
 {
     odd_key = BEATS;
-    assert_int_equal(fails_under(make_a_list, nothing, BEATS),
+    assert_int_equal(fails_under(make_a_list, no_repair, BEATS),
                      TAKE | JOIN | HEARTBEAT | RELEASE | CANCEL | DISPATCH_NEXT | REQUEUE);
 }
 
-TEST(words_where_the_count_is_a_list)
+TEST(scripts_fail_and_change_nothing_when_the_counter_is_a_list)
 {
     odd_key = COUNT;
-    assert_int_equal(fails_under(make_a_list, is_a_list_still, COUNT),
+    assert_int_equal(fails_under(make_a_list, check_list_is_unchanged, COUNT),
                      TAKE | JOIN | HEARTBEAT | RELEASE | CANCEL | DISPATCH_NEXT | REQUEUE);
 }
 
@@ -188,13 +188,13 @@ static void empty_memory(void)
     assert_string_equal(server_ask(redis, "CONFIG SET maxmemory 0"), "OK");
 }
 
-/* Who holds or waits is served; who comes anew is refused. */
-TEST(words_where_memory_is_full)
+/* Holders and waiters are served; a new client is refused. */
+TEST(only_new_clients_are_refused_when_memory_is_full)
 {
     assert_int_equal(fails_under(fill_memory, empty_memory, "OOM"), TAKE | JOIN);
 }
 
-/* ---- the cases ------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static int open_server(void **state)
 {

@@ -1,32 +1,30 @@
 /*
- * test_queue_yield.c -- protocol queue on a real server: who has the lock gives it to who waits,
- * by one command, and stands behind all who wait.
+ * test_queue_yield.c -- yield with protocol queue on a real server: one command grants the lock to
+ * the next waiter and enqueues the holder behind all waiters.
  */
 #include "tests/lib/line.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
-#include "tests/lib/witness.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { WAIT_MS = 60000 };
 
 static char url[200];
-static char long_url[220]; /* what is left behind is there for longer than anybody waits        */
+static char long_url[220]; /* with a lease that is longer than any wait of the test */
 
-static bowline_operation *yields(bowline_hold *hold)
+static bowline_operation *start_yield(bowline_hold *hold)
 {
     bowline_operation *op = NULL;
 
     assert_status(BOWLINE_OK, bowline_yield_start(&op, hold, WAIT_MS, NULL), NULL);
-    (void)bowline_operation_wait(op, 20, NULL); /* what it asks is written */
+    (void)bowline_operation_wait(op, 20, NULL); /* the command is written */
     return op;
 }
 
-/* ---- who gets it ----------------------------------------------------------------------------- */
+/* ---- the order ------------------------------------------------------------------------------- */
 
-TEST(who_yields_stands_behind_all_who_wait)
+TEST(yield_enqueues_the_holder_behind_all_waiters)
 {
     waiter b, c;
 
@@ -36,9 +34,9 @@ TEST(who_yields_stands_behind_all_who_wait)
     uint64_t        fence  = bowline_hold_fence(hold);
     line_join(redis, &b, others, "x", 1);
     line_join(redis, &c, others, "x", 2);
-    bowline_operation *op = yields(hold);
+    bowline_operation *op = start_yield(hold);
     assert_status(BOWLINE_OK, waiter_join(&b), &b.error);
-    assert_true(line_comes_to(redis, "x", 2)); /* and not one */
+    assert_true(line_comes_to(redis, "x", 2)); /* two: the yielding client too */
     assert_true(bowline_hold_fence(b.hold) > fence);
     fence = bowline_hold_fence(b.hold);
     assert_false(atomic_load(&c.ended));
@@ -57,11 +55,11 @@ TEST(who_yields_stands_behind_all_who_wait)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* ---- what may go wrong ----------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
-/* The server has the question and does not carry it out before the connection is gone: the token
- * that is in the lock is nobody's any more, and goes before all else. */
-TEST(who_is_cut_off_while_he_yields_gives_it_on_all_the_same)
+/* The server received the command and has not executed it when the connection ends: the token in
+ * the key has no owner now, and must be released first. */
+TEST(yield_grants_to_the_waiter_when_its_connection_ends)
 {
     waiter b;
 
@@ -70,8 +68,8 @@ TEST(who_is_cut_off_while_he_yields_gives_it_on_all_the_same)
     bowline_client *other  = must_open(url);
     line_join(redis, &b, other, "x", 1);
     (void)server_ask(redis, "CLIENT PAUSE 60000 WRITE");
-    bowline_operation *op = yields(hold);
-    (void)server_ask(redis, "CLIENT KILL TYPE pubsub"); /* whoever has an inbox */
+    bowline_operation *op = start_yield(hold);
+    (void)server_ask(redis, "CLIENT KILL TYPE pubsub"); /* all clients with a push channel */
     (void)server_ask(redis, "CLIENT UNPAUSE");
     assert_status(BOWLINE_OK, waiter_join(&b), &b.error);
     assert_int_equal(bowline_operation_done(op), 0);
@@ -83,8 +81,8 @@ TEST(who_is_cut_off_while_he_yields_gives_it_on_all_the_same)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* Nobody hears an answer any more: what REQUEUE has done all the same is undone behind it. */
-TEST(closing_takes_back_what_is_being_yielded)
+/* The client receives no reply any more: a CANCEL behind REQUEUE undoes it. */
+TEST(close_during_a_yield_leaves_no_key)
 {
     for (int cancels = 0; cancels < 2; cancels++) {
         bowline_operation *op     = NULL;

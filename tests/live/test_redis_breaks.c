@@ -1,6 +1,6 @@
 /*
- * test_redis_breaks.c -- `bowline_break` on a real server: exactly the hold that was shown ends,
- * the next in line has the lock, and what is somebody else's by then, or nobody's of ours, stays.
+ * test_redis_breaks.c -- `bowline_break` on a real server: it ends exactly the hold that was shown,
+ * the next waiter is granted the lock, and any other value stays unchanged.
  */
 #include "tests/lib/line.h"
 #include "tests/lib/shared_server.h"
@@ -11,7 +11,7 @@
 
 static char url[200];
 
-static bowline_holder seen(bowline_client *client, const char *name)
+static bowline_holder show(bowline_client *client, const char *name)
 {
     bowline_holder holder = { .size = sizeof holder };
     bowline_error  error  = { 0 };
@@ -20,7 +20,7 @@ static bowline_holder seen(bowline_client *client, const char *name)
     return holder;
 }
 
-TEST(hold_is_lost_and_the_next_in_line_has_the_lock)
+TEST(break_ends_the_hold_and_grants_to_the_next_waiter)
 {
     enum { WAITING = 3 };
     bowline_client *client = must_open(url);
@@ -34,11 +34,11 @@ TEST(hold_is_lost_and_the_next_in_line_has_the_lock)
         others[i] = must_open(url);
         line_join(redis, &waiters[i], others[i], "x", i + 1);
     }
-    uint64_t id = seen(client, "x").id;
+    uint64_t id = show(client, "x").id;
     assert_status(BOWLINE_OK, bowline_break(client, "x", id, &error), &error);
     assert_true(waiter_ends(&waiters[0]));
-    assert_true(seen(client, "x").id != id);
-    /* The same once more: it is gone, and whose turn it is keeps it. */
+    assert_true(show(client, "x").id != id);
+    /* The same id again: that hold has ended, and the next holder keeps the lock. */
     assert_status(BOWLINE_BUSY, bowline_break(client, "x", id, &error), &error);
     assert_non_null(strstr(error.text, "another client has the lock"));
     assert_status(BOWLINE_LOST, bowline_extend(hold, 0, &error), &error);
@@ -59,8 +59,8 @@ TEST(hold_is_lost_and_the_next_in_line_has_the_lock)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* Whatever is no value of this protocol's, to the letter, has no id and stays as it is. */
-TEST(strangers_are_not_touched)
+/* A value that is not exactly of this protocol has no id and stays unchanged. */
+TEST(break_leaves_foreign_values_unchanged)
 {
     static const char *const made[] = {
         "SET bowline:{x} foo",
@@ -74,14 +74,14 @@ TEST(strangers_are_not_touched)
     };
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    uint64_t        id     = seen(client, "x").id;
+    uint64_t        id     = show(client, "x").id;
 
     assert_status(BOWLINE_OK, bowline_release(hold, NULL), NULL);
     for (size_t i = 0; i < COUNT_OF(made); i++) {
         (void)server_ask(redis, "%s", made[i]);
         char *dump = strdup(server_ask(redis, "DUMP bowline:{x}"));
         assert_non_null(dump);
-        assert_true(seen(client, "x").id == 0);
+        assert_true(show(client, "x").id == 0);
         assert_status(BOWLINE_BUSY, bowline_break(client, "x", id, NULL), NULL);
         assert_string_equal(server_ask(redis, "DUMP bowline:{x}"), dump);
         free(dump);
@@ -91,10 +91,10 @@ TEST(strangers_are_not_touched)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* By compare and delete; those who wait in ways of their own are woken where there is a profile. */
-TEST(other_protocols_and_profiles)
+/* By compare and delete; with a profile it also wakes the waiters of the other program. */
+TEST(break_ends_a_hold_of_each_protocol_and_profile)
 {
-    static const char *const ways[] = {
+    static const char *const variants[] = {
         "protocol=token",
         "protocol=setnx-getset&accept-risk=1",
         "protocol=setnx-expire-watch&accept-risk=1",
@@ -102,19 +102,19 @@ TEST(other_protocols_and_profiles)
     };
     char with[300];
 
-    for (size_t i = 0; i < COUNT_OF(ways); i++) {
-        print_message("# %s\n", ways[i]);
-        (void)snprintf(with, sizeof with, "%s?%s", url, ways[i]);
+    for (size_t i = 0; i < COUNT_OF(variants); i++) {
+        print_message("# %s\n", variants[i]);
+        (void)snprintf(with, sizeof with, "%s?%s", url, variants[i]);
         bowline_client *client = must_open(with);
         bowline_hold   *hold   = must_acquire(client, "x");
         bowline_error   error  = { 0 };
-        uint64_t        id     = seen(client, "x").id;
+        uint64_t        id     = show(client, "x").id;
         assert_true(id != 0);
         assert_status(BOWLINE_BUSY, bowline_break(client, "x", id + 1, &error), &error);
-        assert_int_equal(seen(client, "x").held, 1);
+        assert_int_equal(show(client, "x").held, 1);
         assert_status(BOWLINE_OK, bowline_break(client, "x", id, &error), &error);
-        assert_int_equal(seen(client, "x").held, 0);
-        (void)bowline_release(hold, NULL); /* each tells of it in its own way */
+        assert_int_equal(show(client, "x").held, 0);
+        (void)bowline_release(hold, NULL); /* the status depends on the protocol */
         (void)server_ask(redis, "FLUSHALL");
         bowline_close(client);
     }

@@ -1,10 +1,8 @@
 /*
- * test_redis_keys.c -- what there is on the server: our own keys to the byte, and the keys of
- * others, which are never touched.  And scripts that the server has forgotten.  Of protocol token;
- * those of queue are in test_queue_server.c.
+ * test_redis_keys.c -- the keys of protocol token on the server, to the byte; foreign keys, which
+ * stay unchanged; and scripts that the server lost. Those of queue are in test_queue_server.c.
  */
 #include "tests/lib/judged.h"
-#include "tests/lib/line.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
@@ -25,11 +23,11 @@ static bool is_on_server(const char *key)
     return strcmp(server_ask(redis, "EXISTS %s", key), "1") == 0;
 }
 
-/* ---- our own --------------------------------------------------------------------------------- */
+/* ---- our keys -------------------------------------------------------------------------------- */
 
 FIXTURE(empty_server, nothing_is_left)
 
-TEST(key_is_what_the_documentation_says)
+TEST(key_and_value_are_as_documented)
 {
     bowline_client *client = must_open(url_with("?protocol=token&lease=20s"));
     bowline_hold   *hold   = must_acquire(client, "nightly");
@@ -47,7 +45,7 @@ TEST(key_is_what_the_documentation_says)
     bowline_close(client);
 }
 
-TEST(every_hold_has_another_value)
+TEST(each_hold_has_a_new_value)
 {
     bowline_client *client = must_open(url_with("?protocol=token"));
     char            values[10][32];
@@ -62,7 +60,7 @@ TEST(every_hold_has_another_value)
     bowline_close(client);
 }
 
-TEST(names_cannot_leave_their_braces)
+TEST(braces_in_a_name_are_encoded)
 {
     bowline_client *client = must_open(url_with("?protocol=token"));
     bowline_hold   *hold   = must_acquire(client, "a}{b%");
@@ -72,14 +70,14 @@ TEST(names_cannot_leave_their_braces)
     bowline_close(client);
 }
 
-/* ---- what others have put there -------------------------------------------------------------- */
+/* ---- foreign keys ---------------------------------------------------------------------------- */
 
-typedef struct stranger {
-    const char *makes; /* the command that makes the key */
-    const char *note;  /* what the text of BUSY tells    */
-} stranger;
+typedef struct foreign_key {
+    const char *command; /* creates the key */
+    const char *note;    /* part of the error text of BUSY */
+} foreign_key;
 
-static const stranger strangers[] = {
+static const foreign_key foreign_keys[] = {
     { "SET bowline:{x} somebody PX 600000", "not in the form of bowline" },
     { "SET bowline:{x} 1234567890123456789012 PX 600000", NULL },
     { "SET bowline:{x} '' PX 600000", NULL },
@@ -91,25 +89,26 @@ static const stranger strangers[] = {
     { "XADD bowline:{x} 1-1 f v", "stream" },
 };
 
-TEST(keys_of_others_are_busy_and_stay_as_they_are)
+TEST(acquire_is_busy_and_leaves_a_foreign_key_unchanged)
 {
     bowline_client *client = must_open(url_with("?protocol=token"));
 
-    for (size_t i = 0; i < COUNT_OF(strangers); i++) {
+    for (size_t i = 0; i < COUNT_OF(foreign_keys); i++) {
         bowline_hold  *hold   = NULL;
         bowline_error  error  = { 0 };
         bowline_holder holder = { .size = sizeof holder };
-        (void)server_ask(redis, "%s", strangers[i].makes);
+        (void)server_ask(redis, "%s", foreign_keys[i].command);
         const char *before = server_ask(redis, "DUMP bowline:{x}");
         const char *ends   = server_ask(redis, "PEXPIRETIME bowline:{x}");
         assert_status(BOWLINE_BUSY, bowline_acquire(&hold, client, "x", NULL, &error), &error);
-        if (strangers[i].note != NULL && strstr(error.text, strangers[i].note) == NULL)
-            fail_msg("\"%s\" does not tell of \"%s\"", error.text, strangers[i].note);
+        if (foreign_keys[i].note != NULL && strstr(error.text, foreign_keys[i].note) == NULL)
+            fail_msg("\"%s\" does not contain \"%s\"", error.text, foreign_keys[i].note);
         assert_status(BOWLINE_TIMEOUT, acquire_within(&hold, client, "x", 50, &error), &error);
         assert_status(BOWLINE_OK, bowline_who(client, "x", &holder, &error), &error);
         assert_int_equal(holder.held, 1);
-        assert_int_equal(holder.foreign, strangers[i].note != NULL || holder.left_ms == INT64_MAX ||
-                                             strstr(strangers[i].makes, "''") != NULL);
+        assert_int_equal(holder.foreign, foreign_keys[i].note != NULL ||
+                                             holder.left_ms == INT64_MAX ||
+                                             strstr(foreign_keys[i].command, "''") != NULL);
         assert_string_equal(server_ask(redis, "DUMP bowline:{x}"), before);
         assert_string_equal(server_ask(redis, "PEXPIRETIME bowline:{x}"), ends);
         (void)server_ask(redis, "DEL bowline:{x}");
@@ -117,15 +116,15 @@ TEST(keys_of_others_are_busy_and_stay_as_they_are)
     bowline_close(client);
 }
 
-/* While we hold, the key becomes somebody else's: release and extend say so and do nothing. */
-static void lost_to(const char *makes, bool extends)
+/* The key of a hold is replaced: release and extend return LOST and change nothing. */
+static void check_lost_to(const char *command, bool extends)
 {
     bowline_client *client = must_open(url_with("?protocol=token"));
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_error   error  = { 0 };
 
     (void)server_ask(redis, "DEL bowline:{x}");
-    (void)server_ask(redis, "%s", makes);
+    (void)server_ask(redis, "%s", command);
     const char *before = server_ask(redis, "DUMP bowline:{x}");
     const char *ends   = server_ask(redis, "PEXPIRETIME bowline:{x}");
     if (extends) {
@@ -139,40 +138,40 @@ static void lost_to(const char *makes, bool extends)
     bowline_close(client);
 }
 
-TEST(replaced_while_held_is_lost)
+TEST(hold_is_lost_when_its_key_is_replaced)
 {
-    for (size_t i = 0; i < COUNT_OF(strangers); i++) {
-        lost_to(strangers[i].makes, false);
-        lost_to(strangers[i].makes, true);
+    for (size_t i = 0; i < COUNT_OF(foreign_keys); i++) {
+        check_lost_to(foreign_keys[i].command, false);
+        check_lost_to(foreign_keys[i].command, true);
     }
 }
 
-/* ---- scripts that the server has forgotten --------------------------------------------------- */
+/* ---- scripts that the server lost ------------------------------------------------------------ */
 
-static void forget_scripts(void)
+static void flush_scripts(void)
 {
     assert_string_equal(server_ask(redis, "SCRIPT FLUSH SYNC"), "OK");
 }
 
-TEST(scripts_are_sent_again_when_forgotten)
+TEST(scripts_are_sent_again_after_script_flush)
 {
     bowline_client *client = must_open(url_with("?protocol=token"));
     bowline_client *other  = must_open(redis->unix_url);
     bowline_holder  holder = { .size = sizeof holder };
 
     for (int i = 0; i < 3; i++) {
-        forget_scripts();
+        flush_scripts();
         bowline_hold *hold = must_acquire(client, "script");
-        forget_scripts();
+        flush_scripts();
         assert_status(BOWLINE_OK, bowline_extend(hold, 60000, NULL), NULL);
-        forget_scripts();
+        flush_scripts();
         assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
-        forget_scripts();
+        flush_scripts();
         assert_status(BOWLINE_BUSY, try_once(other, "script"), NULL);
-        forget_scripts();
+        flush_scripts();
         assert_status(BOWLINE_OK, bowline_who(other, "script", &holder, NULL), NULL);
         assert_int_equal(holder.held, 1);
-        forget_scripts();
+        flush_scripts();
         must_release(hold);
         assert_false(is_on_server("bowline:{script}"));
     }
@@ -180,6 +179,6 @@ TEST(scripts_are_sent_again_when_forgotten)
     bowline_close(other);
 }
 
-/* ---- the cases ------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 AROUND(start_server, stop_server)

@@ -1,5 +1,6 @@
 /*
- * test_redis_log.c -- what on_log receives of a real server, in which thread and in which order.
+ * test_redis_log.c -- the messages that on_log receives with a real server: their thread and their
+ * order.
  */
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
@@ -10,22 +11,22 @@
 
 static pthread_t caller;
 
-typedef struct journal {
+typedef struct log_text {
     char     text[4096];
     unsigned calls;
-} journal;
+} log_text;
 
-static void write_down(int level, const char *text, void *data)
+static void append(int level, const char *text, void *data)
 {
-    journal *j    = data;
-    size_t   size = strlen(j->text);
+    log_text *j    = data;
+    size_t    size = strlen(j->text);
 
     assert_true(pthread_equal(pthread_self(), caller));
     j->calls++;
     (void)snprintf(j->text + size, sizeof j->text - size, "%d %s\n", level, text);
 }
 
-static bowline_client *client_with_log(const char *options, journal *j)
+static bowline_client *client_with_log(const char *options, log_text *j)
 {
     bowline_client *client = NULL;
     bowline_error   error  = { 0 };
@@ -33,16 +34,15 @@ static bowline_client *client_with_log(const char *options, journal *j)
 
     caller = pthread_self();
     (void)snprintf(url, sizeof url, "%s?%s", redis->tcp_url, options);
-    assert_status(BOWLINE_OK,
-                  bowline_open(&client,
-                               BOWLINE_OPTIONS(.url = url, .on_log = write_down, .log_data = j),
-                               &error),
-                  &error);
+    assert_status(
+        BOWLINE_OK,
+        bowline_open(&client, BOWLINE_OPTIONS(.url = url, .on_log = append, .log_data = j), &error),
+        &error);
     return client;
 }
 
-/* The texts come one after the other. */
-static void assert_said(const journal *j, const char *const texts[])
+/* The texts follow each other in the log. */
+static void assert_logged(const log_text *j, const char *const texts[])
 {
     const char *rest = j->text;
 
@@ -54,32 +54,32 @@ static void assert_said(const journal *j, const char *const texts[])
     }
 }
 
-TEST(connection_and_its_end_are_said)
+TEST(connect_and_disconnect_are_logged)
 {
-    journal         j      = { 0 };
+    log_text        j      = { 0 };
     bowline_client *client = client_with_log("lease=1h", &j);
 
     assert_int_equal(j.calls, 0);
     assert_status(BOWLINE_OK, bowline_ping(client, 0, NULL), NULL);
     assert_int_equal(j.calls, 1);
-    assert_said(&j, (const char *[]){ "1 connected: ", NULL });
+    assert_logged(&j, (const char *[]){ "1 connected: ", NULL });
     server_kill(redis);
     assert_status(BOWLINE_UNREACHABLE, bowline_ping(client, 1, NULL), NULL);
-    assert_said(&j, (const char *[]){ "1 connected: ", "2 ", "2 not connected: ", NULL });
+    assert_logged(&j, (const char *[]){ "1 connected: ", "2 ", "2 not connected: ", NULL });
     server_start_only(redis);
     assert_status(BOWLINE_OK, bowline_ping(client, BOWLINE_FOREVER, NULL), NULL);
-    assert_said(&j, (const char *[]){ "2 not connected: ", "1 connected: ", NULL });
+    assert_logged(&j, (const char *[]){ "2 not connected: ", "1 connected: ", NULL });
     unsigned calls = j.calls;
     assert_status(BOWLINE_OK, bowline_ping(client, 0, NULL), NULL);
     assert_int_equal(j.calls, calls);
     bowline_close(client);
-    assert_int_equal(j.calls, calls); /* closing is no loss */
+    assert_int_equal(j.calls, calls); /* no message about the close */
 }
 
-/* The renewal thread finds that the key is gone; a call of ours brings the message. */
-TEST(loss_is_said_in_the_next_call)
+/* The renewal thread finds that the key is gone; the next call delivers the message. */
+TEST(loss_is_logged_in_the_next_call)
 {
-    journal         j      = { 0 };
+    log_text        j      = { 0 };
     bowline_client *client = client_with_log("lease=300ms", &j);
     bowline_hold   *hold   = must_acquire(client, "n");
     bowline_event   event  = { .size = sizeof event };
@@ -89,7 +89,7 @@ TEST(loss_is_said_in_the_next_call)
         sleep_ms(1);
     assert_null(strstr(j.text, "lost: n"));
     assert_int_equal(bowline_next_event(client, &event, NULL), 1);
-    assert_said(&j, (const char *[]){ "3 lost: n: ", NULL });
+    assert_logged(&j, (const char *[]){ "3 lost: n: ", NULL });
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     bowline_close(client);
 }

@@ -1,9 +1,8 @@
 /*
- * test_redis_nowait.c -- releases that are not waited for, with a real server behind a line that
- * breaks: what was lost is told, what was cut is sent again, and a server that reads nothing blocks
- * nobody.
+ * test_redis_nowait.c -- bowline_release_nowait with a real server: a loss is reported, a release
+ * whose connection broke is sent again, and a server that reads nothing blocks no call.
  *
- * Each case runs on both protocols.
+ * Each case runs with both protocols.
  */
 #include "tests/lib/line.h"
 #include "tests/lib/proxy.h"
@@ -23,7 +22,7 @@ static const char *url_of(const char *where, const char *protocol, const char *o
     return url;
 }
 
-static void what_somebody_removed_is_told_as_lost(const char *protocol)
+static void nowait_reports_a_deleted_key_as_lost(const char *protocol)
 {
     bowline_client *client = must_open(url_of(redis->tcp_url, protocol, ""));
     bowline_hold   *hold   = must_acquire(client, "n");
@@ -37,8 +36,8 @@ static void what_somebody_removed_is_told_as_lost(const char *protocol)
     bowline_close(client);
 }
 
-/* Somebody else's value is not touched, and whoever has the lock now keeps it. */
-static void what_somebody_else_has_is_left_alone(const char *protocol)
+/* A foreign value stays unchanged. */
+static void nowait_leaves_a_foreign_value_unchanged(const char *protocol)
 {
     bowline_client *client = must_open(url_of(redis->tcp_url, protocol, ""));
     bowline_hold   *hold   = must_acquire(client, "n");
@@ -52,8 +51,9 @@ static void what_somebody_else_has_is_left_alone(const char *protocol)
     bowline_close(client);
 }
 
-/* Nobody asks and nobody waits: the keeper hears it, and it is told whenever somebody does. */
-static void loss_is_kept_until_it_is_asked_for(const char *protocol)
+/* No caller waits for the result: the renewal thread receives the reply, and the loss is reported
+ * at the next flush. */
+static void nowait_loss_is_kept_until_the_next_flush(const char *protocol)
 {
     bowline_client *client = must_open(url_of(redis->tcp_url, protocol, ""));
     bowline_hold   *hold   = must_acquire(client, "n");
@@ -67,8 +67,8 @@ static void loss_is_kept_until_it_is_asked_for(const char *protocol)
     bowline_close(client);
 }
 
-/* A pair through a line that breaks after so many bytes of its first connection. */
-static void give_back_through(const char *protocol, const proxy_plan *plan)
+/* An acquire and a release over a connection that breaks after so many bytes. */
+static void release_through(const char *protocol, const proxy_plan *plan)
 {
     proxy          *line   = proxy_start(redis, plan);
     bowline_client *client = must_open(url_of(proxy_url(line), protocol, "&lease=60s&timeout=5s"));
@@ -82,13 +82,13 @@ static void give_back_through(const char *protocol, const proxy_plan *plan)
         assert_status(BOWLINE_UNKNOWN, status, &error);
     assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
     if (strcmp(server_ask(redis, "EXISTS bowline:{n}"), "0") != 0)
-        fail_msg("left behind when the line breaks at byte %lld %s", (long long)plan->at,
+        fail_msg("the key remains when the connection breaks at byte %lld %s", (long long)plan->at,
                  plan->to_client ? "to the client" : "to the server");
     bowline_close(client);
     proxy_stop(line);
 }
 
-static void what_was_cut_is_sent_again(const char *protocol)
+static void nowait_release_is_sent_again_when_its_connection_breaks(const char *protocol)
 {
     for (unsigned side = 0; side < 2; side++) {
         proxy_plan      whole  = { .fault = PROXY_NONE };
@@ -100,28 +100,28 @@ static void what_was_cut_is_sent_again(const char *protocol)
         proxy_stop(line);
         byte_steps steps = some_bytes(17);
         for (int64_t at = steps.first; at < size; at += steps.step)
-            give_back_through(protocol, &(proxy_plan){ .fault       = PROXY_CLOSE,
-                                                       .to_client   = side == 0,
-                                                       .at          = at,
-                                                       .connections = 1 });
+            release_through(protocol, &(proxy_plan){ .fault       = PROXY_CLOSE,
+                                                     .to_client   = side == 0,
+                                                     .at          = at,
+                                                     .connections = 1 });
     }
 }
 
-/* The server reads nothing for a while, and what is to be sent does not fit anywhere: no call
- * blocks, and nothing is lost. */
-static void server_that_reads_nothing_blocks_nobody(const char *protocol)
+/* The server stops reading, and the socket buffers are full: no call blocks, and no release is
+ * lost. */
+static void nowait_does_not_block_when_the_server_reads_nothing(const char *protocol)
 {
-    enum { MANY = 900 };
-    static bowline_hold *holds[MANY];
+    enum { HOLDS = 900 };
+    static bowline_hold *holds[HOLDS];
     bowline_client      *client = must_open(url_of(redis->unix_url, protocol, "&timeout=20s"));
     char                 name[BOWLINE_NAME_MAX + 1];
 
-    for (unsigned i = 0; i < MANY; i++) {
+    for (unsigned i = 0; i < HOLDS; i++) {
         (void)snprintf(name, sizeof name, "%0*u", BOWLINE_NAME_MAX, i);
         holds[i] = must_acquire(client, name);
     }
     server_signal(redis, SIGSTOP);
-    for (unsigned i = 0; i < MANY; i++)
+    for (unsigned i = 0; i < HOLDS; i++)
         assert_status(BOWLINE_OK, bowline_release_nowait(holds[i], NULL), NULL);
     assert_status(BOWLINE_TIMEOUT, bowline_flush_releases(client, 0, NULL), NULL);
     server_signal(redis, SIGCONT);
@@ -139,10 +139,10 @@ static void server_that_reads_nothing_blocks_nobody(const char *protocol)
         }                                                    \
     }
 
-BOTH_TEST(what_somebody_removed_is_told_as_lost)
-BOTH_TEST(what_somebody_else_has_is_left_alone)
-BOTH_TEST(loss_is_kept_until_it_is_asked_for)
-BOTH_TEST(what_was_cut_is_sent_again)
-BOTH_TEST(server_that_reads_nothing_blocks_nobody)
+BOTH_TEST(nowait_reports_a_deleted_key_as_lost)
+BOTH_TEST(nowait_leaves_a_foreign_value_unchanged)
+BOTH_TEST(nowait_loss_is_kept_until_the_next_flush)
+BOTH_TEST(nowait_release_is_sent_again_when_its_connection_breaks)
+BOTH_TEST(nowait_does_not_block_when_the_server_reads_nothing)
 
 AROUND(start_server, stop_server)

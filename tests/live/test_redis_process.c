@@ -1,7 +1,7 @@
 /*
- * test_redis_process.c -- what the library does to the process it is in, with a connection open: no
- * descriptor for programs that are started, no SIGPIPE, no signal that it takes, nothing on the
- * terminal, and no work when there is none.
+ * test_redis_process.c -- what the library does to its process while a connection is open: no
+ * descriptor stays open on exec, no SIGPIPE, no signal handler, no output, and no CPU time when
+ * idle.
  */
 #include "tests/lib/fake_server.h"
 #include "tests/lib/shared_server.h"
@@ -36,7 +36,7 @@ static void note_descriptors(bool *is_open)
 
 FIXTURE(NULL, nothing_is_left)
 
-TEST(every_descriptor_closes_on_exec)
+TEST(descriptors_close_on_exec)
 {
     const char *const urls[] = { redis->tcp_url, redis->unix_url };
     bool              is_open[256];
@@ -55,7 +55,7 @@ TEST(every_descriptor_closes_on_exec)
             if (!descriptor_closes_on_exec(fd))
                 fail_msg("descriptor %d does not close on exec", fd);
         }
-        assert_true(more >= 3); /* a socket, and two to wait with */
+        assert_true(more >= 3); /* a socket, and two descriptors to wait on */
         must_release(hold);
         bowline_close(client);
     }
@@ -63,8 +63,8 @@ TEST(every_descriptor_closes_on_exec)
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
-/* Once it is told to; before, whatever is said comes about, on a second connection too. */
-static void say_and_hang_up(fake_server *s, const fake_command *cmd, void *arg)
+/* Answers each command on any connection; hangs up when the flag is set. */
+static void answer_or_hang_up(fake_server *s, const fake_command *cmd, void *arg)
 {
     const atomic_bool *hangs_up = arg;
 
@@ -76,11 +76,11 @@ static void say_and_hang_up(fake_server *s, const fake_command *cmd, void *arg)
         fake_say(s, strncmp(cmd->words[0], "EVAL", 4) == 0 ? ":1\r\n" : "+OK\r\n");
 }
 
-/* The default for SIGPIPE is to end the process, and this one has it. */
-TEST(peer_that_has_gone_raises_no_sigpipe)
+/* This process has the default action for SIGPIPE, which ends it. */
+TEST(write_to_a_closed_connection_raises_no_sigpipe)
 {
     atomic_bool     hangs_up = false;
-    fake_server    *s        = fake_start(say_and_hang_up, &hangs_up);
+    fake_server    *s        = fake_start(answer_or_hang_up, &hangs_up);
     bowline_client *client   = NULL;
     bowline_hold   *holds[20];
     char            url[100];
@@ -101,7 +101,7 @@ TEST(peer_that_has_gone_raises_no_sigpipe)
     for (int i = 0; i < 20; i++) {
         bowline_operation *op = NULL;
         assert_status(BOWLINE_OK, bowline_release_start(&op, holds[i], NULL), NULL);
-        sleep_ms(1); /* by the second at the latest the peer has gone, and the kernel knows */
+        sleep_ms(1); /* at the second one the kernel knows that the peer closed */
     }
     bowline_close(client);
     fake_stop(s);
@@ -109,7 +109,7 @@ TEST(peer_that_has_gone_raises_no_sigpipe)
     client             = must_open(redis->unix_url);
     bowline_hold *hold = must_acquire(client, "x");
     server_hang_up(redis);
-    sleep_ms(IDLE_MS); /* what broke in the middle of work is another matter */
+    sleep_ms(IDLE_MS); /* a request in flight is another case */
     bowline_operation *op = NULL;
     assert_status(BOWLINE_OK, bowline_extend_start(&op, hold, 0, NULL), NULL);
     bowline_close(client);
@@ -124,8 +124,8 @@ static void count_alarm(int number)
     atomic_fetch_add(&alarms, 1);
 }
 
-/* A signal is no answer, no end of a wait, and no fault. */
-TEST(signals_interrupt_nothing)
+/* A signal is neither a reply, nor the end of a wait, nor an error. */
+TEST(signals_do_not_interrupt_calls)
 {
     struct sigaction  action = { .sa_handler = count_alarm };
     struct sigaction  before;
@@ -153,7 +153,7 @@ TEST(signals_interrupt_nothing)
     bowline_close(other);
 }
 
-/* ---- work ------------------------------------------------------------------------------------ */
+/* ---- CPU time -------------------------------------------------------------------------------- */
 
 static int64_t cpu_ms(void)
 {
@@ -163,9 +163,9 @@ static int64_t cpu_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* A child of fork that lives on has a copy of the socket: when it breaks, the parent must not go on
- * seeing it. */
-TEST(child_with_a_copy_of_a_broken_connection_costs_nothing)
+/* A child of fork has a copy of the socket, which keeps the broken connection open: the parent must
+ * stop polling it. */
+TEST(broken_connection_with_a_copy_in_a_child_uses_no_cpu)
 {
     bowline_client *client = must_open(redis->tcp_url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -177,8 +177,8 @@ TEST(child_with_a_copy_of_a_broken_connection_costs_nothing)
     }
     assert_true(child > 0);
     server_hang_up(redis);
-    sleep_ms(IDLE_MS); /* what broke in the middle of work is another matter */
-    assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL); /* on another connection */
+    sleep_ms(IDLE_MS); /* a request in flight is another case */
+    assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL); /* over a new connection */
     int64_t before = cpu_ms();
     assert_status(BOWLINE_OK, bowline_dispatch(client, 500, NULL), NULL);
     for (int64_t end = clock_ms() + 500; clock_ms() < end;)
@@ -190,9 +190,9 @@ TEST(child_with_a_copy_of_a_broken_connection_costs_nothing)
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-/* ---- the terminal ---------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
-static int be_loud(void *arg)
+static int fail_in_many_ways(void *arg)
 {
     bowline_client *client = NULL;
     bowline_hold   *hold   = NULL;
@@ -211,18 +211,18 @@ static int be_loud(void *arg)
     return bowline_open(&client, BOWLINE_OPTIONS(.url = "nonsense"), NULL) == BOWLINE_OK;
 }
 
-TEST(library_says_nothing_by_itself)
+TEST(library_writes_nothing_to_the_terminal)
 {
     int  fds[2];
     char byte;
 
     assert_int_equal(pipe(fds), 0);
-    assert_int_equal(in_child(be_loud, fds), 0);
+    assert_int_equal(in_child(fail_in_many_ways, fds), 0);
     (void)close(fds[1]);
     assert_int_equal(read(fds[0], &byte, 1), 0);
     (void)close(fds[0]);
 }
 
-/* ---- the cases ------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 AROUND(start_server, stop_server)

@@ -1,9 +1,9 @@
 /*
- * test_redis_profiles.c -- locks of other programs on a real server: their keys and values to the
- * byte, what is somebody else's, and who is woken.
+ * test_redis_profiles.c -- locks of other programs on a real server: their exact keys and values,
+ * foreign values, and the waiters that a release wakes.
  *
- * The forms are written down here once more, as regular expressions, and not taken from the table
- * that is tested.
+ * The expected forms are written here again, as regular expressions, and not taken from the table
+ * under test.
  */
 #include "engine/redis/profile.h"
 #include "tests/lib/shared_server.h"
@@ -27,15 +27,15 @@ typedef struct form {
     const char *more; /* options                                                               */
     const char *key;  /* of the lock "nightly"                                                 */
     const char *value;
-    int64_t     unit_ns; /* of the stamp that it begins with; 0: none                          */
-    int64_t     extra;   /* in the stamp, in these units                                       */
+    int64_t     unit_ns; /* unit of the timestamp at its start; 0: none */
+    int64_t     extra;   /* added to the timestamp, in these units */
     bool        never_expires;
-    const char *expired; /* a value of the other program whose time is over; NULL: has none    */
+    const char *expired; /* an expired value of the other program; NULL: none */
 } form;
 
 enum { S = 1000000000, MS = 1000000, US = 1000 };
 
-/* The hashes of Redisson and the sets of Symfony are in test_foreign_locks.c. */
+/* The profiles redisson and symfony are in test_foreign_locks.c. */
 static const form forms[] = {
     { "redis-py", "", "nightly", "^" HEX(12) "1" HEX(3) "[89ab]" HEX(15) "$", 0, 0, false, NULL },
     { "django-redis", "", ":1:nightly", "^" HEX(12) "1" HEX(3) "[89ab]" HEX(15) "$", 0, 0, false,
@@ -128,8 +128,8 @@ static int64_t wall_ns(void)
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* The stamp of a value, in units: of 1400000005.123 in microseconds, 1400000005123000. */
-static int64_t stamp_of(const char *value, int64_t unit_ns)
+/* The timestamp of a value, in units: of 1400000005.123 in microseconds, 1400000005123000. */
+static int64_t timestamp_of(const char *value, int64_t unit_ns)
 {
     char   *end;
     int64_t timestamp = strtoll(value, &end, 10);
@@ -150,11 +150,11 @@ static const char *get(const form *f)
     return server_ask(redis, "GET %s", f->key);
 }
 
-/* ---- bytes ----------------------------------------------------------------------------------- */
+/* ---- keys and values ------------------------------------------------------------------------- */
 
 FIXTURE(NULL, nothing_is_left)
 
-TEST(profiles_all_of_them_are_looked_at_here)
+TEST(profiles_are_all_in_the_table)
 {
     size_t count = 0;
     for (size_t i = 0; bwl_profile_at(i) != NULL; i++) {
@@ -165,7 +165,7 @@ TEST(profiles_all_of_them_are_looked_at_here)
     assert_int_equal(count, FORMS);
 }
 
-TEST(profiles_write_the_key_the_value_and_the_time_of_the_other_program)
+TEST(profiles_write_the_key_value_and_expiry_of_the_other_program)
 {
     FOR_EACH(f)
     {
@@ -180,34 +180,35 @@ TEST(profiles_write_the_key_the_value_and_the_time_of_the_other_program)
             assert_int_equal(left_ms, -1);
         else
             assert_true(left_ms > LEASE_S * 500 && left_ms <= LEASE_S * 1000 + 2000);
-        if (f->unit_ns != 0) { /* a server's clock may round up what a client's rounds down */
-            int64_t timestamp = stamp_of(get(f), f->unit_ns);
+        if (f->unit_ns !=
+            0) { /* the clock of the server may be rounded up, that of the client down */
+            int64_t timestamp = timestamp_of(get(f), f->unit_ns);
             int64_t lease     = LEASE_S * INT64_C(1000000000);
             assert_true(timestamp >= (before + lease) / f->unit_ns + f->extra);
             assert_true(timestamp <= (after + lease) / f->unit_ns + f->extra + 1);
         }
         must_release(hold);
         assert_string_equal(get(f), "(nil)");
-        (void)server_ask(redis, "FLUSHALL"); /* a list may be meant for somebody */
+        (void)server_ask(redis, "FLUSHALL"); /* the release may have written a wake-up list */
         bowline_close(client);
     }
 }
 
-/* ---- of others ------------------------------------------------------------------------------- */
+/* ---- foreign values -------------------------------------------------------------------------- */
 
-TEST(profiles_never_touch_what_a_stranger_wrote)
+TEST(profiles_leave_foreign_values_unchanged)
 {
-    static const char *const strangers[] = { "somebody", "0", "1e99", "abc123" };
+    static const char *const values[] = { "somebody", "0", "1e99", "abc123" };
 
     FOR_EACH(f)
     {
         bowline_client *client = open_profile(f);
-        for (size_t i = 0; i < COUNT_OF(strangers); i++) {
-            (void)server_ask(redis, "SET %s %s", f->key, strangers[i]);
-            if (f->unit_ns != 0 && strcmp(strangers[i], "0") == 0)
-                continue; /* for some of them that is a time, long ago */
+        for (size_t i = 0; i < COUNT_OF(values); i++) {
+            (void)server_ask(redis, "SET %s %s", f->key, values[i]);
+            if (f->unit_ns != 0 && strcmp(values[i], "0") == 0)
+                continue; /* some read it as a time long ago */
             assert_int_equal(try_once(client, "nightly"), BOWLINE_BUSY);
-            assert_string_equal(get(f), strangers[i]);
+            assert_string_equal(get(f), values[i]);
             assert_string_equal(server_ask(redis, "PTTL %s", f->key), "-1");
         }
         (void)server_ask(redis, "DEL %s", f->key);
@@ -219,8 +220,8 @@ TEST(profiles_never_touch_what_a_stranger_wrote)
     }
 }
 
-/* The two that do as their article does delete whatever is there, and are not asked. */
-TEST(profiles_do_not_release_what_somebody_else_has_now)
+/* The two profiles of the article delete any value, and are left out. */
+TEST(profiles_release_leaves_the_lock_of_another_client)
 {
     FOR_EACH(f)
     {
@@ -232,13 +233,13 @@ TEST(profiles_do_not_release_what_somebody_else_has_now)
         (void)server_ask(redis, "SET %s somebody", f->key);
         assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
         assert_string_equal(get(f), "somebody");
-        assert_string_equal(server_ask(redis, "KEYS *"), f->key); /* and nobody was woken */
+        assert_string_equal(server_ask(redis, "KEYS *"), f->key); /* and no wake-up list */
         (void)server_ask(redis, "FLUSHALL");
         bowline_close(client);
     }
 }
 
-TEST(profiles_with_stamps_take_over_what_has_expired_and_only_that)
+TEST(profiles_with_timestamps_take_over_only_expired_locks)
 {
     FOR_EACH(f)
     {
@@ -249,7 +250,7 @@ TEST(profiles_with_stamps_take_over_what_has_expired_and_only_that)
         (void)server_ask(redis, "SET %s %s", f->key, f->expired);
         bowline_hold *hold = must_acquire(client, "nightly");
         assert_string_not_equal(get(f), f->expired);
-        const char *mine = get(f); /* lives until eight more have been asked for */
+        const char *mine = get(f); /* valid for eight more calls */
         assert_int_equal(try_once(other, "nightly"), BOWLINE_BUSY);
         assert_string_equal(get(f), mine);
         must_release(hold);
@@ -259,9 +260,9 @@ TEST(profiles_with_stamps_take_over_what_has_expired_and_only_that)
     }
 }
 
-/* ---- while it is held ------------------------------------------------------------------------ */
+/* ---- extensions ------------------------------------------------------------------------------ */
 
-TEST(profiles_extend_tokens_and_never_stamps)
+TEST(profiles_extend_tokens_and_not_timestamps)
 {
     FOR_EACH(f)
     {
@@ -286,7 +287,7 @@ TEST(profiles_extend_tokens_and_never_stamps)
     }
 }
 
-TEST(profiles_risk_is_there_to_be_asked)
+TEST(profiles_warn_when_they_are_unsafe)
 {
     bowline_client *safe  = open_profile(form_named("redis-py"));
     bowline_client *risky = open_profile(form_named("jedis-lock-1"));
@@ -297,10 +298,10 @@ TEST(profiles_risk_is_there_to_be_asked)
     bowline_close(risky);
 }
 
-/* ---- who is woken ---------------------------------------------------------------------------- */
+/* ---- wake-ups -------------------------------------------------------------------------------- */
 
-/* What the connection hears within ten seconds. */
-static const char *hears(int fd)
+/* What the connection receives within ten seconds. */
+static const char *receive(int fd)
 {
     static char   text[500];
     struct pollfd something = { .fd = fd, .events = POLLIN };
@@ -311,7 +312,7 @@ static const char *hears(int fd)
     return text;
 }
 
-static void give_back(const char *profile)
+static void acquire_and_release(const char *profile)
 {
     bowline_client *client = open_profile(form_named(profile));
 
@@ -319,7 +320,7 @@ static void give_back(const char *profile)
     bowline_close(client);
 }
 
-TEST(profiles_release_wakes_who_sleeps_on_the_list)
+TEST(profiles_release_wakes_a_waiter_in_blpop)
 {
     static const char *const pairs[][2] = { { "python-redis-lock", "lock-signal:nightly" },
                                             { "walrus", "lock.event:nightly" } };
@@ -330,28 +331,28 @@ TEST(profiles_release_wakes_who_sleeps_on_the_list)
         int             fd     = server_say(redis, "BLPOP %s 0", pairs[i][1]);
         assert_true(server_comes_to(redis, "blocked_clients:1", "INFO clients"));
         must_release(hold);
-        assert_non_null(strstr(hears(fd), pairs[i][1]));
+        assert_non_null(strstr(receive(fd), pairs[i][1]));
         (void)close(fd);
         assert_string_equal(server_ask(redis, "KEYS *"), "");
         bowline_close(client);
     }
 }
 
-TEST(profiles_list_is_left_as_the_program_leaves_it)
+TEST(profiles_wake_up_list_is_as_the_program_leaves_it)
 {
-    give_back("python-redis-lock");
-    give_back("python-redis-lock");
+    acquire_and_release("python-redis-lock");
+    acquire_and_release("python-redis-lock");
     assert_string_equal(server_ask(redis, "LRANGE lock-signal:nightly 0 -1"), "1");
     long left_ms = atol(server_ask(redis, "PTTL lock-signal:nightly"));
     assert_true(left_ms > 0 && left_ms <= 1000);
-    give_back("walrus");
-    give_back("walrus");
+    acquire_and_release("walrus");
+    acquire_and_release("walrus");
     assert_string_equal(server_ask(redis, "LRANGE lock.event:nightly 0 -1"), "1");
     assert_string_equal(server_ask(redis, "PTTL lock.event:nightly"), "-1");
     (void)server_ask(redis, "FLUSHALL");
 }
 
-TEST(profiles_channel_hears_the_key)
+TEST(profiles_release_publishes_the_key)
 {
     static const char *const pairs[][2] = { { "spring", "reg-channel:reg:nightly" },
                                             { "spring-6", "reg-channel" },
@@ -360,16 +361,16 @@ TEST(profiles_channel_hears_the_key)
     for (size_t i = 0; i < COUNT_OF(pairs); i++) {
         int  fd = server_say(redis, "SUBSCRIBE %s", pairs[i][1]);
         char expected[200];
-        assert_non_null(strstr(hears(fd), "subscribe"));
-        give_back(pairs[i][0]);
+        assert_non_null(strstr(receive(fd), "subscribe"));
+        acquire_and_release(pairs[i][0]);
         (void)snprintf(expected, sizeof expected,
                        "$7\r\nmessage\r\n$%zu\r\n%s\r\n$11\r\nreg:nightly", strlen(pairs[i][1]),
                        pairs[i][1]);
-        assert_non_null(strstr(hears(fd), expected));
+        assert_non_null(strstr(receive(fd), expected));
         (void)close(fd);
     }
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 AROUND(start_server, stop_server)

@@ -1,11 +1,12 @@
 /*
- * test_redis_rights.c -- the rules of `bowline acl` are sufficient, and none has an item too many.
+ * test_redis_rights.c -- the rules of `bowline acl` are sufficient and minimal.
  *
- * A user gets a rule and nothing else, and lives the whole life of the feature: nothing is refused
- * to him.  Then each item is taken away in its turn: a step comes out otherwise, or the server has
- * refused it (some refusals are passed over by a lock, such as that of the wake-up of a stranger).
+ * A Redis user with exactly one rule uses all operations of its feature, and nothing is refused.
+ * Then the test removes each item in turn: either a result differs, or the ACL log of the server
+ * has a refusal (a lock ignores some refusals, for example that of the wake-up for another
+ * program).
  *
- * What is useful besides is not in a rule, and the server refuses it: that alone does not count.
+ * Optional commands are not in a rule; refusals of those do not count.
  */
 #include "doctor/rights.h"
 #include "tests/lib/shared_server.h"
@@ -17,20 +18,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- what came of it ------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
-static char   story[1024];
-static size_t story_size;
+static char   results[1024];
+static size_t results_size;
 
 __attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
 {
     va_list arguments;
 
     va_start(arguments, format);
-    story_size +=
-        (size_t)vsnprintf(story + story_size, sizeof story - story_size, format, arguments);
+    results_size +=
+        (size_t)vsnprintf(results + results_size, sizeof results - results_size, format, arguments);
     va_end(arguments);
-    assert_true(story_size < sizeof story);
+    assert_true(results_size < sizeof results);
 }
 
 static void note_status(const char *step, int status)
@@ -38,7 +39,7 @@ static void note_status(const char *step, int status)
     note("%s %s; ", step, bowline_status_name(status));
 }
 
-/* "few:right@", with the options of the case. */
+/* The URL of the user "few", with the options of the case. */
 static const char *url_with(const char *options)
 {
     static char url[300];
@@ -62,12 +63,12 @@ static void release(const char *step, bowline_hold *hold)
         note_status(step, bowline_release(hold, NULL));
 }
 
-static void note_answer(const char *question)
+static void note_reply(const char *command)
 {
-    note("%s: %s; ", question, server_ask(redis, "%s", question));
+    note("%s: %s; ", command, server_ask(redis, "%s", command));
 }
 
-/* ---- lives ----------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static void wait_for_a_waiter(waiter *w)
 {
@@ -78,7 +79,7 @@ static void wait_for_a_waiter(waiter *w)
     }
 }
 
-static void live_queue(const char *options)
+static void use_queue(const char *options)
 {
     bowline_client *first  = must_open(url_with(options));
     bowline_client *second = must_open(url_with(options));
@@ -94,8 +95,8 @@ static void live_queue(const char *options)
         waiter_start(&w, second, "life", 500);
         wait_for_a_waiter(&w);
         note_status("third", acquire_within(&never, third, "life", 30, NULL));
-        note_status("busy", try_once(third, "life")); /* its leaving has arrived by now */
-        note_answer("ZCARD bowline:{life}:bwl.q");
+        note_status("busy", try_once(third, "life")); /* its CANCEL was executed by now */
+        note_reply("ZCARD bowline:{life}:bwl.q");
         release("release", hold);
         note_status("second", waiter_join(&w));
         release("release again", w.hold);
@@ -103,11 +104,11 @@ static void live_queue(const char *options)
     bowline_close(third);
     bowline_close(second);
     bowline_close(first);
-    note_answer("EXISTS bowline:{life} bowline:{life}:bwl.q bowline:{life}:bwl.b");
+    note_reply("EXISTS bowline:{life} bowline:{life}:bwl.q bowline:{life}:bwl.b");
 }
 
-/* Where the keys are others. */
-static void live_queue_elsewhere(const char *options)
+/* With other keys. */
+static void use_queue_with_other_keys(const char *options)
 {
     bowline_client *first  = must_open(url_with(options));
     bowline_client *second = must_open(url_with(options));
@@ -121,7 +122,7 @@ static void live_queue_elsewhere(const char *options)
     bowline_close(first);
 }
 
-static void live_token(const char *options)
+static void use_token(const char *options)
 {
     bowline_client *client = must_open(url_with(options));
     bowline_hold   *hold   = acquire("acquire", client);
@@ -134,7 +135,7 @@ static void live_token(const char *options)
     bowline_close(client);
 }
 
-static void live_once(const char *options)
+static void use_once(const char *options)
 {
     bowline_client *client = must_open(url_with(options));
 
@@ -142,29 +143,29 @@ static void live_once(const char *options)
     bowline_close(client);
 }
 
-/* Somebody has died, whose time is over. */
-static void live_after_a_dead_one(const char *options)
+/* The lock of a dead holder has expired. */
+static void use_after_expired_lock(const char *options)
 {
     bowline_client *client = must_open(url_with(options));
 
     (void)server_ask(redis, "SET bowline:{life} 1000000000");
     release("release", acquire("acquire", client));
-    note_answer("EXISTS bowline:{life}");
+    note_reply("EXISTS bowline:{life}");
     bowline_close(client);
 }
 
-static void live_after_a_dead_mutex(const char *options)
+static void use_after_expired_mutex(const char *options)
 {
     bowline_client *client = must_open(url_with(options));
 
     (void)server_ask(redis, "SET RedisMutex:life 1000000000.0");
     release("release", acquire("acquire", client));
-    note_answer("EXISTS RedisMutex:life");
+    note_reply("EXISTS RedisMutex:life");
     bowline_close(client);
 }
 
-/* What is there when it is released has gone meanwhile. */
-static void live_without_its_key(const char *options)
+/* The key is deleted before the release. */
+static void use_with_deleted_key(const char *options)
 {
     bowline_client *client = must_open(url_with(options));
     bowline_hold   *hold   = acquire("acquire", client);
@@ -174,7 +175,7 @@ static void live_without_its_key(const char *options)
     bowline_close(client);
 }
 
-static void live_watched(const char *options)
+static void use_watched(const char *options)
 {
     static const char other[] = "00112233-4455-4677-8899-aabbccddeeff";
     bowline_client   *client  = must_open(url_with(options));
@@ -192,7 +193,7 @@ static void live_watched(const char *options)
     bowline_close(client);
 }
 
-static void live_looking(const char *options)
+static void use_status(const char *options)
 {
     bowline_client *client = must_open(url_with(options));
     bowline_hold   *hold   = acquire("acquire", client);
@@ -218,7 +219,7 @@ static int compute(bowline_change *change, void *context)
     return verdict;
 }
 
-static void live_update(const char *options)
+static void use_update(const char *options)
 {
     static const int verdicts[] = { BOWLINE_UPDATE_WRITE, BOWLINE_UPDATE_LEAVE,
                                     BOWLINE_UPDATE_DELETE };
@@ -227,15 +228,15 @@ static void live_update(const char *options)
     for (size_t i = 0; i < COUNT_OF(verdicts); i++) {
         int verdict = verdicts[i];
         note_status("update", bowline_update(client, "seats:a", compute, &verdict, NULL, NULL));
-        note_answer("EXISTS seats:a");
+        note_reply("EXISTS seats:a");
     }
     bowline_close(client);
 }
 
 /* ---- the rules ------------------------------------------------------------------------------- */
 
-/* Commands that no rule has, because a lock works without them. */
-static bool is_useful_only(const char *object)
+/* Commands that are in no rule, because a lock works without them. */
+static bool is_optional(const char *object)
 {
     static const char *const names[] = { "info", "script", "client", "mget" };
 
@@ -245,7 +246,7 @@ static bool is_useful_only(const char *object)
     return false;
 }
 
-/* What the server has refused, of those that count, behind the story. */
+/* Appends the refusals that count to the results. */
 static unsigned note_refusals(void)
 {
     const char *log   = server_ask(redis, "ACL LOG 128");
@@ -253,7 +254,7 @@ static unsigned note_refusals(void)
 
     for (const char *at = log; (at = strstr(at, "object ")) != NULL; at++) {
         const char *object = at + strlen("object ");
-        if (is_useful_only(object))
+        if (is_optional(object))
             continue;
         note("refused %.*s; ", (int)strcspn(object, " "), object);
         count++;
@@ -261,36 +262,36 @@ static unsigned note_refusals(void)
     return count;
 }
 
-static void allow(const rights *r, unsigned but)
+static void allow(const rights *r, unsigned left_out)
 {
     char   rule[4096];
     size_t size = (size_t)snprintf(rule, sizeof rule, "reset on >right resetchannels");
 
     for (unsigned i = 0; i < r->count; i++)
-        if (i != but)
+        if (i != left_out)
             size += (size_t)snprintf(rule + size, sizeof rule - size, " %s", r->items[i]);
     assert_true(size < sizeof rule);
     assert_string_equal(server_ask(redis, "ACL SETUSER few %s", rule), "OK");
 }
 
-typedef struct life {
+typedef struct permission_case {
     const char *name;
     const char *options;
     const char *feature;
-    void (*live)(const char *options);
-    const char *base;      /* items of this feature are tested elsewhere; NULL: of none */
-    bool        keys_only; /* so are the commands */
-} life;
+    void (*use)(const char *options);
+    const char *base;      /* items of this feature are tested in its own case; NULL: none */
+    bool        keys_only; /* only keys are tested here */
+} permission_case;
 
-static void lead(const life *l, const rights *r, unsigned but)
+static void run_without(const permission_case *permission_test, const rights *r, unsigned left_out)
 {
     assert_string_equal(server_ask(redis, "FLUSHALL"), "OK");
     assert_string_equal(server_ask(redis, "SCRIPT FLUSH"), "OK");
-    allow(r, but);
+    allow(r, left_out);
     assert_string_equal(server_ask(redis, "ACL LOG RESET"), "OK");
-    story_size = 0;
-    story[0]   = '\0';
-    l->live(l->options);
+    results_size = 0;
+    results[0]   = '\0';
+    permission_test->use(permission_test->options);
 }
 
 static bool has(const rights *r, const char *item)
@@ -301,80 +302,82 @@ static bool has(const rights *r, const char *item)
     return false;
 }
 
-static void is_least(const life *l)
+static void check_is_minimal(const permission_case *permission_test)
 {
     static rights r, base;
-    char          why[RIGHTS_TEXT_MAX];
-    char          whole[sizeof story];
-    unsigned      quiet  = 0;
-    rights_wanted wanted = {
-        .url      = url_with(l->options),
-        .features = l->feature,
-        .key      = "seats:*",
-        .before_7 = !server_is_new(),
+    char          error_text[RIGHTS_TEXT_MAX];
+    char          complete[sizeof results];
+    unsigned      only_logged = 0;
+    rights_wanted wanted      = {
+             .url      = url_with(permission_test->options),
+             .features = permission_test->feature,
+             .key      = "seats:*",
+             .before_7 = !server_is_new(),
     };
 
-    if (rights_find(&r, &wanted, why) < 0)
-        fail_msg("%s: %s", l->feature, why);
-    if (l->base != NULL) {
-        wanted.features = l->base;
-        assert_int_equal(rights_find(&base, &wanted, why), 0);
+    if (rights_find(&r, &wanted, error_text) < 0)
+        fail_msg("%s: %s", permission_test->feature, error_text);
+    if (permission_test->base != NULL) {
+        wanted.features = permission_test->base;
+        assert_int_equal(rights_find(&base, &wanted, error_text), 0);
     }
-    lead(l, &r, r.count);
-    print_message("# %s%s: %s\n", l->feature, l->options, story);
-    assert_null(strstr(story, "REFUSED"));
-    assert_null(strstr(story, "UNKNOWN"));
+    run_without(permission_test, &r, r.count);
+    print_message("# %s%s: %s\n", permission_test->feature, permission_test->options, results);
+    assert_null(strstr(results, "REFUSED"));
+    assert_null(strstr(results, "UNKNOWN"));
     if (note_refusals() != 0)
-        fail_msg("%s: it does not do: %s", l->feature, story);
-    (void)snprintf(whole, sizeof whole, "%s", story);
+        fail_msg("%s: not sufficient: %s", permission_test->feature, results);
+    (void)snprintf(complete, sizeof complete, "%s", results);
     for (unsigned i = 0; i < r.count; i++) {
-        if ((l->base != NULL && has(&base, r.items[i])) || (l->keys_only && r.items[i][0] != '~'))
+        if ((permission_test->base != NULL && has(&base, r.items[i])) ||
+            (permission_test->keys_only && r.items[i][0] != '~'))
             continue;
-        lead(l, &r, i);
-        bool     differs = strcmp(story, whole) != 0;
+        run_without(permission_test, &r, i);
+        bool     differs = strcmp(results, complete) != 0;
         unsigned refused = note_refusals();
         if (!differs && refused == 0)
-            fail_msg("%s: nothing fails without %s: %s", l->feature, r.items[i], story);
+            fail_msg("%s: all works without %s: %s", permission_test->feature, r.items[i], results);
         if (!differs) {
-            quiet++;
-            print_message("# %s: only the server says that %s is missing\n", l->feature,
-                          r.items[i]);
+            only_logged++;
+            print_message("# %s: only the ACL log shows that %s is missing\n",
+                          permission_test->feature, r.items[i]);
         }
     }
-    print_message("# %s: %u items, of %u only the server tells\n", l->feature, r.count, quiet);
-    assert_true(quiet <= 3);
+    print_message("# %s: %u items, %u of them only in the ACL log\n", permission_test->feature,
+                  r.count, only_logged);
+    assert_true(only_logged <= 3);
 }
 
 /* ---- one case for each feature --------------------------------------------------------------- */
 
-static const life lives[] = {
-    { "queue", "", "queue", .live = live_queue },
-    { "queue_elsewhere", "&key=elsewhere:%25s", "queue", .live = live_queue_elsewhere,
+static const permission_case cases[] = {
+    { "queue", "", "queue", .use = use_queue },
+    { "queue_with_other_keys", "&key=elsewhere:%25s", "queue", .use = use_queue_with_other_keys,
       .keys_only = true },
-    { "token", "&protocol=token", "token", .live = live_token },
-    { "a_database", "&protocol=token&db=2", "token", .live = live_token },
-    { "setnx_del", "&protocol=setnx-del", "setnx-del", .live = live_once },
+    { "token", "&protocol=token", "token", .use = use_token },
+    { "token_in_a_database", "&protocol=token&db=2", "token", .use = use_token },
+    { "setnx_del", "&protocol=setnx-del", "setnx-del", .use = use_once },
     { "setnx_del_expire", "&protocol=setnx-del-expire", "setnx-del-expire",
-      .live = live_without_its_key },
+      .use = use_with_deleted_key },
     { "setnx_stamp_del", "&protocol=setnx-stamp-del", "setnx-stamp-del",
-      .live = live_after_a_dead_one },
-    { "setnx_getset", "&protocol=setnx-getset", "setnx-getset", .live = live_after_a_dead_one },
-    { "set_nx_ex", "&protocol=set-nx-ex", "set-nx-ex", .live = live_once },
+      .use = use_after_expired_lock },
+    { "setnx_getset", "&protocol=setnx-getset", "setnx-getset", .use = use_after_expired_lock },
+    { "set_nx_ex", "&protocol=set-nx-ex", "set-nx-ex", .use = use_once },
     { "setnx_expire_watch", "&protocol=setnx-expire-watch", "setnx-expire-watch",
-      .live = live_watched },
-    { "stamps", "&profile=redis-mutex", "stamp", .live = live_after_a_dead_mutex },
-    { "a_signal_by_list", "&profile=python-redis-lock", "token", .live = live_token },
-    { "a_signal_by_event", "&profile=walrus", "token", .live = live_token },
-    { "a_signal_by_channel", "&profile=spring&key=shop:%25s", "token", .live = live_token },
-    { "status_by_queue", "", "status", .live = live_looking, .base = "queue" },
-    { "status_by_token", "&protocol=token", "token,status", .live = live_looking, .base = "token" },
-    { "update", "", "update", .live = live_update },
+      .use = use_watched },
+    { "timestamps", "&profile=redis-mutex", "stamp", .use = use_after_expired_mutex },
+    { "token_with_a_wake_up_list", "&profile=python-redis-lock", "token", .use = use_token },
+    { "token_with_a_wake_up_event", "&profile=walrus", "token", .use = use_token },
+    { "token_with_a_wake_up_channel", "&profile=spring&key=shop:%25s", "token", .use = use_token },
+    { "status_of_queue", "", "status", .use = use_status, .base = "queue" },
+    { "status_of_token", "&protocol=token", "token,status", .use = use_status, .base = "token" },
+    { "update", "", "update", .use = use_update },
 };
 
-static void rule_is_least(void **state)
+static void rule_is_minimal(void **state)
 {
-    is_least(*state);
+    check_is_minimal(*state);
 }
 
-ROWS(lives, rule_is_least)
+ROWS(cases, rule_is_minimal)
 AROUND(start_server, stop_server)

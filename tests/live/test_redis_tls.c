@@ -1,10 +1,10 @@
 /*
- * test_redis_tls.c -- rediss:// against a real server: who is let in, who is believed, and what is
- * said when it goes wrong.
+ * test_redis_tls.c -- rediss:// with a real server: client certificates, server certificates, and
+ * the error texts.
  *
- * Each fault is one that somebody will make: a certificate for another host, one that has expired,
- * the wrong port, a client without a certificate.  A refusal comes at once, however long the caller
- * would wait; a fault that may pass is waited for.
+ * Each fault is a common mistake: a certificate for another host, an expired one, the wrong port, a
+ * client without a certificate. A permanent error is REFUSED at once, however long the wait; a
+ * temporary one is retried.
  */
 #include "tests/lib/attempt.h"
 #include "tests/lib/certs.h"
@@ -12,18 +12,7 @@
 #include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static const char *path_of(const char *name)
 {
@@ -36,8 +25,8 @@ static void needs_tls(void)
         skip();
 }
 
-/* From now on the server shows this certificate. */
-static void server_shows(const char *name)
+/* Sets the certificate of the server. */
+static void use_server_certificate(const char *name)
 {
     char pem[64];
     char key[64];
@@ -49,18 +38,18 @@ static void server_shows(const char *name)
                         "OK");
 }
 
-/* ---- whom we believe ------------------------------------------------------------------------- */
+/* ---- server certificates --------------------------------------------------------------------- */
 
 static int own_nothing_is_left(void **state)
 {
     if (redis->tls_port != 0)
-        server_shows("host");
+        use_server_certificate("host");
     return server_becomes_empty(redis) ? 0 : -1;
 }
 
 FIXTURE(NULL, own_nothing_is_left)
 
-TEST(server_by_address_and_by_name)
+TEST(server_is_accepted_by_address_and_by_name)
 {
     needs_tls();
     expect(BOWLINE_OK, "", "%s", redis->tls_url);
@@ -69,10 +58,10 @@ TEST(server_by_address_and_by_name)
     assert_true(server_becomes_empty(redis));
 }
 
-TEST(certificates_that_are_not_believed)
+TEST(wrong_server_certificates_are_refused)
 {
     static const struct {
-        cert        shown;
+        cert        certificate;
         const char *host;
         int         status;
         const char *part;
@@ -94,7 +83,7 @@ TEST(certificates_that_are_not_believed)
           "127.0.0.1",
           BOWLINE_REFUSED,
           "the certificate of 127.0.0.1 is for 127.0.0.2" },
-        { { "localhost", "ca", NULL, false, false }, /* a common name counts for nothing */
+        { { "localhost", "ca", NULL, false, false }, /* a common name does not count */
           "localhost",
           BOWLINE_REFUSED,
           "names no host: it needs a subjectAltName" },
@@ -118,23 +107,23 @@ TEST(certificates_that_are_not_believed)
 
     needs_tls();
     for (size_t i = 0; i < COUNT_OF(list); i++) {
-        print_message("# %s\n", list[i].shown.name);
-        certs_make(redis->directory, &list[i].shown);
-        server_shows(list[i].shown.name);
+        print_message("# %s\n", list[i].certificate.name);
+        certs_make(redis->directory, &list[i].certificate);
+        use_server_certificate(list[i].certificate.name);
         expect(list[i].status, list[i].part, "rediss://%s:%d?ca=%s", list[i].host, redis->tls_port,
                path_of("ca.pem"));
     }
     assert_true(server_becomes_empty(redis));
 }
 
-/* ---- who we are ------------------------------------------------------------------------------ */
+/* ---- client certificates --------------------------------------------------------------------- */
 
 static void with_certificate(int status, const char *part, const char *file, const char *key)
 {
     expect(status, part, "%s&cert=%s&cert-key=%s", redis->tls_url, path_of(file), path_of(key));
 }
 
-TEST(server_that_wants_our_certificate)
+TEST(server_that_requires_a_client_certificate_accepts_only_that)
 {
     static const char *const versions[] = { "TLSv1.2", "TLSv1.3" };
 
@@ -158,7 +147,7 @@ TEST(server_that_wants_our_certificate)
 
 /* ---- the wrong port -------------------------------------------------------------------------- */
 
-TEST(wrong_port_is_named)
+TEST(wrong_port_is_reported_with_the_right_scheme)
 {
     needs_tls();
     expect(BOWLINE_UNREACHABLE, "is this a port for TLS?",
@@ -167,10 +156,10 @@ TEST(wrong_port_is_named)
            "redis://127.0.0.1:%d?timeout=500ms", redis->tls_port);
 }
 
-/* ---- what a connection is for ---------------------------------------------------------------- */
+/* ---- lost connections ------------------------------------------------------------------------ */
 
-/* Everything goes on over the next connection. */
-TEST(connections_killed_while_held)
+/* The client continues over the next connection. */
+TEST(hold_survives_killed_tls_connections)
 {
     needs_tls();
     bowline_client *client = must_open(redis->tls_url);
@@ -184,13 +173,13 @@ TEST(connections_killed_while_held)
     bowline_close(client);
 }
 
-/* ---- the cases ------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static int own_server_starts(void **state)
 {
     redis = server_start_tls(NULL);
     if (!server_is_new())
-        redis->tls_port = 0; /* it cannot be shown another certificate */
+        redis->tls_port = 0; /* CONFIG SET cannot change its certificate */
     if (redis->tls_port == 0)
         skip();
     certs_make(redis->directory, &(cert){ .name = "otherca", .is_authority = true });

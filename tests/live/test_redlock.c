@@ -1,64 +1,43 @@
 /*
- * test_redlock.c -- a lock on most of five real servers: some are killed, stopped, silent or
- * started again, empty, and the lock is held by one at a time, and held on.
+ * test_redlock.c -- a lock on the majority of five real servers, some of which are stopped or
+ * restarted without data: at most one holder at a time, and the hold is kept if it can be.
  *
- * The judge is the witness: an flock(2) that whoever holds the lock takes too.
+ * The witness detects two holders: each holder also takes an flock(2).
  */
-#include "tests/lib/frozen.h"
 #include "tests/lib/judged.h"
-#include "tests/lib/proxy.h"
 #include "tests/lib/server.h"
 #include "tests/lib/suite.h"
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-enum { SERVERS = 5, LEASE_MS = 1500, LONG_MS = 60000, URL_MAX = 400 };
+enum { SERVERS = 5, LEASE_MS = 1500, URL_MAX = 400 };
 
 static server  *servers[SERVERS];
 static witness *judge;
-static proxy   *line; /* in front of the last server; NULL */
 static char     url[URL_MAX];
-
-/* All five, or the first so many and then the proxy. */
-static void write_url_of(int lease_ms, const char *options)
-{
-    size_t size = (size_t)snprintf(url, sizeof url, "redlock://");
-
-    for (unsigned i = 0; i < SERVERS; i++) {
-        const char *one = line != NULL && i == SERVERS - 1 ? proxy_url(line) : servers[i]->tcp_url;
-        size += (size_t)snprintf(url + size, sizeof url - size, "%s%s", i == 0 ? "" : ",",
-                                 one + sizeof "redis://" - 1);
-    }
-    (void)snprintf(url + size, sizeof url - size, "?lease=%dms&%s", lease_ms, options);
-}
 
 static void write_url(const char *options)
 {
-    write_url_of(LEASE_MS, options);
-}
+    size_t size = (size_t)snprintf(url, sizeof url, "redlock://");
 
-static void begin_with(const char *options)
-{
     for (unsigned i = 0; i < SERVERS; i++)
-        if (servers[i] == NULL)
-            servers[i] = server_start(NULL);
-    judge = witness_new();
-    write_url(options);
+        size += (size_t)snprintf(url + size, sizeof url - size, "%s%s", i == 0 ? "" : ",",
+                                 servers[i]->tcp_url + sizeof "redis://" - 1);
+    (void)snprintf(url + size, sizeof url - size, "?lease=%dms&%s", LEASE_MS, options);
 }
 
 static int begin(void **state)
 {
-    begin_with("restart-wait=off");
+    for (unsigned i = 0; i < SERVERS; i++)
+        servers[i] = server_start(NULL);
+    judge = witness_new();
+    write_url("restart-wait=off");
     return 0;
 }
 
 static int end(void **state)
 {
-    if (line != NULL)
-        proxy_stop(line);
-    line = NULL;
     for (unsigned i = 0; i < SERVERS; i++) {
         server_stop(servers[i]);
         servers[i] = NULL;
@@ -69,7 +48,7 @@ static int end(void **state)
     return 0;
 }
 
-/* On how many of the servers that run is the key?  It comes to be so many within ten seconds. */
+/* Waits until each of these servers replies so to EXISTS. */
 static bool keys_come_to_be(unsigned from, unsigned to, const char *exists)
 {
     for (unsigned i = from; i < to; i++)
@@ -78,7 +57,8 @@ static bool keys_come_to_be(unsigned from, unsigned to, const char *exists)
     return true;
 }
 
-/* Is this there again?  False: the lock was lost meanwhile, for the machine was too slow. */
+/* Waits until the server has the token again. False: the lock was lost meanwhile, because the
+ * machine was too slow. */
 static bool comes_back(server *s, const char *token, bowline_hold *hold)
 {
     for (int64_t last = clock_ms() + 10000; clock_ms() < last; sleep_ms(2)) {
@@ -87,11 +67,11 @@ static bool comes_back(server *s, const char *token, bowline_hold *hold)
         if (bowline_hold_left_ms(hold) == 0)
             return false;
     }
-    fail_msg("it is not there again");
+    fail_msg("the server did not get the key again");
     return false;
 }
 
-/* All have it; which token that is. */
+/* Waits until all servers have the key, and returns its token. */
 static bool on_every_server(char ret_token[64], bowline_hold *hold)
 {
     bool all = true;
@@ -104,8 +84,8 @@ static bool on_every_server(char ret_token[64], bowline_hold *hold)
     return all;
 }
 
-/* Takes it and gives it back, in a round in which the machine is quick enough for the lease. */
-static void take_and_give(bowline_client *client)
+/* Acquires and releases, until a round in which the machine is fast enough for the lease. */
+static void acquire_and_release(bowline_client *client)
 {
     bowline_hold *hold = must_acquire(client, "x");
 
@@ -113,12 +93,12 @@ static void take_and_give(bowline_client *client)
         acquire_in_the_end(&hold, client, "x");
 }
 
-/* ---- servers that are not there -------------------------------------------------------------- */
+/* ---- silent servers -------------------------------------------------------------------------- */
 
 FIXTURE(begin, end)
 
-/* The holder knows in time, and nobody else gets in before. */
-TEST(redlock_is_lost_when_most_are_gone)
+/* The holder learns in time, and no other client acquires the lock earlier. */
+TEST(redlock_is_lost_when_the_majority_is_silent)
 {
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -141,11 +121,11 @@ TEST(redlock_is_lost_when_most_are_gone)
     assert_one_at_a_time(judge);
 }
 
-/* ---- servers that forget --------------------------------------------------------------------- */
+/* ---- servers that lose their data ------------------------------------------------------------ */
 
-/* One after the other, all of them: each gets the key again before the next one goes, though the
- * rival has it there for a moment now and then. */
-TEST(redlock_heals_servers_that_restart_empty)
+/* All servers restart, one after the other: each gets the key again before the next restarts,
+ * although the rival has its own key there now and then. */
+TEST(redlock_writes_its_key_again_to_restarted_servers)
 {
     char            token[64] = "";
     bowline_client *client    = must_open(url);
@@ -174,8 +154,8 @@ TEST(redlock_heals_servers_that_restart_empty)
     assert_one_at_a_time(judge);
 }
 
-/* Three at once: had they a vote, the rival would be in. */
-TEST(redlock_servers_that_restart_have_no_vote_for_a_lease)
+/* Three servers restart at once: if they had a vote, the rival would acquire the lock too early. */
+TEST(redlock_restarted_servers_have_no_vote_for_a_lease)
 {
     bowline_client *client;
     bowline_hold   *hold = NULL;
@@ -197,17 +177,17 @@ TEST(redlock_servers_that_restart_have_no_vote_for_a_lease)
     assert_one_at_a_time(judge);
 }
 
-/* ---- servers that are slow ------------------------------------------------------------------- */
+/* ---- servers that are stopped ---------------------------------------------------------------- */
 
-TEST(redlock_two_stopped_servers_are_not_waited_for)
+TEST(redlock_works_while_two_servers_are_stopped)
 {
     bowline_client *client = must_open(url);
 
-    take_and_give(client);
+    acquire_and_release(client);
     server_signal(servers[0], SIGSTOP);
     server_signal(servers[4], SIGSTOP);
     for (unsigned i = 0; i < 20; i++)
-        take_and_give(client);
+        acquire_and_release(client);
     server_signal(servers[0], SIGCONT);
     server_signal(servers[4], SIGCONT);
     bowline_close(client);
@@ -215,9 +195,9 @@ TEST(redlock_two_stopped_servers_are_not_waited_for)
         assert_true(server_becomes_empty(servers[i]));
 }
 
-/* ---- many who want it ------------------------------------------------------------------------ */
+/* ---- contention ------------------------------------------------------------------------------ */
 
-TEST(redlock_is_held_by_one_at_a_time_while_servers_come_and_go)
+TEST(redlock_has_one_holder_while_servers_stop_and_restart)
 {
     enum { RIVALS = 3, ROUNDS = 5 };
     rival *r[RIVALS];

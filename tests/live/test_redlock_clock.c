@@ -1,17 +1,16 @@
 /*
- * test_redlock_clock.c -- a lock on most of five real servers, two of which have a clock that is a
- * minute ahead, or steps ahead while the lock is held.
+ * test_redlock_clock.c -- a lock on the majority of five real servers, two of which have a clock
+ * that jumps ahead while the lock is held.
  *
- * Redis keeps the end of a key as a time of day, so a step ends the keys there at once.  The three
- * others are a majority still: nobody else gets in, and the two get the key back.  The judge is the
- * witness: an flock(2) that whoever holds the lock takes too.
+ * Redis stores an expiry as a time of its wall clock, so the jump expires the keys on these two at
+ * once. The other three are still a majority: no other client acquires the lock, and the two get
+ * the key again. The witness detects two holders: each holder also takes an flock(2).
  */
 #include "tests/lib/clock_shim.h"
 #include "tests/lib/judged.h"
 #include "tests/lib/server.h"
 #include "tests/lib/suite.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -20,7 +19,7 @@
 enum { SERVERS = 5, MOVED = 2, LEASE_MS = 1500, URL_MAX = 400 };
 #define MINUTE_US 60000000LL
 
-static server        *servers[SERVERS]; /* the first two are those whose clock moves */
+static server        *servers[SERVERS]; /* the clock of the first two is set */
 static clock_setting *setting;
 static witness       *judge;
 static char           url[URL_MAX];
@@ -30,7 +29,7 @@ static void set_ahead(long long offset_us)
     __atomic_store_n(&setting->offset_us, offset_us, __ATOMIC_SEQ_CST);
 }
 
-/* Two that go by the setting.  It begins as it is. */
+/* Starts two servers that read their clock from the setting, which is 0 at first. */
 static void start_moved(void)
 {
     char        path[]    = "/tmp/bowline-clock-XXXXXX";
@@ -56,7 +55,7 @@ static void start_moved(void)
         assert_int_equal(setenv("LD_PRELOAD", kept, 1), 0);
     else
         (void)unsetenv("LD_PRELOAD");
-    (void)unlink(path); /* the servers have it in memory */
+    (void)unlink(path); /* the servers have mapped it */
 }
 
 static int begin(void **state)
@@ -91,9 +90,9 @@ static long long time_of(server *s)
     return atoll(server_ask(s, "TIME"));
 }
 
-/* Do so many have what the last one has?  False: the lock was lost, for the machine was too
- * slow. */
-static bool have_it(unsigned count, bowline_hold *hold)
+/* Waits until so many servers have the token of the last one. False: the lock was lost, because the
+ * machine was too slow. */
+static bool have_the_key(unsigned count, bowline_hold *hold)
 {
     char token[64] = "(nil)";
 
@@ -109,14 +108,14 @@ static bool have_it(unsigned count, bowline_hold *hold)
         if (have == count && strcmp(token, "(nil)") != 0)
             return true;
     }
-    fail_msg("not all have it");
+    fail_msg("not all servers have the key");
     return false;
 }
 
 FIXTURE(begin, end)
 
-/* The keys of two are gone at a stroke, and the rival asks all the time. */
-TEST(redlock_two_clocks_that_jump_by_a_minute)
+/* The keys on two servers expire at once, and the rival tries all the time. */
+TEST(redlock_is_kept_when_two_server_clocks_jump)
 {
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = NULL;
@@ -124,12 +123,12 @@ TEST(redlock_two_clocks_that_jump_by_a_minute)
 
     for (int round = 1;; round++) {
         acquire_in_the_end(&hold, client, "x");
-        kept        = have_it(SERVERS, hold);
+        kept        = have_the_key(SERVERS, hold);
         believer *b = believer_start(judge, hold);
         rival    *r = rival_start(judge, url, "x");
         set_ahead(round * MINUTE_US);
         assert_true(time_of(servers[0]) > time_of(servers[2]) + round * 60 - 10);
-        kept           = kept && have_it(MOVED, hold);
+        kept           = kept && have_the_key(MOVED, hold);
         unsigned turns = rival_turns(r);
         kept           = kept && bowline_hold_left_ms(hold) > 0;
         assert_true(!kept || turns == 0);

@@ -1,9 +1,9 @@
 /*
  * test_redlock_profiles.c -- redlock:// with the keys and values of another program, on three real
- * servers: what a client of that program writes on each of them, and who excludes whom.
+ * servers: what bowline writes on each, and mutual exclusion with that program.
  *
- * The other program is played by SET NX and DEL on each server, which is what all of them do.  The
- * programs themselves are met in tests/interop.
+ * SET NX and DEL on each server stand for the other program, as that is what they all send. The
+ * programs themselves run in tests/interop.
  */
 #include "engine/redis/profile.h"
 #include "tests/lib/server.h"
@@ -37,7 +37,7 @@ static bowline_client *open_profile(const bwl_profile *profile)
     return open_many(options);
 }
 
-/* Of the lock "nightly". */
+/* The key of the lock "nightly". */
 static void write_key(char ret_key[BWL_KEY_MAX + 1], const bwl_profile *profile)
 {
     size_t size = bwl_key_write(ret_key, profile->key, "nightly", strlen("nightly"));
@@ -45,7 +45,7 @@ static void write_key(char ret_key[BWL_KEY_MAX + 1], const bwl_profile *profile)
     ret_key[size] = '\0';
 }
 
-/* The answer comes to be this. */
+/* Waits until the server replies so to EXISTS. */
 static bool exists(unsigned node, const char *answer, const char *key)
 {
     char question[BWL_KEY_MAX + 16];
@@ -68,7 +68,7 @@ static int are_empty(void **state)
 
 FIXTURE(NULL, are_empty)
 
-TEST(redlock_profile_writes_its_key_and_its_value_on_every_server)
+TEST(redlock_profile_writes_one_value_on_each_server)
 {
     unsigned count = 0;
 
@@ -82,17 +82,17 @@ TEST(redlock_profile_writes_its_key_and_its_value_on_every_server)
         for (unsigned i = 0; i < SERVERS; i++) {
             bowline_holder  holder = { .size = sizeof holder };
             char            url[200];
-            bowline_client *alone;
+            bowline_client *single;
             bowline_error   error;
             assert_true(exists(i, "1", key));
             assert_string_equal(server_ask(servers[i], "KEYS *"), key);
             assert_string_equal(server_ask(servers[i], "GET %s", key),
                                 server_ask(servers[0], "GET %s", key));
             (void)snprintf(url, sizeof url, "%s?profile=%s", servers[i]->tcp_url, p->name);
-            alone = must_open(url);
-            assert_status(BOWLINE_OK, bowline_who(alone, "nightly", &holder, &error), &error);
+            single = must_open(url);
+            assert_status(BOWLINE_OK, bowline_who(single, "nightly", &holder, &error), &error);
             assert_int_equal(holder.foreign, 0);
-            bowline_close(alone);
+            bowline_close(single);
         }
         must_release(hold);
         bowline_close(client);
@@ -110,7 +110,7 @@ static void set(const char *key, unsigned count)
             assert_string_equal(server_ask(servers[i], "SET %s theirs NX PX 60000", key), "OK");
 }
 
-TEST(redlock_profile_is_kept_out_by_a_majority_and_by_no_less)
+TEST(redlock_profile_is_busy_when_a_majority_has_another_value)
 {
     FOR_EACH(p)
     {
@@ -131,7 +131,7 @@ TEST(redlock_profile_is_kept_out_by_a_majority_and_by_no_less)
     }
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static int start_servers(void **state)
 {

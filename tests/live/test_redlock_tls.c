@@ -1,6 +1,6 @@
 /*
- * test_redlock_tls.c -- a lock on most of three servers, encrypted to each: whom nobody vouches for
- * has no vote.
+ * test_redlock_tls.c -- redlocks:// on three servers: a server without a trusted certificate, or
+ * without TLS, has no vote.
  */
 #include "tests/lib/server.h"
 #include "tests/lib/suite.h"
@@ -13,7 +13,7 @@
 enum { SERVERS = 3 };
 
 static server *servers[SERVERS];
-static char    trusted[64]; /* a file with the authorities of the first so many */
+static char    trusted[64]; /* a file with the certificates of the trusted authorities */
 
 static void trust(unsigned count)
 {
@@ -34,7 +34,7 @@ static void trust(unsigned count)
     assert_int_equal(fclose(all), 0);
 }
 
-/* The last so many by their ports for clear text. */
+/* The last `clear` servers by their ports without TLS. */
 static bowline_client *open_with_clear(unsigned clear)
 {
     char url[256];
@@ -69,7 +69,7 @@ static int end(void **state)
     return unlink(trusted);
 }
 
-/* The build of the server, or of bowline, may have no TLS. */
+/* The server, or bowline, may be built without TLS. */
 static void tls_needed(void)
 {
     bowline_client *client = NULL;
@@ -83,7 +83,7 @@ static void tls_needed(void)
 
 FIXTURE(begin, end)
 
-TEST(redlock_server_that_nobody_vouches_for_has_no_vote)
+TEST(redlock_server_with_an_untrusted_certificate_has_no_vote)
 {
     bowline_client *client;
     bowline_hold   *hold = NULL;
@@ -101,8 +101,8 @@ TEST(redlock_server_that_nobody_vouches_for_has_no_vote)
     bowline_close(client);
 }
 
-/* Nothing is ever said in clear text where the URL says otherwise. */
-TEST(redlock_server_that_does_not_encrypt_has_no_vote)
+/* With redlocks:// nothing is sent without encryption. */
+TEST(redlock_server_without_tls_has_no_vote)
 {
     bowline_client *client;
     bowline_hold   *hold = NULL;

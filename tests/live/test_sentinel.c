@@ -1,8 +1,9 @@
 /*
- * test_sentinel.c -- a primary that sentinels watch, and what becomes of locks when it is another.
+ * test_sentinel.c -- a primary that sentinels watch, and locks when another node becomes the
+ * primary.
  *
- * Each test has a service of its own (sentinels.h).  What is held is looked for at the new primary
- * before anything is said of it: it is held where it has arrived, and LOST where it has not.
+ * Each test has its own service (sentinels.h). A hold is verified at the new primary: it is kept if
+ * the key was replicated, and LOST if not.
  */
 #include "tests/lib/attempt.h"
 #include "tests/lib/judged.h"
@@ -11,41 +12,39 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { LEASE_MS = 120000, WAITERS = 20, LONG_MS = 120000 };
 
-static service *there;
+static service *sentinel_service;
 static witness *judge;
 static char     url[320];
 
 static int begin(void **state)
 {
     server_needed();
-    there = service_start(2, NULL);
-    judge = witness_new();
-    (void)snprintf(url, sizeof url, "%s?lease=%dms&timeout=1s", there->url, LEASE_MS);
+    sentinel_service = service_start(2, NULL);
+    judge            = witness_new();
+    (void)snprintf(url, sizeof url, "%s?lease=%dms&timeout=1s", sentinel_service->url, LEASE_MS);
     return 0;
 }
 
 static int end(void **state)
 {
-    service_stop(there);
+    service_stop(sentinel_service);
     judge_dismiss(judge);
-    there = NULL;
-    judge = NULL;
+    sentinel_service = NULL;
+    judge            = NULL;
     return 0;
 }
 
-/* The primary is gone, and the other one is it now. */
+/* Kills the primary, and waits until the replica is the primary. */
 static server *kill_primary(void)
 {
-    server *old = there->nodes[0];
+    server *old = sentinel_service->nodes[0];
 
     server_kill(old);
-    return service_primary(there, old);
+    return service_primary(sentinel_service, old);
 }
 
 static bool has_lock(server *node, const char *name)
@@ -53,7 +52,7 @@ static bool has_lock(server *node, const char *name)
     return strcmp(server_ask(node, "EXISTS bowline:{%s}", name), "1") == 0;
 }
 
-/* The sentinel that is asked may still name the old one: nobody is there, and that is said. */
+/* A sentinel may still name the old primary: then the extension is UNREACHABLE. */
 static void must_extend(bowline_hold *hold)
 {
     int status = BOWLINE_UNREACHABLE;
@@ -64,26 +63,27 @@ static void must_extend(bowline_hold *hold)
     assert_status(BOWLINE_OK, status, NULL);
 }
 
-/* ---- in peace -------------------------------------------------------------------------------- */
+/* ---- some sentinels are down ----------------------------------------------------------------- */
 
 FIXTURE(begin, end)
 
-TEST(one_sentinel_is_enough)
+TEST(acquire_succeeds_when_one_sentinel_answers)
 {
-    server_kill(there->sentinels[0]);
-    server_signal(there->sentinels[1], SIGSTOP);
+    server_kill(sentinel_service->sentinels[0]);
+    server_signal(sentinel_service->sentinels[1], SIGSTOP);
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
 
     must_release(hold);
     bowline_close(client);
-    server_signal(there->sentinels[1], SIGCONT);
+    server_signal(sentinel_service->sentinels[1], SIGCONT);
 }
 
-/* ---- another primary ------------------------------------------------------------------------- */
+/* ---- failover -------------------------------------------------------------------------------- */
 
-/* Killed: what is held has arrived, stays held, and shuts others out until it is given back. */
-TEST(hold_outlives_its_primary)
+/* The primary is killed after replication: the hold is kept, and excludes others until its
+ * release. */
+TEST(hold_is_kept_when_its_primary_is_killed)
 {
     bowline_hold *second = NULL;
 
@@ -93,7 +93,7 @@ TEST(hold_outlives_its_primary)
     believer       *b      = believer_start(judge, hold);
     uint64_t        fence  = bowline_hold_fence(hold);
 
-    assert_true(server_comes_to(there->nodes[1], "1", "EXISTS bowline:{x}"));
+    assert_true(server_comes_to(sentinel_service->nodes[1], "1", "EXISTS bowline:{x}"));
     server *now = kill_primary();
     assert_true(has_lock(now, "x"));
     must_extend(hold);
@@ -110,16 +110,16 @@ TEST(hold_outlives_its_primary)
     bowline_close(other);
 }
 
-/* By hand, with everybody alive: the old one is told to follow. */
-TEST(hold_outlives_a_switch_by_hand)
+/* SENTINEL FAILOVER while all nodes run: the old primary becomes a replica. */
+TEST(hold_is_kept_by_a_manual_failover)
 {
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     believer       *b      = believer_start(judge, hold);
     rival          *r      = rival_start_in_line(judge, url, "x");
 
-    assert_true(server_comes_to(there->nodes[1], "1", "EXISTS bowline:{x}"));
-    server *now = service_switch(there, there->nodes[0]);
+    assert_true(server_comes_to(sentinel_service->nodes[1], "1", "EXISTS bowline:{x}"));
+    server *now = service_switch(sentinel_service, sentinel_service->nodes[0]);
     must_extend(hold);
     assert_true(has_lock(now, "x"));
     assert_int_equal(rival_turns(r), 0);
@@ -131,21 +131,22 @@ TEST(hold_outlives_a_switch_by_hand)
     bowline_close(client);
 }
 
-/* The last that was written has not arrived at the one that becomes the primary. */
-TEST(hold_that_did_not_arrive_is_lost)
+/* The key was not replicated to the node that becomes the primary. */
+TEST(hold_is_lost_when_it_was_not_replicated)
 {
     bowline_client *client = must_open(url);
     must_release(must_acquire(client, "before"));
-    server_signal(there->nodes[1], SIGSTOP);
-    (void)server_ask(there->nodes[0], "CLIENT KILL TYPE replica"); /* nothing is on its way */
+    server_signal(sentinel_service->nodes[1], SIGSTOP);
+    (void)server_ask(sentinel_service->nodes[0],
+                     "CLIENT KILL TYPE replica"); /* nothing is in the socket buffers */
     bowline_hold *hold  = must_acquire(client, "x");
     believer     *b     = believer_start(judge, hold);
     uint64_t      fence = bowline_hold_fence(hold);
     int64_t       at_us = witness_now_us();
 
-    server_kill(there->nodes[0]);
-    server_signal(there->nodes[1], SIGCONT);
-    server *now = service_primary(there, there->nodes[0]);
+    server_kill(sentinel_service->nodes[0]);
+    server_signal(sentinel_service->nodes[1], SIGCONT);
+    server *now = service_primary(sentinel_service, sentinel_service->nodes[0]);
     assert_false(has_lock(now, "x"));
     bowline_client *other  = must_open(url);
     bowline_hold   *second = NULL;
@@ -155,26 +156,26 @@ TEST(hold_that_did_not_arrive_is_lost)
     int64_t sure_us = believer_stop(b);
     assert_bounded(sure_us, at_us, LEASE_MS);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    assert_true(has_lock(now, "x")); /* it was not its own any more */
+    assert_true(has_lock(now, "x")); /* the release left the key of the next holder */
     must_release(second);
     bowline_close(client);
     bowline_close(other);
 }
 
-/* It comes back, is told to follow, and is asked for nothing. */
-TEST(old_primary_returns)
+/* The old primary restarts and becomes a replica; no client uses it. */
+TEST(hold_is_kept_when_the_old_primary_returns)
 {
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
 
-    assert_true(server_comes_to(there->nodes[1], "1", "EXISTS bowline:{x}"));
+    assert_true(server_comes_to(sentinel_service->nodes[1], "1", "EXISTS bowline:{x}"));
     server *now = kill_primary();
     must_extend(hold);
-    server_start_again(there->nodes[0]);
-    service_settles(there, now);
+    server_start_again(sentinel_service->nodes[0]);
+    service_settles(sentinel_service, now);
     must_extend(hold);
     must_release(hold);
-    bowline_client *fresh = must_open(url); /* whom does it find? */
+    bowline_client *fresh = must_open(url); /* a new client finds the new primary */
     bowline_hold   *found = NULL;
     assert_status(BOWLINE_OK, acquire_within(&found, fresh, "x", LONG_MS, NULL), NULL);
     must_release(found);
@@ -186,7 +187,7 @@ TEST(old_primary_returns)
 
 FIXTURE(NULL, NULL)
 
-TEST(sentinel_and_service_have_passwords_of_their_own)
+TEST(sentinel_and_primary_have_separate_passwords)
 {
     char path[96];
 

@@ -1,7 +1,6 @@
 /*
- * test_sentinel_mixed.c -- a service whose sentinels speak TLS and whose servers do not, the
- * reverse, and URLs that are of the wrong kind for what is there: each is said, with what to type,
- * within timeout=.
+ * test_sentinel_mixed.c -- sentinels with TLS and servers without, the reverse, and URLs of the
+ * wrong kind: each is an error that names the right URL, within timeout=.
  */
 #include "tests/lib/attempt.h"
 #include "tests/lib/certs.h"
@@ -11,9 +10,9 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-static server *redis;     /* both kinds of port, where the server's build allows              */
-static server *sentinel;  /* likewise; it names the server's clear port                         */
-static server *names_tls; /* clear only; it names the server's port for TLS; NULL: none       */
+static server *redis;     /* ports with and without TLS, if the server has TLS */
+static server *sentinel;  /* likewise; returns the server's port without TLS */
+static server *names_tls; /* no TLS; returns the server's TLS port; NULL: none */
 static char    ca[100];   /* "ca=..." */
 
 static int begin(void **state)
@@ -54,12 +53,12 @@ static void needs_tls(void)
         skip();
 }
 
-TEST(all_in_clear)
+TEST(service_without_tls_works)
 {
     expect(BOWLINE_OK, "", "redis+sentinel://127.0.0.1:%d/m", sentinel->port);
 }
 
-TEST(sentinels_with_tls_and_servers_without)
+TEST(sentinels_with_tls_and_servers_without_are_reported)
 {
     needs_tls();
     expect(BOWLINE_UNREACHABLE,
@@ -70,7 +69,7 @@ TEST(sentinels_with_tls_and_servers_without)
     assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"), "0");
 }
 
-TEST(sentinels_without_tls_and_servers_with_it)
+TEST(sentinels_without_tls_and_servers_with_it_are_reported)
 {
     needs_tls();
     expect(BOWLINE_UNREACHABLE,
@@ -81,7 +80,7 @@ TEST(sentinels_without_tls_and_servers_with_it)
     assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"), "0");
 }
 
-TEST(server_is_taken_for_a_sentinel)
+TEST(server_in_a_sentinel_url_is_refused)
 {
     expect(BOWLINE_REFUSED, "if it is the server, write redis:// or rediss://",
            "redis+sentinel://127.0.0.1:%d/m", redis->port);
@@ -90,7 +89,7 @@ TEST(server_is_taken_for_a_sentinel)
            "rediss+sentinel://127.0.0.1:%d/m?%s", redis->tls_port, ca);
 }
 
-TEST(sentinel_is_taken_for_a_server)
+TEST(sentinel_in_a_server_url_is_refused)
 {
     expect(BOWLINE_REFUSED, "is a sentinel, and keeps no locks: write redis+sentinel://",
            "redis://127.0.0.1:%d", sentinel->port);
@@ -99,13 +98,13 @@ TEST(sentinel_is_taken_for_a_server)
            "rediss://127.0.0.1:%d?%s", sentinel->tls_port, ca);
 }
 
-TEST(service_that_is_not_known)
+TEST(unknown_service_is_refused)
 {
     expect(BOWLINE_REFUSED, "it knows no service \"nightly\": the path of the URL is the name",
            "redis+sentinel://127.0.0.1:%d/nightly", sentinel->port);
 }
 
-TEST(wrong_password_of_the_sentinels)
+TEST(wrong_sentinel_password_is_refused)
 {
     char path[96];
     char url[240];

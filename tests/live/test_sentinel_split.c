@@ -1,9 +1,9 @@
 /*
- * test_sentinel_split.c -- the network falls apart between the parts of a service: the primary, its
- * replicas, the sentinels, who holds a lock and who wants it, each on a host of its own (net.h).
+ * test_sentinel_split.c -- network partitions between the parts of a service: the primary, its
+ * replicas, the sentinels, the holder and another client each have their own host (net.h).
  *
- * What is expected of each case is a row of docs/guarantees.md.  A way that is cut is cut in
- * silence.  Where two may believe at once, the fence tells them apart, and how long both did is
+ * Each case is a row of docs/guarantees.md. A cut link loses packets without notice. Where two
+ * holders can be sure at once, the fence tells them apart, and the length of the overlap is
  * printed.
  */
 #include "tests/lib/judged.h"
@@ -12,15 +12,13 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 enum { LONG_MS = 120000, SHORT_MS = 3000, LAG_S = 2, PATIENCE_MS = 20000 };
 enum { PRIMARY = 0, REPLICA = 1, NODES_MAX = 3, HOSTS = NODES_MAX + SERVICE_SENTINELS + 2 };
 enum { HOLDER = HOSTS - 2, OTHER = HOSTS - 1 };
 
 static net     *hosts;
-static service *there;
+static service *sentinel_service;
 static witness *judge;
 static char     url[320];
 
@@ -34,29 +32,29 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    service_stop(there);
+    service_stop(sentinel_service);
     judge_dismiss(judge);
     if (hosts != NULL)
         net_leave(hosts);
     net_free(hosts);
-    there = NULL;
-    judge = NULL;
+    sentinel_service = NULL;
+    judge            = NULL;
     return 0;
 }
 
-/* From here on we are on the holder's host. */
+/* Afterwards this process is on the host of the holder. */
 static void set_up(unsigned nodes_count, const char *options, int lease_ms)
 {
     if (hosts == NULL)
         skip();
-    there = service_start_apart(hosts, nodes_count, options);
-    (void)snprintf(url, sizeof url, "%s?lease=%dms&timeout=1s", there->url, lease_ms);
+    sentinel_service = service_start_apart(hosts, nodes_count, options);
+    (void)snprintf(url, sizeof url, "%s?lease=%dms&timeout=1s", sentinel_service->url, lease_ms);
     net_enter(hosts, HOLDER);
 }
 
 static unsigned host_of_sentinel(unsigned i)
 {
-    return there->nodes_count + i;
+    return sentinel_service->nodes_count + i;
 }
 
 static void cut_from_sentinels(unsigned host)
@@ -68,7 +66,7 @@ static void cut_from_sentinels(unsigned host)
 
 static void cut_from_replicas(unsigned host)
 {
-    for (unsigned i = REPLICA; i < there->nodes_count; i++)
+    for (unsigned i = REPLICA; i < sentinel_service->nodes_count; i++)
         net_cut(hosts, host, i);
     net_enter(hosts, HOLDER);
 }
@@ -89,7 +87,7 @@ static rival *rival_on_other_host(const char *name)
 
 static bool has_lock(unsigned node, const char *name)
 {
-    return strcmp(server_ask(there->nodes[node], "EXISTS bowline:{%s}", name), "1") == 0;
+    return strcmp(server_ask(sentinel_service->nodes[node], "EXISTS bowline:{%s}", name), "1") == 0;
 }
 
 static bool lock_arrives(unsigned node, const char *name)
@@ -97,10 +95,10 @@ static bool lock_arrives(unsigned node, const char *name)
     char question[80];
 
     (void)snprintf(question, sizeof question, "EXISTS bowline:{%s}", name);
-    return server_comes_to(there->nodes[node], "1", question);
+    return server_comes_to(sentinel_service->nodes[node], "1", question);
 }
 
-/* Somebody from this host is among the clients of a list. */
+/* Whether the list of clients has one from this host. */
 static bool is_from(unsigned host, const char *list)
 {
     char address[32];
@@ -115,14 +113,14 @@ static bool comes_from(unsigned host, server *s)
 
     for (int64_t last = clock_ms() + PATIENCE_MS; !comes && clock_ms() < last; sleep_ms(5)) {
         const char *list = server_may_say(s, "CLIENT LIST");
-        comes            = list != NULL && is_from(host, list); /* who is promoted hangs up once */
+        comes = list != NULL && is_from(host, list); /* a promotion closes all connections */
     }
     return comes;
 }
 
 static server *replica_becomes_primary(void)
 {
-    return service_primary(there, there->nodes[PRIMARY]);
+    return service_primary(sentinel_service, sentinel_service->nodes[PRIMARY]);
 }
 
 static void must_extend(bowline_hold *hold)
@@ -136,9 +134,9 @@ static void must_extend(bowline_hold *hold)
     assert_status(BOWLINE_OK, status, NULL);
 }
 
-/* The other one, who has asked for nothing yet, gets it on its host, where all that it begins will
- * be; with a fence above this one. */
-static bowline_hold *other_gets(bowline_client *other, const char *name, uint64_t fence)
+/* The other client, which is still idle, acquires the lock on its own host, where its threads stay;
+ * its fence is above this one. */
+static bowline_hold *acquire_on_other_host(bowline_client *other, const char *name, uint64_t fence)
 {
     bowline_hold *hold = NULL;
 
@@ -151,16 +149,16 @@ static bowline_hold *other_gets(bowline_client *other, const char *name, uint64_
     return hold;
 }
 
-static void other_gives_back(bowline_hold *hold)
+static void release_on_other_host(bowline_hold *hold)
 {
     net_enter(hosts, OTHER);
     must_release(hold);
     net_enter(hosts, HOLDER);
 }
 
-static void tell_overlap(int64_t gained_us, int64_t sure_us)
+static void print_overlap(int64_t gained_us, int64_t sure_us)
 {
-    print_message("# both believed for %lld ms\n",
+    print_message("# both were sure for %lld ms\n",
                   (long long)(sure_us > gained_us ? (sure_us - gained_us) / 1000 : 0));
 }
 
@@ -168,9 +166,9 @@ static void tell_overlap(int64_t gained_us, int64_t sure_us)
 
 FIXTURE(begin, end)
 
-/* From all but the holder, who hears the sentinels: the hold is found at the new primary, and what
- * the old one says is not asked for any more, also when it is back. */
-TEST(holder_who_hears_the_sentinels_leaves_a_primary_that_is_cut_off)
+/* Cut off from all but the holder, which receives the sentinels: the hold is found at the new
+ * primary, and the old primary is not used any more, also after the partition. */
+TEST(holder_that_receives_the_sentinels_follows_to_the_new_primary)
 {
     set_up(2, NULL, LONG_MS);
     bowline_client *client = must_open(url);
@@ -187,27 +185,28 @@ TEST(holder_who_hears_the_sentinels_leaves_a_primary_that_is_cut_off)
     must_extend(hold);
     assert_int_equal(bowline_hold_fence(hold), fence);
     assert_int_equal(rival_turns(r), 0);
-    /* It has the key, and believes to be what it was; nobody asks. */
+    /* The old primary has the key and the role of a primary, but no client. */
     assert_true(has_lock(PRIMARY, "x"));
-    assert_true(strncmp(server_ask(there->nodes[PRIMARY], "ROLE"), "master", 6) == 0);
+    assert_true(strncmp(server_ask(sentinel_service->nodes[PRIMARY], "ROLE"), "master", 6) == 0);
     for (unsigned host = HOLDER; host <= OTHER; host++)
-        assert_false(is_from(host, server_ask(there->nodes[PRIMARY], "CLIENT LIST")));
-    (void)server_ask(there->nodes[PRIMARY], "CONFIG RESETSTAT");
+        assert_false(is_from(host, server_ask(sentinel_service->nodes[PRIMARY], "CLIENT LIST")));
+    (void)server_ask(sentinel_service->nodes[PRIMARY], "CONFIG RESETSTAT");
     mend_all();
     (void)believer_stop(b);
     must_release(hold);
     assert_true(rival_gets_a_turn(r));
-    service_settles(there, now);
+    service_settles(sentinel_service, now);
     assert_true(rival_gets_a_turn(r));
     rival_stop(r);
-    assert_null(strstr(server_ask(there->nodes[PRIMARY], "INFO commandstats"), "cmdstat_hello"));
+    assert_null(
+        strstr(server_ask(sentinel_service->nodes[PRIMARY], "INFO commandstats"), "cmdstat_hello"));
     assert_one_at_a_time(judge);
     bowline_close(client);
 }
 
-/* The holder is on the side of the old primary and hears nobody else: both believe, until it can
- * hear again.  The fence is what is left. */
-TEST(holder_beside_the_old_primary_believes_until_it_hears)
+/* The holder is in the partition of the old primary: both holders are sure, until the partition
+ * ends. Only the fence protects. */
+TEST(holder_with_the_old_primary_is_sure_until_the_partition_ends)
 {
     set_up(2, NULL, SHORT_MS);
     bowline_client *client = must_open(url);
@@ -222,22 +221,22 @@ TEST(holder_beside_the_old_primary_believes_until_it_hears)
     cut_from_sentinels(PRIMARY);
     cut_from_sentinels(HOLDER);
     (void)replica_becomes_primary();
-    bowline_hold *second    = other_gets(other, "x", fence);
+    bowline_hold *second    = acquire_on_other_host(other, "x", fence);
     int64_t       gained_us = witness_now_us();
-    assert_true(bowline_hold_left_ms(hold) > 0); /* renewed, by one who may not any more */
+    assert_true(bowline_hold_left_ms(hold) > 0); /* renewed by the old primary */
     mend_all();
     assert_true(believer_learns(b));
-    tell_overlap(gained_us, believer_stop(b));
+    print_overlap(gained_us, believer_stop(b));
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     assert_true(bowline_hold_left_ms(second) > 0);
-    other_gives_back(second);
+    release_on_other_host(second);
     bowline_close(client);
     bowline_close(other);
 }
 
-/* The same where a primary must have a replica that answers: the old one refuses soon, and the
- * hold ends with its lease, whether it hears anybody or not. */
-TEST(primary_that_must_have_a_replica_ends_the_hold)
+/* The same with min-replicas-to-write: the old primary soon refuses, and the hold ends with its
+ * lease during the partition. */
+TEST(min_replicas_to_write_ends_the_hold_in_a_partition)
 {
     char options[80];
 
@@ -254,23 +253,24 @@ TEST(primary_that_must_have_a_replica_ends_the_hold)
     cut_from_replicas(HOLDER);
     cut_from_sentinels(PRIMARY);
     cut_from_sentinels(HOLDER);
-    bowline_hold *second    = other_gets(other, "x", fence);
+    bowline_hold *second    = acquire_on_other_host(other, "x", fence);
     int64_t       gained_us = witness_now_us();
-    assert_true(believer_learns(b)); /* nothing has been mended */
-    tell_overlap(gained_us, believer_stop(b));
+    assert_true(believer_learns(b)); /* the partition still exists */
+    print_overlap(gained_us, believer_stop(b));
     assert_true(bowline_hold_left_ms(second) > 0);
-    other_gives_back(second);
+    release_on_other_host(second);
     mend_all();
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     bowline_close(client);
     bowline_close(other);
 }
 
-/* A sentinel is cut off together with the old primary, and names it to whoever asks it first,
- * though he reaches all of them: both believe, until that one hears of the switch. */
-TEST(sentinel_beside_the_old_primary_leads_to_it)
+/* A sentinel is in the partition of the old primary and names it to a client that queries it first,
+ * although that client reaches all of them: both holders are sure, until this sentinel learns of
+ * the switch. */
+TEST(sentinel_in_the_old_partition_names_the_old_primary)
 {
-    char beside[200];
+    char other_url[200];
 
     set_up(2, NULL, LONG_MS);
     net_cut(hosts, PRIMARY, REPLICA);
@@ -281,32 +281,33 @@ TEST(sentinel_beside_the_old_primary_leads_to_it)
     net_cut(hosts, host_of_sentinel(0), REPLICA);
     net_enter(hosts, HOLDER);
     (void)replica_becomes_primary();
-    bowline_client *client = must_open(url); /* it asks the first one first */
-    (void)snprintf(beside, sizeof beside, "redis+sentinel://%s:%d/m?lease=%dms",
-                   net_address(hosts, host_of_sentinel(1)), there->sentinels[1]->port, LONG_MS);
-    bowline_client *other = must_open(beside);
+    bowline_client *client = must_open(url); /* it queries the first sentinel first */
+    (void)snprintf(other_url, sizeof other_url, "redis+sentinel://%s:%d/m?lease=%dms",
+                   net_address(hosts, host_of_sentinel(1)), sentinel_service->sentinels[1]->port,
+                   LONG_MS);
+    bowline_client *other = must_open(other_url);
     bowline_hold   *hold  = must_acquire(client, "x");
     uint64_t        fence = bowline_hold_fence(hold);
     believer       *b     = believer_start(judge, hold);
     assert_true(has_lock(PRIMARY, "x"));
 
-    bowline_hold *second    = other_gets(other, "x", fence);
+    bowline_hold *second    = acquire_on_other_host(other, "x", fence);
     int64_t       gained_us = witness_now_us();
     mend_all();
     assert_true(believer_learns(b));
-    tell_overlap(gained_us, believer_stop(b));
+    print_overlap(gained_us, believer_stop(b));
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     assert_true(bowline_hold_left_ms(second) > 0);
-    other_gives_back(second);
+    release_on_other_host(second);
     bowline_close(client);
     bowline_close(other);
 }
 
-/* ---- half-open ------------------------------------------------------------------------------- */
+/* ---- half-open links ------------------------------------------------------------------------- */
 
-/* The holder's way to the primary is cut, and no other: the hold goes on, nobody else gets in, and
- * when there is another primary it is found without waiting for the one that is silent. */
-TEST(half_open_way_to_the_primary)
+/* Only the link between the holder and the primary is cut: the hold continues, no other client
+ * acquires the lock, and the new primary is found without waiting for the silent one. */
+TEST(hold_is_kept_when_only_its_link_to_the_primary_is_cut)
 {
     set_up(2, NULL, LONG_MS);
     bowline_client *client = must_open(url);
@@ -320,7 +321,7 @@ TEST(half_open_way_to_the_primary)
     int status = bowline_extend(hold, 0, NULL);
     assert_true(status == BOWLINE_UNKNOWN || status == BOWLINE_UNREACHABLE);
     assert_true(bowline_hold_left_ms(hold) > 0);
-    server *now = service_switch(there, there->nodes[PRIMARY]);
+    server *now = service_switch(sentinel_service, sentinel_service->nodes[PRIMARY]);
     assert_true(comes_from(HOLDER, now));
     must_extend(hold);
     assert_int_equal(rival_turns(r), 0);
@@ -332,37 +333,37 @@ TEST(half_open_way_to_the_primary)
     bowline_close(client);
 }
 
-/* Which of the sentinels the holder listens to. */
-static unsigned listened_to(void)
+/* The sentinel to which the holder is subscribed. */
+static unsigned subscribed_sentinel(void)
 {
     for (unsigned i = 0; i < SERVICE_SENTINELS; i++)
-        if (is_from(HOLDER, server_ask(there->sentinels[i], "CLIENT LIST TYPE pubsub")))
+        if (is_from(HOLDER, server_ask(sentinel_service->sentinels[i], "CLIENT LIST TYPE pubsub")))
             return i;
-    fail_msg("it listens to no sentinel");
+    fail_msg("it is subscribed to no sentinel");
     return 0;
 }
 
-/* The one sentinel that it listens to has fallen silent before the primary is cut off from all but
- * the holder, whose line to it is as ever: another one is listened to. */
-static void follows_without(bool is_cut)
+/* The subscribed sentinel becomes silent before the primary is cut off from all but the holder: the
+ * client subscribes to another sentinel. */
+static void check_follows_without(bool is_cut)
 {
     set_up(2, NULL, LONG_MS);
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     believer       *b      = believer_start(judge, hold);
     rival          *r      = rival_on_other_host("x");
-    unsigned        silent = listened_to();
+    unsigned        silent = subscribed_sentinel();
 
     assert_true(lock_arrives(REPLICA, "x"));
     if (is_cut)
         net_cut(hosts, HOLDER, host_of_sentinel(silent));
     else
-        server_signal(there->sentinels[silent], SIGSTOP);
+        server_signal(sentinel_service->sentinels[silent], SIGSTOP);
     cut_from_replicas(PRIMARY);
     cut_from_sentinels(PRIMARY);
-    assert_true(comes_from(HOLDER, there->nodes[REPLICA]));
+    assert_true(comes_from(HOLDER, sentinel_service->nodes[REPLICA]));
     if (!is_cut)
-        server_signal(there->sentinels[silent], SIGCONT);
+        server_signal(sentinel_service->sentinels[silent], SIGCONT);
     must_extend(hold);
     assert_int_equal(rival_turns(r), 0);
     (void)believer_stop(b);
@@ -373,7 +374,7 @@ static void follows_without(bool is_cut)
     bowline_close(client);
 }
 
-TEST(half_open_way_to_the_sentinel)
+TEST(new_primary_is_found_when_the_subscribed_sentinel_is_silent)
 {
-    follows_without(true);
+    check_follows_without(true);
 }

@@ -1,10 +1,9 @@
 /*
- * test_sync.c -- sync=K: a lock counts only when K replicas have it.  A primary and its replicas
- * that really stop, come back, and take the primary's place.
+ * test_sync.c -- sync=K: a lock counts only when K replicas have it. A primary and its replicas are
+ * really stopped, continued and promoted.
  *
- * Without sync=, a primary that is killed before its replicas have heard of a lock, or of an
- * extension, is two holders: that is shown here as well, so that it is known that the same faults
- * make none with it.
+ * Without sync=, a primary that is killed before the replication of a lock, or of an extension,
+ * leads to two holders: the tests show that too, and that the same faults lead to none with it.
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/server.h"
@@ -12,7 +11,6 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { NODES = 3, LONG_MS = 60000, LEASE_MS = 1500, ROUNDS_MAX = 20 };
 
@@ -20,8 +18,8 @@ static server  *nodes[NODES]; /* the first is the primary */
 static witness *judge;
 static char     name[] = "x";
 
-/* A link that is up carries nothing before the replica has said so, once a second: what is written
- * at the primary is seen there. */
+/* An established link carries nothing before the replica has acknowledged, once a second: waits
+ * until a write at the primary is visible on each replica. */
 static void await_replicas(unsigned count)
 {
     for (unsigned i = 1; i <= count; i++) {
@@ -69,14 +67,14 @@ static bowline_client *client_of(const server *node, const char *options)
     return must_open(url);
 }
 
-/* It hears nothing any more, and nothing is on its way to it. */
+/* Stops the replica, and drops what is in the socket buffers. */
 static void cut_off(server *replica)
 {
     server_signal(replica, SIGSTOP);
     (void)server_ask(nodes[0], "CLIENT KILL TYPE replica");
 }
 
-/* The primary is gone; the replica takes its place with what it has. */
+/* Kills the primary, and promotes the replica with what it has. */
 static void take_over(server *replica)
 {
     server_kill(nodes[0]);
@@ -89,8 +87,8 @@ static bool is_there(server *node)
     return strcmp(server_ask(node, "EXISTS bowline:{x}"), "1") == 0;
 }
 
-/* Not what should be told, but that the machine stood still for longer than the time-out, or than
- * the replicas were waited for.  `part` is of what should be told; NULL: nothing. */
+/* Not the expected error, but a time-out because the machine was too slow. `part` is from the
+ * expected error text; NULL: OK is expected. */
 static bool is_late(int status, const char *part, const bowline_error *error)
 {
     if (status == BOWLINE_OK || (part != NULL && strstr(error->text, part) != NULL))
@@ -106,15 +104,15 @@ static void must_be_refused(bowline_client *client, const char *part)
     int           status = acquire_within(&hold, client, name, BOWLINE_NO_WAIT, &error);
 
     for (int round = 1; round < ROUNDS_MAX && is_late(status, part, &error); round++) {
-        (void)server_ask(nodes[0], "DEL bowline:{x}"); /* it may have been carried out */
+        (void)server_ask(nodes[0], "DEL bowline:{x}"); /* it may have been executed */
         status = acquire_within(&hold, client, name, BOWLINE_NO_WAIT, &error);
     }
     assert_status(BOWLINE_REFUSED, status, &error);
     if (strstr(error.text, part) == NULL)
-        fail_msg("\"%s\" does not tell %s", error.text, part);
+        fail_msg("\"%s\" does not contain %s", error.text, part);
 }
 
-static void give_back(bowline_hold *hold)
+static void release(bowline_hold *hold)
 {
     bowline_error error  = { 0 };
     int           status = bowline_release(hold, &error);
@@ -125,7 +123,7 @@ static void give_back(bowline_hold *hold)
         assert_status(BOWLINE_OK, status, &error);
 }
 
-/* Asks again for as long as that is answered too late to tell anything. */
+/* Tries again while the result is a late reply. */
 static int extend_to_a_minute(bowline_hold *hold, const char *part, bowline_error *reterr)
 {
     int status = bowline_extend(hold, LONG_MS, reterr);
@@ -139,8 +137,8 @@ static int extend_to_a_minute(bowline_hold *hold, const char *part, bowline_erro
 
 FIXTURE(begin, end)
 
-/* Whoever is told that he has it can look for it there. */
-TEST(lock_is_at_the_replica)
+/* When the acquire returns, the replica has the key. */
+TEST(sync_acquire_returns_when_the_replica_has_the_key)
 {
     static const char *const options[] = { "sync=1", "sync=1&protocol=token" };
 
@@ -156,8 +154,9 @@ TEST(lock_is_at_the_replica)
     assert_true(server_becomes_empty(nodes[0]));
 }
 
-/* Who tries is told, and nothing stays; who waits has it when the replica is there again. */
-TEST(stopped_replica_is_waited_for)
+/* Without a wait the acquire is REFUSED and leaves no key; a waiter acquires the lock when the
+ * replica is back. */
+TEST(sync_acquire_waits_for_a_stopped_replica)
 {
     static const char *const options[] = { "sync=1&timeout=500ms",
                                            "sync=1&timeout=500ms&protocol=token" };
@@ -174,14 +173,15 @@ TEST(stopped_replica_is_waited_for)
         server_signal(nodes[1], SIGCONT);
         assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
         assert_true(is_there(nodes[1]));
-        give_back(w.hold);
+        release(w.hold);
         bowline_close(client);
     }
     assert_true(server_becomes_empty(nodes[0]));
 }
 
-/* What is given to who waits was written by who gave it: it counts when the replica has it. */
-TEST(next_in_line_has_it_when_the_replica_has)
+/* The release of another client wrote the grant of the waiter: it counts when the replica has
+ * it. */
+TEST(sync_handoff_completes_when_the_replica_has_it)
 {
     waiter w;
 
@@ -193,7 +193,7 @@ TEST(next_in_line_has_it_when_the_replica_has)
     assert_true(server_comes_to(nodes[0], "1", "ZCARD bowline:{x}:bwl.q"));
     server_signal(nodes[1], SIGSTOP);
     must_release(hold);
-    sleep_ms(400); /* it has been told, and has confirmed */
+    sleep_ms(400); /* the waiter received the push and has confirmed */
     assert_true(is_there(nodes[0]));
     assert_false(atomic_load(&w.ended));
     server_signal(nodes[1], SIGCONT);
@@ -204,8 +204,8 @@ TEST(next_in_line_has_it_when_the_replica_has)
     bowline_close(client);
 }
 
-/* It is ours still for what it was, and no longer. */
-TEST(extension_counts_at_the_replica)
+/* The hold keeps its former end. */
+TEST(sync_extension_counts_when_the_replica_has_it)
 {
     bowline_error error = { 0 };
     bowline_hold *hold  = NULL;
@@ -222,14 +222,14 @@ TEST(extension_counts_at_the_replica)
     await_replicas(1);
     assert_status(BOWLINE_OK, extend_to_a_minute(hold, NULL, &error), &error);
     assert_true(bowline_hold_left_ms(hold) > 20000);
-    give_back(hold);
+    release(hold);
     bowline_close(client);
 }
 
 /* ---- the primary is killed ------------------------------------------------------------------- */
 
-/* The lock has not arrived.  Without sync=: two have it.  With it: nobody was told. */
-TEST(lock_that_did_not_arrive)
+/* The lock was not replicated. Without sync= there are two holders, with it the acquire failed. */
+TEST(only_sync_prevents_two_holders_when_the_lock_was_not_replicated)
 {
     witness_visit first, second;
 
@@ -255,8 +255,8 @@ TEST(lock_that_did_not_arrive)
     bowline_close(with);
 }
 
-/* The lock has arrived, its extensions have not.  How many overlaps there are when the next one
- * has had it; -1: that is not known, for the machine stood still. */
+/* The lock was replicated, its extensions were not. Returns the number of overlaps after the next
+ * holder; -1: unknown, because the machine was too slow. */
 static int overlaps_after(const char *options)
 {
     bowline_client *client = client_of(nodes[0], options);
@@ -265,10 +265,10 @@ static int overlaps_after(const char *options)
     char            url[200];
 
     acquire_in_the_end(&hold, client, name);
-    believer *b       = believer_start(own, hold);
-    bool      arrived = server_comes_to(nodes[1], "1", "EXISTS bowline:{x}");
+    believer *b             = believer_start(own, hold);
+    bool      is_replicated = server_comes_to(nodes[1], "1", "EXISTS bowline:{x}");
     cut_off(nodes[1]);
-    sleep_ms(LEASE_MS / 3 * 2 + 100); /* over two renewals */
+    sleep_ms(LEASE_MS / 3 * 2 + 100); /* more than two renewals */
     bool still_holds = bowline_hold_left_ms(hold) > 0;
     take_over(nodes[1]);
     (void)snprintf(url, sizeof url, "%s?lease=60s", nodes[1]->tcp_url);
@@ -280,10 +280,10 @@ static int overlaps_after(const char *options)
     bowline_close(client);
     witness_verdict verdict = witness_judge(own);
     witness_free(own);
-    return arrived && still_holds ? (int)(verdict.overlaps + verdict.unexcused) : -1;
+    return is_replicated && still_holds ? (int)(verdict.overlaps + verdict.unexcused) : -1;
 }
 
-static void begin_anew(void)
+static void restart_nodes(void)
 {
     for (unsigned i = 0; i < 2; i++) {
         server_stop(nodes[i]);
@@ -293,25 +293,25 @@ static void begin_anew(void)
     start_replica(1);
 }
 
-TEST(extension_that_did_not_arrive)
+TEST(only_sync_prevents_two_holders_when_extensions_were_not_replicated)
 {
     int overlaps = overlaps_after("lease=1500ms&timeout=400ms");
 
-    for (int round = 1; overlaps <= 0; round++) { /* without: two are sure of it */
+    for (int round = 1; overlaps <= 0; round++) { /* without sync=: two holders are sure */
         assert_true(round < ROUNDS_MAX);
-        begin_anew();
+        restart_nodes();
         overlaps = overlaps_after("lease=1500ms&timeout=400ms");
     }
-    for (int round = 1; round <= 2; round++) { /* with: never, however slow the machine is */
-        begin_anew();
+    for (int round = 1; round <= 2; round++) { /* with sync=: never, however slow the machine is */
+        restart_nodes();
         assert_true(overlaps_after(round == 1
                                        ? "lease=1500ms&timeout=400ms&sync=1"
                                        : "lease=1500ms&timeout=400ms&sync=1&protocol=token") <= 0);
     }
 }
 
-/* The lock has arrived: whoever comes to the new primary does not get it while it is held. */
-TEST(lock_that_has_arrived_outlives_the_primary)
+/* The lock was replicated: a client of the new primary does not acquire it while it is held. */
+TEST(sync_lock_excludes_others_on_the_promoted_replica)
 {
     bowline_hold *hold   = NULL;
     bowline_hold *second = NULL;
@@ -319,7 +319,7 @@ TEST(lock_that_has_arrived_outlives_the_primary)
     bowline_client *client = client_of(nodes[0], "lease=60s&sync=1&timeout=500ms");
 
     acquire_in_the_end(&hold, client, name);
-    cut_off(nodes[1]); /* at once: it has it by then */
+    cut_off(nodes[1]); /* at once: the replica has the key already */
     take_over(nodes[1]);
     assert_true(is_there(nodes[1]));
     bowline_client *other = client_of(nodes[1], "");

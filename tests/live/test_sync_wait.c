@@ -1,8 +1,9 @@
 /*
- * test_sync_wait.c -- what sync=K rests on (protocol/replicated.c): WAIT covers what its own
- * connection has written, and the answers behind which it is asked are writes of that connection.
+ * test_sync_wait.c -- the facts on which sync=K relies (protocol/replicated.c): WAIT covers the
+ * writes of its own connection, and each command whose reply precedes WAIT is a write of that
+ * connection.
  *
- * Up to 7.4, WAIT also covers what others had written when its connection was answered last; from
+ * Up to 7.4, WAIT also covers the writes of other connections up to the last reply of its own; from
  * Redis 8 on it does not.
  */
 #include "engine/redis/wire/batch.h"
@@ -38,71 +39,71 @@ static int end(void **state)
     return 0;
 }
 
-static int64_t number_said(wire *w, const char *words)
+static int64_t integer_reply(wire *w, const char *words)
 {
-    bwl_resp_cursor said = wire_ask(w, words);
+    bwl_resp_cursor frame = wire_ask(w, words);
     bwl_resp_value  value;
 
-    assert_true(bwl_resp_next_bare(&said, &value));
+    assert_true(bwl_resp_next_bare(&frame, &value));
     assert_int_equal(value.type, ':');
     return value.integer;
 }
 
 FIXTURE(begin, end)
 
-TEST(wait_covers_what_its_connection_wrote)
+TEST(wait_covers_the_writes_of_its_connection)
 {
     static wire w;
 
     wire_open(&w, primary->socket);
     (void)wire_ask(&w, "SET by us");
-    assert_int_equal(number_said(&w, "WAIT 1 5000"), 1);
+    assert_int_equal(integer_reply(&w, "WAIT 1 5000"), 1);
     server_signal(replica, SIGSTOP);
     (void)server_ask(primary, "SET by others");
-    assert_int_equal(number_said(&w, "WAIT 1 50"), 1);
+    assert_int_equal(integer_reply(&w, "WAIT 1 50"), 1);
     (void)wire_ask(&w, "PEXPIRE by 60000");
-    assert_int_equal(number_said(&w, "WAIT 1 50"), 0);
+    assert_int_equal(integer_reply(&w, "WAIT 1 50"), 0);
     server_signal(replica, SIGCONT);
-    assert_int_equal(number_said(&w, "WAIT 1 5000"), 1);
+    assert_int_equal(integer_reply(&w, "WAIT 1 5000"), 1);
     wire_close(&w);
 }
 
-static void must_say_yes(wire *w, bwl_redis_command command, bwl_ms lease_ms)
+static void must_reply_yes(wire *w, bwl_redis_command command, bwl_ms lease_ms)
 {
-    bwl_redis_reply        reply    = { 0 };
-    bwl_redis_command_args question = { .command  = command,
-                                        .use_eval = true,
-                                        .key      = "k",
-                                        .key_size = 1,
-                                        .token    = "AAAAAAAAAAAAAAAAAAAAAA",
-                                        .lease_ms = lease_ms };
+    bwl_redis_reply        reply = { 0 };
+    bwl_redis_command_args args  = { .command  = command,
+                                     .use_eval = true,
+                                     .key      = "k",
+                                     .key_size = 1,
+                                     .token    = "AAAAAAAAAAAAAAAAAAAAAA",
+                                     .lease_ms = lease_ms };
 
-    bwl_redis_write(&w->out, &question);
+    bwl_redis_write(&w->out, &args);
     wire_flush(w);
-    bwl_resp_cursor said = wire_next(w);
-    assert_int_equal(bwl_redis_read(&question, 0, said.bytes, said.size, &reply), BWL_REDIS_ANSWER);
+    bwl_resp_cursor frame = wire_next(w);
+    assert_int_equal(bwl_redis_read(&args, 0, frame.bytes, frame.size, &reply), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_YES);
 }
 
 /* Extends one key in a batch. */
 static void must_extend_in_batch(wire *w, bwl_ms lease_ms)
 {
-    bwl_redis_command_args question = { .command = REDIS_EXTEND_IF_MINE,
-                                        .token   = "AAAAAAAAAAAAAAAAAAAAAA" };
+    bwl_redis_command_args args = { .command = REDIS_EXTEND_IF_MINE,
+                                    .token   = "AAAAAAAAAAAAAAAAAAAAAA" };
     bwl_batch_reply        reply;
 
     bwl_batch_write_begin(&w->out, 1, true);
     bwl_batch_write_key(&w->out, "k", 1);
-    bwl_batch_write_value(&w->out, &question);
+    bwl_batch_write_value(&w->out, &args);
     bwl_batch_write_lease(&w->out, lease_ms);
     wire_flush(w);
-    bwl_resp_cursor said = wire_next(w);
-    assert_int_equal(bwl_batch_read(1, said.bytes, said.size, &reply), BWL_BATCH_EACH);
+    bwl_resp_cursor frame = wire_next(w);
+    assert_int_equal(bwl_batch_read(1, frame.bytes, frame.size, &reply), BWL_BATCH_EACH);
     assert_int_equal(reply.answers[0], BWL_YES);
 }
 
-/* How far the primary's stream to its replicas goes. */
-static long long stream_size(void)
+/* The replication offset of the primary. */
+static long long replication_offset(void)
 {
     static const char field[] = "master_repl_offset:";
     const char       *found   = strstr(server_ask(primary, "INFO replication"), field);
@@ -111,30 +112,30 @@ static long long stream_size(void)
     return strtoll(found + strlen(field), NULL, 10);
 }
 
-/* A yes about a lock that another connection wrote is a write of this one, so that WAIT covers it.
- * The time that is left stays. */
-TEST(every_yes_is_a_write_of_its_connection)
+/* A YES about a lock that another connection wrote is itself a write, so that WAIT covers it. The
+ * TTL does not become shorter. */
+TEST(each_yes_is_a_write_of_its_connection)
 {
     static wire first, later;
 
     wire_open(&first, primary->socket);
-    must_say_yes(&first, REDIS_SET_IF_ABSENT, LONG_MS);
+    must_reply_yes(&first, REDIS_SET_IF_ABSENT, LONG_MS);
     for (unsigned i = 0; i < 3; i++) {
-        long long before = stream_size();
+        long long before = replication_offset();
         wire_open(&later, primary->socket);
         if (i == 0)
-            must_say_yes(&later, REDIS_SET_IF_ABSENT_OR_MINE, SHORTER_MS);
+            must_reply_yes(&later, REDIS_SET_IF_ABSENT_OR_MINE, SHORTER_MS);
         else if (i == 1)
-            must_say_yes(&later, REDIS_EXTEND_IF_MINE, SHORTER_MS);
+            must_reply_yes(&later, REDIS_EXTEND_IF_MINE, SHORTER_MS);
         else
             must_extend_in_batch(&later, SHORTER_MS);
-        assert_true(stream_size() > before);
+        assert_true(replication_offset() > before);
         server_signal(replica, SIGSTOP);
         (void)server_ask(primary, "SET by others");
-        must_say_yes(&later, REDIS_EXTEND_IF_MINE, SHORTER_MS);
-        assert_int_equal(number_said(&later, "WAIT 1 50"), 0);
+        must_reply_yes(&later, REDIS_EXTEND_IF_MINE, SHORTER_MS);
+        assert_int_equal(integer_reply(&later, "WAIT 1 50"), 0);
         server_signal(replica, SIGCONT);
-        assert_int_equal(number_said(&later, "WAIT 1 5000"), 1);
+        assert_int_equal(integer_reply(&later, "WAIT 1 5000"), 1);
         assert_true(atol(server_ask(primary, "PTTL k")) > SHORTER_MS);
         wire_close(&later);
     }

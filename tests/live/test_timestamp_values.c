@@ -116,7 +116,7 @@ static void expect_taken(const form *f)
 
 FIXTURE(empty_server, NULL)
 
-TEST(a_time_before_2001_is_left_alone)
+TEST(timestamp_before_2001_is_left_unchanged)
 {
     FOR_EACH(f)
     {
@@ -128,7 +128,7 @@ TEST(a_time_before_2001_is_left_alone)
     }
 }
 
-TEST(a_time_after_2099_is_left_alone)
+TEST(timestamp_after_2099_is_left_unchanged)
 {
     FOR_EACH(f)
     {
@@ -137,7 +137,7 @@ TEST(a_time_after_2099_is_left_alone)
 }
 
 /* Seconds for a profile in milliseconds are a time in 1970; the other way round it is far ahead. */
-TEST(a_time_in_another_unit_is_left_alone)
+TEST(timestamp_in_another_unit_is_left_unchanged)
 {
     FOR_EACH(f)
     {
@@ -146,7 +146,7 @@ TEST(a_time_in_another_unit_is_left_alone)
     }
 }
 
-TEST(a_time_that_is_over_is_left_alone_while_the_key_has_an_expiry)
+TEST(expired_timestamp_is_left_unchanged_while_the_key_has_an_expiry)
 {
     FOR_EACH(f)
     {
@@ -155,8 +155,8 @@ TEST(a_time_that_is_over_is_left_alone_while_the_key_has_an_expiry)
     }
 }
 
-/* The twin of the tests above: without the expiry it is a lock that somebody left behind. */
-TEST(a_time_that_is_over_is_taken_over)
+/* Counter-check of the tests above: without an expiry of the key, the lock was left behind. */
+TEST(expired_timestamp_is_taken_over)
 {
     FOR_EACH(f)
     {
@@ -167,7 +167,7 @@ TEST(a_time_that_is_over_is_taken_over)
     }
 }
 
-/* ---- what bowline_who says ------------------------------------------------------------------- */
+/* ---- the text of bowline_who ----------------------------------------------------------------- */
 
 static bowline_holder who(const form *f, const char *value, const char *more)
 {
@@ -183,7 +183,7 @@ static bowline_holder who(const form *f, const char *value, const char *more)
     return holder;
 }
 
-TEST(who_says_why_the_lock_is_not_taken)
+TEST(who_reports_why_the_lock_is_not_taken_over)
 {
     FOR_EACH(f)
     {
@@ -203,15 +203,15 @@ TEST(who_says_why_the_lock_is_not_taken)
     }
 }
 
-/* ---- every form of value, by the scripts alone ----------------------------------------------- */
+/* ---- all forms of values, with the scripts alone --------------------------------------------- */
 
 static wire line;
 
-static bwl_redis_reply says(bwl_redis_command word, const bwl_compat_rules *rules,
-                            const char *token, int64_t timestamp)
+static bwl_redis_reply execute(bwl_redis_command id, const bwl_compat_rules *rules,
+                               const char *token, int64_t timestamp)
 {
     bwl_redis_reply        reply = { 0 };
-    bwl_redis_command_args q     = { .command   = word,
+    bwl_redis_command_args q     = { .command   = id,
                                      .use_eval  = true,
                                      .key       = "lock",
                                      .key_size  = 4,
@@ -222,9 +222,9 @@ static bwl_redis_reply says(bwl_redis_command word, const bwl_compat_rules *rule
 
     bwl_redis_write(&line.out, &q);
     wire_flush(&line);
-    bwl_resp_cursor said = wire_next(&line);
-    if (bwl_redis_read(&q, 0, said.bytes, said.size, &reply) != BWL_REDIS_ANSWER)
-        fail_msg("strange: %.*s", (int)said.size, said.bytes);
+    bwl_resp_cursor frame = wire_next(&line);
+    if (bwl_redis_read(&q, 0, frame.bytes, frame.size, &reply) != BWL_REDIS_ANSWER)
+        fail_msg("unexpected reply: %.*s", (int)frame.size, frame.bytes);
     return reply;
 }
 
@@ -232,14 +232,14 @@ static bwl_redis_reply says(bwl_redis_command word, const bwl_compat_rules *rule
 static void other_sets(const bwl_compat_rules *rules, const char *token, int64_t timestamp)
 {
     (void)server_ask(redis, "DEL lock");
-    assert_int_equal(says(REDIS_SETNX, rules, token, timestamp).answer, BWL_YES);
+    assert_int_equal(execute(REDIS_SETNX, rules, token, timestamp).answer, BWL_YES);
 }
 
 #define SECOND_NS INT64_C(1000000000)
 #define MS_NS     INT64_C(1000000)
 #define US_NS     INT64_C(1000)
 
-static void try_form(bwl_compat_rules rules)
+static void check_form(bwl_compat_rules rules)
 {
     const char *mine   = rules.token == BWL_TOKEN_PID_TID ? "71-968" : "AAAAAAAAAAAAAAAAAAAAAA";
     const char *theirs = rules.token == BWL_TOKEN_PID_TID ? "72-969" : "BBBBBBBBBBBBBBBBBBBBBA";
@@ -249,31 +249,31 @@ static void try_form(bwl_compat_rules rules)
 
     rules.expired = BWL_TIMESTAMP_BEFORE_NOW;
     (void)server_ask(redis, "DEL lock");
-    bwl_redis_reply taken = says(REDIS_TAKE_TIMESTAMP, &rules, mine, 0);
+    bwl_redis_reply taken = execute(REDIS_TAKE_TIMESTAMP, &rules, mine, 0);
     assert_int_equal(taken.answer, BWL_YES);
     int64_t ahead = (int64_t)taken.number - now;
     assert_true(ahead >= (rules.timestamp_is_start ? 0 : lease) - 1);
     assert_true(ahead <= (rules.timestamp_is_start ? 0 : lease) + 5 * second + 1);
     assert_true(ttl_ms("lock") > 15000 && ttl_ms("lock") <= 22500);
 
-    bwl_redis_reply seen = says(REDIS_READ, &rules, mine, (int64_t)taken.number);
+    bwl_redis_reply seen = execute(REDIS_READ, &rules, mine, (int64_t)taken.number);
     assert_int_equal(seen.answer, BWL_YES);
-    assert_true(seen.value.is_mine); /* the script writes what the library would */
+    assert_true(seen.value.is_mine); /* the script writes the value of the library */
     assert_int_equal(seen.number, taken.number);
-    assert_int_equal(says(REDIS_TAKE_TIMESTAMP, &rules, theirs, 0).answer, BWL_NO);
+    assert_int_equal(execute(REDIS_TAKE_TIMESTAMP, &rules, theirs, 0).answer, BWL_NO);
     assert_int_equal(
-        says(REDIS_DROP_TIMESTAMP, &rules, mine, (int64_t)taken.number + second).answer, BWL_NO);
-    assert_int_equal(says(REDIS_DROP_TIMESTAMP, &rules, mine, (int64_t)taken.number).answer,
+        execute(REDIS_DROP_TIMESTAMP, &rules, mine, (int64_t)taken.number + second).answer, BWL_NO);
+    assert_int_equal(execute(REDIS_DROP_TIMESTAMP, &rules, mine, (int64_t)taken.number).answer,
                      BWL_YES);
 
     int64_t back = rules.timestamp_is_start ? lease : 0;
     other_sets(&rules, theirs, now - back + 10 * second);
-    assert_int_equal(says(REDIS_TAKE_TIMESTAMP, &rules, mine, 0).answer, BWL_NO);
+    assert_int_equal(execute(REDIS_TAKE_TIMESTAMP, &rules, mine, 0).answer, BWL_NO);
     other_sets(&rules, theirs, now - back - 2 * second);
-    assert_int_equal(says(REDIS_TAKE_TIMESTAMP, &rules, mine, 0).answer, BWL_YES);
+    assert_int_equal(execute(REDIS_TAKE_TIMESTAMP, &rules, mine, 0).answer, BWL_YES);
 }
 
-TEST(every_form_is_written_and_read_as_the_library_does)
+TEST(scripts_write_and_read_each_form_as_the_library_does)
 {
     static const bwl_compat_rules list[] = {
         { .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS },
@@ -298,8 +298,8 @@ TEST(every_form_is_written_and_read_as_the_library_does)
     (void)wire_ask(&line, "HELLO 3");
     for (size_t i = 0; i < COUNT_OF(list); i++) {
         print_message("# form %zu\n", i);
-        for (int again = 0; again < 20; again++) /* of another microsecond each */
-            try_form(list[i]);
+        for (int again = 0; again < 20; again++) /* each in another microsecond */
+            check_form(list[i]);
     }
     wire_close(&line);
 }

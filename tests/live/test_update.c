@@ -1,6 +1,6 @@
 /*
- * test_update.c -- bowline_update against a real server: what it writes, what is a conflict, what
- * it refuses and leaves as it is, a connection that breaks at every byte, and many writers at once.
+ * test_update.c -- bowline_update with a real server: what it writes, conflicts, values that it
+ * refuses and leaves unchanged, a connection that breaks at each byte, and many writers at once.
  */
 #include "tests/lib/catalogue.h"
 #include "tests/lib/counter.h"
@@ -8,7 +8,6 @@
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,7 +37,7 @@ static int update(const char *key, bowline_compute compute, void *context)
 
 /* ---- what is written ------------------------------------------------------------------------- */
 
-TEST(any_bytes_are_read_and_written)
+TEST(update_reads_and_writes_any_bytes)
 {
     wanted w = { .choice = BOWLINE_UPDATE_WRITE, .value = "a\0\r\n\xff", .size = 5 };
 
@@ -47,16 +46,16 @@ TEST(any_bytes_are_read_and_written)
     assert_int_equal(update("bytes with \r\n", want, &w), BOWLINE_OK);
     assert_true(w.was_there);
     assert_int_equal(w.old_size, 5);
-    assert_memory_equal(w.old_value, "a\0\r\n\xff", 6); /* and a NUL behind it */
+    assert_memory_equal(w.old_value, "a\0\r\n\xff", 6); /* with a NUL behind it */
 
-    w = (wanted){ .choice = BOWLINE_UPDATE_WRITE }; /* nothing, which is not no key */
+    w = (wanted){ .choice = BOWLINE_UPDATE_WRITE }; /* an empty value is not a missing key */
     assert_int_equal(update("empty", want, &w), BOWLINE_OK);
     assert_int_equal(update("empty", want, &w), BOWLINE_OK);
     assert_true(w.was_there);
     assert_int_equal(w.old_size, 0);
 }
 
-TEST(key_is_raw_and_in_the_database_of_the_url)
+TEST(update_uses_the_raw_key_in_the_database_of_the_url)
 {
     counter c = { .calls = 0 };
     char    url[200];
@@ -72,18 +71,18 @@ TEST(key_is_raw_and_in_the_database_of_the_url)
     assert_key("{x}%", "1");
 }
 
-TEST(function_that_deletes)
+TEST(update_deletes_the_key)
 {
     wanted w = { .choice = BOWLINE_UPDATE_DELETE };
 
     (void)server_ask(redis, "SET k old");
     assert_int_equal(update("k", want, &w), BOWLINE_OK);
     assert_false(is_there("k"));
-    assert_int_equal(update("k", want, &w), BOWLINE_OK); /* there is none: as it was wanted */
+    assert_int_equal(update("k", want, &w), BOWLINE_OK); /* no key: nothing to delete */
     assert_int_equal(w.calls, 2);
 }
 
-TEST(expiry_is_kept_taken_away_or_set)
+TEST(update_keeps_removes_or_sets_the_expiry)
 {
     wanted w = { .choice = BOWLINE_UPDATE_WRITE, .value = "v", .size = 1 };
 
@@ -100,24 +99,25 @@ TEST(expiry_is_kept_taken_away_or_set)
 
 /* ---- conflicts ------------------------------------------------------------------------------- */
 
-/* What another program does between reading and writing: this, the first so many times. */
-typedef struct meddler {
+/* The command of another program between the read and the write, in the first `times` calls. */
+typedef struct other_writer {
     const char *command;
     unsigned    times;
-} meddler;
+} other_writer;
 
-static void meddle(void *arg, unsigned call)
+static void run_other_writer(void *arg, unsigned call)
 {
-    const meddler *m = arg;
+    const other_writer *m = arg;
 
     if (call <= m->times)
         (void)server_ask(redis, "%s", m->command);
 }
 
-static void touched_by(const char *before, const char *command, bool is_conflict, const char *after)
+static void check_conflict(const char *before, const char *command, bool is_conflict,
+                           const char *after)
 {
-    meddler       m         = { .command = command, .times = 1 };
-    counter       c         = { .between = meddle, .arg = &m };
+    other_writer  m         = { .command = command, .times = 1 };
+    counter       c         = { .between = run_other_writer, .arg = &m };
     uint32_t      conflicts = 99;
     bowline_error error     = { 0 };
 
@@ -133,21 +133,21 @@ static void touched_by(const char *before, const char *command, bool is_conflict
     assert_key("k", after);
 }
 
-TEST(what_touches_the_key_is_a_conflict)
+TEST(update_conflicts_with_each_change_of_the_key)
 {
-    touched_by("SET k 5", "SET k 100", true, "101");
-    touched_by("SET k 5", "INCR k", true, "7");
-    touched_by("SET k 5", "DEL k", true, "1");
-    touched_by(NULL, "SET k 5", true, "6");
-    touched_by("SET k 5", "SET k 5", true, "6"); /* also as it was */
-    touched_by("SET k 5", "PEXPIRE k 1000000", true, "6");
-    touched_by("SET k 5", "FLUSHALL", true, "1");
-    touched_by("SET k 5 PX 1000000", "PERSIST k", true, "6");
+    check_conflict("SET k 5", "SET k 100", true, "101");
+    check_conflict("SET k 5", "INCR k", true, "7");
+    check_conflict("SET k 5", "DEL k", true, "1");
+    check_conflict(NULL, "SET k 5", true, "6");
+    check_conflict("SET k 5", "SET k 5", true, "6"); /* also with the same value */
+    check_conflict("SET k 5", "PEXPIRE k 1000000", true, "6");
+    check_conflict("SET k 5", "FLUSHALL", true, "1");
+    check_conflict("SET k 5 PX 1000000", "PERSIST k", true, "6");
 }
 
-/* ---- what cannot be -------------------------------------------------------------------------- */
+/* ---- refused values -------------------------------------------------------------------------- */
 
-TEST(key_of_another_type_is_refused_and_left)
+TEST(update_of_another_type_is_refused_and_changes_nothing)
 {
     counter       c     = { .calls = 0 };
     bowline_error error = { 0 };
@@ -162,7 +162,7 @@ TEST(key_of_another_type_is_refused_and_left)
     assert_string_equal(server_ask(redis, "LLEN k"), "2");
 }
 
-TEST(longest_value_and_one_that_is_longer)
+TEST(update_accepts_the_longest_value_and_no_longer_one)
 {
     static char   longest[BOWLINE_VALUE_MAX + 1];
     wanted        w     = { .choice = BOWLINE_UPDATE_WRITE, .value = longest };
@@ -185,45 +185,45 @@ TEST(longest_value_and_one_that_is_longer)
     assert_int_equal(count_on(client, "after", NULL, NULL), BOWLINE_OK);
 }
 
-/* ---- rights ---------------------------------------------------------------------------------- */
+/* ---- permissions ----------------------------------------------------------------------------- */
 
-/* A user who may do everything but this. */
-static void forbidden(const char *command)
+/* A user with all permissions but this one. */
+static void check_without(const char *command)
 {
     counter         c     = { .calls = 0 };
     bowline_error   error = { 0 };
     char            url[200];
-    bowline_client *poor;
+    bowline_client *limited;
 
     (void)server_ask(redis, "ACL SETUSER poor reset on >pw ~* +@all -%s", command);
     (void)server_ask(redis, "SET k 5");
     (void)snprintf(url, sizeof url, "redis://poor:pw@127.0.0.1:%d", redis->port);
-    poor = must_open(url);
+    limited = must_open(url);
     for (int i = 0; i < 2; i++) {
-        assert_status(BOWLINE_REFUSED, bowline_update(poor, "k", count_one, &c, NULL, &error),
+        assert_status(BOWLINE_REFUSED, bowline_update(limited, "k", count_one, &c, NULL, &error),
                       &error);
         if (strstr(error.text, "NOPERM") == NULL || strstr(error.text, command) == NULL)
             fail_msg("without %s: %s", command, error.text);
         assert_key("k", "5");
     }
-    /* What it had begun is not in the way of the next one. */
+    /* The next update is not affected by the failed one. */
     (void)server_ask(redis, "ACL SETUSER poor +@all");
-    assert_status(BOWLINE_OK, bowline_update(poor, "k", count_one, &c, NULL, &error), &error);
+    assert_status(BOWLINE_OK, bowline_update(limited, "k", count_one, &c, NULL, &error), &error);
     assert_key("k", "6");
-    bowline_close(poor);
+    bowline_close(limited);
 }
 
-/* Above all without MULTI: the SET would be carried out at once. */
-TEST(user_without_a_right_is_told_which_and_nothing_is_written)
+/* MULTI matters most: without it the SET would be executed at once. */
+TEST(update_without_a_permission_is_refused_and_writes_nothing)
 {
-    forbidden("watch");
-    forbidden("get");
-    forbidden("multi");
-    forbidden("set");
-    forbidden("exec");
+    check_without("watch");
+    check_without("get");
+    check_without("multi");
+    check_without("set");
+    check_without("exec");
 }
 
-TEST(server_out_of_memory_refuses)
+TEST(update_is_refused_when_the_server_is_out_of_memory)
 {
     counter       c     = { .calls = 0 };
     bowline_error error = { 0 };
@@ -241,7 +241,7 @@ TEST(server_out_of_memory_refuses)
 
 /* ---- wrong calls ----------------------------------------------------------------------------- */
 
-TEST(function_that_wants_what_cannot_be_is_usage_and_nothing_is_written)
+TEST(update_with_an_invalid_change_is_usage_and_writes_nothing)
 {
     wanted bad[] = {
         { .choice = 3 },
@@ -284,16 +284,16 @@ static long long sum(void)
     return atoll(server_ask(redis, "GET sum"));
 }
 
-/* How many bytes one update has, from the hello to the answer of EXEC. */
+/* The bytes of one update, from HELLO to the reply of EXEC. */
 static int64_t update_size(bool to_client)
 {
-    proxy_plan      plan  = { .fault = PROXY_NONE };
-    proxy          *line  = proxy_start(redis, &plan);
-    bowline_client *other = must_open(proxy_url(line));
+    proxy_plan      plan    = { .fault = PROXY_NONE };
+    proxy          *line    = proxy_start(redis, &plan);
+    bowline_client *updater = must_open(proxy_url(line));
 
-    assert_int_equal(count_on(other, "sum", NULL, NULL), BOWLINE_OK);
+    assert_int_equal(count_on(updater, "sum", NULL, NULL), BOWLINE_OK);
     int64_t size = to_client ? proxy_bytes_to_client(line) : proxy_bytes_to_server(line);
-    bowline_close(other);
+    bowline_close(updater);
     proxy_stop(line);
     return size;
 }
@@ -313,9 +313,9 @@ static void update_through(const proxy_plan *plan, const char *options, tally *t
     char          url[200];
 
     (void)snprintf(url, sizeof url, "%s%s", proxy_url(line), options);
-    bowline_client *other  = must_open(url);
-    int             status = bowline_update(other, "sum", count_one, &c, NULL, &error);
-    bowline_close(other);
+    bowline_client *updater = must_open(url);
+    int             status  = bowline_update(updater, "sum", count_one, &c, NULL, &error);
+    bowline_close(updater);
     long long more = sum() - before;
     proxy_stop(line);
     switch (status) {
@@ -335,9 +335,9 @@ static void update_through(const proxy_plan *plan, const char *options, tally *t
     }
 }
 
-/* The first connection has the fault, the next is good: so what breaks before the write is tried
- * again, and what breaks behind it is not known. */
-TEST(line_breaks_at_every_byte)
+/* The first connection has the fault, the next is good: a failure before the write is retried, a
+ * failure after it is UNKNOWN. */
+TEST(update_is_never_lost_or_doubled_when_the_connection_breaks)
 {
     byte_steps some = some_bytes(4);
 
@@ -355,8 +355,8 @@ TEST(line_breaks_at_every_byte)
     }
 }
 
-/* "+QUEUED\r\n*1\r\n+OK\r\n" is what the server says to SET and EXEC. */
-TEST(answer_to_exec_that_is_cut_off_is_unknown_and_not_tried_again)
+/* The server replies "+QUEUED\r\n*1\r\n+OK\r\n" to SET and EXEC. */
+TEST(update_is_unknown_and_not_retried_when_the_exec_reply_is_cut)
 {
     int64_t size   = update_size(true);
     tally   t      = { .ok = 0 };
@@ -368,12 +368,12 @@ TEST(answer_to_exec_that_is_cut_off_is_unknown_and_not_tried_again)
             &(proxy_plan){
                 .fault = PROXY_CLOSE, .to_client = true, .at = size - at, .connections = 1 },
             "", &t);
-        assert_int_equal(sum(), before + 1); /* it was carried out */
+        assert_int_equal(sum(), before + 1); /* it was executed */
     }
     assert_int_equal(t.unknown, behind);
 }
 
-/* ---- a server that goes away ----------------------------------------------------------------- */
+/* ---- a server that restarts ------------------------------------------------------------------ */
 
 static void restart_server(void *arg, unsigned call)
 {
@@ -384,52 +384,52 @@ static void restart_server(void *arg, unsigned call)
     }
 }
 
-/* The watch has gone with the connection, so what was computed is not written over the new one. */
-TEST(server_that_is_restarted_meanwhile_is_read_again)
+/* The WATCH ended with the connection, so the computed value is not written over the new one. */
+TEST(update_reads_again_after_a_restart_of_the_server)
 {
-    counter         c     = { .between = restart_server };
-    bowline_client *other = must_open(redis->tcp_url);
-    bowline_error   error = { 0 };
+    counter         c       = { .between = restart_server };
+    bowline_client *updater = must_open(redis->tcp_url);
+    bowline_error   error   = { 0 };
 
     (void)server_ask(redis, "SET sum 41");
-    assert_status(BOWLINE_OK, bowline_update(other, "sum", count_one, &c, NULL, &error), &error);
+    assert_status(BOWLINE_OK, bowline_update(updater, "sum", count_one, &c, NULL, &error), &error);
     assert_int_equal(c.calls, 2);
-    assert_string_equal(c.before, "-"); /* it has nothing in it */
+    assert_string_equal(c.before, "-"); /* the restarted server is empty */
     assert_int_equal(sum(), 1);
-    bowline_close(other);
+    bowline_close(updater);
 }
 
 /* ---- many writers ---------------------------------------------------------------------------- */
 
-enum { PLACES = 16, CROWD = 24, EACH_ADDS = 40, PROCESSES = 6 };
+enum { CONNECTIONS = 16, CROWD = 24, EACH_ADDS = 40, PROCESSES = 6 };
 
-typedef struct member {
+typedef struct writer {
     pthread_t       thread;
-    bowline_client *other;
+    bowline_client *updater;
     uint64_t        conflicts;
     int             status;
     bowline_error   error;
-} member;
+} writer;
 
 static void *add(void *arg)
 {
-    member *m = arg;
+    writer *m = arg;
 
     for (unsigned i = 0; i < EACH_ADDS && m->status == BOWLINE_OK; i++) {
         uint32_t conflicts = 0;
-        m->status          = count_on(m->other, "sum", &conflicts, &m->error);
+        m->status          = count_on(m->updater, "sum", &conflicts, &m->error);
         m->conflicts += conflicts;
     }
     return NULL;
 }
 
-static uint64_t add_in_threads(bowline_client *other, unsigned threads)
+static uint64_t add_in_threads(bowline_client *updater, unsigned threads)
 {
-    member   crowd[CROWD] = { { .other = NULL } };
+    writer   crowd[CROWD] = { { .updater = NULL } };
     uint64_t conflicts    = 0;
 
     for (unsigned i = 0; i < threads; i++) {
-        crowd[i].other = other;
+        crowd[i].updater = updater;
         assert_int_equal(pthread_create(&crowd[i].thread, NULL, add, &crowd[i]), 0);
     }
     for (unsigned i = 0; i < threads; i++) {
@@ -446,42 +446,42 @@ static void expect_sum(long long sum)
     (void)server_ask(redis, "DEL sum");
 }
 
-/* How many connections the server has. */
+/* The number of connections of the server. */
 static long connected(void)
 {
-    const char *said = strstr(server_ask(redis, "INFO clients"), "connected_clients:");
+    const char *field = strstr(server_ask(redis, "INFO clients"), "connected_clients:");
 
-    assert_non_null(said);
-    return strtol(said + strlen("connected_clients:"), NULL, 10);
+    assert_non_null(field);
+    return strtol(field + strlen("connected_clients:"), NULL, 10);
 }
 
-/* More threads than there are connections: those too many wait for one. */
-TEST(threads_of_one_client_lose_no_update)
+/* More threads than connections: some threads wait for one. */
+TEST(update_loses_nothing_with_many_threads)
 {
-    bowline_client *other  = must_open(redis->tcp_url);
-    unsigned        before = count_descriptors();
+    bowline_client *updater = must_open(redis->tcp_url);
+    unsigned        before  = count_descriptors();
 
-    uint64_t conflicts = add_in_threads(other, CROWD);
+    uint64_t conflicts = add_in_threads(updater, CROWD);
     expect_sum(CROWD * EACH_ADDS);
     assert_true(conflicts > 0);
-    assert_in_range(connected(), 2, PLACES + 1); /* and the one that asks */
-    bowline_close(other);
+    assert_in_range(connected(), 2, CONNECTIONS + 1); /* plus the connection of the test */
+    bowline_close(updater);
     assert_true(count_descriptors() <= before);
 }
 
 static int add_in_process(void *arg)
 {
-    member m = { .status = BOWLINE_OK };
+    writer m = { .status = BOWLINE_OK };
 
     (void)arg;
-    if (bowline_open(&m.other, BOWLINE_OPTIONS(.url = redis->unix_url), NULL) < 0)
+    if (bowline_open(&m.updater, BOWLINE_OPTIONS(.url = redis->unix_url), NULL) < 0)
         return 2;
     (void)add(&m);
-    bowline_close(m.other);
+    bowline_close(m.updater);
     return m.status == BOWLINE_OK ? 0 : 1;
 }
 
-TEST(processes_lose_no_update)
+TEST(update_loses_nothing_with_many_processes)
 {
     pid_t children[PROCESSES];
     int   status;

@@ -1,8 +1,8 @@
 /*
  * gate.c -- see gate.h.
  *
- * One thread for all connections of a gate; what cannot be handed on at once waits, so nobody who
- * is stopped holds up the others.
+ * One thread serves all connections of a gate. Bytes that the other end does not accept yet are
+ * kept, so a stopped process does not delay the others.
  */
 #include "tests/soak/gate.h"
 
@@ -16,11 +16,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PAIRS_MAX = 128, PIECE = 16384, CUT = 'c', LOOK = 'l' };
+enum { PAIRS_MAX = 128, PIECE = 16384, CUT = 'c', WAKE = 'l' };
 
-/* End 0 is who came, end 1 the server; bytes[i] is on the way to end i. */
+/* End 0 is the client, end 1 the server; bytes[i] are on the way to end i. */
 typedef struct pair {
-    int    fds[2]; /* -1: there is none                                                        */
+    int    fds[2]; /* -1: no connection */
     char   bytes[2][PIECE];
     size_t sizes[2];
 } pair;
@@ -29,8 +29,8 @@ struct gate {
     pthread_t   thread;
     int         listener;
     int         port;
-    atomic_int  to;
-    int         orders[2]; /* bytes: CUT, LOOK; its end: stop                                  */
+    atomic_int  target_port;
+    int         orders[2]; /* a pipe with CUT and WAKE; its end stops the thread */
     atomic_bool is_shut;
     pair        pairs[PAIRS_MAX];
 };
@@ -54,16 +54,17 @@ static void hang_up(pair *p)
 
 static void take_connection(gate *g)
 {
-    struct sockaddr_in to  = at_port(atomic_load(&g->to));
-    int                one = 1;
-    pair              *p   = g->pairs;
+    struct sockaddr_in target_port = at_port(atomic_load(&g->target_port));
+    int                one         = 1;
+    pair              *p           = g->pairs;
 
     while (p < g->pairs + PAIRS_MAX - 1 && p->fds[0] >= 0)
         p++;
     hang_up(p);
     p->fds[0] = accept4(g->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     p->fds[1] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (p->fds[0] < 0 || connect(p->fds[1], (struct sockaddr *)&to, sizeof to) != 0) {
+    if (p->fds[0] < 0 ||
+        connect(p->fds[1], (struct sockaddr *)&target_port, sizeof target_port) != 0) {
         hang_up(p);
         return;
     }
@@ -72,28 +73,29 @@ static void take_connection(gate *g)
     (void)fcntl(p->fds[1], F_SETFL, O_NONBLOCK);
 }
 
-/* What comes from one end goes to the other. */
+/* Reads from one end; the bytes go to the other. */
 static void relay(pair *p, unsigned from)
 {
-    unsigned to  = 1 - from;
-    ssize_t  got = recv(p->fds[from], p->bytes[to], PIECE, 0);
+    unsigned target_port = 1 - from;
+    ssize_t  got         = recv(p->fds[from], p->bytes[target_port], PIECE, 0);
 
     if (got <= 0)
         hang_up(p);
     else
-        p->sizes[to] = (size_t)got;
+        p->sizes[target_port] = (size_t)got;
 }
 
-static void hand_on(pair *p, unsigned to)
+static void forward(pair *p, unsigned target_port)
 {
-    ssize_t sent = send(p->fds[to], p->bytes[to], p->sizes[to], MSG_NOSIGNAL);
+    ssize_t sent =
+        send(p->fds[target_port], p->bytes[target_port], p->sizes[target_port], MSG_NOSIGNAL);
 
     if (sent <= 0) {
         hang_up(p);
         return;
     }
-    p->sizes[to] -= (size_t)sent;
-    memmove(p->bytes[to], p->bytes[to] + sent, p->sizes[to]);
+    p->sizes[target_port] -= (size_t)sent;
+    memmove(p->bytes[target_port], p->bytes[target_port] + sent, p->sizes[target_port]);
 }
 
 static short events_of(const pair *p, unsigned end)
@@ -111,14 +113,14 @@ static void serve_pair(pair *p, const struct pollfd fds[2])
 {
     for (unsigned end = 0; end < 2 && p->fds[0] >= 0; end++)
         if ((fds[end].revents & POLLOUT) != 0)
-            hand_on(p, end);
+            forward(p, end);
     for (unsigned end = 0; end < 2 && p->fds[0] >= 0; end++)
         if ((fds[end].revents & ~POLLOUT) != 0 && p->sizes[1 - end] == 0)
             relay(p, end);
 }
 
 /* False: stop. */
-static bool obey(gate *g)
+static bool handle_order(gate *g)
 {
     char order = 0;
 
@@ -134,7 +136,7 @@ static void *serve(void *arg)
     gate         *g = arg;
     struct pollfd fds[2 + 2 * PAIRS_MAX];
 
-    for (bool goes_on = true; goes_on;) {
+    for (bool continues = true; continues;) {
         bool is_shut = atomic_load(&g->is_shut);
         fds[0]       = (struct pollfd){ .fd = g->orders[0], .events = POLLIN };
         fds[1]       = (struct pollfd){ .fd = is_shut ? -1 : g->listener, .events = POLLIN };
@@ -151,7 +153,7 @@ static void *serve(void *arg)
         if (fds[1].revents != 0)
             take_connection(g);
         if (fds[0].revents != 0)
-            goes_on = obey(g);
+            continues = handle_order(g);
     }
     for (unsigned i = 0; i < PAIRS_MAX; i++)
         hang_up(&g->pairs[i]);
@@ -189,9 +191,9 @@ void gate_free(gate *g)
     free(g);
 }
 
-void gate_lead_to(gate *g, int port)
+void gate_set_target(gate *g, int port)
 {
-    atomic_store(&g->to, port);
+    atomic_store(&g->target_port, port);
 }
 
 int gate_port(const gate *g)
@@ -201,7 +203,7 @@ int gate_port(const gate *g)
 
 void gate_shut(gate *g, bool is_shut)
 {
-    char order = LOOK;
+    char order = WAKE;
 
     atomic_store(&g->is_shut, is_shut);
     assert_int_equal(write(g->orders[1], &order, 1), 1);

@@ -1,8 +1,8 @@
 /*
- * journal.c -- what everybody writes down: see soak.h.
+ * journal.c -- the journal that all members write: see soak.h.
  *
- * Whoever comes in also takes flock(2) on the witness, a file of the lock, without waiting: that
- * needs no clock, and a process that dies gives it up in the same moment.
+ * Each holder also takes flock(2) on a witness file of the lock, without waiting: that needs no
+ * clock, and the kernel releases it when a process dies.
  */
 #include "tests/soak/soak.h"
 
@@ -22,7 +22,7 @@ int64_t soak_now_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* In memory: whoever writes to a page of a disk waits for the disk. */
+/* In memory: a write to a page of a file may wait for the disk. */
 static int new_file(char path[static SOAK_PATH_MAX])
 {
     int fd = memfd_create("soak", MFD_CLOEXEC);
@@ -68,7 +68,7 @@ soak_journal *soak_journal_map(const char *path)
 
 soak_visit *soak_enter(soak_journal *journal, unsigned member, uint64_t fence, int *ret_fd)
 {
-    unsigned lock = journal->cast[member].lock;
+    unsigned lock = journal->members[member].lock;
     unsigned n    = atomic_fetch_add(&journal->visits_count, 1);
 
     if (n >= SOAK_VISITS_MAX) {
@@ -78,13 +78,13 @@ soak_visit *soak_enter(soak_journal *journal, unsigned member, uint64_t fence, i
     *ret_fd             = open(journal->witnesses[lock], O_RDWR | O_CLOEXEC);
     soak_visit *visit   = &journal->visits[n];
     bool        is_ours = flock(*ret_fd, LOCK_EX | LOCK_NB) == 0;
-    *visit              = (soak_visit){ .part       = journal->cast[member].part,
-                                        .lock       = lock,
-                                        .member     = member,
-                                        .pid        = getpid(),
-                                        .fence      = fence,
-                                        .met        = is_ours ? 0 : journal->inside[lock],
-                                        .entered_us = soak_now_us() };
+    *visit              = (soak_visit){ .part         = journal->members[member].part,
+                                        .lock         = lock,
+                                        .member       = member,
+                                        .pid          = getpid(),
+                                        .fence        = fence,
+                                        .other_inside = is_ours ? 0 : journal->inside[lock],
+                                        .entered_us   = soak_now_us() };
     atomic_store(&journal->entered_us[lock], visit->entered_us);
     if (is_ours)
         journal->inside[lock] = n + 1;
@@ -107,5 +107,5 @@ void soak_sure(soak_visit *visit, int64_t at_us, int64_t left_ms)
 void soak_leave(soak_visit *visit, int fd)
 {
     visit->left_us = soak_now_us();
-    (void)close(fd); /* which drops the flock */
+    (void)close(fd); /* which releases the flock */
 }

@@ -1,93 +1,93 @@
 /*
- * judge.c -- what the journal and the log of the faults say together: see soak.h.
+ * judge.c -- compares the journal with the log of the faults: see soak.h.
  *
- * Who is inside is sure from when the library first told him so until it says that it ends, or
- * until he gives it back.  Two such times of one lock must not touch, whatever was done to the
- * two: a holder who is stopped stays sure, and so does one who is killed, for nobody else may come
- * in before the lease is over.  Two things are different, as the documentation says, and counted
- * apart:
+ * A holder is sure from the first moment at which the library reported the lock as held, until the
+ * reported end or its release. Two such times of one lock must not overlap, whatever faults
+ * occurred: a stopped or killed holder stays sure, because no other client may acquire the lock
+ * before the lease is over. The documentation has three exceptions, which are counted separately:
  *
- *      given up     The server was started anew: the holder is told LOST when his client has
- *                   connected again, and the lock is given to the next.  So he is sure only until
- *                   he asked last.
- *      forgotten    ... and had forgotten the lock: until he connects again both are sure.
- *      changed      Another server took over, which had not heard of it: both are sure until the
- *                   lease of the old one is over, or he was told LOST.  While the old server does
- *                   not know either, it may give the lock to more, with fences of its own.
+ * given up: the server was restarted. The holder is LOST when its client has connected again, and
+ * the lock is granted to the next client. So the holder is sure only until its last check.
  *
- * Which of the two was given the lock before the restart is told by the fence, which is never less
- * than the server's clock was when the holder's connection was made, nor more than when it was
- * given; where there is none, by the time.
+ * forgotten: the server was restarted without the lock. Until the client connects again, both are
+ * sure.
  *
- * The witness, which knows no time, sees whoever is still inside when the next one comes.  That
- * may be somebody who could not leave because he was stopped, or his server was; the log says so,
- * not he.
+ * changed: another server took over that did not have the lock. Both are sure until the lease of
+ * the first is over, or until it is LOST. While the old server does not know of the change, it may
+ * grant the lock to further clients, with fences of its own.
+ *
+ * Whether a grant came before or after a restart follows from its fence: it is at least the clock
+ * of the server when the holder connected, and at most that clock when it was granted. Without a
+ * fence, the time decides.
+ *
+ * The witness, which uses no clock, reports a holder that is still inside when the next one enters.
+ * That may be a process that could not leave because it or its server was stopped: the log of the
+ * faults decides, not the report of the member.
  */
 #include "tests/soak/soak.h"
 
-#include <signal.h>
 #include <stdlib.h>
 
-enum { FENCE_TURNS = 1024, TOLD_MAX = 6 };
+enum { FENCES_PER_US = 1024, PRINTED_MAX = 6 };
 
 static int64_t lease_us(const soak_run *run, const soak_visit *v)
 {
     return (int64_t)run->journal->locks[v->lock].lease_ms * 1000;
 }
 
-static bool is_restart(const soak_deed *d)
+static bool is_restart(const soak_action *d)
 {
     soak_harm harm = soak_fault_harm(d->kind);
 
     return harm == SOAK_RENEWS || harm == SOAK_FORGETS;
 }
 
-static bool forgets(const soak_deed *d)
+static bool forgets(const soak_action *d)
 {
     return soak_fault_harm(d->kind) == SOAK_FORGETS;
 }
 
-/* Was it given by the server that was there before this restart? */
-static bool is_of_before(const soak_run *run, const soak_visit *v, const soak_deed *restart)
+/* Whether the server granted it before this restart. */
+static bool is_of_before(const soak_run *run, const soak_visit *v, const soak_action *restart)
 {
     if (v->fence != 0)
-        return (int64_t)(v->fence / FENCE_TURNS) < restart->wall_us;
+        return (int64_t)(v->fence / FENCES_PER_US) < restart->wall_us;
     return v->entered_us < restart->to_us + soak_lease_max_us(run);
 }
 
-/* Until when it was surely its own. */
+/* The end of the time in which it was sure. */
 static int64_t end_of(const soak_run *run, const soak_visit *v)
 {
     bool    is_file = strcmp(run->journal->locks[v->lock].protocol, "file") == 0;
     int64_t end     = v->left_us != 0 && v->left_us < v->until_us ? v->left_us : v->until_us;
 
-    for (size_t i = 0; is_file && i < run->deeds_count; i++) {
-        const soak_deed *d = &run->deeds[i];
+    for (size_t i = 0; is_file && i < run->actions_count; i++) {
+        const soak_action *d = &run->actions[i];
         if (d->kind == SOAK_KILL && d->pid == v->pid && d->from_us < end)
-            end = d->from_us; /* the kernel gives it back */
+            end = d->from_us; /* the kernel releases it */
     }
     return end;
 }
 
-/* Was its server started anew, of which it may have been told before `at_us`? */
+/* Whether its server restarted, so that it may have learned of that before `at_us`. */
 static bool is_restarted(const soak_run *run, const soak_visit *v, int64_t at_us)
 {
-    for (size_t i = 0; i < run->deeds_count; i++) {
-        const soak_deed *d = &run->deeds[i];
+    for (size_t i = 0; i < run->actions_count; i++) {
+        const soak_action *d = &run->actions[i];
         if (is_restart(d) && d->from_us < at_us && is_of_before(run, v, d))
             return true;
     }
     return false;
 }
 
-/* Had the server forgotten the older one? */
+/* Whether the server lost the older hold. */
 static bool is_forgotten(const soak_run *run, const soak_visit *a, const soak_visit *b)
 {
     const soak_visit *later   = a->from_us > b->from_us ? a : b;
     const soak_visit *earlier = later == a ? b : a;
 
-    for (size_t i = 0; i < run->deeds_count; i++) {
-        const soak_deed *d = &run->deeds[i];
+    for (size_t i = 0; i < run->actions_count; i++) {
+        const soak_action *d = &run->actions[i];
         if (!forgets(d) || later->from_us < d->from_us)
             continue;
         if (a->fence != 0 && b->fence != 0 ? is_of_before(run, a, d) != is_of_before(run, b, d)
@@ -97,12 +97,12 @@ static bool is_forgotten(const soak_run *run, const soak_visit *a, const soak_vi
     return false;
 }
 
-/* Was it given by a server that had forgotten it when he heard of it?  It was stopped, or its line
- * was.  What such a server gave ends within a lease, as nobody renews it. */
+/* Whether the server had lost the hold before the client learned of the grant, because the client
+ * or its connection was stopped. Such a hold ends within a lease, as no renewal succeeds. */
 static bool is_stale(const soak_run *run, const soak_visit *v)
 {
-    for (size_t i = 0; i < run->deeds_count; i++) {
-        const soak_deed *d = &run->deeds[i];
+    for (size_t i = 0; i < run->actions_count; i++) {
+        const soak_action *d = &run->actions[i];
         if (forgets(d) && d->to_us < v->from_us && is_of_before(run, v, d) &&
             v->until_us <= d->from_us + lease_us(run, v))
             return true;
@@ -110,15 +110,15 @@ static bool is_stale(const soak_run *run, const soak_visit *v)
     return false;
 }
 
-static bool changes(const soak_deed *d)
+static bool changes(const soak_action *d)
 {
     soak_harm harm = soak_fault_harm(d->kind);
 
     return harm == SOAK_LOSES || harm == SOAK_SPLITS;
 }
 
-/* When the last lease of this lock was over that a server gave which another has replaced. */
-static int64_t end_of_old(const soak_run *run, const soak_deed *d, unsigned lock)
+/* The end of the last lease of this lock that a replaced server granted. */
+static int64_t end_of_old(const soak_run *run, const soak_action *d, unsigned lock)
 {
     bool    splits = soak_fault_harm(d->kind) == SOAK_SPLITS;
     int64_t end_us = splits || d->gone_us == 0 ? d->to_us : d->gone_us;
@@ -128,27 +128,27 @@ static int64_t end_of_old(const soak_run *run, const soak_deed *d, unsigned lock
     return end_us + (int64_t)run->journal->locks[lock].lease_ms * 1000;
 }
 
-/* Did another server take over, within a lease, which may not have heard of the older one?  He was
- * not believed after that. */
+/* Whether another server took over, within a lease, perhaps without the older hold, which did not
+ * count as held after that. */
 static bool is_changed(const soak_run *run, const soak_visit *a, const soak_visit *b)
 {
     const soak_visit *later   = a->from_us > b->from_us ? a : b;
     const soak_visit *earlier = later == a ? b : a;
 
-    for (size_t i = 0; i < run->deeds_count; i++) {
-        const soak_deed *d      = &run->deeds[i];
-        int64_t          end_us = changes(d) ? end_of_old(run, d, a->lock) : 0;
+    for (size_t i = 0; i < run->actions_count; i++) {
+        const soak_action *d      = &run->actions[i];
+        int64_t            end_us = changes(d) ? end_of_old(run, d, a->lock) : 0;
         if (later->from_us > d->from_us && later->from_us < end_us && earlier->until_us <= end_us)
             return true;
     }
     return false;
 }
 
-/* The same of two who met, of whom one may never have been sure. */
-static bool is_met_by_change(const soak_run *run, const soak_visit *met, const soak_visit *v)
+/* The same for a collision, in which one may never have been sure. */
+static bool is_collision_by_change(const soak_run *run, const soak_visit *met, const soak_visit *v)
 {
-    for (size_t i = 0; i < run->deeds_count; i++) {
-        const soak_deed *d = &run->deeds[i];
+    for (size_t i = 0; i < run->actions_count; i++) {
+        const soak_action *d = &run->actions[i];
         if (changes(d) && met->entered_us < end_of_old(run, d, v->lock) &&
             v->entered_us > d->from_us && v->entered_us < end_of_old(run, d, v->lock))
             return true;
@@ -156,12 +156,13 @@ static bool is_met_by_change(const soak_run *run, const soak_visit *met, const s
     return false;
 }
 
-/* Was it given by the server that was to be replaced, and heard of late?  Or while there were two,
- * or so shortly after that nobody has connected to the one that stayed and lifted its count? */
+/* Whether the replaced server granted it and the client learned of it late; or whether it was
+ * granted while there were two servers, or so shortly afterwards that no client had raised the
+ * fence counter of the remaining one. */
 static bool is_of_old(const soak_run *run, const soak_visit *v)
 {
-    for (size_t i = 0; i < run->deeds_count; i++) {
-        const soak_deed *d = &run->deeds[i];
+    for (size_t i = 0; i < run->actions_count; i++) {
+        const soak_action *d = &run->actions[i];
         if (!changes(d) || v->from_us < d->from_us)
             continue;
         bool    splits = soak_fault_harm(d->kind) == SOAK_SPLITS;
@@ -172,25 +173,26 @@ static bool is_of_old(const soak_run *run, const soak_visit *v)
     return false;
 }
 
-/* The server goes by the machine's time of day: when that is set, leases end at another time. */
+/* The server uses the wall clock of the machine: when that is set, leases end at other times. */
 static bool was_clock_set(const soak_run *run, const soak_visit *v)
 {
-    for (size_t i = 0; i < run->deeds_count; i++)
-        if (run->deeds[i].kind == SOAK_CLOCK &&
-            run->deeds[i].from_us > v->from_us - 2 * soak_lease_max_us(run) &&
-            run->deeds[i].from_us < v->from_us + soak_lease_max_us(run))
+    for (size_t i = 0; i < run->actions_count; i++)
+        if (run->actions[i].kind == SOAK_CLOCK &&
+            run->actions[i].from_us > v->from_us - 2 * soak_lease_max_us(run) &&
+            run->actions[i].from_us < v->from_us + soak_lease_max_us(run))
             return true;
     return false;
 }
 
-/* A process was stopped or, if it was killed, is dying: its descriptors are not all closed yet. */
+/* Whether a process was stopped or, if it was killed, is still being ended: not all of its
+ * descriptors are closed yet. */
 static bool was_stopped(const soak_run *run, const soak_visit *v, int64_t from_us, int64_t to_us)
 {
-    for (size_t i = 0; i < run->deeds_count; i++) {
-        const soak_deed *d         = &run->deeds[i];
-        bool             is_stop   = d->kind == SOAK_STOP_SHORT || d->kind == SOAK_STOP_LONG;
-        bool             is_orphan = d->kind == SOAK_KILL && v->part == SOAK_COMMAND;
-        bool             is_dying  = d->kind == SOAK_KILL && d->pid == v->pid && d->to_us >= to_us;
+    for (size_t i = 0; i < run->actions_count; i++) {
+        const soak_action *d         = &run->actions[i];
+        bool               is_stop   = d->kind == SOAK_STOP_SHORT || d->kind == SOAK_STOP_LONG;
+        bool               is_orphan = d->kind == SOAK_KILL && v->part == SOAK_COMMAND;
+        bool               is_dying = d->kind == SOAK_KILL && d->pid == v->pid && d->to_us >= to_us;
         if (d->member == v->member && (is_stop || is_orphan || is_dying) && d->from_us <= to_us &&
             d->to_us >= from_us)
             return true;
@@ -198,23 +200,23 @@ static bool was_stopped(const soak_run *run, const soak_visit *v, int64_t from_u
     return false;
 }
 
-/* When the stop of a process may have begun that is late here: a command does not notice that of
- * the bowline above it. */
+/* The earliest start of the stop of a process that is late here: a command does not notice a stop
+ * of the bowline process above it. */
 static int64_t could_begin(const soak_run *run, const soak_visit *v)
 {
     return v->entered_us - (v->part == SOAK_COMMAND ? soak_lease_max_us(run) : 0);
 }
 
-/* By the log, not by anybody's own word. */
+/* Decides by the log of the faults, not by what the members report. */
 static bool is_slow(const soak_run *run, const soak_visit *v, const soak_visit *met)
 {
-    bool came_late = v->from_us == 0; /* it never was sure of it, or it is a command            */
-    bool was_late  = met->from_us == 0;
+    bool entered_late = v->from_us == 0; /* never sure of the lock, or a command */
+    bool was_late     = met->from_us == 0;
 
     return was_stopped(run, met, could_begin(run, met), v->entered_us) ||
            (was_late &&
             was_stopped(run, met, met->entered_us - soak_lease_max_us(run), v->entered_us)) ||
-           (came_late &&
+           (entered_late &&
             was_stopped(run, v, v->entered_us - soak_lease_max_us(run), v->entered_us)) ||
            is_forgotten(run, v, met);
 }
@@ -227,14 +229,15 @@ static int by_time(const void *a, const void *b)
     return (one->from_us > two->from_us) - (one->from_us < two->from_us);
 }
 
-static void tell(const soak_run *run, const char *what, const soak_visit *a, const soak_visit *b)
+static void print_pair(const soak_run *run, const char *what, const soak_visit *a,
+                       const soak_visit *b)
 {
     const soak_visit *both[]  = { a, b };
     const int64_t     zero_us = run->journal->visits[0].entered_us;
-    static unsigned   told;
+    static unsigned   printed;
 
-    if (told++ >= TOLD_MAX)
-        return; /* they are counted all the same */
+    if (printed++ >= PRINTED_MAX)
+        return; /* only counted */
     print_message("%s of %s, in us from the first visit:\n", what,
                   run->journal->locks[a->lock].name);
     for (size_t i = 0; i < 2; i++)
@@ -244,23 +247,24 @@ static void tell(const soak_run *run, const char *what, const soak_visit *a, con
                       both[i]->entered_us - zero_us, both[i]->from_us - zero_us,
                       both[i]->sure_us - zero_us, both[i]->until_us - zero_us,
                       both[i]->left_us - zero_us);
-    for (size_t i = 0; i < run->deeds_count; i++) {
-        const soak_deed *d = &run->deeds[i];
-        if ((d->member == a->member || d->member == b->member || d->member == SOAK_EVERYBODY) &&
+    for (size_t i = 0; i < run->actions_count; i++) {
+        const soak_action *d = &run->actions[i];
+        if ((d->member == a->member || d->member == b->member || d->member == SOAK_ALL_MEMBERS) &&
             d->from_us < b->entered_us + soak_lease_max_us(run) &&
             d->to_us > a->entered_us - soak_lease_max_us(run))
             print_message("    fault to %u: %s, from %ld to %ld\n", d->member,
-                          soak_fault_words(d->kind), d->from_us - zero_us, d->to_us - zero_us);
+                          soak_fault_description(d->kind), d->from_us - zero_us,
+                          d->to_us - zero_us);
     }
 }
 
-/* `visits` in the order of time, of one lock, all of them sure at some time. */
+/* `visits` of one lock in the order of time, all sure at some time. */
 static void compare(const soak_run *run, soak_visit **visits, size_t count, soak_verdict *v)
 {
-    const soak_visit *sure   = NULL; /* whose time ends last                                   */
-    const soak_visit *told   = NULL; /* counted apart already                                  */
-    int64_t           end_us = 0;
-    uint64_t          fence  = 0;
+    const soak_visit *sure    = NULL; /* the one whose time ends last */
+    const soak_visit *printed = NULL; /* already counted separately */
+    int64_t           end_us  = 0;
+    uint64_t          fence   = 0;
 
     for (size_t i = 0; i < count; i++) {
         const soak_visit *now     = visits[i];
@@ -270,25 +274,25 @@ static void compare(const soak_run *run, soak_visit **visits, size_t count, soak
         if ((is_both || is_older) && was_clock_set(run, now)) {
             v->unjudged++;
         } else if ((is_both && is_forgotten(run, sure, now)) || (is_older && is_stale(run, now))) {
-            v->forgotten += sure != told;
-            told = sure;
+            v->forgotten += sure != printed;
+            printed = sure;
         } else if (is_both && sure->sure_us < now->from_us &&
                    is_restarted(run, sure, now->from_us)) {
-            v->given_up += sure != told;
-            told = sure;
+            v->given_up += sure != printed;
+            printed = sure;
         } else if (is_both && is_changed(run, sure, now)) {
-            v->changed += sure != told;
-            told = sure;
+            v->changed += sure != printed;
+            printed = sure;
         } else if (is_older && is_of_old(run, now)) {
             v->excused++;
         } else if (is_both) {
             v->overlaps++;
-            tell(run, "Overlap", sure, now);
+            print_pair(run, "Overlap", sure, now);
         } else if (now->fence != 0) {
             v->fences++;
             v->backward += is_older;
             if (is_older)
-                tell(run, "Fence that is not larger", i > 0 ? visits[i - 1] : now, now);
+                print_pair(run, "Fence that is not larger", i > 0 ? visits[i - 1] : now, now);
         }
         if (now->fence > fence)
             fence = now->fence;
@@ -299,18 +303,18 @@ static void compare(const soak_run *run, soak_visit **visits, size_t count, soak
     }
 }
 
-static void look_for_met(const soak_run *run, const soak_visit *v, soak_verdict *verdict)
+static void judge_collision(const soak_run *run, const soak_visit *v, soak_verdict *verdict)
 {
-    if (v->met == 0)
+    if (v->other_inside == 0)
         return;
-    const soak_visit *met = &run->journal->visits[v->met - 1];
+    const soak_visit *met = &run->journal->visits[v->other_inside - 1];
     if (is_slow(run, v, met)) {
         verdict->slow++;
-    } else if (is_restarted(run, met, v->entered_us) || is_met_by_change(run, met, v)) {
+    } else if (is_restarted(run, met, v->entered_us) || is_collision_by_change(run, met, v)) {
         verdict->restarted++;
     } else {
         verdict->late++;
-        tell(run, "Two inside, neither of them stopped,", met, v);
+        print_pair(run, "Two inside, neither of them stopped,", met, v);
     }
 }
 
@@ -328,7 +332,7 @@ void soak_judge(soak_run *run, soak_verdict verdicts[SOAK_LOCKS])
             if (v->lock != lock)
                 continue;
             verdicts[lock].visits++;
-            look_for_met(run, v, &verdicts[lock]);
+            judge_collision(run, v, &verdicts[lock]);
             if (v->from_us != 0)
                 sure[sure_count++] = v;
         }

@@ -1,6 +1,6 @@
 /*
- * left.c -- what is left when everybody has gone: in those who lived through it all, and on the
- * servers.  See soak.h.
+ * left.c -- what remains at the end: in the members that were never killed, and on the servers. See
+ * soak.h.
  */
 #include "tests/soak/soak.h"
 
@@ -8,18 +8,18 @@
 #include <stdlib.h>
 
 enum {
-    LEFT_FOR_MS = 60000, /* what the dead leave behind                                        */
-    /* Of a connection: it may have been down, or had less to say.  Its room is kept, and is twice
-     * what was ever to be said at once: with the texts of the scripts, some 17 kB.  Two threads may
-     * come to use two more, with a keeper each. */
-    BLOCKS_LINE = 50000,
-    BLOCKS_LANE = 100000,
-    FILES_LINE  = 3,
-    FILES_LANE  = 9,
+    LEFT_FOR_MS = 60000, /* how long client info of killed clients may remain */
+    /* For each connection: it may have been down, or used less. Its buffers are kept, and are twice
+     * the most that was to be sent at once: with the texts of the scripts, about 17 kB. Two threads
+     * may use two more connections, with a renewal thread each. */
+    BLOCKS_CONNECTION = 50000,
+    BLOCKS_SHARD      = 100000,
+    FILES_CONNECTION  = 3,
+    FILES_SHARD       = 9,
 };
 
-/* Of a lock on several servers, every connection is as many; and in a cluster it is left to chance
- * at how many nodes one has been by then. */
+/* A lock on several servers has a connection to each; in a cluster the number of connected nodes is
+ * random. */
 static unsigned count_hosts(const char *url)
 {
     unsigned count = 1;
@@ -35,29 +35,29 @@ static unsigned count_hosts(const char *url)
 
 void soak_check_members(const soak_run *run)
 {
-    for (unsigned i = 0; i < run->journal->cast_count; i++) {
-        const soak_member *m = &run->journal->cast[i];
-        if (m->is_mortal || m->part != SOAK_LIBRARY)
+    for (unsigned i = 0; i < run->journal->members_count; i++) {
+        const soak_member *m = &run->journal->members[i];
+        if (m->is_killable || m->part != SOAK_LIBRARY)
             continue;
         unsigned first = m->blocks_bytes[1] != 0 ? 1 : 2, last = SOAK_QUARTERS - 1;
         uint64_t before = m->blocks_bytes[first], after = m->blocks_bytes[last];
         uint64_t files = m->descriptors[first], files_after = m->descriptors[last];
         if (before == 0 || after == 0) {
-            (void)printf("        a long-lived holder of %s held it too seldom for a comparison\n",
+            (void)printf("        a long-lived holder of %s had too few holds for a comparison\n",
                          run->journal->locks[m->lock].name);
             continue;
         }
         unsigned others = m->threads - 1, hosts = count_hosts(m->url);
         soak_check(
-            after <= before + (uint64_t)hosts * (BLOCKS_LINE + others * BLOCKS_LANE) &&
-                files_after <= files + (uint64_t)hosts * (FILES_LINE + others * FILES_LANE),
-            "what a long-lived holder of %s uses is the same after %u holds: %lu and %lu bytes, "
+            after <= before + (uint64_t)hosts * (BLOCKS_CONNECTION + others * BLOCKS_SHARD) &&
+                files_after <= files + (uint64_t)hosts * (FILES_CONNECTION + others * FILES_SHARD),
+            "a long-lived holder of %s uses no more after %u holds: %lu and %lu bytes, "
             "%lu and %lu descriptors",
             run->journal->locks[m->lock].name, soak_holds_of(m), before, after, files, files_after);
     }
 }
 
-/* What is there beside the counts of fences; and of that, what is not who a client is. */
+/* Counts the keys except fence counters; in `ret_locks` also without client info. */
 static unsigned count_keys(server *s, unsigned *ret_locks)
 {
     char     keys[16384];
@@ -86,7 +86,7 @@ static unsigned count_all_keys(const soak_run *run, unsigned *ret_locks)
     return count;
 }
 
-static unsigned count_endless(const soak_run *run, server *s)
+static unsigned count_without_expiry(const soak_run *run, server *s)
 {
     char     keys[16384];
     unsigned count = 0;
@@ -99,19 +99,19 @@ static unsigned count_endless(const soak_run *run, server *s)
     return count;
 }
 
-/* Beside us who ask; servers and sentinels that talk with each other are nobody here. */
+/* Counts the connections of clients, without this one and those of servers and sentinels. */
 static unsigned count_connected(server *s)
 {
     char     list[16384];
     unsigned count = 0;
-    char    *rest;
+    char    *pause_after;
 
     (void)snprintf(list, sizeof list, "%s", server_ask(s, "CLIENT LIST"));
-    for (char *line = list; line != NULL && *line != '\0'; line = rest) {
-        rest = strstr(line, "\\x0A");
-        if (rest != NULL) {
-            *rest = '\0';
-            rest += 4;
+    for (char *line = list; line != NULL && *line != '\0'; line = pause_after) {
+        pause_after = strstr(line, "\\x0A");
+        if (pause_after != NULL) {
+            *pause_after = '\0';
+            pause_after += 4;
         }
         bool is_peer = strstr(line, " name=sentinel-") != NULL ||
                        strstr(line, " flags=S ") != NULL || strstr(line, " flags=M ") != NULL;
@@ -123,11 +123,12 @@ static unsigned count_connected(server *s)
 
 static void check_node(const soak_run *run, server *s)
 {
-    soak_check(count_endless(run, s) == 0, "who the dead were is said on a server with an end");
-    const char *lines  = server_ask(s, "PUBSUB SHARDCHANNELS");
-    unsigned    others = count_connected(s);
-    soak_check(*lines == '\0' && others == 0,
-               "nobody is connected to a server any more, and nobody listens: %u", others);
+    soak_check(count_without_expiry(run, s) == 0,
+               "the client info of killed clients on a server has an expiry");
+    const char *proxies = server_ask(s, "PUBSUB SHARDCHANNELS");
+    unsigned    others  = count_connected(s);
+    soak_check(*proxies == '\0' && others == 0,
+               "no client is connected or subscribed to a server any more: %u", others);
     if (others != 0)
         (void)printf("        %s\n", server_ask(s, "CLIENT LIST"));
 }
@@ -137,8 +138,8 @@ void soak_check_servers(const soak_run *run, bool waits)
     const int64_t lease_ms = soak_lease_max_us(run) / 1000;
     unsigned      locks, keys;
 
-    if (run->trouble.phase != SOAK_WELL) {
-        soak_check(false, "servers that are not well cannot be looked at");
+    if (run->server_fault.phase != SOAK_HEALTHY) {
+        soak_check(false, "servers with a fault cannot be checked");
         return;
     }
     keys = count_all_keys(run, &locks);
@@ -146,8 +147,8 @@ void soak_check_servers(const soak_run *run, bool waits)
     for (int64_t end_ms = clock_ms() + lease_ms; locks > 0 && clock_ms() < end_ms; sleep_ms(100))
         keys = count_all_keys(run, &locks);
     soak_check(locks == 0,
-               "of the locks there is nothing left but the count of fences: %u keys; %u say who "
-               "the dead were",
+               "of the locks only the fence counters remain: %u other keys, and %u keys of "
+               "client info",
                locks, keys - locks);
     for (unsigned i = 0; locks > 0 && i < run->nodes_count; i++)
         (void)printf("        %s\n", server_ask(run->nodes[i], "KEYS *"));
@@ -157,5 +158,5 @@ void soak_check_servers(const soak_run *run, bool waits)
          waits && keys > 0 && clock_ms() < end_ms; sleep_ms(500))
         keys = count_all_keys(run, &locks);
     if (waits)
-        soak_check(keys == 0, "after a minute there is no other key: %u", keys);
+        soak_check(keys == 0, "after a minute there are no other keys: %u", keys);
 }

@@ -1,9 +1,9 @@
 /*
  * member.c -- the processes that share the locks: see soak.h.
  *
- * A program of the library takes the lock, mostly waits for it, sometimes for a moment only, is
- * inside for some milliseconds or for longer than a lease, and gives it back.  It leaves when only
- * a third of the lease is left: so only who is stopped is ever inside for too long.
+ * A program with the library acquires the lock, mostly with a wait, sometimes with a short or no
+ * wait, holds it for some milliseconds or for longer than a lease, and releases it. It leaves when
+ * a third of the lease is left: so only a stopped process ever holds it for too long.
  */
 #include "tests/soak/soak.h"
 
@@ -25,19 +25,19 @@ typedef struct worker {
     uint64_t        seed;
 } worker;
 
-static int64_t any(worker *w, int64_t bound)
+static int64_t random_below(worker *w, int64_t bound)
 {
     return (int64_t)(soak_random(&w->seed) % (uint64_t)bound);
 }
 
 static bool one_in(worker *w, int64_t n)
 {
-    return any(w, n) == 0;
+    return random_below(w, n) == 0;
 }
 
 /* ---- a program of the library --------------------------------------------------------------- */
 
-static void cannot_be(const worker *w, const char *call, const bowline_error *error)
+static void report_wrong(const worker *w, const char *call, const bowline_error *error)
 {
     (void)dprintf(STDERR_FILENO, "soak: %s of %s: %s: %s\n", call,
                   w->journal->locks[w->me->lock].name, bowline_status_name(error->status),
@@ -45,8 +45,8 @@ static void cannot_be(const worker *w, const char *call, const bowline_error *er
     atomic_fetch_add(&w->tally->wrong, 1);
 }
 
-/* A server that loads, is stopped in a script or is a replica now, or a cluster where nobody serves
- * the lock yet; or who was stopped himself while he asked. */
+/* Refusals that may happen: the server loads, runs an endless script or is a replica now; no
+ * cluster node serves the slot yet; or the process itself was stopped during the request. */
 static bool may_refuse(const bowline_error *error)
 {
     static const char *const parts[] = { "LOADING",
@@ -82,7 +82,7 @@ static void count(worker *w, const char *call, int status, const bowline_error *
         break;
     default: break;
     }
-    cannot_be(w, call, error);
+    report_wrong(w, call, error);
 }
 
 static int64_t stay_ms(worker *w)
@@ -90,11 +90,11 @@ static int64_t stay_ms(worker *w)
     int64_t lease_ms = w->journal->locks[w->me->lock].lease_ms;
 
     if (one_in(w, 60))
-        return lease_ms + any(w, 2 * lease_ms + 500); /* it has to be renewed */
-    return one_in(w, 8) ? any(w, 100) : any(w, 8);
+        return lease_ms + random_below(w, 2 * lease_ms + 500); /* it must be renewed */
+    return one_in(w, 8) ? random_below(w, 100) : random_below(w, 8);
 }
 
-static void be_inside(worker *w, bowline_hold *hold)
+static void visit_lock(worker *w, bowline_hold *hold)
 {
     int64_t       enough_ms = w->journal->locks[w->me->lock].lease_ms / 3;
     int64_t       end       = clock_ms() + stay_ms(w);
@@ -115,7 +115,7 @@ static void be_inside(worker *w, bowline_hold *hold)
 }
 
 #ifdef HAVE_MALLINFO2
-/* It tells of the first arena alone, and which thread connects is left to chance. */
+/* mallinfo2 reports only the first arena, and it is random which thread connects. */
 static void have_one_arena(void)
 {
     (void)mallopt(M_ARENA_MAX, 1);
@@ -132,7 +132,7 @@ static void have_one_arena(void)
 
 static uint64_t blocks_bytes(void)
 {
-    return 1; /* this C library does not say */
+    return 1; /* this C library does not report it */
 }
 #endif
 
@@ -144,7 +144,7 @@ static void note_least(_Atomic uint64_t *least, uint64_t now)
         continue;
 }
 
-static void look_at_oneself(worker *w)
+static void note_own_resources(worker *w)
 {
     unsigned quarter = atomic_load(&w->journal->quarter);
 
@@ -152,19 +152,20 @@ static void look_at_oneself(worker *w)
     note_least(&w->me->descriptors[quarter], count_descriptors());
 }
 
-/* Who comes back at once, where there is no order, may keep out who looks from time to time. */
-static void rest(worker *w)
+/* Without a queue, a client that tries again at once may starve one that polls. */
+static void pause_after(worker *w)
 {
-    bool has_order = strcmp(w->journal->locks[w->me->lock].protocol, "queue") == 0;
+    bool has_queue = strcmp(w->journal->locks[w->me->lock].protocol, "queue") == 0;
 
-    sleep_ms(one_in(w, 30) ? any(w, 300) : any(w, 8));
-    if (atomic_load(&w->journal->is_calm) && !has_order)
-        sleep_ms(any(w, CALM_MS));
+    sleep_ms(one_in(w, 30) ? random_below(w, 300) : random_below(w, 8));
+    if (atomic_load(&w->journal->is_calm) && !has_queue)
+        sleep_ms(random_below(w, CALM_MS));
 }
 
-static void take_and_give(worker *w)
+static void acquire_and_release(worker *w)
 {
-    int64_t       waits[] = { BOWLINE_NO_WAIT, 1 + any(w, 30), BOWLINE_FOREVER, 50 + any(w, 4000) };
+    int64_t       waits[] = { BOWLINE_NO_WAIT, 1 + random_below(w, 30), BOWLINE_FOREVER,
+                              50 + random_below(w, 4000) };
     size_t        which   = one_in(w, 10) ? 0 : one_in(w, 6) ? 1 : one_in(w, 10) ? 2 : 3;
     bowline_hold *hold    = NULL;
     bowline_error error   = { 0 };
@@ -173,14 +174,14 @@ static void take_and_give(worker *w)
 
     count(w, "acquire", status, &error);
     if (status == BOWLINE_OK) {
-        be_inside(w, hold);
+        visit_lock(w, hold);
         atomic_fetch_add(&w->tally->holds, 1);
         status = bowline_release(hold, &error);
         count(w, "release", status, &error);
-        if (status == BOWLINE_OK && !w->me->is_mortal)
-            look_at_oneself(w); /* it is connected still */
+        if (status == BOWLINE_OK && !w->me->is_killable)
+            note_own_resources(w); /* it is still connected */
     }
-    rest(w);
+    pause_after(w);
 }
 
 static void *work(void *arg)
@@ -188,15 +189,16 @@ static void *work(void *arg)
     worker *w = arg;
 
     while (!atomic_load(&w->journal->ends))
-        take_and_give(w);
+        acquire_and_release(w);
     return NULL;
 }
 
 int soak_work(soak_journal *journal, unsigned member)
 {
-    soak_member    *me    = &journal->cast[member];
-    uint32_t        lease = journal->locks[me->lock].lease_ms;
-    uint32_t        reply = member % 3 == 0 ? lease / 4 : lease; /* the patient hear what is late */
+    soak_member *me    = &journal->members[member];
+    uint32_t     lease = journal->locks[me->lock].lease_ms;
+    uint32_t     reply =
+        member % 3 == 0 ? lease / 4 : lease; /* the long time-out accepts late replies */
     bowline_client *client = NULL;
     bowline_error   error  = { 0 };
     worker          workers[SOAK_THREADS];
@@ -230,7 +232,7 @@ int soak_inside(soak_journal *journal, unsigned member)
 {
     const char *fence = getenv("BOWLINE_FENCE");
     worker      w     = { .journal = journal,
-                          .me      = &journal->cast[member],
+                          .me      = &journal->members[member],
                           .seed    = journal->seed + (uint64_t)getpid() };
     int         fd;
     soak_visit *visit =
@@ -241,9 +243,9 @@ int soak_inside(soak_journal *journal, unsigned member)
     return 0;
 }
 
-/* ---- a stranger ----------------------------------------------------------------------------- */
+/* ---- a foreign program ----------------------------------------------------------------------- */
 
-static int say(int fd, const char *command, char answer[static 64])
+static int send_command(int fd, const char *command, char answer[static 64])
 {
     ssize_t size = send(fd, command, strlen(command), MSG_NOSIGNAL);
 
@@ -253,7 +255,7 @@ static int say(int fd, const char *command, char answer[static 64])
     return 0;
 }
 
-static int reach(const soak_journal *journal)
+static int connect_to_server(const soak_journal *journal)
 {
     struct sockaddr_un to       = { .sun_family = AF_UNIX };
     struct timeval     patience = { .tv_sec = 5 };
@@ -270,46 +272,46 @@ static int reach(const soak_journal *journal)
 #define DELETE_OWN \
     "\"if redis.call('GET',KEYS[1])==ARGV[1] then return redis.call('DEL',KEYS[1]) end return 0\""
 
-/* Inline commands, as a person would type them.  1: it had the lock; 0: not; -1: no connection. */
-static int visit_once(worker *w, int line)
+/* Inline commands. 1: it had the lock; 0: it had not; -1: no connection. */
+static int hold_once(worker *w, int line)
 {
     const char *name    = w->journal->locks[w->me->lock].name;
-    unsigned    forgets = atomic_load(&w->journal->forgets);
-    int64_t     px      = 300 + any(w, 700);
+    unsigned    forgets = atomic_load(&w->journal->data_losses);
+    int64_t     px      = 300 + random_below(w, 700);
     int64_t     end_us  = soak_now_us() + px * 1000;
     char        command[256], answer[64];
     int         fd;
 
     (void)snprintf(command, sizeof command, "SET bowline:{%s} stranger-%d NX PX %d\r\n", name,
                    (int)getpid(), (int)px);
-    if (say(line, command, answer) != 0)
+    if (send_command(line, command, answer) != 0)
         return -1;
     if (strncmp(answer, "+OK", 3) != 0)
         return 0;
-    atomic_fetch_add(&w->journal->strays[w->me->lock], 1);
+    atomic_fetch_add(&w->journal->foreign_visits[w->me->lock], 1);
     soak_visit *visit  = soak_enter(w->journal, w->member, 0, &fd);
     int64_t     now_us = soak_now_us();
     soak_sure(visit, now_us, (end_us - now_us) / 1000);
-    sleep_ms(any(w, 60));
+    sleep_ms(random_below(w, 60));
     soak_leave(visit, fd);
     atomic_fetch_add(&w->tally->holds, 1);
     if (one_in(w, 4))
-        return 1; /* it ends by itself */
+        return 1; /* the lock expires */
     (void)snprintf(command, sizeof command, "EVAL " DELETE_OWN " 1 bowline:{%s} stranger-%d\r\n",
                    name, (int)getpid());
-    if (say(line, command, answer) != 0)
+    if (send_command(line, command, answer) != 0)
         return -1;
     if (answer[0] == ':' && answer[1] == '0' && soak_now_us() < end_us &&
-        forgets == atomic_load(&w->journal->forgets)) {
-        (void)dprintf(STDERR_FILENO, "soak: what a stranger has set is not there any more\n");
+        forgets == atomic_load(&w->journal->data_losses)) {
+        (void)dprintf(STDERR_FILENO, "soak: the key of a foreign program was deleted\n");
         atomic_fetch_add(&w->tally->wrong, 1);
     }
     return 1;
 }
 
-int soak_stray(soak_journal *journal, unsigned member)
+int soak_foreign_program(soak_journal *journal, unsigned member)
 {
-    soak_member *me = &journal->cast[member];
+    soak_member *me = &journal->members[member];
     worker       w  = { .journal = journal,
                         .me      = me,
                         .tally   = &me->tallies[0],
@@ -318,12 +320,12 @@ int soak_stray(soak_journal *journal, unsigned member)
     int          fd = -1;
 
     while (!atomic_load(&journal->ends)) {
-        int done = fd < 0 ? -1 : visit_once(&w, fd);
+        int done = fd < 0 ? -1 : hold_once(&w, fd);
         if (done < 0 && fd >= 0)
             (void)close(fd);
-        if (done < 0 && (fd = reach(journal)) < 0)
+        if (done < 0 && (fd = connect_to_server(journal)) < 0)
             sleep_ms(50);
-        sleep_ms(done == 0 ? 1 + any(&w, 20) : any(&w, 1000));
+        sleep_ms(done == 0 ? 1 + random_below(&w, 20) : random_below(&w, 1000));
     }
     return 0;
 }

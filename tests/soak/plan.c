@@ -1,8 +1,8 @@
 /*
  * plan.c -- which fault comes next: see soak.h.
  *
- * All of it is drawn from the seed and from nothing else, so the same seed torments in the same
- * way. What the tormented do about it is their own.
+ * The seed alone determines the plan, so the same seed injects the same faults. How the members
+ * react is not determined.
  */
 #include "tests/soak/soak.h"
 
@@ -15,23 +15,23 @@ uint64_t soak_random(uint64_t *seed)
     return x ^ (x >> 31);
 }
 
-static unsigned any(uint64_t *seed, unsigned bound)
+static unsigned random_below(uint64_t *seed, unsigned bound)
 {
     return (unsigned)(soak_random(seed) % bound);
 }
 
 static const struct {
     soak_harm   harm;
-    const char *words;
+    const char *description;
 } kinds[SOAK_KINDS_END] = {
-#define X(name, harm, words) [SOAK_##name] = { SOAK_##harm, words },
+#define X(name, harm, description) [SOAK_##name] = { SOAK_##harm, description },
     SOAK_FAULT_MAP(X)
 #undef X
 };
 
-const char *soak_fault_words(soak_kind kind)
+const char *soak_fault_description(soak_kind kind)
 {
-    return kinds[kind].words;
+    return kinds[kind].description;
 }
 
 soak_harm soak_fault_harm(soak_kind kind)
@@ -50,7 +50,7 @@ static soak_kind draw_kind(uint64_t *seed, const unsigned weights[SOAK_KINDS_END
 
     for (unsigned kind = SOAK_NOTHING; kind < SOAK_KINDS_END; kind++)
         sum += weights[kind];
-    unsigned at   = any(seed, sum);
+    unsigned at   = random_below(seed, sum);
     unsigned kind = SOAK_NOTHING;
     while (at >= weights[kind])
         at -= weights[kind++];
@@ -61,8 +61,8 @@ soak_fault soak_draw(uint64_t *seed, const unsigned weights[SOAK_KINDS_END], uns
 {
     soak_fault fault = { .kind = draw_kind(seed, weights) };
 
-    fault.pause_ms = any(seed, pause_ms);
-    fault.victim   = any(seed, 1u << 30);
-    fault.share    = any(seed, 1000);
+    fault.pause_ms = random_below(seed, pause_ms);
+    fault.victim   = random_below(seed, 1u << 30);
+    fault.share    = random_below(seed, 1000);
     return fault;
 }

@@ -1,24 +1,24 @@
 /*
  * soak.c -- the supervisor: see soak.h.
  *
- *      soak TOPOLOGY SECONDS [SEED]   0: a seed of its own.  BOWLINE: the command, if there is one
+ * soak TOPOLOGY SECONDS [SEED] -- without a seed, or with 0, it chooses one. BOWLINE is the
+ * command, if there is one.
  *
- * After SECONDS the faults end and everything is healed; whoever waits must then get his lock.
- * When all have ended by themselves it is looked at what is left, here and on the server.  The
+ * After SECONDS the faults end and everything is repaired; each waiter must then acquire its lock.
+ * When all members have exited, the supervisor checks what remains here and on the servers. The
  * last line is "N passed, N failed".
  */
 #include "tests/soak/topology.h"
 
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum {
-    LOOK_EVERY_MS = 100,
-    PATIENCE_MS   = 30000,
-    LONG_RUN_S    = 300, /* then it is waited for what the dead leave behind             */
+    CHECK_EVERY_MS = 100,
+    PATIENCE_MS    = 30000,
+    LONG_RUN_S     = 300, /* a run this long also waits for expiring keys */
 };
 
 static unsigned passed;
@@ -37,9 +37,9 @@ void soak_check(bool holds, const char *format, ...)
     (void)printf("\n");
 }
 
-/* ---- the rain ------------------------------------------------------------------------------- */
+/* ---- the faults ------------------------------------------------------------------------------ */
 
-static void rain(soak_run *run, soak_watch *watch, int64_t seconds)
+static void run_faults(soak_run *run, soak_watch *watch, int64_t seconds)
 {
     uint64_t   plan     = run->journal->seed;
     int64_t    begin_ms = clock_ms(), end_ms = begin_ms + seconds * 1000;
@@ -50,24 +50,24 @@ static void rain(soak_run *run, soak_watch *watch, int64_t seconds)
     for (int64_t now; (now = clock_ms()) < end_ms; sleep_ms(2)) {
         atomic_store(&run->journal->quarter,
                      (unsigned)((now - begin_ms) * SOAK_QUARTERS / (end_ms - begin_ms)));
-        soak_look_at_clock(run);
-        soak_wake(run, false);
-        soak_tend(run);
-        soak_trouble_step(run);
+        soak_check_clock(run);
+        soak_continue(run, false);
+        soak_restart_ended(run);
+        soak_server_fault_step(run);
         if (now >= next_ms) {
-            soak_strike(run, next);
+            soak_inject(run, next);
             next    = soak_draw(&plan, run->topology->weights, run->topology->pause_ms);
             next_ms = now + next.pause_ms;
         }
         if (now >= look_ms) {
-            soak_look(watch, run);
-            look_ms = now + LOOK_EVERY_MS;
+            soak_watch_check(watch, run);
+            look_ms = now + CHECK_EVERY_MS;
         }
     }
-    soak_wake(run, true);
-    while (run->trouble.phase != SOAK_WELL && run->trouble.for_ever == 0) {
-        soak_tend(run);
-        soak_trouble_step(run);
+    soak_continue(run, true);
+    while (run->server_fault.phase != SOAK_HEALTHY && run->server_fault.stuck == 0) {
+        soak_restart_ended(run);
+        soak_server_fault_step(run);
         sleep_ms(2);
     }
 }
@@ -81,37 +81,37 @@ unsigned soak_holds_of(const soak_member *m)
     return holds;
 }
 
-/* Nothing goes wrong any more: how many threads do not get their lock once more? */
-static unsigned starved(soak_run *run, soak_watch *watch)
+/* Without further faults: counts the threads that do not acquire their lock once more. */
+static unsigned count_starved(soak_run *run, soak_watch *watch)
 {
     soak_journal *journal = run->journal;
-    unsigned      before[SOAK_CAST_MAX][SOAK_THREADS];
+    unsigned      before[SOAK_MEMBERS_MAX][SOAK_THREADS];
     unsigned      without = 0;
     int64_t       end_ms  = clock_ms() + PATIENCE_MS;
 
     atomic_store(&journal->is_calm, true);
-    for (unsigned i = 0; i < journal->cast_count; i++)
+    for (unsigned i = 0; i < journal->members_count; i++)
         for (unsigned t = 0; t < SOAK_THREADS; t++)
-            before[i][t] = atomic_load(&journal->cast[i].tallies[t].holds);
+            before[i][t] = atomic_load(&journal->members[i].tallies[t].holds);
     do {
         without = 0;
-        sleep_ms(LOOK_EVERY_MS);
-        soak_tend(run);
-        if (run->trouble.phase == SOAK_WELL)
-            soak_look(watch, run);
-        for (unsigned i = 0; i < journal->cast_count; i++)
-            for (unsigned t = 0; t < journal->cast[i].threads; t++)
-                without += atomic_load(&journal->cast[i].tallies[t].holds) == before[i][t];
+        sleep_ms(CHECK_EVERY_MS);
+        soak_restart_ended(run);
+        if (run->server_fault.phase == SOAK_HEALTHY)
+            soak_watch_check(watch, run);
+        for (unsigned i = 0; i < journal->members_count; i++)
+            for (unsigned t = 0; t < journal->members[i].threads; t++)
+                without += atomic_load(&journal->members[i].tallies[t].holds) == before[i][t];
     } while (without > 0 && clock_ms() < end_ms);
-    for (unsigned i = 0; i < journal->cast_count; i++)
-        for (unsigned t = 0; t < journal->cast[i].threads; t++)
-            if (atomic_load(&journal->cast[i].tallies[t].holds) == before[i][t])
-                (void)printf("        member %u, thread %u, pid %d does not get %s\n", i, t,
-                             (int)run->pids[i], journal->locks[journal->cast[i].lock].name);
+    for (unsigned i = 0; i < journal->members_count; i++)
+        for (unsigned t = 0; t < journal->members[i].threads; t++)
+            if (atomic_load(&journal->members[i].tallies[t].holds) == before[i][t])
+                (void)printf("        member %u, thread %u, pid %d does not acquire %s\n", i, t,
+                             (int)run->pids[i], journal->locks[journal->members[i].lock].name);
     return without;
 }
 
-/* Everybody comes to an end by himself. */
+/* Each member must exit by itself. */
 static unsigned await_all(soak_run *run)
 {
     int64_t  end_ms = clock_ms() + PATIENCE_MS;
@@ -121,11 +121,11 @@ static unsigned await_all(soak_run *run)
     do {
         there = 0;
         sleep_ms(20);
-        soak_tend(run);
-        for (unsigned i = 0; i < run->journal->cast_count; i++)
+        soak_restart_ended(run);
+        for (unsigned i = 0; i < run->journal->members_count; i++)
             there += run->pids[i] != 0;
     } while (there > 0 && clock_ms() < end_ms);
-    for (unsigned i = 0; i < run->journal->cast_count; i++)
+    for (unsigned i = 0; i < run->journal->members_count; i++)
         if (run->pids[i] != 0) {
             (void)kill(run->pids[i], SIGKILL);
             (void)waitpid(run->pids[i], NULL, 0);
@@ -140,15 +140,15 @@ static unsigned report_tallies(const soak_run *run)
     unsigned wrong = 0;
 
     for (unsigned lock = 0; lock < SOAK_LOCKS; lock++) {
-        unsigned holds = 0, vain = 0, lost = 0, unknown = 0, refused = 0, strangers = 0, runs = 0;
+        unsigned holds = 0, vain = 0, lost = 0, unknown = 0, refused = 0, foreign = 0, runs = 0;
         if (run->journal->locks[lock].name[0] == '\0')
             continue;
-        for (unsigned i = 0; i < run->journal->cast_count; i++) {
-            const soak_member *m = &run->journal->cast[i];
+        for (unsigned i = 0; i < run->journal->members_count; i++) {
+            const soak_member *m = &run->journal->members[i];
             for (unsigned t = 0; m->lock == lock && t < SOAK_THREADS; t++) {
                 const soak_tally *tally = &m->tallies[t];
                 holds += m->part == SOAK_LIBRARY ? tally->holds : 0;
-                strangers += m->part == SOAK_STRANGER ? tally->holds : 0;
+                foreign += m->part == SOAK_FOREIGN ? tally->holds : 0;
                 runs += m->part == SOAK_COMMAND ? tally->holds : 0;
                 vain += tally->in_vain;
                 lost += tally->lost;
@@ -157,10 +157,10 @@ static unsigned report_tallies(const soak_run *run)
                 wrong += tally->wrong;
             }
         }
-        (void)printf("%s (%s): %u holds, %u by commands, %u by strangers; %u in vain, %u lost, "
-                     "%u without an answer, %u refused\n",
+        (void)printf("%s (%s): %u holds, %u by commands, %u by foreign programs; %u busy, %u lost, "
+                     "%u without a reply, %u refused\n",
                      run->journal->locks[lock].name, run->journal->locks[lock].protocol, holds,
-                     runs, strangers, vain, lost, unknown, refused);
+                     runs, foreign, vain, lost, unknown, refused);
     }
     return wrong;
 }
@@ -173,24 +173,24 @@ static void check_verdicts(const soak_run *run, const soak_verdict verdicts[SOAK
         if (name[0] == '\0')
             continue;
         soak_check(v->overlaps == 0 && v->visits > 0,
-                   "%s: %u visits, %u overlaps; apart from these %u holders whom the server "
-                   "forgot, %u whose lock was given up after a restart, %u whose server was "
+                   "%s: %u visits, %u overlaps; not counted: %u holders that the server "
+                   "lost, %u that were lost after a restart, %u whose server was "
                    "replaced within a lease, %u while the clock was set",
                    name, v->visits, v->overlaps, v->forgotten, v->given_up, v->changed,
                    v->unjudged);
         soak_check(v->late == 0,
-                   "%s: %u found somebody inside who was stopped, %u one whose server was another "
-                   "one meanwhile, %u one without such a reason",
+                   "%s: %u collisions with a stopped process, %u with a holder whose server was "
+                   "replaced, %u without such a reason",
                    name, v->slow, v->restarted, v->late);
         if (v->fences > 0)
             soak_check(v->backward == 0,
-                       "%s: %u fences, %u not larger than the one before; apart from these %u "
+                       "%s: %u fences, %u not above the previous one; not counted: %u "
                        "while there were two primaries",
                        name, v->fences, v->backward, v->excused);
     }
 }
 
-static unsigned count_of_servers(const soak_run *run)
+static unsigned count_server_faults(const soak_run *run)
 {
     unsigned count = 0;
 
@@ -205,28 +205,29 @@ static void soak(soak_run *run, int64_t seconds)
     soak_verdict verdicts[SOAK_LOCKS];
 
     assert_non_null(watch);
-    soak_engage(run);
-    rain(run, watch, seconds);
-    unsigned  hungry = starved(run, watch);
-    unsigned  stuck  = await_all(run);
-    soak_seen seen   = soak_watch_result(watch);
+    soak_start_members(run);
+    run_faults(run, watch, seconds);
+    unsigned  starved_threads = count_starved(run, watch);
+    unsigned  stuck           = await_all(run);
+    soak_seen seen            = soak_watch_result(watch);
 
     unsigned wrong = report_tallies(run);
     soak_judge(run, verdicts);
     check_verdicts(run, verdicts);
     soak_check(
-        seen.beaten + seen.silent == 0,
-        "%u looks at the lines: %u times free and not given to who was heard of, %u times free "
-        "and who lives not heard of",
-        seen.looks, seen.beaten, seen.silent);
-    soak_check(hungry == 0, "when all is well again, everybody gets his lock: %u did not", hungry);
-    soak_check(stuck == 0, "everybody comes to an end: %u did not", stuck);
-    soak_check(wrong == 0, "every answer is one that can be: %u were not", wrong);
-    soak_check(run->trouble.for_ever == 0,
-               "after each of %u faults of the servers every lock is held again before the next "
-               "(%u were withheld): %u times it was not",
-               count_of_servers(run), run->trouble.withheld, run->trouble.for_ever);
-    soak_check(run->odd_exits == 0, "nobody ends as he should not: %u did", run->odd_exits);
+        seen.not_granted + seen.no_heartbeat == 0,
+        "%u checks of the queues: %u times free without a grant after a heartbeat, %u times free "
+        "without a heartbeat of a live waiter",
+        seen.checks, seen.not_granted, seen.no_heartbeat);
+    soak_check(starved_threads == 0, "after the faults, each thread acquires its lock: %u did not",
+               starved_threads);
+    soak_check(stuck == 0, "each member exits: %u did not", stuck);
+    soak_check(wrong == 0, "each status is a possible one: %u were not", wrong);
+    soak_check(run->server_fault.stuck == 0,
+               "after each of %u faults of the servers each lock is held again before the next "
+               "(%u were skipped): %u times it was not",
+               count_server_faults(run), run->server_fault.skipped, run->server_fault.stuck);
+    soak_check(run->wrong_exits == 0, "no member ends with an error: %u did", run->wrong_exits);
     soak_check_members(run);
     soak_check_servers(run, seconds >= LONG_RUN_S);
     soak_watch_free(watch);
@@ -239,21 +240,21 @@ static int supervise(const soak_topology *topology, const char *program, int64_t
 
     assert_non_null(run);
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
-    run->topology      = topology;
-    run->program       = program;
-    run->bowline       = getenv("BOWLINE");
-    run->journal       = soak_journal_new(run->journal_path);
-    run->journal->seed = seed;
-    run->trouble.phase = SOAK_WELL;
+    run->topology           = topology;
+    run->program            = program;
+    run->bowline            = getenv("BOWLINE");
+    run->journal            = soak_journal_new(run->journal_path);
+    run->journal->seed      = seed;
+    run->server_fault.phase = SOAK_HEALTHY;
     memcpy(run->journal->locks, topology->locks, sizeof topology->locks);
     for (unsigned lock = 0; lock < SOAK_LOCKS; lock++)
         (void)snprintf(run->who[lock], sizeof run->who[lock], "bowline:who:");
     topology->start(run);
     (void)printf("soak: %s, %d s, seed %lu\n", topology->name, (int)seconds, seed);
     soak(run, seconds);
-    for (unsigned i = 0; i < run->journal->cast_count; i++)
+    for (unsigned i = 0; i < run->journal->members_count; i++)
         for (unsigned node = 0; node < SOAK_NODES_MAX; node++)
-            proxy_stop(run->lines[i][node]);
+            proxy_stop(run->proxies[i][node]);
     topology->stop(run);
     free(run);
     (void)printf("%u passed, %u failed\n", passed, failed);
@@ -275,12 +276,15 @@ int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
-        int (*play)(soak_journal *journal, unsigned member);
-    } parts[] = { { "--work", soak_work }, { "--inside", soak_inside }, { "--stray", soak_stray } };
+        int (*main_function)(soak_journal *journal, unsigned member);
+    } parts[] = { { "--work", soak_work },
+                  { "--inside", soak_inside },
+                  { "--stray", soak_foreign_program } };
 
     for (size_t i = 0; argc == 4 && i < sizeof parts / sizeof parts[0]; i++)
         if (strcmp(argv[1], parts[i].name) == 0)
-            return parts[i].play(soak_journal_map(argv[2]), (unsigned)strtoul(argv[3], NULL, 10));
+            return parts[i].main_function(soak_journal_map(argv[2]),
+                                          (unsigned)strtoul(argv[3], NULL, 10));
     const soak_topology *topology = argc > 1 ? find_topology(argv[1]) : NULL;
     int64_t              seconds  = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
     uint64_t             seed     = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;

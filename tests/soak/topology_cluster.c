@@ -1,12 +1,12 @@
 /*
  * topology_cluster.c -- three primaries with a replica each: a primary is killed, with or without
- * its latest at the replica, or stopped, and its replica takes over; a slot moves to another node
- * while its lock is wanted; primary and replica change places.  See topology.h.
+ * its latest data on the replica, or stopped, and its replica takes over; a slot moves to another
+ * node while clients compete for its lock; primary and replica swap roles. See topology.h.
  *
- *      STRUCK --all others say who has the slot now--> CHANGED --every lock was held--> FOLLOWS
- *      --the old one is back, and a replica-->
+ * FAULTY --all other nodes name the new owner of the slot--> CHANGED --each lock was held-->
+ * FOLLOWS --the old primary is back as a replica-->
  *
- * The locks have names of which the slots are at each of the three in the beginning.
+ * At the start the slots of the locks are on all three primaries.
  */
 #include "tests/soak/topology.h"
 
@@ -19,29 +19,29 @@
 #include <stdlib.h>
 
 enum {
-    SHORT_MS   = 600, /* less than after which a node is called down                           */
-    LATEST_MS  = 500, /* what does not arrive                                                  */
+    SHORT_MS   = 600, /* less than the node time-out */
+    LATEST_MS  = 500, /* how long writes are not replicated */
     BACK_MS    = 1000,
-    MOVE_MS    = 500, /* each step of a slot's way                                             */
+    MOVE_MS    = 500, /* each step of a slot move */
     AGAIN_MS   = 8000,
     NOTICED_US = 5000000,
     ASK_MS     = 50,
 };
 
-enum { STRUCK, CHANGED, FOLLOWS };
+enum { FAULTY, CHANGED, FOLLOWS };
 
 static struct {
     cluster *nodes;
     int      slots[SOAK_LOCKS];
-    unsigned owners[SOAK_LOCKS]; /* as far as we know                                          */
-    unsigned lock;               /* whose node or slot it befalls                              */
+    unsigned owners[SOAK_LOCKS]; /* as known here */
+    unsigned lock;               /* the lock whose node or slot is faulty */
     unsigned old;
-    unsigned to;   /* where the slot goes                                                      */
-    unsigned away; /* a bit for each that cannot be asked                                      */
+    unsigned to;   /* the target of the slot */
+    unsigned away; /* a bit for each that does not answer */
     int64_t  ask_ms;
     int64_t  again_ms;
-    int64_t  changed_us; /* another had taken over                                            */
-} there;
+    int64_t  changed_us; /* when another had taken over */
+} cluster_state;
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
@@ -60,10 +60,10 @@ static void name_locks(soak_run *run)
         char *name = run->journal->locks[lock].name;
         (void)snprintf(name, sizeof run->journal->locks[lock].name, "%s",
                        cluster_name_at(lock % CLUSTER_PRIMARIES, lock));
-        there.slots[lock]  = cluster_slot_of(there.nodes, name);
-        there.owners[lock] = lock % CLUSTER_PRIMARIES;
-        (void)snprintf(run->who[lock], sizeof run->who[lock],
-                       "bowline:who:{%u}:", bwl_cluster_tag(&tags, (uint16_t)there.slots[lock]));
+        cluster_state.slots[lock]  = cluster_slot_of(cluster_state.nodes, name);
+        cluster_state.owners[lock] = lock % CLUSTER_PRIMARIES;
+        (void)snprintf(run->who[lock], sizeof run->who[lock], "bowline:who:{%u}:",
+                       bwl_cluster_tag(&tags, (uint16_t)cluster_state.slots[lock]));
     }
 }
 
@@ -74,27 +74,27 @@ static void start(soak_run *run)
                      "0 passed, 0 failed\n");
         exit(0);
     }
-    there.nodes      = cluster_start(true);
-    run->nodes_count = CLUSTER_NODES_MAX;
-    memcpy(run->nodes, there.nodes->nodes, sizeof there.nodes->nodes);
+    cluster_state.nodes = cluster_start(true);
+    run->nodes_count    = CLUSTER_NODES_MAX;
+    memcpy(run->nodes, cluster_state.nodes->nodes, sizeof cluster_state.nodes->nodes);
     name_locks(run);
 }
 
 static void stop(soak_run *run)
 {
     (void)run;
-    cluster_stop(there.nodes);
+    cluster_stop(cluster_state.nodes);
 }
 
-static void reach(soak_run *run, unsigned member)
+static void set_url(soak_run *run, unsigned member)
 {
-    soak_member *m = &run->journal->cast[member];
+    soak_member *m = &run->journal->members[member];
 
-    (void)snprintf(m->url, sizeof m->url, "%.200s?protocol=%s", there.nodes->url,
+    (void)snprintf(m->url, sizeof m->url, "%.200s?protocol=%s", cluster_state.nodes->url,
                    run->topology->locks[m->lock].protocol);
 }
 
-/* ---- who has what --------------------------------------------------------------------------- */
+/* ---- owners ---------------------------------------------------------------------------------- */
 
 static unsigned partner_of(unsigned node)
 {
@@ -103,17 +103,17 @@ static unsigned partner_of(unsigned node)
 
 static bool can_be_asked(const soak_run *run, unsigned node)
 {
-    return run->nodes[node]->pid != 0 && (there.away & 1u << node) == 0;
+    return run->nodes[node]->pid != 0 && (cluster_state.away & 1u << node) == 0;
 }
 
-static bool says(server *node, const char *part, const char *question)
+static bool reply_has(server *node, const char *part, const char *question)
 {
     const char *answer = server_may_say(node, "%s", question);
 
     return answer != NULL && strstr(answer, part) != NULL;
 }
 
-/* Whom all that can be asked name as its primary, and it itself too; CLUSTER_NODES_MAX: nobody. */
+/* The owner that all reachable nodes name, itself too; CLUSTER_NODES_MAX: none. */
 static unsigned find_owner(const soak_run *run, unsigned lock)
 {
     unsigned owner = CLUSTER_NODES_MAX;
@@ -121,19 +121,19 @@ static unsigned find_owner(const soak_run *run, unsigned lock)
     for (unsigned i = 0; i < CLUSTER_NODES_MAX; i++) {
         if (!can_be_asked(run, i))
             continue;
-        unsigned named = cluster_owner(there.nodes, i, there.slots[lock]);
+        unsigned named = cluster_owner(cluster_state.nodes, i, cluster_state.slots[lock]);
         if (named == CLUSTER_NODES_MAX || (owner != CLUSTER_NODES_MAX && named != owner) ||
-            !says(run->nodes[i], "cluster_state:ok", "CLUSTER INFO"))
+            !reply_has(run->nodes[i], "cluster_state:ok", "CLUSTER INFO"))
             return CLUSTER_NODES_MAX;
         owner = named;
     }
-    if (!can_be_asked(run, owner) || !says(run->nodes[owner], "master", "ROLE"))
+    if (!can_be_asked(run, owner) || !reply_has(run->nodes[owner], "master", "ROLE"))
         return CLUSTER_NODES_MAX;
     return owner;
 }
 
-/* Every slot has one primary, and every primary a replica that follows. */
-static bool is_whole(soak_run *run)
+/* Whether each slot has one primary, and each primary a connected replica. */
+static bool is_repaired(soak_run *run)
 {
     unsigned owners[SOAK_LOCKS] = { 0 };
 
@@ -141,162 +141,164 @@ static bool is_whole(soak_run *run)
         if (is_lock(run, lock) && (owners[lock] = find_owner(run, lock)) == CLUSTER_NODES_MAX)
             return false;
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
-        if (!says(run->nodes[i], "master_link_status:up", "INFO replication") &&
-            !says(run->nodes[partner_of(i)], "master_link_status:up", "INFO replication"))
+        if (!reply_has(run->nodes[i], "master_link_status:up", "INFO replication") &&
+            !reply_has(run->nodes[partner_of(i)], "master_link_status:up", "INFO replication"))
             return false;
-    memcpy(there.owners, owners, sizeof owners);
+    memcpy(cluster_state.owners, owners, sizeof owners);
     return true;
 }
 
 /* ---- the faults ----------------------------------------------------------------------------- */
 
-/* What it gave ends within a lease. */
-static void kill_primary(soak_run *run, const soak_trouble *t)
+/* Its grants end within a lease. */
+static void kill_primary(soak_run *run, const soak_server_fault *t)
 {
-    server_kill(run->nodes[there.old]);
-    run->deeds[t->deed - 1].gone_us = soak_now_us();
+    server_kill(run->nodes[cluster_state.old]);
+    run->actions[t->action - 1].gone_us = soak_now_us();
 }
 
-/* What it says from now on does not reach its replica. */
-static void kill_with_latest(soak_run *run, const soak_trouble *t)
+/* Its next writes do not reach its replica. */
+static void kill_with_latest(soak_run *run, const soak_server_fault *t)
 {
-    server *replica = run->nodes[partner_of(there.old)];
+    server *replica = run->nodes[partner_of(cluster_state.old)];
 
     server_signal(replica, SIGSTOP);
-    (void)server_ask(run->nodes[there.old], "CLIENT KILL TYPE replica");
+    (void)server_ask(run->nodes[cluster_state.old], "CLIENT KILL TYPE replica");
     sleep_ms(soak_share(&t->fault, LATEST_MS));
     kill_primary(run, t);
     server_signal(replica, SIGCONT);
 }
 
-static void draw_victim(const soak_run *run, const soak_fault *fault)
+static void choose_victim(const soak_run *run, const soak_fault *fault)
 {
-    there.lock = fault->victim % SOAK_LOCKS;
-    while (!is_lock(run, there.lock))
-        there.lock = (there.lock + 1) % SOAK_LOCKS;
-    there.old = there.owners[there.lock];
-    there.to  = there.old;
-    for (unsigned lock = there.lock; there.to == there.old; lock = (lock + 1) % SOAK_LOCKS)
+    cluster_state.lock = fault->victim % SOAK_LOCKS;
+    while (!is_lock(run, cluster_state.lock))
+        cluster_state.lock = (cluster_state.lock + 1) % SOAK_LOCKS;
+    cluster_state.old = cluster_state.owners[cluster_state.lock];
+    cluster_state.to  = cluster_state.old;
+    for (unsigned lock = cluster_state.lock; cluster_state.to == cluster_state.old;
+         lock          = (lock + 1) % SOAK_LOCKS)
         if (is_lock(run, lock))
-            there.to = there.owners[lock];
+            cluster_state.to = cluster_state.owners[lock];
 }
 
-static void strike(soak_run *run, soak_trouble *t)
+static void inject(soak_run *run, soak_server_fault *t)
 {
-    draw_victim(run, &t->fault);
-    server *node = run->nodes[there.old];
+    choose_victim(run, &t->fault);
+    server *node = run->nodes[cluster_state.old];
 
-    there.again_ms = 0;
+    cluster_state.again_ms = 0;
     switch ((unsigned)t->fault.kind) {
     case SOAK_CLIENT_KILL: server_hang_up(node); return;
     case SOAK_SCRIPT_FLUSH: (void)server_ask(node, "SCRIPT FLUSH SYNC"); return;
     case SOAK_PRIMARY_SHORT:
-        t->until_ms = clock_ms() + soak_share(&t->fault, SHORT_MS);
-        there.away  = 1u << there.old;
+        t->until_ms        = clock_ms() + soak_share(&t->fault, SHORT_MS);
+        cluster_state.away = 1u << cluster_state.old;
         server_signal(node, SIGSTOP);
         return;
     case SOAK_REPLICA_KILLED:
-        there.old   = partner_of(there.old);
-        t->until_ms = clock_ms() + soak_share(&t->fault, BACK_MS);
-        server_kill(run->nodes[there.old]);
+        cluster_state.old = partner_of(cluster_state.old);
+        t->until_ms       = clock_ms() + soak_share(&t->fault, BACK_MS);
+        server_kill(run->nodes[cluster_state.old]);
         return;
     case SOAK_SLOT_MOVED:
         t->until_ms = clock_ms() + soak_share(&t->fault, MOVE_MS);
-        cluster_begin_move(there.nodes, there.slots[there.lock], there.old, there.to);
+        cluster_begin_move(cluster_state.nodes, cluster_state.slots[cluster_state.lock],
+                           cluster_state.old, cluster_state.to);
         return;
     case SOAK_PRIMARY_KILLED: kill_primary(run, t); return;
     case SOAK_PRIMARY_LOST: kill_with_latest(run, t); return;
     case SOAK_PRIMARY_STOPPED:
-        there.away = 1u << there.old;
+        cluster_state.away = 1u << cluster_state.old;
         server_signal(node, SIGSTOP);
         return;
-    default: return; /* they are asked to change places */
+    default: return; /* SOAK_PLACES: see find_new_primary */
     }
 }
 
-static void look_for_another(soak_run *run, soak_trouble *t)
+static void find_new_primary(soak_run *run, soak_server_fault *t)
 {
-    server *replica = run->nodes[partner_of(there.old)];
+    server *replica = run->nodes[partner_of(cluster_state.old)];
 
-    if (t->fault.kind == SOAK_PLACES && clock_ms() >= there.again_ms) {
+    if (t->fault.kind == SOAK_PLACES && clock_ms() >= cluster_state.again_ms) {
         (void)server_ask(replica, "CLUSTER FAILOVER");
-        there.again_ms = clock_ms() + AGAIN_MS;
+        cluster_state.again_ms = clock_ms() + AGAIN_MS;
     }
-    if (find_owner(run, there.lock) != partner_of(there.old))
+    if (find_owner(run, cluster_state.lock) != partner_of(cluster_state.old))
         return;
-    there.changed_us = soak_now_us();
-    t->stage         = CHANGED;
+    cluster_state.changed_us = soak_now_us();
+    t->stage                 = CHANGED;
 }
 
-static void bring_back(soak_run *run, soak_trouble *t)
+static void bring_back(soak_run *run, soak_server_fault *t)
 {
-    if (run->nodes[there.old]->pid == 0)
-        server_start_again(run->nodes[there.old]);
-    else if (there.away != 0)
-        server_signal(run->nodes[there.old], SIGCONT);
-    there.away = 0;
-    t->stage   = FOLLOWS;
+    if (run->nodes[cluster_state.old]->pid == 0)
+        server_start_again(run->nodes[cluster_state.old]);
+    else if (cluster_state.away != 0)
+        server_signal(run->nodes[cluster_state.old], SIGCONT);
+    cluster_state.away = 0;
+    t->stage           = FOLLOWS;
 }
 
-static bool mend_change(soak_run *run, soak_trouble *t)
+static bool repair_change(soak_run *run, soak_server_fault *t)
 {
     switch (t->stage) {
-    case STRUCK: look_for_another(run, t); return false;
+    case FAULTY: find_new_primary(run, t); return false;
     case CHANGED:
-        if (soak_held_since(run, there.changed_us))
+        if (soak_held_since(run, cluster_state.changed_us))
             bring_back(run, t);
         return false;
-    default: return is_whole(run);
+    default: return is_repaired(run);
     }
 }
 
-/* Its keys go, and then it is said that it has gone.  The others hear of that by and by. */
-static void move_on(soak_run *run, soak_trouble *t)
+/* Moves the keys, then announces the new owner. The other nodes learn of it later. */
+static void continue_move(soak_run *run, soak_server_fault *t)
 {
-    int slot = there.slots[there.lock];
+    int slot = cluster_state.slots[cluster_state.lock];
 
-    cluster_move_keys(there.nodes, slot, there.old, there.to);
+    cluster_move_keys(cluster_state.nodes, slot, cluster_state.old, cluster_state.to);
     t->until_ms = clock_ms() + soak_share(&t->fault, MOVE_MS);
-    if (t->stage++ == STRUCK)
-        return; /* what comes to be in it meanwhile is there already */
-    const char *id = cluster_id(there.nodes, there.to);
-    (void)server_ask(run->nodes[there.to], "CLUSTER SETSLOT %d NODE %s", slot, id);
-    (void)server_ask(run->nodes[there.old], "CLUSTER SETSLOT %d NODE %s", slot, id);
+    if (t->stage++ == FAULTY)
+        return; /* moves the keys that were created meanwhile */
+    const char *id = cluster_id(cluster_state.nodes, cluster_state.to);
+    (void)server_ask(run->nodes[cluster_state.to], "CLUSTER SETSLOT %d NODE %s", slot, id);
+    (void)server_ask(run->nodes[cluster_state.old], "CLUSTER SETSLOT %d NODE %s", slot, id);
 }
 
-static bool mend(soak_run *run, soak_trouble *t)
+static bool repair(soak_run *run, soak_server_fault *t)
 {
-    if (clock_ms() < t->until_ms || clock_ms() < there.ask_ms)
+    if (clock_ms() < t->until_ms || clock_ms() < cluster_state.ask_ms)
         return false;
-    there.ask_ms = clock_ms() + ASK_MS;
+    cluster_state.ask_ms = clock_ms() + ASK_MS;
     switch ((unsigned)t->fault.kind) {
     case SOAK_CLIENT_KILL:
     case SOAK_SCRIPT_FLUSH: return true;
     case SOAK_PRIMARY_SHORT:
     case SOAK_REPLICA_KILLED:
     case SOAK_SWITCHED:
-        if (t->stage == STRUCK)
+        if (t->stage == FAULTY)
             bring_back(run, t);
-        return is_whole(run);
+        return is_repaired(run);
     case SOAK_SLOT_MOVED:
         if (t->stage < FOLLOWS)
-            move_on(run, t);
-        return t->stage == FOLLOWS && is_whole(run);
-    default: return mend_change(run, t);
+            continue_move(run, t);
+        return t->stage == FOLLOWS && is_repaired(run);
+    default: return repair_change(run, t);
     }
 }
 
-/* A replica may have taken over, as this machine stood still. */
-static server *keeper(soak_run *run, unsigned lock)
+/* A replica may have taken over, because this machine was too slow. */
+static server *lock_server(soak_run *run, unsigned lock)
 {
-    if (run->trouble.phase == SOAK_STRUCK)
+    if (run->server_fault.phase == SOAK_FAULTY)
         return NULL;
-    if (!says(run->nodes[there.owners[lock]], "master", "ROLE")) {
-        there.old = there.owners[lock];
-        soak_trouble_came(run, SOAK_SWITCHED, NOTICED_US);
+    if (!reply_has(run->nodes[cluster_state.owners[lock]], "master", "ROLE")) {
+        cluster_state.old = cluster_state.owners[lock];
+        soak_server_fault_found(run, SOAK_SWITCHED, NOTICED_US);
         return NULL;
     }
-    return run->nodes[there.owners[lock]];
+    return run->nodes[cluster_state.owners[lock]];
 }
 
 const soak_topology soak_cluster = {
@@ -320,8 +322,8 @@ const soak_topology soak_cluster = {
     .pause_ms = 250,
     .start    = start,
     .stop     = stop,
-    .reach    = reach,
-    .strike   = strike,
-    .mend     = mend,
-    .keeper   = keeper,
+    .set_url    = set_url,
+    .inject   = inject,
+    .repair     = repair,
+    .lock_server   = lock_server,
 };

@@ -1,12 +1,13 @@
 /*
  * topology_sentinel.c -- a primary, two replicas and three sentinels: the primary is killed, with
- * or without its latest at the replicas, or stopped, or its links are stalled, and another takes
- * over; it comes back, and follows.  See topology.h.
+ * or without its latest data on the replicas, or stopped, or its links are stalled, and another
+ * takes over; the old primary comes back as a replica. See topology.h.
  *
- * Whoever talks with a server does so through its gate (gate.h), so all know it by that port.
+ * All connections to a server go through its gate (gate.h), so all know it by that port.
  *
- *      STRUCK --two sentinels name another one--> CHANGED --every lock was held there--> RETURNS
- *      --the old one is back, and told to follow by us or by the sentinels--> FOLLOWS --it does-->
+ * FAULTY --two sentinels name another primary--> CHANGED --each lock was held there--> RETURNS
+ * --the old primary is back, and the test or the sentinels send REPLICAOF--> FOLLOWS --it is a
+ * replica-->
  */
 #include "tests/soak/gate.h"
 #include "tests/soak/topology.h"
@@ -19,25 +20,25 @@ enum {
     NODES       = 3,
     SENTINELS   = 3,
     PATIENCE_MS = 30000,
-    SHORT_MS    = 600,  /* less than after which a sentinel calls a server down               */
-    LATEST_MS   = 500,  /* what does not arrive                                               */
-    BACK_MS     = 1000, /* until it comes back, or is told                                    */
-    AGAIN_MS    = 8000, /* a switch that was asked for is asked for again                     */
+    SHORT_MS    = 600,  /* less than the down-after time of a sentinel */
+    LATEST_MS   = 500,  /* how long writes are not replicated */
+    BACK_MS     = 1000, /* before it comes back, or gets REPLICAOF */
+    AGAIN_MS    = 8000, /* a failover command is repeated */
     NOTICED_US  = 5000000,
     ASK_MS      = 50,
 };
 
-enum { STRUCK, CHANGED, RETURNS, FOLLOWS };
+enum { FAULTY, CHANGED, RETURNS, FOLLOWS };
 
 static struct {
     server  *sentinels[SENTINELS];
     gate    *gates[NODES];
-    unsigned primary; /* whom we know                                                          */
+    unsigned primary; /* as known here */
     unsigned old;
-    int64_t  ask_ms; /* when they are asked again                                              */
+    int64_t  ask_ms; /* when the sentinels are queried again */
     int64_t  again_ms;
-    int64_t  changed_us; /* another had taken over                                            */
-} there;
+    int64_t  changed_us; /* when another had taken over */
+} sentinel_state;
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
@@ -47,7 +48,7 @@ static void await_sentinel(server *s)
 
     while (strstr(server_ask(s, "INFO sentinel"), "slaves=2,sentinels=3") == NULL) {
         if (clock_ms() > end_ms)
-            fail_msg("the sentinels do not come to know of each other");
+            fail_msg("the sentinels do not discover each other");
         sleep_ms(20);
     }
 }
@@ -57,44 +58,45 @@ static void start(soak_run *run)
     run->nodes_count = NODES;
     for (unsigned i = 0; i < NODES; i++) {
         char options[160];
-        there.gates[i] = gate_new();
+        sentinel_state.gates[i] = gate_new();
         (void)snprintf(options, sizeof options,
                        "--repl-diskless-sync-delay 0 --replica-announce-ip 127.0.0.1 "
                        "--replica-announce-port %d",
-                       gate_port(there.gates[i]));
+                       gate_port(sentinel_state.gates[i]));
         run->nodes[i] = server_start(options);
-        gate_lead_to(there.gates[i], run->nodes[i]->port);
+        gate_set_target(sentinel_state.gates[i], run->nodes[i]->port);
         if (i > 0)
-            (void)server_ask(run->nodes[i], "REPLICAOF 127.0.0.1 %d", gate_port(there.gates[0]));
+            (void)server_ask(run->nodes[i], "REPLICAOF 127.0.0.1 %d",
+                             gate_port(sentinel_state.gates[0]));
     }
     for (unsigned i = 1; i < NODES; i++)
         assert_true(server_comes_to(run->nodes[i], "master_link_status:up", "INFO replication"));
     for (unsigned i = 0; i < SENTINELS; i++) {
-        there.sentinels[i] = server_start_sentinel(gate_port(there.gates[0]), 2);
-        (void)server_ask(there.sentinels[i], "SENTINEL SET m failover-timeout 3000");
+        sentinel_state.sentinels[i] = server_start_sentinel(gate_port(sentinel_state.gates[0]), 2);
+        (void)server_ask(sentinel_state.sentinels[i], "SENTINEL SET m failover-timeout 3000");
     }
     for (unsigned i = 0; i < SENTINELS; i++)
-        await_sentinel(there.sentinels[i]);
+        await_sentinel(sentinel_state.sentinels[i]);
 }
 
 static void stop(soak_run *run)
 {
     for (unsigned i = 0; i < SENTINELS; i++)
-        server_stop(there.sentinels[i]);
+        server_stop(sentinel_state.sentinels[i]);
     for (unsigned i = 0; i < NODES; i++) {
-        gate_free(there.gates[i]);
+        gate_free(sentinel_state.gates[i]);
         server_stop(run->nodes[i]);
     }
 }
 
-static void reach(soak_run *run, unsigned member)
+static void set_url(soak_run *run, unsigned member)
 {
-    soak_member *m = &run->journal->cast[member];
+    soak_member *m = &run->journal->members[member];
 
     (void)snprintf(m->url, sizeof m->url,
                    "redis+sentinel://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d/m?protocol=%s",
-                   there.sentinels[0]->port, there.sentinels[1]->port, there.sentinels[2]->port,
-                   run->topology->locks[m->lock].protocol);
+                   sentinel_state.sentinels[0]->port, sentinel_state.sentinels[1]->port,
+                   sentinel_state.sentinels[2]->port, run->topology->locks[m->lock].protocol);
 }
 
 /* ---- who is the primary --------------------------------------------------------------------- */
@@ -106,20 +108,20 @@ static bool says_master(server *node)
     return role != NULL && strncmp(role, "master", 6) == 0;
 }
 
-/* Whom so many sentinels name, and who says so himself; NODES: nobody.  A node that is stopped is
- * not asked. */
+/* The node that `quorum` sentinels name and that has the role of a primary; NODES: none. Stopped
+ * nodes are not queried. */
 static unsigned find_primary(soak_run *run, unsigned quorum, unsigned but)
 {
     unsigned votes[NODES] = { 0 };
 
     for (unsigned i = 0; i < SENTINELS; i++) {
         const char *named =
-            there.sentinels[i]->pid == 0
+            sentinel_state.sentinels[i]->pid == 0
                 ? NULL
-                : server_may_say(there.sentinels[i], "SENTINEL GET-MASTER-ADDR-BY-NAME m");
+                : server_may_say(sentinel_state.sentinels[i], "SENTINEL GET-MASTER-ADDR-BY-NAME m");
         const char *port = named != NULL ? strchr(named, ' ') : NULL;
         for (unsigned n = 0; port != NULL && n < NODES; n++)
-            votes[n] += atoi(port) == gate_port(there.gates[n]);
+            votes[n] += atoi(port) == gate_port(sentinel_state.gates[n]);
     }
     for (unsigned n = 0; n < NODES; n++)
         if (n != but && votes[n] >= quorum && run->nodes[n]->pid != 0 && says_master(run->nodes[n]))
@@ -140,40 +142,41 @@ static bool follows(server *node, const gate *primary)
 static bool all_follow(soak_run *run)
 {
     for (unsigned i = 0; i < NODES; i++)
-        if (i != there.primary && !follows(run->nodes[i], there.gates[there.primary]))
+        if (i != sentinel_state.primary &&
+            !follows(run->nodes[i], sentinel_state.gates[sentinel_state.primary]))
             return false;
     return true;
 }
 
 /* ---- the faults ----------------------------------------------------------------------------- */
 
-/* What it gave ends within a lease. */
-static void kill_primary(soak_run *run, const soak_trouble *t)
+/* Its grants end within a lease. */
+static void kill_primary(soak_run *run, const soak_server_fault *t)
 {
-    server_kill(run->nodes[there.primary]);
-    run->deeds[t->deed - 1].gone_us = soak_now_us();
+    server_kill(run->nodes[sentinel_state.primary]);
+    run->actions[t->action - 1].gone_us = soak_now_us();
 }
 
-/* What it says from now on reaches no replica: they read nothing, and then their line is gone. */
-static void kill_with_latest(soak_run *run, const soak_trouble *t)
+/* Its next writes reach no replica: the replicas are stopped, and their connections closed. */
+static void kill_with_latest(soak_run *run, const soak_server_fault *t)
 {
     for (unsigned i = 0; i < NODES; i++)
-        if (i != there.primary)
+        if (i != sentinel_state.primary)
             server_signal(run->nodes[i], SIGSTOP);
-    (void)server_ask(run->nodes[there.primary], "CLIENT KILL TYPE replica");
+    (void)server_ask(run->nodes[sentinel_state.primary], "CLIENT KILL TYPE replica");
     sleep_ms(soak_share(&t->fault, LATEST_MS));
     kill_primary(run, t);
     for (unsigned i = 0; i < NODES; i++)
-        if (i != there.primary)
+        if (i != sentinel_state.primary)
             server_signal(run->nodes[i], SIGCONT);
 }
 
-static void strike(soak_run *run, soak_trouble *t)
+static void inject(soak_run *run, soak_server_fault *t)
 {
-    server  *primary = run->nodes[there.primary];
-    unsigned other   = (there.primary + 1 + t->fault.victim % (NODES - 1)) % NODES;
+    server  *primary = run->nodes[sentinel_state.primary];
+    unsigned other   = (sentinel_state.primary + 1 + t->fault.victim % (NODES - 1)) % NODES;
 
-    there.old = there.primary;
+    sentinel_state.old = sentinel_state.primary;
     switch ((unsigned)t->fault.kind) {
     case SOAK_CLIENT_KILL: server_hang_up(primary); return;
     case SOAK_SCRIPT_FLUSH: (void)server_ask(primary, "SCRIPT FLUSH SYNC"); return;
@@ -181,25 +184,25 @@ static void strike(soak_run *run, soak_trouble *t)
         t->until_ms = clock_ms() + soak_share(&t->fault, SHORT_MS);
         server_signal(primary, SIGSTOP);
         return;
-    case SOAK_PRIMARY_CUT: gate_cut(there.gates[there.primary]); return;
+    case SOAK_PRIMARY_CUT: gate_cut(sentinel_state.gates[sentinel_state.primary]); return;
     case SOAK_PRIMARY_STALLED:
         t->until_ms = clock_ms() + soak_share(&t->fault, SHORT_MS);
-        gate_shut(there.gates[there.primary], true);
+        gate_shut(sentinel_state.gates[sentinel_state.primary], true);
         return;
-    case SOAK_PRIMARY_AWAY: gate_shut(there.gates[there.primary], true); return;
+    case SOAK_PRIMARY_AWAY: gate_shut(sentinel_state.gates[sentinel_state.primary], true); return;
     case SOAK_REPLICA_KILLED:
-        there.old   = other;
-        t->until_ms = clock_ms() + soak_share(&t->fault, BACK_MS);
+        sentinel_state.old = other;
+        t->until_ms        = clock_ms() + soak_share(&t->fault, BACK_MS);
         server_kill(run->nodes[other]);
         return;
     case SOAK_SENTINEL_KILLED:
         t->until_ms = clock_ms() + soak_share(&t->fault, BACK_MS);
-        server_kill(there.sentinels[t->fault.victim % SENTINELS]);
+        server_kill(sentinel_state.sentinels[t->fault.victim % SENTINELS]);
         return;
     case SOAK_PRIMARY_KILLED: kill_primary(run, t); return;
     case SOAK_PRIMARY_LOST: kill_with_latest(run, t); return;
     case SOAK_PRIMARY_STOPPED: server_signal(primary, SIGSTOP); return;
-    default: there.again_ms = 0; return;
+    default: sentinel_state.again_ms = 0; return;
     }
 }
 
@@ -208,70 +211,70 @@ static bool changes_primary(soak_kind kind)
     return soak_fault_harm(kind) != SOAK_KEEPS;
 }
 
-static void look_for_another(soak_run *run, soak_trouble *t)
+static void find_new_primary(soak_run *run, soak_server_fault *t)
 {
-    if (t->fault.kind == SOAK_SWITCH && clock_ms() >= there.again_ms) {
-        (void)server_may_say(there.sentinels[0], "SENTINEL FAILOVER m");
-        there.again_ms = clock_ms() + AGAIN_MS;
+    if (t->fault.kind == SOAK_SWITCH && clock_ms() >= sentinel_state.again_ms) {
+        (void)server_may_say(sentinel_state.sentinels[0], "SENTINEL FAILOVER m");
+        sentinel_state.again_ms = clock_ms() + AGAIN_MS;
     }
-    unsigned found = find_primary(run, 2, there.old);
+    unsigned found = find_primary(run, 2, sentinel_state.old);
     if (found == NODES)
         return;
-    there.primary    = found;
-    there.changed_us = soak_now_us();
-    t->stage         = CHANGED;
+    sentinel_state.primary    = found;
+    sentinel_state.changed_us = soak_now_us();
+    t->stage                  = CHANGED;
 }
 
-/* One of four is told by the sentinels, which let one that says it is a primary say so for eight
- * seconds; the others by us, after a while. */
-static bool is_told_by_us(const soak_trouble *t)
+/* In one case of four the sentinels demote the old primary, after eight seconds; otherwise the test
+ * does, a moment later. */
+static bool is_sent_by_test(const soak_server_fault *t)
 {
     return t->fault.victim % 4 != 0;
 }
 
-static void bring_back(soak_run *run, soak_trouble *t)
+static void bring_back(soak_run *run, soak_server_fault *t)
 {
-    server *old = run->nodes[there.old];
+    server *old = run->nodes[sentinel_state.old];
 
     if (old->pid == 0)
         server_start_again(old);
     else if (t->fault.kind == SOAK_PRIMARY_STOPPED)
         server_signal(old, SIGCONT);
-    gate_shut(there.gates[there.old], false);
+    gate_shut(sentinel_state.gates[sentinel_state.old], false);
     t->until_ms = clock_ms() + soak_share(&t->fault, BACK_MS);
     t->stage    = RETURNS;
 }
 
-static void make_follow(soak_run *run, soak_trouble *t)
+static void make_follow(soak_run *run, soak_server_fault *t)
 {
-    if (is_told_by_us(t) || t->fault.kind == SOAK_REPLICA_KILLED)
-        (void)server_may_say(run->nodes[there.old], "REPLICAOF 127.0.0.1 %d",
-                             gate_port(there.gates[there.primary]));
+    if (is_sent_by_test(t) || t->fault.kind == SOAK_REPLICA_KILLED)
+        (void)server_may_say(run->nodes[sentinel_state.old], "REPLICAOF 127.0.0.1 %d",
+                             gate_port(sentinel_state.gates[sentinel_state.primary]));
     t->stage = FOLLOWS;
 }
 
-/* They may think better of it, where this machine stood still. */
-static bool is_another(soak_run *run)
+/* The primary may change again when this machine was too slow. */
+static bool has_changed_again(soak_run *run)
 {
     unsigned found = find_primary(run, 2, NODES);
 
-    if (found == NODES || found == there.primary)
+    if (found == NODES || found == sentinel_state.primary)
         return false;
-    there.old = there.primary;
-    soak_trouble_came(run, SOAK_SWITCHED, NOTICED_US);
+    sentinel_state.old = sentinel_state.primary;
+    soak_server_fault_found(run, SOAK_SWITCHED, NOTICED_US);
     return true;
 }
 
-static bool mend_change(soak_run *run, soak_trouble *t)
+static bool repair_change(soak_run *run, soak_server_fault *t)
 {
-    if (t->stage >= RETURNS && is_another(run))
+    if (t->stage >= RETURNS && has_changed_again(run))
         return false;
     switch (t->stage) {
-    case STRUCK: look_for_another(run, t); return false;
+    case FAULTY: find_new_primary(run, t); return false;
     case CHANGED:
-        /* While a sentinel names the old one still, that one would be believed. */
-        if (soak_held_since(run, there.changed_us) &&
-            find_primary(run, SENTINELS, there.old) != NODES)
+        /* While a sentinel still names the old primary, clients would use it. */
+        if (soak_held_since(run, sentinel_state.changed_us) &&
+            find_primary(run, SENTINELS, sentinel_state.old) != NODES)
             bring_back(run, t);
         return false;
     case RETURNS:
@@ -282,47 +285,47 @@ static bool mend_change(soak_run *run, soak_trouble *t)
     }
 }
 
-static bool mend_replica(soak_run *run, soak_trouble *t)
+static bool repair_replica(soak_run *run, soak_server_fault *t)
 {
-    if (run->nodes[there.old]->pid == 0) {
-        server_start_again(run->nodes[there.old]);
+    if (run->nodes[sentinel_state.old]->pid == 0) {
+        server_start_again(run->nodes[sentinel_state.old]);
         make_follow(run, t);
     }
     return all_follow(run);
 }
 
-static bool mend(soak_run *run, soak_trouble *t)
+static bool repair(soak_run *run, soak_server_fault *t)
 {
     unsigned which = t->fault.victim % SENTINELS;
 
     if (!changes_primary(t->fault.kind) && clock_ms() < t->until_ms)
         return false;
     if (t->until_ms != 0 && t->fault.kind == SOAK_PRIMARY_SHORT)
-        server_signal(run->nodes[there.primary], SIGCONT);
+        server_signal(run->nodes[sentinel_state.primary], SIGCONT);
     if (t->fault.kind == SOAK_PRIMARY_STALLED)
-        gate_shut(there.gates[there.primary], false);
+        gate_shut(sentinel_state.gates[sentinel_state.primary], false);
     if (t->fault.kind == SOAK_SENTINEL_KILLED)
-        server_start_again(there.sentinels[which]);
-    if (clock_ms() < there.ask_ms)
+        server_start_again(sentinel_state.sentinels[which]);
+    if (clock_ms() < sentinel_state.ask_ms)
         return !changes_primary(t->fault.kind) && t->fault.kind != SOAK_REPLICA_KILLED;
-    there.ask_ms = clock_ms() + ASK_MS;
+    sentinel_state.ask_ms = clock_ms() + ASK_MS;
     if (t->fault.kind == SOAK_REPLICA_KILLED)
-        return mend_replica(run, t);
-    return !changes_primary(t->fault.kind) || mend_change(run, t);
+        return repair_replica(run, t);
+    return !changes_primary(t->fault.kind) || repair_change(run, t);
 }
 
-/* Somebody else may have become it, as this machine stood still. */
-static server *keeper(soak_run *run, unsigned lock)
+/* Another node may have become the primary, because this machine was too slow. */
+static server *lock_server(soak_run *run, unsigned lock)
 {
     (void)lock;
-    if (run->trouble.phase == SOAK_STRUCK)
+    if (run->server_fault.phase == SOAK_FAULTY)
         return NULL;
-    if (!says_master(run->nodes[there.primary])) {
-        there.old = there.primary;
-        soak_trouble_came(run, SOAK_SWITCHED, NOTICED_US);
+    if (!says_master(run->nodes[sentinel_state.primary])) {
+        sentinel_state.old = sentinel_state.primary;
+        soak_server_fault_found(run, SOAK_SWITCHED, NOTICED_US);
         return NULL;
     }
-    return run->nodes[there.primary];
+    return run->nodes[sentinel_state.primary];
 }
 
 const soak_topology soak_sentinel = {
@@ -349,8 +352,8 @@ const soak_topology soak_sentinel = {
     .pause_ms = 250,
     .start    = start,
     .stop     = stop,
-    .reach    = reach,
-    .strike   = strike,
-    .mend     = mend,
-    .keeper   = keeper,
+    .set_url    = set_url,
+    .inject   = inject,
+    .repair     = repair,
+    .lock_server   = lock_server,
 };

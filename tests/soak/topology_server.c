@@ -1,6 +1,6 @@
 /*
- * topology_server.c -- one server: stopped, started again with all, some or nothing of what it had,
- * its connections killed and its scripts forgotten.  See topology.h.
+ * topology_server.c -- one server: stopped, restarted with all, some or none of its data, its
+ * connections killed and its scripts flushed. See topology.h.
  */
 #include "tests/soak/topology.h"
 
@@ -28,23 +28,23 @@ static void stop(soak_run *run)
     server_stop(run->nodes[0]);
 }
 
-static void reach(soak_run *run, unsigned member)
+static void set_url(soak_run *run, unsigned member)
 {
-    soak_member     *m    = &run->journal->cast[member];
+    soak_member     *m    = &run->journal->members[member];
     const soak_lock *lock = &run->topology->locks[m->lock];
 
-    if (m->has_line)
-        run->lines[member][0] = proxy_start(run->nodes[0], &(proxy_plan){ .fault = PROXY_NONE });
+    if (m->has_proxy)
+        run->proxies[member][0] = proxy_start(run->nodes[0], &(proxy_plan){ .fault = PROXY_NONE });
     if (strcmp(lock->protocol, "file") == 0)
         (void)snprintf(m->url, sizeof m->url, "file:%s/wood", run->nodes[0]->directory);
     else
         (void)snprintf(m->url, sizeof m->url, "%s?protocol=%s",
-                       m->has_line ? proxy_url(run->lines[member][0]) : run->nodes[0]->tcp_url,
+                       m->has_proxy ? proxy_url(run->proxies[member][0]) : run->nodes[0]->tcp_url,
                        lock->protocol);
 }
 
-/* Its log of what was written: gone, or without its end. */
-static void spoil(const char *path, const char *file, bool all)
+/* Deletes its append-only files, or truncates the last one. */
+static void damage_file(const char *path, const char *file, bool all)
 {
     char        full[512];
     struct stat about;
@@ -58,7 +58,7 @@ static void spoil(const char *path, const char *file, bool all)
             truncate(full, about.st_size > TAIL_BYTES ? about.st_size - TAIL_BYTES : 0), 0);
 }
 
-static void spoil_all(const server *s, bool all)
+static void damage_files(const server *s, bool all)
 {
     char           path[128];
     struct dirent *entry;
@@ -66,7 +66,7 @@ static void spoil_all(const server *s, bool all)
     (void)snprintf(path, sizeof path, "%s/appendonlydir", s->directory);
     DIR *at = opendir(path);
     while (at != NULL && (entry = readdir(at)) != NULL)
-        spoil(path, entry->d_name, all);
+        damage_file(path, entry->d_name, all);
     if (at != NULL)
         (void)closedir(at);
 }
@@ -74,14 +74,14 @@ static void spoil_all(const server *s, bool all)
 static void restart(soak_run *run, soak_kind kind)
 {
     if (kind != SOAK_RESTART_KEPT)
-        atomic_fetch_add(&run->journal->forgets, 1);
+        atomic_fetch_add(&run->journal->data_losses, 1);
     server_kill(run->nodes[0]);
     if (kind != SOAK_RESTART_KEPT)
-        spoil_all(run->nodes[0], kind == SOAK_RESTART_EMPTY);
+        damage_files(run->nodes[0], kind == SOAK_RESTART_EMPTY);
     server_start_again(run->nodes[0]);
 }
 
-static void strike(soak_run *run, soak_trouble *t)
+static void inject(soak_run *run, soak_server_fault *t)
 {
     server *s = run->nodes[0];
 
@@ -100,7 +100,7 @@ static void strike(soak_run *run, soak_trouble *t)
     }
 }
 
-static bool mend(soak_run *run, soak_trouble *t)
+static bool repair(soak_run *run, soak_server_fault *t)
 {
     if (clock_ms() < t->until_ms)
         return false;
@@ -109,10 +109,10 @@ static bool mend(soak_run *run, soak_trouble *t)
     return true;
 }
 
-static server *keeper(soak_run *run, unsigned lock)
+static server *lock_server(soak_run *run, unsigned lock)
 {
     (void)lock;
-    return run->trouble.phase == SOAK_STRUCK ? NULL : run->nodes[0];
+    return run->server_fault.phase == SOAK_FAULTY ? NULL : run->nodes[0];
 }
 
 const soak_topology soak_server = {
@@ -124,7 +124,7 @@ const soak_topology soak_server = {
                        [WOOD]  = { "wood", "file", 0 } },
     .weights = {
         SOAK_WEIGHTS_OF_MEMBERS,
-        SOAK_WEIGHTS_OF_LINES,
+        SOAK_WEIGHTS_OF_PROXIES,
         [SOAK_CLIENT_KILL] = 16,
         [SOAK_SCRIPT_FLUSH] = 16,
         [SOAK_SERVER_SHORT] = 16,
@@ -133,12 +133,12 @@ const soak_topology soak_server = {
         [SOAK_RESTART_TAIL] = 10,
         [SOAK_RESTART_EMPTY] = 8,
     },
-    .has_strangers = true,
+    .has_foreign = true,
     .pause_ms      = 80,
     .start         = start,
     .stop          = stop,
-    .reach         = reach,
-    .strike        = strike,
-    .mend          = mend,
-    .keeper        = keeper,
+    .set_url         = set_url,
+    .inject        = inject,
+    .repair          = repair,
+    .lock_server        = lock_server,
 };

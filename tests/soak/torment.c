@@ -1,9 +1,9 @@
 /*
- * torment.c -- carries out the plan, and keeps the log of it: see soak.h.
+ * torment.c -- injects the faults of the plan, and keeps their log: see soak.h.
  *
- * A victim is looked for from the number that the plan gives, among those to whom the fault can be
- * done: so the plan is the same whatever became of them.  Each deed is noted with a moment before
- * it began and one after it was over.
+ * The number in the plan selects a victim among the members to which the fault applies: so the plan
+ * does not depend on their state. Each action is recorded with a time before its start and a time
+ * after its end.
  */
 #include "tests/soak/topology.h"
 
@@ -25,40 +25,40 @@ static int64_t wall_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-size_t soak_begin_deed(soak_run *run, soak_kind kind, unsigned member)
+size_t soak_begin_action(soak_run *run, soak_kind kind, unsigned member)
 {
-    if (run->deeds_count == SOAK_FAULTS_MAX) {
+    if (run->actions_count == SOAK_FAULTS_MAX) {
         (void)fprintf(stderr, "soak: the log of faults is full\n");
         exit(1);
     }
-    run->deeds[run->deeds_count++] =
-        (soak_deed){ .kind    = kind,
-                     .member  = member,
-                     .pid     = member < SOAK_CAST_MAX ? run->pids[member] : 0,
-                     .from_us = soak_now_us(),
-                     .to_us   = INT64_MAX,
-                     .wall_us = wall_us() };
+    run->actions[run->actions_count++] =
+        (soak_action){ .kind    = kind,
+                       .member  = member,
+                       .pid     = member < SOAK_MEMBERS_MAX ? run->pids[member] : 0,
+                       .from_us = soak_now_us(),
+                       .to_us   = INT64_MAX,
+                       .wall_us = wall_us() };
     run->counts[kind]++;
-    return run->deeds_count;
+    return run->actions_count;
 }
 
-void soak_end_deed(soak_run *run, size_t deed)
+void soak_end_action(soak_run *run, size_t action)
 {
-    run->deeds[deed - 1].to_us = soak_now_us();
+    run->actions[action - 1].to_us = soak_now_us();
 }
 
-void soak_look_at_clock(soak_run *run)
+void soak_check_clock(soak_run *run)
 {
     int64_t before_us = soak_now_us();
     int64_t ahead_us  = wall_us() - before_us;
     int64_t step_us   = ahead_us - run->wall_ahead_us;
 
     if (soak_now_us() - before_us > CLOCK_STEP_US / 2)
-        return; /* we were interrupted between the two */
+        return; /* interrupted between the two readings */
     if (run->wall_ahead_us != 0 && (step_us > CLOCK_STEP_US || step_us < -CLOCK_STEP_US)) {
-        size_t deed = soak_begin_deed(run, SOAK_CLOCK, SOAK_EVERYBODY);
-        soak_end_deed(run, deed);
-        (void)printf("the time of day was set by %ld us\n", step_us);
+        size_t action = soak_begin_action(run, SOAK_CLOCK, SOAK_ALL_MEMBERS);
+        soak_end_action(run, action);
+        (void)printf("the wall clock was set by %ld us\n", step_us);
     }
     if (run->wall_ahead_us == 0 || step_us > CLOCK_STEP_US || step_us < -CLOCK_STEP_US)
         run->wall_ahead_us = ahead_us;
@@ -69,10 +69,10 @@ void soak_look_at_clock(soak_run *run)
 _Noreturn static void become_member(const soak_run *run, unsigned member)
 {
     static const char *const modes[] = {
-        [SOAK_LIBRARY] = "--work", [SOAK_COMMAND] = "--inside", [SOAK_STRANGER] = "--stray"
+        [SOAK_LIBRARY] = "--work", [SOAK_COMMAND] = "--inside", [SOAK_FOREIGN] = "--stray"
     };
 
-    const soak_member *me   = &run->journal->cast[member];
+    const soak_member *me   = &run->journal->members[member];
     const soak_lock   *lock = &run->journal->locks[me->lock];
     const char        *mode = modes[me->part];
     char               number[16], lease[16];
@@ -92,17 +92,18 @@ _Noreturn static void become_member(const soak_run *run, unsigned member)
     _exit(127);
 }
 
-void soak_hire(soak_run *run, unsigned member)
+void soak_start_member(soak_run *run, unsigned member)
 {
     run->pids[member] = fork();
     if (run->pids[member] == 0)
         become_member(run, member);
     assert_true(run->pids[member] > 0);
-    run->asleep[member] = 0;
+    run->stopped_by[member] = 0;
 }
 
-/* Who may go on: the lock was not acquired, it was lost, or there is no server. */
-static bool is_odd(soak_part part, int status)
+/* Whether the exit status is an error: not for a lock that was busy or lost, or without a
+ * server. */
+static bool is_error(soak_part part, int status)
 {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 
@@ -111,127 +112,128 @@ static bool is_odd(soak_part part, int status)
     return code != 0;
 }
 
-void soak_tend(soak_run *run)
+void soak_restart_ended(soak_run *run)
 {
-    for (unsigned i = 0; i < run->journal->cast_count; i++) {
+    for (unsigned i = 0; i < run->journal->members_count; i++) {
         int status = 0;
         if (run->pids[i] == 0 || waitpid(run->pids[i], &status, WNOHANG) != run->pids[i])
             continue;
-        soak_part part = run->journal->cast[i].part;
-        if (is_odd(part, status)) {
+        soak_part part = run->journal->members[i].part;
+        if (is_error(part, status)) {
             (void)fprintf(stderr, "soak: member %u ended with %x\n", i, (unsigned)status);
-            run->odd_exits++;
+            run->wrong_exits++;
         }
         if (part == SOAK_COMMAND && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-            atomic_fetch_add(&run->journal->cast[i].tallies[0].holds, 1);
+            atomic_fetch_add(&run->journal->members[i].tallies[0].holds, 1);
         run->pids[i] = 0;
         if (!atomic_load(&run->journal->ends))
-            soak_hire(run, i);
+            soak_start_member(run, i);
     }
 }
 
 static void kill_member(soak_run *run, unsigned member)
 {
-    size_t deed = soak_begin_deed(run, SOAK_KILL, member);
+    size_t action = soak_begin_action(run, SOAK_KILL, member);
 
     assert_int_equal(kill(run->pids[member], SIGKILL), 0);
     assert_int_equal(waitpid(run->pids[member], NULL, 0), run->pids[member]);
-    soak_end_deed(run, deed);
-    if (run->asleep[member] != 0)
-        soak_end_deed(run, run->asleep[member]);
-    soak_hire(run, member);
+    soak_end_action(run, action);
+    if (run->stopped_by[member] != 0)
+        soak_end_action(run, run->stopped_by[member]);
+    soak_start_member(run, member);
 }
 
-static void put_to_sleep(soak_run *run, unsigned who, soak_kind kind, int64_t ms)
+static void stop_member(soak_run *run, unsigned who, soak_kind kind, int64_t ms)
 {
-    run->asleep[who]   = soak_begin_deed(run, kind, who);
-    run->wakes_ms[who] = clock_ms() + ms;
+    run->stopped_by[who]  = soak_begin_action(run, kind, who);
+    run->continue_ms[who] = clock_ms() + ms;
     assert_int_equal(kill(run->pids[who], SIGSTOP), 0);
 }
 
-static void wake(soak_run *run, unsigned who)
+static void continue_member(soak_run *run, unsigned who)
 {
     (void)kill(run->pids[who], SIGCONT);
-    soak_end_deed(run, run->asleep[who]);
-    run->asleep[who] = 0;
+    soak_end_action(run, run->stopped_by[who]);
+    run->stopped_by[who] = 0;
 }
 
-void soak_hold_line(proxy *line, int64_t ms)
+void soak_stall(proxy *line, int64_t ms)
 {
     proxy_hold_back(line, true, 0, ms);
     proxy_hold_back(line, false, 0, ms);
 }
 
-void soak_wake(soak_run *run, bool all)
+void soak_continue(soak_run *run, bool all)
 {
-    for (unsigned who = 0; who < SOAK_CAST_MAX; who++)
-        if (run->asleep[who] != 0 && (all || clock_ms() >= run->wakes_ms[who]))
-            wake(run, who);
-    for (unsigned i = 0; all && i < run->journal->cast_count; i++)
+    for (unsigned who = 0; who < SOAK_MEMBERS_MAX; who++)
+        if (run->stopped_by[who] != 0 && (all || clock_ms() >= run->continue_ms[who]))
+            continue_member(run, who);
+    for (unsigned i = 0; all && i < run->journal->members_count; i++)
         for (unsigned node = 0; node < SOAK_NODES_MAX; node++)
-            if (run->lines[i][node] != NULL)
-                soak_hold_line(run->lines[i][node], 0);
+            if (run->proxies[i][node] != NULL)
+                soak_stall(run->proxies[i][node], 0);
 }
 
-/* ---- lines ---------------------------------------------------------------------------------- */
+/* ---- proxies --------------------------------------------------------------------------------- */
 
-/* One of a member's lines, or all. */
-static bool is_meant(const soak_run *run, unsigned member, const soak_fault *fault, unsigned node)
+/* Whether the fault applies to the proxy to this node: one proxy of a member, or all. */
+static bool is_selected(const soak_run *run, unsigned member, const soak_fault *fault,
+                        unsigned node)
 {
     unsigned which = (fault->victim >> 16) % (2 * run->nodes_count);
 
-    return run->lines[member][node] != NULL && (which >= run->nodes_count || which == node);
+    return run->proxies[member][node] != NULL && (which >= run->nodes_count || which == node);
 }
 
-static void hold_back(soak_run *run, unsigned member, const soak_fault *fault, int64_t ms)
+static void stall(soak_run *run, unsigned member, const soak_fault *fault, int64_t ms)
 {
-    size_t deed = soak_begin_deed(run, fault->kind, member);
+    size_t action = soak_begin_action(run, fault->kind, member);
 
     for (unsigned node = 0; node < run->nodes_count; node++)
-        if (is_meant(run, member, fault, node))
-            soak_hold_line(run->lines[member][node], ms);
-    run->deeds[deed - 1].to_us = soak_now_us() + ms * 1000;
+        if (is_selected(run, member, fault, node))
+            soak_stall(run->proxies[member][node], ms);
+    run->actions[action - 1].to_us = soak_now_us() + ms * 1000;
 }
 
-/* What the server says comes later than a claim lasts, and what is said to that later still. */
+/* Replies are delayed for longer than a provisional grant, and requests even longer. */
 static void make_late(soak_run *run, unsigned member, const soak_fault *fault, int64_t ms)
 {
-    size_t deed = soak_begin_deed(run, SOAK_LATE, member);
+    size_t action = soak_begin_action(run, SOAK_LATE, member);
 
     for (unsigned node = 0; node < run->nodes_count; node++) {
-        if (!is_meant(run, member, fault, node))
+        if (!is_selected(run, member, fault, node))
             continue;
-        proxy_hold_back(run->lines[member][node], true, 0, ms);
-        proxy_hold_back(run->lines[member][node], false, ms / 2, ms / 2 + SOAK_MOMENT_MS);
+        proxy_hold_back(run->proxies[member][node], true, 0, ms);
+        proxy_hold_back(run->proxies[member][node], false, ms / 2, ms / 2 + SOAK_MOMENT_MS);
     }
-    run->deeds[deed - 1].to_us = soak_now_us() + (ms + SOAK_MOMENT_MS) * 1000;
+    run->actions[action - 1].to_us = soak_now_us() + (ms + SOAK_MOMENT_MS) * 1000;
 }
 
 static void cut(soak_run *run, unsigned member, const soak_fault *fault)
 {
-    size_t deed = soak_begin_deed(run, SOAK_CUT, member);
+    size_t action = soak_begin_action(run, SOAK_CUT, member);
 
     for (unsigned node = 0; node < run->nodes_count; node++)
-        if (is_meant(run, member, fault, node))
-            proxy_cut(run->lines[member][node]);
-    soak_end_deed(run, deed);
+        if (is_selected(run, member, fault, node))
+            proxy_cut(run->proxies[member][node]);
+    soak_end_action(run, action);
 }
 
 /* ---- the plan ------------------------------------------------------------------------------- */
 
-static bool can_suffer(const soak_run *run, unsigned member, soak_kind kind)
+static bool is_possible_victim(const soak_run *run, unsigned member, soak_kind kind)
 {
-    const soak_member *m = &run->journal->cast[member];
+    const soak_member *m = &run->journal->members[member];
 
     switch (kind) {
-    case SOAK_KILL: return m->is_mortal && m->part != SOAK_STRANGER && run->pids[member] != 0;
+    case SOAK_KILL: return m->is_killable && m->part != SOAK_FOREIGN && run->pids[member] != 0;
     case SOAK_STOP_SHORT:
     case SOAK_STOP_LONG:
-        return m->part != SOAK_STRANGER && run->asleep[member] == 0 && run->pids[member] != 0;
+        return m->part != SOAK_FOREIGN && run->stopped_by[member] == 0 && run->pids[member] != 0;
     case SOAK_CUT:
     case SOAK_HOLD_SHORT:
     case SOAK_HOLD_LONG:
-    case SOAK_LATE: return m->has_line;
+    case SOAK_LATE: return m->has_proxy;
     default: return true;
     }
 }
@@ -239,24 +241,25 @@ static bool can_suffer(const soak_run *run, unsigned member, soak_kind kind)
 static bool is_inside(const soak_run *run, unsigned member)
 {
     const soak_journal *journal = run->journal;
-    unsigned            visit   = journal->inside[journal->cast[member].lock];
+    unsigned            visit   = journal->inside[journal->members[member].lock];
 
     return visit != 0 && journal->visits[visit - 1].member == member &&
            journal->visits[visit - 1].left_us == 0;
 }
 
-/* Every other fault looks first for one who is inside.  SOAK_CAST_MAX: nobody. */
+/* Every other fault prefers a member that holds a lock. SOAK_MEMBERS_MAX: none. */
 static unsigned victim_of(const soak_run *run, soak_fault fault)
 {
-    unsigned count = run->journal->cast_count;
+    unsigned count = run->journal->members_count;
 
     for (unsigned round = fault.victim / count % 2; round < 2; round++)
         for (unsigned i = 0; i < count; i++) {
             unsigned member = (fault.victim + i) % count;
-            if (can_suffer(run, member, fault.kind) && (round == 1 || is_inside(run, member)))
+            if (is_possible_victim(run, member, fault.kind) &&
+                (round == 1 || is_inside(run, member)))
                 return member;
         }
-    return SOAK_CAST_MAX;
+    return SOAK_MEMBERS_MAX;
 }
 
 static int64_t provisional_ttl_ms(int64_t lease_ms)
@@ -264,25 +267,23 @@ static int64_t provisional_ttl_ms(int64_t lease_ms)
     return lease_ms < 2000 ? lease_ms : 2000;
 }
 
-static void strike_member(soak_run *run, const soak_fault *fault, unsigned victim)
+static void inject_into_member(soak_run *run, const soak_fault *fault, unsigned victim)
 {
-    int64_t lease_ms = run->journal->locks[run->journal->cast[victim].lock].lease_ms;
+    int64_t lease_ms = run->journal->locks[run->journal->members[victim].lock].lease_ms;
 
     if (lease_ms == 0)
         lease_ms = 1000;
     switch ((unsigned)fault->kind) {
     case SOAK_STOP_SHORT:
-        put_to_sleep(run, victim, fault->kind, 1 + soak_share(fault, lease_ms / 2));
+        stop_member(run, victim, fault->kind, 1 + soak_share(fault, lease_ms / 2));
         return;
     case SOAK_STOP_LONG:
-        put_to_sleep(run, victim, fault->kind, lease_ms + soak_share(fault, 2 * lease_ms));
+        stop_member(run, victim, fault->kind, lease_ms + soak_share(fault, 2 * lease_ms));
         return;
     case SOAK_KILL: kill_member(run, victim); return;
     case SOAK_CUT: cut(run, victim, fault); return;
-    case SOAK_HOLD_SHORT:
-        hold_back(run, victim, fault, 1 + soak_share(fault, SOAK_MOMENT_MS));
-        return;
-    case SOAK_HOLD_LONG: hold_back(run, victim, fault, soak_share(fault, 2 * lease_ms)); return;
+    case SOAK_HOLD_SHORT: stall(run, victim, fault, 1 + soak_share(fault, SOAK_MOMENT_MS)); return;
+    case SOAK_HOLD_LONG: stall(run, victim, fault, soak_share(fault, 2 * lease_ms)); return;
     case SOAK_LATE:
         make_late(run, victim, fault,
                   provisional_ttl_ms(lease_ms) + soak_share(fault, provisional_ttl_ms(lease_ms)));
@@ -291,13 +292,13 @@ static void strike_member(soak_run *run, const soak_fault *fault, unsigned victi
     }
 }
 
-void soak_strike(soak_run *run, soak_fault fault)
+void soak_inject(soak_run *run, soak_fault fault)
 {
     if (soak_fault_of_servers(fault.kind)) {
-        soak_trouble_strike(run, fault);
+        soak_server_fault_begin(run, fault);
         return;
     }
     unsigned victim = victim_of(run, fault);
-    if (victim < SOAK_CAST_MAX && run->trouble.phase != SOAK_MENDED)
-        strike_member(run, &fault, victim);
+    if (victim < SOAK_MEMBERS_MAX && run->server_fault.phase != SOAK_REPAIRED)
+        inject_into_member(run, &fault, victim);
 }

@@ -1,11 +1,11 @@
 /*
  * trouble.c -- one fault of the servers at a time: see soak.h and topology.h.
  *
- *      WELL --struck--> STRUCK --mended--> MENDED --every lock was held again--> WELL
+ * HEALTHY --fault--> FAULTY --repaired--> REPAIRED --each lock was held again--> HEALTHY
  *
- * A fault that the plan has for them before all is well, or again before all others, is withheld.
- * Members suffer theirs under one, and not while it is waited for locks to be held.  So after each
- * fault somebody holds each lock again before the next one, or it is said that nobody does.
+ * A fault of the plan that comes before HEALTHY, or again before all other kinds, is skipped.
+ * Faults of members are injected in the phase FAULTY too, but not in REPAIRED. So after each fault
+ * each lock is held again before the next fault, or the run reports that it is not.
  */
 #include "tests/soak/topology.h"
 
@@ -18,7 +18,7 @@ static bool is_of_servers(const soak_lock *lock)
     return lock->name[0] != '\0' && strcmp(lock->protocol, "file") != 0;
 }
 
-/* Was it taken since, or renewed by whoever is inside? */
+/* Whether it was acquired since, or renewed by its holder. */
 static bool is_held_since(const soak_journal *journal, unsigned lock, int64_t since_us)
 {
     unsigned inside = atomic_load(&journal->inside[lock]);
@@ -57,14 +57,14 @@ const char *soak_host_of(const char *url)
     return url + sizeof "redis://" - 1;
 }
 
-static void begin(soak_trouble *t, soak_phase phase)
+static void begin(soak_server_fault *t, soak_phase phase)
 {
     t->phase   = phase;
     t->from_us = soak_now_us();
 }
 
-/* Each kind has its turn before one of them comes again. */
-static bool was_its_turn(const soak_run *run, soak_kind of)
+/* Whether this kind was injected more often than another one. */
+static bool ran_more_often(const soak_run *run, soak_kind of)
 {
     for (unsigned kind = SOAK_NOTHING; kind < SOAK_KINDS_END; kind++)
         if (soak_fault_of_servers((soak_kind)kind) && run->topology->weights[kind] > 0 &&
@@ -73,68 +73,68 @@ static bool was_its_turn(const soak_run *run, soak_kind of)
     return false;
 }
 
-void soak_trouble_strike(soak_run *run, soak_fault fault)
+void soak_server_fault_begin(soak_run *run, soak_fault fault)
 {
-    soak_trouble *t = &run->trouble;
+    soak_server_fault *t = &run->server_fault;
 
-    if (t->phase != SOAK_WELL || was_its_turn(run, fault.kind)) {
-        t->withheld++;
+    if (t->phase != SOAK_HEALTHY || ran_more_often(run, fault.kind)) {
+        t->skipped++;
         return;
     }
     t->fault    = fault;
     t->nodes    = 0;
     t->stage    = 0;
     t->until_ms = 0;
-    t->deed     = soak_begin_deed(run, fault.kind, SOAK_EVERYBODY);
-    begin(t, SOAK_STRUCK);
-    run->topology->strike(run, t);
+    t->action   = soak_begin_action(run, fault.kind, SOAK_ALL_MEMBERS);
+    begin(t, SOAK_FAULTY);
+    run->topology->inject(run, t);
 }
 
-void soak_trouble_came(soak_run *run, soak_kind kind, int64_t ago_us)
+void soak_server_fault_found(soak_run *run, soak_kind kind, int64_t ago_us)
 {
-    soak_trouble *t = &run->trouble;
+    soak_server_fault *t = &run->server_fault;
 
-    *t = (soak_trouble){ .fault    = { .kind = kind },
-                         .deed     = soak_begin_deed(run, kind, SOAK_EVERYBODY),
-                         .withheld = t->withheld,
-                         .for_ever = t->for_ever };
-    run->deeds[t->deed - 1].from_us -= ago_us;
-    begin(t, SOAK_STRUCK);
+    *t = (soak_server_fault){ .fault   = { .kind = kind },
+                              .action  = soak_begin_action(run, kind, SOAK_ALL_MEMBERS),
+                              .skipped = t->skipped,
+                              .stuck   = t->stuck };
+    run->actions[t->action - 1].from_us -= ago_us;
+    begin(t, SOAK_FAULTY);
 }
 
-static void tell_for_ever(const soak_run *run)
+static void report_locks(const soak_run *run)
 {
     for (unsigned i = 0; i < SOAK_LOCKS; i++)
         if (is_of_servers(&run->journal->locks[i]))
-            (void)fprintf(stderr, "soak: %s was last taken %ld ms ago\n",
+            (void)fprintf(stderr, "soak: %s was last acquired %ld ms ago\n",
                           run->journal->locks[i].name,
                           (soak_now_us() - atomic_load(&run->journal->entered_us[i])) / 1000);
 }
 
-/* Whatever it waits for does not come. */
-static void despair(soak_run *run)
+/* Reports a repair that does not end. */
+static void report_stuck(soak_run *run)
 {
-    soak_trouble *t = &run->trouble;
+    soak_server_fault *t = &run->server_fault;
 
     (void)fprintf(stderr, "soak: %s after: %s (stage %u)\n",
-                  t->phase == SOAK_STRUCK ? "servers do not come to be well"
-                                          : "not every lock is held again",
-                  soak_fault_words(t->fault.kind), t->stage);
-    tell_for_ever(run);
-    t->for_ever++;
-    begin(t, t->phase); /* it is told once a while, and waited for all the same */
+                  t->phase == SOAK_FAULTY ? "the servers are not repaired"
+                                          : "not each lock is held again",
+                  soak_fault_description(t->fault.kind), t->stage);
+    report_locks(run);
+    t->stuck++;
+    begin(t, t->phase); /* reported again after the same time */
 }
 
-void soak_trouble_step(soak_run *run)
+void soak_server_fault_step(soak_run *run)
 {
-    soak_trouble *t = &run->trouble;
+    soak_server_fault *t = &run->server_fault;
 
-    if (t->phase == SOAK_STRUCK && run->topology->mend(run, t)) {
-        soak_end_deed(run, t->deed);
-        begin(t, SOAK_MENDED);
-    } else if (t->phase == SOAK_MENDED && soak_held_since(run, t->from_us)) {
-        begin(t, SOAK_WELL);
+    if (t->phase == SOAK_FAULTY && run->topology->repair(run, t)) {
+        soak_end_action(run, t->action);
+        begin(t, SOAK_REPAIRED);
+    } else if (t->phase == SOAK_REPAIRED && soak_held_since(run, t->from_us)) {
+        begin(t, SOAK_HEALTHY);
     }
-    if (t->phase != SOAK_WELL && soak_now_us() > t->from_us + PATIENCE_US)
-        despair(run);
+    if (t->phase != SOAK_HEALTHY && soak_now_us() > t->from_us + PATIENCE_US)
+        report_stuck(run);
 }

@@ -1,14 +1,14 @@
 /*
- * watch.c -- is anybody left in line for a lock that is free: see soak.h.
+ * watch.c -- checks that no waiter is left in the queue of a free lock: see soak.h.
  *
- * A look is one script, so what it sees was so at one moment: is there a holder, and if not, who
- * stands in line and when was each heard of last.  Whoever is heard of while the lock is free is
- * given it, or the one before him is, in that same step: so a lock must not be free for two looks,
- * with nobody gone from the line between them, if one of them was heard of since the first.  That
- * is a wake-up that was lost, and no time is needed to see it.
+ * A check is one script, so its result is consistent: whether there is a holder, and if not, the
+ * waiters and the time of their last heartbeat. A heartbeat of a waiter while the lock is free
+ * grants the lock, to it or to one in front, in the same step. So a lost wake-up is visible without
+ * a clock: the lock is free in two checks, no waiter has left the queue between them, and one has
+ * sent a heartbeat since the first.
  *
- * And who lives is heard of, every two seconds at most: so a lock must not be free for so many
- * looks, with nobody gone from the line, while somebody stands there whom nothing was done to.
+ * A live waiter sends a heartbeat every two seconds: so a lock must not be free for so many checks,
+ * while no waiter leaves the queue, if one of the waiters is alive and undisturbed.
  */
 #include "tests/soak/topology.h"
 
@@ -16,36 +16,36 @@
 #include <stdlib.h>
 
 enum {
-    LINE_MAX    = SOAK_CAST_MAX * SOAK_THREADS * 4,
+    ENTRIES_MAX = SOAK_MEMBERS_MAX * SOAK_THREADS * 4,
     VALUE_MAX   = 64,
-    LOOKS_MAX   = 35, /* a tenth of a second each: a beat, two seconds, and a margin            */
+    CHECKS_MAX  = 35, /* a tenth of a second each: a heartbeat, two seconds, and a margin */
     RECOVERY_US = 2000000,
 };
 
-typedef struct standing {
+typedef struct queue_entry {
     char    value[VALUE_MAX];
-    int64_t heard_ms; /* by the server's clock                                                 */
-    pid_t   pid;      /* 0: not known                                                           */
-} standing;
+    int64_t heartbeat_ms; /* by the server's clock */
+    pid_t   pid;          /* 0: not known */
+} queue_entry;
 
-typedef struct line_seen {
-    bool     is_free;
-    int64_t  now_ms; /* the server's clock                                                     */
-    unsigned count;
-    standing members[LINE_MAX];
-} line_seen;
+typedef struct queue_state {
+    bool        is_free;
+    int64_t     now_ms; /* the server's clock */
+    unsigned    count;
+    queue_entry members[ENTRIES_MAX];
+} queue_state;
 
 struct soak_watch {
-    soak_seen result;
-    line_seen first[SOAK_LOCKS]; /* since which nobody has gone from the line                   */
-    int64_t   first_us[SOAK_LOCKS];
-    unsigned  inside[SOAK_LOCKS]; /* the latest visit before that                               */
-    unsigned  strays[SOAK_LOCKS]; /* and how many of strangers                                 */
-    unsigned  looks[SOAK_LOCKS];  /* since then                                                 */
-    line_seen now;
+    soak_seen   result;
+    queue_state first[SOAK_LOCKS]; /* since then no waiter has left the queue */
+    int64_t     first_us[SOAK_LOCKS];
+    unsigned    inside[SOAK_LOCKS];         /* the latest visit before that */
+    unsigned    foreign_visits[SOAK_LOCKS]; /* and the number of foreign visits */
+    unsigned    checks[SOAK_LOCKS];         /* since then */
+    queue_state now;
 };
 
-static const char look[] =
+static const char queue_script[] =
     "if redis.call(\"EXISTS\", KEYS[1]) == 1 then return \"held\" end "
     "local t = redis.call(\"TIME\") "
     "local said = string.format(\"free %.0f\", t[1] * 1000 + math.floor(t[2] / 1000)) "
@@ -65,18 +65,18 @@ void soak_watch_free(soak_watch *w)
     free(w);
 }
 
-static void read_line(line_seen *seen, const char *answer)
+static void read_queue_state(queue_state *seen, const char *answer)
 {
     int size = 0;
 
     seen->count   = 0;
     seen->is_free = sscanf(answer, "free %ld%n", &seen->now_ms, &size) == 1;
-    while (seen->is_free && seen->count < LINE_MAX) {
-        standing *s = &seen->members[seen->count];
-        long      pid;
-        int       more;
+    while (seen->is_free && seen->count < ENTRIES_MAX) {
+        queue_entry *s = &seen->members[seen->count];
+        long         pid;
+        int          more;
         answer += size;
-        if (sscanf(answer, " %63s %ld %ld%n", s->value, &s->heard_ms, &pid, &more) != 3)
+        if (sscanf(answer, " %63s %ld %ld%n", s->value, &s->heartbeat_ms, &pid, &more) != 3)
             return;
         s->pid = (pid_t)pid;
         size   = more;
@@ -84,7 +84,7 @@ static void read_line(line_seen *seen, const char *answer)
     }
 }
 
-static const standing *find(const line_seen *seen, const char *value)
+static const queue_entry *find(const queue_state *seen, const char *value)
 {
     for (unsigned i = 0; i < seen->count; i++)
         if (strcmp(seen->members[i].value, value) == 0)
@@ -92,8 +92,8 @@ static const standing *find(const line_seen *seen, const char *value)
     return NULL;
 }
 
-/* Has nobody gone since? */
-static bool is_same(const line_seen *first, const line_seen *now)
+/* Whether no waiter has left since. */
+static bool has_same_waiters(const queue_state *first, const queue_state *now)
 {
     if (!first->is_free || !now->is_free || first->count == 0)
         return false;
@@ -103,94 +103,96 @@ static bool is_same(const line_seen *first, const line_seen *now)
     return true;
 }
 
-static bool is_heard(const line_seen *first, const line_seen *now)
+static bool has_heartbeat(const queue_state *first, const queue_state *now)
 {
     for (unsigned i = 0; i < now->count; i++)
-        if (now->members[i].heard_ms > first->now_ms)
+        if (now->members[i].heartbeat_ms > first->now_ms)
             return true;
     return false;
 }
 
-/* Was anything done to it, or to all, since then or shortly before? */
+/* Whether a fault of this member or of the servers occurred since then, or shortly before. */
 static bool is_disturbed(const soak_run *run, unsigned member, int64_t since_us)
 {
-    for (size_t i = run->deeds_count; i > 0; i--) {
-        const soak_deed *d = &run->deeds[i - 1];
+    for (size_t i = run->actions_count; i > 0; i--) {
+        const soak_action *d = &run->actions[i - 1];
         if (d->to_us + (d->to_us < INT64_MAX ? RECOVERY_US : 0) > since_us &&
-            (d->member == member || d->member == SOAK_EVERYBODY))
+            (d->member == member || d->member == SOAK_ALL_MEMBERS))
             return true;
     }
     return false;
 }
 
-static bool is_left_waiting(const soak_run *run, const line_seen *now, int64_t since_us)
+static bool is_left_waiting(const soak_run *run, const queue_state *now, int64_t since_us)
 {
     for (unsigned i = 0; i < now->count; i++)
-        for (unsigned m = 0; m < run->journal->cast_count; m++)
+        for (unsigned m = 0; m < run->journal->members_count; m++)
             if (run->pids[m] != 0 && run->pids[m] == now->members[i].pid &&
                 !is_disturbed(run, m, since_us))
                 return true;
     return false;
 }
 
-static void tell(const soak_run *run, unsigned lock, const line_seen *now, const char *what)
+static void print_queue(const soak_run *run, unsigned lock, const queue_state *now,
+                        const char *what)
 {
     (void)fprintf(stderr, "soak: %s is free, and %s:\n", run->journal->locks[lock].name, what);
     for (unsigned i = 0; i < now->count; i++)
-        (void)fprintf(stderr, "soak:   %s of %d, heard of %ld ms ago\n", now->members[i].value,
-                      (int)now->members[i].pid, now->now_ms - now->members[i].heard_ms);
+        (void)fprintf(stderr, "soak:   %s of %d, last heartbeat %ld ms ago\n",
+                      now->members[i].value, (int)now->members[i].pid,
+                      now->now_ms - now->members[i].heartbeat_ms);
 }
 
-/* A stranger may have come and gone: he is nobody's in line. */
+/* A foreign program may have had the lock meanwhile: it is not in the queue. */
 static bool was_visited(const soak_watch *w, const soak_run *run, unsigned lock)
 {
     return atomic_load(&run->journal->inside[lock]) != w->inside[lock] ||
-           atomic_load(&run->journal->strays[lock]) != w->strays[lock];
+           atomic_load(&run->journal->foreign_visits[lock]) != w->foreign_visits[lock];
 }
 
-static void look_at(soak_watch *w, soak_run *run, unsigned lock, server *keeper)
+static void check_lock(soak_watch *w, soak_run *run, unsigned lock, server *lock_server)
 {
-    const char *name   = run->journal->locks[lock].name;
-    int64_t     now_us = soak_now_us();
-    unsigned    inside = atomic_load(&run->journal->inside[lock]);
-    unsigned    strays = atomic_load(&run->journal->strays[lock]);
+    const char *name           = run->journal->locks[lock].name;
+    int64_t     now_us         = soak_now_us();
+    unsigned    inside         = atomic_load(&run->journal->inside[lock]);
+    unsigned    foreign_visits = atomic_load(&run->journal->foreign_visits[lock]);
     const char *answer =
-        server_ask(keeper, "EVAL '%s' 3 bowline:{%s} bowline:{%s}:bwl.q bowline:{%s}:bwl.b", look,
-                   name, name, name);
+        server_ask(lock_server, "EVAL '%s' 3 bowline:{%s} bowline:{%s}:bwl.q bowline:{%s}:bwl.b",
+                   queue_script, name, name, name);
 
-    w->result.looks++;
-    read_line(&w->now, answer);
-    if (!is_same(&w->first[lock], &w->now) || was_visited(w, run, lock)) {
-        w->first[lock]    = w->now;
-        w->inside[lock]   = inside;
-        w->strays[lock]   = strays;
-        w->first_us[lock] = now_us;
-        w->looks[lock]    = 0;
+    w->result.checks++;
+    read_queue_state(&w->now, answer);
+    if (!has_same_waiters(&w->first[lock], &w->now) || was_visited(w, run, lock)) {
+        w->first[lock]          = w->now;
+        w->inside[lock]         = inside;
+        w->foreign_visits[lock] = foreign_visits;
+        w->first_us[lock]       = now_us;
+        w->checks[lock]         = 0;
         return;
     }
-    w->looks[lock]++;
-    if (is_heard(&w->first[lock], &w->now)) {
-        w->result.beaten++;
-        tell(run, lock, &w->now, "one in line was heard of and did not get it");
-    } else if (w->looks[lock] >= LOOKS_MAX && is_left_waiting(run, &w->now, w->first_us[lock])) {
-        w->result.silent++;
-        tell(run, lock, &w->now, "one in line who lives is not heard of");
+    w->checks[lock]++;
+    if (has_heartbeat(&w->first[lock], &w->now)) {
+        w->result.not_granted++;
+        print_queue(run, lock, &w->now, "a heartbeat of a waiter did not grant it");
+    } else if (w->checks[lock] >= CHECKS_MAX && is_left_waiting(run, &w->now, w->first_us[lock])) {
+        w->result.no_heartbeat++;
+        print_queue(run, lock, &w->now, "a live waiter sends no heartbeat");
     } else {
         return;
     }
-    w->first[lock].is_free = false; /* told once */
+    w->first[lock].is_free = false; /* print it once */
 }
 
-void soak_look(soak_watch *w, soak_run *run)
+void soak_watch_check(soak_watch *w, soak_run *run)
 {
     for (unsigned lock = 0; lock < SOAK_LOCKS; lock++) {
         if (strcmp(run->journal->locks[lock].protocol, "queue") != 0)
             continue;
-        server *keeper = run->topology->keeper(run, lock);
-        if (keeper == NULL)
-            w->first[lock].is_free = false; /* the next look is a first one */
+        server *lock_server = run->topology->lock_server(run, lock);
+        if (lock_server == NULL)
+            w->first[lock].is_free = false; /* the next check starts again */
         else
-            look_at(w, run, lock, keeper);
+            check_lock(w, run, lock, lock_server);
     }
 }
 

@@ -1,10 +1,10 @@
 /*
- * interpose.c -- the functions of libc that can fail, in front of libc's own.
+ * interpose.c -- replacements for the functions of libc that can fail.
  *
- * Each asks point.h whether it is to fail, and otherwise does what it always does.  Those that
- * allocate are in interpose_memory.c.
+ * Each calls point_at of point.h to decide whether it fails, and otherwise calls the libc function.
+ * The functions that allocate are in interpose_memory.c.
  *
- * tests/torture/test_calls.py compares them with what the library and the command call.
+ * tests/torture/test_calls.py compares the list with the calls of the library and the command.
  */
 #include "tests/torture/interpose.h"
 
@@ -16,7 +16,6 @@
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -38,28 +37,28 @@ PLAIN(int, -1, timerfd_create, (int clock, int flags), (clock, flags), NO_DESCRI
 PLAIN(int, -1, signalfd, (int fd, const void *mask, int flags), (fd, mask, flags), NO_DESCRIPTOR)
 PLAIN(int, -1, pipe2, (int fds[2], int flags), (fds, flags), NO_DESCRIPTOR)
 
-/* Descriptors whose reads and writes are the kernel's memory: they can only be interrupted. */
-static _Atomic(bool) is_counter[1024];
+/* Reads and writes of these descriptors stay in kernel memory: they can only be interrupted. */
+static _Atomic(bool) counter_fds[1024];
 
 OURS(int, eventfd, unsigned count, int flags)
 {
     if (POINT(eventfd, NO_DESCRIPTOR) != NULL)
         return -1;
     int fd = THEIRS(eventfd)(count, flags);
-    if (fd >= 0 && fd < (int)(sizeof is_counter / sizeof is_counter[0]))
-        is_counter[fd] = true;
+    if (fd >= 0 && fd < (int)(sizeof counter_fds / sizeof counter_fds[0]))
+        counter_fds[fd] = true;
     return fd;
 }
 
-static bool counts(int fd)
+static bool is_counter(int fd)
 {
-    return fd >= 0 && fd < (int)(sizeof is_counter / sizeof is_counter[0]) && is_counter[fd];
+    return fd >= 0 && fd < (int)(sizeof counter_fds / sizeof counter_fds[0]) && counter_fds[fd];
 }
 
 static void forget_counter(int fd)
 {
-    if (counts(fd))
-        is_counter[fd] = false;
+    if (is_counter(fd))
+        counter_fds[fd] = false;
 }
 
 static int opened(const char *name, int flags, const void *from)
@@ -102,7 +101,7 @@ PLAIN(void *, NULL, opendir, (const char *path), (path), NO_DESCRIPTOR, ERROR(EA
 PLAIN(long, -1, syscall, (long number, long a, long b, long c, long d, long e, long f),
       (number, a, b, c, d, e, f), ERROR(ENOSYS), ERROR(EPERM), ERROR(EMFILE))
 
-/* The descriptor is gone in any case, as on Linux. */
+/* The descriptor is closed in any case, as on Linux. */
 OURS(int, close, int fd)
 {
     forget_counter(fd);
@@ -190,8 +189,8 @@ OURS(int, flock, int fd, int what)
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-/* Of a way to fail, what a call that moves bytes returns; and how many it is to move. */
-static bool moves(const fault_way *way, size_t *size, ssize_t *ret_result)
+/* Whether the call moves bytes after all; else its result. May limit the size to one byte. */
+static bool may_move(const fault_way *way, size_t *size, ssize_t *ret_result)
 {
     if (way == NULL)
         return true;
@@ -201,14 +200,14 @@ static bool moves(const fault_way *way, size_t *size, ssize_t *ret_result)
     return way->kind == FAULT_SHORT;
 }
 
-#define MOVING(name, parameters, arguments, ...)                        \
-    ssize_t our_##name parameters __asm__(#name);                       \
-    static void       *next_##name;                                     \
-    ssize_t our_##name parameters                                       \
-    {                                                                   \
-        ssize_t result;                                                 \
-        bool    goes = moves(POINT(name, __VA_ARGS__), &size, &result); \
-        return goes ? THEIRS(name) arguments : result;                  \
+#define MOVING(name, parameters, arguments, ...)                           \
+    ssize_t our_##name parameters __asm__(#name);                          \
+    static void       *next_##name;                                        \
+    ssize_t our_##name parameters                                          \
+    {                                                                      \
+        ssize_t result;                                                    \
+        bool    real = may_move(POINT(name, __VA_ARGS__), &size, &result); \
+        return real ? THEIRS(name) arguments : result;                     \
     }
 
 #define CANNOT_WRITE ERROR(ENOSPC), ERROR(EIO), ERROR(EINTR), OTHER(FAULT_SHORT)
@@ -217,12 +216,11 @@ OURS(ssize_t, read, int fd, void *bytes, size_t size)
 {
     static const fault_set interrupted = { 1, { ERROR(EINTR) } };
     ssize_t                result;
-    const fault_way       *way =
-        point_at("read", __builtin_return_address(0),
-                 counts(fd) ? &interrupted
-                            : SET(ERROR(EINTR), ERROR(EIO), OTHER(FAULT_END), OTHER(FAULT_SHORT)));
+    const fault_set *any = SET(ERROR(EINTR), ERROR(EIO), OTHER(FAULT_END), OTHER(FAULT_SHORT));
+    const fault_way *way =
+        point_at("read", __builtin_return_address(0), is_counter(fd) ? &interrupted : any);
 
-    return moves(way, &size, &result) ? THEIRS(read)(fd, bytes, size) : result;
+    return may_move(way, &size, &result) ? THEIRS(read)(fd, bytes, size) : result;
 }
 
 MOVING(pread, (int fd, void *bytes, size_t size, off_t at), (fd, bytes, size, at), ERROR(EIO),
@@ -232,10 +230,11 @@ OURS(ssize_t, write, int fd, const void *bytes, size_t size)
 {
     static const fault_set interrupted = { 1, { ERROR(EINTR) } };
     ssize_t                result;
-    const fault_way       *way = point_at("write", __builtin_return_address(0),
-                                    counts(fd) ? &interrupted : SET(CANNOT_WRITE, ERROR(EPIPE)));
+    const fault_way       *way =
+        point_at("write", __builtin_return_address(0),
+                 is_counter(fd) ? &interrupted : SET(CANNOT_WRITE, ERROR(EPIPE)));
 
-    return moves(way, &size, &result) ? THEIRS(write)(fd, bytes, size) : result;
+    return may_move(way, &size, &result) ? THEIRS(write)(fd, bytes, size) : result;
 }
 
 MOVING(pwrite, (int fd, const void *bytes, size_t size, off_t at), (fd, bytes, size, at),
@@ -266,7 +265,7 @@ PLAIN(int, -1, getpeername, (int fd, struct sockaddr *peer, socklen_t *size), (f
 PLAIN(int, -1, shutdown, (int fd, int how), (fd, how), ERROR(ENOTCONN))
 PLAIN(int, -1, epoll_wait, (int fd, struct epoll_event *events, int count, int wait_ms),
       (fd, events, count, wait_ms), ERROR(EINTR))
-/* One that does not wait is not interrupted. */
+/* A poll that does not wait cannot be interrupted. */
 static bool poll_fails(int wait_ms, const void *from)
 {
     return point_at("poll", from,
@@ -317,8 +316,8 @@ PLAIN(int, EAGAIN, pthread_create,
       (ret_thread, attributes, body, arg), ERROR(EAGAIN))
 PLAIN(int, -1, fork, (void), (), ERROR(EAGAIN), ERROR(ENOMEM))
 
-/* A jump to libc's (that is what -foptimize-sibling-calls makes of it): the child of a vfork may
- * not return from a frame that the parent still needs. */
+/* A jump to the libc function, by -foptimize-sibling-calls: the child of a vfork must not return
+ * from a frame that the parent still needs. */
 OURS(pid_t, vfork, void)
 {
     if (POINT(vfork, ERROR(EAGAIN), ERROR(ENOMEM)) != NULL)
@@ -330,9 +329,9 @@ PLAIN(ssize_t, -1, readlink, (const char *path, char *to, size_t size), (path, t
       ERROR(ENOENT), ERROR(EACCES))
 PLAIN(ssize_t, -1, readlinkat, (int at, const char *path, char *to, size_t size),
       (at, path, to, size), ERROR(ENOENT), ERROR(EACCES))
-PLAIN(int, -1, execv, (const char *path, char *const words[]), (path, words), ERROR(EACCES),
+PLAIN(int, -1, execv, (const char *path, char *const message[]), (path, message), ERROR(EACCES),
       ERROR(ENOENT), ERROR(ENOMEM))
-PLAIN(int, -1, execvp, (const char *path, char *const words[]), (path, words), ERROR(EACCES),
+PLAIN(int, -1, execvp, (const char *path, char *const message[]), (path, message), ERROR(EACCES),
       ERROR(ENOENT), ERROR(ENOMEM))
 OURS(int, waitid, int kind, unsigned id, void *about, int options)
 {
@@ -349,8 +348,8 @@ PLAIN(void *, NULL, dlopen, (const char *path, int flags), (path, flags), ERROR(
 
 PLAIN(int, EBUSY, pthread_mutex_trylock, (pthread_mutex_t * mutex), (mutex), ERROR(EBUSY))
 
-/* A wake-up for nothing, which POSIX allows. */
-static bool wakes_for_nothing(const fault_way *way, pthread_mutex_t *mutex)
+/* A spurious wake-up, which POSIX allows. */
+static bool wakes_spuriously(const fault_way *way, pthread_mutex_t *mutex)
 {
     if (way == NULL)
         return false;
@@ -362,7 +361,7 @@ static bool wakes_for_nothing(const fault_way *way, pthread_mutex_t *mutex)
 
 OURS(int, pthread_cond_wait, pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
-    if (wakes_for_nothing(POINT(pthread_cond_wait, OTHER(FAULT_NOTHING)), mutex))
+    if (wakes_spuriously(POINT(pthread_cond_wait, OTHER(FAULT_NOTHING)), mutex))
         return 0;
     return THEIRS(pthread_cond_wait)(cond, mutex);
 }
@@ -370,19 +369,19 @@ OURS(int, pthread_cond_wait, pthread_cond_t *cond, pthread_mutex_t *mutex)
 OURS(int, pthread_cond_timedwait, pthread_cond_t *cond, pthread_mutex_t *mutex,
      const struct timespec *at)
 {
-    if (wakes_for_nothing(POINT(pthread_cond_timedwait, OTHER(FAULT_NOTHING)), mutex))
+    if (wakes_spuriously(POINT(pthread_cond_timedwait, OTHER(FAULT_NOTHING)), mutex))
         return 0;
     return THEIRS(pthread_cond_timedwait)(cond, mutex, at);
 }
 
-/* ---- the test's own -------------------------------------------------------------------------- */
+/* ---- the test framework ---------------------------------------------------------------------- */
 
-/* What cmocka does when an assertion of the test does not hold: says so, and jumps out of the case.
- * Its words come later, if at all. */
+/* cmocka calls this when an assertion fails: prints that, and leaves the test. The message of
+ * cmocka comes later, if at all. */
 OURS(void, _fail, const char *file, int line)
 {
-    static const char words[] = "torture: the case has failed\n";
+    static const char message[] = "torture: the case has failed\n";
 
-    (void)!THEIRS(write)(STDOUT_FILENO, words, sizeof words - 1);
+    (void)!THEIRS(write)(STDOUT_FILENO, message, sizeof message - 1);
     THEIRS(_fail)(file, line);
 }

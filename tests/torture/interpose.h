@@ -1,8 +1,8 @@
 /*
- * interpose.h -- how a function is put in front of libc's.
+ * interpose.h -- macros that define a replacement of a libc function.
  *
- * It is written under a name of its own and given libc's in the object file, so that what the
- * headers say of libc's (attributes, inline checks, large files) does not get in the way.
+ * The replacement has a C name of its own and the name of the libc function in the object file, so
+ * that the declarations in headers (attributes, inline checks, large files) do not apply.
  */
 #ifndef INTERPOSE_H
 #define INTERPOSE_H
@@ -11,10 +11,10 @@
 
 typedef void a_function(void);
 
-/* The next function of this name, which is libc's or the sanitizer's; `known` remembers it. */
+/* The next function of this name, of libc or the sanitizer; `known` caches it. */
 a_function *torture_next(void **known, const char *name);
 
-/* Declares our function under libc's name, and finds libc's. */
+/* Defines our function under the libc name, and calls the libc function. */
 #define OURS(type, name, ...)                            \
     type         our_##name(__VA_ARGS__) __asm__(#name); \
     static void *next_##name;                            \
@@ -30,7 +30,7 @@ a_function *torture_next(void **known, const char *name);
                          .ways  = { __VA_ARGS__ } })
 #define POINT(name, ...) point_at(#name, __builtin_return_address(0), SET(__VA_ARGS__))
 
-/* Functions that return an int, or a pointer, and have nothing to them. */
+/* Functions without special cases, which return an int or a pointer. */
 #define PLAIN(type, failure, name, parameters, arguments, ...)                        \
     type our_##name parameters __asm__(#name);                                        \
     static void    *next_##name;                                                      \

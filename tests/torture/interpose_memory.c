@@ -1,6 +1,6 @@
 /*
- * interpose_memory.c -- the functions that allocate, in front of libc's own; and how libc's own are
- * found, which itself allocates.
+ * interpose_memory.c -- replacements for the functions that allocate, and the search for the libc
+ * functions, which itself allocates.
  */
 #include "tests/torture/interpose.h"
 
@@ -14,27 +14,28 @@
 #include <sys/mman.h>
 #include <sys/types.h>
 
-/* ---- libc's ---------------------------------------------------------------------------------- */
+/* ---- the functions of libc ------------------------------------------------------------------- */
 
-/* dlsym allocates and frees, which brings us here again; and while the address sanitizer sets
- * itself up, it does not find its functions yet. */
-static _Thread_local bool is_looking;
-static _Alignas(16) char room[4096];
-static atomic_size_t room_used;
+/* dlsym allocates and frees, so it calls these functions; and the address sanitizer does not find
+ * its functions while it starts. */
+static _Thread_local bool is_in_dlsym;
+static _Alignas(16) char early_memory[4096];
+static atomic_size_t early_memory_used;
 
-static void *from_room(size_t size)
+static void *early_alloc(size_t size)
 {
-    size_t at = atomic_fetch_add(&room_used, (size + 15) / 16 * 16);
-    return at + size <= sizeof room ? room + at : NULL;
+    size_t at = atomic_fetch_add(&early_memory_used, (size + 15) / 16 * 16);
+    return at + size <= sizeof early_memory ? early_memory + at : NULL;
 }
 
-static bool is_in_room(const void *block)
+static bool is_early(const void *block)
 {
-    return (const char *)block >= room && (const char *)block < room + sizeof room;
+    return (const char *)block >= early_memory &&
+           (const char *)block < early_memory + sizeof early_memory;
 }
 
-/* By itself: the sanitizer's strcmp cannot be called yet. */
-static bool is_of_condition(const char *name)
+/* Not strcmp: that of the sanitizer cannot be called yet. */
+static bool is_condition_function(const char *name)
 {
     static const char beginning[] = "pthread_cond_";
 
@@ -44,20 +45,20 @@ static bool is_of_condition(const char *name)
     return true;
 }
 
-/* Of several versions the newest is meant; dlsym gives the oldest for those of conditions. */
+/* The newest of several versions; dlsym returns the oldest for conditions. */
 a_function *torture_next(void **known, const char *name)
 {
     void       *next = __atomic_load_n(known, __ATOMIC_RELAXED);
     a_function *function;
 
-    is_looking = true;
-    if (next == NULL && is_of_condition(name))
+    is_in_dlsym = true;
+    if (next == NULL && is_condition_function(name))
         next = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
     if (next == NULL)
         next = dlsym(RTLD_NEXT, name);
-    is_looking = false;
+    is_in_dlsym = false;
     __atomic_store_n(known, next, __ATOMIC_RELAXED);
-    memcpy(&function, &next, sizeof function); /* POSIX has them alike, C does not */
+    memcpy(&function, &next, sizeof function); /* the same representation in POSIX, but not in C */
     return function;
 }
 
@@ -65,20 +66,20 @@ a_function *torture_next(void **known, const char *name)
 
 OURS(void *, malloc, size_t size)
 {
-    if (is_looking || torture_next(&next_malloc, "malloc") == NULL)
-        return from_room(size);
+    if (is_in_dlsym || torture_next(&next_malloc, "malloc") == NULL)
+        return early_alloc(size);
     if (POINT(malloc, ERROR(ENOMEM)) != NULL)
         return NULL;
-    return point_keep(THEIRS(malloc)(size), __builtin_return_address(0));
+    return point_add_block(THEIRS(malloc)(size), __builtin_return_address(0));
 }
 
 OURS(void *, calloc, size_t count, size_t size)
 {
-    if (is_looking || torture_next(&next_calloc, "calloc") == NULL)
-        return from_room(count * size); /* zeros still */
+    if (is_in_dlsym || torture_next(&next_calloc, "calloc") == NULL)
+        return early_alloc(count * size); /* unused: still zero */
     if (POINT(calloc, ERROR(ENOMEM)) != NULL)
         return NULL;
-    return point_keep(THEIRS(calloc)(count, size), __builtin_return_address(0));
+    return point_add_block(THEIRS(calloc)(count, size), __builtin_return_address(0));
 }
 
 OURS(void *, realloc, void *block, size_t size)
@@ -87,11 +88,11 @@ OURS(void *, realloc, void *block, size_t size)
         return NULL;
     void *moved = THEIRS(realloc)(block, size);
     if (moved != NULL)
-        point_drop(block);
-    return point_keep(moved, __builtin_return_address(0));
+        point_remove_block(block);
+    return point_add_block(moved, __builtin_return_address(0));
 }
 
-/* Not libc's own, which may come back here by way of realloc. */
+/* Does not call that of libc, which may call realloc here. */
 void *our_reallocarray(void *block, size_t count, size_t size) __asm__("reallocarray");
 void *our_reallocarray(void *block, size_t count, size_t size)
 {
@@ -105,15 +106,15 @@ void *our_reallocarray(void *block, size_t count, size_t size)
     }
     void *moved = THEIRS(realloc)(block, bytes);
     if (moved != NULL)
-        point_drop(block);
-    return point_keep(moved, __builtin_return_address(0));
+        point_remove_block(block);
+    return point_add_block(moved, __builtin_return_address(0));
 }
 
 OURS(void, free, void *block)
 {
-    if (is_in_room(block) || is_looking || torture_next(&next_free, "free") == NULL)
-        return; /* what dlsym frees is lost: a line of text at most */
-    point_drop(block);
+    if (is_early(block) || is_in_dlsym || torture_next(&next_free, "free") == NULL)
+        return; /* what dlsym frees stays allocated: at most a line of text */
+    point_remove_block(block);
     THEIRS(free)(block);
 }
 
@@ -121,14 +122,14 @@ OURS(char *, strdup, const char *text)
 {
     if (POINT(strdup, ERROR(ENOMEM)) != NULL)
         return NULL;
-    return point_keep(THEIRS(strdup)(text), __builtin_return_address(0));
+    return point_add_block(THEIRS(strdup)(text), __builtin_return_address(0));
 }
 
 OURS(char *, strndup, const char *text, size_t size)
 {
     if (POINT(strndup, ERROR(ENOMEM)) != NULL)
         return NULL;
-    return point_keep(THEIRS(strndup)(text, size), __builtin_return_address(0));
+    return point_add_block(THEIRS(strndup)(text, size), __builtin_return_address(0));
 }
 
 OURS(char *, realpath, const char *path, char *ret_path)
@@ -136,7 +137,7 @@ OURS(char *, realpath, const char *path, char *ret_path)
     if (POINT(realpath, ERROR(ENOMEM), ERROR(EIO), ERROR(EACCES)) != NULL)
         return NULL;
     char *resolved = THEIRS(realpath)(path, ret_path);
-    return ret_path == NULL ? point_keep(resolved, __builtin_return_address(0)) : resolved;
+    return ret_path == NULL ? point_add_block(resolved, __builtin_return_address(0)) : resolved;
 }
 
 int          our_vasprintf(char **ret_text, const char *format, va_list arguments);
@@ -148,7 +149,7 @@ static int print(char **ret_text, const char *format, va_list arguments, const v
         return -1;
     int size = THEIRS(vasprintf)(ret_text, format, arguments);
     if (size >= 0)
-        (void)point_keep(*ret_text, from);
+        (void)point_add_block(*ret_text, from);
     return size;
 }
 

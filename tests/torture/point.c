@@ -1,6 +1,6 @@
 /*
- * point.c -- see point.h and torture.h.  Runs before main and inside of malloc: it allocates
- * nothing and takes no lock.
+ * point.c -- see point.h and torture.h. Runs before main and inside malloc: it does not allocate
+ * and takes no lock.
  */
 #include "tests/torture/point.h"
 #include "tests/torture/torture.h"
@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { RANGES_MAX = 1024, BLOCKS_ROOM = 1 << 16, TEXT_MAX = 64 * 1024 };
+enum { RANGES_MAX = 1024, BLOCKS_MAX = 1 << 16, TEXT_MAX = 64 * 1024 };
 
 typedef struct range {
     uintptr_t begin;
@@ -28,18 +28,18 @@ static range          ranges[RANGES_MAX];
 static size_t         ranges_count;
 static uintptr_t      base;
 
-static _Atomic(uintptr_t)     blocks[BLOCKS_ROOM];
-static _Thread_local uint32_t dice = 1;
+static _Atomic(uintptr_t)     blocks[BLOCKS_MAX];
+static _Thread_local uint32_t random_state = 1;
 
 enum { BLOCK_NEVER = 0, BLOCK_GONE = 1 };
 
-/* ---- beginning ------------------------------------------------------------------------------- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 static int take_base(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size;
     (void)arg;
-    base = info->dlpi_addr; /* the program comes first */
+    base = info->dlpi_addr; /* the first object is the program */
     return 1;
 }
 
@@ -65,7 +65,7 @@ static void read_ranges(const char *path)
 static bool is_the_program(const char *program)
 {
     char path[4096];
-    /* Not by its name, which is ours. */
+    /* Not readlink, which is replaced here. */
     ssize_t size = syscall(SYS_readlink, "/proc/self/exe", path, sizeof path - 1);
 
     if (size < 0 || program == NULL)
@@ -94,7 +94,7 @@ __attribute__((constructor)) static void begin(void)
         _exit(99);
     }
     (void)close(fd);
-    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* what was said before a crash is to be seen */
+    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* keeps the output before a crash */
     slots = page;
     torture_use(0);
 }
@@ -116,9 +116,11 @@ void torture_use(unsigned slot)
 /* The ranges are sorted. */
 bool point_is_ours(const void *from)
 {
-    uintptr_t at = (uintptr_t)from - 1; /* of the call itself: it may be the last of its function */
-    size_t    low = 0;
-    size_t    top = ranges_count;
+    uintptr_t at =
+        (uintptr_t)from -
+        1; /* an address inside the call: the call may be the last instruction of its function */
+    size_t low = 0;
+    size_t top = ranges_count;
 
     while (low < top) {
         size_t middle = (low + top) / 2;
@@ -149,14 +151,14 @@ static const fault_way *with_error(const fault_set *set, int error)
     return NULL;
 }
 
-/* About every other one, so that things go on; and in no rhythm, which could be that of a loop that
- * makes two calls: one of them would fail for ever. */
-static const fault_way *unless_spared(const fault_way *way)
+/* Fails about every other call, so that the program makes progress; at random, because in a loop of
+ * two calls a fixed rhythm would always fail the same one. */
+static const fault_way *at_random(const fault_way *way)
 {
     if (way == NULL)
         return NULL;
-    dice = dice * UINT32_C(1664525) + UINT32_C(1013904223);
-    return (dice >> 31) != 0 ? way : NULL;
+    random_state = random_state * UINT32_C(1664525) + UINT32_C(1013904223);
+    return (random_state >> 31) != 0 ? way : NULL;
 }
 
 static const fault_way *bytewise(const char *name, const fault_set *set)
@@ -165,7 +167,7 @@ static const fault_way *bytewise(const char *name, const fault_set *set)
 
     if (strcmp(name, "send") != 0 && strcmp(name, "recv") != 0)
         return NULL;
-    const fault_way *way = unless_spared(with_error(set, EAGAIN));
+    const fault_way *way = at_random(with_error(set, EAGAIN));
     return way != NULL ? way : &one;
 }
 
@@ -179,7 +181,7 @@ static const fault_way *chosen(const char *name, const fault_set *set, uint64_t 
     case TORTURE_ONE:
         return n > before && n <= before + set->count ? &set->ways[n - before - 1] : NULL;
     case TORTURE_REST: return call >= n ? first_lasting(set) : NULL;
-    case TORTURE_EINTR: return unless_spared(with_error(set, EINTR));
+    case TORTURE_EINTR: return at_random(with_error(set, EINTR));
     case TORTURE_BYTES: return bytewise(name, set);
     }
     return NULL;
@@ -209,29 +211,29 @@ static size_t slot_of(uintptr_t block)
     return (block >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 48;
 }
 
-void *point_keep(void *block, const void *from)
+void *point_add_block(void *block, const void *from)
 {
     if (block == NULL || state == NULL || !point_is_ours(from))
         return block;
-    for (size_t i = 0, at = slot_of((uintptr_t)block); i < BLOCKS_ROOM; i++, at++) {
-        uintptr_t there = atomic_load(&blocks[at % BLOCKS_ROOM]);
+    for (size_t i = 0, at = slot_of((uintptr_t)block); i < BLOCKS_MAX; i++, at++) {
+        uintptr_t there = atomic_load(&blocks[at % BLOCKS_MAX]);
         if (there <= BLOCK_GONE &&
-            atomic_compare_exchange_strong(&blocks[at % BLOCKS_ROOM], &there, (uintptr_t)block))
+            atomic_compare_exchange_strong(&blocks[at % BLOCKS_MAX], &there, (uintptr_t)block))
             break;
     }
     return block;
 }
 
-void point_drop(void *block)
+void point_remove_block(void *block)
 {
     if (block == NULL || state == NULL)
         return;
-    for (size_t i = 0, at = slot_of((uintptr_t)block); i < BLOCKS_ROOM; i++, at++) {
-        uintptr_t there = atomic_load(&blocks[at % BLOCKS_ROOM]);
+    for (size_t i = 0, at = slot_of((uintptr_t)block); i < BLOCKS_MAX; i++, at++) {
+        uintptr_t there = atomic_load(&blocks[at % BLOCKS_MAX]);
         if (there == BLOCK_NEVER)
             return;
         if (there == (uintptr_t)block) {
-            atomic_store(&blocks[at % BLOCKS_ROOM], (uintptr_t)BLOCK_GONE);
+            atomic_store(&blocks[at % BLOCKS_MAX], (uintptr_t)BLOCK_GONE);
             return;
         }
     }
@@ -241,7 +243,7 @@ uint64_t torture_blocks(void)
 {
     uint64_t count = 0;
 
-    for (size_t i = 0; i < BLOCKS_ROOM; i++)
+    for (size_t i = 0; i < BLOCKS_MAX; i++)
         count += atomic_load(&blocks[i]) > BLOCK_GONE;
     return count;
 }

@@ -1,5 +1,5 @@
 /*
- * point.h -- inside of the shared object: is this call to fail, and how?
+ * point.h -- the decision in the shared object whether a call fails, and how.
  */
 #ifndef POINT_H
 #define POINT_H
@@ -9,10 +9,10 @@
 #include <stdint.h>
 
 typedef enum fault_kind {
-    FAULT_ERROR = 1, /* the call fails with this errno                                         */
-    FAULT_SHORT,     /* it does one byte of what it was asked                                  */
-    FAULT_END,       /* it returns 0: there is no more                                         */
-    FAULT_NOTHING,   /* it returns at once without having done anything: a spurious wake-up    */
+    FAULT_ERROR = 1, /* the call fails with this errno */
+    FAULT_SHORT,     /* it moves one byte */
+    FAULT_END,       /* it returns 0: end of data */
+    FAULT_NOTHING,   /* it returns at once: a spurious wake-up */
 } fault_kind;
 
 typedef struct fault_way {
@@ -34,14 +34,14 @@ typedef struct fault_set {
     fault_way ways[8];
 } fault_set;
 
-/* NULL: it is not to fail.  `from` is the address that the call returns to. */
+/* NULL: the call does not fail. `from` is the return address of the call. */
 const fault_way *point_at(const char *name, const void *from, const fault_set *set);
 
-/* Does the call come from the code under test? */
+/* Whether the call comes from the code under test. */
 bool point_is_ours(const void *from);
 
-/* Blocks that the code under test has. */
-void *point_keep(void *block, const void *from);
-void  point_drop(void *block);
+/* The blocks that the code under test has allocated. */
+void *point_add_block(void *block, const void *from);
+void  point_remove_block(void *block);
 
 #endif

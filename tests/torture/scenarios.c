@@ -1,9 +1,9 @@
 /*
- * scenarios.c -- what is done while one call after the other fails.
+ * scenarios.c -- the operations that run while calls fail.
  *
- * A scenario goes on as far as the failures let it, and closes what it has opened.  What it checks
- * itself is only what a caller is told: a status that is documented for the call, with words.  What
- * must be true afterwards is checked by torture.c.
+ * A scenario continues as far as the failures allow, and closes what it opened. It checks only what
+ * a caller sees: a status that is documented for the call, with an error text. torture.c checks the
+ * state afterwards.
  */
 #include "tests/lib/counter.h"
 #include "tests/torture/stage.h"
@@ -23,7 +23,7 @@ static bowline_client *open_one(stage *s, uint32_t flags, uint32_t lease_ms)
 {
     bowline_client *client   = NULL;
     bowline_error   error    = { 0 };
-    uint32_t        reply_ms = s->undisturbed ? lease_ms : 0; /* 0: as the lease has it */
+    uint32_t        reply_ms = s->no_faults ? lease_ms : 0; /* 0: follows from the lease */
 
     if (lease_ms == LEASE_MS)
         reply_ms = s->reply_ms;
@@ -34,29 +34,29 @@ static bowline_client *open_one(stage *s, uint32_t flags, uint32_t lease_ms)
                                 .reply_ms = reply_ms };
     int             status  = bowline_open(&client, &options, &error);
 
-    return goes(s, "open", status, MAY_OPEN, &error) ? client : NULL;
+    return check_status(s, "open", status, MAY_OPEN, &error) ? client : NULL;
 }
 
-static bowline_hold *take(stage *s, bowline_client *client, int64_t wait_ms)
+static bowline_hold *acquire(stage *s, bowline_client *client, int64_t wait_ms)
 {
     bowline_hold *hold   = NULL;
     bowline_error error  = { 0 };
     int           status = acquire_within(&hold, client, s->name, wait_ms, &error);
 
-    return goes(s, "acquire", status, MAY_ACQUIRE, &error) ? hold : NULL;
+    return check_status(s, "acquire", status, MAY_ACQUIRE, &error) ? hold : NULL;
 }
 
-static void give_back(stage *s, bowline_hold *hold)
+static void release(stage *s, bowline_hold *hold)
 {
     bowline_error error = { 0 };
 
     if (hold != NULL)
-        (void)goes(s, "release", bowline_release(hold, &error), MAY_RELEASE, &error);
+        (void)check_status(s, "release", bowline_release(hold, &error), MAY_RELEASE, &error);
 }
 
 /* ---- every verb, one after the other --------------------------------------------------------- */
 
-static void play_verbs(stage *s)
+static void run_verbs(stage *s)
 {
     bowline_holder  holder = { .size = sizeof holder };
     bowline_error   error  = { 0 };
@@ -65,25 +65,26 @@ static void play_verbs(stage *s)
 
     if (client == NULL)
         return;
-    for (int turn = 0; turn < 2; turn++) { /* the second finds everything open */
-        bowline_hold *hold = take(s, client, BOWLINE_NO_WAIT);
+    for (int round = 0; round < 2; round++) { /* the second round uses the open connection */
+        bowline_hold *hold = acquire(s, client, BOWLINE_NO_WAIT);
         if (hold == NULL)
             continue;
-        work_inside(s, hold);
+        visit_lock(s, hold);
         error = (bowline_error){ 0 };
-        (void)goes(s, "extend", bowline_extend(hold, 0, &error), MAY_EXTEND, &error);
+        (void)check_status(s, "extend", bowline_extend(hold, 0, &error), MAY_EXTEND, &error);
         error = (bowline_error){ 0 };
-        if (goes(s, "who", bowline_who(client, s->name, &holder, &error), MAY_ASK, &error) &&
-            s->undisturbed && !holder.held)
-            complain(s, "who sees nobody");
+        if (check_status(s, "who", bowline_who(client, s->name, &holder, &error), MAY_ASK,
+                         &error) &&
+            s->no_faults && !holder.held)
+            report_failure(s, "who reports no holder");
         (void)bowline_hold_inherit_fds(hold, fds);
-        give_back(s, hold);
+        release(s, hold);
     }
     bowline_close(client);
 }
 
-/* A client that closes gives back what it holds, and takes back what it seeks. */
-static void play_close(stage *s)
+/* A client that closes releases its holds and cancels its acquires. */
+static void run_close(stage *s)
 {
     bowline_operation *op     = NULL;
     bowline_error      error  = { 0 };
@@ -91,8 +92,8 @@ static void play_close(stage *s)
 
     if (client == NULL)
         return;
-    (void)take(s, client, BOWLINE_NO_WAIT);
-    (void)goes(
+    (void)acquire(s, client, BOWLINE_NO_WAIT);
+    (void)check_status(
         s, "acquire_start",
         bowline_acquire_start(&op, client, s->name, BOWLINE_ACQUIRE(.wait_ms = s->wait_ms), &error),
         MAY_ACQUIRE, &error);
@@ -100,7 +101,7 @@ static void play_close(stage *s)
     bowline_close(client);
 }
 
-/* ---- several who want it --------------------------------------------------------------------- */
+/* ---- contention ------------------------------------------------------------------------------ */
 
 typedef struct rival {
     stage          *stage;
@@ -111,18 +112,18 @@ static void *contend(void *arg)
 {
     rival *r = arg;
 
-    for (int turn = 0; turn < 2; turn++) {
-        bowline_hold *hold = take(r->stage, r->client, r->stage->wait_ms);
+    for (int round = 0; round < 2; round++) {
+        bowline_hold *hold = acquire(r->stage, r->client, r->stage->wait_ms);
         if (hold == NULL)
             continue;
-        work_inside(r->stage, hold);
-        give_back(r->stage, hold);
+        visit_lock(r->stage, hold);
+        release(r->stage, hold);
     }
     return NULL;
 }
 
-/* Two threads of this client and one of another, each of which takes the lock twice. */
-static void play_crowd(stage *s)
+/* Two threads of one client and one of another acquire the lock twice each. */
+static void run_crowd(stage *s)
 {
     bowline_client *one      = open_one(s, 0, LEASE_MS);
     bowline_client *two      = open_one(s, BOWLINE_NO_THREAD, LEASE_MS);
@@ -140,10 +141,10 @@ static void play_crowd(stage *s)
     bowline_close(two);
 }
 
-/* ---- started now, finished later ------------------------------------------------------------- */
+/* ---- asynchronous operations ----------------------------------------------------------------- */
 
-/* As an event loop does it.  False: it does not end. */
-static bool turn_until_done(stage *s, bowline_client *client, bowline_operation *op)
+/* As an event loop. False: the operation does not end. */
+static bool dispatch_until_done(stage *s, bowline_client *client, bowline_operation *op)
 {
     int64_t end = clock_ms() + 10000;
 
@@ -155,7 +156,7 @@ static bool turn_until_done(stage *s, bowline_client *client, bowline_operation 
         if (wait_ms == BOWLINE_FOREVER || wait_ms > 200)
             wait_ms = 200;
         (void)poll(&ready, 1, (int)wait_ms);
-        (void)goes(s, "dispatch", bowline_dispatch(client, 0, &error), MAY_ALWAYS, &error);
+        (void)check_status(s, "dispatch", bowline_dispatch(client, 0, &error), MAY_ALWAYS, &error);
     }
     return bowline_operation_done(op);
 }
@@ -165,11 +166,11 @@ static int finish_acquire(stage *s, bowline_hold **ret_hold, bowline_operation *
     bowline_error error  = { 0 };
     int           status = bowline_acquire_finish(ret_hold, op, &error);
 
-    (void)goes(s, "acquire_finish", status, may, &error);
+    (void)check_status(s, "acquire_finish", status, may, &error);
     return status;
 }
 
-static void play_async(stage *s)
+static void run_async(stage *s)
 {
     bowline_operation *op     = NULL;
     bowline_hold      *hold   = NULL;
@@ -180,37 +181,37 @@ static void play_async(stage *s)
         return;
     int fd = bowline_fd(client);
     if (fd < 0 && (fd != BOWLINE_SYSTEM && fd != BOWLINE_NOMEM))
-        complain(s, "bowline_fd: %d", fd);
-    if (goes(s, "acquire_start",
-             bowline_acquire_start(&op, client, s->name, BOWLINE_ACQUIRE(.wait_ms = s->wait_ms),
-                                   &error),
-             MAY_ACQUIRE, &error)) {
-        if (!turn_until_done(s, client, op))
-            complain(s, "the acquire does not end");
+        report_failure(s, "bowline_fd: %d", fd);
+    if (check_status(s, "acquire_start",
+                     bowline_acquire_start(&op, client, s->name,
+                                           BOWLINE_ACQUIRE(.wait_ms = s->wait_ms), &error),
+                     MAY_ACQUIRE, &error)) {
+        if (!dispatch_until_done(s, client, op))
+            report_failure(s, "the acquire does not end");
         (void)finish_acquire(s, &hold, op, MAY_ACQUIRE);
     }
     if (hold != NULL) {
         error = (bowline_error){ 0 };
-        work_inside(s, hold);
-        if (goes(s, "extend_start", bowline_extend_start(&op, hold, 0, &error),
-                 MAY_EXTEND | MAY_ALWAYS, &error)) {
-            (void)turn_until_done(s, client, op);
+        visit_lock(s, hold);
+        if (check_status(s, "extend_start", bowline_extend_start(&op, hold, 0, &error),
+                         MAY_EXTEND | MAY_ALWAYS, &error)) {
+            (void)dispatch_until_done(s, client, op);
             error = (bowline_error){ 0 };
-            (void)goes(s, "finish", bowline_finish(op, &error), MAY_EXTEND, &error);
+            (void)check_status(s, "finish", bowline_finish(op, &error), MAY_EXTEND, &error);
         }
         error = (bowline_error){ 0 };
-        if (goes(s, "release_start", bowline_release_start(&op, hold, &error), MAY_ALWAYS,
-                 &error)) {
-            if (!turn_until_done(s, client, op))
-                complain(s, "the release does not end");
+        if (check_status(s, "release_start", bowline_release_start(&op, hold, &error), MAY_ALWAYS,
+                         &error)) {
+            if (!dispatch_until_done(s, client, op))
+                report_failure(s, "the release does not end");
             error = (bowline_error){ 0 };
-            (void)goes(s, "finish", bowline_finish(op, &error), MAY_RELEASE, &error);
+            (void)check_status(s, "finish", bowline_finish(op, &error), MAY_RELEASE, &error);
         }
     }
     bowline_close(client);
 }
 
-/* What has happened, told as events; false: not all of `ops` have ended. */
+/* Waits for the ENDED events; false: not all of `ops` have ended. */
 static bool take_events(stage *s, bowline_client *client, bowline_operation *const ops[], int count)
 {
     int     fd    = bowline_wakeup_fd(client, NULL);
@@ -223,31 +224,31 @@ static bool take_events(stage *s, bowline_client *client, bowline_operation *con
         struct pollfd ready   = { .fd = fd >= 0 ? fd : bowline_fd(client), .events = POLLIN };
         int64_t       wait_ms = fd >= 0 ? 200 : bowline_timeout_ms(client);
         (void)poll(&ready, 1, wait_ms < 0 || wait_ms > 200 ? 200 : (int)wait_ms);
-        (void)goes(s, "dispatch", bowline_dispatch(client, 0, &error), MAY_ALWAYS, &error);
+        (void)check_status(s, "dispatch", bowline_dispatch(client, 0, &error), MAY_ALWAYS, &error);
         while (bowline_next_event(client, &event, NULL) == 1)
             for (int i = 0; i < count; i++)
                 ended += event.kind == BOWLINE_EVENT_ENDED && event.operation == ops[i];
     }
     for (int i = 0; i < count; i++)
         if (!bowline_operation_done(ops[i]))
-            complain(s, "an operation does not end");
+            report_failure(s, "an operation does not end");
     if (ended != count)
-        complain(s, "%d operations have ended, and %d events say so", count, ended);
+        report_failure(s, "%d operations have ended with %d events", count, ended);
     return ended == count;
 }
 
-/* A descriptor, or a status that is documented. */
+/* A descriptor, or a documented status. */
 static void check_fd(stage *s, const char *call, int fd, const bowline_error *error)
 {
     struct pollfd ready = { .fd = fd, .events = POLLIN };
 
     if (fd < 0)
-        (void)goes(s, call, fd, MAY_ALWAYS, error);
+        (void)check_status(s, call, fd, MAY_ALWAYS, error);
     else if (poll(&ready, 1, 0) < 0 || (ready.revents & POLLNVAL) != 0)
-        complain(s, "%s is no descriptor", call);
+        report_failure(s, "%s is no descriptor", call);
 }
 
-/* The lock was acquired: an end that is told by events as well. */
+/* The lock was acquired: its release is reported by an event too. */
 static void release_by_events(stage *s, bowline_client *client, bowline_hold *hold)
 {
     bowline_operation *op    = NULL;
@@ -255,17 +256,18 @@ static void release_by_events(stage *s, bowline_client *client, bowline_hold *ho
     int                fd    = bowline_hold_lost_fd(hold, &error);
 
     check_fd(s, "hold_lost_fd", fd, &error);
-    work_inside(s, hold);
+    visit_lock(s, hold);
     error = (bowline_error){ 0 };
-    if (goes(s, "release_start", bowline_release_start(&op, hold, &error), MAY_ALWAYS, &error)) {
+    if (check_status(s, "release_start", bowline_release_start(&op, hold, &error), MAY_ALWAYS,
+                     &error)) {
         (void)take_events(s, client, &op, 1);
         error = (bowline_error){ 0 };
-        (void)goes(s, "finish", bowline_finish(op, &error), MAY_RELEASE, &error);
+        (void)check_status(s, "finish", bowline_finish(op, &error), MAY_RELEASE, &error);
     }
 }
 
-/* As a loop does it that takes a pipe and asks for events: who and acquire side by side. */
-static void play_events(stage *s)
+/* As an event loop with the wakeup fd and events: who and acquire in parallel. */
+static void run_events(stage *s)
 {
     bowline_operation *ops[2] = { NULL, NULL };
     bowline_holder     holder = { .size = sizeof holder };
@@ -277,18 +279,19 @@ static void play_events(stage *s)
         return;
     int fd = bowline_wakeup_fd(client, &error);
     check_fd(s, "wakeup_fd", fd, &error);
-    error    = (bowline_error){ 0 };
-    bool ask = goes(s, "who_start", bowline_who_start(&ops[0], client, s->name, &error), MAY_ALWAYS,
-                    &error);
-    error    = (bowline_error){ 0 };
-    bool seek = goes(s, "acquire_start",
-                     bowline_acquire_start(&ops[1], client, s->name,
-                                           BOWLINE_ACQUIRE(.wait_ms = s->wait_ms), &error),
-                     MAY_ACQUIRE, &error);
+    error     = (bowline_error){ 0 };
+    bool ask  = check_status(s, "who_start", bowline_who_start(&ops[0], client, s->name, &error),
+                             MAY_ALWAYS, &error);
+    error     = (bowline_error){ 0 };
+    bool seek = check_status(s, "acquire_start",
+                             bowline_acquire_start(&ops[1], client, s->name,
+                                                   BOWLINE_ACQUIRE(.wait_ms = s->wait_ms), &error),
+                             MAY_ACQUIRE, &error);
     (void)take_events(s, client, ask ? ops : ops + 1, ask + seek);
     error = (bowline_error){ 0 };
     if (ask)
-        (void)goes(s, "who_finish", bowline_who_finish(&holder, ops[0], &error), MAY_ASK, &error);
+        (void)check_status(s, "who_finish", bowline_who_finish(&holder, ops[0], &error), MAY_ASK,
+                           &error);
     if (seek)
         (void)finish_acquire(s, &hold, ops[1], MAY_ACQUIRE);
     if (hold != NULL)
@@ -296,8 +299,8 @@ static void play_events(stage *s)
     bowline_close(client);
 }
 
-/* Who waits is told to stop, by another thread than the one that waits. */
-static void play_cancel(stage *s)
+/* Another thread than the waiting one cancels the acquire. */
+static void run_cancel(stage *s)
 {
     bowline_operation *op     = NULL;
     bowline_error      error  = { 0 };
@@ -306,75 +309,76 @@ static void play_cancel(stage *s)
 
     if (client == NULL)
         return;
-    bowline_hold *hold = take(s, client, BOWLINE_NO_WAIT);
+    bowline_hold *hold = acquire(s, client, BOWLINE_NO_WAIT);
     s->may_be_busy     = true;
-    if (goes(s, "acquire_start",
-             bowline_acquire_start(&op, client, s->name,
-                                   BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error),
-             MAY_ACQUIRE, &error)) {
+    if (check_status(s, "acquire_start",
+                     bowline_acquire_start(&op, client, s->name,
+                                           BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error),
+                     MAY_ACQUIRE, &error)) {
         (void)bowline_operation_wait(op, 20, NULL);
         bowline_cancel(op);
         int status = finish_acquire(s, &second, op, MAY_ACQUIRE | MAY(BOWLINE_CANCELLED));
-        if (status == BOWLINE_OK && hold != NULL && s->undisturbed)
-            complain(s, "two hold %s", s->name);
+        if (status == BOWLINE_OK && hold != NULL && s->no_faults)
+            report_failure(s, "%s has two holders", s->name);
     }
-    give_back(s, second);
-    give_back(s, hold);
+    release(s, second);
+    release(s, hold);
     bowline_close(client);
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* The child: what it inherited is dead, a client of its own is not. */
-static int live_in_child(stage *s, bowline_client *client, bowline_hold *hold)
+/* In the child the inherited client is unusable, a new one is not. */
+static int check_child(stage *s, bowline_client *client, bowline_hold *hold)
 {
-    bowline_error error = { 0 };
-    bowline_hold *stray = NULL;
+    bowline_error error      = { 0 };
+    bowline_hold *other_hold = NULL;
 
-    if (acquire_within(&stray, client, s->name, 0, &error) != BOWLINE_FORKED)
-        complain(s, "the child can acquire with the parent's client");
+    if (acquire_within(&other_hold, client, s->name, 0, &error) != BOWLINE_FORKED)
+        report_failure(s, "the child can acquire with the parent's client");
     if (bowline_release(hold, &error) != BOWLINE_FORKED)
-        complain(s, "the child can release the parent's hold");
+        report_failure(s, "the child can release the parent's hold");
     bowline_close(client);
     bowline_client *own = open_one(s, 0, LEASE_MS);
     if (own != NULL) {
-        stray = take(s, own, BOWLINE_NO_WAIT);
-        if (stray != NULL && strcmp(s->engine, "thread") != 0) {
-            complain(s, "the child takes what the parent holds");
+        other_hold = acquire(s, own, BOWLINE_NO_WAIT);
+        if (other_hold != NULL && strcmp(s->engine, "thread") != 0) {
+            report_failure(s, "the child acquires the lock of the parent");
         }
         bowline_close(own);
     }
-    return atomic_load(&s->complaints) > 0;
+    return atomic_load(&s->failures_count) > 0;
 }
 
-static void play_fork(stage *s)
+static void run_fork(stage *s)
 {
     int             ended  = 0;
     bowline_client *client = open_one(s, 0, LEASE_MS);
 
     if (client == NULL)
         return;
-    bowline_hold *hold = take(s, client, BOWLINE_NO_WAIT);
+    bowline_hold *hold = acquire(s, client, BOWLINE_NO_WAIT);
     s->may_be_busy     = true;
     if (hold != NULL) {
         pid_t pid = fork();
         if (pid == 0) {
-            (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* alarms are not inherited: it might stay */
-            _exit(live_in_child(s, client, hold));
+            (void)prctl(PR_SET_PDEATHSIG,
+                        SIGKILL); /* the child does not inherit the alarm, and might stay */
+            _exit(check_child(s, client, hold));
         }
         assert_true(pid > 0);
         (void)waitpid(pid, &ended, 0);
         if (ended != 0)
-            complain(s, "the child ended with %d", ended);
+            report_failure(s, "the child ended with %d", ended);
         if (strcmp(s->engine, "thread") != 0 && bowline_hold_left_ms(hold) > 0)
-            work_inside(s, hold);
+            visit_lock(s, hold);
     }
-    give_back(s, hold);
+    release(s, hold);
     bowline_close(client);
 }
 
-/* Somebody has the file with flock(2), as flock(1) does: nobody of ours gets it. */
-static void play_outsider(stage *s)
+/* Another process has the file with flock(2), as flock(1) does: an acquire must not succeed. */
+static void run_outsider(stage *s)
 {
     int fd = open(s->name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
@@ -383,10 +387,10 @@ static void play_outsider(stage *s)
     s->may_be_busy         = true;
     bowline_client *client = open_one(s, 0, LEASE_MS);
     if (client != NULL) {
-        bowline_hold *hold = take(s, client, BOWLINE_NO_WAIT);
+        bowline_hold *hold = acquire(s, client, BOWLINE_NO_WAIT);
         if (hold != NULL)
-            complain(s, "it is taken, and so has somebody else");
-        give_back(s, hold);
+            report_failure(s, "acquired although another process has the flock");
+        release(s, hold);
     }
     bowline_close(client);
     (void)close(fd);
@@ -394,41 +398,41 @@ static void play_outsider(stage *s)
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* Longer than the lease: the keeper renews, or the holder is told that he has lost it.  True if he
- * has, where that may be and is not said. */
-static bool keep_in_vain(stage *s, bowline_client *client, bool may_be_late)
+/* Holds for longer than the lease: the renewal thread renews, or the holder learns of the loss.
+ * True: it was lost, which may happen here. */
+static bool is_lost_while_kept(stage *s, bowline_client *client, bool may_be_late)
 {
     const uint32_t late  = MAY(BOWLINE_LOST) | MAY(BOWLINE_UNKNOWN) | MAY(BOWLINE_UNREACHABLE);
     bowline_error  error = { 0 };
-    bowline_hold  *hold  = take(s, client, s->undisturbed ? s->wait_ms : BOWLINE_NO_WAIT);
+    bowline_hold  *hold  = acquire(s, client, s->no_faults ? s->wait_ms : BOWLINE_NO_WAIT);
 
     if (hold == NULL)
         return false;
     sleep_ms(SHORT_LEASE_MS + SHORT_LEASE_MS / 8);
-    work_inside(s, hold);
+    visit_lock(s, hold);
     int status = bowline_release(hold, &error);
     if (may_be_late && status != BOWLINE_OK && (late & (1u << -status)) != 0)
         return true;
-    (void)goes(s, "release", status, MAY_RELEASE, &error);
+    (void)check_status(s, "release", status, MAY_RELEASE, &error);
     return false;
 }
 
-/* Where nothing fails, only a machine that stands still is late, and it does not for ever. */
-static void play_keep(stage *s)
+/* Without faults only a slow machine loses the lock: tries again. */
+static void run_keep(stage *s)
 {
-    int             left   = s->undisturbed ? KEEP_TRIES : 1;
+    int             left   = s->no_faults ? KEEP_TRIES : 1;
     bowline_client *client = open_one(s, 0, SHORT_LEASE_MS);
 
     if (client == NULL)
         return;
-    while (keep_in_vain(s, client, left > 1))
+    while (is_lost_while_kept(s, client, left > 1))
         left--;
     bowline_close(client);
 }
 
 /* ---- without a lock -------------------------------------------------------------------------- */
 
-static int wipe(bowline_change *change, void *context)
+static int read_and_delete(bowline_change *change, void *context)
 {
     long *ret_sum = context;
 
@@ -436,43 +440,43 @@ static int wipe(bowline_change *change, void *context)
     return BOWLINE_UPDATE_DELETE;
 }
 
-/* What was counted counts once; what is not known, once or not at all; what failed does not. */
-static void play_update(stage *s)
+/* An OK update counts once, an UNKNOWN one at most once, a failed one not at all. */
+static void run_update(stage *s)
 {
-    long            begun  = -1; /* an earlier round could not wipe it, perhaps                */
-    long            least  = 0;
-    long            most   = 0;
-    long            sum    = 0;
-    bowline_client *client = open_one(s, 0, LEASE_MS);
+    long            sum_before = -1; /* an earlier round may have failed to delete it */
+    long            least      = 0;
+    long            most       = 0;
+    long            sum        = 0;
+    bowline_client *client     = open_one(s, 0, LEASE_MS);
 
     if (client == NULL)
         return;
-    for (int turn = 0; turn < 3; turn++) {
+    for (int round = 0; round < 3; round++) {
         counter       c      = { .calls = 0 };
         bowline_error error  = { 0 };
         int           status = bowline_update(client, s->name, count_one, &c, NULL, &error);
-        (void)goes(s, "update", status, MAY_ASK, &error);
-        if (begun < 0 && c.calls > 0)
-            begun = strtol(c.before, NULL, 10); /* "-" is 0 */
+        (void)check_status(s, "update", status, MAY_ASK, &error);
+        if (sum_before < 0 && c.calls > 0)
+            sum_before = strtol(c.before, NULL, 10); /* "-" is 0 */
         least += status == BOWLINE_OK;
         most += status == BOWLINE_OK || status == BOWLINE_UNKNOWN;
     }
-    if (bowline_update(client, s->name, wipe, &sum, NULL, NULL) == BOWLINE_OK && begun >= 0 &&
-        (sum - begun < least || sum - begun > most))
-        complain(s, "%ld were counted, which is not from %ld to %ld", sum - begun, least, most);
+    if (bowline_update(client, s->name, read_and_delete, &sum, NULL, NULL) == BOWLINE_OK &&
+        sum_before >= 0 && (sum - sum_before < least || sum - sum_before > most))
+        report_failure(s, "the sum is %ld, not from %ld to %ld", sum - sum_before, least, most);
     bowline_close(client);
 }
 
 const scenario scenarios[] = {
-    { .name = "verbs", .play = play_verbs },
-    { .name = "close", .play = play_close },
-    { .name = "async", .play = play_async },
-    { .name = "events", .play = play_events },
-    { .name = "cancel", .play = play_cancel },
-    { .name = "crowd", .play = play_crowd },
-    { .name = "fork", .play = play_fork },
-    { .name = "outsider", .play = play_outsider, .paths_only = true },
-    { .name = "keep", .play = play_keep, .leases_only = true },
-    { .name = "update", .play = play_update, .leases_only = true },
+    { .name = "verbs", .run_scenario = run_verbs },
+    { .name = "close", .run_scenario = run_close },
+    { .name = "async", .run_scenario = run_async },
+    { .name = "events", .run_scenario = run_events },
+    { .name = "cancel", .run_scenario = run_cancel },
+    { .name = "crowd", .run_scenario = run_crowd },
+    { .name = "fork", .run_scenario = run_fork },
+    { .name = "outsider", .run_scenario = run_outsider, .paths_only = true },
+    { .name = "keep", .run_scenario = run_keep, .leases_only = true },
+    { .name = "update", .run_scenario = run_update, .leases_only = true },
 };
 const size_t scenarios_count = sizeof scenarios / sizeof scenarios[0];

@@ -1,27 +1,22 @@
 /*
- * torture.c -- plays every scenario on every engine, again and again, with another call failing
- * each time.
+ * torture.c -- runs each scenario on each engine repeatedly, and makes another call fail each time.
  *
- *      torture [SCENARIO[:ENGINE] ...]      TORTURE_SHALLOW=K: at most K points of each
+ * torture [SCENARIO[:ENGINE] ...] -- TORTURE_SHALLOW=K: at most K points of each
  *
- * Each time is a process of its own, so that a crash is one failure and nothing is left for the
- * next.  It is watched: the end of patience is a hang.  After the scenario nothing fails any more,
- * and it is checked that
+ * Each run is a process of its own, so that a crash is one failure and does not affect the next
+ * run. A run that exceeds the time limit hangs. After the scenario no call fails any more, and the
+ * run checks that it leaves no thread, and no block and no descriptor that a run without faults
+ * does not leave; that the leak sanitizer, if present, agrees; that the witness never saw two
+ * holders; that a new client acquires another lock at once; that the lock is free, or expires with
+ * its lease.
  *
- *      - no block and no descriptor is left that an undisturbed run does not leave either, the leak
- *        sanitizer agrees where there is one, and no thread is left
- *      - the witness has never seen two inside
- *      - a new client gets another lock at once
- *      - the lock is free; or, where it has a lease, ends with it
- *
- * tools/torture starts this with the shared object in front of libc.  It speaks TAP: a case is a
+ * tools/torture starts this with the shared object in front of libc. The output is TAP: a case is a
  * scenario on an engine in one mode.
  */
 #include "tests/torture/torture.h"
 #include "tests/lib/server.h"
 #include "tests/torture/stage.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,46 +26,46 @@
 
 enum { PATIENCE_S = 60, LEASE_MAX_MS = 20000, SHOWN_MAX = 5 };
 
-/* Of an undisturbed run: what it leaves. */
+/* What a run without faults leaves. */
 typedef struct baseline {
     uint64_t blocks;
     unsigned descriptors;
 } baseline;
 
-typedef struct place { /* where the locks of an engine are */
+typedef struct engine_case { /* an engine with its URL */
     const char *engine;
     char        url[200];
     bool        has_lease;
     bool        is_path; /* names are paths */
-} place;
+} engine_case;
 
-typedef struct figures {
+typedef struct counts {
     uint64_t calls;
     uint64_t points;
     uint64_t runs;
     uint64_t injected;
     uint64_t skipped;
     unsigned failures;
-} figures;
+} counts;
 
-static torture_state *state; /* of this process */
-static baseline      *usual; /* shared with the children */
+static torture_state *state;    /* of this process */
+static baseline      *expected; /* shared with the children */
 static server        *redis;
 static char           directory[64];
-static uint64_t       shallow;
-static unsigned       side_by_side = 6;
+static uint64_t       points_max;
+static unsigned       parallel_runs = 6;
 static unsigned       cases_count;
 static unsigned       cases_failed;
 
 __attribute__((weak)) int __lsan_do_recoverable_leak_check(void);
 
-/* ---- what a scenario says -------------------------------------------------------------------- */
+/* ---- checks of a scenario -------------------------------------------------------------------- */
 
-void complain(stage *s, const char *format, ...)
+void report_failure(stage *s, const char *format, ...)
 {
     va_list arguments;
 
-    (void)atomic_fetch_add(&s->complaints, 1);
+    (void)atomic_fetch_add(&s->failures_count, 1);
     va_start(arguments, format);
     (void)fprintf(stderr, "#     ");
     (void)vfprintf(stderr, format, arguments);
@@ -78,9 +73,9 @@ void complain(stage *s, const char *format, ...)
     va_end(arguments);
 }
 
-/* Somebody is said to have the lock, where nobody can: only the kernel's own word makes that
- * true. */
-static bool is_a_lie(const stage *s, int status)
+/* BUSY or TIMEOUT without another holder: only a failed flock or fcntl of the kernel justifies
+ * that. */
+static bool is_false_busy(const stage *s, int status)
 {
     bool by_kernel =
         strcmp(state->failed_name, "flock") == 0 || strcmp(state->failed_name, "fcntl") == 0;
@@ -88,41 +83,41 @@ static bool is_a_lie(const stage *s, int status)
     return (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) && !s->may_be_busy && !by_kernel;
 }
 
-bool goes(stage *s, const char *call, int status, uint32_t may, const bowline_error *error)
+bool check_status(stage *s, const char *call, int status, uint32_t may, const bowline_error *error)
 {
     if (status == BOWLINE_OK)
         return true;
     const char *name = bowline_status_name(status);
     if (status > 0 || status < -31 || (may & (1u << -status)) == 0)
-        complain(s, "%s: %s, which is not documented for it: %s", call, name, error->text);
-    else if (s->undisturbed &&
+        report_failure(s, "%s: %s, which is not documented for it: %s", call, name, error->text);
+    else if (s->no_faults &&
              !(s->may_be_busy && (MAY(BOWLINE_BUSY) | MAY(BOWLINE_CANCELLED)) & (1u << -status)))
-        complain(s, "%s: %s although nothing fails: %s", call, name, error->text);
-    else if (is_a_lie(s, status))
-        complain(s, "%s: %s although nobody has it: %s", call, name, error->text);
+        report_failure(s, "%s: %s although no call fails: %s", call, name, error->text);
+    else if (is_false_busy(s, status))
+        report_failure(s, "%s: %s although the lock is free: %s", call, name, error->text);
     if (error->status != status || error->text[0] == '\0' ||
         strnlen(error->text, sizeof error->text) == sizeof error->text)
-        complain(s, "%s: %s with the words of %d: \"%.244s\"", call, name, error->status,
-                 error->text);
+        report_failure(s, "%s: %s with the error text of %d: \"%.244s\"", call, name, error->status,
+                       error->text);
     return false;
 }
 
-void work_inside(stage *s, bowline_hold *hold)
+void visit_lock(stage *s, bowline_hold *hold)
 {
     witness_visit visit;
     int64_t       now_us = witness_now_us();
 
     if (bowline_hold_left_ms(hold) == 0)
-        return; /* it says itself that it is no longer ours */
+        return; /* the hold reports that it has ended */
     if (!witness_enter(s->witness, &visit, bowline_hold_fence(hold)))
-        complain(s, "two are inside");
+        report_failure(s, "two holders are inside");
     witness_sure(&visit, now_us);
     witness_leave(&visit);
 }
 
-/* ---- afterwards ------------------------------------------------------------------------------ */
+/* ---- checks after a scenario ----------------------------------------------------------------- */
 
-/* A lookup that nobody waits for any more ends by itself. */
+/* A name lookup without a waiting caller ends by itself. */
 static bool threads_end(void)
 {
     for (int i = 0; i < 2000 && count_threads() > 1; i++)
@@ -133,17 +128,17 @@ static bool threads_end(void)
 static void check_balance(stage *s, unsigned descriptors)
 {
     if (!threads_end())
-        complain(s, "a thread is left");
+        report_failure(s, "a thread remains");
     unsigned left = count_descriptors() - descriptors;
-    if (s->undisturbed)
-        *usual = (baseline){ torture_blocks(), left };
-    if (torture_blocks() > usual->blocks)
-        complain(s, "%llu blocks are left, an undisturbed run leaves %llu",
-                 (unsigned long long)torture_blocks(), (unsigned long long)usual->blocks);
-    if (left > usual->descriptors)
-        complain(s, "%u descriptors are left", left - usual->descriptors);
+    if (s->no_faults)
+        *expected = (baseline){ torture_blocks(), left };
+    if (torture_blocks() > expected->blocks)
+        report_failure(s, "%llu blocks remain, a run without faults leaves %llu",
+                       (unsigned long long)torture_blocks(), (unsigned long long)expected->blocks);
+    if (left > expected->descriptors)
+        report_failure(s, "%u descriptors remain", left - expected->descriptors);
     if (__lsan_do_recoverable_leak_check != NULL && __lsan_do_recoverable_leak_check() != 0)
-        complain(s, "the leak sanitizer has found something");
+        report_failure(s, "the leak sanitizer reports a leak");
 }
 
 static void check_works(stage *s)
@@ -155,29 +150,30 @@ static void check_works(stage *s)
     int             status = bowline_open(&client, BOWLINE_OPTIONS(.url = s->url), &error);
 
     if (status == BOWLINE_UNSUPPORTED)
-        return; /* OpenSSL is loaded once per process, and that was what failed */
+        return; /* OpenSSL is loaded once per process, and its loading was made to fail */
     (void)snprintf(name, sizeof name, "%s-another", s->name);
     if (status == BOWLINE_OK)
         status = acquire_within(&hold, client, name, 5000, &error);
     if (status == BOWLINE_OK)
         status = bowline_release(hold, &error);
     if (status != BOWLINE_OK)
-        complain(s, "afterwards nothing goes: %s: %s", bowline_status_name(status), error.text);
+        report_failure(s, "a new client fails afterwards: %s: %s", bowline_status_name(status),
+                       error.text);
     if (status == BOWLINE_OK && !s->has_lease) {
         status = try_once(client, s->name);
         if (status != BOWLINE_OK)
-            complain(s, "the lock is left taken: %s", bowline_status_name(status));
+            report_failure(s, "the lock is not free: %s", bowline_status_name(status));
     }
     bowline_close(client);
 }
 
-/* What its last words released is gone when the server has read them. */
+/* The key is gone when the server has read the last requests, or expires. */
 static void check_lease(stage *s)
 {
     long left = strtol(server_ask(redis, "PTTL 'bowline:{%s}'", s->name), NULL, 10);
 
     if (left == -1 || left > LEASE_MAX_MS)
-        complain(s, "the lock is left taken, for %ld ms", left);
+        report_failure(s, "the lock is not free, for %ld ms", left);
     (void)server_ask(redis, "DEL 'bowline:{%s}'", s->name);
 }
 
@@ -186,27 +182,27 @@ static void check_witness(stage *s)
     witness_verdict verdict = witness_judge(s->witness);
 
     if (verdict.collisions > 0 || verdict.overlaps > 0)
-        complain(s, "%zu collisions, %zu overlaps", verdict.collisions, verdict.overlaps);
+        report_failure(s, "%zu collisions, %zu overlaps", verdict.collisions, verdict.overlaps);
 }
 
-/* ---- one time -------------------------------------------------------------------------------- */
+/* ---- one run --------------------------------------------------------------------------------- */
 
-_Noreturn static void play(const scenario *what, const place *where, torture_mode mode, uint64_t n,
-                           unsigned slot)
+_Noreturn static void run_scenario(const scenario *what, const engine_case *where,
+                                   torture_mode mode, uint64_t n, unsigned slot)
 {
     stage s = {
-        .engine      = where->engine,
-        .has_lease   = where->has_lease,
-        .undisturbed = mode != TORTURE_ONE && mode != TORTURE_REST,
-        .wait_ms     = mode == TORTURE_REST ? 200 : 5000,
-        .reply_ms    = mode == TORTURE_REST  ? 200
-                       : mode == TORTURE_ONE ? 1000
-                                             : 5000,
-        .witness     = witness_new(),
+        .engine    = where->engine,
+        .has_lease = where->has_lease,
+        .no_faults = mode != TORTURE_ONE && mode != TORTURE_REST,
+        .wait_ms   = mode == TORTURE_REST ? 200 : 5000,
+        .reply_ms  = mode == TORTURE_REST  ? 200
+                     : mode == TORTURE_ONE ? 1000
+                                           : 5000,
+        .witness   = witness_new(),
     };
 
     (void)snprintf(s.url, sizeof s.url, "%s", where->url);
-    /* Each place has names of its own: a place in line that was left stays for a minute. */
+    /* Each run has its own names: a left queue entry remains for a minute. */
     (void)snprintf(s.name, sizeof s.name, "%s%s%s-%s-%d-%llu", where->is_path ? directory : "",
                    where->is_path ? "/" : "", what->name, where->engine, (int)mode,
                    (unsigned long long)n);
@@ -220,32 +216,32 @@ _Noreturn static void play(const scenario *what, const place *where, torture_mod
     atomic_store(&state->injected, 0);
     state->failed_name[0] = '\0';
     atomic_store(&state->mode, (uint64_t)mode);
-    what->play(&s);
+    what->run_scenario(&s);
     atomic_store(&state->mode, 0);
     check_balance(&s, descriptors);
     check_works(&s);
     if (s.has_lease)
         check_lease(&s);
     check_witness(&s);
-    _exit(atomic_load(&s.complaints) > 0);
+    _exit(atomic_load(&s.failures_count) > 0);
 }
 
-/* What goes on side by side. */
+/* The runs in parallel. */
 typedef struct run {
-    pid_t    pid; /* 0: nothing */
+    pid_t    pid; /* 0: unused */
     uint64_t n;
 } run;
 
 typedef struct runs {
-    const scenario *what;
-    const place    *where;
-    torture_mode    mode;
-    run             slots[TORTURE_SLOTS];
-    figures        *sum;
-    uint64_t        clean_n; /* the first of which nothing was made to fail; 0: none yet     */
+    const scenario    *what;
+    const engine_case *where;
+    torture_mode       mode;
+    run                slots[TORTURE_SLOTS];
+    counts            *sum;
+    uint64_t           clean_n; /* the lowest without an injected fault; 0: none yet */
 } runs;
 
-static void say_ending(const runs *r, unsigned slot, int ended)
+static void print_failure(const runs *r, unsigned slot, int ended)
 {
     const torture_state *after      = torture_slot(slot);
     char                 signal[64] = "";
@@ -272,28 +268,28 @@ static void reap(runs *r)
     while (slot < TORTURE_SLOTS && r->slots[slot].pid != pid)
         slot++;
     if (pid <= 0 || slot == TORTURE_SLOTS)
-        return; /* the server, of which it is said elsewhere */
+        return; /* the server */
     uint64_t injected = torture_slot(slot)->injected;
     r->sum->runs++;
     r->sum->injected += injected;
     if (injected == 0 && (r->clean_n == 0 || r->slots[slot].n < r->clean_n))
         r->clean_n = r->slots[slot].n;
     if (ended != 0 && ++r->sum->failures <= SHOWN_MAX)
-        say_ending(r, slot, ended);
+        print_failure(r, slot, ended);
     r->slots[slot].pid = 0;
 }
 
 static void begin(runs *r, uint64_t n)
 {
     for (;;) {
-        for (unsigned slot = 0; slot < side_by_side; slot++) {
+        for (unsigned slot = 0; slot < parallel_runs; slot++) {
             if (r->slots[slot].pid != 0)
                 continue;
             (void)fflush(NULL);
             pid_t pid = fork();
             assert_true(pid >= 0);
             if (pid == 0)
-                play(r->what, r->where, r->mode, n, slot);
+                run_scenario(r->what, r->where, r->mode, n, slot);
             r->slots[slot] = (run){ pid, n };
             return;
         }
@@ -303,12 +299,12 @@ static void begin(runs *r, uint64_t n)
 
 static void await_all(runs *r)
 {
-    for (unsigned slot = 0; slot < side_by_side; slot++)
+    for (unsigned slot = 0; slot < parallel_runs; slot++)
         while (r->slots[slot].pid != 0)
             reap(r);
 }
 
-/* ---- all the times --------------------------------------------------------------------------- */
+/* ---- all runs -------------------------------------------------------------------------------- */
 
 static const char *words_of_mode(torture_mode mode)
 {
@@ -322,16 +318,18 @@ static const char *words_of_mode(torture_mode mode)
     return "";
 }
 
-/* Every n until nothing failed any more; or, if there are too many, so many evenly spread. */
-static void play_all(runs *r)
+/* Runs each n until no fault is injected any more; or, if there are too many, some evenly spread
+ * ones. */
+static void run_all(runs *r)
 {
     uint64_t count = r->mode == TORTURE_ONE ? r->sum->points : r->sum->calls;
-    uint64_t step  = shallow > 0 && count > shallow ? (count + shallow - 1) / shallow : 1;
+    uint64_t step =
+        points_max > 0 && count > points_max ? (count + points_max - 1) / points_max : 1;
 
     for (uint64_t n = 1; n <= count; n += step)
         begin(r, n);
     await_all(r);
-    /* What failed may have led to more calls than an undisturbed run makes. */
+    /* A failure may lead to more calls than a run without faults makes. */
     for (uint64_t n = count + 1; step == 1 && n <= count * 2 + 100; n++) {
         r->clean_n = 0;
         begin(r, n);
@@ -342,7 +340,8 @@ static void play_all(runs *r)
     r->sum->skipped = count - (count + step - 1) / step;
 }
 
-static void report(const scenario *what, const place *where, torture_mode mode, const figures *sum)
+static void report(const scenario *what, const engine_case *where, torture_mode mode,
+                   const counts *sum)
 {
     cases_count++;
     cases_failed += sum->failures > 0;
@@ -356,17 +355,17 @@ static void report(const scenario *what, const place *where, torture_mode mode, 
     (void)printf("\n");
 }
 
-static void torture(const scenario *what, const place *where)
+static void torture(const scenario *what, const engine_case *where)
 {
     static const torture_mode modes[] = { TORTURE_COUNT, TORTURE_EINTR, TORTURE_BYTES, TORTURE_ONE,
                                           TORTURE_REST };
-    figures                   first   = { 0 };
+    counts                    first   = { 0 };
 
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
-        figures sum = { .calls = first.calls, .points = first.points };
-        runs    r   = { .what = what, .where = where, .mode = modes[i], .sum = &sum };
+        counts sum = { .calls = first.calls, .points = first.points };
+        runs   r   = { .what = what, .where = where, .mode = modes[i], .sum = &sum };
         if (modes[i] == TORTURE_ONE || modes[i] == TORTURE_REST) {
-            play_all(&r);
+            run_all(&r);
         } else {
             begin(&r, 0);
             await_all(&r);
@@ -381,8 +380,8 @@ static void torture(const scenario *what, const place *where)
     }
 }
 
-/* The names of scenarios, or of one on one engine; all but those that begin with "-". */
-static bool is_wanted(int argc, char **argv, const scenario *what, const place *where)
+/* Arguments are scenarios, or SCENARIO:ENGINE; a leading "-" excludes one. */
+static bool is_wanted(int argc, char **argv, const scenario *what, const engine_case *where)
 {
     char full[64];
 
@@ -405,13 +404,14 @@ int main(int argc, char **argv)
         return 0;
     }
     const char *limit = getenv("TORTURE_SHALLOW");
-    shallow           = limit != NULL ? strtoul(limit, NULL, 10) : 0;
-    usual = mmap(NULL, sizeof *usual, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_true(usual != MAP_FAILED);
+    points_max        = limit != NULL ? strtoul(limit, NULL, 10) : 0;
+    expected =
+        mmap(NULL, sizeof *expected, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(expected != MAP_FAILED);
     redis = server_start_tls(NULL);
     (void)snprintf(directory, sizeof directory, "%s", redis->directory);
 
-    place places[] = {
+    engine_case places[] = {
         { .engine = "thread", .url = "thread:" }, { .engine = "file" },
         { .engine = "path", .is_path = true },    { .engine = "redis", .has_lease = true },
         { .engine = "host", .has_lease = true },  { .engine = "unix", .has_lease = true },
@@ -425,7 +425,7 @@ int main(int argc, char **argv)
     (void)snprintf(places[6].url, sizeof places[6].url, "%s", redis->tls_url);
     size_t places_count = sizeof places / sizeof places[0] - (redis->tls_port == 0);
     if (redis->tls_port == 0)
-        (void)printf("# rediss:// is left out: there is no openssl(1), or the server has no TLS\n");
+        (void)printf("# rediss:// is left out: no openssl(1), or a server without TLS\n");
     for (size_t i = 0; i < scenarios_count; i++)
         for (size_t k = 0; k < places_count; k++)
             if ((places[k].has_lease || !scenarios[i].leases_only) &&

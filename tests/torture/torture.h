@@ -1,16 +1,16 @@
 /*
- * torture.h -- failing one call after the other.
+ * torture.h -- makes each call fail, one after the other.
  *
- * A shared object is loaded in front of libc.  It counts the fallible calls that come from the code
- * under test, and fails the one it was told to.  Which code that is, is decided by the address that
- * the call returns to: tools/torture takes the ranges of our sources from the program's debug
- * information, so that libc's own calls, the test's and cmocka's are left alone.
+ * A shared object that is loaded in front of libc counts the fallible calls from the code under
+ * test, and makes the selected one fail. The return address of a call decides whether it comes from
+ * the code under test: tools/torture reads the address ranges of our sources from the debug
+ * information of the program, so calls from libc, the test and cmocka do not fail.
  *
- * A call has one or more *points*: the ways in which it is made to fail (EMFILE, EINTR, a short
- * write ...).  Points are numbered from 1 in the order of the calls, over all threads and over the
- * children of a fork.
+ * A call has one or more *points*: the ways in which it can fail (EMFILE, EINTR, a short write
+ * ...). Points are numbered from 1 in the order of the calls, over all threads and the children of
+ * a fork.
  *
- * The state is a file that is mapped by everybody concerned, so that it outlives a crash.
+ * The state is in a file that all processes map, so it survives a crash.
  */
 #ifndef TORTURE_H
 #define TORTURE_H
@@ -22,9 +22,9 @@
 typedef enum torture_mode {
     TORTURE_COUNT = 1, /* nothing fails                                                        */
     TORTURE_ONE,       /* the n-th point                                                       */
-    TORTURE_REST,      /* every call from the n-th on that can fail for good                   */
-    TORTURE_EINTR,     /* every other call of each thread that a signal can interrupt          */
-    TORTURE_BYTES,     /* no send and no recv moves more than one byte, every other is EAGAIN  */
+    TORTURE_REST,      /* every call from the n-th on with a permanent error */
+    TORTURE_EINTR,     /* about every other call that a signal can interrupt */
+    TORTURE_BYTES,     /* send and recv move one byte at most, or fail with EAGAIN */
 } torture_mode;
 
 enum { TORTURE_WORDS_MAX = 64, TORTURE_SLOTS = 16, TORTURE_SLOT_BYTES = 256 };
@@ -35,25 +35,25 @@ typedef struct torture_state {
     _Atomic uint64_t calls;
     _Atomic uint64_t points;
     _Atomic uint64_t injected;
-    _Atomic uint64_t failed_address; /* of the first that failed, without the load address      */
-    _Atomic uint64_t failed_error;   /* its errno; 0: short, the end, or a wake-up for nothing  */
+    _Atomic uint64_t failed_address; /* of the first failed call, without the load address */
+    _Atomic uint64_t failed_error;   /* its errno; 0: short, the end, or a spurious wake-up */
     char             failed_name[TORTURE_WORDS_MAX];
 } torture_state;
 _Static_assert(sizeof(torture_state) <= TORTURE_SLOT_BYTES, "a state fits into its slot");
 
-/* Of the shared object: NULL when it was not loaded.
+/* From the shared object; NULL if it is not loaded.
  *
- * The environment: TORTURE_STATE the file of the state, TORTURE_RANGES a file of lines "BEGIN END"
- * (hexadecimal, as the program was linked), TORTURE_PROGRAM the program that is meant: in every
- * other one, a command that it starts for example, nothing happens.
+ * Environment: TORTURE_STATE is the file of the state; TORTURE_RANGES a file of lines "BEGIN
+ * END" (hexadecimal, as linked); TORTURE_PROGRAM the program under test: in any other program,
+ * for example a command that it starts, no call fails.
  *
- * The file has room for several states, for processes that are tortured side by side. */
+ * The file has several states, for processes that run in parallel. */
 __attribute__((weak)) torture_state *torture_slot(unsigned slot);
 
-/* From now on this process, and its children, take theirs from there. */
+/* Selects the state of this process and its children. */
 __attribute__((weak)) void torture_use(unsigned slot);
 
-/* How many blocks are allocated that the code under test asked for. */
+/* The number of blocks that the code under test has allocated. */
 __attribute__((weak)) uint64_t torture_blocks(void);
 
 #endif

@@ -12,13 +12,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A lock is tried once, and given back; false: it is somebody else's.
+// One attempt, and a release; false: the lock has another owner.
 type lock interface {
 	try() (bool, error)
 	release() (bool, error)
 }
 
-// redsync, with one pool or with several.
+// redsync, with one pool or several.
 type redsyncLock struct {
 	sync  *redsync.Redsync
 	mutex *redsync.Mutex

@@ -1,4 +1,4 @@
-// The party of Go: the contract of ../arena.py, on the locks of locks.go.
+// The party of Go: the interface of ../arena.py, with the locks of locks.go.
 package main
 
 import (
@@ -60,7 +60,7 @@ func (p *party) release() (string, error) {
 	return "lost", err
 }
 
-// work is true when nobody else was inside.
+// work returns true if no other party was inside.
 func (p *party) work() bool {
 	fd := int(p.witness.Fd())
 	alone := syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB) == nil
@@ -106,7 +106,7 @@ func (p *party) contend(count int) tally {
 	return t
 }
 
-func (p *party) obey(line string) string {
+func (p *party) execute(line string) string {
 	words := strings.Fields(line)
 	number := 0
 	if len(words) > 1 {
@@ -146,6 +146,6 @@ func main() {
 	fmt.Println("ready")
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
-		fmt.Println(p.obey(lines.Text()))
+		fmt.Println(p.execute(lines.Text()))
 	}
 }

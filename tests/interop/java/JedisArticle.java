@@ -1,6 +1,6 @@
 /*
- * The lock of the article "利用redis实现分布式锁": the value is when it ends, in milliseconds. SETNX takes it; once it
- * has ended GETSET does, for whoever gets back what it had read. The article shows no release: DEL.
+ * The lock of the article "利用redis实现分布式锁": the value is its end, in milliseconds. SETNX acquires it;
+ * after its end GETSET does, if it returns the value that was read. The article shows no release: DEL.
  */
 import redis.clients.jedis.Jedis;
 
@@ -18,7 +18,7 @@ final class JedisArticle implements Party.Lock {
 
     @Override
     public boolean acquire(int waitMs) throws InterruptedException {
-        // As in the article: the time is not measured but counted in pauses, and there is a last pause for nothing.
+        // As in the article: it counts pauses instead of time, and ends with a useless pause.
         for (int left = waitMs; left >= 0; left -= Party.PAUSE_MS) {
             if (tryOnce()) {
                 return true;

@@ -1,6 +1,6 @@
 /*
- * The package jedis-lock 1.0.0. It pauses for a tenth of a second between two tries, and says nothing when it gives
- * back: whether the key was there is looked at here.
+ * The package jedis-lock 1.0.0. It pauses for 100 ms between two attempts. Its release has no result: the key is
+ * checked here.
  */
 import com.github.jedis.lock.JedisLock;
 import redis.clients.jedis.Jedis;
@@ -25,8 +25,8 @@ final class JedisPackage implements Party.Lock {
 
     @Override
     public String release() {
-        boolean there = jedis.exists(key);
+        boolean exists = jedis.exists(key);
         lock.release();
-        return there ? "released" : "lost";
+        return exists ? "released" : "lost";
     }
 }

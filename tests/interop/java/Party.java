@@ -1,15 +1,14 @@
 /*
- * The party of Java: the contract of arena.py, on three locks.
+ * The party of Java: the interface of arena.py, with these locks.
  *
- *     jedis-article    the lock of the article "利用redis实现分布式锁" in our own words, with Jedis
- *     jedis-lock       the published package of which that lock is a copy
+ *     jedis-article    the lock of the article "利用redis实现分布式锁" rewritten with Jedis
+ *     jedis-lock       the published package, of which that lock is a copy
  *     redisson         RLock, whose value is a hash
- *     redisson-fenced  RFencedLock, which counts its holders
+ *     redisson-fenced  RFencedLock, which has fences
  *     redisson-kept    RLock without a lease: its watchdog renews it
- *     redisson-fair, redisson-spin, redisson-read, redisson-write   its other locks, which have the same key
+ *     redisson-fair, redisson-spin, redisson-read, redisson-write   other locks with the same key
  *
- * Beside the contract: "again" takes what is held once more, "count" says how often it is held, and "fence" its
- * token.
+ * More commands: "again" acquires a held lock once more, "count" prints how often it is held, "fence" its fence.
  */
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -46,7 +45,7 @@ public final class Party {
         }
     }
 
-    /** A count of what happened, as one line of JSON. */
+    /** The counts of a party, printed as one line of JSON. */
     static final class Tally {
         int acquired;
         int overlaps;
@@ -62,7 +61,7 @@ public final class Party {
         }
     }
 
-    /** flock(2) is not among what Java can do: witness.py does it. */
+    /** Java has no flock(2): witness.py calls it. */
     static final class Witness {
         private final Process helper;
         private final BufferedReader answers;
@@ -75,7 +74,7 @@ public final class Party {
             orders = new PrintWriter(helper.outputWriter(), true);
         }
 
-        /** True when nobody else was inside. */
+        /** True if no other party was inside. */
         boolean work() throws Exception {
             orders.println("in");
             boolean alone = answers.readLine().equals("alone");
@@ -124,7 +123,7 @@ public final class Party {
         return tally.line(who, lock.stolen());
     }
 
-    String obey(String line) throws InterruptedException {
+    String execute(String line) throws InterruptedException {
         String[] words = line.split(" ");
         try {
             return switch (words[0]) {
@@ -156,7 +155,7 @@ public final class Party {
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
         System.out.println("ready");
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-            System.out.println(party.obey(line));
+            System.out.println(party.execute(line));
         }
         lock.end();
         System.exit(0);

@@ -1,7 +1,7 @@
 /*
- * Redisson's RLock or RFencedLock. Its value is a hash; where it finds a string, its script fails, and that is an
- * answer too: somebody holds the key who is none of its own. So the error is counted, and it tries again. Else it waits
- * as it does by itself: until the lock is released on its channel, or its time is over.
+ * RLock or RFencedLock of Redisson. Its value is a hash. If it finds a string, its script fails, which means that another
+ * program has the key: this class counts the error and tries again. Otherwise Redisson waits by itself, until a release is
+ * published on its channel or its time is over.
  */
 import java.util.concurrent.TimeUnit;
 import org.redisson.Redisson;
@@ -79,7 +79,7 @@ final class RedissonLock implements Party.Lock {
         }
     }
 
-    /** Here: how often it met a value that is not its own. */
+    /** Here: how often it found a value of another type. */
     @Override
     public int stolen() {
         return errors;

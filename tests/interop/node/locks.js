@@ -1,5 +1,5 @@
 /*
- * The locks that Node has, each behind the same two doors: tryOnce() and release(), which says whether it was ours.
+ * The locks of Node, with one interface: tryOnce(), and release(), which returns whether the lock was still held.
  */
 "use strict";
 
@@ -26,7 +26,7 @@ class RedlockLock {
     }
   }
 
-  /* Every vote against was a lock that somebody has, and not a server's error. */
+  /* True if each refusal was a held lock, and not an error of a server. */
   static async isBusy(error) {
     if (error.name !== "ExecutionError") {
       return false;
@@ -48,7 +48,7 @@ class RedlockLock {
   }
 }
 
-/* The package redis-semaphore, which says nothing when it gives back: whether it was there is looked at here. */
+/* The package redis-semaphore. Its release has no result: the key is checked here. */
 class SemaphoreMutex {
   constructor(redis, key, leaseMs) {
     this.redis = redis;
@@ -67,9 +67,9 @@ class SemaphoreMutex {
   }
 
   async release() {
-    const there = (await this.redis.get(`mutex:${this.key}`)) === this.mutex.identifier;
+    const isOurs = (await this.redis.get(`mutex:${this.key}`)) === this.mutex.identifier;
     await this.mutex.release();
-    return there;
+    return isOurs;
   }
 }
 

@@ -1,5 +1,5 @@
 /*
- * The party of Node: the contract of arena.py, on the locks of locks.js, with ioredis.
+ * The party of Node: the interface of arena.py, with the locks of locks.js and ioredis.
  */
 "use strict";
 
@@ -20,13 +20,13 @@ const lock = new locks[algorithm](clients.length > 1 ? clients : redis, key, Num
 
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
-// flock(2) is not among what Node can do: witness.py does it.
+// Node has no flock(2): witness.py calls it.
 const helper = spawn(process.env.WITNESS_PYTHON, [process.env.WITNESS_HELPER, witness, who], {
   stdio: ["pipe", "pipe", "inherit"],
 });
 const answers = readline.createInterface({ input: helper.stdout })[Symbol.asyncIterator]();
 
-async function tellWitness(what) {
+async function askWitness(what) {
   helper.stdin.write(what + "\n");
   return (await answers.next()).value;
 }
@@ -57,9 +57,9 @@ async function contend(count) {
         continue;
       }
       tally.acquired++;
-      tally.overlaps += (await tellWitness("in")) === "overlap" ? 1 : 0;
+      tally.overlaps += (await askWitness("in")) === "overlap" ? 1 : 0;
       await sleep(Math.random() * 4);
-      await tellWitness("out");
+      await askWitness("out");
       tally.lost += (await release()) === "lost" ? 1 : 0;
     } catch (error) {
       tally.errors++;
@@ -70,7 +70,7 @@ async function contend(count) {
   return tally;
 }
 
-async function obey(line) {
+async function execute(line) {
   const [word, number] = line.split(" ");
   try {
     switch (word) {
@@ -90,7 +90,7 @@ async function main() {
   await redis.ping();
   console.log("ready");
   for await (const line of readline.createInterface({ input: process.stdin })) {
-    console.log(await obey(line));
+    console.log(await execute(line));
   }
   helper.stdin.end();
   await Promise.all(clients.map((client) => client.quit()));

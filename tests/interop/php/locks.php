@@ -1,15 +1,15 @@
 <?php
 /*
- * The locks of the articles "Redis实现分布式锁", "Redis的分布式锁 / setnx" and "Lock / watch与锁 / 分布式锁", as what
- * they describe is written in PHP with phpredis.  The algorithms are theirs, faults included; the words are ours.
+ * The locks of the articles "Redis实现分布式锁", "Redis的分布式锁 / setnx" and "Lock / watch与锁 / 分布式锁", written
+ * in PHP with phpredis.  The algorithms are those of the articles, with their faults; the code is new.
  *
- * Each class tries once, and gives back. Whoever wants to wait tries again (party.php).
+ * Each class has one attempt, and a release. A waiter tries again (party.php).
  */
 declare(strict_types=1);
 
 abstract class Lock
 {
-    /** How often a value was taken over, or removed, because it was believed to be expired. */
+    /** How often a value was replaced or deleted because it was considered expired. */
     public int $stolen = 0;
 
     public function __construct(protected Redis $redis, protected string $key, protected int $leaseMs)
@@ -24,10 +24,10 @@ abstract class Lock
         return $this->redis->del($this->key) === 1 ? 'released' : 'lost';
     }
 
-    /** To a line that is none of the contract's. */
+    /** The reply to a command that is not part of the interface. */
     public function answer(array $words): string
     {
-        return "error what is $words[0]";
+        return "error unknown command $words[0]";
     }
 
     protected function leaseSeconds(): int
@@ -36,7 +36,7 @@ abstract class Lock
     }
 }
 
-/** The first way: the value is the time at which it was taken, and nothing ends it but DEL. */
+/** The first one: the value is the time of the acquire, and only DEL ends it. */
 class SetnxDel extends Lock
 {
     public function try(): bool
@@ -45,7 +45,7 @@ class SetnxDel extends Lock
     }
 }
 
-/** The second: when DEL removed nothing, the key is told to expire now. */
+/** The second: if DEL deleted nothing, EXPIRE 0 deletes the key. */
 class SetnxDelExpire extends SetnxDel
 {
     public function release(): string
@@ -57,7 +57,7 @@ class SetnxDelExpire extends SetnxDel
     }
 }
 
-/** The third: the value is when it ends, in seconds; whoever finds it ended deletes it and starts again. */
+/** The third: the value is its end, in seconds; a waiter deletes an expired one and starts again. */
 class SetnxStampDel extends Lock
 {
     public function try(): bool
@@ -65,7 +65,7 @@ class SetnxStampDel extends Lock
         if ($this->redis->setnx($this->key, (string) (time() + $this->leaseSeconds()))) {
             return true;
         }
-        // No value at all counts as ended.
+        // A missing value counts as expired.
         if ((int) $this->redis->get($this->key) > time()) {
             return false;
         }
@@ -77,7 +77,7 @@ class SetnxStampDel extends Lock
     }
 }
 
-/** The fourth: whoever finds it ended swaps the value, and has won if it got back what it had read. */
+/** The fourth: a waiter replaces an expired value by GETSET, and has the lock if that returns the value it read. */
 class SetnxGetset extends Lock
 {
     public function try(): bool
@@ -95,7 +95,7 @@ class SetnxGetset extends Lock
     }
 }
 
-/** The fifth: the server ends it, and whoever releases deletes what is there. */
+/** The fifth: the server expires it, and a release deletes any value. */
 class SetNxEx extends Lock
 {
     public function try(): bool
@@ -104,7 +104,7 @@ class SetNxEx extends Lock
     }
 }
 
-/** The sixth, which the article recommends: only the holder's own password is deleted, in one script. */
+/** The sixth, which the article recommends: one script deletes only the token of the holder. */
 class Token extends Lock
 {
     private const RELEASE = <<<'LUA'
@@ -131,7 +131,7 @@ class Token extends Lock
     }
 }
 
-/** Of the first article: milliseconds, a millisecond on top when taking, three to spare when giving back. */
+/** From the first article: milliseconds; one more in the acquire, a margin of three in the release. */
 class PidLock extends Lock
 {
     private const TAKE_BUFFER_MS = 1;
@@ -149,7 +149,7 @@ class PidLock extends Lock
         if ($this->redis->setnx($this->key, $stamp)) {
             return true;
         }
-        // A key that is gone counts as ended, here and in what comes back.
+        // A missing key counts as expired, here and in the reply to GETSET.
         if ($now <= (int) $this->redis->get($this->key)) {
             return false;
         }
@@ -175,7 +175,7 @@ class PidLock extends Lock
     }
 }
 
-/** Of the third article: who fails to take it mends a missing expiry; WATCH guards the release. */
+/** From the third article: a waiter adds a missing expiry; WATCH protects the release. */
 class ExpireWatch extends Lock
 {
     private string $uuid = '';
@@ -187,7 +187,7 @@ class ExpireWatch extends Lock
             $this->redis->expire($this->key, $this->leaseSeconds());
             return true;
         }
-        // -1: it is there, and nothing would ever end it.
+        // -1: the key exists without an expiry.
         if ($this->redis->ttl($this->key) === -1) {
             $this->redis->expire($this->key, $this->leaseSeconds());
         }
@@ -217,7 +217,7 @@ class ExpireWatch extends Lock
     }
 }
 
-/** No lock at all: what the witness must notice. */
+/** No lock: the witness must notice it. */
 class Nothing extends Lock
 {
     public function try(): bool

@@ -1,6 +1,6 @@
 <?php
 /*
- * The party of PHP: the contract of arena.py, on the locks of locks.php and the one of symfony.php.
+ * The party of PHP: the interface of arena.py, with the locks of locks.php and symfony.php.
  */
 declare(strict_types=1);
 
@@ -30,7 +30,7 @@ function acquire(Lock $lock, int $waitMs): string
     return 'busy';
 }
 
-/** True when nobody else was inside. */
+/** True if no other party was inside. */
 function work(mixed $witness, string $who): bool
 {
     $alone = flock($witness, LOCK_EX | LOCK_NB);
@@ -66,7 +66,7 @@ function contend(Lock $lock, int $count, mixed $witness, string $who): array
     return $tally;
 }
 
-function obey(string $line, Lock $lock, mixed $witness, string $who): string
+function execute(string $line, Lock $lock, mixed $witness, string $who): string
 {
     $words = explode(' ', trim($line));
     try {
@@ -83,5 +83,5 @@ function obey(string $line, Lock $lock, mixed $witness, string $who): string
 
 echo "ready\n";
 while (($line = fgets(STDIN)) !== false) {
-    echo obey($line, $lock, $witness, $who), "\n";
+    echo execute($line, $lock, $witness, $who), "\n";
 }

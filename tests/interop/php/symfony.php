@@ -3,7 +3,7 @@
  * The lock of Symfony over its RedisStore: the library itself, from the directory in SYMFONY_LOCK (lock/ is the
  * component, psr/ is Psr\Log).
  *
- * Beside what every lock does it knows "read" (acquireRead), "wait" (a blocking acquire, as the library waits),
+ * More commands: "read" (acquireRead), "wait" (a blocking acquire, as the library waits),
  * "refresh", "acquired" (isAcquired) and "left" (milliseconds, getRemainingLifetime).
  */
 declare(strict_types=1);

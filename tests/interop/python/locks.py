@@ -1,4 +1,4 @@
-"""The locks that Python has, each behind the same two doors: acquire(wait_ms) and release()."""
+"""The locks of Python, with one interface: acquire(wait_ms) and release()."""
 
 import os
 import time
@@ -9,7 +9,7 @@ PAUSE_S = int(os.environ["PAUSE_MS"]) / 1000
 
 
 class Lock:
-    """What most of them need: a client, and tries that are repeated until the wait is over."""
+    """A client, and attempts that are repeated until the wait is over."""
 
     def __init__(self, host, port, key, lease_ms):
         self.client = redis.Redis(host=host, port=port)
@@ -26,7 +26,7 @@ class Lock:
 
 
 class RedisPy(Lock):
-    """redis.lock.Lock, since 2.10: a token, compared when it is given back."""
+    """redis.lock.Lock, since 2.10: a token that the release compares."""
 
     def acquire(self, wait_ms):
         self.lock = self.client.lock(self.key, timeout=self.lease_ms / 1000, sleep=PAUSE_S)
@@ -41,7 +41,7 @@ class RedisPy(Lock):
 
 
 class RedisPy29(Lock):
-    """redis-py before that: the time at which it ends, as a float. It says nothing when it gives back."""
+    """redis-py before that: the time of its end, as a float. Its release has no result."""
 
     def try_once(self):
         self.lock = self.client.lock(self.key, timeout=self.lease_ms / 1000, sleep=PAUSE_S)
@@ -54,7 +54,7 @@ class RedisPy29(Lock):
 
 
 class PythonRedisLock(Lock):
-    """python-redis-lock: lock:KEY, and the list lock-signal:KEY that wakes one waiter."""
+    """python-redis-lock: lock:KEY, and the list lock-signal:KEY, which wakes one waiter."""
 
     def acquire(self, wait_ms):
         import redis_lock
@@ -62,7 +62,7 @@ class PythonRedisLock(Lock):
         self.lock = redis_lock.Lock(self.client, self.key, expire=max(1, self.lease_ms // 1000))
         if wait_ms == 0:
             return self.lock.acquire(blocking=False)
-        # It waits for whole seconds, and never for longer than its own lease.
+        # It waits for whole seconds, and at most for its lease.
         end = time.monotonic() + wait_ms / 1000
         while not self.lock.acquire(timeout=max(1, min(wait_ms, self.lease_ms) // 1000)):
             if time.monotonic() >= end:
@@ -80,7 +80,7 @@ class PythonRedisLock(Lock):
 
 
 class Walrus(Lock):
-    """walrus: lock:KEY, and the list lock.event:KEY that wakes one waiter and stays."""
+    """walrus: lock:KEY, and the list lock.event:KEY, which wakes one waiter and stays."""
 
     def __init__(self, host, port, key, lease_ms):
         import walrus
@@ -89,7 +89,7 @@ class Walrus(Lock):
         self.lock = walrus.Database(host=host, port=port).lock(key, ttl=lease_ms)
 
     def acquire(self, wait_ms):
-        # Its own waiting has no end; this is the same with one.
+        # Its own wait has no limit; this is the same with a limit.
         end = time.monotonic() + wait_ms / 1000
         while not self.lock.acquire(block=False):
             if time.monotonic() >= end:
@@ -102,7 +102,7 @@ class Walrus(Lock):
 
 
 class Pottery(Lock):
-    """pottery's Redlock, with one master."""
+    """Redlock of pottery, with one server."""
 
     def try_once(self):
         import pottery
@@ -123,7 +123,7 @@ class Pottery(Lock):
 
 
 class PotteryMany(Pottery):
-    """The same with several masters."""
+    """The same with several servers."""
 
     def __init__(self, host, ports, key, lease_ms):
         super().__init__(host, ports[0], key, lease_ms)
@@ -139,7 +139,7 @@ class PotteryMany(Pottery):
 
 
 class RedlockPyMany(Lock):
-    """redlock-py, with several servers. It says nothing when it gives back."""
+    """redlock-py, with several servers. Its release has no result."""
 
     def __init__(self, host, ports, key, lease_ms):
         import redlock
@@ -153,13 +153,13 @@ class RedlockPyMany(Lock):
         return bool(self.lock)
 
     def release(self):
-        there = sum(client.get(self.key) == self.lock.key for client in self.clients)
+        votes = sum(client.get(self.key) == self.lock.key for client in self.clients)
         self.manager.unlock(self.lock)
-        return "released" if there > len(self.clients) // 2 else "lost"
+        return "released" if votes > len(self.clients) // 2 else "lost"
 
 
 class DjangoRedis(RedisPy):
-    """django-redis: redis-py's lock on the key of the cache."""
+    """django-redis: the lock of redis-py on the key of the cache."""
 
     def __init__(self, host, port, key, lease_ms):
         import django.conf
@@ -176,7 +176,7 @@ class DjangoRedis(RedisPy):
 
 
 class Sherlock(Lock):
-    """sherlock's RedisLock."""
+    """RedisLock of sherlock."""
 
     def try_once(self):
         import sherlock

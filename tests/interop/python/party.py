@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The party of Python: the contract of arena.py, on the locks of locks.py.
+"""The party of Python: the interface of arena.py, with the locks of locks.py.
 
-Which libraries it finds depends on PYTHONPATH: Debian's redis-py, or what tools/interop has fetched.
+PYTHONPATH selects the libraries: redis-py of Debian, or those that tools/interop has fetched.
 """
 
 import fcntl
@@ -26,7 +26,7 @@ class Party:
         self.who = who
 
     def work(self):
-        """True when nobody else was inside."""
+        """True if no other party was inside."""
         try:
             fcntl.flock(self.witness, fcntl.LOCK_EX | fcntl.LOCK_NB)
             alone = True
@@ -49,13 +49,13 @@ class Party:
                 tally["acquired"] += 1
                 tally["overlaps"] += not self.work()
                 tally["lost"] += self.lock.release() == "lost"
-            except Exception as error:  # whatever a library throws is counted
+            except Exception as error:  # any exception of a library is counted
                 tally["errors"] += 1
                 tally["note"] = tally["note"] or repr(error)
             time.sleep(random.uniform(0, REST_S))
         return tally
 
-    def obey(self, line):
+    def execute(self, line):
         words = line.split()
         try:
             if words[0] == "acquire":
@@ -71,7 +71,7 @@ def main():
     party = Party(*sys.argv[1:])
     print("ready", flush=True)
     for line in sys.stdin:
-        print(party.obey(line), flush=True)
+        print(party.execute(line), flush=True)
 
 
 main()

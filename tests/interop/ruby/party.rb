@@ -1,9 +1,9 @@
 #!/usr/bin/env ruby
-# The party of Ruby: the contract of arena.py, on two locks as they are written with the redis gem.
+# The party of Ruby: the interface of arena.py, with two locks on the redis gem.
 #
-#     token          SET NX PX with a token, a script that deletes only that token
-#     redis-mutex    what the gem of this name keeps, at RedisMutex:KEY: the time of the end as a float of seconds, taken with SETNX
-#                    or, once it has passed, with GETSET; deleted by whoever still finds its own number there
+#     token          SET NX PX with a token, and a script that deletes only that token
+#     redis-mutex    as the gem of this name, at RedisMutex:KEY: the time of the end as a float of seconds, acquired with SETNX
+#                    or, after its end, with GETSET; a release deletes it if the value is still its own
 
 require 'json'
 require 'redis'
@@ -49,7 +49,7 @@ class RedisMutex
   def try
     now = Time.now.to_f
     @ends = now + @lease_s
-    # Given back between the two questions: from the beginning.
+    # Released between the two commands: start again.
     until @redis.setnx(@key, @ends.to_s)
       found = @redis.get(@key)
       next if found.nil?
@@ -92,7 +92,7 @@ class Party
     Process.clock_gettime(Process::CLOCK_MONOTONIC)
   end
 
-  # True when nobody else was inside.
+  # True if no other party was inside.
   def work
     alone = @witness.flock(File::LOCK_EX | File::LOCK_NB) == 0
     @witness.syswrite("in #{@who}\n")
@@ -122,13 +122,13 @@ class Party
     tally.merge(stolen: @lock.stolen)
   end
 
-  def obey(line)
+  def execute(line)
     word, number = line.split
     case word
     when 'acquire' then acquire(number.to_i)
     when 'release' then @lock.release
     when 'contend' then JSON.generate(contend(number.to_i))
-    else 'error what?'
+    else 'error unknown command'
     end
   rescue StandardError => e
     "error #{e.message}"
@@ -138,4 +138,4 @@ end
 $stdout.sync = true
 party = Party.new(*ARGV)
 puts 'ready'
-$stdin.each_line { |line| puts party.obey(line) }
+$stdin.each_line { |line| puts party.execute(line) }

@@ -213,13 +213,12 @@ TEST(old_snapshot_brings_back_a_key_of_nobody)
 
 /* A server that loads for a while, with the lock in the last words of its file: what comes before
  * them is a snapshot, while whose loading it answers. */
-static void load_slowly(void)
+static void load_slowly(const char *options)
 {
     assert_true(server_comes_to(redis, "aof_rewrite_in_progress:0", "INFO persistence"));
     server_kill(redis);
     (void)snprintf(redis->options, sizeof redis->options,
-                   "--appendonly yes --appendfsync always --key-load-delay 500 "
-                   "--loading-process-events-interval-bytes 1024");
+                   "--appendonly yes --appendfsync always %s", options);
     (void)unlink(redis->socket);
     server_start_only(redis);
     assert_true(server_comes_up(redis));
@@ -244,18 +243,15 @@ TEST(loading_while_held)
 {
     char url[200];
 
-    if (!server_is_new())
-        skip(); /* it cannot be told to load slowly */
     for (int rounds = 1;; rounds++) {
         begin("--appendonly yes --appendfsync always");
-        (void)server_ask(redis,
-                         "EVAL 'for i = 1, 3000 do redis.call(\"SET\", \"k\" .. i, i) end' 0");
+        const char *options = server_fill_to_load_slowly(redis);
         (void)server_ask(redis, "BGREWRITEAOF");
         assert_true(server_comes_to(redis, "aof_rewrite_in_progress:0", "INFO persistence"));
         (void)snprintf(url, sizeof url, "%s?lease=8s&timeout=500ms", redis->tcp_url);
         bowline_client *client = must_open(url);
         bowline_hold   *hold   = must_acquire(client, "x");
-        load_slowly();
+        load_slowly(options);
         bool seen = is_lost_while_loading(hold);
         bowline_close(client);
         if (seen)

@@ -228,12 +228,12 @@ static void add_signal(rights *r, const doctor_server *store)
 }
 
 /* The channel of a release, and the counter of fences. */
-static void add_redisson(rights *r, const doctor_target *target)
+static void add_redisson(rights *r, const doctor_target *target, bool before_7)
 {
     const bwl_compat_rules *rules = target->client->host.settings.rules;
 
     add_words(r, "&" BWL_HASH_LOCK_CHANNEL "*");
-    if (target->is_cluster)
+    if (target->is_cluster && !before_7)
         add_words(r, "+spublish");
     if (rules != NULL && rules->counts_fences)
         add_words(r, "~" BWL_HASH_LOCK_COUNTER "* +incr +get");
@@ -337,7 +337,7 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
         if (f->listens)
             add_words(r, "&" BWL_QUEUE_CHANNEL "*");
         if (strcmp(f->name, "redisson") == 0)
-            add_redisson(r, target);
+            add_redisson(r, target, wanted->before_7);
         if (store->config->database != 0)
             add_words(r, "+select");
         if (target->is_cluster) {

@@ -134,6 +134,12 @@ def test_skipped_cases_are_named_and_not_passed(tmp_path):
     assert "b: no server" in text
 
 
+def test_reason_of_a_skip_is_the_comment_before_it(tmp_path):
+    text = count(tmp_path, program("1..2\n# skipped: no TLS\nnot ok 1 # SKIP a\nok 2 # SKIP b\n", "FAIL", 0))[2]
+    assert "p: a: no TLS" in text
+    assert "p: b\n" in text
+
+
 def test_skips_of_an_old_cmocka_are_no_failure_and_hide_none(tmp_path):
     said = "1..2\nok 1 - a\nnot ok 2 # SKIP b\n"
     status, last, text = count(tmp_path, program(said, "FAIL", 0))

@@ -20,27 +20,28 @@ static bool runs(const cluster *c, unsigned node)
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-static int bus_port(server *s)
+/* The port at which a node listens for the others: it belongs to the TLS port if they use TLS. */
+static int bus_port(const cluster *c, server *s)
 {
-    int port = 0;
+    int port = s->port;
 
-    (void)sscanf(server_ask(s, "CONFIG GET cluster-port"), "cluster-port %d", &port);
-    assert_true(port > 0);
-    return port;
+    if (c->authority != NULL)
+        assert_int_equal(sscanf(server_ask(s, "CONFIG GET tls-port"), "tls-port %d", &port), 1);
+    return port + SERVER_BUS_PORT_STEP;
 }
 
 static server *start_node(cluster *c, unsigned i)
 {
     char options[500];
     int  size = snprintf(options, sizeof options,
-                         "--cluster-enabled yes --cluster-port %d --cluster-node-timeout %d "
+                         "--cluster-enabled yes --cluster-node-timeout %d "
                           "--repl-diskless-sync-delay 0 --cluster-replica-validity-factor 0",
-                         server_free_port(), NODE_TIMEOUT_MS);
+                         NODE_TIMEOUT_MS);
 
     if (c->authority != NULL) {
         const char *at   = c->authority->directory;
         const char *name = i == CLUSTER_PRIMARIES - 1 ? "far" : "host";
-        int         port = server_free_port();
+        int         port = server_free_node_port();
         c->tls_port      = i == 0 ? port : c->tls_port;
         (void)snprintf(options + size, sizeof options - (size_t)size,
                        " --tls-cluster yes --tls-auth-clients no --tls-port %d --tls-cert-file "
@@ -58,15 +59,19 @@ static void must_ok(server *s, const char *command)
         fail_msg("%s: %s", command, answer);
 }
 
+/* ADDSLOTSRANGE is of 7.0. */
 static void give_slots(cluster *c, unsigned i)
 {
-    char     command[80];
+    char     command[160];
     unsigned first = i * SLOTS / CLUSTER_PRIMARIES;
     unsigned end   = (i + 1) * SLOTS / CLUSTER_PRIMARIES;
 
     (void)snprintf(command, sizeof command, "CLUSTER SET-CONFIG-EPOCH %u", i + 1);
     must_ok(c->nodes[i], command);
-    (void)snprintf(command, sizeof command, "CLUSTER ADDSLOTSRANGE %u %u", first, end - 1);
+    (void)snprintf(command, sizeof command,
+                   "EVAL 'for slot = %u, %u do redis.call(\"CLUSTER\", \"ADDSLOTS\", slot) end "
+                   "return redis.status_reply(\"OK\")' 0",
+                   first, end - 1);
     must_ok(c->nodes[i], command);
 }
 
@@ -89,7 +94,7 @@ static void introduce(cluster *c)
     /* Each meets each: their gossip about the others is slow. */
     for (unsigned i = 0; i < c->count; i++) {
         (void)snprintf(command, sizeof command, "CLUSTER MEET 127.0.0.1 %d %d", c->nodes[i]->port,
-                       bus_port(c->nodes[i]));
+                       bus_port(c, c->nodes[i]));
         for (unsigned j = 0; j < i; j++)
             must_ok(c->nodes[j], command);
     }
@@ -103,8 +108,6 @@ static void introduce(cluster *c)
 static cluster *new_cluster(void)
 {
     server_needed();
-    if (!server_is_new())
-        skip();
     cluster *c = calloc(1, sizeof *c);
     assert_non_null(c);
     return c;
@@ -118,6 +121,18 @@ static void start(cluster *c, unsigned count)
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
         give_slots(c, i);
     introduce(c);
+}
+
+void cluster_queue_needed(void)
+{
+    server_needed();
+    if (!server_is_new())
+        skip_because("protocol queue needs Redis 7.0 in a cluster");
+}
+
+const char *cluster_protocol(void)
+{
+    return server_is_new() ? "queue" : "token";
 }
 
 cluster *cluster_start(bool has_replicas)
@@ -139,7 +154,7 @@ cluster *cluster_start_tls(void)
     c->authority = server_start_tls(NULL);
     if (c->authority->tls_port == 0) {
         cluster_stop(c);
-        skip();
+        skip_because("the server has no TLS");
     }
     certs_make(c->authority->directory, &far_one);
     start(c, CLUSTER_PRIMARIES);

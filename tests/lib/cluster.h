@@ -20,8 +20,13 @@ typedef struct cluster {
     char     token_url[300]; /* the same with protocol token */
 } cluster;
 
-/* Starts it, and waits until every node reports the state ok.  Skips the test with a server that
- * cannot choose its cluster port (before 7.0).  Free with cluster_stop. */
+/* Skips the test before Redis 7.0, where a cluster does not support protocol queue. */
+void cluster_queue_needed(void);
+
+/* "queue", or "token" before Redis 7.0: for a test that is about neither. */
+const char *cluster_protocol(void);
+
+/* Starts it, and waits until every node reports the state ok.  Free with cluster_stop. */
 cluster *cluster_start(bool has_replicas);
 void     cluster_stop(cluster *c); /* also NULL */
 

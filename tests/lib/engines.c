@@ -158,14 +158,16 @@ static void run_case(void **state)
         world.server = server_start_tls(NULL);
     if (strcmp(r->engine->name, "redlock") == 0)
         start_more_servers();
+    if (is_on_cluster(r->engine))
+        cluster_queue_needed();
     if (is_on_cluster(r->engine) && world.cluster == NULL)
         world.cluster = cluster_start(false);
     if (strcmp(r->engine->name, "rediss") == 0 && world.server->tls_port == 0)
-        skip();
+        skip_because("the server has no TLS");
     int status = bowline_open(&client, BOWLINE_OPTIONS(.url = engine_url(r->engine, NULL)), NULL);
     bowline_close(client);
     if (status == BOWLINE_UNSUPPORTED)
-        skip();
+        skip_because("this build of bowline has no TLS");
     world.descriptors = count_descriptors();
     world.threads     = count_threads();
     r->began          = true;

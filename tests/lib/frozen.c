@@ -11,13 +11,25 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { US_PER_MS = 1000 };
+enum { US_PER_MS = 1000, MS_PER_S = 1000, PATIENCE_MS = 20000 };
 
 static clock_setting *setting;
 
 void frozen_set(int64_t now_ms)
 {
     __atomic_store_n(&setting->stands_us, now_ms * US_PER_MS, __ATOMIC_SEQ_CST);
+}
+
+void frozen_await(server *s)
+{
+    int64_t   now_ms = __atomic_load_n(&setting->stands_us, __ATOMIC_SEQ_CST) / US_PER_MS;
+    long long seconds, us;
+
+    for (int64_t end = clock_ms() + PATIENCE_MS; clock_ms() < end;)
+        if (sscanf(server_ask(s, "TIME"), "%lld %lld", &seconds, &us) == 2 &&
+            seconds * MS_PER_S + us / US_PER_MS == now_ms)
+            return;
+    fail_msg("the server does not see the new time");
 }
 
 server *frozen_start(int64_t now_ms)

@@ -12,8 +12,12 @@
 /* As server_start.  Its wall clock starts at `now_ms` since 1970. */
 server *frozen_start(int64_t now_ms);
 
-/* Call it with no command in flight: the next command already sees the new time. */
+/* Call it with no command in flight.  On Redis 7 the next command already sees the new time.
+ * Valkey 9.1 reads the clock once in a millisecond: call frozen_await afterwards. */
 void frozen_set(int64_t now_ms);
+
+/* Waits until the server sees the time that was set. */
+void frozen_await(server *s);
 
 void frozen_stop(server *s);
 

@@ -86,8 +86,7 @@ void server_needed(void)
         return;
     if (getenv("CI") != NULL)
         fail_msg("there is no redis-server in PATH");
-    print_message("# there is no redis-server in PATH\n");
-    skip();
+    skip_because("there is no redis-server in PATH");
 }
 
 bool server_is_new(void)
@@ -95,17 +94,45 @@ bool server_is_new(void)
     return system("redis-server --version | grep -q 'v=[789]'") == 0;
 }
 
-int server_free_port(void)
+/* Binds a port of the loopback interface; wanted 0: any.  Returns it, or 0 if it is in use.  The
+ * socket stays open, so the port stays reserved.  SO_REUSEADDR is set after bind: with it, bind
+ * would share a port that another test has reserved. */
+static int reserve_port(int wanted)
 {
-    struct sockaddr_in at   = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    struct sockaddr_in at   = { .sin_family      = AF_INET,
+                                .sin_port        = htons((uint16_t)wanted),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     socklen_t          size = sizeof at;
     int                fd   = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     assert_true(fd >= 0);
+    if (bind(fd, (struct sockaddr *)&at, size) != 0) {
+        (void)close(fd);
+        return 0;
+    }
     assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int)), 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&at, size), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
-    return ntohs(at.sin_port); /* the socket stays open, so the port stays reserved */
+    return ntohs(at.sin_port);
+}
+
+int server_free_port(void)
+{
+    int port = reserve_port(0);
+
+    assert_int_not_equal(port, 0);
+    return port;
+}
+
+int server_free_node_port(void)
+{
+    for (int tries = 0; tries < 1000; tries++) {
+        int port = server_free_port();
+        if (port + SERVER_BUS_PORT_STEP <= UINT16_MAX &&
+            reserve_port(port + SERVER_BUS_PORT_STEP) != 0)
+            return port;
+    }
+    fail_msg("there are no two free ports %d apart", SERVER_BUS_PORT_STEP);
+    return 0;
 }
 
 /* In the child: becomes the server, or exits. */
@@ -289,7 +316,9 @@ static server *make_server(const char *options)
 
 static bool try_to_start(server *s, bool with_tls)
 {
-    s->port     = server_free_port();
+    bool is_node = strstr(s->options, "--cluster-enabled") != NULL;
+
+    s->port     = is_node ? server_free_node_port() : server_free_port();
     s->tls_port = with_tls ? server_free_port() : 0;
     server_start_only(s);
     return server_comes_up(s);

@@ -56,6 +56,11 @@ server *server_start_sentinel_of(const char *address, int port, int quorum, cons
  * while this one runs: it stays bound here.  A server that sets SO_REUSEADDR can listen on it. */
 int server_free_port(void);
 
+/* The same for a node of a cluster, which listens for the other nodes at the port that is
+ * SERVER_BUS_PORT_STEP higher.  server_start takes such a port if `options` enable the cluster. */
+enum { SERVER_BUS_PORT_STEP = 10000 };
+int server_free_node_port(void);
+
 /* Kill ends the process at once, as a crash does; start it again on the same port, with no data. */
 void server_kill(server *s);
 void server_start_again(server *s);
@@ -65,6 +70,10 @@ void server_restart(server *s);
 void server_start_only(server *s);
 bool server_comes_up(server *s); /* it accepts connections; false: it has ended */
 void server_await(server *s);
+
+/* Writes so many keys that the server, started again with the options that are returned, loads its
+ * snapshot for two seconds and replies meanwhile. */
+const char *server_fill_to_load_slowly(server *s);
 
 void server_signal(server *s, int signal);
 

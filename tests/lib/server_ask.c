@@ -225,3 +225,17 @@ bool server_becomes_empty(server *s)
     (void)server_ask(s, "FLUSHALL");
     return false;
 }
+
+/* While it loads, a server before 7.0 replies after each two megabytes. */
+const char *server_fill_to_load_slowly(server *s)
+{
+    bool is_new = server_is_new();
+
+    assert_string_equal(server_ask(s, "CONFIG SET rdbcompression no"), "OK");
+    (void)server_ask(s,
+                     "EVAL 'for i = 1, 2000 do "
+                     "redis.call(\"SET\", \"k\" .. i, string.rep(\"x\", ARGV[1])) end' 0 %d",
+                     is_new ? 1 : 20000);
+    return is_new ? "--key-load-delay 1000 --loading-process-events-interval-bytes 1024"
+                  : "--key-load-delay 1000";
+}

@@ -19,6 +19,9 @@
 
 #include <cmocka.h>
 
+/* Skips the test.  The line before its result gives the reason, and tools/count-tests prints it. */
+#define skip_because(reason) (print_message("# skipped: %s\n", (reason)), skip())
+
 /* Fails unless the statuses are equal; prints both by name, and the text. */
 #define assert_status(expected, actual, error) \
     assert_status_at((expected), (actual), (error), __FILE__, __LINE__)

@@ -20,6 +20,7 @@ static char     url[300];
 
 static void begin(bool has_replicas)
 {
+    cluster_queue_needed();
     c     = cluster_start(has_replicas);
     judge = witness_new();
     (void)snprintf(url, sizeof url, "%s?lease=%dms", c->url, LEASE_MS);

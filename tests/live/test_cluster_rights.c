@@ -213,6 +213,7 @@ TEST(cluster_rights_of_a_queue)
     static const char *const items[] = { "+asking", "+ssubscribe", "+spublish", "&bowline:i:*",
                                          NULL };
 
+    cluster_queue_needed();
     is_least("", cluster_slot_of(c, "life"), items);
 }
 
@@ -222,6 +223,7 @@ TEST(cluster_rights_of_a_queue_elsewhere)
     static const char *const items[] = { "+asking", "~bowline:f:*", "~bowline:who:*",
                                          "~{lock:*}:bwl.?", NULL };
 
+    cluster_queue_needed();
     is_least("?key=lock:%25s", atoi(server_ask(c->nodes[0], "CLUSTER KEYSLOT lock:life")), items);
 }
 

@@ -65,11 +65,11 @@ TEST(cluster_lock_is_lost_when_the_replica_lacks_it)
 TEST(cluster_lock_survives_a_switch_to_a_restarted_replica)
 {
     enum { LOCKS = 2 };
-    static const char *const protocols[LOCKS] = { "token", "queue" };
-    bowline_client          *clients[LOCKS];
-    bowline_hold            *holds[LOCKS];
-    char                     url[340];
-    int                      slot = 0;
+    const char     *protocols[LOCKS] = { "token", cluster_protocol() };
+    bowline_client *clients[LOCKS];
+    bowline_hold   *holds[LOCKS];
+    char            url[340];
+    int             slot = 0;
 
     begin(true);
     for (unsigned i = 0; i < LOCKS; i++) {

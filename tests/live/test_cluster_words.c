@@ -98,6 +98,7 @@ TEST(cluster_scripts_succeed_in_a_slot_that_moves_away)
     char                    tag[BWL_QUEUE_TAG_MAX + 1];
     char                    listens[80];
 
+    cluster_queue_needed();
     c            = cluster_start(false);
     server *s    = c->nodes[0];
     int     slot = cluster_slot_of(c, cluster_name_at(0, 0));

@@ -211,13 +211,12 @@ TEST(key_from_an_old_snapshot_expires_with_its_lease)
 
 /* Restarts the server so that it loads slowly, with the lock at the end of its file. The file
  * begins with a snapshot, and the server answers while it loads that. */
-static void restart_with_slow_load(void)
+static void restart_with_slow_load(const char *options)
 {
     assert_true(server_comes_to(redis, "aof_rewrite_in_progress:0", "INFO persistence"));
     server_kill(redis);
     (void)snprintf(redis->options, sizeof redis->options,
-                   "--appendonly yes --appendfsync always --key-load-delay 500 "
-                   "--loading-process-events-interval-bytes 1024");
+                   "--appendonly yes --appendfsync always %s", options);
     (void)unlink(redis->socket);
     server_start_only(redis);
     assert_true(server_comes_up(redis));
@@ -242,18 +241,15 @@ TEST(hold_is_lost_while_the_restarted_server_loads)
 {
     char url[200];
 
-    if (!server_is_new())
-        skip(); /* it has no option for a slow load */
     for (int rounds = 1;; rounds++) {
         begin("--appendonly yes --appendfsync always");
-        (void)server_ask(redis,
-                         "EVAL 'for i = 1, 3000 do redis.call(\"SET\", \"k\" .. i, i) end' 0");
+        const char *options = server_fill_to_load_slowly(redis);
         (void)server_ask(redis, "BGREWRITEAOF");
         assert_true(server_comes_to(redis, "aof_rewrite_in_progress:0", "INFO persistence"));
         (void)snprintf(url, sizeof url, "%s?lease=8s&timeout=500ms", redis->tcp_url);
         bowline_client *client = must_open(url);
         bowline_hold   *hold   = must_acquire(client, "x");
-        restart_with_slow_load();
+        restart_with_slow_load(options);
         bool seen = is_lost_while_loading(hold);
         bowline_close(client);
         if (seen)

@@ -54,7 +54,8 @@ TEST(cluster_name_in_the_url_is_resolved_for_each_attempt)
 
     cluster *c = cluster_start(false);
     name_leads_to("seed.test", ADDRESS_2); /* no server listens there */
-    (void)snprintf(url, sizeof url, "redis+cluster://seed.test:%d", c->nodes[0]->port);
+    (void)snprintf(url, sizeof url, "redis+cluster://seed.test:%d?protocol=%s", c->nodes[0]->port,
+                   cluster_protocol());
     bowline_client *client = must_open(url);
     assert_status(BOWLINE_UNREACHABLE, try_once(client, cluster_name_at(1, 0)), NULL);
     name_leads_to("seed.test", ADDRESS_1);

@@ -50,7 +50,7 @@ static int end(void **state)
 static void needs_tls(void)
 {
     if (redis->tls_port == 0)
-        skip();
+        skip_because("the server has no TLS");
 }
 
 TEST(service_without_tls_works)

@@ -25,10 +25,16 @@ static server         *redis;
 static bowline_client *client;
 static int64_t         now_ms;
 
+static void set_clock(int64_t to_ms)
+{
+    now_ms = to_ms;
+    frozen_set(now_ms);
+    frozen_await(redis);
+}
+
 static void pass(int64_t by_ms)
 {
-    now_ms += by_ms;
-    frozen_set(now_ms);
+    set_clock(now_ms + by_ms);
 }
 
 /* What a script of Symfony's answers: "1", or "(nil)" for false. */
@@ -84,8 +90,7 @@ static int begin(void **state)
 {
     char url[200];
 
-    now_ms = beginning_ms;
-    frozen_set(now_ms);
+    set_clock(beginning_ms);
     (void)snprintf(url, sizeof url, "%s?profile=symfony&wait=0s", redis->tcp_url);
     client = must_open_without_keeper(url);
     return 0;

@@ -70,7 +70,7 @@ static void name_locks(soak_run *run)
 static void start(soak_run *run)
 {
     if (!server_is_new()) {
-        (void)printf("soak: cluster: this redis-server cannot choose its other port\n"
+        (void)printf("soak: cluster: protocol queue needs Redis 7.0 in a cluster\n"
                      "0 passed, 0 failed\n");
         exit(0);
     }

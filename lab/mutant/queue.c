@@ -48,7 +48,7 @@ static void joins_anew_event(void *state, const bwl_lock_request *request, const
     bwl_queue_mutant_state *m     = state;
     bool                    waits = m->inner.phase == BWL_QUEUE_QUEUED;
 
-    if (ev->kind == BWL_ALARM && waits && m->inner.asking.asked == 0) {
+    if (ev->kind == BWL_ALARM && waits && m->inner.in_flight.tag == 0) {
         m->inner.phase = BWL_QUEUE_IDLE;
         bwl_complete(fx, BWL_RETRY_WITH_NEW_TOKEN);
         return;
@@ -84,8 +84,8 @@ static void just_loses_command(void *state, const bwl_lock_request *request, con
     if (cmd->verb == BWL_ACQUIRE)
         m->until = 0;
     if (cmd->verb == BWL_RELEASE && m->until != 0 && cmd->now >= m->until) {
-        m->inner.phase        = BWL_QUEUE_IDLE;
-        m->inner.asking.asked = 0;
+        m->inner.phase         = BWL_QUEUE_IDLE;
+        m->inner.in_flight.tag = 0;
         bwl_complete(fx, BWL_RELEASED);
     } else {
         inner_command(state, request, cmd, fx);
@@ -98,7 +98,7 @@ static void just_yields_command(void *state, const bwl_lock_request *request,
     bwl_queue_mutant_state *m = state;
 
     if (cmd->again || cmd->verb == BWL_RELEASE)
-        m->inner.owes = false;
+        m->inner.previous_may_own = false;
     inner_command(state, request, cmd, fx);
 }
 

@@ -16,12 +16,12 @@ static void mutant_command(void *state, const bwl_lock_request *request, const b
 {
     bwl_mutant_state *m = state;
 
-    m->asked_at = cmd->now;
-    m->verb     = cmd->verb;
-    m->again    = cmd->again;
-    m->is_lost  = false;
+    m->sent_at = cmd->now;
+    m->verb    = cmd->verb;
+    m->again   = cmd->again;
+    m->is_lost = false;
     bwl_token.command(m->inner, request, cmd, fx);
-    m->asked = fx->sends[fx->send_count - 1].tag;
+    m->tag = fx->sends[fx->send_count - 1].tag;
 }
 
 static void inner_event(bwl_mutant_state *m, const bwl_lock_request *request, const bwl_event *ev,
@@ -49,7 +49,7 @@ static void tell_lie(bwl_mutant_state *m, const bwl_lock_request *request, lie l
         return;
     fx->outcome = (bwl_outcome){ .kind = l.kind };
     if (l.kind == BWL_HELD)
-        fx->outcome.until = lease_from(m->asked_at, request);
+        fx->outcome.until = lease_from(m->sent_at, request);
 }
 
 static void from_answer_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
@@ -75,7 +75,7 @@ static void from_settling_event(void *state, const bwl_lock_request *request, co
 
     inner_event(m, request, ev, fx);
     if (fx->outcome.kind == BWL_HELD && m->again)
-        fx->outcome.until = lease_from(m->asked_at, request);
+        fx->outcome.until = lease_from(m->sent_at, request);
 }
 
 static void no_is_yes_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
@@ -94,7 +94,7 @@ static void any_answer_event(void *state, const bwl_lock_request *request, const
     bwl_mutant_state *m    = state;
     bwl_event         ours = *ev;
 
-    ours.tag = m->asked;
+    ours.tag = m->tag;
     inner_event(m, request, &ours, fx);
 }
 

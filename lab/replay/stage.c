@@ -202,13 +202,13 @@ bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_message *message,
     bwl_text               why;
     bool                   is_good;
     bwl_redis_command_args q = {
-        .command   = (bwl_redis_command)message->command,
-        .key       = BWL_STAGE_KEY,
-        .key_size  = sizeof BWL_STAGE_KEY - 1,
-        .token     = token,
-        .lease_ms  = (bwl_ms)message->lease_ms * s->scale * 100 / world->clocks.server_pace,
-        .timestamp = message->timestamp,
-        .rules     = world->terms.rules,
+        .command  = (bwl_redis_command)message->command,
+        .key      = BWL_STAGE_KEY,
+        .key_size = sizeof BWL_STAGE_KEY - 1,
+        .token    = token,
+        .lease_ms = (bwl_ms)message->lease_ms * s->scale * 100 / world->clocks.server_pace,
+        .number   = message->timestamp,
+        .rules    = world->terms.rules,
     };
 
     write_token(token, message->token);

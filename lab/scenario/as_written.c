@@ -54,7 +54,7 @@ typedef struct written_program {
 typedef struct written_state {
     uint8_t         verb;
     uint8_t         at;
-    bwl_one_request asking;
+    bwl_one_request in_flight;
     int64_t         timestamp; /* written by this try */
     uint64_t        shown;     /* read by the step before */
     bwl_ms          until;
@@ -76,7 +76,7 @@ static const written_step *step_of(const written_program *p, const written_state
 static void ask(const written_program *p, written_state *s, unsigned at, bwl_effects *fx)
 {
     s->at = (uint8_t)at;
-    bwl_article_send(&s->asking, (bwl_redis_command)step_of(p, s)->command, s->timestamp, fx);
+    bwl_article_send(&s->in_flight, (bwl_redis_command)step_of(p, s)->command, s->timestamp, fx);
 }
 
 /* Reads the wall clock once for each try. */
@@ -171,9 +171,9 @@ static void command(const written_program *p, written_state *s, const bwl_lock_r
 static void event(const written_program *p, written_state *s, const bwl_lock_request *request,
                   const bwl_event *ev, bwl_effects *fx)
 {
-    if (ev->kind == BWL_ALARM && s->asking.asked == NOTHING)
+    if (ev->kind == BWL_ALARM && s->in_flight.tag == NOTHING)
         go_to(p, s, request, FROM_START, ev, fx);
-    if (!bwl_ends_request(&s->asking, ev))
+    if (!bwl_ends_request(&s->in_flight, ev))
         return;
     if (ev->kind == BWL_REPLY)
         answered(p, s, request, ev, fx);

@@ -1,6 +1,6 @@
 /*
- * redisson.c -- RLock of Redisson as in src/protocol/redisson.c: the invariants that hold, and the
- * purpose of each of its rules.
+ * redisson.c -- RLock of Redisson as in src/protocol/framework_lock.c: the invariants that hold,
+ * and the purpose of each of its rules.
  *
  * A scenario that breaks differs from one that holds only by the omitted rule.
  */

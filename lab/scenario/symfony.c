@@ -1,6 +1,6 @@
 /*
- * symfony.c -- RedisStore of Symfony as in src/protocol/symfony.c: the invariants that hold, and
- * the purpose of each of its rules.
+ * symfony.c -- RedisStore of Symfony as in src/protocol/framework_lock.c: the invariants that hold,
+ * and the purpose of each of its rules.
  *
  * A scenario that breaks differs from one that holds only by the omitted rule.
  */

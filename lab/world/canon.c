@@ -94,12 +94,12 @@ static void put_synced(bwl_print *p, const bwl_hold *h)
 {
     bwl_synced_state view = bwl_synced_state_of(h);
 
-    bwl_put(p, (uint64_t)view.verb << 1 | (view.asked != 0));
-    if (view.asked == 0)
+    bwl_put(p, (uint64_t)view.verb << 1 | (view.tag != 0));
+    if (view.tag == 0)
         return;
     bwl_put_time(p, view.until);
-    bwl_put_time(p, view.ask_until);
-    bwl_put(p, (uint64_t)(p->now - view.asked_at));
+    bwl_put_time(p, view.retry_until);
+    bwl_put(p, (uint64_t)(p->now - view.sent_at));
 }
 
 static void put_protocol(bwl_print *p, const bwl_hold *h)
@@ -120,16 +120,16 @@ static void put_protocol(bwl_print *p, const bwl_hold *h)
     }
     view = bwl_token_state_of(h);
 
-    bwl_put(p, (uint64_t)view.verb << 1 | (view.asked != 0));
+    bwl_put(p, (uint64_t)view.verb << 1 | (view.in_flight.tag != 0));
     bwl_put_time(p, view.until);
     if (h->protocol->command != bwl_token.command && !begins_as_token(h->protocol) &&
         !bwl_is_synced(h)) {
         bwl_mutant_state mutant;
         memcpy(&mutant, h->memory, sizeof mutant);
-        bwl_put_time(p, mutant.asked_at);
+        bwl_put_time(p, mutant.sent_at);
         bwl_put(p, (uint64_t)mutant.blows << 8 | (uint64_t)mutant.verb << 2 |
                        (uint64_t)mutant.is_lost << 1 | mutant.again);
-        bwl_put(p, mutant.asked == view.last_tag);
+        bwl_put(p, mutant.tag == view.in_flight.last_tag);
     }
 }
 
@@ -177,8 +177,8 @@ static void put_hold(bwl_print *p, const bwl_hold *h)
 static bool is_current(const bwl_lab_client *c, const bwl_message *message)
 {
     return c->is_running && message->round == c->round &&
-           (message->tag == bwl_token_state_of(&c->hold).asked ||
-            (message->tag != 0 && message->tag == bwl_synced_asked(&c->hold)));
+           (message->tag == bwl_token_state_of(&c->hold).in_flight.tag ||
+            (message->tag != 0 && message->tag == bwl_synced_tag(&c->hold)));
 }
 
 static void put_question(bwl_print *p, const bwl_message *message)
@@ -214,7 +214,7 @@ static void put_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *
     }
     bool     current  = is_current(c, message);
     bool     of_round = c->is_running && message->round == c->round;
-    uint64_t order    = of_round ? bwl_token_state_of(&c->hold).last_tag - message->tag : 0;
+    uint64_t order = of_round ? bwl_token_state_of(&c->hold).in_flight.last_tag - message->tag : 0;
 
     bwl_put(p, (uint64_t)message->kind << 8 | (uint64_t)message->is_settled << 2 |
                    (uint64_t)of_round << 1 | current);

@@ -31,7 +31,7 @@ void bwl_put_redlock_state(bwl_print *p, const bwl_hold *h)
                    (uint64_t)r->is_decided << 1 | r->is_patient); /* patience doubles each time */
     bwl_put_time(p, r->until);
     if (!r->is_decided)
-        bwl_put(p, (uint64_t)(p->now - r->asked_at) << 1 | r->is_again);
+        bwl_put(p, (uint64_t)(p->now - r->started_at) << 1 | r->is_again);
 }
 
 static void put_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,

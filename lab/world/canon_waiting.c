@@ -62,9 +62,9 @@ static bool is_question(const bwl_message *message)
 /* True if its request is in flight. */
 static bool is_asked(const bwl_lab_client *c, const bwl_message *message)
 {
-    uint32_t replicas = bwl_synced_asked(&c->hold);
+    uint32_t replicas = bwl_synced_tag(&c->hold);
 
-    return message->tag == bwl_queue_state_of(&c->hold).asking.asked ||
+    return message->tag == bwl_queue_state_of(&c->hold).in_flight.tag ||
            (replicas != 0 && message->tag == replicas);
 }
 
@@ -131,14 +131,14 @@ void bwl_put_queue_state(bwl_print *p, const bwl_world *w, const bwl_lab_client 
     bwl_queue_state v = bwl_queue_state_of(&c->hold);
 
     bwl_put(p, (uint64_t)v.phase << 32 | (uint64_t)v.provisional_ttl_ms << 3 |
-                   (uint64_t)v.may_wait << 2 | (uint64_t)v.was_held << 1 | (v.asking.asked != 0));
-    if (v.asking.asked != 0 || p->plain)
+                   (uint64_t)v.may_wait << 2 | (uint64_t)v.was_held << 1 | (v.in_flight.tag != 0));
+    if (v.in_flight.tag != 0 || p->plain)
         put_past(p, w, v.sent_at);
     bwl_put(p, (uint64_t)v.lease_ms << 1 | (v.unconfirmed != 0));
     put_rank(p, &p->drawn->fences, v.fence);
     put_rank(p, &p->drawn->tickets, v.ticket);
     bwl_put_token(p, bwl_queue_owes(&c->hold));
-    if (v.owes)
+    if (v.previous_may_own)
         bwl_put(p, (uint64_t)v.next << 32 | v.next_command);
     if (v.phase == BWL_QUEUE_QUEUED) {
         bwl_put(p, (uint64_t)(p->now - v.seen.at));

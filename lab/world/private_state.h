@@ -14,8 +14,8 @@ enum { BWL_MUTANT_INNER_SIZE = 32 };
 
 typedef struct bwl_mutant_state {
     _Alignas(8) unsigned char inner[BWL_MUTANT_INNER_SIZE];
-    bwl_ms   asked_at; /* the last command */
-    uint32_t asked;    /* its tag */
+    bwl_ms   sent_at; /* of the last command */
+    uint32_t tag;     /* of the last command */
     bwl_verb verb;
     bool     again;
     unsigned blows;   /* hammers: how often in a row */
@@ -51,7 +51,7 @@ static inline bwl_queue_state bwl_queue_state_of(const bwl_hold *h)
 /* The token that this hold must release first; 0: none. */
 static inline uint16_t bwl_queue_owes(const bwl_hold *h)
 {
-    return bwl_queue_state_of(h).owes ? bwl_token_read(h->previous_token) : 0;
+    return bwl_queue_state_of(h).previous_may_own ? bwl_token_read(h->previous_token) : 0;
 }
 
 /* True for the protocols of src/protocol/replicated.c and their mutants. */
@@ -69,7 +69,7 @@ static inline bwl_synced_state bwl_synced_state_of(const bwl_hold *h)
 }
 
 /* The tag of the request to the replicas in flight; 0: none. */
-static inline uint32_t bwl_synced_asked(const bwl_hold *h)
+static inline uint32_t bwl_synced_tag(const bwl_hold *h)
 {
-    return bwl_is_synced(h) ? bwl_synced_state_of(h).asked : 0;
+    return bwl_is_synced(h) ? bwl_synced_state_of(h).tag : 0;
 }

@@ -75,8 +75,8 @@ typedef enum bwl_clock_reads {
     BWL_READS_ALWAYS,
 } bwl_clock_reads;
 
-/* What follows when SETNX found the key and GET did not.  SWAP: GETSET.  START_OVER: the attempt
- * ends as BUSY; the next attempt begins with SETNX. */
+/* The next command when SETNX found the key and GET did not.  SWAP: GETSET.  START_OVER: the
+ * attempt ends as BUSY; the next attempt begins with SETNX. */
 typedef enum bwl_gone {
     BWL_GONE_SWAP = 1,
     BWL_GONE_START_OVER,

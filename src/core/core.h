@@ -131,8 +131,9 @@ typedef enum bwl_outcome_kind {
 
 typedef struct bwl_outcome {
     bwl_outcome_kind kind;
-    bwl_ms           until; /* HELD: the lock is ours strictly before this; NEVER: until released.
-                             * until <= now: the grant arrived too late, and must be released */
+    bwl_ms           until; /* HELD: the client holds the lock strictly before this; NEVER: until
+                             * it is released.  until <= now: the grant arrived too late, and must
+                             * be released */
     uint64_t         fence; /* HELD: the fencing token; 0: the protocol has none */
     bwl_outcome_kind why;   /* HELD with until <= now: the reason; PENDING: it arrived too late */
 } bwl_outcome;

@@ -1,8 +1,8 @@
 /*
  * one_request.h -- at most one command in flight to one server.
  *
- * `asked` is the tag of the command in flight, or 0.  A reply with any other tag belongs to a
- * command that was abandoned, and is ignored.
+ * `tag` is that of the command in flight, or 0.  A reply with any other tag belongs to a command
+ * that was abandoned, and is ignored.
  */
 #ifndef BWL_ONE_REQUEST_H
 #define BWL_ONE_REQUEST_H
@@ -10,25 +10,25 @@
 #include "core/core.h"
 
 typedef struct bwl_one_request {
-    uint32_t asked;
+    uint32_t tag;
     uint32_t last_tag;
 } bwl_one_request;
 
-static inline void bwl_send_one(bwl_one_request *a, unsigned command, bwl_effects *fx)
+static inline void bwl_send_one(bwl_one_request *in_flight, unsigned command, bwl_effects *fx)
 {
-    a->asked = ++a->last_tag;
-    bwl_add_send(fx, (bwl_send){ .tag = a->asked, .command = (uint8_t)command });
+    in_flight->tag = ++in_flight->last_tag;
+    bwl_add_send(fx, (bwl_send){ .tag = in_flight->tag, .command = (uint8_t)command });
 }
 
 /* True if the event ends the command in flight; then none is in flight. */
-static inline bool bwl_ends_request(bwl_one_request *a, const bwl_event *ev)
+static inline bool bwl_ends_request(bwl_one_request *in_flight, const bwl_event *ev)
 {
-    bool is_it =
-        a->asked != 0 && ev->tag == a->asked && (ev->kind == BWL_REPLY || ev->kind == BWL_DOWN);
+    bool ends = in_flight->tag != 0 && ev->tag == in_flight->tag &&
+                (ev->kind == BWL_REPLY || ev->kind == BWL_DOWN);
 
-    if (is_it)
-        a->asked = 0;
-    return is_it;
+    if (ends)
+        in_flight->tag = 0;
+    return ends;
 }
 
 /* True if the server carried the command out and replied.  If not, completes with the reason. */

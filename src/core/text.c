@@ -1,8 +1,8 @@
 /*
- * text.c -- tokens, numbers, durations and names, read and written the same way in every room.
+ * text.c -- see text.h.
  *
- * Every parser here takes exactly what its comment says and nothing more: a lenient reader of
- * numbers is how a lease of "3O s" becomes three milliseconds.
+ * A parser accepts what its comment says, and nothing else: a lenient parser would read a lease of
+ * "3O s" as three milliseconds.
  */
 #include "core/text.h"
 
@@ -63,7 +63,7 @@ static bool is_letter(char c)
     return c >= 'a' && c <= 'z';
 }
 
-/* The unit that starts here, at or below `from` in size; UNITS if there is none. */
+/* The unit at the start of this text, not before `from` in units[]; UNITS if there is none. */
 static unsigned unit_at(const char *text, size_t size, unsigned from)
 {
     for (unsigned u = from; u < UNITS; u++) {
@@ -116,7 +116,7 @@ const char *bwl_name_fault(const char *name, size_t size)
     return NULL;
 }
 
-static bool stands_for_itself(char c, const char *also)
+static bool is_plain(char c, const char *also)
 {
     if (is_letter(c) || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))
         return true;
@@ -137,8 +137,8 @@ size_t bwl_percent_encode(char *ret_text, size_t capacity, const char *bytes, si
 
     assert(capacity > 0);
     for (size_t i = 0; i < size; i++) {
-        bool   plain = stands_for_itself(bytes[i], also);
-        size_t need  = plain ? 1 : 3;
+        bool   plain = is_plain(bytes[i], also);
+        size_t need  = plain ? 1 : 3; /* bytes */
         if (length + need >= capacity)
             return 0;
         if (plain) {
@@ -195,7 +195,7 @@ static bool is_end_of_url(char c)
     return c == '\0' || c == ' ' || c == '"' || c == '\'';
 }
 
-/* Digits alone behind a host are its port. */
+/* True if only digits follow the colon: this is a port and not a password. */
 static bool is_port(const char *from, const char *end)
 {
     while (from < end && *from >= '0' && *from <= '9')
@@ -203,7 +203,8 @@ static bool is_port(const char *from, const char *end)
     return from == end || *from == '/' || *from == ',';
 }
 
-/* What stands behind "://" in the run that ends at `end`.  Returns where to look on. */
+/* Hides the password in the text after "://", which ends at `end`.  Returns where the search for
+ * the next URL continues. */
 static char *hide_in(char *at, char *end, bool is_cut)
 {
     char *colon = at, *question = at, *last;
@@ -216,7 +217,7 @@ static char *hide_in(char *at, char *end, bool is_cut)
     while (last > colon && *last != '@')
         last--;
     if (last == colon && !is_port(colon + 1, question)) {
-        /* It may hold a '?' that somebody forgot to encode; and the '@' may be cut off. */
+        /* The password may have a '?' that is not encoded; the '@' may be truncated. */
         last = end;
         while (last > colon && *last != '@')
             last--;
@@ -247,7 +248,7 @@ void bwl_hide_passwords(char *text, bool is_cut)
     }
 }
 
-/* ---- texts that are cut off ------------------------------------------------------------------ */
+/* ---- truncated texts ------------------------------------------------------------------------- */
 
 void bwl_mark_cut(char *text)
 {
@@ -257,7 +258,7 @@ void bwl_mark_cut(char *text)
 
     if (size < CUT_MIN)
         return;
-    /* A word that fills half of it is cut as well. */
+    /* A word as long as half of the text is cut too. */
     for (end = size - MARK; end > size / 2 && text[end] != ' '; end--)
         continue;
     if (text[end] != ' ')

@@ -1,18 +1,17 @@
 /*
  * timestamps.c -- see timestamps.h.
  *
- * Everything is compared in the unit of the stamp, as the other programs do: they have no finer
- * time.  A stranger's stamp may be any number, so nothing here overflows.
+ * Times are compared in the unit of the timestamp, as the other programs do: they have no finer
+ * time.  The timestamp of another program may be any number, so nothing here overflows.
  */
 #include "core/timestamps.h"
 
 #define NS_IN_MS        INT64_C(1000000)
-
 #define NS_IN_S         INT64_C(1000000000)
 #define START_OF_2001_S INT64_C(978307200)
 #define START_OF_2100_S INT64_C(4102444800)
 
-/* Both within what a stamp can be: a clock of this century, a lease of days. */
+/* The time from the start of a lock to its end, in ns. */
 static int64_t length_ns(const bwl_compat_rules *rules, bwl_ms lease_ms)
 {
     assert(lease_ms < INT64_MAX / NS_IN_MS / 2);
@@ -37,7 +36,7 @@ bool bwl_timestamp_is_plausible(const bwl_compat_rules *rules, int64_t timestamp
            timestamp < START_OF_2100_S * NS_IN_S / rules->unit_ns;
 }
 
-/* The stamp, in units, at which it is over. */
+/* The time at which the lock with this timestamp ends, in units. */
 static int64_t end_of(const bwl_compat_rules *rules, int64_t timestamp, bwl_ms lease_ms)
 {
     int64_t length = rules->timestamp_is_start ? length_ns(rules, lease_ms) / rules->unit_ns : 0;
@@ -56,7 +55,7 @@ bool bwl_timestamp_has_expired(const bwl_compat_rules *rules, int64_t timestamp,
     case BWL_TIMESTAMP_BEFORE_NOW: return end < now;
     case BWL_TIMESTAMP_NOT_AFTER_NOW: return end <= now;
     }
-    bwl_unreachable("these rules do not say when a stamp has expired");
+    bwl_unreachable("these rules do not say when a timestamp has expired");
 }
 
 bool bwl_timestamp_is_ahead(const bwl_compat_rules *rules, int64_t timestamp, int64_t wall_ns,

@@ -1,5 +1,5 @@
 /*
- * token.c -- tokens in the shapes of other people's locks.  See token.h.
+ * token.c -- see token.h.  token_format.c has the formats that are patterns.
  */
 #include "core/token.h"
 #include "core/token_format.h"
@@ -8,8 +8,8 @@
 enum {
     UUID_SIZE  = 36,
     HEX_SIZE   = 32,
-    PID_BITS   = 22, /* the largest pid of Linux                                               */
-    TID_BITS   = 46, /* an address in user space; others may have larger ones                  */
+    PID_BITS   = 22, /* the largest pid of Linux */
+    TID_BITS   = 46, /* an address in user space; other programs may write larger ones */
     DIGITS_MAX = 20,
 };
 
@@ -31,7 +31,7 @@ static void write_uuid(char *ret_token, const bwl_random *random)
         if (i == 6)
             byte = (uint8_t)(0x40 | (byte & 0x0f)); /* version 4 */
         if (i == 8)
-            byte = (uint8_t)(0x80 | (byte & 0x3f)); /* of this RFC */
+            byte = (uint8_t)(0x80 | (byte & 0x3f)); /* the variant of RFC 4122 */
         if (i == 4 || i == 6 || i == 8 || i == 10)
             ret_token[size++] = '-';
         size += write_hex(ret_token + size, byte);
@@ -63,7 +63,7 @@ static unsigned write_number(char *ret_text, uint64_t number)
     return count;
 }
 
-/* 1 .. 2^bits */
+/* A number from 1 to 2^bits, made from 8 bytes. */
 static uint64_t take_bits(const uint8_t *from, unsigned bits)
 {
     uint64_t all = 0;
@@ -103,7 +103,7 @@ void bwl_token_write_as(char ret_token[BWL_TOKEN_MAX + 1], bwl_token_format form
     case BWL_TOKEN_BASE64_32:
     case BWL_TOKEN_UUID_THREAD: bwl_token_format_write(ret_token, format, random, wall_ns); return;
     }
-    bwl_unreachable("no such shape");
+    bwl_unreachable("no such token format");
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -124,7 +124,7 @@ static bool is_ours(const char *text, size_t size)
         if (!is_digit(text[i]) && !(text[i] >= 'A' && text[i] <= 'Z') &&
             !(text[i] >= 'a' && text[i] <= 'z') && text[i] != '-' && text[i] != '_')
             return false;
-    /* the last character has two bits */
+    /* the last character holds two bits */
     return size == BWL_TOKEN_SIZE && (text[size - 1] == 'A' || text[size - 1] == 'Q' ||
                                       text[size - 1] == 'g' || text[size - 1] == 'w');
 }
@@ -162,7 +162,7 @@ static bool is_pid_tid(const char *text, size_t size)
            number > 0;
 }
 
-/* A UUID and the number of a thread: any number, as the other program has many threads. */
+/* A UUID, a colon and the number of a thread: any number, because Redisson has many threads. */
 static bool is_uuid_thread(const char *text, size_t size)
 {
     uint64_t thread;
@@ -191,5 +191,5 @@ bool bwl_token_is_of(bwl_token_format format, const char *text, size_t size)
     case BWL_TOKEN_DATE_UUID: return bwl_token_format_matches(format, text, size);
     case BWL_TOKEN_UUID_THREAD: return is_uuid_thread(text, size);
     }
-    bwl_unreachable("no such shape");
+    bwl_unreachable("no such token format");
 }

@@ -1,7 +1,7 @@
 /*
  * token_format.c -- see token_format.h.
  *
- * A shape is a pattern with one character for each of the token:
+ * A format is a pattern with one character for each character of the token:
  *
  *      x   a hexadecimal digit in lower case         4 bits
  *      y   8, 9, a or b: the variant in a UUID       2 bits
@@ -11,13 +11,13 @@
  *      e   every fourth of s: the end of 32 bytes    4 bits
  *      a   a letter or a digit                       log2(62) bits
  *      d   a digit of the time of day
- *      anything else stands for itself
+ *      any other character is itself
  *
- * The random bits are one number of 160 bits, 128 drawn and above them 32 that are folded from
- * those, or of 256 for a pattern that is longer, with more folded ones; each character takes the
- * remainder of a division by the size of its alphabet.  For
- * alphabets whose size is a power of two that hands out the bits as they are; the 62 of letters
- * and digits make some texts more likely than others, by less than one in two hundred.
+ * The random bits are one number of 160 bits: 128 random bits, and above them 32 bits of a hash of
+ * those.  For a pattern of more than 40 characters it has 256 bits, 128 of them from the hash.
+ * Each character is the remainder of a division by the size of its alphabet.  An alphabet whose
+ * size is a power of two so gets the bits unchanged.  With letters and digits (62 characters) some
+ * tokens are more likely than others, by less than one in two hundred.
  */
 #include "core/token_format.h"
 
@@ -99,7 +99,7 @@ bool bwl_token_format_matches(bwl_token_format format, const char *text, size_t 
     return true;
 }
 
-/* ---- chance ---------------------------------------------------------------------------------- */
+/* ---- random bits ----------------------------------------------------------------------------- */
 
 enum { LIMBS = 8, LIMBS_USUAL = 5, LIMBS_DRAWN = 4, USUAL_MAX = 40 };
 
@@ -108,8 +108,8 @@ typedef struct number {
     uint32_t limbs[LIMBS];
 } number;
 
-/* The last steps of MurmurHash3 (Austin Appleby, public domain): every bit of what went in last
- * reaches every other. */
+/* The last steps of MurmurHash3 (Austin Appleby, public domain): every bit of the argument affects
+ * every bit of the result. */
 static uint32_t mixed(uint32_t x)
 {
     x = (x ^ x >> 16) * UINT32_C(0x85ebca6b);
@@ -120,7 +120,7 @@ static uint32_t mixed(uint32_t x)
 static number number_of(const bwl_random *random, unsigned limbs)
 {
     number   n    = { { 0 } };
-    uint32_t fold = UINT32_C(0x811c9dc5); /* FNV-1a: spreads what is there, adds no chance */
+    uint32_t fold = UINT32_C(0x811c9dc5); /* FNV-1a: a hash adds no random bits */
 
     assert(limbs <= LIMBS);
     for (unsigned i = 0; i < BWL_RANDOM_BYTES; i++)
@@ -133,6 +133,7 @@ static number number_of(const bwl_random *random, unsigned limbs)
     return n;
 }
 
+/* Divides the number by base, and returns the remainder. */
 static unsigned take(number *n, unsigned base)
 {
     uint64_t rest = 0;
@@ -155,8 +156,9 @@ static void write_digits(char *ret_digits, unsigned count, uint64_t value)
     }
 }
 
-/* ISO 8601 in UTC, over the places in DATE.  The calendar is counted in years that begin in March,
- * so that the leap day is a year's last. */
+/* Writes ISO 8601 in UTC over the digits of DATE.  The years of this calculation begin in March, so
+ * that the leap day is the last day of a year ("civil_from_days": Howard Hinnant,
+ * chrono-Compatible Low-Level Date Algorithms). */
 static void write_date(char *ret_date, int64_t wall_ns)
 {
     uint64_t ms    = wall_ns > 0 ? (uint64_t)wall_ns / 1000000 : 0;

@@ -1,6 +1,6 @@
 /*
- * local_group.h -- the threads of one client that want the same lock: they have one entry in the
- * store's queue between them, and hand the lock on to each other while the store's hold lasts.
+ * local_group.h -- the threads of one client that want the same lock.  They share one hold in the
+ * store, and hand the lock to each other while that lasts.
  *
  *                 caller  caller  caller
  *                   |       |       |
@@ -8,8 +8,8 @@
  *                   |       |       |
  *                   +-- local group +         this machine
  *                           |
- *                      store hold             acquired, extended, yielded, released
- *                           |                 as by a caller
+ *                      store hold             a lock machine with the protocol of the store
+ *                           |
  *                         store
  *
  * The store hold is
@@ -22,16 +22,17 @@
  *
  * The rules:
  *   - the waiters of a group get the lock in the order of their arrival;
- *   - a handoff begins after the waiter before has left, and has got its result: two waiters are
- *     never told HELD at the same time;
- *   - a waiter is never told a later end than that of the store hold, and a loss is reported;
+ *   - a handoff begins after the previous waiter has left and has its result: at no time do two
+ *     waiters have the result HELD;
+ *   - the end that a waiter gets is never later than the end of the store hold, and a loss is
+ *     reported;
  *   - a waiter gets the lock with at least half of its lease left: otherwise the store hold is
  *     extended first, unless the store has granted or extended it since the last handoff;
  *   - after `handoffs_max` handoffs, or `handoffs_ms`, the store hold is yielded to other clients;
  *   - the fence of a handoff is the fence of the store hold plus the number of the handoff: the
  *     store leaves 1024 numbers between two fences;
- *   - a waiter that leaves before the last one is told RELEASED at once, without a command to the
- *     store.  The last one gets the result from the store.
+ *   - a waiter that leaves while others wait has the result RELEASED at once, without a command to
+ *     the store.  The last waiter gets the result of the store.
  *
  * The owner of a group keeps the waiters in an array, whose first element is not used.  It passes
  * in what happens, and carries out the actions of bwl_group_next_action until there are none.
@@ -42,7 +43,7 @@
 #include "core/core.h"
 
 enum {
-    BWL_HANDOFFS_MAX        = 1024, /* the store leaves so many numbers between fences */
+    BWL_HANDOFFS_MAX        = 1024, /* the numbers between two fences of the store */
     BWL_HANDOFFS_DEFAULT    = 64,
     BWL_HANDOFFS_DEFAULT_MS = 100,
 };
@@ -78,17 +79,17 @@ typedef struct bwl_group {
     bwl_group_state     state;
     unsigned            handoffs_max; /* 1 .. BWL_HANDOFFS_MAX */
     bwl_ms              handoffs_ms;
-    bwl_local_waiter_id first; /* of those that wait */
+    bwl_local_waiter_id first; /* of the waiters in WAITING */
     bwl_local_waiter_id last;
-    bwl_local_waiter_id first_result; /* of those with a result that is not reported */
+    bwl_local_waiter_id first_result; /* of the waiters with a result that is not reported */
     bwl_local_waiter_id last_result;
     bwl_local_waiter_id active;
-    bwl_local_waiter_id extending; /* has asked for an extension, which is not answered yet */
-    bwl_local_waiter_id leaver;
-    unsigned            handoffs; /* since the store granted the lock */
-    bool                is_fresh; /* granted or extended by the store after the last handoff */
+    bwl_local_waiter_id extending; /* its extension is in flight, or not sent yet */
+    bwl_local_waiter_id leaver;    /* in LEAVING */
+    unsigned            handoffs;  /* since the store granted the lock */
+    bool                is_fresh;  /* granted or extended by the store after the last handoff */
     bool                extension_failed; /* since the last handoff */
-    bwl_ms              given_at;
+    bwl_ms              granted_at;
     bwl_ms              until; /* of the store hold */
     bwl_ms              reported_until;
     bwl_outcome_kind    last_error; /* of the renewal of the store hold; PENDING: none */
@@ -115,35 +116,35 @@ typedef struct bwl_group_action {
     bwl_ms                lease_ms;
 } bwl_group_action;
 
-void bwl_group_init(bwl_group *c, unsigned handoffs_max, bwl_ms handoffs_ms);
+void bwl_group_init(bwl_group *g, unsigned handoffs_max, bwl_ms handoffs_ms);
 
 /* ---- from above: commands of a waiter, with their tags --------------------------------------- */
 
 /* Waiter n must be EMPTY. */
-void bwl_group_enqueue(bwl_group *c, bwl_local_waiter *waiters, bwl_local_waiter_id n, uint32_t tag,
+void bwl_group_enqueue(bwl_group *g, bwl_local_waiter *waiters, bwl_local_waiter_id n, uint32_t tag,
                        bwl_ms lease_ms);
-void bwl_group_extend(bwl_group *c, bwl_local_waiter *waiters, bwl_local_waiter_id n, uint32_t tag,
+void bwl_group_extend(bwl_group *g, bwl_local_waiter *waiters, bwl_local_waiter_id n, uint32_t tag,
                       bwl_ms lease_ms);
-void bwl_group_leave(bwl_group *c, bwl_local_waiter *waiters, bwl_local_waiter_id n, uint32_t tag);
+void bwl_group_leave(bwl_group *g, bwl_local_waiter *waiters, bwl_local_waiter_id n, uint32_t tag);
 
 /* ---- from below: what happens to the store hold ---------------------------------------------- */
 
 /* The result of the last action on the store hold.  HELD: acquired, extended, or yielded and then
  * acquired again. */
-void bwl_group_on_store_result(bwl_group *c, bwl_local_waiter *waiters, const bwl_outcome *out,
+void bwl_group_on_store_result(bwl_group *g, bwl_local_waiter *waiters, const bwl_outcome *out,
                                bwl_ms now);
 
 /* The state of the store hold after any step: its end, and the last error of its renewal. */
-void bwl_group_on_store_status(bwl_group *c, bwl_ms until, bwl_outcome_kind last_error);
+void bwl_group_on_store_status(bwl_group *g, bwl_ms until, bwl_outcome_kind last_error);
 
 /* ---- actions --------------------------------------------------------------------------------- */
 
 /* Writes the next action.  False: there is none. */
-bool bwl_group_next_action(bwl_group *c, bwl_local_waiter *waiters, bwl_ms now,
+bool bwl_group_next_action(bwl_group *g, bwl_local_waiter *waiters, bwl_ms now,
                            bwl_group_action *ret_action);
 
 /* True if there is no waiter and no action on the store hold in flight. */
-bool bwl_group_is_over(const bwl_group *c);
+bool bwl_group_is_over(const bwl_group *g);
 
 /* A COMPLETE action as an event for the hold of its waiter, without a time.  `details` points into
  * the action. */

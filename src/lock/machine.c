@@ -1,15 +1,17 @@
 /*
- * machine.c -- waiting, settling, noticing the loss.  See machine.h for the states, renew.c for
- * renewing, release.c for letting go.
+ * machine.c -- attempts, waiting, resolving attempts without a reply.  machine.h has the states;
+ * renew.c renews, release.c releases, yield.c yields.
  *
- * The rules, each of which somebody's lock has paid for:
- *   - every attempt has a new token; the same token is asked for again only to settle an attempt
- *     that got no answer, and never after a release of it may have been written;
- *   - what is ours is ours until a moment counted from before the question; an answer that comes
- *     after that moment, however good, is a loss;
- *   - "no answer" is never read as no, and never as yes;
- *   - whatever may be ours in the store and is not wanted is taken back: surely ours, where the
- *     protocol cannot tell (it does not settle), for else it could be somebody else's.
+ * The rules; other lock libraries break each of them:
+ *   - every attempt has a new token; a token is sent in a second acquire only to resolve an attempt
+ *     without a reply, and never after a release with it may have been sent;
+ *   - a lease counts from before the command was sent; a grant that arrives after its end is no
+ *     grant;
+ *   - a command without a reply may have been carried out, or not: it counts neither as YES nor as
+ *     NO;
+ *   - a lock that the store may have for us, and that is not wanted, is released.  If the protocol
+ *     cannot verify the owner, only a lock that is certainly ours is released: it could be another
+ *     client's.
  */
 #include "lock/machine.h"
 #include "core/compat_rules.h"
@@ -18,15 +20,15 @@
 #include "lock/backoff.h"
 
 enum {
-    PAUSE_MAX_MS       = 500, /* between attempts                                              */
-    NEW_TOKEN_PAUSE_MS = 1,   /* likewise, where the last one told us to make the next */
-    STORE_FIRST_MS     = 50,  /* by which the store's own time limit may come later than ours  */
-    REPLICAS_LATE_MS   = 250, /* likewise, the answer of replicas, and the release behind it   */
+    PAUSE_MAX_MS       = 500, /* between attempts */
+    NEW_TOKEN_PAUSE_MS = 1,   /* the same after RETRY_WITH_NEW_TOKEN */
+    STORE_FIRST_MS     = 50,  /* the engine's time limit may come later than ours by this much */
+    REPLICAS_LATE_MS   = 250, /* the same for the reply of replicas and the release after it */
 };
 
 static void completed(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 
-/* ---- what the hold says ---------------------------------------------------------------------- */
+/* ---- commands and the end -------------------------------------------------------------------- */
 
 void bwl_hold_command(bwl_hold *h, bwl_hold_state next, bwl_command cmd, const bwl_event *ev,
                       bwl_effects *fx)
@@ -41,7 +43,7 @@ void bwl_hold_command(bwl_hold *h, bwl_hold_state next, bwl_command cmd, const b
     h->protocol->command(h->memory, &h->request, &cmd, fx);
     if (fx->wake_at != 0)
         h->protocol_wakes_at = fx->wake_at;
-    if (fx->outcome.kind != BWL_PENDING) /* a protocol that had nothing to ask */
+    if (fx->outcome.kind != BWL_PENDING) /* the protocol needed no command */
         completed(h, ev, fx);
 }
 
@@ -65,7 +67,7 @@ bwl_ms bwl_hold_pause_ends_at(bwl_hold *h, const bwl_event *ev)
     return bwl_ms_add(ev->now, bwl_backoff_ms(h->pauses++, PAUSE_MAX_MS, &ev->fresh));
 }
 
-/* Between tries the rules may have a pause of their own. */
+/* The end of the pause between two attempts: that of the rules, or the backoff. */
 static bwl_ms next_try_at(bwl_hold *h, const bwl_event *ev)
 {
     bwl_ms pause_ms = h->request.rules != NULL ? h->request.rules->pause_ms : 0;
@@ -108,9 +110,9 @@ static bool was_last_try(const bwl_hold *h)
     return h->last_try || (tries_max != 0 && h->request.attempt >= tries_max);
 }
 
-/* This attempt is surely not ours.  Pause and try once more, unless the time is over.  A store that
- * could not be reached during all of the wait is not tried again behind it: that could take as long
- * as this attempt did. */
+/* The store has no lock with this token.  Makes another attempt after a pause, unless the wait is
+ * over.  A store that was unreachable until the end of the wait gets no last attempt: it could take
+ * as long as this one did. */
 static void attempt_failed(bwl_hold *h, bwl_outcome_kind last_error, const bwl_event *ev,
                            bwl_effects *fx)
 {
@@ -125,7 +127,7 @@ static void attempt_failed(bwl_hold *h, bwl_outcome_kind last_error, const bwl_e
     h->timer_at = bwl_ms_min(next_try_at(h, ev), h->wait_deadline);
 }
 
-/* Likewise, and the protocol knows that the next one will not be a repetition. */
+/* The same for RETRY_WITH_NEW_TOKEN: the pause is short. */
 static void retry_with_new_token(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
     h->last_error = h->last_try ? BWL_NOT_NOW : BWL_BUSY;
@@ -135,7 +137,7 @@ static void retry_with_new_token(bwl_hold *h, const bwl_event *ev, bwl_effects *
     }
     h->state    = BWL_HOLD_WAITING;
     h->timer_at = bwl_ms_add(ev->now, NEW_TOKEN_PAUSE_MS);
-    if (!h->last_try) /* which begins when the wait is over, and no later */
+    if (!h->last_try) /* the last attempt begins at the end of the wait, and not later */
         h->timer_at = bwl_ms_min(h->timer_at, h->wait_deadline);
 }
 
@@ -144,7 +146,7 @@ static bwl_ms resolve_deadline(const bwl_hold *h)
     return h->wait_deadline > h->answer_deadline ? h->wait_deadline : h->answer_deadline;
 }
 
-/* A question of this attempt had no answer: the lock may be ours in the store. */
+/* A command of this attempt has no reply: the store may have the lock with our token. */
 static void resolve_later(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
     h->last_error = BWL_UNKNOWN;
@@ -153,7 +155,7 @@ static void resolve_later(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
         bwl_hold_end_with(h, BWL_UNKNOWN, fx);
     else if (ev->now >= resolve_deadline(h))
         end_attempt(h, ev, fx);
-    else if (ev->now >= h->attempt_ends_at) /* too late to be of use: the next one, please */
+    else if (ev->now >= h->attempt_ends_at) /* its lease would be over: make the next attempt */
         bwl_hold_send_release(h, BWL_HOLD_DISCARDING, ev, fx);
     else
         h->timer_at = bwl_ms_min(bwl_hold_pause_ends_at(h, ev), resolve_deadline(h));
@@ -168,10 +170,11 @@ static void resolve(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
                          ev, fx);
 }
 
-/* What came too late was given back, or not: then once more, lest our own key stand in our way. */
+/* The release of a late grant has its outcome.  A release that may have failed is sent again:
+ * otherwise our own key could make the next attempt wait. */
 static void discarded(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
-    bool is_refused = h->last_error == BWL_STORE_REFUSED; /* and would be again */
+    bool is_refused = h->last_error == BWL_STORE_REFUSED; /* a new attempt would be refused too */
 
     if (!bwl_release_may_have_failed(out->kind) && is_refused)
         bwl_hold_end_with(h, BWL_STORE_REFUSED, fx);
@@ -188,16 +191,15 @@ static void acquired(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, b
     if (out->until > ev->now) {
         bwl_hold_keep(h, out, ev, fx);
     } else if (h->protocol->can_verify_owner) {
-        /* A store as slow as this cannot serve this lease; or that is not all that it must do. */
         h->last_error = out->why != BWL_PENDING ? out->why : BWL_NOT_NOW;
         bwl_hold_send_release(h, BWL_HOLD_DISCARDING, ev, fx);
     } else {
-        attempt_failed(h, BWL_NOT_NOW, ev, fx); /* it has ended by itself, or will */
+        attempt_failed(h, BWL_NOT_NOW, ev, fx); /* the grant ends in the store by itself */
     }
 }
 
-/* Cancelled while a question was out: whatever came of it is known now, and what is surely ours is
- * given back. */
+/* The acquire was cancelled while its command was in flight, and has its outcome now.  Releases the
+ * lock if it is certainly ours. */
 static void abandoned(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
     h->answer_deadline = bwl_ms_add(ev->now, h->terms.answer_ms);
@@ -209,7 +211,7 @@ static void abandoned(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, 
         bwl_hold_end(h);
 }
 
-/* ---- what the protocol told ------------------------------------------------------------------ */
+/* ---- outcomes of the protocol ---------------------------------------------------------------- */
 
 static void acquire_completed(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev,
                               bwl_effects *fx)
@@ -229,7 +231,7 @@ static void acquire_completed(bwl_hold *h, const bwl_outcome *out, const bwl_eve
     case BWL_RETRY_WITH_NEW_TOKEN: retry_with_new_token(h, ev, fx); break;
     case BWL_UNKNOWN: resolve_later(h, ev, fx); break;
     case BWL_NOT_NOW:
-    case BWL_UNREACHABLE: /* says nothing of a question before this one */
+    case BWL_UNREACHABLE: /* the command before this one may have been carried out */
         if (is_resolving)
             resolve_later(h, ev, fx);
         else
@@ -238,7 +240,7 @@ static void acquire_completed(bwl_hold *h, const bwl_outcome *out, const bwl_eve
     case BWL_STORE_REFUSED:
         if (is_resolving)
             bwl_hold_leave_with(h, BWL_UNKNOWN, ev, fx);
-        else if (queued) /* our place may be there still, and somebody behind it */
+        else if (queued) /* our entry may still be in the queue, before other waiters */
             bwl_hold_leave_with(h, BWL_STORE_REFUSED, ev, fx);
         else
             bwl_hold_end_with(h, BWL_STORE_REFUSED, fx);
@@ -247,7 +249,7 @@ static void acquire_completed(bwl_hold *h, const bwl_outcome *out, const bwl_eve
     case BWL_PENDING:
     case BWL_RELEASED:
     case BWL_TIMED_OUT:
-    case BWL_CANCELLED: bwl_unreachable("an acquire does not end so");
+    case BWL_CANCELLED: bwl_unreachable("an acquire has no such outcome");
     }
 }
 
@@ -270,11 +272,11 @@ static void completed(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
     case BWL_HOLD_IDLE:
     case BWL_HOLD_WAITING:
     case BWL_HOLD_REVOKED:
-    case BWL_HOLD_OVER: bwl_unreachable("an outcome that nobody asked for");
+    case BWL_HOLD_OVER: bwl_unreachable("an outcome without a command");
     }
 }
 
-/* ---- our own timer --------------------------------------------------------------------------- */
+/* ---- the machine's own timer ----------------------------------------------------------------- */
 
 static void alarm(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
@@ -294,7 +296,7 @@ static void alarm(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
     case BWL_HOLD_DISCARDING: bwl_hold_send_release(h, BWL_HOLD_DISCARDING, ev, fx); break;
     case BWL_HOLD_RELEASING:
     case BWL_HOLD_LEAVING: bwl_hold_release_again(h, ev, fx); break;
-    case BWL_HOLD_RENEWING: /* ends by `until` passing, which is seen before any alarm */
+    case BWL_HOLD_RENEWING: /* ends at `until`, which bwl_hold_event checks before the alarm */
     case BWL_HOLD_IDLE:
     case BWL_HOLD_ACQUIRING:
     case BWL_HOLD_ABANDONING:
@@ -303,10 +305,10 @@ static void alarm(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
     }
 }
 
-/* ---- the door -------------------------------------------------------------------------------- */
+/* ---- calls from above, and events ------------------------------------------------------------ */
 
-/* Our own moments are kept to the ms; the protocol has said in this step how much its own may slip,
- * if it may. */
+/* The machine's own timer has no slack.  The slack of the protocol's alarm is used only if that
+ * alarm was set in this step. */
 void bwl_hold_set_timer(const bwl_hold *h, bwl_effects *fx)
 {
     bwl_ms slack_ms = fx->wake_at == h->protocol_wakes_at ? fx->wake_slack_ms : 0;
@@ -371,7 +373,7 @@ void bwl_hold_extend(bwl_hold *h, bwl_ms now, bwl_ms lease_ms, bwl_effects *fx)
     bwl_hold_set_timer(h, fx);
 }
 
-/* Ends the attempt, and tells this. */
+/* Ends the attempt with this outcome. */
 static void stop(bwl_hold *h, bwl_ms now, bwl_outcome_kind kind, bwl_effects *fx)
 {
     assert(bwl_hold_is_acquiring(h));
@@ -379,7 +381,7 @@ static void stop(bwl_hold *h, bwl_ms now, bwl_outcome_kind kind, bwl_effects *fx
         bwl_hold_end_with(h, kind, fx);
     } else if (h->state != BWL_HOLD_YIELDING && h->protocol->can_verify_owner) {
         bwl_hold_leave_with(h, kind, &(bwl_event){ .now = now }, fx);
-    } else { /* what is out goes on */
+    } else { /* the command in flight goes on */
         assert(h->state == BWL_HOLD_YIELDING || h->state == BWL_HOLD_ACQUIRING);
         h->state = h->state == BWL_HOLD_YIELDING ? BWL_HOLD_LEAVING : BWL_HOLD_ABANDONING;
         bwl_complete(fx, kind);

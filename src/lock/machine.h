@@ -12,29 +12,31 @@
  *                +------------yes--------------------------------+--> HELD <--> RENEWING
  *                                                                      |            |
  *                            OVER <-- RELEASING <--------release-------+------------+
- *                            OVER <-- LEAVING <--lease over, or the store says no: LOST
- *                                        ^-- REVOKED <--the engine cannot vouch for it: LOST
+ *                            OVER <-- LEAVING <--lease over, or the store replied NO: LOST
+ *                                        ^-- REVOKED <--bwl_hold_revoke: LOST
  *
- * REVOKED: the lock is lost, but the store may still have it in our name.  It stays there until
- * the caller releases it, or until the end that the caller was told.
+ * REVOKED: the lock is lost, but the store may still have it with our token.  It is not released
+ * before the caller calls bwl_hold_give_back, or the end that was reported to the caller is
+ * reached: until then the caller may rely on the lock.
  *
- * LEAVING: a release without a caller that waits for it.  It follows a cancel, a loss or an
- * abandoned attempt; the caller has its result already.  DISCARDING: releases a grant that came
- * too late, and then makes another attempt.
+ * LEAVING: a release in the background.  It follows a cancel, a loss or an abandoned attempt; the
+ * caller has its result already.  DISCARDING: releases a grant that came too late, and then makes
+ * another attempt.
  *
  * A yield hands the lock to the next waiter and acquires it again, in one step if the protocol
  * supports that: HELD --> ACQUIRING.  Otherwise a release comes first: HELD --> YIELDING -->
- * ACQUIRING.  From then on the lock is not held, and whatever ends the attempt ends the hold.
+ * ACQUIRING.  From then on the lock is not held, and any end of the attempt ends the hold.
  *
  * A protocol with a queue in the store may end an attempt with RETRY_WITH_NEW_TOKEN, also in
  * QUEUED. The store keeps nothing of that attempt, and the next one starts at once (WAITING with a
  * pause of 0).  An attempt in QUEUED without a reply becomes RESOLVING.  In HELD the protocol may
- * report a later end that was not asked for.
+ * report a later end without a command.
  *
  * A protocol that cannot verify the owner (its release could delete the lock of another client)
  * has no RESOLVING and no DISCARDING: an attempt without a reply ends in OVER with UNKNOWN.  A
- * hold is released in the background only when it is certainly ours: max_hold ended it before its
- * lease, or it was cancelled and acquired nevertheless, which is ABANDONING:
+ * hold is released in the background only if it is certainly ours: max_hold ended it before its
+ * lease, or the acquire was cancelled and the lock was granted all the same.  ABANDONING waits for
+ * the reply to a cancelled acquire:
  *
  *      ACQUIRING --cancel--> ABANDONING --yes--> LEAVING --> OVER
  *                                       --anything else----> OVER
@@ -56,7 +58,7 @@ typedef enum bwl_hold_state {
     BWL_HOLD_YIELDING,   /* a release is in flight, and an acquire follows */
     BWL_HOLD_REVOKED,    /* lost and reported; the caller has not released it */
     BWL_HOLD_RELEASING,  /* a release is in flight, or there is a pause before it */
-    BWL_HOLD_LEAVING,    /* the same, without a caller that waits for the result */
+    BWL_HOLD_LEAVING,    /* the same in the background: the caller has its result */
     BWL_HOLD_ABANDONING, /* as ACQUIRING, after a cancel: the caller has its result */
     BWL_HOLD_OVER,
 } bwl_hold_state;
@@ -136,21 +138,22 @@ void bwl_hold_give_back(bwl_hold *h, bwl_moment at, bwl_effects *fx);
 /* Only before it is held: ends the acquire.  The outcome is CANCELLED, at once. */
 void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx);
 
-/* When an acquire or a yield has its outcome at the latest: the wait, the time limit for one reply,
- * and a little more, so that the time limit of the engine, which knows the reason, comes first.
- * NEVER: it waits without a limit, or no acquire is in progress. */
+/* The latest time at which an acquire or a yield has its outcome: the end of the wait, plus the
+ * time limit for one reply, plus a little more, because the engine's own time limit must come
+ * first: its error has the reason.  NEVER: the wait has no limit, or no acquire is in progress. */
 bwl_ms bwl_hold_result_deadline(const bwl_hold *h);
 
-/* From this time on a command that is not sent yet need not be waited for: the wait is over, and an
+/* From this time on, the owner need not wait until a command is sent: the wait is over, and an
  * earlier command of this acquire could not be sent, or has no reply.  At most
  * bwl_hold_result_deadline.  NEVER: no such time. */
 bwl_ms bwl_hold_send_deadline(const bwl_hold *h);
 
-/* At bwl_hold_result_deadline, before it is held: ends the acquire with its reason, at once.
- * UNKNOWN if a command is in flight: the lock is then released in the background, as after a
- * cancel. */
+/* At bwl_hold_result_deadline, before the lock is held: ends the acquire at once.  The outcome is
+ * the last error; TIMED_OUT if another client holds the lock; UNKNOWN if a command is in flight:
+ * the lock is then released in the background, as after a cancel. */
 void bwl_hold_time_up(bwl_hold *h, bwl_ms now, bwl_effects *fx);
 
+/* Any time after the acquire: a reply, a push, the end of a connection, or the alarm. */
 void bwl_hold_event(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 
 /* is_held: release and extend are allowed.  is_acquiring: cancel is allowed. */
@@ -160,8 +163,8 @@ bool bwl_hold_is_acquiring(const bwl_hold *h);
 /* How long the lock is certainly ours, in ms: 0: it is not held; NEVER: until it is released. */
 bwl_ms bwl_hold_left(const bwl_hold *h, bwl_ms now);
 
-/* The same for a caller that counts from the exact time: `now` is rounded up to whole ms, so the
- * result may be 1 ms less, and the lock may be released then. */
+/* The same for a caller that counts from the exact time: up to 1 ms less, because `now` is rounded
+ * up to whole ms.  0 is possible while the lock is still held. */
 bwl_ms bwl_hold_left_truly(const bwl_hold *h, bwl_ms now);
 
 #endif

@@ -30,16 +30,16 @@ void bwl_hold_set_timer(const bwl_hold *h, bwl_effects *fx);
 /* Sends RELEASE; the state `next` is the reason. */
 void bwl_hold_send_release(bwl_hold *h, bwl_hold_state next, const bwl_event *ev, bwl_effects *fx);
 
-/* Releases what the store may have in our name; no caller waits for the result. */
+/* Releases in the background what the store may have with our token. */
 void bwl_hold_leave(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 
 /* Reports `kind` to the caller, and then does the same. */
 void bwl_hold_leave_with(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev, bwl_effects *fx);
 
-/* True if the store may still have the lock in our name after a release with this outcome. */
+/* True if the store may still have the lock with our token after a release with this outcome. */
 bool bwl_release_may_have_failed(bwl_outcome_kind released);
 
-/* Handles the outcome of a release, with or without a caller that waits. */
+/* Handles the outcome of a release, in RELEASING and in LEAVING. */
 void bwl_hold_released(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx);
 
 /* Sends the release again after its pause. */

@@ -45,9 +45,9 @@ static bwl_optimistic_next pause_first(bwl_optimistic *o, const bwl_event *ev)
     return next;
 }
 
-/* ---- how a try came out ---------------------------------------------------------------------- */
+/* ---- results of a try ------------------------------------------------------------------------ */
 
-static bwl_optimistic_next met_somebody(bwl_optimistic *o, const bwl_event *ev)
+static bwl_optimistic_next had_conflict(bwl_optimistic *o, const bwl_event *ev)
 {
     o->conflicts++;
     if (!has_tries(o))
@@ -64,8 +64,8 @@ static bwl_optimistic_next not_now(bwl_optimistic *o, const bwl_event *ev)
     return pause_first(o, ev);
 }
 
-/* Whoever connects pauses by himself. */
-static bwl_optimistic_next broke(bwl_optimistic *o, const bwl_event *ev)
+/* The connection ended.  No pause here: connecting has its own. */
+static bwl_optimistic_next disconnected(bwl_optimistic *o, const bwl_event *ev)
 {
     o->breaks++;
     if (o->breaks > BWL_OPTIMISTIC_BREAKS_MAX || !has_tries(o) || ev->now >= o->until)
@@ -76,16 +76,16 @@ static bwl_optimistic_next broke(bwl_optimistic *o, const bwl_event *ev)
 static bwl_optimistic_next was_read(bwl_optimistic *o, const bwl_event *ev)
 {
     if (ev->kind == BWL_DOWN)
-        return broke(o, ev);
+        return disconnected(o, ev);
     switch (ev->answer) {
     case BWL_YES: return want(o, BWL_WANT_COMPUTE);
     case BWL_FOREIGN_VALUE: return leave(o, BWL_UPDATE_FOREIGN_VALUE);
     case BWL_RETRYABLE: return not_now(o, ev);
     case BWL_REFUSED: return over(o, BWL_UPDATE_REFUSED);
-    case BWL_NOT_SENT: return broke(o, ev);
+    case BWL_NOT_SENT: return disconnected(o, ev);
     case BWL_NO: break;
     }
-    bwl_unreachable("no answer to a read");
+    bwl_unreachable("not a reply to a read");
 }
 
 static bwl_optimistic_next was_written(bwl_optimistic *o, const bwl_event *ev)
@@ -94,13 +94,13 @@ static bwl_optimistic_next was_written(bwl_optimistic *o, const bwl_event *ev)
         return over(o, BWL_UPDATE_UNKNOWN);
     switch (ev->answer) {
     case BWL_YES: return over(o, BWL_UPDATE_WRITTEN);
-    case BWL_NO: return met_somebody(o, ev);
+    case BWL_NO: return had_conflict(o, ev);
     case BWL_RETRYABLE: return not_now(o, ev);
     case BWL_REFUSED: return over(o, BWL_UPDATE_REFUSED);
-    case BWL_NOT_SENT: return broke(o, ev);
+    case BWL_NOT_SENT: return disconnected(o, ev);
     case BWL_FOREIGN_VALUE: break;
     }
-    bwl_unreachable("no answer to a write");
+    bwl_unreachable("not a reply to a write");
 }
 
 /* ---- the machine ----------------------------------------------------------------------------- */
@@ -128,10 +128,10 @@ bwl_optimistic_next bwl_optimistic_event(bwl_optimistic *o, const bwl_event *ev)
     switch (o->wants) {
     case BWL_WANT_READ: return was_read(o, ev);
     case BWL_WANT_WRITE: return was_written(o, ev);
-    case BWL_WANT_LEAVE: return over(o, o->end); /* nothing was written, whatever became of it */
+    case BWL_WANT_LEAVE: return over(o, o->end); /* nothing was written, with any reply */
     case BWL_WANT_PAUSE: return begin_try(o);
     case BWL_WANT_COMPUTE:
     case BWL_WANT_END: break;
     }
-    bwl_unreachable("nothing was asked");
+    bwl_unreachable("an event that the update does not wait for");
 }

@@ -11,12 +11,12 @@
  *        `---- PAUSING <-- no: the key was changed; or the server cannot serve now
  *
  * Each READ is a try.  The first conflict is followed by a try at once.  Before each later try
- * there is a pause that doubles; half of it is random, because clients that met once would meet
- * again. A connection that broke when nothing can have been written costs a try; after
- * BWL_OPTIMISTIC_BREAKS_MAX of them the update ends.
+ * there is a pause that doubles; half of it is random: otherwise clients with a conflict would have
+ * the next conflict with each other.  A connection that ended when nothing can have been written
+ * costs a try; after BWL_OPTIMISTIC_BREAKS_MAX of them the update ends.
  *
- * A WRITING without a reply ends the update, whatever is left of tries and time: the write may
- * have been carried out, and a second one could be wrong (a counter).
+ * A WRITING without a reply always ends the update: the write may have been carried out, and a
+ * second one could be wrong (a counter).
  */
 #ifndef BWL_LOCK_OPTIMISTIC_H
 #define BWL_LOCK_OPTIMISTIC_H
@@ -25,7 +25,7 @@
 
 enum {
     BWL_OPTIMISTIC_PAUSE_MAX_MS = 100,
-    BWL_OPTIMISTIC_BREAKS_MAX   = 1, /* connections that may break during one update */
+    BWL_OPTIMISTIC_BREAKS_MAX   = 1, /* connections that may end during one update */
 };
 
 typedef enum bwl_optimistic_end {

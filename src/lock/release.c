@@ -1,10 +1,9 @@
 /*
- * release.c -- letting go: because the caller says so, or of what may be ours and is not wanted.
- * See machine.h.
+ * release.c -- release, by the caller or in the background.  See machine.h.
  *
- * A release that may not have been carried out is asked for again, up to answer_deadline; where the
- * protocol cannot tell (it does not settle) only while the lock is surely ours, for else it could
- * be somebody else's by now.
+ * A release that may not have been carried out is sent again until answer_deadline.  If the
+ * protocol cannot verify the owner, it is sent again only while the lock is certainly ours: after
+ * that it could delete the lock of another client.
  */
 #include "lock/machine_inside.h"
 
@@ -26,7 +25,7 @@ bool bwl_release_may_have_failed(bwl_outcome_kind released)
     case BWL_CANCELLED:
     case BWL_RETRY_WITH_NEW_TOKEN: break;
     }
-    bwl_unreachable("a release does not end so");
+    bwl_unreachable("a release has no such outcome");
 }
 
 void bwl_hold_send_release(bwl_hold *h, bwl_hold_state next, const bwl_event *ev, bwl_effects *fx)
@@ -47,23 +46,24 @@ void bwl_hold_leave_with(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev
     bwl_complete(fx, kind);
 }
 
-/* Once more could remove what is somebody else's: it was carried out, perhaps, or ended since. */
+/* False if a second release could delete the lock of another client: the first one may have been
+ * carried out, or the lease may be over. */
 static bool may_retry_release(const bwl_hold *h, bwl_ms now)
 {
     return h->protocol->can_verify_owner || (h->last_error != BWL_UNKNOWN && now < h->granted_to);
 }
 
-/* The release may not have been carried out: ask again, until answer_deadline. */
+/* Sends the release again after a pause, or ends the hold. */
 static void retry_release(bwl_hold *h, bwl_outcome_kind last_error, const bwl_event *ev,
                           bwl_effects *fx)
 {
-    bool is_awaited = h->state == BWL_HOLD_RELEASING;
+    bool caller_waits = h->state == BWL_HOLD_RELEASING;
 
     h->last_error = last_error;
     h->is_unknown = h->is_unknown || last_error == BWL_UNKNOWN;
     if (ev->now < h->answer_deadline && may_retry_release(h, ev->now))
         h->timer_at = bwl_ms_min(bwl_hold_pause_ends_at(h, ev), h->answer_deadline);
-    else if (is_awaited)
+    else if (caller_waits)
         bwl_hold_end_with(h, h->is_unknown ? BWL_UNKNOWN : last_error, fx);
     else
         bwl_hold_end(h);
@@ -79,14 +79,14 @@ void bwl_hold_release_again(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 
 void bwl_hold_released(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
-    bool is_awaited = h->state == BWL_HOLD_RELEASING;
+    bool caller_waits = h->state == BWL_HOLD_RELEASING;
 
     if (bwl_release_may_have_failed(out->kind)) {
         retry_release(h, out->kind, ev, fx);
         return;
     }
     bwl_hold_end(h);
-    if (is_awaited) /* LOST: not ours any more: it ended, or a release without an answer did it */
+    if (caller_waits) /* LOST after a release without a reply: which of them did it is not known */
         bwl_complete(fx, out->kind == BWL_LOST && h->is_unknown ? BWL_UNKNOWN : out->kind);
 }
 

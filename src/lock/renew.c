@@ -1,12 +1,12 @@
 /*
- * renew.c -- while it is held: renewing in time, noticing that its time is over.  See machine.h.
+ * renew.c -- a lock that is held: renewal, loss, revocation.  See machine.h.
  *
- * A third of the lease after each yes, the next extension is asked for; when one fails the lease
- * still runs, and there is time for others.  What is not renewed ends at `until`, with LOST.
+ * An extension is sent a third of the lease after each grant.  If one fails, the lease goes on, and
+ * there is time for more.  A lock that is not renewed is LOST at `until`.
  *
- * What is lost before that, because the store cannot vouch for it, may stand in the store still.
- * The caller was told of a time, perhaps a moment ago, and may trust it: so nothing is taken back
- * before that time is over, or he says that he has stopped by giving the hold back.
+ * A lock that is revoked before `until` may still be in the store.  The caller may rely on the end
+ * that was reported to it.  So the lock is not released before that end, unless the caller gives it
+ * back earlier.
  */
 #include "lock/machine_inside.h"
 #include "lock/backoff.h"
@@ -16,7 +16,7 @@ enum { RENEW_PAUSE_MAX_MS = 1000 }; /* between renewals that fail, while the lea
 static void plan_renewal(bwl_hold *h, bwl_ms now)
 {
     bwl_ms third_ms = h->request.lease_ms / 3;
-    bwl_ms half_ms  = (h->until - now) / 2; /* when the answer took long */
+    bwl_ms half_ms  = (h->until - now) / 2; /* the smaller one if the reply came late */
     bool   worth_it = h->terms.renews && h->until < h->ends_at;
 
     assert(h->until > now);
@@ -37,7 +37,7 @@ void bwl_hold_keep(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl
     bwl_complete_held(fx, h->until, h->fence);
 }
 
-/* What ends by max_hold, before the store ends it, is surely ours still. */
+/* A lock that max_hold ends before its grant ends is certainly ours. */
 void bwl_hold_lose(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
     if (h->protocol->can_verify_owner || ev->now < h->granted_to)
@@ -72,7 +72,8 @@ static void renewed(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bw
     h->caller_extends = false;
 }
 
-/* It is ours still, and somebody else renews it. */
+/* A renewal that the engine makes without a command of this machine has failed; the lock is
+ * held. */
 static void renewal_has_error(bwl_hold *h, bwl_outcome_kind kind)
 {
     assert(kind == BWL_NOT_NOW || kind == BWL_UNREACHABLE || kind == BWL_UNKNOWN ||
@@ -90,7 +91,7 @@ void bwl_hold_unsolicited(bwl_hold *h, const bwl_outcome *out, const bwl_event *
         renewal_has_error(h, out->kind);
 }
 
-/* The lease still runs: try again soon, and well before it ends. */
+/* The lease goes on: the next extension is sent after a twelfth of it, and at most a second. */
 static void renewal_failed(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev, bwl_effects *fx)
 {
     bwl_ms pause_ms = bwl_ms_min(h->request.lease_ms / 12, RENEW_PAUSE_MAX_MS);
@@ -121,7 +122,7 @@ void bwl_hold_extended(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev,
     case BWL_RELEASED:
     case BWL_TIMED_OUT:
     case BWL_CANCELLED:
-    case BWL_RETRY_WITH_NEW_TOKEN: bwl_unreachable("an extension does not end so");
+    case BWL_RETRY_WITH_NEW_TOKEN: bwl_unreachable("an extension has no such outcome");
     }
 }
 

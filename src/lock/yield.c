@@ -1,10 +1,10 @@
 /*
- * yield.c -- giving it to who waits, and asking for it once more.  See machine.h.
+ * yield.c -- hands the lock to the next waiter, and acquires it again.  See machine.h.
  *
- * Where the protocol does that in one step, the attempt has a new token while the former one has
- * the lock: the protocol sees to it that none of the two is left behind.  Elsewhere a release comes
- * first.  If that had no answer, nothing more is asked: the caller is told, and the release is
- * insisted upon as after any attempt that was given up.
+ * If the protocol does this in one step, the attempt has a new token while the store has the lock
+ * by the previous one, and the protocol leaves neither of them behind.  Otherwise a release comes
+ * first.  If that has no reply, no acquire follows: the caller gets the outcome of the release, and
+ * the release goes on in the background.
  */
 #include "lock/machine_inside.h"
 
@@ -21,7 +21,7 @@ static void keep_previous_token(bwl_hold *h)
 
 static void begin(bwl_hold *h, const bwl_event *ev, bwl_ms wait_deadline, bwl_effects *fx)
 {
-    h->request.attempt = 0; /* as many tries as an acquire has                                 */
+    h->request.attempt = 0; /* as many attempts as an acquire has */
     h->wait_deadline   = wait_deadline;
     h->answer_deadline = bwl_ms_add(ev->now, h->terms.answer_ms);
     h->would_wait      = true;

@@ -15,10 +15,10 @@ extern const bwl_protocol bwl_set_nx_ex;
 extern const bwl_protocol bwl_setnx_expire_watch;
 
 /* Sends a command as the one request in flight.  timestamp: 0 for a command that has none. */
-static inline void bwl_article_send(bwl_one_request *a, bwl_redis_command command,
+static inline void bwl_article_send(bwl_one_request *in_flight, bwl_redis_command command,
                                     int64_t timestamp, bwl_effects *fx)
 {
-    bwl_send_one(a, command, fx);
+    bwl_send_one(in_flight, command, fx);
     fx->sends[fx->send_count - 1].args[REDIS_ARG_TIMESTAMP] = timestamp;
 }
 

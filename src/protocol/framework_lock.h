@@ -1,5 +1,5 @@
 /*
- * framework_lock.h -- the locks of two libraries, in their own format.
+ * framework_lock.h -- the locks of Redisson and Symfony, in their own format.
  */
 #ifndef BWL_PROTOCOL_FRAMEWORK_LOCK_H
 #define BWL_PROTOCOL_FRAMEWORK_LOCK_H

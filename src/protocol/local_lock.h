@@ -6,7 +6,7 @@
 
 #include "core/core.h"
 
-extern const bwl_protocol bwl_ticket; /* of a store on this machine that keeps the queue itself */
-extern const bwl_protocol bwl_local_waiter_protocol; /* of the threads of one client */
+extern const bwl_protocol bwl_ticket;                /* the store on this machine keeps the queue */
+extern const bwl_protocol bwl_local_waiter_protocol; /* the waiters of a local group */
 
 #endif

@@ -1,41 +1,40 @@
 /*
- * local_queue.c -- a lock whose store keeps the queue itself: threads of one process, or processes
- * of one machine.
+ * local_queue.c -- the protocol `ticket`: a lock whose store keeps the queue itself.  The store is
+ * the table of threads in this process, or the lock files of this machine.
  *
- *      acquire   JOIN the queue; at its head with nobody holding: ours
- *                behind others: wait to be told, then TRY; told that it is ours: ours
- *      extend    nothing to do: no lease, nothing but we ends it
- *      release   LEAVE the queue, from its head or from the middle
+ *      acquire   JOIN the queue; if the lock is free and the queue empty: held
+ *                otherwise: wait for a push, then TRY; or the push itself grants the lock
+ *      extend    nothing to do: there is no lease
+ *      release   LEAVE
  *
- * A push that says "worth a try" may come a moment before the try can succeed: Linux reports the
- * closing of a file before it drops the locks on it.  So a try that fails is repeated after 1, 2,
- * 4, 8 ... milliseconds, doubling without end: however long the closing takes, we come at most as
- * much again after it, for a number of tries that grows only with the logarithm of the wait.
- * Where nobody pushes, the doubling stops at 128 ms and this is polling; where the store grants, we
- * only wait.
+ * A push with NO (LOCAL_WILL_PUSH) may come a moment before a TRY can succeed: Linux reports that a
+ * file was closed before it drops the locks on it.  So a failed TRY is repeated after 1, 2, 4, 8
+ * ... milliseconds, without a limit: the delay is at most as long as the time that the kernel
+ * needed, and the number of tries is its logarithm.  With LOCAL_WILL_NOT (no pushes) the pause is
+ * at most 128 ms, so this is polling.  With LOCAL_WILL_GRANT there are no tries.
  *
  *      IDLE --acquire--> JOINING --no--> QUEUED <--no-- TRYING
  *                           |               |  --push, alarm-->
  *                           +----- yes -----+----- yes --> HELD --release--> LEAVING --> IDLE
- *      JOINING --later--> LATCHED --alarm--> JOINING
+ *      JOINING --retryable--> LATCHED --alarm--> JOINING
  */
+#include "core/one_request.h"
 #include "protocol/local_lock.h"
 #include "protocol/store/local.h"
 
-enum { STORE = 0, NOTHING = 0, POLL_MAX_MS = 128, LATCH_MAX_MS = 16, LATCH_TRIES_MAX = 12 };
+enum { NO_REQUEST = 0, POLL_MAX_MS = 128, LATCH_MAX_MS = 16, LATCH_TRIES_MAX = 12 };
 
 typedef enum phase { IDLE = 1, JOINING, LATCHED, QUEUED, TRYING, HELD, LEAVING } phase;
 
 typedef struct ticket_state {
-    phase    phase;
-    bool     may_wait;
-    bool     queued_told; /* that we wait was told: only HELD or a refusal may follow          */
-    uint64_t tells;       /* how we shall learn of our turn: LOCAL_WILL_...                     */
-    uint32_t asked;
-    uint32_t last_tag;
-    uint32_t latched; /* how often the store's latch was taken                             */
-    uint64_t fence;
-    bwl_ms   pause_ms; /* before the next try                                               */
+    phase           phase;
+    bool            may_wait;
+    bool            is_reported; /* the outcome QUEUED: only HELD or STORE_REFUSED may follow */
+    uint64_t        store_will;  /* LOCAL_WILL_... */
+    bwl_one_request in_flight;
+    uint32_t        latched; /* replies RETRYABLE to JOIN */
+    uint64_t        fence;
+    bwl_ms          pause_ms; /* before the next try */
 } ticket_state;
 
 static void ticket_init(void *state, unsigned nodes)
@@ -47,8 +46,7 @@ static void ticket_init(void *state, unsigned nodes)
 static void send_command(ticket_state *t, phase next, bwl_local_command command, bwl_effects *fx)
 {
     t->phase = next;
-    t->asked = ++t->last_tag;
-    bwl_send_command(fx, STORE, command, t->asked);
+    bwl_send_one(&t->in_flight, command, fx);
     bwl_wake_at(fx, BWL_NEVER);
 }
 
@@ -57,7 +55,7 @@ static void join(ticket_state *t, bwl_effects *fx)
     send_command(t, JOINING, t->may_wait ? LOCAL_JOIN : LOCAL_JOIN_OR_LEAVE, fx);
 }
 
-static void look(ticket_state *t, bwl_effects *fx)
+static void try(ticket_state *t, bwl_effects *fx)
 {
     send_command(t, TRYING, LOCAL_TRY, fx);
 }
@@ -67,15 +65,15 @@ static void ticket_command(void *state, const bwl_lock_request *request, const b
 {
     ticket_state *t = state;
 
-    (void)request; /* no token and no lease: the kernel, or our own table, knows who we are */
+    (void)request; /* no token and no lease: the store knows the owner of an entry */
     switch (cmd->verb) {
     case BWL_ACQUIRE:
         assert(t->phase == IDLE);
         *t = (ticket_state){
-            .phase    = IDLE,
-            .may_wait = cmd->may_wait,
-            .last_tag = t->last_tag,
-            .pause_ms = 1,
+            .phase     = IDLE,
+            .may_wait  = cmd->may_wait,
+            .in_flight = { .last_tag = t->in_flight.last_tag },
+            .pause_ms  = 1,
         };
         join(t, fx);
         break;
@@ -87,7 +85,7 @@ static void ticket_command(void *state, const bwl_lock_request *request, const b
     }
 }
 
-static void ours(ticket_state *t, uint64_t fence, bwl_effects *fx)
+static void held(ticket_state *t, uint64_t fence, bwl_effects *fx)
 {
     t->phase = HELD;
     t->fence = fence;
@@ -95,32 +93,33 @@ static void ours(ticket_state *t, uint64_t fence, bwl_effects *fx)
     bwl_wake_at(fx, BWL_NEVER);
 }
 
-static void stand_in_queue(ticket_state *t, bwl_effects *fx)
+static void report_queued(ticket_state *t, bwl_effects *fx)
 {
-    if (!t->queued_told)
+    if (!t->is_reported)
         bwl_complete(fx, BWL_QUEUED);
-    t->queued_told = true;
+    t->is_reported = true;
 }
 
-/* Somebody is before us.  Look again after a pause, and then after a longer one. */
-static void not_yet(ticket_state *t, bwl_ms now, bwl_effects *fx)
+/* In the queue: sends TRY after a pause, which doubles each time. */
+static void queued(ticket_state *t, bwl_ms now, bwl_effects *fx)
 {
     t->phase = QUEUED;
-    stand_in_queue(t, fx);
-    if (t->tells == LOCAL_WILL_GRANT)
+    report_queued(t, fx);
+    if (t->store_will == LOCAL_WILL_GRANT)
         return;
-    if (t->tells == LOCAL_WILL_NOT)
+    if (t->store_will == LOCAL_WILL_NOT)
         t->pause_ms = bwl_ms_min(t->pause_ms, POLL_MAX_MS);
     bwl_wake_at(fx, bwl_ms_add(now, t->pause_ms));
     t->pause_ms = bwl_ms_add(t->pause_ms, t->pause_ms);
 }
 
-/* The latch is held for microseconds; longer only when its holder was stopped just then. */
+/* The internal lock of the store is taken for microseconds, or for longer if its holder was stopped
+ * just then. */
 static void latch_taken(ticket_state *t, bwl_ms now, bwl_effects *fx)
 {
     t->phase = LATCHED;
     if (t->may_wait) {
-        stand_in_queue(t, fx);
+        report_queued(t, fx);
     } else if (++t->latched == LATCH_TRIES_MAX) {
         t->phase = IDLE;
         bwl_complete(fx, BWL_NOT_NOW);
@@ -133,12 +132,12 @@ static void latch_taken(ticket_state *t, bwl_ms now, bwl_effects *fx)
 static void joined(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
 {
     switch (ev->answer) {
-    case BWL_YES: ours(t, ev->number, fx); break;
+    case BWL_YES: held(t, ev->number, fx); break;
     case BWL_NO:
-        t->tells    = ev->number;
-        t->pause_ms = 1;
+        t->store_will = ev->number;
+        t->pause_ms   = 1;
         if (t->may_wait) {
-            not_yet(t, ev->now, fx);
+            queued(t, ev->now, fx);
         } else {
             t->phase = IDLE;
             bwl_complete(fx, BWL_BUSY);
@@ -157,10 +156,10 @@ static void joined(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
 static void tried(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
 {
     switch (ev->answer) {
-    case BWL_YES: ours(t, ev->number, fx); break;
+    case BWL_YES: held(t, ev->number, fx); break;
     case BWL_NO:
-        t->tells = ev->number;
-        not_yet(t, ev->now, fx);
+        t->store_will = ev->number;
+        queued(t, ev->now, fx);
         break;
     case BWL_RETRYABLE:
         t->pause_ms = 1;
@@ -177,9 +176,8 @@ static void tried(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
 
 static void replied(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
 {
-    if (t->asked == NOTHING || ev->tag != t->asked)
+    if (!bwl_ends_request(&t->in_flight, ev))
         return;
-    t->asked = NOTHING;
     switch (t->phase) {
     case JOINING: joined(t, ev, fx); break;
     case TRYING: tried(t, ev, fx); break;
@@ -190,22 +188,22 @@ static void replied(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
     case IDLE:
     case LATCHED:
     case QUEUED:
-    case HELD: bwl_unreachable("no question is open in these phases");
+    case HELD: bwl_unreachable("no command is in flight in these phases");
     }
 }
 
 static void pushed(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
 {
     if (t->phase != QUEUED && t->phase != TRYING)
-        return; /* about a place in the queue that we have left */
+        return; /* of an entry that has left the queue */
     if (ev->answer == BWL_YES) {
-        t->asked = NOTHING;
-        ours(t, ev->number, fx);
+        t->in_flight.tag = NO_REQUEST;
+        held(t, ev->number, fx);
         return;
     }
-    t->pause_ms = 1; /* while a TRY is out: its no may be older than this push */
+    t->pause_ms = 1; /* also while a TRY is in flight: its NO may be older than this push */
     if (t->phase == QUEUED)
-        look(t, fx);
+        try(t, fx);
 }
 
 static void ticket_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
@@ -219,11 +217,11 @@ static void ticket_event(void *state, const bwl_lock_request *request, const bwl
     case BWL_PUSH: pushed(t, ev, fx); break;
     case BWL_ALARM:
         if (t->phase == QUEUED)
-            look(t, fx);
+            try(t, fx);
         else if (t->phase == LATCHED)
             join(t, fx);
         break;
-    case BWL_DOWN: break; /* a store of this machine does not go away */
+    case BWL_DOWN: break; /* a store on this machine has no connection */
     }
 }
 

@@ -1,12 +1,12 @@
 /*
- * local_waiter.c -- a lock that several threads of one client want; they have one entry in the
- * store's queue between them: see lock/local_group.h.
+ * local_waiter.c -- the protocol of a waiter in a local group: several threads of one client that
+ * want the same lock (lock/local_group.h).
  *
  *      acquire   ENQUEUE, then wait for the result
  *      extend    EXTEND
  *      release   LEAVE
  *
- * The guarantees are those of the local group, which gives no more than the store does.
+ * The guarantees are those of the store.
  *
  *      IDLE --acquire--> ENQUEUED --yes--> HELD <--> EXTENDING
  *        ^                  |                |          |
@@ -19,7 +19,7 @@
 
 typedef enum phase {
     IDLE = 1,
-    ENQUEUED, /* ENQUEUE is in flight, or was answered by QUEUED */
+    ENQUEUED, /* ENQUEUE is in flight, or the reply was QUEUED */
     HELD,
     EXTENDING,
     LEAVING,
@@ -27,7 +27,7 @@ typedef enum phase {
 
 typedef struct waiter_state {
     phase           phase;
-    bwl_one_request asking;
+    bwl_one_request in_flight;
 } waiter_state;
 
 static void waiter_init(void *state, unsigned nodes)
@@ -36,91 +36,91 @@ static void waiter_init(void *state, unsigned nodes)
     *(waiter_state *)state = (waiter_state){ .phase = IDLE };
 }
 
-static void send_command(waiter_state *s, phase next, bwl_waiter_command command, bwl_effects *fx)
+static void send_command(waiter_state *w, phase next, bwl_waiter_command command, bwl_effects *fx)
 {
-    s->phase = next;
-    bwl_send_one(&s->asking, command, fx);
+    w->phase = next;
+    bwl_send_one(&w->in_flight, command, fx);
     bwl_wake_at(fx, BWL_NEVER); /* the local group always replies */
 }
 
 static void waiter_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                            bwl_effects *fx)
 {
-    waiter_state *s = state;
+    waiter_state *w = state;
 
     (void)request; /* the local group reads the lease from the hold */
     switch (cmd->verb) {
     case BWL_ACQUIRE:
-        assert(s->phase == IDLE);
-        send_command(s, ENQUEUED, WAITER_ENQUEUE, fx);
+        assert(w->phase == IDLE);
+        send_command(w, ENQUEUED, WAITER_ENQUEUE, fx);
         break;
     case BWL_EXTEND:
-        assert(s->phase == HELD);
-        send_command(s, EXTENDING, WAITER_EXTEND, fx);
+        assert(w->phase == HELD);
+        send_command(w, EXTENDING, WAITER_EXTEND, fx);
         break;
-    case BWL_RELEASE: send_command(s, LEAVING, WAITER_LEAVE, fx); break;
+    case BWL_RELEASE: send_command(w, LEAVING, WAITER_LEAVE, fx); break;
     }
 }
 
-static void held(waiter_state *s, const bwl_event *ev, bwl_effects *fx)
+static void held(waiter_state *w, const bwl_event *ev, bwl_effects *fx)
 {
     const bwl_outcome *granted = ev->details;
 
-    s->phase = HELD;
+    w->phase = HELD;
     bwl_complete_held(fx, granted->until, granted->fence);
 }
 
-/* Not held, with the reason; or not yet; or still held, with the error of its renewal. */
-static void no(waiter_state *s, bwl_outcome_kind why, bwl_effects *fx)
+/* A NO.  ENQUEUED: in the queue, or the wait has failed.  Later: lost, or still held and its
+ * renewal failed. */
+static void not_granted(waiter_state *w, bwl_outcome_kind why, bwl_effects *fx)
 {
     assert(why != BWL_PENDING && why != BWL_HELD && why != BWL_RELEASED);
-    if (s->phase == ENQUEUED && why != BWL_QUEUED)
-        s->phase = IDLE;
-    else if (s->phase != ENQUEUED)
-        s->phase = why == BWL_LOST ? IDLE : HELD;
-    if (s->phase == IDLE)
-        s->asking.asked = 0;
+    if (w->phase == ENQUEUED && why != BWL_QUEUED)
+        w->phase = IDLE;
+    else if (w->phase != ENQUEUED)
+        w->phase = why == BWL_LOST ? IDLE : HELD;
+    if (w->phase == IDLE)
+        w->in_flight.tag = 0;
     bwl_complete(fx, why);
 }
 
-static void left(waiter_state *s, const bwl_event *ev, bwl_effects *fx)
+static void left(waiter_state *w, const bwl_event *ev, bwl_effects *fx)
 {
     const bwl_outcome *result = ev->details;
 
-    s->phase = IDLE;
+    w->phase = IDLE;
     bwl_complete(fx, ev->answer == BWL_YES ? BWL_RELEASED : result->kind);
 }
 
 static void waiter_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                          bwl_effects *fx)
 {
-    waiter_state *s       = state;
+    waiter_state *w       = state;
     bool          is_push = ev->kind == BWL_PUSH;
 
     (void)request;
-    if (!is_push && !bwl_ends_request(&s->asking, ev))
+    if (!is_push && !bwl_ends_request(&w->in_flight, ev))
         return;
-    assert(ev->kind == BWL_PUSH ||
-           ev->kind == BWL_REPLY); /* there is no connection that could end */
-    switch (s->phase) {
+    assert(ev->kind != BWL_DOWN); /* there is no connection */
+    switch (w->phase) {
     case ENQUEUED:
     case HELD:
     case EXTENDING:
         if (ev->answer == BWL_YES)
-            held(s, ev, fx);
+            held(w, ev, fx);
         else
-            no(s, ((const bwl_outcome *)ev->details)->kind, fx);
+            not_granted(w, ((const bwl_outcome *)ev->details)->kind, fx);
         return;
     case LEAVING:
         if (!is_push)
-            left(s, ev, fx);
+            left(w, ev, fx);
         return;
     case IDLE: return; /* of a hold that is over */
     }
 }
 
 const bwl_protocol bwl_local_waiter_protocol = {
-    .name             = "seat",
+    .name             = "local-waiter",
     .state_size       = sizeof(waiter_state),
     .extends          = true,
     .can_verify_owner = true,

@@ -1,7 +1,8 @@
 /*
  * protocol.h -- the table of the lock protocols that the URL of a Redis server can name.
  *
- * Each protocol has one .c file, and none includes another.  They are declared in groups:
+ * Each protocol has one .c file (redisson and symfony share one), and none includes another.  They
+ * are declared in groups:
  * token_lock.h, queue_lock.h, quorum.h, framework_lock.h, articles.h, local_lock.h.
  */
 #ifndef BWL_PROTOCOL_H

@@ -1,10 +1,9 @@
 /*
- * protocols.c -- the table of the protocols that speak to Redis, and their articles' defaults.
+ * protocols.c -- the table of the protocols for Redis, and the default rules of each.
  *
- * Key and timeout of "Redis的分布式锁" are buy_order_lock and 10 seconds; of "Lock / watch与锁 /
- * 分布式锁" 50000 for wait and lease, which is taken for milliseconds; of "利用redis实现分布式锁"
- * 300 ms to wait, 5 minutes to hold, 100 ms between tries; "Redis实现分布式锁" leaves the lease to
- * its caller and tries once.
+ * The articles set: "Redis的分布式锁": a lease of 10 seconds.  "Lock / watch与锁 / 分布式锁": 50000
+ * as wait and lease, here read as milliseconds.  "利用redis实现分布式锁": a wait of 300 ms, a lease of
+ * 5 minutes, 100 ms between attempts.  "Redis实现分布式锁": one attempt; its caller sets the lease.
  */
 #include "protocol/protocol.h"
 #include "protocol/articles.h"
@@ -15,7 +14,7 @@
 #define SECOND_NS INT64_C(1000000000)
 #define MS_NS     INT64_C(1000000)
 
-/* time(): who holds it, and since when, is nobody's business. */
+/* The value is time(), and no client reads it. */
 static const bwl_compat_rules del_rules = {
     .value              = BWL_VALUE_DECIMAL,
     .unit_ns            = SECOND_NS,
@@ -38,14 +37,14 @@ static const bwl_compat_rules nx_ex_rules = {
     .lease_ms         = 10000,
 };
 
-/* Its lock watchdog timeout. */
+/* The lease is Redisson's lockWatchdogTimeout. */
 static const bwl_compat_rules redisson_rules = {
     .value    = BWL_VALUE_TOKEN,
     .token    = BWL_TOKEN_UUID_THREAD,
     .lease_ms = 30000,
 };
 
-/* RedisStore's $initialTtl. */
+/* The lease is $initialTtl of RedisStore. */
 static const bwl_compat_rules symfony_rules = {
     .value    = BWL_VALUE_TOKEN,
     .token    = BWL_TOKEN_BASE64_32,
@@ -61,8 +60,8 @@ static const bwl_compat_rules watch_rules = {
     .wait_ms          = 50000,
 };
 
-/* "if ($t1 > time()) held", "if ($t2 != $t1) lost": false != false is false, so two who both find
- * nothing have both won. */
+/* "if ($t1 > time()) held", "if ($t2 != $t1) lost".  `false != false` is false, so of two clients
+ * that both find no key both acquire the lock: missing_wins. */
 const bwl_compat_rules bwl_compat_rules_seconds = {
     .value        = BWL_VALUE_DECIMAL,
     .unit_ns      = SECOND_NS,
@@ -76,7 +75,7 @@ const bwl_compat_rules bwl_compat_rules_seconds = {
     .lease_ms     = 10000,
 };
 
-/* buffer_time 0.001 in the stamp, 0.003 before a release; retry_times 0, unless one waits. */
+/* buffer_time is 0.001 in the timestamp and 0.003 before a release; retry_times is 0 by default. */
 const bwl_compat_rules bwl_compat_rules_buffers = {
     .value        = BWL_VALUE_DECIMAL,
     .unit_ns      = MS_NS,

@@ -1,39 +1,38 @@
 /*
  * queue.c -- a lock on one Redis server, which keeps a queue of the waiters.
  *
- *      acquire   JOIN: the lock is ours, or we enter the queue.  Then we wait for a push, and send
- *                a HEARTBEAT from time to time: it shows that we still wait, and finds out whether
- *                the lock is ours already.  An acquire that does not wait sends TAKE instead.
+ *      acquire   JOIN: the server grants the lock, or adds an entry to the queue.  Then the
+ *                client waits for a push, and sends a HEARTBEAT from time to time: it shows that
+ *                the client still waits, and its reply says whether the lock was granted.  An
+ *                acquire that does not wait sends TAKE instead.
  *      extend    EXTEND
  *      release   RELEASE: the server grants the lock to the next waiter, and sends it a push.  In
  *                the queue: CANCEL.  After too many dead waiters: DISPATCH_NEXT.
- *      yield     REQUEUE: the server grants the lock to the next waiter, and we enter the queue at
- *                its end with a new token.  Without a waiter, the lock is ours by that token at
- *                once.
+ *      yield     REQUEUE: the server grants the lock to the next waiter, and adds an entry with a
+ *                new token at the end of the queue.  Without a waiter, it grants the lock to that
+ *                token.
  *
  * A push brings a provisional grant: a short lease, because the server does not know whether the
- * waiter is still there.  We confirm it by EXTEND, which makes it a full lease.  If enough of the
- * provisional grant is left, we hold the lock before the reply to EXTEND: the server grants it to
- * nobody else before the provisional grant has ended.
+ * waiter is still there.  EXTEND confirms it, and makes it a full lease.  If enough of the
+ * provisional grant is left, the outcome HELD comes before the reply to EXTEND: the server grants
+ * the lock to no other client before the provisional grant ends.
  *
  * The provisional grant counts from when the server made it, and a push may be delayed by any
- * time. So the push has that time by the server's clock, and so does every reply to a waiter.  The
- * difference, added to the time before that reply's command was sent, is a time before the grant
- * (queue_time.c).  Without such a time (HEARTBEAT finds the lock ours: the push was lost, or is
- * late) no outcome is reported before the reply to EXTEND.
+ * time.  So the push has that time by the server's clock, and so has every reply to a waiter.  The
+ * difference of the two, added to the time when that reply's command was sent, is a time before the
+ * grant (queue_time.c).  If HEARTBEAT finds the grant (the push was lost, or is late), there is no
+ * such time, and no outcome is reported before the reply to EXTEND.
  *
  * A provisional grant that came too late, and an entry that is gone from the queue, end this
- * attempt. The next attempt has a new token, and the ticket of the old one, which is its place in
- * the queue. After a grant that came too late, it asks for a provisional grant of twice the
- * length.
+ * attempt.  The next attempt has a new token, and keeps the ticket, which is the position in the
+ * queue.  After a grant that came too late, it requests a provisional grant of twice the length.
  *
- * JOIN and TAKE are sent once for each token.  Without a reply, HEARTBEAT finds out what became of
- * them: it never makes an entry, so its GONE is certain.
+ * JOIN and TAKE are sent once for each token.  Without a reply, HEARTBEAT finds out whether they
+ * were carried out: it never adds an entry, so its GONE is certain.
  *
- * While it is not known whether REQUEUE was carried out, the server may have the lock by the
- * previous token, which no hold uses any more.  So that token is released before any other command
- * is sent.  If REQUEUE is carried out after that, it finds that the lock is not that token's, and
- * does nothing.
+ * After a REQUEUE without a reply, the server may have the lock with the previous token, which no
+ * hold uses any more.  So that token is released before any other command is sent.  If REQUEUE is
+ * carried out after that, the lock does not have that token, and REQUEUE does nothing.
  *
  * What it does not promise: a server that forgets (restart without persistence, failover,
  * eviction) can let a second holder in; the fencing token shows which one is stale.
@@ -66,16 +65,16 @@ enum {
     SERVER     = 0,
     NO_REQUEST = 0,
     PROVISIONAL_TTL_MIN_MS =
-        2000,          /* time for a push, an EXTEND, and a process that is slow to wake */
-    ENOUGH_OF    = 4,  /* the part of a claim that is worth telling before it is confirmed    */
-    RECONFIRM_MS = 50, /* before a confirmation that could not be put is put again            */
-    NOT_KNOWN    = 0,  /* until when: nothing may be told                                   */
+        2000,      /* time for a push, an EXTEND, and a process that is slow to wake */
+    ENOUGH_OF = 4, /* HELD is reported before the confirmation if this part of the grant is left */
+    RECONFIRM_MS = 50, /* pause after a confirmation that could not be sent */
+    NOT_KNOWN    = 0,  /* the end of a grant: no outcome before the confirmation */
 };
 
 typedef enum phase {
     IDLE = BWL_QUEUE_IDLE,
     ASKED,     /* JOIN or TAKE is in flight */
-    RESOLVING, /* HEARTBEAT is in flight for one of these without a reply */
+    RESOLVING, /* HEARTBEAT is in flight, after one of these without a reply */
     QUEUED =
         BWL_QUEUE_QUEUED, /* probably in the queue; HEARTBEAT is in flight, or its alarm is set */
     PROVISIONAL,          /* EXTEND is in flight, no outcome yet */
@@ -98,12 +97,12 @@ static void queue_init(void *state, unsigned nodes)
 
 /* ---- sending, completing --------------------------------------------------------------------- */
 
-static void put(queue_state *q, bwl_send send, bwl_ms now, bwl_effects *fx)
+static void send_one(queue_state *q, bwl_send send, bwl_ms now, bwl_effects *fx)
 {
-    q->sent_at      = now;
-    q->asking.asked = ++q->asking.last_tag;
-    send.tag        = q->asking.asked;
-    send.node       = SERVER;
+    q->sent_at       = now;
+    q->in_flight.tag = ++q->in_flight.last_tag;
+    send.tag         = q->in_flight.tag;
+    send.node        = SERVER;
     bwl_add_send(fx, send);
     bwl_wake_at(fx, BWL_NEVER);
 }
@@ -114,26 +113,28 @@ static void release_previous_token(queue_state *q, phase next, bwl_redis_command
     q->phase        = FREEING;
     q->next         = next;
     q->next_command = command;
-    put(q, (bwl_send){ .command = REDIS_QUEUE_RELEASE, .args = { [REDIS_ARG_PREVIOUS_TOKEN] = 1 } },
+    send_one(
+        q, (bwl_send){ .command = REDIS_QUEUE_RELEASE, .args = { [REDIS_ARG_PREVIOUS_TOKEN] = 1 } },
         now, fx);
 }
 
 static void send_command(queue_state *q, phase next, bwl_redis_command command, bwl_ms now,
                          bwl_effects *fx)
 {
-    bool in_line = command == REDIS_QUEUE_JOIN || command == REDIS_QUEUE_HEARTBEAT ||
+    bool has_ttl = command == REDIS_QUEUE_JOIN || command == REDIS_QUEUE_HEARTBEAT ||
                    command == REDIS_QUEUE_REQUEUE;
 
-    if (q->owes && command != REDIS_QUEUE_REQUEUE) {
+    if (q->previous_may_own && command != REDIS_QUEUE_REQUEUE) {
         release_previous_token(q, next, command, now, fx);
         return;
     }
     q->phase = next;
-    put(q,
+    send_one(
+        q,
         (bwl_send){
             .command = (uint8_t)command,
             .args    = { [REDIS_ARG_TICKET] = command == REDIS_QUEUE_JOIN ? (int64_t)q->ticket : 0,
-                         [REDIS_ARG_TTL_MS] = in_line ? q->provisional_ttl_ms : 0 },
+                         [REDIS_ARG_TTL_MS] = has_ttl ? q->provisional_ttl_ms : 0 },
         },
         now, fx);
 }
@@ -144,8 +145,9 @@ static void ended(queue_state *q, bwl_outcome_kind kind, bwl_effects *fx)
     bwl_complete(fx, kind);
 }
 
-/* The certain end of a lease or a provisional grant that began after `at`. */
-static bwl_ms worth(bwl_ms at, bwl_ms lease_ms)
+/* The end of a lease or a provisional grant that began at `at` or later, less the drift
+ * allowance. */
+static bwl_ms lease_end(bwl_ms at, bwl_ms lease_ms)
 {
     return bwl_ms_add(at, lease_ms) - bwl_drift_ms(lease_ms);
 }
@@ -154,7 +156,7 @@ static void held(queue_state *q, bwl_effects *fx)
 {
     q->phase    = HELD;
     q->was_held = true;
-    bwl_complete_held(fx, worth(q->sent_at, q->lease_ms), q->fence);
+    bwl_complete_held(fx, lease_end(q->sent_at, q->lease_ms), q->fence);
 }
 
 static bool was_carried_out(const bwl_event *ev)
@@ -191,13 +193,13 @@ static void granted(queue_state *q, bwl_ms until, uint64_t fence, bwl_ms now, bw
 {
     bool is_enough =
         !q->is_synced && until > now && until - now >= q->provisional_ttl_ms / ENOUGH_OF;
-    bool is_known = q->phase == QUEUED; /* QUEUED was reported before */
+    bool is_reported = q->phase == QUEUED; /* the outcome QUEUED */
 
     learn_fence(q, fence);
     q->seen = (bwl_clock_sample){ 0 };
     if (is_enough)
         bwl_complete_held(fx, until, q->fence);
-    else if (!is_known && q->may_wait)
+    else if (!is_reported && q->may_wait)
         bwl_complete(fx, BWL_QUEUED);
     q->was_held = is_enough;
     send_command(q, is_enough ? CONFIRMING : PROVISIONAL, REDIS_QUEUE_EXTEND, now, fx);
@@ -213,10 +215,11 @@ static void pushed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
         return; /* of an entry that was cancelled */
     after = bwl_queue_granted_after(q->seen, status->server_us, ev->now,
                                     bwl_drift_ms(q->provisional_ttl_ms));
-    granted(q, worth(after, q->provisional_ttl_ms), ev->number, ev->now, fx);
+    granted(q, lease_end(after, q->provisional_ttl_ms), ev->number, ev->now, fx);
 }
 
-static void placed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+/* The reply to JOIN, TAKE, HEARTBEAT or REQUEUE. */
+static void got_status(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     const bwl_queue_status *status = ev->details;
 
@@ -232,7 +235,7 @@ static void placed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
     case BWL_QUEUE_STATUS_FULL: ended(q, BWL_FULL, fx); return;
     case BWL_QUEUE_STATUS_QUEUED: queued(q, ev, fx); return;
     case BWL_QUEUE_STATUS_PROVISIONAL:
-        granted(q, worth(q->sent_at, q->provisional_ttl_ms), ev->number, ev->now, fx);
+        granted(q, lease_end(q->sent_at, q->provisional_ttl_ms), ev->number, ev->now, fx);
         return;
     case BWL_QUEUE_STATUS_MINE: granted(q, NOT_KNOWN, ev->number, ev->now, fx); return;
     case BWL_QUEUE_STATUS_GONE:
@@ -240,31 +243,31 @@ static void placed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
         return;
     case BWL_QUEUE_STATUS_MORE: break;
     }
-    bwl_unreachable("no answer to who asks for a place");
+    bwl_unreachable("not a reply to a command of a waiter");
 }
 
-/* The connection has ended, and the sample of the server's clock is void: the address may belong to
+/* The connection has ended.  The sample of the server's clock is void: the address may belong to
  * another server now. */
-static void cut_off(queue_state *q, bwl_ms now, bwl_effects *fx)
+static void disconnected(queue_state *q, bwl_ms now, bwl_effects *fx)
 {
     q->seen.server_us = 0;
     heartbeat(q, now, fx);
 }
 
-static void looked(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+static void heartbeat_ended(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     if (was_carried_out(ev))
-        placed(q, ev, fx);
+        got_status(q, ev, fx);
     else if (ev->kind == BWL_DOWN)
-        cut_off(q, ev->now, fx);
+        disconnected(q, ev->now, fx);
     else /* our entry stays in the queue */
         bwl_wake_at(fx, bwl_ms_add(ev->now, bwl_queue_retry_ms(&ev->fresh)));
 }
 
-static void acquire_answered(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+static void acquire_ended(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     if (bwl_was_answered(ev, fx))
-        placed(q, ev, fx);
+        got_status(q, ev, fx);
     else
         q->phase = IDLE;
 }
@@ -276,8 +279,9 @@ static void confirm(queue_state *q, bwl_ms now, bwl_effects *fx)
     send_command(q, CONFIRMING, REDIS_QUEUE_EXTEND, now, fx);
 }
 
-/* No outcome was reported for this grant.  Without a reply the lock may be ours. */
-static void provisional_answered(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+/* HELD was not reported for this grant.  Without a reply the server may have made it a full
+ * lease. */
+static void provisional_ended(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     if (ev->kind == BWL_DOWN || ev->answer == BWL_RETRYABLE || ev->answer == BWL_NOT_SENT) {
         ended(q, BWL_UNKNOWN, fx);
@@ -285,7 +289,7 @@ static void provisional_answered(queue_state *q, const bwl_event *ev, bwl_effect
         ended(q, BWL_STORE_REFUSED, fx);
     } else if (ev->answer == BWL_YES) {
         held(q, fx);
-    } else { /* too late: another client has the lock, or had it */
+    } else { /* too late: the provisional grant has ended */
         q->provisional_ttl_ms = bwl_ms_add(q->provisional_ttl_ms, q->provisional_ttl_ms);
         ended(q, BWL_RETRY_WITH_NEW_TOKEN, fx);
     }
@@ -293,8 +297,8 @@ static void provisional_answered(queue_state *q, const bwl_event *ev, bwl_effect
 
 static void lost(queue_state *q, bwl_effects *fx)
 {
-    q->asking.asked = NO_REQUEST;
-    q->unconfirmed  = NO_REQUEST;
+    q->in_flight.tag = NO_REQUEST;
+    q->unconfirmed   = NO_REQUEST;
     ended(q, BWL_LOST, fx);
 }
 
@@ -311,7 +315,8 @@ static void confirmed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
         bwl_wake_at(fx, bwl_ms_add(ev->now, RECONFIRM_MS));
 }
 
-/* A lock that was not ours once is never ours again by the same token. */
+/* True for a NO to a confirmation that an extension replaced.  It is final: a token that lost the
+ * lock never gets it again. */
 static bool is_late_no(const queue_state *q, const bwl_event *ev)
 {
     return q->unconfirmed != NO_REQUEST && ev->tag == q->unconfirmed && ev->kind == BWL_REPLY &&
@@ -351,8 +356,9 @@ static void released(queue_state *q, const bwl_event *ev, bwl_effects *fx)
         ended(q, BWL_RELEASED, fx);
 }
 
-/* The lock is released.  Without DISPATCH_NEXT, a waiter would find out at its next HEARTBEAT. */
-static void poked(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+/* The lock is released.  A waiter that DISPATCH_NEXT does not reach gets the lock at its next
+ * HEARTBEAT. */
+static void dispatched(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     if (is_more(ev))
         send_command(q, DISPATCHING, REDIS_QUEUE_DISPATCH_NEXT, ev->now, fx);
@@ -365,26 +371,26 @@ static void poked(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 static void yielded(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     if (was_carried_out(ev)) {
-        q->owes = false;
-        placed(q, ev, fx);
-    } else { /* the server may have it by the previous token */
+        q->previous_may_own = false;
+        got_status(q, ev, fx);
+    } else { /* the server may have the lock with the previous token */
         ended(q, BWL_UNKNOWN, fx);
     }
 }
 
-static void answered(queue_state *q, const bwl_event *ev, bwl_effects *fx);
+static void request_ended(queue_state *q, const bwl_event *ev, bwl_effects *fx);
 
 /* NO is as good as YES: the previous token does not own the lock, and never will.  MORE needs no
  * DISPATCH_NEXT here: the heartbeat of the next waiter serves the queue.  Without a reply, the
- * command that should follow has none either. */
-static void freed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+ * command that should follow ends in the same way, without being sent. */
+static void previous_released(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     if (was_carried_out(ev)) {
-        q->owes = false;
+        q->previous_may_own = false;
         send_command(q, q->next, q->next_command, ev->now, fx);
     } else {
         q->phase = q->next;
-        answered(q, ev, fx);
+        request_ended(q, ev, fx);
     }
 }
 
@@ -393,16 +399,16 @@ static void freed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 static void yield(queue_state *q, bwl_ms now, bwl_effects *fx)
 {
     assert(q->phase == HELD || q->phase == CONFIRMING || q->phase == EXTENDING);
-    q->unconfirmed = NO_REQUEST;
-    q->ticket      = 0;
-    q->owes        = true;
+    q->unconfirmed      = NO_REQUEST;
+    q->ticket           = 0;
+    q->previous_may_own = true;
     send_command(q, YIELDING, REDIS_QUEUE_REQUEUE, now, fx);
 }
 
 static void acquire(queue_state *q, const bwl_command *cmd, bwl_effects *fx)
 {
-    bwl_ms wished_ms = q->provisional_ttl_ms > PROVISIONAL_TTL_MIN_MS ? q->provisional_ttl_ms
-                                                                      : PROVISIONAL_TTL_MIN_MS;
+    bwl_ms ttl_ms = q->provisional_ttl_ms > PROVISIONAL_TTL_MIN_MS ? q->provisional_ttl_ms
+                                                                   : PROVISIONAL_TTL_MIN_MS;
 
     if (cmd->again) {
         send_command(q, RESOLVING, REDIS_QUEUE_HEARTBEAT, cmd->now, fx);
@@ -411,7 +417,7 @@ static void acquire(queue_state *q, const bwl_command *cmd, bwl_effects *fx)
     q->may_wait           = cmd->may_wait;
     q->was_held           = false;
     q->fence              = 0;
-    q->provisional_ttl_ms = bwl_ms_min(wished_ms, q->lease_ms);
+    q->provisional_ttl_ms = bwl_ms_min(ttl_ms, q->lease_ms);
     if (cmd->yields)
         yield(q, cmd->now, fx);
     else
@@ -430,10 +436,10 @@ static void queue_command(void *state, const bwl_lock_request *request, const bw
         assert(q->phase == IDLE || cmd->yields);
         acquire(q, cmd, fx);
         break;
-    case BWL_EXTEND: /* replaces the confirmation, if that is in flight */
+    case BWL_EXTEND: /* replaces a confirmation in flight */
         assert(q->phase == HELD || q->phase == CONFIRMING);
-        if (q->asking.asked != NO_REQUEST)
-            q->unconfirmed = q->asking.asked;
+        if (q->in_flight.tag != NO_REQUEST)
+            q->unconfirmed = q->in_flight.tag;
         send_command(q, EXTENDING, REDIS_QUEUE_EXTEND, cmd->now, fx);
         break;
     case BWL_RELEASE:
@@ -445,47 +451,48 @@ static void queue_command(void *state, const bwl_lock_request *request, const bw
     }
 }
 
-static void answered(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+static void request_ended(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     assert(ev->kind == BWL_DOWN || ev->answer != BWL_FOREIGN_VALUE);
     switch ((phase)q->phase) {
     case ASKED:
-    case RESOLVING: acquire_answered(q, ev, fx); return;
-    case QUEUED: looked(q, ev, fx); return;
-    case PROVISIONAL: provisional_answered(q, ev, fx); return;
+    case RESOLVING: acquire_ended(q, ev, fx); return;
+    case QUEUED: heartbeat_ended(q, ev, fx); return;
+    case PROVISIONAL: provisional_ended(q, ev, fx); return;
     case CONFIRMING: confirmed(q, ev, fx); return;
     case EXTENDING: extended(q, ev, fx); return;
     case LEAVING: released(q, ev, fx); return;
-    case DISPATCHING: poked(q, ev, fx); return;
+    case DISPATCHING: dispatched(q, ev, fx); return;
     case YIELDING: yielded(q, ev, fx); return;
-    case FREEING: freed(q, ev, fx); return;
+    case FREEING: previous_released(q, ev, fx); return;
     case IDLE:
     case HELD: break;
     }
-    bwl_unreachable("no question is out in these phases");
+    bwl_unreachable("no command is in flight in these phases");
 }
 
 static void queue_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                         bwl_effects *fx)
 {
-    queue_state *q       = state;
-    bool         is_open = q->asking.asked != NO_REQUEST;
+    queue_state *q            = state;
+    bool         is_in_flight = q->in_flight.tag != NO_REQUEST;
 
     (void)request; /* its values were read when the command was sent */
     switch (ev->kind) {
     case BWL_REPLY:
     case BWL_DOWN:
-        if (bwl_ends_request(&q->asking, ev))
-            answered(q, ev, fx);
-        else if (ev->kind == BWL_DOWN && ev->tag == NO_REQUEST && q->phase == QUEUED && !is_open)
-            cut_off(q, ev->now, fx);
+        if (bwl_ends_request(&q->in_flight, ev))
+            request_ended(q, ev, fx);
+        else if (ev->kind == BWL_DOWN && ev->tag == NO_REQUEST && q->phase == QUEUED &&
+                 !is_in_flight)
+            disconnected(q, ev->now, fx);
         else if (is_late_no(q, ev))
             lost(q, fx);
         break;
     case BWL_ALARM:
-        if (q->phase == QUEUED && !is_open)
+        if (q->phase == QUEUED && !is_in_flight)
             heartbeat(q, ev->now, fx);
-        else if (q->phase == CONFIRMING && !is_open)
+        else if (q->phase == CONFIRMING && !is_in_flight)
             confirm(q, ev->now, fx);
         break;
     case BWL_PUSH: pushed(q, ev, fx); break;

@@ -1,33 +1,35 @@
 /*
  * queue_time.c -- see queue_time.h.
  *
- * Only who is first in line looks closely at when the lock's time is over: all others are given it
- * by those before them, and ask only to be known as living, and to be found if a push was lost.
+ * Only the first waiter sends its heartbeat close to the end of the lock.  The others get the lock
+ * by a push.  Their heartbeats show the server that they still wait, and find a grant whose push
+ * was lost.
  *
- * A difference of two of the server's times is a length of time, whatever that clock shows; it is
- * made shorter by the drift allowance.  Unless the clock was set in between.  Set back, the length
- * is negative.  Set forward, the sum lies in our future, where nothing can have happened yet, if
- * only it was set by more than the push was under way.  In both cases nothing is known but that it
- * happened after we had asked, and that is where we count from: too early, never too late.
+ * The difference of two times of the server is a duration, even if the server's clock is wrong.
+ * The drift allowance makes it shorter.  If the clock was set back in between, the difference is
+ * negative.  If it was set forward by more than the delay of the push, the sum is in the future,
+ * which is impossible for a grant.  In both cases only one thing is certain: the grant happened
+ * after the heartbeat was sent.  So the lease counts from there: too early, never too late.
  */
 #include "protocol/queue_time.h"
 
-enum { STRANGER_MIN_MS = 50, STRANGER_MAX_MS = 250, EXPIRED_MS = 2, US_PER_MS = 1000 };
+enum { FOREIGN_MIN_MS = 50, FOREIGN_MAX_MS = 250, EXPIRED_MS = 2, US_PER_MS = 1000 };
 
-static bwl_ms between(bwl_ms least_ms, bwl_ms most_ms, const bwl_random *fresh)
+/* A random time, from min_ms to max_ms. */
+static bwl_ms between(bwl_ms min_ms, bwl_ms max_ms, const bwl_random *fresh)
 {
-    unsigned chance = (unsigned)fresh->bytes[0] << 8 | fresh->bytes[1];
+    unsigned random = (unsigned)fresh->bytes[0] << 8 | fresh->bytes[1];
 
-    assert(least_ms <= most_ms);
-    return least_ms + (bwl_ms)chance % (most_ms - least_ms + 1);
+    assert(min_ms <= max_ms);
+    return min_ms + (bwl_ms)random % (max_ms - min_ms + 1);
 }
 
 bwl_ms bwl_queue_heartbeat_ms(const bwl_queue_status *queue_status, const bwl_random *fresh)
 {
-    if (queue_status->rank > 0) /* a beat that is late by another one does not make us dead yet */
+    if (queue_status->rank > 0) /* the longest is two thirds of what the server tolerates */
         return between(BWL_QUEUE_HEARTBEAT_MS, 2 * BWL_QUEUE_HEARTBEAT_MS, fresh);
-    if (!queue_status->is_ours || !queue_status->ends) /* who deletes it tells nobody */
-        return between(STRANGER_MIN_MS, STRANGER_MAX_MS, fresh);
+    if (!queue_status->is_ours || !queue_status->ends) /* no push follows its deletion */
+        return between(FOREIGN_MIN_MS, FOREIGN_MAX_MS, fresh);
     if (queue_status->left_ms <= 0)
         return EXPIRED_MS;
     return bwl_ms_min(BWL_QUEUE_HEARTBEAT_MS, bwl_ms_add(queue_status->left_ms, EXPIRED_MS));

@@ -1,5 +1,5 @@
 /*
- * queue_time.h -- two times of a lock with a queue: of the next heartbeat, and of a grant.
+ * queue_time.h -- when protocol queue sends its next heartbeat, and when a grant was made.
  */
 #ifndef BWL_QUEUE_TIME_H
 #define BWL_QUEUE_TIME_H
@@ -9,7 +9,7 @@
 /* The server skips a waiter without a heartbeat for three times as long. */
 enum { BWL_QUEUE_HEARTBEAT_MS = 1000 };
 
-/* By so much a heartbeat may be late without a consequence. */
+/* A heartbeat may be late by this much. */
 enum { BWL_QUEUE_SLACK_MS = 50 };
 
 /* A sample of the server's clock: it read `server_us` when our clock read `at` or later.
@@ -22,7 +22,7 @@ typedef struct bwl_clock_sample {
 /* Milliseconds from a reply with this status to the next heartbeat. */
 bwl_ms bwl_queue_heartbeat_ms(const bwl_queue_status *queue_status, const bwl_random *fresh);
 
-/* By how much that heartbeat may be late; 0 if the lock may be free by then. */
+/* The slack of that heartbeat; 0 if the lock may be free by then. */
 bwl_ms bwl_queue_slack_ms(const bwl_queue_status *queue_status);
 
 /* Sets the alarm for the heartbeat after this event, whose details are a bwl_queue_status. */

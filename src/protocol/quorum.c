@@ -1,35 +1,37 @@
 /*
- * quorum.c -- a lock that is one key on most of several independent Redis servers ("Distributed
- * Locks with Redis", redis.io).  All servers are asked at once.
+ * quorum.c -- a lock that is one key on a majority of independent Redis servers ("Distributed
+ * Locks with Redis", redis.io).  Each command goes to all servers at once: a round.
  *
  *      acquire   SET key token NX PX lease
- *                a majority says yes             -> held
- *                that cannot be any more         -> delete it everywhere, and try later
+ *                YES from a majority             -> held
+ *                a majority is impossible        -> delete it on all servers, and retry later
  *      extend    if GET key = token then PEXPIRE key lease
- *                a majority says yes             -> held for longer; then, where the key is not
- *                                                   ours, SET key token NX PX lease: a server
- *                                                   that has lost it gets it again
- *                a majority says no              -> lost: delete it everywhere
+ *                YES from a majority             -> the lease is extended.  A server with the reply
+ *                                                   NO has lost the key: SET key token NX PX lease
+ *                                                   sets it again (healing)
+ *                NO from a majority              -> lost: delete it on all servers
  *      release   if GET key = token then DEL key
  *                a majority has deleted it       -> released
  *
- * A majority is one of the servers that are configured, whether they answer or not.  It is worth
- * the lease, counted from before the first server was asked, less the drift allowance.
+ * A majority is more than half of the configured servers, also of those that do not reply.  The
+ * lock is held for the lease, counted from before the first command of the round was sent, less the
+ * drift allowance.
  *
- * An attempt without an answer from so many that they decide it is asked for again, by the same
- * token; then nothing of it is deleted while it may be asked for once more.
+ * An acquire that remains undecided, because too many servers did not reply, is sent again with the
+ * same token.  While it may be sent once more, no delete of that token is sent.
  *
- * Where it is decided, nobody waits for the servers that are silent: what they say later is not
- * needed.  Keys are deleted also where the answer was no, or has not come: it may have been carried
- * out all the same.  A server that got its key by healing counts from the next round on, not in
- * this one: somebody else may have had a majority with it meanwhile.
+ * A decided round does not wait for the servers that have not replied.  Deletes also go to servers
+ * that replied NO or not at all: the command may have been carried out all the same.  A server that
+ * was healed counts from the next round on, and not in this one: another client may have had a
+ * majority with it in between.
  *
- * When several ask at once, each may get some servers and none a majority.  Nobody waits then for
- * a server that is slower than most (the patience doubles with each attempt); the hold's
- * pauses are left to chance, so that one of them is first next time.
+ * When several clients acquire at once, each may get some servers and none a majority (a split
+ * vote).  A client then stops waiting for a server that is slower than the majority.  The time that
+ * it waits (the patience) doubles with each attempt.  The pauses between attempts are random, so
+ * that the clients do not retry at the same time.
  *
- * What it does not promise: this is a lease, with no fence.  The votes of a server that forgets a
- * key, or whose clock jumps, are votes for somebody else: see docs/redlock.md.
+ * What it does not promise: this is a lease, without a fence.  A server that forgets a key, or
+ * whose clock jumps, may vote for a second client: see docs/redlock.md.
  *
  *      IDLE --command--> ASKED --decided, or patience is over--> IDLE
  *                                                 (a release may interrupt ASKED)
@@ -40,7 +42,7 @@
 enum {
     NO_FENCE        = 0,
     PATIENCE_MIN_MS = 10,
-    DOUBLINGS_MAX   = 6, /* of that                                                          */
+    DOUBLINGS_MAX   = 6, /* of the patience */
 };
 
 /* ---- counting -------------------------------------------------------------------------------- */
@@ -50,7 +52,7 @@ static unsigned quorum(const bwl_redlock_state *r)
     return r->nodes / 2u + 1;
 }
 
-/* So many that the others are no majority. */
+/* The number of servers without which there is no majority. */
 static unsigned too_many(const bwl_redlock_state *r)
 {
     return r->nodes - quorum(r) + 1;
@@ -66,12 +68,13 @@ static unsigned count(const bwl_redlock_state *r, bwl_vote vote)
     return number;
 }
 
+/* Servers without a reply in this round. */
 static unsigned silent(const bwl_redlock_state *r)
 {
     return count(r, (bwl_vote)0);
 }
 
-/* Surely not carried out. */
+/* Servers that certainly did not carry the command out. */
 static unsigned unavailable(const bwl_redlock_state *r)
 {
     return count(r, BWL_VOTE_RETRYABLE) + count(r, BWL_VOTE_REFUSED) + count(r, BWL_VOTE_NOT_SENT);
@@ -80,14 +83,14 @@ static unsigned unavailable(const bwl_redlock_state *r)
 static bwl_outcome_kind why_unavailable(const bwl_redlock_state *r)
 {
     if (count(r, BWL_VOTE_REFUSED) >= too_many(r))
-        return BWL_STORE_REFUSED; /* it would be the same next time                           */
+        return BWL_STORE_REFUSED; /* a new attempt would be refused too */
     return count(r, BWL_VOTE_NOT_SENT) > 0 ? BWL_UNREACHABLE : BWL_NOT_NOW;
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
-/* One tag for all that belongs to a round: of each server the first answer counts. */
-static void ask_all(const bwl_redlock_state *r, bwl_redis_command command, bwl_effects *fx)
+/* All commands of a round have one tag; only the first reply of each server counts. */
+static void send_all(const bwl_redlock_state *r, bwl_redis_command command, bwl_effects *fx)
 {
     for (unsigned i = 0; i < r->nodes; i++)
         bwl_send_command(fx, i, command, r->round);
@@ -96,7 +99,7 @@ static void ask_all(const bwl_redlock_state *r, bwl_redis_command command, bwl_e
 static void begin(bwl_redlock_state *r, bwl_verb verb, bwl_ms now)
 {
     r->verb       = (uint8_t)verb;
-    r->asked_at   = now;
+    r->started_at = now;
     r->is_decided = false;
     r->is_patient = false;
     r->round++;
@@ -128,10 +131,10 @@ static void redlock_command(void *state, const bwl_lock_request *request, const 
     case BWL_ACQUIRE:
         for (unsigned i = 0; i < r->nodes; i++)
             r->deleted[i] = false;
-        ask_all(r, cmd->again ? REDIS_SET_IF_ABSENT_OR_MINE : REDIS_SET_IF_ABSENT, fx);
+        send_all(r, cmd->again ? REDIS_SET_IF_ABSENT_OR_MINE : REDIS_SET_IF_ABSENT, fx);
         break;
-    case BWL_EXTEND: ask_all(r, REDIS_EXTEND_IF_MINE, fx); break;
-    case BWL_RELEASE: ask_all(r, REDIS_DELETE_IF_MINE, fx); break;
+    case BWL_EXTEND: send_all(r, REDIS_EXTEND_IF_MINE, fx); break;
+    case BWL_RELEASE: send_all(r, REDIS_DELETE_IF_MINE, fx); break;
     }
 }
 
@@ -150,15 +153,15 @@ static void decide_held(bwl_redlock_state *r, bwl_effects *fx)
     bwl_complete_held(fx, r->until, NO_FENCE);
 }
 
-/* Not held, for sure; and nothing of it is to be left behind. */
+/* Certainly not held: deletes the key on all servers. */
 static void decide_against(bwl_redlock_state *r, bwl_outcome_kind kind, bwl_effects *fx)
 {
     decide(r, kind, fx);
-    ask_all(r, REDIS_DELETE_IF_MINE, fx);
+    send_all(r, REDIS_DELETE_IF_MINE, fx);
 }
 
-/* Asked again, it may be asked for once more by this token.  A delete that is carried out late
- * would remove what was won by then, so there is none before the hold is done with the token. */
+/* An acquire that was sent again may be sent once more with this token.  A delete that is carried
+ * out late would remove the key that the next round sets.  So no delete is sent then. */
 static void decide_unavailable(bwl_redlock_state *r, bwl_effects *fx)
 {
     if (r->is_again)
@@ -167,19 +170,20 @@ static void decide_unavailable(bwl_redlock_state *r, bwl_effects *fx)
         decide_against(r, why_unavailable(r), fx);
 }
 
-/* Undecided, with an answer from most servers: the others are given about as long again. */
+/* Undecided, with replies from a majority, and one of them NO: a split vote.  The remaining servers
+ * get about as much time again. */
 static void be_patient(bwl_redlock_state *r, const bwl_lock_request *request, bwl_ms now,
                        bwl_effects *fx)
 {
-    unsigned doublings = request->attempt < DOUBLINGS_MAX ? request->attempt : DOUBLINGS_MAX;
-    bwl_ms   as_long   = now - r->asked_at;
+    unsigned doublings   = request->attempt < DOUBLINGS_MAX ? request->attempt : DOUBLINGS_MAX;
+    bwl_ms   patience_ms = now - r->started_at;
 
     if (r->is_patient || count(r, BWL_VOTE_NO) == 0 || r->nodes - silent(r) < quorum(r))
         return;
-    if (as_long < PATIENCE_MIN_MS)
-        as_long = PATIENCE_MIN_MS;
+    if (patience_ms < PATIENCE_MIN_MS)
+        patience_ms = PATIENCE_MIN_MS;
     r->is_patient = true;
-    bwl_wake_at(fx, bwl_ms_add(now, as_long << (doublings > 0 ? doublings - 1 : 0)));
+    bwl_wake_at(fx, bwl_ms_add(now, patience_ms << (doublings > 0 ? doublings - 1 : 0)));
 }
 
 static void count_acquire(bwl_redlock_state *r, const bwl_lock_request *request, bwl_ms now,
@@ -194,7 +198,7 @@ static void count_acquire(bwl_redlock_state *r, const bwl_lock_request *request,
     else if (never >= too_many(r))
         decide_against(r, BWL_BUSY, fx);
     else if (never + count(r, BWL_VOTE_UNKNOWN) >= too_many(r))
-        decide(r, BWL_UNKNOWN, fx); /* the hold asks again, or takes it back */
+        decide(r, BWL_UNKNOWN, fx); /* the lock machine sends it again, or releases it */
     else
         be_patient(r, request, now, fx);
 }
@@ -221,8 +225,8 @@ static void count_extend(bwl_redlock_state *r, bwl_effects *fx)
     }
 }
 
-/* Of the releases of this token: one without an answer may have been carried out, and the next one
- * then hears no; but what was removed once was ours. */
+/* `deleted` covers all rounds of this token: a release without a reply may have been carried out,
+ * and the next one then gets NO. */
 static void count_release(bwl_redlock_state *r, bwl_effects *fx)
 {
     unsigned gone    = 0;
@@ -248,7 +252,7 @@ static void count_release(bwl_redlock_state *r, bwl_effects *fx)
         decide(r, unknown ? BWL_UNKNOWN : why_unavailable(r), fx);
 }
 
-/* ---- what happens ---------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static bwl_vote vote_of(const bwl_event *ev)
 {
@@ -262,7 +266,7 @@ static bwl_vote vote_of(const bwl_event *ev)
     case BWL_NOT_SENT: return BWL_VOTE_NOT_SENT;
     case BWL_FOREIGN_VALUE: break;
     }
-    bwl_unreachable("a token is compared, not looked at");
+    bwl_unreachable("the server compares the token, and returns no value");
 }
 
 static void voted(bwl_redlock_state *r, const bwl_lock_request *request, const bwl_event *ev,
@@ -271,7 +275,7 @@ static void voted(bwl_redlock_state *r, const bwl_lock_request *request, const b
     unsigned node = ev->node;
 
     if (ev->tag != r->round || node >= r->nodes || r->votes[node] != 0)
-        return; /* about another round, or of what follows from this one */
+        return; /* of another round, or the reply to a delete or a healing of this one */
     r->votes[node] = (uint8_t)vote_of(ev);
     if (r->verb == BWL_RELEASE && r->votes[node] == BWL_VOTE_YES)
         r->deleted[node] = true;
@@ -301,7 +305,7 @@ static void redlock_event(void *state, const bwl_lock_request *request, const bw
         if (r->is_patient && !r->is_decided)
             decide_against(r, BWL_BUSY, fx);
         break;
-    case BWL_PUSH: break; /* nobody does */
+    case BWL_PUSH: break; /* this protocol gets none */
     }
 }
 

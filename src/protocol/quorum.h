@@ -1,6 +1,6 @@
 /*
- * quorum.h -- the Redlock protocol, and its state.  The lab reads the state: servers that are
- * interchangeable have interchangeable parts of it.
+ * quorum.h -- the Redlock protocol, and its private state.  Besides the protocol, only the lab
+ * reads the state, because its fingerprints do not depend on the order of the servers.
  */
 #ifndef BWL_PROTOCOL_QUORUM_H
 #define BWL_PROTOCOL_QUORUM_H
@@ -21,9 +21,9 @@ typedef enum bwl_vote {
 } bwl_vote;
 
 typedef struct bwl_redlock_state {
-    bwl_ms   asked_at; /* start of this round */
-    bwl_ms   until;    /* end of a majority's grant: counted from the first command of the round */
-    uint32_t round;    /* the tag of its commands; 0: no round yet */
+    bwl_ms   started_at; /* start of this round */
+    bwl_ms   until; /* end of a majority's grant: counted from the first command of the round */
+    uint32_t round; /* the tag of its commands; 0: no round yet */
     uint8_t  nodes;
     uint8_t  verb;       /* a bwl_verb */
     bool     is_decided; /* the outcome of the round is reported */

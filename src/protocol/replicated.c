@@ -3,8 +3,8 @@
  * that sends REPLICATED after every yes of an inner protocol.
  *
  *      acquire   as the inner protocol; after its yes: REPLICATED?  yes: HELD
- *                fewer: sent again, as long as a server may be silent; then the outcome is a grant
- *                that came too late, so that the lock machine releases it and tries again
+ *                fewer: sent again until the time limit for a reply; then the outcome is a grant
+ *                that came too late, so that the lock machine releases it and retries
  *      extend    as the inner protocol; after its yes: REPLICATED?  yes: HELD
  *                fewer: NOT_NOW, and the hold keeps its previous end
  *      release   as the inner protocol: a replica without the release only delays the next holder
@@ -13,12 +13,12 @@
  * expire.  After a failover it would grant the lock while the holder relies on the old server.
  *
  * REPLICATED covers everything up to the last write of the connection on which it is sent (so does
- * Redis from 8 on; earlier versions cover more).  Every yes of the inner protocol is a write of
- * its connection, also a yes about a lock that was ours already
- * (engine/redis/wire/scripts/extend_if_mine.lua).  So REPLICATED is sent in the same step in which
- * the yes arrives.  If the connection ends before the reply, nothing is known, and an acquire is
- * released. A push is no such yes: another client's command on another connection has made the
- * grant.  So the queue reports nothing before its own EXTEND has a reply.
+ * Redis from 8 on; earlier versions cover more).  Every yes of the inner protocol follows a write
+ * on its connection, also if the lock was held before
+ * (engine/redis/wire/scripts/extend_if_mine.lua). So REPLICATED is sent in the same step in which
+ * the yes arrives.  If the connection ends before the reply, an acquire is released.  A push is not
+ * such a yes: another client's command on another connection has made the grant.  So the queue
+ * reports nothing before its own EXTEND has a reply.
  *
  * What it does not promise: as many replicas as configured have the lock; if another replica
  * becomes the primary, the guarantees are those of the inner protocol.
@@ -37,17 +37,18 @@
 
 enum {
     SERVER       = 0,
-    NOTHING      = 0,
-    OF_NO_USE    = 0,  /* an end in the past */
-    PARTS        = 10, /* of the time limit; at most so many commands */
+    NO_REQUEST   = 0,
+    TOO_LATE     = 0,  /* an end in the past */
+    PARTS        = 10, /* one WAIT gets this part of the time limit */
     PART_MIN_MS  = 10,
     PART_MAX_MS  = 100, /* the server reads nothing from the connection during WAIT */
-    TOO_EARLY_OF = 2,   /* a NO within this part of the time means that it did not wait */
+    TOO_EARLY_OF = 2,   /* a NO within this part of that means that the server did not wait */
 };
 
 typedef bwl_synced_state synced_state;
 
-/* The server checks the time ten times a second, so its NO may be 100 ms late. */
+/* The time limit of one WAIT.  The server checks it ten times a second, so its NO may be 100 ms
+ * late. */
 static bwl_ms part_of(bwl_ms all_ms)
 {
     bwl_ms part_ms = bwl_ms_min(all_ms / PARTS, PART_MAX_MS);
@@ -59,10 +60,10 @@ static void send_command(synced_state *s, const bwl_lock_request *request, bwl_m
                          bwl_effects *fx)
 {
     assert(request->replicas > 0);
-    s->asked    = BWL_SYNCED_TAG | ++s->count;
-    s->asked_at = now;
+    s->tag     = BWL_SYNCED_TAG | ++s->count;
+    s->sent_at = now;
     bwl_add_send(fx, (bwl_send){
-                         .tag     = s->asked,
+                         .tag     = s->tag,
                          .node    = SERVER,
                          .command = REDIS_REPLICATED,
                          .args    = { [REDIS_ARG_REPLICAS] = request->replicas,
@@ -70,16 +71,17 @@ static void send_command(synced_state *s, const bwl_lock_request *request, bwl_m
                      });
 }
 
-/* Passes the outcome of the inner protocol on, except HELD. */
-static void heard(synced_state *s, const bwl_lock_request *request, bwl_ms now, bwl_effects *fx)
+/* After a step of the inner protocol: sends REPLICATED in place of the outcome HELD. */
+static void inner_stepped(synced_state *s, const bwl_lock_request *request, bwl_ms now,
+                          bwl_effects *fx)
 {
     if (fx->outcome.kind != BWL_HELD)
         return;
     assert(fx->send_count == 0); /* no command of the inner protocol is in flight */
-    s->until     = fx->outcome.until;
-    s->fence     = fx->outcome.fence;
-    fx->outcome  = (bwl_outcome){ .kind = BWL_PENDING };
-    s->ask_until = bwl_ms_add(now, request->replicas_ms);
+    s->until       = fx->outcome.until;
+    s->fence       = fx->outcome.fence;
+    fx->outcome    = (bwl_outcome){ .kind = BWL_PENDING };
+    s->retry_until = bwl_ms_add(now, request->replicas_ms);
     send_command(s, request, now, fx);
 }
 
@@ -97,28 +99,29 @@ static void command(const bwl_protocol *inner, void *state, const bwl_lock_reque
 {
     synced_state *s = state;
 
-    s->asked = NOTHING;
-    s->verb  = cmd->verb;
+    s->tag  = NO_REQUEST;
+    s->verb = cmd->verb;
     inner->command(s->inner, request, cmd, fx);
-    heard(s, request, cmd->now, fx);
+    inner_stepped(s, request, cmd->now, fx);
 }
 
-/* False after a NO without a wait: sending it again at once would be useless. */
-static bool may_ask_again(const synced_state *s, const bwl_lock_request *request,
-                          const bwl_event *ev)
+/* False after a NO without a wait: another WAIT would return at once too. */
+static bool may_send_again(const synced_state *s, const bwl_lock_request *request,
+                           const bwl_event *ev)
 {
-    bwl_ms waited_ms = ev->now - s->asked_at;
+    bwl_ms waited_ms = ev->now - s->sent_at;
 
-    return ev->kind == BWL_REPLY && ev->answer == BWL_NO && ev->now < s->ask_until &&
+    return ev->kind == BWL_REPLY && ev->answer == BWL_NO && ev->now < s->retry_until &&
            ev->now < s->until && waited_ms >= part_of(request->replicas_ms) / TOO_EARLY_OF;
 }
 
-/* The lock machine releases this grant.  Without permission for WAIT, a new attempt is useless. */
-static void of_no_use(const synced_state *s, const bwl_event *ev, bwl_effects *fx)
+/* Makes the lock machine release the grant.  It retries, except after REFUSED: the user has no
+ * permission for WAIT. */
+static void complete_too_late(const synced_state *s, const bwl_event *ev, bwl_effects *fx)
 {
     bool is_refused = ev->kind == BWL_REPLY && ev->answer == BWL_REFUSED;
 
-    bwl_complete_held(fx, OF_NO_USE, s->fence);
+    bwl_complete_held(fx, TOO_LATE, s->fence);
     fx->outcome.why = is_refused ? BWL_STORE_REFUSED : BWL_NOT_NOW;
 }
 
@@ -127,13 +130,13 @@ static void replicated(synced_state *s, const bwl_lock_request *request, const b
 {
     bool is_yes = ev->kind == BWL_REPLY && ev->answer == BWL_YES;
 
-    s->asked = NOTHING;
+    s->tag = NO_REQUEST;
     if (is_yes)
         bwl_complete_held(fx, s->until, s->fence);
-    else if (may_ask_again(s, request, ev))
+    else if (may_send_again(s, request, ev))
         send_command(s, request, ev->now, fx);
     else if (s->verb == BWL_ACQUIRE)
-        of_no_use(s, ev, fx);
+        complete_too_late(s, ev, fx);
     else if (bwl_was_answered(ev, fx))
         bwl_complete(fx, BWL_NOT_NOW);
 }
@@ -141,16 +144,16 @@ static void replicated(synced_state *s, const bwl_lock_request *request, const b
 static void event(const bwl_protocol *inner, void *state, const bwl_lock_request *request,
                   const bwl_event *ev, bwl_effects *fx)
 {
-    synced_state *s         = state;
-    bool          is_answer = ev->kind == BWL_REPLY || ev->kind == BWL_DOWN;
+    synced_state *s        = state;
+    bool          is_reply = ev->kind == BWL_REPLY || ev->kind == BWL_DOWN;
 
-    if (is_answer && (ev->tag & BWL_SYNCED_TAG) != 0) {
-        if (ev->tag == s->asked)
+    if (is_reply && (ev->tag & BWL_SYNCED_TAG) != 0) {
+        if (ev->tag == s->tag)
             replicated(s, request, ev, fx);
-        return; /* else the reply to an abandoned command */
+        return; /* otherwise the reply to an abandoned command */
     }
     inner->event(s->inner, request, ev, fx);
-    heard(s, request, ev->now, fx);
+    inner_stepped(s, request, ev->now, fx);
 }
 
 #define SYNCED(INNER, IS_QUEUE)                                                                  \

@@ -1,6 +1,6 @@
 /*
- * state.h -- the private state of `token`, `queue` and of a replicated lock, for the lab: its
- * fingerprints and its invariants read it.  Nothing else looks into it.
+ * state.h -- the private state of `token`, `queue` and the replicated locks.  Besides the protocols
+ * themselves, only the lab includes it: its fingerprints and invariants read the state.
  */
 #ifndef BWL_PROTOCOL_STATE_H
 #define BWL_PROTOCOL_STATE_H
@@ -9,15 +9,14 @@
 #include "protocol/queue_time.h"
 #include "protocol/store/redis.h"
 
-/* The states of `redisson` and `symfony` begin in the same way. */
+/* The states of `redisson` and `symfony` begin with it. */
 typedef struct bwl_token_state {
-    bwl_verb verb;  /* of the command in progress */
-    uint32_t asked; /* tag of the command in flight; 0: none */
-    uint32_t last_tag;
-    bwl_ms   until; /* end of the grant of a yes: counted from the first command */
+    bwl_verb        verb; /* of the command in progress */
+    bwl_one_request in_flight;
+    bwl_ms          until; /* end of the lease after a YES: counted from the first command */
 } bwl_token_state;
 
-/* Of the phases in queue.c: the first one, and the one that reads `seen`. */
+/* Two of the phases of queue.c: the first one, and the one that uses `seen`. */
 enum { BWL_QUEUE_IDLE = 1, BWL_QUEUE_QUEUED = 4 };
 
 typedef struct bwl_queue_state {
@@ -25,16 +24,16 @@ typedef struct bwl_queue_state {
     bool            may_wait;
     bool            was_held;  /* with this token: its entry is not in the queue any more */
     bool            is_synced; /* a provisional grant is not held before it is confirmed */
-    bwl_one_request asking;
+    bwl_one_request in_flight;
     uint32_t unconfirmed; /* tag of a confirmation that an extension replaced: its NO counts */
     bwl_ms   sent_at;     /* of the last command */
     bwl_ms   lease_ms;    /* of the last command from the lock machine */
-    bwl_ms   provisional_ttl_ms; /* of a grant to this token */
-    uint64_t fence;              /* the highest that this token got */
-    uint64_t ticket;             /* kept from one attempt to the next; 0: none yet */
-    bwl_clock_sample  seen;      /* QUEUED: the server's clock */
-    bool              owes;      /* the server may have the lock by the previous token */
-    uint32_t          next;      /* FREEING: the phase after a reply */
+    bwl_ms   provisional_ttl_ms;        /* of a grant to this token */
+    uint64_t fence;                     /* the highest that this token got */
+    uint64_t ticket;                    /* kept from one attempt to the next; 0: none yet */
+    bwl_clock_sample  seen;             /* QUEUED: the server's clock */
+    bool              previous_may_own; /* the server may have the lock with the previous token */
+    uint32_t          next;             /* FREEING: the phase after a reply */
     bwl_redis_command next_command;
 } bwl_queue_state;
 
@@ -42,12 +41,12 @@ enum { BWL_SYNCED_INNER_MAX = 96, BWL_SYNCED_TAG = 1 << 28 /* in no tag of the i
 
 typedef struct bwl_synced_state {
     _Alignas(8) unsigned char inner[BWL_SYNCED_INNER_MAX]; /* first: the lab reads it */
-    uint32_t asked; /* tag of our command in flight; 0: none */
-    uint32_t count; /* of our commands */
+    uint32_t tag;                                          /* of REPLICATED in flight; 0: none */
+    uint32_t count;                                        /* REPLICATED commands sent */
     bwl_ms   until; /* of the inner HELD, which is not reported yet */
     uint64_t fence;
-    bwl_ms   asked_at;
-    bwl_ms   ask_until;
+    bwl_ms   sent_at;     /* of the last REPLICATED */
+    bwl_ms   retry_until; /* no REPLICATED is sent after this */
     bwl_verb verb;
 } bwl_synced_state;
 

@@ -9,10 +9,10 @@
  * before the command is sent, the server from when it is carried out.  So the client's lease ends
  * first; the drift allowance covers a clock that runs slow.
  *
- * An acquire without a reply is sent again with the same token, by a command that also says yes if
- * the first one was carried out.  Its lease is counted from the first command.
+ * An acquire without a reply is sent again with the same token, by a command whose reply is YES
+ * also if the first one was carried out.  The lease counts from the first command.
  *
- * What it does not promise: this is a lease, with no fence.  A server that forgets the key
+ * What it does not promise: this is a lease, without a fence.  A server that forgets the key
  * (restart without persistence, failover, eviction) can let a second holder in.
  *
  *      IDLE --command--> ASKED --reply, down--> IDLE      (a release may interrupt ASKED)
@@ -21,7 +21,7 @@
 #include "protocol/state.h"
 #include "protocol/store/redis.h"
 
-enum { SERVER = 0, NOTHING = 0, NO_FENCE = 0 };
+enum { NO_REQUEST = 0, NO_FENCE = 0 };
 
 typedef bwl_token_state token_state;
 
@@ -31,18 +31,12 @@ static void token_init(void *state, unsigned nodes)
     *(token_state *)state = (token_state){ 0 };
 }
 
-static void send_command(token_state *t, bwl_redis_command command, bwl_effects *fx)
-{
-    t->asked = ++t->last_tag;
-    bwl_send_command(fx, SERVER, command, t->asked);
-}
-
 static void token_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                           bwl_effects *fx)
 {
     token_state *t = state;
 
-    assert(t->asked == NOTHING || cmd->verb == BWL_RELEASE);
+    assert(t->in_flight.tag == NO_REQUEST || cmd->verb == BWL_RELEASE);
     assert(!cmd->again || t->verb == BWL_ACQUIRE);
 
     t->verb = cmd->verb;
@@ -50,10 +44,11 @@ static void token_command(void *state, const bwl_lock_request *request, const bw
         t->until = cmd->now + request->lease_ms - bwl_drift_ms(request->lease_ms);
     switch (cmd->verb) {
     case BWL_ACQUIRE:
-        send_command(t, cmd->again ? REDIS_SET_IF_ABSENT_OR_MINE : REDIS_SET_IF_ABSENT, fx);
+        bwl_send_one(&t->in_flight, cmd->again ? REDIS_SET_IF_ABSENT_OR_MINE : REDIS_SET_IF_ABSENT,
+                     fx);
         break;
-    case BWL_EXTEND: send_command(t, REDIS_EXTEND_IF_MINE, fx); break;
-    case BWL_RELEASE: send_command(t, REDIS_DELETE_IF_MINE, fx); break;
+    case BWL_EXTEND: bwl_send_one(&t->in_flight, REDIS_EXTEND_IF_MINE, fx); break;
+    case BWL_RELEASE: bwl_send_one(&t->in_flight, REDIS_DELETE_IF_MINE, fx); break;
     }
 }
 
@@ -65,38 +60,19 @@ static void yes(const token_state *t, bwl_effects *fx)
         bwl_complete_held(fx, t->until, NO_FENCE);
 }
 
-static void answered(const token_state *t, bwl_answer answer, bwl_effects *fx)
-{
-    switch (answer) {
-    case BWL_YES: yes(t, fx); break;
-    case BWL_NO: bwl_complete(fx, t->verb == BWL_ACQUIRE ? BWL_BUSY : BWL_LOST); break;
-    case BWL_RETRYABLE: bwl_complete(fx, BWL_NOT_NOW); break;
-    case BWL_REFUSED: bwl_complete(fx, BWL_STORE_REFUSED); break;
-    case BWL_NOT_SENT: bwl_complete(fx, BWL_UNREACHABLE); break;
-    case BWL_FOREIGN_VALUE: bwl_unreachable("a token is compared, not looked at");
-    }
-}
-
 static void token_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                         bwl_effects *fx)
 {
     token_state *t = state;
 
-    (void)request; /* its lease is in `until` already */
-    if (t->asked == NOTHING || ev->tag != t->asked)
-        return; /* the reply to an abandoned command */
-    switch (ev->kind) {
-    case BWL_REPLY:
-        t->asked = NOTHING;
-        answered(t, ev->answer, fx);
-        break;
-    case BWL_DOWN:
-        t->asked = NOTHING;
-        bwl_complete(fx, BWL_UNKNOWN);
-        break;
-    case BWL_ALARM: /* not requested, and there are no pushes */
-    case BWL_PUSH: break;
-    }
+    (void)request; /* its lease is in `until` */
+    if (!bwl_ends_request(&t->in_flight, ev) || !bwl_was_answered(ev, fx))
+        return;
+    assert(ev->answer != BWL_FOREIGN_VALUE); /* the server compares the token itself */
+    if (ev->answer == BWL_YES)
+        yes(t, fx);
+    else
+        bwl_complete(fx, t->verb == BWL_ACQUIRE ? BWL_BUSY : BWL_LOST);
 }
 
 const bwl_protocol bwl_token = {

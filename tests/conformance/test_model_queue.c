@@ -98,7 +98,7 @@ static bwl_redis_reply ask_server(unsigned client, const bwl_model_queue_args *q
            .token          = token,
            .previous_token = previous_token,
            .lease_ms       = q->lease_ms,
-           .timestamp      = q->ticket,
+           .number         = q->ticket,
            .self           = &self,
     };
     bwl_resp_cursor cursor;

@@ -115,14 +115,14 @@ static bwl_redis_reply ask_server(unsigned connection, const bwl_model_command_a
     wire                  *w     = &wires[connection];
     bwl_redis_reply        reply = { 0 };
     bwl_redis_command_args args  = {
-         .command   = q->command,
-         .use_eval  = true,
-         .key       = "k",
-         .key_size  = 1,
-         .token     = tokens[q->token],
-         .lease_ms  = q->lease_ms,
-         .timestamp = q->timestamp,
-         .rules     = q->rules,
+         .command  = q->command,
+         .use_eval = true,
+         .key      = "k",
+         .key_size = 1,
+         .token    = tokens[q->token],
+         .lease_ms = q->lease_ms,
+         .number   = q->timestamp,
+         .rules    = q->rules,
     };
 
     is_used[connection] = true;

@@ -219,7 +219,7 @@ static void check_shown(bwl_redis_command_args *q, const char *bytes, size_t siz
     size_t whole   = (size_t)head + size + 2;
     bool   is_ours = bwl_value_read(&timestamp, q->rules, bytes, size);
     bool   is_lock = bwl_value_read_plausible(&timestamp, q->rules, bytes, size);
-    size_t written = bwl_value_write(mine, q->rules, q->token, q->timestamp);
+    size_t written = bwl_value_write(mine, q->rules, q->token, q->number);
 
     q->command = REDIS_READ;
     require(bwl_redis_read(q, 0, frame, whole, &reply) == BWL_REDIS_ANSWER);
@@ -430,7 +430,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bwl_random             random    = { { take(&t), take(&t), take(&t) } };
     char                   token[BWL_TOKEN_MAX + 1];
     bwl_redis_command_args q = {
-        .lease_ms = take_lease(&t), .timestamp = timestamp, .token = token, .previous_token = token
+        .lease_ms = take_lease(&t), .number = timestamp, .token = token, .previous_token = token
     };
     bwl_queue_self self = take_self(&t);
 

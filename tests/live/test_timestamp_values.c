@@ -211,14 +211,14 @@ static bwl_redis_reply execute(bwl_redis_command id, const bwl_compat_rules *rul
                                const char *token, int64_t timestamp)
 {
     bwl_redis_reply        reply = { 0 };
-    bwl_redis_command_args q     = { .command   = id,
-                                     .use_eval  = true,
-                                     .key       = "lock",
-                                     .key_size  = 4,
-                                     .token     = token,
-                                     .lease_ms  = 20000,
-                                     .timestamp = timestamp,
-                                     .rules     = rules };
+    bwl_redis_command_args q     = { .command  = id,
+                                     .use_eval = true,
+                                     .key      = "lock",
+                                     .key_size = 4,
+                                     .token    = token,
+                                     .lease_ms = 20000,
+                                     .number   = timestamp,
+                                     .rules    = rules };
 
     bwl_redis_write(&line.out, &q);
     wire_flush(&line);

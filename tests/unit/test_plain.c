@@ -16,13 +16,13 @@ static const bwl_compat_rules seconds = { .value   = BWL_VALUE_DECIMAL,
 
 static bwl_redis_command_args args(bwl_redis_command command)
 {
-    return (bwl_redis_command_args){ .command   = command,
-                                     .key       = "k\0y",
-                                     .key_size  = 3,
-                                     .token     = "AAAAAAAAAAAAAAAAAAAAAA",
-                                     .lease_ms  = 10001,
-                                     .timestamp = 1700000010,
-                                     .rules     = &seconds };
+    return (bwl_redis_command_args){ .command  = command,
+                                     .key      = "k\0y",
+                                     .key_size = 3,
+                                     .token    = "AAAAAAAAAAAAAAAAAAAAAA",
+                                     .lease_ms = 10001,
+                                     .number   = 1700000010,
+                                     .rules    = &seconds };
 }
 
 /* ---- what is written ------------------------------------------------------------------------- */
@@ -68,7 +68,7 @@ TEST(every_word_is_its_command)
 TEST(replicas_are_waited_for)
 {
     char                   bytes[64];
-    bwl_redis_command_args q = { .command = REDIS_REPLICATED, .timestamp = 2, .lease_ms = 100 };
+    bwl_redis_command_args q        = { .command = REDIS_REPLICATED, .number = 2, .lease_ms = 100 };
     bwl_resp_writer        writer   = { .bytes = bytes, .capacity = sizeof bytes };
     static const char      wanted[] = "*3\r\n$4\r\nWAIT\r\n$1\r\n2\r\n$3\r\n100\r\n";
 

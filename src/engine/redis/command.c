@@ -30,7 +30,7 @@ bwl_request bwl_redis_command_of(bwl_engine_lock *lock, const bwl_send *send)
                          .tag        = send->tag,
                          .node       = send->node,
                          .command    = (bwl_redis_command)send->command,
-                         .timestamp  = send->args[REDIS_ARG_TIMESTAMP],
+                         .number     = send->args[0],
                          .lease_ms   = lock_request->lease_ms,
                          .generation = bwl_redis_lock_of(lock)->waiting.generation,
     };
@@ -95,7 +95,7 @@ bool bwl_redis_write_command(bwl_session *session, bwl_request *request,
     args->key_size      = bwl_redis_key(key, session->config, request->lock);
     args->is_of_cluster = session->config->topology == BWL_TOPOLOGY_CLUSTER;
     args->lease_ms      = request->lease_ms;
-    args->timestamp     = request->timestamp;
+    args->number        = request->number;
     args->rules         = request->lock->hold.request.rules;
     args->signal        = signal_of(session->config, request, &names);
     if (!bwl_resp_stream_reserve(&session->link.conn,
@@ -191,10 +191,10 @@ bwl_redis_verdict bwl_redis_read_command(bwl_session *session, bwl_request *requ
                                          const char *bytes, size_t size,
                                          bwl_request_reply *ret_reply)
 {
-    bwl_redis_command_args args    = { .command   = request->command,
-                                       .token     = request->token,
-                                       .timestamp = request->timestamp,
-                                       .rules     = request->lock->hold.request.rules };
+    bwl_redis_command_args args    = { .command = request->command,
+                                       .token   = request->token,
+                                       .number  = request->number,
+                                       .rules   = request->lock->hold.request.rules };
     bwl_redis_verdict      verdict = BWL_REDIS_ANSWER;
     bwl_redis_reply       *reply   = &ret_reply->reply;
 

@@ -1,13 +1,14 @@
 /*
- * set_nx_ex.c -- a key with an expiry, set in one step.
+ * set_nx_ex.c -- a key that is set with an expiry, in one step.
  *
  *      acquire   SET key 1 NX EX lease
  *      release   DEL key                       0: "release failed"
  *
- * "Redis的分布式锁", the fifth way.  The key outlives its holder by one lease at most: no deadlock.
+ * "Redis的分布式锁", the fifth way.  If the holder dies, the key stays for at most one lease.
  *
- * What it does not promise: that a release deletes our own key.  All values are the same, so when
- * we overran, the DEL removes the lock of whoever came after us; and a third one comes in.
+ * What it does not promise: that a release deletes the holder's own key.  All values are the same.
+ * If the holder exceeds its lease, its DEL deletes the lock of the next holder, and a third client
+ * acquires it.
  *
  *      IDLE --acquire--> SETTING --> IDLE          IDLE --release--> DELETING --> IDLE
  */
@@ -16,9 +17,9 @@
 enum { NO_FENCE = 0 };
 
 typedef struct nx_ex_state {
-    bwl_one_request asking;
+    bwl_one_request in_flight;
     bwl_verb        verb;
-    bwl_ms until; /* what a yes is worth: counted from the question                          */
+    bwl_ms          until; /* end of the lease after a YES to SET: counted from when it was sent */
 } nx_ex_state;
 
 static void nx_ex_init(void *state, unsigned nodes)
@@ -32,15 +33,15 @@ static void nx_ex_command(void *state, const bwl_lock_request *request, const bw
 {
     nx_ex_state *n = state;
 
-    assert(n->asking.asked == 0);
+    assert(n->in_flight.tag == 0);
     assert(!cmd->again);
     n->verb = cmd->verb;
     switch (cmd->verb) {
     case BWL_ACQUIRE:
         n->until = cmd->now + request->lease_ms - bwl_drift_ms(request->lease_ms);
-        bwl_article_send(&n->asking, REDIS_SET_IF_ABSENT, 0, fx);
+        bwl_article_send(&n->in_flight, REDIS_SET_IF_ABSENT, 0, fx);
         break;
-    case BWL_RELEASE: bwl_article_send(&n->asking, REDIS_DELETE, 0, fx); break;
+    case BWL_RELEASE: bwl_article_send(&n->in_flight, REDIS_DELETE, 0, fx); break;
     case BWL_EXTEND: bwl_unreachable("this lock is never extended");
     }
 }
@@ -51,7 +52,7 @@ static void nx_ex_event(void *state, const bwl_lock_request *request, const bwl_
     nx_ex_state *n = state;
 
     (void)request;
-    if (!bwl_ends_request(&n->asking, ev) || !bwl_was_answered(ev, fx))
+    if (!bwl_ends_request(&n->in_flight, ev) || !bwl_was_answered(ev, fx))
         return;
     if (n->verb == BWL_RELEASE)
         bwl_complete(fx, ev->answer == BWL_YES ? BWL_RELEASED : BWL_LOST);
@@ -67,7 +68,7 @@ const bwl_protocol bwl_set_nx_ex = {
         "its release is a blind DEL: a holder that exceeds its lease deletes the next holder's "
         "lock",
     .state_size = sizeof(nx_ex_state),
-    .uses_token = true, /* not in the value: it tells one attempt from another */
+    .uses_token = true, /* not in the value: it identifies the attempt */
     .init       = nx_ex_init,
     .command    = nx_ex_command,
     .event      = nx_ex_event,

@@ -1,14 +1,14 @@
 /*
- * setnx_del.c -- a key that is there or not.
+ * setnx_del.c -- a key without an expiry.
  *
  *      acquire   SETNX key now
  *      release   DEL key                       0: "release failed"
  *
- * "Redis的分布式锁", the first way.  The value is the time of day, which nobody reads.
+ * "Redis的分布式锁", the first way.  The value is the time of day, which no client reads.
  *
- * What it does not promise: anything, once a release does not happen.  The key has no expiry, so a
- * holder that dies, or whose DEL is lost, leaves the lock taken for ever.  The DEL is blind: it
- * deletes whatever the key is by then.
+ * What it does not promise: that the lock is ever free again.  The key has no expiry: if the holder
+ * dies, or its DEL is lost, the key stays for ever.  The DEL does not compare the value: it may
+ * delete the key of another holder.
  *
  *      IDLE --acquire--> SETTING --> IDLE          IDLE --release--> DELETING --> IDLE
  */
@@ -18,7 +18,7 @@
 enum { NO_FENCE = 0 };
 
 typedef struct del_state {
-    bwl_one_request asking;
+    bwl_one_request in_flight;
     bwl_verb        verb;
 } del_state;
 
@@ -33,16 +33,16 @@ static void del_command(void *state, const bwl_lock_request *request, const bwl_
 {
     del_state *d = state;
 
-    assert(d->asking.asked == 0);
+    assert(d->in_flight.tag == 0);
     assert(!cmd->again);
     d->verb = cmd->verb;
     switch (cmd->verb) {
     case BWL_ACQUIRE:
-        bwl_article_send(&d->asking, REDIS_SETNX,
+        bwl_article_send(&d->in_flight, REDIS_SETNX,
                          bwl_timestamp_at(request->rules, cmd->wall_ns, request->lease_ms), fx);
         break;
-    case BWL_RELEASE: bwl_article_send(&d->asking, REDIS_DELETE, 0, fx); break;
-    case BWL_EXTEND: bwl_unreachable("this lock has no end to be put off");
+    case BWL_RELEASE: bwl_article_send(&d->in_flight, REDIS_DELETE, 0, fx); break;
+    case BWL_EXTEND: bwl_unreachable("this lock is never extended");
     }
 }
 
@@ -52,7 +52,7 @@ static void del_event(void *state, const bwl_lock_request *request, const bwl_ev
     del_state *d = state;
 
     (void)request;
-    if (!bwl_ends_request(&d->asking, ev) || !bwl_was_answered(ev, fx))
+    if (!bwl_ends_request(&d->in_flight, ev) || !bwl_was_answered(ev, fx))
         return;
     if (d->verb == BWL_RELEASE)
         bwl_complete(fx, ev->answer == BWL_YES ? BWL_RELEASED : BWL_LOST);
@@ -66,7 +66,7 @@ const bwl_protocol bwl_setnx_del = {
     .name  = "setnx-del",
     .fault = "its keys never expire: a holder that dies, or one lost release, locks it for ever",
     .state_size = sizeof(del_state),
-    .uses_token = true, /* not in the value: it tells one attempt from another */
+    .uses_token = true, /* not in the value: it identifies the attempt */
     .uses_wall  = true,
     .init       = del_init,
     .command    = del_command,

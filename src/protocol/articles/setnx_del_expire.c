@@ -1,16 +1,16 @@
 /*
- * setnx_del_expire.c -- a key that is there or not, and a second attempt to be rid of it.
+ * setnx_del_expire.c -- a key without an expiry, and a second command to delete it.
  *
  *      acquire   SETNX key now
  *      release   DEL key
- *                when that did not succeed: EXPIRE key 0
+ *                if that did not succeed: EXPIRE key 0
  *
- * "Redis的分布式锁", the second way; and its verdict: that is the same as releasing a second
- * time, and the deadlock stays.  "Did not succeed" is 0 (the key was not there) or, which is what
- * it was meant for, no answer at all.
+ * "Redis的分布式锁", the second way.  The article itself says that this is a second release, and that
+ * the deadlock remains.  "Did not succeed" is the reply 0 (there was no key), or no reply, which is
+ * the case that the article means.
  *
- * What it does not promise: what setnx-del does not.  And the second attempt comes later than the
- * first, so it is more likely to hit the key of somebody else.
+ * What it does not promise: the same as setnx-del.  The second command comes later than the first,
+ * so it is more likely to delete the key of another holder.
  *
  *      IDLE --acquire--> SETTING --> IDLE
  *      IDLE --release--> DELETING --yes--> IDLE
@@ -24,9 +24,9 @@ enum { NO_FENCE = 0 };
 typedef enum del_expire_phase { SETTING = 1, DELETING, EXPIRING } del_expire_phase;
 
 typedef struct del_expire_state {
-    bwl_one_request  asking;
+    bwl_one_request  in_flight;
     del_expire_phase phase;
-    bool             is_unknown; /* EXPIRING: the DEL had no answer                               */
+    bool             is_unknown; /* EXPIRING: the DEL had no reply */
 } del_expire_state;
 
 static void del_expire_init(void *state, unsigned nodes)
@@ -39,7 +39,7 @@ static void send_command(del_expire_state *d, del_expire_phase phase, bwl_redis_
                          int64_t timestamp, bwl_effects *fx)
 {
     d->phase = phase;
-    bwl_article_send(&d->asking, command, timestamp, fx);
+    bwl_article_send(&d->in_flight, command, timestamp, fx);
 }
 
 static void del_expire_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
@@ -47,7 +47,7 @@ static void del_expire_command(void *state, const bwl_lock_request *request, con
 {
     del_expire_state *d = state;
 
-    assert(d->asking.asked == 0);
+    assert(d->in_flight.tag == 0);
     assert(!cmd->again);
     switch (cmd->verb) {
     case BWL_ACQUIRE:
@@ -55,7 +55,7 @@ static void del_expire_command(void *state, const bwl_lock_request *request, con
                      bwl_timestamp_at(request->rules, cmd->wall_ns, request->lease_ms), fx);
         break;
     case BWL_RELEASE: send_command(d, DELETING, REDIS_DELETE, 0, fx); break;
-    case BWL_EXTEND: bwl_unreachable("this lock has no end to be put off");
+    case BWL_EXTEND: bwl_unreachable("this lock is never extended");
     }
 }
 
@@ -68,8 +68,9 @@ static void deleted(del_expire_state *d, const bwl_event *ev, bwl_effects *fx)
         bwl_complete(fx, BWL_RELEASED);
 }
 
-/* After a DEL that found nothing, the key that is there now was never ours.  After a DEL without an
- * answer: a key that was there is gone, ours or not; if there was none, perhaps that DEL did it. */
+/* After a DEL that found no key, a key that EXPIRE finds is another client's: LOST.  After a DEL
+ * without a reply: if EXPIRE deleted a key, ours or another's, ours is gone; if it found no key,
+ * the DEL may have deleted ours. */
 static void expired(const del_expire_state *d, const bwl_event *ev, bwl_effects *fx)
 {
     if (d->is_unknown && ev->kind == BWL_REPLY && ev->answer == BWL_YES)
@@ -84,7 +85,7 @@ static void del_expire_event(void *state, const bwl_lock_request *request, const
     del_expire_state *d = state;
 
     (void)request;
-    if (!bwl_ends_request(&d->asking, ev))
+    if (!bwl_ends_request(&d->in_flight, ev))
         return;
     switch (d->phase) {
     case SETTING:
@@ -105,7 +106,7 @@ const bwl_protocol bwl_setnx_del_expire = {
     .fault      = "its keys never expire: a holder that dies locks it for ever, and its second "
                   "release deletes whatever is there",
     .state_size = sizeof(del_expire_state),
-    .uses_token = true, /* not in the value: it tells one attempt from another */
+    .uses_token = true, /* not in the value: it identifies the attempt */
     .uses_wall  = true,
     .init       = del_expire_init,
     .command    = del_expire_command,

@@ -1,23 +1,25 @@
 /*
- * setnx_expire_watch.c -- a key that is set, then given an expiry; who waits repairs what a crash
- * in between has left; a release under WATCH.
+ * setnx_expire_watch.c -- a key that is set, and gets its expiry by a second command; a waiter
+ * repairs a key without an expiry; the release uses WATCH.
  *
- *      acquire   SETNX key uuid                1: EXPIRE key lease, ours
- *                TTL key                       no expiry: GET key, a uuid: EXPIRE key lease
- *                                              (the waiter's)
- *      release   WATCH key, GET key            our uuid: MULTI, DEL key, EXEC
- *                                              else: UNWATCH
+ *      acquire   SETNX key uuid                1: EXPIRE key lease: held
+ *                TTL key                       no expiry: GET key; a uuid: EXPIRE key lease (that
+ *                                              of the waiter)
+ *      release   WATCH key, GET key            the holder's uuid: MULTI, DEL key, EXEC
+ *                                              otherwise: UNWATCH
  *
- * "Lock / watch与锁 / 分布式锁".  The GET before a repair is ours: an expiry deletes in the end, and
- * what is no lock of this kind is not ours to delete.  EXEC deletes nothing when the key was
- * touched since WATCH; a waiter's repair touches it too, so then the release begins again.
+ * "Lock / watch与锁 / 分布式锁".  bowline adds the GET before a repair: an expiry deletes the key in
+ * the end, and a key that is not a lock of this kind must not be deleted.  EXEC deletes nothing if
+ * the key was touched since WATCH.  The repair of a waiter touches it too; then the release is
+ * repeated.
  *
- * It can tell its own value from another's, so an acquire without an answer is settled: GET, and
- * if that is our uuid, EXPIRE; if there is nothing, SETNX again.
+ * The holder recognizes its own value, so an acquire without a reply is resolved: GET; if that
+ * returns its uuid, EXPIRE; without a key, SETNX again.
  *
  * What it does not promise: that the lock lasts as long as the holder believes.  Between SETNX and
- * EXPIRE a waiter may have seen no expiry; its EXPIRE, with its own lease, may come after the
- * holder's and end the lock sooner.  And until somebody waits, a crash there locks for ever.
+ * EXPIRE a waiter may see no expiry; its EXPIRE, with its own lease, may come after that of the
+ * holder and end the lock sooner.  After a crash between the two, the key stays until a client
+ * waits for it.
  *
  *      IDLE --acquire--> SETTING --yes--> EXPIRING --yes--> IDLE, held
  *             `--no--> CHECKING --no expiry--> INSPECTING --uuid--> REPAIRING --> IDLE, busy
@@ -42,9 +44,9 @@ typedef enum watch_phase {
 } watch_phase;
 
 typedef struct watch_state {
-    bwl_one_request asking;
+    bwl_one_request in_flight;
     watch_phase     phase;
-    bwl_ms until; /* what a yes to EXPIRE is worth: counted from that question              */
+    bwl_ms until; /* end of the lease after a YES to EXPIRE: counted from when it was sent */
 } watch_state;
 
 static void watch_init(void *state, unsigned nodes)
@@ -57,17 +59,16 @@ static void send_command(watch_state *w, watch_phase phase, bwl_redis_command co
                          bwl_effects *fx)
 {
     w->phase = phase;
-    bwl_article_send(&w->asking, command, 0, fx);
+    bwl_article_send(&w->in_flight, command, 0, fx);
 }
 
-/* A release may come while something else is asked: what that says is not heard any more. */
 static void watch_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                           bwl_effects *fx)
 {
     watch_state *w = state;
 
     (void)request;
-    assert(w->asking.asked == 0 || cmd->verb == BWL_RELEASE);
+    assert(w->in_flight.tag == 0 || cmd->verb == BWL_RELEASE);
     switch (cmd->verb) {
     case BWL_ACQUIRE:
         if (cmd->again)
@@ -89,9 +90,9 @@ static void expire(watch_state *w, const bwl_lock_request *request, const bwl_ev
     send_command(w, EXPIRING, REDIS_EXPIRE, fx);
 }
 
-/* The key is ours, and nothing ends it: not carried out is as bad as no answer, and settled alike.
- * If it is gone, somebody has deleted it. */
-static void expiring(const watch_state *w, const bwl_event *ev, bwl_effects *fx)
+/* The key has our value, and no expiry if EXPIRE was not carried out: that is resolved like a
+ * command without a reply.  NO: another client has deleted the key. */
+static void expire_ended(const watch_state *w, const bwl_event *ev, bwl_effects *fx)
 {
     bool was_answered = ev->kind == BWL_REPLY && (ev->answer == BWL_YES || ev->answer == BWL_NO);
 
@@ -160,11 +161,11 @@ static void answered(watch_state *w, const bwl_lock_request *request, const bwl_
     case REPAIRING: bwl_complete(fx, BWL_BUSY); break;
     case RECALLING: recalled(w, request, ev, fx); break;
     case WATCHING: watched(w, ev, fx); break;
-    case DELETING: /* touched meanwhile: the release is begun again, soon */
+    case DELETING: /* NO: touched since WATCH; the lock machine sends the release again */
         bwl_complete(fx, yes ? BWL_RELEASED : BWL_NOT_NOW);
         break;
     case EXPIRING:
-    case UNWATCHING: bwl_unreachable("told before");
+    case UNWATCHING: bwl_unreachable("watch_event handles these");
     }
 }
 
@@ -173,12 +174,12 @@ static void watch_event(void *state, const bwl_lock_request *request, const bwl_
 {
     watch_state *w = state;
 
-    if (!bwl_ends_request(&w->asking, ev))
+    if (!bwl_ends_request(&w->in_flight, ev))
         return;
     if (w->phase == EXPIRING)
-        expiring(w, ev, fx);
+        expire_ended(w, ev, fx);
     else if (w->phase == UNWATCHING)
-        bwl_complete(fx, BWL_LOST); /* whatever became of it: the key is not ours */
+        bwl_complete(fx, BWL_LOST); /* with any reply: the key has another value */
     else if (bwl_was_answered(ev, fx))
         answered(w, request, ev, fx);
 }

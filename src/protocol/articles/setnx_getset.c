@@ -1,32 +1,34 @@
 /*
- * setnx_getset.c -- a key that says itself when it is over, and GETSET decides who takes it over.
+ * setnx_getset.c -- a key whose value says when it expires; after that, GETSET decides which client
+ * acquires it.
  *
- *      acquire   SETNX key stamp               1: ours
- *                GET key                       not expired: held
+ *      acquire   SETNX key timestamp           1: held
+ *                GET key                       not expired: busy
  *                PTTL key                      has an expiry: not a lock of this kind
- *                GETSET key stamp              what was there before decides
+ *                GETSET key timestamp          the old value decides
  *      release   DEL key                       or after a GET: see bwl_release_rule
  *
  * "Redis的分布式锁", the fourth way (seconds); "Redis实现分布式锁" (milliseconds, with buffers);
- * "利用redis实现分布式锁" (milliseconds, jedis-lock).  They differ in the parameters, which are in the
- * rules: unit and shape, how often the time is read, `<` or `<=`, what a missing key means, whether
- * GETSET must return what GET did or something that has expired, and what a release looks at.
+ * "利用redis实现分布式锁" (milliseconds, jedis-lock).  The rules have the differences: the unit and the
+ * format of the value, how often the clock is read, `<` or `<=`, what a missing key means, whether
+ * GETSET must return the same value as GET or an expired one, and the condition of a release.
  *
- * PTTL is ours.  The programs of this kind set no expiry, so a key that has one is somebody else's
- * lock, however old the number in it looks.
+ * bowline adds the PTTL.  The programs of this kind set no expiry, so a key with one is a foreign
+ * lock, even if the number in it is old.
  *
- * What it does not promise, with the client's clock: one holder.  Clocks of different machines are
- * compared, so a fast one takes a lock that is held.  Whoever loses at GETSET has moved the
- * winner's stamp.  No release is sure to delete its own key: a stamp that is far enough ahead may
- * be a successor's, and between GET and DEL the key may change.
+ * What it does not promise, with the client's clock: one holder.  The clocks of different machines
+ * are compared, so a client with a fast clock acquires a lock that is held.  A client that loses at
+ * GETSET has changed the winner's timestamp.  A release may delete another holder's key: a
+ * timestamp that is far enough ahead may be the next holder's, and the key may change between GET
+ * and DEL.
  *
- * With BWL_CLOCK_OF_SERVER, our own variant, none of this happens between those who all use it: one
- * script looks, decides and sets by the server's TIME, another compares and deletes, and the key
- * vanishes by itself.  The others' programs take a key that vanished for a free lock.
+ * BWL_CLOCK_OF_SERVER is a variant of bowline.  If all clients use it, none of this happens: one
+ * script reads, decides and writes by the server's TIME, another one compares and deletes, and the
+ * key has an expiry.  The programs of the articles see an expired key as a free lock.
  *
  *      IDLE --acquire--> SETTING --no--> READING --expired--> CHECKING --no expiry--> SWAPPING
  *                                               `--gone--> SWAPPING --> IDLE
- *      IDLE --release--> [LOOKING -->] DELETING --> IDLE
+ *      IDLE --release--> [COMPARING -->] DELETING --> IDLE
  */
 #include "core/timestamps.h"
 #include "protocol/articles.h"
@@ -39,18 +41,18 @@ typedef enum getset_phase {
     READING,
     CHECKING,
     SWAPPING,
-    LOOKING, /* before the DEL */
+    COMPARING, /* GET before the DEL */
     DELETING,
 } getset_phase;
 
 typedef struct getset_state {
-    bwl_one_request asking;
+    bwl_one_request in_flight;
     getset_phase    phase;
-    bool     is_ours;   /* DELETING: as far as we have seen                                    */
-    int64_t  timestamp; /* that we wrote, or are about to */
-    uint64_t seen;      /* the print of what GET showed, or NOTHING_SEEN                       */
-    int64_t  tried_ns;  /* the time of day at which this try began                            */
-    bwl_ms   until;     /* what the stamp is worth                                             */
+    bool            is_ours;   /* DELETING: the last GET returned our value, or there was no GET */
+    int64_t         timestamp; /* of our value, written or in flight */
+    uint64_t        seen;      /* hash of the value that GET returned, or NOTHING_SEEN */
+    int64_t         tried_ns;  /* time of day at the start of this attempt */
+    bwl_ms          until;     /* end of the lease with this timestamp */
 } getset_state;
 
 static void getset_init(void *state, unsigned nodes)
@@ -63,7 +65,7 @@ static void send_command(getset_state *g, getset_phase phase, bwl_redis_command 
                          int64_t timestamp, bwl_effects *fx)
 {
     g->phase = phase;
-    bwl_article_send(&g->asking, command, timestamp, fx);
+    bwl_article_send(&g->in_flight, command, timestamp, fx);
 }
 
 static bool is_of_server(const bwl_lock_request *request)
@@ -83,9 +85,10 @@ static void make_timestamp(getset_state *g, const bwl_lock_request *request, bwl
                bwl_drift_ms(lease_ms);
 }
 
-/* The script sets an expiry of the whole lease, and a stamp that is rounded up; where the stamp is
- * the beginning, it is rounded down, and others count from there. */
-static bwl_ms worth_of_taking(const bwl_lock_request *request)
+/* How long the lock is held after TAKE_TIMESTAMP.  The script sets an expiry of the whole lease,
+ * and rounds the timestamp up.  A timestamp that is the start is rounded down, and other clients
+ * count from there. */
+static bwl_ms server_lease_ms(const bwl_lock_request *request)
 {
     const bwl_compat_rules *rules   = request->rules;
     bwl_ms                  lost_ms = rules->timestamp_is_start ? rules->unit_ns / 1000000 + 1 : 0;
@@ -99,7 +102,7 @@ static void try(getset_state *g, const bwl_lock_request *request, const bwl_comm
     g->seen     = NOTHING_SEEN;
     g->tried_ns = cmd->wall_ns;
     if (is_of_server(request)) {
-        g->until = cmd->now + worth_of_taking(request);
+        g->until = cmd->now + server_lease_ms(request);
         send_command(g, TAKING, REDIS_TAKE_TIMESTAMP, 0, fx);
         return;
     }
@@ -107,7 +110,7 @@ static void try(getset_state *g, const bwl_lock_request *request, const bwl_comm
     send_command(g, SETTING, REDIS_SETNX, g->timestamp, fx);
 }
 
-/* What time the program that we follow believes it is. */
+/* The time of day with which the article's program compares. */
 static int64_t time_of_day(const getset_state *g, const bwl_lock_request *request,
                            const bwl_event *ev)
 {
@@ -142,7 +145,7 @@ static void read(getset_state *g, const bwl_lock_request *request, const bwl_eve
         bwl_complete(fx, BWL_BUSY);
 }
 
-/* A key that has gone since GET is left to the next try, which begins with SETNX. */
+/* A key that is gone since GET: BUSY, and the next attempt begins with SETNX. */
 static void checked(getset_state *g, const bwl_lock_request *request, const bwl_event *ev,
                     bwl_effects *fx)
 {
@@ -168,10 +171,10 @@ static bool has_won(const getset_state *g, const bwl_lock_request *request, cons
             return rules->missing_wins && g->seen == NOTHING_SEEN;
         return ev->answer == BWL_YES && g->seen != NOTHING_SEEN && value->hash == g->seen;
     }
-    bwl_unreachable("these rules do not say who wins");
+    bwl_unreachable("these rules do not say which old value wins");
 }
 
-static void tell_held(const getset_state *g, bwl_effects *fx)
+static void held(const getset_state *g, bwl_effects *fx)
 {
     bwl_complete_held(fx, g->until, NO_FENCE);
 }
@@ -183,7 +186,7 @@ static void taken(getset_state *g, const bwl_event *ev, bwl_effects *fx)
         return;
     }
     g->timestamp = (int64_t)ev->number;
-    tell_held(g, fx);
+    held(g, fx);
 }
 
 /* ---- release --------------------------------------------------------------------------------- */
@@ -196,13 +199,13 @@ static void release(getset_state *g, const bwl_lock_request *request, bwl_effect
     else if (request->rules->release == BWL_RELEASE_BLIND)
         send_command(g, DELETING, REDIS_DELETE, 0, fx);
     else
-        send_command(g, LOOKING, REDIS_READ, g->timestamp, fx);
+        send_command(g, COMPARING, REDIS_READ, g->timestamp, fx);
 }
 
-/* A stamp that is about to end is left to do so, for the DEL could come after that.  Somebody
- * else's is deleted all the same when it is ahead: the rule looks at nothing but the time. */
-static void looked(getset_state *g, const bwl_lock_request *request, const bwl_event *ev,
-                   bwl_effects *fx)
+/* IF_AHEAD deletes nothing if the timestamp is about to expire: the DEL could come after that.  It
+ * deletes another holder's key if its timestamp is ahead: the rule compares only the time. */
+static void compared(getset_state *g, const bwl_lock_request *request, const bwl_event *ev,
+                     bwl_effects *fx)
 {
     const bwl_compat_rules *rules        = request->rules;
     const bwl_redis_value  *value        = ev->details;
@@ -226,7 +229,7 @@ static void getset_command(void *state, const bwl_lock_request *request, const b
 {
     getset_state *g = state;
 
-    assert(g->asking.asked == 0);
+    assert(g->in_flight.tag == 0);
     assert(!cmd->again);
     switch (cmd->verb) {
     case BWL_ACQUIRE: try(g, request, cmd, fx); break;
@@ -240,13 +243,13 @@ static void getset_event(void *state, const bwl_lock_request *request, const bwl
 {
     getset_state *g = state;
 
-    if (!bwl_ends_request(&g->asking, ev) || !bwl_was_answered(ev, fx))
+    if (!bwl_ends_request(&g->in_flight, ev) || !bwl_was_answered(ev, fx))
         return;
     switch (g->phase) {
     case TAKING: taken(g, ev, fx); break;
     case SETTING:
         if (ev->answer == BWL_YES)
-            tell_held(g, fx);
+            held(g, fx);
         else
             send_command(g, READING, REDIS_READ, g->timestamp, fx);
         break;
@@ -254,11 +257,11 @@ static void getset_event(void *state, const bwl_lock_request *request, const bwl
     case CHECKING: checked(g, request, ev, fx); break;
     case SWAPPING:
         if (has_won(g, request, ev))
-            tell_held(g, fx);
+            held(g, fx);
         else
             bwl_complete(fx, BWL_BUSY);
         break;
-    case LOOKING: looked(g, request, ev, fx); break;
+    case COMPARING: compared(g, request, ev, fx); break;
     case DELETING:
         bwl_complete(fx, ev->answer == BWL_YES && g->is_ours ? BWL_RELEASED : BWL_LOST);
         break;
@@ -270,7 +273,7 @@ const bwl_protocol bwl_setnx_getset = {
     .fault      = "it compares the clocks of different machines, and a client that loses moves the "
                   "winner's timestamp",
     .state_size = sizeof(getset_state),
-    .uses_token = true, /* in the value only where its shape has one */
+    .uses_token = true, /* in the value only if its format has one */
     .uses_wall  = true,
     .init       = getset_init,
     .command    = getset_command,

@@ -1,22 +1,24 @@
 /*
- * setnx_stamp_del.c -- a key that says itself when it is over.
+ * setnx_stamp_del.c -- a key whose value says when it expires; after that, a client deletes it and
+ * sets it again.
  *
- *      acquire   SETNX key stamp               1: ours
- *                GET key                       not expired: held
+ *      acquire   SETNX key timestamp           1: held
+ *                GET key                       not expired: busy
  *                PTTL key                      has an expiry: not a lock of this kind
- *                DEL key                       0: give up
- *                SETNX key stamp               1: ours; 0: give up
+ *                DEL key                       0: busy
+ *                SETNX key timestamp           1: held; 0: busy
  *      release   DEL key                       0: "release failed"
  *
- * "Redis的分布式锁", the third way.  A key that is gone for GET counts as expired, as `false >
- * time()` is false in PHP; with BWL_GONE_START_OVER it counts as held.
+ * "Redis的分布式锁", the third way.  A key that GET does not find counts as expired, because `false >
+ * time()` is false in PHP; with BWL_GONE_START_OVER it counts as busy.
  *
- * PTTL is ours.  The programs of this kind set no expiry, so a key that has one is somebody else's
- * lock, however old the number in it looks.
+ * bowline adds the PTTL.  The programs of this kind set no expiry, so a key with one is a foreign
+ * lock, even if the number in it is old.
  *
- * What it does not promise: one holder.  Two who find the stamp expired both DEL: the second DEL
- * removes the key that the first has just set, and both hold it.  A release is a blind DEL, so who
- * overran deletes the next one's key.  And the clocks of different machines are compared.
+ * What it does not promise: one holder.  Two clients that find an expired timestamp both send DEL.
+ * The second DEL deletes the key that the first client has just set, and both hold the lock.  A
+ * release is a DEL without a comparison: a holder that exceeds its lease deletes the key of the
+ * next holder.  The clocks of different machines are compared.
  *
  *      IDLE --acquire--> SETTING --no--> READING --expired--> CHECKING --no expiry--> DELETING
  *                                               `--gone--> DELETING --yes--> SETTING_AGAIN
@@ -37,9 +39,9 @@ typedef enum stamp_del_phase {
 } stamp_del_phase;
 
 typedef struct stamp_del_state {
-    bwl_one_request asking;
+    bwl_one_request in_flight;
     stamp_del_phase phase;
-    bwl_ms          until; /* what a yes to SETNX is worth                                       */
+    bwl_ms          until; /* end of the lease after a YES to SETNX */
 } stamp_del_state;
 
 static void stamp_del_init(void *state, unsigned nodes)
@@ -52,10 +54,10 @@ static void send_command(stamp_del_state *s, stamp_del_phase phase, bwl_redis_co
                          bwl_effects *fx)
 {
     s->phase = phase;
-    bwl_article_send(&s->asking, command, 0, fx);
+    bwl_article_send(&s->in_flight, command, 0, fx);
 }
 
-/* The stamp is of the time of day of this question, and so is what it is worth. */
+/* Sends SETNX.  The timestamp and the lease count from now. */
 static void set(stamp_del_state *s, stamp_del_phase phase, const bwl_lock_request *request,
                 bwl_moment at, bwl_effects *fx)
 {
@@ -65,7 +67,7 @@ static void set(stamp_del_state *s, stamp_del_phase phase, const bwl_lock_reques
     s->until = at.now +
                bwl_timestamp_left_ms(request->rules, timestamp, at.wall_ns, request->lease_ms) -
                bwl_drift_ms(request->lease_ms);
-    bwl_article_send(&s->asking, REDIS_SETNX, timestamp, fx);
+    bwl_article_send(&s->in_flight, REDIS_SETNX, timestamp, fx);
 }
 
 static void stamp_del_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
@@ -73,7 +75,7 @@ static void stamp_del_command(void *state, const bwl_lock_request *request, cons
 {
     stamp_del_state *s = state;
 
-    assert(s->asking.asked == 0);
+    assert(s->in_flight.tag == 0);
     assert(!cmd->again);
     switch (cmd->verb) {
     case BWL_ACQUIRE:
@@ -104,7 +106,7 @@ static void stamp_del_event(void *state, const bwl_lock_request *request, const 
     stamp_del_state *s   = state;
     bool             yes = ev->answer == BWL_YES;
 
-    if (!bwl_ends_request(&s->asking, ev) || !bwl_was_answered(ev, fx))
+    if (!bwl_ends_request(&s->in_flight, ev) || !bwl_was_answered(ev, fx))
         return;
     switch (s->phase) {
     case SETTING:
@@ -117,7 +119,7 @@ static void stamp_del_event(void *state, const bwl_lock_request *request, const 
             bwl_complete(fx, BWL_BUSY);
         break;
     case READING: read(s, request, ev, fx); break;
-    case CHECKING: /* gone since GET: the next try begins with SETNX */
+    case CHECKING: /* gone since GET: BUSY, and the next attempt begins with SETNX */
         if (yes)
             send_command(s, DELETING, REDIS_DELETE, fx);
         else
@@ -138,7 +140,7 @@ const bwl_protocol bwl_setnx_stamp_del = {
     .name       = "setnx-stamp-del",
     .fault      = "two clients that find it expired both delete and set it, and both hold the lock",
     .state_size = sizeof(stamp_del_state),
-    .uses_token = true, /* not in the value: it tells one attempt from another */
+    .uses_token = true, /* not in the value: it identifies the attempt */
     .uses_wall  = true,
     .init       = stamp_del_init,
     .command    = stamp_del_command,

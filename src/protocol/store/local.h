@@ -2,23 +2,23 @@
  * local.h -- the commands of a store that keeps the queue itself, and their meaning: the table of
  * threads in this process, or the lock files of this machine.
  *
- *  JOIN      the lock is free and the queue is empty -> it is ours          YES, number = fence
- *            otherwise we enter the queue at its end                        NO,  number: below
+ *  JOIN      the lock is free and the queue is empty -> granted             YES, number = fence
+ *            otherwise -> an entry at the end of the queue                  NO,  number: below
  *            the internal lock of the store is taken: send it again soon    RETRYABLE
  *  JOIN_OR_LEAVE
- *            as JOIN, but if the lock is not ours at once, we do not queue  NO
- *  TRY       we are first in the queue and the lock is free -> it is ours   YES, number = fence
- *            our entry is gone (the file was replaced): send JOIN again     RETRYABLE
+ *            as JOIN, but never adds an entry                               NO
+ *  TRY       the entry is first and the lock is free -> granted             YES, number = fence
+ *            the entry is gone (the file was replaced): send JOIN again     RETRYABLE
  *            otherwise                                                      NO,  number: below
- *  LEAVE     we hold the lock: the next waiter may have it
- *            we are in the queue: we leave it
+ *  LEAVE     held: the lock is released, for the next waiter
+ *            in the queue: the entry is removed
  *            neither: nothing                                               YES
  *
- * The number of a NO to JOIN or TRY says how we learn that the lock is ours, or free:
+ * The number of a NO to JOIN or TRY says what the store does when the lock is free:
  *
- *  WILL_GRANT   the store grants it: a PUSH with YES and a fence
- *  WILL_PUSH    the store says when a TRY may succeed: a PUSH with NO
- *  WILL_NOT     the store says nothing: send TRY from time to time
+ *  WILL_GRANT   it grants the lock to the first waiter: a PUSH with YES and a fence
+ *  WILL_PUSH    it says when a TRY may succeed: a PUSH with NO
+ *  WILL_NOT     it pushes nothing: send TRY from time to time
  *
  * A PUSH comes after the reply to JOIN, never before it.
  */

@@ -24,30 +24,30 @@
  *                                               else                                   NO BUSY
  *  QUEUE_JOIN     as TAKE; but otherwise     -> enter Q, with the ticket of the send or
  *                                               a new one; if there is no L, serve       NO QUEUED
- *                                               and if L is ours; number: fence     YES PROVISIONAL
+ *                                               and if L is value; number: fence    YES PROVISIONAL
  *                 L is there, no ticket, and
  *                 Q is full                  -> nothing                                NO FULL
  *  QUEUE_HEARTBEAT
  *                 L is value                 -> number: a new fence                   YES MINE
- *                 we are not in Q            -> nothing                                NO GONE
- *                 otherwise                  -> the heartbeat and our present push
+ *                 no entry of value in Q     -> nothing                                NO GONE
+ *                 otherwise                  -> the heartbeat and the present push
  *                                               channel are stored; if there is no
  *                                               L, serve                               NO QUEUED
- *                                               and if L is ours; number: fence     YES PROVISIONAL
+ *                                               and if L is value; number: fence    YES PROVISIONAL
  *  QUEUE_EXTEND   L is value                 -> it expires lease from now, or at its
  *                                               present expiry if that is later        YES
  *                 otherwise                  -> nothing                                NO
  *  QUEUE_RELEASE  L is value                 -> serve                        YES, or YES MORE
  *                 otherwise                  -> nothing                                NO
  *  QUEUE_CANCEL   L is value                 -> serve                        YES, or YES MORE
- *                 we are in Q                -> leave Q                                YES
+ *                 an entry of value in Q     -> remove it                              YES
  *                 otherwise                  -> nothing                                NO
  *  QUEUE_DISPATCH_NEXT
  *                 if there is no L, serve                                  YES, or YES MORE
  *  QUEUE_REQUEUE  L is not the previous value -> nothing                            NO GONE
  *                 no Q                       -> L = value, for lease; number: fence   YES HELD
  *                 otherwise                  -> enter Q, with a new ticket; serve    NO QUEUED
- *                                               and if L is ours; number: fence     YES PROVISIONAL
+ *                                               and if L is value; number: fence    YES PROVISIONAL
  *
  * An L that is not a value of this protocol is a foreign lock: it is never written, deleted or
  * extended, and the waiters in Q wait until it is gone.
@@ -69,7 +69,7 @@ typedef enum bwl_queue_status_kind {
     BWL_QUEUE_STATUS_PROVISIONAL,
     BWL_QUEUE_STATUS_MINE,
     BWL_QUEUE_STATUS_GONE,
-    BWL_QUEUE_STATUS_FULL, /* the queue is full; rank: its length */
+    BWL_QUEUE_STATUS_FULL, /* the queue is full */
     BWL_QUEUE_STATUS_MORE, /* waiters were removed, and there may be more: send DISPATCH_NEXT */
 } bwl_queue_status_kind;
 
@@ -79,8 +79,8 @@ typedef struct bwl_queue_status {
     bool                  is_ours; /* QUEUED, BUSY: L has a value of this protocol */
     bool                  ends;    /* QUEUED, BUSY, MINE: L has an expiry, in left_ms */
     bwl_ms                left_ms;
-    uint64_t              ticket;    /* QUEUED, MINE: our place in the queue */
-    uint64_t              rank;      /* QUEUED, FULL: waiters before us, without the holder */
+    uint64_t              ticket;    /* QUEUED, PROVISIONAL: of this waiter */
+    uint64_t              rank;      /* QUEUED: waiters before this one; FULL: all waiters */
     int64_t               server_us; /* QUEUED, and a push: the server's TIME, in microseconds */
 } bwl_queue_status;
 

@@ -2,10 +2,10 @@
  * redis.h -- the commands that bowline sends to a Redis server, and their exact meaning.
  *
  * `key` is the key of the lock.  `token`, `lease` and the rules are those of the lock request; the
- * timestamp is an argument of the send.  `value` is what they make (core/compat_rules.h); without
- * rules it is the token.  The server carries out each command as one step, completely or not at
- * all. The engine turns it into a Redis command or a script, the model server of the lab executes
- * it, and a conformance test compares the two.
+ * timestamp is an argument of the send.  `value` is made from token, timestamp and rules
+ * (core/compat_rules.h); without rules it is the token.  The server carries out each command as one
+ * step, completely or not at all.  The engine turns it into a Redis command or a script, the model
+ * server of the lab executes it, and a conformance test compares the two.
  *
  *  SET_IF_ABSENT          no key            -> set it to value, to vanish after lease   YES
  *                         any key           -> nothing                                 NO
@@ -113,7 +113,7 @@
  *
  *  REPLICATED  (WAIT)     arguments: the number of replicas, and the time limit of the server;
  *                         `number`: how many replicas have all of it
- *                         as many as asked for, or more                                YES
+ *                         that number of replicas, or more                             YES
  *                         fewer                                                        NO
  */
 #ifndef BWL_PROTOCOL_STORE_REDIS_H

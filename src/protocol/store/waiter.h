@@ -6,11 +6,11 @@
  *  EXTEND   the active waiter: sets the lease to lease from now      YES, or NO with the reason
  *  LEAVE    releases the lock, or ends the wait                      YES, or NO with the reason
  *
- * YES to ENQUEUE or EXTEND: the lock is ours until `until` of the details, with their fence.  YES
- * to LEAVE: it was ours, or we did not have it yet.  NO: `kind` of the details is the reason.
+ * YES to ENQUEUE or EXTEND: the waiter holds the lock until `until` of the details, with their
+ * fence.  YES to LEAVE: released, or the wait has ended.  NO: `kind` of the details is the reason.
  *
- * A PUSH says the same without a command: YES: the lock is ours, or for longer; NO: it is lost, or
- * the wait has failed, or (while we hold it) its renewal failed and it is still ours.
+ * A PUSH says the same without a command: YES: granted, or held for longer; NO: the lock is lost,
+ * or the wait has failed, or the renewal of a lock that is still held has failed.
  */
 #ifndef BWL_PROTOCOL_STORE_WAITER_H
 #define BWL_PROTOCOL_STORE_WAITER_H

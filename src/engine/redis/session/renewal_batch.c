@@ -58,11 +58,11 @@ static void write_value(const bwl_session *session, const bwl_request *q, bwl_re
 
     memcpy(self.session, session->push.id, sizeof self.session);
     bwl_batch_write_value(writer, &(bwl_redis_command_args){
-                                      .command   = q->command,
-                                      .token     = q->token,
-                                      .timestamp = q->timestamp,
-                                      .rules     = q->lock->hold.request.rules,
-                                      .self      = &self,
+                                      .command = q->command,
+                                      .token   = q->token,
+                                      .number  = q->number,
+                                      .rules   = q->lock->hold.request.rules,
+                                      .self    = &self,
                                   });
 }
 

@@ -74,9 +74,9 @@ size_t bwl_barrier_size(const bwl_session *session, size_t nth)
 
 static bwl_redis_command_args words_of(const bwl_request *request)
 {
-    return (bwl_redis_command_args){ .command   = request->command,
-                                     .timestamp = request->timestamp,
-                                     .lease_ms  = request->lease_ms };
+    return (bwl_redis_command_args){ .command  = request->command,
+                                     .number   = request->number,
+                                     .lease_ms = request->lease_ms };
 }
 
 bool bwl_barrier_write(bwl_session *session, size_t nth, size_t size)
@@ -122,5 +122,5 @@ void bwl_barrier_set_error(bwl_session *session, const bwl_request *request, con
                        "%s: %llu replicas acknowledged it in time, and sync=%lld needs more: "
                        "INFO replication there lists its replicas",
                        session->endpoint.text, (unsigned long long)reply.number,
-                       (long long)request->timestamp);
+                       (long long)request->number);
 }

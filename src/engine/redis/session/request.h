@@ -51,7 +51,7 @@ struct bwl_request {
     uint32_t                tag;
     uint8_t                 node;     /* index of the server, if there are several */
     bool                    use_eval; /* send the script's text, not its SHA-1 */
-    int64_t                 timestamp;
+    int64_t                 number;   /* args[0] of the send */
     bwl_ms                  lease_ms;
     uint64_t                generation; /* of the lock's attempt                               */
     bwl_request_flight      flight;

@@ -3,9 +3,10 @@
  *
  *  EVALSHA script n key ... value ... lease        :n        [1, 0, -1, ...]
  *
- * The number: YES for each; else for each key 1 YES, 0 NO, -1 ask it alone.  An error is about all
- * of them: that of a server which cannot serve now would be the same for each; behind any other
- * there may be a single key, one that an ACL forbids or a cluster keeps elsewhere.
+ * A number: YES for each.  An array: for each key 1 (YES), 0 (NO), or -1 (send this one alone).  An
+ * error is the reply to the whole call.  If the server cannot serve now, it would be the same for
+ * each extension.  Any other error may be about one key only: an ACL forbids it, or another node of
+ * a cluster has it.  So each extension is then sent alone.
  */
 #include "engine/redis/wire/batch.h"
 #include "engine/redis/wire/queue.h"
@@ -13,12 +14,13 @@
 #include "engine/redis/wire/value.h"
 
 enum {
-    BULK_ROOM  = 16,   /* around a key or a value                                               */
-    BEGIN_ROOM = 2048, /* the script by its text, the numbers, the lease                        */
+    BULK_ROOM  = 16,   /* bytes around a key or a value */
+    BEGIN_ROOM = 2048, /* for the text of the script, the numbers and the lease */
 };
 
-_Static_assert((int)BWL_BATCH_MAX < (int)BWL_RESP_ELEMENTS_MAX, "a frame holds an answer for each");
-_Static_assert((int)BWL_QUEUE_VALUE_SIZE <= (int)BWL_VALUE_MAX, "the room is for any value");
+_Static_assert((int)BWL_BATCH_MAX < (int)BWL_RESP_ELEMENTS_MAX, "a frame has room for each reply");
+_Static_assert((int)BWL_QUEUE_VALUE_SIZE <= (int)BWL_VALUE_MAX,
+               "the buffer has room for any value");
 
 bool bwl_batch_takes(bwl_redis_command command)
 {
@@ -58,7 +60,7 @@ void bwl_batch_write_value(bwl_resp_writer *writer, const bwl_redis_command_args
     if (args->command == REDIS_QUEUE_EXTEND)
         bwl_queue_value_write(value, args->self->session, args->token);
     else
-        size = bwl_value_write(value, args->rules, args->token, args->timestamp);
+        size = bwl_value_write(value, args->rules, args->token, args->number);
     bwl_resp_write_bulk(writer, value, size);
 }
 
@@ -67,9 +69,9 @@ void bwl_batch_write_lease(bwl_resp_writer *writer, bwl_ms lease_ms)
     bwl_resp_write_integer(writer, lease_ms);
 }
 
-/* ---- the answer ------------------------------------------------------------------------------ */
+/* ---- the reply ------------------------------------------------------------------------------- */
 
-/* Of a cluster that is moving keys: those of one call are in two places for now. */
+/* TRYAGAIN: a cluster is moving the slot, and the keys of this call are on two nodes. */
 static bwl_batch_verdict read_error(const char *bytes, size_t size)
 {
     if (bwl_redis_error_is(bytes, size, "NOSCRIPT"))

@@ -61,23 +61,23 @@ uint16_t bwl_cluster_slot(const char *key, size_t size)
     return crc16(tag, tag_size) & SLOT_MAX;
 }
 
-/* All are found before 109758. */
+/* Every slot has a number below 109758. */
 uint32_t bwl_cluster_tag(bwl_cluster_tags *tags, uint16_t slot)
 {
     char text[12];
 
     assert(slot < BWL_CLUSTER_SLOTS);
     while (tags->of[slot] == 0) {
-        int      size = snprintf(text, sizeof text, "%u", (unsigned)tags->next);
-        uint16_t its  = bwl_cluster_slot(text, (size_t)size);
+        int      size  = snprintf(text, sizeof text, "%u", (unsigned)tags->next);
+        uint16_t found = bwl_cluster_slot(text, (size_t)size);
         tags->next++;
-        if (tags->of[its] == 0)
-            tags->of[its] = tags->next;
+        if (tags->of[found] == 0)
+            tags->of[found] = tags->next;
     }
     return tags->of[slot] - 1;
 }
 
-/* ---- what we say ----------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 void bwl_cluster_write_slots(bwl_resp_writer *writer)
 {
@@ -92,9 +92,9 @@ void bwl_cluster_write_asking(bwl_resp_writer *writer)
     bwl_resp_write_text(writer, "ASKING");
 }
 
-/* ---- what it says ---------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
-/* A host goes to the resolver, and into texts for people. */
+/* Printable characters without blanks: the resolver and error texts get the host. */
 static bool is_host(const char *at, size_t size)
 {
     if (size > BWL_PRIMARY_HOST_MAX || (size == 1 && at[0] == '?'))
@@ -139,7 +139,8 @@ static bool next_slot(bwl_resp_cursor *cursor, uint16_t *ret_slot)
     return true;
 }
 
-/* What else is said of a node (its id, its other names) is passed over.  -1: it is no node. */
+/* Reads an address, and skips the node's other fields (its id, its other names).  1: an address; 0:
+ * the host is unknown; -1: not a node. */
 static int next_node(bwl_resp_cursor *cursor, bwl_primary *ret_primary)
 {
     bwl_resp_value node;
@@ -160,7 +161,8 @@ static int next_node(bwl_resp_cursor *cursor, bwl_primary *ret_primary)
     return take_address(ret_primary, name, (uint64_t)port.integer) ? 1 : 0;
 }
 
-/* As bwl_cluster_next of this one range; 0: it names nobody. */
+/* Reads one range.  1: it has a primary; 0: the address of the primary is unknown; -1:
+ * malformed. */
 static int take_range(bwl_cluster_walk *walk, bwl_cluster_range *ret_range)
 {
     bwl_resp_value range;
@@ -192,7 +194,7 @@ int bwl_cluster_next(bwl_cluster_walk *walk, bwl_cluster_range *ret_range)
     return 0;
 }
 
-/* The last colon: an IPv6 address has some of its own. */
+/* Splits at the last colon, because an IPv6 address has colons. */
 static bool split_address(bwl_primary *ret_primary, const char *text, size_t size)
 {
     size_t   colon = size;
@@ -216,8 +218,8 @@ static bool split_redirect(bwl_redirect *ret_redirect, const char *text, size_t 
     return split_address(&ret_redirect->to, space + 1, size - (size_t)(space + 1 - text));
 }
 
-/* What a script has met inside is wrapped in an error of its own, and is none of these: some of the
- * script may have been carried out. */
+/* A redirect that a command inside a script got does not count: the server wraps it into another
+ * error, and part of the script may have been carried out. */
 bool bwl_cluster_read_redirect(bwl_redirect *ret_redirect, const char *bytes, size_t size)
 {
     static const struct {

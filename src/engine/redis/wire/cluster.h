@@ -24,11 +24,11 @@ enum {
     BWL_CLUSTER_COMMAND_SIZE_MAX = 64, /* of one of the commands below */
 };
 
-/* The slot of a key: the CRC16 (XMODEM) of its hash tag, of which 14 bits count. */
+/* The slot of a key: the lower 14 bits of the CRC16 (XMODEM) of its hash tag. */
 uint16_t bwl_cluster_slot(const char *key, size_t size);
 
-/* For each slot, a text that lies in it: the lowest number, in decimal.  Searched for when needed,
- * and kept.  Begin with { 0 }. */
+/* For each slot, the lowest number whose decimal digits have this slot.  Found on demand, and kept.
+ * Begin with { 0 }. */
 typedef struct bwl_cluster_tags {
     uint32_t next;                  /* the next number to try */
     uint32_t of[BWL_CLUSTER_SLOTS]; /* the number plus one; 0: not found yet */

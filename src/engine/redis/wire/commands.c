@@ -2,16 +2,16 @@
  * commands.c -- see commands.h.
  *
  *  SET_IF_ABSENT          SET key value NX PX lease          +OK: YES    null: NO
- *  TAKE_TIMESTAMP             EVALSHA script 1 key ...           see take.h
- *  the plain ones         see plain.h
- *  those of a hash        see hash_lock.h
- *  those of a sorted set  see zset_lock.h
- *  those of a queue       see queue.h
+ *  TAKE_TIMESTAMP         EVALSHA script 1 key ...           see take_timestamp.h
+ *  without a script       see plain.h
+ *  HASH_...               see hash_lock.h
+ *  ZSET_...               see zset_lock.h
+ *  QUEUE_...              see queue.h
  *  the others             EVALSHA script 1 key value lease   :1: YES     :0: NO
  *
- * An error is RETRYABLE when its code says that the server cannot serve for now, and REFUSED
- * otherwise; either way the command was not carried out.  Anything else is STRANGE: +QUEUED, for
- * example, is what SET answers on a connection that is inside MULTI, and it is not a yes.
+ * An error is RETRYABLE if its code says that the server cannot serve now, and REFUSED otherwise;
+ * in both cases the command was not carried out.  Any other reply is STRANGE: for example +QUEUED,
+ * the reply to SET on a connection inside MULTI, which is not a YES.
  */
 #include "engine/redis/wire/commands.h"
 #include "core/text.h"
@@ -26,9 +26,9 @@
 #include <string.h>
 
 enum {
-    MS_IN_S = 1000,
-    ROOM    = 1536, /* for a command beside the key: a script by its text is the longest       */
-    ROOM_TO_TAKE = 4096,
+    MS_IN_S   = 1000,
+    ROOM      = 1536, /* for a command without its key: the text of a script is longest */
+    ROOM_TAKE = 4096, /* the same for TAKE_TIMESTAMP */
 };
 
 /* ---- commands -------------------------------------------------------------------------------- */
@@ -69,7 +69,7 @@ static bwl_script_id script_of(bwl_redis_command command)
     case REDIS_QUEUE_REQUEUE:
     case REDIS_REPLICATED: break;
     }
-    bwl_unreachable("this word is a plain command, or another file's");
+    bwl_unreachable("another file writes this command");
 }
 
 static void write_script(bwl_resp_writer *writer, bwl_script_id id, bool use_eval)
@@ -79,62 +79,63 @@ static void write_script(bwl_resp_writer *writer, bwl_script_id id, bool use_eva
     bwl_resp_write_text(writer, "1");
 }
 
-static bwl_bytes value_of(const bwl_redis_command_args *q, char ret_bytes[BWL_VALUE_MAX])
+static bwl_bytes value_of(const bwl_redis_command_args *args, char ret_bytes[BWL_VALUE_MAX])
 {
-    if (q->value != NULL)
-        return (bwl_bytes){ q->value, q->value_size };
-    return (bwl_bytes){ ret_bytes, bwl_value_write(ret_bytes, q->rules, q->token, q->timestamp) };
+    if (args->value != NULL)
+        return (bwl_bytes){ args->value, args->value_size };
+    return (bwl_bytes){ ret_bytes,
+                        bwl_value_write(ret_bytes, args->rules, args->token, args->number) };
 }
 
-static void write_value(bwl_resp_writer *writer, const bwl_redis_command_args *q)
+static void write_value(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
     char      bytes[BWL_VALUE_MAX];
-    bwl_bytes value = value_of(q, bytes);
+    bwl_bytes value = value_of(args, bytes);
 
     bwl_resp_write_bulk(writer, value.at, value.size);
 }
 
-static void write_set(bwl_resp_writer *writer, const bwl_redis_command_args *q)
+static void write_set(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
-    bool in_seconds = q->rules != NULL && q->rules->lease_in_seconds;
+    bool in_seconds = args->rules != NULL && args->rules->lease_in_seconds;
 
     bwl_resp_write_array(writer, 6);
     bwl_resp_write_text(writer, "SET");
-    bwl_resp_write_bulk(writer, q->key, q->key_size);
-    write_value(writer, q);
+    bwl_resp_write_bulk(writer, args->key, args->key_size);
+    write_value(writer, args);
     bwl_resp_write_text(writer, "NX");
     bwl_resp_write_text(writer, in_seconds ? "EX" : "PX");
     bwl_resp_write_integer(writer,
-                           in_seconds ? (q->lease_ms + MS_IN_S - 1) / MS_IN_S : q->lease_ms);
+                           in_seconds ? (args->lease_ms + MS_IN_S - 1) / MS_IN_S : args->lease_ms);
 }
 
-/* Of one whose value or lease is an argument. */
-static void write_scripted(bwl_resp_writer *writer, const bwl_redis_command_args *q)
+/* A script with the value, and perhaps the lease, as its arguments. */
+static void write_scripted(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
-    bool has_lease = q->command != REDIS_DELETE_IF_MINE && q->command != REDIS_DROP_TIMESTAMP;
+    bool has_lease = args->command != REDIS_DELETE_IF_MINE && args->command != REDIS_DROP_TIMESTAMP;
 
     bwl_resp_write_array(writer, has_lease ? 6 : 5);
-    write_script(writer, script_of(q->command), q->use_eval);
-    bwl_resp_write_bulk(writer, q->key, q->key_size);
-    write_value(writer, q);
+    write_script(writer, script_of(args->command), args->use_eval);
+    bwl_resp_write_bulk(writer, args->key, args->key_size);
+    write_value(writer, args);
     if (has_lease)
-        bwl_resp_write_integer(writer, q->lease_ms);
+        bwl_resp_write_integer(writer, args->lease_ms);
 }
 
-static void write_signalled(bwl_resp_writer *writer, const bwl_redis_command_args *q)
+static void write_signalled(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
     char bytes[BWL_VALUE_MAX];
 
-    bwl_signal_write(writer, &q->signal, q->use_eval, (bwl_bytes){ q->key, q->key_size },
-                     value_of(q, bytes));
+    bwl_signal_write(writer, &args->signal, args->use_eval,
+                     (bwl_bytes){ args->key, args->key_size }, value_of(args, bytes));
 }
 
-static void write_take(bwl_resp_writer *writer, const bwl_redis_command_args *q)
+static void write_take(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
     bwl_resp_write_array(writer, 4 + BWL_TAKE_TIMESTAMP_ARGUMENTS);
-    write_script(writer, script_of(q->command), q->use_eval);
-    bwl_resp_write_bulk(writer, q->key, q->key_size);
-    bwl_take_timestamp_write(writer, q);
+    write_script(writer, script_of(args->command), args->use_eval);
+    bwl_resp_write_bulk(writer, args->key, args->key_size);
+    bwl_take_timestamp_write(writer, args);
 }
 
 void bwl_redis_write(bwl_resp_writer *writer, const bwl_redis_command_args *args)
@@ -165,7 +166,7 @@ size_t bwl_redis_size_max(bwl_redis_command command, size_t key_size)
         return bwl_hash_lock_size_max(key_size);
     if (bwl_zset_lock_is(command))
         return bwl_zset_lock_size_max(key_size);
-    return (command == REDIS_TAKE_TIMESTAMP ? ROOM_TO_TAKE : ROOM) +
+    return (command == REDIS_TAKE_TIMESTAMP ? ROOM_TAKE : ROOM) +
            key_size * bwl_redis_frames(command);
 }
 
@@ -191,7 +192,7 @@ void bwl_redis_write_holder_query(bwl_resp_writer *writer, const char *key, size
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* Codes with which a server says: not now. */
+/* The codes of a server that cannot serve now. */
 static const char *const not_now[] = {
     "LOADING",  "BUSY",    "MASTERDOWN",  "READONLY", "NOREPLICAS",
     "TRYAGAIN", "MISCONF", "CLUSTERDOWN", "OOM",
@@ -224,7 +225,7 @@ static bool starts_with_code(const char *text, size_t size, const char *code)
            (size == length || text[length] == ' ');
 }
 
-/* Where the server begins to quote our own words; size if it does not. */
+/* The offset at which the server quotes the arguments of the command; size: it quotes none. */
 static size_t quote_begins_at(const char *text, size_t size)
 {
     static const char mark[] = "with args beginning with";
@@ -317,17 +318,17 @@ void bwl_redis_error_code(char ret_code[BOWLINE_SERVER_CODE_MAX], const char *te
     ret_code[length] = '\0';
 }
 
-/* To WAIT, of a server that has become a replica: it is asked for its primary then, or waited for
- * until it is one. */
+/* True for the errors of WAIT on a server that has become a replica.  That is RETRYABLE: the engine
+ * looks for the primary, or waits until the server is one again. */
 static bool is_of_replica(const bwl_resp_value *error)
 {
-    static const char words[] = "replica instances";
-    size_t            length  = sizeof words - 1;
+    static const char text[] = "replica instances";
+    size_t            length = sizeof text - 1;
 
     if (has_code(error, "UNBLOCKED"))
         return true;
     for (size_t i = 0; i + length <= error->size; i++)
-        if (memcmp(error->text + i, words, length) == 0)
+        if (memcmp(error->text + i, text, length) == 0)
             return true;
     return false;
 }
@@ -368,7 +369,7 @@ bwl_redis_verdict bwl_redis_read(const bwl_redis_command_args *args, unsigned nt
         return BWL_REDIS_STRANGE;
     if (is_error_value(&value)) {
         if (bwl_redis_shows_value(args->command) && has_code(&value, "WRONGTYPE"))
-            return answer(&ret_reply->answer, BWL_FOREIGN_VALUE); /* a list, or a set */
+            return answer(&ret_reply->answer, BWL_FOREIGN_VALUE); /* a list, a set ... */
         if (args->command == REDIS_REPLICATED && is_of_replica(&value))
             return answer(&ret_reply->answer, BWL_RETRYABLE);
         return read_error(bytes, size, &ret_reply->answer);
@@ -399,7 +400,7 @@ static bool copy_text(char *ret_text, size_t capacity, const bwl_resp_value *val
     return true;
 }
 
-/* A number that somebody wrote; 0 for anything else. */
+/* A decimal number in a text of another client; 0: it is none. */
 static int64_t number_of(const bwl_resp_value *value)
 {
     uint64_t number = 0;
@@ -409,8 +410,8 @@ static int64_t number_of(const bwl_resp_value *value)
     return (int64_t)number;
 }
 
-/* What others wrote may be too long: then it is as if it were not there. */
-static bool read_who(bwl_resp_cursor *cursor, bwl_holder_reply *ret_holder)
+/* The client info of the holder.  A text that is too long counts as missing. */
+static bool read_client_info(bwl_resp_cursor *cursor, bwl_holder_reply *ret_holder)
 {
     bwl_resp_value values[4];
 
@@ -437,7 +438,7 @@ bwl_redis_verdict bwl_redis_read_holder_query(const char *bytes, size_t size,
     if (!bwl_resp_next_bare(&cursor, &value) || value.type != '*' ||
         (value.count != 3 && value.count != 7))
         return BWL_REDIS_STRANGE;
-    bool says_who = value.count == 7;
+    bool has_client_info = value.count == 7;
     if (!bwl_resp_next_bare(&cursor, &value) ||
         !copy_text(ret_holder->kind, sizeof ret_holder->kind, &value))
         return BWL_REDIS_STRANGE;
@@ -448,7 +449,7 @@ bwl_redis_verdict bwl_redis_read_holder_query(const char *bytes, size_t size,
         !copy_text(ret_holder->value, sizeof ret_holder->value, &value))
         return BWL_REDIS_STRANGE;
     ret_holder->value_size = value.size;
-    if (says_who && !read_who(&cursor, ret_holder))
+    if (has_client_info && !read_client_info(&cursor, ret_holder))
         return BWL_REDIS_STRANGE;
     return answer(ret_answer, BWL_YES);
 }

@@ -24,8 +24,8 @@ typedef struct bwl_redis_command_args {
     bool              is_of_cluster;  /* the server is a node of a cluster */
     const char       *value;          /* this value; NULL: the value of token and rules */
     size_t            value_size;
-    bwl_ms            lease_ms;
-    int64_t           timestamp;
+    bwl_ms            lease_ms; /* REPLICATED: the time limit of the server */
+    int64_t number; /* the timestamp; QUEUE_JOIN: the ticket; REPLICATED: how many replicas */
     const bwl_compat_rules *rules;  /* NULL: the token is the value */
     bwl_signal              signal; /* DELETE_IF_MINE: what the release publishes */
     const bwl_queue_self   *self;   /* for the commands of protocol/store/queue.h */
@@ -42,7 +42,7 @@ unsigned bwl_redis_frames(bwl_redis_command command);
 /* True if the reply may be a value of any length.  A value too long for a frame is foreign. */
 bool bwl_redis_shows_value(bwl_redis_command command);
 
-/* Writes the holder query, which is of no protocol.  See bwl_redis_read_holder_query. */
+/* Writes the holder query of a string, for any protocol.  See bwl_redis_read_holder_query. */
 void bwl_redis_write_holder_query(bwl_resp_writer *writer, const char *key, size_t key_size,
                                   bool use_eval);
 
@@ -69,7 +69,7 @@ bwl_redis_verdict bwl_redis_read(const bwl_redis_command_args *args, unsigned nt
 enum { BWL_HOLDER_REPLY_VALUE_MAX = BWL_VALUE_MAX + 1, BWL_HOLDER_REPLY_TEXT_MAX = 64 };
 
 typedef struct bwl_holder_reply {
-    char    kind[16]; /* "none", "string", "list" ...                                          */
+    char    kind[16]; /* "none", "string", "list" ... */
     int64_t left_ms;  /* -1: no expiry, -2: no key */
     size_t  value_size;
     char    value[BWL_HOLDER_REPLY_VALUE_MAX + 1];
@@ -92,8 +92,8 @@ void bwl_redis_error_text(char *ret_text, size_t capacity, const char *bytes, si
 /* The code in such a text: its first word if that is in capitals.  "": none. */
 void bwl_redis_error_code(char ret_code[BOWLINE_SERVER_CODE_MAX], const char *text);
 
-/* is_error: the frame is an error.  is_not_now: and its code means that the server cannot serve
- * now. error_is: and it has this code. */
+/* True if the frame is an error ... whose code means that the server cannot serve now (is_not_now)
+ * ... that has this code (error_is). */
 bool bwl_redis_is_error(const char *bytes, size_t size);
 bool bwl_redis_is_not_now(const char *bytes, size_t size);
 bool bwl_redis_error_is(const char *bytes, size_t size, const char *code);

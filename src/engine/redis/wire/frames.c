@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { HEAD_MAX = 24 }; /* "$1099511627776\r\n" and some */
+enum { HEAD_MAX = 24 }; /* "$1099511627776\r\n" has 16 bytes */
 
 #define LONG_MAX_BYTES (UINT64_C(1) << 40) /* no server has a longer value */
 
@@ -16,8 +16,8 @@ void bwl_frames_reset(bwl_frames *frames)
     frames->long_left = 0;
 }
 
-/* The head of a value that is too long for a frame, "$1000000\r\n".  False: it is none, or not
- * whole. */
+/* Reads the head of a value that is too long for a frame, such as "$1000000\r\n".  False: it is not
+ * such a head, or not complete. */
 static bool read_long_head(const char *bytes, size_t size, size_t *ret_head, uint64_t *ret_length)
 {
     const char *end = memchr(bytes, '\r', size);
@@ -31,10 +31,10 @@ static bool read_long_head(const char *bytes, size_t size, size_t *ret_head, uin
 
 static bwl_frame_status pass_over(bwl_frames *frames, size_t size, size_t *ret_consumed)
 {
-    uint64_t gone = frames->long_left < size ? frames->long_left : size;
+    uint64_t skipped = frames->long_left < size ? frames->long_left : size;
 
-    *ret_consumed += (size_t)gone;
-    frames->long_left -= gone;
+    *ret_consumed += (size_t)skipped;
+    frames->long_left -= skipped;
     if (frames->long_left > 0)
         return BWL_FRAME_MORE;
     frames->scan = (bwl_resp_scan){ 0 };

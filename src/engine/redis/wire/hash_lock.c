@@ -7,8 +7,8 @@
  *  HASH_RELEASE   EVALSHA script 1 key field channel PUBLISH   likewise
  *                 EVALSHA script 1 key field channel PUBLISH SPUBLISH
  *
- * In a cluster Redisson's clients subscribe by SSUBSCRIBE where the servers know it, older ones by
- * SUBSCRIBE: a release publishes both ways.
+ * In a cluster, new clients of Redisson subscribe by SSUBSCRIBE if the servers support it, and
+ * older ones by SUBSCRIBE.  So a release publishes in both ways.
  */
 #include "engine/redis/wire/hash_lock.h"
 #include "engine/redis/wire/key.h"
@@ -19,7 +19,7 @@
 
 enum {
     NAME_ROOM = BWL_KEY_MAX + sizeof BWL_HASH_LOCK_CHANNEL + 2,
-    ROOM      = 2048, /* beside the key, which is there up to three times                        */
+    ROOM      = 2048, /* for a command without its key, which it has up to three times */
 };
 
 bool bwl_hash_lock_is(bwl_redis_command command)
@@ -42,7 +42,7 @@ static void write_beginning(bwl_resp_writer *writer, bwl_script_id id, unsigned 
     bwl_resp_write_integer(writer, keys);
 }
 
-/* RedissonObject.prefixName. */
+/* The same as RedissonObject.prefixName. */
 static void write_name(bwl_resp_writer *writer, const char *prefix, const char *key,
                        size_t key_size)
 {
@@ -61,44 +61,45 @@ static void write_name(bwl_resp_writer *writer, const char *prefix, const char *
     bwl_resp_write_bulk(writer, name, size);
 }
 
-static void write_field(bwl_resp_writer *writer, const bwl_redis_command_args *q)
+static void write_field(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
     char bytes[BWL_VALUE_MAX];
 
-    if (q->value != NULL)
-        bwl_resp_write_bulk(writer, q->value, q->value_size);
+    if (args->value != NULL)
+        bwl_resp_write_bulk(writer, args->value, args->value_size);
     else
-        bwl_resp_write_bulk(writer, bytes, bwl_value_write(bytes, q->rules, q->token, 0));
+        bwl_resp_write_bulk(writer, bytes, bwl_value_write(bytes, args->rules, args->token, 0));
 }
 
-static void write_take(bwl_resp_writer *writer, const bwl_redis_command_args *q)
+static void write_take(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
-    bool counts = q->rules != NULL && q->rules->counts_fences;
+    bool counts = args->rules != NULL && args->rules->counts_fences;
 
-    write_beginning(writer, BWL_SCRIPT_HASH_TAKE, 2, counts ? 2 : 1, q->use_eval);
-    bwl_resp_write_bulk(writer, q->key, q->key_size);
+    write_beginning(writer, BWL_SCRIPT_HASH_TAKE, 2, counts ? 2 : 1, args->use_eval);
+    bwl_resp_write_bulk(writer, args->key, args->key_size);
     if (counts)
-        write_name(writer, BWL_HASH_LOCK_COUNTER, q->key, q->key_size);
-    write_field(writer, q);
-    bwl_resp_write_integer(writer, q->lease_ms);
+        write_name(writer, BWL_HASH_LOCK_COUNTER, args->key, args->key_size);
+    write_field(writer, args);
+    bwl_resp_write_integer(writer, args->lease_ms);
 }
 
-static void write_extend(bwl_resp_writer *writer, const bwl_redis_command_args *q)
+static void write_extend(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
-    write_beginning(writer, BWL_SCRIPT_HASH_EXTEND, 2, 1, q->use_eval);
-    bwl_resp_write_bulk(writer, q->key, q->key_size);
-    write_field(writer, q);
-    bwl_resp_write_integer(writer, q->lease_ms);
+    write_beginning(writer, BWL_SCRIPT_HASH_EXTEND, 2, 1, args->use_eval);
+    bwl_resp_write_bulk(writer, args->key, args->key_size);
+    write_field(writer, args);
+    bwl_resp_write_integer(writer, args->lease_ms);
 }
 
-static void write_release(bwl_resp_writer *writer, const bwl_redis_command_args *q)
+static void write_release(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
-    write_beginning(writer, BWL_SCRIPT_HASH_RELEASE, q->is_of_cluster ? 4 : 3, 1, q->use_eval);
-    bwl_resp_write_bulk(writer, q->key, q->key_size);
-    write_field(writer, q);
-    write_name(writer, BWL_HASH_LOCK_CHANNEL, q->key, q->key_size);
+    write_beginning(writer, BWL_SCRIPT_HASH_RELEASE, args->is_of_cluster ? 4 : 3, 1,
+                    args->use_eval);
+    bwl_resp_write_bulk(writer, args->key, args->key_size);
+    write_field(writer, args);
+    write_name(writer, BWL_HASH_LOCK_CHANNEL, args->key, args->key_size);
     bwl_resp_write_text(writer, "PUBLISH");
-    if (q->is_of_cluster)
+    if (args->is_of_cluster)
         bwl_resp_write_text(writer, "SPUBLISH");
 }
 

@@ -2,10 +2,10 @@
  * hash_lock.h -- the HASH commands of protocol/store/redis.h in the format of Redisson, and the
  * names that belong to a key.  No I/O.
  *
- *      key         redisson_lock__channel:{key}      0 is published there on a release
- *                  redisson_lock_token:{key}         the counter of RFencedLock
+ *      redisson_lock__channel:{key}      the channel on which a release publishes 0
+ *      redisson_lock_token:{key}         the counter of RFencedLock
  *
- * A key that contains `{` stands there without the added braces.
+ * If the key contains `{`, these names have no added braces.
  */
 #ifndef BWL_ENGINE_REDIS_WIRE_HASH_LOCK_H
 #define BWL_ENGINE_REDIS_WIRE_HASH_LOCK_H

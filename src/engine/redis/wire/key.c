@@ -94,7 +94,7 @@ const char *bwl_key_fault(const char *key, size_t size)
 {
     static const char fences[] = BWL_QUEUE_FENCES_KEY;
     bool              is_ours =
-        ends_with(key, size, BWL_QUEUE_LINE) || ends_with(key, size, BWL_QUEUE_HEARTBEATS) ||
+        ends_with(key, size, BWL_QUEUE_WAITERS) || ends_with(key, size, BWL_QUEUE_HEARTBEATS) ||
         begins_with(key, size, BWL_QUEUE_WHO) || begins_with(key, size, BWL_QUEUE_FENCES_KEY ":") ||
         (size == sizeof fences - 1 && begins_with(key, size, fences));
 

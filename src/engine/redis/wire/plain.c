@@ -14,9 +14,9 @@
  *  DELETE_WATCHED   MULTI, DEL key, EXEC             +OK, +QUEUED, [1]: YES  [0], null: NO
  *  REPLICATED       WAIT replicas ms                 :n as many: YES  fewer: NO
  *
- * Several commands go out in one piece, so nobody else's can come between MULTI and EXEC.  A DEL
- * that is answered with a number was not queued: it has been carried out, watched or not, and that
- * is STRANGE, for nobody may take it for an answer.
+ * The commands of one line are sent in one piece, so no other command of the connection comes
+ * between MULTI and EXEC.  A number as the reply to DEL means that the server did not queue the
+ * DEL, but carried it out at once, without the check of WATCH.  That is STRANGE.
  */
 #include "engine/redis/wire/plain.h"
 #include "engine/redis/wire/value.h"
@@ -34,11 +34,11 @@ bool bwl_plain_is(bwl_redis_command command)
 /* ---- commands -------------------------------------------------------------------------------- */
 
 static void write_key(bwl_resp_writer *writer, const char *command, uint32_t more,
-                      const bwl_redis_command_args *q)
+                      const bwl_redis_command_args *args)
 {
     bwl_resp_write_array(writer, 2 + more);
     bwl_resp_write_text(writer, command);
-    bwl_resp_write_bulk(writer, q->key, q->key_size);
+    bwl_resp_write_bulk(writer, args->key, args->key_size);
 }
 
 static void write_alone(bwl_resp_writer *writer, const char *command)
@@ -48,30 +48,31 @@ static void write_alone(bwl_resp_writer *writer, const char *command)
 }
 
 static void write_key_value(bwl_resp_writer *writer, const char *command,
-                            const bwl_redis_command_args *q)
+                            const bwl_redis_command_args *args)
 {
     char   value[BWL_VALUE_MAX];
-    size_t size = bwl_value_write(value, q->rules, q->token, q->timestamp);
+    size_t size = bwl_value_write(value, args->rules, args->token, args->number);
 
-    write_key(writer, command, 1, q);
+    write_key(writer, command, 1, args);
     bwl_resp_write_bulk(writer, value, size);
 }
 
-static void write_expire(bwl_resp_writer *writer, const bwl_redis_command_args *q, bwl_ms lease_ms)
+static void write_expire(bwl_resp_writer *writer, const bwl_redis_command_args *args,
+                         bwl_ms lease_ms)
 {
-    write_key(writer, "EXPIRE", 1, q);
+    write_key(writer, "EXPIRE", 1, args);
     bwl_resp_write_integer(writer, (lease_ms + MS_IN_S - 1) / MS_IN_S);
 }
 
-/* Never 0 ms, by which a server waits for ever. */
-static void write_wait(bwl_resp_writer *writer, const bwl_redis_command_args *q)
+/* WAIT with 0 ms would wait for ever. */
+static void write_wait(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
-    assert(q->timestamp > 0);
-    assert(q->lease_ms > 0);
+    assert(args->number > 0);
+    assert(args->lease_ms > 0);
     bwl_resp_write_array(writer, 3);
     bwl_resp_write_text(writer, "WAIT");
-    bwl_resp_write_integer(writer, q->timestamp);
-    bwl_resp_write_integer(writer, q->lease_ms);
+    bwl_resp_write_integer(writer, args->number);
+    bwl_resp_write_integer(writer, args->lease_ms);
 }
 
 void bwl_plain_write(bwl_resp_writer *writer, const bwl_redis_command_args *args)
@@ -117,7 +118,7 @@ void bwl_plain_write(bwl_resp_writer *writer, const bwl_redis_command_args *args
     case REDIS_QUEUE_DISPATCH_NEXT:
     case REDIS_QUEUE_REQUEUE: break;
     }
-    bwl_unreachable("this word is no plain command");
+    bwl_unreachable("not a command of this file");
 }
 
 /* ---- replies --------------------------------------------------------------------------------- */
@@ -143,7 +144,7 @@ static bwl_redis_verdict read_text(const bwl_resp_value *value, const char *text
     return answer(ret_reply, BWL_YES);
 }
 
-static bwl_redis_verdict read_shown(const bwl_redis_command_args *q, const bwl_resp_value *value,
+static bwl_redis_verdict read_shown(const bwl_redis_command_args *args, const bwl_resp_value *value,
                                     bwl_redis_reply *ret_reply)
 {
     char    mine[BWL_VALUE_MAX];
@@ -153,9 +154,9 @@ static bwl_redis_verdict read_shown(const bwl_redis_command_args *q, const bwl_r
         return answer(ret_reply, BWL_NO);
     if (value->type != '$')
         return BWL_REDIS_STRANGE;
-    if (!bwl_value_read_plausible(&timestamp, q->rules, value->text, value->size))
+    if (!bwl_value_read_plausible(&timestamp, args->rules, value->text, value->size))
         return answer(ret_reply, BWL_FOREIGN_VALUE);
-    size_t size = bwl_value_write(mine, q->rules, q->token, q->timestamp);
+    size_t size = bwl_value_write(mine, args->rules, args->token, args->number);
     *ret_reply  = (bwl_redis_reply){
          .answer = BWL_YES,
          .number = (uint64_t)timestamp,
@@ -184,12 +185,12 @@ static bwl_redis_verdict read_no_expiry(const bwl_resp_value *value, bwl_redis_r
     return answer(ret_reply, value->integer == -1 ? BWL_YES : BWL_FOREIGN_VALUE);
 }
 
-static bwl_redis_verdict read_replicas(const bwl_redis_command_args *q, const bwl_resp_value *value,
-                                       bwl_redis_reply *ret_reply)
+static bwl_redis_verdict read_replicas(const bwl_redis_command_args *args,
+                                       const bwl_resp_value *value, bwl_redis_reply *ret_reply)
 {
     if (value->type != ':' || value->integer < 0)
         return BWL_REDIS_STRANGE;
-    (void)answer(ret_reply, value->integer >= q->timestamp ? BWL_YES : BWL_NO);
+    (void)answer(ret_reply, value->integer >= args->number ? BWL_YES : BWL_NO);
     ret_reply->number = (uint64_t)value->integer;
     return BWL_REDIS_ANSWER;
 }
@@ -252,5 +253,5 @@ bwl_redis_verdict bwl_plain_read(const bwl_redis_command_args *args, unsigned nt
     case REDIS_QUEUE_DISPATCH_NEXT:
     case REDIS_QUEUE_REQUEUE: break;
     }
-    bwl_unreachable("this word is no plain command");
+    bwl_unreachable("not a command of this file");
 }

@@ -1,6 +1,6 @@
 /*
- * plain.h -- the commands of protocol/store/redis.h that are Redis commands without a script:
- * those of other programs' locks, and WAIT.  No I/O.
+ * plain.h -- the commands of protocol/store/redis.h that are Redis commands without a script: those
+ * of the locks of other programs, and WAIT.  No I/O.
  */
 #ifndef BWL_ENGINE_REDIS_WIRE_PLAIN_H
 #define BWL_ENGINE_REDIS_WIRE_PLAIN_H

@@ -1,14 +1,16 @@
 /*
- * queue.c -- the commands of a lock with a queue.  See queue.h; queue_answer.c reads the answers.
+ * queue.c -- see queue.h.  queue_answer.c reads the replies, queue_push.c the pushes.
  *
- *  TAKE      EVALSHA script 4 L Q B F value lease say
- *  JOIN      EVALSHA script 4 L Q B F value lease say member ticket max
- *  HEARTBEAT      EVALSHA script 4 L Q B F value say member [member ...]
- *  RELEASE   EVALSHA script 4 L Q B F value say
- *  CANCEL    EVALSHA script 4 L Q B F value say member ...
- *  DISPATCH_NEXT      EVALSHA script 4 L Q B F say
- *  REQUEUE   EVALSHA script 4 L Q B F value lease say member former
- *  EXTEND    EVALSHA script 1 L value lease
+ *  TAKE           EVALSHA script 4 L Q B F value lease publish
+ *  JOIN           EVALSHA script 4 L Q B F value lease publish member ticket max
+ *  HEARTBEAT      EVALSHA script 4 L Q B F value publish member [member ...]
+ *  RELEASE        EVALSHA script 4 L Q B F value publish
+ *  CANCEL         EVALSHA script 4 L Q B F value publish member ...
+ *  DISPATCH_NEXT  EVALSHA script 4 L Q B F publish
+ *  REQUEUE        EVALSHA script 4 L Q B F value lease publish member previous-value
+ *  EXTEND         EVALSHA script 1 L value lease
+ *
+ * publish: the command that sends a push.  member: the entry in Q.
  */
 #include "engine/redis/wire/queue.h"
 #include "core/text.h"
@@ -38,17 +40,17 @@ size_t bwl_queue_size_max(size_t key_size)
 
 /* ---- keys and values ------------------------------------------------------------------------- */
 
-static void write_key_beside(bwl_resp_writer *writer, const bwl_redis_command_args *q,
+static void write_key_beside(bwl_resp_writer *writer, const bwl_redis_command_args *args,
                              bool is_tagged, const char *suffix)
 {
     char   key[BWL_QUEUE_KEY_MAX];
     size_t size = 0;
 
-    assert(q->key_size + 2 + strlen(suffix) <= sizeof key);
+    assert(args->key_size + 2 + strlen(suffix) <= sizeof key);
     if (!is_tagged)
         key[size++] = '{';
-    memcpy(key + size, q->key, q->key_size);
-    size += q->key_size;
+    memcpy(key + size, args->key, args->key_size);
+    size += args->key_size;
     if (!is_tagged)
         key[size++] = '}';
     memcpy(key + size, suffix, strlen(suffix));
@@ -59,7 +61,7 @@ static void write_fences_key(bwl_resp_writer *writer, const char *tag)
 {
     char key[sizeof BWL_QUEUE_FENCES_KEY + 1 + BWL_QUEUE_TAG_MAX];
 
-    if (tag[0] == '\0') { /* to format nothing was a twelfth of what a pair computes */
+    if (tag[0] == '\0') { /* snprintf would take a twelfth of the CPU time of acquire and release */
         bwl_resp_write_text(writer, BWL_QUEUE_FENCES_KEY);
         return;
     }
@@ -67,16 +69,16 @@ static void write_fences_key(bwl_resp_writer *writer, const char *tag)
     bwl_resp_write_text(writer, key);
 }
 
-static void write_keys(bwl_resp_writer *writer, const bwl_redis_command_args *q)
+static void write_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
     const char *tag;
-    bool        is_tagged = bwl_key_hash_tag(&tag, q->key, q->key_size) != q->key_size;
+    bool        is_tagged = bwl_key_hash_tag(&tag, args->key, args->key_size) != args->key_size;
 
     bwl_resp_write_integer(writer, KEYS);
-    bwl_resp_write_bulk(writer, q->key, q->key_size);
-    write_key_beside(writer, q, is_tagged, BWL_QUEUE_LINE);
-    write_key_beside(writer, q, is_tagged, BWL_QUEUE_HEARTBEATS);
-    write_fences_key(writer, q->self->tag);
+    bwl_resp_write_bulk(writer, args->key, args->key_size);
+    write_key_beside(writer, args, is_tagged, BWL_QUEUE_WAITERS);
+    write_key_beside(writer, args, is_tagged, BWL_QUEUE_HEARTBEATS);
+    write_fences_key(writer, args->self->tag);
 }
 
 void bwl_queue_value_write(char ret_value[BWL_QUEUE_VALUE_SIZE + 1], const char *session,
@@ -95,7 +97,7 @@ bool bwl_queue_is_value(const char *text)
     return strncmp(text, "b1:", 3) == 0;
 }
 
-static bool is_of_bits(char c)
+static bool is_base64url(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' ||
            c == '_';
@@ -106,7 +108,7 @@ bool bwl_queue_is_whole_value(const char *bytes, size_t size)
     if (size != BWL_QUEUE_VALUE_SIZE || memcmp(bytes, "b1:", 3) != 0)
         return false;
     for (size_t i = 3; i < size; i++)
-        if (!is_of_bits(bytes[i]))
+        if (!is_base64url(bytes[i]))
             return false;
     return true;
 }
@@ -122,18 +124,18 @@ unsigned bwl_queue_version(const char *text)
     return (unsigned)number;
 }
 
-static void write_value_of(bwl_resp_writer *writer, const bwl_redis_command_args *q,
+static void write_value_of(bwl_resp_writer *writer, const bwl_redis_command_args *args,
                            const char *token)
 {
     char value[BWL_QUEUE_VALUE_SIZE + 1];
 
-    bwl_queue_value_write(value, q->self->session, token);
+    bwl_queue_value_write(value, args->self->session, token);
     bwl_resp_write_bulk(writer, value, BWL_QUEUE_VALUE_SIZE);
 }
 
-static void write_value(bwl_resp_writer *writer, const bwl_redis_command_args *q)
+static void write_value(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
-    write_value_of(writer, q, q->token);
+    write_value_of(writer, args, args->token);
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */
@@ -144,37 +146,38 @@ static void write_script(bwl_resp_writer *writer, bwl_script_id id, bool use_eva
     bwl_resp_write_text(writer, use_eval ? bwl_scripts[id].text : bwl_scripts[id].sha1);
 }
 
-static void write_begin(bwl_resp_writer *writer, const bwl_redis_command_args *q, bwl_script_id id,
-                        uint32_t arguments)
+static void write_begin(bwl_resp_writer *writer, const bwl_redis_command_args *args,
+                        bwl_script_id id, uint32_t arguments)
 {
     bwl_resp_write_array(writer, 3 + KEYS + arguments);
-    write_script(writer, id, q->use_eval);
-    write_keys(writer, q);
+    write_script(writer, id, args->use_eval);
+    write_keys(writer, args);
 }
 
-static void write_say(bwl_resp_writer *writer, const bwl_redis_command_args *q)
+/* In lower case, the script counts no waiter as dead: see queue_serve.lua. */
+static void write_publish(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
-    if (q->self->is_patient)
+    if (args->self->is_patient)
         bwl_resp_write_text(writer, "spublish");
     else
-        bwl_resp_write_text(writer, q->self->uses_sharded_pubsub ? "SPUBLISH" : "PUBLISH");
+        bwl_resp_write_text(writer, args->self->uses_sharded_pubsub ? "SPUBLISH" : "PUBLISH");
 }
 
-static void write_member(bwl_resp_writer *writer, const bwl_redis_command_args *q,
+static void write_member(bwl_resp_writer *writer, const bwl_redis_command_args *args,
                          const char *push_channel)
 {
     char                  value[BWL_QUEUE_VALUE_SIZE + 1];
     char                  member[MEMBER_ROOM];
-    const bwl_queue_self *self = q->self;
+    const bwl_queue_self *self = args->self;
 
-    bwl_queue_value_write(value, self->session, q->token);
+    bwl_queue_value_write(value, self->session, args->token);
     (void)snprintf(member, sizeof member, "%s %u.%016llx %s %lld", value, (unsigned)self->slot,
                    (unsigned long long)self->generation, push_channel,
                    (long long)self->provisional_ttl_ms);
     bwl_resp_write_text(writer, member);
 }
 
-/* Is it none of those before it? */
+/* True for a channel that none before it is equal to. */
 static bool is_other_channel(const bwl_queue_self *self, unsigned nth)
 {
     if (self->push_channels[nth][0] == '\0')
@@ -194,55 +197,55 @@ static uint32_t members_count(const bwl_queue_self *self)
     return count;
 }
 
-static void write_members(bwl_resp_writer *writer, const bwl_redis_command_args *q)
+static void write_members(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
     for (unsigned i = 0; i < BWL_QUEUE_CHANNELS; i++)
-        if (is_other_channel(q->self, i))
-            write_member(writer, q, q->self->push_channels[i]);
+        if (is_other_channel(args->self, i))
+            write_member(writer, args, args->self->push_channels[i]);
 }
 
-static void write_acquire(bwl_resp_writer *writer, const bwl_redis_command_args *q)
+static void write_acquire(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
-    bool joins = q->command == REDIS_QUEUE_JOIN;
+    bool joins = args->command == REDIS_QUEUE_JOIN;
 
-    write_begin(writer, q, joins ? BWL_SCRIPT_QUEUE_JOIN : BWL_SCRIPT_QUEUE_TAKE, joins ? 6 : 3);
-    write_value(writer, q);
-    bwl_resp_write_integer(writer, q->lease_ms);
-    write_say(writer, q);
+    write_begin(writer, args, joins ? BWL_SCRIPT_QUEUE_JOIN : BWL_SCRIPT_QUEUE_TAKE, joins ? 6 : 3);
+    write_value(writer, args);
+    bwl_resp_write_integer(writer, args->lease_ms);
+    write_publish(writer, args);
     if (joins) {
-        write_member(writer, q, q->self->push_channels[0]);
-        bwl_resp_write_integer(writer, q->timestamp);
-        bwl_resp_write_integer(writer, q->self->queue_max);
+        write_member(writer, args, args->self->push_channels[0]);
+        bwl_resp_write_integer(writer, args->number);
+        bwl_resp_write_integer(writer, args->self->queue_max);
     }
 }
 
-static void write_requeue(bwl_resp_writer *writer, const bwl_redis_command_args *q)
+static void write_requeue(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
-    write_begin(writer, q, BWL_SCRIPT_QUEUE_REQUEUE, 5);
-    write_value(writer, q);
-    bwl_resp_write_integer(writer, q->lease_ms);
-    write_say(writer, q);
-    write_member(writer, q, q->self->push_channels[0]);
-    write_value_of(writer, q, q->previous_token);
+    write_begin(writer, args, BWL_SCRIPT_QUEUE_REQUEUE, 5);
+    write_value(writer, args);
+    bwl_resp_write_integer(writer, args->lease_ms);
+    write_publish(writer, args);
+    write_member(writer, args, args->self->push_channels[0]);
+    write_value_of(writer, args, args->previous_token);
 }
 
-static void write_extend(bwl_resp_writer *writer, const bwl_redis_command_args *q)
+static void write_extend(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
     bwl_resp_write_array(writer, 6);
-    write_script(writer, BWL_SCRIPT_EXTEND_IF_MINE, q->use_eval);
+    write_script(writer, BWL_SCRIPT_EXTEND_IF_MINE, args->use_eval);
     bwl_resp_write_text(writer, "1");
-    bwl_resp_write_bulk(writer, q->key, q->key_size);
-    write_value(writer, q);
-    bwl_resp_write_integer(writer, q->lease_ms);
+    bwl_resp_write_bulk(writer, args->key, args->key_size);
+    write_value(writer, args);
+    bwl_resp_write_integer(writer, args->lease_ms);
 }
 
-static void write_with_members(bwl_resp_writer *writer, const bwl_redis_command_args *q,
+static void write_with_members(bwl_resp_writer *writer, const bwl_redis_command_args *args,
                                bwl_script_id id)
 {
-    write_begin(writer, q, id, 2 + members_count(q->self));
-    write_value(writer, q);
-    write_say(writer, q);
-    write_members(writer, q);
+    write_begin(writer, args, id, 2 + members_count(args->self));
+    write_value(writer, args);
+    write_publish(writer, args);
+    write_members(writer, args);
 }
 
 void bwl_queue_write(bwl_resp_writer *writer, const bwl_redis_command_args *args)
@@ -262,14 +265,14 @@ void bwl_queue_write(bwl_resp_writer *writer, const bwl_redis_command_args *args
     } else if (args->command == REDIS_QUEUE_RELEASE) {
         write_begin(writer, args, BWL_SCRIPT_QUEUE_RELEASE, 2);
         write_value(writer, args);
-        write_say(writer, args);
+        write_publish(writer, args);
     } else {
         write_begin(writer, args, BWL_SCRIPT_QUEUE_DISPATCH_NEXT, 1);
-        write_say(writer, args);
+        write_publish(writer, args);
     }
 }
 
-/* ---- greeting -------------------------------------------------------------------------------- */
+/* ---- handshake ------------------------------------------------------------------------------- */
 
 void bwl_queue_write_channel(bwl_resp_writer *writer, bool by_shard, const char *push_channel)
 {
@@ -291,7 +294,7 @@ void bwl_queue_write_scripts(bwl_resp_writer *writer)
         bwl_resp_write_text(writer, bwl_scripts[scripts[i]].sha1);
 }
 
-/* With a session that is "": what comes before it. */
+/* The key of a session's client info.  session "": the beginning of all these keys. */
 static void write_who_key(bwl_resp_writer *writer, const char *tag, const char *session)
 {
     char key[sizeof BWL_QUEUE_WHO + BWL_QUEUE_TAG_MAX + 1 + BWL_QUEUE_SESSION_SIZE];
@@ -320,7 +323,7 @@ void bwl_queue_write_fence_minimum(bwl_resp_writer *writer, const bwl_queue_clie
     bwl_resp_write_text(writer, info->program);
 }
 
-/* The field of the note. */
+/* The field of the note about a force release. */
 static void write_broken_field(bwl_resp_writer *writer, const char *token)
 {
     char field[16 + BWL_TOKEN_MAX];

@@ -15,10 +15,10 @@
 #include "engine/redis/wire/commands.h"
 
 #define BWL_QUEUE_FENCES_KEY "bowline:f"
-#define BWL_QUEUE_LINE       ":bwl.q"       /* after the key of a lock: its queue */
-#define BWL_QUEUE_HEARTBEATS ":bwl.b"       /* the same: the heartbeats of its waiters */
-#define BWL_QUEUE_WHO        "bowline:who:" /* and a session: its client info */
-#define BWL_QUEUE_CHANNEL    "bowline:i:"   /* and 22 characters: a push channel */
+#define BWL_QUEUE_WAITERS    ":bwl.q"       /* appended to the key of a lock: its queue */
+#define BWL_QUEUE_HEARTBEATS ":bwl.b"       /* appended to it: the heartbeats of its waiters */
+#define BWL_QUEUE_WHO        "bowline:who:" /* a session follows: its client info */
+#define BWL_QUEUE_CHANNEL    "bowline:i:"   /* 22 characters follow: a push channel */
 
 enum {
     BWL_QUEUE_VERSION      = 1,  /* "b1:", before every value */
@@ -27,7 +27,7 @@ enum {
     BWL_QUEUE_TOKEN_SIZE   = 16, /* of 96 bits: this much of a token is in a value */
     BWL_QUEUE_CHANNEL_SIZE = sizeof BWL_QUEUE_CHANNEL - 1 + BWL_QUEUE_BITS_SIZE,
     BWL_QUEUE_VALUE_SIZE   = 3 + BWL_QUEUE_SESSION_SIZE + BWL_QUEUE_TOKEN_SIZE,
-    BWL_QUEUE_TAG_MAX      = 8, /* "{109757}", a hash tag that lies in the slot */
+    BWL_QUEUE_TAG_MAX      = 8, /* "{109757}", a hash tag of the slot */
     BWL_QUEUE_CHANNEL_MAX  = BWL_QUEUE_CHANNEL_SIZE + 1 + BWL_QUEUE_TAG_MAX,
     BWL_QUEUE_NONCE_MAX    = 40,
     BWL_QUEUE_KEY_MAX      = BWL_KEY_MAX + 16,
@@ -43,13 +43,13 @@ _Static_assert((int)BWL_QUEUE_VALUE_SIZE == 28, "3 for the version, and 25");
 /* A fence is a counter times this.  The numbers between are for handoffs without the server. */
 #define BWL_QUEUE_HANDOFFS 1024u
 
-/* The waiter, for the commands about the queue.  push_channels: that of the connection to which
- * this is written, and those that our entry in the queue may still have; "": none. */
+/* The waiter.  push_channels[0] is that of the connection on which the command is sent; the others
+ * are those that its entry in the queue may still have; "": none. */
 struct bwl_queue_self {
     bool     uses_sharded_pubsub; /* SPUBLISH; else PUBLISH */
-    bool     is_patient; /* the slot may have just moved to this node: publish in lower case */
-    uint32_t slot;       /* the nonce ... */
-    uint64_t generation; /* ... in two parts */
+    bool     is_patient; /* the slot may have just moved to this node: no waiter counts as dead */
+    uint32_t slot;       /* with generation: the nonce */
+    uint64_t generation;
     bwl_ms   provisional_ttl_ms;
     uint32_t queue_max; /* JOIN: the longest queue; 0: no limit */
     char     session[BWL_QUEUE_SESSION_SIZE + 1];
@@ -65,8 +65,8 @@ void bwl_queue_write(bwl_resp_writer *writer, const bwl_redis_command_args *args
 bwl_redis_verdict bwl_queue_read(const bwl_redis_command_args *args, const char *bytes, size_t size,
                                  bwl_redis_reply *ret_reply);
 
-/* Writes the value that a token makes, with a NUL.  Uses the first BWL_QUEUE_TOKEN_SIZE
- * characters. */
+/* Writes the value with this session and token, and a NUL.  Uses the first BWL_QUEUE_TOKEN_SIZE
+ * characters of the token. */
 void bwl_queue_value_write(char ret_value[BWL_QUEUE_VALUE_SIZE + 1], const char *session,
                            const char *token);
 
@@ -84,13 +84,13 @@ unsigned bwl_queue_version(const char *text);
 
 /* ---- handshake ------------------------------------------------------------------------------- */
 
-/* What users see about a session.  Borrowed. */
+/* The client info: what users see about a session.  Borrowed. */
 typedef struct bwl_queue_client_info {
     const char *session;
     char        tag[BWL_QUEUE_TAG_MAX + 1]; /* as in bwl_queue_self */
     int64_t     uid;
     int64_t     pid;
-    bwl_ms      kept_ms;
+    bwl_ms      kept_ms; /* until it expires */
     char        host[BWL_HOLDER_REPLY_TEXT_MAX];
     char        program[BWL_HOLDER_REPLY_TEXT_MAX];
 } bwl_queue_client_info;
@@ -113,9 +113,9 @@ bool bwl_queue_read_scripts(const char *bytes, size_t size, unsigned *ret_missin
 
 void bwl_queue_write_load(bwl_resp_writer *writer, unsigned nth);
 
-/* Writes a note into the client info of a session: `who` ended its hold by this token.  The note
- * expires with the client info; without client info nothing is written.  The reply is one
- * frame. */
+/* Writes a note into the client info of a session: `who` has force-released the hold with this
+ * token. The note expires with the client info; without client info nothing is written.  The reply
+ * is one frame. */
 void bwl_queue_write_broken(bwl_resp_writer *writer, const char *tag, const char *session,
                             const char *token, const char *who);
 

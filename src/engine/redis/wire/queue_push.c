@@ -1,25 +1,25 @@
 /*
- * queue_push.c -- what is pushed to the inbox of a connection.  See queue.h.
+ * queue_push.c -- reads the messages on the push channel of a connection.  See queue.h.
  *
- *      H                          said by ourselves: what is pushed does come
- *      G nonce count time         the lock was given to who waits by this nonce, at this time of
- *                                 the server in microseconds; the count makes the fence
+ *      H                     published by this client itself: pushes do arrive
+ *      G nonce count time    the lock was granted to the waiter with this nonce, at this time of
+ *                            the server in microseconds; the count makes the fence
  */
 #include "core/text.h"
 #include "engine/redis/wire/queue.h"
 
 #include <string.h>
 
-/* Up to the next space, which is passed over; empty at the end. */
-static bwl_bytes next_command(bwl_bytes *rest)
+/* Takes the text up to the next space, and skips the space.  Empty at the end. */
+static bwl_bytes next_field(bwl_bytes *rest)
 {
-    const char *space   = memchr(rest->at, ' ', rest->size);
-    size_t      size    = space != NULL ? (size_t)(space - rest->at) : rest->size;
-    bwl_bytes   command = { rest->at, size };
-    size_t      taken   = space != NULL ? size + 1 : size;
+    const char *space = memchr(rest->at, ' ', rest->size);
+    size_t      size  = space != NULL ? (size_t)(space - rest->at) : rest->size;
+    bwl_bytes   field = { rest->at, size };
+    size_t      taken = space != NULL ? size + 1 : size;
 
     *rest = (bwl_bytes){ rest->at + taken, rest->size - taken };
-    return command;
+    return field;
 }
 
 static bool read_generation(const char *at, size_t size, uint64_t *ret_generation)
@@ -51,9 +51,9 @@ static bool read_nonce(bwl_bytes nonce, bwl_queue_push *ret_push)
                            &ret_push->generation);
 }
 
-static bool read_count(bwl_bytes command, uint64_t *ret_count)
+static bool read_count(bwl_bytes field, uint64_t *ret_count)
 {
-    return bwl_number_parse(ret_count, command.at, command.size, BWL_QUEUE_COUNT_MAX - 1) &&
+    return bwl_number_parse(ret_count, field.at, field.size, BWL_QUEUE_COUNT_MAX - 1) &&
            *ret_count > 0;
 }
 
@@ -63,17 +63,17 @@ static bool read_grant(const bwl_resp_value *text, bwl_queue_push *ret_push)
     bwl_bytes rest = { text->text, text->size };
     uint64_t  count;
     uint64_t  time_us;
-    bwl_bytes letter = next_command(&rest);
+    bwl_bytes kind = next_field(&rest);
 
-    if (letter.size != 1 || letter.at[0] != 'G' || !read_nonce(next_command(&rest), ret_push) ||
-        !read_count(next_command(&rest), &count) || !read_count(rest, &time_us))
+    if (kind.size != 1 || kind.at[0] != 'G' || !read_nonce(next_field(&rest), ret_push) ||
+        !read_count(next_field(&rest), &count) || !read_count(rest, &time_us))
         return false;
     ret_push->fence     = count * BWL_QUEUE_HANDOFFS;
     ret_push->server_us = (int64_t)time_us;
     return true;
 }
 
-/* Is it the inbox, alone or with a tag behind it? */
+/* True for the push channel, alone or with a colon and a tag added. */
 static bool read_channel(const bwl_resp_value *channel, const char *push_channel,
                          bwl_bytes *ret_tag)
 {

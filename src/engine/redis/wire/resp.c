@@ -1,9 +1,9 @@
 /*
- * RESP: the scanner, the cursor and the writer.  The header draws the machine.
+ * resp.c -- see resp.h, which has the states of the scanner.
  *
- * The scanner trusts nobody: its bytes come from a peer.  The cursor trusts the scanner: it reads
- * a frame that has been passed, so what is wrong there is a mistake of ours, and asserts say so
- * before a byte outside the frame is touched.
+ * The bytes of the scanner come from a peer, so it checks everything.  The cursor reads only frames
+ * that the scanner has accepted, so anything wrong there is a programming error.  Asserts catch it
+ * before a byte outside the frame is read.
  */
 #include "engine/redis/wire/resp.h"
 
@@ -17,7 +17,7 @@ enum {
     HEADER_SIZE_MAX = 1 + NUMBER_SIZE_MAX + LINE_END_SIZE,
 };
 
-_Static_assert(BWL_RESP_ELEMENTS_MAX <= UINT16_MAX, "scan.left counts them in 16 bits");
+_Static_assert(BWL_RESP_ELEMENTS_MAX <= UINT16_MAX, "scan.left has 16 bits");
 _Static_assert(BWL_RESP_BULK_MAX < BWL_RESP_FRAME_MAX, "the largest bulk fits into a frame");
 
 static bool is_text(char type)
@@ -35,7 +35,7 @@ static bool is_aggregate(char type)
     return type == '*' || type == '~' || type == '>' || type == '%' || type == '|';
 }
 
-/* How many values stand inside an aggregate whose header says `number`. */
+/* The number of values inside an aggregate with this number in its header. */
 static uint64_t children_of(char type, uint64_t number)
 {
     const bool holds_pairs = type == '%' || type == '|';
@@ -45,9 +45,9 @@ static uint64_t children_of(char type, uint64_t number)
     return holds_pairs ? 2 * number : number;
 }
 
-/* How many values must come after an aggregate's header before it is over.  An attribute is over
-   when the value it annotates is, so it also waits for that one, in the place of its parent. */
-static uint64_t claim_of(char type, uint64_t number)
+/* The number of values after the header of an aggregate, up to its end.  An attribute ends with the
+ * value that it annotates, so that value counts too. */
+static uint64_t items_of(char type, uint64_t number)
 {
     return children_of(type, number) + (type == '|' ? 1 : 0);
 }
@@ -56,8 +56,8 @@ static uint64_t claim_of(char type, uint64_t number)
 
 static bwl_resp_status take_type(bwl_resp_scan *scan, char byte)
 {
-    /* A push belongs to no reply.  One inside a reply would be counted as an item of it, and from
-       then on every answer would go to the wrong question. */
+    /* A push inside a reply would count as an item of the reply, and all later replies would go to
+     * the wrong requests. */
     if (byte == '>' && scan->depth > 0)
         return BWL_RESP_MALFORMED;
 
@@ -108,7 +108,7 @@ static bwl_resp_status take_mark(bwl_resp_scan *scan, char byte)
     return BWL_RESP_MORE;
 }
 
-/* Is this the header of a RESP2 null?  The one length with a sign is -1. */
+/* True for the header of a RESP2 null: -1 is the only length with a sign. */
 static bool is_null_length(const bwl_resp_scan *scan)
 {
     return scan->negative && scan->type != ':';
@@ -120,16 +120,16 @@ static uint64_t magnitude_max(const bwl_resp_scan *scan)
         return 1;
     if (scan->type == ':')
         return (uint64_t)INT64_MAX + (scan->negative ? 1 : 0);
-    return UINT64_MAX; /* a length: claims_too_much() stops it long before */
+    return UINT64_MAX; /* a length: exceeds_limit() refuses it long before */
 }
 
-/* Would the frame be over a limit if the number ended here?  More digits only make it worse, so
-   this is asked at each digit: a bomb is refused before its header is complete. */
-static bool claims_too_much(const bwl_resp_scan *scan)
+/* True if the frame would exceed a limit if the number ended here.  More digits make a number only
+ * larger, so each digit is checked, and a huge number is refused before its header is complete. */
+static bool exceeds_limit(const bwl_resp_scan *scan)
 {
     if (is_aggregate(scan->type))
         return scan->depth == BWL_RESP_DEPTH_MAX ||
-               scan->elements + claim_of(scan->type, scan->number) > BWL_RESP_ELEMENTS_MAX;
+               scan->elements + items_of(scan->type, scan->number) > BWL_RESP_ELEMENTS_MAX;
     if (is_bulk(scan->type))
         return scan->number > BWL_RESP_BULK_MAX ||
                scan->size + LINE_END_SIZE + scan->number + LINE_END_SIZE > BWL_RESP_FRAME_MAX;
@@ -154,7 +154,7 @@ static bwl_resp_status take_digit(bwl_resp_scan *scan, char byte)
     scan->number = scan->number * 10 + digit;
     scan->taken++;
     assert(scan->taken <= NUMBER_SIZE_MAX);
-    if (!is_null_length(scan) && claims_too_much(scan))
+    if (!is_null_length(scan) && exceeds_limit(scan))
         return BWL_RESP_TOO_BIG;
     return BWL_RESP_MORE;
 }
@@ -180,7 +180,7 @@ static bwl_resp_status take_number(bwl_resp_scan *scan, char byte)
     return BWL_RESP_MORE;
 }
 
-/* An item is complete, and with it each aggregate it was the last item of. */
+/* An item is complete, and so is each aggregate whose last item it is. */
 static bwl_resp_status end_item(bwl_resp_scan *scan)
 {
     scan->state = BWL_RESP_AT_TYPE;
@@ -198,15 +198,15 @@ static bwl_resp_status end_item(bwl_resp_scan *scan)
 
 static bwl_resp_status begin_aggregate(bwl_resp_scan *scan)
 {
-    const uint64_t claim = claim_of(scan->type, scan->number);
+    const uint64_t items = items_of(scan->type, scan->number);
 
     assert(scan->depth < BWL_RESP_DEPTH_MAX);
-    assert(scan->elements + claim <= BWL_RESP_ELEMENTS_MAX);
-    if (claim == 0)
+    assert(scan->elements + items <= BWL_RESP_ELEMENTS_MAX);
+    if (items == 0)
         return end_item(scan);
 
-    scan->elements += (uint32_t)claim;
-    scan->left[scan->depth] = (uint16_t)claim;
+    scan->elements += (uint32_t)items;
+    scan->left[scan->depth] = (uint16_t)items;
     scan->depth++;
     scan->state = BWL_RESP_AT_TYPE;
     return BWL_RESP_MORE;
@@ -249,7 +249,7 @@ static bwl_resp_status take_prefix(bwl_resp_scan *scan, char byte)
     return BWL_RESP_MORE;
 }
 
-/* Any byte may stand in a payload, so this one takes as many as there are. */
+/* A payload may have any bytes, so this takes all that are available. */
 static bwl_resp_status take_bulk(bwl_resp_scan *scan, size_t available)
 {
     const size_t taken = available < scan->bulk_left ? available : scan->bulk_left;
@@ -263,7 +263,7 @@ static bwl_resp_status take_bulk(bwl_resp_scan *scan, size_t available)
 static bwl_resp_status take(bwl_resp_scan *scan, const char *bytes, size_t size)
 {
     assert(scan->size < size);
-    assert(scan->state <= BWL_RESP_AT_BULK_LF); /* else it did not start as { 0 } */
+    assert(scan->state <= BWL_RESP_AT_BULK_LF); /* otherwise it did not begin with { 0 } */
     if (scan->state == BWL_RESP_AT_BULK && scan->bulk_left > 0)
         return take_bulk(scan, size - scan->size);
 
@@ -276,14 +276,14 @@ static bwl_resp_status take(bwl_resp_scan *scan, const char *bytes, size_t size)
     case BWL_RESP_AT_NUMBER: return take_number(scan, byte);
     case BWL_RESP_AT_LINE_END: return take_line_end(scan, byte);
     case BWL_RESP_AT_PREFIX: return take_prefix(scan, byte);
-    case BWL_RESP_AT_BULK: /* the payload is over */
+    case BWL_RESP_AT_BULK: /* after the payload */
         if (byte != '\r')
             return BWL_RESP_MALFORMED;
         scan->state = BWL_RESP_AT_BULK_LF;
         return BWL_RESP_MORE;
     case BWL_RESP_AT_BULK_LF: return byte == '\n' ? end_item(scan) : BWL_RESP_MALFORMED;
     }
-    return BWL_RESP_MALFORMED; /* not reached: see the assert on top */
+    return BWL_RESP_MALFORMED; /* not reached: see the assert above */
 }
 
 bwl_resp_status bwl_resp_scan_bytes(bwl_resp_scan *scan, const char *bytes, size_t size)
@@ -301,7 +301,7 @@ bwl_resp_status bwl_resp_scan_bytes(bwl_resp_scan *scan, const char *bytes, size
 
 /* ---- the cursor ---- */
 
-/* The number of a line that take_number() has passed. */
+/* The number in a line that take_number() has accepted. */
 static int64_t integer_of(const char *line, size_t size)
 {
     const bool negative  = line[0] == '-';
@@ -311,7 +311,7 @@ static int64_t integer_of(const char *line, size_t size)
     assert(size <= NUMBER_SIZE_MAX);
     for (size_t i = negative ? 1 : 0; i < size; i++)
         magnitude = magnitude * 10 + (uint64_t)(line[i] - '0');
-    /* The magnitude of INT64_MIN is no int64, hence the detour by one. */
+    /* int64_t cannot hold the magnitude of INT64_MIN: so subtract one before the negation. */
     return negative ? -(int64_t)(magnitude - 1) - 1 : (int64_t)magnitude;
 }
 
@@ -322,7 +322,7 @@ bwl_resp_cursor bwl_resp_begin(const char *bytes, size_t size)
     return (bwl_resp_cursor){ .bytes = bytes, .size = size };
 }
 
-/* Completes a value whose header, the cursor is behind it, gives a length. */
+/* Completes a value with a length in its header.  The cursor is after the header. */
 static void read_counted(bwl_resp_cursor *cursor, int64_t length, bwl_resp_value *value)
 {
     const size_t left = cursor->size - cursor->at;
@@ -332,7 +332,7 @@ static void read_counted(bwl_resp_cursor *cursor, int64_t length, bwl_resp_value
     } else if (is_aggregate(value->type)) {
         value->count = (uint32_t)children_of(value->type, (uint64_t)length);
     } else {
-        assert(is_bulk(value->type)); /* else this is no scanned frame */
+        assert(is_bulk(value->type)); /* otherwise the scanner has not accepted this frame */
         assert((uint64_t)length + LINE_END_SIZE <= left);
         value->text = cursor->bytes + cursor->at;
         value->size = (size_t)length;
@@ -340,7 +340,8 @@ static void read_counted(bwl_resp_cursor *cursor, int64_t length, bwl_resp_value
     }
 }
 
-/* Reads one line, whose type byte is before the cursor, and says how long it is without its end. */
+/* Moves the cursor, which is after the type byte, to the next line.  Returns the length of the line
+ * without CR LF. */
 static size_t read_line(bwl_resp_cursor *cursor)
 {
     const char *line     = cursor->bytes + cursor->at;
@@ -401,7 +402,7 @@ void bwl_resp_skip(bwl_resp_cursor *cursor, const bwl_resp_value *aggregate)
 
         assert(found);
         left += value.count;
-        /* An attribute stands beside the items and is none of them. */
+        /* An attribute is not an item. */
         if (value.type != '|')
             left--;
     }
@@ -419,7 +420,7 @@ bool bwl_resp_text_is(const bwl_resp_value *value, const char *text)
 
 /* ---- the writer ---- */
 
-/* Writes the digits so that they end where `end` points, and says where they begin. */
+/* Writes the digits before `end`.  Returns the first of them. */
 static char *format_number(char *end, bool negative, uint64_t magnitude)
 {
     char *begin = end;
@@ -434,8 +435,8 @@ static char *format_number(char *end, bool negative, uint64_t magnitude)
     return begin;
 }
 
-/* Makes room for a whole item, writes its header, and says where its payload goes.  NULL: once an
-   item did not fit, none of the later ones is written, even if it is shorter. */
+/* Reserves space for a whole item, writes its header, and returns where its payload goes.  NULL:
+ * this item or an earlier one did not fit. */
 static char *begin_item(bwl_resp_writer *writer, char type, uint64_t number, size_t payload_size,
                         size_t end_size)
 {
@@ -469,7 +470,7 @@ void bwl_resp_write_bulk(bwl_resp_writer *writer, const char *bytes, size_t size
     char *payload = begin_item(writer, '$', size, size, LINE_END_SIZE);
     if (payload == NULL)
         return;
-    if (size > 0) /* nothing may come as NULL, which memcpy must not see */
+    if (size > 0) /* bytes may be NULL, which is not allowed for memcpy */
         memcpy(payload, bytes, size);
     memcpy(payload + size, "\r\n", LINE_END_SIZE);
 }

@@ -17,7 +17,7 @@ bool bwl_primary_is(const bwl_primary *one, const bwl_primary *other)
     return one->port == other->port && strcmp(one->host, other->host) == 0;
 }
 
-/* ---- what we say ----------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 void bwl_sentinel_write_hello(bwl_resp_writer *writer, const char *user, const char *password)
 {
@@ -46,9 +46,9 @@ void bwl_sentinel_write_question(bwl_resp_writer *writer, const char *service)
     bwl_resp_write_text(writer, service);
 }
 
-/* ---- what it says ---------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
-/* An address as a host and decimal digits.  It goes to the resolver, and into texts for people. */
+/* An address: a host of printable characters without blanks, and a port in decimal digits. */
 static bool read_address(bwl_primary *ret_primary, const char *host, size_t host_size,
                          const char *port, size_t port_size)
 {
@@ -92,7 +92,7 @@ typedef struct field {
     size_t      size;
 } field;
 
-/* Fields between single spaces, exactly so many of them. */
+/* Exactly SWITCH_FIELDS fields, with one space between two of them. */
 static bool split(field ret_fields[SWITCH_FIELDS], const char *text, size_t size)
 {
     size_t begin = 0;

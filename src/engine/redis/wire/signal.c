@@ -15,7 +15,7 @@ static bwl_script_id script_of(bwl_signal_kind kind)
     case BWL_SIGNAL_CHANNEL: return BWL_SCRIPT_DELETE_AND_PUBLISH;
     case BWL_SIGNAL_NONE: break;
     }
-    bwl_unreachable("no signal is sent here");
+    bwl_unreachable("a release without a signal is DELETE_IF_MINE");
 }
 
 void bwl_signal_write(bwl_resp_writer *writer, const bwl_signal *signal, bool use_eval,
@@ -31,7 +31,7 @@ void bwl_signal_write(bwl_resp_writer *writer, const bwl_signal *signal, bool us
     bwl_resp_write_text(writer, use_eval ? bwl_scripts[id].text : bwl_scripts[id].sha1);
     bwl_resp_write_text(writer, is_channel ? "1" : "2");
     bwl_resp_write_bulk(writer, key.at, key.size);
-    if (!is_channel) /* a list is a key, and stands before the arguments */
+    if (!is_channel) /* a list is a key: KEYS[2] */
         bwl_resp_write_bulk(writer, signal->name, signal->size);
     bwl_resp_write_bulk(writer, value.at, value.size);
     if (is_channel)

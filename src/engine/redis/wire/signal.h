@@ -1,8 +1,8 @@
 /*
  * signal.h -- a release that also wakes the waiters of another program.  No I/O.
  *
- * It is DELETE_IF_MINE of protocol/store/redis.h with the same replies, and a signal for the other
- * program.
+ * It is DELETE_IF_MINE of protocol/store/redis.h, with the same replies, and it signals the
+ * waiters.
  */
 #ifndef BWL_ENGINE_REDIS_WIRE_SIGNAL_H
 #define BWL_ENGINE_REDIS_WIRE_SIGNAL_H

@@ -1,8 +1,8 @@
 /*
  * take_timestamp.c -- see take_timestamp.h, and scripts/take_timestamp.lua.
  *
- * The server's clock has microseconds.  A stamp in nanoseconds is written with three zeros behind
- * them; a float is that double which is nearest to the whole number of microseconds.
+ * The server's clock has microseconds.  A timestamp in nanoseconds ends with three zeros.  A float
+ * is the double that is nearest to the whole number of microseconds.
  */
 #include "engine/redis/wire/take_timestamp.h"
 #include "engine/redis/wire/value.h"
@@ -12,7 +12,7 @@
 enum {
     NS_IN_US = 1000,
     US_IN_MS = 1000,
-    TEXT_MAX = 2 * BWL_VALUE_MAX + 32, /* a pattern may have an escape before every byte        */
+    TEXT_MAX = 2 * BWL_VALUE_MAX + 32, /* a pattern may have an escape before every byte */
 };
 
 typedef struct text {
@@ -29,7 +29,7 @@ static void add(text *t, const char *bytes)
     t->size += size;
 }
 
-/* In a pattern of Lua, '%' before what is neither letter nor digit takes its meaning away. */
+/* In a pattern of Lua, '%' before a character that is neither letter nor digit escapes it. */
 static void add_escaped(text *t, const char *bytes)
 {
     for (; bytes != NULL && *bytes != '\0'; bytes++) {
@@ -54,19 +54,19 @@ static const char *form_of(bwl_value_format format)
     case BWL_VALUE_TOKEN:
     case BWL_VALUE_LITERAL: break;
     }
-    bwl_unreachable("there is no stamp in such a value");
+    bwl_unreachable("a value of this format has no timestamp");
 }
 
-/* What stands before the number and behind it: in our value, and as patterns for what others, whose
- * tokens we do not know, may have there. */
-typedef struct surroundings {
+/* The texts before and after the number: of this client's value, and as patterns that match the
+ * value of any holder. */
+typedef struct affixes {
     text before;
-    text behind;
-    text before_any;
-    text behind_any;
-} surroundings;
+    text after;
+    text any_before;
+    text any_after;
+} affixes;
 
-/* Whoever holds it has a token that we do not know. */
+/* A pattern that matches any token of this format. */
 static const char *any_token(bwl_token_format format)
 {
     switch (format) {
@@ -86,28 +86,28 @@ static const char *any_token(bwl_token_format format)
     case BWL_TOKEN_BASE64_32:
     case BWL_TOKEN_UUID_THREAD: return "[%w_%-+/=:.@]+";
     }
-    bwl_unreachable("no such shape");
+    bwl_unreachable("no such token format");
 }
 
-static void look_around(surroundings *ret_s, const bwl_compat_rules *rules, const char *token)
+static void make_affixes(affixes *ret_s, const bwl_compat_rules *rules, const char *token)
 {
-    *ret_s = (surroundings){ 0 };
+    *ret_s = (affixes){ 0 };
     add(&ret_s->before, rules->prefix);
-    add_escaped(&ret_s->before_any, rules->prefix);
+    add_escaped(&ret_s->any_before, rules->prefix);
     if (rules->value == BWL_VALUE_TOKEN_TIMESTAMP) {
         add(&ret_s->before, token);
         add(&ret_s->before, ":");
-        add(&ret_s->before_any, any_token(rules->token));
-        add(&ret_s->before_any, ":");
+        add(&ret_s->any_before, any_token(rules->token));
+        add(&ret_s->any_before, ":");
     }
     if (rules->value == BWL_VALUE_TIMESTAMP_TOKEN) {
-        add(&ret_s->behind, "-");
-        add(&ret_s->behind, token);
-        add(&ret_s->behind_any, "%-");
-        add(&ret_s->behind_any, any_token(rules->token));
+        add(&ret_s->after, "-");
+        add(&ret_s->after, token);
+        add(&ret_s->any_after, "%-");
+        add(&ret_s->any_after, any_token(rules->token));
     }
-    add(&ret_s->behind, rules->suffix);
-    add_escaped(&ret_s->behind_any, rules->suffix);
+    add(&ret_s->after, rules->suffix);
+    add_escaped(&ret_s->any_after, rules->suffix);
 }
 
 static void write_part(bwl_resp_writer *writer, const text *part)
@@ -118,20 +118,20 @@ static void write_part(bwl_resp_writer *writer, const text *part)
 void bwl_take_timestamp_write(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
     const bwl_compat_rules *rules = args->rules;
-    surroundings            s;
+    affixes                 s;
 
     assert(rules->unit_ns > 0);
-    look_around(&s, rules, args->token);
+    make_affixes(&s, rules, args->token);
     bwl_resp_write_text(writer, form_of(rules->value));
     write_part(writer, &s.before);
-    write_part(writer, &s.behind);
+    write_part(writer, &s.after);
     bwl_resp_write_integer(writer, rules->unit_ns / NS_IN_US);
     bwl_resp_write_integer(writer, rules->whole_ns / NS_IN_US);
     bwl_resp_write_integer(writer, args->lease_ms * US_IN_MS + rules->extra_ns / NS_IN_US);
     bwl_resp_write_text(writer, rules->expired == BWL_TIMESTAMP_BEFORE_NOW ? "<" : "<=");
     bwl_resp_write_text(writer, rules->timestamp_is_start ? "1" : "0");
-    write_part(writer, &s.before_any);
-    write_part(writer, &s.behind_any);
+    write_part(writer, &s.any_before);
+    write_part(writer, &s.any_after);
 }
 
 bwl_redis_verdict bwl_take_timestamp_read(const bwl_redis_command_args *args, const char *bytes,

@@ -8,15 +8,16 @@
  *  DELETE   DEL key, EXEC                 +QUEUED, [:0] or [:1]: YES      null: NO
  *  LEAVE    DISCARD                       +OK: YES
  *
- * An error of any frame is the answer: the server then does nothing of the section (EXECABORT).  A
- * SET that answers +OK by itself was not queued, and is STRANGE: nobody may take it for a yes.
+ * An error in any frame is the reply: the server then carries out nothing of the transaction
+ * (EXECABORT).  +OK as the reply to SET means that the server did not queue the SET, but carried it
+ * out at once.  That is STRANGE.
  */
 #include "engine/redis/wire/transaction.h"
 
 enum {
     FRAMES_OF_READ  = 3,
     FRAMES_OF_WRITE = 2,
-    ROOM            = 128, /* for two commands beside key and value                              */
+    ROOM            = 128, /* for two commands without key and value */
 };
 
 static void write_alone(bwl_resp_writer *writer, const char *command)
@@ -26,25 +27,25 @@ static void write_alone(bwl_resp_writer *writer, const char *command)
 }
 
 static void write_key(bwl_resp_writer *writer, const char *command, uint32_t more,
-                      const bwl_transaction_args *q)
+                      const bwl_transaction_args *args)
 {
     bwl_resp_write_array(writer, 2 + more);
     bwl_resp_write_text(writer, command);
-    bwl_resp_write_bulk(writer, q->key, q->key_size);
+    bwl_resp_write_bulk(writer, args->key, args->key_size);
 }
 
-static void write_set(bwl_resp_writer *writer, const bwl_transaction_args *q)
+static void write_set(bwl_resp_writer *writer, const bwl_transaction_args *args)
 {
-    bool keeps = q->lasts_ms == 0;
-    bool ends  = !keeps && q->lasts_ms != BWL_NEVER;
+    bool keeps = args->lasts_ms == 0;
+    bool ends  = !keeps && args->lasts_ms != BWL_NEVER;
 
-    write_key(writer, "SET", ends ? 3 : keeps ? 2 : 1, q);
-    bwl_resp_write_bulk(writer, q->value, q->value_size);
+    write_key(writer, "SET", ends ? 3 : keeps ? 2 : 1, args);
+    bwl_resp_write_bulk(writer, args->value, args->value_size);
     if (keeps)
         bwl_resp_write_text(writer, "KEEPTTL");
     if (ends) {
         bwl_resp_write_text(writer, "PX");
-        bwl_resp_write_integer(writer, q->lasts_ms);
+        bwl_resp_write_integer(writer, args->lasts_ms);
     }
 }
 
@@ -73,7 +74,7 @@ void bwl_transaction_write(bwl_resp_writer *writer, const bwl_transaction_args *
         return;
     case TRANSACTION_LEAVE: write_alone(writer, "DISCARD"); return;
     }
-    bwl_unreachable("a word outside of its enum");
+    bwl_unreachable("a command outside of its enum");
 }
 
 unsigned bwl_transaction_frames(bwl_transaction_command command)
@@ -84,7 +85,7 @@ unsigned bwl_transaction_frames(bwl_transaction_command command)
     case TRANSACTION_DELETE: return FRAMES_OF_WRITE;
     case TRANSACTION_LEAVE: return 1;
     }
-    bwl_unreachable("a word outside of its enum");
+    bwl_unreachable("a command outside of its enum");
 }
 
 bool bwl_transaction_shows_value(bwl_transaction_command command, unsigned nth)
@@ -129,7 +130,7 @@ static bwl_redis_verdict read_value(const bwl_resp_value *value, bwl_transaction
     return answer(ret_reply, BWL_YES);
 }
 
-/* What EXEC has carried out, a list of one; a null: it has not. */
+/* The reply to EXEC: an array with the one reply; null: not carried out. */
 static bwl_redis_verdict read_exec(bwl_transaction_command command, bwl_resp_cursor *cursor,
                                    const bwl_resp_value *value, bwl_transaction_reply *ret_reply)
 {
@@ -175,5 +176,5 @@ bwl_redis_verdict bwl_transaction_read(bwl_transaction_command command, unsigned
         return read_exec(command, &cursor, &value, ret_reply);
     case TRANSACTION_LEAVE: return read_text(&value, "OK", ret_reply);
     }
-    bwl_unreachable("a word outside of its enum");
+    bwl_unreachable("a command outside of its enum");
 }

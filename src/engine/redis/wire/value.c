@@ -1,10 +1,10 @@
 /*
  * value.c -- see value.h.
  *
- * A float is what a program gets that keeps the time in a double: the double nearest to the
- * stamp, as the shortest decimal that is nearest to that double (Python, Ruby), or rounded to 14
- * digits (PHP).  Both are done in whole numbers: printf and strtod obey the locale, and would write
- * a comma where the caller's program has asked for commas.
+ * A float is the timestamp as a program prints it that keeps the time in a double: the double
+ * nearest to the timestamp, as the shortest decimal that is nearest to that double (Python, Ruby),
+ * or rounded to 14 digits (PHP).  Both are computed in whole numbers: printf and strtod depend on
+ * the locale, and may write or read a comma in place of the point.
  */
 #include "engine/redis/wire/value.h"
 #include "core/timestamps.h"
@@ -17,15 +17,15 @@ __extension__ typedef unsigned __int128 wide;
 
 enum {
     MANTISSA_BITS  = 53,
-    DIGITS_MAX     = 17, /* significant ones, that tell any double from its neighbours           */
-    PHP_DIGITS     = 14, /* "precision" in php.ini                                               */
+    DIGITS_MAX     = 17, /* significant digits that identify any double */
+    PHP_DIGITS     = 14, /* "precision" in php.ini */
     TIMESTAMP_SIZE = 8,  /* LITTLE_ENDIAN */
 };
 
-#define WHOLE_MAX     UINT64_C(1000000000000000) /* of a float, before the point                 */
+#define WHOLE_MAX     UINT64_C(1000000000000000) /* of a float, before the point */
 #define WHOLE_MAX_PHP UINT64_C(100000000000000)
 
-/* ---- bytes in a row -------------------------------------------------------------------------- */
+/* ---- a buffer -------------------------------------------------------------------------------- */
 
 typedef struct writer {
     char  *bytes;
@@ -48,24 +48,24 @@ static void put_text(writer *w, const char *text)
         put(w, text, strlen(text));
 }
 
-/* With zeros before it up to `least` digits. */
-static void put_number(writer *w, uint64_t number, unsigned least)
+/* With at least digits_min digits. */
+static void put_number(writer *w, uint64_t number, unsigned digits_min)
 {
     char     digits[20];
     unsigned count = 0;
 
-    assert(least <= sizeof digits);
+    assert(digits_min <= sizeof digits);
     do
         digits[sizeof digits - ++count] = (char)('0' + number % 10);
     while ((number /= 10) != 0);
-    while (count < least)
+    while (count < digits_min)
         digits[sizeof digits - ++count] = '0';
     put(w, digits + sizeof digits - count, count);
 }
 
 /* ---- doubles --------------------------------------------------------------------------------- */
 
-/* mantissa / 2^scale, the mantissa having 53 bits. */
+/* mantissa / 2^scale; the mantissa has 53 bits. */
 typedef struct binary {
     uint64_t mantissa;
     unsigned scale;
@@ -80,7 +80,7 @@ static uint64_t power_of_ten(unsigned exponent)
     return power;
 }
 
-/* above / below, to the nearest, and of two to the even one: as IEEE 754 has it. */
+/* above / below, rounded to the nearest, and a tie to the even one, as in IEEE 754. */
 static uint64_t divided(wide above, wide below)
 {
     wide whole = above / below;
@@ -127,7 +127,7 @@ static bool is_same(binary a, binary b)
     return a.mantissa == b.mantissa && a.scale == b.scale;
 }
 
-/* The fewest digits behind the point that still mean this double. */
+/* The decimal with the fewest digits that reads as this double. */
 static decimal shortest(binary b)
 {
     decimal d = rounded(b, 0);
@@ -230,13 +230,13 @@ size_t bwl_value_write(char ret_bytes[BWL_VALUE_MAX], const bwl_compat_rules *ru
     put_text(&w, rules->prefix);
     put_middle(&w, rules, token, timestamp);
     put_text(&w, rules->suffix);
-    assert(!w.overflowed); /* two affixes, a token and a number are shorter */
+    assert(!w.overflowed); /* two affixes, a token and a number fit */
     return w.size;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Takes a text off the beginning, or off the end. */
+/* Removes a prefix and a suffix.  False: they are missing. */
 static bool strip(const char **bytes, size_t *size, const char *prefix, const char *suffix)
 {
     size_t before = prefix != NULL ? strlen(prefix) : 0;
@@ -260,7 +260,7 @@ static bool read_decimal(int64_t *ret_timestamp, const char *bytes, size_t size)
     return true;
 }
 
-/* Digits, and perhaps a point and digits. */
+/* Reads digits, or digits, a point and digits. */
 static bool read_digits(decimal *ret_decimal, const char *bytes, size_t size)
 {
     char     digits[DIGITS_MAX + 1];
@@ -303,7 +303,7 @@ static bool read_float(int64_t *ret_timestamp, const bwl_compat_rules *rules, co
         return false;
     put_float(&w, rules->value, b);
     if (w.size != size || memcmp(again, bytes, size) != 0)
-        return false; /* no program writes this double so */
+        return false; /* not as these programs write this double */
     wide above = (wide)b.mantissa * (uint64_t)rules->whole_ns;
     wide below = ((wide)1 << b.scale) * (uint64_t)rules->unit_ns;
     if ((above + below / 2) / below > (uint64_t)(INT64_MAX / rules->unit_ns))
@@ -361,7 +361,7 @@ static bool read_middle(int64_t *ret_timestamp, const bwl_compat_rules *rules, c
     case BWL_VALUE_TOKEN_TIMESTAMP: return read_token_timestamp(ret_timestamp, rules, bytes, size);
     case BWL_VALUE_TIMESTAMP_TOKEN: return read_timestamp_token(ret_timestamp, rules, bytes, size);
     }
-    bwl_unreachable("no such shape");
+    bwl_unreachable("no such value format");
 }
 
 bool bwl_value_read(int64_t *ret_timestamp, const bwl_compat_rules *rules, const char *bytes,

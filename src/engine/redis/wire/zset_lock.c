@@ -9,7 +9,7 @@
 #include "engine/redis/wire/scripts.h"
 #include "engine/redis/wire/value.h"
 
-enum { ROOM = 2048 }; /* beside the key: a script by its text is the longest */
+enum { ROOM = 2048 }; /* for a command without its key: the text of a script is longest */
 
 bool bwl_zset_lock_is(bwl_redis_command command)
 {
@@ -29,7 +29,7 @@ static bwl_script_id script_of(bwl_redis_command command)
     return command == REDIS_ZSET_EXTEND ? BWL_SCRIPT_ZSET_EXTEND : BWL_SCRIPT_ZSET_RELEASE;
 }
 
-/* With as many arguments behind the key. */
+/* Writes the command up to the key, which `arguments` arguments follow. */
 static void write_beginning(bwl_resp_writer *writer, bwl_script_id id, unsigned arguments,
                             bool use_eval)
 {
@@ -39,26 +39,26 @@ static void write_beginning(bwl_resp_writer *writer, bwl_script_id id, unsigned 
     bwl_resp_write_integer(writer, 1);
 }
 
-static void write_member(bwl_resp_writer *writer, const bwl_redis_command_args *q)
+static void write_member(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
     char bytes[BWL_VALUE_MAX];
 
-    if (q->value != NULL)
-        bwl_resp_write_bulk(writer, q->value, q->value_size);
+    if (args->value != NULL)
+        bwl_resp_write_bulk(writer, args->value, args->value_size);
     else
-        bwl_resp_write_bulk(writer, bytes, bwl_value_write(bytes, q->rules, q->token, 0));
+        bwl_resp_write_bulk(writer, bytes, bwl_value_write(bytes, args->rules, args->token, 0));
 }
 
-void bwl_zset_lock_write(bwl_resp_writer *writer, const bwl_redis_command_args *q)
+void bwl_zset_lock_write(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
-    bool has_lease = q->command != REDIS_ZSET_RELEASE;
+    bool has_lease = args->command != REDIS_ZSET_RELEASE;
 
-    assert(bwl_zset_lock_is(q->command));
-    write_beginning(writer, script_of(q->command), has_lease ? 2 : 1, q->use_eval);
-    bwl_resp_write_bulk(writer, q->key, q->key_size);
-    write_member(writer, q);
+    assert(bwl_zset_lock_is(args->command));
+    write_beginning(writer, script_of(args->command), has_lease ? 2 : 1, args->use_eval);
+    bwl_resp_write_bulk(writer, args->key, args->key_size);
+    write_member(writer, args);
     if (has_lease)
-        bwl_resp_write_integer(writer, q->lease_ms);
+        bwl_resp_write_integer(writer, args->lease_ms);
 }
 
 void bwl_zset_lock_write_holder_query(bwl_resp_writer *writer, const char *key, size_t key_size,

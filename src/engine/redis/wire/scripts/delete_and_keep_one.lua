@@ -1,5 +1,5 @@
--- KEYS[1] the lock, KEYS[2] the list that waiters of walrus sleep on, ARGV[1] our value.
--- As delete_if_mine; and the list has one entry.  The lock goes whatever becomes of the list.
+-- KEYS[1] the lock, KEYS[2] the list on which waiters of walrus block.  ARGV[1] our value.
+-- As delete_if_mine; and the list then has one entry.  The lock is deleted even if that fails.
 local value = redis.pcall('GET', KEYS[1])
 if type(value) == 'table' and value.err then
   if string.sub(value.err, 1, 9) == 'WRONGTYPE' then return 0 end

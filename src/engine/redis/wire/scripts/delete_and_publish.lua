@@ -1,5 +1,5 @@
--- KEYS[1] the lock, ARGV[1] our value, ARGV[2] and up the channels to which waiters of Spring subscribe.
--- As delete_if_mine; and each channel gets the key.  A refused PUBLISH does not keep the lock.
+-- KEYS[1] the lock.  ARGV[1] our value, ARGV[2] and following: the channels of waiters of Spring.
+-- As delete_if_mine; and the key is published on each channel.  The lock is deleted even if that fails.
 local value = redis.pcall('GET', KEYS[1])
 if type(value) == 'table' and value.err then
   if string.sub(value.err, 1, 9) == 'WRONGTYPE' then return 0 end

@@ -1,5 +1,5 @@
--- KEYS[1] the lock, ARGV[1] our token.
--- 1: the key was our token and is gone.  0: the key is something else, or nothing.
+-- KEYS[1] the lock.  ARGV[1] our value.
+-- 1: the key had our value, and is deleted.  0: the key has another value or type, or does not exist.
 local value = redis.pcall('GET', KEYS[1])
 if type(value) == 'table' and value.err then
   if string.sub(value.err, 1, 9) == 'WRONGTYPE' then return 0 end

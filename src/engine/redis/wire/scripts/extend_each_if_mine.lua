@@ -1,9 +1,9 @@
--- KEYS locks, ARGV the value that each of them is to have, and behind these the lease in ms.
--- For each what extend_if_mine says of it, at the same moment; or -1: that has to be asked alone.
--- A number: they are so many, and it is 1 for each.
--- MGET takes what is no string for nothing; who may not use it is served one GET at a time.  GT
--- leaves the comparison to the server; what has no end, what lasts longer, and servers before 7.0, are
--- compared here.  Each that is ours is written: extend_if_mine.lua says why.
+-- KEYS: the locks.  ARGV: our value for each of them, then the lease in ms.
+-- Returns for each the reply of extend_if_mine, or -1: send this one alone; or, if all replies are 1,
+-- the number of locks.
+-- MGET returns nil for a key that is not a string.  A user without permission for MGET gets a GET for
+-- each key.  With GT the server compares the expiry.  PTTL is for keys without an expiry or with a later
+-- one, and for servers before 7.0.  Each lock of ours is written: extend_if_mine.lua says why.
 local keys, values, call, pcall = KEYS, ARGV, redis.call, redis.pcall
 local count = #keys
 local lease = values[count + 1]

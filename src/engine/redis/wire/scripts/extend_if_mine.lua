@@ -1,8 +1,8 @@
--- KEYS[1] the lock, ARGV[1] our token, ARGV[2] the lease in ms.
--- 1: the key is our token, and lasts the lease from now, or longer if it would have anyway.
--- 0: the key is something else, or nothing.  Never makes a key, never shortens its time.
--- It always writes, also where the time stays as it was: from Redis 8 on, WAIT covers what its own
--- connection has written, and nothing that others wrote before (protocol/replicated.c).
+-- KEYS[1] the lock.  ARGV: 1 our value, 2 the lease in ms.
+-- 1: the key has our value, and expires the lease from now, or at its present expiry if that is later.
+-- 0: the key has another value or type, or does not exist.
+-- Before each 1 there is a write, also if the expiry does not change: from Redis 8 on, WAIT covers the
+-- writes of its own connection, and no others (protocol/replicated.c).
 local value = redis.pcall('GET', KEYS[1])
 if type(value) == 'table' and value.err then
   if string.sub(value.err, 1, 9) == 'WRONGTYPE' then return 0 end

@@ -1,6 +1,6 @@
 -- KEYS[1] the lock.  ARGV: 1 our field, 2 the lease in ms.
--- 1: the field is ours, and the key lasts the lease from now, or longer if it would have anyway.
--- 0: the key is something else, or nothing.  Never makes a key, never shortens its time.
+-- 1: the hash has our field, and expires the lease from now, or at its present expiry if that is later.
+-- 0: the key has no such field, is not a hash, or does not exist.
 local mine = redis.pcall('HEXISTS', KEYS[1], ARGV[1])
 if type(mine) == 'table' then
   if string.sub(mine.err, 1, 9) == 'WRONGTYPE' then return 0 end

@@ -1,5 +1,6 @@
--- KEYS[1] the lock.  Its type, its time left (-1: for ever, -2: no key), the name of its field if it is a
--- hash with one field, the first 161 bytes if it is a string.  Changes nothing.
+-- KEYS[1] the lock.  Read-only.
+-- Returns its type, its PTTL, and a value: the field of a hash with one field, or the first 161 bytes of a
+-- string.
 local kind = redis.call('TYPE', KEYS[1]).ok
 local value = ''
 if kind == 'string' then value = redis.call('GETRANGE', KEYS[1], 0, 160) end

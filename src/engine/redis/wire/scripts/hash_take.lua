@@ -1,7 +1,7 @@
--- KEYS[1] the lock, KEYS[2] its counter, if its locks have fences.  ARGV: 1 our field, 2 the lease in ms.
--- A number: the field is ours, from an earlier question (its time goes on as it was) or from now on; the
--- number is the counter, 0 without one.  -1: the key is something else.
--- HEXISTS and PEXPIRE come before the key is made: a user who may not extend it gets no lock.
+-- KEYS: 1 the lock, 2 its counter, only if it has fences.  ARGV: 1 our field, 2 the lease in ms.
+-- A number: the hash has our field, from an earlier command (its expiry does not change) or from now on;
+-- the number is the counter, or 0 without one.  -1: the key exists without our field.
+-- HEXISTS and PEXPIRE come before the write: a user without permission to extend gets no lock.
 local mine = redis.pcall('HEXISTS', KEYS[1], ARGV[1])
 if type(mine) == 'table' then
   if string.sub(mine.err, 1, 9) == 'WRONGTYPE' then return -1 end

@@ -1,5 +1,4 @@
--- KEYS[1] the lock.  Its type, its time left (-1: for ever, -2: no key), the first 161 bytes if it is
--- a string.  Changes nothing.
+-- KEYS[1] the lock.  Read-only.  Returns its type, its PTTL, and the first 161 bytes of a string.
 local kind = redis.call('TYPE', KEYS[1]).ok
 local value = ''
 if kind == 'string' then value = redis.call('GETRANGE', KEYS[1], 0, 160) end

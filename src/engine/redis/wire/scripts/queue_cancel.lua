@@ -1,6 +1,6 @@
--- KEYS: 1 the lock, 2 its queue, 3 its beats, 4 the count of fences.  ARGV: 1 our value, 2 the command
--- that tells a waiter, 3 and after it how we may stand in the queue.
--- As queue_release; and 1: we stood in the queue, and do not any more.
+-- KEYS: 1 the lock, 2 its queue, 3 its heartbeats, 4 the counter of fences.  ARGV: 1 our value, 2 the
+-- command that publishes, 3 and following: the entries that we may have in the queue.
+-- As queue_release; and 1 also if our entry was in the queue, and is removed.
 -- @include queue_read.lua
 -- @include queue_fence.lua
 -- @include queue_serve.lua

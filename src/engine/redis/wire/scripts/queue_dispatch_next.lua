@@ -1,5 +1,6 @@
--- KEYS: 1 the lock, 2 its queue, 3 its beats, 4 the count of fences.  ARGV: 1 the command that tells a
--- waiter.  If the lock is free, it goes to the next.  1; 2: there are more to be passed over.
+-- KEYS: 1 the lock, 2 its queue, 3 its heartbeats, 4 the counter of fences.  ARGV: 1 the command that
+-- publishes.  If the lock is free, the next waiter gets it.  1: done.  2: 64 waiters were removed, and
+-- there are more: run it again.
 if redis.call('EXISTS', KEYS[1]) == 1 then return 1 end
 -- @include queue_fence.lua
 -- @include queue_serve.lua

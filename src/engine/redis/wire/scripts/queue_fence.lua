@@ -1,5 +1,6 @@
--- The next fence or ticket, from KEYS[4]; or a table, an error that names that key.  Below 1e15 it was
--- lost: microseconds of the server's time are above whatever it was.  Beyond 2^53 no number is exact.
+-- Returns the next fence or ticket, from KEYS[4]; or a table: an error that names the key.  Below 1e15
+-- the counter was lost; the server's time in microseconds is larger than the old counter.  Lua's
+-- numbers are exact up to 2^53.
 local function fence()
   local f = redis.pcall('INCR', KEYS[4])
   if type(f) == 'table' then return redis.error_reply(f.err .. ' (' .. KEYS[4] .. ')') end

@@ -1,6 +1,8 @@
--- KEYS: 1 the count of fences, 2 who we are.  ARGV: 1 for how many ms that is kept, and behind it fields
--- and what they say.  The count is not below the server's time in microseconds from now on: 1.
--- In a cluster KEYS[2] comes before ARGV: while a slot moves it need not be where the count is.
+-- KEYS: 1 the counter of fences, 2 our client info.  ARGV: 1 ms until the client info expires, then
+-- its fields and values.
+-- Raises the counter to the server's time in microseconds, at least, and stores the client info.  1.
+-- In a cluster the second key is ARGV[1], before the others: while a slot moves, the two keys may be on
+-- different nodes, and the server would refuse KEYS.
 local who = KEYS[2] or table.remove(ARGV, 1)
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]

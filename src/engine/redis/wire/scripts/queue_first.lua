@@ -1,5 +1,6 @@
--- It is free, and nobody waits: ours, with the next fence, if that is one (queue_fence.lua).
--- The shorter key comes last: SET may keep its value in the room of what stood there before.
+-- If the lock is free and the queue is empty: sets the lock to our value, and returns the next fence.
+-- Not if the counter was lost, or is too large: queue_fence.lua handles that.
+-- EXISTS has the shorter key last: SET then stores the value in a smaller block (docs/design/bytes.md).
 local is_free = redis.call('EXISTS', KEYS[2], KEYS[1]) == 0
 if is_free then
   local f = redis.pcall('INCR', KEYS[4])

@@ -1,6 +1,7 @@
--- KEYS: 1 the lock, 2 its queue, 3 its beats, 4 the count of fences.  ARGV: 1 our value, 2 the command
--- that tells a waiter, 3 how we stand in the queue from now on, and after it how we may stand there yet.
--- MINE, fence, ms left.  CLAIMED and QUEUED as in queue_join.  GONE: none of these.
+-- KEYS: 1 the lock, 2 its queue, 3 its heartbeats, 4 the counter of fences.  ARGV: 1 our value, 2 the
+-- command that publishes, 3 our entry in the queue from now on, 4 and following: the entries that we may
+-- have there now.
+-- MINE, fence, PTTL: the lock has our value.  CLAIMED, QUEUED: as queue_join.  GONE: no entry.
 -- @include queue_fence.lua
 -- @include queue_read.lua
 local v = read()

@@ -1,6 +1,6 @@
--- KEYS[1] the lock; ARGV[1] what comes before a session's name, in a cluster.  As look; and of a value of
--- this protocol what its session says of itself: uid, pid, host, program, or nothing where it says
--- nothing.  Changes nothing.
+-- KEYS[1] the lock.  ARGV[1] in a cluster: the beginning of the key of a client info.  Read-only.
+-- As holder_query; then uid, pid, host, program from the client info of the value's session; '' for a
+-- missing one.
 local kind = redis.call('TYPE', KEYS[1]).ok
 local value = ''
 if kind == 'string' then value = redis.call('GETRANGE', KEYS[1], 0, 160) end

@@ -1,9 +1,10 @@
--- KEYS: 1 the lock, 2 its queue, 3 its beats, 4 the count of fences.  ARGV: 1 our value, 2 the lease in
--- ms, 3 the command that tells a waiter, 4 how we stand in the queue, 5 our ticket, 0: a new one, 6 how
--- many may stand there when one without a ticket comes, 0: any number.
--- A number: it is ours, with this fence.  CLAIMED, fence, ticket: for our claim.  FULL, how many wait.
--- QUEUED, ticket, how many are before us, ms left, 1 if it is held by this protocol, the time in us.
--- The usual case comes first: before the functions are made, which cost as much as it does.
+-- KEYS: 1 the lock, 2 its queue, 3 its heartbeats, 4 the counter of fences.  ARGV: 1 our value, 2 the
+-- lease in ms, 3 the command that publishes, 4 our entry in the queue, 5 our ticket (0: a new one), 6 the
+-- longest queue that a waiter without a ticket may enter (0: no limit).
+-- A number: the lock has our value, with this fence, for the lease.  CLAIMED, fence, ticket: the same, for
+-- the TTL of a provisional grant.  FULL, waiters.  QUEUED, ticket, rank, PTTL of the lock, 1 if it has a
+-- value of this protocol, the server's time in us.
+-- The usual case comes before the functions: to create them costs as much as the case itself.
 -- @include queue_first.lua
 -- @include queue_fence.lua
 if is_free then

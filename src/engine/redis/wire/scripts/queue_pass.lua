@@ -1,5 +1,5 @@
--- The lock goes to the next: 1; 2 if there are more to be passed over.  Or an error, and it has not.
--- `waiting` is what ZCARD says of the queue: a number, or an error.
+-- Gives the lock to the next waiter, or deletes it.  1: done.  2: 64 waiters were removed, and there are
+-- more.  A table: an error, and nothing has changed.  waiting: the reply to ZCARD, a number or an error.
 local function pass(say, waiting)
   local unknown = type(waiting) == 'table'
   local problem = waiting ~= 0 and wrong(unknown and 2 or 3)

@@ -1,4 +1,4 @@
--- What the lock is: false, its value, or '' for what is no string and so nobody's of ours.
+-- Returns the value of the lock; false: no key; '': not a string, so a foreign lock.
 local function read()
   local v = redis.pcall('GET', KEYS[1])
   if type(v) ~= 'table' then return v end

@@ -1,8 +1,8 @@
--- KEYS: 1 the lock, 2 its queue, 3 its beats, 4 the count of fences.  ARGV: 1 our value, 2 the command
--- that tells a waiter.
--- 1: it was ours, and is the next one's, or free.  2: it is free, and there are more to be passed over.
--- 0: it is not ours.
--- The usual case comes first: before the functions are made, which cost as much as it does.
+-- KEYS: 1 the lock, 2 its queue, 3 its heartbeats, 4 the counter of fences.  ARGV: 1 our value, 2 the
+-- command that publishes.
+-- 1: the lock had our value; the next waiter has it, or it is deleted.  2: it is deleted; 64 waiters were
+-- removed, and there are more.  0: the lock has another value, or does not exist.
+-- The usual case comes before the functions: to create them costs as much as the case itself.
 local is_ours = redis.pcall('GET', KEYS[1]) == ARGV[1]
 local waiting = is_ours and redis.pcall('ZCARD', KEYS[2])
 if waiting == 0 then

@@ -1,7 +1,8 @@
--- KEYS: 1 the lock, 2 its queue, 3 its beats, 4 the count of fences.  ARGV: 1 our value from now on, 2 the
--- lease in ms, 3 the command that tells a waiter, 4 how we stand in the queue, 5 our value until now.
--- A number: nobody waits, and it is ours with this fence.  0: it was not ours.  CLAIMED, QUEUED: whoever
--- waited longest has it, and we stand behind all who wait; as queue_join.
+-- KEYS: 1 the lock, 2 its queue, 3 its heartbeats, 4 the counter of fences.  ARGV: 1 our new value, 2 the
+-- lease in ms, 3 the command that publishes, 4 our entry in the queue, 5 our previous value.
+-- A number: the queue is empty, and the lock has our new value, with this fence.  0: the lock does not have
+-- our previous value.  CLAIMED, QUEUED: the first waiter has the lock, and our entry is the last in the
+-- queue; see queue_join.
 -- @include queue_read.lua
 if read() ~= ARGV[5] then return 0 end
 -- @include queue_fence.lua

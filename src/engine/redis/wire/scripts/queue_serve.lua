@@ -1,4 +1,4 @@
--- An error if a key of the queue, from KEYS[first] on, is something else; nothing was changed yet.
+-- An error if KEYS[2] or KEYS[3], from KEYS[first] on, has a wrong type.  Called before any write.
 local function wrong(first)
   for i = first, 3 do
     local is = redis.call('TYPE', KEYS[i]).ok
@@ -11,14 +11,18 @@ local function clock()
   local t = redis.call('TIME')
   return t[1] * 1000000 + t[2]
 end
--- Of so many who are `waiting`, who has waited longest gets the lock, with the fence f, and is told by the
--- command `say`: 1.
--- Nobody waits: it is free, 1.  It is `me`: 3.  64 are gone: it is free, 2.  Some write was done before
--- this, and was allowed, so that none of these is refused in the middle because memory is full.
--- While a slot moves, a key that was deleted may not be asked for any more: so nothing here touches what
--- it may have deleted.  In a cluster (an inbox with a hash tag) who is not reached is not passed over:
--- his slot may have moved a moment ago, and his beat finds the lock.  While whoever asks has just come to
--- know the slot (`say` in small letters), nobody is taken for dead either.
+-- Gives the lock to the first live waiter, for the TTL in its entry, with the fence f, and publishes that
+-- by the command `say`.  waiting: entries in the queue.  me: our value, or nil.
+-- 1: a waiter has the lock, or there is none and the lock is deleted.  2: 64 waiters were removed, there
+-- are more, and the lock is deleted.  3: we have the lock.
+-- The caller has done a write before.  A server that is out of memory refuses the first write of a script,
+-- so it refuses none here.
+-- While a slot moves, the server refuses commands on a key that does not exist any more.  So this uses no
+-- key that it may have deleted.
+-- A waiter is dead without a heartbeat for 3 seconds, or without a subscriber.  In a cluster (a channel
+-- with a hash tag) a waiter without a subscriber counts as live: its slot may have moved a moment ago,
+-- and its heartbeat finds the grant.  If our client has just learned of the slot (`say` is in lower case),
+-- a waiter without a heartbeat counts as live too.
 local function serve(me, say, f, now, waiting)
   local grant = string.format(' %.0f %.0f', f, now)
   local served, told = {}, nil

@@ -1,5 +1,5 @@
--- We have been heard of at `now`, and stand in the queue as `member`; `f` if the lock is to be passed on;
--- `v` is what it is before that.
+-- Stores our heartbeat, and returns CLAIMED or QUEUED: see queue_join.  member: our entry, which is in the
+-- queue.  f: a fence if the lock goes to the first waiter now; otherwise false.  v: see queue_read.
 local function stand(value, member, say, f, now, v)
   redis.call('HSET', KEYS[3], value, string.format('%.0f', now / 1000))
   redis.call('PEXPIRE', KEYS[3], 60000)

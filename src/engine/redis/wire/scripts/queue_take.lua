@@ -1,7 +1,7 @@
--- KEYS: 1 the lock, 2 its queue, 3 its beats, 4 the count of fences.  ARGV: 1 our value, 2 the lease in
--- ms, 3 the command that tells a waiter.
--- A number: it is ours, with this fence.  BUSY, ms left, 1 if it is held by this protocol.
--- The usual case comes first: before the functions are made, which cost as much as it does.
+-- KEYS: 1 the lock, 2 its queue, 3 its heartbeats, 4 the counter of fences.  ARGV: 1 our value, 2 the
+-- lease in ms, 3 the command that publishes.
+-- A number: the lock has our value, with this fence.  BUSY, PTTL, 1 if it has a value of this protocol.
+-- The usual case comes before the functions: to create them costs as much as the case itself.
 -- @include queue_first.lua
 -- @include queue_fence.lua
 if is_free then

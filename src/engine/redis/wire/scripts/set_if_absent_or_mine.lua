@@ -1,7 +1,7 @@
--- KEYS[1] the lock, ARGV[1] our token, ARGV[2] the lease in ms.
--- 1: the key is our token, from an earlier question (its time goes on as it was) or from now on.
--- 0: the key is something else.
--- 1 always follows a write: extend_if_mine.lua says why.  PEXPIRE 0 would delete the key.
+-- KEYS[1] the lock.  ARGV: 1 our value, 2 the lease in ms.
+-- 1: the key has our value, from an earlier command (its expiry does not change) or from now on.
+-- 0: the key has another value or type.
+-- Before each 1 there is a write: extend_if_mine.lua says why.  PEXPIRE 0 would delete the key.
 local value = redis.pcall('GET', KEYS[1])
 if type(value) == 'table' and value.err then
   if string.sub(value.err, 1, 9) == 'WRONGTYPE' then return 0 end

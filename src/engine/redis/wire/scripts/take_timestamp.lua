@@ -1,10 +1,10 @@
--- KEYS[1] the lock.  ARGV: 1 the form of the number (d: decimal, f: float, p: float of PHP, l: 8
--- bytes), 2 and 3 what stands before and behind it, 4 microseconds in a unit (0: the unit is a
--- nanosecond), 5 microseconds in 1.0 of a float, 6 the lease in microseconds, 7 "<" or "<=": a stamp
--- that has expired is that to now, 8 "1" if a stamp is when it began, 9 and 10 patterns of what
--- others may have before and behind.  What is written ends when its stamp does, by an expiry.
--- The value: it is ours.  0: it is held.  -1: its value is no stamp of this form, or a time before 2001
--- or after 2099, or a time that is over while the key has an expiry that is not.
+-- KEYS[1] the lock.  ARGV: 1 the format of the timestamp (d: decimal, f: float, p: float of PHP, l: 8
+-- bytes), 2 and 3 the texts before and after it, 4 microseconds in a unit (0: the unit is a nanosecond),
+-- 5 microseconds in 1.0 of a float, 6 the lease in microseconds, 7 "<" or "<=": how an expired timestamp
+-- compares to now, 8 "1" if a timestamp is the start of the lock, 9 and 10 patterns of the texts before
+-- and after the timestamp of any client.  The key expires when its timestamp does.
+-- The new value: the lock is ours.  0: it is held.  -1: a foreign value: not of this format, or before
+-- 2001 or after 2099, or an expired timestamp in a key with an expiry that has not come.
 local form, unit, whole, lease = ARGV[1], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local u = math.max(unit, 1)
 local function float(x)

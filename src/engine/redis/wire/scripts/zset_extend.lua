@@ -1,7 +1,7 @@
 -- KEYS[1] the lock.  ARGV: 1 our member, 2 the lease in ms.
--- 1: the set has our member and __write__, and both last the lease from now, or longer if they would have
--- anyway; the key lasts as long as the last of its members.  0: the key is something else, or nothing, or our
--- score has come.  Never makes a member, never lets one end sooner.
+-- 1: the set has our member and __write__; both end the lease from now, or at their present end if that is
+-- later; the key expires with its last member.  0: it does not have both, is not a sorted set, does not
+-- exist, or our member has expired.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local mine = redis.pcall('ZSCORE', KEYS[1], ARGV[1])

@@ -1,6 +1,7 @@
--- KEYS[1] the lock.  Its type, its time left (-1: for ever, -2: no key), and of a set with __write__ and
--- one other member the name of that, of a string its first 161 bytes.  A set is there until the last of its
--- scores has come, whatever the key's own time is; a member whose score has come is none.  Changes nothing.
+-- KEYS[1] the lock.  Read-only.
+-- Returns its type, the ms left (as PTTL), and a value: the other member of a set with __write__ and one
+-- other member, or the first 161 bytes of a string.  The ms left of a set are those of its last member, and
+-- not of the key; expired members do not count.
 local kind = redis.call('TYPE', KEYS[1]).ok
 local value = ''
 if kind == 'string' then value = redis.call('GETRANGE', KEYS[1], 0, 160) end

@@ -1,7 +1,7 @@
 -- KEYS[1] the lock.  ARGV: 1 our member.
--- 1: our member and __write__ were there, and are not any more; the key goes with its last member.
--- 0: the key is something else, or nothing, or our score has come; or our member was there without
--- __write__, and is not any more.  Members of others stay, and the key lasts as long as the last of them.
+-- 1: our member and __write__ are removed; the key is deleted with its last member.  0: the key has no such
+-- member, is not a sorted set, does not exist, or our member has expired; or our member was there without
+-- __write__, and is removed.  Members of others stay, and the key expires with the last of them.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local mine = redis.pcall('ZSCORE', KEYS[1], ARGV[1])

@@ -1,8 +1,8 @@
 -- KEYS[1] the lock.  ARGV: 1 our member, 2 the lease in ms.
--- 1: the set is ours alone, from an earlier question (its scores stay as they were) or from now on.
--- 0: the key is something else, or has a member whose score has not come, which is left as it is.
--- A score is when its member ends, in ms by the server's clock.  PEXPIREAT comes before the key is made: a
--- user who may not give it an end gets no lock.
+-- 1: the set has our member and __write__ alone, from an earlier command (its scores do not change) or from
+-- now on.  0: the key is not a sorted set, or another member has not expired.
+-- A score is the end of its member, in ms of the server's clock.  PEXPIREAT comes before the write: a user
+-- without permission for it gets no lock.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local over = redis.pcall('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)

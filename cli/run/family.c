@@ -115,7 +115,7 @@ static const process *find(const table *t, pid_t pid)
 {
     const process wanted = { .pid = pid };
 
-    return bsearch(&wanted, t->rows, t->count, sizeof *t->rows, by_pid);
+    return t->count == 0 ? NULL : bsearch(&wanted, t->rows, t->count, sizeof *t->rows, by_pid);
 }
 
 /* ---- processes of the command ---------------------------------------------------------------- */

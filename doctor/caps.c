@@ -198,8 +198,8 @@ static const caps_row *find_row(const doctor_target *target)
     case BWL_ENGINE_THREAD: return &thread_row;
     case BWL_ENGINE_FILE: return is_remote(client->host.store) ? &remote_row : &file_row;
     case BWL_ENGINE_REDIS:
-        return target->is_cluster ? row_of_cluster(id, client->host.settings.rules)
-                                  : row_of_server(id, client->host.settings.rules);
+        return target->is_cluster ? row_of_cluster(id, client->host.settings.options.rules)
+                                  : row_of_server(id, client->host.settings.options.rules);
     case BWL_ENGINE_REDLOCK: return &redlock_row;
     }
     bwl_unreachable("an engine outside of its enum");
@@ -216,7 +216,7 @@ int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[C
         return status;
     }
     const bwl_shard        *client = target.client;
-    const bwl_compat_rules *rules  = client->host.settings.rules;
+    const bwl_compat_rules *rules  = client->host.settings.options.rules;
     const caps_row         *row    = find_row(&target);
     bool                    leases = client->host.engine->has_lease;
     *ret_caps                      = (caps){

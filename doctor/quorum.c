@@ -46,9 +46,9 @@ static bool has_failed(const doctor_report *r, unsigned server)
 /* A server that has just started has no vote: see engine/redis/topology/quorum.c. */
 static void check_uptime(visit *v)
 {
-    const bwl_settings *s      = &v->target->client->host.settings;
-    bwl_ms              needed = s->lease_ms + bwl_drift_named_ms(s->lease_ms, s->drift_ppm);
-    int64_t             ran_s  = v->facts.uptime_s;
+    const bwl_settings *s = &v->target->client->host.settings;
+    bwl_ms  needed        = s->lease_ms + bwl_drift_named_ms(s->lease_ms, s->options.drift_ppm);
+    int64_t ran_s         = v->facts.uptime_s;
 
     if (v->store->config->trusts_young || ran_s < 0 || ran_s * MS_PER_SECOND >= needed)
         return;

@@ -230,7 +230,7 @@ static void add_signal(rights *r, const doctor_server *store)
 /* The channel of a release, and the counter of fences. */
 static void add_redisson(rights *r, const doctor_target *target, bool before_7)
 {
-    const bwl_compat_rules *rules = target->client->host.settings.rules;
+    const bwl_compat_rules *rules = target->client->host.settings.options.rules;
 
     add_words(r, "&" BWL_HASH_LOCK_CHANNEL "*");
     if (target->is_cluster && !before_7)
@@ -243,7 +243,7 @@ static void add_redisson(rights *r, const doctor_target *target, bool before_7)
 
 static const rights_feature *lock_of(const doctor_target *target)
 {
-    const bwl_compat_rules *rules = target->client->host.settings.rules;
+    const bwl_compat_rules *rules = target->client->host.settings.options.rules;
     bwl_protocol_id         id    = bwl_protocol_id_of(target->protocol);
 
     if (id == BWL_PROTOCOL_SETNX_GETSET && rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER)

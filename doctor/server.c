@@ -210,7 +210,7 @@ static bool read_time(const visit *v, int64_t *ret_us)
 /* The protocol compares timestamps of this machine with those of others. */
 static bool uses_our_clock(const visit *v)
 {
-    const bwl_compat_rules *rules = v->target->client->host.settings.rules;
+    const bwl_compat_rules *rules = v->target->client->host.settings.options.rules;
 
     return v->target->protocol->uses_wall && rules != NULL && rules->clock != BWL_CLOCK_OF_SERVER;
 }

@@ -77,7 +77,7 @@ int doctor_target_open(doctor_target *ret_target, const char *url, uint32_t leas
         target.protocol = client->host.engine->protocol;
     target.is_default = client->host.settings.protocol == NULL ||
                         target.protocol == bwl_protocol_synced(client->host.engine->protocol);
-    target.replicas = client->host.settings.replicas;
+    target.replicas = client->host.settings.options.replicas;
     if (target.is_redis && doctor_redis(&target)->router.config->profile != NULL)
         target.profile = doctor_redis(&target)->router.config->profile->name;
     name_place(&target);

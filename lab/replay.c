@@ -206,8 +206,9 @@ static bool perform(bwl_stage *s, unsigned step, bwl_transition transition)
 static unsigned scale_for(const bwl_record *record)
 {
     enum { USUAL = 20, LONG_MS = 1000 };
-    const bwl_terms *terms      = &record->world.terms;
-    bool             in_seconds = terms->rules != NULL && terms->rules->lease_in_seconds;
+    const bwl_terms        *terms      = &record->world.terms;
+    const bwl_compat_rules *rules      = record->world.options.rules;
+    bool                    in_seconds = rules != NULL && rules->lease_in_seconds;
 
     return in_seconds || terms->lease_ms >= LONG_MS ? 1 : USUAL;
 }
@@ -286,7 +287,7 @@ static bool play(bwl_stage *s)
 /* What a replay cannot show; "" if nothing. */
 static bwl_text unplayable(const bwl_scenario *world)
 {
-    if (world->terms.rules != NULL && world->terms.rules->clock == BWL_CLOCK_OF_SERVER)
+    if (world->options.rules != NULL && world->options.rules->clock == BWL_CLOCK_OF_SERVER)
         return bwl_say("its stamps are made by the server, of the true time of day; "
                        "the schedule's are of another day");
     if (world->protocol->uses_push)

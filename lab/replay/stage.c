@@ -46,7 +46,7 @@ static void write_token(char ret_text[BWL_TOKEN_MAX + 1], uint16_t number)
 static size_t write_value(const bwl_stage *s, int64_t value, char ret_bytes[BWL_VALUE_MAX])
 {
     static const char       alien[] = "somebody-elses";
-    const bwl_compat_rules *rules   = s->w.scenario->terms.rules;
+    const bwl_compat_rules *rules   = s->w.scenario->options.rules;
     char                    token[BWL_TOKEN_MAX + 1];
     uint16_t                number;
 
@@ -81,7 +81,7 @@ bool bwl_stage_asks(bwl_stage *s, const char *command, bwl_text *ret_said)
 
 static bool is_by_server(const bwl_stage *s)
 {
-    const bwl_compat_rules *rules = s->w.scenario->terms.rules;
+    const bwl_compat_rules *rules = s->w.scenario->options.rules;
 
     return rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER;
 }
@@ -208,7 +208,7 @@ bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_message *message,
         .token    = token,
         .lease_ms = (bwl_ms)message->lease_ms * s->scale * 100 / world->clocks.server_pace,
         .number   = message->timestamp,
-        .rules    = world->terms.rules,
+        .rules    = world->options.rules,
     };
 
     write_token(token, message->token);
@@ -230,7 +230,7 @@ uint64_t bwl_stage_number(const bwl_stage *s, const bwl_message *served)
 {
     if (!bwl_redis_shows_value((bwl_redis_command)served->command))
         return (uint64_t)served->timestamp;
-    return (uint64_t)bwl_model_timestamp_of(s->w.scenario->terms.rules, served->timestamp);
+    return (uint64_t)bwl_model_timestamp_of(s->w.scenario->options.rules, served->timestamp);
 }
 
 bool bwl_stage_is_same(const bwl_stage *s, const bwl_message *served, const bwl_redis_reply *real)

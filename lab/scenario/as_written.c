@@ -83,7 +83,7 @@ static void ask(const written_program *p, written_state *s, unsigned at, bwl_eff
 static void begin(const written_program *p, written_state *s, const bwl_lock_request *request,
                   bwl_moment moment, bwl_effects *fx)
 {
-    const bwl_compat_rules *rules    = request->rules;
+    const bwl_compat_rules *rules    = request->options->rules;
     bwl_ms                  lease_ms = request->lease_ms / (p->lease_over != 0 ? p->lease_over : 1);
 
     if (s->verb == BWL_ACQUIRE) {
@@ -118,10 +118,10 @@ static void go_to(const written_program *p, written_state *s, const bwl_lock_req
 static bool passes(const written_step *step, const written_state *s,
                    const bwl_lock_request *request, const bwl_event *ev)
 {
-    int64_t                unit_ns   = request->rules != NULL ? request->rules->unit_ns : 0;
-    int64_t                now       = unit_ns != 0 ? ev->wall_ns / unit_ns : 0;
-    int64_t                timestamp = (int64_t)ev->number;
-    const bwl_redis_value *value     = ev->details;
+    int64_t unit_ns   = request->options->rules != NULL ? request->options->rules->unit_ns : 0;
+    int64_t now       = unit_ns != 0 ? ev->wall_ns / unit_ns : 0;
+    int64_t timestamp = (int64_t)ev->number;
+    const bwl_redis_value *value = ev->details;
 
     switch ((written_test)step->test) {
     case NO_TEST: return true;

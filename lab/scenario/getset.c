@@ -8,17 +8,11 @@
 #include "protocol/articles.h"
 #include "protocol/protocol.h"
 
-#define IN_SECONDS(RULES)                                    \
-    {                                                        \
-        .rules = &bwl_compat_rules_##RULES, .lease_ms = 2000 \
-    }
-#define IN_MS(RULES)                       \
-    {                                      \
-        .rules = &bwl_compat_rules_##RULES \
-    }
+#define IN_SECONDS(RULES) .options.rules = &bwl_compat_rules_##RULES, .terms.lease_ms = 2000
+#define IN_MS(RULES)      .options.rules = &bwl_compat_rules_##RULES
 
 #define GETSET(NAME, STORY, TERMS, ...) \
-    ROW("getset-" NAME, STORY, .protocol = &bwl_setnx_getset, .terms = TERMS, __VA_ARGS__)
+    ROW("getset-" NAME, STORY, .protocol = &bwl_setnx_getset, TERMS, __VA_ARGS__)
 
 /* The same rows for each set of rules: the invariants that hold when nothing is late, the size of
  * clock steps, and the number of steps in which a late DEL breaks the lock. */

@@ -19,7 +19,7 @@ static const bwl_compat_rules stamp_del = {
 #define LOCK(NAME, RULES)    .protocol = &bwl_##NAME, BY_RULES(RULES)
 #define LOCK_2S(NAME, RULES) .protocol = &bwl_##NAME, BY_RULES_2S(RULES)
 #define STAMP_DEL \
-    .protocol = &bwl_setnx_stamp_del, .terms = { .rules = &stamp_del, .lease_ms = 2000 }
+    .protocol = &bwl_setnx_stamp_del, .options.rules = &stamp_del, .terms.lease_ms = 2000
 
 static const bwl_scenario table[] = {
     /* ---- setnx-del --------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 static const bwl_compat_rules fenced = { .value = BWL_VALUE_TOKEN, .counts_fences = true };
 
 #define RLOCK  .protocol = &bwl_redisson, BY_RULES(token)
-#define FENCED .protocol = &bwl_redisson, .terms = { .rules = &fenced }
+#define FENCED .protocol = &bwl_redisson, .options.rules = &fenced
 
 static const bwl_scenario table[] = {
     ROW("redisson-calm", "nothing goes wrong", RLOCK, .rounds = 2),

@@ -19,8 +19,8 @@ enum { SECONDS_LEASE_MS = 2000 };
 
 /* A lease in seconds is at least two. */
 #define IN_SECONDS(NAME, RULES) \
-    .protocol = &bwl_##NAME, .terms = { .rules = (RULES), .lease_ms = SECONDS_LEASE_MS }
-#define IN_MS(NAME, RULES) .protocol = &bwl_##NAME, .terms = { .rules = (RULES) }
+    .protocol = &bwl_##NAME, .options.rules = (RULES), .terms.lease_ms = SECONDS_LEASE_MS
+#define IN_MS(NAME, RULES) .protocol = &bwl_##NAME, .options.rules = (RULES)
 
 static const bwl_scenario table[] = {
     ROW("token", "bowline's own: SET NX PX, a new token each time, compare and delete",
@@ -185,8 +185,8 @@ static void complete(bwl_scenario *world)
 {
     if (world->protocol == NULL)
         world->protocol = &bwl_token;
-    if (world->terms.rules == NULL)
-        world->terms.rules = bwl_protocol_compat_rules(world->protocol);
+    if (world->options.rules == NULL)
+        world->options.rules = bwl_protocol_compat_rules(world->protocol);
     world->never_renews = world->never_renews || !world->protocol->extends;
     *world              = bwl_scenario_complete(*world);
     world->invariants =

@@ -16,7 +16,7 @@ enum {
     INVARIANTS_GIVES_WAY = INVARIANTS_QUEUE & ~(unsigned)BWL_INVARIANT_FIRST_COME,
 };
 
-#define SYNCED(NAME) .protocol = &bwl_synced_##NAME, .terms = { .replicas = 1 }
+#define SYNCED(NAME) .protocol = &bwl_synced_##NAME, .options.replicas = 1
 #define SYNCED_TOKEN SYNCED(token), .invariants = INVARIANTS_TOKEN
 
 static const bwl_scenario table[] = {

@@ -50,8 +50,8 @@ extern const bwl_compat_rules bwl_lab_rules_token_s;
 extern const bwl_compat_rules bwl_lab_rules_seconds; /* a stamp, by the clock of the client */
 extern const bwl_compat_rules bwl_lab_rules_milliseconds;
 
-#define BY_RULES(RULES)    .terms = { .rules = &bwl_lab_rules_##RULES }
-#define BY_RULES_2S(RULES) .terms = { .rules = &bwl_lab_rules_##RULES, .lease_ms = 2000 }
+#define BY_RULES(RULES)    .options.rules = &bwl_lab_rules_##RULES
+#define BY_RULES_2S(RULES) .options.rules = &bwl_lab_rules_##RULES, .terms.lease_ms = 2000
 
 enum {
     /* Between clients, whatever one of them believes. */

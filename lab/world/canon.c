@@ -275,7 +275,7 @@ static void put_link(bwl_print *p, const bwl_world *w, unsigned k, unsigned clie
     const bwl_lab_client *c    = &w->clients[client];
     const bwl_link       *link = &w->servers[k].links[client];
     bool                  is_informed =
-        w->scenario->terms.replicas > 0 && (w->servers[k].informed >> client & 1) != 0;
+        w->scenario->options.replicas > 0 && (w->servers[k].informed >> client & 1) != 0;
 
     p->now = c->clock.now;
     if (w->scenario->budget[BWL_STOP] > 0) {
@@ -392,7 +392,7 @@ static void restart(bwl_print *p, const bwl_world *w, uint64_t hash)
  * the server's clock. */
 static void put_clocks(bwl_print *p, const bwl_world *w)
 {
-    const bwl_compat_rules *rules = w->scenario->terms.rules;
+    const bwl_compat_rules *rules = w->scenario->options.rules;
 
     if (rules == NULL || rules->unit_ns == 0)
         return;

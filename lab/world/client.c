@@ -149,7 +149,7 @@ static unsigned asks_at_once_max(const bwl_world *w, const bwl_send *send)
 
     if (send->command == REDIS_QUEUE_DISPATCH_NEXT)
         max += BWL_MODEL_ITEMS;
-    if (w->scenario->terms.replicas > 0)
+    if (w->scenario->options.replicas > 0)
         max += 2;
     return max * w->scenario->servers;
 }
@@ -325,6 +325,7 @@ void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
     if ((s->mutations & BWL_MUTATION_NO_MAX_HOLD) != 0)
         terms.max_hold_ms = BWL_NEVER;
     terms.lease_ms = s->lease_of_ms[client];
+    terms.options  = &s->options;
     bwl_hold_init(&c->hold, s->protocol, s->servers, &terms);
     bwl_hold_acquire(&c->hold, &random, moment(w, client),
                      bwl_ms_add(c->clock.now, wait_of(s, client)), &fx);
@@ -415,7 +416,7 @@ static void show(const bwl_world *w, const bwl_message *answer, bwl_redis_value 
     ev->number  = (uint64_t)answer->timestamp;
     if (!shows_value || ev->answer != BWL_YES)
         return;
-    ev->number = (uint64_t)bwl_model_timestamp_of(w->scenario->terms.rules, answer->timestamp);
+    ev->number = (uint64_t)bwl_model_timestamp_of(w->scenario->options.rules, answer->timestamp);
     room->hash = (uint64_t)answer->timestamp;
 }
 

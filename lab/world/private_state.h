@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "core/compat_rules.h"
 #include "lab/base/token_number.h"
 #include "lock/machine.h"
 #include "protocol/state.h"
@@ -57,7 +58,7 @@ static inline uint16_t bwl_queue_owes(const bwl_hold *h)
 /* True for the protocols of src/protocol/replicated.c and their mutants. */
 static inline bool bwl_is_synced(const bwl_hold *h)
 {
-    return h->terms.replicas > 0;
+    return h->protocol != NULL && h->request.options->replicas > 0;
 }
 
 static inline bwl_synced_state bwl_synced_state_of(const bwl_hold *h)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/core.h"
+#include "core/compat_rules.h"
 #include "lock/machine.h"
 #include "lab/world/budget.h"
 #include "lab/world/invariant.h"
@@ -38,28 +39,29 @@ typedef struct bwl_queue_rules {
 
 /* In the tables, 0 means the default in parentheses. */
 typedef struct bwl_scenario {
-    const char         *name;
-    const char         *story;
-    const bwl_protocol *protocol;  /* token */
-    bwl_terms           terms;     /* lease 30, answer 15, no end; `renews` unless never_renews */
-    bwl_ms              wait_ms;   /* wait time of an acquire (45); NEVER: no limit */
-    bwl_ms              extend_ms; /* lease of an explicit extension (20) */
-    bwl_ms              lease_of_ms[BWL_CLIENTS_MAX]; /* lease of each client (that of the terms) */
-    bwl_clock_rules     clocks;
-    bwl_server_rules    server;
-    bwl_queue_rules     queue;
-    unsigned            servers;       /* 1 .. SERVERS_MAX (1) */
-    unsigned            clients;       /* 1 .. CLIENTS_MAX (2) */
-    unsigned            rounds;        /* acquires per client (1); ANY: no limit */
-    unsigned            mutations;     /* flags of bwl_mutation */
-    unsigned            invariants;    /* flags of bwl_invariant (all but LIVE and NO_OVERLAP) */
-    bool                tries_once;    /* acquires do not wait */
-    unsigned            tries_once_of; /* flags 1 << client: these clients do not wait */
-    bool                never_renews;
-    bool                fine;    /* time also stops one ms before each instant */
-    bool                chances; /* pauses of two lengths */
-    bool                is_vast; /* too large to visit every state: random walks */
-    uint8_t             budget[BWL_BUDGETS_COUNT];
+    const char          *name;
+    const char          *story;
+    const bwl_protocol  *protocol;  /* token */
+    bwl_terms            terms;     /* lease 30, answer 15, no end; `renews` unless never_renews */
+    bwl_protocol_options options;   /* of the terms */
+    bwl_ms               wait_ms;   /* wait time of an acquire (45); NEVER: no limit */
+    bwl_ms               extend_ms; /* lease of an explicit extension (20) */
+    bwl_ms           lease_of_ms[BWL_CLIENTS_MAX]; /* lease of each client (that of the terms) */
+    bwl_clock_rules  clocks;
+    bwl_server_rules server;
+    bwl_queue_rules  queue;
+    unsigned         servers;       /* 1 .. SERVERS_MAX (1) */
+    unsigned         clients;       /* 1 .. CLIENTS_MAX (2) */
+    unsigned         rounds;        /* acquires per client (1); ANY: no limit */
+    unsigned         mutations;     /* flags of bwl_mutation */
+    unsigned         invariants;    /* flags of bwl_invariant (all but LIVE and NO_OVERLAP) */
+    bool             tries_once;    /* acquires do not wait */
+    unsigned         tries_once_of; /* flags 1 << client: these clients do not wait */
+    bool             never_renews;
+    bool             fine;    /* time also stops one ms before each instant */
+    bool             chances; /* pauses of two lengths */
+    bool             is_vast; /* too large to visit every state: random walks */
+    uint8_t          budget[BWL_BUDGETS_COUNT];
 
     /* The expected result: the invariant that breaks and the number of steps; 0: none. */
     unsigned breaks;

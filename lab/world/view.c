@@ -68,7 +68,7 @@ int64_t bwl_world_wall_ns(const bwl_world *w, unsigned client)
 
 bool bwl_world_has_no_clock_behind(const bwl_world *w)
 {
-    const bwl_compat_rules *rules = w->scenario->terms.rules;
+    const bwl_compat_rules *rules = w->scenario->options.rules;
 
     if (w->left[BWL_RATE] > 0 && w->scenario->clocks.rate_pace < BWL_PACE_TRUE)
         return false;
@@ -108,7 +108,7 @@ static bwl_ms next_of_client(const bwl_lab_client *c)
  * protocols distinguish the two. */
 static bwl_ms next_of_timestamp(const bwl_world *w, unsigned client)
 {
-    const bwl_compat_rules *rules   = w->scenario->terms.rules;
+    const bwl_compat_rules *rules   = w->scenario->options.rules;
     int64_t                 wall_ns = bwl_world_wall_ns(w, client);
     bwl_ms                  now     = w->clients[client].clock.now;
     bwl_ms                  at      = BWL_NEVER;

@@ -139,7 +139,7 @@ static bwl_ms longest_lease(const bwl_world *w)
     for (unsigned i = 0; i < w->scenario->clients; i++)
         if (w->scenario->lease_of_ms[i] > lease_ms)
             lease_ms = w->scenario->lease_of_ms[i];
-    return lease_ms + rounding_ms(w->scenario->terms.rules);
+    return lease_ms + rounding_ms(w->scenario->options.rules);
 }
 
 static bool has_end(const bwl_world *w, const bwl_server *server)

@@ -108,7 +108,7 @@ static void server_stops(bwl_world *w, unsigned k, bool is_stopped)
 
 static void leave_stale_key(bwl_world *w)
 {
-    const bwl_compat_rules *rules     = w->scenario->terms.rules;
+    const bwl_compat_rules *rules     = w->scenario->options.rules;
     int64_t                 timestamp = BWL_BEGINNING_WALL_MS * 1000000 / rules->unit_ns - 2;
 
     bwl_model_redis_set_by(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK,
@@ -239,7 +239,7 @@ static void serve(bwl_world *w, unsigned client, bwl_server *server, unsigned co
         .token     = message->token,
         .lease_ms  = message->lease_ms,
         .timestamp = message->timestamp,
-        .rules     = w->scenario->terms.rules,
+        .rules     = w->scenario->options.rules,
     };
     if (is_too_young(server, message)) {
         message->answer = BWL_RETRYABLE;
@@ -290,7 +290,7 @@ static void serve_next(bwl_world *w, unsigned client, bwl_server *server, unsign
         grant = serve_waiting(w, message);
     else
         serve(w, client, server, client, message);
-    if (w->scenario->terms.replicas > 0 && message->answer == BWL_YES)
+    if (w->scenario->options.replicas > 0 && message->answer == BWL_YES)
         server->informed |= (uint8_t)(1u << client); /* every YES is a write: extend_if_mine.lua */
     message->kind = BWL_MESSAGE_ANSWER;
     link->answered++;

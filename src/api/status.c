@@ -116,7 +116,7 @@ static const char *foreign(const bwl_lock *lock)
 
 static int timed_out(const bwl_lock *lock, bowline_error *reterr)
 {
-    const bwl_compat_rules *rules     = lock->base.hold.request.rules;
+    const bwl_compat_rules *rules     = lock->base.hold.request.options->rules;
     unsigned                tries_max = rules != NULL ? rules->tries_max : 0;
 
     if (tries_max != 0 && lock->base.hold.request.attempt >= tries_max)

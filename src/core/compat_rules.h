@@ -1,5 +1,6 @@
 /*
- * compat_rules.h -- the parameters with which a lock protocol matches the locks of other programs.
+ * compat_rules.h -- the parameters with which a lock protocol matches the locks of other programs,
+ * and the options of a protocol, which include them.
  *
  * Plain constant data.  Each protocol reads some of these fields; the others are 0.  NULL instead
  * of rules means the format of bowline: the value is the token.
@@ -103,7 +104,7 @@ typedef enum bwl_clock_owner {
     BWL_CLOCK_OF_SERVER,
 } bwl_clock_owner;
 
-struct bwl_compat_rules {
+typedef struct bwl_compat_rules {
     /* The value. */
     bwl_value_format value;
     bwl_token_format token;
@@ -136,6 +137,13 @@ struct bwl_compat_rules {
     /* Defaults. */
     bwl_ms lease_ms; /* 0: the default of bowline */
     bwl_ms wait_ms;  /* 0: one attempt */
+} bwl_compat_rules;
+
+/* What some protocols need besides the token and the lease. */
+struct bwl_protocol_options {
+    const bwl_compat_rules *rules;     /* NULL: no parameters */
+    uint32_t                drift_ppm; /* `redlock`: see bwl_drift_named_ms; 0: the default */
+    uint16_t                replicas;  /* that must have the lock before it is held; 0: none */
 };
 
 #endif

@@ -45,19 +45,17 @@ typedef struct bwl_random {
     uint8_t bytes[BWL_RANDOM_BYTES];
 } bwl_random;
 
-typedef struct bwl_compat_rules bwl_compat_rules; /* core/compat_rules.h */
+typedef struct bwl_protocol_options bwl_protocol_options; /* core/compat_rules.h */
 
-/* What an attempt asks the store for.  Each attempt has a new token: otherwise a late release by an
+/* The arguments of an attempt.  Each attempt has a new token: otherwise a late release by an
  * abandoned attempt could delete the lock that a later attempt has acquired.  The name of the lock
  * is not here: a machine has one lock, and its owner knows the name. */
 typedef struct bwl_lock_request {
-    char                    token[BWL_TOKEN_MAX + 1];
-    uint32_t                attempt;
-    uint32_t                drift_ppm; /* see bwl_drift_named_ms; 0 except for `redlock` */
-    bwl_ms                  lease_ms;
-    const bwl_compat_rules *rules;       /* constant, outlives the hold; NULL: no parameters */
-    uint16_t                replicas;    /* that must have the lock before it is held; 0: none */
-    bwl_ms                  replicas_ms; /* time limit for the replicas */
+    char                        token[BWL_TOKEN_MAX + 1];
+    uint32_t                    attempt;
+    bwl_ms                      lease_ms;
+    bwl_ms                      answer_ms; /* time limit for the reply of a server */
+    const bwl_protocol_options *options;   /* constant, outlives the hold; never NULL */
 } bwl_lock_request;
 
 typedef enum bwl_verb { BWL_ACQUIRE = 1, BWL_EXTEND, BWL_RELEASE } bwl_verb;

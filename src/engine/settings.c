@@ -25,8 +25,8 @@ static int wait_option(bwl_settings *settings, const bwl_url *url, bwl_fault *fa
         settings->wait_ms = BWL_NEVER;
         return BWL_OK;
     }
-    if (settings->wait_ms == 0 && text == NULL && settings->rules != NULL)
-        settings->wait_ms = settings->rules->wait_ms;
+    if (settings->wait_ms == 0 && text == NULL && settings->options.rules != NULL)
+        settings->wait_ms = settings->options.rules->wait_ms;
     int status = duration_option(&settings->wait_ms, url, "wait", fault);
     if (status < 0)
         return status;
@@ -50,7 +50,9 @@ static int switch_option(bool *ret_is_on, const bwl_url *url, const char *name, 
 
 static bwl_ms lease_default(const bwl_settings *s)
 {
-    return s->rules != NULL && s->rules->lease_ms != 0 ? s->rules->lease_ms : BWL_LEASE_DEFAULT_MS;
+    const bwl_compat_rules *rules = s->options.rules;
+
+    return rules != NULL && rules->lease_ms != 0 ? rules->lease_ms : BWL_LEASE_DEFAULT_MS;
 }
 
 static int check(const bwl_settings *s, bwl_fault *fault)

@@ -18,16 +18,14 @@ enum {
 #define BWL_WAIT_MAX_MS ((bwl_ms)INT32_MAX)
 
 typedef struct bwl_settings {
-    bwl_ms                  lease_ms;
-    bwl_ms                  lease_max_ms; /* the longest lease a caller may request; 0: no limit */
-    bwl_ms                  answer_ms;    /* time limit for a server's reply */
-    bwl_ms                  wait_ms;      /* default wait; BWL_NEVER: no limit */
-    bwl_ms                  max_hold_ms;  /* BWL_NEVER: no limit */
-    const bwl_protocol     *protocol;     /* NULL: the engine's own                         */
-    const bwl_compat_rules *rules;        /* constant; NULL: the protocol has no parameters */
-    char     risk[BWL_FAULT_TEXT_MAX];    /* accepted risks of these settings, as text; "": none */
-    uint32_t drift_ppm;                   /* see bwl_drift_named_ms; 0: the default */
-    uint16_t replicas;                    /* replicas that must acknowledge a grant; 0: none */
+    bwl_ms               lease_ms;
+    bwl_ms               lease_max_ms; /* the longest lease a caller may request; 0: no limit */
+    bwl_ms               answer_ms;    /* time limit for a server's reply */
+    bwl_ms               wait_ms;      /* default wait; BWL_NEVER: no limit */
+    bwl_ms               max_hold_ms;  /* BWL_NEVER: no limit */
+    const bwl_protocol  *protocol;     /* NULL: the engine's own                         */
+    bwl_protocol_options options;
+    char     risk[BWL_FAULT_TEXT_MAX]; /* accepted risks of these settings, as text; "": none */
     unsigned handoffs_max; /* between threads that want the same name: lock/local_group.h */
     bwl_ms   handoffs_ms;
     bool     renews;

@@ -70,7 +70,8 @@ bwl_ms bwl_hold_pause_ends_at(bwl_hold *h, const bwl_event *ev)
 /* The end of the pause between two attempts: that of the rules, or the backoff. */
 static bwl_ms next_try_at(bwl_hold *h, const bwl_event *ev)
 {
-    bwl_ms pause_ms = h->request.rules != NULL ? h->request.rules->pause_ms : 0;
+    const bwl_compat_rules *rules    = h->request.options->rules;
+    bwl_ms                  pause_ms = rules != NULL ? rules->pause_ms : 0;
 
     return pause_ms != 0 ? bwl_ms_add(ev->now, pause_ms) : bwl_hold_pause_ends_at(h, ev);
 }
@@ -79,7 +80,9 @@ static bwl_ms next_try_at(bwl_hold *h, const bwl_event *ev)
 
 static bwl_token_format token_format(const bwl_hold *h)
 {
-    return h->request.rules != NULL ? h->request.rules->token : BWL_TOKEN_OURS;
+    const bwl_compat_rules *rules = h->request.options->rules;
+
+    return rules != NULL ? rules->token : BWL_TOKEN_OURS;
 }
 
 void bwl_hold_attempt(bwl_hold *h, bool yields, const bwl_event *ev, bwl_effects *fx)
@@ -105,7 +108,8 @@ static void end_attempt(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 
 static bool was_last_try(const bwl_hold *h)
 {
-    unsigned tries_max = h->request.rules != NULL ? h->request.rules->tries_max : 0;
+    const bwl_compat_rules *rules     = h->request.options->rules;
+    unsigned                tries_max = rules != NULL ? rules->tries_max : 0;
 
     return h->last_try || (tries_max != 0 && h->request.attempt >= tries_max);
 }
@@ -321,17 +325,18 @@ void bwl_hold_set_timer(const bwl_hold *h, bwl_effects *fx)
 void bwl_hold_init(bwl_hold *h, const bwl_protocol *protocol, unsigned nodes,
                    const bwl_terms *terms)
 {
+    static const bwl_protocol_options none    = { 0 };
+    const bwl_protocol_options       *options = terms->options != NULL ? terms->options : &none;
+
     assert(protocol->state_size <= sizeof h->memory);
-    assert(terms->lease_ms > bwl_drift_named_ms(terms->lease_ms, terms->drift_ppm));
+    assert(terms->lease_ms > bwl_drift_named_ms(terms->lease_ms, options->drift_ppm));
     assert(terms->max_hold_ms > 0);
     *h = (bwl_hold){
         .protocol          = protocol,
         .terms             = *terms,
-        .request           = { .drift_ppm   = terms->drift_ppm,
-                               .lease_ms    = terms->lease_ms,
-                               .rules       = terms->rules,
-                               .replicas    = terms->replicas,
-                               .replicas_ms = terms->answer_ms },
+        .request           = { .lease_ms  = terms->lease_ms,
+                               .answer_ms = terms->answer_ms,
+                               .options   = options },
         .state             = BWL_HOLD_IDLE,
         .timer_at          = BWL_NEVER,
         .protocol_wakes_at = BWL_NEVER,
@@ -361,7 +366,7 @@ void bwl_hold_extend(bwl_hold *h, bwl_ms now, bwl_ms lease_ms, bwl_effects *fx)
 
     assert(bwl_hold_is_held(h));
     assert(h->protocol->extends);
-    assert(lease_ms > bwl_drift_named_ms(lease_ms, h->request.drift_ppm));
+    assert(lease_ms > bwl_drift_named_ms(lease_ms, h->request.options->drift_ppm));
     h->request.lease_ms = lease_ms;
     h->caller_extends   = true;
     if (now >= h->until)
@@ -396,7 +401,7 @@ void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx)
 
 bwl_ms bwl_hold_result_deadline(const bwl_hold *h)
 {
-    bwl_ms slack_ms = STORE_FIRST_MS + (h->request.replicas > 0 ? REPLICAS_LATE_MS : 0);
+    bwl_ms slack_ms = STORE_FIRST_MS + (h->request.options->replicas > 0 ? REPLICAS_LATE_MS : 0);
 
     if (!bwl_hold_is_acquiring(h))
         return BWL_NEVER;

@@ -65,13 +65,11 @@ typedef enum bwl_hold_state {
 
 /* The parameters of a hold; constant while it lives. */
 typedef struct bwl_terms {
-    bwl_ms   lease_ms;
-    bwl_ms   max_hold_ms;             /* BWL_NEVER: no limit */
-    bwl_ms   answer_ms;               /* how long to retry without a reply after the wait is over */
-    bool     renews;                  /* extends before the lease ends, if the protocol can */
-    uint32_t drift_ppm;               /* see bwl_drift_named_ms; 0: the default allowance */
-    const bwl_compat_rules *rules;    /* constant, outlives the hold; NULL: none */
-    uint16_t                replicas; /* see protocol/replicated.c; 0: none */
+    bwl_ms lease_ms;
+    bwl_ms max_hold_ms; /* BWL_NEVER: no limit */
+    bwl_ms answer_ms;   /* how long to retry without a reply after the wait is over */
+    bool   renews;      /* extends before the lease ends, if the protocol can */
+    const bwl_protocol_options *options; /* constant, outlives the hold; NULL: the defaults */
 } bwl_terms;
 
 enum {

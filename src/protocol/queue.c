@@ -55,6 +55,7 @@
  *                QUEUED, CONFIRMING: sent again        EXTENDING --> HELD
  *                YIELDING --> IDLE, and FREEING before the next command
  */
+#include "core/compat_rules.h"
 #include "core/one_request.h"
 #include "protocol/queue_lock.h"
 #include "protocol/state.h"
@@ -430,7 +431,7 @@ static void queue_command(void *state, const bwl_lock_request *request, const bw
     queue_state *q = state;
 
     q->lease_ms  = request->lease_ms;
-    q->is_synced = request->replicas > 0;
+    q->is_synced = request->options->replicas > 0;
     switch (cmd->verb) {
     case BWL_ACQUIRE:
         assert(q->phase == IDLE || cmd->yields);

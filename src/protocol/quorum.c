@@ -37,6 +37,7 @@
  *                                                 (a release may interrupt ASKED)
  */
 #include "protocol/quorum.h"
+#include "core/compat_rules.h"
 #include "protocol/store/redis.h"
 
 enum {
@@ -126,7 +127,7 @@ static void redlock_command(void *state, const bwl_lock_request *request, const 
     r->is_again = cmd->again;
     if (!cmd->again)
         r->until = cmd->now + request->lease_ms -
-                   bwl_drift_named_ms(request->lease_ms, request->drift_ppm);
+                   bwl_drift_named_ms(request->lease_ms, request->options->drift_ppm);
     switch (cmd->verb) {
     case BWL_ACQUIRE:
         for (unsigned i = 0; i < r->nodes; i++)

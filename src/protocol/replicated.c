@@ -27,6 +27,7 @@
  *                                |  `--fewer, there is time--> ASKING
  *                                `--no answer, too few--> PASSING with the outcomes above
  */
+#include "core/compat_rules.h"
 #include "core/one_request.h"
 #include "protocol/queue_lock.h"
 #include "protocol/state.h"
@@ -59,15 +60,15 @@ static bwl_ms part_of(bwl_ms all_ms)
 static void send_command(synced_state *s, const bwl_lock_request *request, bwl_ms now,
                          bwl_effects *fx)
 {
-    assert(request->replicas > 0);
+    assert(request->options->replicas > 0);
     s->tag     = BWL_SYNCED_TAG | ++s->count;
     s->sent_at = now;
     bwl_add_send(fx, (bwl_send){
                          .tag     = s->tag,
                          .node    = SERVER,
                          .command = REDIS_REPLICATED,
-                         .args    = { [REDIS_ARG_REPLICAS] = request->replicas,
-                                      [REDIS_ARG_LIMIT_MS] = part_of(request->replicas_ms) },
+                         .args    = { [REDIS_ARG_REPLICAS] = request->options->replicas,
+                                      [REDIS_ARG_LIMIT_MS] = part_of(request->answer_ms) },
                      });
 }
 
@@ -81,7 +82,7 @@ static void inner_stepped(synced_state *s, const bwl_lock_request *request, bwl_
     s->until       = fx->outcome.until;
     s->fence       = fx->outcome.fence;
     fx->outcome    = (bwl_outcome){ .kind = BWL_PENDING };
-    s->retry_until = bwl_ms_add(now, request->replicas_ms);
+    s->retry_until = bwl_ms_add(now, request->answer_ms);
     send_command(s, request, now, fx);
 }
 
@@ -112,7 +113,7 @@ static bool may_send_again(const synced_state *s, const bwl_lock_request *reques
     bwl_ms waited_ms = ev->now - s->sent_at;
 
     return ev->kind == BWL_REPLY && ev->answer == BWL_NO && ev->now < s->retry_until &&
-           ev->now < s->until && waited_ms >= part_of(request->replicas_ms) / TOO_EARLY_OF;
+           ev->now < s->until && waited_ms >= part_of(request->answer_ms) / TOO_EARLY_OF;
 }
 
 /* Makes the lock machine release the grant.  It retries, except after REFUSED: the user has no

@@ -51,7 +51,7 @@ static const bwl_protocol *protocol_of(const bwl_shard *shard, const bwl_engine 
 /* Reading the wall clock costs time: only for protocols and tokens that need it. */
 static bool reads_wall(const bwl_hold *hold)
 {
-    const bwl_compat_rules *rules = hold->request.rules;
+    const bwl_compat_rules *rules = hold->request.options->rules;
     bool is_dated = rules != NULL && bwl_token_format_info_of(rules->token)->is_dated;
 
     return hold->protocol->uses_wall || is_dated;
@@ -84,9 +84,7 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *eng
     const char *wrong     = bwl_name_fault(name, name_size);
     bwl_terms   complete  = *terms;
 
-    complete.rules     = shard->host.settings.rules;
-    complete.drift_ppm = shard->host.settings.drift_ppm;
-    complete.replicas  = shard->host.settings.replicas;
+    complete.options = &shard->host.settings.options;
     if (wrong != NULL)
         return bwl_fail(fault, BWL_STATUS_USAGE, "%s", wrong);
     int status = bwl_check_lease(shard, terms->lease_ms, fault);

@@ -39,13 +39,13 @@ TEST(without_replicas_there_are_two_holders)
     bwl_scenario token = scenario_called("synced-gives-way");
     bwl_scenario queue = scenario_called("synced-queue-gives-way");
 
-    token.protocol       = &bwl_token;
-    token.terms.replicas = 0;
-    token.invariants     = BWL_INVARIANT_ONE_HOLDER;
+    token.protocol         = &bwl_token;
+    token.options.replicas = 0;
+    token.invariants       = BWL_INVARIANT_ONE_HOLDER;
     expect_broken(&token, BWL_INVARIANT_ONE_HOLDER, 7);
-    queue.protocol       = &bwl_queue;
-    queue.terms.replicas = 0;
-    queue.invariants     = BWL_INVARIANT_ONE_HOLDER;
+    queue.protocol         = &bwl_queue;
+    queue.options.replicas = 0;
+    queue.invariants       = BWL_INVARIANT_ONE_HOLDER;
     expect_broken(&queue, BWL_INVARIANT_ONE_HOLDER, 7);
 }
 

@@ -108,12 +108,14 @@ static inline void command_alone(alone *a, bwl_ms now, uint8_t detail)
 static inline void fuzz_alone_by(tape *t, const bwl_protocol *protocol,
                                  const bwl_compat_rules *rules)
 {
-    alone    a   = { .protocol = protocol, .wall_ns = INT64_C(1700000000000000000) };
-    bwl_ms   now = 1000;
-    unsigned answers =
+    alone  a   = { .protocol = protocol, .wall_ns = INT64_C(1700000000000000000) };
+    bwl_ms now = 1000;
+    const bwl_protocol_options options = { .rules = rules };
+    unsigned                   answers =
         rules != NULL ? 6 : 5; /* FOREIGN_VALUE is said where there is a value to show */
 
-    a.request = (bwl_lock_request){ .token = "token", .lease_ms = take_lease(t), .rules = rules };
+    a.request =
+        (bwl_lock_request){ .token = "token", .lease_ms = take_lease(t), .options = &options };
     protocol->init(a.memory, 1);
     while (t->left > 0) {
         uint8_t     choice = take(t);

@@ -260,8 +260,7 @@ static void check_push_wakes(const foreign *f, const char *end)
     bwl_shard_lock(client);
     const bwl_terms terms = { .lease_ms    = f->lease_ms,
                               .max_hold_ms = BWL_NEVER,
-                              .answer_ms   = client->host.settings.answer_ms,
-                              .rules       = client->host.settings.rules };
+                              .answer_ms   = client->host.settings.answer_ms };
     f->take(end == NULL ? PATIENCE_MS / 2 : f->lease_ms);
     assert_int_equal(bwl_lock_new(&lock, client, "nightly", &terms, &fault), BWL_OK);
     bwl_lock_acquire(lock, &operation, BWL_NEVER);

@@ -8,9 +8,13 @@
 #include "protocol/articles.h"
 #include "protocol/protocol.h"
 
-#define BY(RULES)                                                                      \
-    {                                                                                  \
-        .lease_ms = 10000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000, .rules = RULES \
+#define BY(RULES)                                                       \
+    {                                                                   \
+        .lease_ms = 10000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000, \
+        .options = &(const bwl_protocol_options)                        \
+        {                                                               \
+            .rules = RULES                                              \
+        }                                                               \
     }
 #define SECONDS \
     .value = BWL_VALUE_DECIMAL, .unit_ns = 1000000000, .expired = BWL_TIMESTAMP_NOT_AFTER_NOW

@@ -12,16 +12,19 @@
         .max_hold_ms = BWL_NEVER, .answer_ms = 5000, __VA_ARGS__ \
     }
 
-static const bwl_compat_rules tries_2          = { .tries_max = 2 };
-static const bwl_compat_rules every_100_ms     = { .pause_ms = 100 };
-static const bwl_terms        two_tries        = TERMS(.lease_ms = 30000, .rules = &tries_2);
-static const bwl_terms        pause_100        = TERMS(.lease_ms = 30000, .rules = &every_100_ms);
-static const bwl_terms        with_replica     = TERMS(.lease_ms = 30000, .replicas = 1);
-static const bwl_terms        lease_100        = TERMS(.lease_ms = 100, .renews = true);
-static const bwl_terms        lease_132        = TERMS(.lease_ms = 132, .renews = true);
-static const bwl_terms        lease_12011      = TERMS(.lease_ms = 12011, .renews = true);
-static const bwl_terms        ending_after_5_s = {
-           .lease_ms = 30000, .max_hold_ms = 5000, .answer_ms = 5000, .renews = true
+static const bwl_compat_rules     tries_2_rules      = { .tries_max = 2 };
+static const bwl_compat_rules     every_100_ms_rules = { .pause_ms = 100 };
+static const bwl_protocol_options tries_2            = { .rules = &tries_2_rules };
+static const bwl_protocol_options every_100_ms       = { .rules = &every_100_ms_rules };
+static const bwl_protocol_options one_replica        = { .replicas = 1 };
+static const bwl_terms            two_tries    = TERMS(.lease_ms = 30000, .options = &tries_2);
+static const bwl_terms            pause_100    = TERMS(.lease_ms = 30000, .options = &every_100_ms);
+static const bwl_terms            with_replica = TERMS(.lease_ms = 30000, .options = &one_replica);
+static const bwl_terms            lease_100    = TERMS(.lease_ms = 100, .renews = true);
+static const bwl_terms            lease_132    = TERMS(.lease_ms = 132, .renews = true);
+static const bwl_terms            lease_12011  = TERMS(.lease_ms = 12011, .renews = true);
+static const bwl_terms            ending_after_5_s = {
+               .lease_ms = 30000, .max_hold_ms = 5000, .answer_ms = 5000, .renews = true
 };
 
 #define HELD_AT_0 "acquires, once; ACQUIRE as A for 30000 -> HELD; HELD until 29999, fence 7"

@@ -9,20 +9,25 @@
 #include "protocol/queue_lock.h"
 #include "protocol/framework_lock.h"
 
-static const bwl_terms synced = {
-    .lease_ms = 10000, .max_hold_ms = BWL_NEVER, .answer_ms = 500, .renews = true, .replicas = 2
-};
+static const bwl_protocol_options two_replicas = { .replicas = 2 };
+static const bwl_protocol_options drift        = { .drift_ppm = 500 };
+
+static const bwl_terms synced       = { .lease_ms    = 10000,
+                                        .max_hold_ms = BWL_NEVER,
+                                        .answer_ms   = 500,
+                                        .renews      = true,
+                                        .options     = &two_replicas };
 static const bwl_terms synced_short = {
-    .lease_ms = 90, .max_hold_ms = BWL_NEVER, .answer_ms = 500, .replicas = 2
+    .lease_ms = 90, .max_hold_ms = BWL_NEVER, .answer_ms = 500, .options = &two_replicas
 };
 static const bwl_terms synced_long = {
-    .lease_ms = 10000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000, .replicas = 2
+    .lease_ms = 10000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000, .options = &two_replicas
 };
 static const bwl_terms synced_soon = {
-    .lease_ms = 10000, .max_hold_ms = BWL_NEVER, .answer_ms = 90, .replicas = 2
+    .lease_ms = 10000, .max_hold_ms = BWL_NEVER, .answer_ms = 90, .options = &two_replicas
 };
 static const bwl_terms drifting = {
-    .lease_ms = 30000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000, .drift_ppm = 500
+    .lease_ms = 30000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000, .options = &drift
 };
 static const bwl_terms short_lease = { .lease_ms    = 300,
                                        .max_hold_ms = BWL_NEVER,

@@ -138,7 +138,7 @@ static inline bwl_moment moment(const stage *s)
 /* The timestamp at the beginning. */
 static inline int64_t stamp_zero(const stage *s)
 {
-    const bwl_compat_rules *rules = s->hold.request.rules;
+    const bwl_compat_rules *rules = s->hold.request.options->rules;
 
     return rules != NULL && rules->unit_ns != 0 ? BEGINNING_WALL_NS / rules->unit_ns : 0;
 }
@@ -645,16 +645,16 @@ enum { STORIES_MAX = 160 };
 
 static inline void perform_row(stage *s, const story *row)
 {
-    bwl_terms article = { .lease_ms    = 10000,
-                          .max_hold_ms = BWL_NEVER,
-                          .answer_ms   = 5000,
-                          .renews      = true,
-                          .rules       = bwl_protocol_compat_rules(row->protocol) };
-
-    unsigned nodes = row->protocol != &bwl_redlock             ? 1
-                     : strncmp(row->name, "redlock5_", 9) == 0 ? 5
-                     : strncmp(row->name, "redlock4_", 9) == 0 ? 4
-                                                               : 3;
+    const bwl_protocol_options options = { .rules = bwl_protocol_compat_rules(row->protocol) };
+    bwl_terms                  article = { .lease_ms    = 10000,
+                                           .max_hold_ms = BWL_NEVER,
+                                           .answer_ms   = 5000,
+                                           .renews      = true,
+                                           .options     = &options };
+    unsigned                   nodes   = row->protocol != &bwl_redlock             ? 1
+                                         : strncmp(row->name, "redlock5_", 9) == 0 ? 5
+                                         : strncmp(row->name, "redlock4_", 9) == 0 ? 4
+                                                                                   : 3;
 
     perform(s, nodes, row->protocol, row->terms == NULL ? &article : row->terms, row->text);
 }

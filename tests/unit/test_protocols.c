@@ -147,8 +147,9 @@ static unsigned char state_of[BWL_PROTOCOL_STATE_MAX] __attribute__((aligned(8))
 static bwl_effects   fx;
 static uint32_t      tag_of[2]; /* of the latest two questions, the latest first */
 
-static const bwl_lock_request request = {
-    .token = "token", .lease_ms = 30000, .replicas = 1, .replicas_ms = 500
+static const bwl_protocol_options options = { .replicas = 1 };
+static const bwl_lock_request     request = {
+        .token = "token", .lease_ms = 30000, .answer_ms = 500, .options = &options
 };
 
 static void learn_tags(void)

@@ -48,7 +48,8 @@ static const report reports[] = {
 
 TEST(status_every_outcome_is_reported)
 {
-    bwl_lock lock = { .base.name = "n", .base.name_size = 1 };
+    const bwl_protocol_options options = { 0 };
+    bwl_lock lock = { .base = { .name = "n", .name_size = 1, .hold.request.options = &options } };
 
     for (size_t i = 0; i < COUNT_OF(reports); i++) {
         const report *r         = &reports[i];

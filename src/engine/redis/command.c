@@ -96,7 +96,7 @@ bool bwl_redis_write_command(bwl_session *session, bwl_request *request,
     args->is_of_cluster = session->config->topology == BWL_TOPOLOGY_CLUSTER;
     args->lease_ms      = request->lease_ms;
     args->number        = request->number;
-    args->rules         = request->lock->hold.request.rules;
+    args->rules         = request->lock->hold.request.options->rules;
     args->signal        = signal_of(session->config, request, &names);
     if (!bwl_resp_stream_reserve(&session->link.conn,
                                  bwl_redis_size_max(request->command, args->key_size) +
@@ -194,7 +194,7 @@ bwl_redis_verdict bwl_redis_read_command(bwl_session *session, bwl_request *requ
     bwl_redis_command_args args    = { .command = request->command,
                                        .token   = request->token,
                                        .number  = request->number,
-                                       .rules   = request->lock->hold.request.rules };
+                                       .rules   = request->lock->hold.request.options->rules };
     bwl_redis_verdict      verdict = BWL_REDIS_ANSWER;
     bwl_redis_reply       *reply   = &ret_reply->reply;
 

@@ -20,7 +20,7 @@
 
 uint64_t bwl_redis_id_of_hold(const bwl_hold *hold, const bwl_holder_reply *look)
 {
-    const bwl_compat_rules *rules = hold->request.rules;
+    const bwl_compat_rules *rules = hold->request.options->rules;
     bool                    is_odd =
         hold->protocol->uses_push && !bwl_queue_is_whole_value(look->value, look->value_size);
     bool is_dull = rules != NULL && rules->value == BWL_VALUE_LITERAL;

@@ -33,7 +33,7 @@ static bool looks_like_ours(const char *value)
 static bool looks_right(const bwl_engine_lock *lock, const bwl_holder_reply *look,
                         int64_t *ret_timestamp)
 {
-    const bwl_compat_rules *rules   = lock->hold.request.rules;
+    const bwl_compat_rules *rules   = lock->hold.request.options->rules;
     const bwl_profile      *profile = bwl_redis_of(lock->host)->router.config->profile;
 
     if (lock->hold.protocol->uses_push)
@@ -129,7 +129,7 @@ static void fill_in(bwl_holder *ret_holder, const bwl_holder_reply *look,
                     const bwl_engine_lock *lock)
 {
     const bwl_hold         *hold      = &lock->hold;
-    const bwl_compat_rules *rules     = hold->request.rules;
+    const bwl_compat_rules *rules     = hold->request.options->rules;
     bool                    is_string = strcmp(look->kind, "string") == 0;
     bool    is_kind   = strcmp(look->kind, bwl_protocol_commands(hold->protocol)->kind) == 0;
     int64_t timestamp = 0;

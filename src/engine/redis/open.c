@@ -189,7 +189,7 @@ static int take_queue(bwl_redis_config *config, const bwl_host *host, const bwl_
  * this must not count as a time-out. */
 static int check_sync(const bwl_settings *settings, bwl_fault *fault)
 {
-    if (settings->replicas == 0 || settings->answer_ms >= SYNC_ANSWER_MIN_MS)
+    if (settings->options.replicas == 0 || settings->answer_ms >= SYNC_ANSWER_MIN_MS)
         return BWL_OK;
     return bwl_fail(fault, BWL_STATUS_USAGE,
                     "in the URL, sync= takes a timeout= of %d ms at least, or a lease of three "

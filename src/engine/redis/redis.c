@@ -67,7 +67,7 @@ static void forget(bwl_engine_lock *lock)
 static bool can_be_written(const bwl_engine_lock *lock, const bwl_send *send)
 {
     char                    value[BWL_VALUE_MAX];
-    const bwl_compat_rules *rules     = lock->hold.request.rules;
+    const bwl_compat_rules *rules     = lock->hold.request.options->rules;
     int64_t                 timestamp = send->args[REDIS_ARG_TIMESTAMP];
 
     return rules == NULL || rules->unit_ns == 0 || timestamp == 0 ||

@@ -105,8 +105,8 @@ int bwl_redis_choose(bwl_settings *settings, const bwl_url *url, bwl_fault *faul
 int bwl_redis_choose_cluster(bwl_settings *settings, const bwl_url *url, bwl_fault *fault);
 int bwl_redis_choose_quorum(bwl_settings *settings, const bwl_url *url, bwl_fault *fault);
 
-/* Reads the profile's options in the URL; may point settings->rules into the config.  USAGE: the
- * key template does not fit the profile. */
+/* Reads the profile's options in the URL; may point the rules of the settings into the config.
+ * USAGE: the key template does not fit the profile. */
 int bwl_redis_take_profile(bwl_redis_config *config, bwl_settings *settings, const bwl_url *url,
                            bwl_fault *fault);
 

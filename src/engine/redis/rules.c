@@ -53,11 +53,11 @@ static int take_profile(bwl_settings *settings, const char *name, const char *pr
                         "in the URL, protocol=%.40s contradicts profile=%s, which is %s: leave "
                         "protocol= out",
                         protocol, name, profile->protocol);
-    settings->protocol = bwl_protocol_named(profile->protocol);
-    settings->rules    = profile->rules;
-    *ret_fault         = profile->fault;
+    settings->protocol      = bwl_protocol_named(profile->protocol);
+    settings->options.rules = profile->rules;
+    *ret_fault              = profile->fault;
     if (profile->fault == NULL && settings->protocol != NULL)
-        *ret_fault = bwl_protocol_fault(settings->protocol, settings->rules);
+        *ret_fault = bwl_protocol_fault(settings->protocol, settings->options.rules);
     assert(settings->protocol != NULL); /* a test checks every row */
     return BWL_OK;
 }
@@ -69,9 +69,9 @@ static int take_protocol(bwl_settings *settings, const char *name, const char **
 
     if (protocol == NULL)
         return unknown("protocol", name, bwl_protocol_name_at, fault);
-    settings->protocol = protocol;
-    settings->rules    = bwl_protocol_compat_rules(protocol);
-    *ret_fault         = bwl_protocol_fault(protocol, settings->rules);
+    settings->protocol      = protocol;
+    settings->options.rules = bwl_protocol_compat_rules(protocol);
+    *ret_fault              = bwl_protocol_fault(protocol, settings->options.rules);
     return BWL_OK;
 }
 
@@ -115,7 +115,7 @@ static int take_sync(bwl_settings *settings, const bwl_url *url, bwl_fault *faul
     const bwl_protocol *synced = bwl_protocol_synced(chosen);
     uint64_t            count  = 0;
 
-    settings->replicas = 0;
+    settings->options.replicas = 0;
     if (text == NULL)
         return BWL_OK;
     if (!bwl_number_parse(&count, text, strlen(text), SYNC_MAX) || count == 0)
@@ -127,8 +127,8 @@ static int take_sync(bwl_settings *settings, const bwl_url *url, bwl_fault *faul
                         "in the URL, sync=: protocol %s does not wait for replicas, only queue and "
                         "token do",
                         chosen->name);
-    settings->protocol = synced;
-    settings->replicas = (uint16_t)count;
+    settings->protocol         = synced;
+    settings->options.replicas = (uint16_t)count;
     return BWL_OK;
 }
 
@@ -219,7 +219,7 @@ static int tune(bwl_compat_rules *ret_rules, const bwl_compat_rules *rules, cons
 static int check_tuning(bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
 {
     bwl_compat_rules tuned;
-    int              status = tune(&tuned, settings->rules, url, fault);
+    int              status = tune(&tuned, settings->options.rules, url, fault);
 
     if (status == BWL_OK && tuned.tries_max > 1 && settings->wait_ms == 0 &&
         bwl_url_find(url, "wait") == NULL)
@@ -256,7 +256,7 @@ int bwl_redis_choose_cluster(bwl_settings *settings, const bwl_url *url, bwl_fau
 {
     int status = bwl_redis_choose(settings, url, fault);
 
-    if (status == BWL_OK && settings->replicas > 0)
+    if (status == BWL_OK && settings->options.replicas > 0)
         return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
                         "%s: has no sync=: replicas are waited for at one primary, by redis://, "
                         "unix:// and redis+sentinel://",
@@ -286,7 +286,7 @@ int bwl_redis_choose_quorum(bwl_settings *settings, const bwl_url *url, bwl_faul
                         "%s: has no profile=%s: locks of that program are on one server: "
                         "redis://HOST/?profile=%s",
                         url->scheme, name, name);
-    settings->rules = profile != NULL ? profile->rules : NULL;
+    settings->options.rules = profile != NULL ? profile->rules : NULL;
     return take_risk(settings, url, "profile", name, profile != NULL ? profile->fault : NULL,
                      fault);
 }
@@ -297,7 +297,7 @@ int bwl_redis_choose_quorum(bwl_settings *settings, const bwl_url *url, bwl_faul
 static void take_tuning(bwl_redis_config *config, bwl_settings *settings, const bwl_url *url)
 {
     static const char *const names[] = { "retry", "pause", "buffer", "guard" };
-    const bwl_compat_rules  *rules   = settings->rules;
+    const bwl_compat_rules  *rules   = settings->options.rules;
     bwl_fault                fault;
     bool                     is_tuned = false;
 
@@ -305,7 +305,7 @@ static void take_tuning(bwl_redis_config *config, bwl_settings *settings, const 
         is_tuned = is_tuned || bwl_url_find(url, names[i]) != NULL;
     if (rules == NULL || !is_tuned || tune(&config->rules, rules, url, &fault) < 0)
         return;
-    settings->rules = &config->rules;
+    settings->options.rules = &config->rules;
 }
 
 int bwl_redis_take_profile(bwl_redis_config *config, bwl_settings *settings, const bwl_url *url,
@@ -328,9 +328,9 @@ int bwl_redis_take_profile(bwl_redis_config *config, bwl_settings *settings, con
             host[0] = '\0';
         host[sizeof host - 1] = '\0';
         (void)snprintf(config->prefix, sizeof config->prefix, "%s_%ld_", host, (long)getpid());
-        config->rules        = *settings->rules;
-        config->rules.prefix = config->prefix;
-        settings->rules      = &config->rules;
+        config->rules           = *settings->options.rules;
+        config->rules.prefix    = config->prefix;
+        settings->options.rules = &config->rules;
     }
     return BWL_OK;
 }

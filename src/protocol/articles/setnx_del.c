@@ -39,7 +39,8 @@ static void del_command(void *state, const bwl_lock_request *request, const bwl_
     switch (cmd->verb) {
     case BWL_ACQUIRE:
         bwl_article_send(&d->in_flight, REDIS_SETNX,
-                         bwl_timestamp_at(request->rules, cmd->wall_ns, request->lease_ms), fx);
+                         bwl_timestamp_at(request->options->rules, cmd->wall_ns, request->lease_ms),
+                         fx);
         break;
     case BWL_RELEASE: bwl_article_send(&d->in_flight, REDIS_DELETE, 0, fx); break;
     case BWL_EXTEND: bwl_unreachable("this lock is never extended");

@@ -52,7 +52,8 @@ static void del_expire_command(void *state, const bwl_lock_request *request, con
     switch (cmd->verb) {
     case BWL_ACQUIRE:
         send_command(d, SETTING, REDIS_SETNX,
-                     bwl_timestamp_at(request->rules, cmd->wall_ns, request->lease_ms), fx);
+                     bwl_timestamp_at(request->options->rules, cmd->wall_ns, request->lease_ms),
+                     fx);
         break;
     case BWL_RELEASE: send_command(d, DELETING, REDIS_DELETE, 0, fx); break;
     case BWL_EXTEND: bwl_unreachable("this lock is never extended");

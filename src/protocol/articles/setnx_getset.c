@@ -70,14 +70,14 @@ static void send_command(getset_state *g, getset_phase phase, bwl_redis_command 
 
 static bool is_of_server(const bwl_lock_request *request)
 {
-    return request->rules->clock == BWL_CLOCK_OF_SERVER;
+    return request->options->rules->clock == BWL_CLOCK_OF_SERVER;
 }
 
 /* ---- acquire --------------------------------------------------------------------------------- */
 
 static void make_timestamp(getset_state *g, const bwl_lock_request *request, bwl_moment at)
 {
-    const bwl_compat_rules *rules    = request->rules;
+    const bwl_compat_rules *rules    = request->options->rules;
     bwl_ms                  lease_ms = request->lease_ms;
 
     g->timestamp = bwl_timestamp_at(rules, at.wall_ns, lease_ms);
@@ -90,7 +90,7 @@ static void make_timestamp(getset_state *g, const bwl_lock_request *request, bwl
  * count from there. */
 static bwl_ms server_lease_ms(const bwl_lock_request *request)
 {
-    const bwl_compat_rules *rules   = request->rules;
+    const bwl_compat_rules *rules   = request->options->rules;
     bwl_ms                  lost_ms = rules->timestamp_is_start ? rules->unit_ns / 1000000 + 1 : 0;
 
     return request->lease_ms - bwl_drift_ms(request->lease_ms) - lost_ms;
@@ -114,19 +114,19 @@ static void try(getset_state *g, const bwl_lock_request *request, const bwl_comm
 static int64_t time_of_day(const getset_state *g, const bwl_lock_request *request,
                            const bwl_event *ev)
 {
-    return request->rules->reads == BWL_READS_ONCE ? g->tried_ns : ev->wall_ns;
+    return request->options->rules->reads == BWL_READS_ONCE ? g->tried_ns : ev->wall_ns;
 }
 
 static bool has_expired(const getset_state *g, const bwl_lock_request *request, const bwl_event *ev)
 {
-    return bwl_timestamp_has_expired(request->rules, (int64_t)ev->number,
+    return bwl_timestamp_has_expired(request->options->rules, (int64_t)ev->number,
                                      time_of_day(g, request, ev), request->lease_ms);
 }
 
 static void swap(getset_state *g, const bwl_lock_request *request, const bwl_event *ev,
                  bwl_effects *fx)
 {
-    if (request->rules->reads == BWL_READS_ALWAYS)
+    if (request->options->rules->reads == BWL_READS_ALWAYS)
         make_timestamp(g, request, (bwl_moment){ .now = ev->now, .wall_ns = ev->wall_ns });
     send_command(g, SWAPPING, REDIS_SWAP, g->timestamp, fx);
 }
@@ -137,7 +137,7 @@ static void read(getset_state *g, const bwl_lock_request *request, const bwl_eve
     const bwl_redis_value *value = ev->details;
 
     g->seen = ev->answer == BWL_YES ? value->hash : NOTHING_SEEN;
-    if (ev->answer == BWL_NO && request->rules->gone == BWL_GONE_SWAP)
+    if (ev->answer == BWL_NO && request->options->rules->gone == BWL_GONE_SWAP)
         swap(g, request, ev, fx);
     else if (ev->answer == BWL_YES && has_expired(g, request, ev))
         send_command(g, CHECKING, REDIS_FIND_NO_EXPIRY, 0, fx);
@@ -159,7 +159,7 @@ static void checked(getset_state *g, const bwl_lock_request *request, const bwl_
 
 static bool has_won(const getset_state *g, const bwl_lock_request *request, const bwl_event *ev)
 {
-    const bwl_compat_rules *rules = request->rules;
+    const bwl_compat_rules *rules = request->options->rules;
     const bwl_redis_value  *value = ev->details;
 
     switch (rules->wins) {
@@ -196,7 +196,7 @@ static void release(getset_state *g, const bwl_lock_request *request, bwl_effect
     g->is_ours = true;
     if (is_of_server(request))
         send_command(g, DELETING, REDIS_DROP_TIMESTAMP, g->timestamp, fx);
-    else if (request->rules->release == BWL_RELEASE_BLIND)
+    else if (request->options->rules->release == BWL_RELEASE_BLIND)
         send_command(g, DELETING, REDIS_DELETE, 0, fx);
     else
         send_command(g, COMPARING, REDIS_READ, g->timestamp, fx);
@@ -207,7 +207,7 @@ static void release(getset_state *g, const bwl_lock_request *request, bwl_effect
 static void compared(getset_state *g, const bwl_lock_request *request, const bwl_event *ev,
                      bwl_effects *fx)
 {
-    const bwl_compat_rules *rules        = request->rules;
+    const bwl_compat_rules *rules        = request->options->rules;
     const bwl_redis_value  *value        = ev->details;
     bool                    is_timestamp = ev->answer == BWL_YES;
     bool                    may_delete   = is_timestamp && value->is_mine;

@@ -61,12 +61,13 @@ static void send_command(stamp_del_state *s, stamp_del_phase phase, bwl_redis_co
 static void set(stamp_del_state *s, stamp_del_phase phase, const bwl_lock_request *request,
                 bwl_moment at, bwl_effects *fx)
 {
-    int64_t timestamp = bwl_timestamp_at(request->rules, at.wall_ns, request->lease_ms);
+    int64_t timestamp = bwl_timestamp_at(request->options->rules, at.wall_ns, request->lease_ms);
 
     s->phase = phase;
-    s->until = at.now +
-               bwl_timestamp_left_ms(request->rules, timestamp, at.wall_ns, request->lease_ms) -
-               bwl_drift_ms(request->lease_ms);
+    s->until =
+        at.now +
+        bwl_timestamp_left_ms(request->options->rules, timestamp, at.wall_ns, request->lease_ms) -
+        bwl_drift_ms(request->lease_ms);
     bwl_article_send(&s->in_flight, REDIS_SETNX, timestamp, fx);
 }
 
@@ -89,7 +90,7 @@ static void stamp_del_command(void *state, const bwl_lock_request *request, cons
 static void read(stamp_del_state *s, const bwl_lock_request *request, const bwl_event *ev,
                  bwl_effects *fx)
 {
-    const bwl_compat_rules *rules = request->rules;
+    const bwl_compat_rules *rules = request->options->rules;
 
     if (ev->answer == BWL_NO && rules->gone != BWL_GONE_START_OVER)
         send_command(s, DELETING, REDIS_DELETE, fx);

@@ -61,7 +61,7 @@ static void write_value(const bwl_session *session, const bwl_request *q, bwl_re
                                       .command = q->command,
                                       .token   = q->token,
                                       .number  = q->number,
-                                      .rules   = q->lock->hold.request.rules,
+                                      .rules   = q->lock->hold.request.options->rules,
                                       .self    = &self,
                                   });
 }

@@ -95,7 +95,7 @@ static int take_drift(bwl_settings *settings, const bwl_url *url, bwl_fault *fau
                         "in the URL, drift= is a duration from 1ms to a third of the lease; "
                         "%lldms without it",
                         (long long)usual_ms);
-    settings->drift_ppm = (uint32_t)((drift_ms * PARTS + lease_ms - 1) / lease_ms);
+    settings->options.drift_ppm = (uint32_t)((drift_ms * PARTS + lease_ms - 1) / lease_ms);
     if (drift_ms < usual_ms)
         (void)snprintf(
             settings->risk, sizeof settings->risk,
@@ -179,7 +179,7 @@ static int check_process(const bwl_session *session, const char *info, size_t si
 static int check_youth(bwl_session *session, const char *info, size_t size, bwl_fault *fault)
 {
     bwl_ms      lease_ms = session->host->settings.lease_ms;
-    uint32_t    drift    = session->host->settings.drift_ppm;
+    uint32_t    drift    = session->host->settings.options.drift_ppm;
     size_t      length   = 0;
     const char *at       = field(info, size, "\nuptime_in_seconds:", &length);
     uint64_t    seconds;

@@ -219,11 +219,13 @@ TEST(cluster_queue_slot_moves_under_contention)
     assert_true(cluster_becomes_empty(c));
 }
 
-/* Whose slot does not come to rest: it says so, when it has waited for as long as it may. */
+/* The acquire is refused when its time-out ends.  A slow machine may have a command in flight then:
+ * it acquires again. */
 TEST(cluster_queue_slot_that_never_arrives)
 {
-    bowline_hold *hold  = NULL;
-    bowline_error error = { 0 };
+    bowline_hold *hold   = NULL;
+    bowline_error error  = { 0 };
+    int           status = BOWLINE_OK;
 
     begin(false);
     const char *name = cluster_name_at(2, 0);
@@ -232,7 +234,12 @@ TEST(cluster_queue_slot_that_never_arrives)
     bowline_client *client = must_open(url);
     assert_status(BOWLINE_OK, try_once(client, name), NULL); /* the count is there now, no lock */
     cluster_begin_move(c, slot, 2, 0);
-    assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, name, 0, &error), &error);
+    for (int rounds = 0; rounds < 20; rounds++) {
+        status = acquire_within(&hold, client, name, 0, &error);
+        if (!came_too_late(status, &error))
+            break;
+    }
+    assert_status(BOWLINE_REFUSED, status, &error);
     assert_non_null(strstr(error.text, "TRYAGAIN"));
     cluster_move_keys(c, slot, 2, 0);
     cluster_end_move(c, slot, 2, 0);

@@ -220,11 +220,13 @@ TEST(cluster_queue_excludes_while_its_slot_moves_repeatedly)
     assert_true(cluster_becomes_empty(c));
 }
 
-/* The slot stays between two nodes: the acquire is REFUSED when its wait is over. */
+/* The slot stays between two nodes: the acquire is REFUSED when its wait is over.  A slow machine
+ * may have a command in flight then: it acquires again. */
 TEST(cluster_queue_acquire_is_refused_when_its_slot_never_arrives)
 {
-    bowline_hold *hold  = NULL;
-    bowline_error error = { 0 };
+    bowline_hold *hold   = NULL;
+    bowline_error error  = { 0 };
+    int           status = BOWLINE_OK;
 
     begin(false);
     const char *name = cluster_name_at(2, 0);
@@ -234,7 +236,12 @@ TEST(cluster_queue_acquire_is_refused_when_its_slot_never_arrives)
     assert_status(BOWLINE_OK, try_once(client, name),
                   NULL); /* now the fence counter exists, and no lock */
     cluster_begin_move(c, slot, 2, 0);
-    assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, name, 0, &error), &error);
+    for (int rounds = 0; rounds < 20; rounds++) {
+        status = acquire_within(&hold, client, name, 0, &error);
+        if (!came_too_late(status, &error))
+            break;
+    }
+    assert_status(BOWLINE_REFUSED, status, &error);
     assert_non_null(strstr(error.text, "TRYAGAIN"));
     cluster_move_keys(c, slot, 2, 0);
     cluster_end_move(c, slot, 2, 0);

@@ -64,7 +64,9 @@ TEST(connect_and_disconnect_are_logged)
     assert_int_equal(j.calls, 1);
     assert_logged(&j, (const char *[]){ "1 connected: ", NULL });
     server_kill(redis);
-    assert_status(BOWLINE_UNREACHABLE, bowline_ping(client, 1, NULL), NULL);
+    /* A slow machine needs another call to try the next connection. */
+    for (int rounds = 0; strstr(j.text, "2 not connected: ") == NULL && rounds < 20; rounds++)
+        assert_status(BOWLINE_UNREACHABLE, bowline_ping(client, 1, NULL), NULL);
     assert_logged(&j, (const char *[]){ "1 connected: ", "2 ", "2 not connected: ", NULL });
     server_start_only(redis);
     assert_status(BOWLINE_OK, bowline_ping(client, BOWLINE_FOREVER, NULL), NULL);

@@ -122,7 +122,7 @@ static void talk(const table *t, witness *judge, int64_t at, const char *url)
 
     check_status(t->game, at, "acquire", status);
     if (status == BOWLINE_OK) {
-        believer *b = believer_start(judge, hold);
+        lock_holder *b = holder_start(judge, hold);
         ask(token, "GET", t->name);
         bool is_ours = bowline_hold_left_ms(hold) > 0; /* then that was our token */
         atomic_fetch_add(&t->game->held, is_ours);
@@ -133,7 +133,7 @@ static void talk(const table *t, witness *judge, int64_t at, const char *url)
         atomic_fetch_add(&t->game->extended, status == BOWLINE_OK);
         if (is_ours)
             check_held(t, at, hold, token);
-        (void)believer_stop(b);
+        (void)holder_stop(b);
         check_released(t, at, bowline_release(hold, NULL), is_ours ? token : "nobody's");
     }
     bowline_close(client);
@@ -158,7 +158,7 @@ static void play_round(const table *t, int64_t at)
     proxy_stop(line);
     if (strcmp(left, "-1") == 0)
         complain(t->game, at, "a key is left", "without an end");
-    if (!rival_gets_a_turn(r))
+    if (!rival_await_hold(r))
         complain(t->game, at, "the rival", "cannot have it afterwards");
     rival_stop(r);
     witness_verdict verdict = witness_judge(judge);

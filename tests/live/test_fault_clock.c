@@ -7,7 +7,7 @@
  */
 #include "tests/lib/clock_shim.h"
 #include "tests/lib/judged.h"
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
@@ -94,13 +94,13 @@ TEST(fast_server_clock_is_outrun_by_renewal)
     for (int rounds = 1;; rounds++) {
         set_clock(0, 250000);
         bowline_hold *hold = must_acquire(client, "x");
-        believer     *b    = believer_start(judge, hold);
+        lock_holder  *b    = holder_start(judge, hold);
         rival        *r    = rival_start(judge, rival_url, "x");
         sleep_ms(4 * LEASE_MS);
-        bool kept = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
-        (void)believer_stop(b);
+        bool kept = bowline_hold_left_ms(hold) > 0 && rival_hold_count(r) == 0;
+        (void)holder_stop(b);
         int status = bowline_release(hold, NULL);
-        assert_true(rival_gets_a_turn(r));
+        assert_true(rival_await_hold(r));
         rival_stop(r);
         if (keeps_in_round(kept, status, rounds))
             break;
@@ -119,14 +119,14 @@ TEST(fast_server_clock_without_renewal)
     set_clock(0, 1000000);
     bowline_hold *hold     = must_acquire(client, "x");
     int64_t       asked_us = witness_now_us(); /* or before */
-    believer     *b        = believer_start(judge, hold);
+    lock_holder  *b        = holder_start(judge, hold);
     rival        *r        = rival_start(judge, rival_url, "x");
-    assert_true(rival_gets_a_turn(r));
-    assert_true(believer_learns(b));
-    int64_t sure_us = believer_stop(b);
+    assert_true(rival_await_hold(r));
+    assert_true(holder_await_loss(b));
+    int64_t sure_us = holder_stop(b);
     assert_bounded(sure_us, asked_us, LEASE_MS);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     rival_stop(r);
     bowline_close(client);
 }
@@ -139,8 +139,8 @@ static bool line_up(rival *rivals[LINE])
     bool all = true;
 
     for (int i = 0; i < LINE; i++) {
-        rivals[i] = rival_start_in_line(judge, queue_url, "x");
-        all       = all && line_comes_to(redis, "x", i + 1);
+        rivals[i] = rival_start_queued(judge, queue_url, "x");
+        all       = all && queue_await_size(redis, "x", i + 1);
     }
     return all;
 }
@@ -148,7 +148,7 @@ static bool line_up(rival *rivals[LINE])
 static void each_gets_a_turn(rival *rivals[LINE])
 {
     for (int i = 0; i < LINE; i++)
-        assert_true(rival_turns(rivals[i]) > 0 || rival_gets_a_turn(rivals[i]));
+        assert_true(rival_hold_count(rivals[i]) > 0 || rival_await_hold(rivals[i]));
 }
 
 static void line_goes(rival *rivals[LINE])
@@ -165,14 +165,14 @@ static bool goes_an_hour_forward_with_a_line(void)
     set_clock(0, 0);
     bowline_client *client = must_open(queue_url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    believer       *b      = believer_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
     bool            all    = line_up(rivals);
     assert_true(all || bowline_hold_left_ms(hold) == 0);
     set_clock(3600000, 0);
     int64_t fault_us = witness_now_us();
     each_gets_a_turn(rivals);
-    assert_true(believer_learns(b));
-    int64_t sure_us = believer_stop(b);
+    assert_true(holder_await_loss(b));
+    int64_t sure_us = holder_stop(b);
     assert_bounded(sure_us, fault_us, LEASE_MS);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     line_goes(rivals);
@@ -199,9 +199,9 @@ TEST(server_clock_an_hour_forward_with_a_line)
     (void)snprintf(url, sizeof url, "%s?protocol=queue", redis->tcp_url);
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    believer       *b      = believer_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
     assert_true(line_up(rivals));
-    (void)believer_stop(b);
+    (void)holder_stop(b);
     must_release(hold);
     each_gets_a_turn(rivals);
     line_goes(rivals);
@@ -219,14 +219,14 @@ TEST(server_clock_an_hour_back_with_a_line)
         char value[64];
         set_clock(0, 0);
         bowline_hold *hold = must_acquire(client, "x");
-        believer     *b    = believer_start(judge, hold);
+        lock_holder  *b    = holder_start(judge, hold);
         copy_value(value);
         bool all = line_up(rivals);
         set_clock(-3600000, 0);
         sleep_ms(2 * LEASE_MS);
         bool kept = bowline_hold_left_ms(hold) > 0;
         assert_true(all || !kept);
-        (void)believer_stop(b);
+        (void)holder_stop(b);
         int status = bowline_release(hold, NULL);
         remove_what_is_left(value);
         each_gets_a_turn(rivals);

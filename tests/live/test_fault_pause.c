@@ -51,7 +51,7 @@ static void can_be_had(void)
 {
     rival *r = rival_start(judge, rival_url, "x");
 
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     rival_stop(r);
     assert_one_at_a_time(judge);
     assert_true(server_becomes_empty(redis));
@@ -94,9 +94,9 @@ static bool acquire_through_a_long_pause(const char *mode)
     /* Who waits gets it when the pause is over, and while it holds nobody else does. */
     acquire_in_the_end(&hold, client, "x");
     assert_true(clock_ms() >= over - 5);
-    believer *b = believer_start(judge, hold);
+    lock_holder *b = holder_start(judge, hold);
     sleep_ms(100);
-    (void)believer_stop(b);
+    (void)holder_stop(b);
     (void)bowline_release(hold, NULL);
     rival_stop(r);
     bowline_close(client);
@@ -136,13 +136,13 @@ static bool renew_through_a_short_pause(const char *mode, int round)
 {
     bowline_client *client = client_with("lease=900ms&timeout=250ms");
     bowline_hold   *hold   = must_acquire(client, "x");
-    believer       *b      = believer_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
     int64_t         over   = pause_for(mode, LEASE_MS / 2);
 
     rival *r = rival_start(judge, rival_url, "x");
     sit_out(over + LEASE_MS);
-    bool kept = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
-    (void)believer_stop(b);
+    bool kept = bowline_hold_left_ms(hold) > 0 && rival_hold_count(r) == 0;
+    (void)holder_stop(b);
     int status = bowline_release(hold, NULL);
     rival_stop(r);
     bowline_close(client);
@@ -153,19 +153,19 @@ static void renew_through_a_long_pause(const char *mode)
 {
     bowline_client *client = client_with("lease=900ms&timeout=250ms");
     bowline_hold   *hold   = must_acquire(client, "x");
-    believer       *b      = believer_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
 
     int64_t over = pause_for(mode, LONG_MS);
     rival  *r    = rival_start(judge, rival_url, "x");
-    assert_true(believer_learns(b));
-    bool got_in  = rival_turns(r) > 0;
+    assert_true(holder_await_loss(b));
+    bool got_in  = rival_hold_count(r) > 0;
     bool is_over = clock_ms() >= over;
     assert_true(is_over || !got_in); /* by our own clock, before anybody got in */
-    (void)believer_stop(b);
-    assert_true(rival_gets_a_turn(r));
+    (void)holder_stop(b);
+    assert_true(rival_await_hold(r));
     assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    assert_true(rival_gets_a_turn(r)); /* nobody took it away */
+    assert_true(rival_await_hold(r)); /* nobody took it away */
     rival_stop(r);
     bowline_close(client);
 }

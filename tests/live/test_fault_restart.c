@@ -43,16 +43,16 @@ static int end(void **state)
 
 /* The server has forgotten the lock since `fault_us`: another gets it, the holder learns of it in
  * time, and takes nothing away. */
-static void holder_is_lost(bowline_client *client, bowline_hold *hold, believer *b,
+static void holder_is_lost(bowline_client *client, bowline_hold *hold, lock_holder *b,
                            int64_t fault_us)
 {
     rival *r = rival_start(judge, rival_url, "x");
 
-    assert_true(rival_gets_a_turn(r));
-    assert_true(believer_learns(b));
-    int64_t sure_us = believer_stop(b);
+    assert_true(rival_await_hold(r));
+    assert_true(holder_await_loss(b));
+    int64_t sure_us = holder_stop(b);
     assert_bounded(sure_us, fault_us, LEASE_MS);
-    assert_true(rival_gets_a_turn(r)); /* it works on, undisturbed */
+    assert_true(rival_await_hold(r)); /* it works on, undisturbed */
     assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     rival_stop(r);
@@ -63,16 +63,16 @@ static void holder_is_lost(bowline_client *client, bowline_hold *hold, believer 
 
 /* It remembers the lock, but is another process: the holder learns of it, gives it back, and
  * only then another gets in.  The lease is so long that it explains nothing. */
-static void holder_gives_it_back(bowline_hold *hold, believer *b)
+static void holder_gives_it_back(bowline_hold *hold, lock_holder *b)
 {
     rival *r = rival_start(judge, rival_url, "x");
 
-    assert_true(believer_learns(b));
-    (void)believer_stop(b);
+    assert_true(holder_await_loss(b));
+    (void)holder_stop(b);
     assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
     assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"), "1");
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     rival_stop(r);
     assert_one_at_a_time(judge);
     assert_true(server_comes_to(redis, "0", "EXISTS bowline:{x}"));
@@ -87,7 +87,7 @@ TEST(restart_empty_lets_another_in)
     begin(NULL);
     bowline_client *client   = must_open(holder_url);
     bowline_hold   *hold     = must_acquire(client, "x");
-    believer       *b        = believer_start(judge, hold);
+    lock_holder    *b        = holder_start(judge, hold);
     int64_t         fault_us = witness_now_us();
     server_restart(redis);
     holder_is_lost(client, hold, b, fault_us);
@@ -106,7 +106,7 @@ TEST(aof_without_its_tail_forgets_the_lock)
         (void)snprintf(file, sizeof file, "%s/appendonly.aof", redis->directory);
     bowline_client *client   = must_open(holder_url);
     bowline_hold   *hold     = must_acquire(client, "x");
-    believer       *b        = believer_start(judge, hold);
+    lock_holder    *b        = holder_start(judge, hold);
     int64_t         fault_us = witness_now_us();
     server_kill(redis);
     assert_int_equal(truncate(file, 0), 0);
@@ -122,7 +122,7 @@ TEST(replica_of_an_empty_master_forgets_the_lock)
     begin(NULL);
     bowline_client *client   = must_open(holder_url);
     bowline_hold   *hold     = must_acquire(client, "x");
-    believer       *b        = believer_start(judge, hold);
+    lock_holder    *b        = holder_start(judge, hold);
     int64_t         fault_us = 0;
     (void)server_ask(redis, "REPLICAOF 127.0.0.1 %d", empty->port);
     /* The last renewal may be carried out just before it takes the other's data. */
@@ -146,7 +146,7 @@ TEST(restart_from_aof_ends_the_hold)
         (void)snprintf(url, sizeof url, "%s?lease=10m", redis->tcp_url);
         bowline_client *client = must_open(url);
         bowline_hold   *hold   = must_acquire(client, "x");
-        believer       *b      = believer_start(judge, hold);
+        lock_holder    *b      = holder_start(judge, hold);
         /* By everysec it may be kept back in the process, while the disk is busy. */
         assert_true(server_comes_to(redis, "aof_buffer_length:0", "INFO persistence"));
         server_restart(redis);
@@ -169,11 +169,11 @@ TEST(lost_hold_that_is_kept_ends_with_what_it_was_told)
     assert_status(BOWLINE_OK,
                   bowline_acquire(&hold, client, "x", BOWLINE_ACQUIRE(.lease_ms = 2000), NULL),
                   NULL);
-    int64_t   until = clock_ms() + bowline_hold_left_ms(hold);
-    believer *b     = believer_start(judge, hold);
+    int64_t      until = clock_ms() + bowline_hold_left_ms(hold);
+    lock_holder *b     = holder_start(judge, hold);
     server_restart(redis);
-    assert_true(believer_learns(b));
-    (void)believer_stop(b);
+    assert_true(holder_await_loss(b));
+    (void)holder_stop(b);
     assert_status(BOWLINE_OK, acquire_within(&next, other, "x", 20000, NULL), NULL);
     assert_true(clock_ms() >= until);
     must_release(next);
@@ -201,11 +201,11 @@ TEST(old_snapshot_brings_back_a_key_of_nobody)
     }
     rival *r = rival_start(judge, rival_url, "x");
     acquire_in_the_end(&none, client, "x");
-    believer *b = believer_start(judge, none);
+    lock_holder *b = holder_start(judge, none);
     sleep_ms(50);
-    (void)believer_stop(b);
+    (void)holder_stop(b);
     give_back_or_lose(none);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     rival_stop(r);
     assert_one_at_a_time(judge);
     bowline_close(client);
@@ -230,9 +230,9 @@ static void load_slowly(void)
  * loading was not to be seen. */
 static bool is_lost_while_loading(bowline_hold *hold)
 {
-    believer *b = believer_start(judge, hold);
+    lock_holder *b = holder_start(judge, hold);
 
-    bool learnt  = believer_learns(b);
+    bool learnt  = holder_await_loss(b);
     bool loading = strstr(server_ask(redis, "GET x"), "LOADING") != NULL;
     assert_true(learnt);
     assert_true(server_comes_to(redis, "PONG", "PING"));

@@ -2,7 +2,7 @@
  * test_queue_bound.c -- protocol queue with ?queue-max=: as many wait as may, and who comes then is
  * told so at once.
  */
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
@@ -23,17 +23,17 @@ TEST(who_stood_there_before_comes_back_though_it_is_full)
 
     bowline_client *client = must_open(bounded_url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    line_join(redis, &w[0], client, "x", 1);
+    queue_await_join(redis, &w[0], client, "x", 1);
     (void)server_ask(redis, "DEL bowline:{x}:bwl.q");
     for (int i = 1; i < BOUND + 1; i++) /* before he has noticed, as a rule */
         (void)server_ask(
             redis, "ZADD bowline:{x}:bwl.q 9007199254740%d 'b1:v%d n bowline:i:%d 2000'", i, i, i);
-    assert_true(line_comes_to(redis, "x", BOUND + 1));
+    assert_true(queue_await_size(redis, "x", BOUND + 1));
     must_release(hold);
     assert_status(BOWLINE_OK, waiter_join(&w[0]), &w[0].error);
     must_release(w[0].hold);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* Nobody has the lock, and as many stand there as may, all dead: it is passed on to who comes. */
@@ -49,7 +49,7 @@ TEST(line_that_is_full_of_the_dead_refuses_nobody)
     assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", 5000, &error), &error);
     must_release(hold);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 static int open_server(void **state)

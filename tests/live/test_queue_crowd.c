@@ -6,7 +6,7 @@
  * The judge of exclusion is the witness.  Nobody is held up for longer than a lease here, so nobody
  * may be met.
  */
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/suite.h"
 #include "tests/lib/witness.h"
 
@@ -101,7 +101,7 @@ static void crowd_comes(bool is_disturbed)
     }
     witness_verdict verdict = witness_judge(judge);
     assert_int_equal(verdict.collisions, 0);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 TEST(crowd_that_is_disturbed_meets_nobody)

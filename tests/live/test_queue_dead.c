@@ -5,7 +5,7 @@
  * The others are the command, `bowline run`, each a process of its own.  What is asserted is who
  * was served, not when.
  */
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/proxy.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
@@ -68,7 +68,8 @@ static bool inboxes_come_to(int count)
 
     for (int64_t end = clock_ms() + 10000; clock_ms() < end && have != count; sleep_ms(2)) {
         have = 0;
-        for (const char *at = line_channels(redis); (at = strstr(at, "bowline:i:")) != NULL; at++)
+        for (const char *at = queue_push_channels(redis); (at = strstr(at, "bowline:i:")) != NULL;
+             at++)
             have++;
     }
     return have == count;
@@ -87,7 +88,7 @@ static void holder_is_killed_with(long count)
     pid_t holder = run_holder();
     for (long i = 0; i < count; i++) {
         clients[i] = must_open(url);
-        line_join(redis, &waiters[i], clients[i], "x", i + 1);
+        queue_await_join(redis, &waiters[i], clients[i], "x", i + 1);
     }
     kill_hard(holder);
     for (long i = 0; i < count; i++)
@@ -103,7 +104,7 @@ static void holder_is_killed_with(long count)
         must_release(waiters[i].hold);
         bowline_close(clients[i]);
     }
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 FIXTURE(empty_server, NULL)
@@ -134,8 +135,8 @@ TEST(killed_waiter_is_passed_over)
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     pid_t           dead   = run("1h", "true");
-    assert_true(line_comes_to(redis, "x", 1));
-    line_join(redis, &w, other, "x", 2);
+    assert_true(queue_await_size(redis, "x", 1));
+    queue_await_join(redis, &w, other, "x", 2);
     kill_hard(dead);
     assert_true(inboxes_come_to(2));
     next_but_one_is_served(hold);
@@ -144,7 +145,7 @@ TEST(killed_waiter_is_passed_over)
     must_release(w.hold);
     bowline_close(other);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* It is given the lock, for a claim, as nobody can know.  The claim ends, the one behind it has
@@ -157,14 +158,14 @@ TEST(stopped_waiter_at_the_head_holds_up_for_one_claim)
     bowline_client *other   = must_open(url);
     bowline_hold   *hold    = must_acquire(client, "x");
     pid_t           stopped = run("5s", "exit 7");
-    assert_true(line_comes_to(redis, "x", 1));
-    line_join(redis, &w, other, "x", 2);
+    assert_true(queue_await_size(redis, "x", 1));
+    queue_await_join(redis, &w, other, "x", 2);
     assert_int_equal(kill(stopped, SIGSTOP), 0);
     must_release(hold);
     assert_true(waiter_ends(&w));
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
     assert_int_equal(kill(stopped, SIGCONT), 0);
-    assert_true(line_comes_to(redis, "x", 1));
+    assert_true(queue_await_size(redis, "x", 1));
     assert_true(bowline_hold_left_ms(w.hold) > 0);
     must_release(w.hold);
     int status = end_of(stopped);
@@ -172,7 +173,7 @@ TEST(stopped_waiter_at_the_head_holds_up_for_one_claim)
     assert_int_equal(WEXITSTATUS(status), 7);
     bowline_close(other);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* Nothing was heard of it for longer than three beats: it is passed over, and no claim is spent. */
@@ -184,8 +185,8 @@ TEST(waiter_that_was_long_silent_is_passed_over)
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     pid_t           silent = run("1h", "exit 7");
-    assert_true(line_comes_to(redis, "x", 1));
-    line_join(redis, &w, other, "x", 2);
+    assert_true(queue_await_size(redis, "x", 1));
+    queue_await_join(redis, &w, other, "x", 2);
     assert_int_equal(kill(silent, SIGSTOP), 0);
     sleep_ms(3500);
     next_but_one_is_served(hold);
@@ -196,7 +197,7 @@ TEST(waiter_that_was_long_silent_is_passed_over)
     assert_int_equal(WEXITSTATUS(end_of(silent)), 7);
     bowline_close(other);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* ---- connections ----------------------------------------------------------------------------- */
@@ -216,12 +217,12 @@ TEST(cut_connection_keeps_its_place)
     bowline_hold   *hold   = must_acquire(client, "x");
     for (long i = 0; i < MANY; i++) {
         clients[i] = must_open(url);
-        line_join(redis, &waiters[i], clients[i], "x", i + 1);
+        queue_await_join(redis, &waiters[i], clients[i], "x", i + 1);
     }
     for (int round = 0; round < 3; round++) {
         cut_all();
-        assert_true(line_can_be_told(redis, "x"));
-        assert_true(line_comes_to(redis, "x", MANY));
+        assert_true(queue_await_subscribers(redis, "x"));
+        assert_true(queue_await_size(redis, "x", MANY));
     }
     assert_true(bowline_hold_left_ms(hold) > 0);
     must_release(hold);
@@ -231,14 +232,14 @@ TEST(cut_connection_keeps_its_place)
         for (long j = i + 1; j < MANY; j++)
             assert_false(atomic_load(&waiters[j].ended));
         cut_all(); /* while the next ones wait, and this one holds */
-        assert_true(line_can_be_told(redis, "x"));
+        assert_true(queue_await_subscribers(redis, "x"));
         int status = bowline_release(waiters[i].hold, NULL);
         assert_true(status == BOWLINE_OK || status == BOWLINE_UNKNOWN);
     }
     for (long i = 0; i < MANY; i++)
         bowline_close(clients[i]);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* ---- who does not wait ----------------------------------------------------------------------- */
@@ -258,16 +259,16 @@ TEST(ten_thousand_of_the_dead_are_passed_over)
                      "EVAL 'for i = 1, %d do redis.call(\"ZADD\", \"bowline:{x}:bwl.q\", i, "
                      "\"b1:dead\" .. i .. \" 1.0 bowline:i:none 2000\") end' 0",
                      MANY_DEAD);
-    line_join(redis, &live, other, "x", MANY_DEAD + 1);
-    long asked = line_count(redis, "evalsha");
+    queue_await_join(redis, &live, other, "x", MANY_DEAD + 1);
+    long asked = server_command_count(redis, "evalsha");
     must_release(hold);
     assert_int_equal(waiter_join(&live), BOWLINE_OK);
     must_release(live.hold);
-    assert_in_range(line_count(redis, "evalsha") - asked, MANY_DEAD / EACH,
+    assert_in_range(server_command_count(redis, "evalsha") - asked, MANY_DEAD / EACH,
                     MANY_DEAD / EACH + BESIDE);
     bowline_close(client);
     bowline_close(other);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* One script call passes over 64 members of the queue.  A waiter behind them may be alive. */
@@ -288,7 +289,7 @@ TEST(try_does_not_overtake_a_waiter_behind_dead_ones)
     assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error), &error);
     must_release(hold);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 static int open_server(void **state)

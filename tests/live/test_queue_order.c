@@ -4,7 +4,7 @@
  *
  * The server counts what it was asked.  The judge of exclusion is the witness.
  */
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/suite.h"
 #include "tests/lib/witness.h"
 
@@ -57,7 +57,7 @@ static void guests_come(guest *guests, int count)
     for (int i = 0; i < count; i++) {
         guests[i] = (guest){ .client = must_open(url), .number = i };
         assert_int_equal(pthread_create(&guests[i].thread, NULL, visit, &guests[i]), 0);
-        assert_true(line_comes_to(redis, "x", i + 1));
+        assert_true(queue_await_size(redis, "x", i + 1));
     }
 }
 
@@ -97,7 +97,7 @@ TEST(ten_are_served_in_the_order_in_which_they_came)
     }
     assert_nobody_met();
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* RELEASE by the one, EXTEND by the other.  A HEARTBEAT is what looks at its rank. */
@@ -111,13 +111,13 @@ TEST(handing_over_takes_two_commands)
     (void)server_ask(redis, "CONFIG RESETSTAT");
     must_release(hold);
     guests_leave(guests, LINE);
-    long asked = line_count(redis, "evalsha") + line_count(redis, "eval");
-    long beats = line_count(redis, "zrank");
+    long asked = server_command_count(redis, "evalsha") + server_command_count(redis, "eval");
+    long beats = server_command_count(redis, "zrank");
     assert_int_equal(asked - beats, 2 * LINE + 1);
-    assert_int_equal(line_told(redis), LINE);
+    assert_int_equal(queue_push_count(redis), LINE);
     assert_nobody_met();
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* ---- a crowd, through the event loop of one program ------------------------------------------ */
@@ -166,7 +166,7 @@ TEST(a_thousand_wait_on_one_connection)
         await_operation(client, op);
         assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
     }
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
     bowline_close(client);
 }
 

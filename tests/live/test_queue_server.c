@@ -3,7 +3,7 @@
  * lock, keys are something else, scripts are forgotten, memory is full, rights are missing, it was
  * started again with nothing in it.
  */
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
@@ -23,7 +23,7 @@ static void wait_for_a_stranger(const char *set, const char *ends)
     bowline_client *client = must_open(url);
     (void)server_ask(redis, "%s", set);
     assert_status(BOWLINE_BUSY, try_once(client, "x"), NULL);
-    line_join(redis, &w, client, "x", 1);
+    queue_await_join(redis, &w, client, "x", 1);
     sleep_ms(200); /* some beats */
     assert_string_equal(server_ask(redis, "GET bowline:{x}"), "of-another");
     assert_false(atomic_load(&w.ended));
@@ -32,7 +32,7 @@ static void wait_for_a_stranger(const char *set, const char *ends)
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
     must_release(w.hold);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* One that failed has left something. */
@@ -59,7 +59,7 @@ TEST(stranger_who_comes_instead_of_us_is_not_touched)
     assert_string_equal(server_ask(redis, "GET bowline:{x}"), "of-another");
     (void)server_ask(redis, "DEL bowline:{x}");
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* A list is no value of ours. */
@@ -70,13 +70,13 @@ TEST(lock_that_is_no_string_is_a_strangers)
     bowline_client *client = must_open(url);
     (void)server_ask(redis, "RPUSH bowline:{x} 1");
     assert_status(BOWLINE_BUSY, try_once(client, "x"), NULL);
-    line_join(redis, &w, client, "x", 1);
+    queue_await_join(redis, &w, client, "x", 1);
     assert_string_equal(server_ask(redis, "LLEN bowline:{x}"), "1");
     (void)server_ask(redis, "DEL bowline:{x}");
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
     must_release(w.hold);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* Who listens to everything is no receiver, and hears nothing: else a waiter that has gone would
@@ -86,7 +86,7 @@ TEST(who_listens_to_everything_neither_counts_nor_hears)
     waiter w;
     char   heard[4096] = "";
 
-    if (!line_has_shards(redis)) {
+    if (!server_has_sharded_channels(redis)) {
         print_message("# before 7.0 he does both: see Q7 in docs/faults.md\n");
         return;
     }
@@ -95,7 +95,7 @@ TEST(who_listens_to_everything_neither_counts_nor_hears)
     bowline_client *other   = must_open(url);
     bowline_hold   *hold    = must_acquire(client, "x");
     bowline_hold   *nobodys = NULL;
-    line_join(redis, &w, other, "x", 1);
+    queue_await_join(redis, &w, other, "x", 1);
     (void)server_ask(redis, "ZADD bowline:{x}:bwl.q 1 'b1:gone 1.0 bowline:i:gone 2000'");
     must_release(hold);
     assert_true(waiter_ends(&w));
@@ -110,7 +110,7 @@ TEST(who_listens_to_everything_neither_counts_nor_hears)
     (void)close(fd);
     bowline_close(other);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* What stands in the queue and is no member is dropped. */
@@ -120,7 +120,7 @@ TEST(what_is_no_member_of_the_queue_is_dropped)
 
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    line_join(redis, &w, client, "x", 1);
+    queue_await_join(redis, &w, client, "x", 1);
     const char *const odd[] = { "odd", "'b1:a 1.0 inbox 0'", "'b1:a 1.0 inbox 99999999999999'",
                                 "'of-another 1.0 inbox 2000'" };
     for (size_t i = 0; i < COUNT_OF(odd); i++)
@@ -129,7 +129,7 @@ TEST(what_is_no_member_of_the_queue_is_dropped)
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
     must_release(w.hold);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* ---- scripts that are forgotten -------------------------------------------------------------- */
@@ -142,7 +142,7 @@ TEST(scripts_may_be_forgotten_at_any_time)
         waiter        w;
         bowline_hold *hold = must_acquire(client, "x");
         (void)server_ask(redis, "SCRIPT FLUSH");
-        line_join(redis, &w, other, "x", 1);
+        queue_await_join(redis, &w, other, "x", 1);
         (void)server_ask(redis, "SCRIPT FLUSH");
         must_release(hold);
         assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
@@ -154,7 +154,7 @@ TEST(scripts_may_be_forgotten_at_any_time)
     }
     bowline_close(other);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* ---- started again --------------------------------------------------------------------------- */
@@ -175,7 +175,7 @@ TEST(restart_with_nothing_is_a_loss_and_fences_go_on_rising)
         assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     }
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 TEST(who_waits_outlasts_a_restart_with_nothing)
@@ -185,7 +185,7 @@ TEST(who_waits_outlasts_a_restart_with_nothing)
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     for (int i = 0; i < 3; i++)
-        line_join(redis, &waiters[i], client, "x", i + 1);
+        queue_await_join(redis, &waiters[i], client, "x", i + 1);
     server_kill(redis);
     server_start_again(redis);
     for (int left = 3; left > 0;) {
@@ -201,7 +201,7 @@ TEST(who_waits_outlasts_a_restart_with_nothing)
     }
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* The count of fences is gone, the connection is not. */
@@ -216,7 +216,7 @@ TEST(fences_rise_after_everything_was_deleted)
     assert_true(bowline_hold_fence(hold) > fence);
     must_release(hold);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* An older state of the data is there: the count was set back by an hour. */
@@ -232,7 +232,7 @@ TEST(fences_rise_after_an_older_state_has_come_back)
     assert_true(bowline_hold_fence(hold) > fence);
     must_release(hold);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* ---- keys that are something else ------------------------------------------------------------ */
@@ -249,7 +249,7 @@ TEST(queue_of_a_wrong_type_keeps_the_lock_to_its_end)
     assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"), "1");
     (void)server_ask(redis, "DEL bowline:{x} bowline:{x}:bwl.q");
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* ---- rights ---------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
  * test_queue_version.c -- protocol queue beside another version of itself: what begins "b2:" is a
  * stranger's wherever it is met.  See "Versions" in docs/wire.md.
  */
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
@@ -38,7 +38,7 @@ TEST(lock_of_another_version_is_a_strangers_and_is_named)
     assert_status(BOWLINE_OK, bowline_who(client, "x", &holder, &error), &error);
     assert_true(holder.held && holder.foreign);
     assert_non_null(strstr(holder.note, "(b2)"));
-    line_join(redis, &w, client, "x", 1);
+    queue_await_join(redis, &w, client, "x", 1);
     sleep_ms(300); /* some beats */
     assert_false(atomic_load(&w.ended));
     assert_untouched();
@@ -47,7 +47,7 @@ TEST(lock_of_another_version_is_a_strangers_and_is_named)
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
     must_release(w.hold);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 TEST(lock_that_another_version_has_now_is_not_touched)
@@ -62,7 +62,7 @@ TEST(lock_that_another_version_has_now_is_not_touched)
         bowline_close(client);
         assert_untouched();
         (void)server_ask(redis, "DEL bowline:{x}");
-        assert_true(line_leaves_nothing(redis));
+        assert_true(queue_await_no_keys(redis));
     }
 }
 
@@ -82,22 +82,22 @@ TEST(member_of_another_version_is_passed_over)
         bowline_client *client = must_open(url);
         bowline_hold   *hold   = must_acquire(client, "x");
         int             fd     = server_say(redis, "%s bowline:i:2222222222222222222222",
-                            line_has_shards(redis) ? "SSUBSCRIBE" : "SUBSCRIBE");
+                            server_has_sharded_channels(redis) ? "SSUBSCRIBE" : "SUBSCRIBE");
         (void)server_ask(redis, "ZADD bowline:{x}:bwl.q 1 '%s'", members[i]);
-        line_join(redis, &w, client, "x", 2);
+        queue_await_join(redis, &w, client, "x", 2);
         (void)server_ask(redis, "CONFIG RESETSTAT");
         must_release(hold);
         const char *has_it = server_ask(redis, "GET bowline:{x}"); /* since the release */
         assert_true(strncmp(has_it, members[i], strcspn(members[i], " ")) != 0);
-        assert_int_equal(line_count(redis, "zpopmin"), 2);
+        assert_int_equal(server_command_count(redis, "zpopmin"), 2);
         assert_true(waiter_ends(&w));
         assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-        assert_int_equal(line_told(redis), 1);
+        assert_int_equal(queue_push_count(redis), 1);
         assert_string_equal(server_ask(redis, "EXISTS bowline:{x}:bwl.q"), "0");
         must_release(w.hold);
         (void)close(fd);
         bowline_close(client);
-        assert_true(line_leaves_nothing(redis));
+        assert_true(queue_await_no_keys(redis));
     }
 }
 
@@ -116,7 +116,7 @@ TEST(lock_takes_what_a_bare_set_of_its_value_takes)
     assert_string_equal(server_ask(redis, "MEMORY USAGE bowline:{nightly-report-1}"), held);
     (void)server_ask(redis, "DEL bowline:{nightly-report-1}");
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 static int open_server(void **state)

@@ -2,7 +2,7 @@
  * test_queue_yield.c -- protocol queue on a real server: who has the lock gives it to who waits,
  * by one command, and stands behind all who wait.
  */
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 #include "tests/lib/witness.h"
@@ -34,11 +34,11 @@ TEST(who_yields_stands_behind_all_who_wait)
     bowline_client *others = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        fence  = bowline_hold_fence(hold);
-    line_join(redis, &b, others, "x", 1);
-    line_join(redis, &c, others, "x", 2);
+    queue_await_join(redis, &b, others, "x", 1);
+    queue_await_join(redis, &c, others, "x", 2);
     bowline_operation *op = yields(hold);
     assert_status(BOWLINE_OK, waiter_join(&b), &b.error);
-    assert_true(line_comes_to(redis, "x", 2)); /* and not one */
+    assert_true(queue_await_size(redis, "x", 2)); /* and not one */
     assert_true(bowline_hold_fence(b.hold) > fence);
     fence = bowline_hold_fence(b.hold);
     assert_false(atomic_load(&c.ended));
@@ -54,7 +54,7 @@ TEST(who_yields_stands_behind_all_who_wait)
     must_release(hold);
     bowline_close(others);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* ---- what may go wrong ----------------------------------------------------------------------- */
@@ -68,7 +68,7 @@ TEST(who_is_cut_off_while_he_yields_gives_it_on_all_the_same)
     bowline_client *client = must_open(long_url);
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_client *other  = must_open(url);
-    line_join(redis, &b, other, "x", 1);
+    queue_await_join(redis, &b, other, "x", 1);
     (void)server_ask(redis, "CLIENT PAUSE 60000 WRITE");
     bowline_operation *op = yields(hold);
     (void)server_ask(redis, "CLIENT KILL TYPE pubsub"); /* whoever has an inbox */
@@ -80,7 +80,7 @@ TEST(who_is_cut_off_while_he_yields_gives_it_on_all_the_same)
     must_release(hold);
     bowline_close(other);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* Nobody hears an answer any more: what REQUEUE has done all the same is undone behind it. */
@@ -94,7 +94,7 @@ TEST(closing_takes_back_what_is_being_yielded)
         if (cancels == 1)
             bowline_cancel(op);
         bowline_close(client);
-        assert_true(line_leaves_nothing(redis));
+        assert_true(queue_await_no_keys(redis));
     }
 }
 

@@ -2,7 +2,7 @@
  * test_redis_breaks.c -- `bowline_break` on a real server: exactly the hold that was shown ends,
  * the next in line has the lock, and what is somebody else's by then, or nobody's of ours, stays.
  */
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
@@ -32,7 +32,7 @@ TEST(hold_is_lost_and_the_next_in_line_has_the_lock)
 
     for (int i = 0; i < WAITING; i++) {
         others[i] = must_open(url);
-        line_join(redis, &waiters[i], others[i], "x", i + 1);
+        queue_await_join(redis, &waiters[i], others[i], "x", i + 1);
     }
     uint64_t id = seen(client, "x").id;
     assert_status(BOWLINE_OK, bowline_break(client, "x", id, &error), &error);
@@ -56,7 +56,7 @@ TEST(hold_is_lost_and_the_next_in_line_has_the_lock)
     assert_status(BOWLINE_BUSY, bowline_break(client, "x", id, &error), &error);
     assert_non_null(strstr(error.text, "the lock is free"));
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* Whatever is no value of this protocol's, to the letter, has no id and stays as it is. */
@@ -88,7 +88,7 @@ TEST(strangers_are_not_touched)
         (void)server_ask(redis, "DEL bowline:{x}");
     }
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* By compare and delete; those who wait in ways of their own are woken where there is a profile. */

@@ -4,7 +4,7 @@
  * those of queue are in test_queue_server.c.
  */
 #include "tests/lib/judged.h"
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 #include "tests/lib/testing.h"

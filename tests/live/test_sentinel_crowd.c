@@ -7,7 +7,7 @@
  * how long nobody had the lock is printed.
  */
 #include "tests/lib/judged.h"
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/sentinels.h"
 #include "tests/lib/suite.h"
 
@@ -106,7 +106,7 @@ static void crowd_comes(server *primary)
     for (unsigned i = 0; i < CROWD; i++) {
         crowd[i] = (member){ .client = clients[i % CLIENTS], .number = i, .ended = BOWLINE_OK };
         assert_int_equal(pthread_create(&crowd[i].thread, NULL, stand_in_line, &crowd[i]), 0);
-        assert_true(line_comes_to(primary, "x", (long)i + 1));
+        assert_true(queue_await_size(primary, "x", (long)i + 1));
     }
 }
 
@@ -132,10 +132,10 @@ TEST(crowd_keeps_its_order_over_a_switch)
     uint64_t        fence  = bowline_hold_fence(hold);
 
     crowd_comes(there->nodes[PRIMARY]);
-    assert_true(line_comes_to(there->nodes[PRIMARY + 1], "x", CROWD));
+    assert_true(queue_await_size(there->nodes[PRIMARY + 1], "x", CROWD));
     server *now = service_switch(there, there->nodes[PRIMARY]);
-    assert_true(line_comes_to(now, "x", CROWD));
-    assert_true(line_can_be_told(now, "x"));
+    assert_true(queue_await_size(now, "x", CROWD));
+    assert_true(queue_await_subscribers(now, "x"));
     assert_int_equal(atomic_load(&served), 0);
     assert_int_equal(bowline_hold_fence(hold), fence);
     atomic_store(&left_us, witness_now_us());
@@ -163,7 +163,7 @@ static void passes_through(void (*end_of_primary)(void))
     bowline_hold   *hold   = must_acquire(client, "x");
 
     crowd_comes(there->nodes[PRIMARY]);
-    assert_true(line_comes_to(there->nodes[PRIMARY + 1], "x", CROWD));
+    assert_true(queue_await_size(there->nodes[PRIMARY + 1], "x", CROWD));
     must_release(hold);
     while (atomic_load(&served) < BEFORE)
         sleep_ms(1);

@@ -82,7 +82,7 @@ static void mend_all(void)
 static rival *rival_on_other_host(const char *name)
 {
     net_enter(hosts, OTHER);
-    rival *r = rival_start_in_line(judge, url, name);
+    rival *r = rival_start_queued(judge, url, name);
     net_enter(hosts, HOLDER);
     return r;
 }
@@ -176,7 +176,7 @@ TEST(holder_who_hears_the_sentinels_leaves_a_primary_that_is_cut_off)
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        fence  = bowline_hold_fence(hold);
-    believer       *b      = believer_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
     rival          *r      = rival_on_other_host("x");
 
     assert_true(lock_arrives(REPLICA, "x"));
@@ -186,7 +186,7 @@ TEST(holder_who_hears_the_sentinels_leaves_a_primary_that_is_cut_off)
     assert_true(comes_from(HOLDER, now));
     must_extend(hold);
     assert_int_equal(bowline_hold_fence(hold), fence);
-    assert_int_equal(rival_turns(r), 0);
+    assert_int_equal(rival_hold_count(r), 0);
     /* It has the key, and believes to be what it was; nobody asks. */
     assert_true(has_lock(PRIMARY, "x"));
     assert_true(strncmp(server_ask(there->nodes[PRIMARY], "ROLE"), "master", 6) == 0);
@@ -194,11 +194,11 @@ TEST(holder_who_hears_the_sentinels_leaves_a_primary_that_is_cut_off)
         assert_false(is_from(host, server_ask(there->nodes[PRIMARY], "CLIENT LIST")));
     (void)server_ask(there->nodes[PRIMARY], "CONFIG RESETSTAT");
     mend_all();
-    (void)believer_stop(b);
+    (void)holder_stop(b);
     must_release(hold);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     service_settles(there, now);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     rival_stop(r);
     assert_null(strstr(server_ask(there->nodes[PRIMARY], "INFO commandstats"), "cmdstat_hello"));
     assert_one_at_a_time(judge);
@@ -214,7 +214,7 @@ TEST(holder_beside_the_old_primary_believes_until_it_hears)
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        fence  = bowline_hold_fence(hold);
-    believer       *b      = believer_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
 
     assert_true(lock_arrives(REPLICA, "x"));
     cut_from_replicas(PRIMARY);
@@ -226,8 +226,8 @@ TEST(holder_beside_the_old_primary_believes_until_it_hears)
     int64_t       gained_us = witness_now_us();
     assert_true(bowline_hold_left_ms(hold) > 0); /* renewed, by one who may not any more */
     mend_all();
-    assert_true(believer_learns(b));
-    tell_overlap(gained_us, believer_stop(b));
+    assert_true(holder_await_loss(b));
+    tell_overlap(gained_us, holder_stop(b));
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     assert_true(bowline_hold_left_ms(second) > 0);
     other_gives_back(second);
@@ -248,7 +248,7 @@ TEST(primary_that_must_have_a_replica_ends_the_hold)
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        fence  = bowline_hold_fence(hold);
-    believer       *b      = believer_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
 
     cut_from_replicas(PRIMARY);
     cut_from_replicas(HOLDER);
@@ -256,8 +256,8 @@ TEST(primary_that_must_have_a_replica_ends_the_hold)
     cut_from_sentinels(HOLDER);
     bowline_hold *second    = other_gets(other, "x", fence);
     int64_t       gained_us = witness_now_us();
-    assert_true(believer_learns(b)); /* nothing has been mended */
-    tell_overlap(gained_us, believer_stop(b));
+    assert_true(holder_await_loss(b)); /* nothing has been mended */
+    tell_overlap(gained_us, holder_stop(b));
     assert_true(bowline_hold_left_ms(second) > 0);
     other_gives_back(second);
     mend_all();
@@ -287,14 +287,14 @@ TEST(sentinel_beside_the_old_primary_leads_to_it)
     bowline_client *other = must_open(beside);
     bowline_hold   *hold  = must_acquire(client, "x");
     uint64_t        fence = bowline_hold_fence(hold);
-    believer       *b     = believer_start(judge, hold);
+    lock_holder    *b     = holder_start(judge, hold);
     assert_true(has_lock(PRIMARY, "x"));
 
     bowline_hold *second    = other_gets(other, "x", fence);
     int64_t       gained_us = witness_now_us();
     mend_all();
-    assert_true(believer_learns(b));
-    tell_overlap(gained_us, believer_stop(b));
+    assert_true(holder_await_loss(b));
+    tell_overlap(gained_us, holder_stop(b));
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     assert_true(bowline_hold_left_ms(second) > 0);
     other_gives_back(second);
@@ -311,7 +311,7 @@ TEST(half_open_way_to_the_primary)
     set_up(2, NULL, LONG_MS);
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    believer       *b      = believer_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
     rival          *r      = rival_on_other_host("x");
 
     assert_true(lock_arrives(REPLICA, "x"));
@@ -323,10 +323,10 @@ TEST(half_open_way_to_the_primary)
     server *now = service_switch(there, there->nodes[PRIMARY]);
     assert_true(comes_from(HOLDER, now));
     must_extend(hold);
-    assert_int_equal(rival_turns(r), 0);
-    (void)believer_stop(b);
+    assert_int_equal(rival_hold_count(r), 0);
+    (void)holder_stop(b);
     must_release(hold);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     rival_stop(r);
     assert_one_at_a_time(judge);
     bowline_close(client);
@@ -349,7 +349,7 @@ static void follows_without(bool is_cut)
     set_up(2, NULL, LONG_MS);
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    believer       *b      = believer_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
     rival          *r      = rival_on_other_host("x");
     unsigned        silent = listened_to();
 
@@ -364,10 +364,10 @@ static void follows_without(bool is_cut)
     if (!is_cut)
         server_signal(there->sentinels[silent], SIGCONT);
     must_extend(hold);
-    assert_int_equal(rival_turns(r), 0);
-    (void)believer_stop(b);
+    assert_int_equal(rival_hold_count(r), 0);
+    (void)holder_stop(b);
     must_release(hold);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     rival_stop(r);
     assert_one_at_a_time(judge);
     bowline_close(client);

@@ -39,7 +39,7 @@ static void all_have_turns(rival *const rivals[RIVALS])
 {
     for (unsigned i = 0; i < RIVALS; i++)
         for (unsigned turn = 0; turn < TURNS; turn++)
-            assert_true(rival_gets_a_turn(rivals[i]));
+            assert_true(rival_await_hold(rivals[i]));
 }
 
 FIXTURE(begin, end)
@@ -50,7 +50,7 @@ TEST(one_at_a_time_when_the_primary_is_killed)
     rival *rivals[RIVALS];
 
     for (unsigned i = 0; i < RIVALS; i++)
-        rivals[i] = rival_start_in_line(judge, url, "x");
+        rivals[i] = rival_start_queued(judge, url, "x");
     all_have_turns(rivals);
     server_kill(there->nodes[0]);
     server *now = service_primary(there, there->nodes[0]);

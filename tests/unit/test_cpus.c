@@ -1,6 +1,6 @@
 /*
  * test_cpus.c -- how many CPUs this process may use: its affinity mask, and the limits of control
- * groups, which are directories made here; and that spinning goes by it.
+ * groups, which are directories that the test makes; and that spinning depends on it.
  */
 #include "base/cpus.h"
 #include "net/spin.h"
@@ -61,7 +61,7 @@ static void limit(const char *group, const char *cpu_max)
 
 FIXTURE(make_groups, remove_groups)
 
-TEST(cpus_group_without_limit_is_zero)
+TEST(cpus_of_a_group_without_a_limit_are_zero)
 {
     assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), 0);
     limit("/a", "max 100000\n");
@@ -86,7 +86,7 @@ TEST(cpus_limit_is_rounded_down_and_at_least_one)
     }
 }
 
-TEST(cpus_least_limit_of_all_groups_above_counts)
+TEST(cpus_lowest_limit_of_the_parent_groups_counts)
 {
     limit("/a/b", "800000 100000\n");
     limit("/a", "300000 100000\n");
@@ -98,7 +98,7 @@ TEST(cpus_least_limit_of_all_groups_above_counts)
     assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), 8);
 }
 
-TEST(cpus_group_is_found_beside_those_of_version_one)
+TEST(cpus_group_is_found_with_version_one_groups)
 {
     limit("", "200000 100000\n");
     limit("/a", "100000 100000\n");
@@ -108,8 +108,8 @@ TEST(cpus_group_is_found_beside_those_of_version_one)
     assert_int_equal(bwl_cpus_of_groups("", mount), 0);
 }
 
-/* In a child: the mask shall not be that of the cases that follow. */
-TEST(cpus_process_with_a_mask_of_one_cpu_has_one)
+/* In a child, so that the mask does not change for the following tests. */
+TEST(cpus_with_a_mask_of_one_cpu_are_one)
 {
     int status;
 
@@ -126,8 +126,8 @@ TEST(cpus_process_with_a_mask_of_one_cpu_has_one)
     assert_in_range(bwl_cpus_usable(), 1, (uintmax_t)sysconf(_SC_NPROCESSORS_CONF));
 }
 
-/* The count is kept: no other case may ask for it before. */
-TEST(cpus_spinning_counts_those_of_the_mask)
+/* The count is cached: no other test may ask for it before this one. */
+TEST(cpus_of_the_mask_decide_about_spinning)
 {
     int status;
 

@@ -1,4 +1,4 @@
-"""What programs that are already compiled rely on: numbers, sizes and places in the public headers.
+"""The binary interface: numbers, sizes and offsets in the public headers.
 
 layout.txt holds them as they were when they were last changed on purpose. From the headers a small C program
 is made that prints the same as they are now. To change them on purpose:
@@ -27,12 +27,12 @@ SPEC.loader.exec_module(rules)
 
 HEADERS = sorted((ROOT / "include/bowline").glob("*.h"))
 
-# They grow with every release; that is what they are for.
+# The version numbers grow with every release.
 NOT_FIXED = re.compile(r"BOWLINE_VERSION_\w+|BOWLINE_\w*H")
 
 
 def structs(text):
-    """(name, members) of every struct that a header lets its reader see into."""
+    """(name, members) of every struct with visible members."""
     code, _ = rules.lex(text)
     found = []
     for match in re.finditer(r"typedef\s+struct\s+\w+\s*\{(.*?)\}\s*(bowline_\w+)\s*;", code, re.DOTALL):
@@ -96,7 +96,7 @@ def test_every_visible_struct_is_seen():
 
 
 def test_option_structs_begin_with_their_size():
-    """The library tells by the first field what the caller was compiled with."""
+    """The first field tells the library which version the caller was compiled with."""
     for header in HEADERS:
         for name, members in structs(header.read_text()):
             if name.endswith("_options"):

@@ -1,6 +1,6 @@
-"""The benchmark is a program like others: its options, its reports, and that it leaves nothing behind.
+"""The benchmark program: its options, its reports, and that it leaves nothing behind.
 
-No test looks at how fast anything is.
+No test asserts a speed.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ needs_redis = pytest.mark.skipif(
 
 @pytest.fixture
 def bench(tmp_path):
-    """Runs it to its end, with its files in a directory of the test's own; nothing of them may be left."""
+    """Runs it to its end, with its files in a directory of the test; none of them may be left."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     env = dict(os.environ, TMPDIR=str(scratch))
@@ -50,7 +50,7 @@ def bench(tmp_path):
 
 
 def refused(bench, *words, code=2):
-    """Runs what must be refused; the three lines."""
+    """Runs a command that must be refused; returns the three lines."""
     done = bench(*words)
     assert (done.returncode, done.stdout) == (code, ""), done.stderr
     lines = done.stderr.splitlines()
@@ -84,7 +84,7 @@ def test_every_option_of_the_help_is_an_option(bench):
             assert bench(f"--{name}", "--help").returncode == 0, name
 
 
-def test_list_says_every_measure_with_its_goal(bench):
+def test_list_has_every_measure_with_its_goal(bench):
     done = bench("--list")
     assert (done.returncode, done.stderr) == (0, "")
     names = listed(bench)
@@ -134,12 +134,12 @@ def test_bad_options_are_refused_in_three_lines(bench, words):
     assert refused(bench, *words)[2] == "type: bowline-bench --help"
 
 
-def test_what_cannot_be_measured_is_said_in_three_lines(bench):
+def test_impossible_measure_is_refused_in_three_lines(bench):
     what, why, _ = refused(bench, *SHORT, "--only", "run-file", "--bowline", "/nowhere/bowline", code=3)
     assert "bowline" in what and "/nowhere/bowline" in why
 
 
-def test_a_file_that_cannot_be_written_is_said(bench):
+def test_file_that_cannot_be_written_is_reported(bench):
     done = bench(*SHORT, "--only", "thread-pair", "--svg", "/nowhere/file.svg")
     assert done.returncode == 3
     assert "/nowhere/file.svg" in done.stderr.splitlines()[0] and len(done.stderr.splitlines()) == 3
@@ -207,7 +207,7 @@ def test_throughput_and_commands_are_measured_too(bench):
 
 
 @needs_redis
-def test_what_the_queue_does_is_measured(bench):
+def test_queue_is_measured(bench):
     queue = "hand-over,takeover,million,waiters-16,waiters-fairness,waiters-commands,same-name,idle,depth,renewals"
     only = queue + ",redlock"
     done = bench(*SHORT, "--brief", "--json", "--only", only)
@@ -218,7 +218,7 @@ def test_what_the_queue_does_is_measured(bench):
         assert m["ratio"] is not None or m["note"] == "this machine has one CPU", m
         if m["ratio"] is not None:
             check_figures(m["theirs"], m["unit"])
-        # So short a contest does not come to everybody, and so short a wait may cost nothing.
+        # In so short a contest some waiters get no lock, and so short a wait may take no time.
         if m["ratio"] is not None and m["name"] not in ("waiters-fairness-128", "idle-cpu", "idle-commands"):
             check_figures(m["ours"], m["unit"])
     # Twice the delay, at least: to the server, and from there to the other.
@@ -231,7 +231,7 @@ def test_what_the_queue_does_is_measured(bench):
 
 
 @needs_redis
-def test_one_cpu_has_no_x_regime_and_that_is_said(bench):
+def test_one_cpu_has_no_x_regime_and_that_is_reported(bench):
     cpu = min(os.sched_getaffinity(0))
     done = bench(
         *SHORT, "--json", "--strict", "--only", "threads-1-X", preexec_fn=lambda: os.sched_setaffinity(0, {cpu})
@@ -266,7 +266,7 @@ def test_the_drawing_is_well_formed_and_has_a_row_per_measure(bench, tmp_path):
     assert "prefers-color-scheme: dark" in drawing.read_text()
 
 
-def test_the_page_says_that_it_is_made_and_by_what(bench, tmp_path):
+def test_page_says_that_it_is_generated_and_by_which_program(bench, tmp_path):
     page, drawing = tmp_path / "page.md", tmp_path / "page.svg"
     done = bench(*SHORT, "--only", LOCAL, "--svg", str(drawing), "--report", str(page))
     assert done.returncode == 0
@@ -281,7 +281,7 @@ def test_progress_is_for_terminals_only(bench):
     done = bench(*SHORT, "--only", "thread-pair", stderr=theirs)
     os.close(theirs)
     said = b""
-    with contextlib.suppress(OSError):  # nobody has the other end any more
+    with contextlib.suppress(OSError):  # the other end is closed
         while more := os.read(ours, 65536):
             said += more
     os.close(ours)
@@ -295,7 +295,7 @@ def test_strict_follows_the_goals(bench):
     assert done.returncode == (0 if met else 1)
 
 
-# Manners.
+# Cleanup.
 
 
 def children_of(pid):
@@ -328,7 +328,7 @@ def wait_for(what, condition):
 
 @needs_redis
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_nothing_is_left_however_it_ends(bench, end):
+def test_every_kind_of_end_leaves_nothing(bench, end):
     process = subprocess.Popen(
         [BENCH, "--settle", "0", "--rounds", "99", "--only", "pair-P"], env=bench.env, stdout=subprocess.DEVNULL
     )

@@ -1,7 +1,7 @@
-"""The benchmark's peers: programs that keep one contract, and what is made of them.
+"""The benchmark's peers: programs with a common line protocol, and the evaluation of their results.
 
 The drivers in C are always here; those of other languages want libraries that `make bench-peers` fetches.  No test
-looks at how fast anything is.
+asserts a speed.
 """
 
 import json
@@ -65,10 +65,10 @@ PING = here("PING", program("hiredis-peer") if BENCH else "", "0")
 BROKEN = here("broken", program("hiredis-peer") if BENCH else "", "broken")
 
 
-# What is measured.
+# Measures.
 
 
-def test_pairs_and_hand_overs_of_both_sides_are_timed(compare):
+def test_pairs_and_handoffs_of_both_sides_are_timed(compare):
     found = cells(compare([PING, POLL], "peer-pair,peer-hand-over-P", "--query", "protocol=queue"))
     assert found.keys() == {(f"peer-{what}", peer) for what in ("pair-S", "hand-over-P") for peer in ("PING", "poll-1")}
     for (name, peer), cell in found.items():
@@ -84,7 +84,7 @@ def test_pairs_and_hand_overs_of_both_sides_are_timed(compare):
     assert found["peer-hand-over-P", "PING"]["goal"] == 1.1
 
 
-def test_many_waiters_are_counted_and_idle_ones_too(compare):
+def test_many_waiters_and_idle_ones_are_counted(compare):
     found = cells(compare([POLL], "peer-waiters-2,peer-idle", "--query", "protocol=token"))
     assert found.keys() == {("peer-waiters-2", "poll-1"), ("peer-idle", "poll-1")}
     crowd, idle = found["peer-waiters-2", "poll-1"], found["peer-idle", "poll-1"]
@@ -97,17 +97,17 @@ def test_many_waiters_are_counted_and_idle_ones_too(compare):
     assert idle["theirs"]["commands_per_waiter_s"] > 1
 
 
-def test_a_url_of_ours_that_is_none_ends_the_run(compare):
+def test_invalid_url_ends_the_run(compare):
     done = compare([POLL], "peer-pair", "--query", "protocol=nonesuch")
     assert done.returncode == 3
     lines = done.stderr.splitlines()
     assert len(lines) == 3 and "our own side" in lines[0] and "nonesuch" in lines[1]
 
 
-# What is not a lock, and what is not there.
+# Peers without exclusion, and missing peers.
 
 
-def test_what_is_held_by_two_at_once_gets_no_figure(compare):
+def test_peer_with_two_holders_at_once_gets_no_figure(compare):
     found = cells(compare([BROKEN, POLL], "peer-pair,peer-waiters-16"))
     for name in ("peer-pair-S", "peer-waiters-16"):
         assert found[name, "broken"]["ratio"] is None
@@ -128,8 +128,8 @@ for line in sys.stdin:
 """
 
 
-def test_a_hand_over_that_comes_before_the_release_is_noticed(compare, tmp_path):
-    """Its turns look as they should; what it says of a hand-over does not."""
+def test_handoff_before_the_release_is_detected(compare, tmp_path):
+    """Its holds are valid; its times of a handoff are not."""
     liar = tmp_path / "liar.py"
     liar.write_text(LIAR)
     found = cells(compare([here("liar", sys.executable, str(liar))], "peer-hand-over-S"))
@@ -162,7 +162,7 @@ def wait_for(what, condition):
 
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
-def test_no_driver_is_left_however_it_ends(tmp_path, end):
+def test_every_kind_of_end_leaves_no_driver(tmp_path, end):
     (tmp_path / "list").write_text(POLL + "\n")
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -170,7 +170,7 @@ def test_no_driver_is_left_however_it_ends(tmp_path, end):
     words = [BENCH, "--settle", "0", "--samples", "1000", *only]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, env=dict(os.environ, TMPDIR=str(scratch)))
     try:
-        # The janitor, the server, two of ours and two of theirs.
+        # The janitor, the server, two drivers of bowline and two of the peer.
         wait_for("all six", lambda: len(children_of(process.pid)) == 6)
         children = children_of(process.pid)
     finally:
@@ -180,7 +180,7 @@ def test_no_driver_is_left_however_it_ends(tmp_path, end):
     wait_for("the end of its directory", lambda: list(scratch.iterdir()) == [])
 
 
-def test_what_is_absent_is_named_with_the_reason_and_the_rest_goes_on(compare, tmp_path):
+def test_missing_peer_is_reported_and_the_others_run(compare, tmp_path):
     page = tmp_path / "page.md"
     lines = [
         "Nobody\tnobody 1.0\tabsent\tnobody is not installed",
@@ -203,7 +203,7 @@ def test_what_is_absent_is_named_with_the_reason_and_the_rest_goes_on(compare, t
     assert "### peer-pair-S" in text and "| poll-1 | **" in text
 
 
-def test_a_page_without_peers_says_so(tmp_path):
+def test_page_without_peers_is_reported(tmp_path):
     page = tmp_path / "page.md"
     words = [BENCH, "--settle", "0", "--rounds", "1", "--only", "thread-pair", "--json", "--report", str(page)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=False)
@@ -211,18 +211,18 @@ def test_a_page_without_peers_says_so(tmp_path):
     assert "## Beside other libraries\n\nAbsent:" in page.read_text()
 
 
-def test_peers_that_are_asked_for_without_a_list_are_refused():
+def test_peers_option_without_a_list_is_refused():
     done = subprocess.run([BENCH, "--only", "peer-pair"], capture_output=True, text=True, timeout=LIMIT, check=False)
     assert done.returncode == 2 and "--peers" in done.stderr.splitlines()[0]
 
 
 @pytest.mark.parametrize("line", ["one field", "two\tfields", "a\tb\tthere\tc", "\t".join("abc" * 20)])
-def test_a_list_that_is_none_is_refused(compare, line):
+def test_invalid_list_is_refused(compare, line):
     done = compare([line], "peer-pair")
     assert done.returncode == 3 and "is not a list of peers" in done.stderr.splitlines()[0]
 
 
-# The contract, of the drivers that are always here.
+# The line protocol, of the drivers that are always available.
 
 
 class Server:
@@ -280,7 +280,7 @@ def driver(server):
 
 
 @pytest.mark.parametrize("command", [["bowline-peer", ""], ["hiredis-peer", "1"]])
-def test_the_contract_is_kept(driver, command, tmp_path):
+def test_line_protocol_is_followed(driver, command, tmp_path):
     ask = driver([program(command[0]), command[1]])
     word, *took = ask("pair 3")
     assert word == "pair" and len(took) == 3 and all(int(ns) > 0 for ns in took)
@@ -300,7 +300,7 @@ def test_the_contract_is_kept(driver, command, tmp_path):
     assert ask("pair 1")[0] == "pair"
 
 
-def test_who_waits_is_given_it_by_the_others_release(driver):
+def test_waiter_acquires_at_the_release_of_the_other_driver(driver):
     holder, waiter = driver([program("bowline-peer"), ""]), driver([program("bowline-peer"), ""])
     holder("acquire")
     waiter.process.stdin.write("acquire\n")
@@ -311,7 +311,7 @@ def test_who_waits_is_given_it_by_the_others_release(driver):
     assert waiter("release")[0] == "released"
 
 
-def test_only_one_driver_knows_of_pings(driver):
+def test_one_driver_supports_pings(driver):
     assert driver([program("hiredis-peer"), "0"])("ping")[0] == "ping"
     assert driver([program("bowline-peer"), ""])("ping")[0] == "error"
 

@@ -48,7 +48,7 @@ static void say(const char *command)
     freeReplyObject(reply);
 }
 
-TEST(what_a_script_calls_is_no_command)
+TEST(commands_inside_scripts_are_not_counted)
 {
     bench_watch   watch = { .info = NULL };
     bench_failure failure;
@@ -64,7 +64,7 @@ TEST(what_a_script_calls_is_no_command)
     say("GET a");
     assert_int_equal(commands, 4);
 
-    /* And again, from nothing. */
+    /* And again, from zero. */
     assert_int_equal(bench_watch_begin(&watch, there.server.port, &failure), 0);
     say("GET lua]");
     assert_int_equal(bench_watch_end(&watch, &commands, &failure), 0);
@@ -72,7 +72,7 @@ TEST(what_a_script_calls_is_no_command)
     bench_watch_close(&watch);
 }
 
-TEST(some_commands_are_counted_apart)
+TEST(named_commands_are_counted_separately)
 {
     bench_watch   watch = { .apart = { "beat", "confirm" } };
     bench_failure failure;
@@ -109,7 +109,7 @@ TEST(cpu_of_the_server_grows)
     bench_watch_close(&watch);
 }
 
-TEST(a_watch_may_be_closed_while_it_counts)
+TEST(watch_may_be_closed_while_it_counts)
 {
     bench_watch   watch = { .info = NULL };
     bench_failure failure;

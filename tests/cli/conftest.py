@@ -1,4 +1,4 @@
-"""What the tests of the command share: a directory with bowline, and a private Redis.
+"""Shared by the tests of the command: a directory with bowline, and a private Redis.
 
 No test asserts an upper limit of time. LIMIT only ends a test that hangs.
 """
@@ -20,10 +20,10 @@ LIMIT = 60
 
 PROGRAM = os.environ.get("BOWLINE")
 
-# Files that others can write to are not obeyed: whoever runs the tests may have another umask.
+# bowline ignores files that others can write to, and the caller of the tests may have another umask.
 os.umask(0o022)
 
-# Whoever runs the tests in the background ignores some signals, and bowline would honour that.
+# A caller in the background ignores some signals, and bowline would inherit that.
 for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU):
     if signal.getsignal(_number) == signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
@@ -81,7 +81,7 @@ class Place:
                 self.env[name] = os.environ[name]
         self.started = []
 
-    # The tests cannot import this module: the fixture gives access to what they share.
+    # The tests cannot import this module: the fixture gives access to its functions.
     wait_for = staticmethod(wait_for)
     text_of = staticmethod(text_of)
     is_alive = staticmethod(is_alive)

@@ -21,7 +21,7 @@ def acl(place, *words):
 
 
 def rule(place, *words):
-    """The items of the rule that is printed."""
+    """The items of the printed rule."""
     done = place.bowline("acl", *words)
     assert (done.returncode, done.stderr) == (0, "")
     return shlex.split(done.stdout.splitlines()[0])
@@ -50,7 +50,7 @@ def test_the_user_may_lock_with_it_and_nothing_else(place, redis):
     assert "NOPERM" in redis.cli("info")
 
 
-def test_what_is_useful_besides_is_said(place):
+def test_optional_rights_are_listed(place):
     lines = place.bowline("acl", HOST).stdout.splitlines()
     assert lines[1].startswith("# also useful: +info ")
     assert lines[2] == "# also useful: +mget: several renewals go in one command"
@@ -60,13 +60,13 @@ def test_what_is_useful_besides_is_said(place):
     assert len(place.bowline("acl", f"{HOST}?protocol=set-nx-ex&accept-risk=1").stdout.splitlines()) == 2  # they go one by one
 
 
-def test_who_waits_for_replicas_may_wait(place):
+def test_rule_for_replicas_allows_WAIT(place):
     assert "wait" not in acl(place, HOST)["commands"]
     for options in ("sync=1", "protocol=token&sync=2"):
         assert "wait" in acl(place, f"{HOST}?{options}")["commands"]
 
 
-def test_a_cluster_sends_on_and_has_a_count_of_fences_in_each_slot(place):
+def test_rule_for_a_cluster_has_a_fence_key_in_each_slot(place):
     cluster = HOST.replace("redis:", "redis+cluster:")
     assert set(acl(place, cluster)["commands"]) - set(acl(place, HOST)["commands"]) == {"asking"}
     of_one, of_many = (acl(place, url + "?key=a%25sb")["keys"] for url in (HOST, cluster))
@@ -79,7 +79,7 @@ def test_a_cluster_sends_on_and_has_a_count_of_fences_in_each_slot(place):
     assert {"cluster|slots", "cluster|info"} <= set(looks)
 
 
-def test_the_lock_of_the_url_is_meant(place):
+def test_rule_is_for_the_lock_of_the_url(place):
     assert acl(place, HOST)["features"] == ["queue"]
     assert acl(place, f"{HOST}?protocol=token")["features"] == ["token"]
     assert acl(place, f"{HOST}?profile=redis-mutex&accept-risk=1")["features"] == ["stamp"]
@@ -119,7 +119,7 @@ def test_keys_are_those_of_the_url(place):
     assert rule(place, "--feature", "update", "--key", 'my "seats" *', HOST)[7] == '~my "seats" *'
 
 
-def test_whose_rule_it_is(place):
+def test_rule_has_the_name_of_the_user(place):
     secret = place.script("url", "redis://ann:swordfish@host.invalid\n", mode=0o600)
     done = place.bowline("acl", "--url-file", str(secret))
     assert done.stdout.startswith("ACL SETUSER ann reset on >PASSWORD ")
@@ -145,7 +145,7 @@ def test_whose_rule_it_is(place):
         (["redis://"], "takes a host"),
     ],
 )
-def test_what_has_no_rule(place, words, why):
+def test_stores_without_users_have_no_rule(place, words, why):
     secret = place.script("password", "c0rrect\n", mode=0o600)
     done = place.bowline("acl", *[word.replace("PASSWORD", str(secret)) for word in words])
     assert (done.returncode, done.stdout) == (125, "")

@@ -32,14 +32,14 @@ def stands_in_line(place, redis, count, name="job"):
     place.wait_for(f"{count} in line", lambda: redis.cli("ZCARD", f"bowline:{{{name}}}:bwl.q") == str(count))
 
 
-def test_holder_is_shown_then_broken_and_learns_it_by_its_renewal(place, redis):
+def test_holder_is_shown_then_broken_and_notices_at_its_renewal(place, redis):
     for _ in range(20):
         holder = place.hold("job", "-t", "3s", "--kill-after", "100ms")
         done = breaks(place, "--yes", "job")
         assert (done.returncode, done.stderr) == (0, "")
         if done.stdout != "job: no one holds it\n":
             break
-        assert place.finish(holder) == LOST  # all stood still for longer than its lease
+        assert place.finish(holder) == LOST  # the machine stopped for longer than its lease
     shown, broken = done.stdout.splitlines()
     assert shown.startswith("job: held by ") and f" pid {holder.pid} (bowline run sh), which ends in " in shown
     assert broken == "job: broken"
@@ -50,7 +50,7 @@ def test_holder_is_shown_then_broken_and_learns_it_by_its_renewal(place, redis):
     assert redis.keys() == []
 
 
-def test_three_who_wait_are_served_in_their_order(place, redis):
+def test_three_waiters_are_served_in_order(place, redis):
     holder = place.hold()
     waiters = []
     for number in range(3):
@@ -63,7 +63,7 @@ def test_three_who_wait_are_served_in_their_order(place, redis):
     assert redis.keys() == []
 
 
-def test_nobody_holds_it(place, redis):
+def test_free_lock_has_nothing_to_break(place, redis):
     done = breaks(place, "job", "--yes")
     assert (done.returncode, done.stdout, done.stderr) == (0, "job: no one holds it\n", "")
 
@@ -91,7 +91,7 @@ def test_json_is_one_line_and_breaks_only_with_yes(place, redis):
     assert place.let_go(holder) == LOST
 
 
-# Asked on a terminal.
+# The question on a terminal.
 
 
 class Asked:
@@ -135,8 +135,8 @@ def test_question_says_when_the_holder_stops(place, redis, options, key, value, 
     assert redis.cli("GET", key) == value
 
 
-def test_holder_of_a_lock_that_is_never_renewed_works_on(place, redis):
-    """As the question says: its command runs to its end, beside the next holder."""
+def test_holder_without_renewal_continues_after_a_break(place, redis):
+    """As the question says: its command runs to its end, at the same time as the next holder."""
     place.env["BOWLINE_URL"] = f"{redis.url}?profile=jedis-lock-1&accept-risk=1&lease=60s"
     holder = place.hold()
     assert breaks(place, "--yes", "job").returncode == 0
@@ -163,7 +163,7 @@ def test_lock_of_another_program_is_broken_under_its_profile(place, redis, profi
     assert redis.cli("EXISTS", key) == "0"
 
 
-def test_yes_breaks_and_anything_else_does_not(place, redis):
+def test_only_yes_breaks(place, redis):
     holder = place.hold()
     for answer in ("\n", "n\n", "yellow\n", "\x04"):
         asked = Asked(place)
@@ -175,7 +175,7 @@ def test_yes_breaks_and_anything_else_does_not(place, redis):
     assert place.let_go(holder) == LOST
 
 
-def test_who_took_it_between_the_question_and_the_answer_keeps_it(place, redis):
+def test_new_holder_between_question_and_answer_keeps_the_lock(place, redis):
     holder = place.hold()
     asked = Asked(place)
     place.let_go(holder)
@@ -191,7 +191,7 @@ def test_who_took_it_between_the_question_and_the_answer_keeps_it(place, redis):
 
 
 def held_and_awaited(place, redis):
-    """A holder and a waiter. Repeated if everything stood still until the short lease ended."""
+    """A holder and a waiter. Repeated if the machine stopped until the short lease ended."""
     order, line = place.path("order"), "bowline:{job}:bwl.q"
     for _ in range(20):
         holder = place.hold("job", "-t", "1s", "--kill-after", "100ms")
@@ -204,7 +204,7 @@ def held_and_awaited(place, redis):
     return holder, waiter
 
 
-def test_who_breaks_may_be_killed_at_any_moment(place, redis):
+def test_break_may_be_killed_at_any_moment(place, redis):
     """Before, between or after the two steps: the lock belongs to the holder or the next one."""
     for delay in range(12):
         holder, waiter = held_and_awaited(place, redis)
@@ -226,7 +226,7 @@ def test_who_breaks_may_be_killed_at_any_moment(place, redis):
         assert redis.keys() == []
 
 
-def test_nothing_is_broken_by_who_is_killed_before_he_asks(place, redis):
+def test_break_killed_before_the_question_changes_nothing(place, redis):
     holder = place.hold()
     asked = Asked(place)
     redis.freeze()
@@ -240,10 +240,10 @@ def test_nothing_is_broken_by_who_is_killed_before_he_asks(place, redis):
     place.let_go(holder)
 
 
-# What cannot be broken.
+# Locks that cannot be broken.
 
 
-def test_strangers_value_stays(place, redis):
+def test_foreign_value_is_not_broken(place, redis):
     redis.cli("SET", "bowline:{job}", "somebody's")
     done = breaks(place, "--yes", "job")
     what, why, what_to_do = failed(done)
@@ -253,7 +253,7 @@ def test_strangers_value_stays(place, redis):
     assert event["event"] == "failed" and "id" not in event
 
 
-def test_value_that_is_nearly_one_stays(place, redis):
+def test_value_with_a_wrong_byte_is_not_broken(place, redis):
     """Any client may write to a key: bytes that are no token end neither a hold nor the program."""
     for bad in ("\\0" + "a" * 24, "a" * 24 + "\\0", "a" * 24 + "\\27", "a" * 24, "a" * 26):
         redis.cli("EVAL", f"return redis.call('SET', KEYS[1], 'b1:{bad}')", "1", "bowline:{job}")
@@ -262,7 +262,7 @@ def test_value_that_is_nearly_one_stays(place, redis):
         assert redis.cli("EXISTS", "bowline:{job}") == "1"
 
 
-def test_value_that_all_write_alike_stays(place, redis):
+def test_value_without_an_owner_is_not_broken(place, redis):
     place.env["BOWLINE_URL"] = f"{redis.url}?protocol=set-nx-ex&accept-risk=1"
     holder = place.hold()
     lines = breaks(place, "--yes", "job").stderr.splitlines()
@@ -271,7 +271,7 @@ def test_value_that_all_write_alike_stays(place, redis):
     place.let_go(holder)
 
 
-def test_file_says_which_process_to_end(place):
+def test_break_of_a_file_lock_names_the_process(place):
     holder = place.hold()
     done = breaks(place, "--yes", "job")
     what, why, what_to_type = failed(done)
@@ -281,7 +281,7 @@ def test_file_says_which_process_to_end(place):
     place.let_go(holder)
 
 
-def test_thread_has_nothing_to_break(place):
+def test_break_of_a_thread_lock_is_refused(place):
     what, why, _ = failed(breaks(place, "--yes", "--url", "thread:", "job"))
     assert "that another process can break" in what and "one process" in why
 
@@ -306,7 +306,7 @@ def test_a_lock_of_several_servers_is_shown_and_not_broken(place, start_redis):
     assert place.let_go(holder) == 128 + signal.SIGTERM
 
 
-def test_server_that_cannot_be_reached(place):
+def test_unreachable_server_is_reported(place):
     what, why, _ = failed(breaks(place, "--yes", "--url", f"unix://{place.path('none')}", "job"))
     assert what == "the holder of job is not known" and "cannot connect" in why
 
@@ -323,7 +323,7 @@ def test_server_that_cannot_be_reached(place):
         ([""], 'there is no lock ""'),
     ],
 )
-def test_wrong_words(place, words, says):
+def test_wrong_arguments_are_refused(place, words, says):
     done = breaks(place, *words)
     assert failed(done)[0] == says
     assert "secret" not in done.stderr and done.stdout == ""

@@ -119,17 +119,17 @@ def test_every_profile_has_caps(place):
         assert answer["fence"] == (name == "redisson-fenced")
 
 
-def test_a_lock_of_stamps_goes_by_the_clock_of_the_server(place):
+def test_lock_with_timestamps_uses_the_clock_of_the_server(place):
     answer = caps(place, "redis://host.invalid?profile=redis-mutex&accept-risk=1")
     assert (answer["protocol"], answer["variant"]) == ("setnx-getset", "server")
     assert "not safe" in answer["risk"]
     assert caps(place, url_of("setnx-getset"))["variant"] is None
 
 
-# ---- which lock is meant -----------------------------------------------------------------------
+# ---- the lock of the URL -------------------------------------------------------------------------
 
 
-def test_without_a_url_it_is_that_of_run(place):
+def test_caps_without_a_url_uses_that_of_run(place):
     assert caps(place)["place"] == f"file:{place.locks}"
     place.env["BOWLINE_URL"] = "redis://host.invalid:7/3?lease=7s&renew=off"
     answer = caps(place)
@@ -142,14 +142,14 @@ def test_without_a_url_it_is_that_of_run(place):
     assert (caps(place)["place"], caps(place)["lease_ms"]) == ("redis://other.invalid:6379", 9000)
 
 
-def test_replicas_that_must_have_it_are_named(place):
+def test_number_of_replicas_is_shown(place):
     answer = caps(place, "redis://host.invalid?sync=2")
     assert (answer["protocol"], answer["default"], answer["sync"]) == ("queue", True, 2)
     assert caps(place, "redis://host.invalid")["sync"] == 0
     assert "2 replicas must have the lock" in place.bowline("caps", "redis://host.invalid?sync=2").stdout
 
 
-def test_the_default_is_told_from_what_was_named(place):
+def test_default_protocol_is_distinguished_from_a_named_one(place):
     assert caps(place, "redis://host.invalid")["default"]
     assert caps(place, "redis://host.invalid")["protocol"] == "queue"
     assert not caps(place, "redis://host.invalid?protocol=queue")["default"]
@@ -169,14 +169,14 @@ def test_a_password_is_never_shown(place):
 
 
 @pytest.mark.parametrize("word", ["redis://host.invalid?lesae=1s", "http://host.invalid", "redis://?protocol=tokn"])
-def test_what_cannot_be_locked_has_no_caps(place, word):
+def test_invalid_url_has_no_caps(place, word):
     done = place.bowline("caps", word)
     assert (done.returncode, done.stdout) == (125, "")
     assert done.stderr.startswith("bowline: there can be no lock at the URL from the command line\n")
 
 
 @pytest.mark.parametrize("words", [["--jsno"], ["redis://a", "redis://b"], ["--url-file"], ["-x"]])
-def test_words_that_are_wrong(place, words):
+def test_wrong_arguments_are_refused(place, words):
     done = place.bowline("caps", *words)
     assert (done.returncode, done.stdout) == (125, "")
     assert done.stderr.endswith("bowline: type: bowline help caps\n")
@@ -197,11 +197,11 @@ def test_the_directory_of_file_is_not_made(place):
     assert sorted(place.root.rglob("*")) == before
 
 
-# ---- is it so? -----------------------------------------------------------------------------------
+# ---- compared with the locks --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("lock", ["file:", *PROTOCOLS])
-def test_the_fence_is_there_as_it_says(place, redis, lock):
+def test_fence_exists_as_caps_says(place, redis, lock):
     url = f"file:{place.locks}" if lock == "file:" else url_of(lock, redis.url)
     done = place.run("--url", url, "job", "sh", "-c", "echo ${BOWLINE_FENCE:-none}")
     assert done.returncode == 0
@@ -209,7 +209,7 @@ def test_the_fence_is_there_as_it_says(place, redis, lock):
 
 
 @pytest.mark.parametrize("lock", ["file:", *PROTOCOLS])
-def test_a_crash_costs_what_it_says(place, redis, lock):
+def test_crash_costs_what_caps_says(place, redis, lock):
     """Kill the holder and look at what is left of the lock."""
     url = f"file:{place.locks}" if lock == "file:" else url_of(lock, redis.url) + "&lease=20s"
     holder = place.hold("job", "--url", url, "--close")
@@ -231,9 +231,9 @@ def test_a_crash_costs_what_it_says(place, redis, lock):
         assert 0 < int(redis.cli("ttl", key)) <= 20 or stamp.isdigit()
 
 
-# ---- would it notice? ----------------------------------------------------------------------------
+# ---- a wrong table is detected ------------------------------------------------------------------
 
 
-def test_a_table_that_says_something_else_is_noticed(place):
+def test_wrong_table_is_detected(place):
     other = glance(GUARANTEES.replace("| `token` | no | no |", "| `token` | no | yes |"))
     assert cells(caps(place, url_of("token"))) != other["token"]

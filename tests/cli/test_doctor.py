@@ -33,10 +33,10 @@ def good(start_redis, place):
     return server
 
 
-# ---- nothing is wrong ------------------------------------------------------------------------------
+# ---- no findings ------------------------------------------------------------------------------------
 
 
-def test_a_good_server_has_a_clean_bill(place, good):
+def test_good_server_has_no_findings(place, good):
     bill = look(place, None)
     assert set(bill.grades().values()) == {"ok"}
     assert (bill.code, bill.all["worst"], bill.all["protocol"]) == (0, "ok", "queue")
@@ -58,7 +58,7 @@ def inotify_can_be_had():
     return fd >= 0
 
 
-def test_a_directory_has_a_clean_bill(place):
+def test_good_directory_has_no_findings(place):
     can = [inotify_can_be_had()]
     bill = look(place, None)
     can.append(inotify_can_be_had())
@@ -68,7 +68,7 @@ def test_a_directory_has_a_clean_bill(place):
     assert "mode 0700" in bill.of("directory")["what"]
 
 
-def test_threads_have_nothing_to_look_at(place):
+def test_thread_locks_have_nothing_to_check(place):
     assert look(place, "thread:").grades() == {"process": "ok"}
 
 
@@ -115,7 +115,7 @@ def test_nothing_is_changed(place, good, options):
 
 
 @pytest.mark.parametrize("policy, what", [("allkeys-lru", "may evict the key"), ("volatile-ttl", "shortest time to live")])
-def test_a_policy_that_throws_locks_away(place, good, policy, what):
+def test_eviction_policy_that_deletes_locks(place, good, policy, what):
     good.cli("config", "set", "maxmemory-policy", policy)
     good.cli("config", "set", "maxmemory", "100mb")
     bill = look(place, None)
@@ -133,14 +133,14 @@ def test_memory_that_is_nearly_full(place, good):
 
 
 def test_memory_of_a_few_bytes(place, good):
-    """The memory is full, whatever one per cent of it is."""
+    """With so few bytes, one per cent of the memory is rounded to zero."""
     good.cli("config", "set", "maxmemory", "50")
     finding = look(place, None).of("eviction")
     assert (finding["grade"], "% of maxmemory is used" in finding["why"]) == ("warning", True)
     good.cli("config", "set", "maxmemory", "0")
 
 
-def test_keys_that_were_thrown_away(place, good):
+def test_evicted_keys_are_reported(place, good):
     good.cli("config", "set", "maxmemory-policy", "allkeys-random")
     good.cli("set", "a", "b")
     good.cli("config", "set", "maxmemory", "1")
@@ -149,7 +149,7 @@ def test_keys_that_were_thrown_away(place, good):
     assert "has evicted" in look(place, None).of("evicted", "warning")["what"]
 
 
-def test_a_server_that_writes_nothing_to_disk(place, redis):
+def test_server_without_persistence(place, redis):
     finding = look(place, None).of("persistence")
     assert finding["grade"] == "warning"
     assert "nothing is written" in finding["what"]
@@ -205,7 +205,7 @@ NOT_LOOKED_AT = {"+watch", "+unwatch", "+multi", "+exec", "+select"}
 
 
 @pytest.mark.parametrize("lock", LOCKS)
-def test_every_right_of_every_lock_is_looked_at(place, good, lock):
+def test_every_right_of_every_lock_is_checked(place, good, lock):
     """Except those of a transaction, in which the doctor asks."""
     url = f"{good.url}?db=1&accept-risk=1&{lock}"
     rule = place.bowline("acl", url).stdout.splitlines()[0]
@@ -221,8 +221,8 @@ def test_a_command_that_the_server_has_not(place, start_redis):
     assert finding["what"] == "the server has no command evalsha"
 
 
-def test_a_user_with_just_the_rule_of_doctor_is_told_everything(place, good):
-    """And without any one item of the rule some check is not made."""
+def test_user_with_the_rule_of_doctor_gets_every_finding(place, good):
+    """And without any one item of the rule, at least one check is missing."""
     words = rule(place, good, "--feature", "queue,status,doctor")
     good.cli(*words)
     bill = look_as(place, good, "ann")
@@ -239,7 +239,7 @@ def test_a_user_with_just_the_rule_of_doctor_is_told_everything(place, good):
         assert item in " ".join(finding["type"] for finding in missing)
 
 
-def test_what_may_not_be_looked_at_is_no_failure(place, good):
+def test_forbidden_check_is_no_failure(place, good):
     good.cli(*rule(place, good, "--feature", "queue"))
     bill = look_as(place, good, "ann")
     assert bill.code == 0
@@ -248,7 +248,7 @@ def test_what_may_not_be_looked_at_is_no_failure(place, good):
     assert all("ACL SETUSER ann +" in f["type"] for f in bill.findings if f["grade"] == "unknown")
 
 
-# ---- who we are ---------------------------------------------------------------------------------------
+# ---- user ---------------------------------------------------------------------------------------------
 
 
 def test_a_wrong_password_ends_there(place, good):
@@ -269,7 +269,7 @@ def test_a_password_that_is_missing(place, good):
     assert "--url-file" in bill.of("authentication")["type"]
 
 
-# ---- what the server is -------------------------------------------------------------------------------
+# ---- kind of server ------------------------------------------------------------------------------------
 
 
 def test_a_replica_writes_nothing(place, good, start_redis):
@@ -366,7 +366,7 @@ def test_symfony_has_locked_here(place, good):
     assert mine.of("rights", "ok")
 
 
-def test_a_stranger_has_locked_here(place, good):
+def test_foreign_locks_are_found(place, good):
     assert hashlib.sha1(REDIS_PY_RELEASE.encode()).hexdigest() == "c3f8721cbb97f72bc19e972846bd7aaf91901658"
     good.cli("script", "load", REDIS_PY_RELEASE)
     finding = look(place, None).of("foreign-locks")
@@ -379,7 +379,7 @@ def test_a_stranger_has_locked_here(place, good):
     assert "are independent" in other["why"]
 
 
-def test_stranger_whose_keys_bowline_cannot_know(place, good):
+def test_foreign_locks_with_unknown_keys(place, good):
     script = 'if redis.call("GET",KEYS[1]) == ARGV[1] then return redis.call("DEL",KEYS[1]) end;return 0'
     assert good.cli("script", "load", script) == "9eb62214c9af87ae5f9a9f12bb4520281c0d2ae1"
     finding = look(place, None).of("foreign-locks")
@@ -389,7 +389,7 @@ def test_stranger_whose_keys_bowline_cannot_know(place, good):
     assert "takes part" in look(place, url).of("foreign-locks")["why"]
 
 
-def test_what_is_at_risk_is_said(place, good):
+def test_risks_are_reported(place, good):
     bill = look(place, f"{good.url}?protocol=setnx-del&accept-risk=1")
     assert (bill.of("url")["grade"], bill.code) == ("warning", 0)
     assert "not safe" in bill.of("url")["what"]
@@ -398,7 +398,7 @@ def test_what_is_at_risk_is_said(place, good):
 # ---- directories -------------------------------------------------------------------------------------------
 
 
-def test_a_directory_of_everybody(place):
+def test_directory_writable_for_all_users(place):
     place.locks.chmod(0o1777)
     finding = look(place, None).of("directory")
     assert (finding["grade"], "every user" in finding["why"]) == ("note", True)
@@ -407,7 +407,7 @@ def test_a_directory_of_everybody(place):
     assert (bill.code, bill.bad()) == (1, ["url"])
 
 
-def test_the_directory_of_one_user_is_said_to_be_that(place):
+def test_directory_of_one_user_is_reported_as_such(place):
     finding = look(place, "file:").of("users")
     assert finding["grade"] == "note" and f"user {os.geteuid()} only" in finding["what"]
     assert "another lock of the same name" in finding["why"] and "file:///run/lock/bowline" in finding["type"]
@@ -433,7 +433,7 @@ def test_a_shared_directory_that_cannot_be_read(place):
     assert finding["grade"] == "warning" and finding["type"].startswith("chmod a+r ")
 
 
-# ---- the words ---------------------------------------------------------------------------------------------
+# ---- options ------------------------------------------------------------------------------------------------
 
 
 def test_help(place):
@@ -443,7 +443,7 @@ def test_help(place):
 
 
 @pytest.mark.parametrize("words", [["--jsno"], ["a", "b"], ["redis://ann:swordfish@host.invalid"]])
-def test_words_that_are_wrong(place, words):
+def test_wrong_arguments_are_refused(place, words):
     done = place.bowline("doctor", *words)
     assert (done.returncode, done.stdout) == (125, "")
     assert "swordfish" not in done.stderr

@@ -70,7 +70,7 @@ def test_a_node_of_the_url_leads_to_all_of_them(place, nodes):
     assert [text.count(f"\n{name}, protocol") for name in bill.all["servers"][1:]] == [1] * 4
 
 
-def test_of_the_nodes_of_the_url_one_is_enough(place, nodes):
+def test_one_reachable_node_of_the_url_is_enough(place, nodes):
     bill = look(place, f"redis+cluster://127.0.0.1:{free_port()},{nodes[1].where}")
     gone = [f for f in bill.findings if f["server"] == 1]
     assert [(f["check"], f["grade"]) for f in gone] == [("connect", "warning")]
@@ -79,7 +79,7 @@ def test_of_the_nodes_of_the_url_one_is_enough(place, nodes):
     assert (bill.code, of_all(bill)["slots"]["grade"]) == (1, "failure")
 
 
-def test_a_name_that_is_announced_and_leads_nowhere(place, nodes):
+def test_announced_name_that_cannot_be_resolved(place, nodes):
     for node in nodes:
         node.cli("config", "set", "cluster-preferred-endpoint-type", "hostname")
         node.cli("config", "set", "cluster-announce-hostname", f"n{node.port}.invalid" if node is nodes[1] else "localhost")
@@ -138,7 +138,7 @@ def test_what_a_failover_means_for_a_lease(place, nodes):
         node.cli("config", "set", "cluster-require-full-coverage", "yes")
 
 
-def test_urls_of_something_else(place, nodes, start_redis):
+def test_urls_of_another_kind_are_refused(place, nodes, start_redis):
     alone = start_redis("--port", str(port := free_port()))
     bill = look(place, f"redis+cluster://127.0.0.1:{port}")
     assert bill.of("mode")["type"] == f"redis://127.0.0.1:{port}"
@@ -147,17 +147,17 @@ def test_urls_of_something_else(place, nodes, start_redis):
     assert bill.of("mode")["type"] == f"redis+cluster://{nodes[1].where}"
 
 
-# ---- what stays wrong ----------------------------------------------------------------------------
+# ---- lasting damage ------------------------------------------------------------------------------
 
 
-def test_a_replica_that_is_gone_is_a_warning(place, nodes):
+def test_missing_replica_is_a_warning(place, nodes):
     nodes[REPLICA].stop()
     bill = look(place, url_of(nodes[0], nodes[REPLICA]))
     gone = of_node(bill, nodes[REPLICA])
     assert (gone["connect"]["grade"], bill.code) == ("warning", 0)
 
 
-def test_slots_that_nobody_has(place, nodes):
+def test_slots_without_an_owner(place, nodes):
     assert nodes[2].cli("cluster", "delslots", "16383") == "OK"
     until("the end", lambda: "cluster_state:fail" in nodes[2].cli("cluster", "info"))
     bill = look(place, url_of(nodes[2]))

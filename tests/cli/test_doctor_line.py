@@ -11,7 +11,7 @@ import pytest
 from doctor_bill import GOOD, free_port, look
 
 
-# ---- who is not a server -------------------------------------------------------------------------------
+# ---- not a server --------------------------------------------------------------------------------------
 
 
 class Liar:
@@ -50,7 +50,7 @@ class Liar:
     "answer",
     [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"+OK\r\n", b"*-3\r\n", b"$99999999\r\n", b"", b"\x00\xff\x80\x1b[2J\r\n"],
 )
-def test_a_liar_is_not_believed(place, answer):
+def test_server_with_wrong_replies_is_reported(place, answer):
     # Only a server that never answers has a short time limit: no answer can be late.
     with Liar(answer, "" if answer else "?timeout=300ms") as liar:
         bill = look(place, liar.url)
@@ -59,7 +59,7 @@ def test_a_liar_is_not_believed(place, answer):
 
 
 @pytest.mark.parametrize("told", [b"+OK\r\n", b":1\r\n"])
-def test_what_is_no_transaction_is_asked_nothing_that_writes(place, told):
+def test_server_without_transactions_gets_no_write_command(place, told):
     """It answers HELLO like a server, and every other command with the same reply."""
     hello = b"%3\r\n+server\r\n+redis\r\n+version\r\n+7.0.0\r\n+proto\r\n:3\r\n"
     with Liar(hello + told * 200) as liar:
@@ -70,14 +70,14 @@ def test_what_is_no_transaction_is_asked_nothing_that_writes(place, told):
         assert command not in said
 
 
-def test_a_time_of_day_that_cannot_be_is_none(place):
+def test_impossible_time_of_day_is_ignored(place):
     hello = b"%3\r\n+server\r\n+redis\r\n+version\r\n+7.0.0\r\n+proto\r\n:3\r\n"
     for seconds in (b"9223372036854775807", b"-9223372036854775807", b"nine"):
         with Liar(hello + b"*2\r\n+%s\r\n+1\r\n" % seconds * 200) as liar:
             assert look(place, liar.url).of("clock")["grade"] == "unknown"
 
 
-def test_nobody_listens(place):
+def test_port_without_a_server_is_reported(place):
     bill = look(place, f"redis://127.0.0.1:{free_port()}")
     assert (bill.code, bill.bad()) == (1, ["connect"])
     assert look(place, "redis://host.invalid").bad() == ["resolve"]
@@ -131,7 +131,7 @@ def tls(place, start_redis):
     return start
 
 
-def test_tls_and_until_when(place, tls):
+def test_tls_finding_has_the_end_of_the_certificate(place, tls):
     server = tls()
     bill = look(place, f"rediss://127.0.0.1:{server.tls_port}?ca={server.ca}")
     assert (bill.code, bill.of("tls")["grade"], bill.bad()) == (0, "ok", [])
@@ -151,7 +151,7 @@ def test_a_certificate_that_has_ended(place, tls):
     assert "expired" in bill.of("tls")["what"]
 
 
-def test_a_certificate_of_somebody_else(place, tls):
+def test_certificate_of_another_host(place, tls):
     server = tls(hosts="DNS:other.test")
     bill = look(place, f"rediss://127.0.0.1:{server.tls_port}?ca={server.ca}")
     assert (bill.code, bill.bad()) == (1, ["tls"])
@@ -177,7 +177,7 @@ def look_until(place, url, begin):
     return bill
 
 
-def test_the_two_silent_mistakes_are_named(place, tls):
+def test_silent_mistakes_of_tls_are_named(place, tls):
     server = tls()
     said = "TLS to a plaintext port: "
     bill = look_until(place, f"rediss://127.0.0.1:{server.port}?ca={server.ca}&timeout=300ms", said)
@@ -236,7 +236,7 @@ def test_a_service_is_its_sentinels_and_its_primary(place, watched):
     assert [f["server"] for f in bill.findings if f["check"] in ("sentinel", "rights")] == [0, 1]
 
 
-def test_a_sentinel_that_is_gone_is_no_failure_while_another_answers(place, watched):
+def test_unreachable_sentinel_is_no_failure_while_another_replies(place, watched):
     _, port, sentinel = watched
     gone = free_port()
     bill = look(place, f"redis+sentinel://127.0.0.1:{gone},127.0.0.1:{sentinel.port}/mymaster")
@@ -256,7 +256,7 @@ def test_as_many_sentinels_as_a_url_has(place, watched):
     assert {f["server"] for f in bill.findings if f["check"] == "rights"} == {16}
 
 
-def test_a_server_that_is_taken_for_a_sentinel(place, watched):
+def test_server_used_as_a_sentinel(place, watched):
     _, port, _ = watched
     bill = look(place, f"redis+sentinel://127.0.0.1:{port}/mymaster")
     assert (bill.code, bill.bad()) == (1, ["sentinel"])
@@ -275,14 +275,14 @@ def test_a_sentinel_with_a_password(place, watched):
     assert "sentinel-password-file=" in bill.of("authentication")["type"]
 
 
-def test_a_service_that_nobody_watches(place, watched):
+def test_service_without_a_sentinel(place, watched):
     bill = look(place, f"redis+sentinel://127.0.0.1:{watched[2].port}/mimaster")
     assert (bill.code, bill.bad()) == (1, ["sentinel"])
     assert "does not monitor mimaster" in bill.of("sentinel")["what"]
     assert bill.of("sentinel")["type"] == f"redis-cli -h 127.0.0.1 -p {watched[2].port} SENTINEL MASTERS"
 
 
-def test_a_sentinel_that_is_taken_for_a_server(place, watched):
+def test_sentinel_used_as_a_server(place, watched):
     bill = look(place, f"redis://127.0.0.1:{watched[2].port}")
     assert bill.code == 1
     assert "sentinel" in bill.of("mode", "failure")["what"]

@@ -64,7 +64,7 @@ def test_servers_that_were_started_a_moment_ago_have_no_vote_yet(place, start_at
     assert "until it has run for a lease" in young[0]["why"]
 
 
-def test_one_that_is_dead_is_a_warning_and_two_are_a_failure(place, start_at):
+def test_one_dead_server_is_a_warning_and_two_are_a_failure(place, start_at):
     servers = [start_at() for _ in range(3)]
     servers[1].stop()
     bill = look(place, url_of(servers))
@@ -121,7 +121,7 @@ def test_a_clock_that_is_ahead_of_the_others(place, start_at, monkeypatch):
     assert "ahead of the clock of 127.0.0.1:" in finding["what"]
 
 
-def test_a_drift_that_is_short_is_a_risk(place):
+def test_short_drift_is_a_risk(place):
     nobody = [f"127.0.0.1:{free_port()}" for _ in range(3)]
     bill = look(place, "redlock://" + ",".join(nobody) + "?drift=1ms")
     assert bill.of("url")["grade"] == "warning"
@@ -129,6 +129,6 @@ def test_a_drift_that_is_short_is_a_risk(place):
     assert (bill.code, of_all(bill)["majority"]["what"]) == (1, "3 of 3 servers have no vote")
 
 
-def test_the_rights_are_those_of_a_token_at_each(place):
+def test_rights_of_token_are_checked_at_each_server(place):
     several = place.bowline("acl", "redlock://a,b,c").stdout
     assert several == place.bowline("acl", "redis://a?protocol=token").stdout

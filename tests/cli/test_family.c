@@ -177,7 +177,7 @@ __attribute__((constructor)) static void add_counts(void)
         suite_add_row(counted[i].name, test_count, &counted[i]);
 }
 
-/* It belongs to the command by group and by parent; both end. */
+/* The process belongs to the command by group and by parent; both end. */
 TEST(family_is_killed_whole)
 {
     int ended = 0, status;
@@ -211,7 +211,7 @@ TEST(family_outside_gets_the_signal_and_the_group_does_not)
 
 /* `sidecar & exec bowline run ...`: processes that were there before the command do not belong to
  * it, and orphans cannot be told apart. */
-TEST(family_has_no_elder)
+TEST(family_excludes_earlier_children)
 {
     pid_t elder = fork();
 
@@ -229,7 +229,7 @@ TEST(family_has_no_elder)
 }
 
 /* Found before its parents ended, it stays known. */
-TEST(family_keeps_an_orphan_that_was_known)
+TEST(family_keeps_a_known_orphan)
 {
     start(leave_group);
     wait_until_ready(2);
@@ -242,7 +242,7 @@ TEST(family_keeps_an_orphan_that_was_known)
 }
 
 /* The number of an empty group may be reused. */
-TEST(family_leaves_a_group_alone_that_is_over)
+TEST(family_does_not_signal_an_ended_group)
 {
     start(NULL);
     wait_until_ready(1);
@@ -264,7 +264,7 @@ TEST(family_leaves_a_group_alone_that_is_over)
     c.group_is_over = false;
 }
 
-/* Forks and exits as fast as it can; not for ever, because each process takes a pid. */
+/* Forks and exits as fast as it can; with a bound, because each process takes a pid. */
 static void hop(void)
 {
     if (fork() != 0)
@@ -287,7 +287,7 @@ static void end_command(void)
 }
 
 /* A scan never finds it, but there is always one. */
-TEST(family_that_hops_is_killed_before_it_is_called_gone)
+TEST(family_that_forks_all_the_time_is_killed)
 {
     start(hop);
     wait_until_ready(2);
@@ -299,7 +299,7 @@ TEST(family_that_hops_is_killed_before_it_is_called_gone)
 }
 
 /* Another file system hides its directory in /proc, in a mount namespace of this test. */
-TEST(family_has_a_process_that_is_not_found)
+TEST(family_reports_a_process_that_a_scan_misses)
 {
     char   place[32];
     family f;
@@ -319,7 +319,7 @@ TEST(family_has_a_process_that_is_not_found)
     assert_int_equal(umount2(place, MNT_DETACH), 0);
 }
 
-TEST(family_tells_who_may_not_be_signalled)
+TEST(family_reports_a_process_that_may_not_be_signalled)
 {
     family f;
 

@@ -32,10 +32,10 @@ def with_fence(place, number, **more):
     return dict(place.env, BOWLINE_FENCE=str(number), **more)
 
 
-# What it says.
+# Output.
 
 
-def test_higher_and_equal_pass_in_silence_and_lower_is_123(place):
+def test_higher_and_equal_pass_without_output_and_lower_is_123(place):
     for number, code in ((41, 0), (41, 0), (42, 0), (41, REFUSED), (42, 0)):
         assert fence(place, "check", "f", number).returncode == code, number
     assert place.path("f").read_text() == "bowline fence 42\n"
@@ -45,7 +45,7 @@ def test_higher_and_equal_pass_in_silence_and_lower_is_123(place):
     assert place.path("f").read_text() == "bowline fence 42\n"
 
 
-def test_show_prints_what_was_seen(place):
+def test_show_prints_the_highest_fence(place):
     what, why, _ = failed(fence(place, "show", "f"))
     assert what == "f has stored no fence" and "no such file" in why
     assert not place.path("f").exists()
@@ -54,7 +54,7 @@ def test_show_prints_what_was_seen(place):
     assert (done.returncode, done.stdout, done.stderr) == (0, "18446744073709551615\n", "")
 
 
-def test_the_fence_of_the_lock_is_what_is_checked(place):
+def test_fence_of_the_lock_is_checked(place):
     words = ["sh", "-c", "bowline fence check f && echo $BOWLINE_FENCE"]
     place.env["PATH"] = f"{pathlib.Path(os.environ['BOWLINE']).parent}:{place.env['PATH']}"
     first, second = (place.run("job", *words) for _ in range(2))
@@ -65,7 +65,7 @@ def test_the_fence_of_the_lock_is_what_is_checked(place):
     assert fence(place, "check", "f", first.stdout.strip(), env=with_fence(place, second.stdout.strip())).returncode == REFUSED
 
 
-def test_without_a_fence_it_says_where_one_comes_from(place):
+def test_missing_fence_error_has_a_hint(place):
     what, why, what_to_type = failed(fence(place, "check", "f"))
     assert what == "there is no fence to check against f"
     assert "BOWLINE_FENCE is not set" in why
@@ -76,14 +76,14 @@ def test_without_a_fence_it_says_where_one_comes_from(place):
     assert not place.path("f").exists()
 
 
-def test_a_lock_without_a_fence_fails_and_does_not_pass(place, redis):
+def test_lock_without_a_fence_fails(place, redis):
     place.env["BOWLINE_URL"] = f"{redis.url}?protocol=token"
     done = place.run("job", os.environ["BOWLINE"], "fence", "check", "f")
     assert "lock job has no fence" in failed(done)[1]
 
 
 @pytest.mark.parametrize("text", ["", "0", "007", "-1", " 1", "1x", "0x10", "1e3", "18446744073709551616"])
-def test_what_is_no_fence_is_refused(place, text):
+def test_invalid_fence_is_refused(place, text):
     fence(place, "check", "f", 5)
     what, why, _ = failed(fence(place, "check", "f", text))
     assert what == f'"{text}" is not a fence' and "18446744073709551615" in why
@@ -107,7 +107,7 @@ def test_what_is_no_fence_is_refused(place, text):
         (["check", "--frob", "f"], "there is no option --frob", None),
     ],
 )
-def test_slips_are_explained(place, words, what, why):
+def test_wrong_arguments_are_explained(place, words, what, why):
     said = failed(fence(place, *words, env=with_fence(place, 5)))
     assert said[0] == what and (why is None or said[1] == why)
     assert said[2] == "type: bowline help fence"
@@ -124,11 +124,11 @@ def test_help(place):
     assert fence(place, "run", "f", "printf", "%s", "--help", env=with_fence(place, 5)).stdout == "--help"
 
 
-# What is no fence file.
+# Files that are no fence file.
 
 
 @pytest.mark.parametrize("content", ["", "\n", "5\n", "bowline fence 5", "bowline fence 5\n\n", "a report\n" * 99, "\0" * 16])
-def test_a_file_that_holds_something_else_is_left_alone(place, content):
+def test_foreign_file_is_not_changed(place, content):
     place.path("f").write_text(content)
     for words in (["check", "f", 7], ["show", "f"]):
         what, why, what_to_type = failed(fence(place, *words))
@@ -137,7 +137,7 @@ def test_a_file_that_holds_something_else_is_left_alone(place, content):
         assert place.path("f").read_text() == content
 
 
-def test_what_is_no_file_is_refused_and_not_opened(place):
+def test_other_file_types_are_refused_and_not_opened(place):
     os.mkfifo(place.path("pipe"))
     place.path("directory").mkdir()
     fence(place, "check", "f", 5)
@@ -154,7 +154,7 @@ def test_what_is_no_file_is_refused_and_not_opened(place):
     assert not place.path("absent").exists()
 
 
-def test_what_everybody_could_make_forget_is_not_trusted(place):
+def test_file_writable_for_all_users_is_refused(place):
     fence(place, "check", "f", 5)
     place.path("f").chmod(0o646)
     for mode, who in ((0o646, "everybody"), (0o664, "its group")):
@@ -202,18 +202,18 @@ def test_a_group_shares_a_file_in_a_directory_that_is_open_to_it(place):
     assert fence(place, "check", "team/f", 5, user=54322, **how).returncode == 0
     assert fence(place, "check", "team/f", 6, user=54323, **how).returncode == 0
     failed(fence(place, "check", "team/f", 5, user=54322, **how), REFUSED)
-    team.chmod(0o2777)  # open to everybody: shared by nobody
+    team.chmod(0o2777)  # writable for all users: not shared by a group
     _, why, what_to_type = failed(fence(place, "check", "team/f", 7, user=54323, **how))
     assert "everybody can put another file" in why and what_to_type == "type: chmod go-w team"
 
 
-def test_where_it_cannot_be_made_it_says_why(place):
+def test_fence_file_that_cannot_be_created_is_reported(place):
     for name in ("absent/f", "x" * 300, ""):
         what, _, _ = failed(fence(place, "check", name, 7))
         assert what.startswith("the fence was not checked against")
 
 
-def test_a_file_that_may_only_be_read_is_shown_and_not_checked(place):
+def test_read_only_file_is_shown_and_not_checked(place):
     if os.environ.get("BOWLINE_COVERAGE") == "true":
         pytest.skip("another user may not write down what was covered")
     if os.getuid() != 0:
@@ -237,7 +237,7 @@ def test_a_file_is_made_with_the_umask(place):
 # A command that is one step with the check.
 
 
-def test_a_command_runs_if_the_fence_passes_and_its_code_comes_back(place):
+def test_command_runs_if_the_fence_passes_and_its_code_is_returned(place):
     for code in (0, 7, 123):
         assert fence(place, "run", "f", "sh", "-c", f"exit {code}", env=with_fence(place, 5)).returncode == code
     assert fence(place, "run", "f", "--", "touch", "ran", env=with_fence(place, 6)).returncode == 0
@@ -246,7 +246,7 @@ def test_a_command_runs_if_the_fence_passes_and_its_code_comes_back(place):
     assert not place.path("late").exists()
 
 
-def test_a_command_that_cannot_run_is_found_out_before_the_fence_is_shown(place):
+def test_command_that_cannot_run_is_detected_before_the_check(place):
     place.script("plain", "text", mode=0o644)
     for command, code in (("no-such-command", 127), ("./plain", 126)):
         failed(fence(place, "run", "f", command, env=with_fence(place, 5)), code)
@@ -274,7 +274,7 @@ class Apart:
 WRITE = "touch in; while [ ! -e go ]; do sleep 0.01; done; echo first >report"
 
 
-def test_between_check_and_write_another_can_come(place):
+def test_another_holder_may_write_between_check_and_write(place):
     """What the manual says of `check`. The control of the test below."""
     late = Apart(place, 5, f"bowline fence check f && {{ {WRITE}; }}")
     late.wait_for("in")
@@ -284,20 +284,20 @@ def test_between_check_and_write_another_can_come(place):
     assert place.path("report").read_text() == "first\n"
 
 
-def test_nobody_comes_between_the_check_and_the_command_of_run(place):
+def test_check_and_command_of_run_exclude_other_holders(place):
     first = Apart(place, 5, f"exec bowline fence run f sh -c '{WRITE}'")
     first.wait_for("in")
     second = Apart(place, 6, "exec bowline fence run f sh -c 'echo second >report'")
     assert "waiting for f" in second.process.stderr.readline()
     assert not place.path("report").exists()
-    assert fence(place, "show", "f").stdout == "5\n"  # and whoever looks does not wait
+    assert fence(place, "show", "f").stdout == "5\n"  # and a reader does not wait
     place.path("go").touch()
     assert (first.end(), second.end()) == (0, 0)
     assert place.path("report").read_text() == "second\n"
 
 
-# A holder that comes too late, with the example. Each way in which a lock of file: can pass on although its holder
-# is still at work.
+# A late holder, with the example. Each way in which a lock of file: can pass to another holder although its command
+# still runs.
 
 
 LATE = "echo begun >begun; while [ ! -e go ]; do sleep 0.01; done; echo first"
@@ -328,14 +328,14 @@ def second_then_first(place):
     assert list(place.root.glob("report.??????")) == []
 
 
-def test_what_was_left_in_the_background_comes_too_late(report):
+def test_late_write_of_a_background_process_is_refused(report):
     code = f"(./report-script report sh -c '{LATE}'; echo $? >code) >/dev/null 2>&1 &"
     assert report.finish(report.start("nightly", "sh", "-c", code)) == 0
     report.wait_for_text(report.path("begun"))
     second_then_first(report)
 
 
-def test_what_survives_a_killed_bowline_comes_too_late(report):
+def test_late_write_after_a_killed_bowline_is_refused(report):
     """With --close: without it, the command keeps the lock, and no other acquires it."""
     code = f"trap '' TERM; ./report-script report sh -c '{LATE}'; echo $? >code"
     holder = report.start("--close", "nightly", "sh", "-c", code)
@@ -344,13 +344,13 @@ def test_what_survives_a_killed_bowline_comes_too_late(report):
     second_then_first(report)
 
 
-def test_what_was_stopped_past_its_time_comes_too_late(report):
+def test_late_write_of_a_stopped_command_is_refused(report):
     code = f"./report-script report sh -c 'echo $$ >pid; {LATE}'; echo $? >code"
     holder = report.start("--max-hold", "1s", "--on-lost", "warn", "nightly", "sh", "-c", code)
     report.wait_for_text(report.path("begun"))
     pid = int(report.path("pid").read_text())
     os.kill(pid, signal.SIGSTOP)
-    assert report.run("-w", "50s", "nightly", "true").returncode == 0  # its time is over
+    assert report.run("-w", "50s", "nightly", "true").returncode == 0  # its lease has ended
     os.kill(pid, signal.SIGCONT)
     second_then_first(report)
     assert report.finish(holder) == 123 and "lost" in holder.err

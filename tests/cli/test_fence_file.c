@@ -40,7 +40,7 @@ static struct {
 
 static char directory[] = "/tmp/bowline-fence-XXXXXX";
 
-/* ---- in place of libc's ---------------------------------------------------------------------- */
+/* ---- replacements of libc functions ---------------------------------------------------------- */
 
 static bool is_active(step now, char letter)
 {
@@ -154,7 +154,7 @@ static int end_of(pid_t pid, int err)
     return WEXITSTATUS(status);
 }
 
-/* Reads until the message that it waits; fails if it ends instead. */
+/* Reads until the message that says that it waits; fails if it ends instead. */
 static void see_it_wait(int err)
 {
     char bytes[256] = "";
@@ -189,11 +189,11 @@ static int tear_down(void **state)
     return chdir("/") != 0 || system(line) != 0;
 }
 
-/* ---- what it remembers ----------------------------------------------------------------------- */
+/* ---- remembered fences ----------------------------------------------------------------------- */
 
 FIXTURE(set_up, tear_down)
 
-TEST(fence_file_higher_and_equal_are_remembered_lower_is_refused)
+TEST(fence_file_refuses_a_lower_fence)
 {
     assert_int_equal(check("f", 5), 0);
     assert_string_equal(content_of("f"), "bowline fence 5\n");
@@ -209,7 +209,7 @@ TEST(fence_file_higher_and_equal_are_remembered_lower_is_refused)
     assert_string_equal(content_of("f"), "bowline fence 18446744073709551615\n");
 }
 
-TEST(fence_file_the_highest_can_be_asked_for)
+TEST(fence_file_highest_can_be_read)
 {
     uint64_t seen = 0;
     failure  is;
@@ -220,7 +220,7 @@ TEST(fence_file_the_highest_can_be_asked_for)
     assert_int_equal(check("f", 12), 0);
     int fd = open("f", O_RDWR | O_CLOEXEC);
     assert_int_equal(flock(fd, LOCK_EX), 0);
-    assert_int_equal(fence_file_seen(&seen, "f", &is), 0); /* although it is locked */
+    assert_int_equal(fence_file_seen(&seen, "f", &is), 0); /* although the file is locked */
     assert_true(seen == 12);
     assert_int_equal(close(fd), 0);
 }
@@ -268,7 +268,7 @@ TEST(fence_file_is_made_for_the_group_of_a_shared_directory)
     assert_int_equal(check("f", 3), EXIT_FAILED);
 }
 
-TEST(fence_file_with_a_byte_too_many_is_none)
+TEST(fence_file_with_an_extra_byte_is_refused)
 {
     put("f", "bowline fence 18446744073709551615\n");
     assert_int_equal(check("f", UINT64_MAX), 0);
@@ -279,10 +279,10 @@ TEST(fence_file_with_a_byte_too_many_is_none)
     assert_string_equal(content_of("f"), "bowline fence 5\n\n");
 }
 
-/* ---- others at the same time ----------------------------------------------------------------- */
+/* ---- concurrent checks ----------------------------------------------------------------------- */
 
-/* A check that waits for the lock sees what `name` holds when it gets it: the file itself, or one
- * that replaces it. */
+/* A check that waits for the lock reads the file that has the name when it gets the lock: the same
+ * file, or one that replaces it. */
 static void changes_during_the_wait(const char *name)
 {
     int err;
@@ -309,7 +309,7 @@ TEST(fence_file_that_is_replaced_during_the_wait_is_opened_again)
     changes_during_the_wait("g");
 }
 
-TEST(fence_file_that_another_makes_first_is_asked)
+TEST(fence_file_that_another_process_creates_first_is_used)
 {
     scene.is_overtaken = true;
     assert_int_equal(check("f", 5), EXIT_LOST);
@@ -322,7 +322,7 @@ TEST(fence_file_that_another_makes_first_is_asked)
 }
 
 /* An accepted check writes a note while it holds the lock: the notes never decrease. */
-TEST(fence_file_a_crowd_never_goes_back)
+TEST(fence_file_never_decreases_with_concurrent_checks)
 {
     enum { CROWD = 4, EACH = 150 };
     int log = open("log", O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -362,7 +362,7 @@ TEST(fence_file_a_crowd_never_goes_back)
 
 /* ---- the disk -------------------------------------------------------------------------------- */
 
-TEST(fence_file_is_on_the_disk_before_anybody_is_told)
+TEST(fence_file_is_synced_before_the_result)
 {
     assert_int_equal(check("f", 5), 0);
     assert_string_equal(scene.seen, "fnd");
@@ -381,7 +381,7 @@ TEST(fence_file_is_on_the_disk_before_anybody_is_told)
     assert_string_equal(scene.seen, "");
 }
 
-TEST(fence_file_a_crash_at_any_step_leaves_a_whole_file_or_none)
+TEST(fence_file_is_whole_or_missing_after_a_crash_at_any_step)
 {
     assert_int_equal(crash("f", 5, FILE_SYNC), CRASHED);
     assert_string_equal(content_of("f"), "(nothing)");
@@ -390,7 +390,7 @@ TEST(fence_file_a_crash_at_any_step_leaves_a_whole_file_or_none)
     assert_int_equal(crash("f", 5, NAME_SYNC), CRASHED);
     assert_string_equal(content_of("f"), "bowline fence 5\n");
     assert_int_equal(check("f", 6), 0);
-    /* A fence that was written but not confirmed counts: the next one is higher. */
+    /* A fence that was written but not synced counts: the next one is higher. */
     assert_int_equal(crash("f", 8, FILE_SYNC), CRASHED);
     assert_int_equal(check("f", 7), EXIT_LOST);
     assert_int_equal(crash("f", 9, NAME_SYNC), CRASHED);
@@ -409,14 +409,14 @@ TEST(fence_file_that_cannot_be_synced_accepts_nothing)
     put("g", "bowline fence 5\n");
     scene.fail_at = FILE_SYNC;
     assert_int_equal(check("g", 6), EXIT_FAILED);
-    assert_int_equal(check("g", 6), EXIT_FAILED); /* although it reads as stored by now */
+    assert_int_equal(check("g", 6), EXIT_FAILED); /* although the file has that fence already */
     scene.fail_at = NAME_SYNC;
     assert_int_equal(check("g", 6), EXIT_FAILED);
     scene.fail_at = 0;
     assert_int_equal(check("g", 6), 0);
 }
 
-TEST(fence_file_a_write_that_fails_leaves_what_was_there)
+TEST(fence_file_is_unchanged_after_a_failed_write)
 {
     struct rlimit before, none;
 

@@ -1,5 +1,5 @@
 /*
- * test_fence_line.c -- the line of a fence file: what is written is read back, and nothing else is
+ * test_fence_line.c -- the line of a fence file: a written line is read back, and no other text is
  * accepted.
  */
 #include "tests/lib/suite.h"
@@ -20,7 +20,7 @@ static const struct {
     { UINT64_MAX, "18446744073709551615" },
 };
 
-TEST(fence_line_what_is_written_is_read_back)
+TEST(fence_line_is_read_back)
 {
     for (size_t i = 0; i < COUNT_OF(good); i++) {
         fence_line line = fence_line_of(good[i].fence);
@@ -33,13 +33,13 @@ TEST(fence_line_what_is_written_is_read_back)
     assert_int_equal(fence_line_of(UINT64_MAX).size, FENCE_LINE_MAX);
 }
 
-TEST(fence_line_a_higher_fence_is_never_shorter)
+TEST(fence_line_is_not_shorter_for_a_higher_fence)
 {
     for (size_t i = 1; i < COUNT_OF(good); i++)
         assert_true(fence_line_of(good[i].fence).size >= fence_line_of(good[i - 1].fence).size);
 }
 
-TEST(fence_line_a_number_is_written_in_one_way)
+TEST(fence_line_has_one_form_for_each_number)
 {
     static const char *const bad[] = { "",
                                        "0",
@@ -84,7 +84,7 @@ static void refuse(const char *bytes, size_t size)
     assert_true(fence == 77);
 }
 
-TEST(fence_line_nothing_else_is_one)
+TEST(fence_line_in_another_form_is_refused)
 {
     static const char *const bad[] = { "",
                                        "\n",
@@ -111,7 +111,7 @@ TEST(fence_line_nothing_else_is_one)
     refuse("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
 }
 
-TEST(fence_line_every_beginning_of_one_is_none)
+TEST(fence_line_that_is_cut_is_refused)
 {
     fence_line line = fence_line_of(UINT64_MAX);
 

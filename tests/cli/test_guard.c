@@ -25,7 +25,7 @@ TEST(guard_does_nothing_while_there_is_time)
     assert_int_equal(wait_ms, 1);
 }
 
-TEST(guard_terms_when_the_grace_begins_and_kills_before_the_end)
+TEST(guard_sends_TERM_at_the_grace_and_KILL_before_the_end)
 {
     guard_init(&g, LOST_TERM, GRACE_MS, LEASE_MS);
     assert_int_equal(look(GRACE_MS, 1000), GUARD_TERM);
@@ -37,7 +37,7 @@ TEST(guard_terms_when_the_grace_begins_and_kills_before_the_end)
     assert_int_equal(wait_ms, BOWLINE_FOREVER);
 }
 
-TEST(guard_a_late_renewal_does_not_take_term_back)
+TEST(guard_late_renewal_does_not_undo_TERM)
 {
     guard_init(&g, LOST_TERM, GRACE_MS, LEASE_MS);
     assert_int_equal(look(GRACE_MS, 1000), GUARD_TERM);
@@ -46,7 +46,7 @@ TEST(guard_a_late_renewal_does_not_take_term_back)
     assert_int_equal(look(LEASE_MS, 1000 + GRACE_MS), GUARD_KILL);
 }
 
-TEST(guard_kills_at_once_what_is_lost_already)
+TEST(guard_sends_KILL_at_once_for_a_lost_lock)
 {
     static const lost_policy policies[] = { LOST_TERM, LOST_KILL };
 
@@ -58,7 +58,7 @@ TEST(guard_kills_at_once_what_is_lost_already)
     }
 }
 
-TEST(guard_kill_waits_for_the_last_moment)
+TEST(guard_with_kill_sends_it_at_the_last_moment)
 {
     guard_init(&g, LOST_KILL, GRACE_MS, LEASE_MS);
     assert_int_equal(look(GRACE_MS, 0), GUARD_NOTHING);
@@ -74,16 +74,16 @@ TEST(guard_warn_only_warns_and_only_once)
     assert_int_equal(look(0, 0), GUARD_NOTHING);
 }
 
-TEST(guard_a_lock_without_end_is_left_alone)
+TEST(guard_ignores_a_lock_without_an_end)
 {
     guard_init(&g, LOST_TERM, GRACE_MS, INT64_MAX);
     assert_int_equal(look(INT64_MAX, 0), GUARD_NOTHING);
     assert_int_equal(wait_ms, BOWLINE_FOREVER);
-    /* Unless the lock is taken away. */
+    /* Unless the lock is lost. */
     assert_int_equal(look(0, 0), GUARD_KILL);
 }
 
-TEST(guard_the_grace_is_at_most_half_of_what_there_is)
+TEST(guard_grace_is_at_most_half_of_the_time_left)
 {
     for (int64_t left_ms = 0; left_ms <= 20000; left_ms += 7) {
         guard_init(&g, LOST_TERM, GRACE_MS, left_ms);
@@ -95,8 +95,8 @@ TEST(guard_the_grace_is_at_most_half_of_what_there_is)
     }
 }
 
-/* For all times and however late the look: KILL is sent exactly once, and before the end if the
- * look was in time. */
+/* For all times and any delay of a check: KILL is sent exactly once, and before the end if the
+ * check was in time. */
 TEST(guard_always_ends_with_one_kill)
 {
     static const int64_t steps_ms[]      = { 1, 3, 10, 33, 100, 333, 1000, 3333 };
@@ -123,8 +123,8 @@ TEST(guard_always_ends_with_one_kill)
         }
 }
 
-/* Sleeping exactly as long as it says misses nothing. */
-TEST(guard_sleeping_as_it_says_is_in_time)
+/* Sleeping exactly as long as the guard says misses nothing. */
+TEST(guard_sleep_time_is_short_enough)
 {
     int64_t left_ms = LEASE_MS, now_ms = 0;
 

@@ -1,8 +1,8 @@
 /*
  * test_lock.c -- a run that waits for its lock, and signals that end the wait.
  *
- * Every look at the clock advances it by a millisecond, and a timer expires at once: so the wait is
- * counted in looks, however busy the machine is.
+ * Every read of the clock advances it by a millisecond, and a timer expires at once: so the wait is
+ * counted in reads, however busy the machine is.
  */
 #include "tests/lib/suite.h"
 
@@ -49,7 +49,7 @@ static bowline_client *other_client(void)
     return client;
 }
 
-/* Before a lock that the test holds. */
+/* The test holds the lock before. */
 static int begin(void **state)
 {
     failure       is;
@@ -82,7 +82,7 @@ static int end(void **state)
 
 FIXTURE(begin, end)
 
-TEST(lock_that_is_free_is_taken)
+TEST(free_lock_is_acquired)
 {
     failure       is;
     bowline_error error;
@@ -96,7 +96,7 @@ TEST(lock_that_is_free_is_taken)
 }
 
 /* At once, not only at the end of the program. */
-TEST(lock_told_to_go_while_waiting_leaves_the_queue)
+TEST(signal_during_the_wait_leaves_the_queue)
 {
     bowline_client *others = other_client();
     bowline_hold   *held;
@@ -140,7 +140,7 @@ TEST(lock_wait_ends_after_its_time)
     wait_in_vain();
 }
 
-/* A child from before bowline may end meanwhile. */
+/* A child that is older than bowline may end meanwhile. */
 TEST(lock_wait_does_not_end_with_a_child)
 {
     assert_int_equal(raise(SIGCHLD), 0);

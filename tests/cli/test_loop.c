@@ -50,7 +50,7 @@ TEST(loop_wakes_at_its_time_and_keeps_the_timer)
 }
 
 /* An expiration of an earlier wait does not end a later one. */
-TEST(loop_a_timer_that_has_rung_is_quiet_again)
+TEST(loop_clears_an_expired_timer)
 {
     loop_turn(&l, 1);
     int64_t until = loop_now() + 20;
@@ -108,7 +108,7 @@ TEST(loop_without_a_descriptor_for_the_client_still_wakes_up)
     l.client = NULL;
 }
 
-TEST(loop_for_ever_is_later_than_any_time)
+TEST(loop_without_an_end_sleeps_for_the_longest_time)
 {
     assert_int_equal(loop_earlier(5, BOWLINE_FOREVER), 5);
     assert_int_equal(loop_earlier(BOWLINE_FOREVER, 5), 5);

@@ -11,7 +11,7 @@ import signal
 
 import pytest
 
-# Writes down when it is told TERM, in its own time; a grandchild of the same group does the same.
+# Records a TERM, and ends later; a grandchild in the same group does the same.
 STUBBORN = """
 import os, pathlib, signal, time
 me = "child" if os.fork() == 0 else "parent"
@@ -26,7 +26,7 @@ pathlib.Path(f"end-{me}").write_text("by itself\\n")
 # On a busy machine a renewal may come a second late, and a command may take most of one to end.
 LEASE = ["-t", "3s", "--kill-after", "1s"]
 
-# If all stood still for longer, the events of the run show it, and it is done again. Who is always late fails.
+# If the machine stopped for longer, the events of the run show it, and the run is repeated. A run that is always late fails.
 TRIES = 20
 
 
@@ -56,7 +56,7 @@ def start_deaf(place, *options):
 
 
 def is_gone(place, run):
-    child = place.text_of(place.path("child"))  # it may not have come so far
+    child = place.text_of(place.path("child"))  # it may not have reached that line
     pids = [run.events[2]["pid"], *([int(child)] if child.endswith("\n") else [])]
     return not any(place.is_alive(pid) for pid in pids)
 
@@ -113,11 +113,11 @@ def lose_deaf(place, *options):
 
 
 def ran_short(run):
-    """The run stood still for longer than a renewal may be late."""
+    """The run stopped for longer than a renewal may be late."""
     return "lost:term" in run.order or "was not renewed" in run.err or "was lost before" in run.err
 
 
-def test_a_lease_that_cannot_be_renewed_is_term_then_kill_for_the_whole_group(place, redis):
+def test_failed_renewal_sends_TERM_then_KILL_to_the_group(place, redis):
     run = lose(place, redis)
     assert run.code == 123
     assert run.order == ["waiting", "acquired", "started", "lost:term", "lost:kill", "exited", "released"]
@@ -132,7 +132,7 @@ def test_a_lease_that_cannot_be_renewed_is_term_then_kill_for_the_whole_group(pl
     assert "job was lost" in what and "was not renewed" in why and "check it" in what_to_do
 
 
-def test_nobody_gets_in_before_the_group_is_dead(place, redis):
+def test_no_other_holder_before_the_group_is_dead(place, redis):
     # The server is frozen until bowline has given up; its clock then says whether the lease still ran.
     run = start(place)
     redis.freeze()
@@ -152,7 +152,7 @@ def test_a_command_that_ends_at_term_is_not_killed(place, redis):
     assert place.path("told-parent").exists()
 
 
-def test_what_stays_of_the_group_after_term_is_killed(place, redis):
+def test_rest_of_the_group_after_TERM_is_killed(place, redis):
     # The command obeys TERM, its child does not.
     code = STUBBORN.replace('.write_text("TERM\\n"))', '.write_text("TERM\\n") and me == "parent" and os._exit(0))')
     run = lose(place, redis, code=code)
@@ -183,7 +183,7 @@ def test_a_renewed_lease_is_not_lost(place, redis):
     assert redis.keys() == []
 
 
-def test_a_lock_that_is_gone_means_kill_at_once(place, redis):
+def test_lost_lock_sends_KILL_at_once(place, redis):
     def scenario():
         run = start(place)
         redis.cli("del", "bowline:{job}")
@@ -197,7 +197,7 @@ def test_a_lock_that_is_gone_means_kill_at_once(place, redis):
     assert "another holder or none" in run.err
 
 
-def test_the_holder_is_told_who_broke_its_lock(place, redis):
+def test_holder_reports_who_broke_its_lock(place, redis):
     run = start(place)
     assert place.bowline("break", "--yes", "job").returncode == 0
     assert finish(place, run) == 123
@@ -208,7 +208,7 @@ def test_the_holder_is_told_who_broke_its_lock(place, redis):
     assert redis.keys() == []
 
 
-def test_who_broke_it_is_told_while_the_command_goes_on(place, redis):
+def test_author_of_the_break_is_reported_while_the_command_runs(place, redis):
     del redis
     run = start(place, "--on-lost", "warn")
     assert place.bowline("break", "--yes", "job").returncode == 0
@@ -220,7 +220,7 @@ def test_who_broke_it_is_told_while_the_command_goes_on(place, redis):
     assert "bowline: it was broken by " in run.err
 
 
-def test_a_lock_of_somebody_else_is_left_alone(place, redis):
+def test_foreign_lock_is_not_deleted(place, redis):
     run = start(place)
     key = redis.keys()[0]
     redis.cli("set", key, "somebody else")
@@ -228,7 +228,7 @@ def test_a_lock_of_somebody_else_is_left_alone(place, redis):
     assert redis.cli("get", key) == "somebody else"
 
 
-def test_on_lost_kill_does_not_ask(place, redis):
+def test_on_lost_kill_sends_no_TERM(place, redis):
     run = lose(place, redis, "--on-lost", "kill")
     assert run.code == 123
     assert run.order == ["waiting", "acquired", "started", "lost:kill", "exited", "released"]
@@ -237,7 +237,7 @@ def test_on_lost_kill_does_not_ask(place, redis):
     assert not any(place.is_alive(pid) for pid in run.pids)
 
 
-def test_on_lost_warn_says_so_and_goes_on(place, redis):
+def test_on_lost_warn_prints_a_warning_and_continues(place, redis):
     code = STUBBORN + "raise SystemExit(9)\n"
     run = start(place, "--on-lost", "warn", code=code)
     redis.cli("del", *redis.keys())
@@ -298,7 +298,7 @@ def test_a_loss_that_only_the_release_finds_is_123(place, redis):
     assert len(run.err.splitlines()) == 3
 
 
-def test_a_server_that_is_gone_at_the_end_is_a_warning(place, redis):
+def test_unreachable_server_at_the_end_is_a_warning(place, redis):
     run = place.start("--status-fd", "1", "job", "sh", "-c", f"kill -9 {redis.process.pid}; exit 5")
     assert place.finish(run) == 5
     assert run.err.count("\n") == 1
@@ -306,7 +306,7 @@ def test_a_server_that_is_gone_at_the_end_is_a_warning(place, redis):
     assert json.loads(run.out.splitlines()[-1])["status"] in ("UNKNOWN", "UNREACHABLE")
 
 
-def test_a_signal_ends_the_waiting_for_the_last_answer(place, redis):
+def test_signal_ends_the_wait_for_the_last_reply(place, redis):
     # The command freezes the server as its last action; the default lease leaves half a minute to answer.
     run = place.start("--status-fd", "1", "job", "sh", "-c", f"kill -STOP {redis.process.pid}; exit 5")
     while '"exited"' not in run.stdout.readline():
@@ -317,7 +317,7 @@ def test_a_signal_ends_the_waiting_for_the_last_answer(place, redis):
     assert "not released" in run.err
 
 
-def test_a_bowline_that_was_stopped_too_long_ends_its_command_when_it_comes_back(place, redis):
+def test_bowline_stopped_for_too_long_ends_its_command_when_it_continues(place, redis):
     def scenario():
         run = start(place)
         os.kill(run.pid, 19)
@@ -332,7 +332,7 @@ def test_a_bowline_that_was_stopped_too_long_ends_its_command_when_it_comes_back
     assert not any(place.is_alive(pid) for pid in run.pids)
 
 
-def test_the_deadline_is_what_the_lease_leaves(place, redis):
+def test_deadline_is_the_time_left_of_the_lease(place, redis):
     done = place.run("-t", "20s", "job", "sh", "-c", "echo $BOWLINE_DEADLINE_MS")
     assert 0 < int(done.stdout) <= 20000
 
@@ -352,7 +352,7 @@ def test_an_unreachable_server_is_125_without_waiting(place):
     assert not place.path("ran").exists()
 
 
-def test_waiting_for_a_server_that_comes_back(place, redis):
+def test_wait_for_a_server_that_is_reachable_again(place, redis):
     redis.freeze()
     run = place.start("--status-fd", "1", "job", "true")
     assert "waiting" in run.stdout.readline()
@@ -360,7 +360,7 @@ def test_waiting_for_a_server_that_comes_back(place, redis):
     assert place.finish(run) == 0
 
 
-def test_a_queue_that_is_full_is_said(place, redis):
+def test_full_queue_is_reported(place, redis):
     holder = place.hold()
     redis.cli("zadd", "bowline:{job}:bwl.q", "1", "b1:dead 1.0 bowline:i:none 2000")
     done = place.run("-w", "50s", "--url", redis.url + "?queue-max=1", "job", "true")

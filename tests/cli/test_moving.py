@@ -24,7 +24,7 @@ def one(url):
 
 
 def program(redis, kind, old=None):
-    """The command line in front of what a program of this kind does under its lock."""
+    """The command line of a program of this kind, without the command that runs under its lock."""
     old = one(f"{redis.url}?{old or options_of_the_page()}")
     new = one(redis.url)
     return {"old": old, "both": old + new, "new": new, "one key": one(f"{redis.url}?key=%25s")}[kind]
@@ -39,7 +39,7 @@ def gets_in(place, words):
 
 
 def does_second_get_in(place, first, second):
-    """While the first one holds its locks, which is as long as the second one runs."""
+    """Whether the second one acquires its locks while the first one holds its own."""
     assert gets_in(place, first) and gets_in(place, second), "alone each of them gets what it asks for"
     return gets_in(place, first + second)
 
@@ -48,13 +48,13 @@ def does_second_get_in(place, first, second):
     ("old", "old"), ("old", "both"), ("both", "old"), ("both", "both"),  # the first step
     ("both", "new"), ("new", "both"), ("new", "new"),  # the second
 ])
-def test_both_locks_leave_no_pair_without_one_in_common(place, redis, first, second):
+def test_any_two_programs_share_a_lock_in_each_step(place, redis, first, second):
     assert not does_second_get_in(place, program(redis, first), program(redis, second))
     assert redis.keys() == []
 
 
 @pytest.mark.parametrize("first, second", [("old", "new"), ("new", "old")])
-def test_without_the_step_of_both_they_are_both_in(place, redis, first, second):
+def test_old_and_new_program_overlap_without_the_middle_step(place, redis, first, second):
     assert does_second_get_in(place, program(redis, first), program(redis, second))
 
 
@@ -66,13 +66,13 @@ def test_on_one_key_old_and_new_exclude_each_other(place, redis, protocol, first
     assert redis.keys() == []
 
 
-def test_a_stamp_that_is_over_keeps_a_token_out_for_ever(place, redis):
+def test_expired_timestamp_blocks_token_for_ever(place, redis):
     redis.cli("set", NAME, "1595307490")
     assert not gets_in(place, program(redis, "one key"))
     assert redis.cli("get", NAME) == "1595307490"
 
 
-def test_a_token_is_no_stamp_of_ours_even_if_others_read_one_from_it(place, redis):
+def test_token_is_not_read_as_a_timestamp(place, redis):
     redis.cli("set", NAME, "0e9977b97f4a7c15f39ccA")
     assert not gets_in(place, one(f"{redis.url}?protocol=setnx-getset&accept-risk=1&key=%25s"))
     assert redis.cli("get", NAME) == "0e9977b97f4a7c15f39ccA"

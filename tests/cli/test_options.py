@@ -16,7 +16,7 @@ CANARY = "c4n4ry-Pa55w0rd"
 
 
 def refused(place, *words, code=125, **how):
-    """Run what must be refused; return the three lines."""
+    """Run a command that must be refused; return the three lines."""
     done = place.bowline(*words, **how)
     assert done.returncode == code, done.stderr
     assert done.stdout == ""
@@ -85,10 +85,10 @@ def test_version(place):
         assert re.fullmatch(r"bowline \d+\.\d+\.\d+\n", place.bowline(word).stdout)
 
 
-# What is wrong is said, and what was meant is guessed.
+# Errors, and suggestions.
 
 
-def test_no_help_is_dumped_on_a_mistake(place):
+def test_error_does_not_print_the_help(place):
     for line in ("", "run", "run job", "run job --", "rum", "help rum", "--verbose", "run -x"):
         refused(place, *line.split())
 
@@ -100,7 +100,7 @@ def test_no_help_is_dumped_on_a_mistake(place):
         ("--max_hold", "--max-hold"), ("--lost", None), ("--quite", "--quiet"), ("--timeout", None),
     ],
 )
-def test_an_unknown_option_is_told_from_a_near_one(place, typed, meant):
+def test_unknown_option_has_a_suggestion_if_a_similar_one_exists(place, typed, meant):
     what, why, _ = refused(place, "run", typed, "job", "touch", "ran")
     assert what == f"there is no option {typed}"
     assert why == (f"did you mean {meant}?" if meant else "usage: bowline run [OPTION...] NAME COMMAND [ARG...]")
@@ -187,7 +187,7 @@ def test_the_last_of_two_wins(place):
 
 
 @pytest.mark.parametrize("name", ["", "n" * 201, "a\tb", "a\nb", "a\x7fb", "\x1b[31m", "a\x01"])
-def test_a_name_that_is_none_is_refused_and_shown_harmlessly(place, name):
+def test_invalid_name_is_refused_and_shown_escaped(place, name):
     lines = refused(place, "run", name, "touch", "ran")
     assert "name" in lines[1]
     assert all(ord(char) >= 32 for line in lines for char in line)
@@ -201,14 +201,14 @@ def test_a_name_is_any_text(place, name):
     place.let_go(holder)
 
 
-def test_a_name_of_broken_utf8_is_shown_harmlessly(place):
+def test_name_of_invalid_utf8_is_shown_escaped(place):
     place.start(b"a\xff\x1b", "sleep", "1000", text=False)
     done = place.run("-n", b"a\xff", b"/no\xffsuch\x1b[31m", text=False)
     assert done.returncode == 127
     assert rb"/no\xffsuch\x1b[31m cannot be run" in done.stderr and b"\x1b" not in done.stderr
 
 
-# The URL: where it comes from.
+# The source of the URL.
 
 
 def locks_in(directory):
@@ -242,29 +242,29 @@ def test_the_order_of_sources_is_option_environment_config(two):
     assert used == [{"config"}, {"config", "environment"}, {"config", "environment", "file", "option"}]
 
 
-def test_two_urls_are_one_too_many(two):
+def test_two_urls_are_refused(two):
     assert refused(two, "run", "--url", "file:", "--url-file", "url", "job", "touch", "ran")[0].startswith("both")
 
 
-def test_an_empty_environment_is_no_silent_default(place):
+def test_empty_variable_is_an_error(place):
     place.env["BOWLINE_URL"] = ""
     assert refused(place, "run", "job", "touch", "ran")[0] == "the URL in BOWLINE_URL is empty"
 
 
-def test_a_broken_url_says_where_it_is_from(place):
+def test_error_of_a_url_names_its_source(place):
     place.env["BOWLINE_URL"] = "nonsense"
     assert refused(place, "run", "job", "touch", "ran")[2] == "check the URL, from BOWLINE_URL"
     assert refused(place, "run", "--url", "reddis://h", "job", "touch", "ran")[2].endswith("from --url")
 
 
-def test_a_directory_that_is_not_there_says_what_to_type(place):
+def test_missing_directory_error_has_a_hint(place):
     nowhere = place.path("no")
     what, why, what_to_type = refused(place, "run", "--url", f"file:{nowhere}", "job", "touch", "ran")
     assert what == "the locks cannot be opened" and why.endswith(f"{nowhere}: it does not exist")
     assert what_to_type == f"type: install -d -m 700 {nowhere}, or -m 1777 if all users are to share it"
 
 
-def test_a_link_that_is_refused_says_what_to_do_about_it(place):
+def test_refused_link_error_has_a_hint(place):
     place.path("link").symlink_to(place.locks)
     why, what_to_do = refused(place, "run", "--url", f"file:{place.path('link')}", "job", "touch", "ran")[1:]
     assert why.endswith("link is not a directory, but a symbolic link: not followed")
@@ -274,7 +274,7 @@ def test_a_link_that_is_refused_says_what_to_do_about_it(place):
     assert why.endswith("job is a symbolic link: not followed") and what_to_do == "remove it"
 
 
-def test_a_url_with_a_password_is_no_command(place):
+def test_url_with_a_password_is_not_run_as_a_command(place):
     what, _, what_to_type = refused(place, "run", "job", "redis://u:secret@127.0.0.1:1")
     assert what == "a URL with a password is in the place of COMMAND" and "help run" in what_to_type
 
@@ -333,7 +333,7 @@ def test_a_file_of_another_user_is_refused(two):
 
 
 @pytest.mark.parametrize(("mode", "who"), [(0o666, "everybody"), (0o646, "everybody"), (0o660, "its group"), (0o620, "its group")])
-def test_a_config_file_that_others_can_write_to_is_not_obeyed(two, mode, who):
+def test_config_file_writable_for_others_is_refused(two, mode, who):
     two.config.write_text("url = file:\n")
     two.config.chmod(mode)
     what, why, what_to_type = refused(two, "run", "job", "touch", "ran")
@@ -341,7 +341,7 @@ def test_a_config_file_that_others_can_write_to_is_not_obeyed(two, mode, who):
     assert what_to_type == f"type: chmod go-w {two.config}"
 
 
-def test_a_config_file_in_a_directory_that_others_can_write_to_is_not_obeyed(two):
+def test_config_file_in_a_directory_writable_for_others_is_refused(two):
     two.config.write_text(f"url = file:{two.path('config')}\n")
     two.config.parent.chmod(0o777)
     what, why, what_to_type = refused(two, "run", "job", "touch", "ran")
@@ -386,7 +386,7 @@ def test_a_config_file_that_is_wrong_is_an_error_with_its_line(two, text, what, 
     assert why is None or lines[1] == why
 
 
-def test_a_config_file_sets_what_nobody_else_did(two):
+def test_config_file_sets_the_remaining_settings(two):
     two.env["BOWLINE_URL"] = f"file:{two.locks}"
     two.config.write_text("\n# comment\n  wait=50ms  \r\nlease = 10s\nmax-hold\t=\t1h\nkill-after = 1s\n")
     done = two.run("job", "sh", "-c", "echo $BOWLINE_DEADLINE_MS")
@@ -399,7 +399,7 @@ def test_a_config_file_sets_what_nobody_else_did(two):
     assert two.run("job", "true").returncode == 124
 
 
-def test_what_the_url_says_stands_above_the_config_file(two):
+def test_url_comes_before_the_config_file(two):
     two.env["BOWLINE_URL"] = f"file:{two.locks}?wait=50ms"
     two.config.write_text("wait = forever\n")
     two.hold()
@@ -420,7 +420,7 @@ def test_the_first_config_file_is_that_of_xdg(two):
     assert locks_in(two.path("config"))
 
 
-def test_a_config_file_that_cannot_be_read_is_not_passed_over(two):
+def test_unreadable_config_file_is_an_error(two):
     two.config.mkdir()
     assert refused(two, "run", "job", "touch", "ran")[1] == "Is a directory"
 
@@ -458,7 +458,7 @@ def test_a_password_on_the_command_line_is_refused(place, url):
          "in the URL, key=: a key template has one %s, where the name goes (in a URL, each % is written %25: key=lock:%25s)"),
     ],
 )
-def test_a_slip_in_a_url_says_what_was_meant(place, typed, why):
+def test_wrong_option_of_a_url_has_a_suggestion(place, typed, why):
     assert refused(place, "caps", typed)[1] == why
 
 
@@ -488,7 +488,7 @@ def test_no_section_of_a_help_is_empty(place):
                 assert not title.endswith(":") or below.strip(), (words, title)
 
 
-def test_all_json_is_of_one_dialect(place):
+def test_json_of_all_commands_has_one_format(place):
     place.env["BOWLINE_FENCE"] = "7"
     said = [
         place.bowline("caps", "--json"),
@@ -577,7 +577,7 @@ def test_a_password_in_the_wrong_place_is_never_shown(place, words):
     assert not list(place.locks.iterdir())
 
 
-def test_a_url_where_the_name_is_meant_says_what_to_type(place):
+def test_url_in_place_of_the_name_has_a_hint(place):
     for command in ("run", "break"):
         what, why, what_to_type = refused(place, command, SECRET_URL, *(["true"] if command == "run" else []))
         assert what == "a URL is in the place of the name of the lock" and "password" in why
@@ -640,7 +640,7 @@ def test_a_password_is_used_and_never_seen(place, start_redis, way, password):
     else:
         place.script("url", url + "\n", mode=0o600)
         words = ["--url-file", "url"]
-    # All that is visible from outside while the command runs, except the environment of bowline.
+    # All data that is visible from outside while the command runs, except the environment of bowline.
     look = "cat /proc/[0-9]*/cmdline; cat /proc/$$/environ; env; echo"
     done = place.run("-v", "--status-fd", "1", "-w", "200ms", *words, "job", "sh", "-c", look, text=False)
     if password == CANARY:
@@ -671,7 +671,7 @@ def test_a_broken_url_with_a_password_is_not_quoted(place, url):
     assert CANARY not in done.stdout + done.stderr
 
 
-def test_a_bowline_inside_is_refused_and_does_not_lock_elsewhere(place, start_redis):
+def test_inner_run_without_the_password_is_refused(place, start_redis):
     server = start_redis("--requirepass", CANARY)
     place.env["BOWLINE_URL"] = f"unix://:{CANARY}@{server.socket}"
     done = place.run("outer", os.environ["BOWLINE"], "run", "-w", "200ms", "inner", "touch", "ran")
@@ -696,7 +696,7 @@ def test_a_bowline_inside_is_refused_and_does_not_lock_elsewhere(place, start_re
         ["doctor", "--ulr=URL"],
     ],
 )
-def test_a_password_behind_a_wrong_word_is_not_shown(place, words):
+def test_password_after_a_wrong_option_is_not_shown(place, words):
     done = place.bowline(*[word.replace("URL", "redis://ann:swordfish@host.invalid") for word in words])
     assert (done.returncode, done.stdout) == (125, "")
     assert "swordfish" not in done.stderr

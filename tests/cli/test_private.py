@@ -39,11 +39,11 @@ def is_private(place, listed):
     said = done.stderr.splitlines()
     if "is not private" in said[0]:
         return False
-    assert "refused" in said[1], said  # by the server that is not there
+    assert "refused" in said[1], said  # the error of the unreachable server
     return True
 
 
-def test_a_list_that_lets_only_us_in_is_private(place):
+def test_list_for_the_user_only_is_private(place):
     assert is_private(place, None)
     assert is_private(place, entries((USER, READ, US)))
     assert is_private(place, entries((USER, READ, US), (USER, READ, 0)) if US else entries((USER, READ, 0)))
@@ -62,11 +62,11 @@ def test_a_list_that_lets_only_us_in_is_private(place):
     ],
     ids=["a stranger", "us and a stranger", "the owner's group", "a group", "everybody", "too many to look at"],
 )
-def test_a_list_that_lets_others_in_is_not(place, listed):
+def test_list_for_others_is_not_private(place, listed):
     assert not is_private(place, listed)
 
 
-def test_group_bits_without_a_list_are_what_they_say(place):
+def test_group_bits_without_a_list_count(place):
     path = place.script("url", URL, mode=0o440)
     done = place.run("-n", "--url-file", "url", "job", "touch", "ran")
     assert path.stat().st_mode & 0o777 == 0o440

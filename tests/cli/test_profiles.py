@@ -11,7 +11,7 @@ def with_options(redis, options):
     return f"{redis.url}?{options}"
 
 
-def test_a_profile_is_taken_with_its_key_and_in_silence(place, redis):
+def test_profile_locks_its_key_without_output(place, redis):
     command = ["redis-cli", "-s", str(redis.socket), "get", "lock4j:job"]
     done = place.run("--url", with_options(redis, "profile=lock4j"), "job", *command)
     assert (done.returncode, done.stderr) == (0, "")
@@ -19,7 +19,7 @@ def test_a_profile_is_taken_with_its_key_and_in_silence(place, redis):
     assert redis.keys() == []
 
 
-def test_others_who_hold_it_are_waited_for(place, redis):
+def test_run_waits_for_foreign_holders(place, redis):
     redis.cli("set", "lock4j:job", "0123456789ab4def0123456789abcdef")
     done = place.run("-n", "--url", with_options(redis, "profile=lock4j"), "job", "touch", "ran")
     assert done.returncode == 124
@@ -28,7 +28,7 @@ def test_others_who_hold_it_are_waited_for(place, redis):
 
 
 @pytest.mark.parametrize("options", ["protocol=setnx-del", "profile=jedis-lock-1", "profile=shedlock"])
-def test_what_has_a_fault_is_refused_in_three_lines(place, redis, options):
+def test_profile_with_a_fault_is_refused_in_three_lines(place, redis, options):
     done = place.run("--url", with_options(redis, options), "job", "touch", "ran")
     assert done.returncode == 125
     what, why, where = done.stderr.splitlines()
@@ -48,7 +48,7 @@ def test_an_accepted_risk_is_one_line_on_standard_error(place, redis):
     assert line.startswith(WARNING)
 
 
-def test_an_accepted_risk_is_said_once_also_by_who_waits_and_by_who_is_quiet(place, redis):
+def test_accepted_risk_is_printed_once_by_waiters_and_quiet_runs(place, redis):
     redis.cli("set", "job", "99999999999999")
     url = with_options(redis, "profile=jedis-lock-1&accept-risk=1")
     done = place.run("-n", "--url", url, "job", "true")
@@ -58,7 +58,7 @@ def test_an_accepted_risk_is_said_once_also_by_who_waits_and_by_who_is_quiet(pla
     assert done.stderr.splitlines() == [line for line in done.stderr.splitlines() if line.startswith(WARNING)]
 
 
-def test_where_there_is_no_risk_accepting_it_says_nothing(place, redis):
+def test_accepting_a_missing_risk_prints_nothing(place, redis):
     done = place.run("--url", with_options(redis, "profile=redis-py&accept-risk=1"), "job", "true")
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -77,7 +77,7 @@ def test_where_there_is_no_risk_accepting_it_says_nothing(place, redis):
         ("protocol=setnx-del&accept-risk=true", "in the URL, accept-risk= can only be 1"),
     ],
 )
-def test_what_is_wrong_in_the_url_is_said(place, redis, options, why):
+def test_errors_of_the_url_are_reported(place, redis, options, why):
     done = place.run("--url", with_options(redis, options), "job", "touch", "ran")
     assert done.returncode == 125
     assert done.stderr.splitlines()[1] == f"bowline: {why}"
@@ -85,13 +85,13 @@ def test_what_is_wrong_in_the_url_is_said(place, redis, options, why):
 
 
 @pytest.mark.parametrize("option", ["profile=redis-py", "protocol=token", "accept-risk=1"])
-def test_on_this_machine_there_are_no_such_options(place, option):
+def test_local_stores_have_no_such_options(place, option):
     done = place.run("--url", f"file:{place.locks}?{option}", "job", "touch", "ran")
     assert done.returncode == 125
     assert done.stderr.splitlines()[1].startswith(f'bowline: file: has no option "{option.split("=")[0]}"')
 
 
-def test_a_lock_that_is_never_renewed_ends_and_says_why(place, redis):
+def test_lock_without_renewal_ends_with_a_reason(place, redis):
     url = with_options(redis, "profile=jedis-lock-1&accept-risk=1&lease=500ms")
     done = place.run("--url", url, "job", "sleep", "1000")
     assert done.returncode == 123
@@ -102,7 +102,7 @@ def test_a_lock_that_is_never_renewed_ends_and_says_why(place, redis):
     "profile, value, unit",
     [("jedis-lock-1", "1", "ms"), ("jedis-lock-1", "1795420000", "ms"), ("redis-py-2.9", "1.0", "s")],
 )
-def test_a_value_that_is_no_plausible_time_is_left_alone_and_shown(place, redis, profile, value, unit):
+def test_implausible_timestamp_is_not_changed_and_shown(place, redis, profile, value, unit):
     redis.cli("set", "job", value, "ex", "30")
     done = place.run("-n", "--url", with_options(redis, f"profile={profile}&accept-risk=1"), "job", "touch", "ran")
     assert done.returncode == 124
@@ -138,13 +138,13 @@ def test_run_tries_as_often_as_retry_says(place, redis):
     assert not place.path("ran").exists()
 
 
-def test_retry_is_not_of_bowlines_own_locks(place, redis):
+def test_retry_is_refused_for_own_protocols(place, redis):
     done = place.run("--url", with_options(redis, "retry=4"), "job", "touch", "ran")
     assert done.returncode == 125
     assert done.stderr.splitlines()[1].startswith("bowline: in the URL, retry=: only the locks of articles")
 
 
-def test_a_time_that_is_over_is_left_alone_while_the_key_has_an_expiry(place, redis):
+def test_expired_timestamp_is_kept_while_the_key_has_an_expiry(place, redis):
     url = with_options(redis, "profile=jedis-lock-1&accept-risk=1")
     redis.cli("set", "job", "1400000000000", "ex", "1000")
     done = place.run("-n", "--url", url, "job", "touch", "ran")

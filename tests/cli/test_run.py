@@ -18,7 +18,7 @@ import pytest
 
 
 @pytest.mark.parametrize("code", [0, 1, 7, 64, 123, 124, 125, 126, 127, 255])
-def test_the_commands_own_code_comes_back_in_silence(place, code):
+def test_code_of_the_command_is_returned_without_output(place, code):
     done = place.run("job", "sh", "-c", f"exit {code}")
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
 
@@ -29,7 +29,7 @@ def test_a_killed_command_is_128_and_its_signal(place, number):
 
 
 @pytest.mark.parametrize("words", [["-n"], ["-w", "0s"], ["-w", "50ms"], ["--no-wait"], ["--wait=50ms"]])
-def test_not_acquired_is_124_and_three_lines(place, words):
+def test_lock_that_is_not_acquired_is_124_and_three_lines(place, words):
     holder = place.hold()
     done = place.run(*words, "job", "touch", "ran")
     assert done.returncode == 124
@@ -46,7 +46,7 @@ def test_the_holder_is_shown_as_bowline_and_its_command(place):
     assert f"pid {holder.pid} (bowline run sh)" in why
 
 
-def test_the_code_for_not_acquired_can_be_chosen(place):
+def test_code_for_a_timeout_can_be_chosen(place):
     place.hold()
     assert [place.run("-n", "-E", str(code), "job", "true").returncode for code in (0, 1, 75, 255)] == [0, 1, 75, 255]
 
@@ -58,7 +58,7 @@ def test_skip_is_silent_success_and_does_not_wait(place):
     assert not place.path("ran").exists()
 
 
-def test_skip_waits_if_told_to(place):
+def test_skip_waits_with_a_wait_option(place):
     holder = place.hold()
     waiter = place.start("--skip", "-w", "50s", "--status-fd", "1", "job", "touch", "ran")
     assert '"waiting"' in waiter.stdout.readline()
@@ -73,7 +73,7 @@ def test_quiet_is_silent_but_fails(place):
     assert (done.returncode, done.stderr) == (124, "")
 
 
-def test_a_command_that_is_not_there_is_127_before_the_lock(place):
+def test_missing_command_is_127_before_the_lock(place):
     place.hold()
     for command in ("no-such-command", "./no-such-file", "/no/such/file", ""):
         done = place.run("--status-fd", "1", "job", command)
@@ -82,7 +82,7 @@ def test_a_command_that_is_not_there_is_127_before_the_lock(place):
         assert len(done.stderr.splitlines()) == 3
 
 
-def test_a_command_that_cannot_be_run_is_126_before_the_lock(place):
+def test_command_without_permission_is_126_before_the_lock(place):
     place.hold()
     place.script("plain", "text", mode=0o644)
     place.path("directory").mkdir()
@@ -111,7 +111,7 @@ def test_the_path_is_searched_as_execvp_does(place):
 
 # Without a lease the command is started by vfork, otherwise by fork.
 @pytest.mark.parametrize("options", [[], ["--max-hold", "1h"]])
-def test_what_only_exec_finds_out_gives_the_lock_back(place, options):
+def test_failed_exec_releases_the_lock(place, options):
     place.script("orphan", "#!/no/such/interpreter\n")
     done = place.run(*options, "--status-fd", "1", "job", "./orphan")
     assert done.returncode == 127
@@ -122,7 +122,7 @@ def test_what_only_exec_finds_out_gives_the_lock_back(place, options):
     assert place.run("-n", "job", "true").returncode == 0
 
 
-def test_a_command_that_vanishes_between_the_look_and_exec_is_127(place):
+def test_command_that_vanishes_before_exec_is_127(place):
     # The holder removes the file, so the waiter has checked before and does not find it afterwards.
     tool = place.script("tool", "#!/bin/sh\nexit 0\n")
     holder = place.hold()
@@ -143,7 +143,7 @@ def test_a_code_is_right_although_the_caller_ignores_sigchld(place):
     assert done.returncode == 9
 
 
-# What the command finds.
+# The environment of the command.
 
 
 def test_arguments_arrive_as_they_were_and_no_shell_sees_them(place):
@@ -154,7 +154,7 @@ def test_arguments_arrive_as_they_were_and_no_shell_sees_them(place):
 
 
 @pytest.mark.parametrize("words", [[], ["--"]])
-def test_the_commands_options_need_no_dashes(place, words):
+def test_options_of_the_command_need_no_dashes(place, words):
     done = place.run("job", *words, "printf", "%s ", "-n", "--wait")
     assert (done.returncode, done.stdout) == (0, "-n --wait ")
 
@@ -164,7 +164,7 @@ def test_dashes_before_a_name_that_looks_like_an_option(place):
     assert (done.returncode, done.stdout) == (0, "-n")
 
 
-def test_standard_input_and_output_are_the_commands(place):
+def test_command_inherits_standard_input_and_output(place):
     data = bytes(range(256)) * 1000
     done = place.run("job", "cat", input=data, text=False)
     assert (done.returncode, done.stdout == data) == (0, True)
@@ -207,7 +207,7 @@ print(*fds, file=open("seen", "w"))
     assert bool(fds) == ("--close" not in options)
 
 
-def test_what_is_said_to_a_closed_stream_goes_nowhere(place, redis):
+def test_output_to_a_closed_stream_is_dropped(place, redis):
     # Not into the connection that got its number.
     assert without_streams(place, "-v", "job", "sh", "-c", "exit 3") == 3
     assert redis.keys() == []
@@ -229,13 +229,13 @@ def test_descriptors_are_passed_as_a_shell_would_pass_them(place):
 
 
 @pytest.mark.parametrize("options", [[], ["--max-hold", "1h"]])
-def test_the_command_leads_a_group_and_finds_the_callers_signals(place, options):
+def test_command_leads_a_group_and_inherits_the_signal_settings(place, options):
     code = "import os, signal; print(os.getpid() == os.getpgrp(), signal.pthread_sigmask(signal.SIG_BLOCK, []))"
     done = place.run(*options, "job", *place.python(code))
     assert done.stdout == "True set()\n"
 
 
-def test_without_a_lease_bowline_opens_only_what_it_needs(place):
+def test_bowline_opens_few_descriptors_without_a_lease(place):
     code = "import os; fds = f'/proc/{os.getppid()}/fd'; print([os.readlink(f'{fds}/{fd}') for fd in os.listdir(fds)])"
     kinds = place.run("job", *place.python(code)).stdout
     assert "signalfd" in kinds
@@ -245,7 +245,7 @@ def test_without_a_lease_bowline_opens_only_what_it_needs(place):
     assert "timerfd" in kinds
 
 
-def test_the_status_descriptor_is_not_the_commands(place):
+def test_status_descriptor_is_not_inherited_by_the_command(place):
     read, write = os.pipe()
     try:
         done = place.run("--close", "--status-fd", str(write), "job", *place.python(LIST_FDS), pass_fds=[write])
@@ -255,7 +255,7 @@ def test_the_status_descriptor_is_not_the_commands(place):
         os.close(write)
 
 
-def test_the_environment_names_the_lock_and_its_fence(place):
+def test_environment_has_the_lock_and_its_fence(place):
     env = dict(place.env, BOWLINE_DEADLINE_MS="12", BOWLINE_FENCE="9", BOWLINE_NAME="old")
     fences = []
     for _ in range(3):
@@ -268,12 +268,12 @@ def test_the_environment_names_the_lock_and_its_fence(place):
     assert fences[0] < fences[1] < fences[2]
 
 
-def test_the_deadline_is_what_max_hold_leaves(place):
+def test_deadline_is_the_time_left_of_max_hold(place):
     done = place.run("--max-hold", "1h", "job", "sh", "-c", "echo $BOWLINE_DEADLINE_MS")
     assert 3000000 < int(done.stdout) <= 3600000
 
 
-def test_the_umask_and_the_directory_are_the_callers(place):
+def test_command_inherits_the_umask_and_the_directory(place):
     place.path("below").mkdir()
     done = place.run("job", "sh", "-c", "umask; pwd", cwd=place.path("below"), umask=0o027)
     assert done.stdout.split() == ["0027", str(place.path("below"))]
@@ -313,10 +313,10 @@ def test_a_wait_without_a_descriptor_to_poll_ends_with_the_lock(place):
     assert set(codes) <= {0, 125} and codes[-1] == 0
 
 
-# Who has the lock.
+# Which process keeps the lock.
 
 
-def test_one_at_a_time_and_everybody_gets_it(place):
+def test_runs_exclude_each_other_and_all_get_the_lock(place):
     # Each adds one to a number that it reads first: with two at once an addition would be lost.
     counter = place.path("counter")
     counter.write_text("0")
@@ -332,7 +332,7 @@ def test_other_names_are_other_locks(place):
     assert place.run("-n", "one", "true").returncode == 124
 
 
-def test_a_waiter_gets_it_when_the_holder_has_ended(place):
+def test_waiter_acquires_when_the_holder_has_ended(place):
     holder = place.hold()
     waiter = place.start("--status-fd", "1", "job", "true")
     assert '"waiting"' in waiter.stdout.readline()
@@ -340,7 +340,7 @@ def test_a_waiter_gets_it_when_the_holder_has_ended(place):
     assert place.finish(waiter) == 0
 
 
-def test_what_stays_in_the_background_has_no_lock(place):
+def test_background_process_has_no_lock(place):
     # It inherits every descriptor, also that of the lock.
     done = place.run("job", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!")
     pid = int(done.stdout)
@@ -360,7 +360,7 @@ while not os.path.exists("go"):
 """
 
 
-def test_a_killed_bowline_lets_nobody_in_while_its_command_lives(place):
+def test_lock_of_a_killed_bowline_is_kept_by_its_command(place):
     holder = place.start("job", *place.python(IGNORES_TERM))
     pid = int(place.wait_for_text(place.path("pid")))
     holder.kill()
@@ -373,7 +373,7 @@ def test_a_killed_bowline_lets_nobody_in_while_its_command_lives(place):
     assert place.run("-w", "50s", "job", "true").returncode == 0
 
 
-def test_with_close_a_killed_bowline_gives_the_lock_away(place):
+def test_lock_of_a_killed_bowline_is_free_with_close(place):
     holder = place.start("--close", "job", *place.python(IGNORES_TERM))
     pid = int(place.wait_for_text(place.path("pid")))
     assert place.run("-n", "job", "true").returncode == 124
@@ -391,7 +391,7 @@ def test_a_killed_bowline_ends_its_command_by_term(place):
     place.wait_for_text(place.path("told"), "TERM")
 
 
-def test_bowline_inside_bowline(place):
+def test_run_inside_a_run(place):
     program = os.environ["BOWLINE"]
     done = place.run("outer", program, "run", "inner", "sh", "-c", "exit 6")
     assert done.returncode == 6
@@ -399,8 +399,8 @@ def test_bowline_inside_bowline(place):
     assert done.returncode == 124
 
 
-def test_a_run_inside_so_many_that_no_more_can_be_named_is_still_named(place):
-    place.env["BOWLINE_HELD"] = " ".join(["0123456789abcdef-2-1"] * 194)  # about as many as have room
+def test_run_inside_too_many_runs_names_its_own_lock(place):
+    place.env["BOWLINE_HELD"] = " ".join(["0123456789abcdef-2-1"] * 194)  # about as many as fit
     for more in range(64):
         done = place.run("outer", os.environ["BOWLINE"], "run", "-w", "1ms", "outer", "touch", "ran")
         assert done.returncode == 125 and "the wait would never end" in done.stderr
@@ -424,7 +424,7 @@ def test_a_run_that_would_wait_for_itself_is_refused(place, redis, engine):
     assert not place.path("ran").exists()
 
 
-def test_the_same_name_elsewhere_is_another_lock(place, redis):
+def test_same_name_in_another_store_is_another_lock(place, redis):
     program = os.environ["BOWLINE"]
     for url in (f"file:{place.locks}", f"{redis.url}?key=mine:%25s"):
         assert place.run("outer", program, "run", "--url", url, "outer", "sh", "-c", "exit 6").returncode == 6
@@ -438,13 +438,13 @@ def test_the_same_name_elsewhere_is_another_lock(place, redis):
     assert place.run("./x.lock", program, "run", "./x.lock", "true").returncode == 125
 
 
-def test_a_lock_whose_holder_has_ended_is_nobodys(place):
+def test_lock_whose_holder_has_ended_is_free(place):
     # A process in the background has the variable, and may acquire the lock later.
     held = place.run("job", "sh", "-c", "echo $BOWLINE_HELD").stdout.strip()
     assert held.count("-") == 2
     env = dict(place.env, BOWLINE_HELD=held)
     assert place.run("job", "true", env=env).returncode == 0
-    # The pid of the bowline that has ended may belong to another process by now.
+    # The pid of an ended bowline may belong to another process.
     lock, _, started = held.split("-")
     env["BOWLINE_HELD"] = f"{lock}-{os.getpid()}-{started}"
     assert place.run("job", "true", env=env).returncode == 0
@@ -452,14 +452,14 @@ def test_a_lock_whose_holder_has_ended_is_nobodys(place):
     assert place.run("job", "true", env=env).returncode == 0
 
 
-# What others are told.
+# Messages to other processes.
 
 
 def events(text):
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_status_lines_of_a_good_run(place):
+def test_status_lines_of_a_successful_run(place):
     done = place.run("--status-fd", "2", "job", "sh", "-c", "exit 124")
     lines = events(done.stderr)
     assert done.returncode == 124
@@ -472,7 +472,7 @@ def test_status_lines_of_a_good_run(place):
     assert (released["status"], released["exit"]) == ("OK", 124)
 
 
-def test_status_lines_tell_our_124_from_the_commands(place):
+def test_status_lines_distinguish_124_from_the_code_of_the_command(place):
     place.hold()
     done = place.run("-n", "--status-fd", "1", "job", "true")
     assert [line["event"] for line in events(done.stdout)] == ["waiting", "not-acquired"]
@@ -492,14 +492,14 @@ def test_status_lines_are_json_whatever_the_name(place, name):
     assert {line["name"] for line in events(done.stdout)} == {name}
 
 
-def test_status_lines_replace_what_is_no_text(place):
+def test_status_lines_replace_invalid_text(place):
     done = place.run("--status-fd", "1", b"a\xff\xc3(\xed\xa0\x80z", "true", text=False)
     assert done.returncode == 0
     names = {json.loads(line.decode("utf-8"))["name"] for line in done.stdout.splitlines()}
     assert names == {"a\ufffd\ufffd(\ufffd\ufffd\ufffdz"}
 
 
-def test_a_status_reader_that_went_away_is_no_matter(place):
+def test_status_reader_that_closes_is_ignored(place):
     read, write = os.pipe()
     os.close(read)
     try:
@@ -509,7 +509,7 @@ def test_a_status_reader_that_went_away_is_no_matter(place):
     assert (done.returncode, done.stderr) == (3, "")
 
 
-def test_a_status_reader_that_does_not_read_is_no_matter(place):
+def test_status_reader_that_does_not_read_is_ignored(place):
     read, write = os.pipe()
     try:
         os.set_blocking(write, False)
@@ -532,7 +532,7 @@ def test_a_status_descriptor_that_is_not_open_is_an_error(place):
     assert "descriptor 77 is not open" in done.stderr
 
 
-def test_verbose_says_what_happens(place):
+def test_verbose_reports_each_step(place):
     done = place.run("-v", "job", "true")
     assert done.returncode == 0
     acquired, started, released = done.stderr.splitlines()
@@ -553,7 +553,7 @@ def test_a_log_gets_one_line_about_waiting(place):
 
 
 @pytest.mark.parametrize("name", ["report", "r" * 15, "r" * 63, "r" * 64, "r" * 200, "ü" * 60, "a b(c)", "x\x1b[2Jy"])
-def test_those_who_wait_are_told_of_the_command_and_not_of_bowline(place, name):
+def test_waiters_see_the_command_as_the_holder(place, name):
     tool = place.script(name, "#!/bin/sh\necho begun\nexec sleep 1000\n")
     holder = place.start("job", str(tool), "--password=secret")
     assert holder.stdout.readline() == "begun\n"

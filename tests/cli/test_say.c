@@ -34,7 +34,7 @@ static bool ends_in(const char *text, const char *end)
 
 /* ---- cut off --------------------------------------------------------------------------------- */
 
-TEST(say_words_that_fit_are_whole)
+TEST(message_that_fits_is_complete)
 {
     words whole = words_of("%0*d", WORDS_MAX - 1, 0);
 
@@ -43,7 +43,7 @@ TEST(say_words_that_fit_are_whole)
     assert_string_equal(words_escaped(whole.text, WORDS_MAX).text, whole.text);
 }
 
-TEST(say_words_that_are_cut_off_say_so)
+TEST(message_that_is_cut_ends_in_dots)
 {
     words cut = words_of("%0*d", WORDS_MAX, 0);
 
@@ -51,7 +51,7 @@ TEST(say_words_that_are_cut_off_say_so)
     assert_true(ends_in(cut.text, "0..."));
 }
 
-TEST(say_words_are_not_cut_within_a_character)
+TEST(message_is_not_cut_within_a_character)
 {
     for (int before = 0; before < 4; before++) {
         words cut = words_of("%0*d\xf0\x9f\x94\x92\xf0\x9f\x94\x92\xf0\x9f\x94\x92",
@@ -60,7 +60,7 @@ TEST(say_words_are_not_cut_within_a_character)
     }
 }
 
-TEST(say_escaped_words_are_as_wide_as_they_may_be)
+TEST(escaped_message_uses_the_whole_width)
 {
     assert_string_equal(words_escaped("nightly", 7).text, "nightly");
     assert_string_equal(words_escaped("nightly", 6).text, "nig...");
@@ -70,8 +70,8 @@ TEST(say_escaped_words_are_as_wide_as_they_may_be)
     assert_string_equal(words_escaped("ni\x1b[2J", 8).text, "ni...");
 }
 
-/* Each is shown as four bytes: what fits into the columns may not fit into the text. */
-TEST(say_escaped_words_fit_into_the_text)
+/* Each is shown as four bytes: a text that fits into the columns may not fit into the buffer. */
+TEST(escaped_message_fits_into_the_buffer)
 {
     char  broken[WORDS_MAX + 1];
     words shown;
@@ -102,7 +102,7 @@ static const char *status_of(const char *text)
     return bytes;
 }
 
-TEST(say_a_long_text_of_a_status_line_says_that_it_was_cut)
+TEST(long_text_of_a_status_line_ends_in_dots)
 {
     char text[1001];
 
@@ -111,26 +111,26 @@ TEST(say_a_long_text_of_a_status_line_says_that_it_was_cut)
     assert_true(ends_in(status_of(text), "\\\"\\\"...\"}\n"));
 }
 
-TEST(say_a_status_line_is_json_whatever_the_text)
+TEST(status_line_is_json_for_any_text)
 {
     assert_true(ends_in(status_of("a\n\x1b[2J\"\\\xff"),
                         "\"why\":\"a\\u000a\\u001b[2J\\\"\\\\\xef\xbf\xbd\"}\n"));
 }
 
-TEST(say_a_status_line_has_nothing_of_a_password)
+TEST(status_line_has_no_part_of_a_password)
 {
     assert_true(ends_in(status_of("at redis://u:secret@h and redis://u:other@h too"),
                         "\"why\":\"at redis://u:***@h and redis://u:***@h too\"}\n"));
 }
 
-TEST(say_a_status_line_is_written_though_signals_interrupt)
+TEST(status_line_is_written_despite_signals)
 {
     interruptions = 3;
     assert_true(ends_in(status_of("is"), "\"why\":\"is\"}\n"));
     assert_int_equal(interruptions, 0);
 }
 
-TEST(say_a_finding_of_doctor_says_that_it_was_cut)
+TEST(long_finding_of_doctor_ends_in_dots)
 {
     doctor_finding f = { .check = "url" };
 
@@ -144,9 +144,9 @@ TEST(say_a_finding_of_doctor_says_that_it_was_cut)
     assert_true(ends_in(f.type, "0..."));
 }
 
-/* ---- what to do ------------------------------------------------------------------------------ */
+/* ---- hints ----------------------------------------------------------------------------------- */
 
-TEST(say_what_the_library_says_to_do_is_a_line_of_its_own)
+TEST(hint_of_the_library_has_its_own_line)
 {
     failure is = { .code = EXIT_FAILED };
 

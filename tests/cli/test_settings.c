@@ -84,7 +84,7 @@ static int find(const run_options *options)
 
 FIXTURE(make_directory, remove_directory)
 
-TEST(settings_without_any_are_the_defaults)
+TEST(settings_are_the_defaults_without_sources)
 {
     if (access("/etc/bowline.conf", F_OK) == 0)
         skip(); /* this machine has such a file */
@@ -96,7 +96,7 @@ TEST(settings_without_any_are_the_defaults)
     assert_false(found.url_ends_hold);
 }
 
-TEST(settings_of_the_url_stand_above_those_of_the_file)
+TEST(settings_of_the_url_come_before_the_file)
 {
     write_file("wait = 1s\nlease = 2s\nmax-hold = 3s\n");
     assert_int_equal(
@@ -114,7 +114,7 @@ TEST(settings_of_the_url_stand_above_those_of_the_file)
     assert_true(found.url_ends_hold);
 }
 
-TEST(settings_of_the_options_stand_above_all)
+TEST(settings_of_the_options_come_first)
 {
     write_file("wait = 1s\nlease = 2s\nmax-hold = 3s\nkill-after = 4s\n");
     assert_int_equal(find(&(run_options){ .url           = "file:?wait=9s&lease=9s",
@@ -131,7 +131,7 @@ TEST(settings_of_the_options_stand_above_all)
     assert_string_equal(found.url, "");
 }
 
-TEST(settings_of_the_file_say_how_long_to_wait)
+TEST(settings_of_the_file_include_the_wait)
 {
     const run_options no_options = { .wait_ms = BOWLINE_DEFAULT, .kill_after_ms = -1 };
 
@@ -148,7 +148,7 @@ TEST(settings_of_the_file_say_how_long_to_wait)
     assert_true(found.wait_is_default);
 }
 
-TEST(settings_are_read_though_signals_interrupt)
+TEST(settings_are_read_despite_signals)
 {
     write_file("lease = 2s\n");
     opens_interrupted = 2;
@@ -160,7 +160,7 @@ TEST(settings_are_read_though_signals_interrupt)
 }
 
 /* Without HOME the list of users has the directory. */
-TEST(settings_without_a_home_are_looked_for_all_the_same)
+TEST(settings_are_found_without_HOME)
 {
     static const char *const homes[] = { NULL, "", "relative" };
 
@@ -174,7 +174,7 @@ TEST(settings_without_a_home_are_looked_for_all_the_same)
     assert_int_equal(find(&(run_options){ .url = "file:" }), 0);
 }
 
-TEST(settings_of_a_file_that_cannot_be_opened_are_not_passed_over)
+TEST(settings_file_that_cannot_be_opened_is_an_error)
 {
     struct rlimit before;
     struct rlimit none;
@@ -190,8 +190,8 @@ TEST(settings_of_a_file_that_cannot_be_opened_are_not_passed_over)
     assert_non_null(strstr(is.why.text, "Too many open files"));
 }
 
-/* A directory in the place of the file, and another kind of file on the path. */
-TEST(settings_are_read_from_a_file_only)
+/* A directory in place of the file, and another kind of file on the path. */
+TEST(settings_are_read_from_a_regular_file_only)
 {
     assert_int_equal(find(&(run_options){ .url_file = directory }), -1);
     assert_int_equal(is.code, EXIT_FAILED);

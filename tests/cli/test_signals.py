@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-# The command and a grandchild each write down what they are told, and end when both were told something.
+# The command and a grandchild each record their signals, and end when both have received one.
 GROUP = """
 import os, pathlib, signal, sys, time
 me = "child" if os.fork() == 0 else "parent"
@@ -51,7 +51,7 @@ def test_bowline_waits_for_a_command_that_takes_its_time_to_end(place):
     assert place.finish(run) == 7
 
 
-def test_a_command_ended_by_the_signal_gives_128_and_the_lock_back(place):
+def test_command_ended_by_the_signal_is_128_and_releases_the_lock(place):
     run = place.hold()
     run.terminate()
     assert place.finish(run) == 143
@@ -59,7 +59,7 @@ def test_a_command_ended_by_the_signal_gives_128_and_the_lock_back(place):
     assert place.run("-n", "job", "true").returncode == 0
 
 
-def test_a_signal_to_the_group_of_bowline_does_not_hit_the_command_twice(place):
+def test_signal_to_the_group_of_bowline_reaches_the_command_once(place):
     # Like a key on a terminal, or kill -TERM -PGID: the command is in another group.
     run = place.start("job", *place.python(GROUP))
     for who in ("parent", "child"):
@@ -78,7 +78,7 @@ def start_waiter(place, *words, **how):
 
 
 @pytest.mark.parametrize("number", FORWARDED)
-def test_a_signal_ends_the_waiting_and_nothing_is_left(place, number):
+def test_signal_ends_the_wait_and_leaves_nothing(place, number):
     holder = place.hold()
     waiter = start_waiter(place)
     waiter.send_signal(number)
@@ -89,7 +89,7 @@ def test_a_signal_ends_the_waiting_and_nothing_is_left(place, number):
     assert place.run("-n", "job", "true").returncode == 0
 
 
-def test_who_leaves_the_queue_does_not_hold_up_those_behind(place):
+def test_waiter_that_leaves_does_not_block_the_next_ones(place):
     holder = place.hold()
     first, second = start_waiter(place), start_waiter(place)
     first.terminate()
@@ -99,7 +99,7 @@ def test_who_leaves_the_queue_does_not_hold_up_those_behind(place):
     assert place.path("ran").exists()
 
 
-def test_a_waiter_that_is_killed_does_not_hold_up_those_behind(place):
+def test_killed_waiter_does_not_block_the_next_ones(place):
     holder = place.hold()
     first, second = start_waiter(place), start_waiter(place)
     first.kill()
@@ -108,7 +108,7 @@ def test_a_waiter_that_is_killed_does_not_hold_up_those_behind(place):
     assert place.finish(second) == 0
 
 
-def test_a_signal_ends_the_waiting_for_a_server_that_does_not_answer(place, redis):
+def test_signal_ends_the_wait_for_a_silent_server(place, redis):
     holder = place.hold()
     waiter = start_waiter(place, stderr=subprocess.DEVNULL)
     redis.freeze()
@@ -118,10 +118,10 @@ def test_a_signal_ends_the_waiting_for_a_server_that_does_not_answer(place, redi
     place.let_go(holder)
 
 
-def test_a_signal_that_comes_with_the_lock_gives_it_back(place):
+def test_signal_at_the_moment_of_the_grant_releases_the_lock(place):
     def pending():
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
-        os.kill(os.getpid(), signal.SIGTERM)  # bowline hears it when it looks, which is after the lock is free
+        os.kill(os.getpid(), signal.SIGTERM)  # bowline reads it at its next check, which is after the lock is free
 
     done = place.run("--status-fd", "1", "job", "touch", "ran", preexec_fn=pending)
     assert done.returncode == 143 and not place.path("ran").exists()
@@ -129,7 +129,7 @@ def test_a_signal_that_comes_with_the_lock_gives_it_back(place):
     assert place.run("-n", "job", "true").returncode == 0
 
 
-def test_who_finds_the_queue_full_is_told_what_to_type(place, redis):
+def test_full_queue_error_has_a_hint(place, redis):
     place.env["BOWLINE_URL"] = f"{redis.url}?queue-max=1"
     place.hold()
     start_waiter(place)
@@ -148,14 +148,14 @@ def test_a_cancelled_waiter_leaves_nothing_on_the_server(place, redis):
     assert redis.keys() == []
 
 
-# What the caller had set up.
+# Signal settings of the caller.
 
 # Not through sh, which resets some by itself.
 SHOW = ["grep", "-E", "Sig(Blk|Ign)", "/proc/self/status"]
 
 
 def masks(text):
-    """Signals 1 to 31. Those reserved by the C library come from the caller of the tests."""
+    """Signals 1 to 31. Those reserved by the C library are inherited from the caller of the tests."""
     return {line.split(":")[0]: int(line.split()[1], 16) & 0x7FFFFFFF for line in text.splitlines()}
 
 
@@ -165,7 +165,7 @@ def test_the_command_has_no_signal_blocked_and_none_ignored(place):
 
 
 @pytest.mark.parametrize("number", [*FORWARDED, signal.SIGPIPE, signal.SIGCHLD, signal.SIGTSTP, signal.SIGCONT])
-def test_what_the_caller_ignores_the_command_ignores(place, number):
+def test_signals_ignored_by_the_caller_are_ignored_by_the_command(place, number):
     def ignore():
         signal.signal(number, signal.SIG_IGN)
 
@@ -173,7 +173,7 @@ def test_what_the_caller_ignores_the_command_ignores(place, number):
     assert masks(done.stdout) == {"SigBlk": 0, "SigIgn": 1 << (number - 1)}
 
 
-def test_what_the_caller_blocks_the_command_has_blocked(place):
+def test_signals_blocked_by_the_caller_are_blocked_in_the_command(place):
     def block():
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
 
@@ -181,7 +181,7 @@ def test_what_the_caller_blocks_the_command_has_blocked(place):
     assert masks(done.stdout)["SigBlk"] == 1 << (signal.SIGUSR2 - 1)
 
 
-def test_an_ignored_hangup_does_not_end_the_waiting(place):
+def test_ignored_hangup_does_not_end_the_wait(place):
     # nohup bowline run job ... : it keeps waiting when the terminal closes.
     holder = place.hold()
     waiter = start_waiter(place, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
@@ -206,7 +206,7 @@ def test_an_ignored_hangup_is_not_passed_on(place):
     assert place.path("told-parent").read_text() == "SIGUSR1\n"
 
 
-# Stopping, without a terminal: the command stops, bowline watches on.
+# Stopping, without a terminal: the command stops, bowline continues to watch.
 
 
 def state_of(pid):

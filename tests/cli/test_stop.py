@@ -36,7 +36,7 @@ if os.fork() == 0:
 stay("command")
 """
 
-# A daemon, as the book has it: its parent ends at once.
+# A daemon by double fork: its parent ends at once.
 DAEMON = STAY + """
 if os.fork() == 0:
     os.setsid()
@@ -115,7 +115,7 @@ def test_a_command_that_moved_to_another_group_is_killed(place, redis):
     assert not place.is_alive(run.pids[0])
 
 
-def test_processes_that_start_others_all_the_time_are_killed(place, redis):
+def test_processes_that_fork_all_the_time_are_killed(place, redis):
     run = start(place, HOPPER, *LEASE)
     hops = place.path("hops")
     place.wait_for("a hundred processes", lambda: hops.exists() and hops.stat().st_size > 100)
@@ -142,7 +142,7 @@ def test_a_signal_reaches_a_command_that_moved_to_another_group(place):
     assert finish(place, run) == 7
 
 
-def test_what_was_there_before_the_command_is_left_alone(place, redis):
+def test_earlier_processes_are_not_signalled(place, redis):
     # The sidecar is a child of the process that bowline replaces.
     code = f"sleep 1000 & echo $! >sidecar; exec {PROGRAM} run {' '.join(LEASE)} job {' '.join(place.python('')[:1])} command.py"
     place.script("command.py", SESSION)
@@ -159,7 +159,7 @@ def test_what_was_there_before_the_command_is_left_alone(place, redis):
     assert place.is_alive(sidecar)
 
 
-def test_a_stopped_command_is_continued_to_hear_term(place, redis):
+def test_stopped_command_is_continued_to_receive_TERM(place, redis):
     # It ends by itself and is not killed: the time to KILL is longer than the test waits.
     code = STAY.replace("signal.SIG_IGN", "lambda *_: os._exit(0)") + 'stay("command")\n'
     del redis
@@ -288,7 +288,7 @@ def test_a_command_that_cannot_be_stopped_and_has_no_lock_is_123_at_once(place, 
     assert (last["event"], last["exit"]) == ("failed", 123)
 
 
-def test_a_signal_ends_bowline_and_leaves_the_lock_to_who_cannot_be_stopped(place, helper):
+def test_signal_ends_bowline_and_the_unstoppable_command_keeps_the_lock(place, helper):
     del helper
     run = start_helper(place, "--max-hold", "2s", "--kill-after", "100ms")
     until_not_stopped(place)
@@ -303,7 +303,7 @@ def test_a_signal_ends_bowline_and_leaves_the_lock_to_who_cannot_be_stopped(plac
     assert "signal 15 cannot be sent to" in run.err
 
 
-def test_a_signal_that_may_not_be_passed_on_is_said(place, helper):
+def test_forbidden_signal_is_reported(place, helper):
     del helper
     run = start_helper(place)
     run.terminate()

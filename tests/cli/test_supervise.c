@@ -1,8 +1,8 @@
 /*
- * test_supervise.c -- what a run does first when it continues after a stop.
+ * test_supervise.c -- the first actions of a run when it continues after a stop.
  *
- * Bowline stops itself when its command has stopped, and its clock goes on. Here it does not stop:
- * the clock jumps, and CONT arrives. The signals to the command are recorded in order.
+ * Bowline stops itself when its command has stopped, and its clock advances meanwhile. Here it does
+ * not stop: the clock jumps, and CONT arrives. The signals to the command are recorded in order.
  */
 #include "tests/lib/suite.h"
 
@@ -76,7 +76,7 @@ static int end(void **state)
     return rmdir(directory);
 }
 
-/* Runs to the end of the command. There is a terminal, but it is not lent. */
+/* Runs to the end of the command. There is a terminal, but the command does not get it. */
 static void run(char **command)
 {
     child_plan    plan = { .command = command, .signals = &j.signals };
@@ -107,7 +107,7 @@ static char *stopped[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char[]){ "kill -
 FIXTURE(begin, end)
 
 /* A command that is continued first would run for a moment without its lock. */
-TEST(supervise_a_lock_that_ended_meanwhile_ends_the_command_first)
+TEST(lock_that_ended_during_a_stop_ends_the_command_first)
 {
     stopped_ms = MAX_HOLD_MS + 1000;
     run(stopped);
@@ -116,7 +116,7 @@ TEST(supervise_a_lock_that_ended_meanwhile_ends_the_command_first)
     assert_true(j.was_lost);
 }
 
-TEST(supervise_a_lock_that_is_about_to_end_ends_the_command_first)
+TEST(lock_that_is_about_to_end_ends_the_command_first)
 {
     stopped_ms = MAX_HOLD_MS - GRACE_MS;
     run(stopped);
@@ -126,7 +126,7 @@ TEST(supervise_a_lock_that_is_about_to_end_ends_the_command_first)
     assert_true(j.was_lost);
 }
 
-TEST(supervise_a_lock_that_is_there_lets_the_command_go_on)
+TEST(held_lock_continues_the_command)
 {
     stopped_ms = 1000;
     run(stopped);
@@ -139,7 +139,7 @@ TEST(supervise_a_lock_that_is_there_lets_the_command_go_on)
 }
 
 /* If bowline cannot stop too, the sender of STOP must continue the command. (Here it ends it.) */
-TEST(supervise_a_command_that_others_stopped_is_not_continued)
+TEST(command_stopped_by_another_process_is_not_continued)
 {
     stopped_ms     = 1000;
     ends_by_others = true;

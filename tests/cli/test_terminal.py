@@ -27,21 +27,21 @@ class Terminal:
 
     def __init__(self, place, columns=80):
         self.place = place
-        self.text = ""  # everything that was shown, and how far it has been looked at
+        self.text = ""  # the whole output, and how much of it was checked
         self.seen = 0
         env = dict(place.env, TERM="xterm", PS1=PROMPT, HISTFILE="", B=f"{os.environ['BOWLINE']} run")
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(place.root)
             os.execvpe("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"], env)
-        self.typed = 0  # up to where it was shown when the last line was typed
+        self.typed = 0  # the length of the output when the last line was typed
         self.resize(columns)
 
     def resize(self, columns):
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
     def shown(self, pattern, begin):
-        """Waits until the pattern is shown behind `begin`; the match."""
+        """Waits until the pattern is shown after `begin`; returns the match."""
         end = time.monotonic() + LIMIT
         while True:
             match = re.compile(pattern).search(self.text, begin)
@@ -53,7 +53,7 @@ class Terminal:
             self.text += os.read(self.fd, 65536).decode(errors="replace").replace("\r\n", "\n")
 
     def expect(self, pattern):
-        """Until the pattern has been shown, since the last one; the match."""
+        """Waits until the pattern is shown after the last match; returns the match."""
         match = self.shown(pattern, self.seen)
         self.seen = match.end()
         return match
@@ -62,8 +62,8 @@ class Terminal:
         os.write(self.fd, text.encode())
 
     def command(self, line):
-        """A line for the shell, which asks for one; what it echoes has been read when this returns."""
-        self.shown(r"(ready|inner)> ", self.typed)  # what is typed before that is echoed in front of it
+        """Types a line at the prompt of the shell, and returns when its echo has been read."""
+        self.shown(r"(ready|inner)> ", self.typed)  # keys typed before the prompt are echoed before it
         self.type(line + "\n")
         self.expect(re.escape(line) + "\n")
         self.typed = self.seen
@@ -110,21 +110,21 @@ print("over")
 """
 
 
-# The line about waiting.
+# The waiting line.
 
 
-def test_the_waiting_line_says_who_and_goes_away(place, terminal):
+def test_waiting_line_shows_the_holder_and_disappears(place, terminal):
     holder = place.hold()
     shell = terminal()
     shell.command("$B job echo done; echo code=$?")
     line = shell.expect(r"waiting for job: held by [^\r\n]*")
     assert f"pid {holder.pid}" in line.group()
-    # Brought up to date in place.
+    # Updated in place.
     again = shell.expect(r"\rwaiting for job: held by [^\r\n]* for \d+s")
     assert "\n" not in again.group()
     place.let_go(holder)
     rest = shell.expect(r"[^\n]*done\ncode=0\n").group()
-    # Covered with blanks before the command says anything.
+    # Overwritten with spaces before the command prints anything.
     assert re.search(r"\r +\r(done)", rest)
 
 
@@ -157,7 +157,7 @@ def test_a_waiter_in_the_background_leaves_the_terminal_alone(place, terminal):
     place.let_go(holder)
 
 
-def test_what_others_wrote_cannot_steer_the_terminal(place, terminal):
+def test_text_of_other_clients_is_escaped(place, terminal):
     # A holder whose command has an escape sequence for a name.
     tool = place.script("a\x1b[2Jb", "#!/bin/sh\necho begun\nexec sleep 1000\n")
     holder = place.start("job", str(tool))
@@ -174,7 +174,7 @@ def test_what_others_wrote_cannot_steer_the_terminal(place, terminal):
 # Keys.
 
 
-def test_ctrl_c_ends_the_waiting(place, terminal):
+def test_ctrl_c_ends_the_wait(place, terminal):
     place.hold()
     shell = terminal()
     shell.command("$B job touch ran")
@@ -186,7 +186,7 @@ def test_ctrl_c_ends_the_waiting(place, terminal):
     assert not place.path("ran").exists()
 
 
-def test_ctrl_c_ends_the_command_and_gives_the_lock_back(place, terminal):
+def test_ctrl_c_ends_the_command_and_releases_the_lock(place, terminal):
     shell = terminal()
     shell.command("$B job sh -c 'echo begun; exec sleep 1000'")
     shell.expect("begun\n")
@@ -197,7 +197,7 @@ def test_ctrl_c_ends_the_command_and_gives_the_lock_back(place, terminal):
     assert place.run("-n", "job", "true").returncode == 0
 
 
-def test_ctrl_c_is_the_commands_to_handle(place, terminal):
+def test_ctrl_c_is_handled_by_the_command(place, terminal):
     shell = terminal()
     place.script("script", 'trap "echo got it; exit 4" INT; echo begun; while :; do sleep 0.01; done\n')
     shell.command("$B job sh ./script; echo code=$?")
@@ -317,7 +317,7 @@ while True:
         was_stopped = shell.expect("Stopped|job was lost").group() == "Stopped"
         shell.expect(PROMPT)
         if was_stopped:
-            break  # and did not stand still, for longer than the lease, before it was
+            break  # and did not stop for longer than the lease before it was
     place.wait_for("the lease to end", lambda: redis.keys() == [])
     count = place.path("counter").read_text()
     shell.command("fg")
@@ -338,10 +338,10 @@ def test_a_stopped_command_stops_bowline_and_fg_continues_both(terminal):
     shell.expect("back\n")
 
 
-# Who has the terminal.
+# The foreground group of the terminal.
 
 
-def test_the_command_has_the_terminal_and_bowline_gives_it_back(place, terminal):
+def test_command_gets_the_terminal_and_bowline_restores_it(place, terminal):
     shell = terminal()
     code = "import os; print('front', os.tcgetpgrp(0) == os.getpgrp() == os.getpid()); input()"
     place.script("front.py", code)
@@ -354,7 +354,7 @@ def test_the_command_has_the_terminal_and_bowline_gives_it_back(place, terminal)
 
 
 def test_in_a_pipeline_the_others_keep_the_terminal(place, terminal):
-    # What is behind the pipe reads keys, as a pager does.
+    # The program after the pipe reads keys, as a pager does.
     code = """
 import sys
 keys = open("/dev/tty")
@@ -372,7 +372,7 @@ print("key", keys.readline(), end="")
     shell.expect("code=0\n")
 
 
-def test_in_a_pipeline_the_command_gets_the_terminal_when_it_asks(terminal):
+def test_command_in_a_pipeline_gets_the_terminal_when_it_reads(terminal):
     shell = terminal()
     shell.command("$B job sh -c 'read line; echo got $line' | cat; echo code=$?")
     shell.type("hello\n")
@@ -382,8 +382,8 @@ def test_in_a_pipeline_the_command_gets_the_terminal_when_it_asks(terminal):
     assert shell.foreground() == shell.pid
 
 
-def test_a_terminal_that_the_command_left_to_a_dead_group_is_taken_back(place, terminal):
-    # As a shell does that puts a job in front, and ends before it takes the terminal back.
+def test_terminal_left_to_a_dead_group_is_restored(place, terminal):
+    # As a shell that makes a job the foreground group, and ends before it takes the terminal back.
     code = """
 import os, signal
 print("asked", input(), flush=True)
@@ -457,7 +457,7 @@ def test_a_shell_inside_has_job_control_of_its_own(terminal):
     shell.type(CTRL_Z)
     shell.expect("Stopped")
     shell.expect("inner> ")
-    # Whoever is stopped and belongs to no shell any more is ended by the kernel.
+    # The kernel ends a stopped process group without a shell.
     shell.command("disown -a; exit 5")
     shell.expect("code=5\n")
     shell.expect(PROMPT)
@@ -479,7 +479,7 @@ def test_a_command_in_the_background_that_reads_is_stopped_with_bowline(place, t
     assert place.run("-w", "50s", "job", "true").returncode == 0
 
 
-def test_a_command_that_nobody_could_continue_is_not_left_stopped(place, terminal):
+def test_command_without_a_shell_is_not_left_stopped(place, terminal):
     # bowline is behind, and has no parent in its session, so the kernel does not stop it. Its command is
     # stopped for reading from behind, and must not hold the lock for ever. behind.sh starts bowline when its
     # group (field 5 of stat) is not the terminal's (field 8) any more: its parent has ended then.
@@ -497,7 +497,7 @@ def test_a_command_that_nobody_could_continue_is_not_left_stopped(place, termina
 
 
 def test_without_a_shell_ctrl_z_does_nothing(place):
-    # As the only program of a terminal: nobody could bring it back.
+    # As the only program of a terminal: no shell could continue it.
     pid, fd = pty.fork()
     if pid == 0:
         os.execve(os.environ["BOWLINE"], ["bowline", "run", "job", "cat"], place.env)

@@ -23,7 +23,7 @@ static void expect(const character *c)
         fail_msg("\"%s\" is read as %x of %zu bytes", c->text, is, size);
 }
 
-TEST(words_characters_are_read_as_rfc_3629_has_them)
+TEST(utf8_is_read_by_RFC_3629)
 {
     static const character all[] = {
         { "a", 'a', 1 },
@@ -41,27 +41,27 @@ TEST(words_characters_are_read_as_rfc_3629_has_them)
         expect(&all[i]);
 }
 
-TEST(words_what_is_no_character_is_broken_one_byte_each)
+TEST(invalid_utf8_is_one_error_per_byte)
 {
     static const char *const all[] = {
         "\x80",             /* a continuation of nothing     */
-        "\xff",             /* begins nothing                */
+        "\xff",             /* not a first byte */
         "\xc1\xbf",         /* overlong                      */
         "\xe0\x9f\xbf",     /* likewise                      */
         "\xf0\x8f\xbf\xbf", /* likewise                      */
         "\xed\xa0\x80",     /* a surrogate                   */
         "\xed\xbf\xbf",     /* the last of them              */
         "\xf4\x90\x80\x80", /* beyond U+10FFFF               */
-        "\xc3",             /* the end comes too early       */
+        "\xc3",             /* incomplete */
         "\xe2\x82",         /* likewise                      */
-        "\xf0\x9f\x92z",    /* something else comes too early */
+        "\xf0\x9f\x92z",    /* another byte in its place */
     };
 
     for (size_t i = 0; i < COUNT_OF(all); i++)
         expect(&(character){ all[i], UTF8_BROKEN, 1 });
 }
 
-TEST(words_controls_are_those_that_a_terminal_obeys)
+TEST(control_characters_are_those_of_a_terminal)
 {
     static const uint32_t controls[] = { 0x01, 0x1b,   0x1f,   0x7f,   0x80,
                                          0x9f, 0x202a, 0x202e, 0x2066, 0x2069 };
@@ -83,7 +83,7 @@ static void expect_without(const char *expected, const char *url)
     assert_string_equal(bare, expected);
 }
 
-TEST(words_a_url_says_an_option_only_where_it_has_one)
+TEST(option_of_a_url_is_found_only_in_its_options)
 {
     assert_true(url_says("file:?lease=1s", "lease"));
     assert_true(url_says("file:?wait=1s&lease=1s", "lease"));
@@ -93,7 +93,7 @@ TEST(words_a_url_says_an_option_only_where_it_has_one)
     assert_false(url_says("file:?release=1s", "lease"));
 }
 
-TEST(words_a_password_is_seen_wherever_it_may_be_one)
+TEST(password_is_found_at_any_place_of_a_url)
 {
     assert_true(url_has_password("redis://:secret@host"));
     assert_true(url_has_password("redis://user:sec/r@et@host"));
@@ -107,7 +107,7 @@ TEST(words_a_password_is_seen_wherever_it_may_be_one)
     assert_string_equal(url_shown("redis://host").text, "redis://host");
 }
 
-TEST(words_what_is_passed_on_has_no_password)
+TEST(url_for_the_command_has_no_password)
 {
     expect_without("redis://host/1?wait=1s", "redis://:secret@host/1?wait=1s");
     expect_without("redis://user@host", "redis://user:sec/r@et@host");

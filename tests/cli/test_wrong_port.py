@@ -36,7 +36,7 @@ class Peer:
                 return
             self.open.append(connection)
             if self.says is not None:
-                connection.recv(1)  # what has not been asked could be taken for something else
+                connection.recv(1)  # an unexpected reply could be read as another protocol
                 connection.sendall(self.says)
             if self.closes:
                 connection.close()
@@ -82,7 +82,7 @@ def test_run_at_a_silent_port_does_not_suggest_tls(place, start_peer):
     assert "TLS" not in run.stderr
 
 
-def test_run_ends_with_its_wait_and_one_answer(place, start_peer):
+def test_run_ends_after_its_wait_and_one_reply_time(place, start_peer):
     peer = start_peer(None)
     run = place.run("--url", f"{peer.url}?timeout=600ms", "-w", "100ms", "job", "true")
     assert run.returncode == 125

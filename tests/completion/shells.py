@@ -1,5 +1,5 @@
-"""Shells on a terminal, whose own completion is asked: what becomes of a line when all its completions are put
-into it. Nothing of a shell is imitated; its reader splits the words and inserts what it was given.
+"""Shells on a terminal, with their own completion: a line with all its completions inserted.
+Nothing of a shell is imitated; its line editor splits the words and inserts the completions.
 """
 
 import os
@@ -16,7 +16,7 @@ LIMIT = 60
 
 
 def needed(program):
-    """Where it is. Where everything is installed beforehand, a shell that is not there is a failure."""
+    """The path of a shell. On a build machine (CI is set), a missing shell is a failure."""
     path = shutil.which(program)
     if not path:
         if os.environ.get("CI"):
@@ -111,7 +111,7 @@ bindkey '^Xo' report
 
 
 class Fish:
-    """fish tells its completions without a terminal, with what they mean behind a tab."""
+    """fish prints its completions without a terminal, each with a tab and its description."""
 
     # First in fish's path: it would load the completions of an installed bowline over those that were sourced.
     COMMANDS = (

@@ -1,6 +1,6 @@
-"""What bash, zsh and fish make of a half-typed bowline, each asked in its own way, with the files of this build.
+"""The completions of a half-typed bowline in bash, zsh and fish, with the files of this build.
 
-bash is asked twice: with the package bash-completion, which can complete the command behind the name as if it
+bash is tested twice: with the package bash-completion, which can complete the command after the name as if it
 stood alone, and without.
 """
 
@@ -47,7 +47,7 @@ def directory(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=["bash", "bash-alone", "zsh", "fish"])
 def shell(request, directory):
-    """complete(line) -> the set of words that may stand in the place of its last one."""
+    """complete(line) -> the set of words that may replace its last one."""
     if request.param == "fish":
         asked = shells.Fish(directory, MADE)
         raw = asked.complete
@@ -61,7 +61,7 @@ def shell(request, directory):
             asked = shells.Bash(directory, f"{first}. {MADE}/bowline\n")
 
         def raw(line):
-            """The words that the shell put where the last one stood. Blanks in a file's name are escaped."""
+            """The words that the shell inserted for the last one. Spaces in the name of a file are escaped."""
             before = line[: line.rfind(" ") + 1]
             done = asked.complete(line)
             assert done.startswith(before), done
@@ -69,7 +69,7 @@ def shell(request, directory):
 
     def complete(line):
         words = {word.replace("\\ ", " ").rstrip("/") for word in raw(line)} - {""}
-        # A shell that knows of nothing leaves the word as it is.
+        # A shell without a completion leaves the word unchanged.
         return words - {line.rsplit(" ", 1)[1]}
 
     complete.name = request.param
@@ -81,7 +81,7 @@ EXPLAINED = {"run", "break", "fence", "lab", "caps", "acl", "doctor"}
 
 
 def bare(words):
-    """Without the = that some shells put behind an option that wants a value."""
+    """Without the = that some shells append to an option with a value."""
     return {word.rstrip("=") for word in words}
 
 
@@ -91,7 +91,7 @@ def test_commands_come_first(shell):
     assert shell("bowline r") == {"run"}
 
 
-def test_before_a_command_stand_help_and_version(shell):
+def test_help_and_version_are_offered_before_a_command(shell):
     assert bare(shell("bowline --")) == {"--help", "--version"}
     assert shell("bowline --v") == {"--version"}
 
@@ -99,24 +99,24 @@ def test_before_a_command_stand_help_and_version(shell):
 def test_every_option_is_offered(shell):
     options = Options()
     assert bare(shell("bowline run --")) == options.long
-    if shell.name != "zsh":  # which offers the long ones alone where both would do
+    if shell.name != "zsh":  # fish offers only the long form if there are two
         assert options.letters <= shell("bowline run -")
 
 
-def test_an_option_is_offered_again_behind_others(shell):
+def test_option_is_offered_after_other_options(shell):
     assert "--close" in bare(shell("bowline run -q --max-hold 5m --clo"))
     assert "--close" in bare(shell("bowline run -qw 5m --clo"))
     assert "--close" in bare(shell("bowline run --url redis://host:1/0 --clo"))
 
 
 @pytest.mark.parametrize("line", ["bowline run --on-lost ", "bowline run -q --on-lost ", "bowline run --on-lost="])
-def test_a_closed_set_is_offered_whole(shell, line):
+def test_closed_set_is_offered_completely(shell, line):
     assert {word.rsplit("=", 1)[-1] for word in shell(line)} == {"term", "kill", "warn"}
 
 
 def test_what_is_offered_is_accepted(shell):
     for word in shell("bowline run --on-lost "):
-        # No name and no command follow: that is what it must complain about, and not the value.
+        # No name and no command follow: the error must be about that, and not about the value.
         done = subprocess.run([BOWLINE, "run", "--on-lost", word], capture_output=True, text=True, check=False)
         assert done.returncode == 125 and "the name of the lock is missing" in done.stderr
 
@@ -128,7 +128,7 @@ def test_a_file_is_offered_where_an_option_takes_one(shell, form):
     assert {word.rsplit("=", 1)[-1] for word in shell(f"bowline run {form}sec")} == {"secret.url"}
 
 
-def test_nothing_is_offered_where_only_the_user_knows(shell):
+def test_free_text_has_no_completion(shell):
     for option in Options().with_value - {"--on-lost", "--url-file"}:
         assert shell(f"bowline run {option} ") == set(), option
 
@@ -142,15 +142,15 @@ def test_a_name_is_not_a_file_unless_it_looks_like_one(shell):
 @pytest.mark.parametrize(
     "before", ["nightly", "-n nightly", "-w 5m nightly --", "-- nightly", "--url redis://h:1 nightly", "-qw 5m a=b"]
 )
-def test_behind_the_name_a_command_line_is_completed(shell, before):
+def test_command_line_is_completed_after_the_name(shell, before):
     assert "printf" in shell(f"bowline run {before} prin")
     assert shell(f"bowline run {before} cat sec") == {"secret.url"}
     assert shell(f"bowline run {before} ./prog") == {"./programme"}
 
 
-def test_behind_the_name_the_options_are_those_of_the_command(shell):
+def test_options_after_the_name_are_those_of_the_command(shell):
     assert "--close" not in bare(shell("bowline run nightly cat --clo"))
-    if shell.name != "bash-alone":  # which has files to offer behind a command, and nothing else
+    if shell.name != "bash-alone":  # fish offers only files after a command
         assert "--close" in bare(shell("bowline run nightly bowline run --clo"))
         assert shell("bowline run nightly bowline he") == {"help"}
         assert shell("bowline run nightly -- bowline he") == {"help"}
@@ -158,7 +158,7 @@ def test_behind_the_name_the_options_are_those_of_the_command(shell):
         assert "--number" in bare(shell("bowline run -n nightly cat -u --num"))
 
 
-def test_help_knows_what_it_explains(shell):
+def test_help_offers_its_topics(shell):
     assert shell("bowline help ") == EXPLAINED
 
 
@@ -167,7 +167,7 @@ def test_break_has_options_and_no_command(shell):
     assert shell("bowline break --url-file sec") == {"secret.url"}
 
 
-def test_a_fence_is_asked_something_of_a_file(shell):
+def test_fence_offers_its_actions_then_a_file(shell):
     assert shell("bowline fence ") == {"check", "run", "show"}
     assert shell("bowline fence sh") == {"show"}
     assert "--help" in bare(shell("bowline fence --"))
@@ -176,10 +176,10 @@ def test_a_fence_is_asked_something_of_a_file(shell):
     assert {"secret.url", "of mine", "programme"} <= shell("bowline fence check ")
 
 
-# The tables that all of it is made of.
+# The tables from which the completions are made.
 
 
-def test_what_stands_before_a_command_works():
+def test_options_before_a_command_are_accepted():
     options = [line.split("\t") for line in TABLES.read_text().splitlines() if line.startswith("option\t\t")]
     assert len(options) >= 2
     for _, _, letter, name, *_ in options:
@@ -215,7 +215,7 @@ def test_the_page_has_the_names_and_the_argument_of_an_option(tmp_path):
     assert make(table, "man", page).stdout == expected
 
 
-def test_a_table_that_is_none_is_refused(tmp_path):
+def test_invalid_table_is_refused(tmp_path):
     table = tmp_path / "table"
     for text in ("", "frob\tx\n"):
         table.write_text(text)

@@ -1,6 +1,6 @@
 /*
- * model_mutants.h -- mistakes in the model server: each is called after every command, with the
- * model as it was before.  test_model_redis.c has to notice each.
+ * model_mutants.h -- faults in the model server: each runs after every command, with the model as
+ * it was before the command.  test_model_redis.c has to detect each.
  */
 #ifndef TEST_MODEL_MUTANTS_H
 #define TEST_MODEL_MUTANTS_H
@@ -16,7 +16,7 @@
     TEST(notices_that_##name)                                                                \
     {                                                                                        \
         play_with(name);                                                                     \
-        must_be_noticed(#name);                                                              \
+        must_be_detected(#name);                                                             \
         play_with(NULL);                                                                     \
     }                                                                                        \
     static void name(bwl_model_redis *r, const bwl_model_redis *before, unsigned connection, \

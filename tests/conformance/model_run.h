@@ -1,10 +1,10 @@
 /*
- * model_run.h -- random sequences that are played to the lab's model and to a real server, and
+ * model_run.h -- random sequences that run on the lab's model and on a real server; the results are
  * compared.
  *
- * A sequence is made from its number alone.  BOWLINE_MODEL_SEED is the number of the first one,
- * BOWLINE_MODEL_RUNS says how many; a sequence that differs says with which of the two it is played
- * again alone.  A mistake that is planted in the model has to make a sequence differ.
+ * A sequence depends on its number only.  BOWLINE_MODEL_SEED is the number of the first one,
+ * BOWLINE_MODEL_RUNS the count; a failure prints the values that repeat the sequence alone.  A
+ * fault that is planted in the model must make a sequence differ.
  */
 #ifndef TEST_MODEL_RUN_H
 #define TEST_MODEL_RUN_H
@@ -19,11 +19,11 @@
 enum { RUNS_OF_MISTAKE = 20000 };
 
 static uint64_t random_state;
-static bool     is_quiet;         /* a difference is what the test wants */
-static char     story[16 * 1024]; /* of the sequence that is played */
+static bool     is_quiet;         /* the test expects a difference */
+static char     story[16 * 1024]; /* number of the current sequence */
 static size_t   story_size;
 
-/* Of the test.  True: model and server did the same. */
+/* Defined by the test.  Returns true if model and server had the same results. */
 static bool play_sequence(uint64_t seed);
 
 static unsigned below(unsigned limit)
@@ -50,7 +50,7 @@ static uint64_t number_from(const char *name, uint64_t otherwise)
     return text != NULL ? strtoull(text, NULL, 10) : otherwise;
 }
 
-/* How many sequences were the same before one differed; all of them, if none did. */
+/* Returns how many sequences were equal before one differed; all of them, if none did. */
 static uint64_t play_sequences(uint64_t seed, uint64_t runs)
 {
     for (uint64_t i = 0; i < runs; i++) {
@@ -65,7 +65,7 @@ static uint64_t play_sequences(uint64_t seed, uint64_t runs)
     return runs;
 }
 
-/* So many, unless the environment says another number; or that divided by `part`. */
+/* The count, unless the environment has another number; or that number divided by `part`. */
 static void must_be_the_same(uint64_t usual, uint64_t part)
 {
     uint64_t runs = (number_from("BOWLINE_MODEL_RUNS", usual) + part - 1) / part;
@@ -75,8 +75,8 @@ static void must_be_the_same(uint64_t usual, uint64_t part)
     assert_true(play_sequences(seed, runs) == runs);
 }
 
-/* Always the same sequences: those of a random seed may miss the mistake. */
-static void must_be_noticed(const char *mistake)
+/* Always the same sequences: those of a random seed may miss the fault. */
+static void must_be_detected(const char *mistake)
 {
     is_quiet       = true;
     uint64_t after = play_sequences(1, RUNS_OF_MISTAKE);

@@ -1,6 +1,6 @@
 /*
- * queue_mutants.h -- mistakes in the model of the queue's commands: each is called after every
- * request, with the model as it was before.  test_model_queue.c has to notice each.
+ * queue_mutants.h -- faults in the model of the queue's commands: each runs after every request,
+ * with the model as it was before the request.  test_model_queue.c has to detect each.
  */
 #ifndef TEST_QUEUE_MUTANTS_H
 #define TEST_QUEUE_MUTANTS_H
@@ -19,7 +19,7 @@ static queue_mutation *mutant;
     TEST(notices_that_##name)                                           \
     {                                                                   \
         mutant = name;                                                  \
-        must_be_noticed(#name);                                         \
+        must_be_detected(#name);                                        \
         mutant = NULL;                                                  \
     }                                                                   \
     static void name(bwl_model_redis *r, const bwl_model_redis *before, \

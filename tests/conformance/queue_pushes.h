@@ -1,5 +1,5 @@
 /*
- * queue_pushes.h -- connections to a server that listen to inboxes, and what is pushed to them.
+ * queue_pushes.h -- connections that subscribe to push channels of a server, and their pushes.
  */
 #ifndef TEST_QUEUE_PUSHES_H
 #define TEST_QUEUE_PUSHES_H
@@ -12,9 +12,9 @@
 
 static wire    wires[BWL_MODEL_CONNECTIONS];
 static bool    has_shards;                        /* the server                                   */
-static uint8_t channel_of[BWL_MODEL_CONNECTIONS]; /* where each listens; 0: nowhere */
+static uint8_t channel_of[BWL_MODEL_CONNECTIONS]; /* the push channel of each connection; 0: none */
 
-/* What came to whom, since the last question. */
+/* The pushes and their receivers, since the last request. */
 static unsigned       pushes;
 static unsigned       pushed_to;
 static bwl_queue_push push;
@@ -36,13 +36,13 @@ static void note_push(unsigned connection, bwl_resp_cursor frame)
     write_inbox(text, connection % BWL_MODEL_CLIENTS, channel_of[connection]);
     read = bwl_queue_read_push(text, frame.bytes, frame.size);
     if (read.kind != BWL_PUSH_GRANT)
-        return; /* what SUBSCRIBE says */
+        return; /* reply to SUBSCRIBE */
     pushes++;
     pushed_to = connection;
     push      = read;
 }
 
-/* The next frame that is no push; what is pushed before it is noted. */
+/* Returns the next frame that is no push; records the pushes before it. */
 static bwl_resp_cursor next_answer(unsigned connection)
 {
     bwl_resp_cursor frame = wire_next(&wires[connection]);
@@ -54,8 +54,8 @@ static bwl_resp_cursor next_answer(unsigned connection)
     return frame;
 }
 
-/* An answer after a push on the same connection shows that there is no more.  All are asked before
- * the first is waited for; who listens nowhere can hear nothing. */
+/* A reply after a push on the same connection shows that there is no other push.  All requests are
+ * sent before the first reply is read; a connection without a subscription receives none. */
 static void gather_pushes(unsigned but)
 {
     for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++)
@@ -68,7 +68,7 @@ static void gather_pushes(unsigned but)
             (void)next_answer(i);
 }
 
-/* Whoever listens there already is left alone. */
+/* Does nothing if the connection has this subscription already. */
 static void listen_on_server(unsigned connection, uint8_t push_channel)
 {
     char text[BWL_QUEUE_CHANNEL_SIZE + 1];

@@ -1,14 +1,13 @@
 /*
- * test_engines.c -- what every engine does alike: taking, being refused, waiting, giving back, and
- * what can be asked of a hold and of a name.
+ * test_engines.c -- what every engine does alike: acquire, refuse, wait, release, and queries.
  */
 #include "tests/lib/engines.h"
 
 #include <stdio.h>
 
-/* ---- taking and being refused ---------------------------------------------------------------- */
+/* ---- acquire and refusal --------------------------------------------------------------------- */
 
-ENGINE_TEST(free_name_is_ours_at_once)
+ENGINE_TEST(free_lock_is_acquired_at_once)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
 
@@ -16,7 +15,7 @@ ENGINE_TEST(free_name_is_ours_at_once)
         must_release(must_acquire(client, engine_lock()));
 }
 
-ENGINE_TEST(try_once_is_busy)
+ENGINE_TEST(try_once_returns_busy_when_held)
 {
     bowline_client *one   = engine_client(THE_ENGINE, NULL);
     bowline_client *two   = engine_client(THE_ENGINE, NULL);
@@ -32,7 +31,7 @@ ENGINE_TEST(try_once_is_busy)
     assert_status(BOWLINE_OK, try_once(two, engine_lock()), NULL);
 }
 
-ENGINE_TEST(same_thread_twice_is_busy)
+ENGINE_TEST(second_acquire_of_one_thread_returns_busy)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_hold   *hold   = must_acquire(client, engine_lock());
@@ -43,7 +42,7 @@ ENGINE_TEST(same_thread_twice_is_busy)
     assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
 }
 
-ENGINE_TEST(names_are_apart)
+ENGINE_TEST(names_do_not_exclude_each_other)
 {
     static const char *const names[] = { "a",    "A",        "a ",        " a",   "a%",
                                          "a%25", "a{",       "a}",        "a{}",  "aa",
@@ -83,23 +82,23 @@ static void waits_until_released(const engine *e, const char *options, int64_t w
     must_release(w.hold);
 }
 
-ENGINE_TEST(waiter_gets_it_after_release)
+ENGINE_TEST(waiter_acquires_after_a_release)
 {
     waits_until_released(THE_ENGINE, NULL, 20000);
 }
 
-ENGINE_TEST(forever_waits)
+ENGINE_TEST(wait_forever_ends_with_the_release)
 {
     waits_until_released(THE_ENGINE, NULL, BOWLINE_FOREVER);
 }
 
-ENGINE_TEST(url_can_say_how_long)
+ENGINE_TEST(wait_of_the_url_ends_with_the_release)
 {
     waits_until_released(THE_ENGINE, "wait=20s", BOWLINE_DEFAULT);
     waits_until_released(THE_ENGINE, "wait=forever", BOWLINE_DEFAULT);
 }
 
-ENGINE_TEST(waiter_times_out)
+ENGINE_TEST(waiter_times_out_when_held)
 {
     bowline_client *one   = engine_client(THE_ENGINE, NULL);
     bowline_client *two   = engine_client(THE_ENGINE, "wait=1ms");
@@ -121,8 +120,8 @@ ENGINE_TEST(waiter_times_out)
     assert_status(BOWLINE_OK, try_once(two, engine_lock()), NULL);
 }
 
-/* Those who gave up must not stand in the way of those who stay. */
-ENGINE_TEST(waiter_who_gave_up_blocks_nobody)
+/* Waiters that timed out must not block the others. */
+ENGINE_TEST(timed_out_waiter_blocks_no_other_waiter)
 {
     bowline_client *one  = engine_client(THE_ENGINE, NULL);
     bowline_client *two  = engine_client(THE_ENGINE, NULL);
@@ -142,7 +141,7 @@ ENGINE_TEST(waiter_who_gave_up_blocks_nobody)
 
 /* ---- the hold -------------------------------------------------------------------------------- */
 
-ENGINE_TEST(release_of_nothing_is_ok)
+ENGINE_TEST(release_of_NULL_is_ok)
 {
     bowline_error error = { .status = 7 };
 
@@ -151,7 +150,7 @@ ENGINE_TEST(release_of_nothing_is_ok)
     bowline_close(NULL);
 }
 
-ENGINE_TEST(time_left_is_what_is_promised)
+ENGINE_TEST(time_left_is_at_most_the_lease)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=20s");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
@@ -186,7 +185,7 @@ ENGINE_TEST(extend_lengthens_and_never_shortens)
     must_release(hold);
 }
 
-ENGINE_TEST(lease_of_the_call_goes_before_the_clients)
+ENGINE_TEST(lease_of_the_call_comes_before_that_of_the_client)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=20s");
     bowline_hold   *hold   = NULL;
@@ -233,7 +232,7 @@ ENGINE_TEST(hold_descriptors_are_few_and_close_on_exec)
     must_release(hold);
 }
 
-/* ---- who ------------------------------------------------------------------------------------- */
+/* ---- holder queries -------------------------------------------------------------------------- */
 
 ENGINE_TEST(ping_reaches_the_store)
 {
@@ -246,7 +245,7 @@ ENGINE_TEST(ping_reaches_the_store)
     assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
 }
 
-ENGINE_TEST(who_sees_a_free_name)
+ENGINE_TEST(holder_query_of_a_free_lock)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_holder  holder = { .size = sizeof holder, .held = 7, .pid = 7, .note = "stale" };
@@ -258,10 +257,11 @@ ENGINE_TEST(who_sees_a_free_name)
     assert_int_equal(holder.pid, 0);
     assert_true(holder.fence == 0);
     assert_string_equal(holder.note, "");
-    assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL); /* it has changed nothing */
+    assert_status(BOWLINE_OK, try_once(client, engine_lock()),
+                  NULL); /* the query has changed nothing */
 }
 
-/* The error text has what bowline_who shows, and no more. */
+/* The error text has the fields of bowline_who, and no others. */
 static void busy_names_the_holder(bowline_client *client, const bowline_holder *h)
 {
     char          text[600] = "";
@@ -282,7 +282,7 @@ static void busy_names_the_holder(bowline_client *client, const bowline_holder *
     assert_string_equal(found + strlen(" is held by someone else"), text);
 }
 
-ENGINE_TEST(who_sees_a_holder)
+ENGINE_TEST(holder_query_of_a_held_lock)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=20s");
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
@@ -307,8 +307,8 @@ ENGINE_TEST(who_sees_a_holder)
     assert_int_equal(holder.held, 0);
 }
 
-/* Nor is anything changed by it for the holder, or for those who look. */
-ENGINE_TEST(waiter_who_gave_up_is_not_seen)
+/* Nor does it change anything for the holder, or for other queries. */
+ENGINE_TEST(timed_out_waiter_is_not_in_the_holder_query)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_client *other  = engine_client(THE_ENGINE, NULL);

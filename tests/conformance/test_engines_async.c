@@ -1,6 +1,6 @@
 /*
- * test_engines_async.c -- start, wait, finish and cancel in every order, and a client on somebody
- * else's event loop, on every engine.
+ * test_engines_async.c -- start, wait, finish and cancel in every order, and a client on an event
+ * loop of the caller, on every engine.
  */
 #include "tests/lib/engines.h"
 
@@ -18,7 +18,7 @@ static bowline_operation *must_start(bowline_client *client, const char *name, i
     return op;
 }
 
-/* Finishes an acquire that must end like this, and gives back what it has won. */
+/* Finishes an acquire with this expected status, and releases the hold if there is one. */
 static void must_finish(bowline_operation *op, int expected)
 {
     bowline_hold *hold  = NULL;
@@ -55,7 +55,7 @@ ENGINE_TEST(wait_and_finish)
     must_finish(op, BOWLINE_OK);
 }
 
-ENGINE_TEST(looking_in_now_and_then)
+ENGINE_TEST(operation_ends_with_occasional_dispatches)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_NO_WAIT);
@@ -68,7 +68,7 @@ ENGINE_TEST(looking_in_now_and_then)
     must_finish(op, BOWLINE_OK);
 }
 
-ENGINE_TEST(wait_has_an_end)
+ENGINE_TEST(wait_for_an_operation_times_out)
 {
     bowline_client    *one   = engine_client(THE_ENGINE, NULL);
     bowline_client    *two   = engine_client(THE_ENGINE, NULL);
@@ -107,7 +107,7 @@ ENGINE_TEST(two_operations_on_one_name)
 
 /* ---- cancel ---------------------------------------------------------------------------------- */
 
-ENGINE_TEST(cancel_of_what_waits)
+ENGINE_TEST(cancel_of_a_waiting_acquire)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(client, engine_lock());
@@ -126,8 +126,8 @@ ENGINE_TEST(cancel_of_what_waits)
     assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
 }
 
-/* Won or not: finish says which, and either way nobody holds it afterwards. */
-ENGINE_TEST(cancel_of_what_may_be_won)
+/* Granted or not: finish says which, and afterwards the lock is free. */
+ENGINE_TEST(cancel_of_an_acquire_that_may_be_granted)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=1h");
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
@@ -180,8 +180,8 @@ ENGINE_TEST(cancel_from_another_thread)
     must_release(hold);
 }
 
-/* The same while another thread is the one that drives. */
-ENGINE_TEST(cancel_of_a_sleeper)
+/* The same while another thread runs the loop. */
+ENGINE_TEST(cancel_of_a_sleeping_thread)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(client, engine_lock());
@@ -226,8 +226,8 @@ ENGINE_TEST(extend_in_steps)
     must_release(hold);
 }
 
-/* One extend at a time; where there is nothing to ask, the first has ended already. */
-ENGINE_TEST(second_extend_is_usage)
+/* One extend at a time; an engine without a lease has ended the first already. */
+ENGINE_TEST(second_extend_returns_usage)
 {
     bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(client, engine_lock());
@@ -270,7 +270,7 @@ ENGINE_TEST(release_in_steps)
     bowline_error      error  = { 0 };
 
     assert_status(BOWLINE_OK, bowline_release_start(&op, hold, &error), &error);
-    bowline_cancel(op); /* a release cannot be called back */
+    bowline_cancel(op); /* a release cannot be cancelled */
     assert_status(BOWLINE_OK, bowline_operation_wait(op, 10000, &error), &error);
     assert_status(BOWLINE_OK, bowline_finish(op, &error), &error);
     assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
@@ -292,7 +292,7 @@ ENGINE_TEST(wrong_finish_changes_nothing)
     assert_null(none);
 }
 
-ENGINE_TEST(close_frees_what_was_not_finished)
+ENGINE_TEST(close_frees_unfinished_operations)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(client, "one");
@@ -308,14 +308,14 @@ ENGINE_TEST(close_frees_what_was_not_finished)
 
 /* ---- on another event loop ------------------------------------------------------------------- */
 
-/* As async.h says: the descriptor is all that the event loop polls, for timers too. */
+/* As documented in async.h: the event loop polls only the descriptor, for timers too. */
 static void poll_until_done(bowline_client *client, bowline_operation *op)
 {
     struct pollfd polled = { .fd = bowline_fd(client), .events = POLLIN };
 
     assert_true(polled.fd >= 0);
     while (!bowline_operation_done(op)) {
-        assert_int_equal(poll(&polled, 1, 60000), 1); /* the time limit of a test that has failed */
+        assert_int_equal(poll(&polled, 1, 60000), 1); /* the time limit of a failing test */
         assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
     }
 }
@@ -341,7 +341,7 @@ ENGINE_TEST(timer_makes_the_descriptor_readable)
     must_release(held);
 }
 
-ENGINE_TEST(driven_by_poll)
+ENGINE_TEST(operations_complete_with_poll_and_dispatch)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_client    *other  = engine_client(THE_ENGINE, NULL);
@@ -367,8 +367,8 @@ static void *dispatch_once(void *arg)
     return (void *)(intptr_t)bowline_dispatch(arg, 100, NULL);
 }
 
-/* A thread that dispatched for a moment leaves; the one that slept meanwhile must take over. */
-ENGINE_TEST(dispatch_hands_over)
+/* A thread that dispatched once leaves; the sleeping thread must take over the loop. */
+ENGINE_TEST(sleeping_thread_takes_over_the_loop)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
@@ -378,7 +378,7 @@ ENGINE_TEST(dispatch_hands_over)
 
     for (int i = 0; i < 3; i++) {
         assert_int_equal(pthread_create(&driver, NULL, dispatch_once, client), 0);
-        sleep_ms(20); /* so that it drives */
+        sleep_ms(20); /* so that it runs the loop */
         waiter_start(&w, client, engine_lock(), BOWLINE_FOREVER);
         assert_int_equal(pthread_join(driver, NULL), 0);
         sleep_ms(20);

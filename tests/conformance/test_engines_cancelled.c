@@ -2,9 +2,9 @@
  * test_engines_cancelled.c -- threads that are cancelled (pthread_cancel) inside the library, on
  * every engine.
  *
- * No call of the library is a cancellation point: a thread that is cancelled inside of one comes
- * back from it first, with the result.  So no mutex stays locked, nobody drives for ever without
- * being there, and no hold is won that nobody knows of.
+ * No call of the library is a cancellation point: a thread that is cancelled inside a call first
+ * returns from it, with the result.  So no mutex stays locked, no missing thread is recorded as
+ * running the loop, and no hold is lost.
  */
 #include "tests/lib/engines.h"
 
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Read by the address sanitizer, if there is one: it takes the frames of a cancelled thread for
- * live ones, and complains when it puts its own signal stack away. */
+/* The address sanitizer calls it, if there is one: it takes the frames of a cancelled thread for
+ * live ones, and complains when it frees its own signal stack. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -26,11 +26,11 @@ enum { WAIT_MS = 60000 };
 
 typedef struct condemned {
     const char *url;
-    const char *at; /* the call that it is in, or was in last */
+    const char *at; /* the current or latest call */
     int         status;
 } condemned;
 
-/* The cancellation is pending all the time: the first cancellation point would be the end. */
+/* The cancellation is pending all the time: the first cancellation point would end the thread. */
 static void use_every_call(condemned *c, bowline_client *client, const char *name)
 {
     bowline_hold      *hold   = NULL;
@@ -122,7 +122,7 @@ ENGINE_TEST(no_call_is_a_cancellation_point)
 
 typedef struct sufferer {
     bowline_client *client;
-    int             status; /* 1: the call has not come back */
+    int             status; /* 1: the call has not returned */
     atomic_bool     inside;
 } sufferer;
 
@@ -137,7 +137,7 @@ static void *wait_in_vain(void *arg)
     return NULL;
 }
 
-ENGINE_TEST(cancelled_thread_comes_back_from_its_call)
+ENGINE_TEST(cancelled_thread_returns_from_its_call)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_hold   *hold   = must_acquire(client, engine_lock());
@@ -147,7 +147,7 @@ ENGINE_TEST(cancelled_thread_comes_back_from_its_call)
         sufferer  s = { .client = client, .status = 1 };
         waiter    w;
         pthread_t thread;
-        if (drives == 0) /* then somebody else does */
+        if (drives == 0) /* then another thread does */
             waiter_start(&w, client, engine_lock(), 100);
         sleep_ms(10);
         assert_int_equal(pthread_create(&thread, NULL, wait_in_vain, &s), 0);
@@ -172,11 +172,11 @@ typedef struct victim {
     pthread_t       thread;
     bowline_client *client;
     const char     *name;
-    bool            may_starve; /* without an order, a wait may end before its turn */
-    bowline_hold   *hold;       /* what it had when it ended */
-    unsigned        turns;
-    int             strange; /* a status that cannot be; OK: none was */
-    bowline_error   why;
+    bool may_starve;    /* on an engine without an order, a wait may end before its deadline */
+    bowline_hold *hold; /* its last status */
+    unsigned      turns;
+    int           strange; /* a status that is not allowed; OK: there was none */
+    bowline_error why;
 } victim;
 
 static void *take_and_give(void *arg)
@@ -205,7 +205,7 @@ static void *take_and_give(void *arg)
     return NULL;
 }
 
-ENGINE_TEST(cancelled_at_any_moment)
+ENGINE_TEST(threads_cancelled_at_any_moment_leave_no_lock)
 {
     bowline_client *client  = engine_client(THE_ENGINE, NULL);
     unsigned        turns   = 0;
@@ -215,7 +215,7 @@ ENGINE_TEST(cancelled_at_any_moment)
     for (int round = 0; round < ROUNDS; round++) {
         victim victims[VICTIMS];
         for (int i = 0; i < VICTIMS; i++) {
-            /* Two want the same lock, the third one its own. */
+            /* Two threads want the same lock, the third one has its own. */
             victims[i] = (victim){ .client     = client,
                                    .name       = i < 2 ? engine_lock() : "of its own",
                                    .may_starve = !THE_ENGINE->in_order };
@@ -228,7 +228,7 @@ ENGINE_TEST(cancelled_at_any_moment)
             assert_int_equal(pthread_join(victims[i].thread, NULL), 0);
             bequest += victims[i].hold != NULL;
             if (victims[i].hold != NULL)
-                must_release(victims[i].hold); /* or the others would wait for it */
+                must_release(victims[i].hold); /* else the others would wait for it */
             turns += victims[i].turns;
             assert_status(BOWLINE_OK, victims[i].strange, &victims[i].why);
         }
@@ -241,5 +241,5 @@ ENGINE_TEST(cancelled_at_any_moment)
 
 __attribute__((constructor)) static void limit_the_time(void)
 {
-    (void)alarm(120); /* a client whose mutex stays locked would hang */
+    (void)alarm(120); /* a client whose mutex stays locked would block for ever */
 }

@@ -1,6 +1,6 @@
 /*
- * test_engines_crowd.c -- many at once, on every engine: never two inside, all get through, in
- * order where order is promised; and a client that closes lets everything go.
+ * test_engines_crowd.c -- many waiters at once, on every engine: never two holders, every waiter
+ * gets the lock, in order where the engine promises it; and a close releases all.
  */
 #include "tests/lib/engines.h"
 
@@ -8,18 +8,18 @@
 
 enum { THREADS = 8, ROUNDS = 200, WAITERS = 6 };
 
-/* ---- a crowd on one name --------------------------------------------------------------------- */
+/* ---- many waiters for one name --------------------------------------------------------------- */
 
 typedef struct crowd {
     bowline_client *clients[THREADS];
     atomic_int      inside;
     atomic_int      overlaps;
     atomic_int      failures;
-    atomic_int      rounds; /* counted by reading and writing apart: an overlap loses some     */
+    atomic_int      rounds; /* counted by separate reads and writes: an overlap loses some */
     atomic_ullong   fence;
     atomic_int      fences_backward;
     atomic_uint     next;
-    atomic_uint     waits; /* somebody was there already                                       */
+    atomic_uint     waits; /* another holder was inside already */
 
     pthread_barrier_t start;
 } crowd;
@@ -79,7 +79,7 @@ static void run_crowd(const engine *e, bool one_client)
     for (unsigned i = 0; i < THREADS; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     (void)pthread_barrier_destroy(&c.start);
-    print_message("# %u of %d found it held\n", atomic_load(&c.waits), THREADS * ROUNDS);
+    print_message("# %u of %d waited\n", atomic_load(&c.waits), THREADS * ROUNDS);
     assert_int_equal(atomic_load(&c.overlaps), 0);
     assert_int_equal(atomic_load(&c.failures), 0);
     assert_int_equal(atomic_load(&c.fences_backward), 0);
@@ -107,8 +107,8 @@ static void *work_alone(void *arg)
     return NULL;
 }
 
-/* Threads of one client that have nothing to do with each other must not see each other. */
-ENGINE_TEST(names_of_one_client_do_not_meet)
+/* Threads of one client with different names must not affect each other. */
+ENGINE_TEST(names_of_one_client_do_not_affect_each_other)
 {
     static const char *const names[THREADS] = { "1", "2", "3", "4", "5", "6", "7", "8" };
     bowline_client          *client         = engine_client(THE_ENGINE, NULL);
@@ -124,7 +124,7 @@ ENGINE_TEST(names_of_one_client_do_not_meet)
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-/* Each in a place of his own, which the server shows: of those who share one, see
+/* Each has its own entry in the queue of the server.  For waiters that share one, see
  * live/test_local_group.c. */
 static void served_in_order(const engine *e, bool one_client)
 {
@@ -137,7 +137,7 @@ static void served_in_order(const engine *e, bool one_client)
     for (int i = 0; i < WAITERS; i++) {
         clients[i] = one_client ? first : engine_client(e, NULL);
         waiter_start(&waiters[i], clients[i], engine_lock(), 30000);
-        engine_await_line(e, waiters, (unsigned)i + 1);
+        engine_await_queue(e, waiters, (unsigned)i + 1);
     }
     for (int i = 0; i < WAITERS; i++) {
         must_release(hold);
@@ -162,8 +162,8 @@ QUEUE_TEST(waiters_of_many_clients_are_served_in_order)
 
 /* ---- closing --------------------------------------------------------------------------------- */
 
-/* The lease is long: what another client gets soon was given back, and has not run out. */
-ENGINE_TEST(close_lets_holds_go)
+/* The lease is long: a lock that another client gets soon was released, and has not expired. */
+ENGINE_TEST(close_releases_holds)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=1h");
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
@@ -179,7 +179,7 @@ ENGINE_TEST(close_lets_holds_go)
     must_release(hold);
 }
 
-ENGINE_TEST(close_lets_operations_go)
+ENGINE_TEST(close_cancels_operations)
 {
     bowline_client    *client = engine_client(THE_ENGINE, "lease=1h");
     bowline_client    *other  = engine_client(THE_ENGINE, NULL);
@@ -191,7 +191,7 @@ ENGINE_TEST(close_lets_operations_go)
     assert_status(
         BOWLINE_OK, /* waits */
         bowline_acquire_start(&op, client, "busy", BOWLINE_ACQUIRE(.wait_ms = 60000), NULL), NULL);
-    assert_status(BOWLINE_OK, /* may have been asked for, or won */
+    assert_status(BOWLINE_OK, /* may be in flight, or granted */
                   bowline_acquire_start(&op, client, "free", NULL, NULL), NULL);
     assert_status(BOWLINE_OK, bowline_extend_start(&op, mine, 0, NULL), NULL);
     engine_close(client);
@@ -204,8 +204,8 @@ ENGINE_TEST(close_lets_operations_go)
     must_release(hold);
 }
 
-/* A client that was opened and closed has done nothing at all. */
-ENGINE_TEST(client_that_is_not_used_does_nothing)
+/* A client that was opened and closed has no effect. */
+ENGINE_TEST(unused_client_has_no_effect)
 {
     unsigned descriptors = count_descriptors();
     unsigned threads     = count_threads();

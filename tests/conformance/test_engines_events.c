@@ -1,9 +1,9 @@
 /*
- * test_engines_events.c -- what has happened, told in three ways: by an event after a dispatch, by
- * the descriptor of a hold, and by a pipe for loops that can poll nothing else; on every engine.
+ * test_engines_events.c -- events reported in three ways: by an event after a dispatch, by the
+ * descriptor of a hold, and by a pipe for loops that can poll nothing else; on every engine.
  *
- * The loops below know only what they are told: none looks at an operation or a hold by itself, and
- * none gives up before TOO_LONG_MS, so that what is not told ends a test.
+ * The loops below use only the reports: none checks an operation or a hold itself, and none ends
+ * before TOO_LONG_MS, so that a missing report fails the test.
  */
 #include "tests/lib/engines.h"
 #include "tests/lib/judged.h"
@@ -37,7 +37,7 @@ static bowline_event next_event(bowline_client *client)
     return event;
 }
 
-/* One turn of a loop that has descriptor and timer. */
+/* One iteration of a loop that has descriptor and timer. */
 static void turn(bowline_client *client)
 {
     int64_t       wait_ms = bowline_timeout_ms(client);
@@ -49,7 +49,7 @@ static void turn(bowline_client *client)
     assert_status(BOWLINE_OK, bowline_dispatch(client, 0, &error), &error);
 }
 
-/* The same for one that has nothing but the pipe. */
+/* One iteration of a loop that has only the pipe. */
 static void turn_by_pipe(bowline_client *client)
 {
     bowline_error error = { 0 };
@@ -99,7 +99,7 @@ static void assert_ended(bowline_event event, const bowline_operation *op)
 
 /* ---- by events ------------------------------------------------------------------------------- */
 
-ENGINE_TEST(end_is_told_once)
+ENGINE_TEST(end_of_an_operation_is_reported_once)
 {
     bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
     int                mine   = 0;
@@ -120,8 +120,8 @@ ENGINE_TEST(end_is_told_once)
     assert_int_equal(next_event(client).kind, 0);
 }
 
-/* A hundred under way at once, each told once; none needs more memory than it has already. */
-ENGINE_TEST(ends_of_many_are_all_told)
+/* A hundred operations at once, each reported once; no report allocates memory. */
+ENGINE_TEST(ends_of_many_operations_are_all_reported)
 {
     enum { MANY = 100 };
     bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
@@ -145,7 +145,7 @@ ENGINE_TEST(ends_of_many_are_all_told)
         must_release(must_finish(ops[i]));
 }
 
-ENGINE_TEST(what_is_finished_unseen_is_not_told)
+ENGINE_TEST(finished_operation_is_not_reported)
 {
     bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
     bowline_operation *first  = must_start(client, "one", BOWLINE_NO_WAIT);
@@ -185,9 +185,9 @@ static void *hold_for_a_moment(void *arg)
     return NULL;
 }
 
-/* A second thread is inside the client, waits for something else, and hears all that arrives: the
- * loop must be told of its own all the same. */
-ENGINE_TEST(end_seen_by_a_thread_that_waits_is_told_to_the_loop)
+/* A second thread is inside the client, waits for another operation, and reads all replies: the
+ * loop must still get the report about its own operation. */
+ENGINE_TEST(end_read_by_a_waiting_thread_is_reported_to_the_loop)
 {
     bowline_client *client = engine_client_without_keeper(THE_ENGINE, NULL);
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
@@ -216,7 +216,7 @@ ENGINE_TEST(end_seen_by_a_thread_that_waits_is_told_to_the_loop)
     must_release(w.hold);
 }
 
-ENGINE_TEST(wrong_calls_of_next_event)
+ENGINE_TEST(next_event_refuses_wrong_arguments)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_event   event  = { .size = sizeof event };
@@ -261,7 +261,7 @@ static void loss_is_told(const engine *e, void (*take_turn)(bowline_client *))
     assert_ptr_equal(event.data, &mine);
     assert_int_equal(bowline_hold_left_ms(hold), 0);
     assert_status(BOWLINE_LOST, bowline_hold_check(hold, &error), &error);
-    for (int i = 0; i < 3; i++) { /* also when the store has answered that it is given back */
+    for (int i = 0; i < 3; i++) { /* also after the store has replied to the release */
         assert_int_equal(next_event(client).kind, 0);
         assert_status(BOWLINE_OK, bowline_dispatch(client, 30, NULL), NULL);
     }
@@ -275,12 +275,12 @@ ENGINE_TEST(loss_is_an_event)
     loss_is_told(THE_ENGINE, turn);
 }
 
-ENGINE_TEST(loss_is_an_event_by_the_pipe)
+ENGINE_TEST(loss_makes_the_pipe_readable)
 {
     loss_is_told(THE_ENGINE, turn_by_pipe);
 }
 
-ENGINE_TEST(loss_that_is_released_unseen_is_not_told)
+ENGINE_TEST(loss_of_a_released_hold_is_not_reported)
 {
     bowline_client *client = engine_client_without_keeper(THE_ENGINE, "max-hold=50ms");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
@@ -291,7 +291,7 @@ ENGINE_TEST(loss_that_is_released_unseen_is_not_told)
     assert_int_equal(next_event(client).kind, 0);
 }
 
-/* Nobody dispatches, nobody keeps: the kernel alone makes it readable. */
+/* No dispatch and no renewal thread: the kernel alone makes it readable. */
 ENGINE_TEST(loss_makes_the_descriptor_readable)
 {
     bowline_client *client = engine_client_without_keeper(THE_ENGINE, "max-hold=150ms");
@@ -313,7 +313,7 @@ ENGINE_TEST(loss_makes_the_descriptor_readable)
     assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
-ENGINE_TEST(descriptor_of_what_is_lost_already_is_readable)
+ENGINE_TEST(descriptor_of_a_lost_hold_is_readable_at_once)
 {
     bowline_client *client = engine_client_without_keeper(THE_ENGINE, "max-hold=50ms");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
@@ -346,7 +346,7 @@ ENGINE_TEST(descriptor_is_closed_with_its_hold)
 
 /* ---- by the pipe ----------------------------------------------------------------------------- */
 
-ENGINE_TEST(pipe_is_one_and_is_a_pipe)
+ENGINE_TEST(pipe_is_made_once)
 {
     bowline_client *client = engine_client_without_keeper(THE_ENGINE, NULL);
     int             fd     = bowline_wakeup_fd(client, NULL);
@@ -361,7 +361,7 @@ ENGINE_TEST(pipe_is_one_and_is_a_pipe)
     assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
-/* The end of this operation, behind what is told of a machine that is too slow for a lease. */
+/* The end of this operation; losses on a machine that is too slow for a lease come before it. */
 static void await_end(const engine *e, bowline_client *client, const bowline_operation *op)
 {
     bowline_event event = await_event(client, turn_by_pipe);
@@ -371,7 +371,7 @@ static void await_end(const engine *e, bowline_client *client, const bowline_ope
     assert_ended(event, op);
 }
 
-/* False: the machine was too slow, and this is to be repeated. */
+/* Returns false if the machine was too slow: the test is repeated. */
 static bool lives_by_the_pipe(const engine *e, int round)
 {
     bowline_client    *client = engine_client_without_keeper(e, "lease=600ms");
@@ -406,15 +406,15 @@ static bool lives_by_the_pipe(const engine *e, int round)
     return keeps_in_round(kept, status, round);
 }
 
-/* Waits, wins, is renewed several times, is released: by select(2) on the pipe and nothing else. */
-ENGINE_TEST(whole_life_by_the_pipe)
+/* Waits, acquires, is renewed several times, is released: by select(2) on the pipe alone. */
+ENGINE_TEST(acquire_renew_and_release_with_the_pipe)
 {
     for (int round = 1; !lives_by_the_pipe(THE_ENGINE, round); round++)
         continue;
 }
 
-/* Runtimes read what they poll.  It is told all the same, and told again only after a dispatch. */
-ENGINE_TEST(pipe_that_is_read_by_the_caller)
+/* Runtimes read what they poll.  The event is still reported, and again only after a dispatch. */
+ENGINE_TEST(pipe_may_be_read_by_the_caller)
 {
     bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
     bowline_client    *other  = engine_client(THE_ENGINE, NULL);
@@ -432,7 +432,7 @@ ENGINE_TEST(pipe_that_is_read_by_the_caller)
         while (event.kind == 0) {
             assert_true(is_readable(fd, TOO_LONG_MS));
             assert_int_equal(read(fd, bytes, sizeof bytes), 1);
-            assert_false(is_readable(fd, 5)); /* until somebody dispatches */
+            assert_false(is_readable(fd, 5)); /* until a dispatch */
             assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
             event = next_event(client);
         }
@@ -441,7 +441,7 @@ ENGINE_TEST(pipe_that_is_read_by_the_caller)
     must_release(held);
 }
 
-/* A thread that wrote whenever it could would make every loop a busy one. */
+/* A thread that wrote without a limit would keep every loop busy. */
 ENGINE_TEST(pipe_is_silent_while_nothing_is_due)
 {
     bowline_client *client = engine_client_without_keeper(THE_ENGINE, "lease=1h");

@@ -1,7 +1,7 @@
 /*
- * test_engines_fork.c -- the parent's handles in a child, on every engine: every call answers
- * FORKED, nothing is sent, and the parent's holds stay the parent's.  Also when other threads are
- * inside the client at the fork, in the critical section, and when exec follows.
+ * test_engines_fork.c -- the parent's handles in a child, on every engine: every call returns
+ * FORKED, nothing is sent, and the parent keeps its holds.  Also when other threads are inside the
+ * client at the fork, in the critical section, and when exec follows.
  */
 #include "tests/lib/engines.h"
 #include "tests/lib/fork_safe.h"
@@ -41,7 +41,7 @@ static void family_begin(family *f, const engine *e)
     assert_true(bowline_wakeup_fd(f->client, &error) >= 0);
 }
 
-/* The hold is there, works, and can be released. */
+/* The hold exists, works, and can be released. */
 static void family_end(family *f)
 {
     bowline_client *other  = engine_client(f->engine, NULL);
@@ -58,12 +58,12 @@ static void family_end(family *f)
     must_release(hold);
 }
 
-/* ---- what a child may not -------------------------------------------------------------------- */
+/* ---- forbidden in a child -------------------------------------------------------------------- */
 
 #define IS_FORKED(call)      child_expects(&bad, (call) == BOWLINE_FORKED, #call)
 #define CHILD_EXPECTS(true_) child_expects(&bad, (true_), #true_)
 
-/* None may wait for the client's mutex: a thread that the child does not have may own it. */
+/* No call may wait for the client's mutex: a thread that the child does not have may own it. */
 static int use_hold(void *arg)
 {
     family            *f      = arg;
@@ -143,7 +143,7 @@ static void stays_the_parents(const engine *e, int (*child)(void *arg), int chil
     family_end(&f);
 }
 
-ENGINE_TEST(every_call_in_the_child_is_forked)
+ENGINE_TEST(every_call_in_the_child_returns_forked)
 {
     stays_the_parents(THE_ENGINE, use_everything, 1);
 }
@@ -158,9 +158,9 @@ ENGINE_TEST(end_of_the_child_releases_nothing)
     stays_the_parents(THE_ENGINE, end_at_once, 1);
 }
 
-/* ---- what a child may ------------------------------------------------------------------------ */
+/* ---- allowed in a child ---------------------------------------------------------------------- */
 
-/* With a client of its own.  Only a lock of thread: does not exclude another process. */
+/* With its own client.  A lock of thread: does not exclude another process. */
 static int open_its_own(void *arg)
 {
     family         *f      = arg;
@@ -202,7 +202,7 @@ ENGINE_TEST(fork_while_another_thread_waits)
     family_end(&f);
 }
 
-ENGINE_TEST(child_that_lives_on_disturbs_nothing)
+ENGINE_TEST(running_child_does_not_affect_the_parent)
 {
     family f;
 
@@ -218,7 +218,7 @@ ENGINE_TEST(child_that_lives_on_disturbs_nothing)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* What children draw at random must not be what the parent draws. */
+/* The random bits of children must not be those of the parent. */
 static int draw(void *arg)
 {
     family         *f      = arg;
@@ -234,12 +234,12 @@ static int draw(void *arg)
     return bad;
 }
 
-ENGINE_TEST(children_one_after_the_other)
+ENGINE_TEST(children_draw_their_own_random_bits)
 {
     stays_the_parents(THE_ENGINE, draw, 5);
 }
 
-/* ---- threads that are always inside ---------------------------------------------------------- */
+/* ---- threads that are always inside a client ------------------------------------------------- */
 
 typedef struct busy {
     pthread_t       thread;
@@ -267,7 +267,7 @@ static void *take_and_give(void *arg)
     return NULL;
 }
 
-ENGINE_TEST(fork_while_other_threads_are_inside)
+ENGINE_TEST(fork_while_other_threads_are_in_calls)
 {
     family      f;
     atomic_bool stops = false;
@@ -276,7 +276,8 @@ ENGINE_TEST(fork_while_other_threads_are_inside)
     family_begin(&f, THE_ENGINE);
     for (int i = 0; i < BUSY; i++) {
         all[i] = (busy){ .client = f.client, .stops = &stops };
-        (void)snprintf(all[i].name, sizeof all[i].name, "busy %d", i / 2); /* two of them meet */
+        (void)snprintf(all[i].name, sizeof all[i].name, "busy %d",
+                       i / 2); /* two of them have the same name */
         assert_int_equal(pthread_create(&all[i].thread, NULL, take_and_give, &all[i]), 0);
     }
     for (int i = 0; i < FORKS; i++) {
@@ -284,7 +285,7 @@ ENGINE_TEST(fork_while_other_threads_are_inside)
         assert_int_equal(in_child(use_everything, &f), 0);
     }
     while (atomic_load(&all[0].turns) == 0)
-        sleep_ms(1); /* it goes on */
+        sleep_ms(1); /* the client continues */
     atomic_store(&stops, true);
     for (int i = 0; i < BUSY; i++) {
         assert_int_equal(pthread_join(all[i].thread, NULL), 0);
@@ -306,7 +307,7 @@ ENGINE_TEST(fork_in_the_critical_section)
         f.fence = bowline_hold_fence(f.hold);
         assert_int_equal(in_child(use_hold, &f), 0);
         int tried = try_once(other, engine_lock());
-        /* Also a hold whose renewal was under way. */
+        /* Also a hold with a renewal in flight. */
         int extended = bowline_extend(f.hold, 0, NULL);
         if (bowline_hold_left_ms(f.hold) > 0) { /* else this took longer than its lease */
             assert_status(BOWLINE_BUSY, tried, NULL);
@@ -321,7 +322,7 @@ ENGINE_TEST(fork_in_the_critical_section)
 
 /* ---- exec ------------------------------------------------------------------------------------ */
 
-/* What /proc says of the descriptors of this process, one name a line; in the order of numbers. */
+/* The descriptors of this process in /proc, one name per line, in the order of numbers. */
 static void list_descriptors(char *text, size_t capacity, int skipped)
 {
     char   path[64];
@@ -339,8 +340,8 @@ static void list_descriptors(char *text, size_t capacity, int skipped)
     }
 }
 
-/* The program that the child becomes says what it has: the shell's own redirections apart, nothing
- * that this process had not before it used the library. */
+/* The program after exec lists its descriptors: apart from the shell's own redirections, it has
+ * only those that this process had before it used the library. */
 static int become_another(void *arg)
 {
     (void)dup2(*(int *)arg, STDOUT_FILENO);

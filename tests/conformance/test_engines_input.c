@@ -1,6 +1,6 @@
 /*
- * test_engines_input.c -- names and options of the URL on every engine: what is wrong is refused
- * with a status and a text before anything is done.  Every other argument: unit/test_arguments.c.
+ * test_engines_input.c -- names and options of the URL on every engine: wrong ones are refused with
+ * a status and a text before any effect.  unit/test_arguments.c tests every other argument.
  */
 #include "tests/lib/engines.h"
 
@@ -39,7 +39,7 @@ static void refuses_name(bowline_client *client, const char *name)
     assert_null(op);
 }
 
-ENGINE_TEST(bad_names)
+ENGINE_TEST(bad_names_are_refused)
 {
     static const char *const bad[]  = { "", "\t", "a\nb", "\x01", "a\x1f", "\x7f", "end\r" };
     bowline_client          *client = engine_client(THE_ENGINE, NULL);
@@ -51,7 +51,7 @@ ENGINE_TEST(bad_names)
     refuses_name(client, name_of(long_name, 4096));
 }
 
-ENGINE_TEST(strange_names_that_are_good)
+ENGINE_TEST(unusual_names_are_accepted)
 {
     static const char *const good[] = { " ",          "{",
                                         "}",          "{}",
@@ -76,13 +76,13 @@ ENGINE_TEST(strange_names_that_are_good)
         assert_string_equal(bowline_hold_name(hold), name);
         assert_status(BOWLINE_BUSY, try_once(other, name), NULL);
         must_release(hold);
-        acquire_in_the_end(&hold, other, name); /* of three servers one may be late to let go */
+        acquire_in_the_end(&hold, other, name); /* of three servers one may be late to release */
         must_release(hold);
     }
 }
 
-/* The longest name in braces: each byte becomes three in a key or a file name. */
-ENGINE_TEST(longest_name_of_odd_bytes)
+/* The longest name, in braces: each byte becomes three in a key or a file name. */
+ENGINE_TEST(longest_name_of_escaped_bytes_is_accepted)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     char            name[BOWLINE_NAME_MAX + 1];
@@ -98,9 +98,9 @@ ENGINE_TEST(longest_name_of_odd_bytes)
 
 /* ---- options of an acquire ------------------------------------------------------------------- */
 
-/* The shortest lease may be over before its answer has come, which is no refusal of the lease; what
- * is left of it then ends soon, and the next one waits. */
-ENGINE_TEST(bounds_that_are_good)
+/* The shortest lease may end before its reply arrives, which is no refusal of the lease; the rest
+ * of it then ends soon, and the next acquire waits. */
+ENGINE_TEST(options_at_their_limits_are_accepted)
 {
     bowline_client *client   = engine_client(THE_ENGINE, NULL);
     const uint32_t  leases[] = { BOWLINE_LEASE_MIN_MS, BOWLINE_LEASE_MAX_MS };
@@ -138,7 +138,7 @@ static void refuses_to_open(const bowline_options *options, int expected)
     assert_status(expected, bowline_open(&client, options, NULL), NULL);
 }
 
-ENGINE_TEST(open_options_of_other_sizes)
+ENGINE_TEST(open_options_of_other_sizes_are_read)
 {
     struct {
         bowline_options options;
@@ -152,7 +152,7 @@ ENGINE_TEST(open_options_of_other_sizes)
     refuses_to_open(&newer.options, BOWLINE_UNSUPPORTED);
 }
 
-ENGINE_TEST(bad_url_options)
+ENGINE_TEST(bad_url_options_are_refused)
 {
     static const char *const bad[] = { "lease",
                                        "lease=",
@@ -201,7 +201,7 @@ ENGINE_TEST(bad_url_options)
     }
 }
 
-ENGINE_TEST(what_the_call_says_goes_before_the_url)
+ENGINE_TEST(options_of_the_call_come_before_the_url)
 {
     bowline_client *client = NULL;
     const char     *url    = engine_url(THE_ENGINE, "lease=1h");

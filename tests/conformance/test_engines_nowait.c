@@ -1,14 +1,13 @@
 /*
- * test_engines_nowait.c -- releases that are not waited for, on every engine: the next one gets the
- * lock, nothing is left behind, a child of fork may not.
+ * test_engines_nowait.c -- background releases, on every engine: the next client gets the lock,
+ * nothing is left, a child of fork may not release.
  */
 #include "tests/lib/engines.h"
 
 #include <stdio.h>
 
-/* Taken and given back, again and again, by one name: each release comes before the next acquire,
- * or that would be BUSY. */
-ENGINE_TEST(each_comes_before_what_is_asked_next)
+/* Acquires and releases one name repeatedly: a late release would make the next one BUSY. */
+ENGINE_TEST(release_comes_before_the_next_acquire)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_error   error  = { 0 };
@@ -21,7 +20,7 @@ ENGINE_TEST(each_comes_before_what_is_asked_next)
     assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
 }
 
-ENGINE_TEST(who_waits_gets_it)
+ENGINE_TEST(waiter_acquires_after_a_background_release)
 {
     bowline_client *one  = engine_client(THE_ENGINE, NULL);
     bowline_client *two  = engine_client(THE_ENGINE, NULL);
@@ -29,16 +28,16 @@ ENGINE_TEST(who_waits_gets_it)
     waiter          w;
 
     waiter_start(&w, two, engine_lock(), 20000);
-    engine_await_line(THE_ENGINE, &w, 1);
+    engine_await_queue(THE_ENGINE, &w, 1);
     assert_status(BOWLINE_OK, bowline_release_nowait(hold, NULL), NULL);
-    assert_true(waiter_ends(&w)); /* though nobody is inside the first client any more */
+    assert_true(waiter_ends(&w)); /* though no thread is inside the first client any more */
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
     assert_status(BOWLINE_OK, bowline_release_nowait(w.hold, NULL), NULL);
     assert_status(BOWLINE_OK, bowline_flush_releases(one, BOWLINE_FOREVER, NULL), NULL);
 }
 
-/* Without a word after it, and without a keeper. */
-ENGINE_TEST(close_hands_over)
+/* No call follows, and there is no renewal thread. */
+ENGINE_TEST(close_completes_background_releases)
 {
     bowline_client *client = engine_client_without_keeper(THE_ENGINE, NULL);
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
@@ -49,7 +48,7 @@ ENGINE_TEST(close_hands_over)
     assert_status(BOWLINE_OK, try_once(other, engine_lock()), NULL);
 }
 
-ENGINE_TEST(many_without_any_other_call)
+ENGINE_TEST(many_background_releases_need_no_other_call)
 {
     enum { MANY = 1500 };
     bowline_client      *client = engine_client_without_keeper(THE_ENGINE, NULL);
@@ -57,7 +56,7 @@ ENGINE_TEST(many_without_any_other_call)
     const char          *names = engine_lock();
     char                 name[64];
     bool                 is_file = THE_ENGINE->has_descriptors;
-    unsigned             count   = is_file ? 100 : MANY; /* each has descriptors open */
+    unsigned             count   = is_file ? 100 : MANY; /* each has open descriptors */
 
     for (unsigned i = 0; i < count; i++) {
         (void)snprintf(name, sizeof name, "%s %u", names, i);
@@ -89,8 +88,8 @@ static int use_in_child(void *arg)
     return bad;
 }
 
-/* One release is under way when the child is made; the child neither waits for it nor ends it. */
-ENGINE_TEST(child_of_fork_may_not)
+/* One release is in flight at the fork; the child neither waits for it nor completes it. */
+ENGINE_TEST(child_of_fork_cannot_release)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_hold   *first  = must_acquire(client, engine_lock());
@@ -129,8 +128,8 @@ static void *take_turns(void *arg)
     return NULL;
 }
 
-/* Of one client, each its own name and all of them the same. */
-ENGINE_TEST(threads)
+/* Threads of one client, each with its own name, and all with the same. */
+ENGINE_TEST(threads_release_in_the_background)
 {
     enum { THREADS = 6 };
     bowline_client *client = engine_client(THE_ENGINE, NULL);
@@ -149,8 +148,8 @@ ENGINE_TEST(threads)
     assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, NULL), NULL);
 }
 
-/* Known before anything is asked: its time is over. */
-LEASE_TEST(what_has_ended_is_lost_at_once)
+/* Known without a request: its time is over. */
+LEASE_TEST(release_of_an_ended_hold_returns_lost_at_once)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=100ms&renew=off");
     bowline_hold   *hold   = must_acquire(client, engine_lock());

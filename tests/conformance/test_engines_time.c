@@ -1,24 +1,24 @@
 /*
- * test_engines_time.c -- what time does to a hold, on every engine: renewal by the keeper and by
- * who drives, the end of a lease, the end that max_hold sets.
+ * test_engines_time.c -- time and a hold, on every engine: renewal by the renewal thread and by a
+ * caller that runs the loop, the end of a lease, the end set by max_hold.
  *
- * Leases are short here and the sleeps are several times longer, so that a busy machine changes
- * nothing about who is right.  Where it stands still for a lease, the round is played again.
+ * Leases are short, and the sleeps are several times longer, so that a busy machine does not change
+ * the result.  If the machine stops for a lease, the round is repeated.
  */
 #include "tests/lib/engines.h"
 #include "tests/lib/judged.h"
 
 #include <poll.h>
 
-/* Two leases and more; where there are none, long enough for a keeper that should not be there.  A
- * renewal is due after a third of a lease, so the machine may sleep for 600 ms and nothing is
+/* More than two leases; without a lease, long enough for a renewal thread that should not exist.  A
+ * renewal is due after a third of a lease, so the machine may stop for 600 ms and no lock is
  * lost. */
 static int64_t over_two_leases(const engine *e)
 {
     return e->has_lease ? 2000 : 30;
 }
 
-/* Lost holds are told so, and the lock can be had by others. */
+/* Lost holds are reported as such, and other clients can acquire the lock. */
 static void expect_lost(const engine *e, bowline_hold *hold)
 {
     bowline_client *other = engine_client(e, NULL);
@@ -35,7 +35,7 @@ static void expect_lost(const engine *e, bowline_hold *hold)
     engine_close(other);
 }
 
-/* It is held still: then nobody else gets it, as far as the lease goes. */
+/* The lock is still held: no other client can acquire it while the lease lasts. */
 static bool is_held(const engine *e, bowline_hold *hold)
 {
     bowline_client *other = engine_client(e, NULL);
@@ -50,8 +50,8 @@ static bool is_held(const engine *e, bowline_hold *hold)
     return kept;
 }
 
-/* The end of a round in which it was to be kept.  False: the machine stood still for a lease, and
- * the round is to be repeated. */
+/* The end of a round in which the hold must be kept.  Returns false if the machine stopped for a
+ * lease: the round is repeated. */
 static bool was_kept(const engine *e, bowline_hold *hold, int round)
 {
     bool kept   = is_held(e, hold);
@@ -63,7 +63,7 @@ static bool was_kept(const engine *e, bowline_hold *hold, int round)
 
 /* ---- renewal --------------------------------------------------------------------------------- */
 
-ENGINE_TEST(keeper_renews_while_the_program_sleeps)
+ENGINE_TEST(renewal_thread_renews_while_the_program_sleeps)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=900ms");
     bowline_hold   *hold   = NULL;
@@ -75,7 +75,7 @@ ENGINE_TEST(keeper_renews_while_the_program_sleeps)
     } while (!was_kept(THE_ENGINE, hold, ++round));
 }
 
-/* For a shorter time than the client's other locks.  What is won after that time is refused. */
+/* With a shorter reply time than the client's other locks.  A grant after that time is refused. */
 static bowline_hold *acquire_for_a_short_lease(bowline_client *client, bool in_steps)
 {
     bowline_hold      *hold   = NULL;
@@ -84,7 +84,7 @@ static bowline_hold *acquire_for_a_short_lease(bowline_client *client, bool in_s
     int                status = BOWLINE_REFUSED;
 
     for (int rounds = 0; status == BOWLINE_REFUSED && rounds < 50; rounds++) {
-        sleep_ms(50); /* so that the keeper sleeps */
+        sleep_ms(50); /* so that the renewal thread sleeps */
         if (in_steps) {
             status = bowline_acquire_start(&op, client, engine_lock(),
                                            BOWLINE_ACQUIRE(.lease_ms = 900), &error);
@@ -99,8 +99,8 @@ static bowline_hold *acquire_for_a_short_lease(bowline_client *client, bool in_s
     return hold;
 }
 
-/* The keeper sleeps for as long as there is nothing to do.  A shorter lease must wake it. */
-ENGINE_TEST(keeper_learns_of_a_shorter_lease)
+/* The renewal thread sleeps while it has nothing to do.  A shorter lease must wake it. */
+ENGINE_TEST(renewal_thread_wakes_for_a_shorter_lease)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=1h");
     bowline_hold   *before = must_acquire(client, "long");
@@ -115,7 +115,7 @@ ENGINE_TEST(keeper_learns_of_a_shorter_lease)
 }
 
 /* The same for one that was acquired in steps. */
-ENGINE_TEST(keeper_learns_of_what_was_finished)
+ENGINE_TEST(renewal_thread_wakes_for_a_hold_acquired_in_steps)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=1h");
     bowline_hold   *before = must_acquire(client, "long");
@@ -129,8 +129,8 @@ ENGINE_TEST(keeper_learns_of_what_was_finished)
     must_release(before);
 }
 
-/* The keeper stands back while somebody dispatches, and must come forward again afterwards. */
-ENGINE_TEST(keeper_goes_on_after_a_dispatch)
+/* The renewal thread stops the loop while a caller dispatches, and must continue afterwards. */
+ENGINE_TEST(renewal_thread_continues_after_a_dispatch)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=900ms");
     bowline_hold   *hold   = NULL;
@@ -144,8 +144,8 @@ ENGINE_TEST(keeper_goes_on_after_a_dispatch)
     } while (!was_kept(THE_ENGINE, hold, ++round));
 }
 
-/* Somebody inside a call renews for all. */
-ENGINE_TEST(a_waiting_thread_renews_too)
+/* A caller inside a call renews all locks. */
+ENGINE_TEST(waiting_thread_renews_other_holds)
 {
     bowline_client *client = engine_client_without_keeper(THE_ENGINE, "lease=900ms");
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
@@ -164,7 +164,7 @@ ENGINE_TEST(a_waiting_thread_renews_too)
     must_release(busy);
 }
 
-ENGINE_TEST(dispatching_renews_without_a_keeper)
+ENGINE_TEST(dispatch_renews_without_a_renewal_thread)
 {
     bowline_client *client = engine_client_without_keeper(THE_ENGINE, "lease=900ms");
     bowline_hold   *hold   = NULL;
@@ -177,8 +177,8 @@ ENGINE_TEST(dispatching_renews_without_a_keeper)
     } while (!was_kept(THE_ENGINE, hold, ++round));
 }
 
-/* Renewed by the keeper for several leases: it must not show the end of any of them. */
-LEASE_TEST(descriptor_moves_with_the_renewals)
+/* Renewed by the renewal thread for several leases: it must not report the end of any of them. */
+LEASE_TEST(descriptor_of_a_renewed_hold_stays_silent)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=600ms");
     bowline_hold   *hold   = NULL;
@@ -198,7 +198,7 @@ LEASE_TEST(descriptor_moves_with_the_renewals)
 
 /* ---- the end of a lease ---------------------------------------------------------------------- */
 
-LEASE_TEST(nobody_renews_without_a_keeper)
+LEASE_TEST(hold_is_not_renewed_without_a_renewal_thread)
 {
     unsigned        threads = count_threads();
     bowline_client *client  = engine_client_without_keeper(THE_ENGINE, "lease=200ms");
@@ -217,7 +217,7 @@ static void expect_end_with_the_lease(const engine *e, bowline_client *client)
     expect_lost(e, hold);
 }
 
-LEASE_TEST(renew_off_ends_with_the_lease)
+LEASE_TEST(hold_without_renewal_ends_with_the_lease)
 {
     bowline_client *client  = NULL;
     bowline_options options = { .size     = sizeof options,
@@ -232,7 +232,7 @@ LEASE_TEST(renew_off_ends_with_the_lease)
     expect_end_with_the_lease(THE_ENGINE, engine_client(THE_ENGINE, "lease=200ms&renew=off"));
 }
 
-ENGINE_TEST(extend_is_enough_without_renewal)
+ENGINE_TEST(extend_keeps_a_hold_without_renewal)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=900ms&renew=off");
     bowline_hold   *hold   = NULL;
@@ -250,7 +250,7 @@ ENGINE_TEST(extend_is_enough_without_renewal)
 
 /* ---- max_hold -------------------------------------------------------------------------------- */
 
-LEASE_TEST(max_hold_ends_it_while_renewals_go_on)
+LEASE_TEST(max_hold_ends_a_renewed_hold)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=900ms&max-hold=700ms");
     bowline_hold   *hold   = NULL;
@@ -272,7 +272,7 @@ LEASE_TEST(max_hold_ends_it_while_renewals_go_on)
     } while (!is_held);
 }
 
-ENGINE_TEST(max_hold_of_the_call)
+ENGINE_TEST(max_hold_of_the_call_ends_the_hold)
 {
     bowline_client *client = engine_client(THE_ENGINE, "max-hold=1h");
     bowline_hold   *hold   = NULL;
@@ -287,15 +287,15 @@ ENGINE_TEST(max_hold_of_the_call)
         status = bowline_extend(hold, 60000, NULL);
         if (clock_ms() - began < 200) /* else it may have ended before */
             assert_status(BOWLINE_OK, status, NULL);
-        assert_true(bowline_hold_left_ms(hold) <= 200); /* no extension goes past it */
+        assert_true(bowline_hold_left_ms(hold) <= 200); /* no extension exceeds it */
         sleep_ms(500);
         expect_lost(THE_ENGINE, hold);
         assert_true(rounds < 50);
     }
 }
 
-/* What max_hold has ended goes to the next in line, though its holder still sleeps. */
-ENGINE_TEST(max_hold_hands_on)
+/* A hold that max_hold ends passes to the next waiter, though its holder still sleeps. */
+ENGINE_TEST(max_hold_passes_the_lock_to_the_next_waiter)
 {
     bowline_client *client = engine_client(THE_ENGINE, "max-hold=300ms");
     bowline_client *other  = engine_client(THE_ENGINE, NULL);

@@ -1,5 +1,5 @@
 /*
- * test_engines_who.c -- asking who holds a name without waiting for the answer, on every engine.
+ * test_engines_who.c -- holder queries that do not block, on every engine.
  */
 #include "tests/lib/engines.h"
 
@@ -24,7 +24,7 @@ static bowline_holder must_hear(bowline_operation *op)
     return holder;
 }
 
-ENGINE_TEST(it_says_what_who_says)
+ENGINE_TEST(async_holder_query_agrees_with_who)
 {
     bowline_client *client = engine_client_without_keeper(THE_ENGINE, NULL);
     bowline_holder  other  = { .size = sizeof other };
@@ -44,8 +44,8 @@ ENGINE_TEST(it_says_what_who_says)
     must_release(hold);
 }
 
-/* Nothing but descriptor and timer, and events. */
-ENGINE_TEST(on_a_loop)
+/* Only descriptor and timer, and events. */
+ENGINE_TEST(holder_query_on_an_event_loop)
 {
     bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
     bowline_client    *other  = engine_client(THE_ENGINE, NULL);
@@ -69,11 +69,11 @@ ENGINE_TEST(on_a_loop)
     must_release(hold);
 }
 
-ENGINE_TEST(several_at_once_beside_other_operations)
+ENGINE_TEST(holder_queries_run_beside_other_operations)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
 
-    /* Who does not know the words yet would be asked once more, and behind what came meanwhile. */
+    /* A client that does not know the scripts yet would repeat the request after others. */
     (void)must_hear(must_ask(client, engine_lock()));
     bowline_operation *first  = must_ask(client, engine_lock());
     bowline_operation *taking = NULL;
@@ -85,13 +85,13 @@ ENGINE_TEST(several_at_once_beside_other_operations)
     bowline_operation *second = must_ask(client, engine_lock());
     assert_int_equal(must_hear(second).held, 1);
     assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, taking, NULL), NULL);
-    bowline_holder before = must_hear(first); /* was asked before, or is looked at now */
+    bowline_holder before = must_hear(first); /* sent before, or executed now */
     assert_int_equal(before.held, THE_ENGINE->has_lease ? 0 : 1);
     must_release(hold);
 }
 
-/* Whatever has become of the question: the client works, and nothing is left. */
-ENGINE_TEST(cancel)
+/* Whatever the result of the query: the client works, and nothing is left. */
+ENGINE_TEST(cancelled_holder_query_leaves_nothing)
 {
     bowline_client *client = engine_client_without_keeper(THE_ENGINE, NULL);
     bowline_holder  holder = { .size = sizeof holder };

@@ -1,12 +1,11 @@
 /*
- * test_engines_yield.c -- what every engine does alike for who has the lock, gives it to who waits,
- * and waits to have it again.
+ * test_engines_yield.c -- a holder that yields to a waiter and waits again, on every engine.
  */
 #include "tests/lib/engines.h"
 
 enum { WAIT_MS = 20000 };
 
-ENGINE_TEST(yield_to_nobody_is_held_again)
+ENGINE_TEST(yield_without_a_waiter_is_held_again)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
@@ -25,7 +24,7 @@ ENGINE_TEST(yield_to_nobody_is_held_again)
     assert_status(BOWLINE_OK, try_once(other, engine_lock()), NULL);
 }
 
-QUEUE_TEST(yield_is_a_turn_of_who_waits)
+QUEUE_TEST(yield_passes_the_lock_to_a_waiter_and_back)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_client    *other  = engine_client(THE_ENGINE, NULL);
@@ -35,7 +34,7 @@ QUEUE_TEST(yield_is_a_turn_of_who_waits)
     waiter             w;
 
     waiter_start(&w, other, engine_lock(), WAIT_MS);
-    engine_await_line(THE_ENGINE, &w, 1);
+    engine_await_queue(THE_ENGINE, &w, 1);
     assert_status(BOWLINE_OK, bowline_yield_start(&op, hold, WAIT_MS, NULL), NULL);
     assert_status(BOWLINE_TIMEOUT, bowline_operation_wait(op, 20, NULL), NULL);
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
@@ -48,7 +47,7 @@ QUEUE_TEST(yield_is_a_turn_of_who_waits)
     must_release(hold);
 }
 
-QUEUE_TEST(yield_in_vain_is_the_end_of_the_hold)
+QUEUE_TEST(yield_that_times_out_ends_the_hold)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
@@ -56,17 +55,17 @@ QUEUE_TEST(yield_in_vain_is_the_end_of_the_hold)
     waiter          w;
 
     waiter_start(&w, other, engine_lock(), WAIT_MS);
-    engine_await_line(THE_ENGINE, &w, 1);
+    engine_await_queue(THE_ENGINE, &w, 1);
     assert_status(BOWLINE_TIMEOUT, bowline_yield(hold, 50, NULL), NULL);
     assert_int_equal(bowline_hold_left_ms(hold), 0);
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    assert_status(BOWLINE_BUSY, try_once(client, engine_lock()), NULL); /* his still */
+    assert_status(BOWLINE_BUSY, try_once(client, engine_lock()), NULL); /* still its own hold */
     must_release(w.hold);
     assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
 }
 
-ENGINE_TEST(yield_cancelled_blocks_nobody)
+ENGINE_TEST(cancelled_yield_blocks_no_waiter)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
     bowline_client    *other  = engine_client(THE_ENGINE, NULL);

@@ -18,7 +18,7 @@ static void refuses_url(const char *url, int expected)
     assert_null(client);
 }
 
-TEST(bad_urls)
+TEST(bad_urls_are_refused)
 {
     static const struct {
         const char *url;
@@ -82,7 +82,7 @@ TEST(bad_urls)
     }
 }
 
-TEST(long_urls)
+TEST(long_urls_are_refused)
 {
     char url[20000];
 
@@ -97,7 +97,7 @@ TEST(long_urls)
 
 /* ---- statuses -------------------------------------------------------------------------------- */
 
-TEST(every_status_has_a_name_and_words)
+TEST(every_status_has_a_name_and_a_text)
 {
     for (int status = -20; status < 20; status++) {
         assert_non_null(bowline_status_name(status));

@@ -1,12 +1,12 @@
 /*
- * test_model_batch.c -- many extensions as one call: each as the lab's model server carries it out
- * by itself, at the same moment.
+ * test_model_batch.c -- many extensions as one command: each result is that of the lab's model
+ * server for the single command at the same time.
  *
- * Random states of a few keys (ours, another's, a stranger's text, a list, nothing; with an end and
- * without), then a batch about them: every answer is compared, and when each key vanishes
- * afterwards.  The server's clock stands still.  The same is played where the script has to do
- * without MGET, which the user may not use, and without GT, which servers before 7.0 do not have.
- * Where the server fails the call, nothing has changed.
+ * Random states of a few keys (ours, another token, a foreign text, a list, missing; with and
+ * without an expiry), then a batch of them: every reply is compared, and the expiry of each key.
+ * The server's clock is stopped.  The same runs without MGET, which the user may lack the right
+ * for, and without GT, which servers before 7.0 do not have.  If the server fails the command,
+ * nothing has changed.
  */
 #include "lab/model/words.h"
 #include "lab/model/mutation.h"
@@ -26,7 +26,7 @@ static const char *const tokens[1 + TOKENS] = { "", "AAAAAAAAAAAAAAAAAAAAAA",
                                                 "BBBBBBBBBBBBBBBBBBBBBB",
                                                 "CCCCCCCCCCCCCCCCCCCCCC" };
 
-/* The same where the server lacks something: a word of the script is one that it does not know. */
+/* The same on a server with a restriction: one word of the script is unknown to it. */
 typedef struct variant {
     const char *name;
     const char *command;
@@ -55,7 +55,7 @@ static char            texts[VARIANTS][4096];
 static bwl_model_redis models[KEYS];
 static unsigned        mutations;
 static mutation       *mutant;
-static const char     *script; /* the text that is tried */
+static const char     *script; /* the text of the script */
 
 static int64_t some_ms(void)
 {
@@ -94,7 +94,7 @@ static void make(unsigned key)
         return;
     bwl_model_redis_set_by(r, BWL_MODEL_LOCK, value, 1);
     if (what == 7)
-        r->data.keys[BWL_MODEL_LOCK].kind = BWL_KIND_ZSET; /* no string: any will do            */
+        r->data.keys[BWL_MODEL_LOCK].kind = BWL_KIND_ZSET; /* not a string: any type */
     say_done("%s k%u %s", what == 7 ? "RPUSH" : "SET", key,
              what < 6 ? tokens[token] : FOREIGN_TEXT);
     if (lasts)
@@ -191,7 +191,7 @@ static void ask_model(const asked *batch, bwl_answer *ret_answers)
         mutant(batch->count, ret_answers);
 }
 
-/* True if both said the same, and did. */
+/* Returns true if both had the same results and states. */
 static bool ask_both(void)
 {
     asked           batch = some_batch();
@@ -224,7 +224,7 @@ static bool play_sequence(uint64_t seed)
     return true;
 }
 
-TEST(batch_is_each_of_its_words_alone)
+TEST(batch_equals_its_single_commands)
 {
     for (unsigned i = 0; i < VARIANTS; i++) {
         print_message("# %s\n", variants[i].name);
@@ -233,16 +233,16 @@ TEST(batch_is_each_of_its_words_alone)
     }
 }
 
-/* ---- mistakes -------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
-/* Somebody is given the answer of the one behind him. */
+/* A lock is given the reply of the next one. */
 static void shifts(unsigned count, bwl_answer *answers)
 {
     for (unsigned i = 0; i + 1 < count; i++)
         answers[i] = answers[i + 1];
 }
 
-/* Whoever is behind one that is lost is lost as well. */
+/* The lock after a lost one is lost as well. */
 static void fails_the_others(unsigned count, bwl_answer *answers)
 {
     for (unsigned i = 1; i < count; i++)
@@ -250,7 +250,7 @@ static void fails_the_others(unsigned count, bwl_answer *answers)
             answers[i] = BWL_NO;
 }
 
-TEST(planted_mistakes_are_found)
+TEST(planted_faults_are_detected)
 {
     static const struct {
         const char *name;
@@ -268,7 +268,7 @@ TEST(planted_mistakes_are_found)
     for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
         mutant    = mistakes[i].mutant;
         mutations = mistakes[i].mutations;
-        must_be_noticed(mistakes[i].name);
+        must_be_detected(mistakes[i].name);
     }
     mutant    = NULL;
     mutations = 0;
@@ -298,8 +298,8 @@ static void assert_left(int64_t wanted_ms)
         assert_int_equal(left_on_server(i), wanted_ms);
 }
 
-/* What one may not do alone is refused alone, and not taken for a lock that is lost. */
-TEST(batch_that_fails_has_changed_nothing)
+/* A command that is forbidden alone is refused alone, and is not taken for a lost lock. */
+TEST(failed_batch_changes_nothing)
 {
     asked           batch = all_ours();
     bwl_batch_reply reply;
@@ -321,7 +321,7 @@ TEST(batch_that_fails_has_changed_nothing)
     assert_left(1000);
 }
 
-/* It needs no memory, and no right beside those that an extension alone needs. */
+/* It needs no memory, and no right except those of a single extension. */
 TEST(batch_works_without_memory_and_without_mget)
 {
     asked           batch = all_ours();
@@ -342,7 +342,7 @@ TEST(batch_works_without_memory_and_without_mget)
     assert_left(6000);
 }
 
-/* The script's text, with another word in place of one. */
+/* The script's text, with one word replaced. */
 static void write_text(unsigned nth)
 {
     const char    *text = bwl_scripts[BWL_SCRIPT_EXTEND_EACH_IF_MINE].text;

@@ -1,11 +1,10 @@
 /*
- * test_model_queue.c -- the words of src/protocol/store/queue.h: as the lab's model server carries
- * them out, and as src/engine/redis/wire puts them to a real server and reads what it answers and
- * pushes.
+ * test_model_queue.c -- the commands of src/protocol/store/queue.h in the lab's model server, and
+ * on a real server by way of src/engine/redis/wire.
  *
  * Random sequences of three clients at one lock, each with a connection and perhaps an old one that
- * is still open; every answer is compared in all that it says, every push with to whom it came, and
- * what is left in the server.  The server's clock stands still until a sequence moves it.
+ * is still open; all fields of every reply are compared, every push with its receiver, and the
+ * state of the server.  The server's clock is stopped until a sequence advances it.
  */
 #include "core/token.h"
 #include "core/text.h"
@@ -17,7 +16,7 @@
 #include "tests/conformance/queue_mutants.h"
 #include "tests/conformance/queue_pushes.h"
 #include "tests/lib/frozen.h"
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 #include "tests/lib/wire.h"
@@ -45,7 +44,7 @@ static server         *redis;
 static wire            control;
 static bwl_model_redis model;
 
-static uint8_t  push_channels[CLIENTS]; /* of the present connections */
+static uint8_t  push_channels[CLIENTS]; /* of the current connections */
 static uint64_t last_tickets[CLIENTS];
 
 /* ---- randomness ------------------------------------------------------------------------------ */
@@ -57,9 +56,9 @@ static int64_t some_ms(void)
     return some[below(COUNT_OF(some))];
 }
 
-/* ---- one question to both -------------------------------------------------------------------- */
+/* ---- one request to both --------------------------------------------------------------------- */
 
-/* What is left in the server: asked behind the question, in the same breath. */
+/* The state of the server after the request: read in the same round trip. */
 static const char *const rest[] = { "ZCARD " QUEUE, "HLEN " BEATS, "EXISTS " KEY,
                                     "GET " BWL_QUEUE_FENCES_KEY };
 enum { RESTS = COUNT_OF(rest) };
@@ -123,7 +122,7 @@ static bwl_redis_reply ask_server(unsigned client, const bwl_model_queue_args *q
     return reply;
 }
 
-/* Whoever has it, as often as not, and never the token that is to have it. */
+/* Often the token of the holder, and never the token of the next grant. */
 static uint16_t some_previous_token(uint16_t token)
 {
     uint16_t owner = bwl_model_owner(&model);
@@ -223,7 +222,7 @@ static void tell_both(const bwl_model_queue_args *q, const bwl_queue_reply *said
          push.fence / BWL_QUEUE_HANDOFFS);
 }
 
-/* True if both said the same, and left the same. */
+/* Returns true if both had the same results and states. */
 static bool ask_both(unsigned client)
 {
     static bwl_model_redis before;
@@ -232,7 +231,7 @@ static bool ask_both(unsigned client)
     bwl_redis_reply        heard;
 
     pushes        = 0;
-    model.counted = 0; /* the server's clock stands still                                        */
+    model.counted = 0; /* the server's clock is stopped */
     before        = model;
     said          = bwl_model_queue_reply(&model, &q, 0);
     if (mutant != NULL)
@@ -247,7 +246,7 @@ static bool ask_both(unsigned client)
            is_same_rest();
 }
 
-/* On the real server as in the model: which connection listens where. */
+/* The real server gets the same subscriptions as the model. */
 static void listen_anew(unsigned connection, uint8_t push_channel)
 {
     bwl_model_queue_listen(&model, connection, push_channel);
@@ -263,7 +262,7 @@ static void pass(int64_t by_ms)
     frozen_set(model.now / BWL_MODEL_PER_MS);
 }
 
-/* Somebody else's value, or no string at all. */
+/* A foreign value, or a key that is no string. */
 static void meet_stranger(void)
 {
     bool is_list = below(2) == 0;
@@ -367,7 +366,7 @@ static bool play_sequence(uint64_t seed)
     return true;
 }
 
-TEST(each_word_means_the_same_to_model_and_server)
+TEST(commands_of_the_queue_agree_in_model_and_server)
 {
     must_be_the_same(8000, 1);
 }
@@ -376,7 +375,7 @@ static int set_up(void **state)
 {
     server_needed();
     redis      = frozen_start(beginning_ms);
-    has_shards = line_has_shards(redis);
+    has_shards = server_has_sharded_channels(redis);
     wire_open(&control, redis->socket);
     for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++) {
         wire_open(&wires[i], redis->socket);

@@ -1,9 +1,9 @@
 /*
- * test_model_redis.c -- the lab's model server against a real one: the same commands in the same
- * order, and every reply compared.
+ * test_model_redis.c -- the lab's model server compared with a real one: the same commands in the
+ * same order, and every reply compared.
  *
- * Random sequences on three connections and four keys.  The real server's clock stands still until
- * the sequence moves it, so times left are compared to the millisecond.
+ * Random sequences on three connections and four keys.  The real server's clock is stopped until
+ * the sequence advances it, so remaining times are compared to the millisecond.
  */
 #include "tests/lib/model_play.h"
 #include "lab/base/dice.h"
@@ -24,7 +24,7 @@ enum {
     EVENTS_ONE_IN = 300,
 };
 
-static bool forgets; /* the server restarts now and then */
+static bool forgets; /* the server restarts sometimes */
 
 /* ---- randomness ------------------------------------------------------------------------------ */
 
@@ -79,7 +79,7 @@ static bool has_room(void)
     return count < BWL_MODEL_ITEMS;
 }
 
-/* Transactions come about often enough to be worth it, and so do keys with an end. */
+/* Makes transactions, and keys with an expiry, frequent. */
 static bwl_model_op some_op(const bwl_model_connection *c)
 {
     static const uint8_t often[] = { BWL_OP_SET,    BWL_OP_SET,     BWL_OP_SET,  BWL_OP_GET,
@@ -96,7 +96,7 @@ static bwl_model_op some_op(const bwl_model_connection *c)
     return (bwl_model_op)(1 + below(BWL_OPS_END - 1));
 }
 
-/* What a real server does with pushes inside a transaction is the server's affair. */
+/* The behaviour of a real server for pushes inside a transaction is not specified. */
 static bool is_allowed(unsigned connection, bwl_model_op op)
 {
     const bwl_model_connection *c        = &play_model.connections[connection];
@@ -132,7 +132,7 @@ static bwl_model_command some_command(unsigned connection)
     return cmd;
 }
 
-/* Something happens to the servers, or not. */
+/* An event of both servers, or none. */
 static void some_event(unsigned connection)
 {
     unsigned what = below(EVENTS_ONE_IN);
@@ -156,7 +156,7 @@ static void some_event(unsigned connection)
         play_clock(what == 3 ? -some_ms() : some_ms());
 }
 
-/* True if both servers said the same. */
+/* Returns true if both servers had the same results. */
 static bool play_sequence(uint64_t seed)
 {
     unsigned connection = 0;
@@ -184,13 +184,13 @@ static bool play_sequence(uint64_t seed)
     return false;
 }
 
-TEST(model_and_server_say_the_same)
+TEST(model_and_server_agree)
 {
     must_be_the_same(20000, 1);
 }
 
 /* A restarted server has the keys that it saved, with their expiry, and no connections. */
-TEST(both_come_back_with_what_was_saved)
+TEST(restarted_model_and_server_have_the_saved_data)
 {
     forgets = true;
     must_be_the_same(20000, 100);

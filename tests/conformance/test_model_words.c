@@ -1,10 +1,10 @@
 /*
- * test_model_words.c -- the words of src/protocol/store/redis.h: as the lab's model server carries
- * them out, and as src/engine/redis/wire puts them to a real server and reads what it answers.
+ * test_model_words.c -- the commands of src/protocol/store/redis.h in the lab's model server, and
+ * on a real server by way of src/engine/redis/wire.
  *
- * Random sequences on three connections and one key, by the rules of one kind of value each; every
- * answer is compared, with the stamp, with whether the value is our own, and with whether it is the
- * same as one that was shown before.  The server's clock stands still until a sequence moves it.
+ * Random sequences on three connections and one key, with the rules of one kind of value each;
+ * every reply is compared, with the timestamp, with whether the value is our own, and with whether
+ * it equals one that was shown before.  The server's clock is stopped until a sequence advances it.
  */
 #include "core/timestamps.h"
 #include "core/token.h"
@@ -32,7 +32,7 @@ enum {
 #define MS_NS INT64_C(1000000)
 #define US_NS INT64_C(1000)
 
-/* One of each shape; the last two go by the server's clock. */
+/* One of each format; the last two use the server's clock. */
 static const bwl_compat_rules kinds[] = {
     { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_UUID, .lease_in_seconds = true },
     { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_UUID_THREAD, .counts_fences = true },
@@ -65,7 +65,7 @@ static const int64_t end_of_plausible_s = INT64_C(4102444800); /* 2100-01-01    
 
 static server         *redis;
 static wire            wires[CONNECTIONS];
-static bool            is_used[CONNECTIONS]; /* it may watch                                     */
+static bool            is_used[CONNECTIONS]; /* it may use WATCH */
 static wire            control;
 static bwl_model_redis model;
 
@@ -81,9 +81,9 @@ static int64_t some_ms(void)
     return some[below(COUNT_OF(some))];
 }
 
-/* ---- what was shown ------------------------------------------------------- */
+/* ---- shown values ---------------------------------------------------------------------------- */
 
-/* A print stands for bytes: two of the model's are equal if and only if two of the server's are. */
+/* A hash stands for bytes: two of the model are equal if and only if two of the server are. */
 static struct {
     uint64_t of_model, of_server;
 } prints[PRINTS_MAX];
@@ -108,7 +108,7 @@ static bool is_same(const bwl_model_reply *said, const bwl_redis_reply *heard)
            said->number == heard->number && is_same_print(said->value_hash, heard->value.hash);
 }
 
-/* ---- one question to both -------------------------------------------------------------------- */
+/* ---- one request to both --------------------------------------------------------------------- */
 
 static bwl_redis_reply ask_server(unsigned connection, const bwl_model_command_args *q)
 {
@@ -150,7 +150,7 @@ static bool is_field_word(bwl_redis_command command)
     return command >= REDIS_HASH_TAKE && command <= REDIS_ZSET_RELEASE;
 }
 
-/* At the ends of what is plausible, in another unit, and a small number. */
+/* At the limits of plausible values, in another unit, and a small number. */
 static int64_t some_odd_timestamp(int64_t unit_ns, int64_t timestamp)
 {
     int64_t second = S_NS / unit_ns;
@@ -187,7 +187,7 @@ static bwl_model_command_args some_question(unsigned connection)
     return q;
 }
 
-/* True if both said the same. */
+/* Returns true if both had the same results. */
 static bool ask_both(unsigned connection)
 {
     static bwl_model_redis before;
@@ -218,7 +218,7 @@ static void pass(int64_t by_ms)
     frozen_set(model.now / BWL_MODEL_PER_MS);
 }
 
-/* Somebody else's value, or no string at all. */
+/* A foreign value, or a key that is no string. */
 static void meet_stranger(void)
 {
     bool is_list = below(2) == 0;
@@ -280,7 +280,7 @@ static bool play_sequence(uint64_t seed)
     return true;
 }
 
-TEST(each_word_means_the_same_to_model_and_server)
+TEST(commands_of_other_locks_agree_in_model_and_server)
 {
     must_be_the_same(30000, 1);
 }

@@ -1,6 +1,6 @@
 /*
- * words_mutants.h -- mistakes in the model's commands: what the model answered and did is changed
- * after the fact.  test_model_words.c has to notice each.
+ * words_mutants.h -- faults in the model's commands: the reply and the effect of the model are
+ * changed afterwards.  test_model_words.c has to detect each.
  */
 #ifndef TEST_WORDS_MUTANTS_H
 #define TEST_WORDS_MUTANTS_H
@@ -19,7 +19,7 @@ static mutation *mutant;
     TEST(notices_that_##name)                                           \
     {                                                                   \
         mutant = name;                                                  \
-        must_be_noticed(#name);                                         \
+        must_be_detected(#name);                                        \
         mutant = NULL;                                                  \
     }                                                                   \
     static void name(bwl_model_redis *r, const bwl_model_redis *before, \

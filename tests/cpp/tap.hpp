@@ -25,7 +25,7 @@ struct failure : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/* Where a case runs, and the name of a lock that no other case uses. */
+/* The engine of a test, and the name of a lock that no other test uses. */
 struct place {
     std::string url;
     std::string name;
@@ -64,7 +64,7 @@ inline void check(bool holds, const char *what, int line)
 
 #define CHECK(holds) tap::check(static_cast<bool>(holds), #holds, __LINE__)
 
-/* The call throws a bowline::error of this status; is that error. */
+/* Expects that the call throws a bowline::error of this status; returns that error. */
 template <class Call> bowline::error thrown_at(int status, Call call, int line)
 {
     try {
@@ -79,7 +79,7 @@ template <class Call> bowline::error thrown_at(int status, Call call, int line)
 
 #define THROWN(status, call) tap::thrown_at((status), [&] { (void)(call); }, __LINE__)
 
-/* Nobody holds it, as seen through a client that has nothing to do with the others. */
+/* Asserts that the lock is free, as seen through another client. */
 inline bool is_free(const place &at)
 {
     return bowline::client(at.url).try_acquire(at.name).has_value();
@@ -91,7 +91,7 @@ inline void wait_until_lost(const bowline::hold &hold)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-/* Runs every test; the exit status. */
+/* Runs every test.  Returns the exit status. */
 inline int run()
 {
     std::string directory =

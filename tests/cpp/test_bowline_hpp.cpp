@@ -1,7 +1,7 @@
 /*
- * test_bowline_hpp.cpp -- clients and holds of bowline.hpp: what is taken is given back at
- * the end of its scope, whatever way out is taken; what was moved from is empty; what fails is
- * thrown with its status and its text.
+ * test_bowline_hpp.cpp -- clients and holds of bowline.hpp: a hold is released at the end of its
+ * scope, on every way out; a moved-from object is empty; a failure throws an exception with its
+ * status and its text.
  */
 #include <bowline/bowline.hpp>
 
@@ -83,7 +83,7 @@ TEST(floating_waits_that_are_no_number_do_not_wait)
 
 /* ---- holds ----------------------------------------------------------------------------------- */
 
-TEST(a_hold_is_given_back_at_the_end_of_its_scope)
+TEST(hold_is_released_at_the_end_of_its_scope)
 {
     bowline::client client(at.url);
 
@@ -94,7 +94,7 @@ TEST(a_hold_is_given_back_at_the_end_of_its_scope)
     CHECK(is_free(at));
 }
 
-TEST(a_hold_is_given_back_when_an_exception_passes)
+TEST(hold_is_released_by_an_exception)
 {
     bowline::client client(at.url);
     bool            passed = false;
@@ -108,7 +108,7 @@ TEST(a_hold_is_given_back_when_an_exception_passes)
     CHECK(passed);
 }
 
-TEST(a_hold_answers_questions)
+TEST(hold_has_its_properties)
 {
     bowline::client     client(at.url);
     const bowline::hold hold  = client.acquire(at.name, 1s);
@@ -131,7 +131,7 @@ TEST(a_hold_answers_questions)
     }
 }
 
-TEST(a_later_hold_has_a_higher_fence)
+TEST(later_hold_has_a_higher_fence)
 {
     bowline::client     client(at.url);
     const std::uint64_t first = client.acquire(at.name).fence();
@@ -139,7 +139,7 @@ TEST(a_later_hold_has_a_higher_fence)
     CHECK(client.acquire(at.name).fence() > first);
 }
 
-TEST(release_is_told_how_it_came_out)
+TEST(release_reports_its_result)
 {
     bowline::client client(at.url);
     bowline::hold   hold = client.acquire(at.name);
@@ -151,7 +151,7 @@ TEST(release_is_told_how_it_came_out)
     CHECK(hold.release(std::nothrow) == BOWLINE_OK);
 }
 
-TEST(a_release_is_not_waited_for)
+TEST(background_release_does_not_block)
 {
     bowline::client client(at.url);
     bowline::hold   hold = client.acquire(at.name);
@@ -161,7 +161,7 @@ TEST(a_release_is_not_waited_for)
     CHECK(!hold);
     CHECK(client.flush_releases());
     CHECK(is_free(at));
-    hold.release_nowait(); /* of nothing */
+    hold.release_nowait(); /* NULL */
 
     asked.max_hold = 50ms;
     hold           = client.acquire(at.name, {}, asked);
@@ -171,7 +171,7 @@ TEST(a_release_is_not_waited_for)
     CHECK(client.flush_releases(bowline::no_wait));
 }
 
-TEST(a_lost_hold_is_seen_and_its_release_says_so)
+TEST(lost_hold_is_detected_and_its_release_throws)
 {
     bowline::client client(at.with("max-hold=50ms"));
     bowline::hold   hold = client.acquire(at.name);
@@ -194,14 +194,14 @@ TEST(a_lost_hold_is_seen_and_its_release_says_so)
     CHECK(short_hold.release(std::nothrow) == BOWLINE_LOST);
 }
 
-TEST(a_moved_hold_is_one_hold)
+TEST(moved_hold_is_one_hold)
 {
     bowline::client client(at.url);
     bowline::hold   first  = client.acquire(at.name);
     bowline::hold   second = std::move(first);
 
     CHECK(second);
-    CHECK(!first); /* NOLINT: being empty is what is claimed */
+    CHECK(!first); /* NOLINT: the test is that it is empty */
     CHECK(first.left() == 0ms);
     CHECK(!first.lost());
     CHECK(first.fence() == 0);
@@ -213,7 +213,7 @@ TEST(a_moved_hold_is_one_hold)
     CHECK(first.release(std::nothrow) == BOWLINE_OK);
 
     bowline::hold other = client.acquire("other-" + at.name);
-    second              = std::move(other); /* gives back what it had */
+    second              = std::move(other); /* releases its lock */
     CHECK(is_free(at));
     bowline::hold &itself = second;
     second                = std::move(itself);
@@ -258,7 +258,7 @@ TEST(errors_have_a_status_a_name_and_a_text)
     THROWN(BOWLINE_USAGE, client.try_acquire("a\nb"));
 }
 
-TEST(a_name_with_a_nul_is_not_the_name_before_it)
+TEST(name_with_a_NUL_is_not_cut)
 {
     bowline::client   client(at.url);
     const std::string name = at.name + std::string(1, '\0') + "more";
@@ -271,7 +271,7 @@ TEST(a_name_with_a_nul_is_not_the_name_before_it)
     CHECK(is_free(at));
 }
 
-TEST(trying_gives_nothing_while_somebody_else_holds)
+TEST(try_acquire_returns_nothing_when_held)
 {
     bowline::client              client(at.url);
     std::optional<bowline::hold> first = client.try_acquire(at.name);
@@ -303,7 +303,7 @@ TEST(options_reach_the_library)
     THROWN(BOWLINE_UNSUPPORTED, bowline::client("nosuch:"));
     asked.lease = -1s;
     THROWN(BOWLINE_USAGE, bowline::client(asked));
-    asked.lease = std::chrono::hours(24 * 365 * 200); /* more than 32 bits can count */
+    asked.lease = std::chrono::hours(24 * 365 * 200); /* more than fits in 32 bits */
     THROWN(BOWLINE_USAGE, bowline::client(asked));
     asked.lease = 0ms;
     asked.reply = -1ms;
@@ -315,7 +315,7 @@ TEST(options_reach_the_library)
 
 /* ---- clients --------------------------------------------------------------------------------- */
 
-TEST(a_hold_outlives_its_client)
+TEST(hold_outlives_its_client)
 {
     bowline::hold                     hold;
     bowline::operation<bowline::hold> waiting;
@@ -334,13 +334,13 @@ TEST(a_hold_outlives_its_client)
     CHECK(is_free(at));
 }
 
-TEST(a_client_that_was_moved_from_is_refused)
+TEST(moved_from_client_is_refused)
 {
     bowline::client first(at.url);
     bowline::client second = std::move(first);
 
     CHECK(second.acquire(at.name));
-    THROWN(BOWLINE_USAGE, first.acquire(at.name)); /* NOLINT: being empty is what is claimed */
+    THROWN(BOWLINE_USAGE, first.acquire(at.name)); /* NOLINT: the test is that it is empty */
     THROWN(BOWLINE_USAGE, first.try_acquire(at.name));
     THROWN(BOWLINE_USAGE, first.start_acquire(at.name));
     THROWN(BOWLINE_USAGE, first.who(at.name));
@@ -353,7 +353,7 @@ TEST(a_client_that_was_moved_from_is_refused)
     CHECK(first.acquire(at.name));
 }
 
-/* What the child does with what it inherited, destructors and all, is not heard.  Its status. */
+/* The child's use of inherited objects and their destructors has no effect.  Its status. */
 static int child_of_a_holder(bowline::hold hold, bowline::client client, const place &at) noexcept
 {
     try {
@@ -367,7 +367,7 @@ static int child_of_a_holder(bowline::hold hold, bowline::client client, const p
     }
 }
 
-TEST(a_child_after_fork_gives_nothing_back)
+TEST(child_of_fork_releases_nothing)
 {
     bowline::client client(at.url);
     bowline::hold   hold   = client.acquire(at.name);

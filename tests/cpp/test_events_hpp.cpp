@@ -1,6 +1,6 @@
 /*
- * test_events_hpp.cpp -- what has happened to holds and operations, in C++: by events, by the
- * descriptor of a hold, by the pipe; and who, started and finished.
+ * test_events_hpp.cpp -- changes of holds and operations, in C++: by events, by the descriptor of a
+ * hold, by the pipe; and holder queries, started and finished.
  */
 #include <bowline/bowline.hpp>
 
@@ -21,7 +21,7 @@ static bool is_readable(int fd, int wait_ms)
     return poll(&polled, 1, wait_ms) == 1;
 }
 
-/* A loop that has nothing but the pipe. */
+/* A loop that has only the pipe. */
 static bowline_event await_event(bowline::client &client)
 {
     for (;;) {
@@ -41,7 +41,7 @@ static bowline::client open_without_keeper(const place &at)
     return bowline::client(asked);
 }
 
-TEST(an_end_is_an_event)
+TEST(end_of_an_operation_is_an_event)
 {
     bowline::client client = open_without_keeper(at);
     int             mine   = 0;
@@ -62,7 +62,7 @@ TEST(an_end_is_an_event)
     CHECK(op.data() == nullptr);
 }
 
-TEST(a_loss_is_told_three_times)
+TEST(loss_is_reported_in_three_ways)
 {
     bowline::client client = open_without_keeper(at);
     bowline::terms  asked;
@@ -87,7 +87,7 @@ TEST(a_loss_is_told_three_times)
     CHECK(hold.data() == nullptr);
 }
 
-TEST(who_is_started_and_finished)
+TEST(holder_query_is_started_and_finished)
 {
     bowline::client client(at.url);
     auto            first = client.start_who(at.name);
@@ -101,7 +101,7 @@ TEST(who_is_started_and_finished)
     auto          moved  = std::move(second);
     CHECK(!second);
     CHECK(moved.finish().held == 1);
-    (void)client.start_who(at.name); /* nobody wants to know */
+    (void)client.start_who(at.name); /* the result is not used */
     THROWN(BOWLINE_USAGE, client.start_who(""));
     hold.release();
     CHECK(is_free(at));

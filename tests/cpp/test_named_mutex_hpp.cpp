@@ -1,6 +1,6 @@
 /*
- * test_named_mutex_hpp.cpp -- bowline::named_mutex in the place of a std::timed_mutex; and what
- * that one has not: it can be lost while it is locked.
+ * test_named_mutex_hpp.cpp -- bowline::named_mutex in place of a std::timed_mutex; and its
+ * difference: it can be lost while it is locked.
  */
 #include <bowline/bowline.hpp>
 
@@ -60,7 +60,7 @@ TEST(guards_lock_and_unlock)
     CHECK(moved.owns_lock());
 }
 
-TEST(a_guard_unlocks_when_an_exception_passes)
+TEST(guard_unlocks_by_an_exception)
 {
     bowline::client client(at.url);
     named_mutex     mutex(client, at.name);
@@ -87,7 +87,7 @@ TEST(two_objects_of_one_name_are_one_lock)
     CHECK(!client.try_acquire(at.name));
 }
 
-TEST(timed_locks_give_up)
+TEST(timed_locks_time_out)
 {
     using std::chrono::steady_clock;
     using std::chrono::system_clock;
@@ -138,8 +138,8 @@ TEST(timed_locks_wait)
     }
 }
 
-/* Each takes both, in the other order. */
-TEST(two_at_once_do_not_deadlock)
+/* Each locks both, in the other order. */
+TEST(locking_two_at_once_does_not_deadlock)
 {
     bowline::client  client(at.url);
     named_mutex      first(client, at.name);
@@ -167,8 +167,8 @@ TEST(two_at_once_do_not_deadlock)
 }
 
 /* Threads that share an object, threads that have their own, and clients of their own.  The count
- * is read and written apart, so that it shows two at once.  It is atomic for the thread sanitizer,
- * who does not see that the kernel orders two clients that lock a file. */
+ * is read and written separately, so that it detects an overlap.  It is atomic for the thread
+ * sanitizer, which does not know that the kernel orders two clients that lock a file. */
 TEST(one_thread_at_a_time)
 {
     bowline::client          client(at.url);
@@ -225,7 +225,7 @@ TEST(lock_throws_what_acquire_throws)
     CHECK(unnamed.last_unlock() == BOWLINE_USAGE);
 }
 
-TEST(a_mutex_outlives_its_client_and_unlocks_at_its_end)
+TEST(mutex_outlives_its_client_and_unlocks_in_its_destructor)
 {
     auto                       client = std::make_unique<bowline::client>(at.url);
     std::optional<named_mutex> mutex(std::in_place, *client, at.name);
@@ -237,7 +237,7 @@ TEST(a_mutex_outlives_its_client_and_unlocks_at_its_end)
     CHECK(is_free(at));
 }
 
-TEST(a_lost_lock_is_seen_and_its_guard_does_not_throw)
+TEST(lost_lock_is_detected_and_its_guard_does_not_throw)
 {
     bowline::client client(at.url);
     bowline::terms  asked;
@@ -248,18 +248,18 @@ TEST(a_lost_lock_is_seen_and_its_guard_does_not_throw)
         wait_until_lost(mutex);
         CHECK(mutex.left() == 0ms);
         const std::uint64_t fence = mutex.fence();
-        CHECK(client.acquire(at.name, 10s).fence() > fence); /* somebody else is in */
+        CHECK(client.acquire(at.name, 10s).fence() > fence); /* another thread is inside */
     }
     CHECK(mutex.last_unlock() == BOWLINE_LOST);
     CHECK(!mutex.lost());
     do {
         mutex.lock();
         mutex.unlock();
-    } while (mutex.last_unlock() == BOWLINE_LOST); /* on a machine that stood still */
+    } while (mutex.last_unlock() == BOWLINE_LOST); /* on a machine that stopped */
     CHECK(mutex.last_unlock() == BOWLINE_OK);
 }
 
-/* How many of the three who waited for it came in, and had it. */
+/* How many of the three waiters entered and had the lock. */
 static int who_come_in_after_a_loss(const place &at)
 {
     bowline::client client(at.url);
@@ -284,7 +284,7 @@ static int who_come_in_after_a_loss(const place &at)
             had += !mutex.lost() ? 1 : 0;
             mutex.unlock();
         });
-    std::this_thread::sleep_for(800ms); /* they win it, and lose it while they wait to come in */
+    std::this_thread::sleep_for(800ms); /* they acquire it, and lose it while they wait to enter */
     const bool too_early = came;
     mutex.unlock();
     for (std::thread &thread : next)
@@ -296,10 +296,10 @@ static int who_come_in_after_a_loss(const place &at)
     return had;
 }
 
-/* Otherwise the unlock of who has lost it would give back what the next has locked. */
-TEST(who_has_lost_it_leaves_before_the_next_comes_in)
+/* Otherwise the unlock of the thread that lost the lock would release the lock of the next one. */
+TEST(thread_that_lost_the_lock_leaves_before_the_next_enters)
 {
-    int tries = 20; /* on a machine that stood still */
+    int tries = 20; /* on a machine that stopped */
     int had   = 0;
 
     while (had < 3 && tries-- > 0)

@@ -1,6 +1,6 @@
 /*
  * test_operation_hpp.cpp -- operations of bowline.hpp: started now, finished later, cancelled from
- * another thread, and let go of at any point without leaving anything behind.
+ * another thread, and destroyed at any point without leaving anything behind.
  */
 #include <bowline/bowline.hpp>
 
@@ -41,7 +41,7 @@ TEST(operations_are_started_and_finished)
     CHECK(is_free(at));
 }
 
-TEST(a_hold_is_yielded_to_who_waits)
+TEST(hold_is_yielded_to_a_waiter)
 {
     bowline::client client(at.url);
     bowline::client other(at.url);
@@ -67,7 +67,7 @@ TEST(a_hold_is_yielded_to_who_waits)
     CHECK(is_free(at));
 }
 
-TEST(a_yield_in_vain_is_false)
+TEST(yield_that_times_out_returns_false)
 {
     bowline::client                   client(at.url);
     bowline::client                   other(at.url);
@@ -82,7 +82,7 @@ TEST(a_yield_in_vain_is_false)
     CHECK(is_free(at));
 }
 
-TEST(an_operation_is_cancelled_from_another_thread)
+TEST(operation_is_cancelled_from_another_thread)
 {
     bowline::client                   client(at.url);
     const bowline::hold               hold    = client.acquire(at.name);
@@ -99,14 +99,14 @@ TEST(an_operation_is_cancelled_from_another_thread)
     other.join();
     CHECK(ended);
     THROWN(BOWLINE_CANCELLED, waiting.finish());
-    waiting.cancel(); /* there is nothing left to cancel */
+    waiting.cancel(); /* nothing is left to cancel */
 
     waiting = client.start_acquire(at.name, bowline::forever);
     waiting.cancel();
     CHECK(!waiting.try_finish());
 }
 
-TEST(what_is_not_won_in_time_is_told_or_tried)
+TEST(acquire_that_times_out_throws_or_returns_nothing)
 {
     bowline::client     client(at.url);
     const bowline::hold hold = client.acquire(at.name);
@@ -118,7 +118,7 @@ TEST(what_is_not_won_in_time_is_told_or_tried)
     CHECK(client.start_acquire("free-" + at.name).try_finish());
 }
 
-TEST(an_operation_that_nobody_finishes_leaves_nothing)
+TEST(unfinished_operation_leaves_nothing)
 {
     bowline::client client(at.url);
 
@@ -139,7 +139,7 @@ TEST(an_operation_that_nobody_finishes_leaves_nothing)
     CHECK(is_free(at));
 }
 
-TEST(an_extension_may_end_after_its_hold)
+TEST(extension_may_end_after_its_hold)
 {
     bowline::client client(at.url);
     bowline::hold   hold      = client.acquire(at.name);
@@ -155,7 +155,7 @@ TEST(an_extension_may_end_after_its_hold)
     CHECK(is_free(at));
 }
 
-TEST(a_client_fits_into_a_loop)
+TEST(client_works_in_an_event_loop)
 {
     bowline::options asked;
     asked.url   = at.url;

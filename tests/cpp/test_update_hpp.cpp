@@ -1,6 +1,6 @@
 /*
- * test_update_hpp.cpp -- client::update: what the function is shown and may answer, what it throws,
- * and an engine that has no keys.  Where there is a redis-server, one of the test's own.
+ * test_update_hpp.cpp -- client::update: the arguments and results of the function, its exceptions,
+ * and an engine that has no keys.  If there is a redis-server, the test starts its own.
  */
 #include <bowline/bowline.hpp>
 
@@ -45,8 +45,8 @@ class server {
         if (pid_ == 0) {
             const int quiet = ::open("/dev/null", O_WRONLY);
             (void)dup2(quiet, 1);
-            (void)dup2(quiet, 2);                   /* whoever reads ours waits for its end */
-            (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also of a test that is aborted       */
+            (void)dup2(quiet, 2);                   /* the reader of our pipe waits for its end */
+            (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also if a test is aborted */
             (void)execlp("redis-server", "redis-server", "--port", "0", "--unixsocket",
                          socket_.c_str(), "--save", "", "--dir", directory_.c_str(), nullptr);
             _exit(127);
@@ -65,7 +65,7 @@ class server {
         std::filesystem::remove_all(directory_);
     }
 
-    /* False: there is none to be had. */
+    /* Returns false if there is none. */
     bool is_up()
     {
         while (!takes_calls()) {
@@ -84,7 +84,7 @@ class server {
     }
 
   private:
-    /* The socket is there before anybody listens. */
+    /* The socket exists before the server listens on it. */
     [[nodiscard]] bool takes_calls() const
     {
         sockaddr_un at = {};
@@ -121,7 +121,7 @@ static std::optional<std::string> value_of(bowline::client &client, const std::s
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-TEST(an_engine_without_keys_is_unsupported)
+TEST(engine_without_keys_is_unsupported)
 {
     bowline::client client(at.url);
     unsigned        calls = 0;
@@ -134,7 +134,7 @@ TEST(an_engine_without_keys_is_unsupported)
     CHECK(calls == 0);
 }
 
-TEST(a_value_is_read_written_left_and_erased)
+TEST(value_is_read_written_kept_and_deleted)
 {
     server redis;
 
@@ -159,7 +159,7 @@ TEST(a_value_is_read_written_left_and_erased)
     CHECK(value_of(client, "k") == "");
 }
 
-TEST(what_the_function_throws_comes_out_and_nothing_is_written)
+TEST(exception_of_the_function_is_rethrown_and_nothing_is_written)
 {
     server redis;
 
@@ -178,7 +178,7 @@ TEST(what_the_function_throws_comes_out_and_nothing_is_written)
     CHECK(client.update("k", count_on) == 0); /* and it can be called again */
 }
 
-TEST(threads_lose_no_update_and_conflicts_are_told)
+TEST(threads_lose_no_update_and_conflicts_are_reported)
 {
     constexpr int each = 50;
     server        redis;

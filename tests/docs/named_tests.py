@@ -1,4 +1,4 @@
-"""Which tests the pages name, and which there are."""
+"""The tests that the pages name, and the tests that exist."""
 
 import functools
 import re

@@ -1,4 +1,4 @@
-"""What docs/catalogue.md shows of the lab is what the lab says now; every lock of the catalogue has its section."""
+"""The output of the lab in docs/catalogue.md is current; every lock of the catalogue has its section."""
 
 import os
 import pathlib
@@ -34,11 +34,11 @@ def made_anew(page, tmp_path):
 
 @needs_lab
 @pytest.mark.parametrize("page", SHOWING, ids=lambda page: page.name)
-def test_the_page_shows_what_the_lab_says(page, tmp_path):
+def test_page_has_the_output_of_the_lab(page, tmp_path):
     assert made_anew(page, tmp_path) == page.read_text(encoding="utf-8"), f"make docs writes {page.name} anew"
 
 
-# ---- would it notice? ------------------------------------------------------------------------------
+# ---- faults are detected ---------------------------------------------------------------------------
 
 
 def small_page(tmp_path, text):
@@ -48,7 +48,7 @@ def small_page(tmp_path, text):
 
 
 @needs_lab
-def test_what_somebody_typed_between_the_marks_is_replaced(tmp_path):
+def test_text_between_the_marks_is_replaced(tmp_path):
     page = small_page(tmp_path, "before\n<!-- lab: setnx-del -->\nin 7 steps\n<!-- /lab -->\nafter\n")
     assert fill(page).returncode == 0
     text = page.read_text(encoding="utf-8")
@@ -77,13 +77,13 @@ def test_options_count(tmp_path):
     ],
     ids=["no-such-lock", "no-such-number", "left-open", "open-within", "no-region"],
 )
-def test_what_cannot_be_filled_is_an_error_and_changes_nothing(text, tmp_path):
+def test_invalid_marks_are_an_error_and_change_nothing(text, tmp_path):
     page = small_page(tmp_path, text)
     assert fill(page).returncode != 0
     assert page.read_text(encoding="utf-8") == text
 
 
-# ---- what has to be there --------------------------------------------------------------------------
+# ---- required contents -----------------------------------------------------------------------------
 
 
 def sections(text):

@@ -1,4 +1,4 @@
-"""What the pages say is tried: examples are compiled and run, names are looked up, links are followed."""
+"""The pages are tested: examples are compiled and run, names are looked up, links are followed."""
 
 import os
 import pathlib

@@ -22,11 +22,11 @@ def tool():
     return [sys.executable, str(SOURCE / "tools/doctor_page.py"), os.environ["BOWLINE"]]
 
 
-def test_the_page_says_what_the_command_says(tool):
+def test_page_agrees_with_the_command(tool):
     assert subprocess.run([*tool, str(PAGE), "--check"], check=False).returncode == 0, "make docs writes it anew"
 
 
-def test_a_page_that_is_not_so_is_noticed_and_mended(tool, tmp_path):
+def test_outdated_page_is_detected_and_repaired(tool, tmp_path):
     page = tmp_path / "page.md"
     page.write_text(PAGE.read_text(encoding="utf-8").replace("warning   eviction", "ok        eviction"), encoding="utf-8")
     assert subprocess.run([*tool, str(page), "--check"], check=False).returncode == 1

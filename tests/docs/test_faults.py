@@ -1,4 +1,4 @@
-"""docs/faults.md is kept: every fault has a row, and every row names tests that exist and are run."""
+"""docs/faults.md is complete: every fault has a row, and every row names tests that exist and are run."""
 
 import os
 import pathlib
@@ -9,7 +9,7 @@ from named_tests import all_that_are_run, names_in
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
 PAGE = "docs/faults.md"
 
-# The faults that must have a row, or a reason among those that are not shown.
+# The faults that must have a row, or a reason for having none.
 WANTED = (
     [f"T{n}" for n in range(1, 11)] + [f"S{n}" for n in range(1, 25)] + [f"N{n}" for n in range(1, 21)]
 )
@@ -44,7 +44,7 @@ def test_every_fault_has_a_row_and_every_row_a_test_that_is_run():
     assert list(complaints(SOURCE)) == []
 
 
-# ---- would it notice? ------------------------------------------------------------------------------
+# ---- errors of the page are detected ---------------------------------------------------------------
 
 
 def put(root, name, text):
@@ -60,7 +60,7 @@ def small_tree(root, row="| T1 | a fault | it does this | | `test_a` |"):
     put(root, "tests/live/test_x.c", "TEST(a)\n{\n}\n\nstatic void test_b(void **state)\n{\n}\n")
 
 
-def test_a_page_that_is_kept_has_no_complaints(tmp_path):
+def test_complete_page_has_no_complaints(tmp_path):
     small_tree(tmp_path)
     assert list(complaints(tmp_path)) == []
 

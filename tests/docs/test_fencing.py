@@ -1,7 +1,7 @@
-"""docs/fencing.md is tried: its SQL on SQLite, the script for Redis on a server of our own, its lines for the shell.
+"""docs/fencing.md is tested: its SQL on SQLite, the script for Redis on a private server, its lines for the shell.
 
-Each guard refuses a late holder here, and each is also tried with its comparison taken out, where the late write
-must land: what passes with both would prove nothing.
+Each guard refuses a late holder here, and each is also tested without its comparison, where the late write
+must succeed: a test that passes with both would prove nothing.
 """
 
 import os
@@ -21,7 +21,7 @@ PAGE = (SOURCE / "docs/fencing.md").read_text(encoding="utf-8")
 SCRIPT = (SOURCE / "examples/fence/set_if_not_late.lua").read_text(encoding="utf-8")
 LIMIT = 60
 
-# Where a double has two for one; and the last that a BIGINT holds.
+# Two fences that are the same double; and the largest BIGINT.
 EXACT = 2**53
 LAST = 2**63 - 1
 
@@ -40,7 +40,7 @@ def without(text, comparison):
 
 
 def fences_of_two_holders(place):
-    """What two holders of one lock got, one after the other."""
+    """The fences of two holders of one lock, one after the other."""
     url = f"file:{place}"
     words = [BOWLINE, "run", "--url", url, "nightly", "printenv", "BOWLINE_FENCE"]
     first, second = (
@@ -69,7 +69,7 @@ class Report:
             self.database.executescript(schema)
 
     def put(self, statement, fence, body, row=1):
-        """How many rows it changed."""
+        """Returns the number of changed rows."""
         return self.database.execute(statement, {"fence": fence, "body": body, "id": row}).rowcount
 
     def rows(self):
@@ -148,7 +148,7 @@ def test_sql_several_rows_are_guarded_by_one(two_fences):
 
 
 def test_a_comparison_that_is_a_step_of_its_own_is_no_guard(two_fences, tmp_path):
-    """Why the page wants one statement: somebody comes between the two."""
+    """Why the page requires one statement: another holder writes between the two."""
     first, second = two_fences
     late, other = (sqlite3.connect(tmp_path / "db", isolation_level=None) for _ in range(2))
     late.executescript(TABLE)
@@ -157,7 +157,7 @@ def test_a_comparison_that_is_a_step_of_its_own_is_no_guard(two_fences, tmp_path
     assert other.execute(WRITE, {"fence": second, "body": "the second"}).rowcount == 1
     late.execute(without(WRITE, " AND fence <= :fence"), {"fence": first, "body": "late"})
     assert other.execute("SELECT body FROM report").fetchone() == ("late",)
-    # Where the comparison is in the statement, it sees what is there then.
+    # A comparison inside the statement reads the current row.
     assert other.execute(WRITE, {"fence": second, "body": "the second"}).rowcount == 1
     assert late.execute(WRITE, {"fence": first, "body": "late"}).rowcount == 0
 
@@ -166,7 +166,7 @@ def test_a_comparison_that_is_a_step_of_its_own_is_no_guard(two_fences, tmp_path
 
 
 class Redis:
-    """A server that is ours alone, on a socket in a directory."""
+    """A private server, on a socket in a directory."""
 
     def __init__(self, root):
         self.root = root
@@ -230,7 +230,7 @@ def test_redis_compares_every_fence_exactly(redis):
     for fence in (9, 10, 99, 100, EXACT, EXACT + 1, 2**60 + 1, LAST, 2**64 - 1):
         assert redis.put(fence, "body", "on time") == "1", fence
         assert redis.put(fence - 1, "body", "late") == "0", fence
-    # The comparison that comes to mind first does not.
+    # The obvious comparison does not.
     by_number = SCRIPT.replace("if #a ~= #b then\n        return #a < #b\n    end\n    return a < b", "return a + 0 < b + 0")
     assert by_number != SCRIPT
     redis.cli("del", "report")

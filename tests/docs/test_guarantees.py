@@ -1,7 +1,7 @@
-"""docs/guarantees.md is kept: each promise of a protocol names what shows it, and that is there and comes out so.
+"""docs/guarantees.md is complete: each promise of a protocol names its tests and scenarios, which exist and agree.
 
 A promise that is made names tests that are run, and scenarios that no schedule breaks; one that is not made names
-scenarios that are broken. That they come out as their table says is seen where the lab runs them all.
+A promise that is made names tests that are run, and scenarios that no schedule breaks; one that is not made names
 """
 
 import os
@@ -33,13 +33,13 @@ def chapters(text):
 
 
 def scenarios(listing):
-    """Of each, the invariant that it has to break, or nothing."""
+    """The invariant that each scenario has to break, or nothing."""
     lines = listing.partition("\nscenarios")[2].splitlines()[1:]
     return {line[2:30].strip(): line[31:46].strip() for line in lines if line.strip()}
 
 
 def protocols(listing):
-    """Those that bowline speaks: before the first that is as somebody has written it, or planted."""
+    """The protocols of bowline: those before the first one of an article or with a planted fault."""
     names = re.findall(r"^  ([\w-]+) ", listing.partition("\ninvariants:")[0], re.M)
     return {re.sub(r"^(setnx-getset)-.*", r"\1", name) for name in names if not re.match(r"written-|token-", name)}
 
@@ -79,7 +79,7 @@ def listing():
     return subprocess.run([lab, "list"], capture_output=True, text=True, check=True).stdout
 
 
-def test_every_promise_names_what_shows_it(listing):
+def test_every_promise_names_its_tests(listing):
     text = (SOURCE / PAGE).read_text(encoding="utf-8")
     assert list(complaints(text, all_that_are_run(SOURCE), listing)) == []
 
@@ -91,7 +91,7 @@ def test_every_test_that_a_page_names_is_run(page):
     assert named - all_that_are_run(SOURCE) == set()
 
 
-# ---- would it notice? ------------------------------------------------------------------------------
+# ---- errors of the page are detected ---------------------------------------------------------------
 
 LISTING = (
     "protocols, for try and matrix:\n"
@@ -110,7 +110,7 @@ def said(*rows):
     return list(complaints(text + "\n\n## After it\n\n| x |\n", {"test_a"}, LISTING))
 
 
-def test_a_page_that_is_kept_has_no_complaints():
+def test_complete_page_has_no_complaints():
     assert said(YES, NO) == []
 
 
@@ -131,5 +131,5 @@ def test_a_test_that_does_not_exist_is_noticed_elsewhere_too():
         ((YES, NO, "| maybe | it | `calm` |"), "a-lock: ['maybe', 'it', '`calm`'] is no row"),
     ],
 )
-def test_what_is_wrong_is_noticed(rows, complaint):
+def test_wrong_page_is_detected(rows, complaint):
     assert complaint in said(*rows)

@@ -1,4 +1,4 @@
-"""docs/profiles.md is what `make docs` would write now, and the manual page names what there is."""
+"""docs/profiles.md is what `make docs` would write now, and the manual page names every profile."""
 
 import os
 import pathlib
@@ -32,7 +32,7 @@ def test_a_change_of_the_table_changes_the_page(tmp_path):
     assert made.stdout != (SOURCE / "docs" / "profiles.md").read_text(encoding="utf-8")
 
 
-def test_a_line_that_is_none_of_the_table_is_an_error(tmp_path):
+def test_unknown_line_of_the_table_is_an_error(tmp_path):
     assert page_of(table() + "profile\tshort\n", tmp_path).returncode != 0
 
 

@@ -1,6 +1,6 @@
-"""The examples, compiled as a stranger would and run: what they say, in which order, how often.
+"""The examples, compiled as a user would and run: their output, its order, how often each line appears.
 
-No time is looked at. LIMIT only keeps an example that hangs from hanging for ever.
+No time is measured. LIMIT only ends an example that hangs.
 """
 
 import itertools
@@ -38,7 +38,7 @@ def run(*words, **options):
 
 
 def missing(what):
-    """Where everything is installed beforehand, what is not there is a failure."""
+    """On a build machine (CI is set), a missing program is a failure."""
     if os.environ.get("CI"):
         pytest.fail(f"{what} is not installed; tools/install-deps installs it", pytrace=False)
     pytest.skip(f"{what} is not installed")
@@ -89,7 +89,7 @@ def program(tmp_path_factory):
 
 
 class Redis:
-    """A server that is ours alone, on a socket in a directory."""
+    """A private server, on a socket in a directory."""
 
     def __init__(self, root):
         self.socket = root / "redis.sock"
@@ -112,7 +112,7 @@ class Redis:
         return run("redis-cli", "-s", self.socket, *words).stdout.strip()
 
     def has_locks(self):
-        """Not the count of fences, which stays, nor who the clients were, which ends by itself."""
+        """Ignores the counter of fences, which stays, and the client info, which expires."""
         return any(not key.startswith(("bowline:f", "bowline:who:")) for key in self.cli("keys", "*").split())
 
     def stop(self):
@@ -151,14 +151,14 @@ def said(done, status=0):
 
 
 def in_short(lines):
-    """What is said several times in a row, once."""
+    """Each run of equal lines as one line."""
     return [line for line, _ in itertools.groupby(lines)]
 
 
 # ---- one at a time ---------------------------------------------------------------------------------
 
 
-def test_acquire_says_what_it_has(program, url):
+def test_acquire_prints_its_hold(program, url):
     first, second, last = said(run(program("01-acquire"), url, "nightly"))
     assert re.fullmatch(r"nightly is ours, with fence [1-9]\d*", first)
     if url.startswith("unix:"):
@@ -179,7 +179,7 @@ def test_acquire_waits_for_others_to_finish(program, locks):
     assert len(set(fences)) == 4
 
 
-def test_acquire_complains(program):
+def test_acquire_reports_errors(program):
     done = run(program("01-acquire"), "nosuch:")
     assert said(done, 1) == []
     assert done.stderr.startswith("01-acquire: UNSUPPORTED: ")
@@ -201,7 +201,7 @@ def test_update_sells_no_seat_twice(program, redis):
     assert redis.cli("get", "seats") == "0"
 
 
-def test_update_complains(program, locks):
+def test_update_reports_errors(program, locks):
     done = run(program("09-update"), locks)
     assert said(done, 2) == []
     assert done.stderr.startswith("09-update: UNSUPPORTED: file: updates no keys")
@@ -238,7 +238,7 @@ def test_a_database_refuses_an_older_fence(locks, tmp_path):
         assert said(run(with_sqlite, locks, tmp_path / "report.db")) == FENCED
 
 
-def test_where_there_is_no_fence_it_says_so(program, redis, tmp_path):
+def test_missing_fence_is_reported(program, redis, tmp_path):
     done = run(program("02-fence"), redis.url + "?protocol=token", tmp_path / "report")
     assert said(done, 1) == []
     assert "there is no fence" in done.stderr
@@ -248,7 +248,7 @@ def test_where_there_is_no_fence_it_says_so(program, redis, tmp_path):
 # ---- several under way ------------------------------------------------------------------------------
 
 
-def test_poll_takes_each_as_it_comes_free(program, url):
+def test_poll_acquires_each_lock_when_it_is_free(program, url):
     assert said(run(program("03-poll"), url)) == [
         "somebody gives back third",
         "third is ours",
@@ -273,7 +273,7 @@ def test_a_loop_goes_on_while_it_waits_and_works(program, loop, url):
 
 @pytest.mark.parametrize("loop", EVERY_LOOP)
 def test_a_loop_renews(program, loop, redis):
-    # 50 ticks are 2.5 s, of which a lease of 1 s is less than half. Who stood still for most of one tries again.
+    # 50 ticks are 2.5 s, of which a lease of 1 s is less than half. A machine that stopped for most of one tries again.
     for _ in range(20):
         done = run(program(loop), redis.url + "?lease=1s", 50)
         if not any(word in done.stdout + done.stderr for word in ("LOST", "lost", "UNREACHABLE", "UNKNOWN")):
@@ -285,7 +285,7 @@ def test_a_loop_renews(program, loop, redis):
 
 
 @pytest.mark.parametrize("loop", EVERY_LOOP)
-def test_a_loop_notices_that_its_time_is_over(program, loop, url):
+def test_loop_detects_the_end_of_its_time(program, loop, url):
     lines = said(run(program(loop), url + "?max-hold=400ms", 10000), 1)
     assert in_short(lines)[-2:] == ["lost: the work is stopped", "release: LOST"]
     assert lines.count("ours") == 1
@@ -293,7 +293,7 @@ def test_a_loop_notices_that_its_time_is_over(program, loop, url):
 
 
 def said_to_a_terminal(words, heard):
-    """Each line as it is said, told to heard(line); all of them, and the status."""
+    """Calls heard(line) for each line when it is printed; returns all lines, and the status."""
     ours, its = os.openpty()
     process = subprocess.Popen([str(w) for w in words], stdout=its)
     os.close(its)
@@ -305,13 +305,13 @@ def said_to_a_terminal(words, heard):
                 heard(line.decode().strip())
             text += more
     except OSError:
-        pass  # nobody has the other end any more
+        pass  # the other end is closed
     os.close(ours)
     return text.decode().splitlines(), process.wait(LIMIT)
 
 
 @pytest.mark.parametrize("loop", EVERY_LOOP)
-def test_a_loop_notices_a_loss_at_its_renewal(program, loop, redis):
+def test_loop_detects_a_loss_at_its_renewal(program, loop, redis):
     deleted = []
 
     def delete(line):
@@ -328,7 +328,7 @@ def test_a_loop_notices_a_loss_at_its_renewal(program, loop, redis):
 # ---- C++ --------------------------------------------------------------------------------------------
 
 
-def test_cpp_gives_back_at_the_end_of_the_scope(program, url):
+def test_cpp_releases_at_the_end_of_the_scope(program, url):
     assert said(run(program("07-cpp"), url)) == [
         "nightly is ours",
         "the work went wrong",

@@ -26,7 +26,7 @@ LIMIT = 60
 
 pytestmark = pytest.mark.skipif(not BOWLINE, reason="this build has no command")
 
-# Says that it has begun, and stays until it may end or is told to; a line for each TERM.
+# Reports its start, and runs until it may end or gets TERM; a line for each TERM.
 JOB = """#!/bin/sh
 trap 'echo term >>{root}/log; exit 3' TERM
 echo begin >>{root}/log
@@ -36,7 +36,7 @@ echo end >>{root}/log
 
 
 def settings(path, key):
-    """The values of a key of a unit file, in their order; an empty one takes back those before it."""
+    """The values of a key of a unit file, in their order; an empty one clears those before it."""
     values = []
     for value in re.findall(rf"^{key}=(.*)$", path.read_text(), re.M):
         values = values + [value] if value else []
@@ -52,7 +52,7 @@ def cron_lines():
 
 
 class Host:
-    """A machine, as far as a job can see."""
+    """The environment of a job."""
 
     def __init__(self, root):
         self.root = root
@@ -129,7 +129,7 @@ def host(tmp_path):
     host.end()
 
 
-def test_each_file_has_what_the_tests_look_at():
+def test_each_file_has_the_tested_entries():
     assert len(cron_lines()) >= 3
     assert all("bowline run" in line for line in cron_lines())
     assert settings(UNIT, "Type") == ["oneshot"] and settings(TIMER, "OnCalendar")
@@ -164,7 +164,7 @@ def test_a_second_run_from_cron_waits_and_nothing_is_mailed(host, line):
 
 
 @pytest.mark.parametrize("line", cron_lines())
-def test_a_job_that_fails_or_a_bowline_that_fails_is_mailed(host, line):
+def test_failed_job_or_bowline_is_mailed(host, line):
     host.job.write_text("#!/bin/sh\necho wrong >&2; exit 9\n")
     assert host.finish(host.cron(line)) in [(9, "wrong\n"), (0, "wrong\n")]
     for place in (host.root / "url", host.root / ".config/bowline.conf"):
@@ -186,7 +186,7 @@ def test_a_second_start_of_the_service_is_a_success_and_does_not_run(host, unit)
     assert host.lines() == ["begin", "end"]
 
 
-def test_stopping_the_service_tells_the_command_once_and_waits_for_it(host):
+def test_stopping_the_service_signals_the_command_once_and_waits(host):
     """What KillMode=mixed does: TERM to bowline alone."""
     assert settings(UNIT, "KillMode") == ["mixed"]
     first = host.systemd(UNIT)
@@ -220,7 +220,7 @@ def test_systemd_finds_nothing_wrong_with_the_units(host):
             capture_output=True, text=True, timeout=LIMIT, check=False, env=host.environment(),
         )  # fmt: skip
         assert (done.returncode, done.stdout + done.stderr) == (0, "")
-    # And it would have found something.
+    # And it detects an error.
     broken = units / UNIT.name
     broken.write_text(broken.read_text().replace("KillMode=mixed", "KillMode=maxed"))
     done = subprocess.run(

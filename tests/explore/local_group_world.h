@@ -19,14 +19,14 @@
 #include <cmocka.h>
 
 enum {
-    CALLERS    = 3,
-    LEASE_MS   = 1000,
-    TICK_MS    = 300, /* three of them are less than a lease, four more                          */
-    BEGINNING  = 100000,
-    FENCES     = 1024,
-    SEEN_BITS  = 23,
-    DEEDS_MAX  = 100, /* more in one step, and it would never end                                 */
-    ALWAYS_NEW = 0,
+    CALLERS     = 3,
+    LEASE_MS    = 1000,
+    TICK_MS     = 300, /* three steps are less than a lease, four are more */
+    BEGINNING   = 100000,
+    FENCES      = 1024,
+    SEEN_BITS   = 23,
+    ACTIONS_MAX = 100, /* more actions in one step: it does not end */
+    ALWAYS_NEW  = 0,
 };
 
 typedef enum invariant {
@@ -34,33 +34,33 @@ typedef enum invariant {
     TRUE_,
     FIRST,
     FENCE,
-    TURNS,
+    HANDOFFS,
     TIME,
-    DEED,
-    GOES_ON,
+    ACTION,
+    PROGRESS,
     CLEAN
 } invariant;
 
-static const char *const invariant_names[] = { "",      "ONE",  "TRUE", "FIRST",   "FENCE",
-                                               "TURNS", "TIME", "DEED", "GOES_ON", "CLEAN" };
+static const char *const invariant_names[] = { "",         "ONE",  "TRUE",   "FIRST",    "FENCE",
+                                               "HANDOFFS", "TIME", "ACTION", "PROGRESS", "CLEAN" };
 
 typedef enum fault {
     NO_FAULT = 0,
-    HANDS_OVER_WHILE_RELEASING,
-    LOOKS_AT_NO_TIME,
-    COUNTS_NO_TURNS,
+    HANDS_OFF_WHILE_RELEASING,
+    IGNORES_THE_TIME_LEFT,
+    COUNTS_NO_HANDOFFS,
     CANCELS_WHEN_ONE_LEAVES,
-    TELLS_NO_LOSS,
-    PROMISES_MORE,
+    REPORTS_NO_LOSS,
+    GRANTS_A_LATER_END,
     SERVES_THE_LAST,
-    NEVER_YIELDS_BACK, /* what it yielded, it takes for its own at once */
-    FORGETS_WHO_WAITS,
-    LEAVES_IT_BEHIND,
+    NEVER_YIELDS_BACK, /* what it yielded, it gives to its own waiters at once */
+    DROPS_A_WAITER,
+    LEAVES_THE_KEY,
     FAULTS,
 } fault;
 
-/* What is asked of the store, and not answered. */
-typedef enum question { NOTHING = 0, ACQUIRE, EXTEND, YIELD, RELEASE } question;
+/* A request of the group to the store, without a reply yet. */
+typedef enum request { NOTHING = 0, ACQUIRE, EXTEND, YIELD, RELEASE } request;
 
 typedef struct budget {
     uint8_t rounds; /* of each caller */
@@ -74,7 +74,7 @@ typedef struct budget {
 typedef struct caller {
     bwl_hold hold;
     bwl_ms   wake_at;
-    uint32_t came; /* the how many-eth who sat down; 0: does not sit */
+    uint32_t arrival; /* order of its join; 0: not in the group */
     uint8_t  rounds;
     bool     is_running;
     bool     was_held;
@@ -85,15 +85,15 @@ typedef struct world {
     bwl_group        group;
     bwl_local_waiter waiters[CALLERS + 1];
     caller           callers[CALLERS + 1];
-    uint8_t          asked; /* a question */
+    uint8_t          requested; /* a request */
     bool             is_held;
-    bool             is_fresh; /* given or extended since the last turn began */
+    bool             is_fresh; /* granted or extended since the last handoff */
     bwl_ms           until;
     bwl_ms           now;
     uint64_t         given; /* fences of the store */
-    uint64_t         fence; /* the latest of a turn */
+    uint64_t         fence; /* the latest one of a handoff */
     uint32_t         arrivals;
-    uint8_t          turns;
+    uint8_t          handoffs;
     budget           left;
 } world;
 
@@ -118,7 +118,7 @@ static bool believes(const world *w, bwl_local_waiter_id n)
     return bwl_hold_left(&w->callers[n].hold, w->now) > 0;
 }
 
-static void happens(world *w, bwl_local_waiter_id n, bwl_event ev)
+static void play_event(world *w, bwl_local_waiter_id n, bwl_event ev)
 {
     bwl_effects fx;
 
@@ -128,20 +128,20 @@ static void happens(world *w, bwl_local_waiter_id n, bwl_event ev)
     after(w, n, &fx);
 }
 
-/* He has it now, and had not. */
-static void turn_begins(world *w, bwl_local_waiter_id n)
+/* The caller has the lock now, and did not have it before. */
+static void start_handoff(world *w, bwl_local_waiter_id n)
 {
     const bwl_hold *hold = &w->callers[n].hold;
 
     for (bwl_local_waiter_id i = 1; i <= CALLERS; i++)
         if (i != n && w->waiters[i].state == BWL_LOCAL_WAITER_WAITING &&
-            w->callers[i].came < w->callers[n].came)
+            w->callers[i].arrival < w->callers[n].arrival)
             breaks(FIRST);
     if (hold->fence <= w->fence || hold->fence >= (w->given + 1) * FENCES)
         breaks(FENCE);
     w->fence = hold->fence;
-    if (++w->turns > handoffs_max)
-        breaks(TURNS);
+    if (++w->handoffs > handoffs_max)
+        breaks(HANDOFFS);
     if (!w->is_fresh && hold->until - w->now < LEASE_MS / 2)
         breaks(TIME);
     w->is_fresh = false;
@@ -154,13 +154,13 @@ static void after(world *w, bwl_local_waiter_id n, const bwl_effects *fx)
     if (fx->wake_at != 0)
         c->wake_at = fx->wake_at;
     if (bwl_hold_is_held(&c->hold) && !c->was_held)
-        turn_begins(w, n);
+        start_handoff(w, n);
     c->was_held = bwl_hold_is_held(&c->hold);
     for (unsigned i = 0; i < fx->send_count; i++) {
         const bwl_send *send = &fx->sends[i];
         switch ((bwl_waiter_command)send->command) {
         case WAITER_ENQUEUE:
-            c->came = ++w->arrivals;
+            c->arrival = ++w->arrivals;
             bwl_group_enqueue(&w->group, w->waiters, n, send->tag, c->hold.request.lease_ms);
             break;
         case WAITER_EXTEND:
@@ -177,19 +177,19 @@ static void after(world *w, bwl_local_waiter_id n, const bwl_effects *fx)
         c->is_running = false;
 }
 
-/* ---- the store, as the cohort commands it ---------------------------------------------------- */
+/* ---- the store, as the group commands it ----------------------------------------------------- */
 
 static void demand(bool holds)
 {
     if (!holds)
-        breaks(DEED);
+        breaks(ACTION);
 }
 
 static void told(world *w, bwl_outcome_kind kind)
 {
     bwl_outcome out = { .kind = kind, .until = w->until, .fence = w->given * FENCES };
 
-    w->asked = NOTHING;
+    w->requested = NOTHING;
     if (kind != BWL_HELD && kind != BWL_UNKNOWN)
         w->is_held = false;
     bwl_group_on_store_result(&w->group, w->waiters, &out, w->now);
@@ -198,7 +198,7 @@ static void told(world *w, bwl_outcome_kind kind)
 static void give(world *w)
 {
     w->given++;
-    w->turns    = 0;
+    w->handoffs = 0;
     w->is_held  = true;
     w->is_fresh = true;
     w->until    = w->now + LEASE_MS;
@@ -212,44 +212,44 @@ static void carry_out(world *w, const bwl_group_action *action)
     switch (action->kind) {
     case BWL_ACTION_COMPLETE:
         ev = bwl_group_action_event(action);
-        if (planted == TELLS_NO_LOSS && action->outcome.kind == BWL_LOST && action->tag == 0)
+        if (planted == REPORTS_NO_LOSS && action->outcome.kind == BWL_LOST && action->tag == 0)
             return;
         more = action->outcome;
         more.until += TICK_MS;
-        if (planted == PROMISES_MORE && ev.answer == BWL_YES)
+        if (planted == GRANTS_A_LATER_END && ev.answer == BWL_YES)
             ev.details = &more;
-        happens(w, action->waiter, ev);
+        play_event(w, action->waiter, ev);
         return;
     case BWL_ACTION_ACQUIRE:
-        demand(!w->is_held && w->asked == NOTHING);
-        w->asked = planted == FORGETS_WHO_WAITS && w->given > 0 ? NOTHING : ACQUIRE;
+        demand(!w->is_held && w->requested == NOTHING);
+        w->requested = planted == DROPS_A_WAITER && w->given > 0 ? NOTHING : ACQUIRE;
         return;
     case BWL_ACTION_EXTEND:
-        demand(w->is_held && w->asked == NOTHING);
-        w->asked = EXTEND;
+        demand(w->is_held && w->requested == NOTHING);
+        w->requested = EXTEND;
         if (w->now >= w->until)
             told(w, BWL_LOST);
         return;
     case BWL_ACTION_YIELD:
-        demand(w->is_held && w->asked == NOTHING && w->now < w->until);
-        w->is_held = false;
-        w->asked   = YIELD;
+        demand(w->is_held && w->requested == NOTHING && w->now < w->until);
+        w->is_held   = false;
+        w->requested = YIELD;
         return;
     case BWL_ACTION_RELEASE:
-        demand(w->is_held && (w->asked == NOTHING || w->asked == EXTEND));
-        if (planted == LEAVES_IT_BEHIND) {
+        demand(w->is_held && (w->requested == NOTHING || w->requested == EXTEND));
+        if (planted == LEAVES_THE_KEY) {
             told(w, BWL_RELEASED);
             w->is_held = true;
             return;
         }
-        w->is_held = false;
-        w->asked   = RELEASE;
+        w->is_held   = false;
+        w->requested = RELEASE;
         if (w->now >= w->until)
             told(w, BWL_LOST);
         return;
     case BWL_ACTION_CANCEL:
-        demand(!w->is_held && (w->asked == ACQUIRE || w->asked == YIELD));
-        w->asked = NOTHING;
+        demand(!w->is_held && (w->requested == ACQUIRE || w->requested == YIELD));
+        w->requested = NOTHING;
         return;
     }
 }
@@ -258,13 +258,13 @@ static void plant(world *w)
 {
     bwl_group *c = &w->group;
 
-    if (planted == HANDS_OVER_WHILE_RELEASING && c->state == BWL_GROUP_RELEASING && c->first != 0)
+    if (planted == HANDS_OFF_WHILE_RELEASING && c->state == BWL_GROUP_RELEASING && c->first != 0)
         c->state = BWL_GROUP_HELD;
-    if (planted == LOOKS_AT_NO_TIME)
+    if (planted == IGNORES_THE_TIME_LEFT)
         c->is_fresh = true;
-    if (planted == COUNTS_NO_TURNS && c->handoffs > 1)
+    if (planted == COUNTS_NO_HANDOFFS && c->handoffs > 1)
         c->handoffs = 1;
-    if (planted == NEVER_YIELDS_BACK && c->state == BWL_GROUP_ACQUIRING && w->asked == YIELD)
+    if (planted == NEVER_YIELDS_BACK && c->state == BWL_GROUP_ACQUIRING && w->requested == YIELD)
         c->state = BWL_GROUP_HELD;
     if (planted == SERVES_THE_LAST && c->first != c->last && w->waiters[c->first].next == c->last) {
         bwl_local_waiter_id first  = c->first;
@@ -288,8 +288,8 @@ static void run(world *w)
     plant(w);
     while (broken == 0 && bwl_group_next_action(&w->group, w->waiters, w->now, &action)) {
         carry_out(w, &action);
-        if (++deeds > DEEDS_MAX)
-            breaks(GOES_ON);
+        if (++deeds > ACTIONS_MAX)
+            breaks(PROGRESS);
     }
 }
 
@@ -310,9 +310,9 @@ static void look(const world *w)
     }
     if (who_believe > 1)
         breaks(ONE);
-    if (who_wait > 0 && w->asked == NOTHING && w->group.active == 0)
-        breaks(GOES_ON);
-    if (who_run == 0 && w->asked == NOTHING && (w->is_held || !bwl_group_is_over(&w->group)))
+    if (who_wait > 0 && w->requested == NOTHING && w->group.active == 0)
+        breaks(PROGRESS);
+    if (who_run == 0 && w->requested == NOTHING && (w->is_held || !bwl_group_is_over(&w->group)))
         breaks(CLEAN);
 }
 

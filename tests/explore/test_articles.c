@@ -1,8 +1,8 @@
 /*
- * test_articles.c -- the locks of other people: what is sound in them is sound in every state, and
- * what breaks them breaks them for the reason that is given.
+ * test_articles.c -- the locks of the articles: the sound ones are sound in every state, and each
+ * broken one breaks for the documented reason.
  *
- * That each scenario ends as its table says is seen by `bowline-lab run`, beside this.
+ * `bowline-lab run` checks that each scenario ends as its table says.
  */
 #include "tests/explore/scenarios.h"
 
@@ -28,9 +28,8 @@ static bool is_of_articles(const bwl_scenario *s)
     return false;
 }
 
-/* How many there are.  A number that changes says that the lab sees another world than before: look
- * at what it does not see any more. */
-TEST(sound_locks_are_sound_in_every_state)
+/* The number of states.  If it changes, find out which states the lab no longer explores. */
+TEST(sound_locks_keep_their_invariants_in_every_state)
 {
     static const struct {
         const char *name;
@@ -65,8 +64,8 @@ TEST(sound_locks_are_sound_in_every_state)
     }
 }
 
-/* One fault less than a broken scenario allows, and it does not break. */
-TEST(no_more_faults_are_allowed_than_it_takes)
+/* With one fault less than a broken scenario allows, it does not break. */
+TEST(broken_scenarios_allow_the_fewest_faults)
 {
     for (size_t i = 0; i < bwl_scenarios_count(); i++) {
         bwl_scenario s = bwl_scenario_at(i);
@@ -85,8 +84,8 @@ TEST(no_more_faults_are_allowed_than_it_takes)
     }
 }
 
-/* Times and stamps are taken for alike when they differ only by the hour: that hides nothing. */
-TEST(counting_plainly_comes_to_the_same_verdict)
+/* Times and timestamps that differ only by the hour count as equal: that hides no state. */
+TEST(counting_plainly_gives_the_same_verdict)
 {
     unsigned compared = 0;
 

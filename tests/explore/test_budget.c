@@ -1,6 +1,5 @@
 /*
- * test_budget.c -- the least that must go wrong before an invariant breaks is found, and nothing
- * less is enough.
+ * test_budget.c -- the search finds the smallest number of faults that breaks an invariant.
  */
 #include "tests/explore/scenarios.h"
 
@@ -19,7 +18,7 @@ static unsigned sum_of(const uint8_t *budget)
     return sum;
 }
 
-/* Every budget of one fault less does not break the invariant. */
+/* No budget with one fault less breaks the invariant. */
 static void assert_nothing_less_is_enough(bwl_scenario s, unsigned invariant, const uint8_t *budget)
 {
     for (unsigned i = 0; i < BWL_BUDGETS_COUNT; i++) {
@@ -36,7 +35,7 @@ static void assert_nothing_less_is_enough(bwl_scenario s, unsigned invariant, co
     }
 }
 
-TEST(a_holder_is_overtaken_by_two_slow_moments)
+TEST(two_slow_moments_break_one_holder)
 {
     bwl_smallest  least[BWL_INVARIANTS_COUNT];
     bwl_scenario  s       = scenario_called("limit-pause");
@@ -59,8 +58,8 @@ TEST(a_holder_is_overtaken_by_two_slow_moments)
     bwl_smallest_free(least);
 }
 
-/* With ANY of it, with nothing of it, in one search for several invariants. */
-TEST(each_invariant_gets_its_own_budget)
+/* With a budget of ANY, and with none, in one search for several invariants. */
+TEST(each_invariant_has_its_own_smallest_budget)
 {
     bwl_smallest  least[BWL_INVARIANTS_COUNT];
     bwl_scenario  s       = scenario_called("planted-delete-blind");
@@ -76,7 +75,7 @@ TEST(each_invariant_gets_its_own_budget)
     assert_true(own->is_found && overlap->is_found && foreign->is_found);
     assert_int_equal(own->faults, 1);
     assert_int_equal(own->budget[BWL_LOSS], 1);
-    assert_true(own->path_count > 8); /* with two, it is 8 */
+    assert_true(own->path_count > 8); /* with two faults, it is 8 */
     assert_int_equal(foreign->faults, 1);
     assert_int_equal(foreign->budget[BWL_STRANGER], 1);
     assert_false(least[BWL_INVARIANT_NUMBER_HAS_END].is_found);
@@ -86,7 +85,7 @@ TEST(each_invariant_gets_its_own_budget)
     assert_null(own->path);
 }
 
-TEST(what_needs_no_fault_at_all)
+TEST(invariant_that_breaks_without_a_fault_has_budget_zero)
 {
     bwl_smallest least[BWL_INVARIANTS_COUNT];
     bwl_scenario s = scenario_called("planted-set-overwrites");
@@ -99,8 +98,8 @@ TEST(what_needs_no_fault_at_all)
     bwl_smallest_free(least);
 }
 
-/* What a search that was cut short did not see may be there. */
-TEST(a_search_that_was_cut_short_is_not_taken_for_a_no)
+/* A search that was cut short may have missed states. */
+TEST(search_that_was_cut_short_proves_no_smaller_budget)
 {
     bwl_smallest     least[BWL_INVARIANTS_COUNT];
     bwl_scenario     s   = scenario_called("limit-pause");

@@ -1,6 +1,6 @@
 /*
- * test_clocks.c -- clients with clocks and leases of their own, and servers that say that they were
- * started anew: what of it tells worlds apart, and what it does to a hold.
+ * test_clocks.c -- clients with their own clocks and leases, and servers that report a restart:
+ * which of these distinguish states, and how they affect a hold.
  */
 #include "tests/explore/scenarios.h"
 
@@ -9,8 +9,8 @@
 #include "lab/base/dice.h"
 #include "lab/search/explore.h"
 
-/* What is cut off now is not lost: a thousand short spans are one long one. */
-TEST(a_clock_loses_nothing)
+/* The cut-off part is not lost: a thousand short spans are one long one. */
+TEST(clock_loses_no_fraction)
 {
     uint64_t seed = 3;
 
@@ -26,8 +26,8 @@ TEST(a_clock_loses_nothing)
     }
 }
 
-/* Not a millisecond too early, and not one too late. */
-TEST(a_clock_reads_a_moment_when_it_is_said_to)
+/* Neither a millisecond too early nor one too late. */
+TEST(clock_reaches_a_time_at_the_predicted_step)
 {
     uint64_t seed = 4;
 
@@ -47,7 +47,7 @@ TEST(a_clock_reads_a_moment_when_it_is_said_to)
     }
 }
 
-TEST(clocks_and_leases_tell_worlds_apart)
+TEST(clocks_and_leases_distinguish_worlds)
 {
     bwl_scenario s = scenario_called("calm");
     bwl_scenario t = s;
@@ -59,8 +59,7 @@ TEST(clocks_and_leases_tell_worlds_apart)
     assert_true(bwl_world_fingerprint(&one, false) == bwl_world_fingerprint(&two, false));
     two.clients[0].clock.pace = 94;
     assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
-    one.clients[1].clock.pace =
-        94; /* whose clock it is does not matter                               */
+    one.clients[1].clock.pace = 94; /* the owner of the clock does not matter */
     assert_true(bwl_world_fingerprint(&one, false) == bwl_world_fingerprint(&two, false));
     two.clients[0].clock.beyond = 6;
     assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
@@ -70,7 +69,7 @@ TEST(clocks_and_leases_tell_worlds_apart)
     assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
 }
 
-TEST(what_a_client_has_yet_to_learn_tells_worlds_apart)
+TEST(unreported_restarts_distinguish_worlds)
 {
     bwl_scenario s = scenario_called("restart-told");
     bwl_world    one;
@@ -86,9 +85,9 @@ TEST(what_a_client_has_yet_to_learn_tells_worlds_apart)
     assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
 }
 
-/* Nothing is asked of the new server before the client knows that it is new; then the hold is lost,
- * is told so; what may be there is taken back when its caller has given it back, too. */
-TEST(a_hold_is_lost_as_soon_as_the_restart_is_known)
+/* No request goes to the new server before the client knows that it is new.  Then the hold is LOST;
+ * the caller closes it, and a key that may exist is deleted. */
+TEST(hold_is_LOST_when_the_restart_is_known)
 {
     bwl_scenario    s       = scenario_called("restart-told");
     bwl_transition  first[] = { { .kind = BWL_TRANSITION_START },

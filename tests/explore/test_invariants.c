@@ -1,10 +1,10 @@
 /*
- * test_invariants.c -- each invariant sees a mistake that no other invariant sees.
+ * test_invariants.c -- each invariant detects a fault that no other invariant detects.
  *
- * Not here: NEVER NEARER, IN TIME and CLEAN END judge what only hold.c can do wrong (see
- * tests/mutants.txt); ONE HOLDER and ONE WORKER cannot be broken with one server unless it gives
- * less than a client believes, which HONEST sees earlier; KEEPS, NOT STUCK: whoever breaks them
- * leaves a key behind, or a call without an end.
+ * Not here: NEVER NEARER, IN TIME and CLEAN END check faults of hold.c only (see
+ * tests/mutants.txt); ONE HOLDER and ONE WORKER cannot be broken with one server unless it grants
+ * less time than a client believes, which HONEST detects earlier; KEEPS, NOT STUCK: a protocol that
+ * breaks them leaves a key, or a call that never ends.
  */
 #include "tests/explore/scenarios.h"
 
@@ -16,16 +16,15 @@
 
 enum {
     STATES_MAX = 8000000,
-    /* What no server that forgets, or is overwritten by others, lets anybody keep. */
+    /* A server that loses data, or whose keys others overwrite, allows no hold. */
     OF_SERVER = BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER | BWL_INVARIANT_HONEST |
                 BWL_INVARIANT_KEEPS,
 };
 
 typedef struct finder {
-    unsigned invariant;
-    const char
-        *scenario;   /* with the mistake that only this invariant sees                            */
-    unsigned unkept; /* what cannot hold in that world, with or without it                  */
+    unsigned    invariant;
+    const char *scenario; /* with the fault that only this invariant detects */
+    unsigned    unkept;   /* invariants that do not hold in that world, with or without the fault */
 } finder;
 
 static const finder finders[] = {
@@ -49,7 +48,7 @@ static const finder finders[] = {
     { BWL_INVARIANT_FOREIGN, "planted-delete-of-stranger", OF_SERVER | BWL_INVARIANT_TOLD },
 };
 
-TEST(each_invariant_sees_what_no_other_sees)
+TEST(each_invariant_detects_a_fault_of_its_own)
 {
     const bwl_search search = { .states_max = STATES_MAX };
 
@@ -78,9 +77,8 @@ TEST(each_invariant_sees_what_no_other_sees)
     }
 }
 
-/* The same world, without what is planted in it, keeps the invariant: it is the mistake that is
- * seen. */
-TEST(without_the_mistake_the_invariant_is_kept)
+/* The same world without the planted fault keeps the invariant: so the fault is detected. */
+TEST(invariants_hold_without_the_fault)
 {
     static const unsigned not_planted =
         BWL_INVARIANT_NO_OVERLAP | BWL_INVARIANT_LIVE | BWL_INVARIANT_FIRST_COME;
@@ -90,7 +88,7 @@ TEST(without_the_mistake_the_invariant_is_kept)
         bwl_finding  found;
 
         if ((finders[i].invariant & not_planted) != 0)
-            continue; /* nothing is planted there: it is the budget that breaks it */
+            continue; /* no fault is planted there: the budget breaks it */
         s.invariants = finders[i].invariant;
         s.mutations  = 0;
         if (!s.server.fences)
@@ -101,9 +99,8 @@ TEST(without_the_mistake_the_invariant_is_kept)
     }
 }
 
-/* What only an invariant looks at tells worlds apart where there is that invariant, and nowhere
- * else. */
-TEST(what_a_invariant_looks_at_tells_worlds_apart)
+/* State that only one invariant reads distinguishes worlds with that invariant, and no others. */
+TEST(state_of_an_invariant_distinguishes_worlds)
 {
     bwl_scenario   s   = scenario_called("limit-first-come");
     bwl_scenario   t   = scenario_called("fenced");
@@ -122,14 +119,14 @@ TEST(what_a_invariant_looks_at_tells_worlds_apart)
     two.clients[0].book.came = 4;
     two.clients[1].book.came = 3;
     assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
-    s.invariants = BWL_INVARIANTS_USUAL; /* of both worlds: they look into the same scenario */
+    s.invariants = BWL_INVARIANTS_USUAL; /* of both worlds: they point to the same scenario */
     assert_true(bwl_world_fingerprint(&one, false) == bwl_world_fingerprint(&two, false));
 
     bwl_world_start(&one, &t);
     one.resource = (bwl_resource){ .fence = 3, .turn = 2 };
     one.fences   = 3;
     two          = one;
-    two.fences   = 1; /* so the next fence is lower than the one that was taken last */
+    two.fences   = 1; /* so the next fence is lower than the last one that was used */
     assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
     one.left[BWL_WRITE] = two.left[BWL_WRITE] = 0;
     assert_true(bwl_world_fingerprint(&one, false) == bwl_world_fingerprint(&two, false));

@@ -1,8 +1,7 @@
 /*
- * test_lab.c -- the explorer's own parts: a search that is wrong finds nothing, and says so
- * proudly.
+ * test_lab.c -- the parts of the explorer: a search with a fault finds nothing and reports success.
  *
- * The scenarios themselves are run by `bowline-lab run --tap`, beside this.
+ * `bowline-lab run --tap` runs the scenarios.
  */
 #include "tests/explore/scenarios.h"
 
@@ -17,9 +16,9 @@
 
 static const bwl_search every_state = { .states_max = 1000000 };
 
-/* ---- telling one world from another ---------------------------------------------------------- */
+/* ---- distinguishing worlds ------------------------------------------------------------------- */
 
-TEST(token_number_is_found_again_in_the_text)
+TEST(token_number_is_read_back_from_its_text)
 {
     for (unsigned serial = 1; serial < BWL_TOKENS_PER_CLIENT; serial += 77)
         for (unsigned chance = 0; chance < 256; chance += 5) {
@@ -32,7 +31,7 @@ TEST(token_number_is_found_again_in_the_text)
         }
 }
 
-TEST(the_hour_makes_no_difference)
+TEST(hour_makes_no_difference)
 {
     bwl_scenario   s     = scenario_called("calm");
     bwl_transition start = { .kind = BWL_TRANSITION_START };
@@ -48,7 +47,7 @@ TEST(the_hour_makes_no_difference)
     assert_int_equal(bwl_world_fingerprint(&now, true), bwl_world_fingerprint(&later, true));
 }
 
-TEST(which_of_equal_clients_makes_no_difference)
+TEST(order_of_equal_clients_makes_no_difference)
 {
     bwl_scenario s = scenario_called("calm");
     bwl_world    a;
@@ -64,8 +63,8 @@ TEST(which_of_equal_clients_makes_no_difference)
     assert_int_not_equal(bwl_world_fingerprint(&a, false), bwl_world_fingerprint(&b, false));
 }
 
-/* What a fingerprint leaves out hides nothing: the verdict is the same without that. */
-TEST(plain_counting_comes_to_the_same_verdict)
+/* State outside of the fingerprint hides nothing: the verdict is the same with it. */
+TEST(plain_counting_gives_the_same_verdict)
 {
     static const char *const names[] = { "calm",
                                          "max-hold",
@@ -95,9 +94,9 @@ TEST(plain_counting_comes_to_the_same_verdict)
     }
 }
 
-/* ---- searching ------------------------------------------------------------------------------- */
+/* ---- search ---------------------------------------------------------------------------------- */
 
-TEST(a_path_breaks_the_invariant_at_its_end_and_not_before)
+TEST(path_breaks_the_invariant_at_its_end_only)
 {
     bwl_scenario s     = scenario_called("planted-one-token");
     bwl_finding  found = bwl_explore(&s, &every_state);
@@ -108,7 +107,7 @@ TEST(a_path_breaks_the_invariant_at_its_end_and_not_before)
     bwl_finding_free(&found);
 }
 
-TEST(the_same_seed_walks_the_same_ways)
+TEST(same_seed_gives_the_same_walks)
 {
     bwl_scenario     s     = scenario_called("mutant-no-is-yes");
     const bwl_search walks = { .seed = 42, .runs = 100000 };
@@ -129,9 +128,9 @@ TEST(the_same_seed_walks_the_same_ways)
     bwl_finding_free(&two);
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
-TEST(the_diagram_ends_with_what_broke)
+TEST(diagram_ends_with_the_broken_invariant)
 {
     bwl_scenario s     = scenario_called("limit-server-forgets");
     bwl_finding  found = bwl_explore(&s, &every_state);

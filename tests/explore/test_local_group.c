@@ -4,21 +4,21 @@
  *
  * The machines are the production code (machine.c, local_waiter.c, local_group.c).  The store
  * follows local_group.h: its hold is granted, extended, refused, lost or silent, and it ends by
- * itself.  Each event costs a part of a budget: rounds of each caller, cancels, extensions,
- * losses, failed replies, steps of the clock.  The test tries all orders of events, and skips a
- * world that it has seen.
+ * itself.  Each event costs a part of a budget: rounds of each caller, cancels, extensions, losses,
+ * failed replies, steps of the clock.  The test tries all orders of events, and skips a world that
+ * it has seen.
  *
  * Invariants, after every step:
  *
- *      ONE      at most one caller has been told HELD
- *      TRUE     a caller is never told a later end than that of the store hold, and no caller holds
- *               the lock after the store hold is lost
+ *      ONE      at most one caller has the result HELD
+ *      TRUE     no caller has a later end than the store hold, and no caller holds the lock after
+ *               the store hold is lost
  *      FIRST    the waiter that gets the lock entered the group before all others that wait
  *      FENCE    it increases with each handoff, and stays below the store's next fence
- *      TURNS    at most handoffs_max handoffs for one grant of the store
+ *      HANDOFFS at most handoffs_max handoffs for one grant of the store
  *      TIME     a waiter gets the lock with half of its lease, or right after a grant or extension
- *      DEED     only actions that the state of the store hold allows
- *      GOES_ON  if there is a waiter, an action is in flight or a caller holds the lock
+ *      ACTION   only actions that the state of the store hold allows
+ *      PROGRESS if there is a waiter, an action is in flight or a caller holds the lock
  *      CLEAN    when all have left, nothing is held, in flight or unreported
  *
  * Each planted fault breaks an invariant.
@@ -28,7 +28,7 @@
 #include "local_group_world.h"
 #include "protocol/local_lock.h"
 
-/* ---- what may happen ------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 typedef enum transition_kind {
     START = 1,
@@ -84,9 +84,9 @@ static unsigned transitions(const world *w, transition *ret_list)
 
     for (bwl_local_waiter_id n = 1; n <= CALLERS; n++)
         count += transitions_of_caller(w, n, ret_list + count);
-    if (w->asked != NOTHING)
+    if (w->requested != NOTHING)
         ret_list[count++] = (transition){ ANSWER, 0 };
-    if (w->asked != NOTHING && w->left.failures > 0)
+    if (w->requested != NOTHING && w->left.failures > 0)
         ret_list[count++] = (transition){ FAIL, 0 };
     if (w->is_held && (w->left.losses > 0 || w->now >= w->until))
         ret_list[count++] = (transition){ LOSE, 0 };
@@ -99,7 +99,7 @@ static unsigned transitions(const world *w, transition *ret_list)
 
 static void answer(world *w)
 {
-    switch ((question)w->asked) {
+    switch ((request)w->requested) {
     case ACQUIRE:
     case YIELD:
         give(w);
@@ -122,9 +122,9 @@ static void answer(world *w)
 static void fail_(world *w)
 {
     w->left.failures--;
-    if (w->asked == ACQUIRE)
+    if (w->requested == ACQUIRE)
         told(w, BWL_STORE_REFUSED);
-    else if (w->asked == YIELD)
+    else if (w->requested == YIELD)
         told(w, BWL_LOST);
     else
         told(w, BWL_UNKNOWN);
@@ -170,7 +170,7 @@ static void perform(world *w, transition what)
         bwl_hold_cancel(hold, w->now, &fx);
         after(w, what.who, &fx);
         break;
-    case ALARM: happens(w, what.who, (bwl_event){ .kind = BWL_ALARM }); break;
+    case ALARM: play_event(w, what.who, (bwl_event){ .kind = BWL_ALARM }); break;
     case ANSWER: answer(w); break;
     case FAIL: fail_(w); break;
     case LOSE:
@@ -191,9 +191,9 @@ static void perform(world *w, transition what)
     look(w);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- exploration ----------------------------------------------------------------------------- */
 
-/* FNV-1a by words; a world is nothing but numbers, and what is not used of it is 0. */
+/* FNV-1a of words; a world has only numbers, and its unused parts are 0. */
 static uint64_t print_of(const world *w)
 {
     const unsigned char *bytes = (const unsigned char *)w;
@@ -241,17 +241,17 @@ static void explore(const world *w)
     }
 }
 
-static unsigned explored(fault f, unsigned turns, bwl_ms handoffs_ms, budget left)
+static unsigned explored(fault f, unsigned handoffs, bwl_ms handoffs_ms, budget left)
 {
     static world w;
 
     planted      = f;
-    handoffs_max = turns;
+    handoffs_max = handoffs;
     broken       = 0;
     worlds       = 0;
     memset(seen, 0, sizeof *seen << SEEN_BITS);
     memset(&w, 0, sizeof w);
-    bwl_group_init(&w.group, turns, handoffs_ms);
+    bwl_group_init(&w.group, handoffs, handoffs_ms);
     w.now  = BEGINNING;
     w.left = left;
     for (bwl_local_waiter_id n = 1; n <= CALLERS; n++) {
@@ -264,56 +264,56 @@ static unsigned explored(fault f, unsigned turns, bwl_ms handoffs_ms, budget lef
     return broken;
 }
 
-static void expect_clean(unsigned turns, bwl_ms handoffs_ms, budget left)
+static void expect_clean(unsigned handoffs, bwl_ms handoffs_ms, budget left)
 {
-    unsigned invariants = explored(NO_FAULT, turns, handoffs_ms, left);
+    unsigned invariants = explored(NO_FAULT, handoffs, handoffs_ms, left);
 
     if (invariants != 0)
         fail_msg("breaks %s", invariant_names[__builtin_ctz(invariants)]);
     assert_true(worlds > 1000);
 }
 
-TEST(turns_of_three_callers)
+TEST(handoffs_between_three_callers)
 {
     expect_clean(2, BWL_NEVER, (budget){ .rounds = 2, .ticks = 2 });
 }
 
-TEST(callers_who_cancel_and_time_out)
+TEST(callers_that_cancel_and_time_out)
 {
     expect_clean(64, BWL_NEVER, (budget){ .rounds = 1, .cancels = 2, .ticks = 4 });
 }
 
-TEST(a_hold_that_is_lost_between_turns_and_in_them)
+TEST(hold_lost_between_and_during_handoffs)
 {
     expect_clean(2, BWL_NEVER, (budget){ .rounds = 1, .losses = 2, .cancels = 1, .ticks = 2 });
 }
 
-TEST(extensions_by_callers_that_fail)
+TEST(failed_extensions_of_callers)
 {
     expect_clean(64, BWL_NEVER, (budget){ .rounds = 1, .extends = 1, .failures = 2, .ticks = 2 });
 }
 
-TEST(time_that_bounds_the_turns)
+TEST(handoffs_bounded_by_time)
 {
     expect_clean(64, TICK_MS, (budget){ .rounds = 1, .failures = 1, .cancels = 1, .ticks = 4 });
 }
 
-TEST(planted_faults_are_found)
+TEST(planted_faults_are_detected)
 {
     static const struct {
         fault    f;
-        unsigned invariants; /* any of these */
+        unsigned invariants; /* any of these invariants */
     } rows[] = {
-        { HANDS_OVER_WHILE_RELEASING, 1u << TRUE_ | 1u << DEED },
-        { LOOKS_AT_NO_TIME, 1u << TIME },
-        { COUNTS_NO_TURNS, 1u << FENCE | 1u << TURNS },
-        { CANCELS_WHEN_ONE_LEAVES, 1u << DEED },
-        { TELLS_NO_LOSS, 1u << TRUE_ },
-        { PROMISES_MORE, 1u << TRUE_ },
+        { HANDS_OFF_WHILE_RELEASING, 1u << TRUE_ | 1u << ACTION },
+        { IGNORES_THE_TIME_LEFT, 1u << TIME },
+        { COUNTS_NO_HANDOFFS, 1u << FENCE | 1u << HANDOFFS },
+        { CANCELS_WHEN_ONE_LEAVES, 1u << ACTION },
+        { REPORTS_NO_LOSS, 1u << TRUE_ },
+        { GRANTS_A_LATER_END, 1u << TRUE_ },
         { SERVES_THE_LAST, 1u << FIRST },
-        { NEVER_YIELDS_BACK, 1u << TRUE_ | 1u << DEED },
-        { FORGETS_WHO_WAITS, 1u << GOES_ON },
-        { LEAVES_IT_BEHIND, 1u << CLEAN },
+        { NEVER_YIELDS_BACK, 1u << TRUE_ | 1u << ACTION },
+        { DROPS_A_WAITER, 1u << PROGRESS },
+        { LEAVES_THE_KEY, 1u << CLEAN },
     };
     const budget left = { .rounds = 2, .cancels = 1, .losses = 1, .ticks = 2 };
 

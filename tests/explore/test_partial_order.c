@@ -1,5 +1,5 @@
 /*
- * test_partial_order.c -- fewer worlds, the same verdict: and what that rests on, step by step.
+ * test_partial_order.c -- partial order reduction: fewer states, the same verdict, its assumptions.
  */
 #include "tests/lib/suite.h"
 
@@ -17,7 +17,7 @@ static uint32_t few_states(void)
     return is_slow_build() ? 20000 : 160000;
 }
 
-/* Those that have more states than that: to begin them would take longer than all the rest. */
+/* Worlds with more states than that: they take longer than all others together. */
 static bool is_too_large(const bwl_scenario *s)
 {
     static const char *const large[] = { "slow",
@@ -53,13 +53,13 @@ static bool is_too_large(const bwl_scenario *s)
     return s->is_vast;
 }
 
-/* Is it reduced at all?  Where somebody listens it is not, and both ways are the same. */
+/* Whether the scenario is reduced.  With pushes it is not, and both searches are the same. */
 static bool is_reduced(const bwl_scenario *s)
 {
     return !s->protocol->uses_push && (s->invariants & BWL_INVARIANTS_BACKWARDS) == 0;
 }
 
-/* What the whole comes to is in the table of the scenarios; `bowline-lab run` holds it to that. */
+/* The table of the scenarios has the number of all states; `bowline-lab run` compares it. */
 static void reduced_is_as_expected(const bwl_scenario *s)
 {
     bwl_finding found =
@@ -78,8 +78,8 @@ static void reduced_is_as_expected(const bwl_scenario *s)
     bwl_finding_free(&found);
 }
 
-/* Every scenario that can be done in full, in a short time. */
-TEST(a_reduction_comes_to_the_same_verdict)
+/* Every scenario that can be explored completely, in a short time. */
+TEST(reduction_gives_the_same_verdict)
 {
     for (size_t i = 0; i < bwl_scenarios_count(); i++) {
         bwl_scenario s = bwl_scenario_at(i);
@@ -89,8 +89,8 @@ TEST(a_reduction_comes_to_the_same_verdict)
     }
 }
 
-/* The small ones, both ways. */
-TEST(a_reduction_is_one)
+/* The small ones, with and without the reduction. */
+TEST(reduction_explores_fewer_states)
 {
     enum { SMALL = 20000 };
     uint64_t all  = 0;
@@ -118,7 +118,7 @@ TEST(a_reduction_is_one)
     (void)printf("# %lu worlds become %lu\n", (unsigned long)all, (unsigned long)some);
 }
 
-/* Does `first` and then `second`, if that can still be done. */
+/* Does `first` and then `second`, if that is still possible. */
 static bool both(const bwl_world *w, bwl_transition first, bwl_transition second, bwl_world *ret_w,
                  unsigned *ret_broken)
 {
@@ -137,9 +137,9 @@ static bool both(const bwl_world *w, bwl_transition first, bwl_transition second
     return false;
 }
 
-/* What a reduction rests on: what it does first and what it puts off come to the same in either
- * order, neither prevents the other, and no broken invariant is hidden by doing it first. */
-/* All pairs in one world; returns how many. */
+/* The assumption of a reduction: the transition that it does first and those that it defers lead to
+ * the same state in either order, neither disables the other, and none hides a broken invariant. */
+/* All pairs in one world.  Returns their number. */
 static unsigned try_pairs(const bwl_world *w, const bwl_transitions *some,
                           const bwl_transitions *rest)
 {
@@ -158,8 +158,8 @@ static unsigned try_pairs(const bwl_world *w, const bwl_transitions *some,
     return some->count * rest->count;
 }
 
-/* In every scenario, with what it allows to go wrong drawn anew for each walk. */
-TEST(what_is_put_off_comes_to_the_same)
+/* In every scenario, with a new random budget for each walk. */
+TEST(deferred_transitions_commute)
 {
     enum { WALKS = 200, STEPS = 60 };
     uint64_t seed  = 11;

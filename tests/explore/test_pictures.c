@@ -1,9 +1,8 @@
 /*
- * test_pictures.c -- a schedule on paper: characters, SVG, Mermaid, JSON and the page of a matrix.
+ * test_pictures.c -- drawings of a schedule: text, SVG, Mermaid, JSON and the page of a matrix.
  *
- * The pictures are of schedules that were really walked, or rows by hand where a text has to be
- * one that the lab itself never writes.  The names come from whoever wrote a protocol of his own,
- * and none may get out of its place.
+ * The schedules were really walked, or are written by hand where a text is needed that the lab
+ * itself never writes.  The author of a protocol chooses its names: none may break a drawing.
  */
 #include "tests/lib/suite.h"
 
@@ -20,7 +19,7 @@
 
 enum { LONG = BWL_RECORD_TRANSITIONS_MAX, LANE_A = 8, LANE_B = 32, LANE_C = 56, LANE_SERVER = 80 };
 
-/* ---- paper ----------------------------------------------------------------------------------- */
+/* ---- output buffers -------------------------------------------------------------------------- */
 
 static struct {
     FILE  *out;
@@ -40,7 +39,7 @@ static int throw_away(void **state)
 
 FIXTURE(NULL, throw_away)
 
-/* To print on, with nothing on it. */
+/* An empty output buffer. */
 static FILE *fresh(void)
 {
     assert_int_equal(throw_away(NULL), 0);
@@ -64,7 +63,7 @@ static unsigned count_of(const char *text, const char *what)
     return count;
 }
 
-/* What begins an element also ends it, there is one root, and no control character is left. */
+/* Every element ends, there is one root, and there is no control character. */
 static void assert_elements_are_closed(const char *text)
 {
     unsigned depth = 0;
@@ -97,7 +96,7 @@ static bwl_scenario world_of(unsigned clients)
     return s;
 }
 
-/* Always the first that may happen, save that time goes on when there is nothing else. */
+/* Always the first possible transition, but time passes only if there is no other. */
 static unsigned walk(const bwl_scenario *s, bwl_transition *ret_path, unsigned most)
 {
     static bwl_transitions transitions;
@@ -125,7 +124,7 @@ static bwl_row row_of(bwl_row_kind kind, unsigned client, const char *what)
     return row;
 }
 
-/* ---- nothing --------------------------------------------------------------------------------- */
+/* ---- empty schedules ------------------------------------------------------------------------- */
 
 TEST(empty_schedule_is_a_head_without_rows)
 {
@@ -149,7 +148,7 @@ TEST(empty_schedule_is_a_head_without_rows)
     bwl_picture_free(&picture);
 }
 
-TEST(empty_schedule_is_json_that_breaks_nothing)
+TEST(empty_schedule_is_json_without_a_broken_invariant)
 {
     bwl_scenario s       = world_of(2);
     bwl_picture  picture = bwl_picture_of(&s, NULL, 0, BWL_INVARIANT_ONE_HOLDER);
@@ -174,9 +173,9 @@ TEST(empty_matrix_is_a_page)
     assert_int_equal(count_of(printed(), "</html>"), 1);
 }
 
-/* ---- very much ------------------------------------------------------------------------------- */
+/* ---- long schedules -------------------------------------------------------------------------- */
 
-TEST(longest_schedule_is_drawn_whole)
+TEST(longest_schedule_is_drawn_completely)
 {
     bwl_scenario    s    = world_of(3);
     bwl_transition *path = calloc(LONG, sizeof path[0]);
@@ -202,7 +201,7 @@ TEST(longest_schedule_is_drawn_whole)
     free(path);
 }
 
-/* It breaks nothing, which the reader sees only when it has walked it to the end. */
+/* The schedule breaks nothing, which the reader notices only at its end. */
 TEST(longest_schedule_is_read_back)
 {
     bwl_scenario    s    = world_of(2);
@@ -224,7 +223,7 @@ TEST(longest_schedule_is_read_back)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-TEST(a_name_stays_in_its_place_in_svg)
+TEST(name_is_escaped_in_svg)
 {
     bwl_scenario s       = world_of(2);
     bwl_picture  picture = bwl_picture_of(&s, NULL, 0, 0);
@@ -244,7 +243,7 @@ TEST(a_name_stays_in_its_place_in_svg)
     bwl_picture_free(&picture);
 }
 
-TEST(a_name_stays_in_its_place_on_the_page)
+TEST(name_is_escaped_on_the_page)
 {
     bwl_scenario   s   = world_of(2);
     bwl_matrix_row row = { .world = s };
@@ -263,8 +262,8 @@ TEST(a_name_stays_in_its_place_on_the_page)
     assert_true(count_of(printed(), "&lt;script&gt;") >= 5);
 }
 
-/* JSON brings every byte back. */
-TEST(a_name_comes_back_from_json)
+/* JSON keeps every byte. */
+TEST(name_is_read_back_from_json)
 {
     static const char name[]  = "a \"b\" \\c\\ \x01\t\n d/\xc3\xa9";
     bwl_scenario      s       = world_of(2);
@@ -282,7 +281,7 @@ TEST(a_name_comes_back_from_json)
 }
 
 /* ; ends a statement of Mermaid, # begins an entity, and a tag would be HTML. */
-TEST(mermaid_has_nothing_of_its_own_in_a_text)
+TEST(text_is_escaped_in_mermaid)
 {
     bwl_scenario s       = world_of(2);
     bwl_row      rows[5] = {
@@ -318,7 +317,7 @@ static const char *line_of(const char *text, unsigned number)
     return text;
 }
 
-TEST(each_lane_says_what_its_client_is)
+TEST(each_lane_names_its_client)
 {
     bwl_scenario s       = world_of(3);
     bwl_row      rows[2] = { row_of(BWL_ROW_TIME, 0, "later"), row_of(BWL_ROW_SERVER, 0, "dies") };
@@ -353,8 +352,8 @@ TEST(each_lane_says_what_its_client_is)
     assert_int_equal(count_of(printed(), "<rect class=\"C"), 0);
 }
 
-/* One bar for as long as it lasts, beside another client's if both believe. */
-TEST(two_holders_are_two_bars_at_one_height)
+/* One bar for the whole hold, beside another client's bar if both are sure. */
+TEST(two_holders_are_two_bars_side_by_side)
 {
     bwl_scenario s       = world_of(2);
     bwl_row      rows[4] = { row_of(BWL_ROW_TIME, 0, "1"), row_of(BWL_ROW_TIME, 0, "2"),

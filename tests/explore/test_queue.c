@@ -1,9 +1,9 @@
 /*
- * test_queue.c -- what the lab adds for a lock with a queue: the server's part of it, pushes, the
- * connections by which they come; and that each planted mistake is what is seen.
+ * test_queue.c -- the parts of the lab for a lock with a queue: the server's part, pushes, the
+ * connections that carry them; and that each planted fault is the one that is detected.
  *
- * The words are compared with a real server's by tests/conformance/test_model_queue.c; the
- * scenarios are run by `bowline-lab run`.
+ * tests/conformance/test_model_queue.c compares the commands with a real server; `bowline-lab run`
+ * runs the scenarios.
  */
 #include "tests/explore/scenarios.h"
 
@@ -48,7 +48,7 @@ static bwl_model_redis server_of_two(void)
     return r;
 }
 
-TEST(who_cannot_be_told_is_passed_over_unless_half_open)
+TEST(waiter_without_a_connection_is_skipped_unless_half_open)
 {
     bwl_model_redis closed    = server_of_two();
     bwl_model_redis half_open = server_of_two();
@@ -87,7 +87,7 @@ static bwl_world world_of_two(const bwl_scenario *s)
     return w;
 }
 
-TEST(a_push_comes_in_the_order_of_its_connection)
+TEST(pushes_arrive_in_the_order_of_their_connection)
 {
     bwl_scenario s = scenario_called("queue-loss");
     bwl_world    w = world_of_two(&s);
@@ -101,11 +101,11 @@ TEST(a_push_comes_in_the_order_of_its_connection)
     assert_int_equal(w.servers[BWL_ONLY].links[B].messages[0].kind, BWL_MESSAGE_PUSH);
     assert_int_equal(w.servers[BWL_ONLY].links[B].messages[1].kind, BWL_MESSAGE_ANSWER);
     assert_int_equal(bwl_model_owner(&w.servers[BWL_ONLY].redis), 0);
-    perform(&w, BWL_TRANSITION_DELIVER, B); /* it is not its turn any more */
+    perform(&w, BWL_TRANSITION_DELIVER, B); /* it is no longer its entry */
     assert_false(bwl_hold_is_held(&w.clients[B].hold));
 }
 
-TEST(a_push_is_lost_with_its_connection)
+TEST(push_is_lost_with_its_connection)
 {
     bwl_scenario s = scenario_called("queue-loss");
     bwl_world    w = world_of_two(&s);
@@ -113,25 +113,25 @@ TEST(a_push_is_lost_with_its_connection)
     perform(&w, BWL_TRANSITION_RELEASE, A);
     perform(&w, BWL_TRANSITION_SERVE, A);
     perform(&w, BWL_TRANSITION_BREAK, B);
-    assert_int_equal(w.servers[BWL_ONLY].links[B].count, 1); /* the news of it */
+    assert_int_equal(w.servers[BWL_ONLY].links[B].count, 1); /* the push about it */
     assert_int_equal(w.servers[BWL_ONLY].links[B].messages[0].kind, BWL_MESSAGE_CUT_OFF);
     perform(&w, BWL_TRANSITION_DELIVER, B);
     assert_int_equal(w.servers[BWL_ONLY].links[B].messages[0].command, REDIS_QUEUE_HEARTBEAT);
     assert_int_not_equal(w.servers[BWL_ONLY].redis.connections[B + BWL_MODEL_CLIENTS].push_channel,
                          0);
-    perform(&w, BWL_TRANSITION_SERVE, B); /* a new connection ends the old one first */
+    perform(&w, BWL_TRANSITION_SERVE, B); /* a new connection first ends the old one */
     assert_int_equal(w.servers[BWL_ONLY].redis.connections[B + BWL_MODEL_CLIENTS].push_channel, 0);
     assert_int_equal(w.servers[BWL_ONLY].redis.connections[B].push_channel, 2);
     perform(&w, BWL_TRANSITION_DELIVER, B);
-    assert_false(bwl_hold_is_held(&w.clients[B].hold)); /* nothing is told before the EXTEND */
+    assert_false(bwl_hold_is_held(&w.clients[B].hold)); /* there is no result before the EXTEND */
     perform(&w, BWL_TRANSITION_SERVE, B);
     perform(&w, BWL_TRANSITION_DELIVER, B);
     assert_true(bwl_hold_is_held(&w.clients[B].hold));
 }
 
-/* ---- telling one world from another ---------------------------------------------------------- */
+/* ---- distinguishing worlds ------------------------------------------------------------------- */
 
-TEST(counts_matter_by_their_order_alone)
+TEST(counts_matter_by_their_order_only)
 {
     bwl_scenario s    = scenario_called("queue-calm");
     bwl_world    w    = world_of_two(&s);
@@ -143,7 +143,7 @@ TEST(counts_matter_by_their_order_alone)
     assert_int_not_equal(bwl_world_fingerprint(&w, false), same);
 }
 
-TEST(what_is_in_line_tells_worlds_apart)
+TEST(queue_distinguishes_worlds)
 {
     bwl_scenario s = scenario_called("queue-calm");
     bwl_world    w = world_of_two(&s);
@@ -153,16 +153,16 @@ TEST(what_is_in_line_tells_worlds_apart)
         if (v.servers[BWL_ONLY].redis.data.items[i].is_there &&
             v.servers[BWL_ONLY].redis.data.items[i].key == BWL_MODEL_QUEUE)
             v.servers[BWL_ONLY].redis.data.items[i].member ^= UINT32_C(1)
-                                                              << 16; /* by another connection */
+                                                              << 16; /* over another connection */
     assert_int_not_equal(bwl_world_fingerprint(&w, false), bwl_world_fingerprint(&v, false));
     v                          = w;
     v.waiting.seats[B].was_cut = true;
     assert_int_not_equal(bwl_world_fingerprint(&w, false), bwl_world_fingerprint(&v, false));
 }
 
-/* ---- what is planted is what is seen --------------------------------------------------------- */
+/* ---- the planted fault is detected ----------------------------------------------------------- */
 
-TEST(without_the_mistake_the_invariant_is_kept)
+TEST(invariants_hold_without_the_fault)
 {
     uint32_t states_max = is_slow_build() ? 20000 : STATES_MAX;
     unsigned planted    = 0;
@@ -188,10 +188,10 @@ TEST(without_the_mistake_the_invariant_is_kept)
 
 /* ---- walks ----------------------------------------------------------------------------------- */
 
-/* What walks at random find in the worlds where everything goes wrong. */
+/* Random walks find these in the worlds with all faults. */
 typedef struct planted {
     const char         *world;
-    const bwl_protocol *protocol; /* NULL: as it is                                              */
+    const bwl_protocol *protocol; /* NULL: unchanged */
     unsigned            mutations;
     unsigned            invariant;
 } planted;
@@ -216,7 +216,7 @@ static const planted all_planted[] = {
     { "queue-everything-restarts", NULL, BWL_MUTATION_GIVES_UP_AT_ONCE, BWL_INVARIANT_HONEST },
 };
 
-TEST(walks_find_what_is_planted)
+TEST(random_walks_find_planted_faults)
 {
     enum { WALKS_MAX = 5000 };
 

@@ -1,7 +1,7 @@
 /*
- * test_redlock.c -- a lock on most of several servers, in every world that can come about within a
- * budget: clean where nothing is forgotten, and each assumption, and each planted fault, found
- * broken in the shortest schedule that does it.
+ * test_redlock.c -- a lock on a majority of several servers, in every state within a budget: no
+ * violation if no server loses data; and each assumption, and each planted fault, is broken in the
+ * shortest schedule.
  */
 #include "tests/lib/suite.h"
 
@@ -47,19 +47,19 @@ static void try_all(bool broken)
     }
 }
 
-TEST(clean_where_nothing_is_forgotten)
+TEST(invariants_hold_without_lost_data)
 {
     try_all(false);
 }
 
-TEST(every_assumption_and_every_planted_fault_is_found)
+TEST(broken_assumptions_and_planted_faults_are_detected)
 {
     try_all(true);
 }
 
 /* ---- symmetry -------------------------------------------------------------------------------- */
 
-/* A world in which the clients and the servers have other names. */
+/* A world with other names for the clients and the servers. */
 static bwl_world renamed(const bwl_world *w)
 {
     bwl_world other = *w;
@@ -78,8 +78,8 @@ static bwl_world renamed(const bwl_world *w)
     return other;
 }
 
-/* Servers are interchangeable: worlds that differ by their names alone count as one. */
-TEST(a_fingerprint_does_not_name_servers)
+/* Servers are interchangeable: worlds that differ only by their names count as one. */
+TEST(fingerprint_does_not_depend_on_server_names)
 {
     enum { STEPS = 12 };
     bwl_scenario    s        = bwl_redlock_scenario_at(0);
@@ -116,8 +116,8 @@ static char *drawing_of(const bwl_scenario *s)
     return text;
 }
 
-/* What docs/redlock.md draws is what is found here: at its end, two hold the lock. */
-TEST(the_page_has_the_schedules_that_are_found)
+/* The drawing of docs/redlock.md is found here: at its end, two clients hold the lock. */
+TEST(docs_page_has_the_schedules_that_are_found)
 {
     static char page[32768];
     const char *source = getenv("BOWLINE_SOURCE");

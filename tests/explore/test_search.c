@@ -1,6 +1,6 @@
 /*
- * test_search.c -- how a search keeps what it has seen: all of it, in the memory that it was given,
- * and with an honest word when that was not enough.
+ * test_search.c -- how a search stores the states that it has seen: all of them, within its memory
+ * limit, and with an honest report if the limit was too low.
  */
 #include "tests/explore/scenarios.h"
 
@@ -22,7 +22,7 @@ enum { MIB = 1 << 20, STATES_MAX = 3000000 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-TEST(memory_is_counted_and_refused_beyond_the_bound)
+TEST(memory_is_counted_and_refused_beyond_the_limit)
 {
     bwl_memory memory = { .max = 3 * 4096 };
     char      *four   = bwl_memory_take(&memory, 4 * 4096);
@@ -44,14 +44,14 @@ TEST(memory_is_counted_and_refused_beyond_the_bound)
     assert_int_equal(memory.used, 0);
 }
 
-/* ---- the worlds that were met ---------------------------------------------------------------- */
+/* ---- seen states ----------------------------------------------------------------------------- */
 
 static uint64_t print_of(uint64_t i)
 {
-    return i << 40 | 1; /* all in the same place at first, so each has to be searched for */
+    return i << 40 | 1; /* all at the same place at first, so each has to be searched for */
 }
 
-TEST(seen_numbers_in_the_order_of_meeting)
+TEST(seen_states_are_numbered_in_order)
 {
     bwl_memory memory = { 0 };
     bwl_seen   seen;
@@ -73,7 +73,7 @@ TEST(seen_numbers_in_the_order_of_meeting)
 }
 
 /* Fingerprints that differ in the lower half only, or in the upper half only. */
-TEST(seen_tells_halves_of_fingerprints_apart)
+TEST(seen_compares_both_halves_of_a_fingerprint)
 {
     static const uint64_t prints[] = { UINT64_C(0x0000000100000001), UINT64_C(0x0000000200000001),
                                        UINT64_C(0x0000000100000002), UINT64_C(0x0000000100002001) };
@@ -95,7 +95,7 @@ TEST(seen_tells_halves_of_fingerprints_apart)
     bwl_seen_free(&seen);
 }
 
-TEST(seen_grows_and_forgets_nothing)
+TEST(seen_grows_and_keeps_all_states)
 {
     enum { COUNT = 300000 };
     bwl_memory memory = { 0 };
@@ -119,7 +119,7 @@ TEST(seen_grows_and_forgets_nothing)
     assert_int_equal(memory.used, 0);
 }
 
-TEST(seen_that_is_full_still_knows_what_it_has)
+TEST(seen_that_is_full_keeps_its_states)
 {
     bwl_memory memory = { .max = 20 * MIB };
     bwl_seen   seen;
@@ -143,10 +143,10 @@ TEST(seen_that_is_full_still_knows_what_it_has)
     bwl_seen_free(&seen);
 }
 
-/* ---- the worlds that wait -------------------------------------------------------------------- */
+/* ---- waiting states -------------------------------------------------------------------------- */
 
-/* Walks at random, and hands every world in; then takes all of them out again. */
-TEST(frontier_gives_back_what_it_was_given)
+/* Walks at random and adds every world; then removes all of them. */
+TEST(frontier_returns_the_added_worlds)
 {
     enum { COUNT = 20000 };
     bwl_scenario        s      = scenario_called("everything");
@@ -184,15 +184,15 @@ TEST(frontier_gives_back_what_it_was_given)
     free(given);
 }
 
-/* ---- backwards ------------------------------------------------------------------------------- */
+/* ---- backward search ------------------------------------------------------------------------- */
 
 static bwl_fate fate_of(bwl_live *live, uint32_t *ret_number)
 {
     return bwl_live_find_dead(live, BWL_GOOD_LOCK, ret_number);
 }
 
-/* 0 -> 1 -> 2 gets the lock and goes back to 0; 1 -> 3 -> 4 -> 3 never does. */
-TEST(live_finds_the_world_without_a_way_back)
+/* 0 -> 1 -> 2 gets the lock and returns to 0; 1 -> 3 -> 4 -> 3 never does. */
+TEST(liveness_finds_the_state_without_a_way_back)
 {
     bwl_memory memory = { 0 };
     bwl_live   live;
@@ -212,8 +212,8 @@ TEST(live_finds_the_world_without_a_way_back)
     assert_int_equal(memory.used, 0);
 }
 
-/* A ring of a hundred thousand, against the direction in which they are gone through. */
-TEST(live_goes_all_the_way_round)
+/* A ring of a hundred thousand states, against the direction of the search. */
+TEST(liveness_covers_a_long_ring)
 {
     enum { COUNT = 100000 };
     bwl_memory memory = { 0 };
@@ -226,16 +226,16 @@ TEST(live_goes_all_the_way_round)
         assert_true(bwl_live_end(&live, 0));
     }
     assert_int_equal(fate_of(&live, &dead), BWL_FATE_GOOD);
-    assert_true(bwl_live_end(&live, 0)); /* one world more, that leads nowhere */
+    assert_true(bwl_live_end(&live, 0)); /* one more state, without a successor */
     assert_int_equal(fate_of(&live, &dead), BWL_FATE_DEAD);
     assert_int_equal(dead, COUNT);
     assert_true(bwl_live_end(&live, BWL_GOOD_LOCK));
     bwl_live_free(&live);
 }
 
-/* ---- a search that may use so much and no more ----------------------------------------------- */
+/* ---- a search with a memory limit ------------------------------------------------------------ */
 
-TEST(a_bound_is_kept_and_said)
+TEST(memory_limit_is_kept_and_reported)
 {
     bwl_scenario s = scenario_called("loss");
 
@@ -250,10 +250,10 @@ TEST(a_bound_is_kept_and_said)
     }
 }
 
-/* In a child that the kernel gives that much and no more: it does not even try to get more. */
-TEST(a_bound_is_kept_where_the_kernel_would_not_give_more)
+/* In a child with this limit of the kernel: it does not even try to get more. */
+TEST(memory_limit_of_the_kernel_is_kept_and_reported)
 {
-    enum { BOUND = 8 * MIB, BESIDE = 2 * MIB }; /* beside: the explorer's own two worlds, stacks */
+    enum { BOUND = 8 * MIB, BESIDE = 2 * MIB }; /* outside: the explorer's own two worlds, stacks */
     pid_t child = fork();
     int   status;
 
@@ -272,7 +272,7 @@ TEST(a_bound_is_kept_where_the_kernel_would_not_give_more)
         limit.rlim_cur = limit.rlim_max = pages * 4096 + BOUND + BESIDE;
         if (setrlimit(RLIMIT_AS, &limit) != 0)
             _exit(3);
-        search.memory_max = 0; /* without a bound of ours, the kernel's ends it as well */
+        search.memory_max = 0; /* without a limit of ours, that of the kernel ends it as well */
         found             = bwl_explore(&s, &search);
         if (found.cut_short != BWL_CUT_MEMORY || found.memory < BOUND / 2)
             _exit(4);
@@ -287,7 +287,7 @@ TEST(a_bound_is_kept_where_the_kernel_would_not_give_more)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-TEST(enough_memory_makes_no_difference)
+TEST(memory_limit_that_is_not_reached_makes_no_difference)
 {
     bwl_scenario s    = scenario_called("three-loss");
     bwl_search   free = { .states_max = STATES_MAX };
@@ -303,7 +303,7 @@ TEST(enough_memory_makes_no_difference)
     assert_int_equal(same.memory, all.memory);
 }
 
-TEST(a_number_of_states_is_kept_and_said)
+TEST(limit_of_states_is_kept_and_reported)
 {
     bwl_scenario s     = scenario_called("loss");
     bwl_search   small = { .states_max = 1000 };
@@ -315,8 +315,8 @@ TEST(a_number_of_states_is_kept_and_said)
     assert_true(found.frontier > 0);
 }
 
-/* It grows from 1 to its largest and down again: the guess from the way up is of the right size. */
-TEST(an_estimate_is_of_the_right_size)
+/* It grows from 1 to its largest size and down again: the estimate on the way up is right. */
+TEST(estimate_has_the_right_size)
 {
     static const char *const names[] = { "slow-twice", "cancel", "crash-and-loss",
                                          "to-the-millisecond" };
@@ -335,7 +335,7 @@ TEST(an_estimate_is_of_the_right_size)
 }
 
 /* The rows of Pascal's triangle grow and shrink alike: at the largest, half of it is known. */
-TEST(an_estimate_counts_what_is_to_come)
+TEST(estimate_includes_the_waiting_states)
 {
     enum { ROW = 40, KNOWN = 20 };
     uint64_t row[ROW + 1] = { 1 };
@@ -350,7 +350,7 @@ TEST(an_estimate_counts_what_is_to_come)
     assert_in_range(estimate, 1500000, 3500000);
 }
 
-TEST(nothing_is_guessed_from_the_very_beginning)
+TEST(no_estimate_at_the_very_beginning)
 {
     static const uint64_t ever_faster[16] = { 1,   2,    4,    9,     20,    50,  120, 300,
                                               900, 2800, 9000, 30000, 99999, 1e6, 1e7, 1e8 };
@@ -359,7 +359,7 @@ TEST(nothing_is_guessed_from_the_very_beginning)
     assert_int_equal(bwl_estimate_memory(ever_faster, 15, 11000000, 4096), 0);
 }
 
-/* ---- how far it is --------------------------------------------------------------------------- */
+/* ---- progress -------------------------------------------------------------------------------- */
 
 typedef struct told {
     unsigned     times;
@@ -380,7 +380,7 @@ static void hear(const bwl_progress *progress, void *arg)
     t->times++;
 }
 
-TEST(progress_is_told_while_it_searches)
+TEST(progress_is_reported_during_a_search)
 {
     bwl_scenario s      = scenario_called("loss");
     told         t      = { 0 };

@@ -1,8 +1,8 @@
 /*
  * test_synced.c -- a lock that counts only when replicas have it, in the lab: what breaks without
- * that, what the model of the replicas says to whom, and that each planted mistake is what is seen.
+ * that condition, the model of the replicas, and the planted faults.
  *
- * The scenarios themselves are run by `bowline-lab run`.
+ * `bowline-lab run` runs the scenarios.
  */
 #include "tests/explore/scenarios.h"
 
@@ -33,8 +33,8 @@ static void expect_kept(const bwl_scenario *s)
     bwl_finding_free(&found);
 }
 
-/* The same faults, and nobody asks the replicas: the second holder comes as soon as he can. */
-TEST(without_replicas_there_are_two_holders)
+/* The same faults without WAIT: a second holder exists as soon as possible. */
+TEST(two_holders_exist_without_replicas)
 {
     bwl_scenario token = scenario_called("synced-gives-way");
     bwl_scenario queue = scenario_called("synced-queue-gives-way");
@@ -49,7 +49,7 @@ TEST(without_replicas_there_are_two_holders)
     expect_broken(&queue, BWL_INVARIANT_ONE_HOLDER, 7);
 }
 
-TEST(without_the_mistake_nothing_breaks)
+TEST(invariants_hold_without_the_fault)
 {
     static const char *const names[] = { "synced-planted-deaf", "synced-planted-alone",
                                          "synced-planted-early" };
@@ -69,7 +69,7 @@ static void perform(bwl_world *w, bwl_transition_kind kind, unsigned which)
         w, (bwl_transition){ .kind = (uint8_t)kind, .client = A, .which = (uint8_t)which });
 }
 
-/* A has its yes, and the question to the replicas is out. */
+/* A has its YES, and its WAIT is in flight. */
 static bwl_world asking(const bwl_scenario *s)
 {
     bwl_world w;
@@ -89,7 +89,7 @@ static bool replica_has_it(const bwl_world *w)
     return w->previous.keys[BWL_MODEL_LOCK].kind != BWL_KIND_NONE;
 }
 
-TEST(replicas_have_it_when_they_were_waited_for)
+TEST(replicas_have_the_lock_after_WAIT)
 {
     bwl_scenario s = scenario_called("synced-gives-way");
     bwl_world    w = asking(&s);
@@ -114,8 +114,8 @@ TEST(too_few_replicas_have_nothing)
     assert_int_equal(w.servers[BWL_ONLY].links[A].messages[0].command, REDIS_DELETE_IF_MINE);
 }
 
-/* ... nor has one that is asked over a connection which was not answered since. */
-TEST(replicas_know_of_the_connection_alone)
+/* ... nor for a WAIT over a connection without a reply since then. */
+TEST(WAIT_counts_the_writes_of_its_connection)
 {
     bwl_scenario s = scenario_called("synced-gives-way");
     bwl_world    w = asking(&s);

@@ -1,6 +1,6 @@
 /*
- * test_three.c -- `token` keeps every invariant with three clients: in full, not at random.  It
- * takes as long as all other invariants together, so it has a program of its own.
+ * test_three.c -- `token` keeps every invariant with three clients: explored completely, not at
+ * random. It takes as long as all other invariants together, so it is a program of its own.
  */
 #include "tests/explore/scenarios.h"
 
@@ -12,7 +12,7 @@
 
 enum { STATES_MAX = 8000000 };
 
-/* In full, all invariants that a lease can keep; with the reduction, for its verdict is the
+/* Completely, all invariants that a lease can keep; with the reduction, because its verdict is the
  * same. */
 TEST(token_with_three_clients)
 {

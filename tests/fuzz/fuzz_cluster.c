@@ -1,13 +1,12 @@
 /*
- * A fuzz target for what a node of a cluster says: any frame may be taken for a map of the slots,
- * or for a redirect.
+ * A fuzz target for the replies of a cluster node: any frame as a map of slots or as a redirect.
  *
- * For any frame it claims:
- *   - a range has slots that there are, in order, and an address that can be looked up and shown;
- *   - a walk ends, after as many steps as the answer says that it has ranges, at most;
- *   - after the end of a walk, and after an answer that is none, there is nothing more;
- *   - a redirect is an error whose first word says so;
- *   - as a key, the bytes are in a slot that there is, and so is their hash tag.
+ * It checks for any frame:
+ * - a range has existing slots, in order, and an address that can be resolved and shown;
+ * - reading the ranges ends after at most the number of ranges in the reply;
+ * - after the end, and after a reply that is no map, no range is read;
+ * - a redirect is an error whose first word says so;
+ * - as a key, the bytes have an existing slot, and so has their hash tag.
  *
  * The seeds are in corpus/cluster.
  */
@@ -83,7 +82,8 @@ static void check_key(const char *bytes, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *copy = malloc(size > 0 ? size : 1); /* of exactly its size, for the address sanitizer */
+    char *copy =
+        malloc(size > 0 ? size : 1); /* a copy of exactly its size, for the address sanitizer */
     bwl_resp_scan scan = { 0 };
 
     require(copy != NULL);

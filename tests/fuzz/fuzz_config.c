@@ -1,14 +1,13 @@
 /*
  * A fuzz target for the files that the command reads: a config file, and a file with a URL.
  *
- * The first byte says which: odd, a file with a URL; even, a config file.  For any bytes at all it
- * claims:
- *   - reading is a function: the same bytes give the same settings, or the same complaint;
- *   - a complaint has words;
- *   - settings that are accepted are within their limits;
- *   - what was accepted can be wiped, and then says nothing.
+ * The first byte chooses: odd, a file with a URL; even, a config file.  It checks for any bytes:
+ * - reading is a function: the same bytes give the same settings, or the same error;
+ * - an error has a text;
+ * - accepted settings are within their limits;
+ * - accepted settings can be wiped, and then have no data.
  *
- * The file is in memory; where it is looked for is a link to it.  The seeds are in corpus/config.
+ * The file is in memory; its usual path is a link to it.  The seeds are in corpus/config.
  */
 #include "cli/settings/config.h"
 

@@ -1,27 +1,27 @@
 /*
  * A fuzz target for the machines: a hold on the protocols token, ticket and queue, and these alone.
  *
- * The bytes are read as terms, and then as steps: let time pass (at will, or to an edge: the time
- * of the wished alarm, the end of the lease, one before either), then let something happen: an
- * answer or a cut to any open question, to an older one or to none, an alarm, a push, a call.
- * The asserts inside the machines are one oracle.  The others are here:
- *   - an end is told once, and nothing after it; what is over asks nothing and wishes for nothing;
- *   - held is told only upon a yes, released only upon a yes to a release; a held lock is ours for
- *     more than 0 ms, and for no longer than a lease from before the question that won it;
- *   - no machine is stuck: there is an open question, or an alarm to come;
- *   - a token is new for every attempt, is asked for once, again only to settle, and never after a
- *     release of it may have been written;
- *   - what may be ours in the store when the end is told, or a next attempt begins, is asked
- *     back;
- *   - no answer and no renewal takes it beyond max_hold;
- *   - in a line, JOIN is asked once for a token and by the latest ticket; a no to EXTEND is heeded
- *     whatever was asked since; what a push gives is never believed in for longer than its claim
- *     from when the server gave it.
+ * The bytes are read as terms, and then as steps: let time pass (any time, or up to an edge: the
+ * next alarm, the end of the lease, one before either), then an event: a reply or a cut to the
+ * latest request in flight, to an older one or to none, an alarm, a push, a call.  The asserts of
+ * the machines are one oracle.  The others are here:
+ * - an end is reported once, and no outcome after it; a machine that is over sends nothing and
+ *   sets no alarm;
+ * - HELD is reported only after YES, RELEASED only after YES to a release; a held lock has more
+ *   than 0 ms left, and no more than a lease from before the request that acquired it;
+ * - no machine is stuck: it has a request in flight, or an alarm;
+ * - a token is new for every attempt, is sent once, again only to resolve it, and never after a
+ *   release that may have been written;
+ * - a lock that may be ours in the store at the end, or at the next attempt, has been released;
+ * - no reply and no renewal extends it beyond max_hold;
+ * - in a queue, JOIN is sent once for a token and with the latest ticket; a NO to EXTEND counts
+ *   after any later request; a pushed grant never lasts longer than its provisional TTL from the
+ *   time of the server.
  *
  * The seeds are in corpus/protocol.
  */
-#include "onlooker.h"
-#include "protocol_alone.h"
+#include "observer.h"
+#include "bare_protocol.h"
 #include "tape.h"
 
 #include "lock/machine.h"
@@ -37,36 +37,36 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* ---- the oracle ------------------------------------------------------------------------------ */
 
-static void judge_outcome(world *w, bool was_held, bool was_sought, const bwl_outcome *out)
+static void check_outcome(world *w, bool was_held, bool was_acquiring, const bwl_outcome *out)
 {
     const bwl_hold *h = &w->hold;
 
     require(!w->ended || out->kind == BWL_PENDING);
     switch (out->kind) {
     case BWL_HELD:
-        require(was_held || was_sought);
+        require(was_held || was_acquiring);
         require(bwl_hold_is_held(h));
         require(was_held || w->yes);
         if (!was_held)
             w->ends_at = bwl_ms_add(w->now, h->terms.max_hold_ms);
         require(out->until == h->until && out->fence == h->fence);
-        require(!w->is_queue || out->fence == w->line.fence);
-        w->line.was_held = true;
+        require(!w->is_queue || out->fence == w->queue.fence);
+        w->queue.was_held = true;
         return;
     case BWL_UNKNOWN:
     case BWL_NOT_NOW:
     case BWL_UNREACHABLE:
     case BWL_STORE_REFUSED:
         if (bwl_hold_is_held(h)) {
-            require(was_held); /* an extension, told to its caller: the hold stays as it was */
+            require(was_held); /* an extension, reported to its caller: the hold is unchanged */
             return;
         }
         break;
-    case BWL_RELEASED: require((w->yes || w->is_queue) && w->asked_back); break;
+    case BWL_RELEASED: require((w->yes || w->is_queue) && w->released); break;
     case BWL_BUSY:
     case BWL_FULL:
     case BWL_TIMED_OUT:
-    case BWL_CANCELLED: require(was_sought); break;
+    case BWL_CANCELLED: require(was_acquiring); break;
     case BWL_LOST: break;
     case BWL_PENDING:
         require(w->ended == (h->state == BWL_HOLD_LEAVING || h->state == BWL_HOLD_OVER));
@@ -76,7 +76,7 @@ static void judge_outcome(world *w, bool was_held, bool was_sought, const bwl_ou
     }
     w->ended = true;
     require(h->state == BWL_HOLD_LEAVING || h->state == BWL_HOLD_OVER);
-    require(!w->may_be_ours || w->asked_back || w->line.was_denied);
+    require(!w->may_be_ours || w->released || w->queue.was_denied);
 }
 
 static bool is_stuck(world *w)
@@ -84,12 +84,13 @@ static bool is_stuck(world *w)
     bool held_for_ever = bwl_hold_is_held(&w->hold) && w->hold.until == BWL_NEVER;
     bool to_be_given   = w->hold.state == BWL_HOLD_QUEUED && w->grants;
 
-    return w->wake_at == BWL_NEVER && !latest(w)->is_open && w->hold.state != BWL_HOLD_OVER &&
+    return w->wake_at == BWL_NEVER && !latest(w)->in_flight && w->hold.state != BWL_HOLD_OVER &&
            !held_for_ever && !to_be_given;
 }
 
-/* After every step: what came of it, and whether that may be. */
-static void judge(world *w, bool was_held, bool was_sought, bwl_ms until, const bwl_effects *fx)
+/* Checks the effects of every step. */
+static void check_step(world *w, bool was_held, bool was_acquiring, bwl_ms until,
+                       const bwl_effects *fx)
 {
     const bwl_hold *h       = &w->hold;
     bool            is_held = bwl_hold_is_held(h);
@@ -97,8 +98,8 @@ static void judge(world *w, bool was_held, bool was_sought, bwl_ms until, const 
     require(fx->send_count <= 1);
     require(fx->send_count == 0 || h->state != BWL_HOLD_OVER);
     for (unsigned i = 0; i < fx->send_count; i++)
-        asks(w, &fx->sends[i]);
-    judge_outcome(w, was_held, was_sought, &fx->outcome);
+        observe_send(w, &fx->sends[i]);
+    check_outcome(w, was_held, was_acquiring, &fx->outcome);
 
     require(fx->wake_at > 0);
     require(h->state != BWL_HOLD_OVER || fx->wake_at == BWL_NEVER);
@@ -108,9 +109,9 @@ static void judge(world *w, bool was_held, bool was_sought, bwl_ms until, const 
     require((bwl_hold_left(h, w->now) > 0) == is_held);
     require(!is_held || fx->wake_at <= h->until);
     require(!(is_held && was_held) || h->until >= until);
-    require(!(is_held && (w->is_token || w->is_queue)) || h->until <= w->worth);
+    require(!(is_held && (w->is_token || w->is_queue)) || h->until <= w->valid_until);
     require(!is_held || h->until <= w->ends_at);
-    require(!is_held || !w->line.was_denied);
+    require(!is_held || !w->queue.was_denied);
     w->yes = false;
 }
 
@@ -127,41 +128,41 @@ static bwl_random fresh(world *w)
 
 static void event(world *w, bwl_event ev)
 {
-    bwl_effects fx         = { 0 };
-    bool        was_held   = bwl_hold_is_held(&w->hold);
-    bool        was_sought = bwl_hold_is_acquiring(&w->hold);
-    bwl_ms      until      = w->hold.until;
+    bwl_effects fx            = { 0 };
+    bool        was_held      = bwl_hold_is_held(&w->hold);
+    bool        was_acquiring = bwl_hold_is_acquiring(&w->hold);
+    bwl_ms      until         = w->hold.until;
 
     ev.now   = w->now;
     ev.fresh = fresh(w);
     bwl_hold_event(&w->hold, &ev, &fx);
-    judge(w, was_held, was_sought, until, &fx);
+    check_step(w, was_held, was_acquiring, until, &fx);
 }
 
-static void answer_to(world *w, question *q, bwl_answer answer, uint8_t number)
+static void answer_to(world *w, fuzz_request *q, bwl_answer answer, uint8_t number)
 {
     bool             in_time      = !bwl_hold_is_held(&w->hold) || w->now < w->hold.until;
     bwl_queue_status queue_status = { 0 };
     bwl_event        ev = { .kind = BWL_REPLY, .answer = answer, .tag = q->tag, .number = number };
 
-    q->is_open = false;
+    q->in_flight = false;
     if (w->is_queue) {
-        line_says(&w->tape, q->command, w->now, &ev.answer, &ev.number, &queue_status);
+        make_queue_reply(&w->tape, q->command, w->now, &ev.answer, &ev.number, &queue_status);
         ev.details = &queue_status;
         if (q == latest(w) && in_time)
-            learn_place(w, q, &ev);
+            observe_queue_reply(w, q, &ev);
         if (q->command == REDIS_QUEUE_EXTEND && q->attempt == w->attempt && ev.answer == BWL_NO)
-            w->line.was_denied = true;
+            w->queue.was_denied = true;
     } else if (q == latest(w) && in_time) {
-        learn(w, q, answer, number);
+        observe_reply(w, q, answer, number);
     }
     event(w, ev);
 }
 
-/* Something given to who stands in line, or to who has left it. */
+/* A grant to a waiter in the queue, or to one that has left it. */
 static void give(world *w)
 {
-    bwl_queue_status queue_status = { .server_us = line_server_us(&w->tape, w->now) };
+    bwl_queue_status queue_status = { .server_us = make_server_us(&w->tape, w->now) };
     bwl_event        ev           = {
                          .kind    = BWL_PUSH,
                          .answer  = BWL_YES,
@@ -171,38 +172,38 @@ static void give(world *w)
 
     if (w->hold.state == BWL_HOLD_QUEUED && latest(w)->command != REDIS_QUEUE_EXTEND) {
         w->yes = true;
-        may_be_worth(w, line_push_worth(&w->line, queue_status.server_us, w->now));
-        if (ev.number > w->line.fence)
-            w->line.fence = ev.number;
+        raise_valid_until(w, pushed_until(&w->queue, queue_status.server_us, w->now));
+        if (ev.number > w->queue.fence)
+            w->queue.fence = ev.number;
     }
     event(w, ev);
 }
 
-/* The store of the ticket does not go away: there, a cut leaves its question open. */
-static void cut(world *w, question *q)
+/* The store of `ticket` is local: there, a cut leaves its request in flight. */
+static void cut(world *w, fuzz_request *q)
 {
     if (w->is_token || w->is_queue)
-        q->is_open = false;
-    w->line.was_cut = true;
+        q->in_flight = false;
+    w->queue.was_cut = true;
     event(w, (bwl_event){ .kind = BWL_DOWN, .tag = q->tag });
 }
 
 static void call(world *w, uint8_t choice)
 {
-    bwl_effects fx         = { 0 };
-    bool        was_held   = bwl_hold_is_held(&w->hold);
-    bool        was_sought = bwl_hold_is_acquiring(&w->hold);
-    bwl_ms      until      = w->hold.until;
+    bwl_effects fx            = { 0 };
+    bool        was_held      = bwl_hold_is_held(&w->hold);
+    bool        was_acquiring = bwl_hold_is_acquiring(&w->hold);
+    bwl_ms      until         = w->hold.until;
 
     if (was_held && choice % 2 == 0)
         bwl_hold_extend(&w->hold, w->now, take_lease(&w->tape), &fx);
     else if (was_held)
         bwl_hold_release(&w->hold, (bwl_moment){ .now = w->now }, &fx);
-    else if (was_sought)
+    else if (was_acquiring)
         bwl_hold_cancel(&w->hold, w->now, &fx);
     else
         return;
-    judge(w, was_held, was_sought, until, &fx);
+    check_step(w, was_held, was_acquiring, until, &fx);
 }
 
 static void let_time_pass(world *w, uint8_t how)
@@ -225,10 +226,10 @@ static void let_time_pass(world *w, uint8_t how)
 
 static void step(world *w)
 {
-    uint8_t    choice = take(&w->tape);
-    uint8_t    detail = take(&w->tape);
-    bwl_answer answer = (bwl_answer)(BWL_YES + detail % 5);
-    question  *q      = open_question(w, detail / 5 % 2 == 0 ? 0 : detail / 10);
+    uint8_t       choice = take(&w->tape);
+    uint8_t       detail = take(&w->tape);
+    bwl_answer    answer = (bwl_answer)(BWL_YES + detail % 5);
+    fuzz_request *q      = request_in_flight(w, detail / 5 % 2 == 0 ? 0 : detail / 10);
 
     let_time_pass(w, choice >> 4);
     w->chance = detail;
@@ -254,13 +255,13 @@ static void step(world *w)
                               .number = take(&w->tape) });
         break;
     case 5: call(w, detail); break;
-    case 6: /* to a question that is not open, or was never put */
+    case 6: /* to a request that is not in flight, or was never sent */
         q = latest(w);
         event(w, (bwl_event){ .kind   = detail < 128 ? BWL_REPLY : BWL_DOWN,
                               .answer = answer,
-                              .tag    = q->is_open ? q->tag + 1 + detail : q->tag });
+                              .tag    = q->in_flight ? q->tag + 1 + detail : q->tag });
         if (w->is_queue) { /* and the connection ends */
-            w->line.was_cut = true;
+            w->queue.was_cut = true;
             event(w, (bwl_event){ .kind = BWL_DOWN });
         }
         break;
@@ -292,7 +293,7 @@ static void fuzz_hold(tape *t, const bwl_protocol *protocol)
     bwl_random random = fresh(&w);
     bwl_hold_acquire(&w.hold, &random, (bwl_moment){ .now = w.now },
                      choice / 64 == 3 ? BWL_NEVER : w.now + wait_ms, &fx);
-    judge(&w, false, true, 0, &fx);
+    check_step(&w, false, true, 0, &fx);
     while (w.tape.left > 0)
         step(&w);
 }
@@ -305,10 +306,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     switch (mode % 6) {
     case 0: fuzz_hold(&t, &bwl_token); break;
     case 1: fuzz_hold(&t, &bwl_ticket); break;
-    case 2: fuzz_alone(&t, &bwl_token); break;
-    case 3: fuzz_alone(&t, &bwl_ticket); break;
+    case 2: fuzz_bare(&t, &bwl_token); break;
+    case 3: fuzz_bare(&t, &bwl_ticket); break;
     case 4: fuzz_hold(&t, &bwl_queue); break;
-    case 5: fuzz_alone(&t, &bwl_queue); break;
+    case 5: fuzz_bare(&t, &bwl_queue); break;
     }
     return 0;
 }

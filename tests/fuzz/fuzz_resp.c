@@ -1,15 +1,15 @@
 /*
  * A fuzz target for the RESP codec: the bytes of a peer may be anything.
  *
- * For any bytes at all it claims:
- *   - the verdict, and the byte it falls at, do not depend on how the bytes were cut;
- *   - before that byte every answer is MORE, and after it nothing changes;
- *   - a frame that has passed is within the limits, and the cursor walks it from its first byte to
- *     its last, with every text inside it and as many values as its headers claim;
- *   - skipping an aggregate lands where walking over its children one by one lands.
+ * It checks for any bytes:
+ * - the result, and the byte at which it is known, do not depend on how the bytes were cut;
+ * - before that byte the result is MORE, and after it nothing changes;
+ * - an accepted frame is within the limits, and the cursor reads it from its first byte to its
+ *   last, with every text inside it and as many values as its headers say;
+ * - skipping an aggregate ends at the same byte as reading its children one by one.
  *
- * Prefixes are judged in copies of exactly their size, so that the address sanitizer sees a look
- * at a byte that has not arrived.  The seeds are in corpus/resp.
+ * Prefixes are checked in copies of exactly their size, so that the address sanitizer detects a
+ * read of a byte that has not arrived.  The seeds are in corpus/resp.
  */
 #include "engine/redis/wire/resp.h"
 
@@ -40,7 +40,7 @@ static bwl_resp_status feed(bwl_resp_scan *scan, const char *bytes, size_t size)
     return status;
 }
 
-/* Feeds the bytes in steps, from single bytes to pieces of every size, and requires the verdict. */
+/* Feeds the bytes in pieces of every size, and requires the result. */
 static void check_steps(const char *bytes, size_t size, const bwl_resp_scan *whole)
 {
     for (size_t step = 1; step <= 16; step += step < 4 ? 1 : 4) {
@@ -57,7 +57,7 @@ static void check_steps(const char *bytes, size_t size, const bwl_resp_scan *who
     }
 }
 
-/* Walks over a value that has just been read.  Deep frames were refused, so it may recurse. */
+/* Reads the children of a value.  Deep frames were refused, so it may recurse. */
 static void walk(bwl_resp_cursor *cursor, const bwl_resp_value *parent, uint32_t depth)
 {
     bwl_resp_value child;
@@ -87,7 +87,7 @@ static void check_value(const bwl_resp_cursor *cursor, const bwl_resp_value *val
     require(value->text + value->size + 2 == cursor->bytes + cursor->at);
 }
 
-/* How many values stand outside of all attributes: those before whose end no pairs reach. */
+/* Returns how many values are outside of all attributes: those before whose end no pairs extend. */
 static uint32_t count_bare(const char *bytes, size_t size)
 {
     bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);

@@ -1,18 +1,18 @@
 /*
  * A fuzz target for the small texts: names, numbers, durations, tokens and percent escapes.
  *
- * For any bytes at all it claims:
- *   - what is read as a number or a duration is in its range, and writing it down again and reading
- *     that gives the same; what is refused leaves the result untouched;
- *   - the encoding of a text is made of plain characters, is longer by two for every escape, and
- *     decodes to that text, unless there is a NUL in it: then it does not decode;
- *   - two texts have the same encoding if and only if they are the same;
- *   - nothing is written beyond a capacity, and what does not fit is refused;
- *   - two sets of random bytes have the same token if and only if they are the same.
+ * It checks for any bytes:
+ * - a number or a duration is in its range, and is the same after it was written and read again;
+ *   a refused one leaves the result untouched;
+ * - the encoding of a text has only plain characters, is longer by two for every escape, and
+ *   decodes to that text, unless it has a NUL: then it does not decode;
+ * - two texts have the same encoding if and only if they are equal;
+ * - nothing is written beyond a capacity, and a text that does not fit is refused;
+ * - two sets of random bytes have the same token if and only if they are equal.
  *
- * The first byte chooses a capacity and where the rest is cut in two.  Texts are judged in copies
- * of exactly their size, so that the address sanitizer sees a look beyond it.  The seeds are in
- * corpus/text.
+ * The first byte chooses a capacity and the position at which the rest is cut in two.  Texts are
+ * checked in copies of exactly their size, so that the address sanitizer detects a read beyond it.
+ * The seeds are in corpus/text.
  */
 #include "core/text.h"
 
@@ -41,7 +41,7 @@ static char *copy_of(const uint8_t *bytes, size_t size)
     return copy;
 }
 
-/* ---- what is read ---------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void check_number(const char *text, size_t size, uint64_t max)
 {
@@ -57,7 +57,7 @@ static void check_number(const char *text, size_t size, uint64_t max)
     require((size_t)written == size && memcmp(again, text, size) == 0);
 }
 
-/* Every unit once, from large to small, in the way in which bowline itself would write it. */
+/* Each unit once, from large to small, as bowline itself would write it. */
 static void check_duration(const char *text, size_t size)
 {
     bwl_ms ms = -4711;
@@ -86,9 +86,9 @@ static void check_name(const char *name, size_t size)
     require((bwl_name_fault(name, size) == NULL) == is_good);
 }
 
-/* ---- what is written ------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
-/* Encodes into exactly as much room as is needed, after everything less was too little. */
+/* Encodes into a buffer of the exact size, after every smaller buffer was refused. */
 static size_t encode(char ret_text[ENCODED_MAX], const char *bytes, size_t size, size_t capacity,
                      const char *also)
 {
@@ -133,7 +133,7 @@ static void check_injective(const char *one, size_t one_size, const char *two, s
     require((strcmp(one_text, two_text) == 0) == is_same);
 }
 
-/* Bytes that claim to be an encoding: decoded, they are one of at most their own size. */
+/* Bytes as an encoding: the decoded text has at most their size. */
 static void check_decode(const char *text, size_t size, size_t capacity)
 {
     char *bytes = malloc(capacity);

@@ -1,15 +1,15 @@
 /*
- * A fuzz target for addresses: the URL itself, the settings in it, and the key template.
+ * A fuzz target for URLs: the URL itself, the settings in it, and the key template.
  *
- * For any bytes at all it claims:
- *   - a part that was taken out lies inside the url, ends with its one NUL, and overlaps no other;
- *   - parsing is a function: the same text gives the same parts, or the same complaint;
- *   - what was taken apart can be put together again, encoded, and comes out the same;
- *   - a complaint does not depend on the password: with another one in its place it is the same;
- *   - settings that are accepted are within their limits;
- *   - a key template that is accepted makes a key that fits and has the name in it.
+ * It checks for any bytes:
+ * - a part lies inside the url, ends with its one NUL, and overlaps no other;
+ * - parsing is a function: the same text gives the same parts, or the same error;
+ * - a parsed URL can be encoded from its parts, and parses to the same parts;
+ * - an error does not depend on the password: with another password it is the same;
+ * - accepted settings are within their limits;
+ * - an accepted key template makes a key that fits and has the name in it.
  *
- * Nothing is looked up and nothing is opened.  The text ends at the first NUL.  The seeds are in
+ * No host is resolved and no file is opened.  The text ends at the first NUL.  The seeds are in
  * corpus/url.
  */
 #include "core/text.h"
@@ -54,7 +54,7 @@ static void require_same(const bwl_url *one, const bwl_url *two)
     }
 }
 
-/* ---- where the parts are --------------------------------------------------------------------- */
+/* ---- position of the parts ------------------------------------------------------------------- */
 
 /* The bytes of a part, its NUL with them. */
 static size_t measure(const bwl_url *url, const char *part)
@@ -87,13 +87,13 @@ static void check_parts(const bwl_url *url)
         size += measure(url, url->options[i].name) + measure(url, url->options[i].value);
         require(bwl_url_find(url, url->options[i].name) != NULL);
     }
-    require(size == url->used); /* nothing between them, nothing twice */
+    require(size == url->used); /* no gap between them, no overlap */
     require(url->scheme[0] >= 'a' && url->scheme[0] <= 'z');
     require(url->password == NULL || url->user != NULL);
     require(url->user == NULL || url->host != NULL);
 }
 
-/* ---- and together again ---------------------------------------------------------------------- */
+/* ---- encoding -------------------------------------------------------------------------------- */
 
 typedef struct paper {
     char   text[AGAIN_MAX];
@@ -167,9 +167,9 @@ static void check_again(const bwl_url *url)
     require_same(url, &back);
 }
 
-/* ---- what must not be said ------------------------------------------------------------------- */
+/* ---- secrets --------------------------------------------------------------------------------- */
 
-/* Where the password stands, by the grammar in url.h alone. */
+/* The position of the password, from the grammar in url.h only. */
 static char *password_in(char *text, size_t *ret_size)
 {
     char *from = strstr(text, "://");
@@ -209,7 +209,7 @@ static void check_silence(const char *text, const bwl_fault *fault)
                        "in the URL, the user or the password is badly percent-encoded") == 0);
 }
 
-/* ---- what is made of it ---------------------------------------------------------------------- */
+/* ---- settings and keys ----------------------------------------------------------------------- */
 
 static void check_settings(const bwl_url *url)
 {

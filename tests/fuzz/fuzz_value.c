@@ -1,18 +1,18 @@
 /*
- * A fuzz target for the values of other people's locks, and for what a server answers to the words
- * that show or change them.
+ * A fuzz target for the values of other programs' locks, and for the replies to the commands that
+ * show or change them.
  *
- * The bytes say by which rules (all shapes of values and tokens, several units, or a row of the
- * profiles), and are then a value, or the frame of a server.  For any bytes at all it claims:
- *   - a value is ours if and only if writing could produce it: what is read is written again byte
- *     for byte, and what is written is read; what is refused leaves the result untouched;
- *   - a float is what libc makes of it: the shortest digits that mean the same double, or %.14g;
- *   - a frame that shows a value says FOREIGN_VALUE for every one that is not ours, and is_mine
- *     only of the very bytes that this request writes;
- *   - no word takes the frame of another kind for an answer, and the text of an error is printable;
- *   - every command is one array of texts, with the key in it as it is, in the room it is given.
+ * The bytes choose the rules (all formats of values and tokens, several units, or a row of the
+ * profiles), and are then a value, or the frame of a server.  It checks for any bytes:
+ * - a value is ours if and only if writing could produce it: a value that is read is written
+ *   again byte for byte, and a written one is read; a refused one leaves the result untouched;
+ * - a float has the text that libc makes: the shortest digits of the same double, or %.14g;
+ * - a frame that shows a value gives FOREIGN_VALUE for every one that is not ours, and is_mine
+ *   only for the exact bytes that this request writes;
+ * - no command takes the reply of another kind, and the text of an error is printable;
+ * - every command is one array of texts, with the unchanged key in it, within its buffer.
  *
- * Values are judged in copies of exactly their size, so that the address sanitizer sees a look
+ * Values are checked in copies of exactly their size, so that the address sanitizer detects a read
  * beyond it.  The seeds are in corpus/value.
  */
 #include "tape.h"
@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const int64_t units_ns[] = { 1000000000, 1000000, 1000, 1 };
 
-/* ---- by which rules -------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static bool is_float(const bwl_compat_rules *rules)
 {
@@ -46,7 +46,7 @@ static bool has_token(const bwl_compat_rules *rules)
            rules->value == BWL_VALUE_TIMESTAMP_TOKEN;
 }
 
-/* Of nobody in particular. */
+/* Rules of no particular program. */
 static bwl_compat_rules take_rules(tape *t)
 {
     static const char *const affixes[] = { NULL, "\"", "s:10:\"", "%", "" };
@@ -100,7 +100,7 @@ static bool read_copy(int64_t *ret_timestamp, const bwl_compat_rules *rules, con
     return is_ours;
 }
 
-/* The text without what stands around it. */
+/* The text without its prefix and suffix. */
 static void strip(const bwl_compat_rules *rules, const char **bytes, size_t *size)
 {
     size_t before = rules->prefix != NULL ? strlen(rules->prefix) : 0;
@@ -111,7 +111,7 @@ static void strip(const bwl_compat_rules *rules, const char **bytes, size_t *siz
     *size -= before + after;
 }
 
-/* The token that must be in a value that was read. */
+/* The token that must be in an accepted value. */
 static void find_token(char ret_token[BWL_TOKEN_MAX + 1], const bwl_compat_rules *rules,
                        const char *bytes, size_t size)
 {
@@ -134,8 +134,8 @@ static void find_token(char ret_token[BWL_TOKEN_MAX + 1], const bwl_compat_rules
     ret_token[size] = '\0';
 }
 
-/* libc, in the C locale that a fuzzer has, as the judge of what programs print. */
-static void judge_float(const bwl_compat_rules *rules, const char *bytes, size_t size)
+/* libc, in the C locale of a fuzzer, decides about the text of a float. */
+static void check_float(const bwl_compat_rules *rules, const char *bytes, size_t size)
 {
     char text[BWL_VALUE_MAX + 1];
     char wanted[BWL_VALUE_MAX];
@@ -174,7 +174,7 @@ static void check_read(const bwl_compat_rules *rules, const char *bytes, size_t 
         require(written == size && memcmp(again, bytes, size) == 0);
         return;
     }
-    judge_float(rules, bytes, size);
+    check_float(rules, bytes, size);
     require(written == 0 || (read_copy(&back, rules, again, written) && back == timestamp));
 }
 
@@ -191,18 +191,19 @@ static void check_write(const bwl_compat_rules *rules, const char *token, int64_
         return;
     require(read_copy(&back, rules, bytes, size));
     if (is_float(rules)) {
-        judge_float(rules, bytes, size);
+        check_float(rules, bytes, size);
         size_t written = bwl_value_write(again, rules, token, back);
         require(written == 0 || (written == size && memcmp(bytes, again, size) == 0));
     } else {
         require(back == timestamp || rules->value == BWL_VALUE_TOKEN ||
                 rules->value == BWL_VALUE_LITERAL);
     }
-    for (size_t cut = 0; cut < size; cut++) /* a part of it may be ours, and then it is its own */
+    for (size_t cut = 0; cut < size;
+         cut++) /* a part of it may be ours, and then it is equal to the token */
         check_read(rules, bytes, cut);
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 /* A value in the frame that shows it. */
 static void check_shown(bwl_redis_command_args *q, const char *bytes, size_t size)
@@ -233,7 +234,7 @@ static void check_shown(bwl_redis_command_args *q, const char *bytes, size_t siz
     require(!is_ours || (reply.answer == BWL_YES && reply.number == (uint64_t)timestamp));
 }
 
-/* What kind of frame each word may take for a YES; what shows a value also for FOREIGN_VALUE. */
+/* The frame that is a YES for each command; a shown value may also be FOREIGN_VALUE. */
 static const char *yes_begins_with(bwl_redis_command command, unsigned nth)
 {
     switch (command) {
@@ -262,7 +263,7 @@ static const char *yes_begins_with(bwl_redis_command command, unsigned nth)
     case REDIS_QUEUE_EXTEND:
     case REDIS_REPLICATED:
     case REDIS_DROP_TIMESTAMP: break;
-    case REDIS_QUEUE_TAKE: /* a fence alone, or with what else there is to say */
+    case REDIS_QUEUE_TAKE: /* a fence alone, or with more fields */
     case REDIS_QUEUE_JOIN:
     case REDIS_QUEUE_HEARTBEAT:
     case REDIS_QUEUE_RELEASE:
@@ -293,7 +294,7 @@ static void check_answer(const bwl_redis_command_args *q, const char *frame, siz
     }
 }
 
-/* What comes through an inbox that its first bytes may name. */
+/* A push through a channel that its first bytes may name. */
 static void check_push(const char *bytes, size_t size)
 {
     char   push_channel[BWL_QUEUE_CHANNEL_SIZE + 1] = BWL_QUEUE_CHANNEL;
@@ -379,7 +380,7 @@ static void check_commands(bwl_redis_command_args *q)
         }
 }
 
-/* Whom a release of this name wakes. */
+/* The waiter that a release of this name wakes. */
 static void add_signal(bwl_redis_command_args *q, const bwl_profile *profile)
 {
     static char name[BWL_SIGNAL_MAX];
@@ -398,7 +399,7 @@ static void add_signal(bwl_redis_command_args *q, const bwl_profile *profile)
         bwl_profile_second_signal_write(second, profile, template, q->key, q->key_size);
 }
 
-/* Who asks, of protocol queue: with up to two inboxes by which it may stand in line. */
+/* The waiter of a request of protocol queue: with up to two push channels. */
 static bwl_queue_self take_self(tape *t)
 {
     uint8_t        what = take(t);

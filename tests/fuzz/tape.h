@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { LEASE_MIN_MS = 3 }; /* less than that, and the drift allowance is all of it */
+enum { LEASE_MIN_MS = 3 }; /* with a shorter lease, the drift allowance is all of it */
 
 typedef struct tape {
     const uint8_t *bytes;

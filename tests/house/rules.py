@@ -1,7 +1,7 @@
 """The house rules that a program can check. Each takes the root of a tree and returns its complaints.
 
 STYLE.md and ARCHITECTURE.md say why the rules are what they are. test_house.py applies them to this tree, and
-shows for each that it would notice.
+shows that each detects its violation.
 """
 
 import pathlib
@@ -90,7 +90,7 @@ SIBLINGS_APART = {
     "src/protocol": {"tables": {"protocol", "protocols"}, "parts": {"queue_time": "queue"}},
 }
 
-# What the pure archive may ask of the outside: what compilers call of their own accord, and asserts.
+# The external symbols that the pure archive may use: those of the compiler itself, and of asserts.
 PURE_MAY_CALL = {
     "memcpy", "memmove", "memset", "memcmp", "strlen", "__assert_fail", "__stack_chk_fail",
     "bcmp",  # clang's word for a memcmp of which only zero or not is asked
@@ -106,7 +106,7 @@ SANS_IO_MAY_CALL = re.compile(
     r"|malloc|calloc|realloc|free|_GLOBAL_OFFSET_TABLE_|bwl_\w+|crc32\w*"
 )
 
-# Words of a workshop that have no place in the work. In pieces, or this file would break its own rule.
+# Words about the place of writing that no file may have. In pieces, or this file would break its own rule.
 FORBIDDEN_WORDS = re.compile(
     "|".join(
         [

@@ -1,7 +1,7 @@
-"""The house rules, applied to this tree; and each rule shown to notice what it is for.
+"""The house rules, applied to this tree; and a violation of each rule, which must be detected.
 
 The rules are in rules.py. What a rule must catch is written to a temporary directory here, so that a check
-that has gone blind fails too.
+that detects nothing fails too.
 """
 
 import importlib.util
@@ -20,7 +20,7 @@ rules = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(rules)
 
 COMPILER = shlex.split(os.environ.get("BOWLINE_CC", "cc"))
-# Instrumented programs call the instruments: what the archive needs of its own is then not to be seen.
+# Instrumented programs call the sanitizer: the symbols of the archive itself are then not visible.
 INSTRUMENTED = os.environ.get("BOWLINE_SANITIZE", "none") != "none" or os.environ.get("BOWLINE_COVERAGE") == "true"
 
 
@@ -59,7 +59,7 @@ def test_files_functions_and_lines_are_short():
     no_complaints(rules.check_sizes(ROOT))
 
 
-def test_comments_are_block_comments_and_nothing_is_left_to_do():
+def test_comments_are_block_comments_without_open_tasks():
     no_complaints(rules.check_comments(ROOT))
 
 
@@ -67,11 +67,11 @@ def test_pointers_are_asserted_before_they_are_followed():
     no_complaints(rules.check_asserts(ROOT))
 
 
-def test_every_file_says_at_its_start_what_it_is():
+def test_every_file_begins_with_its_purpose():
     no_complaints(rules.check_first_lines(ROOT))
 
 
-def test_no_file_speaks_of_the_workshop():
+def test_no_file_has_a_word_about_its_writing():
     no_complaints(rules.check_words(ROOT))
 
 
@@ -143,7 +143,7 @@ def compile_alone(compiler, language, standard, text):
     )
 
 
-# The rules themselves: each must notice.
+# The rules themselves: each must detect its violation.
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_an_include_that_points_up_is_noticed(tmp_path, path, include):
     assert len(rules.check_includes(tmp_path)) == 1
 
 
-def test_an_arrow_that_is_owed_is_allowed_as_long_as_it_is_there(tmp_path):
+def test_known_exception_is_allowed_while_it_exists(tmp_path):
     put(tmp_path, "src/runtime/b.h", "/* b.h */\n")
     put(tmp_path, "src/net/a.c", '/* a */\n#include "runtime/b.h"\n')
     assert rules.check_includes(tmp_path, {("src/net", "src/runtime")}) == []
@@ -240,7 +240,7 @@ def test_an_include_that_points_up_to_a_generated_header_is_noticed(tmp_path):
     assert "may not include" in rules.check_includes(tmp_path)[0]
 
 
-def test_an_include_of_nothing_is_noticed(tmp_path):
+def test_include_of_a_missing_file_is_detected(tmp_path):
     put(tmp_path, "src/core/a.c", '/* a */\n#include "nowhere.h"\n')
     assert "not a file of ours" in rules.check_includes(tmp_path)[0]
 
@@ -415,7 +415,7 @@ def test_a_file_may_leave_its_comment_to_its_own_header(tmp_path):
 @pytest.mark.parametrize(
     "word", ["see /wor" + "k/main", "sub" + "agent", "Clau" + "de", "a language" + " model", "an assis" + "tant"]
 )
-def test_a_word_of_the_workshop_is_noticed(tmp_path, word):
+def test_word_about_the_writing_is_detected(tmp_path, word):
     put(tmp_path, "a.md", f"text\n{word}\n")
     assert len(rules.check_words(tmp_path)) == 1
 
@@ -428,7 +428,7 @@ def test_a_unit_test_with_a_server_is_noticed(tmp_path):
     assert len(rules.check_unit_is_pure(tmp_path)) == 2
 
 
-def test_a_file_that_nobody_builds_is_noticed(tmp_path):
+def test_file_that_is_not_built_is_detected(tmp_path):
     put(tmp_path, "src/core/meson.build", "core_sources = files('a.c')\n")
     put(tmp_path, "src/core/a.c", "/* a */\n")
     put(tmp_path, "tests/meson.build", "unit_tests = [\n  'a',\n  'gone',\n]\n")

@@ -1,6 +1,6 @@
-"""tests/mutants.txt is kept: every planted fault can still be planted, and names a test that is built.
+"""tests/mutants.txt is current: every planted fault can be planted, and names a test that is built.
 
-That the tests notice them is shown by `make mutants`, which takes too long for every day.
+`make mutants` shows that the tests detect them; it takes too long for every run.
 """
 
 import os
@@ -25,12 +25,12 @@ def test_every_fault_can_be_planted():
 GOOD = "[it is wrong]\nfile: a.c\nold: one\nnew: two\nby: live/x\n"
 
 
-def test_a_good_list_has_no_complaints(tmp_path):
+def test_valid_list_has_no_complaints(tmp_path):
     (tmp_path / "a.c").write_text("one\n")
     assert complaints(tmp_path, "# a comment\n\n" + GOOD) == []
 
 
-def test_a_text_that_is_not_there_once_is_noticed(tmp_path):
+def test_text_that_does_not_occur_once_is_detected(tmp_path):
     (tmp_path / "a.c").write_text("one one\n")
     assert complaints(tmp_path, GOOD) == ["it is wrong: its text is 2 times in a.c"]
     (tmp_path / "a.c").unlink()

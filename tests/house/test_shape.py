@@ -44,7 +44,7 @@ def cycles(root):
 # This tree.
 
 
-def test_this_tree_is_in_shape_but_for_what_the_ledger_owes():
+def test_this_tree_breaks_no_limit_outside_of_the_ledger():
     complaints = shape.check(ROOT)
     if complaints:
         pytest.fail("\n".join(complaints), pytrace=False)
@@ -229,7 +229,7 @@ def test_calls_in_one_direction_are_no_cycle(tmp_path):
     ],
     ids=["table", "field", "pointer", "text", "declaration", "static", "macro", "hidden", "inline"],
 )
-def test_what_only_looks_like_a_call_is_none(tmp_path, text):
+def test_text_like_a_call_is_not_counted(tmp_path, text):
     put(tmp_path, "src/net/a.h", "static inline " + function("inner", "a()"))
     put(tmp_path, "src/net/a.c", function("a", "b()") + "static " + function("hidden"))
     put(tmp_path, "src/lock/b.c", function("b") + text)
@@ -257,7 +257,7 @@ def test_a_call_is_seen_in_every_form(tmp_path, text):
     assert cycles(tmp_path) == [("src/lock/b.c", "src/net/a.c")]
 
 
-def test_a_name_that_two_programs_use_is_looked_for_in_the_own_one(tmp_path):
+def test_name_of_two_programs_means_the_own_one(tmp_path):
     put(tmp_path, "cli/say.c", function("say"))
     put(tmp_path, "lab/say.c", function("say", "run()"))
     put(tmp_path, "cli/run.c", function("run", "say()"))
@@ -267,7 +267,7 @@ def test_a_name_that_two_programs_use_is_looked_for_in_the_own_one(tmp_path):
 # The ledger.
 
 
-def test_what_the_ledger_owes_is_no_complaint_and_may_not_grow(tmp_path):
+def test_entry_of_the_ledger_is_allowed_and_may_not_grow(tmp_path):
     put(tmp_path, shape.LEDGER, "# comment\nstruct bwl_a 27\n")
     put(tmp_path, "src/lock/a.h", struct("bwl_a", 27))
     assert shape.check(tmp_path) == []
@@ -276,7 +276,7 @@ def test_what_the_ledger_owes_is_no_complaint_and_may_not_grow(tmp_path):
 
 
 @pytest.mark.parametrize("fields", [26, 25, 0])
-def test_a_ledger_that_says_more_than_there_is_is_noticed(tmp_path, fields):
+def test_ledger_with_too_high_a_figure_is_detected(tmp_path, fields):
     put(tmp_path, shape.LEDGER, "struct bwl_a 27\n")
     put(tmp_path, "src/lock/a.h", struct("bwl_a", fields))
     assert shape.check(tmp_path) == [
@@ -305,12 +305,12 @@ def test_a_cycle_in_the_ledger_that_lost_a_file_is_noticed(tmp_path):
 
 
 @pytest.mark.parametrize("line", ["struct bwl_a", "struct bwl_a many", "cycle src/a.c", "room lab 90"])
-def test_a_line_that_is_not_of_the_ledger_is_refused(line):
+def test_invalid_line_of_the_ledger_is_refused(line):
     with pytest.raises(ValueError):
         shape.read_ledger(line + "\n")
 
 
-def test_the_ledger_that_is_written_is_what_the_tree_owes(tmp_path, capsys):
+def test_written_ledger_has_the_figures_of_the_tree(tmp_path, capsys):
     put(tmp_path, "src/lock/a.h", struct("bwl_a", 26) + "int a;\n" * 250)
     ring(tmp_path, "src/net/a.c", "src/lock/b.c")
     put(tmp_path, shape.LEDGER, "struct bwl_gone 30\nheader src/lock/a.h 260\n")

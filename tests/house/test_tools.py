@@ -1,4 +1,4 @@
-"""The tools that the build and the tests stand on: the script compiler, the counter, the installer.
+"""The tools of the build and the tests: the script compiler, the counter, the installer.
 
 The installer is tried in a PATH of stand-ins, so nothing is installed and nothing is fetched.
 """
@@ -35,7 +35,7 @@ def compile_scripts(directory, **scripts):
     )  # fmt: skip
 
 
-def test_a_part_stands_where_it_is_included(tmp_path):
+def test_part_is_inserted_where_it_is_included(tmp_path):
     (tmp_path / "part.lua").write_text("-- what it is\nlocal function f() return 1 end\n")
     done = compile_scripts(tmp_path, take="-- @include part.lua\nreturn f()\n")
     assert done.returncode == 0, done.stderr
@@ -55,7 +55,7 @@ def test_a_part_that_is_missing_or_includes_another_is_refused(tmp_path, part, s
     assert says in done.stderr
 
 
-def test_scripts_arrive_in_c_without_their_prose(tmp_path):
+def test_scripts_are_compiled_without_their_comments(tmp_path):
     done = compile_scripts(
         tmp_path,
         take="#!lua flags=no-writes\n-- what it does\n\nlocal a = 'x--y' -- stays\n    -- goes\n\tif a then return a end\n",
@@ -195,7 +195,7 @@ WANTED = "cc g++ ninja meson pkg-config scdoc redis-server redis-cli flock ip op
 
 
 class Machine:
-    """A machine with some programs on it, and an apt-get that writes down what it is told."""
+    """A machine with some programs on it, and an apt-get that records its arguments."""
 
     def __init__(self, directory, uid):
         self.bin = directory / "bin"
@@ -220,7 +220,7 @@ class Machine:
         (self.bin / name).unlink()
 
     def apt(self, text=""):
-        """apt-get that logs its command, makes scdoc appear when it is told to install it, and runs text."""
+        """apt-get that logs its command, creates scdoc when it has to install it, and runs text."""
         self.program(
             "apt-get",
             f'echo "$*" >>"{self.apt_log}"\n{text}\n'
@@ -236,7 +236,7 @@ class Machine:
         return self.apt_log.read_text().splitlines() if self.apt_log.exists() else []
 
 
-def test_nothing_is_said_or_done_when_nothing_is_missing(tmp_path):
+def test_complete_machine_needs_no_action(tmp_path):
     machine = Machine(tmp_path, uid=1000)
     machine.apt()
     done = machine.install()
@@ -255,7 +255,7 @@ def test_only_what_is_missing_is_installed_and_lists_are_not_fetched(tmp_path):
     assert len(told) == 1 and told[0].endswith("install -y --no-install-recommends scdoc")
 
 
-def test_a_library_is_asked_for_by_the_name_of_its_package(tmp_path):
+def test_library_is_installed_by_the_name_of_its_package(tmp_path):
     machine = Machine(tmp_path, uid=0)
     machine.program("pkg-config", 'case "$*" in *libuv|*libevent|*glib-2.0) exit 1 ;; esac')
     machine.apt()
@@ -273,7 +273,7 @@ def test_lists_are_fetched_when_installing_did_not_work(tmp_path):
     assert kinds == ["install", "update", "install"]
 
 
-def test_what_apt_says_is_shown_when_it_fails(tmp_path):
+def test_output_of_apt_is_shown_when_it_fails(tmp_path):
     machine = Machine(tmp_path, uid=0)
     machine.without("scdoc")
     machine.apt('echo "E: no such thing" >&2; exit 100')
@@ -282,7 +282,7 @@ def test_what_apt_says_is_shown_when_it_fails(tmp_path):
     assert "could not install: scdoc" in done.stderr and "E: no such thing" in done.stderr
 
 
-def test_without_root_and_sudo_the_line_to_type_is_printed(tmp_path):
+def test_command_is_printed_without_root_and_sudo(tmp_path):
     machine = Machine(tmp_path, uid=1000)
     machine.without("scdoc")
     machine.without("flock")
@@ -294,7 +294,7 @@ def test_without_root_and_sudo_the_line_to_type_is_printed(tmp_path):
     assert machine.told_apt() == []
 
 
-def test_sudo_is_used_where_it_asks_for_nothing(tmp_path):
+def test_sudo_is_used_if_it_needs_no_password(tmp_path):
     machine = Machine(tmp_path, uid=1000)
     machine.without("scdoc")
     machine.apt()
@@ -304,7 +304,7 @@ def test_sudo_is_used_where_it_asks_for_nothing(tmp_path):
     assert len(machine.told_apt()) == 1
 
 
-def test_a_sudo_that_wants_a_password_is_not_asked_without_a_terminal(tmp_path):
+def test_sudo_with_a_password_is_not_used_without_a_terminal(tmp_path):
     machine = Machine(tmp_path, uid=1000)
     machine.without("scdoc")
     machine.apt()
@@ -326,7 +326,7 @@ def test_no_system_service_is_ever_installed(tmp_path):
     assert not re.search(r"redis-server\b", machine.install().stderr)
 
 
-def test_a_word_that_is_not_understood_installs_nothing(tmp_path):
+def test_unknown_argument_installs_nothing(tmp_path):
     machine = Machine(tmp_path, uid=0)
     machine.without("scdoc")
     machine.apt()

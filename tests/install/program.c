@@ -1,5 +1,5 @@
 /*
- * program.c -- a stranger's program: takes a lock, gives it back, and says which library it used.
+ * program.c -- a user's program: acquires and releases a lock, and prints the library's version.
  */
 #include <bowline/bowline.h>
 #include <stdio.h>

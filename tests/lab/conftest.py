@@ -1,4 +1,4 @@
-"""What the tests of bowline-lab share: the program, and a directory of the test's own."""
+"""Shared by the tests of bowline-lab: the program, and a directory for each test."""
 
 import os
 import subprocess
@@ -37,7 +37,7 @@ class Lab:
         return str(path)
 
     def refuses(self, *words, code=2):
-        """What it says on standard error when it does not do that."""
+        """Runs a command that must be refused; returns its standard error."""
         said = self(*words)
         assert said.returncode == code, said.stdout + said.stderr
         assert said.stdout == ""

@@ -1,4 +1,4 @@
-"""What people see of the lab: its words, its diagrams, and what it says to a slip of the pen."""
+"""The output of the lab: its texts, its diagrams, and its errors for wrong arguments."""
 
 import html.parser
 import os
@@ -49,7 +49,7 @@ def test_try_draws_the_shortest_schedule(lab):
     assert said.stdout.endswith("\n\n" + REUSED_DRAWN)
 
 
-def test_what_holds_is_said_and_nothing_is_drawn(lab):
+def test_kept_invariant_is_reported_without_a_drawing(lab):
     said = lab("try", "token", "--slow", "1", "--loss", "1")
     assert said.returncode == 0, said.stdout
     assert "BREAKS" not in said.stdout
@@ -57,7 +57,7 @@ def test_what_holds_is_said_and_nothing_is_drawn(lab):
     assert "redis" not in said.stdout.split("states in")[1]
 
 
-def test_the_budget_said_is_the_smallest(lab):
+def test_reported_budget_is_the_smallest(lab):
     """Two lost connections are allowed, and one is enough; with none it holds."""
     said = lab("try", "token-reused", "--loss", "2", "--invariant", "one holder")
     assert "BREAKS with 1 loss, in 17 steps" in said.stdout
@@ -107,7 +107,7 @@ def test_the_diagram_of_the_docs_is_what_is_drawn(lab):
     assert svg_of(lab, *REUSED) == (SOURCE / "docs/lab/token-reused.svg").read_text()
 
 
-def test_a_name_cannot_get_out_of_the_drawing(lab):
+def test_name_is_escaped_in_the_drawing(lab):
     made = build_own(lab, own_protocol(), name="<b>&\"own'.so")
     text = svg_of(lab, made, "--invariant", "own key only")
     assert xml.etree.ElementTree.fromstring(text)[0].text.endswith("<b>&\"own'.so")
@@ -123,7 +123,7 @@ def test_mermaid_has_a_line_for_each_message(lab):
     assert not [line for line in said if ";" in line or "#" in line]
 
 
-def test_a_file_that_cannot_be_written_is_said_and_nothing_is_left(lab):
+def test_file_that_cannot_be_written_is_reported_and_removed(lab):
     said = lab("try", *REUSED, "--svg", "no/such/it.svg")
     assert said.returncode == 1 and "no/such/it.svg cannot be written" in said.stderr
     (lab.root / "taken").mkdir()
@@ -196,7 +196,7 @@ def test_matrix_is_a_table_and_a_page_of_one_file(lab):
     assert len(behind) == broken and behind <= page.ids and text.count("<svg") == broken
 
 
-def test_a_cell_without_memory_is_cut_short_and_not_called_good(lab):
+def test_cell_without_memory_is_cut_short_and_not_kept(lab):
     said = lab("matrix", "token", "--faults", "2", "--memory", "1M", "--html", "lab.html")
     assert said.returncode == 0, said.stderr
     row = next(line for line in said.stdout.splitlines() if line.startswith("token"))
@@ -216,14 +216,14 @@ def test_a_cell_that_was_not_exhausted_is_counted_and_named(lab):
 # ---- several servers -------------------------------------------------------------------------------
 
 
-def test_several_servers_come_out_as_their_table_says(lab):
+def test_several_servers_agree_with_their_table(lab):
     said = lab("servers", "rounds", "restart", "no-undo", "--draw").stdout
     assert "every state visited, no invariant broken" in said.splitlines()[0]
     assert said.count(", as expected") == 2
     assert "1: RESTARTS, empty; keys - A1 -" in said and "B HOLDS" in said
 
 
-def test_what_is_asked_of_several_servers_is_answered_and_drawn(lab):
+def test_commands_of_several_servers_are_drawn_with_their_replies(lab):
     done = lab("servers", "rounds", "--restart", "1")
     said = done.stdout
     assert done.returncode == 1
@@ -233,7 +233,7 @@ def test_what_is_asked_of_several_servers_is_answered_and_drawn(lab):
     assert "BUDGET REACHED" in said
 
 
-# ---- slips of the pen ------------------------------------------------------------------------------
+# ---- wrong arguments -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -266,11 +266,11 @@ def test_what_is_asked_of_several_servers_is_answered_and_drawn(lab):
         (["try", "./none.so"], "cannot be loaded as a protocol"),
     ],
 )
-def test_a_slip_is_answered_with_what_was_meant(lab, words, part):
+def test_wrong_argument_has_a_suggestion(lab, words, part):
     assert part in lab.refuses(*words)
 
 
-def test_what_cannot_be_explored_is_said_before_it_begins(lab):
+def test_impossible_exploration_is_refused_at_the_start(lab):
     said = lab.refuses("try", "token", "--clients", "3", "--slow", "4", "--loss", "2", "--memory", "2M", code=3)
     assert "cannot be explored in 2.0 MB" in said
     assert re.search(r"may take [\d.]+ [MGT]B", said)
@@ -311,7 +311,7 @@ def test_progress_is_shown_on_a_terminal_and_wiped(lab):
     assert said.endswith("\r\x1b[K")
 
 
-def test_no_progress_where_nobody_looks_or_nobody_wants_it(lab):
+def test_no_progress_without_a_terminal_or_with_quiet(lab):
     assert on_terminal(lab, *LONG, "--quiet") == ""
     assert lab("try", *REUSED).stderr == ""
 
@@ -324,10 +324,10 @@ def test_bowline_lab_is_bowline_lab(lab):
     assert said.returncode == 1 and said.stdout.endswith(REUSED_DRAWN)
 
 
-def test_bowline_without_its_lab_says_what_is_missing(lab):
+def test_bowline_without_its_lab_reports_the_missing_program(lab):
     alone = lab.root / "bowline"
     shutil.copy2(os.environ["BOWLINE"], alone)
-    # One in PATH is not taken: it could be anybody's.
+    # A program in PATH is not used: any user could have written it.
     (lab.root / "bin").mkdir()
     shutil.copy2(os.environ["BOWLINE_LAB"], lab.root / "bin" / "bowline-lab")
     env = {**lab.env, "PATH": f"{lab.root}/bin:{os.environ['PATH']}"}
@@ -337,7 +337,7 @@ def test_bowline_without_its_lab_says_what_is_missing(lab):
     assert "install the whole package" in said.stderr
 
 
-# ---- a protocol of one's own -----------------------------------------------------------------------
+# ---- a protocol of the user ------------------------------------------------------------------------
 
 
 def blocks(language):
@@ -379,8 +379,8 @@ def agrees(doc, said):
     return f"said as well: {lines[0]}" if lines else ""
 
 
-def test_the_walk_through_of_the_docs_comes_out_as_it_says(lab):
-    """Its file is compiled by its own commands, in a copy of what they need, and says what the page says."""
+def test_walk_through_of_the_docs_gives_its_results(lab):
+    """Its file is compiled with the commands of the page, in a copy of the needed files, and prints the output of the page."""
     lab.write("mine.c", own_protocol())
     for room in ("src", "lab"):
         os.symlink(SOURCE / room, lab.root / room)

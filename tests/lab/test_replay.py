@@ -1,6 +1,6 @@
 """Schedules in files: read strictly, and played against a real redis-server.
 
-The server is the program's own, in a directory of its own: both are gone afterwards, whatever happened.
+The program starts its own server in its own directory: both are removed afterwards in every case.
 """
 
 import json
@@ -75,7 +75,7 @@ def test_the_same_invariant_breaks_on_a_real_server(lab, server, words, invarian
     assert is_clean(lab)
 
 
-def test_two_believe_at_the_end_and_the_log_has_every_step(lab, server, reused):
+def test_two_clients_hold_at_the_end_and_the_log_has_every_step(lab, server, reused):
     said = lab("replay", lab.write("it.json", reused))
     lines = said.stdout.splitlines()
     assert [int(line.split()[0]) for line in lines if line[:4].strip().isdigit()] == list(range(1, 18))
@@ -84,7 +84,7 @@ def test_two_believe_at_the_end_and_the_log_has_every_step(lab, server, reused):
     assert [line for line in lines if "DELETE A1 arrives LATE, on the old connection" in line]
 
 
-def test_a_server_that_answers_otherwise_is_noticed(lab, server, reused):
+def test_server_with_other_replies_is_detected(lab, server, reused):
     """It has no memory left: SET is refused, where the model says yes."""
     liar = lab.root / "redis-server"
     liar.write_text(f"#!/bin/sh\nexec {shutil.which('redis-server')} \"$@\" --maxmemory 1\n")
@@ -97,12 +97,12 @@ def test_a_server_that_answers_otherwise_is_noticed(lab, server, reused):
     assert is_clean(lab)
 
 
-def test_a_schedule_in_another_name_is_not_played(lab, reused):
+def test_schedule_of_another_protocol_is_refused(lab, reused):
     text = reused.replace('"subject": "token-reused"', '"subject": "token"')
     assert "it was changed since it was written" in lab.refuses("replay", lab.write("it.json", text))
 
 
-def test_without_a_server_it_says_what_to_type(lab, reused):
+def test_missing_server_error_has_a_hint(lab, reused):
     file = lab.write("it.json", reused)
     said = lab("replay", file, "--server", str(lab.root / "none"))
     assert said.returncode == 1 and "is not found, or not executable" in said.stderr and "type: " in said.stderr
@@ -129,7 +129,7 @@ def test_a_signal_ends_the_server_too(lab, server, reused, number):
     assert is_clean(lab)
 
 
-def test_a_kill_takes_the_server_along(lab, server, reused):
+def test_kill_ends_the_server_too(lab, server, reused):
     file = lab.write("it.json", reused)
     process = subprocess.Popen(
         [os.environ["BOWLINE_LAB"], "replay", file, "--scale", "10000"],
@@ -153,7 +153,7 @@ def test_a_kill_takes_the_server_along(lab, server, reused):
     pytest.fail("the server has outlived the program", pytrace=False)
 
 
-# ---- what is refused -------------------------------------------------------------------------------
+# ---- refusals --------------------------------------------------------------------------------------
 
 
 def cut_last(schedule):
@@ -182,12 +182,12 @@ def no_faults(schedule):
 
 
 @pytest.mark.parametrize("change", [cut_last, swap_two, other_client, add_one, other_invariant, no_faults])
-def test_a_schedule_that_was_tampered_with_is_not_played(lab, reused, change):
+def test_modified_schedule_is_refused(lab, reused, change):
     said = lab.refuses("replay", lab.write("it.json", changed(reused, change)))
     assert "it was changed since it was written" in said
 
 
-def test_a_schedule_of_another_bowline_that_comes_out_otherwise_says_so(lab, reused):
+def test_schedule_of_another_version_with_another_result_is_reported(lab, reused):
     def older(schedule):
         schedule["bowline"] = "0.0.1"
         swap_two(schedule)
@@ -250,7 +250,7 @@ def test_a_schedule_that_is_broken_is_refused_with_the_reason(lab, reused, chang
         ("{\n\n\"format\": 3}", "line 3: "),
     ],
 )
-def test_what_is_no_json_is_refused_with_the_line(lab, text, part):
+def test_invalid_json_is_refused_with_its_line(lab, text, part):
     assert part in lab.refuses("replay", lab.write("it.json", text))
 
 
@@ -259,7 +259,7 @@ def test_every_beginning_of_a_schedule_is_refused(lab, reused):
         lab.refuses("replay", lab.write("it.json", reused[:size]))
 
 
-def test_a_file_that_is_not_there_or_too_large_is_said(lab):
+def test_missing_or_too_large_file_is_reported(lab):
     assert "none.json cannot be read" in lab.refuses("replay", "none.json")
     assert "cannot be read" in lab.refuses("replay", str(lab.root))
     assert "too large" in lab.refuses("replay", lab.write("it.json", " " * (1 << 20)))

@@ -304,7 +304,7 @@ static bool node_becomes_empty(server *s)
                          "if not key:find(\"^bowline:f:\") and not key:find(\"^bowline:who:\") "
                          "then kept = kept .. key end end return kept' 0")[0] != '\0') {
         if (clock_ms() > end) {
-            print_error("left behind: %s\n", server_ask(s, "KEYS *"));
+            print_error("remaining: %s\n", server_ask(s, "KEYS *"));
             (void)server_ask(s, "FLUSHALL");
             return false;
         }

@@ -37,7 +37,7 @@ static const engine engines[] = {
 };
 enum { ENGINES = COUNT_OF(engines) };
 
-/* The other servers of redlock, besides the shared one. */
+/* the servers of redlock, besides the shared one */
 enum { MORE_SERVERS = 2 };
 
 static struct {
@@ -204,7 +204,7 @@ static unsigned standing_in_line(const engine *e, const waiter *waiters, unsigne
     return standing;
 }
 
-void engine_await_line(const engine *e, const waiter *waiters, unsigned count)
+void engine_await_queue(const engine *e, const waiter *waiters, unsigned count)
 {
     if (!e->in_order) {
         sleep_ms(40);
@@ -213,10 +213,10 @@ void engine_await_line(const engine *e, const waiter *waiters, unsigned count)
     for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(1))
         if (standing_in_line(e, waiters, count) == count)
             return;
-    fail_msg("nobody came to stand in line for %s", engine_lock());
+    fail_msg("no waiter joined the queue of %s", engine_lock());
 }
 
-/* A thread that was joined may be seen for a moment longer. */
+/* A joined thread may be visible for a moment longer. */
 static void await_threads(unsigned count)
 {
     for (int64_t end = clock_ms() + 2000; count_threads() > count && clock_ms() < end;)
@@ -234,7 +234,7 @@ static int after_case(void **state)
     await_threads(world.threads);
     if ((is_on_server(r->engine) && !all_become_empty()) ||
         (is_on_cluster(r->engine) && !cluster_becomes_empty(world.cluster))) {
-        print_error("something is left behind\n");
+        print_error("keys remain on the server\n");
         return -1;
     }
     return 0;

@@ -41,7 +41,7 @@ const char *engine_url(const engine *e, const char *options);
 
 /* Waits until all of these waiters are in the queue of this test's lock; those of one client are
  * neighbours.  On an engine without a queue, waits for a short time. */
-void engine_await_line(const engine *e, const waiter *waiters, unsigned count);
+void engine_await_queue(const engine *e, const waiter *waiters, unsigned count);
 
 /* The name of a lock that no other test uses: a failed test may leave it held. */
 const char *engine_lock(void);

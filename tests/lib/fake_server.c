@@ -20,17 +20,17 @@ struct fake_server {
     fake_answer *answer;
     void        *arg;
     int          listener;
-    int          stops[2]; /* a pipe: closed at its far end, it is time to stop              */
-    atomic_int   talk;     /* -1: nobody is there                                            */
+    int          stops[2]; /* a pipe: its far end is closed to stop the server */
+    atomic_int   talk;     /* -1: no client is connected */
     int          nth;
-    char         last; /* byte that was said on this connection; 0: none                     */
+    char         last; /* last byte sent on this connection; 0: none */
     int          connections;
     char         url[64];
     char         in[IN_MAX];
     size_t       in_size;
 };
 
-/* ---- saying ---------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 void fake_say_bytes(fake_server *s, const char *bytes, size_t size)
 {
@@ -78,7 +78,7 @@ void fake_say_info(fake_server *s, char digit)
     fake_say(s, text);
 }
 
-/* ---- hearing --------------------------------------------------------------------------------- */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
 /* A decimal number that ends in CR LF, after `mark`; -1: it is not there yet. */
 static long take_number(char **at, const char *end, char mark)

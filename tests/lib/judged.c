@@ -7,10 +7,10 @@
 
 enum { PATIENCE_MS = 20000, LINE_MS = 5000, ROUNDS_MAX = 20 };
 
-static atomic_int present; /* believers and rivals that were not stopped */
+static atomic_int present; /* holders and rivals that were not stopped */
 
-/* Checked afterwards: a slow holder may have been slow in the very last step, when another has
- * already entered. */
+/* Checked afterwards: a slow holder may have been slow in the very last step, after another one
+ * entered. */
 static void leave(witness_visit *visit, bowline_hold *hold)
 {
     witness_leave(visit);
@@ -18,9 +18,9 @@ static void leave(witness_visit *visit, bowline_hold *hold)
         visit->record->tainted = true;
 }
 
-/* ---- the believer ---------------------------------------------------------------------------- */
+/* ---- the holder ------------------------------------------------------------------------------ */
 
-struct believer {
+struct lock_holder {
     pthread_t     thread;
     witness_visit visit;
     bowline_hold *hold;
@@ -30,7 +30,7 @@ struct believer {
 
 static void *believe(void *arg)
 {
-    believer *b = arg;
+    lock_holder *b = arg;
 
     while (!atomic_load(&b->stops)) {
         int64_t at   = witness_now_us();
@@ -47,9 +47,9 @@ static void *believe(void *arg)
     return NULL;
 }
 
-believer *believer_start(witness *judge, bowline_hold *hold)
+lock_holder *holder_start(witness *judge, bowline_hold *hold)
 {
-    believer *b = calloc(1, sizeof *b);
+    lock_holder *b = calloc(1, sizeof *b);
 
     assert_non_null(b);
     b->hold = hold;
@@ -59,7 +59,7 @@ believer *believer_start(witness *judge, bowline_hold *hold)
     return b;
 }
 
-bool believer_learns(believer *b)
+bool holder_await_loss(lock_holder *b)
 {
     for (int64_t end = clock_ms() + PATIENCE_MS; clock_ms() < end; sleep_ms(1))
         if (atomic_load(&b->has_learnt))
@@ -67,7 +67,7 @@ bool believer_learns(believer *b)
     return false;
 }
 
-int64_t believer_stop(believer *b)
+int64_t holder_stop(lock_holder *b)
 {
     atomic_store(&b->stops, true);
     assert_int_equal(pthread_join(b->thread, NULL), 0);
@@ -110,7 +110,7 @@ static void have_a_turn(rival *r, bowline_hold *hold)
 static void *want_it(void *arg)
 {
     rival *r         = arg;
-    bool   has_ended = true; /* everything that it acquired was released, as far as it knows */
+    bool   has_ended = true; /* it released all its holds, as far as it knows */
 
     while (!atomic_load(&r->stops)) {
         bowline_hold *hold   = NULL;
@@ -149,7 +149,7 @@ rival *rival_start(witness *judge, const char *url, const char *name)
     return start(judge, url, name, BOWLINE_NO_WAIT);
 }
 
-rival *rival_start_in_line(witness *judge, const char *url, const char *name)
+rival *rival_start_queued(witness *judge, const char *url, const char *name)
 {
     return start(judge, url, name, LINE_MS);
 }
@@ -163,17 +163,17 @@ void rival_stop(rival *r)
     free(r);
 }
 
-unsigned rival_turns(rival *r)
+unsigned rival_hold_count(rival *r)
 {
     return atomic_load(&r->turns);
 }
 
-bool rival_gets_a_turn(rival *r)
+bool rival_await_hold(rival *r)
 {
-    unsigned before = rival_turns(r);
+    unsigned before = rival_hold_count(r);
 
     for (int64_t end = clock_ms() + PATIENCE_MS; clock_ms() < end; sleep_ms(1))
-        if (rival_turns(r) > before)
+        if (rival_hold_count(r) > before)
             return true;
     return false;
 }
@@ -185,7 +185,7 @@ bool keeps_in_round_at(bool kept, int status, int round, const char *file, int l
     bool by_time = status == BOWLINE_OK || status == BOWLINE_LOST || status == BOWLINE_UNKNOWN ||
                    status == BOWLINE_UNREACHABLE;
     if (!by_time || round >= ROUNDS_MAX) {
-        print_error("not kept in round %d, and given back with %s\n", round,
+        print_error("not kept in round %d, and released with %s\n", round,
                     bowline_status_name(status));
         _fail(file, line);
     }
@@ -199,7 +199,7 @@ void judge_dismiss(witness *judge)
         witness_free(judge);
 }
 
-/* ---- the verdict ----------------------------------------------------------------------------- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
 void assert_one_at_a_time_at(witness *judge, const char *file, int line)
 {
@@ -207,7 +207,7 @@ void assert_one_at_a_time_at(witness *judge, const char *file, int line)
 
     if (verdict.overlaps == 0 && verdict.unexcused == 0)
         return;
-    print_error("of %zu visits %zu overlap, %zu found somebody inside, %zu without excuse\n",
+    print_error("of %zu visits %zu overlap, %zu found another holder inside, %zu without excuse\n",
                 verdict.visits, verdict.overlaps, verdict.collisions, verdict.unexcused);
     _fail(file, line);
 }

@@ -1,7 +1,7 @@
 /*
  * judged.h -- a holder and a rival of one lock, checked by a witness (witness.h).
  *
- * The believer is a thread that plays the program that holds the lock: it is inside as long as
+ * The lock_holder is a thread that acts as the program that holds the lock: it is inside while
  * bowline_hold_left_ms is above 0, and then leaves.  The rival is a client with its own connection,
  * which acquires the lock whenever it can, is inside for a moment, and releases it.
  */
@@ -11,34 +11,34 @@
 #include "tests/lib/testing.h"
 #include "tests/lib/witness.h"
 
-typedef struct believer believer;
-typedef struct rival    rival;
+typedef struct lock_holder lock_holder;
+typedef struct rival       rival;
 
 /* Enters at once.  Stop it before the release of the hold. */
-believer *believer_start(witness *judge, bowline_hold *hold);
+lock_holder *holder_start(witness *judge, bowline_hold *hold);
 
-/* Waits, twenty seconds at most, until it has seen that the lock is lost. */
-bool believer_learns(believer *b);
+/* Waits, twenty seconds at most, until it has detected the loss of the lock. */
+bool holder_await_loss(lock_holder *b);
 
-/* Leaves, if it is still inside.  Returns the last time at which it was sure, on the clock of
+/* Leaves, if it is still inside.  Returns the last time at which it held the lock, on the clock of
  * witness_now_us; 0: never.  Frees it. */
-int64_t believer_stop(believer *b);
+int64_t holder_stop(lock_holder *b);
 
 /* `url` lives until the rival is stopped. */
 rival *rival_start(witness *judge, const char *url, const char *name);
 void   rival_stop(rival *r); /* frees it */
 
-/* A rival that waits in the queue instead of trying again and again. */
-rival *rival_start_in_line(witness *judge, const char *url, const char *name);
+/* A rival that waits in the queue instead of trying repeatedly. */
+rival *rival_start_queued(witness *judge, const char *url, const char *name);
 
-unsigned rival_turns(rival *r); /* how often it has been inside */
+unsigned rival_hold_count(rival *r); /* how often it has been inside */
 
 /* Waits, twenty seconds at most, until it has been inside once more. */
-bool rival_gets_a_turn(rival *r);
+bool rival_await_hold(rival *r);
 
-/* True if a hold that must survive this round was kept and then released with OK.  False: the
- * machine was too slow (the renewal thread, the server or the caller may stop for a lease): repeat
- * the round, twenty times at most. */
+/* Returns true if a hold that must be kept in this round was kept and then released with OK.
+ * False: the machine was too slow (the renewal thread, the server or the caller may stop for a
+ * lease): repeat the round, twenty times at most. */
 #define keeps_in_round(kept, status, round) \
     keeps_in_round_at((kept), (status), (round), __FILE__, __LINE__)
 bool keeps_in_round_at(bool kept, int status, int round, const char *file, int line);
@@ -46,7 +46,8 @@ bool keeps_in_round_at(bool kept, int status, int round, const char *file, int l
 /* As witness_free, unless a failed test has left threads that still use the witness. */
 void judge_dismiss(witness *judge);
 
-/* No two holders were sure at the same time, and none could have known of the other inside. */
+/* No two holders were sure of the lock at the same time, and none was inside with another one that
+ * it could know of. */
 #define assert_one_at_a_time(judge) assert_one_at_a_time_at((judge), __FILE__, __LINE__)
 void assert_one_at_a_time_at(witness *judge, const char *file, int line);
 

@@ -65,7 +65,7 @@ static void lines_close(void)
         wire_close(&lines[i].wire);
 }
 
-/* ---- what has been said, for when it was in vain --------------------------------------------- */
+/* ---- log of the sequence, for a failure ------------------------------------------------------ */
 
 static char   story[16384];
 static size_t story_size;
@@ -102,7 +102,7 @@ static void found_difference(unsigned connection, bwl_resp_cursor cursor,
              e->reply.parts[i].number);
 }
 
-/* ---- one step of both ------------------------------------------------------------------------ */
+/* ---- one step of both servers ---------------------------------------------------------------- */
 
 static void hear(unsigned connection)
 {
@@ -218,7 +218,7 @@ void play_command(unsigned connection, const bwl_model_command *cmd)
                     (bwl_model_part){ BWL_PART_VALUE, reply.pushes[i].value });
 }
 
-/* ---- what happens to them -------------------------------------------------------------------- */
+/* ---- events of both servers ------------------------------------------------------------------ */
 
 /* An expired key must be deleted in the server too, before its clock is set back. */
 void play_clock(int64_t by_ms)

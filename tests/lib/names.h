@@ -1,5 +1,5 @@
 /*
- * names.h -- host names that resolve as the test says: it replaces getaddrinfo(3) of the system in
+ * names.h -- host names that resolve as the test sets: it replaces getaddrinfo(3) of the system in
  * this program.
  */
 #ifndef TEST_NAMES_H

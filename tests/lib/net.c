@@ -108,7 +108,7 @@ net *net_make(unsigned hosts_count)
     assert_non_null(n);
     assert_in_range(hosts_count, 2, NET_HOSTS_MAX);
     if (!is_allowed(n)) {
-        print_message("# no hosts of our own: a network namespace is not allowed here: %s\n",
+        print_message("# no private hosts: a network namespace is not allowed here: %s\n",
                       strerror(errno));
         free(n);
         return NULL;
@@ -123,7 +123,7 @@ net *net_make(unsigned hosts_count)
         net_mend_all(n);
         return n;
     }
-    print_message("# no hosts of our own: ip(8) is not there, or may not make a bridge\n");
+    print_message("# no private hosts: ip(8) is not there, or may not make a bridge\n");
     net_free(n);
     return NULL;
 }

@@ -221,7 +221,7 @@ bool server_becomes_empty(server *s)
     for (int64_t end = clock_ms() + SERVER_PATIENCE_MS; clock_ms() < end; sleep_ms(2))
         if (keys_of_locks(s)[0] == '\0')
             return true;
-    print_error("left behind:%s\n", keys_of_locks(s));
+    print_error("remaining:%s\n", keys_of_locks(s));
     (void)server_ask(s, "FLUSHALL");
     return false;
 }

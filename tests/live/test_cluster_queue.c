@@ -6,7 +6,7 @@
  */
 #include "tests/lib/cluster.h"
 #include "tests/lib/judged.h"
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
@@ -75,7 +75,7 @@ static void start_all(queue_client *waiting, const char *name, unsigned node)
     for (int i = 0; i < WAITERS; i++) {
         waiting[i] = (queue_client){ .client = must_open(url), .name = name, .number = i };
         assert_int_equal(pthread_create(&waiting[i].thread, NULL, wait_once, &waiting[i]), 0);
-        assert_true(line_comes_to(c->nodes[node], name, i + 1));
+        assert_true(queue_await_size(c->nodes[node], name, i + 1));
     }
 }
 
@@ -137,7 +137,7 @@ TEST(cluster_queue_waiters_and_hold_move_with_their_slot)
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, name);
     uint64_t        fence  = bowline_hold_fence(hold);
-    believer       *b      = believer_start(judge, hold);
+    lock_holder       *b      = holder_start(judge, hold);
 
     start_all(waiting, name, 0);
     cluster_begin_move(c, slot, 0, 1);
@@ -147,7 +147,7 @@ TEST(cluster_queue_waiters_and_hold_move_with_their_slot)
     cluster_end_move(c, slot, 0, 1);
     assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
     assert_int_equal(atomic_load(&granted), 0);
-    (void)believer_stop(b);
+    (void)holder_stop(b);
     must_release(hold); /* perhaps before a waiter is known on the new node */
     join_all(waiting, fence);
     assert_true(cluster_becomes_empty(c));
@@ -202,17 +202,17 @@ TEST(cluster_queue_excludes_while_its_slot_moves_repeatedly)
     const char *name = cluster_name_at(0, 1);
     int         slot = cluster_slot_of(c, name);
     for (int i = 0; i < RIVALS; i++)
-        rivals[i] = rival_start_in_line(judge, url, name);
+        rivals[i] = rival_start_queued(judge, url, name);
     for (unsigned i = 0; i < MOVES; i++) {
         unsigned from = i % CLUSTER_PRIMARIES;
         unsigned to   = (i + 1) % CLUSTER_PRIMARIES;
         cluster_begin_move(c, slot, from, to);
         cluster_move_keys(c, slot, from, to);
         cluster_end_move(c, slot, from, to);
-        assert_true(rival_gets_a_turn(rivals[i % RIVALS]));
+        assert_true(rival_await_hold(rivals[i % RIVALS]));
     }
     for (int i = 0; i < RIVALS; i++) {
-        assert_true(rival_gets_a_turn(rivals[i]));
+        assert_true(rival_await_hold(rivals[i]));
         rival_stop(rivals[i]);
     }
     assert_int_equal(witness_judge(judge).fences_backward, 0);
@@ -261,7 +261,7 @@ TEST(cluster_queue_waiters_and_hold_survive_a_failover)
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, name);
     uint64_t        fence  = bowline_hold_fence(hold);
-    believer       *b      = believer_start(judge, hold);
+    lock_holder       *b      = holder_start(judge, hold);
 
     start_all(waiting, name, 1);
     assert_string_equal(server_ask(c->nodes[1], "WAIT 1 5000"), "1");
@@ -269,9 +269,9 @@ TEST(cluster_queue_waiters_and_hold_survive_a_failover)
     assert_true(cluster_leaves(c, slot, 1));
     assert_true(cluster_comes_to(c, "ok"));
     assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
-    assert_true(line_comes_to(c->nodes[4], name, WAITERS));
+    assert_true(queue_await_size(c->nodes[4], name, WAITERS));
     assert_int_equal(atomic_load(&granted), 0);
-    (void)believer_stop(b);
+    (void)holder_stop(b);
     must_release(hold);
     join_all(waiting, fence);
     assert_true(cluster_becomes_empty(c));
@@ -354,7 +354,7 @@ TEST(cluster_queue_skips_a_dead_waiter)
     for (int i = 0; i < WAITERS; i++) {
         waiting[i] = (queue_client){ .client = must_open(url), .name = name, .number = i };
         assert_int_equal(pthread_create(&waiting[i].thread, NULL, wait_once, &waiting[i]), 0);
-        assert_true(line_comes_to(c->nodes[0], name, i + 2));
+        assert_true(queue_await_size(c->nodes[0], name, i + 2));
     }
     must_release(hold);
     join_all(waiting, fence);

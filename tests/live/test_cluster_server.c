@@ -49,12 +49,12 @@ TEST(cluster_lock_is_lost_when_the_replica_lacks_it)
     assert_true(server_comes_to(c->nodes[4], "1", "DBSIZE"));
     (void)server_ask(c->nodes[1], "DEL bowline:{%s}", name); /* as if it had not been replicated */
     assert_true(server_comes_to(c->nodes[4], "0", "DBSIZE"));
-    believer *b        = believer_start(judge, hold);
-    int64_t   fault_us = witness_now_us();
+    lock_holder *b        = holder_start(judge, hold);
+    int64_t      fault_us = witness_now_us();
     server_kill(c->nodes[1]);
     assert_true(cluster_leaves(c, slot, 1));
-    assert_true(believer_learns(b));
-    assert_bounded(believer_stop(b), fault_us, LEASE_MS);
+    assert_true(holder_await_loss(b));
+    assert_bounded(holder_stop(b), fault_us, LEASE_MS);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     assert_status(BOWLINE_OK, try_once(client, name), NULL);
     bowline_close(client);

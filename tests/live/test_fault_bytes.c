@@ -123,7 +123,7 @@ static void run_conversation(const worker *t, witness *judge, int64_t at, const 
 
     check_status(t->trial, at, "acquire", status);
     if (status == BOWLINE_OK) {
-        believer *b = believer_start(judge, hold);
+        lock_holder *b = holder_start(judge, hold);
         ask_server(token, "GET", t->name);
         bool is_ours = bowline_hold_left_ms(hold) > 0; /* then the key had our token */
         atomic_fetch_add(&t->trial->held, is_ours);
@@ -134,7 +134,7 @@ static void run_conversation(const worker *t, witness *judge, int64_t at, const 
         atomic_fetch_add(&t->trial->extended, status == BOWLINE_OK);
         if (is_ours)
             check_held(t, at, hold, token);
-        (void)believer_stop(b);
+        (void)holder_stop(b);
         check_released(t, at, bowline_release(hold, NULL), is_ours ? token : "none");
     }
     bowline_close(client);
@@ -160,7 +160,7 @@ static void run_round(const worker *t, int64_t at)
     proxy_stop(line);
     if (strcmp(pttl, "-1") == 0)
         fail_round(t->trial, at, "a key remains", "without an expiry");
-    if (!rival_gets_a_turn(r))
+    if (!rival_await_hold(r))
         fail_round(t->trial, at, "the rival", "is not granted the lock afterwards");
     rival_stop(r);
     witness_verdict verdict = witness_judge(judge);

@@ -7,7 +7,7 @@
  */
 #include "tests/lib/clock_shim.h"
 #include "tests/lib/judged.h"
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
@@ -93,13 +93,13 @@ TEST(hold_is_kept_by_renewal_when_the_server_clock_is_fast)
     for (int rounds = 1;; rounds++) {
         set_clock(0, 250000);
         bowline_hold *hold = must_acquire(client, "x");
-        believer     *b    = believer_start(judge, hold);
+        lock_holder     *b    = holder_start(judge, hold);
         rival        *r    = rival_start(judge, rival_url, "x");
         sleep_ms(4 * LEASE_MS);
-        bool kept = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
-        (void)believer_stop(b);
+        bool kept = bowline_hold_left_ms(hold) > 0 && rival_hold_count(r) == 0;
+        (void)holder_stop(b);
         int status = bowline_release(hold, NULL);
-        assert_true(rival_gets_a_turn(r));
+        assert_true(rival_await_hold(r));
         rival_stop(r);
         if (keeps_in_round(kept, status, rounds))
             break;
@@ -118,14 +118,14 @@ TEST(overlap_is_bounded_without_renewal_when_the_server_clock_is_fast)
     set_clock(0, 1000000);
     bowline_hold *hold        = must_acquire(client, "x");
     int64_t       acquired_us = witness_now_us(); /* at the latest */
-    believer     *b           = believer_start(judge, hold);
+    lock_holder     *b           = holder_start(judge, hold);
     rival        *r           = rival_start(judge, rival_url, "x");
-    assert_true(rival_gets_a_turn(r));
-    assert_true(believer_learns(b));
-    int64_t sure_us = believer_stop(b);
+    assert_true(rival_await_hold(r));
+    assert_true(holder_await_loss(b));
+    int64_t sure_us = holder_stop(b);
     assert_bounded(sure_us, acquired_us, LEASE_MS);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     rival_stop(r);
     bowline_close(client);
 }
@@ -138,8 +138,8 @@ static bool start_queued_rivals(rival *rivals[WAITERS])
     bool all = true;
 
     for (int i = 0; i < WAITERS; i++) {
-        rivals[i] = rival_start_in_line(judge, queue_url, "x");
-        all       = all && line_comes_to(redis, "x", i + 1);
+        rivals[i] = rival_start_queued(judge, queue_url, "x");
+        all       = all && queue_await_size(redis, "x", i + 1);
     }
     return all;
 }
@@ -147,7 +147,7 @@ static bool start_queued_rivals(rival *rivals[WAITERS])
 static void each_is_granted_the_lock(rival *rivals[WAITERS])
 {
     for (int i = 0; i < WAITERS; i++)
-        assert_true(rival_turns(rivals[i]) > 0 || rival_gets_a_turn(rivals[i]));
+        assert_true(rival_hold_count(rivals[i]) > 0 || rival_await_hold(rivals[i]));
 }
 
 static void stop_rivals(rival *rivals[WAITERS])
@@ -164,14 +164,14 @@ static bool jump_forward_with_waiters(void)
     set_clock(0, 0);
     bowline_client *client = must_open(queue_url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    believer       *b      = believer_start(judge, hold);
+    lock_holder       *b      = holder_start(judge, hold);
     bool            all    = start_queued_rivals(rivals);
     assert_true(all || bowline_hold_left_ms(hold) == 0);
     set_clock(3600000, 0);
     int64_t fault_us = witness_now_us();
     each_is_granted_the_lock(rivals);
-    assert_true(believer_learns(b));
-    int64_t sure_us = believer_stop(b);
+    assert_true(holder_await_loss(b));
+    int64_t sure_us = holder_stop(b);
     assert_bounded(sure_us, fault_us, LEASE_MS);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     stop_rivals(rivals);
@@ -198,9 +198,9 @@ TEST(server_clock_jump_forward_loses_the_hold_and_keeps_the_waiters)
     (void)snprintf(url, sizeof url, "%s?protocol=queue", redis->tcp_url);
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    believer       *b      = believer_start(judge, hold);
+    lock_holder       *b      = holder_start(judge, hold);
     assert_true(start_queued_rivals(rivals));
-    (void)believer_stop(b);
+    (void)holder_stop(b);
     must_release(hold);
     each_is_granted_the_lock(rivals);
     stop_rivals(rivals);
@@ -218,14 +218,14 @@ TEST(server_clock_jump_back_keeps_the_hold_and_the_waiters)
         char value[64];
         set_clock(0, 0);
         bowline_hold *hold = must_acquire(client, "x");
-        believer     *b    = believer_start(judge, hold);
+        lock_holder     *b    = holder_start(judge, hold);
         copy_value(value);
         bool all = start_queued_rivals(rivals);
         set_clock(-3600000, 0);
         sleep_ms(2 * LEASE_MS);
         bool kept = bowline_hold_left_ms(hold) > 0;
         assert_true(all || !kept);
-        (void)believer_stop(b);
+        (void)holder_stop(b);
         int status = bowline_release(hold, NULL);
         remove_left_key(value);
         each_is_granted_the_lock(rivals);

@@ -68,7 +68,7 @@ static void evict_the_lock(const char *policy)
     assert_string_equal(server_ask(redis, "CONFIG SET maxmemory-policy %s", policy), "OK");
     fill(0, OTHERS);
     bowline_hold *hold  = must_acquire(client, "x");
-    believer     *b     = believer_start(judge, hold);
+    lock_holder     *b     = holder_start(judge, hold);
     bool          early = is_evicted_at_low_pressure();
     if (!early)
         evict_everything();
@@ -79,12 +79,12 @@ static void evict_the_lock(const char *policy)
     int64_t fault_us = witness_now_us();
     assert_string_equal(server_ask(redis, "CONFIG SET maxmemory 0"), "OK");
     rival *r = rival_start(judge, rival_url, "x");
-    assert_true(rival_gets_a_turn(r));
-    assert_true(believer_learns(b));
-    int64_t sure_us = believer_stop(b);
+    assert_true(rival_await_hold(r));
+    assert_true(holder_await_loss(b));
+    int64_t sure_us = holder_stop(b);
     assert_bounded(sure_us, fault_us, LEASE_MS);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    assert_true(rival_gets_a_turn(r)); /* its lock was not deleted */
+    assert_true(rival_await_hold(r)); /* its lock was not deleted */
     rival_stop(r);
     bowline_close(client);
     (void)server_ask(redis, "FLUSHALL");
@@ -101,18 +101,18 @@ static void keep_the_lock(void)
         bowline_error   error  = { 0 };
         fill(0, OTHERS);
         bowline_hold *hold = must_acquire(client, "x");
-        believer     *b    = believer_start(judge, hold);
+        lock_holder     *b    = holder_start(judge, hold);
         rival        *r    = rival_start(judge, rival_url, "x");
         (void)server_ask(redis, "CONFIG SET maxmemory 1");
         sleep_ms(2 * LEASE_MS);
         int  refused = acquire_within(&none, client, "y", BOWLINE_NO_WAIT, &error);
-        bool kept    = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
-        (void)believer_stop(b);
+        bool kept    = bowline_hold_left_ms(hold) > 0 && rival_hold_count(r) == 0;
+        (void)holder_stop(b);
         int status = bowline_release(hold, NULL);
         assert_status(BOWLINE_REFUSED, refused, &error);
         assert_non_null(strstr(error.text, "OOM"));
         (void)server_ask(redis, "CONFIG SET maxmemory 0");
-        assert_true(rival_gets_a_turn(r));
+        assert_true(rival_await_hold(r));
         rival_stop(r);
         bowline_close(client);
         (void)server_ask(redis, "FLUSHALL");

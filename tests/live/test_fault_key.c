@@ -43,30 +43,30 @@ static const key_change key_changes[] = {
 };
 
 /* The key is gone: another client acquires the lock at once, and the holder does not disturb it. */
-static void another_client_acquires_it(bowline_hold *hold, believer *b, int64_t fault_us)
+static void another_client_acquires_it(bowline_hold *hold, lock_holder *b, int64_t fault_us)
 {
     rival *r = rival_start(judge, rival_url, "x");
 
-    assert_true(rival_gets_a_turn(r));
-    assert_true(believer_learns(b));
-    int64_t sure_us = believer_stop(b);
+    assert_true(rival_await_hold(r));
+    assert_true(holder_await_loss(b));
+    int64_t sure_us = holder_stop(b);
     assert_bounded(sure_us, fault_us, LEASE_MS);
     assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     rival_stop(r);
 }
 
 /* A foreign value is there: it stays unchanged. */
-static void foreign_value_is_unchanged(bowline_hold *hold, believer *b, int64_t fault_us,
+static void foreign_value_is_unchanged(bowline_hold *hold, lock_holder *b, int64_t fault_us,
                                        const char *type)
 {
     char before[2000];
 
     (void)snprintf(before, sizeof before, "%s", server_ask(redis, "DUMP bowline:{x}"));
     (void)server_ask(redis, "PERSIST bowline:{x}");
-    assert_true(believer_learns(b));
-    int64_t sure_us = believer_stop(b);
+    assert_true(holder_await_loss(b));
+    int64_t sure_us = holder_stop(b);
     assert_bounded(sure_us, fault_us, LEASE_MS);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     assert_string_equal(server_ask(redis, "DUMP bowline:{x}"), before);
@@ -93,7 +93,7 @@ TEST(holder_learns_when_its_key_is_replaced_or_deleted)
     for (size_t i = 0; i < COUNT_OF(key_changes); i++) {
         bowline_client *client = must_open(holder_url);
         bowline_hold   *hold   = must_acquire(client, "x");
-        believer       *b      = believer_start(judge, hold);
+        lock_holder       *b      = holder_start(judge, hold);
         const char     *reply  = server_ask(redis, "%s", key_changes[i].how);
         if (reply[0] == '-')
             fail_msg("%s: %s", key_changes[i].how, reply);
@@ -150,7 +150,7 @@ TEST(renewal_restores_the_expiry_of_a_persisted_key)
 
     for (int rounds = 1;; rounds++) {
         bowline_hold *hold = must_acquire(client, "x");
-        believer     *b    = believer_start(judge, hold);
+        lock_holder     *b    = holder_start(judge, hold);
         rival        *r    = rival_start(judge, rival_url, "x");
         assert_string_equal(server_ask(redis, "PERSIST bowline:{x}"), "1");
         assert_status(BOWLINE_OK, bowline_who(other, "x", &holder, NULL), NULL);
@@ -159,10 +159,10 @@ TEST(renewal_restores_the_expiry_of_a_persisted_key)
                bowline_hold_left_ms(hold) > 0)
             sleep_ms(5);
         assert_true(atol(server_ask(redis, "PTTL bowline:{x}")) <= LEASE_MS);
-        bool kept = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
-        (void)believer_stop(b);
+        bool kept = bowline_hold_left_ms(hold) > 0 && rival_hold_count(r) == 0;
+        (void)holder_stop(b);
         int status = bowline_release(hold, NULL);
-        assert_true(rival_gets_a_turn(r));
+        assert_true(rival_await_hold(r));
         rival_stop(r);
         if (keeps_in_round(kept && noted, status, rounds)) /* a renewal may have been faster */
             break;
@@ -183,15 +183,15 @@ TEST(renewal_restores_a_shortened_expiry)
 
     for (int rounds = 1;; rounds++) {
         bowline_hold *hold = must_acquire(client, "x");
-        believer     *b    = believer_start(judge, hold);
+        lock_holder     *b    = holder_start(judge, hold);
         rival        *r    = rival_start(judge, rival_url, "x");
         /* More than a third of the lease, so that a renewal is in time. */
         (void)server_ask(redis, "PEXPIRE bowline:{x} %d", LEASE_MS * 2 / 3);
         sleep_ms(2 * LEASE_MS);
-        bool kept = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
-        (void)believer_stop(b);
+        bool kept = bowline_hold_left_ms(hold) > 0 && rival_hold_count(r) == 0;
+        (void)holder_stop(b);
         int status = bowline_release(hold, NULL);
-        assert_true(rival_gets_a_turn(r));
+        assert_true(rival_await_hold(r));
         rival_stop(r);
         if (keeps_in_round(kept, status, rounds))
             break;

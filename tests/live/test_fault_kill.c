@@ -58,9 +58,9 @@ static void while_waiting(bowline_client *client)
     status = bowline_release(first, &error);
     assert_true(status == BOWLINE_OK || status == BOWLINE_UNKNOWN);
     assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, op, &error), &error);
-    believer *b = believer_start(judge, hold);
+    lock_holder *b = holder_start(judge, hold);
     sleep_ms(20);
-    (void)believer_stop(b);
+    (void)holder_stop(b);
     give_back_or_lose(hold);
     bowline_close(other);
 }
@@ -76,9 +76,9 @@ static void while_acquiring(bowline_client *client)
     assert_status(BOWLINE_OK, status, &error);
     kill_during((in_flight){ client, op });
     assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, op, &error), &error);
-    believer *b = believer_start(judge, hold);
+    lock_holder *b = holder_start(judge, hold);
     sleep_ms(20);
-    (void)believer_stop(b);
+    (void)holder_stop(b);
     give_back_or_lose(hold);
 }
 
@@ -86,16 +86,16 @@ static void while_held(bowline_client *client)
 {
     for (int rounds = 1;; rounds++) {
         bowline_hold *hold = must_acquire(client, "x");
-        believer     *b    = believer_start(judge, hold);
+        lock_holder     *b    = holder_start(judge, hold);
         rival        *r    = rival_start(judge, rival_url, "x");
         for (int i = 0; i < 40; i++) {
             kill_all();
             sleep_ms(LEASE_MS / 20);
         }
-        bool kept = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
-        (void)believer_stop(b);
+        bool kept = bowline_hold_left_ms(hold) > 0 && rival_hold_count(r) == 0;
+        (void)holder_stop(b);
         int status = bowline_release(hold, NULL);
-        assert_true(rival_gets_a_turn(r));
+        assert_true(rival_await_hold(r));
         rival_stop(r);
         if (keeps_in_round(kept, status, rounds))
             return;
@@ -112,7 +112,7 @@ static bool is_possible_after_kill(int status)
 static void while_extending(bowline_client *client)
 {
     bowline_hold      *hold  = must_acquire(client, "x");
-    believer          *b     = believer_start(judge, hold);
+    lock_holder          *b     = holder_start(judge, hold);
     bowline_operation *op    = NULL;
     bowline_error      error = { 0 };
 
@@ -120,7 +120,7 @@ static void while_extending(bowline_client *client)
     assert_status(BOWLINE_OK, bowline_extend_start(&op, hold, 0, &error), &error);
     kill_during((in_flight){ client, op });
     int status = bowline_finish(op, &error);
-    (void)believer_stop(b);
+    (void)holder_stop(b);
     assert_true(is_possible_after_kill(status));
     if (status != BOWLINE_LOST) /* LOST: the machine was slow */
         status = bowline_extend(hold, 0, &error);
@@ -157,7 +157,7 @@ TEST(lock_is_free_within_the_lease_after_a_kill_in_each_phase)
             must_be_free(client, "warm up");
             phases[i](client);
             rival *r = rival_start(judge, rival_url, "x");
-            assert_true(rival_gets_a_turn(r)); /* within the lease */
+            assert_true(rival_await_hold(r)); /* within the lease */
             rival_stop(r);
             bowline_close(client);
             assert_true(server_becomes_empty(redis));

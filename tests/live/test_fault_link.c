@@ -148,26 +148,26 @@ TEST(hold_is_lost_when_the_link_is_down_for_longer_than_the_lease)
     bowline_client *client = must_open(holder_url);
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_hold   *none   = NULL;
-    believer       *b      = believer_start(judge, hold);
+    lock_holder       *b      = holder_start(judge, hold);
     bowline_error   error  = { 0 };
 
     set_link(false);
     int64_t fault_us = witness_now_us();
     rival  *r        = rival_start(judge, rival_url, "x");
-    assert_true(believer_learns(b));
-    int64_t sure_us = believer_stop(b);
+    assert_true(holder_await_loss(b));
+    int64_t sure_us = holder_stop(b);
     assert_bounded(sure_us, fault_us, LEASE_MS);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     int status = acquire_within(&none, client, "y", BOWLINE_NO_WAIT, &error);
     if (status != BOWLINE_UNKNOWN) /* sent over the old connection, or not sent */
         assert_status(BOWLINE_UNREACHABLE, status, &error);
     assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     set_link(true);
     acquire_in_the_end(&none, client, "x");
-    b = believer_start(judge, none);
+    b = holder_start(judge, none);
     sleep_ms(50);
-    (void)believer_stop(b);
+    (void)holder_stop(b);
     give_back_or_lose(none);
     rival_stop(r);
     bowline_close(client);
@@ -185,7 +185,7 @@ TEST(hold_is_kept_when_the_link_is_down_for_less_than_the_lease)
                        (int)strcspn(holder_url, "?") + 1, holder_url);
         bowline_client *client = must_open(url);
         bowline_hold   *hold   = must_acquire(client, "x");
-        believer       *b      = believer_start(judge, hold);
+        lock_holder       *b      = holder_start(judge, hold);
         rival          *r      = rival_start(judge, rival_url, "x");
         set_link(false);
         int  status   = bowline_extend(hold, 0, &error);
@@ -195,10 +195,10 @@ TEST(hold_is_kept_when_the_link_is_down_for_less_than_the_lease)
         sleep_ms(2000);
         set_link(true);
         sleep_ms(6000);
-        bool kept = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
-        (void)believer_stop(b);
+        bool kept = bowline_hold_left_ms(hold) > 0 && rival_hold_count(r) == 0;
+        (void)holder_stop(b);
         status = bowline_release(hold, &error);
-        assert_true(rival_gets_a_turn(r));
+        assert_true(rival_await_hold(r));
         rival_stop(r);
         bowline_close(client);
         if (keeps_in_round(kept && is_shown, status, rounds))

@@ -49,7 +49,7 @@ static void assert_lock_is_available(void)
 {
     rival *r = rival_start(judge, rival_url, "x");
 
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     rival_stop(r);
     assert_one_at_a_time(judge);
     assert_true(server_becomes_empty(redis));
@@ -93,9 +93,9 @@ static bool acquire_through_a_long_pause(const char *mode)
      * lock. */
     acquire_in_the_end(&hold, client, "x");
     assert_true(clock_ms() >= over - 5);
-    believer *b = believer_start(judge, hold);
+    lock_holder *b = holder_start(judge, hold);
     sleep_ms(100);
-    (void)believer_stop(b);
+    (void)holder_stop(b);
     (void)bowline_release(hold, NULL);
     rival_stop(r);
     bowline_close(client);
@@ -136,13 +136,13 @@ static bool renew_through_a_short_pause(const char *mode, int round)
 {
     bowline_client *client = client_with("lease=900ms&timeout=250ms");
     bowline_hold   *hold   = must_acquire(client, "x");
-    believer       *b      = believer_start(judge, hold);
+    lock_holder       *b      = holder_start(judge, hold);
     int64_t         over   = pause_for(mode, LEASE_MS / 2);
 
     rival *r = rival_start(judge, rival_url, "x");
     wait_until_after(over + LEASE_MS);
-    bool kept = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
-    (void)believer_stop(b);
+    bool kept = bowline_hold_left_ms(hold) > 0 && rival_hold_count(r) == 0;
+    (void)holder_stop(b);
     int status = bowline_release(hold, NULL);
     rival_stop(r);
     bowline_close(client);
@@ -153,19 +153,19 @@ static void renew_through_a_long_pause(const char *mode)
 {
     bowline_client *client = client_with("lease=900ms&timeout=250ms");
     bowline_hold   *hold   = must_acquire(client, "x");
-    believer       *b      = believer_start(judge, hold);
+    lock_holder       *b      = holder_start(judge, hold);
 
     int64_t over = pause_for(mode, LONG_MS);
     rival  *r    = rival_start(judge, rival_url, "x");
-    assert_true(believer_learns(b));
-    bool got_in  = rival_turns(r) > 0;
+    assert_true(holder_await_loss(b));
+    bool got_in  = rival_hold_count(r) > 0;
     bool is_over = clock_ms() >= over;
     assert_true(is_over || !got_in); /* lost by its own clock, before a rival acquired it */
-    (void)believer_stop(b);
-    assert_true(rival_gets_a_turn(r));
+    (void)holder_stop(b);
+    assert_true(rival_await_hold(r));
     assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    assert_true(rival_gets_a_turn(r)); /* its lock was not deleted */
+    assert_true(rival_await_hold(r)); /* its lock was not deleted */
     rival_stop(r);
     bowline_close(client);
 }

@@ -39,16 +39,16 @@ static int end(void **state)
 
 /* The server has lost the key at `fault_us`: another client acquires the lock, the holder learns of
  * the loss in time, and deletes nothing. */
-static void check_hold_is_lost_without_key(bowline_client *client, bowline_hold *hold, believer *b,
+static void check_hold_is_lost_without_key(bowline_client *client, bowline_hold *hold, lock_holder *b,
                                            int64_t fault_us)
 {
     rival *r = rival_start(judge, rival_url, "x");
 
-    assert_true(rival_gets_a_turn(r));
-    assert_true(believer_learns(b));
-    int64_t sure_us = believer_stop(b);
+    assert_true(rival_await_hold(r));
+    assert_true(holder_await_loss(b));
+    int64_t sure_us = holder_stop(b);
     assert_bounded(sure_us, fault_us, LEASE_MS);
-    assert_true(rival_gets_a_turn(r)); /* it is not disturbed */
+    assert_true(rival_await_hold(r)); /* it is not disturbed */
     assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     rival_stop(r);
@@ -59,16 +59,16 @@ static void check_hold_is_lost_without_key(bowline_client *client, bowline_hold 
 
 /* The key exists, but the server is a new process: the holder learns of the loss and releases, and
  * only then another client acquires the lock. The lease is too long to end during the test. */
-static void check_hold_is_lost_and_releases(bowline_hold *hold, believer *b)
+static void check_hold_is_lost_and_releases(bowline_hold *hold, lock_holder *b)
 {
     rival *r = rival_start(judge, rival_url, "x");
 
-    assert_true(believer_learns(b));
-    (void)believer_stop(b);
+    assert_true(holder_await_loss(b));
+    (void)holder_stop(b);
     assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
     assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"), "1");
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     rival_stop(r);
     assert_one_at_a_time(judge);
     assert_true(server_comes_to(redis, "0", "EXISTS bowline:{x}"));
@@ -83,7 +83,7 @@ TEST(restart_without_data_is_a_loss_within_the_lease)
     begin(NULL);
     bowline_client *client   = must_open(holder_url);
     bowline_hold   *hold     = must_acquire(client, "x");
-    believer       *b        = believer_start(judge, hold);
+    lock_holder       *b        = holder_start(judge, hold);
     int64_t         fault_us = witness_now_us();
     server_restart(redis);
     check_hold_is_lost_without_key(client, hold, b, fault_us);
@@ -102,7 +102,7 @@ TEST(restart_from_a_truncated_aof_is_a_loss_within_the_lease)
         (void)snprintf(file, sizeof file, "%s/appendonly.aof", redis->directory);
     bowline_client *client   = must_open(holder_url);
     bowline_hold   *hold     = must_acquire(client, "x");
-    believer       *b        = believer_start(judge, hold);
+    lock_holder       *b        = holder_start(judge, hold);
     int64_t         fault_us = witness_now_us();
     server_kill(redis);
     assert_int_equal(truncate(file, 0), 0);
@@ -118,7 +118,7 @@ TEST(replication_of_an_empty_primary_is_a_loss_within_the_lease)
     begin(NULL);
     bowline_client *client   = must_open(holder_url);
     bowline_hold   *hold     = must_acquire(client, "x");
-    believer       *b        = believer_start(judge, hold);
+    lock_holder       *b        = holder_start(judge, hold);
     int64_t         fault_us = 0;
     (void)server_ask(redis, "REPLICAOF 127.0.0.1 %d", empty->port);
     /* The last renewal may be executed just before the server loads the data of the other. */
@@ -142,7 +142,7 @@ TEST(restart_from_aof_loses_the_hold_before_another_client_acquires)
         (void)snprintf(url, sizeof url, "%s?lease=10m", redis->tcp_url);
         bowline_client *client = must_open(url);
         bowline_hold   *hold   = must_acquire(client, "x");
-        believer       *b      = believer_start(judge, hold);
+        lock_holder       *b      = holder_start(judge, hold);
         /* With everysec the write may stay in the process while the disk is busy. */
         assert_true(server_comes_to(redis, "aof_buffer_length:0", "INFO persistence"));
         server_restart(redis);
@@ -167,10 +167,10 @@ TEST(key_of_an_unreleased_lost_hold_is_deleted_after_its_guaranteed_time)
                   bowline_acquire(&hold, client, "x", BOWLINE_ACQUIRE(.lease_ms = 2000), NULL),
                   NULL);
     int64_t   until = clock_ms() + bowline_hold_left_ms(hold);
-    believer *b     = believer_start(judge, hold);
+    lock_holder *b     = holder_start(judge, hold);
     server_restart(redis);
-    assert_true(believer_learns(b));
-    (void)believer_stop(b);
+    assert_true(holder_await_loss(b));
+    (void)holder_stop(b);
     assert_status(BOWLINE_OK, acquire_within(&next, other, "x", 20000, NULL), NULL);
     assert_true(clock_ms() >= until);
     must_release(next);
@@ -199,11 +199,11 @@ TEST(key_from_an_old_snapshot_expires_with_its_lease)
     }
     rival *r = rival_start(judge, rival_url, "x");
     acquire_in_the_end(&none, client, "x");
-    believer *b = believer_start(judge, none);
+    lock_holder *b = holder_start(judge, none);
     sleep_ms(50);
-    (void)believer_stop(b);
+    (void)holder_stop(b);
     give_back_or_lose(none);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     rival_stop(r);
     assert_one_at_a_time(judge);
     bowline_close(client);
@@ -227,9 +227,9 @@ static void restart_with_slow_load(const char *options)
  * was not observed. */
 static bool is_lost_while_loading(bowline_hold *hold)
 {
-    believer *b = believer_start(judge, hold);
+    lock_holder *b = holder_start(judge, hold);
 
-    bool is_learned = believer_learns(b);
+    bool is_learned = holder_await_loss(b);
     bool is_loading = strstr(server_ask(redis, "GET x"), "LOADING") != NULL;
     assert_true(is_learned);
     assert_true(server_comes_to(redis, "PONG", "PING"));

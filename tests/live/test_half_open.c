@@ -89,7 +89,7 @@ TEST(silent_node_loses_its_locks_in_time_and_no_others)
     (void)snprintf(other, sizeof other, "%s", cluster_name_at(BEHIND, 1));
     bowline_client *client = must_open(url);
     acquire_in_the_end(&hold, client, name);
-    believer *b        = believer_start(judge, hold);
+    lock_holder *b        = holder_start(judge, hold);
     rival    *r        = rival_start(judge, rivals_url, name);
     int64_t   fault_us = witness_now_us();
     set_link(false);
@@ -98,9 +98,9 @@ TEST(silent_node_loses_its_locks_in_time_and_no_others)
     if (status != BOWLINE_UNKNOWN && status != BOWLINE_UNREACHABLE)
         assert_status(BOWLINE_UNKNOWN, status, NULL); /* prints the status */
     assert_status(BOWLINE_OK, try_once(client, cluster_name_at(2, 0)), NULL);
-    assert_true(believer_learns(b));
-    assert_bounded(believer_stop(b), fault_us, LEASE_MS);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(holder_await_loss(b));
+    assert_bounded(holder_stop(b), fault_us, LEASE_MS);
+    assert_true(rival_await_hold(r));
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     set_link(true);
     acquire_in_the_end(&again, client, other);

@@ -80,15 +80,15 @@ TEST(hold_is_lost_when_the_name_resolves_to_a_promoted_replica)
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        fence  = bowline_hold_fence(hold);
-    believer       *b      = believer_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
 
     second_follows();
     assert_true(server_comes_to(second, "1", "EXISTS bowline:{x}"));
     (void)server_ask(second, "REPLICAOF NO ONE");
     name_leads_to("db.test", ADDRESS_2);
     server_kill(first);
-    assert_true(believer_learns(b));
-    (void)believer_stop(b);
+    assert_true(holder_await_loss(b));
+    (void)holder_stop(b);
     other = must_open(url);
     assert_status(BOWLINE_BUSY, acquire_within(&other_hold, other, "x", BOWLINE_NO_WAIT, NULL),
                   NULL);

@@ -2,7 +2,7 @@
  * test_queue_bound.c -- protocol queue with ?queue-max=: a waiter that was in the queue rejoins it
  * when it is full, and dead waiters do not fill it.
  */
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
@@ -22,17 +22,17 @@ TEST(earlier_waiter_rejoins_a_full_queue)
 
     bowline_client *client = must_open(bounded_url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    line_join(redis, &w[0], client, "x", 1);
+    queue_await_join(redis, &w[0], client, "x", 1);
     (void)server_ask(redis, "DEL bowline:{x}:bwl.q");
     for (int i = 1; i < BOUND + 1; i++) /* usually before its next heartbeat */
         (void)server_ask(
             redis, "ZADD bowline:{x}:bwl.q 9007199254740%d 'b1:v%d n bowline:i:%d 2000'", i, i, i);
-    assert_true(line_comes_to(redis, "x", BOUND + 1));
+    assert_true(queue_await_size(redis, "x", BOUND + 1));
     must_release(hold);
     assert_status(BOWLINE_OK, waiter_join(&w[0]), &w[0].error);
     must_release(w[0].hold);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* The lock is free and the queue is full of dead waiters: the acquire succeeds. */
@@ -48,7 +48,7 @@ TEST(acquire_succeeds_when_the_queue_is_full_of_dead_waiters)
     assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", 5000, &error), &error);
     must_release(hold);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 static int open_server(void **state)

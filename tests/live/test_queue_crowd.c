@@ -5,7 +5,7 @@
  * The witness detects two holders. No holder here is delayed for longer than a lease, so none may
  * find another inside.
  */
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/suite.h"
 #include "tests/lib/witness.h"
 
@@ -98,7 +98,7 @@ static void check_crowd(bool is_disturbed)
     }
     witness_verdict verdict = witness_judge(judge);
     assert_int_equal(verdict.collisions, 0);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 TEST(crowd_has_one_holder_while_connections_are_killed)

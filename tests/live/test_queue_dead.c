@@ -5,7 +5,7 @@
  * The other processes run the command `bowline run`. The tests check which client was granted the
  * lock, not when.
  */
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
@@ -67,7 +67,7 @@ static bool push_channels_come_to(int count)
 
     for (int64_t end = clock_ms() + 10000; clock_ms() < end && have != count; sleep_ms(2)) {
         have = 0;
-        for (const char *at = line_channels(redis); (at = strstr(at, "bowline:i:")) != NULL; at++)
+        for (const char *at = queue_push_channels(redis); (at = strstr(at, "bowline:i:")) != NULL; at++)
             have++;
     }
     return have == count;
@@ -86,7 +86,7 @@ static void check_killed_holder(long count)
     pid_t holder = run_holder();
     for (long i = 0; i < count; i++) {
         clients[i] = must_open(url);
-        line_join(redis, &waiters[i], clients[i], "x", i + 1);
+        queue_await_join(redis, &waiters[i], clients[i], "x", i + 1);
     }
     kill_hard(holder);
     for (long i = 0; i < count; i++)
@@ -103,7 +103,7 @@ static void check_killed_holder(long count)
         must_release(waiters[i].hold);
         bowline_close(clients[i]);
     }
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 FIXTURE(empty_server, NULL)
@@ -134,8 +134,8 @@ TEST(killed_waiter_is_skipped)
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     pid_t           dead   = run("1h", "true");
-    assert_true(line_comes_to(redis, "x", 1));
-    line_join(redis, &w, other, "x", 2);
+    assert_true(queue_await_size(redis, "x", 1));
+    queue_await_join(redis, &w, other, "x", 2);
     kill_hard(dead);
     assert_true(push_channels_come_to(2));
     release_grants_to_the_second_waiter(hold);
@@ -144,7 +144,7 @@ TEST(killed_waiter_is_skipped)
     must_release(w.hold);
     bowline_close(other);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* A stopped waiter looks alive and gets a provisional grant. When that ends, the next waiter is
@@ -157,14 +157,14 @@ TEST(stopped_first_waiter_delays_the_queue_by_one_provisional_grant)
     bowline_client *other   = must_open(url);
     bowline_hold   *hold    = must_acquire(client, "x");
     pid_t           stopped = run("5s", "exit 7");
-    assert_true(line_comes_to(redis, "x", 1));
-    line_join(redis, &w, other, "x", 2);
+    assert_true(queue_await_size(redis, "x", 1));
+    queue_await_join(redis, &w, other, "x", 2);
     assert_int_equal(kill(stopped, SIGSTOP), 0);
     must_release(hold);
     assert_true(waiter_ends(&w));
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
     assert_int_equal(kill(stopped, SIGCONT), 0);
-    assert_true(line_comes_to(redis, "x", 1));
+    assert_true(queue_await_size(redis, "x", 1));
     assert_true(bowline_hold_left_ms(w.hold) > 0);
     must_release(w.hold);
     int status = wait_for_exit(stopped);
@@ -172,7 +172,7 @@ TEST(stopped_first_waiter_delays_the_queue_by_one_provisional_grant)
     assert_int_equal(WEXITSTATUS(status), 7);
     bowline_close(other);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* It missed three heartbeats: the release skips it, without a provisional grant. */
@@ -184,8 +184,8 @@ TEST(waiter_without_heartbeats_is_skipped)
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     pid_t           silent = run("1h", "exit 7");
-    assert_true(line_comes_to(redis, "x", 1));
-    line_join(redis, &w, other, "x", 2);
+    assert_true(queue_await_size(redis, "x", 1));
+    queue_await_join(redis, &w, other, "x", 2);
     assert_int_equal(kill(silent, SIGSTOP), 0);
     sleep_ms(3500);
     release_grants_to_the_second_waiter(hold);
@@ -196,7 +196,7 @@ TEST(waiter_without_heartbeats_is_skipped)
     assert_int_equal(WEXITSTATUS(wait_for_exit(silent)), 7);
     bowline_close(other);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* ---- connections ----------------------------------------------------------------------------- */
@@ -216,12 +216,12 @@ TEST(waiters_keep_their_order_when_connections_are_killed)
     bowline_hold   *hold   = must_acquire(client, "x");
     for (long i = 0; i < WAITERS; i++) {
         clients[i] = must_open(url);
-        line_join(redis, &waiters[i], clients[i], "x", i + 1);
+        queue_await_join(redis, &waiters[i], clients[i], "x", i + 1);
     }
     for (int round = 0; round < 3; round++) {
         cut_all();
-        assert_true(line_can_be_told(redis, "x"));
-        assert_true(line_comes_to(redis, "x", WAITERS));
+        assert_true(queue_await_subscribers(redis, "x"));
+        assert_true(queue_await_size(redis, "x", WAITERS));
     }
     assert_true(bowline_hold_left_ms(hold) > 0);
     must_release(hold);
@@ -231,14 +231,14 @@ TEST(waiters_keep_their_order_when_connections_are_killed)
         for (long j = i + 1; j < WAITERS; j++)
             assert_false(atomic_load(&waiters[j].ended));
         cut_all(); /* while the others wait and this one holds the lock */
-        assert_true(line_can_be_told(redis, "x"));
+        assert_true(queue_await_subscribers(redis, "x"));
         int status = bowline_release(waiters[i].hold, NULL);
         assert_true(status == BOWLINE_OK || status == BOWLINE_UNKNOWN);
     }
     for (long i = 0; i < WAITERS; i++)
         bowline_close(clients[i]);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* ---- dead waiters ---------------------------------------------------------------------------- */
@@ -259,16 +259,16 @@ TEST(ten_thousand_dead_waiters_are_skipped)
                      "EVAL 'for i = 1, %d do redis.call(\"ZADD\", \"bowline:{x}:bwl.q\", i, "
                      "\"b1:dead\" .. i .. \" 1.0 bowline:i:none 2000\") end' 0",
                      DEAD);
-    line_join(redis, &live, other, "x", DEAD + 1);
-    long calls_before = line_count(redis, "evalsha");
+    queue_await_join(redis, &live, other, "x", DEAD + 1);
+    long calls_before = server_command_count(redis, "evalsha");
     must_release(hold);
     assert_int_equal(waiter_join(&live), BOWLINE_OK);
     must_release(live.hold);
-    assert_in_range(line_count(redis, "evalsha") - calls_before, DEAD / EACH,
+    assert_in_range(server_command_count(redis, "evalsha") - calls_before, DEAD / EACH,
                     DEAD / EACH + OTHER_CALLS);
     bowline_close(client);
     bowline_close(other);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* One script call skips 64 members of the queue. A waiter behind them may be alive. */
@@ -289,7 +289,7 @@ TEST(try_does_not_overtake_a_waiter_behind_dead_ones)
     assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error), &error);
     must_release(hold);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 static int open_server(void **state)

@@ -7,7 +7,7 @@
  * RELEASE by EVAL, l the command in front of RELEASE.
  */
 #include "engine/redis/wire/scripts.h"
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
@@ -87,7 +87,7 @@ static bowline_hold *acquire_by_waiting(bowline_client *client, bowline_client *
     waiter w;
 
     bowline_hold *hold = must_acquire(first, "x");
-    line_join(redis, &w, client, "x", 1);
+    queue_await_join(redis, &w, client, "x", 1);
     must_release(hold);
     assert_true(waiter_ends(&w));
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
@@ -107,7 +107,7 @@ static void check_confirmation_without_a_call(bowline_client *second)
     assert_string_equal(commands_sent(), "lR");
     bowline_close(second);
     bowline_close(first);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 static int delete_all_keys(void **state)
@@ -137,7 +137,7 @@ static bool is_confirmed_at_once(bowline_client *second, bowline_client *first)
 
     (void)commands_sent();
     bowline_hold *hold = must_acquire(first, "x");
-    line_join(redis, &w, second, "x", 1);
+    queue_await_join(redis, &w, second, "x", 1);
     must_release(hold);
     assert_true(waiter_ends(&w));
     if (waiter_join(&w) != BOWLINE_OK) {

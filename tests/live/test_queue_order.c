@@ -4,7 +4,7 @@
  *
  * The server counts the commands. The witness detects two holders.
  */
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/suite.h"
 #include "tests/lib/witness.h"
 
@@ -56,7 +56,7 @@ static void start_all(queue_client *waiting, int count)
     for (int i = 0; i < count; i++) {
         waiting[i] = (queue_client){ .client = must_open(url), .number = i };
         assert_int_equal(pthread_create(&waiting[i].thread, NULL, wait_once, &waiting[i]), 0);
-        assert_true(line_comes_to(redis, "x", i + 1));
+        assert_true(queue_await_size(redis, "x", i + 1));
     }
 }
 
@@ -96,7 +96,7 @@ TEST(ten_waiters_are_granted_in_order)
     }
     assert_one_holder_at_a_time();
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* RELEASE by the holder, EXTEND by the waiter. Only a HEARTBEAT runs ZRANK. */
@@ -110,13 +110,13 @@ TEST(handoff_takes_two_commands)
     (void)server_ask(redis, "CONFIG RESETSTAT");
     must_release(hold);
     join_all(waiting, WAITERS);
-    long scripts    = line_count(redis, "evalsha") + line_count(redis, "eval");
-    long heartbeats = line_count(redis, "zrank");
+    long scripts    = server_command_count(redis, "evalsha") + server_command_count(redis, "eval");
+    long heartbeats = server_command_count(redis, "zrank");
     assert_int_equal(scripts - heartbeats, 2 * WAITERS + 1);
-    assert_int_equal(line_told(redis), WAITERS);
+    assert_int_equal(queue_push_count(redis), WAITERS);
     assert_one_holder_at_a_time();
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* ---- many waiters in the event loop of one program ------------------------------------------- */
@@ -165,7 +165,7 @@ TEST(thousand_waiters_share_one_connection)
         await_operation(client, op);
         assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
     }
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
     bowline_close(client);
 }
 

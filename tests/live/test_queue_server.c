@@ -2,7 +2,7 @@
  * test_queue_server.c -- protocol queue on a server in an unusual state: foreign locks, keys of
  * another type, flushed scripts, a restart without data.
  */
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
@@ -21,7 +21,7 @@ static void check_wait_for_foreign_lock(const char *set, const char *ends)
     bowline_client *client = must_open(url);
     (void)server_ask(redis, "%s", set);
     assert_status(BOWLINE_BUSY, try_once(client, "x"), NULL);
-    line_join(redis, &w, client, "x", 1);
+    queue_await_join(redis, &w, client, "x", 1);
     sleep_ms(200); /* a few heartbeats */
     assert_string_equal(server_ask(redis, "GET bowline:{x}"), "of-another");
     assert_false(atomic_load(&w.ended));
@@ -30,7 +30,7 @@ static void check_wait_for_foreign_lock(const char *set, const char *ends)
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
     must_release(w.hold);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* A failed test may have left keys. */
@@ -57,7 +57,7 @@ TEST(release_leaves_a_foreign_lock_unchanged)
     assert_string_equal(server_ask(redis, "GET bowline:{x}"), "of-another");
     (void)server_ask(redis, "DEL bowline:{x}");
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* A list is a foreign value. */
@@ -68,13 +68,13 @@ TEST(waiter_acquires_after_a_foreign_list)
     bowline_client *client = must_open(url);
     (void)server_ask(redis, "RPUSH bowline:{x} 1");
     assert_status(BOWLINE_BUSY, try_once(client, "x"), NULL);
-    line_join(redis, &w, client, "x", 1);
+    queue_await_join(redis, &w, client, "x", 1);
     assert_string_equal(server_ask(redis, "LLEN bowline:{x}"), "1");
     (void)server_ask(redis, "DEL bowline:{x}");
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
     must_release(w.hold);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* A pattern subscriber must not count as a receiver of a push, or the lock would be granted to a
@@ -84,7 +84,7 @@ TEST(pattern_subscriber_receives_no_push_and_does_not_count)
     waiter w;
     char   received[4096] = "";
 
-    if (!line_has_shards(redis)) {
+    if (!server_has_sharded_channels(redis)) {
         print_message("# before 7.0 it receives and counts: see Q7 in docs/faults.md\n");
         return;
     }
@@ -93,7 +93,7 @@ TEST(pattern_subscriber_receives_no_push_and_does_not_count)
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_hold   *last   = NULL;
-    line_join(redis, &w, other, "x", 1);
+    queue_await_join(redis, &w, other, "x", 1);
     (void)server_ask(redis, "ZADD bowline:{x}:bwl.q 1 'b1:gone 1.0 bowline:i:gone 2000'");
     must_release(hold);
     assert_true(waiter_ends(&w));
@@ -108,7 +108,7 @@ TEST(pattern_subscriber_receives_no_push_and_does_not_count)
     (void)close(fd);
     bowline_close(other);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* A queue entry that is not a valid member is deleted. */
@@ -118,7 +118,7 @@ TEST(invalid_queue_entries_are_deleted)
 
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    line_join(redis, &w, client, "x", 1);
+    queue_await_join(redis, &w, client, "x", 1);
     const char *const odd[] = { "odd", "'b1:a 1.0 inbox 0'", "'b1:a 1.0 inbox 99999999999999'",
                                 "'of-another 1.0 inbox 2000'" };
     for (size_t i = 0; i < COUNT_OF(odd); i++)
@@ -127,7 +127,7 @@ TEST(invalid_queue_entries_are_deleted)
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
     must_release(w.hold);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* ---- flushed scripts ------------------------------------------------------------------------- */
@@ -140,7 +140,7 @@ TEST(queue_works_when_scripts_are_flushed)
         waiter        w;
         bowline_hold *hold = must_acquire(client, "x");
         (void)server_ask(redis, "SCRIPT FLUSH");
-        line_join(redis, &w, other, "x", 1);
+        queue_await_join(redis, &w, other, "x", 1);
         (void)server_ask(redis, "SCRIPT FLUSH");
         must_release(hold);
         assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
@@ -152,7 +152,7 @@ TEST(queue_works_when_scripts_are_flushed)
     }
     bowline_close(other);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* ---- restart --------------------------------------------------------------------------------- */
@@ -173,7 +173,7 @@ TEST(restart_without_data_is_a_loss_and_fences_rise)
         assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     }
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 TEST(waiters_survive_a_restart_without_data)
@@ -183,7 +183,7 @@ TEST(waiters_survive_a_restart_without_data)
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     for (int i = 0; i < 3; i++)
-        line_join(redis, &waiters[i], client, "x", i + 1);
+        queue_await_join(redis, &waiters[i], client, "x", i + 1);
     server_kill(redis);
     server_start_again(redis);
     for (int left = 3; left > 0;) {
@@ -199,7 +199,7 @@ TEST(waiters_survive_a_restart_without_data)
     }
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* The fence counter is deleted, the connection stays. */
@@ -214,7 +214,7 @@ TEST(fences_rise_after_flushall)
     assert_true(bowline_hold_fence(hold) > fence);
     must_release(hold);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* The server has older data: the counter is behind by an hour. */
@@ -230,7 +230,7 @@ TEST(fences_rise_after_older_data_was_restored)
     assert_true(bowline_hold_fence(hold) > fence);
     must_release(hold);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* ---- keys of another type -------------------------------------------------------------------- */
@@ -247,7 +247,7 @@ TEST(release_is_refused_when_the_queue_has_another_type)
     assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"), "1");
     (void)server_ask(redis, "DEL bowline:{x} bowline:{x}:bwl.q");
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* ---- set-up ---------------------------------------------------------------------------------- */

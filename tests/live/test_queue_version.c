@@ -2,7 +2,7 @@
  * test_queue_version.c -- protocol queue beside another version of itself: a value that begins with
  * "b2:" is foreign everywhere. See "Versions" in docs/wire.md.
  */
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
@@ -39,7 +39,7 @@ TEST(waiter_acquires_after_a_lock_of_another_version)
     assert_status(BOWLINE_OK, bowline_who(client, "x", &holder, &error), &error);
     assert_true(holder.held && holder.foreign);
     assert_non_null(strstr(holder.note, "(b2)"));
-    line_join(redis, &w, client, "x", 1);
+    queue_await_join(redis, &w, client, "x", 1);
     sleep_ms(300); /* a few heartbeats */
     assert_false(atomic_load(&w.ended));
     assert_untouched();
@@ -48,7 +48,7 @@ TEST(waiter_acquires_after_a_lock_of_another_version)
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
     must_release(w.hold);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 TEST(release_leaves_a_lock_of_another_version_unchanged)
@@ -63,7 +63,7 @@ TEST(release_leaves_a_lock_of_another_version_unchanged)
         bowline_close(client);
         assert_untouched();
         (void)server_ask(redis, "DEL bowline:{x}");
-        assert_true(line_leaves_nothing(redis));
+        assert_true(queue_await_no_keys(redis));
     }
 }
 
@@ -83,22 +83,22 @@ TEST(queue_entry_of_another_version_is_skipped)
         bowline_client *client = must_open(url);
         bowline_hold   *hold   = must_acquire(client, "x");
         int             fd     = server_say(redis, "%s bowline:i:2222222222222222222222",
-                            line_has_shards(redis) ? "SSUBSCRIBE" : "SUBSCRIBE");
+                            server_has_sharded_channels(redis) ? "SSUBSCRIBE" : "SUBSCRIBE");
         (void)server_ask(redis, "ZADD bowline:{x}:bwl.q 1 '%s'", members[i]);
-        line_join(redis, &w, client, "x", 2);
+        queue_await_join(redis, &w, client, "x", 2);
         (void)server_ask(redis, "CONFIG RESETSTAT");
         must_release(hold);
         const char *has_it = server_ask(redis, "GET bowline:{x}"); /* the owner after the release */
         assert_true(strncmp(has_it, members[i], strcspn(members[i], " ")) != 0);
-        assert_int_equal(line_count(redis, "zpopmin"), 2);
+        assert_int_equal(server_command_count(redis, "zpopmin"), 2);
         assert_true(waiter_ends(&w));
         assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-        assert_int_equal(line_told(redis), 1);
+        assert_int_equal(queue_push_count(redis), 1);
         assert_string_equal(server_ask(redis, "EXISTS bowline:{x}:bwl.q"), "0");
         must_release(w.hold);
         (void)close(fd);
         bowline_close(client);
-        assert_true(line_leaves_nothing(redis));
+        assert_true(queue_await_no_keys(redis));
     }
 }
 
@@ -118,7 +118,7 @@ TEST(lock_uses_as_much_memory_as_a_plain_set)
     assert_string_equal(server_ask(redis, "MEMORY USAGE bowline:{nightly-report-1}"), held);
     (void)server_ask(redis, "DEL bowline:{nightly-report-1}");
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 static int open_server(void **state)

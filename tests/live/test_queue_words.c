@@ -7,7 +7,7 @@
  * fail at all.
  */
 #include "engine/redis/wire/queue.h"
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/suite.h"
 #include "tests/lib/wire.h"
 
@@ -75,7 +75,7 @@ static const char *data(void)
 static const char *execute(bwl_redis_command command, bool waits_at_most_one)
 {
     static char            text[400];
-    const bwl_queue_self   self = { .uses_sharded_pubsub = line_has_shards(redis),
+    const bwl_queue_self   self = { .uses_sharded_pubsub = server_has_sharded_channels(redis),
                                     .slot                = 1,
                                     .generation          = 1,
                                     .provisional_ttl_ms  = 2000,

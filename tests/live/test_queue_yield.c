@@ -2,7 +2,7 @@
  * test_queue_yield.c -- yield with protocol queue on a real server: one command grants the lock to
  * the next waiter and enqueues the holder behind all waiters.
  */
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
@@ -32,11 +32,11 @@ TEST(yield_enqueues_the_holder_behind_all_waiters)
     bowline_client *others = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        fence  = bowline_hold_fence(hold);
-    line_join(redis, &b, others, "x", 1);
-    line_join(redis, &c, others, "x", 2);
+    queue_await_join(redis, &b, others, "x", 1);
+    queue_await_join(redis, &c, others, "x", 2);
     bowline_operation *op = start_yield(hold);
     assert_status(BOWLINE_OK, waiter_join(&b), &b.error);
-    assert_true(line_comes_to(redis, "x", 2)); /* two: the yielding client too */
+    assert_true(queue_await_size(redis, "x", 2)); /* two: the yielding client too */
     assert_true(bowline_hold_fence(b.hold) > fence);
     fence = bowline_hold_fence(b.hold);
     assert_false(atomic_load(&c.ended));
@@ -52,7 +52,7 @@ TEST(yield_enqueues_the_holder_behind_all_waiters)
     must_release(hold);
     bowline_close(others);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* ---- faults ---------------------------------------------------------------------------------- */
@@ -66,7 +66,7 @@ TEST(yield_grants_to_the_waiter_when_its_connection_ends)
     bowline_client *client = must_open(long_url);
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_client *other  = must_open(url);
-    line_join(redis, &b, other, "x", 1);
+    queue_await_join(redis, &b, other, "x", 1);
     (void)server_ask(redis, "CLIENT PAUSE 60000 WRITE");
     bowline_operation *op = start_yield(hold);
     (void)server_ask(redis, "CLIENT KILL TYPE pubsub"); /* all clients with a push channel */
@@ -78,7 +78,7 @@ TEST(yield_grants_to_the_waiter_when_its_connection_ends)
     must_release(hold);
     bowline_close(other);
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* The client receives no reply any more: a CANCEL behind REQUEUE undoes it. */
@@ -92,7 +92,7 @@ TEST(close_during_a_yield_leaves_no_key)
         if (cancels == 1)
             bowline_cancel(op);
         bowline_close(client);
-        assert_true(line_leaves_nothing(redis));
+        assert_true(queue_await_no_keys(redis));
     }
 }
 

@@ -2,7 +2,7 @@
  * test_redis_breaks.c -- `bowline_break` on a real server: it ends exactly the hold that was shown,
  * the next waiter is granted the lock, and any other value stays unchanged.
  */
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
@@ -32,7 +32,7 @@ TEST(break_ends_the_hold_and_grants_to_the_next_waiter)
 
     for (int i = 0; i < WAITING; i++) {
         others[i] = must_open(url);
-        line_join(redis, &waiters[i], others[i], "x", i + 1);
+        queue_await_join(redis, &waiters[i], others[i], "x", i + 1);
     }
     uint64_t id = show(client, "x").id;
     assert_status(BOWLINE_OK, bowline_break(client, "x", id, &error), &error);
@@ -56,7 +56,7 @@ TEST(break_ends_the_hold_and_grants_to_the_next_waiter)
     assert_status(BOWLINE_BUSY, bowline_break(client, "x", id, &error), &error);
     assert_non_null(strstr(error.text, "the lock is free"));
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* A value that is not exactly of this protocol has no id and stays unchanged. */
@@ -88,7 +88,7 @@ TEST(break_leaves_foreign_values_unchanged)
         (void)server_ask(redis, "DEL bowline:{x}");
     }
     bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
 }
 
 /* By compare and delete; with a profile it also wakes the waiters of the other program. */

@@ -4,7 +4,7 @@
  *
  * Each case runs with both protocols.
  */
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/proxy.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
@@ -126,7 +126,7 @@ static void nowait_does_not_block_when_the_server_reads_nothing(const char *prot
     assert_status(BOWLINE_TIMEOUT, bowline_flush_releases(client, 0, NULL), NULL);
     server_signal(redis, SIGCONT);
     assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, NULL), NULL);
-    assert_true(line_leaves_nothing(redis));
+    assert_true(queue_await_no_keys(redis));
     bowline_close(client);
 }
 
@@ -135,7 +135,7 @@ static void nowait_does_not_block_when_the_server_reads_nothing(const char *prot
     {                                                        \
         for (unsigned i = 0; i < COUNT_OF(protocols); i++) { \
             name(protocols[i]);                              \
-            assert_true(line_leaves_nothing(redis));         \
+            assert_true(queue_await_no_keys(redis));         \
         }                                                    \
     }
 

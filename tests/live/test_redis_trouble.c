@@ -114,7 +114,7 @@ static bool ends_with_its_lease(const trouble *t)
     char            rival_url[200];
     bowline_client *client = client_of(t, "lease=900ms&timeout=250ms&renew=off");
     bowline_hold   *hold   = must_acquire(client, "x");
-    believer       *b      = believer_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
     bowline_error   error  = { 0 };
 
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms&timeout=300ms", redis->unix_url,
@@ -125,8 +125,8 @@ static bool ends_with_its_lease(const trouble *t)
     bool    shown    = is_as_expected(t, bowline_extend(hold, LEASE_MS, &error), &error);
     rival  *r        = rival_start(judge, rival_url, "x");
     if (!t->releases)
-        assert_true(believer_learns(b));
-    int64_t sure_us = believer_stop(b);
+        assert_true(holder_await_loss(b));
+    int64_t sure_us = holder_stop(b);
     if (!t->releases)
         assert_bounded(sure_us, fault_us, LEASE_MS);
     int status = bowline_release(hold, &error);
@@ -135,7 +135,7 @@ static bool ends_with_its_lease(const trouble *t)
     else
         shown = is_as_expected(t, status, &error) && shown;
     mend(t);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     rival_stop(r);
     assert_one_at_a_time(judge);
     bowline_close(client);

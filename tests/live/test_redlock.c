@@ -102,7 +102,7 @@ TEST(redlock_is_lost_when_the_majority_is_silent)
 {
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    believer       *b      = believer_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
     rival          *r      = rival_start(judge, url, "x");
     int64_t         fault_us;
 
@@ -110,11 +110,11 @@ TEST(redlock_is_lost_when_the_majority_is_silent)
     fault_us = witness_now_us();
     for (unsigned i = 0; i < 3; i++)
         server_signal(servers[i], SIGSTOP);
-    assert_true(believer_learns(b));
-    assert_bounded(believer_stop(b), fault_us, LEASE_MS);
+    assert_true(holder_await_loss(b));
+    assert_bounded(holder_stop(b), fault_us, LEASE_MS);
     for (unsigned i = 0; i < 3; i++)
         server_signal(servers[i], SIGCONT);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     rival_stop(r);
     bowline_close(client);
@@ -135,19 +135,19 @@ TEST(redlock_writes_its_key_again_to_restarted_servers)
 
     do {
         acquire_in_the_end(&hold, client, "x");
-        kept        = on_every_server(token, hold);
-        believer *b = believer_start(judge, hold);
-        rival    *r = rival_start(judge, url, "x");
+        kept           = on_every_server(token, hold);
+        lock_holder *b = holder_start(judge, hold);
+        rival       *r = rival_start(judge, url, "x");
         for (unsigned i = 0; kept && i < SERVERS; i++) {
             server_restart(servers[i]);
             kept = comes_back(servers[i], token, hold);
         }
-        unsigned turns = rival_turns(r);
+        unsigned turns = rival_hold_count(r);
         kept           = kept && bowline_hold_left_ms(hold) > 0;
         assert_true(!kept || turns == 0);
-        assert_true(believer_stop(b) > 0 || !kept);
+        assert_true(holder_stop(b) > 0 || !kept);
         kept = keeps_in_round(kept, bowline_release(hold, NULL), ++round);
-        assert_true(rival_gets_a_turn(r));
+        assert_true(rival_await_hold(r));
         rival_stop(r);
     } while (!kept);
     bowline_close(client);
@@ -164,13 +164,13 @@ TEST(redlock_restarted_servers_have_no_vote_for_a_lease)
     write_url("restart-wait=on");
     client = must_open(url);
     assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", 20000, &error), &error);
-    believer *b = believer_start(judge, hold);
-    rival    *r = rival_start(judge, url, "x");
+    lock_holder *b = holder_start(judge, hold);
+    rival       *r = rival_start(judge, url, "x");
     for (unsigned i = 0; i < 3; i++)
         server_restart(servers[i]);
-    assert_true(believer_learns(b));
-    (void)believer_stop(b);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(holder_await_loss(b));
+    (void)holder_stop(b);
+    assert_true(rival_await_hold(r));
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     rival_stop(r);
     bowline_close(client);
@@ -206,10 +206,10 @@ TEST(redlock_has_one_holder_while_servers_stop_and_restart)
     for (unsigned i = 0; i < RIVALS; i++)
         r[i] = rival_start(judge, url, "x");
     for (unsigned round = 0; round < ROUNDS; round++) {
-        assert_true(rival_gets_a_turn(r[round % RIVALS]));
+        assert_true(rival_await_hold(r[round % RIVALS]));
         server_signal(servers[round], SIGSTOP);
         server_restart(servers[(round + 2) % SERVERS]);
-        assert_true(rival_gets_a_turn(r[round % RIVALS]));
+        assert_true(rival_await_hold(r[round % RIVALS]));
         server_signal(servers[round], SIGCONT);
     }
     for (unsigned i = 0; i < RIVALS; i++)

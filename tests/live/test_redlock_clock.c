@@ -124,17 +124,17 @@ TEST(redlock_is_kept_when_two_server_clocks_jump)
     for (int round = 1;; round++) {
         acquire_in_the_end(&hold, client, "x");
         kept        = have_the_key(SERVERS, hold);
-        believer *b = believer_start(judge, hold);
+        lock_holder *b = holder_start(judge, hold);
         rival    *r = rival_start(judge, url, "x");
         set_ahead(round * MINUTE_US);
         assert_true(time_of(servers[0]) > time_of(servers[2]) + round * 60 - 10);
         kept           = kept && have_the_key(MOVED, hold);
-        unsigned turns = rival_turns(r);
+        unsigned turns = rival_hold_count(r);
         kept           = kept && bowline_hold_left_ms(hold) > 0;
         assert_true(!kept || turns == 0);
-        assert_true(believer_stop(b) > 0 || !kept);
+        assert_true(holder_stop(b) > 0 || !kept);
         kept = keeps_in_round(kept, bowline_release(hold, NULL), round);
-        assert_true(rival_gets_a_turn(r));
+        assert_true(rival_await_hold(r));
         rival_stop(r);
         if (kept)
             break;

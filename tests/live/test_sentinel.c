@@ -90,7 +90,7 @@ TEST(hold_is_kept_when_its_primary_is_killed)
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    believer       *b      = believer_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
     uint64_t        fence  = bowline_hold_fence(hold);
 
     assert_true(server_comes_to(sentinel_service->nodes[1], "1", "EXISTS bowline:{x}"));
@@ -100,7 +100,7 @@ TEST(hold_is_kept_when_its_primary_is_killed)
     assert_status(BOWLINE_TIMEOUT, acquire_within(&second, other, "x", 500, NULL), NULL);
     assert_int_equal(bowline_hold_fence(hold), fence);
     assert_true(bowline_hold_left_ms(hold) > 0);
-    (void)believer_stop(b);
+    (void)holder_stop(b);
     must_release(hold);
     assert_status(BOWLINE_OK, acquire_within(&second, other, "x", LONG_MS, NULL), NULL);
     assert_true(bowline_hold_fence(second) > fence);
@@ -115,17 +115,17 @@ TEST(hold_is_kept_by_a_manual_failover)
 {
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    believer       *b      = believer_start(judge, hold);
-    rival          *r      = rival_start_in_line(judge, url, "x");
+    lock_holder    *b      = holder_start(judge, hold);
+    rival          *r      = rival_start_queued(judge, url, "x");
 
     assert_true(server_comes_to(sentinel_service->nodes[1], "1", "EXISTS bowline:{x}"));
     server *now = service_switch(sentinel_service, sentinel_service->nodes[0]);
     must_extend(hold);
     assert_true(has_lock(now, "x"));
-    assert_int_equal(rival_turns(r), 0);
-    (void)believer_stop(b);
+    assert_int_equal(rival_hold_count(r), 0);
+    (void)holder_stop(b);
     must_release(hold);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     rival_stop(r);
     assert_one_at_a_time(judge);
     bowline_close(client);
@@ -140,7 +140,7 @@ TEST(hold_is_lost_when_it_was_not_replicated)
     (void)server_ask(sentinel_service->nodes[0],
                      "CLIENT KILL TYPE replica"); /* nothing is in the socket buffers */
     bowline_hold *hold  = must_acquire(client, "x");
-    believer     *b     = believer_start(judge, hold);
+    lock_holder  *b     = holder_start(judge, hold);
     uint64_t      fence = bowline_hold_fence(hold);
     int64_t       at_us = witness_now_us();
 
@@ -152,8 +152,8 @@ TEST(hold_is_lost_when_it_was_not_replicated)
     bowline_hold   *second = NULL;
     assert_status(BOWLINE_OK, acquire_within(&second, other, "x", LONG_MS, NULL), NULL);
     assert_true(bowline_hold_fence(second) > fence);
-    assert_true(believer_learns(b));
-    int64_t sure_us = believer_stop(b);
+    assert_true(holder_await_loss(b));
+    int64_t sure_us = holder_stop(b);
     assert_bounded(sure_us, at_us, LEASE_MS);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     assert_true(has_lock(now, "x")); /* the release left the key of the next holder */

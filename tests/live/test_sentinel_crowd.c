@@ -7,7 +7,7 @@
  * one. The longest time without a holder is printed.
  */
 #include "tests/lib/judged.h"
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/sentinels.h"
 #include "tests/lib/suite.h"
 
@@ -108,7 +108,7 @@ static void start_crowd(server *primary)
         crowd[i] =
             (queued_thread){ .client = clients[i % CLIENTS], .number = i, .ended = BOWLINE_OK };
         assert_int_equal(pthread_create(&crowd[i].thread, NULL, acquire_once, &crowd[i]), 0);
-        assert_true(line_comes_to(primary, "x", (long)i + 1));
+        assert_true(queue_await_size(primary, "x", (long)i + 1));
     }
 }
 
@@ -133,10 +133,10 @@ TEST(waiters_keep_their_order_when_the_primary_changes)
     uint64_t        fence  = bowline_hold_fence(hold);
 
     start_crowd(sentinel_service->nodes[PRIMARY]);
-    assert_true(line_comes_to(sentinel_service->nodes[PRIMARY + 1], "x", CROWD));
+    assert_true(queue_await_size(sentinel_service->nodes[PRIMARY + 1], "x", CROWD));
     server *now = service_switch(sentinel_service, sentinel_service->nodes[PRIMARY]);
-    assert_true(line_comes_to(now, "x", CROWD));
-    assert_true(line_can_be_told(now, "x"));
+    assert_true(queue_await_size(now, "x", CROWD));
+    assert_true(queue_await_subscribers(now, "x"));
     assert_int_equal(atomic_load(&holds), 0);
     assert_int_equal(bowline_hold_fence(hold), fence);
     atomic_store(&left_us, witness_now_us());
@@ -164,7 +164,7 @@ static void check_handoffs_through(void (*end_of_primary)(void))
     bowline_hold   *hold   = must_acquire(client, "x");
 
     start_crowd(sentinel_service->nodes[PRIMARY]);
-    assert_true(line_comes_to(sentinel_service->nodes[PRIMARY + 1], "x", CROWD));
+    assert_true(queue_await_size(sentinel_service->nodes[PRIMARY + 1], "x", CROWD));
     must_release(hold);
     while (atomic_load(&holds) < BEFORE)
         sleep_ms(1);

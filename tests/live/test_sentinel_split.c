@@ -80,7 +80,7 @@ static void mend_all(void)
 static rival *rival_on_other_host(const char *name)
 {
     net_enter(hosts, OTHER);
-    rival *r = rival_start_in_line(judge, url, name);
+    rival *r = rival_start_queued(judge, url, name);
     net_enter(hosts, HOLDER);
     return r;
 }
@@ -174,7 +174,7 @@ TEST(holder_that_receives_the_sentinels_follows_to_the_new_primary)
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        fence  = bowline_hold_fence(hold);
-    believer       *b      = believer_start(judge, hold);
+    lock_holder       *b      = holder_start(judge, hold);
     rival          *r      = rival_on_other_host("x");
 
     assert_true(lock_arrives(REPLICA, "x"));
@@ -184,7 +184,7 @@ TEST(holder_that_receives_the_sentinels_follows_to_the_new_primary)
     assert_true(comes_from(HOLDER, now));
     must_extend(hold);
     assert_int_equal(bowline_hold_fence(hold), fence);
-    assert_int_equal(rival_turns(r), 0);
+    assert_int_equal(rival_hold_count(r), 0);
     /* The old primary has the key and the role of a primary, but no client. */
     assert_true(has_lock(PRIMARY, "x"));
     assert_true(strncmp(server_ask(sentinel_service->nodes[PRIMARY], "ROLE"), "master", 6) == 0);
@@ -192,11 +192,11 @@ TEST(holder_that_receives_the_sentinels_follows_to_the_new_primary)
         assert_false(is_from(host, server_ask(sentinel_service->nodes[PRIMARY], "CLIENT LIST")));
     (void)server_ask(sentinel_service->nodes[PRIMARY], "CONFIG RESETSTAT");
     mend_all();
-    (void)believer_stop(b);
+    (void)holder_stop(b);
     must_release(hold);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     service_settles(sentinel_service, now);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     rival_stop(r);
     assert_null(
         strstr(server_ask(sentinel_service->nodes[PRIMARY], "INFO commandstats"), "cmdstat_hello"));
@@ -213,7 +213,7 @@ TEST(holder_with_the_old_primary_is_sure_until_the_partition_ends)
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        fence  = bowline_hold_fence(hold);
-    believer       *b      = believer_start(judge, hold);
+    lock_holder       *b      = holder_start(judge, hold);
 
     assert_true(lock_arrives(REPLICA, "x"));
     cut_from_replicas(PRIMARY);
@@ -225,8 +225,8 @@ TEST(holder_with_the_old_primary_is_sure_until_the_partition_ends)
     int64_t       gained_us = witness_now_us();
     assert_true(bowline_hold_left_ms(hold) > 0); /* renewed by the old primary */
     mend_all();
-    assert_true(believer_learns(b));
-    print_overlap(gained_us, believer_stop(b));
+    assert_true(holder_await_loss(b));
+    print_overlap(gained_us, holder_stop(b));
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     assert_true(bowline_hold_left_ms(second) > 0);
     release_on_other_host(second);
@@ -247,7 +247,7 @@ TEST(min_replicas_to_write_ends_the_hold_in_a_partition)
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        fence  = bowline_hold_fence(hold);
-    believer       *b      = believer_start(judge, hold);
+    lock_holder       *b      = holder_start(judge, hold);
 
     cut_from_replicas(PRIMARY);
     cut_from_replicas(HOLDER);
@@ -255,8 +255,8 @@ TEST(min_replicas_to_write_ends_the_hold_in_a_partition)
     cut_from_sentinels(HOLDER);
     bowline_hold *second    = acquire_on_other_host(other, "x", fence);
     int64_t       gained_us = witness_now_us();
-    assert_true(believer_learns(b)); /* the partition still exists */
-    print_overlap(gained_us, believer_stop(b));
+    assert_true(holder_await_loss(b)); /* the partition still exists */
+    print_overlap(gained_us, holder_stop(b));
     assert_true(bowline_hold_left_ms(second) > 0);
     release_on_other_host(second);
     mend_all();
@@ -288,14 +288,14 @@ TEST(sentinel_in_the_old_partition_names_the_old_primary)
     bowline_client *other = must_open(other_url);
     bowline_hold   *hold  = must_acquire(client, "x");
     uint64_t        fence = bowline_hold_fence(hold);
-    believer       *b     = believer_start(judge, hold);
+    lock_holder       *b     = holder_start(judge, hold);
     assert_true(has_lock(PRIMARY, "x"));
 
     bowline_hold *second    = acquire_on_other_host(other, "x", fence);
     int64_t       gained_us = witness_now_us();
     mend_all();
-    assert_true(believer_learns(b));
-    print_overlap(gained_us, believer_stop(b));
+    assert_true(holder_await_loss(b));
+    print_overlap(gained_us, holder_stop(b));
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     assert_true(bowline_hold_left_ms(second) > 0);
     release_on_other_host(second);
@@ -312,7 +312,7 @@ TEST(hold_is_kept_when_only_its_link_to_the_primary_is_cut)
     set_up(2, NULL, LONG_MS);
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    believer       *b      = believer_start(judge, hold);
+    lock_holder       *b      = holder_start(judge, hold);
     rival          *r      = rival_on_other_host("x");
 
     assert_true(lock_arrives(REPLICA, "x"));
@@ -324,10 +324,10 @@ TEST(hold_is_kept_when_only_its_link_to_the_primary_is_cut)
     server *now = service_switch(sentinel_service, sentinel_service->nodes[PRIMARY]);
     assert_true(comes_from(HOLDER, now));
     must_extend(hold);
-    assert_int_equal(rival_turns(r), 0);
-    (void)believer_stop(b);
+    assert_int_equal(rival_hold_count(r), 0);
+    (void)holder_stop(b);
     must_release(hold);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     rival_stop(r);
     assert_one_at_a_time(judge);
     bowline_close(client);
@@ -350,7 +350,7 @@ static void check_follows_without(bool is_cut)
     set_up(2, NULL, LONG_MS);
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    believer       *b      = believer_start(judge, hold);
+    lock_holder       *b      = holder_start(judge, hold);
     rival          *r      = rival_on_other_host("x");
     unsigned        silent = subscribed_sentinel();
 
@@ -365,10 +365,10 @@ static void check_follows_without(bool is_cut)
     if (!is_cut)
         server_signal(sentinel_service->sentinels[silent], SIGCONT);
     must_extend(hold);
-    assert_int_equal(rival_turns(r), 0);
-    (void)believer_stop(b);
+    assert_int_equal(rival_hold_count(r), 0);
+    (void)holder_stop(b);
     must_release(hold);
-    assert_true(rival_gets_a_turn(r));
+    assert_true(rival_await_hold(r));
     rival_stop(r);
     assert_one_at_a_time(judge);
     bowline_close(client);

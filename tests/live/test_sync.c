@@ -265,7 +265,7 @@ static int overlaps_after(const char *options)
     char            url[200];
 
     acquire_in_the_end(&hold, client, name);
-    believer *b             = believer_start(own, hold);
+    lock_holder *b             = holder_start(own, hold);
     bool      is_replicated = server_comes_to(nodes[1], "1", "EXISTS bowline:{x}");
     cut_off(nodes[1]);
     sleep_ms(LEASE_MS / 3 * 2 + 100); /* more than two renewals */
@@ -273,8 +273,8 @@ static int overlaps_after(const char *options)
     take_over(nodes[1]);
     (void)snprintf(url, sizeof url, "%s?lease=60s", nodes[1]->tcp_url);
     rival *r = rival_start(own, url, name);
-    assert_true(rival_gets_a_turn(r));
-    (void)believer_stop(b);
+    assert_true(rival_await_hold(r));
+    (void)holder_stop(b);
     rival_stop(r);
     (void)bowline_release(hold, NULL);
     bowline_close(client);

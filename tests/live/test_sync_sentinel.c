@@ -38,7 +38,7 @@ static void wait_for_visits_of_all(rival *const rivals[RIVALS])
 {
     for (unsigned i = 0; i < RIVALS; i++)
         for (unsigned visit = 0; visit < VISITS; visit++)
-            assert_true(rival_gets_a_turn(rivals[i]));
+            assert_true(rival_await_hold(rivals[i]));
 }
 
 FIXTURE(begin, end)
@@ -49,7 +49,7 @@ TEST(sync_has_one_holder_when_the_primary_is_killed)
     rival *rivals[RIVALS];
 
     for (unsigned i = 0; i < RIVALS; i++)
-        rivals[i] = rival_start_in_line(judge, url, "x");
+        rivals[i] = rival_start_queued(judge, url, "x");
     wait_for_visits_of_all(rivals);
     server_kill(sentinel_service->nodes[0]);
     server *now = service_primary(sentinel_service, sentinel_service->nodes[0]);

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { LINES_AROUND = 4 }; /* that are shown around a difference */
+enum { LINES_AROUND = 4 }; /* lines that are shown around a difference */
 
 static inline size_t line_length(const char *text)
 {
@@ -25,7 +25,7 @@ static inline void show_difference(const char *expected, const char *written, un
     const char *texts[2] = { expected, written };
 
     for (unsigned t = 0; t < 2; t++) {
-        print_error("%s\n", t == 0 ? "---- expected" : "---- what happened");
+        print_error("%s\n", t == 0 ? "---- expected" : "---- actual");
         const char *at = texts[t];
         for (unsigned i = 0; *at != '\0' && i <= line + LINES_AROUND; i++) {
             if (i + LINES_AROUND >= line)

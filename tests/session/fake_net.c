@@ -143,7 +143,7 @@ static fake_connection *connection_of(int fd)
                : NULL;
 }
 
-/* Also of nothing, from and to nowhere. */
+/* NULL and 0 are allowed. */
 static void move(void *to, const void *from, size_t size)
 {
     if (size > 0)
@@ -262,7 +262,7 @@ char *bwl_stream_reserve(bwl_stream *conn, size_t size)
     return conn->out + conn->out_size;
 }
 
-/* The linker puts it in the place of calloc. */
+/* The linker replaces calloc by it. */
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 
@@ -451,7 +451,7 @@ static uint32_t events_of(const fake_connection *connection)
     if (conn == NULL)
         return 0;
     if (!conn->joined)
-        return connection->server->manner == FAKE_SWALLOWS ? 0 : EPOLLOUT;
+        return connection->server->manner == FAKE_DROPS_PACKETS ? 0 : EPOLLOUT;
     if (conn->wants_out && connection->server->takes > 0)
         events |= EPOLLOUT;
     if (connection->in_size > 0 || connection->ended || connection->broken)
@@ -540,7 +540,7 @@ void bwl_resolve_forget(bwl_resolve *resolve)
     free(resolve);
 }
 
-/* ---- system calls that are not the reactor's ------------------------------------------------- */
+/* ---- system calls outside of the reactor ----------------------------------------------------- */
 
 int shutdown(int fd, int how)
 {
@@ -549,7 +549,7 @@ int shutdown(int fd, int how)
     return 0;
 }
 
-/* With MSG_DONTWAIT by a client that closes, or by one that spins; else by one that waits. */
+/* A client that closes or busy-polls passes MSG_DONTWAIT; a client that blocks does not. */
 ssize_t recv(int fd, void *bytes, size_t size, int flags)
 {
     fake_connection *connection = connection_of(fd);

@@ -17,20 +17,20 @@ enum { FAKE_NAME_MAX = 64, FAKE_CONNECTIONS_MAX = 2200, FAKE_SERVERS_MAX = 1100,
 
 typedef enum fake_manner {
     FAKE_ACCEPTS = 1,
-    FAKE_REFUSES,  /* answers the connect with a refusal */
-    FAKE_SWALLOWS, /* answers nothing, not even the connect */
+    FAKE_REFUSES,       /* answers the connect with a refusal */
+    FAKE_DROPS_PACKETS, /* does not answer, not even the connect */
 } fake_manner;
 
 typedef struct fake_server {
     char        name[FAKE_NAME_MAX];
     fake_manner manner;
-    bool        by_hand;    /* the robot does not answer the handshake: see robot.h */
-    bool        is_scripts; /* the robot says that every script is known */
+    bool        no_handshake; /* the robot does not answer the handshake: see robot.h */
+    bool        is_scripts;   /* the robot replies that every script is known */
     char        run_id[48];
     char        version[24];
     char        role[16];
     char        mode[16];
-    char        info[160];  /* more of the reply to INFO */
+    char        info[160];  /* added to the reply to INFO */
     char        slots[400]; /* the reply to CLUSTER SLOTS, as story.h writes replies; "": none */
     char        named[200]; /* of a sentinel: the reply to GET-MASTER-ADDR-BY-NAME */
     int64_t     connections;
@@ -43,8 +43,8 @@ typedef struct fake_connection {
     int64_t      id;
     bool         ended;       /* by the server, after what it has sent */
     bool         broken;      /* likewise, by a reset */
-    bool         breaks_late; /* a write of the client is what finds it broken */
-    bool         shut;        /* the client has ended its direction */
+    bool         breaks_late; /* found by a write of the client */
+    bool         shut;        /* the client has shut down its direction */
     char        *in;          /* sent by the server, not received yet */
     size_t       in_size;
     char        *out; /* handed over by the client, not a whole command yet */
@@ -54,12 +54,12 @@ typedef struct fake_connection {
 typedef struct fake_world {
     int64_t         now_ns;
     unsigned        draws;   /* of random bits */
-    uint64_t        events;  /* that the reactor has reported */
+    uint64_t        events;  /* reported by the reactor */
     unsigned        polls;   /* while closing */
     bool            by_byte; /* each receive gets one byte */
     bool            stalls_lookups;
-    bool            no_memory;     /* for the requests of a connection that has had none */
-    bool            others_refuse; /* servers that no line has named yet */
+    bool            no_memory;     /* for the requests of a connection that has sent none yet */
+    bool            others_refuse; /* servers that no line has named before */
     bool            is_woken;
     fake_server     servers[FAKE_SERVERS_MAX];
     fake_connection connections[FAKE_CONNECTIONS_MAX];
@@ -71,9 +71,9 @@ extern fake_world fake;
 
 void         fake_begin(bool by_byte);
 void         fake_end(void);
-fake_server *fake_server_of(const char *name); /* makes it */
+fake_server *fake_server_of(const char *name); /* creates it if necessary */
 
-/* The latest connection to it that the client has not closed; NULL. */
+/* The latest connection to the server that the client has not closed; NULL if there is none. */
 fake_connection *fake_connection_to(const fake_server *server);
 
 void fake_send(fake_connection *to, const char *bytes, size_t size);
@@ -83,21 +83,21 @@ void fake_pass(bwl_ms ms);
 /* The bits of draw number n, from 1 on. */
 bwl_random fake_bits(unsigned n);
 
-/* ---- what the story defines ------------------------------------------------------------------ */
+/* ---- functions that story.c defines ---------------------------------------------------------- */
 
 void story_dialled(const fake_server *server);
 void story_closed(const fake_connection *connection);
 
-/* Bytes in connection->out have become more. */
+/* connection->out has more bytes. */
 void story_handed_over(fake_connection *connection);
 
-/* Receives from the socket itself; `waits`: until something comes. */
+/* The client receives from the socket itself; `waits`: until a byte arrives. */
 void story_receives(const fake_connection *connection, bool waits);
 
-/* Nothing can be done for wait_ms at most: lets something happen, or time pass. */
+/* The client has nothing to do for wait_ms: play the next line, or advance the time. */
 void story_idle(bwl_ms wait_ms);
 
-/* The same of a client that closes. */
+/* The same for a client that closes. */
 void story_closing(bwl_ms wait_ms);
 
 #endif

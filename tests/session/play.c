@@ -1,5 +1,5 @@
 /*
- * play.c -- a test program for each NAME.txt: tests/meson.build gives the NAME.
+ * play.c -- runs tests/session/NAME.txt; tests/meson.build builds one program for each NAME.
  */
 #include "story.h"
 

@@ -17,13 +17,13 @@ enum {
     SHOWN_MAX = 2048,
     DRAWS_MAX = 8192,
     ID        = BWL_QUEUE_SESSION_SIZE,
-    SHORT     = BWL_QUEUE_TOKEN_SIZE, /* so much of a token is in a value of protocol queue */
+    SHORT     = BWL_QUEUE_TOKEN_SIZE, /* bytes of a token in a value of protocol queue */
 };
 
-static unsigned shown[SHOWN_MAX]; /* which draw each is */
+static unsigned shown[SHOWN_MAX]; /* which random draw each is */
 static unsigned shown_count;
-static char     nonce[32]; /* of the waiter that was shown last */
-static unsigned client;    /* whose beginning is the client's id; 0: not shown */
+static char     nonce[32]; /* name of the waiter shown last */
+static unsigned client;    /* begins with the client id; 0: not shown */
 
 void resp_text_begin(void)
 {
@@ -57,7 +57,7 @@ static void show(char ret_mask[16], unsigned draw, const char *mark)
     (void)snprintf(ret_mask, 16, "<%u%s>", i + 1, mark);
 }
 
-/* "1.0123456789abcdef", a waiter's; its size, 0: it is none. */
+/* "1.0123456789abcdef", a waiter's name.  Returns its size, 0 if it is another text. */
 static size_t nonce_size(const char *at)
 {
     size_t digits = strspn(at, "0123456789");
@@ -67,7 +67,7 @@ static size_t nonce_size(const char *at)
                : 0;
 }
 
-/* The token, or the client's id, that is at the beginning; its size, 0: none. */
+/* The token or the client id at the beginning of the text.  Returns its size, or 0. */
 static size_t mask_one(char ret_mask[16], const char *at)
 {
     size_t size = nonce_size(at);
@@ -147,7 +147,7 @@ void resp_text_expand(char ret_text[RESP_TEXT_MAX], const char *text)
     ret_text[size] = '\0';
 }
 
-/* One item of a reply.  What is behind it. */
+/* Encodes one item of a reply.  Returns the text after it. */
 static const char *encode_one(const char *at, char *bytes, size_t *size)
 {
     char   type = *at;
@@ -183,7 +183,7 @@ size_t resp_text_encode(char ret_bytes[RESP_TEXT_MAX], const char *text)
     return size;
 }
 
-/* The name of a script, its SHA-1 or its text; NULL: it is none. */
+/* Returns the name of a script from its SHA-1 or its text; NULL if it is none. */
 static const char *script_name(const char *text, size_t size)
 {
     for (unsigned i = 0; i < BWL_SCRIPTS_COUNT; i++)
@@ -218,7 +218,7 @@ size_t resp_text_decode(char ret_text[RESP_TEXT_MAX], const char *bytes, size_t 
         if (script_name(at, length) != NULL)
             name = script_name(at, length);
         else if (i > 0 && memchr(at, '@', length) != NULL)
-            name = "USER@HOST"; /* who runs the test */
+            name = "USER@HOST"; /* user of the test */
         const char *space = i > 0 ? " " : "";
         if (name != NULL)
             used += (size_t)snprintf(line + used, sizeof line - used, "%s%s", space, name);
@@ -234,7 +234,7 @@ size_t resp_text_decode(char ret_text[RESP_TEXT_MAX], const char *bytes, size_t 
     }
     char *self = strstr(line, " uid ");
     if (self != NULL)
-        *self = '\0'; /* client info: who runs the test */
+        *self = '\0'; /* client info: user of the test */
     resp_text_mask(ret_text, line);
     return (size_t)(at - bytes);
 }

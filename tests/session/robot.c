@@ -47,7 +47,7 @@ static void answer_info(fake_connection *to)
            server->version, server->run_id, server->role, server->info);
 }
 
-/* "SSUBSCRIBE channel": the push of the subscription. */
+/* "SSUBSCRIBE channel": the push that confirms the subscription. */
 static void answer_subscribe(fake_connection *to, const char *command)
 {
     const char *channel = strchr(command, ' ') + 1;
@@ -55,7 +55,7 @@ static void answer_subscribe(fake_connection *to, const char *command)
     answer(to, ">3 $%s $%s :1", command[1] == 'S' ? "ssubscribe" : "subscribe", channel);
 }
 
-/* "SPUBLISH channel H": the message, to this connection, and the number of receivers. */
+/* "SPUBLISH channel H": the message to this connection, and the number of receivers. */
 static void answer_publish(fake_connection *to, const char *command)
 {
     const char *channel = strchr(command, ' ') + 1;
@@ -84,7 +84,7 @@ static bool is_publish_of_handshake(const char *command)
            strcmp(command + size - 2, " H") == 0;
 }
 
-/* Those that are shown, and answered. */
+/* Commands that the robot answers and the story shows. */
 static void answer_shown(fake_connection *to, const char *command)
 {
     if (begins(command, "CLIENT KILL "))
@@ -97,7 +97,7 @@ static void answer_shown(fake_connection *to, const char *command)
 
 bool robot_answers(fake_connection *to, const char *command)
 {
-    if (to->server->by_hand)
+    if (to->server->no_handshake)
         return false;
     if (begins(command, "HELLO "))
         answer_hello(to);

@@ -1,13 +1,12 @@
 /*
- * robot.h -- a server answers the handshake by itself, so that a story begins where its subject
- * begins.
+ * robot.h -- answers the handshake of a client for a server, so that a story starts after it.
  */
 #ifndef ROBOT_H
 #define ROBOT_H
 
 #include "fake_net.h"
 
-/* Answers what belongs to a handshake.  True: the story does not show the command. */
+/* Answers a command of a handshake.  Returns true if the story does not show the command. */
 bool robot_answers(fake_connection *connection, const char *command);
 
 #endif

@@ -19,9 +19,9 @@ typedef struct story_lock {
     char               name[32];
     bowline_operation *op;
     bowline_hold      *hold;
-    bool               acquires, yields, looks, releases;
-    int                trouble;
-    uint64_t           id; /* of the holder that was seen last */
+    bool               acquires, yields, queries, releases;
+    int                last_status;
+    uint64_t           id; /* id of the holder that was read last */
 } story_lock;
 
 typedef struct story_case {
@@ -38,10 +38,10 @@ static const char     *next_line;
 static bowline_client *client;
 static story_lock      locks[LOCKS_MAX];
 static unsigned        locks_count;
-static bwl_ms          owed;  /* ms that are still to pass */
-static bwl_ms          shown; /* when the last line was noted, since the beginning */
+static bwl_ms          remaining_ms; /* time that still has to pass */
+static bwl_ms          shown;        /* time of the last noted line, since the beginning */
 static bool            blocks, closes, ended, is_whole, is_quiet;
-static bool            waits_on; /* the last line is of a wait in the socket */
+static bool            waits_on; /* the last line is a blocking receive */
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
@@ -76,7 +76,7 @@ __attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
     put(line);
 }
 
-/* The story itself is wrong. */
+/* Fails the test if the story is wrong. */
 static void need(bool holds, const char *what)
 {
     if (holds)
@@ -98,9 +98,9 @@ void story_closed(const fake_connection *connection)
 void story_receives(const fake_connection *connection, bool waits)
 {
     if (waits && !waits_on)
-        note("the client waits for %s in the socket", connection->server->name);
+        note("the client blocks on %s", connection->server->name);
     else if (!waits && !closes)
-        note("the client spins for %s", connection->server->name);
+        note("the client polls %s", connection->server->name);
     waits_on = waits_on || waits;
 }
 
@@ -115,7 +115,7 @@ void story_handed_over(fake_connection *connection)
         connection->out_size -= used;
         resp_text_expand(expanded, command);
         if (!robot_answers(connection, expanded))
-            note("%s hears %s", connection->server->name, command);
+            note("%s receives %s", connection->server->name, command);
     }
 }
 
@@ -160,7 +160,7 @@ static void finish(story_lock *lock)
     int                status;
 
     lock->op = NULL;
-    if (lock->looks) {
+    if (lock->queries) {
         status = bowline_who_finish(&holder, op, &error);
         if (status == BOWLINE_OK)
             note_holder(lock, &holder);
@@ -175,14 +175,14 @@ static void finish(story_lock *lock)
              (unsigned long long)bowline_hold_fence(lock->hold));
     else
         note_end(lock->name, status, &error);
-    lock->trouble = BOWLINE_OK;
+    lock->last_status = BOWLINE_OK;
     if (lock->yields && status != BOWLINE_OK) {
         (void)bowline_release(lock->hold, NULL);
         lock->hold = NULL;
     }
 }
 
-static void look_around(void)
+static void note_changes(void)
 {
     for (unsigned i = 0; i < locks_count; i++) {
         story_lock *lock = &locks[i];
@@ -192,12 +192,12 @@ static void look_around(void)
             continue;
         bowline_error error  = { 0 };
         int           status = bowline_hold_check(lock->hold, &error);
-        if (status != lock->trouble && status != BOWLINE_OK)
-            note("%s is %s: %s", lock->name, status == BOWLINE_LOST ? "lost" : "in trouble",
+        if (status != lock->last_status && status != BOWLINE_OK)
+            note("%s %s: %s", lock->name, status == BOWLINE_LOST ? "is lost" : "has an error",
                  error.text);
-        else if (status != lock->trouble)
-            note("%s is well again", lock->name);
-        lock->trouble = status;
+        else if (status != lock->last_status)
+            note("%s has no error", lock->name);
+        lock->last_status = status;
     }
 }
 
@@ -207,21 +207,21 @@ static void pump(void)
 
     if (client == NULL || blocks)
         return;
-    look_around();
+    note_changes();
     do {
-        bwl_ms pauses = owed;
+        bwl_ms pauses = remaining_ms;
         before        = fake.events;
-        (void)bowline_dispatch(client, owed, NULL);
-        look_around();
-        if (owed == pauses && owed > 0 && before == fake.events)
-            fake_pass(owed), owed = 0;
-    } while (owed > 0 || before != fake.events || fake_has_event() ||
+        (void)bowline_dispatch(client, remaining_ms, NULL);
+        note_changes();
+        if (remaining_ms == pauses && remaining_ms > 0 && before == fake.events)
+            fake_pass(remaining_ms), remaining_ms = 0;
+    } while (remaining_ms > 0 || before != fake.events || fake_has_event() ||
              bowline_timeout_ms(client) == 0);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* "what ARGUMENT": the argument; NULL: it is another line. */
+/* "what ARGUMENT": returns the argument; NULL: it is another line. */
 static const char *after(const char *line, const char *what)
 {
     size_t size = strlen(what);
@@ -267,10 +267,10 @@ static void acquires(const char *what)
     if (status != BOWLINE_OK)
         note_end(lock->name, status, &error);
     lock->acquires = true;
-    lock->yields = lock->looks = false;
+    lock->yields = lock->queries = false;
 }
 
-/* Of a hold that is there. */
+/* Calls on a held lock. */
 static void does_with_hold(const char *what)
 {
     char          name[32] = "";
@@ -280,12 +280,12 @@ static void does_with_hold(const char *what)
 
     assert_int_equal(sscanf(what, "%*s %31s", name), 1);
     story_lock *lock = lock_of(name);
-    need(lock->hold != NULL, "that lock is not held");
-    lock->acquires = lock->looks = lock->yields = false;
+    need(lock->hold != NULL, "the lock is not held");
+    lock->acquires = lock->queries = lock->yields = false;
     if (after(what, "releases ") != NULL) {
         status     = bowline_release_start(&lock->op, lock->hold, &error);
         lock->hold = NULL;
-    } else if (after(what, "drops ") != NULL) {
+    } else if (after(what, "releases_nowait ") != NULL) {
         blocks     = true;
         status     = bowline_release_nowait(lock->hold, &error);
         lock->hold = NULL;
@@ -302,7 +302,7 @@ static void does_with_hold(const char *what)
         note_end(name, status, &error);
 }
 
-static void asks_who(const char *name)
+static void queries_holder(const char *name)
 {
     story_lock   *lock  = lock_of(name);
     bowline_error error = { 0 };
@@ -310,7 +310,7 @@ static void asks_who(const char *name)
     int status = bowline_who_start(&lock->op, client, name, &error);
     if (status != BOWLINE_OK)
         note_end(name, status, &error);
-    lock->looks = true;
+    lock->queries = true;
 }
 
 static int computes(bowline_change *change, void *context)
@@ -352,15 +352,15 @@ static void caller_does(const char *what)
         opens(rest);
     } else if ((rest = after(what, "acquires ")) != NULL) {
         acquires(rest);
-    } else if ((rest = after(what, "asks who holds ")) != NULL) {
-        asks_who(rest);
+    } else if ((rest = after(what, "queries the holder of ")) != NULL) {
+        queries_holder(rest);
     } else if ((rest = after(what, "cancels ")) != NULL) {
         bowline_cancel(lock_of(rest)->op);
-    } else if ((rest = after(what, "looks at ")) != NULL) {
+    } else if ((rest = after(what, "reads the time left of ")) != NULL) {
         note("%s: %lld ms left", rest, (long long)bowline_hold_left_ms(lock_of(rest)->hold));
-    } else if ((rest = after(what, "waits for releases")) != NULL) {
+    } else if ((rest = after(what, "flushes releases")) != NULL) {
         note_end("releases", bowline_flush_releases(client, 0, &error), &error);
-    } else if (strcmp(what, "asks for the risk") == 0) {
+    } else if (strcmp(what, "reads the warning") == 0) {
         note("%s",
              bowline_client_warning(client) != NULL ? bowline_client_warning(client) : "none");
     } else if ((rest = after(what, "breaks ")) != NULL) {
@@ -385,7 +385,7 @@ static void server_sends(fake_server *server, const char *reply)
     static char      bytes[RESP_TEXT_MAX];
     fake_connection *connection = fake_connection_to(server);
 
-    need(connection != NULL, "it speaks without a connection");
+    need(connection != NULL, "a server without a connection cannot send");
     resp_text_expand(text, reply);
     fake_send(connection, bytes, resp_text_encode(bytes, text));
 }
@@ -395,7 +395,7 @@ static void set(char *text, size_t room, const char *value)
     (void)snprintf(text, room, "%s", value);
 }
 
-/* What a server is from now on. */
+/* Sets a property of a server. */
 static void server_is(fake_server *server, const char *what)
 {
     const char *rest;
@@ -404,12 +404,12 @@ static void server_is(fake_server *server, const char *what)
         server->manner = FAKE_ACCEPTS;
     else if (strcmp(what, "refuses") == 0)
         server->manner = FAKE_REFUSES;
-    else if (strcmp(what, "swallows") == 0)
-        server->manner = FAKE_SWALLOWS;
-    else if (strcmp(what, "is by hand") == 0)
-        server->by_hand = true;
-    else if (strcmp(what, "is by robot") == 0)
-        server->by_hand = false;
+    else if (strcmp(what, "drops packets") == 0)
+        server->manner = FAKE_DROPS_PACKETS;
+    else if (strcmp(what, "answers no handshake") == 0)
+        server->no_handshake = true;
+    else if (strcmp(what, "answers handshakes") == 0)
+        server->no_handshake = false;
     else if (strcmp(what, "is a node") == 0) {
         set(server->mode, sizeof server->mode, "cluster");
         set(server->slots, sizeof server->slots, "*0");
@@ -423,11 +423,11 @@ static void server_is(fake_server *server, const char *what)
         set(server->mode, sizeof server->mode, rest);
     else if ((rest = after(what, "has run_id ")) != NULL)
         set(server->run_id, sizeof server->run_id, rest);
-    else if ((rest = after(what, "tells ")) != NULL)
+    else if ((rest = after(what, "has info ")) != NULL)
         set(server->info, sizeof server->info, rest);
-    else if ((rest = after(what, "maps ")) != NULL)
+    else if ((rest = after(what, "has slots ")) != NULL)
         set(server->slots, sizeof server->slots, rest);
-    else if ((rest = after(what, "names ")) != NULL)
+    else if ((rest = after(what, "has primary ")) != NULL)
         set(server->named, sizeof server->named, rest);
     else if ((rest = after(what, "takes ")) != NULL)
         server->takes = strcmp(rest, "all") == 0 ? SIZE_MAX : strtoul(rest, NULL, 10);
@@ -435,22 +435,22 @@ static void server_is(fake_server *server, const char *what)
         fail_msg("no server can do \"%s\"", what);
 }
 
-/* False: nothing has to be dispatched yet. */
+/* Returns false if the client need not be dispatched yet. */
 static bool server_does(fake_server *server, const char *what)
 {
     const char *rest;
 
-    if ((rest = after(what, "says ")) != NULL) {
+    if ((rest = after(what, "sends ")) != NULL) {
         server_sends(server, rest);
-    } else if ((rest = after(what, "queues ")) != NULL) {
+    } else if ((rest = after(what, "buffers ")) != NULL) {
         server_sends(server, rest);
         return false;
-    } else if (strcmp(what, "ends") == 0 || strcmp(what, "resets") == 0) {
-        need(fake_connection_to(server) != NULL, "it has no connection");
-        fake_connection_to(server)->ended  = *what == 'e';
+    } else if (strcmp(what, "closes") == 0 || strcmp(what, "resets") == 0) {
+        need(fake_connection_to(server) != NULL, "the server has no connection");
+        fake_connection_to(server)->ended  = *what == 'c';
         fake_connection_to(server)->broken = *what == 'r';
     } else if (strcmp(what, "breaks at a write") == 0) {
-        need(fake_connection_to(server) != NULL, "it has no connection");
+        need(fake_connection_to(server) != NULL, "the server has no connection");
         fake_connection_to(server)->breaks_late = true;
         return false;
     } else if (strcmp(what, "restarts") == 0) {
@@ -497,21 +497,21 @@ static void happens(const char *line)
     const char *rest;
 
     if ((rest = after(line, "caller ")) != NULL) {
-        need(!blocks, "the call before that has not ended");
+        need(!blocks, "an earlier call blocks");
         caller_does(rest);
     } else if ((rest = after(line, "repeat ")) != NULL) {
         repeat(rest);
     } else if ((rest = after(line, "quiet ")) != NULL) {
         is_quiet = strcmp(rest, "on") == 0;
     } else if ((rest = after(line, "time ")) != NULL) {
-        owed = strtoll(rest, NULL, 10);
+        remaining_ms = strtoll(rest, NULL, 10);
     } else if (strcmp(line, "others refuse") == 0) {
         fake.others_refuse = true;
-    } else if (strcmp(line, "memory ends") == 0) {
+    } else if (strcmp(line, "memory fails") == 0) {
         fake.no_memory = true;
     } else if (strcmp(line, "lookups stall") == 0) {
         fake.stalls_lookups = true;
-    } else if (strcmp(line, "lookups go on") == 0) {
+    } else if (strcmp(line, "lookups continue") == 0) {
         fake.stalls_lookups = false;
         fake.is_woken       = true;
     } else {
@@ -526,7 +526,7 @@ static void happens(const char *line)
 
 static bool play_line(void);
 
-/* The results of those lines are compared in their own case. */
+/* The results of these lines are compared in their own case. */
 static void play_case_before(const char *name)
 {
     const char *resumes = next_line;
@@ -544,7 +544,7 @@ static void play_case_before(const char *name)
     written[size] = '\0';
 }
 
-/* Carries out the next line at the margin.  False: the case has ended. */
+/* Plays the next line at the margin.  Returns false at the end of the case. */
 static bool play_line(void)
 {
     char line[LINE_MAX_SIZE];
@@ -573,14 +573,14 @@ static bool play_line(void)
     return false;
 }
 
-/* A call that blocks waits for the lines behind it; else time passes as a line has said. */
+/* While a call blocks, plays the next lines; else advances the time as a line says. */
 void story_idle(bwl_ms wait_ms)
 {
     while (!fake_has_event()) {
-        if (owed > 0 || !blocks) {
-            bwl_ms ms = wait_ms < owed ? wait_ms : owed;
+        if (remaining_ms > 0 || !blocks) {
+            bwl_ms ms = wait_ms < remaining_ms ? wait_ms : remaining_ms;
             fake_pass(ms);
-            owed -= ms;
+            remaining_ms -= ms;
             return;
         }
         if (!play_line())
@@ -590,11 +590,11 @@ void story_idle(bwl_ms wait_ms)
 
 void story_closing(bwl_ms wait_ms)
 {
-    if (owed == 0 && play_line())
+    if (remaining_ms == 0 && play_line())
         return;
-    bwl_ms ms = owed > 0 && owed < wait_ms ? owed : wait_ms;
+    bwl_ms ms = remaining_ms > 0 && remaining_ms < wait_ms ? remaining_ms : wait_ms;
     fake_pass(ms);
-    owed -= owed > 0 ? ms : 0;
+    remaining_ms -= remaining_ms > 0 ? ms : 0;
 }
 
 /* ---- cases ----------------------------------------------------------------------------------- */
@@ -605,7 +605,7 @@ static void play(const story_case *played, bool by_byte)
     resp_text_begin();
     written_size = 0;
     written[0]   = '\0';
-    owed = shown = 0;
+    remaining_ms = shown = 0;
     ended = blocks = is_whole = is_quiet = waits_on = false;
     next_line                                       = played->text;
     while (play_line())

@@ -1,41 +1,41 @@
 /*
- * story.h -- stories of a Redis client: what its caller does and what its servers say, and what
- * comes of it.
+ * story.h -- stories of a Redis client: the calls of its caller, the server replies, the effects.
  *
  *      == condition_and_result         a case
- *      caller opens redis://...        lines at the margin happen
- *        7001 hears SET ...            indented lines must come of them, in this order
+ *      caller opens redis://...        a line at the margin is an input
+ *        7001 receives SET ...         indented lines are the expected effects, in this order
  *
- * Each case is played twice: replies arrive whole, and byte by byte.  With BOWLINE_SESSION_WRITE=1
- * in the environment the indented lines are written anew, for review.  The lines at the margin:
+ * Each case is played twice: replies arrive whole, and byte by byte ("# whole": only whole).  With
+ * BOWLINE_SESSION_WRITE=1 in the environment the indented lines are replaced by the actual effects,
+ * for review.  The inputs:
  *
  *      caller opens URL | acquires LOCK [waiting MS|for ever|as the URL says] [lease MS]
  *           | releases LOCK (a#2 is another lock object of the name a)
- *           | drops LOCK | extends LOCK to MS | yields LOCK for MS | cancels LOCK
- *           | asks who holds LOCK | asks for the risk | breaks LOCK | updates KEY to VALUE
- *           | looks at LOCK | waits for releases | closes
- *      after CASE                  the lines of an earlier case, first
- *      time MS                     passes
+ *           | releases_nowait LOCK | extends LOCK to MS | yields LOCK for MS | cancels LOCK
+ *           | queries the holder of LOCK | reads the time left of LOCK | reads the warning
+ *           | breaks LOCK | updates KEY to VALUE | flushes releases | closes
+ *      after CASE                  plays an earlier case first
+ *      time MS                     advances the time
  *      repeat N LINE; LINE         N times, with the first %d as 0, 1, ...
- *      quiet on | off              nothing is noted
- *      lookups stall | go on
- *      memory ends                 for the requests of a connection that has had none
- *      others refuse               servers that no line has named yet
- *      PORT says REPLY             and the client sees it
- *      PORT queues REPLY           and it arrives with what comes next
- *      PORT ends | resets | breaks at a write (of the client)      its latest connection
- *      PORT accepts | refuses | swallows | restarts | is by hand | is by robot | is replica
- *           | is a node (of a cluster, without a map) | is version V | is mode M | has run_id ID
- *           | has no scripts | tells INFO | maps REPLY | names REPLY | takes BYTES
- *           | takes all
+ *      quiet on | off              notes no effects
+ *      lookups stall | continue
+ *      memory fails                for the requests of a connection that has sent none yet
+ *      others refuse               servers that no line has named before
+ *      PORT sends REPLY            the client receives it at once
+ *      PORT buffers REPLY          the client receives it with the next input
+ *      PORT closes | resets | breaks at a write (of the client)     its latest connection
+ *      PORT accepts | refuses | drops packets | restarts | answers handshakes
+ *           | answers no handshake | is replica | is a node (of a cluster, without a map)
+ *           | is version V | is mode M | has run_id ID | has no scripts | has info INFO
+ *           | has slots REPLY | has primary REPLY | takes BYTES | takes all
  *
- * drops: without waiting for the reply, unless too many are on their way.  A call that blocks
- * (drops, breaks, updates, closes) reads on: the lines behind it happen while it waits.
+ * releases_nowait blocks only if too many releases are in flight.  While a call blocks
+ * (releases_nowait, breaks, updates, closes), the next lines are played.
  */
 #ifndef STORY_H
 #define STORY_H
 
-/* Plays every case of tests/session/NAME.txt.  As main returns. */
+/* Plays every case of tests/session/NAME.txt.  Returns the exit status of main. */
 int run_stories(const char *name);
 
 #endif

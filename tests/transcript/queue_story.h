@@ -1,11 +1,11 @@
 /*
  * queue_story.h -- items of locks with a queue, besides those of transcript.h.
  *
- *      JOIN as A, claim 2000     JOIN as B by 5, claim 4000     HEARTBEAT as A
- *      -> held N | claimed N | mine N | busy | gone | full | more  (N: the fence; mine: ticket 5)
+ *      JOIN as A, grant 2000     JOIN as B by 5, grant 4000     HEARTBEAT as A
+ *      -> held N | granted N | mine N | busy | gone | full | more  (N: the fence; mine: ticket 5)
  *      -> queued R, HOLDER, at T     (behind R others, by ticket 5; T: ms of the server's clock;
- *                                     HOLDER: N left | endless; a stranger's)
- *      gives N at T                  (a push, sent when the server's clock showed T)
+ *                                     HOLDER: N left | endless; foreign)
+ *      grants N at T                 (a push, sent when the server's clock showed T)
  */
 #ifndef QUEUE_STORY_H
 #define QUEUE_STORY_H
@@ -21,21 +21,21 @@
 enum { STORY_TICKET = 5 };
 
 /* Writes the request; `token` is its letter, `lease_ms` the lock request's. */
-static inline void queue_ask_text(char *to, size_t room, const bwl_send *send, char token,
-                                  bwl_ms lease_ms)
+static inline void queue_send_text(char *to, size_t room, const bwl_send *send, char token,
+                                   bwl_ms lease_ms)
 {
     static const char *const words[]    = { "TAKE",    "JOIN",   "HEARTBEAT",     "EXTEND",
                                             "RELEASE", "CANCEL", "DISPATCH_NEXT", "REQUEUE" };
     const char              *command    = words[send->command - REDIS_QUEUE_TAKE];
     char                     ticket[32] = "";
 
-    bool in_line = send->command == REDIS_QUEUE_JOIN || send->command == REDIS_QUEUE_HEARTBEAT ||
-                   send->command == REDIS_QUEUE_REQUEUE;
-    assert_int_equal(send->args[REDIS_ARG_TTL_MS] > 0, in_line);
+    bool is_queued = send->command == REDIS_QUEUE_JOIN || send->command == REDIS_QUEUE_HEARTBEAT ||
+                     send->command == REDIS_QUEUE_REQUEUE;
+    assert_int_equal(send->args[REDIS_ARG_TTL_MS] > 0, is_queued);
     if (send->command == REDIS_QUEUE_JOIN && send->args[REDIS_ARG_TICKET] != 0)
         (void)snprintf(ticket, sizeof ticket, " by %lld", (long long)send->args[REDIS_ARG_TICKET]);
     if (send->command == REDIS_QUEUE_JOIN || send->command == REDIS_QUEUE_REQUEUE)
-        (void)snprintf(to, room, "%s as %c%s, claim %lld", command, token, ticket,
+        (void)snprintf(to, room, "%s as %c%s, grant %lld", command, token, ticket,
                        (long long)send->args[REDIS_ARG_TTL_MS]);
     else if (send->command == REDIS_QUEUE_TAKE || send->command == REDIS_QUEUE_EXTEND)
         (void)snprintf(to, room, "%s as %c for %lld", command, token, (long long)lease_ms);
@@ -57,7 +57,7 @@ static inline void read_queued(const char *text, bwl_queue_status *ret_place)
 
     ret_place->ticket    = STORY_TICKET;
     ret_place->rank      = strtoull(text, &rest, 10);
-    ret_place->is_ours   = strstr(text, "a stranger's") == NULL;
+    ret_place->is_ours   = strstr(text, "foreign") == NULL;
     ret_place->ends      = strstr(text, " left") != NULL;
     ret_place->server_us = story_server_us(text);
     if (ret_place->ends)
@@ -73,7 +73,7 @@ static inline bool read_queue_answer(const char *text, bwl_event *ev, bwl_queue_
         bwl_queue_status_kind kind;
     } rows[] = {
         { "held ", BWL_YES, BWL_QUEUE_STATUS_HELD },
-        { "claimed ", BWL_YES, BWL_QUEUE_STATUS_PROVISIONAL },
+        { "granted ", BWL_YES, BWL_QUEUE_STATUS_PROVISIONAL },
         { "mine ", BWL_YES, BWL_QUEUE_STATUS_MINE },
         { "busy", BWL_NO, BWL_QUEUE_STATUS_BUSY },
         { "gone", BWL_NO, BWL_QUEUE_STATUS_GONE },

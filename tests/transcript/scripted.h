@@ -1,5 +1,5 @@
 /*
- * scripted.h -- a protocol that does what the story says, for stories of the lock machine alone.
+ * scripted.h -- a protocol with the outcomes of the story, for stories of the lock machine alone.
  *
  * Each command sends one request, named by the verb.  Items, besides those of transcript.h:
  *
@@ -7,9 +7,9 @@
  *      ACQUIRE as B for 30000, yields A     RELEASE as A
  *      -> KIND                 the outcome (HELD: for 29999 ms from now)
  *      -> HELD until N [because KIND]
- *      will tell KIND          the outcome of the next event
- *      answers KIND            the outcome of the next command, at once and without a request
- *      wakes at N [, M late]   asks for an alarm, which may be M late
+ *      outcome KIND            the outcome of the next event
+ *      returns KIND            the outcome of the next command, at once and without a request
+ *      wakes at N [, M late]   sets an alarm, which may be M late
  */
 #ifndef SCRIPTED_H
 #define SCRIPTED_H
@@ -25,8 +25,8 @@
 enum { SCRIPTED_GRANT_MS = 29999 };
 
 static struct {
-    bwl_outcome answer; /* of the next command                                    */
-    bwl_outcome told;   /* by the next event                                      */
+    bwl_outcome answer;  /* of the next command                                    */
+    bwl_outcome outcome; /* by the next event                                      */
     bwl_ms      wake_at;
     bwl_ms      slack_ms;
     bwl_command cmd; /* the latest                                             */
@@ -39,7 +39,7 @@ static inline void scripted_init(void *state, unsigned nodes)
     memset(&script, 0, sizeof script);
 }
 
-static inline void scripted_wish(bwl_effects *fx)
+static inline void scripted_alarm(bwl_effects *fx)
 {
     if (script.wake_at != 0)
         bwl_wake_about(fx, script.wake_at, script.slack_ms);
@@ -51,7 +51,7 @@ static inline void scripted_command(void *state, const bwl_lock_request *request
 {
     (void)state;
     script.cmd = *cmd;
-    scripted_wish(fx);
+    scripted_alarm(fx);
     if (script.answer.kind == BWL_PENDING)
         bwl_send_command(fx, 0, cmd->verb, request->attempt);
     else
@@ -65,9 +65,9 @@ static inline void scripted_event(void *state, const bwl_lock_request *request, 
     (void)state;
     (void)request;
     (void)ev;
-    scripted_wish(fx);
-    fx->outcome = script.told;
-    script.told = (bwl_outcome){ 0 };
+    scripted_alarm(fx);
+    fx->outcome    = script.outcome;
+    script.outcome = (bwl_outcome){ 0 };
 }
 
 #define SCRIPTED(...)                                                                            \
@@ -81,8 +81,8 @@ static inline bool is_scripted(const bwl_protocol *protocol)
     return protocol->command == scripted_command;
 }
 
-static inline void scripted_ask_text(char *to, size_t room, char token, char previous_token,
-                                     bwl_ms lease_ms)
+static inline void scripted_send_text(char *to, size_t room, char token, char previous_token,
+                                      bwl_ms lease_ms)
 {
     static const char *const verbs[]    = { "?", "ACQUIRE", "EXTEND", "RELEASE" };
     const bwl_command       *cmd        = &script.cmd;
@@ -133,9 +133,9 @@ static inline void scripted_reads(const char *item, bwl_ms now, bwl_ms zero)
 {
     char *rest = NULL;
 
-    if (strncmp(item, "will tell ", 10) == 0) {
-        script.told = read_outcome(item + 10, now, zero);
-    } else if (strncmp(item, "answers ", 8) == 0) {
+    if (strncmp(item, "outcome ", 8) == 0) {
+        script.outcome = read_outcome(item + 8, now, zero);
+    } else if (strncmp(item, "returns ", 8) == 0) {
         script.answer = read_outcome(item + 8, now, zero);
     } else if (strncmp(item, "wakes at ", 9) == 0) {
         script.wake_at  = zero + strtoll(item + 9, &rest, 10);
@@ -149,15 +149,15 @@ static inline void scripted_reads(const char *item, bwl_ms now, bwl_ms zero)
 
 static const bwl_protocol verifying =
     SCRIPTED(.uses_token = true, .extends = true, .can_verify_owner = true);
-static const bwl_protocol listening =
+static const bwl_protocol with_push =
     SCRIPTED(.uses_token = true, .extends = true, .can_verify_owner = true, .uses_push = true);
-static const bwl_protocol hearing = SCRIPTED(.uses_token = true, .extends = true,
+static const bwl_protocol on_push = SCRIPTED(.uses_token = true, .extends = true,
                                              .can_verify_owner = true, .retries_on_push = true);
 static const bwl_protocol yielding =
     SCRIPTED(.uses_token = true, .extends = true, .can_verify_owner = true, .uses_push = true,
              .yields = true);
-/* Cannot tell its own value from another's. */
-static const bwl_protocol unsettled = SCRIPTED(.uses_token = true);
-static const bwl_protocol bare      = SCRIPTED(.extends = true, .can_verify_owner = true);
+/* Cannot verify the owner of a value. */
+static const bwl_protocol unverified = SCRIPTED(.uses_token = true);
+static const bwl_protocol bare       = SCRIPTED(.extends = true, .can_verify_owner = true);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * test_article_dialogues.c -- the locks of the articles, request by request.
  *
- * transcript.h says how a story is read. A lease of 10000 ms is worth 9898 ms to us. A row
- * without terms has the rules of its article.
+ * transcript.h describes the stories. A lease of 10000 ms is valid for 9898 ms here. A row without
+ * terms has the rules of its article.
  */
 #include "transcript.h"
 #include "protocol/articles.h"
@@ -19,7 +19,7 @@
 #define SECONDS \
     .value = BWL_VALUE_DECIMAL, .unit_ns = 1000000000, .expired = BWL_TIMESTAMP_NOT_AFTER_NOW
 
-/* What no article has: each differs from bwl_compat_rules_seconds in what its name says. */
+/* Rules that no article has: each differs from bwl_compat_rules_seconds in what its name says. */
 static const bwl_compat_rules expired_or_missing = { SECONDS,
                                                      .reads        = BWL_READS_ALWAYS,
                                                      .gone         = BWL_GONE_SWAP,
@@ -66,59 +66,59 @@ static const bwl_terms buffers          = BY(&bwl_compat_rules_buffers);
 static const bwl_terms strict           = BY(&before_now);
 
 static const story stories[] = {
-    { "setnx_del_release_deletes_whatever_is_there", &bwl_setnx_del, NULL,
+    { "setnx_del_release_deletes_any_value", &bwl_setnx_del, NULL,
       "acquires, once; SETNX of 0 -> yes; HELD until released; +99000 releases; DELETE -> yes; "
       "RELEASED; over" },
-    { "setnx_del_release_that_finds_nothing_is_lost", &bwl_setnx_del, NULL,
+    { "setnx_del_release_of_a_missing_key_is_LOST", &bwl_setnx_del, NULL,
       "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> no; LOST; "
       "over" },
-    { "setnx_del_key_is_there", &bwl_setnx_del, NULL,
+    { "setnx_del_with_an_existing_key", &bwl_setnx_del, NULL,
       "acquires, once; SETNX of 0 -> no; BUSY; over" },
     { "setnx_del_tries_again", &bwl_setnx_del, NULL,
-      "acquires, for 100; SETNX of 0 -> no; +5 SETNX of 0 -> later; +10 SETNX of 0 -> unsent; "
+      "acquires, for 100; SETNX of 0 -> no; +5 SETNX of 0 -> retry; +10 SETNX of 0 -> unsent; "
       "+20 SETNX of 0 -> refused; STORE_REFUSED; over" },
-    { "setnx_del_cancelled_releases_what_it_wins", &bwl_setnx_del, NULL,
+    { "setnx_del_cancelled_releases_a_grant", &bwl_setnx_del, NULL,
       "acquires, for 20000; SETNX of 0; cancels; CANCELLED -> yes; DELETE -> yes; over" },
     { "setnx_del_cancelled_and_busy", &bwl_setnx_del, NULL,
       "acquires, for 20000; SETNX of 0; cancels; CANCELLED -> no; over" },
-    { "setnx_del_acquire_without_an_answer", &bwl_setnx_del, NULL,
+    { "setnx_del_acquire_without_a_reply", &bwl_setnx_del, NULL,
       "acquires, for 20000; SETNX of 0 -> cut; UNKNOWN; over" },
-    { "setnx_del_release_without_an_answer", &bwl_setnx_del, NULL,
+    { "setnx_del_release_without_a_reply", &bwl_setnx_del, NULL,
       "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> cut; "
       "UNKNOWN; over" },
     { "setnx_del_release_not_now_is_repeated", &bwl_setnx_del, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> later; +5 "
+      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> retry; +5 "
       "DELETE -> yes; RELEASED; over" },
     { "setnx_del_expire_release", &bwl_setnx_del_expire, NULL,
       "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> yes; "
       "RELEASED; over" },
-    { "setnx_del_expire_key_is_there", &bwl_setnx_del_expire, NULL,
+    { "setnx_del_expire_with_an_existing_key", &bwl_setnx_del_expire, NULL,
       "acquires, once; SETNX of 0 -> no; BUSY; over" },
-    { "setnx_del_expire_acquire_without_an_answer", &bwl_setnx_del_expire, NULL,
+    { "setnx_del_expire_acquire_without_a_reply", &bwl_setnx_del_expire, NULL,
       "acquires, once; SETNX of 0 -> cut; UNKNOWN; over" },
     { "setnx_del_expire_acquire_not_now", &bwl_setnx_del_expire, NULL,
-      "acquires, once; SETNX of 0 -> later; NOT_NOW; over" },
-    /* What the key is now was never ours. */
-    { "after_a_delete_of_nothing_it_was_not_ours_whatever_expires_now", &bwl_setnx_del_expire, NULL,
+      "acquires, once; SETNX of 0 -> retry; NOT_NOW; over" },
+    /* The present value of the key was never ours. */
+    { "after_a_delete_of_a_missing_key_the_lock_was_not_ours", &bwl_setnx_del_expire, NULL,
       "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> no; "
       "EXPIRE_NOW -> yes; LOST; over" },
-    { "setnx_del_expire_of_nothing_twice", &bwl_setnx_del_expire, NULL,
+    { "setnx_del_expire_of_a_missing_key_twice", &bwl_setnx_del_expire, NULL,
       "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> no; "
       "EXPIRE_NOW -> no; LOST; over" },
-    { "setnx_del_expire_of_nothing_and_cut", &bwl_setnx_del_expire, NULL,
+    { "setnx_del_expire_of_a_missing_key_and_cut", &bwl_setnx_del_expire, NULL,
       "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> no; "
       "EXPIRE_NOW -> cut; LOST; over" },
-    { "after_a_delete_without_an_answer_only_a_yes_is_one", &bwl_setnx_del_expire, NULL,
+    { "after_a_delete_without_a_reply_only_YES_is_a_release", &bwl_setnx_del_expire, NULL,
       "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> cut; "
       "EXPIRE_NOW -> yes; RELEASED; over" },
-    { "setnx_del_expire_without_an_answer_and_nothing", &bwl_setnx_del_expire, NULL,
+    { "setnx_del_expire_without_a_reply_then_a_missing_key", &bwl_setnx_del_expire, NULL,
       "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> cut; "
       "EXPIRE_NOW -> no; UNKNOWN; over" },
-    { "setnx_del_expire_without_an_answer_twice", &bwl_setnx_del_expire, NULL,
+    { "setnx_del_expire_without_a_reply_twice", &bwl_setnx_del_expire, NULL,
       "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> cut; "
       "EXPIRE_NOW -> cut; UNKNOWN; over" },
     { "setnx_del_expire_release_not_now", &bwl_setnx_del_expire, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> later; +5 "
+      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> retry; +5 "
       "DELETE -> refused; STORE_REFUSED; over" },
     { "set_nx_ex_overran", &bwl_set_nx_ex, NULL,
       "acquires, once; SET_IF_ABSENT as A for 10000 -> +3 yes; HELD until 9898; +9895 LOST; "
@@ -126,17 +126,17 @@ static const story stories[] = {
     { "set_nx_ex_release", &bwl_set_nx_ex, NULL,
       "acquires, for 100; SET_IF_ABSENT as A for 10000 -> no; +5 SET_IF_ABSENT as B for 10000 "
       "-> yes; HELD until 9903; releases; DELETE -> yes; RELEASED; over" },
-    { "set_nx_ex_release_finds_nothing", &bwl_set_nx_ex, NULL,
+    { "set_nx_ex_release_of_a_missing_key", &bwl_set_nx_ex, NULL,
       "acquires, once; SET_IF_ABSENT as A for 10000 -> yes; HELD until 9898; releases; DELETE "
       "-> no; LOST; over" },
-    { "set_nx_ex_without_an_answer", &bwl_set_nx_ex, NULL,
+    { "set_nx_ex_without_a_reply", &bwl_set_nx_ex, NULL,
       "acquires, once; SET_IF_ABSENT as A for 10000 -> cut; UNKNOWN; over" },
     { "set_nx_ex_not_sent", &bwl_set_nx_ex, NULL,
       "acquires, once; SET_IF_ABSENT as A for 10000 -> unsent; UNREACHABLE; over" },
     { "set_nx_ex_release_refused", &bwl_set_nx_ex, NULL,
       "acquires, once; SET_IF_ABSENT as A for 10000 -> yes; HELD until 9898; releases; DELETE "
       "-> refused; STORE_REFUSED; over" },
-    { "set_nx_ex_release_without_an_answer", &bwl_set_nx_ex, NULL,
+    { "set_nx_ex_release_without_a_reply", &bwl_set_nx_ex, NULL,
       "acquires, once; SET_IF_ABSENT as A for 10000 -> yes; HELD until 9898; releases; DELETE "
       "-> cut; UNKNOWN; over" },
     { "stamp_del_set", &bwl_setnx_stamp_del, NULL,
@@ -158,11 +158,11 @@ static const story stories[] = {
     { "stamp_del_gone", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> no; READ -> no; DELETE -> yes; SETNX of 10 -> +20 yes; "
       "HELD until 9898" },
-    { "value_of_a_stranger_is_left_alone", &bwl_setnx_stamp_del, NULL,
-      "acquires, once; SETNX of 10 -> no; READ -> shows a stranger's; BUSY; over" },
+    { "foreign_value_is_not_changed", &bwl_setnx_stamp_del, NULL,
+      "acquires, once; SETNX of 10 -> no; READ -> shows foreign; BUSY; over" },
     { "key_with_an_expiry_is_not_deleted", &bwl_setnx_stamp_del, NULL,
-      "acquires, once; SETNX of 10 -> no; READ -> shows -3; FIND_NO_EXPIRY -> shows a "
-      "stranger's; BUSY; over" },
+      "acquires, once; SETNX of 10 -> no; READ -> shows -3; FIND_NO_EXPIRY -> shows "
+      "foreign; BUSY; over" },
     { "stamp_del_gone_before_the_expiry_was_read", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> no; READ -> shows -3; FIND_NO_EXPIRY -> no; BUSY; over" },
     { "stamp_del_deletes_nothing", &bwl_setnx_stamp_del, NULL,
@@ -174,24 +174,24 @@ static const story stories[] = {
     { "stamp_del_second_stamp_is_of_its_own_time", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> +2500 no; READ -> shows -3; FIND_NO_EXPIRY -> yes; DELETE "
       "-> yes; SETNX of 12 -> yes; HELD until 11898; releases; DELETE -> yes; RELEASED; over" },
-    { "stamp_del_release_finds_nothing", &bwl_setnx_stamp_del, NULL,
+    { "stamp_del_release_of_a_missing_key", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; DELETE -> no; LOST; over" },
     { "stamp_del_not_now", &bwl_setnx_stamp_del, NULL,
-      "acquires, once; SETNX of 10 -> no; READ -> later; NOT_NOW; over" },
-    { "stamp_del_without_an_answer", &bwl_setnx_stamp_del, NULL,
+      "acquires, once; SETNX of 10 -> no; READ -> retry; NOT_NOW; over" },
+    { "stamp_del_without_a_reply", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> no; READ -> shows -3; FIND_NO_EXPIRY -> cut; UNKNOWN; "
       "over" },
-    { "stamp_del_release_without_an_answer", &bwl_setnx_stamp_del, NULL,
+    { "stamp_del_release_without_a_reply", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; DELETE -> cut; UNKNOWN; "
       "over" },
     { "watch_lease_counts_from_the_expire", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> +5 yes; EXPIRE -> +2 yes; HELD until 9903" },
-    { "watch_key_is_gone_at_expire", &bwl_setnx_expire_watch, NULL,
+    { "watch_key_is_missing_at_expire", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> yes; EXPIRE -> no; BUSY; over" },
-    { "watch_expire_not_now_is_settled", &bwl_setnx_expire_watch, NULL,
-      "acquires, once; SETNX -> yes; EXPIRE -> later; +5 READ -> shows 0 mine; EXPIRE -> yes; "
+    { "watch_expire_NOT_NOW_is_resolved", &bwl_setnx_expire_watch, NULL,
+      "acquires, once; SETNX -> yes; EXPIRE -> retry; +5 READ -> shows 0 mine; EXPIRE -> yes; "
       "HELD until 9903" },
-    { "watch_expire_refused_is_settled", &bwl_setnx_expire_watch, NULL,
+    { "watch_expire_REFUSED_is_resolved", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> yes; EXPIRE -> refused; +5 READ -> shows 0 mine; EXPIRE -> cut; "
       "+10 READ -> shows 0 mine; EXPIRE -> unsent" },
     { "watch_waiter_repairs", &bwl_setnx_expire_watch, NULL,
@@ -201,20 +201,20 @@ static const story stories[] = {
       "acquires, once; SETNX -> no; READ_EXPIRY -> yes 10; BUSY; over" },
     { "watch_waiter_finds_no_key", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> no; READ_EXPIRY -> no; BUSY; over" },
-    { "waiter_does_not_repair_what_is_no_lock_of_this_kind", &bwl_setnx_expire_watch, NULL,
-      "acquires, once; SETNX -> no; READ_EXPIRY -> no expiry; READ -> shows a stranger's; BUSY; "
+    { "waiter_does_not_repair_a_foreign_key", &bwl_setnx_expire_watch, NULL,
+      "acquires, once; SETNX -> no; READ_EXPIRY -> no expiry; READ -> shows foreign; BUSY; "
       "over" },
-    { "watch_waiter_finds_it_gone", &bwl_setnx_expire_watch, NULL,
+    { "watch_waiter_finds_the_key_deleted", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> no; READ_EXPIRY -> no expiry; READ -> no; BUSY; over" },
-    { "watch_settles_to_ours", &bwl_setnx_expire_watch, NULL,
+    { "watch_resolves_to_ours", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> cut; +5 READ -> shows 0 mine; EXPIRE -> yes; HELD until 9903" },
-    { "watch_settles_to_nothing_and_sets_again", &bwl_setnx_expire_watch, NULL,
+    { "watch_resolves_to_a_missing_key_and_sets_again", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> cut; +5 READ -> no; SETNX -> yes; EXPIRE -> yes; HELD until "
       "9903" },
-    { "watch_settles_to_another", &bwl_setnx_expire_watch, NULL,
+    { "watch_resolves_to_another_token", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> cut; +5 READ -> shows 0; BUSY; over" },
-    { "watch_settles_to_a_stranger", &bwl_setnx_expire_watch, NULL,
-      "acquires, once; SETNX -> cut; +5 READ -> shows a stranger's; BUSY; over" },
+    { "watch_resolves_to_a_foreign_value", &bwl_setnx_expire_watch, NULL,
+      "acquires, once; SETNX -> cut; +5 READ -> shows foreign; BUSY; over" },
     { "watch_release", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> yes; EXPIRE -> yes; HELD until 9898; releases; WATCH_READ -> "
       "shows 0 mine; DELETE_WATCHED -> yes; RELEASED; over" },
@@ -225,13 +225,13 @@ static const story stories[] = {
     { "watch_release_of_another_unwatches", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> yes; EXPIRE -> yes; HELD until 9898; releases; WATCH_READ -> "
       "shows 0; UNWATCH -> yes; LOST; over" },
-    { "watch_release_of_nothing_unwatches", &bwl_setnx_expire_watch, NULL,
+    { "watch_release_of_a_missing_key_unwatches", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> yes; EXPIRE -> yes; HELD until 9898; releases; WATCH_READ -> "
       "no; UNWATCH -> cut; LOST; over" },
-    { "watch_release_of_a_stranger_unwatches", &bwl_setnx_expire_watch, NULL,
+    { "watch_release_of_a_foreign_value_unwatches", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> yes; EXPIRE -> yes; HELD until 9898; releases; WATCH_READ -> "
-      "shows a stranger's; UNWATCH -> refused; LOST; over" },
-    { "watch_release_without_an_answer_is_repeated", &bwl_setnx_expire_watch, NULL,
+      "shows foreign; UNWATCH -> refused; LOST; over" },
+    { "watch_release_without_a_reply_is_repeated", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> yes; EXPIRE -> yes; HELD until 9898; releases; WATCH_READ -> "
       "shows 0 mine; DELETE_WATCHED -> cut; +5 WATCH_READ -> no; UNWATCH -> yes; UNKNOWN; over" },
     { "watch_cancel_interrupts", &bwl_setnx_expire_watch, NULL,
@@ -240,7 +240,7 @@ static const story stories[] = {
     { "getset_set", &bwl_setnx_getset, NULL,
       "+300 acquires, once; SETNX of 10 -> +3 yes; HELD until 9898; releases; DELETE -> yes; "
       "RELEASED; over" },
-    { "getset_release_finds_nothing", &bwl_setnx_getset, NULL,
+    { "getset_release_of_a_missing_key", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; DELETE -> no; LOST; over" },
     { "getset_expires_now", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> shows 0; FIND_NO_EXPIRY -> yes; SWAP of "
@@ -258,7 +258,7 @@ static const story stories[] = {
     { "getset_other_bytes_are_too_late", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP "
       "of 10 -> shows -3 in other bytes; BUSY; over" },
-    { "getset_expired_wins_whatever_was_shown", &bwl_setnx_getset, &foo,
+    { "getset_wins_an_expired_value_of_any_kind", &bwl_setnx_getset, &foo,
       "acquires, once; SETNX of 10001 -> no; READ of 10001 -> shows -3; FIND_NO_EXPIRY -> yes; "
       "SWAP of 10001 -> shows -4; HELD until 9899" },
     { "getset_ahead_does_not_win", &bwl_setnx_getset, &foo,
@@ -283,15 +283,15 @@ static const story stories[] = {
     { "getset_missing_has_not_expired_by_rule", &bwl_setnx_getset, &expired,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP "
       "of 10 -> no; BUSY; over" },
-    { "value_of_a_stranger_never_wins", &bwl_setnx_getset, NULL,
+    { "foreign_value_never_wins", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP "
-      "of 10 -> shows a stranger's; BUSY; over" },
-    { "getset_value_of_a_stranger_has_not_expired", &bwl_setnx_getset, &mine,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> no; SWAP of 10 -> shows a stranger's; "
+      "of 10 -> shows foreign; BUSY; over" },
+    { "getset_foreign_value_has_not_expired", &bwl_setnx_getset, &mine,
+      "acquires, once; SETNX of 10 -> no; READ of 10 -> no; SWAP of 10 -> shows foreign; "
       "BUSY; over" },
     { "key_with_an_expiry_is_not_taken", &bwl_setnx_getset, &jedis,
       "acquires, once; SETNX of 10001 -> no; READ of 10001 -> shows -3; FIND_NO_EXPIRY -> shows "
-      "a stranger's; BUSY; over" },
+      "foreign; BUSY; over" },
     { "getset_gone_before_the_expiry_was_read", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> no; BUSY; "
       "over" },
@@ -310,23 +310,23 @@ static const story stories[] = {
       "acquires, for 9000; SETNX of 10001 -> no; READ of 10001 -> shows 3; +5 SETNX of 10006 -> "
       "+5 no; READ of 10006 -> shows 3; FIND_NO_EXPIRY -> yes; SWAP of 10006 -> shows 3; HELD "
       "until 9904" },
-    { "getset_what_an_earlier_try_saw_is_forgotten", &bwl_setnx_getset, NULL,
+    { "getset_value_of_an_earlier_try_is_not_used", &bwl_setnx_getset, NULL,
       "acquires, for 9000; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; "
       "SWAP of 10 -> shows -4; +5 SETNX of 10 -> no; READ of 10 -> no; SWAP of 10 -> shows -3" },
-    { "getset_stamp_is_the_beginning", &bwl_setnx_getset, &beginning,
+    { "getset_timestamp_is_the_start", &bwl_setnx_getset, &beginning,
       "+300 acquires, once; SETNX of 0 -> yes; HELD until 9898" },
-    { "getset_beginning_is_not_over", &bwl_setnx_getset, &beginning,
+    { "getset_start_is_not_over", &bwl_setnx_getset, &beginning,
       "+300 acquires, once; SETNX of 0 -> no; READ of 0 -> shows -9; BUSY; over" },
-    { "getset_beginning_is_over", &bwl_setnx_getset, &beginning,
+    { "getset_start_is_over", &bwl_setnx_getset, &beginning,
       "+300 acquires, once; SETNX of 0 -> no; READ of 0 -> shows -10; FIND_NO_EXPIRY -> yes; "
       "SWAP of 0 -> shows -10; HELD until 9898" },
     { "getset_not_now", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> later; "
+      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> retry; "
       "NOT_NOW; over" },
-    { "getset_without_an_answer", &bwl_setnx_getset, NULL,
+    { "getset_without_a_reply", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP "
       "of 10 -> cut; UNKNOWN; over" },
-    { "getset_release_of_what_is_ahead", &bwl_setnx_getset, &buffers,
+    { "getset_release_of_a_timestamp_ahead", &bwl_setnx_getset, &buffers,
       "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> "
       "shows 10001 mine; DELETE -> yes; RELEASED; over" },
     { "getset_release_is_too_close_to_the_end", &bwl_setnx_getset, &buffers,
@@ -335,18 +335,18 @@ static const story stories[] = {
     { "getset_release_is_just_ahead", &bwl_setnx_getset, &buffers,
       "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> "
       "shows 9 mine; DELETE -> yes; RELEASED; over" },
-    { "release_deletes_a_successor_whose_stamp_is_ahead", &bwl_setnx_getset, &buffers,
+    { "release_deletes_a_successor_with_a_timestamp_ahead", &bwl_setnx_getset, &buffers,
       "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> "
       "shows 20000; DELETE -> yes; LOST; over" },
     { "getset_release_of_another_that_has_ended", &bwl_setnx_getset, &buffers,
       "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> "
       "shows 4; LOST; over" },
-    { "getset_release_of_nothing", &bwl_setnx_getset, &buffers,
+    { "getset_release_without_a_value", &bwl_setnx_getset, &buffers,
       "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> "
       "no; LOST; over" },
-    { "getset_release_of_a_stranger", &bwl_setnx_getset, &buffers,
+    { "getset_release_of_a_foreign_value", &bwl_setnx_getset, &buffers,
       "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> "
-      "shows a stranger's; LOST; over" },
+      "shows foreign; LOST; over" },
     { "getset_release_of_mine", &bwl_setnx_getset, &mine,
       "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; READ of 10 -> shows 10 "
       "mine; DELETE -> yes; RELEASED; over" },
@@ -356,33 +356,33 @@ static const story stories[] = {
     { "getset_release_of_another", &bwl_setnx_getset, &mine,
       "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; READ of 10 -> shows 10; "
       "LOST; over" },
-    { "getset_release_of_a_stranger_is_lost", &bwl_setnx_getset, &mine,
-      "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; READ of 10 -> shows a "
-      "stranger's; LOST; over" },
-    { "getset_release_looks_for_what_was_written_last", &bwl_setnx_getset, &mine,
+    { "getset_release_of_a_foreign_value_is_LOST", &bwl_setnx_getset, &mine,
+      "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; READ of 10 -> shows "
+      "foreign; LOST; over" },
+    { "getset_release_compares_with_the_last_written_value", &bwl_setnx_getset, &mine,
       "acquires, once; SETNX of 10 -> +2000 no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; "
       "SWAP of 12 -> shows -3; HELD until 11898; releases; READ of 12 -> shows 12 mine; DELETE "
       "-> yes; RELEASED; over" },
     { "getset_server_takes_in_one_step", &bwl_setnx_getset, &of_server,
       "acquires, once; TAKE_TIMESTAMP -> +2 yes 1700000011; HELD until 9898; +98 releases; "
       "DROP_TIMESTAMP of 11 -> yes; RELEASED; over" },
-    { "getset_server_says_no", &bwl_setnx_getset, &of_server,
+    { "getset_server_replies_NO", &bwl_setnx_getset, &of_server,
       "acquires, once; TAKE_TIMESTAMP -> no; BUSY; over" },
-    { "getset_server_leaves_a_stranger_alone", &bwl_setnx_getset, &of_server,
-      "acquires, once; TAKE_TIMESTAMP -> shows a stranger's; BUSY; over" },
+    { "getset_server_does_not_change_a_foreign_value", &bwl_setnx_getset, &of_server,
+      "acquires, once; TAKE_TIMESTAMP -> shows foreign; BUSY; over" },
     { "getset_server_drops_nothing", &bwl_setnx_getset, &of_server,
       "acquires, once; TAKE_TIMESTAMP -> yes 1700000011; HELD until 9898; releases; DROP_TIMESTAMP "
       "of 11 -> no; LOST; over" },
-    { "getset_server_rounds_down_a_beginning", &bwl_setnx_getset, &server_beginning,
+    { "getset_server_rounds_down_a_start", &bwl_setnx_getset, &server_beginning,
       "acquires, once; TAKE_TIMESTAMP -> yes 1700000000; HELD until 8897" },
-    { "getset_release_without_an_answer", &bwl_setnx_getset, NULL,
+    { "getset_release_without_a_reply", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; DELETE -> cut; UNKNOWN; "
       "over" },
-    { "setnx_getset_leaves_a_stranger_alone", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows a stranger's; BUSY; over" },
-    { "setnx_getset_leaves_a_key_with_an_expiry_alone", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> shows a "
-      "stranger's; BUSY; over" },
+    { "setnx_getset_does_not_change_a_foreign_value", &bwl_setnx_getset, NULL,
+      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows foreign; BUSY; over" },
+    { "setnx_getset_does_not_change_a_key_with_an_expiry", &bwl_setnx_getset, NULL,
+      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> shows "
+      "foreign; BUSY; over" },
 };
 
 int main(void)

@@ -1,8 +1,8 @@
 /*
- * test_machine_acquire.c -- the lock machine up to the grant: attempts, pauses, resolving, the
- * end of the wait, cancel.
+ * test_machine_acquire.c -- the lock machine up to the grant: attempts, pauses, resolving, the end
+ * of the wait, cancel.
  *
- * transcript.h says how a story is read. The protocol is that of scripted.h.
+ * transcript.h describes the stories. The protocol is that of scripted.h.
  */
 #include "transcript.h"
 
@@ -19,9 +19,9 @@ static const story stories[] = {
       "as F for 30000, may wait -> BUSY; +160 ACQUIRE as G for 30000, may wait -> BUSY; +250 "
       "ACQUIRE as H for 30000, may wait -> BUSY; +250 ACQUIRE as I for 30000, may wait -> BUSY; "
       "+250 ACQUIRE as J for 30000, may wait" },
-    { "chance_adds_up_to_half_of_a_pause", &verifying, &usual_terms,
-      "acquires, for ever; ACQUIRE as A for 30000, may wait; chance 5 -> BUSY; +10 chance 6; "
-      "ACQUIRE as B for 30000, may wait -> BUSY; +16 chance 21; ACQUIRE as C for 30000, may "
+    { "pause_is_random_by_up_to_half", &verifying, &usual_terms,
+      "acquires, for ever; ACQUIRE as A for 30000, may wait; random 5 -> BUSY; +10 random 6; "
+      "ACQUIRE as B for 30000, may wait -> BUSY; +16 random 21; ACQUIRE as C for 30000, may "
       "wait -> BUSY; +20 ACQUIRE as D for 30000, may wait" },
     { "pauses_are_short_again_after_a_success", &verifying, &usual_terms,
       "acquires, for ever; ACQUIRE as A for 30000, may wait -> BUSY; +5 ACQUIRE as B for 30000, "
@@ -32,15 +32,15 @@ static const story stories[] = {
       "acquires, for ever; ACQUIRE as A for 30000, may wait -> BUSY; +5 ACQUIRE as A for 30000, "
       "may wait" },
     { "alarm_before_its_time_does_nothing", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> BUSY; +4 answers HELD; clock "
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait -> BUSY; +4 returns HELD; clock "
       "rings; +1 HELD until 30003, fence 7" },
-    { "wakes_for_itself_or_for_its_protocol_whichever_is_sooner", &verifying, &usual_terms,
+    { "earlier_of_two_alarms_is_set", &verifying, &usual_terms,
       "wakes at 300, 40; acquires, for 8000; ACQUIRE as A for 30000, may wait; the alarm at 300 "
       "may be 40 late; +1 wakes at 7950, 50 -> QUEUED; the alarm at 7950 may be 50 late; +1 "
       "wakes at 7951, 50; pushes no; +1 wakes at 8001, 50; pushes no; +1 wakes at 400; pushes "
-      "no; +1 will tell QUEUED; +394 clock rings; +2 wakes at 500 -> QUEUED; +1 will tell HELD; "
+      "no; +1 outcome QUEUED; +394 clock rings; +2 wakes at 500 -> QUEUED; +1 outcome HELD; "
       "+98 HELD until 30401, fence 7" },
-    { "release_forgets_the_alarm_of_the_protocol", &verifying, &usual_terms,
+    { "release_clears_the_alarm_of_the_protocol", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A for 30000, may wait; wakes at 400 -> QUEUED; +3 "
       "cancels; RELEASE as A; CANCELLED -> NOT_NOW; +5 RELEASE as A" },
     { "no_after_the_wait_is_followed_by_a_last_try", &verifying, &usual_terms,
@@ -58,25 +58,25 @@ static const story stories[] = {
     { "waits_for_ever_in_the_queue", &verifying, &usual_terms,
       "acquires, for ever; ACQUIRE as A for 30000, may wait -> QUEUED; +99999 pushes no -> "
       "HELD; HELD until 129998, fence 7" },
-    { "settles_with_the_same_token_until_a_no", &verifying, &usual_terms,
+    { "resolving_repeats_the_same_token_until_a_NO", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A for 30000, may wait -> +10 UNKNOWN; +5 ACQUIRE as A for "
       "30000 again -> UNKNOWN; +10 ACQUIRE as A for 30000 again -> BUSY; +20 ACQUIRE as B for "
       "30000, may wait" },
-    { "without_a_wait_settles_for_the_time_of_one_answer", &verifying, &usual_terms,
+    { "resolving_without_a_wait_ends_after_one_reply_time", &verifying, &usual_terms,
       "acquires, once; ACQUIRE as A for 30000 -> +4999 UNKNOWN; +1 RELEASE as A; UNKNOWN" },
-    { "with_a_wait_settles_until_its_end", &verifying, &usual_terms,
+    { "resolving_with_a_wait_ends_with_the_wait", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A for 30000, may wait -> +7999 UNKNOWN; +1 RELEASE as A; "
       "UNKNOWN" },
-    { "no_answer_at_the_end_of_the_wait_is_unknown", &verifying, &usual_terms,
+    { "no_reply_at_the_end_of_the_wait_is_UNKNOWN", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A for 30000, may wait -> +8000 UNKNOWN; RELEASE as A; "
       "UNKNOWN" },
-    { "settling_ends_with_the_lease", &verifying, &usual_terms,
+    { "resolving_ends_with_the_lease", &verifying, &usual_terms,
       "acquires, for ever; ACQUIRE as A for 30000, may wait -> +29999 UNKNOWN; +5 RELEASE as A "
       "-> +1 LOST" },
-    { "listening_settles_for_longer_than_the_lease", &listening, &usual_terms,
+    { "resolving_with_pushes_continues_after_the_lease", &with_push, &usual_terms,
       "acquires, for ever; ACQUIRE as A for 30000, may wait -> +30001 UNKNOWN; +5 ACQUIRE as A "
       "for 30000 again" },
-    { "last_attempt_discarded_without_an_answer_is_unknown", &verifying, &short_lease,
+    { "last_attempt_discarded_without_a_reply_is_UNKNOWN", &verifying, &short_lease,
       "acquires, once; ACQUIRE as A for 1000 -> +1000 UNKNOWN; RELEASE as A -> +1 UNKNOWN; "
       "RELEASE as A; UNKNOWN" },
     { "grant_that_ends_on_arrival_is_discarded", &verifying, &usual_terms,
@@ -85,76 +85,76 @@ static const story stories[] = {
     { "grant_of_one_millisecond_is_held", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A for 30000, may wait -> +50 HELD until 51; HELD until "
       "51, fence 7; EXTEND as A for 30000" },
-    { "discarding_goes_on_until_the_wait_ends", &verifying, &usual_terms,
+    { "discarding_continues_until_the_wait_ends", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A for 30000, may wait -> HELD until 0; RELEASE as A -> "
       "+7999 UNKNOWN; +1 RELEASE as A -> UNKNOWN; RELEASE as A; NOT_NOW" },
-    { "discard_of_what_the_store_refuses_is_the_end", &verifying, &usual_terms,
+    { "discard_that_the_store_refuses_is_the_end", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A for 30000, may wait -> +20 HELD until 0 because "
       "STORE_REFUSED; RELEASE as A -> +1 RELEASED; STORE_REFUSED; over" },
-    { "cancel_releases_for_the_time_of_one_answer", &verifying, &usual_terms,
+    { "cancel_releases_for_one_reply_time", &verifying, &usual_terms,
       "acquires, for ever; ACQUIRE as A for 30000, may wait -> BUSY; +5 ACQUIRE as B for 30000, "
       "may wait -> BUSY; +10 ACQUIRE as C for 30000, may wait -> BUSY; +20 ACQUIRE as D for "
       "30000, may wait; cancels; RELEASE as D; CANCELLED -> UNKNOWN; +5 RELEASE as D -> +4995 "
       "UNKNOWN; over" },
-    { "cancel_while_pausing_to_settle_releases", &verifying, &usual_terms,
+    { "cancel_in_a_pause_of_resolving_releases", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A for 30000, may wait -> UNKNOWN; +1 cancels; RELEASE as "
       "A; CANCELLED -> +99 RELEASED; over" },
-    { "cancel_between_attempts_asks_nothing", &verifying, &usual_terms,
+    { "cancel_between_attempts_sends_nothing", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A for 30000, may wait -> BUSY; +1 cancels; CANCELLED; over" },
-    { "cancelled_release_that_is_answered_at_once_is_over", &verifying, &usual_terms,
-      "acquires, once; ACQUIRE as A for 30000; +1 answers RELEASED; cancels; CANCELLED; over" },
-    { "commands_that_are_answered_at_once", &verifying, &usual_terms,
-      "answers HELD until released; acquires, once; HELD until released, fence 7; +1 answers "
-      "HELD until released; extends to 30000; HELD until released, fence 7; +1 answers "
+    { "cancelled_release_with_an_immediate_reply_is_over", &verifying, &usual_terms,
+      "acquires, once; ACQUIRE as A for 30000; +1 returns RELEASED; cancels; CANCELLED; over" },
+    { "commands_with_an_immediate_reply", &verifying, &usual_terms,
+      "returns HELD until released; acquires, once; HELD until released, fence 7; +1 returns "
+      "HELD until released; extends to 30000; HELD until released, fence 7; +1 returns "
       "RELEASED; releases; RELEASED; over" },
-    { "acquire_that_is_answered_busy_at_once", &verifying, &usual_terms,
-      "answers BUSY; acquires, once; BUSY; over" },
-    { "extension_that_is_answered_lost_at_once", &verifying, &usual_terms,
-      "acquires, once; ACQUIRE as A for 30000 -> HELD; HELD until 29999, fence 7; +1 answers "
+    { "acquire_with_an_immediate_BUSY", &verifying, &usual_terms,
+      "returns BUSY; acquires, once; BUSY; over" },
+    { "extension_with_an_immediate_LOST", &verifying, &usual_terms,
+      "acquires, once; ACQUIRE as A for 30000 -> HELD; HELD until 29999, fence 7; +1 returns "
       "LOST; extends to 30000; LOST; over" },
-    { "anew_is_tried_at_once_by_a_new_token", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A for 30000, may wait; chance 9999 -> RETRY_WITH_NEW_TOKEN; "
+    { "retry_with_a_new_token_is_immediate", &verifying, &usual_terms,
+      "acquires, for 8000; ACQUIRE as A for 30000, may wait; random 9999 -> RETRY_WITH_NEW_TOKEN; "
       "+1 ACQUIRE as B for 30000, may wait -> QUEUED -> +1 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as C "
       "for 30000, may wait" },
-    { "anew_and_cancelled_is_over", &verifying, &usual_terms,
+    { "retry_with_a_new_token_is_cancelled", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A for 30000, may wait -> RETRY_WITH_NEW_TOKEN; cancels; "
       "CANCELLED; over" },
-    { "anew_at_the_end_of_the_wait_tries_once_more", &verifying, &usual_terms,
+    { "retry_with_a_new_token_at_the_end_of_the_wait_tries_once_more", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A for 30000, may wait -> QUEUED -> +7999 "
       "RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as B for 30000 -> +1 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as C "
       "for 30000 -> BUSY; TIMED_OUT; over" },
-    { "anew_after_the_wait_does_not_pause", &verifying, &usual_terms,
+    { "retry_with_a_new_token_after_the_wait_does_not_pause", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A for 30000, may wait -> +1 QUEUED -> +7999 "
       "RETRY_WITH_NEW_TOKEN; ACQUIRE as B for 30000 -> +4999 UNKNOWN; +1 RELEASE as B; UNKNOWN -> "
       "RELEASED; over" },
-    { "anew_after_the_wait_keeps_the_time_for_answers", &verifying, &usual_terms,
+    { "retry_with_a_new_token_after_the_wait_keeps_the_reply_time", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A for 30000, may wait -> +7900 UNKNOWN; +5 ACQUIRE as A for "
       "30000 again -> +3095 RETRY_WITH_NEW_TOKEN; ACQUIRE as B for 30000 -> +1999 UNKNOWN; +1 "
       "RELEASE as B; UNKNOWN -> RELEASED; over" },
-    { "anew_without_a_wait_ends_with_the_time_for_answers", &verifying, &usual_terms,
+    { "retry_with_a_new_token_without_a_wait_ends_with_the_reply_time", &verifying, &usual_terms,
       "acquires, once; ACQUIRE as A for 30000 -> +4999 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as B for "
       "30000 -> RETRY_WITH_NEW_TOKEN; NOT_NOW; over" },
-    { "anew_after_a_cut_keeps_the_time_for_answers", &verifying, &usual_terms,
+    { "retry_with_a_new_token_after_a_cut_keeps_the_reply_time", &verifying, &usual_terms,
       "acquires, once; ACQUIRE as A for 30000 -> +3000 UNKNOWN; +5 ACQUIRE as A for 30000 again -> "
       "+995 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as B for 30000 -> +999 UNKNOWN; RELEASE as B; "
       "UNKNOWN" },
-    { "last_attempt_after_a_wait_has_its_own_time_for_answers", &verifying, &usual_terms,
+    { "last_attempt_after_a_wait_has_its_own_reply_time", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A for 30000, may wait -> QUEUED -> +7999 "
       "RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as B for 30000 -> +4999 UNKNOWN; +1 RELEASE as B; UNKNOWN "
       "-> UNKNOWN; +5 RELEASE as B -> +4995 UNKNOWN; over" },
-    { "queued_without_an_answer_settles", &verifying, &usual_terms,
+    { "queued_without_a_reply_is_resolved", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A for 30000, may wait -> QUEUED -> +100 UNKNOWN; +5 "
       "ACQUIRE as A for 30000 again -> +95 QUEUED; +7800 RELEASE as A; TIMED_OUT" },
-    { "push_ends_the_pause_where_the_protocol_hears", &hearing, &usual_terms,
+    { "push_ends_the_pause_of_a_protocol_with_pushes", &on_push, &usual_terms,
       "acquires, for 8000; ACQUIRE as A for 30000, may wait -> BUSY; +1 pushes no; ACQUIRE as B "
       "for 30000, may wait -> +1 BUSY; +1 link ends; +9 ACQUIRE as C for 30000, may wait" },
-    { "push_ends_no_pause_where_the_protocol_does_not_hear", &verifying, &usual_terms,
+    { "push_does_not_end_the_pause_of_a_protocol_without_pushes", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A for 30000, may wait -> BUSY; +1 pushes no; +4 ACQUIRE "
       "as B for 30000, may wait" },
-    { "push_after_the_wait_makes_the_last_try", &hearing, &usual_terms,
+    { "push_after_the_wait_makes_the_last_try", &on_push, &usual_terms,
       "acquires, for 8000; ACQUIRE as A for 30000, may wait -> +7999 BUSY; +1 pushes no; "
       "ACQUIRE as B for 30000 -> +1 BUSY; TIMED_OUT; over" },
-    { "push_in_other_states_does_nothing", &hearing, &usual_terms,
+    { "push_in_other_states_does_nothing", &on_push, &usual_terms,
       "acquires, for 8000; ACQUIRE as A for 30000, may wait; pushes no -> +1 UNKNOWN; +1 pushes "
       "no; +4 ACQUIRE as A for 30000 again -> +1 HELD until 7; RELEASE as A; +1 pushes no -> +1 "
       "RELEASED; +10 ACQUIRE as B for 30000, may wait -> +1 HELD; HELD until 30019, fence 7; +1 "

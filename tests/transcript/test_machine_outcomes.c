@@ -1,8 +1,8 @@
 /*
- * test_machine_outcomes.c -- each outcome of a protocol in each state of the lock machine: what the
- * machine does at once, and at its next alarm.
+ * test_machine_outcomes.c -- each outcome of a protocol in each state of the lock machine: the
+ * actions of the machine at once, and at its next alarm.
  *
- * An outcome that no row names is a bug of the protocol and has to stop the process.
+ * An outcome without an entry in a row is a bug of the protocol and has to stop the process.
  */
 #include "transcript.h"
 #include "tests/lib/suite.h"
@@ -20,15 +20,15 @@ typedef struct situation {
     const char *effects[BWL_RETRY_WITH_NEW_TOKEN + 1]; /* by outcome; NULL: the process stops */
 } situation;
 
-/* The protocol has the outcome `kind`; then the clock goes on to the next alarm. */
-static void tell(stage *s, bwl_outcome_kind kind)
+/* The protocol has the outcome `kind`; then the clock advances to the next alarm. */
+static void play_outcome(stage *s, bwl_outcome_kind kind)
 {
     s->now += LATER_MS;
-    s->size       = 0;
-    s->written[0] = '\0';
-    s->written_at = s->now;
-    script.told   = read_outcome(scripted_kinds[kind], s->now, BEGINNING);
-    happens(s, (bwl_event){ .kind = BWL_REPLY });
+    s->size        = 0;
+    s->written[0]  = '\0';
+    s->written_at  = s->now;
+    script.outcome = read_outcome(scripted_kinds[kind], s->now, BEGINNING);
+    play_event(s, (bwl_event){ .kind = BWL_REPLY });
     if (s->wake_at != BWL_NEVER)
         alarms_before(s, s->wake_at + 1);
 }
@@ -44,7 +44,7 @@ static void expect_stop(stage *s, bwl_outcome_kind kind)
     if (child == 0) {
         (void)close(STDERR_FILENO);
         (void)signal(SIGABRT, SIG_DFL);
-        tell(s, kind);
+        play_outcome(s, kind);
         _exit(0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -63,7 +63,7 @@ static void each_outcome(void **state)
             expect_stop(&s, kind);
             continue;
         }
-        tell(&s, kind);
+        play_outcome(&s, kind);
         if (strcmp(row->effects[kind], s.written) != 0)
             fail_msg("%s: %s, not %s", scripted_kinds[kind], s.written, row->effects[kind]);
     }
@@ -88,7 +88,7 @@ static const situation situations[] = {
           [BWL_UNKNOWN]              = "+5 ACQUIRE as A for 30000 again",
           [BWL_RETRY_WITH_NEW_TOKEN] = "+1 ACQUIRE as B for 30000, may wait",
       } },
-    { "acquiring_for_the_last_time",
+    { "acquiring_at_the_end_of_the_wait",
       &verifying,
       TRIES,
       {
@@ -102,8 +102,8 @@ static const situation situations[] = {
           [BWL_UNKNOWN]              = "+5 ACQUIRE as A for 30000 again",
           [BWL_RETRY_WITH_NEW_TOKEN] = "+1 ACQUIRE as B for 30000",
       } },
-    /* A refusal or an unsent request tells nothing about the request before it. */
-    { "settling",
+    /* A refusal or an unsent request does not say whether the request before it was carried out. */
+    { "resolving",
       &verifying,
       ACQUIRES " -> UNKNOWN; +5 end",
       {
@@ -117,7 +117,7 @@ static const situation situations[] = {
           [BWL_UNKNOWN]              = "+10 ACQUIRE as A for 30000 again",
           [BWL_RETRY_WITH_NEW_TOKEN] = "+1 ACQUIRE as B for 30000, may wait",
       } },
-    { "settling_for_the_last_time",
+    { "resolving_at_the_end_of_the_wait",
       &verifying,
       TRIES " -> UNKNOWN; +5 end",
       {
@@ -142,7 +142,7 @@ static const situation situations[] = {
           [BWL_RELEASED]      = "+5 ACQUIRE as B for 30000, may wait",
           [BWL_UNKNOWN]       = "+5 RELEASE as A",
       } },
-    { "discarding_for_the_last_time",
+    { "discarding_at_the_end_of_the_wait",
       &verifying,
       TRIES " -> HELD until 0",
       {
@@ -158,7 +158,7 @@ static const situation situations[] = {
       &verifying,
       ACQUIRES " -> BUSY; +5 end -> BUSY; +10 end -> BUSY; +20 end -> BUSY",
       { 0 } },
-    /* After a refusal, the place may still be in the queue. */
+    /* After a refusal, the entry may still be in the queue. */
     { "queued",
       &verifying,
       ACQUIRES " -> QUEUED",
@@ -217,7 +217,7 @@ static const situation situations[] = {
           [BWL_RELEASED]      = "RELEASED; over",
           [BWL_UNKNOWN]       = "+5 RELEASE as A",
       } },
-    /* The unanswered release may be the reason for the LOST. */
+    /* The release without a reply may be the reason for the LOST. */
     { "releasing_again",
       &verifying,
       HOLDS "; releases -> UNKNOWN; +5 end",
@@ -251,8 +251,8 @@ static const situation situations[] = {
           [BWL_RELEASED]      = "ACQUIRE as B for 30000, may wait",
           [BWL_UNKNOWN]       = "RELEASE as A; UNKNOWN",
       } },
-    { "yielding_unsettled",
-      &unsettled,
+    { "yielding_without_can_verify_owner",
+      &unverified,
       HOLDS "; yields, for 8000",
       {
           [BWL_NOT_NOW]       = "NOT_NOW; over",
@@ -263,7 +263,7 @@ static const situation situations[] = {
           [BWL_UNKNOWN]       = "UNKNOWN; over",
       } },
     { "abandoning",
-      &unsettled,
+      &unverified,
       ACQUIRES "; cancels",
       {
           [BWL_HELD]                 = "RELEASE as A",

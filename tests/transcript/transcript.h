@@ -1,34 +1,33 @@
 /*
- * transcript.h -- golden transcripts of the lock machine and its protocols: a story is played and
- * compared with what happened.
+ * transcript.h -- golden transcripts of the lock machine and its protocols: a story is played, and
+ * its text is compared with the actual events.
  *
  * A story is one string of items:
  *
  *      acquires, once; SETNX of 10 -> no; READ of 10 -> +5 shows -3; BUSY; over
  *
  * An arrow joins a request and its reply.  +N: N ms have passed since the item before.  The items
- * of the caller, the store and the clock, and every reply, are carried out; all other items are
- * what the machine has to do.  An alarm rings at exactly the time that the machine asked for, and
- * after the items of the same time.  What happened is written in the same words, and has to be the
- * same string.
+ * of the caller, the store and the clock, and every reply, are inputs; all other items are expected
+ * actions of the machine.  An alarm rings at exactly the time that the machine set, and after the
+ * items of the same time.  The actual events must give the same string.
  *
  *      caller   acquires, once | acquires, for N | acquires, for ever | extends to N | releases |
- *               yields, for N | cancels | is out of time | gives back (after a loss) |
- *               looks (at the time left) | looks truly | asks when (the result comes at the latest)
- *      reply    yes|no|later|refused [N] (to the oldest request in flight; N: a number with it) |
- *               shows N [mine] (a value with that timestamp) | shows a stranger's | no expiry |
+ *               yields, for N | cancels | is out of time | closes (after a loss) | reads (the
+ *               time left) | reads exact | deadlines (of the result, of unsent requests)
+ *      reply    yes|no|retry|refused [N] (to the oldest request in flight; N: a number with it) |
+ *               shows N [mine] (a value with that timestamp) | shows foreign | no expiry |
  *               cut (every request in flight) | unsent (the oldest request)
  *      others   pushes yes|no [N] | link ends (with no request in flight) | clock rings (early) |
- *               store disowns (it can no longer vouch for the lock) | end (only time passes) |
- *               chance N (the random bits of the next pauses; 0 at first: the shortest pause)
+ *               store revokes (it can no longer verify the lock) | end (only time passes) |
+ *               random N (the random bits of the next pauses; 0 at first: the shortest pause)
  *
  * Timestamps count from the wall clock at 0, in the unit of the rules: "SETNX of 10001".  Tokens
  * are A, B, C ... in the order in which they appear.
  *
- * queue_story.h says what locks with a queue add; scripted.h, the lock machine alone.  Of a local
- * group, a reply is "turn N" (granted until then) or "is KIND".  Of several servers (three, or as
- * many as in "redlock5_"), a request is "all X" or "2 X", a reply "2 yes" or "2 away", each to the
- * oldest request in flight at that server.
+ * queue_story.h has the items of locks with a queue; scripted.h those of the lock machine alone.  A
+ * reply of a local group is "until N" (granted until then) or "is KIND".  With several servers
+ * (three, or as many as in "redlock5_"), a request is "all X" or "2 X", a reply "2 yes" or "2
+ * down", each to the oldest request in flight at that server.
  */
 #ifndef TRANSCRIPT_H
 #define TRANSCRIPT_H
@@ -55,7 +54,7 @@ enum {
     SHOWN_BEFORE   = 300, /* characters before a difference that are shown */
     OPEN_MAX       = 64,
     TOKENS_MAX     = 26,
-    ALARMS_MAX     = 1000, /* more at one time: the machine does not make progress */
+    ALARMS_MAX     = 1000, /* more at one time: the machine makes no progress */
 };
 
 #define BEGINNING_WALL_NS (INT64_C(1700000000) * 1000000000) /* the wall clock then */
@@ -77,7 +76,7 @@ typedef struct stage {
     bwl_ms   now;
     bwl_ms   wake_at;
     bool     over;
-    uint16_t chance;
+    uint16_t random_bits;
     uint8_t  turn;
     unsigned nodes;
     uint32_t open[OPEN_MAX]; /* tags of the requests in flight, oldest first */
@@ -135,7 +134,7 @@ static inline bwl_moment moment(const stage *s)
     return (bwl_moment){ .now = s->now, .wall_ns = s->hold.protocol->uses_wall ? wall_ns : 0 };
 }
 
-/* The timestamp at the beginning. */
+/* The timestamp at the start of a story. */
 static inline int64_t stamp_zero(const stage *s)
 {
     const bwl_compat_rules *rules = s->hold.request.options->rules;
@@ -144,9 +143,9 @@ static inline int64_t stamp_zero(const stage *s)
 }
 
 /* The commands of the articles' locks. */
-static inline void note_foreign_ask(stage *s, const bwl_send *send)
+static inline void note_article_command(stage *s, const bwl_send *send)
 {
-    static const char *const words[] = {
+    static const char *const names[] = {
         "SETNX",          "READ",           "SWAP",           "DELETE",     "EXPIRE",
         "EXPIRE_NOW",     "READ_EXPIRY",    "FIND_NO_EXPIRY", "WATCH_READ", "UNWATCH",
         "DELETE_WATCHED", "TAKE_TIMESTAMP", "DROP_TIMESTAMP",
@@ -154,13 +153,13 @@ static inline void note_foreign_ask(stage *s, const bwl_send *send)
 
     assert_in_range(send->command, REDIS_SETNX, REDIS_DROP_TIMESTAMP);
     if (send->args[REDIS_ARG_TIMESTAMP] != 0)
-        note(s, "%s of %lld", words[send->command - REDIS_SETNX],
+        note(s, "%s of %lld", names[send->command - REDIS_SETNX],
              (long long)(send->args[REDIS_ARG_TIMESTAMP] - stamp_zero(s)));
     else
-        note(s, "%s", words[send->command - REDIS_SETNX]);
+        note(s, "%s", names[send->command - REDIS_SETNX]);
 }
 
-static inline void note_ask(stage *s, const bwl_send *send, bool is_to_all)
+static inline void note_send(stage *s, const bwl_send *send, bool is_to_all)
 {
     unsigned                 command = send->command;
     char                     whom[8] = "";
@@ -172,13 +171,13 @@ static inline void note_ask(stage *s, const bwl_send *send, bool is_to_all)
         char text[STORY_ITEM_MAX];
         char token = bwl_redis_uses_previous_token(send) ? letter_of(s, s->hold.previous_token)
                                                          : token_letter(s);
-        queue_ask_text(text, sizeof text, send, token, s->hold.request.lease_ms);
+        queue_send_text(text, sizeof text, send, token, s->hold.request.lease_ms);
         note(s, "%s", text);
         return;
     }
     if (s->hold.protocol == &bwl_local_waiter_protocol) {
-        static const char *const seat[] = { "?", "ENQUEUE", "EXTEND", "LEAVE" };
-        note(s, "%s", seat[command]);
+        static const char *const names[] = { "?", "ENQUEUE", "EXTEND", "LEAVE" };
+        note(s, "%s", names[command]);
         return;
     }
     if (command >= REDIS_HASH_TAKE && command <= REDIS_ZSET_RELEASE) {
@@ -195,14 +194,14 @@ static inline void note_ask(stage *s, const bwl_send *send, bool is_to_all)
         return;
     }
     if (s->hold.protocol != &bwl_ticket && command > REDIS_DELETE_IF_MINE) {
-        note_foreign_ask(s, send);
+        note_article_command(s, send);
         return;
     }
     if (is_scripted(s->hold.protocol)) {
         char text[STORY_ITEM_MAX];
         char token          = token_letter(s);
         char previous_token = script.cmd.yields ? letter_of(s, s->hold.previous_token) : '?';
-        scripted_ask_text(text, sizeof text, token, previous_token, s->hold.request.lease_ms);
+        scripted_send_text(text, sizeof text, token, previous_token, s->hold.request.lease_ms);
         note(s, "%s", text);
         return;
     }
@@ -251,7 +250,7 @@ static inline bool is_run_to_all(const stage *s, const bwl_effects *fx, unsigned
     return true;
 }
 
-/* Everything that one step of the machine caused. */
+/* Writes the effects of one step of the machine. */
 static inline void note_effects(stage *s, const bwl_effects *fx)
 {
     for (unsigned i = 0; i < fx->send_count; i++) {
@@ -260,7 +259,7 @@ static inline void note_effects(stage *s, const bwl_effects *fx)
         s->open_node[s->open_count] = fx->sends[i].node;
         s->open[s->open_count++]    = fx->sends[i].tag;
         if (!is_to_all || i % s->nodes == 0)
-            note_ask(s, &fx->sends[i], is_to_all);
+            note_send(s, &fx->sends[i], is_to_all);
     }
     note_outcome(s, &fx->outcome);
     assert_true(fx->wake_at > 0);
@@ -274,14 +273,15 @@ static inline void note_effects(stage *s, const bwl_effects *fx)
     assert_true(!s->over || s->wake_at == BWL_NEVER);
 }
 
-/* ---- what the world does --------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static inline bwl_random fresh(stage *s)
 {
-    return (bwl_random){ { (uint8_t)(s->chance >> 8), (uint8_t)(s->chance & 255), ++s->turn } };
+    return (bwl_random){ { (uint8_t)(s->random_bits >> 8), (uint8_t)(s->random_bits & 255),
+                           ++s->turn } };
 }
 
-static inline void happens(stage *s, bwl_event ev)
+static inline void play_event(stage *s, bwl_event ev)
 {
     bwl_effects fx = { 0 };
 
@@ -303,7 +303,7 @@ static inline uint32_t oldest_open_of(stage *s, unsigned node)
         memmove(s->open_node + i, s->open_node + i + 1, s->open_count - i);
         return tag;
     }
-    note(s, "(no request is in flight)"); /* no story says that: the comparison fails */
+    note(s, "(no request is in flight)"); /* no story has this text: the comparison fails */
     return 0;
 }
 
@@ -315,7 +315,7 @@ static inline uint32_t oldest_open(stage *s)
 /* "yes 7": YES and 7. */
 static inline bwl_answer read_answer(const char *text, uint64_t *ret_number)
 {
-    static const char *const words[] = { "?", "yes", "no", "later", "refused" };
+    static const char *const names[] = { "?", "yes", "no", "retry", "refused" };
 
     *ret_number = 0;
     if (strcmp(text, "unsent") == 0)
@@ -325,8 +325,8 @@ static inline bwl_answer read_answer(const char *text, uint64_t *ret_number)
         return BWL_YES;
     }
     for (unsigned i = BWL_YES; i <= BWL_REFUSED; i++) {
-        size_t length = strlen(words[i]);
-        if (strncmp(text, words[i], length) == 0) {
+        size_t length = strlen(names[i]);
+        if (strncmp(text, names[i], length) == 0) {
             *ret_number = strtoull(text + length, NULL, 10);
             return (bwl_answer)i;
         }
@@ -359,19 +359,19 @@ static inline void note_moment(stage *s, const char *what, bwl_ms at)
         note(s, "%s %lld", what, (long long)(at - BEGINNING));
 }
 
-/* What follows `begin` in the item; NULL if the item begins otherwise. */
+/* Returns the text after `begin`; NULL if the item begins otherwise. */
 static inline const char *after(const char *item, const char *begin)
 {
     return strncmp(item, begin, strlen(begin)) == 0 ? item + strlen(begin) : NULL;
 }
 
-/* True if the item is carried out; the machine does all others. */
-static inline bool is_of_world(const char *item)
+/* Returns true for an input; all other items are actions of the machine. */
+static inline bool is_input(const char *item)
 {
     static const char *const all[] = {
-        "acquires, ", "extends to ",   "yields, for ", "releases", "cancels",    "is out of time",
-        "gives ",     "looks",         "asks when",    "pushes ",  "chance ",    "clock rings",
-        "link ends",  "store disowns", "wakes at ",    "answers ", "will tell ",
+        "acquires, ", "extends to ",   "yields, for ", "releases", "cancels",  "is out of time",
+        "grants ",    "reads",         "deadlines",    "pushes ",  "random ",  "clock rings",
+        "link ends",  "store revokes", "wakes at ",    "returns ", "outcome ", "closes",
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++)
@@ -380,30 +380,30 @@ static inline bool is_of_world(const char *item)
     return false;
 }
 
-/* Reads of the caller, which change nothing. */
-static inline bool caller_looks(stage *s, const char *item)
+/* Calls that read and change nothing. */
+static inline bool caller_reads(stage *s, const char *item)
 {
-    bool is_truly = strcmp(item, "looks truly") == 0;
+    bool is_exact = strcmp(item, "reads exact") == 0;
 
-    if (strcmp(item, "asks when") == 0) {
-        note_moment(s, "told by", bwl_hold_result_deadline(&s->hold));
+    if (strcmp(item, "deadlines") == 0) {
+        note_moment(s, "due by", bwl_hold_result_deadline(&s->hold));
         note_moment(s, "unsent by", bwl_hold_send_deadline(&s->hold));
         return true;
     }
-    if (!is_truly && strcmp(item, "looks") != 0)
+    if (!is_exact && strcmp(item, "reads") != 0)
         return false;
     bwl_ms left =
-        is_truly ? bwl_hold_left_truly(&s->hold, s->now) : bwl_hold_left(&s->hold, s->now);
+        is_exact ? bwl_hold_left_truly(&s->hold, s->now) : bwl_hold_left(&s->hold, s->now);
     if (left == BWL_NEVER)
-        note(s, "%sno end", is_truly ? "truly " : "");
+        note(s, "%sno end", is_exact ? "exact " : "");
     else
-        note(s, "%s%lld left", is_truly ? "truly " : "", (long long)left);
-    if (!is_truly && s->hold.last_error != BWL_PENDING && bwl_hold_is_held(&s->hold))
-        note(s, "trouble %s", scripted_kinds[s->hold.last_error]);
+        note(s, "%s%lld left", is_exact ? "exact " : "", (long long)left);
+    if (!is_exact && s->hold.last_error != BWL_PENDING && bwl_hold_is_held(&s->hold))
+        note(s, "error %s", scripted_kinds[s->hold.last_error]);
     return true;
 }
 
-/* True if the item is a call of the caller, which is then made. */
+/* Makes a call of the caller.  Returns false if the item is not one. */
 static inline bool caller_does(stage *s, const char *item)
 {
     bwl_effects fx      = { 0 };
@@ -415,7 +415,7 @@ static inline bool caller_does(stage *s, const char *item)
         acquires(s, number);
         return true;
     }
-    if (strcmp(item, "gives back") == 0)
+    if (strcmp(item, "closes") == 0)
         bwl_hold_give_back(&s->hold, moment(s), &fx);
     else if (strcmp(item, "is out of time") == 0)
         bwl_hold_time_up(&s->hold, s->now, &fx);
@@ -433,7 +433,7 @@ static inline bool caller_does(stage *s, const char *item)
     else
         bwl_hold_release(&s->hold, moment(s), &fx);
     if (after(item, "extends to ") == NULL)
-        assert_false(bwl_hold_is_held(&s->hold)); /* at once, and not at the next alarm */
+        assert_false(bwl_hold_is_held(&s->hold)); /* at once, not only at the next alarm */
     if (fx.wake_at != 0)
         note_effects(s, &fx);
     return true;
@@ -452,10 +452,10 @@ static inline void shows(stage *s, const char *what)
     value.is_mine = strcmp(rest, " mine") == 0;
     if (rest == what)
         ev = (bwl_event){ .kind = BWL_REPLY, .tag = ev.tag, .answer = BWL_FOREIGN_VALUE };
-    happens(s, ev);
+    play_event(s, ev);
 }
 
-/* "2 yes", "2 away": one of several servers. */
+/* "2 yes", "2 down": the reply of one of several servers. */
 static inline void one_server_replies(stage *s, const char *what)
 {
     char    *rest = NULL;
@@ -463,37 +463,37 @@ static inline void one_server_replies(stage *s, const char *what)
     uint64_t number;
 
     assert_true(node < s->nodes);
-    if (strcmp(rest, " away") != 0) {
+    if (strcmp(rest, " down") != 0) {
         bwl_answer answer = read_answer(rest + 1, &number);
-        happens(s, (bwl_event){ .kind   = BWL_REPLY,
-                                .node   = node,
-                                .answer = answer,
-                                .tag    = oldest_open_of(s, node) });
+        play_event(s, (bwl_event){ .kind   = BWL_REPLY,
+                                   .node   = node,
+                                   .answer = answer,
+                                   .tag    = oldest_open_of(s, node) });
         return;
     }
     for (unsigned count = s->open_count; count > 0; count--)
         if (memchr(s->open_node, node, s->open_count) != NULL)
-            happens(s,
-                    (bwl_event){ .kind = BWL_DOWN, .node = node, .tag = oldest_open_of(s, node) });
+            play_event(
+                s, (bwl_event){ .kind = BWL_DOWN, .node = node, .tag = oldest_open_of(s, node) });
 }
 
-/* "turn 9000": the local group grants the lock, with fence 5; "is LOST": it does not, or not any
+/* "until 9000": the local group grants the lock, with fence 5; "is LOST": it does not, or no
  * longer. */
 static inline bool read_waiter_answer(const char *text, bwl_event *ev, bwl_outcome *ret_outcome)
 {
-    bool is_granted = strncmp(text, "turn ", 5) == 0;
+    bool is_granted = strncmp(text, "until ", 6) == 0;
 
     if (!is_granted && strncmp(text, "is ", 3) != 0)
         return false;
     ev->answer         = is_granted ? BWL_YES : BWL_NO;
     ev->details        = ret_outcome;
     ret_outcome->kind  = is_granted ? BWL_HELD : read_kind(text + 3);
-    ret_outcome->until = is_granted ? BEGINNING + strtoll(text + 5, NULL, 10) : 0;
+    ret_outcome->until = is_granted ? BEGINNING + strtoll(text + 6, NULL, 10) : 0;
     ret_outcome->fence = is_granted ? 5 : 0;
     return true;
 }
 
-/* An item behind an arrow. */
+/* An item after an arrow. */
 static inline void replies(stage *s, const char *item)
 {
     bwl_event        ev           = { .kind = BWL_REPLY };
@@ -502,21 +502,21 @@ static inline void replies(stage *s, const char *item)
     const char      *value = after(item, "shows ");
 
     if (is_scripted(s->hold.protocol)) {
-        script.told = read_outcome(item, s->now, BEGINNING);
-        happens(s, ev);
+        script.outcome = read_outcome(item, s->now, BEGINNING);
+        play_event(s, ev);
     } else if (isdigit((unsigned char)item[0]) && item[1] == ' ') {
         one_server_replies(s, item);
     } else if (value != NULL) {
         shows(s, value);
     } else if (strcmp(item, "cut") == 0) {
         for (unsigned count = s->open_count; count > 0; count--)
-            happens(s, (bwl_event){ .kind = BWL_DOWN, .tag = oldest_open(s) });
+            play_event(s, (bwl_event){ .kind = BWL_DOWN, .tag = oldest_open(s) });
     } else {
         if (!read_queue_answer(item, &ev, &queue_status) &&
             !read_waiter_answer(item, &ev, &outcome))
             ev.answer = read_answer(item, &ev.number);
         ev.tag = oldest_open(s);
-        happens(s, ev);
+        play_event(s, ev);
     }
 }
 
@@ -527,20 +527,20 @@ static inline void pushes(stage *s, const char *what)
 
     if (!read_waiter_answer(what, &ev, &outcome))
         ev.answer = read_answer(what, &ev.number);
-    happens(s, ev);
+    play_event(s, ev);
 }
 
-static inline void gives(stage *s, const char *fence)
+static inline void grants(stage *s, const char *fence)
 {
     bwl_queue_status queue_status = { .server_us = story_server_us(fence) };
 
-    happens(s, (bwl_event){ .kind    = BWL_PUSH,
-                            .answer  = BWL_YES,
-                            .number  = strtoull(fence, NULL, 10),
-                            .details = &queue_status });
+    play_event(s, (bwl_event){ .kind    = BWL_PUSH,
+                               .answer  = BWL_YES,
+                               .number  = strtoull(fence, NULL, 10),
+                               .details = &queue_status });
 }
 
-static inline void disowns(stage *s)
+static inline void revokes(stage *s)
 {
     bwl_effects fx = { 0 };
 
@@ -548,23 +548,23 @@ static inline void disowns(stage *s)
     note_effects(s, &fx);
 }
 
-/* What happens to the machine. */
-static inline void world_does(stage *s, const char *item)
+/* An input that is not a call of the caller. */
+static inline void store_does(stage *s, const char *item)
 {
     const char *rest = NULL;
 
     if ((rest = after(item, "pushes ")) != NULL)
         pushes(s, rest);
-    else if ((rest = after(item, "gives ")) != NULL)
-        gives(s, rest);
-    else if ((rest = after(item, "chance ")) != NULL)
-        s->chance = (uint16_t)strtoul(rest, NULL, 10);
+    else if ((rest = after(item, "grants ")) != NULL)
+        grants(s, rest);
+    else if ((rest = after(item, "random ")) != NULL)
+        s->random_bits = (uint16_t)strtoul(rest, NULL, 10);
     else if (strcmp(item, "clock rings") == 0)
-        happens(s, (bwl_event){ .kind = BWL_ALARM });
+        play_event(s, (bwl_event){ .kind = BWL_ALARM });
     else if (strcmp(item, "link ends") == 0)
-        happens(s, (bwl_event){ .kind = BWL_DOWN });
-    else if (strcmp(item, "store disowns") == 0)
-        disowns(s);
+        play_event(s, (bwl_event){ .kind = BWL_DOWN });
+    else if (strcmp(item, "store revokes") == 0)
+        revokes(s);
     else
         scripted_reads(item, s->now, BEGINNING);
 }
@@ -575,7 +575,7 @@ static inline void alarms_before(stage *s, bwl_ms end)
         assert_true(i < ALARMS_MAX);
         if (s->wake_at > s->now)
             s->now = s->wake_at;
-        happens(s, (bwl_event){ .kind = BWL_ALARM });
+        play_event(s, (bwl_event){ .kind = BWL_ALARM });
     }
 }
 
@@ -586,11 +586,11 @@ static inline void carries_out(stage *s, const char *item, bool is_reply)
     write_item(s, is_reply ? " -> " : "; ", item);
     if (is_reply)
         replies(s, item);
-    else if (!caller_looks(s, item) && !caller_does(s, item))
-        world_does(s, item);
+    else if (!caller_reads(s, item) && !caller_does(s, item))
+        store_does(s, item);
 }
 
-/* The end of the first item of `rest`. */
+/* Returns the end of the first item of `rest`. */
 static inline const char *item_end(const char *rest)
 {
     const char *arrow = strstr(rest, " -> ");
@@ -601,7 +601,7 @@ static inline const char *item_end(const char *rest)
     return next != NULL ? next : rest + strlen(rest);
 }
 
-/* Carries out the story, and what the clock brings up to its end. */
+/* Plays the story, with the alarms up to its end. */
 static inline void perform(stage *s, unsigned nodes, const bwl_protocol *protocol,
                            const bwl_terms *terms, const char *story)
 {
@@ -624,7 +624,7 @@ static inline void perform(stage *s, unsigned nodes, const bwl_protocol *protoco
         (void)snprintf(item, sizeof item, "%.*s", (int)(end - rest), rest);
         alarms_before(s, time);
         s->now = time;
-        if (is_reply || is_of_world(item))
+        if (is_reply || is_input(item))
             carries_out(s, item, is_reply);
         else
             alarms_before(s, time + 1);
@@ -659,7 +659,7 @@ static inline void perform_row(stage *s, const story *row)
     perform(s, nodes, row->protocol, row->terms == NULL ? &article : row->terms, row->text);
 }
 
-/* Shows both from where they differ first. */
+/* Prints both from the first difference on. */
 static inline void compare(const char *expected, const char *written)
 {
     size_t same = 0;
@@ -668,10 +668,10 @@ static inline void compare(const char *expected, const char *written)
         same++;
     if (expected[same] == written[same])
         return;
-    print_error("behind: %.*s\n", (int)(same < SHOWN_BEFORE ? same : SHOWN_BEFORE),
+    print_error("after: %.*s\n", (int)(same < SHOWN_BEFORE ? same : SHOWN_BEFORE),
                 expected + (same < SHOWN_BEFORE ? 0 : same - SHOWN_BEFORE));
-    print_error("the story says: %s\n", expected + same);
-    fail_msg("what happened: %s", written + same);
+    print_error("the story: %s\n", expected + same);
+    fail_msg("the actual events: %s", written + same);
 }
 
 static inline void play_row(void **state)

@@ -41,7 +41,7 @@ static inline int remove_directory(void **state)
     return nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The path of an entry of the directory.  Valid until the eighth call after this one. */
+/* Returns the path of an entry of the directory.  It is valid for seven more calls. */
 static inline const char *in(const char *leaf)
 {
     static char     paths[8][PATH_SIZE];
@@ -84,14 +84,14 @@ static inline mode_t mode_of(const char *leaf)
     return st.st_mode & 07777;
 }
 
-/* Only root can play another user; without root the case ends here. */
+/* Only root can act as another user: without root the test ends here. */
 static inline void needs_root(void)
 {
     if (geteuid() != 0)
         skip();
 }
 
-/* A child that runs `body` and then stays until it is killed. */
+/* A child process that runs `body` and then runs until it is killed. */
 static inline pid_t start_child(void (*body)(void *arg), void *arg)
 {
     int  ready[2];

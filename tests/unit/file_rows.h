@@ -1,8 +1,8 @@
 /*
- * file_rows.h -- tables of what files a lock leads to.
+ * file_rows.h -- tables that say which files a lock uses.
  *
- * A row makes some entries in a new directory, acquires a lock in a child process, and says what
- * comes of it.  Rows that need another user of the system are played by root only.
+ * A row makes some entries in a new directory and acquires a lock in a child process, and gives the
+ * expected result.  Rows that need another user of the system run as root only.
  */
 #ifndef FILE_ROWS_H
 #define FILE_ROWS_H
@@ -15,14 +15,14 @@
 typedef struct row {
     const char *steps;   /* see do_step; NULL: none                                            */
     const char *lock;    /* its name; "@/x": the path of x in the directory; NULL: "n"         */
-    const char *text;    /* of the error; NULL: the lock is had                                */
-    const char *made;    /* this is there afterwards ...                                       */
+    const char *text;    /* text of the error; NULL: the lock is held */
+    const char *made;    /* exists afterwards ... */
     mode_t      mode;    /* ... with this mode; 0: any                                         */
-    const char *missing; /* and this is not                                                    */
+    const char *missing; /* does not exist afterwards */
     const char *place;   /* of the lock directory, in the directory; NULL: the directory       */
     uid_t       uid;     /* of the process                                                     */
     mode_t      mask;    /* its umask; 0: 022                                                  */
-    bool        shown;   /* bowline_who gives the same error                                   */
+    bool        shown;   /* bowline_who returns the same error */
 } row;
 
 static inline void make_socket(const char *leaf)

@@ -1,13 +1,13 @@
 /*
  * file_users.h -- several users of one lock of file: in one process, through the public API.  Each
- * user is a client with descriptors of its own, so the users exclude each other as processes do.
+ * user is a client with its own descriptors, so the users exclude each other as processes do.
  *
- * The clock stands still: only pass() moves it.  A user acts only in ask(), look(), once() and
- * leave(), so a user that is not looked at is a process that is stopped; and a user that gets the
- * lock without a pass() in between was woken by an event and did not poll.
+ * The clock is stopped: only pass() advances it.  A user runs only in start_acquire(), run_user(),
+ * once() and leave(), so a user that is not run is a stopped process.  A user that gets the lock
+ * without a pass() before it was woken by an event and did not poll.
  *
- * The system calls of the engine go through the functions below.  A test counts them, runs
- * something before one of them, or makes some of them fail.
+ * The system calls of the engine go through the functions below.  A test counts them, runs a
+ * function before one of them, or makes some of them fail.
  */
 #ifndef FILE_USERS_H
 #define FILE_USERS_H
@@ -38,21 +38,21 @@ typedef enum call {
 /* What the next calls of one kind do. */
 static struct disturbance {
     call     of;    /* 0: any */
-    unsigned after; /* so many calls pass as usual                                             */
-    unsigned fails; /* then so many fail ...                                                   */
+    unsigned after; /* this many calls succeed first */
+    unsigned fails; /* then this many fail ... */
     int      error; /* ... with this error                                                     */
-    void (*before)(void); /* runs once, before the first call behind `after`                   */
+    void (*before)(void); /* runs once, before the first call after `after` */
 } disturbance;
 
 static unsigned calls[CALLS];
 static int64_t  passed_ms;
 static bool     is_remote; /* the file system says that it is NFS                              */
 static size_t   write_max; /* no pwrite writes more at once; 0: no limit                       */
-static unsigned marks_set; /* read locks: those of the directory, see name_lock.h */
+static unsigned marks_set; /* read locks of the directory, see name_lock.h */
 static short    lock_type; /* of the latest SET_LOCK, with its offset                           */
 static off_t    lock_start;
 
-/* True: the call fails; errno says why. */
+/* Returns true if the call fails; errno has the reason. */
 static bool disturbed(call of)
 {
     void (*before)(void) = disturbance.before;
@@ -177,7 +177,7 @@ static bowline_error error;
 static char          url[PATH_SIZE];
 static char          lock_name[PATH_SIZE];
 
-/* Which lock a case is about: the name "n", or the file "x"; and what its directory is like. */
+/* The lock of a case: the name "n", or the file "x"; and the kind of its directory. */
 typedef struct kind {
     const char *leaf;
     mode_t      mode;
@@ -202,7 +202,7 @@ static inline int begin(void **state)
     (void)snprintf(lock_name, sizeof lock_name, "%s", k->leaf[0] == 'n' ? "n" : in(k->leaf));
     for (unsigned i = 0; i < USERS; i++) {
         users[i] = (user){ .client = must_open(url) };
-        assert_true(bowline_fd(users[i].client) >= 0); /* opens what its loop needs */
+        assert_true(bowline_fd(users[i].client) >= 0); /* opens the descriptors of its loop */
     }
     return 0;
 }
@@ -219,8 +219,8 @@ static inline int end(void **state)
     return remove_directory(state);
 }
 
-/* Lets a user do what is due.  The status of its acquire, or PENDING. */
-static inline int look(unsigned i)
+/* Runs what is due for a user.  Returns the status of its acquire, or PENDING. */
+static inline int run_user(unsigned i)
 {
     user *u = &users[i];
 
@@ -233,17 +233,17 @@ static inline int look(unsigned i)
     return bowline_acquire_finish(&u->hold, ended, &error);
 }
 
-/* Begins to wait for the lock. */
-static inline int ask(unsigned i)
+/* Starts to wait for the lock. */
+static inline int start_acquire(unsigned i)
 {
     int status = bowline_acquire_start(&users[i].acquiring, users[i].client, lock_name,
                                        BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error);
 
     assert_status(BOWLINE_OK, status, &error);
-    return look(i);
+    return run_user(i);
 }
 
-/* Tries once, without waiting, and gives back what it gets. */
+/* Tries once without waiting, and releases the lock if it was acquired. */
 static inline int once(unsigned i)
 {
     bowline_hold *hold   = NULL;
@@ -262,7 +262,7 @@ static inline uint64_t fence_of(unsigned i)
 
 static inline uint64_t takes(unsigned i)
 {
-    int status = ask(i);
+    int status = start_acquire(i);
 
     assert_status(BOWLINE_OK, status, &error);
     return fence_of(i);
@@ -270,30 +270,30 @@ static inline uint64_t takes(unsigned i)
 
 static inline void waits(unsigned i)
 {
-    assert_int_equal(ask(i), PENDING);
+    assert_int_equal(start_acquire(i), PENDING);
 }
 
 static inline uint64_t gets(unsigned i)
 {
-    int status = look(i);
+    int status = run_user(i);
 
     assert_int_not_equal(status, PENDING);
     assert_status(BOWLINE_OK, status, &error);
     return fence_of(i);
 }
 
-static inline void gets_not(unsigned i)
+static inline void still_waits(unsigned i)
 {
-    assert_int_equal(look(i), PENDING);
+    assert_int_equal(run_user(i), PENDING);
 }
 
-/* Looks every 128 ms until it has the lock; after how long. */
-static inline int64_t gets_in_the_end(unsigned i)
+/* Runs the user every 128 ms until it has the lock.  Returns the time that this took. */
+static inline int64_t gets_eventually(unsigned i)
 {
     int64_t began = passed_ms;
     int     status;
 
-    while ((status = look(i)) == PENDING) {
+    while ((status = run_user(i)) == PENDING) {
         assert_true(passed_ms - began < 20000);
         pass(128);
     }
@@ -301,7 +301,7 @@ static inline int64_t gets_in_the_end(unsigned i)
     return passed_ms - began;
 }
 
-/* Gives back the lock, or stops waiting. */
+/* Releases the lock, or cancels the wait. */
 static inline void leave(unsigned i)
 {
     user *u = &users[i];
@@ -333,7 +333,7 @@ static inline unsigned count_descriptors_later(void)
     return count_descriptors();
 }
 
-/* Adds test_NAME, which runs in the directory of that kind. */
+/* Adds test_NAME, which runs in a directory of this kind. */
 #define TEST_OF(kind, name)                                               \
     __attribute__((constructor)) static void add_##name##_of_##kind(void) \
     {                                                                     \

@@ -1,8 +1,8 @@
 /*
- * test_arguments.c -- what every public function checks: each argument in a row of a table, with
- * the word that the text names it by; options of every size; and the child of a fork.
+ * test_arguments.c -- the argument checks of every public function: a table with a row for each
+ * argument and the word that the error text contains; options of every size; and a forked child.
  *
- * One client on thread:, with a lock that is held and an acquire that waits for it.
+ * The test has one client on thread:, with a held lock and an acquire that waits for it.
  */
 #include "tests/lib/suite.h"
 
@@ -38,7 +38,7 @@ static int end(void **state)
 
 /* ---- every argument -------------------------------------------------------------------------- */
 
-/* Where a call that is refused would write, and must not. */
+/* A refused call must not write here. */
 static bowline_client    *no_client;
 static bowline_hold      *none;
 static bowline_operation *no_op;
@@ -181,7 +181,7 @@ TEST(arguments_are_checked_and_named)
     assert_true(holder.held == 0 && event.kind == 0);
 }
 
-TEST(arguments_are_checked_without_a_place_for_the_error)
+TEST(arguments_are_checked_without_an_error_struct)
 {
     bowline_error *e = NULL;
 
@@ -190,7 +190,7 @@ TEST(arguments_are_checked_without_a_place_for_the_error)
 #undef X
 }
 
-TEST(arguments_at_their_limits_are_good)
+TEST(arguments_at_their_limits_are_accepted)
 {
     bowline_client *other = NULL;
 
@@ -212,7 +212,7 @@ TEST(arguments_at_their_limits_are_good)
     assert_int_equal(ms, 90000);
 }
 
-TEST(wait_that_is_not_named_is_that_of_the_url)
+TEST(wait_without_an_option_is_that_of_the_url)
 {
     bowline_acquire_options init = BOWLINE_ACQUIRE_INIT;
     bowline_client         *other;
@@ -231,9 +231,9 @@ TEST(wait_that_is_not_named_is_that_of_the_url)
 
 /* ---- options of another size ----------------------------------------------------------------- */
 
-/* The size field says what the caller was compiled with: each size from nothing to more than ours,
- * in memory that is no larger, with something in the last byte or not. */
-TEST(options_of_every_size_are_understood)
+/* The size field says which version of the struct the caller was compiled with.  The test tries
+ * each size from zero to more than ours, in memory of that size, with the last byte set or not. */
+TEST(options_of_every_size_are_read)
 {
     enum { OURS = sizeof(bowline_acquire_options), MAX = OURS + 8 };
 
@@ -264,7 +264,7 @@ TEST(options_of_every_size_are_understood)
 
 /* ---- after fork ------------------------------------------------------------------------------ */
 
-/* In the child: how many calls were not FORKED.  The others are in conformance/engines_fork. */
+/* In the child: how many calls did not return FORKED; the others: conformance/engines_fork. */
 static int use_everything(void)
 {
     int wrong = 0;
@@ -281,7 +281,7 @@ static int use_everything(void)
     return wrong;
 }
 
-TEST(every_call_in_a_child_is_forked)
+TEST(every_call_in_a_child_returns_forked)
 {
     int status;
 

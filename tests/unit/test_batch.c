@@ -1,5 +1,5 @@
 /*
- * test_batch.c -- many extensions as one call: what is written, and which answers are believed.
+ * test_batch.c -- many extensions as one command: the written bytes, and the accepted replies.
  */
 #include "engine/redis/wire/batch.h"
 #include "engine/redis/wire/queue.h"
@@ -16,7 +16,7 @@
 
 enum { COUNT = 4 };
 
-/* Two keys "a" and "b", and what follows. */
+/* Two keys "a" and "b", and `rest`. */
 static void write_two(bwl_resp_writer *writer, const bwl_redis_command_args *q, bool use_eval)
 {
     bwl_batch_write_begin(writer, 2, use_eval);
@@ -27,7 +27,7 @@ static void write_two(bwl_resp_writer *writer, const bwl_redis_command_args *q, 
     bwl_batch_write_lease(writer, 3000);
 }
 
-/* The words of the command, each with a bar behind it. */
+/* The arguments of the command, each followed by a bar. */
 static void assert_words(const bwl_redis_command_args *q, bool use_eval, const char *wanted)
 {
     char            bytes[8192];
@@ -75,7 +75,7 @@ TEST(batch_of_a_queue_has_its_values)
     assert_words(&q, false, wanted);
 }
 
-TEST(batch_room_is_enough_for_the_longest)
+TEST(batch_buffer_fits_the_longest_command)
 {
     static char            bytes[65536];
     char                   key[BWL_KEY_MAX];
@@ -108,7 +108,7 @@ static bwl_batch_verdict read_text(const char *text, bwl_batch_reply *ret_reply)
     return bwl_batch_read(COUNT, text, strlen(text), ret_reply);
 }
 
-TEST(batch_each_has_its_own_answer)
+TEST(batch_each_extension_has_its_own_reply)
 {
     bwl_batch_reply reply;
 
@@ -122,8 +122,8 @@ TEST(batch_each_has_its_own_answer)
         assert_int_equal(reply.answers[i], BWL_YES);
 }
 
-/* An array that is shorter or longer would give somebody the answer of another. */
-TEST(batch_believes_nothing_but_that_many_numbers)
+/* With a shorter or longer array, a lock would get the reply of another lock. */
+TEST(batch_accepts_only_an_array_of_that_many_numbers)
 {
     static const char *const strange[] = { "*3\r\n:1\r\n:1\r\n:1\r\n",
                                            "*5\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n",
@@ -150,7 +150,7 @@ TEST(batch_believes_nothing_but_that_many_numbers)
         assert_int_equal(read_text(strange[i], &reply), BWL_BATCH_STRANGE);
 }
 
-TEST(batch_error_is_for_all_and_by_its_code)
+TEST(batch_error_is_for_all_extensions)
 {
     static const struct {
         const char       *text;

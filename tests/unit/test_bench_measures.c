@@ -1,5 +1,5 @@
 /*
- * Which measures a run takes: all short ones, or those that are named.
+ * Which measures a run takes: all short ones, or those that the options name.
  */
 
 #include "bench/harness/bench.h"
@@ -15,7 +15,7 @@ static bool is_wanted(const char *name, bench_settings s)
     return false;
 }
 
-TEST(what_is_long_is_asked_for)
+TEST(long_measures_run_only_when_named)
 {
     const char *const longs[] = { "takeover", "waiters-16", "waiters-1000", "idle-cpu",
                                   "million-bytes" };
@@ -27,7 +27,7 @@ TEST(what_is_long_is_asked_for)
     }
 }
 
-TEST(names_that_are_given_decide)
+TEST(named_measures_are_the_only_ones)
 {
     bench_settings s = { .only = "pair-P,waiters" };
 
@@ -41,7 +41,7 @@ TEST(names_that_are_given_decide)
     }
 }
 
-TEST(every_measure_has_a_goal_and_a_way_to_take_it)
+TEST(every_measure_has_a_goal_and_a_function)
 {
     for (size_t i = 0; i < bench_measures_count; i++) {
         const bench_measure *m = &bench_measures[i];

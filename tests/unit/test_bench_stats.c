@@ -29,7 +29,7 @@ TEST(percentile_is_a_value_that_was_measured)
     bench_samples_free(&samples);
 }
 
-TEST(percentile_of_two_is_the_lower_and_of_one_the_only)
+TEST(percentile_of_two_samples_is_the_lower)
 {
     bench_samples two = samples_of((int64_t[]){ 7, 3 }, 2);
     bench_samples one = samples_of((int64_t[]){ -4 }, 1);
@@ -42,7 +42,7 @@ TEST(percentile_of_two_is_the_lower_and_of_one_the_only)
     bench_samples_free(&one);
 }
 
-TEST(percentile_leaves_so_many_thousandths_behind_it)
+TEST(percentile_is_given_in_thousandths)
 {
     bench_samples samples = { 0 };
 
@@ -67,7 +67,7 @@ TEST(percentile_of_a_round_does_not_see_the_rounds_before)
     bench_samples_free(&samples);
 }
 
-TEST(samples_keep_what_they_have_when_they_grow)
+TEST(samples_are_kept_when_the_array_grows)
 {
     bench_samples samples = { 0 };
 

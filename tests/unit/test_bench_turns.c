@@ -37,7 +37,7 @@ static bench_turns_sum sum_of(const char *first, const char *second, int64_t end
     return sum;
 }
 
-TEST(turns_one_after_the_other_do_not_overlap)
+TEST(holds_one_after_the_other_do_not_overlap)
 {
     bench_turns_sum sum = sum_of("0 100 200\n1 300 400\n", "0 200 300\n", 1000);
 
@@ -46,18 +46,18 @@ TEST(turns_one_after_the_other_do_not_overlap)
     assert_int_equal(sum.turns_before, 3);
 }
 
-TEST(two_inside_at_once_are_seen_across_programs)
+TEST(two_holders_at_once_are_detected_across_programs)
 {
     assert_int_equal(sum_of("0 100 200\n", "0 199 300\n", 1000).overlaps, 1);
     assert_int_equal(sum_of("0 100 200\n1 150 160\n", "", 1000).overlaps, 1);
 }
 
-TEST(a_short_turn_inside_a_long_one_does_not_hide_the_next)
+TEST(short_hold_inside_a_long_one_does_not_hide_the_next)
 {
     assert_int_equal(sum_of("0 100 500\n1 150 160\n", "0 170 180\n", 1000).overlaps, 2);
 }
 
-TEST(a_turn_after_ones_own_is_no_hand_over)
+TEST(second_hold_of_one_waiter_is_no_handoff)
 {
     bench_turns_sum sum = sum_of("0 1 2\n0 3 4\n0 5 6\n", "0 7 8\n", 1000);
 
@@ -65,7 +65,7 @@ TEST(a_turn_after_ones_own_is_no_hand_over)
     assert_int_equal(sum.turns_before, 4);
 }
 
-TEST(what_came_too_late_is_counted_apart)
+TEST(late_holds_are_counted_separately)
 {
     bench_turns_sum sum = sum_of("0 1 2\n1 3 4\n", "0 100 200\n", 100);
 
@@ -74,7 +74,7 @@ TEST(what_came_too_late_is_counted_apart)
     assert_int_equal(sum.turns_before, 2);
 }
 
-TEST(fairness_is_the_fewest_by_the_most)
+TEST(fairness_is_the_fewest_holds_divided_by_the_most)
 {
     bench_turns turns = { .count = 0 };
     bench_text  why;
@@ -88,7 +88,7 @@ TEST(fairness_is_the_fewest_by_the_most)
     bench_turns_free(&turns);
 }
 
-TEST(what_is_no_turn_is_said)
+TEST(line_that_is_no_hold_is_reported)
 {
     static const char *const bad[] = { "0 100\n", "0 200 100\n", "x", "0 1 2\n0 1 x\n" };
     bench_text               why;

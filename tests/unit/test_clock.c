@@ -1,8 +1,8 @@
 /*
- * test_clock.c -- what time it is.
+ * test_clock.c -- the clocks of base/clock.h.
  *
- * Little can be said of a clock without another clock: it agrees with the kernel's of the same
- * name, to the millisecond, it goes on, and it does not go back.
+ * Each clock agrees with the kernel's clock of the same name to the millisecond, it advances, and
+ * it never goes back.
  */
 #include "base/clock.h"
 #include "tests/lib/suite.h"
@@ -17,15 +17,15 @@ static bwl_ms ms_of(clockid_t clock)
     return (bwl_ms)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-TEST(clock_counts_from_boot_and_suspend_is_counted)
+TEST(clock_counts_from_boot_with_suspend)
 {
     bwl_ms before = ms_of(CLOCK_BOOTTIME);
     bwl_ms now    = bwl_clock_now();
     bwl_ms after  = ms_of(CLOCK_BOOTTIME);
-    assert_in_range(now, before + 1, after + 1); /* one more than the kernel's: never 0 */
+    assert_in_range(now, before + 1, after + 1); /* one more than the kernel's: it is never 0 */
 }
 
-TEST(clock_goes_on_and_never_back)
+TEST(clock_advances_and_never_goes_back)
 {
     bwl_ms start = bwl_clock_now();
     bwl_ms now   = start;
@@ -54,7 +54,7 @@ TEST(clock_wall_counts_nanoseconds_since_1970)
     assert_in_range(now_ns / 1000000, before, after);
 }
 
-TEST(clock_what_may_not_slip_so_far_does_not)
+TEST(clock_times_without_slack_are_exact)
 {
     assert_int_equal(bwl_clock_tick(1001, 0), 1001);
     assert_int_equal(bwl_clock_tick(1001, 48), 1001);

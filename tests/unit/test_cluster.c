@@ -1,8 +1,8 @@
 /*
- * test_cluster.c -- the slot of a key, what is said to a node of a cluster, and what it says: good
- * frames, and all those that are not what was asked for.
+ * test_cluster.c -- the slot of a key, the commands to a node of a cluster, and the parsing of its
+ * replies: valid frames, and frames that are not a reply to the command.
  *
- * The slots are those that a server gives (CLUSTER KEYSLOT), and of the specification's own words.
+ * The slots are those that a server gives (CLUSTER KEYSLOT), and the examples of the specification.
  */
 #include "engine/redis/wire/cluster.h"
 #include "engine/redis/wire/key.h"
@@ -17,7 +17,7 @@ static uint16_t slot_of(const char *key)
     return bwl_cluster_slot(key, strlen(key));
 }
 
-TEST(cluster_slot_is_the_servers)
+TEST(cluster_slot_is_that_of_the_server)
 {
     assert_int_equal(slot_of("123456789"), 0x31c3 & 16383); /* the check of the CRC */
     assert_int_equal(slot_of("foo"), 12182);
@@ -47,9 +47,9 @@ TEST(cluster_keys_of_one_name_have_one_slot)
     }
 }
 
-/* ---- what we say ----------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
-TEST(cluster_words)
+TEST(cluster_commands_are_written_byte_for_byte)
 {
     static const char wanted[] = "*2\r\n$7\r\nCLUSTER\r\n$5\r\nSLOTS\r\n*1\r\n$6\r\nASKING\r\n";
     char              room[2 * BWL_CLUSTER_COMMAND_SIZE_MAX];
@@ -85,7 +85,7 @@ static void assert_next(unsigned first, unsigned last, const char *host, unsigne
 #define NODE(host, port)  "*3\r\n" host ":" port "\r\n+id\r\n"
 #define NODE7(host, port) "*4\r\n" host ":" port "\r\n+id\r\n*2\r\n+hostname\r\n+h\r\n"
 
-TEST(cluster_slots_are_walked)
+TEST(cluster_slots_are_read)
 {
     assert_true(
         begins("*3\r\n"
@@ -99,7 +99,7 @@ TEST(cluster_slots_are_walked)
     assert_int_equal(bwl_cluster_next(&walk, &range), 0);
 }
 
-TEST(cluster_slots_without_a_host_are_of_who_says_it)
+TEST(cluster_slots_without_a_host_belong_to_the_replying_node)
 {
     assert_true(begins(
         "*2\r\n*3\r\n:1\r\n:2\r\n*2\r\n_\r\n:5\r\n*3\r\n:3\r\n:4\r\n*2\r\n$0\r\n\r\n:6\r\n"));
@@ -108,7 +108,7 @@ TEST(cluster_slots_without_a_host_are_of_who_says_it)
     assert_int_equal(bwl_cluster_next(&walk, &range), 0);
 }
 
-TEST(cluster_slots_of_nobody_are_passed_over)
+TEST(cluster_slots_without_an_owner_are_skipped)
 {
     assert_true(begins("*4\r\n*3\r\n:1\r\n:2\r\n*2\r\n+?\r\n:5\r\n"
                        "*3\r\n:1\r\n:2\r\n*2\r\n+a b\r\n:5\r\n"
@@ -120,7 +120,7 @@ TEST(cluster_slots_of_nobody_are_passed_over)
     assert_int_equal(bwl_cluster_next(&walk, &range), 0);
 }
 
-TEST(cluster_answer_that_is_no_map)
+TEST(cluster_reply_that_is_no_map_is_refused)
 {
     static const char *const strange[] = {
         "*1\r\n:1\r\n",
@@ -143,7 +143,7 @@ TEST(cluster_answer_that_is_no_map)
         assert_true(begins(strange[i]));
         if (bwl_cluster_next(&walk, &range) != -1)
             fail_msg("taken for a map: %s", strange[i]);
-        assert_int_equal(bwl_cluster_next(&walk, &range), 0); /* nothing of it any more */
+        assert_int_equal(bwl_cluster_next(&walk, &range), 0); /* nothing remains */
     }
 }
 
@@ -165,7 +165,7 @@ static const redirect redirects[] = {
     { "!9\r\nASK 1 h:2\r\n", BWL_REDIRECT_ASK, 1, "h", 2 },
 };
 
-TEST(cluster_redirects)
+TEST(cluster_redirects_are_read)
 {
     bwl_redirect to;
 
@@ -179,7 +179,7 @@ TEST(cluster_redirects)
     }
 }
 
-TEST(cluster_what_is_no_redirect)
+TEST(cluster_other_errors_are_no_redirect)
 {
     static const char *const others[] = {
         "+MOVED 1 h:2\r\n",
@@ -220,8 +220,8 @@ TEST(cluster_what_is_no_redirect)
     }
 }
 
-/* The rule is in docs/wire.md, and others follow it too. */
-TEST(cluster_tag_is_the_first_number_of_the_slot)
+/* docs/wire.md has the rule, and other programs follow it too. */
+TEST(cluster_tag_is_the_lowest_number_with_the_slot)
 {
     static bwl_cluster_tags tags;
     char                    text[12];

@@ -1,7 +1,7 @@
 /*
- * test_coalescing.c -- commands that are held back to go out together, by what a server receives.
+ * test_coalescing.c -- commands that are held back are sent together: what the server receives.
  *
- * The server is a fake that counts the extensions it was sent.
+ * The server is a fake that counts the extensions it receives.
  */
 #include "tests/lib/fake_server.h"
 #include "tests/lib/suite.h"
@@ -57,7 +57,7 @@ static int close_all(void **state)
     return 0;
 }
 
-/* The library is not called meanwhile. */
+/* No thread calls the library meanwhile. */
 static void await_received(unsigned count)
 {
     for (unsigned ms = 0; atomic_load(&received) < count && ms < PATIENCE_MS; ms++)
@@ -79,8 +79,8 @@ static void finish_all(bowline_operation *ops[HOLDS])
 
 FIXTURE(hold_all, close_all)
 
-/* The first command goes out at once.  The others are held back, as its reply is not read yet. */
-TEST(coalescing_renewal_thread_sends_what_no_caller_waits_for)
+/* The first command is sent at once.  The others are held back until its reply is read. */
+TEST(coalesced_commands_without_a_waiting_caller_are_sent_by_the_renewal_thread)
 {
     bowline_operation *ops[HOLDS];
 
@@ -91,7 +91,7 @@ TEST(coalescing_renewal_thread_sends_what_no_caller_waits_for)
     }
 }
 
-TEST(coalescing_caller_that_waits_sends_what_was_held_back)
+TEST(coalesced_commands_are_sent_by_a_waiting_caller)
 {
     bowline_operation *ops[HOLDS];
 
@@ -104,8 +104,8 @@ TEST(coalescing_caller_that_waits_sends_what_was_held_back)
     }
 }
 
-/* The event loop may not come back within a millisecond, and nobody else would send them. */
-TEST(coalescing_holds_nothing_back_from_an_event_loop)
+/* The event loop may not return within a millisecond, and no other thread would send them. */
+TEST(commands_of_an_event_loop_are_not_coalesced)
 {
     bowline_operation *ops[HOLDS];
 

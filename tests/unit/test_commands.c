@@ -3,7 +3,7 @@
  *
  * Commands are compared byte for byte.  Replies are a table: for each command every kind of reply
  * that a server could send, the expected one, wrong ones, and errors by code.  Only exactly the
- * expected reply is a yes.
+ * expected reply is a YES.
  */
 #include "engine/redis/wire/scripts.h"
 #include "engine/redis/wire/commands.h"
@@ -14,7 +14,7 @@
 #define TOKEN      "AbCdEfGhIjKlMnOpQrStUv"
 #define SIXTY_FOUR "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
-/* ---- what is written ------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 static char            bytes[2048];
 static bwl_resp_writer writer;
@@ -56,19 +56,19 @@ static void assert_script(bwl_script_id id, bool use_eval, unsigned count, const
     assert_written(wanted, (size_t)size);
 }
 
-TEST(words_set_is_one_plain_command)
+TEST(command_to_acquire_is_one_SET)
 {
     static const char wanted[] = "*6\r\n$3\r\nSET\r\n$3\r\nk\0y\r\n$22\r\n" TOKEN
                                  "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n30000\r\n";
 
     write_question(REDIS_SET_IF_ABSENT, false);
     assert_written(wanted, sizeof wanted - 1);
-    write_question(REDIS_SET_IF_ABSENT, true); /* there is no script to send */
+    write_question(REDIS_SET_IF_ABSENT, true); /* no script is sent */
     assert_written(wanted, sizeof wanted - 1);
 }
 
 /* In the texts below '#' stands for the NUL in the key. */
-TEST(words_others_are_scripts_by_their_sum_or_by_their_text)
+TEST(commands_are_scripts_by_hash_or_by_text)
 {
     static const char key_and_token[] = "$3\r\nk#y\r\n$22\r\n" TOKEN "\r\n";
     static const char and_lease[]     = "$3\r\nk#y\r\n$22\r\n" TOKEN "\r\n$5\r\n30000\r\n";
@@ -84,7 +84,7 @@ TEST(words_others_are_scripts_by_their_sum_or_by_their_text)
     }
 }
 
-TEST(words_look_asks_with_the_key_alone)
+TEST(holder_query_has_only_the_key)
 {
     for (int use_eval = 0; use_eval <= 1; use_eval++) {
         writer = (bwl_resp_writer){ .bytes = bytes, .capacity = sizeof bytes };
@@ -93,7 +93,7 @@ TEST(words_look_asks_with_the_key_alone)
     }
 }
 
-TEST(words_no_room_is_noticed)
+TEST(command_that_does_not_fit_is_refused)
 {
     writer = (bwl_resp_writer){ .bytes = bytes, .capacity = 20 };
     bwl_redis_write_holder_query(&writer, "key", 3, false);
@@ -101,9 +101,9 @@ TEST(words_no_room_is_noticed)
     assert_in_range(writer.size, 0, 20);
 }
 
-/* ---- what is read ---------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
-/* A verdict, and with ANSWER the answer. */
+/* A parse result, and with ANSWER the answer. */
 typedef struct reading {
     const char       *frame;
     bwl_redis_verdict verdict;
@@ -124,7 +124,7 @@ static void assert_readings(bwl_redis_command command, const reading *list, size
     }
 }
 
-TEST(words_set_is_answered_by_ok_or_by_nothing)
+TEST(reply_to_SET_is_OK_or_nil)
 {
     static const reading list[] = {
         { "+OK\r\n", BWL_REDIS_ANSWER, BWL_YES },
@@ -145,7 +145,7 @@ TEST(words_set_is_answered_by_ok_or_by_nothing)
     assert_readings(REDIS_SET_IF_ABSENT, list, COUNT_OF(list));
 }
 
-TEST(words_scripts_are_answered_by_one_or_zero)
+TEST(reply_of_a_script_is_one_or_zero)
 {
     static const reading list[] = {
         { ":1\r\n", BWL_REDIS_ANSWER, BWL_YES }, { ":0\r\n", BWL_REDIS_ANSWER, BWL_NO },
@@ -160,7 +160,7 @@ TEST(words_scripts_are_answered_by_one_or_zero)
     assert_readings(REDIS_DELETE_IF_MINE, list, COUNT_OF(list));
 }
 
-TEST(words_error_is_later_or_refused_by_its_code)
+TEST(error_is_retryable_or_a_refusal_by_its_code)
 {
     static const reading list[] = {
         { "-LOADING Redis is loading the dataset in memory\r\n", BWL_REDIS_ANSWER, BWL_RETRYABLE },
@@ -199,7 +199,7 @@ TEST(words_error_is_later_or_refused_by_its_code)
         assert_readings(command, list, COUNT_OF(list));
 }
 
-TEST(words_unknown_script_is_no_answer_but_a_wish_for_its_text)
+TEST(NOSCRIPT_asks_for_the_text_of_the_script)
 {
     static const reading list[] = {
         { "-NOSCRIPT No matching script. Please use EVAL.\r\n", BWL_REDIS_NOSCRIPT, 0 },
@@ -209,7 +209,7 @@ TEST(words_unknown_script_is_no_answer_but_a_wish_for_its_text)
     assert_readings(REDIS_DELETE_IF_MINE, list, COUNT_OF(list));
 }
 
-/* ---- the look -------------------------------------------------------------------------------- */
+/* ---- holder query ---------------------------------------------------------------------------- */
 
 static bwl_holder_reply look;
 
@@ -220,7 +220,7 @@ static bwl_redis_verdict read_holder_query(const char *frame, bwl_answer *ret_an
     return bwl_redis_read_holder_query(frame, strlen(frame), ret_answer, &look);
 }
 
-TEST(words_look_tells_kind_time_and_value)
+TEST(holder_query_shows_kind_time_and_value)
 {
     bwl_answer answer = 0;
 
@@ -239,7 +239,7 @@ TEST(words_look_tells_kind_time_and_value)
 
 #define LOOKED "*7\r\n$6\r\nstring\r\n:29000\r\n$3\r\nabc\r\n"
 
-TEST(words_look_tells_who)
+TEST(holder_query_shows_the_client_info)
 {
     bwl_answer answer;
 
@@ -252,8 +252,8 @@ TEST(words_look_tells_who)
     assert_string_equal(look.program, "cron");
 }
 
-/* Others may have written it. */
-TEST(words_look_leaves_out_who_is_no_name)
+/* Other programs may have written it. */
+TEST(holder_query_omits_invalid_client_info)
 {
     char       frame[512];
     char       longest[101];
@@ -274,7 +274,7 @@ TEST(words_look_leaves_out_who_is_no_name)
                      BWL_REDIS_STRANGE);
 }
 
-TEST(words_look_of_another_shape_is_strange)
+TEST(holder_query_refuses_a_malformed_reply)
 {
     static const char *const list[] = {
         ":1\r\n",
@@ -298,7 +298,7 @@ TEST(words_look_of_another_shape_is_strange)
         assert_int_equal(read_holder_query(list[i], &answer), BWL_REDIS_STRANGE);
 }
 
-TEST(words_look_may_be_refused_like_any_question)
+TEST(holder_query_may_fail_with_an_error)
 {
     bwl_answer answer = 0;
 
@@ -309,7 +309,7 @@ TEST(words_look_may_be_refused_like_any_question)
     assert_int_equal(read_holder_query("-NOSCRIPT no\r\n", &answer), BWL_REDIS_NOSCRIPT);
 }
 
-/* ---- errors in words ------------------------------------------------------------------------- */
+/* ---- error texts ----------------------------------------------------------------------------- */
 
 static void assert_error_text(const char *frame, size_t capacity, const char *wanted)
 {
@@ -321,7 +321,7 @@ static void assert_error_text(const char *frame, size_t capacity, const char *wa
     assert_int_equal(text[capacity], '#');
 }
 
-TEST(words_error_code_is_the_word_in_capitals)
+TEST(error_code_is_the_word_in_capitals)
 {
     static const struct {
         const char *text;
@@ -348,7 +348,7 @@ TEST(words_error_code_is_the_word_in_capitals)
     }
 }
 
-TEST(words_error_text_is_what_the_server_said)
+TEST(error_text_is_that_of_the_server)
 {
     assert_error_text("-ERR no such thing\r\n", 60, "ERR no such thing");
     assert_error_text("!7\r\nERR a\nb\r\n", 60, "ERR a?b");
@@ -367,7 +367,7 @@ TEST(words_error_text_is_what_the_server_said)
     assert_error_text("*1\r\n-ERR inside\r\n", 60, "");
 }
 
-TEST(words_error_text_leaves_out_what_was_ours)
+TEST(error_text_omits_our_arguments)
 {
     assert_error_text(
         "-ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'u' 'pw'\r\n", 60,
@@ -376,7 +376,7 @@ TEST(words_error_text_leaves_out_what_was_ours)
     assert_error_text("-with args beginning with: pw\r\n", 60, "");
 }
 
-TEST(words_error_is_known_by_its_whole_code)
+TEST(error_is_known_by_its_whole_code)
 {
     static const char error[] = "-WRONGPASS invalid\r\n";
     static const char ok[]    = "+WRONGPASS\r\n";

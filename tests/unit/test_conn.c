@@ -1,7 +1,7 @@
 /*
  * test_conn.c -- a stream to one server, over a unix socket and over TCP: how many bytes the kernel
- * took, how many bytes wait, how a connection ends.  Replies cut at any byte, nonsense and last
- * words: tests/session.
+ * took, how many bytes wait, how a connection ends.  tests/session tests replies that are cut at
+ * any byte and malformed replies.
  */
 #include "engine/redis/session/resp_stream.h"
 #include "tests/lib/suite.h"
@@ -30,7 +30,7 @@ static bwl_fault       fault;
 static bwl_address     address;
 static int             listener;
 static int             peer;
-static int             last_step; /* what the latest step returned */
+static int             last_step; /* result of the latest step */
 static char            directory[64];
 
 static void step(bwl_source *source, uint32_t events)
@@ -71,8 +71,8 @@ static int tidy_up(void **state)
     return 0;
 }
 
-/* Lets the reactor dispatch what there is, once; what the step said, 1 if there was none. */
-static int turn(void)
+/* Dispatches the ready events once.  Returns the result of the step, 1 if there was none. */
+static int dispatch_once(void)
 {
     bwl_ready ready[BWL_READY_MAX];
 
@@ -89,11 +89,11 @@ static void connect_both(void)
     assert_true(bwl_stream_is_open(&conn.stream));
     peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     assert_true(peer >= 0);
-    assert_int_equal(turn(), BWL_OK);
+    assert_int_equal(dispatch_once(), BWL_OK);
     assert_false(conn.stream.connecting);
 }
 
-/* A command of one bulk string of `size` bytes; how many bytes that makes. */
+/* Queues a command of one bulk string of `size` bytes.  Returns the bytes of the command. */
 static size_t put(size_t size)
 {
     bwl_resp_writer writer;
@@ -109,7 +109,7 @@ static size_t put(size_t size)
     return writer.size;
 }
 
-/* All that the peer can read now. */
+/* Reads all bytes that the peer has received. */
 static size_t peer_reads(void)
 {
     static char bytes[65536];
@@ -121,7 +121,7 @@ static size_t peer_reads(void)
     return all;
 }
 
-static void peer_says(const char *text)
+static void peer_sends(const char *text)
 {
     assert_int_equal(write(peer, text, strlen(text)), (ssize_t)strlen(text));
 }
@@ -148,7 +148,7 @@ static int next_frame(void)
 
 FIXTURE(listen_in_a_directory, tidy_up)
 
-TEST(conn_nothing_is_written_before_it_is_connected)
+TEST(conn_writes_nothing_before_it_is_connected)
 {
     assert_int_equal(open_conn(&conn, &address, &fault), BWL_OK);
     size_t size = put(10);
@@ -156,7 +156,7 @@ TEST(conn_nothing_is_written_before_it_is_connected)
     assert_int_equal(conn.stream.handed_over, 0);
     peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     assert_int_equal(peer_reads(), 0);
-    assert_int_equal(turn(), BWL_OK); /* which ends the connecting, and flushes */
+    assert_int_equal(dispatch_once(), BWL_OK); /* this ends the connecting, and flushes */
     assert_int_equal(conn.stream.handed_over, size);
     assert_int_equal(peer_reads(), size);
 }
@@ -168,7 +168,7 @@ TEST(conn_is_not_inherited_and_never_blocks)
     assert_int_equal(fcntl(conn.stream.source.fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
 }
 
-TEST(conn_socket_that_is_not_there_fails_at_once_and_is_closed)
+TEST(conn_missing_socket_fails_at_once_and_is_closed)
 {
     assert_int_equal(unlink(((struct sockaddr_un *)&address.socket)->sun_path), 0);
     assert_int_equal(open_conn(&conn, &address, &fault), BWL_STATUS_UNREACHABLE);
@@ -181,9 +181,9 @@ TEST(conn_socket_that_is_not_there_fails_at_once_and_is_closed)
     assert_false(bwl_stream_is_open(&conn.stream));
 }
 
-/* ---- out ------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
-TEST(conn_counts_exactly_what_the_kernel_took)
+TEST(conn_counts_the_bytes_that_the_kernel_took)
 {
     size_t all  = 0;
     size_t read = 0;
@@ -193,18 +193,18 @@ TEST(conn_counts_exactly_what_the_kernel_took)
         all += put(60000);
     assert_int_equal(conn.stream.written, all);
     assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
-    assert_in_range(conn.stream.handed_over, 1, all - 1); /* the peer does not read: it is full */
+    assert_in_range(conn.stream.handed_over, 1, all - 1); /* the peer does not read */
     assert_true(conn.stream.wants_out);
     for (unsigned turns = 0; read < all && turns < 1000; turns++) {
         uint64_t taken = conn.stream.handed_over;
         read += peer_reads();
         assert_int_equal(read, taken);
-        (void)turn();
+        (void)dispatch_once();
     }
     assert_int_equal(read, all);
     assert_int_equal(conn.stream.handed_over, all);
     assert_false(conn.stream.wants_out);
-    assert_int_equal(turn(), 1); /* nothing to write: it is not told of room any more */
+    assert_int_equal(dispatch_once(), 1); /* nothing to write: room is not reported any more */
 }
 
 TEST(conn_queue_is_bounded)
@@ -220,7 +220,7 @@ TEST(conn_queue_is_bounded)
     assert_true(bwl_resp_stream_reserve(&conn, BWL_STREAM_OUT_MAX - size, &writer));
 }
 
-TEST(conn_forgets_what_it_has_sent)
+TEST(conn_frees_the_sent_bytes)
 {
     static const char nothing[5000];
 
@@ -232,7 +232,7 @@ TEST(conn_forgets_what_it_has_sent)
     assert_int_equal(conn.stream.out_size, 0);
 }
 
-TEST(conn_broken_pipe_is_a_status_and_no_signal)
+TEST(conn_broken_pipe_is_an_error_and_no_signal)
 {
     connect_both();
     close(peer);
@@ -243,7 +243,7 @@ TEST(conn_broken_pipe_is_a_status_and_no_signal)
     assert_int_equal(conn.stream.handed_over, 0);
 }
 
-/* ---- in -------------------------------------------------------------------------------------- */
+/* ---- input ----------------------------------------------------------------------------------- */
 
 TEST(conn_large_frame_arrives)
 {
@@ -254,15 +254,15 @@ TEST(conn_large_frame_arrives)
     memcpy(text + size + 60000, "\r\n", 3);
     connect_both();
     for (unsigned round = 0; round < 5; round++) {
-        peer_says(text);
+        peer_sends(text);
         for (unsigned turns = 0; turns < 100 && next_frame() == 0; turns++)
-            (void)turn();
+            (void)dispatch_once();
         assert_int_equal(conn.stream.in_taken, conn.stream.in_size);
     }
     assert_in_range(conn.stream.in_room, 1, BWL_RESP_STREAM_IN_MAX);
 }
 
-TEST(conn_peer_that_sends_what_nobody_takes_is_cut_off)
+TEST(conn_peer_that_sends_too_much_is_disconnected)
 {
     static char text[4096];
     int         status = BWL_OK;
@@ -271,33 +271,33 @@ TEST(conn_peer_that_sends_what_nobody_takes_is_cut_off)
     connect_both();
     for (unsigned i = 0; i < 200 && status == BWL_OK; i++) {
         (void)!write(peer, text, sizeof text);
-        status = turn();
+        status = dispatch_once();
     }
     assert_int_equal(status, BWL_STATUS_NOMEM);
     assert_in_range(conn.stream.in_room, 1, BWL_RESP_STREAM_IN_MAX);
 }
 
-TEST(conn_alert_of_tls_is_known)
+TEST(conn_TLS_alert_is_recognised)
 {
     connect_both();
-    assert_false(bwl_stream_sounds_like_tls(&conn.stream)); /* nothing has come */
-    peer_says("\x15\x03\x03");
-    assert_int_equal(turn(), BWL_OK);
+    assert_false(bwl_stream_sounds_like_tls(&conn.stream)); /* nothing has arrived */
+    peer_sends("\x15\x03\x03");
+    assert_int_equal(dispatch_once(), BWL_OK);
     assert_true(bwl_stream_sounds_like_tls(&conn.stream));
     assert_int_equal(next_frame(), BWL_STATUS_REFUSED);
     assert_true(bwl_stream_sounds_like_tls(&conn.stream));
 }
 
-/* ---- again ----------------------------------------------------------------------------------- */
+/* ---- reopening ------------------------------------------------------------------------------- */
 
-TEST(conn_reopened_remembers_nothing_of_the_one_before)
+TEST(conn_reopened_starts_empty)
 {
     connect_both();
     (void)put(100);
     assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
     (void)put(100); /* never sent */
-    peer_says("$10\r\nhal");
-    assert_int_equal(turn(), BWL_OK);
+    peer_sends("$10\r\nhal");
+    assert_int_equal(dispatch_once(), BWL_OK);
     assert_int_equal(next_frame(), 0);
     bwl_stream_close(&conn.stream);
     bwl_stream_close(&conn.stream);
@@ -306,14 +306,14 @@ TEST(conn_reopened_remembers_nothing_of_the_one_before)
     assert_int_equal(conn.stream.written, 0);
     assert_int_equal(conn.stream.handed_over, 0);
     assert_int_equal(peer_reads(), 0);
-    peer_says("+OK\r\n");
-    assert_int_equal(turn(), BWL_OK);
+    peer_sends("+OK\r\n");
+    assert_int_equal(dispatch_once(), BWL_OK);
     assert_frame("+OK\r\n");
 }
 
-/* A child that was forked has a copy of the descriptor: closing ours does not end the socket, and
- * what happens to it later is nothing to us. */
-TEST(conn_closed_is_not_watched_though_a_child_has_a_copy)
+/* A forked child has a copy of the descriptor: closing ours does not end the socket, and its later
+ * events must not be reported. */
+TEST(conn_closed_is_not_watched_even_with_a_copy_in_a_child)
 {
     int gate[2];
 
@@ -326,8 +326,8 @@ TEST(conn_closed_is_not_watched_though_a_child_has_a_copy)
         _exit((int)read(gate[0], &c, 1)); /* until the parent closes its end */
     }
     bwl_stream_close(&conn.stream);
-    peer_says("+too late\r\n");
-    int status = turn();
+    peer_sends("+too late\r\n");
+    int status = dispatch_once();
     close(gate[1]);
     assert_int_equal(waitpid(child, NULL, 0), child);
     close(gate[0]);
@@ -343,14 +343,14 @@ TEST(conn_freed_in_a_child_is_still_watched_in_the_parent)
         _exit(0);
     }
     assert_int_equal(waitpid(child, NULL, 0), child);
-    peer_says("+OK\r\n");
-    assert_int_equal(turn(), BWL_OK);
+    peer_sends("+OK\r\n");
+    assert_int_equal(dispatch_once(), BWL_OK);
     assert_frame("+OK\r\n");
 }
 
 /* ---- TCP ------------------------------------------------------------------------------------- */
 
-/* A listener on the loopback, and its address. */
+/* A listener on the loopback interface, and its address. */
 static int listen_on_tcp(bwl_address *ret_address)
 {
     struct sockaddr_in *to   = (struct sockaddr_in *)&ret_address->socket;
@@ -366,7 +366,7 @@ static int listen_on_tcp(bwl_address *ret_address)
     return fd;
 }
 
-TEST(conn_tcp_sends_at_once_and_notices_a_dead_peer)
+TEST(conn_tcp_has_nodelay_and_keepalive)
 {
     bwl_address tcp;
     int         fd    = listen_on_tcp(&tcp);
@@ -378,7 +378,7 @@ TEST(conn_tcp_sends_at_once_and_notices_a_dead_peer)
     assert_int_equal(getsockopt(conn.stream.source.fd, IPPROTO_TCP, TCP_NODELAY, &one, &size), 0);
     assert_int_equal(getsockopt(conn.stream.source.fd, SOL_SOCKET, SO_KEEPALIVE, &alive, &size), 0);
     assert_true(one != 0 && alive != 0);
-    while (turn() == 1)
+    while (dispatch_once() == 1)
         ;
     assert_int_equal(last_step, BWL_OK);
     assert_false(conn.stream.connecting);
@@ -394,7 +394,7 @@ static int option_of(int level, int option)
     return value;
 }
 
-TEST(conn_tcp_gives_up_a_peer_after_its_silence)
+TEST(conn_tcp_closes_after_the_silence_of_the_peer)
 {
     static const struct {
         int silence_ms;
@@ -416,13 +416,13 @@ TEST(conn_tcp_gives_up_a_peer_after_its_silence)
     close(fd);
 }
 
-TEST(conn_tcp_that_is_refused_says_so_in_the_step)
+TEST(conn_tcp_refused_connect_is_reported_by_the_step)
 {
     bwl_address tcp;
 
     close(listen_on_tcp(&tcp));
     int status = open_conn(&conn, &tcp, &fault);
-    while (status == BWL_OK && (status = turn()) == 1)
+    while (status == BWL_OK && (status = dispatch_once()) == 1)
         status = BWL_OK;
     assert_int_equal(status, BWL_STATUS_UNREACHABLE);
     assert_string_equal(fault.text, "cannot connect: Connection refused");

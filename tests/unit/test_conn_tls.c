@@ -1,10 +1,9 @@
 /*
- * test_conn_tls.c -- the way of the bytes when the stream is encrypted: a connection of ours, a
- * real OpenSSL session at the other end of a socket, and the test, which carries each piece between
- * that socket and that session.
+ * test_conn_tls.c -- an encrypted stream: a connection of ours, a real OpenSSL session at the other
+ * end of a socket, and the test, which moves each piece between that socket and that session.
  *
- * What matters most: of the clear bytes, the other end never reads one that does not count as
- * handed over, whenever the line is cut.
+ * The main property: wherever the connection is cut, the other end never reads a byte that does not
+ * count as handed over.
  */
 #include "engine/redis/session/resp_stream.h"
 #include "net/stream_tls.h"
@@ -64,10 +63,10 @@ static int close_ends(void **state)
     return 0;
 }
 
-/* ---- carrying -------------------------------------------------------------------------------- */
+/* ---- moving bytes ---------------------------------------------------------------------------- */
 
-/* Lets the reactor dispatch what there is, once; what the step said, 1 if there was none. */
-static int turn(void)
+/* Dispatches the ready events once.  Returns the result of the step, 1 if there was none. */
+static int dispatch_once(void)
 {
     bwl_ready ready[BWL_READY_MAX];
 
@@ -78,8 +77,8 @@ static int turn(void)
     return last_step;
 }
 
-/* What has arrived at the other end, into its session.  How much it was. */
-static size_t far_hears(void)
+/* Moves the bytes that have arrived at the other end into its session.  Returns their number. */
+static size_t far_receives(void)
 {
     char    bytes[65536];
     ssize_t got = recv(peer, bytes, sizeof bytes, MSG_DONTWAIT);
@@ -89,8 +88,8 @@ static size_t far_hears(void)
     return got > 0 ? (size_t)got : 0;
 }
 
-/* What its session says, onto the line, in pieces. */
-static size_t far_says(size_t piece)
+/* Writes the output of that session to the socket, in pieces. */
+static size_t far_sends(size_t piece)
 {
     char bytes[4096];
     int  most = piece < sizeof bytes ? (int)piece : (int)sizeof bytes;
@@ -110,18 +109,18 @@ static void begin(const server_terms *how)
     assert_true(peer >= 0);
 }
 
-/* Until nothing moves any more, or the connection says that it is broken. */
+/* Runs until no byte moves, or until the connection fails. */
 static int carry(size_t piece)
 {
     int  status = BWL_OK;
     bool moves  = true;
 
     while (moves && status >= 0) {
-        moves = far_hears() > 0;
+        moves = far_receives() > 0;
         (void)SSL_do_handshake(far.ssl);
         ERR_clear_error();
-        moves  = far_says(piece) > 0 || moves;
-        status = turn();
+        moves  = far_sends(piece) > 0 || moves;
+        status = dispatch_once();
         moves  = moves || status != 1;
     }
     return status < 0 ? status : BWL_OK;
@@ -135,7 +134,7 @@ static void connect_both(int version)
     assert_int_equal(SSL_is_init_finished(far.ssl), 1);
 }
 
-/* A command of one bulk string of `size` bytes; how many bytes that makes. */
+/* Queues a command of one bulk string of `size` bytes.  Returns the bytes of the command. */
 static size_t put(size_t size)
 {
     bwl_resp_writer writer;
@@ -151,7 +150,7 @@ static size_t put(size_t size)
     return writer.size;
 }
 
-/* How many clear bytes the other end can read of all that came. */
+/* Returns how many plaintext bytes the other end can read. */
 static size_t far_reads(void)
 {
     static char text[65536];
@@ -175,13 +174,13 @@ static int next_frame(size_t *ret_size)
 
 FIXTURE(open_ends, close_ends)
 
-TEST(conn_tls_is_connecting_until_hands_are_shaken)
+TEST(conn_tls_is_connecting_until_the_handshake_is_done)
 {
     for (size_t i = 0; i < 2; i++) {
         begin(&(server_terms){ .who = &who, .version = versions[i] });
         assert_true(conn.stream.connecting);
         assert_false(conn.stream.joined);
-        assert_int_equal(turn(), BWL_OK);
+        assert_int_equal(dispatch_once(), BWL_OK);
         assert_true(conn.stream.joined);
         assert_true(conn.stream.connecting);
         assert_false(conn.stream.heard);
@@ -194,7 +193,7 @@ TEST(conn_tls_is_connecting_until_hands_are_shaken)
         assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
         assert_int_equal(conn.stream.handed_over, size);
         assert_int_equal(conn.stream.out_size, 0);
-        (void)far_hears();
+        (void)far_receives();
         assert_int_equal(far_reads(), size);
         bwl_stream_close(&conn.stream);
         assert_null(conn.stream.tls);
@@ -205,7 +204,7 @@ TEST(conn_tls_is_connecting_until_hands_are_shaken)
     }
 }
 
-/* The other end hears why. */
+/* The other end gets an alert with the reason. */
 TEST(conn_tls_refused_certificate_is_a_refusal_and_an_alert)
 {
     identity other = make_host("DNS:other.test", &authority);
@@ -221,39 +220,39 @@ TEST(conn_tls_refused_certificate_is_a_refusal_and_an_alert)
     free_identity(&other);
 }
 
-/* Since TLS 1.3 the server looks at our certificate when we think that all is well. */
+/* With TLS 1.3 the server checks our certificate after our handshake has ended. */
 TEST(conn_tls_refusal_of_our_certificate_comes_with_the_first_read)
 {
     identity stranger = make_identity(&(recipe){ .common_name = "b", .is_authority = true });
 
     begin(&(server_terms){ .who = &who, .asks_for = &stranger, .version = TLS1_3_VERSION });
     while (conn.stream.connecting) {
-        (void)far_hears();
+        (void)far_receives();
         (void)SSL_do_handshake(far.ssl);
-        (void)far_says(SIZE_MAX);
-        assert_true(turn() >= 0);
+        (void)far_sends(SIZE_MAX);
+        assert_true(dispatch_once() >= 0);
     }
     assert_int_equal(carry(SIZE_MAX), BWL_STATUS_REFUSED);
     assert_fault(&fault, BWL_STATUS_REFUSED, "does not know the authority of our certificate");
     free_identity(&stranger);
 }
 
-/* The line is broken when we write; but there was a word on it. */
-TEST(conn_tls_alert_is_heard_behind_a_broken_line)
+/* The connection is broken when we write, but an alert has arrived before. */
+TEST(conn_tls_alert_is_read_after_a_failed_write)
 {
     identity stranger = make_identity(&(recipe){ .common_name = "b", .is_authority = true });
 
     begin(&(server_terms){ .who = &who, .asks_for = &stranger, .version = TLS1_3_VERSION });
     while (conn.stream.connecting) {
-        (void)far_hears();
+        (void)far_receives();
         (void)SSL_do_handshake(far.ssl);
-        (void)far_says(SIZE_MAX);
-        assert_true(turn() >= 0);
+        (void)far_sends(SIZE_MAX);
+        assert_true(dispatch_once() >= 0);
     }
-    (void)far_hears();
+    (void)far_receives();
     (void)SSL_do_handshake(far.ssl);
     ERR_clear_error();
-    assert_true(far_says(SIZE_MAX) > 0);
+    assert_true(far_sends(SIZE_MAX) > 0);
     close(peer);
     peer = -1;
     (void)put(10);
@@ -263,11 +262,11 @@ TEST(conn_tls_alert_is_heard_behind_a_broken_line)
     free_identity(&stranger);
 }
 
-/* ---- out ------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
-/* The other end reads a little now and then; whenever the line were cut, it would have no byte that
- * does not count. */
-TEST(conn_tls_nothing_is_read_that_was_not_handed_over)
+/* The other end reads a little from time to time.  Wherever the connection is cut, it has no byte
+ * that does not count as handed over. */
+TEST(conn_tls_peer_reads_only_bytes_handed_over)
 {
     int    small = 4096;
     size_t all   = 0;
@@ -285,12 +284,12 @@ TEST(conn_tls_nothing_is_read_that_was_not_handed_over)
         assert_in_range(conn.stream.handed_over, 1, all - 1);
         assert_true(conn.stream.wants_out);
         for (unsigned turns = 0; read < all && turns < 10000; turns++) {
-            (void)far_hears();
+            (void)far_receives();
             read += far_reads();
             assert_true(read <= conn.stream.handed_over);
             assert_true(conn.stream.handed_over <= conn.stream.out_sent ||
                         conn.stream.out_size == 0);
-            (void)turn();
+            (void)dispatch_once();
         }
         assert_int_equal(read, all);
         assert_int_equal(conn.stream.handed_over, all);
@@ -304,8 +303,8 @@ TEST(conn_tls_nothing_is_read_that_was_not_handed_over)
     }
 }
 
-/* A record that was made and of which the socket took nothing. */
-TEST(conn_tls_record_that_waits_whole_was_not_handed_over)
+/* A record that was encrypted, and of which the socket took nothing. */
+TEST(conn_tls_record_that_waits_is_not_handed_over)
 {
     int    small = 4096;
     size_t size  = 0;
@@ -320,17 +319,17 @@ TEST(conn_tls_record_that_waits_whole_was_not_handed_over)
     assert_int_equal(conn.stream.handed_over, conn.stream.written - size);
     assert_int_equal(conn.stream.out_sent, conn.stream.out_size); /* the session has it */
     for (size_t got = 1; got > 0;)
-        got = far_hears();
+        got = far_receives();
     assert_int_equal(far_reads(), conn.stream.handed_over);
-    assert_int_equal(turn(), BWL_OK);
+    assert_int_equal(dispatch_once(), BWL_OK);
     assert_int_equal(conn.stream.handed_over, conn.stream.written);
-    (void)far_hears();
+    (void)far_receives();
     assert_int_equal(far_reads(), size);
 }
 
-/* ---- in -------------------------------------------------------------------------------------- */
+/* ---- input ----------------------------------------------------------------------------------- */
 
-TEST(conn_tls_peer_that_sends_what_nobody_takes_is_cut_off)
+TEST(conn_tls_peer_that_sends_too_much_is_disconnected)
 {
     static char text[16000];
     int         status = BWL_OK;
@@ -338,31 +337,31 @@ TEST(conn_tls_peer_that_sends_what_nobody_takes_is_cut_off)
     memset(text, ' ', sizeof text - 1);
     connect_both(TLS1_3_VERSION);
     for (unsigned i = 0; i < 200 && status >= 0; i++) {
-        server_says(&far, text);
-        while (status >= 0 && far_says(SIZE_MAX) > 0)
-            status = turn();
+        server_sends(&far, text);
+        while (status >= 0 && far_sends(SIZE_MAX) > 0)
+            status = dispatch_once();
     }
     assert_int_equal(status, BWL_STATUS_NOMEM);
     assert_in_range(conn.stream.in_room, 1, BWL_RESP_STREAM_IN_MAX);
 }
 
-/* What came before the end can still be taken. */
-TEST(conn_tls_end_comes_after_the_last_words)
+/* Bytes that arrived before the end can still be read. */
+TEST(conn_tls_end_is_reported_after_the_last_bytes)
 {
     size_t size = 0;
 
     for (int politely = 0; politely < 2; politely++) {
         connect_both(TLS1_2_VERSION);
-        server_says(&far, "-ERR bye\r\n");
+        server_sends(&far, "-ERR bye\r\n");
         if (politely)
             (void)SSL_shutdown(far.ssl);
-        while (far_says(SIZE_MAX) > 0)
+        while (far_sends(SIZE_MAX) > 0)
             continue;
         close(peer);
         peer       = -1;
-        int status = turn();
+        int status = dispatch_once();
         while (status >= 0)
-            status = turn();
+            status = dispatch_once();
         assert_fault(&fault, BWL_STATUS_UNREACHABLE,
                      politely ? "the server closed the connection" : "was cut off");
         assert_int_equal(next_frame(&size), 1);
@@ -374,30 +373,30 @@ TEST(conn_tls_end_comes_after_the_last_words)
     }
 }
 
-TEST(conn_tls_sees_what_nobody_asked_for)
+TEST(conn_tls_unexpected_bytes_are_seen)
 {
     connect_both(TLS1_2_VERSION);
     assert_false(bwl_stream_has_unread(&conn.stream));
-    server_says(&far, "+x\r\n");
-    assert_true(far_says(SIZE_MAX) > 0);
+    server_sends(&far, "+x\r\n");
+    assert_true(far_sends(SIZE_MAX) > 0);
     assert_true(bwl_stream_has_unread(&conn.stream));
 }
 
-/* ---- goodbye --------------------------------------------------------------------------------- */
+/* ---- close_notify ---------------------------------------------------------------------------- */
 
-TEST(conn_tls_goodbye_is_heard)
+TEST(conn_tls_close_notify_is_sent)
 {
     connect_both(TLS1_3_VERSION);
     size_t size = put(10);
     assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
     bwl_stream_goodbye(&conn.stream);
-    (void)far_hears();
+    (void)far_receives();
     assert_int_equal(far_reads(), size);
     assert_int_equal(SSL_get_shutdown(far.ssl), SSL_RECEIVED_SHUTDOWN);
 }
 
-/* It would take along what counts as never handed over. */
-TEST(conn_tls_goodbye_takes_nothing_along)
+/* It would flush bytes that count as never handed over. */
+TEST(conn_tls_close_notify_flushes_no_unsent_bytes)
 {
     int small = 4096;
 
@@ -410,13 +409,13 @@ TEST(conn_tls_goodbye_takes_nothing_along)
     uint64_t handed_over = conn.stream.handed_over;
     assert_true(handed_over < conn.stream.written);
     size_t heard = 0;
-    for (size_t got; (got = far_hears()) > 0;)
+    for (size_t got; (got = far_receives()) > 0;)
         heard += got;
     bwl_stream_goodbye(&conn.stream); /* there is room now */
-    assert_int_equal(far_hears(), 0);
+    assert_int_equal(far_receives(), 0);
     assert_int_equal(conn.stream.handed_over, handed_over);
     bwl_stream_close(&conn.stream);
-    assert_int_equal(far_hears(), 0);
+    assert_int_equal(far_receives(), 0);
     assert_true(heard > 0);
     assert_true(far_reads() <= handed_over);
 }

@@ -1,12 +1,12 @@
 /*
- * test_copy.c -- a text of our own, or word that there was no memory for it.
+ * test_copy.c -- bwl_copy: a copy of a text, or a failure when there is no memory.
  */
 #include "base/copy.h"
 #include "tests/lib/suite.h"
 
 #include <stdlib.h>
 
-/* In the library's place, which is linked in behind this. */
+/* Replaces strdup, because it is linked before the C library. */
 static bool is_full;
 
 char *strdup(const char *text)
@@ -25,7 +25,7 @@ static int begin(void **state)
 
 FIXTURE(begin, NULL)
 
-TEST(copy_is_another_text)
+TEST(copy_is_equal_at_another_address)
 {
     char  text[] = "abc";
     char *copy   = NULL;
@@ -47,7 +47,7 @@ TEST(copy_without_memory_writes_nothing)
     assert_string_equal(fault.text, "out of memory");
 }
 
-TEST(copy_of_nothing_is_nothing_and_no_failure)
+TEST(copy_of_NULL_is_NULL)
 {
     bool all = true;
 
@@ -56,7 +56,7 @@ TEST(copy_of_nothing_is_nothing_and_no_failure)
     assert_true(all);
 }
 
-TEST(copy_one_that_is_missing_is_not_made_good_by_the_next)
+TEST(copy_failure_is_kept_after_a_later_success)
 {
     bool all = true;
 

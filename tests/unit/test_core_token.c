@@ -1,6 +1,6 @@
 /*
- * test_core_token.c -- tokens in other people's shapes: what is written is read, what differs by a
- * character is not, and all the random bits are in it.
+ * test_core_token.c -- tokens in the formats of other programs: a written token is read, a token
+ * with one wrong character is not, and every random bit is in the token.
  */
 #include "core/text.h"
 #include "core/token.h"
@@ -23,7 +23,7 @@ static bwl_random some_bytes(void)
     return random;
 }
 
-TEST(shapes_of_known_bytes)
+TEST(formats_of_known_bytes)
 {
     bwl_random random = { { 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb,
                             0xcc, 0xdd, 0xee, 0xff } };
@@ -53,7 +53,7 @@ TEST(largest_and_smallest_bytes_fit)
     }
 }
 
-TEST(what_is_written_is_read)
+TEST(written_token_is_read)
 {
     char token[BWL_TOKEN_MAX + 1];
 
@@ -76,7 +76,7 @@ typedef struct text {
     const char      *is;
 } text;
 
-TEST(what_nobody_writes_is_not_read)
+TEST(other_token_is_refused)
 {
     static const text wrong[] = {
         { BWL_TOKEN_OURS, "" },

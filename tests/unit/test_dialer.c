@@ -1,6 +1,6 @@
 /*
- * test_dialer.c -- names and addresses within one time limit; the time is the test's own, and the
- * name service is a function of the test.
+ * test_dialer.c -- names and addresses within one time limit.  Time is virtual, and the name
+ * service is a function of the test.
  */
 #include "net/dialer.h"
 #include "tests/lib/suite.h"
@@ -80,7 +80,7 @@ TEST(dialer_numeric_address_is_connected_at_once)
     assert_false(bwl_stream_is_open(&stream));
 }
 
-TEST(dialer_given_address_needs_no_lookup)
+TEST(dialer_address_without_a_name_needs_no_lookup)
 {
     bwl_address         address = { .size = sizeof(struct sockaddr_un) };
     struct sockaddr_un *missing = (struct sockaddr_un *)&address.socket;
@@ -93,8 +93,8 @@ TEST(dialer_given_address_needs_no_lookup)
     assert_non_null(strstr(fault.text, "cannot connect"));
 }
 
-/* Three times the same address: each gets an equal part of what is left. */
-TEST(dialer_addresses_share_the_time_that_is_left)
+/* The same address three times: each attempt gets an equal part of the remaining time. */
+TEST(dialer_addresses_share_the_remaining_time)
 {
     bwl_fault late = { .status = BWL_STATUS_UNREACHABLE, .text = "late" };
 
@@ -110,7 +110,7 @@ TEST(dialer_addresses_share_the_time_that_is_left)
     assert_string_equal(late.text, "late");
 }
 
-TEST(dialer_refusal_outweighs_what_the_last_address_says)
+TEST(dialer_refusal_outweighs_the_error_of_the_last_address)
 {
     bwl_fault refused = { .status = BWL_STATUS_REFUSED, .text = "its certificate" };
     bwl_fault late    = { .status = BWL_STATUS_UNREACHABLE, .text = "late" };
@@ -121,14 +121,14 @@ TEST(dialer_refusal_outweighs_what_the_last_address_says)
     assert_int_equal(bwl_dialer_next(&dialer, START, &refused), BWL_DIAL_CONNECTING);
     assert_int_equal(bwl_dialer_next(&dialer, START, &late), BWL_STATUS_REFUSED);
     assert_string_equal(late.text, "its certificate");
-    /* The next attempt does not remember it. */
+    /* The next attempt starts without it. */
     assert_int_equal(start("127.0.0.1", START), BWL_DIAL_CONNECTING);
     late = (bwl_fault){ .status = BWL_STATUS_UNREACHABLE, .text = "late" };
     assert_int_equal(bwl_dialer_next(&dialer, START, &late), BWL_STATUS_UNREACHABLE);
 }
 
-/* A lookup that was not answered in time is kept; once it is answered and old, it is not used. */
-TEST(dialer_lookup_is_kept_but_not_for_ever)
+/* A lookup without an answer in time is kept.  An old answer is not used. */
+TEST(dialer_lookup_is_cached_for_a_limited_time)
 {
     bwl_resolve_request other = { .host = "127.0.0.2", .port = port, .wake = woken };
 

@@ -1,8 +1,8 @@
 /*
  * test_entropy.c -- random bits from the kernel, drawn in blocks.
  *
- * That they are random cannot be shown; that none is handed out twice, none stays behind in the
- * pool and none is taken from beyond it can.
+ * A test cannot show that the bits are random.  It can show that no bits are drawn twice, that none
+ * stay in the pool, and that none are read from beyond the pool.
  */
 #include "base/entropy.h"
 #include "tests/lib/suite.h"
@@ -16,7 +16,7 @@ static int by_bytes(const void *one, const void *two)
     return memcmp(one, two, sizeof(bwl_random));
 }
 
-TEST(entropy_never_gives_the_same_twice)
+TEST(entropy_never_draws_the_same_bytes_twice)
 {
     static bwl_random drawn[DRAWS];
     bwl_entropy       pool  = { 0 };
@@ -29,7 +29,7 @@ TEST(entropy_never_gives_the_same_twice)
         assert_memory_not_equal(&drawn[i - 1], &drawn[i], sizeof drawn[0]);
 }
 
-TEST(entropy_every_byte_of_a_draw_is_drawn)
+TEST(entropy_every_byte_of_a_draw_is_random)
 {
     bwl_entropy pool                   = { 0 };
     uint8_t     seen[BWL_RANDOM_BYTES] = { 0 };
@@ -41,10 +41,10 @@ TEST(entropy_every_byte_of_a_draw_is_drawn)
             seen[j] |= random.bytes[j];
     }
     for (unsigned j = 0; j < BWL_RANDOM_BYTES; j++)
-        assert_int_equal(seen[j], 255); /* a bit of 256 draws is never set once in 2^256 runs */
+        assert_int_equal(seen[j], 255); /* a bit is 0 in 256 draws once in 2^256 runs */
 }
 
-TEST(entropy_draw_forgets_what_it_gave)
+TEST(entropy_draw_leaves_no_bytes_in_the_pool)
 {
     static const uint8_t nothing[BWL_ENTROPY_BLOCK];
     bwl_entropy          pool = { 0 };

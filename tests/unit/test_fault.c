@@ -1,15 +1,15 @@
 /*
- * test_fault.c -- saying what went wrong in one sentence.
+ * test_fault.c -- an error as one sentence.
  *
- * The text fits or is cut, never runs over; the status comes back whether or not there is somewhere
- * to write to; the words for errno are added where there is room for them.
+ * The text fits or is cut and never overflows; the status is returned with or without a buffer for
+ * the text; the text for errno is added where there is room.
  */
 #include "base/fault.h"
 #include "tests/lib/suite.h"
 
 #include <errno.h>
 
-/* A fault with a guard behind it. */
+/* A fault followed by guard bytes. */
 static struct {
     bwl_fault fault;
     char      guard[300];
@@ -64,7 +64,7 @@ TEST(fault_keeps_errno_and_the_code_of_its_cause)
     assert_guarded();
 }
 
-TEST(fault_may_be_nobody_s)
+TEST(fault_may_be_NULL)
 {
     assert_int_equal(bwl_fail(NULL, BWL_STATUS_USAGE, "nothing"), BWL_STATUS_USAGE);
     errno = EACCES;
@@ -81,7 +81,7 @@ TEST(fault_text_that_is_too_long_is_cut)
     assert_guarded();
 }
 
-TEST(fault_of_a_system_call_ends_with_the_words_for_errno)
+TEST(fault_of_a_system_call_ends_with_the_text_for_errno)
 {
     errno = ENOENT;
     assert_int_equal(bwl_fail_errno(&place.fault, "cannot open %s", "it"), BWL_STATUS_SYSTEM);
@@ -118,7 +118,7 @@ TEST(fault_of_missing_memory_is_nomem)
     assert_int_equal(place.fault.status, BWL_STATUS_NOMEM);
 }
 
-TEST(fault_words_for_errno_are_cut_where_the_room_ends)
+TEST(fault_text_for_errno_is_cut_at_the_end_of_the_buffer)
 {
     errno = ENOENT;
     (void)bwl_fail_errno(&place.fault, "%.*s", BWL_FAULT_TEXT_MAX - 5, long_text);

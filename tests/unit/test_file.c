@@ -21,12 +21,12 @@ static void test_try_once_overtakes_nobody(void **state)
     assert_memory_equal(after, before, 26); /* no ticket was drawn */
     waits(1);
     leave(0);
-    assert_int_equal(once(2), BOWLINE_BUSY); /* free, but somebody waits */
+    assert_int_equal(once(2), BOWLINE_BUSY); /* free, but a waiter is queued */
     (void)gets(1);
     (void)close(fd);
 }
 
-/* Whatever the joiner is about to do when the holder leaves: it has the lock, or an event comes. */
+/* Wherever the joiner is when the holder releases: it has the lock, or an event arrives. */
 static void leave_0(void)
 {
     leave(0);
@@ -39,20 +39,20 @@ static void test_release_during_a_join_is_not_missed(void **state)
     for (unsigned after = 0; has_left; after++) {
         (void)takes(0);
         disturbance = (struct disturbance){ .after = after, .before = leave_0 };
-        int status  = ask(1);
+        int status  = start_acquire(1);
         has_left    = disturbance.before == NULL;
         disturbance = (struct disturbance){ 0 };
         if (!has_left)
             leave(0);
         if (status == PENDING)
-            status = look(1);
+            status = run_user(1);
         assert_status(BOWLINE_OK, status, &error);
         leave(1);
         assert_true(after < 100);
     }
 }
 
-/* The numbers in the lock file, and the fence of the next holder.  0: it is refused. */
+/* The numbers in the lock file, and the fence of the next holder.  0: the acquire is refused. */
 static void test_fence_is_above_the_numbers_in_the_file(void **state)
 {
     static const uint64_t ahead = UINT64_C(4000000000000000); /* the year 2096 */
@@ -69,7 +69,7 @@ static void test_fence_is_above_the_numbers_in_the_file(void **state)
 
     uint64_t first = takes(0);
     leave(0);
-    assert_int_equal(takes(1), first + 1); /* the clock stands still */
+    assert_int_equal(takes(1), first + 1); /* the clock is stopped */
     leave(1);
     pass(1000);
     assert_int_equal(takes(0), first + 1000000); /* microseconds of the wall clock */
@@ -80,7 +80,7 @@ static void test_fence_is_above_the_numbers_in_the_file(void **state)
         assert_int_equal(pwrite(fd, &rows[i].granted, 8, 18), 8);
         (void)close(fd);
         if (rows[i].fence == 0) {
-            expect_refused(ask(0), "has a broken counter");
+            expect_refused(start_acquire(0), "has a broken counter");
             continue;
         }
         assert_int_equal(takes(0), rows[i].fence);
@@ -88,7 +88,7 @@ static void test_fence_is_above_the_numbers_in_the_file(void **state)
     }
 }
 
-/* The counter was put back while the last ticket that there is holds. */
+/* The counter was set back while the holder of the last ticket exists. */
 static void test_no_ticket_is_above_the_last(void **state)
 {
     const uint64_t last   = (UINT64_C(1) << 62) - (UINT64_C(1) << 40) - 1;
@@ -104,11 +104,11 @@ static void test_no_ticket_is_above_the_last(void **state)
     assert_int_equal(holder.fence, last);
     assert_int_equal(pwrite(fd, &less, 8, 0), 8);
     assert_int_equal(pwrite(fd, &less, 8, 18), 8);
-    expect_refused(ask(1), "cannot join the queue");
+    expect_refused(start_acquire(1), "cannot join the queue");
     (void)close(fd);
 }
 
-static void test_counter_put_back_gives_no_ticket_twice(void **state)
+static void test_counter_set_back_gives_no_ticket_twice(void **state)
 {
     const uint64_t zero = 0;
     int            fd   = open_in("n");
@@ -138,7 +138,7 @@ static void test_try_once_does_not_trust_a_broken_counter(void **state)
     (void)close(fd);
 }
 
-/* As a process that is stopped while it draws a ticket. */
+/* A process that is stopped while it draws a ticket. */
 static void test_latch_of_a_stopped_process_does_not_block(void **state)
 {
     struct flock latch = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)1 << 62 };
@@ -150,7 +150,7 @@ static void test_latch_of_a_stopped_process_does_not_block(void **state)
     assert_int_equal(once(2), BOWLINE_BUSY);
     leave(0);
     pass(16);
-    gets_not(1);
+    still_waits(1);
     (void)close(fd);
     pass(16);
     (void)gets(1);
@@ -166,10 +166,10 @@ static void test_flock_and_bowline_exclude_each_other(void **state)
     assert_int_equal(once(0), BOWLINE_BUSY);
     waits(0);
     waits(1);
-    assert_int_equal(flock(fd, LOCK_UN), 0); /* no event comes of that */
-    gets_not(0);
+    assert_int_equal(flock(fd, LOCK_UN), 0); /* this causes no event */
+    still_waits(0);
     pass(128);
-    gets_not(1);
+    still_waits(1);
     (void)gets(0);
     assert_int_not_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
     leave(0);
@@ -227,7 +227,7 @@ static void test_waiter_of_a_removed_file_joins_the_new_one(void **state)
     uint64_t fence = takes(2);
     pass(1); /* a new file begins with the wall clock */
     leave(0);
-    gets_not(1); /* it has the old file alone, and joins the queue of the new one */
+    still_waits(1); /* it has the old file only, and joins the queue of the new one */
     assert_int_equal(once(3), BOWLINE_BUSY);
     assert_int_equal(rename(in("n"), in("m")), 0);
     leave(2);
@@ -262,7 +262,7 @@ static void test_waiter_notices_that_either_file_of_a_path_was_replaced(void **s
         assert_int_equal(unlink(in(leaves[i])), 0);
         leave(0);
         (void)gets(1);
-        assert_true(exists(leaves[i])); /* it was made anew, as 1 holds by the new files */
+        assert_true(exists(leaves[i])); /* it was made again, because 1 holds by the new files */
         leave(1);
     }
 }
@@ -273,7 +273,7 @@ static void test_lock_directory_that_was_replaced_is_opened_anew(void **state)
     expect_refused(once(0), "does not exist");
     assert_int_equal(mkdir(directory, 0700), 0);
     assert_int_equal(once(0), BOWLINE_OK);
-    assert_int_equal(once(1), BOWLINE_OK); /* had no part in the first failure */
+    assert_int_equal(once(1), BOWLINE_OK); /* not affected by the first failure */
     assert_true(exists("n"));
 }
 
@@ -283,7 +283,7 @@ static void nothing(void *arg)
 {
 }
 
-/* The child has copies of all descriptors, so neither closing is seen, nor does it unlock. */
+/* The child has copies of all descriptors, so a close is not noticed and does not unlock. */
 static void test_release_ends_the_hold_in_children_too(void **state)
 {
     (void)takes(0);
@@ -301,7 +301,7 @@ typedef struct fds {
     int fd[BOWLINE_HOLD_INHERIT_FDS_MAX];
 } fds;
 
-/* As exec does, apart from the descriptors that are handed over. */
+/* As exec does, except for the descriptors that the child inherits. */
 static void close_on_exec(void *arg)
 {
     const fds *passed = arg;
@@ -333,7 +333,7 @@ static void test_hold_outlives_its_process_in_a_child(void **state)
         (void)close(null);
     }
     assert_int_equal(once(1), BOWLINE_BUSY);
-    if (k == &shared) { /* the mark is handed over as well: name_lock.h */
+    if (k == &shared) { /* the child inherits the mark too: name_lock.h */
         assert_int_equal(unlink(in("n")), 0);
         assert_int_equal(once(1), BOWLINE_BUSY);
     }
@@ -367,7 +367,7 @@ static void test_urls(void **state)
 {
     static const struct {
         const char *scheme;
-        const char *rest; /* behind the directory; NULL: the URL is `scheme` alone               */
+        const char *rest; /* after the directory; NULL: the URL is `scheme` alone */
         int         status;
     } rows[] = {
         { "file:", NULL, BOWLINE_OK }, /* its directory is made when it is needed */
@@ -412,7 +412,7 @@ TEST_OF(path, release_during_a_join_is_not_missed)
 TEST_OF(shared, release_during_a_join_is_not_missed)
 TEST_OF(name, fence_is_above_the_numbers_in_the_file)
 TEST_OF(name, no_ticket_is_above_the_last)
-TEST_OF(name, counter_put_back_gives_no_ticket_twice)
+TEST_OF(name, counter_set_back_gives_no_ticket_twice)
 TEST_OF(name, try_once_does_not_trust_a_broken_counter)
 TEST_OF(name, latch_of_a_stopped_process_does_not_block)
 TEST_OF(name, flock_and_bowline_exclude_each_other)

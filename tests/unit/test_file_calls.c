@@ -1,5 +1,5 @@
 /*
- * test_file_calls.c -- opening and reading that signals interrupt, and reads that bring less.
+ * test_file_calls.c -- open and read calls that signals interrupt, and short reads.
  */
 #include "base/calls.h"
 #include "file_fixture.h"
@@ -7,7 +7,7 @@
 
 #include <sys/syscall.h>
 
-/* In the C library's place: what the next calls of pread do. */
+/* Replaces the call of the C library: what the next calls of pread do. */
 static const int *answers;
 
 ssize_t pread(int fd, void *bytes, size_t size, off_t at)
@@ -22,7 +22,7 @@ ssize_t pread(int fd, void *bytes, size_t size, off_t at)
     return syscall(SYS_pread64, fd, bytes, (size_t)answer, at);
 }
 
-/* Likewise: so many of its calls are interrupted. */
+/* Likewise: this many of its calls are interrupted. */
 static int interruptions;
 
 int openat(int at, const char *path, int flags, ...)
@@ -73,7 +73,7 @@ TEST(file_calls_read_is_put_together_from_pieces)
     assert_memory_equal(bytes, "bcdefg", 6);
 }
 
-TEST(file_calls_read_ends_with_the_file)
+TEST(file_calls_read_stops_at_the_end_of_the_file)
 {
     static const int pieces[] = { 2, 4, 2 };
     char             bytes[6];
@@ -84,7 +84,7 @@ TEST(file_calls_read_ends_with_the_file)
     assert_int_equal(read_with(NULL, bytes, 6, 9), 0);
 }
 
-TEST(file_calls_read_that_fails_says_why)
+TEST(file_calls_failed_read_has_its_errno)
 {
     static const int pieces[] = { 2, -EIO };
     char             bytes[6];
@@ -94,13 +94,13 @@ TEST(file_calls_read_that_fails_says_why)
     assert_int_equal(errno, EIO);
 }
 
-TEST(file_calls_open_says_why_it_cannot)
+TEST(file_calls_failed_open_has_its_errno)
 {
     assert_int_equal(bwl_file_openat(AT_FDCWD, in("none"), O_RDONLY | O_CLOEXEC, 0), -1);
     assert_int_equal(errno, ENOENT);
 }
 
-TEST(file_calls_open_goes_on_after_a_signal)
+TEST(file_calls_open_is_repeated_after_a_signal)
 {
     put("f", "abcd", 4);
     interruptions = 3;

@@ -1,6 +1,6 @@
 /*
- * test_file_names.c -- which files the names of locks and the URLs of file: stand for, with which
- * permissions they are made, and which files and directories are refused.
+ * test_file_names.c -- the files of lock names and of the URLs of file:, their permissions, and
+ * which files and directories are refused.
  */
 #include "core/text.h"
 #include "engine/file/directory.h"
@@ -12,7 +12,7 @@
 
 #define TEN(text) text text text text text text text text text text
 
-TEST(names_are_these_files)
+TEST(names_have_these_files)
 {
     static const row rows[] = {
         { NULL, "nightly", .made = "nightly" },
@@ -30,7 +30,7 @@ TEST(names_are_these_files)
         { NULL, "x.bowline", .made = "x.bowline" },
         { NULL, "\xc3\xa4", .made = "%C3%A4" },
         { NULL, "~/a_b-c", .made = "~%2Fa_b-c" },
-        /* 200 bytes are one entry; 201 are two, and so is what would begin with a dot */
+        /* 200 bytes are one entry; 201 are two, and so is a name that begins with a dot */
         { NULL, TEN("%%%%%%") "%%%%%%nn",
           .made = TEN("%25%25%25%25%25%25") "%25%25%25%25%25%25nn" },
         { NULL, TEN("%%%%%%") "%%%%%%nnn",
@@ -48,7 +48,7 @@ TEST(names_are_these_files)
 
 static char encoded[BWL_FILE_ENCODING_MAX];
 
-/* No piece is "", ".", hidden or too long, and the name can be read back: so no two names meet. */
+/* No component is "", ".", hidden or too long, and the name can be read back from the path. */
 static void check_encoding(const char *text, size_t size)
 {
     char   joined[BWL_FILE_ENCODING_MAX];
@@ -99,7 +99,7 @@ TEST(every_name_can_be_read_back)
 #define LONG_NAME     TEN(TWENTY_SPACES)
 #define FIRST_PIECE   TEN("%20%20%20%20%20%20") "%20%20%20%20%20%20+"
 
-/* A user who may make files in the directory may lock there. */
+/* A user who may create files in the directory may lock there. */
 TEST(new_files_are_as_shared_as_their_directory)
 {
     static const row rows[] = {
@@ -111,7 +111,7 @@ TEST(new_files_are_as_shared_as_their_directory)
         { "m . 1777", NULL, .made = "n", .mode = 0666 },
         { "m . 1777", NULL, .mask = 077, .made = "n", .mode = 0666 },
         { "m . 3777", NULL, .mask = 077, .made = "n", .mode = 0666 },
-        { "f n 600;m . 1777", NULL, .made = "n", .mode = 0600 }, /* was there */
+        { "f n 600;m . 1777", NULL, .made = "n", .mode = 0600 }, /* existed before */
         { NULL, LONG_NAME, .mask = 077, .made = FIRST_PIECE, .mode = 0700 },
         { "m . 755", LONG_NAME, .mask = 077, .made = FIRST_PIECE, .mode = 0755 },
         { "m . 2775", LONG_NAME, .mask = 077, .made = FIRST_PIECE, .mode = 02775 },
@@ -123,8 +123,8 @@ TEST(new_files_are_as_shared_as_their_directory)
     PLAY(rows);
 }
 
-/* What root makes in the directory of another user is that user's; of its group if that may
- * write. */
+/* A file that root creates in the directory of another user belongs to that user, and to its group
+ * if the group may write. */
 static void test_files_of_root_belong_to_the_owner_of_the_directory(void **state)
 {
     struct stat st;
@@ -147,7 +147,7 @@ static void test_files_of_root_belong_to_the_owner_of_the_directory(void **state
 
 static bool named_too_early;
 
-/* In the C library's place. */
+/* Replaces the call of the C library. */
 int fchmod(int fd, mode_t mode)
 {
     named_too_early = named_too_early || exists("n");
@@ -177,7 +177,7 @@ static void test_file_that_another_process_makes_meanwhile_is_used(void **state)
 
 /* ---- files that are refused ------------------------------------------------------------------ */
 
-TEST(files_that_are_not_ours_are_refused)
+TEST(foreign_files_are_refused)
 {
     static const row rows[] = {
         { "f t;l n t", NULL, .text = "symbolic link", .shown = true },
@@ -237,14 +237,14 @@ TEST(lock_directories)
 }
 
 /* The directory of `file:` alone, in a parent like /run/lock, which only root can make.  The steps
- * name it "own". */
+ * call it "own". */
 TEST(private_lock_directory)
 {
     static const struct {
         const char *steps;
         mode_t      mask;
         bool        to_look;
-        const char *text; /* of the error; NULL: it is there afterwards, with mode 700 */
+        const char *text; /* text of the error; NULL: it exists afterwards, with mode 700 */
     } rows[] = {
         { "m . 1777", 0, false, NULL },
         { "m . 1777", 077, false, NULL },
@@ -306,8 +306,8 @@ static int open_own_as_nobody(void *arg)
                : 2;
 }
 
-/* A file of another user in the private directory, whose mode lets nobody in but root. */
-static void test_private_directory_says_what_is_wrong(void **state)
+/* A file of another user in the private directory, which only root can enter. */
+static void test_private_directory_with_a_fault_is_refused_with_its_reason(void **state)
 {
     bwl_fault       fault;
     bwl_file        file = { .fd = -1 };
@@ -340,4 +340,4 @@ FIXTURE(begin, end)
 TEST_OF(name, files_of_root_belong_to_the_owner_of_the_directory)
 TEST_OF(shared, new_file_is_shared_before_it_has_a_name)
 TEST_OF(name, file_that_another_process_makes_meanwhile_is_used)
-TEST_OF(name, private_directory_says_what_is_wrong)
+TEST_OF(name, private_directory_with_a_fault_is_refused_with_its_reason)

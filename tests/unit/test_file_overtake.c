@@ -1,12 +1,12 @@
 /*
- * test_file_overtake.c -- a waiter that does not take the lock in its turn is overtaken after a
- * while, and joins anew when it goes on.  A user that is not looked at is one that is stopped.
+ * test_file_overtake.c -- a waiter that does not take the lock when it is first in the queue is
+ * overtaken after a while, and joins again when it continues.  A user that is not run is stopped.
  */
 #include "file_users.h"
 #include "tests/lib/suite.h"
 
-/* What queue_node.h says: nobody holds for so long, then the flock is found free so often for each
- * waiter in front, so far apart.  A look comes at most 128 ms late. */
+/* See queue_node.h: without a holder for PATIENCE_MS, the flock is then found free three times for
+ * each waiter in front, at intervals of 250 ms.  A check comes at most 128 ms late. */
 enum { PATIENCE_MS = 1000, SIGHTINGS_MS = 3 * 250, LATE_MS = 4 * 128 };
 
 /* User 0 leaves while 1 is stopped and 2 waits behind it. */
@@ -18,29 +18,29 @@ static void stop_1(void)
     leave(0);
 }
 
-static void test_only_the_stopped_waiter_is_late(void **state)
+static void test_stopped_waiter_is_overtaken_and_joins_again(void **state)
 {
     stop_1();
-    int64_t took_ms = gets_in_the_end(2);
+    int64_t took_ms = gets_eventually(2);
     assert_in_range(took_ms, PATIENCE_MS + SIGHTINGS_MS, PATIENCE_MS + SIGHTINGS_MS + LATE_MS);
     uint64_t second = fence_of(2);
-    gets_not(1); /* it joins anew */
+    still_waits(1); /* it joins again */
     assert_int_equal(once(0), BOWLINE_BUSY);
     leave(2);
     assert_true(gets(1) > second);
 }
 
-/* Nobody waits for the same stopped waiter twice: neither those behind it nor a newcomer. */
-static void test_a_stopped_waiter_costs_once(void **state)
+/* No user waits for the same stopped waiter twice: neither those behind it nor a newcomer. */
+static void test_stopped_waiter_costs_the_patience_once(void **state)
 {
     (void)takes(0);
     waits(1);
     waits(2);
     waits(3);
     leave(0);
-    (void)gets_in_the_end(2);
+    (void)gets_eventually(2);
     uint64_t second = fence_of(2);
-    gets_not(3);
+    still_waits(3);
     leave(2);
     assert_true(gets(3) > second);
     leave(3);
@@ -52,37 +52,37 @@ static void test_a_stopped_waiter_costs_once(void **state)
     (void)gets(0);
 }
 
-static void test_each_stopped_waiter_in_front_costs(void **state)
+static void test_each_stopped_waiter_in_front_costs_sightings(void **state)
 {
     (void)takes(0);
     waits(1);
     waits(2);
     waits(3);
     leave(0);
-    int64_t took_ms = gets_in_the_end(3);
+    int64_t took_ms = gets_eventually(3);
     assert_in_range(took_ms, PATIENCE_MS + 2 * SIGHTINGS_MS + 250,
                     PATIENCE_MS + 2 * SIGHTINGS_MS + 250 + 2 * LATE_MS);
-    gets_not(1);
-    gets_not(2);
+    still_waits(1);
+    still_waits(2);
 }
 
-static void test_a_long_hold_is_not_overtaken(void **state)
+static void test_long_hold_is_not_overtaken(void **state)
 {
     (void)takes(0);
     waits(1);
     waits(2);
     for (unsigned i = 0; i < 40; i++) {
         pass(128);
-        gets_not(1);
-        gets_not(2);
+        still_waits(1);
+        still_waits(2);
     }
     leave(0);
-    gets_not(2);
+    still_waits(2);
     (void)gets(1);
 }
 
-/* A holder by flock(2) alone stands in no queue, but the first waiter is not stopped. */
-static void test_a_long_flock_is_not_overtaken(void **state)
+/* A holder by flock(2) alone is in no queue, but the first waiter is not stopped. */
+static void test_long_flock_is_not_overtaken(void **state)
 {
     int fd = open_in("n");
 
@@ -91,15 +91,15 @@ static void test_a_long_flock_is_not_overtaken(void **state)
     waits(1);
     for (unsigned i = 0; i < 40; i++) {
         pass(128);
-        gets_not(1);
+        still_waits(1);
     }
     (void)close(fd);
     pass(PATIENCE_MS / 2);
-    gets_not(1); /* free, but for the first */
+    still_waits(1); /* free, but only for the first waiter */
     (void)gets(0);
 }
 
-static void test_the_first_waiter_behind_a_flock_is_overtaken_too(void **state)
+static void test_stopped_first_waiter_behind_a_flock_is_overtaken(void **state)
 {
     int fd = open_in("n");
 
@@ -107,12 +107,12 @@ static void test_the_first_waiter_behind_a_flock_is_overtaken_too(void **state)
     waits(0);
     waits(1);
     (void)close(fd);
-    assert_true(gets_in_the_end(1) >= PATIENCE_MS + SIGHTINGS_MS);
-    gets_not(0);
+    assert_true(gets_eventually(1) >= PATIENCE_MS + SIGHTINGS_MS);
+    still_waits(0);
 }
 
-/* The flock is free again and again, never for long: a waiter that runs would have had it. */
-static void test_a_stopped_waiter_is_noticed_between_flocks(void **state)
+/* The flock is free repeatedly, but never for long: a running waiter would have taken it. */
+static void test_stopped_waiter_is_detected_between_flocks(void **state)
 {
     int status = PENDING;
     int fd     = open_in("n");
@@ -121,48 +121,47 @@ static void test_a_stopped_waiter_is_noticed_between_flocks(void **state)
     for (unsigned i = 0; status == PENDING && i < 300; i++) {
         assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
         pass(40);
-        gets_not(2);
+        still_waits(2);
         assert_int_equal(flock(fd, LOCK_UN), 0);
         pass(40);
-        status = look(2);
+        status = run_user(2);
     }
     assert_status(BOWLINE_OK, status, &error);
     (void)close(fd);
 }
 
-/* Between two looks everything may have been taken and given back. */
-static void test_a_hold_meanwhile_begins_the_patience_anew(void **state)
+/* Between two checks the lock may have been taken and released. */
+static void test_hold_meanwhile_restarts_the_patience(void **state)
 {
     (void)takes(0);
     waits(1);
     waits(2);
     waits(3);
     leave(0);
-    gets_not(3);
+    still_waits(3);
     pass(PATIENCE_MS);
     (void)gets(1);
     leave(1); /* 2 is stopped */
-    assert_true(gets_in_the_end(3) >= PATIENCE_MS + SIGHTINGS_MS);
+    assert_true(gets_eventually(3) >= PATIENCE_MS + SIGHTINGS_MS);
 }
 
-/* Looks at the time that the client asks for, and returns how long it asks to be left alone
- * then. */
+/* Runs at the time that the client asks for.  Returns the timeout that it asks for then. */
 static int64_t next_look(unsigned i)
 {
     pass(bowline_timeout_ms(users[i].client));
-    gets_not(i);
+    still_waits(i);
     return bowline_timeout_ms(users[i].client);
 }
 
-/* Another waiter that looks at the same time has the flock for a moment: look again soon, but
- * once, as it may be a holder.  After the flock was free, that begins anew. */
-static void test_a_flock_that_is_met_once_is_looked_at_again_soon(void **state)
+/* Another waiter that checks at the same time has the flock for a moment.  The client checks again
+ * soon, but only once, because it may be a holder.  After the flock was free, this starts again. */
+static void test_busy_flock_is_checked_again_soon_but_once(void **state)
 {
     int     fd      = open_in("n");
     int64_t idle_ms = 0;
 
     stop_1();
-    gets_not(2);
+    still_waits(2);
     assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
     calls[FLOCK] = 0;
     for (unsigned i = 0; calls[FLOCK] == 0 && i < 100; i++)
@@ -175,14 +174,14 @@ static void test_a_flock_that_is_met_once_is_looked_at_again_soon(void **state)
     assert_in_range(idle_ms, 1, 128);
     assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
     pass(250);
-    gets_not(2);
+    still_waits(2);
     idle_ms = bowline_timeout_ms(users[2].client);
     assert_in_range(idle_ms, 1, 128);
     (void)close(fd);
-    assert_true(gets_in_the_end(2) >= SIGHTINGS_MS - 250);
+    assert_true(gets_eventually(2) >= SIGHTINGS_MS - 250);
 }
 
-/* ---- stopped in the middle of a look --------------------------------------------------------- */
+/* ---- stopped in the middle of a check -------------------------------------------------------- */
 
 static uint64_t granted_meanwhile;
 
@@ -195,8 +194,8 @@ static void grant_to_another(void)
     (void)close(fd);
 }
 
-/* The waiter is stopped between its look and its flock: with its ticket, which is lower than one
- * that was granted meanwhile, a store would reject its writes. */
+/* The waiter is stopped between its check and its flock.  Its ticket is lower than one that was
+ * granted meanwhile, so a store would reject its writes. */
 static void test_waiter_stopped_before_its_flock_takes_a_new_ticket(void **state)
 {
     granted_meanwhile = takes(0) + 7;
@@ -209,14 +208,14 @@ static void test_waiter_stopped_before_its_flock_takes_a_new_ticket(void **state
 
 FIXTURE(begin, end)
 
-TEST_OF(name, only_the_stopped_waiter_is_late)
-TEST_OF(path, only_the_stopped_waiter_is_late)
-TEST_OF(name, a_stopped_waiter_costs_once)
-TEST_OF(name, each_stopped_waiter_in_front_costs)
-TEST_OF(name, a_long_hold_is_not_overtaken)
-TEST_OF(name, a_long_flock_is_not_overtaken)
-TEST_OF(name, the_first_waiter_behind_a_flock_is_overtaken_too)
-TEST_OF(name, a_stopped_waiter_is_noticed_between_flocks)
-TEST_OF(name, a_hold_meanwhile_begins_the_patience_anew)
-TEST_OF(name, a_flock_that_is_met_once_is_looked_at_again_soon)
+TEST_OF(name, stopped_waiter_is_overtaken_and_joins_again)
+TEST_OF(path, stopped_waiter_is_overtaken_and_joins_again)
+TEST_OF(name, stopped_waiter_costs_the_patience_once)
+TEST_OF(name, each_stopped_waiter_in_front_costs_sightings)
+TEST_OF(name, long_hold_is_not_overtaken)
+TEST_OF(name, long_flock_is_not_overtaken)
+TEST_OF(name, stopped_first_waiter_behind_a_flock_is_overtaken)
+TEST_OF(name, stopped_waiter_is_detected_between_flocks)
+TEST_OF(name, hold_meanwhile_restarts_the_patience)
+TEST_OF(name, busy_flock_is_checked_again_soon_but_once)
 TEST_OF(name, waiter_stopped_before_its_flock_takes_a_new_ticket)

@@ -1,5 +1,5 @@
 /*
- * test_file_paths.c -- where a lock name that is a path leads, and whose symbolic links are
+ * test_file_paths.c -- the file of a lock name that is a path, and whose symbolic links are
  * followed on the way.
  */
 #include "file_rows.h"
@@ -9,7 +9,7 @@
 
 /* ---- where a path leads ---------------------------------------------------------------------- */
 
-TEST(paths_lead_to_these_files)
+TEST(paths_name_these_files)
 {
     static const row rows[] = {
         { "d d;f d/x", "@/d/x", .made = "d/x.bowline" },
@@ -36,7 +36,7 @@ TEST(paths_lead_to_these_files)
     PLAY(rows);
 }
 
-/* In a directory where others can put links, theirs are not followed, wherever they stand. */
+/* In a directory where other users can make links, their links are not followed anywhere. */
 #define REFUSED_LINK(where) .text = where " is a symbolic link of user 65534", .shown = true
 
 TEST(links_of_others_are_not_followed)
@@ -70,7 +70,8 @@ TEST(links_of_the_owner_of_root_and_of_the_process_are_followed)
         { "m . 755;d d 1777;o d 65534;l d/l x;o d/l 65534", "@/d/l", .uid = 1,
           .made = "d/x.bowline" },
         { "m . 755;d d 1777;o d 65534;l d/l x;o d/l 1", "@/d/l", .uid = 1, .made = "d/x.bowline" },
-        /* below a directory that another user made in a shared one: of root and the process only */
+        /* below a directory that another user made in a shared one: only links of root and of the
+         * process are followed */
         { "m . 1777;d d 755;d d/e 755;l d/e/l x;o d 65534;o d/e 65534;o d/e/l 65534", "@/d/e/l",
           REFUSED_LINK("/e/l") },
         { "m . 1777;d d 755;d d/e 755;l d/l e;o d 65534;o d/e 65534;o d/l 65534", "@/d/l/x",
@@ -97,7 +98,7 @@ static void test_link_of_another_user_is_not_the_file_that_is_locked(void **stat
     assert_int_equal(rename(in("x"), in("y")), 0);
     do_steps("l x y;o x 65534");
     leave(0);
-    expect_refused(look(1), "is a symbolic link of user 65534");
+    expect_refused(run_user(1), "is a symbolic link of user 65534");
 }
 
 /* As many links as the kernel follows, and no more. */
@@ -118,7 +119,7 @@ static void test_forty_links_are_followed(void **state)
     assert_int_equal(open(in("41"), O_RDONLY | O_CLOEXEC), -1);
 }
 
-/* A link, with what follows it in the path, is as long as a path may be, or longer; so is an
+/* A link and the rest of the path together are as long as a path may be, or longer; likewise an
  * entry. */
 static void test_path_that_a_link_makes_too_long_is_an_error(void **state)
 {
@@ -142,8 +143,8 @@ static void replace_d(void)
     do_steps("d d");
 }
 
-/* Its entry is not that of the directory where the path has ended. */
-static void test_directory_that_is_moved_meanwhile_is_not_there(void **state)
+/* Its entry is not that of the directory at the end of the path. */
+static void test_directory_that_is_moved_during_the_walk_is_missing(void **state)
 {
     do_steps("d d");
     (void)snprintf(lock_name, sizeof lock_name, "%s", in("d/."));
@@ -153,7 +154,7 @@ static void test_directory_that_is_moved_meanwhile_is_not_there(void **state)
     assert_int_equal(once(0), BOWLINE_OK);
 }
 
-static void test_relative_path_means_the_directory_of_the_call(void **state)
+static void test_relative_path_starts_in_the_directory_of_the_call(void **state)
 {
     (void)snprintf(lock_name, sizeof lock_name, "./x");
     assert_int_equal(chdir(directory), 0);
@@ -171,5 +172,5 @@ FIXTURE(begin, end)
 TEST_OF(path, link_of_another_user_is_not_the_file_that_is_locked)
 TEST_OF(path, forty_links_are_followed)
 TEST_OF(path, path_that_a_link_makes_too_long_is_an_error)
-TEST_OF(path, directory_that_is_moved_meanwhile_is_not_there)
-TEST_OF(path, relative_path_means_the_directory_of_the_call)
+TEST_OF(path, directory_that_is_moved_during_the_walk_is_missing)
+TEST_OF(path, relative_path_starts_in_the_directory_of_the_call)

@@ -1,6 +1,6 @@
 /*
  * test_file_record.c -- the bytes of a lock file: their format, files that are no lock files, and
- * writes that are cut short, are interrupted or fail.
+ * writes that are short, are interrupted or fail.
  */
 #include "file_users.h"
 #include "tests/lib/suite.h"
@@ -42,8 +42,8 @@ static bowline_client *client_of(const char *program)
 
 /* ---- the format ------------------------------------------------------------------------------ */
 
-/* Other versions read it: it does not change by accident. */
-static void test_format_is_that_of_the_header(void **state)
+/* Other versions read the format: it must not change by accident. */
+static void test_format_is_as_documented_in_the_header(void **state)
 {
     unsigned char   bytes[BYTES];
     char            wanted[BYTES];
@@ -71,7 +71,7 @@ static void test_format_is_that_of_the_header(void **state)
     assert_memory_equal(bytes + HEAD, wanted, (size_t)size);
     for (int i = HEAD + size; i < BYTES; i++)
         assert_int_equal(bytes[i], 0);
-    waits(1); /* draws a ticket: the rest stays */
+    waits(1); /* draws a ticket: the rest is unchanged */
     read_file(bytes);
     assert_int_equal(ticket_at(bytes), fence + 1);
     assert_int_equal(ticket_at(bytes + 18), fence);
@@ -83,7 +83,7 @@ static void test_format_is_that_of_the_header(void **state)
     assert_int_equal(ticket_at(bytes + 18), fence + 1);
 }
 
-/* The longest text fits in its encoding, and a shorter record leaves nothing of it. */
+/* The longest text fits in its encoding, and a shorter record leaves none of it. */
 static void test_longest_record_is_replaced_by_a_shorter_one(void **state)
 {
     unsigned char   bytes[BYTES];
@@ -125,7 +125,7 @@ static const struct {
     { zeros, 25, true },
     { zeros, 26, true },
     { zeros, BYTES, true },
-    { zeros, BYTES + 1, false }, /* may be the beginning of something */
+    { zeros, BYTES + 1, false }, /* may be a part of a head */
     { "x", 1, false },
     { "123\n", 4, false },
     { "4711 a pid file\n", 16, false },
@@ -147,7 +147,7 @@ static void test_other_files_are_not_touched(void **state)
             continue;
         }
         expect_refused(once(0), "/n is not a lock file, though it has the name of one");
-        expect_refused(ask(0), "not a lock file");
+        expect_refused(start_acquire(0), "not a lock file");
         assert_int_equal(count_descriptors(), before);
         int fd = open_in("n");
         assert_int_equal(pread(fd, bytes, sizeof bytes, 0), files[i].size);
@@ -158,17 +158,17 @@ static void test_other_files_are_not_touched(void **state)
     }
 }
 
-static void test_waiter_is_refused_when_the_file_becomes_another(void **state)
+static void test_waiter_is_refused_when_the_file_becomes_a_foreign_one(void **state)
 {
     (void)takes(0);
     waits(1);
     put("n", "garbage, and enough of it", 25);
-    expect_refused(look(1), "not a lock file");
+    expect_refused(run_user(1), "not a lock file");
 }
 
 /* ---- writes that fail ------------------------------------------------------------------------ */
 
-/* There is room for so many bytes. */
+/* There is room for this many bytes. */
 static int once_with_room(rlim_t bytes)
 {
     struct rlimit before;
@@ -181,11 +181,11 @@ static int once_with_room(rlim_t bytes)
     return status;
 }
 
-/* A part of the head would make the file look like another's: it is taken back.  A whole head
- * stays, as its ticket may have been seen. */
-static void test_part_of_a_head_is_taken_back(void **state)
+/* A part of the head would make the file look like a foreign file: it is removed.  A whole head
+ * stays, because another process may have read its ticket. */
+static void test_part_of_a_head_is_removed(void **state)
 {
-    uint64_t first = takes(0); /* the clock stands still: the first ticket of any file */
+    uint64_t first = takes(0); /* the clock is stopped: the first ticket of any file */
     leave(0);
     for (rlim_t room = 1; room < BYTES; room += room < 20 ? 1 : 100) {
         assert_int_equal(unlink(in("n")), 0);
@@ -195,7 +195,7 @@ static void test_part_of_a_head_is_taken_back(void **state)
     }
 }
 
-static void test_writes_go_on_after_signals_and_parts(void **state)
+static void test_writes_continue_after_signals_and_short_writes(void **state)
 {
     bowline_holder holder = { .size = sizeof holder };
 
@@ -208,7 +208,7 @@ static void test_writes_go_on_after_signals_and_parts(void **state)
     assert_string_not_equal(holder.program, "");
 }
 
-static void test_failed_write_leaves_an_old_head_as_it_is(void **state)
+static void test_failed_write_leaves_an_old_head_unchanged(void **state)
 {
     uint64_t fence = takes(0);
     leave(0);
@@ -216,7 +216,7 @@ static void test_failed_write_leaves_an_old_head_as_it_is(void **state)
         write_max = 30;
         disturbance =
             (struct disturbance){ .of = WRITE, .after = after, .fails = 1, .error = ENOSPC };
-        expect_refused(ask(0), "cannot write");
+        expect_refused(start_acquire(0), "cannot write");
         write_max     = 0;
         uint64_t next = takes(1);
         assert_true(next > fence);
@@ -227,10 +227,10 @@ static void test_failed_write_leaves_an_old_head_as_it_is(void **state)
 
 FIXTURE(begin, end)
 
-TEST_OF(name, format_is_that_of_the_header)
+TEST_OF(name, format_is_as_documented_in_the_header)
 TEST_OF(name, longest_record_is_replaced_by_a_shorter_one)
 TEST_OF(name, other_files_are_not_touched)
-TEST_OF(name, waiter_is_refused_when_the_file_becomes_another)
-TEST_OF(name, part_of_a_head_is_taken_back)
-TEST_OF(name, writes_go_on_after_signals_and_parts)
-TEST_OF(name, failed_write_leaves_an_old_head_as_it_is)
+TEST_OF(name, waiter_is_refused_when_the_file_becomes_a_foreign_one)
+TEST_OF(name, part_of_a_head_is_removed)
+TEST_OF(name, writes_continue_after_signals_and_short_writes)
+TEST_OF(name, failed_write_leaves_an_old_head_unchanged)

@@ -1,7 +1,7 @@
 /*
  * test_file_shared.c -- a lock directory that users share, where a lock file can be removed while
  * it is held; and one on a network file system, where a flock may be a lock on the whole file and
- * no event comes.
+ * no event arrives.
  */
 #include "file_users.h"
 #include "tests/lib/suite.h"
@@ -38,10 +38,10 @@ static void test_lock_is_held_though_its_file_was_removed(void **state)
     waits(1);
     assert_in_range(bowline_timeout_ms(users[1].client), 0, 128); /* it polls */
     int fd = open_in(((const kind *)*state)->leaf);
-    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0); /* a waiter keeps nothing locked */
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0); /* a waiter keeps no lock */
     (void)close(fd);
     leave(0);
-    (void)gets_in_the_end(1);
+    (void)gets_eventually(1);
     assert_int_equal(once(2), BOWLINE_BUSY);
     leave(1);
     assert_int_equal(who().held, 0);
@@ -55,12 +55,12 @@ static void test_waiter_of_a_removed_file_does_not_get_it(void **state)
     remove_files();
     leave(0);
     (void)takes(2);
-    gets_not(1);
+    still_waits(1);
     leave(2);
-    (void)gets_in_the_end(1);
+    (void)gets_eventually(1);
 }
 
-static void test_names_have_marks_of_their_own(void **state)
+static void test_each_name_has_its_own_mark(void **state)
 {
     static const char *const names[] = { "m", "", "nightly/1" };
 
@@ -71,7 +71,7 @@ static void test_names_have_marks_of_their_own(void **state)
     }
 }
 
-/* Two set their mark at the same moment: neither has it, and neither keeps the other out. */
+/* Two users set their mark at the same moment: neither has it, and neither keeps the other out. */
 static int   other_mark;
 static off_t mark_at;
 
@@ -86,7 +86,7 @@ static void set_other_mark(void)
     assert_int_equal(syscall(SYS_fcntl, other_mark, F_OFD_SETLK, &range), 0);
 }
 
-static void test_mark_that_two_set_at_once_is_nobodys(void **state)
+static void test_mark_that_two_set_at_once_belongs_to_neither(void **state)
 {
     struct flock theirs = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
 
@@ -98,11 +98,11 @@ static void test_mark_that_two_set_at_once_is_nobodys(void **state)
     assert_int_equal(syscall(SYS_fcntl, other_mark, F_OFD_GETLK, &theirs), 0);
     assert_int_equal(theirs.l_type, F_UNLCK);
     (void)close(other_mark);
-    (void)gets_in_the_end(0);
+    (void)gets_eventually(0);
 }
 
-/* A mark that is set for a moment would keep out somebody who sets one. */
-static void test_mark_of_others_is_only_looked_at(void **state)
+/* A mark that is set for a moment would keep out another user that sets one. */
+static void test_mark_of_another_user_is_only_read(void **state)
 {
     (void)takes(0);
     remove_files();
@@ -115,12 +115,12 @@ static void test_mark_of_others_is_only_looked_at(void **state)
 static void test_mark_that_cannot_be_set_is_an_error(void **state)
 {
     disturbance = (struct disturbance){ .of = SET_LOCK, .after = 1, .fails = 1, .error = ENOLCK };
-    expect_refused(ask(0), "cannot lock");
+    expect_refused(start_acquire(0), "cannot lock");
     disturbance = (struct disturbance){ .of = SET_LOCK, .after = 1, .fails = 1, .error = EAGAIN };
     assert_int_equal(once(0), BOWLINE_BUSY); /* another process has set it */
 }
 
-/* Nobody else can remove files there: a mark would cost two system calls for nothing. */
+/* No other user can remove files there: a mark would cost two system calls without need. */
 static void test_private_directory_has_no_marks(void **state)
 {
     (void)takes(0);
@@ -151,11 +151,11 @@ static void test_users_of_the_system_exclude_each_other(void **state)
     struct stat st;
 
     needs_root();
-    (void)umask(077); /* others may use only what is shared on purpose */
+    (void)umask(077); /* other users may use only what is shared on purpose */
     (void)takes(0);
     assert_int_equal(in_child(take_as_nobody, NULL), -BOWLINE_BUSY);
     leave(0);
-    for (unsigned i = 0; i < 2; i++) { /* root has made the file; nobody has */
+    for (unsigned i = 0; i < 2; i++) { /* root made the file; nobody is its owner */
         pid_t child = start_child(take_and_stay, NULL);
         assert_int_equal(once(1), BOWLINE_BUSY);
         end_child(child);
@@ -174,9 +174,9 @@ static void test_remote_file_is_polled(void **state)
     waits(1);
     waits(2);
     leave(0);
-    gets_not(1); /* no event */
+    still_waits(1); /* no event */
     pass(128);
-    gets_not(2);
+    still_waits(2);
     (void)gets(1);
     assert_int_equal(once(3), BOWLINE_BUSY);
     leave(1);
@@ -184,7 +184,7 @@ static void test_remote_file_is_polled(void **state)
     (void)gets(2);
 }
 
-/* There the queue alone excludes, so nobody can be overtaken. */
+/* There the queue alone excludes, so no waiter can be overtaken. */
 static void test_remote_name_is_held_without_flock(void **state)
 {
     int fd = open_in("n");
@@ -196,7 +196,7 @@ static void test_remote_name_is_held_without_flock(void **state)
     leave(0);
     for (unsigned i = 0; i < 40; i++) {
         pass(128);
-        gets_not(2); /* 1 is stopped */
+        still_waits(2); /* 1 is stopped */
     }
     (void)gets(1);
     (void)close(fd);
@@ -216,7 +216,7 @@ static void test_remote_path_is_flocked(void **state)
     (void)gets(1);
 }
 
-/* The directory's locks may be those of another machine too, or none. */
+/* The locks of the directory may be those of another machine too, or not exist. */
 static void test_remote_directory_has_no_marks(void **state)
 {
     assert_int_equal(chmod(directory, 01777), 0);
@@ -231,9 +231,9 @@ TEST_OF(shared, lock_is_held_though_its_file_was_removed)
 TEST_OF(shared_path, lock_is_held_though_its_file_was_removed)
 TEST_OF(shared, waiter_of_a_removed_file_does_not_get_it)
 TEST_OF(shared_path, waiter_of_a_removed_file_does_not_get_it)
-TEST_OF(shared, names_have_marks_of_their_own)
-TEST_OF(shared, mark_that_two_set_at_once_is_nobodys)
-TEST_OF(shared, mark_of_others_is_only_looked_at)
+TEST_OF(shared, each_name_has_its_own_mark)
+TEST_OF(shared, mark_that_two_set_at_once_belongs_to_neither)
+TEST_OF(shared, mark_of_another_user_is_only_read)
 TEST_OF(shared, mark_that_cannot_be_set_is_an_error)
 TEST_OF(name, private_directory_has_no_marks)
 TEST_OF(shared, users_of_the_system_exclude_each_other)

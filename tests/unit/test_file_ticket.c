@@ -1,18 +1,18 @@
 /*
- * test_file_ticket.c -- the queue that the kernel keeps in its table of file locks: whoever the
- * kernel lists first, and when its calls fail.
+ * test_file_ticket.c -- the queue that the kernel keeps in its table of file locks: the kernel's
+ * order does not matter, and calls that fail.
  */
 #include "engine/file/kernel_queue.h"
 #include "file_users.h"
 #include "tests/lib/suite.h"
 
-/* ---- looking at the queue -------------------------------------------------------------------- */
+/* ---- reading the queue ----------------------------------------------------------------------- */
 
 enum { FDS = 5 };
 
-static int fds[FDS]; /* of one file: each stands for a process */
+static int fds[FDS]; /* of one file: each acts as a process */
 
-static void stands(unsigned i, uint64_t ticket)
+static void enqueue(unsigned i, uint64_t ticket)
 {
     struct flock node = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
 
@@ -30,7 +30,7 @@ static uint64_t first_from(uint64_t granted)
     return first.ticket;
 }
 
-/* The kernel names any lock in a range, not the lowest. */
+/* The kernel names any lock of a range, not the lowest. */
 static void test_order_is_that_of_the_tickets(void **state)
 {
     static const uint64_t orders[][3] = { { 1, 2, 3 }, { 1, 3, 2 }, { 2, 1, 3 },
@@ -48,7 +48,7 @@ static void test_order_is_that_of_the_tickets(void **state)
             fds[j] = open_in("f");
         assert_int_equal(first_from(0), 0);
         for (unsigned j = 0; j < 3; j++)
-            stands(j, 1000 + orders[i][j]);
+            enqueue(j, 1000 + orders[i][j]);
         for (uint64_t from = 1000; from <= 1003; from++)
             assert_int_equal(first_from(from), from > 1001 ? from : 1001);
         assert_int_equal(first_from(1004), 0);
@@ -66,7 +66,7 @@ static void test_order_is_that_of_the_tickets(void **state)
 
 /* ---- calls that fail ------------------------------------------------------------------------- */
 
-/* Of a lock that nobody has; of one that is locked by flock; of one that is held. */
+/* With a free lock, one that is locked by flock, and one that is held. */
 static void test_failed_calls_are_refusals(void **state)
 {
     enum { FREE = 1, FLOCKED, HELD };
@@ -104,7 +104,7 @@ static void test_failed_calls_are_refusals(void **state)
         disturbance     = (struct disturbance){
                 .of = rows[i].of, .after = rows[i].after, .fails = 1, .error = rows[i].error
         };
-        int status = ask(1);
+        int status = start_acquire(1);
         if (status != BOWLINE_REFUSED || disturbance.fails != 0)
             fail_msg("row %u: %d, %s", i, status, error.text);
         expect_refused(status, rows[i].text);
@@ -117,15 +117,15 @@ static void test_failed_calls_are_refusals(void **state)
     }
 }
 
-/* POSIX has two names for a lock of others; and it may be gone by the next call. */
-static void test_lock_of_others_that_is_gone_is_not_in_the_way(void **state)
+/* POSIX has two error codes for a lock of another process; and the lock may be gone soon. */
+static void test_lock_of_another_process_that_is_gone_is_ignored(void **state)
 {
     static const int errors[] = { EACCES, EAGAIN };
 
     for (unsigned i = 0; i < 2; i++) {
         disturbance    = (struct disturbance){ .of = SET_LOCK, .fails = 1, .error = errors[i] };
         uint64_t fence = takes(0);
-        /* the ticket of the next one: it was free all the same */
+        /* the ticket of the next one: it was free nevertheless */
         disturbance =
             (struct disturbance){ .of = SET_LOCK, .after = 2, .fails = 1, .error = errors[i] };
         waits(1);
@@ -136,8 +136,8 @@ static void test_lock_of_others_that_is_gone_is_not_in_the_way(void **state)
     }
 }
 
-/* The ticket is another's, and it cannot be found out whose. */
-static void test_ticket_that_cannot_be_looked_at_is_not_taken(void **state)
+/* The ticket belongs to another process, and its owner cannot be found. */
+static void test_ticket_that_cannot_be_checked_is_not_taken(void **state)
 {
     const uint64_t zero = 0;
     int            fd   = open_in("n");
@@ -146,12 +146,12 @@ static void test_ticket_that_cannot_be_looked_at_is_not_taken(void **state)
     assert_int_equal(pwrite(fd, &zero, 8, 0), 8);
     assert_int_equal(pwrite(fd, &zero, 8, 18), 8);
     disturbance = (struct disturbance){ .of = GET_LOCK, .fails = 1, .error = EIO };
-    expect_refused(ask(1), "cannot join the queue of");
+    expect_refused(start_acquire(1), "cannot join the queue of");
     (void)close(fd);
 }
 
 /* Its holder needs four system calls. */
-static void test_latch_is_tried_more_than_once(void **state)
+static void test_busy_latch_is_tried_again(void **state)
 {
     (void)takes(0);
     disturbance = (struct disturbance){ .of = SET_LOCK, .after = 1, .fails = 16, .error = EAGAIN };
@@ -162,7 +162,7 @@ static void test_latch_is_tried_more_than_once(void **state)
 }
 
 /* NFS: a file that is open for reading cannot be locked. */
-static void test_named_file_is_opened_for_writing_where_it_must_be(void **state)
+static void test_named_file_is_opened_for_writing_when_required(void **state)
 {
     assert_int_equal(once(0), BOWLINE_OK);
     unsigned before = count_descriptors();
@@ -179,7 +179,7 @@ FIXTURE(begin, end)
 
 TEST_OF(name, order_is_that_of_the_tickets)
 TEST_OF(name, failed_calls_are_refusals)
-TEST_OF(name, lock_of_others_that_is_gone_is_not_in_the_way)
-TEST_OF(name, ticket_that_cannot_be_looked_at_is_not_taken)
-TEST_OF(name, latch_is_tried_more_than_once)
-TEST_OF(path, named_file_is_opened_for_writing_where_it_must_be)
+TEST_OF(name, lock_of_another_process_that_is_gone_is_ignored)
+TEST_OF(name, ticket_that_cannot_be_checked_is_not_taken)
+TEST_OF(name, busy_latch_is_tried_again)
+TEST_OF(path, named_file_is_opened_for_writing_when_required)

@@ -1,17 +1,17 @@
 /*
  * test_file_watch.c -- which events wake a waiter of file:, which waiter they wake, and what
- * happens when there are none.  The clock stands still, so nobody polls.
+ * happens without events.  The clock is stopped, so no waiter polls.
  */
 #include "file_users.h"
 #include "tests/lib/suite.h"
 
 static bowline_client *c; /* of a user with several locks */
 
-/* How often a waiter has read the lock file since the last time. */
+/* How often a waiter has read the lock file since the last call. */
 static unsigned looks(unsigned i)
 {
     calls[READ] = 0;
-    gets_not(i);
+    still_waits(i);
     return calls[READ];
 }
 
@@ -49,14 +49,14 @@ static void test_events_of_the_file_wake_its_first_waiter(void **state)
     assert_int_equal(looks(1), 1);
     assert_int_equal(unlink(in("moved")), 0);
     assert_int_equal(looks(1), 1);
-    for (unsigned i = 0; i < 3; i++) /* many events, one look */
+    for (unsigned i = 0; i < 3; i++) /* many events, one check */
         assert_int_equal(futimens(fd, NULL), 0);
     (void)close(fd);
     assert_int_equal(looks(1), 1);
     assert_int_equal(looks(1), 0);
 }
 
-static void test_events_in_a_directory_are_not_about_it(void **state)
+static void test_events_in_a_directory_wake_no_waiter_of_the_directory(void **state)
 {
     assert_int_equal(mkdir(in("d"), 0700), 0);
     (void)snprintf(lock_name, sizeof lock_name, "%s", in("d"));
@@ -74,8 +74,8 @@ static void replace_n(void)
     touch("n");
 }
 
-/* The open file is watched, and not what its name leads to by now. */
-static void test_replaced_file_is_watched_itself(void **state)
+/* The watch is on the open file, and not on the file that its name means now. */
+static void test_replaced_file_is_still_watched(void **state)
 {
     (void)takes(0);
     disturbance = (struct disturbance){ .of = INOTIFY, .before = replace_n };
@@ -124,7 +124,7 @@ static void test_first_waiter_of_a_client_is_woken(void **state)
     calls[READ]               = 0;
     touch("x");
     assert_false(has_ended(first));
-    assert_int_equal(calls[READ], 1); /* the first alone has looked */
+    assert_int_equal(calls[READ], 1); /* only the first has checked */
     leave(0);
     assert_true(has_ended(first));
     assert_false(has_ended(second));
@@ -146,9 +146,9 @@ static unsigned events_max(void)
     return max;
 }
 
-/* More events than the kernel keeps, and then that of a release: it is dropped, so every waiter has
- * to look.  And so again the next time. */
-static void test_lost_events_wake_everybody(void **state)
+/* More events than the kernel keeps, and then the event of a release: it is dropped, so every
+ * waiter has to check.  The same happens the next time. */
+static void test_lost_events_wake_every_waiter(void **state)
 {
     unsigned max = events_max();
     int      fds[2];
@@ -163,11 +163,11 @@ static void test_lost_events_wake_everybody(void **state)
     fds[1]                     = open_in("b");
     for (unsigned time = 0; time < 2; time++) {
         for (unsigned i = 0; i < max + 10; i++)
-            assert_int_equal(futimens(fds[i % 2], NULL), 0); /* equal ones in a row are one */
+            assert_int_equal(futimens(fds[i % 2], NULL), 0); /* equal events in a row are merged */
         if (time == 1)
             must_release(hold);
         calls[READ] = 1;
-        for (unsigned i = 0; calls[READ] > 0; i++) { /* until there is nothing left to read */
+        for (unsigned i = 0; calls[READ] > 0; i++) { /* until there is no event left to read */
             calls[READ] = 0;
             (void)has_ended(op);
             assert_true(i < max);
@@ -190,13 +190,13 @@ static void test_without_inotify_waiters_poll(void **state)
     disturbance     = (struct disturbance){ .of = INOTIFY, .fails = 2, .error = EMFILE };
     waits(1);
     leave(0);
-    gets_not(1);
+    still_waits(1);
     assert_int_equal(calls[INOTIFY], 1);
     pass(128);
     (void)gets(1);
     waits(2); /* the second failure */
     pass(128);
-    gets_not(2); /* it is tried again with every look */
+    still_waits(2); /* it is tried again with every check */
     leave(1);
     (void)gets(2);
     leave(2);
@@ -224,9 +224,9 @@ FIXTURE(begin, end)
 
 TEST_OF(name, events_of_the_file_wake_its_first_waiter)
 TEST_OF(path, events_of_the_file_wake_its_first_waiter)
-TEST_OF(path, events_in_a_directory_are_not_about_it)
-TEST_OF(name, replaced_file_is_watched_itself)
+TEST_OF(path, events_in_a_directory_wake_no_waiter_of_the_directory)
+TEST_OF(name, replaced_file_is_still_watched)
 TEST_OF(path, first_waiter_of_a_client_is_woken)
-TEST_OF(name, lost_events_wake_everybody)
+TEST_OF(name, lost_events_wake_every_waiter)
 TEST_OF(name, without_inotify_waiters_poll)
 TEST_OF(name, child_of_fork_leaves_the_watches_alone)

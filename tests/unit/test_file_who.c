@@ -1,6 +1,5 @@
 /*
- * test_file_who.c -- bowline_who on file: the holder of a lock, whatever kind of lock it has, found
- * without a change to anything.
+ * test_file_who.c -- bowline_who on file: it finds every kind of holder, and changes nothing.
  */
 #include "engine/file/holder.h"
 #include "file_users.h"
@@ -62,7 +61,7 @@ static void expect_foreign(pid_t pid, const char *word)
 
 /* ---- bowline --------------------------------------------------------------------------------- */
 
-static void test_holder_is_seen_and_nothing_is_changed(void **state)
+static void test_holder_is_shown_and_nothing_is_changed(void **state)
 {
     const char *queue      = *state == &name ? "n" : "x.bowline";
     char        before[26] = "";
@@ -97,15 +96,15 @@ static void test_overtaken_waiter_is_not_the_holder(void **state)
     waits(1);
     waits(2);
     leave(0);
-    (void)gets_in_the_end(2);
+    (void)gets_eventually(2);
     expect_us(fence_of(2), 0);
     leave(2);
-    expect_nobody(); /* the next one to come gets it */
+    expect_nobody(); /* the next newcomer gets it */
 }
 
 /* ---- what the file says ---------------------------------------------------------------------- */
 
-/* Writes the lines of a record; "!" stands for the fence, "&" for our pid, "$" for our host. */
+/* Writes the lines of a record; "!" is replaced by the fence, "&" by our pid, "$" by our host. */
 static void write_record(const char *text)
 {
     char bytes[512 - 26] = "";
@@ -130,8 +129,8 @@ static void write_record(const char *text)
     "fence=" fence "\nuid=" uid "\npid=" pid "\nhost=" host "\nprogram=" program "\nboot=b\n" \
     "since=" since "\nend=" end_ "\n"
 
-/* A record that is not whole, or not of the ticket that holds, is not read: then the kernel's
- * pid is all that is known. */
+/* A record that is incomplete, or not of the ticket of the holder, is not read: then only the pid
+ * of the kernel is known. */
 static void test_damaged_records_are_not_read(void **state)
 {
     static const char *const texts[] = {
@@ -158,9 +157,9 @@ static void test_damaged_records_are_not_read(void **state)
     write_record(RECORD("!", "4000000001", "&", "a%1B[2J", "%0Ab%7F", "1", "!"));
     assert_int_equal(who()->held, 1);
     assert_string_equal(holder.user, "4000000001"); /* has no name */
-    assert_string_equal(holder.host, "a?[2J");      /* as a terminal would obey it */
+    assert_string_equal(holder.host, "a?[2J");      /* with control characters */
     assert_string_equal(holder.program, "?b?");
-    assert_int_equal(holder.since_ms, 0); /* counts from another boot */
+    assert_int_equal(holder.since_ms, 0); /* a time of another boot */
     for (unsigned i = 0; i < COUNT_OF(texts); i++) {
         write_record(texts[i]);
         assert_int_equal(who()->held, 1);
@@ -173,7 +172,7 @@ static void test_damaged_records_are_not_read(void **state)
 }
 
 /* Any user of a shared directory can write it. */
-static void test_counter_beyond_all_tickets_is_not_believed(void **state)
+static void test_counter_above_all_tickets_is_ignored(void **state)
 {
     const uint64_t nonsense = UINT64_MAX;
     int            fd       = open_in("n");
@@ -204,7 +203,7 @@ static void test_pid_is_that_of_the_kernel(void **state)
     assert_string_not_equal(holder.program, "forged");
     assert_string_equal(holder.note, "the lock file says pid 1, the kernel does not");
 
-    /* where no flock is seen: not that of the file here; that of another host */
+    /* where no flock is visible: a record of another file; of another host */
     bwl_file_find_holder(&queue, &none, &seen);
     assert_int_equal(seen.pid, 0);
     assert_string_equal(seen.note, "pid 1 by the lock file, the kernel does not say");
@@ -255,7 +254,7 @@ static int look_as_nobody(void *arg)
                : 3;
 }
 
-static void test_child_that_inherited_a_hold_is_seen(void **state)
+static void test_child_that_inherited_a_hold_is_shown(void **state)
 {
     pid_t heir;
 
@@ -269,7 +268,7 @@ static void test_child_that_inherited_a_hold_is_seen(void **state)
     assert_int_equal(who()->held, 1);
     assert_int_equal(holder.pid, heir);
     assert_non_null(strstr(holder.note, "has ended, a child holds on"));
-    if (geteuid() == 0) { /* another user cannot see the heir, and is not shown the dead process */
+    if (geteuid() == 0) { /* the child is invisible, and the dead process is not shown */
         assert_int_equal(chmod(directory, 0755), 0);
         assert_int_equal(chmod(in("n"), 0644), 0);
         assert_int_equal(in_child(look_as_nobody, NULL), 0);
@@ -298,7 +297,7 @@ static void lock_by_fcntl(void *arg)
         _exit(1);
 }
 
-/* As "exec 9>n; flock 9" in a shell: the process that took it has ended. */
+/* As "exec 9>n; flock 9" in a shell: the process that took the lock has ended. */
 static void inherit_flock(void *arg)
 {
     int how;
@@ -321,7 +320,7 @@ static void test_locks_of_other_programs_are_foreign(void **state)
     } rows[]           = { { lock_by_flock, "flock" },
                            { inherit_flock, "flock" },
                            { lock_by_fcntl, "fcntl" } };
-    unsigned count     = *state == &name ? 3 : 2; /* fcntl is seen on the queue file alone */
+    unsigned count     = *state == &name ? 3 : 2; /* fcntl is visible on the queue file only */
     int      bystander = open_in(leaf);           /* it is open here too, and not locked */
 
     for (unsigned i = 0; i < count; i++) {
@@ -341,12 +340,12 @@ static void test_locks_of_other_programs_are_foreign(void **state)
 
 FIXTURE(begin, end)
 
-TEST_OF(name, holder_is_seen_and_nothing_is_changed)
-TEST_OF(path, holder_is_seen_and_nothing_is_changed)
+TEST_OF(name, holder_is_shown_and_nothing_is_changed)
+TEST_OF(path, holder_is_shown_and_nothing_is_changed)
 TEST_OF(name, overtaken_waiter_is_not_the_holder)
 TEST_OF(name, damaged_records_are_not_read)
-TEST_OF(name, counter_beyond_all_tickets_is_not_believed)
+TEST_OF(name, counter_above_all_tickets_is_ignored)
 TEST_OF(name, pid_is_that_of_the_kernel)
-TEST_OF(name, child_that_inherited_a_hold_is_seen)
+TEST_OF(name, child_that_inherited_a_hold_is_shown)
 TEST_OF(name, locks_of_other_programs_are_foreign)
 TEST_OF(path, locks_of_other_programs_are_foreign)

@@ -1,8 +1,8 @@
 /*
- * test_fork_guard.c -- are we still in the process that made this?
+ * test_fork_guard.c -- whether this process is the one that made the guard.
  *
- * Forks, and asks on both sides; then forks again in the child, where a guard of its own holds for
- * the child and not for the grandchild.
+ * The test forks and checks on both sides; then it forks again in the child, where a new guard is
+ * valid for the child and not for the grandchild.
  */
 #include "base/fork_guard.h"
 #include "tests/lib/suite.h"
@@ -20,7 +20,7 @@ static int status_of(pid_t child)
     return WEXITSTATUS(status);
 }
 
-TEST(fork_guard_tells_the_child_from_the_parent)
+TEST(fork_guard_knows_a_child_from_its_parent)
 {
     bwl_fork_guard guard;
 
@@ -34,7 +34,7 @@ TEST(fork_guard_tells_the_child_from_the_parent)
     bwl_fork_guard_free(&guard);
 }
 
-/* In the child; the number says where it went wrong, 7 that it did not. */
+/* In the child; the number says where it failed, 7 that it did not. */
 static int make_one_in_the_child(const bwl_fork_guard *parents)
 {
     bwl_fork_guard own;
@@ -52,7 +52,7 @@ static int make_one_in_the_child(const bwl_fork_guard *parents)
     return 7;
 }
 
-TEST(fork_guard_of_a_child_holds_for_the_child_alone)
+TEST(fork_guard_of_a_child_is_valid_in_the_child_only)
 {
     bwl_fork_guard guard;
 
@@ -83,14 +83,14 @@ static void *have_it(void *arg)
     return mutex;
 }
 
-/* The mutex of a thread that is not there is never free again. */
-TEST(fork_guard_knows_a_mutex_that_nobody_will_unlock)
+/* The mutex of a thread that does not exist is never unlocked. */
+TEST(fork_guard_knows_a_mutex_whose_owner_is_not_in_the_child)
 {
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     pthread_t       thread;
 
     assert_true(bwl_was_at_rest(&mutex));
-    assert_int_equal(pthread_mutex_trylock(&mutex), 0); /* and is as it was */
+    assert_int_equal(pthread_mutex_trylock(&mutex), 0); /* and is unchanged */
     assert_int_equal(pthread_mutex_unlock(&mutex), 0);
     pid_t child = fork();
     if (child == 0) {

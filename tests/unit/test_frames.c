@@ -1,5 +1,5 @@
 /*
- * test_frames.c -- where frames end, however the bytes are cut, and what is passed over.
+ * test_frames.c -- where frames end, however the bytes are cut, and which frames are skipped.
  */
 #include "engine/redis/wire/frames.h"
 #include "tests/lib/suite.h"
@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Gives the bytes in pieces of `step`; writes how each frame ended as one letter: W whole, P
- * passed, X malformed, B too big. */
+/* Feeds the bytes in pieces of `step`.  Writes how each frame ended as one letter: W whole, P
+ * skipped, X malformed, B too big. */
 static void read_in_pieces(char *ret_letters, bwl_frames *frames, const char *bytes, size_t size,
                            size_t step)
 {
@@ -33,7 +33,7 @@ static void read_in_pieces(char *ret_letters, bwl_frames *frames, const char *by
     *ret_letters = '\0';
 }
 
-TEST(frames_end_where_they_end_however_the_bytes_are_cut)
+TEST(frames_end_at_the_same_byte_at_every_cut)
 {
     static const char bytes[] = "+OK\r\n$3\r\nabc\r\n*2\r\n:1\r\n$0\r\n\r\n>1\r\n+x\r\n-ERR no\r\n";
     char              letters[16];
@@ -54,8 +54,8 @@ TEST(frames_other_bytes_are_malformed)
     assert_string_equal(letters, "X");
 }
 
-/* A bulk string longer than a frame, and the frame behind it. */
-TEST(frames_a_long_value_is_passed_over_only_where_it_may_come)
+/* A bulk string longer than a frame, and the frame after it. */
+TEST(frames_long_value_is_skipped_only_where_it_is_allowed)
 {
     size_t length = (size_t)BWL_RESP_FRAME_MAX * 2;
     size_t room   = length + 64;
@@ -79,7 +79,7 @@ TEST(frames_a_long_value_is_passed_over_only_where_it_may_come)
     free(bytes);
 }
 
-TEST(frames_a_long_head_that_is_no_length_is_too_big)
+TEST(frames_long_line_that_is_no_length_is_too_big)
 {
     bwl_frames frames = { .passes_long = true };
     char       letters[4];
@@ -88,7 +88,7 @@ TEST(frames_a_long_head_that_is_no_length_is_too_big)
     assert_true(strcmp(letters, "B") == 0 || strcmp(letters, "X") == 0);
 }
 
-TEST(frames_reset_forgets_half_a_frame)
+TEST(frames_reset_drops_half_a_frame)
 {
     bwl_frames frames = { .passes_long = false };
     size_t     consumed;

@@ -1,6 +1,6 @@
 /*
- * test_hash_lock.c -- the commands of the HASH words, and what their answers mean.  What the
- * scripts do is in tests/live/test_foreign_locks.c.
+ * test_hash_lock.c -- the commands of the locks that are a hash, and their replies.
+ * tests/live/test_foreign_locks.c tests the scripts.
  */
 #include "engine/redis/wire/hash_lock.h"
 #include "engine/redis/wire/key.h"
@@ -20,7 +20,7 @@ static const char *key = "nightly";
 static bool        is_of_cluster;
 static bool        use_eval;
 
-/* The words of a command, each with a bar behind it; a script by its name, or TEXT. */
+/* The arguments of a command, each followed by a bar; a script by its name, or TEXT. */
 static void expect_words(const char *bytes, size_t size, const char *wanted)
 {
     static char     is[2 * BWL_KEY_MAX + 300];
@@ -78,7 +78,7 @@ static int begin(void **state)
 
 FIXTURE(begin, NULL)
 
-TEST(commands_name_the_key_the_field_and_the_lease)
+TEST(commands_have_the_key_the_field_and_the_lease)
 {
     expect_command(REDIS_HASH_TAKE, &plain, "EVALSHA|hash_take|1|nightly|" FIELD "|30000|");
     expect_command(REDIS_HASH_TAKE, NULL, "EVALSHA|hash_take|1|nightly|" FIELD "|30000|");
@@ -95,7 +95,7 @@ TEST(fences_are_counted_in_a_second_key)
     expect_command(REDIS_HASH_EXTEND, &fenced, "EVALSHA|hash_extend|1|nightly|" FIELD "|30000|");
 }
 
-/* RedissonObject.prefixName: such a key has a hash tag already, or looks as if it had. */
+/* RedissonObject.prefixName: such a key has a hash tag already, or looks like it has one. */
 TEST(key_with_a_brace_has_no_braces_around_it)
 {
     key = "jobs:{7}";
@@ -117,7 +117,7 @@ TEST(release_in_a_cluster_publishes_to_old_and_new_clients)
                    "|redisson_lock__channel:{nightly}|PUBLISH|SPUBLISH|");
 }
 
-TEST(unknown_script_goes_by_its_text)
+TEST(unknown_script_is_sent_as_text)
 {
     use_eval = true;
     expect_command(REDIS_HASH_TAKE, &plain, "EVAL|TEXT|1|nightly|" FIELD "|30000|");
@@ -126,7 +126,7 @@ TEST(unknown_script_goes_by_its_text)
                    "EVAL|TEXT|1|nightly|" FIELD "|redisson_lock__channel:{nightly}|PUBLISH|");
 }
 
-TEST(longest_key_has_room_in_every_command)
+TEST(longest_key_fits_in_every_command)
 {
     static char     longest[BWL_KEY_MAX + 1];
     static char     bytes[16384];
@@ -150,7 +150,7 @@ TEST(longest_key_has_room_in_every_command)
     }
 }
 
-TEST(look_asks_for_the_key_alone)
+TEST(holder_query_has_only_the_key)
 {
     char            bytes[2048];
     bwl_resp_writer writer = { .bytes = bytes, .capacity = sizeof bytes };
@@ -182,7 +182,7 @@ static void expect_answer(bwl_redis_command command, const char *text, bwl_answe
 
 FIXTURE(NULL, NULL)
 
-TEST(answer_to_take_is_the_fence_or_minus_one)
+TEST(reply_to_an_acquire_is_the_fence_or_minus_one)
 {
     expect_answer(REDIS_HASH_TAKE, ":0\r\n", BWL_YES, 0);
     expect_answer(REDIS_HASH_TAKE, ":41\r\n", BWL_YES, 41);
@@ -190,7 +190,7 @@ TEST(answer_to_take_is_the_fence_or_minus_one)
     expect_answer(REDIS_HASH_TAKE, ":-1\r\n", BWL_NO, 0);
 }
 
-TEST(answer_to_extend_and_release_is_one_or_nothing)
+TEST(reply_to_extend_and_release_is_one_or_nil)
 {
     expect_answer(REDIS_HASH_EXTEND, ":1\r\n", BWL_YES, 0);
     expect_answer(REDIS_HASH_EXTEND, ":0\r\n", BWL_NO, 0);
@@ -198,7 +198,7 @@ TEST(answer_to_extend_and_release_is_one_or_nothing)
     expect_answer(REDIS_HASH_RELEASE, ":0\r\n", BWL_NO, 0);
 }
 
-TEST(answers_that_no_script_gives_are_strange)
+TEST(replies_of_no_script_are_refused)
 {
     static const char *const strange[] = { ":-2\r\n",     "+OK\r\n", "+QUEUED\r\n",
                                            "$1\r\n1\r\n", "_\r\n",   "*0\r\n" };

@@ -1,8 +1,8 @@
 /*
  * test_key.c -- the Redis key of a name.
  *
- * Two names never have one key, and no name can choose its own hash tag: shown by examples, and as
- * a property over random names made of the bytes that matter, by taking the key apart again.
+ * Two names never have the same key, and no name can choose its own hash tag.  Shown by examples,
+ * and by a property of random names made of the special bytes: the parsed key gives the name.
  */
 #include "engine/redis/wire/key.h"
 #include "tests/lib/suite.h"
@@ -87,7 +87,7 @@ TEST(key_template_has_at_most_200_bytes)
 
 /* ---- keys that are not a lock's -------------------------------------------------------------- */
 
-TEST(key_that_bowline_keeps_beside_its_locks_is_refused)
+TEST(key_of_bowlines_own_data_is_refused)
 {
     static const char *const bad[] = {
         "bowline:f",         "bowline:f:{7}", "bowline:who:abcdefghi", "{a}:bwl.q",
@@ -118,7 +118,7 @@ TEST(key_that_would_share_the_queue_of_another_is_refused)
         assert_null(bwl_key_queue_fault("%s", good[i], strlen(good[i])));
 }
 
-TEST(key_hash_tag_is_what_the_first_braces_hold)
+TEST(key_hash_tag_is_in_the_first_braces)
 {
     static const struct {
         const char *key;

@@ -1,18 +1,18 @@
 /*
- * test_local_group.c -- the threads of one client that want the same name: the line, the turns and
- * their bounds, leaving, losing.
+ * test_local_group.c -- the threads of one client that want the same name: their queue, the
+ * handoffs and their bounds, leaving, a lost hold.
  *
- * A row is a dialogue, item by item.  What happens, in small letters:
+ * A row is a list of items.  Inputs are in small letters:
  *
- *      sit N [L]   leave N   extend N L   seat N asks, with the next tag (L: the lease)
- *      held U F    KIND                   what the store's hold tells
- *      seen U KIND                        how it stands, unasked
- *      +N                                 N ms pass
- *      one & another                      both, before the group does anything
+ *      join N [L]  leave N  extend N L      waiter N sends a request with the next tag; L: lease
+ *      held U F    KIND                     a result of the store hold
+ *      status U KIND                        its state, without a request
+ *      +N                                   N ms pass
+ *      one & another                        both, before the group runs
  *
- * What the group does then is in capitals: ACQUIRE L, EXTEND L, YIELD, RELEASE, CANCEL; and "N>TAG
- * KIND" tells seat N how its question TAG came out, or tells it unasked (TAG 0).  OVER: nobody sits
- * and nothing is asked.  The lease is 30000 ms, three turns and 100 ms are the bounds.
+ * Actions of the group are in capitals: ACQUIRE L, EXTEND L, YIELD, RELEASE, CANCEL; and "N>TAG
+ * KIND" is the result of request TAG of waiter N (TAG 0: a push).  OVER: no waiter and no request
+ * is left.  The lease is 30000 ms; the bounds are three handoffs and 100 ms.
  */
 #include "lock/local_group.h"
 #include "tests/lib/suite.h"
@@ -22,7 +22,14 @@
 #include <stdlib.h>
 #include <strings.h>
 
-enum { SEATS = 5, LEASE_MS = 30000, NOW = 1000000, TURNS = 3, TURNS_MS = 100, SAID_MAX = 2000 };
+enum {
+    WAITERS     = 5,
+    LEASE_MS    = 30000,
+    NOW         = 1000000,
+    HANDOFFS    = 3,
+    HANDOFFS_MS = 100,
+    SAID_MAX    = 2000
+};
 
 typedef struct row {
     const char *name;
@@ -31,7 +38,7 @@ typedef struct row {
 } row;
 
 static bwl_group        group;
-static bwl_local_waiter waiters[SEATS];
+static bwl_local_waiter waiters[WAITERS];
 static bwl_ms           now;
 static uint32_t         tags;
 static char             said[SAID_MAX];
@@ -54,9 +61,8 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 
 static void say_action(const bwl_group_action *d)
 {
-    static const char *const deeds[] = {
-        "?", "?", "ACQUIRE", "EXTEND", "YIELD", "RELEASE", "CANCEL"
-    };
+    static const char *const actions[] = { "?",     "?",       "ACQUIRE", "EXTEND",
+                                           "YIELD", "RELEASE", "CANCEL" };
 
     if (d->kind == BWL_ACTION_COMPLETE && d->outcome.kind == BWL_HELD)
         say("; %u>%u HELD %lld %llu", d->waiter, d->tag, (long long)(d->outcome.until - NOW),
@@ -64,9 +70,9 @@ static void say_action(const bwl_group_action *d)
     else if (d->kind == BWL_ACTION_COMPLETE)
         say("; %u>%u %s", d->waiter, d->tag, kinds[d->outcome.kind]);
     else if (d->lease_ms != 0)
-        say("; %s %lld", deeds[d->kind], (long long)d->lease_ms);
+        say("; %s %lld", actions[d->kind], (long long)d->lease_ms);
     else
-        say("; %s", deeds[d->kind]);
+        say("; %s", actions[d->kind]);
 }
 
 static bwl_outcome_kind read_kind(const char *text)
@@ -88,7 +94,7 @@ static void happens(const char *what)
 
     if (*what == '+')
         now += atoi(what + 1);
-    else if (strcmp(command, "sit") == 0)
+    else if (strcmp(command, "join") == 0)
         bwl_group_enqueue(&group, waiters, (bwl_local_waiter_id)a, ++tags,
                           count == 3 ? b : LEASE_MS);
     else if (strcmp(command, "leave") == 0)
@@ -98,7 +104,7 @@ static void happens(const char *what)
     else if (strcmp(command, "held") == 0)
         bwl_group_on_store_result(&group, waiters,
                                   &(bwl_outcome){ BWL_HELD, NOW + a, (uint64_t)b, 0 }, now);
-    else if (sscanf(what, "seen %lld %31s", &a, last) == 2)
+    else if (sscanf(what, "status %lld %31s", &a, last) == 2)
         bwl_group_on_store_status(&group, NOW + a, read_kind(last));
     else
         bwl_group_on_store_result(&group, waiters, &(bwl_outcome){ .kind = read_kind(what) }, now);
@@ -114,7 +120,7 @@ static void play(void **state)
     tags    = 0;
     said[0] = '\0';
     memset(waiters, 0, sizeof waiters);
-    bwl_group_init(&group, TURNS, r->handoffs_ms);
+    bwl_group_init(&group, HANDOFFS, r->handoffs_ms);
     memcpy(text, r->text, strlen(r->text) + 1);
     for (char *item = strtok(text, ";"); item != NULL; item = strtok(NULL, ";")) {
         char *at = item + (*item == ' ');
@@ -138,157 +144,155 @@ static void play(void **state)
 }
 
 static const row rows[] = {
-    { "first_makes_the_store_acquire_and_the_others_wait", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; sit 3; 3>3 QUEUED; held 30000 "
+    { "first_makes_the_store_acquire_and_the_others_wait", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; join 3; 3>3 QUEUED; held 30000 "
       "7168; 1>0 HELD 30000 7168" },
-    { "one_alone_is_told_released", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
+    { "single_waiter_gets_RELEASED", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
       "RELEASE; released; 1>2 RELEASED; OVER" },
-    { "one_alone_is_told_lost", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
+    { "single_waiter_gets_LOST", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
       "RELEASE; lost; 1>2 LOST; OVER" },
-    { "one_alone_is_told_unknown", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
+    { "single_waiter_gets_UNKNOWN", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
       "RELEASE; unknown; 1>2 UNKNOWN; OVER" },
-    { "one_alone_is_told_not_now", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
+    { "single_waiter_gets_NOT_NOW", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
       "RELEASE; not_now; 1>2 NOT_NOW; OVER" },
-    { "middle_of_the_line_leaves", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; sit 3; 3>3 QUEUED; sit 4; 4>4 "
+    { "waiter_in_the_middle_leaves", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; join 3; 3>3 QUEUED; join 4; 4>4 "
       "QUEUED; held 30000 7168; 1>0 HELD 30000 7168; leave 3; 3>5 RELEASED; leave 1; 1>6 "
       "RELEASED; 2>0 HELD 30000 7169; leave 2; 2>7 RELEASED; 4>0 HELD 30000 7170; leave 4; "
       "RELEASE; released; 4>8 RELEASED; OVER" },
-    { "last_of_the_line_leaves", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; sit 3; 3>3 QUEUED; held 30000 "
-      "7168; 1>0 HELD 30000 7168; leave 3; 3>4 RELEASED; sit 4; 4>5 QUEUED; leave 1; 1>6 "
+    { "last_waiter_leaves", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; join 3; 3>3 QUEUED; held 30000 "
+      "7168; 1>0 HELD 30000 7168; leave 3; 3>4 RELEASED; join 4; 4>5 QUEUED; leave 1; 1>6 "
       "RELEASED; 2>0 HELD 30000 7169; leave 2; 2>7 RELEASED; 4>0 HELD 30000 7170" },
-    { "first_leaves_and_the_acquire_goes_on", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; leave 1; 1>3 RELEASED; held "
-      "30000 7168; 2>0 HELD 30000 7168" },
-    { "last_to_leave_cancels", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; leave 1; 1>3 RELEASED; leave 2; "
+    { "first_waiter_leaves_and_the_acquire_continues", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; leave 1; 1>3 RELEASED; held 30000 "
+      "7168; 2>0 HELD 30000 7168" },
+    { "last_waiter_that_leaves_cancels_the_acquire", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; leave 1; 1>3 RELEASED; leave 2; "
       "2>4 RELEASED; CANCEL; OVER; held 30000 7168; OVER" },
-    { "refusal_ends_all", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; store_refused; 1>0 "
-      "STORE_REFUSED; 2>0 STORE_REFUSED; OVER" },
-    { "full_ends_all", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; full; 1>0 FULL; 2>0 FULL; OVER; "
-      "sit 1; 1>3 QUEUED; ACQUIRE 30000" },
-    { "unreachable_ends_all", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; unreachable; 1>0 UNREACHABLE; "
-      "2>0 UNREACHABLE; OVER" },
-    { "after_three_turns_it_is_yielded", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; sit 3; 3>3 QUEUED; sit 4; 4>4 "
+    { "refusal_ends_all_waiters", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; store_refused; 1>0 STORE_REFUSED; "
+      "2>0 STORE_REFUSED; OVER" },
+    { "full_queue_ends_all_waiters", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; full; 1>0 FULL; 2>0 FULL; OVER; "
+      "join 1; 1>3 QUEUED; ACQUIRE 30000" },
+    { "unreachable_store_ends_all_waiters", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; unreachable; 1>0 UNREACHABLE; 2>0 "
+      "UNREACHABLE; OVER" },
+    { "hold_is_yielded_after_three_handoffs", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; join 3; 3>3 QUEUED; join 4; 4>4 "
       "QUEUED; held 30000 7168; 1>0 HELD 30000 7168; leave 1; 1>5 RELEASED; 2>0 HELD 30000 "
-      "7169; leave 2; 2>6 RELEASED; 3>0 HELD 30000 7170; leave 3; 3>7 RELEASED; YIELD; sit "
-      "1; 1>8 QUEUED; held 30000 12288; 4>0 HELD 30000 12288; leave 4; 4>9 RELEASED; 1>0 "
-      "HELD 30000 12289; leave 1; RELEASE; released; 1>10 RELEASED; OVER" },
-    { "after_100_ms_it_is_yielded_between_turns", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; sit 3; 3>3 QUEUED; held 30000 "
-      "7168; 1>0 HELD 30000 7168; +99; leave 1; 1>4 RELEASED; 2>0 HELD 30000 7169; +1; "
-      "leave 2; 2>5 RELEASED; YIELD" },
-    { "lost_while_yielded_is_sought_again", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
-      "7168; +100; leave 1; 1>3 RELEASED; YIELD; lost; ACQUIRE 30000; held 30000 9000; 2>0 "
-      "HELD 30000 9000" },
-    { "left_while_yielded_cancels", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7169; leave 2; 2>6 RELEASED; 3>0 HELD 30000 7170; leave 3; 3>7 RELEASED; YIELD; join 1; "
+      "1>8 QUEUED; held 30000 12288; 4>0 HELD 30000 12288; leave 4; 4>9 RELEASED; 1>0 HELD "
+      "30000 12289; leave 1; RELEASE; released; 1>10 RELEASED; OVER" },
+    { "hold_is_yielded_after_100_ms_between_holders", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; join 3; 3>3 QUEUED; held 30000 "
+      "7168; 1>0 HELD 30000 7168; +99; leave 1; 1>4 RELEASED; 2>0 HELD 30000 7169; +1; leave 2; "
+      "2>5 RELEASED; YIELD" },
+    { "hold_lost_during_a_yield_is_acquired_again", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; +100; leave 1; 1>3 RELEASED; YIELD; lost; ACQUIRE 30000; held 30000 9000; 2>0 HELD "
+      "30000 9000" },
+    { "last_waiter_that_leaves_cancels_a_yield", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
       "7168; +100; leave 1; 1>3 RELEASED; YIELD; leave 2; 2>4 RELEASED; CANCEL; OVER" },
-    { "less_than_half_of_the_lease_is_extended_first", BWL_NEVER,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
-      "7168; +15001; leave 1; 1>3 RELEASED; EXTEND 30000; held 45001 7168; 2>0 HELD 45001 "
-      "7169" },
-    { "half_of_the_lease_is_enough", BWL_NEVER,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+    { "less_than_half_of_the_lease_is_extended_before_a_handoff", BWL_NEVER,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; +15001; leave 1; 1>3 RELEASED; EXTEND 30000; held 45001 7168; 2>0 HELD 45001 7169" },
+    { "half_of_the_lease_is_enough_for_a_handoff", BWL_NEVER,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
       "7168; +15000; leave 1; 1>3 RELEASED; 2>0 HELD 30000 7169" },
-    { "another_lease_is_asked_for_first", BWL_NEVER,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; sit 2 60000; "
-      "2>2 QUEUED; leave 1; 1>3 RELEASED; EXTEND 60000; held 10 7168; 2>0 HELD 10 7169; "
-      "leave 2; RELEASE; released; 2>4 RELEASED; OVER" },
-    { "another_lease_left_before_it_is_extended", BWL_NEVER,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; sit 2 60000; "
-      "2>2 QUEUED; leave 1; 1>3 RELEASED; EXTEND 60000; leave 2; 2>4 RELEASED; RELEASE; "
-      "held 60000 7168; OVER; released; OVER" },
-    { "extension_in_vain_releases_and_acquires", BWL_NEVER,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
-      "7168; +29990; leave 1; 1>3 RELEASED; EXTEND 30000; unknown; RELEASE; unknown; "
-      "ACQUIRE 30000" },
-    { "time_that_is_over_is_no_turn", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+    { "another_lease_is_extended_before_a_handoff", BWL_NEVER,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; join 2 60000; "
+      "2>2 QUEUED; leave 1; 1>3 RELEASED; EXTEND 60000; held 10 7168; 2>0 HELD 10 7169; leave "
+      "2; RELEASE; released; 2>4 RELEASED; OVER" },
+    { "waiter_with_another_lease_leaves_before_the_extension", BWL_NEVER,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; join 2 60000; "
+      "2>2 QUEUED; leave 1; 1>3 RELEASED; EXTEND 60000; leave 2; 2>4 RELEASED; RELEASE; held "
+      "60000 7168; OVER; released; OVER" },
+    { "failed_extension_releases_and_acquires", BWL_NEVER,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; +29990; leave 1; 1>3 RELEASED; EXTEND 30000; unknown; RELEASE; unknown; ACQUIRE "
+      "30000" },
+    { "expired_hold_is_not_handed_off", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
       "7168; +30000; leave 1; 1>3 RELEASED; EXTEND 30000; lost; ACQUIRE 30000" },
-    { "turn_hears_of_more_time_and_of_trouble", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
-      "7168; seen 60000 pending; 1>0 HELD 60000 7168; seen 30000 unreachable; 1>0 "
-      "UNREACHABLE; seen 60000 unreachable; seen 90000 pending; 1>0 HELD 90000 7168; seen "
+    { "holder_gets_a_later_end_and_the_last_error", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; status 60000 pending; 1>0 HELD 60000 7168; status 30000 unreachable; 1>0 "
+      "UNREACHABLE; status 60000 unreachable; status 90000 pending; 1>0 HELD 90000 7168; status "
       "90000 unreachable; 1>0 UNREACHABLE" },
-    { "hold_never_becomes_shorter", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
-      "7168; seen 60000 pending; 1>0 HELD 60000 7168; seen 30000 pending; leave 1; 1>3 "
+    { "hold_never_becomes_shorter", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; status 60000 pending; 1>0 HELD 60000 7168; status 30000 pending; leave 1; 1>3 "
       "RELEASED; 2>0 HELD 60000 7169" },
-    { "trouble_is_told_again_after_more_time", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; seen 30000 "
-      "unreachable; 1>0 UNREACHABLE; seen 60000 unreachable; 1>0 HELD 60000 7168; 1>0 "
-      "UNREACHABLE; seen 90000 unreachable; 1>0 HELD 90000 7168; 1>0 UNREACHABLE" },
-    { "extension_is_the_stores", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
-      "7168; extend 1 5000; EXTEND 5000; seen 60000 pending; held 60000 7168; 1>3 HELD "
-      "60000 7168; extend 1 5000; EXTEND 5000; not_now; 1>4 NOT_NOW" },
-    { "each_turn_has_its_fence_and_hears_of_trouble", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
-      "7168; seen 30000 unreachable; 1>0 UNREACHABLE; leave 1; 1>3 RELEASED; 2>0 HELD 30000 "
+    { "error_is_reported_again_after_a_later_end", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; status 30000 "
+      "unreachable; 1>0 UNREACHABLE; status 60000 unreachable; 1>0 HELD 60000 7168; 1>0 "
+      "UNREACHABLE; status 90000 unreachable; 1>0 HELD 90000 7168; 1>0 UNREACHABLE" },
+    { "extension_is_sent_to_the_store", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; extend 1 5000; EXTEND 5000; status 60000 pending; held 60000 7168; 1>3 HELD 60000 "
+      "7168; extend 1 5000; EXTEND 5000; not_now; 1>4 NOT_NOW" },
+    { "each_holder_has_its_fence_and_gets_the_last_error", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; status 30000 unreachable; 1>0 UNREACHABLE; leave 1; 1>3 RELEASED; 2>0 HELD 30000 "
       "7169; 2>0 UNREACHABLE; extend 2 30000; EXTEND 30000; held 60000 7168; 2>4 HELD 60000 "
-      "7169; seen 90000 pending; 2>0 HELD 90000 7169" },
-    { "extension_ends_with_the_loss", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
-      "7168; extend 1 30000; EXTEND 30000; lost; 1>3 LOST; ACQUIRE 30000; held 30000 8192; "
-      "2>0 HELD 30000 8192" },
-    { "turn_that_begins_late_is_one_turn", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168 & +101; 1>0 HELD 30000 7168" },
-    { "open_question_is_answered_by_the_turn", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; sit 2; 2>2 "
-      "QUEUED; sit 3 & leave 1; 3>3 QUEUED; 1>4 RELEASED; 2>0 HELD 30000 7169; leave 2; 2>5 "
+      "7169; status 90000 pending; 2>0 HELD 90000 7169" },
+    { "extension_ends_with_a_loss", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; extend 1 30000; EXTEND 30000; lost; 1>3 LOST; ACQUIRE 30000; held 30000 8192; 2>0 "
+      "HELD 30000 8192" },
+    { "handoff_that_starts_late_is_one_handoff", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168 & +101; 1>0 HELD 30000 7168" },
+    { "waiter_that_is_not_yet_QUEUED_gets_its_result_in_order", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; join 2; 2>2 "
+      "QUEUED; join 3 & leave 1; 3>3 QUEUED; 1>4 RELEASED; 2>0 HELD 30000 7169; leave 2; 2>5 "
       "RELEASED; 3>0 HELD 30000 7170" },
-    { "loss_before_the_extension_is_asked", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
-      "7168; extend 1 30000 & lost; 1>3 LOST; ACQUIRE 30000; held 30000 8192; 2>0 HELD "
-      "30000 8192" },
-    { "leaves_before_it_hears_of_its_turn", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168 & leave 1; 1>3 "
+    { "loss_before_the_extension_is_sent", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; extend 1 30000 & lost; 1>3 LOST; ACQUIRE 30000; held 30000 8192; 2>0 HELD 30000 "
+      "8192" },
+    { "waiter_leaves_before_its_grant_is_delivered", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; held 30000 7168 & leave 1; 1>3 "
       "RELEASED; 2>0 HELD 30000 7168" },
-    { "two_leave_at_once", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; sit 3; 3>3 QUEUED; held 30000 "
-      "7168; 1>0 HELD 30000 7168; leave 1 & leave 2; 2>5 RELEASED; 1>4 RELEASED; 3>0 HELD "
-      "30000 7169" },
-    { "leaves_before_the_extension_is_asked", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+    { "two_waiters_leave_at_once", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; join 3; 3>3 QUEUED; held 30000 "
+      "7168; 1>0 HELD 30000 7168; leave 1 & leave 2; 2>5 RELEASED; 1>4 RELEASED; 3>0 HELD 30000 "
+      "7169" },
+    { "holder_leaves_before_its_extension_is_sent", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
       "7168; extend 1 30000 & leave 1; 1>4 RELEASED; 2>0 HELD 30000 7169" },
-    { "sits_and_leaves_at_once", TURNS_MS,
-      "sit 1 & leave 1; 1>2 RELEASED; OVER; sit 2; 2>3 QUEUED; ACQUIRE 30000" },
-    { "extends_and_leaves_before_the_answer", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
-      "7168; extend 1 30000; EXTEND 30000; leave 1; 1>4 RELEASED; unreachable; 2>0 HELD "
-      "30000 7169; extend 2 30000; EXTEND 30000; leave 2; RELEASE; released; 2>6 RELEASED; "
-      "OVER" },
-    { "loss_is_told_to_the_turn_and_sought_anew", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; sit 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
-      "7168; lost; 1>0 LOST; ACQUIRE 30000; leave 1; 1>3 LOST; sit 3; 3>4 QUEUED; extend 1 "
+    { "waiter_joins_and_leaves_at_once", HANDOFFS_MS,
+      "join 1 & leave 1; 1>2 RELEASED; OVER; join 2; 2>3 QUEUED; ACQUIRE 30000" },
+    { "holder_leaves_before_the_reply_to_its_extension", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; extend 1 30000; EXTEND 30000; leave 1; 1>4 RELEASED; unreachable; 2>0 HELD 30000 "
+      "7169; extend 2 30000; EXTEND 30000; leave 2; RELEASE; released; 2>6 RELEASED; OVER" },
+    { "loss_is_reported_to_the_holder_and_the_group_acquires_again", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; lost; 1>0 LOST; ACQUIRE 30000; leave 1; 1>3 LOST; join 3; 3>4 QUEUED; extend 1 "
       "30000; 1>5 LOST" },
-    { "loss_answers_an_extension_once", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; extend 1 "
-      "30000; EXTEND 30000; lost; 1>2 LOST; OVER; leave 1; 1>3 LOST; OVER" },
-    { "comes_while_it_is_released", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
-      "RELEASE; sit 2; 2>3 QUEUED; released; 1>2 RELEASED; ACQUIRE 30000; held 30000 9000; "
-      "2>0 HELD 30000 9000" },
-    { "comes_while_it_is_released_and_leaves", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
-      "RELEASE; sit 2; 2>3 QUEUED; leave 2; 2>4 RELEASED; released; 1>2 RELEASED; OVER" },
-    { "released_late_is_sought_again_by_who_came", TURNS_MS,
-      "sit 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
-      "RELEASE; sit 2; 2>3 QUEUED; unknown; 1>2 UNKNOWN; ACQUIRE 30000" },
+    { "loss_completes_an_extension_once", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; extend 1 30000; "
+      "EXTEND 30000; lost; 1>2 LOST; OVER; leave 1; 1>3 LOST; OVER" },
+    { "waiter_joins_during_a_release", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
+      "RELEASE; join 2; 2>3 QUEUED; released; 1>2 RELEASED; ACQUIRE 30000; held 30000 9000; 2>0 "
+      "HELD 30000 9000" },
+    { "waiter_joins_and_leaves_during_a_release", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
+      "RELEASE; join 2; 2>3 QUEUED; leave 2; 2>4 RELEASED; released; 1>2 RELEASED; OVER" },
+    { "failed_release_is_followed_by_an_acquire_for_a_new_waiter", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
+      "RELEASE; join 2; 2>3 QUEUED; unknown; 1>2 UNKNOWN; ACQUIRE 30000" },
 };
 
-TEST(deed_is_an_event_for_the_seat)
+TEST(action_is_an_event_for_the_local_waiter)
 {
     bwl_group_action held = { .kind    = BWL_ACTION_COMPLETE,
                               .waiter  = 1,

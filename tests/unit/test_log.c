@@ -1,6 +1,6 @@
 /*
- * test_log.c -- messages are kept in their order, and the function of the caller gets them where it
- * may be called, once each.
+ * test_log.c -- messages keep their order, and the function of the caller gets each of them once,
+ * where it may be called.
  */
 #include "base/log.h"
 #include "tests/lib/suite.h"
@@ -40,7 +40,7 @@ static int unmake(void **state)
     return 0;
 }
 
-TEST(log_without_a_function_takes_everything)
+TEST(log_without_a_function_accepts_messages)
 {
     bwl_log_add(NULL, BWL_LOG_INFO, "nothing");
     bwl_log_drain(NULL);
@@ -73,7 +73,7 @@ TEST(log_keeps_the_latest_and_counts_the_dropped)
     assert_string_equal(seen + strlen(seen) - strlen(last), last);
 }
 
-TEST(log_hides_passwords_and_cuts)
+TEST(log_hides_passwords_and_cuts_long_messages)
 {
     char text[1000];
 
@@ -92,7 +92,7 @@ static void drain_inside(void)
 {
     bwl_log_add(the_log, BWL_LOG_INFO, "from inside");
     bwl_log_drain(the_log);
-    assert_int_equal(calls, 1); /* the drain that is under way does it */
+    assert_int_equal(calls, 1); /* the drain that is running does it */
 }
 
 TEST(log_function_may_log_and_drain)

@@ -35,7 +35,7 @@ static int close_named(void **state)
 
 FIXTURE(NULL, close_named)
 
-TEST(named_nothing_is_found_in_nothing)
+TEST(named_empty_table_finds_nothing)
 {
     bwl_lock *lock = lock_of("x");
 
@@ -68,7 +68,7 @@ TEST(named_the_latest_of_a_name_is_found)
     free(other);
 }
 
-TEST(named_many_are_found_in_more_chains_and_in_order)
+TEST(named_table_that_grows_finds_all_in_order)
 {
     static bwl_lock *locks[MANY];
     char             name[16];

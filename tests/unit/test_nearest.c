@@ -1,5 +1,5 @@
 /*
- * test_nearest.c -- which word was meant: one or two slips, a beginning, and nothing further.
+ * test_nearest.c -- the suggested option: one or two typing errors, or a prefix.
  */
 #include "core/nearest.h"
 #include "tests/lib/suite.h"
@@ -23,7 +23,7 @@ static void nearest(const char *typed, const char *meant)
     }
 }
 
-TEST(nearest_is_the_word_that_was_meant)
+TEST(nearest_corrects_typing_errors)
 {
     static const char *const known[] = { "token",     "setnx-del", "setnx-del-expire",
                                          "set-nx-ex", "fair",      NULL };
@@ -32,18 +32,18 @@ TEST(nearest_is_the_word_that_was_meant)
     nearest("token", "token");
     nearest("tokan", "token");          /* changed  */
     nearest("tooken", "token");         /* added    */
-    nearest("tken", "token");           /* dropped; short: one slip */
+    nearest("tken", "token");           /* dropped; short: one error */
     nearest("otken", "token");          /* swapped  */
     nearest("setnx-dle", "setnx-del");  /* swapped at the end */
     nearest("setnxdel", "setnx-del");   /* dropped  */
-    nearest("set_nx_ex", "set-nx-ex");  /* two slips in a long word */
-    nearest("fiar", "fair");            /* swapped in a short word: one slip, not two */
-    nearest("tok", "token");            /* a beginning */
-    nearest("setnx-del-", "setnx-del"); /* one slip before seven to come */
+    nearest("set_nx_ex", "set-nx-ex");  /* two errors in a long word */
+    nearest("fiar", "fair");            /* swapped in a short word: one error, not two */
+    nearest("tok", "token");            /* a prefix */
+    nearest("setnx-del-", "setnx-del"); /* one error in a prefix that lacks seven letters */
     nearest("setnx-del-e", "setnx-del-expire");
 }
 
-TEST(nearest_does_not_guess_wildly)
+TEST(nearest_suggests_nothing_too_different)
 {
     static const char *const known[] = { "token", "set-nx-ex", NULL };
     static const char *const none[]  = { NULL };
@@ -51,8 +51,8 @@ TEST(nearest_does_not_guess_wildly)
 
     words = known;
     nearest("", NULL);
-    nearest("to", NULL);   /* three letters are missing, and it is no beginning worth the name */
-    nearest("tkne", NULL); /* two slips in four letters */
+    nearest("to", NULL);   /* three letters are missing, and the prefix is too short */
+    nearest("tkne", NULL); /* two errors in four letters */
     nearest("redlock", NULL);
     nearest("TOKEN", NULL);
     memset(endless, 't', sizeof endless - 1);

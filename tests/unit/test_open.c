@@ -1,8 +1,8 @@
 /*
  * test_open.c -- how the options of bowline_open and of the URL become the settings of the client.
  *
- * What each setting does is shown by conformance/engines_time and engines_input; NO_SPIN and
- * reply_ms cannot be seen from outside.
+ * conformance/engines_time and engines_input test the effect of each setting; NO_SPIN and reply_ms
+ * are not visible from outside.
  */
 #include "api/handles.h"
 #include "tests/lib/suite.h"
@@ -41,7 +41,7 @@ static const struct {
       "" },
 };
 
-TEST(open_settings_are_those_of_the_options_or_else_of_the_url)
+TEST(open_settings_come_from_the_options_then_the_url)
 {
     for (size_t i = 0; i < COUNT_OF(list); i++) {
         bowline_client *client = NULL;

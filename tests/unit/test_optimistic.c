@@ -1,9 +1,9 @@
 /*
- * test_optimistic.c -- when an optimistic update is tried again, when it ends, and that what may
- * have been written is never written again.
+ * test_optimistic.c -- when an optimistic update is tried again, when it ends, and that a write
+ * that may have been carried out is never repeated.
  *
- * A row is a dialogue: what the machine wants is in capitals, what happens then in small letters.
- * +N: N ms pass.  The time begins at 1000.  An end tells its tries and its conflicts.
+ * A row is a list of items: actions of the machine are in capitals, inputs in small letters.  +N: N
+ * ms pass.  The time starts at 1000.  An end shows its tries and its conflicts.
  */
 #include "lock/optimistic.h"
 #include "tests/lib/suite.h"
@@ -90,13 +90,15 @@ static void play(void **state)
 static const row rows[] = {
     { "written", 0, BWL_NEVER, "READ yes COMPUTE write WRITE yes WRITTEN:1:0" },
     { "left", 0, BWL_NEVER, "READ yes COMPUTE leave LEAVE yes LEFT:1:0" },
-    { "left_though_the_connection_broke", 0, BWL_NEVER,
+    { "value_left_unchanged_after_a_broken_connection", 0, BWL_NEVER,
       "READ yes COMPUTE leave LEAVE cut LEFT:1:0" },
-    { "stopped_though_not_sent", 0, BWL_NEVER, "READ yes COMPUTE stop LEAVE unsent STOPPED:1:0" },
-    { "stopped_though_refused", 0, BWL_NEVER, "READ yes COMPUTE stop LEAVE refused STOPPED:1:0" },
-    { "foreign_value_is_left", 0, BWL_NEVER, "READ alien LEAVE yes FOREIGN_VALUE:1:0" },
-    { "foreign_value_though_cut", 0, BWL_NEVER, "READ alien LEAVE cut FOREIGN_VALUE:1:0" },
-    { "conflicts_pause_from_the_second_on", 0, BWL_NEVER,
+    { "stopped_with_an_unsent_command", 0, BWL_NEVER,
+      "READ yes COMPUTE stop LEAVE unsent STOPPED:1:0" },
+    { "stopped_with_a_refused_command", 0, BWL_NEVER,
+      "READ yes COMPUTE stop LEAVE refused STOPPED:1:0" },
+    { "foreign_value_is_not_changed", 0, BWL_NEVER, "READ alien LEAVE yes FOREIGN_VALUE:1:0" },
+    { "foreign_value_after_a_cut", 0, BWL_NEVER, "READ alien LEAVE cut FOREIGN_VALUE:1:0" },
+    { "conflicts_pause_after_the_second", 0, BWL_NEVER,
       "READ yes COMPUTE write WRITE no READ yes COMPUTE write WRITE no PAUSE:1005 +5 alarm "
       "READ yes COMPUTE write WRITE no PAUSE:1015 +10 alarm READ yes COMPUTE write WRITE no "
       "PAUSE:1035 +20 alarm READ yes COMPUTE write WRITE no PAUSE:1075 +40 alarm READ yes "
@@ -138,9 +140,9 @@ static const row rows[] = {
       "UNREACHABLE:2:0" },
     { "cut_uses_up_the_tries", 1, BWL_NEVER, "READ cut UNREACHABLE:1:0" },
     { "cut_at_the_end_is_the_end", 0, 1000, "READ unsent UNREACHABLE:1:0" },
-    { "write_without_an_answer_is_unknown", 0, BWL_NEVER,
+    { "write_without_a_reply_is_UNKNOWN", 0, BWL_NEVER,
       "READ yes COMPUTE write WRITE cut UNKNOWN:1:0" },
-    { "write_without_an_answer_after_a_conflict_is_unknown", 9, BWL_NEVER,
+    { "write_without_a_reply_after_a_conflict_is_UNKNOWN", 9, BWL_NEVER,
       "READ yes COMPUTE write WRITE no READ yes COMPUTE write WRITE cut UNKNOWN:2:1" },
 };
 

@@ -1,5 +1,5 @@
 /*
- * test_pause.c -- pauses that double, up to a bound, and are half chance.
+ * test_pause.c -- pauses that double up to a bound; half of each is random.
  */
 #include "lock/backoff.h"
 #include "tests/lib/suite.h"
@@ -31,8 +31,8 @@ TEST(pause_doubles_up_to_a_bound)
     assert_int_equal(longest(UINT32_MAX), LONGEST_MS);
 }
 
-/* Every length of the half that is left to chance comes about. */
-TEST(pause_is_half_chance)
+/* Every length of the random half occurs. */
+TEST(half_of_a_pause_is_random)
 {
     bool seen[BWL_BACKOFF_MIN_MS + 1] = { false };
 

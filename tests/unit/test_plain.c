@@ -1,8 +1,8 @@
 /*
- * test_plain.c -- the commands of other people's locks, byte for byte, and what their replies mean.
+ * test_plain.c -- the commands of locks of other programs, byte for byte, and their replies.
  *
- * For each word every kind of reply that a server could give; nothing but exactly the expected one
- * is an answer.
+ * For each command every kind of reply that a server could send; only exactly the expected one is
+ * an answer.
  */
 #include "engine/redis/wire/plain.h"
 #include "engine/redis/wire/value.h"
@@ -25,9 +25,9 @@ static bwl_redis_command_args args(bwl_redis_command command)
                                      .rules    = &seconds };
 }
 
-/* ---- what is written ------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
-/* In the text '#' stands for the NUL in the key, a blank for CR LF. */
+/* In the text '#' stands for the NUL in the key, a space for CR LF. */
 static void assert_written(bwl_redis_command command, const char *text)
 {
     char                   bytes[512];
@@ -49,7 +49,7 @@ static void assert_written(bwl_redis_command command, const char *text)
 
 #define KEY "$3 k#y "
 
-TEST(every_word_is_its_command)
+TEST(commands_are_written_byte_for_byte)
 {
     assert_written(REDIS_SETNX, "*3 $5 SETNX " KEY "$10 1700000010 ");
     assert_written(REDIS_READ, "*2 $3 GET " KEY);
@@ -64,8 +64,8 @@ TEST(every_word_is_its_command)
     assert_written(REDIS_DELETE_WATCHED, "*1 $5 MULTI *2 $3 DEL " KEY "*1 $4 EXEC ");
 }
 
-/* Of no key, and never for ever. */
-TEST(replicas_are_waited_for)
+/* A missing key or a key without an expiry. */
+TEST(WAIT_has_the_replicas_and_the_time)
 {
     char                   bytes[64];
     bwl_redis_command_args q        = { .command = REDIS_REPLICATED, .number = 2, .lease_ms = 100 };
@@ -80,7 +80,7 @@ TEST(replicas_are_waited_for)
     assert_false(bwl_redis_shows_value(REDIS_REPLICATED));
 }
 
-TEST(words_are_told_from_the_others)
+TEST(plain_commands_are_known_from_the_others)
 {
     for (unsigned command = REDIS_SET_IF_ABSENT; command <= REDIS_DROP_TIMESTAMP; command++) {
         bool is_plain = command >= REDIS_SETNX && command <= REDIS_DELETE_WATCHED;
@@ -94,7 +94,7 @@ TEST(words_are_told_from_the_others)
     }
 }
 
-/* ---- what is read ---------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 typedef struct reading {
     const char       *frame;
@@ -171,7 +171,7 @@ TEST(time_to_live)
     assert_readings(REDIS_READ_EXPIRY, 0, list, COUNT_OF(list));
 }
 
-/* 0 is less than a millisecond, and not none. */
+/* 0 is less than a millisecond; it does not mean that there is no key. */
 TEST(key_without_an_expiry)
 {
     static const reading list[] = {
@@ -225,7 +225,7 @@ TEST(watching)
     assert_readings(REDIS_DELETE_WATCHED, 2, exec, COUNT_OF(exec));
 }
 
-/* As many as were asked for, or more: question() asks for stamp. */
+/* As many as required, or more: question() uses the timestamp as the number required. */
 TEST(replicas_are_counted)
 {
     static const reading list[] = {

@@ -33,7 +33,7 @@ TEST(profile_is_found_by_its_whole_name)
     assert_null(bwl_profile_named("Redis-py"));
 }
 
-TEST(profile_without_ties_takes_any_template)
+TEST(profile_without_rules_for_keys_accepts_any_template)
 {
     const bwl_profile *profile = named("redis-py");
 
@@ -42,7 +42,7 @@ TEST(profile_without_ties_takes_any_template)
     assert_null(bwl_profile_template_fault(profile, "a%sb"));
 }
 
-TEST(profile_with_a_signal_wants_the_end_of_its_keys)
+TEST(profile_with_a_signal_requires_the_suffix_of_its_keys)
 {
     const bwl_profile *profile = named("python-redis-lock");
 
@@ -55,7 +55,7 @@ TEST(profile_with_a_signal_wants_the_end_of_its_keys)
     assert_non_null(bwl_profile_template_fault(profile, "%%lock:%s"));
 }
 
-TEST(profile_with_a_prefix_wants_one)
+TEST(profile_with_a_prefix_requires_one)
 {
     const bwl_profile *profile = named("spring");
 
@@ -93,7 +93,7 @@ TEST(profile_reads_the_values_of_the_other_program)
     assert_true(reads("jedis-lock-1", BYTES("1795307520124")));
 }
 
-TEST(profile_reads_no_other_values)
+TEST(profile_refuses_other_values)
 {
     assert_false(reads("walrus", BYTES("9e3779b97f4a7c15f39cc0605cedc83")));
     assert_false(reads("walrus", BYTES("")));

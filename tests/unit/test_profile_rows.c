@@ -1,8 +1,7 @@
 /*
- * test_profile_rows.c -- every row of the table agrees with itself and with what it refers to.
+ * test_profile_rows.c -- every row of the table is consistent.
  *
- * What the rows say of other programs is compared with real keys and values in
- * live/test_redis_profiles.c.
+ * live/test_redis_profiles.c compares the rows with real keys and values.
  */
 #include "core/token_format.h"
 #include "core/status.h"
@@ -22,13 +21,13 @@
 static const bwl_random bits = { { 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 121, 98, 219,
                                    61 } };
 
-/* Runs over the rows, saying which. */
+/* Runs the body for each row, and names the row in a failure. */
 #define FOR_EACH(row)                                            \
     for (const bwl_profile *row = bwl_profile_at(0);             \
          row != NULL && (print_message("# %s\n", row->name), 1); \
          row = bwl_profile_at((size_t)(row - bwl_profile_at(0)) + 1))
 
-TEST(rows_have_names_that_can_be_typed)
+TEST(rows_have_names_of_plain_characters)
 {
     assert_non_null(bwl_profile_at(14));
     FOR_EACH(row)
@@ -42,8 +41,8 @@ TEST(rows_have_names_that_can_be_typed)
     }
 }
 
-/* What is written is read as ours, by these rules and no less. */
-TEST(rows_write_values_that_they_can_read)
+/* A written value is read as ours, by these rules and by no weaker ones. */
+TEST(rows_can_read_the_values_that_they_write)
 {
     char token[BWL_TOKEN_MAX + 1];
     char value[BWL_VALUE_MAX];
@@ -66,7 +65,7 @@ TEST(rows_write_values_that_they_can_read)
 }
 
 /* The texts go into an error of 243 bytes, with the rest of the sentence. */
-TEST(rows_with_stamps_have_a_fault_that_fits_into_an_error)
+TEST(rows_with_timestamps_have_a_fault_that_fits_into_an_error)
 {
     FOR_EACH(row)
     {
@@ -85,8 +84,8 @@ TEST(rows_with_stamps_have_a_fault_that_fits_into_an_error)
     }
 }
 
-/* All of them take over by GETSET, but for ServiceStack, which has a transaction for it. */
-TEST(rows_say_that_a_loser_moves_the_stamp)
+/* All of them take over by GETSET, except ServiceStack, which uses a transaction. */
+TEST(rows_with_GETSET_say_that_a_losing_waiter_changes_the_timestamp)
 {
     FOR_EACH(row)
     {
@@ -98,7 +97,7 @@ TEST(rows_say_that_a_loser_moves_the_stamp)
     }
 }
 
-/* One open of the profile, with its risk accepted or not; *ret_warning: what the client says. */
+/* Opens the profile once, with its risk accepted or not.  *ret_warning: its warning. */
 static int open_profile(const bwl_profile *row, bool accepts, char ret_warning[400])
 {
     char            url[200];

@@ -1,6 +1,5 @@
 /*
- * test_protocols.c -- the table: every protocol is found by its name, and has the defaults of its
- * article.
+ * test_protocols.c -- the table of protocols: names, and the defaults of the articles.
  */
 #include "lock/machine.h"
 #include "protocol/token_lock.h"
@@ -32,7 +31,7 @@ TEST(every_name_finds_its_protocol)
     assert_null(bwl_protocol_name_at(count + 1));
 }
 
-TEST(articles_are_faulty_and_nothing_else_is)
+TEST(only_the_articles_have_a_fault)
 {
     for (size_t i = 0; bwl_protocol_name_at(i) != NULL; i++) {
         const bwl_protocol *protocol = bwl_protocol_named(bwl_protocol_name_at(i));
@@ -59,10 +58,10 @@ TEST(defaults_are_those_of_the_articles)
 
 /* ---- the times of a waiter in the queue ------------------------------------------------------ */
 
-enum { AT = 500000, SLACK_MS = 22 }; /* when we asked; what our clock may be late */
+enum { AT = 500000, SLACK_MS = 22 }; /* time of the request; the allowance for our clock */
 
-/* The shortest and the longest of all chances. */
-static void beats_of(const bwl_queue_status *queue_status, bwl_ms *ret_least, bwl_ms *ret_most)
+/* The shortest and the longest interval over all random numbers. */
+static void heartbeats_of(const bwl_queue_status *queue_status, bwl_ms *ret_least, bwl_ms *ret_most)
 {
     *ret_least = BWL_NEVER;
     *ret_most  = 0;
@@ -75,8 +74,8 @@ static void beats_of(const bwl_queue_status *queue_status, bwl_ms *ret_least, bw
     }
 }
 
-/* A holder that is no bowline deletes its key without a push, so the first in line polls it. */
-TEST(beats_are_as_far_apart_as_the_place_allows)
+/* A holder that is not bowline deletes its key without a push, so the first waiter polls it. */
+TEST(heartbeat_interval_depends_on_the_queue_status)
 {
     static const struct {
         bwl_queue_status queue_status;
@@ -101,20 +100,21 @@ TEST(beats_are_as_far_apart_as_the_place_allows)
     bwl_ms least_ms, most_ms;
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        beats_of(&rows[i].queue_status, &least_ms, &most_ms);
+        heartbeats_of(&rows[i].queue_status, &least_ms, &most_ms);
         assert_int_equal(least_ms, rows[i].least_ms);
         assert_int_equal(most_ms, rows[i].most_ms);
         assert_int_equal(bwl_queue_slack_ms(&rows[i].queue_status),
                          rows[i].may_slip ? BWL_QUEUE_SLACK_MS : 0);
     }
-    beats_of(NULL, &least_ms, &most_ms);
+    heartbeats_of(NULL, &least_ms, &most_ms);
     assert_int_equal(least_ms, 500);
     assert_int_equal(most_ms, 1000);
     assert_true(2 * BWL_QUEUE_HEARTBEAT_MS + BWL_QUEUE_SLACK_MS < 3 * BWL_QUEUE_HEARTBEAT_MS);
 }
 
-/* From AT on at the earliest, and never after the moment at which we hear of it.  The drift is one
- * per cent and 2 ms.  A clock that was set says nothing. */
+/* The grant counts from AT at the earliest, and never from after the moment at which it arrives
+ * here. The drift is one per cent and 2 ms.  After a clock was set, the times of the server are not
+ * used. */
 TEST(grant_counts_from_the_time_that_passed_on_the_server)
 {
     static const int64_t server = INT64_C(1700000000000000);
@@ -141,11 +141,11 @@ TEST(grant_counts_from_the_time_that_passed_on_the_server)
             AT + rows[i].after);
 }
 
-/* ---- what no lock machine asks for, and no server sends -------------------------------------- */
+/* ---- events that no lock machine causes and no server sends ---------------------------------- */
 
 static unsigned char state_of[BWL_PROTOCOL_STATE_MAX] __attribute__((aligned(8)));
 static bwl_effects   fx;
-static uint32_t      tag_of[2]; /* of the latest two questions, the latest first */
+static uint32_t      tag_of[2]; /* of the latest two requests, the latest first */
 
 static const bwl_protocol_options options = { .replicas = 1 };
 static const bwl_lock_request     request = {
@@ -170,7 +170,7 @@ static void command(const bwl_protocol *p, bwl_verb verb)
     learn_tags();
 }
 
-static bwl_outcome_kind hears(const bwl_protocol *p, bwl_event ev)
+static bwl_outcome_kind outcome_of(const bwl_protocol *p, bwl_event ev)
 {
     ev.now = AT;
     fx     = (bwl_effects){ 0 };
@@ -179,23 +179,23 @@ static bwl_outcome_kind hears(const bwl_protocol *p, bwl_event ev)
     return fx.outcome.kind;
 }
 
-TEST(server_votes_once)
+TEST(each_server_has_one_vote)
 {
     bwl_event yes = { .kind = BWL_REPLY, .answer = BWL_YES };
 
     bwl_redlock.init(state_of, 3);
     command(&bwl_redlock, BWL_ACQUIRE);
     yes.tag = tag_of[0];
-    assert_int_equal(hears(&bwl_redlock, yes), BWL_PENDING);
+    assert_int_equal(outcome_of(&bwl_redlock, yes), BWL_PENDING);
     yes.answer = BWL_NO;
-    assert_int_equal(hears(&bwl_redlock, yes), BWL_PENDING);
+    assert_int_equal(outcome_of(&bwl_redlock, yes), BWL_PENDING);
     yes.answer = BWL_YES;
-    assert_int_equal(hears(&bwl_redlock, (bwl_event){ .kind = BWL_ALARM }), BWL_PENDING);
+    assert_int_equal(outcome_of(&bwl_redlock, (bwl_event){ .kind = BWL_ALARM }), BWL_PENDING);
     yes.node = 2;
-    assert_int_equal(hears(&bwl_redlock, yes), BWL_HELD);
+    assert_int_equal(outcome_of(&bwl_redlock, yes), BWL_HELD);
 }
 
-TEST(replicas_of_an_earlier_question_do_not_count)
+TEST(reply_to_an_earlier_WAIT_does_not_count)
 {
     bwl_event yes = { .kind = BWL_REPLY, .answer = BWL_YES };
     uint32_t  before;
@@ -203,56 +203,56 @@ TEST(replicas_of_an_earlier_question_do_not_count)
     bwl_synced_token.init(state_of, 1);
     command(&bwl_synced_token, BWL_ACQUIRE);
     yes.tag = tag_of[0];
-    (void)hears(&bwl_synced_token, yes);
-    before = tag_of[0]; /* about replicas */
+    (void)outcome_of(&bwl_synced_token, yes);
+    before = tag_of[0]; /* of WAIT */
     command(&bwl_synced_token, BWL_RELEASE);
     yes.tag = tag_of[0];
-    assert_int_equal(hears(&bwl_synced_token, yes), BWL_RELEASED);
+    assert_int_equal(outcome_of(&bwl_synced_token, yes), BWL_RELEASED);
     command(&bwl_synced_token, BWL_ACQUIRE);
     yes.tag = tag_of[0];
-    (void)hears(&bwl_synced_token, yes);
+    (void)outcome_of(&bwl_synced_token, yes);
     yes.tag = before;
-    assert_int_equal(hears(&bwl_synced_token, yes), BWL_PENDING);
+    assert_int_equal(outcome_of(&bwl_synced_token, yes), BWL_PENDING);
     yes.tag = tag_of[0];
-    assert_int_equal(hears(&bwl_synced_token, yes), BWL_HELD);
+    assert_int_equal(outcome_of(&bwl_synced_token, yes), BWL_HELD);
 }
 
-TEST(seat_that_was_lost_can_be_taken_again)
+TEST(local_waiter_that_lost_its_hold_can_acquire_again)
 {
     bwl_outcome granted = { .kind = BWL_HELD, .until = AT + 9000, .fence = 5 };
     bwl_outcome gone    = { .kind = BWL_LOST };
-    bwl_event   turn    = { .kind = BWL_PUSH, .answer = BWL_YES, .details = &granted };
+    bwl_event   pushed  = { .kind = BWL_PUSH, .answer = BWL_YES, .details = &granted };
     bwl_event   lost    = { .kind = BWL_PUSH, .answer = BWL_NO, .details = &gone };
 
     bwl_local_waiter_protocol.init(state_of, 1);
     command(&bwl_local_waiter_protocol, BWL_ACQUIRE);
-    assert_int_equal(hears(&bwl_local_waiter_protocol, turn), BWL_HELD);
-    assert_int_equal(hears(&bwl_local_waiter_protocol, lost), BWL_LOST);
-    assert_int_equal(hears(&bwl_local_waiter_protocol, turn), BWL_PENDING);
+    assert_int_equal(outcome_of(&bwl_local_waiter_protocol, pushed), BWL_HELD);
+    assert_int_equal(outcome_of(&bwl_local_waiter_protocol, lost), BWL_LOST);
+    assert_int_equal(outcome_of(&bwl_local_waiter_protocol, pushed), BWL_PENDING);
     command(&bwl_local_waiter_protocol, BWL_ACQUIRE);
     assert_int_equal(fx.send_count, 1);
 }
 
-/* Told once that it is queued; and a no ends the attempt. */
-TEST(local_queue_tells_once_that_it_waits)
+/* It reports QUEUED once, and NO ends the attempt. */
+TEST(local_queue_reports_QUEUED_once)
 {
     bwl_event no = { .kind = BWL_REPLY, .answer = BWL_NO };
 
     bwl_ticket.init(state_of, 1);
     command(&bwl_ticket, BWL_ACQUIRE);
     no.tag = tag_of[0];
-    assert_int_equal(hears(&bwl_ticket, no), BWL_BUSY);
+    assert_int_equal(outcome_of(&bwl_ticket, no), BWL_BUSY);
     fx = (bwl_effects){ 0 };
     bwl_ticket.command(state_of, &request, &(bwl_command){ .verb = BWL_ACQUIRE, .may_wait = true },
                        &fx);
     learn_tags();
     no.tag = tag_of[0];
-    assert_int_equal(hears(&bwl_ticket, no), BWL_QUEUED);
-    assert_int_equal(hears(&bwl_ticket, (bwl_event){ .kind = BWL_ALARM }), BWL_PENDING);
+    assert_int_equal(outcome_of(&bwl_ticket, no), BWL_QUEUED);
+    assert_int_equal(outcome_of(&bwl_ticket, (bwl_event){ .kind = BWL_ALARM }), BWL_PENDING);
     no.tag = tag_of[0];
-    assert_int_equal(hears(&bwl_ticket, no), BWL_PENDING);
+    assert_int_equal(outcome_of(&bwl_ticket, no), BWL_PENDING);
     assert_int_equal(
-        hears(&bwl_ticket, (bwl_event){ .kind = BWL_PUSH, .answer = BWL_YES, .number = 7 }),
+        outcome_of(&bwl_ticket, (bwl_event){ .kind = BWL_PUSH, .answer = BWL_YES, .number = 7 }),
         BWL_HELD);
     command(&bwl_ticket, BWL_EXTEND);
     assert_int_equal(fx.outcome.until, BWL_NEVER);

@@ -1,6 +1,6 @@
 /*
- * test_queue_answer.c -- every reply to each command of protocol queue, bytes that are nearly one,
- * and which values are its own.
+ * test_queue_answer.c -- every reply to each command of protocol queue, bytes that are nearly a
+ * reply, and which values are its own.
  */
 #include "engine/redis/wire/queue.h"
 #include "tests/lib/suite.h"
@@ -24,7 +24,7 @@ static bwl_redis_verdict read_as(bwl_redis_command command, const char *frame)
 #define GONE                  HOW(1, "4\r\nGONE", "")
 #define FENCE                 (UINT64_C(1795323949966265) * 1024)
 
-TEST(queue_answer_number_is_a_hold_with_this_fence)
+TEST(queue_answer_number_is_HELD_with_this_fence)
 {
     for (int i = 0; i < 2; i++) {
         assert_int_equal(read_as(i == 0 ? REDIS_QUEUE_TAKE : REDIS_QUEUE_JOIN, ":" N "\r\n"),
@@ -35,7 +35,7 @@ TEST(queue_answer_number_is_a_hold_with_this_fence)
     }
 }
 
-TEST(queue_answer_place_in_line)
+TEST(queue_answer_array_is_a_queue_status)
 {
     assert_int_equal(read_as(REDIS_QUEUE_HEARTBEAT, QUEUED), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_NO);
@@ -48,7 +48,7 @@ TEST(queue_answer_place_in_line)
     assert_true(reply.queue_status.server_us == INT64_C(1795323949966265));
 }
 
-TEST(queue_answer_busy_without_an_end)
+TEST(queue_answer_BUSY_without_an_expiry)
 {
     assert_int_equal(read_as(REDIS_QUEUE_TAKE, BUSY), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_NO);
@@ -58,11 +58,11 @@ TEST(queue_answer_busy_without_an_end)
     assert_false(reply.queue_status.is_ours);
     assert_int_equal(read_as(REDIS_QUEUE_TAKE, HOW(3, "4\r\nBUSY", ":-2\r\n:1\r\n")),
                      BWL_REDIS_ANSWER);
-    assert_true(reply.queue_status.ends); /* there is nothing: it has ended */
+    assert_true(reply.queue_status.ends); /* no lock is left: it has ended */
     assert_int_equal(reply.queue_status.left_ms, 0);
 }
 
-TEST(queue_answer_full_says_how_many_wait)
+TEST(queue_answer_FULL_has_the_number_of_waiters)
 {
     assert_int_equal(read_as(REDIS_QUEUE_JOIN, FULL), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_NO);
@@ -70,7 +70,7 @@ TEST(queue_answer_full_says_how_many_wait)
     assert_int_equal(reply.queue_status.rank, 50);
 }
 
-TEST(queue_answer_claimed_mine_and_gone)
+TEST(queue_answer_CLAIMED_MINE_and_GONE)
 {
     assert_int_equal(read_as(REDIS_QUEUE_JOIN, CLAIMED), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_YES);
@@ -87,7 +87,7 @@ TEST(queue_answer_claimed_mine_and_gone)
     assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_GONE);
 }
 
-TEST(queue_answer_who_yields_is_told_as_who_joins)
+TEST(queue_answer_to_YIELD_is_read_as_to_JOIN)
 {
     assert_int_equal(read_as(REDIS_QUEUE_REQUEUE, ":0\r\n"), BWL_REDIS_ANSWER);
     assert_int_equal(reply.answer, BWL_NO);
@@ -170,11 +170,11 @@ static const strange stranges[] = {
     { REDIS_QUEUE_REQUEUE, MINE },
 };
 
-TEST(queue_answer_what_is_nearly_an_answer_is_none)
+TEST(queue_answer_with_a_wrong_byte_is_refused)
 {
     for (size_t i = 0; i < COUNT_OF(stranges); i++)
         if (read_as(stranges[i].command, stranges[i].frame) != BWL_REDIS_STRANGE)
-            fail_msg("to word %d: %s", (int)stranges[i].command, stranges[i].frame);
+            fail_msg("command %d: %s", (int)stranges[i].command, stranges[i].frame);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -183,7 +183,7 @@ TEST(queue_answer_what_is_nearly_an_answer_is_none)
 #define TOKEN   "TTTTTTTTTTTTTTTTTTTTTT"
 #define VALUE   "b1:" SESSION "TTTTTTTTTTTTTTTT"
 
-TEST(queue_value_is_known_by_its_beginning)
+TEST(queue_value_is_ours_by_its_prefix)
 {
     char value[BWL_QUEUE_VALUE_SIZE + 1];
 
@@ -196,7 +196,7 @@ TEST(queue_value_is_known_by_its_beginning)
     assert_false(bwl_queue_is_value(""));
 }
 
-TEST(queue_value_says_of_which_version_it_is)
+TEST(queue_value_has_its_version)
 {
     static const char *const none[] = {
         "",     "b",    "b1",   "b:",  "b01:", "b0:",   "b1000:",

@@ -1,5 +1,5 @@
 /*
- * test_queue_push.c -- what a push to an inbox says, and what says nothing to us.
+ * test_queue_push.c -- which pushes to a push channel grant a lock, and which are ignored.
  */
 #include "engine/redis/wire/queue.h"
 #include "tests/lib/suite.h"
@@ -14,7 +14,7 @@ static bwl_queue_push read_push(const char *frame)
     return bwl_queue_read_push(INBOX, frame, strlen(frame));
 }
 
-/* A push of three: kind, channel, text; it points into the frame, until the next one. */
+/* A push of three items: kind, channel, text.  It points into the frame, until the next one. */
 static bwl_queue_push read_three(const char *kind, const char *push_channel, const char *text)
 {
     static char frame[512];
@@ -59,7 +59,7 @@ TEST(queue_push_of_our_own_and_subscription)
                      BWL_PUSH_SUBSCRIBED);
 }
 
-/* Of a cluster: behind the inbox a colon, and the tag of a slot. */
+/* In a cluster: after the push channel a colon, and the tag of a slot. */
 TEST(queue_push_names_the_slot)
 {
     bwl_queue_push push = read_three("sunsubscribe", INBOX ":{12}", "x");

@@ -1,9 +1,8 @@
 /*
- * test_reactor.c -- waiting for descriptors, and being woken.
+ * test_reactor.c -- waiting for descriptors, and wakeups.
  *
- * Pipes and socket pairs for what happens; a second thread only where it is about threads.  The one
- * story with a plot: a wake that comes while nobody waits must not be lost, and must not come
- * twice.
+ * Pipes and socket pairs make the events; a second thread only runs in tests about threads.  The
+ * main case: a wakeup while no thread waits must not be lost, and must not arrive twice.
  */
 #include "base/clock.h"
 #include "net/reactor.h"
@@ -59,7 +58,7 @@ TEST(reactor_descriptors_are_closed_on_exec)
     assert_int_equal(fcntl(reactor.wake_fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 }
 
-TEST(reactor_without_descriptors_says_so_and_stays_closed)
+TEST(reactor_without_descriptors_fails_and_stays_closed)
 {
     bwl_reactor   other = BWL_REACTOR_CLOSED;
     struct rlimit before;
@@ -67,7 +66,7 @@ TEST(reactor_without_descriptors_says_so_and_stays_closed)
 
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     low          = before;
-    low.rlim_cur = (rlim_t)ends[1] + 1; /* none is left, or one: the second is missing then */
+    low.rlim_cur = (rlim_t)ends[1] + 1; /* no descriptor is left, or one for two */
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
     int status = bwl_reactor_open(&other, &fault);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
@@ -86,7 +85,7 @@ TEST(reactor_wait_ends_in_time_with_nothing)
     assert_true(bwl_clock_now() - before >= 19);
 }
 
-TEST(reactor_says_which_source_is_ready_and_for_what)
+TEST(reactor_reports_the_ready_source_and_its_events)
 {
     bwl_source reads  = { .fd = ends[0] };
     bwl_source writes = { .fd = ends[1] };
@@ -104,7 +103,7 @@ TEST(reactor_says_which_source_is_ready_and_for_what)
     assert_int_equal(ready[0].events, EPOLLIN);
 }
 
-TEST(reactor_rewatch_changes_what_is_waited_for)
+TEST(reactor_rewatch_changes_the_events)
 {
     bwl_source writes = { .fd = ends[1] };
 
@@ -161,7 +160,7 @@ static void *wake_often(void *arg)
     return NULL;
 }
 
-/* Whatever is said before a wake is seen by who was woken: the last is never slept over. */
+/* The thread that is woken sees all writes from before the wakeup: it never misses the last. */
 TEST(reactor_wake_is_never_lost)
 {
     pthread_t thread;
@@ -193,7 +192,7 @@ TEST(reactor_wake_ends_the_wait_of_another_thread)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-TEST(reactor_can_itself_be_polled)
+TEST(reactor_descriptor_can_be_polled)
 {
     struct pollfd poll_me = { .fd = reactor.epoll_fd, .events = POLLIN };
 

@@ -1,7 +1,7 @@
 /*
- * test_resolve.c -- hosts become addresses, and nobody waits: not the caller, nor whoever forgets.
+ * test_resolve.c -- hosts become addresses; neither the start nor the drop of a lookup waits.
  *
- * The slow resolver answers when it is told to: what is done meanwhile is surely done meanwhile.
+ * The slow resolver answers when the test says so: then the test knows what was done before.
  */
 #include "net/resolve.h"
 #include "tests/lib/suite.h"
@@ -20,15 +20,15 @@
 
 enum { PATIENCE_S = 20 };
 
-/* ---- a resolver that does as it is told ------------------------------------------------------ */
+/* ---- a resolver that the test controls ------------------------------------------------------- */
 
-static sem_t       asked; /* posted by every lookup of a name that has begun */
+static sem_t       asked; /* posted by every lookup of a name when it begins */
 static sem_t       may_answer;
 static sem_t       woken;
-static atomic_int  lookups;  /* by name, ever                   */
-static atomic_int  wakes;    /* ever                            */
+static atomic_int  lookups;  /* lookups by name so far */
+static atomic_int  wakes;    /* all lookups so far */
 static atomic_int  lists;    /* of addresses, not yet freed     */
-static atomic_int  error;    /* what it answers; 0: addresses   */
+static atomic_int  error;    /* its error code; 0: addresses */
 static atomic_int  how_many; /* addresses                       */
 static atomic_bool is_slow;
 static atomic_bool signals_are_blocked;
@@ -92,7 +92,7 @@ static void wake(void *arg)
 {
     wakes++;
     if (arg != NULL)
-        ++*(int *)arg; /* which a sanitizer sees if it is gone */
+        ++*(int *)arg; /* a sanitizer notices if it is freed */
     (void)sem_post(&woken);
 }
 
@@ -128,7 +128,7 @@ static void *say_who_and_end(void *arg)
     return memcpy(arg, &(pid_t){ gettid() }, sizeof(pid_t));
 }
 
-/* With a sanitizer's own, which it starts together with the first of ours. */
+/* Includes the thread that a sanitizer starts together with our first thread. */
 static int count_threads_at_first(void **state)
 {
     pthread_t thread;
@@ -136,7 +136,7 @@ static int count_threads_at_first(void **state)
 
     (void)pthread_create(&thread, NULL, say_who_and_end, &id);
     (void)pthread_join(thread, NULL);
-    while (tgkill(getpid(), id, 0) == 0) /* until it has also left the list */
+    while (tgkill(getpid(), id, 0) == 0) /* until it has left the thread list too */
         (void)usleep(1000);
     threads_at_first = count_threads();
     return 0;
@@ -163,7 +163,7 @@ static int begin(void **state)
     return 0;
 }
 
-/* Whatever was begun has come to its end, and everything is freed. */
+/* Every lookup has ended, and all memory is freed. */
 static int finish(void **state)
 {
     await_no_thread();
@@ -192,7 +192,7 @@ static bwl_resolve *must_start(const char *host, bool by_system, void *arg)
 
 FIXTURE(begin, finish)
 
-TEST(resolve_numeric_address_is_there_at_once)
+TEST(resolve_numeric_address_needs_no_thread)
 {
     bwl_address addresses[BWL_RESOLVE_MAX];
     bwl_fault   fault = { 0 };
@@ -219,7 +219,7 @@ TEST(resolve_numeric_address_is_there_at_once)
     assert_int_equal(wakes, 0);
 }
 
-TEST(resolve_keeps_the_order_and_the_bound)
+TEST(resolve_keeps_the_order_and_the_maximum)
 {
     bwl_address addresses[BWL_RESOLVE_MAX];
     bwl_fault   fault = { 0 };
@@ -240,7 +240,7 @@ TEST(resolve_keeps_the_order_and_the_bound)
 
 /* ---- no addresses ---------------------------------------------------------------------------- */
 
-TEST(resolve_says_why_there_is_no_address)
+TEST(resolve_failure_has_a_reason)
 {
     static const struct {
         int         error;
@@ -273,7 +273,7 @@ TEST(resolve_says_why_there_is_no_address)
     }
 }
 
-TEST(resolve_host_that_cannot_be_is_refused)
+TEST(resolve_invalid_host_is_refused)
 {
     char                host[BWL_RESOLVE_HOST_MAX + 2];
     bwl_resolve        *resolve = NULL;
@@ -296,9 +296,9 @@ TEST(resolve_host_that_cannot_be_is_refused)
     bwl_resolve_forget(NULL);
 }
 
-/* ---- nobody waits ---------------------------------------------------------------------------- */
+/* ---- no call waits --------------------------------------------------------------------------- */
 
-TEST(resolve_caller_goes_on_meanwhile)
+TEST(resolve_does_not_block_the_caller)
 {
     bwl_address addresses[BWL_RESOLVE_MAX];
     bwl_fault   fault = { 0 };
@@ -317,9 +317,9 @@ TEST(resolve_caller_goes_on_meanwhile)
     bwl_resolve_forget(resolve);
 }
 
-TEST(resolve_forgotten_meanwhile_wakes_nobody)
+TEST(resolve_dropped_lookup_wakes_nothing)
 {
-    int *mine = calloc(1, sizeof *mine); /* what is woken, and goes before the answer comes */
+    int *mine = calloc(1, sizeof *mine); /* it is woken, and is freed before the answer arrives */
 
     is_slow              = true;
     bwl_resolve *resolve = must_start("slow.test", false, mine);
@@ -331,8 +331,8 @@ TEST(resolve_forgotten_meanwhile_wakes_nobody)
     assert_int_equal(wakes, 0);
 }
 
-/* Forgetting and answering at the same moment, over and over: one of the two is last. */
-TEST(resolve_forgotten_as_the_answer_comes)
+/* A drop and an answer at the same moment, repeatedly: one of the two is last. */
+TEST(resolve_dropped_when_the_answer_arrives)
 {
     bwl_address addresses[BWL_RESOLVE_MAX];
 
@@ -355,7 +355,7 @@ TEST(resolve_forgotten_as_the_answer_comes)
 
 /* ---- fork ------------------------------------------------------------------------------------ */
 
-/* The thread waits here with the mutex, so that the child has one that is locked for ever. */
+/* The thread waits here with the mutex locked, so that the mutex stays locked in the child. */
 static sem_t is_waking;
 static sem_t may_wake;
 
@@ -367,7 +367,7 @@ static void wake_slowly(void *arg)
     wake(arg);
 }
 
-TEST(resolve_child_forgets_without_waiting)
+TEST(resolve_child_drops_a_lookup_without_waiting)
 {
     bwl_resolve        *resolve = NULL;
     bwl_address         addresses[BWL_RESOLVE_MAX];
@@ -392,7 +392,7 @@ TEST(resolve_child_forgets_without_waiting)
     assert_int_equal(status, 0);
     (void)sem_post(&may_wake);
     await(&woken);
-    assert_int_equal(bwl_resolve_take(resolve, addresses, NULL), 1); /* here it goes on */
+    assert_int_equal(bwl_resolve_take(resolve, addresses, NULL), 1); /* here it continues */
     bwl_resolve_forget(resolve);
 }
 

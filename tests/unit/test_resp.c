@@ -1,11 +1,12 @@
 /*
- * The RESP codec, told in frames.
+ * The RESP codec, tested by frames.
  *
- * A server sends frames and a network cuts them anywhere, so every frame of the tables below is
- * fed in every way that matters: whole, byte by byte, and in two pieces cut at each position.  Each
- * piece comes in a fresh copy of exactly its size, so that a sanitizer sees a look at a byte that
- * has not arrived.  A good frame must say MORE at every truncation and then give its values.  A bad
- * one is written here up to the byte that spoils it: the verdict must fall there and not before.
+ * A server sends frames and a network cuts them at any byte, so every frame of the tables below is
+ * fed in three ways: whole, byte by byte, and in two pieces cut at each position.  Each piece is in
+ * a new buffer of exactly its size, so that a sanitizer notices a read of a byte that has not
+ * arrived.  For a good frame the result is MORE at every truncation, and then the values follow. A
+ * bad frame is written here up to the byte that makes it bad: the result must be an error at that
+ * byte and not before.
  */
 #include "engine/redis/wire/resp.h"
 #include "tests/lib/suite.h"
@@ -57,8 +58,7 @@ static bwl_resp_status feed(bwl_resp_scan *scan, const char *bytes, size_t size)
     return status;
 }
 
-/* Claims that the verdict falls at the last byte, for each way of cutting the bytes, and that what
-   comes behind does not change it. */
+/* Asserts that the result comes at the last byte for each cut, and that later bytes keep it. */
 static void assert_verdict(const char *bytes, size_t size, bwl_resp_status status)
 {
     char          more[512];
@@ -81,7 +81,7 @@ static void assert_verdict(const char *bytes, size_t size, bwl_resp_status statu
     }
 }
 
-/* The same for a large frame, where trying each cut would take minutes. */
+/* The same for a large frame, for which all cuts would take minutes. */
 static void assert_big(bwl_resp_status status)
 {
     bwl_resp_scan whole   = { 0 };
@@ -94,7 +94,7 @@ static void assert_big(bwl_resp_status status)
     assert_int_equal(bwl_resp_scan_bytes(&by_byte, big.bytes, big.size), status);
 }
 
-/* A frame of a head, an item many times over, and a tail. */
+/* A frame of a head, an item repeated many times, and a tail. */
 static void assert_built(const char *head, const char *item, size_t times, const char *tail,
                          bwl_resp_status status)
 {
@@ -105,7 +105,7 @@ static void assert_built(const char *head, const char *item, size_t times, const
     assert_big(status);
 }
 
-/* Writes each value as its type and what it says, with a blank before all but the first. */
+/* Writes each value as its type and its content, with a space before all but the first. */
 static void render(const char *bytes, size_t size, char *ret_text, size_t capacity)
 {
     bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
@@ -128,13 +128,13 @@ static void render(const char *bytes, size_t size, char *ret_text, size_t capaci
     assert_int_equal(cursor.at, size);
 }
 
-/* What redis 7.0.15 says to HELLO 3. */
+/* The reply of redis 7.0.15 to HELLO 3. */
 static const char hello_reply[] =
     "%7\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n$5\r\nproto\r\n:3\r\n"
     "$2\r\nid\r\n:3\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n"
     "$7\r\nmodules\r\n*0\r\n";
 
-/* Frames, and what the cursor makes of them. */
+/* Frames, and the values that the cursor reads. */
 static const char *const good[][2] = {
     { "+OK\r\n", "+OK" },
     { "+tab\tand \x80\xff\r\n", "+tab\tand \x80\xff" },
@@ -165,7 +165,7 @@ static const char *const good[][2] = {
       "$modules *0" },
 };
 
-/* Each ends with its guilty byte. */
+/* Each ends with the byte that makes it bad. */
 static const char *const malformed[] = {
     /* no type, and the streamed types */
     "P", "\r", "\n", ".", ";", "$?", "*?", "~?", "*1\r\n.", "*1\r\n\r",
@@ -185,21 +185,21 @@ static const char *const malformed[] = {
     "*1\r\n>", "%1\r\n+a\r\n>", ">1\r\n>", "|0\r\n>"
 };
 
-/* Claims, each up to the digit that is too much. */
+/* Lengths, each up to the digit that is too much. */
 static const char *const too_big[] = { "*10000", "*1025", "~1025", ">1025", "%513", "|512", "*9999",
-                                       /* what was claimed before counts, too */
+                                       /* earlier lengths count, too */
                                        "*2\r\n*1023", "%1\r\n*1023", "*2\r\n:1\r\n%512",
                                        "*1\r\n|511\r\n|0", "|0\r\n*1024",
                                        /* lengths */
                                        "$100000", "$65537", "!65537", "=65537", "$99999" };
 
-TEST(resp_good_frames_pass_however_they_are_cut)
+TEST(resp_good_frames_are_accepted_at_every_cut)
 {
     for (size_t i = 0; i < COUNT_OF(good); i++)
         assert_verdict(good[i][0], strlen(good[i][0]), BWL_RESP_OK);
 }
 
-TEST(resp_bad_frames_are_refused_at_the_guilty_byte)
+TEST(resp_bad_frames_are_refused_at_their_first_bad_byte)
 {
     assert_verdict("\0", 1, BWL_RESP_MALFORMED);
     assert_verdict(":\0", 2, BWL_RESP_MALFORMED);
@@ -207,7 +207,7 @@ TEST(resp_bad_frames_are_refused_at_the_guilty_byte)
         assert_verdict(malformed[i], strlen(malformed[i]), BWL_RESP_MALFORMED);
 }
 
-TEST(resp_claims_over_a_limit_are_refused_at_the_digit)
+TEST(resp_lengths_over_a_limit_are_refused_at_their_digit)
 {
     for (size_t i = 0; i < COUNT_OF(too_big); i++)
         assert_verdict(too_big[i], strlen(too_big[i]), BWL_RESP_TOO_BIG);
@@ -223,7 +223,7 @@ TEST(resp_cursor_gives_the_values_in_wire_order)
     }
 }
 
-TEST(resp_bomb_of_twelve_bytes_is_refused)
+TEST(resp_huge_length_in_twelve_bytes_is_refused)
 {
     static const char bomb[] = "*100000000\r\n";
     bwl_resp_scan     scan   = { 0 };
@@ -247,10 +247,10 @@ TEST(resp_depth_limit_is_exact)
 {
     assert_built("", "*1\r\n", BWL_RESP_DEPTH_MAX, ":1\r\n", BWL_RESP_OK);
     assert_built("", "*1\r\n", BWL_RESP_DEPTH_MAX, "~1", BWL_RESP_TOO_BIG);
-    /* A null is no level of its own, an empty array is. */
+    /* A null is not a level of its own, an empty array is one. */
     assert_built("", "*1\r\n", BWL_RESP_DEPTH_MAX, "*-1\r\n", BWL_RESP_OK);
     assert_built("", "*1\r\n", BWL_RESP_DEPTH_MAX, "*0", BWL_RESP_TOO_BIG);
-    /* Levels are given back: this is wide, not deep. */
+    /* Levels end with their array: this is wide, not deep. */
     assert_built("*20\r\n", "*1\r\n*1\r\n:1\r\n", 20, "", BWL_RESP_OK);
 }
 
@@ -285,10 +285,10 @@ TEST(resp_frame_limit_is_exact)
     add_bulk(rest);
     assert_int_equal(big.size, BWL_RESP_FRAME_MAX);
     assert_big(BWL_RESP_OK);
-    /* An item missing where the frame may not go on. */
+    /* An item is missing at a place where the frame must not end. */
     big.bytes[1] = '5';
     assert_big(BWL_RESP_TOO_BIG);
-    /* One byte more is refused by its length, long before it comes. */
+    /* A length that is one byte too large is refused when it is read, long before the last byte. */
     big.bytes[1] = '4';
     big.size     = before;
     add_bulk(rest + 1);
@@ -296,7 +296,7 @@ TEST(resp_frame_limit_is_exact)
     assert_big(BWL_RESP_TOO_BIG);
 }
 
-TEST(resp_skip_lands_behind_the_children)
+TEST(resp_skip_ends_after_the_children)
 {
     static const char text[] = "*4\r\n*2\r\n:1\r\n|1\r\n+k\r\n*1\r\n+v\r\n%1\r\n:2\r\n:3\r\n"
                                "|1\r\n+k\r\n+v\r\n:4\r\n_\r\n*0\r\n";
@@ -310,10 +310,10 @@ TEST(resp_skip_lands_behind_the_children)
 
     assert_true(bwl_resp_next(&cursor, &value));
     assert_int_equal(value.count, 2);
-    bwl_resp_skip(&cursor, &value); /* over the attribute inside, and the map it annotates */
+    bwl_resp_skip(&cursor, &value); /* the attribute inside, and the map it annotates */
     assert_true(bwl_resp_next(&cursor, &value));
     assert_int_equal(value.type, '|');
-    bwl_resp_skip(&cursor, &value); /* over the pairs, not over the annotated value */
+    bwl_resp_skip(&cursor, &value); /* the pairs, not the annotated value */
     assert_true(bwl_resp_next(&cursor, &value));
     assert_int_equal(value.integer, 4);
     bwl_resp_skip(&cursor, &value); /* nothing inside */
@@ -324,7 +324,7 @@ TEST(resp_skip_lands_behind_the_children)
     assert_false(bwl_resp_next(&cursor, &value));
 }
 
-TEST(resp_hello_reply_can_be_looked_up)
+TEST(resp_reply_to_HELLO_is_read_as_a_map)
 {
     bwl_resp_cursor cursor = bwl_resp_begin(hello_reply, sizeof hello_reply - 1);
     bwl_resp_value  value;
@@ -368,7 +368,7 @@ static void write_command(bwl_resp_writer *writer)
     bwl_resp_write_integer(writer, INT64_MIN);
 }
 
-TEST(resp_writer_stops_at_a_whole_item_for_every_capacity)
+TEST(resp_writer_writes_whole_items_at_every_capacity)
 {
     static const size_t ends[] = { 0, 4, 13, 25, 31, 39, sizeof command - 1 };
 

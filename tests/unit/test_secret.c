@@ -70,7 +70,7 @@ TEST(empty_or_too_long_is_refused)
     assert_int_equal(strlen(secret), sizeof long_one - 1);
 }
 
-TEST(file_of_others_is_refused)
+TEST(file_of_another_user_or_open_to_others_is_refused)
 {
     static const mode_t modes[] = { 0640, 0604, 0620, 0601 };
 
@@ -96,7 +96,7 @@ TEST(missing_file_is_named)
     assert_non_null(strstr(fault.text, "/nowhere/at all"));
 }
 
-TEST(secret_is_found_wherever_it_stands)
+TEST(secret_is_found_at_any_place)
 {
     assert_true(bwl_secret_is_in("ab", "ab", 2));
     assert_true(bwl_secret_is_in("ab", "x\0ab", 4));
@@ -106,7 +106,7 @@ TEST(secret_is_found_wherever_it_stands)
     assert_false(bwl_secret_is_in(NULL, "ab", 2));
 }
 
-TEST(part_of_a_secret_is_found_in_either_case)
+TEST(part_of_a_secret_is_found_in_any_case)
 {
     assert_true(bwl_secret_part_is_in("hunter2", "ERR hun", 7));
     assert_true(bwl_secret_part_is_in("hunter2", "er2", 3));
@@ -119,7 +119,7 @@ TEST(part_of_a_secret_is_found_in_either_case)
     assert_false(bwl_secret_part_is_in(NULL, "ab", 2));
 }
 
-TEST(nothing_is_freed_of_nothing)
+TEST(free_accepts_NULL)
 {
     bwl_secret_free(NULL);
 }

@@ -1,10 +1,9 @@
 /*
- * test_settings.c -- what a client was opened with: the caller's word before the URL's, and the
- * URL's before the defaults.
+ * test_settings.c -- the settings of a client: an option of the caller comes before the URL, and
+ * the URL comes before the defaults.
  *
- * Each setting is given in the three ways, at its limits and one beyond them.  A value that is
- * there and cannot be read is an error, never the default: "lease=30" means something to whoever
- * wrote it.
+ * Each setting is given in the three ways, at its limits and one beyond them.  A value that cannot
+ * be read is an error and never the default: the user who wrote "lease=30" meant a lease.
  */
 #include "engine/settings.h"
 #include "tests/lib/suite.h"
@@ -33,7 +32,7 @@ static void good(const char *options)
     assert_int_equal(from(NULL, false, options), BWL_OK);
 }
 
-/* Refused, with a word that the reason must contain, and nothing written. */
+/* Refused, with a text that contains this word, and nothing is written. */
 static void bad(const char *options, const char *word)
 {
     bwl_settings before = { .lease_ms = 4711 };
@@ -45,7 +44,7 @@ static void bad(const char *options, const char *word)
     assert_memory_equal(&settings, &before, sizeof before);
 }
 
-TEST(settings_nothing_said_is_the_defaults)
+TEST(settings_without_values_are_the_defaults)
 {
     good("");
     assert_int_equal(settings.lease_ms, 30000);
@@ -56,7 +55,7 @@ TEST(settings_nothing_said_is_the_defaults)
     assert_false(settings.keeps);
 }
 
-TEST(settings_caller_comes_before_the_url)
+TEST(settings_of_the_caller_come_before_the_url)
 {
     const bwl_settings asked = {
         .lease_ms = 1000, .answer_ms = 100, .wait_ms = 7, .max_hold_ms = 9, .keeps = true
@@ -70,7 +69,7 @@ TEST(settings_caller_comes_before_the_url)
     assert_true(settings.keeps);
 }
 
-TEST(settings_answer_is_awaited_a_third_of_a_short_lease)
+TEST(settings_reply_time_is_a_third_of_a_short_lease)
 {
     good("lease=15s");
     assert_int_equal(settings.answer_ms, 5000);
@@ -96,7 +95,7 @@ TEST(settings_lease_is_100_ms_to_one_day)
     bad("lease=30S", "lease=");
 }
 
-TEST(settings_answer_is_awaited_10_ms_to_the_lease)
+TEST(settings_reply_time_is_10_ms_to_the_lease)
 {
     good("lease=10s&timeout=10s");
     bad("lease=10s&timeout=10001ms", "silent");
@@ -106,7 +105,7 @@ TEST(settings_answer_is_awaited_10_ms_to_the_lease)
     bad("timeout=soon", "timeout=");
 }
 
-TEST(settings_wait_ends_after_24_days_or_never)
+TEST(settings_wait_is_at_most_24_days_or_for_ever)
 {
     good("wait=forever");
     assert_true(settings.wait_ms == BWL_NEVER);
@@ -127,7 +126,7 @@ TEST(settings_max_hold_is_at_least_1_ms)
     bad("max-hold=never", "max-hold=");
 }
 
-TEST(settings_renewal_is_off_when_either_says_so)
+TEST(settings_renewal_is_off_by_the_caller_or_the_url)
 {
     good("renew=on");
     assert_true(settings.renews);
@@ -141,7 +140,7 @@ TEST(settings_renewal_is_off_when_either_says_so)
     bad("renew=", "renew=");
 }
 
-TEST(settings_spinning_is_off_when_either_says_so)
+TEST(settings_spinning_is_off_by_the_caller_or_the_url)
 {
     const bwl_settings spinning = { .spins = true };
 
@@ -157,7 +156,7 @@ TEST(settings_spinning_is_off_when_either_says_so)
     bad("spin=", "spin=");
 }
 
-TEST(settings_caller_is_held_to_the_same_limits)
+TEST(settings_of_the_caller_have_the_same_limits)
 {
     const bwl_settings leases   = { .lease_ms = 99 };
     const bwl_settings answers  = { .lease_ms = 1000, .answer_ms = 1001 };

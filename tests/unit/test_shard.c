@@ -61,7 +61,7 @@ static bool is_woken(void)
     return bwl_reactor_wait(&client->host.reactor, 0, ready) == 1 && ready[0].source == NULL;
 }
 
-static bool say_yes(bwl_engine_lock *lock, const bwl_send *question, bwl_event *ret_reply)
+static bool reply_yes(bwl_engine_lock *lock, const bwl_send *question, bwl_event *ret_reply)
 {
     (void)lock;
     (void)question;
@@ -69,31 +69,31 @@ static bool say_yes(bwl_engine_lock *lock, const bwl_send *question, bwl_event *
     return true;
 }
 
-static bool get_in_while_somebody_drives(const char *name, bwl_ms drives_for_ms)
+static bool acquire_while_loop_runs(const char *name, bwl_ms loop_runs_ms)
 {
     bwl_operation op;
 
     client->loop.is_running = true;
-    client->loop.runs_until = bwl_shard_now(client) + drives_for_ms;
+    client->loop.runs_until = bwl_shard_now(client) + loop_runs_ms;
     (void)ask(client, &op, name, 0);
     client->loop.is_running = false;
     assert_int_equal(op.completion.result, BWL_HELD);
     return is_woken();
 }
 
-/* With an engine whose locks have a lease, and so a timer from the moment that they are held. */
-TEST(client_alarm_wakes_who_drives_past_it)
+/* The locks of this engine have a lease, and so a timer as soon as they are held. */
+TEST(timer_wakes_a_loop_that_would_sleep_longer)
 {
     bwl_engine engine = *client->host.engine;
 
     engine.protocol     = &bwl_token;
-    engine.send         = say_yes;
+    engine.send         = reply_yes;
     client->host.engine = &engine;
     assert_true(bwl_loop_fd(&client->loop, &fault) >= 0);
     assert_true(bwl_loop_next_timer(&client->loop) == BWL_NEVER);
-    assert_false(get_in_while_somebody_drives("a", 1000)); /* the alarm is in 30 seconds */
+    assert_false(acquire_while_loop_runs("a", 1000)); /* the timer is due in 30 seconds */
     assert_in_range(bwl_loop_next_timer(&client->loop) - bwl_shard_now(client), 20000, 30000);
-    assert_true(get_in_while_somebody_drives("b", 60000));
+    assert_true(acquire_while_loop_runs("b", 60000));
     bwl_shard_close(client);
     client = NULL;
     assert_int_equal(open_url(&client, "thread:"), BWL_OK);
@@ -112,7 +112,7 @@ static void count_timers_and_close(bwl_host *host)
     host->engine->close(host);
 }
 
-static bool say_not_sent(bwl_engine_lock *lock, const bwl_send *question, bwl_event *ret_reply)
+static bool reply_not_sent(bwl_engine_lock *lock, const bwl_send *question, bwl_event *ret_reply)
 {
     (void)lock;
     (void)question;
@@ -120,14 +120,14 @@ static bool say_not_sent(bwl_engine_lock *lock, const bwl_send *question, bwl_ev
     return true;
 }
 
-TEST(client_close_frees_no_lock_whose_timer_is_set)
+TEST(close_clears_the_timer_of_each_lock_first)
 {
     bwl_engine    unreached = *client->host.engine;
     bwl_operation ops[2];
 
     engine_below        = client->host.engine;
     unreached.close     = count_timers_and_close;
-    unreached.send      = say_yes;
+    unreached.send      = reply_yes;
     unreached.protocol  = &bwl_token;
     client->host.engine = &unreached;
     (void)ask(client, &ops[0], "a", 0);
@@ -137,10 +137,10 @@ TEST(client_close_frees_no_lock_whose_timer_is_set)
     bwl_shard_unlock(client);
     assert_int_equal(ops[0].completion.result, BWL_HELD);
     assert_int_equal(ops[1].completion.result, BWL_HELD);
-    unreached.send = say_not_sent; /* so that each lock has a timer for its next attempt */
+    unreached.send = reply_not_sent; /* so that each lock has a timer for its next attempt */
     bwl_shard_close(client);
     client = NULL;
-    assert_int_equal(timers_at_close, 1); /* that of the store */
+    assert_int_equal(timers_at_close, 1); /* the timer of the store */
 }
 
 static void *hold_the_mutex(void *arg)
@@ -151,16 +151,15 @@ static void *hold_the_mutex(void *arg)
     return NULL;
 }
 
-/* In a child of that moment.  7: what somebody was changing has been left alone. */
+/* Runs in a child that was forked at that moment.  7: the descriptor is still open. */
 static int close_in_child(int fd)
 {
     bwl_shard_close(client);
     return fcntl(fd, F_GETFD) >= 0 ? 7 : 3;
 }
 
-/* The mutex of the parent's client may be held by a thread that does not exist in the child, and
- * was in the middle of something. */
-TEST(client_child_can_close_it_whatever_the_parent_s_threads_were_doing)
+/* A thread that does not exist in the child may hold the mutex of the parent's client. */
+TEST(child_closes_a_client_whose_mutex_is_locked)
 {
     bwl_operation op;
     int           ends[2];
@@ -169,7 +168,7 @@ TEST(client_child_can_close_it_whatever_the_parent_s_threads_were_doing)
 
     (void)ask(client, &op, "n", 0);
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    pid_t helper = fork(); /* the thread that never ends shall not be the test program's */
+    pid_t helper = fork(); /* the blocked thread is in another process */
     if (helper == 0) {
         pthread_t thread;
         assert_int_equal(open_url(&client, "thread:"), BWL_OK);

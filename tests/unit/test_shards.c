@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bwl_shards lanes;
+static bwl_shards shards;
 
 static bwl_shard *client_of_url(const char *url, bool keeps)
 {
@@ -29,153 +29,153 @@ static bwl_shard *client_of_url(const char *url, bool keeps)
     return client;
 }
 
-static bwl_shard *open_lanes(const char *url, bool keeps)
+static bwl_shard *open_shards(const char *url, bool keeps)
 {
     bwl_shard *first = client_of_url(url, keeps);
 
-    bwl_shards_init(&lanes, first);
+    bwl_shards_init(&shards, first);
     return first;
 }
 
-static bwl_shard *lane(unsigned place)
+static bwl_shard *shard_at(unsigned place)
 {
-    return atomic_load(&lanes.shards[place]);
+    return atomic_load(&shards.shards[place]);
 }
 
-TEST(lanes_every_call_gets_one_of_its_own_while_there_are)
+TEST(shards_are_given_to_one_call_each_while_any_is_idle)
 {
     bwl_shard *in[BWL_SHARDS_MAX];
 
-    (void)open_lanes("redis://127.0.0.1:1", true);
+    (void)open_shards("redis://127.0.0.1:1", true);
     for (unsigned i = 0; i < BWL_SHARDS_MAX; i++) {
-        in[i] = bwl_shards_enter(&lanes);
-        assert_ptr_equal(in[i], lane(i));
+        in[i] = bwl_shards_enter(&shards);
+        assert_ptr_equal(in[i], shard_at(i));
         for (unsigned j = 0; j < i; j++)
             assert_ptr_not_equal(in[i], in[j]);
     }
-    bwl_shard_leave(in[2]); /* the one that is empty is taken before any is shared */
-    assert_ptr_equal(bwl_shards_enter(&lanes), in[2]);
+    bwl_shard_leave(in[2]); /* an idle shard is taken before any is shared */
+    assert_ptr_equal(bwl_shards_enter(&shards), in[2]);
     for (unsigned i = 0; i < BWL_SHARDS_MAX; i++)
         bwl_shard_leave(in[i]);
-    bwl_shards_close(&lanes);
+    bwl_shards_close(&shards);
 }
 
-TEST(lanes_are_shared_two_and_two_when_all_are_busy)
+TEST(shards_are_shared_when_all_are_busy)
 {
     enum { CALLS = 16 };
 
-    (void)open_lanes("redis://127.0.0.1:1", true);
+    (void)open_shards("redis://127.0.0.1:1", true);
     for (unsigned i = 0; i < CALLS; i++)
-        (void)bwl_shards_enter(&lanes);
-    assert_int_equal(atomic_load(&lane(0)->callers), 7);
-    assert_int_equal(atomic_load(&lane(1)->callers), 7);
-    assert_int_equal(atomic_load(&lane(2)->callers), 1);
-    assert_int_equal(atomic_load(&lane(3)->callers), 1);
-    bwl_shards_close(&lanes);
+        (void)bwl_shards_enter(&shards);
+    assert_int_equal(atomic_load(&shard_at(0)->callers), 7);
+    assert_int_equal(atomic_load(&shard_at(1)->callers), 7);
+    assert_int_equal(atomic_load(&shard_at(2)->callers), 1);
+    assert_int_equal(atomic_load(&shard_at(3)->callers), 1);
+    bwl_shards_close(&shards);
 }
 
-TEST(lanes_a_call_about_a_lock_makes_its_lane_busy)
+TEST(shard_is_busy_during_a_call_about_a_lock)
 {
-    bwl_shard *first = open_lanes("redis://127.0.0.1:1", true);
+    bwl_shard *first = open_shards("redis://127.0.0.1:1", true);
 
     bwl_shard_enter(first);
-    bwl_shard *second = bwl_shards_enter(&lanes);
+    bwl_shard *second = bwl_shards_enter(&shards);
     assert_ptr_not_equal(second, first);
     bwl_shard_leave(first);
-    assert_ptr_equal(bwl_shards_enter(&lanes), first);
-    bwl_shards_close(&lanes);
+    assert_ptr_equal(bwl_shards_enter(&shards), first);
+    bwl_shards_close(&shards);
 }
 
-TEST(lanes_who_want_a_name_meet_while_it_is_in_use)
+TEST(shard_is_the_same_for_a_name_in_use)
 {
-    bwl_shard   *first  = open_lanes("redis://127.0.0.1:1", true);
-    atomic_uint *met[3] = { NULL };
-    atomic_uint *other  = NULL;
+    bwl_shard   *first   = open_shards("redis://127.0.0.1:1", true);
+    atomic_uint *pins[3] = { NULL };
+    atomic_uint *other   = NULL;
 
     bwl_shard_enter(first);
-    bwl_shard *second = bwl_shards_enter_for(&lanes, "x", &met[0]);
-    assert_ptr_equal(second, lane(1));
-    bwl_shard_leave(first); /* empty as it is: */
-    assert_ptr_equal(bwl_shards_enter_for(&lanes, "x", &met[1]), second);
-    assert_ptr_equal(bwl_shards_enter_for(&lanes, "y", &other), first);
-    assert_ptr_equal(met[0], met[1]);
-    assert_ptr_not_equal(met[0], other);
+    bwl_shard *second = bwl_shards_enter_for(&shards, "x", &pins[0]);
+    assert_ptr_equal(second, shard_at(1));
+    bwl_shard_leave(first); /* although it is idle: */
+    assert_ptr_equal(bwl_shards_enter_for(&shards, "x", &pins[1]), second);
+    assert_ptr_equal(bwl_shards_enter_for(&shards, "y", &other), first);
+    assert_ptr_equal(pins[0], pins[1]);
+    assert_ptr_not_equal(pins[0], other);
     assert_int_equal(atomic_load(&second->callers), 2);
-    bwl_name_unpin(met[0]);
+    bwl_name_unpin(pins[0]);
     bwl_shard_leave(first);
-    assert_ptr_equal(bwl_shards_enter_for(&lanes, "x", &met[2]), second);
-    bwl_name_pin_move_to_first(met[2]); /* that lane is of no use */
-    assert_ptr_equal(bwl_shards_enter_for(&lanes, "x", &met[0]), first);
+    assert_ptr_equal(bwl_shards_enter_for(&shards, "x", &pins[2]), second);
+    bwl_name_pin_move_to_first(pins[2]); /* the name moves to the first shard */
+    assert_ptr_equal(bwl_shards_enter_for(&shards, "x", &pins[0]), first);
     for (int i = 0; i < 3; i++)
-        bwl_name_unpin(met[i]);
+        bwl_name_unpin(pins[i]);
     bwl_name_unpin(NULL);
     bwl_name_pin_move_to_first(NULL);
-    assert_int_equal(atomic_load(met[0]) >> 8, 0);
-    bwl_shards_close(&lanes);
+    assert_int_equal(atomic_load(pins[0]) >> 8, 0);
+    bwl_shards_close(&shards);
 }
 
-TEST(lanes_an_event_loop_has_the_first_and_no_other)
+TEST(shard_of_an_event_loop_is_the_first_one)
 {
-    bwl_shard *first = open_lanes("redis://127.0.0.1:1", true);
+    bwl_shard *first = open_shards("redis://127.0.0.1:1", true);
 
-    assert_ptr_equal(bwl_shards_enter(&lanes), first);
-    assert_ptr_not_equal(bwl_shards_enter(&lanes), first);
-    bwl_shards_use_first_only(&lanes);
+    assert_ptr_equal(bwl_shards_enter(&shards), first);
+    assert_ptr_not_equal(bwl_shards_enter(&shards), first);
+    bwl_shards_use_first_only(&shards);
     for (unsigned i = 0; i < 3; i++)
-        assert_ptr_equal(bwl_shards_enter(&lanes), first);
-    assert_null(lane(2));
-    bwl_shards_close(&lanes);
+        assert_ptr_equal(bwl_shards_enter(&shards), first);
+    assert_null(shard_at(2));
+    bwl_shards_close(&shards);
 }
 
-/* Who has no keeper drives by being inside a call: of every lock that he has. */
-TEST(lanes_without_a_keeper_there_is_one)
+/* Without a renewal thread, a caller runs the loop for all locks of the client. */
+TEST(shard_is_the_only_one_without_a_renewal_thread)
 {
-    bwl_shard *first = open_lanes("redis://127.0.0.1:1", false);
+    bwl_shard *first = open_shards("redis://127.0.0.1:1", false);
 
-    assert_ptr_equal(bwl_shards_enter(&lanes), first);
-    assert_ptr_equal(bwl_shards_enter(&lanes), first);
-    bwl_shards_close(&lanes);
+    assert_ptr_equal(bwl_shards_enter(&shards), first);
+    assert_ptr_equal(bwl_shards_enter(&shards), first);
+    bwl_shards_close(&shards);
 }
 
-/* A server that lets us have no more connections: those that work are shared. */
-TEST(lanes_one_that_cannot_connect_is_left_alone)
+/* The server accepts no more connections: the working ones are shared. */
+TEST(shard_that_cannot_connect_is_not_used)
 {
-    bwl_shard *first = open_lanes("redis://127.0.0.1:1", true);
+    bwl_shard *first = open_shards("redis://127.0.0.1:1", true);
 
-    assert_ptr_equal(bwl_shards_enter(&lanes), first);
-    bwl_shard *second = bwl_shards_enter(&lanes);
+    assert_ptr_equal(bwl_shards_enter(&shards), first);
+    bwl_shard *second = bwl_shards_enter(&shards);
     bwl_shard_leave(second);
-    bwl_shards_use_first_only(&lanes);
-    atomic_store(&lanes.usable, 2);
+    bwl_shards_use_first_only(&shards);
+    atomic_store(&shards.usable, 2);
     atomic_store(&second->unhealthy_until, bwl_clock_now() + 60000);
-    assert_ptr_equal(bwl_shards_enter(&lanes), first);
-    assert_ptr_equal(bwl_shards_enter(&lanes), first);
+    assert_ptr_equal(bwl_shards_enter(&shards), first);
+    assert_ptr_equal(bwl_shards_enter(&shards), first);
     atomic_store(&second->unhealthy_until, 0);
-    assert_ptr_equal(bwl_shards_enter(&lanes), second);
-    bwl_shards_close(&lanes);
+    assert_ptr_equal(bwl_shards_enter(&shards), second);
+    bwl_shards_close(&shards);
 }
 
-TEST(lanes_are_opened_as_the_first_was)
+TEST(shards_are_opened_like_the_first)
 {
-    bwl_shard *first = open_lanes("redis://127.0.0.1:1?lease=7s&timeout=2s&key=x:%25s", true);
+    bwl_shard *first = open_shards("redis://127.0.0.1:1?lease=7s&timeout=2s&key=x:%25s", true);
 
     (void)snprintf(first->host.program, sizeof first->host.program, "backup");
-    (void)bwl_shards_enter(&lanes);
-    bwl_shard *second = bwl_shards_enter(&lanes);
+    (void)bwl_shards_enter(&shards);
+    bwl_shard *second = bwl_shards_enter(&shards);
     assert_ptr_equal(second->host.engine, first->host.engine);
     assert_int_equal(second->host.settings.lease_ms, 7000);
     assert_int_equal(second->host.settings.answer_ms, 2000);
     assert_string_equal(second->host.program, "backup");
-    bwl_shards_close(&lanes);
+    bwl_shards_close(&shards);
 }
 
-/* ---- in a lane that is opened for the call --------------------------------------------------- */
+/* ---- in a shard that is opened for the call -------------------------------------------------- */
 
-enum { WORDS_MAX = 8 };
+enum { COMMANDS_MAX = 8 };
 
-static unsigned asked;
-static unsigned words[WORDS_MAX]; /* the first ones that were asked */
-static unsigned connects;         /* how often the engine was to connect */
+static unsigned command_count;
+static unsigned commands[COMMANDS_MAX]; /* the first commands */
+static unsigned connects;               /* how often the engine was to connect */
 static bool     can_connect;
 
 static int share_nothing(bwl_host *host, const bwl_host *first)
@@ -197,12 +197,12 @@ static void forget_nothing(bwl_engine_lock *lock)
     (void)lock;
 }
 
-/* An answer connects the shard, if it is not connected yet: as a server's would. */
-static bool say_no(bwl_engine_lock *lock, const bwl_send *ask, bwl_event *ret_reply)
+/* An answer connects the shard if it is not connected yet, as that of a server would. */
+static bool reply_no(bwl_engine_lock *lock, const bwl_send *ask, bwl_event *ret_reply)
 {
-    if (asked < WORDS_MAX)
-        words[asked] = ask->command;
-    asked++;
+    if (command_count < COMMANDS_MAX)
+        commands[command_count] = ask->command;
+    command_count++;
     bwl_host_connected(lock->host, true);
     ret_reply->answer = ask->command == REDIS_QUEUE_JOIN ? BWL_REFUSED : BWL_NO;
     return true;
@@ -215,7 +215,7 @@ static bool connect_or_fail(bwl_host *host)
     return can_connect;
 }
 
-/* One acquire while somebody is in the first shard, with a server at which the name is held. */
+/* One acquire while another call is in the first shard, with a server on which the name is held. */
 static int acquire_beside_a_call(const bwl_protocol *protocol, int64_t wait_ms, bool *ret_is_open)
 {
     bowline_client *one  = NULL;
@@ -224,14 +224,14 @@ static int acquire_beside_a_call(const bwl_protocol *protocol, int64_t wait_ms, 
     assert_int_equal(bowline_open(&one, BOWLINE_OPTIONS(.url = "thread:"), NULL), BOWLINE_OK);
     bwl_shard *inner           = one->first;
     bwl_engine engine          = *inner->host.engine;
-    asked                      = 0;
+    command_count              = 0;
     connects                   = 0;
     engine.protocol            = protocol;
     engine.has_lease           = true;
     engine.share               = share_nothing;
     engine.connect             = connect_or_fail;
     engine.prepare             = prepare_nothing;
-    engine.send                = say_no;
+    engine.send                = reply_no;
     engine.forget              = forget_nothing;
     inner->host.engine         = &engine;
     inner->host.settings.keeps = true;
@@ -244,7 +244,7 @@ static int acquire_beside_a_call(const bwl_protocol *protocol, int64_t wait_ms, 
     return status;
 }
 
-TEST(lanes_acquire_without_waiting_asks_once_in_a_new_lane)
+TEST(acquire_without_a_wait_sends_one_command_in_a_new_shard)
 {
     bool is_open;
 
@@ -252,22 +252,22 @@ TEST(lanes_acquire_without_waiting_asks_once_in_a_new_lane)
     assert_int_equal(acquire_beside_a_call(&bwl_token, BOWLINE_NO_WAIT, &is_open), BOWLINE_BUSY);
     assert_true(is_open);
     assert_int_equal(connects, 1);
-    assert_int_equal(asked, 1);
+    assert_int_equal(command_count, 1);
 }
 
-/* To try first, and to join the queue afterwards, would let others go before. */
-TEST(lanes_acquire_that_waits_joins_the_queue_with_its_first_command)
+/* If it tried first and joined the queue afterwards, other waiters would come before it. */
+TEST(acquire_with_a_wait_joins_the_queue_with_its_first_command)
 {
     bool is_open;
 
     can_connect = true;
     assert_int_equal(acquire_beside_a_call(&bwl_queue, 20000, &is_open), BOWLINE_REFUSED);
     assert_true(is_open);
-    assert_int_equal(asked, 1);
-    assert_int_equal(words[0], REDIS_QUEUE_JOIN);
+    assert_int_equal(command_count, 1);
+    assert_int_equal(commands[0], REDIS_QUEUE_JOIN);
 }
 
-TEST(lanes_acquire_goes_to_the_first_lane_when_a_new_one_cannot_connect)
+TEST(acquire_uses_the_first_shard_when_a_new_one_cannot_connect)
 {
     bool is_open;
 
@@ -275,5 +275,5 @@ TEST(lanes_acquire_goes_to_the_first_lane_when_a_new_one_cannot_connect)
     assert_int_equal(acquire_beside_a_call(&bwl_token, BOWLINE_NO_WAIT, &is_open), BOWLINE_BUSY);
     assert_false(is_open);
     assert_int_equal(connects, 1);
-    assert_int_equal(asked, 1);
+    assert_int_equal(command_count, 1);
 }

@@ -2,7 +2,7 @@
  * test_spin.c -- busy-polling for a reply: how long a wait spins, when it sleeps at once, and what
  * the next wait learns from it.
  *
- * The system is a fake: each look takes a microsecond, and a row says which look gets the reply.
+ * The system is a fake: each poll takes a microsecond, and a row says which poll gets the reply.
  */
 #include "net/spin.h"
 #include "tests/lib/suite.h"
@@ -18,10 +18,10 @@ typedef struct row {
     int         smoothed_us, varies_us;
     bool        is_off;
     unsigned    cpus;           /* 0: 2 */
-    int         answer_at;      /* the look that gets the reply; 0: NEVER */
+    int         answer_at;      /* the poll that gets the reply; 0: NEVER */
     int         sleep_us;       /* 0: 40 */
     int         offer_us;       /* how long another thread has the CPU after sched_yield */
-    int         gap_at, gap_us; /* this look takes so long */
+    int         gap_at, gap_us; /* this poll takes so long */
     int         got, error;     /* what recv returns in the end; got 0: 5 bytes, -2: 0 bytes */
     int         looks, sleeps, offers, paid, unpaid; /* expected */
     bwl_ms      rests_until;                         /* expected, of a wait at 5 ms */
@@ -129,7 +129,7 @@ static const row rows[] = {
       .unpaid = 1, .rests_until = 6 },
 };
 
-TEST(spin_one_wait)
+TEST(spin_of_one_wait_ends_as_the_row_says)
 {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const row *r     = &rows[i];
@@ -167,7 +167,7 @@ TEST(spin_errno_of_the_cpu_count_is_ignored)
 /* ---- one wait after the other ---------------------------------------------------------------- */
 
 /* The figures of RFC 6298: an eighth of the new, a quarter of the deviation. */
-TEST(spin_smooths_as_tcp_does)
+TEST(spin_smooths_as_RFC_6298_does)
 {
     bwl_spin spin = begin((row){ .sleep_us = 80 });
 
@@ -240,7 +240,7 @@ TEST(spin_pause_shrinks_by_eighths)
     assert_int_equal(spin.rests_until, 0);
 }
 
-/* The pause after 300 waits, of which every nth is in vain. */
+/* The pause after 300 waits, of which every nth gets no reply while it spins. */
 static bwl_ms pause_after(int every)
 {
     bwl_spin spin = begin((row){ .smoothed_us = 20 });
@@ -258,7 +258,7 @@ static bwl_ms pause_after(int every)
     return spin.pause_ms;
 }
 
-TEST(spin_goes_on_when_few_fail)
+TEST(spin_continues_when_few_waits_fail)
 {
     assert_in_range(pause_after(10), 0, 2);
     assert_in_range(pause_after(2), 512, BWL_SPIN_PAUSE_MAX_MS);

@@ -12,9 +12,9 @@ typedef struct report {
     bwl_outcome_kind ended;
     bwl_verb         verb;
     int              status;
-    const char      *with;      /* what the store said: "h: OOM"   */
-    const char      *without;   /* it said nothing                 */
-    bool             has_cause; /* the errno and the code of what the store said are kept */
+    const char      *with;      /* error of the store: "h: OOM" */
+    const char      *without;   /* no error text */
+    bool             has_cause; /* errno and code of the error of the store */
 } report;
 
 static const report reports[] = {
@@ -68,7 +68,7 @@ TEST(status_every_outcome_is_reported)
     }
 }
 
-/* The errno comes all the way from connect. */
+/* The errno is that of connect. */
 TEST(status_errno_of_a_failed_connection_is_in_the_error)
 {
     bowline_client *client;

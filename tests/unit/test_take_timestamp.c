@@ -10,7 +10,7 @@
 #define SECOND_NS INT64_C(1000000000)
 #define MS_NS     INT64_C(1000000)
 
-/* The ARGV, each with a bar behind it. */
+/* The ARGV, each followed by a bar. */
 static void assert_arguments(const bwl_compat_rules *rules, const char *wanted)
 {
     char                   bytes[4096];
@@ -44,7 +44,7 @@ static void assert_arguments(const bwl_compat_rules *rules, const char *wanted)
     assert_string_equal(is, wanted);
 }
 
-TEST(arguments_of_each_shape)
+TEST(arguments_of_each_format)
 {
     bwl_compat_rules r = { .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS };
 

@@ -1,15 +1,15 @@
 /*
- * test_text.c -- tokens, numbers, durations and names: what is read, and above all what is not.
+ * test_text.c -- tokens, numbers, durations and names: which texts are read, and which are refused.
  *
- * Tables of good and bad texts for the parsers; for tokens also a property, on random bytes that
- * are the same on every run.  The percent escapes are in test_text_percent.c.
+ * Tables of good and bad texts for the parsers; for tokens also a property of random bytes that are
+ * the same on every run.  The percent escapes are in test_text_percent.c.
  */
 #include "core/text.h"
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
 
-/* ---- the same chance on every run ------------------------------------------------------------ */
+/* ---- the same random bytes on every run ------------------------------------------------------ */
 
 static uint64_t chance_state;
 
@@ -56,7 +56,7 @@ TEST(token_is_unpadded_base64url)
 
 FIXTURE(same_chance, NULL)
 
-TEST(token_every_one_of_the_128_bits_matters)
+TEST(token_has_all_128_bits)
 {
     char tokens[129][BWL_TOKEN_MAX + 1];
 
@@ -122,7 +122,7 @@ TEST(number_beyond_the_largest_is_refused)
     expect_no_number("184467440737095516150", 21, UINT64_MAX);
 }
 
-TEST(number_takes_nothing_but_digits)
+TEST(number_has_only_digits)
 {
     static const char *const bad[] = {
         "",    "00",  "007", "01",  "-1", "+1", " 1", "1 ",
@@ -137,7 +137,7 @@ TEST(number_takes_nothing_but_digits)
 
 /* ---- durations ------------------------------------------------------------------------------- */
 
-TEST(duration_good_forms)
+TEST(duration_good_forms_are_read)
 {
     static const struct {
         const char *text;
@@ -236,7 +236,7 @@ TEST(duration_bad_forms_are_refused)
     expect_no_duration("\0", 1);
 }
 
-TEST(duration_ends_at_two_to_the_53)
+TEST(duration_is_at_most_2_to_the_53)
 {
     static const char *const most[] = { "9007199254740992ms", "9007199254740s992ms",
                                         "104249991d8h59m992ms", "104249991d8h59m0s992ms" };
@@ -254,7 +254,7 @@ TEST(duration_ends_at_two_to_the_53)
         expect_no_duration(more[i], strlen(more[i]));
 }
 
-TEST(duration_reads_not_beyond_its_size)
+TEST(duration_is_not_read_beyond_its_size)
 {
     bwl_ms ms = -1;
 
@@ -310,7 +310,7 @@ TEST(name_may_be_any_visible_text)
         assert_null(bwl_name_fault(good[i], strlen(good[i])));
 }
 
-TEST(password_of_a_url_is_hidden_wherever_it_stands)
+TEST(password_of_a_url_is_hidden_at_any_place)
 {
     static const struct {
         const char *text, *hidden;
@@ -346,7 +346,7 @@ TEST(password_of_a_url_is_hidden_wherever_it_stands)
     }
 }
 
-TEST(text_that_is_cut_off_ends_behind_a_whole_word)
+TEST(text_that_is_cut_ends_after_a_whole_word)
 {
     static const char *const rows[][2] = {
         { "one two three fo", "one two three..." },

@@ -1,11 +1,11 @@
 /*
- * test_text_percent.c -- the percent escapes of text.c, byte by byte.  The properties on any bytes:
- * tests/fuzz/fuzz_text.c.
+ * test_text_percent.c -- the percent escapes of text.c, byte by byte.  tests/fuzz/fuzz_text.c tests
+ * the properties for any bytes.
  */
 #include "core/text.h"
 #include "tests/lib/suite.h"
 
-TEST(percent_leaves_only_the_plain_ones_plain)
+TEST(percent_encodes_all_but_the_plain_characters)
 {
     static const char plain[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~";
@@ -65,7 +65,7 @@ TEST(percent_broken_escapes_are_refused)
     assert_false(bwl_percent_decode(bytes, sizeof bytes, "a\0b", 3));
 }
 
-TEST(percent_decode_reads_either_case_of_hex)
+TEST(percent_decode_reads_hex_in_any_case)
 {
     char bytes[8];
 

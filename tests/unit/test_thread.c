@@ -1,7 +1,7 @@
 /*
- * test_thread.c -- the engine thread: with several clients in one thread, so that every order of
- * events can be chosen; a client that is not dispatched does not know yet that it was granted a
- * lock.  What all engines promise: tests/conformance.
+ * test_thread.c -- the engine thread: several clients in one thread, so that the test chooses the
+ * order of events.  A client that is not dispatched does not know yet that it was granted a lock.
+ * tests/conformance tests the promises of all engines.
  */
 #include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
@@ -59,7 +59,7 @@ static void cancel(bowline_operation *op)
     assert_status(BOWLINE_CANCELLED, bowline_acquire_finish(&hold, op, NULL), NULL);
 }
 
-/* The fence of its holder; 0: nobody. */
+/* The fence of the holder; 0: not held. */
 static uint64_t holder_of(const char *name)
 {
     bowline_holder holder = { .size = sizeof holder };
@@ -74,7 +74,7 @@ static uint64_t holder_of(const char *name)
 FIXTURE(open_clients, close_clients)
 
 /* The waiter was granted the lock, and cancels before it knows. */
-TEST(grants_pass_on_and_all_arrive)
+TEST(handoffs_reach_every_waiter)
 {
     static const char *const names[] = { "a", "b", "c", "d" };
     bowline_hold            *holds[4];
@@ -98,7 +98,7 @@ TEST(grants_pass_on_and_all_arrive)
         assert_int_equal(holder_of(names[i]), 0);
 }
 
-TEST(client_that_closes_hands_on_holds_and_grants)
+TEST(client_that_closes_passes_on_holds_and_grants)
 {
     bowline_hold *hold = must_acquire(clients[0], "n");
     (void)must_acquire(clients[1], "m");

@@ -1,9 +1,9 @@
 /*
- * test_timers.c -- whose alarm is next.
+ * test_timers.c -- which timer is next.
  *
- * The heap beside a plain array that is searched from end to end: after each of ten thousand random
- * operations, the same on every run, both must agree on what is due next and on who is in.  Small
- * cases by hand for what the array cannot say.
+ * The heap is compared with a plain array that is searched from end to end: after each of ten
+ * thousand random operations, the same on every run, both must agree on the next timer and on the
+ * timers that are set.  Small cases by hand test what the array cannot show.
  */
 #include "runtime/timers.h"
 #include "tests/lib/suite.h"
@@ -28,7 +28,7 @@ static int free_timers(void **state)
 
 FIXTURE(no_timers, free_timers)
 
-TEST(timers_timer_is_due_at_its_time_and_not_before)
+TEST(timers_are_due_at_their_time_and_not_before)
 {
     bwl_timer timer = { .at = BWL_NEVER };
 
@@ -58,7 +58,7 @@ TEST(timers_longest_due_comes_first)
     assert_null(bwl_timers_take_due(&timers, 100));
 }
 
-TEST(timers_reserve_keeps_what_is_in)
+TEST(timers_reserve_keeps_the_timers)
 {
     bwl_timer list[40];
 
@@ -86,7 +86,7 @@ TEST(timers_freed_are_empty_and_can_be_freed_again)
 
 static uint64_t  chance_state;
 static bwl_timer things[THINGS];
-static bwl_ms    due_at[THINGS]; /* the plain array: what each of them was set to */
+static bwl_ms    due_at[THINGS]; /* the plain array: the time of each timer */
 
 static unsigned chance(unsigned below)
 {
@@ -129,7 +129,7 @@ static void take_one(void)
     due_at[i] = BWL_NEVER;
 }
 
-/* Both say the same, and no parent is later than its children. */
+/* Both agree, and no parent is later than its children. */
 static void compare(void)
 {
     size_t in = 0;
@@ -147,7 +147,7 @@ static void compare(void)
         assert_true(timers.heap[place / 2]->at <= timers.heap[place]->at);
 }
 
-TEST(timers_agree_with_an_array_after_every_random_operation)
+TEST(timers_agree_with_an_array_after_random_operations)
 {
     unsigned taken = 0;
 
@@ -167,7 +167,7 @@ TEST(timers_agree_with_an_array_after_every_random_operation)
         taken += timers.count < before;
         compare();
     }
-    assert_true(taken > OPERATIONS / 10); /* or it shows nothing */
+    assert_true(taken > OPERATIONS / 10); /* else the test shows nothing */
     while (bwl_timers_take_due(&timers, 1000) != NULL)
         ;
     assert_int_equal(timers.count, 0);

@@ -14,7 +14,7 @@ static const bwl_compat_rules begun   = { .unit_ns            = SECOND_NS,
                                           .expired            = BWL_TIMESTAMP_NOT_AFTER_NOW,
                                           .timestamp_is_start = true };
 
-TEST(stamp_is_rounded_down_after_the_sum)
+TEST(timestamp_is_rounded_down_after_the_sum)
 {
     bwl_compat_rules extra = seconds;
 
@@ -29,7 +29,7 @@ TEST(stamp_is_rounded_down_after_the_sum)
     assert_int_equal(bwl_timestamp_at(&seconds, INT64_MAX, 3000), INT64_MAX / SECOND_NS);
 }
 
-TEST(expired_by_its_rule)
+TEST(timestamp_expires_by_its_rule)
 {
     bwl_compat_rules not_after = seconds;
 
@@ -42,7 +42,7 @@ TEST(expired_by_its_rule)
     assert_false(bwl_timestamp_has_expired(&begun, 5, 8 * SECOND_NS - 1, 3000));
 }
 
-TEST(plausible_is_from_2001_to_2099_in_the_unit_of_the_stamp)
+TEST(plausible_timestamp_is_from_2001_to_2099_in_its_unit)
 {
     static const int64_t units_ns[] = { 1000 * SECOND_NS, SECOND_NS, MS_NS, 1000, 1 };
 
@@ -59,14 +59,14 @@ TEST(plausible_is_from_2001_to_2099_in_the_unit_of_the_stamp)
     }
 }
 
-/* Rules that never compare a stamp with the time: any value is as good as another. */
-TEST(plausible_is_everything_where_nothing_compares)
+/* Rules that never compare a timestamp with the time: every value is valid. */
+TEST(every_timestamp_is_plausible_where_none_is_compared)
 {
     assert_true(bwl_timestamp_is_plausible(&(bwl_compat_rules){ 0 }, 0));
     assert_true(bwl_timestamp_is_plausible(&(bwl_compat_rules){ .unit_ns = SECOND_NS }, 1));
 }
 
-TEST(worth_is_what_is_left_rounded_down)
+TEST(time_left_is_rounded_down)
 {
     assert_int_equal(bwl_timestamp_left_ms(&seconds, 8, 5 * SECOND_NS, 0), 3000);
     assert_int_equal(bwl_timestamp_left_ms(&seconds, 8, 5 * SECOND_NS + 1, 0), 2999);
@@ -75,7 +75,7 @@ TEST(worth_is_what_is_left_rounded_down)
     assert_int_equal(bwl_timestamp_left_ms(&begun, 5, 5 * SECOND_NS + 400 * MS_NS, 3000), 2600);
 }
 
-TEST(numbers_of_strangers_do_not_overflow)
+TEST(numbers_of_foreign_locks_do_not_overflow)
 {
     assert_false(bwl_timestamp_has_expired(&seconds, INT64_MAX, 9 * SECOND_NS, 3000));
     assert_false(bwl_timestamp_has_expired(&begun, INT64_MAX, 9 * SECOND_NS, 3000));

@@ -1,13 +1,12 @@
 /*
- * test_tls_context.c -- the files of TLS: whatever is wrong with one of them is said with its name,
- * and no context comes of it.
+ * test_tls_context.c -- the files of TLS: an error names the file, and no context is made.
  */
 #include "tls_fixture.h"
 #include "tests/lib/suite.h"
 
 #include <sys/wait.h>
 
-/* ---- what a policy of the machine demands ---------------------------------------------------- */
+/* ---- the TLS policy of the machine ----------------------------------------------------------- */
 
 #define POLICY(version)           \
     "openssl_conf = all\n"        \
@@ -27,7 +26,7 @@ static const struct {
 enum { POLICIES = COUNT_OF(policies) };
 static int least_found[POLICIES];
 
-/* In children, and before anybody uses OpenSSL: it reads its policy once per process. */
+/* In children, before this process uses OpenSSL: OpenSSL reads its policy once per process. */
 static void try_policies(void)
 {
     for (size_t i = 0; i < POLICIES; i++) {
@@ -63,7 +62,7 @@ static identity other;
 static int make_all(void **state)
 {
     make_directory();
-    /* The hundred and more authorities of the system would only take time. */
+    /* The more than a hundred authorities of the system would only take time. */
     assert_int_equal(setenv("SSL_CERT_FILE", path_of("none.pem"), 1), 0);
     assert_int_equal(setenv("SSL_CERT_DIR", path_of("none"), 1), 0);
     try_policies();
@@ -119,7 +118,7 @@ TEST(context_has_no_compression_and_no_renegotiation)
     bwl_tls_context_free(context);
 }
 
-TEST(context_ca_file_that_is_none_is_refused)
+TEST(context_invalid_ca_file_is_refused)
 {
     assert_refused(&(bwl_tls_options){ .ca_file = path_of("no.pem") }, BWL_STATUS_SYSTEM,
                    "no.pem: No such file or directory");
@@ -136,7 +135,7 @@ TEST(context_ca_file_that_is_none_is_refused)
                    "key.pem: no certificate");
 }
 
-TEST(context_stale_errors_of_others_are_no_reason)
+TEST(context_ignores_stale_errors_of_other_code)
 {
     bwl_tls_options options = { .ca_file   = path_of("ca.pem"),
                                 .cert_file = path_of("cert.pem"),
@@ -161,20 +160,20 @@ TEST(context_stale_errors_of_others_are_no_reason)
 
 /* ---- our certificate ------------------------------------------------------------------------- */
 
-TEST(context_certificate_and_key_are_taken)
+TEST(context_certificate_and_key_are_loaded)
 {
     FILE *both = open_file("both.pem");
 
     assert_int_equal(PEM_write_X509(both, ours.certificate), 1);
     assert_int_equal(PEM_write_PrivateKey(both, ours.key, NULL, NULL, 0, NULL, NULL), 1);
     assert_int_equal(fclose(both), 0);
-    assert_int_equal(chmod(path_of("both.pem"), 0640), 0); /* a group may read it */
+    assert_int_equal(chmod(path_of("both.pem"), 0640), 0); /* readable by the group */
     bwl_tls_context_free(must_make_context(&(bwl_tls_options){ .cert_file = path_of("both.pem") }));
     bwl_tls_context_free(must_make_context(
         &(bwl_tls_options){ .cert_file = path_of("cert.pem"), .key_file = path_of("key.pem") }));
 }
 
-TEST(context_certificate_file_that_is_none_is_refused)
+TEST(context_invalid_certificate_file_is_refused)
 {
     assert_refused(&(bwl_tls_options){ .cert_file = path_of("no.pem") }, BWL_STATUS_SYSTEM,
                    "cannot read the certificate file ");
@@ -184,7 +183,7 @@ TEST(context_certificate_file_that_is_none_is_refused)
                    "a key (cert-key=) and no certificate that it belongs to (cert=)");
 }
 
-TEST(context_key_that_is_none_is_refused)
+TEST(context_invalid_key_is_refused)
 {
     bwl_tls_options options = { .cert_file = path_of("cert.pem") };
 
@@ -211,7 +210,7 @@ TEST(context_key_that_everybody_can_read_is_refused)
     assert_int_equal(chmod(options.key_file, 0600), 0);
 }
 
-/* OpenSSL would ask on the terminal, and wait for ever where there is one and nobody at it. */
+/* OpenSSL would ask on the terminal, and would wait for ever on a terminal without a user. */
 TEST(context_key_with_a_passphrase_is_refused_without_asking)
 {
     bwl_tls_options options = { .cert_file = path_of("cert.pem"),

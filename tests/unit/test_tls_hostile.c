@@ -1,11 +1,10 @@
 /*
- * test_tls_hostile.c -- one session against what no server should send, and against what others
- * leave in the error queue.
+ * test_tls_hostile.c -- one session against invalid bytes, and with foreign errors queued.
  */
 #include "tls_pair.h"
 #include "tests/lib/suite.h"
 
-/* ---- what no server should send -------------------------------------------------------------- */
+/* ---- invalid bytes of a server --------------------------------------------------------------- */
 
 TEST(hostile_clear_text_is_recognised)
 {
@@ -36,9 +35,9 @@ TEST(hostile_clear_text_is_recognised)
     }
 }
 
-/* In a handshake, one bit of what the server sends is turned.  A few bits of the record's version
- * are not looked at; whatever comes of it, nothing is read that the server has not said. */
-TEST(hostile_turned_bits_are_never_believed)
+/* In a handshake, one bit of the server's bytes is flipped.  A few bits of the record's version are
+ * not checked.  Whatever the result, no byte is read that the server has not sent. */
+TEST(hostile_flipped_bits_are_never_accepted)
 {
     unsigned refused = 0;
     unsigned open    = 0;
@@ -54,7 +53,7 @@ TEST(hostile_turned_bits_are_never_believed)
         assert_true(size > at && size < (int)sizeof flight);
         flight[at] = (char)(flight[at] ^ (1 << (at % 8)));
         assert_int_equal(bwl_tls_feed(p->tls, flight, (size_t)size, &p->fault), BWL_OK);
-        int status = shake_hands(p->tls, &p->s, SIZE_MAX, &p->fault);
+        int status = do_handshake(p->tls, &p->s, SIZE_MAX, &p->fault);
         refused += status < 0 ? 1 : 0;
         open += bwl_tls_is_open(p->tls) ? 1 : 0;
         assert_int_equal(bwl_tls_is_open(p->tls), SSL_is_init_finished(p->s.ssl) && status == 0);
@@ -64,12 +63,12 @@ TEST(hostile_turned_bits_are_never_believed)
     assert_true(open <= 1);
 }
 
-TEST(hostile_turned_bit_in_the_stream_breaks_it)
+TEST(hostile_flipped_bit_in_the_stream_breaks_it)
 {
     for (int i = 0; i < 2; i++) {
         char  record[128];
         pair *p = new_open_pair(versions[i]);
-        server_says(&p->s, "+OK\r\n");
+        server_sends(&p->s, "+OK\r\n");
         int size         = BIO_read(p->s.out, record, sizeof record);
         record[size - 3] = (char)(record[size - 3] ^ 4);
         assert_int_equal(bwl_tls_feed(p->tls, record, (size_t)size, &p->fault), BWL_OK);
@@ -77,7 +76,7 @@ TEST(hostile_turned_bit_in_the_stream_breaks_it)
                          BWL_STATUS_UNREACHABLE);
         assert_string_equal(p->text, "");
         assert_fault(&p->fault, BWL_STATUS_UNREACHABLE, "the TLS connection broke: ");
-        /* The peer is told. */
+        /* The peer gets an alert. */
         (void)carry_to_server(p->tls, &p->s, SIZE_MAX);
         assert_true(SSL_read(p->s.ssl, record, 1) <= 0);
         assert_int_equal(ERR_GET_REASON(ERR_peek_error()), SSL_R_SSLV3_ALERT_BAD_RECORD_MAC);
@@ -86,7 +85,7 @@ TEST(hostile_turned_bit_in_the_stream_breaks_it)
     }
 }
 
-TEST(hostile_a_record_too_long_is_refused)
+TEST(hostile_record_that_is_too_long_is_refused)
 {
     static const char header[] = "\x16\x03\x03\xff\xff";
     pair             *p        = new_pair(0);
@@ -104,18 +103,18 @@ TEST(hostile_renegotiation_is_declined)
 
     assert_int_equal(SSL_renegotiate(p->s.ssl), 1);
     (void)SSL_do_handshake(p->s.ssl);
-    assert_int_equal(client_hears(p), BWL_OK);
+    assert_int_equal(client_receives(p), BWL_OK);
     const char *bytes;
     size_t      size = bwl_tls_out(p->tls, &bytes);
-    assert_true(size > 0 && bytes[0] == SSL3_RT_ALERT); /* "no"; not the beginning of another one */
+    assert_true(size > 0 && bytes[0] == SSL3_RT_ALERT); /* a refusal, not a handshake */
     bwl_tls_sent(p->tls, size);
     assert_int_equal(bwl_tls_write(p->tls, "ping", 4, &p->fault), 4);
     free_pair(p);
 }
 
-/* ---- bounds, and what others leave behind ---------------------------------------------------- */
+/* ---- bounds, and errors of other code -------------------------------------------------------- */
 
-TEST(hostile_takes_no_more_than_it_said)
+TEST(hostile_session_takes_no_more_than_its_room)
 {
     static char much[BWL_TLS_IN_MAX];
     pair       *p = new_open_pair(TLS1_3_VERSION);
@@ -130,8 +129,8 @@ TEST(hostile_takes_no_more_than_it_said)
     free_pair(p);
 }
 
-/* A server that wants to begin anew again and again, and never reads our answers. */
-TEST(hostile_peer_that_only_asks_is_given_up)
+/* A server that renegotiates again and again, and never reads our answers. */
+TEST(hostile_peer_that_never_reads_is_disconnected)
 {
     pair       *p = new_open_pair(TLS1_2_VERSION);
     const char *bytes;
@@ -142,21 +141,21 @@ TEST(hostile_peer_that_only_asks_is_given_up)
         (void)SSL_do_handshake(p->s.ssl);
         (void)SSL_renegotiate_abbreviated(p->s.ssl);
         ERR_clear_error();
-        status = client_hears(p);
+        status = client_receives(p);
     }
     assert_fault(&p->fault, BWL_STATUS_REFUSED, "the server asks for more than it reads");
     assert_true(bwl_tls_out(p->tls, &bytes) <= BWL_TLS_OUT_MAX + 1024);
     free_pair(p);
 }
 
-TEST(hostile_stale_errors_of_others_do_no_harm)
+TEST(hostile_stale_errors_of_other_code_are_ignored)
 {
     for (int i = 0; i < 2; i++) {
         pair *p = new_pair(versions[i]);
         ERR_raise(ERR_LIB_SSL, SSL_R_BAD_PACKET);
         assert_int_equal(bwl_tls_step(p->tls, &p->fault), BWL_OK);
         assert_int_equal(ERR_peek_error(), 0);
-        assert_int_equal(shake_hands(p->tls, &p->s, SIZE_MAX, &p->fault), BWL_OK);
+        assert_int_equal(do_handshake(p->tls, &p->s, SIZE_MAX, &p->fault), BWL_OK);
         assert_true(bwl_tls_is_open(p->tls));
         ERR_raise(ERR_LIB_SSL, SSL_R_BAD_PACKET);
         assert_int_equal(bwl_tls_read(p->tls, p->text, 8, &p->fault), 0);

@@ -1,6 +1,5 @@
 /*
- * test_tls_library.c -- OpenSSL as we declare it is OpenSSL as its headers do; and what is said
- * when it is not there.
+ * test_tls_library.c -- our declarations of OpenSSL agree with its headers; missing library.
  */
 #include "net/tls/tls_library.h"
 #include "tests/lib/suite.h"
@@ -66,7 +65,7 @@ SAME_NUMBER(ERR_LIB_SSL);
 SAME_NUMBER(SSL_R_UNSUPPORTED_PROTOCOL);
 SAME_NUMBER(SSL_AD_REASON_OFFSET);
 
-TEST(library_error_numbers_are_taken_apart_as_openssl_does)
+TEST(library_error_numbers_are_decoded_as_openssl_does)
 {
     unsigned long error = ERR_PACK(ERR_LIB_SSL, 0, SSL_R_UNSUPPORTED_PROTOCOL);
 
@@ -109,12 +108,12 @@ TEST(library_every_function_is_found)
     assert_int_equal(library->OpenSSL_version_num() >> 28, 3);
 }
 
-TEST(library_missing_says_which_package)
+TEST(missing_library_error_names_the_package)
 {
     static const bwl_tls_library_names cases[] = {
         { .ssl = "libssl.so.3", .crypto = "libcrypto.so.0.no" },
         { .ssl = "libssl.so.0.no", .crypto = "libcrypto.so.3" },
-        { .ssl = "libc.so.6", .crypto = "libcrypto.so.3" }, /* something else by that name */
+        { .ssl = "libc.so.6", .crypto = "libcrypto.so.3" }, /* another library of that name */
     };
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -124,7 +123,7 @@ TEST(library_missing_says_which_package)
         assert_int_equal(fault.status, BWL_STATUS_UNSUPPORTED);
         assert_non_null(strstr(fault.text, "libssl3"));
         assert_non_null(strstr(fault.text, i == 2 ? "undefined symbol" : ".so.0.no"));
-        assert_true(library.SSL_new == NULL && library.ERR_clear_error == NULL); /* not by halves */
+        assert_true(library.SSL_new == NULL && library.ERR_clear_error == NULL); /* no parts */
     }
     assert_int_equal(bwl_tls_library_load(&(bwl_tls_library){ 0 }, &cases[0], NULL),
                      BWL_STATUS_UNSUPPORTED);

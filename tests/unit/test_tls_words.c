@@ -1,8 +1,8 @@
 /*
- * test_tls_words.c -- every server that must not be believed is not, and what is said of it.
+ * test_tls_words.c -- every server with a wrong certificate is refused, with its reason.
  *
- * The policy of this machine is made as loose as OpenSSL allows (old versions, ciphers without
- * certificates), so that what refuses is our own code and not Debian's openssl.cnf.
+ * The TLS policy of this machine is set as loose as OpenSSL allows (old versions, ciphers without
+ * certificates), so our own code refuses and not Debian's openssl.cnf.
  */
 #include "tls_fixture.h"
 #include "tests/lib/suite.h"
@@ -11,7 +11,7 @@ static identity authority;
 static identity between;  /* an authority below it */
 static identity stranger; /* an authority that nobody trusts */
 static identity ours;
-static identity theirs; /* of the stranger */
+static identity theirs; /* of the unknown authority */
 
 static bwl_tls_context *trusting; /* the authority */
 static bwl_tls_context *anybody;  /* no file: the system's authorities */
@@ -53,10 +53,10 @@ static int remove_all(void **state)
     return 0;
 }
 
-/* How a session with such a server comes out: a handshake, then the server says a word. */
+/* The result of a session with such a server: a handshake, then the server sends some bytes. */
 typedef struct meeting {
     const char            *host;
-    const bwl_tls_context *context; /* NULL: trusting */
+    const bwl_tls_context *context; /* NULL: accepted */
     server_terms           terms;
 } meeting;
 
@@ -69,11 +69,11 @@ static int meet(const meeting *how, bwl_fault *fault)
     char                   text[64];
 
     *fault     = (bwl_fault){ 0 };
-    int status = shake_hands(tls, &s, SIZE_MAX, fault);
+    int status = do_handshake(tls, &s, SIZE_MAX, fault);
     if (status == BWL_OK) {
         assert_true(bwl_tls_is_open(tls));
         if (SSL_is_init_finished(s.ssl))
-            server_says(&s, "+OK");
+            server_sends(&s, "+OK");
         while (carry_to_client(tls, &s, SIZE_MAX, fault) > 0)
             continue;
         status = read_all(tls, text, sizeof text, fault);
@@ -83,7 +83,7 @@ static int meet(const meeting *how, bwl_fault *fault)
             assert_string_equal(text, "");
     } else {
         assert_false(bwl_tls_is_open(tls));
-        assert_string_equal(server_hears(&s), "");
+        assert_string_equal(server_receives(&s), "");
     }
     if (status < 0) { /* for good, and the same every time */
         assert_int_equal(bwl_tls_read(tls, text, sizeof text, &again), status);
@@ -115,7 +115,7 @@ static void assert_refuses(const meeting *how, const char *part)
     assert_fault(&fault, BWL_STATUS_REFUSED, part);
 }
 
-/* ---- whom a certificate is for --------------------------------------------------------------- */
+/* ---- the host of a certificate --------------------------------------------------------------- */
 
 typedef struct host_case {
     const char *alternatives;
@@ -159,12 +159,12 @@ static const host_case host_cases[] = {
     { "IP:127.0.0.1", "127.1", "is for 127.0.0.1" },
 };
 
-TEST(words_certificate_must_be_for_the_host)
+TEST(verify_certificate_must_be_for_the_host)
 {
     for (size_t i = 0; i < COUNT_OF(host_cases); i++) {
         const host_case *c        = &host_cases[i];
         recipe           how_made = { .alternatives = c->alternatives, .issuer = &authority };
-        how_made.common_name      = c->host; /* which counts for nothing */
+        how_made.common_name      = c->host; /* which does not count */
         identity who              = make_identity(&how_made);
         meeting  how              = { .host = c->host, .terms = { .who = &who } };
         if (c->refusal == NULL)
@@ -175,7 +175,7 @@ TEST(words_certificate_must_be_for_the_host)
     }
 }
 
-TEST(words_names_of_a_certificate_are_cut_and_harmless)
+TEST(verify_names_of_a_certificate_are_cut_and_harmless)
 {
     char      many[1200] = "DNS:first.test";
     bwl_fault fault;
@@ -194,9 +194,9 @@ TEST(words_names_of_a_certificate_are_cut_and_harmless)
     free_identity(&who);
 }
 
-/* ---- who has signed it, and until when ------------------------------------------------------- */
+/* ---- the issuer, and the dates --------------------------------------------------------------- */
 
-TEST(words_chain_must_end_at_a_trusted_authority)
+TEST(verify_chain_must_end_at_a_trusted_authority)
 {
     recipe   right     = { .common_name = "x", .alternatives = "DNS:redis.test" };
     identity by_itself = make_identity(&right);
@@ -237,7 +237,7 @@ TEST(words_chain_must_end_at_a_trusted_authority)
     free_identity(&beyond);
 }
 
-TEST(words_certificate_has_its_time_and_its_use)
+TEST(verify_certificate_has_its_time_and_its_use)
 {
     recipe how_made = { .common_name  = "x",
                         .alternatives = "DNS:redis.test",
@@ -269,7 +269,7 @@ TEST(words_certificate_has_its_time_and_its_use)
     free_identity(&odd);
 }
 
-TEST(words_authority_has_its_time_as_well)
+TEST(verify_authority_has_its_time_as_well)
 {
     identity old = make_identity(&(recipe){ .common_name  = "the old one",
                                             .issuer       = &authority,
@@ -284,9 +284,9 @@ TEST(words_authority_has_its_time_as_well)
     free_identity(&who);
 }
 
-/* ---- what the two can agree on --------------------------------------------------------------- */
+/* ---- versions and ciphers in common ---------------------------------------------------------- */
 
-TEST(words_nothing_below_tls_1_2)
+TEST(verify_nothing_below_tls_1_2)
 {
     identity who = make_host("DNS:redis.test", &authority);
     meeting  how = { .host = "redis.test", .terms = { .who = &who } };
@@ -302,8 +302,8 @@ TEST(words_nothing_below_tls_1_2)
     free_identity(&who);
 }
 
-/* With such a cipher OpenSSL is content without any certificate, whatever SSL_VERIFY_PEER says. */
-TEST(words_server_without_a_certificate_is_not_believed)
+/* With such a cipher OpenSSL accepts a server without a certificate, even with SSL_VERIFY_PEER. */
+TEST(verify_server_without_a_certificate_is_not_believed)
 {
     meeting how = { .host  = "redis.test",
                     .terms = { .version = TLS1_2_VERSION, .ciphers = "aNULL:@SECLEVEL=0" } };
@@ -311,7 +311,7 @@ TEST(words_server_without_a_certificate_is_not_believed)
     assert_refuses(&how, "the server has not proved its identity: it sent no certificate");
 }
 
-TEST(words_no_encryption_in_common)
+TEST(verify_no_encryption_in_common)
 {
     identity who = make_host("DNS:redis.test", &authority);
     meeting  how = {
@@ -323,7 +323,7 @@ TEST(words_no_encryption_in_common)
     free_identity(&who);
 }
 
-/* ---- the name that is asked for -------------------------------------------------------------- */
+/* ---- server name indication ------------------------------------------------------------------ */
 
 static int see_name(SSL *ssl, int *alert, void *arg)
 {
@@ -335,7 +335,7 @@ static int see_name(SSL *ssl, int *alert, void *arg)
                                                              : SSL_TLSEXT_ERR_OK;
 }
 
-TEST(words_names_are_sent_and_addresses_are_not)
+TEST(verify_names_are_sent_and_addresses_are_not)
 {
     char     seen[64] = "";
     identity who = make_host("DNS:redis.test,DNS:unknown.test,IP:127.0.0.1,IP:::1", &authority);
@@ -366,7 +366,7 @@ static bwl_tls_context *context_of(const identity *whose)
                                                  .key_file  = path_of("key.pem") });
 }
 
-TEST(words_server_may_want_a_certificate_of_ours)
+TEST(verify_server_may_want_a_certificate_of_ours)
 {
     static const int versions[] = { TLS1_2_VERSION, TLS1_3_VERSION };
     bwl_tls_context *right      = context_of(&ours);
@@ -387,9 +387,9 @@ TEST(words_server_may_want_a_certificate_of_ours)
     free_identity(&who);
 }
 
-/* ---- hosts that nothing can be checked against ----------------------------------------------- */
+/* ---- hosts that no certificate can name ------------------------------------------------------ */
 
-TEST(words_host_that_cannot_be_checked_is_refused)
+TEST(verify_host_that_cannot_be_checked_is_refused)
 {
     static const char *const bad[] = {
         ".redis.test",        "*.test", "a b", "a/b", ".", "..", "::1::", "1.2.3.4:5", "%eth0",

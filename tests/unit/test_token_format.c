@@ -18,8 +18,8 @@
 typedef struct expectation {
     bwl_token_format format;
     const char      *form;
-    const char      *example;    /* for the bytes 0, 1, ... 15; NULL: not looked at              */
-    double           their_bits; /* what a token of the other program itself holds; or 128        */
+    const char      *example;    /* for the bytes 0, 1, ... 15; NULL: not checked */
+    double           their_bits; /* random bits of a token of the other program; or 128 */
 } expectation;
 
 static const expectation expectations[] = {
@@ -49,7 +49,7 @@ enum { COUNT = COUNT_OF(expectations), ROUNDS = 20000 };
 
 #define WALL_NS INT64_C(1795307460123456789) /* 2026-11-22T00:31:00.123Z */
 
-/* ---- the same chance on every run ------------------------------------------------------------ */
+/* ---- the same random bytes on every run ------------------------------------------------------ */
 
 static uint64_t chance_state;
 
@@ -72,11 +72,11 @@ static bwl_random random_bytes(void)
     return random;
 }
 
-/* ---- the form -------------------------------------------------------------------------------- */
+/* ---- form ------------------------------------------------------------------------------------ */
 
 FIXTURE(same_chance, NULL)
 
-TEST(shape_has_the_alphabet_and_the_length_of_the_other_program)
+TEST(token_has_the_alphabet_and_length_of_the_other_program)
 {
     char token[BWL_TOKEN_MAX + 1];
 
@@ -96,7 +96,7 @@ TEST(shape_has_the_alphabet_and_the_length_of_the_other_program)
     }
 }
 
-TEST(shape_fits_nothing_but_itself)
+TEST(token_fits_only_its_own_format)
 {
     bwl_random random = random_bytes();
     char       token[BWL_TOKEN_MAX + 1];
@@ -120,7 +120,7 @@ TEST(shape_fits_nothing_but_itself)
 
 FIXTURE(NULL, NULL)
 
-TEST(shape_of_ours_is_the_token_as_it_always_was)
+TEST(own_format_is_the_token_itself)
 {
     bwl_random counting = { { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 } };
     char       token[BWL_TOKEN_MAX + 1];
@@ -131,9 +131,9 @@ TEST(shape_of_ours_is_the_token_as_it_always_was)
     assert_string_equal(token, ours);
 }
 
-/* ---- the chance in it ------------------------------------------------------------------------ */
+/* ---- random bits ----------------------------------------------------------------------------- */
 
-/* The bits that one of so many letters is worth. */
+/* The bits of one letter of an alphabet of this size. */
 static double bits_of(unsigned letters)
 {
     switch (letters) {
@@ -150,8 +150,8 @@ static double bits_of(unsigned letters)
 
 FIXTURE(same_chance, NULL)
 
-/* Each letter of the alphabet comes at each place that is drawn, about as often as the others. */
-TEST(shape_uses_its_whole_alphabet_at_every_place)
+/* Each letter of the alphabet occurs at each random place, about as often as the others. */
+TEST(token_uses_the_whole_alphabet_at_every_place)
 {
     static unsigned counts[BWL_TOKEN_MAX][256];
     char            token[BWL_TOKEN_MAX + 1];
@@ -192,9 +192,9 @@ static int use_eval(const void *a, const void *b)
     return memcmp(a, b, BWL_TOKEN_MAX + 1);
 }
 
-/* Two tokens that differ in one random bit differ, for as many bits as the shape says: none of the
- * chance is thrown away.  And no two of many are the same. */
-TEST(shape_keeps_the_chance_that_it_promises)
+/* Two tokens that differ in one random bit differ, for as many bits as the format says: no random
+ * bit is dropped.  And no two of many tokens are the same. */
+TEST(token_has_its_number_of_random_bits)
 {
     static char tokens[ROUNDS][BWL_TOKEN_MAX + 1];
     char        token[BWL_TOKEN_MAX + 1];
@@ -238,7 +238,7 @@ static void assert_date(int64_t seconds, int64_t ms, const char *date)
     assert_string_equal(token, date);
 }
 
-TEST(shape_with_a_date_has_the_right_one)
+TEST(token_with_a_date_has_the_right_date)
 {
     assert_date(0, 0, "1970-01-01T00:00:00.000Z");
     assert_date(951782399, 999, "2000-02-28T23:59:59.999Z");
@@ -249,5 +249,5 @@ TEST(shape_with_a_date_has_the_right_one)
     assert_date(1735689600, 10, "2025-01-01T00:00:00.010Z");
     assert_date(1795307460, 123, "2026-11-22T00:31:00.123Z");
     assert_date(4107542400, 0, "2100-03-01T00:00:00.000Z");
-    assert_date(-5, 0, "1970-01-01T00:00:00.000Z"); /* a clock that nobody has set */
+    assert_date(-5, 0, "1970-01-01T00:00:00.000Z"); /* a clock that was never set */
 }

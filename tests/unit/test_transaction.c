@@ -19,7 +19,7 @@ static bwl_transaction_args args(bwl_transaction_command command, bwl_ms lasts_m
     };
 }
 
-/* In the text '#' stands for a NUL, a blank for CR LF. */
+/* In the text '#' stands for a NUL, a space for CR LF. */
 static void assert_written(bwl_transaction_command command, bwl_ms lasts_ms, const char *text)
 {
     char                 bytes[512];
@@ -42,7 +42,7 @@ static void assert_written(bwl_transaction_command command, bwl_ms lasts_ms, con
 #define KEY  "$3 k#y "
 #define EXEC "*1 $4 EXEC "
 
-TEST(every_word_is_its_commands)
+TEST(commands_are_written_byte_for_byte)
 {
     assert_written(TRANSACTION_READ, 0, "*2 $5 WATCH " KEY "*2 $3 GET " KEY "*1 $5 MULTI ");
     assert_written(TRANSACTION_SET, 0, "*4 $3 SET " KEY "$3 v#l $7 KEEPTTL " EXEC);
@@ -53,7 +53,7 @@ TEST(every_word_is_its_commands)
     assert_written(TRANSACTION_LEAVE, 0, "*1 $7 DISCARD ");
 }
 
-TEST(room_is_enough_for_the_longest)
+TEST(buffer_fits_the_longest_command)
 {
     static char          key[1024];
     static char          value[BWL_RESP_BULK_MAX];
@@ -117,7 +117,7 @@ static const char *const odd[] = { "+OK\r\n",
                                    "*1\r\n*1\r\n+OK\r\n",
                                    "%1\r\n+OK\r\n:1\r\n" };
 
-/* Of all these, none but those named are answers. */
+/* Only the named ones are answers. */
 static void only(bwl_transaction_command command, unsigned nth, const char *accepted)
 {
     for (size_t i = 0; i < COUNT_OF(odd); i++) {
@@ -125,23 +125,23 @@ static void only(bwl_transaction_command command, unsigned nth, const char *acce
         (void)snprintf(one, sizeof one, "|%s|", odd[i]);
         bool is_expected = strstr(accepted, one) != NULL;
         if ((reads(command, nth, odd[i]) == BWL_REDIS_ANSWER) != is_expected)
-            fail_msg("word %d, frame %u: %s", (int)command, nth, odd[i]);
+            fail_msg("command %d, frame %u: %s", (int)command, nth, odd[i]);
     }
 }
 
-TEST(nothing_else_is_an_answer)
+TEST(other_replies_are_refused)
 {
     only(TRANSACTION_READ, 0, "|+OK\r\n|");
     only(TRANSACTION_READ, 1, "|$2\r\nOK\r\n| |$-1\r\n| |*-1\r\n| |_\r\n|");
     only(TRANSACTION_READ, 2, "|+OK\r\n|");
-    only(TRANSACTION_SET, 0, "|+QUEUED\r\n|"); /* +OK: it was carried out, watched or not */
+    only(TRANSACTION_SET, 0, "|+QUEUED\r\n|"); /* +OK: it was carried out, whether watched or not */
     only(TRANSACTION_SET, 1, "|$-1\r\n| |*-1\r\n| |_\r\n| |*1\r\n+OK\r\n|");
     only(TRANSACTION_DELETE, 0, "|+QUEUED\r\n|");
     only(TRANSACTION_DELETE, 1, "|$-1\r\n| |*-1\r\n| |_\r\n| |*1\r\n:1\r\n|");
     only(TRANSACTION_LEAVE, 0, "|+OK\r\n|");
 }
 
-TEST(read_shows_the_value_or_that_there_is_none)
+TEST(read_shows_the_value_or_a_missing_key)
 {
     assert_int_equal(bwl_transaction_frames(TRANSACTION_READ), 3);
     is_answer(TRANSACTION_READ, 0, "+OK\r\n", BWL_YES);
@@ -157,7 +157,7 @@ TEST(read_shows_the_value_or_that_there_is_none)
     is_answer(TRANSACTION_READ, 2, "+OK\r\n", BWL_YES);
 }
 
-TEST(exec_says_whether_it_was_carried_out)
+TEST(reply_to_EXEC_says_whether_it_was_carried_out)
 {
     assert_int_equal(bwl_transaction_frames(TRANSACTION_SET), 2);
     is_answer(TRANSACTION_SET, 0, "+QUEUED\r\n", BWL_YES);
@@ -165,11 +165,11 @@ TEST(exec_says_whether_it_was_carried_out)
     is_answer(TRANSACTION_SET, 1, "_\r\n", BWL_NO);
     is_answer(TRANSACTION_SET, 1, "*-1\r\n", BWL_NO);
     is_answer(TRANSACTION_DELETE, 1, "*1\r\n:1\r\n", BWL_YES);
-    is_answer(TRANSACTION_DELETE, 1, "*1\r\n:0\r\n", BWL_YES); /* there was none */
+    is_answer(TRANSACTION_DELETE, 1, "*1\r\n:0\r\n", BWL_YES); /* there was no key */
     is_answer(TRANSACTION_DELETE, 1, "_\r\n", BWL_NO);
 }
 
-TEST(value_of_another_type_or_too_long_is_alien)
+TEST(value_of_another_type_or_too_long_is_a_foreign_value)
 {
     is_answer(TRANSACTION_READ, 1, "-WRONGTYPE Operation against a key\r\n", BWL_FOREIGN_VALUE);
     assert_false(reply.is_long);
@@ -177,11 +177,11 @@ TEST(value_of_another_type_or_too_long_is_alien)
     assert_int_equal(reply.answer, BWL_FOREIGN_VALUE);
     assert_true(reply.is_long);
     assert_int_equal(bwl_transaction_read(TRANSACTION_SET, 0, NULL, 0, &reply), BWL_REDIS_STRANGE);
-    is_answer(TRANSACTION_READ, 0, "-WRONGTYPE x\r\n", BWL_REFUSED); /* WATCH looks at no type */
+    is_answer(TRANSACTION_READ, 0, "-WRONGTYPE x\r\n", BWL_REFUSED); /* WATCH checks no type */
 }
 
 /* EXEC was carried out, and the one command in it was not. */
-TEST(error_inside_exec_is_the_answer_with_its_words)
+TEST(error_inside_EXEC_is_reported_with_its_text)
 {
     char text[64];
 

@@ -1,6 +1,5 @@
 /*
- * test_trusted_file.c -- which files may decide what bowline does.  Only root can make files of
- * another user.
+ * test_trusted_file.c -- which files may control bowline.  Files of another user need root.
  */
 #include "base/trusted_file.h"
 #include "tests/lib/suite.h"
@@ -79,7 +78,7 @@ static void assert_says(const char *text, const char *command)
 
 FIXTURE(begin, end)
 
-TEST(mode_decides_what_each_use_allows)
+TEST(mode_decides_for_each_use)
 {
     static const struct {
         mode_t mode;
@@ -99,7 +98,7 @@ TEST(mode_decides_what_each_use_allows)
     }
 }
 
-TEST(refused_mode_says_who_can_do_what_and_what_to_type)
+TEST(refused_mode_names_the_access_and_the_command_to_fix_it)
 {
     make("f", 0666);
     assert_false(trusts("f", BWL_TRUST_STEERS));
@@ -158,7 +157,7 @@ static bool list(const entry *named, size_t count, unsigned group, unsigned mask
                         { MASK, (uint16_t)mask, UINT32_MAX },
                         { OTHERS, 0, UINT32_MAX } };
 
-    /* The kernel wants them in the order of their tags. */
+    /* The kernel requires the order of their tags. */
     for (unsigned tag = OWNER; tag <= OTHERS; tag *= 2) {
         last = (uint16_t)tag;
         for (size_t i = 0; i < 4; i++)
@@ -177,7 +176,7 @@ static bool list(const entry *named, size_t count, unsigned group, unsigned mask
     return false;
 }
 
-TEST(list_decides_where_there_is_one)
+TEST(access_control_list_decides_if_there_is_one)
 {
     const uint32_t us = (uint32_t)geteuid();
     const struct {
@@ -190,7 +189,7 @@ TEST(list_decides_where_there_is_one)
         { { { USER, 6, us } }, 1, 0, 6, true, true },
         { { { USER, 4, STRANGER } }, 1, 0, 4, true, false },
         { { { USER, 6, STRANGER } }, 1, 0, 6, false, false },
-        { { { USER, 6, STRANGER } }, 1, 0, 4, true, false }, /* less than it says: the mask   */
+        { { { USER, 6, STRANGER } }, 1, 0, 4, true, false }, /* less, by the mask */
         { { { USER, 0, STRANGER } }, 1, 0, 6, true, true },
         { { { GROUP, 4, OTHER_GROUP } }, 1, 0, 4, true, false },
         { { { GROUP, 2, OTHER_GROUP } }, 1, 0, 6, false, false },
@@ -215,7 +214,7 @@ TEST(list_decides_where_there_is_one)
 
 /* ---- the directory, and links ---------------------------------------------------------------- */
 
-TEST(directory_in_which_others_can_replace_it_is_refused)
+TEST(directory_where_others_can_replace_the_file_is_refused)
 {
     make("f", 0600);
     assert_int_equal(chmod(".", 0777), 0);
@@ -225,13 +224,13 @@ TEST(directory_in_which_others_can_replace_it_is_refused)
     assert_int_equal(chmod(".", 0770), 0);
     assert_false(trusts("f", BWL_TRUST_SECRET));
     assert_says("a group can put another file in its place", "chmod go-w");
-    assert_int_equal(chmod(".", 01777), 0); /* sticky: nobody can replace what is ours */
+    assert_int_equal(chmod(".", 01777), 0); /* sticky: no other user can replace our files */
     assert_true(trusts("f", BWL_TRUST_SECRET));
     assert_int_equal(chmod(".", 0755), 0);
     assert_true(trusts("f", BWL_TRUST_SECRET));
 }
 
-TEST(link_is_followed_and_the_directory_behind_it_counts)
+TEST(link_is_followed_and_its_target_directory_counts)
 {
     assert_int_equal(mkdir("dir", 0700), 0);
     make("dir/f", 0600);
@@ -245,7 +244,7 @@ TEST(link_is_followed_and_the_directory_behind_it_counts)
     assert_false(trusts("link", BWL_TRUST_STEERS));
 }
 
-TEST(name_that_leads_to_another_file_is_refused)
+TEST(name_that_means_another_file_now_is_refused)
 {
     make("f", 0600);
     int fd = open("f", O_RDONLY | O_CLOEXEC);
@@ -301,7 +300,7 @@ TEST(directory_of_another_user_is_refused)
     assert_false(trusts("dir/f", BWL_TRUST_STEERS));
     assert_says("its directory belongs to user 54321", "ls -ld");
     assert_false(trusts_in("dir"));
-    assert_int_equal(chmod("dir", 02775), 0); /* nor does its owner share it for us */
+    assert_int_equal(chmod("dir", 02775), 0); /* nor by its owner on our behalf */
     assert_false(trusts_in("dir"));
 }
 
@@ -339,7 +338,7 @@ TEST(group_may_write_only_where_its_directory_is_shared)
     assert_true(trusts_in("."));
     assert_int_equal(chmod(".", 02777), 0);
     assert_false(trusts_in("."));
-    assert_int_equal(chmod(".", 03777), 0); /* sticky, but open to everybody */
+    assert_int_equal(chmod(".", 03777), 0); /* sticky, but writable for all users */
     assert_false(trusts_in("."));
     assert_int_equal(chmod(".", 02775), 0);
     assert_int_equal(chmod("f", 0666), 0);

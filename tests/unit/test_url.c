@@ -1,11 +1,10 @@
 /*
- * test_url.c -- the address of a store, taken apart: what is read, and what is refused.
+ * test_url.c -- parsing the URL of a store: which texts are accepted, and which are refused.
  *
- * A table of good addresses with all of their parts, a table of bad ones, and the places where
- * people go wrong: an '@' or a '/' that was not encoded in a password.  What is said about a bad
- * address must never quote what might be the password.  Then properties, on random bytes that are
- * the same on every run: what parts are made of is what is found in them again, and no text at all
- * does harm.
+ * A table of good URLs with all of their parts, a table of bad ones, and the usual mistakes: an '@'
+ * or a '/' that was not encoded in a password.  An error about a bad URL must never quote what
+ * might be the password.  Then properties of random bytes that are the same on every run: the parts
+ * of a URL are found in it again, and no text does harm.
  */
 #include "base/url.h"
 #include "core/text.h"
@@ -70,7 +69,7 @@ static void assert_part(const char *is, const char *wanted)
         assert_string_equal(is, wanted);
 }
 
-TEST(url_is_taken_apart_into_its_parts)
+TEST(url_is_parsed_into_its_parts)
 {
     for (size_t i = 0; i < COUNT_OF(examples); i++) {
         const example *e = &examples[i];
@@ -121,7 +120,7 @@ TEST(url_may_have_several_hosts)
     assert_int_equal(parse(text), BWL_STATUS_USAGE);
 }
 
-TEST(url_last_at_sign_ends_the_password)
+TEST(url_password_ends_at_the_last_at_sign)
 {
     assert_int_equal(parse("redis://u:a@b@h:1"), BWL_OK);
     assert_string_equal(url.user, "u");
@@ -131,7 +130,7 @@ TEST(url_last_at_sign_ends_the_password)
     assert_string_equal(url.user, "@");
 }
 
-TEST(url_at_sign_behind_the_host_ends_no_password)
+TEST(url_at_sign_after_the_host_ends_no_password)
 {
     assert_int_equal(parse("unix:///run/a@b?note=c@d"), BWL_OK);
     assert_null(url.user);
@@ -141,7 +140,7 @@ TEST(url_at_sign_behind_the_host_ends_no_password)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-TEST(url_option_is_found_decoded_and_by_its_whole_name)
+TEST(url_option_is_found_by_its_whole_name_and_decoded)
 {
     assert_int_equal(parse("thread:?le=1&lease=30s&k%65y=a%26b%3Dc&last=&x=1=2"), BWL_OK);
     assert_string_equal(bwl_url_find(&url, "le"), "1");
@@ -186,7 +185,7 @@ TEST(url_unknown_option_is_named)
                                     "that there are");
 }
 
-TEST(url_option_stands_only_once)
+TEST(url_option_may_occur_once)
 {
     static const char *const known[] = { "lease", "wait", "key", NULL };
 
@@ -198,7 +197,7 @@ TEST(url_option_stands_only_once)
 
 /* ---- bad ones -------------------------------------------------------------------------------- */
 
-/* What stands for the password in them. */
+/* The text in place of the password. */
 #define SECRET "hunter2"
 
 static const char *const bad[][2] = {
@@ -268,12 +267,12 @@ TEST(url_has_at_most_2048_bytes)
     assert_non_null(strstr(fault.text, "2048"));
 }
 
-TEST(url_fault_may_be_left_out)
+TEST(url_fault_is_optional)
 {
     assert_int_equal(bwl_url_parse(&url, "nonsense", NULL), BWL_STATUS_USAGE);
 }
 
-TEST(url_wiped_holds_no_byte_of_the_password)
+TEST(url_wiped_has_no_byte_of_the_password)
 {
     static const bwl_url nothing;
 
@@ -303,8 +302,8 @@ static int same_chance(void **state)
 
 FIXTURE(same_chance, NULL)
 
-/* Bytes that URLs are made of come more often than others. */
-TEST(url_no_text_at_all_does_harm)
+/* The bytes of which URLs are made occur more often than others. */
+TEST(url_random_text_does_no_harm)
 {
     static const char busy[] = "redis:file:////@@@::::??&&==%%%2%40[]01";
     static bwl_url    again;
@@ -327,5 +326,5 @@ TEST(url_no_text_at_all_does_harm)
             assert_memory_equal(again.text, url.text, url.used);
         }
     }
-    assert_in_range(good, 100, ROUNDS - 100); /* or it shows nothing */
+    assert_in_range(good, 100, ROUNDS - 100); /* else the test shows nothing */
 }

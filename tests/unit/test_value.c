@@ -1,9 +1,9 @@
 /*
- * test_value.c -- values byte for byte, and reading them.
+ * test_value.c -- writing values byte for byte, and reading them.
  *
- * The tables of floats were printed by the programs themselves: Python's repr, Ruby's to_s, PHP's
- * echo with precision=14.  Two properties are checked too: a value that was written is read as the
- * same value, and random bytes are accepted only if writing produces the same bytes.
+ * The other programs printed the tables of floats: Python's repr, Ruby's to_s, PHP's echo with
+ * precision=14.  Two properties are checked too: a value that was written is read as the same
+ * value, and random bytes are accepted only if writing produces the same bytes.
  */
 #include "core/token.h"
 #include "engine/redis/wire/value.h"
@@ -63,9 +63,9 @@ static void assert_foreign_value(const bwl_compat_rules *rules, const char *byte
     assert_int_equal(timestamp, 4711);
 }
 
-/* ---- shapes ---------------------------------------------------------------------------------- */
+/* ---- formats --------------------------------------------------------------------------------- */
 
-TEST(without_rules_it_is_the_token)
+TEST(value_without_rules_is_the_token)
 {
     assert_text(NULL, TOKEN, 0, TOKEN);
     assert_writes(NULL, TOKEN, 1700000000, TOKEN, 22);
@@ -107,7 +107,7 @@ TEST(decimals)
     assert_foreign_value(&decimal, "", 0);
 }
 
-TEST(affixes_stand_around_it)
+TEST(affixes_enclose_the_token)
 {
     bwl_compat_rules decimal = {
         .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS, .prefix = "at:", .suffix = ";"
@@ -189,7 +189,7 @@ TEST(floats_as_python_and_ruby_print_them)
         assert_writes(&ruby, TOKEN, rows[i].ns, rows[i].text, strlen(rows[i].text));
         assert_true(bwl_value_read(&timestamp, &python, rows[i].text, strlen(rows[i].text)));
         assert_true(llabs(timestamp - rows[i].ns) <=
-                    120); /* half of what a double there can tell */
+                    120); /* half of the distance of two doubles there */
         assert_writes(&python, TOKEN, timestamp, rows[i].text, strlen(rows[i].text));
     }
 }
@@ -210,7 +210,7 @@ TEST(floats_as_php_prints_them)
     assert_text(&php_ms, TOKEN, 1496826000000000, "1496826000000");
 }
 
-TEST(floats_that_nobody_prints_are_a_strangers)
+TEST(floats_that_no_program_prints_are_foreign)
 {
     static const char *const not_python[] = { "1700000010",
                                               "1700000010.",
@@ -243,7 +243,7 @@ TEST(floats_that_nobody_prints_are_a_strangers)
         assert_foreign_value(&php, not_php[i], strlen(not_php[i]));
 }
 
-TEST(floats_know_their_limits)
+TEST(floats_beyond_the_limits_are_foreign)
 {
     bwl_compat_rules wide_ms = { .value    = BWL_VALUE_FLOAT_PYTHON,
                                  .unit_ns  = MS_NS,
@@ -256,8 +256,8 @@ TEST(floats_know_their_limits)
     assert_int_equal(bwl_value_write(bytes, &wide_ms, TOKEN, INT64_MAX), 0);
 }
 
-/* The nearest double is above what a number of nanoseconds can be: it could not be read back. */
-TEST(a_float_that_is_rounded_up_is_still_read)
+/* The nearest double is above the largest number of nanoseconds: it could not be read back. */
+TEST(float_that_is_rounded_up_is_read)
 {
     const int64_t last = INT64_MAX - SECOND_NS;
     char          bytes[BWL_VALUE_MAX];
@@ -271,7 +271,7 @@ TEST(a_float_that_is_rounded_up_is_still_read)
     assert_true(size != 0 && bwl_value_read(&timestamp, &php, bytes, size));
 }
 
-TEST(locale_is_of_no_matter)
+TEST(locale_does_not_matter)
 {
     static const char *const commas[] = { "de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE" };
 
@@ -312,8 +312,8 @@ static const bwl_compat_rules shapes[] = {
       .suffix  = "!" },
 };
 
-/* Times of day from 2001 to 2103, which is where a double tells microseconds apart. */
-TEST(what_is_written_is_read_as_what_it_was)
+/* Times of day from 2001 to 2103, for which a double has a precision of a microsecond. */
+TEST(written_value_is_read_back)
 {
     for (unsigned i = 0; i < 200000; i++) {
         const bwl_compat_rules *rules = &shapes[i % COUNT_OF(shapes)];
@@ -335,7 +335,7 @@ TEST(what_is_written_is_read_as_what_it_was)
     }
 }
 
-/* Bytes that look like a value, with something wrong in most of them. */
+/* Bytes that look like a value, with an error in most of them. */
 static size_t garbage(char *ret_bytes)
 {
     static const char some[] = "0123456789.-:xe+E, \n\0abcdef";
@@ -360,19 +360,19 @@ static void assert_garbage(const bwl_compat_rules *rules, const char *bytes, siz
     if (rules->value == BWL_VALUE_TOKEN || rules->token != BWL_TOKEN_OURS)
         return; /* the token is not known */
     size_t written = bwl_value_write(again, rules, "", timestamp);
-    /* A float that stands between two stamps is read as the nearest. */
+    /* A float between two timestamps is read as the nearest one. */
     if (rules->whole_ns == 0 && (written != size || memcmp(again, bytes, size) != 0))
         fail_msg("\"%.*s\" is read, and written as \"%.*s\"", (int)size, bytes, (int)written,
                  again);
 }
 
-TEST(garbage_is_refused_or_would_be_written_just_so)
+TEST(garbage_is_refused_or_written_byte_for_byte)
 {
     char bytes[300];
 
     for (unsigned i = 0; i < 300000; i++) {
         size_t size = garbage(bytes);
-        char  *copy = malloc(size + 1); /* so that a byte too far is noticed */
+        char  *copy = malloc(size + 1); /* so that a read of one byte too many is noticed */
         memcpy(copy, bytes, size);
         assert_garbage(&shapes[i % COUNT_OF(shapes)], copy, size);
         free(copy);

@@ -1,8 +1,8 @@
 /*
  * test_wakeup.c -- the descriptors of a client for an event loop of the caller.
  *
- * What they show on every engine is in conformance/test_engines_events.c.  Here: how they are
- * made, what is left without any, and what another thread inside the client does to them.
+ * conformance/test_engines_events.c tests what they report on every engine.  Here: how they are
+ * made, what works without them, and the effect of another thread inside the client.
  */
 #include "api/handles.h"
 #include "runtime/wakeup.h"
@@ -51,7 +51,7 @@ TEST(wakeup_descriptors_are_made_once)
     assert_int_equal(bowline_wakeup_fd(NULL, &error), BOWLINE_USAGE);
 }
 
-TEST(wakeup_that_fails_leaves_nothing_and_may_be_tried_again)
+TEST(wakeup_that_cannot_be_made_leaves_nothing_and_is_tried_again)
 {
     struct rlimit before, none;
 
@@ -69,8 +69,8 @@ TEST(wakeup_that_fails_leaves_nothing_and_may_be_tried_again)
     assert_true(bowline_wakeup_fd(client, &error) >= 0);
 }
 
-/* It has the descriptors, and not the thread: closing must not wait for that. */
-TEST(wakeup_in_a_child_of_fork_is_forked_and_close_returns)
+/* It has the descriptors, and not the thread: the close must not wait for that thread. */
+TEST(wakeup_in_a_child_returns_forked_and_close_returns)
 {
     int status;
 
@@ -111,7 +111,7 @@ TEST(wakeup_descriptor_is_readable_when_the_next_timer_is_due)
     assert_true(bowline_timeout_ms(client) > 60000);
 }
 
-TEST(wakeup_descriptor_that_is_raised_is_readable_until_the_next_dispatch)
+TEST(wakeup_descriptor_stays_readable_until_the_next_dispatch)
 {
     int fd = bowline_fd(client);
 
@@ -131,9 +131,8 @@ static void start(const char *name)
                      BOWLINE_OK);
 }
 
-/* The operation ends inside of the call that starts it.  A caller that has taken no event yet
- * checks its operations itself. */
-TEST(wakeup_end_inside_a_start_wakes_a_loop_that_takes_events)
+/* The operation ends inside the call that starts it.  A caller without events checks it. */
+TEST(wakeup_operation_that_ends_in_its_start_wakes_a_loop_with_events)
 {
     bowline_event event = { .size = sizeof event };
     int           fd    = bowline_fd(client);
@@ -156,7 +155,7 @@ static void limit_descriptors(rlim_t count, struct rlimit *ret_before)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ count, ret_before->rlim_max }), 0);
 }
 
-TEST(wakeup_without_descriptors_a_free_lock_is_acquired_and_no_call_waits)
+TEST(wakeup_without_descriptors_acquires_a_free_lock_and_never_waits)
 {
     bowline_hold *held = NULL, *free_one = NULL, *none = NULL;
     struct rlimit before;
@@ -174,12 +173,12 @@ TEST(wakeup_without_descriptors_a_free_lock_is_acquired_and_no_call_waits)
     assert_true(error.system_errno != 0 && none == NULL);
     assert_int_equal(lost_fd, BOWLINE_SYSTEM);
     assert_int_equal(dispatch, BOWLINE_SYSTEM);
-    assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK); /* now there are */
+    assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK); /* now there are some */
     assert_true(bowline_hold_lost_fd(held, &error) >= 0);
 }
 
 /* The caller cannot wait for anything, but time passes. */
-TEST(wakeup_without_descriptors_an_acquire_ends_in_time)
+TEST(wakeup_without_descriptors_ends_an_acquire_in_time)
 {
     bowline_hold      *held = NULL, *none = NULL;
     bowline_operation *op      = NULL;
@@ -219,8 +218,8 @@ static void await_runner(void)
 }
 
 /* The second dispatch has nothing to do and ends first.  A notification still goes to the thread
- * inside of the first one, and not to the descriptor of the caller's loop, which nobody polls. */
-TEST(wakeup_thread_inside_of_dispatch_is_notified_after_another_has_dispatched)
+ * inside the first one, and not to the descriptor of the caller's loop, which no thread polls. */
+TEST(wakeup_thread_in_dispatch_is_notified_after_another_dispatch)
 {
     pthread_t dispatches;
 

@@ -1,6 +1,6 @@
 /*
- * test_zset_lock.c -- the commands of the ZSET words, and what their answers mean.  What the
- * scripts do is in tests/live/test_foreign_locks.c.
+ * test_zset_lock.c -- the commands of the locks that are a sorted set, and their replies.
+ * tests/live/test_foreign_locks.c tests the scripts.
  */
 #include "engine/redis/wire/key.h"
 #include "engine/redis/wire/scripts.h"
@@ -16,7 +16,7 @@ static const bwl_compat_rules rules = { .value = BWL_VALUE_TOKEN, .token = BWL_T
 static const bwl_redis_command words[] = { REDIS_ZSET_TAKE, REDIS_ZSET_EXTEND, REDIS_ZSET_RELEASE };
 enum { WORDS = COUNT_OF(words) };
 
-/* The words of a command, each with a bar behind it; a script by its name, or TEXT. */
+/* The arguments of a command, each followed by a bar; a script by its name, or TEXT. */
 static void expect_words(const char *bytes, size_t size, const char *wanted)
 {
     static char     is[500];
@@ -61,7 +61,7 @@ static void expect_command(const bwl_redis_command_args *args, const char *wante
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-TEST(zset_commands_name_the_key_the_member_and_the_lease)
+TEST(zset_commands_have_the_key_the_member_and_the_lease)
 {
     expect_command(&(bwl_redis_command_args){ .command = REDIS_ZSET_TAKE, .rules = &rules },
                    "EVALSHA|zset_take|1|nightly|" MEMBER "|300000|");
@@ -73,7 +73,7 @@ TEST(zset_commands_name_the_key_the_member_and_the_lease)
                    "EVALSHA|zset_release|1|nightly|" MEMBER "|");
 }
 
-TEST(zset_member_that_was_seen_is_named_by_its_bytes)
+TEST(zset_foreign_member_is_named_by_its_bytes)
 {
     expect_command(&(bwl_redis_command_args){ .command    = REDIS_ZSET_RELEASE,
                                               .rules      = &rules,
@@ -82,7 +82,7 @@ TEST(zset_member_that_was_seen_is_named_by_its_bytes)
                    "EVALSHA|zset_release|1|nightly|another|");
 }
 
-TEST(zset_longest_key_has_room_in_every_command)
+TEST(zset_longest_key_fits_in_every_command)
 {
     static char longest[BWL_KEY_MAX + 1];
     static char bytes[16384];
@@ -104,7 +104,7 @@ TEST(zset_longest_key_has_room_in_every_command)
     }
 }
 
-TEST(zset_look_asks_for_the_key_alone)
+TEST(zset_holder_query_has_only_the_key)
 {
     char            bytes[2048];
     bwl_resp_writer writer = { .bytes = bytes, .capacity = sizeof bytes };

@@ -2,9 +2,9 @@
  * tls_fixture.h -- certificates of all kinds, and a real OpenSSL server in the same program, for
  * the tests of TLS.
  *
- * The server's session reads from memory and writes to memory too, so a test carries every byte
- * from one to the other itself, in pieces of its choice: no sockets, no other process, no clock.
- * The certificates are made here, for the day on which the test runs.
+ * The server's session reads from memory and writes to memory too, so a test moves every byte
+ * between the two itself, in pieces of any size: no sockets, no other process, no clock.  The
+ * certificates are made at the start of the test.
  */
 #ifndef TLS_FIXTURE_H
 #define TLS_FIXTURE_H
@@ -106,7 +106,7 @@ static inline void free_identity(identity *old)
 
 static char directory[64];
 
-/* The path of a file of this name; good for a few calls. */
+/* The path of a file of this name; valid for a few calls. */
 static inline const char *path_of(const char *name)
 {
     static char paths[8][128];
@@ -178,12 +178,12 @@ static inline void remove_directory(void)
 
 typedef struct server_terms {
     const identity *who;       /* NULL: none, for ciphers without                             */
-    const identity *above;     /* sent behind it; NULL: nothing                               */
-    const identity *asks_for;  /* wants a certificate of this authority; NULL: wants none     */
-    const char     *ciphers;   /* NULL: as they are                                           */
-    int             version;   /* and no other; 0: any                                        */
-    unsigned        piece_max; /* of what it sends, per record; 0: as usual                   */
-    int (*sees_name)(SSL *, int *, void *); /* what TLS says of the name it wants (SNI) */
+    const identity *above;     /* sent after it; NULL: nothing */
+    const identity *asks_for;  /* requires a certificate of this authority; NULL: requires none */
+    const char     *ciphers;   /* NULL: the defaults */
+    int             version;   /* the only version; 0: any */
+    unsigned        piece_max; /* bytes per record; 0: the default */
+    int (*sees_name)(SSL *, int *, void *); /* the server name in the handshake (SNI) */
     void *sees_name_arg;
 } server_terms;
 
@@ -238,14 +238,14 @@ static inline void free_server(server *s)
     ERR_clear_error();
 }
 
-static inline void server_says(server *s, const char *text)
+static inline void server_sends(server *s, const char *text)
 {
     assert_int_equal(SSL_write(s->ssl, text, (int)strlen(text)), (int)strlen(text));
     ERR_clear_error();
 }
 
-/* What the server reads now, up to a few kilobytes; "" if nothing. */
-static inline const char *server_hears(server *s)
+/* Returns what the server reads now, up to a few kilobytes; "" if nothing. */
+static inline const char *server_receives(server *s)
 {
     static char text[20000];
     int         size = SSL_read(s->ssl, text, sizeof text - 1);
@@ -255,9 +255,9 @@ static inline const char *server_hears(server *s)
     return text;
 }
 
-/* ---- carrying bytes -------------------------------------------------------------------------- */
+/* ---- moving bytes ---------------------------------------------------------------------------- */
 
-/* A piece of what the client wants to send.  How many bytes it was. */
+/* Moves a piece of the client's output.  Returns its size. */
 static inline size_t carry_to_server(bwl_tls *tls, server *s, size_t piece)
 {
     const char *bytes;
@@ -272,7 +272,7 @@ static inline size_t carry_to_server(bwl_tls *tls, server *s, size_t piece)
     return size;
 }
 
-/* A piece of what the server wants to send.  How many bytes it was. */
+/* Moves a piece of the server's output.  Returns its size. */
 static inline size_t carry_to_client(bwl_tls *tls, server *s, size_t piece, bwl_fault *fault)
 {
     char bytes[4096];
@@ -284,8 +284,8 @@ static inline size_t carry_to_client(bwl_tls *tls, server *s, size_t piece, bwl_
     return bwl_tls_feed(tls, bytes, (size_t)size, fault) == BWL_OK ? (size_t)size : 0;
 }
 
-/* Takes the handshake as far as it goes; what the client says of it in the end. */
-static inline int shake_hands(bwl_tls *tls, server *s, size_t piece, bwl_fault *fault)
+/* Runs the handshake to its end.  Returns the last status of the client. */
+static inline int do_handshake(bwl_tls *tls, server *s, size_t piece, bwl_fault *fault)
 {
     int  status = bwl_tls_step(tls, fault);
     bool moved  = true;
@@ -300,7 +300,7 @@ static inline int shake_hands(bwl_tls *tls, server *s, size_t piece, bwl_fault *
     return status;
 }
 
-/* The client's clear bytes until there are no more; whatever comes of it is the last status. */
+/* Reads the client's plaintext until there is no more.  Returns the last status. */
 static inline int read_all(bwl_tls *tls, char *ret_text, size_t room, bwl_fault *fault)
 {
     size_t  used = 0;
@@ -332,7 +332,7 @@ static inline bwl_tls *must_start(const bwl_tls_context *context, const char *ho
     return tls;
 }
 
-/* Says the text when it is not as it should be. */
+/* Prints the text if the assertion fails. */
 static inline void assert_fault(const bwl_fault *fault, int status, const char *part)
 {
     if (fault->status != status || strstr(fault->text, part) == NULL)

@@ -1,5 +1,5 @@
 /*
- * tls_pair.h -- a client of ours and a server that it believes, for the tests of the stream itself.
+ * tls_pair.h -- a client of ours and a server that it accepts, for the tests of the stream itself.
  */
 #ifndef TLS_PAIR_H
 #define TLS_PAIR_H
@@ -38,7 +38,7 @@ static inline int remove_ends(void **state)
     return 0;
 }
 
-/* The two ends, and what the client said last. */
+/* The two ends, and the last status of the client. */
 typedef struct pair {
     bwl_tls  *tls;
     server    s;
@@ -60,7 +60,7 @@ static inline pair *new_open_pair(int version)
 {
     pair *p = new_pair(version);
 
-    if (shake_hands(p->tls, &p->s, SIZE_MAX, &p->fault) < 0 || !bwl_tls_is_open(p->tls))
+    if (do_handshake(p->tls, &p->s, SIZE_MAX, &p->fault) < 0 || !bwl_tls_is_open(p->tls))
         fail_msg("no handshake: %s", p->fault.text);
     assert_int_equal(SSL_is_init_finished(p->s.ssl), 1);
     (void)read_all(p->tls, p->text, sizeof p->text, &p->fault);
@@ -75,7 +75,7 @@ static inline void free_pair(pair *p)
     free(p);
 }
 
-static inline int client_hears(pair *p)
+static inline int client_receives(pair *p)
 {
     while (carry_to_client(p->tls, &p->s, SIZE_MAX, &p->fault) > 0)
         continue;

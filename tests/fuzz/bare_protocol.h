@@ -1,23 +1,23 @@
 /*
- * protocol_alone.h -- a protocol without a hold above it, told whatever may happen at any time.
+ * bare_protocol.h -- a protocol without a hold above it, with any event at any time.
  *
- * Commands come as core.h allows them: one at a time, save that RELEASE may interrupt.  Events come
- * at will: answers to any question or to none, alarms that nobody wished for, pushes.  Claimed is
- * that an outcome is told only of a command that is out, and is one that this command may have;
- * that nothing is asked otherwise; and that after QUEUED only HELD or a refusal is told.  One that
- * listens may say at any time while it is held that it is for longer, or not any more, and may ask
- * for that; and what it has queued for may end without an answer, or anew.
+ * Commands follow core.h: one at a time, except that RELEASE may interrupt.  Events are arbitrary:
+ * replies to any request or to none, alarms that were not set, pushes.  It checks that an outcome
+ * is reported only for a command that is in progress, and is allowed for it; that no other request
+ * is sent; and that after QUEUED only HELD or a refusal is reported.  A protocol with pushes may
+ * report at any time while it is held that the hold is longer or lost, and may send a request for
+ * that; its queue entry may end without a reply, or be made again.
  */
-#ifndef PROTOCOL_ALONE_H
-#define PROTOCOL_ALONE_H
+#ifndef BARE_PROTOCOL_H
+#define BARE_PROTOCOL_H
 
-#include "queue_line.h"
+#include "queue_model.h"
 #include "tape.h"
 
 #include "lock/machine.h"
 
-/* What it may tell of each command, as a set of 1 << kind. */
-static inline unsigned may_tell(bwl_verb verb)
+/* The allowed outcomes of each command, as a set of 1 << kind. */
+static inline unsigned allowed_outcomes(bwl_verb verb)
 {
     unsigned no_answer =
         1u << BWL_NOT_NOW | 1u << BWL_STORE_REFUSED | 1u << BWL_UNREACHABLE | 1u << BWL_UNKNOWN;
@@ -29,31 +29,31 @@ static inline unsigned may_tell(bwl_verb verb)
     case BWL_EXTEND: return no_answer | 1u << BWL_HELD | 1u << BWL_LOST;
     case BWL_RELEASE: return no_answer | 1u << BWL_RELEASED | 1u << BWL_LOST;
     }
-    return 0; /* no command is out */
+    return 0; /* no command is in progress */
 }
 
-/* A machine without a hold above it, told whatever may happen at any time. */
-typedef struct alone {
+/* A protocol without a hold above it. */
+typedef struct bare {
     const bwl_protocol *protocol;
     _Alignas(8) unsigned char memory[BWL_PROTOCOL_STATE_MAX];
     bwl_lock_request request;
     int64_t          wall_ns;
-    bwl_verb         out;  /* the command without an outcome, or 0 */
-    bwl_verb         last; /* the latest command                   */
-    bwl_outcome_kind told; /* of it                                */
+    bwl_verb         out;     /* the command without an outcome, or 0 */
+    bwl_verb         last;    /* the latest command                   */
+    bwl_outcome_kind outcome; /* its outcome */
     bool             queued;
     bool             held;
     uint32_t         tag;
-    uint8_t          command; /* of the latest question                 */
-} alone;
+    uint8_t          command; /* of the latest request */
+} bare;
 
-static inline void judge_alone(alone *a, const bwl_effects *fx)
+static inline void check_bare(bare *a, const bwl_effects *fx)
 {
-    bwl_outcome_kind kind    = fx->outcome.kind;
-    bool             unasked = a->protocol->uses_push && a->held && a->out == 0;
+    bwl_outcome_kind kind        = fx->outcome.kind;
+    bool             unrequested = a->protocol->uses_push && a->held && a->out == 0;
 
     require(fx->send_count <= 1);
-    require(fx->send_count == 0 || a->out != 0 || unasked);
+    require(fx->send_count == 0 || a->out != 0 || unrequested);
     require(fx->wake_at >= 0);
     if (fx->send_count > 0) {
         a->tag     = fx->sends[0].tag;
@@ -62,24 +62,24 @@ static inline void judge_alone(alone *a, const bwl_effects *fx)
     if (kind == BWL_PENDING)
         return;
     require(kind != BWL_RETRY_WITH_NEW_TOKEN || a->protocol->uses_push);
-    if (unasked) {
+    if (unrequested) {
         require(kind == BWL_HELD || kind == BWL_LOST);
         a->held = kind == BWL_HELD;
         return;
     }
-    require((may_tell(a->out) >> kind & 1) != 0);
+    require((allowed_outcomes(a->out) >> kind & 1) != 0);
     require(kind != BWL_QUEUED || !a->queued);
     require(!a->queued || a->out != BWL_ACQUIRE || kind == BWL_HELD || kind == BWL_STORE_REFUSED ||
             (a->protocol->uses_push && (kind == BWL_UNKNOWN || kind == BWL_RETRY_WITH_NEW_TOKEN)));
     a->queued = kind == BWL_QUEUED;
     if (a->out != BWL_EXTEND || kind == BWL_LOST)
         a->held = kind == BWL_HELD;
-    a->told = kind;
+    a->outcome = kind;
     if (!a->queued)
         a->out = 0;
 }
 
-static inline void command_alone(alone *a, bwl_ms now, uint8_t detail)
+static inline void command_bare(bare *a, bwl_ms now, uint8_t detail)
 {
     bwl_effects fx  = { 0 };
     bwl_command cmd = { .verb     = (bwl_verb)(1 + detail % 3),
@@ -93,26 +93,25 @@ static inline void command_alone(alone *a, bwl_ms now, uint8_t detail)
         (!a->protocol->can_verify_owner && (a->out != 0 || (cmd.verb == BWL_RELEASE && !a->held))))
         return;
     cmd.again = a->protocol->can_verify_owner && cmd.verb == BWL_ACQUIRE &&
-                a->last == BWL_ACQUIRE && a->told == BWL_UNKNOWN && detail / 6 % 2 == 1;
-    a->out    = cmd.verb;
-    a->last   = cmd.verb;
-    a->told   = BWL_PENDING;
-    a->queued = false;
-    a->held   = a->held && cmd.verb == BWL_EXTEND;
+                a->last == BWL_ACQUIRE && a->outcome == BWL_UNKNOWN && detail / 6 % 2 == 1;
+    a->out     = cmd.verb;
+    a->last    = cmd.verb;
+    a->outcome = BWL_PENDING;
+    a->queued  = false;
+    a->held    = a->held && cmd.verb == BWL_EXTEND;
     a->protocol->command(a->memory, &a->request, &cmd, &fx);
-    judge_alone(a, &fx);
+    check_bare(a, &fx);
 }
 
-/* What a value shows is what a reader of stamps may say: any number from 0, and of what is not
- * ours nothing. */
-static inline void fuzz_alone_by(tape *t, const bwl_protocol *protocol,
-                                 const bwl_compat_rules *rules)
+/* A value has any timestamp from 0; a foreign value has none. */
+static inline void fuzz_bare_by(tape *t, const bwl_protocol *protocol,
+                                const bwl_compat_rules *rules)
 {
-    alone  a   = { .protocol = protocol, .wall_ns = INT64_C(1700000000000000000) };
+    bare   a   = { .protocol = protocol, .wall_ns = INT64_C(1700000000000000000) };
     bwl_ms now = 1000;
     const bwl_protocol_options options = { .rules = rules };
     unsigned                   answers =
-        rules != NULL ? 6 : 5; /* FOREIGN_VALUE is said where there is a value to show */
+        rules != NULL ? 6 : 5; /* FOREIGN_VALUE is a reply where a value can be shown */
 
     a.request =
         (bwl_lock_request){ .token = "token", .lease_ms = take_lease(t), .options = &options };
@@ -140,24 +139,24 @@ static inline void fuzz_alone_by(tape *t, const bwl_protocol *protocol,
             value.is_mine = ev.answer == BWL_YES && detail % 7 == 0;
         }
         if (protocol->uses_push) {
-            if (ev.kind == BWL_REPLY && is_queue_word(a.command))
-                line_says(t, a.command, now, &ev.answer, &ev.number, &queue_status);
+            if (ev.kind == BWL_REPLY && is_queue_command(a.command))
+                make_queue_reply(t, a.command, now, &ev.answer, &ev.number, &queue_status);
             if (ev.kind == BWL_PUSH)
-                queue_status.server_us = line_server_us(t, now);
+                queue_status.server_us = make_server_us(t, now);
             ev.details = &queue_status;
         }
         if (choice / 4 % 4 == 0) {
-            command_alone(&a, now, detail);
+            command_bare(&a, now, detail);
         } else {
             protocol->event(a.memory, &a.request, &ev, &fx);
-            judge_alone(&a, &fx);
+            check_bare(&a, &fx);
         }
     }
 }
 
-static inline void fuzz_alone(tape *t, const bwl_protocol *protocol)
+static inline void fuzz_bare(tape *t, const bwl_protocol *protocol)
 {
-    fuzz_alone_by(t, protocol, NULL);
+    fuzz_bare_by(t, protocol, NULL);
 }
 
 #endif

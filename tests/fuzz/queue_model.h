@@ -1,42 +1,42 @@
 /*
- * queue_line.h -- for fuzz_protocol.c: what a server may say of a lock with a queue, and what an
- * onlooker knows of the line that it keeps.
+ * queue_model.h -- for fuzz_protocol.c: the replies of a server for a lock with a queue, and the
+ * state that the observer derives from them.
  *
- * The server may be wrong about everything, but speaks the words of protocol/store/queue.h: what is
- * not one of them, the reader of its replies has refused.
+ * The server may be wrong about everything, but its replies are those of protocol/store/queue.h:
+ * the reader of replies refuses all others.
  */
-#ifndef QUEUE_LINE_H
-#define QUEUE_LINE_H
+#ifndef QUEUE_MODEL_H
+#define QUEUE_MODEL_H
 
 #include "tape.h"
 
 #include "protocol/store/queue.h"
 #include "protocol/store/redis.h"
 
-/* The server's clock at the beginning, and how far a tape may set it. */
-#define LINE_SERVER_US (INT64_C(1700000000) * 1000000)
+/* The server's clock at the start; a tape may set it. */
+#define SERVER_START_US (INT64_C(1700000000) * 1000000)
 
-typedef struct line {
-    uint64_t ticket; /* the latest that was told                                             */
-    uint64_t fence;  /* the highest that was told of this token                              */
-    bwl_ms   provisional_ttl_ms; /* what a push gives */
-    bwl_ms   seen_at; /* before the latest question that said what the server's clock shows   */
+typedef struct queue_state {
+    uint64_t ticket;             /* the latest ticket in a reply */
+    uint64_t fence;              /* the highest fence in a reply to this token */
+    bwl_ms   provisional_ttl_ms; /* of a pushed grant */
+    bwl_ms   seen_at;            /* before the latest request whose reply had the server's clock */
     int64_t  seen_us;
-    bool     was_cut;    /* since then                                                           */
-    bool     was_held;   /* with this token                                                      */
-    bool     was_denied; /* EXTEND said that it is not ours: nothing can make it ours again     */
-} line;
+    bool     was_cut;    /* since then */
+    bool     was_held;   /* with this token */
+    bool     was_denied; /* the reply to EXTEND was NO: the lock can never be ours again */
+} queue_state;
 
-static inline bool is_queue_word(unsigned command)
+static inline bool is_queue_command(unsigned command)
 {
     return command >= REDIS_QUEUE_TAKE && command <= REDIS_QUEUE_DISPATCH_NEXT;
 }
 
 /* The server's clock, which a tape may set back and forward. */
-static inline int64_t line_server_us(tape *t, bwl_ms now)
+static inline int64_t make_server_us(tape *t, bwl_ms now)
 {
     uint8_t how = take(t);
-    int64_t us  = LINE_SERVER_US + now * 1000;
+    int64_t us  = SERVER_START_US + now * 1000;
 
     switch (how % 8) {
     case 0: return us + (int64_t)take_two(t) * 1000;
@@ -44,13 +44,13 @@ static inline int64_t line_server_us(tape *t, bwl_ms now)
     case 2: return us - ((int64_t)take_two(t) << 30);
     case 3: return us + ((int64_t)take_two(t) << 30);
     case 4: return how < 128 ? 0 : INT64_MAX;
-    default: return us - (int64_t)take(t) * 1000; /* of a moment ago */
+    default: return us - (int64_t)take(t) * 1000; /* a moment ago */
     }
 }
 
-/* What beside YES and NO the word may say: `answer` is made to fit. */
-static inline void line_says(tape *t, unsigned command, bwl_ms now, bwl_answer *answer,
-                             uint64_t *ret_number, bwl_queue_status *ret_place)
+/* The other fields of a reply with YES or NO: `answer` is changed to fit. */
+static inline void make_queue_reply(tape *t, unsigned command, bwl_ms now, bwl_answer *answer,
+                                    uint64_t *ret_number, bwl_queue_status *ret_place)
 {
     static const bwl_queue_status_kind yes[]  = { BWL_QUEUE_STATUS_HELD,
                                                   BWL_QUEUE_STATUS_PROVISIONAL,
@@ -87,12 +87,12 @@ static inline void line_says(tape *t, unsigned command, bwl_ms now, bwl_answer *
         ret_place->left_ms   = choice % 3 == 0 ? BWL_NEVER : take_two(t);
         ret_place->rank      = choice / 16 % 4;
         ret_place->ticket    = ret_place->kind == BWL_QUEUE_STATUS_QUEUED ? 1 + choice / 4 : 0;
-        ret_place->server_us = line_server_us(t, now);
+        ret_place->server_us = make_server_us(t, now);
     }
 }
 
-/* At most until when what a push gives is worth something. */
-static inline bwl_ms line_push_worth(const line *l, int64_t given_us, bwl_ms now)
+/* The latest end of a pushed grant. */
+static inline bwl_ms pushed_until(const queue_state *l, int64_t given_us, bwl_ms now)
 {
     bwl_ms since = now;
 

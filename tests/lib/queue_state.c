@@ -1,12 +1,12 @@
 /*
- * line.c -- see line.h.
+ * queue_state.c -- see queue_state.h.
  */
-#include "tests/lib/line.h"
+#include "tests/lib/queue_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-bool line_comes_to(server *s, const char *name, long count)
+bool queue_await_size(server *s, const char *name, long count)
 {
     for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(1))
         if (strtol(server_ask(s, "ZCARD bowline:{%s}:bwl.q", name), NULL, 10) == count)
@@ -26,7 +26,7 @@ static bool is_only_of_clients(const char *keys)
     return true;
 }
 
-bool line_leaves_nothing(server *s)
+bool queue_await_no_keys(server *s)
 {
     for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(2))
         if (is_only_of_clients(server_ask(s, "KEYS *")))
@@ -35,7 +35,7 @@ bool line_leaves_nothing(server *s)
     return false;
 }
 
-long line_count(server *s, const char *command)
+long server_command_count(server *s, const char *command)
 {
     char        mark[64];
     const char *info = server_ask(s, "INFO commandstats");
@@ -45,7 +45,7 @@ long line_count(server *s, const char *command)
     return at != NULL ? strtol(at + strlen(mark), NULL, 10) : 0;
 }
 
-bool line_has_shards(server *s)
+bool server_has_sharded_channels(server *s)
 {
     const char *mark = "redis_version:";
     const char *at   = strstr(server_ask(s, "INFO server"), mark);
@@ -53,27 +53,28 @@ bool line_has_shards(server *s)
     return at != NULL && strtol(at + strlen(mark), NULL, 10) >= 7;
 }
 
-const char *line_channels(server *s)
+const char *queue_push_channels(server *s)
 {
-    return server_ask(s, "PUBSUB %s", line_has_shards(s) ? "SHARDCHANNELS" : "CHANNELS");
+    return server_ask(s, "PUBSUB %s",
+                      server_has_sharded_channels(s) ? "SHARDCHANNELS" : "CHANNELS");
 }
 
-long line_told(server *s)
+long queue_push_count(server *s)
 {
-    return line_count(s, "spublish") + line_count(s, "publish");
+    return server_command_count(s, "spublish") + server_command_count(s, "publish");
 }
 
-void line_join(server *s, waiter *w, bowline_client *client, const char *name, long nth)
+void queue_await_join(server *s, waiter *w, bowline_client *client, const char *name, long nth)
 {
     waiter_start(w, client, name, 60000);
-    assert_true(line_comes_to(s, name, nth));
+    assert_true(queue_await_size(s, name, nth));
 }
 
-bool line_can_be_told(server *s, const char *name)
+bool queue_await_subscribers(server *s, const char *name)
 {
     for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(2)) {
         const char *members  = server_ask(s, "ZRANGE bowline:{%s}:bwl.q 0 -1", name);
-        const char *channels = line_channels(s);
+        const char *channels = queue_push_channels(s);
         bool        all      = true;
         char        push_channel[33];
         for (const char *at = members; (at = strstr(at, "bowline:i:")) != NULL; at++) {

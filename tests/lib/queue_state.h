@@ -1,0 +1,34 @@
+/*
+ * queue_state.h -- the waiters in the queue of a lock of protocol queue, as the server shows them.
+ */
+#ifndef TEST_QUEUE_STATE_H
+#define TEST_QUEUE_STATE_H
+
+#include "tests/lib/server.h"
+#include "tests/lib/testing.h"
+
+/* Waits, ten seconds at most, until the queue of bowline:{NAME} has this many waiters. */
+bool queue_await_size(server *s, const char *name, long count);
+
+/* Waits, ten seconds at most, until no lock has left a key: only the counter of fences and client
+ * info may exist.  Prints a key that remains. */
+bool queue_await_no_keys(server *s);
+
+/* Returns how often a command was executed, also in scripts; "CONFIG RESETSTAT" resets it. */
+long server_command_count(server *s, const char *command);
+
+/* Whether the server has sharded channels (from 7.0 on). */
+bool server_has_sharded_channels(server *s);
+
+/* The subscribed push channels; and the number of published pushes, as server_command_count. */
+const char *queue_push_channels(server *s);
+long        queue_push_count(server *s);
+
+/* Starts to wait, and returns when the waiter is in the queue as the `nth`. */
+void queue_await_join(server *s, waiter *w, bowline_client *client, const char *name, long nth);
+
+/* Waits, ten seconds at most, until the push channel of each waiter has a subscriber.  Skips a
+ * waiter whose connection ends when it is granted the lock. */
+bool queue_await_subscribers(server *s, const char *name);
+
+#endif

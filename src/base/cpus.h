@@ -6,8 +6,8 @@
 
 #include "core/core.h"
 
-/* At least 1.  Counted by the first call of the process, with the mask of the calling thread; a later
- * change has no effect.  A forked child keeps the count.  Any thread.  May change errno. */
+/* At least 1.  The first call of a process counts, with the mask of its thread; a later change has
+ * no effect.  A forked child keeps it.  Any thread.  May change errno. */
 unsigned bwl_cpus_usable(void);
 
 /* The lowest limit of a group and of every group above it, rounded down, at least 1; 0: no limit.

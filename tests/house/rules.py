@@ -64,7 +64,7 @@ MODULE_MAY_INCLUDE = {
     "cli/command": [*CLI, "include", "doctor"],
     "cli": [*CLI, "include", "doctor"],
     # The benchmark, from the bottom up. Only main.c and options.c include all of it.
-    "bench/base": ["src/core"],
+    "bench/base": ["src/core", "src/base"],
     "bench/world": ["bench/base", "src/core"],
     "bench/harness": ["bench/world", "bench/base", "src/core"],
     "bench/sides": ["bench/base", "include", "src/engine/redis/wire"],

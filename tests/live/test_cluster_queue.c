@@ -137,7 +137,7 @@ TEST(cluster_queue_waiters_and_hold_move_with_their_slot)
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, name);
     uint64_t        fence  = bowline_hold_fence(hold);
-    lock_holder       *b      = holder_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
 
     start_all(waiting, name, 0);
     cluster_begin_move(c, slot, 0, 1);
@@ -261,7 +261,7 @@ TEST(cluster_queue_waiters_and_hold_survive_a_failover)
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, name);
     uint64_t        fence  = bowline_hold_fence(hold);
-    lock_holder       *b      = holder_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
 
     start_all(waiting, name, 1);
     assert_string_equal(server_ask(c->nodes[1], "WAIT 1 5000"), "1");

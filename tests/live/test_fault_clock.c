@@ -93,7 +93,7 @@ TEST(hold_is_kept_by_renewal_when_the_server_clock_is_fast)
     for (int rounds = 1;; rounds++) {
         set_clock(0, 250000);
         bowline_hold *hold = must_acquire(client, "x");
-        lock_holder     *b    = holder_start(judge, hold);
+        lock_holder  *b    = holder_start(judge, hold);
         rival        *r    = rival_start(judge, rival_url, "x");
         sleep_ms(4 * LEASE_MS);
         bool kept = bowline_hold_left_ms(hold) > 0 && rival_hold_count(r) == 0;
@@ -118,7 +118,7 @@ TEST(overlap_is_bounded_without_renewal_when_the_server_clock_is_fast)
     set_clock(0, 1000000);
     bowline_hold *hold        = must_acquire(client, "x");
     int64_t       acquired_us = witness_now_us(); /* at the latest */
-    lock_holder     *b           = holder_start(judge, hold);
+    lock_holder  *b           = holder_start(judge, hold);
     rival        *r           = rival_start(judge, rival_url, "x");
     assert_true(rival_await_hold(r));
     assert_true(holder_await_loss(b));
@@ -164,7 +164,7 @@ static bool jump_forward_with_waiters(void)
     set_clock(0, 0);
     bowline_client *client = must_open(queue_url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    lock_holder       *b      = holder_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
     bool            all    = start_queued_rivals(rivals);
     assert_true(all || bowline_hold_left_ms(hold) == 0);
     set_clock(3600000, 0);
@@ -198,7 +198,7 @@ TEST(server_clock_jump_forward_loses_the_hold_and_keeps_the_waiters)
     (void)snprintf(url, sizeof url, "%s?protocol=queue", redis->tcp_url);
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    lock_holder       *b      = holder_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
     assert_true(start_queued_rivals(rivals));
     (void)holder_stop(b);
     must_release(hold);
@@ -218,7 +218,7 @@ TEST(server_clock_jump_back_keeps_the_hold_and_the_waiters)
         char value[64];
         set_clock(0, 0);
         bowline_hold *hold = must_acquire(client, "x");
-        lock_holder     *b    = holder_start(judge, hold);
+        lock_holder  *b    = holder_start(judge, hold);
         copy_value(value);
         bool all = start_queued_rivals(rivals);
         set_clock(-3600000, 0);

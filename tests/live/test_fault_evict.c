@@ -68,7 +68,7 @@ static void evict_the_lock(const char *policy)
     assert_string_equal(server_ask(redis, "CONFIG SET maxmemory-policy %s", policy), "OK");
     fill(0, OTHERS);
     bowline_hold *hold  = must_acquire(client, "x");
-    lock_holder     *b     = holder_start(judge, hold);
+    lock_holder  *b     = holder_start(judge, hold);
     bool          early = is_evicted_at_low_pressure();
     if (!early)
         evict_everything();
@@ -101,7 +101,7 @@ static void keep_the_lock(void)
         bowline_error   error  = { 0 };
         fill(0, OTHERS);
         bowline_hold *hold = must_acquire(client, "x");
-        lock_holder     *b    = holder_start(judge, hold);
+        lock_holder  *b    = holder_start(judge, hold);
         rival        *r    = rival_start(judge, rival_url, "x");
         (void)server_ask(redis, "CONFIG SET maxmemory 1");
         sleep_ms(2 * LEASE_MS);

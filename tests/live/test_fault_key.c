@@ -93,7 +93,7 @@ TEST(holder_learns_when_its_key_is_replaced_or_deleted)
     for (size_t i = 0; i < COUNT_OF(key_changes); i++) {
         bowline_client *client = must_open(holder_url);
         bowline_hold   *hold   = must_acquire(client, "x");
-        lock_holder       *b      = holder_start(judge, hold);
+        lock_holder    *b      = holder_start(judge, hold);
         const char     *reply  = server_ask(redis, "%s", key_changes[i].how);
         if (reply[0] == '-')
             fail_msg("%s: %s", key_changes[i].how, reply);
@@ -150,7 +150,7 @@ TEST(renewal_restores_the_expiry_of_a_persisted_key)
 
     for (int rounds = 1;; rounds++) {
         bowline_hold *hold = must_acquire(client, "x");
-        lock_holder     *b    = holder_start(judge, hold);
+        lock_holder  *b    = holder_start(judge, hold);
         rival        *r    = rival_start(judge, rival_url, "x");
         assert_string_equal(server_ask(redis, "PERSIST bowline:{x}"), "1");
         assert_status(BOWLINE_OK, bowline_who(other, "x", &holder, NULL), NULL);
@@ -183,7 +183,7 @@ TEST(renewal_restores_a_shortened_expiry)
 
     for (int rounds = 1;; rounds++) {
         bowline_hold *hold = must_acquire(client, "x");
-        lock_holder     *b    = holder_start(judge, hold);
+        lock_holder  *b    = holder_start(judge, hold);
         rival        *r    = rival_start(judge, rival_url, "x");
         /* More than a third of the lease, so that a renewal is in time. */
         (void)server_ask(redis, "PEXPIRE bowline:{x} %d", LEASE_MS * 2 / 3);

@@ -86,7 +86,7 @@ static void while_held(bowline_client *client)
 {
     for (int rounds = 1;; rounds++) {
         bowline_hold *hold = must_acquire(client, "x");
-        lock_holder     *b    = holder_start(judge, hold);
+        lock_holder  *b    = holder_start(judge, hold);
         rival        *r    = rival_start(judge, rival_url, "x");
         for (int i = 0; i < 40; i++) {
             kill_all();
@@ -112,7 +112,7 @@ static bool is_possible_after_kill(int status)
 static void while_extending(bowline_client *client)
 {
     bowline_hold      *hold  = must_acquire(client, "x");
-    lock_holder          *b     = holder_start(judge, hold);
+    lock_holder       *b     = holder_start(judge, hold);
     bowline_operation *op    = NULL;
     bowline_error      error = { 0 };
 

@@ -148,7 +148,7 @@ TEST(hold_is_lost_when_the_link_is_down_for_longer_than_the_lease)
     bowline_client *client = must_open(holder_url);
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_hold   *none   = NULL;
-    lock_holder       *b      = holder_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
     bowline_error   error  = { 0 };
 
     set_link(false);
@@ -185,7 +185,7 @@ TEST(hold_is_kept_when_the_link_is_down_for_less_than_the_lease)
                        (int)strcspn(holder_url, "?") + 1, holder_url);
         bowline_client *client = must_open(url);
         bowline_hold   *hold   = must_acquire(client, "x");
-        lock_holder       *b      = holder_start(judge, hold);
+        lock_holder    *b      = holder_start(judge, hold);
         rival          *r      = rival_start(judge, rival_url, "x");
         set_link(false);
         int  status   = bowline_extend(hold, 0, &error);

@@ -136,7 +136,7 @@ static bool renew_through_a_short_pause(const char *mode, int round)
 {
     bowline_client *client = client_with("lease=900ms&timeout=250ms");
     bowline_hold   *hold   = must_acquire(client, "x");
-    lock_holder       *b      = holder_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
     int64_t         over   = pause_for(mode, LEASE_MS / 2);
 
     rival *r = rival_start(judge, rival_url, "x");
@@ -153,7 +153,7 @@ static void renew_through_a_long_pause(const char *mode)
 {
     bowline_client *client = client_with("lease=900ms&timeout=250ms");
     bowline_hold   *hold   = must_acquire(client, "x");
-    lock_holder       *b      = holder_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
 
     int64_t over = pause_for(mode, LONG_MS);
     rival  *r    = rival_start(judge, rival_url, "x");

@@ -39,8 +39,8 @@ static int end(void **state)
 
 /* The server has lost the key at `fault_us`: another client acquires the lock, the holder learns of
  * the loss in time, and deletes nothing. */
-static void check_hold_is_lost_without_key(bowline_client *client, bowline_hold *hold, lock_holder *b,
-                                           int64_t fault_us)
+static void check_hold_is_lost_without_key(bowline_client *client, bowline_hold *hold,
+                                           lock_holder *b, int64_t fault_us)
 {
     rival *r = rival_start(judge, rival_url, "x");
 
@@ -83,7 +83,7 @@ TEST(restart_without_data_is_a_loss_within_the_lease)
     begin(NULL);
     bowline_client *client   = must_open(holder_url);
     bowline_hold   *hold     = must_acquire(client, "x");
-    lock_holder       *b        = holder_start(judge, hold);
+    lock_holder    *b        = holder_start(judge, hold);
     int64_t         fault_us = witness_now_us();
     server_restart(redis);
     check_hold_is_lost_without_key(client, hold, b, fault_us);
@@ -102,7 +102,7 @@ TEST(restart_from_a_truncated_aof_is_a_loss_within_the_lease)
         (void)snprintf(file, sizeof file, "%s/appendonly.aof", redis->directory);
     bowline_client *client   = must_open(holder_url);
     bowline_hold   *hold     = must_acquire(client, "x");
-    lock_holder       *b        = holder_start(judge, hold);
+    lock_holder    *b        = holder_start(judge, hold);
     int64_t         fault_us = witness_now_us();
     server_kill(redis);
     assert_int_equal(truncate(file, 0), 0);
@@ -118,7 +118,7 @@ TEST(replication_of_an_empty_primary_is_a_loss_within_the_lease)
     begin(NULL);
     bowline_client *client   = must_open(holder_url);
     bowline_hold   *hold     = must_acquire(client, "x");
-    lock_holder       *b        = holder_start(judge, hold);
+    lock_holder    *b        = holder_start(judge, hold);
     int64_t         fault_us = 0;
     (void)server_ask(redis, "REPLICAOF 127.0.0.1 %d", empty->port);
     /* The last renewal may be executed just before the server loads the data of the other. */
@@ -142,7 +142,7 @@ TEST(restart_from_aof_loses_the_hold_before_another_client_acquires)
         (void)snprintf(url, sizeof url, "%s?lease=10m", redis->tcp_url);
         bowline_client *client = must_open(url);
         bowline_hold   *hold   = must_acquire(client, "x");
-        lock_holder       *b      = holder_start(judge, hold);
+        lock_holder    *b      = holder_start(judge, hold);
         /* With everysec the write may stay in the process while the disk is busy. */
         assert_true(server_comes_to(redis, "aof_buffer_length:0", "INFO persistence"));
         server_restart(redis);
@@ -166,7 +166,7 @@ TEST(key_of_an_unreleased_lost_hold_is_deleted_after_its_guaranteed_time)
     assert_status(BOWLINE_OK,
                   bowline_acquire(&hold, client, "x", BOWLINE_ACQUIRE(.lease_ms = 2000), NULL),
                   NULL);
-    int64_t   until = clock_ms() + bowline_hold_left_ms(hold);
+    int64_t      until = clock_ms() + bowline_hold_left_ms(hold);
     lock_holder *b     = holder_start(judge, hold);
     server_restart(redis);
     assert_true(holder_await_loss(b));

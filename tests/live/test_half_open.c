@@ -90,8 +90,8 @@ TEST(silent_node_loses_its_locks_in_time_and_no_others)
     bowline_client *client = must_open(url);
     acquire_in_the_end(&hold, client, name);
     lock_holder *b        = holder_start(judge, hold);
-    rival    *r        = rival_start(judge, rivals_url, name);
-    int64_t   fault_us = witness_now_us();
+    rival       *r        = rival_start(judge, rivals_url, name);
+    int64_t      fault_us = witness_now_us();
     set_link(false);
     assert_status(BOWLINE_OK, try_once(client, cluster_name_at(0, 0)), NULL);
     int status = acquire_within(&again, client, other, BOWLINE_NO_WAIT, NULL);

@@ -67,7 +67,8 @@ static bool push_channels_come_to(int count)
 
     for (int64_t end = clock_ms() + 10000; clock_ms() < end && have != count; sleep_ms(2)) {
         have = 0;
-        for (const char *at = queue_push_channels(redis); (at = strstr(at, "bowline:i:")) != NULL; at++)
+        for (const char *at = queue_push_channels(redis); (at = strstr(at, "bowline:i:")) != NULL;
+             at++)
             have++;
     }
     return have == count;

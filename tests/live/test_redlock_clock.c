@@ -123,9 +123,9 @@ TEST(redlock_is_kept_when_two_server_clocks_jump)
 
     for (int round = 1;; round++) {
         acquire_in_the_end(&hold, client, "x");
-        kept        = have_the_key(SERVERS, hold);
+        kept           = have_the_key(SERVERS, hold);
         lock_holder *b = holder_start(judge, hold);
-        rival    *r = rival_start(judge, url, "x");
+        rival       *r = rival_start(judge, url, "x");
         set_ahead(round * MINUTE_US);
         assert_true(time_of(servers[0]) > time_of(servers[2]) + round * 60 - 10);
         kept           = kept && have_the_key(MOVED, hold);

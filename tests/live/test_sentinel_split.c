@@ -174,7 +174,7 @@ TEST(holder_that_receives_the_sentinels_follows_to_the_new_primary)
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        fence  = bowline_hold_fence(hold);
-    lock_holder       *b      = holder_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
     rival          *r      = rival_on_other_host("x");
 
     assert_true(lock_arrives(REPLICA, "x"));
@@ -213,7 +213,7 @@ TEST(holder_with_the_old_primary_is_sure_until_the_partition_ends)
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        fence  = bowline_hold_fence(hold);
-    lock_holder       *b      = holder_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
 
     assert_true(lock_arrives(REPLICA, "x"));
     cut_from_replicas(PRIMARY);
@@ -247,7 +247,7 @@ TEST(min_replicas_to_write_ends_the_hold_in_a_partition)
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        fence  = bowline_hold_fence(hold);
-    lock_holder       *b      = holder_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
 
     cut_from_replicas(PRIMARY);
     cut_from_replicas(HOLDER);
@@ -288,7 +288,7 @@ TEST(sentinel_in_the_old_partition_names_the_old_primary)
     bowline_client *other = must_open(other_url);
     bowline_hold   *hold  = must_acquire(client, "x");
     uint64_t        fence = bowline_hold_fence(hold);
-    lock_holder       *b     = holder_start(judge, hold);
+    lock_holder    *b     = holder_start(judge, hold);
     assert_true(has_lock(PRIMARY, "x"));
 
     bowline_hold *second    = acquire_on_other_host(other, "x", fence);
@@ -312,7 +312,7 @@ TEST(hold_is_kept_when_only_its_link_to_the_primary_is_cut)
     set_up(2, NULL, LONG_MS);
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    lock_holder       *b      = holder_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
     rival          *r      = rival_on_other_host("x");
 
     assert_true(lock_arrives(REPLICA, "x"));
@@ -350,7 +350,7 @@ static void check_follows_without(bool is_cut)
     set_up(2, NULL, LONG_MS);
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    lock_holder       *b      = holder_start(judge, hold);
+    lock_holder    *b      = holder_start(judge, hold);
     rival          *r      = rival_on_other_host("x");
     unsigned        silent = subscribed_sentinel();
 

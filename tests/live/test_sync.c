@@ -266,7 +266,7 @@ static int overlaps_after(const char *options)
 
     acquire_in_the_end(&hold, client, name);
     lock_holder *b             = holder_start(own, hold);
-    bool      is_replicated = server_comes_to(nodes[1], "1", "EXISTS bowline:{x}");
+    bool         is_replicated = server_comes_to(nodes[1], "1", "EXISTS bowline:{x}");
     cut_off(nodes[1]);
     sleep_ms(LEASE_MS / 3 * 2 + 100); /* more than two renewals */
     bool still_holds = bowline_hold_left_ms(hold) > 0;

@@ -7,8 +7,6 @@
 #include <stdatomic.h>
 #include <sys/socket.h>
 
-enum { SAMPLE_MAX_NS = 2 * BWL_SPIN_MAX_NS };
-
 /* The number of threads of this process that wait for a reply.  A forked child inherits the count,
  * and spins less. */
 static atomic_uint waiting;
@@ -43,8 +41,9 @@ bwl_spin_wait bwl_spin_plan(const bwl_spin *spin, bwl_ms now)
 {
     bwl_spin_wait wait = { .system = spin->system != NULL ? spin->system : &bwl_spin_real };
 
-    wait.is_measured = !spin->is_off && now >= spin->rests_until;
-    if (!wait.is_measured || spin->smoothed_ns == 0 || spin->smoothed_ns > BWL_SPIN_MAX_NS)
+    wait.is_measured = !spin->is_off;
+    if (!wait.is_measured || now < spin->rests_until || spin->smoothed_ns == 0 ||
+        spin->smoothed_ns > BWL_SPIN_MAX_NS)
         return wait;
     wait.spin_ns = spin->smoothed_ns + 4 * spin->varies_ns;
     if (wait.spin_ns > BWL_SPIN_MAX_NS)
@@ -53,11 +52,8 @@ bwl_spin_wait bwl_spin_plan(const bwl_spin *spin, bwl_ms now)
     return wait;
 }
 
-/* A wait that counts more than the limit would let one late reply end the spinning for many. */
 static void smooth(bwl_spin *spin, int64_t took_ns)
 {
-    if (took_ns > SAMPLE_MAX_NS)
-        took_ns = SAMPLE_MAX_NS;
     if (spin->smoothed_ns == 0) {
         spin->smoothed_ns = took_ns > 0 ? took_ns : 1;
         spin->varies_ns   = took_ns / 2;
@@ -94,8 +90,10 @@ void bwl_spin_learn(bwl_spin *spin, const bwl_spin_wait *wait, bool heard, bwl_m
         spin->pause_ms -= (spin->pause_ms + 7) / 8;
     } else if (spun) {
         spin->unpaid++;
-        rest(spin, now);
     }
+    bool is_resting = now < spin->rests_until;
+    if (!is_resting && ((spun && !paid) || spin->smoothed_ns > BWL_SPIN_MAX_NS))
+        rest(spin, now);
 }
 
 static bool has_come(ssize_t got)

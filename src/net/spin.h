@@ -8,14 +8,15 @@
  *
  *   - The time of a reply is smoothed as TCP smooths its round trip (RFC 6298).  Spinning lasts
  *     for that and four times its mean deviation, at most BWL_SPIN_MAX_NS; if replies take longer
- *     than that, there is no spinning.  A reply that takes longer than twice the maximum counts as
- *     that: a single late reply does not end the spinning.
+ *     than that, there is no spinning.
  *   - The thread yields the CPU once, after the first poll.  If it lost the CPU for half of the
  *     time of a reply, then or later, another thread needed it: perhaps the server.
  *   - If other threads of this process wait for replies, a CPU must be left for each of them, and
  *     one for the server.
- *   - Unsuccessful spinning is followed by a pause, each twice as long as the one before; the
- *     pause shrinks by an eighth when spinning pays.  So one in six may fail before pauses grow.
+ *   - Unsuccessful spinning, and a mean above the maximum, is followed by a pause, each twice as
+ *     long as the one before; the pause shrinks by an eighth when spinning pays.  So one in six may
+ *     fail before pauses grow.  Waits in a pause are measured too: the mean after a single late
+ *     reply is that of the other replies again when the pause ends.
  *
  * A spin belongs to one connection and is guarded by its client's mutex, except in
  * bwl_spin_receive.  Reasons and figures: docs/design/spinning.md.

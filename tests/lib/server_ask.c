@@ -233,9 +233,9 @@ const char *server_fill_to_load_slowly(server *s)
 
     assert_string_equal(server_ask(s, "CONFIG SET rdbcompression no"), "OK");
     (void)server_ask(s,
-                     "EVAL 'for i = 1, 400 do "
+                     "EVAL 'for i = 1, 100 do "
                      "redis.call(\"SET\", \"k\" .. i, string.rep(\"x\", ARGV[1])) end' 0 %d",
-                     is_new ? 1000 : 100000);
-    return is_new ? "--key-load-delay 5000 --loading-process-events-interval-bytes 1024"
-                  : "--key-load-delay 5000";
+                     is_new ? 500 : 400000);
+    return is_new ? "--key-load-delay 20000 --loading-process-events-interval-bytes 1024"
+                  : "--key-load-delay 20000";
 }

@@ -1,5 +1,5 @@
 /*
- * test_file_calls.c -- open and read calls that signals interrupt, and short reads.
+ * test_file_calls.c -- open and read calls that signals interrupt or that fail, and short reads.
  */
 #include "base/calls.h"
 #include "file_fixture.h"
@@ -25,6 +25,9 @@ ssize_t pread(int fd, void *bytes, size_t size, off_t at)
 /* Likewise: this many of its calls are interrupted. */
 static int interruptions;
 
+/* Calls of openat that succeed before all others fail with EMFILE; below 0: none fails. */
+static int opens_left;
+
 int openat(int at, const char *path, int flags, ...)
 {
     va_list rest;
@@ -37,6 +40,11 @@ int openat(int at, const char *path, int flags, ...)
         errno = EINTR;
         return -1;
     }
+    if (opens_left == 0) {
+        errno = EMFILE;
+        return -1;
+    }
+    opens_left -= opens_left > 0;
     return (int)syscall(SYS_openat, at, path, flags, mode);
 }
 
@@ -44,6 +52,7 @@ static int set_up(void **state)
 {
     answers       = NULL;
     interruptions = 0;
+    opens_left    = -1;
     return make_directory(state);
 }
 
@@ -108,4 +117,56 @@ TEST(file_calls_open_is_repeated_after_a_signal)
     assert_true(fd >= 0);
     assert_int_equal(interruptions, 0);
     (void)close(fd);
+}
+
+/* Starts the acquire of a free lock while only `opens` calls of openat succeed.  It ends at once,
+ * although it may wait.  Returns its status. */
+static int acquire_with_opens(bowline_client *client, const char *name, int opens)
+{
+    bowline_operation *op    = NULL;
+    bowline_hold      *hold  = NULL;
+    bowline_error      error = { 0 };
+
+    opens_left = opens;
+    int status = bowline_acquire_start(&op, client, name,
+                                       BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error);
+    opens_left = -1;
+    if (status == BOWLINE_OK) {
+        assert_true(bowline_operation_done(op));
+        status = bowline_acquire_finish(&hold, op, &error);
+    }
+    if (status == BOWLINE_OK)
+        assert_int_equal(bowline_release(hold, NULL), BOWLINE_OK);
+    else
+        assert_int_equal(error.system_errno, EMFILE);
+    return status;
+}
+
+/* Returns the lowest number of opens with which the lock is acquired. */
+static int opens_needed(const char *name)
+{
+    char            url[128];
+    bowline_client *client;
+    int             opens = 0;
+
+    (void)snprintf(url, sizeof url, "file:%s", directory);
+    assert_int_equal(
+        bowline_open(&client, BOWLINE_OPTIONS(.url = url, .flags = BOWLINE_NO_THREAD), NULL),
+        BOWLINE_OK);
+    while (acquire_with_opens(client, name, opens) != BOWLINE_OK)
+        opens++;
+    bowline_close(client);
+    return opens;
+}
+
+/* The acquire opens files before it locks them, and directories after it, to check the name. */
+TEST(file_calls_acquire_reports_errno_without_descriptors)
+{
+    char long_name[201]; /* its encoding has three bytes for each, in several directories */
+
+    memset(long_name, '=', 200);
+    long_name[200] = '\0';
+    assert_in_range(opens_needed("bare"), 1, 100);
+    assert_in_range(opens_needed(long_name), 2, 100);
+    assert_in_range(opens_needed(in("path")), 3, 100);
 }

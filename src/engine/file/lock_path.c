@@ -263,20 +263,46 @@ static int lock_bare_name(const bwl_file_path *p, bwl_file_name_lock *ret_lock, 
     return open_name_lock(ret_lock, d->fd, encoded, fault);
 }
 
-static bool bare_is_current(const bwl_file_path *p, const bwl_file *queue)
+/* True for the errors of a path whose file or directory was removed or replaced. */
+static bool is_replaced(int error)
+{
+    return error == ENOENT || error == ENOTDIR || error == ELOOP || error == ESTALE;
+}
+
+static int check_entry(const bwl_file_path *p, int at, const char *entry, const bwl_file *file,
+                       bool *ret_is_this, bwl_fault *fault)
+{
+    struct stat st;
+    char        shown[BWL_FILE_SHOWN_MAX];
+    bool        found = fstatat(at, entry, &st, AT_SYMLINK_NOFOLLOW) == 0;
+
+    *ret_is_this = found && bwl_file_is_this(&st, file);
+    if (found || is_replaced(errno))
+        return BWL_OK;
+    int error = errno;
+    bwl_file_path_show(p, shown);
+    errno = error;
+    if (error == EACCES)
+        return bwl_fail(fault, BWL_STATUS_REFUSED, "%s cannot be reached: permission denied",
+                        shown);
+    return bwl_fail_errno(fault, "cannot look at %s", shown);
+}
+
+static int check_bare(const bwl_file_path *p, const bwl_file *queue, bool *ret_are_current,
+                      bwl_fault *fault)
 {
     const bwl_file_directory *d = p->directory;
     char                      encoded[BWL_FILE_ENCODING_MAX];
     const char               *leaf;
-    struct stat               st;
 
+    *ret_are_current = false;
     bwl_file_encode(encoded, p->name, p->name_size);
     int at = go_down(d, encoded, false, &leaf);
     if (at < 0)
-        return false;
-    bool found = fstatat(at, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0;
+        return is_replaced(errno) ? BWL_OK : bwl_file_directory_error(d->path, fault);
+    int status = check_entry(p, at, leaf, queue, ret_are_current, fault);
     close_below(d, at);
-    return found && bwl_file_is_this(&st, queue);
+    return status;
 }
 
 /* ---- names that are paths -------------------------------------------------------------------- */
@@ -452,20 +478,21 @@ static int peek_both(bwl_file_path *p, bwl_file *ret_queue, bwl_file *ret_named,
     return status;
 }
 
-static bool both_are_current(const bwl_file_path *p, const bwl_file *queue, const bwl_file *named)
+static int check_both(const bwl_file_path *p, const bwl_file *queue, const bwl_file *named,
+                      bool *ret_are_current, bwl_fault *fault)
 {
-    struct stat       st;
     bwl_file_resolved resolved;
-    bwl_fault         fault; /* the cause does not matter */
-    bool              are =
-        bwl_file_resolve(&resolved, p->path, true, &fault) == BWL_OK &&
-        fstatat(resolved.at, bwl_file_resolved_entry(&resolved), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        bwl_file_is_this(&st, named) &&
-        fstatat(resolved.at, queue_leaf(p), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        bwl_file_is_this(&st, queue);
+    int               status = bwl_file_resolve(&resolved, p->path, true, fault);
 
+    *ret_are_current = false;
+    if (status < 0)
+        return is_replaced(errno) ? BWL_OK : status;
+    status = check_entry(p, resolved.at, bwl_file_resolved_entry(&resolved), named, ret_are_current,
+                         fault);
+    if (*ret_are_current)
+        status = check_entry(p, resolved.at, queue_leaf(p), queue, ret_are_current, fault);
     bwl_file_resolved_free(&resolved);
-    return are;
+    return status;
 }
 
 /* ---- the interface --------------------------------------------------------------------------- */
@@ -490,11 +517,12 @@ int bwl_file_path_peek(bwl_file_path *p, bwl_file *ret_queue, bwl_file *ret_name
     return open_bare(p, ret_queue, false, fault);
 }
 
-bool bwl_file_path_is_current(const bwl_file_path *p, const bwl_file *queue, const bwl_file *named)
+int bwl_file_path_check(const bwl_file_path *p, const bwl_file *queue, const bwl_file *named,
+                        bool *ret_are_current, bwl_fault *fault)
 {
     if (p->path != NULL)
-        return both_are_current(p, queue, named);
-    return bare_is_current(p, queue);
+        return check_both(p, queue, named, ret_are_current, fault);
+    return check_bare(p, queue, ret_are_current, fault);
 }
 
 static int open_name_lock_again(const bwl_file_path *p, bwl_file_name_lock *ret_lock,

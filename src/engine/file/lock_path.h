@@ -90,8 +90,10 @@ int bwl_file_path_open(bwl_file_path *p, bwl_file *ret_queue, bwl_file *ret_name
 int bwl_file_path_peek(bwl_file_path *p, bwl_file *ret_queue, bwl_file *ret_named,
                        bwl_fault *fault);
 
-/* True if the name still leads to these files. */
-bool bwl_file_path_is_current(const bwl_file_path *p, const bwl_file *queue, const bwl_file *named);
+/* Checks whether the name still leads to these files.  REFUSED, SYSTEM, NOMEM: a call failed, so
+ * the answer is not known. */
+int bwl_file_path_check(const bwl_file_path *p, const bwl_file *queue, const bwl_file *named,
+                        bool *ret_are_current, bwl_fault *fault);
 
 /* True if a process holds the name lock. */
 bool bwl_file_path_is_name_locked(const bwl_file_path *p);

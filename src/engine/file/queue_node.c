@@ -188,7 +188,12 @@ static const bwl_file_identity *identity(bwl_file_node *n)
 /* The lock was granted: it is ours if the name still leads to these files. */
 static bwl_answer confirm(bwl_file_node *n, uint64_t *ret_number)
 {
-    if (!bwl_file_path_is_current(&n->path, &n->queue, &n->named))
+    bool      are_current;
+    bwl_fault fault;
+
+    if (bwl_file_path_check(&n->path, &n->queue, &n->named, &are_current, &fault) < 0)
+        return refused(n, &fault);
+    if (!are_current)
         return start_over(n, "the lock file is replaced again and again");
     stop_waiting(n);
     *ret_number = n->ticket;

@@ -12,9 +12,12 @@
  * forgotten: the server was restarted without the lock. Until the client connects again, both are
  * sure.
  *
- * changed: another server took over that did not have the lock. Both are sure until the lease of
- * the first is over, or until it is LOST. While the old server does not know of the change, it may
- * grant the lock to further clients, with fences of its own.
+ * changed: another server took over that did not have the lock. Then one holder has the lock from
+ * the old server and the other one from the new server, in any order: a client that was stopped
+ * learns late of the change. The old server may grant the lock to further clients, with fences of
+ * its own, until it knows of the change. A hold that it granted ends a lease later. A client that
+ * changed its server during a visit may have the lock from either. Two holders of one server are
+ * reported, unless it took over again between them.
  *
  * Whether a grant came before or after a restart follows from its fence: it is at least the clock
  * of the server when the holder connected, and at most that clock when it was granted. Without a
@@ -26,6 +29,7 @@
  */
 #include "tests/soak/soak.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { FENCES_PER_US = 1024, PRINTED_MAX = 6 };
@@ -52,7 +56,7 @@ static bool is_of_before(const soak_run *run, const soak_visit *v, const soak_ac
 {
     if (v->fence != 0)
         return (int64_t)(v->fence / FENCES_PER_US) < restart->wall_us;
-    return v->entered_us < restart->to_us + soak_lease_max_us(run);
+    return v->entered_us < restart->to_us + soak_lease_max_us(run->journal);
 }
 
 /* The end of the time in which it was sure. */
@@ -128,17 +132,36 @@ static int64_t end_of_old(const soak_run *run, const soak_action *d, unsigned lo
     return end_us + (int64_t)run->journal->locks[lock].lease_ms * 1000;
 }
 
-/* Whether another server took over, within a lease, perhaps without the older hold, which did not
- * count as held after that. */
+/* Whether the replaced server took over again, before this visit began. */
+static bool has_come_back(const soak_run *run, const soak_action *replaced, const soak_visit *v)
+{
+    for (size_t i = 0; i < run->actions_count; i++) {
+        const soak_action *d = &run->actions[i];
+        if (changes(d) && d->from_us >= replaced->to_us && d->from_us < v->from_us &&
+            (d->old_servers & replaced->old_servers) == 0 &&
+            (d->new_servers & replaced->old_servers) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether `old` may have the lock from the replaced server, and `other` from another one. */
+static bool is_by_both(const soak_run *run, const soak_action *d, const soak_visit *old,
+                       const soak_visit *other)
+{
+    return (old->servers & d->old_servers) != 0 && old->until_us <= end_of_old(run, d, old->lock) &&
+           ((other->servers & d->new_servers) != 0 || has_come_back(run, d, other));
+}
+
+/* Whether another server took over, within a lease, perhaps without the hold of the old one. */
 static bool is_changed(const soak_run *run, const soak_visit *a, const soak_visit *b)
 {
-    const soak_visit *later   = a->from_us > b->from_us ? a : b;
-    const soak_visit *earlier = later == a ? b : a;
+    int64_t later_us = a->from_us > b->from_us ? a->from_us : b->from_us;
 
     for (size_t i = 0; i < run->actions_count; i++) {
-        const soak_action *d      = &run->actions[i];
-        int64_t            end_us = changes(d) ? end_of_old(run, d, a->lock) : 0;
-        if (later->from_us > d->from_us && later->from_us < end_us && earlier->until_us <= end_us)
+        const soak_action *d = &run->actions[i];
+        if (changes(d) && later_us > d->from_us && later_us < end_of_old(run, d, a->lock) &&
+            (is_by_both(run, d, a, b) || is_by_both(run, d, b, a)))
             return true;
     }
     return false;
@@ -178,8 +201,8 @@ static bool was_clock_set(const soak_run *run, const soak_visit *v)
 {
     for (size_t i = 0; i < run->actions_count; i++)
         if (run->actions[i].kind == SOAK_CLOCK &&
-            run->actions[i].from_us > v->from_us - 2 * soak_lease_max_us(run) &&
-            run->actions[i].from_us < v->from_us + soak_lease_max_us(run))
+            run->actions[i].from_us > v->from_us - 2 * soak_lease_max_us(run->journal) &&
+            run->actions[i].from_us < v->from_us + soak_lease_max_us(run->journal))
             return true;
     return false;
 }
@@ -204,7 +227,7 @@ static bool was_stopped(const soak_run *run, const soak_visit *v, int64_t from_u
  * of the bowline process above it. */
 static int64_t could_begin(const soak_run *run, const soak_visit *v)
 {
-    return v->entered_us - (v->part == SOAK_COMMAND ? soak_lease_max_us(run) : 0);
+    return v->entered_us - (v->part == SOAK_COMMAND ? soak_lease_max_us(run->journal) : 0);
 }
 
 /* Decides by the log of the faults, not by what the members report. */
@@ -214,10 +237,10 @@ static bool is_slow(const soak_run *run, const soak_visit *v, const soak_visit *
     bool was_late     = met->from_us == 0;
 
     return was_stopped(run, met, could_begin(run, met), v->entered_us) ||
-           (was_late &&
-            was_stopped(run, met, met->entered_us - soak_lease_max_us(run), v->entered_us)) ||
+           (was_late && was_stopped(run, met, met->entered_us - soak_lease_max_us(run->journal),
+                                    v->entered_us)) ||
            (entered_late &&
-            was_stopped(run, v, v->entered_us - soak_lease_max_us(run), v->entered_us)) ||
+            was_stopped(run, v, v->entered_us - soak_lease_max_us(run->journal), v->entered_us)) ||
            is_forgotten(run, v, met);
 }
 
@@ -238,68 +261,105 @@ static void print_pair(const soak_run *run, const char *what, const soak_visit *
 
     if (printed++ >= PRINTED_MAX)
         return; /* only counted */
-    print_message("%s of %s, in us from the first visit:\n", what,
+    (void)fprintf(stderr, "soak: %s of %s, in us from the first visit:\n", what,
                   run->journal->locks[a->lock].name);
     for (size_t i = 0; i < 2; i++)
-        print_message("    member %u, pid %d, fence %lu: entered %ld, sure from %ld to %ld, "
-                      "until %ld, left %ld\n",
-                      both[i]->member, (int)both[i]->pid, both[i]->fence,
+        (void)fprintf(stderr,
+                      "    member %u, pid %d, servers %x, fence %lu: entered %ld, sure from %ld to "
+                      "%ld, until %ld, left %ld\n",
+                      both[i]->member, (int)both[i]->pid, both[i]->servers, both[i]->fence,
                       both[i]->entered_us - zero_us, both[i]->from_us - zero_us,
                       both[i]->sure_us - zero_us, both[i]->until_us - zero_us,
                       both[i]->left_us - zero_us);
     for (size_t i = 0; i < run->actions_count; i++) {
         const soak_action *d = &run->actions[i];
         if ((d->member == a->member || d->member == b->member || d->member == SOAK_ALL_MEMBERS) &&
-            d->from_us < b->entered_us + soak_lease_max_us(run) &&
-            d->to_us > a->entered_us - soak_lease_max_us(run))
-            print_message("    fault to %u: %s, from %ld to %ld\n", d->member,
-                          soak_fault_description(d->kind), d->from_us - zero_us,
-                          d->to_us - zero_us);
+            d->from_us < b->entered_us + soak_lease_max_us(run->journal) &&
+            d->to_us > a->entered_us - soak_lease_max_us(run->journal))
+            (void)fprintf(stderr, "    fault to %u: %s, from %ld to %ld, servers %x to %x\n",
+                          d->member, soak_fault_description(d->kind), d->from_us - zero_us,
+                          d->to_us - zero_us, d->old_servers, d->new_servers);
     }
 }
 
-/* `visits` of one lock in the order of time, all sure at some time. */
+/* How two holders of one lock relate; the worst last. */
+typedef enum relation { APART = 1, FORGOTTEN, GIVEN_UP, CHANGED, OVERLAP } relation;
+
+static relation compare_pair(const soak_run *run, const soak_visit *earlier, const soak_visit *now)
+{
+    if (now->from_us >= end_of(run, earlier) || end_of(run, now) <= now->from_us)
+        return APART;
+    if (is_forgotten(run, earlier, now))
+        return FORGOTTEN;
+    if (earlier->sure_us < now->from_us && is_restarted(run, earlier, now->from_us))
+        return GIVEN_UP;
+    return is_changed(run, earlier, now) ? CHANGED : OVERLAP;
+}
+
+/* A holder that no other one overlaps. `above`: the one with the largest fence before it. */
+static void check_fence(const soak_run *run, const soak_visit *above, const soak_visit *now,
+                        soak_verdict *v)
+{
+    bool is_older = above != NULL && now->fence <= above->fence;
+
+    if (now->fence == 0)
+        return;
+    if (is_older && was_clock_set(run, now)) {
+        v->unjudged++;
+    } else if (is_older && is_stale(run, now)) {
+        v->forgotten++;
+    } else if (is_older && is_of_old(run, now)) {
+        v->excused++;
+    } else {
+        v->fences++;
+        v->backward += is_older;
+        if (is_older)
+            print_pair(run, "Fence that is not larger", above, now);
+    }
+}
+
+static void count_overlap(const soak_run *run, relation worst, const soak_visit *with,
+                          const soak_visit *now, soak_verdict *v)
+{
+    if (was_clock_set(run, now)) {
+        v->unjudged++;
+        return;
+    }
+    v->forgotten += worst == FORGOTTEN;
+    v->given_up += worst == GIVEN_UP;
+    v->changed += worst == CHANGED;
+    v->overlaps += worst == OVERLAP;
+    if (worst == OVERLAP)
+        print_pair(run, "Overlap", with, now);
+}
+
+/* `visits` of one lock in the order of time, all sure at some time: changes the array. */
 static void compare(const soak_run *run, soak_visit **visits, size_t count, soak_verdict *v)
 {
-    const soak_visit *sure    = NULL; /* the one whose time ends last */
-    const soak_visit *printed = NULL; /* already counted separately */
-    int64_t           end_us  = 0;
-    uint64_t          fence   = 0;
+    const soak_visit *above      = NULL; /* has the largest fence */
+    size_t            sure_count = 0;    /* those that are still sure come first in the array */
 
     for (size_t i = 0; i < count; i++) {
-        const soak_visit *now     = visits[i];
-        int64_t           this_us = end_of(run, now);
-        bool              is_both = sure != NULL && now->from_us < end_us && this_us > now->from_us;
-        bool              is_older = now->fence != 0 && now->fence <= fence;
-        if ((is_both || is_older) && was_clock_set(run, now)) {
-            v->unjudged++;
-        } else if ((is_both && is_forgotten(run, sure, now)) || (is_older && is_stale(run, now))) {
-            v->forgotten += sure != printed;
-            printed = sure;
-        } else if (is_both && sure->sure_us < now->from_us &&
-                   is_restarted(run, sure, now->from_us)) {
-            v->given_up += sure != printed;
-            printed = sure;
-        } else if (is_both && is_changed(run, sure, now)) {
-            v->changed += sure != printed;
-            printed = sure;
-        } else if (is_older && is_of_old(run, now)) {
-            v->excused++;
-        } else if (is_both) {
-            v->overlaps++;
-            print_pair(run, "Overlap", sure, now);
-        } else if (now->fence != 0) {
-            v->fences++;
-            v->backward += is_older;
-            if (is_older)
-                print_pair(run, "Fence that is not larger", i > 0 ? visits[i - 1] : now, now);
+        soak_visit       *now   = visits[i];
+        const soak_visit *with  = NULL;
+        relation          worst = APART;
+        size_t            kept  = 0;
+        for (size_t j = 0; j < sure_count; j++) {
+            relation this = compare_pair(run, visits[j], now);
+            if (this > worst)
+                with = visits[j];
+            worst = this > worst ? this : worst;
+            if (end_of(run, visits[j]) > now->from_us)
+                visits[kept++] = visits[j];
         }
-        if (now->fence > fence)
-            fence = now->fence;
-        if (this_us > end_us) {
-            end_us = this_us;
-            sure   = now;
-        }
+        visits[kept] = now;
+        sure_count   = kept + 1;
+        if (worst == APART)
+            check_fence(run, above, now, v);
+        else
+            count_overlap(run, worst, with, now, v);
+        if (now->fence != 0 && (above == NULL || now->fence > above->fence))
+            above = now;
     }
 }
 

@@ -94,7 +94,7 @@ static unsigned count_without_expiry(const soak_run *run, server *s)
     (void)snprintf(keys, sizeof keys, "%s", server_ask(s, "KEYS bowline:who:*"));
     for (char *key = strtok(keys, " "); key != NULL; key = strtok(NULL, " ")) {
         int64_t left = strtol(server_ask(s, "PTTL %s", key), NULL, 10);
-        count += left == -1 || left > LEFT_FOR_MS + soak_lease_max_us(run) / 1000;
+        count += left == -1 || left > LEFT_FOR_MS + soak_lease_max_us(run->journal) / 1000;
     }
     return count;
 }
@@ -135,7 +135,7 @@ static void check_node(const soak_run *run, server *s)
 
 void soak_check_servers(const soak_run *run, bool waits)
 {
-    const int64_t lease_ms = soak_lease_max_us(run) / 1000;
+    const int64_t lease_ms = soak_lease_max_us(run->journal) / 1000;
     unsigned      locks, keys;
 
     if (run->server_fault.phase != SOAK_HEALTHY) {

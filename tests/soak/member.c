@@ -94,7 +94,8 @@ static int64_t stay_ms(worker *w)
     return one_in(w, 8) ? random_below(w, 100) : random_below(w, 8);
 }
 
-static void visit_lock(worker *w, bowline_hold *hold)
+/* `servers`: those that were connected before the acquire. */
+static void visit_lock(worker *w, bowline_hold *hold, uint32_t servers)
 {
     int64_t       enough_ms = w->journal->locks[w->me->lock].lease_ms / 3;
     int64_t       end       = clock_ms() + stay_ms(w);
@@ -103,9 +104,11 @@ static void visit_lock(worker *w, bowline_hold *hold)
     int           fd;
     soak_visit   *visit = soak_enter(w->journal, w->member, bowline_hold_fence(hold), &fd);
 
+    visit->servers = servers | soak_connected_servers(w->journal);
     do {
         int64_t at = soak_now_us();
         left       = bowline_hold_left_ms(hold);
+        visit->servers |= soak_connected_servers(w->journal);
         soak_sure(visit, at, left);
         if (one_in(w, 200))
             count(w, "extend", bowline_extend(hold, 0, &error), &error);
@@ -170,11 +173,12 @@ static void acquire_and_release(worker *w)
     bowline_hold *hold    = NULL;
     bowline_error error   = { 0 };
     const char   *name    = w->journal->locks[w->me->lock].name;
+    uint32_t      servers = soak_connected_servers(w->journal);
     int           status  = acquire_within(&hold, w->client, name, waits[which], &error);
 
     count(w, "acquire", status, &error);
     if (status == BOWLINE_OK) {
-        visit_lock(w, hold);
+        visit_lock(w, hold, servers);
         atomic_fetch_add(&w->tally->holds, 1);
         status = bowline_release(hold, &error);
         count(w, "release", status, &error);

@@ -173,9 +173,9 @@ static void check_verdicts(const soak_run *run, const soak_verdict verdicts[SOAK
         if (name[0] == '\0')
             continue;
         soak_check(v->overlaps == 0 && v->visits > 0,
-                   "%s: %u visits, %u overlaps; not counted: %u holders that the server "
-                   "lost, %u that were lost after a restart, %u whose server was "
-                   "replaced within a lease, %u while the clock was set",
+                   "%s: %u visits, %u overlaps; not counted: %u with holders that the server "
+                   "lost, %u with those that were lost after a restart, %u with those of a server "
+                   "that was replaced within a lease, %u while the clock was set",
                    name, v->visits, v->overlaps, v->forgotten, v->given_up, v->changed,
                    v->unjudged);
         soak_check(v->late == 0,

@@ -82,12 +82,15 @@ typedef struct soak_visit {
     int64_t   sure_us;    /* when it last checked and was sure */
     int64_t   until_us;   /* the latest end of the hold that was reported */
     int64_t   left_us;    /* 0: unknown */
+    uint32_t  servers;    /* a bit for each server that may have granted or renewed the hold: its
+                             process was connected to it before or after */
 } soak_visit;
 
 typedef struct soak_journal {
     uint64_t    seed;
     soak_lock   locks[SOAK_LOCKS];
-    char        socket[96]; /* of the server for foreign programs */
+    char        socket[96];            /* of the server for foreign programs */
+    atomic_int  ports[SOAK_NODES_MAX]; /* of the servers, as clients know them; 0: none */
     char        witnesses[SOAK_LOCKS][SOAK_PATH_MAX];
     atomic_bool ends;
     atomic_bool is_calm; /* members pause before they compete again for a lock without a queue */
@@ -108,6 +111,12 @@ soak_journal *soak_journal_new(char path[static SOAK_PATH_MAX]);
 soak_journal *soak_journal_map(const char *path);
 
 int64_t soak_now_us(void);
+
+/* A bit for each server of journal->ports to which this process is connected. */
+uint32_t soak_connected_servers(const soak_journal *journal);
+
+/* The longest lease of all locks. */
+int64_t soak_lease_max_us(const soak_journal *journal);
 
 /* Call it when the lock is held. */
 soak_visit *soak_enter(soak_journal *journal, unsigned member, uint64_t fence, int *ret_fd);
@@ -206,9 +215,11 @@ typedef struct soak_action { /* an injected fault */
     unsigned  member;
     pid_t     pid;
     int64_t   from_us;
-    int64_t   to_us;   /* INT64_MAX: not over */
-    int64_t   wall_us; /* a restart: the clock of the server before it */
-    int64_t   gone_us; /* when a replaced server stopped granting; 0: not yet */
+    int64_t   to_us;       /* INT64_MAX: not over */
+    int64_t   wall_us;     /* a restart: the clock of the server before it */
+    int64_t   gone_us;     /* when a replaced server stopped granting; 0: not yet */
+    uint32_t  old_servers; /* a bit for the replaced server */
+    uint32_t  new_servers; /* a bit for each server that may have taken over */
 } soak_action;
 
 typedef enum soak_phase {
@@ -280,17 +291,17 @@ void soak_stall(proxy *line, int64_t ms);
 
 void soak_server_fault_begin(soak_run *run, soak_fault fault);
 
-/* Records a fault that the servers had by themselves, at most `ago_us` ago. */
-void soak_server_fault_found(soak_run *run, soak_kind kind, int64_t ago_us);
+/* Records a fault that the servers had by themselves, at `since_us` or later. */
+void soak_server_fault_found(soak_run *run, soak_kind kind, int64_t since_us);
+
+/* Records which server the current fault replaces, and which may take over: a bit for each. */
+void soak_server_fault_replaces(soak_run *run, uint32_t old_servers, uint32_t new_servers);
 
 /* One step towards the repair. */
 void soak_server_fault_step(soak_run *run);
 
 /* Whether every lock on the servers was acquired or renewed since. */
 bool soak_held_since(const soak_run *run, int64_t since_us);
-
-/* The longest lease of all locks. */
-int64_t soak_lease_max_us(const soak_run *run);
 
 /* ---- the watch ------------------------------------------------------------------------------ */
 
@@ -314,10 +325,10 @@ soak_seen soak_watch_result(const soak_watch *w);
 
 typedef struct soak_verdict {
     unsigned visits;
-    unsigned overlaps;  /* two holders were sure at the same moment */
-    unsigned forgotten; /* the same, because the server had lost the first hold */
+    unsigned overlaps;  /* began while another holder was sure */
+    unsigned forgotten; /* the same, because the server had lost the other hold */
     unsigned
-        given_up; /* ... because the server restarted, and the first holder had not checked since */
+        given_up; /* ... because the server restarted, and the other holder had not checked since */
     unsigned changed;   /* ... because another server had taken over within a lease */
     unsigned unjudged;  /* ... because the wall clock was set; the same for a fence */
     unsigned slow;      /* collided with a stopped process, or was stopped itself */

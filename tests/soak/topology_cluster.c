@@ -77,6 +77,8 @@ static void start(soak_run *run)
     cluster_state.nodes = cluster_start(true);
     run->nodes_count    = CLUSTER_NODES_MAX;
     memcpy(run->nodes, cluster_state.nodes->nodes, sizeof cluster_state.nodes->nodes);
+    for (unsigned i = 0; i < CLUSTER_NODES_MAX; i++)
+        atomic_store(&run->journal->ports[i], run->nodes[i]->port);
     name_locks(run);
 }
 
@@ -182,9 +184,16 @@ static void choose_victim(const soak_run *run, const soak_fault *fault)
             cluster_state.to = cluster_state.owners[lock];
 }
 
+/* A change of the primary: the replica of the old one takes over. */
+static void record_old(soak_run *run)
+{
+    soak_server_fault_replaces(run, 1u << cluster_state.old, 1u << partner_of(cluster_state.old));
+}
+
 static void inject(soak_run *run, soak_server_fault *t)
 {
     choose_victim(run, &t->fault);
+    record_old(run);
     server *node = run->nodes[cluster_state.old];
 
     cluster_state.again_ms = 0;
@@ -295,7 +304,8 @@ static server *lock_server(soak_run *run, unsigned lock)
         return NULL;
     if (!reply_has(run->nodes[cluster_state.owners[lock]], "master", "ROLE")) {
         cluster_state.old = cluster_state.owners[lock];
-        soak_server_fault_found(run, SOAK_SWITCHED, NOTICED_US);
+        soak_server_fault_found(run, SOAK_SWITCHED, soak_now_us() - NOTICED_US);
+        record_old(run);
         return NULL;
     }
     return run->nodes[cluster_state.owners[lock]];

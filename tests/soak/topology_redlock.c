@@ -19,7 +19,7 @@ static void start(soak_run *run)
     run->nodes_count = run->journal->seed % 2 == 0 ? 3 : 5;
     for (unsigned i = 0; i < run->nodes_count; i++)
         run->nodes[i] = server_start(NULL);
-    sleep_ms(soak_lease_max_us(run) / 1000 + SECOND_MS);
+    sleep_ms(soak_lease_max_us(run->journal) / 1000 + SECOND_MS);
 }
 
 static void stop(soak_run *run)
@@ -94,7 +94,7 @@ static void inject(soak_run *run, soak_server_fault *t)
     if (t->fault.kind == SOAK_FEW_STALLED)
         t->until_ms = clock_ms() + soak_share(&t->fault, STALLED_MAX_MS);
     if (t->fault.kind == SOAK_FEW_EMPTY)
-        t->until_ms = clock_ms() + soak_lease_max_us(run) / 1000 + SECOND_MS;
+        t->until_ms = clock_ms() + soak_lease_max_us(run->journal) / 1000 + SECOND_MS;
 }
 
 static void heal_node(soak_run *run, const soak_server_fault *t, unsigned node)
@@ -115,7 +115,7 @@ static bool repair(soak_run *run, soak_server_fault *t)
         if ((t->nodes & 1u << i) != 0)
             heal_node(run, t, i);
     if (t->stage == 0 && is_away)
-        t->until_ms = clock_ms() + soak_lease_max_us(run) / 1000 + SECOND_MS;
+        t->until_ms = clock_ms() + soak_lease_max_us(run->journal) / 1000 + SECOND_MS;
     t->stage++;
     return clock_ms() >= t->until_ms;
 }

@@ -24,7 +24,6 @@ enum {
     LATEST_MS   = 500,  /* how long writes are not replicated */
     BACK_MS     = 1000, /* before it comes back, or gets REPLICAOF */
     AGAIN_MS    = 8000, /* a failover command is repeated */
-    NOTICED_US  = 5000000,
     ASK_MS      = 50,
 };
 
@@ -38,6 +37,7 @@ static struct {
     int64_t  ask_ms; /* when the sentinels are queried again */
     int64_t  again_ms;
     int64_t  changed_us; /* when another had taken over */
+    int64_t  agreed_us;  /* the latest time at which all sentinels named the primary above */
 } sentinel_state;
 
 /* ---- starting ------------------------------------------------------------------------------- */
@@ -65,6 +65,7 @@ static void start(soak_run *run)
                        gate_port(sentinel_state.gates[i]));
         run->nodes[i] = server_start(options);
         gate_set_target(sentinel_state.gates[i], run->nodes[i]->port);
+        atomic_store(&run->journal->ports[i], gate_port(sentinel_state.gates[i]));
         if (i > 0)
             (void)server_ask(run->nodes[i], "REPLICAOF 127.0.0.1 %d",
                              gate_port(sentinel_state.gates[0]));
@@ -77,6 +78,7 @@ static void start(soak_run *run)
     }
     for (unsigned i = 0; i < SENTINELS; i++)
         await_sentinel(sentinel_state.sentinels[i]);
+    sentinel_state.agreed_us = soak_now_us();
 }
 
 static void stop(soak_run *run)
@@ -113,6 +115,7 @@ static bool says_master(server *node)
 static unsigned find_primary(soak_run *run, unsigned quorum, unsigned but)
 {
     unsigned votes[NODES] = { 0 };
+    int64_t  now_us       = soak_now_us();
 
     for (unsigned i = 0; i < SENTINELS; i++) {
         const char *named =
@@ -123,6 +126,8 @@ static unsigned find_primary(soak_run *run, unsigned quorum, unsigned but)
         for (unsigned n = 0; port != NULL && n < NODES; n++)
             votes[n] += atoi(port) == gate_port(sentinel_state.gates[n]);
     }
+    if (votes[sentinel_state.primary] == SENTINELS)
+        sentinel_state.agreed_us = now_us;
     for (unsigned n = 0; n < NODES; n++)
         if (n != but && votes[n] >= quorum && run->nodes[n]->pid != 0 && says_master(run->nodes[n]))
             return n;
@@ -171,12 +176,19 @@ static void kill_with_latest(soak_run *run, const soak_server_fault *t)
             server_signal(run->nodes[i], SIGCONT);
 }
 
+/* Any other server may take over, perhaps one after another. */
+static void record_old(soak_run *run)
+{
+    sentinel_state.old = sentinel_state.primary;
+    soak_server_fault_replaces(run, 1u << sentinel_state.old, ~(1u << sentinel_state.old));
+}
+
 static void inject(soak_run *run, soak_server_fault *t)
 {
     server  *primary = run->nodes[sentinel_state.primary];
     unsigned other   = (sentinel_state.primary + 1 + t->fault.victim % (NODES - 1)) % NODES;
 
-    sentinel_state.old = sentinel_state.primary;
+    record_old(run);
     switch ((unsigned)t->fault.kind) {
     case SOAK_CLIENT_KILL: server_hang_up(primary); return;
     case SOAK_SCRIPT_FLUSH: (void)server_ask(primary, "SCRIPT FLUSH SYNC"); return;
@@ -253,21 +265,21 @@ static void make_follow(soak_run *run, soak_server_fault *t)
     t->stage = FOLLOWS;
 }
 
-/* The primary may change again when this machine was too slow. */
-static bool has_changed_again(soak_run *run)
+/* The primary may change by itself when this machine was too slow. */
+static bool has_changed_by_itself(soak_run *run)
 {
     unsigned found = find_primary(run, 2, NODES);
 
     if (found == NODES || found == sentinel_state.primary)
         return false;
-    sentinel_state.old = sentinel_state.primary;
-    soak_server_fault_found(run, SOAK_SWITCHED, NOTICED_US);
+    soak_server_fault_found(run, SOAK_SWITCHED, sentinel_state.agreed_us);
+    record_old(run);
     return true;
 }
 
 static bool repair_change(soak_run *run, soak_server_fault *t)
 {
-    if (t->stage >= RETURNS && has_changed_again(run))
+    if (t->stage >= RETURNS && has_changed_by_itself(run))
         return false;
     switch (t->stage) {
     case FAULTY: find_new_primary(run, t); return false;
@@ -291,7 +303,7 @@ static bool repair_replica(soak_run *run, soak_server_fault *t)
         server_start_again(run->nodes[sentinel_state.old]);
         make_follow(run, t);
     }
-    return all_follow(run);
+    return !has_changed_by_itself(run) && all_follow(run);
 }
 
 static bool repair(soak_run *run, soak_server_fault *t)
@@ -311,21 +323,21 @@ static bool repair(soak_run *run, soak_server_fault *t)
     sentinel_state.ask_ms = clock_ms() + ASK_MS;
     if (t->fault.kind == SOAK_REPLICA_KILLED)
         return repair_replica(run, t);
-    return !changes_primary(t->fault.kind) || repair_change(run, t);
+    return changes_primary(t->fault.kind) ? repair_change(run, t) : !has_changed_by_itself(run);
 }
 
-/* Another node may have become the primary, because this machine was too slow. */
 static server *lock_server(soak_run *run, unsigned lock)
 {
     (void)lock;
     if (run->server_fault.phase == SOAK_FAULTY)
         return NULL;
-    if (!says_master(run->nodes[sentinel_state.primary])) {
-        sentinel_state.old = sentinel_state.primary;
-        soak_server_fault_found(run, SOAK_SWITCHED, NOTICED_US);
-        return NULL;
+    if (clock_ms() >= sentinel_state.ask_ms) {
+        sentinel_state.ask_ms = clock_ms() + ASK_MS;
+        if (has_changed_by_itself(run))
+            return NULL;
     }
-    return run->nodes[sentinel_state.primary];
+    server *primary = run->nodes[sentinel_state.primary];
+    return says_master(primary) ? primary : NULL;
 }
 
 const soak_topology soak_sentinel = {

@@ -37,16 +37,6 @@ bool soak_held_since(const soak_run *run, int64_t since_us)
     return true;
 }
 
-int64_t soak_lease_max_us(const soak_run *run)
-{
-    int64_t max_ms = 0;
-
-    for (unsigned i = 0; i < SOAK_LOCKS; i++)
-        if (run->journal->locks[i].lease_ms > max_ms)
-            max_ms = run->journal->locks[i].lease_ms;
-    return max_ms * 1000;
-}
-
 int64_t soak_share(const soak_fault *fault, int64_t whole_ms)
 {
     return whole_ms * fault->share / 1000;
@@ -90,16 +80,25 @@ void soak_server_fault_begin(soak_run *run, soak_fault fault)
     run->topology->inject(run, t);
 }
 
-void soak_server_fault_found(soak_run *run, soak_kind kind, int64_t ago_us)
+void soak_server_fault_found(soak_run *run, soak_kind kind, int64_t since_us)
 {
-    soak_server_fault *t = &run->server_fault;
+    soak_server_fault *t      = &run->server_fault;
+    size_t             action = soak_begin_action(run, kind, SOAK_ALL_MEMBERS);
 
-    *t = (soak_server_fault){ .fault   = { .kind = kind },
-                              .action  = soak_begin_action(run, kind, SOAK_ALL_MEMBERS),
-                              .skipped = t->skipped,
-                              .stuck   = t->stuck };
-    run->actions[t->action - 1].from_us -= ago_us;
+    run->actions[action - 1].from_us = since_us;
+
+    *t = (soak_server_fault){
+        .fault = { .kind = kind }, .action = action, .skipped = t->skipped, .stuck = t->stuck
+    };
     begin(t, SOAK_FAULTY);
+}
+
+void soak_server_fault_replaces(soak_run *run, uint32_t old_servers, uint32_t new_servers)
+{
+    soak_action *action = &run->actions[run->server_fault.action - 1];
+
+    action->old_servers = old_servers;
+    action->new_servers = new_servers;
 }
 
 static void report_locks(const soak_run *run)
@@ -125,12 +124,20 @@ static void report_stuck(soak_run *run)
     begin(t, t->phase); /* reported again after the same time */
 }
 
+/* Ends the action of this fault, and those of the faults that another one has replaced. */
+static void end_actions(soak_run *run)
+{
+    for (size_t i = 0; i < run->actions_count; i++)
+        if (run->actions[i].member == SOAK_ALL_MEMBERS && run->actions[i].to_us == INT64_MAX)
+            soak_end_action(run, i + 1);
+}
+
 void soak_server_fault_step(soak_run *run)
 {
     soak_server_fault *t = &run->server_fault;
 
     if (t->phase == SOAK_FAULTY && run->topology->repair(run, t)) {
-        soak_end_action(run, t->action);
+        end_actions(run);
         begin(t, SOAK_REPAIRED);
     } else if (t->phase == SOAK_REPAIRED && soak_held_since(run, t->from_us)) {
         begin(t, SOAK_HEALTHY);

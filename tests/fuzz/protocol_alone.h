@@ -14,6 +14,7 @@
 #include "queue_line.h"
 #include "tape.h"
 
+#include "core/compat_rules.h"
 #include "lock/machine.h"
 
 /* What it may tell of each command, as a set of 1 << kind. */

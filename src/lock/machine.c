@@ -9,9 +9,9 @@
  *     grant;
  *   - a command without a reply may have been carried out, or not: it counts neither as YES nor as
  *     NO;
- *   - a lock that the store may have for us, and that is not wanted, is released.  If the protocol
- *     cannot verify the owner, only a lock that is certainly ours is released: it could be another
- *     client's.
+ *   - a lock that the store may have with a token of this hold, and that is not wanted, is
+ *     released.  If the protocol cannot verify the owner, it is released only while it certainly
+ *     has that token: otherwise the release could delete another client's lock.
  */
 #include "lock/machine.h"
 #include "core/compat_rules.h"
@@ -22,7 +22,7 @@
 enum {
     PAUSE_MAX_MS       = 500, /* between attempts */
     NEW_TOKEN_PAUSE_MS = 1,   /* the same after RETRY_WITH_NEW_TOKEN */
-    STORE_FIRST_MS     = 50,  /* the engine's time limit may come later than ours by this much */
+    STORE_FIRST_MS     = 50,  /* by this much the engine's time limit may come later */
     REPLICAS_LATE_MS   = 250, /* the same for the reply of replicas and the release after it */
 };
 
@@ -150,7 +150,7 @@ static bwl_ms resolve_deadline(const bwl_hold *h)
     return h->wait_deadline > h->answer_deadline ? h->wait_deadline : h->answer_deadline;
 }
 
-/* A command of this attempt has no reply: the store may have the lock with our token. */
+/* A command of this attempt has no reply: the store may have the lock with its token. */
 static void resolve_later(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
     h->last_error = BWL_UNKNOWN;
@@ -175,7 +175,7 @@ static void resolve(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 }
 
 /* The release of a late grant has its outcome.  A release that may have failed is sent again:
- * otherwise our own key could make the next attempt wait. */
+ * otherwise the next attempt could wait for the key of this one. */
 static void discarded(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
     bool is_refused = h->last_error == BWL_STORE_REFUSED; /* a new attempt would be refused too */
@@ -244,7 +244,7 @@ static void acquire_completed(bwl_hold *h, const bwl_outcome *out, const bwl_eve
     case BWL_STORE_REFUSED:
         if (is_resolving)
             bwl_hold_leave_with(h, BWL_UNKNOWN, ev, fx);
-        else if (queued) /* our entry may still be in the queue, before other waiters */
+        else if (queued) /* the entry may still be in the queue, before other waiters */
             bwl_hold_leave_with(h, BWL_STORE_REFUSED, ev, fx);
         else
             bwl_hold_end_with(h, BWL_STORE_REFUSED, fx);

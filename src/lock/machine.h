@@ -15,7 +15,7 @@
  *                            OVER <-- LEAVING <--lease over, or the store replied NO: LOST
  *                                        ^-- REVOKED <--bwl_hold_revoke: LOST
  *
- * REVOKED: the lock is lost, but the store may still have it with our token.  It is not released
+ * REVOKED: the lock is lost, but the store may still have it with its token.  It is not released
  * before the caller calls bwl_hold_give_back, or the end that was reported to the caller is
  * reached: until then the caller may rely on the lock.
  *
@@ -75,7 +75,7 @@ typedef struct bwl_terms {
 enum {
     BWL_PROTOCOL_STATE_MAX = 144,
     BWL_PREVIOUS_TOKEN_MAX =
-        22, /* characters: only protocols with tokens of ours yield in one step */
+        22, /* characters: only protocols with the token format of bowline yield in one step */
 };
 
 typedef struct bwl_hold {
@@ -95,11 +95,11 @@ typedef struct bwl_hold {
     bwl_ms           wait_deadline;   /* end of the wait */
     bwl_ms           answer_deadline; /* end of the retries without a reply */
     bwl_ms           attempt_ends_at; /* when any lease of this attempt is over; NEVER: none yet */
-    bwl_ms           until;           /* HELD: ours strictly before this; REVOKED: was ours */
-    bwl_ms           granted_to;      /* HELD: when the grant of the store ends */
-    bwl_ms           ends_at;         /* HELD: end of max_hold */
-    bwl_ms           timer_at;        /* the next timer of the machine itself */
-    bwl_ms           protocol_wakes_at;
+    bwl_ms until;      /* HELD: held strictly before this; REVOKED: the end that was reported */
+    bwl_ms granted_to; /* HELD: when the grant of the store ends */
+    bwl_ms ends_at;    /* HELD: end of max_hold */
+    bwl_ms timer_at;   /* the next timer of the machine itself */
+    bwl_ms protocol_wakes_at;
     _Alignas(8) unsigned char memory[BWL_PROTOCOL_STATE_MAX];
 } bwl_hold;
 
@@ -158,7 +158,7 @@ void bwl_hold_event(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 bool bwl_hold_is_held(const bwl_hold *h);
 bool bwl_hold_is_acquiring(const bwl_hold *h);
 
-/* How long the lock is certainly ours, in ms: 0: it is not held; NEVER: until it is released. */
+/* How long the lock is certainly held, in ms: 0: it is not held; NEVER: until it is released. */
 bwl_ms bwl_hold_left(const bwl_hold *h, bwl_ms now);
 
 /* The same for a caller that counts from the exact time: up to 1 ms less, because `now` is rounded

@@ -30,13 +30,13 @@ void bwl_hold_set_timer(const bwl_hold *h, bwl_effects *fx);
 /* Sends RELEASE; the state `next` is the reason. */
 void bwl_hold_send_release(bwl_hold *h, bwl_hold_state next, const bwl_event *ev, bwl_effects *fx);
 
-/* Releases in the background what the store may have with our token. */
+/* Releases in the background what the store may have with the token of this attempt. */
 void bwl_hold_leave(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 
 /* Reports `kind` to the caller, and then does the same. */
 void bwl_hold_leave_with(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev, bwl_effects *fx);
 
-/* True if the store may still have the lock with our token after a release with this outcome. */
+/* True if the store may still have the lock after a release with this outcome. */
 bool bwl_release_may_have_failed(bwl_outcome_kind released);
 
 /* Handles the outcome of a release, in RELEASING and in LEAVING. */

@@ -37,7 +37,7 @@ void bwl_hold_keep(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl
     bwl_complete_held(fx, h->until, h->fence);
 }
 
-/* A lock that max_hold ends before its grant ends is certainly ours. */
+/* A lock that max_hold ends before its grant ends is certainly still granted to this hold. */
 void bwl_hold_lose(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
     if (h->protocol->can_verify_owner || ev->now < h->granted_to)

@@ -261,7 +261,7 @@ static void heartbeat_ended(queue_state *q, const bwl_event *ev, bwl_effects *fx
         got_status(q, ev, fx);
     else if (ev->kind == BWL_DOWN)
         disconnected(q, ev->now, fx);
-    else /* our entry stays in the queue */
+    else /* the entry stays in the queue */
         bwl_wake_at(fx, bwl_ms_add(ev->now, bwl_queue_retry_ms(&ev->fresh)));
 }
 

@@ -70,8 +70,8 @@ static void deleted(del_expire_state *d, const bwl_event *ev, bwl_effects *fx)
 }
 
 /* After a DEL that found no key, a key that EXPIRE finds is another client's: LOST.  After a DEL
- * without a reply: if EXPIRE deleted a key, ours or another's, ours is gone; if it found no key,
- * the DEL may have deleted ours. */
+ * without a reply: if EXPIRE deleted a key, no key of this hold is left; if it found no key, the
+ * DEL may have deleted that of this hold. */
 static void expired(const del_expire_state *d, const bwl_event *ev, bwl_effects *fx)
 {
     if (d->is_unknown && ev->kind == BWL_REPLY && ev->answer == BWL_YES)

@@ -90,8 +90,8 @@ static void expire(watch_state *w, const bwl_lock_request *request, const bwl_ev
     send_command(w, EXPIRING, REDIS_EXPIRE, fx);
 }
 
-/* The key has our value, and no expiry if EXPIRE was not carried out: that is resolved like a
- * command without a reply.  NO: another client has deleted the key. */
+/* The key has the hold's value, and no expiry if EXPIRE was not carried out: that is resolved like
+ * a command without a reply.  NO: another client has deleted the key. */
 static void expire_ended(const watch_state *w, const bwl_event *ev, bwl_effects *fx)
 {
     bool was_answered = ev->kind == BWL_REPLY && (ev->answer == BWL_YES || ev->answer == BWL_NO);

@@ -48,11 +48,11 @@ typedef enum getset_phase {
 typedef struct getset_state {
     bwl_one_request in_flight;
     getset_phase    phase;
-    bool            is_ours;   /* DELETING: the last GET returned our value, or there was no GET */
-    int64_t         timestamp; /* of our value, written or in flight */
-    uint64_t        seen;      /* hash of the value that GET returned, or NOTHING_SEEN */
-    int64_t         tried_ns;  /* time of day at the start of this attempt */
-    bwl_ms          until;     /* end of the lease with this timestamp */
+    bool     is_ours;   /* DELETING: the last GET returned the hold's value, or there was no GET */
+    int64_t  timestamp; /* of the hold's value, written or in flight */
+    uint64_t seen;      /* hash of the value that GET returned, or NOTHING_SEEN */
+    int64_t  tried_ns;  /* time of day at the start of this attempt */
+    bwl_ms   until;     /* end of the lease with this timestamp */
 } getset_state;
 
 static void getset_init(void *state, unsigned nodes)

@@ -133,8 +133,8 @@ void bwl_queue_write_leave(bwl_resp_writer *writer, const char *tag, const char 
 typedef enum bwl_queue_push_kind {
     BWL_PUSH_OTHER = 1, /* not of this protocol */
     BWL_PUSH_SUBSCRIBED,
-    BWL_PUSH_UNSUBSCRIBED, /* not on our request: the slot has moved to another node */
-    BWL_PUSH_HELLO,        /* our own message of the handshake */
+    BWL_PUSH_UNSUBSCRIBED, /* not on request of the client: the slot has moved to another node */
+    BWL_PUSH_HELLO,        /* the client's own message of the handshake */
     BWL_PUSH_GRANT,
 } bwl_queue_push_kind;
 

@@ -168,7 +168,7 @@ static bwl_model_item *stands(script *s)
     bwl_model_item *found = in_line(s, m);
 
     for (unsigned i = 0; i < 2 && found == NULL; i++) {
-        m.push_channel = s->q->stood_by[i];
+        m.push_channel = s->q->old_channels[i];
         found          = in_line(s, m);
     }
     return found;

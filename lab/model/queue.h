@@ -55,14 +55,14 @@ typedef struct bwl_model_queue_args {
     bwl_redis_command command;
     uint16_t          token;
     bwl_ms            lease_ms;
-    int64_t           ticket;         /* JOIN: its earlier ticket; 0: none */
-    bwl_member        member;         /* JOIN, HEARTBEAT: its new entry */
-    uint8_t           stood_by[2];    /* HEARTBEAT, CANCEL: its older push channels; 0: none */
-    uint16_t          previous_token; /* REQUEUE: the token of the owner */
-    bwl_ms            dead_ms;        /* a waiter that is silent for longer is skipped; 0: none */
-    bwl_ms            keep_ms;        /* TTL of Q and B; 0: none */
-    unsigned          serve_max;      /* most waiters skipped per command */
-    unsigned          queue_max;      /* JOIN without a ticket: limit of waiters; 0: none */
+    int64_t           ticket;          /* JOIN: its earlier ticket; 0: none */
+    bwl_member        member;          /* JOIN, HEARTBEAT: its new entry */
+    uint8_t           old_channels[2]; /* HEARTBEAT, CANCEL: its older push channels; 0: none */
+    uint16_t          previous_token;  /* REQUEUE: the token of the owner */
+    bwl_ms            dead_ms;         /* a waiter that is silent for longer is skipped; 0: none */
+    bwl_ms            keep_ms;         /* TTL of Q and B; 0: none */
+    unsigned          serve_max;       /* most waiters skipped per command */
+    unsigned          queue_max;       /* JOIN without a ticket: limit of waiters; 0: none */
 } bwl_model_queue_args;
 
 /* A grant that is pushed to an open connection, or to one that only the server sees as open. */

@@ -267,7 +267,7 @@ void bwl_put_client(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
             bwl_put_queue_state(p, w, c);
     }
     if (p->is_queue)
-        bwl_put_seat(p, w, (unsigned)(c - w->clients));
+        bwl_put_waiter(p, w, (unsigned)(c - w->clients));
 }
 
 static void put_link(bwl_print *p, const bwl_world *w, unsigned k, unsigned client)

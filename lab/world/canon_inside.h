@@ -115,7 +115,7 @@ void bwl_draw_ranks(bwl_drawn *ret_drawn, const bwl_world *w);
 void bwl_put_queue_state(bwl_print *p, const bwl_world *w, const bwl_lab_client *c);
 void bwl_put_waiting_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
                              const bwl_message *message);
-void bwl_put_seat(bwl_print *p, const bwl_world *w, unsigned client);
+void bwl_put_waiter(bwl_print *p, const bwl_world *w, unsigned client);
 void bwl_put_line(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
                   const uint8_t *order);
 /* For a lock that is a sorted set; its queue is another key. */

@@ -111,7 +111,7 @@ void bwl_draw_ranks(bwl_drawn *ret_drawn, const bwl_world *w)
         add(&ret_drawn->fences, c->hold.fence);
         add(&ret_drawn->fences, bwl_queue_state_of(&c->hold).fence);
         add(&ret_drawn->tickets, bwl_queue_state_of(&c->hold).ticket);
-        add(&ret_drawn->tickets, w->waiting.seats[i].ticket);
+        add(&ret_drawn->tickets, w->waiting.waiters[i].ticket);
     }
 }
 
@@ -160,7 +160,7 @@ void bwl_put_queue_state(bwl_print *p, const bwl_world *w, const bwl_lab_client 
 static unsigned age_of(const bwl_world *w, unsigned client, unsigned push_channel)
 {
     return push_channel == 0 ? BWL_ANY
-                             : (unsigned)w->waiting.seats[client].push_channel - push_channel;
+                             : (unsigned)w->waiting.waiters[client].push_channel - push_channel;
 }
 
 static void put_place(bwl_print *p, const bwl_world *w, const bwl_lab_queue_status *queue_status)
@@ -180,8 +180,8 @@ static void put_question(bwl_print *p, const bwl_world *w, unsigned client,
     bwl_put(p, (uint64_t)message->command << 48 | (uint64_t)(uint32_t)message->lease_ms << 16 |
                    message->provisional_ttl_ms);
     bwl_put(p, (uint64_t)age_of(w, client, message->push_channel) << 16 |
-                   (uint64_t)age_of(w, client, message->stood_by[0]) << 8 |
-                   age_of(w, client, message->stood_by[1]));
+                   (uint64_t)age_of(w, client, message->old_channels[0]) << 8 |
+                   age_of(w, client, message->old_channels[1]));
     bwl_put_token(p, message->previous_token);
     put_rank(p, &p->drawn->tickets, (uint64_t)message->timestamp);
 }
@@ -193,7 +193,7 @@ void bwl_put_waiting_message(bwl_print *p, const bwl_world *w, const bwl_lab_cli
     bool     of_round   = c->is_running && message->round == c->round;
     bool     is_current = of_round && is_asked(c, message);
     bool     confirms   = of_round && message->tag == bwl_queue_state_of(&c->hold).unconfirmed;
-    bool     is_latest  = of_round && message->tag == w->waiting.seats[client].latest_tag;
+    bool     is_latest  = of_round && message->tag == w->waiting.waiters[client].latest_tag;
 
     bwl_put(p, (uint64_t)message->kind << 16 | (uint64_t)message->answer << 8 |
                    (uint64_t)confirms << 5 | (uint64_t)message->is_settled << 4 |
@@ -215,20 +215,20 @@ void bwl_put_waiting_message(bwl_print *p, const bwl_world *w, const bwl_lab_cli
 
 /* ---- the engine, the server ------------------------------------------------------------------ */
 
-void bwl_put_seat(bwl_print *p, const bwl_world *w, unsigned client)
+void bwl_put_waiter(bwl_print *p, const bwl_world *w, unsigned client)
 {
-    const bwl_lab_seat *s = &w->waiting.seats[client];
-    unsigned            other =
+    const bwl_lab_waiter *s = &w->waiting.waiters[client];
+    unsigned              other =
         w->servers[BWL_ONLY].redis.connections[client + BWL_MODEL_CLIENTS].push_channel;
 
     bwl_put(p, (uint64_t)(w->clients[client].book.turn != 0) << 24 | (uint64_t)s->orphans << 16 |
-                   (uint64_t)s->maybe_orphans << 8 | (uint64_t)s->is_greeted << 2 |
+                   (uint64_t)s->maybe_orphans << 8 | (uint64_t)s->is_connected << 2 |
                    (uint64_t)s->may_kill << 1 | s->was_cut);
     bwl_put(p, age_of(w, client, other));
     bwl_put_token(p, s->named_token);
     put_rank(p, &p->drawn->tickets, w->clients[client].is_running ? s->ticket : 0);
-    bwl_put(p, (uint64_t)age_of(w, client, s->stood_by[0]) << 24 |
-                   (uint64_t)age_of(w, client, s->stood_by[1]) << 16 | s->named_claim_ms);
+    bwl_put(p, (uint64_t)age_of(w, client, s->old_channels[0]) << 24 |
+                   (uint64_t)age_of(w, client, s->old_channels[1]) << 16 | s->named_claim_ms);
 }
 
 /* The member after `last`, or the first; NULL: none. */

@@ -33,7 +33,7 @@ typedef struct bwl_message {
     int32_t  lease_ms;
     uint16_t asked_ms;           /* REQUEST: since the beginning */
     uint16_t provisional_ttl_ms; /* of the waiter */
-    uint8_t  stood_by[2];        /* older push channels under which it may be queued; 0: none */
+    uint8_t  old_channels[2];    /* older push channels under which it may be queued; 0: none */
     int64_t  timestamp; /* REQUEST: the value to write; ANSWER: the value or number returned */
 } bwl_message;
 

@@ -18,7 +18,7 @@ void bwl_wait_held(bwl_world *w, unsigned client)
 
 void bwl_wait_excuse(bwl_world *w, unsigned client)
 {
-    w->waiting.seats[client].orphans++;
+    w->waiting.waiters[client].orphans++;
 }
 
 static bool is_wanted(const bwl_world *w, uint16_t token)
@@ -45,7 +45,7 @@ static void new_owner(bwl_world *w, uint16_t owner)
     w->waiting.is_orphan     = false;
     w->waiting.may_be_orphan = false;
     if (is_of_client)
-        w->waiting.may_be_orphan = w->waiting.seats[bwl_token_client(owner)].maybe_orphans > 0;
+        w->waiting.may_be_orphan = w->waiting.waiters[bwl_token_client(owner)].maybe_orphans > 0;
 }
 
 void bwl_wait_server_came_back(bwl_world *w)
@@ -56,19 +56,19 @@ void bwl_wait_server_came_back(bwl_world *w)
 
 void bwl_wait_look_at_owner(bwl_world *w)
 {
-    uint16_t      owner = bwl_model_owner(&w->servers[BWL_ONLY].redis);
-    bwl_lab_seat *seat;
+    uint16_t        owner = bwl_model_owner(&w->servers[BWL_ONLY].redis);
+    bwl_lab_waiter *waiter;
 
     if (w->waiting.owner != owner)
         new_owner(w, owner);
     if (owner == 0 || owner == BWL_TOKEN_OF_STRANGER || w->waiting.is_orphan || is_wanted(w, owner))
         return;
-    seat                 = &w->waiting.seats[bwl_token_client(owner)];
+    waiter               = &w->waiting.waiters[bwl_token_client(owner)];
     w->waiting.is_orphan = true;
-    if (seat->maybe_orphans > 0)
-        seat->maybe_orphans--;
-    else if (seat->orphans > 0)
-        seat->orphans--;
+    if (waiter->maybe_orphans > 0)
+        waiter->maybe_orphans--;
+    else if (waiter->orphans > 0)
+        waiter->orphans--;
     else if (!w->waiting.may_be_orphan)
         w->broken |= BWL_INVARIANT_TAKEN_BACK;
 }
@@ -95,42 +95,42 @@ void bwl_wait_start(bwl_world *w)
     assert(w->scenario->servers == 1);
     w->waiting = (bwl_lab_waiting){ 0 };
     for (unsigned i = 0; i < BWL_CLIENTS_MAX; i++)
-        w->waiting.seats[i].push_channel = 1;
+        w->waiting.waiters[i].push_channel = 1;
 }
 
 void bwl_wait_new_round(bwl_world *w, unsigned client)
 {
-    w->waiting.seats[client].was_cut    = false;
-    w->waiting.seats[client].latest_tag = 0;
-    w->waiting.seats[client].ticket     = 0;
+    w->waiting.waiters[client].was_cut    = false;
+    w->waiting.waiters[client].latest_tag = 0;
+    w->waiting.waiters[client].ticket     = 0;
 }
 
 void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_send *send, bwl_message *message)
 {
-    bwl_lab_seat *seat  = &w->waiting.seats[client];
-    bool          joins = send->command == REDIS_QUEUE_JOIN || send->command == REDIS_QUEUE_REQUEUE;
+    bwl_lab_waiter *waiter = &w->waiting.waiters[client];
+    bool joins = send->command == REDIS_QUEUE_JOIN || send->command == REDIS_QUEUE_REQUEUE;
 
-    seat->latest_tag = send->tag;
+    waiter->latest_tag = send->tag;
     if (send->command == REDIS_QUEUE_REQUEUE)
-        seat->ticket = 0; /* its new position is behind the others */
-    if (send->command == REDIS_QUEUE_JOIN && seat->ticket != 0 &&
-        (uint64_t)send->args[REDIS_ARG_TICKET] != seat->ticket)
+        waiter->ticket = 0; /* its new position is behind the others */
+    if (send->command == REDIS_QUEUE_JOIN && waiter->ticket != 0 &&
+        (uint64_t)send->args[REDIS_ARG_TICKET] != waiter->ticket)
         w->broken |= BWL_INVARIANT_FIRST_COME; /* a queue position must not change */
     if (bwl_redis_uses_previous_token(send))
         return; /* it has no queue status */
-    if (seat->named_token != message->token) {
-        seat->named_token    = message->token;
-        seat->named_claim_ms = 0;
-        seat->stood_by[0] = seat->stood_by[1] = 0;
+    if (waiter->named_token != message->token) {
+        waiter->named_token     = message->token;
+        waiter->named_claim_ms  = 0;
+        waiter->old_channels[0] = waiter->old_channels[1] = 0;
     }
-    message->push_channel = seat->push_channel;
-    message->stood_by[0]  = seat->stood_by[0];
-    message->stood_by[1]  = seat->stood_by[1];
+    message->push_channel    = waiter->push_channel;
+    message->old_channels[0] = waiter->old_channels[0];
+    message->old_channels[1] = waiter->old_channels[1];
     if (joins)
-        seat->named_claim_ms = (uint16_t)send->args[REDIS_ARG_TTL_MS];
+        waiter->named_claim_ms = (uint16_t)send->args[REDIS_ARG_TTL_MS];
     if (joins || send->command == REDIS_QUEUE_HEARTBEAT)
-        seat->stood_by[send->command == REDIS_QUEUE_HEARTBEAT] = seat->push_channel;
-    message->provisional_ttl_ms = seat->named_claim_ms;
+        waiter->old_channels[send->command == REDIS_QUEUE_HEARTBEAT] = waiter->push_channel;
+    message->provisional_ttl_ms = waiter->named_claim_ms;
 }
 
 static void put_message(bwl_link *link, unsigned at, const bwl_message *message)
@@ -144,7 +144,7 @@ static void put_message(bwl_link *link, unsigned at, const bwl_message *message)
 bool bwl_wait_listens(const bwl_world *w, unsigned client)
 {
     return bwl_wait_is_kept(w) && w->clients[client].is_running &&
-           w->waiting.seats[client].is_greeted;
+           w->waiting.waiters[client].is_connected;
 }
 
 static unsigned push_at(const bwl_link *link)
@@ -166,37 +166,37 @@ void bwl_wait_drop_pushes(bwl_world *w, unsigned client)
 
 static void greet(bwl_world *w, unsigned client)
 {
-    bwl_lab_seat *seat = &w->waiting.seats[client];
+    bwl_lab_waiter *waiter = &w->waiting.waiters[client];
 
     if ((w->scenario->mutations & BWL_MUTATION_FENCE_BARE) == 0)
         bwl_model_queue_fence_minimum(&w->servers[BWL_ONLY].redis);
-    bwl_model_queue_listen(&w->servers[BWL_ONLY].redis, client, seat->push_channel);
-    seat->is_greeted = true;
+    bwl_model_queue_listen(&w->servers[BWL_ONLY].redis, client, waiter->push_channel);
+    waiter->is_connected = true;
 }
 
 /* On a connection that is new to the server, the handshake comes before the commands. */
 void bwl_wait_broke_at_server(bwl_world *w, unsigned client, bool has_messages)
 {
-    if (has_messages && !w->waiting.seats[client].is_greeted)
+    if (has_messages && !w->waiting.waiters[client].is_connected)
         greet(w, client);
-    if (w->waiting.seats[client].is_greeted)
+    if (w->waiting.waiters[client].is_connected)
         bwl_model_redis_break(&w->servers[BWL_ONLY].redis, client);
 }
 
 void bwl_wait_broke(bwl_world *w, unsigned client)
 {
-    bwl_lab_client *c    = &w->clients[client];
-    bwl_link       *link = &w->servers[BWL_ONLY].links[client];
-    bwl_lab_seat   *seat = &w->waiting.seats[client];
+    bwl_lab_client *c      = &w->clients[client];
+    bwl_link       *link   = &w->servers[BWL_ONLY].links[client];
+    bwl_lab_waiter *waiter = &w->waiting.waiters[client];
 
     if ((w->scenario->mutations & BWL_MUTATION_ONE_CHANNEL) == 0)
-        seat->push_channel++;
-    assert(seat->push_channel <= BWL_MODEL_CHANNELS_MAX);
-    seat->is_greeted  = false;
-    seat->was_cut     = true;
-    c->book.asked_now = 0; /* the engine backs off between connections */
-    seat->maybe_orphans++;
-    seat->may_kill = c->is_running;
+        waiter->push_channel++;
+    assert(waiter->push_channel <= BWL_MODEL_CHANNELS_MAX);
+    waiter->is_connected = false;
+    waiter->was_cut      = true;
+    c->book.asked_now    = 0; /* the engine backs off between connections */
+    waiter->maybe_orphans++;
+    waiter->may_kill = c->is_running;
     if (!c->is_running)
         return;
     put_message(link, link->count,
@@ -206,14 +206,14 @@ void bwl_wait_broke(bwl_world *w, unsigned client)
 
 void bwl_wait_heard(bwl_world *w, unsigned client, const bwl_message *message)
 {
-    bwl_lab_seat *seat = &w->waiting.seats[client];
+    bwl_lab_waiter *waiter = &w->waiting.waiters[client];
 
-    if (message->queue_status == 0 || message->token != seat->named_token ||
+    if (message->queue_status == 0 || message->token != waiter->named_token ||
         w->waiting.places[message->queue_status - 1].kind != BWL_QUEUE_STATUS_QUEUED)
         return;
-    seat->stood_by[0] = seat->push_channel;
-    if (message->tag == seat->latest_tag)
-        seat->ticket = w->waiting.places[message->queue_status - 1].ticket;
+    waiter->old_channels[0] = waiter->push_channel;
+    if (message->tag == waiter->latest_tag)
+        waiter->ticket = w->waiting.places[message->queue_status - 1].ticket;
 }
 
 bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_message *message)
@@ -224,7 +224,7 @@ bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_message *message)
     if (message->kind != BWL_MESSAGE_ANSWER || message->answer != BWL_WHICH_NOSCRIPT)
         return false;
     if (!c->is_running || message->round != c->round ||
-        message->tag != w->waiting.seats[client].latest_tag) {
+        message->tag != w->waiting.waiters[client].latest_tag) {
         message->answer = BWL_NOT_SENT;
         return false;
     }
@@ -298,7 +298,7 @@ static bwl_model_queue_args question_of(const bwl_world *w, const bwl_message *m
         .lease_ms       = message->lease_ms,
         .ticket         = message->timestamp,
         .member         = member,
-        .stood_by       = { message->stood_by[0], message->stood_by[1] },
+        .old_channels   = { message->old_channels[0], message->old_channels[1] },
         .previous_token = message->previous_token,
         .dead_ms        = w->scenario->queue.ages ? DEAD_MS : 0,
         .keep_ms        = w->scenario->queue.keep_ms,
@@ -321,7 +321,7 @@ static bool is_before_others(const bwl_world *w, unsigned client)
         const bwl_lab_client *c = &w->clients[i];
         if (i != client && c->is_running && bwl_hold_is_acquiring(&c->hold) && c->book.came != 0 &&
             c->book.came < w->clients[client].book.came && c->book.turn == 0 &&
-            !w->waiting.seats[i].was_cut)
+            !w->waiting.waiters[i].was_cut)
             return true;
     }
     return false;
@@ -363,7 +363,7 @@ static void note_silent(bwl_world *w, const bwl_queue_reply *reply)
     for (unsigned i = 0; i < reply->silent_count; i++) {
         unsigned client = bwl_token_client(reply->silent[i]);
         if (reply->silent[i] == bwl_world_token_of(w, client))
-            w->waiting.seats[client].was_cut = true;
+            w->waiting.waiters[client].was_cut = true;
     }
 }
 
@@ -397,7 +397,7 @@ bwl_grant bwl_wait_serve(bwl_world *w, bwl_message *message)
 void bwl_wait_served_late(bwl_world *w, unsigned client, const bwl_message *message)
 {
     if (message->command == REDIS_QUEUE_REQUEUE)
-        w->waiting.seats[client].maybe_orphans++;
+        w->waiting.waiters[client].maybe_orphans++;
 }
 
 bwl_grant bwl_wait_serve_without_memory(bwl_world *w, const bwl_message *message)
@@ -427,11 +427,11 @@ void bwl_wait_push(bwl_world *w, const bwl_grant *grant)
 
 void bwl_wait_greet(bwl_world *w, unsigned client)
 {
-    const bwl_lab_seat *seat = &w->waiting.seats[client];
+    const bwl_lab_waiter *waiter = &w->waiting.waiters[client];
 
-    if (seat->is_greeted)
+    if (waiter->is_connected)
         return;
-    if (seat->may_kill && !w->scenario->queue.never_kills)
+    if (waiter->may_kill && !w->scenario->queue.never_kills)
         bwl_wait_close(w, client);
     greet(w, client);
 }
@@ -492,8 +492,8 @@ void bwl_wait_close(bwl_world *w, unsigned client)
     bwl_model_redis_drop(&w->servers[BWL_ONLY].redis, client + BWL_MODEL_CLIENTS);
     for (unsigned i = 0; i < BWL_MESSAGES_MAX; i++)
         link->late[i] = (bwl_message){ 0 };
-    link->late_count                       = 0;
-    w->waiting.seats[client].maybe_orphans = 0;
+    link->late_count                         = 0;
+    w->waiting.waiters[client].maybe_orphans = 0;
 }
 
 void bwl_wait_borrow(bwl_world *w)
@@ -518,7 +518,7 @@ void bwl_wait_silence(bwl_world *w)
     bwl_model_item       *beat =
         bwl_model_item_of(&w->servers[BWL_ONLY].redis, BWL_MODEL_HEARTBEATS, token);
 
-    w->waiting.seats[bwl_token_client(token)].was_cut = true;
+    w->waiting.waiters[bwl_token_client(token)].was_cut = true;
     bwl_model_item_remove(
         &w->servers[BWL_ONLY].redis,
         bwl_model_item_of(&w->servers[BWL_ONLY].redis, BWL_MODEL_QUEUE, first->member));

@@ -312,7 +312,7 @@ static void waiter_forget(bwl_engine_lock *lock)
 }
 
 const bwl_engine bwl_local_group_engine = {
-    .scheme    = "seat",
+    .scheme    = "local-group",
     .protocol  = &bwl_local_waiter_protocol,
     .has_lease = true,
     .lock_size = sizeof(part),

@@ -58,9 +58,9 @@ MUTANT(a_beat_keeps_the_inbox)
 {
     bwl_model_queue_args again = *q;
 
-    if (q->command != REDIS_QUEUE_HEARTBEAT || q->stood_by[0] == 0)
+    if (q->command != REDIS_QUEUE_HEARTBEAT || q->old_channels[0] == 0)
         return;
-    again.member.push_channel = q->stood_by[0];
+    again.member.push_channel = q->old_channels[0];
     *r                        = *before;
     *reply                    = bwl_model_queue_reply(r, &again, 0);
 }

@@ -105,8 +105,8 @@ static bwl_redis_reply ask_server(unsigned client, const bwl_model_queue_args *q
     bwl_token_write(token, &random);
     bwl_token_write(previous_token, &earlier);
     write_inbox(self.push_channels[0], client, q->member.push_channel);
-    write_inbox(self.push_channels[1], client, q->stood_by[0]);
-    write_inbox(self.push_channels[2], client, q->stood_by[1]);
+    write_inbox(self.push_channels[1], client, q->old_channels[0]);
+    write_inbox(self.push_channels[2], client, q->old_channels[1]);
     bwl_redis_write(&wires[client].out, &args);
     for (unsigned i = 0; i < RESTS; i++)
         wire_say(&wires[client], rest[i]);
@@ -154,7 +154,7 @@ static bwl_model_queue_args some_question(unsigned client)
         q.previous_token = some_previous_token(token);
     if (q.command == REDIS_QUEUE_HEARTBEAT || q.command == REDIS_QUEUE_CANCEL)
         for (unsigned i = 0; i < 2; i++)
-            q.stood_by[i] = (uint8_t)below(push_channels[client] + 1u);
+            q.old_channels[i] = (uint8_t)below(push_channels[client] + 1u);
     return q;
 }
 
@@ -205,8 +205,8 @@ static void tell_both(const bwl_model_queue_args *q, const bwl_queue_reply *said
 {
     tell("%x (%x): word %d, inbox %d (%d %d), claim %d, lease %" PRId64 ", ticket %" PRId64
          ", max %u\n",
-         q->token, q->previous_token, (int)q->command, q->member.push_channel, q->stood_by[0],
-         q->stood_by[1], q->member.provisional_ttl_ms, q->lease_ms, q->ticket, q->queue_max);
+         q->token, q->previous_token, (int)q->command, q->member.push_channel, q->old_channels[0],
+         q->old_channels[1], q->member.provisional_ttl_ms, q->lease_ms, q->ticket, q->queue_max);
     tell("   model: answer %d how %d fence %" PRId64 " ours %d ends %d left %" PRId64
          " ticket %" PRIu64 " rank %" PRIu64 "; push %d to %d token %x fence %" PRId64 "\n",
          (int)said->answer, (int)said->queue_status.kind, said->fence, said->queue_status.is_ours,

@@ -155,8 +155,8 @@ TEST(queue_distinguishes_worlds)
             v.servers[BWL_ONLY].redis.data.items[i].member ^= UINT32_C(1)
                                                               << 16; /* over another connection */
     assert_int_not_equal(bwl_world_fingerprint(&w, false), bwl_world_fingerprint(&v, false));
-    v                          = w;
-    v.waiting.seats[B].was_cut = true;
+    v                            = w;
+    v.waiting.waiters[B].was_cut = true;
     assert_int_not_equal(bwl_world_fingerprint(&w, false), bwl_world_fingerprint(&v, false));
 }
 

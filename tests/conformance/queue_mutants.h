@@ -25,6 +25,23 @@ static queue_mutation *mutant;
     static void name(bwl_model_redis *r, const bwl_model_redis *before, \
                      const bwl_model_queue_args *q, bwl_queue_reply *reply)
 
+/* The request is carried out with another value of one argument. */
+#define MUTANT_ARGUMENT(name, argument, number)               \
+    MUTANT(name)                                              \
+    {                                                         \
+        bwl_model_queue_args again = *q;                      \
+                                                              \
+        again.argument = number;                              \
+        *r             = *before;                             \
+        *reply         = bwl_model_queue_reply(r, &again, 0); \
+    }
+
+MUTANT_ARGUMENT(the_dead_are_served, dead_ms, 0)
+MUTANT_ARGUMENT(nobody_is_passed_over, serve_max, 1)
+MUTANT_ARGUMENT(a_place_is_lost_with_its_ticket, ticket, 0)
+MUTANT_ARGUMENT(the_line_has_no_bound, queue_max, 0)
+MUTANT_ARGUMENT(the_line_lasts, keep_ms, 0)
+
 MUTANT(takes_past_the_line)
 {
     bwl_model_queue_args again = *q;
@@ -36,24 +53,6 @@ MUTANT(takes_past_the_line)
     *reply        = bwl_model_queue_reply(r, &again, BWL_MUTATION_BARGES);
 }
 
-MUTANT(the_dead_are_served)
-{
-    bwl_model_queue_args again = *q;
-
-    again.dead_ms = 0;
-    *r            = *before;
-    *reply        = bwl_model_queue_reply(r, &again, 0);
-}
-
-MUTANT(nobody_is_passed_over)
-{
-    bwl_model_queue_args again = *q;
-
-    again.serve_max = 1;
-    *r              = *before;
-    *reply          = bwl_model_queue_reply(r, &again, 0);
-}
-
 MUTANT(a_beat_keeps_the_inbox)
 {
     bwl_model_queue_args again = *q;
@@ -63,24 +62,6 @@ MUTANT(a_beat_keeps_the_inbox)
     again.member.push_channel = q->old_channels[0];
     *r                        = *before;
     *reply                    = bwl_model_queue_reply(r, &again, 0);
-}
-
-MUTANT(a_place_is_lost_with_its_ticket)
-{
-    bwl_model_queue_args again = *q;
-
-    again.ticket = 0;
-    *r           = *before;
-    *reply       = bwl_model_queue_reply(r, &again, 0);
-}
-
-MUTANT(the_line_has_no_bound)
-{
-    bwl_model_queue_args again = *q;
-
-    again.queue_max = 0;
-    *r              = *before;
-    *reply          = bwl_model_queue_reply(r, &again, 0);
 }
 
 MUTANT(a_ticket_does_not_help_when_the_line_is_full)
@@ -96,15 +77,6 @@ MUTANT(a_ticket_does_not_help_when_the_line_is_full)
         return;
     *r     = *before;
     *reply = bwl_model_queue_reply(r, q, 0);
-}
-
-MUTANT(the_line_lasts)
-{
-    bwl_model_queue_args again = *q;
-
-    again.keep_ms = 0;
-    *r            = *before;
-    *reply        = bwl_model_queue_reply(r, &again, 0);
 }
 
 MUTANT(the_count_begins_at_one)
@@ -136,6 +108,7 @@ MUTANT(who_yields_holds_until_then)
     *reply        = bwl_model_queue_reply(r, &again, 0);
 }
 
+#undef MUTANT_ARGUMENT
 #undef MUTANT
 
 #endif

@@ -99,34 +99,29 @@ static bowline_hold *acquire_for_a_short_lease(bowline_client *client, bool in_s
     return hold;
 }
 
-/* The renewal thread sleeps while it has nothing to do.  A shorter lease must wake it. */
-ENGINE_TEST(renewal_thread_wakes_for_a_shorter_lease)
+static void expect_renewal_beside_a_longer_lease(const engine *e, bool in_steps)
 {
-    bowline_client *client = engine_client(THE_ENGINE, "lease=1h");
+    bowline_client *client = engine_client(e, "lease=1h");
     bowline_hold   *before = must_acquire(client, "long");
     bowline_hold   *hold   = NULL;
     int             round  = 0;
 
     do {
-        hold = acquire_for_a_short_lease(client, false);
-        sleep_ms(over_two_leases(THE_ENGINE));
-    } while (!was_kept(THE_ENGINE, hold, ++round));
+        hold = acquire_for_a_short_lease(client, in_steps);
+        sleep_ms(over_two_leases(e));
+    } while (!was_kept(e, hold, ++round));
     must_release(before);
 }
 
-/* The same for one that was acquired in steps. */
+/* The renewal thread sleeps while it has nothing to do.  A shorter lease must wake it. */
+ENGINE_TEST(renewal_thread_wakes_for_a_shorter_lease)
+{
+    expect_renewal_beside_a_longer_lease(THE_ENGINE, false);
+}
+
 ENGINE_TEST(renewal_thread_wakes_for_a_hold_acquired_in_steps)
 {
-    bowline_client *client = engine_client(THE_ENGINE, "lease=1h");
-    bowline_hold   *before = must_acquire(client, "long");
-    bowline_hold   *hold   = NULL;
-    int             round  = 0;
-
-    do {
-        hold = acquire_for_a_short_lease(client, true);
-        sleep_ms(over_two_leases(THE_ENGINE));
-    } while (!was_kept(THE_ENGINE, hold, ++round));
-    must_release(before);
+    expect_renewal_beside_a_longer_lease(THE_ENGINE, true);
 }
 
 /* The renewal thread stops the loop while a caller dispatches, and must continue afterwards. */

@@ -183,11 +183,11 @@ size_t resp_text_encode(char ret_bytes[RESP_TEXT_MAX], const char *text)
     return size;
 }
 
-/* Returns the name of a script from its SHA-1 or its text; NULL if it is none. */
-static const char *script_name(const char *text, size_t size)
+/* Returns the name of a script from its SHA-1, or after EVAL from its text; NULL if it is none. */
+static const char *script_name(const char *text, size_t size, bool is_eval)
 {
     for (unsigned i = 0; i < BWL_SCRIPTS_COUNT; i++)
-        if ((size == 40 && memcmp(bwl_scripts[i].sha1, text, 40) == 0) ||
+        if ((!is_eval && size == 40 && memcmp(bwl_scripts[i].sha1, text, 40) == 0) ||
             (size == bwl_scripts[i].size && memcmp(bwl_scripts[i].text, text, size) == 0))
             return bwl_scripts[i].name;
     return NULL;
@@ -214,9 +214,10 @@ size_t resp_text_decode(char ret_text[RESP_TEXT_MAX], const char *bytes, size_t 
         at            = line_end + 1;
         if ((size_t)(end - at) < length + 2)
             return 0;
-        const char *name = memchr(at, '\n', length) != NULL ? "(script)" : NULL;
-        if (script_name(at, length) != NULL)
-            name = script_name(at, length);
+        const char *name   = memchr(at, '\n', length) != NULL ? "(script)" : NULL;
+        const char *script = script_name(at, length, strcmp(line, "EVAL") == 0);
+        if (script != NULL)
+            name = script;
         else if (i > 0 && memchr(at, '@', length) != NULL)
             name = "USER@HOST"; /* user of the test */
         const char *space = i > 0 ? " " : "";

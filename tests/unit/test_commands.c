@@ -7,12 +7,14 @@
  */
 #include "engine/redis/wire/scripts.h"
 #include "engine/redis/wire/commands.h"
+#include "engine/redis/wire/key.h"
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
 
-#define TOKEN      "AbCdEfGhIjKlMnOpQrStUv"
-#define SIXTY_FOUR "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define TOKEN           "AbCdEfGhIjKlMnOpQrStUv"
+#define UUID_AND_THREAD "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed:1"
+#define SIXTY_FOUR      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
@@ -99,6 +101,51 @@ TEST(command_that_does_not_fit_is_refused)
     bwl_redis_write_holder_query(&writer, "key", 3, false);
     assert_true(writer.overflowed);
     assert_in_range(writer.size, 0, 20);
+}
+
+static bool fits(bwl_redis_command command, size_t key_size, const bwl_compat_rules *rules)
+{
+    static char            key[BWL_KEY_MAX];
+    static char            room[16384];
+    bwl_redis_command_args args = { .command       = command,
+                                    .use_eval      = true,
+                                    .key           = memset(key, 'k', sizeof key),
+                                    .key_size      = key_size,
+                                    .token         = UUID_AND_THREAD,
+                                    .lease_ms      = INT32_MAX,
+                                    .is_of_cluster = true,
+                                    .rules         = rules };
+
+    writer = (bwl_resp_writer){ .bytes = room, .capacity = bwl_redis_size_max(command, key_size) };
+    assert_true(writer.capacity <= sizeof room);
+    bwl_redis_write(&writer, &args);
+    return !writer.overflowed;
+}
+
+TEST(shortest_and_longest_key_fit_in_the_commands_of_hash_and_sorted_set)
+{
+    static const bwl_compat_rules rules = { .value         = BWL_VALUE_TOKEN,
+                                            .token         = BWL_TOKEN_UUID_THREAD,
+                                            .counts_fences = true };
+
+    for (bwl_redis_command command = REDIS_HASH_TAKE; command <= REDIS_ZSET_RELEASE; command++) {
+        assert_true(fits(command, 1, &rules));
+        assert_true(fits(command, BWL_KEY_MAX, &rules));
+    }
+}
+
+TEST(longest_affixes_fit_in_the_command_of_a_timestamp)
+{
+    char             affix[BWL_AFFIX_MAX + 1];
+    bwl_compat_rules rules = { .value   = BWL_VALUE_TOKEN_TIMESTAMP,
+                               .unit_ns = 1000000,
+                               .prefix  = affix,
+                               .suffix  = affix,
+                               .expired = BWL_TIMESTAMP_BEFORE_NOW };
+
+    memset(affix, '.', BWL_AFFIX_MAX); /* escaped in a pattern */
+    affix[BWL_AFFIX_MAX] = '\0';
+    assert_true(fits(REDIS_TAKE_TIMESTAMP, 1, &rules));
 }
 
 /* ---- replies --------------------------------------------------------------------------------- */

@@ -3,110 +3,39 @@
  * took, how many bytes wait, how a connection ends.  tests/session tests replies that are cut at
  * any byte and malformed replies.
  */
-#include "engine/redis/session/resp_stream.h"
-#include "tests/lib/suite.h"
+#include "conn_ends.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/epoll.h>
-#include <sys/un.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-static int open_conn(bwl_resp_stream *conn, const bwl_address *address, bwl_fault *fault)
-{
-    bwl_frames_reset(&conn->frames);
-    return bwl_stream_open(&conn->stream, address, fault);
-}
-
-static bwl_reactor     reactor;
-static bwl_resp_stream conn;
-static bwl_fault       fault;
-static bwl_address     address;
-static int             listener;
-static int             peer;
-static int             last_step; /* result of the latest step */
-static char            directory[64];
-
-static void step(bwl_source *source, uint32_t events)
-{
-    assert_ptr_equal(source, &conn.stream.source);
-    last_step = bwl_stream_step(&conn.stream, events, &fault);
-}
+static char directory[64];
 
 static int listen_in_a_directory(void **state)
 {
-    struct sockaddr_un *to = (struct sockaddr_un *)&address.socket;
-
-    address = (bwl_address){ .size = sizeof *to };
     (void)snprintf(directory, sizeof directory, "/tmp/bowline-conn-XXXXXX");
     assert_non_null(mkdtemp(directory));
-    to->sun_family = AF_UNIX;
-    (void)snprintf(to->sun_path, sizeof to->sun_path, "%s/s", directory);
-    listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(listener, (struct sockaddr *)to, sizeof *to), 0);
-    assert_int_equal(listen(listener, 8), 0);
-    reactor = (bwl_reactor)BWL_REACTOR_CLOSED;
-    assert_int_equal(bwl_reactor_open(&reactor, &fault), BWL_OK);
-    bwl_resp_stream_init(&conn, &reactor, step);
-    peer      = -1;
-    last_step = 1;
+    open_listener(directory);
     return 0;
 }
 
 static int tidy_up(void **state)
 {
-    bwl_stream_free(&conn.stream);
-    bwl_reactor_close(&reactor);
-    if (peer >= 0)
-        close(peer);
-    close(listener);
-    (void)unlink(((struct sockaddr_un *)&address.socket)->sun_path);
+    close_listener();
     assert_int_equal(rmdir(directory), 0);
     return 0;
 }
 
-/* Dispatches the ready events once.  Returns the result of the step, 1 if there was none. */
-static int dispatch_once(void)
-{
-    bwl_ready ready[BWL_READY_MAX];
-
-    last_step = 1;
-    int count = bwl_reactor_wait(&reactor, 0, ready);
-    for (int i = 0; i < count; i++)
-        ready[i].source->ready(ready[i].source, ready[i].events);
-    return last_step;
-}
-
 static void connect_both(void)
 {
-    assert_int_equal(open_conn(&conn, &address, &fault), BWL_OK);
+    assert_int_equal(open_conn(&address, &fault), BWL_OK);
     assert_true(bwl_stream_is_open(&conn.stream));
     peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     assert_true(peer >= 0);
     assert_int_equal(dispatch_once(), BWL_OK);
     assert_false(conn.stream.connecting);
-}
-
-/* Queues a command of one bulk string of `size` bytes.  Returns the bytes of the command. */
-static size_t put(size_t size)
-{
-    bwl_resp_writer writer;
-    char           *text = malloc(size);
-
-    assert_non_null(text);
-    memset(text, 'x', size);
-    assert_true(bwl_resp_stream_reserve(&conn, size + 64, &writer));
-    bwl_resp_write_array(&writer, 1);
-    bwl_resp_write_bulk(&writer, text, size);
-    bwl_resp_stream_commit(&conn, &writer);
-    free(text);
-    return writer.size;
 }
 
 /* Reads all bytes that the peer has received. */
@@ -150,7 +79,7 @@ FIXTURE(listen_in_a_directory, tidy_up)
 
 TEST(conn_writes_nothing_before_it_is_connected)
 {
-    assert_int_equal(open_conn(&conn, &address, &fault), BWL_OK);
+    assert_int_equal(open_conn(&address, &fault), BWL_OK);
     size_t size = put(10);
     assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
     assert_int_equal(conn.stream.handed_over, 0);
@@ -171,13 +100,13 @@ TEST(conn_is_not_inherited_and_never_blocks)
 TEST(conn_missing_socket_fails_at_once_and_is_closed)
 {
     assert_int_equal(unlink(((struct sockaddr_un *)&address.socket)->sun_path), 0);
-    assert_int_equal(open_conn(&conn, &address, &fault), BWL_STATUS_UNREACHABLE);
+    assert_int_equal(open_conn(&address, &fault), BWL_STATUS_UNREACHABLE);
     assert_int_equal(fault.status, BWL_STATUS_UNREACHABLE);
     assert_string_equal(fault.text, "cannot connect: No such file or directory");
     assert_false(bwl_stream_is_open(&conn.stream));
     bwl_stream_close(&conn.stream);
     address.socket.ss_family = 255;
-    assert_int_equal(open_conn(&conn, &address, NULL), BWL_STATUS_SYSTEM);
+    assert_int_equal(open_conn(&address, NULL), BWL_STATUS_SYSTEM);
     assert_false(bwl_stream_is_open(&conn.stream));
 }
 
@@ -374,7 +303,7 @@ TEST(conn_tcp_has_nodelay_and_keepalive)
     int         alive = 0;
     socklen_t   size  = sizeof one;
 
-    assert_int_equal(open_conn(&conn, &tcp, &fault), BWL_OK);
+    assert_int_equal(open_conn(&tcp, &fault), BWL_OK);
     assert_int_equal(getsockopt(conn.stream.source.fd, IPPROTO_TCP, TCP_NODELAY, &one, &size), 0);
     assert_int_equal(getsockopt(conn.stream.source.fd, SOL_SOCKET, SO_KEEPALIVE, &alive, &size), 0);
     assert_true(one != 0 && alive != 0);
@@ -406,7 +335,7 @@ TEST(conn_tcp_closes_after_the_silence_of_the_peer)
 
     for (size_t i = 0; i < COUNT_OF(list); i++) {
         conn.stream.silence_ms = list[i].silence_ms;
-        assert_int_equal(open_conn(&conn, &tcp, &fault), BWL_OK);
+        assert_int_equal(open_conn(&tcp, &fault), BWL_OK);
         assert_int_equal(option_of(IPPROTO_TCP, TCP_USER_TIMEOUT), list[i].silence_ms);
         assert_int_equal(option_of(IPPROTO_TCP, TCP_KEEPIDLE), list[i].idle_s);
         assert_int_equal(option_of(IPPROTO_TCP, TCP_KEEPINTVL), list[i].between_s);
@@ -421,7 +350,7 @@ TEST(conn_tcp_refused_connect_is_reported_by_the_step)
     bwl_address tcp;
 
     close(listen_on_tcp(&tcp));
-    int status = open_conn(&conn, &tcp, &fault);
+    int status = open_conn(&tcp, &fault);
     while (status == BWL_OK && (status = dispatch_once()) == 1)
         status = BWL_OK;
     assert_int_equal(status, BWL_STATUS_UNREACHABLE);

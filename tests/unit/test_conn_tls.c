@@ -5,77 +5,29 @@
  * The main property: wherever the connection is cut, the other end never reads a byte that does not
  * count as handed over.
  */
-#include "engine/redis/session/resp_stream.h"
 #include "net/stream_tls.h"
 #include "tls_pair.h"
-#include "tests/lib/suite.h"
+#include "conn_ends.h"
 
-#include <errno.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-
-static bwl_reactor     reactor;
-static bwl_resp_stream conn;
-static bwl_fault       fault;
-static bwl_address     address;
-static int             listener;
-static int             peer;
-static server          far;
-static int             last_step;
-
-static void step(bwl_source *source, uint32_t events)
-{
-    assert_ptr_equal(source, &conn.stream.source);
-    last_step = bwl_stream_step(&conn.stream, events, &fault);
-}
+static server far;
 
 static int open_ends(void **state)
 {
-    struct sockaddr_un *to = (struct sockaddr_un *)&address.socket;
-
-    address        = (bwl_address){ .size = sizeof *to };
-    to->sun_family = AF_UNIX;
-    (void)snprintf(to->sun_path, sizeof to->sun_path, "%s/s", directory);
-    listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(listener, (struct sockaddr *)to, sizeof *to), 0);
-    assert_int_equal(listen(listener, 8), 0);
-    reactor = (bwl_reactor)BWL_REACTOR_CLOSED;
-    fault   = (bwl_fault){ 0 };
-    assert_int_equal(bwl_reactor_open(&reactor, &fault), BWL_OK);
-    bwl_resp_stream_init(&conn, &reactor, step);
+    open_listener(directory);
     bwl_stream_secure(&conn.stream, context, "redis.test");
-    far  = (server){ 0 };
-    peer = -1;
+    far = (server){ 0 };
     return 0;
 }
 
 static int close_ends(void **state)
 {
-    bwl_stream_free(&conn.stream);
-    bwl_reactor_close(&reactor);
+    close_listener();
     if (far.ctx != NULL)
         free_server(&far);
-    if (peer >= 0)
-        close(peer);
-    close(listener);
-    (void)unlink(path_of("s"));
     return 0;
 }
 
 /* ---- moving bytes ---------------------------------------------------------------------------- */
-
-/* Dispatches the ready events once.  Returns the result of the step, 1 if there was none. */
-static int dispatch_once(void)
-{
-    bwl_ready ready[BWL_READY_MAX];
-
-    last_step = 1;
-    int count = bwl_reactor_wait(&reactor, 0, ready);
-    for (int i = 0; i < count; i++)
-        ready[i].source->ready(ready[i].source, ready[i].events);
-    return last_step;
-}
 
 /* Moves the bytes that have arrived at the other end into its session.  Returns their number. */
 static size_t far_receives(void)
@@ -103,8 +55,7 @@ static size_t far_sends(size_t piece)
 static void begin(const server_terms *how)
 {
     far = start_server(how);
-    bwl_frames_reset(&conn.frames);
-    assert_int_equal(bwl_stream_open(&conn.stream, &address, &fault), BWL_OK);
+    assert_int_equal(open_conn(&address, &fault), BWL_OK);
     peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     assert_true(peer >= 0);
 }
@@ -134,20 +85,33 @@ static void connect_both(int version)
     assert_int_equal(SSL_is_init_finished(far.ssl), 1);
 }
 
-/* Queues a command of one bulk string of `size` bytes.  Returns the bytes of the command. */
-static size_t put(size_t size)
+/* Connects to a server that accepts only certificates of this authority.  Ends when our handshake
+ * has ended. */
+static void connect_to_server_that_asks_for(const identity *asked_for)
 {
-    bwl_resp_writer writer;
-    char           *text = malloc(size);
+    begin(&(server_terms){ .who = &who, .asks_for = asked_for, .version = TLS1_3_VERSION });
+    while (conn.stream.connecting) {
+        (void)far_receives();
+        (void)SSL_do_handshake(far.ssl);
+        (void)far_sends(SIZE_MAX);
+        assert_true(dispatch_once() >= 0);
+    }
+}
 
-    assert_non_null(text);
-    memset(text, 'x', size);
-    assert_true(bwl_resp_stream_reserve(&conn, size + 64, &writer));
-    bwl_resp_write_array(&writer, 1);
-    bwl_resp_write_bulk(&writer, text, size);
-    bwl_resp_stream_commit(&conn, &writer);
-    free(text);
-    return writer.size;
+static void end_peer(void)
+{
+    close(peer);
+    peer = -1;
+    free_server(&far);
+    far = (server){ 0 };
+}
+
+static void make_send_buffer_small(void)
+{
+    int size = 4096;
+
+    assert_int_equal(setsockopt(conn.stream.source.fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size),
+                     0);
 }
 
 /* Returns how many plaintext bytes the other end can read. */
@@ -197,10 +161,7 @@ TEST(conn_tls_is_connecting_until_the_handshake_is_done)
         assert_int_equal(far_reads(), size);
         bwl_stream_close(&conn.stream);
         assert_null(conn.stream.tls);
-        close(peer);
-        peer = -1;
-        free_server(&far);
-        far = (server){ 0 };
+        end_peer();
     }
 }
 
@@ -225,13 +186,7 @@ TEST(conn_tls_refusal_of_our_certificate_comes_with_the_first_read)
 {
     identity stranger = make_identity(&(recipe){ .common_name = "b", .is_authority = true });
 
-    begin(&(server_terms){ .who = &who, .asks_for = &stranger, .version = TLS1_3_VERSION });
-    while (conn.stream.connecting) {
-        (void)far_receives();
-        (void)SSL_do_handshake(far.ssl);
-        (void)far_sends(SIZE_MAX);
-        assert_true(dispatch_once() >= 0);
-    }
+    connect_to_server_that_asks_for(&stranger);
     assert_int_equal(carry(SIZE_MAX), BWL_STATUS_REFUSED);
     assert_fault(&fault, BWL_STATUS_REFUSED, "does not know the authority of our certificate");
     free_identity(&stranger);
@@ -242,13 +197,7 @@ TEST(conn_tls_alert_is_read_after_a_failed_write)
 {
     identity stranger = make_identity(&(recipe){ .common_name = "b", .is_authority = true });
 
-    begin(&(server_terms){ .who = &who, .asks_for = &stranger, .version = TLS1_3_VERSION });
-    while (conn.stream.connecting) {
-        (void)far_receives();
-        (void)SSL_do_handshake(far.ssl);
-        (void)far_sends(SIZE_MAX);
-        assert_true(dispatch_once() >= 0);
-    }
+    connect_to_server_that_asks_for(&stranger);
     (void)far_receives();
     (void)SSL_do_handshake(far.ssl);
     ERR_clear_error();
@@ -268,14 +217,12 @@ TEST(conn_tls_alert_is_read_after_a_failed_write)
  * that does not count as handed over. */
 TEST(conn_tls_peer_reads_only_bytes_handed_over)
 {
-    int    small = 4096;
-    size_t all   = 0;
-    size_t read  = 0;
+    size_t all  = 0;
+    size_t read = 0;
 
     for (size_t i = 0; i < 2; i++) {
         connect_both(versions[i]);
-        assert_int_equal(
-            setsockopt(conn.stream.source.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+        make_send_buffer_small();
         all  = 0;
         read = 0;
         for (unsigned n = 0; n < 8; n++)
@@ -296,22 +243,17 @@ TEST(conn_tls_peer_reads_only_bytes_handed_over)
         assert_int_equal(conn.stream.out_size, 0);
         assert_false(conn.stream.wants_out);
         bwl_stream_close(&conn.stream);
-        close(peer);
-        peer = -1;
-        free_server(&far);
-        far = (server){ 0 };
+        end_peer();
     }
 }
 
 /* A record that was encrypted, and of which the socket took nothing. */
 TEST(conn_tls_record_that_waits_is_not_handed_over)
 {
-    int    small = 4096;
-    size_t size  = 0;
+    size_t size = 0;
 
     connect_both(TLS1_3_VERSION);
-    assert_int_equal(setsockopt(conn.stream.source.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small),
-                     0);
+    make_send_buffer_small();
     while (!conn.stream.wants_out) {
         size = put(500);
         assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
@@ -398,11 +340,8 @@ TEST(conn_tls_close_notify_is_sent)
 /* It would flush bytes that count as never handed over. */
 TEST(conn_tls_close_notify_flushes_no_unsent_bytes)
 {
-    int small = 4096;
-
     connect_both(TLS1_3_VERSION);
-    assert_int_equal(setsockopt(conn.stream.source.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small),
-                     0);
+    make_send_buffer_small();
     for (unsigned n = 0; n < 8; n++)
         (void)put(50000);
     assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);

@@ -1,8 +1,8 @@
 /*
  * test_open.c -- how the options of bowline_open and of the URL become the settings of the client.
  *
- * conformance/engines_time and engines_input test the effect of each setting; NO_SPIN and reply_ms
- * are not visible from outside.
+ * conformance/engines_time and engines_input test the effect of each setting, session/url.txt its
+ * limits; NO_SPIN and reply_ms are not visible from outside.
  */
 #include "api/handles.h"
 #include "tests/lib/suite.h"
@@ -27,7 +27,7 @@ static const struct {
         .program     = "backup" },
       { .lease_ms = 9000, .answer_ms = 700, .max_hold_ms = 60000, .wait_ms = 3000, .keeps = true },
       "backup" },
-    { { .url     = "thread:",
+    { { .url     = "thread:?renew=on&spin=on",
         .flags   = BOWLINE_NO_RENEW,
         .program = "0123456789012345678901234567890123456789012345678901234567890123456789" },
       { .lease_ms    = 30000,
@@ -36,8 +36,12 @@ static const struct {
         .keeps       = true,
         .spins       = true },
       "012345678901234567890123456789012345678901234567890123456789012" },
-    { { .url = "thread:", .flags = BOWLINE_NO_THREAD | BOWLINE_NO_SPIN },
-      { .lease_ms = 30000, .answer_ms = 5000, .max_hold_ms = BWL_NEVER, .renews = true },
+    { { .url = "thread:?wait=forever&spin=on", .flags = BOWLINE_NO_THREAD | BOWLINE_NO_SPIN },
+      { .lease_ms    = 30000,
+        .answer_ms   = 5000,
+        .max_hold_ms = BWL_NEVER,
+        .wait_ms     = BWL_NEVER,
+        .renews      = true },
       "" },
 };
 

@@ -38,6 +38,12 @@ static bool is_readable(int fd, int wait_ms)
     return poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, wait_ms) == 1;
 }
 
+static void limit_descriptors(rlim_t count, struct rlimit *ret_before)
+{
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, ret_before), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ count, ret_before->rlim_max }), 0);
+}
+
 FIXTURE(open_client, close_client)
 
 TEST(wakeup_descriptors_are_made_once)
@@ -53,12 +59,9 @@ TEST(wakeup_descriptors_are_made_once)
 
 TEST(wakeup_that_cannot_be_made_leaves_nothing_and_is_tried_again)
 {
-    struct rlimit before, none;
+    struct rlimit before;
 
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    none          = before;
-    none.rlim_cur = 3;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    limit_descriptors(3, &before);
     int status = bowline_wakeup_fd(client, &error);
     int other  = bowline_fd(client);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
@@ -148,12 +151,6 @@ TEST(wakeup_operation_that_ends_in_its_start_wakes_a_loop_with_events)
 }
 
 /* ---- without descriptors --------------------------------------------------------------------- */
-
-static void limit_descriptors(rlim_t count, struct rlimit *ret_before)
-{
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, ret_before), 0);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ count, ret_before->rlim_max }), 0);
-}
 
 TEST(wakeup_without_descriptors_acquires_a_free_lock_and_never_waits)
 {

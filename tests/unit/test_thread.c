@@ -6,6 +6,8 @@
 #include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
+#include <stdio.h>
+
 enum { CLIENTS = 3 };
 
 static bowline_client *clients[CLIENTS];
@@ -110,4 +112,22 @@ TEST(client_that_closes_passes_on_holds_and_grants)
     clients[1] = must_open("thread:");
     must_release(gets(2, n));
     must_release(gets(2, m));
+}
+
+/* The table of names grows several times. */
+TEST(many_names_stay_held)
+{
+    static bowline_hold *holds[1000];
+    char                 name[16];
+
+    for (unsigned i = 0; i < COUNT_OF(holds); i++) {
+        (void)snprintf(name, sizeof name, "n%u", i);
+        holds[i] = must_acquire(clients[0], name);
+    }
+    for (unsigned i = 0; i < COUNT_OF(holds); i++) {
+        (void)snprintf(name, sizeof name, "n%u", i);
+        assert_status(BOWLINE_BUSY, try_once(clients[1], name), NULL);
+    }
+    for (unsigned i = 0; i < COUNT_OF(holds); i++)
+        must_release(holds[i]);
 }

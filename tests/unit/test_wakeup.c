@@ -92,7 +92,8 @@ TEST(wakeup_in_a_child_returns_forked_and_close_returns)
     assert_int_equal(WEXITSTATUS(status), 7);
 }
 
-/* An earlier timer replaces a later one, and a dispatch takes the one that was due. */
+/* An earlier timer replaces a later one (of five seconds, for the reply), and a dispatch takes the
+ * one that was due.  On a machine that stops, both the timer and the time-out of poll are due. */
 TEST(wakeup_descriptor_is_readable_when_the_next_timer_is_due)
 {
     bowline_hold *hold, *shorter;
@@ -106,7 +107,7 @@ TEST(wakeup_descriptor_is_readable_when_the_next_timer_is_due)
         bowline_acquire(&shorter, client, "m", BOWLINE_ACQUIRE(.max_hold_ms = 20), &error),
         BOWLINE_OK);
     while (bowline_hold_left_ms(shorter) > 0) {
-        assert_true(is_readable(fd, 60000));
+        assert_true(is_readable(fd, 2000));
         assert_int_equal(bowline_timeout_ms(client), 0);
         assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
     }

@@ -401,10 +401,9 @@ void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx)
 
 bwl_ms bwl_hold_result_deadline(const bwl_hold *h)
 {
-    bwl_ms slack_ms = STORE_FIRST_MS + (h->request.options->replicas > 0 ? REPLICAS_LATE_MS : 0);
-
     if (!bwl_hold_is_acquiring(h))
         return BWL_NEVER;
+    bwl_ms slack_ms = STORE_FIRST_MS + (h->request.options->replicas > 0 ? REPLICAS_LATE_MS : 0);
     return bwl_ms_add(h->wait_deadline, bwl_ms_add(h->terms.answer_ms, slack_ms));
 }
 

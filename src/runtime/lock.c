@@ -111,6 +111,7 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *eng
     lock->base.part          = lock + 1;
     lock->base.latest_tag    = 0;
     lock->sends_count        = 0;
+    lock->steps_count        = 0;
     lock->time_is_up_at      = BWL_NEVER;
     lock->pins               = 0;
     lock->has_handle         = true;
@@ -355,19 +356,23 @@ static bwl_ms time_is_up_at(const bwl_lock *lock)
     return unsent_by > lock->shard->host.latest ? bwl_ms_min(unsent_by, told_by) : told_by;
 }
 
-/* Carries out the effects.  The lock is pinned. */
+/* Carries out the effects.  The lock is pinned.  The timer comes last: a reply that is known at once
+ * makes a step of its own, which has set it. */
 static void step(bwl_lock *lock, const bwl_effects *fx)
 {
     bwl_lock_group *group = lock->group != NULL ? lock->group->calls->step_begins(lock) : NULL;
-    bwl_ms          wake  = bwl_clock_tick(fx->wake_at, fx->wake_slack_ms);
+    unsigned        steps = ++lock->steps_count;
 
-    lock->time_is_up_at = time_is_up_at(lock);
-    bwl_loop_set_timer(&lock->shard->loop, &lock->timer, bwl_ms_min(wake, lock->time_is_up_at));
     if (fx->outcome.kind != BWL_PENDING)
         end_operation(lock, fx->outcome.kind);
     if (lock->face.is_attached)
         bwl_lock_show(lock);
     send_all(lock, fx);
+    if (lock->steps_count == steps) {
+        bwl_ms wake         = bwl_clock_tick(fx->wake_at, fx->wake_slack_ms);
+        lock->time_is_up_at = time_is_up_at(lock);
+        bwl_loop_set_timer(&lock->shard->loop, &lock->timer, bwl_ms_min(wake, lock->time_is_up_at));
+    }
     if (group != NULL)
         group->calls->step_ends(group, lock);
 }

@@ -48,6 +48,7 @@ struct bwl_lock {
     bwl_lock         *next;
     bwl_operation    *operation;   /* in flight; NULL */
     unsigned          sends_count; /* how many times the machine has sent commands */
+    unsigned          steps_count;
     bwl_ms   time_is_up_at; /* see bwl_hold_result_deadline, bwl_hold_send_deadline; or BWL_NEVER */
     unsigned pins;          /* steps and requests in flight that point to it */
     bool     has_handle;    /* the caller may still use it */

@@ -124,6 +124,8 @@ typedef struct wish {
     bwl_ms                  wait_ms;
 } wish;
 
+/* `wait_ms` is the rest of the wait: below the wait of `w`, also below 0, if a connection came
+ * first. */
 static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, bwl_ms wait_ms,
                       bowline_error *reterr)
 {
@@ -138,6 +140,9 @@ static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, 
         status = end_acquire(ret_hold, &operation, reterr);
     if (status == BOWLINE_OK)
         status = keep(ret_hold, reterr);
+    if (status == BOWLINE_BUSY && w->wait_ms > 0 && wait_ms <= 0)
+        status = bwl_fail(reterr, BWL_STATUS_TIMEOUT,
+                          "%s was held by other clients at the end of the wait", w->name);
     if ((status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) && reterr != NULL)
         bwl_describe_holder(shard, w->name, until, reterr);
     bwl_shard_unlock(shard);

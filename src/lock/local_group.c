@@ -21,9 +21,9 @@ void bwl_group_init(bwl_group *g, unsigned handoffs_max, bwl_ms handoffs_ms)
 static void complete(bwl_group *g, bwl_local_waiter *waiters, bwl_local_waiter_id n,
                      bwl_outcome out)
 {
-    bool is_listed = waiters[n].result.kind != BWL_PENDING;
-
-    assert(n != NO_WAITER && out.kind != BWL_PENDING);
+    assert(n != NO_WAITER);
+    assert(out.kind != BWL_PENDING);
+    bool is_listed    = waiters[n].result.kind != BWL_PENDING;
     waiters[n].result = out;
     if (is_listed)
         return;

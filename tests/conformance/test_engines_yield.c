@@ -3,6 +3,10 @@
  */
 #include "tests/lib/engines.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
 enum { WAIT_MS = 20000 };
 
 ENGINE_TEST(yield_without_a_waiter_is_held_again)
@@ -22,6 +26,47 @@ ENGINE_TEST(yield_without_a_waiter_is_held_again)
     assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
     must_release(hold);
     assert_status(BOWLINE_OK, try_once(other, engine_lock()), NULL);
+}
+
+typedef struct fence_reader {
+    const bowline_hold *hold;
+    atomic_bool         has_begun;
+    atomic_bool         stops;
+    bool                has_fallen;
+} fence_reader;
+
+static void *read_fences(void *arg)
+{
+    fence_reader *reader = arg;
+    uint64_t      latest = bowline_hold_fence(reader->hold);
+
+    atomic_store(&reader->has_begun, true);
+    while (!atomic_load(&reader->stops)) {
+        uint64_t fence     = bowline_hold_fence(reader->hold);
+        reader->has_fallen = reader->has_fallen || fence < latest;
+        latest             = fence;
+        (void)sched_yield();
+    }
+    return NULL;
+}
+
+/* ThreadSanitizer reports a read without the mutex. */
+ENGINE_TEST(yield_changes_the_fence_while_another_thread_reads_it)
+{
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+    fence_reader    reader = { .hold = hold };
+    pthread_t       thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, read_fences, &reader), 0);
+    while (!atomic_load(&reader.has_begun))
+        (void)sched_yield();
+    for (int i = 0; i < 3; i++)
+        assert_status(BOWLINE_OK, bowline_yield(hold, WAIT_MS, NULL), NULL);
+    atomic_store(&reader.stops, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_false(reader.has_fallen);
+    must_release(hold);
 }
 
 QUEUE_TEST(yield_passes_the_lock_to_a_waiter_and_back)

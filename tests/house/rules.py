@@ -473,7 +473,7 @@ def check_comments(root):
 
 
 def check_asserts(root):
-    """An assertion that a pointer is not NULL comes before the pointer is followed, else it can never fail."""
+    """An assertion that a pointer is not NULL, or a number not NO_..., comes before it is used: else it can never fail."""
     complaints = []
     for path in c_files(pathlib.Path(root), (".c",)):
         text = path.read_text(encoding="utf-8")
@@ -481,13 +481,13 @@ def check_asserts(root):
         for function, first, last, _ in functions(text):
             body = "\n".join(code[first - 1 : last])
             for match in re.finditer(r"\bassert\(([^;]*)\);", body):
-                for pointer in re.findall(r"(\w+) != NULL", match.group(1)):
+                for pointer in re.findall(r"(\w+) != (?:NULL|NO_\w+)", match.group(1)):
                     before = body[: match.start()]
                     set_at = [m.end() for m in re.finditer(rf"\b{pointer}\s*=(?!=)[^;]*", before)]
-                    if re.search(rf"(?<![\w>.]){pointer}->", before[set_at[-1] if set_at else 0 :]):
+                    if re.search(rf"(?<![\w>.]){pointer}->|\[{pointer}\]", before[set_at[-1] if set_at else 0 :]):
                         number = first + before.count("\n")
                         complaints.append(
-                            f"{name_of(path, root)}:{number}: {function} follows {pointer} before this assertion"
+                            f"{name_of(path, root)}:{number}: {function} uses {pointer} before this assertion"
                         )
     return complaints
 

@@ -375,9 +375,11 @@ def test_a_line_comment_is_noticed(tmp_path):
         ("    assert(p != NULL);\n    return p->n;", False),
         ("    int n = p->n;\n\n    p = p->next;\n    assert(p != NULL && n > 0);\n    return p->n;", False),
         ("    int n = q->p->n;\n\n    assert(p != NULL);\n    return n + p->n;", False),
+        ("    int n = of[i].n;\n\n    assert(i != NO_INDEX && n > 0);\n    return n;", True),
+        ("    assert(i != NO_INDEX);\n    return of[i].n;", False),
     ],
 )
-def test_a_pointer_that_is_followed_before_its_assertion_is_noticed(tmp_path, body, is_noticed):
+def test_a_pointer_or_index_that_is_used_before_its_assertion_is_noticed(tmp_path, body, is_noticed):
     put(tmp_path, "src/core/x.c", "/* x */\nint f(struct s *q, struct s *p)\n{\n" + body + "\n}\n")
     assert bool(rules.check_asserts(tmp_path)) == is_noticed
 

@@ -111,6 +111,29 @@ TEST(cluster_acquire_is_refused_when_the_cluster_is_down)
     bowline_close(client);
 }
 
+/* While a call blocks on the first connection, the next one opens another. */
+TEST(cluster_nodes_are_found_by_each_connection_of_a_client)
+{
+    char   url[100], name[BOWLINE_NAME_MAX + 1], question[BOWLINE_NAME_MAX + 32];
+    waiter w;
+
+    cluster_queue_needed();
+    begin(false);
+    (void)snprintf(name, sizeof name, "%s", cluster_name_at(2, 0));
+    (void)snprintf(question, sizeof question, "ZCARD bowline:{%s}:bwl.q", name);
+    (void)snprintf(url, sizeof url, "redis+cluster://127.0.0.1:%d", c->nodes[1]->port);
+    bowline_client *client = must_open(url);
+    bowline_hold   *first  = must_acquire(client, name);
+    waiter_start(&w, client, name, 20000);
+    assert_true(server_comes_to(c->nodes[2], "1", question));
+    bowline_hold *second = must_acquire(client, cluster_name_at(0, 0));
+    must_release(first);
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    must_release(w.hold);
+    must_release(second);
+    bowline_close(client);
+}
+
 /* ---- a URL of a single server, and TLS ------------------------------------------------------- */
 
 TEST(cluster_node_in_a_single_server_url_is_refused)

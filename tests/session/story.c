@@ -242,7 +242,7 @@ static void opens(const char *url)
         note_end("open", status, &error);
 }
 
-static void acquires(const char *what)
+static void acquires(const char *what, bool tries)
 {
     char          name[32] = "";
     bowline_error error    = { 0 };
@@ -263,8 +263,10 @@ static void acquires(const char *what)
     bowline_acquire_options options = BOWLINE_ACQUIRE_INIT;
     options.wait_ms                 = wait_ms;
     options.lease_ms                = lease != NULL ? (uint32_t)strtoul(lease + 7, NULL, 10) : 0;
-    int status = bowline_acquire_start(&lock->op, client, name, &options, &error);
-    if (status != BOWLINE_OK)
+    blocks                          = tries;
+    int status = tries ? bowline_acquire(&lock->hold, client, name, &options, &error)
+                       : bowline_acquire_start(&lock->op, client, name, &options, &error);
+    if (status != BOWLINE_OK || tries)
         note_end(lock->name, status, &error);
     lock->acquires = true;
     lock->yields = lock->queries = false;
@@ -351,7 +353,9 @@ static void caller_does(const char *what)
     if ((rest = after(what, "opens ")) != NULL) {
         opens(rest);
     } else if ((rest = after(what, "acquires ")) != NULL) {
-        acquires(rest);
+        acquires(rest, false);
+    } else if ((rest = after(what, "tries ")) != NULL) {
+        acquires(rest, true);
     } else if ((rest = after(what, "queries the holder of ")) != NULL) {
         queries_holder(rest);
     } else if ((rest = after(what, "cancels ")) != NULL) {

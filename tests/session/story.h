@@ -10,6 +10,7 @@
  * for review.  The inputs:
  *
  *      caller opens URL | acquires LOCK [waiting MS|for ever|as the URL says] [lease MS]
+ *           | tries LOCK [waiting MS] (a blocking acquire, whose error names the holder)
  *           | releases LOCK (a#2 is another lock object of the name a)
  *           | releases_nowait LOCK | extends LOCK to MS | yields LOCK for MS | cancels LOCK
  *           | queries the holder of LOCK | reads the time left of LOCK | reads the warning
@@ -29,8 +30,8 @@
  *           | is version V | is mode M | has run_id ID | has no scripts | has info INFO
  *           | has slots REPLY | has primary REPLY | takes BYTES | takes all
  *
- * releases_nowait blocks only if too many releases are in flight.  While a call blocks
- * (releases_nowait, breaks, updates, closes), the next lines are played.
+ * releases_nowait blocks only if too many releases are in flight.  While a call blocks (tries,
+ * releases_nowait, breaks, updates, closes), the next lines are played.
  */
 #ifndef STORY_H
 #define STORY_H

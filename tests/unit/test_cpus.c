@@ -5,23 +5,25 @@
 #include "base/cpus.h"
 #include "net/spin.h"
 #include "tests/lib/suite.h"
+#include "tests/lib/testing.h"
 
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { PATH_SIZE = 200 };
 
-static char mount[PATH_SIZE];
+static char root[PATH_SIZE];
 
 static const char *in(const char *path)
 {
     static char full[2 * PATH_SIZE];
 
-    (void)snprintf(full, sizeof full, "%s%s", mount, path);
+    (void)snprintf(full, sizeof full, "%s%s", root, path);
     return full;
 }
 
@@ -29,8 +31,8 @@ static int make_groups(void **state)
 {
     const char *base = getenv("TMPDIR");
 
-    (void)snprintf(mount, sizeof mount, "%s/bowline-cpus-XXXXXX", base != NULL ? base : "/tmp");
-    assert_non_null(mkdtemp(mount));
+    (void)snprintf(root, sizeof root, "%s/bowline-cpus-XXXXXX", base != NULL ? base : "/tmp");
+    assert_non_null(mkdtemp(root));
     assert_int_equal(mkdir(in("/a"), 0700), 0);
     assert_int_equal(mkdir(in("/a/b"), 0700), 0);
     return 0;
@@ -38,7 +40,7 @@ static int make_groups(void **state)
 
 static int remove_groups(void **state)
 {
-    static const char *const files[] = { "/cpu.max", "/a/cpu.max", "/a/b/cpu.max" };
+    static const char *const files[] = { "/cpu.max", "/a/cpu.max", "/a/b/cpu.max", "/groups" };
     static const char *const all[]   = { "/a/b", "/a", "" };
 
     for (size_t i = 0; i < COUNT_OF(files); i++)
@@ -48,24 +50,30 @@ static int remove_groups(void **state)
     return 0;
 }
 
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(in(path), "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
 static void limit(const char *group, const char *cpu_max)
 {
     char path[PATH_SIZE];
 
     (void)snprintf(path, sizeof path, "%s/cpu.max", group);
-    FILE *file = fopen(in(path), "w");
-    assert_non_null(file);
-    assert_true(fputs(cpu_max, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    write_file(path, cpu_max);
 }
 
 FIXTURE(make_groups, remove_groups)
 
 TEST(cpus_group_without_limit_is_zero)
 {
-    assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), 0);
+    assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", root), 0);
     limit("/a", "max 100000\n");
-    assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), 0);
+    assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", root), 0);
 }
 
 TEST(cpus_limit_is_rounded_down_and_at_least_one)
@@ -82,7 +90,7 @@ TEST(cpus_limit_is_rounded_down_and_at_least_one)
 
     for (size_t i = 0; i < COUNT_OF(list); i++) {
         limit("/a/b", list[i].cpu_max);
-        assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), list[i].cpus);
+        assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", root), list[i].cpus);
     }
 }
 
@@ -90,25 +98,55 @@ TEST(cpus_least_limit_of_all_groups_above_counts)
 {
     limit("/a/b", "800000 100000\n");
     limit("/a", "300000 100000\n");
-    assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), 3);
+    assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", root), 3);
     limit("", "200000 100000\n");
-    assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), 2);
+    assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", root), 2);
     limit("/a", "max 100000\n");
     limit("", "max 100000\n");
-    assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), 8);
+    assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", root), 8);
 }
 
 TEST(cpus_group_is_found_beside_those_of_version_one)
 {
     limit("", "200000 100000\n");
     limit("/a", "100000 100000\n");
-    assert_int_equal(bwl_cpus_of_groups("4:memory:/a\n1:cpu:/a\n0::/\n", mount), 2);
-    assert_int_equal(bwl_cpus_of_groups("1:cpu:/a\n0::/a", mount), 1);
-    assert_int_equal(bwl_cpus_of_groups("1:cpu:/a\n", mount), 0);
-    assert_int_equal(bwl_cpus_of_groups("", mount), 0);
+    assert_int_equal(bwl_cpus_of_groups("4:memory:/a\n1:cpu:/a\n0::/\n", root), 2);
+    assert_int_equal(bwl_cpus_of_groups("1:cpu:/a\n0::/a", root), 1);
+    assert_int_equal(bwl_cpus_of_groups("1:cpu:/a\n", root), 0);
+    assert_int_equal(bwl_cpus_of_groups("", root), 0);
 }
 
-/* In a child, and before the parent counts: the first count of a process is kept. */
+enum { AS_EXPECTED = 7, NO_NAMESPACES = 77 };
+
+/* In a mount namespace of its own, where the groups of this test are those of the system. */
+static int count_in_group_of_one_cpu(void)
+{
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0 ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount(root, "/sys/fs/cgroup", NULL, MS_BIND, NULL) != 0 ||
+        mount(in("/groups"), "/proc/self/cgroup", NULL, MS_BIND, NULL) != 0)
+        return NO_NAMESPACES;
+    return bwl_cpus_usable() == 1 ? AS_EXPECTED : 1;
+}
+
+/* These two count in a child, before the parent does: the first count of a process is kept. */
+TEST(cpus_process_in_a_group_of_one_cpu_has_one)
+{
+    int status;
+
+    if (sysconf(_SC_NPROCESSORS_ONLN) == 1)
+        skip_because("there is one CPU");
+    limit("/a", "100000 100000\n");
+    write_file("/groups", "0::/a\n");
+    pid_t child = fork();
+    if (child == 0)
+        _exit(count_in_group_of_one_cpu());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WEXITSTATUS(status) == NO_NAMESPACES)
+        skip_because("mount namespaces are not allowed");
+    assert_int_equal(WEXITSTATUS(status), AS_EXPECTED);
+}
+
 TEST(cpus_process_with_a_mask_of_one_cpu_has_one)
 {
     int status;

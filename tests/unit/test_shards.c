@@ -177,6 +177,7 @@ static unsigned command_count;
 static unsigned commands[COMMANDS_MAX]; /* the first commands */
 static unsigned connects;               /* how often the engine was to connect */
 static bool     can_connect;
+static bool     never_connects; /* nor fails */
 
 static int share_nothing(bwl_host *host, const bwl_host *first)
 {
@@ -211,6 +212,8 @@ static bool reply_no(bwl_engine_lock *lock, const bwl_send *ask, bwl_event *ret_
 static bool connect_or_fail(bwl_host *host)
 {
     connects++;
+    if (never_connects)
+        return true;
     bwl_host_connected(host, can_connect);
     return can_connect;
 }
@@ -235,6 +238,8 @@ static int acquire_beside_a_call(const bwl_protocol *protocol, int64_t wait_ms, 
     engine.forget              = forget_nothing;
     inner->host.engine         = &engine;
     inner->host.settings.keeps = true;
+    if (never_connects)
+        inner->host.settings.answer_ms = 20;
     atomic_store(&one->shards.usable, 2);
     bwl_shard_enter(inner);
     int status = bowline_acquire(&hold, one, "n", BOWLINE_ACQUIRE(.wait_ms = wait_ms), NULL);
@@ -275,5 +280,18 @@ TEST(acquire_uses_the_first_shard_when_a_new_one_cannot_connect)
     assert_int_equal(acquire_beside_a_call(&bwl_token, BOWLINE_NO_WAIT, &is_open), BOWLINE_BUSY);
     assert_false(is_open);
     assert_int_equal(connects, 1);
+    assert_int_equal(command_count, 1);
+}
+
+TEST(acquire_whose_wait_ends_while_a_new_shard_connects_is_TIMEOUT)
+{
+    bool is_open;
+
+    never_connects = true;
+    int waited     = acquire_beside_a_call(&bwl_token, 5, &is_open);
+    int tried      = acquire_beside_a_call(&bwl_token, BOWLINE_NO_WAIT, &is_open);
+    never_connects = false;
+    assert_int_equal(waited, BOWLINE_TIMEOUT);
+    assert_int_equal(tried, BOWLINE_BUSY);
     assert_int_equal(command_count, 1);
 }

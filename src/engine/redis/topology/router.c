@@ -37,7 +37,7 @@ bwl_session *bwl_router_nth(const bwl_router *router, unsigned number)
 {
     bwl_session *session = router->sessions;
 
-    for (; number > 0; number--)
+    for (; number > 0 && session != NULL; number--)
         session = session->next;
     assert(session != NULL);
     return session;

@@ -1,6 +1,5 @@
 #include "engine/file/directory.h"
 #include "base/fault.h"
-#include "base/calls.h"
 #include "engine/file/resolve.h"
 
 #include <errno.h>
@@ -88,8 +87,7 @@ static int take_directory(bwl_file_directory *directory, int fd, bool is_private
 
 int bwl_file_open_directory(int at, const char *path)
 {
-    return bwl_file_above_standard(
-        bwl_file_openat(at, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0));
+    return bwl_file_open_at(at, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
 }
 
 /* The modes are those of bowline(7).  The message has a long path once only. */
@@ -175,8 +173,7 @@ int bwl_file_directory_open(bwl_file_directory *directory, const char *path, bwl
 static int open_parent(const char *parent, int *ret_fd, bwl_fault *fault)
 {
     struct stat st;
-    int         fd = bwl_file_above_standard(
-                bwl_file_openat(AT_FDCWD, parent, O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
+    int         fd = bwl_file_open_at(AT_FDCWD, parent, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 
     if (fd < 0 || fstat(fd, &st) != 0) {
         if (fd >= 0)
@@ -248,4 +245,20 @@ void bwl_file_directory_close(bwl_file_directory *directory)
     if (directory->fd >= 0)
         (void)close(directory->fd);
     directory->fd = -1;
+}
+
+void bwl_file_share(int fd, mode_t mode, const bwl_file_sharing *with)
+{
+    struct stat st;
+    bool        group_writes = (with->mode & S_IWGRP) != 0;
+    uid_t       owner        = geteuid() == 0 ? with->owner : (uid_t)-1;
+    gid_t       group        = group_writes ? with->group : (gid_t)-1;
+
+    if (fstat(fd, &st) != 0)
+        return;
+    /* If one of these fails, other users get "permission denied" later. */
+    if ((owner != (uid_t)-1 && owner != st.st_uid) || (group_writes && group != st.st_gid))
+        (void)!fchown(fd, owner, group);
+    if ((st.st_mode & mode) != mode)
+        (void)fchmod(fd, (st.st_mode | mode) & 07777);
 }

@@ -12,9 +12,19 @@
  */
 #pragma once
 
-#include "engine/file/open.h"
+#include "core/status.h"
+
+#include <sys/stat.h>
+#include <sys/types.h>
 
 enum { BWL_FILE_PATH_MAX = 4096 };
+
+/* The permissions of a directory: new files in it get the same. */
+typedef struct bwl_file_sharing {
+    mode_t mode;
+    uid_t  owner;
+    gid_t  group;
+} bwl_file_sharing;
 
 typedef struct bwl_file_directory {
     int  fd;         /* -1: not open                                                           */
@@ -45,3 +55,6 @@ bool bwl_file_is_remote(int fd);
  * bwl_file_directory_error turns it into an error message. */
 int bwl_file_open_directory(int at, const char *path);
 int bwl_file_directory_error(const char *path, bwl_fault *fault);
+
+/* Gives a new file or directory the permissions of `with`, and `mode` at least. */
+void bwl_file_share(int fd, mode_t mode, const bwl_file_sharing *with);

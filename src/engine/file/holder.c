@@ -72,19 +72,33 @@ static identity identify(const bwl_file *file)
     return id;
 }
 
-/* "FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF"; a waiter has "->" before FLOCK.  True: it is a
- * flock of that file. */
-static bool is_flock_of(const identity *id, const char *text, pid_t *ret_pid)
+/* Finds a flock of that file among the lines of /proc/locks, or of a file of /proc/PID/fdinfo, and
+ * closes it:
+ *
+ *      17: FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF
+ *      lock:  1: FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF
+ *
+ * A waiter has "->" before FLOCK.  *ret_pid is the process that took it; 0: none in this pid
+ * namespace. */
+static bool find_flock(FILE *locks, const identity *id, pid_t *ret_pid)
 {
+    char          line[256];
     char          kind[16];
     unsigned      device_major;
     unsigned      device_minor;
     unsigned long inode;
+    bool          found = false;
 
-    return sscanf(text, "%15s %*s %*s %d %x:%x:%lu", kind, ret_pid, &device_major, &device_minor,
-                  &inode) == 5 &&
-           strcmp(kind, "FLOCK") == 0 && inode == id->inode && device_major == id->device_major &&
-           device_minor == id->device_minor;
+    while (!found && fgets(line, sizeof line, locks) != NULL) {
+        const char *text = strstr(line, ": ");
+        found            = text != NULL &&
+                sscanf(text, ": %15s %*s %*s %d %x:%x:%lu", kind, ret_pid, &device_major,
+                       &device_minor, &inode) == 5 &&
+                strcmp(kind, "FLOCK") == 0 && inode == id->inode &&
+                device_major == id->device_major && device_minor == id->device_minor;
+    }
+    (void)fclose(locks); /* was read only */
+    return found;
 }
 
 /* The pid that took the flock; 0: none in this pid namespace.  That process may have ended, and its
@@ -92,44 +106,22 @@ static bool is_flock_of(const identity *id, const char *text, pid_t *ret_pid)
 static pid_t flock_taker(const identity *id)
 {
     FILE *locks = fopen("/proc/locks", "re");
-    char  line[256];
-    pid_t taker = 0;
-    pid_t pid   = 0;
-    int   text  = 0;
+    pid_t taker;
 
-    if (locks == NULL)
-        return 0;
-    while (taker == 0 && fgets(line, sizeof line, locks) != NULL) {
-        text = 0;
-        (void)sscanf(line, "%*u: %n", &text); /* "17: FLOCK ..." */
-        if (text > 0 && is_flock_of(id, line + text, &pid))
-            taker = pid;
-    }
-    (void)fclose(locks); /* was read only */
-    return taker;
+    return locks != NULL && find_flock(locks, id, &taker) ? taker : 0;
 }
 
 typedef enum visibility { HIDDEN, HAS_NO_FLOCK, HAS_FLOCK } visibility;
 
 static bool has_flock(int descriptor_infos, const char *name, const identity *id)
 {
-    char  line[256];
     pid_t taker;
-    bool  has  = false;
     int   fd   = bwl_file_openat(descriptor_infos, name, O_RDONLY | O_CLOEXEC, 0);
     FILE *info = fd >= 0 ? fdopen(fd, "r") : NULL;
 
     if (info == NULL && fd >= 0)
         (void)close(fd);
-    if (info == NULL)
-        return false;
-    while (!has && fgets(line, sizeof line, info) != NULL) {
-        int text = 0;
-        (void)sscanf(line, "lock: %*u: %n", &text); /* other lines do not match */
-        has = text > 0 && is_flock_of(id, line + text, &taker);
-    }
-    (void)fclose(info); /* was read only */
-    return has;
+    return info != NULL && find_flock(info, id, &taker);
 }
 
 /* Whether a descriptor of the process has that flock: proc(5), /proc/PID/fdinfo. */

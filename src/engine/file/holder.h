@@ -14,7 +14,7 @@
 #pragma once
 
 #include "engine/engine.h"
-#include "engine/file/open.h"
+#include "engine/file/lock_path.h"
 
 /* The file with the queue, and the file that is flocked; fd -1: it is missing. */
 void bwl_file_find_holder(const bwl_file *queue, const bwl_file *flocked, bwl_holder *ret_holder);

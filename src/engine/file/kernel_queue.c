@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 _Static_assert(sizeof(off_t) == 8, "the nodes are beyond 2^40: build with 64-bit file offsets");
 
@@ -157,4 +158,44 @@ bwl_file_queue_first bwl_file_queue_head(int fd, uint64_t granted)
             break;
     }
     return first;
+}
+
+/* ---- the lock on a name ---------------------------------------------------------------------- */
+
+bwl_file_lock_state bwl_file_name_lock_test(const bwl_file_name_lock *lock)
+{
+    struct flock theirs;
+
+    return lock->fd == 0 ? BWL_FILE_FREE : get(lock->fd, lock->at, 1, &theirs);
+}
+
+bwl_file_lock_state bwl_file_name_lock_acquire(const bwl_file_name_lock *lock)
+{
+    bwl_file_lock_state state = bwl_file_name_lock_test(lock);
+
+    if (state != BWL_FILE_FREE || lock->fd == 0)
+        return state;
+    state = set(lock->fd, F_RDLCK, lock->at, 1);
+    if (state != BWL_FILE_FREE)
+        return state;
+    state = bwl_file_name_lock_test(lock);
+    if (state != BWL_FILE_FREE) {
+        int error = errno;
+        bwl_file_name_lock_release(lock);
+        errno = error;
+    }
+    return state;
+}
+
+void bwl_file_name_lock_release(const bwl_file_name_lock *lock)
+{
+    if (lock->fd != 0)
+        (void)set(lock->fd, F_UNLCK, lock->at, 1); /* needs no memory, so it cannot fail */
+}
+
+void bwl_file_name_lock_close(bwl_file_name_lock *lock)
+{
+    if (lock->fd != 0)
+        (void)close(lock->fd);
+    *lock = (bwl_file_name_lock){ .fd = 0 };
 }

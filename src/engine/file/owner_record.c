@@ -1,6 +1,7 @@
 #include "engine/file/owner_record.h"
 #include "core/text.h"
 #include "base/calls.h"
+#include "base/clock.h"
 #include "engine/file/kernel_queue.h"
 
 #include <errno.h>
@@ -36,12 +37,6 @@ static void put_ticket(char bytes[TICKET_BYTES], uint64_t ticket)
 {
     for (unsigned i = 0; i < TICKET_BYTES; i++)
         bytes[i] = (char)(uint8_t)(ticket >> 8 * i);
-}
-
-static void put_drawn(char bytes[GRANTED_AT], uint64_t ticket)
-{
-    put_ticket(bytes, ticket);
-    memcpy(bytes + MAGIC_AT, magic, MAGIC_BYTES);
 }
 
 /* A file system may leave zeros after a power failure.  More of them than a lock file has may be
@@ -109,14 +104,6 @@ static int write_all(int fd, const char *bytes, size_t size, off_t at)
     return 0;
 }
 
-int bwl_file_write_drawn(int fd, uint64_t ticket)
-{
-    char bytes[GRANTED_AT];
-
-    put_drawn(bytes, ticket);
-    return write_all(fd, bytes, sizeof bytes, 0);
-}
-
 /* ---- writing the record ---------------------------------------------------------------------- */
 
 typedef struct line {
@@ -145,36 +132,24 @@ static void add_number(line *to, const char *key, uint64_t number)
     add(to, "\n", 1);
 }
 
-static void put_owner(char record[BWL_FILE_OWNER_BYTES], uint64_t fence,
-                      const bwl_file_identity *self, bwl_ms now)
+int bwl_file_write(int fd, uint64_t ticket, bool drawn, bool granted, const bwl_file_identity *self)
 {
-    line to = { record, BWL_FILE_OWNER_BYTES };
-
-    assert(self->size > 0);
-    add_number(&to, "fence=", fence);
-    add(&to, self->text, self->size);
-    add_number(&to, "since=", (uint64_t)now);
-    add_number(&to, "end=", fence);
-    memset(to.at, 0, to.left);
-}
-
-int bwl_file_write_granted(int fd, uint64_t ticket, const bwl_file_identity *self, bwl_ms now)
-{
-    char bytes[BWL_FILE_BYTES - GRANTED_AT];
+    char   bytes[BWL_FILE_BYTES];
+    size_t from = drawn ? 0 : GRANTED_AT;
+    line   to   = { bytes + BWL_FILE_HEAD_BYTES, BWL_FILE_OWNER_BYTES };
 
     put_ticket(bytes, ticket);
-    put_owner(bytes + TICKET_BYTES, ticket, self, now);
-    return write_all(fd, bytes, sizeof bytes, GRANTED_AT);
-}
-
-int bwl_file_write_both(int fd, uint64_t ticket, const bwl_file_identity *self, bwl_ms now)
-{
-    char bytes[BWL_FILE_BYTES];
-
-    put_drawn(bytes, ticket);
+    memcpy(bytes + MAGIC_AT, magic, MAGIC_BYTES);
+    if (!granted)
+        return write_all(fd, bytes, GRANTED_AT, 0);
+    assert(self->size > 0);
     put_ticket(bytes + GRANTED_AT, ticket);
-    put_owner(bytes + BWL_FILE_HEAD_BYTES, ticket, self, now);
-    return write_all(fd, bytes, sizeof bytes, 0);
+    add_number(&to, "fence=", ticket);
+    add(&to, self->text, self->size);
+    add_number(&to, "since=", (uint64_t)bwl_clock_now());
+    add_number(&to, "end=", ticket);
+    memset(to.at, 0, to.left);
+    return write_all(fd, bytes + from, sizeof bytes - from, (off_t)from);
 }
 
 /* ---- the identity of this process ------------------------------------------------------------ */

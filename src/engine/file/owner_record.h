@@ -72,10 +72,9 @@ int bwl_file_read_head(int fd, bwl_file_head *ret_head);
 /* The next ticket.  0: the counters are above all valid tickets. */
 uint64_t bwl_file_next_ticket(const bwl_file_head *head, uint64_t wall_us);
 
-/* Each returns 0 or an errno. */
-int bwl_file_write_drawn(int fd, uint64_t ticket);
-int bwl_file_write_granted(int fd, uint64_t ticket, const bwl_file_identity *self, bwl_ms now);
-int bwl_file_write_both(int fd, uint64_t ticket, const bwl_file_identity *self, bwl_ms now);
+/* Writes the ticket as drawn, as granted with the owner record, or both.  0 or an errno. */
+int bwl_file_write(int fd, uint64_t ticket, bool drawn, bool granted,
+                   const bwl_file_identity *self);
 
 /* False: there is no complete record. */
 bool bwl_file_read_owner(int fd, bwl_file_owner *ret_owner);

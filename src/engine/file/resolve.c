@@ -11,8 +11,9 @@
 #include <unistd.h>
 
 enum {
-    LINKS_MAX  = 40, /* as in the kernel */
-    OPEN_ENTRY = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+    LINKS_MAX      = 40, /* as in the kernel */
+    OPEN_ENTRY     = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+    ABOVE_STANDARD = 3,
 };
 
 typedef struct resolver {
@@ -41,12 +42,23 @@ static int fail(int error)
     return -1;
 }
 
-static void close_keeping_errno(int fd)
+void bwl_file_close_keeping_errno(int fd)
 {
     int error = errno;
 
     (void)close(fd);
     errno = error;
+}
+
+int bwl_file_open_at(int at, const char *path, int flags, mode_t mode)
+{
+    int fd = bwl_file_openat(at, path, flags, mode);
+
+    if (fd < 0 || fd >= ABOVE_STANDARD)
+        return fd;
+    int higher = fcntl(fd, F_DUPFD_CLOEXEC, ABOVE_STANDARD);
+    bwl_file_close_keeping_errno(fd);
+    return higher;
 }
 
 /* Enters a directory; takes over its descriptor. */
@@ -66,7 +78,7 @@ static int enter_directory(resolver *r, int at, const char *name)
     if (fd < 0)
         return -1;
     if (fstat(fd, &st) != 0) {
-        close_keeping_errno(fd);
+        bwl_file_close_keeping_errno(fd);
         return -1;
     }
     enter(r, fd, &st);
@@ -192,7 +204,7 @@ static int handle(resolver *r, int fd, bwl_fault *fault)
             return 0;
         }
     }
-    close_keeping_errno(fd);
+    bwl_file_close_keeping_errno(fd);
     return status;
 }
 
@@ -277,7 +289,7 @@ int bwl_file_resolve(bwl_file_resolved *ret_resolved, const char *path, bool fol
         ret_resolved->at   = r->at;
         ret_resolved->leaf = strrchr(ret_resolved->path, '/') + 1;
     } else if (r->at >= 0) {
-        close_keeping_errno(r->at);
+        bwl_file_close_keeping_errno(r->at);
     }
     int error = errno;
     free(r);

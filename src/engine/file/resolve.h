@@ -42,5 +42,11 @@ void bwl_file_resolved_free(bwl_file_resolved *resolved);
 /* The leaf as an argument of openat and fstatat: "." for the root directory. */
 const char *bwl_file_resolved_entry(const bwl_file_resolved *resolved);
 
+/* As openat(2), but never a standard descriptor (0 to 2): output of a child must not go to a lock
+ * file.  -1: errno is set. */
+int bwl_file_open_at(int at, const char *path, int flags, mode_t mode);
+
+void bwl_file_close_keeping_errno(int fd);
+
 /* True if other users than its owner may create entries in a directory of this mode. */
 bool bwl_file_is_shared(mode_t mode);

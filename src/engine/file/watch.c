@@ -8,11 +8,10 @@
 #include <unistd.h>
 
 struct bwl_file_watch {
-    int              number; /* of inotify                                                       */
-    bool             pushed; /* since the last overflow                                          */
-    bwl_file_watch  *next;
-    bwl_file_waiter *first;
-    bwl_file_waiter *last;
+    int             number; /* of inotify                                                       */
+    bool            pushed; /* since the last overflow                                          */
+    bwl_file_watch *next;
+    bwl_file_waiter end; /* of the ring of waiters: next is the first, with the lowest ticket    */
 };
 
 enum { EVENTS_SIZE = 4096 };
@@ -40,8 +39,9 @@ static bwl_file_watch *add(bwl_file_watcher *watcher, int number)
 
     if (watch == NULL)
         return NULL;
-    *watch  = (bwl_file_watch){ .number = number, .next = *bucket };
-    *bucket = watch;
+    *watch          = (bwl_file_watch){ .number = number, .next = *bucket, .end = { .ticket = 0 } };
+    *bucket         = watch;
+    watch->end.next = watch->end.previous = &watch->end;
     watcher->count++;
     return watch;
 }
@@ -60,7 +60,7 @@ static void drop(bwl_file_watcher *watcher, bwl_file_watch *watch)
 /* May remove this watch and others. */
 static void push_first(bwl_file_watch *watch)
 {
-    bwl_host_event(watch->first->lock, (bwl_event){ .kind = BWL_PUSH, .answer = BWL_NO });
+    bwl_host_event(watch->end.next->lock, (bwl_event){ .kind = BWL_PUSH, .answer = BWL_NO });
 }
 
 static bwl_file_watch *find_unpushed(bwl_file_watcher *watcher)
@@ -197,37 +197,18 @@ static int watch_file(const bwl_file_watcher *watcher, int fd)
     return inotify_add_watch(watcher->source.fd, path, watched);
 }
 
-/* Keeps the order of the tickets; nearly always at the end. */
+/* Keeps the order of the tickets; nearly always at the end.  A ticket is above 0. */
 static void insert(bwl_file_watch *watch, bwl_file_waiter *waiter)
 {
-    bwl_file_waiter *before = watch->last;
+    bwl_file_waiter *before = watch->end.previous;
 
-    while (before != NULL && before->ticket > waiter->ticket)
+    while (before->ticket > waiter->ticket)
         before = before->previous;
-    waiter->watch    = watch;
-    waiter->previous = before;
-    waiter->next     = before != NULL ? before->next : watch->first;
-    if (waiter->previous != NULL)
-        waiter->previous->next = waiter;
-    else
-        watch->first = waiter;
-    if (waiter->next != NULL)
-        waiter->next->previous = waiter;
-    else
-        watch->last = waiter;
-}
-
-static void unlink_waiter(bwl_file_watch *watch, bwl_file_waiter *waiter)
-{
-    if (waiter->previous != NULL)
-        waiter->previous->next = waiter->next;
-    else
-        watch->first = waiter->next;
-    if (waiter->next != NULL)
-        waiter->next->previous = waiter->previous;
-    else
-        watch->last = waiter->previous;
-    waiter->watch = NULL;
+    waiter->watch          = watch;
+    waiter->previous       = before;
+    waiter->next           = before->next;
+    waiter->next->previous = waiter;
+    before->next           = waiter;
 }
 
 bool bwl_file_watch_add(bwl_file_watcher *watcher, bwl_file_waiter *waiter, int fd)
@@ -257,8 +238,10 @@ void bwl_file_watch_remove(bwl_file_watcher *watcher, bwl_file_waiter *waiter)
 
     if (watch == NULL)
         return;
-    unlink_waiter(watch, waiter);
-    if (watch->first != NULL)
+    waiter->previous->next = waiter->next;
+    waiter->next->previous = waiter->previous;
+    waiter->watch          = NULL;
+    if (watch->end.next != &watch->end)
         return;
     (void)inotify_rm_watch(watcher->source.fd, watch->number); /* if it fails, it is gone already */
     drop(watcher, watch);

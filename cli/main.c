@@ -84,7 +84,7 @@ static int help_main(int argc, char **argv)
 
     if (c == NULL)
         return usage_failed(words_of("there is no help on %s", url_shown(name).text),
-                            say_suggestion(say_nearest(name, command_names), "bowline help ",
+                            say_suggestion(name, command_names, "bowline help ",
                                            "usage: bowline help " HELP_OPERANDS));
     c->help(stdout);
     return say_done();
@@ -133,5 +133,5 @@ int main(int argc, char **argv)
         return usage_failed(words_of("there is no option %s here", shown.text),
                             words_of("options follow the command: bowline run %s ...", shown.text));
     return usage_failed(words_of("there is no command %s", shown.text),
-                        say_suggestion(say_nearest(word, command_names), "bowline ", usage));
+                        say_suggestion(word, command_names, "bowline ", usage));
 }

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "cli/settings/url_query.h"
 #include "cli/settings/commands.h"
+#include "cli/settings/config.h"
 #include "cli/text/json.h"
 #include "doctor/rights.h"
 
@@ -112,37 +112,37 @@ static bool is_of_keys(const rights *r)
     return false;
 }
 
-static int find(rights *ret_rights, const settings *s, const url_query *q, bool before_7,
+static int find(rights *ret_rights, const settings *s, const run_options *o, bool before_7,
                 failure *reterr)
 {
     char          why[RIGHTS_TEXT_MAX];
     rights_wanted wanted = {
         .url      = s->url,
-        .features = q->feature,
-        .key      = q->key,
+        .features = o->feature,
+        .key      = o->key,
         .before_7 = before_7,
     };
 
-    if (q->user != NULL && q->user[0] == '\0')
+    if (o->user != NULL && o->user[0] == '\0')
         return options_fail(&table, reterr, words_of("--user is empty"),
                             words_of("give the name of a Redis user"));
     if (rights_find(ret_rights, &wanted, why) < 0)
         return options_fail(&table, reterr, words_of("there is no such rule"), words_of("%s", why));
-    if (q->key != NULL && !is_of_keys(ret_rights))
+    if (o->key != NULL && !is_of_keys(ret_rights))
         return options_fail(&table, reterr, words_of("there is no such rule"),
                             words_of("--key belongs to --feature update; the keys of a lock come "
                                      "from its URL"));
     return 0;
 }
 
-static int answer(const settings *s, const url_query *q, failure *reterr)
+static int answer(const settings *s, const run_options *o, failure *reterr)
 {
     static rights now, before_7;
 
-    if (find(&now, s, q, false, reterr) < 0 || find(&before_7, s, q, true, reterr) < 0)
+    if (find(&now, s, o, false, reterr) < 0 || find(&before_7, s, o, true, reterr) < 0)
         return -1;
-    const char *user = q->user != NULL ? q->user : now.user[0] != '\0' ? now.user : default_user;
-    if (q->wants_json)
+    const char *user = o->user != NULL ? o->user : now.user[0] != '\0' ? now.user : default_user;
+    if (o->wants_json)
         write_json(user, &now, &before_7);
     else
         write_text(user, &now, &before_7);

@@ -16,23 +16,14 @@
 #include "cli/run/waiting.h"
 #include "cli/settings/commands.h"
 #include "cli/settings/config.h"
-#include "cli/settings/option_table.h"
 #include "cli/text/json.h"
 #include "doctor/caps.h"
-
-enum {
-#define X(name, ...) ROW_##name,
-    BREAK_OPTION_MAP(X)
-#undef X
-};
 
 static const option_row   rows[] = { BREAK_OPTION_MAP(OPTION_ROW) };
 static const option_table table  = OPTION_TABLE("break", rows, BREAK_OPERANDS, false);
 
 typedef struct break_job {
-    run_options     options; /* only name, url and url_file are used */
-    bool            is_confirmed;
-    bool            says_json;
+    run_options     options;
     settings        settings;
     bowline_client *client;
     bowline_holder  holder;
@@ -67,7 +58,7 @@ static void write_event(const break_job *j, const char *event, const char *why)
 {
     const bowline_holder *h = &j->holder;
 
-    if (!j->says_json)
+    if (!j->options.wants_json)
         return;
     json_open(NULL, '{');
     json_text("event", event);
@@ -90,7 +81,7 @@ static void write_event(const break_job *j, const char *event, const char *why)
 
 static void write_line(const break_job *j, words text)
 {
-    if (!j->says_json)
+    if (!j->options.wants_json)
         (void)printf("%s\n", words_escaped(text.text, WORDS_MAX).text);
 }
 
@@ -115,24 +106,6 @@ static const char *consequence(const break_job *j)
         return "A bowline runs on until its next renewal; another program that shares this lock "
                "may never notice.";
     return "The holder runs on until its next renewal, if it is alive.";
-}
-
-/* ---- the command line ------------------------------------------------------------------------ */
-
-static int store(void *arg, unsigned row, const char *value, failure *reterr)
-{
-    break_job *j = arg;
-
-    (void)reterr;
-    if (row == ROW_YES)
-        j->is_confirmed = true;
-    else if (row == ROW_JSON)
-        j->says_json = true;
-    else if (row == ROW_URL)
-        j->options.url = value;
-    else if (row == ROW_URL_FILE)
-        j->options.url_file = value;
-    return 0;
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */
@@ -246,11 +219,11 @@ static int break_lock(break_job *j, failure *reterr)
     write_line(j, holder_words(j));
     if (j->holder.id == 0)
         return cannot_break(j, reterr);
-    if (j->says_json && !j->is_confirmed) {
+    if (j->options.wants_json && !j->options.is_confirmed) {
         write_event(j, "held", NULL);
         return EXIT_CHANGED;
     }
-    int answer = j->is_confirmed ? 1 : confirm(j, reterr);
+    int answer = j->options.is_confirmed ? 1 : confirm(j, reterr);
     if (answer <= 0)
         return answer < 0 ? -1 : EXIT_CHANGED;
     int status = bowline_break(j->client, j->options.name, j->holder.id, &error);
@@ -276,9 +249,9 @@ static int run(break_job *j, int operands_count, failure *reterr)
 
 int break_main(int argc, char **argv)
 {
-    break_job j = { .options = { .kill_after_ms = -1, .name = "" } };
+    break_job j = { .client = NULL };
     failure   is;
-    int       at = options_parse(&table, argc, argv, store, &j, &is);
+    int       at = options_parse(&j.options, &table, argc, argv, &is);
 
     if (at == 0) {
         break_help(stdout);

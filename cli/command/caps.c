@@ -4,8 +4,8 @@
  */
 #include "cli/command/command.h"
 
-#include "cli/settings/url_query.h"
 #include "cli/settings/commands.h"
+#include "cli/settings/config.h"
 #include "cli/text/json.h"
 #include "doctor/caps.h"
 
@@ -95,7 +95,7 @@ static void write_text(const caps *c)
         write_line("risk", c->risk);
 }
 
-static int answer(const settings *s, const url_query *q, failure *reterr)
+static int answer(const settings *s, const run_options *o, failure *reterr)
 {
     char why[CAPS_TEXT_MAX];
     caps found;
@@ -107,7 +107,7 @@ static int answer(const settings *s, const url_query *q, failure *reterr)
         failure_explain(&is, why, words_of("type: bowline help %s", table.command));
         return failed_with(reterr, is);
     }
-    if (q->wants_json)
+    if (o->wants_json)
         write_json(&found);
     else
         write_text(&found);

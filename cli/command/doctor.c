@@ -4,8 +4,8 @@
  */
 #include "cli/command/command.h"
 
-#include "cli/settings/url_query.h"
 #include "cli/settings/commands.h"
+#include "cli/settings/config.h"
 #include "cli/text/json.h"
 #include "doctor/doctor.h"
 
@@ -98,13 +98,13 @@ static void write_json(const doctor_report *r)
     json_close('}');
 }
 
-static int answer(const settings *s, const url_query *q, failure *reterr)
+static int answer(const settings *s, const run_options *o, failure *reterr)
 {
     static doctor_report report;
 
     (void)reterr;
     (void)doctor_examine(&report, s->url, s->lease_ms);
-    if (q->wants_json)
+    if (o->wants_json)
         write_json(&report);
     else
         write_text(&report);

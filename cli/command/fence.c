@@ -19,7 +19,7 @@
 #include "cli/fence/line.h"
 #include "cli/run/child.h"
 #include "cli/settings/commands.h"
-#include "cli/settings/option_table.h"
+#include "cli/settings/options.h"
 #include "cli/text/url.h"
 
 static const option_row   rows[] = { FENCE_OPTION_MAP(OPTION_ROW) };
@@ -152,20 +152,11 @@ static bool is_verb(const char *word)
     return verbs[i] != NULL;
 }
 
-/* The table has no option but --help. */
-static int no_store(void *arg, unsigned row, const char *value, failure *reterr)
-{
-    (void)arg;
-    (void)row;
-    (void)value;
-    (void)reterr;
-    return 0;
-}
-
 /* An option may precede or follow the verb. */
 static int run_verb(int argc, char **argv, failure *reterr)
 {
-    int fd, at = options_parse(&table, argc, argv, no_store, NULL, reterr);
+    run_options none; /* the table has no option but --help */
+    int         fd, at = options_parse(&none, &table, argc, argv, reterr);
 
     if (at > 0 && at >= argc)
         return usage_failed(reterr, words_of("check, run or show is missing"));
@@ -173,7 +164,7 @@ static int run_verb(int argc, char **argv, failure *reterr)
     if (at > 0) {
         argc -= at;
         argv += at;
-        at = options_parse(&table, argc, argv, no_store, NULL, reterr);
+        at = options_parse(&none, &table, argc, argv, reterr);
     }
     if (at == 0)
         fence_help(stdout);
@@ -181,10 +172,9 @@ static int run_verb(int argc, char **argv, failure *reterr)
         return at;
     char **operands = argv + at;
     if (!is_verb(verb))
-        return options_fail(&table, reterr,
-                            words_of("there is no bowline fence %s", url_shown(verb).text),
-                            say_suggestion(say_nearest(verb, verbs), "bowline fence ",
-                                           words_of("usage: %s", table.usage).text));
+        return options_fail(
+            &table, reterr, words_of("there is no bowline fence %s", url_shown(verb).text),
+            say_suggestion(verb, verbs, "bowline fence ", words_of("usage: %s", table.usage).text));
     if (check_operands(verb, argc - at, operands, reterr) < 0)
         return -1;
     if (strcmp(verb, "show") == 0)

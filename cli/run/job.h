@@ -12,8 +12,8 @@
 #include "cli/run/signals.h"
 #include "cli/settings/config.h"
 #include "cli/settings/options.h"
+#include "cli/text/json.h"
 #include "cli/text/say.h"
-#include "cli/text/status.h"
 
 /* How INT reached the command, or bowline while it waited. */
 typedef enum interrupt {
@@ -75,9 +75,8 @@ static inline int64_t job_left_ms(const job *j)
     return left_ms < max_hold_ms - held_ms ? left_ms : max_hold_ms - held_ms;
 }
 
-/* Begins a status line about this job; returns `line`. */
-static inline status_line *job_status(status_line *line, const job *j, const char *event)
+/* Begins an event about this job: see json.h. */
+static inline void job_event(const job *j, const char *event)
 {
-    status_begin(line, j->options.status_fd, event, j->options.name);
-    return line;
+    json_event(j->options.status_fd, event, j->options.name);
 }

@@ -193,12 +193,12 @@ static int take(job *j, failure *reterr)
     const settings    *s = &j->settings;
     bowline_operation *op;
     bowline_error      error;
-    status_line        line;
     waiting            w;
 
     if (is_server(j) && check_descriptors(j, reterr) < 0)
         return -1;
-    status_send(job_status(&line, j, "waiting"));
+    job_event(j, "waiting");
+    json_send();
     j->began_at = loop_now();
     int status =
         bowline_acquire_start(&op, j->client, j->options.name,

@@ -234,20 +234,19 @@ static int prepare(job *j, failure *reterr)
 
 static void report_acquired(const job *j)
 {
-    status_line line;
-    int64_t     left_ms = job_left_ms(j);
-    uint64_t    fence   = bowline_hold_fence(j->hold);
+    int64_t  left_ms = job_left_ms(j);
+    uint64_t fence   = bowline_hold_fence(j->hold);
 
     if (j->options.status_fd < 0 && !j->options.verbose)
         return;
     words waited = words_of_duration(j->held_at - j->began_at);
-    job_status(&line, j, "acquired");
+    job_event(j, "acquired");
     if (fence != 0)
-        status_add_text(&line, "fence", words_of("%llu", (unsigned long long)fence).text);
-    status_add_number(&line, "waited_ms", j->held_at - j->began_at);
+        json_text("fence", words_of("%llu", (unsigned long long)fence).text);
+    json_number("waited_ms", j->held_at - j->began_at);
     if (left_ms != INT64_MAX)
-        status_add_number(&line, "left_ms", left_ms);
-    status_send(&line);
+        json_number("left_ms", left_ms);
+    json_send();
     if (j->options.verbose && fence != 0)
         say_line(words_of("%s acquired after %s, fence %llu", j->options.name, waited.text,
                           (unsigned long long)fence)
@@ -318,12 +317,10 @@ static int start(job *j, failure *reterr)
 
 static void report_released(const job *j, int status, int code)
 {
-    status_line line;
-
-    job_status(&line, j, "released");
-    status_add_text(&line, "status", bowline_status_name(status));
-    status_add_number(&line, "exit", code);
-    status_send(&line);
+    job_event(j, "released");
+    json_text("status", bowline_status_name(status));
+    json_number("exit", code);
+    json_send();
     if (j->options.verbose && status == BOWLINE_OK)
         say_line(words_of("%s released after %s", j->options.name,
                           words_of_duration(loop_now() - j->held_at).text)
@@ -368,15 +365,14 @@ static int report_lost(const job *j, const bowline_error *error)
  * --status-fd. */
 static int report_failed(const job *j, const failure *is)
 {
-    status_line line;
-    bool        is_busy = is->code == EXIT_NOT_ACQUIRED;
-    int         code    = is_busy ? j->options.busy_code : is->code;
+    bool is_busy = is->code == EXIT_NOT_ACQUIRED;
+    int  code    = is_busy ? j->options.busy_code : is->code;
 
-    job_status(&line, j, is_busy ? "not-acquired" : "failed");
-    status_add_text(&line, "what", is->what.text);
-    status_add_text(&line, "why", is->why.text);
-    status_add_number(&line, "exit", code);
-    status_send(&line);
+    job_event(j, is_busy ? "not-acquired" : "failed");
+    json_text("what", is->what.text);
+    json_text("why", is->why.text);
+    json_number("exit", code);
+    json_send();
     if (!is_busy || !(j->options.skips || j->options.quiet))
         say_failure(is);
     return code;
@@ -402,7 +398,6 @@ static int result(job *j, const bowline_error *released)
 /* A signal made bowline exit before the command was started. */
 static int report_interrupted(job *j)
 {
-    status_line   line;
     int           code = EXIT_SIGNAL + j->ended_by;
     bowline_error error;
 
@@ -411,10 +406,10 @@ static int report_interrupted(job *j)
         (void)lock_release(j, &error); /* (void): no work was done under this lock */
         j->ended_by = number;
     }
-    job_status(&line, j, "not-acquired");
-    status_add_number(&line, "signal", j->ended_by);
-    status_add_number(&line, "exit", code);
-    status_send(&line);
+    job_event(j, "not-acquired");
+    json_number("signal", j->ended_by);
+    json_number("exit", code);
+    json_send();
     return code;
 }
 
@@ -422,15 +417,14 @@ static int report_interrupted(job *j)
  * processes that inherited it (file:), or until the lease ends. */
 _Noreturn static void leave(const job *j)
 {
-    status_line         line;
     const bowline_error error = { .status = BOWLINE_LOST };
     int                 code  = report_lost(j, &error);
 
-    job_status(&line, j, "failed");
-    status_add_text(&line, "what", "the command could not be stopped");
-    status_add_text(&line, "why", j->ending.why.text);
-    status_add_number(&line, "exit", code);
-    status_send(&line);
+    job_event(j, "failed");
+    json_text("what", "the command could not be stopped");
+    json_text("why", j->ending.why.text);
+    json_number("exit", code);
+    json_send();
     /* exit(3) would close the client, which would release the lock. */
     _exit(code);
 }

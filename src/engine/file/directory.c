@@ -39,11 +39,6 @@ bool bwl_file_is_remote(int fd)
     return false;
 }
 
-static bool others_can_replace(const struct stat *st)
-{
-    return (st->st_mode & S_IWOTH) != 0 && (st->st_mode & S_ISVTX) == 0;
-}
-
 static int check_directory(const struct stat *st, const char *path, bool is_private,
                            bwl_fault *fault)
 {
@@ -56,7 +51,7 @@ static int check_directory(const struct stat *st, const char *path, bool is_priv
         return bwl_fail(fault, BWL_STATUS_REFUSED,
                         "%.100s is open to others (mode %03o): chmod 700 it", path,
                         st->st_mode & 0777);
-    if (others_can_replace(st))
+    if ((st->st_mode & S_IWOTH) != 0 && (st->st_mode & S_ISVTX) == 0)
         return bwl_fail(fault, BWL_STATUS_REFUSED,
                         "in %.100s anybody can replace anybody's files (mode %03o): chmod +t it",
                         path, st->st_mode & 0777);
@@ -159,7 +154,7 @@ int bwl_file_directory_open(bwl_file_directory *directory, const char *path, bwl
     bwl_file_resolved resolved;
     int               status = bwl_file_resolve(&resolved, absolute, false, fault);
     if (status == BWL_OK)
-        directory->fd = bwl_file_open_directory(resolved.at, bwl_file_resolved_entry(&resolved));
+        directory->fd = bwl_file_open_directory(resolved.at, resolved.leaf);
     bool is_link =
         status == BWL_STATUS_REFUSED && errno == ELOOP; /* the message is there already */
     if (directory->fd < 0 && status != BWL_STATUS_NOMEM && !is_link)
@@ -231,13 +226,6 @@ int bwl_file_directory_open_own(bwl_file_directory *directory, const char *paren
     if (above >= 0)
         (void)close(above);
     return status;
-}
-
-bool bwl_file_directory_is_gone(const bwl_file_directory *directory)
-{
-    struct stat st;
-
-    return fstat(directory->fd, &st) == 0 && st.st_nlink == 0;
 }
 
 void bwl_file_directory_close(bwl_file_directory *directory)

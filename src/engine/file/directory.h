@@ -44,9 +44,6 @@ int bwl_file_directory_open_own(bwl_file_directory *directory, const char *paren
 
 void bwl_file_directory_close(bwl_file_directory *directory);
 
-/* True if the open directory was removed; its path may lead to a new one. */
-bool bwl_file_directory_is_gone(const bwl_file_directory *directory);
-
 /* True on a file system where other machines take part in locks, or where inotify does not report
  * their changes.  Files there are polled. */
 bool bwl_file_is_remote(int fd);

@@ -195,10 +195,12 @@ static int open_files(node *n, bwl_fault *fault)
 {
     bwl_file_directory *d      = &n->store->directory;
     int                 status = n->queue.fd >= 0 ? BWL_OK : open_once(n, fault);
+    struct stat         st;
 
-    if (status == BWL_OK || n->path.path != NULL || d->fd < 0 || !bwl_file_directory_is_gone(d))
+    if (status == BWL_OK || n->path.path != NULL || d->fd < 0 || fstat(d->fd, &st) != 0 ||
+        st.st_nlink != 0)
         return status;
-    /* It was removed while it was open here: other processes use the new one already. */
+    /* The directory was removed while it was open here: other processes use a new one already. */
     bwl_file_directory_close(d);
     return open_once(n, fault);
 }

@@ -224,30 +224,18 @@ static void from_owner(const bwl_file_owner *owner, bwl_holder *ret_holder)
         ret_holder->since_ms = now - owner->since;
 }
 
-static void name_program(pid_t pid, char ret_text[BWL_HOLDER_TEXT_MAX])
-{
-    char path[32];
-    char line[BWL_HOLDER_TEXT_MAX] = "";
-
-    (void)snprintf(path, sizeof path, "/proc/%d/comm", pid);
-    FILE *comm = fopen(path, "re");
-    if (comm == NULL)
-        return;
-    if (fgets(line, sizeof line, comm) != NULL)
-        line[strcspn(line, "\n")] = '\0';
-    (void)fclose(comm); /* was read only */
-    copy(ret_text, line);
-}
-
 /* From /proc/PID. */
 static void from_kernel(pid_t pid, bwl_holder *ret_holder)
 {
     char        path[32];
+    char        program[BWL_HOLDER_TEXT_MAX];
     struct stat st;
 
     ret_holder->pid = pid;
-    name_program(pid, ret_holder->program);
-    (void)snprintf(path, sizeof path, "/proc/%d", pid);
+    (void)snprintf(path, sizeof path, "/proc/%d/comm", pid);
+    bwl_file_read_line(path, program, sizeof program);
+    copy(ret_holder->program, program);
+    *strrchr(path, '/') = '\0';
     if (stat(path, &st) == 0)
         name_user(st.st_uid, ret_holder->user);
     name_host(ret_holder->host);
@@ -268,28 +256,28 @@ static void set_foreign(pid_t pid, const char *how, bwl_holder *ret_holder)
  * kernel does not confirm is only quoted. */
 static void compare(const bwl_file_owner *owner, pid_t kernel, bwl_holder *ret_holder)
 {
-    char host[BWL_HOLDER_TEXT_MAX];
-    char note[BWL_HOLDER_TEXT_MAX] = "";
+    char  host[BWL_HOLDER_TEXT_MAX];
+    char *note = ret_holder->note; /* "" */
 
     name_host(host);
     if (kernel > 0 && kernel != owner->pid) {
         *ret_holder = (bwl_holder){ .held = true, .fence = owner->fence };
         from_kernel(kernel, ret_holder);
         if (has_ended(owner->pid))
-            (void)snprintf(note, sizeof note, "pid %d took it and has ended, a child holds on",
-                           owner->pid);
+            (void)snprintf(note, BWL_HOLDER_TEXT_MAX,
+                           "pid %d took it and has ended, a child holds on", owner->pid);
         else
-            (void)snprintf(note, sizeof note, "the lock file says pid %d, the kernel does not",
-                           owner->pid);
+            (void)snprintf(note, BWL_HOLDER_TEXT_MAX,
+                           "the lock file says pid %d, the kernel does not", owner->pid);
     } else if (kernel > 0 && has_ended(kernel)) {
         ret_holder->pid = 0;
-        (void)snprintf(note, sizeof note, "pid %d took it and has ended, a child holds on", kernel);
+        (void)snprintf(note, BWL_HOLDER_TEXT_MAX, "pid %d took it and has ended, a child holds on",
+                       kernel);
     } else if (kernel == 0 && strcmp(host, owner->host) == 0) {
         ret_holder->pid = 0;
-        (void)snprintf(note, sizeof note, "pid %d by the lock file, the kernel does not say",
-                       owner->pid);
+        (void)snprintf(note, BWL_HOLDER_TEXT_MAX,
+                       "pid %d by the lock file, the kernel does not say", owner->pid);
     }
-    copy(ret_holder->note, note);
 }
 
 /* The first node of the queue is that of the ticket granted last. */

@@ -104,23 +104,6 @@ bwl_file_lock_state bwl_file_queue_test_head(int fd, uint64_t granted, uint64_t 
     return get(fd, node_of(granted), node_of(ticket) - node_of(granted), &theirs);
 }
 
-/* Finds one node, and then those on both sides of it. */
-static unsigned count(int fd, off_t start, off_t end, unsigned max)
-{
-    struct flock theirs;
-
-    if (max == 0 || start >= end || get(fd, start, end - start, &theirs) != BWL_FILE_BUSY)
-        return 0;
-    unsigned below = count(fd, start, theirs.l_start, max - 1);
-    off_t    above = theirs.l_len == TO_THE_END ? end : theirs.l_start + theirs.l_len;
-    return 1 + below + count(fd, above, end, max - 1 - below);
-}
-
-unsigned bwl_file_queue_count(int fd, uint64_t granted, uint64_t ticket, unsigned max)
-{
-    return count(fd, node_of(granted), node_of(ticket), max);
-}
-
 bwl_file_lock_state bwl_file_queue_test_from(int fd, uint64_t granted)
 {
     struct flock theirs;
@@ -158,6 +141,16 @@ bwl_file_queue_first bwl_file_queue_head(int fd, uint64_t granted)
             break;
     }
     return first;
+}
+
+unsigned bwl_file_queue_count(int fd, uint64_t granted, uint64_t ticket, unsigned max)
+{
+    bwl_file_queue_first first = bwl_file_queue_head(fd, granted);
+    unsigned             count = 0;
+
+    for (; count < max && first.kind == BWL_FILE_TICKET && first.ticket < ticket; count++)
+        first = bwl_file_queue_head(fd, first.ticket + 1);
+    return count;
 }
 
 /* ---- the lock on a name ---------------------------------------------------------------------- */

@@ -253,7 +253,7 @@ static int enter(const bwl_file_path *p, bool makes, place *ret_at, bwl_fault *f
     if (p->path != NULL) {
         int status   = bwl_file_resolve(&ret_at->resolved, p->path, true, fault);
         ret_at->at   = ret_at->resolved.at;
-        ret_at->leaf = status == BWL_OK ? bwl_file_resolved_entry(&ret_at->resolved) : NULL;
+        ret_at->leaf = ret_at->resolved.leaf;
         return status;
     }
     assert(p->directory->fd >= 0);
@@ -306,7 +306,7 @@ static int open_name_lock(const bwl_file_path *p, const place *at, const bwl_fil
 {
     const bwl_file_directory *d       = p->directory;
     bool                      is_bare = p->path == NULL;
-    const char               *name    = is_bare ? at->encoded : at->resolved.leaf;
+    const char               *name    = is_bare ? at->encoded : at->leaf;
 
     *ret_lock = (bwl_file_name_lock){ .fd = 0 };
     if (!bwl_file_is_shared(sharing->mode) ||

@@ -154,8 +154,7 @@ int bwl_file_write(int fd, uint64_t ticket, bool drawn, bool granted, const bwl_
 
 /* ---- the identity of this process ------------------------------------------------------------ */
 
-/* The first line of a small file of the system; "" if it cannot be read. */
-static void read_line(const char *path, char *ret_line, size_t capacity)
+void bwl_file_read_line(const char *path, char *ret_line, size_t capacity)
 {
     int     fd   = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t size = fd >= 0 ? read(fd, ret_line, capacity - 1) : 0;
@@ -168,7 +167,7 @@ static void read_line(const char *path, char *ret_line, size_t capacity)
 
 void bwl_file_boot_id_read(char ret_boot[BWL_FILE_BOOT_MAX])
 {
-    read_line("/proc/sys/kernel/random/boot_id", ret_boot, BWL_FILE_BOOT_MAX);
+    bwl_file_read_line("/proc/sys/kernel/random/boot_id", ret_boot, BWL_FILE_BOOT_MAX);
 }
 
 /* Percent-encoded; cut if the encoding does not fit. */
@@ -194,7 +193,7 @@ void bwl_file_identity_read(bwl_file_identity *self, const char *program)
     char           boot[BWL_FILE_BOOT_MAX];
 
     if (program[0] == '\0')
-        read_line("/proc/self/comm", own, sizeof own);
+        bwl_file_read_line("/proc/self/comm", own, sizeof own);
     bwl_file_boot_id_read(boot);
     if (uname(&system) != 0)
         system.nodename[0] = '\0';

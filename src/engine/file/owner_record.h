@@ -58,6 +58,9 @@ typedef struct bwl_file_owner {
 /* Reads it from the system.  `program` "": the name of the process. */
 void bwl_file_identity_read(bwl_file_identity *self, const char *program);
 
+/* The first line of a small file of the system; "" if it cannot be read. */
+void bwl_file_read_line(const char *path, char *ret_line, size_t capacity);
+
 /* The id of this boot; "" if unknown. */
 void bwl_file_boot_id_read(char ret_boot[BWL_FILE_BOOT_MAX]);
 

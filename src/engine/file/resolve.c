@@ -264,39 +264,30 @@ static int explain(const char *path, bwl_fault *fault)
 int bwl_file_resolve(bwl_file_resolved *ret_resolved, const char *path, bool follows_last,
                      bwl_fault *fault)
 {
-    resolver *r     = malloc(sizeof *r);
-    int       found = -1;
+    resolver r; /* mostly buffers, so it is not cleared */
+    int      found;
 
     assert(path[0] == '/');
-    *ret_resolved = (bwl_file_resolved){ .at = -1 };
-    if (r == NULL)
-        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    r->at           = -1;
-    r->links        = 0;
-    r->follows_last = follows_last;
-    r->rest         = r->text;
-    if (strlen(path) >= sizeof r->text)
-        found = fail(ENAMETOOLONG);
-    else
-        found = enter_root(r);
+    *ret_resolved  = (bwl_file_resolved){ .at = -1 };
+    r.at           = -1;
+    r.links        = 0;
+    r.follows_last = follows_last;
+    r.rest         = r.text;
+    found          = strlen(path) < sizeof r.text ? enter_root(&r) : fail(ENAMETOOLONG);
     if (found == 0)
-        memcpy(r->text, path, strlen(path) + 1);
+        memcpy(r.text, path, strlen(path) + 1);
     while (found == 0)
-        found = step(r, fault);
-    if (found == 1 && (ret_resolved->path = strdup(r->size > 0 ? r->path : "/")) == NULL)
+        found = step(&r, fault);
+    if (found == 1 && (ret_resolved->path = strdup(r.size > 0 ? r.path : "/")) == NULL)
         found = bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     if (found == 1) {
-        ret_resolved->at   = r->at;
-        ret_resolved->leaf = strrchr(ret_resolved->path, '/') + 1;
-    } else if (r->at >= 0) {
-        bwl_file_close_keeping_errno(r->at);
+        ret_resolved->at   = r.at;
+        ret_resolved->leaf = r.size > 0 ? strrchr(ret_resolved->path, '/') + 1 : ".";
+        return BWL_OK;
     }
-    int error = errno;
-    free(r);
-    errno = error;
-    if (found == -1)
-        return explain(path, fault);
-    return found == 1 ? BWL_OK : found;
+    if (r.at >= 0)
+        bwl_file_close_keeping_errno(r.at);
+    return found == -1 ? explain(path, fault) : found;
 }
 
 void bwl_file_resolved_free(bwl_file_resolved *resolved)
@@ -305,9 +296,4 @@ void bwl_file_resolved_free(bwl_file_resolved *resolved)
         (void)close(resolved->at);
     free(resolved->path);
     *resolved = (bwl_file_resolved){ .at = -1 };
-}
-
-const char *bwl_file_resolved_entry(const bwl_file_resolved *resolved)
-{
-    return resolved->leaf[0] != '\0' ? resolved->leaf : ".";
 }

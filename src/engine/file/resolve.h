@@ -26,7 +26,7 @@
 typedef struct bwl_file_resolved {
     int         at;   /* the directory, opened with O_PATH             */
     char       *path; /* of the entry: absolute, without links         */
-    const char *leaf; /* its last component; "" for the root directory */
+    const char *leaf; /* its last component; "." for the root directory */
 } bwl_file_resolved;
 
 /* Resolves an absolute path.  A link in the last component is followed if `follows_last` is set;
@@ -38,9 +38,6 @@ typedef struct bwl_file_resolved {
 int  bwl_file_resolve(bwl_file_resolved *ret_resolved, const char *path, bool follows_last,
                       bwl_fault *fault);
 void bwl_file_resolved_free(bwl_file_resolved *resolved);
-
-/* The leaf as an argument of openat and fstatat: "." for the root directory. */
-const char *bwl_file_resolved_entry(const bwl_file_resolved *resolved);
 
 /* As openat(2), but never a standard descriptor (0 to 2): output of a child must not go to a lock
  * file.  -1: errno is set. */

@@ -18,14 +18,9 @@ enum { EVENTS_SIZE = 4096 };
 
 static const uint32_t watched = IN_CLOSE | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF;
 
-static bwl_file_watch **bucket_of(bwl_file_watcher *watcher, int number)
+static bwl_file_watch *find(const bwl_file_watcher *watcher, int number)
 {
-    return &watcher->buckets[(unsigned)number % BWL_FILE_WATCH_BUCKETS];
-}
-
-static bwl_file_watch *find(bwl_file_watcher *watcher, int number)
-{
-    bwl_file_watch *watch = *bucket_of(watcher, number);
+    bwl_file_watch *watch = watcher->watches;
 
     while (watch != NULL && watch->number != number)
         watch = watch->next;
@@ -34,26 +29,23 @@ static bwl_file_watch *find(bwl_file_watcher *watcher, int number)
 
 static bwl_file_watch *add(bwl_file_watcher *watcher, int number)
 {
-    bwl_file_watch **bucket = bucket_of(watcher, number);
-    bwl_file_watch  *watch  = malloc(sizeof *watch);
+    bwl_file_watch *watch = malloc(sizeof *watch);
 
     if (watch == NULL)
         return NULL;
-    *watch          = (bwl_file_watch){ .number = number, .next = *bucket, .end = { .ticket = 0 } };
-    *bucket         = watch;
+    *watch          = (bwl_file_watch){ .number = number, .next = watcher->watches };
     watch->end.next = watch->end.previous = &watch->end;
-    watcher->count++;
+    watcher->watches                      = watch;
     return watch;
 }
 
 static void drop(bwl_file_watcher *watcher, bwl_file_watch *watch)
 {
-    bwl_file_watch **where = bucket_of(watcher, watch->number);
+    bwl_file_watch **where = &watcher->watches;
 
     while (*where != watch)
         where = &(*where)->next;
     *where = watch->next;
-    watcher->count--;
     free(watch);
 }
 
@@ -63,26 +55,19 @@ static void push_first(bwl_file_watch *watch)
     bwl_host_event(watch->end.next->lock, (bwl_event){ .kind = BWL_PUSH, .answer = BWL_NO });
 }
 
-static bwl_file_watch *find_unpushed(bwl_file_watcher *watcher)
-{
-    for (unsigned i = 0; i < BWL_FILE_WATCH_BUCKETS; i++)
-        for (bwl_file_watch *w = watcher->buckets[i]; w != NULL; w = w->next)
-            if (!w->pushed)
-                return w;
-    return NULL;
-}
-
 /* Events were lost: any file may have changed. */
 static void push_all(bwl_file_watcher *watcher)
 {
     bwl_file_watch *watch;
 
-    for (unsigned i = 0; i < BWL_FILE_WATCH_BUCKETS; i++)
-        for (watch = watcher->buckets[i]; watch != NULL; watch = watch->next)
-            watch->pushed = false;
-    while ((watch = find_unpushed(watcher)) != NULL) {
-        watch->pushed = true;
-        push_first(watch);
+    for (watch = watcher->watches; watch != NULL; watch = watch->next)
+        watch->pushed = false;
+    for (watch = watcher->watches; watch != NULL;) {
+        bool was_pushed = watch->pushed;
+        watch->pushed   = true;
+        if (!was_pushed)
+            push_first(watch);
+        watch = was_pushed ? watch->next : watcher->watches; /* it may be removed by now */
     }
 }
 
@@ -155,14 +140,6 @@ static void close_source(bwl_file_watcher *watcher)
     watcher->source.fd = -1;
 }
 
-static void free_watches(bwl_file_watcher *watcher)
-{
-    for (unsigned i = 0; i < BWL_FILE_WATCH_BUCKETS; i++) {
-        while (watcher->buckets[i] != NULL)
-            drop(watcher, watcher->buckets[i]);
-    }
-}
-
 /* A forked child shares the epoll and the inotify instance with its parent: a watch that is removed
  * here would be removed there. */
 void bwl_file_watcher_close(bwl_file_watcher *watcher)
@@ -172,10 +149,11 @@ void bwl_file_watcher_close(bwl_file_watcher *watcher)
     if (bwl_forked(&client->guard)) {
         if (watcher->source.fd >= 0)
             (void)close(watcher->source.fd);
-        free_watches(watcher);
+        while (watcher->watches != NULL)
+            drop(watcher, watcher->watches);
         return;
     }
-    assert(watcher->count == 0);
+    assert(watcher->watches == NULL);
     bwl_host_set_timer(client, BWL_NEVER);
     close_source(watcher);
 }
@@ -183,7 +161,7 @@ void bwl_file_watcher_close(bwl_file_watcher *watcher)
 void bwl_file_watcher_close_idle(bwl_file_watcher *watcher)
 {
     /* The timer has not expired, or the descriptor is in use again. */
-    if (watcher->count > 0 || watcher->client->latest < watcher->idle_at)
+    if (watcher->watches != NULL || watcher->client->latest < watcher->idle_at)
         return;
     close_source(watcher);
 }
@@ -245,7 +223,7 @@ void bwl_file_watch_remove(bwl_file_watcher *watcher, bwl_file_waiter *waiter)
         return;
     (void)inotify_rm_watch(watcher->source.fd, watch->number); /* if it fails, it is gone already */
     drop(watcher, watch);
-    if (watcher->count > 0)
+    if (watcher->watches != NULL)
         return;
     watcher->idle_at = bwl_ms_add(bwl_host_now(client), BWL_FILE_WATCH_IDLE_MS);
     bwl_host_set_timer(client, watcher->idle_at);

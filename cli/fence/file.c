@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
@@ -14,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/fence/line.h"
 #include "doctor/trust.h"
 
 enum {
@@ -39,6 +39,49 @@ static int call_failed(failure *reterr, const place *p, const char *call)
 {
     return failed(reterr, words_of("the fence was not checked against %s", p->path),
                   words_of("%s: %s", call, strerror(errno)), words_of("type: ls -l %s", p->path));
+}
+
+/* ---- the line -------------------------------------------------------------------------------- */
+
+static const char head[] = "bowline fence ";
+
+enum { HEAD_BYTES = sizeof head - 1 };
+
+fence_line fence_line_of(uint64_t fence)
+{
+    fence_line line;
+
+    assert(fence != 0);
+    int size = snprintf(line.text, sizeof line.text, "%s%" PRIu64 "\n", head, fence);
+    assert(size > HEAD_BYTES && size <= FENCE_LINE_MAX);
+    line.size = (size_t)size;
+    return line;
+}
+
+/* A text is accepted if the number in it is written in the same way. */
+bool fence_line_read(uint64_t *ret_fence, const char *bytes, size_t size)
+{
+    char text[FENCE_LINE_MAX + 1] = "";
+
+    if (size <= HEAD_BYTES || size > FENCE_LINE_MAX)
+        return false;
+    memcpy(text, bytes, size);
+    uint64_t fence = strtoull(text + HEAD_BYTES, NULL, 10);
+    if (fence == 0)
+        return false;
+    fence_line line = fence_line_of(fence);
+    if (size != line.size || memcmp(bytes, line.text, size) != 0)
+        return false;
+    *ret_fence = fence;
+    return true;
+}
+
+bool fence_number_read(uint64_t *ret_fence, const char *text)
+{
+    char line[FENCE_LINE_MAX + 2];
+    int  size = snprintf(line, sizeof line, "%s%s\n", head, text);
+
+    return size > 0 && (size_t)size < sizeof line && fence_line_read(ret_fence, line, (size_t)size);
 }
 
 /* ---- what may be a fence file ---------------------------------------------------------------- */
@@ -141,7 +184,7 @@ static int lock_in_turn(int fd, const place *p)
             return -1;
         (void)nanosleep(&pause, NULL); /* (void): a shorter pause does no harm */
     }
-    say_line(words_of("waiting for %s, which another process has locked", p->path).text);
+    say_line("waiting for %s, which another process has locked", p->path);
     while (flock(fd, LOCK_EX) < 0)
         if (errno != EINTR)
             return -1;

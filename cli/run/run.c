@@ -8,12 +8,8 @@
  * command is stopped before another client can acquire the lock (guard.h).  The lock is released
  * explicitly, so no background process that the command leaves behind keeps it.
  */
-#include "cli/run/run.h"
 #include "cli/run/job.h"
-#include "cli/run/lock.h"
-#include "cli/run/supervise.h"
 #include "doctor/caps.h"
-#include "cli/run/family.h"
 #include "cli/text/url.h"
 
 #include <assert.h>
@@ -82,16 +78,13 @@ static uint64_t nested_lock(const char *url, const char *name)
 
     assert(strlen(url) <= URL_MAX);
     (void)snprintf(where, sizeof where, "%.*s", (int)strcspn(url, "?"), url);
-    const char *user_end = slashes != NULL ? strrchr(where, '@') : NULL;
-    if (user_end != NULL) {
+    const char *host = where; /* without a user */
+    if (slashes != NULL) {
         hash = mix(hash, where, (size_t)(slashes - url));
-        hash = mix_text(hash, user_end + 1);
-    } else if (slashes != NULL) {
-        hash = mix(hash, where, (size_t)(slashes - url));
-        hash = mix_text(hash, where + (slashes - url) + 3);
-    } else {
-        hash = mix_text(hash, where);
+        host = strrchr(where, '@');
+        host = host != NULL ? host + 1 : where + (slashes - url) + strlen("://");
     }
+    hash = mix_text(hash, host);
     hash = mix_options(hash, url);
     if (strncmp(url, "file:", 5) == 0) {
         uid_t user = geteuid();
@@ -167,13 +160,10 @@ static int open_client(job *j, failure *reterr)
         return failed(reterr, words_of("thread: cannot lock for a command"),
                       words_of("it locks between the threads of one process"),
                       words_of("type: bowline run --url file: ..."));
-    if (lock_open(j, &error) < 0) {
-        failure is = { .code = EXIT_FAILED, .what = words_of("the locks cannot be opened") };
-        failure_explain(&is, error.text, words_of("check the URL, from %s", s->url_from.text));
-        return failed_with(reterr, is);
-    }
+    if (lock_open(j, &error) < 0)
+        return settings_fail(s, words_of("the locks cannot be opened"), error.text, reterr);
     if (bowline_client_warning(j->client) != NULL)
-        say_line(words_of("warning: %s", bowline_client_warning(j->client)).text);
+        say_line("warning: %s", bowline_client_warning(j->client));
     return 0;
 }
 
@@ -208,15 +198,13 @@ static void use_default_wait(settings *s, bool is_verbose)
     if (!is_verbose)
         return;
     if (found.tries_max != 0)
-        say_line(words_of("makes %u attempts, as retry= says; -w sets a time limit instead",
-                          found.tries_max)
-                     .text);
+        say_line("makes %u attempts, as retry= says; -w sets a time limit instead",
+                 found.tries_max);
     else
-        say_line(words_of("waits at most %s, the default of %s %s; -w changes it",
-                          words_of_duration(found.wait_ms).text,
-                          found.profile[0] != '\0' ? "profile" : "protocol",
-                          found.profile[0] != '\0' ? found.profile : found.row->protocol)
-                     .text);
+        say_line("waits at most %s, the default of %s %s; -w changes it",
+                 words_of_duration(found.wait_ms).text,
+                 found.profile[0] != '\0' ? "profile" : "protocol",
+                 found.profile[0] != '\0' ? found.profile : found.row->protocol);
 }
 
 static int prepare(job *j, failure *reterr)
@@ -247,12 +235,9 @@ static void report_acquired(const job *j)
     if (left_ms != INT64_MAX)
         json_number("left_ms", left_ms);
     json_send();
-    if (j->options.verbose && fence != 0)
-        say_line(words_of("%s acquired after %s, fence %llu", j->options.name, waited.text,
-                          (unsigned long long)fence)
-                     .text);
-    else if (j->options.verbose)
-        say_line(words_of("%s acquired after %s", j->options.name, waited.text).text);
+    if (j->options.verbose)
+        say_line("%s acquired after %s%s", j->options.name, waited.text,
+                 fence != 0 ? words_of(", fence %llu", (unsigned long long)fence).text : "");
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -322,9 +307,8 @@ static void report_released(const job *j, int status, int code)
     json_number("exit", code);
     json_send();
     if (j->options.verbose && status == BOWLINE_OK)
-        say_line(words_of("%s released after %s", j->options.name,
-                          words_of_duration(loop_now() - j->held_at).text)
-                     .text);
+        say_line("%s released after %s", j->options.name,
+                 words_of_duration(loop_now() - j->held_at).text);
 }
 
 /* The exit code of the command, as a shell reports it. */
@@ -389,9 +373,8 @@ static int result(job *j, const bowline_error *released)
     if (j->was_lost || released->status == BOWLINE_LOST)
         return report_lost(j, released);
     if (released->status != BOWLINE_OK)
-        say_line(words_of("%s was not released (it ends with its lease): %s", j->options.name,
-                          released->text)
-                     .text);
+        say_line("%s was not released (it ends with its lease): %s", j->options.name,
+                 released->text);
     return code;
 }
 
@@ -461,7 +444,7 @@ int run_main(int argc, char **argv)
         return is.code;
     }
     if (code == 0) {
-        run_usage(stdout);
+        options_write(&run_table, false);
         return say_done();
     }
     if (prepare(&j, &is) < 0 || lock_take(&j, &is) < 0) {

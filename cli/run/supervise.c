@@ -1,10 +1,9 @@
 /*
- * supervise.c -- see supervise.h.
+ * supervise.c -- watches the lock and the command until the command has ended.
  *
  * Three things can happen in any order: the lock runs out (guard.h), a signal arrives, the command
  * stops or ends.  The lock is always checked first.
  */
-#include "cli/run/supervise.h"
 #include "cli/run/job.h"
 
 #include <errno.h>
@@ -36,12 +35,6 @@ static void ending_kill(job *j)
     (void)child_signal(&j->child, SIGKILL); /* (void): ending_continues checks each process */
     j->ending.has_begun = true;
     j->ending.killed_at = loop_now();
-}
-
-/* True after the first TERM or KILL. */
-static bool ending_has_begun(const job *j)
-{
-    return j->ending.has_begun;
 }
 
 static words rest_words(const family *rest)
@@ -77,9 +70,8 @@ static void report_not_stopped(job *j, const family *rest)
     if (left_ms != INT64_MAX)
         json_number("left_ms", left_ms);
     json_send();
-    say_line(words_of("%s could not be stopped: %s%s", j->options.command[0], j->ending.why.text,
-                      left_ms > 0 ? "; bowline keeps the lock while it can" : "")
-                 .text);
+    say_line("%s could not be stopped: %s%s", j->options.command[0], j->ending.why.text,
+             left_ms > 0 ? "; bowline keeps the lock while it can" : "");
 }
 
 /* With --no-renew nothing else extends the lease. */
@@ -182,12 +174,10 @@ static void report_loss(job *j, int64_t left_ms, const char *action)
     json_number("left_ms", left_ms);
     json_send();
     if (j->guard.policy == LOST_WARN)
-        say_line(words_of("%s is lost and %s runs on: %s", j->options.name, j->options.command[0],
-                          j->lost_why.text)
-                     .text);
+        say_line("%s is lost and %s runs on: %s", j->options.name, j->options.command[0],
+                 j->lost_why.text);
     else if (j->options.verbose)
-        say_line(
-            words_of("%s: %s sent to %s", j->options.name, action, j->options.command[0]).text);
+        say_line("%s: %s sent to %s", j->options.name, action, j->options.command[0]);
     j->was_lost = true;
 }
 
@@ -237,9 +227,8 @@ static void pass_signals_on(job *j)
             j->ended_by = number;
         int error = child_signal(&j->child, number);
         if (error != 0)
-            say_line(words_of("signal %d cannot be sent to %s: %s", number, j->options.command[0],
-                              strerror(error))
-                         .text);
+            say_line("signal %d cannot be sent to %s: %s", number, j->options.command[0],
+                     strerror(error));
     }
 }
 
@@ -254,7 +243,7 @@ static void check_start(job *j)
     json_number("pid", j->child.pid);
     json_send();
     if (j->options.verbose)
-        say_line(words_of("%s started, pid %d", j->options.command[0], (int)j->child.pid).text);
+        say_line("%s started, pid %d", j->options.command[0], (int)j->child.pid);
 }
 
 /* The command has stopped.  On a terminal bowline stops too, so that the shell gets control.  After
@@ -314,12 +303,12 @@ static void check_child(job *j)
 /* Until the command has ended; after a loss, until all its processes have ended. */
 static bool is_active(job *j)
 {
-    return ending_has_begun(j) ? ending_continues(j) : j->child.is_running;
+    return j->ending.has_begun ? ending_continues(j) : j->child.is_running;
 }
 
 static int64_t look_ms(const job *j)
 {
-    if (j->ending.killed_at == 0 && (j->child.is_running || !ending_has_begun(j)))
+    if (j->ending.killed_at == 0 && (j->child.is_running || !j->ending.has_begun))
         return BOWLINE_FOREVER;
     return j->ending.not_stopped ? LOOK_AGAIN_MS : LOOK_MS;
 }

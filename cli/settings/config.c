@@ -26,7 +26,6 @@ static const char *const keys[] = { "url", "wait", "lease", "max-hold", "kill-af
 /* The contents of a file. */
 typedef struct text_file {
     char        text[CONFIG_FILE_MAX + 1];
-    size_t      size;
     bool        is_private;
     trust_fault why_not; /* if not private */
 } text_file;
@@ -74,19 +73,20 @@ static int check_trust(text_file *file, int fd, const char *path, bool is_secret
 /* Reads all of it. Returns -1 with *reterr. */
 static int read_text(text_file *ret_file, int fd, const char *path, failure *reterr)
 {
-    ret_file->size = 0;
+    size_t size = 0;
+
     for (;;) {
-        ssize_t got = read(fd, ret_file->text + ret_file->size, CONFIG_FILE_MAX - ret_file->size);
+        ssize_t got = read(fd, ret_file->text + size, CONFIG_FILE_MAX - size);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return read_failed(path, reterr);
         if (got == 0)
             break;
-        ret_file->size += (size_t)got;
+        size += (size_t)got;
     }
-    ret_file->text[ret_file->size] = '\0';
-    if (ret_file->size == CONFIG_FILE_MAX || strlen(ret_file->text) != ret_file->size)
+    ret_file->text[size] = '\0';
+    if (size == CONFIG_FILE_MAX || strlen(ret_file->text) != size)
         return failed(reterr, words_of("%s is not a text file for bowline", path),
                       words_of("it is too long or contains a NUL byte"),
                       words_of("type: ls -l %s", path));
@@ -343,6 +343,14 @@ int settings_find(settings *ret_settings, const run_options *options, failure *r
     return 0;
 }
 
+int settings_fail(const settings *s, words what, const char *text, failure *reterr)
+{
+    failure is = { .code = EXIT_FAILED, .what = what };
+
+    failure_explain(&is, text, words_of("check the URL, from %s", s->url_from.text));
+    return failed_with(reterr, is);
+}
+
 void settings_wipe(settings *s)
 {
     explicit_bzero(s, sizeof *s);
@@ -366,8 +374,7 @@ static int find_settings(settings *ret_settings, const option_table *t, const ru
     return status;
 }
 
-int url_query_main(const option_table *t, void (*help)(FILE *out), url_answer *answer, int argc,
-                   char **argv)
+int url_query_main(const option_table *t, url_answer *answer, int argc, char **argv)
 {
     run_options o;
     settings    s    = { .url = "" };
@@ -376,7 +383,7 @@ int url_query_main(const option_table *t, void (*help)(FILE *out), url_answer *a
     int         code = -1;
 
     if (at == 0) {
-        help(stdout);
+        options_write(t, false);
         return say_done();
     }
     if (at > 0 && at < argc)

@@ -16,7 +16,58 @@
 
 static const option_row rows[] = { RUN_OPTION_MAP(OPTION_ROW) };
 
-static const option_table table = OPTION_TABLE("run", rows, RUN_OPERANDS, true);
+static const char run_details[] =
+    "\n"
+    "COMMAND runs without a shell, in its own process group, with these variables:\n"
+    "  BOWLINE_NAME         name of the lock\n"
+    "  BOWLINE_FENCE        fencing token: grows with every holder; unset if the\n"
+    "                       lock has none\n"
+    "  BOWLINE_DEADLINE_MS  time until the lease ends, at the start of COMMAND;\n"
+    "                       unset if no lease ends the lock\n"
+    "\n"
+    "Bowline renews a lease while COMMAND runs.  If it cannot, it stops all processes\n"
+    "of COMMAND before someone else can acquire the lock: TERM, then KILL after\n"
+    "--kill-after (at most half of the lease).  Then it exits 123.  If the lock is\n"
+    "already lost, it sends KILL at once.  A stopped bowline (Ctrl-Z) cannot renew:\n"
+    "if the lease ends meanwhile, COMMAND is stopped when bowline continues.\n"
+    "\n"
+    "If bowline is killed, COMMAND gets TERM.  With file:, COMMAND keeps the lock\n"
+    "until it ends, unless --close was given.  Background processes that COMMAND\n"
+    "leaves behind do not keep the lock.\n"
+    "\n"
+    "The URL comes from the first of: --url, --url-file, $BOWLINE_URL,\n"
+    "$XDG_CONFIG_HOME/bowline.conf (or ~/.config/bowline.conf) or, if that file does\n"
+    "not exist, /etc/bowline.conf.  The default is file:, the locks of this user on\n"
+    "this machine.  file:///run/lock/bowline has the locks of all users.\n"
+    "The config file has lines KEY = VALUE: url, wait, lease, max-hold, kill-after.\n"
+    "Put a URL with a password in a file that only you can read (--url-file).\n"
+    /* In the order of bowline(7), which documents the defaults. */
+    "\n"
+    "A URL may have options, as in redis://HOST?lease=10s&wait=1m; man 7 bowline:\n"
+    "  for every lock\n"
+    "    lease=TIME  wait=TIME  max-hold=TIME  timeout=TIME  renew=off  spin=off\n"
+    "  for Redis\n"
+    "    protocol=NAME  profile=NAME  accept-risk=1  key=TEMPLATE  password-file=FILE\n"
+    "    queue-max=N  turns=N  turns-time=TIME  sync=N  drift=TIME  restart-wait=off\n"
+    "    db=N  ca=FILE  cert=FILE  cert-key=FILE\n"
+    "    sentinel-password-file=FILE  sentinel-user=NAME\n"
+    "  for a protocol of an article, or a profile\n"
+    "    retry=N      number of further attempts\n"
+    "    pause=TIME   pause between attempts\n"
+    "    buffer=TIME  time added to the end of the lock that the value holds\n"
+    "    guard=TIME   release keeps a key that expires earlier (php-pidlock)\n";
+
+const option_table run_table = {
+    OPTION_TABLE("run", rows, RUN_OPERANDS, true),
+    .before  = "bowline run nightly ./report.sh            run it when no one else does\n"
+               "bowline run --skip nightly ./report.sh     from cron: skip while it runs\n"
+               "bowline run -w 5m -t 30s deploy sh -c '...'\n"
+               "\n",
+    .after   = "\n"
+               "Exit: status of COMMAND; 128+N if signal N killed it; 123 lock lost; 124 not\n"
+               "acquired; 125 bowline failed; 126 cannot run, 127 not found.  bowline help run\n",
+    .details = run_details,
+};
 
 enum { ROWS_MAX = 20, FIRST_NUMBER = 256, ARGUMENT_MAX = 20 };
 
@@ -94,7 +145,7 @@ static int fail_option(const option_table *t, const char *typed, int number, fai
 
 static int usage_failed(failure *reterr, words what)
 {
-    return options_fail(&table, reterr, what, words_of("usage: %s", table.usage));
+    return options_fail(&run_table, reterr, what, words_of("usage: %s", run_table.usage));
 }
 
 int options_time(int64_t *ret_ms, const char *key, const char *where, const char *text,
@@ -120,11 +171,11 @@ int options_time(int64_t *ret_ms, const char *key, const char *where, const char
         return 0;
     }
     if (bowline_duration_parse(&ms, text, &error) < 0)
-        return options_fail(&table, reterr,
+        return options_fail(&run_table, reterr,
                             words_of("%s: \"%s\" is not a time", where, url_shown(text).text),
                             words_of("a time has a unit: 500ms, 30s, 5m, 2h, 1d, 1m30s"));
     if (ms < limits[i].min_ms || ms > limits[i].max_ms)
-        return options_fail(&table, reterr, words_of("%s: %s is out of range", where, text),
+        return options_fail(&run_table, reterr, words_of("%s: %s is out of range", where, text),
                             words_of("it is from %s to %s",
                                      words_of_duration(limits[i].min_ms).text,
                                      words_of_duration(limits[i].max_ms).text));
@@ -144,7 +195,7 @@ static int read_number(int *ret_number, const char *where, const char *value, in
         number = max + 1;
     if (number > max)
         return options_fail(
-            &table, reterr,
+            &run_table, reterr,
             words_of("%s: \"%s\" is not a number from 0 to %d", where, url_shown(value).text, max),
             words_of("%s", ""));
     *ret_number = number;
@@ -161,7 +212,7 @@ static int read_policy(lost_policy *ret_policy, const char *value, failure *rete
             return 0;
         }
     return options_fail(
-        &table, reterr, words_of("--on-lost: there is no policy \"%s\"", url_shown(value).text),
+        &run_table, reterr, words_of("--on-lost: there is no policy \"%s\"", url_shown(value).text),
         say_suggestion(value, names, "--on-lost ", "the policies are term, kill and warn"));
 }
 
@@ -235,9 +286,9 @@ int options_parse(run_options *ret_options, const option_table *t, int argc, cha
     }
 }
 
-void options_write(const option_table *t, FILE *out)
+void options_write(const option_table *t, bool with_details)
 {
-    (void)fprintf(out, "usage: %s\n", t->usage);
+    (void)printf("%susage: %s\n", t->before, t->usage);
     for (unsigned i = 0; i < t->count; i++) {
         const option_row *row      = &t->rows[i];
         const char       *argument = row->argument != NULL ? row->argument : "";
@@ -245,8 +296,11 @@ void options_write(const option_table *t, FILE *out)
             argument = "NAME"; /* the choices are listed elsewhere in the help */
         words letter = row->letter != 0 ? words_of("-%c,", row->letter) : words_of("%s", "");
         words name   = words_of("--%s %s", row->name, argument);
-        (void)fprintf(out, "%3s %-25s %s\n", letter.text, name.text, row->help);
+        (void)printf("%3s %-25s %s\n", letter.text, name.text, row->help);
     }
+    if (t->more != NULL)
+        t->more();
+    (void)printf("%s%s", t->after, with_details && t->details != NULL ? t->details : "");
 }
 
 /* ---- the command line of run ----------------------------------------------------------------- */
@@ -295,76 +349,11 @@ static int read_operands(run_options *o, int at, int argc, char **argv, failure 
 int run_options_read(run_options *ret_options, int argc, char **argv, failure *reterr)
 {
     run_options *o  = ret_options;
-    int          at = options_parse(o, &table, argc, argv, reterr);
+    int          at = options_parse(o, &run_table, argc, argv, reterr);
 
     if (at > 0 && read_operands(o, at, argc, argv, reterr) < 0)
         return -1;
     if (o->skips && o->wait_ms == BOWLINE_DEFAULT)
         o->wait_ms = BOWLINE_NO_WAIT;
     return at > 0 ? 1 : at;
-}
-
-void run_usage(FILE *out)
-{
-    (void)fputs("bowline run nightly ./report.sh            run it when no one else does\n"
-                "bowline run --skip nightly ./report.sh     from cron: skip while it runs\n"
-                "bowline run -w 5m -t 30s deploy sh -c '...'\n"
-                "\n",
-                out);
-    options_write(&table, out);
-    (void)fputs("\n"
-                "Exit: status of COMMAND; 128+N if signal N killed it; 123 lock lost; 124 not\n"
-                "acquired; 125 bowline failed; 126 cannot run, 127 not found.  bowline help run\n",
-                out);
-}
-
-/* In the order of bowline(7), which documents the defaults. */
-static void write_url_options(FILE *out)
-{
-    (void)fputs("\n"
-                "A URL may have options, as in redis://HOST?lease=10s&wait=1m; man 7 bowline:\n"
-                "  for every lock\n"
-                "    lease=TIME  wait=TIME  max-hold=TIME  timeout=TIME  renew=off  spin=off\n"
-                "  for Redis\n"
-                "    protocol=NAME  profile=NAME  accept-risk=1  key=TEMPLATE  password-file=FILE\n"
-                "    queue-max=N  turns=N  turns-time=TIME  sync=N  drift=TIME  restart-wait=off\n"
-                "    db=N  ca=FILE  cert=FILE  cert-key=FILE\n"
-                "    sentinel-password-file=FILE  sentinel-user=NAME\n"
-                "  for a protocol of an article, or a profile\n"
-                "    retry=N      number of further attempts\n"
-                "    pause=TIME   pause between attempts\n"
-                "    buffer=TIME  time added to the end of the lock that the value holds\n"
-                "    guard=TIME   release keeps a key that expires earlier (php-pidlock)\n",
-                out);
-}
-
-void run_help(FILE *out)
-{
-    run_usage(out);
-    (void)fputs("\n"
-                "COMMAND runs without a shell, in its own process group, with these variables:\n"
-                "  BOWLINE_NAME         name of the lock\n"
-                "  BOWLINE_FENCE        fencing token: grows with every holder; unset if the\n"
-                "                       lock has none\n"
-                "  BOWLINE_DEADLINE_MS  time until the lease ends, at the start of COMMAND;\n"
-                "                       unset if no lease ends the lock\n"
-                "\n"
-                "Bowline renews a lease while COMMAND runs.  If it cannot, it stops all processes\n"
-                "of COMMAND before someone else can acquire the lock: TERM, then KILL after\n"
-                "--kill-after (at most half of the lease).  Then it exits 123.  If the lock is\n"
-                "already lost, it sends KILL at once.  A stopped bowline (Ctrl-Z) cannot renew:\n"
-                "if the lease ends meanwhile, COMMAND is stopped when bowline continues.\n"
-                "\n"
-                "If bowline is killed, COMMAND gets TERM.  With file:, COMMAND keeps the lock\n"
-                "until it ends, unless --close was given.  Background processes that COMMAND\n"
-                "leaves behind do not keep the lock.\n"
-                "\n"
-                "The URL comes from the first of: --url, --url-file, $BOWLINE_URL,\n"
-                "$XDG_CONFIG_HOME/bowline.conf (or ~/.config/bowline.conf) or, if that file does\n"
-                "not exist, /etc/bowline.conf.  The default is file:, the locks of this user on\n"
-                "this machine.  file:///run/lock/bowline has the locks of all users.\n"
-                "The config file has lines KEY = VALUE: url, wait, lease, max-hold, kill-after.\n"
-                "Put a URL with a password in a file that only you can read (--url-file).\n",
-                out);
-    write_url_options(out);
 }

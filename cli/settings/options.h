@@ -56,14 +56,16 @@ typedef struct option_table {
     const option_row *rows;
     unsigned          count;
     bool              stops_at_operand; /* options after the first operand belong to a command */
+    const char       *before;           /* of the help: above the usage                        */
+    void (*more)(void);                 /* below the options; may be NULL                      */
+    const char *after;                  /* at the end                                          */
+    const char *details;                /* only for `bowline help`; may be NULL                */
 } option_table;
 
 /* `stops`: see stops_at_operand. */
-#define OPTION_TABLE(name, its_rows, operands, stops)                                         \
-    {                                                                                         \
-        .command = name, .usage = "bowline " name " [OPTION...] " operands, .rows = its_rows, \
-        .count = sizeof its_rows / sizeof its_rows[0], .stops_at_operand = stops,             \
-    }
+#define OPTION_TABLE(name, its_rows, operands, stops)                                     \
+    .command = name, .usage = "bowline " name " [OPTION...] " operands, .rows = its_rows, \
+    .count = sizeof its_rows / sizeof its_rows[0], .stops_at_operand = stops
 
 typedef enum lost_policy {
     LOST_TERM = 1, /* TERM in time, KILL before the lock is lost */
@@ -104,7 +106,10 @@ int options_parse(run_options *ret_options, const option_table *t, int argc, cha
 /* A usage error of this command. */
 int options_fail(const option_table *t, failure *reterr, words what, words why);
 
-void options_write(const option_table *t, FILE *out);
+/* Writes the help to standard output. */
+void options_write(const option_table *t, bool with_details);
+
+extern const option_table run_table;
 
 /* Reads a time of a run: `key` is "wait", "lease", "max-hold" or "kill-after". */
 int options_time(int64_t *ret_ms, const char *key, const char *where, const char *text,
@@ -116,6 +121,3 @@ int options_check_name(const char *name, const char *command, failure *reterr);
 
 /* Reads `run ...`; argv[0] is "run". Returns 1, 0 for --help, or below 0 with *reterr. */
 int run_options_read(run_options *ret_options, int argc, char **argv, failure *reterr);
-
-void run_usage(FILE *out);
-void run_help(FILE *out);

@@ -19,14 +19,11 @@ static const char cut_mark[] = "...";
 
 enum { CUT_MARK = sizeof cut_mark - 1 };
 
-words words_of(const char *format, ...)
+__attribute__((format(printf, 1, 0))) static words words_from(const char *format, va_list arguments)
 {
-    words   ret;
-    va_list arguments;
+    words ret;
+    int   size = vsnprintf(ret.text, sizeof ret.text, format, arguments);
 
-    va_start(arguments, format);
-    int size = vsnprintf(ret.text, sizeof ret.text, format, arguments);
-    va_end(arguments);
     assert(size >= 0);
     if ((size_t)size < sizeof ret.text)
         return ret;
@@ -34,6 +31,16 @@ words words_of(const char *format, ...)
     while (end > 0 && ((unsigned char)ret.text[end] & 0xc0) == 0x80)
         end--; /* not inside a character */
     memcpy(ret.text + end, cut_mark, sizeof cut_mark);
+    return ret;
+}
+
+words words_of(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    words ret = words_from(format, arguments);
+    va_end(arguments);
     return ret;
 }
 
@@ -189,9 +196,14 @@ bool say_bytes(int fd, const char *bytes, size_t size)
     }
 }
 
-void say_line(const char *text)
+void say_line(const char *format, ...)
 {
-    words shown = words_escaped(text, WORDS_MAX);
+    va_list arguments;
+
+    va_start(arguments, format);
+    words text = words_from(format, arguments);
+    va_end(arguments);
+    words shown = words_escaped(text.text, WORDS_MAX);
     char  line[WORDS_MAX + 16];
     int   size = snprintf(line, sizeof line, "bowline: %s\n", shown.text);
 
@@ -206,14 +218,14 @@ void say_failure(const failure *happened)
 
     for (unsigned i = 0; i < 3; i++)
         if (lines[i][0] != '\0')
-            say_line(lines[i]);
+            say_line("%s", lines[i]);
 }
 
 int say_done(void)
 {
     if (fflush(stdout) == 0 && ferror(stdout) == 0)
         return 0;
-    say_line(words_of("standard output: %s", strerror(errno)).text);
+    say_line("standard output: %s", strerror(errno));
     return EXIT_FAILED;
 }
 

@@ -72,7 +72,7 @@ void say_failure(const failure *happened);
 
 /* Writes one line.  Drops it if standard error would block: a reader that does not read must not
  * keep bowline from watching the lock. */
-void say_line(const char *text);
+void say_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Writes `size` bytes unless that would block.  Returns true if they were written. */
 bool say_bytes(int fd, const char *bytes, size_t size);

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/run/lock.h"
+#include "cli/run/job.h"
 
 static int64_t looks;
 

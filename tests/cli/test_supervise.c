@@ -13,8 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/run/lock.h"
-#include "cli/run/supervise.h"
+#include "cli/run/job.h"
 
 enum { MAX_HOLD_MS = 60000, GRACE_MS = 5000, SENT_MAX = 8 };
 

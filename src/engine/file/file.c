@@ -71,8 +71,6 @@ typedef struct node {
     bwl_engine_lock *lock;
     bwl_file_store  *store;
     bwl_file_path    path;
-    bwl_file         queue; /* fd -1: not open                                       */
-    bwl_file         named; /* the file of a name that is a path; fd -1: a bare name */
     bool             may_wait;
     bool             queued;
     bool             flocked;
@@ -96,16 +94,9 @@ static void stop_waiting(node *n)
     bwl_file_watch_remove(&n->store->watcher, &n->named_waiter);
 }
 
-static void close_files(node *n)
-{
-    bwl_file_close(&n->queue);
-    bwl_file_close(&n->named);
-    bwl_file_name_lock_close(&n->path.name_lock);
-}
-
 static int flock_fd(const node *n)
 {
-    return n->named.fd >= 0 ? n->named.fd : n->queue.fd;
+    return n->path.named.fd >= 0 ? n->path.named.fd : n->path.queue.fd;
 }
 
 /* The name lock first: a waiter that the flock wakes finds both free. */
@@ -122,11 +113,11 @@ static void release_flock(node *n)
 static void leave(node *n)
 {
     release_flock(n);
-    if (n->queued && bwl_file_queue_leave(n->queue.fd))
-        (void)futimens(n->queue.fd, NULL); /* if it fails, they poll */
+    if (n->queued && bwl_file_queue_leave(n->path.queue.fd))
+        (void)futimens(n->path.queue.fd, NULL); /* if it fails, they poll */
     n->queued = false;
     stop_waiting(n);
-    close_files(n);
+    bwl_file_path_close(&n->path);
 }
 
 /* ---- refusing -------------------------------------------------------------------------------- */
@@ -188,13 +179,13 @@ static int open_once(node *n, bwl_fault *fault)
 {
     int status = n->path.path == NULL ? bwl_file_store_open(n->store, true, fault) : BWL_OK;
 
-    return status < 0 ? status : bwl_file_path_open(&n->path, true, &n->queue, &n->named, fault);
+    return status < 0 ? status : bwl_file_path_open(&n->path, true, fault);
 }
 
 static int open_files(node *n, bwl_fault *fault)
 {
     bwl_file_directory *d      = &n->store->directory;
-    int                 status = n->queue.fd >= 0 ? BWL_OK : open_once(n, fault);
+    int                 status = n->path.queue.fd >= 0 ? BWL_OK : open_once(n, fault);
     struct stat         st;
 
     if (status == BWL_OK || n->path.path != NULL || d->fd < 0 || fstat(d->fd, &st) != 0 ||
@@ -211,7 +202,7 @@ static int open_files(node *n, bwl_fault *fault)
  * the queue nodes of others.  There the queue alone excludes. */
 static bool needs_no_flock(const node *n)
 {
-    return n->named.fd < 0 && n->store->directory.is_remote;
+    return n->path.named.fd < 0 && n->store->directory.is_remote;
 }
 
 /* NFS requires a file that is open for writing; flock(1) does the same. */
@@ -219,12 +210,12 @@ static bool reopen_for_writing(node *n)
 {
     char path[32];
 
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", n->named.fd);
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", n->path.named.fd);
     int fd = bwl_file_open_at(AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
     if (fd < 0)
         return false;
-    (void)close(n->named.fd); /* was read only */
-    n->named.fd = fd;
+    (void)close(n->path.named.fd); /* was read only */
+    n->path.named.fd = fd;
     return true;
 }
 
@@ -245,8 +236,8 @@ static bwl_file_lock_state acquire_flock(node *n)
     if (needs_no_flock(n))
         return BWL_FILE_FREE;
     int status = flock(flock_fd(n), LOCK_EX | LOCK_NB);
-    if (status != 0 && errno == EBADF && n->named.fd >= 0 && reopen_for_writing(n))
-        status = flock(n->named.fd, LOCK_EX | LOCK_NB);
+    if (status != 0 && errno == EBADF && n->path.named.fd >= 0 && reopen_for_writing(n))
+        status = flock(n->path.named.fd, LOCK_EX | LOCK_NB);
     n->flocked = status == 0;
     if (status != 0)
         return errno == EWOULDBLOCK ? BWL_FILE_BUSY : BWL_FILE_FAILED;
@@ -268,7 +259,7 @@ static bwl_answer confirm(node *n, uint64_t *ret_number)
     bool      are_current;
     bwl_fault fault;
 
-    if (bwl_file_path_check(&n->path, &n->queue, &n->named, &are_current, &fault) < 0)
+    if (bwl_file_path_check(&n->path, &are_current, &fault) < 0)
         return refused(n, &fault);
     if (!are_current)
         return start_over(n, "the lock file is replaced again and again");
@@ -281,13 +272,13 @@ static bwl_answer confirm(node *n, uint64_t *ret_number)
 static bwl_answer grant(node *n, uint64_t *ret_number)
 {
     bwl_file_head head;
-    int           error = bwl_file_read_head(n->queue.fd, &head);
+    int           error = bwl_file_read_head(n->path.queue.fd, &head);
 
     if (error != 0)
         return refused_errno(n, "read", error);
     if (head.granted >= n->ticket) /* we were stopped since the last check */
         return start_over(n, "overtaken again and again");
-    error = bwl_file_write(n->queue.fd, n->ticket, false, true, identity(n));
+    error = bwl_file_write(n->path.queue.fd, n->ticket, false, true, identity(n));
     if (error != 0)
         return refused_errno(n, "write", error);
     return confirm(n, ret_number);
@@ -308,7 +299,7 @@ static bwl_answer try_head(node *n, uint64_t *ret_number)
 /* True if no ticket has held the lock for so long that the waiters in front may be stopped. */
 static bool is_idle(node *n, uint64_t granted, bwl_ms now)
 {
-    bool nobody = bwl_file_queue_test_head(n->queue.fd, granted, granted + 1) == BWL_FILE_FREE;
+    bool nobody = bwl_file_queue_test_head(n->path.queue.fd, granted, granted + 1) == BWL_FILE_FREE;
 
     if (!nobody || n->idle_since == 0 || n->idle_ticket != granted) {
         n->idle_ticket = granted;
@@ -346,7 +337,7 @@ static bwl_answer try_overtake(node *n, uint64_t granted, uint64_t *ret_number)
     case BWL_FILE_BUSY: return flock_busy(n, ret_number);
     case BWL_FILE_FAILED: return refused_errno(n, "lock", errno);
     }
-    unsigned before = bwl_file_queue_count(n->queue.fd, granted, n->ticket, COUNTED_MAX);
+    unsigned before = bwl_file_queue_count(n->path.queue.fd, granted, n->ticket, COUNTED_MAX);
     n->free_at      = now;
     if (++n->free_checks >= OVERTAKE_CHECKS * before)
         return grant(n, ret_number);
@@ -369,8 +360,8 @@ static uint64_t watch_files(node *n)
 {
     if (n->wakeup == LOCAL_WILL_PUSH || !n->may_wait)
         return n->wakeup;
-    bool queue_watched = watch_file(n, &n->queue_waiter, n->queue.fd);
-    bool named_watched = n->named.fd < 0 || watch_file(n, &n->named_waiter, n->named.fd);
+    bool queue_watched = watch_file(n, &n->queue_waiter, n->path.queue.fd);
+    bool named_watched = n->path.named.fd < 0 || watch_file(n, &n->named_waiter, n->path.named.fd);
     return queue_watched && named_watched ? LOCAL_WILL_PUSH : LOCAL_WILL_NOT;
 }
 
@@ -382,12 +373,12 @@ static bwl_answer try(node *n, uint64_t *ret_number)
     assert(n->queued);
     n->wakeup   = watch_files(n);
     *ret_number = n->wakeup;
-    int error   = bwl_file_read_head(n->queue.fd, &head);
+    int error   = bwl_file_read_head(n->path.queue.fd, &head);
     if (error != 0)
         return refused_errno(n, "read", error);
     if (head.granted >= n->ticket)
         return start_over(n, "overtaken again and again");
-    switch (bwl_file_queue_test_head(n->queue.fd, head.granted, n->ticket)) {
+    switch (bwl_file_queue_test_head(n->path.queue.fd, head.granted, n->ticket)) {
     case BWL_FILE_FREE: return try_head(n, ret_number);
     case BWL_FILE_BUSY: return try_overtake(n, head.granted, ret_number);
     case BWL_FILE_FAILED: break;
@@ -401,7 +392,7 @@ static bwl_answer try(node *n, uint64_t *ret_number)
 static bwl_answer draw(node *n)
 {
     bwl_file_head head;
-    int           error = bwl_file_read_head(n->queue.fd, &head);
+    int           error = bwl_file_read_head(n->path.queue.fd, &head);
 
     if (error != 0)
         return refused_errno(n, "read", error);
@@ -429,17 +420,17 @@ static bwl_answer enter(node *n, entry as, uint64_t *ret_number)
     if (answer != BWL_YES)
         return answer;
     if (as == WAITS_LAST)
-        state = bwl_file_queue_enqueue(n->queue.fd, &n->ticket);
+        state = bwl_file_queue_enqueue(n->path.queue.fd, &n->ticket);
     if (state == BWL_FILE_FREE)
-        error = bwl_file_write(n->queue.fd, n->ticket, true, as == TAKES, identity(n));
+        error = bwl_file_write(n->path.queue.fd, n->ticket, true, as == TAKES, identity(n));
     if (error != 0)
         return refused_errno(n, "write", error);
     if (state == BWL_FILE_FREE && as == TAKES)
-        state = bwl_file_queue_keep(n->queue.fd, n->ticket);
+        state = bwl_file_queue_keep(n->path.queue.fd, n->ticket);
     else if (state == BWL_FILE_FREE && as == WAITS_FIRST)
-        state = bwl_file_queue_keep_waiting(n->queue.fd, n->ticket);
+        state = bwl_file_queue_keep_waiting(n->path.queue.fd, n->ticket);
     else if (state == BWL_FILE_FREE)
-        state = bwl_file_queue_unlatch(n->queue.fd);
+        state = bwl_file_queue_unlatch(n->path.queue.fd);
     if (state != BWL_FILE_FREE)
         return refused_errno(n, "join the queue of", errno);
     return as == TAKES ? confirm(n, ret_number) : try(n, ret_number);
@@ -461,14 +452,15 @@ static bool all_overtaken(const node *n)
 {
     bwl_file_head head;
 
-    return bwl_file_read_head(n->queue.fd, &head) == 0 && head.granted <= BWL_FILE_TICKET_MAX &&
-           bwl_file_queue_test_from(n->queue.fd, head.granted) == BWL_FILE_FREE;
+    return bwl_file_read_head(n->path.queue.fd, &head) == 0 &&
+           head.granted <= BWL_FILE_TICKET_MAX &&
+           bwl_file_queue_test_from(n->path.queue.fd, head.granted) == BWL_FILE_FREE;
 }
 
 /* Behind the others in the queue. */
 static bwl_answer join_last(node *n, uint64_t *ret_number)
 {
-    switch (bwl_file_queue_latch(n->queue.fd)) {
+    switch (bwl_file_queue_latch(n->path.queue.fd)) {
     case BWL_FILE_FREE: n->queued = true; return enter(n, WAITS_LAST, ret_number);
     case BWL_FILE_BUSY: return BWL_RETRYABLE;
     case BWL_FILE_FAILED: break;
@@ -478,7 +470,7 @@ static bwl_answer join_last(node *n, uint64_t *ret_number)
 
 static bwl_answer join_queue(node *n, uint64_t *ret_number)
 {
-    switch (bwl_file_queue_lock_empty(n->queue.fd)) {
+    switch (bwl_file_queue_lock_empty(n->path.queue.fd)) {
     case BWL_FILE_FREE: return join_empty(n, ret_number);
     case BWL_FILE_BUSY: return n->may_wait || all_overtaken(n) ? join_last(n, ret_number) : BWL_NO;
     case BWL_FILE_FAILED: break;
@@ -560,7 +552,7 @@ static int file_prepare(bwl_engine_lock *lock, bwl_fault *fault)
     node           *n     = lock->part;
     bwl_file_store *store = lock->host->store;
 
-    *n = (node){ .lock = lock, .store = store, .queue = { .fd = -1 }, .named = { .fd = -1 } };
+    *n = (node){ .lock = lock, .store = store };
     return bwl_file_path_init(&n->path, &store->directory, lock->name, lock->name_size, fault);
 }
 
@@ -586,7 +578,7 @@ static void file_forget(bwl_engine_lock *lock)
     node *n = lock->part;
 
     if (bwl_forked(&lock->host->guard))
-        close_files(n);
+        bwl_file_path_close(&n->path);
     else
         leave(n);
     bwl_file_path_free(&n->path);
@@ -605,20 +597,20 @@ static int file_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *fa
     node           *n       = lock->part;
     bool            is_bare = n->path.path == NULL;
     int             status  = is_bare ? bwl_file_store_open(store, false, fault) : BWL_OK;
-    bwl_file        queue;
-    bwl_file        named;
+    bwl_file_path   asked   = n->path; /* this lock may be held: the query opens its own files */
 
     *ret_holder = (bwl_holder){ .held = false };
     if (status < 0 || (is_bare && store->directory.fd < 0))
         return status; /* no directory, no locks */
-    status = bwl_file_path_open(&n->path, false, &queue, &named, fault);
+    asked.queue_path = NULL;
+    asked.queue = asked.named = (bwl_file){ .fd = -1 };
+    asked.name_lock           = (bwl_file_name_lock){ .fd = 0 };
+    status                    = bwl_file_path_open(&asked, false, fault);
     if (status < 0)
         return status;
-    bwl_file_find_holder(&queue, is_bare ? &queue : &named, ret_holder);
-    if (ret_holder->fence == 0 && !ret_holder->foreign && bwl_file_path_is_name_locked(&n->path))
-        bwl_file_holder_by_name(ret_holder);
-    bwl_file_close(&queue);
-    bwl_file_close(&named);
+    bwl_file_find_holder(&asked.queue, is_bare ? &asked.queue : &asked.named,
+                         bwl_file_name_lock_test(&asked.name_lock) == BWL_FILE_BUSY, ret_holder);
+    bwl_file_path_close(&asked);
     return BWL_OK;
 }
 
@@ -632,11 +624,11 @@ static int file_fds(bwl_engine_lock *lock, int ret_fds[2])
     const node *n     = lock->part;
     int         count = 0;
 
-    if (n->named.fd >= 0)
-        ret_fds[count++] = n->named.fd;
-    if (n->queue.fd >= 0)
-        ret_fds[count++] = n->queue.fd;
-    if (n->name_locked && n->named.fd < 0 && n->path.name_lock.fd != 0)
+    if (n->path.named.fd >= 0)
+        ret_fds[count++] = n->path.named.fd;
+    if (n->path.queue.fd >= 0)
+        ret_fds[count++] = n->path.queue.fd;
+    if (n->name_locked && n->path.named.fd < 0 && n->path.name_lock.fd != 0)
         ret_fds[count++] = n->path.name_lock.fd; /* a path has two already, which is the maximum */
     return count;
 }

@@ -296,7 +296,8 @@ static void set_owner(int queue_fd, const bwl_file *flocked, uint64_t ticket,
     }
 }
 
-void bwl_file_find_holder(const bwl_file *queue, const bwl_file *flocked, bwl_holder *ret_holder)
+void bwl_file_find_holder(const bwl_file *queue, const bwl_file *flocked, bool name_is_locked,
+                          bwl_holder *ret_holder)
 {
     bwl_file_queue_first first  = { .kind = BWL_FILE_NOBODY };
     bwl_file_head        head   = { 0 };
@@ -318,12 +319,10 @@ void bwl_file_find_holder(const bwl_file *queue, const bwl_file *flocked, bwl_ho
         else
             holder.held = first.kind != BWL_FILE_NOBODY; /* it is about to be taken */
     }
+    if (name_is_locked && holder.fence == 0 && !holder.foreign) {
+        holder.held = true;
+        copy(holder.note, "its lock file was removed while it is held");
+    }
     holder.left_ms = holder.held ? BWL_NEVER : 0;
     *ret_holder    = holder;
-}
-
-void bwl_file_holder_by_name(bwl_holder *ret_holder)
-{
-    *ret_holder = (bwl_holder){ .held = true, .left_ms = BWL_NEVER };
-    copy(ret_holder->note, "its lock file was removed while it is held");
 }

@@ -131,7 +131,8 @@ int bwl_file_open_checked(bwl_file *ret_file, const bwl_file_target *t, bwl_faul
     return BWL_OK;
 }
 
-void bwl_file_close(bwl_file *file)
+/* The page cache keeps what was written, which is enough. */
+static void close_file(bwl_file *file)
 {
     if (file->fd >= 0)
         (void)close(file->fd);
@@ -191,17 +192,28 @@ static int make_absolute(char **ret_path, const char *name, bwl_fault *fault)
 int bwl_file_path_init(bwl_file_path *p, const bwl_file_directory *directory, const char *name,
                        size_t name_size, bwl_fault *fault)
 {
-    *p = (bwl_file_path){ .directory = directory, .name = name, .name_size = name_size };
+    *p = (bwl_file_path){ .directory = directory,
+                          .name      = name,
+                          .name_size = name_size,
+                          .queue     = { .fd = -1 },
+                          .named     = { .fd = -1 } };
     return is_path(name) ? make_absolute(&p->path, name, fault) : BWL_OK;
+}
+
+void bwl_file_path_close(bwl_file_path *p)
+{
+    close_file(&p->queue);
+    close_file(&p->named);
+    bwl_file_name_lock_close(&p->name_lock);
+    free(p->queue_path);
+    p->queue_path = NULL;
 }
 
 void bwl_file_path_free(bwl_file_path *p)
 {
-    bwl_file_name_lock_close(&p->name_lock);
+    bwl_file_path_close(p);
     free(p->path);
-    free(p->queue);
-    p->path  = NULL;
-    p->queue = NULL;
+    p->path = NULL;
 }
 
 /* ---- where the files are --------------------------------------------------------------------- */
@@ -301,14 +313,13 @@ static off_t offset_of(const char *name)
 /* Not needed in a private directory: no other user can remove a lock file there.  The lock on a
  * bare name is on the lock directory: the directories of a long name belong to the users that
  * create them. */
-static int open_name_lock(const bwl_file_path *p, const place *at, const bwl_file_sharing *sharing,
-                          bwl_file_name_lock *ret_lock, bwl_fault *fault)
+static int open_name_lock(bwl_file_path *p, const place *at, const bwl_file_sharing *sharing,
+                          bwl_fault *fault)
 {
     const bwl_file_directory *d       = p->directory;
     bool                      is_bare = p->path == NULL;
     const char               *name    = is_bare ? at->encoded : at->leaf;
 
-    *ret_lock = (bwl_file_name_lock){ .fd = 0 };
     if (!bwl_file_is_shared(sharing->mode) ||
         (is_bare ? d->is_private || d->is_remote : bwl_file_is_remote(at->at)))
         return BWL_OK;
@@ -316,24 +327,8 @@ static int open_name_lock(const bwl_file_path *p, const place *at, const bwl_fil
     if (fd < 0 && errno != EACCES)
         return bwl_fail_errno(fault, "cannot open the directory of \"%.100s\"", name);
     if (fd >= 0)
-        *ret_lock = (bwl_file_name_lock){ .fd = fd, .at = offset_of(name) };
+        p->name_lock = (bwl_file_name_lock){ .fd = fd, .at = offset_of(name) };
     return BWL_OK;
-}
-
-bool bwl_file_path_is_name_locked(const bwl_file_path *p)
-{
-    place              at;
-    bwl_file_sharing   sharing;
-    bwl_file_name_lock lock = { .fd = 0 };
-    bwl_fault          fault; /* the cause does not matter */
-    bool               is_there = enter(p, false, &at, &fault) == BWL_OK || p->path == NULL;
-    bool               is       = is_there && read_sharing(p, &at, &sharing, &fault) == BWL_OK &&
-              open_name_lock(p, &at, &sharing, &lock, &fault) == BWL_OK &&
-              bwl_file_name_lock_test(&lock) == BWL_FILE_BUSY;
-
-    leave(p, &at);
-    bwl_file_name_lock_close(&lock);
-    return is;
 }
 
 /* ---- the named file -------------------------------------------------------------------------- */
@@ -369,8 +364,7 @@ static int cannot_open_named(const bwl_file_path *p, bool makes, bwl_fault *faul
 }
 
 /* Takes over the descriptor; closes it if the file is refused. */
-static int take_named(const bwl_file_path *p, int fd, bool writes, bwl_file *ret_named,
-                      bwl_fault *fault)
+static int take_named(bwl_file_path *p, int fd, bool writes, bwl_fault *fault)
 {
     struct stat st;
     int         status = BWL_OK;
@@ -382,14 +376,13 @@ static int take_named(const bwl_file_path *p, int fd, bool writes, bwl_file *ret
     if (status < 0)
         (void)close(fd);
     else
-        *ret_named = (bwl_file){ .fd = fd, .device = st.st_dev, .inode = st.st_ino };
+        p->named = (bwl_file){ .fd = fd, .device = st.st_dev, .inode = st.st_ino };
     return status;
 }
 
 /* Enters the place too.  For a query, the file is opened with O_PATH, which has no effect on it,
  * even if it is a FIFO or a device. */
-static int open_named(const bwl_file_path *p, bool writes, place *at, bwl_file *ret_named,
-                      bwl_fault *fault)
+static int open_named(bwl_file_path *p, bool writes, place *at, bwl_fault *fault)
 {
     bool makes = false;
     int  fd    = -1;
@@ -409,7 +402,7 @@ static int open_named(const bwl_file_path *p, bool writes, place *at, bwl_file *
         return cannot_open_named(p, makes, fault);
     if (fd < 0)
         return errno == ENOENT ? BWL_OK : bwl_fail_errno(fault, "cannot look at %.150s", p->path);
-    return take_named(p, fd, writes, ret_named, fault);
+    return take_named(p, fd, writes, fault);
 }
 
 /* ---- the queue file -------------------------------------------------------------------------- */
@@ -417,74 +410,59 @@ static int open_named(const bwl_file_path *p, bool writes, place *at, bwl_file *
 /* The name of the queue file in its directory. */
 static const char *queue_leaf(const bwl_file_path *p, const place *at)
 {
-    return p->path != NULL ? strrchr(p->queue, '/') + 1 : at->leaf;
+    return p->path != NULL ? strrchr(p->queue_path, '/') + 1 : at->leaf;
 }
 
-static int name_queue(bwl_file_path *p, const place *at, bwl_fault *fault)
+static int open_queue(bwl_file_path *p, const place *at, const bwl_file_sharing *sharing,
+                      bool writes, bwl_fault *fault)
 {
-    free(p->queue);
-    p->queue = NULL;
-    if (p->path == NULL || asprintf(&p->queue, "%s%s", at->resolved.path, queue_ending) >= 0)
-        return BWL_OK;
-    p->queue = NULL;
-    return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-}
+    bool is_bare = p->path == NULL;
 
-static int open_queue(const bwl_file_path *p, const place *at, const bwl_file_sharing *sharing,
-                      bool writes, bwl_file *ret_queue, bwl_fault *fault)
-{
-    bool            is_bare = p->path == NULL;
-    bwl_file_target t       = {
-              .at         = at->at,
-              .leaf       = queue_leaf(p, at),
-              .shown      = is_bare ? p->directory->path : "",
-              .path       = p->queue,
-              .role       = is_bare ? "" : ", where its queue is kept,",
-              .sharing    = *sharing,
-              .is_private = is_bare && p->directory->is_private,
-              .makes      = writes,
-              .writes     = writes,
+    if (!is_bare && asprintf(&p->queue_path, "%s%s", at->resolved.path, queue_ending) < 0) {
+        p->queue_path = NULL;
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    }
+    bwl_file_target t = {
+        .at         = at->at,
+        .leaf       = queue_leaf(p, at),
+        .shown      = is_bare ? p->directory->path : "",
+        .path       = p->queue_path,
+        .role       = is_bare ? "" : ", where its queue is kept,",
+        .sharing    = *sharing,
+        .is_private = is_bare && p->directory->is_private,
+        .makes      = writes,
+        .writes     = writes,
     };
-
-    return bwl_file_open_checked(ret_queue, &t, fault);
+    return bwl_file_open_checked(&p->queue, &t, fault);
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-static int open_at(bwl_file_path *p, bool writes, const place *at, bwl_file *ret_queue,
-                   bwl_fault *fault)
+/* A name lock can be held though the file is missing: the file was removed. */
+static int open_at(bwl_file_path *p, bool writes, bool is_there, const place *at, bwl_fault *fault)
 {
     bwl_file_sharing sharing;
     int              status = read_sharing(p, at, &sharing, fault);
 
-    if (status == BWL_OK && writes)
-        status = open_name_lock(p, at, &sharing, &p->name_lock, fault);
     if (status == BWL_OK)
-        status = name_queue(p, at, fault);
-    return status < 0 ? status : open_queue(p, at, &sharing, writes, ret_queue, fault);
+        status = open_name_lock(p, at, &sharing, fault);
+    return status == BWL_OK && is_there ? open_queue(p, at, &sharing, writes, fault) : status;
 }
 
-int bwl_file_path_open(bwl_file_path *p, bool writes, bwl_file *ret_queue, bwl_file *ret_named,
-                       bwl_fault *fault)
+int bwl_file_path_open(bwl_file_path *p, bool writes, bwl_fault *fault)
 {
+    bool  is_bare = p->path == NULL;
     place at;
-    int   status;
+    int   status     = is_bare ? enter(p, writes, &at, fault) : open_named(p, writes, &at, fault);
+    bool  is_nowhere = status < 0 && errno == ENOENT && !writes; /* not even its directory */
 
-    *ret_queue = (bwl_file){ .fd = -1 };
-    *ret_named = (bwl_file){ .fd = -1 };
-    if (writes)
-        bwl_file_name_lock_close(&p->name_lock);
-    if (p->path != NULL)
-        status = open_named(p, writes, &at, ret_named, fault);
-    else
-        status = enter(p, writes, &at, fault);
-    if (status < 0 && errno == ENOENT && !writes)
-        status = BWL_OK; /* not even its directory exists */
-    else if (status == BWL_OK && (p->path == NULL || ret_named->fd >= 0))
-        status = open_at(p, writes, &at, ret_queue, fault);
+    if (is_nowhere)
+        status = BWL_OK;
+    if (status == BWL_OK && (is_bare || !is_nowhere))
+        status = open_at(p, writes, is_bare ? !is_nowhere : p->named.fd >= 0, &at, fault);
     leave(p, &at);
     if (status < 0)
-        bwl_file_close(ret_named);
+        bwl_file_path_close(p);
     return status;
 }
 
@@ -513,8 +491,7 @@ static int check_entry(const bwl_file_path *p, int at, const char *entry, const 
     return bwl_fail_errno(fault, "cannot look at %s", shown);
 }
 
-int bwl_file_path_check(const bwl_file_path *p, const bwl_file *queue, const bwl_file *named,
-                        bool *ret_are_current, bwl_fault *fault)
+int bwl_file_path_check(const bwl_file_path *p, bool *ret_are_current, bwl_fault *fault)
 {
     place at;
     int   status = enter(p, false, &at, fault);
@@ -523,9 +500,9 @@ int bwl_file_path_check(const bwl_file_path *p, const bwl_file *queue, const bwl
     if (status < 0)
         return is_replaced(errno) ? BWL_OK : status;
     if (p->path != NULL)
-        status = check_entry(p, at.at, at.leaf, named, ret_are_current, fault);
+        status = check_entry(p, at.at, at.leaf, &p->named, ret_are_current, fault);
     if (*ret_are_current)
-        status = check_entry(p, at.at, queue_leaf(p, &at), queue, ret_are_current, fault);
+        status = check_entry(p, at.at, queue_leaf(p, &at), &p->queue, ret_are_current, fault);
     leave(p, &at);
     return status;
 }
@@ -536,7 +513,7 @@ void bwl_file_path_show(const bwl_file_path *p, char ret_text[BWL_FILE_SHOWN_MAX
 
     if (p->path != NULL) {
         (void)snprintf(ret_text, BWL_FILE_SHOWN_MAX, "%.130s",
-                       p->queue != NULL ? p->queue : p->path);
+                       p->queue_path != NULL ? p->queue_path : p->path);
         return;
     }
     bwl_file_encode(encoded, p->name, p->name_size);

@@ -40,9 +40,6 @@ typedef struct bwl_file {
     ino_t inode;
 } bwl_file;
 
-/* Does nothing if it is not open.  The page cache keeps what was written, which is enough. */
-void bwl_file_close(bwl_file *file);
-
 /* The file to open, and how. */
 typedef struct bwl_file_target {
     int              at;    /* its directory                                                      */
@@ -71,9 +68,11 @@ typedef struct bwl_file_path {
     const bwl_file_directory *directory; /* of bare names                                       */
     const char               *name;
     size_t                    name_size;
-    char                     *path;  /* a name that is a path, made absolute; NULL: a bare name */
-    char                     *queue; /* the path of the file beside it; NULL: not known yet     */
-    bwl_file_name_lock name_lock; /* open while the files are, in a shared directory             */
+    char                     *path; /* a name that is a path, made absolute; NULL: a bare name   */
+    char              *queue_path;  /* of the file beside it; NULL: not open                     */
+    bwl_file           queue;       /* the engine writes it; fd -1: not open                     */
+    bwl_file           named;       /* the file of a path; fd -1: not open, or a bare name       */
+    bwl_file_name_lock name_lock;   /* open with the files, in a shared directory                */
 } bwl_file_path;
 
 /* Opens nothing.  `name` must live as long as the path.  Free with bwl_file_path_free.  SYSTEM,
@@ -82,20 +81,15 @@ int  bwl_file_path_init(bwl_file_path *p, const bwl_file_directory *directory, c
                         size_t name_size, bwl_fault *fault);
 void bwl_file_path_free(bwl_file_path *p);
 
-/* Opens the queue file, which the engine writes, and the named file of a path (else its fd is -1).
- * Creates them if they are missing.  Opens the name lock if the directory is shared, local and
- * readable.  For a query, `writes` is false: creates and locks nothing; fd -1: the file is missing.
- * REFUSED, SYSTEM, NOMEM. */
-int bwl_file_path_open(bwl_file_path *p, bool writes, bwl_file *ret_queue, bwl_file *ret_named,
-                       bwl_fault *fault);
+/* Opens the files, and the name lock if the directory is shared, local and readable.  With
+ * `writes`, creates what is missing; otherwise, for a query, creates and locks nothing, and a file
+ * that is missing stays closed.  REFUSED, SYSTEM, NOMEM. */
+int  bwl_file_path_open(bwl_file_path *p, bool writes, bwl_fault *fault);
+void bwl_file_path_close(bwl_file_path *p);
 
 /* Checks whether the name still leads to these files.  REFUSED, SYSTEM, NOMEM: a call failed, so
  * the answer is not known. */
-int bwl_file_path_check(const bwl_file_path *p, const bwl_file *queue, const bwl_file *named,
-                        bool *ret_are_current, bwl_fault *fault);
-
-/* True if a process holds the name lock. */
-bool bwl_file_path_is_name_locked(const bwl_file_path *p);
+int bwl_file_path_check(const bwl_file_path *p, bool *ret_are_current, bwl_fault *fault);
 
 /* Writes the path of the queue file for messages, cut if it is long. */
 enum { BWL_FILE_SHOWN_MAX = 140 };

@@ -14,123 +14,6 @@ static const char queue_ending[] = ".bowline";
 
 enum { TRIES_MAX = 8 };
 
-/* ---- a file of the engine -------------------------------------------------------------------- */
-
-static int refuse(const bwl_file_target *t, const char *why, bwl_fault *fault)
-{
-    return bwl_fail(fault, BWL_STATUS_REFUSED, "%.90s%s%.90s%s %s", t->shown,
-                    t->shown[0] != '\0' ? "/" : "", t->path != NULL ? t->path : t->leaf, t->role,
-                    why);
-}
-
-static int cannot_open_file(const bwl_file_target *t, bwl_fault *fault)
-{
-    switch (errno) {
-    case ELOOP: return refuse(t, "is a symbolic link: not followed.  Remove it", fault);
-    case EISDIR:
-    case ENXIO:
-    case ENODEV: return refuse(t, "is not a regular file", fault);
-    case EACCES:
-    case EPERM: return refuse(t, "cannot be opened: permission denied", fault);
-    case EROFS: return refuse(t, "cannot be written: the file system is read-only", fault);
-    default:
-        return bwl_fail_errno(fault, "cannot open %.80s%s%.100s", t->shown,
-                              t->shown[0] != '\0' ? "/" : "", t->path != NULL ? t->path : t->leaf);
-    }
-}
-
-/* Users who may write to the directory may read and write the file. */
-static mode_t mode_for(const bwl_file_target *t)
-{
-    mode_t mode = S_IRUSR | S_IWUSR;
-
-    if (!t->is_private && (t->sharing.mode & S_IWGRP) != 0)
-        mode |= S_IRGRP | S_IWGRP;
-    if (!t->is_private && (t->sharing.mode & S_IWOTH) != 0)
-        mode |= S_IROTH | S_IWOTH;
-    return mode;
-}
-
-/* Creates the file with all its permissions before it has a name, because another user may open it
- * at once.  -1: the file system cannot, or another process was faster (EEXIST). */
-static int make_unnamed(const bwl_file_target *t)
-{
-    char path[32];
-    int  fd = bwl_file_open_at(t->at, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
-
-    if (fd < 0)
-        return -1;
-    bwl_file_share(fd, mode_for(t), &t->sharing);
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (linkat(AT_FDCWD, path, t->at, t->leaf, AT_SYMLINK_FOLLOW) == 0)
-        return fd;
-    bwl_file_close_keeping_errno(fd);
-    return -1;
-}
-
-static int make(const bwl_file_target *t, int flags)
-{
-    bool is_shared = !t->is_private && (t->sharing.mode & (S_IWGRP | S_IWOTH)) != 0;
-    int  fd        = is_shared ? make_unnamed(t) : -1;
-
-    if (fd >= 0 || (is_shared && errno == EEXIST))
-        return fd;
-    fd = bwl_file_open_at(t->at, t->leaf, flags | O_CREAT | O_EXCL, t->is_private ? 0600 : 0666);
-    if (fd >= 0)
-        bwl_file_share(fd, mode_for(t), &t->sharing);
-    return fd;
-}
-
-/* Without O_CREAT first, see open.h.  With O_NONBLOCK, so as not to wait for the writer of a
- * FIFO. */
-static int open_or_make(const bwl_file_target *t)
-{
-    int flags = (t->writes ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-    int fd    = -1;
-
-    for (int i = 0; i < TRIES_MAX; i++) {
-        fd = bwl_file_open_at(t->at, t->leaf, flags, 0);
-        if (fd >= 0 || errno != ENOENT || !t->makes)
-            break;
-        fd = make(t, flags);
-        if (fd >= 0 || errno != EEXIST)
-            break;
-    }
-    return fd;
-}
-
-static int check_file(const bwl_file_target *t, const struct stat *st, bwl_fault *fault)
-{
-    if (!S_ISREG(st->st_mode))
-        return refuse(t, "is not a regular file", fault);
-    if (st->st_nlink > 1)
-        return refuse(t, "has other names (hard links): not touched", fault);
-    if (t->is_private && st->st_uid != geteuid())
-        return refuse(t, "belongs to another user: not touched", fault);
-    return BWL_OK;
-}
-
-int bwl_file_open_checked(bwl_file *ret_file, const bwl_file_target *t, bwl_fault *fault)
-{
-    struct stat st;
-    int         fd = open_or_make(t);
-
-    if (fd < 0 && errno == ENOENT && !t->makes) {
-        *ret_file = (bwl_file){ .fd = -1 };
-        return BWL_OK;
-    }
-    if (fd < 0)
-        return cannot_open_file(t, fault);
-    int status = fstat(fd, &st) != 0 ? bwl_fail_errno(fault, "cannot look at a lock file")
-                                     : check_file(t, &st, fault);
-    if (status < 0) {
-        (void)close(fd);
-        return status;
-    }
-    *ret_file = (bwl_file){ .fd = fd, .device = st.st_dev, .inode = st.st_ino };
-    return BWL_OK;
-}
-
 /* The page cache keeps what was written, which is enough. */
 static void close_file(bwl_file *file)
 {
@@ -222,6 +105,7 @@ void bwl_file_path_free(bwl_file_path *p)
 typedef struct place {
     int               at;       /* of a bare name: perhaps the lock directory, which stays open */
     const char       *leaf;     /* of a path: the named file                                    */
+    bwl_file_sharing  sharing;  /* the permissions of the directory; not set by enter           */
     bwl_file_resolved resolved; /* of a path                                                    */
     char              encoded[BWL_FILE_ENCODING_MAX]; /* of a bare name                         */
 } place;
@@ -286,15 +170,14 @@ static void leave(const bwl_file_path *p, place *at)
         (void)close(at->at);
 }
 
-static int read_sharing(const bwl_file_path *p, const place *at, bwl_file_sharing *ret_sharing,
-                        bwl_fault *fault)
+static int read_sharing(const bwl_file_path *p, place *at, bwl_fault *fault)
 {
     struct stat st;
 
     if (p->path != NULL && fstat(at->at, &st) != 0)
         return bwl_fail_errno(fault, "cannot look at the directory of \"%.100s\"", at->leaf);
-    *ret_sharing = p->path != NULL ? (bwl_file_sharing){ st.st_mode, st.st_uid, st.st_gid }
-                                   : p->directory->sharing;
+    at->sharing = p->path != NULL ? (bwl_file_sharing){ st.st_mode, st.st_uid, st.st_gid }
+                                  : p->directory->sharing;
     return BWL_OK;
 }
 
@@ -313,14 +196,13 @@ static off_t offset_of(const char *name)
 /* Not needed in a private directory: no other user can remove a lock file there.  The lock on a
  * bare name is on the lock directory: the directories of a long name belong to the users that
  * create them. */
-static int open_name_lock(bwl_file_path *p, const place *at, const bwl_file_sharing *sharing,
-                          bwl_fault *fault)
+static int open_name_lock(bwl_file_path *p, const place *at, bwl_fault *fault)
 {
     const bwl_file_directory *d       = p->directory;
     bool                      is_bare = p->path == NULL;
     const char               *name    = is_bare ? at->encoded : at->leaf;
 
-    if (!bwl_file_is_shared(sharing->mode) ||
+    if (!bwl_file_is_shared(at->sharing.mode) ||
         (is_bare ? d->is_private || d->is_remote : bwl_file_is_remote(at->at)))
         return BWL_OK;
     int fd = bwl_file_open_at(is_bare ? d->fd : at->at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -413,41 +295,134 @@ static const char *queue_leaf(const bwl_file_path *p, const place *at)
     return p->path != NULL ? strrchr(p->queue_path, '/') + 1 : at->leaf;
 }
 
-static int open_queue(bwl_file_path *p, const place *at, const bwl_file_sharing *sharing,
-                      bool writes, bwl_fault *fault)
+static bool is_private(const bwl_file_path *p)
 {
-    bool is_bare = p->path == NULL;
+    return p->path == NULL && p->directory->is_private;
+}
 
-    if (!is_bare && asprintf(&p->queue_path, "%s%s", at->resolved.path, queue_ending) < 0) {
+static int refuse_queue(const bwl_file_path *p, const place *at, const char *why, bwl_fault *fault)
+{
+    if (p->path == NULL)
+        return bwl_fail(fault, BWL_STATUS_REFUSED, "%.90s/%.90s %s", p->directory->path, at->leaf,
+                        why);
+    return bwl_fail(fault, BWL_STATUS_REFUSED, "%.90s, where its queue is kept, %s", p->queue_path,
+                    why);
+}
+
+static int cannot_open_queue(const bwl_file_path *p, const place *at, bwl_fault *fault)
+{
+    switch (errno) {
+    case ELOOP: return refuse_queue(p, at, "is a symbolic link: not followed.  Remove it", fault);
+    case EISDIR:
+    case ENXIO:
+    case ENODEV: return refuse_queue(p, at, "is not a regular file", fault);
+    case EACCES:
+    case EPERM: return refuse_queue(p, at, "cannot be opened: permission denied", fault);
+    case EROFS:
+        return refuse_queue(p, at, "cannot be written: the file system is read-only", fault);
+    default: break;
+    }
+    if (p->path == NULL)
+        return bwl_fail_errno(fault, "cannot open %.80s/%.100s", p->directory->path, at->leaf);
+    return bwl_fail_errno(fault, "cannot open %.100s", p->queue_path);
+}
+
+/* Users who may write to the directory may read and write the file. */
+static mode_t mode_for(const bwl_file_path *p, const place *at)
+{
+    mode_t mode = S_IRUSR | S_IWUSR;
+
+    if (!is_private(p) && (at->sharing.mode & S_IWGRP) != 0)
+        mode |= S_IRGRP | S_IWGRP;
+    if (!is_private(p) && (at->sharing.mode & S_IWOTH) != 0)
+        mode |= S_IROTH | S_IWOTH;
+    return mode;
+}
+
+/* Creates the file with all its permissions before it has a name, because another user may open it
+ * at once.  -1: the file system cannot, or another process was faster (EEXIST). */
+static int make_unnamed(const bwl_file_path *p, const place *at)
+{
+    char path[32];
+    int  fd = bwl_file_open_at(at->at, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+
+    if (fd < 0)
+        return -1;
+    bwl_file_share(fd, mode_for(p, at), &at->sharing);
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (linkat(AT_FDCWD, path, at->at, queue_leaf(p, at), AT_SYMLINK_FOLLOW) == 0)
+        return fd;
+    bwl_file_close_keeping_errno(fd);
+    return -1;
+}
+
+static int make(const bwl_file_path *p, const place *at, int flags)
+{
+    bool is_shared = !is_private(p) && (at->sharing.mode & (S_IWGRP | S_IWOTH)) != 0;
+    int  fd        = is_shared ? make_unnamed(p, at) : -1;
+
+    if (fd >= 0 || (is_shared && errno == EEXIST))
+        return fd;
+    fd = bwl_file_open_at(at->at, queue_leaf(p, at), flags | O_CREAT | O_EXCL,
+                          is_private(p) ? 0600 : 0666);
+    if (fd >= 0)
+        bwl_file_share(fd, mode_for(p, at), &at->sharing);
+    return fd;
+}
+
+/* Without O_CREAT first, see lock_path.h.  With O_NONBLOCK, so as not to wait for the writer of a
+ * FIFO. */
+static int open_or_make(const bwl_file_path *p, const place *at, bool writes)
+{
+    int flags = (writes ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    int fd    = -1;
+
+    for (int i = 0; i < TRIES_MAX; i++) {
+        fd = bwl_file_open_at(at->at, queue_leaf(p, at), flags, 0);
+        if (fd >= 0 || errno != ENOENT || !writes)
+            break;
+        fd = make(p, at, flags);
+        if (fd >= 0 || errno != EEXIST)
+            break;
+    }
+    return fd;
+}
+
+static int check_queue(const bwl_file_path *p, const place *at, const struct stat *st,
+                       bwl_fault *fault)
+{
+    if (!S_ISREG(st->st_mode))
+        return refuse_queue(p, at, "is not a regular file", fault);
+    if (st->st_nlink > 1)
+        return refuse_queue(p, at, "has other names (hard links): not touched", fault);
+    if (is_private(p) && st->st_uid != geteuid())
+        return refuse_queue(p, at, "belongs to another user: not touched", fault);
+    return BWL_OK;
+}
+
+static int open_queue(bwl_file_path *p, const place *at, bool writes, bwl_fault *fault)
+{
+    struct stat st;
+
+    if (p->path != NULL && asprintf(&p->queue_path, "%s%s", at->resolved.path, queue_ending) < 0) {
         p->queue_path = NULL;
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     }
-    bwl_file_target t = {
-        .at         = at->at,
-        .leaf       = queue_leaf(p, at),
-        .shown      = is_bare ? p->directory->path : "",
-        .path       = p->queue_path,
-        .role       = is_bare ? "" : ", where its queue is kept,",
-        .sharing    = *sharing,
-        .is_private = is_bare && p->directory->is_private,
-        .makes      = writes,
-        .writes     = writes,
-    };
-    return bwl_file_open_checked(&p->queue, &t, fault);
+    int fd = open_or_make(p, at, writes);
+    if (fd < 0 && errno == ENOENT && !writes)
+        return BWL_OK;
+    if (fd < 0)
+        return cannot_open_queue(p, at, fault);
+    int status = fstat(fd, &st) != 0 ? bwl_fail_errno(fault, "cannot look at a lock file")
+                                     : check_queue(p, at, &st, fault);
+    if (status < 0)
+        (void)close(fd);
+    else
+        p->queue = (bwl_file){ .fd = fd, .device = st.st_dev, .inode = st.st_ino };
+    return status;
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
-
-/* A name lock can be held though the file is missing: the file was removed. */
-static int open_at(bwl_file_path *p, bool writes, bool is_there, const place *at, bwl_fault *fault)
-{
-    bwl_file_sharing sharing;
-    int              status = read_sharing(p, at, &sharing, fault);
-
-    if (status == BWL_OK)
-        status = open_name_lock(p, at, &sharing, fault);
-    return status == BWL_OK && is_there ? open_queue(p, at, &sharing, writes, fault) : status;
-}
 
 int bwl_file_path_open(bwl_file_path *p, bool writes, bwl_fault *fault)
 {
@@ -455,11 +430,17 @@ int bwl_file_path_open(bwl_file_path *p, bool writes, bwl_fault *fault)
     place at;
     int   status     = is_bare ? enter(p, writes, &at, fault) : open_named(p, writes, &at, fault);
     bool  is_nowhere = status < 0 && errno == ENOENT && !writes; /* not even its directory */
+    bool  is_there   = is_bare ? !is_nowhere : p->named.fd >= 0;
 
     if (is_nowhere)
         status = BWL_OK;
+    /* A name lock can be held though the file is missing: the file was removed. */
     if (status == BWL_OK && (is_bare || !is_nowhere))
-        status = open_at(p, writes, is_bare ? !is_nowhere : p->named.fd >= 0, &at, fault);
+        status = read_sharing(p, &at, fault);
+    if (status == BWL_OK && (is_bare || !is_nowhere))
+        status = open_name_lock(p, &at, fault);
+    if (status == BWL_OK && is_there)
+        status = open_queue(p, &at, writes, fault);
     leave(p, &at);
     if (status < 0)
         bwl_file_path_close(p);

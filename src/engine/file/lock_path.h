@@ -31,32 +31,12 @@
 #include "engine/file/directory.h"
 #include "engine/file/kernel_queue.h"
 
-/* ---- a file of the engine -------------------------------------------------------------------- */
-
 /* An open file and its identity. */
 typedef struct bwl_file {
     int   fd; /* -1: none                                                                       */
     dev_t device;
     ino_t inode;
 } bwl_file;
-
-/* The file to open, and how. */
-typedef struct bwl_file_target {
-    int              at;    /* its directory                                                      */
-    const char      *leaf;  /* its name there                                                     */
-    const char      *shown; /* for messages: the path of the directory; "" if `path` has it       */
-    const char      *path;  /* for messages: the whole path; NULL: shown and leaf                 */
-    const char      *role;  /* for messages: ", which is ...", if the user did not name it; or "" */
-    bwl_file_sharing sharing;
-    bool             is_private; /* must belong to the user                            */
-    bool             makes;      /* creates it if it is missing                        */
-    bool             writes;     /* opens it for reading and writing, else for reading */
-} bwl_file_target;
-
-/* REFUSED, SYSTEM, NOMEM.  OK with fd -1 if it is missing and `makes` is not set. */
-int bwl_file_open_checked(bwl_file *ret_file, const bwl_file_target *t, bwl_fault *fault);
-
-/* ---- the files of a name --------------------------------------------------------------------- */
 
 enum {
     BWL_FILE_PIECE_MAX = 200,                    /* bytes of an encoding in one directory entry */

@@ -3,7 +3,6 @@
  */
 #include "doctor/visit.h"
 #include "engine/file/file.h"
-#include "engine/file/resolve.h"
 
 #include <errno.h>
 #include <string.h>

@@ -51,7 +51,6 @@
 #include "engine/file/holder.h"
 #include "engine/file/kernel_queue.h"
 #include "engine/file/lock_path.h"
-#include "engine/file/resolve.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -215,13 +215,13 @@ static void from_owner(const bwl_file_owner *owner, bwl_holder *ret_holder)
     char   boot[BWL_FILE_BOOT_MAX];
     bwl_ms now = bwl_clock_now();
 
-    ret_holder->pid = owner->pid;
-    name_user(owner->uid, ret_holder->user);
+    ret_holder->pid = (pid_t)owner->pid;
+    name_user((uid_t)owner->uid, ret_holder->user);
     copy(ret_holder->host, owner->host);
     copy(ret_holder->program, owner->program);
     bwl_file_boot_id_read(boot);
-    if (boot[0] != '\0' && strcmp(boot, owner->boot) == 0 && owner->since <= now)
-        ret_holder->since_ms = now - owner->since;
+    if (boot[0] != '\0' && strcmp(boot, owner->boot) == 0 && (bwl_ms)owner->since <= now)
+        ret_holder->since_ms = now - (bwl_ms)owner->since;
 }
 
 /* From /proc/PID. */
@@ -258,17 +258,18 @@ static void compare(const bwl_file_owner *owner, pid_t kernel, bwl_holder *ret_h
 {
     char  host[BWL_HOLDER_TEXT_MAX];
     char *note = ret_holder->note; /* "" */
+    pid_t pid  = (pid_t)owner->pid;
 
     name_host(host);
-    if (kernel > 0 && kernel != owner->pid) {
+    if (kernel > 0 && kernel != pid) {
         *ret_holder = (bwl_holder){ .held = true, .fence = owner->fence };
         from_kernel(kernel, ret_holder);
-        if (has_ended(owner->pid))
+        if (has_ended(pid))
             (void)snprintf(note, BWL_HOLDER_TEXT_MAX,
-                           "pid %d took it and has ended, a child holds on", owner->pid);
+                           "pid %d took it and has ended, a child holds on", pid);
         else
             (void)snprintf(note, BWL_HOLDER_TEXT_MAX,
-                           "the lock file says pid %d, the kernel does not", owner->pid);
+                           "the lock file says pid %d, the kernel does not", pid);
     } else if (kernel > 0 && has_ended(kernel)) {
         ret_holder->pid = 0;
         (void)snprintf(note, BWL_HOLDER_TEXT_MAX, "pid %d took it and has ended, a child holds on",
@@ -276,7 +277,7 @@ static void compare(const bwl_file_owner *owner, pid_t kernel, bwl_holder *ret_h
     } else if (kernel == 0 && strcmp(host, owner->host) == 0) {
         ret_holder->pid = 0;
         (void)snprintf(note, BWL_HOLDER_TEXT_MAX,
-                       "pid %d by the lock file, the kernel does not say", owner->pid);
+                       "pid %d by the lock file, the kernel does not say", pid);
     }
 }
 

@@ -1,7 +1,6 @@
 #include "engine/file/lock_path.h"
 #include "core/text.h"
 #include "base/fault.h"
-#include "engine/file/resolve.h"
 
 #include <errno.h>
 #include <fcntl.h>

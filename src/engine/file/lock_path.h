@@ -9,7 +9,7 @@
  * other than A-Z a-z 0-9 - _ . ~ become %XX, and so does a dot at the start.  An encoding of more
  * than 200 bytes is split into directories: "first 200+/next 200+/rest".  No encoding contains "+".
  *
- * Paths are resolved as in resolve.h; the file beside a named file must not be a link.
+ * Paths are resolved as in directory.h; the file beside a named file must not be a link.
  *
  * Only a regular file is written that belongs to the user or is shared on purpose.  No symbolic
  * link is followed, a file with hard links is refused (another link could be other data), and in a

@@ -240,24 +240,16 @@ static bool next_text(line *from, const char *key, char *ret_text, size_t capaci
 
 static bool parse(line *from, bwl_file_owner *r)
 {
-    uint64_t uid;
-    uint64_t pid;
-    uint64_t since;
     uint64_t end;
 
-    if (!next_number(from, "fence=", BWL_FILE_TICKET_MAX, &r->fence) ||
-        !next_number(from, "uid=", (uid_t)-1, &uid) ||
-        !next_number(from, "pid=", INT32_MAX, &pid) ||
-        !next_text(from, "host=", r->host, sizeof r->host) ||
-        !next_text(from, "program=", r->program, sizeof r->program) ||
-        !next_text(from, "boot=", r->boot, sizeof r->boot) ||
-        !next_number(from, "since=", INT64_MAX, &since) ||
-        !next_number(from, "end=", BWL_FILE_TICKET_MAX, &end) || end != r->fence || r->fence == 0)
-        return false;
-    r->uid   = (uid_t)uid;
-    r->pid   = (pid_t)pid;
-    r->since = (bwl_ms)since;
-    return true;
+    return next_number(from, "fence=", BWL_FILE_TICKET_MAX, &r->fence) &&
+           next_number(from, "uid=", (uid_t)-1, &r->uid) &&
+           next_number(from, "pid=", INT32_MAX, &r->pid) &&
+           next_text(from, "host=", r->host, sizeof r->host) &&
+           next_text(from, "program=", r->program, sizeof r->program) &&
+           next_text(from, "boot=", r->boot, sizeof r->boot) &&
+           next_number(from, "since=", INT64_MAX, &r->since) &&
+           next_number(from, "end=", BWL_FILE_TICKET_MAX, &end) && end == r->fence && r->fence != 0;
 }
 
 bool bwl_file_read_owner(int fd, bwl_file_owner *ret_record)

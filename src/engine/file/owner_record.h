@@ -29,8 +29,6 @@
 
 #include "core/status.h"
 
-#include <sys/types.h>
-
 enum {
     BWL_FILE_BYTES       = 512,
     BWL_FILE_HEAD_BYTES  = 26,
@@ -47,9 +45,9 @@ typedef struct bwl_file_identity {
 
 typedef struct bwl_file_owner {
     uint64_t fence;
-    uid_t    uid;
-    pid_t    pid;
-    bwl_ms   since; /* CLOCK_BOOTTIME of the boot with this id                                   */
+    uint64_t uid;
+    uint64_t pid;
+    uint64_t since; /* CLOCK_BOOTTIME of the boot with this id                                   */
     char     host[BWL_FILE_TEXT_MAX];
     char     program[BWL_FILE_TEXT_MAX];
     char     boot[BWL_FILE_BOOT_MAX];

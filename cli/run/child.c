@@ -346,14 +346,14 @@ static bool parse(process *ret_process, const char *text)
     return true;
 }
 
-static bool read_process(process *ret_process, int proc_fd, const char *pid)
+static bool read_process(process *ret_process, const char *pid)
 {
     char path[64], text[STAT_MAX];
-    int  wrote = snprintf(path, sizeof path, "%s/stat", pid);
+    int  wrote = snprintf(path, sizeof path, "/proc/%s/stat", pid);
 
     if (wrote < 0 || (size_t)wrote >= sizeof path)
         return false;
-    int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
     ssize_t got = read(fd, text, sizeof text - 1);
@@ -440,7 +440,7 @@ static bool belongs(const table *t, table *known, const child *c, const process 
 /* ---- signalling ------------------------------------------------------------------------------ */
 
 /* Returns 0 or an errno: ESRCH if the process has ended, EPERM. */
-static int send(DIR *proc, const process *p, int number)
+static int send(const process *p, int number)
 {
     process now;
     char    name[32];
@@ -448,7 +448,7 @@ static int send(DIR *proc, const process *p, int number)
     int     error = ESRCH;
 
     (void)snprintf(name, sizeof name, "%d", (int)p->pid);
-    if (read_process(&now, dirfd(proc), name) && now.started == p->started) {
+    if (read_process(&now, name) && now.started == p->started) {
         error = fd >= 0 && syscall(SYS_pidfd_send_signal, fd, number, NULL, 0) == 0 ? 0 : errno;
         /* The kernel lacks these calls, seccomp refuses them, or no descriptor is free. */
         if (fd < 0 || (error != 0 && error != ESRCH))
@@ -491,7 +491,7 @@ static void visit(look *l, process *p)
     p->is_counted = true;
     l->is_new     = l->is_new || l->known->count != before;
     if (!l->is_outside || !is_in_group(l->command, p))
-        count(&l->found, p, send(l->proc, p, l->number));
+        count(&l->found, p, send(p, l->number));
 }
 
 /* The children of one thread of bowline, as "4121 4122 ". */
@@ -511,9 +511,9 @@ static void kill_children_of(look *l, int tasks_fd, const char *thread)
     for (char *rest = NULL, *pid = strtok_r(text, " ", &rest); pid != NULL;
          pid = strtok_r(NULL, " ", &rest)) {
         process p;
-        if (read_process(&p, dirfd(l->proc), pid) && p.parent == getpid() &&
+        if (read_process(&p, pid) && p.parent == getpid() &&
             belongs(&l->all, l->known, l->command, &p))
-            (void)send(l->proc, &p, SIGKILL); /* (void): the scan checks again */
+            (void)send(&p, SIGKILL); /* (void): the scan checks again */
     }
 }
 
@@ -548,8 +548,7 @@ static bool scan(look *l)
     rewinddir(l->proc);
     while (is_whole && (entry = readdir(l->proc)) != NULL) {
         process p;
-        if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
-            !read_process(&p, dirfd(l->proc), entry->d_name))
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || !read_process(&p, entry->d_name))
             continue;
         is_whole = add(&l->all, &p);
         if (is_whole)
@@ -638,12 +637,7 @@ unsigned long long family_started(pid_t pid)
 {
     process p;
     char    name[32];
-    int     fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    if (fd < 0)
-        return 0;
     (void)snprintf(name, sizeof name, "%d", (int)pid);
-    bool is_there = read_process(&p, fd, name);
-    (void)close(fd);
-    return is_there ? p.started : 0;
+    return read_process(&p, name) ? p.started : 0;
 }

@@ -186,13 +186,9 @@ int options_time(int64_t *ret_ms, const char *key, const char *where, const char
 static int read_number(int *ret_number, const char *where, const char *value, int max,
                        failure *reterr)
 {
-    int    number = 0;
     size_t digits = strspn(value, "0123456789");
+    int    number = digits > 0 && digits <= 9 && value[digits] == '\0' ? atoi(value) : max + 1;
 
-    if (digits > 0 && digits <= 9 && value[digits] == '\0')
-        number = atoi(value);
-    else
-        number = max + 1;
     if (number > max)
         return options_fail(
             &run_table, reterr,

@@ -79,8 +79,8 @@ static inline void job_event(const job *j, const char *event)
     json_event(j->options.status_fd, event, j->options.name);
 }
 
-/* Opens the client with the settings of the job. */
-int lock_open(job *j, bowline_error *reterr);
+/* Opens the client with the settings of the job, and prints its warning. */
+int lock_open(job *j, failure *reterr);
 
 /* Stores in ended_by a signal that makes bowline exit. */
 void lock_check_signals(job *j);

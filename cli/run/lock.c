@@ -71,9 +71,20 @@ static int open_client(bowline_client **ret_client, const job *j, uint32_t reply
     return bowline_open(ret_client, &options, reterr);
 }
 
-int lock_open(job *j, bowline_error *reterr)
+int lock_open(job *j, failure *reterr)
 {
-    return open_client(&j->client, j, 0, reterr);
+    const settings *s = &j->settings;
+    bowline_error   error;
+
+    if (strncmp(s->url, "thread:", 7) == 0)
+        return failed(reterr, words_of("thread: cannot lock for a command"),
+                      words_of("it locks between the threads of one process"),
+                      words_of("type: bowline run --url file: ..."));
+    if (open_client(&j->client, j, 0, &error) < 0)
+        return settings_fail(s, words_of("the locks cannot be opened"), error.text, reterr);
+    if (bowline_client_warning(j->client) != NULL)
+        say_line("warning: %s", bowline_client_warning(j->client));
+    return 0;
 }
 
 void lock_check_signals(job *j)
@@ -198,14 +209,6 @@ static void say_holder(waiting *w, const char *name, bowline_client *client)
 
 /* ---- acquire --------------------------------------------------------------------------------- */
 
-static words wait_words(const job *j)
-{
-    if (j->settings.wait_ms == BOWLINE_NO_WAIT)
-        return words_of("%s was not acquired", j->options.name);
-    return words_of("%s was not acquired within %s", j->options.name,
-                    words_of_duration(loop_now() - j->began_at).text);
-}
-
 static int acquire_failed(job *j, int status, const bowline_error *error, failure *reterr)
 {
     failure is = {
@@ -220,7 +223,9 @@ static int acquire_failed(job *j, int status, const bowline_error *error, failur
         is.hint = words_of("to allow any number of waiters, add ?queue-max=0 to the URL");
     } else if (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) {
         is.code = EXIT_NOT_ACQUIRED;
-        is.what = wait_words(j);
+        if (j->settings.wait_ms != BOWLINE_NO_WAIT)
+            is.what = words_of("%s was not acquired within %s", j->options.name,
+                               words_of_duration(loop_now() - j->began_at).text);
         is.hint = words_of("to wait longer, type: bowline run -w 5m ...; to exit 0, add --skip");
         if (!j->options.skips && !j->options.quiet)
             is.why = who(query_client(j), j->options.name);

@@ -151,22 +151,6 @@ static int check_status_fd(const run_options *o, failure *reterr)
     return 0;
 }
 
-static int open_client(job *j, failure *reterr)
-{
-    const settings *s = &j->settings;
-    bowline_error   error;
-
-    if (strncmp(s->url, "thread:", 7) == 0)
-        return failed(reterr, words_of("thread: cannot lock for a command"),
-                      words_of("it locks between the threads of one process"),
-                      words_of("type: bowline run --url file: ..."));
-    if (lock_open(j, &error) < 0)
-        return settings_fail(s, words_of("the locks cannot be opened"), error.text, reterr);
-    if (bowline_client_warning(j->client) != NULL)
-        say_line("warning: %s", bowline_client_warning(j->client));
-    return 0;
-}
-
 /* Without a wait, the acquire fails as for any lock that is held. */
 static int check_nesting(job *j, failure *reterr)
 {
@@ -214,7 +198,7 @@ static int prepare(job *j, failure *reterr)
         child_find(j->options.command, reterr) < 0 || signals_take(&j->signals, reterr) < 0)
         return -1;
     use_default_wait(&j->settings, j->options.verbose);
-    if (open_client(j, reterr) < 0)
+    if (lock_open(j, reterr) < 0)
         return -1;
     loop_open(&j->loop, j->client, j->signals.fd);
     return check_nesting(j, reterr);

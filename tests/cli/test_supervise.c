@@ -89,7 +89,7 @@ static void run(char **command)
                .interrupt = INTERRUPT_NONE };
     (void)snprintf(j.settings.url, sizeof j.settings.url, "file:%s", directory);
     assert_int_equal(signals_take(&j.signals, &is), 0);
-    assert_int_equal(lock_open(&j, &error), BOWLINE_OK);
+    assert_int_equal(lock_open(&j, &is), 0);
     loop_open(&j.loop, j.client, j.signals.fd);
     assert_int_equal(lock_take(&j, &is), 0);
     guard_init(&j.guard, LOST_TERM, GRACE_MS, job_left_ms(&j));

@@ -1,7 +1,9 @@
 /*
  * main.c -- the bowline command: selects one of its commands.
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +13,7 @@
 #include <bowline/bowline.h>
 
 #include "cli/command/command.h"
-#include "cli/run/run.h"
+#include "cli/run/job.h"
 #include "cli/settings/commands.h"
 #include "cli/settings/options.h"
 #include "cli/text/say.h"
@@ -26,36 +28,77 @@ static const char *const command_names[] = {
 
 static int help_main(int argc, char **argv);
 
-static void help_help(FILE *out)
+static void write_commands(void)
 {
-    (void)fputs("bowline run nightly ./report.sh     run it while no one else holds \"nightly\"\n"
-                "\n"
-                "usage: bowline COMMAND ...\n",
-                out);
-#define X(name, operands, map, words) (void)fprintf(out, "  %-6s %s\n", #name, words);
+#define X(name, operands, map, words) (void)printf("  %-6s %s\n", #name, words);
     COMMAND_MAP(X)
 #undef X
-    (void)fputs("\n"
-                "Without a URL, the locks are those of one user of this machine.  With\n"
-                "BOWLINE_URL=file:///run/lock/bowline they are those of all its users, with\n"
-                "redis://HOST those of all clients of that server.  See bowline run --help.\n",
-                out);
 }
 
-/* bowline-lab prints its own help. */
-static void lab_help(FILE *out)
+static const option_table help_table = {
+    .usage  = "bowline COMMAND ...",
+    .before = "bowline run nightly ./report.sh     run it while no one else holds \"nightly\"\n"
+              "\n",
+    .more   = write_commands,
+    .after  = "\n"
+              "Without a URL, the locks are those of one user of this machine.  With\n"
+              "BOWLINE_URL=file:///run/lock/bowline they are those of all its users, with\n"
+              "redis://HOST those of all clients of that server.  See bowline run --help.\n",
+};
+
+/* ---- lab ------------------------------------------------------------------------------------- */
+
+static const char lab_program[] = "bowline-lab";
+
+/* Looks only in the directory of the running file: a bowline-lab in PATH may belong to another
+ * installation.  False: the kernel does not name the file, or the path is too long. */
+static bool find_beside(char *ret_path, size_t capacity)
 {
-    static char lab[] = "lab";
+    ssize_t size = readlink("/proc/self/exe", ret_path, capacity);
+    char   *slash;
 
-    (void)out;
-    _exit(lab_main(1, (char *[]){ lab, NULL }));
+    if (size <= 0 || (size_t)size >= capacity)
+        return false;
+    ret_path[size] = '\0';
+    slash          = strrchr(ret_path, '/');
+    if (slash == NULL || (size_t)(slash + 1 - ret_path) + sizeof lab_program > capacity)
+        return false;
+    memcpy(slash + 1, lab_program, sizeof lab_program);
+    return true;
 }
+
+/* Replaces this process by bowline-lab.  Returns only if that fails. */
+static int lab_main(int argc, char **argv)
+{
+    static char name[] = "bowline-lab";
+    char        path[PATH_MAX];
+    failure     is = { .code = EXIT_NOT_FOUND, .what = words_of("bowline-lab was not found") };
+
+    (void)argc; /* argv ends with NULL */
+    argv[0] = name;
+    if (!find_beside(path, sizeof path)) {
+        is.why = words_of(
+            "bowline looks for it in its own directory, and /proc does not name that directory");
+        is.hint = words_of("type: bowline-lab ...");
+    } else {
+        (void)execv(path, argv);
+        is.code = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+        is.why  = words_of("%s: %s", path, strerror(errno));
+        is.hint = words_of("install the whole package: it has bowline and bowline-lab");
+    }
+    say_failure(&is);
+    return is.code;
+}
+
+static const option_table lab_table; /* bowline-lab prints its own help */
+
+/* ---- the commands ---------------------------------------------------------------------------- */
 
 static const struct command {
     int (*main)(int argc, char **argv);
-    void (*help)(FILE *out);
+    const option_table *table;
 } commands[] = {
-#define X(name, ...) { name##_main, name##_help },
+#define X(name, ...) { name##_main, &name##_table },
     COMMAND_MAP(X)
 #undef X
 };
@@ -84,9 +127,11 @@ static int help_main(int argc, char **argv)
 
     if (c == NULL)
         return usage_failed(words_of("there is no help on %s", url_shown(name).text),
-                            say_suggestion(say_nearest(name, command_names), "bowline help ",
+                            say_suggestion(name, command_names, "bowline help ",
                                            "usage: bowline help " HELP_OPERANDS));
-    c->help(stdout);
+    if (c->main == lab_main)
+        return lab_main(1, (char *[]){ argv[0], NULL });
+    options_write(c->table, true);
     return say_done();
 }
 
@@ -133,5 +178,5 @@ int main(int argc, char **argv)
         return usage_failed(words_of("there is no option %s here", shown.text),
                             words_of("options follow the command: bowline run %s ...", shown.text));
     return usage_failed(words_of("there is no command %s", shown.text),
-                        say_suggestion(say_nearest(word, command_names), "bowline ", usage));
+                        say_suggestion(word, command_names, "bowline ", usage));
 }

@@ -14,7 +14,6 @@
 #include <stdio.h>
 
 #include "cli/settings/commands.h"
-#include "cli/settings/option_table.h"
 #include "cli/settings/options.h"
 
 /* `rows` ends with a row without a name. */

@@ -2,8 +2,7 @@
  * local.c -- checks the directory of file: and inotify.
  */
 #include "doctor/visit.h"
-#include "engine/file/queue_node.h"
-#include "engine/file/resolve.h"
+#include "engine/file/file.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,35 +6,36 @@
 
 #include <string.h>
 
-#include "cli/settings/url_query.h"
 #include "cli/settings/commands.h"
+#include "cli/settings/config.h"
 #include "cli/text/json.h"
 #include "doctor/rights.h"
 
-static const option_row   rows[] = { ACL_OPTION_MAP(OPTION_ROW) };
-static const option_table table  = OPTION_TABLE("acl", rows, ACL_OPERANDS, false);
+static const option_row rows[] = { ACL_OPTION_MAP(OPTION_ROW) };
+
+static void write_features(void)
+{
+    (void)printf("\nfeatures:\n");
+    for (unsigned i = 0; rights_feature_at(i) != NULL; i++)
+        (void)printf("  %-19s %s\n", rights_feature_at(i)->name, rights_feature_at(i)->words);
+}
+
+const option_table acl_table = {
+    OPTION_TABLE("acl", rows, ACL_OPERANDS, false),
+    .before = "bowline acl redis://db.example                       for locks on that server\n"
+              "bowline acl --user ann redis://db.example            the same for user ann\n"
+              "bowline acl --feature token,status redis://db.example\n"
+              "bowline acl --feature update --key 'seats:*' redis://db.example\n"
+              "\n",
+    .more   = write_features,
+    .after  = "\n"
+              "The rule is minimal: if any item is missing, the feature fails.\n"
+              "Without --feature it is for the lock of the URL, by its protocol or profile.\n"
+              "Without URL it is for the lock of bowline run: $BOWLINE_URL or the config file.\n"
+              "bowline acl sends nothing to a server.\n",
+};
 
 static const char default_user[] = "bowline";
-
-void acl_help(FILE *out)
-{
-    (void)fputs("bowline acl redis://db.example                       for locks on that server\n"
-                "bowline acl --user ann redis://db.example            the same for user ann\n"
-                "bowline acl --feature token,status redis://db.example\n"
-                "bowline acl --feature update --key 'seats:*' redis://db.example\n"
-                "\n",
-                out);
-    options_write(&table, out);
-    (void)fputs("\nfeatures:\n", out);
-    for (unsigned i = 0; rights_feature_at(i) != NULL; i++)
-        (void)fprintf(out, "  %-19s %s\n", rights_feature_at(i)->name, rights_feature_at(i)->words);
-    (void)fputs("\n"
-                "The rule is minimal: if any item is missing, the feature fails.\n"
-                "Without --feature it is for the lock of the URL, by its protocol or profile.\n"
-                "Without URL it is for the lock of bowline run: $BOWLINE_URL or the config file.\n"
-                "bowline acl sends nothing to a server.\n",
-                out);
-}
 
 /* A word as redis-cli reads it, quoted if it contains a blank. */
 static void write_word(const char *word)
@@ -112,37 +113,38 @@ static bool is_of_keys(const rights *r)
     return false;
 }
 
-static int find(rights *ret_rights, const settings *s, const url_query *q, bool before_7,
+static int find(rights *ret_rights, const settings *s, const run_options *o, bool before_7,
                 failure *reterr)
 {
     char          why[RIGHTS_TEXT_MAX];
     rights_wanted wanted = {
         .url      = s->url,
-        .features = q->feature,
-        .key      = q->key,
+        .features = o->feature,
+        .key      = o->key,
         .before_7 = before_7,
     };
 
-    if (q->user != NULL && q->user[0] == '\0')
-        return options_fail(&table, reterr, words_of("--user is empty"),
+    if (o->user != NULL && o->user[0] == '\0')
+        return options_fail(&acl_table, reterr, words_of("--user is empty"),
                             words_of("give the name of a Redis user"));
     if (rights_find(ret_rights, &wanted, why) < 0)
-        return options_fail(&table, reterr, words_of("there is no such rule"), words_of("%s", why));
-    if (q->key != NULL && !is_of_keys(ret_rights))
-        return options_fail(&table, reterr, words_of("there is no such rule"),
+        return options_fail(&acl_table, reterr, words_of("there is no such rule"),
+                            words_of("%s", why));
+    if (o->key != NULL && !is_of_keys(ret_rights))
+        return options_fail(&acl_table, reterr, words_of("there is no such rule"),
                             words_of("--key belongs to --feature update; the keys of a lock come "
                                      "from its URL"));
     return 0;
 }
 
-static int answer(const settings *s, const url_query *q, failure *reterr)
+static int answer(const settings *s, const run_options *o, failure *reterr)
 {
     static rights now, before_7;
 
-    if (find(&now, s, q, false, reterr) < 0 || find(&before_7, s, q, true, reterr) < 0)
+    if (find(&now, s, o, false, reterr) < 0 || find(&before_7, s, o, true, reterr) < 0)
         return -1;
-    const char *user = q->user != NULL ? q->user : now.user[0] != '\0' ? now.user : default_user;
-    if (q->wants_json)
+    const char *user = o->user != NULL ? o->user : now.user[0] != '\0' ? now.user : default_user;
+    if (o->wants_json)
         write_json(user, &now, &before_7);
     else
         write_text(user, &now, &before_7);
@@ -151,5 +153,5 @@ static int answer(const settings *s, const url_query *q, failure *reterr)
 
 int acl_main(int argc, char **argv)
 {
-    return url_query_main(&table, acl_help, answer, argc, argv);
+    return url_query_main(&acl_table, answer, argc, argv);
 }

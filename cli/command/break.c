@@ -13,26 +13,34 @@
 #include <unistd.h>
 
 #include "cli/command/command.h"
-#include "cli/run/waiting.h"
+#include "cli/run/job.h"
 #include "cli/settings/commands.h"
 #include "cli/settings/config.h"
-#include "cli/settings/option_table.h"
 #include "cli/text/json.h"
 #include "doctor/caps.h"
 
-enum {
-#define X(name, ...) ROW_##name,
-    BREAK_OPTION_MAP(X)
-#undef X
+static const option_row rows[] = { BREAK_OPTION_MAP(OPTION_ROW) };
+
+const option_table break_table = {
+    OPTION_TABLE("break", rows, BREAK_OPERANDS, false),
+    .before = "bowline break nightly             show the holder, ask, release\n"
+              "bowline break --yes nightly       in a script\n"
+              "\n",
+    .after  = "\n"
+              "Releases exactly the hold that it shows; the next waiter then has the lock.  The\n"
+              "old holder runs on until its next renewal (a third of its lease), unless it is\n"
+              "dead.  A lock with a timestamp as value (setnx-getset, jedis-lock-1) is never\n"
+              "renewed, and a program that shares a profile may never check: such a holder runs\n"
+              "on beside the next one.  Stop the holder first if you can, or make sure that a\n"
+              "fencing token keeps its writes out.\n"
+              "A lock of file: ends with its process and cannot be broken.\n"
+              "\n"
+              "Exit: 0 released, or not held; 122 not released: the hold has ended, or the\n"
+              "answer was no; 125 bowline could not release it.\n",
 };
 
-static const option_row   rows[] = { BREAK_OPTION_MAP(OPTION_ROW) };
-static const option_table table  = OPTION_TABLE("break", rows, BREAK_OPERANDS, false);
-
 typedef struct break_job {
-    run_options     options; /* only name, url and url_file are used */
-    bool            is_confirmed;
-    bool            says_json;
+    run_options     options;
     settings        settings;
     bowline_client *client;
     bowline_holder  holder;
@@ -40,34 +48,13 @@ typedef struct break_job {
     bool            is_shared;  /* other programs take part in the lock, by a profile         */
 } break_job;
 
-void break_help(FILE *out)
-{
-    (void)fputs("bowline break nightly             show the holder, ask, release\n"
-                "bowline break --yes nightly       in a script\n"
-                "\n",
-                out);
-    options_write(&table, out);
-    (void)fputs("\n"
-                "Releases exactly the hold that it shows; the next waiter then has the lock.  The\n"
-                "old holder runs on until its next renewal (a third of its lease), unless it is\n"
-                "dead.  A lock with a timestamp as value (setnx-getset, jedis-lock-1) is never\n"
-                "renewed, and a program that shares a profile may never check: such a holder runs\n"
-                "on beside the next one.  Stop the holder first if you can, or make sure that a\n"
-                "fencing token keeps its writes out.\n"
-                "A lock of file: ends with its process and cannot be broken.\n"
-                "\n"
-                "Exit: 0 released, or not held; 122 not released: the hold has ended, or the\n"
-                "answer was no; 125 bowline could not release it.\n",
-                out);
-}
-
 /* ---- output ---------------------------------------------------------------------------------- */
 
 static void write_event(const break_job *j, const char *event, const char *why)
 {
     const bowline_holder *h = &j->holder;
 
-    if (!j->says_json)
+    if (!j->options.wants_json)
         return;
     json_open(NULL, '{');
     json_text("event", event);
@@ -90,7 +77,7 @@ static void write_event(const break_job *j, const char *event, const char *why)
 
 static void write_line(const break_job *j, words text)
 {
-    if (!j->says_json)
+    if (!j->options.wants_json)
         (void)printf("%s\n", words_escaped(text.text, WORDS_MAX).text);
 }
 
@@ -98,7 +85,7 @@ static void write_line(const break_job *j, words text)
 static words holder_words(const break_job *j)
 {
     const bowline_holder *h    = &j->holder;
-    words                 text = words_of("%s: %s", j->options.name, waiting_holder(h).text);
+    words                 text = words_of("%s: %s", j->options.name, lock_holder(h).text);
 
     if (h->left_ms == INT64_MAX)
         return text;
@@ -117,33 +104,7 @@ static const char *consequence(const break_job *j)
     return "The holder runs on until its next renewal, if it is alive.";
 }
 
-/* ---- the command line ------------------------------------------------------------------------ */
-
-static int store(void *arg, unsigned row, const char *value, failure *reterr)
-{
-    break_job *j = arg;
-
-    (void)reterr;
-    if (row == ROW_YES)
-        j->is_confirmed = true;
-    else if (row == ROW_JSON)
-        j->says_json = true;
-    else if (row == ROW_URL)
-        j->options.url = value;
-    else if (row == ROW_URL_FILE)
-        j->options.url_file = value;
-    return 0;
-}
-
 /* ---- looking --------------------------------------------------------------------------------- */
-
-static int failed_at_url(const break_job *j, words what, const char *text, failure *reterr)
-{
-    failure is = { .code = EXIT_FAILED, .what = what };
-
-    failure_explain(&is, text, words_of("check the URL, from %s", j->settings.url_from.text));
-    return failed_with(reterr, is);
-}
 
 static int look(break_job *j, failure *reterr)
 {
@@ -160,19 +121,22 @@ static int look(break_job *j, failure *reterr)
                       words_of("it locks between the threads of one process"),
                       words_of("stop that process"));
     if (bowline_open(&j->client, &options, &error) < 0)
-        return failed_at_url(j, words_of("the locks cannot be opened"), error.text, reterr);
+        return settings_fail(&j->settings, words_of("the locks cannot be opened"), error.text,
+                             reterr);
     if (caps_find(&gives, j->settings.url, 0, why) < 0)
-        return failed_at_url(j, words_of("the locks cannot be opened"), why, reterr);
+        return settings_fail(&j->settings, words_of("the locks cannot be opened"), why, reterr);
     j->is_renewed  = gives.row->renews;
     j->is_shared   = gives.profile[0] != '\0';
     j->holder.size = sizeof j->holder;
     int status     = bowline_who(j->client, j->options.name, &j->holder, &error);
     if (status == BOWLINE_USAGE)
-        return options_fail(&table, reterr, words_of("there is no lock \"%s\"", j->options.name),
+        return options_fail(&break_table, reterr,
+                            words_of("there is no lock \"%s\"", j->options.name),
                             words_of("%s", error.text));
     if (status < 0)
-        return failed_at_url(j, words_of("the holder of %s is not known", j->options.name),
-                             error.text, reterr);
+        return settings_fail(&j->settings,
+                             words_of("the holder of %s is not known", j->options.name), error.text,
+                             reterr);
     return 0;
 }
 
@@ -246,11 +210,11 @@ static int break_lock(break_job *j, failure *reterr)
     write_line(j, holder_words(j));
     if (j->holder.id == 0)
         return cannot_break(j, reterr);
-    if (j->says_json && !j->is_confirmed) {
+    if (j->options.wants_json && !j->options.is_confirmed) {
         write_event(j, "held", NULL);
         return EXIT_CHANGED;
     }
-    int answer = j->is_confirmed ? 1 : confirm(j, reterr);
+    int answer = j->options.is_confirmed ? 1 : confirm(j, reterr);
     if (answer <= 0)
         return answer < 0 ? -1 : EXIT_CHANGED;
     int status = bowline_break(j->client, j->options.name, j->holder.id, &error);
@@ -264,10 +228,10 @@ static int break_lock(break_job *j, failure *reterr)
 static int run(break_job *j, int operands_count, failure *reterr)
 {
     if (operands_count != 1)
-        return options_fail(&table, reterr,
+        return options_fail(&break_table, reterr,
                             words_of(operands_count > 1 ? "more than one lock is named"
                                                         : "the name of the lock is missing"),
-                            words_of("usage: %s", table.usage));
+                            words_of("usage: %s", break_table.usage));
     if (options_check_name(j->options.name, "break", reterr) < 0 ||
         settings_find(&j->settings, &j->options, reterr) < 0 || look(j, reterr) < 0)
         return -1;
@@ -276,12 +240,12 @@ static int run(break_job *j, int operands_count, failure *reterr)
 
 int break_main(int argc, char **argv)
 {
-    break_job j = { .options = { .kill_after_ms = -1, .name = "" } };
+    break_job j = { .client = NULL };
     failure   is;
-    int       at = options_parse(&table, argc, argv, store, &j, &is);
+    int       at = options_parse(&j.options, &break_table, argc, argv, &is);
 
     if (at == 0) {
-        break_help(stdout);
+        options_write(&break_table, false);
         return say_done();
     }
     if (at > 0 && at < argc)

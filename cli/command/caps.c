@@ -4,28 +4,24 @@
  */
 #include "cli/command/command.h"
 
-#include "cli/settings/url_query.h"
 #include "cli/settings/commands.h"
+#include "cli/settings/config.h"
 #include "cli/text/json.h"
 #include "doctor/caps.h"
 
-static const option_row   rows[] = { CAPS_OPTION_MAP(OPTION_ROW) };
-static const option_table table  = OPTION_TABLE("caps", rows, CAPS_OPERANDS, false);
+static const option_row rows[] = { CAPS_OPTION_MAP(OPTION_ROW) };
 
-void caps_help(FILE *out)
-{
-    (void)fputs("bowline caps                               for the locks of bowline run\n"
-                "bowline caps redis://db.example            for the locks on that server\n"
-                "bowline caps --json 'redis://db.example?protocol=token'\n"
-                "\n",
-                out);
-    options_write(&table, out);
-    (void)fputs("\n"
-                "Sends nothing to a server: the URL names the protocol, and bowline never uses\n"
-                "another one instead.  docs/guarantees.md says what the server has to provide;\n"
-                "bowline doctor checks it.\n",
-                out);
-}
+const option_table caps_table = {
+    OPTION_TABLE("caps", rows, CAPS_OPERANDS, false),
+    .before = "bowline caps                               for the locks of bowline run\n"
+              "bowline caps redis://db.example            for the locks on that server\n"
+              "bowline caps --json 'redis://db.example?protocol=token'\n"
+              "\n",
+    .after  = "\n"
+              "Sends nothing to a server: the URL names the protocol, and bowline never uses\n"
+              "another one instead.  docs/guarantees.md says what the server has to provide;\n"
+              "bowline doctor checks it.\n",
+};
 
 static void write_json(const caps *c)
 {
@@ -95,7 +91,7 @@ static void write_text(const caps *c)
         write_line("risk", c->risk);
 }
 
-static int answer(const settings *s, const url_query *q, failure *reterr)
+static int answer(const settings *s, const run_options *o, failure *reterr)
 {
     char why[CAPS_TEXT_MAX];
     caps found;
@@ -104,10 +100,10 @@ static int answer(const settings *s, const url_query *q, failure *reterr)
         failure is = { .code = EXIT_FAILED,
                        .what =
                            words_of("there can be no lock at the URL from %s", s->url_from.text) };
-        failure_explain(&is, why, words_of("type: bowline help %s", table.command));
+        failure_explain(&is, why, words_of("type: bowline help %s", caps_table.command));
         return failed_with(reterr, is);
     }
-    if (q->wants_json)
+    if (o->wants_json)
         write_json(&found);
     else
         write_text(&found);
@@ -116,5 +112,5 @@ static int answer(const settings *s, const url_query *q, failure *reterr)
 
 int caps_main(int argc, char **argv)
 {
-    return url_query_main(&table, caps_help, answer, argc, argv);
+    return url_query_main(&caps_table, answer, argc, argv);
 }

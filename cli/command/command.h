@@ -1,11 +1,11 @@
 /*
- * command.h -- the commands of bowline except `run` (cli/run/run.h).
+ * command.h -- the commands of bowline except `run` (cli/run/job.h), `lab` and `help` (main.c).
  *
  * In NAME_main, argv[0] is the name of the command; it returns the exit code.
  */
 #pragma once
 
-#include <stdio.h>
+#include "cli/settings/options.h"
 
 int acl_main(int argc, char **argv);
 int break_main(int argc, char **argv);
@@ -13,11 +13,8 @@ int caps_main(int argc, char **argv);
 int doctor_main(int argc, char **argv);
 int fence_main(int argc, char **argv);
 
-/* Replaces this process by bowline-lab.  Returns only if that fails. */
-int lab_main(int argc, char **argv);
-
-void acl_help(FILE *out);
-void break_help(FILE *out);
-void caps_help(FILE *out);
-void doctor_help(FILE *out);
-void fence_help(FILE *out);
+extern const option_table acl_table;
+extern const option_table break_table;
+extern const option_table caps_table;
+extern const option_table doctor_table;
+extern const option_table fence_table;

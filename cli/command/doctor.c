@@ -4,32 +4,28 @@
  */
 #include "cli/command/command.h"
 
-#include "cli/settings/url_query.h"
 #include "cli/settings/commands.h"
+#include "cli/settings/config.h"
 #include "cli/text/json.h"
 #include "doctor/doctor.h"
 
 enum { EXIT_FAILURE_FOUND = 1 };
 
-static const option_row   rows[] = { DOCTOR_OPTION_MAP(OPTION_ROW) };
-static const option_table table  = OPTION_TABLE("doctor", rows, DOCTOR_OPERANDS, false);
+static const option_row rows[] = { DOCTOR_OPTION_MAP(OPTION_ROW) };
 
-void doctor_help(FILE *out)
-{
-    (void)fputs("bowline doctor                             check the locks of bowline run\n"
-                "bowline doctor redis://db.example          check that server\n"
-                "bowline doctor --url-file /etc/lock.url    with a password\n"
-                "\n",
-                out);
-    options_write(&table, out);
-    (void)fputs("\n"
-                "Changes nothing on the server, and logs in only as the user of the URL.  If a\n"
-                "permission is missing for a check, it reports \"unknown\" and what to type.\n"
-                "\n"
-                "Exit: 0 locks work, perhaps with warnings; 1 they do not work; 125 the check\n"
-                "itself failed.\n",
-                out);
-}
+const option_table doctor_table = {
+    OPTION_TABLE("doctor", rows, DOCTOR_OPERANDS, false),
+    .before = "bowline doctor                             check the locks of bowline run\n"
+              "bowline doctor redis://db.example          check that server\n"
+              "bowline doctor --url-file /etc/lock.url    with a password\n"
+              "\n",
+    .after  = "\n"
+              "Changes nothing on the server, and logs in only as the user of the URL.  If a\n"
+              "permission is missing for a check, it reports \"unknown\" and what to type.\n"
+              "\n"
+              "Exit: 0 locks work, perhaps with warnings; 1 they do not work; 125 the check\n"
+              "itself failed.\n",
+};
 
 static void write_line(const char *mark, const char *text)
 {
@@ -98,13 +94,13 @@ static void write_json(const doctor_report *r)
     json_close('}');
 }
 
-static int answer(const settings *s, const url_query *q, failure *reterr)
+static int answer(const settings *s, const run_options *o, failure *reterr)
 {
     static doctor_report report;
 
     (void)reterr;
     (void)doctor_examine(&report, s->url, s->lease_ms);
-    if (q->wants_json)
+    if (o->wants_json)
         write_json(&report);
     else
         write_text(&report);
@@ -113,5 +109,5 @@ static int answer(const settings *s, const url_query *q, failure *reterr)
 
 int doctor_main(int argc, char **argv)
 {
-    return url_query_main(&table, doctor_help, answer, argc, argv);
+    return url_query_main(&doctor_table, answer, argc, argv);
 }

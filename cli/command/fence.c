@@ -16,40 +16,35 @@
 
 #include "cli/command/command.h"
 #include "cli/fence/file.h"
-#include "cli/fence/line.h"
 #include "cli/run/child.h"
 #include "cli/settings/commands.h"
-#include "cli/settings/option_table.h"
+#include "cli/settings/options.h"
 #include "cli/text/url.h"
 
-static const option_row   rows[] = { FENCE_OPTION_MAP(OPTION_ROW) };
-static const option_table table  = OPTION_TABLE("fence", rows, FENCE_OPERANDS, true);
+static const option_row rows[] = { FENCE_OPTION_MAP(OPTION_ROW) };
 
-static const char *const verbs[] = { "check", "run", "show", NULL };
+const option_table fence_table = {
+    OPTION_TABLE("fence", rows, FENCE_OPERANDS, true),
+    .before = "bowline fence check report.fence && ./write      in a script under bowline run\n"
+              "bowline fence run report.fence mv new report     check and write in one step\n"
+              "bowline fence show report.fence                  print the highest fence\n"
+              "\n",
+    .after  = "\n"
+              "A fence is a number that grows with every holder of a lock (a fencing token).\n"
+              "FILE stores the highest fence that it was shown, and a lower one is refused: its\n"
+              "holder has lost the lock and does not know it.  check and run take the fence\n"
+              "from $BOWLINE_FENCE; check also from its argument.  The first check creates\n"
+              "FILE.  run keeps FILE locked until its command has ended.\n"
+              "\n"
+              "Exit: 0 the fence is stored (run: the status of the command); 123 refused, the\n"
+              "lock is lost; 125 not checked; 126 cannot run, 127 not found.\n",
+};
+
+static const char *const verb_names[] = { "check", "run", "show", NULL };
 
 static int usage_failed(failure *reterr, words what)
 {
-    return options_fail(&table, reterr, what, words_of("usage: %s", table.usage));
-}
-
-void fence_help(FILE *out)
-{
-    (void)fputs("bowline fence check report.fence && ./write      in a script under bowline run\n"
-                "bowline fence run report.fence mv new report     check and write in one step\n"
-                "bowline fence show report.fence                  print the highest fence\n"
-                "\n",
-                out);
-    options_write(&table, out);
-    (void)fputs("\n"
-                "A fence is a number that grows with every holder of a lock (a fencing token).\n"
-                "FILE stores the highest fence that it was shown, and a lower one is refused: its\n"
-                "holder has lost the lock and does not know it.  check and run take the fence\n"
-                "from $BOWLINE_FENCE; check also from its argument.  The first check creates\n"
-                "FILE.  run keeps FILE locked until its command has ended.\n"
-                "\n"
-                "Exit: 0 the fence is stored (run: the status of the command); 123 refused, the\n"
-                "lock is lost; 125 not checked; 126 cannot run, 127 not found.\n",
-                out);
+    return options_fail(&fence_table, reterr, what, words_of("usage: %s", fence_table.usage));
 }
 
 static int no_fence(failure *reterr, const char *verb, const char *path)
@@ -80,7 +75,7 @@ static int find_fence(uint64_t *ret_fence, const char *verb, char **operands, fa
     if (fence_number_read(ret_fence, text))
         return 0;
     return options_fail(
-        &table, reterr,
+        &fence_table, reterr,
         words_of("%s\"%s\" is not a fence", given == NULL ? "BOWLINE_FENCE: " : "",
                  url_shown(text).text),
         words_of("a fence is a number from 1 to %" PRIu64 ", in digits", UINT64_MAX));
@@ -108,64 +103,60 @@ static int run(char **operands, failure *reterr)
     if (child_find(command, reterr) < 0 || check("run", operands, &fd, reterr) < 0)
         return -1;
     if (fcntl(fd, F_SETFD, 0) < 0)
-        return options_fail(&table, reterr, words_of("%s was not started", command[0]),
+        return options_fail(&fence_table, reterr, words_of("%s was not started", command[0]),
                             words_of("fcntl: %s", strerror(errno)));
     (void)execvp(command[0], command);
     return failed_with(reterr, child_failure(command, errno));
 }
 
-static int show(const char *path, failure *reterr)
+static int show(char **operands, failure *reterr)
 {
     uint64_t fence;
 
-    if (fence_file_seen(&fence, path, reterr) < 0)
+    if (fence_file_seen(&fence, operands[0], reterr) < 0)
         return -1;
     (void)printf("%" PRIu64 "\n", fence);
     return 0;
 }
 
-static int check_operands(const char *verb, int count, char **operands, failure *reterr)
+static int check_fence(char **operands, failure *reterr)
 {
-    bool runs  = strcmp(verb, "run") == 0;
-    bool shows = strcmp(verb, "show") == 0;
+    int fd;
 
+    return check("check", operands, &fd, reterr); /* the end of the process unlocks the file */
+}
+
+/* What follows the name of the verb, which is in verb_names at the same place. */
+static const struct verb {
+    int (*run)(char **operands, failure *reterr);
+    int         operands_max; /* 0: any number */
+    const char *usage;
+} verbs[] = {
+    { check_fence, 2, "usage: bowline fence check FILE [FENCE]" },
+    { run, 0, "usage: bowline fence run FILE COMMAND [ARG...]" },
+    { show, 1, "usage: bowline fence show FILE" },
+};
+
+static int check_operands(const struct verb *verb, int count, char **operands, failure *reterr)
+{
     if (count > 0 && url_has_password(operands[0]))
         return usage_failed(reterr, words_of("a URL is in the place of FILE"));
     if (count < 1)
         return usage_failed(reterr, words_of("the name of the file is missing"));
-    if (runs && count < 2)
-        return options_fail(&table, reterr, words_of("the command is missing"),
-                            words_of("usage: bowline fence run FILE COMMAND [ARG...]"));
-    if (!runs && count > (shows ? 1 : 2))
-        return options_fail(
-            &table, reterr, words_of("too many arguments"),
-            words_of("usage: bowline fence %s FILE%s", verb, shows ? "" : " [FENCE]"));
-    return 0;
-}
-
-static bool is_verb(const char *word)
-{
-    unsigned i = 0;
-
-    while (verbs[i] != NULL && strcmp(verbs[i], word) != 0)
-        i++;
-    return verbs[i] != NULL;
-}
-
-/* The table has no option but --help. */
-static int no_store(void *arg, unsigned row, const char *value, failure *reterr)
-{
-    (void)arg;
-    (void)row;
-    (void)value;
-    (void)reterr;
+    if (verb->operands_max == 0 && count < 2)
+        return options_fail(&fence_table, reterr, words_of("the command is missing"),
+                            words_of("%s", verb->usage));
+    if (verb->operands_max != 0 && count > verb->operands_max)
+        return options_fail(&fence_table, reterr, words_of("too many arguments"),
+                            words_of("%s", verb->usage));
     return 0;
 }
 
 /* An option may precede or follow the verb. */
 static int run_verb(int argc, char **argv, failure *reterr)
 {
-    int fd, at = options_parse(&table, argc, argv, no_store, NULL, reterr);
+    run_options none; /* the table has no option but --help */
+    int         at = options_parse(&none, &fence_table, argc, argv, reterr);
 
     if (at > 0 && at >= argc)
         return usage_failed(reterr, words_of("check, run or show is missing"));
@@ -173,25 +164,23 @@ static int run_verb(int argc, char **argv, failure *reterr)
     if (at > 0) {
         argc -= at;
         argv += at;
-        at = options_parse(&table, argc, argv, no_store, NULL, reterr);
+        at = options_parse(&none, &fence_table, argc, argv, reterr);
     }
     if (at == 0)
-        fence_help(stdout);
+        options_write(&fence_table, false);
     if (at <= 0)
         return at;
-    char **operands = argv + at;
-    if (!is_verb(verb))
-        return options_fail(&table, reterr,
+    unsigned i = 0;
+    while (verb_names[i] != NULL && strcmp(verb_names[i], verb) != 0)
+        i++;
+    if (verb_names[i] == NULL)
+        return options_fail(&fence_table, reterr,
                             words_of("there is no bowline fence %s", url_shown(verb).text),
-                            say_suggestion(say_nearest(verb, verbs), "bowline fence ",
-                                           words_of("usage: %s", table.usage).text));
-    if (check_operands(verb, argc - at, operands, reterr) < 0)
+                            say_suggestion(verb, verb_names, "bowline fence ",
+                                           words_of("usage: %s", fence_table.usage).text));
+    if (check_operands(&verbs[i], argc - at, argv + at, reterr) < 0)
         return -1;
-    if (strcmp(verb, "show") == 0)
-        return show(operands[0], reterr);
-    if (strcmp(verb, "run") == 0)
-        return run(operands, reterr);
-    return check(verb, operands, &fd, reterr); /* the end of the process unlocks the file */
+    return verbs[i].run(argv + at, reterr);
 }
 
 int fence_main(int argc, char **argv)

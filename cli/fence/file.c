@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
@@ -14,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/fence/line.h"
 #include "doctor/trust.h"
 
 enum {
@@ -28,22 +28,75 @@ enum {
     OPEN_FLAGS = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
 };
 
-/* A file and its open directory, so the path is resolved only once. */
+/* A file and its open directory, so the path is resolved only once.  Descriptors below 0 are not
+ * open. */
 typedef struct place {
     const char *path;
     int         dir_fd;
+    int         fd;
     char        name[NAME_MAX + 1];
+    failure    *reterr;
 } place;
 
-static int call_failed(failure *reterr, const place *p, const char *call)
+static void close_file(place *p)
 {
-    return failed(reterr, words_of("the fence was not checked against %s", p->path),
+    if (p->fd >= 0)
+        (void)close(p->fd);
+    p->fd = -1;
+}
+
+static int call_failed(const place *p, const char *call)
+{
+    return failed(p->reterr, words_of("the fence was not checked against %s", p->path),
                   words_of("%s: %s", call, strerror(errno)), words_of("type: ls -l %s", p->path));
+}
+
+/* ---- the line -------------------------------------------------------------------------------- */
+
+static const char head[] = "bowline fence ";
+
+enum { HEAD_BYTES = sizeof head - 1 };
+
+fence_line fence_line_of(uint64_t fence)
+{
+    fence_line line;
+
+    assert(fence != 0);
+    int size = snprintf(line.text, sizeof line.text, "%s%" PRIu64 "\n", head, fence);
+    assert(size > HEAD_BYTES && size <= FENCE_LINE_MAX);
+    line.size = (size_t)size;
+    return line;
+}
+
+/* A text is accepted if the number in it is written in the same way. */
+bool fence_line_read(uint64_t *ret_fence, const char *bytes, size_t size)
+{
+    char text[FENCE_LINE_MAX + 1] = "";
+
+    if (size <= HEAD_BYTES || size > FENCE_LINE_MAX)
+        return false;
+    memcpy(text, bytes, size);
+    uint64_t fence = strtoull(text + HEAD_BYTES, NULL, 10);
+    if (fence == 0)
+        return false;
+    fence_line line = fence_line_of(fence);
+    if (size != line.size || memcmp(bytes, line.text, size) != 0)
+        return false;
+    *ret_fence = fence;
+    return true;
+}
+
+bool fence_number_read(uint64_t *ret_fence, const char *text)
+{
+    char line[FENCE_LINE_MAX + 2];
+    int  size = snprintf(line, sizeof line, "%s%s\n", head, text);
+
+    return size > 0 && (size_t)size < sizeof line && fence_line_read(ret_fence, line, (size_t)size);
 }
 
 /* ---- what may be a fence file ---------------------------------------------------------------- */
 
-static int kind_failed(failure *reterr, const place *p, mode_t mode)
+static int kind_failed(const place *p, mode_t mode)
 {
     const char *kind = S_ISDIR(mode) ? "a directory"
                        : S_ISLNK(mode)
@@ -52,213 +105,195 @@ static int kind_failed(failure *reterr, const place *p, mode_t mode)
                        : S_ISSOCK(mode) ? "a socket"
                                         : "a device";
 
-    return failed(reterr, words_of("%s cannot be a fence file", p->path),
+    return failed(p->reterr, words_of("%s cannot be a fence file", p->path),
                   words_of("it is %s", kind),
                   S_ISLNK(mode) ? words_of("name the file itself: readlink -f %s", p->path)
                                 : words_of("name a regular file that has no other use"));
 }
 
-static int check_kind(const place *p, const struct stat *is, failure *reterr)
+static int check_kind(const place *p, const struct stat *is)
 {
-    return S_ISREG(is->st_mode) ? 0 : kind_failed(reterr, p, is->st_mode);
+    return S_ISREG(is->st_mode) ? 0 : kind_failed(p, is->st_mode);
 }
 
 /* A user who can write or replace the file can lower the fence. */
-static int check_trust(const place *p, int fd, failure *reterr)
+static int check_trust(const place *p)
 {
     trust_fault fault;
 
-    if (trust_may_be_shared(fd, p->dir_fd, p->path, &fault))
+    if (trust_may_be_shared(p->fd, p->dir_fd, p->path, &fault))
         return 0;
-    return failed(reterr, words_of("%s is not trusted", p->path),
+    return failed(p->reterr, words_of("%s is not trusted", p->path),
                   words_of("its fence could be lowered: %s", fault.why),
                   words_of("%s", fault.type));
 }
 
-static int open_place(place *ret_place, const char *path, failure *reterr)
+static int open_place(place *p)
 {
+    const char *path  = p->path;
     const char *slash = strrchr(path, '/');
     const char *name  = slash != NULL ? slash + 1 : path;
     size_t      size  = slash != NULL ? (size_t)(slash + 1 - path) : 0;
     char        directory[PATH_MAX];
 
-    *ret_place = (place){ .path = path, .dir_fd = -1 };
-    errno      = path[0] == '\0' ? ENOENT : ENAMETOOLONG;
+    errno = path[0] == '\0' ? ENOENT : ENAMETOOLONG;
     if (path[0] == '\0' || strlen(name) > NAME_MAX || size >= sizeof directory)
-        return call_failed(reterr, ret_place, "its name");
+        return call_failed(p, "its name");
     if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return kind_failed(reterr, ret_place, S_IFDIR);
-    memcpy(ret_place->name, name, strlen(name) + 1);
+        return kind_failed(p, S_IFDIR);
+    memcpy(p->name, name, strlen(name) + 1);
     memcpy(directory, path, size);
     directory[size] = '\0';
     /* Opened for reading to sync it: the directory holds the name of a new file. */
-    ret_place->dir_fd = open(size > 0 ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (ret_place->dir_fd < 0)
-        return call_failed(reterr, ret_place, "its directory");
+    p->dir_fd = open(size > 0 ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (p->dir_fd < 0)
+        return call_failed(p, "its directory");
     return 0;
 }
 
 /* ---- opening it ------------------------------------------------------------------------------ */
 
 /* Checks the kind before open: opening a device may have an effect. */
-static int open_trusted(int *ret_fd, const place *p, int access, failure *reterr)
+static int open_trusted(place *p, int access)
 {
     struct stat is;
 
-    *ret_fd = -1;
     if (fstatat(p->dir_fd, p->name, &is, AT_SYMLINK_NOFOLLOW) < 0)
-        return errno == ENOENT ? FILE_GONE : call_failed(reterr, p, "stat");
-    if (check_kind(p, &is, reterr) < 0)
+        return errno == ENOENT ? FILE_GONE : call_failed(p, "stat");
+    if (check_kind(p, &is) < 0)
         return -1;
-    int fd = openat(p->dir_fd, p->name, access | OPEN_FLAGS);
-    if (fd < 0)
-        return errno == ENOENT ? FILE_GONE : call_failed(reterr, p, "open");
-    int status = fstat(fd, &is) < 0 ? call_failed(reterr, p, "stat") : check_kind(p, &is, reterr);
-    if (status == 0)
-        status = check_trust(p, fd, reterr);
-    if (status == 0)
-        *ret_fd = fd;
-    else
-        (void)close(fd);
-    return status;
+    p->fd = openat(p->dir_fd, p->name, access | OPEN_FLAGS);
+    if (p->fd < 0)
+        return errno == ENOENT ? FILE_GONE : call_failed(p, "open");
+    if (fstat(p->fd, &is) < 0)
+        return call_failed(p, "stat");
+    return check_kind(p, &is) < 0 ? -1 : check_trust(p);
 }
 
-static bool lock_at_once(int fd)
+static bool lock_at_once(const place *p)
 {
-    return flock(fd, LOCK_EX | LOCK_NB) == 0;
+    return flock(p->fd, LOCK_EX | LOCK_NB) == 0;
 }
 
 /* A command that runs under the lock of this file may take long. A script that has locked the file
  * with flock(1) and calls bowline would wait for ever, so a message says what bowline waits for. */
-static int lock_in_turn(int fd, const place *p)
+static int lock_in_turn(const place *p)
 {
     static const struct timespec pause = { .tv_nsec = LOOK_EACH * 1000000 };
 
     for (int looks = 0; looks < LOOKS_MAX; looks++) {
-        if (lock_at_once(fd))
+        if (lock_at_once(p))
             return 0;
         if (errno != EWOULDBLOCK && errno != EINTR)
             return -1;
         (void)nanosleep(&pause, NULL); /* (void): a shorter pause does no harm */
     }
-    say_line(words_of("waiting for %s, which another process has locked", p->path).text);
-    while (flock(fd, LOCK_EX) < 0)
+    say_line("waiting for %s, which another process has locked", p->path);
+    while (flock(p->fd, LOCK_EX) < 0)
         if (errno != EINTR)
             return -1;
     return 0;
 }
 
 /* The file may have been removed or replaced during the wait for its lock. */
-static bool is_still_there(const place *p, int fd)
+static bool is_still_there(const place *p)
 {
     struct stat by_name, by_fd;
 
     return fstatat(p->dir_fd, p->name, &by_name, AT_SYMLINK_NOFOLLOW) == 0 &&
-           fstat(fd, &by_fd) == 0 && by_name.st_dev == by_fd.st_dev &&
+           fstat(p->fd, &by_fd) == 0 && by_name.st_dev == by_fd.st_dev &&
            by_name.st_ino == by_fd.st_ino;
 }
 
-static int open_locked(int *ret_fd, const place *p, failure *reterr)
+static int open_locked(place *p)
 {
-    int fd;
-    int status = open_trusted(&fd, p, O_RDWR, reterr);
+    int status = open_trusted(p, O_RDWR);
 
     if (status != 0)
         return status;
-    if (lock_in_turn(fd, p) < 0)
-        status = call_failed(reterr, p, "flock");
-    else if (!is_still_there(p, fd))
-        status = FILE_GONE;
-    else
-        *ret_fd = fd;
-    if (status != 0)
-        (void)close(fd);
-    return status;
+    if (lock_in_turn(p) < 0)
+        return call_failed(p, "flock");
+    return is_still_there(p) ? 0 : FILE_GONE;
 }
 
 /* ---- reading and writing it ------------------------------------------------------------------ */
 
-static int read_seen(uint64_t *ret_seen, const place *p, int fd, failure *reterr)
+static int read_seen(uint64_t *ret_seen, const place *p)
 {
     char    bytes[FENCE_LINE_MAX + 1]; /* one more byte, to detect a longer file */
-    ssize_t size = pread(fd, bytes, sizeof bytes, 0);
+    ssize_t size = pread(p->fd, bytes, sizeof bytes, 0);
 
     if (size < 0)
-        return call_failed(reterr, p, "read");
+        return call_failed(p, "read");
     if (fence_line_read(ret_seen, bytes, (size_t)size))
         return 0;
     return failed(
-        reterr, words_of("%s does not contain a fence", p->path),
+        p->reterr, words_of("%s does not contain a fence", p->path),
         size == 0 ? words_of("it is empty: the highest fence is lost")
                   : words_of("it is not a line \"bowline fence N\"; bowline does not change it"),
         words_of("name another file; or, when every holder has ended, type: rm %s", p->path));
 }
 
 /* Writes an unchanged line too: after a failed fsync the kernel treats the page as written. */
-static int write_line(const place *p, int fd, uint64_t fence, failure *reterr)
+static int write_line(const place *p, uint64_t fence)
 {
     fence_line line = fence_line_of(fence);
-    ssize_t    size = pwrite(fd, line.text, line.size, 0);
+    ssize_t    size = pwrite(p->fd, line.text, line.size, 0);
 
     if (size >= 0 && (size_t)size < line.size)
         errno = ENOSPC;
     if (size != (ssize_t)line.size)
-        return call_failed(reterr, p, "write");
-    if (fsync(fd) < 0)
-        return call_failed(reterr, p, "fsync");
+        return call_failed(p, "write");
+    if (fsync(p->fd) < 0)
+        return call_failed(p, "fsync");
     return 0;
 }
 
-static int sync_name(const place *p, failure *reterr)
+static int sync_name(const place *p)
 {
-    return fsync(p->dir_fd) < 0 ? call_failed(reterr, p, "fsync of its directory") : 0;
+    return fsync(p->dir_fd) < 0 ? call_failed(p, "fsync of its directory") : 0;
 }
 
 /* The file gets its name when it is complete and locked. */
-static int fill_and_name(const place *p, const char *unnamed, int fd, uint64_t fence,
-                         failure *reterr)
+static int fill_and_name(const place *p, const char *unnamed, uint64_t fence)
 {
-    if (check_trust(p, fd, reterr) < 0 || write_line(p, fd, fence, reterr) < 0)
+    if (check_trust(p) < 0 || write_line(p, fence) < 0)
         return -1;
-    if (!lock_at_once(fd))
-        return call_failed(reterr, p, "flock");
+    if (!lock_at_once(p))
+        return call_failed(p, "flock");
     if (linkat(p->dir_fd, unnamed, p->dir_fd, p->name, 0) < 0)
-        return errno == EEXIST ? FILE_GONE : call_failed(reterr, p, "link");
-    return sync_name(p, reterr);
+        return errno == EEXIST ? FILE_GONE : call_failed(p, "link");
+    return sync_name(p);
 }
 
-static int create(int *ret_fd, const place *p, uint64_t fence, failure *reterr)
+static int create(place *p, uint64_t fence)
 {
     char     unnamed[sizeof p->name + SUFFIX_MAX];
     uint64_t chance;
 
     if (getrandom(&chance, sizeof chance, 0) != (ssize_t)sizeof chance)
-        return call_failed(reterr, p, "getrandom");
+        return call_failed(p, "getrandom");
     (void)snprintf(unnamed, sizeof unnamed, "%.200s.%016" PRIx64, p->name, chance);
     mode_t mode = trust_is_shared_directory(p->dir_fd) ? GROUP_MODE : NEW_MODE;
-    int    fd   = openat(p->dir_fd, unnamed, O_RDWR | O_CREAT | O_EXCL | OPEN_FLAGS, mode);
-    if (fd < 0)
-        return call_failed(reterr, p, "create");
-    int status = fill_and_name(p, unnamed, fd, fence, reterr);
+    p->fd       = openat(p->dir_fd, unnamed, O_RDWR | O_CREAT | O_EXCL | OPEN_FLAGS, mode);
+    if (p->fd < 0)
+        return call_failed(p, "create");
+    int status = fill_and_name(p, unnamed, fence);
     (void)unlinkat(p->dir_fd, unnamed, 0); /* (void): a second name does no harm */
-    if (status == 0)
-        *ret_fd = fd;
-    else
-        (void)close(fd);
     return status;
 }
 
 /* ---- check and show -------------------------------------------------------------------------- */
 
-static int compare_and_write(const place *p, int fd, uint64_t fence, failure *reterr)
+static int compare_and_write(const place *p, uint64_t fence)
 {
     uint64_t seen;
 
-    if (read_seen(&seen, p, fd, reterr) < 0)
+    if (read_seen(&seen, p) < 0)
         return -1;
     if (fence < seen)
         return failed_with(
-            reterr,
+            p->reterr,
             (failure){
                 .code = EXIT_LOST,
                 .what =
@@ -267,62 +302,53 @@ static int compare_and_write(const place *p, int fd, uint64_t fence, failure *re
                 .hint = words_of(
                     "write nothing more, and exit; to do the work again, acquire the lock again"),
             });
-    if (write_line(p, fd, fence, reterr) < 0)
+    if (write_line(p, fence) < 0)
         return -1;
     /* Also for an old file: its creator may have ended before this step. */
-    return sync_name(p, reterr);
-}
-
-static int check_at(int *ret_fd, const place *p, uint64_t fence, failure *reterr)
-{
-    for (int tries = 0; tries < TRIES_MAX; tries++) {
-        int fd     = -1;
-        int status = open_locked(&fd, p, reterr);
-        if (status == 0) {
-            status = compare_and_write(p, fd, fence, reterr);
-            if (status < 0)
-                (void)close(fd);
-        } else if (status == FILE_GONE) {
-            status = create(&fd, p, fence, reterr);
-        }
-        if (status == 0)
-            *ret_fd = fd;
-        if (status != FILE_GONE)
-            return status;
-    }
-    return failed(reterr, words_of("the fence was not checked against %s", p->path),
-                  words_of("another process removes the file again and again"),
-                  words_of("do not remove it: it must keep the highest fence"));
+    return sync_name(p);
 }
 
 int fence_file_check(int *ret_fd, const char *path, uint64_t fence, failure *reterr)
 {
-    place p;
+    place p      = { .path = path, .dir_fd = -1, .fd = -1, .reterr = reterr };
+    int   status = open_place(&p) < 0 ? -1 : FILE_GONE;
 
     assert(fence != 0);
-    if (open_place(&p, path, reterr) < 0)
-        return -1;
-    int status = check_at(ret_fd, &p, fence, reterr);
-    (void)close(p.dir_fd);
-    return status;
+    for (int tries = 0; status == FILE_GONE && tries < TRIES_MAX; tries++) {
+        status = open_locked(&p);
+        if (status == 0) {
+            status = compare_and_write(&p, fence);
+        } else if (status == FILE_GONE) {
+            close_file(&p);
+            status = create(&p, fence);
+        }
+        if (status == 0)
+            *ret_fd = p.fd;
+        else
+            close_file(&p);
+    }
+    if (p.dir_fd >= 0)
+        (void)close(p.dir_fd);
+    if (status != FILE_GONE)
+        return status;
+    return failed(reterr, words_of("the fence was not checked against %s", path),
+                  words_of("another process removes the file again and again"),
+                  words_of("do not remove it: it must keep the highest fence"));
 }
 
 int fence_file_seen(uint64_t *ret_fence, const char *path, failure *reterr)
 {
-    place p;
-    int   fd;
+    place p      = { .path = path, .dir_fd = -1, .fd = -1, .reterr = reterr };
+    int   status = open_place(&p) < 0 ? -1 : open_trusted(&p, O_RDONLY);
 
-    if (open_place(&p, path, reterr) < 0)
-        return -1;
-    int status = open_trusted(&fd, &p, O_RDONLY, reterr);
-    if (status == FILE_GONE) {
+    if (status == FILE_GONE)
         status = failed(reterr, words_of("%s has stored no fence", path),
                         words_of("there is no such file: the first check creates it"),
                         words_of("type: bowline fence check %s", path));
-    } else if (status == 0) {
-        status = read_seen(ret_fence, &p, fd, reterr);
-        (void)close(fd);
-    }
-    (void)close(p.dir_fd);
+    else if (status == 0)
+        status = read_seen(ret_fence, &p);
+    close_file(&p);
+    if (p.dir_fd >= 0)
+        (void)close(p.dir_fd);
     return status;
 }

@@ -1,19 +1,17 @@
 /*
- * job.h -- the state of one `bowline run`, shared by the files of this folder.
+ * job.h -- the state of one `bowline run`, and its steps: run.c calls lock.c and supervise.c.
  */
 #pragma once
 
 #include <bowline/async.h>
 
 #include "cli/run/child.h"
-#include "cli/run/family.h"
 #include "cli/run/guard.h"
 #include "cli/run/loop.h"
-#include "cli/run/signals.h"
 #include "cli/settings/config.h"
 #include "cli/settings/options.h"
+#include "cli/text/json.h"
 #include "cli/text/say.h"
-#include "cli/text/status.h"
 
 /* How INT reached the command, or bowline while it waited. */
 typedef enum interrupt {
@@ -25,7 +23,7 @@ typedef enum interrupt {
 
 /* The stop of a command that loses its lock; see supervise.c. */
 typedef struct ending {
-    bool               has_begun;
+    bool               has_begun;   /* the first TERM or KILL was sent */
     bool               not_stopped; /* a process could not be stopped in time */
     bool               gave_up;     /* and still exists when bowline exits */
     int64_t            killed_at;
@@ -75,9 +73,30 @@ static inline int64_t job_left_ms(const job *j)
     return left_ms < max_hold_ms - held_ms ? left_ms : max_hold_ms - held_ms;
 }
 
-/* Begins a status line about this job; returns `line`. */
-static inline status_line *job_status(status_line *line, const job *j, const char *event)
+/* Begins an event about this job: see json.h. */
+static inline void job_event(const job *j, const char *event)
 {
-    status_begin(line, j->options.status_fd, event, j->options.name);
-    return line;
+    json_event(j->options.status_fd, event, j->options.name);
 }
+
+/* Opens the client with the settings of the job, and prints its warning. */
+int lock_open(job *j, failure *reterr);
+
+/* Stores in ended_by a signal that makes bowline exit. */
+void lock_check_signals(job *j);
+
+/* Returns 0 if the lock is held, or if a signal ended the wait (ended_by); in that case `hold` is
+ * set only if the lock was acquired nevertheless.  Wipes the URL, which may contain a password. */
+int lock_take(job *j, failure *reterr);
+
+/* Releases the lock.  A signal ends the wait for the reply; the lock then ends with its lease. */
+int lock_release(job *j, bowline_error *reterr);
+
+/* "held by deploy@web-2 pid 4121 (pg_dump) for 3m12s".  It is held. */
+words lock_holder(const bowline_holder *holder);
+
+/* Watches the lock and the command until the command has ended. */
+void supervise(job *j);
+
+/* `bowline run`: runs a command while holding a lock.  argv[0] is "run".  Returns the exit code. */
+int run_main(int argc, char **argv);

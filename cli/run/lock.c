@@ -1,18 +1,18 @@
 /*
- * lock.c -- see lock.h.
+ * lock.c -- the lock of a job: acquire and release, while signals are handled.
  *
  * Signals are handled at any moment.  If a signal ends the wait, nothing is left in the store.  If
  * a signal ends the wait for a release, the lock ends with its lease.
  */
-#include "cli/run/lock.h"
+#include "cli/run/job.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include "cli/run/waiting.h"
 
 enum {
     CANCEL_MS = 2000, /* time for a cancelled acquire to remove its request */
@@ -71,9 +71,20 @@ static int open_client(bowline_client **ret_client, const job *j, uint32_t reply
     return bowline_open(ret_client, &options, reterr);
 }
 
-int lock_open(job *j, bowline_error *reterr)
+int lock_open(job *j, failure *reterr)
 {
-    return open_client(&j->client, j, 0, reterr);
+    const settings *s = &j->settings;
+    bowline_error   error;
+
+    if (strncmp(s->url, "thread:", 7) == 0)
+        return failed(reterr, words_of("thread: cannot lock for a command"),
+                      words_of("it locks between the threads of one process"),
+                      words_of("type: bowline run --url file: ..."));
+    if (open_client(&j->client, j, 0, &error) < 0)
+        return settings_fail(s, words_of("the locks cannot be opened"), error.text, reterr);
+    if (bowline_client_warning(j->client) != NULL)
+        say_line("warning: %s", bowline_client_warning(j->client));
+    return 0;
 }
 
 void lock_check_signals(job *j)
@@ -100,13 +111,103 @@ static bowline_client *query_client(job *j)
     return j->query_client != NULL ? j->query_client : j->client;
 }
 
-static words wait_words(const job *j)
+/* ---- the message while bowline waits --------------------------------------------------------- */
+
+/* Who holds the lock, and for how long.  On a terminal it is one line, updated about once a second
+ * and erased at the end, with blanks and not with an escape sequence: every terminal knows a
+ * carriage return.  Elsewhere it is a line after one second, then one line a minute: enough for a
+ * log, not too much for a mail. */
+typedef struct waiting {
+    bool    is_live; /* one line that is updated */
+    int64_t next_at;
+    size_t  columns; /* width of the present line; 0: none */
+} waiting;
+
+enum { FIRST_MS = 1000, LIVE_MS = 1000, LOG_MS = 60000, COLUMNS_USUAL = 80, COLUMNS_MAX = 400 };
+
+words lock_holder(const bowline_holder *holder)
 {
-    if (j->settings.wait_ms == BOWLINE_NO_WAIT)
-        return words_of("%s was not acquired", j->options.name);
-    return words_of("%s was not acquired within %s", j->options.name,
-                    words_of_duration(loop_now() - j->began_at).text);
+    words person =
+        words_of("%s%s%s", holder->user, holder->host[0] != '\0' ? "@" : "", holder->host);
+    words ret = words_of("held by %s", person.text);
+
+    if (person.text[0] == '\0')
+        ret = words_of(holder->foreign != 0 ? "held by another program"
+                                            : "held by an unknown holder");
+    if (holder->pid > 0)
+        ret = words_of("%s pid %lld", ret.text, (long long)holder->pid);
+    if (holder->program[0] != '\0')
+        ret = words_of("%s (%s)", ret.text, holder->program);
+    if (holder->since_ms > 0)
+        ret = words_of("%s for %s", ret.text, words_of_duration(holder->since_ms).text);
+    if (holder->note[0] != '\0')
+        ret = words_of("%s: %s", ret.text, holder->note);
+    return ret;
 }
+
+/* As lock_holder, or why the holder is unknown. */
+static words who(bowline_client *client, const char *name)
+{
+    bowline_holder holder = { .size = sizeof holder };
+    bowline_error  error;
+
+    if (bowline_who(client, name, &holder, &error) < 0)
+        return words_of("%s", error.text);
+    if (holder.held == 0)
+        return words_of("no one holds it at this moment");
+    return lock_holder(&holder);
+}
+
+/* The width of the terminal without the last column, where some terminals wrap. */
+static size_t columns_there(void)
+{
+    struct winsize size;
+
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+        return COLUMNS_USUAL - 1;
+    return (size.ws_col < COLUMNS_MAX ? size.ws_col : COLUMNS_MAX) - 1U;
+}
+
+/* Replaces the present line by `text`, padded with blanks. */
+static void draw(waiting *w, const char *text, size_t columns)
+{
+    char   line[WORDS_MAX + COLUMNS_MAX + 8];
+    size_t blanks = w->columns > columns ? w->columns - columns : 0;
+    int    size   = snprintf(line, sizeof line, "\r%s%*s\r%s", text, (int)blanks, "", text);
+
+    if (size <= 0 || (size_t)size >= sizeof line)
+        return;
+    if (say_bytes(STDERR_FILENO, line, (size_t)size))
+        w->columns = columns;
+}
+
+static size_t columns_of(const char *text)
+{
+    size_t columns = 0;
+
+    for (; *text != '\0'; text++)
+        columns += ((unsigned char)*text & 0xc0) != 0x80;
+    return columns;
+}
+
+/* Queries the holder, so it may block for a reply. */
+static void say_holder(waiting *w, const char *name, bowline_client *client)
+{
+    w->is_live = isatty(STDERR_FILENO) == 1;
+    w->next_at = loop_now() + (w->is_live ? LIVE_MS : LOG_MS);
+    /* In the background, do not write to the terminal. */
+    if (w->is_live && tcgetpgrp(STDERR_FILENO) != getpgrp())
+        return;
+    words text = words_of("waiting for %s: %s", name, who(client, name).text);
+    if (!w->is_live) {
+        say_line("%s", text.text);
+        return;
+    }
+    words shown = words_escaped(text.text, columns_there());
+    draw(w, shown.text, columns_of(shown.text));
+}
+
+/* ---- acquire --------------------------------------------------------------------------------- */
 
 static int acquire_failed(job *j, int status, const bowline_error *error, failure *reterr)
 {
@@ -122,10 +223,12 @@ static int acquire_failed(job *j, int status, const bowline_error *error, failur
         is.hint = words_of("to allow any number of waiters, add ?queue-max=0 to the URL");
     } else if (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) {
         is.code = EXIT_NOT_ACQUIRED;
-        is.what = wait_words(j);
+        if (j->settings.wait_ms != BOWLINE_NO_WAIT)
+            is.what = words_of("%s was not acquired within %s", j->options.name,
+                               words_of_duration(loop_now() - j->began_at).text);
         is.hint = words_of("to wait longer, type: bowline run -w 5m ...; to exit 0, add --skip");
         if (!j->options.skips && !j->options.quiet)
-            is.why = waiting_who(query_client(j), j->options.name);
+            is.why = who(query_client(j), j->options.name);
     } else if (status == BOWLINE_USAGE) {
         is.hint = words_of("type: bowline run --help");
     }
@@ -180,12 +283,8 @@ static int check_descriptors(const job *j, failure *reterr)
     if (limit.rlim_cur != RLIM_INFINITY)
         why = words_of("%s: the limit of open files is %llu", why.text,
                        (unsigned long long)limit.rlim_cur);
-    return failed_with(reterr, (failure){
-                                   .code = EXIT_FAILED,
-                                   .what = words_of("%s was not acquired", j->options.name),
-                                   .why  = why,
-                                   .hint = words_of("type first: ulimit -n 64"),
-                               });
+    return failed(reterr, words_of("%s was not acquired", j->options.name), why,
+                  words_of("type first: ulimit -n 64"));
 }
 
 static int take(job *j, failure *reterr)
@@ -193,12 +292,11 @@ static int take(job *j, failure *reterr)
     const settings    *s = &j->settings;
     bowline_operation *op;
     bowline_error      error;
-    status_line        line;
-    waiting            w;
 
     if (is_server(j) && check_descriptors(j, reterr) < 0)
         return -1;
-    status_send(job_status(&line, j, "waiting"));
+    job_event(j, "waiting");
+    json_send();
     j->began_at = loop_now();
     int status =
         bowline_acquire_start(&op, j->client, j->options.name,
@@ -207,14 +305,17 @@ static int take(job *j, failure *reterr)
                               &error);
     if (status < 0)
         return acquire_failed(j, status, &error, reterr);
-    waiting_begin(&w, j->options.name, j->options.quiet);
+    waiting w = { .next_at = loop_now() + FIRST_MS };
     while (!bowline_operation_done(op) && j->ended_by == 0) {
-        loop_turn(&j->loop, waiting_wait_ms(&w));
+        int64_t left_ms = w.next_at - loop_now();
+        loop_turn(&j->loop, j->options.quiet ? BOWLINE_FOREVER : left_ms > 0 ? left_ms : 0);
         lock_check_signals(j);
-        if (!bowline_operation_done(op) && j->ended_by == 0 && waiting_is_due(&w))
-            waiting_say(&w, query_client(j));
+        if (!bowline_operation_done(op) && j->ended_by == 0 && !j->options.quiet &&
+            loop_now() >= w.next_at)
+            say_holder(&w, j->options.name, query_client(j));
     }
-    waiting_end(&w);
+    if (w.columns > 0)
+        draw(&w, "", 0);
     if (j->ended_by != 0) {
         cancel(j, op);
         if (!bowline_operation_done(op))

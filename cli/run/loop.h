@@ -8,6 +8,9 @@
 
 #include <bowline/async.h>
 
+#include <signal.h>
+#include <stdbool.h>
+
 #include "cli/text/say.h"
 
 typedef struct loop {
@@ -27,3 +30,38 @@ void loop_open(loop *ret_loop, bowline_client *client, int signal_fd);
 
 /* Sleeps for at most wait_ms (0 or BOWLINE_FOREVER are allowed), then dispatches the client. */
 void loop_turn(loop *l, int64_t wait_ms);
+
+/* The signals of bowline, and those that its command inherits.
+ *
+ * Bowline blocks the signals that it handles and reads them from a descriptor in its event loop,
+ * never in a handler. A signal that the caller ignores (nohup: HUP; a background job of a shell:
+ * INT and QUIT) stays ignored, for bowline and for the command. */
+typedef struct signals {
+    int              fd;
+    sigset_t         mask; /* the present mask of bowline */
+    sigset_t         mask_before;
+    struct sigaction pipe_before;
+    struct sigaction child_before;
+} signals;
+
+/* Takes INT TERM HUP QUIT USR1 USR2 CHLD, and blocks TTOU. Until signals_take_stops, TSTP stops
+ * bowline as usual. */
+int signals_take(signals *ret_signals, failure *reterr);
+
+/* Takes TSTP and CONT too. */
+int signals_take_stops(signals *s, failure *reterr);
+
+/* Returns the next signal that has arrived, or 0. *ret_by_terminal: a key was pressed. */
+int signals_next(signals *s, bool *ret_by_terminal);
+
+/* Restores handlers and mask for the command, before exec. */
+void signals_give_back(const signals *s);
+
+/* Stops bowline as the terminal would, alone or with its process group, and returns true after CONT
+ * (at once if CONT has already arrived). Returns false at once if the kernel does not stop an
+ * orphaned process group. */
+bool signals_stop(signals *s, int number, bool whole_group);
+
+/* Ends bowline by INT with the default action. `whole_group`: sends INT to the process group, if no
+ * one else did. */
+void signals_die_of_interrupt(bool whole_group);

@@ -8,12 +8,8 @@
  * command is stopped before another client can acquire the lock (guard.h).  The lock is released
  * explicitly, so no background process that the command leaves behind keeps it.
  */
-#include "cli/run/run.h"
 #include "cli/run/job.h"
-#include "cli/run/lock.h"
-#include "cli/run/supervise.h"
 #include "doctor/caps.h"
-#include "cli/run/family.h"
 #include "cli/text/url.h"
 
 #include <assert.h>
@@ -82,16 +78,13 @@ static uint64_t nested_lock(const char *url, const char *name)
 
     assert(strlen(url) <= URL_MAX);
     (void)snprintf(where, sizeof where, "%.*s", (int)strcspn(url, "?"), url);
-    const char *user_end = slashes != NULL ? strrchr(where, '@') : NULL;
-    if (user_end != NULL) {
+    const char *host = where; /* without a user */
+    if (slashes != NULL) {
         hash = mix(hash, where, (size_t)(slashes - url));
-        hash = mix_text(hash, user_end + 1);
-    } else if (slashes != NULL) {
-        hash = mix(hash, where, (size_t)(slashes - url));
-        hash = mix_text(hash, where + (slashes - url) + 3);
-    } else {
-        hash = mix_text(hash, where);
+        host = strrchr(where, '@');
+        host = host != NULL ? host + 1 : where + (slashes - url) + strlen("://");
     }
+    hash = mix_text(hash, host);
     hash = mix_options(hash, url);
     if (strncmp(url, "file:", 5) == 0) {
         uid_t user = geteuid();
@@ -158,25 +151,6 @@ static int check_status_fd(const run_options *o, failure *reterr)
     return 0;
 }
 
-static int open_client(job *j, failure *reterr)
-{
-    const settings *s = &j->settings;
-    bowline_error   error;
-
-    if (strncmp(s->url, "thread:", 7) == 0)
-        return failed(reterr, words_of("thread: cannot lock for a command"),
-                      words_of("it locks between the threads of one process"),
-                      words_of("type: bowline run --url file: ..."));
-    if (lock_open(j, &error) < 0) {
-        failure is = { .code = EXIT_FAILED, .what = words_of("the locks cannot be opened") };
-        failure_explain(&is, error.text, words_of("check the URL, from %s", s->url_from.text));
-        return failed_with(reterr, is);
-    }
-    if (bowline_client_warning(j->client) != NULL)
-        say_line(words_of("warning: %s", bowline_client_warning(j->client)).text);
-    return 0;
-}
-
 /* Without a wait, the acquire fails as for any lock that is held. */
 static int check_nesting(job *j, failure *reterr)
 {
@@ -208,15 +182,13 @@ static void use_default_wait(settings *s, bool is_verbose)
     if (!is_verbose)
         return;
     if (found.tries_max != 0)
-        say_line(words_of("makes %u attempts, as retry= says; -w sets a time limit instead",
-                          found.tries_max)
-                     .text);
+        say_line("makes %u attempts, as retry= says; -w sets a time limit instead",
+                 found.tries_max);
     else
-        say_line(words_of("waits at most %s, the default of %s %s; -w changes it",
-                          words_of_duration(found.wait_ms).text,
-                          found.profile[0] != '\0' ? "profile" : "protocol",
-                          found.profile[0] != '\0' ? found.profile : found.row->protocol)
-                     .text);
+        say_line("waits at most %s, the default of %s %s; -w changes it",
+                 words_of_duration(found.wait_ms).text,
+                 found.profile[0] != '\0' ? "profile" : "protocol",
+                 found.profile[0] != '\0' ? found.profile : found.row->protocol);
 }
 
 static int prepare(job *j, failure *reterr)
@@ -226,7 +198,7 @@ static int prepare(job *j, failure *reterr)
         child_find(j->options.command, reterr) < 0 || signals_take(&j->signals, reterr) < 0)
         return -1;
     use_default_wait(&j->settings, j->options.verbose);
-    if (open_client(j, reterr) < 0)
+    if (lock_open(j, reterr) < 0)
         return -1;
     loop_open(&j->loop, j->client, j->signals.fd);
     return check_nesting(j, reterr);
@@ -234,26 +206,22 @@ static int prepare(job *j, failure *reterr)
 
 static void report_acquired(const job *j)
 {
-    status_line line;
-    int64_t     left_ms = job_left_ms(j);
-    uint64_t    fence   = bowline_hold_fence(j->hold);
+    int64_t  left_ms = job_left_ms(j);
+    uint64_t fence   = bowline_hold_fence(j->hold);
 
     if (j->options.status_fd < 0 && !j->options.verbose)
         return;
     words waited = words_of_duration(j->held_at - j->began_at);
-    job_status(&line, j, "acquired");
+    job_event(j, "acquired");
     if (fence != 0)
-        status_add_text(&line, "fence", words_of("%llu", (unsigned long long)fence).text);
-    status_add_number(&line, "waited_ms", j->held_at - j->began_at);
+        json_text("fence", words_of("%llu", (unsigned long long)fence).text);
+    json_number("waited_ms", j->held_at - j->began_at);
     if (left_ms != INT64_MAX)
-        status_add_number(&line, "left_ms", left_ms);
-    status_send(&line);
-    if (j->options.verbose && fence != 0)
-        say_line(words_of("%s acquired after %s, fence %llu", j->options.name, waited.text,
-                          (unsigned long long)fence)
-                     .text);
-    else if (j->options.verbose)
-        say_line(words_of("%s acquired after %s", j->options.name, waited.text).text);
+        json_number("left_ms", left_ms);
+    json_send();
+    if (j->options.verbose)
+        say_line("%s acquired after %s%s", j->options.name, waited.text,
+                 fence != 0 ? words_of(", fence %llu", (unsigned long long)fence).text : "");
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -318,16 +286,13 @@ static int start(job *j, failure *reterr)
 
 static void report_released(const job *j, int status, int code)
 {
-    status_line line;
-
-    job_status(&line, j, "released");
-    status_add_text(&line, "status", bowline_status_name(status));
-    status_add_number(&line, "exit", code);
-    status_send(&line);
+    job_event(j, "released");
+    json_text("status", bowline_status_name(status));
+    json_number("exit", code);
+    json_send();
     if (j->options.verbose && status == BOWLINE_OK)
-        say_line(words_of("%s released after %s", j->options.name,
-                          words_of_duration(loop_now() - j->held_at).text)
-                     .text);
+        say_line("%s released after %s", j->options.name,
+                 words_of_duration(loop_now() - j->held_at).text);
 }
 
 /* The exit code of the command, as a shell reports it. */
@@ -368,15 +333,14 @@ static int report_lost(const job *j, const bowline_error *error)
  * --status-fd. */
 static int report_failed(const job *j, const failure *is)
 {
-    status_line line;
-    bool        is_busy = is->code == EXIT_NOT_ACQUIRED;
-    int         code    = is_busy ? j->options.busy_code : is->code;
+    bool is_busy = is->code == EXIT_NOT_ACQUIRED;
+    int  code    = is_busy ? j->options.busy_code : is->code;
 
-    job_status(&line, j, is_busy ? "not-acquired" : "failed");
-    status_add_text(&line, "what", is->what.text);
-    status_add_text(&line, "why", is->why.text);
-    status_add_number(&line, "exit", code);
-    status_send(&line);
+    job_event(j, is_busy ? "not-acquired" : "failed");
+    json_text("what", is->what.text);
+    json_text("why", is->why.text);
+    json_number("exit", code);
+    json_send();
     if (!is_busy || !(j->options.skips || j->options.quiet))
         say_failure(is);
     return code;
@@ -393,16 +357,14 @@ static int result(job *j, const bowline_error *released)
     if (j->was_lost || released->status == BOWLINE_LOST)
         return report_lost(j, released);
     if (released->status != BOWLINE_OK)
-        say_line(words_of("%s was not released (it ends with its lease): %s", j->options.name,
-                          released->text)
-                     .text);
+        say_line("%s was not released (it ends with its lease): %s", j->options.name,
+                 released->text);
     return code;
 }
 
 /* A signal made bowline exit before the command was started. */
 static int report_interrupted(job *j)
 {
-    status_line   line;
     int           code = EXIT_SIGNAL + j->ended_by;
     bowline_error error;
 
@@ -411,10 +373,10 @@ static int report_interrupted(job *j)
         (void)lock_release(j, &error); /* (void): no work was done under this lock */
         j->ended_by = number;
     }
-    job_status(&line, j, "not-acquired");
-    status_add_number(&line, "signal", j->ended_by);
-    status_add_number(&line, "exit", code);
-    status_send(&line);
+    job_event(j, "not-acquired");
+    json_number("signal", j->ended_by);
+    json_number("exit", code);
+    json_send();
     return code;
 }
 
@@ -422,15 +384,14 @@ static int report_interrupted(job *j)
  * processes that inherited it (file:), or until the lease ends. */
 _Noreturn static void leave(const job *j)
 {
-    status_line         line;
     const bowline_error error = { .status = BOWLINE_LOST };
     int                 code  = report_lost(j, &error);
 
-    job_status(&line, j, "failed");
-    status_add_text(&line, "what", "the command could not be stopped");
-    status_add_text(&line, "why", j->ending.why.text);
-    status_add_number(&line, "exit", code);
-    status_send(&line);
+    job_event(j, "failed");
+    json_text("what", "the command could not be stopped");
+    json_text("why", j->ending.why.text);
+    json_number("exit", code);
+    json_send();
     /* exit(3) would close the client, which would release the lock. */
     _exit(code);
 }
@@ -467,7 +428,7 @@ int run_main(int argc, char **argv)
         return is.code;
     }
     if (code == 0) {
-        run_usage(stdout);
+        options_write(&run_table, false);
         return say_done();
     }
     if (prepare(&j, &is) < 0 || lock_take(&j, &is) < 0) {

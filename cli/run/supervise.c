@@ -1,10 +1,9 @@
 /*
- * supervise.c -- see supervise.h.
+ * supervise.c -- watches the lock and the command until the command has ended.
  *
  * Three things can happen in any order: the lock runs out (guard.h), a signal arrives, the command
  * stops or ends.  The lock is always checked first.
  */
-#include "cli/run/supervise.h"
 #include "cli/run/job.h"
 
 #include <errno.h>
@@ -38,12 +37,6 @@ static void ending_kill(job *j)
     j->ending.killed_at = loop_now();
 }
 
-/* True after the first TERM or KILL. */
-static bool ending_has_begun(const job *j)
-{
-    return j->ending.has_begun;
-}
-
 static words rest_words(const family *rest)
 {
     words who = words_of("pid %d", (int)rest->pid);
@@ -63,24 +56,22 @@ static words rest_words(const family *rest)
 /* Reports once, as soon as it is known. */
 static void report_not_stopped(job *j, const family *rest)
 {
-    int64_t     left_ms = bowline_hold_left_ms(j->hold);
-    status_line line;
+    int64_t left_ms = bowline_hold_left_ms(j->hold);
 
     if (j->ending.not_stopped)
         return;
     j->ending.not_stopped = true;
     j->ending.pid         = rest->pid;
     j->ending.why         = rest_words(rest);
-    job_status(&line, j, "lost");
-    status_add_text(&line, "action", "not-stopped");
-    status_add_text(&line, "why", j->ending.why.text);
-    status_add_number(&line, "pid", rest->pid);
+    job_event(j, "lost");
+    json_text("action", "not-stopped");
+    json_text("why", j->ending.why.text);
+    json_number("pid", rest->pid);
     if (left_ms != INT64_MAX)
-        status_add_number(&line, "left_ms", left_ms);
-    status_send(&line);
-    say_line(words_of("%s could not be stopped: %s%s", j->options.command[0], j->ending.why.text,
-                      left_ms > 0 ? "; bowline keeps the lock while it can" : "")
-                 .text);
+        json_number("left_ms", left_ms);
+    json_send();
+    say_line("%s could not be stopped: %s%s", j->options.command[0], j->ending.why.text,
+             left_ms > 0 ? "; bowline keeps the lock while it can" : "");
 }
 
 /* With --no-renew nothing else extends the lease. */
@@ -173,24 +164,20 @@ static words why_lost(const job *j, int64_t left_ms)
 
 static void report_loss(job *j, int64_t left_ms, const char *action)
 {
-    status_line line;
-
     if (!j->was_lost) {
         j->lost_why  = why_lost(j, left_ms);
         j->was_taken = is_taken(j, left_ms);
     }
-    job_status(&line, j, "lost");
-    status_add_text(&line, "action", action);
-    status_add_text(&line, "why", j->lost_why.text);
-    status_add_number(&line, "left_ms", left_ms);
-    status_send(&line);
+    job_event(j, "lost");
+    json_text("action", action);
+    json_text("why", j->lost_why.text);
+    json_number("left_ms", left_ms);
+    json_send();
     if (j->guard.policy == LOST_WARN)
-        say_line(words_of("%s is lost and %s runs on: %s", j->options.name, j->options.command[0],
-                          j->lost_why.text)
-                     .text);
+        say_line("%s is lost and %s runs on: %s", j->options.name, j->options.command[0],
+                 j->lost_why.text);
     else if (j->options.verbose)
-        say_line(
-            words_of("%s: %s sent to %s", j->options.name, action, j->options.command[0]).text);
+        say_line("%s: %s sent to %s", j->options.name, action, j->options.command[0]);
     j->was_lost = true;
 }
 
@@ -240,26 +227,23 @@ static void pass_signals_on(job *j)
             j->ended_by = number;
         int error = child_signal(&j->child, number);
         if (error != 0)
-            say_line(words_of("signal %d cannot be sent to %s: %s", number, j->options.command[0],
-                              strerror(error))
-                         .text);
+            say_line("signal %d cannot be sent to %s: %s", number, j->options.command[0],
+                     strerror(error));
     }
 }
 
 static void check_start(job *j)
 {
-    status_line line;
-
     if (!child_has_begun(&j->child))
         return;
     j->loop.other_fd = -1;
     if (j->child.exec_error != 0)
         return;
-    job_status(&line, j, "started");
-    status_add_number(&line, "pid", j->child.pid);
-    status_send(&line);
+    job_event(j, "started");
+    json_number("pid", j->child.pid);
+    json_send();
     if (j->options.verbose)
-        say_line(words_of("%s started, pid %d", j->options.command[0], (int)j->child.pid).text);
+        say_line("%s started, pid %d", j->options.command[0], (int)j->child.pid);
 }
 
 /* The command has stopped.  On a terminal bowline stops too, so that the shell gets control.  After
@@ -294,8 +278,6 @@ static void follow_stop(job *j)
 
 static void check_child(job *j)
 {
-    status_line line;
-
     if (!child_poll(&j->child))
         return;
     if (j->child.is_running) {
@@ -309,24 +291,24 @@ static void check_child(job *j)
     terminal_take_back(&j->terminal);
     if (j->child.exec_error != 0)
         return;
-    job_status(&line, j, "exited");
-    status_add_number(&line, "pid", j->child.pid);
+    job_event(j, "exited");
+    json_number("pid", j->child.pid);
     if (j->child.killed_by != 0)
-        status_add_number(&line, "signal", j->child.killed_by);
+        json_number("signal", j->child.killed_by);
     else
-        status_add_number(&line, "code", j->child.code);
-    status_send(&line);
+        json_number("code", j->child.code);
+    json_send();
 }
 
 /* Until the command has ended; after a loss, until all its processes have ended. */
 static bool is_active(job *j)
 {
-    return ending_has_begun(j) ? ending_continues(j) : j->child.is_running;
+    return j->ending.has_begun ? ending_continues(j) : j->child.is_running;
 }
 
 static int64_t look_ms(const job *j)
 {
-    if (j->ending.killed_at == 0 && (j->child.is_running || !ending_has_begun(j)))
+    if (j->ending.killed_at == 0 && (j->child.is_running || !j->ending.has_begun))
         return BOWLINE_FOREVER;
     return j->ending.not_stopped ? LOOK_AGAIN_MS : LOOK_MS;
 }
@@ -338,7 +320,6 @@ static void find_breaker(job *j)
     static const char prefix[] = "broken by ";
     int64_t           until    = loop_now() + BREAKER_MS;
     bowline_error     error;
-    status_line       line;
     const char       *by = NULL;
 
     if (!j->was_taken)
@@ -351,10 +332,10 @@ static void find_breaker(job *j)
     if (by == NULL)
         return;
     j->lost_why = words_of("it was %s", by);
-    job_status(&line, j, "lost");
-    status_add_text(&line, "action", "broken");
-    status_add_text(&line, "why", j->lost_why.text);
-    status_send(&line);
+    job_event(j, "lost");
+    json_text("action", "broken");
+    json_text("why", j->lost_why.text);
+    json_send();
 }
 
 void supervise(job *j)

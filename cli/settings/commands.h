@@ -1,8 +1,7 @@
 /*
  * commands.h -- the commands of bowline and their options.
  *
- * table.c writes the maps of this file and of options.h as lines for the completions and the
- * manual page.
+ * table.c writes the maps as lines for the completions and the manual page.
  */
 #pragma once
 
@@ -28,7 +27,25 @@
     X(doctor, DOCTOR_OPERANDS, DOCTOR_OPTION_MAP, "check the server or directory of a URL") \
     X(help, HELP_OPERANDS, NO_OPTION_MAP, "show help: bowline help, bowline help run|break|...")
 
-/* Columns of the maps of options: see option_table.h. */
+/* Columns of the maps of options: see options.h. */
+#define RUN_OPTION_MAP(X)                                                                     \
+    X(WAIT, 'w', "wait", "TIME", "wait at most this long for the lock (or: forever)")         \
+    X(NO_WAIT, 'n', "no-wait", NULL, "do not wait; the same as -w 0s")                        \
+    X(SKIP, 0, "skip", NULL, "if not acquired, exit 0; implies -n unless -w")                 \
+    X(BUSY_CODE, 'E', "conflict-exit-code", "N", "if not acquired, exit N, not 124")          \
+    X(LEASE, 't', "lease", "TIME", "how long the lock outlives a dead holder")                \
+    X(MAX_HOLD, 0, "max-hold", "TIME", "stop COMMAND and release the lock after TIME")        \
+    X(NO_RENEW, 0, "no-renew", NULL, "do not renew the lease")                                \
+    X(ON_LOST, 0, "on-lost", "term|kill|warn", "what to do with COMMAND if the lock is lost") \
+    X(KILL_AFTER, 0, "kill-after", "TIME", "time from TERM to KILL (5s)")                     \
+    X(CLOSE, 0, "close", NULL, "COMMAND does not inherit the lock")                           \
+    X(STATUS_FD, 0, "status-fd", "N", "write events to descriptor N, as JSON lines")          \
+    X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST")                       \
+    X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE")              \
+    X(QUIET, 'q', "quiet", NULL, "no message while waiting or if not acquired")               \
+    X(VERBOSE, 'v', "verbose", NULL, "print what happens")                                    \
+    X(HELP, 'h', "help", NULL, "show this help")
+
 #define BREAK_OPTION_MAP(X)                                                      \
     X(YES, 'y', "yes", NULL, "do not ask for confirmation")                      \
     X(JSON, 0, "json", NULL, "write one line of JSON, do not ask")               \

@@ -26,7 +26,6 @@ static const char *const keys[] = { "url", "wait", "lease", "max-hold", "kill-af
 /* The contents of a file. */
 typedef struct text_file {
     char        text[CONFIG_FILE_MAX + 1];
-    size_t      size;
     bool        is_private;
     trust_fault why_not; /* if not private */
 } text_file;
@@ -74,54 +73,38 @@ static int check_trust(text_file *file, int fd, const char *path, bool is_secret
 /* Reads all of it. Returns -1 with *reterr. */
 static int read_text(text_file *ret_file, int fd, const char *path, failure *reterr)
 {
-    ret_file->size = 0;
+    size_t size = 0;
+
     for (;;) {
-        ssize_t got = read(fd, ret_file->text + ret_file->size, CONFIG_FILE_MAX - ret_file->size);
+        ssize_t got = read(fd, ret_file->text + size, CONFIG_FILE_MAX - size);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return read_failed(path, reterr);
         if (got == 0)
             break;
-        ret_file->size += (size_t)got;
+        size += (size_t)got;
     }
-    ret_file->text[ret_file->size] = '\0';
-    if (ret_file->size == CONFIG_FILE_MAX || strlen(ret_file->text) != ret_file->size)
+    ret_file->text[size] = '\0';
+    if (size == CONFIG_FILE_MAX || strlen(ret_file->text) != size)
         return failed(reterr, words_of("%s is not a text file for bowline", path),
                       words_of("it is too long or contains a NUL byte"),
                       words_of("type: ls -l %s", path));
     return 0;
 }
 
-/* Wipes the file, which may contain a password. */
-static void drop_file(text_file *file)
-{
-    if (file != NULL)
-        explicit_bzero(file, sizeof *file);
-    free(file);
-}
-
-/* Returns 1 if there is no such file, 0 with a file that the caller drops, -1 with *reterr.
- * Allocates only for a file that exists: most runs have no config file. */
-static int read_file(text_file **ret_file, const char *path, bool is_secret, failure *reterr)
+/* Returns 1 if there is no such file, 0 with the file, -1 with *reterr.  The caller wipes it,
+ * because it may contain a password. */
+static int read_file(text_file *ret_file, const char *path, bool is_secret, failure *reterr)
 {
     int fd = open_to_read(path);
 
     if (fd < 0)
         return errno == ENOENT || errno == ENOTDIR ? 1 : read_failed(path, reterr);
-    text_file *file = malloc(sizeof *file);
-    int        status;
-    if (file != NULL)
-        status = check_trust(file, fd, path, is_secret, reterr);
-    else
-        status = failed(reterr, words_of("out of memory"), words_of("%s", ""), words_of("%s", ""));
+    int status = check_trust(ret_file, fd, path, is_secret, reterr);
     if (status == 0)
-        status = read_text(file, fd, path, reterr);
+        status = read_text(ret_file, fd, path, reterr);
     (void)close(fd); /* (void): nothing was written */
-    if (status == 0)
-        *ret_file = file;
-    else
-        drop_file(file);
     return status;
 }
 
@@ -158,30 +141,21 @@ static char *trimmed(char *text)
 
 static int take_time(settings *s, const char *key, const char *value, words where, failure *reterr)
 {
-    static const int64_t wait[2]      = { 0, BOWLINE_WAIT_MAX_MS };
-    static const int64_t lease[2]     = { BOWLINE_LEASE_MIN_MS, BOWLINE_LEASE_MAX_MS };
-    static const int64_t from_none[2] = { 0, INT64_C(1) << 53 };
-    static const int64_t from_one[2]  = { 1, INT64_C(1) << 53 };
-    words                what         = words_of("%s: %s", where.text, key);
-    int64_t              ms           = BOWLINE_FOREVER;
+    words    what     = words_of("%s: %s", where.text, key);
+    int64_t  lease_ms = s->lease_ms;
+    int64_t *to       = &lease_ms;
 
-    assert(value != NULL);
-    if (strcmp(key, "wait") == 0) {
-        if (strcmp(value, "forever") != 0 &&
-            options_duration(&ms, what.text, value, wait, reterr) < 0)
-            return -1;
-        s->wait_ms         = ms;
-        s->wait_is_default = false;
-        return 0;
-    }
-    if (strcmp(key, "max-hold") == 0)
-        return options_duration(&s->max_hold_ms, what.text, value, from_one, reterr);
-    if (strcmp(key, "kill-after") == 0)
-        return options_duration(&s->kill_after_ms, what.text, value, from_none, reterr);
-    assert(strcmp(key, "lease") == 0);
-    if (options_duration(&ms, what.text, value, lease, reterr) < 0)
+    if (strcmp(key, "wait") == 0)
+        to = &s->wait_ms;
+    else if (strcmp(key, "max-hold") == 0)
+        to = &s->max_hold_ms;
+    else if (strcmp(key, "kill-after") == 0)
+        to = &s->kill_after_ms;
+    if (options_time(to, key, what.text, value, reterr) < 0)
         return -1;
-    s->lease_ms = (uint32_t)ms;
+    if (to == &s->wait_ms)
+        s->wait_is_default = false;
+    s->lease_ms = (uint32_t)lease_ms;
     return 0;
 }
 
@@ -210,9 +184,9 @@ static int take_line(settings *s, char *line, words where, bool given[], failure
     char *value  = trimmed(equal + 1);
     bool *before = is_given(given, key);
     if (before == NULL)
-        return failed(
-            reterr, words_of("%s: there is no key \"%s\"", where.text, url_shown(key).text),
-            say_suggestion(say_nearest(key, keys), "", "an unknown key would set nothing"), type);
+        return failed(reterr,
+                      words_of("%s: there is no key \"%s\"", where.text, url_shown(key).text),
+                      say_suggestion(key, keys, "", "an unknown key would set nothing"), type);
     if (*before)
         return failed(reterr, words_of("%s: %s is set twice", where.text, key),
                       words_of("it is not clear which one applies"), type);
@@ -264,21 +238,20 @@ static bool find_own_config(words *ret_path)
 /* Only the first file that exists counts. */
 static int find_config(settings *s, failure *reterr)
 {
-    text_file *file = NULL;
-    words      own;
-    int        status = 1;
+    text_file file;
+    words     path;
+    int       status = find_own_config(&path) ? read_file(&file, path.text, false, reterr) : 1;
 
-    if (find_own_config(&own))
-        status = read_file(&file, own.text, false, reterr);
-    if (status == 0)
-        status = take_config(s, file, own.text, reterr);
-    else if (status > 0) {
-        status = read_file(&file, system_config, false, reterr);
-        if (status == 0)
-            status = take_config(s, file, system_config, reterr);
+    if (status > 0) {
+        path   = words_of("%s", system_config);
+        status = read_file(&file, path.text, false, reterr);
     }
-    drop_file(file);
-    return status < 0 ? -1 : 0;
+    if (status > 0)
+        return 0;
+    if (status == 0)
+        status = take_config(s, &file, path.text, reterr);
+    explicit_bzero(&file, sizeof file);
+    return status;
 }
 
 /* ---- the URL --------------------------------------------------------------------------------- */
@@ -296,8 +269,8 @@ static int take_url_option(settings *s, const run_options *o, failure *reterr)
 
 static int take_url_file(settings *s, const char *path, failure *reterr)
 {
-    text_file *file = NULL;
-    words      from = words_of("--url-file %s", url_shown(path).text);
+    text_file file;
+    words     from = words_of("--url-file %s", url_shown(path).text);
 
     if (url_has_password(path))
         return failed(
@@ -306,10 +279,10 @@ static int take_url_file(settings *s, const char *path, failure *reterr)
             words_of("write the URL into a FILE of mode 600, and type: --url-file FILE"));
     int status = read_file(&file, path, true, reterr);
     if (status > 0)
-        status = failed(reterr, words_of("%s cannot be read", from.text),
-                        words_of("%s", strerror(ENOENT)), words_of("type: ls -l %s", path));
+        return failed(reterr, words_of("%s cannot be read", from.text),
+                      words_of("%s", strerror(ENOENT)), words_of("type: ls -l %s", path));
     if (status == 0) {
-        char *end = strchr(file->text, '\n');
+        char *end = strchr(file.text, '\n');
         if (end != NULL)
             *end++ = '\0';
         if (end != NULL && *trimmed(end) != '\0')
@@ -317,9 +290,9 @@ static int take_url_file(settings *s, const char *path, failure *reterr)
                             words_of("it must hold one URL and nothing else"),
                             words_of("type: wc -l %s", path));
         else
-            status = take_url(s, trimmed(file->text), from, reterr);
+            status = take_url(s, trimmed(file.text), from, reterr);
     }
-    drop_file(file);
+    explicit_bzero(&file, sizeof file);
     return status;
 }
 
@@ -370,7 +343,63 @@ int settings_find(settings *ret_settings, const run_options *options, failure *r
     return 0;
 }
 
+int settings_fail(const settings *s, words what, const char *text, failure *reterr)
+{
+    failure is = { .code = EXIT_FAILED, .what = what };
+
+    failure_explain(&is, text, words_of("check the URL, from %s", s->url_from.text));
+    return failed_with(reterr, is);
+}
+
 void settings_wipe(settings *s)
 {
     explicit_bzero(s, sizeof *s);
+}
+
+/* ---- questions about a URL ------------------------------------------------------------------- */
+
+static int find_settings(settings *ret_settings, const option_table *t, const run_options *o,
+                         failure *reterr)
+{
+    int status = settings_find(ret_settings, o, reterr);
+
+    /* The messages of settings_find mention --url, which these commands do not have. */
+    if (status < 0 && o->url != NULL && url_has_password(o->url))
+        return options_fail(
+            t, reterr, words_of("the URL contains a password"),
+            words_of("every user of this machine can read the arguments of a process: write the "
+                     "URL into a FILE of mode 600 and use --url-file FILE"));
+    if (status == 0 && o->url != NULL)
+        ret_settings->url_from = words_of("the command line");
+    return status;
+}
+
+int url_query_main(const option_table *t, url_answer *answer, int argc, char **argv)
+{
+    run_options o;
+    settings    s    = { .url = "" };
+    failure     is   = { .code = EXIT_FAILED };
+    int         at   = options_parse(&o, t, argc, argv, &is);
+    int         code = -1;
+
+    if (at == 0) {
+        options_write(t, false);
+        return say_done();
+    }
+    if (at > 0 && at < argc)
+        o.url = argv[at++];
+    if (at > 0 && at < argc)
+        code =
+            options_fail(t, &is, words_of("too many arguments"), words_of("usage: %s", t->usage));
+    else if (at > 0)
+        code = find_settings(&s, t, &o, &is);
+    if (code == 0)
+        code = answer(&s, &o, &is);
+    settings_wipe(&s);
+    if (code < 0) {
+        say_failure(&is);
+        return is.code;
+    }
+    int done = say_done();
+    return done != 0 ? done : code;
 }

@@ -27,5 +27,17 @@ typedef struct settings {
 
 int settings_find(settings *ret_settings, const run_options *options, failure *reterr);
 
+/* An error of the library about the URL.  `text` is its text. */
+int settings_fail(const settings *s, words what, const char *text, failure *reterr);
+
 /* Overwrites the URL, which may contain a password. */
 void settings_wipe(settings *s);
+
+/* Writes the answer of caps, doctor or acl about a URL to standard output.  Returns the exit code,
+ * or below 0 with *reterr. */
+typedef int url_answer(const settings *s, const run_options *o, failure *reterr);
+
+/* Runs such a command: parses, shows the help or answers, reports errors.  Returns the exit code.
+ * The URL is the operand, or else the URL that `bowline run` would use.  A URL with a password is
+ * refused as an operand, because every user can read the arguments of a process. */
+int url_query_main(const option_table *t, url_answer *answer, int argc, char **argv);

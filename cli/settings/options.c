@@ -1,48 +1,184 @@
 /*
- * options.c -- reads the command line of `bowline run`.
+ * options.c -- parses options with getopt_long(3), and the whole command line of `bowline run`.
  *
- * Parsing stops at NAME: what follows belongs to the command, so no "--" is needed.  A "--" before
- * the command is skipped.
+ * Parsing of `run` stops at NAME: what follows belongs to the command, so no "--" is needed.  A
+ * "--" before the command is skipped.
  */
 #include "cli/settings/options.h"
 
 #include <assert.h>
+#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/settings/commands.h"
-#include "cli/settings/option_table.h"
 #include "cli/text/url.h"
-
-enum {
-#define X(name, ...) ROW_##name,
-    RUN_OPTION_MAP(X)
-#undef X
-};
 
 static const option_row rows[] = { RUN_OPTION_MAP(OPTION_ROW) };
 
-static const option_table table = OPTION_TABLE("run", rows, RUN_OPERANDS, true);
+static const char run_details[] =
+    "\n"
+    "COMMAND runs without a shell, in its own process group, with these variables:\n"
+    "  BOWLINE_NAME         name of the lock\n"
+    "  BOWLINE_FENCE        fencing token: grows with every holder; unset if the\n"
+    "                       lock has none\n"
+    "  BOWLINE_DEADLINE_MS  time until the lease ends, at the start of COMMAND;\n"
+    "                       unset if no lease ends the lock\n"
+    "\n"
+    "Bowline renews a lease while COMMAND runs.  If it cannot, it stops all processes\n"
+    "of COMMAND before someone else can acquire the lock: TERM, then KILL after\n"
+    "--kill-after (at most half of the lease).  Then it exits 123.  If the lock is\n"
+    "already lost, it sends KILL at once.  A stopped bowline (Ctrl-Z) cannot renew:\n"
+    "if the lease ends meanwhile, COMMAND is stopped when bowline continues.\n"
+    "\n"
+    "If bowline is killed, COMMAND gets TERM.  With file:, COMMAND keeps the lock\n"
+    "until it ends, unless --close was given.  Background processes that COMMAND\n"
+    "leaves behind do not keep the lock.\n"
+    "\n"
+    "The URL comes from the first of: --url, --url-file, $BOWLINE_URL,\n"
+    "$XDG_CONFIG_HOME/bowline.conf (or ~/.config/bowline.conf) or, if that file does\n"
+    "not exist, /etc/bowline.conf.  The default is file:, the locks of this user on\n"
+    "this machine.  file:///run/lock/bowline has the locks of all users.\n"
+    "The config file has lines KEY = VALUE: url, wait, lease, max-hold, kill-after.\n"
+    "Put a URL with a password in a file that only you can read (--url-file).\n"
+    /* In the order of bowline(7), which documents the defaults. */
+    "\n"
+    "A URL may have options, as in redis://HOST?lease=10s&wait=1m; man 7 bowline:\n"
+    "  for every lock\n"
+    "    lease=TIME  wait=TIME  max-hold=TIME  timeout=TIME  renew=off  spin=off\n"
+    "  for Redis\n"
+    "    protocol=NAME  profile=NAME  accept-risk=1  key=TEMPLATE  password-file=FILE\n"
+    "    queue-max=N  turns=N  turns-time=TIME  sync=N  drift=TIME  restart-wait=off\n"
+    "    db=N  ca=FILE  cert=FILE  cert-key=FILE\n"
+    "    sentinel-password-file=FILE  sentinel-user=NAME\n"
+    "  for a protocol of an article, or a profile\n"
+    "    retry=N      number of further attempts\n"
+    "    pause=TIME   pause between attempts\n"
+    "    buffer=TIME  time added to the end of the lock that the value holds\n"
+    "    guard=TIME   release keeps a key that expires earlier (php-pidlock)\n";
+
+const option_table run_table = {
+    OPTION_TABLE("run", rows, RUN_OPERANDS, true),
+    .before  = "bowline run nightly ./report.sh            run it when no one else does\n"
+               "bowline run --skip nightly ./report.sh     from cron: skip while it runs\n"
+               "bowline run -w 5m -t 30s deploy sh -c '...'\n"
+               "\n",
+    .after   = "\n"
+               "Exit: status of COMMAND; 128+N if signal N killed it; 123 lock lost; 124 not\n"
+               "acquired; 125 bowline failed; 126 cannot run, 127 not found.  bowline help run\n",
+    .details = run_details,
+};
+
+enum { ROWS_MAX = 20, FIRST_NUMBER = 256, ARGUMENT_MAX = 20 };
+
+/* Input of getopt_long.  The number of an option is its row plus FIRST_NUMBER. */
+typedef struct getopt_input {
+    struct option options[ROWS_MAX + 1];
+    char          letters[2 * ROWS_MAX + 3];
+} getopt_input;
+
+int options_fail(const option_table *t, failure *reterr, words what, words why)
+{
+    return failed(reterr, what, why, words_of("type: bowline help %s", t->command));
+}
+
+static getopt_input getopt_input_of(const option_table *t)
+{
+    getopt_input ret  = { .letters = "" };
+    size_t       size = 0;
+
+    assert(t->count <= ROWS_MAX);
+    if (t->stops_at_operand)
+        ret.letters[size++] = '+';
+    ret.letters[size++] = ':';
+    for (unsigned i = 0; i < t->count; i++) {
+        const option_row *row = &t->rows[i];
+        ret.options[i]        = (struct option){
+                   .name    = row->name,
+                   .has_arg = row->argument != NULL ? required_argument : no_argument,
+                   .val     = FIRST_NUMBER + (int)i,
+        };
+        if (row->letter != 0)
+            ret.letters[size++] = row->letter;
+        if (row->letter != 0 && row->argument != NULL)
+            ret.letters[size++] = ':';
+    }
+    return ret;
+}
+
+/* Returns t->count if getopt_long found no option of the table. */
+static unsigned row_of(const option_table *t, int number)
+{
+    unsigned i = 0;
+
+    while (i < t->count && number != FIRST_NUMBER + (int)i &&
+           (t->rows[i].letter == 0 || number != t->rows[i].letter))
+        i++;
+    return i;
+}
+
+/* `number` is what getopt_long returned after it read the argument `typed`.  optopt is 0 for an
+ * unknown long option, and the number of the option for a known one. */
+static int fail_option(const option_table *t, const char *typed, int number, failure *reterr)
+{
+    const char *names[ROWS_MAX + 1] = { NULL };
+    words       usage               = words_of("usage: %s", t->usage);
+    words       bare                = words_of("%.*s", (int)strcspn(typed, "="), typed);
+
+    for (unsigned i = 0; i < t->count; i++)
+        names[i] = t->rows[i].name;
+    if (optopt > 0 && optopt < FIRST_NUMBER)
+        bare = words_of("-%c", optopt);
+    else if (optopt >= FIRST_NUMBER)
+        bare = words_of("--%s", names[optopt - FIRST_NUMBER]);
+    if (number == ':')
+        return options_fail(t, reterr, words_of("%s needs a value", bare.text),
+                            words_of("the command line ends after it"));
+    if (optopt >= FIRST_NUMBER)
+        return options_fail(t, reterr, words_of("%s takes no value", bare.text),
+                            words_of("\"%s\" was given", url_shown(typed).text));
+    if (optopt > 0)
+        return options_fail(t, reterr, words_of("there is no option %s", bare.text), usage);
+    return options_fail(t, reterr, words_of("there is no option %s", url_shown(bare.text).text),
+                        say_suggestion(bare.text + 2, names, "--", usage.text));
+}
 
 static int usage_failed(failure *reterr, words what)
 {
-    return options_fail(&table, reterr, what, words_of("usage: %s", table.usage));
+    return options_fail(&run_table, reterr, what, words_of("usage: %s", run_table.usage));
 }
 
-int options_duration(int64_t *ret_ms, const char *where, const char *text, const int64_t bounds[2],
-                     failure *reterr)
+int options_time(int64_t *ret_ms, const char *key, const char *where, const char *text,
+                 failure *reterr)
 {
+    static const struct {
+        const char *key;
+        int64_t     min_ms, max_ms;
+    } limits[] = {
+        { "wait", 0, BOWLINE_WAIT_MAX_MS },
+        { "lease", BOWLINE_LEASE_MIN_MS, BOWLINE_LEASE_MAX_MS },
+        { "max-hold", 1, INT64_C(1) << 53 },
+        { "kill-after", 0, INT64_C(1) << 53 },
+    };
+    unsigned      i = 0;
     bowline_error error;
     int64_t       ms;
 
+    while (strcmp(limits[i].key, key) != 0)
+        i++;
+    if (i == 0 && strcmp(text, "forever") == 0) {
+        *ret_ms = BOWLINE_FOREVER;
+        return 0;
+    }
     if (bowline_duration_parse(&ms, text, &error) < 0)
-        return options_fail(&table, reterr,
+        return options_fail(&run_table, reterr,
                             words_of("%s: \"%s\" is not a time", where, url_shown(text).text),
                             words_of("a time has a unit: 500ms, 30s, 5m, 2h, 1d, 1m30s"));
-    if (ms < bounds[0] || ms > bounds[1])
-        return options_fail(&table, reterr, words_of("%s: %s is out of range", where, text),
-                            words_of("it is from %s to %s", words_of_duration(bounds[0]).text,
-                                     words_of_duration(bounds[1]).text));
+    if (ms < limits[i].min_ms || ms > limits[i].max_ms)
+        return options_fail(&run_table, reterr, words_of("%s: %s is out of range", where, text),
+                            words_of("it is from %s to %s",
+                                     words_of_duration(limits[i].min_ms).text,
+                                     words_of_duration(limits[i].max_ms).text));
     *ret_ms = ms;
     return 0;
 }
@@ -50,16 +186,12 @@ int options_duration(int64_t *ret_ms, const char *where, const char *text, const
 static int read_number(int *ret_number, const char *where, const char *value, int max,
                        failure *reterr)
 {
-    int    number = 0;
     size_t digits = strspn(value, "0123456789");
+    int    number = digits > 0 && digits <= 9 && value[digits] == '\0' ? atoi(value) : max + 1;
 
-    if (digits > 0 && digits <= 9 && value[digits] == '\0')
-        number = atoi(value);
-    else
-        number = max + 1;
     if (number > max)
         return options_fail(
-            &table, reterr,
+            &run_table, reterr,
             words_of("%s: \"%s\" is not a number from 0 to %d", where, url_shown(value).text, max),
             words_of("%s", ""));
     *ret_number = number;
@@ -75,68 +207,99 @@ static int read_policy(lost_policy *ret_policy, const char *value, failure *rete
             *ret_policy = (lost_policy)(LOST_TERM + i);
             return 0;
         }
-    return options_fail(&table, reterr,
-                        words_of("--on-lost: there is no policy \"%s\"", url_shown(value).text),
-                        say_suggestion(say_nearest(value, names), "--on-lost ",
-                                       "the policies are term, kill and warn"));
+    return options_fail(
+        &run_table, reterr, words_of("--on-lost: there is no policy \"%s\"", url_shown(value).text),
+        say_suggestion(value, names, "--on-lost ", "the policies are term, kill and warn"));
 }
 
-static int read_wait(run_options *o, const char *value, failure *reterr)
+/* The last of several options of the same kind counts. */
+static int store(run_options *o, option_id id, const char *value, failure *reterr)
 {
-    int64_t ms;
+    int64_t lease_ms = o->lease_ms;
 
-    if (strcmp(value, "forever") == 0) {
-        o->wait_ms = BOWLINE_FOREVER;
-        return 0;
-    }
-    if (options_duration(&ms, "-w", value, (int64_t[]){ 0, BOWLINE_WAIT_MAX_MS }, reterr) < 0)
-        return -1;
-    o->wait_ms = ms;
-    return 0;
-}
-
-static int read_lease(run_options *o, const char *value, failure *reterr)
-{
-    int64_t ms;
-
-    if (options_duration(&ms, "-t", value,
-                         (int64_t[]){ BOWLINE_LEASE_MIN_MS, BOWLINE_LEASE_MAX_MS }, reterr) < 0)
-        return -1;
-    o->lease_ms = (uint32_t)ms;
-    return 0;
-}
-
-/* Implements option_store.  The last of several options of the same kind counts. */
-static int store(void *arg, unsigned row, const char *value, failure *reterr)
-{
-    static const int64_t any[2]         = { 1, INT64_C(1) << 53 };
-    static const int64_t any_or_none[2] = { 0, INT64_C(1) << 53 };
-    run_options         *o              = arg;
-
-    switch (row) {
-    case ROW_WAIT: return read_wait(o, value, reterr);
-    case ROW_NO_WAIT: o->wait_ms = BOWLINE_NO_WAIT; break;
-    case ROW_SKIP:
+    switch (id) {
+    case OPTION_WAIT: return options_time(&o->wait_ms, "wait", "-w", value, reterr);
+    case OPTION_NO_WAIT: o->wait_ms = BOWLINE_NO_WAIT; break;
+    case OPTION_SKIP:
         o->busy_code = 0;
         o->skips     = true;
         break;
-    case ROW_BUSY_CODE: return read_number(&o->busy_code, "-E", value, 255, reterr);
-    case ROW_LEASE: return read_lease(o, value, reterr);
-    case ROW_MAX_HOLD: return options_duration(&o->max_hold_ms, "--max-hold", value, any, reterr);
-    case ROW_NO_RENEW: o->no_renew = true; break;
-    case ROW_ON_LOST: return read_policy(&o->on_lost, value, reterr);
-    case ROW_KILL_AFTER:
-        return options_duration(&o->kill_after_ms, "--kill-after", value, any_or_none, reterr);
-    case ROW_CLOSE: o->closes = true; break;
-    case ROW_STATUS_FD: return read_number(&o->status_fd, "--status-fd", value, 65535, reterr);
-    case ROW_URL: o->url = value; break;
-    case ROW_URL_FILE: o->url_file = value; break;
-    case ROW_QUIET: o->quiet = true; break;
-    case ROW_VERBOSE: o->verbose = true; break;
-    default: assert(row == ROW_HELP);
+    case OPTION_BUSY_CODE: return read_number(&o->busy_code, "-E", value, 255, reterr);
+    case OPTION_LEASE:
+        if (options_time(&lease_ms, "lease", "-t", value, reterr) < 0)
+            return -1;
+        o->lease_ms = (uint32_t)lease_ms;
+        break;
+    case OPTION_MAX_HOLD:
+        return options_time(&o->max_hold_ms, "max-hold", "--max-hold", value, reterr);
+    case OPTION_NO_RENEW: o->no_renew = true; break;
+    case OPTION_ON_LOST: return read_policy(&o->on_lost, value, reterr);
+    case OPTION_KILL_AFTER:
+        return options_time(&o->kill_after_ms, "kill-after", "--kill-after", value, reterr);
+    case OPTION_CLOSE: o->closes = true; break;
+    case OPTION_STATUS_FD: return read_number(&o->status_fd, "--status-fd", value, 65535, reterr);
+    case OPTION_URL: o->url = value; break;
+    case OPTION_URL_FILE: o->url_file = value; break;
+    case OPTION_QUIET: o->quiet = true; break;
+    case OPTION_VERBOSE: o->verbose = true; break;
+    case OPTION_YES: o->is_confirmed = true; break;
+    case OPTION_JSON: o->wants_json = true; break;
+    case OPTION_FEATURE: o->feature = value; break;
+    case OPTION_USER: o->user = value; break;
+    case OPTION_KEY: o->key = value; break;
+    case OPTION_HELP:
+    case OPTION_VERSION: break; /* see options_parse, main.c */
     }
     return 0;
 }
+
+int options_parse(run_options *ret_options, const option_table *t, int argc, char **argv,
+                  failure *reterr)
+{
+    getopt_input input = getopt_input_of(t);
+
+    *ret_options = (run_options){
+        .name          = "",
+        .wait_ms       = BOWLINE_DEFAULT,
+        .kill_after_ms = -1,
+        .on_lost       = LOST_TERM,
+        .busy_code     = EXIT_NOT_ACQUIRED,
+        .status_fd     = -1,
+    };
+    opterr = 0;
+    optind = 0; /* makes getopt_long start again: a command may parse twice */
+    for (;;) {
+        int number = getopt_long(argc, argv, input.letters, input.options, NULL);
+        if (number == -1)
+            return optind;
+        unsigned row = row_of(t, number);
+        if (row == t->count)
+            return fail_option(t, argv[optind - 1], number, reterr);
+        if (t->rows[row].id == OPTION_HELP)
+            return 0;
+        if (store(ret_options, t->rows[row].id, optarg, reterr) < 0)
+            return -1;
+    }
+}
+
+void options_write(const option_table *t, bool with_details)
+{
+    (void)printf("%susage: %s\n", t->before, t->usage);
+    for (unsigned i = 0; i < t->count; i++) {
+        const option_row *row      = &t->rows[i];
+        const char       *argument = row->argument != NULL ? row->argument : "";
+        if (strlen(argument) > ARGUMENT_MAX)
+            argument = "NAME"; /* the choices are listed elsewhere in the help */
+        words letter = row->letter != 0 ? words_of("-%c,", row->letter) : words_of("%s", "");
+        words name   = words_of("--%s %s", row->name, argument);
+        (void)printf("%3s %-25s %s\n", letter.text, name.text, row->help);
+    }
+    if (t->more != NULL)
+        t->more();
+    (void)printf("%s%s", t->after, with_details && t->details != NULL ? t->details : "");
+}
+
+/* ---- the command line of run ----------------------------------------------------------------- */
 
 int options_check_name(const char *name, const char *command, failure *reterr)
 {
@@ -181,84 +344,12 @@ static int read_operands(run_options *o, int at, int argc, char **argv, failure 
 
 int run_options_read(run_options *ret_options, int argc, char **argv, failure *reterr)
 {
-    run_options o = {
-        .wait_ms       = BOWLINE_DEFAULT,
-        .kill_after_ms = -1,
-        .on_lost       = LOST_TERM,
-        .busy_code     = EXIT_NOT_ACQUIRED,
-        .status_fd     = -1,
-    };
-    int at = options_parse(&table, argc, argv, store, &o, reterr);
+    run_options *o  = ret_options;
+    int          at = options_parse(o, &run_table, argc, argv, reterr);
 
-    if (at > 0 && read_operands(&o, at, argc, argv, reterr) < 0)
+    if (at > 0 && read_operands(o, at, argc, argv, reterr) < 0)
         return -1;
-    if (o.skips && o.wait_ms == BOWLINE_DEFAULT)
-        o.wait_ms = BOWLINE_NO_WAIT;
-    *ret_options = o;
+    if (o->skips && o->wait_ms == BOWLINE_DEFAULT)
+        o->wait_ms = BOWLINE_NO_WAIT;
     return at > 0 ? 1 : at;
-}
-
-void run_usage(FILE *out)
-{
-    (void)fputs("bowline run nightly ./report.sh            run it when no one else does\n"
-                "bowline run --skip nightly ./report.sh     from cron: skip while it runs\n"
-                "bowline run -w 5m -t 30s deploy sh -c '...'\n"
-                "\n",
-                out);
-    options_write(&table, out);
-    (void)fputs("\n"
-                "Exit: status of COMMAND; 128+N if signal N killed it; 123 lock lost; 124 not\n"
-                "acquired; 125 bowline failed; 126 cannot run, 127 not found.  bowline help run\n",
-                out);
-}
-
-/* In the order of bowline(7), which documents the defaults. */
-static void write_url_options(FILE *out)
-{
-    (void)fputs("\n"
-                "A URL may have options, as in redis://HOST?lease=10s&wait=1m; man 7 bowline:\n"
-                "  for every lock\n"
-                "    lease=TIME  wait=TIME  max-hold=TIME  timeout=TIME  renew=off  spin=off\n"
-                "  for Redis\n"
-                "    protocol=NAME  profile=NAME  accept-risk=1  key=TEMPLATE  password-file=FILE\n"
-                "    queue-max=N  turns=N  turns-time=TIME  sync=N  drift=TIME  restart-wait=off\n"
-                "    db=N  ca=FILE  cert=FILE  cert-key=FILE\n"
-                "    sentinel-password-file=FILE  sentinel-user=NAME\n"
-                "  for a protocol of an article, or a profile\n"
-                "    retry=N      number of further attempts\n"
-                "    pause=TIME   pause between attempts\n"
-                "    buffer=TIME  time added to the end of the lock that the value holds\n"
-                "    guard=TIME   release keeps a key that expires earlier (php-pidlock)\n",
-                out);
-}
-
-void run_help(FILE *out)
-{
-    run_usage(out);
-    (void)fputs("\n"
-                "COMMAND runs without a shell, in its own process group, with these variables:\n"
-                "  BOWLINE_NAME         name of the lock\n"
-                "  BOWLINE_FENCE        fencing token: grows with every holder; unset if the\n"
-                "                       lock has none\n"
-                "  BOWLINE_DEADLINE_MS  time until the lease ends, at the start of COMMAND;\n"
-                "                       unset if no lease ends the lock\n"
-                "\n"
-                "Bowline renews a lease while COMMAND runs.  If it cannot, it stops all processes\n"
-                "of COMMAND before someone else can acquire the lock: TERM, then KILL after\n"
-                "--kill-after (at most half of the lease).  Then it exits 123.  If the lock is\n"
-                "already lost, it sends KILL at once.  A stopped bowline (Ctrl-Z) cannot renew:\n"
-                "if the lease ends meanwhile, COMMAND is stopped when bowline continues.\n"
-                "\n"
-                "If bowline is killed, COMMAND gets TERM.  With file:, COMMAND keeps the lock\n"
-                "until it ends, unless --close was given.  Background processes that COMMAND\n"
-                "leaves behind do not keep the lock.\n"
-                "\n"
-                "The URL comes from the first of: --url, --url-file, $BOWLINE_URL,\n"
-                "$XDG_CONFIG_HOME/bowline.conf (or ~/.config/bowline.conf) or, if that file does\n"
-                "not exist, /etc/bowline.conf.  The default is file:, the locks of this user on\n"
-                "this machine.  file:///run/lock/bowline has the locks of all users.\n"
-                "The config file has lines KEY = VALUE: url, wait, lease, max-hold, kill-after.\n"
-                "Put a URL with a password in a file that only you can read (--url-file).\n",
-                out);
-    write_url_options(out);
 }

@@ -1,5 +1,9 @@
 /*
- * options.h -- the command line of `bowline run`.
+ * options.h -- the command line: one parser and one help format for the options of every command.
+ *
+ * A command lists its options in an X-map (commands.h): its option_id without OPTION_; letter or 0;
+ * long name; name of the argument or NULL; help.  The parser, the help, the completions and the
+ * manual page are made from that list.
  */
 #pragma once
 
@@ -11,24 +15,57 @@
 
 #include "cli/text/say.h"
 
-/* Columns: see option_table.h. */
-#define RUN_OPTION_MAP(X)                                                                     \
-    X(WAIT, 'w', "wait", "TIME", "wait at most this long for the lock (or: forever)")         \
-    X(NO_WAIT, 'n', "no-wait", NULL, "do not wait; the same as -w 0s")                        \
-    X(SKIP, 0, "skip", NULL, "if not acquired, exit 0; implies -n unless -w")                 \
-    X(BUSY_CODE, 'E', "conflict-exit-code", "N", "if not acquired, exit N, not 124")          \
-    X(LEASE, 't', "lease", "TIME", "how long the lock outlives a dead holder")                \
-    X(MAX_HOLD, 0, "max-hold", "TIME", "stop COMMAND and release the lock after TIME")        \
-    X(NO_RENEW, 0, "no-renew", NULL, "do not renew the lease")                                \
-    X(ON_LOST, 0, "on-lost", "term|kill|warn", "what to do with COMMAND if the lock is lost") \
-    X(KILL_AFTER, 0, "kill-after", "TIME", "time from TERM to KILL (5s)")                     \
-    X(CLOSE, 0, "close", NULL, "COMMAND does not inherit the lock")                           \
-    X(STATUS_FD, 0, "status-fd", "N", "write events to descriptor N, as JSON lines")          \
-    X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST")                       \
-    X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE")              \
-    X(QUIET, 'q', "quiet", NULL, "no message while waiting or if not acquired")               \
-    X(VERBOSE, 'v', "verbose", NULL, "print what happens")                                    \
-    X(HELP, 'h', "help", NULL, "show this help")
+typedef enum option_id {
+    OPTION_HELP = 1,
+    OPTION_VERSION,
+    OPTION_WAIT,
+    OPTION_NO_WAIT,
+    OPTION_SKIP,
+    OPTION_BUSY_CODE,
+    OPTION_LEASE,
+    OPTION_MAX_HOLD,
+    OPTION_NO_RENEW,
+    OPTION_ON_LOST,
+    OPTION_KILL_AFTER,
+    OPTION_CLOSE,
+    OPTION_STATUS_FD,
+    OPTION_URL,
+    OPTION_URL_FILE,
+    OPTION_QUIET,
+    OPTION_VERBOSE,
+    OPTION_YES,
+    OPTION_JSON,
+    OPTION_FEATURE,
+    OPTION_USER,
+    OPTION_KEY,
+} option_id;
+
+typedef struct option_row {
+    option_id   id;
+    char        letter;
+    const char *name;
+    const char *argument;
+    const char *help;
+} option_row;
+
+#define OPTION_ROW(name, ...) { OPTION_##name, __VA_ARGS__ },
+
+typedef struct option_table {
+    const char       *command;
+    const char       *usage;
+    const option_row *rows;
+    unsigned          count;
+    bool              stops_at_operand; /* options after the first operand belong to a command */
+    const char       *before;           /* of the help: above the usage                        */
+    void (*more)(void);                 /* below the options; may be NULL                      */
+    const char *after;                  /* at the end                                          */
+    const char *details;                /* only for `bowline help`; may be NULL                */
+} option_table;
+
+/* `stops`: see stops_at_operand. */
+#define OPTION_TABLE(name, its_rows, operands, stops)                                     \
+    .command = name, .usage = "bowline " name " [OPTION...] " operands, .rows = its_rows, \
+    .count = sizeof its_rows / sizeof its_rows[0], .stops_at_operand = stops
 
 typedef enum lost_policy {
     LOST_TERM = 1, /* TERM in time, KILL before the lock is lost */
@@ -38,10 +75,13 @@ typedef enum lost_policy {
 
 /* What the user typed; 0 or NULL if not given, unless noted. */
 typedef struct run_options {
-    const char *name;
-    char      **command; /* ends with NULL */
+    const char *name;    /* "" if not given */
+    char      **command; /* ends with NULL  */
     const char *url;
     const char *url_file;
+    const char *feature; /* these three of acl */
+    const char *user;
+    const char *key;
     int64_t     wait_ms; /* as in bowline_acquire_options */
     int64_t     max_hold_ms;
     int64_t     kill_after_ms; /* -1: not given */
@@ -54,18 +94,30 @@ typedef struct run_options {
     bool        closes;
     bool        quiet;
     bool        verbose;
+    bool        is_confirmed;
+    bool        wants_json;
 } run_options;
 
-/* Reads `run ...`; argv[0] is "run". Returns 1, 0 for --help, or below 0 with *reterr. The result
- * borrows from argv. */
-int run_options_read(run_options *ret_options, int argc, char **argv, failure *reterr);
+/* Reads the options in argv[1...]; the result borrows from argv.  Returns the index of the first
+ * operand, 0 for --help, or below 0 with *reterr. */
+int options_parse(run_options *ret_options, const option_table *t, int argc, char **argv,
+                  failure *reterr);
 
-int options_duration(int64_t *ret_ms, const char *where, const char *text, const int64_t bounds[2],
-                     failure *reterr);
+/* A usage error of this command. */
+int options_fail(const option_table *t, failure *reterr, words what, words why);
+
+/* Writes the help to standard output. */
+void options_write(const option_table *t, bool with_details);
+
+extern const option_table run_table;
+
+/* Reads a time of a run: `key` is "wait", "lease", "max-hold" or "kill-after". */
+int options_time(int64_t *ret_ms, const char *key, const char *where, const char *text,
+                 failure *reterr);
 
 /* Refuses a URL in the place of the name. It would become the name of a local lock, and a password
  * in it would be shown and passed to the command. */
 int options_check_name(const char *name, const char *command, failure *reterr);
 
-void run_usage(FILE *out);
-void run_help(FILE *out);
+/* Reads `run ...`; argv[0] is "run". Returns 1, 0 for --help, or below 0 with *reterr. */
+int run_options_read(run_options *ret_options, int argc, char **argv, failure *reterr);

@@ -13,21 +13,17 @@
 #include <unistd.h>
 
 #include "cli/text/url.h"
-#include "cli/text/utf8.h"
 
 /* Marks a text that was cut off. */
 static const char cut_mark[] = "...";
 
 enum { CUT_MARK = sizeof cut_mark - 1 };
 
-words words_of(const char *format, ...)
+__attribute__((format(printf, 1, 0))) static words words_from(const char *format, va_list arguments)
 {
-    words   ret;
-    va_list arguments;
+    words ret;
+    int   size = vsnprintf(ret.text, sizeof ret.text, format, arguments);
 
-    va_start(arguments, format);
-    int size = vsnprintf(ret.text, sizeof ret.text, format, arguments);
-    va_end(arguments);
     assert(size >= 0);
     if ((size_t)size < sizeof ret.text)
         return ret;
@@ -35,6 +31,16 @@ words words_of(const char *format, ...)
     while (end > 0 && ((unsigned char)ret.text[end] & 0xc0) == 0x80)
         end--; /* not inside a character */
     memcpy(ret.text + end, cut_mark, sizeof cut_mark);
+    return ret;
+}
+
+words words_of(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    words ret = words_from(format, arguments);
+    va_end(arguments);
     return ret;
 }
 
@@ -59,6 +65,47 @@ words words_of_duration(int64_t ms)
     if (small == 0)
         return words_of("%lld%s", large, units[u].name);
     return words_of("%lld%s%lld%s", large, units[u].name, small, units[u + 1].name);
+}
+
+size_t utf8_next(uint32_t *ret_character, const char *text)
+{
+    const unsigned char *byte = (const unsigned char *)text;
+    uint32_t             character, least;
+    size_t               size;
+
+    assert(byte[0] != '\0');
+    if (byte[0] < 0x80) {
+        *ret_character = byte[0];
+        return 1;
+    }
+    *ret_character = UTF8_BROKEN;
+    if ((byte[0] & 0xe0) == 0xc0) {
+        size = 2, least = 0x80, character = byte[0] & 0x1fU;
+    } else if ((byte[0] & 0xf0) == 0xe0) {
+        size = 3, least = 0x800, character = byte[0] & 0x0fU;
+    } else if ((byte[0] & 0xf8) == 0xf0) {
+        size = 4, least = 0x10000, character = byte[0] & 0x07U;
+    } else {
+        return 1;
+    }
+    /* A NUL is no continuation byte, so this never reads past the end. */
+    for (size_t i = 1; i < size; i++) {
+        if ((byte[i] & 0xc0) != 0x80)
+            return 1;
+        character = character << 6 | (byte[i] & 0x3fU);
+    }
+    if (character < least || character > 0x10ffff || (character >= 0xd800 && character <= 0xdfff))
+        return 1;
+    *ret_character = character;
+    return size;
+}
+
+bool utf8_is_control(uint32_t character)
+{
+    if (character < 0x20 || (character >= 0x7f && character <= 0x9f))
+        return true;
+    return (character >= 0x202a && character <= 0x202e) ||
+           (character >= 0x2066 && character <= 0x2069);
 }
 
 /* Escapes one character.  Returns its width in columns; each byte of broken UTF-8 counts alone. */
@@ -149,9 +196,14 @@ bool say_bytes(int fd, const char *bytes, size_t size)
     }
 }
 
-void say_line(const char *text)
+void say_line(const char *format, ...)
 {
-    words shown = words_escaped(text, WORDS_MAX);
+    va_list arguments;
+
+    va_start(arguments, format);
+    words text = words_from(format, arguments);
+    va_end(arguments);
+    words shown = words_escaped(text.text, WORDS_MAX);
     char  line[WORDS_MAX + 16];
     int   size = snprintf(line, sizeof line, "bowline: %s\n", shown.text);
 
@@ -166,14 +218,14 @@ void say_failure(const failure *happened)
 
     for (unsigned i = 0; i < 3; i++)
         if (lines[i][0] != '\0')
-            say_line(lines[i]);
+            say_line("%s", lines[i]);
 }
 
 int say_done(void)
 {
     if (fflush(stdout) == 0 && ferror(stdout) == 0)
         return 0;
-    say_line(words_of("standard output: %s", strerror(errno)).text);
+    say_line("standard output: %s", strerror(errno));
     return EXIT_FAILED;
 }
 
@@ -209,7 +261,7 @@ static size_t distance(const char *a, const char *b)
     return rows[a_size][b_size];
 }
 
-const char *say_nearest(const char *typed, const char *const *known)
+static const char *nearest_to(const char *typed, const char *const *known)
 {
     const char *nearest = NULL;
     size_t      length  = strlen(typed);
@@ -228,9 +280,11 @@ const char *say_nearest(const char *typed, const char *const *known)
     return nearest;
 }
 
-words say_suggestion(const char *nearest, const char *prefix, const char *otherwise)
+words say_suggestion(const char *typed, const char *const *known, const char *prefix,
+                     const char *otherwise)
 {
-    if (nearest == NULL)
-        return words_of("%s", otherwise);
-    return words_of("did you mean %s%s?", prefix, nearest);
+    const char *nearest = nearest_to(typed, known);
+
+    return nearest == NULL ? words_of("%s", otherwise)
+                           : words_of("did you mean %s%s?", prefix, nearest);
 }

@@ -37,6 +37,17 @@ words words_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "850ms", "12s", "3m12s", "2h5m", "4d3h": two units at most. */
 words words_of_duration(int64_t ms);
 
+/* The result for a byte that begins no character. */
+#define UTF8_BROKEN UINT32_MAX
+
+/* Reads the first character of `text`, which is not empty, and returns its size in bytes (RFC
+ * 3629).  Overlong forms, surrogates and values above U+10FFFF are broken: one byte each. */
+size_t utf8_next(uint32_t *ret_character, const char *text);
+
+/* True for characters that control a terminal: C0, DEL, C1, and changes of the writing
+ * direction. */
+bool utf8_is_control(uint32_t character);
+
 /* The text as a terminal can show it: control characters and broken UTF-8 become \xNN or \uNNNN,
  * the password of a URL becomes ***. A text longer than `columns` is cut off and ends in "...". */
 words words_escaped(const char *text, size_t columns);
@@ -61,7 +72,7 @@ void say_failure(const failure *happened);
 
 /* Writes one line.  Drops it if standard error would block: a reader that does not read must not
  * keep bowline from watching the lock. */
-void say_line(const char *text);
+void say_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Writes `size` bytes unless that would block.  Returns true if they were written. */
 bool say_bytes(int fd, const char *bytes, size_t size);
@@ -69,9 +80,7 @@ bool say_bytes(int fd, const char *bytes, size_t size);
 /* Flushes standard output.  Returns the exit code: 0 if all output was written. */
 int say_done(void);
 
-/* Returns the word of `known` (ends with NULL) that is nearest to `typed`, or NULL if none is
- * near. */
-const char *say_nearest(const char *typed, const char *const *known);
-
-/* "did you mean PREFIXnearest?", or the other text if `nearest` is NULL. */
-words say_suggestion(const char *nearest, const char *prefix, const char *otherwise);
+/* "did you mean PREFIXword?" with the word of `known` (ends with NULL) that is nearest to `typed`,
+ * or the other text if none is near. */
+words say_suggestion(const char *typed, const char *const *known, const char *prefix,
+                     const char *otherwise);

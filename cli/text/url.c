@@ -19,23 +19,17 @@ static size_t options_at(const char *url)
 static bool find_password(const char *url, size_t *ret_from, size_t *ret_size)
 {
     const char *slashes = strstr(url, "://");
-    size_t      end = options_at(url), at = 0;
+    const char *end     = url + options_at(url);
 
-    if (slashes == NULL || (size_t)(slashes - url) >= end)
+    if (slashes == NULL || slashes >= end)
         return false;
-    size_t user = (size_t)(slashes - url) + 3;
-    for (size_t i = user; i < end; i++)
-        if (url[i] == '@')
-            at = i;
-    if (at == 0)
+    const char *user  = slashes + strlen("://");
+    const char *at    = memrchr(user, '@', (size_t)(end - user));
+    const char *colon = at != NULL ? memchr(user, ':', (size_t)(at - user)) : NULL;
+    if (colon == NULL || colon + 1 == at)
         return false;
-    size_t colon = user;
-    while (colon < at && url[colon] != ':')
-        colon++;
-    if (colon + 1 >= at)
-        return false;
-    *ret_from = colon + 1;
-    *ret_size = at - colon - 1;
+    *ret_from = (size_t)(colon + 1 - url);
+    *ret_size = (size_t)(at - colon - 1);
     return true;
 }
 

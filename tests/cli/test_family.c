@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/run/family.h"
+#include "cli/run/child.h"
 
 enum { USER_NOBODY = 65534, HOPS_MAX = 8000 };
 

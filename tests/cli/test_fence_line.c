@@ -4,7 +4,7 @@
  */
 #include "tests/lib/suite.h"
 
-#include "cli/fence/line.h"
+#include "cli/fence/file.h"
 
 static const struct {
     uint64_t    fence;

@@ -8,8 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cli/text/json.h"
 #include "cli/text/say.h"
-#include "cli/text/status.h"
 #include "doctor/visit.h"
 
 /* Replaces write of libc: this many calls are interrupted first. */
@@ -86,14 +86,13 @@ TEST(escaped_message_fits_into_the_buffer)
 /* The status line with this text. */
 static const char *status_of(const char *text)
 {
-    static char bytes[STATUS_LINE_MAX];
+    static char bytes[JSON_EVENT_MAX];
     int         ends[2];
-    status_line line;
 
     assert_int_equal(pipe(ends), 0);
-    status_begin(&line, ends[1], "failed", "job");
-    status_add_text(&line, "why", text);
-    status_send(&line);
+    json_event(ends[1], "failed", "job");
+    json_text("why", text);
+    json_send();
     ssize_t size = read(ends[0], bytes, sizeof bytes - 1);
     assert_true(size > 0);
     bytes[size] = '\0';

@@ -13,8 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/run/lock.h"
-#include "cli/run/supervise.h"
+#include "cli/run/job.h"
 
 enum { MAX_HOLD_MS = 60000, GRACE_MS = 5000, SENT_MAX = 8 };
 
@@ -90,7 +89,7 @@ static void run(char **command)
                .interrupt = INTERRUPT_NONE };
     (void)snprintf(j.settings.url, sizeof j.settings.url, "file:%s", directory);
     assert_int_equal(signals_take(&j.signals, &is), 0);
-    assert_int_equal(lock_open(&j, &error), BOWLINE_OK);
+    assert_int_equal(lock_open(&j, &is), 0);
     loop_open(&j.loop, j.client, j.signals.fd);
     assert_int_equal(lock_take(&j, &is), 0);
     guard_init(&j.guard, LOST_TERM, GRACE_MS, job_left_ms(&j));

@@ -4,7 +4,6 @@
 #include "tests/lib/suite.h"
 
 #include "cli/text/url.h"
-#include "cli/text/utf8.h"
 
 /* ---- characters ------------------------------------------------------------------------------ */
 

@@ -309,30 +309,26 @@ static int open_own_as_nobody(void *arg)
 /* A file of another user in the private directory, which only root can enter. */
 static void test_private_directory_with_a_fault_is_refused_with_its_reason(void **state)
 {
-    bwl_fault       fault;
-    bwl_file        file = { .fd = -1 };
-    bwl_file_target spot = { .leaf       = "n",
-                             .shown      = directory,
-                             .role       = "",
-                             .is_private = true,
-                             .makes      = true,
-                             .writes     = true };
+    static bwl_file_directory d = { .is_private = true };
+    bwl_fault                 fault;
+    bwl_file_path             files;
 
     needs_root();
     do_steps("m . 755");
     assert_int_equal(in_child(open_own_as_nobody, directory), 0);
     assert_int_equal(in_child(open_own_as_nobody, "/nonexistent"), 2);
     do_steps("f n 600;o n 65534");
-    spot.at = open(directory, O_PATH | O_CLOEXEC);
-    assert_int_equal(bwl_file_open_checked(&file, &spot, &fault), BWL_STATUS_REFUSED);
+    d.fd = open(directory, O_PATH | O_CLOEXEC);
+    assert_int_equal(bwl_file_path_init(&files, &d, "n", 1, &fault), BWL_OK);
+    assert_int_equal(bwl_file_path_open(&files, true, &fault), BWL_STATUS_REFUSED);
     assert_non_null(strstr(fault.text, "belongs to another user"));
     assert_int_equal(unlink(in("n")), 0);
     (void)umask(0);
-    spot.sharing.mode = 01777;
-    assert_int_equal(bwl_file_open_checked(&file, &spot, &fault), BWL_OK);
+    d.sharing.mode = 01777;
+    assert_int_equal(bwl_file_path_open(&files, true, &fault), BWL_OK);
     assert_int_equal(mode_of("n"), 0600);
-    (void)close(file.fd);
-    (void)close(spot.at);
+    bwl_file_path_free(&files);
+    bwl_file_directory_close(&d);
 }
 
 FIXTURE(begin, end)

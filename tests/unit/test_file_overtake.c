@@ -5,7 +5,7 @@
 #include "file_users.h"
 #include "tests/lib/suite.h"
 
-/* See queue_node.h: without a holder for PATIENCE_MS, the flock is then found free three times for
+/* See file.c: without a holder for PATIENCE_MS, the flock is then found free three times for
  * each waiter in front, at intervals of 250 ms.  A check comes at most 128 ms late. */
 enum { PATIENCE_MS = 1000, SIGHTINGS_MS = 3 * 250, LATE_MS = 4 * 128 };
 

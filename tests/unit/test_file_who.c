@@ -204,11 +204,11 @@ static void test_pid_is_that_of_the_kernel(void **state)
     assert_string_equal(holder.note, "the lock file says pid 1, the kernel does not");
 
     /* where no flock is visible: a record of another file; of another host */
-    bwl_file_find_holder(&queue, &none, &seen);
+    bwl_file_find_holder(&queue, &none, false, &seen);
     assert_int_equal(seen.pid, 0);
     assert_string_equal(seen.note, "pid 1 by the lock file, the kernel does not say");
     write_record(RECORD("!", "0", "1", "elsewhere", "p", "1", "!"));
-    bwl_file_find_holder(&queue, &none, &seen);
+    bwl_file_find_holder(&queue, &none, false, &seen);
     assert_int_equal(seen.pid, 1);
     assert_string_equal(seen.host, "elsewhere");
     assert_string_equal(seen.note, "");

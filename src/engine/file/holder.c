@@ -72,19 +72,33 @@ static identity identify(const bwl_file *file)
     return id;
 }
 
-/* "FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF"; a waiter has "->" before FLOCK.  True: it is a
- * flock of that file. */
-static bool is_flock_of(const identity *id, const char *text, pid_t *ret_pid)
+/* Finds a flock of that file among the lines of /proc/locks, or of a file of /proc/PID/fdinfo, and
+ * closes it:
+ *
+ *      17: FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF
+ *      lock:  1: FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF
+ *
+ * A waiter has "->" before FLOCK.  *ret_pid is the process that took it; 0: none in this pid
+ * namespace. */
+static bool find_flock(FILE *locks, const identity *id, pid_t *ret_pid)
 {
+    char          line[256];
     char          kind[16];
     unsigned      device_major;
     unsigned      device_minor;
     unsigned long inode;
+    bool          found = false;
 
-    return sscanf(text, "%15s %*s %*s %d %x:%x:%lu", kind, ret_pid, &device_major, &device_minor,
-                  &inode) == 5 &&
-           strcmp(kind, "FLOCK") == 0 && inode == id->inode && device_major == id->device_major &&
-           device_minor == id->device_minor;
+    while (!found && fgets(line, sizeof line, locks) != NULL) {
+        const char *text = strstr(line, ": ");
+        found            = text != NULL &&
+                sscanf(text, ": %15s %*s %*s %d %x:%x:%lu", kind, ret_pid, &device_major,
+                       &device_minor, &inode) == 5 &&
+                strcmp(kind, "FLOCK") == 0 && inode == id->inode &&
+                device_major == id->device_major && device_minor == id->device_minor;
+    }
+    (void)fclose(locks); /* was read only */
+    return found;
 }
 
 /* The pid that took the flock; 0: none in this pid namespace.  That process may have ended, and its
@@ -92,44 +106,22 @@ static bool is_flock_of(const identity *id, const char *text, pid_t *ret_pid)
 static pid_t flock_taker(const identity *id)
 {
     FILE *locks = fopen("/proc/locks", "re");
-    char  line[256];
-    pid_t taker = 0;
-    pid_t pid   = 0;
-    int   text  = 0;
+    pid_t taker;
 
-    if (locks == NULL)
-        return 0;
-    while (taker == 0 && fgets(line, sizeof line, locks) != NULL) {
-        text = 0;
-        (void)sscanf(line, "%*u: %n", &text); /* "17: FLOCK ..." */
-        if (text > 0 && is_flock_of(id, line + text, &pid))
-            taker = pid;
-    }
-    (void)fclose(locks); /* was read only */
-    return taker;
+    return locks != NULL && find_flock(locks, id, &taker) ? taker : 0;
 }
 
 typedef enum visibility { HIDDEN, HAS_NO_FLOCK, HAS_FLOCK } visibility;
 
 static bool has_flock(int descriptor_infos, const char *name, const identity *id)
 {
-    char  line[256];
     pid_t taker;
-    bool  has  = false;
     int   fd   = bwl_file_openat(descriptor_infos, name, O_RDONLY | O_CLOEXEC, 0);
     FILE *info = fd >= 0 ? fdopen(fd, "r") : NULL;
 
     if (info == NULL && fd >= 0)
         (void)close(fd);
-    if (info == NULL)
-        return false;
-    while (!has && fgets(line, sizeof line, info) != NULL) {
-        int text = 0;
-        (void)sscanf(line, "lock: %*u: %n", &text); /* other lines do not match */
-        has = text > 0 && is_flock_of(id, line + text, &taker);
-    }
-    (void)fclose(info); /* was read only */
-    return has;
+    return info != NULL && find_flock(info, id, &taker);
 }
 
 /* Whether a descriptor of the process has that flock: proc(5), /proc/PID/fdinfo. */
@@ -223,39 +215,27 @@ static void from_owner(const bwl_file_owner *owner, bwl_holder *ret_holder)
     char   boot[BWL_FILE_BOOT_MAX];
     bwl_ms now = bwl_clock_now();
 
-    ret_holder->pid = owner->pid;
-    name_user(owner->uid, ret_holder->user);
+    ret_holder->pid = (pid_t)owner->pid;
+    name_user((uid_t)owner->uid, ret_holder->user);
     copy(ret_holder->host, owner->host);
     copy(ret_holder->program, owner->program);
     bwl_file_boot_id_read(boot);
-    if (boot[0] != '\0' && strcmp(boot, owner->boot) == 0 && owner->since <= now)
-        ret_holder->since_ms = now - owner->since;
-}
-
-static void name_program(pid_t pid, char ret_text[BWL_HOLDER_TEXT_MAX])
-{
-    char path[32];
-    char line[BWL_HOLDER_TEXT_MAX] = "";
-
-    (void)snprintf(path, sizeof path, "/proc/%d/comm", pid);
-    FILE *comm = fopen(path, "re");
-    if (comm == NULL)
-        return;
-    if (fgets(line, sizeof line, comm) != NULL)
-        line[strcspn(line, "\n")] = '\0';
-    (void)fclose(comm); /* was read only */
-    copy(ret_text, line);
+    if (boot[0] != '\0' && strcmp(boot, owner->boot) == 0 && (bwl_ms)owner->since <= now)
+        ret_holder->since_ms = now - (bwl_ms)owner->since;
 }
 
 /* From /proc/PID. */
 static void from_kernel(pid_t pid, bwl_holder *ret_holder)
 {
     char        path[32];
+    char        program[BWL_HOLDER_TEXT_MAX];
     struct stat st;
 
     ret_holder->pid = pid;
-    name_program(pid, ret_holder->program);
-    (void)snprintf(path, sizeof path, "/proc/%d", pid);
+    (void)snprintf(path, sizeof path, "/proc/%d/comm", pid);
+    bwl_file_read_line(path, program, sizeof program);
+    copy(ret_holder->program, program);
+    *strrchr(path, '/') = '\0';
     if (stat(path, &st) == 0)
         name_user(st.st_uid, ret_holder->user);
     name_host(ret_holder->host);
@@ -276,28 +256,29 @@ static void set_foreign(pid_t pid, const char *how, bwl_holder *ret_holder)
  * kernel does not confirm is only quoted. */
 static void compare(const bwl_file_owner *owner, pid_t kernel, bwl_holder *ret_holder)
 {
-    char host[BWL_HOLDER_TEXT_MAX];
-    char note[BWL_HOLDER_TEXT_MAX] = "";
+    char  host[BWL_HOLDER_TEXT_MAX];
+    char *note = ret_holder->note; /* "" */
+    pid_t pid  = (pid_t)owner->pid;
 
     name_host(host);
-    if (kernel > 0 && kernel != owner->pid) {
+    if (kernel > 0 && kernel != pid) {
         *ret_holder = (bwl_holder){ .held = true, .fence = owner->fence };
         from_kernel(kernel, ret_holder);
-        if (has_ended(owner->pid))
-            (void)snprintf(note, sizeof note, "pid %d took it and has ended, a child holds on",
-                           owner->pid);
+        if (has_ended(pid))
+            (void)snprintf(note, BWL_HOLDER_TEXT_MAX,
+                           "pid %d took it and has ended, a child holds on", pid);
         else
-            (void)snprintf(note, sizeof note, "the lock file says pid %d, the kernel does not",
-                           owner->pid);
+            (void)snprintf(note, BWL_HOLDER_TEXT_MAX,
+                           "the lock file says pid %d, the kernel does not", pid);
     } else if (kernel > 0 && has_ended(kernel)) {
         ret_holder->pid = 0;
-        (void)snprintf(note, sizeof note, "pid %d took it and has ended, a child holds on", kernel);
+        (void)snprintf(note, BWL_HOLDER_TEXT_MAX, "pid %d took it and has ended, a child holds on",
+                       kernel);
     } else if (kernel == 0 && strcmp(host, owner->host) == 0) {
         ret_holder->pid = 0;
-        (void)snprintf(note, sizeof note, "pid %d by the lock file, the kernel does not say",
-                       owner->pid);
+        (void)snprintf(note, BWL_HOLDER_TEXT_MAX,
+                       "pid %d by the lock file, the kernel does not say", pid);
     }
-    copy(ret_holder->note, note);
 }
 
 /* The first node of the queue is that of the ticket granted last. */
@@ -316,7 +297,8 @@ static void set_owner(int queue_fd, const bwl_file *flocked, uint64_t ticket,
     }
 }
 
-void bwl_file_find_holder(const bwl_file *queue, const bwl_file *flocked, bwl_holder *ret_holder)
+void bwl_file_find_holder(const bwl_file *queue, const bwl_file *flocked, bool name_is_locked,
+                          bwl_holder *ret_holder)
 {
     bwl_file_queue_first first  = { .kind = BWL_FILE_NOBODY };
     bwl_file_head        head   = { 0 };
@@ -338,12 +320,10 @@ void bwl_file_find_holder(const bwl_file *queue, const bwl_file *flocked, bwl_ho
         else
             holder.held = first.kind != BWL_FILE_NOBODY; /* it is about to be taken */
     }
+    if (name_is_locked && holder.fence == 0 && !holder.foreign) {
+        holder.held = true;
+        copy(holder.note, "its lock file was removed while it is held");
+    }
     holder.left_ms = holder.held ? BWL_NEVER : 0;
     *ret_holder    = holder;
-}
-
-void bwl_file_holder_by_name(bwl_holder *ret_holder)
-{
-    *ret_holder = (bwl_holder){ .held = true, .left_ms = BWL_NEVER };
-    copy(ret_holder->note, "its lock file was removed while it is held");
 }

@@ -14,10 +14,9 @@
 #pragma once
 
 #include "engine/engine.h"
-#include "engine/file/open.h"
+#include "engine/file/lock_path.h"
 
-/* The file with the queue, and the file that is flocked; fd -1: it is missing. */
-void bwl_file_find_holder(const bwl_file *queue, const bwl_file *flocked, bwl_holder *ret_holder);
-
-/* The files have no holder, but the name lock is held (lock_path.h). */
-void bwl_file_holder_by_name(bwl_holder *ret_holder);
+/* The file with the queue, and the file that is flocked; fd -1: it is missing.  name_is_locked: the
+ * name lock is held (lock_path.h). */
+void bwl_file_find_holder(const bwl_file *queue, const bwl_file *flocked, bool name_is_locked,
+                          bwl_holder *ret_holder);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 _Static_assert(sizeof(off_t) == 8, "the nodes are beyond 2^40: build with 64-bit file offsets");
 
@@ -103,23 +104,6 @@ bwl_file_lock_state bwl_file_queue_test_head(int fd, uint64_t granted, uint64_t 
     return get(fd, node_of(granted), node_of(ticket) - node_of(granted), &theirs);
 }
 
-/* Finds one node, and then those on both sides of it. */
-static unsigned count(int fd, off_t start, off_t end, unsigned max)
-{
-    struct flock theirs;
-
-    if (max == 0 || start >= end || get(fd, start, end - start, &theirs) != BWL_FILE_BUSY)
-        return 0;
-    unsigned below = count(fd, start, theirs.l_start, max - 1);
-    off_t    above = theirs.l_len == TO_THE_END ? end : theirs.l_start + theirs.l_len;
-    return 1 + below + count(fd, above, end, max - 1 - below);
-}
-
-unsigned bwl_file_queue_count(int fd, uint64_t granted, uint64_t ticket, unsigned max)
-{
-    return count(fd, node_of(granted), node_of(ticket), max);
-}
-
 bwl_file_lock_state bwl_file_queue_test_from(int fd, uint64_t granted)
 {
     struct flock theirs;
@@ -157,4 +141,54 @@ bwl_file_queue_first bwl_file_queue_head(int fd, uint64_t granted)
             break;
     }
     return first;
+}
+
+unsigned bwl_file_queue_count(int fd, uint64_t granted, uint64_t ticket, unsigned max)
+{
+    bwl_file_queue_first first = bwl_file_queue_head(fd, granted);
+    unsigned             count = 0;
+
+    for (; count < max && first.kind == BWL_FILE_TICKET && first.ticket < ticket; count++)
+        first = bwl_file_queue_head(fd, first.ticket + 1);
+    return count;
+}
+
+/* ---- the lock on a name ---------------------------------------------------------------------- */
+
+bwl_file_lock_state bwl_file_name_lock_test(const bwl_file_name_lock *lock)
+{
+    struct flock theirs;
+
+    return lock->fd == 0 ? BWL_FILE_FREE : get(lock->fd, lock->at, 1, &theirs);
+}
+
+bwl_file_lock_state bwl_file_name_lock_acquire(const bwl_file_name_lock *lock)
+{
+    bwl_file_lock_state state = bwl_file_name_lock_test(lock);
+
+    if (state != BWL_FILE_FREE || lock->fd == 0)
+        return state;
+    state = set(lock->fd, F_RDLCK, lock->at, 1);
+    if (state != BWL_FILE_FREE)
+        return state;
+    state = bwl_file_name_lock_test(lock);
+    if (state != BWL_FILE_FREE) {
+        int error = errno;
+        bwl_file_name_lock_release(lock);
+        errno = error;
+    }
+    return state;
+}
+
+void bwl_file_name_lock_release(const bwl_file_name_lock *lock)
+{
+    if (lock->fd != 0)
+        (void)set(lock->fd, F_UNLCK, lock->at, 1); /* needs no memory, so it cannot fail */
+}
+
+void bwl_file_name_lock_close(bwl_file_name_lock *lock)
+{
+    if (lock->fd != 0)
+        (void)close(lock->fd);
+    *lock = (bwl_file_name_lock){ .fd = 0 };
 }

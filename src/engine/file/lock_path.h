@@ -9,69 +9,50 @@
  * other than A-Z a-z 0-9 - _ . ~ become %XX, and so does a dot at the start.  An encoding of more
  * than 200 bytes is split into directories: "first 200+/next 200+/rest".  No encoding contains "+".
  *
- * Which files are trusted: open.h and directory.h.  Paths are resolved as in resolve.h; the file
- * beside a named file must not be a link.
+ * Paths are resolved as in directory.h; the file beside a named file must not be a link.
+ *
+ * Only a regular file is written that belongs to the user or is shared on purpose.  No symbolic
+ * link is followed, a file with hard links is refused (another link could be other data), and in a
+ * private directory the file must belong to the user.  The file is opened without O_CREAT first: in
+ * a sticky directory the kernel may refuse to create a file that exists and belongs to another user
+ * (fs.protected_regular).
+ *
+ * A user who may create files in a directory may lock in it.  So a new file gets the write
+ * permissions of its directory on top of what the umask leaves, its group if the group may write,
+ * and, if root creates it, its owner.
+ *
+ * Not promised: where the kernel lets other users make hard links to our files
+ * (fs.protected_hardlinks = 0), an attacker in a shared directory can remove the other link in
+ * time.  Therefore nothing is written before the content was found to be that of a lock file or
+ * empty (owner_record.h).
  */
 #pragma once
 
 #include "engine/file/directory.h"
-#include "engine/file/open.h"
 #include "engine/file/kernel_queue.h"
 
-/* A lock on a name, held on the directory of its lock file.
- *
- * In a directory that users share, the owner of a lock file can remove it while another user holds
- * it.  The next process creates a new file of that name, and would hold the lock as well.
- * Therefore a holder in such a directory also locks one byte of the directory, at an offset that is
- * computed from the name.  Only the owner of the directory can replace the directory.
- *
- * A directory cannot be opened for writing, so only shared locks can be set on it.  To acquire a
- * name lock, a process checks for the lock of another, sets its own, and checks again.  If two do
- * that at the same time, both may fail; both never succeed.
- *
- * Not promised: flock(1) does not know of name locks.  A user who may read the directory can lock
- * any name in it, as a user who may write to it can hold any lock.  Two names share an offset once
- * in 2^62. */
-
-/* The byte of one name in one directory.  While it is not open, every call below succeeds. */
-typedef struct bwl_file_name_lock {
-    int   fd; /* 0: not open */
-    off_t at;
-} bwl_file_name_lock;
-
-/* Opens the directory again, for reading: `directory` may be an O_PATH descriptor.  0 or an
- * errno. */
-int bwl_file_name_lock_open(bwl_file_name_lock *ret_lock, int directory, const char *name);
-
-/* FREE: locked now, until it is released or the last copy of the descriptor is closed.  BUSY:
- * another process has it, or may have set it at the same time. */
-bwl_file_lock_state bwl_file_name_lock_acquire(const bwl_file_name_lock *lock);
-
-/* Releases it also where a child has a copy of the descriptor.  Does nothing if it is not held. */
-void bwl_file_name_lock_release(const bwl_file_name_lock *lock);
-
-/* BUSY: another process has it. */
-bwl_file_lock_state bwl_file_name_lock_test(const bwl_file_name_lock *lock);
-
-/* Closes the descriptor, without a release. */
-void bwl_file_name_lock_close(bwl_file_name_lock *lock);
+/* An open file and its identity. */
+typedef struct bwl_file {
+    int   fd; /* -1: none                                                                       */
+    dev_t device;
+    ino_t inode;
+} bwl_file;
 
 enum {
     BWL_FILE_PIECE_MAX = 200,                    /* bytes of an encoding in one directory entry */
     BWL_FILE_LEAF_MAX  = BWL_FILE_PIECE_MAX + 1, /* with its "+"                                */
 };
 
-/* True for a name that is a path. */
-bool bwl_file_is_path(const char *name);
-
 /* The files of one name. */
 typedef struct bwl_file_path {
     const bwl_file_directory *directory; /* of bare names                                       */
     const char               *name;
     size_t                    name_size;
-    char                     *path;  /* a name that is a path, made absolute; NULL: a bare name */
-    char                     *queue; /* the path of the file beside it; NULL: not known yet     */
-    bwl_file_name_lock name_lock; /* open while the files are, in a shared directory             */
+    char                     *path; /* a name that is a path, made absolute; NULL: a bare name   */
+    char              *queue_path;  /* of the file beside it; NULL: not open                     */
+    bwl_file           queue;       /* the engine writes it; fd -1: not open                     */
+    bwl_file           named;       /* the file of a path; fd -1: not open, or a bare name       */
+    bwl_file_name_lock name_lock;   /* open with the files, in a shared directory                */
 } bwl_file_path;
 
 /* Opens nothing.  `name` must live as long as the path.  Free with bwl_file_path_free.  SYSTEM,
@@ -80,23 +61,15 @@ int  bwl_file_path_init(bwl_file_path *p, const bwl_file_directory *directory, c
                         size_t name_size, bwl_fault *fault);
 void bwl_file_path_free(bwl_file_path *p);
 
-/* Opens the queue file, which the engine writes, and the named file of a path (else its fd is -1).
- * Creates them if they are missing.  Opens the name lock if the directory is shared, local and
- * readable.  REFUSED, SYSTEM, NOMEM. */
-int bwl_file_path_open(bwl_file_path *p, bwl_file *ret_queue, bwl_file *ret_named,
-                       bwl_fault *fault);
-
-/* Opens them for a query: creates and locks nothing.  fd -1: the file is missing. */
-int bwl_file_path_peek(bwl_file_path *p, bwl_file *ret_queue, bwl_file *ret_named,
-                       bwl_fault *fault);
+/* Opens the files, and the name lock if the directory is shared, local and readable.  With
+ * `writes`, creates what is missing; otherwise, for a query, creates and locks nothing, and a file
+ * that is missing stays closed.  REFUSED, SYSTEM, NOMEM. */
+int  bwl_file_path_open(bwl_file_path *p, bool writes, bwl_fault *fault);
+void bwl_file_path_close(bwl_file_path *p);
 
 /* Checks whether the name still leads to these files.  REFUSED, SYSTEM, NOMEM: a call failed, so
  * the answer is not known. */
-int bwl_file_path_check(const bwl_file_path *p, const bwl_file *queue, const bwl_file *named,
-                        bool *ret_are_current, bwl_fault *fault);
-
-/* True if a process holds the name lock. */
-bool bwl_file_path_is_name_locked(const bwl_file_path *p);
+int bwl_file_path_check(const bwl_file_path *p, bool *ret_are_current, bwl_fault *fault);
 
 /* Writes the path of the queue file for messages, cut if it is long. */
 enum { BWL_FILE_SHOWN_MAX = 140 };

@@ -1,6 +1,7 @@
 #include "engine/file/owner_record.h"
 #include "core/text.h"
 #include "base/calls.h"
+#include "base/clock.h"
 #include "engine/file/kernel_queue.h"
 
 #include <errno.h>
@@ -36,12 +37,6 @@ static void put_ticket(char bytes[TICKET_BYTES], uint64_t ticket)
 {
     for (unsigned i = 0; i < TICKET_BYTES; i++)
         bytes[i] = (char)(uint8_t)(ticket >> 8 * i);
-}
-
-static void put_drawn(char bytes[GRANTED_AT], uint64_t ticket)
-{
-    put_ticket(bytes, ticket);
-    memcpy(bytes + MAGIC_AT, magic, MAGIC_BYTES);
 }
 
 /* A file system may leave zeros after a power failure.  More of them than a lock file has may be
@@ -109,14 +104,6 @@ static int write_all(int fd, const char *bytes, size_t size, off_t at)
     return 0;
 }
 
-int bwl_file_write_drawn(int fd, uint64_t ticket)
-{
-    char bytes[GRANTED_AT];
-
-    put_drawn(bytes, ticket);
-    return write_all(fd, bytes, sizeof bytes, 0);
-}
-
 /* ---- writing the record ---------------------------------------------------------------------- */
 
 typedef struct line {
@@ -145,42 +132,29 @@ static void add_number(line *to, const char *key, uint64_t number)
     add(to, "\n", 1);
 }
 
-static void put_owner(char record[BWL_FILE_OWNER_BYTES], uint64_t fence,
-                      const bwl_file_identity *self, bwl_ms now)
+int bwl_file_write(int fd, uint64_t ticket, bool drawn, bool granted, const bwl_file_identity *self)
 {
-    line to = { record, BWL_FILE_OWNER_BYTES };
-
-    assert(self->size > 0);
-    add_number(&to, "fence=", fence);
-    add(&to, self->text, self->size);
-    add_number(&to, "since=", (uint64_t)now);
-    add_number(&to, "end=", fence);
-    memset(to.at, 0, to.left);
-}
-
-int bwl_file_write_granted(int fd, uint64_t ticket, const bwl_file_identity *self, bwl_ms now)
-{
-    char bytes[BWL_FILE_BYTES - GRANTED_AT];
+    char   bytes[BWL_FILE_BYTES];
+    size_t from = drawn ? 0 : GRANTED_AT;
+    line   to   = { bytes + BWL_FILE_HEAD_BYTES, BWL_FILE_OWNER_BYTES };
 
     put_ticket(bytes, ticket);
-    put_owner(bytes + TICKET_BYTES, ticket, self, now);
-    return write_all(fd, bytes, sizeof bytes, GRANTED_AT);
-}
-
-int bwl_file_write_both(int fd, uint64_t ticket, const bwl_file_identity *self, bwl_ms now)
-{
-    char bytes[BWL_FILE_BYTES];
-
-    put_drawn(bytes, ticket);
+    memcpy(bytes + MAGIC_AT, magic, MAGIC_BYTES);
+    if (!granted)
+        return write_all(fd, bytes, GRANTED_AT, 0);
+    assert(self->size > 0);
     put_ticket(bytes + GRANTED_AT, ticket);
-    put_owner(bytes + BWL_FILE_HEAD_BYTES, ticket, self, now);
-    return write_all(fd, bytes, sizeof bytes, 0);
+    add_number(&to, "fence=", ticket);
+    add(&to, self->text, self->size);
+    add_number(&to, "since=", (uint64_t)bwl_clock_now());
+    add_number(&to, "end=", ticket);
+    memset(to.at, 0, to.left);
+    return write_all(fd, bytes + from, sizeof bytes - from, (off_t)from);
 }
 
 /* ---- the identity of this process ------------------------------------------------------------ */
 
-/* The first line of a small file of the system; "" if it cannot be read. */
-static void read_line(const char *path, char *ret_line, size_t capacity)
+void bwl_file_read_line(const char *path, char *ret_line, size_t capacity)
 {
     int     fd   = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t size = fd >= 0 ? read(fd, ret_line, capacity - 1) : 0;
@@ -193,7 +167,7 @@ static void read_line(const char *path, char *ret_line, size_t capacity)
 
 void bwl_file_boot_id_read(char ret_boot[BWL_FILE_BOOT_MAX])
 {
-    read_line("/proc/sys/kernel/random/boot_id", ret_boot, BWL_FILE_BOOT_MAX);
+    bwl_file_read_line("/proc/sys/kernel/random/boot_id", ret_boot, BWL_FILE_BOOT_MAX);
 }
 
 /* Percent-encoded; cut if the encoding does not fit. */
@@ -219,7 +193,7 @@ void bwl_file_identity_read(bwl_file_identity *self, const char *program)
     char           boot[BWL_FILE_BOOT_MAX];
 
     if (program[0] == '\0')
-        read_line("/proc/self/comm", own, sizeof own);
+        bwl_file_read_line("/proc/self/comm", own, sizeof own);
     bwl_file_boot_id_read(boot);
     if (uname(&system) != 0)
         system.nodename[0] = '\0';
@@ -266,24 +240,16 @@ static bool next_text(line *from, const char *key, char *ret_text, size_t capaci
 
 static bool parse(line *from, bwl_file_owner *r)
 {
-    uint64_t uid;
-    uint64_t pid;
-    uint64_t since;
     uint64_t end;
 
-    if (!next_number(from, "fence=", BWL_FILE_TICKET_MAX, &r->fence) ||
-        !next_number(from, "uid=", (uid_t)-1, &uid) ||
-        !next_number(from, "pid=", INT32_MAX, &pid) ||
-        !next_text(from, "host=", r->host, sizeof r->host) ||
-        !next_text(from, "program=", r->program, sizeof r->program) ||
-        !next_text(from, "boot=", r->boot, sizeof r->boot) ||
-        !next_number(from, "since=", INT64_MAX, &since) ||
-        !next_number(from, "end=", BWL_FILE_TICKET_MAX, &end) || end != r->fence || r->fence == 0)
-        return false;
-    r->uid   = (uid_t)uid;
-    r->pid   = (pid_t)pid;
-    r->since = (bwl_ms)since;
-    return true;
+    return next_number(from, "fence=", BWL_FILE_TICKET_MAX, &r->fence) &&
+           next_number(from, "uid=", (uid_t)-1, &r->uid) &&
+           next_number(from, "pid=", INT32_MAX, &r->pid) &&
+           next_text(from, "host=", r->host, sizeof r->host) &&
+           next_text(from, "program=", r->program, sizeof r->program) &&
+           next_text(from, "boot=", r->boot, sizeof r->boot) &&
+           next_number(from, "since=", INT64_MAX, &r->since) &&
+           next_number(from, "end=", BWL_FILE_TICKET_MAX, &end) && end == r->fence && r->fence != 0;
 }
 
 bool bwl_file_read_owner(int fd, bwl_file_owner *ret_record)

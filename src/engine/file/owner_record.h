@@ -29,8 +29,6 @@
 
 #include "core/status.h"
 
-#include <sys/types.h>
-
 enum {
     BWL_FILE_BYTES       = 512,
     BWL_FILE_HEAD_BYTES  = 26,
@@ -47,9 +45,9 @@ typedef struct bwl_file_identity {
 
 typedef struct bwl_file_owner {
     uint64_t fence;
-    uid_t    uid;
-    pid_t    pid;
-    bwl_ms   since; /* CLOCK_BOOTTIME of the boot with this id                                   */
+    uint64_t uid;
+    uint64_t pid;
+    uint64_t since; /* CLOCK_BOOTTIME of the boot with this id                                   */
     char     host[BWL_FILE_TEXT_MAX];
     char     program[BWL_FILE_TEXT_MAX];
     char     boot[BWL_FILE_BOOT_MAX];
@@ -57,6 +55,9 @@ typedef struct bwl_file_owner {
 
 /* Reads it from the system.  `program` "": the name of the process. */
 void bwl_file_identity_read(bwl_file_identity *self, const char *program);
+
+/* The first line of a small file of the system; "" if it cannot be read. */
+void bwl_file_read_line(const char *path, char *ret_line, size_t capacity);
 
 /* The id of this boot; "" if unknown. */
 void bwl_file_boot_id_read(char ret_boot[BWL_FILE_BOOT_MAX]);
@@ -72,10 +73,9 @@ int bwl_file_read_head(int fd, bwl_file_head *ret_head);
 /* The next ticket.  0: the counters are above all valid tickets. */
 uint64_t bwl_file_next_ticket(const bwl_file_head *head, uint64_t wall_us);
 
-/* Each returns 0 or an errno. */
-int bwl_file_write_drawn(int fd, uint64_t ticket);
-int bwl_file_write_granted(int fd, uint64_t ticket, const bwl_file_identity *self, bwl_ms now);
-int bwl_file_write_both(int fd, uint64_t ticket, const bwl_file_identity *self, bwl_ms now);
+/* Writes the ticket as drawn, as granted with the owner record, or both.  0 or an errno. */
+int bwl_file_write(int fd, uint64_t ticket, bool drawn, bool granted,
+                   const bwl_file_identity *self);
 
 /* False: there is no complete record. */
 bool bwl_file_read_owner(int fd, bwl_file_owner *ret_owner);

@@ -8,25 +8,19 @@
 #include <unistd.h>
 
 struct bwl_file_watch {
-    int              number; /* of inotify                                                       */
-    bool             pushed; /* since the last overflow                                          */
-    bwl_file_watch  *next;
-    bwl_file_waiter *first;
-    bwl_file_waiter *last;
+    int             number; /* of inotify                                                       */
+    bool            pushed; /* since the last overflow                                          */
+    bwl_file_watch *next;
+    bwl_file_waiter end; /* of the ring of waiters: next is the first, with the lowest ticket    */
 };
 
 enum { EVENTS_SIZE = 4096 };
 
 static const uint32_t watched = IN_CLOSE | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF;
 
-static bwl_file_watch **bucket_of(bwl_file_watcher *watcher, int number)
+static bwl_file_watch *find(const bwl_file_watcher *watcher, int number)
 {
-    return &watcher->buckets[(unsigned)number % BWL_FILE_WATCH_BUCKETS];
-}
-
-static bwl_file_watch *find(bwl_file_watcher *watcher, int number)
-{
-    bwl_file_watch *watch = *bucket_of(watcher, number);
+    bwl_file_watch *watch = watcher->watches;
 
     while (watch != NULL && watch->number != number)
         watch = watch->next;
@@ -35,41 +29,30 @@ static bwl_file_watch *find(bwl_file_watcher *watcher, int number)
 
 static bwl_file_watch *add(bwl_file_watcher *watcher, int number)
 {
-    bwl_file_watch **bucket = bucket_of(watcher, number);
-    bwl_file_watch  *watch  = malloc(sizeof *watch);
+    bwl_file_watch *watch = malloc(sizeof *watch);
 
     if (watch == NULL)
         return NULL;
-    *watch  = (bwl_file_watch){ .number = number, .next = *bucket };
-    *bucket = watch;
-    watcher->count++;
+    *watch          = (bwl_file_watch){ .number = number, .next = watcher->watches };
+    watch->end.next = watch->end.previous = &watch->end;
+    watcher->watches                      = watch;
     return watch;
 }
 
 static void drop(bwl_file_watcher *watcher, bwl_file_watch *watch)
 {
-    bwl_file_watch **where = bucket_of(watcher, watch->number);
+    bwl_file_watch **where = &watcher->watches;
 
     while (*where != watch)
         where = &(*where)->next;
     *where = watch->next;
-    watcher->count--;
     free(watch);
 }
 
 /* May remove this watch and others. */
 static void push_first(bwl_file_watch *watch)
 {
-    bwl_host_event(watch->first->lock, (bwl_event){ .kind = BWL_PUSH, .answer = BWL_NO });
-}
-
-static bwl_file_watch *find_unpushed(bwl_file_watcher *watcher)
-{
-    for (unsigned i = 0; i < BWL_FILE_WATCH_BUCKETS; i++)
-        for (bwl_file_watch *w = watcher->buckets[i]; w != NULL; w = w->next)
-            if (!w->pushed)
-                return w;
-    return NULL;
+    bwl_host_event(watch->end.next->lock, (bwl_event){ .kind = BWL_PUSH, .answer = BWL_NO });
 }
 
 /* Events were lost: any file may have changed. */
@@ -77,12 +60,14 @@ static void push_all(bwl_file_watcher *watcher)
 {
     bwl_file_watch *watch;
 
-    for (unsigned i = 0; i < BWL_FILE_WATCH_BUCKETS; i++)
-        for (watch = watcher->buckets[i]; watch != NULL; watch = watch->next)
-            watch->pushed = false;
-    while ((watch = find_unpushed(watcher)) != NULL) {
-        watch->pushed = true;
-        push_first(watch);
+    for (watch = watcher->watches; watch != NULL; watch = watch->next)
+        watch->pushed = false;
+    for (watch = watcher->watches; watch != NULL;) {
+        bool was_pushed = watch->pushed;
+        watch->pushed   = true;
+        if (!was_pushed)
+            push_first(watch);
+        watch = was_pushed ? watch->next : watcher->watches; /* it may be removed by now */
     }
 }
 
@@ -155,14 +140,6 @@ static void close_source(bwl_file_watcher *watcher)
     watcher->source.fd = -1;
 }
 
-static void free_watches(bwl_file_watcher *watcher)
-{
-    for (unsigned i = 0; i < BWL_FILE_WATCH_BUCKETS; i++) {
-        while (watcher->buckets[i] != NULL)
-            drop(watcher, watcher->buckets[i]);
-    }
-}
-
 /* A forked child shares the epoll and the inotify instance with its parent: a watch that is removed
  * here would be removed there. */
 void bwl_file_watcher_close(bwl_file_watcher *watcher)
@@ -172,10 +149,11 @@ void bwl_file_watcher_close(bwl_file_watcher *watcher)
     if (bwl_forked(&client->guard)) {
         if (watcher->source.fd >= 0)
             (void)close(watcher->source.fd);
-        free_watches(watcher);
+        while (watcher->watches != NULL)
+            drop(watcher, watcher->watches);
         return;
     }
-    assert(watcher->count == 0);
+    assert(watcher->watches == NULL);
     bwl_host_set_timer(client, BWL_NEVER);
     close_source(watcher);
 }
@@ -183,7 +161,7 @@ void bwl_file_watcher_close(bwl_file_watcher *watcher)
 void bwl_file_watcher_close_idle(bwl_file_watcher *watcher)
 {
     /* The timer has not expired, or the descriptor is in use again. */
-    if (watcher->count > 0 || watcher->client->latest < watcher->idle_at)
+    if (watcher->watches != NULL || watcher->client->latest < watcher->idle_at)
         return;
     close_source(watcher);
 }
@@ -197,37 +175,18 @@ static int watch_file(const bwl_file_watcher *watcher, int fd)
     return inotify_add_watch(watcher->source.fd, path, watched);
 }
 
-/* Keeps the order of the tickets; nearly always at the end. */
+/* Keeps the order of the tickets; nearly always at the end.  A ticket is above 0. */
 static void insert(bwl_file_watch *watch, bwl_file_waiter *waiter)
 {
-    bwl_file_waiter *before = watch->last;
+    bwl_file_waiter *before = watch->end.previous;
 
-    while (before != NULL && before->ticket > waiter->ticket)
+    while (before->ticket > waiter->ticket)
         before = before->previous;
-    waiter->watch    = watch;
-    waiter->previous = before;
-    waiter->next     = before != NULL ? before->next : watch->first;
-    if (waiter->previous != NULL)
-        waiter->previous->next = waiter;
-    else
-        watch->first = waiter;
-    if (waiter->next != NULL)
-        waiter->next->previous = waiter;
-    else
-        watch->last = waiter;
-}
-
-static void unlink_waiter(bwl_file_watch *watch, bwl_file_waiter *waiter)
-{
-    if (waiter->previous != NULL)
-        waiter->previous->next = waiter->next;
-    else
-        watch->first = waiter->next;
-    if (waiter->next != NULL)
-        waiter->next->previous = waiter->previous;
-    else
-        watch->last = waiter->previous;
-    waiter->watch = NULL;
+    waiter->watch          = watch;
+    waiter->previous       = before;
+    waiter->next           = before->next;
+    waiter->next->previous = waiter;
+    before->next           = waiter;
 }
 
 bool bwl_file_watch_add(bwl_file_watcher *watcher, bwl_file_waiter *waiter, int fd)
@@ -257,12 +216,14 @@ void bwl_file_watch_remove(bwl_file_watcher *watcher, bwl_file_waiter *waiter)
 
     if (watch == NULL)
         return;
-    unlink_waiter(watch, waiter);
-    if (watch->first != NULL)
+    waiter->previous->next = waiter->next;
+    waiter->next->previous = waiter->previous;
+    waiter->watch          = NULL;
+    if (watch->end.next != &watch->end)
         return;
     (void)inotify_rm_watch(watcher->source.fd, watch->number); /* if it fails, it is gone already */
     drop(watcher, watch);
-    if (watcher->count > 0)
+    if (watcher->watches != NULL)
         return;
     watcher->idle_at = bwl_ms_add(bwl_host_now(client), BWL_FILE_WATCH_IDLE_MS);
     bwl_host_set_timer(client, watcher->idle_at);

@@ -31,15 +31,14 @@ typedef struct bwl_file_waiter {
     struct bwl_file_waiter *previous;
 } bwl_file_waiter;
 
-enum { BWL_FILE_WATCH_BUCKETS = 64, BWL_FILE_WATCH_IDLE_MS = 100 };
+enum { BWL_FILE_WATCH_IDLE_MS = 100 };
 
 /* One for each client; lives as long as its reactor. */
 typedef struct bwl_file_watcher {
     bwl_source      source; /* the inotify descriptor, or -1                                     */
     bwl_host       *client;
     bwl_ms          idle_at; /* the descriptor is closed then, if nothing is watched; NEVER: no */
-    size_t          count; /* of watches                                                          */
-    bwl_file_watch *buckets[BWL_FILE_WATCH_BUCKETS]; /* by the number of the watch                */
+    bwl_file_watch *watches; /* the newest first */
 } bwl_file_watcher;
 
 void bwl_file_watcher_init(bwl_file_watcher *watcher, bwl_host *client);

@@ -7,7 +7,6 @@
  */
 #include "protocol/protocol.h"
 #include "protocol/articles.h"
-#include "protocol/framework_lock.h"
 #include "protocol/queue_lock.h"
 #include "protocol/token_lock.h"
 
@@ -164,26 +163,6 @@ const bwl_protocol *bwl_protocol_synced(const bwl_protocol *protocol)
     if (protocol == &bwl_token)
         return &bwl_synced_token;
     return protocol == &bwl_queue ? &bwl_synced_queue : NULL;
-}
-
-const bwl_lock_commands *bwl_protocol_commands(const bwl_protocol *protocol)
-{
-    static const bwl_lock_commands of_string = { .take    = REDIS_SET_IF_ABSENT,
-                                                 .extend  = REDIS_EXTEND_IF_MINE,
-                                                 .release = REDIS_DELETE_IF_MINE,
-                                                 .kind    = "string" };
-    static const bwl_lock_commands of_hash   = { .take    = REDIS_HASH_TAKE,
-                                                 .extend  = REDIS_HASH_EXTEND,
-                                                 .release = REDIS_HASH_RELEASE,
-                                                 .kind    = "hash" };
-    static const bwl_lock_commands of_zset   = { .take    = REDIS_ZSET_TAKE,
-                                                 .extend  = REDIS_ZSET_EXTEND,
-                                                 .release = REDIS_ZSET_RELEASE,
-                                                 .kind    = "zset" };
-
-    if (protocol == &bwl_redisson)
-        return &of_hash;
-    return protocol == &bwl_symfony ? &of_zset : &of_string;
 }
 
 const bwl_compat_rules *bwl_protocol_compat_rules(const bwl_protocol *protocol)

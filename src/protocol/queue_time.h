@@ -1,8 +1,7 @@
 /*
  * queue_time.h -- when protocol queue sends its next heartbeat, and when a grant was made.
  */
-#ifndef BWL_QUEUE_TIME_H
-#define BWL_QUEUE_TIME_H
+#pragma once
 
 #include "protocol/store/queue.h"
 
@@ -36,5 +35,3 @@ bwl_ms bwl_queue_retry_ms(const bwl_random *fresh);
  * than this, it was set in between, and the result is `seen.at`. */
 bwl_ms bwl_queue_granted_after(bwl_clock_sample seen, int64_t given_us, bwl_ms now,
                                bwl_ms slack_ms);
-
-#endif

@@ -2,8 +2,7 @@
  * quorum.h -- the Redlock protocol, and its private state.  Besides the protocol, only the lab
  * reads the state, because its fingerprints do not depend on the order of the servers.
  */
-#ifndef BWL_PROTOCOL_QUORUM_H
-#define BWL_PROTOCOL_QUORUM_H
+#pragma once
 
 #include "core/core.h"
 
@@ -32,5 +31,3 @@ typedef struct bwl_redlock_state {
     uint8_t  votes[BWL_NODES_MAX];
     bool     deleted[BWL_NODES_MAX]; /* a release of this token has deleted the key there */
 } bwl_redlock_state;
-
-#endif

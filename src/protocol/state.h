@@ -2,18 +2,18 @@
  * state.h -- the private state of `token`, `queue` and the replicated locks.  Besides the protocols
  * themselves, only the lab includes it: its fingerprints and invariants read the state.
  */
-#ifndef BWL_PROTOCOL_STATE_H
-#define BWL_PROTOCOL_STATE_H
+#pragma once
 
 #include "core/one_request.h"
 #include "protocol/queue_time.h"
 #include "protocol/store/redis.h"
 
-/* The states of `redisson` and `symfony` begin with it. */
+/* Also of `redisson` and `symfony`. */
 typedef struct bwl_token_state {
     bwl_verb        verb; /* of the command in progress */
     bwl_one_request in_flight;
     bwl_ms          until; /* end of the lease after a YES: counted from the first command */
+    uint64_t        fence; /* of the acquire; 0: none */
 } bwl_token_state;
 
 /* Two of the phases of queue.c: the first one, and the one that uses `seen`. */
@@ -49,5 +49,3 @@ typedef struct bwl_synced_state {
     bwl_ms   retry_until; /* no REPLICATED is sent after this */
     bwl_verb verb;
 } bwl_synced_state;
-
-#endif

@@ -5,7 +5,6 @@
 #include "protocol/token_lock.h"
 #include "protocol/queue_lock.h"
 #include "protocol/quorum.h"
-#include "protocol/framework_lock.h"
 #include "protocol/local_lock.h"
 #include "protocol/articles.h"
 #include "protocol/protocol.h"

@@ -75,32 +75,29 @@ class client {
     operation<hold> start_acquire(const std::string &name, wait_time wait = wait_time(),
                                   const terms &asked = terms())
     {
-        const bowline_acquire_options o = detail::c_options(wait, asked);
-        bowline_error                 e{};
+        const bowline_acquire_options o  = detail::c_options(wait, asked);
         bowline_operation            *op = nullptr;
 
-        detail::check(bowline_acquire_start(&op, opened(), detail::c_string(name), &o, &e), e);
+        detail::call(bowline_acquire_start, &op, opened(), detail::c_string(name), &o);
         return operation<hold>(client_, op);
     }
 
     /* Who holds a name, as far as the store knows.  Throws as bowline_who. */
     [[nodiscard]] bowline_holder who(const std::string &name)
     {
-        bowline_error  e{};
         bowline_holder holder{};
 
         holder.size = sizeof holder;
-        detail::check(bowline_who(opened(), detail::c_string(name), &holder, &e), e);
+        detail::call(bowline_who, opened(), detail::c_string(name), &holder);
         return holder;
     }
 
     /* Returns at once.  Throws USAGE, NOMEM, SYSTEM, FORKED. */
     operation<bowline_holder> start_who(const std::string &name)
     {
-        bowline_error      e{};
         bowline_operation *op = nullptr;
 
-        detail::check(bowline_who_start(&op, opened(), detail::c_string(name), &e), e);
+        detail::call(bowline_who_start, &op, opened(), detail::c_string(name));
         return operation<bowline_holder>(client_, op);
     }
 
@@ -108,17 +105,13 @@ class client {
      * BUSY if that hold has ended. */
     void break_hold(const std::string &name, std::uint64_t id)
     {
-        bowline_error e{};
-
-        detail::check(bowline_break(opened(), detail::c_string(name), id, &e), e);
+        detail::call(bowline_break, opened(), detail::c_string(name), id);
     }
 
     /* Reaches the store now, trying again for at most `wait`.  Throws as bowline_ping. */
     void ping(wait_time wait = no_wait)
     {
-        bowline_error e{};
-
-        detail::check(bowline_ping(opened(), wait.ms(), &e), e);
+        detail::call(bowline_ping, opened(), wait.ms());
     }
 
     /* Changes the value of a Redis key without a lock: see update.h, also for what the function may
@@ -137,13 +130,8 @@ class client {
      * would have: call it again until it returns true. */
     bool flush_releases(wait_time wait = forever)
     {
-        bowline_error e{};
-        const int     status = bowline_flush_releases(opened(), wait.ms(), &e);
-
-        if (status == BOWLINE_TIMEOUT)
-            return false;
-        detail::check(status, e);
-        return true;
+        return detail::call_except(BOWLINE_TIMEOUT, bowline_flush_releases, opened(), wait.ms()) !=
+               BOWLINE_TIMEOUT;
     }
 
     /* For event loops: the descriptor to poll, also readable when a timer is due.  Do not read or
@@ -170,24 +158,17 @@ class client {
      * of the library.  Do not close it.  Throws SYSTEM, NOMEM, FORKED. */
     [[nodiscard]] int wakeup_fd()
     {
-        bowline_error e{};
-        const int     fd = bowline_wakeup_fd(opened(), &e);
-
-        detail::check(fd, e);
-        return fd;
+        return detail::call(bowline_wakeup_fd, opened());
     }
 
     /* The next event; nothing: there is no more.  Call it after every dispatch until then.  The
      * event names an operation by operation::get(), a hold by hold::get().  Throws FORKED. */
     [[nodiscard]] std::optional<bowline_event> next_event()
     {
-        bowline_error e{};
         bowline_event event{};
 
-        event.size       = sizeof event;
-        const int status = bowline_next_event(opened(), &event, &e);
-        detail::check(status, e);
-        if (status == 0)
+        event.size = sizeof event;
+        if (detail::call(bowline_next_event, opened(), &event) == 0)
             return std::nullopt;
         return event;
     }
@@ -195,9 +176,7 @@ class client {
     /* Does what is due, waiting for it for at most `wait`.  Throws SYSTEM, FORKED. */
     void dispatch(wait_time wait = no_wait)
     {
-        bowline_error e{};
-
-        detail::check(bowline_dispatch(opened(), wait.ms(), &e), e);
+        detail::call(bowline_dispatch, opened(), wait.ms());
     }
 
     /* For calls of bowline.h; the object still owns it.  nullptr: moved from. */
@@ -215,11 +194,10 @@ class client {
 
     void open(const options &asked)
     {
-        const bowline_options o = detail::c_options(asked);
-        bowline_error         e{};
+        const bowline_options o    = detail::c_options(asked);
         bowline_client       *made = nullptr;
 
-        detail::check(bowline_open(&made, &o, &e), e);
+        detail::call(bowline_open, &made, &o);
         client_.reset(made, bowline_close); /* closes it also if there is no memory for this */
     }
 

@@ -6,11 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-static bool is_short_lived_first(const char *policy)
-{
-    return strcmp(policy, "volatile-ttl") == 0;
-}
-
 static void check_policy(visit *v, const char *info)
 {
     char            policy[INFO_VALUE_MAX];
@@ -31,7 +26,7 @@ static void check_policy(visit *v, const char *info)
     }
     f->grade = DOCTOR_WARNING;
     visit_what(f, "maxmemory-policy is %s%s", policy, max == 0 ? ", but maxmemory is not set" : "");
-    visit_why(f, is_short_lived_first(policy)
+    visit_why(f, strcmp(policy, "volatile-ttl") == 0
                      ? "when memory is full, the server evicts the keys with the shortest time "
                        "to live, such as locks: another client then acquires a lock that is held"
                      : "when memory is full, the server may evict the key of a lock that is "
@@ -52,37 +47,29 @@ static void check_evicted(visit *v)
     visit_type(f, "redis-cli INFO stats, evicted_keys");
 }
 
-static void report_no_persistence(visit *v)
-{
-    doctor_finding *f = visit_find(v, "persistence", DOCTOR_WARNING);
-
-    visit_what(f, "nothing is written to disk (no AOF, no save)");
-    visit_why(f,
-              "a restart loses every lock that is held: other clients acquire them, and the "
-              "holders get LOST at their next connection; fences still rise, by the clock of the "
-              "server");
-    visit_type(f, "CONFIG SET appendonly yes, and appendfsync always if no lock may be lost");
-}
-
-/* Its vote waits for a lease: see engine/redis/topology/quorum.c. */
-static void report_quorum_restart(visit *v)
-{
-    doctor_finding *f = visit_find(v, "persistence", DOCTOR_NOTE);
-
-    visit_what(f, "a restart loses all or some locks that are held (no AOF)");
-    visit_why(f, "the server then has no vote until it has run for a lease; a majority must not "
-                 "restart within one lease");
-}
-
+/* Without an AOF.  A server of a quorum has no vote until it has run for a lease: see
+ * engine/redis/topology/quorum.c. */
 static void report_snapshots(visit *v, const char *save)
 {
     doctor_finding *f = visit_find(v, "persistence", DOCTOR_WARNING);
 
-    visit_what(f, "only snapshots are written (save %s)", save);
-    visit_why(f,
-              "a restart restores an older state, without newer locks; their holders get LOST at "
-              "the next connection");
-    visit_type(f, "CONFIG SET appendonly yes");
+    if (v->target->is_quorum && !v->store.config->trusts_young) {
+        f->grade = DOCTOR_NOTE;
+        visit_what(f, "a restart loses all or some locks that are held (no AOF)");
+        visit_why(f, "the server then has no vote until it has run for a lease; a majority must "
+                     "not restart within one lease");
+    } else if (save[0] == '\0') {
+        visit_what(f, "nothing is written to disk (no AOF, no save)");
+        visit_why(f, "a restart loses every lock that is held: other clients acquire them, and the "
+                     "holders get LOST at their next connection; fences still rise, by the clock "
+                     "of the server");
+        visit_type(f, "CONFIG SET appendonly yes, and appendfsync always if no lock may be lost");
+    } else {
+        visit_what(f, "only snapshots are written (save %s)", save);
+        visit_why(f, "a restart restores an older state, without newer locks; their holders get "
+                     "LOST at the next connection");
+        visit_type(f, "CONFIG SET appendonly yes");
+    }
 }
 
 static void report_aof(visit *v)
@@ -136,10 +123,6 @@ static void check_persistence(visit *v)
         report_aof(v);
     else if (!visit_setting(v, "save", save))
         visit_cannot(v, "persistence", "what a restart loses", "+config|get");
-    else if (v->target->is_quorum && !v->store->config->trusts_young)
-        report_quorum_restart(v);
-    else if (save[0] == '\0')
-        report_no_persistence(v);
     else
         report_snapshots(v, save);
 }

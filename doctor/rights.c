@@ -177,9 +177,9 @@ static void add_cluster(rights *r, const rights_feature *f)
         add_words(r, "+cluster|slots +cluster|info");
 }
 
-static void add_keys(rights *r, const doctor_server *store, rights_keys keys)
+static void add_keys(rights *r, const bwl_redis_config *config, rights_keys keys)
 {
-    const char *template = store->config->key_template;
+    const char *template = config->key_template;
 
     if (template == NULL) {
         add_words(r, "~bowline:*"); /* and the keys that belong to them */
@@ -195,15 +195,15 @@ static void add_keys(rights *r, const doctor_server *store, rights_keys keys)
     if (!ends_all)
         add_pattern(r, "~", template, ":bwl.?");
     add_pattern(r, "~{", template, "}:bwl.?");
-    add_words(r, store->config->topology == BWL_TOPOLOGY_CLUSTER ? "~" BWL_QUEUE_FENCES_KEY ":*"
-                                                                 : "~" BWL_QUEUE_FENCES_KEY);
+    add_words(r, config->topology == BWL_TOPOLOGY_CLUSTER ? "~" BWL_QUEUE_FENCES_KEY ":*"
+                                                          : "~" BWL_QUEUE_FENCES_KEY);
     add_words(r, "~" BWL_QUEUE_WHO "*");
 }
 
 /* The list or channel that a release of the profile signals. */
-static void add_signal(rights *r, const doctor_server *store)
+static void add_signal(rights *r, const bwl_redis_config *config)
 {
-    const bwl_profile *profile = store->config->profile;
+    const bwl_profile *profile = config->profile;
     char               name[BWL_SIGNAL_MAX];
     char template[BWL_SIGNAL_MAX + 2];
     size_t size;
@@ -212,10 +212,10 @@ static void add_signal(rights *r, const doctor_server *store)
     if (profile == NULL || profile->signal == BWL_SIGNAL_NONE)
         return;
     is_channel = profile->signal == BWL_SIGNAL_CHANNEL;
-    size       = bwl_profile_signal_write(name, profile, store->config->key_template, "%s", 2);
+    size       = bwl_profile_signal_write(name, profile, config->key_template, "%s", 2);
     (void)snprintf(template, sizeof template, "%.*s", (int)size, name);
     add_pattern(r, is_channel ? "&" : "~", template, "");
-    size = bwl_profile_second_signal_write(name, profile, store->config->key_template, "%s", 2);
+    size = bwl_profile_second_signal_write(name, profile, config->key_template, "%s", 2);
     (void)snprintf(template, sizeof template, "%.*s", (int)size, name);
     if (size != 0)
         add_pattern(r, "&", template, "");
@@ -304,22 +304,21 @@ static int take_features(rights *r, const doctor_target *target, const char *nam
 static int fill_in(rights *r, const doctor_target *target, const rights_wanted *wanted,
                    bwl_fault *fault)
 {
-    const doctor_server  server = { .config = doctor_redis(target)->router.config };
-    const doctor_server *store  = &server;
-    int                  status = take_features(r, target, wanted->features, fault);
+    const bwl_redis_config *config = doctor_redis(target)->router.config;
+    int                     status = take_features(r, target, wanted->features, fault);
 
     if (status < 0)
         return status;
-    if (store->config->user != NULL && strlen(store->config->user) >= sizeof r->user)
+    if (config->user != NULL && strlen(config->user) >= sizeof r->user)
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "the user name of the URL is too long; use "
                         "--user");
-    if (store->config->user != NULL)
-        (void)snprintf(r->user, sizeof r->user, "%s", store->config->user);
+    if (config->user != NULL)
+        (void)snprintf(r->user, sizeof r->user, "%s", config->user);
     for (unsigned i = 0; i < r->features_count; i++) {
         const rights_feature *f = r->features[i];
         if (f->keys == RIGHTS_KEYS_LOCK || f->keys == RIGHTS_KEYS_QUEUE)
-            add_keys(r, store, f->keys);
+            add_keys(r, config, f->keys);
         if (f->keys == RIGHTS_KEYS_GIVEN && (wanted->key == NULL || wanted->key[0] == '\0'))
             return bwl_fail(fault, BWL_STATUS_USAGE,
                             "%s needs the keys to change, as in --key 'seats:*'", f->name);
@@ -331,14 +330,14 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
             add(r, pattern, strlen(pattern));
         }
         if (f->locks)
-            add_signal(r, store);
+            add_signal(r, config);
         if (f->locks && target->replicas > 0)
             add_words(r, "+wait");
         if (f->listens)
             add_words(r, "&" BWL_QUEUE_CHANNEL "*");
         if (strcmp(f->name, "redisson") == 0)
             add_redisson(r, target, wanted->before_7);
-        if (store->config->database != 0)
+        if (config->database != 0)
             add_words(r, "+select");
         if (target->is_cluster) {
             add_cluster(r, f);

@@ -70,12 +70,11 @@ static bool mode_text(char ret_mode[INFO_VALUE_MAX], const char *info)
 static void check_mode(visit *v, const char *info)
 {
     char mode[INFO_VALUE_MAX];
-
     bool wants_cluster = v->target->is_cluster;
 
     if (!mode_text(mode, info) || strcmp(mode, wants_cluster ? "cluster" : "standalone") == 0)
         return;
-    const char     *tls = v->store->config->tls != NULL ? "s" : "";
+    const char     *tls = v->store.config->tls != NULL ? "s" : "";
     doctor_finding *f   = visit_find(v, "mode", DOCTOR_FAILURE);
     visit_what(f, "the server runs as %s%s", mode, wants_cluster ? ", not as a cluster node" : "");
     visit_why(f, wants_cluster ? "bowline needs the slot map of a cluster, and this server has none"
@@ -83,9 +82,9 @@ static void check_mode(visit *v, const char *info)
     if (strcmp(mode, "sentinel") == 0)
         visit_type(f, "use the URL of a single server: the primary that this sentinel watches");
     else if (wants_cluster)
-        visit_type(f, "redis%s://%.200s", tls, v->store->where);
+        visit_type(f, "redis%s://%.200s", tls, v->store.where);
     else if (strcmp(mode, "cluster") == 0 && !v->target->is_quorum)
-        visit_type(f, "redis%s+cluster://%.200s", tls, v->store->where);
+        visit_type(f, "redis%s+cluster://%.200s", tls, v->store.where);
     else
         visit_type(f, "use the URL of a single server");
 }
@@ -107,8 +106,8 @@ static void check_replica(visit *v, const char *info)
         r->grade = DOCTOR_WARNING;
         visit_why(r, "its link to the primary is down: after a failover it would lack all newer "
                      "locks");
-        visit_type(r, "redis-cli -h %.100s -p %u INFO replication", v->store->host,
-                   (unsigned)v->store->port);
+        visit_type(r, "redis-cli -h %.100s -p %u INFO replication", v->store.host,
+                   (unsigned)v->store.port);
         return;
     }
     doctor_finding *f = visit_find(v, "role", DOCTOR_FAILURE);
@@ -140,7 +139,7 @@ static void check_master(visit *v, const char *info)
             visit_why(f, "if it fails, no node serves its slots, and no lock of these slots can "
                          "be acquired until it is back");
             visit_type(f, "redis-cli --cluster add-node HOST:PORT %.100s --cluster-slave",
-                       v->store->where);
+                       v->store.where);
         }
         return;
     }
@@ -186,19 +185,13 @@ static bool read_time(const visit *v, int64_t *ret_us)
 {
     static const int64_t SECONDS_MAX = INT64_MAX / 2000000;
 
-    bwl_resp_cursor cursor = bwl_resp_begin(v->link.frame, v->link.frame_size);
-    bwl_resp_value  value;
-    int64_t         parts[2];
+    char    text[INFO_VALUE_MAX];
+    char   *end;
+    int64_t parts[2];
 
-    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '*' || value.count != 2)
-        return false;
     for (unsigned i = 0; i < 2; i++) {
-        char text[24];
-        if (!bwl_resp_next_bare(&cursor, &value) || value.text == NULL || value.size >= sizeof text)
+        if (!visit_part(v, i, text))
             return false;
-        memcpy(text, value.text, value.size);
-        text[value.size] = '\0';
-        char *end;
         parts[i] = strtoll(text, &end, 10);
         if (end == text || parts[i] < 0 || parts[i] > SECONDS_MAX)
             return false;

@@ -46,5 +46,5 @@ static inline const bwl_redis *doctor_redis(const doctor_target *target)
 /* The server of a session. */
 doctor_server doctor_server_of(const bwl_session *session);
 
-/* Another server, with the same credentials and TLS settings.  `host` is borrowed. */
-doctor_server doctor_server_at(const doctor_server *like, const char *host, uint16_t port);
+/* Another server, with these credentials and TLS settings.  `host` is borrowed. */
+doctor_server doctor_server_at(const bwl_redis_config *config, const char *host, uint16_t port);

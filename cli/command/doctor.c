@@ -103,7 +103,7 @@ static int answer(const settings *s, const url_query *q, failure *reterr)
     static doctor_report report;
 
     (void)reterr;
-    (void)doctor_examine(&report, s->url, s->lease_ms);
+    doctor_examine(&report, s->url, s->lease_ms);
     if (q->wants_json)
         write_json(&report);
     else

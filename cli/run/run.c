@@ -215,7 +215,7 @@ static void use_default_wait(settings *s, bool is_verbose)
         say_line(words_of("waits at most %s, the default of %s %s; -w changes it",
                           words_of_duration(found.wait_ms).text,
                           found.profile[0] != '\0' ? "profile" : "protocol",
-                          found.profile[0] != '\0' ? found.profile : found.row->protocol)
+                          found.profile[0] != '\0' ? found.profile : found.row.protocol)
                      .text);
 }
 

@@ -53,21 +53,21 @@ typedef enum stamp_phase {
     READING,
     CHECKING,
     SWAPPING,
-    TAKING_OVER, /* DEL before the second SETNX */
-    SETTING_AGAIN,
     COMPARING, /* GET before the DEL */
     DELETING,
+    TAKING_OVER, /* DEL before the second SETNX */
+    SETTING_AGAIN,
 } stamp_phase;
 
 typedef struct stamp_state {
     bwl_one_request in_flight;
     stamp_phase     phase;
     bool     is_ours;   /* DELETING: the last GET returned the hold's value, or there was no GET */
-    bool     swaps;     /* setnx-getset */
-    bwl_ms   until;     /* end of the lease with the timestamp that was written last */
+    bool     deletes;   /* setnx-stamp-del */
     int64_t  timestamp; /* setnx-getset: of the hold's value, written or in flight */
     uint64_t seen;      /* setnx-getset: hash of the value that GET returned, or NOTHING_SEEN */
     int64_t  tried_ns;  /* setnx-getset: time of day at the start of this attempt */
+    bwl_ms   until;     /* end of the lease with the timestamp that was written last */
 } stamp_state;
 
 static void init(void *state, unsigned nodes)
@@ -144,7 +144,7 @@ static bool has_expired(const stamp_state *s, const bwl_lock_request *request, c
 static void take_over(stamp_state *s, const bwl_lock_request *request, const bwl_event *ev,
                       bwl_effects *fx)
 {
-    if (!s->swaps) {
+    if (s->deletes) {
         send_command(s, TAKING_OVER, REDIS_DELETE, 0, fx);
         return;
     }
@@ -158,7 +158,7 @@ static void read(stamp_state *s, const bwl_lock_request *request, const bwl_even
 {
     const bwl_redis_value *value = ev->details;
 
-    if (s->swaps)
+    if (!s->deletes)
         s->seen = ev->answer == BWL_YES ? value->hash : NOTHING_SEEN;
     if (ev->answer == BWL_NO && request->options->rules->gone != BWL_GONE_START_OVER)
         take_over(s, request, ev, fx);
@@ -238,6 +238,7 @@ static void stamp_del_command(void *state, const bwl_lock_request *request, cons
     stamp_state *s = state;
 
     bwl_article_begins(&s->in_flight, cmd);
+    s->deletes = true;
     s->is_ours = true; /* the reply to the DEL is all that it learns */
     if (cmd->verb == BWL_ACQUIRE)
         send_command(s, SETTING, REDIS_SETNX, begin_lease(s, request, cmd->now, cmd->wall_ns), fx);
@@ -251,7 +252,6 @@ static void getset_command(void *state, const bwl_lock_request *request, const b
     stamp_state *s = state;
 
     bwl_article_begins(&s->in_flight, cmd);
-    s->swaps = true;
     if (cmd->verb == BWL_ACQUIRE)
         try(s, request, cmd, fx);
     else

@@ -10,6 +10,8 @@
 #include "protocol/queue_lock.h"
 #include "protocol/token_lock.h"
 
+#include <string.h>
+
 #define SECOND_NS INT64_C(1000000000)
 #define MS_NS     INT64_C(1000000)
 
@@ -128,15 +130,6 @@ typedef struct entry {
 static const entry entries[] = { BWL_PROTOCOL_MAP(ENTRY) };
 enum { ENTRIES = sizeof entries / sizeof entries[0] };
 
-static bool is_same(const char *a, const char *b)
-{
-    while (*a != '\0' && *a == *b) {
-        a++;
-        b++;
-    }
-    return *a == *b;
-}
-
 bwl_protocol_id bwl_protocol_id_of(const bwl_protocol *protocol)
 {
     for (unsigned i = 0; i < ENTRIES; i++)
@@ -147,9 +140,13 @@ bwl_protocol_id bwl_protocol_id_of(const bwl_protocol *protocol)
 
 const bwl_protocol *bwl_protocol_named(const char *name)
 {
-    for (unsigned i = 0; i < ENTRIES; i++)
-        if (is_same(entries[i].protocol->name, name))
+    size_t size = strlen(name);
+
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        const char *its = entries[i].protocol->name;
+        if (strlen(its) == size && memcmp(its, name, size) == 0)
             return entries[i].protocol;
+    }
     return NULL;
 }
 
@@ -167,10 +164,9 @@ const bwl_protocol *bwl_protocol_synced(const bwl_protocol *protocol)
 
 const bwl_compat_rules *bwl_protocol_compat_rules(const bwl_protocol *protocol)
 {
-    for (unsigned i = 0; i < ENTRIES; i++)
-        if (entries[i].protocol == protocol)
-            return entries[i].rules;
-    return NULL;
+    bwl_protocol_id id = bwl_protocol_id_of(protocol);
+
+    return id != BWL_PROTOCOL_NONE ? entries[id - 1].rules : NULL;
 }
 
 const char *bwl_protocol_fault(const bwl_protocol *protocol, const bwl_compat_rules *rules)

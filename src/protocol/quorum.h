@@ -16,7 +16,6 @@ typedef enum bwl_vote {
     BWL_VOTE_REFUSED,
     BWL_VOTE_NOT_SENT,
     BWL_VOTE_UNKNOWN, /* it may have carried the command out, or may still do so */
-    BWL_VOTES_END,
 } bwl_vote;
 
 typedef struct bwl_redlock_state {

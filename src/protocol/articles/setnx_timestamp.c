@@ -128,17 +128,13 @@ static void try(stamp_state *s, const bwl_lock_request *request, const bwl_comma
     send_command(s, SETTING, REDIS_SETNX, s->timestamp, fx);
 }
 
-/* The time of day with which the article's program compares. */
-static int64_t time_of_day(const stamp_state *s, const bwl_lock_request *request,
-                           const bwl_event *ev)
-{
-    return request->options->rules->reads == BWL_READS_ONCE ? s->tried_ns : ev->wall_ns;
-}
-
+/* By the time of day with which the article's program compares. */
 static bool has_expired(const stamp_state *s, const bwl_lock_request *request, const bwl_event *ev)
 {
-    return bwl_timestamp_has_expired(request->options->rules, (int64_t)ev->number,
-                                     time_of_day(s, request, ev), request->lease_ms);
+    const bwl_compat_rules *rules = request->options->rules;
+    int64_t                 at_ns = rules->reads == BWL_READS_ONCE ? s->tried_ns : ev->wall_ns;
+
+    return bwl_timestamp_has_expired(rules, (int64_t)ev->number, at_ns, request->lease_ms);
 }
 
 static void take_over(stamp_state *s, const bwl_lock_request *request, const bwl_event *ev,

@@ -36,17 +36,11 @@ struct hold_release {
 
 } /* namespace detail */
 
-/* The destructor releases the lock.  The hold is the owner; another thread may have it. */
+/* The destructor releases the lock, and so does a move that replaces it.  It cannot be copied.  The
+ * hold is the owner; another thread may have it. */
 class [[nodiscard]] hold {
   public:
     hold() noexcept = default;
-
-    /* Can be moved but not copied.  An assignment releases what it held before. */
-    hold(hold &&) noexcept            = default;
-    hold &operator=(hold &&) noexcept = default;
-    hold(const hold &)                = delete;
-    hold &operator=(const hold &)     = delete;
-    ~hold()                           = default;
 
     /* True: not empty; the lock may be lost.  Any thread. */
     explicit operator bool() const noexcept

@@ -47,6 +47,7 @@ template <class Result> struct operation_end {
 
 /* An acquire (operation<hold>), a who (operation<bowline_holder>), or an extend, yield or release
  * (operation<void>) under way.  The destructor cancels it, and releases what it may have acquired.
+ * It can be moved, not copied.
  *
  * done, wait and cancel: Any thread, also at the same time.  None of them may overlap with finish
  * or follow it.  To cancel from another thread: wait() in this one, join the other, then finish. */
@@ -56,13 +57,6 @@ template <class Result> class [[nodiscard]] operation {
 
   public:
     operation() noexcept = default;
-
-    /* Can be moved but not copied. */
-    operation(operation &&) noexcept            = default;
-    operation &operator=(operation &&) noexcept = default;
-    operation(const operation &)                = delete;
-    operation &operator=(const operation &)     = delete;
-    ~operation()                                = default;
 
     /* True: not empty, and to be finished.  Any thread. */
     explicit operator bool() const noexcept

@@ -33,11 +33,11 @@
 /* A lock of another program with a lease, whose waiters use CLIENT TRACKING. */
 #define SHARED .wake = "push", .wake_words = TRACKED
 
-/* The common part of the locks of articles. */
-#define ARTICLE(name)                                                                          \
-    .engine = "redis", .protocol = (name), .wake = "poll", .loss = "clock",                    \
+/* A lock of an article. */
+#define ARTICLE(NAME, CRASH, WORDS)                                                            \
+    .engine = "redis", .protocol = (NAME), .wake = "poll", .loss = "clock", .crash = (CRASH),  \
     .excludes_words = "the programs that use this lock in the same way", .wake_words = POLLED, \
-    .loss_words = "not noticed; the lock ends by the clock of the holder"
+    .loss_words = "not noticed; the lock ends by the clock of the holder", .crash_words = (WORDS)
 
 static const caps_row thread_row = {
     .engine         = "thread",
@@ -104,21 +104,14 @@ static const caps_row redlock_row = {
     .crash_words    = WITH_LEASE
 };
 
-static const caps_row redis_setnx_del        = { ARTICLE("setnx-del"), .crash = "never",
-                                                 .crash_words = FOR_EVER };
-static const caps_row redis_setnx_del_expire = { ARTICLE("setnx-del-expire"), .crash = "never",
-                                                 .crash_words = FOR_EVER };
-static const caps_row redis_setnx_stamp_del  = { ARTICLE("setnx-stamp-del"), .crash = "lease",
-                                                 .crash_words = WITH_TIME };
-static const caps_row redis_setnx_getset     = { ARTICLE("setnx-getset"), .crash = "lease",
-                                                 .crash_words = WITH_TIME };
-static const caps_row redis_set_nx_ex        = { ARTICLE("set-nx-ex"), .crash = "lease",
-                                                 .crash_words = WITH_LEASE };
-
-static const caps_row redis_setnx_expire_watch = {
-    ARTICLE("setnx-expire-watch"), .crash = "lease",
-    .crash_words = WITH_LEASE "; without a lease, until another client waits for it"
-};
+static const caps_row redis_setnx_del          = { ARTICLE("setnx-del", "never", FOR_EVER) };
+static const caps_row redis_setnx_del_expire   = { ARTICLE("setnx-del-expire", "never", FOR_EVER) };
+static const caps_row redis_setnx_stamp_del    = { ARTICLE("setnx-stamp-del", "lease", WITH_TIME) };
+static const caps_row redis_setnx_getset       = { ARTICLE("setnx-getset", "lease", WITH_TIME) };
+static const caps_row redis_set_nx_ex          = { ARTICLE("set-nx-ex", "lease", WITH_LEASE) };
+static const caps_row redis_setnx_expire_watch = { ARTICLE(
+    "setnx-expire-watch", "lease",
+    WITH_LEASE "; without a lease, until another client waits for it") };
 
 /* The directory of `file:` may not exist yet: then its parent shows where it will be. */
 static bool is_remote(const bwl_file_store *store)

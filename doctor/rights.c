@@ -29,34 +29,30 @@
         .useful_words = NOTICED "; scripts are sent by hash", .keys = RIGHTS_KEYS_QUEUE,      \
         .listens = true, .renews_together = true, .locks = true                               \
     }
-#define LOCK_TOKEN                                                                                \
-    {                                                                                             \
-        .name = "token", .words = "a lock by protocol token",                                     \
-        .commands = SCRIPTS " +get +set +del +pttl +pexpire", .useful = INFO,                     \
-        .useful_words = NOTICED, .keys = RIGHTS_KEYS_LOCK, .renews_together = true, .locks = true \
+#define KEY_LOCK .useful = INFO, .useful_words = NOTICED, .keys = RIGHTS_KEYS_LOCK, .locks = true
+#define LOCK_TOKEN                                                                              \
+    {                                                                                           \
+        .name = "token", .words = "a lock by protocol token",                                   \
+        .commands = SCRIPTS " +get +set +del +pttl +pexpire", .renews_together = true, KEY_LOCK \
     }
-#define LOCK_REDISSON                                                                       \
-    {                                                                                       \
-        .name = "redisson", .words = "RLock or RFencedLock of Redisson, protocol redisson", \
-        .commands     = SCRIPTS " +exists +hexists +hset +del +pttl +pexpire +publish",     \
-        .useful       = INFO " +client|tracking",                                           \
-        .useful_words = NOTICED "; a waiter is woken as soon as the key changes",           \
-        .keys = RIGHTS_KEYS_LOCK, .locks = true                                             \
+/* Key tracking is useful for it. */
+#define TRACKED(name_, words_, commands_)                                                    \
+    {                                                                                        \
+        .name = (name_), .words = words_ ", protocol " name_, .commands = SCRIPTS commands_, \
+        .useful       = INFO " +client|tracking",                                            \
+        .useful_words = NOTICED "; a waiter is woken as soon as the key changes",            \
+        .keys = RIGHTS_KEYS_LOCK, .locks = true                                              \
     }
-#define LOCK_SYMFONY                                                                               \
-    {                                                                                              \
-        .name = "symfony", .words = "a lock of Symfony in its RedisStore, protocol symfony",       \
-        .commands     = SCRIPTS " +time +exists +pexpireat +zadd +zrem +zcard +zscore +zrevrange " \
-                                "+zremrangebyscore",                                               \
-        .useful       = INFO " +client|tracking",                                                  \
-        .useful_words = NOTICED "; a waiter is woken as soon as the key changes",                  \
-        .keys = RIGHTS_KEYS_LOCK, .locks = true                                                    \
-    }
+#define LOCK_REDISSON                                       \
+    TRACKED("redisson", "RLock or RFencedLock of Redisson", \
+            " +exists +hexists +hset +del +pttl +pexpire +publish")
+#define LOCK_SYMFONY                                          \
+    TRACKED("symfony", "a lock of Symfony in its RedisStore", \
+            " +time +exists +pexpireat +zadd +zrem +zcard +zscore +zrevrange +zremrangebyscore")
 #define ARTICLE(name_, commands_)                                            \
     {                                                                        \
         .name = (name_), .words = "the lock of an article, protocol " name_, \
-        .commands = (commands_), .useful = INFO, .useful_words = NOTICED,    \
-        .keys = RIGHTS_KEYS_LOCK, .locks = true                              \
+        .commands = (commands_), KEY_LOCK                                    \
     }
 #define LOCK_SETNX_DEL        ARTICLE("setnx-del", "+setnx +del")
 #define LOCK_SETNX_DEL_EXPIRE ARTICLE("setnx-del-expire", "+setnx +del +expire")
@@ -70,13 +66,10 @@
 /* The locks come first, in the order of their protocol numbers. */
 static const rights_feature table[] = {
     BWL_PROTOCOL_MAP(LOCK){
-        .name         = "stamp",
-        .words        = "a timestamp lock by the clock of the server: profiles such as redis-mutex",
-        .commands     = SCRIPTS " +get +pttl +set +del +time",
-        .useful       = INFO,
-        .useful_words = NOTICED,
-        .keys         = RIGHTS_KEYS_LOCK,
-        .locks        = true },
+        .name     = "stamp",
+        .words    = "a timestamp lock by the clock of the server: profiles such as redis-mutex",
+        .commands = SCRIPTS " +get +pttl +set +del +time",
+        KEY_LOCK },
     { .name     = "status",
       .words    = "query the holder of a lock, in addition to the lock",
       .commands = SCRIPTS " +type +getrange +pttl", /* and HMGET, for the queue */

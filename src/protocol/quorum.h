@@ -8,15 +8,10 @@
 
 extern const bwl_protocol bwl_redlock; /* `token` on a majority of independent servers */
 
-/* The reply of a server in a round.  0: none yet. */
-typedef enum bwl_vote {
-    BWL_VOTE_YES = 1,
-    BWL_VOTE_NO,
-    BWL_VOTE_RETRYABLE,
-    BWL_VOTE_REFUSED,
-    BWL_VOTE_NOT_SENT,
-    BWL_VOTE_UNKNOWN, /* it may have carried the command out, or may still do so */
-} bwl_vote;
+/* The vote of a server in a round is its answer; 0: none yet.  UNKNOWN: it may have carried the
+ * command out, or may still do so.  (It is in the place of an answer that these commands never
+ * have.) */
+enum { BWL_VOTE_UNKNOWN = BWL_FOREIGN_VALUE };
 
 typedef struct bwl_redlock_state {
     bwl_ms   started_at; /* start of this round */

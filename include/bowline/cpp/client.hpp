@@ -50,25 +50,14 @@ class client {
     [[nodiscard]] hold acquire(const std::string &name, wait_time wait = wait_time(),
                                const terms &asked = terms())
     {
-        bowline_error e{};
-        hold          won;
-
-        detail::check(acquire_to(won, name, wait, asked, e), e);
-        return won;
+        return std::move(*acquired(name, wait, asked, false));
     }
 
     /* The same, but returns nothing for BUSY and TIMEOUT.  By default it does not wait. */
     [[nodiscard]] std::optional<hold> try_acquire(const std::string &name, wait_time wait = no_wait,
                                                   const terms &asked = terms())
     {
-        bowline_error e{};
-        hold          won;
-
-        const int status = acquire_to(won, name, wait, asked, e);
-        if (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT)
-            return std::nullopt;
-        detail::check(status, e);
-        return won;
+        return acquired(name, wait, asked, true);
     }
 
     /* Returns at once; operation::finish gives the hold.  Throws USAGE, NOMEM, SYSTEM, FORKED. */
@@ -207,17 +196,20 @@ class client {
         return client_.get();
     }
 
-    int acquire_to(hold &ret_won, const std::string &name, wait_time wait, const terms &asked,
-                   bowline_error &reterr)
+    /* Nothing for BUSY and TIMEOUT, if it only tries. */
+    std::optional<hold> acquired(const std::string &name, wait_time wait, const terms &asked,
+                                 bool tries)
     {
-        const bowline_acquire_options o      = detail::c_options(wait, asked);
+        const bowline_acquire_options o = detail::c_options(wait, asked);
+        bowline_error                 e{};
         bowline_hold                 *won    = nullptr;
         const char                   *c_name = detail::c_string(name);
 
-        const int status = bowline_acquire(&won, opened(), c_name, &o, &reterr);
-        if (status == BOWLINE_OK)
-            ret_won = hold(client_, won);
-        return status;
+        const int status = bowline_acquire(&won, opened(), c_name, &o, &e);
+        if (tries && (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT))
+            return std::nullopt;
+        detail::check(status, e);
+        return hold(client_, won);
     }
 
     detail::client_ptr client_;

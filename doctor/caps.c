@@ -211,6 +211,6 @@ int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[C
     (void)snprintf(ret_caps->risk, sizeof ret_caps->risk, "%s", client->host.settings.risk);
     if (target.profile != NULL)
         (void)snprintf(ret_caps->profile, sizeof ret_caps->profile, "%s", target.profile);
-    doctor_target_close(&target);
+    bwl_shard_close(target.client);
     return 0;
 }

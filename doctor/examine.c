@@ -79,5 +79,5 @@ void doctor_examine(doctor_report *ret_report, const char *url, uint32_t lease_m
         visit_quorum(&v);
     else
         visit_local(&v);
-    doctor_target_close(&target);
+    bwl_shard_close(target.client);
 }

@@ -363,7 +363,7 @@ int rights_find(rights *ret_rights, const rights_wanted *wanted, char ret_why[RI
         else
             status = bwl_fail(&fault, BWL_STATUS_USAGE,
                               "%s has no server with users: give a URL of redis://", target.place);
-        doctor_target_close(&target);
+        bwl_shard_close(target.client);
     }
     if (status < 0)
         (void)snprintf(ret_why, RIGHTS_TEXT_MAX, "%s", fault.text);

@@ -91,9 +91,3 @@ doctor_server doctor_server_at(const bwl_redis_config *config, const char *host,
     (void)snprintf(server.where, sizeof server.where, "%.100s:%u", host, (unsigned)port);
     return server;
 }
-
-void doctor_target_close(doctor_target *target)
-{
-    bwl_shard_close(target->client);
-    target->client = NULL;
-}

@@ -32,10 +32,9 @@ typedef struct doctor_target {
     unsigned            replicas;   /* replicas that must acknowledge a grant */
 } doctor_target;
 
-/* lease_ms as in bowline_options.  Close it with doctor_target_close. */
-int  doctor_target_open(doctor_target *ret_target, const char *url, uint32_t lease_ms,
-                        bwl_fault *fault);
-void doctor_target_close(doctor_target *target);
+/* lease_ms as in bowline_options.  Close its client. */
+int doctor_target_open(doctor_target *ret_target, const char *url, uint32_t lease_ms,
+                       bwl_fault *fault);
 
 /* The Redis engine of the target. */
 static inline const bwl_redis *doctor_redis(const doctor_target *target)

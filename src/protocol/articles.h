@@ -28,3 +28,12 @@ static inline void bwl_article_send(bwl_one_request *in_flight, bwl_redis_comman
     bwl_send_one(in_flight, command, fx);
     fx->sends[fx->send_count - 1].args[REDIS_ARG_TIMESTAMP] = timestamp;
 }
+
+/* The end of an acquire. */
+static inline void bwl_article_acquired(bool is_held, bwl_ms until, bwl_effects *fx)
+{
+    if (is_held)
+        bwl_complete_held(fx, until, 0); /* none of them has a fence */
+    else
+        bwl_complete(fx, BWL_BUSY);
+}

@@ -55,11 +55,6 @@ static void join(ticket_state *t, bwl_effects *fx)
     send_command(t, JOINING, t->may_wait ? LOCAL_JOIN : LOCAL_JOIN_OR_LEAVE, fx);
 }
 
-static void try(ticket_state *t, bwl_effects *fx)
-{
-    send_command(t, TRYING, LOCAL_TRY, fx);
-}
-
 static void ticket_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                            bwl_effects *fx)
 {
@@ -189,7 +184,7 @@ static void pushed(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
     }
     t->pause_ms = 1; /* also while a TRY is in flight: its NO may be older than this push */
     if (t->phase == QUEUED)
-        try(t, fx);
+        send_command(t, TRYING, LOCAL_TRY, fx);
 }
 
 static void ticket_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
@@ -203,7 +198,7 @@ static void ticket_event(void *state, const bwl_lock_request *request, const bwl
     case BWL_PUSH: pushed(t, ev, fx); break;
     case BWL_ALARM:
         if (t->phase == QUEUED)
-            try(t, fx);
+            send_command(t, TRYING, LOCAL_TRY, fx);
         else if (t->phase == LATCHED)
             join(t, fx);
         break;

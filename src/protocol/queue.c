@@ -233,11 +233,6 @@ static void learn_fence(queue_state *q, uint64_t fence)
 
 /* ---- in the queue ---------------------------------------------------------------------------- */
 
-static void heartbeat(queue_state *q, bwl_ms now, bwl_effects *fx)
-{
-    send_command(q, QUEUED, REDIS_QUEUE_HEARTBEAT, now, fx);
-}
-
 static void queued(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     const bwl_queue_status *status = ev->details;
@@ -313,7 +308,7 @@ static void got_status(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 static void disconnected(queue_state *q, bwl_ms now, bwl_effects *fx)
 {
     q->seen.server_us = 0;
-    heartbeat(q, now, fx);
+    send_command(q, QUEUED, REDIS_QUEUE_HEARTBEAT, now, fx);
 }
 
 static void heartbeat_ended(queue_state *q, const bwl_event *ev, bwl_effects *fx)
@@ -335,11 +330,6 @@ static void acquire_ended(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 }
 
 /* ---- a provisional grant --------------------------------------------------------------------- */
-
-static void confirm(queue_state *q, bwl_ms now, bwl_effects *fx)
-{
-    send_command(q, CONFIRMING, REDIS_QUEUE_EXTEND, now, fx);
-}
 
 /* HELD was not reported for this grant.  Without a reply the server may have made it a full
  * lease. */
@@ -368,7 +358,7 @@ static void lost(queue_state *q, bwl_effects *fx)
 static void confirmed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     if (ev->kind == BWL_DOWN)
-        confirm(q, ev->now, fx);
+        send_command(q, CONFIRMING, REDIS_QUEUE_EXTEND, ev->now, fx);
     else if (ev->answer == BWL_YES)
         held(q, fx);
     else if (ev->answer == BWL_NO)
@@ -553,9 +543,9 @@ static void queue_event(void *state, const bwl_lock_request *request, const bwl_
         break;
     case BWL_ALARM:
         if (q->phase == QUEUED && !is_in_flight)
-            heartbeat(q, ev->now, fx);
+            send_command(q, QUEUED, REDIS_QUEUE_HEARTBEAT, ev->now, fx);
         else if (q->phase == CONFIRMING && !is_in_flight)
-            confirm(q, ev->now, fx);
+            send_command(q, CONFIRMING, REDIS_QUEUE_EXTEND, ev->now, fx);
         break;
     case BWL_PUSH: pushed(q, ev, fx); break;
     }

@@ -92,17 +92,6 @@ static void send_all(const bwl_redlock_state *r, bwl_redis_command command, bwl_
         bwl_send_command(fx, i, command, r->round);
 }
 
-static void begin(bwl_redlock_state *r, bwl_verb verb, bwl_ms now)
-{
-    r->verb       = (uint8_t)verb;
-    r->started_at = now;
-    r->is_decided = false;
-    r->is_patient = false;
-    r->round++;
-    for (unsigned i = 0; i < BWL_NODES_MAX; i++)
-        r->votes[i] = 0;
-}
-
 static void redlock_init(void *state, unsigned nodes)
 {
     assert(nodes >= 1);
@@ -118,8 +107,14 @@ static void redlock_command(void *state, const bwl_lock_request *request, const 
     assert(r->round == 0 || r->is_decided || cmd->verb == BWL_RELEASE);
     assert(!cmd->again || r->verb == BWL_ACQUIRE);
 
-    begin(r, cmd->verb, cmd->now);
-    r->is_again = cmd->again;
+    r->verb       = (uint8_t)cmd->verb;
+    r->started_at = cmd->now;
+    r->is_decided = false;
+    r->is_patient = false;
+    r->is_again   = cmd->again;
+    r->round++;
+    for (unsigned i = 0; i < BWL_NODES_MAX; i++)
+        r->votes[i] = 0;
     if (!cmd->again)
         r->until = cmd->now + request->lease_ms -
                    bwl_drift_named_ms(request->lease_ms, request->options->drift_ppm);

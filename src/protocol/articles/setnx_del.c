@@ -29,8 +29,6 @@
 #include "core/timestamps.h"
 #include "protocol/articles.h"
 
-enum { NO_FENCE = 0 };
-
 typedef enum del_phase { SETTING = 1, DELETING, EXPIRING } del_phase;
 
 typedef struct del_state {
@@ -83,14 +81,6 @@ static void nx_ex_command(void *state, const bwl_lock_request *request, const bw
     send_command(d, SETTING, REDIS_SET_IF_ABSENT, 0, fx);
 }
 
-static void set(const del_state *d, const bwl_event *ev, bwl_effects *fx)
-{
-    if (ev->answer == BWL_YES)
-        bwl_complete_held(fx, d->until, NO_FENCE);
-    else
-        bwl_complete(fx, BWL_BUSY);
-}
-
 static void event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                   bwl_effects *fx)
 {
@@ -100,7 +90,7 @@ static void event(void *state, const bwl_lock_request *request, const bwl_event 
     if (!bwl_ends_request(&d->in_flight, ev) || !bwl_was_answered(ev, fx))
         return;
     if (d->phase == SETTING)
-        set(d, ev, fx);
+        bwl_article_acquired(ev->answer == BWL_YES, d->until, fx);
     else
         bwl_complete(fx, ev->answer == BWL_YES ? BWL_RELEASED : BWL_LOST);
 }
@@ -138,7 +128,7 @@ static void del_expire_event(void *state, const bwl_lock_request *request, const
     switch (d->phase) {
     case SETTING:
         if (bwl_was_answered(ev, fx))
-            set(d, ev, fx);
+            bwl_article_acquired(ev->answer == BWL_YES, d->until, fx);
         break;
     case DELETING: deleted(d, ev, fx); break;
     case EXPIRING: expired(d, ev, fx); break;

@@ -29,8 +29,6 @@
  */
 #include "protocol/articles.h"
 
-enum { NO_FENCE = 0 };
-
 typedef enum watch_phase {
     SETTING = 1,
     EXPIRING,
@@ -96,10 +94,8 @@ static void expire_ended(const watch_state *w, const bwl_event *ev, bwl_effects 
 
     if (!was_answered)
         bwl_complete(fx, BWL_UNKNOWN);
-    else if (ev->answer == BWL_YES)
-        bwl_complete_held(fx, w->until, NO_FENCE);
     else
-        bwl_complete(fx, BWL_BUSY);
+        bwl_article_acquired(ev->answer == BWL_YES, w->until, fx);
 }
 
 static bool is_mine(const bwl_event *ev)

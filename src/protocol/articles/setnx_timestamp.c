@@ -45,7 +45,7 @@
 #include "core/timestamps.h"
 #include "protocol/articles.h"
 
-enum { NO_FENCE = 0, NOTHING_SEEN = 0 };
+enum { NOTHING_SEEN = 0 };
 
 typedef enum stamp_phase {
     TAKING = 1, /* by the server's clock */
@@ -254,14 +254,6 @@ static void getset_command(void *state, const bwl_lock_request *request, const b
         release(s, request, fx);
 }
 
-static void acquired(const stamp_state *s, bool is_held, bwl_effects *fx)
-{
-    if (is_held)
-        bwl_complete_held(fx, s->until, NO_FENCE);
-    else
-        bwl_complete(fx, BWL_BUSY);
-}
-
 static void event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                   bwl_effects *fx)
 {
@@ -274,24 +266,24 @@ static void event(void *state, const bwl_lock_request *request, const bwl_event 
     case TAKING:
         if (yes)
             s->timestamp = (int64_t)ev->number;
-        acquired(s, yes, fx);
+        bwl_article_acquired(yes, s->until, fx);
         break;
     case SETTING:
     case SETTING_AGAIN:
         if (s->phase == SETTING && !yes)
             send_command(s, READING, REDIS_READ, s->timestamp, fx);
         else
-            acquired(s, yes, fx);
+            bwl_article_acquired(yes, s->until, fx);
         break;
     case READING: read(s, request, ev, fx); break;
     case CHECKING: checked(s, request, ev, fx); break;
-    case SWAPPING: acquired(s, has_won(s, request, ev), fx); break;
+    case SWAPPING: bwl_article_acquired(has_won(s, request, ev), s->until, fx); break;
     case TAKING_OVER:
         if (yes)
             send_command(s, SETTING_AGAIN, REDIS_SETNX,
                          begin_lease(s, request, ev->now, ev->wall_ns), fx);
         else
-            acquired(s, false, fx);
+            bwl_complete(fx, BWL_BUSY);
         break;
     case COMPARING: compared(s, request, ev, fx); break;
     case DELETING: bwl_complete(fx, yes && s->is_ours ? BWL_RELEASED : BWL_LOST); break;

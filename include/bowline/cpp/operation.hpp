@@ -106,10 +106,7 @@ template <class Result> class [[nodiscard]] operation {
         detail::need(handle_ != nullptr, "there is no operation to finish");
         operation ended(std::move(*this));
         if constexpr (std::is_same_v<Result, hold>) {
-            bowline_error e{};
-            hold          won;
-            detail::check(ended.end(won, &e), e);
-            return won;
+            return std::move(*ended.acquired(false));
         } else if constexpr (std::is_same_v<Result, bowline_holder>) {
             bowline_holder seen{};
             seen.size = sizeof seen;
@@ -124,15 +121,9 @@ template <class Result> class [[nodiscard]] operation {
     [[nodiscard]] std::optional<hold> try_finish()
     {
         static_assert(std::is_same_v<Result, hold>, "only an acquire can be tried");
-        bowline_error e{};
-        hold          won;
-
         detail::need(handle_ != nullptr, "there is no operation to finish");
-        const int status = end(won, &e);
-        if (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT || status == BOWLINE_CANCELLED)
-            return std::nullopt;
-        detail::check(status, e);
-        return won;
+        operation ended(std::move(*this));
+        return ended.acquired(true);
     }
 
     /* For calls of async.h; the object still owns it.  nullptr: empty.  Any thread. */
@@ -150,13 +141,18 @@ template <class Result> class [[nodiscard]] operation {
     {
     }
 
-    int end(hold &ret_won, bowline_error *reterr) noexcept
+    /* Nothing for BUSY, TIMEOUT and CANCELLED, if it only tries. */
+    std::optional<hold> acquired(bool tries)
     {
+        bowline_error e{};
         bowline_hold *won    = nullptr;
-        const int     status = bowline_acquire_finish(&won, handle_.release(), reterr);
+        const int     status = bowline_acquire_finish(&won, handle_.release(), &e);
 
-        ret_won = hold(std::move(handle_.get_deleter().client), won);
-        return status;
+        if (tries &&
+            (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT || status == BOWLINE_CANCELLED))
+            return std::nullopt;
+        detail::check(status, e);
+        return hold(std::move(handle_.get_deleter().client), won);
     }
 
     std::unique_ptr<bowline_operation, detail::operation_end<Result>> handle_;

@@ -14,38 +14,30 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define POLLED         "a waiter polls"
-#define POLLED_RANDOM  POLLED ": after 10ms, doubling to 500ms, half of it random"
-#define PUSHED         "by a push from the release itself: no polling"
-#define SAME_KEY       "every client of this server that uses the same key"
-#define SAME_KEY_THERE "every client of this cluster that uses the same key"
-#define COUNTED        "grows with every holder, while the server keeps the counter of the key"
+#define POLLED        "a waiter polls"
+#define POLLED_RANDOM POLLED ": after 10ms, doubling to 500ms, half of it random"
+#define SAME_KEY      "every client of this server that uses the same key"
+#define COUNTED       "grows with every holder, while the server keeps the counter of the key"
 #define TRACKED \
     "by an invalidation push (CLIENT TRACKING) when the key changes; without it, " POLLED_RANDOM
 #define TOLD       "noticed at the next renewal, or as soon as a connection breaks"
-#define TOLD_THERE TOLD "; a node that takes over without the key loses the lock"
 #define WITH_LEASE "the lock stays held until its lease ends"
 #define WITH_TIME  "the lock stays held until the time in its value has passed"
 #define FOR_EVER   "the lock stays held for ever: an administrator must delete the key"
 
-/* The common part of a lock with a lease, on a single server and in a cluster. */
-#define HERE(PROTOCOL) \
-    .engine = "redis", .excludes_words = SAME_KEY, .loss_words = TOLD, LEASED(PROTOCOL)
-#define THERE(PROTOCOL)                                                              \
-    .engine = "cluster", .excludes_words = SAME_KEY_THERE, .loss_words = TOLD_THERE, \
-    LEASED(PROTOCOL)
-#define LEASED(PROTOCOL)                                                      \
-    .protocol = (PROTOCOL), .renews = true, .loss = "told", .crash = "lease", \
-    .crash_words = WITH_LEASE
+/* The common part of a lock with a lease. */
+#define LEASED(PROTOCOL)                                                                         \
+    .engine = "redis", .protocol = (PROTOCOL), .renews = true, .loss = "told", .crash = "lease", \
+    .excludes_words = SAME_KEY, .loss_words = TOLD, .crash_words = WITH_LEASE
 
 /* A lock of another program with a lease, whose waiters use CLIENT TRACKING. */
 #define SHARED .wake = "push", .wake_words = TRACKED
 
-/* The common part of the locks of articles. */
-#define ARTICLE(name)                                                                          \
-    .engine = "redis", .protocol = (name), .wake = "poll", .loss = "clock",                    \
+/* A lock of an article. */
+#define ARTICLE(NAME, CRASH, WORDS)                                                            \
+    .engine = "redis", .protocol = (NAME), .wake = "poll", .loss = "clock", .crash = (CRASH),  \
     .excludes_words = "the programs that use this lock in the same way", .wake_words = POLLED, \
-    .loss_words = "not noticed; the lock ends by the clock of the holder"
+    .loss_words = "not noticed; the lock ends by the clock of the holder", .crash_words = (WORDS)
 
 static const caps_row thread_row = {
     .engine         = "thread",
@@ -89,62 +81,37 @@ static const caps_row remote_row = {
 };
 
 static const caps_row redis_queue = {
-    HERE("queue"), .wake = "push",
+    LEASED("queue"), .wake = "push",
     .order_words = "first come, first served, among clients of this protocol",
     .fence_words = "grows with every holder, also if the server restarts empty or with older data",
-    .wake_words  = PUSHED
+    .wake_words  = "by a push from the release itself: no polling"
 };
 
-static const caps_row cluster_queue = {
-    THERE("queue"), .wake = "push",
-    .order_words = "first come, first served, among clients of this protocol, also while the slot "
-                   "moves",
-    .fence_words = "grows with every holder, also after a failover, if the clocks of the nodes "
-                   "agree",
-    .wake_words  = PUSHED
-};
-
-static const caps_row redis_token = { HERE("token"), .wake = "poll", .wake_words = POLLED_RANDOM };
-static const caps_row cluster_token = { THERE("token"), .wake = "poll",
-                                        .wake_words = POLLED_RANDOM };
-
-static const caps_row redis_redisson   = { HERE("redisson"), SHARED };
-static const caps_row cluster_redisson = { THERE("redisson"), SHARED };
-static const caps_row redis_symfony    = { HERE("symfony"), SHARED };
-static const caps_row cluster_symfony  = { THERE("symfony"), SHARED };
-static const caps_row redis_fenced     = { HERE("redisson"), SHARED, .variant = "fenced",
-                                           .fence_words = COUNTED };
-static const caps_row cluster_fenced   = { THERE("redisson"), SHARED, .variant = "fenced",
-                                           .fence_words = COUNTED };
+static const caps_row redis_token    = { LEASED("token"), .wake = "poll",
+                                         .wake_words = POLLED_RANDOM };
+static const caps_row redis_redisson = { LEASED("redisson"), SHARED };
+static const caps_row redis_symfony  = { LEASED("symfony"), SHARED };
 
 static const caps_row redlock_row = {
-    LEASED(NULL),
     .engine         = "redlock",
+    .renews         = true,
     .wake           = "poll",
+    .loss           = "told",
+    .crash          = "lease",
     .excludes_words = "every client that asks a majority of these servers for the same key",
     .wake_words     = POLLED_RANDOM,
-    .loss_words     = "noticed at the next renewal"
+    .loss_words     = "noticed at the next renewal",
+    .crash_words    = WITH_LEASE
 };
 
-static const caps_row redis_setnx_del        = { ARTICLE("setnx-del"), .crash = "never",
-                                                 .crash_words = FOR_EVER };
-static const caps_row redis_setnx_del_expire = { ARTICLE("setnx-del-expire"), .crash = "never",
-                                                 .crash_words = FOR_EVER };
-static const caps_row redis_setnx_stamp_del  = { ARTICLE("setnx-stamp-del"), .crash = "lease",
-                                                 .crash_words = WITH_TIME };
-static const caps_row redis_setnx_getset     = { ARTICLE("setnx-getset"), .crash = "lease",
-                                                 .crash_words = WITH_TIME };
-static const caps_row server_clock_row       = { ARTICLE("setnx-getset"), .variant = "server",
-                                                 .crash = "lease",
-                                                 .crash_words =
-                                                     WITH_TIME ", by the clock of the server" };
-static const caps_row redis_set_nx_ex        = { ARTICLE("set-nx-ex"), .crash = "lease",
-                                                 .crash_words = WITH_LEASE };
-
-static const caps_row redis_setnx_expire_watch = {
-    ARTICLE("setnx-expire-watch"), .crash = "lease",
-    .crash_words = WITH_LEASE "; without a lease, until another client waits for it"
-};
+static const caps_row redis_setnx_del          = { ARTICLE("setnx-del", "never", FOR_EVER) };
+static const caps_row redis_setnx_del_expire   = { ARTICLE("setnx-del-expire", "never", FOR_EVER) };
+static const caps_row redis_setnx_stamp_del    = { ARTICLE("setnx-stamp-del", "lease", WITH_TIME) };
+static const caps_row redis_setnx_getset       = { ARTICLE("setnx-getset", "lease", WITH_TIME) };
+static const caps_row redis_set_nx_ex          = { ARTICLE("set-nx-ex", "lease", WITH_LEASE) };
+static const caps_row redis_setnx_expire_watch = { ARTICLE(
+    "setnx-expire-watch", "lease",
+    WITH_LEASE "; without a lease, until another client waits for it") };
 
 /* The directory of `file:` may not exist yet: then its parent shows where it will be. */
 static bool is_remote(const bwl_file_store *store)
@@ -162,12 +129,8 @@ static bool is_remote(const bwl_file_store *store)
 }
 
 /* The row of each protocol on a single server; a protocol without a row does not compile. */
-static const caps_row *row_of_server(bwl_protocol_id id, const bwl_compat_rules *rules)
+static const caps_row *row_of(bwl_protocol_id id)
 {
-    if (id == BWL_PROTOCOL_SETNX_GETSET && rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER)
-        return &server_clock_row;
-    if (id == BWL_PROTOCOL_REDISSON && rules != NULL && rules->counts_fences)
-        return &redis_fenced;
     switch (id) {
 #define ROW(NAME, name) \
     case BWL_PROTOCOL_##NAME: return &redis_##name;
@@ -178,29 +141,45 @@ static const caps_row *row_of_server(bwl_protocol_id id, const bwl_compat_rules 
     bwl_unreachable("a server locks by a protocol of the list");
 }
 
-/* A cluster supports only these four. */
-static const caps_row *row_of_cluster(bwl_protocol_id id, const bwl_compat_rules *rules)
+/* That row, with what the rules of the URL and a cluster change. */
+static caps_row row_of_redis(const doctor_target *target)
 {
-    if (id == BWL_PROTOCOL_REDISSON)
-        return rules != NULL && rules->counts_fences ? &cluster_fenced : &cluster_redisson;
-    if (id == BWL_PROTOCOL_SYMFONY)
-        return &cluster_symfony;
-    assert(id == BWL_PROTOCOL_QUEUE || id == BWL_PROTOCOL_TOKEN);
-    return id == BWL_PROTOCOL_QUEUE ? &cluster_queue : &cluster_token;
+    const bwl_compat_rules *rules = target->client->host.settings.options.rules;
+    bwl_protocol_id         id    = bwl_protocol_id_of(target->protocol);
+    caps_row                row   = *row_of(id);
+
+    if (id == BWL_PROTOCOL_SETNX_GETSET && rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER) {
+        row.variant     = "server";
+        row.crash_words = WITH_TIME ", by the clock of the server";
+    }
+    if (id == BWL_PROTOCOL_REDISSON && rules != NULL && rules->counts_fences) {
+        row.variant     = "fenced";
+        row.fence_words = COUNTED;
+    }
+    if (!target->is_cluster)
+        return row;
+    assert(row.renews); /* a cluster supports only those */
+    row.engine         = "cluster";
+    row.excludes_words = "every client of this cluster that uses the same key";
+    row.loss_words     = TOLD "; a node that takes over without the key loses the lock";
+    if (id == BWL_PROTOCOL_QUEUE) {
+        row.order_words = "first come, first served, among clients of this protocol, also while "
+                          "the slot moves";
+        row.fence_words = "grows with every holder, also after a failover, if the clocks of the "
+                          "nodes agree";
+    }
+    return row;
 }
 
-static const caps_row *find_row(const doctor_target *target)
+static caps_row find_row(const doctor_target *target)
 {
     const bwl_shard *client = target->client;
-    bwl_protocol_id  id     = bwl_protocol_id_of(target->protocol);
 
     switch (client->host.engine->kind) {
-    case BWL_ENGINE_THREAD: return &thread_row;
-    case BWL_ENGINE_FILE: return is_remote(client->host.store) ? &remote_row : &file_row;
-    case BWL_ENGINE_REDIS:
-        return target->is_cluster ? row_of_cluster(id, client->host.settings.options.rules)
-                                  : row_of_server(id, client->host.settings.options.rules);
-    case BWL_ENGINE_REDLOCK: return &redlock_row;
+    case BWL_ENGINE_THREAD: return thread_row;
+    case BWL_ENGINE_FILE: return is_remote(client->host.store) ? remote_row : file_row;
+    case BWL_ENGINE_REDIS: return row_of_redis(target);
+    case BWL_ENGINE_REDLOCK: return redlock_row;
     }
     bwl_unreachable("an engine outside of its enum");
 }
@@ -217,12 +196,12 @@ int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[C
     }
     const bwl_shard        *client = target.client;
     const bwl_compat_rules *rules  = client->host.settings.options.rules;
-    const caps_row         *row    = find_row(&target);
+    caps_row                row    = find_row(&target);
     bool                    leases = client->host.engine->has_lease;
     *ret_caps                      = (caps){
                              .row        = row,
                              .is_default = target.is_default,
-                             .renews     = row->renews && client->host.settings.renews,
+                             .renews     = row.renews && client->host.settings.renews,
                              .lease_ms   = leases ? client->host.settings.lease_ms : 0,
                              .wait_ms    = client->host.settings.wait_ms,
                              .tries_max  = rules != NULL ? rules->tries_max : 0,
@@ -232,6 +211,6 @@ int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[C
     (void)snprintf(ret_caps->risk, sizeof ret_caps->risk, "%s", client->host.settings.risk);
     if (target.profile != NULL)
         (void)snprintf(ret_caps->profile, sizeof ret_caps->profile, "%s", target.profile);
-    doctor_target_close(&target);
+    bwl_shard_close(target.client);
     return 0;
 }

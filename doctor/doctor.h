@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -45,8 +44,8 @@ typedef struct doctor_report {
 } doctor_report;
 
 /* Runs the checks.  Each step may block for the timeout= of the URL.  lease_ms as in
- * bowline_options.  False: the URL cannot be opened, as the report shows. */
-bool doctor_examine(doctor_report *ret_report, const char *url, uint32_t lease_ms);
+ * bowline_options. */
+void doctor_examine(doctor_report *ret_report, const char *url, uint32_t lease_ms);
 
 const char *doctor_grade_name(doctor_grade grade);
 

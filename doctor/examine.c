@@ -32,9 +32,8 @@ doctor_grade doctor_worst(const doctor_report *report)
 static void visit_redis(visit *v)
 {
     const bwl_router *router = &doctor_redis(v->target)->router;
-    doctor_server     server = doctor_server_of(router->sessions);
 
-    v->store = &server;
+    v->store = doctor_server_of(router->sessions);
     if (router->sentinel != NULL && !visit_service(v))
         return;
     if (visit_reach(v))
@@ -42,7 +41,7 @@ static void visit_redis(visit *v)
     link_close(&v->link);
 }
 
-bool doctor_examine(doctor_report *ret_report, const char *url, uint32_t lease_ms)
+void doctor_examine(doctor_report *ret_report, const char *url, uint32_t lease_ms)
 {
     doctor_report *r = ret_report;
     doctor_target  target;
@@ -54,16 +53,12 @@ bool doctor_examine(doctor_report *ret_report, const char *url, uint32_t lease_m
     if (doctor_target_open(&target, url, lease_ms, &fault) < 0) {
         doctor_finding *f     = visit_find(&v, "url", DOCTOR_FAILURE);
         const char     *to_do = strstr(fault.text, ".  "); /* what to do follows */
-        if (to_do != NULL) {
-            visit_what(f, "there can be no lock there: %.*s", (int)(to_do - fault.text),
-                       fault.text);
-            visit_why(f, "%s", to_do + 3);
-        } else {
-            visit_what(f, "there can be no lock there: %s", fault.text);
-        }
+        size_t          size  = to_do != NULL ? (size_t)(to_do - fault.text) : strlen(fault.text);
+        visit_what(f, "there can be no lock there: %.*s", (int)size, fault.text);
+        visit_why(f, "%s", to_do != NULL ? to_do + 3 : "");
         visit_type(f, "man 7 bowline, URLS");
         (void)snprintf(r->servers[0], DOCTOR_NAME_MAX, "(none)");
-        return false;
+        return;
     }
     (void)snprintf(r->servers[0], DOCTOR_NAME_MAX, "%s", target.place);
     if (target.is_redis || target.is_quorum)
@@ -84,6 +79,5 @@ bool doctor_examine(doctor_report *ret_report, const char *url, uint32_t lease_m
         visit_quorum(&v);
     else
         visit_local(&v);
-    doctor_target_close(&target);
-    return true;
+    bwl_shard_close(target.client);
 }

@@ -106,17 +106,6 @@ static bool is_same_lock(const char *ours, const char *theirs)
     return strncmp(ours, theirs, strlen(theirs)) == 0 && strcmp(a->protocol, b->protocol) == 0;
 }
 
-static void report_hint(doctor_finding *f, const char *name)
-{
-    const bwl_profile *profile = bwl_profile_named(name);
-
-    assert(profile != NULL);
-    if (bwl_profile_template_fault(profile, NULL) != NULL)
-        visit_type(f, "?profile=%s with its key=, to take part in its locks", name);
-    else
-        visit_type(f, "?profile=%s, to take part in its locks", name);
-}
-
 static void report_program(visit *v, const foreign_script *s)
 {
     const char     *ours = v->target->profile;
@@ -130,9 +119,13 @@ static void report_program(visit *v, const foreign_script *s)
     } else if (ours != NULL && is_same_lock(ours, s->profile)) {
         visit_why(f, "bowline takes part in its locks by the profile of this URL");
     } else {
+        const bwl_profile *profile = bwl_profile_named(s->profile);
+        assert(profile != NULL);
+        bool wants_key = bwl_profile_template_fault(profile, NULL) != NULL;
         visit_why(f,
                   "its locks and those of this URL are independent, unless the keys are the same");
-        report_hint(f, s->profile);
+        visit_type(f, "?profile=%s%s, to take part in its locks", s->profile,
+                   wants_key ? " with its key=" : "");
     }
 }
 

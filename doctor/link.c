@@ -56,12 +56,6 @@ static void name_address(doctor_link *link, const bwl_address *address)
         link->address[0] = '\0';
 }
 
-static int is_late(doctor_link *link)
-{
-    return bwl_fail(&link->fault, BWL_STATUS_UNREACHABLE, "no answer within %lld ms",
-                    (long long)link->patience_ms);
-}
-
 /* The dialer connects to its next address. */
 static void begin_address(doctor_link *link)
 {
@@ -208,7 +202,8 @@ static int read_frame(doctor_link *link, bwl_ms until)
         if (link->status < 0)
             return link->status;
         if (bwl_clock_now() >= until)
-            return is_late(link);
+            return bwl_fail(&link->fault, BWL_STATUS_UNREACHABLE, "no answer within %lld ms",
+                            (long long)link->patience_ms);
         turn(link, until);
     }
 }

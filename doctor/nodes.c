@@ -14,52 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Checks a node of a cluster: whether it serves, and its settings for failover.  See visit.h. */
-
-static void check_state(visit *v)
-{
-    char        state[INFO_VALUE_MAX];
-    const char *info = visit_ask(v, "CLUSTER INFO");
-
-    if (info == NULL) {
-        if (v->facts.is_cluster || visit_is_denied(v))
-            visit_cannot(v, "state", "whether the cluster serves", "+cluster|info");
-        return;
-    }
-    if (!info_text(state, info, "cluster_state"))
-        return;
-    doctor_finding *f = visit_find(v, "state", DOCTOR_FINE);
-    visit_what(f, "the cluster serves (cluster_state:%s)", state);
-    if (strcmp(state, "ok") == 0)
-        return;
-    f->grade = DOCTOR_FAILURE;
-    visit_what(f, "the cluster does not serve here (cluster_state:%s)", state);
-    visit_why(f, "this node grants and renews no lock (CLUSTERDOWN)");
-    visit_type(f, "redis-cli --cluster check %.100s", v->store->where);
-}
-
-/* nodes.c reports these settings once for all nodes. */
-static void read_settings(visit *v)
-{
-    char value[INFO_VALUE_MAX];
-
-    if (visit_setting(v, "cluster-node-timeout", value))
-        v->facts.node_timeout_ms = strtoll(value, NULL, 10);
-    else if (!v->is_dead)
-        visit_cannot(v, "failover", "how long a failover takes", "+config|get");
-    if (visit_setting(v, "cluster-require-full-coverage", value))
-        v->facts.wants_all_slots = strcmp(value, "yes") == 0;
-}
-
-void visit_node(visit *v)
-{
-    if (v->is_dead)
-        return;
-    check_state(v);
-    if (!v->is_dead && v->facts.is_cluster)
-        read_settings(v);
-}
-
 enum {
     NOBODY         = 0,
     NOWHERE        = UINT16_MAX,
@@ -78,15 +32,13 @@ typedef struct node {
 } node;
 
 typedef struct look {
-    const doctor_server *pattern;
-    node                 nodes[DOCTOR_NODES_MAX];
-    visit_facts          of[DOCTOR_NODES_MAX];
-    char                 where[DOCTOR_NODES_MAX][128];
-    unsigned             count;
-    unsigned             left_out;
-    unsigned             looked_at;
-    int                  mapper;                    /* the node whose map is used; below 0: none */
-    uint16_t             owners[BWL_CLUSTER_SLOTS]; /* index of the node, from 1 */
+    node        nodes[DOCTOR_NODES_MAX];
+    visit_facts of[DOCTOR_NODES_MAX];
+    unsigned    count;
+    unsigned    left_out;
+    unsigned    looked_at;
+    int         mapper;                    /* the node whose map is used; below 0: none */
+    uint16_t    owners[BWL_CLUSTER_SLOTS]; /* index of the node, from 1 */
 } look;
 
 /* ---- the nodes ------------------------------------------------------------------------------- */
@@ -102,8 +54,6 @@ static uint16_t place_of(look *l, const bwl_primary *at)
         return NOWHERE;
     }
     l->nodes[l->count] = (node){ .at = *at };
-    (void)snprintf(l->where[l->count], sizeof l->where[0], "%.100s:%u", at->host,
-                   (unsigned)at->port);
     return (uint16_t)++l->count;
 }
 
@@ -137,7 +87,7 @@ static bool read_node(look *l, const visit *v, bwl_resp_cursor *cursor, uint16_t
     if (port.integer <= 0 || port.integer > UINT16_MAX || (!is_sender && !is_host(host)))
         return true;
     if (is_sender)
-        (void)snprintf(at.host, sizeof at.host, "%s", v->store->host);
+        (void)snprintf(at.host, sizeof at.host, "%s", v->store.host);
     else
         (void)snprintf(at.host, sizeof at.host, "%.*s", (int)host.size, host.text);
     at.port    = (uint16_t)port.integer;
@@ -197,13 +147,49 @@ static void check_map(visit *v, look *l, unsigned i)
     if (others == 0)
         return;
     doctor_finding *f = visit_find(v, "map", DOCTOR_WARNING);
-    visit_what(f, "in %u slots its map differs from that of %.100s", others, l->where[l->mapper]);
+    visit_what(f, "in %u slots its map differs from that of %.100s", others,
+               l->of[l->mapper].where);
     visit_why(f, "a slot has just moved, or the cluster is partitioned: two nodes may grant the "
                  "same lock");
-    visit_type(f, "redis-cli --cluster check %.100s", v->store->where);
+    visit_type(f, "redis-cli --cluster check %.100s", v->store.where);
 }
 
 /* ---- one by one ------------------------------------------------------------------------------ */
+
+static void check_state(visit *v)
+{
+    char        state[INFO_VALUE_MAX];
+    const char *info = visit_ask(v, "CLUSTER INFO");
+
+    if (info == NULL) {
+        if (v->facts.is_cluster || visit_is_denied(v))
+            visit_cannot(v, "state", "whether the cluster serves", "+cluster|info");
+        return;
+    }
+    if (!info_text(state, info, "cluster_state"))
+        return;
+    doctor_finding *f = visit_find(v, "state", DOCTOR_FINE);
+    visit_what(f, "the cluster serves (cluster_state:%s)", state);
+    if (strcmp(state, "ok") == 0)
+        return;
+    f->grade = DOCTOR_FAILURE;
+    visit_what(f, "the cluster does not serve here (cluster_state:%s)", state);
+    visit_why(f, "this node grants and renews no lock (CLUSTERDOWN)");
+    visit_type(f, "redis-cli --cluster check %.100s", v->store.where);
+}
+
+/* They are reported once for all nodes. */
+static void read_settings(visit *v)
+{
+    char value[INFO_VALUE_MAX];
+
+    if (visit_setting(v, "cluster-node-timeout", value))
+        v->facts.node_timeout_ms = strtoll(value, NULL, 10);
+    else if (!v->is_dead)
+        visit_cannot(v, "failover", "how long a failover takes", "+config|get");
+    if (visit_setting(v, "cluster-require-full-coverage", value))
+        v->facts.wants_all_slots = strcmp(value, "yes") == 0;
+}
 
 /* Explains the last finding: the address is announced by the cluster, it is not in the URL. */
 static void explain_announced(visit *v)
@@ -221,18 +207,17 @@ static void explain_announced(visit *v)
 
 static void check_one(visit *v, look *l, unsigned i)
 {
-    static doctor_server at;
-    node                *n    = &l->nodes[i];
-    const char          *form = l->pattern->config->tls != NULL ? "rediss://" : "redis://";
+    node *n = &l->nodes[i];
 
-    at       = doctor_server_at(l->pattern, n->at.host, n->at.port);
-    v->store = &at;
-    visit_begin(v, form, at.where);
+    visit_begin(v, doctor_server_at(v->store.config, n->at.host, n->at.port));
     n->is_reached = visit_reach(v);
     if (n->is_reached) {
         check_map(v, l, i);
         visit_server(v);
-        visit_node(v);
+        if (!v->is_dead)
+            check_state(v);
+        if (!v->is_dead && v->facts.is_cluster)
+            read_settings(v);
         if (!v->facts.is_replica) /* its primary decides */
             visit_memory(v);
         visit_rights(v);
@@ -271,13 +256,13 @@ static void check_slots(visit *v, const look *l)
                    nowhere);
         visit_why(f, "no lock of these slots can be acquired");
         visit_type(f, "CONFIG SET cluster-announce-hostname on that node%s",
-                   l->pattern->config->tls != NULL ? ", which also needs a tls-port" : "");
+                   v->store.config->tls != NULL ? ", which also needs a tls-port" : "");
     } else if (free > 0) {
         f->grade = DOCTOR_FAILURE;
         visit_what(f, "%u of %d slots have no node", free, BWL_CLUSTER_SLOTS);
         visit_why(f, "no lock of these slots can be acquired; with cluster-require-full-coverage "
                      "yes, the default, no lock at all (CLUSTERDOWN)");
-        visit_type(f, "redis-cli --cluster fix %.100s", l->where[l->mapper]);
+        visit_type(f, "redis-cli --cluster fix %.100s", l->of[l->mapper].where);
     } else if (primaries < PRIMARIES_MIN) {
         f->grade = DOCTOR_WARNING;
         visit_why(f,
@@ -288,35 +273,25 @@ static void check_slots(visit *v, const look *l)
     }
 }
 
-/* The longest one counts; a replica uses its own setting. */
-static int64_t node_timeout_of(const look *l, bool *ret_differ)
-{
-    int64_t longest = 0;
-
-    *ret_differ = false;
-    for (unsigned i = 0; i < l->count; i++) {
-        int64_t its = l->of[i].node_timeout_ms;
-        if (its == 0)
-            continue;
-        *ret_differ = *ret_differ || (longest != 0 && its != longest);
-        longest     = its > longest ? its : longest;
-    }
-    return longest;
-}
-
-/* A lease is renewed after a third, so two thirds are left when its node fails. */
+/* The longest timeout counts; a replica uses its own setting.  A lease is renewed after a third, so
+ * two thirds are left when its node fails. */
 static void check_failover(visit *v, const look *l)
 {
-    bool    differ;
-    int64_t timeout_ms = node_timeout_of(l, &differ);
-    int64_t left_ms    = v->target->client->host.settings.lease_ms / 3 * 2;
+    int64_t lease_ms   = v->target->client->host.settings.lease_ms;
+    int64_t left_ms    = lease_ms / 3 * 2;
+    int64_t timeout_ms = 0;
+    bool    differ     = false;
 
+    for (unsigned i = 0; i < l->count; i++) {
+        int64_t its = l->of[i].node_timeout_ms;
+        differ      = differ || (its != 0 && timeout_ms != 0 && its != timeout_ms);
+        timeout_ms  = its > timeout_ms ? its : timeout_ms;
+    }
     if (timeout_ms == 0)
         return;
     doctor_finding *f = visit_find(v, "failover", DOCTOR_FINE);
     visit_what(f, "cluster-node-timeout is %" PRId64 "ms%s, a lease is %" PRId64 "ms", timeout_ms,
-               differ ? " at most (the nodes differ)" : "",
-               v->target->client->host.settings.lease_ms);
+               differ ? " at most (the nodes differ)" : "", lease_ms);
     if (timeout_ms + SWITCH_MS <= left_ms)
         return;
     f->grade = DOCTOR_WARNING;
@@ -334,7 +309,7 @@ static void check_coverage(visit *v, const look *l)
         if (l->of[i].wants_all_slots != 1)
             continue;
         doctor_finding *f = visit_find(v, "coverage", DOCTOR_NOTE);
-        visit_what(f, "cluster-require-full-coverage is yes at %.100s", l->where[i]);
+        visit_what(f, "cluster-require-full-coverage is yes at %.100s", l->of[i].where);
         visit_why(f, "if some slots have no node, no lock at all can be acquired or renewed "
                      "(CLUSTERDOWN)");
         visit_type(f, "CONFIG SET cluster-require-full-coverage no on every node, to keep the "
@@ -354,8 +329,6 @@ static void check_number(visit *v, const look *l)
 
 static void check_all(visit *v, look *l)
 {
-    const char *where[DOCTOR_NODES_MAX];
-
     if (l->mapper < 0) {
         doctor_finding *f = visit_find(v, "slots", DOCTOR_FAILURE);
         visit_what(f, "no node of the URL returns the slot map");
@@ -363,15 +336,13 @@ static void check_all(visit *v, look *l)
         visit_type(f, "see the findings of each server below");
         return;
     }
-    for (unsigned i = 0; i < l->count; i++) {
-        where[i] = l->where[i];
+    for (unsigned i = 0; i < l->count; i++)
         if (!l->nodes[i].is_named && !l->nodes[i].is_reached)
             visit_downgrade(v, (int)i + 1); /* one node that answers is enough */
-    }
     check_slots(v, l);
     check_failover(v, l);
     check_coverage(v, l);
-    visit_clocks(v, l->of, where, l->count,
+    visit_clocks(v, l->of, l->count,
                  "after a failover to a node whose clock is behind, fences are lower than "
                  "earlier ones; when the clock is corrected, leases end early or late");
     check_number(v, l);
@@ -379,11 +350,11 @@ static void check_all(visit *v, look *l)
 
 void visit_nodes(visit *v)
 {
-    const bwl_router   *router  = &doctor_redis(v->target)->router;
-    const doctor_server pattern = { .config = router->config };
-    static look         l;
+    const bwl_router *router = &doctor_redis(v->target)->router;
+    static look       l;
 
-    l = (look){ .pattern = &pattern, .mapper = -1 };
+    l               = (look){ .mapper = -1 };
+    v->store.config = router->config;
     for (unsigned i = 0; i < router->cluster->seeds_count; i++)
         (void)place_of(&l, &router->cluster->seeds[i]);
     for (unsigned i = 0;

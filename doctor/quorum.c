@@ -16,8 +16,6 @@ enum { MS_PER_SECOND = 1000 };
 typedef struct quorum {
     unsigned    count;
     visit_facts of[BWL_NODES_MAX];
-    const char *where[BWL_NODES_MAX];
-    bool        fails[BWL_NODES_MAX];
 } quorum;
 
 /* How many servers may fail. */
@@ -31,7 +29,7 @@ static unsigned failing(const quorum *c)
     unsigned number = 0;
 
     for (unsigned i = 0; i < c->count; i++)
-        number += c->fails[i];
+        number += c->of[i].fails;
     return number;
 }
 
@@ -50,7 +48,7 @@ static void check_uptime(visit *v)
     bwl_ms  needed        = s->lease_ms + bwl_drift_named_ms(s->lease_ms, s->options.drift_ppm);
     int64_t ran_s         = v->facts.uptime_s;
 
-    if (v->store->config->trusts_young || ran_s < 0 || ran_s * MS_PER_SECOND >= needed)
+    if (v->store.config->trusts_young || ran_s < 0 || ran_s * MS_PER_SECOND >= needed)
         return;
     doctor_finding *f = visit_find(v, "restart", DOCTOR_WARNING);
     visit_what(f, "the server was started %" PRId64 "s ago", ran_s);
@@ -62,30 +60,18 @@ static void check_uptime(visit *v)
 
 static void visit_each(visit *v, quorum *c)
 {
-    const char *form = v->store->config->tls != NULL ? "rediss://" : "redis://";
-
     for (const bwl_session *s = doctor_redis(v->target)->router.sessions; s != NULL; s = s->next) {
-        static doctor_server server;
-        unsigned             i = c->count++;
-        server                 = doctor_server_of(s);
-        v->store               = &server;
-        visit_begin(v, form, server.where);
+        visit_begin(v, doctor_server_of(s));
         if (visit_reach(v)) {
             visit_all(v);
             check_uptime(v);
         }
         (void)snprintf(v->facts.address, sizeof v->facts.address, "%s", v->link.address);
         link_close(&v->link);
-        c->of[i]    = v->facts;
-        c->where[i] = s->endpoint.text;
-        c->fails[i] = has_failed(v->report, v->server);
+        v->facts.fails    = has_failed(v->report, v->server);
+        c->of[c->count++] = v->facts;
     }
     v->server = 0;
-}
-
-static bool is_replica_of(const visit_facts *one, const visit_facts *other)
-{
-    return one->replid[0] != '\0' && strcmp(one->replid, other->replid) == 0;
 }
 
 /* Why two servers are not independent; NULL: no reason found. */
@@ -95,7 +81,7 @@ static const char *shared_identity(const visit_facts *a, const visit_facts *b)
         return "are the same server";
     if (a->is_cluster && b->is_cluster)
         return "are nodes of one cluster";
-    if (is_replica_of(a, b))
+    if (a->replid[0] != '\0' && strcmp(a->replid, b->replid) == 0)
         return "have the same data: one replicates the other, or both replicate a third";
     return NULL;
 }
@@ -110,9 +96,9 @@ static void check_independence(visit *v, quorum *c)
             if (words == NULL)
                 continue;
             found++;
-            c->fails[i]       = true;
+            c->of[i].fails    = true;
             doctor_finding *f = visit_find(v, "independence", DOCTOR_FAILURE);
-            visit_what(f, "%.120s and %.120s %s", c->where[k], c->where[i], words);
+            visit_what(f, "%.120s and %.120s %s", c->of[k].where, c->of[i].where, words);
             visit_why(f, "they fail together but would have two votes, so a majority of them "
                          "proves nothing");
             visit_type(f, "use the URL of an independent server");
@@ -146,13 +132,6 @@ static void check_machines(visit *v, const quorum *c)
     visit_type(f, "use servers on separate machines");
 }
 
-static void check_clocks(visit *v, const quorum *c)
-{
-    visit_clocks(v, c->of, c->where, c->count,
-                 "when a clock is corrected, keys expire early there; if that server is part of "
-                 "a bare majority, two clients hold the lock");
-}
-
 static void check_majority(visit *v, const quorum *c)
 {
     unsigned        fail = failing(c);
@@ -174,16 +153,15 @@ static void check_majority(visit *v, const quorum *c)
 
 void visit_quorum(visit *v)
 {
-    static doctor_server first;
-    static quorum        c;
+    static quorum c;
 
-    c        = (quorum){ .count = 0 };
-    first    = doctor_server_of(doctor_redis(v->target)->router.sessions);
-    v->store = &first;
+    c = (quorum){ .count = 0 };
     visit_each(v, &c);
     check_independence(v, &c);
     check_machines(v, &c);
-    check_clocks(v, &c);
+    visit_clocks(v, c.of, c.count,
+                 "when a clock is corrected, keys expire early there; if that server is part of "
+                 "a bare majority, two clients hold the lock");
     if (failing(&c) <= losses_allowed(&c))
         visit_downgrade(v, -1);
     check_majority(v, &c);

@@ -13,17 +13,10 @@
 #include <time.h>
 
 enum {
-    PROBE_MS          = 1000,
-    DAY_S             = 86400,
-    SOON_DAYS         = 14,
-    VERSION_MAJOR_MIN = 6,
-    VERSION_MINOR_MIN = 2
+    PROBE_MS  = 1000,
+    DAY_S     = 86400,
+    SOON_DAYS = 14,
 };
-
-static const doctor_server *store_of(const visit *v)
-{
-    return v->store;
-}
 
 /* Does the port speak TLS? The certificate does not matter. */
 static bool speaks_tls(const doctor_server *store)
@@ -53,37 +46,21 @@ static bool speaks_clear(const doctor_server *store)
     return speaks;
 }
 
-static void report_tls_to_plaintext(visit *v)
-{
-    doctor_finding *f = visit_find(v, "tls", DOCTOR_FAILURE);
-
-    visit_what(f, "TLS to a plaintext port: %s", v->link.fault.text);
-    visit_why(f, "the server speaks plaintext there: a TLS handshake fails or hangs");
-    visit_type(f, "use the TLS port (tls-port in redis.conf): rediss://HOST:PORT");
-}
-
-static void report_plaintext_to_tls(visit *v)
-{
-    doctor_finding *f = visit_find(v, "tls", DOCTOR_FAILURE);
-
-    visit_what(f, "plaintext to a TLS port: %s", v->link.fault.text);
-    visit_why(f, "the server waits for a TLS handshake, and the client for a reply");
-    visit_type(f, "use rediss:// instead of redis://, with ca=FILE for a private certificate "
-                  "authority");
-}
-
 static void report_unreachable(visit *v)
 {
-    const doctor_server *store = store_of(v);
+    const doctor_server *store = &v->store;
     const char          *check = v->link.addresses_count == 0 ? "resolve" : "connect";
     doctor_finding      *f;
 
     if (store->config->tls != NULL && v->link.was_connected) {
-        if (speaks_clear(store)) {
-            report_tls_to_plaintext(v);
+        bool is_clear = speaks_clear(store);
+        f             = visit_find(v, "tls", DOCTOR_FAILURE);
+        if (is_clear) {
+            visit_what(f, "TLS to a plaintext port: %s", v->link.fault.text);
+            visit_why(f, "the server speaks plaintext there: a TLS handshake fails or hangs");
+            visit_type(f, "use the TLS port (tls-port in redis.conf): rediss://HOST:PORT");
             return;
         }
-        f = visit_find(v, "tls", DOCTOR_FAILURE);
         visit_what(f, "%s", v->link.fault.text);
         visit_why(f, "without a trusted certificate for this name, any server could answer");
         visit_type(f, "openssl s_client -connect %.100s -showcerts", store->where);
@@ -111,17 +88,17 @@ static void report_certificate(visit *v)
 
     if (ends != 0 && gmtime_r(&at, &day) != NULL)
         (void)strftime(date, sizeof date, "%Y-%m-%d", &day);
-    visit_what(f, "TLS, the certificate names %.100s and ends on %s", store_of(v)->host, date);
+    visit_what(f, "TLS, the certificate names %.100s and ends on %s", v->store.host, date);
     if (left >= SOON_DAYS * DAY_S)
         return;
     visit_why(f, "after that date connections fail, and locks that are held are not renewed");
     visit_type(f, "openssl s_client -connect %.100s </dev/null | openssl x509 -noout -enddate",
-               store_of(v)->where);
+               v->store.where);
 }
 
 static bool report_refusal(visit *v, int type)
 {
-    const doctor_server *store = store_of(v);
+    const doctor_server *store = &v->store;
     char                 words[120];
     doctor_finding      *f;
 
@@ -129,7 +106,11 @@ static bool report_refusal(visit *v, int type)
         bool is_tls = store->config->tls == NULL && store->host != NULL &&
                       (v->link.was_alert || !v->link.has_received) && speaks_tls(store);
         if (is_tls) {
-            report_plaintext_to_tls(v);
+            f = visit_find(v, "tls", DOCTOR_FAILURE);
+            visit_what(f, "plaintext to a TLS port: %s", v->link.fault.text);
+            visit_why(f, "the server waits for a TLS handshake, and the client for a reply");
+            visit_type(f, "use rediss:// instead of redis://, with ca=FILE for a private "
+                          "certificate authority");
             return false;
         }
         f = visit_find(v, "greeting", DOCTOR_FAILURE);
@@ -172,7 +153,7 @@ static void read_hello(visit *v)
 
 static int send_auth(visit *v)
 {
-    const doctor_server *store    = store_of(v);
+    const doctor_server *store    = &v->store;
     const char          *words[3] = { "AUTH", store->config->user, store->config->password };
 
     if (store->config->user == NULL)
@@ -183,7 +164,7 @@ static int send_auth(visit *v)
 /* HELLO 3 with AUTH, or RESP2 if the server does not know HELLO. */
 static bool handshake(visit *v)
 {
-    const doctor_server *store = store_of(v);
+    const doctor_server *store = &v->store;
     const char *words[5] = { "HELLO", "3", "AUTH", store->config->user, store->config->password };
 
     if (store->config->user == NULL)
@@ -208,7 +189,7 @@ static bool handshake(visit *v)
 
 static bool select_database(visit *v)
 {
-    const doctor_server *store = store_of(v);
+    const doctor_server *store = &v->store;
     char                 command[40];
 
     if (store->config->database == 0)
@@ -229,7 +210,7 @@ static bool select_database(visit *v)
 
 bool visit_reach(visit *v)
 {
-    const doctor_server *store = store_of(v);
+    const doctor_server *store = &v->store;
     doctor_finding      *f;
 
     if (link_open(&v->link, store, LINK_AS_URL, v->target->client->host.settings.answer_ms) < 0) {

@@ -29,34 +29,30 @@
         .useful_words = NOTICED "; scripts are sent by hash", .keys = RIGHTS_KEYS_QUEUE,      \
         .listens = true, .renews_together = true, .locks = true                               \
     }
-#define LOCK_TOKEN                                                                                \
-    {                                                                                             \
-        .name = "token", .words = "a lock by protocol token",                                     \
-        .commands = SCRIPTS " +get +set +del +pttl +pexpire", .useful = INFO,                     \
-        .useful_words = NOTICED, .keys = RIGHTS_KEYS_LOCK, .renews_together = true, .locks = true \
+#define KEY_LOCK .useful = INFO, .useful_words = NOTICED, .keys = RIGHTS_KEYS_LOCK, .locks = true
+#define LOCK_TOKEN                                                                              \
+    {                                                                                           \
+        .name = "token", .words = "a lock by protocol token",                                   \
+        .commands = SCRIPTS " +get +set +del +pttl +pexpire", .renews_together = true, KEY_LOCK \
     }
-#define LOCK_REDISSON                                                                       \
-    {                                                                                       \
-        .name = "redisson", .words = "RLock or RFencedLock of Redisson, protocol redisson", \
-        .commands     = SCRIPTS " +exists +hexists +hset +del +pttl +pexpire +publish",     \
-        .useful       = INFO " +client|tracking",                                           \
-        .useful_words = NOTICED "; a waiter is woken as soon as the key changes",           \
-        .keys = RIGHTS_KEYS_LOCK, .locks = true                                             \
+/* Key tracking is useful for it. */
+#define TRACKED(name_, words_, commands_)                                                    \
+    {                                                                                        \
+        .name = (name_), .words = words_ ", protocol " name_, .commands = SCRIPTS commands_, \
+        .useful       = INFO " +client|tracking",                                            \
+        .useful_words = NOTICED "; a waiter is woken as soon as the key changes",            \
+        .keys = RIGHTS_KEYS_LOCK, .locks = true                                              \
     }
-#define LOCK_SYMFONY                                                                               \
-    {                                                                                              \
-        .name = "symfony", .words = "a lock of Symfony in its RedisStore, protocol symfony",       \
-        .commands     = SCRIPTS " +time +exists +pexpireat +zadd +zrem +zcard +zscore +zrevrange " \
-                                "+zremrangebyscore",                                               \
-        .useful       = INFO " +client|tracking",                                                  \
-        .useful_words = NOTICED "; a waiter is woken as soon as the key changes",                  \
-        .keys = RIGHTS_KEYS_LOCK, .locks = true                                                    \
-    }
+#define LOCK_REDISSON                                       \
+    TRACKED("redisson", "RLock or RFencedLock of Redisson", \
+            " +exists +hexists +hset +del +pttl +pexpire +publish")
+#define LOCK_SYMFONY                                          \
+    TRACKED("symfony", "a lock of Symfony in its RedisStore", \
+            " +time +exists +pexpireat +zadd +zrem +zcard +zscore +zrevrange +zremrangebyscore")
 #define ARTICLE(name_, commands_)                                            \
     {                                                                        \
         .name = (name_), .words = "the lock of an article, protocol " name_, \
-        .commands = (commands_), .useful = INFO, .useful_words = NOTICED,    \
-        .keys = RIGHTS_KEYS_LOCK, .locks = true                              \
+        .commands = (commands_), KEY_LOCK                                    \
     }
 #define LOCK_SETNX_DEL        ARTICLE("setnx-del", "+setnx +del")
 #define LOCK_SETNX_DEL_EXPIRE ARTICLE("setnx-del-expire", "+setnx +del +expire")
@@ -70,13 +66,10 @@
 /* The locks come first, in the order of their protocol numbers. */
 static const rights_feature table[] = {
     BWL_PROTOCOL_MAP(LOCK){
-        .name         = "stamp",
-        .words        = "a timestamp lock by the clock of the server: profiles such as redis-mutex",
-        .commands     = SCRIPTS " +get +pttl +set +del +time",
-        .useful       = INFO,
-        .useful_words = NOTICED,
-        .keys         = RIGHTS_KEYS_LOCK,
-        .locks        = true },
+        .name     = "stamp",
+        .words    = "a timestamp lock by the clock of the server: profiles such as redis-mutex",
+        .commands = SCRIPTS " +get +pttl +set +del +time",
+        KEY_LOCK },
     { .name     = "status",
       .words    = "query the holder of a lock, in addition to the lock",
       .commands = SCRIPTS " +type +getrange +pttl", /* and HMGET, for the queue */
@@ -177,9 +170,9 @@ static void add_cluster(rights *r, const rights_feature *f)
         add_words(r, "+cluster|slots +cluster|info");
 }
 
-static void add_keys(rights *r, const doctor_server *store, rights_keys keys)
+static void add_keys(rights *r, const bwl_redis_config *config, rights_keys keys)
 {
-    const char *template = store->config->key_template;
+    const char *template = config->key_template;
 
     if (template == NULL) {
         add_words(r, "~bowline:*"); /* and the keys that belong to them */
@@ -195,15 +188,15 @@ static void add_keys(rights *r, const doctor_server *store, rights_keys keys)
     if (!ends_all)
         add_pattern(r, "~", template, ":bwl.?");
     add_pattern(r, "~{", template, "}:bwl.?");
-    add_words(r, store->config->topology == BWL_TOPOLOGY_CLUSTER ? "~" BWL_QUEUE_FENCES_KEY ":*"
-                                                                 : "~" BWL_QUEUE_FENCES_KEY);
+    add_words(r, config->topology == BWL_TOPOLOGY_CLUSTER ? "~" BWL_QUEUE_FENCES_KEY ":*"
+                                                          : "~" BWL_QUEUE_FENCES_KEY);
     add_words(r, "~" BWL_QUEUE_WHO "*");
 }
 
 /* The list or channel that a release of the profile signals. */
-static void add_signal(rights *r, const doctor_server *store)
+static void add_signal(rights *r, const bwl_redis_config *config)
 {
-    const bwl_profile *profile = store->config->profile;
+    const bwl_profile *profile = config->profile;
     char               name[BWL_SIGNAL_MAX];
     char template[BWL_SIGNAL_MAX + 2];
     size_t size;
@@ -212,10 +205,10 @@ static void add_signal(rights *r, const doctor_server *store)
     if (profile == NULL || profile->signal == BWL_SIGNAL_NONE)
         return;
     is_channel = profile->signal == BWL_SIGNAL_CHANNEL;
-    size       = bwl_profile_signal_write(name, profile, store->config->key_template, "%s", 2);
+    size       = bwl_profile_signal_write(name, profile, config->key_template, "%s", 2);
     (void)snprintf(template, sizeof template, "%.*s", (int)size, name);
     add_pattern(r, is_channel ? "&" : "~", template, "");
-    size = bwl_profile_second_signal_write(name, profile, store->config->key_template, "%s", 2);
+    size = bwl_profile_second_signal_write(name, profile, config->key_template, "%s", 2);
     (void)snprintf(template, sizeof template, "%.*s", (int)size, name);
     if (size != 0)
         add_pattern(r, "&", template, "");
@@ -304,22 +297,21 @@ static int take_features(rights *r, const doctor_target *target, const char *nam
 static int fill_in(rights *r, const doctor_target *target, const rights_wanted *wanted,
                    bwl_fault *fault)
 {
-    const doctor_server  server = { .config = doctor_redis(target)->router.config };
-    const doctor_server *store  = &server;
-    int                  status = take_features(r, target, wanted->features, fault);
+    const bwl_redis_config *config = doctor_redis(target)->router.config;
+    int                     status = take_features(r, target, wanted->features, fault);
 
     if (status < 0)
         return status;
-    if (store->config->user != NULL && strlen(store->config->user) >= sizeof r->user)
+    if (config->user != NULL && strlen(config->user) >= sizeof r->user)
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "the user name of the URL is too long; use "
                         "--user");
-    if (store->config->user != NULL)
-        (void)snprintf(r->user, sizeof r->user, "%s", store->config->user);
+    if (config->user != NULL)
+        (void)snprintf(r->user, sizeof r->user, "%s", config->user);
     for (unsigned i = 0; i < r->features_count; i++) {
         const rights_feature *f = r->features[i];
         if (f->keys == RIGHTS_KEYS_LOCK || f->keys == RIGHTS_KEYS_QUEUE)
-            add_keys(r, store, f->keys);
+            add_keys(r, config, f->keys);
         if (f->keys == RIGHTS_KEYS_GIVEN && (wanted->key == NULL || wanted->key[0] == '\0'))
             return bwl_fail(fault, BWL_STATUS_USAGE,
                             "%s needs the keys to change, as in --key 'seats:*'", f->name);
@@ -331,14 +323,14 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
             add(r, pattern, strlen(pattern));
         }
         if (f->locks)
-            add_signal(r, store);
+            add_signal(r, config);
         if (f->locks && target->replicas > 0)
             add_words(r, "+wait");
         if (f->listens)
             add_words(r, "&" BWL_QUEUE_CHANNEL "*");
         if (strcmp(f->name, "redisson") == 0)
             add_redisson(r, target, wanted->before_7);
-        if (store->config->database != 0)
+        if (config->database != 0)
             add_words(r, "+select");
         if (target->is_cluster) {
             add_cluster(r, f);
@@ -371,7 +363,7 @@ int rights_find(rights *ret_rights, const rights_wanted *wanted, char ret_why[RI
         else
             status = bwl_fail(&fault, BWL_STATUS_USAGE,
                               "%s has no server with users: give a URL of redis://", target.place);
-        doctor_target_close(&target);
+        bwl_shard_close(target.client);
     }
     if (status < 0)
         (void)snprintf(ret_why, RIGHTS_TEXT_MAX, "%s", fault.text);

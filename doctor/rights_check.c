@@ -48,29 +48,24 @@ static const char no_script[] = "0000000000000000000000000000000000000000";
 
 /* ---- one command ----------------------------------------------------------------------------- */
 
-typedef enum verdict {
-    VERDICT_GRANTED = 1,
-    VERDICT_NO_COMMAND,
-    VERDICT_NO_KEY,
-    VERDICT_NO_CHANNEL,
-    VERDICT_NOT_KNOWN, /* the server has no such command */
-} verdict;
+/* What the user lacks: the kind of an item of rights; or NOT_KNOWN: the server has no such
+ * command. */
+enum { GRANTED = 0, NO_COMMAND = '+', NO_KEY = '~', NO_CHANNEL = '&', NOT_KNOWN = '?' };
 
-/* The error shows which of the three it is; its text differs between versions. */
-static verdict verdict_of(const visit *v, bool is_error)
+/* The error shows which of them it is; its text differs between versions. */
+static char what_lacks(const visit *v, bool is_error)
 {
     const char *text = v->link.text;
 
     if (!is_error)
-        return VERDICT_GRANTED;
+        return GRANTED;
     if (strncmp(text, "ERR unknown command", 19) == 0)
-        return VERDICT_NOT_KNOWN;
+        return NOT_KNOWN;
     if (!visit_is_denied(v))
-        return VERDICT_GRANTED; /* another error, which an earlier check reports */
+        return GRANTED; /* another error, which an earlier check reports */
     if (strstr(text, "channel") != NULL)
-        return VERDICT_NO_CHANNEL;
-    return strstr(text, " a key") != NULL || strstr(text, "the keys") != NULL ? VERDICT_NO_KEY
-                                                                              : VERDICT_NO_COMMAND;
+        return NO_CHANNEL;
+    return strstr(text, " a key") != NULL || strstr(text, "the keys") != NULL ? NO_KEY : NO_COMMAND;
 }
 
 static void write_sample(char ret_name[KEY_ROOM], const char *pattern)
@@ -120,7 +115,7 @@ typedef struct samples {
     char channel[KEY_ROOM];
 } samples;
 
-static verdict ask_verdict(visit *v, const char *form, const samples *s)
+static char try(visit *v, const char *form, const samples *s)
 {
     char        text[64];
     const char *words[8];
@@ -136,7 +131,7 @@ static verdict ask_verdict(visit *v, const char *form, const samples *s)
     int type = link_ask(&v->link, words, count);
     if (type < 0)
         v->is_dead = true;
-    return verdict_of(v, type == '-');
+    return what_lacks(v, type == '-');
 }
 
 /* ---- the discarded transaction --------------------------------------------------------------- */
@@ -192,51 +187,30 @@ static const char *find_item(const rights *r, char kind)
     return "";
 }
 
-static void check_commands(visit *v, const rights *r, samples *s, missing *ret_missing,
-                           const char **ret_granted)
+/* Checks an item.  `granted` is a command with a key that the user may run; NULL: none yet. */
+static void look_at(visit *v, const char *item, samples *s, missing *ret_missing,
+                    const char **granted)
 {
-    for (unsigned i = 0; i < r->count && !v->is_dead; i++) {
-        const char *form = r->items[i][0] == '+' ? form_of(r->items[i] + 1) : NULL;
-        if (form == NULL)
-            continue;
-        verdict found = ask_verdict(v, form, s);
-        ret_missing->looked_at++;
-        if (found == VERDICT_NO_COMMAND)
-            add(ret_missing->items, r->items[i]);
-        else if (found == VERDICT_NOT_KNOWN)
-            add(ret_missing->unknown, r->items[i] + 1);
-        /* Prefer a command that writes: it checks a key for writing. */
-        else if (strchr(form, 'K') != NULL &&
-                 (*ret_granted == NULL || strcmp(form, "SET K x") == 0))
-            *ret_granted = form;
-    }
-}
+    const char *form = *granted;
 
-static void check_keys(visit *v, const rights *r, samples *s, missing *ret_missing,
-                       const char *granted)
-{
-    for (unsigned i = 0; i < r->count && !v->is_dead; i++) {
-        if (r->items[i][0] != '~' || granted == NULL)
-            continue;
-        write_sample(s->key, r->items[i] + 1);
-        ret_missing->looked_at++;
-        if (ask_verdict(v, granted, s) == VERDICT_NO_KEY)
-            add(ret_missing->items, r->items[i]);
-    }
-}
-
-static void check_channels(visit *v, const rights *r, samples *s, missing *ret_missing)
-{
-    const char *says = form_of(v->major >= 7 ? "spublish" : "publish");
-
-    for (unsigned i = 0; i < r->count && !v->is_dead; i++) {
-        if (r->items[i][0] != '&')
-            continue;
-        write_sample(s->channel, r->items[i] + 1);
-        ret_missing->looked_at++;
-        if (ask_verdict(v, says, s) == VERDICT_NO_CHANNEL)
-            add(ret_missing->items, r->items[i]);
-    }
+    if (item[0] == '~')
+        write_sample(s->key, item + 1);
+    else if (item[0] == '&')
+        write_sample(s->channel, item + 1);
+    if (item[0] != '~')
+        form = form_of(item[0] == '+' ? item + 1 : v->major >= 7 ? "spublish" : "publish");
+    if (form == NULL)
+        return;
+    char lacks = try(v, form, s);
+    ret_missing->looked_at++;
+    if (lacks == item[0])
+        add(ret_missing->items, item);
+    else if (item[0] == '+' && lacks == NOT_KNOWN)
+        add(ret_missing->unknown, item + 1);
+    /* Prefer a command that writes: it checks a key for writing. */
+    else if (item[0] == '+' && strchr(form, 'K') != NULL &&
+             (*granted == NULL || strcmp(form, "SET K x") == 0))
+        *granted = form;
 }
 
 /* Checks a list in its own transaction. */
@@ -250,9 +224,10 @@ static bool look(visit *v, const rights *r, missing *ret_missing)
     write_sample(s.channel, find_item(r, '&'));
     if (!begin(v))
         return false;
-    check_commands(v, r, &s, ret_missing, &granted);
-    check_keys(v, r, &s, ret_missing, granted);
-    check_channels(v, r, &s, ret_missing);
+    for (const char *kind = "+~&"; *kind != '\0'; kind++)
+        for (unsigned i = 0; i < r->count && !v->is_dead; i++)
+            if (r->items[i][0] == *kind)
+                look_at(v, r->items[i], &s, ret_missing, &granted);
     if (!v->is_dead)
         (void)visit_ask(v, "DISCARD");
     return !v->is_dead;
@@ -262,23 +237,23 @@ static bool look(visit *v, const rights *r, missing *ret_missing)
 
 static void report_lock(visit *v, const missing *l)
 {
-    const char     *name = v->target->protocol->name;
-    doctor_finding *f    = visit_find(v, "rights", DOCTOR_FINE);
+    const char     *name    = v->target->protocol->name;
+    bool            has_all = l->unknown[0] == '\0' && l->items[0] == '\0';
+    doctor_finding *f       = visit_find(v, "rights", has_all ? DOCTOR_FINE : DOCTOR_FAILURE);
 
-    if (l->unknown[0] != '\0') {
-        f->grade = DOCTOR_FAILURE;
-        visit_what(f, "the server has no command %.200s", l->unknown);
-        visit_why(f, "protocol %s needs it: acquire is REFUSED, or release fails", name);
-        visit_type(f, "remove its rename-command from redis.conf, or use another protocol: "
-                      "bowline acl");
-    } else if (l->items[0] != '\0') {
-        f->grade = DOCTOR_FAILURE;
-        visit_what(f, "user %.60s lacks: %.300s", visit_user(v), l->items);
-        visit_why(f, "protocol %s needs it: acquire is REFUSED, or release fails", name);
-        visit_type(f, "ACL SETUSER %.60s %.300s", visit_user(v), l->items);
-    } else {
+    if (has_all) {
         visit_what(f, "user %.60s has all permissions of protocol %s (%u checked)", visit_user(v),
                    name, l->looked_at);
+        return;
+    }
+    visit_why(f, "protocol %s needs it: acquire is REFUSED, or release fails", name);
+    if (l->unknown[0] != '\0') {
+        visit_what(f, "the server has no command %.200s", l->unknown);
+        visit_type(f, "remove its rename-command from redis.conf, or use another protocol: "
+                      "bowline acl");
+    } else {
+        visit_what(f, "user %.60s lacks: %.300s", visit_user(v), l->items);
+        visit_type(f, "ACL SETUSER %.60s %.300s", visit_user(v), l->items);
     }
 }
 

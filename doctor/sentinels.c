@@ -36,7 +36,7 @@ static int take_service(service *s, const char *text, bwl_fault *fault)
 
 static void report_no_primary(visit *v, const service *s, bwl_sentinel_says says)
 {
-    const doctor_server *store = v->store;
+    const doctor_server *store = &v->store;
     char                 words[120];
     doctor_finding      *f = visit_find(v, "sentinel", DOCTOR_FAILURE);
 
@@ -84,35 +84,27 @@ static void query_primary(visit *v, service *s)
                   "another sentinel names %.100s:%u: a failover is in progress, or the "
                   "sentinels are partitioned",
                   s->primary.host, (unsigned)s->primary.port);
-        visit_type(f, "redis-cli -h %.100s -p %u SENTINEL SENTINELS %.100s", v->store->host,
-                   (unsigned)v->store->port, s->name);
+        visit_type(f, "redis-cli -h %.100s -p %u SENTINEL SENTINELS %.100s", v->store.host,
+                   (unsigned)v->store.port, s->name);
     }
     if (!s->is_known)
         s->primary = primary;
     s->is_known = true;
 }
 
-static void visit_sentinels(visit *v, service *s, const doctor_server *of)
+static void visit_sentinels(visit *v, service *s, const bwl_redis_config *of)
 {
-    static doctor_server    at;
     static bwl_redis_config config; /* of the sentinels: their user, the TLS of the URL */
-    char                    host[BWL_RESOLVE_HOST_MAX + 1];
-    char                    user[256];
-    const char             *named = bwl_url_find(&s->url, BWL_SENTINEL_OPTION_USER);
 
     v->asks_sentinel = true;
     config           = (bwl_redis_config){ .topology = BWL_TOPOLOGY_SINGLE,
-                                           .tls      = of->config->tls,
-                                           .user     = named != NULL ? user : NULL,
+                                           .tls      = of->tls,
                                            .password = s->password };
-    (void)snprintf(user, sizeof user, "%s", named != NULL ? named : "");
+    config.user      = (char *)bwl_url_find(&s->url, BWL_SENTINEL_OPTION_USER); /* not changed */
     for (unsigned i = 0; i < s->url.hosts_count; i++) {
-        uint16_t port = s->url.hosts[i].port != 0 ? s->url.hosts[i].port : BWL_SENTINEL_PORT;
-        (void)snprintf(host, sizeof host, "%s", s->url.hosts[i].name);
-        at        = doctor_server_at(of, host, port);
-        at.config = &config;
-        v->store  = &at;
-        visit_begin(v, "sentinel ", at.where);
+        const bwl_url_host *host = &s->url.hosts[i];
+        visit_begin(v, doctor_server_at(&config, host->name,
+                                        host->port != 0 ? host->port : BWL_SENTINEL_PORT));
         if (visit_reach(v))
             query_primary(v, s);
         link_close(&v->link);
@@ -120,23 +112,19 @@ static void visit_sentinels(visit *v, service *s, const doctor_server *of)
     v->asks_sentinel = false;
 }
 
-/* True: v->store is the store of the primary. */
 bool visit_service(visit *v)
 {
-    static service       s;
-    static doctor_server at;
-    const doctor_server *of    = v->store;
-    bwl_fault            fault = { 0 };
+    static service          s;
+    const bwl_redis_config *config = v->store.config;
+    bwl_fault               fault  = { 0 };
 
     s                        = (service){ .is_known = false };
     v->report->servers_count = 0;
     if (take_service(&s, v->url, &fault) == BWL_OK) /* it was parsed before */
-        visit_sentinels(v, &s, of);
+        visit_sentinels(v, &s, config);
     if (s.is_known) {
         visit_downgrade(v, -1);
-        at       = doctor_server_at(of, s.primary.host, s.primary.port);
-        v->store = &at;
-        visit_begin(v, of->config->tls != NULL ? "rediss://" : "redis://", at.where);
+        visit_begin(v, doctor_server_at(config, s.primary.host, s.primary.port));
     }
     bwl_secret_free(s.password);
     s.password = NULL;

@@ -1,5 +1,6 @@
 /*
- * server.c -- checks a server: version, replication, clock, round trip.
+ * server.c -- checks a server: version, replication, clock, round trip; and what it can lose:
+ * evicted keys, and all that a restart loses.
  */
 #include "doctor/visit.h"
 #include "base/clock.h"
@@ -70,12 +71,11 @@ static bool mode_text(char ret_mode[INFO_VALUE_MAX], const char *info)
 static void check_mode(visit *v, const char *info)
 {
     char mode[INFO_VALUE_MAX];
-
     bool wants_cluster = v->target->is_cluster;
 
     if (!mode_text(mode, info) || strcmp(mode, wants_cluster ? "cluster" : "standalone") == 0)
         return;
-    const char     *tls = v->store->config->tls != NULL ? "s" : "";
+    const char     *tls = v->store.config->tls != NULL ? "s" : "";
     doctor_finding *f   = visit_find(v, "mode", DOCTOR_FAILURE);
     visit_what(f, "the server runs as %s%s", mode, wants_cluster ? ", not as a cluster node" : "");
     visit_why(f, wants_cluster ? "bowline needs the slot map of a cluster, and this server has none"
@@ -83,9 +83,9 @@ static void check_mode(visit *v, const char *info)
     if (strcmp(mode, "sentinel") == 0)
         visit_type(f, "use the URL of a single server: the primary that this sentinel watches");
     else if (wants_cluster)
-        visit_type(f, "redis%s://%.200s", tls, v->store->where);
+        visit_type(f, "redis%s://%.200s", tls, v->store.where);
     else if (strcmp(mode, "cluster") == 0 && !v->target->is_quorum)
-        visit_type(f, "redis%s+cluster://%.200s", tls, v->store->where);
+        visit_type(f, "redis%s+cluster://%.200s", tls, v->store.where);
     else
         visit_type(f, "use the URL of a single server");
 }
@@ -94,29 +94,27 @@ static void check_mode(visit *v, const char *info)
 
 static void check_replica(visit *v, const char *info)
 {
-    char master[INFO_VALUE_MAX];
+    char    host[INFO_VALUE_MAX], link[INFO_VALUE_MAX];
+    int64_t port       = info_number(info, "master_port", 0);
+    bool    is_of_node = v->facts.is_cluster && v->target->is_cluster;
 
-    (void)info_text(master, info, "master_host");
+    (void)info_text(host, info, "master_host");
     v->facts.is_replica = true;
-    if (v->facts.is_cluster && v->target->is_cluster) {
-        char            link[INFO_VALUE_MAX];
-        doctor_finding *r = visit_find(v, "role", DOCTOR_FINE);
-        visit_what(r, "a replica of %s:%" PRId64, master, info_number(info, "master_port", 0));
-        if (!info_text(link, info, "master_link_status") || strcmp(link, "up") == 0)
-            return;
-        r->grade = DOCTOR_WARNING;
-        visit_why(r, "its link to the primary is down: after a failover it would lack all newer "
-                     "locks");
-        visit_type(r, "redis-cli -h %.100s -p %u INFO replication", v->store->host,
-                   (unsigned)v->store->port);
+    doctor_finding *f   = visit_find(v, "role", is_of_node ? DOCTOR_FINE : DOCTOR_FAILURE);
+    if (!is_of_node) {
+        visit_what(f, "the server is a replica (READONLY) of %s:%" PRId64, host, port);
+        visit_why(f, "a replica is read-only: acquire is REFUSED");
+        visit_type(f, "use the URL of its primary: redis://%s:%" PRId64, host, port);
         return;
     }
-    doctor_finding *f = visit_find(v, "role", DOCTOR_FAILURE);
-    visit_what(f, "the server is a replica (READONLY) of %s:%" PRId64, master,
-               info_number(info, "master_port", 0));
-    visit_why(f, "a replica is read-only: acquire is REFUSED");
-    visit_type(f, "use the URL of its primary: redis://%s:%" PRId64, master,
-               info_number(info, "master_port", 0));
+    visit_what(f, "a replica of %s:%" PRId64, host, port);
+    if (!info_text(link, info, "master_link_status") || strcmp(link, "up") == 0)
+        return;
+    f->grade = DOCTOR_WARNING;
+    visit_why(f, "its link to the primary is down: after a failover it would lack all newer "
+                 "locks");
+    visit_type(f, "redis-cli -h %.100s -p %u INFO replication", v->store.host,
+               (unsigned)v->store.port);
 }
 
 static void check_master(visit *v, const char *info)
@@ -140,7 +138,7 @@ static void check_master(visit *v, const char *info)
             visit_why(f, "if it fails, no node serves its slots, and no lock of these slots can "
                          "be acquired until it is back");
             visit_type(f, "redis-cli --cluster add-node HOST:PORT %.100s --cluster-slave",
-                       v->store->where);
+                       v->store.where);
         }
         return;
     }
@@ -186,19 +184,13 @@ static bool read_time(const visit *v, int64_t *ret_us)
 {
     static const int64_t SECONDS_MAX = INT64_MAX / 2000000;
 
-    bwl_resp_cursor cursor = bwl_resp_begin(v->link.frame, v->link.frame_size);
-    bwl_resp_value  value;
-    int64_t         parts[2];
+    char    text[INFO_VALUE_MAX];
+    char   *end;
+    int64_t parts[2];
 
-    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '*' || value.count != 2)
-        return false;
     for (unsigned i = 0; i < 2; i++) {
-        char text[24];
-        if (!bwl_resp_next_bare(&cursor, &value) || value.text == NULL || value.size >= sizeof text)
+        if (!visit_part(v, i, text))
             return false;
-        memcpy(text, value.text, value.size);
-        text[value.size] = '\0';
-        char *end;
         parts[i] = strtoll(text, &end, 10);
         if (end == text || parts[i] < 0 || parts[i] > SECONDS_MAX)
             return false;
@@ -316,6 +308,143 @@ void visit_server(visit *v)
     check_role(v);
     check_clock(v);
     check_round_trip(v);
+}
+
+/* ---- what it can lose ------------------------------------------------------------------------ */
+
+static void check_policy(visit *v, const char *info)
+{
+    char            policy[INFO_VALUE_MAX];
+    int64_t         max  = info_number(info, "maxmemory", 0);
+    int64_t         used = info_number(info, "used_memory", 0);
+    doctor_finding *f    = visit_find(v, "eviction", DOCTOR_FINE);
+
+    (void)info_text(policy, info, "maxmemory_policy");
+    if (strcmp(policy, "noeviction") == 0) {
+        visit_what(f, "the server evicts no keys (noeviction)");
+        if (max <= 0 || used < max / 100 * 90)
+            return;
+        f->grade = DOCTOR_WARNING;
+        visit_why(f, "%.0f%% of maxmemory is used: when it is full, acquire is REFUSED",
+                  100.0 * (double)used / (double)max);
+        visit_type(f, "redis-cli INFO memory; CONFIG SET maxmemory");
+        return;
+    }
+    f->grade = DOCTOR_WARNING;
+    visit_what(f, "maxmemory-policy is %s%s", policy, max == 0 ? ", but maxmemory is not set" : "");
+    visit_why(f, strcmp(policy, "volatile-ttl") == 0
+                     ? "when memory is full, the server evicts the keys with the shortest time "
+                       "to live, such as locks: another client then acquires a lock that is held"
+                     : "when memory is full, the server may evict the key of a lock that is "
+                       "held, and another client acquires it; or keys of its queue");
+    visit_type(f, "CONFIG SET maxmemory-policy noeviction, or use a server only for locks");
+}
+
+static void check_evicted(visit *v)
+{
+    const char *info = visit_ask(v, "INFO stats");
+    int64_t     gone = info != NULL ? info_number(info, "evicted_keys", 0) : 0;
+
+    if (gone == 0)
+        return;
+    doctor_finding *f = visit_find(v, "evicted", DOCTOR_WARNING);
+    visit_what(f, "the server has evicted %" PRId64 " keys since its start", gone);
+    visit_why(f, "each of them may have been a lock");
+    visit_type(f, "redis-cli INFO stats, evicted_keys");
+}
+
+/* Without an AOF.  A server of a quorum has no vote until it has run for a lease: see
+ * engine/redis/topology/quorum.c. */
+static void report_snapshots(visit *v, const char *save)
+{
+    doctor_finding *f = visit_find(v, "persistence", DOCTOR_WARNING);
+
+    if (v->target->is_quorum && !v->store.config->trusts_young) {
+        f->grade = DOCTOR_NOTE;
+        visit_what(f, "a restart loses all or some locks that are held (no AOF)");
+        visit_why(f, "the server then has no vote until it has run for a lease; a majority must "
+                     "not restart within one lease");
+    } else if (save[0] == '\0') {
+        visit_what(f, "nothing is written to disk (no AOF, no save)");
+        visit_why(f, "a restart loses every lock that is held: other clients acquire them, and the "
+                     "holders get LOST at their next connection; fences still rise, by the clock "
+                     "of the server");
+        visit_type(f, "CONFIG SET appendonly yes, and appendfsync always if no lock may be lost");
+    } else {
+        visit_what(f, "only snapshots are written (save %s)", save);
+        visit_why(f, "a restart restores an older state, without newer locks; their holders get "
+                     "LOST at the next connection");
+        visit_type(f, "CONFIG SET appendonly yes");
+    }
+}
+
+static void report_aof(visit *v)
+{
+    char            fsync[INFO_VALUE_MAX];
+    bool            known = visit_setting(v, "appendfsync", fsync);
+    doctor_finding *f     = visit_find(v, "persistence", DOCTOR_FINE);
+
+    if (v->is_dead)
+        return;
+    if (known && strcmp(fsync, "always") == 0) {
+        visit_what(f, "every write is on disk before its reply (appendfsync always)");
+        return;
+    }
+    f->grade = DOCTOR_NOTE;
+    visit_what(f, "writes are logged (AOF%s%s)", known ? ", appendfsync " : "", known ? fsync : "");
+    visit_why(f, "a restart may lose the locks of the last second%s",
+              known && strcmp(fsync, "no") == 0 ? "s, with no limit" : "");
+    if (!known)
+        visit_type(f, "ACL SETUSER %.60s +config|get, to check appendfsync", visit_user(v));
+    else
+        visit_type(f, "CONFIG SET appendfsync always, if no lock may be lost");
+}
+
+static void check_disk(visit *v, const char *info)
+{
+    char last[INFO_VALUE_MAX];
+    bool log_fails  = info_text(last, info, "aof_last_write_status") && strcmp(last, "ok") != 0;
+    bool save_fails = info_text(last, info, "rdb_last_bgsave_status") && strcmp(last, "ok") != 0;
+
+    if (!log_fails && !save_fails)
+        return;
+    doctor_finding *f = visit_find(v, "disk", DOCTOR_FAILURE);
+    visit_what(f, "the last %s to disk failed", log_fails ? "write of the log" : "snapshot");
+    visit_why(f, "the server then refuses writes (MISCONF), so acquire fails");
+    visit_type(f, "redis-cli INFO persistence; df; the log of the server");
+}
+
+static void check_persistence(visit *v)
+{
+    char        save[INFO_VALUE_MAX];
+    const char *info = visit_ask(v, "INFO persistence");
+
+    if (info == NULL) {
+        visit_cannot(v, "persistence", "what a restart loses", "+info +config|get");
+        return;
+    }
+    bool logs = info_number(info, "aof_enabled", 0) == 1;
+    check_disk(v, info);
+    if (logs)
+        report_aof(v);
+    else if (!visit_setting(v, "save", save))
+        visit_cannot(v, "persistence", "what a restart loses", "+config|get");
+    else
+        report_snapshots(v, save);
+}
+
+void visit_memory(visit *v)
+{
+    if (v->is_dead)
+        return;
+    const char *info = visit_ask(v, "INFO memory");
+    if (info == NULL) {
+        visit_cannot(v, "eviction", "eviction when memory is full", "+info");
+    } else {
+        check_policy(v, info);
+        check_evicted(v);
+    }
+    check_persistence(v);
 }
 
 void visit_all(visit *v)

@@ -5,58 +5,38 @@
 #include "engine/redis/topology/cluster.h"
 #include "protocol/protocol.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* All servers, as far as there is space. */
-static void name_servers(doctor_target *target)
+/* Appends to the place, as far as there is room. */
+__attribute__((format(printf, 2, 3))) static void add(doctor_target *target, const char *format,
+                                                      ...)
 {
-    const bwl_session *first = doctor_redis(target)->router.sessions;
-    size_t             room  = sizeof target->place;
-    size_t             size =
-        (size_t)snprintf(target->place, room, "%s://", target->client->host.engine->scheme);
+    size_t  size = strlen(target->place);
+    va_list arguments;
 
-    for (const bwl_session *s = first; s != NULL && size < room; s = s->next)
-        size += (size_t)snprintf(target->place + size, room - size, "%s%s", s == first ? "" : ",",
-                                 s->endpoint.text);
+    va_start(arguments, format);
+    (void)vsnprintf(target->place + size, sizeof target->place - size, format, arguments);
+    va_end(arguments);
 }
 
-/* The nodes as in the URL. */
-static void name_nodes(doctor_target *target)
+static void add_redis(doctor_target *target)
 {
-    const bwl_cluster *cluster = doctor_redis(target)->router.cluster;
-    size_t             room    = sizeof target->place;
-    size_t             size =
-        (size_t)snprintf(target->place, room, "%s://", target->client->host.engine->scheme);
+    const bwl_router  *router   = &doctor_redis(target)->router;
+    const bwl_cluster *cluster  = router->cluster;
+    const char        *between  = "//";
+    int64_t            database = router->config->database;
 
-    for (unsigned i = 0; i < cluster->seeds_count && size < room; i++)
-        size += (size_t)snprintf(target->place + size, room - size, "%s%s:%u", i == 0 ? "" : ",",
-                                 cluster->seeds[i].host, (unsigned)cluster->seeds[i].port);
-}
-
-static void name_place(doctor_target *target)
-{
-    const bwl_shard *client = target->client;
-    const char      *scheme = client->host.engine->scheme;
-
-    if (target->is_cluster) {
-        name_nodes(target);
-    } else if (target->is_redis) {
-        const bwl_session *server   = doctor_redis(target)->router.sessions;
-        int64_t            database = server->config->database;
-        (void)snprintf(target->place, sizeof target->place, "%s://%s", scheme,
-                       server->endpoint.text);
-        if (database != 0)
-            (void)snprintf(target->place + strlen(target->place), 24, "%s%lld",
-                           server->endpoint.host != NULL ? "/" : "?db=", (long long)database);
-    } else if (client->host.engine->kind == BWL_ENGINE_FILE) {
-        const bwl_file_store *store = client->host.store;
-        (void)snprintf(target->place, sizeof target->place, "file:%.250s", store->directory.path);
-    } else if (target->is_quorum) {
-        name_servers(target);
-    } else {
-        (void)snprintf(target->place, sizeof target->place, "%s:", scheme);
+    for (unsigned i = 0; cluster != NULL && i < cluster->seeds_count; i++, between = ",")
+        add(target, "%s%s:%u", between, cluster->seeds[i].host, (unsigned)cluster->seeds[i].port);
+    for (const bwl_session *s = router->sessions; cluster == NULL && s != NULL; s = s->next) {
+        add(target, "%s%s", between, s->endpoint.text);
+        between = ",";
     }
+    if (target->is_redis && cluster == NULL && database != 0)
+        add(target, "%s%lld",
+            router->sessions->endpoint.host != NULL ? "/" : "?db=", (long long)database);
 }
 
 int doctor_target_open(doctor_target *ret_target, const char *url, uint32_t lease_ms,
@@ -80,7 +60,11 @@ int doctor_target_open(doctor_target *ret_target, const char *url, uint32_t leas
     target.replicas = client->host.settings.options.replicas;
     if (target.is_redis && doctor_redis(&target)->router.config->profile != NULL)
         target.profile = doctor_redis(&target)->router.config->profile->name;
-    name_place(&target);
+    add(&target, "%s:", client->host.engine->scheme);
+    if (target.is_redis || target.is_quorum)
+        add_redis(&target);
+    else if (client->host.engine->kind == BWL_ENGINE_FILE)
+        add(&target, "%.250s", ((const bwl_file_store *)client->host.store)->directory.path);
     *ret_target = target;
     return BWL_OK;
 }
@@ -100,16 +84,10 @@ doctor_server doctor_server_of(const bwl_session *session)
     return server;
 }
 
-doctor_server doctor_server_at(const doctor_server *like, const char *host, uint16_t port)
+doctor_server doctor_server_at(const bwl_redis_config *config, const char *host, uint16_t port)
 {
-    doctor_server server = { .config = like->config, .host = host, .port = port };
+    doctor_server server = { .config = config, .host = host, .port = port };
 
     (void)snprintf(server.where, sizeof server.where, "%.100s:%u", host, (unsigned)port);
     return server;
-}
-
-void doctor_target_close(doctor_target *target)
-{
-    bwl_shard_close(target->client);
-    target->client = NULL;
 }

@@ -32,10 +32,9 @@ typedef struct doctor_target {
     unsigned            replicas;   /* replicas that must acknowledge a grant */
 } doctor_target;
 
-/* lease_ms as in bowline_options.  Close it with doctor_target_close. */
-int  doctor_target_open(doctor_target *ret_target, const char *url, uint32_t lease_ms,
-                        bwl_fault *fault);
-void doctor_target_close(doctor_target *target);
+/* lease_ms as in bowline_options.  Close its client. */
+int doctor_target_open(doctor_target *ret_target, const char *url, uint32_t lease_ms,
+                       bwl_fault *fault);
 
 /* The Redis engine of the target. */
 static inline const bwl_redis *doctor_redis(const doctor_target *target)
@@ -46,5 +45,5 @@ static inline const bwl_redis *doctor_redis(const doctor_target *target)
 /* The server of a session. */
 doctor_server doctor_server_of(const bwl_session *session);
 
-/* Another server, with the same credentials and TLS settings.  `host` is borrowed. */
-doctor_server doctor_server_at(const doctor_server *like, const char *host, uint16_t port);
+/* Another server, with these credentials and TLS settings.  `host` is borrowed. */
+doctor_server doctor_server_at(const bwl_redis_config *config, const char *host, uint16_t port);

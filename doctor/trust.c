@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Fills in what to type, for the file or its directory. */
-static void describe(trust_fault *ret_fault, const char *path, const bwl_distrust *why)
+/* Fills in why, and what to type for the file or its directory.  Returns false. */
+static bool describe(trust_fault *ret_fault, const char *path, const bwl_distrust *why)
 {
     const char *slash = why->is_of_directory ? strrchr(path, '/') : NULL;
     int         size  = (int)strlen(path);
@@ -21,36 +21,28 @@ static void describe(trust_fault *ret_fault, const char *path, const bwl_distrus
     if (why->command != NULL)
         (void)snprintf(ret_fault->type, sizeof ret_fault->type, "type: %s %.*s", why->command, size,
                        path);
+    return false;
 }
 
 bool trust_may_steer(int fd, const char *path, trust_fault *ret_fault)
 {
     bwl_distrust why;
 
-    if (bwl_trusted(fd, path, BWL_TRUST_STEERS, &why))
-        return true;
-    describe(ret_fault, path, &why);
-    return false;
+    return bwl_trusted(fd, path, BWL_TRUST_STEERS, &why) || describe(ret_fault, path, &why);
 }
 
 bool trust_is_private(int fd, const char *path, trust_fault *ret_fault)
 {
     bwl_distrust why;
 
-    if (bwl_trusted(fd, path, BWL_TRUST_SECRET, &why))
-        return true;
-    describe(ret_fault, path, &why);
-    return false;
+    return bwl_trusted(fd, path, BWL_TRUST_SECRET, &why) || describe(ret_fault, path, &why);
 }
 
 bool trust_may_be_shared(int fd, int at, const char *path, trust_fault *ret_fault)
 {
     bwl_distrust why;
 
-    if (bwl_trusted_in(fd, at, &why))
-        return true;
-    describe(ret_fault, path, &why);
-    return false;
+    return bwl_trusted_in(fd, at, &why) || describe(ret_fault, path, &why);
 }
 
 bool trust_is_shared_directory(int at)

@@ -11,8 +11,7 @@
 
 enum { SKEW_MAX_US = 2000000, US_PER_SECOND = 1000000, US_PER_MS = 1000 };
 
-void visit_clocks(visit *v, const visit_facts *of, const char *const *where, unsigned count,
-                  const char *why)
+void visit_clocks(visit *v, const visit_facts *of, unsigned count, const char *why)
 {
     int      first = -1, last = -1;
     unsigned telling = 0;
@@ -35,8 +34,8 @@ void visit_clocks(visit *v, const visit_facts *of, const char *const *where, uns
         return;
     }
     f->grade = DOCTOR_WARNING;
-    visit_what(f, "the clock of %.120s is %" PRId64 "s ahead of the clock of %.120s", where[last],
-               apart / US_PER_SECOND, where[first]);
+    visit_what(f, "the clock of %.120s is %" PRId64 "s ahead of the clock of %.120s",
+               of[last].where, apart / US_PER_SECOND, of[first].where);
     visit_why(f, "%s", why);
     visit_type(f, "on each machine: timedatectl, chronyc tracking; slew the clocks, do not step "
                   "them");
@@ -114,25 +113,28 @@ void visit_type(doctor_finding *f, const char *format, ...)
     WRITE(f->type);
 }
 
-void visit_begin(visit *v, const char *form, const char *where)
+void visit_begin(visit *v, doctor_server store)
 {
-    doctor_report *r = v->report;
+    doctor_report *r    = v->report;
+    const char    *form = v->asks_sentinel            ? "sentinel "
+                          : store.config->tls != NULL ? "rediss://"
+                                                      : "redis://";
 
+    v->store      = store;
     v->server     = r->servers_count++;
     v->major      = 0;
     v->version[0] = '\0';
     v->is_dead    = false;
     v->is_resp2   = false;
     v->facts      = (visit_facts){ .uptime_s = -1, .wants_all_slots = -1 };
+    memcpy(v->facts.where, store.where, sizeof v->facts.where);
     assert(r->servers_count <= DOCTOR_SERVERS_MAX);
-    (void)snprintf(r->servers[v->server], DOCTOR_NAME_MAX, "%s%.200s", form, where);
-    if (strlen(where) > 200)
-        bwl_mark_cut(r->servers[v->server]);
+    (void)snprintf(r->servers[v->server], DOCTOR_NAME_MAX, "%s%s", form, store.where);
 }
 
 const char *visit_user(const visit *v)
 {
-    return v->store->config->user != NULL ? v->store->config->user : "default";
+    return v->store.config->user != NULL ? v->store.config->user : "default";
 }
 
 const char *visit_ask(visit *v, const char *command)
@@ -176,21 +178,22 @@ void visit_cannot(visit *v, const char *check, const char *what, const char *rig
         visit_type(f, "ACL SETUSER %.60s %s", visit_user(v), right);
         return;
     }
-    bwl_session_error_text(v->store->config, words, sizeof words, v->link.frame,
-                           v->link.frame_size);
+    bwl_session_error_text(v->store.config, words, sizeof words, v->link.frame, v->link.frame_size);
     visit_what(f, "%s: not checked, the server does not answer%s%s", what,
                words[0] != '\0' ? ": " : "", words);
 }
 
-/* The reply to CONFIG GET, as RESP2 or RESP3: its second text is the value. */
-static bool read_setting(const visit *v, char ret_value[INFO_VALUE_MAX])
+bool visit_part(const visit *v, unsigned index, char ret_value[INFO_VALUE_MAX])
 {
     bwl_resp_cursor cursor = bwl_resp_begin(v->link.frame, v->link.frame_size);
     bwl_resp_value  value;
 
-    if (!bwl_resp_next_bare(&cursor, &value) || value.count < 2 ||
-        !bwl_resp_next_bare(&cursor, &value) || !bwl_resp_next_bare(&cursor, &value) ||
-        value.text == NULL)
+    if (!bwl_resp_next_bare(&cursor, &value) || value.count <= index)
+        return false;
+    for (unsigned i = 0; i <= index; i++)
+        if (!bwl_resp_next_bare(&cursor, &value))
+            return false;
+    if (value.text == NULL)
         return false;
     (void)snprintf(ret_value, INFO_VALUE_MAX, "%.*s",
                    value.size < INFO_VALUE_MAX ? (int)value.size : INFO_VALUE_MAX - 1, value.text);
@@ -202,5 +205,5 @@ bool visit_setting(visit *v, const char *name, char ret_value[INFO_VALUE_MAX])
     char command[64];
 
     (void)snprintf(command, sizeof command, "CONFIG GET %s", name);
-    return visit_ask(v, command) != NULL && read_setting(v, ret_value);
+    return visit_ask(v, command) != NULL && visit_part(v, 1, ret_value);
 }

@@ -19,6 +19,7 @@ int64_t info_number(const char *info, const char *name, int64_t otherwise);
 
 /* Facts by which several servers are compared. */
 typedef struct visit_facts {
+    char    where[128];
     char    run_id[64];  /* ""                                  */
     char    replid[64];  /* of the data, shared by replicas; "" */
     char    address[64]; /* ""                                  */
@@ -27,6 +28,7 @@ typedef struct visit_facts {
     bool    tells_time;
     bool    is_cluster;
     bool    is_replica;
+    bool    fails;           /* of a quorum: it has no vote */
     int64_t node_timeout_ms; /* of a cluster node; 0: unknown */
     int8_t  wants_all_slots; /* cluster-require-full-coverage: 1 or 0; below 0: unknown */
 } visit_facts;
@@ -34,7 +36,7 @@ typedef struct visit_facts {
 typedef struct visit {
     doctor_report       *report;
     const doctor_target *target;
-    const doctor_server *store;         /* address and credentials of this server */
+    doctor_server        store;         /* address and credentials of this server */
     bool                 asks_sentinel; /* this is a sentinel */
     const char          *url; /* for the permissions of its lock; may contain a password */
     unsigned             server;
@@ -46,8 +48,8 @@ typedef struct visit {
     visit_facts          facts;
 } visit;
 
-/* Begins the next server; its name in the report is `form` and `where`. */
-void visit_begin(visit *v, const char *form, const char *where);
+/* Begins the next server, with its name in the report. */
+void visit_begin(visit *v, doctor_server store);
 
 /* Adds a finding; the next calls fill it in.  Never NULL. */
 doctor_finding *visit_find(visit *v, const char *check, doctor_grade grade);
@@ -61,6 +63,9 @@ __attribute__((format(printf, 2, 3))) void visit_type(doctor_finding *f, const c
 
 /* The user of the URL, for messages. */
 const char *visit_user(const visit *v);
+
+/* The text at this index of the last reply, an array or a map.  False: there is none. */
+bool visit_part(const visit *v, unsigned index, char ret_value[INFO_VALUE_MAX]);
 
 /* The value of CONFIG GET.  False: no permission, or no such setting. */
 bool visit_setting(visit *v, const char *name, char ret_value[INFO_VALUE_MAX]);
@@ -77,7 +82,7 @@ void visit_cannot(visit *v, const char *check, const char *what, const char *rig
 /* Connects and logs in.  False: failed, and reported. */
 bool visit_reach(visit *v);
 
-/* Checks the sentinels of a service.  True: v->store is the store of the primary that they name. */
+/* Checks the sentinels of a service.  True: v->store is the primary that they name. */
 bool visit_service(visit *v);
 
 /* Checks over that connection. */
@@ -91,14 +96,10 @@ void visit_all(visit *v);
 /* Checks the servers of redlock://, each alone and then together. */
 void visit_quorum(visit *v);
 
-void visit_clocks(visit *v, const visit_facts *of, const char *const *where, unsigned count,
-                  const char *why);
+void visit_clocks(visit *v, const visit_facts *of, unsigned count, const char *why);
 
 /* Checks a cluster: the nodes of the URL, those that they name, and then all together. */
 void visit_nodes(visit *v);
-
-/* Checks a cluster node over its connection: settings, and whether it serves. */
-void visit_node(visit *v);
 
 /* Checks a place on this machine. */
 void visit_local(visit *v);

@@ -125,7 +125,7 @@ static int look(break_job *j, failure *reterr)
                              reterr);
     if (caps_find(&gives, j->settings.url, 0, why) < 0)
         return settings_fail(&j->settings, words_of("the locks cannot be opened"), why, reterr);
-    j->is_renewed  = gives.row->renews;
+    j->is_renewed  = gives.row.renews;
     j->is_shared   = gives.profile[0] != '\0';
     j->holder.size = sizeof j->holder;
     int status     = bowline_who(j->client, j->options.name, &j->holder, &error);

@@ -25,7 +25,7 @@ const option_table caps_table = {
 
 static void write_json(const caps *c)
 {
-    const caps_row *row = c->row;
+    const caps_row *row = &c->row;
 
     json_open(NULL, '{');
     json_text("place", c->place);
@@ -58,7 +58,7 @@ static void write_line(const char *name, const char *text)
 
 static void write_text(const caps *c)
 {
-    const caps_row *row      = c->row;
+    const caps_row *row      = &c->row;
     words           protocol = words_of("%s", "");
 
     if (row->protocol != NULL)

@@ -99,7 +99,7 @@ static int answer(const settings *s, const run_options *o, failure *reterr)
     static doctor_report report;
 
     (void)reterr;
-    (void)doctor_examine(&report, s->url, s->lease_ms);
+    doctor_examine(&report, s->url, s->lease_ms);
     if (o->wants_json)
         write_json(&report);
     else

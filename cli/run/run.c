@@ -188,7 +188,7 @@ static void use_default_wait(settings *s, bool is_verbose)
         say_line("waits at most %s, the default of %s %s; -w changes it",
                  words_of_duration(found.wait_ms).text,
                  found.profile[0] != '\0' ? "profile" : "protocol",
-                 found.profile[0] != '\0' ? found.profile : found.row->protocol);
+                 found.profile[0] != '\0' ? found.profile : found.row.protocol);
 }
 
 static int prepare(job *j, failure *reterr)

@@ -11,7 +11,7 @@ static bwl_redlock_state *state_of(void *state)
     return state;
 }
 
-static unsigned votes(const bwl_redlock_state *r, bwl_vote vote)
+static unsigned votes(const bwl_redlock_state *r, unsigned vote)
 {
     unsigned count = 0;
 
@@ -36,8 +36,8 @@ static void of_answering_event(void *state, const bwl_lock_request *request, con
     bool               was_open = !r->is_decided;
 
     bwl_redlock.event(state, request, ev, fx);
-    unsigned yes = votes(r, BWL_VOTE_YES);
-    bool     won = yes > votes(r, BWL_VOTE_NO) && votes(r, (bwl_vote)0) == 0;
+    unsigned yes = votes(r, BWL_YES);
+    bool     won = yes > votes(r, BWL_NO) && votes(r, 0) == 0;
     if (was_open && won && r->verb == BWL_ACQUIRE && fx->outcome.kind != BWL_HELD) {
         bwl_no_effects(fx);
         r->is_decided = true;

@@ -4,7 +4,7 @@
  * server uses as its own.
  */
 #include "lab/mutant/symfony.h"
-#include "protocol/framework_lock.h"
+#include "protocol/token_lock.h"
 #include "protocol/store/redis.h"
 
 enum { NS_IN_MS = 1000000, STATE_SIZE = 32 };

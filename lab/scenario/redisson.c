@@ -1,11 +1,11 @@
 /*
- * redisson.c -- RLock of Redisson as in src/protocol/framework_lock.c: the invariants that hold,
+ * redisson.c -- RLock of Redisson as in src/protocol/token.c: the invariants that hold,
  * and the purpose of each of its rules.
  *
  * A scenario that breaks differs from one that holds only by the omitted rule.
  */
 #include "lab/scenario/tables.h"
-#include "protocol/framework_lock.h"
+#include "protocol/token_lock.h"
 
 /* With the tokens that the lab hands out. */
 static const bwl_compat_rules fenced = { .value = BWL_VALUE_TOKEN, .counts_fences = true };

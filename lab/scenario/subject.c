@@ -10,7 +10,6 @@
 #include "protocol/queue_lock.h"
 #include "protocol/protocol.h"
 #include "protocol/articles.h"
-#include "protocol/framework_lock.h"
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /*
- * symfony.c -- RedisStore of Symfony as in src/protocol/framework_lock.c: the invariants that hold,
+ * symfony.c -- RedisStore of Symfony as in src/protocol/token.c: the invariants that hold,
  * and the purpose of each of its rules.
  *
  * A scenario that breaks differs from one that holds only by the omitted rule.
  */
 #include "lab/mutant/symfony.h"
 #include "lab/scenario/tables.h"
-#include "protocol/framework_lock.h"
+#include "protocol/token_lock.h"
 
 enum { AHEAD_MS = 40 }; /* more than a lease */
 

@@ -3,7 +3,6 @@
 #include "lab/model/words.h"
 #include "lab/world/private_state.h"
 #include "protocol/token_lock.h"
-#include "protocol/framework_lock.h"
 #include <string.h>
 
 enum { PAUSES_ALIKE = 8 };

@@ -1,12 +1,9 @@
 /*
  * local_lock.h -- the locks that need no server.
  */
-#ifndef BWL_PROTOCOL_LOCAL_LOCK_H
-#define BWL_PROTOCOL_LOCAL_LOCK_H
+#pragma once
 
 #include "core/core.h"
 
 extern const bwl_protocol bwl_ticket;                /* the store on this machine keeps the queue */
 extern const bwl_protocol bwl_local_waiter_protocol; /* the waiters of a local group */
-
-#endif

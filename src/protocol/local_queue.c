@@ -55,11 +55,6 @@ static void join(ticket_state *t, bwl_effects *fx)
     send_command(t, JOINING, t->may_wait ? LOCAL_JOIN : LOCAL_JOIN_OR_LEAVE, fx);
 }
 
-static void try(ticket_state *t, bwl_effects *fx)
-{
-    send_command(t, TRYING, LOCAL_TRY, fx);
-}
-
 static void ticket_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                            bwl_effects *fx)
 {
@@ -83,6 +78,12 @@ static void ticket_command(void *state, const bwl_lock_request *request, const b
         break;
     case BWL_RELEASE: send_command(t, LEAVING, LOCAL_LEAVE, fx); break;
     }
+}
+
+static void ended(ticket_state *t, bwl_outcome_kind kind, bwl_effects *fx)
+{
+    t->phase = IDLE;
+    bwl_complete(fx, kind);
 }
 
 static void held(ticket_state *t, uint64_t fence, bwl_effects *fx)
@@ -121,56 +122,39 @@ static void latch_taken(ticket_state *t, bwl_ms now, bwl_effects *fx)
     if (t->may_wait) {
         report_queued(t, fx);
     } else if (++t->latched == LATCH_TRIES_MAX) {
-        t->phase = IDLE;
-        bwl_complete(fx, BWL_NOT_NOW);
+        ended(t, BWL_NOT_NOW, fx);
         return;
     }
     bwl_wake_at(fx, bwl_ms_add(now, t->pause_ms));
     t->pause_ms = bwl_ms_min(t->pause_ms * 2, LATCH_MAX_MS);
 }
 
-static void joined(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
+/* The reply to JOIN or TRY. */
+static void answered(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
 {
-    switch (ev->answer) {
-    case BWL_YES: held(t, ev->number, fx); break;
-    case BWL_NO:
-        t->store_will = ev->number;
-        t->pause_ms   = 1;
-        if (t->may_wait) {
-            queued(t, ev->now, fx);
-        } else {
-            t->phase = IDLE;
-            bwl_complete(fx, BWL_BUSY);
-        }
-        break;
-    case BWL_RETRYABLE: latch_taken(t, ev->now, fx); break;
-    case BWL_REFUSED:
-    case BWL_NOT_SENT:
-    case BWL_FOREIGN_VALUE:
-        t->phase = IDLE;
-        bwl_complete(fx, BWL_STORE_REFUSED);
-        break;
-    }
-}
+    bool is_join = t->phase == JOINING;
 
-static void tried(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
-{
     switch (ev->answer) {
     case BWL_YES: held(t, ev->number, fx); break;
     case BWL_NO:
         t->store_will = ev->number;
-        queued(t, ev->now, fx);
+        t->pause_ms   = is_join ? 1 : t->pause_ms;
+        if (is_join && !t->may_wait)
+            ended(t, BWL_BUSY, fx);
+        else
+            queued(t, ev->now, fx);
         break;
     case BWL_RETRYABLE:
-        t->pause_ms = 1;
-        join(t, fx);
+        if (is_join) {
+            latch_taken(t, ev->now, fx);
+        } else {
+            t->pause_ms = 1;
+            join(t, fx);
+        }
         break;
     case BWL_REFUSED:
     case BWL_NOT_SENT:
-    case BWL_FOREIGN_VALUE:
-        t->phase = IDLE;
-        bwl_complete(fx, BWL_STORE_REFUSED);
-        break;
+    case BWL_FOREIGN_VALUE: ended(t, BWL_STORE_REFUSED, fx); break;
     }
 }
 
@@ -179,12 +163,9 @@ static void replied(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
     if (!bwl_ends_request(&t->in_flight, ev))
         return;
     switch (t->phase) {
-    case JOINING: joined(t, ev, fx); break;
-    case TRYING: tried(t, ev, fx); break;
-    case LEAVING:
-        t->phase = IDLE;
-        bwl_complete(fx, ev->answer == BWL_YES ? BWL_RELEASED : BWL_STORE_REFUSED);
-        break;
+    case JOINING:
+    case TRYING: answered(t, ev, fx); break;
+    case LEAVING: ended(t, ev->answer == BWL_YES ? BWL_RELEASED : BWL_STORE_REFUSED, fx); break;
     case IDLE:
     case LATCHED:
     case QUEUED:
@@ -203,7 +184,7 @@ static void pushed(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
     }
     t->pause_ms = 1; /* also while a TRY is in flight: its NO may be older than this push */
     if (t->phase == QUEUED)
-        try(t, fx);
+        send_command(t, TRYING, LOCAL_TRY, fx);
 }
 
 static void ticket_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
@@ -217,7 +198,7 @@ static void ticket_event(void *state, const bwl_lock_request *request, const bwl
     case BWL_PUSH: pushed(t, ev, fx); break;
     case BWL_ALARM:
         if (t->phase == QUEUED)
-            try(t, fx);
+            send_command(t, TRYING, LOCAL_TRY, fx);
         else if (t->phase == LATCHED)
             join(t, fx);
         break;

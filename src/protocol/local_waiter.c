@@ -62,10 +62,8 @@ static void waiter_command(void *state, const bwl_lock_request *request, const b
     }
 }
 
-static void held(waiter_state *w, const bwl_event *ev, bwl_effects *fx)
+static void held(waiter_state *w, const bwl_outcome *granted, bwl_effects *fx)
 {
-    const bwl_outcome *granted = ev->details;
-
     w->phase = HELD;
     bwl_complete_held(fx, granted->until, granted->fence);
 }
@@ -84,19 +82,12 @@ static void not_granted(waiter_state *w, bwl_outcome_kind why, bwl_effects *fx)
     bwl_complete(fx, why);
 }
 
-static void left(waiter_state *w, const bwl_event *ev, bwl_effects *fx)
-{
-    const bwl_outcome *result = ev->details;
-
-    w->phase = IDLE;
-    bwl_complete(fx, ev->answer == BWL_YES ? BWL_RELEASED : result->kind);
-}
-
 static void waiter_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                          bwl_effects *fx)
 {
-    waiter_state *w       = state;
-    bool          is_push = ev->kind == BWL_PUSH;
+    waiter_state      *w       = state;
+    const bwl_outcome *result  = ev->details;
+    bool               is_push = ev->kind == BWL_PUSH;
 
     (void)request;
     if (!is_push && !bwl_ends_request(&w->in_flight, ev))
@@ -107,13 +98,15 @@ static void waiter_event(void *state, const bwl_lock_request *request, const bwl
     case HELD:
     case EXTENDING:
         if (ev->answer == BWL_YES)
-            held(w, ev, fx);
+            held(w, result, fx);
         else
-            not_granted(w, ((const bwl_outcome *)ev->details)->kind, fx);
+            not_granted(w, result->kind, fx);
         return;
     case LEAVING:
-        if (!is_push)
-            left(w, ev, fx);
+        if (is_push)
+            return;
+        w->phase = IDLE;
+        bwl_complete(fx, ev->answer == BWL_YES ? BWL_RELEASED : result->kind);
         return;
     case IDLE: return; /* of a hold that is over */
     }

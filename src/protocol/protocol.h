@@ -1,12 +1,10 @@
 /*
  * protocol.h -- the table of the lock protocols that the URL of a Redis server can name.
  *
- * Each protocol has one .c file (redisson and symfony share one), and none includes another.  They
- * are declared in groups:
- * token_lock.h, queue_lock.h, quorum.h, framework_lock.h, articles.h, local_lock.h.
+ * Each kind of lock has one .c file, and none includes another.  They are declared in groups:
+ * token_lock.h, queue_lock.h, quorum.h, articles.h, local_lock.h.
  */
-#ifndef BWL_PROTOCOL_H
-#define BWL_PROTOCOL_H
+#pragma once
 
 #include "core/compat_rules.h"
 #include "protocol/store/redis.h"
@@ -47,6 +45,7 @@ const bwl_protocol *bwl_protocol_synced(const bwl_protocol *protocol);
 /* The commands of a lock that one command acquires, one extends and one releases, by its token. */
 typedef struct bwl_lock_commands {
     bwl_redis_command take;
+    bwl_redis_command take_again; /* YES also if an earlier one was carried out */
     bwl_redis_command extend;
     bwl_redis_command release;
     const char       *kind; /* type of the key, as the command TYPE returns it */
@@ -68,5 +67,3 @@ extern const bwl_compat_rules
 extern const bwl_compat_rules bwl_compat_rules_jedis; /* "利用redis实现分布式锁", its code */
 extern const bwl_compat_rules bwl_compat_rules_lock_foo; /* ... and of its summary */
 extern const bwl_compat_rules bwl_compat_rules_server;   /* the safe variant of the first */
-
-#endif

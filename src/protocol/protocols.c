@@ -7,9 +7,10 @@
  */
 #include "protocol/protocol.h"
 #include "protocol/articles.h"
-#include "protocol/framework_lock.h"
 #include "protocol/queue_lock.h"
 #include "protocol/token_lock.h"
+
+#include <string.h>
 
 #define SECOND_NS INT64_C(1000000000)
 #define MS_NS     INT64_C(1000000)
@@ -129,15 +130,6 @@ typedef struct entry {
 static const entry entries[] = { BWL_PROTOCOL_MAP(ENTRY) };
 enum { ENTRIES = sizeof entries / sizeof entries[0] };
 
-static bool is_same(const char *a, const char *b)
-{
-    while (*a != '\0' && *a == *b) {
-        a++;
-        b++;
-    }
-    return *a == *b;
-}
-
 bwl_protocol_id bwl_protocol_id_of(const bwl_protocol *protocol)
 {
     for (unsigned i = 0; i < ENTRIES; i++)
@@ -148,9 +140,13 @@ bwl_protocol_id bwl_protocol_id_of(const bwl_protocol *protocol)
 
 const bwl_protocol *bwl_protocol_named(const char *name)
 {
-    for (unsigned i = 0; i < ENTRIES; i++)
-        if (is_same(entries[i].protocol->name, name))
+    size_t size = strlen(name);
+
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        const char *its = entries[i].protocol->name;
+        if (strlen(its) == size && memcmp(its, name, size) == 0)
             return entries[i].protocol;
+    }
     return NULL;
 }
 
@@ -166,32 +162,11 @@ const bwl_protocol *bwl_protocol_synced(const bwl_protocol *protocol)
     return protocol == &bwl_queue ? &bwl_synced_queue : NULL;
 }
 
-const bwl_lock_commands *bwl_protocol_commands(const bwl_protocol *protocol)
-{
-    static const bwl_lock_commands of_string = { .take    = REDIS_SET_IF_ABSENT,
-                                                 .extend  = REDIS_EXTEND_IF_MINE,
-                                                 .release = REDIS_DELETE_IF_MINE,
-                                                 .kind    = "string" };
-    static const bwl_lock_commands of_hash   = { .take    = REDIS_HASH_TAKE,
-                                                 .extend  = REDIS_HASH_EXTEND,
-                                                 .release = REDIS_HASH_RELEASE,
-                                                 .kind    = "hash" };
-    static const bwl_lock_commands of_zset   = { .take    = REDIS_ZSET_TAKE,
-                                                 .extend  = REDIS_ZSET_EXTEND,
-                                                 .release = REDIS_ZSET_RELEASE,
-                                                 .kind    = "zset" };
-
-    if (protocol == &bwl_redisson)
-        return &of_hash;
-    return protocol == &bwl_symfony ? &of_zset : &of_string;
-}
-
 const bwl_compat_rules *bwl_protocol_compat_rules(const bwl_protocol *protocol)
 {
-    for (unsigned i = 0; i < ENTRIES; i++)
-        if (entries[i].protocol == protocol)
-            return entries[i].rules;
-    return NULL;
+    bwl_protocol_id id = bwl_protocol_id_of(protocol);
+
+    return id != BWL_PROTOCOL_NONE ? entries[id - 1].rules : NULL;
 }
 
 const char *bwl_protocol_fault(const bwl_protocol *protocol, const bwl_compat_rules *rules)

@@ -20,8 +20,8 @@
  * The provisional grant counts from when the server made it, and a push may be delayed by any
  * time.  So the push has that time by the server's clock, and so has every reply to a waiter.  The
  * difference of the two, added to the time when that reply's command was sent, is a time before the
- * grant (queue_time.c).  If HEARTBEAT finds the grant (the push was lost, or is late), there is no
- * such time, and no outcome is reported before the reply to EXTEND.
+ * grant (bwl_queue_granted_after).  If HEARTBEAT finds the grant (the push was lost, or is late),
+ * there is no such time, and no outcome is reported before the reply to EXTEND.
  *
  * A provisional grant that came too late, and an entry that is gone from the queue, end this
  * attempt.  The next attempt has a new token, and keeps the ticket, which is the position in the
@@ -59,7 +59,6 @@
 #include "core/one_request.h"
 #include "protocol/queue_lock.h"
 #include "protocol/state.h"
-#include "protocol/queue_time.h"
 #include "protocol/store/redis.h"
 
 enum {
@@ -68,8 +67,12 @@ enum {
     PROVISIONAL_TTL_MIN_MS =
         2000,      /* time for a push, an EXTEND, and a process that is slow to wake */
     ENOUGH_OF = 4, /* HELD is reported before the confirmation if this part of the grant is left */
-    RECONFIRM_MS = 50, /* pause after a confirmation that could not be sent */
-    NOT_KNOWN    = 0,  /* the end of a grant: no outcome before the confirmation */
+    RECONFIRM_MS   = 50, /* pause after a confirmation that could not be sent */
+    NOT_KNOWN      = 0,  /* the end of a grant: no outcome before the confirmation */
+    FOREIGN_MIN_MS = 50,
+    FOREIGN_MAX_MS = 250,
+    EXPIRED_MS     = 2,
+    US_PER_MS      = 1000,
 };
 
 typedef enum phase {
@@ -94,6 +97,63 @@ static void queue_init(void *state, unsigned nodes)
 {
     assert(nodes == 1);
     *(queue_state *)state = (queue_state){ .phase = IDLE };
+}
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+/* A random time, from min_ms to max_ms. */
+static bwl_ms between(bwl_ms min_ms, bwl_ms max_ms, const bwl_random *fresh)
+{
+    unsigned random = (unsigned)fresh->bytes[0] << 8 | fresh->bytes[1];
+
+    assert(min_ms <= max_ms);
+    return min_ms + (bwl_ms)random % (max_ms - min_ms + 1);
+}
+
+/* Only the first waiter sends its heartbeat close to the end of the lock.  The others get the lock
+ * by a push.  Their heartbeats show the server that they still wait, and find a grant whose push
+ * was lost. */
+bwl_ms bwl_queue_heartbeat_ms(const bwl_queue_status *queue_status, const bwl_random *fresh)
+{
+    if (queue_status->rank > 0) /* the longest is two thirds of what the server tolerates */
+        return between(BWL_QUEUE_HEARTBEAT_MS, 2 * BWL_QUEUE_HEARTBEAT_MS, fresh);
+    if (!queue_status->is_ours || !queue_status->ends) /* no push follows its deletion */
+        return between(FOREIGN_MIN_MS, FOREIGN_MAX_MS, fresh);
+    if (queue_status->left_ms <= 0)
+        return EXPIRED_MS;
+    return bwl_ms_min(BWL_QUEUE_HEARTBEAT_MS, bwl_ms_add(queue_status->left_ms, EXPIRED_MS));
+}
+
+bwl_ms bwl_queue_slack_ms(const bwl_queue_status *queue_status)
+{
+    bool ends_later = queue_status->is_ours && queue_status->ends &&
+                      queue_status->left_ms > BWL_QUEUE_HEARTBEAT_MS + BWL_QUEUE_SLACK_MS;
+
+    return queue_status->rank > 0 || ends_later ? BWL_QUEUE_SLACK_MS : 0;
+}
+
+bwl_ms bwl_queue_retry_ms(const bwl_random *fresh)
+{
+    return between(BWL_QUEUE_HEARTBEAT_MS / 2, BWL_QUEUE_HEARTBEAT_MS, fresh);
+}
+
+/* The difference of two times of the server is a duration, even if the server's clock is wrong.
+ * The drift allowance makes it shorter.  If the clock was set back in between, the difference is
+ * negative.  If it was set forward by more than the delay of the push, the sum is in the future,
+ * which is impossible for a grant.  In both cases only one thing is certain: the grant happened
+ * after the heartbeat was sent.  So the lease counts from there: too early, never too late. */
+bwl_ms bwl_queue_granted_after(bwl_clock_sample seen, int64_t given_us, bwl_ms now, bwl_ms slack_ms)
+{
+    bwl_ms passed_ms;
+
+    assert(slack_ms >= 0);
+    if (seen.server_us <= 0 || given_us <= seen.server_us)
+        return seen.at;
+    passed_ms = (given_us - seen.server_us) / US_PER_MS;
+    passed_ms -= bwl_ms_min(passed_ms, bwl_drift_ms(passed_ms));
+    if (passed_ms > now - seen.at + slack_ms)
+        return seen.at;
+    return bwl_ms_min(seen.at + passed_ms, now);
 }
 
 /* ---- sending, completing --------------------------------------------------------------------- */
@@ -173,11 +233,6 @@ static void learn_fence(queue_state *q, uint64_t fence)
 
 /* ---- in the queue ---------------------------------------------------------------------------- */
 
-static void heartbeat(queue_state *q, bwl_ms now, bwl_effects *fx)
-{
-    send_command(q, QUEUED, REDIS_QUEUE_HEARTBEAT, now, fx);
-}
-
 static void queued(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     const bwl_queue_status *status = ev->details;
@@ -186,7 +241,8 @@ static void queued(queue_state *q, const bwl_event *ev, bwl_effects *fx)
         bwl_complete(fx, BWL_QUEUED);
     q->phase = QUEUED;
     q->seen  = (bwl_clock_sample){ .at = q->sent_at, .server_us = status->server_us };
-    bwl_queue_wake_to_heartbeat(ev, fx);
+    bwl_wake_about(fx, bwl_ms_add(ev->now, bwl_queue_heartbeat_ms(status, &ev->fresh)),
+                   bwl_queue_slack_ms(status));
 }
 
 /* The server has granted the lock; it is held until `until` if enough of the grant is left. */
@@ -252,7 +308,7 @@ static void got_status(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 static void disconnected(queue_state *q, bwl_ms now, bwl_effects *fx)
 {
     q->seen.server_us = 0;
-    heartbeat(q, now, fx);
+    send_command(q, QUEUED, REDIS_QUEUE_HEARTBEAT, now, fx);
 }
 
 static void heartbeat_ended(queue_state *q, const bwl_event *ev, bwl_effects *fx)
@@ -274,11 +330,6 @@ static void acquire_ended(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 }
 
 /* ---- a provisional grant --------------------------------------------------------------------- */
-
-static void confirm(queue_state *q, bwl_ms now, bwl_effects *fx)
-{
-    send_command(q, CONFIRMING, REDIS_QUEUE_EXTEND, now, fx);
-}
 
 /* HELD was not reported for this grant.  Without a reply the server may have made it a full
  * lease. */
@@ -307,7 +358,7 @@ static void lost(queue_state *q, bwl_effects *fx)
 static void confirmed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     if (ev->kind == BWL_DOWN)
-        confirm(q, ev->now, fx);
+        send_command(q, CONFIRMING, REDIS_QUEUE_EXTEND, ev->now, fx);
     else if (ev->answer == BWL_YES)
         held(q, fx);
     else if (ev->answer == BWL_NO)
@@ -492,9 +543,9 @@ static void queue_event(void *state, const bwl_lock_request *request, const bwl_
         break;
     case BWL_ALARM:
         if (q->phase == QUEUED && !is_in_flight)
-            heartbeat(q, ev->now, fx);
+            send_command(q, QUEUED, REDIS_QUEUE_HEARTBEAT, ev->now, fx);
         else if (q->phase == CONFIRMING && !is_in_flight)
-            confirm(q, ev->now, fx);
+            send_command(q, CONFIRMING, REDIS_QUEUE_EXTEND, ev->now, fx);
         break;
     case BWL_PUSH: pushed(q, ev, fx); break;
     }

@@ -1,8 +1,7 @@
 /*
  * queue_lock.h -- the lock of one Redis server that keeps a queue of waiters.
  */
-#ifndef BWL_PROTOCOL_QUEUE_LOCK_H
-#define BWL_PROTOCOL_QUEUE_LOCK_H
+#pragma once
 
 #include "core/core.h"
 
@@ -10,5 +9,3 @@ extern const bwl_protocol bwl_queue;
 
 /* The same lock, held only when as many replicas have it as the lock request says. */
 extern const bwl_protocol bwl_synced_queue;
-
-#endif

@@ -59,7 +59,8 @@ static unsigned too_many(const bwl_redlock_state *r)
     return r->nodes - quorum(r) + 1;
 }
 
-static unsigned count(const bwl_redlock_state *r, bwl_vote vote)
+/* The servers with this vote; 0: without a reply in this round. */
+static unsigned count(const bwl_redlock_state *r, unsigned vote)
 {
     unsigned number = 0;
 
@@ -69,23 +70,17 @@ static unsigned count(const bwl_redlock_state *r, bwl_vote vote)
     return number;
 }
 
-/* Servers without a reply in this round. */
-static unsigned silent(const bwl_redlock_state *r)
-{
-    return count(r, (bwl_vote)0);
-}
-
 /* Servers that certainly did not carry the command out. */
 static unsigned unavailable(const bwl_redlock_state *r)
 {
-    return count(r, BWL_VOTE_RETRYABLE) + count(r, BWL_VOTE_REFUSED) + count(r, BWL_VOTE_NOT_SENT);
+    return count(r, BWL_RETRYABLE) + count(r, BWL_REFUSED) + count(r, BWL_NOT_SENT);
 }
 
 static bwl_outcome_kind why_unavailable(const bwl_redlock_state *r)
 {
-    if (count(r, BWL_VOTE_REFUSED) >= too_many(r))
+    if (count(r, BWL_REFUSED) >= too_many(r))
         return BWL_STORE_REFUSED; /* a new attempt would be refused too */
-    return count(r, BWL_VOTE_NOT_SENT) > 0 ? BWL_UNREACHABLE : BWL_NOT_NOW;
+    return count(r, BWL_NOT_SENT) > 0 ? BWL_UNREACHABLE : BWL_NOT_NOW;
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
@@ -95,17 +90,6 @@ static void send_all(const bwl_redlock_state *r, bwl_redis_command command, bwl_
 {
     for (unsigned i = 0; i < r->nodes; i++)
         bwl_send_command(fx, i, command, r->round);
-}
-
-static void begin(bwl_redlock_state *r, bwl_verb verb, bwl_ms now)
-{
-    r->verb       = (uint8_t)verb;
-    r->started_at = now;
-    r->is_decided = false;
-    r->is_patient = false;
-    r->round++;
-    for (unsigned i = 0; i < BWL_NODES_MAX; i++)
-        r->votes[i] = 0;
 }
 
 static void redlock_init(void *state, unsigned nodes)
@@ -123,8 +107,14 @@ static void redlock_command(void *state, const bwl_lock_request *request, const 
     assert(r->round == 0 || r->is_decided || cmd->verb == BWL_RELEASE);
     assert(!cmd->again || r->verb == BWL_ACQUIRE);
 
-    begin(r, cmd->verb, cmd->now);
-    r->is_again = cmd->again;
+    r->verb       = (uint8_t)cmd->verb;
+    r->started_at = cmd->now;
+    r->is_decided = false;
+    r->is_patient = false;
+    r->is_again   = cmd->again;
+    r->round++;
+    for (unsigned i = 0; i < BWL_NODES_MAX; i++)
+        r->votes[i] = 0;
     if (!cmd->again)
         r->until = cmd->now + request->lease_ms -
                    bwl_drift_named_ms(request->lease_ms, request->options->drift_ppm);
@@ -179,7 +169,7 @@ static void be_patient(bwl_redlock_state *r, const bwl_lock_request *request, bw
     unsigned doublings   = request->attempt < DOUBLINGS_MAX ? request->attempt : DOUBLINGS_MAX;
     bwl_ms   patience_ms = now - r->started_at;
 
-    if (r->is_patient || count(r, BWL_VOTE_NO) == 0 || r->nodes - silent(r) < quorum(r))
+    if (r->is_patient || count(r, BWL_NO) == 0 || r->nodes - count(r, 0) < quorum(r))
         return;
     if (patience_ms < PATIENCE_MIN_MS)
         patience_ms = PATIENCE_MIN_MS;
@@ -190,9 +180,9 @@ static void be_patient(bwl_redlock_state *r, const bwl_lock_request *request, bw
 static void count_acquire(bwl_redlock_state *r, const bwl_lock_request *request, bwl_ms now,
                           bwl_effects *fx)
 {
-    unsigned never = count(r, BWL_VOTE_NO) + unavailable(r);
+    unsigned never = count(r, BWL_NO) + unavailable(r);
 
-    if (count(r, BWL_VOTE_YES) >= quorum(r))
+    if (count(r, BWL_YES) >= quorum(r))
         decide_held(r, fx);
     else if (unavailable(r) >= too_many(r))
         decide_unavailable(r, fx);
@@ -211,13 +201,13 @@ static void heal(const bwl_redlock_state *r, unsigned node, bwl_effects *fx)
 
 static void count_extend(bwl_redlock_state *r, bwl_effects *fx)
 {
-    unsigned no    = count(r, BWL_VOTE_NO);
+    unsigned no    = count(r, BWL_NO);
     unsigned never = no + unavailable(r) + count(r, BWL_VOTE_UNKNOWN);
 
-    if (count(r, BWL_VOTE_YES) >= quorum(r)) {
+    if (count(r, BWL_YES) >= quorum(r)) {
         decide_held(r, fx);
         for (unsigned i = 0; i < r->nodes; i++)
-            if (r->votes[i] == BWL_VOTE_NO)
+            if (r->votes[i] == BWL_NO)
                 heal(r, i, fx);
     } else if (no >= too_many(r)) {
         decide_against(r, BWL_LOST, fx);
@@ -238,7 +228,7 @@ static void count_release(bwl_redlock_state *r, bwl_effects *fx)
     for (unsigned i = 0; i < r->nodes; i++) {
         if (r->deleted[i])
             gone++;
-        else if (r->votes[i] == BWL_VOTE_NO)
+        else if (r->votes[i] == BWL_NO)
             no++;
         else if (r->votes[i] == BWL_VOTE_UNKNOWN)
             unknown = true;
@@ -255,21 +245,6 @@ static void count_release(bwl_redlock_state *r, bwl_effects *fx)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static bwl_vote vote_of(const bwl_event *ev)
-{
-    if (ev->kind == BWL_DOWN)
-        return BWL_VOTE_UNKNOWN;
-    switch (ev->answer) {
-    case BWL_YES: return BWL_VOTE_YES;
-    case BWL_NO: return BWL_VOTE_NO;
-    case BWL_RETRYABLE: return BWL_VOTE_RETRYABLE;
-    case BWL_REFUSED: return BWL_VOTE_REFUSED;
-    case BWL_NOT_SENT: return BWL_VOTE_NOT_SENT;
-    case BWL_FOREIGN_VALUE: break;
-    }
-    bwl_unreachable("the server compares the token, and returns no value");
-}
-
 static void voted(bwl_redlock_state *r, const bwl_lock_request *request, const bwl_event *ev,
                   bwl_effects *fx)
 {
@@ -277,8 +252,9 @@ static void voted(bwl_redlock_state *r, const bwl_lock_request *request, const b
 
     if (ev->tag != r->round || node >= r->nodes || r->votes[node] != 0)
         return; /* of another round, or the reply to a delete or a healing of this one */
-    r->votes[node] = (uint8_t)vote_of(ev);
-    if (r->verb == BWL_RELEASE && r->votes[node] == BWL_VOTE_YES)
+    assert(ev->kind == BWL_DOWN || ev->answer != BWL_FOREIGN_VALUE); /* no value is returned */
+    r->votes[node] = (uint8_t)(ev->kind == BWL_DOWN ? BWL_VOTE_UNKNOWN : (unsigned)ev->answer);
+    if (r->verb == BWL_RELEASE && r->votes[node] == BWL_YES)
         r->deleted[node] = true;
     if (!r->is_decided && r->verb == BWL_ACQUIRE)
         count_acquire(r, request, ev->now, fx);
@@ -286,8 +262,7 @@ static void voted(bwl_redlock_state *r, const bwl_lock_request *request, const b
         count_extend(r, fx);
     else if (!r->is_decided)
         count_release(r, fx);
-    else if (r->verb == BWL_EXTEND && r->votes[node] == BWL_VOTE_NO &&
-             count(r, BWL_VOTE_YES) >= quorum(r))
+    else if (r->verb == BWL_EXTEND && r->votes[node] == BWL_NO && count(r, BWL_YES) >= quorum(r))
         heal(r, node, fx);
 }
 

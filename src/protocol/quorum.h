@@ -2,23 +2,16 @@
  * quorum.h -- the Redlock protocol, and its private state.  Besides the protocol, only the lab
  * reads the state, because its fingerprints do not depend on the order of the servers.
  */
-#ifndef BWL_PROTOCOL_QUORUM_H
-#define BWL_PROTOCOL_QUORUM_H
+#pragma once
 
 #include "core/core.h"
 
 extern const bwl_protocol bwl_redlock; /* `token` on a majority of independent servers */
 
-/* The reply of a server in a round.  0: none yet. */
-typedef enum bwl_vote {
-    BWL_VOTE_YES = 1,
-    BWL_VOTE_NO,
-    BWL_VOTE_RETRYABLE,
-    BWL_VOTE_REFUSED,
-    BWL_VOTE_NOT_SENT,
-    BWL_VOTE_UNKNOWN, /* it may have carried the command out, or may still do so */
-    BWL_VOTES_END,
-} bwl_vote;
+/* The vote of a server in a round is its answer; 0: none yet.  UNKNOWN: it may have carried the
+ * command out, or may still do so.  (It is in the place of an answer that these commands never
+ * have.) */
+enum { BWL_VOTE_UNKNOWN = BWL_FOREIGN_VALUE };
 
 typedef struct bwl_redlock_state {
     bwl_ms   started_at; /* start of this round */
@@ -32,5 +25,3 @@ typedef struct bwl_redlock_state {
     uint8_t  votes[BWL_NODES_MAX];
     bool     deleted[BWL_NODES_MAX]; /* a release of this token has deleted the key there */
 } bwl_redlock_state;
-
-#endif

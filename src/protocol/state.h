@@ -1,20 +1,34 @@
 /*
- * state.h -- the private state of `token`, `queue` and the replicated locks.  Besides the protocols
- * themselves, only the lab includes it: its fingerprints and invariants read the state.
+ * state.h -- the private state of `token`, `queue` and the replicated locks; the times of `queue`.
+ * Besides the protocols themselves, only the lab includes it: its fingerprints and invariants read
+ * the state.
  */
-#ifndef BWL_PROTOCOL_STATE_H
-#define BWL_PROTOCOL_STATE_H
+#pragma once
 
 #include "core/one_request.h"
-#include "protocol/queue_time.h"
+#include "protocol/store/queue.h"
 #include "protocol/store/redis.h"
 
-/* The states of `redisson` and `symfony` begin with it. */
+/* Also of `redisson` and `symfony`. */
 typedef struct bwl_token_state {
     bwl_verb        verb; /* of the command in progress */
     bwl_one_request in_flight;
     bwl_ms          until; /* end of the lease after a YES: counted from the first command */
+    uint64_t        fence; /* of the acquire; 0: none */
 } bwl_token_state;
+
+/* The server skips a waiter without a heartbeat for three times as long. */
+enum { BWL_QUEUE_HEARTBEAT_MS = 1000 };
+
+/* A heartbeat may be late by this much. */
+enum { BWL_QUEUE_SLACK_MS = 50 };
+
+/* A sample of the server's clock: it read `server_us` when the client's clock read `at` or later.
+ * server_us 0: no sample; the grant happened after `at`. */
+typedef struct bwl_clock_sample {
+    bwl_ms  at;
+    int64_t server_us;
+} bwl_clock_sample;
 
 /* Two of the phases of queue.c: the first one, and the one that uses `seen`. */
 enum { BWL_QUEUE_IDLE = 1, BWL_QUEUE_QUEUED = 4 };
@@ -37,6 +51,21 @@ typedef struct bwl_queue_state {
     bwl_redis_command next_command;
 } bwl_queue_state;
 
+/* Milliseconds from a reply with this status to the next heartbeat. */
+bwl_ms bwl_queue_heartbeat_ms(const bwl_queue_status *queue_status, const bwl_random *fresh);
+
+/* The slack of that heartbeat; 0 if the lock may be free by then. */
+bwl_ms bwl_queue_slack_ms(const bwl_queue_status *queue_status);
+
+/* Milliseconds to the next heartbeat after one that was not carried out. */
+bwl_ms bwl_queue_retry_ms(const bwl_random *fresh);
+
+/* A time on the client's clock, at most `now`, certainly before the grant that the server made when
+ * its clock read `given_us`.  slack_ms: 0 or more; if the server's clock seems to be further ahead
+ * than this, it was set in between, and the result is `seen.at`. */
+bwl_ms bwl_queue_granted_after(bwl_clock_sample seen, int64_t given_us, bwl_ms now,
+                               bwl_ms slack_ms);
+
 enum { BWL_SYNCED_INNER_MAX = 96, BWL_SYNCED_TAG = 1 << 28 /* in no tag of the inner protocol */ };
 
 typedef struct bwl_synced_state {
@@ -49,5 +78,3 @@ typedef struct bwl_synced_state {
     bwl_ms   retry_until; /* no REPLICATED is sent after this */
     bwl_verb verb;
 } bwl_synced_state;
-
-#endif

@@ -1,14 +1,13 @@
 /*
- * token_lock.h -- the lock that is one key of one Redis server.
+ * token_lock.h -- the locks that are one key of one Redis server.
  */
-#ifndef BWL_PROTOCOL_TOKEN_LOCK_H
-#define BWL_PROTOCOL_TOKEN_LOCK_H
+#pragma once
 
 #include "core/core.h"
 
 extern const bwl_protocol bwl_token;
+extern const bwl_protocol bwl_redisson; /* RLock of Redisson: a hash, a message at each release */
+extern const bwl_protocol bwl_symfony;  /* RedisStore of Symfony: a sorted set */
 
-/* The same lock, held only when as many replicas have it as the lock request says. */
+/* `token`, held only when as many replicas have it as the lock request says. */
 extern const bwl_protocol bwl_synced_token;
-
-#endif

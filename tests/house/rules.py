@@ -84,10 +84,9 @@ FOR_EVERY_MODULE = {"include/bowline/error.h"}
 # gone from the sources must go from here too.
 OWED = set()
 
-# Protocols know nothing of each other. A file belongs to the protocol whose name its own begins with. The files that
-# hold the table of all of them belong to none.
+# Protocols know nothing of each other. The files that hold the table of all of them belong to none.
 SIBLINGS_APART = {
-    "src/protocol": {"tables": {"protocol", "protocols"}, "parts": {"queue_time": "queue"}},
+    "src/protocol": {"protocol", "protocols"},
 }
 
 # The external symbols that the pure archive may use: those of the compiler itself, and of asserts.
@@ -337,11 +336,10 @@ def resolve(root, path, quote, target):
 
 def owner_among_siblings(root, module, stem):
     """Which of a module's siblings a file belongs to; None for what they share."""
-    rule = SIBLINGS_APART[module]
     # Every .c file is a sibling of its own, and so is the header named after it.
-    if stem in rule["tables"] or not (root / module / f"{stem}.c").is_file():
+    if stem in SIBLINGS_APART[module] or not (root / module / f"{stem}.c").is_file():
         return None
-    return rule["parts"].get(stem, stem)
+    return stem
 
 
 def check_includes(root, owed=frozenset()):

@@ -268,10 +268,6 @@ def test_a_protocol_that_includes_another_is_noticed(tmp_path):
     put(tmp_path, "src/protocol/token.h", "/* t */\n")
     put(tmp_path, "src/protocol/protocols.c", '/* all */\n#include "protocol/token.h"\n')
     assert rules.check_includes(tmp_path) == []
-    put(tmp_path, "src/protocol/queue_time.c", '/* t */\n')
-    put(tmp_path, "src/protocol/queue_time.h", '/* t */\n')
-    put(tmp_path, "src/protocol/queue.c", '/* q */\n#include "protocol/queue_time.h"\n')
-    assert rules.check_includes(tmp_path) == []
     put(tmp_path, "src/protocol/redlock.c", '/* r */\n#include "protocol/token.h"\n')
     assert "sibling" in rules.check_includes(tmp_path)[0]
 

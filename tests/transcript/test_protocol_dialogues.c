@@ -7,7 +7,6 @@
 #include "transcript.h"
 #include "protocol/token_lock.h"
 #include "protocol/queue_lock.h"
-#include "protocol/framework_lock.h"
 
 static const bwl_protocol_options two_replicas = { .replicas = 2 };
 static const bwl_protocol_options drift        = { .drift_ppm = 500 };

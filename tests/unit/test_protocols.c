@@ -5,11 +5,10 @@
 #include "protocol/token_lock.h"
 #include "protocol/queue_lock.h"
 #include "protocol/quorum.h"
-#include "protocol/framework_lock.h"
 #include "protocol/local_lock.h"
 #include "protocol/articles.h"
 #include "protocol/protocol.h"
-#include "protocol/queue_time.h"
+#include "protocol/state.h"
 #include "tests/lib/suite.h"
 
 TEST(every_name_finds_its_protocol)

@@ -50,57 +50,43 @@ class client {
     [[nodiscard]] hold acquire(const std::string &name, wait_time wait = wait_time(),
                                const terms &asked = terms())
     {
-        bowline_error e{};
-        hold          won;
-
-        detail::check(acquire_to(won, name, wait, asked, e), e);
-        return won;
+        return std::move(*acquired(name, wait, asked, false));
     }
 
     /* The same, but returns nothing for BUSY and TIMEOUT.  By default it does not wait. */
     [[nodiscard]] std::optional<hold> try_acquire(const std::string &name, wait_time wait = no_wait,
                                                   const terms &asked = terms())
     {
-        bowline_error e{};
-        hold          won;
-
-        const int status = acquire_to(won, name, wait, asked, e);
-        if (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT)
-            return std::nullopt;
-        detail::check(status, e);
-        return won;
+        return acquired(name, wait, asked, true);
     }
 
     /* Returns at once; operation::finish gives the hold.  Throws USAGE, NOMEM, SYSTEM, FORKED. */
     operation<hold> start_acquire(const std::string &name, wait_time wait = wait_time(),
                                   const terms &asked = terms())
     {
-        const bowline_acquire_options o = detail::c_options(wait, asked);
-        bowline_error                 e{};
+        const bowline_acquire_options o  = detail::c_options(wait, asked);
         bowline_operation            *op = nullptr;
 
-        detail::check(bowline_acquire_start(&op, opened(), detail::c_string(name), &o, &e), e);
+        detail::call(bowline_acquire_start, &op, opened(), detail::c_string(name), &o);
         return operation<hold>(client_, op);
     }
 
     /* Who holds a name, as far as the store knows.  Throws as bowline_who. */
     [[nodiscard]] bowline_holder who(const std::string &name)
     {
-        bowline_error  e{};
         bowline_holder holder{};
 
         holder.size = sizeof holder;
-        detail::check(bowline_who(opened(), detail::c_string(name), &holder, &e), e);
+        detail::call(bowline_who, opened(), detail::c_string(name), &holder);
         return holder;
     }
 
     /* Returns at once.  Throws USAGE, NOMEM, SYSTEM, FORKED. */
     operation<bowline_holder> start_who(const std::string &name)
     {
-        bowline_error      e{};
         bowline_operation *op = nullptr;
 
-        detail::check(bowline_who_start(&op, opened(), detail::c_string(name), &e), e);
+        detail::call(bowline_who_start, &op, opened(), detail::c_string(name));
         return operation<bowline_holder>(client_, op);
     }
 
@@ -108,17 +94,13 @@ class client {
      * BUSY if that hold has ended. */
     void break_hold(const std::string &name, std::uint64_t id)
     {
-        bowline_error e{};
-
-        detail::check(bowline_break(opened(), detail::c_string(name), id, &e), e);
+        detail::call(bowline_break, opened(), detail::c_string(name), id);
     }
 
     /* Reaches the store now, trying again for at most `wait`.  Throws as bowline_ping. */
     void ping(wait_time wait = no_wait)
     {
-        bowline_error e{};
-
-        detail::check(bowline_ping(opened(), wait.ms(), &e), e);
+        detail::call(bowline_ping, opened(), wait.ms());
     }
 
     /* Changes the value of a Redis key without a lock: see update.h, also for what the function may
@@ -137,13 +119,8 @@ class client {
      * would have: call it again until it returns true. */
     bool flush_releases(wait_time wait = forever)
     {
-        bowline_error e{};
-        const int     status = bowline_flush_releases(opened(), wait.ms(), &e);
-
-        if (status == BOWLINE_TIMEOUT)
-            return false;
-        detail::check(status, e);
-        return true;
+        return detail::call_except(BOWLINE_TIMEOUT, bowline_flush_releases, opened(), wait.ms()) !=
+               BOWLINE_TIMEOUT;
     }
 
     /* For event loops: the descriptor to poll, also readable when a timer is due.  Do not read or
@@ -170,24 +147,17 @@ class client {
      * of the library.  Do not close it.  Throws SYSTEM, NOMEM, FORKED. */
     [[nodiscard]] int wakeup_fd()
     {
-        bowline_error e{};
-        const int     fd = bowline_wakeup_fd(opened(), &e);
-
-        detail::check(fd, e);
-        return fd;
+        return detail::call(bowline_wakeup_fd, opened());
     }
 
     /* The next event; nothing: there is no more.  Call it after every dispatch until then.  The
      * event names an operation by operation::get(), a hold by hold::get().  Throws FORKED. */
     [[nodiscard]] std::optional<bowline_event> next_event()
     {
-        bowline_error e{};
         bowline_event event{};
 
-        event.size       = sizeof event;
-        const int status = bowline_next_event(opened(), &event, &e);
-        detail::check(status, e);
-        if (status == 0)
+        event.size = sizeof event;
+        if (detail::call(bowline_next_event, opened(), &event) == 0)
             return std::nullopt;
         return event;
     }
@@ -195,9 +165,7 @@ class client {
     /* Does what is due, waiting for it for at most `wait`.  Throws SYSTEM, FORKED. */
     void dispatch(wait_time wait = no_wait)
     {
-        bowline_error e{};
-
-        detail::check(bowline_dispatch(opened(), wait.ms(), &e), e);
+        detail::call(bowline_dispatch, opened(), wait.ms());
     }
 
     /* For calls of bowline.h; the object still owns it.  nullptr: moved from. */
@@ -215,11 +183,10 @@ class client {
 
     void open(const options &asked)
     {
-        const bowline_options o = detail::c_options(asked);
-        bowline_error         e{};
+        const bowline_options o    = detail::c_options(asked);
         bowline_client       *made = nullptr;
 
-        detail::check(bowline_open(&made, &o, &e), e);
+        detail::call(bowline_open, &made, &o);
         client_.reset(made, bowline_close); /* closes it also if there is no memory for this */
     }
 
@@ -229,17 +196,20 @@ class client {
         return client_.get();
     }
 
-    int acquire_to(hold &ret_won, const std::string &name, wait_time wait, const terms &asked,
-                   bowline_error &reterr)
+    /* Nothing for BUSY and TIMEOUT, if it only tries. */
+    std::optional<hold> acquired(const std::string &name, wait_time wait, const terms &asked,
+                                 bool tries)
     {
-        const bowline_acquire_options o      = detail::c_options(wait, asked);
+        const bowline_acquire_options o = detail::c_options(wait, asked);
+        bowline_error                 e{};
         bowline_hold                 *won    = nullptr;
         const char                   *c_name = detail::c_string(name);
 
-        const int status = bowline_acquire(&won, opened(), c_name, &o, &reterr);
-        if (status == BOWLINE_OK)
-            ret_won = hold(client_, won);
-        return status;
+        const int status = bowline_acquire(&won, opened(), c_name, &o, &e);
+        if (tries && (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT))
+            return std::nullopt;
+        detail::check(status, e);
+        return hold(client_, won);
     }
 
     detail::client_ptr client_;

@@ -68,6 +68,24 @@ inline void check(int status, const bowline_error &e)
         throw error(status, e);
 }
 
+/* Calls a function of bowline.h whose last argument is the error, and returns its status.  Throws a
+ * status below 0 except `allowed`. */
+template <class Function, class... Arguments>
+int call_except(int allowed, Function *function, Arguments... arguments)
+{
+    bowline_error e{};
+    const int     status = function(arguments..., &e);
+
+    if (status != allowed)
+        check(status, e);
+    return status;
+}
+
+template <class Function, class... Arguments> int call(Function *function, Arguments... arguments)
+{
+    return call_except(BOWLINE_OK, function, arguments...);
+}
+
 inline void need(bool holds, const char *otherwise)
 {
     if (!holds)

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string_view>
@@ -21,31 +22,25 @@ namespace bowline {
 
 template <class Result> class operation;
 
-/* The destructor releases the lock.  The hold is the owner; another thread may have it. */
+namespace detail {
+
+/* Releases a hold of which nobody wants to know the status. */
+struct hold_release {
+    client_ptr client;
+
+    void operator()(bowline_hold *handle) const noexcept
+    {
+        (void)bowline_release(handle, nullptr); /* to see the status, call release first */
+    }
+};
+
+} /* namespace detail */
+
+/* The destructor releases the lock, and so does a move that replaces it.  It cannot be copied.  The
+ * hold is the owner; another thread may have it. */
 class [[nodiscard]] hold {
   public:
     hold() noexcept = default;
-
-    hold(hold &&other) noexcept
-        : client_(std::move(other.client_)), handle_(std::exchange(other.handle_, nullptr))
-    {
-    }
-
-    /* Releases what it held before. */
-    hold &operator=(hold &&other) noexcept
-    {
-        if (this != &other) {
-            (void)release(std::nothrow); /* to see the status, call release first */
-            client_ = std::move(other.client_);
-            handle_ = std::exchange(other.handle_, nullptr);
-        }
-        return *this;
-    }
-
-    ~hold()
-    {
-        (void)release(std::nothrow); /* likewise */
-    }
 
     /* True: not empty; the lock may be lost.  Any thread. */
     explicit operator bool() const noexcept
@@ -57,7 +52,7 @@ class [[nodiscard]] hold {
      * release ends it (a time point plus that overflows).  Any thread. */
     [[nodiscard]] milliseconds left() const noexcept
     {
-        return milliseconds(handle_ != nullptr ? bowline_hold_left_ms(handle_) : 0);
+        return milliseconds(handle_ != nullptr ? bowline_hold_left_ms(get()) : 0);
     }
 
     /* True: the lock was ours and is not any more.  Any thread. */
@@ -69,26 +64,47 @@ class [[nodiscard]] hold {
     /* A descriptor that becomes readable, and stays so, when the hold is lost, also if no thread
      * dispatches.  Poll it; do not read or close it.  A release closes it.  Throws USAGE (empty),
      * SYSTEM, NOMEM, FORKED.  One thread. */
-    [[nodiscard]] int lost_fd();
+    [[nodiscard]] int lost_fd()
+    {
+        return detail::call(bowline_hold_lost_fd, filled("an empty hold has no descriptor"));
+    }
 
     /* Nothing: no failure.  UNREACHABLE, UNKNOWN, REFUSED: the last renewal failed; the lock is
      * still ours for left().  LOST.  Throws USAGE (empty), FORKED.  Any thread. */
-    [[nodiscard]] std::optional<error> check() const;
+    [[nodiscard]] std::optional<error> check() const
+    {
+        bowline_error e{};
+        const int     status = bowline_hold_check(filled("an empty hold cannot be checked"), &e);
+
+        if (status == BOWLINE_FORKED || status == BOWLINE_USAGE)
+            detail::check(status, e);
+        if (status < 0)
+            return error(status, e);
+        return std::nullopt;
+    }
 
     /* A pointer of the caller, which its events carry.  Empty: no effect, nullptr.  Any thread. */
-    void                set_data(void *pointer) noexcept;
-    [[nodiscard]] void *data() const noexcept;
+    void set_data(void *pointer) noexcept
+    {
+        if (handle_ != nullptr)
+            bowline_hold_set_data(get(), pointer);
+    }
+
+    [[nodiscard]] void *data() const noexcept
+    {
+        return handle_ != nullptr ? bowline_hold_data(get()) : nullptr;
+    }
 
     /* The fencing token: grows with every holder of the name; 0: there is none.  Any thread. */
     [[nodiscard]] std::uint64_t fence() const noexcept
     {
-        return handle_ != nullptr ? bowline_hold_fence(handle_) : 0;
+        return handle_ != nullptr ? bowline_hold_fence(get()) : 0;
     }
 
     /* The name of the lock, ending in NUL.  Lives as long as the hold.  Any thread. */
     [[nodiscard]] std::string_view name() const noexcept
     {
-        return handle_ != nullptr ? bowline_hold_name(handle_) : "";
+        return handle_ != nullptr ? bowline_hold_name(get()) : "";
     }
 
     /* Begins the lease anew.  Throws as bowline_extend: LOST, UNKNOWN (ask left()), UNREACHABLE,
@@ -109,32 +125,35 @@ class [[nodiscard]] hold {
      * fence.  False (TIMEOUT), or an exception: the hold is lost.  Throws as bowline_yield: LOST,
      * BUSY, UNKNOWN, UNREACHABLE, REFUSED, NOMEM, SYSTEM; USAGE, FORKED, which change nothing.  One
      * thread. */
-    [[nodiscard]] bool yield(wait_time wait = forever);
+    [[nodiscard]] bool yield(wait_time wait = forever)
+    {
+        bowline_hold *handle = filled("an empty hold cannot be yielded");
+
+        return detail::call_except(BOWLINE_TIMEOUT, bowline_yield, handle, wait.ms()) == BOWLINE_OK;
+    }
 
     /* Releases the lock.  Empty afterwards, also if it throws: LOST (somebody else may have held
      * the lock), UNKNOWN, UNREACHABLE, REFUSED, NOMEM, FORKED.  Empty before: no effect.  One
      * thread. */
     void release()
     {
-        bowline_error e{};
-        detail::check(release_to(&e), e);
+        hold ended(std::move(*this));
+        detail::call(bowline_release, ended.handle_.release());
     }
 
     /* The same, returning the status.  One thread. */
     [[nodiscard]] int release(std::nothrow_t /*no throw*/) noexcept
     {
-        return release_to(nullptr);
+        hold ended(std::move(*this));
+        return bowline_release(ended.handle_.release(), nullptr);
     }
 
     /* Releases the lock without waiting for the reply: client::flush_releases() returns its result.
      * Empty afterwards, also if it throws, as release(), what is known at once.  One thread. */
     void release_nowait()
     {
-        bowline_error e{};
-        const int     status = bowline_release_nowait(std::exchange(handle_, nullptr), &e);
-
-        client_.reset();
-        detail::check(status, e);
+        hold ended(std::move(*this));
+        detail::call(bowline_release_nowait, ended.handle_.release());
     }
 
     /* The same, returning at once (operation.hpp).  An extend ends CANCELLED if its hold is
@@ -149,7 +168,7 @@ class [[nodiscard]] hold {
     /* For calls of bowline.h; the object still owns it.  nullptr: empty.  Any thread. */
     [[nodiscard]] bowline_hold *get() const noexcept
     {
-        return handle_;
+        return handle_.get();
     }
 
   private:
@@ -157,7 +176,7 @@ class [[nodiscard]] hold {
     template <class Result> friend class operation;
 
     hold(detail::client_ptr client, bowline_hold *handle) noexcept
-        : client_(std::move(client)), handle_(handle)
+        : handle_(handle, { std::move(client) })
     {
     }
 
@@ -169,73 +188,21 @@ class [[nodiscard]] hold {
         return ms == 0 ? 1 : static_cast<std::uint32_t>(ms); /* refused, as too short */
     }
 
-    void            extend_by(std::uint32_t lease_ms);
-    operation<void> start_extend_by(std::uint32_t lease_ms);
-
-    int release_to(bowline_error *reterr) noexcept
+    void extend_by(std::uint32_t lease_ms)
     {
-        const int status = bowline_release(std::exchange(handle_, nullptr), reterr);
-
-        client_.reset();
-        return status;
+        detail::call(bowline_extend, filled("an empty hold cannot be extended"), lease_ms);
     }
 
-    detail::client_ptr client_;
-    bowline_hold      *handle_ = nullptr;
+    operation<void> start_extend_by(std::uint32_t lease_ms);
+
+    [[nodiscard]] bowline_hold *filled(const char *otherwise) const
+    {
+        detail::need(handle_ != nullptr, otherwise);
+        return get();
+    }
+
+    std::unique_ptr<bowline_hold, detail::hold_release> handle_;
 };
-
-inline int hold::lost_fd()
-{
-    bowline_error e{};
-
-    detail::need(handle_ != nullptr, "an empty hold has no descriptor");
-    const int fd = bowline_hold_lost_fd(handle_, &e);
-    detail::check(fd, e);
-    return fd;
-}
-
-inline std::optional<error> hold::check() const
-{
-    bowline_error e{};
-
-    detail::need(handle_ != nullptr, "an empty hold cannot be checked");
-    const int status = bowline_hold_check(handle_, &e);
-    if (status == BOWLINE_FORKED || status == BOWLINE_USAGE)
-        detail::check(status, e);
-    if (status < 0)
-        return error(status, e);
-    return std::nullopt;
-}
-
-inline void hold::set_data(void *pointer) noexcept
-{
-    if (handle_ != nullptr)
-        bowline_hold_set_data(handle_, pointer);
-}
-
-inline void *hold::data() const noexcept
-{
-    return handle_ != nullptr ? bowline_hold_data(handle_) : nullptr;
-}
-
-inline void hold::extend_by(std::uint32_t lease_ms)
-{
-    bowline_error e{};
-
-    detail::need(handle_ != nullptr, "an empty hold cannot be extended");
-    detail::check(bowline_extend(handle_, lease_ms, &e), e);
-}
-
-inline bool hold::yield(wait_time wait)
-{
-    bowline_error e{};
-
-    detail::need(handle_ != nullptr, "an empty hold cannot be yielded");
-    const int status = bowline_yield(handle_, wait.ms(), &e);
-    if (status != BOWLINE_TIMEOUT)
-        detail::check(status, e);
-    return status == BOWLINE_OK;
-}
 
 } /* namespace bowline */
 

@@ -13,14 +13,41 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
 namespace bowline {
 
+namespace detail {
+
+/* Cancels an operation, and releases what it may have acquired. */
+template <class Result> struct operation_end {
+    client_ptr client;
+
+    void operator()(bowline_operation *handle) const noexcept
+    {
+        bowline_cancel(handle);
+        if constexpr (std::is_same_v<Result, hold>) {
+            bowline_hold *won = nullptr;
+            if (bowline_acquire_finish(&won, handle, nullptr) == BOWLINE_OK)
+                (void)bowline_release(won, nullptr); /* nobody wants to know */
+        } else if constexpr (std::is_same_v<Result, bowline_holder>) {
+            bowline_holder seen{};
+            seen.size = sizeof seen;
+            (void)bowline_who_finish(&seen, handle, nullptr); /* likewise */
+        } else {
+            (void)bowline_finish(handle, nullptr); /* likewise */
+        }
+    }
+};
+
+} /* namespace detail */
+
 /* An acquire (operation<hold>), a who (operation<bowline_holder>), or an extend, yield or release
  * (operation<void>) under way.  The destructor cancels it, and releases what it may have acquired.
+ * It can be moved, not copied.
  *
  * done, wait and cancel: Any thread, also at the same time.  None of them may overlap with finish
  * or follow it.  To cancel from another thread: wait() in this one, join the other, then finish. */
@@ -31,26 +58,6 @@ template <class Result> class [[nodiscard]] operation {
   public:
     operation() noexcept = default;
 
-    operation(operation &&other) noexcept
-        : client_(std::move(other.client_)), handle_(std::exchange(other.handle_, nullptr))
-    {
-    }
-
-    operation &operator=(operation &&other) noexcept
-    {
-        if (this != &other) {
-            drop();
-            client_ = std::move(other.client_);
-            handle_ = std::exchange(other.handle_, nullptr);
-        }
-        return *this;
-    }
-
-    ~operation()
-    {
-        drop();
-    }
-
     /* True: not empty, and to be finished.  Any thread. */
     explicit operator bool() const noexcept
     {
@@ -60,21 +67,15 @@ template <class Result> class [[nodiscard]] operation {
     /* True: it has ended, and finish does not block.  Any thread. */
     [[nodiscard]] bool done() const noexcept
     {
-        return handle_ == nullptr || bowline_operation_done(handle_) != 0;
+        return handle_ == nullptr || bowline_operation_done(get()) != 0;
     }
 
     /* Waits for the end, running the event loop of the client.  False: not yet.  Throws SYSTEM,
      * FORKED.  Any thread. */
     bool wait(wait_time wait = forever)
     {
-        bowline_error e{};
-
-        if (handle_ == nullptr)
-            return true;
-        const int status = bowline_operation_wait(handle_, wait.ms(), &e);
-        if (status != BOWLINE_TIMEOUT)
-            detail::check(status, e);
-        return status == BOWLINE_OK;
+        return handle_ == nullptr || detail::call_except(BOWLINE_TIMEOUT, bowline_operation_wait,
+                                                         get(), wait.ms()) == BOWLINE_OK;
     }
 
     /* A pointer of the caller, which its events carry, and the hold that it acquires begins with.
@@ -82,12 +83,12 @@ template <class Result> class [[nodiscard]] operation {
     void set_data(void *pointer) noexcept
     {
         if (handle_ != nullptr)
-            bowline_operation_set_data(handle_, pointer);
+            bowline_operation_set_data(get(), pointer);
     }
 
     [[nodiscard]] void *data() const noexcept
     {
-        return handle_ != nullptr ? bowline_operation_data(handle_) : nullptr;
+        return handle_ != nullptr ? bowline_operation_data(get()) : nullptr;
     }
 
     /* Ends an acquire, yield, extend or who soon, unless it has ended before: see finish.  Any
@@ -95,26 +96,24 @@ template <class Result> class [[nodiscard]] operation {
     void cancel() noexcept
     {
         if (handle_ != nullptr)
-            bowline_cancel(handle_);
+            bowline_cancel(get());
     }
 
     /* Waits for the end if necessary and returns the result.  Throws what the blocking call throws,
      * CANCELLED, and USAGE (empty).  Empty afterwards, also if it throws.  One thread. */
     Result finish()
     {
-        bowline_error e{};
-
         detail::need(handle_ != nullptr, "there is no operation to finish");
+        operation ended(std::move(*this));
         if constexpr (std::is_same_v<Result, hold>) {
-            hold won;
-            detail::check(end(won, &e), e);
-            return won;
+            return std::move(*ended.acquired(false));
         } else if constexpr (std::is_same_v<Result, bowline_holder>) {
             bowline_holder seen{};
-            detail::check(end(seen, &e), e);
+            seen.size = sizeof seen;
+            detail::call(bowline_who_finish, &seen, ended.handle_.release());
             return seen;
         } else {
-            detail::check(end(&e), e);
+            detail::call(bowline_finish, ended.handle_.release());
         }
     }
 
@@ -122,21 +121,15 @@ template <class Result> class [[nodiscard]] operation {
     [[nodiscard]] std::optional<hold> try_finish()
     {
         static_assert(std::is_same_v<Result, hold>, "only an acquire can be tried");
-        bowline_error e{};
-        hold          won;
-
         detail::need(handle_ != nullptr, "there is no operation to finish");
-        const int status = end(won, &e);
-        if (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT || status == BOWLINE_CANCELLED)
-            return std::nullopt;
-        detail::check(status, e);
-        return won;
+        operation ended(std::move(*this));
+        return ended.acquired(true);
     }
 
     /* For calls of async.h; the object still owns it.  nullptr: empty.  Any thread. */
     [[nodiscard]] bowline_operation *get() const noexcept
     {
-        return handle_;
+        return handle_.get();
     }
 
   private:
@@ -144,64 +137,33 @@ template <class Result> class [[nodiscard]] operation {
     friend class hold;
 
     operation(detail::client_ptr client, bowline_operation *handle) noexcept
-        : client_(std::move(client)), handle_(handle)
+        : handle_(handle, { std::move(client) })
     {
     }
 
-    int end(hold &ret_won, bowline_error *reterr) noexcept
+    /* Nothing for BUSY, TIMEOUT and CANCELLED, if it only tries. */
+    std::optional<hold> acquired(bool tries)
     {
-        bowline_hold *won = nullptr;
-        const int status  = bowline_acquire_finish(&won, std::exchange(handle_, nullptr), reterr);
+        bowline_error e{};
+        bowline_hold *won    = nullptr;
+        const int     status = bowline_acquire_finish(&won, handle_.release(), &e);
 
-        ret_won = hold(std::move(client_), won);
-        return status;
+        if (tries &&
+            (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT || status == BOWLINE_CANCELLED))
+            return std::nullopt;
+        detail::check(status, e);
+        return hold(std::move(handle_.get_deleter().client), won);
     }
 
-    int end(bowline_holder &ret_seen, bowline_error *reterr) noexcept
-    {
-        ret_seen.size    = sizeof ret_seen;
-        const int status = bowline_who_finish(&ret_seen, std::exchange(handle_, nullptr), reterr);
-
-        client_.reset();
-        return status;
-    }
-
-    int end(bowline_error *reterr) noexcept
-    {
-        const int status = bowline_finish(std::exchange(handle_, nullptr), reterr);
-
-        client_.reset();
-        return status;
-    }
-
-    void drop() noexcept
-    {
-        cancel();
-        if (handle_ == nullptr)
-            return;
-        if constexpr (std::is_same_v<Result, hold>) {
-            hold won; /* and given back at once */
-            (void)end(won, nullptr);
-        } else if constexpr (std::is_same_v<Result, bowline_holder>) {
-            bowline_holder seen{};
-            (void)end(seen, nullptr); /* likewise */
-        } else {
-            (void)end(nullptr); /* nobody wants to know */
-        }
-    }
-
-    detail::client_ptr client_;
-    bowline_operation *handle_ = nullptr;
+    std::unique_ptr<bowline_operation, detail::operation_end<Result>> handle_;
 };
 
 inline operation<void> hold::start_extend_by(std::uint32_t lease_ms)
 {
-    bowline_error      e{};
     bowline_operation *op = nullptr;
 
-    detail::need(handle_ != nullptr, "an empty hold cannot be extended");
-    detail::check(bowline_extend_start(&op, handle_, lease_ms, &e), e);
-    return operation<void>(client_, op);
+    detail::call(bowline_extend_start, &op, filled("an empty hold cannot be extended"), lease_ms);
+    return operation<void>(handle_.get_deleter().client, op);
 }
 
 inline operation<void> hold::start_extend()
@@ -217,23 +179,19 @@ operation<void> hold::start_extend(const std::chrono::duration<Rep, Period> &lea
 
 inline operation<void> hold::start_yield(wait_time wait)
 {
-    bowline_error      e{};
     bowline_operation *op = nullptr;
 
-    detail::need(handle_ != nullptr, "an empty hold cannot be yielded");
-    detail::check(bowline_yield_start(&op, handle_, wait.ms(), &e), e);
-    return operation<void>(client_, op);
+    detail::call(bowline_yield_start, &op, filled("an empty hold cannot be yielded"), wait.ms());
+    return operation<void>(handle_.get_deleter().client, op);
 }
 
 inline operation<void> hold::start_release()
 {
-    bowline_error      e{};
     bowline_operation *op = nullptr;
 
-    detail::need(handle_ != nullptr, "an empty hold cannot be released");
-    detail::check(bowline_release_start(&op, handle_, &e), e);
-    handle_ = nullptr; /* the operation has it */
-    return operation<void>(std::move(client_), op);
+    detail::call(bowline_release_start, &op, filled("an empty hold cannot be released"));
+    (void)handle_.release(); /* the operation has it */
+    return operation<void>(std::move(handle_.get_deleter().client), op);
 }
 
 } /* namespace bowline */

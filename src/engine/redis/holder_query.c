@@ -10,7 +10,7 @@
 #include "engine/redis/wire/value.h"
 #include "engine/redis/wire/zset_lock.h"
 #include "core/timestamps.h"
-#include "protocol/framework_lock.h"
+#include "protocol/token_lock.h"
 #include "protocol/protocol.h"
 
 #include <stdio.h>

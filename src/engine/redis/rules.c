@@ -11,7 +11,6 @@
 #include "engine/redis/redis.h"
 #include "protocol/token_lock.h"
 #include "protocol/queue_lock.h"
-#include "protocol/framework_lock.h"
 #include "protocol/protocol.h"
 
 #include <errno.h>

@@ -29,8 +29,6 @@
  */
 #include "protocol/articles.h"
 
-enum { NO_FENCE = 0 };
-
 typedef enum watch_phase {
     SETTING = 1,
     EXPIRING,
@@ -81,8 +79,6 @@ static void watch_command(void *state, const bwl_lock_request *request, const bw
     }
 }
 
-/* ---- acquire --------------------------------------------------------------------------------- */
-
 static void expire(watch_state *w, const bwl_lock_request *request, const bwl_event *ev,
                    bwl_effects *fx)
 {
@@ -98,10 +94,8 @@ static void expire_ended(const watch_state *w, const bwl_event *ev, bwl_effects 
 
     if (!was_answered)
         bwl_complete(fx, BWL_UNKNOWN);
-    else if (ev->answer == BWL_YES)
-        bwl_complete_held(fx, w->until, NO_FENCE);
     else
-        bwl_complete(fx, BWL_BUSY);
+        bwl_article_acquired(ev->answer == BWL_YES, w->until, fx);
 }
 
 static bool is_mine(const bwl_event *ev)
@@ -110,29 +104,6 @@ static bool is_mine(const bwl_event *ev)
 
     return ev->answer == BWL_YES && value->is_mine;
 }
-
-static void recalled(watch_state *w, const bwl_lock_request *request, const bwl_event *ev,
-                     bwl_effects *fx)
-{
-    if (is_mine(ev))
-        expire(w, request, ev, fx);
-    else if (ev->answer == BWL_NO)
-        send_command(w, SETTING, REDIS_SETNX, fx);
-    else
-        bwl_complete(fx, BWL_BUSY);
-}
-
-/* ---- release --------------------------------------------------------------------------------- */
-
-static void watched(watch_state *w, const bwl_event *ev, bwl_effects *fx)
-{
-    if (is_mine(ev))
-        send_command(w, DELETING, REDIS_DELETE_WATCHED, fx);
-    else
-        send_command(w, UNWATCHING, REDIS_UNWATCH, fx);
-}
-
-/* ---- the machine ----------------------------------------------------------------------------- */
 
 static void answered(watch_state *w, const bwl_lock_request *request, const bwl_event *ev,
                      bwl_effects *fx)
@@ -159,8 +130,20 @@ static void answered(watch_state *w, const bwl_lock_request *request, const bwl_
             bwl_complete(fx, BWL_BUSY);
         break;
     case REPAIRING: bwl_complete(fx, BWL_BUSY); break;
-    case RECALLING: recalled(w, request, ev, fx); break;
-    case WATCHING: watched(w, ev, fx); break;
+    case RECALLING:
+        if (is_mine(ev))
+            expire(w, request, ev, fx);
+        else if (ev->answer == BWL_NO)
+            send_command(w, SETTING, REDIS_SETNX, fx);
+        else
+            bwl_complete(fx, BWL_BUSY);
+        break;
+    case WATCHING:
+        if (is_mine(ev))
+            send_command(w, DELETING, REDIS_DELETE_WATCHED, fx);
+        else
+            send_command(w, UNWATCHING, REDIS_UNWATCH, fx);
+        break;
     case DELETING: /* NO: touched since WATCH; the lock machine sends the release again */
         bwl_complete(fx, yes ? BWL_RELEASED : BWL_NOT_NOW);
         break;

@@ -22,8 +22,7 @@
  *
  * A PUSH comes after the reply to JOIN, never before it.
  */
-#ifndef BWL_PROTOCOL_STORE_LOCAL_H
-#define BWL_PROTOCOL_STORE_LOCAL_H
+#pragma once
 
 typedef enum bwl_local_command {
     LOCAL_JOIN = 1,
@@ -33,5 +32,3 @@ typedef enum bwl_local_command {
 } bwl_local_command;
 
 enum { LOCAL_WILL_PUSH = 0, LOCAL_WILL_NOT = 1, LOCAL_WILL_GRANT = 2 };
-
-#endif

@@ -57,8 +57,7 @@
  * QUEUED reply has the server's time too.  The difference of the two, added to the time when the
  * command of QUEUED was sent, is a time before the lease began.
  */
-#ifndef BWL_PROTOCOL_STORE_QUEUE_H
-#define BWL_PROTOCOL_STORE_QUEUE_H
+#pragma once
 
 #include "core/core.h"
 
@@ -83,5 +82,3 @@ typedef struct bwl_queue_status {
     uint64_t              rank;      /* QUEUED: waiters before this one; FULL: all waiters */
     int64_t               server_us; /* QUEUED, and a push: the server's TIME, in microseconds */
 } bwl_queue_status;
-
-#endif

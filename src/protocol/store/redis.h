@@ -116,8 +116,7 @@
  *                         that number of replicas, or more                             YES
  *                         fewer                                                        NO
  */
-#ifndef BWL_PROTOCOL_STORE_REDIS_H
-#define BWL_PROTOCOL_STORE_REDIS_H
+#pragma once
 
 #include "core/core.h"
 
@@ -197,5 +196,3 @@ typedef struct bwl_redis_value {
     bool     is_mine; /* the value is, byte for byte, what this lock request writes */
     uint64_t hash;    /* of the bytes: equal if and only if the bytes are equal; never 0 */
 } bwl_redis_value;
-
-#endif

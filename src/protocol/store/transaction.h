@@ -25,8 +25,7 @@
  * the SET.  A server that refuses MULTI, but not SET, would then carry out the SET at once,
  * watched or not.
  */
-#ifndef BWL_PROTOCOL_STORE_TRANSACTION_H
-#define BWL_PROTOCOL_STORE_TRANSACTION_H
+#pragma once
 
 #include "core/core.h"
 
@@ -66,5 +65,3 @@ typedef struct bwl_transaction {
 
     uint64_t opened; /* of the engine: the connection that replied to READ */
 } bwl_transaction;
-
-#endif

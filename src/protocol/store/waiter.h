@@ -12,13 +12,10 @@
  * A PUSH says the same without a command: YES: granted, or held for longer; NO: the lock is lost,
  * or the wait has failed, or the renewal of a lock that is still held has failed.
  */
-#ifndef BWL_PROTOCOL_STORE_WAITER_H
-#define BWL_PROTOCOL_STORE_WAITER_H
+#pragma once
 
 typedef enum bwl_waiter_command {
     WAITER_ENQUEUE = 1,
     WAITER_EXTEND,
     WAITER_LEAVE
 } bwl_waiter_command;
-
-#endif

@@ -314,8 +314,7 @@ static void put_connections(bwl_print *p, const bwl_world *w, const uint8_t *ord
         for (unsigned late = 0; late <= BWL_MODEL_CLIENTS; late += BWL_MODEL_CLIENTS) {
             const bwl_model_connection *c =
                 &w->servers[BWL_ONLY].redis.connections[order[i] + late];
-            bwl_put(p, (uint64_t)c->watched << 3 | (uint64_t)c->is_dirty << 2 |
-                           (uint64_t)c->in_multi << 1 | c->is_aborted);
+            bwl_put(p, (uint64_t)c->is_watching << 1 | c->is_dirty);
         }
 }
 

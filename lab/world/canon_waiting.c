@@ -231,21 +231,6 @@ void bwl_put_waiter(bwl_print *p, const bwl_world *w, unsigned client)
                    (uint64_t)age_of(w, client, s->old_channels[1]) << 16 | s->named_claim_ms);
 }
 
-/* The member after `last`, or the first; NULL: none. */
-static const bwl_model_item *next_in_line(const bwl_model_data *data, const bwl_model_item *last)
-{
-    const bwl_model_item *next = NULL;
-
-    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
-        const bwl_model_item *item = &data->items[i];
-        if (item->is_there && item->key == BWL_MODEL_QUEUE &&
-            (last == NULL || bwl_member_is_before(last, item)) &&
-            (next == NULL || bwl_member_is_before(item, next)))
-            next = item;
-    }
-    return next;
-}
-
 static void put_heartbeats(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
                            unsigned client)
 {
@@ -275,7 +260,7 @@ void bwl_put_line(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
 {
     const bwl_model_item *item = NULL;
 
-    while ((item = next_in_line(data, item)) != NULL) {
+    while ((item = bwl_model_line_next(data, item)) != NULL) {
         bwl_member m = bwl_member_of(item->member);
         bwl_put_token(p, m.token);
         bwl_put(p, (uint64_t)age_of(w, bwl_token_client(m.token), m.push_channel) << 16 |

@@ -1,5 +1,4 @@
 #include "lab/world/waiting.h"
-#include "lab/model/inside.h"
 #include "lab/model/words.h"
 #include "lab/model/queue.h"
 #include "lab/world/private_state.h"
@@ -452,15 +451,7 @@ void bwl_wait_add_transitions(const bwl_world *w, bwl_transitions *transitions, 
 
 static const bwl_model_item *first_in_line(const bwl_world *w)
 {
-    const bwl_model_item *first = NULL;
-
-    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
-        const bwl_model_item *item = &w->servers[BWL_ONLY].redis.data.items[i];
-        if (item->is_there && item->key == BWL_MODEL_QUEUE &&
-            (first == NULL || bwl_member_is_before(item, first)))
-            first = item;
-    }
-    return first;
+    return bwl_model_line_next(&w->servers[BWL_ONLY].redis.data, NULL);
 }
 
 void bwl_wait_add_of_server(const bwl_world *w, bwl_transitions *transitions)
@@ -498,30 +489,23 @@ void bwl_wait_close(bwl_world *w, unsigned client)
 
 void bwl_wait_borrow(bwl_world *w)
 {
-    bwl_model_key *lock = &w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_LOCK];
+    bwl_model_redis *redis = &w->servers[BWL_ONLY].redis;
 
-    bwl_model_redis_set_by(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE,
-                           BWL_TOKEN_OF_STRANGER);
-    lock->lasts   = false;
-    lock->ends_at = w->servers[BWL_ONLY].redis.now + BORROWED_MS * BWL_MODEL_PER_MS;
+    bwl_model_set(redis, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE, BWL_TOKEN_OF_STRANGER);
+    bwl_model_expire(redis, BWL_MODEL_LOCK, BORROWED_MS);
 }
 
 void bwl_wait_give_back(bwl_world *w)
 {
-    bwl_model_redis_evict(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK);
+    bwl_model_remove(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK);
 }
 
 void bwl_wait_silence(bwl_world *w)
 {
-    const bwl_model_item *first = first_in_line(w);
-    uint16_t              token = bwl_member_of(first->member).token;
-    bwl_model_item       *beat =
-        bwl_model_item_of(&w->servers[BWL_ONLY].redis, BWL_MODEL_HEARTBEATS, token);
+    uint32_t member = first_in_line(w)->member;
+    uint16_t token  = bwl_member_of(member).token;
 
     w->waiting.waiters[bwl_token_client(token)].was_cut = true;
-    bwl_model_item_remove(
-        &w->servers[BWL_ONLY].redis,
-        bwl_model_item_of(&w->servers[BWL_ONLY].redis, BWL_MODEL_QUEUE, first->member));
-    if (beat != NULL)
-        bwl_model_item_remove(&w->servers[BWL_ONLY].redis, beat);
+    bwl_model_item_remove(&w->servers[BWL_ONLY].redis, BWL_MODEL_QUEUE, member);
+    bwl_model_item_remove(&w->servers[BWL_ONLY].redis, BWL_MODEL_HEARTBEATS, token);
 }

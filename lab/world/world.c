@@ -61,13 +61,13 @@ static void server_fails_over(bwl_world *w)
 static void server_evicts(bwl_world *w, unsigned key)
 {
     w->previous = (bwl_model_data){ 0 };
-    bwl_model_redis_evict(&w->servers[BWL_ONLY].redis, key);
+    bwl_model_remove(&w->servers[BWL_ONLY].redis, key);
 }
 
 static void server_meets_stranger(bwl_world *w)
 {
-    bwl_model_redis_set_by(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE,
-                           BWL_TOKEN_OF_STRANGER);
+    bwl_model_set(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE,
+                  BWL_TOKEN_OF_STRANGER);
     w->servers[BWL_ONLY].key_excused = true;
     w->servers[BWL_ONLY].key_late    = false;
 }
@@ -111,9 +111,8 @@ static void leave_stale_key(bwl_world *w)
     const bwl_compat_rules *rules     = w->scenario->options.rules;
     int64_t                 timestamp = BWL_BEGINNING_WALL_MS * 1000000 / rules->unit_ns - 2;
 
-    bwl_model_redis_set_by(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK,
-                           bwl_model_value(rules, BWL_TOKEN_OF_STRANGER, timestamp),
-                           BWL_TOKEN_OF_STRANGER);
+    bwl_model_set(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK,
+                  bwl_model_value(rules, BWL_TOKEN_OF_STRANGER, timestamp), BWL_TOKEN_OF_STRANGER);
     w->servers[BWL_ONLY].key_excused = true;
 }
 
@@ -156,7 +155,7 @@ static bool is_acquire(bwl_redis_command command)
     return command == REDIS_SET_IF_ABSENT || command == REDIS_SET_IF_ABSENT_OR_MINE ||
            command == REDIS_SETNX || command == REDIS_SWAP || command == REDIS_TAKE_TIMESTAMP ||
            command == REDIS_HASH_TAKE || command == REDIS_ZSET_TAKE ||
-           (bwl_is_queue_word(command) && command != REDIS_QUEUE_EXTEND);
+           (bwl_queue_is(command) && command != REDIS_QUEUE_EXTEND);
 }
 
 /* The server before a command. */
@@ -271,7 +270,7 @@ static void serve_next(bwl_world *w, unsigned client, bwl_server *server, unsign
 {
     bwl_link    *link    = &server->links[client];
     bwl_message *message = &link->messages[link->answered];
-    bool         queues  = bwl_is_queue_word(message->command);
+    bool         queues  = bwl_queue_is(message->command);
     bwl_grant    grant   = { 0 };
 
     assert(link->answered < link->count);
@@ -308,7 +307,7 @@ static void serve_late(bwl_world *w, unsigned client, bwl_server *server, unsign
 
     if (message.command == REDIS_REPLICATED) {
         message.answer = BWL_YES; /* no client receives it */
-    } else if (bwl_is_queue_word(message.command)) {
+    } else if (bwl_queue_is(message.command)) {
         grant = serve_waiting(w, &message);
         bwl_wait_served_late(w, client, &message);
     } else {

@@ -3,7 +3,6 @@
  */
 #include "lab/options.h"
 #include "lab/base/output.h"
-#include "lab/scenario/redlock.h"
 #include "lab/scenario/subject.h"
 #include "lab/scenario/table.h"
 #include <stdlib.h>

@@ -10,7 +10,6 @@
 #include "lab/base/output.h"
 #include "lab/base/say.h"
 #include "lab/report/draw.h"
-#include "lab/scenario/redlock.h"
 #include "lab/scenario/table.h"
 #include "lab/options.h"
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #include "core/nearest.h"
 #include "lab/scenario/as_written.h"
 #include "lab/base/grow.h"
-#include "lab/mutant/token.h"
+#include "lab/mutant/mutant.h"
 #include "lab/scenario/own.h"
 #include "lab/scenario/table.h"
 #include "lab/scenario/tables.h"
@@ -75,14 +75,12 @@ static const bwl_scenario table[] = {
         IN_SECONDS(written_watch_del, &bwl_lab_rules_token_s)),
 
     /* Mistakes that were planted. */
-    ROW("token-delete-blind", "as token, but it deletes without comparing",
-        .mutations = BWL_MUTATION_DELETE_BLIND),
-    ROW("token-extend-blind", "as token, but it extends without comparing",
-        .mutations = BWL_MUTATION_EXTEND_BLIND),
+    ROW("token-delete-blind", "as token, but it deletes without comparing", PLANTED(DELETE_BLIND)),
+    ROW("token-extend-blind", "as token, but it extends without comparing", PLANTED(EXTEND_BLIND)),
     ROW("token-reused", "as token, but every attempt of a client has the same token",
-        .mutations = BWL_MUTATION_ONE_TOKEN, .rounds = 2),
+        PLANTED(ONE_TOKEN), .rounds = 2),
     ROW("token-resends", "as token, but a new connection repeats what had no answer",
-        .mutations = BWL_MUTATION_RESENDS),
+        PLANTED(RESENDS)),
     ROW("token-from-answer", "as token, but the lease is counted from the answer",
         .protocol = &bwl_mutant_from_answer),
     ROW("token-down-is-no", "as token, but an acquire without an answer is taken for a no",

@@ -14,3 +14,7 @@ bwl_scenario bwl_scenario_at(size_t i);
 bwl_scenario bwl_scenario_complete(bwl_scenario s);
 
 bool bwl_scenario_find(const char *name, size_t *ret_i);
+
+/* The scenarios with several servers. */
+size_t       bwl_redlock_scenarios_count(void);
+bwl_scenario bwl_redlock_scenario_at(size_t i);

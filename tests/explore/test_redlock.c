@@ -7,7 +7,6 @@
 
 #include "lib/slow_build.h"
 #include "lab/report/draw.h"
-#include "lab/scenario/redlock.h"
 #include "lab/scenario/table.h"
 #include "lab/world/canon.h"
 #include "protocol/quorum.h"

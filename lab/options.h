@@ -2,7 +2,7 @@
  * options.h -- the command line of bowline-lab.
  *
  * One table of commands and one of options produce the help, getopt_long and the suggestions.  The
- * options of faults come from lab/world/budget.h.
+ * options of faults come from lab/world/scenario.h.
  */
 #pragma once
 

@@ -1,5 +1,4 @@
 #include "lab/search/frontier.h"
-#include "lab/world/client.h"
 #include <string.h>
 
 enum {
@@ -26,7 +25,8 @@ void bwl_frontier_start(bwl_frontier *f, bwl_memory *memory, const bwl_scenario 
     *f = (bwl_frontier){ .memory = memory, .layout = bwl_world_layout_of(s) };
     bwl_world_start(&f->typical, s);
     for (unsigned i = 0; i < s->clients; i++)
-        bwl_sim_client_start(&f->typical, i, 0);
+        bwl_world_perform(&f->typical,
+                          (bwl_transition){ .kind = BWL_TRANSITION_START, .client = (uint8_t)i });
 }
 
 static uint64_t word_at(const void *world, size_t i)

@@ -163,7 +163,7 @@ static unsigned age_of(const bwl_world *w, unsigned client, unsigned push_channe
                              : (unsigned)w->waiting.waiters[client].push_channel - push_channel;
 }
 
-static void put_place(bwl_print *p, const bwl_world *w, const bwl_lab_queue_status *queue_status)
+static void put_place(bwl_print *p, const bwl_world *w, const bwl_queue_status *queue_status)
 {
     bwl_put(p, (uint64_t)queue_status->kind << 16 | (uint64_t)queue_status->rank << 8 |
                    (uint64_t)queue_status->is_ours << 1 | queue_status->ends);

@@ -1,8 +1,5 @@
-#include "lab/world/client.h"
-#include "lab/world/connection.h"
-#include "lab/world/bookkeeping.h"
+#include "lab/world/inside.h"
 #include "lab/model/words.h"
-#include "lab/world/waiting.h"
 
 /* A client may send this many commands at one moment without a request of its caller: release a
  * late grant, try again, renew.  More than that is a client that hammers the server. */
@@ -291,24 +288,14 @@ static void new_round(bwl_world *w, bwl_lab_client *c)
     if (c->rounds_left != BWL_ANY)
         c->rounds_left--;
     c->round++;
-    c->is_running          = true;
-    c->caller.is_working   = false;
-    c->book.was_slow       = false;
-    c->book.was_kept       = false;
-    c->caller.is_told_end  = false;
-    c->caller.extends      = false;
-    c->caller.releases     = false;
-    c->caller.cancels      = false;
-    c->caller.yields       = false;
-    c->book.is_removed     = false;
-    c->book.is_of_old      = false;
-    c->book.asked_now      = 0;
-    c->caller.trusts_until = 0;
-    bwl_book_new_round(c);
+    c->is_running = true;
+    c->book       = (bwl_lab_book){ 0 };
+    c->caller     = (bwl_lab_caller){
+            .due_by = bwl_ms_add(bwl_ms_add(c->clock.now, wait_of(s, (unsigned)(c - w->clients))),
+                                 s->terms.answer_ms),
+    };
     if (bwl_wait_is_kept(w))
         bwl_wait_new_round(w, (unsigned)(c - w->clients));
-    c->caller.due_by = bwl_ms_add(bwl_ms_add(c->clock.now, wait_of(s, (unsigned)(c - w->clients))),
-                                  s->terms.answer_ms);
 }
 
 void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
@@ -369,7 +356,7 @@ void bwl_sim_client_yield(bwl_world *w, unsigned client, uint8_t chance)
     c->book.was_slow     = false;
     c->caller.extends    = false;
     c->caller.due_by     = bwl_ms_add(bwl_ms_add(c->clock.now, s->wait_ms), s->terms.answer_ms);
-    bwl_book_new_round(c);
+    c->book.came = c->book.turn = c->book.fence = 0;
     bwl_hold_yield(&c->hold, &random, moment(w, client), bwl_ms_add(c->clock.now, s->wait_ms), &fx);
     after(w, client, &fx);
     compare_with(w, client, before);
@@ -423,10 +410,9 @@ static void show(const bwl_world *w, const bwl_message *answer, bwl_redis_value 
 void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server,
                          const bwl_message *question, uint8_t chance)
 {
-    bwl_lab_client  *c  = &w->clients[client];
-    bwl_event        ev = { .kind = BWL_DOWN, .node = (uint8_t)server, .tag = question->tag };
-    bwl_queue_status queue_status;
-    bwl_redis_value  value;
+    bwl_lab_client *c  = &w->clients[client];
+    bwl_event       ev = { .kind = BWL_DOWN, .node = (uint8_t)server, .tag = question->tag };
+    bwl_redis_value value;
 
     if (!c->is_running || question->round != c->round)
         return;
@@ -434,10 +420,10 @@ void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server,
         ev.kind   = BWL_REPLY;
         ev.answer = (bwl_answer)question->answer;
         show(w, question, &value, &ev);
-        if (bwl_queue_is(question->command))
-            ev.details = bwl_wait_place(w, question, &queue_status);
-        if (ev.details == &queue_status)
+        if (bwl_queue_is(question->command)) {
+            ev.details = bwl_wait_place(w, question);
             bwl_wait_heard(w, client, question);
+        }
     }
     event(w, client, ev, chance);
     if (bwl_world_believes(w, client) == 0 || w->scenario->servers > 1)
@@ -454,14 +440,11 @@ void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server,
 /* The engine finds the waiter by the nonce in its token. */
 void bwl_sim_client_pushed(bwl_world *w, unsigned client, const bwl_message *push, uint8_t chance)
 {
-    bwl_lab_client  *c            = &w->clients[client];
-    bwl_queue_status queue_status = { 0 };
-    bwl_event        ev           = {
-                         .kind    = BWL_PUSH,
-                         .answer  = BWL_YES,
-                         .number  = (uint64_t)push->timestamp,
-                         .details = bwl_wait_place(w, push, &queue_status),
-    };
+    const bwl_lab_client *c  = &w->clients[client];
+    bwl_event             ev = { .kind    = BWL_PUSH,
+                                 .answer  = BWL_YES,
+                                 .number  = (uint64_t)push->timestamp,
+                                 .details = bwl_wait_place(w, push) };
 
     if (c->is_running && bwl_world_token_of(w, client) == push->token)
         event(w, client, ev, chance);

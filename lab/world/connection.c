@@ -1,6 +1,4 @@
-#include "lab/world/connection.h"
-#include "lab/world/client.h"
-#include "lab/world/waiting.h"
+#include "lab/world/inside.h"
 #include "protocol/quorum.h"
 
 static bwl_message take(bwl_message *messages, uint8_t *count, unsigned i)

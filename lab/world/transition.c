@@ -1,7 +1,7 @@
 /*
  * transition.c -- the transitions that are possible in a world, and the budget that pays for each.
  */
-#include "lab/world/waiting.h"
+#include "lab/world/inside.h"
 
 static void add_at(bwl_transitions *transitions, bwl_transition_kind kind, unsigned client,
                    unsigned server, unsigned which)

@@ -1,6 +1,5 @@
-#include "lab/world/waiting.h"
+#include "lab/world/inside.h"
 #include "lab/model/words.h"
-#include "lab/model/queue.h"
 #include "lab/world/private_state.h"
 
 /* The invariants of a lock with a queue. */
@@ -233,24 +232,9 @@ bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_message *message)
     return true;
 }
 
-const bwl_queue_status *bwl_wait_place(const bwl_world *w, const bwl_message *message,
-                                       bwl_queue_status *room)
+const bwl_queue_status *bwl_wait_place(const bwl_world *w, const bwl_message *message)
 {
-    const bwl_lab_queue_status *queue_status;
-
-    if (message->queue_status == 0)
-        return NULL;
-    queue_status = &w->waiting.places[message->queue_status - 1];
-    *room        = (bwl_queue_status){
-               .kind      = (bwl_queue_status_kind)queue_status->kind,
-               .is_ours   = queue_status->is_ours,
-               .ends      = queue_status->ends,
-               .left_ms   = queue_status->left_ms,
-               .ticket    = queue_status->ticket,
-               .rank      = queue_status->rank,
-               .server_us = queue_status->server_us,
-    };
-    return room;
+    return message->queue_status != 0 ? &w->waiting.places[message->queue_status - 1] : NULL;
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */
@@ -273,15 +257,7 @@ static uint8_t keep_place(bwl_world *w, const bwl_queue_status *queue_status)
     while (at <= BWL_PLACES_MAX && is_used(w, at))
         at++;
     assert(at <= BWL_PLACES_MAX);
-    w->waiting.places[at - 1] = (bwl_lab_queue_status){
-        .kind      = (uint8_t)queue_status->kind,
-        .is_ours   = queue_status->is_ours,
-        .ends      = queue_status->ends,
-        .rank      = (uint8_t)queue_status->rank,
-        .left_ms   = (int32_t)queue_status->left_ms,
-        .ticket    = queue_status->ticket,
-        .server_us = queue_status->server_us,
-    };
+    w->waiting.places[at - 1] = *queue_status;
     return (uint8_t)at;
 }
 

@@ -1,13 +1,9 @@
 /*
  * world.c -- the start of a world, and the effect of each transition.  See world.h.
  */
-#include "lab/world/world.h"
+#include "lab/world/inside.h"
 #include "core/compat_rules.h"
-#include "lab/world/client.h"
-#include "lab/world/connection.h"
-#include "lab/world/bookkeeping.h"
 #include "lab/model/words.h"
-#include "lab/world/waiting.h"
 #include <string.h>
 
 /* A save is a transition without cost, so the search tries every moment of saving.  There is one
@@ -140,6 +136,54 @@ void bwl_world_start(bwl_world *w, const bwl_scenario *s)
     }
 }
 
+/* ---- facts that no program knows but invariants need ------------------------------------------ */
+
+/* True if a client that acquired earlier still waits. */
+static bool is_before_others(const bwl_world *w, unsigned client)
+{
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        const bwl_lab_client *c = &w->clients[i];
+        if (i != client && c->is_running && bwl_hold_is_acquiring(&c->hold) && c->book.came != 0 &&
+            c->book.came < w->clients[client].book.came)
+            return true;
+    }
+    return false;
+}
+
+/* The server has executed a command of the client.  `was_of`: the owner of the key before; 0:
+ * none. */
+static void note_served(bwl_world *w, unsigned client, const bwl_message *message, uint16_t was_of)
+{
+    bwl_lab_client *c = &w->clients[client];
+
+    if (w->scenario->servers > 1 || !c->is_running || message->round != c->round ||
+        !bwl_hold_is_acquiring(&c->hold))
+        return;
+    if (c->book.came == 0)
+        c->book.came = ++w->arrivals;
+    if (was_of == bwl_model_owner(&w->servers[BWL_ONLY].redis) ||
+        bwl_model_owner(&w->servers[BWL_ONLY].redis) != bwl_world_token_of(w, client))
+        return;
+    c->book.turn = ++w->turns;
+    if (w->scenario->server.fences)
+        c->book.fence = ++w->fences;
+    if (is_before_others(w, client))
+        w->broken |= BWL_INVARIANT_FIRST_COME;
+}
+
+/* The resource accepts every write of a lock without a fence. */
+static void note_write(bwl_world *w, unsigned client)
+{
+    const bwl_lab_client *c         = &w->clients[client];
+    bool                  is_fenced = c->hold.fence != 0;
+    bool                  is_taken  = !is_fenced || c->hold.fence >= w->resource.fence;
+
+    if (is_taken ? c->book.turn < w->resource.turn : c->book.turn >= w->resource.turn)
+        w->broken |= BWL_INVARIANT_FENCE;
+    if (is_taken)
+        w->resource = (bwl_resource){ .fence = c->hold.fence, .turn = c->book.turn };
+}
+
 /* ---- the server ------------------------------------------------------------------------------ */
 
 static void note_removed(bwl_world *w, uint16_t token)
@@ -247,7 +291,7 @@ static void serve(bwl_world *w, unsigned client, bwl_server *server, unsigned co
     bwl_model_reply reply = bwl_model_redis_reply(&server->redis, &args, w->scenario->mutations);
 
     judge(w, server, message, &was);
-    bwl_book_served(w, client, message, was.owner);
+    note_served(w, client, message, was.owner);
     message->answer  = (uint8_t)reply.answer;
     message->is_mine = reply.is_mine;
     if (w->scenario->server.fences)
@@ -392,7 +436,7 @@ static void carry_out(bwl_world *w, bwl_transition transition)
     case BWL_TRANSITION_STEP_WALL:
         w->clients[client].clock.skew_ms += w->scenario->clocks.wall_ms;
         break;
-    case BWL_TRANSITION_WRITE: bwl_book_write(w, client); break;
+    case BWL_TRANSITION_WRITE: note_write(w, client); break;
     case BWL_TRANSITION_RATE:
         w->clients[client].clock.pace = (uint16_t)w->scenario->clocks.rate_pace;
         break;

@@ -15,7 +15,6 @@
 #include "lab/world/client_clock.h"
 #include "lab/world/server.h"
 #include "lab/world/transition.h"
-#include "lab/world/waiting_state.h"
 #include <string.h>
 
 enum {

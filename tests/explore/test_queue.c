@@ -13,7 +13,6 @@
 #include "lab/model/queue.h"
 #include "lab/mutant/mutant.h"
 #include "lab/base/token_number.h"
-#include "lab/world/waiting.h"
 #include "protocol/queue_lock.h"
 
 #include <stdio.h>

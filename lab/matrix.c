@@ -2,7 +2,7 @@
  * matrix.c -- `bowline-lab matrix`: protocols by faults, as a table and as a page.
  */
 #include "lab/report/matrix.h"
-#include "lab/base/grow.h"
+#include "lab/base/memory.h"
 #include "lab/base/output.h"
 #include "lab/report/names.h"
 #include "lab/scenario/subject.h"
@@ -15,7 +15,7 @@ static int add_row(bwl_matrix *m, const bwl_lab_options *set, const char *name)
     bwl_text      fault[3];
 
     if (!bwl_subject_find(name, world, fault))
-        return bwl_complain(fault[0], fault[1], fault[2]);
+        return bwl_complain(fault[0], fault[1].of, fault[2].of);
     world->invariants &= ~(unsigned)BWL_INVARIANT_NO_OVERLAP;
     if (set->clients != 0)
         world->clients = set->clients;

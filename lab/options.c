@@ -109,8 +109,8 @@ void bwl_options_help(FILE *out)
 static bool is_bad_number(const char *name, const char *text, uint64_t max)
 {
     (void)bwl_complain(bwl_say("--%s %s is not a valid number", name, bwl_shown(text).of),
-                       bwl_say("it must be from 1 to %llu", (unsigned long long)max),
-                       bwl_say("type: bowline lab --help"));
+                       bwl_say("it must be from 1 to %llu", (unsigned long long)max).of,
+                       "type: bowline lab --help");
     return false;
 }
 
@@ -145,7 +145,7 @@ static bool read_memory(const char *text, size_t *ret_bytes)
     if (text[0] < '0' || text[0] > '9' || unit == NULL || (*end != '\0' && end[1] != '\0') ||
         number == 0 || number > (SIZE_MAX >> shift)) {
         (void)bwl_complain(bwl_say("--memory %s is not an amount of memory", bwl_shown(text).of),
-                           bwl_say("%s", ""), bwl_say("type it as 512M or 2G"));
+                           "", "type it as 512M or 2G");
         return false;
     }
     *ret_bytes = (size_t)number << shift;
@@ -178,9 +178,9 @@ static bool read_invariant(bwl_lab_options *set, const char *text)
     for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
         labels[i] = bwl_invariant_label(1u << i);
     meant = bwl_nearest(text, labels, BWL_INVARIANTS_COUNT);
-    (void)bwl_complain(bwl_say("no invariant is called %s", bwl_shown(text).of), bwl_say("%s", ""),
-                       meant != NULL ? bwl_say("did you mean --invariant '%s'?", meant)
-                                     : bwl_say("type: bowline lab list"));
+    (void)bwl_complain(bwl_say("no invariant is called %s", bwl_shown(text).of), "",
+                       meant != NULL ? bwl_say("did you mean --invariant '%s'?", meant).of
+                                     : "type: bowline lab list");
     return false;
 }
 
@@ -266,8 +266,8 @@ static int complain_about(const char *typed, const struct option *longs)
         words[count] = longs[count].name;
     meant = bwl_nearest(typed + strspn(typed, "-"), words, count);
     return bwl_complain(
-        bwl_say("%s is no option, or its value is missing", bwl_shown(typed).of), bwl_say("%s", ""),
-        meant != NULL ? bwl_say("did you mean --%s?", meant) : bwl_say("type: bowline lab --help"));
+        bwl_say("%s is no option, or its value is missing", bwl_shown(typed).of), "",
+        meant != NULL ? bwl_say("did you mean --%s?", meant).of : "type: bowline lab --help");
 }
 
 static bool is_for(const bwl_lab_options *set, option_id id)
@@ -293,7 +293,7 @@ static int read_all(bwl_lab_options *set, int argc, char **argv)
         if (!is_for(set, id))
             return bwl_complain(bwl_say("%s is no option of `%s`", bwl_shown(argv[optind - 1]).of,
                                         commands[set->command].word),
-                                bwl_say("%s", ""), bwl_say("type: bowline lab --help"));
+                                "", "type: bowline lab --help");
         if (!read_option(set, id, optarg))
             return BWL_EXIT_USAGE;
     }
@@ -315,9 +315,9 @@ static int read_command(bwl_lab_options *set, const char *word)
         }
     }
     meant = bwl_nearest(word, words, BWL_COMMANDS_COUNT);
-    return bwl_complain(bwl_say("there is no command %s", bwl_shown(word).of), bwl_say("%s", ""),
-                        meant != NULL ? bwl_say("did you mean %s?", meant)
-                                      : bwl_say("type: bowline lab --help"));
+    return bwl_complain(bwl_say("there is no command %s", bwl_shown(word).of), "",
+                        meant != NULL ? bwl_say("did you mean %s?", meant).of
+                                      : "type: bowline lab --help");
 }
 
 static int check_operands(const bwl_lab_options *set)
@@ -330,8 +330,8 @@ static int check_operands(const bwl_lab_options *set)
         return 0;
     return bwl_complain(bwl_say(is_one ? "%s takes exactly one %s" : "%s takes nothing%s",
                                 commands[set->command].word, wants),
-                        bwl_say("%s", ""),
-                        bwl_say("type: bowline lab %s %s", commands[set->command].word, wants));
+                        "",
+                        bwl_say("type: bowline lab %s %s", commands[set->command].word, wants).of);
 }
 
 int bwl_options_read(bwl_lab_options *ret_options, int argc, char **argv)

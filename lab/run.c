@@ -120,9 +120,9 @@ static int complain_about(const settings *set, const char *name)
     for (size_t i = 0; i < set->count(); i++)
         names[i] = set->at(i).name;
     meant = bwl_nearest(name, names, set->count());
-    return bwl_complain(bwl_say("no scenario is called %s", bwl_shown(name).of), bwl_say("%s", ""),
-                        meant != NULL ? bwl_say("did you mean %s?", meant)
-                                      : bwl_say("type: bowline lab list"));
+    return bwl_complain(bwl_say("no scenario is called %s", bwl_shown(name).of), "",
+                        meant != NULL ? bwl_say("did you mean %s?", meant).of
+                                      : "type: bowline lab list");
 }
 
 static unsigned run_named(const settings *set)
@@ -182,13 +182,11 @@ static int check_faults(const bwl_lab_options *given)
         const char *label = bwl_budget_label((bwl_budget)i);
         if (given->budget[i] != 0 && bwl_budget_wants_one_server((bwl_budget)i))
             return bwl_complain(
-                bwl_say("--%s does not happen where there are several servers", label),
-                bwl_say("%s", ""),
-                bwl_say("type: bowline lab servers calm --loss 1, or another of slow, loss, crash, "
-                        "denial, restart, jump, stop, cancel"));
+                bwl_say("--%s does not happen where there are several servers", label), "",
+                "type: bowline lab servers calm --loss 1, or another of slow, loss, crash, "
+                "denial, restart, jump, stop, cancel");
         if (given->budget[i] == BWL_ANY)
-            return bwl_complain(bwl_say("--%s any has no end here", label), bwl_say("%s", ""),
-                                bwl_say("type a number"));
+            return bwl_complain(bwl_say("--%s any has no end here", label), "", "type a number");
     }
     return 0;
 }

@@ -3,7 +3,7 @@
  * shortest schedule that does it.
  */
 #include "lab/report/draw.h"
-#include "lab/base/grow.h"
+#include "lab/base/memory.h"
 #include "lab/report/names.h"
 #include "lab/base/output.h"
 #include "lab/report/matrix.h"
@@ -51,12 +51,12 @@ static int set_up(trial *t)
     bwl_text               fault[3];
 
     if (!bwl_subject_find(set->operands[0], &t->world, fault))
-        return bwl_complain(fault[0], fault[1], fault[2]);
+        return bwl_complain(fault[0], fault[1].of, fault[2].of);
     for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
         t->world.budget[i] = set->has_budget ? set->budget[i] : budget_usual[i];
     if (set->clients == 1)
-        return bwl_complain(bwl_say("--clients 1 leaves nobody to share the lock with"),
-                            bwl_say("%s", ""), bwl_say("type: --clients 2, or --clients 3"));
+        return bwl_complain(bwl_say("--clients 1 leaves nobody to share the lock with"), "",
+                            "type: --clients 2, or --clients 3");
     if (set->clients != 0)
         t->world.clients = set->clients;
     if (set->rounds != 0)
@@ -230,8 +230,8 @@ static bool write_schedule(const trial *t)
 
     if (worst == NULL) {
         if (set->json || set->mermaid || set->svg != NULL)
-            (void)bwl_complain(bwl_say("no invariant broke, so there is no schedule to write"),
-                               bwl_say("%s", ""), bwl_say("%s", ""));
+            (void)bwl_complain(bwl_say("no invariant broke, so there is no schedule to write"), "",
+                               "");
         return true;
     }
     memcpy(world.budget, worst->budget, sizeof world.budget);
@@ -287,9 +287,11 @@ int bwl_verb_try(const bwl_lab_options *set)
         (void)bwl_complain(
             bwl_say("this cannot be explored in %s", bwl_memory_words(set->search.memory_max).of),
             bwl_say("the states of %u of %s may take %s or more", t.faults_max,
-                    bwl_budget_words(t.world.budget).of, bwl_memory_words(needed).of),
+                    bwl_budget_words(t.world.budget).of, bwl_memory_words(needed).of)
+                .of,
             bwl_say("type: --faults %u, or --memory SIZE, or fewer clients",
-                    t.faults_max > 1 ? t.faults_max - 1 : 1));
+                    t.faults_max > 1 ? t.faults_max - 1 : 1)
+                .of);
         return BWL_EXIT_MEMORY;
     }
     bwl_smallest_budgets(&t.world, &t.search, t.faults_max, t.smallest);

@@ -9,7 +9,7 @@
 static bool complain(const char *path)
 {
     (void)bwl_complain(bwl_say("%s cannot be written", bwl_shown(path).of),
-                       bwl_say("%s", strerror(errno)), bwl_say("%s", ""));
+                       bwl_say("%s", strerror(errno)).of, "");
     return false;
 }
 

@@ -27,12 +27,20 @@ bwl_text bwl_shown(const char *text)
     return shown;
 }
 
-int bwl_complain(bwl_text what, bwl_text why, bwl_text type)
+int bwl_complain(bwl_text what, const char *why, const char *type)
 {
-    const char *const lines[] = { what.of, why.of, type.of };
+    const char *const lines[] = { what.of, why, type };
 
     for (unsigned i = 0; i < 3; i++)
         if (lines[i][0] != '\0')
             (void)fprintf(stderr, "bowline-lab: %s\n", lines[i]);
     return BWL_EXIT_USAGE;
+}
+
+bool bwl_refuse(bwl_text reterr[3], bwl_text what, bwl_text why, const char *type)
+{
+    reterr[0] = what;
+    reterr[1] = why;
+    reterr[2] = bwl_say("%s", type);
+    return false;
 }

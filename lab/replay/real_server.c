@@ -260,10 +260,7 @@ enum { COMES_UP_WITHIN_MS = 10000, LOOK_EVERY_MS = 10, NOT_STARTED = 127 };
 
 static bool fail(bwl_text reterr[3], bwl_text why, const char *type)
 {
-    reterr[0] = bwl_say("no redis-server could be started");
-    reterr[1] = why;
-    reterr[2] = bwl_say("%s", type);
-    return false;
+    return bwl_refuse(reterr, bwl_say("no redis-server could be started"), why, type);
 }
 
 /* In the child: only async-signal-safe functions. */

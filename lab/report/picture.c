@@ -2,7 +2,7 @@
  * picture.c -- replays a schedule and records its rows.  See picture.h.
  */
 #include "lab/report/picture.h"
-#include "lab/base/grow.h"
+#include "lab/base/memory.h"
 #include "lab/report/names.h"
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  */
 #include "lab/report/record.h"
 #include "lab/report/names.h"
-#include "lab/base/grow.h"
+#include "lab/base/memory.h"
 #include "lab/report/json.h"
 #include "lab/scenario/subject.h"
 #include <errno.h>
@@ -289,10 +289,7 @@ static void read_top(reading *k, const char *name)
 
 static bool refuse(bwl_text reterr[3], bwl_text why, const char *type)
 {
-    reterr[0] = bwl_say("the schedule cannot be used");
-    reterr[1] = why;
-    reterr[2] = bwl_say("%s", type);
-    return false;
+    return bwl_refuse(reterr, bwl_say("the schedule cannot be used"), why, type);
 }
 
 /* True if every step is possible.  Only a search can check an invariant about the future. */
@@ -377,9 +374,8 @@ bool bwl_record_load(bwl_record *ret_record, const char *file, const char *own, 
     if (in != NULL)
         size = fread(text, 1, BWL_RECORD_SIZE_MAX, in);
     if (in == NULL || ferror(in) != 0) {
-        reterr[0] = bwl_say("%s cannot be read", bwl_shown(file).of);
-        reterr[1] = bwl_say("%s", strerror(errno));
-        reterr[2] = bwl_say("%s", "");
+        (void)bwl_refuse(reterr, bwl_say("%s cannot be read", bwl_shown(file).of),
+                         bwl_say("%s", strerror(errno)), "");
     } else if (size == BWL_RECORD_SIZE_MAX) {
         (void)refuse(reterr, bwl_say("%s is too large for one", bwl_shown(file).of), "");
     } else {

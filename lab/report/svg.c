@@ -6,7 +6,7 @@
  * executed ends halfway.
  */
 #include "lab/report/svg.h"
-#include "lab/base/grow.h"
+#include "lab/base/memory.h"
 #include "lab/report/names.h"
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 #include "lab/scenario/subject.h"
 #include "core/nearest.h"
 #include "lab/scenario/as_written.h"
-#include "lab/base/grow.h"
+#include "lab/base/memory.h"
 #include "lab/mutant/mutant.h"
 #include "lab/scenario/own.h"
 #include "lab/scenario/table.h"
@@ -128,19 +128,15 @@ static bool load_own(const char *name, bwl_scenario *ret_world, bwl_text reterr[
     const bwl_own *own     = library != NULL ? dlsym(library, "bowline_lab_own") : NULL;
     const char    *why;
 
-    if (own == NULL) {
-        reterr[0] = bwl_say("%s cannot be loaded as a protocol", bwl_shown(name).of);
-        reterr[1] = bwl_shown(dlerror());
-        reterr[2] = bwl_say("type: cc -shared -fPIC -I include -o mine.so mine.c  (docs/lab.md)");
-        return false;
-    }
+    if (own == NULL)
+        return bwl_refuse(reterr, bwl_say("%s cannot be loaded as a protocol", bwl_shown(name).of),
+                          bwl_shown(dlerror()),
+                          "type: cc -shared -fPIC -I include -o mine.so mine.c  (docs/lab.md)");
     why = fault_of(own);
-    if (why != NULL) {
-        reterr[0] = bwl_say("%s is no protocol that this lab can run", bwl_shown(name).of);
-        reterr[1] = bwl_say("%s", why);
-        reterr[2] = bwl_say("docs/lab.md walks through one");
-        return false;
-    }
+    if (why != NULL)
+        return bwl_refuse(reterr,
+                          bwl_say("%s is no protocol that this lab can run", bwl_shown(name).of),
+                          bwl_say("%s", why), "docs/lab.md walks through one");
     *ret_world          = (bwl_scenario){ .name = name, .story = own->story };
     ret_world->protocol = &own->protocol;
     return true;
@@ -204,12 +200,10 @@ bool bwl_subject_find(const char *name, bwl_scenario *ret_world, bwl_text reterr
         if (!load_own(name, &world, reterr))
             return false;
     } else if (!find_known(name, &world)) {
-        meant     = nearest_name(name);
-        reterr[0] = bwl_say("no protocol is called %s", bwl_shown(name).of);
-        reterr[1] = bwl_say("%s", "");
-        reterr[2] =
-            meant != NULL ? bwl_say("did you mean %s?", meant) : bwl_say("type: bowline lab list");
-        return false;
+        meant = nearest_name(name);
+        return bwl_refuse(
+            reterr, bwl_say("no protocol is called %s", bwl_shown(name).of), bwl_say("%s", ""),
+            meant != NULL ? bwl_say("did you mean %s?", meant).of : "type: bowline lab list");
     }
     complete(&world);
     *ret_world = world;

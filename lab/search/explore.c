@@ -3,16 +3,145 @@
  */
 #include "lab/search/explore.h"
 #include "lab/world/canon.h"
-#include "lab/search/estimate.h"
 #include "lab/search/frontier.h"
-#include "lab/base/grow.h"
+#include "lab/base/memory.h"
 #include "lab/search/live.h"
-#include "lab/search/partial_order.h"
 #include "lab/search/seen.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { GENERATIONS_MAX = 2048, LOOK_EVERY = 1024 };
+
+/* ---- partial-order reduction ----------------------------------------------------------------- */
+
+/* The delivery of an answer or a due alarm of one client is independent of the steps of other
+ * clients and of the server: both orders lead to the same world. Where no time may pass and no
+ * fault may happen in between, that client goes first and the other orders are left out. (An ample
+ * set, as in Peled, "All from one, one for all", CAV 1993; with the cycle condition of Bosnacki,
+ * Leue and Lluch Lafuente, "Partial-order reduction for general state exploring algorithms", SPIN
+ * 2006.)
+ *
+ * The client must not hold the lock: its step may begin a hold, never end one.  So two holders that
+ * exist before its step exist after it.
+ *
+ * The verdict is the same; the path may be longer than the shortest. */
+
+/* Faults that affect every client at once. */
+static bool may_all_be_disturbed(const bwl_world *w)
+{
+    static const bwl_budget of_all[] = { BWL_SLOW,    BWL_CRASH,    BWL_WALL,   BWL_STOP,
+                                         BWL_RESTART, BWL_FAILOVER, BWL_RESTORE };
+
+    for (unsigned i = 0; i < sizeof of_all / sizeof of_all[0]; i++)
+        if (w->left[of_all[i]] > 0)
+            return true;
+    return false;
+}
+
+static bool has_messages_to_lose(const bwl_link *link)
+{
+    for (unsigned i = 0; i < link->count; i++)
+        if (link->messages[i].kind != BWL_MESSAGE_CUT_OFF)
+            return true;
+    return false;
+}
+
+/* The invariants compare the result of a release with the server. */
+static bool may_remove(bwl_redis_command command)
+{
+    return bwl_redis_command_releases(command) || command == REDIS_DELETE ||
+           command == REDIS_EXPIRE_NOW || command == REDIS_DELETE_WATCHED ||
+           command == REDIS_DROP_TIMESTAMP;
+}
+
+/* True if no step of another client or the server can add to or remove from what the client can
+ * do now. */
+static bool is_alone(const bwl_world *w, unsigned client)
+{
+    const bwl_lab_client *c    = &w->clients[client];
+    const bwl_link       *link = &w->servers[BWL_ONLY].links[client];
+
+    if (!c->is_running || c->caller.is_working || bwl_world_believes(w, client) > 0)
+        return false;
+    if (c->hold.state == BWL_HOLD_REVOKED)
+        return false; /* its caller may release it, or its time may end */
+    if (w->left[BWL_CANCEL] > 0 && bwl_hold_is_acquiring(&c->hold))
+        return false;
+    if (w->left[BWL_LOSS] > 0 && has_messages_to_lose(link))
+        return false;
+    if (link->count > 0 && link->answered == 0)
+        return false;
+    return link->count == 0 || !may_remove((bwl_redis_command)link->messages[0].command);
+}
+
+static bool is_local(bwl_transition transition, unsigned client)
+{
+    return transition.client == client &&
+           (transition.kind == BWL_TRANSITION_DELIVER || transition.kind == BWL_TRANSITION_ALARM);
+}
+
+bool bwl_reduce(const bwl_world *w, const bwl_transitions *all, bwl_transitions *ret_some,
+                bwl_transitions *ret_rest)
+{
+    if (may_all_be_disturbed(w) || w->scenario->protocol->uses_push || w->scenario->servers > 1)
+        return false; /* a push may come by the step of another client */
+    for (unsigned client = 0; client < w->scenario->clients; client++) {
+        ret_some->count = ret_rest->count = 0;
+        if (!is_alone(w, client))
+            continue;
+        for (unsigned i = 0; i < all->count; i++) {
+            bwl_transitions *list     = is_local(all->list[i], client) ? ret_some : ret_rest;
+            list->list[list->count++] = all->list[i];
+        }
+        if (ret_some->count > 0 && ret_rest->count > 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- the memory that an interrupted search would need ----------------------------------------- */
+
+/* With budgets, the number of worlds at depth n grows, peaks and falls to zero: the ratio of two
+ * generations falls nearly linearly. The estimate extends the trend of the last generations. */
+
+enum { OVER = 8, GENERATIONS_AHEAD = 10000 };
+
+static const double steady_max = 0.98;
+
+size_t bwl_estimate_memory(const uint64_t *generations, unsigned last, uint64_t states,
+                           size_t memory)
+{
+    double factor;
+    double before;
+    double fall;
+    double size;
+    double all = 0;
+
+    if (last < OVER + 3)
+        return 0;
+    for (unsigned i = last - OVER - 2; i < last; i++)
+        if (generations[i] == 0)
+            return 0;
+    size   = (double)generations[last - 1];
+    factor = size / (double)generations[last - 2];
+    before = (double)generations[last - OVER - 1] / (double)generations[last - OVER - 2];
+    fall   = (before - factor) / OVER;
+    if (fall <= 0) { /* the fall is nearly linear */
+        if (factor > steady_max)
+            return 0;
+        fall = 0;
+    }
+    for (unsigned i = 0; i < last; i++)
+        all += (double)generations[i];
+    for (unsigned i = 0; i < GENERATIONS_AHEAD && size >= 1; i++) {
+        factor = factor > fall ? factor - fall : 0;
+        size *= factor;
+        all += size;
+    }
+    return (size_t)((double)memory * all / (double)states);
+}
+
+/* ---- the search ------------------------------------------------------------------------------ */
 
 /* A transition that is performed and not looked up yet. */
 typedef struct step {
@@ -187,25 +316,29 @@ static void judge(explorer *x, unsigned invariant, uint32_t good)
     }
 }
 
+void bwl_search_tell(const bwl_search *search, double started_s, double *shown_s,
+                     bwl_progress progress)
+{
+    double now = bwl_seconds();
+
+    if (search->on_progress == NULL || now - *shown_s < search->progress_every_s)
+        return;
+    *shown_s         = now;
+    progress.seconds = now - started_s;
+    search->on_progress(&progress, search->progress_arg);
+}
+
 static void tell_progress(explorer *x)
 {
-    const bwl_search *search = x->search;
-    double            now    = bwl_seconds();
-    bwl_progress      progress;
-
-    if (search->on_progress == NULL || now - x->shown_s < search->progress_every_s)
-        return;
-    x->shown_s = now;
-    progress   = (bwl_progress){
-          .states     = x->seen.count,
-          .steps      = x->found.steps,
-          .frontier   = x->frontier.count,
-          .depth      = x->found.depth,
-          .seconds    = now - x->started_s,
-          .memory     = x->memory.used,
-          .memory_max = x->memory.max,
-    };
-    search->on_progress(&progress, search->progress_arg);
+    bwl_search_tell(x->search, x->started_s, &x->shown_s,
+                    (bwl_progress){
+                        .states     = x->seen.count,
+                        .steps      = x->found.steps,
+                        .frontier   = x->frontier.count,
+                        .depth      = x->found.depth,
+                        .memory     = x->memory.used,
+                        .memory_max = x->memory.max,
+                    });
 }
 
 static void note_generation(explorer *x, uint64_t count)

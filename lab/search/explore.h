@@ -100,3 +100,18 @@ void bwl_smallest_free(bwl_smallest smallest[BWL_INVARIANTS_COUNT]);
 
 /* The invariants of the scenario that are broken in a world with these transitions. */
 unsigned bwl_invariants_broken_in(const bwl_world *w, const bwl_transitions *transitions);
+
+/* Calls on_progress, if it is time to. */
+void bwl_search_tell(const bwl_search *search, double started_s, double *shown_s,
+                     bwl_progress progress);
+
+/* Partial-order reduction: true if the transitions in `ret_some` are enough; the others are in
+ * `ret_rest`. */
+bool bwl_reduce(const bwl_world *w, const bwl_transitions *all, bwl_transitions *ret_some,
+                bwl_transitions *ret_rest);
+
+/* The memory that an interrupted search would need.  `generations`: the numbers of worlds at distances 0, 1, ... `last`, of which the last is
+ * incomplete.  `memory` bytes were enough for `states`.  0: no estimate, because the growth does
+ * not slow down yet. */
+size_t bwl_estimate_memory(const uint64_t *generations, unsigned last, uint64_t states,
+                           size_t memory);

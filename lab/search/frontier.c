@@ -65,34 +65,7 @@ static const uint8_t *unpack_word(const uint8_t *at, uint64_t *word)
     return at;
 }
 
-enum { CHUNK = 8 };
-
-static bool is_same_chunk(const bwl_frontier *f, const bwl_world *w, size_t first)
-{
-    uint64_t difference = 0;
-
-    for (size_t i = first; i < first + CHUNK; i++)
-        difference |= word_at(w, i) ^ word_at(&f->typical, i);
-    return difference == 0;
-}
-
-/* Writes the words of a chunk that differ; a bit for each in `ret_bits`. */
-static uint8_t *pack_chunk(const bwl_frontier *f, const bwl_world *w, size_t first, size_t end,
-                           uint8_t *at, uint64_t *ret_bits)
-{
-    *ret_bits = 0;
-    for (size_t i = first; i < end; i++) {
-        uint64_t word       = word_at(w, i);
-        uint64_t difference = word ^ word_at(&f->typical, i);
-        if (difference == 0)
-            continue;
-        *ret_bits |= UINT64_C(1) << (i - first);
-        at = pack_word(word, difference, at);
-    }
-    return at;
-}
-
-/* Writes the words from `first` to `end`, 64 at a time. */
+/* Writes the words from `first` to `end`, 64 at a time: a bit for each that differs, and those. */
 static uint8_t *pack_part(const bwl_frontier *f, const bwl_world *w, size_t first, size_t end,
                           uint8_t *at)
 {
@@ -102,12 +75,13 @@ static uint8_t *pack_part(const bwl_frontier *f, const bwl_world *w, size_t firs
         uint8_t *group = at;
 
         at += sizeof bits;
-        for (size_t i = first; i < last; i += CHUNK) {
-            uint64_t chunk = 0;
-            if (i + CHUNK <= last && is_same_chunk(f, w, i))
+        for (size_t i = first; i < last; i++) {
+            uint64_t word       = word_at(w, i);
+            uint64_t difference = word ^ word_at(&f->typical, i);
+            if (difference == 0)
                 continue;
-            at = pack_chunk(f, w, i, i + CHUNK < last ? i + CHUNK : last, at, &chunk);
-            bits |= chunk << (i - first);
+            bits |= UINT64_C(1) << (i - first);
+            at = pack_word(word, difference, at);
         }
         memcpy(group, &bits, sizeof bits);
     }

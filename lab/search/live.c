@@ -1,28 +1,28 @@
 #include "lab/search/live.h"
 #include <assert.h>
 
-enum { STEPS_BITS = 16, STEPS = 1 << STEPS_BITS };
+enum { STEPS_MORE = 1 << 16 };
 
 static const uint32_t all_good   = BWL_GOOD_LOCK | BWL_GOOD_QUIET;
 static const uint32_t end_of_one = ~(BWL_GOOD_LOCK | BWL_GOOD_QUIET);
 
 void bwl_live_start(bwl_live *live, bwl_memory *memory)
 {
-    *live = (bwl_live){
-        .blocks = { .memory = memory, .block_size = STEPS * sizeof(uint32_t) },
-    };
+    *live = (bwl_live){ .memory = memory };
 }
 
 static bool add(bwl_live *live, uint32_t step)
 {
-    uint32_t *block;
+    size_t larger = live->size + STEPS_MORE * sizeof live->steps[0];
 
-    if (live->count == (uint64_t)live->blocks.count << STEPS_BITS &&
-        bwl_blocks_add(&live->blocks) == NULL)
-        return false;
-    block                            = live->blocks.blocks[live->count >> STEPS_BITS];
-    block[live->count & (STEPS - 1)] = step;
-    live->count++;
+    if (live->count * sizeof live->steps[0] == live->size) {
+        uint32_t *steps = bwl_memory_grow(live->memory, live->steps, live->size, larger);
+        if (steps == NULL)
+            return false;
+        live->steps = steps;
+        live->size  = larger;
+    }
+    live->steps[live->count++] = step;
     return true;
 }
 
@@ -57,10 +57,9 @@ static bool go_back(const bwl_live *live, uint32_t good, uint64_t *alive)
     bool     has_found = false;
 
     for (uint64_t i = live->count; i > 0; i--) {
-        const uint32_t *block  = live->blocks.blocks[(i - 1) >> STEPS_BITS];
-        uint32_t        step   = block[(i - 1) & (STEPS - 1)];
-        uint32_t        to     = step & ~all_good;
-        bool            is_end = to == end_of_one;
+        uint32_t step   = live->steps[i - 1];
+        uint32_t to     = step & ~all_good;
+        bool     is_end = to == end_of_one;
 
         if (is_end)
             world--;
@@ -78,7 +77,7 @@ static bool go_back(const bwl_live *live, uint32_t good, uint64_t *alive)
 bwl_fate bwl_live_find_dead(bwl_live *live, uint32_t good, uint32_t *ret_number)
 {
     size_t    size  = ((size_t)live->worlds + 63) / 64 * 8;
-    uint64_t *alive = bwl_memory_take(live->blocks.memory, size);
+    uint64_t *alive = bwl_memory_take(live->memory, size);
     uint32_t  world = 0;
 
     if (alive == NULL)
@@ -87,14 +86,13 @@ bwl_fate bwl_live_find_dead(bwl_live *live, uint32_t good, uint32_t *ret_number)
     }
     while (world < live->worlds && is_set(alive, world))
         world++;
-    bwl_memory_give_back(live->blocks.memory, alive, size);
+    bwl_memory_give_back(live->memory, alive, size);
     *ret_number = world;
     return world < live->worlds ? BWL_FATE_DEAD : BWL_FATE_GOOD;
 }
 
 void bwl_live_free(bwl_live *live)
 {
-    bwl_blocks_free(&live->blocks);
-    live->count  = 0;
-    live->worlds = 0;
+    bwl_memory_give_back(live->memory, live->steps, live->size);
+    *live = (bwl_live){ .memory = live->memory };
 }

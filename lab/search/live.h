@@ -17,9 +17,11 @@
 enum { BWL_LIVE_WORLDS_MAX = (1 << 30) - 2 };
 
 typedef struct bwl_live {
-    bwl_blocks blocks;
-    uint64_t   count;  /* steps and ends of worlds */
-    uint32_t   worlds; /* that were expanded */
+    bwl_memory *memory;
+    uint32_t   *steps;
+    size_t      size;   /* of `steps`, in bytes */
+    uint64_t    count;  /* steps and ends of worlds */
+    uint32_t    worlds; /* that were expanded */
 } bwl_live;
 
 void bwl_live_start(bwl_live *live, bwl_memory *memory);

@@ -6,7 +6,7 @@
  */
 #include "lab/base/dice.h"
 #include "lab/search/explore.h"
-#include "lab/base/grow.h"
+#include "lab/base/memory.h"
 #include <string.h>
 
 enum { STEPS_MAX = 600 };
@@ -113,24 +113,6 @@ static void shorten(const bwl_scenario *s, bwl_finding *found)
     found->broken = bwl_path_breaks(s, found->path, found->path_count);
 }
 
-static void tell_progress(const bwl_search *search, const bwl_finding *found, double started_s,
-                          double *shown_s)
-{
-    double       now = bwl_seconds();
-    bwl_progress progress;
-
-    if (search->on_progress == NULL || now - *shown_s < search->progress_every_s)
-        return;
-    *shown_s = now;
-    progress = (bwl_progress){
-        .states  = found->states,
-        .steps   = found->steps,
-        .depth   = found->depth,
-        .seconds = now - started_s,
-    };
-    search->on_progress(&progress, search->progress_arg);
-}
-
 bwl_finding bwl_random_walk(const bwl_scenario *s, const bwl_search *search)
 {
     enum { LOOK_EVERY = 256 };
@@ -147,7 +129,10 @@ bwl_finding bwl_random_walk(const bwl_scenario *s, const bwl_search *search)
         is_broken  = walk(s, &seed, &found);
         found.states++;
         if (run % LOOK_EVERY == 0)
-            tell_progress(search, &found, start, &shown);
+            bwl_search_tell(search, start, &shown,
+                            (bwl_progress){ .states = found.states,
+                                            .steps  = found.steps,
+                                            .depth  = found.depth });
     }
     if (is_broken) {
         found.verdict   = BWL_BROKEN;

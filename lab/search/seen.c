@@ -5,29 +5,18 @@
 
 enum {
     FIRST_CAPACITY = 8192,
-    WORLDS_BITS    = 16, /* in a block */
-    WORLDS         = 1 << WORLDS_BITS,
+    WORLDS_MORE    = 1 << 16,
 };
 
 void bwl_seen_start(bwl_seen *seen, bwl_memory *memory)
 {
-    *seen = (bwl_seen){
-        .memory = memory,
-        .worlds = { .memory = memory, .block_size = WORLDS * sizeof(bwl_seen_world) },
-    };
-}
-
-static bwl_seen_world *at(const bwl_seen *seen, uint32_t number)
-{
-    bwl_seen_world *block = seen->worlds.blocks[number >> WORLDS_BITS];
-
-    return &block[number & (WORLDS - 1)];
+    *seen = (bwl_seen){ .memory = memory };
 }
 
 const bwl_seen_world *bwl_seen_at(const bwl_seen *seen, uint32_t number)
 {
     assert(number < seen->count);
-    return at(seen, number);
+    return &seen->worlds[number];
 }
 
 static uint64_t place_of(uint64_t fingerprint, uint32_t number)
@@ -44,7 +33,7 @@ static size_t find(const bwl_seen *seen, uint64_t fingerprint)
     while (seen->places[i] != 0) {
         uint64_t place = seen->places[i];
         if (place >> 32 == fingerprint >> 32 &&
-            at(seen, (uint32_t)place - 1)->fingerprint == fingerprint)
+            seen->worlds[(uint32_t)place - 1].fingerprint == fingerprint)
             break;
         i = (i + 1) & mask;
     }
@@ -56,7 +45,7 @@ static void fill_in(bwl_seen *seen)
     size_t mask = seen->capacity - 1;
 
     for (uint32_t number = 0; number < seen->count; number++) {
-        uint64_t fingerprint = at(seen, number)->fingerprint;
+        uint64_t fingerprint = seen->worlds[number].fingerprint;
         size_t   i           = (size_t)fingerprint & mask;
         while (seen->places[i] != 0)
             i = (i + 1) & mask;
@@ -98,9 +87,20 @@ static bool make_room(bwl_seen *seen)
 
 static bool has_room(bwl_seen *seen)
 {
+    size_t          size   = seen->worlds_capacity * sizeof seen->worlds[0];
+    size_t          larger = size + WORLDS_MORE * sizeof seen->worlds[0];
+    bwl_seen_world *worlds;
+
     if (!make_room(seen))
         return false;
-    return seen->count < seen->worlds.count * WORLDS || bwl_blocks_add(&seen->worlds) != NULL;
+    if (seen->count < seen->worlds_capacity)
+        return true;
+    worlds = bwl_memory_grow(seen->memory, seen->worlds, size, larger);
+    if (worlds == NULL)
+        return false;
+    seen->worlds = worlds;
+    seen->worlds_capacity += WORLDS_MORE;
+    return true;
 }
 
 void bwl_seen_prepare(const bwl_seen *seen, uint64_t fingerprint)
@@ -123,18 +123,17 @@ bwl_met bwl_seen_add(bwl_seen *seen, const bwl_seen_world *world, uint32_t *ret_
     }
     if (!has_room(seen))
         return BWL_MET_NO_ROOM;
-    i                      = find(seen, world->fingerprint);
-    *ret_number            = seen->count++;
-    seen->places[i]        = place_of(world->fingerprint, *ret_number);
-    *at(seen, *ret_number) = *world;
+    i                         = find(seen, world->fingerprint);
+    *ret_number               = seen->count++;
+    seen->places[i]           = place_of(world->fingerprint, *ret_number);
+    seen->worlds[*ret_number] = *world;
     return BWL_MET_NEW;
 }
 
 void bwl_seen_free(bwl_seen *seen)
 {
     bwl_memory_give_back(seen->memory, seen->places, seen->capacity * sizeof seen->places[0]);
-    bwl_blocks_free(&seen->worlds);
-    seen->places   = NULL;
-    seen->capacity = 0;
-    seen->count    = 0;
+    bwl_memory_give_back(seen->memory, seen->worlds,
+                         seen->worlds_capacity * sizeof seen->worlds[0]);
+    *seen = (bwl_seen){ .memory = seen->memory };
 }

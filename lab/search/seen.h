@@ -18,12 +18,13 @@ typedef struct bwl_seen_world {
 } bwl_seen_world;
 
 typedef struct bwl_seen {
-    bwl_memory *memory;
-    bwl_blocks  worlds;
-    uint64_t   *places;   /* upper half of the fingerprint, and the number plus 1; 0: free */
-    size_t      capacity; /* a power of two */
-    uint32_t    count;
-    bool        is_largest; /* there is no memory for a larger table */
+    bwl_memory     *memory;
+    bwl_seen_world *worlds;
+    size_t          worlds_capacity;
+    uint64_t       *places;   /* upper half of the fingerprint, and the number plus 1; 0: free */
+    size_t          capacity; /* of places: a power of two */
+    uint32_t        count;
+    bool            is_largest; /* there is no memory for a larger table */
 } bwl_seen;
 
 typedef enum bwl_met {

@@ -6,6 +6,7 @@
  * breaks one is followed by another for the rest.
  */
 #include "lab/search/explore.h"
+#include "lab/base/memory.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,9 +30,7 @@ static void note_broken(quest *q, bwl_finding *found, unsigned invariant, unsign
     s->states   = q->states;
     memcpy(s->budget, q->scenario.budget, sizeof s->budget);
     s->path_count = found->path_count;
-    s->path       = calloc(found->path_count + 1u, sizeof s->path[0]);
-    if (s->path == NULL)
-        abort();
+    s->path       = bwl_room_for(found->path_count + 1u, sizeof s->path[0]);
     memcpy(s->path, found->path, found->path_count * sizeof s->path[0]);
 }
 

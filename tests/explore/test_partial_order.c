@@ -8,7 +8,6 @@
 #include "lab/world/canon.h"
 #include "lab/base/dice.h"
 #include "lab/search/explore.h"
-#include "lab/search/partial_order.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,6 @@
 #include "tests/explore/scenarios.h"
 
 #include "lab/base/dice.h"
-#include "lab/search/estimate.h"
 #include "lab/search/explore.h"
 #include "lab/search/frontier.h"
 #include "lab/search/live.h"

@@ -3,9 +3,9 @@
  */
 #include "lab/report/matrix.h"
 #include "lab/base/memory.h"
-#include "lab/base/output.h"
+#include "lab/base/say.h"
 #include "lab/report/names.h"
-#include "lab/scenario/subject.h"
+#include "lab/scenario/table.h"
 #include "lab/options.h"
 #include <stdlib.h>
 

@@ -16,7 +16,7 @@
  * the rest of the schedule belongs to another world.
  */
 #include "core/text.h"
-#include "lab/base/output.h"
+#include "lab/base/say.h"
 #include "lab/model/words.h"
 #include "lab/options.h"
 #include "lab/replay/real_server.h"

@@ -7,9 +7,8 @@
  * nothing is expected, and a broken invariant is drawn.
  */
 #include "core/nearest.h"
-#include "lab/base/output.h"
 #include "lab/base/say.h"
-#include "lab/report/draw.h"
+#include "lab/report/picture.h"
 #include "lab/scenario/table.h"
 #include "lab/options.h"
 #include <inttypes.h>

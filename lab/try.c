@@ -2,14 +2,13 @@
  * try.c -- `bowline-lab try`: the smallest budget of faults that breaks each invariant, and a
  * shortest schedule that does it.
  */
-#include "lab/report/draw.h"
+#include "lab/report/picture.h"
 #include "lab/base/memory.h"
 #include "lab/report/names.h"
-#include "lab/base/output.h"
+#include "lab/base/say.h"
 #include "lab/report/matrix.h"
 #include "lab/report/record.h"
-#include "lab/scenario/subject.h"
-#include "lab/report/svg.h"
+#include "lab/scenario/table.h"
 #include "lab/options.h"
 #include <stdlib.h>
 #include <string.h>
@@ -214,7 +213,7 @@ static bool write_drawing(const char *file, const bwl_picture *picture)
 
     if (!bwl_output_open(&output, file))
         return false;
-    bwl_svg(output.out, picture);
+    bwl_svg(output.out, picture, true);
     return bwl_output_close(&output);
 }
 

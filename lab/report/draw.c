@@ -1,7 +1,7 @@
 /*
- * draw.c -- a picture as text.  See draw.h.
+ * draw.c -- a picture as text.  See picture.h.
  */
-#include "lab/report/draw.h"
+#include "lab/report/picture.h"
 #include "lab/report/names.h"
 #include <inttypes.h>
 #include <string.h>

@@ -214,38 +214,12 @@ bwl_text bwl_transition_words(const bwl_world *w, bwl_transition transition)
     bwl_unreachable("no such transition");
 }
 
-static const char *const transitions[] = {
-#define X(name, text, budget, actor) [BWL_TRANSITION_##name] = text,
-    BWL_TRANSITIONS(X)
-#undef X
-};
-
-static unsigned place_of(const char *name, const char *const *names, unsigned count)
-{
-    for (unsigned i = 1; i < count; i++)
-        if (names[i] != NULL && strcmp(name, names[i]) == 0)
-            return i;
-    return 0;
-}
-
 unsigned bwl_budget_named(const char *name)
 {
     for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
         if (strcmp(bwl_budget_label((bwl_budget)i), name) == 0)
             return i;
     return 0;
-}
-
-const char *bwl_transition_name(unsigned kind)
-{
-    assert(kind > 0 && kind < sizeof transitions / sizeof transitions[0]);
-    assert(transitions[kind] != NULL);
-    return transitions[kind];
-}
-
-unsigned bwl_transition_named(const char *name)
-{
-    return place_of(name, transitions, sizeof transitions / sizeof transitions[0]);
 }
 
 unsigned bwl_invariant_named(const char *label)

@@ -6,7 +6,7 @@
  */
 #include "lab/report/matrix.h"
 #include "lab/report/names.h"
-#include "lab/report/svg.h"
+#include "lab/report/picture.h"
 #include <stdarg.h>
 
 static const char style[] =
@@ -128,7 +128,7 @@ static void put_section(FILE *out, const bwl_matrix *m, size_t i, unsigned j)
         put(out, " --slow 0");
     put(out, " --clients %u --invariant &#39;%s&#39;</code></p>\n", row->world.clients,
         bwl_invariant_label(cell->broken));
-    bwl_svg_inline(out, &picture);
+    bwl_svg(out, &picture, false);
     put(out, "<p><a href=\"#top\">back to the table</a></p>\n</section>\n");
     bwl_picture_free(&picture);
 }
@@ -163,9 +163,8 @@ void bwl_page(FILE *out, const bwl_matrix *m)
     put(out,
         "<!doctype html>\n<html lang=\"en\" id=\"top\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-        "<title>bowline lab: protocols by faults</title>\n<style>\n%s",
-        style);
-    bwl_svg_style(out);
+        "<title>bowline lab: protocols by faults</title>\n<style>\n%s%s",
+        style, bwl_svg_style);
     put(out,
         "</style>\n</head>\n<body>\n<h1>Protocols by faults</h1>\n"
         "<p>Every order of events is tried, with up to %u faults of one kind. "

@@ -5,7 +5,7 @@
 #include "lab/report/names.h"
 #include "lab/base/memory.h"
 #include "lab/report/json.h"
-#include "lab/scenario/subject.h"
+#include "lab/scenario/table.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -99,7 +99,7 @@ static bool read_field(bwl_json *r, bwl_scenario *s, const record_field *field)
     if (is_null && field->kind == FIELD_MS_OR_NEVER)
         number = BWL_NEVER;
     else if (is_null)
-        return bwl_json_fault(r, bwl_say("\"%s\" is out of bounds", field->name));
+        return bwl_json_fault(r, "\"%s\" is out of bounds", field->name);
     if (field->kind == FIELD_COUNT)
         *(unsigned *)(void *)at = (unsigned)number;
     else
@@ -107,45 +107,29 @@ static bool read_field(bwl_json *r, bwl_scenario *s, const record_field *field)
     return true;
 }
 
-static void read_world(reading *k)
+static void read_world_member(bwl_json *r, const char *name, void *arg)
 {
-    bwl_json *r        = &k->r;
-    bool      is_first = true;
-    char      name[NAME_MAX_HERE];
+    bwl_record *record = arg;
 
-    if (!k->has_subject) {
-        (void)bwl_json_fault(r, bwl_say("\"subject\" has to come before \"world\""));
-        return;
-    }
-    (void)bwl_json_begin(r, '{');
-    while (bwl_json_more(r, '}', &is_first) && bwl_json_name(r, name, sizeof name)) {
-        const record_field *field = NULL;
-        for (size_t i = 0; i < FIELDS_COUNT; i++)
-            if (strcmp(name, fields[i].name) == 0)
-                field = &fields[i];
-        if (field == NULL)
-            (void)bwl_json_fault(r, bwl_say("a world has no \"%s\"", bwl_shown(name).of));
-        else
-            (void)read_field(r, &k->record->world, field);
-    }
+    for (size_t i = 0; i < FIELDS_COUNT; i++)
+        if (strcmp(name, fields[i].name) == 0) {
+            (void)read_field(r, &record->world, &fields[i]); /* the fault is recorded */
+            return;
+        }
+    (void)bwl_json_fault(r, "a world has no \"%s\"", bwl_shown(name).of);
 }
 
-static void read_budget(reading *k)
+static void read_budget_member(bwl_json *r, const char *name, void *arg)
 {
-    bwl_json *r        = &k->r;
-    bool      is_first = true;
-    bool      is_null;
-    int64_t   number;
-    char      name[NAME_MAX_HERE];
+    bwl_record *record = arg;
+    unsigned    budget = bwl_budget_named(name);
+    bool        is_null;
+    int64_t     number;
 
-    (void)bwl_json_begin(r, '{');
-    while (bwl_json_more(r, '}', &is_first) && bwl_json_name(r, name, sizeof name)) {
-        unsigned budget = bwl_budget_named(name);
-        if (budget == 0)
-            (void)bwl_json_fault(r, bwl_say("no fault is called \"%s\"", bwl_shown(name).of));
-        else if (bwl_json_number(r, to_255, &number, &is_null))
-            k->record->world.budget[budget] = (uint8_t)(is_null ? BWL_ANY : number);
-    }
+    if (budget == 0)
+        (void)bwl_json_fault(r, "no fault is called \"%s\"", bwl_shown(name).of);
+    else if (bwl_json_number(r, to_255, &number, &is_null))
+        record->world.budget[budget] = (uint8_t)(is_null ? BWL_ANY : number);
 }
 
 /* ---- the schedule ---------------------------------------------------------------------------- */
@@ -156,22 +140,23 @@ static uint8_t read_up_to(bwl_json *r, int64_t max)
     bool    is_null = false;
 
     if (bwl_json_number(r, to_255, &number, &is_null) && (is_null || number > max))
-        (void)bwl_json_fault(r, bwl_say("a number up to %" PRId64 " has to be here", max));
+        (void)bwl_json_fault(r, "a number up to %" PRId64 " has to be here", max);
     return (uint8_t)number;
 }
 
-static void read_member(bwl_json *r, const char *name, bwl_transition *transition)
+static void read_transition_member(bwl_json *r, const char *name, void *arg)
 {
-    char text[SENTENCE_MAX];
+    bwl_transition *transition = arg;
+    char            text[SENTENCE_MAX];
 
     if (strcmp(name, "do") == 0 && bwl_json_string(r, text, sizeof text)) {
         transition->kind = (uint8_t)bwl_transition_named(text);
         if (transition->kind == 0)
-            (void)bwl_json_fault(r, bwl_say("no step is called \"%s\"", bwl_shown(text).of));
+            (void)bwl_json_fault(r, "no step is called \"%s\"", bwl_shown(text).of);
     } else if (strcmp(name, "client") == 0 && bwl_json_string(r, text, sizeof text)) {
         transition->client = (uint8_t)(text[0] - 'A');
         if (text[0] < 'A' || text[0] >= 'A' + BWL_CLIENTS_MAX || text[1] != '\0')
-            (void)bwl_json_fault(r, bwl_say("no client is called \"%s\"", bwl_shown(text).of));
+            (void)bwl_json_fault(r, "no client is called \"%s\"", bwl_shown(text).of);
     } else if (strcmp(name, "which") == 0) {
         transition->which = read_up_to(r, UINT8_MAX);
     } else if (strcmp(name, "server") == 0) {
@@ -181,40 +166,33 @@ static void read_member(bwl_json *r, const char *name, bwl_transition *transitio
     } else if (strcmp(name, "says") == 0) {
         (void)bwl_json_string(r, text, sizeof text);
     } else {
-        (void)bwl_json_fault(r, bwl_say("a step has no \"%s\"", bwl_shown(name).of));
+        (void)bwl_json_fault(r, "a step has no \"%s\"", bwl_shown(name).of);
     }
 }
 
-static void read_transition(bwl_json *r, bwl_transition *ret_transition)
+static void read_transition(bwl_json *r, void *arg)
 {
-    bool is_first = true;
-    char name[NAME_MAX_HERE];
+    bwl_record     *record = arg;
+    bwl_transition *transition;
 
-    *ret_transition = (bwl_transition){ 0 };
-    (void)bwl_json_begin(r, '{');
-    while (bwl_json_more(r, '}', &is_first) && bwl_json_name(r, name, sizeof name))
-        read_member(r, name, ret_transition);
-    if (ret_transition->kind == 0)
-        (void)bwl_json_fault(r, bwl_say("a step without \"do\""));
+    if (record->path_count == BWL_RECORD_TRANSITIONS_MAX) {
+        (void)bwl_json_fault(r, "more steps than a schedule may have");
+        return;
+    }
+    transition  = &record->path[record->path_count++];
+    *transition = (bwl_transition){ 0 };
+    bwl_json_object(r, read_transition_member, transition);
+    if (transition->kind == 0)
+        (void)bwl_json_fault(r, "a step without \"do\"");
 }
 
 static void read_transitions(reading *k)
 {
-    bwl_record *record   = k->record;
-    bool        is_first = true;
-
-    if (record->path == NULL)
-        record->path = bwl_room_for(BWL_RECORD_TRANSITIONS_MAX, sizeof record->path[0]);
-    record->path_count = 0;
-    k->has_transitions = true;
-    (void)bwl_json_begin(&k->r, '[');
-    while (bwl_json_more(&k->r, ']', &is_first)) {
-        if (record->path_count == BWL_RECORD_TRANSITIONS_MAX) {
-            (void)bwl_json_fault(&k->r, bwl_say("more steps than a schedule may have"));
-            return;
-        }
-        read_transition(&k->r, &record->path[record->path_count++]);
-    }
+    if (k->record->path == NULL)
+        k->record->path = bwl_room_for(BWL_RECORD_TRANSITIONS_MAX, sizeof k->record->path[0]);
+    k->record->path_count = 0;
+    k->has_transitions    = true;
+    bwl_json_array(&k->r, read_transition, k->record);
 }
 
 /* ---- whole records --------------------------------------------------------------------------- */
@@ -224,8 +202,8 @@ static void read_format_version(reading *k)
     bool is_null;
 
     if (bwl_json_number(&k->r, to_max, &k->format, &is_null) && k->format != BWL_RECORD_FORMAT)
-        (void)bwl_json_fault(&k->r, bwl_say("the file is in format %d, and this bowline reads %d",
-                                            (int)k->format, BWL_RECORD_FORMAT));
+        (void)bwl_json_fault(&k->r, "the file is in format %d, and this bowline reads %d",
+                             (int)k->format, BWL_RECORD_FORMAT);
 }
 
 static void read_subject(reading *k)
@@ -236,14 +214,15 @@ static void read_subject(reading *k)
         return;
     if (bwl_subject_is_file(record->subject) &&
         (k->own == NULL || strcmp(k->own, record->subject) != 0)) {
-        (void)bwl_json_fault(&k->r, bwl_say("it is about %s, which is not loaded unless --protocol "
-                                            "says so",
-                                            bwl_shown(record->subject).of));
+        (void)bwl_json_fault(&k->r,
+                             "it is about %s, which is not loaded unless --protocol "
+                             "says so",
+                             bwl_shown(record->subject).of);
         return;
     }
     k->has_subject = bwl_subject_find(record->subject, &record->world, k->reterr);
     if (!k->has_subject)
-        (void)bwl_json_fault(&k->r, k->reterr[0]);
+        (void)bwl_json_fault(&k->r, "%s", k->reterr[0].of);
 }
 
 static void read_invariant(reading *k)
@@ -254,36 +233,40 @@ static void read_invariant(reading *k)
         return;
     k->record->broken = bwl_invariant_named(text);
     if (k->record->broken == 0)
-        (void)bwl_json_fault(&k->r, bwl_say("no invariant is called \"%s\"", bwl_shown(text).of));
+        (void)bwl_json_fault(&k->r, "no invariant is called \"%s\"", bwl_shown(text).of);
 }
 
-static void read_top(reading *k, const char *name)
+static void read_top_member(bwl_json *r, const char *name, void *arg)
 {
-    char text[SENTENCE_MAX];
+    reading *k = arg;
+    char     text[SENTENCE_MAX];
 
-    if (strcmp(name, "format") == 0 && bwl_json_string(&k->r, text, sizeof text)) {
+    if (strcmp(name, "format") == 0 && bwl_json_string(r, text, sizeof text)) {
         if (strcmp(text, "bowline-lab schedule") != 0)
-            (void)bwl_json_fault(&k->r, bwl_say("this is no schedule of bowline-lab"));
+            (void)bwl_json_fault(r, "this is no schedule of bowline-lab");
     } else if (strcmp(name, "format_version") == 0) {
         read_format_version(k);
     } else if (strcmp(name, "bowline") == 0) {
-        (void)bwl_json_string(&k->r, k->record->version, sizeof k->record->version);
+        (void)bwl_json_string(r, k->record->version, sizeof k->record->version);
     } else if (k->format == 0) {
-        (void)bwl_json_fault(&k->r, bwl_say("\"format_version\" has to come first"));
+        (void)bwl_json_fault(r, "\"format_version\" has to come first");
     } else if (strcmp(name, "subject") == 0) {
         read_subject(k);
     } else if (strcmp(name, "world") == 0) {
-        read_world(k);
+        if (!k->has_subject)
+            (void)bwl_json_fault(r, "\"subject\" has to come before \"world\"");
+        else
+            bwl_json_object(r, read_world_member, k->record);
     } else if (strcmp(name, "budget") == 0) {
-        read_budget(k);
+        bwl_json_object(r, read_budget_member, k->record);
     } else if (strcmp(name, "invariant") == 0) {
         read_invariant(k);
     } else if (strcmp(name, "sentence") == 0) {
-        (void)bwl_json_string(&k->r, text, sizeof text);
+        (void)bwl_json_string(r, text, sizeof text);
     } else if (strcmp(name, "transitions") == 0) {
         read_transitions(k);
     } else {
-        (void)bwl_json_fault(&k->r, bwl_say("a schedule has no \"%s\"", bwl_shown(name).of));
+        (void)bwl_json_fault(r, "a schedule has no \"%s\"", bwl_shown(name).of);
     }
 }
 
@@ -340,13 +323,9 @@ bool bwl_record_read(bwl_record *ret_record, const char *text, size_t size, cons
 {
     bwl_record record = { 0 };
     reading k = { .r = bwl_json_of(text, size), .record = &record, .own = own, .reterr = reterr };
-    bool    is_first = true;
     bool    is_good;
-    char    name[NAME_MAX_HERE];
 
-    (void)bwl_json_begin(&k.r, '{');
-    while (bwl_json_more(&k.r, '}', &is_first) && bwl_json_name(&k.r, name, sizeof name))
-        read_top(&k, name);
+    bwl_json_object(&k.r, read_top_member, &k);
     is_good = bwl_json_end(&k.r);
     if (!is_good)
         (void)refuse(reterr, k.r.fault, "type: bowline lab try SUBJECT --json  to write one");

@@ -1,11 +1,11 @@
 /*
- * svg.c -- see svg.h.
+ * svg.c -- a picture as SVG.  See picture.h.
  *
  * The positions of rows are computed first; then it writes the lanes, the bars on them, the arrows
  * and the labels.  A command that is executed in a later row is a slanted arrow; one that is never
  * executed ends halfway.
  */
-#include "lab/report/svg.h"
+#include "lab/report/picture.h"
 #include "lab/base/memory.h"
 #include "lab/report/names.h"
 #include <inttypes.h>
@@ -44,7 +44,7 @@ typedef struct sheet {
     int                height; /* without the text below */
 } sheet;
 
-static const char style[] =
+const char bwl_svg_style[] =
     "svg.lanes{--bg:#fff;--ink:#1c1c22;--dim:#8a8a94;--bad:#b3202a;--a:#1f5fa8;--b:#a04c08;"
     "--c:#76409c;background:var(--bg);font:12px system-ui,sans-serif;display:block;width:100%;"
     "height:auto}\n"
@@ -276,7 +276,7 @@ static void draw_moral(const sheet *s, int y)
     }
 }
 
-static void draw(FILE *out, const bwl_picture *picture, bool is_alone)
+void bwl_svg(FILE *out, const bwl_picture *picture, bool is_alone)
 {
     sheet s     = { .out = out, .picture = picture };
     int   width = lane_x(picture->clients) + RIGHT;
@@ -290,7 +290,7 @@ static void draw(FILE *out, const bwl_picture *picture, bool is_alone)
     bwl_put_escaped(out, picture->title);
     put(&s, "</title>\n");
     if (is_alone)
-        put(&s, "<style>%s</style>\n", style);
+        put(&s, "<style>%s</style>\n", bwl_svg_style);
     draw_lanes(&s);
     for (size_t i = 0; i < picture->rows_count; i++)
         draw_row(&s, i);
@@ -298,19 +298,4 @@ static void draw(FILE *out, const bwl_picture *picture, bool is_alone)
         draw_moral(&s, s.height + LINE + 4);
     put(&s, "</svg>\n");
     free(s.y);
-}
-
-void bwl_svg(FILE *out, const bwl_picture *picture)
-{
-    draw(out, picture, true);
-}
-
-void bwl_svg_inline(FILE *out, const bwl_picture *picture)
-{
-    draw(out, picture, false);
-}
-
-void bwl_svg_style(FILE *out)
-{
-    (void)fputs(style, out);
 }

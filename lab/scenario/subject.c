@@ -1,4 +1,3 @@
-#include "lab/scenario/subject.h"
 #include "core/nearest.h"
 #include "lab/scenario/as_written.h"
 #include "lab/base/memory.h"

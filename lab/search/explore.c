@@ -2,102 +2,13 @@
  * explore.c -- breadth first.  See explore.h.
  */
 #include "lab/search/explore.h"
-#include "lab/world/canon.h"
-#include "lab/search/frontier.h"
+#include "lab/world/world.h"
 #include "lab/base/memory.h"
-#include "lab/search/live.h"
-#include "lab/search/seen.h"
+#include "lab/search/store.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { GENERATIONS_MAX = 2048, LOOK_EVERY = 1024 };
-
-/* ---- partial-order reduction ----------------------------------------------------------------- */
-
-/* The delivery of an answer or a due alarm of one client is independent of the steps of other
- * clients and of the server: both orders lead to the same world. Where no time may pass and no
- * fault may happen in between, that client goes first and the other orders are left out. (An ample
- * set, as in Peled, "All from one, one for all", CAV 1993; with the cycle condition of Bosnacki,
- * Leue and Lluch Lafuente, "Partial-order reduction for general state exploring algorithms", SPIN
- * 2006.)
- *
- * The client must not hold the lock: its step may begin a hold, never end one.  So two holders that
- * exist before its step exist after it.
- *
- * The verdict is the same; the path may be longer than the shortest. */
-
-/* Faults that affect every client at once. */
-static bool may_all_be_disturbed(const bwl_world *w)
-{
-    static const bwl_budget of_all[] = { BWL_SLOW,    BWL_CRASH,    BWL_WALL,   BWL_STOP,
-                                         BWL_RESTART, BWL_FAILOVER, BWL_RESTORE };
-
-    for (unsigned i = 0; i < sizeof of_all / sizeof of_all[0]; i++)
-        if (w->left[of_all[i]] > 0)
-            return true;
-    return false;
-}
-
-static bool has_messages_to_lose(const bwl_link *link)
-{
-    for (unsigned i = 0; i < link->count; i++)
-        if (link->messages[i].kind != BWL_MESSAGE_CUT_OFF)
-            return true;
-    return false;
-}
-
-/* The invariants compare the result of a release with the server. */
-static bool may_remove(bwl_redis_command command)
-{
-    return bwl_redis_command_releases(command) || command == REDIS_DELETE ||
-           command == REDIS_EXPIRE_NOW || command == REDIS_DELETE_WATCHED ||
-           command == REDIS_DROP_TIMESTAMP;
-}
-
-/* True if no step of another client or the server can add to or remove from what the client can
- * do now. */
-static bool is_alone(const bwl_world *w, unsigned client)
-{
-    const bwl_lab_client *c    = &w->clients[client];
-    const bwl_link       *link = &w->servers[BWL_ONLY].links[client];
-
-    if (!c->is_running || c->caller.is_working || bwl_world_believes(w, client) > 0)
-        return false;
-    if (c->hold.state == BWL_HOLD_REVOKED)
-        return false; /* its caller may release it, or its time may end */
-    if (w->left[BWL_CANCEL] > 0 && bwl_hold_is_acquiring(&c->hold))
-        return false;
-    if (w->left[BWL_LOSS] > 0 && has_messages_to_lose(link))
-        return false;
-    if (link->count > 0 && link->answered == 0)
-        return false;
-    return link->count == 0 || !may_remove((bwl_redis_command)link->messages[0].command);
-}
-
-static bool is_local(bwl_transition transition, unsigned client)
-{
-    return transition.client == client &&
-           (transition.kind == BWL_TRANSITION_DELIVER || transition.kind == BWL_TRANSITION_ALARM);
-}
-
-bool bwl_reduce(const bwl_world *w, const bwl_transitions *all, bwl_transitions *ret_some,
-                bwl_transitions *ret_rest)
-{
-    if (may_all_be_disturbed(w) || w->scenario->protocol->uses_push || w->scenario->servers > 1)
-        return false; /* a push may come by the step of another client */
-    for (unsigned client = 0; client < w->scenario->clients; client++) {
-        ret_some->count = ret_rest->count = 0;
-        if (!is_alone(w, client))
-            continue;
-        for (unsigned i = 0; i < all->count; i++) {
-            bwl_transitions *list     = is_local(all->list[i], client) ? ret_some : ret_rest;
-            list->list[list->count++] = all->list[i];
-        }
-        if (ret_some->count > 0 && ret_rest->count > 0)
-            return true;
-    }
-    return false;
-}
 
 /* ---- the memory that an interrupted search would need ----------------------------------------- */
 
@@ -160,9 +71,8 @@ typedef struct explorer {
     bwl_seen            seen;
     bwl_frontier        frontier;
     bwl_live            live;
-    bool                is_live;  /* keeps steps for invariants that are checked backwards */
-    uint32_t            number;   /* the current world */
-    uint32_t            last_new; /* the highest number of its successors */
+    bool                is_live; /* keeps steps for invariants that are checked backwards */
+    uint32_t            number;  /* the current world */
     bwl_world           from;
     step                steps[2];
     bwl_finding         found;
@@ -245,8 +155,6 @@ static void look_up(explorer *x, const step *s)
         return;
     }
     number = meet(x, x->number, s);
-    if (number > x->last_new)
-        x->last_new = number;
     if (x->is_live && !has_ended(x) &&
         !bwl_live_step(&x->live, number, s->to.got_lock ? BWL_GOOD_LOCK : 0))
         cut_short(x, BWL_CUT_MEMORY);
@@ -275,29 +183,17 @@ static bool is_quiet(const bwl_world *w)
     return true;
 }
 
-/* Expands the world in x->from.  If a reduced set leads only to worlds that were expanded before,
- * all transitions are tried: otherwise a transition could be postponed for ever. */
+/* Expands the world in x->from. */
 static void expand(explorer *x)
 {
     bwl_transitions transitions;
-    bwl_transitions some;
-    bwl_transitions rest;
     unsigned        broken;
 
     bwl_world_transitions(&x->from, &transitions);
     broken = bwl_invariants_broken_in(&x->from, &transitions) & BWL_INVARIANT_CLEAN_END;
     if (broken != 0)
         found_broken(x, x->number, NULL, broken);
-    x->last_new = 0;
-    if (x->search->reduces && !x->is_live && bwl_reduce(&x->from, &transitions, &some, &rest)) {
-        try_transitions(x, &some);
-        if (x->last_new <= x->number)
-            try_transitions(x, &rest);
-        else
-            x->found.reduced++;
-    } else {
-        try_transitions(x, &transitions);
-    }
+    try_transitions(x, &transitions);
     if (x->is_live && !has_ended(x) &&
         !bwl_live_end(&x->live, is_quiet(&x->from) ? BWL_GOOD_QUIET : 0))
         cut_short(x, BWL_CUT_MEMORY);

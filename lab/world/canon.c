@@ -1,4 +1,3 @@
-#include "lab/world/canon.h"
 #include "lab/world/canon_inside.h"
 #include "lab/model/words.h"
 #include "lab/world/private_state.h"

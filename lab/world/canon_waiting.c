@@ -1,5 +1,5 @@
 /*
- * canon_waiting.c -- the part of a fingerprint for a lock with a queue.  See canon.h.
+ * canon_waiting.c -- the part of a fingerprint for a lock with a queue.  See world.h.
  *
  * Tickets and fences are only compared: their order matters.  The name of a connection is the
  * number of newer ones.  Server times that the machine has seen count from now, by both clocks.

@@ -281,21 +281,26 @@ static bwl_ms wait_of(const bwl_scenario *s, unsigned client)
     return (s->tries_once_of >> client & 1) != 0 ? 0 : s->wait_ms;
 }
 
-static void new_round(bwl_world *w, bwl_lab_client *c)
+/* When a call that waits has its result, if nothing is slow. */
+static bwl_ms due_after(const bwl_world *w, const bwl_lab_client *c, bwl_ms wait_ms)
 {
-    const bwl_scenario *s = w->scenario;
+    return bwl_ms_add(bwl_ms_add(c->clock.now, wait_ms), w->scenario->terms.answer_ms);
+}
+
+static void new_round(bwl_world *w, unsigned client)
+{
+    bwl_lab_client *c      = &w->clients[client];
+    bwl_lab_waiter *waiter = &w->waiting.waiters[client];
 
     if (c->rounds_left != BWL_ANY)
         c->rounds_left--;
     c->round++;
-    c->is_running = true;
-    c->book       = (bwl_lab_book){ 0 };
-    c->caller     = (bwl_lab_caller){
-            .due_by = bwl_ms_add(bwl_ms_add(c->clock.now, wait_of(s, (unsigned)(c - w->clients))),
-                                 s->terms.answer_ms),
-    };
-    if (bwl_wait_is_kept(w))
-        bwl_wait_new_round(w, (unsigned)(c - w->clients));
+    c->is_running   = true;
+    c->book         = (bwl_lab_book){ 0 };
+    c->caller       = (bwl_lab_caller){ .due_by = due_after(w, c, wait_of(w->scenario, client)) };
+    waiter->was_cut = false;
+    waiter->latest_tag = 0;
+    waiter->ticket     = 0;
 }
 
 void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
@@ -308,7 +313,7 @@ void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
 
     assert(!c->is_running);
     assert(c->rounds_left > 0);
-    new_round(w, c);
+    new_round(w, client);
     if ((s->mutations & BWL_MUTATION_NO_MAX_HOLD) != 0)
         terms.max_hold_ms = BWL_NEVER;
     terms.lease_ms = s->lease_of_ms[client];
@@ -355,7 +360,7 @@ void bwl_sim_client_yield(bwl_world *w, unsigned client, uint8_t chance)
     c->caller.is_working = false;
     c->book.was_slow     = false;
     c->caller.extends    = false;
-    c->caller.due_by     = bwl_ms_add(bwl_ms_add(c->clock.now, s->wait_ms), s->terms.answer_ms);
+    c->caller.due_by     = due_after(w, c, s->wait_ms);
     c->book.came = c->book.turn = c->book.fence = 0;
     bwl_hold_yield(&c->hold, &random, moment(w, client), bwl_ms_add(c->clock.now, s->wait_ms), &fx);
     after(w, client, &fx);

@@ -23,7 +23,7 @@ static void excuse(bwl_world *w, unsigned client, bwl_server *server, const bwl_
                       message->command == REDIS_QUEUE_CANCEL;
 
     if (bwl_wait_is_kept(w) && gives_back && (was_last || is_refused))
-        bwl_wait_excuse(w, client);
+        w->waiting.waiters[client].orphans++;
     if (gives_back && message->token == bwl_model_owner(&server->redis) && (was_last || is_refused))
         server->key_excused = true;
 }

@@ -62,10 +62,6 @@ static inline bool bwl_wait_is_kept(const bwl_world *w)
     return w->scenario->protocol->uses_push;
 }
 
-void bwl_wait_start(bwl_world *w);
-
-void bwl_wait_new_round(bwl_world *w, unsigned client);
-
 void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_send *send, bwl_message *message);
 
 bool bwl_wait_listens(const bwl_world *w, unsigned client);
@@ -86,10 +82,6 @@ const bwl_queue_status *bwl_wait_place(const bwl_world *w, const bwl_message *me
 
 bwl_grant bwl_wait_serve(bwl_world *w, bwl_message *message);
 
-/* A late command was executed.  A client that crashed after a yield may leave two tokens: that of
- * its hold and that of its wait. */
-void bwl_wait_served_late(bwl_world *w, unsigned client, const bwl_message *message);
-
 /* The effect of a command on a server without memory; the caller sets the answer. */
 bwl_grant bwl_wait_serve_without_memory(bwl_world *w, const bwl_message *message);
 
@@ -102,13 +94,9 @@ void bwl_wait_add_of_server(const bwl_world *w, bwl_transitions *transitions);
 
 void bwl_wait_lose_push(bwl_world *w, unsigned client);
 void bwl_wait_close(bwl_world *w, unsigned client);
-void bwl_wait_borrow(bwl_world *w);
-void bwl_wait_give_back(bwl_world *w);
 void bwl_wait_silence(bwl_world *w);
 
 void bwl_wait_held(bwl_world *w, unsigned client);
-
-void bwl_wait_excuse(bwl_world *w, unsigned client);
 
 /* After each step: the owner must want the lock, or the server has granted it to a connection that
  * had ended. */

@@ -1,5 +1,5 @@
 /*
- * private_state.h -- the private state of protocols and mutants, as the normal form (canon.h) and
+ * private_state.h -- the private state of protocols and mutants, as the normal form (world.h) and
  * the invariants read it.
  */
 #pragma once

@@ -227,33 +227,52 @@ void bwl_world_transitions(const bwl_world *w, bwl_transitions *ret_transitions)
     add_only_server_faults(w, ret_transitions);
 }
 
-static const uint8_t budgets[] = {
-#define X(name, text, budget, actor) [BWL_TRANSITION_##name] = BWL_##budget,
+typedef struct transition_row {
+    const char *name;
+    bwl_budget  budget;
+    bwl_actor   actor;
+} transition_row;
+
+static const transition_row rows[BWL_TRANSITIONS_END] = {
+#define X(name, text, budget, actor) \
+    [BWL_TRANSITION_##name] = { text, BWL_##budget, BWL_ACTOR_##actor },
     BWL_TRANSITIONS(X)
 #undef X
 };
 
-static const uint8_t actors[] = {
-#define X(name, text, budget, actor) [BWL_TRANSITION_##name] = BWL_ACTOR_##actor,
-    BWL_TRANSITIONS(X)
-#undef X
-};
+static const transition_row *row_of(unsigned kind)
+{
+    assert(kind > 0);
+    assert(kind < BWL_TRANSITIONS_END);
+    return &rows[kind];
+}
+
+const char *bwl_transition_name(unsigned kind)
+{
+    return row_of(kind)->name;
+}
+
+unsigned bwl_transition_named(const char *name)
+{
+    for (unsigned i = 1; i < BWL_TRANSITIONS_END; i++)
+        if (strcmp(name, rows[i].name) == 0)
+            return i;
+    return 0;
+}
 
 bwl_actor bwl_transition_actor(bwl_transition transition)
 {
-    assert(transition.kind > 0);
-    assert(transition.kind < BWL_TRANSITIONS_END);
-    return (bwl_actor)actors[transition.kind];
+    return row_of(transition.kind)->actor;
 }
 
 bwl_budget bwl_transition_budget(const bwl_world *w, bwl_transition transition)
 {
-    assert(transition.kind > 0);
-    assert(transition.kind < BWL_TRANSITIONS_END);
+    bwl_budget budget = row_of(transition.kind)->budget;
+
     if (transition.kind == BWL_TRANSITION_PASS)
         return bwl_world_is_urgent(w) ? BWL_SLOW : BWL_BUDGET_NONE;
     if (transition.kind != BWL_TRANSITION_SERVE || transition.which == 0)
-        return (bwl_budget)budgets[transition.kind];
+        return budget;
     if (transition.which == BWL_WHICH_NOSCRIPT)
         return BWL_NOSCRIPT;
     return transition.which == BWL_RETRYABLE ? BWL_DENIAL : BWL_REFUSAL;

@@ -14,11 +14,6 @@ void bwl_wait_held(bwl_world *w, unsigned client)
     w->waiting.held_fence = fence;
 }
 
-void bwl_wait_excuse(bwl_world *w, unsigned client)
-{
-    w->waiting.waiters[client].orphans++;
-}
-
 static bool is_wanted(const bwl_world *w, uint16_t token)
 {
     unsigned              client = bwl_token_client(token);
@@ -84,24 +79,9 @@ bool bwl_wait_is_empty(const bwl_world *w)
            w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_HEARTBEATS].kind == BWL_KIND_NONE;
 }
 
-enum { BORROWED_MS = 20, DEAD_MS = 3000 };
+enum { DEAD_MS = 3000 };
 
 /* ---- the engine ------------------------------------------------------------------------------ */
-
-void bwl_wait_start(bwl_world *w)
-{
-    assert(w->scenario->servers == 1);
-    w->waiting = (bwl_lab_waiting){ 0 };
-    for (unsigned i = 0; i < BWL_CLIENTS_MAX; i++)
-        w->waiting.waiters[i].push_channel = 1;
-}
-
-void bwl_wait_new_round(bwl_world *w, unsigned client)
-{
-    w->waiting.waiters[client].was_cut    = false;
-    w->waiting.waiters[client].latest_tag = 0;
-    w->waiting.waiters[client].ticket     = 0;
-}
 
 void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_send *send, bwl_message *message)
 {
@@ -369,12 +349,6 @@ bwl_grant bwl_wait_serve(bwl_world *w, bwl_message *message)
     return reply.grant;
 }
 
-void bwl_wait_served_late(bwl_world *w, unsigned client, const bwl_message *message)
-{
-    if (message->command == REDIS_QUEUE_REQUEUE)
-        w->waiting.waiters[client].maybe_orphans++;
-}
-
 bwl_grant bwl_wait_serve_without_memory(bwl_world *w, const bwl_message *message)
 {
     bwl_model_queue_args q = question_of(w, message);
@@ -461,19 +435,6 @@ void bwl_wait_close(bwl_world *w, unsigned client)
         link->late[i] = (bwl_message){ 0 };
     link->late_count                         = 0;
     w->waiting.waiters[client].maybe_orphans = 0;
-}
-
-void bwl_wait_borrow(bwl_world *w)
-{
-    bwl_model_redis *redis = &w->servers[BWL_ONLY].redis;
-
-    bwl_model_set(redis, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE, BWL_TOKEN_OF_STRANGER);
-    bwl_model_expire(redis, BWL_MODEL_LOCK, BORROWED_MS);
-}
-
-void bwl_wait_give_back(bwl_world *w)
-{
-    bwl_model_remove(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK);
 }
 
 void bwl_wait_silence(bwl_world *w)

@@ -6,14 +6,16 @@
 #include "lab/model/words.h"
 #include <string.h>
 
+enum { BORROWED_MS = 20 }; /* the TTL of a key that another program takes for a while */
+
 /* A save is a transition without cost, so the search tries every moment of saving.  There is one
  * save per RESTORE, of a key that exists. (RESTART covers a restart without the key.) */
 
-static void server_comes_back(bwl_world *w, unsigned k, const bwl_model_data *back)
+static void server_comes_back(bwl_world *w, unsigned k, bwl_model_data back)
 {
     bwl_server *server = &w->servers[k];
 
-    bwl_model_redis_restart(&server->redis, back);
+    bwl_model_redis_restart(&server->redis, &back);
     if ((w->scenario->mutations & BWL_MUTATION_FENCE_FORGETS) != 0)
         w->fences = 0;
     w->saved           = (bwl_model_data){ 0 };
@@ -34,38 +36,15 @@ static void server_comes_back(bwl_world *w, unsigned k, const bwl_model_data *ba
     }
 }
 
-static void server_saves(bwl_world *w)
-{
-    w->saved = w->servers[BWL_ONLY].redis.data;
-}
-
 static void server_restores(bwl_world *w)
 {
-    bwl_model_data back =
-        w->scenario->server.keeps_all ? w->servers[BWL_ONLY].redis.data : w->saved;
-
-    server_comes_back(w, BWL_ONLY, &back);
+    server_comes_back(w, BWL_ONLY,
+                      w->scenario->server.keeps_all ? w->servers[BWL_ONLY].redis.data : w->saved);
 }
 
-static void server_fails_over(bwl_world *w)
+static void set_by_stranger(bwl_server *server)
 {
-    bwl_model_data back = w->previous;
-
-    server_comes_back(w, BWL_ONLY, &back);
-}
-
-static void server_evicts(bwl_world *w, unsigned key)
-{
-    w->previous = (bwl_model_data){ 0 };
-    bwl_model_remove(&w->servers[BWL_ONLY].redis, key);
-}
-
-static void server_meets_stranger(bwl_world *w)
-{
-    bwl_model_set(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE,
-                  BWL_TOKEN_OF_STRANGER);
-    w->servers[BWL_ONLY].key_excused = true;
-    w->servers[BWL_ONLY].key_late    = false;
+    bwl_model_set(&server->redis, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE, BWL_TOKEN_OF_STRANGER);
 }
 
 /* Forgets a saved key that has expired: it cannot come back. */
@@ -90,18 +69,6 @@ static void server_passes(bwl_world *w, unsigned k, int64_t hundredths)
     forget_ended(&w->previous, server->redis.now);
 }
 
-static void server_steps(bwl_world *w, unsigned k)
-{
-    w->servers[k].was_faulty = true;
-    server_passes(w, k, w->scenario->clocks.jump_ms * BWL_MODEL_PER_MS);
-}
-
-static void server_stops(bwl_world *w, unsigned k, bool is_stopped)
-{
-    w->servers[k].was_faulty = true;
-    w->servers[k].is_stopped = is_stopped;
-}
-
 static void leave_stale_key(bwl_world *w)
 {
     const bwl_compat_rules *rules     = w->scenario->options.rules;
@@ -121,18 +88,18 @@ void bwl_world_start(bwl_world *w, const bwl_scenario *s)
         bwl_model_redis_start(&w->servers[k].redis, BWL_BEGINNING_WALL_MS);
     if (s->server.stale)
         leave_stale_key(w);
-    if (s->protocol->uses_push)
-        bwl_wait_start(w);
+    assert(s->servers == 1 || !s->protocol->uses_push);
     for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++) {
         assert(s->servers == 1 || s->budget[i] == 0 || !bwl_budget_wants_one_server((bwl_budget)i));
         w->left[i] = s->budget[i];
     }
     for (unsigned i = 0; i < s->clients; i++) {
-        w->clients[i].rounds_left   = (uint8_t)s->rounds;
-        w->clients[i].wake_at       = BWL_NEVER;
-        w->clients[i].clock.skew_ms = s->clocks.skew_ms[i];
-        w->clients[i].clock.now     = w->now;
-        w->clients[i].clock.pace    = (uint16_t)s->clocks.pace_of[i];
+        w->waiting.waiters[i].push_channel = 1;
+        w->clients[i].rounds_left          = (uint8_t)s->rounds;
+        w->clients[i].wake_at              = BWL_NEVER;
+        w->clients[i].clock.skew_ms        = s->clocks.skew_ms[i];
+        w->clients[i].clock.now            = w->now;
+        w->clients[i].clock.pace           = (uint16_t)s->clocks.pace_of[i];
     }
 }
 
@@ -353,7 +320,8 @@ static void serve_late(bwl_world *w, unsigned client, bwl_server *server, unsign
         message.answer = BWL_YES; /* no client receives it */
     } else if (bwl_queue_is(message.command)) {
         grant = serve_waiting(w, &message);
-        bwl_wait_served_late(w, client, &message);
+        if (message.command == REDIS_QUEUE_REQUEUE) /* a crash after a yield may leave two tokens */
+            w->waiting.waiters[client].maybe_orphans++;
     } else {
         serve(w, client, server, client + BWL_MODEL_CLIENTS,
               &message); /* no client receives the answer */
@@ -426,13 +394,23 @@ static void carry_out(bwl_world *w, bwl_transition transition)
     case BWL_TRANSITION_BREAK: bwl_connection_break(w, client, k, transition.which); break;
     case BWL_TRANSITION_STOP_WAITING: bwl_connection_stop_waiting(w, client, k); break;
     case BWL_TRANSITION_CRASH: bwl_sim_client_crash(w, client); break;
-    case BWL_TRANSITION_RESTART: server_comes_back(w, k, NULL); break;
-    case BWL_TRANSITION_JUMP: server_steps(w, k); break;
-    case BWL_TRANSITION_SAVE: server_saves(w); break;
+    case BWL_TRANSITION_RESTART: server_comes_back(w, k, (bwl_model_data){ 0 }); break;
+    case BWL_TRANSITION_JUMP:
+        server->was_faulty = true;
+        server_passes(w, k, w->scenario->clocks.jump_ms * BWL_MODEL_PER_MS);
+        break;
+    case BWL_TRANSITION_SAVE: w->saved = server->redis.data; break;
     case BWL_TRANSITION_RESTORE: server_restores(w); break;
-    case BWL_TRANSITION_FAILOVER: server_fails_over(w); break;
-    case BWL_TRANSITION_EVICT: server_evicts(w, transition.which); break;
-    case BWL_TRANSITION_STRANGER: server_meets_stranger(w); break;
+    case BWL_TRANSITION_FAILOVER: server_comes_back(w, k, w->previous); break;
+    case BWL_TRANSITION_EVICT:
+        w->previous = (bwl_model_data){ 0 };
+        bwl_model_remove(&server->redis, transition.which);
+        break;
+    case BWL_TRANSITION_STRANGER:
+        set_by_stranger(server);
+        server->key_excused = true;
+        server->key_late    = false;
+        break;
     case BWL_TRANSITION_STEP_WALL:
         w->clients[client].clock.skew_ms += w->scenario->clocks.wall_ms;
         break;
@@ -443,12 +421,18 @@ static void carry_out(bwl_world *w, bwl_transition transition)
     case BWL_TRANSITION_LEARN: bwl_sim_client_learns(w, client); break;
     case BWL_TRANSITION_LOSE_PUSH: bwl_wait_lose_push(w, client); break;
     case BWL_TRANSITION_CLOSE: bwl_wait_close(w, client); break;
-    case BWL_TRANSITION_BORROW: bwl_wait_borrow(w); break;
-    case BWL_TRANSITION_GIVE_BACK: bwl_wait_give_back(w); break;
+    case BWL_TRANSITION_BORROW:
+        set_by_stranger(server);
+        bwl_model_expire(&server->redis, BWL_MODEL_LOCK, BORROWED_MS);
+        break;
+    case BWL_TRANSITION_GIVE_BACK: bwl_model_remove(&server->redis, BWL_MODEL_LOCK); break;
     case BWL_TRANSITION_SILENCE: bwl_wait_silence(w); break;
     case BWL_TRANSITION_YIELD: bwl_sim_client_yield(w, client, transition.chance); break;
-    case BWL_TRANSITION_HALT: server_stops(w, k, true); break;
-    case BWL_TRANSITION_GO_ON: server_stops(w, k, false); break;
+    case BWL_TRANSITION_HALT:
+    case BWL_TRANSITION_GO_ON:
+        server->was_faulty = true;
+        server->is_stopped = transition.kind == BWL_TRANSITION_HALT;
+        break;
     case BWL_TRANSITION_TIME_OUT: bwl_connection_break(w, client, k, 0); break;
     }
 }

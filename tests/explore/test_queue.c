@@ -8,7 +8,7 @@
 #include "tests/explore/scenarios.h"
 
 #include "lib/slow_build.h"
-#include "lab/world/canon.h"
+#include "lab/world/world.h"
 #include "lab/search/explore.h"
 #include "lab/model/queue.h"
 #include "lab/mutant/mutant.h"

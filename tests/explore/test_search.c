@@ -6,9 +6,7 @@
 
 #include "lab/base/dice.h"
 #include "lab/search/explore.h"
-#include "lab/search/frontier.h"
-#include "lab/search/live.h"
-#include "lab/search/seen.h"
+#include "lab/search/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

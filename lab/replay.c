@@ -24,6 +24,7 @@
 #include "lab/report/record.h"
 #include "engine/redis/wire/value.h"
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,7 +120,7 @@ static bool asks(stage *s, const char *command, bwl_text *ret_said)
 {
     bwl_text why;
 
-    if (bwl_line_say(&s->watcher, command, ret_said, &why))
+    if (bwl_line_say(&s->watcher, command, NULL, 0, ret_said, &why))
         return true;
     return fails(s, "the real server failed", why);
 }
@@ -193,17 +194,10 @@ static bool puts_key(stage *s)
         !asks(s, bwl_say("HSET %s %.*s 1", KEY, (int)size, value).of, &said))
         return false;
     if (kind == BWL_KIND_STRING &&
-        !bwl_line_say_with(&s->watcher, bwl_say("SET %s", KEY).of, value, size, &said, &why))
+        !bwl_line_say(&s->watcher, bwl_say("SET %s", KEY).of, value, size, &said, &why))
         return fails(s, "the real server failed", why);
     return bwl_model_lock(r)->lasts ||
            asks(s, bwl_say("PEXPIRE %s %" PRId64, KEY, real_left(s)).of, &said);
-}
-
-static bool puts_by_hand(stage *s, unsigned step, const char *what)
-{
-    tell_of_server(s, step,
-                   bwl_say("%s: put as that leaves it, %s", what, bwl_key_name(&s->w).of).of);
-    return puts_key(s);
 }
 
 static bool opens(stage *s, bwl_line *line)
@@ -261,7 +255,7 @@ static bool puts_command(stage *s, bwl_line *line, const bwl_message *message,
     if (faulty.of[0] == '\0') {
         is_good = bwl_line_ask(line, &q, ret_reply, ret_said, &why);
     } else {
-        is_good           = bwl_line_say(line, faulty.of, ret_said, &why);
+        is_good           = bwl_line_say(line, faulty.of, NULL, 0, ret_said, &why);
         bool is_yes       = strcmp(ret_said->of, "OK") == 0 || strcmp(ret_said->of, "1") == 0;
         ret_reply->answer = is_yes ? BWL_YES : BWL_NO;
         ret_reply->value.is_mine = false;
@@ -389,9 +383,8 @@ static bool pass(stage *s, unsigned step, bwl_ms by)
     tell_of_server(s, step, bwl_say("%" PRId64 " ms pass, really %" PRId64, by, by * s->scale).of);
     (void)fflush(stdout); /* shows progress; errors are checked at the end */
     while (stopped_by == 0 && real_ms() < until) {
-        bwl_ms          left  = until - real_ms();
-        struct timespec pause = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
-        (void)nanosleep(&pause, NULL); /* after an early wake-up, checks again */
+        bwl_ms left = until - real_ms();
+        (void)poll(NULL, 0, left > 0 ? (int)left : 0); /* after an early wake-up, checks again */
     }
     return stopped_by == 0;
 }
@@ -432,7 +425,9 @@ static bool perform_at_server(stage *s, unsigned step, bwl_transition transition
     if ((transition.kind == BWL_TRANSITION_RESTORE || transition.kind == BWL_TRANSITION_FAILOVER) &&
         !restart(s, step))
         return false;
-    return puts_by_hand(s, step, what.of);
+    tell_of_server(s, step,
+                   bwl_say("%s: put as that leaves it, %s", what.of, bwl_key_name(&s->w).of).of);
+    return puts_key(s);
 }
 
 static bool perform(stage *s, unsigned step, bwl_transition transition)
@@ -481,7 +476,7 @@ static bool set_up(stage *s, const bwl_lab_options *set)
     if (!bwl_real_server_start(&s->server, set->server, s->fault))
         return false;
     if (!bwl_line_open(&s->watcher, s->server.socket.of, &why) ||
-        !bwl_line_say(&s->watcher, "LOLWUT VERSION 1", &said, &why))
+        !bwl_line_say(&s->watcher, "LOLWUT VERSION 1", NULL, 0, &said, &why))
         return fails(s, "the real server failed", why);
     bwl_world_start(&s->w, &s->record->world);
     s->started = s->w.now;

@@ -56,12 +56,7 @@ static int set_up(trial *t)
     if (set->clients == 1)
         return bwl_complain(bwl_say("--clients 1 leaves nobody to share the lock with"), "",
                             "type: --clients 2, or --clients 3");
-    if (set->clients != 0)
-        t->world.clients = set->clients;
-    if (set->rounds != 0)
-        t->world.rounds = set->rounds;
-    if (set->pace != 0)
-        t->world.clocks.rate_pace = set->pace;
+    bwl_options_change(set, &t->world);
     if (set->invariants != 0)
         t->world.invariants =
             set->invariants & ~(unsigned)BWL_INVARIANT_LIVE; /* it has a search of its own */
@@ -127,14 +122,6 @@ static void search_for_dead_ends(trial *t)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static void print_head(const trial *t)
-{
-    (void)printf("%s: %s\n", t->world.name, t->world.story);
-    (void)printf("%u clients, %u round%s each; at most %u of %s\n\n", t->world.clients,
-                 t->world.rounds, t->world.rounds == 1 ? "" : "s", t->faults_max,
-                 bwl_budget_words(t->world.budget).of);
-}
-
 static void print_broken(const trial *t)
 {
     for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++) {
@@ -167,15 +154,6 @@ static void print_rest(const trial *t, bool cut, const char *title)
     }
     if (column != 0)
         (void)printf("\n");
-}
-
-static uint64_t states_of(const trial *t)
-{
-    uint64_t most = 0;
-
-    for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
-        most = t->smallest[i].states > most ? t->smallest[i].states : most;
-    return most;
 }
 
 static unsigned severity_of(unsigned invariant)
@@ -256,15 +234,21 @@ static bool write_schedule(const trial *t)
 static int report(const trial *t, double seconds)
 {
     bool     is_text = !t->set->json && !t->set->mermaid;
+    uint64_t states  = 0;
     unsigned invariant;
     bool     is_good;
 
+    for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
+        states = t->smallest[i].states > states ? t->smallest[i].states : states;
     if (is_text) {
-        print_head(t);
+        (void)printf("%s: %s\n", t->world.name, t->world.story);
+        (void)printf("%u clients, %u round%s each; at most %u of %s\n\n", t->world.clients,
+                     t->world.rounds, t->world.rounds == 1 ? "" : "s", t->faults_max,
+                     bwl_budget_words(t->world.budget).of);
         print_broken(t);
         print_rest(t, false, "hold:");
         print_rest(t, true, "cut short:");
-        (void)printf("\n%s states in %.1f s\n\n", bwl_count_words(states_of(t)).of, seconds);
+        (void)printf("\n%s states in %.1f s\n\n", bwl_count_words(states).of, seconds);
     }
     is_good = write_schedule(t);
     is_good = bwl_output_done() && is_good;

@@ -2,7 +2,7 @@
  * memory.h -- memory that may not be missing, and the counted memory of a search; a clock in
  * seconds.
  *
- * Counted memory comes from the kernel in whole pages, so freed memory returns at once and the count
+ * Counted memory comes from the kernel in whole pages: freed memory returns at once, and the count
  * is exact.  A search that reaches its limit stops and reports it; the program goes on.  For other
  * memory, the program ends with a message when it runs out.
  */

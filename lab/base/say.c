@@ -50,6 +50,15 @@ bool bwl_refuse(bwl_text reterr[3], bwl_text what, bwl_text why, const char *typ
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+void bwl_put(FILE *out, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    (void)vfprintf(out, format, list);
+    va_end(list);
+}
+
 static bool complain(const char *path)
 {
     (void)bwl_complain(bwl_say("%s cannot be written", bwl_shown(path).of),

@@ -28,6 +28,9 @@ bool bwl_refuse(bwl_text reterr[3], bwl_text what, bwl_text why, const char *typ
 
 enum { BWL_EXIT_USAGE = 2, BWL_EXIT_MEMORY = 3 };
 
+/* As fprintf; errors are checked when the file is closed. */
+void bwl_put(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 enum { BWL_PATH_MAX = 4096 };
 
 /* A temporary file beside the one that it will replace. */

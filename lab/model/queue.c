@@ -20,25 +20,10 @@ typedef enum served {
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-static bool exists(const script *s, unsigned key)
-{
-    return bwl_model_exists(s->r, key);
-}
-
-static void delete_key(script *s, unsigned key)
-{
-    bwl_model_remove(s->r, key);
-}
-
 static void set_lock(script *s, uint16_t token, bwl_ms time)
 {
     bwl_model_set(s->r, BWL_MODEL_LOCK, bwl_model_value(NULL, token, 0), token);
     bwl_model_expire(s->r, BWL_MODEL_LOCK, time);
-}
-
-static void forget_heartbeat(script *s, uint16_t token)
-{
-    bwl_model_item_remove(s->r, BWL_MODEL_HEARTBEATS, token);
 }
 
 static void touch(script *s, unsigned key)
@@ -195,14 +180,14 @@ static served serve(script *s, uint16_t me, int64_t fence)
         bool                  dead;
 
         if (first == NULL) {
-            delete_key(s, BWL_MODEL_LOCK);
-            delete_key(s, BWL_MODEL_HEARTBEATS);
+            bwl_model_remove(s->r, BWL_MODEL_LOCK);
+            bwl_model_remove(s->r, BWL_MODEL_HEARTBEATS);
             return SERVED_FREE;
         }
         m    = bwl_member_of(first->member);
         dead = is_dead(s, m);
         bwl_model_item_remove(s->r, BWL_MODEL_QUEUE, first->member);
-        forget_heartbeat(s, m.token);
+        bwl_model_item_remove(s->r, BWL_MODEL_HEARTBEATS, m.token);
         if (dead) {
             s->reply.silent[s->reply.silent_count++] = m.token;
             continue;
@@ -215,15 +200,15 @@ static served serve(script *s, uint16_t me, int64_t fence)
         if (publish(s, m, fence))
             return SERVED_PASSED;
     }
-    delete_key(s, BWL_MODEL_LOCK);
+    bwl_model_remove(s->r, BWL_MODEL_LOCK);
     return SERVED_MORE;
 }
 
 /* The same for a command that does not acquire. */
 static served pass_on(script *s)
 {
-    if (!exists(s, BWL_MODEL_QUEUE)) {
-        delete_key(s, BWL_MODEL_LOCK);
+    if (!bwl_model_exists(s->r, BWL_MODEL_QUEUE)) {
+        bwl_model_remove(s->r, BWL_MODEL_LOCK);
         return SERVED_FREE;
     }
     return serve(s, 0, count(s));
@@ -299,7 +284,8 @@ static bool take(script *s)
 {
     bool barges = (s->mutations & BWL_MUTATION_BARGES) != 0;
 
-    if (exists(s, BWL_MODEL_LOCK) || (exists(s, BWL_MODEL_QUEUE) && !barges))
+    if (bwl_model_exists(s->r, BWL_MODEL_LOCK) ||
+        (bwl_model_exists(s->r, BWL_MODEL_QUEUE) && !barges))
         return false;
     set_lock(s, s->q->token, s->q->lease_ms);
     s->reply.fence = count(s);
@@ -311,7 +297,7 @@ static void take_or_busy(script *s)
 {
     if (take(s))
         return;
-    if (!exists(s, BWL_MODEL_LOCK))
+    if (!bwl_model_exists(s->r, BWL_MODEL_LOCK))
         (void)pass_on(s);
     if ((s->mutations & BWL_MUTATION_BUSY_FOR_DEAD) == 0 && take(s))
         return; /* all waiters are dead */
@@ -319,46 +305,35 @@ static void take_or_busy(script *s)
     say_lock(s);
 }
 
-/* Marks the value, so that its release checks the queue. */
-static void mark_foreign(script *s)
-{
-    bwl_model_key *lock = &s->r->data.keys[BWL_MODEL_LOCK];
-
-    if ((s->mutations & BWL_MUTATION_MARKS) != 0 && lock->value == BWL_MODEL_FOREIGN_VALUE)
-        lock->value++;
-}
-
 static void stand(script *s, uint64_t ticket, int64_t fence)
 {
-    bool is_free = !exists(s, BWL_MODEL_LOCK);
+    bool is_free = !bwl_model_exists(s->r, BWL_MODEL_LOCK);
 
     note_heartbeat(s);
     say_line(s, is_free && serve(s, s->q->token, fence) == SERVED_MINE, ticket);
 }
 
-static bool is_full(const script *s)
-{
-    return s->q->queue_max != 0 && s->q->ticket == 0 && exists(s, BWL_MODEL_LOCK) &&
-           bwl_model_items_count(s->r, BWL_MODEL_QUEUE) >= s->q->queue_max;
-}
-
 static void join(script *s)
 {
-    int64_t ticket = s->q->ticket;
-    int64_t fence  = 0;
+    bwl_model_key *lock    = &s->r->data.keys[BWL_MODEL_LOCK];
+    unsigned       waiters = bwl_model_items_count(s->r, BWL_MODEL_QUEUE);
+    int64_t        ticket  = s->q->ticket;
+    int64_t        fence   = 0;
 
     if (take(s))
         return;
-    if (is_full(s)) {
+    if (s->q->queue_max != 0 && ticket == 0 && lock->kind != BWL_KIND_NONE &&
+        waiters >= s->q->queue_max) {
         say(s, BWL_NO, BWL_QUEUE_STATUS_FULL);
-        s->reply.queue_status.rank = bwl_model_items_count(s->r, BWL_MODEL_QUEUE);
+        s->reply.queue_status.rank = waiters;
         return;
     }
-    if (ticket == 0 || !exists(s, BWL_MODEL_LOCK))
+    if (ticket == 0 || !bwl_model_exists(s->r, BWL_MODEL_LOCK))
         fence = count(s);
     if (ticket == 0)
         ticket = fence;
-    mark_foreign(s);
+    if ((s->mutations & BWL_MUTATION_MARKS) != 0 && lock->value == BWL_MODEL_FOREIGN_VALUE)
+        lock->value++; /* so that its release checks the queue */
     enter(s, ticket);
     touch(s, BWL_MODEL_QUEUE);
     stand(s, (uint64_t)ticket, fence);
@@ -379,14 +354,14 @@ static void beat(script *s)
         return;
     }
     if (item == NULL) {
-        forget_heartbeat(s, s->q->token);
+        bwl_model_item_remove(s->r, BWL_MODEL_HEARTBEATS, s->q->token);
         say(s, BWL_NO, BWL_QUEUE_STATUS_GONE);
         return;
     }
     ticket = item->value;
     member = item->member;
     touch(s, BWL_MODEL_QUEUE);
-    if (!exists(s, BWL_MODEL_LOCK))
+    if (!bwl_model_exists(s->r, BWL_MODEL_LOCK))
         fence = count(s);
     enter(s, ticket);
     if (bwl_member_number(s->q->member) != member)
@@ -414,7 +389,7 @@ static void cancel(script *s)
     for (const bwl_model_item *item; (item = stands(s)) != NULL; stood = true)
         bwl_model_item_remove(s->r, BWL_MODEL_QUEUE, item->member);
     say_yes_if(s, stood);
-    forget_heartbeat(s, s->q->token);
+    bwl_model_item_remove(s->r, BWL_MODEL_HEARTBEATS, s->q->token);
 }
 
 static void requeue(script *s)
@@ -426,7 +401,7 @@ static void requeue(script *s)
         return;
     }
     fence = count(s);
-    if (!exists(s, BWL_MODEL_QUEUE)) {
+    if (!bwl_model_exists(s->r, BWL_MODEL_QUEUE)) {
         set_lock(s, s->q->token, s->q->lease_ms);
         s->reply.fence = fence;
         say(s, BWL_YES, BWL_QUEUE_STATUS_HELD);
@@ -457,7 +432,7 @@ bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_model_queue_
         break;
     case REDIS_QUEUE_CANCEL: cancel(&s); break;
     case REDIS_QUEUE_DISPATCH_NEXT:
-        say_served(&s, exists(&s, BWL_MODEL_LOCK) ? SERVED_PASSED : pass_on(&s));
+        say_served(&s, bwl_model_exists(r, BWL_MODEL_LOCK) ? SERVED_PASSED : pass_on(&s));
         break;
     case REDIS_QUEUE_REQUEUE: requeue(&s); break;
     default: bwl_unreachable("a word that has no queue");

@@ -168,14 +168,6 @@ static bwl_model_reply set_if_absent_or_mine(bwl_model_redis *r, const bwl_model
     return yes_if(true);
 }
 
-static bwl_model_reply delete_if_mine(bwl_model_redis *r, const bwl_model_command_args *q,
-                                      unsigned mutations)
-{
-    bool is_blind = (mutations & BWL_MUTATION_DELETE_BLIND) != 0;
-
-    return yes_if((is_mine(r, q) || is_blind) && delete (r));
-}
-
 /* ---- locks of other programs ----------------------------------------------------------------- */
 
 static bwl_model_reply set_if_free(bwl_model_redis *r, const bwl_model_command_args *q)
@@ -332,14 +324,6 @@ static bwl_model_reply hash_extend(bwl_model_redis *r, const bwl_model_command_a
     return yes_if(true);
 }
 
-static bwl_model_reply hash_release(bwl_model_redis *r, const bwl_model_command_args *q,
-                                    unsigned mutations)
-{
-    bool is_blind = (mutations & BWL_MUTATION_DELETE_BLIND) != 0;
-
-    return yes_if((has_field(r, q) || is_blind) && delete (r));
-}
-
 /* ---- a sorted set of holders ----------------------------------------------------------------- */
 
 /* A member is the number of a token, WRITE means __write__; a score is in milliseconds.  The time
@@ -450,13 +434,15 @@ static bool zset_release(bwl_model_redis *r, const bwl_model_command_args *q, un
 bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_command_args *q,
                                       unsigned mutations)
 {
+    bool is_blind = (mutations & BWL_MUTATION_DELETE_BLIND) != 0;
+
     assert(q->token != 0);
     assert(q->lease_ms > 0);
     switch (q->command) {
     case REDIS_SET_IF_ABSENT: return set_if_absent(r, q, mutations);
     case REDIS_SET_IF_ABSENT_OR_MINE: return set_if_absent_or_mine(r, q, mutations);
     case REDIS_EXTEND_IF_MINE: return extend_if_mine(r, q, mutations);
-    case REDIS_DELETE_IF_MINE: return delete_if_mine(r, q, mutations);
+    case REDIS_DELETE_IF_MINE: return yes_if((is_mine(r, q) || is_blind) && delete (r));
     case REDIS_SETNX: return set_if_free(r, q);
     case REDIS_READ: return show(r, q);
     case REDIS_SWAP: return swap(r, q);
@@ -469,10 +455,10 @@ bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_comman
     case REDIS_UNWATCH: watch(r, q, false); return yes_if(true);
     case REDIS_DELETE_WATCHED: return delete_watched(r, q);
     case REDIS_TAKE_TIMESTAMP: return take_stamp(r, q);
-    case REDIS_DROP_TIMESTAMP: return delete_if_mine(r, q, 0);
+    case REDIS_DROP_TIMESTAMP: return yes_if(is_mine(r, q) && delete (r));
     case REDIS_HASH_TAKE: return hash_take(r, q, mutations);
     case REDIS_HASH_EXTEND: return hash_extend(r, q, mutations);
-    case REDIS_HASH_RELEASE: return hash_release(r, q, mutations);
+    case REDIS_HASH_RELEASE: return yes_if((has_field(r, q) || is_blind) && delete (r));
     case REDIS_ZSET_TAKE: return yes_if(zset_take(r, q, mutations));
     case REDIS_ZSET_EXTEND: return yes_if(zset_extend(r, q, mutations));
     case REDIS_ZSET_RELEASE: return yes_if(zset_release(r, q, mutations));

@@ -327,19 +327,17 @@ EVENT(deaf_event)
 /* It asks for no replica, which a server answers with YES at once. */
 EVENT(alone_event)
 {
-    bwl_synced_state view;
+    const bwl_synced_state *view = state;
 
     bwl_synced_token.event(state, request, ev, fx);
-    memcpy(&view, state, sizeof view);
-    if (fx->send_count > 0 && fx->sends[0].command == REDIS_REPLICATED && view.verb == BWL_EXTEND)
+    if (fx->send_count > 0 && fx->sends[0].command == REDIS_REPLICATED && view->verb == BWL_EXTEND)
         fx->sends[0].args[REDIS_ARG_REPLICAS] = 0;
 }
 
 /* A push is taken for the answer to its command. */
 EVENT(early_event)
 {
-    bwl_synced_state *view     = state;
-    bool              is_given = ev->kind == BWL_PUSH;
+    bool is_given = ev->kind == BWL_PUSH;
 
     bwl_synced_queue.event(state, request, ev, fx);
     if (!is_given || fx->send_count != 1 || fx->sends[0].command != REDIS_QUEUE_EXTEND)
@@ -350,7 +348,7 @@ EVENT(early_event)
                             .now    = ev->now,
                             .fresh  = ev->fresh };
     fx->send_count      = 0;
-    bwl_synced_queue.event(view, request, &confirmed, fx);
+    bwl_synced_queue.event(state, request, &confirmed, fx);
 }
 
 SAME_INIT(synced_token)

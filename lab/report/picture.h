@@ -87,8 +87,8 @@ bwl_text bwl_picture_moral(const bwl_picture *picture);
  *          #<-------- yes ------------------------------------|   <== A HOLDS, for 28 ms
  *
  * In a client's lane, # means that it believes it holds the lock, ! that it works after its lease,
- * | that it acquires or releases, : that it does nothing.  Each line begins with `prefix`.  The last
- * line is the result. */
+ * | that it acquires or releases, : that it does nothing.  Each line begins with `prefix`; the last
+ * one is the result. */
 void bwl_draw_picture(FILE *out, const char *prefix, const bwl_picture *picture);
 void bwl_draw(FILE *out, const char *prefix, const bwl_scenario *s, const bwl_finding *found);
 

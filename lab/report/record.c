@@ -371,9 +371,9 @@ static void put_string(FILE *out, const char *text)
     (void)fputc('"', out);
     for (; *text != '\0'; text++)
         if (*text == '"' || *text == '\\')
-            (void)fprintf(out, "\\%c", *text);
+            bwl_put(out, "\\%c", *text);
         else if ((unsigned char)*text < 32)
-            (void)fprintf(out, "\\u%04x", (unsigned)*text);
+            bwl_put(out, "\\u%04x", (unsigned)*text);
         else
             (void)fputc(*text, out);
     (void)fputc('"', out);
@@ -385,45 +385,45 @@ static void put_field(FILE *out, const bwl_scenario *s, const record_field *fiel
     int64_t     number = 0;
 
     if (field->kind == FIELD_BOOL) {
-        (void)fprintf(out, "%s", *(const bool *)at ? "true" : "false");
+        bwl_put(out, "%s", *(const bool *)at ? "true" : "false");
         return;
     }
     number = field->kind == FIELD_COUNT ? *(const unsigned *)at : *(const bwl_ms *)at;
     if (number == BWL_NEVER)
-        (void)fputs("null", out);
+        bwl_put(out, "null");
     else
-        (void)fprintf(out, "%" PRId64, number);
+        bwl_put(out, "%" PRId64, number);
 }
 
 static void put_world(FILE *out, const bwl_scenario *s)
 {
-    (void)fputs("  \"world\": {", out);
+    bwl_put(out, "  \"world\": {");
     for (size_t i = 0; i < FIELDS_COUNT; i++) {
-        (void)fprintf(out, "%s\"%s\": ", i == 0 ? "" : ", ", fields[i].name);
+        bwl_put(out, "%s\"%s\": ", i == 0 ? "" : ", ", fields[i].name);
         put_field(out, s, &fields[i]);
     }
-    (void)fputs("},\n  \"budget\": {", out);
+    bwl_put(out, "},\n  \"budget\": {");
     for (unsigned i = 1, count = 0; i < BWL_BUDGETS_COUNT; i++)
         if (s->budget[i] != 0)
-            (void)fprintf(out, "%s\"%s\": %u", count++ == 0 ? "" : ", ",
-                          bwl_budget_label((bwl_budget)i), s->budget[i]);
-    (void)fputs("},\n", out);
+            bwl_put(out, "%s\"%s\": %u", count++ == 0 ? "" : ", ", bwl_budget_label((bwl_budget)i),
+                    s->budget[i]);
+    bwl_put(out, "},\n");
 }
 
 /* `says` is for human readers; a replay ignores it. */
 static void put_transition(FILE *out, bwl_transition transition, const char *says)
 {
-    (void)fprintf(out, "    {\"do\": \"%s\", \"client\": \"%c\"",
-                  bwl_transition_name(transition.kind), bwl_client_name(transition.client));
+    bwl_put(out, "    {\"do\": \"%s\", \"client\": \"%c\"", bwl_transition_name(transition.kind),
+            bwl_client_name(transition.client));
     if (transition.server != 0)
-        (void)fprintf(out, ", \"server\": %u", transition.server);
+        bwl_put(out, ", \"server\": %u", transition.server);
     if (transition.which != 0)
-        (void)fprintf(out, ", \"which\": %u", transition.which);
+        bwl_put(out, ", \"which\": %u", transition.which);
     if (transition.chance != 0)
-        (void)fprintf(out, ", \"chance\": %u", transition.chance);
-    (void)fputs(", \"says\": ", out);
+        bwl_put(out, ", \"chance\": %u", transition.chance);
+    bwl_put(out, ", \"says\": ");
     put_string(out, says);
-    (void)fputs("}", out);
+    bwl_put(out, "}");
 }
 
 void bwl_record_write(FILE *out, const char *subject, const bwl_picture *picture,
@@ -431,24 +431,24 @@ void bwl_record_write(FILE *out, const char *subject, const bwl_picture *picture
 {
     bwl_world w;
 
-    (void)fprintf(out, "{\n  \"format\": \"bowline-lab schedule\",\n  \"format_version\": %d,\n",
-                  BWL_RECORD_FORMAT);
-    (void)fprintf(out, "  \"bowline\": \"%s\",\n  \"subject\": ", BWL_LAB_VERSION);
+    bwl_put(out, "{\n  \"format\": \"bowline-lab schedule\",\n  \"format_version\": %d,\n",
+            BWL_RECORD_FORMAT);
+    bwl_put(out, "  \"bowline\": \"%s\",\n  \"subject\": ", BWL_LAB_VERSION);
     put_string(out, subject);
-    (void)fputs(",\n", out);
+    bwl_put(out, ",\n");
     put_world(out, picture->scenario);
-    (void)fputs("  \"invariant\": ", out);
+    bwl_put(out, "  \"invariant\": ");
     put_string(out, bwl_invariant_label(picture->broken));
-    (void)fputs(",\n  \"sentence\": ", out);
+    bwl_put(out, ",\n  \"sentence\": ");
     put_string(out, bwl_invariant_sentence(picture->broken));
-    (void)fputs(",\n  \"transitions\": [\n", out);
+    bwl_put(out, ",\n  \"transitions\": [\n");
     bwl_world_start(&w, picture->scenario);
     for (unsigned i = 0; i < picture->steps; i++) {
         put_transition(out, path[i], bwl_transition_words(&w, path[i]).of);
         bwl_world_perform(&w, path[i]);
         (void)fputs(i + 1 < picture->steps ? ",\n" : "\n", out);
     }
-    (void)fputs("  ]\n}\n", out);
+    bwl_put(out, "  ]\n}\n");
 }
 
 void bwl_record_free(bwl_record *record)

@@ -19,7 +19,14 @@ enum {
     /* What a lock that does without expiry or ownership still has to give. */
     INVARIANTS_CALLER =
         BWL_INVARIANT_TOLD | BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_IN_TIME | BWL_INVARIANT_PAUSES,
+    INVARIANTS_OWN = INVARIANTS_EXCLUSION | BWL_INVARIANT_OWN_KEY,
 };
+
+/* Nothing goes wrong; and nothing is left at the end. */
+#define CALM            .invariants = INVARIANTS_OWN | INVARIANTS_CALLER
+#define CALM_TO_THE_END CALM | BWL_INVARIANT_CLEAN_END
+#define HONEST_TO_THE_END \
+    .invariants = INVARIANTS_CALM | BWL_INVARIANT_HONEST | BWL_INVARIANT_CLEAN_END
 
 /* As in protocol/protocols.c, with tokens of the lab's own. */
 static const bwl_compat_rules stamp_del = {
@@ -47,21 +54,21 @@ static const bwl_compat_rules stamp_del = {
 
 /* The same rows for each set of rules: the invariants that hold when nothing is late, the size of
  * clock steps, and the number of steps in which a late DEL breaks the lock. */
-#define FAMILY(NAME, TERMS, CALM, STEP_MS, LATE_STEPS)                                          \
-    GETSET(NAME "-calm", "each once, and nothing is late", TERMS, .invariants = CALM),          \
-        GETSET(NAME "-stale", "one client takes over an expired key", TERMS, EXCLUSION, STALE), \
-        GETSET(NAME "-stale-three", "... of three", TERMS, EXCLUSION, .clients = 3,             \
-               .tries_once = true, STALE),                                                      \
-        GETSET(NAME "-moved", "a loser has moved the winner's stamp", TERMS, STALE,             \
-               BREAKS_ONLY(HONEST, 17)),                                                        \
-        GETSET(NAME "-skew", "a client whose clock is ahead takes a lock that is held", TERMS,  \
-               EXCLUSION, AHEAD(STEP_MS), BREAKS(ONE_HOLDER, 12)),                              \
-        GETSET(NAME "-wall", "... or one whose clock steps", TERMS, EXCLUSION,                  \
-               .clocks.wall_ms = STEP_MS, WALL(1), BREAKS(ONE_HOLDER, 13)),                     \
-        GETSET(NAME "-late", "a late DEL removes the next holder's lock", TERMS, SLOW(2),       \
-               BREAKS_ONLY(OWN_KEY, LATE_STEPS)),                                               \
-        GETSET(NAME "-crash", "a holder dies, and another gets the lock later", TERMS,          \
-               .invariants = BWL_INVARIANT_LIVE, FOR_EVER, CRASH(1))
+#define FAMILY(NAME, TERMS, CALM, STEP_MS, LATE_STEPS)                                             \
+    GETSET(NAME "-calm", "each once, and nothing is late", TERMS, .invariants = CALM),             \
+        GETSET(NAME "-stale", "one client takes over an expired key", TERMS, EXCLUSION, STALE),    \
+        GETSET(NAME "-stale-three", "... of three", TERMS, EXCLUSION, .clients = 3,                \
+               .tries_once = true, STALE),                                                         \
+        GETSET(NAME "-moved", "a loser has moved the winner's stamp", TERMS, STALE,                \
+               BREAKS_ONLY(HONEST, 17)),                                                           \
+        GETSET(NAME "-skew", "a client whose clock is ahead takes a lock that is held", TERMS,     \
+               AHEAD(STEP_MS), BREAKS_EXCLUSION(12)),                                              \
+        GETSET(NAME "-wall", "... or one whose clock steps", TERMS, .clocks.wall_ms = STEP_MS,     \
+               WALL(1), BREAKS_EXCLUSION(13)),                                                     \
+        GETSET(NAME "-late", "a late DEL removes the next holder's lock", TERMS, SLOW(2),          \
+               BREAKS_ONLY(OWN_KEY, LATE_STEPS)),                                                  \
+        GETSET(NAME "-crash", "a holder dies, and another gets the lock later", TERMS, KEEPS_LIVE, \
+               CRASH(1))
 
 static const bwl_scenario table[] = {
     /* ---- setnx-del --------------------------------------------------------------------------- */
@@ -72,8 +79,7 @@ static const bwl_scenario table[] = {
     ROW("setnx-del-loss", "an answer or a release is lost, and nobody gets the lock ever again",
         LOCK(setnx_del, literal), FOR_EVER, LOSS(1), BREAKS_ONLY(LIVE, 3)),
     ROW("setnx-del-late", "a release may come as late as it likes: until then nobody has the lock",
-        LOCK(setnx_del, literal), .invariants = INVARIANTS_EXCLUSION | BWL_INVARIANT_OWN_KEY,
-        .clients = 3, SLOW(1), LOSS(1)),
+        LOCK(setnx_del, literal), .invariants = INVARIANTS_OWN, .clients = 3, SLOW(1), LOSS(1)),
     /* ---- setnx-del-expire -------------------------------------------------------------------- */
     ROW("setnx-del-expire-calm", "nothing goes wrong", LOCK(setnx_del_expire, literal),
         .invariants = INVARIANTS_CALM | BWL_INVARIANT_CLEAN_END, .rounds = 2),
@@ -83,42 +89,38 @@ static const bwl_scenario table[] = {
         "DEL is done, its reply is lost: EXPIRE 0 removes the next one's lock",
         LOCK(setnx_del_expire, literal), LOSS(1), BREAKS_ONLY(OWN_KEY, 10)),
     ROW("setnx-del-expire-two", "... and a third client comes in beside it",
-        LOCK(setnx_del_expire, literal), EXCLUSION, .clients = 3, LOSS(1), BREAKS(ONE_HOLDER, 14)),
+        LOCK(setnx_del_expire, literal), .clients = 3, LOSS(1), BREAKS_EXCLUSION(14)),
     /* ---- setnx-stamp-del --------------------------------------------------------------------- */
     ROW("setnx-stamp-del-once", "each once, and nobody is late: no two of them inside", STAMP_DEL,
         EXCLUSION),
     ROW("setnx-stamp-del-twice", "a key that is gone counts as over: DEL removes what came since",
-        STAMP_DEL, EXCLUSION, .rounds = 2, BREAKS(ONE_HOLDER, 18)),
+        STAMP_DEL, .rounds = 2, BREAKS_EXCLUSION(18)),
     ROW("setnx-stamp-del-stale",
-        "two find a key over: the second DEL removes the first one's new key", STAMP_DEL, EXCLUSION,
-        STALE, BREAKS(ONE_HOLDER, 20)),
+        "two find a key over: the second DEL removes the first one's new key", STAMP_DEL, STALE,
+        BREAKS_EXCLUSION(20)),
     ROW("setnx-stamp-del-late", "DEL comes late, and removes the next one's lock", STAMP_DEL,
         SLOW(2), BREAKS_ONLY(OWN_KEY, 17)),
     ROW("setnx-stamp-del-skew", "a client whose clock is a lease ahead finds every lock over",
-        STAMP_DEL, EXCLUSION, AHEAD(3000), BREAKS(ONE_HOLDER, 14)),
+        STAMP_DEL, AHEAD(3000), BREAKS_EXCLUSION(14)),
     /* ---- set-nx-ex --------------------------------------------------------------------------- */
     ROW("set-nx-ex-calm", "nobody is late, nobody dies", LOCK_2S(set_nx_ex, literal_s),
-        .invariants = INVARIANTS_CALM | BWL_INVARIANT_HONEST | BWL_INVARIANT_CLEAN_END,
-        .rounds     = 2),
+        HONEST_TO_THE_END, .rounds = 2),
     ROW("set-nx-ex-crash", "a holder dies, and after a lease another gets the lock",
-        LOCK_2S(set_nx_ex, literal_s), .invariants = BWL_INVARIANT_LIVE, FOR_EVER, CRASH(1)),
+        LOCK_2S(set_nx_ex, literal_s), KEEPS_LIVE, CRASH(1)),
     ROW("set-nx-ex-overrun", "DEL comes late, and removes the next one's lock",
         LOCK_2S(set_nx_ex, literal_s), SLOW(2), BREAKS_ONLY(OWN_KEY, 9)),
     ROW("set-nx-ex-two", "... and a third comes in beside it: neither of them was slow",
         LOCK_2S(set_nx_ex, literal_s), .clients = 3, SLOW(2), BREAKS_ONLY(ONE_WORKER, 13)),
     /* ---- setnx-expire-watch ------------------------------------------------------------------ */
     ROW("setnx-expire-watch-calm", "nobody is late, nobody dies",
-        LOCK_2S(setnx_expire_watch, token_s),
-        .invariants = INVARIANTS_CALM | BWL_INVARIANT_HONEST | BWL_INVARIANT_CLEAN_END),
+        LOCK_2S(setnx_expire_watch, token_s), HONEST_TO_THE_END),
     ROW("setnx-expire-watch-crash", "a holder dies before EXPIRE: who waits repairs it",
         LOCK_2S(setnx_expire_watch, token_s),
         .invariants = BWL_INVARIANT_LIVE | INVARIANTS_EXCLUSION, FOR_EVER, CRASH(1)),
     ROW("setnx-expire-watch-slow", "DEL under WATCH, as late as it likes: never another's key",
-        LOCK_2S(setnx_expire_watch, token_s),
-        .invariants = BWL_INVARIANT_OWN_KEY | INVARIANTS_EXCLUSION, SLOW(2)),
+        LOCK_2S(setnx_expire_watch, token_s), .invariants = INVARIANTS_OWN, SLOW(2)),
     ROW("setnx-expire-watch-loss", "... nor from a connection that broke",
-        LOCK_2S(setnx_expire_watch, token_s),
-        .invariants = BWL_INVARIANT_OWN_KEY | INVARIANTS_EXCLUSION, SLOW(1), LOSS(1)),
+        LOCK_2S(setnx_expire_watch, token_s), .invariants = INVARIANTS_OWN, SLOW(1), LOSS(1)),
     ROW("setnx-expire-watch-waiter",
         "nobody waits, and a key without an end stays: a crash, one client less",
         LOCK_2S(setnx_expire_watch, token_s), .tries_once = true, CRASH(1),
@@ -139,16 +141,12 @@ static const bwl_scenario table[] = {
     GETSET("server-stale", "a key that others have left is taken over by one", GETSET_S(server),
            .invariants = INVARIANTS_EXCLUSION | BWL_INVARIANT_HONEST, STALE, SLOW(1)),
     GETSET("server-skew", "the clients' clocks do not matter", GETSET_S(server),
-           .invariants = INVARIANTS_EXCLUSION | BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_HONEST,
-           AHEAD(3000), SLOW(1)),
+           .invariants = INVARIANTS_OWN | BWL_INVARIANT_HONEST, AHEAD(3000), SLOW(1)),
     GETSET("server-loss", "a connection breaks, and what was written comes later", GETSET_S(server),
-           .invariants = INVARIANTS_EXCLUSION | BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_HONEST,
-           SLOW(1), LOSS(1)),
+           .invariants = INVARIANTS_OWN | BWL_INVARIANT_HONEST, SLOW(1), LOSS(1)),
 
     /* ---- way 1: SETNX; DEL ------------------------------------------------------------------- */
-    ROW("way-1-calm", "SETNX, DEL: nothing goes wrong", WRITTEN(way_1, literal),
-        .invariants = INVARIANTS_EXCLUSION | INVARIANTS_CALLER | BWL_INVARIANT_OWN_KEY |
-                      BWL_INVARIANT_CLEAN_END,
+    ROW("way-1-calm", "SETNX, DEL: nothing goes wrong", WRITTEN(way_1, literal), CALM_TO_THE_END,
         .rounds = 2),
     ROW("way-1-crash", "the holder dies, and nobody gets the lock ever again",
         WRITTEN(way_1, literal), FOR_EVER, CRASH(1), BREAKS_ONLY(LIVE, 3)),
@@ -158,8 +156,7 @@ static const bwl_scenario table[] = {
         WRITTEN(way_1, literal), LOSS(1), BREAKS_ONLY(CLEAN_END, 10)),
     ROW("way-1-late-release",
         "a release may come as late as it likes: until then nobody has the lock",
-        WRITTEN(way_1, literal), .invariants = INVARIANTS_EXCLUSION | BWL_INVARIANT_OWN_KEY,
-        .clients = 3, LOSS(1)),
+        WRITTEN(way_1, literal), .invariants = INVARIANTS_OWN, .clients = 3, LOSS(1)),
     /* ---- way 2: EXPIRE 0 when DEL did not succeed -------------------------------------------- */
     ROW("way-2-crash", "the same as releasing twice: the deadlock stays", WRITTEN(way_2, literal),
         FOR_EVER, CRASH(1), BREAKS_ONLY(LIVE, 3)),
@@ -167,21 +164,20 @@ static const bwl_scenario table[] = {
         "DEL is done and its reply is lost: EXPIRE 0 removes the next one's lock",
         WRITTEN(way_2, literal), LOSS(1), BREAKS_ONLY(OWN_KEY, 10)),
     ROW("way-2-lost-reply-two", "... and a third client comes in beside it",
-        WRITTEN(way_2, literal), EXCLUSION, .clients = 3, LOSS(1), BREAKS(ONE_HOLDER, 14)),
+        WRITTEN(way_2, literal), .clients = 3, LOSS(1), BREAKS_EXCLUSION(14)),
     /* ---- way 3: a stamp; when it is over: DEL, SETNX ----------------------------------------- */
     ROW("way-3-once", "each once: no two of them inside", IN_SECONDS(way_3, seconds), EXCLUSION),
     ROW("way-3-no-fault", "a key that is gone counts as over: DEL removes whatever came since",
-        IN_SECONDS(way_3, seconds), EXCLUSION, .rounds = 2, BREAKS(ONE_HOLDER, 18)),
+        IN_SECONDS(way_3, seconds), .rounds = 2, BREAKS_EXCLUSION(18)),
     ROW("way-3-stale", "P2 and P3 find P1's key over: P3's DEL removes P2's new one",
-        IN_SECONDS(way_3, seconds), EXCLUSION, STALE, BREAKS(ONE_HOLDER, 18)),
+        IN_SECONDS(way_3, seconds), STALE, BREAKS_EXCLUSION(18)),
     ROW("way-3-late-release",
         "the time is too short: DEL comes late, and removes the next one's lock",
         IN_SECONDS(way_3, seconds), SLOW(2), BREAKS_ONLY(OWN_KEY, 15)),
     ROW("way-3-skew", "a client whose clock is a lease ahead finds every lock over",
-        IN_SECONDS(way_3, seconds), EXCLUSION, AHEAD(3000), BREAKS(ONE_HOLDER, 12)),
+        IN_SECONDS(way_3, seconds), AHEAD(3000), BREAKS_EXCLUSION(12)),
     /* ---- way 4: a timestamp; when it is over: GETSET ----------------------------------------- */
-    ROW("way-4-calm", "GETSET: nobody is late, nobody dies", IN_SECONDS(way_4, seconds),
-        .invariants = INVARIANTS_EXCLUSION | INVARIANTS_CALLER | BWL_INVARIANT_OWN_KEY),
+    ROW("way-4-calm", "GETSET: nobody is late, nobody dies", IN_SECONDS(way_4, seconds), CALM),
     ROW("way-4-stale", "only one of those who find a key over gets it", IN_SECONDS(way_4, seconds),
         EXCLUSION, STALE),
     ROW("way-4-stale-three", "... of three as well", IN_SECONDS(way_4, seconds), EXCLUSION,
@@ -191,20 +187,18 @@ static const bwl_scenario table[] = {
     ROW("way-4-moved-no-fault", "... also without a stale key: what was gone is the same as gone",
         IN_SECONDS(way_4, seconds), .rounds = 2, BREAKS_ONLY(HONEST, 15)),
     ROW("way-4-skew", "a client whose clock is a lease ahead finds every lock over",
-        IN_SECONDS(way_4, seconds), EXCLUSION, AHEAD(3000), BREAKS(ONE_HOLDER, 10)),
+        IN_SECONDS(way_4, seconds), AHEAD(3000), BREAKS_EXCLUSION(10)),
     ROW("way-4-late-release", "DEL comes late, and removes the next one's lock",
         IN_SECONDS(way_4, seconds), SLOW(2), BREAKS_ONLY(OWN_KEY, 13)),
     ROW("way-4-crash", "a holder dies, and after its time another gets the lock",
-        IN_SECONDS(way_4, seconds), .invariants = BWL_INVARIANT_LIVE, FOR_EVER, CRASH(1)),
+        IN_SECONDS(way_4, seconds), KEEPS_LIVE, CRASH(1)),
     /* ---- way 5: SET NX EX; DEL --------------------------------------------------------------- */
     ROW("way-5-calm", "SET NX EX, DEL: nobody is late, nobody dies", WRITTEN(way_5, literal),
-        .invariants = INVARIANTS_EXCLUSION | INVARIANTS_CALLER | BWL_INVARIANT_OWN_KEY |
-                      BWL_INVARIANT_CLEAN_END,
-        .rounds = 2),
+        CALM_TO_THE_END, .rounds = 2),
     ROW("way-5-crash", "a holder dies, and after a lease another gets the lock",
-        WRITTEN(way_5, literal), .invariants = BWL_INVARIANT_LIVE, FOR_EVER, CRASH(1)),
+        WRITTEN(way_5, literal), KEEPS_LIVE, CRASH(1)),
     ROW("way-5-crash-late", "... unless it died with DEL under way", WRITTEN(way_5, literal),
-        EXCLUSION, FOR_EVER, CRASH(1), BREAKS(ONE_HOLDER, 13)),
+        FOR_EVER, CRASH(1), BREAKS_EXCLUSION(13)),
     ROW("way-5-overrun", "P1 overruns, and its DEL removes P2's lock", WRITTEN(way_5, literal),
         .terms.answer_ms = 40, SLOW(1), BREAKS_ONLY(OWN_KEY, 8)),
     ROW("way-5-overrun-two", "... and P3 comes in beside P2: neither of them was slow",
@@ -221,14 +215,13 @@ static const bwl_scenario table[] = {
 
     /* ---- milliseconds, buffers, a guard before DEL ------------------------------------------- */
     ROW("by-time-calm", "GETSET by time: nobody is late, nobody dies",
-        WRITTEN(by_time, milliseconds),
-        .invariants = INVARIANTS_EXCLUSION | INVARIANTS_CALLER | BWL_INVARIANT_OWN_KEY),
+        WRITTEN(by_time, milliseconds), CALM),
     ROW("by-time-stale", "only one of those who find a key over gets it",
         WRITTEN(by_time, milliseconds), EXCLUSION, STALE),
     ROW("by-time-moved-stamp", "a loser's GETSET moves the winner's stamp",
         WRITTEN(by_time, milliseconds), STALE, BREAKS_ONLY(HONEST, 13)),
     ROW("by-time-skew", "clocks of different machines are compared", WRITTEN(by_time, milliseconds),
-        EXCLUSION, AHEAD(40), BREAKS(ONE_HOLDER, 10)),
+        AHEAD(40), BREAKS_EXCLUSION(10)),
     ROW("by-time-no-sleep", "sleep_time is 0: who waits asks again and again",
         WRITTEN(no_sleep, milliseconds), BREAKS_ONLY(PAUSES, 11)),
     ROW("guard-always-true", "a release that leaves the key alone says that it has released",
@@ -241,8 +234,7 @@ static const bwl_scenario table[] = {
         WRITTEN(guard, milliseconds), BREAKS_ONLY(OWN_KEY, 15)),
     /* ---- SETNX, EXPIRE, repair; release under WATCH ------------------------------------------ */
     ROW("watch-calm", "SETNX, EXPIRE: nobody is late, nobody dies", IN_SECONDS(watch, token_s),
-        .invariants = INVARIANTS_EXCLUSION | INVARIANTS_CALLER | BWL_INVARIANT_OWN_KEY |
-                      BWL_INVARIANT_CLEAN_END),
+        CALM_TO_THE_END),
     ROW("watch-crash", "a holder dies before EXPIRE: who waits repairs it",
         IN_SECONDS(watch, token_s), .invariants = BWL_INVARIANT_LIVE | INVARIANTS_EXCLUSION,
         FOR_EVER, CRASH(1)),
@@ -261,21 +253,20 @@ static const bwl_scenario table[] = {
     ROW("watch-exec-first", "the first EXEC ends the watch: DEL removes whatever is there",
         IN_SECONDS(watch_exec_first, token_s), SLOW(2), BREAKS_ONLY(OWN_KEY, 15)),
     ROW("watch-repair-by-del", "the repair is DEL: two holders without any fault",
-        IN_SECONDS(watch_del, token_s), EXCLUSION, BREAKS(ONE_HOLDER, 18)),
+        IN_SECONDS(watch_del, token_s), BREAKS_EXCLUSION(18)),
     /* ---- the Jedis lock ---------------------------------------------------------------------- */
-    ROW("jedis-calm", "nobody is late, nobody dies", WRITTEN(jedis, milliseconds),
-        .invariants = INVARIANTS_EXCLUSION | INVARIANTS_CALLER | BWL_INVARIANT_OWN_KEY),
+    ROW("jedis-calm", "nobody is late, nobody dies", WRITTEN(jedis, milliseconds), CALM),
     ROW("jedis-no-fault",
         "... in a second round a stamp is moved, and DEL removes what is not its own",
         WRITTEN(jedis, milliseconds), .rounds = 2, BREAKS_ONLY(OWN_KEY, 22)),
     ROW("jedis-stale", "only one of those who find a key over gets it: synchronous, so safe",
         WRITTEN(jedis, milliseconds), EXCLUSION, STALE),
     ROW("jedis-crash", "a holder dies, and after its time another gets the lock",
-        WRITTEN(jedis, milliseconds), .invariants = BWL_INVARIANT_LIVE, FOR_EVER, CRASH(1)),
-    ROW("jedis-skew", "... unless a clock is ahead", WRITTEN(jedis, milliseconds), EXCLUSION,
-        AHEAD(40), BREAKS(ONE_HOLDER, 10)),
-    ROW("jedis-wall", "... or is set on by a lease", WRITTEN(jedis, milliseconds), EXCLUSION,
-        .clocks.wall_ms = 40, WALL(1), BREAKS(ONE_HOLDER, 11)),
+        WRITTEN(jedis, milliseconds), KEEPS_LIVE, CRASH(1)),
+    ROW("jedis-skew", "... unless a clock is ahead", WRITTEN(jedis, milliseconds), AHEAD(40),
+        BREAKS_EXCLUSION(10)),
+    ROW("jedis-wall", "... or is set on by a lease", WRITTEN(jedis, milliseconds),
+        .clocks.wall_ms = 40, WALL(1), BREAKS_EXCLUSION(11)),
     ROW("jedis-moved-stamp", "... or the loser's stamp is in the winner's lock",
         WRITTEN(jedis, milliseconds), STALE, BREAKS_ONLY(HONEST, 13)),
     ROW("jedis-late-release", "... or DEL comes late", WRITTEN(jedis, milliseconds), SLOW(2),
@@ -284,7 +275,7 @@ static const bwl_scenario table[] = {
         "the second rule: what GETSET found is over; only one of two gets it",
         WRITTEN(jedis_numeric, milliseconds), EXCLUSION, STALE),
     ROW("jedis-numeric-skew", "... unless a clock is ahead", WRITTEN(jedis_numeric, milliseconds),
-        EXCLUSION, AHEAD(40), BREAKS(ONE_HOLDER, 10)),
+        AHEAD(40), BREAKS_EXCLUSION(10)),
 };
 
 const bwl_scenario_table bwl_scenarios_of_articles = { table, sizeof table / sizeof table[0] };

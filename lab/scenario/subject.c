@@ -1,3 +1,6 @@
+/*
+ * subject.c -- the subjects of `try`.  See table.h.
+ */
 #include "core/nearest.h"
 #include "lab/scenario/as_written.h"
 #include "lab/base/memory.h"

@@ -27,6 +27,9 @@
 #define BREAKS_ONLY(INVARIANT, STEPS) \
     .invariants = BWL_INVARIANT_##INVARIANT, BREAKS(INVARIANT, STEPS)
 
+#define BREAKS_EXCLUSION(STEPS) EXCLUSION, BREAKS(ONE_HOLDER, STEPS)
+#define KEEPS_LIVE              .invariants = BWL_INVARIANT_LIVE, FOR_EVER
+
 /* The faults that may happen, each with its greatest number. */
 #define SLOW(N)             .budget[BWL_SLOW] = (N)
 #define LOSS(N)             .budget[BWL_LOSS] = (N)

@@ -101,8 +101,8 @@ unsigned bwl_invariants_broken_in(const bwl_world *w, const bwl_transitions *tra
 void bwl_search_tell(const bwl_search *search, double started_s, double *shown_s,
                      bwl_progress progress);
 
-/* The memory that an interrupted search would need.  `generations`: the numbers of worlds at distances 0, 1, ... `last`, of which the last is
- * incomplete.  `memory` bytes were enough for `states`.  0: no estimate, because the growth does
- * not slow down yet. */
+/* The memory that an interrupted search would need.  `generations`: the numbers of worlds at
+ * distances 0, 1, ... `last`, of which the last is incomplete.  `memory` bytes were enough for
+ * `states`.  0: no estimate, because the growth does not slow down yet. */
 size_t bwl_estimate_memory(const uint64_t *generations, unsigned last, uint64_t states,
                            size_t memory);

@@ -80,17 +80,6 @@ unsigned bwl_path_breaks(const bwl_scenario *s, const bwl_transition *path, unsi
     return broken;
 }
 
-/* The path without `size` steps from `at` on, in `ret_shorter`. */
-static unsigned without(bwl_transition *ret_shorter, const bwl_finding *found, unsigned at,
-                        unsigned size)
-{
-    unsigned rest = found->path_count - at - size;
-
-    memcpy(ret_shorter, found->path, at * sizeof ret_shorter[0]);
-    memcpy(ret_shorter + at, found->path + at + size, rest * sizeof ret_shorter[0]);
-    return at + rest;
-}
-
 /* Leaves out runs of 1 to 4 steps while the rest still breaks the same invariant. */
 static void shorten(const bwl_scenario *s, bwl_finding *found)
 {
@@ -102,7 +91,9 @@ static void shorten(const bwl_scenario *s, bwl_finding *found)
         has_changed = false;
         for (unsigned size = RUN_MAX; size > 0; size--)
             for (unsigned at = 0; at + size <= found->path_count; at++) {
-                unsigned count = without(shorter, found, at, size);
+                unsigned count = found->path_count - size;
+                memcpy(shorter, found->path, at * sizeof shorter[0]);
+                memcpy(shorter + at, found->path + at + size, (count - at) * sizeof shorter[0]);
                 if ((bwl_path_breaks(s, shorter, count) & found->broken) == 0)
                     continue;
                 memcpy(found->path, shorter, count * sizeof shorter[0]);

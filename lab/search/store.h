@@ -74,7 +74,7 @@ void bwl_frontier_take(bwl_frontier *f, bwl_world *ret_w);
 
 void bwl_frontier_free(bwl_frontier *f);
 
-/* ---- which worlds can still reach a goal: computed backwards for all worlds at once ----------- */
+/* ---- which worlds can still reach a goal: computed backwards for all worlds at once ---------- */
 
 /* Steps are stored by the number of their source: 4 bytes per step and per world.  Most steps lead
  * to a higher number, so one pass from the last to the first reaches nearly all worlds, and a few

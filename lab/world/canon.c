@@ -1,3 +1,6 @@
+/*
+ * canon.c -- the normal form of a world.  See world.h.
+ */
 #include "lab/world/canon_inside.h"
 #include "lab/model/words.h"
 #include "lab/world/private_state.h"
@@ -105,14 +108,14 @@ static void put_memory(bwl_print *p, const bwl_hold *h)
 /* Without a request to the replicas in flight, only the next command matters. */
 static void put_synced(bwl_print *p, const bwl_hold *h)
 {
-    bwl_synced_state view = bwl_synced_state_of(h);
+    const bwl_synced_state *view = bwl_synced_state_of(h);
 
-    bwl_put(p, (uint64_t)view.verb << 1 | (view.tag != 0));
-    if (view.tag == 0)
+    bwl_put(p, (uint64_t)view->verb << 1 | (view->tag != 0));
+    if (view->tag == 0)
         return;
-    bwl_put_time(p, view.until);
-    bwl_put_time(p, view.retry_until);
-    bwl_put(p, (uint64_t)(p->now - view.sent_at));
+    bwl_put_time(p, view->until);
+    bwl_put_time(p, view->retry_until);
+    bwl_put(p, (uint64_t)(p->now - view->sent_at));
 }
 
 static const bwl_redlock_state *redlock_of(const bwl_hold *h)
@@ -134,7 +137,8 @@ static void put_redlock(bwl_print *p, const bwl_hold *h)
 
 static void put_protocol(bwl_print *p, const bwl_hold *h)
 {
-    bwl_token_state view;
+    const bwl_token_state  *view;
+    const bwl_mutant_state *mutant = (const bwl_mutant_state *)(const void *)h->memory;
 
     if (bwl_is_synced(h))
         put_synced(p, h);
@@ -150,16 +154,14 @@ static void put_protocol(bwl_print *p, const bwl_hold *h)
     }
     view = bwl_token_state_of(h);
 
-    bwl_put(p, (uint64_t)view.verb << 1 | (view.in_flight.tag != 0));
-    bwl_put_time(p, view.until);
+    bwl_put(p, (uint64_t)view->verb << 1 | (view->in_flight.tag != 0));
+    bwl_put_time(p, view->until);
     if (h->protocol->command != bwl_token.command && !begins_as_token(h->protocol) &&
         !bwl_is_synced(h)) {
-        bwl_mutant_state mutant;
-        memcpy(&mutant, h->memory, sizeof mutant);
-        bwl_put_time(p, mutant.sent_at);
-        bwl_put(p, (uint64_t)mutant.blows << 8 | (uint64_t)mutant.verb << 2 |
-                       (uint64_t)mutant.is_lost << 1 | mutant.again);
-        bwl_put(p, mutant.tag == view.in_flight.last_tag);
+        bwl_put_time(p, mutant->sent_at);
+        bwl_put(p, (uint64_t)mutant->blows << 8 | (uint64_t)mutant->verb << 2 |
+                       (uint64_t)mutant->is_lost << 1 | mutant->again);
+        bwl_put(p, mutant->tag == view->in_flight.last_tag);
     }
 }
 
@@ -207,7 +209,7 @@ static void put_hold(bwl_print *p, const bwl_hold *h)
 static bool is_current(const bwl_lab_client *c, const bwl_message *message)
 {
     return c->is_running && message->round == c->round &&
-           (message->tag == bwl_token_state_of(&c->hold).in_flight.tag ||
+           (message->tag == bwl_token_state_of(&c->hold)->in_flight.tag ||
             (message->tag != 0 && message->tag == bwl_synced_tag(&c->hold)));
 }
 
@@ -244,7 +246,7 @@ static void put_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *
     }
     bool     current  = is_current(c, message);
     bool     of_round = c->is_running && message->round == c->round;
-    uint64_t order = of_round ? bwl_token_state_of(&c->hold).in_flight.last_tag - message->tag : 0;
+    uint64_t order = of_round ? bwl_token_state_of(&c->hold)->in_flight.last_tag - message->tag : 0;
 
     bwl_put(p, (uint64_t)message->kind << 8 | (uint64_t)message->is_settled << 2 |
                    (uint64_t)of_round << 1 | current);
@@ -348,22 +350,17 @@ static void put_connections(bwl_print *p, const bwl_world *w, const uint8_t *ord
         }
 }
 
-/* The rank of a number: only the order of compared numbers matters. */
-static unsigned rank_of(uint64_t number, const uint64_t *all, unsigned count)
-{
-    unsigned rank = 0;
-
-    for (unsigned i = 0; i < count; i++)
-        rank += all[i] < number;
-    return rank;
-}
-
+/* The rank of each number: only the order of compared numbers matters. */
 static void put_ranks(bwl_print *p, const uint64_t *numbers, unsigned count)
 {
     uint64_t ranks = 0;
 
-    for (unsigned i = 0; i < count; i++)
-        ranks = ranks << 4 | (numbers[i] == 0 ? 15 : rank_of(numbers[i], numbers, count));
+    for (unsigned i = 0; i < count; i++) {
+        unsigned rank = 0;
+        for (unsigned j = 0; j < count; j++)
+            rank += numbers[j] < numbers[i];
+        ranks = ranks << 4 | (numbers[i] == 0 ? 15 : rank);
+    }
     bwl_put(p, ranks);
 }
 
@@ -550,13 +547,6 @@ static uint64_t print_of_server(bwl_print *p, const bwl_server *server)
     return p->hash;
 }
 
-static uint64_t print_of_client(bwl_print *p, const bwl_world *w, unsigned client)
-{
-    p->hash = 0;
-    put_client(p, w, &w->clients[client]);
-    return p->hash;
-}
-
 static void find_columns(bwl_print *p, const bwl_world *w, const uint8_t *order, const parts *all,
                          uint64_t columns[BWL_SERVERS_MAX])
 {
@@ -599,8 +589,11 @@ static uint64_t of_several(bwl_print *p, const bwl_world *w)
     p->latest = latest;
     for (unsigned i = 0; i < w->scenario->clients; i++)
         latest[i] = bwl_token_read(w->clients[i].hold.request.token);
-    for (unsigned i = 0; i < w->scenario->clients; i++)
-        all.clients[i] = print_of_client(p, w, i);
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        p->hash = 0;
+        put_client(p, w, &w->clients[i]);
+        all.clients[i] = p->hash;
+    }
     for (unsigned k = 0; k < w->scenario->servers; k++) {
         all.servers[k] = print_of_server(p, &w->servers[k]);
         for (unsigned i = 0; i < w->scenario->clients; i++)

@@ -13,7 +13,9 @@ void bwl_sim_client_release(bwl_world *w, unsigned client);
 void bwl_sim_client_yield(bwl_world *w, unsigned client, uint8_t chance);
 void bwl_sim_client_extend(bwl_world *w, unsigned client);
 void bwl_sim_client_cancel(bwl_world *w, unsigned client);
-void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance);
+
+/* The time and the random bits are added. */
+void bwl_sim_client_event(bwl_world *w, unsigned client, bwl_event ev, uint8_t chance);
 
 /* Delivers an answer to this command, or the loss of its connection.  Commands of earlier rounds
  * are ignored. */
@@ -25,10 +27,7 @@ void bwl_sim_client_pushed(bwl_world *w, unsigned client, const bwl_message *pus
 
 void bwl_sim_client_crash(bwl_world *w, unsigned client);
 
-/* ---- connection.c: the messages between a client and a server --------------------------------- */
-
-/* Delivery, loss, late arrival.  As in the real engine, a connection is closed when the engine
- * stops waiting for an answer, and every request in flight on it gets DOWN. */
+/* ---- connection.c: the messages between a client and a server -------------------------------- */
 
 void bwl_connection_deliver(bwl_world *w, unsigned client, unsigned server, uint8_t chance);
 
@@ -50,12 +49,7 @@ void bwl_connection_server_gone(bwl_world *w, unsigned client, unsigned server);
  * without effect. */
 void bwl_connection_drop_ineffective(bwl_world *w);
 
-/* ---- waiting.c: what a lock with a queue adds -------------------------------------------------- */
-
-/* The engine's part, the server's part, and the pushes.  A push is a message among the answers:
- * same connection, same order.  The server publishes to a push channel; each connection has a new
- * one.  The server may still see a connection as open that has ended for its client: pushes to it
- * are lost.  A new connection first kills the old one (CLIENT KILL) if it is allowed to. */
+/* ---- waiting.c: what a lock with a queue adds ------------------------------------------------ */
 
 static inline bool bwl_wait_is_kept(const bwl_world *w)
 {
@@ -63,8 +57,6 @@ static inline bool bwl_wait_is_kept(const bwl_world *w)
 }
 
 void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_send *send, bwl_message *message);
-
-bool bwl_wait_listens(const bwl_world *w, unsigned client);
 
 /* The connection has ended: drops its pushes, keeps it open at the server, and reports the loss to
  * the client. */
@@ -95,8 +87,6 @@ void bwl_wait_add_of_server(const bwl_world *w, bwl_transitions *transitions);
 void bwl_wait_lose_push(bwl_world *w, unsigned client);
 void bwl_wait_close(bwl_world *w, unsigned client);
 void bwl_wait_silence(bwl_world *w);
-
-void bwl_wait_held(bwl_world *w, unsigned client);
 
 /* After each step: the owner must want the lock, or the server has granted it to a connection that
  * had ended. */

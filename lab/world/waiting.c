@@ -1,18 +1,14 @@
+/*
+ * waiting.c -- what a lock with a queue adds: the engine's part, the server's part, the pushes.
+ *
+ * A push is a message among the answers: same connection, same order.  The server publishes to a
+ * push channel; each connection has a new one.  The server may still see a connection as open that
+ * has ended for its client: pushes to it are lost.  A new connection first kills the old one
+ * (CLIENT KILL) if it is allowed to.
+ */
 #include "lab/world/inside.h"
 #include "lab/model/words.h"
 #include "lab/world/private_state.h"
-
-/* The invariants of a lock with a queue. */
-
-void bwl_wait_held(bwl_world *w, unsigned client)
-{
-    uint64_t fence = w->clients[client].hold.fence;
-
-    /* After a data loss, an older holder may get its result later. */
-    if ((w->scenario->invariants & BWL_INVARIANT_ONE_HOLDER) != 0 && fence <= w->waiting.held_fence)
-        w->broken |= BWL_INVARIANT_FENCE;
-    w->waiting.held_fence = fence;
-}
 
 static bool is_wanted(const bwl_world *w, uint16_t token)
 {
@@ -117,12 +113,6 @@ static void put_message(bwl_link *link, unsigned at, const bwl_message *message)
     for (unsigned i = link->count++; i > at; i--)
         link->messages[i] = link->messages[i - 1];
     link->messages[at] = *message;
-}
-
-bool bwl_wait_listens(const bwl_world *w, unsigned client)
-{
-    return bwl_wait_is_kept(w) && w->clients[client].is_running &&
-           w->waiting.waiters[client].is_connected;
 }
 
 static unsigned push_at(const bwl_link *link)
@@ -282,12 +272,6 @@ static bool is_before_others(const bwl_world *w, unsigned client)
     return false;
 }
 
-static bool has_found_it_gone(const bwl_world *w, const bwl_message *message)
-{
-    return message->queue_status != 0 &&
-           w->waiting.places[message->queue_status - 1].kind == BWL_QUEUE_STATUS_GONE;
-}
-
 /* Notes the order of arrivals and grants, for the invariants. */
 static void note_turn(bwl_world *w, const bwl_message *message, uint16_t was_of)
 {
@@ -296,8 +280,11 @@ static void note_turn(bwl_world *w, const bwl_message *message, uint16_t was_of)
     unsigned        winner = bwl_token_client(owner);
     bwl_lab_client *c      = &w->clients[asker];
 
+    const bwl_queue_status *place = bwl_wait_place(w, message);
+
     bool joins = message->command == REDIS_QUEUE_JOIN ||
-                 (message->command == REDIS_QUEUE_REQUEUE && !has_found_it_gone(w, message));
+                 (message->command == REDIS_QUEUE_REQUEUE &&
+                  (place == NULL || place->kind != BWL_QUEUE_STATUS_GONE));
 
     if (joins && c->is_running && message->round == c->round && c->book.came == 0)
         c->book.came = ++w->arrivals;
@@ -312,28 +299,12 @@ static void note_turn(bwl_world *w, const bwl_message *message, uint16_t was_of)
         w->broken |= BWL_INVARIANT_FIRST_COME;
 }
 
-/* A waiter that was skipped as dead has lost its place. */
-static void note_silent(bwl_world *w, const bwl_queue_reply *reply)
-{
-    for (unsigned i = 0; i < reply->silent_count; i++) {
-        unsigned client = bwl_token_client(reply->silent[i]);
-        if (reply->silent[i] == bwl_world_token_of(w, client))
-            w->waiting.waiters[client].was_cut = true;
-    }
-}
-
-static bool is_free(const bwl_world *w)
-{
-    return bwl_model_owner(&w->servers[BWL_ONLY].redis) == 0 &&
-           w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_QUEUE].kind == BWL_KIND_NONE;
-}
-
 bwl_grant bwl_wait_serve(bwl_world *w, bwl_message *message)
 {
+    bwl_model_redis     *redis  = &w->servers[BWL_ONLY].redis;
     bwl_model_queue_args q      = question_of(w, message);
-    uint16_t             was_of = bwl_model_owner(&w->servers[BWL_ONLY].redis);
-    bwl_queue_reply      reply =
-        bwl_model_queue_reply(&w->servers[BWL_ONLY].redis, &q, w->scenario->mutations);
+    uint16_t             was_of = bwl_model_owner(redis);
+    bwl_queue_reply      reply  = bwl_model_queue_reply(redis, &q, w->scenario->mutations);
 
     message->answer       = (uint8_t)reply.answer;
     message->timestamp    = reply.fence;
@@ -341,10 +312,14 @@ bwl_grant bwl_wait_serve(bwl_world *w, bwl_message *message)
     note_fence(w, reply.fence);
     if (reply.grant.is_there)
         note_fence(w, reply.grant.fence);
-    note_silent(w, &reply);
+    for (unsigned i = 0; i < reply.silent_count; i++) {
+        unsigned client = bwl_token_client(reply.silent[i]);
+        if (reply.silent[i] == bwl_world_token_of(w, client))
+            w->waiting.waiters[client].was_cut = true; /* it was skipped as dead */
+    }
     note_turn(w, message, was_of);
-    if (is_free(w) && reply.queue_status.kind == BWL_QUEUE_STATUS_BUSY &&
-        q.serve_max == BWL_MODEL_SERVE_MAX)
+    if (reply.queue_status.kind == BWL_QUEUE_STATUS_BUSY && q.serve_max == BWL_MODEL_SERVE_MAX &&
+        !bwl_model_exists(redis, BWL_MODEL_LOCK) && !bwl_model_exists(redis, BWL_MODEL_QUEUE))
         w->broken |= BWL_INVARIANT_TOLD;
     return reply.grant;
 }
@@ -399,11 +374,6 @@ void bwl_wait_add_transitions(const bwl_world *w, bwl_transitions *transitions, 
         bwl_transitions_add(transitions, BWL_TRANSITION_CLOSE, client, 0);
 }
 
-static const bwl_model_item *first_in_line(const bwl_world *w)
-{
-    return bwl_model_line_next(&w->servers[BWL_ONLY].redis.data, NULL);
-}
-
 void bwl_wait_add_of_server(const bwl_world *w, bwl_transitions *transitions)
 {
     uint16_t owner = bwl_model_owner(&w->servers[BWL_ONLY].redis);
@@ -412,7 +382,7 @@ void bwl_wait_add_of_server(const bwl_world *w, bwl_transitions *transitions)
         bwl_transitions_add(transitions, BWL_TRANSITION_BORROW, 0, 0);
     if (owner == BWL_TOKEN_OF_STRANGER && w->scenario->budget[BWL_BORROWER] > 0)
         bwl_transitions_add(transitions, BWL_TRANSITION_GIVE_BACK, 0, 0);
-    if (w->left[BWL_SILENCE] > 0 && first_in_line(w) != NULL)
+    if (w->left[BWL_SILENCE] > 0 && bwl_model_exists(&w->servers[BWL_ONLY].redis, BWL_MODEL_QUEUE))
         bwl_transitions_add(transitions, BWL_TRANSITION_SILENCE, 0, 0);
 }
 
@@ -439,10 +409,11 @@ void bwl_wait_close(bwl_world *w, unsigned client)
 
 void bwl_wait_silence(bwl_world *w)
 {
-    uint32_t member = first_in_line(w)->member;
-    uint16_t token  = bwl_member_of(member).token;
+    bwl_model_redis *redis  = &w->servers[BWL_ONLY].redis;
+    uint32_t         member = bwl_model_line_next(&redis->data, NULL)->member;
+    uint16_t         token  = bwl_member_of(member).token;
 
     w->waiting.waiters[bwl_token_client(token)].was_cut = true;
-    bwl_model_item_remove(&w->servers[BWL_ONLY].redis, BWL_MODEL_QUEUE, member);
-    bwl_model_item_remove(&w->servers[BWL_ONLY].redis, BWL_MODEL_HEARTBEATS, token);
+    bwl_model_item_remove(redis, BWL_MODEL_QUEUE, member);
+    bwl_model_item_remove(redis, BWL_MODEL_HEARTBEATS, token);
 }

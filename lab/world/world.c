@@ -36,12 +36,6 @@ static void server_comes_back(bwl_world *w, unsigned k, bwl_model_data back)
     }
 }
 
-static void server_restores(bwl_world *w)
-{
-    server_comes_back(w, BWL_ONLY,
-                      w->scenario->server.keeps_all ? w->servers[BWL_ONLY].redis.data : w->saved);
-}
-
 static void set_by_stranger(bwl_server *server)
 {
     bwl_model_set(&server->redis, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE, BWL_TOKEN_OF_STRANGER);
@@ -103,7 +97,7 @@ void bwl_world_start(bwl_world *w, const bwl_scenario *s)
     }
 }
 
-/* ---- facts that no program knows but invariants need ------------------------------------------ */
+/* ---- facts that no program knows but invariants need ----------------------------------------- */
 
 /* True if a client that acquired earlier still waits. */
 static bool is_before_others(const bwl_world *w, unsigned client)
@@ -153,14 +147,6 @@ static void note_write(bwl_world *w, unsigned client)
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
-static void note_removed(bwl_world *w, uint16_t token)
-{
-    unsigned client = bwl_token_client(token);
-
-    if (w->clients[client].is_running && bwl_world_token_of(w, client) == token)
-        w->clients[client].book.is_removed = true;
-}
-
 static bool is_acquire(bwl_redis_command command)
 {
     return command == REDIS_SET_IF_ABSENT || command == REDIS_SET_IF_ABSENT_OR_MINE ||
@@ -184,18 +170,14 @@ static bool may_take_over(const bwl_message *message)
             message->command == REDIS_EXPIRE || message->command == REDIS_TAKE_TIMESTAMP);
 }
 
-/* A change of the bytes alone counts as well. */
-static bool is_same_value(const bwl_server *server, const past *was)
-{
-    return was->data.keys[BWL_MODEL_LOCK].value == bwl_model_lock(&server->redis)->value;
-}
-
 static void judge(bwl_world *w, bwl_server *server, const bwl_message *message, const past *was)
 {
     uint16_t owner       = bwl_model_owner(&server->redis);
     bool     has_changed = was->owner != owner || was->left != bwl_model_left(&server->redis);
+    bool has_other  = was->data.keys[BWL_MODEL_LOCK].value != bwl_model_lock(&server->redis)->value;
+    unsigned client = bwl_token_client(message->token);
 
-    if (was->owner == BWL_TOKEN_OF_STRANGER && (has_changed || !is_same_value(server, was)))
+    if (was->owner == BWL_TOKEN_OF_STRANGER && (has_changed || has_other))
         w->broken |= BWL_INVARIANT_FOREIGN;
     else if (has_changed && was->owner != 0 && was->owner != message->token &&
              was->owner != message->previous_token && !may_take_over(message))
@@ -209,8 +191,9 @@ static void judge(bwl_world *w, bwl_server *server, const bwl_message *message, 
         w->broken |= BWL_INVARIANT_CREATES;
     if (was->owner != owner)
         server->key_excused = server->key_late = false;
-    if (was->owner == message->token && owner != message->token)
-        note_removed(w, message->token);
+    if (was->owner == message->token && owner != message->token && w->clients[client].is_running &&
+        bwl_world_token_of(w, client) == message->token)
+        w->clients[client].book.is_removed = true;
 }
 
 static past look_at(const bwl_server *server)
@@ -232,13 +215,6 @@ static void serve_replicas(bwl_world *w, unsigned client, bwl_message *message)
     message->answer = BWL_YES;
 }
 
-/* A server that may have lost a lease has no vote in an acquire. */
-static bool is_too_young(const bwl_server *server, const bwl_message *message)
-{
-    return server->young_for > 0 && message->acquires && bwl_model_owner(&server->redis) == 0 &&
-           is_acquire((bwl_redis_command)message->command);
-}
-
 static void serve(bwl_world *w, unsigned client, bwl_server *server, unsigned connection,
                   bwl_message *message)
 {
@@ -251,8 +227,9 @@ static void serve(bwl_world *w, unsigned client, bwl_server *server, unsigned co
         .timestamp = message->timestamp,
         .rules     = w->scenario->options.rules,
     };
-    if (is_too_young(server, message)) {
-        message->answer = BWL_RETRYABLE;
+    if (server->young_for > 0 && message->acquires && was.owner == 0 &&
+        is_acquire((bwl_redis_command)message->command)) {
+        message->answer = BWL_RETRYABLE; /* it may have lost a lease, so it has no vote */
         return;
     }
     bwl_model_reply reply = bwl_model_redis_reply(&server->redis, &args, w->scenario->mutations);
@@ -336,14 +313,6 @@ static void serve_late(bwl_world *w, unsigned client, bwl_server *server, unsign
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* Where clock rates differ, a deadline may fall between two instants: the client was due and did
- * not run. */
-static bool is_beyond(const bwl_lab_client *c)
-{
-    return c->caller.is_working && bwl_client_clock_is_off(&c->clock, c->wake_at) < 0 &&
-           bwl_client_clock_is_off(&c->clock, c->hold.until) < 0;
-}
-
 static void pass(bwl_world *w, bwl_ms before_ms)
 {
     bwl_ms by = bwl_world_next_instant(w) - before_ms - w->now;
@@ -358,7 +327,9 @@ static void pass(bwl_world *w, bwl_ms before_ms)
         if (c->caller.is_working && c->wake_at <= c->clock.now && bwl_world_believes(w, i) == 0)
             c->book.was_slow = true; /* its alarm was due and it did not run */
         bwl_client_clock_passes(&c->clock, by);
-        c->book.was_slow = c->book.was_slow || is_beyond(c);
+        if (c->caller.is_working && bwl_client_clock_is_off(&c->clock, c->wake_at) < 0 &&
+            bwl_client_clock_is_off(&c->clock, c->hold.until) < 0)
+            c->book.was_slow = true; /* where clock rates differ, it was due between two instants */
     }
     w->now += by;
     for (unsigned k = 0; k < w->scenario->servers; k++)
@@ -366,14 +337,6 @@ static void pass(bwl_world *w, bwl_ms before_ms)
 }
 
 /* ---- one step -------------------------------------------------------------------------------- */
-
-static void pay(bwl_world *w, bwl_budget budget)
-{
-    if (budget == BWL_BUDGET_NONE || w->left[budget] == BWL_ANY)
-        return;
-    assert(w->left[budget] > 0);
-    w->left[budget]--;
-}
 
 static void carry_out(bwl_world *w, bwl_transition transition)
 {
@@ -385,7 +348,9 @@ static void carry_out(bwl_world *w, bwl_transition transition)
     case BWL_TRANSITION_SERVE: serve_next(w, client, server, transition.which); break;
     case BWL_TRANSITION_SERVE_LATE: serve_late(w, client, server, transition.which); break;
     case BWL_TRANSITION_DELIVER: bwl_connection_deliver(w, client, k, transition.chance); break;
-    case BWL_TRANSITION_ALARM: bwl_sim_client_alarm(w, client, transition.chance); break;
+    case BWL_TRANSITION_ALARM:
+        bwl_sim_client_event(w, client, (bwl_event){ .kind = BWL_ALARM }, transition.chance);
+        break;
     case BWL_TRANSITION_START: bwl_sim_client_start(w, client, transition.chance); break;
     case BWL_TRANSITION_RELEASE: bwl_sim_client_release(w, client); break;
     case BWL_TRANSITION_EXTEND: bwl_sim_client_extend(w, client); break;
@@ -400,7 +365,9 @@ static void carry_out(bwl_world *w, bwl_transition transition)
         server_passes(w, k, w->scenario->clocks.jump_ms * BWL_MODEL_PER_MS);
         break;
     case BWL_TRANSITION_SAVE: w->saved = server->redis.data; break;
-    case BWL_TRANSITION_RESTORE: server_restores(w); break;
+    case BWL_TRANSITION_RESTORE:
+        server_comes_back(w, k, w->scenario->server.keeps_all ? server->redis.data : w->saved);
+        break;
     case BWL_TRANSITION_FAILOVER: server_comes_back(w, k, w->previous); break;
     case BWL_TRANSITION_EVICT:
         w->previous = (bwl_model_data){ 0 };
@@ -434,14 +401,20 @@ static void carry_out(bwl_world *w, bwl_transition transition)
         server->is_stopped = transition.kind == BWL_TRANSITION_HALT;
         break;
     case BWL_TRANSITION_TIME_OUT: bwl_connection_break(w, client, k, 0); break;
+    case BWL_TRANSITION_NONE:
+    case BWL_TRANSITIONS_END: bwl_unreachable("no such transition");
     }
 }
 
 void bwl_world_perform(bwl_world *w, bwl_transition transition)
 {
+    bwl_budget budget = bwl_transition_budget(w, transition);
+
     w->broken   = 0;
     w->got_lock = false;
-    pay(w, bwl_transition_budget(w, transition));
+    assert(budget == BWL_BUDGET_NONE || w->left[budget] > 0);
+    if (budget != BWL_BUDGET_NONE && w->left[budget] != BWL_ANY)
+        w->left[budget]--;
     carry_out(w, transition);
     if (bwl_wait_is_kept(w))
         bwl_wait_look_at_owner(w);

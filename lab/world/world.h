@@ -23,7 +23,7 @@ enum {
 /* The true wall time at the start. */
 #define BWL_BEGINNING_WALL_MS INT64_C(1700000000000)
 
-/* ---- a client's monotonic clock, which may run too fast or too slow --------------------------- */
+/* ---- a client's monotonic clock, which may run too fast or too slow -------------------------- */
 
 /* The world counts true milliseconds.  A client reads whole milliseconds of its own clock.  Its
  * wall clock runs at the same rate. */
@@ -164,6 +164,9 @@ bwl_actor  bwl_transition_actor(bwl_transition transition);
 /* The names in files: "start", "serve", "deliver" ...; 0: no transition has this name. */
 const char *bwl_transition_name(unsigned kind);
 unsigned    bwl_transition_named(const char *name);
+
+/* What happens; NULL: it depends on the world. */
+const char *bwl_transition_sentence(unsigned kind);
 
 /* True if a budget pays for the transition. */
 bool bwl_transition_is_fault(const bwl_world *w, bwl_transition transition);

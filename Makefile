@@ -239,7 +239,7 @@ model: deps
 	$(call compile,$(BUILD))
 	@echo "seed $$BOWLINE_MODEL_SEED"
 	@rm -f $(BUILD)/meson-logs/model.json; meson test -C $(BUILD) --no-rebuild --print-errorlogs --logbase model \
-		--timeout-multiplier 10 model_redis model_words model_queue model_batch; \
+		--timeout-multiplier 10 model_words model_queue model_batch; \
 	tools/count-tests $(BUILD)/meson-logs/model.json
 
 # Every state of every scenario; `make test` has a budget for the large ones.

@@ -2,9 +2,7 @@
  * main.c -- bowline-lab: explores what a lock does in the worst schedule.
  */
 #include "lab/options.h"
-#include "lab/base/output.h"
-#include "lab/scenario/redlock.h"
-#include "lab/scenario/subject.h"
+#include "lab/base/say.h"
 #include "lab/scenario/table.h"
 #include <stdlib.h>
 

@@ -2,10 +2,10 @@
  * matrix.c -- `bowline-lab matrix`: protocols by faults, as a table and as a page.
  */
 #include "lab/report/matrix.h"
-#include "lab/base/grow.h"
-#include "lab/base/output.h"
+#include "lab/base/memory.h"
+#include "lab/base/say.h"
 #include "lab/report/names.h"
-#include "lab/scenario/subject.h"
+#include "lab/scenario/table.h"
 #include "lab/options.h"
 #include <stdlib.h>
 
@@ -15,14 +15,9 @@ static int add_row(bwl_matrix *m, const bwl_lab_options *set, const char *name)
     bwl_text      fault[3];
 
     if (!bwl_subject_find(name, world, fault))
-        return bwl_complain(fault[0], fault[1], fault[2]);
+        return bwl_complain(fault[0], fault[1].of, fault[2].of);
     world->invariants &= ~(unsigned)BWL_INVARIANT_NO_OVERLAP;
-    if (set->clients != 0)
-        world->clients = set->clients;
-    if (set->rounds != 0)
-        world->rounds = set->rounds;
-    if (set->pace != 0)
-        world->clocks.rate_pace = set->pace;
+    bwl_options_change(set, world);
     m->rows_count++;
     return 0;
 }
@@ -39,15 +34,6 @@ static int add_rows(bwl_matrix *m, const bwl_lab_options *set)
     return status;
 }
 
-static bwl_text short_words(const bwl_cell *cell)
-{
-    if (cell->verdict == BWL_EVERY_STATE)
-        return bwl_say(".");
-    if (cell->verdict == BWL_BUDGET_REACHED)
-        return bwl_say("?");
-    return bwl_say("%u:%u", cell->faults, cell->path_count);
-}
-
 static void print_table(const bwl_matrix *m)
 {
     enum { NAME_WIDTH = 24 };
@@ -58,8 +44,13 @@ static void print_table(const bwl_matrix *m)
     (void)printf("\n");
     for (size_t i = 0; i < m->rows_count; i++) {
         (void)printf("%-*s", NAME_WIDTH, m->rows[i].world.name);
-        for (unsigned j = 0; j < BWL_MATRIX_COLUMNS; j++)
-            (void)printf(" %8s", short_words(&m->rows[i].cells[j]).of);
+        for (unsigned j = 0; j < BWL_MATRIX_COLUMNS; j++) {
+            const bwl_cell *cell = &m->rows[i].cells[j];
+            if (cell->verdict == BWL_BROKEN)
+                (void)printf(" %8s", bwl_say("%u:%u", cell->faults, cell->path_count).of);
+            else
+                (void)printf(" %8s", cell->verdict == BWL_EVERY_STATE ? "." : "?");
+        }
         (void)printf("\n");
     }
     (void)printf(

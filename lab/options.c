@@ -33,6 +33,13 @@ typedef struct option_row {
     const char *words;
 } option_row;
 
+/* The commands that have an option. */
+enum {
+#define X(name, word, operands, words) name = 1u << BWL_COMMAND_##name,
+    BWL_COMMANDS(X)
+#undef X
+};
+
 static const option_row rows[] = {
 #define X(name, letter, word, argument, commands, words) \
     { letter, word, argument, commands, words },
@@ -106,14 +113,6 @@ void bwl_options_help(FILE *out)
 
 /* ---- one option ------------------------------------------------------------------------------ */
 
-static bool is_bad_number(const char *name, const char *text, uint64_t max)
-{
-    (void)bwl_complain(bwl_say("--%s %s is not a valid number", name, bwl_shown(text).of),
-                       bwl_say("it must be from 1 to %llu", (unsigned long long)max),
-                       bwl_say("type: bowline lab --help"));
-    return false;
-}
-
 static bool read_number(const char *name, const char *text, uint64_t max, uint64_t *ret_number)
 {
     char *end;
@@ -121,7 +120,10 @@ static bool read_number(const char *name, const char *text, uint64_t max, uint64
     *ret_number = strtoull(text, &end, 10);
     if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && *ret_number > 0 && *ret_number <= max)
         return true;
-    return is_bad_number(name, text, max);
+    (void)bwl_complain(bwl_say("--%s %s is not a valid number", name, bwl_shown(text).of),
+                       bwl_say("it must be from 1 to %llu", (unsigned long long)max).of,
+                       "type: bowline lab --help");
+    return false;
 }
 
 static bool read_unsigned(const char *name, const char *text, unsigned max, unsigned *ret_number)
@@ -145,7 +147,7 @@ static bool read_memory(const char *text, size_t *ret_bytes)
     if (text[0] < '0' || text[0] > '9' || unit == NULL || (*end != '\0' && end[1] != '\0') ||
         number == 0 || number > (SIZE_MAX >> shift)) {
         (void)bwl_complain(bwl_say("--memory %s is not an amount of memory", bwl_shown(text).of),
-                           bwl_say("%s", ""), bwl_say("type it as 512M or 2G"));
+                           "", "type it as 512M or 2G");
         return false;
     }
     *ret_bytes = (size_t)number << shift;
@@ -178,16 +180,14 @@ static bool read_invariant(bwl_lab_options *set, const char *text)
     for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
         labels[i] = bwl_invariant_label(1u << i);
     meant = bwl_nearest(text, labels, BWL_INVARIANTS_COUNT);
-    (void)bwl_complain(bwl_say("no invariant is called %s", bwl_shown(text).of), bwl_say("%s", ""),
-                       meant != NULL ? bwl_say("did you mean --invariant '%s'?", meant)
-                                     : bwl_say("type: bowline lab list"));
+    (void)bwl_complain(bwl_say("no invariant is called %s", bwl_shown(text).of), "",
+                       meant != NULL ? bwl_say("did you mean --invariant '%s'?", meant).of
+                                     : "type: bowline lab list");
     return false;
 }
 
 static bool read_option(bwl_lab_options *set, option_id id, const char *argument)
 {
-    uint64_t number = 0;
-
     switch (id) {
     case ID_CLIENTS: return read_unsigned("clients", argument, BWL_CLIENTS_MAX, &set->clients);
     case ID_ROUNDS: return read_unsigned("rounds", argument, ROUNDS_MOST, &set->rounds);
@@ -205,17 +205,9 @@ static bool read_option(bwl_lab_options *set, option_id id, const char *argument
     case ID_SERVER: set->server = argument; return true;
     case ID_MEMORY: return read_memory(argument, &set->search.memory_max);
     case ID_QUIET: set->quiet = true; return true;
-    case ID_BUDGET: {
-        bool is_good           = read_number("budget", argument, STATES_MAX, &number);
-        set->search.states_max = (uint32_t)number;
-        return is_good;
-    }
+    case ID_BUDGET: return read_unsigned("budget", argument, STATES_MAX, &set->search.states_max);
     case ID_SEED: return read_number("seed", argument, UINT64_MAX, &set->search.seed);
-    case ID_RUNS: {
-        bool is_good     = read_number("runs", argument, UINT32_MAX, &number);
-        set->search.runs = (uint32_t)number;
-        return is_good;
-    }
+    case ID_RUNS: return read_unsigned("runs", argument, UINT32_MAX, &set->search.runs);
     case ID_DRAW: set->draws = true; return true;
     case ID_PLAIN: set->search.plain = true; return true;
     case ID_TAP: set->tap = true; return true;
@@ -248,14 +240,6 @@ static void fill_tables(struct option longs[LONG_COUNT], char letters[LETTERS_MA
     *letters     = '\0';
 }
 
-static option_id id_of(int found)
-{
-    for (unsigned i = 0; found < ID_NONE && i < ROWS_COUNT; i++)
-        if (rows[i].letter == found)
-            return (option_id)(ID_NONE + 1 + (int)i);
-    return (option_id)found;
-}
-
 static int complain_about(const char *typed, const struct option *longs)
 {
     const char *words[LONG_COUNT];
@@ -266,34 +250,31 @@ static int complain_about(const char *typed, const struct option *longs)
         words[count] = longs[count].name;
     meant = bwl_nearest(typed + strspn(typed, "-"), words, count);
     return bwl_complain(
-        bwl_say("%s is no option, or its value is missing", bwl_shown(typed).of), bwl_say("%s", ""),
-        meant != NULL ? bwl_say("did you mean --%s?", meant) : bwl_say("type: bowline lab --help"));
-}
-
-static bool is_for(const bwl_lab_options *set, option_id id)
-{
-    if (id > ID_BUDGETS)
-        return set->command == BWL_COMMAND_TRY || set->command == BWL_COMMAND_MATRIX ||
-               set->command == BWL_COMMAND_SERVERS;
-    return (rows[id - ID_NONE - 1].commands >> set->command & 1) != 0;
+        bwl_say("%s is no option, or its value is missing", bwl_shown(typed).of), "",
+        meant != NULL ? bwl_say("did you mean --%s?", meant).of : "type: bowline lab --help");
 }
 
 static int read_all(bwl_lab_options *set, int argc, char **argv)
 {
     struct option longs[LONG_COUNT];
     char          letters[LETTERS_MAX];
+    unsigned      allowed; /* commands */
     int           found;
 
     fill_tables(longs, letters);
     opterr = 0;
     while ((found = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-        option_id id = id_of(found);
+        option_id id = (option_id)found;
         if (found == ':' || found == '?')
             return complain_about(argv[optind - 1], longs);
-        if (!is_for(set, id))
+        for (unsigned i = 0; found < ID_NONE && i < ROWS_COUNT; i++)
+            if (rows[i].letter == found)
+                id = (option_id)(ID_NONE + 1 + (int)i);
+        allowed = id > ID_BUDGETS ? TRY | MATRIX | SERVERS : rows[id - ID_NONE - 1].commands;
+        if ((allowed >> set->command & 1) == 0)
             return bwl_complain(bwl_say("%s is no option of `%s`", bwl_shown(argv[optind - 1]).of,
                                         commands[set->command].word),
-                                bwl_say("%s", ""), bwl_say("type: bowline lab --help"));
+                                "", "type: bowline lab --help");
         if (!read_option(set, id, optarg))
             return BWL_EXIT_USAGE;
     }
@@ -315,9 +296,9 @@ static int read_command(bwl_lab_options *set, const char *word)
         }
     }
     meant = bwl_nearest(word, words, BWL_COMMANDS_COUNT);
-    return bwl_complain(bwl_say("there is no command %s", bwl_shown(word).of), bwl_say("%s", ""),
-                        meant != NULL ? bwl_say("did you mean %s?", meant)
-                                      : bwl_say("type: bowline lab --help"));
+    return bwl_complain(bwl_say("there is no command %s", bwl_shown(word).of), "",
+                        meant != NULL ? bwl_say("did you mean %s?", meant).of
+                                      : "type: bowline lab --help");
 }
 
 static int check_operands(const bwl_lab_options *set)
@@ -330,8 +311,18 @@ static int check_operands(const bwl_lab_options *set)
         return 0;
     return bwl_complain(bwl_say(is_one ? "%s takes exactly one %s" : "%s takes nothing%s",
                                 commands[set->command].word, wants),
-                        bwl_say("%s", ""),
-                        bwl_say("type: bowline lab %s %s", commands[set->command].word, wants));
+                        "",
+                        bwl_say("type: bowline lab %s %s", commands[set->command].word, wants).of);
+}
+
+void bwl_options_change(const bwl_lab_options *set, bwl_scenario *world)
+{
+    if (set->clients != 0)
+        world->clients = set->clients;
+    if (set->rounds != 0)
+        world->rounds = set->rounds;
+    if (set->pace != 0)
+        world->clocks.rate_pace = set->pace;
 }
 
 int bwl_options_read(bwl_lab_options *ret_options, int argc, char **argv)

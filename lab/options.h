@@ -2,7 +2,7 @@
  * options.h -- the command line of bowline-lab.
  *
  * One table of commands and one of options produce the help, getopt_long and the suggestions.  The
- * options of faults come from lab/world/budget.h.
+ * options of faults come from lab/world/scenario.h.
  */
 #pragma once
 
@@ -26,37 +26,31 @@ typedef enum bwl_lab_command {
         BWL_COMMANDS_COUNT
 } bwl_lab_command;
 
-#define BWL_FOR(name) (1u << BWL_COMMAND_##name)
-
 /* X(NAME, letter or 0, name, argument or NULL, commands, what it does) */
 #define BWL_OPTIONS(X)                                                                             \
-    X(CLIENTS, 'c', "clients", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX) | BWL_FOR(SERVERS),             \
-      "number of clients (2)")                                                                     \
-    X(ROUNDS, 0, "rounds", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX), "acquires of each client (1)")     \
-    X(FAULTS, 'f', "faults", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX),                                  \
-      "total number of faults at most (2)")                                                        \
-    X(PACE, 0, "pace", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX),                                        \
+    X(CLIENTS, 'c', "clients", "N", TRY | MATRIX | SERVERS, "number of clients (2)")               \
+    X(ROUNDS, 0, "rounds", "N", TRY | MATRIX, "acquires of each client (1)")                       \
+    X(FAULTS, 'f', "faults", "N", TRY | MATRIX, "total number of faults at most (2)")              \
+    X(PACE, 0, "pace", "N", TRY | MATRIX,                                                          \
       "rate of a clock with the fault --rate, in per cent (what the drift covers)")                \
-    X(INVARIANT, 'i', "invariant", "NAME", BWL_FOR(TRY),                                           \
-      "check only this invariant; list shows the names")                                           \
-    X(SVG, 0, "svg", "FILE", BWL_FOR(TRY), "write the shortest schedule as a drawing")             \
-    X(MERMAID, 0, "mermaid", NULL, BWL_FOR(TRY), "write the schedule as a diagram for Markdown")   \
-    X(JSON, 0, "json", NULL, BWL_FOR(TRY), "write the schedule for replay and programs")           \
-    X(HTML, 0, "html", "FILE", BWL_FOR(MATRIX), "write the table as a page, with every diagram")   \
-    X(SCALE, 0, "scale", "N", BWL_FOR(REPLAY), "real ms for each ms of the schedule (20, or 1)")   \
-    X(PROTOCOL, 0, "protocol", "FILE", BWL_FOR(REPLAY), "shared object with your own protocol")    \
-    X(SERVER, 0, "server", "FILE", BWL_FOR(REPLAY), "the redis-server to start")                   \
-    X(MEMORY, 'm', "memory", "SIZE", BWL_FOR(TRY) | BWL_FOR(MATRIX) | BWL_FOR(RUN),                \
-      "memory to use at most (1G)")                                                                \
-    X(QUIET, 'q', "quiet", NULL, BWL_FOR(TRY) | BWL_FOR(MATRIX), "no progress on a terminal")      \
-    X(BUDGET, 'b', "budget", "N", BWL_FOR(RUN) | BWL_FOR(MATRIX) | BWL_FOR(SERVERS),               \
+    X(INVARIANT, 'i', "invariant", "NAME", TRY, "check only this invariant; list shows the names") \
+    X(SVG, 0, "svg", "FILE", TRY, "write the shortest schedule as a drawing")                      \
+    X(MERMAID, 0, "mermaid", NULL, TRY, "write the schedule as a diagram for Markdown")            \
+    X(JSON, 0, "json", NULL, TRY, "write the schedule for replay and programs")                    \
+    X(HTML, 0, "html", "FILE", MATRIX, "write the table as a page, with every diagram")            \
+    X(SCALE, 0, "scale", "N", REPLAY, "real ms for each ms of the schedule (20, or 1)")            \
+    X(PROTOCOL, 0, "protocol", "FILE", REPLAY, "shared object with your own protocol")             \
+    X(SERVER, 0, "server", "FILE", REPLAY, "the redis-server to start")                            \
+    X(MEMORY, 'm', "memory", "SIZE", TRY | MATRIX | RUN, "memory to use at most (1G)")             \
+    X(QUIET, 'q', "quiet", NULL, TRY | MATRIX, "no progress on a terminal")                        \
+    X(BUDGET, 'b', "budget", "N", RUN | MATRIX | SERVERS,                                          \
       "stop after N states of a scenario or cell (2000000)")                                       \
-    X(SEED, 's', "seed", "N", BWL_FOR(RUN) | BWL_FOR(WALK), "seed of the random numbers (1)")      \
-    X(RUNS, 'r', "runs", "N", BWL_FOR(RUN) | BWL_FOR(WALK), "number of walks (100000)")            \
-    X(DRAW, 'd', "draw", NULL, BWL_FOR(RUN) | BWL_FOR(WALK) | BWL_FOR(SERVERS),                    \
+    X(SEED, 's', "seed", "N", RUN | WALK, "seed of the random numbers (1)")                        \
+    X(RUNS, 'r', "runs", "N", RUN | WALK, "number of walks (100000)")                              \
+    X(DRAW, 'd', "draw", NULL, RUN | WALK | SERVERS,                                               \
       "draw also if an invariant was expected to break")                                           \
-    X(PLAIN, 'p', "plain", NULL, BWL_FOR(RUN), "do not reduce states by symmetry")                 \
-    X(TAP, 't', "tap", NULL, BWL_FOR(RUN) | BWL_FOR(WALK), "report in the Test Anything Protocol") \
+    X(PLAIN, 'p', "plain", NULL, RUN, "do not reduce states by symmetry")                          \
+    X(TAP, 't', "tap", NULL, RUN | WALK, "report in the Test Anything Protocol")                   \
     X(HELP, 'h', "help", NULL, ~0u, "show this help")
 
 typedef struct bwl_lab_options {
@@ -89,6 +83,9 @@ typedef struct bwl_lab_options {
 int bwl_options_read(bwl_lab_options *ret_options, int argc, char **argv);
 
 void bwl_options_help(FILE *out);
+
+/* What the command line changes in a world, apart from its faults. */
+void bwl_options_change(const bwl_lab_options *set, bwl_scenario *world);
 
 /* The commands of bowline-lab.  Each returns the exit status. */
 

@@ -15,11 +15,16 @@
  * Each real answer is compared with the model's.  The replay ends at the first difference, because
  * the rest of the schedule belongs to another world.
  */
-#include "lab/report/names.h"
-#include "lab/base/output.h"
-#include "lab/replay/stage.h"
+#include "core/text.h"
+#include "lab/base/say.h"
+#include "lab/model/words.h"
 #include "lab/options.h"
+#include "lab/replay/real_server.h"
+#include "lab/report/names.h"
+#include "lab/report/record.h"
+#include "engine/redis/wire/value.h"
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +39,249 @@ static void stop(int number)
     stopped_by = number;
 }
 
-static bool serve(bwl_stage *s, unsigned step, bwl_transition transition)
+/* ---- the stage: the world beside the real server --------------------------------------------- */
+
+#define KEY "bowline:{lab}"
+
+typedef struct stage {
+    const bwl_record *record;
+    bwl_world         w; /* its clients get the answers of the real server */
+    bwl_real_server   server;
+    bwl_line          watcher; /* reads the key, and sets it for faults */
+    bwl_line          lines[BWL_CLIENTS_MAX];
+    bwl_line          late[BWL_CLIENTS_MAX][BWL_MESSAGES_MAX]; /* for the clients' late messages */
+    unsigned          scale;
+    bwl_ms            began; /* in real time */
+    bwl_ms            started;
+    unsigned          answers; /* compared so far */
+    bwl_text          fault[3];
+} stage;
+
+static bwl_ms real_ms(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
+    return (bwl_ms)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static bool fails(stage *s, const char *what, bwl_text why)
+{
+    return bwl_refuse(s->fault, bwl_say("%s", what), why, "");
+}
+
+static void tell(const stage *s, unsigned step, unsigned client, const char *what)
+{
+    (void)printf("%4u %6" PRId64 "  %c  %s", step, real_ms() - s->began, bwl_client_name(client),
+                 what);
+}
+
+static void tell_of_server(const stage *s, unsigned step, const char *what)
+{
+    (void)printf("%4u %6" PRId64 "  -  %s\n", step, real_ms() - s->began, what);
+}
+
+/* Tokens are made of their numbers, so that their bytes identify them. */
+static void write_token(char ret_text[BWL_TOKEN_MAX + 1], uint16_t number)
+{
+    bwl_random random = bwl_token_random(number, 0);
+
+    bwl_token_write(ret_text, &random);
+}
+
+static size_t write_value(const stage *s, int64_t value, char ret_bytes[BWL_VALUE_MAX])
+{
+    static const char       alien[] = "somebody-elses";
+    const bwl_compat_rules *rules   = s->w.scenario->options.rules;
+    char                    token[BWL_TOKEN_MAX + 1];
+    uint16_t                number;
+
+    if (value >= BWL_MODEL_FOREIGN_VALUE) {
+        memcpy(ret_bytes, alien, sizeof alien - 1);
+        return sizeof alien - 1;
+    }
+    number = bwl_model_token_of(rules, value);
+    write_token(token, number != 0 ? number : bwl_token_number(0, 1));
+    return bwl_value_write(ret_bytes, rules, token, bwl_model_timestamp_of(rules, value));
+}
+
+/* The visible owner of the lock: the value, the field of a hash, or the member of a set. */
+static size_t write_lock(const stage *s, char ret_bytes[BWL_VALUE_MAX])
+{
+    const bwl_model_key *lock = bwl_model_lock(&s->w.servers[BWL_ONLY].redis);
+
+    if (lock->kind == BWL_KIND_STRING)
+        return write_value(s, lock->value, ret_bytes);
+    write_token(ret_bytes, lock->writer);
+    return strlen(ret_bytes);
+}
+
+static bool asks(stage *s, const char *command, bwl_text *ret_said)
+{
+    bwl_text why;
+
+    if (bwl_line_say(&s->watcher, command, NULL, 0, ret_said, &why))
+        return true;
+    return fails(s, "the real server failed", why);
+}
+
+static bool is_by_server(const stage *s)
+{
+    const bwl_compat_rules *rules = s->w.scenario->options.rules;
+
+    return rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER;
+}
+
+static bool compares_key(stage *s)
+{
+    const bwl_model_key *lock     = bwl_model_lock(&s->w.servers[BWL_ONLY].redis);
+    size_t               expected = SIZE_MAX;
+    size_t               size;
+    char                 model[BWL_VALUE_MAX];
+    char                 real[BWL_VALUE_MAX];
+    bwl_text             why;
+
+    if (!bwl_line_get(&s->watcher, KEY, real, sizeof real, &size, &why))
+        return fails(s, "the real server failed", why);
+    if (lock->kind != BWL_KIND_NONE)
+        expected = write_lock(s, model);
+    if (is_by_server(s) && (size == SIZE_MAX) == (expected == SIZE_MAX))
+        return true;
+    if (size == expected && (size == SIZE_MAX || memcmp(real, model, size) == 0))
+        return true;
+    return fails(s, "the real server has another key than the model",
+                 bwl_say("the model has %s, the server %s", bwl_key_name(&s->w).of,
+                         size == SIZE_MAX ? "no key" : bwl_say("%.*s", (int)size, real).of));
+}
+
+static bwl_ms real_left(const stage *s)
+{
+    return bwl_model_left(&s->w.servers[BWL_ONLY].redis) * s->scale / BWL_MODEL_PER_MS + 1;
+}
+
+/* Its scores are times of the real server's clock, which is this machine's clock. */
+static bool puts_zset(stage *s, const char *member, size_t size)
+{
+    struct timespec now;
+    bwl_text        said;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail with this clock */
+    bwl_ms ends = (bwl_ms)now.tv_sec * 1000 + now.tv_nsec / 1000000 + real_left(s);
+    return asks(s,
+                bwl_say("ZADD %s %" PRId64 " %.*s %" PRId64 " __write__", KEY, ends, (int)size,
+                        member, ends)
+                    .of,
+                &said);
+}
+
+static bool puts_key(stage *s)
+{
+    const bwl_model_redis *r    = &s->w.servers[BWL_ONLY].redis;
+    unsigned               kind = bwl_model_lock(r)->kind;
+    char                   value[BWL_VALUE_MAX];
+    size_t                 size;
+    bwl_text               said;
+    bwl_text               why;
+
+    if (!asks(s, bwl_say("DEL %s", KEY).of, &said))
+        return false;
+    if (bwl_model_owner(r) == 0)
+        return true;
+    size = write_lock(s, value);
+    if (kind == BWL_KIND_ZSET && !puts_zset(s, value, size))
+        return false;
+    if (kind == BWL_KIND_HASH &&
+        !asks(s, bwl_say("HSET %s %.*s 1", KEY, (int)size, value).of, &said))
+        return false;
+    if (kind == BWL_KIND_STRING &&
+        !bwl_line_say(&s->watcher, bwl_say("SET %s", KEY).of, value, size, &said, &why))
+        return fails(s, "the real server failed", why);
+    return bwl_model_lock(r)->lasts ||
+           asks(s, bwl_say("PEXPIRE %s %" PRId64, KEY, real_left(s)).of, &said);
+}
+
+static bool opens(stage *s, bwl_line *line)
+{
+    bwl_text why;
+
+    if (line->fd >= 0 || bwl_line_open(line, s->server.socket.of, &why))
+        return true;
+    return fails(s, "the real server failed", why);
+}
+
+/* The command of a mutation; "" if there is none. */
+static bwl_text faulty_words(const bwl_scenario *world, const bwl_redis_command_args *q)
+{
+    unsigned mutations = world->mutations;
+    bool     sets      = q->command == REDIS_SET_IF_ABSENT;
+    bool     drops     = bwl_redis_command_releases(q->command);
+    bool     renews    = bwl_redis_command_extends(q->command);
+
+    if (drops && (mutations & BWL_MUTATION_DELETE_BLIND) != 0)
+        return bwl_say("DEL %s", KEY);
+    if (renews && (mutations & BWL_MUTATION_EXTEND_BLIND) != 0)
+        return bwl_say("PEXPIRE %s %" PRId64, KEY, q->lease_ms);
+    if (q->command == REDIS_EXTEND_IF_MINE && (mutations & BWL_MUTATION_EXTEND_CREATES) != 0)
+        return bwl_say("SET %s %s PX %" PRId64, KEY, q->token, q->lease_ms);
+    if (sets && (mutations & BWL_MUTATION_SET_OVERWRITES) != 0)
+        return bwl_say("SET %s %s PX %" PRId64, KEY, q->token, q->lease_ms);
+    if (sets && (mutations & BWL_MUTATION_SET_LASTS) != 0)
+        return bwl_say("SET %s %s NX", KEY, q->token);
+    return bwl_say("%s", "");
+}
+
+static bool puts_command(stage *s, bwl_line *line, const bwl_message *message,
+                         bwl_redis_reply *ret_reply, bwl_text *ret_said)
+{
+    const bwl_scenario    *world = s->w.scenario;
+    char                   token[BWL_TOKEN_MAX + 1];
+    bwl_text               faulty;
+    bwl_text               why;
+    bool                   is_good;
+    bwl_redis_command_args q = {
+        .command  = (bwl_redis_command)message->command,
+        .key      = KEY,
+        .key_size = sizeof KEY - 1,
+        .token    = token,
+        .lease_ms = (bwl_ms)message->lease_ms * s->scale * 100 / world->clocks.server_pace,
+        .number   = message->timestamp,
+        .rules    = world->options.rules,
+    };
+
+    write_token(token, message->token);
+    faulty = faulty_words(world, &q);
+    if (!opens(s, line))
+        return false;
+    if (faulty.of[0] == '\0') {
+        is_good = bwl_line_ask(line, &q, ret_reply, ret_said, &why);
+    } else {
+        is_good           = bwl_line_say(line, faulty.of, NULL, 0, ret_said, &why);
+        bool is_yes       = strcmp(ret_said->of, "OK") == 0 || strcmp(ret_said->of, "1") == 0;
+        ret_reply->answer = is_yes ? BWL_YES : BWL_NO;
+        ret_reply->value.is_mine = false;
+    }
+    return is_good || fails(s, "the real server failed", why);
+}
+
+static uint64_t number_of(const stage *s, const bwl_message *served)
+{
+    if (!bwl_redis_shows_value((bwl_redis_command)served->command))
+        return (uint64_t)served->timestamp;
+    return (uint64_t)bwl_model_timestamp_of(s->w.scenario->options.rules, served->timestamp);
+}
+
+static bool is_same(const stage *s, const bwl_message *served, const bwl_redis_reply *real)
+{
+    bool shows = real->answer == BWL_YES && !is_by_server(s) && served->timestamp != 0;
+
+    return served->answer == (uint8_t)real->answer &&
+           (real->answer != BWL_YES || is_by_server(s) || served->is_mine == real->value.is_mine) &&
+           (!shows || number_of(s, served) == real->number);
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static bool serve(stage *s, unsigned step, bwl_transition transition)
 {
     unsigned        client  = transition.client;
     bwl_link       *link    = &s->w.servers[BWL_ONLY].links[client];
@@ -43,10 +290,10 @@ static bool serve(bwl_stage *s, unsigned step, bwl_transition transition)
     bwl_redis_reply real    = { 0 };
     bwl_text        said    = bwl_say("%s", "");
 
-    if (transition.which == 0 && !bwl_stage_puts(s, &s->lines[client], &message, &real, &said))
+    if (transition.which == 0 && !puts_command(s, &s->lines[client], &message, &real, &said))
         return false;
     bwl_world_perform(&s->w, transition);
-    bwl_stage_tells(s, step, client, bwl_message_name(&message).of);
+    tell(s, step, client, bwl_message_name(&message).of);
     if (transition.which != 0) {
         (void)printf(": the schedule has the server say %s, and it is not asked\n",
                      bwl_answer_name(transition.which));
@@ -55,16 +302,15 @@ static bool serve(bwl_stage *s, unsigned step, bwl_transition transition)
     s->answers++;
     (void)printf(": the server says %s (%s), the model %s\n", bwl_answer_name(real.answer), said.of,
                  bwl_answer_name(served->answer));
-    if (!bwl_stage_is_same(s, served, &real))
-        return bwl_stage_fails(
-            s, "the real server answers otherwise than the model",
-            bwl_say("step %u, %s: the model says %s %" PRIu64 ", the server %s %" PRIu64, step,
-                    bwl_message_name(&message).of, bwl_answer_name(served->answer),
-                    bwl_stage_number(s, served), bwl_answer_name(real.answer), real.number));
-    return bwl_stage_compares_key(s);
+    if (!is_same(s, served, &real))
+        return fails(s, "the real server answers otherwise than the model",
+                     bwl_say("step %u, %s: the model says %s %" PRIu64 ", the server %s %" PRIu64,
+                             step, bwl_message_name(&message).of, bwl_answer_name(served->answer),
+                             number_of(s, served), bwl_answer_name(real.answer), real.number));
+    return compares_key(s);
 }
 
-static bool serve_late(bwl_stage *s, unsigned step, bwl_transition transition)
+static bool serve_late(stage *s, unsigned step, bwl_transition transition)
 {
     unsigned        client  = transition.client;
     bwl_message     message = s->w.servers[BWL_ONLY].links[client].late[transition.which];
@@ -72,27 +318,27 @@ static bool serve_late(bwl_stage *s, unsigned step, bwl_transition transition)
     bwl_redis_reply real;
     bwl_text        said;
 
-    if (!bwl_stage_puts(s, &lines[transition.which], &message, &real, &said))
+    if (!puts_command(s, &lines[transition.which], &message, &real, &said))
         return false;
     bwl_world_perform(&s->w, transition);
-    bwl_stage_tells(s, step, client, bwl_message_name(&message).of);
+    tell(s, step, client, bwl_message_name(&message).of);
     (void)printf(" arrives LATE, on the old connection: the server says %s, to nobody\n",
                  bwl_answer_name(real.answer));
     for (unsigned i = transition.which; i + 1 < BWL_MESSAGES_MAX; i++)
         lines[i] = lines[i + 1];
     lines[BWL_MESSAGES_MAX - 1].fd = -1;
-    return bwl_stage_compares_key(s);
+    return compares_key(s);
 }
 
 /* ---- everything else ------------------------------------------------------------------------- */
 
 /* A late command goes out on its own connection.  The messages of a connection share its
  * descriptor, which is closed at the end. */
-static bool retire(bwl_stage *s, unsigned client, unsigned late_before)
+static bool retire(stage *s, unsigned client, unsigned late_before)
 {
     const bwl_link *link = &s->w.servers[BWL_ONLY].links[client];
 
-    if (link->late_count > late_before && !bwl_stage_opens(s, &s->lines[client]))
+    if (link->late_count > late_before && !opens(s, &s->lines[client]))
         return false;
     for (unsigned i = late_before; i < link->late_count; i++)
         s->late[client][i].fd = s->lines[client].fd;
@@ -102,7 +348,7 @@ static bool retire(bwl_stage *s, unsigned client, unsigned late_before)
     return true;
 }
 
-static void forget_lines(bwl_stage *s)
+static void forget_lines(stage *s)
 {
     for (unsigned i = 0; i < BWL_CLIENTS_MAX; i++) {
         bwl_line_close(&s->lines[i]);
@@ -116,7 +362,7 @@ static void forget_lines(bwl_stage *s)
     }
 }
 
-static bool restart(bwl_stage *s, unsigned step)
+static bool restart(stage *s, unsigned step)
 {
     bwl_text why;
 
@@ -125,28 +371,25 @@ static bool restart(bwl_stage *s, unsigned step)
     if (!bwl_real_server_restart(&s->server, s->fault))
         return false;
     if (!bwl_line_open(&s->watcher, s->server.socket.of, &why))
-        return bwl_stage_fails(s, "the real server failed", why);
-    bwl_stage_tells_of_server(s, step,
-                              "the server is killed, and started again with nothing in it");
+        return fails(s, "the real server failed", why);
+    tell_of_server(s, step, "the server is killed, and started again with nothing in it");
     return true;
 }
 
-static bool pass(bwl_stage *s, unsigned step, bwl_ms by)
+static bool pass(stage *s, unsigned step, bwl_ms by)
 {
-    bwl_ms until = bwl_real_ms() + by * s->scale + GRACE_MS;
+    bwl_ms until = real_ms() + by * s->scale + GRACE_MS;
 
-    bwl_stage_tells_of_server(
-        s, step, bwl_say("%" PRId64 " ms pass, really %" PRId64, by, by * s->scale).of);
+    tell_of_server(s, step, bwl_say("%" PRId64 " ms pass, really %" PRId64, by, by * s->scale).of);
     (void)fflush(stdout); /* shows progress; errors are checked at the end */
-    while (stopped_by == 0 && bwl_real_ms() < until) {
-        bwl_ms          left  = until - bwl_real_ms();
-        struct timespec pause = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
-        (void)nanosleep(&pause, NULL); /* after an early wake-up, checks again */
+    while (stopped_by == 0 && real_ms() < until) {
+        bwl_ms left = until - real_ms();
+        (void)poll(NULL, 0, left > 0 ? (int)left : 0); /* after an early wake-up, checks again */
     }
     return stopped_by == 0;
 }
 
-static bool local(bwl_stage *s, unsigned step, bwl_transition transition)
+static bool local(stage *s, unsigned step, bwl_transition transition)
 {
     bwl_text what = bwl_transition_words(&s->w, transition);
     unsigned late = s->w.servers[BWL_ONLY].links[transition.client].late_count;
@@ -159,14 +402,14 @@ static bool local(bwl_stage *s, unsigned step, bwl_transition transition)
         transition.kind == BWL_TRANSITION_CRASH)
         is_good = retire(s, transition.client, late);
     left = bwl_world_believes(&s->w, transition.client);
-    bwl_stage_tells(s, step, transition.client, what.of);
+    tell(s, step, transition.client, what.of);
     if (left > 0 && had == 0)
         (void)printf(": %c HOLDS", bwl_client_name(transition.client));
     (void)printf("\n");
     return is_good;
 }
 
-static bool perform_at_server(bwl_stage *s, unsigned step, bwl_transition transition)
+static bool perform_at_server(stage *s, unsigned step, bwl_transition transition)
 {
     bwl_text what = bwl_transition_words(&s->w, transition);
 
@@ -176,16 +419,18 @@ static bool perform_at_server(bwl_stage *s, unsigned step, bwl_transition transi
     if (transition.kind == BWL_TRANSITION_SAVE)
         return true;
     if (transition.kind == BWL_TRANSITION_HALT || transition.kind == BWL_TRANSITION_GO_ON) {
-        bwl_stage_tells_of_server(s, step, what.of); /* it is not asked in that time */
+        tell_of_server(s, step, what.of); /* it is not asked in that time */
         return true;
     }
     if ((transition.kind == BWL_TRANSITION_RESTORE || transition.kind == BWL_TRANSITION_FAILOVER) &&
         !restart(s, step))
         return false;
-    return bwl_stage_puts_by_hand(s, step, what.of);
+    tell_of_server(s, step,
+                   bwl_say("%s: put as that leaves it, %s", what.of, bwl_key_name(&s->w).of).of);
+    return puts_key(s);
 }
 
-static bool perform(bwl_stage *s, unsigned step, bwl_transition transition)
+static bool perform(stage *s, unsigned step, bwl_transition transition)
 {
     bwl_actor actor  = bwl_transition_actor(transition);
     bwl_ms    before = s->w.now;
@@ -199,7 +444,7 @@ static bool perform(bwl_stage *s, unsigned step, bwl_transition transition)
     if (transition.kind != BWL_TRANSITION_PASS)
         return local(s, step, transition);
     bwl_world_perform(&s->w, transition);
-    return pass(s, step, s->w.now - before) && bwl_stage_compares_key(s);
+    return pass(s, step, s->w.now - before) && compares_key(s);
 }
 
 /* Leases in whole seconds are not scaled. */
@@ -215,7 +460,7 @@ static unsigned scale_for(const bwl_record *record)
 
 /* ---- the replay ------------------------------------------------------------------------------ */
 
-static bool set_up(bwl_stage *s, const bwl_lab_options *set)
+static bool set_up(stage *s, const bwl_lab_options *set)
 {
     struct sigaction on_stop = { .sa_handler = stop };
     bwl_text         said;
@@ -231,20 +476,20 @@ static bool set_up(bwl_stage *s, const bwl_lab_options *set)
     if (!bwl_real_server_start(&s->server, set->server, s->fault))
         return false;
     if (!bwl_line_open(&s->watcher, s->server.socket.of, &why) ||
-        !bwl_line_say(&s->watcher, "LOLWUT VERSION 1", &said, &why))
-        return bwl_stage_fails(s, "the real server failed", why);
+        !bwl_line_say(&s->watcher, "LOLWUT VERSION 1", NULL, 0, &said, &why))
+        return fails(s, "the real server failed", why);
     bwl_world_start(&s->w, &s->record->world);
     s->started = s->w.now;
-    s->began   = bwl_real_ms();
-    return bwl_stage_puts_key(s);
+    s->began   = real_ms();
+    return puts_key(s);
 }
 
-static bool print_end(bwl_stage *s)
+static bool print_end(stage *s)
 {
     const bwl_world *w = &s->w;
     bwl_text         ttl;
 
-    if (!bwl_stage_asks(s, bwl_say("PTTL %s", BWL_STAGE_KEY).of, &ttl))
+    if (!asks(s, bwl_say("PTTL %s", KEY).of, &ttl))
         return false;
 
     (void)printf(
@@ -267,7 +512,7 @@ static bool print_end(bwl_stage *s)
     return true;
 }
 
-static bool play(bwl_stage *s)
+static bool play(stage *s)
 {
     const bwl_record *record = s->record;
     bwl_transitions   transitions;
@@ -279,8 +524,7 @@ static bool play(bwl_stage *s)
     if ((record->broken & BWL_INVARIANTS_BACKWARDS) != 0)
         return true; /* NEVER is long for a real server too: the log has the index */
     if ((bwl_invariants_broken_in(&s->w, &transitions) & record->broken) == 0)
-        return bwl_stage_fails(s, "the invariant is not broken on the real server",
-                               bwl_say("%s", ""));
+        return fails(s, "the invariant is not broken on the real server", bwl_say("%s", ""));
     return true;
 }
 
@@ -299,16 +543,16 @@ static bwl_text unplayable(const bwl_scenario *world)
 int bwl_verb_replay(const bwl_lab_options *set)
 {
     bwl_record record;
-    bwl_stage  s = { .record = &record, .scale = set->scale, .watcher = { .fd = -1 } };
+    stage      s = { .record = &record, .scale = set->scale, .watcher = { .fd = -1 } };
     bwl_text   why;
     bool       is_good;
 
     if (!bwl_record_load(&record, set->operands[0], set->protocol, s.fault))
-        return bwl_complain(s.fault[0], s.fault[1], s.fault[2]);
+        return bwl_complain(s.fault[0], s.fault[1].of, s.fault[2].of);
     why = unplayable(&record.world);
     if (why.of[0] != '\0') {
         bwl_record_free(&record);
-        return bwl_complain(bwl_say("this schedule cannot be played"), why, bwl_say("%s", ""));
+        return bwl_complain(bwl_say("this schedule cannot be played"), why.of, "");
     }
     if (s.scale == 0)
         s.scale = scale_for(&record);
@@ -320,7 +564,7 @@ int bwl_verb_replay(const bwl_lab_options *set)
     }
     is_good = is_good && print_end(&s);
     if (!is_good && stopped_by == 0)
-        (void)bwl_complain(s.fault[0], s.fault[1], s.fault[2]);
+        (void)bwl_complain(s.fault[0], s.fault[1].of, s.fault[2].of);
     forget_lines(&s);
     bwl_line_close(&s.watcher);
     bwl_real_server_stop(&s.server);

@@ -7,10 +7,8 @@
  * nothing is expected, and a broken invariant is drawn.
  */
 #include "core/nearest.h"
-#include "lab/base/output.h"
 #include "lab/base/say.h"
-#include "lab/report/draw.h"
-#include "lab/scenario/redlock.h"
+#include "lab/report/picture.h"
 #include "lab/scenario/table.h"
 #include "lab/options.h"
 #include <inttypes.h>
@@ -58,24 +56,6 @@ static void print_verdict(const bwl_scenario *s, const settings *set, const bwl_
         (void)printf(" -- EXPECTED not to break");
 }
 
-static void print_line(const bwl_scenario *s, const settings *set, const bwl_finding *found)
-{
-    (void)printf("%-28s %9" PRIu64 " %s %10" PRIu64 " steps %7.2f s  ", s->name, found->states,
-                 set->at_random ? "walks " : "states", found->steps, found->seconds);
-    print_verdict(s, set, found);
-    (void)printf("\n");
-}
-
-/* What the command line changes in a scenario. */
-static void change(bwl_scenario *s, const bwl_lab_options *given)
-{
-    if (given->clients != 0)
-        s->clients = given->clients;
-    for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
-        if (given->budget[i] != 0)
-            s->budget[i] = given->budget[i];
-}
-
 static bool run_one(size_t i, const settings *of_all, unsigned number)
 {
     settings               set    = *of_all;
@@ -85,13 +65,19 @@ static bool run_one(size_t i, const settings *of_all, unsigned number)
     bwl_finding            found;
     bool                   is_good;
 
-    change(&s, given);
+    bwl_options_change(given, &s);
+    for (unsigned k = 1; k < BWL_BUDGETS_COUNT; k++)
+        if (given->budget[k] != 0)
+            s.budget[k] = given->budget[k];
     set.at_random = set.at_random || (s.is_vast && s.servers == 1);
     found   = set.at_random ? bwl_random_walk(&s, &given->search) : bwl_explore(&s, &given->search);
     is_good = is_as_expected(&s, &set, &found);
     if (given->tap)
         (void)printf("%sok %u - %s\n# ", is_good ? "" : "not ", number, s.name);
-    print_line(&s, &set, &found);
+    (void)printf("%-28s %9" PRIu64 " %s %10" PRIu64 " steps %7.2f s  ", s.name, found.states,
+                 set.at_random ? "walks " : "states", found.steps, found.seconds);
+    print_verdict(&s, &set, &found);
+    (void)printf("\n");
     if (found.verdict == BWL_BROKEN && (given->draws || !is_good)) {
         (void)printf("%s%s\n", prefix, s.story);
         bwl_draw(stdout, prefix, &s, &found);
@@ -121,9 +107,9 @@ static int complain_about(const settings *set, const char *name)
     for (size_t i = 0; i < set->count(); i++)
         names[i] = set->at(i).name;
     meant = bwl_nearest(name, names, set->count());
-    return bwl_complain(bwl_say("no scenario is called %s", bwl_shown(name).of), bwl_say("%s", ""),
-                        meant != NULL ? bwl_say("did you mean %s?", meant)
-                                      : bwl_say("type: bowline lab list"));
+    return bwl_complain(bwl_say("no scenario is called %s", bwl_shown(name).of), "",
+                        meant != NULL ? bwl_say("did you mean %s?", meant).of
+                                      : "type: bowline lab list");
 }
 
 static unsigned run_named(const settings *set)
@@ -183,13 +169,11 @@ static int check_faults(const bwl_lab_options *given)
         const char *label = bwl_budget_label((bwl_budget)i);
         if (given->budget[i] != 0 && bwl_budget_wants_one_server((bwl_budget)i))
             return bwl_complain(
-                bwl_say("--%s does not happen where there are several servers", label),
-                bwl_say("%s", ""),
-                bwl_say("type: bowline lab servers calm --loss 1, or another of slow, loss, crash, "
-                        "denial, restart, jump, stop, cancel"));
+                bwl_say("--%s does not happen where there are several servers", label), "",
+                "type: bowline lab servers calm --loss 1, or another of slow, loss, crash, "
+                "denial, restart, jump, stop, cancel");
         if (given->budget[i] == BWL_ANY)
-            return bwl_complain(bwl_say("--%s any has no end here", label), bwl_say("%s", ""),
-                                bwl_say("type a number"));
+            return bwl_complain(bwl_say("--%s any has no end here", label), "", "type a number");
     }
     return 0;
 }

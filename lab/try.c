@@ -2,14 +2,13 @@
  * try.c -- `bowline-lab try`: the smallest budget of faults that breaks each invariant, and a
  * shortest schedule that does it.
  */
-#include "lab/report/draw.h"
-#include "lab/base/grow.h"
+#include "lab/report/picture.h"
+#include "lab/base/memory.h"
 #include "lab/report/names.h"
-#include "lab/base/output.h"
+#include "lab/base/say.h"
 #include "lab/report/matrix.h"
 #include "lab/report/record.h"
-#include "lab/scenario/subject.h"
-#include "lab/report/svg.h"
+#include "lab/scenario/table.h"
 #include "lab/options.h"
 #include <stdlib.h>
 #include <string.h>
@@ -51,18 +50,13 @@ static int set_up(trial *t)
     bwl_text               fault[3];
 
     if (!bwl_subject_find(set->operands[0], &t->world, fault))
-        return bwl_complain(fault[0], fault[1], fault[2]);
+        return bwl_complain(fault[0], fault[1].of, fault[2].of);
     for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
         t->world.budget[i] = set->has_budget ? set->budget[i] : budget_usual[i];
     if (set->clients == 1)
-        return bwl_complain(bwl_say("--clients 1 leaves nobody to share the lock with"),
-                            bwl_say("%s", ""), bwl_say("type: --clients 2, or --clients 3"));
-    if (set->clients != 0)
-        t->world.clients = set->clients;
-    if (set->rounds != 0)
-        t->world.rounds = set->rounds;
-    if (set->pace != 0)
-        t->world.clocks.rate_pace = set->pace;
+        return bwl_complain(bwl_say("--clients 1 leaves nobody to share the lock with"), "",
+                            "type: --clients 2, or --clients 3");
+    bwl_options_change(set, &t->world);
     if (set->invariants != 0)
         t->world.invariants =
             set->invariants & ~(unsigned)BWL_INVARIANT_LIVE; /* it has a search of its own */
@@ -128,14 +122,6 @@ static void search_for_dead_ends(trial *t)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static void print_head(const trial *t)
-{
-    (void)printf("%s: %s\n", t->world.name, t->world.story);
-    (void)printf("%u clients, %u round%s each; at most %u of %s\n\n", t->world.clients,
-                 t->world.rounds, t->world.rounds == 1 ? "" : "s", t->faults_max,
-                 bwl_budget_words(t->world.budget).of);
-}
-
 static void print_broken(const trial *t)
 {
     for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++) {
@@ -168,15 +154,6 @@ static void print_rest(const trial *t, bool cut, const char *title)
     }
     if (column != 0)
         (void)printf("\n");
-}
-
-static uint64_t states_of(const trial *t)
-{
-    uint64_t most = 0;
-
-    for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
-        most = t->smallest[i].states > most ? t->smallest[i].states : most;
-    return most;
 }
 
 static unsigned severity_of(unsigned invariant)
@@ -214,7 +191,7 @@ static bool write_drawing(const char *file, const bwl_picture *picture)
 
     if (!bwl_output_open(&output, file))
         return false;
-    bwl_svg(output.out, picture);
+    bwl_svg(output.out, picture, true);
     return bwl_output_close(&output);
 }
 
@@ -230,8 +207,8 @@ static bool write_schedule(const trial *t)
 
     if (worst == NULL) {
         if (set->json || set->mermaid || set->svg != NULL)
-            (void)bwl_complain(bwl_say("no invariant broke, so there is no schedule to write"),
-                               bwl_say("%s", ""), bwl_say("%s", ""));
+            (void)bwl_complain(bwl_say("no invariant broke, so there is no schedule to write"), "",
+                               "");
         return true;
     }
     memcpy(world.budget, worst->budget, sizeof world.budget);
@@ -257,15 +234,21 @@ static bool write_schedule(const trial *t)
 static int report(const trial *t, double seconds)
 {
     bool     is_text = !t->set->json && !t->set->mermaid;
+    uint64_t states  = 0;
     unsigned invariant;
     bool     is_good;
 
+    for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
+        states = t->smallest[i].states > states ? t->smallest[i].states : states;
     if (is_text) {
-        print_head(t);
+        (void)printf("%s: %s\n", t->world.name, t->world.story);
+        (void)printf("%u clients, %u round%s each; at most %u of %s\n\n", t->world.clients,
+                     t->world.rounds, t->world.rounds == 1 ? "" : "s", t->faults_max,
+                     bwl_budget_words(t->world.budget).of);
         print_broken(t);
         print_rest(t, false, "hold:");
         print_rest(t, true, "cut short:");
-        (void)printf("\n%s states in %.1f s\n\n", bwl_count_words(states_of(t)).of, seconds);
+        (void)printf("\n%s states in %.1f s\n\n", bwl_count_words(states).of, seconds);
     }
     is_good = write_schedule(t);
     is_good = bwl_output_done() && is_good;
@@ -287,9 +270,11 @@ int bwl_verb_try(const bwl_lab_options *set)
         (void)bwl_complain(
             bwl_say("this cannot be explored in %s", bwl_memory_words(set->search.memory_max).of),
             bwl_say("the states of %u of %s may take %s or more", t.faults_max,
-                    bwl_budget_words(t.world.budget).of, bwl_memory_words(needed).of),
+                    bwl_budget_words(t.world.budget).of, bwl_memory_words(needed).of)
+                .of,
             bwl_say("type: --faults %u, or --memory SIZE, or fewer clients",
-                    t.faults_max > 1 ? t.faults_max - 1 : 1));
+                    t.faults_max > 1 ? t.faults_max - 1 : 1)
+                .of);
         return BWL_EXIT_MEMORY;
     }
     bwl_smallest_budgets(&t.world, &t.search, t.faults_max, t.smallest);

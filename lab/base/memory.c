@@ -1,33 +1,38 @@
 #include "lab/base/memory.h"
 #include <assert.h>
-#include <stdbool.h>
-#include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 
-enum { PAGE = 4096, LARGE = 1 << 20, FIRST_CAPACITY = PAGE / sizeof(void *) };
+enum { PAGE = 4096, LARGE = 1 << 20 };
 
 static size_t in_pages(size_t size)
 {
     return (size + PAGE - 1) / PAGE * PAGE;
 }
 
-void *bwl_memory_take(bwl_memory *memory, size_t size)
+void *bwl_memory_grow(bwl_memory *memory, void *taken, size_t size, size_t larger)
 {
-    size_t whole = in_pages(size);
-    void  *taken;
+    size_t whole = in_pages(larger);
+    size_t more  = whole - in_pages(size);
+    void  *grown;
 
-    assert(size > 0);
-    if (memory->max != 0 && (whole > memory->max || memory->used > memory->max - whole))
+    assert(larger > size);
+    if (memory->max != 0 && (more > memory->max || memory->used > memory->max - more))
         return NULL;
-    taken = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (taken == MAP_FAILED)
+    if (taken == NULL)
+        grown = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    else
+        grown = mremap(taken, in_pages(size), whole, MREMAP_MAYMOVE);
+    if (grown == MAP_FAILED)
         return NULL;
     if (whole >= LARGE)
-        (void)madvise(taken, whole, MADV_HUGEPAGE);
-    memory->used += whole;
+        (void)madvise(grown, whole, MADV_HUGEPAGE); /* it is only faster */
+    memory->used += more;
     if (memory->used > memory->most)
         memory->most = memory->used;
-    return taken;
+    return grown;
 }
 
 void bwl_memory_give_back(bwl_memory *memory, void *taken, size_t size)
@@ -41,42 +46,38 @@ void bwl_memory_give_back(bwl_memory *memory, void *taken, size_t size)
     (void)munmap(taken, whole); /* munmap of our own mapping cannot fail */
 }
 
-static bool make_room(bwl_blocks *list)
-{
-    size_t capacity = list->capacity == 0 ? FIRST_CAPACITY : list->capacity * 2;
-    void **larger;
+enum { FIRST_CAPACITY = 256, EXIT_NO_MEMORY = 3 };
 
-    if (list->count < list->capacity)
-        return true;
-    larger = bwl_memory_take(list->memory, capacity * sizeof larger[0]);
-    if (larger == NULL)
-        return false;
-    if (list->count > 0)
-        memcpy(larger, list->blocks, list->count * sizeof larger[0]);
-    bwl_memory_give_back(list->memory, list->blocks, list->capacity * sizeof larger[0]);
-    list->blocks   = larger;
-    list->capacity = capacity;
-    return true;
+static void *or_stop(void *memory)
+{
+    if (memory == NULL) {
+        (void)fputs("bowline-lab: out of memory; a smaller --budget needs less\n", stderr);
+        exit(EXIT_NO_MEMORY);
+    }
+    return memory;
 }
 
-void *bwl_blocks_add(bwl_blocks *list)
+void *bwl_grow(void *list, size_t *capacity, size_t count, size_t item_size)
 {
-    void *block;
+    size_t wanted = *capacity == 0 ? FIRST_CAPACITY : *capacity * 2;
 
-    if (!make_room(list))
-        return NULL;
-    block = bwl_memory_take(list->memory, list->block_size);
-    if (block != NULL)
-        list->blocks[list->count++] = block;
-    return block;
+    if (count < *capacity)
+        return list;
+    if (wanted > SIZE_MAX / item_size)
+        return or_stop(NULL);
+    *capacity = wanted;
+    return or_stop(realloc(list, wanted * item_size));
 }
 
-void bwl_blocks_free(bwl_blocks *list)
+void *bwl_room_for(size_t count, size_t item_size)
 {
-    for (size_t i = 0; i < list->count; i++)
-        bwl_memory_give_back(list->memory, list->blocks[i], list->block_size);
-    bwl_memory_give_back(list->memory, list->blocks, list->capacity * sizeof list->blocks[0]);
-    list->blocks   = NULL;
-    list->count    = 0;
-    list->capacity = 0;
+    return or_stop(calloc(count, item_size));
+}
+
+double bwl_seconds(void)
+{
+    struct timespec now;
+
+    (void)timespec_get(&now, TIME_UTC); /* only for display */
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }

@@ -1,8 +1,10 @@
 /*
- * memory.h -- the memory of a search: counted, up to a limit.
+ * memory.h -- memory that may not be missing, and the counted memory of a search; a clock in
+ * seconds.
  *
- * Memory comes from the kernel in whole pages, so freed memory returns at once and the count is
- * exact.  A search that reaches the limit stops and reports it; the program goes on.
+ * Counted memory comes from the kernel in whole pages: freed memory returns at once, and the count
+ * is exact.  A search that reaches its limit stops and reports it; the program goes on.  For other
+ * memory, the program ends with a message when it runs out.
  */
 #pragma once
 
@@ -16,19 +18,23 @@ typedef struct bwl_memory {
     size_t max;  /* 0: no limit */
 } bwl_memory;
 
-/* Zeroed; NULL beyond the limit.  Free it with the same size. */
-void *bwl_memory_take(bwl_memory *memory, size_t size);
-void  bwl_memory_give_back(bwl_memory *memory, void *taken, size_t size);
+/* Enlarges what was taken with `size`, which may move; NULL, 0: takes it.  The new part is zeroed.
+ * NULL beyond the limit: then the old memory stays. */
+void *bwl_memory_grow(bwl_memory *memory, void *taken, size_t size, size_t larger);
 
-/* A list of blocks of one size; its contents never move. */
-typedef struct bwl_blocks {
-    bwl_memory *memory;
-    size_t      block_size;
-    void      **blocks;
-    size_t      count;
-    size_t      capacity;
-} bwl_blocks;
+static inline void *bwl_memory_take(bwl_memory *memory, size_t size)
+{
+    return bwl_memory_grow(memory, NULL, 0, size);
+}
 
-/* NULL: no memory. */
-void *bwl_blocks_add(bwl_blocks *list);
-void  bwl_blocks_free(bwl_blocks *list);
+/* `size`: as taken, or as last enlarged. */
+void bwl_memory_give_back(bwl_memory *memory, void *taken, size_t size);
+
+/* Makes room for one more element than `count` and updates `capacity`.  The caller frees the
+ * list. */
+void *bwl_grow(void *list, size_t *capacity, size_t count, size_t item_size);
+
+/* Zeroed.  The caller frees it. */
+void *bwl_room_for(size_t count, size_t item_size);
+
+double bwl_seconds(void);

@@ -1,9 +1,12 @@
 #include "lab/base/say.h"
 #include "core/text.h"
 
+#include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 bwl_text bwl_say(const char *format, ...)
 {
@@ -27,12 +30,90 @@ bwl_text bwl_shown(const char *text)
     return shown;
 }
 
-int bwl_complain(bwl_text what, bwl_text why, bwl_text type)
+int bwl_complain(bwl_text what, const char *why, const char *type)
 {
-    const char *const lines[] = { what.of, why.of, type.of };
+    const char *const lines[] = { what.of, why, type };
 
     for (unsigned i = 0; i < 3; i++)
         if (lines[i][0] != '\0')
             (void)fprintf(stderr, "bowline-lab: %s\n", lines[i]);
     return BWL_EXIT_USAGE;
+}
+
+bool bwl_refuse(bwl_text reterr[3], bwl_text what, bwl_text why, const char *type)
+{
+    reterr[0] = what;
+    reterr[1] = why;
+    reterr[2] = bwl_say("%s", type);
+    return false;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+void bwl_put(FILE *out, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    (void)vfprintf(out, format, list);
+    va_end(list);
+}
+
+static bool complain(const char *path)
+{
+    (void)bwl_complain(bwl_say("%s cannot be written", bwl_shown(path).of),
+                       bwl_say("%s", strerror(errno)).of, "");
+    return false;
+}
+
+/* mkstemp gives access to the owner only; a page gets the access that the umask allows. */
+static bool open_up(int fd)
+{
+    mode_t mask = umask(0);
+
+    (void)umask(mask);
+    return fchmod(fd, 0666 & ~mask) == 0;
+}
+
+bool bwl_output_open(bwl_output *ret_output, const char *path)
+{
+    int fd;
+
+    ret_output->out = NULL;
+    if (strlen(path) >= sizeof ret_output->path) {
+        errno = ENAMETOOLONG;
+        return complain(path);
+    }
+    (void)snprintf(ret_output->path, sizeof ret_output->path, "%s", path);
+    (void)snprintf(ret_output->beside, sizeof ret_output->beside, "%s.XXXXXX", path);
+    fd = mkstemp(ret_output->beside);
+    if (fd >= 0 && open_up(fd))
+        ret_output->out = fdopen(fd, "w");
+    if (ret_output->out != NULL)
+        return true;
+    (void)complain(path);
+    if (fd >= 0) {
+        (void)close(fd); /* nothing was written */
+        (void)unlink(ret_output->beside);
+    }
+    return false;
+}
+
+bool bwl_output_close(bwl_output *output)
+{
+    bool is_written = ferror(output->out) == 0;
+
+    is_written = fclose(output->out) == 0 && is_written;
+    if (is_written && rename(output->beside, output->path) == 0)
+        return true;
+    (void)complain(output->path);
+    (void)unlink(output->beside); /* nothing else can be done */
+    return false;
+}
+
+bool bwl_output_done(void)
+{
+    if (fflush(stdout) == 0 && ferror(stdout) == 0)
+        return true;
+    return complain("standard output");
 }

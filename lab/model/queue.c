@@ -1,38 +1,6 @@
 #include "lab/model/queue.h"
-#include "lab/model/inside.h"
-#include "lab/model/words.h"
 #include "lab/base/token_number.h"
 #include "lab/model/mutation.h"
-
-/* The order of the model server's queue. */
-
-static bool is_in_line(const bwl_model_item *item)
-{
-    return item->is_there && item->key == BWL_MODEL_QUEUE;
-}
-
-bwl_model_item *bwl_model_line_first(bwl_model_redis *r)
-{
-    bwl_model_item *first = NULL;
-
-    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
-        bwl_model_item *item = &r->data.items[i];
-        if (is_in_line(item) && (first == NULL || bwl_member_is_before(item, first)))
-            first = item;
-    }
-    return first;
-}
-
-unsigned bwl_model_line_rank(const bwl_model_redis *r, const bwl_model_item *of)
-{
-    unsigned rank = 0;
-
-    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
-        const bwl_model_item *item = &r->data.items[i];
-        rank += is_in_line(item) && bwl_member_is_before(item, of);
-    }
-    return rank;
-}
 
 #define FENCE_MIN INT64_C(1000000000000000) /* below this, F was lost */
 
@@ -50,55 +18,18 @@ typedef enum served {
     SERVED_MORE,
 } served;
 
-/* ---- commands -------------------------------------------------------------------------------- */
-
-static bwl_model_part command(script *s, bwl_model_command cmd)
-{
-    bwl_model_frame frame;
-
-    cmd.writer = s->q->token;
-    bwl_model_redis_do(s->r, 0, &cmd, &frame);
-    return frame.parts[frame.parts_count - 1];
-}
-
-static bool exists(const script *s, unsigned key)
-{
-    return s->r->data.keys[key].kind != BWL_KIND_NONE;
-}
-
-static void delete_key(script *s, unsigned key)
-{
-    (void)command(s, (bwl_model_command){ .op = BWL_OP_DEL, .key = (uint8_t)key });
-}
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static void set_lock(script *s, uint16_t token, bwl_ms time)
 {
-    bwl_model_key *lock;
-
-    (void)command(s, (bwl_model_command){
-                         .op    = BWL_OP_SET,
-                         .flags = BWL_SET_PX,
-                         .key   = BWL_MODEL_LOCK,
-                         .value = bwl_model_value(NULL, token, 0),
-                         .time  = time,
-                     });
-    lock         = &s->r->data.keys[BWL_MODEL_LOCK];
-    lock->writer = token; /* the owner, whichever client has set it */
-}
-
-static void forget_heartbeat(script *s, uint16_t token)
-{
-    bwl_model_item *beat = bwl_model_item_of(s->r, BWL_MODEL_HEARTBEATS, token);
-
-    if (beat != NULL)
-        bwl_model_item_remove(s->r, beat);
+    bwl_model_set(s->r, BWL_MODEL_LOCK, bwl_model_value(NULL, token, 0), token);
+    bwl_model_expire(s->r, BWL_MODEL_LOCK, time);
 }
 
 static void touch(script *s, unsigned key)
 {
     if (s->q->keep_ms != 0)
-        (void)command(s, (bwl_model_command){
-                             .op = BWL_OP_PEXPIRE, .key = (uint8_t)key, .time = s->q->keep_ms });
+        bwl_model_expire(s->r, key, s->q->keep_ms);
 }
 
 static void note_heartbeat(script *s)
@@ -130,10 +61,9 @@ static int64_t clock_us(bwl_model_redis *r)
 
 static int64_t count(script *s)
 {
-    bwl_model_part part;
+    int64_t next = bwl_model_increment(s->r, BWL_MODEL_COUNT, s->q->token);
 
-    part = command(s, (bwl_model_command){ .op = BWL_OP_INCR, .key = BWL_MODEL_COUNT });
-    if (part.number < FENCE_MIN && (s->mutations & BWL_MUTATION_FENCE_BARE) == 0)
+    if (next < FENCE_MIN && (s->mutations & BWL_MUTATION_FENCE_BARE) == 0)
         set_count(s->r, clock_us(s->r));
     s->r->counted++;
     return s->r->data.keys[BWL_MODEL_COUNT].value;
@@ -151,21 +81,58 @@ void bwl_model_queue_fence_minimum(bwl_model_redis *r)
 
 /* ---- the queue ------------------------------------------------------------------------------- */
 
+static bool is_before(const bwl_model_item *a, const bwl_model_item *b)
+{
+    uint64_t text_a = (uint64_t)(a->member & 0xffff) << 32 | a->member >> 16;
+    uint64_t text_b = (uint64_t)(b->member & 0xffff) << 32 | b->member >> 16;
+
+    return a->value != b->value ? a->value < b->value : text_a < text_b;
+}
+
+const bwl_model_item *bwl_model_line_next(const bwl_model_data *data, const bwl_model_item *last)
+{
+    const bwl_model_item *next = NULL;
+
+    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
+        const bwl_model_item *item = &data->items[i];
+        if (item->is_there && item->key == BWL_MODEL_QUEUE &&
+            (last == NULL || is_before(last, item)) && (next == NULL || is_before(item, next)))
+            next = item;
+    }
+    return next;
+}
+
+static unsigned rank_of(const bwl_model_redis *r, const bwl_model_item *item)
+{
+    unsigned              rank  = 0;
+    const bwl_model_item *other = bwl_model_line_next(&r->data, NULL);
+
+    for (; other != item; rank++)
+        other = bwl_model_line_next(&r->data, other);
+    return rank;
+}
+
 void bwl_model_queue_listen(bwl_model_redis *r, unsigned connection, uint8_t push_channel)
 {
     r->connections[connection].push_channel = push_channel;
 }
 
-static bwl_model_item *in_line(script *s, bwl_member m)
+static const bwl_model_item *in_line(script *s, bwl_member m)
 {
     return bwl_model_item_of(s->r, BWL_MODEL_QUEUE, bwl_member_number(m));
 }
 
-/* The member under any of its channels. */
-static bwl_model_item *stands(script *s)
+static void enter(script *s, int64_t ticket)
 {
-    bwl_member      m     = s->q->member;
-    bwl_model_item *found = in_line(s, m);
+    bwl_model_item_put(s->r, BWL_KIND_ZSET, BWL_MODEL_QUEUE, bwl_member_number(s->q->member),
+                       ticket);
+}
+
+/* The member under any of its channels. */
+static const bwl_model_item *stands(script *s)
+{
+    bwl_member            m     = s->q->member;
+    const bwl_model_item *found = in_line(s, m);
 
     for (unsigned i = 0; i < 2 && found == NULL; i++) {
         m.push_channel = s->q->old_channels[i];
@@ -208,19 +175,19 @@ static bool publish(script *s, bwl_member m, int64_t fence)
 static served serve(script *s, uint16_t me, int64_t fence)
 {
     for (unsigned i = 0; i < s->q->serve_max; i++) {
-        bwl_model_item *first = bwl_model_line_first(s->r);
-        bwl_member      m;
-        bool            dead;
+        const bwl_model_item *first = bwl_model_line_next(&s->r->data, NULL);
+        bwl_member            m;
+        bool                  dead;
 
         if (first == NULL) {
-            delete_key(s, BWL_MODEL_LOCK);
-            delete_key(s, BWL_MODEL_HEARTBEATS);
+            bwl_model_remove(s->r, BWL_MODEL_LOCK);
+            bwl_model_remove(s->r, BWL_MODEL_HEARTBEATS);
             return SERVED_FREE;
         }
         m    = bwl_member_of(first->member);
         dead = is_dead(s, m);
-        bwl_model_item_remove(s->r, first);
-        forget_heartbeat(s, m.token);
+        bwl_model_item_remove(s->r, BWL_MODEL_QUEUE, first->member);
+        bwl_model_item_remove(s->r, BWL_MODEL_HEARTBEATS, m.token);
         if (dead) {
             s->reply.silent[s->reply.silent_count++] = m.token;
             continue;
@@ -233,15 +200,15 @@ static served serve(script *s, uint16_t me, int64_t fence)
         if (publish(s, m, fence))
             return SERVED_PASSED;
     }
-    delete_key(s, BWL_MODEL_LOCK);
+    bwl_model_remove(s->r, BWL_MODEL_LOCK);
     return SERVED_MORE;
 }
 
 /* The same for a command that does not acquire. */
 static served pass_on(script *s)
 {
-    if (!exists(s, BWL_MODEL_QUEUE)) {
-        delete_key(s, BWL_MODEL_LOCK);
+    if (!bwl_model_exists(s->r, BWL_MODEL_QUEUE)) {
+        bwl_model_remove(s->r, BWL_MODEL_LOCK);
         return SERVED_FREE;
     }
     return serve(s, 0, count(s));
@@ -307,7 +274,7 @@ static void say_line(script *s, bool claimed, uint64_t ticket)
     say_lock(s);
     assert(item != NULL);
     s->reply.queue_status.ticket    = (uint64_t)item->value;
-    s->reply.queue_status.rank      = bwl_model_line_rank(s->r, item);
+    s->reply.queue_status.rank      = rank_of(s->r, item);
     s->reply.queue_status.server_us = bwl_model_us(s->r);
 }
 
@@ -317,7 +284,8 @@ static bool take(script *s)
 {
     bool barges = (s->mutations & BWL_MUTATION_BARGES) != 0;
 
-    if (exists(s, BWL_MODEL_LOCK) || (exists(s, BWL_MODEL_QUEUE) && !barges))
+    if (bwl_model_exists(s->r, BWL_MODEL_LOCK) ||
+        (bwl_model_exists(s->r, BWL_MODEL_QUEUE) && !barges))
         return false;
     set_lock(s, s->q->token, s->q->lease_ms);
     s->reply.fence = count(s);
@@ -329,7 +297,7 @@ static void take_or_busy(script *s)
 {
     if (take(s))
         return;
-    if (!exists(s, BWL_MODEL_LOCK))
+    if (!bwl_model_exists(s->r, BWL_MODEL_LOCK))
         (void)pass_on(s);
     if ((s->mutations & BWL_MUTATION_BUSY_FOR_DEAD) == 0 && take(s))
         return; /* all waiters are dead */
@@ -337,57 +305,46 @@ static void take_or_busy(script *s)
     say_lock(s);
 }
 
-/* Marks the value, so that its release checks the queue. */
-static void mark_foreign(script *s)
-{
-    bwl_model_key *lock = &s->r->data.keys[BWL_MODEL_LOCK];
-
-    if ((s->mutations & BWL_MUTATION_MARKS) != 0 && lock->value == BWL_MODEL_FOREIGN_VALUE)
-        lock->value++;
-}
-
 static void stand(script *s, uint64_t ticket, int64_t fence)
 {
-    bool is_free = !exists(s, BWL_MODEL_LOCK);
+    bool is_free = !bwl_model_exists(s->r, BWL_MODEL_LOCK);
 
     note_heartbeat(s);
     say_line(s, is_free && serve(s, s->q->token, fence) == SERVED_MINE, ticket);
 }
 
-static bool is_full(const script *s)
-{
-    return s->q->queue_max != 0 && s->q->ticket == 0 && exists(s, BWL_MODEL_LOCK) &&
-           bwl_model_items_count(s->r, BWL_MODEL_QUEUE) >= s->q->queue_max;
-}
-
 static void join(script *s)
 {
-    int64_t ticket = s->q->ticket;
-    int64_t fence  = 0;
+    bwl_model_key *lock    = &s->r->data.keys[BWL_MODEL_LOCK];
+    unsigned       waiters = bwl_model_items_count(s->r, BWL_MODEL_QUEUE);
+    int64_t        ticket  = s->q->ticket;
+    int64_t        fence   = 0;
 
     if (take(s))
         return;
-    if (is_full(s)) {
+    if (s->q->queue_max != 0 && ticket == 0 && lock->kind != BWL_KIND_NONE &&
+        waiters >= s->q->queue_max) {
         say(s, BWL_NO, BWL_QUEUE_STATUS_FULL);
-        s->reply.queue_status.rank = bwl_model_items_count(s->r, BWL_MODEL_QUEUE);
+        s->reply.queue_status.rank = waiters;
         return;
     }
-    if (ticket == 0 || !exists(s, BWL_MODEL_LOCK))
+    if (ticket == 0 || !bwl_model_exists(s->r, BWL_MODEL_LOCK))
         fence = count(s);
     if (ticket == 0)
         ticket = fence;
-    mark_foreign(s);
-    bwl_model_item_put(s->r, BWL_KIND_ZSET, BWL_MODEL_QUEUE, bwl_member_number(s->q->member),
-                       ticket);
+    if ((s->mutations & BWL_MUTATION_MARKS) != 0 && lock->value == BWL_MODEL_FOREIGN_VALUE)
+        lock->value++; /* so that its release checks the queue */
+    enter(s, ticket);
     touch(s, BWL_MODEL_QUEUE);
     stand(s, (uint64_t)ticket, fence);
 }
 
 static void beat(script *s)
 {
-    bwl_model_item *item  = stands(s);
-    int64_t         fence = 0;
-    int64_t         ticket;
+    const bwl_model_item *item  = stands(s);
+    int64_t               fence = 0;
+    int64_t               ticket;
+    uint32_t              member;
 
     if (is_mine(s)) {
         say_lock(s);
@@ -397,19 +354,18 @@ static void beat(script *s)
         return;
     }
     if (item == NULL) {
-        forget_heartbeat(s, s->q->token);
+        bwl_model_item_remove(s->r, BWL_MODEL_HEARTBEATS, s->q->token);
         say(s, BWL_NO, BWL_QUEUE_STATUS_GONE);
         return;
     }
     ticket = item->value;
+    member = item->member;
     touch(s, BWL_MODEL_QUEUE);
-    if (!exists(s, BWL_MODEL_LOCK))
+    if (!bwl_model_exists(s->r, BWL_MODEL_LOCK))
         fence = count(s);
-    if (bwl_member_number(s->q->member) != item->member) {
-        item->is_there = false;
-        bwl_model_item_put(s->r, BWL_KIND_ZSET, BWL_MODEL_QUEUE, bwl_member_number(s->q->member),
-                           ticket);
-    }
+    enter(s, ticket);
+    if (bwl_member_number(s->q->member) != member)
+        bwl_model_item_remove(s->r, BWL_MODEL_QUEUE, member);
     stand(s, (uint64_t)ticket, fence);
 }
 
@@ -419,8 +375,7 @@ static void extend(script *s)
 
     say_yes_if(s, mine);
     if (mine && bwl_model_left(s->r) < s->q->lease_ms * BWL_MODEL_PER_MS)
-        (void)command(s, (bwl_model_command){
-                             .op = BWL_OP_PEXPIRE, .key = BWL_MODEL_LOCK, .time = s->q->lease_ms });
+        bwl_model_expire(s->r, BWL_MODEL_LOCK, s->q->lease_ms);
 }
 
 static void cancel(script *s)
@@ -431,10 +386,10 @@ static void cancel(script *s)
         say_served(s, pass_on(s));
         return;
     }
-    for (bwl_model_item *item; (item = stands(s)) != NULL; stood = true)
-        bwl_model_item_remove(s->r, item);
+    for (const bwl_model_item *item; (item = stands(s)) != NULL; stood = true)
+        bwl_model_item_remove(s->r, BWL_MODEL_QUEUE, item->member);
     say_yes_if(s, stood);
-    forget_heartbeat(s, s->q->token);
+    bwl_model_item_remove(s->r, BWL_MODEL_HEARTBEATS, s->q->token);
 }
 
 static void requeue(script *s)
@@ -446,14 +401,13 @@ static void requeue(script *s)
         return;
     }
     fence = count(s);
-    if (!exists(s, BWL_MODEL_QUEUE)) {
+    if (!bwl_model_exists(s->r, BWL_MODEL_QUEUE)) {
         set_lock(s, s->q->token, s->q->lease_ms);
         s->reply.fence = fence;
         say(s, BWL_YES, BWL_QUEUE_STATUS_HELD);
         return;
     }
-    bwl_model_item_put(s->r, BWL_KIND_ZSET, BWL_MODEL_QUEUE, bwl_member_number(s->q->member),
-                       fence);
+    enter(s, fence);
     touch(s, BWL_MODEL_QUEUE);
     note_heartbeat(s);
     say_line(s, serve(s, s->q->token, fence) == SERVED_MINE, (uint64_t)fence);
@@ -478,7 +432,7 @@ bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_model_queue_
         break;
     case REDIS_QUEUE_CANCEL: cancel(&s); break;
     case REDIS_QUEUE_DISPATCH_NEXT:
-        say_served(&s, exists(&s, BWL_MODEL_LOCK) ? SERVED_PASSED : pass_on(&s));
+        say_served(&s, bwl_model_exists(r, BWL_MODEL_LOCK) ? SERVED_PASSED : pass_on(&s));
         break;
     case REDIS_QUEUE_REQUEUE: requeue(&s); break;
     default: bwl_unreachable("a word that has no queue");
@@ -488,14 +442,14 @@ bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_model_queue_
 
 bwl_grant bwl_model_queue_tell_only(bwl_model_redis *r, const bwl_model_queue_args *q)
 {
-    script          s     = { .r = r, .q = q };
-    bwl_model_item *first = bwl_model_line_first(s.r);
-    bwl_member      m;
+    script                s     = { .r = r, .q = q };
+    const bwl_model_item *first = bwl_model_line_next(&r->data, NULL);
+    bwl_member            m;
 
     if (first == NULL || !is_mine(&s) || q->command == REDIS_QUEUE_EXTEND)
         return (bwl_grant){ 0 };
     m = bwl_member_of(first->member);
-    bwl_model_item_remove(r, first);
+    bwl_model_item_remove(r, BWL_MODEL_QUEUE, first->member);
     (void)publish(&s, m, count(&s));
     return s.reply.grant;
 }

@@ -42,15 +42,6 @@ static inline bwl_member bwl_member_of(uint32_t number)
     };
 }
 
-/* The order of two members: for equal tickets, the order of their texts. */
-static inline bool bwl_member_is_before(const bwl_model_item *a, const bwl_model_item *b)
-{
-    uint64_t text_a = (uint64_t)(a->member & 0xffff) << 32 | a->member >> 16;
-    uint64_t text_b = (uint64_t)(b->member & 0xffff) << 32 | b->member >> 16;
-
-    return a->value != b->value ? a->value < b->value : text_a < text_b;
-}
-
 typedef struct bwl_model_queue_args {
     bwl_redis_command command;
     uint16_t          token;
@@ -83,11 +74,6 @@ typedef struct bwl_queue_reply {
     uint16_t         silent[BWL_MODEL_ITEMS];
 } bwl_queue_reply;
 
-static inline bool bwl_is_queue_word(unsigned command)
-{
-    return command >= REDIS_QUEUE_TAKE && command <= REDIS_QUEUE_REQUEUE;
-}
-
 /* Executes a command.  `mutations`: flags of bwl_mutation. */
 bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_model_queue_args *q,
                                       unsigned mutations);
@@ -101,9 +87,9 @@ void bwl_model_queue_fence_minimum(bwl_model_redis *r);
 /* Subscribes the connection to this push channel; 0: to none. */
 void bwl_model_queue_listen(bwl_model_redis *r, unsigned connection, uint8_t push_channel);
 
-/* The first member, or NULL; the number of members before `of`. */
-bwl_model_item *bwl_model_line_first(bwl_model_redis *r);
-unsigned        bwl_model_line_rank(const bwl_model_redis *r, const bwl_model_item *of);
+/* The member after `last`, or the first; NULL: none.  The order is that of tickets; for equal
+ * tickets, that of the texts. */
+const bwl_model_item *bwl_model_line_next(const bwl_model_data *data, const bwl_model_item *last);
 
 /* The server's TIME in microseconds. */
 int64_t bwl_model_us(const bwl_model_redis *r);

@@ -33,10 +33,6 @@ typedef struct bwl_model_reply {
 bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_command_args *q,
                                       unsigned mutations);
 
-/* The same for a lock that is a sorted set: see zset_lock.c. */
-bwl_model_reply bwl_model_zset_reply(bwl_model_redis *r, const bwl_model_command_args *q,
-                                     unsigned mutations);
-
 /* The counter of the lock; 0: none. */
 int64_t bwl_model_counter(const bwl_model_redis *r);
 

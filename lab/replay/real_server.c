@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ANSWER_WITHIN_MS = 10000, COMMAND_MAX = 4096, WORDS_MAX = 8 };
@@ -193,8 +192,8 @@ static bool say_words(bwl_line *line, const char *command, const char *extra, si
     return ask(line, &writer, ret_reply, reterr);
 }
 
-bool bwl_line_say_with(bwl_line *line, const char *command, const char *extra, size_t extra_size,
-                       bwl_text *ret_said, bwl_text *reterr)
+bool bwl_line_say(bwl_line *line, const char *command, const char *extra, size_t extra_size,
+                  bwl_text *ret_said, bwl_text *reterr)
 {
     reply r;
 
@@ -202,11 +201,6 @@ bool bwl_line_say_with(bwl_line *line, const char *command, const char *extra, s
         return false;
     *ret_said = shown(&r);
     return true;
-}
-
-bool bwl_line_say(bwl_line *line, const char *command, bwl_text *ret_said, bwl_text *reterr)
-{
-    return bwl_line_say_with(line, command, NULL, 0, ret_said, reterr);
 }
 
 /* The first field of a hash; of a sorted set the first member except the mark. */
@@ -260,10 +254,7 @@ enum { COMES_UP_WITHIN_MS = 10000, LOOK_EVERY_MS = 10, NOT_STARTED = 127 };
 
 static bool fail(bwl_text reterr[3], bwl_text why, const char *type)
 {
-    reterr[0] = bwl_say("no redis-server could be started");
-    reterr[1] = why;
-    reterr[2] = bwl_say("%s", type);
-    return false;
+    return bwl_refuse(reterr, bwl_say("no redis-server could be started"), why, type);
 }
 
 /* In the child: only async-signal-safe functions. */
@@ -285,21 +276,6 @@ _Noreturn static void become_server(const bwl_real_server *s, pid_t parent)
     _exit(NOT_STARTED);
 }
 
-static void look_later(void)
-{
-    const struct timespec pause = { .tv_nsec = LOOK_EVERY_MS * 1000000 };
-
-    (void)nanosleep(&pause, NULL); /* an early wake-up only checks earlier */
-}
-
-static bool has_ended(bwl_real_server *s, int *ret_status)
-{
-    if (waitpid(s->pid, ret_status, WNOHANG) != s->pid)
-        return false;
-    s->pid = 0;
-    return true;
-}
-
 static bool launch(bwl_real_server *s, bwl_text reterr[3])
 {
     pid_t    parent = getpid();
@@ -319,10 +295,11 @@ static bool launch(bwl_real_server *s, bwl_text reterr[3])
             bwl_line_close(&line);
             return true;
         }
-        if (!has_ended(s, &status)) {
-            look_later();
+        if (waitpid(s->pid, &status, WNOHANG) != s->pid) {
+            (void)poll(NULL, 0, LOOK_EVERY_MS); /* an early wake-up only checks earlier */
             continue;
         }
+        s->pid = 0;
         if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_STARTED)
             return fail(reterr, bwl_say("%s is not found, or not executable", s->program.of),
                         "type: apt-get install redis-server, or --server FILE");

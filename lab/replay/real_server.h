@@ -28,12 +28,10 @@ void bwl_line_close(bwl_line *line);
 bool bwl_line_ask(bwl_line *line, const bwl_redis_command_args *question,
                   bwl_redis_reply *ret_reply, bwl_text *ret_said, bwl_text *reterr);
 
-/* Sends any command: words with blanks between them.  `ret_said` is the reply as text. */
-bool bwl_line_say(bwl_line *line, const char *command, bwl_text *ret_said, bwl_text *reterr);
-
-/* The same with one more argument, of any bytes.  `extra_size` 0: none. */
-bool bwl_line_say_with(bwl_line *line, const char *command, const char *extra, size_t extra_size,
-                       bwl_text *ret_said, bwl_text *reterr);
+/* Sends any command: words with blanks between them, and one more argument, of any bytes;
+ * `extra_size` 0: none.  `ret_said` is the reply as text. */
+bool bwl_line_say(bwl_line *line, const char *command, const char *extra, size_t extra_size,
+                  bwl_text *ret_said, bwl_text *reterr);
 
 /* Reads the value of the key by GET, or the first field of a hash, or the first member of a sorted
  * set except __write__.  `ret_size` SIZE_MAX: no key.  False also on a server error, with

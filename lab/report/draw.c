@@ -1,7 +1,7 @@
 /*
- * draw.c -- a picture as text.  See draw.h.
+ * draw.c -- a picture as text.  See picture.h.
  */
-#include "lab/report/draw.h"
+#include "lab/report/picture.h"
 #include "lab/report/names.h"
 #include <inttypes.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static bwl_text plain(bwl_text text)
 static void note_over(FILE *out, const char *who, bwl_text what)
 {
     if (what.of[0] != '\0')
-        (void)fprintf(out, "    Note over %s: %s\n", who, plain(what).of);
+        bwl_put(out, "    Note over %s: %s\n", who, plain(what).of);
 }
 
 static void put_ask(FILE *out, const char *who, const bwl_row *row)
@@ -28,15 +28,9 @@ static void put_ask(FILE *out, const char *who, const bwl_row *row)
     bool has_effect = row->effect.of[0] != '\0';
     bool has_cause  = row->cause.of[0] != '\0';
 
-    (void)fprintf(out, "    %s%sredis: %s%s%s\n", who, has_effect ? "->>" : "-)",
-                  plain(row->cause).of, has_cause ? ", " : "", plain(row->what).of);
+    bwl_put(out, "    %s%sredis: %s%s%s\n", who, has_effect ? "->>" : "-)", plain(row->cause).of,
+            has_cause ? ", " : "", plain(row->what).of);
     note_over(out, "redis", row->effect);
-}
-
-static void put_time(FILE *out, const bwl_row *row)
-{
-    (void)fprintf(out, "    Note over A,redis: %s%s%s\n", plain(row->what).of,
-                  row->effect.of[0] != '\0' ? ", " : "", plain(row->effect).of);
 }
 
 static void put_row(FILE *out, const bwl_row *row)
@@ -49,16 +43,17 @@ static void put_row(FILE *out, const bwl_row *row)
         note_over(out, "redis",
                   bwl_say("%s%s: %s", row->is_late ? "LATE " : "", row->what.of, row->effect.of));
         break;
-    case BWL_ROW_ANSWER:
-        (void)fprintf(out, "    redis-->>%s: %s\n", who, plain(row->what).of);
-        break;
+    case BWL_ROW_ANSWER: bwl_put(out, "    redis-->>%s: %s\n", who, plain(row->what).of); break;
     case BWL_ROW_CLIENT:
         note_over(out, who, bwl_say(row->is_bad ? "\xc3\x97 %s" : "%s", row->what.of));
         break;
     case BWL_ROW_SERVER:
         note_over(out, "redis", bwl_say("%s, %s", row->what.of, row->effect.of));
         break;
-    case BWL_ROW_TIME: put_time(out, row); break;
+    case BWL_ROW_TIME:
+        bwl_put(out, "    Note over A,redis: %s%s%s\n", plain(row->what).of,
+                row->effect.of[0] != '\0' ? ", " : "", plain(row->effect).of);
+        break;
     }
     note_over(out, who, row->note);
 }
@@ -67,12 +62,12 @@ void bwl_mermaid(FILE *out, const bwl_picture *picture)
 {
     (void)fputs("sequenceDiagram\n", out);
     for (unsigned i = 0; i < picture->clients; i++)
-        (void)fprintf(out, "    participant %c\n", bwl_client_name(i));
+        bwl_put(out, "    participant %c\n", bwl_client_name(i));
     (void)fputs("    participant redis\n", out);
     for (size_t i = 0; i < picture->rows_count; i++)
         put_row(out, &picture->rows[i]);
     if (picture->broken != 0)
-        (void)fprintf(out, "    Note over A,redis: %s\n", plain(bwl_picture_moral(picture)).of);
+        bwl_put(out, "    Note over A,redis: %s\n", plain(bwl_picture_moral(picture)).of);
 }
 
 enum { LANE_WIDTH = 24, MARGIN = 8, ROW_MAX = 200 };
@@ -141,7 +136,7 @@ static void end_row(paper *p)
     while (size > 0 && p->row[size - 1] == ' ')
         size--;
     p->row[size] = '\0';
-    (void)fprintf(p->out, "%s%s\n", p->prefix, p->row);
+    bwl_put(p->out, "%s%s\n", p->prefix, p->row);
 }
 
 /* An arrow between a client's lane and the server's, with its text in the first gap. */
@@ -196,15 +191,6 @@ static void draw_ask(paper *p, const bwl_row *row)
     at_server(p, row->effect.of);
 }
 
-static void draw_time(paper *p, const bwl_row *row)
-{
-    for (unsigned i = MARGIN - 2; i < server_lane(p); i++)
-        if (p->row[i] == ' ')
-            p->row[i] = '.';
-    at_server(p, row->effect.of[0] != '\0' ? bwl_say("%s; %s", row->what.of, row->effect.of).of
-                                           : row->what.of);
-}
-
 static void draw_row(paper *p, const bwl_row *row)
 {
     begin_row(p, row);
@@ -219,7 +205,13 @@ static void draw_row(paper *p, const bwl_row *row)
         write_at(p, lane(row->client) + 2, bwl_say(row->is_bad ? "X %s" : "%s", row->what.of).of);
         break;
     case BWL_ROW_SERVER: at_server(p, bwl_say("%s; %s", row->what.of, row->effect.of).of); break;
-    case BWL_ROW_TIME: draw_time(p, row); break;
+    case BWL_ROW_TIME:
+        for (unsigned i = MARGIN - 2; i < server_lane(p); i++)
+            if (p->row[i] == ' ')
+                p->row[i] = '.';
+        at_server(p, row->effect.of[0] != '\0' ? bwl_say("%s; %s", row->what.of, row->effect.of).of
+                                               : row->what.of);
+        break;
     }
     note(p, &row->note);
     end_row(p);
@@ -243,7 +235,7 @@ void bwl_draw_picture(FILE *out, const char *prefix, const bwl_picture *picture)
     for (size_t i = 0; i < picture->rows_count; i++)
         draw_row(&p, &picture->rows[i]);
     if (picture->broken != 0)
-        (void)fprintf(out, "%s=> %s\n", prefix, bwl_picture_moral(picture).of);
+        bwl_put(out, "%s=> %s\n", prefix, bwl_picture_moral(picture).of);
 }
 
 void bwl_draw(FILE *out, const char *prefix, const bwl_scenario *s, const bwl_finding *found)

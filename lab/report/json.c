@@ -1,4 +1,5 @@
 #include "lab/report/json.h"
+#include <stdarg.h>
 #include <string.h>
 
 bwl_json bwl_json_of(const char *text, size_t size)
@@ -6,10 +7,16 @@ bwl_json bwl_json_of(const char *text, size_t size)
     return (bwl_json){ .at = text, .end = text + size, .line = 1 };
 }
 
-bool bwl_json_fault(bwl_json *r, bwl_text what)
+bool bwl_json_fault(bwl_json *r, const char *format, ...)
 {
+    char    what[BWL_TEXT_MAX];
+    va_list list;
+
+    va_start(list, format);
+    (void)vsnprintf(what, sizeof what, format, list); /* cut if too long */
+    va_end(list);
     if (r->fault.of[0] == '\0')
-        r->fault = bwl_say("line %u: %s", r->line, what.of);
+        r->fault = bwl_say("line %u: %s", r->line, what);
     return false;
 }
 
@@ -36,28 +43,38 @@ static bool expect(bwl_json *r, char c)
     if (!is_good(r))
         return false;
     if (peek(r) != c)
-        return bwl_json_fault(r, bwl_say("a %c has to be here", c));
+        return bwl_json_fault(r, "a %c has to be here", c);
     r->at++;
     return true;
 }
 
-bool bwl_json_begin(bwl_json *r, char open)
+/* True if there is another member or item before `close`. */
+static bool has_more(bwl_json *r, char close, bool is_first)
 {
-    return expect(r, open);
-}
-
-bool bwl_json_more(bwl_json *r, char close, bool *is_first)
-{
-    bool was_first = *is_first;
-
-    *is_first = false;
     if (!is_good(r))
         return false;
     if (peek(r) == close) {
         r->at++;
         return false;
     }
-    return was_first || expect(r, ',');
+    return is_first || expect(r, ',');
+}
+
+void bwl_json_object(bwl_json *r, bwl_json_on_member *on_member, void *arg)
+{
+    char name[BWL_JSON_NAME_MAX];
+
+    (void)expect(r, '{'); /* the fault is recorded */
+    for (bool is_first = true; has_more(r, '}', is_first); is_first = false)
+        if (bwl_json_string(r, name, sizeof name) && expect(r, ':'))
+            on_member(r, name, arg);
+}
+
+void bwl_json_array(bwl_json *r, bwl_json_on_item *on_item, void *arg)
+{
+    (void)expect(r, '['); /* the fault is recorded */
+    for (bool is_first = true; has_more(r, ']', is_first); is_first = false)
+        on_item(r, arg);
 }
 
 static int hex_digit(char c)
@@ -81,15 +98,15 @@ static bool read_escape(bwl_json *r, char *ret_char)
             return true;
         }
     if (c != 'u' || r->end - r->at < 4)
-        return bwl_json_fault(r, bwl_say("a broken escape in a text"));
+        return bwl_json_fault(r, "a broken escape in a text");
     for (unsigned i = 0; i < 4; i++) {
         int digit = hex_digit(*r->at++);
         if (digit < 0)
-            return bwl_json_fault(r, bwl_say("a broken escape in a text"));
+            return bwl_json_fault(r, "a broken escape in a text");
         value = value * 16 + digit;
     }
     if (value == 0 || value > 127)
-        return bwl_json_fault(r, bwl_say("a character that does not belong here"));
+        return bwl_json_fault(r, "a character that does not belong here");
     *ret_char = (char)value;
     return true;
 }
@@ -104,23 +121,18 @@ bool bwl_json_string(bwl_json *r, char *ret_text, size_t capacity)
     while (r->at < r->end && *r->at != '"') {
         char c = *r->at++;
         if ((unsigned char)c < 32)
-            return bwl_json_fault(r, bwl_say("a text that is not closed"));
+            return bwl_json_fault(r, "a text that is not closed");
         if (c == '\\' && !read_escape(r, &c))
             return false;
         if (size + 1 >= capacity)
-            return bwl_json_fault(r, bwl_say("a text that is too long"));
+            return bwl_json_fault(r, "a text that is too long");
         ret_text[size++] = c;
     }
     ret_text[size] = '\0';
     if (r->at == r->end)
-        return bwl_json_fault(r, bwl_say("a text that is not closed"));
+        return bwl_json_fault(r, "a text that is not closed");
     r->at++;
     return true;
-}
-
-bool bwl_json_name(bwl_json *r, char *ret_text, size_t capacity)
-{
-    return bwl_json_string(r, ret_text, capacity) && expect(r, ':');
 }
 
 static bool take_word(bwl_json *r, const char *word)
@@ -144,12 +156,12 @@ static bool read_digits(bwl_json *r, int64_t *ret_number)
 
     for (*ret_number = 0; r->at < r->end && *r->at >= '0' && *r->at <= '9'; r->at++) {
         if (r->at - first >= DIGITS_MAX)
-            return bwl_json_fault(r, bwl_say("a number that is out of bounds"));
+            return bwl_json_fault(r, "a number that is out of bounds");
         *ret_number = *ret_number * 10 + (*r->at - '0');
     }
     if (r->at == first || (*first == '0' && r->at - first > 1) ||
         (r->at < r->end && (*r->at == '.' || (*r->at | 32) == 'e')))
-        return bwl_json_fault(r, bwl_say("a whole number has to be here"));
+        return bwl_json_fault(r, "a whole number has to be here");
     return true;
 }
 
@@ -169,7 +181,7 @@ bool bwl_json_number(bwl_json *r, const int64_t bounds[2], int64_t *ret_number, 
     if (is_negative)
         *ret_number = -*ret_number;
     if (*ret_number < bounds[0] || *ret_number > bounds[1])
-        return bwl_json_fault(r, bwl_say("a number that is out of bounds"));
+        return bwl_json_fault(r, "a number that is out of bounds");
     return true;
 }
 
@@ -178,13 +190,12 @@ bool bwl_json_bool(bwl_json *r, bool *ret_bool)
     *ret_bool = take_word(r, "true");
     if (*ret_bool || take_word(r, "false"))
         return true;
-    return bwl_json_fault(r, bwl_say("true or false has to be here"));
+    return bwl_json_fault(r, "true or false has to be here");
 }
 
 bool bwl_json_end(bwl_json *r)
 {
     if (!is_good(r))
         return false;
-    return peek(r) == '\0' && r->at == r->end ? true
-                                              : bwl_json_fault(r, bwl_say("more than one value"));
+    return peek(r) == '\0' && r->at == r->end ? true : bwl_json_fault(r, "more than one value");
 }

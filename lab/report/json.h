@@ -19,16 +19,15 @@ typedef struct bwl_json {
 
 bwl_json bwl_json_of(const char *text, size_t size);
 
-/* Begins an object or an array: `open` is { or [. */
-bool bwl_json_begin(bwl_json *r, char open);
+/* Reads an object, and calls on_member for each member, after its name; reads an array. */
+enum { BWL_JSON_NAME_MAX = 32 };
+typedef void bwl_json_on_member(bwl_json *r, const char *name, void *arg);
+typedef void bwl_json_on_item(bwl_json *r, void *arg);
+void         bwl_json_object(bwl_json *r, bwl_json_on_member *on_member, void *arg);
+void         bwl_json_array(bwl_json *r, bwl_json_on_item *on_item, void *arg);
 
-/* True if there is another member or item before `close`; is_first is the caller's, true at the
- * beginning. */
-bool bwl_json_more(bwl_json *r, char close, bool *is_first);
-
-/* Reads the name of a member, with its colon; a string; a whole number of min .. max, or null
- * (is_null).  A text that does not fit is a fault. */
-bool bwl_json_name(bwl_json *r, char *ret_text, size_t capacity);
+/* Reads a string; a whole number of min .. max, or null (is_null).  A text that does not fit is a
+ * fault. */
 bool bwl_json_string(bwl_json *r, char *ret_text, size_t capacity);
 bool bwl_json_number(bwl_json *r, const int64_t bounds[2], int64_t *ret_number, bool *ret_is_null);
 bool bwl_json_bool(bwl_json *r, bool *ret_bool);
@@ -36,4 +35,4 @@ bool bwl_json_bool(bwl_json *r, bool *ret_bool);
 bool bwl_json_end(bwl_json *r);
 
 /* Records the first fault.  Always false. */
-bool bwl_json_fault(bwl_json *r, bwl_text what);
+bool bwl_json_fault(bwl_json *r, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -2,7 +2,7 @@
  * matrix.c -- the searches behind each cell.  See matrix.h.
  */
 #include "lab/report/matrix.h"
-#include "lab/base/grow.h"
+#include "lab/base/memory.h"
 #include "lab/report/names.h"
 #include <stdio.h>
 #include <unistd.h>

@@ -170,62 +170,26 @@ static const char *const evicted[BWL_MODEL_KEYS] = { "key", "line", "beats", "co
 
 bwl_text bwl_transition_words(const bwl_world *w, bwl_transition transition)
 {
-    const bwl_link *link = &w->servers[transition.server].links[transition.client];
+    const bwl_link *link  = &w->servers[transition.server].links[transition.client];
+    const char     *words = bwl_transition_sentence(transition.kind);
 
-    switch ((bwl_transition_kind)transition.kind) {
-    case BWL_TRANSITION_SERVE: return bwl_message_name(&link->messages[link->answered]);
-    case BWL_TRANSITION_SERVE_LATE:
+    if (words != NULL)
+        return bwl_say("%s", words);
+    if (transition.kind == BWL_TRANSITION_SERVE)
+        return bwl_message_name(&link->messages[link->answered]);
+    if (transition.kind == BWL_TRANSITION_SERVE_LATE)
         return bwl_say("LATE %s", bwl_message_name(&link->late[transition.which]).of);
-    case BWL_TRANSITION_DELIVER: return delivered_words(&link->messages[0]);
-    case BWL_TRANSITION_ALARM: return bwl_say("alarm");
-    case BWL_TRANSITION_START: return bwl_say("acquire");
-    case BWL_TRANSITION_RELEASE: return bwl_say("release");
-    case BWL_TRANSITION_EXTEND: return bwl_say("extend");
-    case BWL_TRANSITION_YIELD: return bwl_say("yield");
-    case BWL_TRANSITION_CANCEL: return bwl_say("cancel");
-    case BWL_TRANSITION_PASS:
+    if (transition.kind == BWL_TRANSITION_DELIVER)
+        return delivered_words(&link->messages[0]);
+    if (transition.kind == BWL_TRANSITION_PASS)
         return bwl_say("%" PRId64 " ms pass",
                        bwl_world_next_instant(w) - transition.which - w->now);
-    case BWL_TRANSITION_BREAK: return bwl_say("connection breaks");
-    case BWL_TRANSITION_STOP_WAITING: return bwl_say("waits no longer");
-    case BWL_TRANSITION_CRASH: return bwl_say("CRASHES");
-    case BWL_TRANSITION_RESTART: return bwl_say("RESTARTS, empty");
-    case BWL_TRANSITION_JUMP: return bwl_say("its CLOCK STEPS");
-    case BWL_TRANSITION_SAVE: return bwl_say("saves");
-    case BWL_TRANSITION_RESTORE: return bwl_say("RESTARTS with what it saved");
-    case BWL_TRANSITION_FAILOVER: return bwl_say("ANOTHER takes over, one change behind");
-    case BWL_TRANSITION_EVICT: return bwl_say("EVICTS the %s", evicted[transition.which]);
-    case BWL_TRANSITION_STRANGER: return bwl_say("a STRANGER sets the key");
-    case BWL_TRANSITION_STEP_WALL: return bwl_say("its TIME OF DAY steps");
-    case BWL_TRANSITION_WRITE: return bwl_say("writes");
-    case BWL_TRANSITION_LOSE_PUSH: return bwl_say("loses the push");
-    case BWL_TRANSITION_CLOSE:
+    if (transition.kind == BWL_TRANSITION_EVICT)
+        return bwl_say("EVICTS the %s", evicted[transition.which]);
+    if (transition.kind == BWL_TRANSITION_CLOSE)
         return bwl_say("sees that %c has closed a connection", bwl_client_name(transition.client));
-    case BWL_TRANSITION_BORROW: return bwl_say("a BORROWER takes the key");
-    case BWL_TRANSITION_GIVE_BACK: return bwl_say("the borrower deletes its key");
-    case BWL_TRANSITION_SILENCE: return bwl_say("takes the FIRST IN LINE FOR DEAD");
-    case BWL_TRANSITION_RATE:
-        return bwl_say("its CLOCK RUNS at %u %%", w->scenario->clocks.rate_pace);
-    case BWL_TRANSITION_LEARN: return bwl_say("learns of the restart");
-    case BWL_TRANSITION_HALT: return bwl_say("STOPS");
-    case BWL_TRANSITION_GO_ON: return bwl_say("goes on");
-    case BWL_TRANSITION_TIME_OUT: return bwl_say("waits no longer: connection breaks");
-    }
-    bwl_unreachable("no such transition");
-}
-
-static const char *const transitions[] = {
-#define X(name, text, budget, actor) [BWL_TRANSITION_##name] = text,
-    BWL_TRANSITIONS(X)
-#undef X
-};
-
-static unsigned place_of(const char *name, const char *const *names, unsigned count)
-{
-    for (unsigned i = 1; i < count; i++)
-        if (names[i] != NULL && strcmp(name, names[i]) == 0)
-            return i;
-    return 0;
+    assert(transition.kind == BWL_TRANSITION_RATE);
+    return bwl_say("its CLOCK RUNS at %u %%", w->scenario->clocks.rate_pace);
 }
 
 unsigned bwl_budget_named(const char *name)
@@ -234,18 +198,6 @@ unsigned bwl_budget_named(const char *name)
         if (strcmp(bwl_budget_label((bwl_budget)i), name) == 0)
             return i;
     return 0;
-}
-
-const char *bwl_transition_name(unsigned kind)
-{
-    assert(kind > 0 && kind < sizeof transitions / sizeof transitions[0]);
-    assert(transitions[kind] != NULL);
-    return transitions[kind];
-}
-
-unsigned bwl_transition_named(const char *name)
-{
-    return place_of(name, transitions, sizeof transitions / sizeof transitions[0]);
 }
 
 unsigned bwl_invariant_named(const char *label)

@@ -25,12 +25,8 @@ bwl_text bwl_memory_words(size_t bytes);
 
 bwl_text bwl_transition_words(const bwl_world *w, bwl_transition transition);
 
-/* The names in files: "start", "serve", "deliver" ... */
-const char *bwl_transition_name(unsigned kind);
-
-/* 0: no transition has this name. */
-unsigned bwl_transition_named(const char *name);
-unsigned bwl_budget_named(const char *name);
+/* 0: no budget has this label. */
+unsigned bwl_budget_named(const char *label);
 
 /* The flag of the invariant with this label; 0: none. */
 unsigned bwl_invariant_named(const char *label);

@@ -2,7 +2,7 @@
  * picture.c -- replays a schedule and records its rows.  See picture.h.
  */
 #include "lab/report/picture.h"
-#include "lab/base/grow.h"
+#include "lab/base/memory.h"
 #include "lab/report/names.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -81,21 +81,16 @@ static bool is_about(const bwl_row *row, bwl_transition transition, const bwl_me
            row->tag == message->tag && row->round == message->round;
 }
 
-/* The last row with its request; with its execution. */
-static int asked_in(const bwl_picture *p, bwl_transition transition, const bwl_message *message)
-{
-    for (size_t i = p->rows_count; i-- > 0;)
-        if (p->rows[i].kind == BWL_ROW_ASK && is_about(&p->rows[i], transition, message))
-            return (int)i;
-    return BWL_NO_ROW;
-}
-
-static int served_in(const bwl_picture *p, bwl_transition transition, const bwl_message *message)
+/* The last row with its request; or with its execution. */
+static int row_of(const bwl_picture *p, bwl_transition transition, const bwl_message *message,
+                  bool is_executed)
 {
     for (size_t i = p->rows_count; i-- > 0;) {
         const bwl_row *row        = &p->rows[i];
-        bool           has_effect = row->kind == BWL_ROW_ASK && row->effect.of[0] != '\0';
-        if ((row->kind == BWL_ROW_SERVED || has_effect) && is_about(row, transition, message))
+        bool           is_ask     = row->kind == BWL_ROW_ASK;
+        bool           has_effect = is_ask && row->effect.of[0] != '\0';
+        if ((is_executed ? has_effect || row->kind == BWL_ROW_SERVED : is_ask) &&
+            is_about(row, transition, message))
             return (int)i;
     }
     return BWL_NO_ROW;
@@ -210,7 +205,7 @@ static void add_served(walk *k, bwl_transition transition)
     const bwl_message *before  = &was->messages[was->answered];
     const bwl_message *message = &link_of(k->w, transition)->messages[was->answered];
     bwl_picture       *p       = k->picture;
-    int                asked   = asked_in(p, transition, before);
+    int                asked   = row_of(p, transition, before, false);
     bool               is_heard =
         link_of(k->w, transition)->answered > was->answered; /* or makes no difference */
     bwl_text effect = bwl_key_name(k->w);
@@ -236,7 +231,7 @@ static void add_served_late(walk *k, bwl_transition transition)
     const bwl_message *message = &link_of(k->before, transition)->late[transition.which];
     bwl_row           *row     = add(k, BWL_ROW_SERVED, transition.client);
 
-    row->from = asked_in(k->picture, transition, message);
+    row->from = row_of(k->picture, transition, message, false);
     row->what = at_server(k->w, transition.server, bwl_message_name(message));
     row->effect =
         bwl_say("%s%s", bwl_key_name(k->w).of, told(k, (int)k->picture->rows_count - 1).of);
@@ -248,7 +243,7 @@ static void add_delivered(walk *k, bwl_transition transition, bwl_text what)
 {
     const bwl_message *message = &link_of(k->before, transition)->messages[0];
     bool     is_answer = message->kind == BWL_MESSAGE_ANSWER && message->answer != BWL_NOT_SENT;
-    int      served    = served_in(k->picture, transition, message);
+    int      served    = row_of(k->picture, transition, message, true);
     bwl_row *row       = add(k, is_answer ? BWL_ROW_ANSWER : BWL_ROW_CLIENT, transition.client);
     bwl_text answer    = bwl_say("%s", bwl_answer_name(message->answer));
 
@@ -260,21 +255,16 @@ static void add_delivered(walk *k, bwl_transition transition, bwl_text what)
     add_questions(k, transition, 1, bwl_say("%s", ""));
 }
 
-static bool has_vanished(const walk *k)
-{
-    for (unsigned i = 0; i < k->w->scenario->servers; i++)
-        if (bwl_model_owner(&k->before->servers[i].redis) != 0 &&
-            bwl_model_owner(&k->w->servers[i].redis) == 0)
-            return true;
-    return false;
-}
-
 static void add_passed(walk *k, bwl_text what)
 {
-    bwl_row *row = add(k, BWL_ROW_TIME, 0);
+    bwl_row *row         = add(k, BWL_ROW_TIME, 0);
+    bool     is_vanished = false;
 
+    for (unsigned i = 0; i < k->w->scenario->servers; i++)
+        is_vanished = is_vanished || (bwl_model_owner(&k->before->servers[i].redis) != 0 &&
+                                      bwl_model_owner(&k->w->servers[i].redis) == 0);
     row->what = what;
-    if (has_vanished(k))
+    if (is_vanished)
         row->effect =
             k->w->scenario->servers == 1 ? bwl_say("the key vanishes") : bwl_key_name(k->w);
     row->is_bad = bwl_world_is_urgent(k->before);

@@ -19,8 +19,9 @@
  */
 #pragma once
 
-#include "lab/search/explore.h"
 #include "lab/base/say.h"
+#include "lab/search/explore.h"
+#include <stdio.h>
 
 typedef enum bwl_row_kind {
     BWL_ROW_ASK = 1,
@@ -76,3 +77,31 @@ void        bwl_picture_free(bwl_picture *picture);
 
 /* "broken in 7 steps: one holder: two clients believe ..." */
 bwl_text bwl_picture_moral(const bwl_picture *picture);
+
+/* ---- draw.c: as text ------------------------------------------------------------------------- */
+
+/* A diagram of characters: time goes down, a lane for each client and one for the server.
+ *
+ *      ms  A                       B                       redis
+ *       0  |--- acquire: SET A1 ----------------------------->| yes; key A1 for 30 ms
+ *          #<-------- yes ------------------------------------|   <== A HOLDS, for 28 ms
+ *
+ * In a client's lane, # means that it believes it holds the lock, ! that it works after its lease,
+ * | that it acquires or releases, : that it does nothing.  Each line begins with `prefix`; the last
+ * one is the result. */
+void bwl_draw_picture(FILE *out, const char *prefix, const bwl_picture *picture);
+void bwl_draw(FILE *out, const char *prefix, const bwl_scenario *s, const bwl_finding *found);
+
+/* A sequence diagram of Mermaid, which GitHub and others draw in a page. */
+void bwl_mermaid(FILE *out, const bwl_picture *picture);
+
+/* ---- svg.c: as SVG, for light and dark screens and for phones -------------------------------- */
+
+/* A bar on a client's line is the time in which it believes that it holds the lock: two bars at the
+ * same time are two holders.  A hollow bar is a client that works after its lease.  `is_alone`: a
+ * file of its own; otherwise without the style, for a page that has it once. */
+void              bwl_svg(FILE *out, const bwl_picture *picture, bool is_alone);
+extern const char bwl_svg_style[];
+
+/* Text inside XML and HTML: with & < > " ' escaped, and control characters as a space. */
+void bwl_put_escaped(FILE *out, const char *text);

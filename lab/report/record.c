@@ -3,9 +3,9 @@
  */
 #include "lab/report/record.h"
 #include "lab/report/names.h"
-#include "lab/base/grow.h"
+#include "lab/base/memory.h"
 #include "lab/report/json.h"
-#include "lab/scenario/subject.h"
+#include "lab/scenario/table.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -99,7 +99,7 @@ static bool read_field(bwl_json *r, bwl_scenario *s, const record_field *field)
     if (is_null && field->kind == FIELD_MS_OR_NEVER)
         number = BWL_NEVER;
     else if (is_null)
-        return bwl_json_fault(r, bwl_say("\"%s\" is out of bounds", field->name));
+        return bwl_json_fault(r, "\"%s\" is out of bounds", field->name);
     if (field->kind == FIELD_COUNT)
         *(unsigned *)(void *)at = (unsigned)number;
     else
@@ -107,45 +107,29 @@ static bool read_field(bwl_json *r, bwl_scenario *s, const record_field *field)
     return true;
 }
 
-static void read_world(reading *k)
+static void read_world_member(bwl_json *r, const char *name, void *arg)
 {
-    bwl_json *r        = &k->r;
-    bool      is_first = true;
-    char      name[NAME_MAX_HERE];
+    bwl_record *record = arg;
 
-    if (!k->has_subject) {
-        (void)bwl_json_fault(r, bwl_say("\"subject\" has to come before \"world\""));
-        return;
-    }
-    (void)bwl_json_begin(r, '{');
-    while (bwl_json_more(r, '}', &is_first) && bwl_json_name(r, name, sizeof name)) {
-        const record_field *field = NULL;
-        for (size_t i = 0; i < FIELDS_COUNT; i++)
-            if (strcmp(name, fields[i].name) == 0)
-                field = &fields[i];
-        if (field == NULL)
-            (void)bwl_json_fault(r, bwl_say("a world has no \"%s\"", bwl_shown(name).of));
-        else
-            (void)read_field(r, &k->record->world, field);
-    }
+    for (size_t i = 0; i < FIELDS_COUNT; i++)
+        if (strcmp(name, fields[i].name) == 0) {
+            (void)read_field(r, &record->world, &fields[i]); /* the fault is recorded */
+            return;
+        }
+    (void)bwl_json_fault(r, "a world has no \"%s\"", bwl_shown(name).of);
 }
 
-static void read_budget(reading *k)
+static void read_budget_member(bwl_json *r, const char *name, void *arg)
 {
-    bwl_json *r        = &k->r;
-    bool      is_first = true;
-    bool      is_null;
-    int64_t   number;
-    char      name[NAME_MAX_HERE];
+    bwl_record *record = arg;
+    unsigned    budget = bwl_budget_named(name);
+    bool        is_null;
+    int64_t     number;
 
-    (void)bwl_json_begin(r, '{');
-    while (bwl_json_more(r, '}', &is_first) && bwl_json_name(r, name, sizeof name)) {
-        unsigned budget = bwl_budget_named(name);
-        if (budget == 0)
-            (void)bwl_json_fault(r, bwl_say("no fault is called \"%s\"", bwl_shown(name).of));
-        else if (bwl_json_number(r, to_255, &number, &is_null))
-            k->record->world.budget[budget] = (uint8_t)(is_null ? BWL_ANY : number);
-    }
+    if (budget == 0)
+        (void)bwl_json_fault(r, "no fault is called \"%s\"", bwl_shown(name).of);
+    else if (bwl_json_number(r, to_255, &number, &is_null))
+        record->world.budget[budget] = (uint8_t)(is_null ? BWL_ANY : number);
 }
 
 /* ---- the schedule ---------------------------------------------------------------------------- */
@@ -156,22 +140,23 @@ static uint8_t read_up_to(bwl_json *r, int64_t max)
     bool    is_null = false;
 
     if (bwl_json_number(r, to_255, &number, &is_null) && (is_null || number > max))
-        (void)bwl_json_fault(r, bwl_say("a number up to %" PRId64 " has to be here", max));
+        (void)bwl_json_fault(r, "a number up to %" PRId64 " has to be here", max);
     return (uint8_t)number;
 }
 
-static void read_member(bwl_json *r, const char *name, bwl_transition *transition)
+static void read_transition_member(bwl_json *r, const char *name, void *arg)
 {
-    char text[SENTENCE_MAX];
+    bwl_transition *transition = arg;
+    char            text[SENTENCE_MAX];
 
     if (strcmp(name, "do") == 0 && bwl_json_string(r, text, sizeof text)) {
         transition->kind = (uint8_t)bwl_transition_named(text);
         if (transition->kind == 0)
-            (void)bwl_json_fault(r, bwl_say("no step is called \"%s\"", bwl_shown(text).of));
+            (void)bwl_json_fault(r, "no step is called \"%s\"", bwl_shown(text).of);
     } else if (strcmp(name, "client") == 0 && bwl_json_string(r, text, sizeof text)) {
         transition->client = (uint8_t)(text[0] - 'A');
         if (text[0] < 'A' || text[0] >= 'A' + BWL_CLIENTS_MAX || text[1] != '\0')
-            (void)bwl_json_fault(r, bwl_say("no client is called \"%s\"", bwl_shown(text).of));
+            (void)bwl_json_fault(r, "no client is called \"%s\"", bwl_shown(text).of);
     } else if (strcmp(name, "which") == 0) {
         transition->which = read_up_to(r, UINT8_MAX);
     } else if (strcmp(name, "server") == 0) {
@@ -181,40 +166,33 @@ static void read_member(bwl_json *r, const char *name, bwl_transition *transitio
     } else if (strcmp(name, "says") == 0) {
         (void)bwl_json_string(r, text, sizeof text);
     } else {
-        (void)bwl_json_fault(r, bwl_say("a step has no \"%s\"", bwl_shown(name).of));
+        (void)bwl_json_fault(r, "a step has no \"%s\"", bwl_shown(name).of);
     }
 }
 
-static void read_transition(bwl_json *r, bwl_transition *ret_transition)
+static void read_transition(bwl_json *r, void *arg)
 {
-    bool is_first = true;
-    char name[NAME_MAX_HERE];
+    bwl_record     *record = arg;
+    bwl_transition *transition;
 
-    *ret_transition = (bwl_transition){ 0 };
-    (void)bwl_json_begin(r, '{');
-    while (bwl_json_more(r, '}', &is_first) && bwl_json_name(r, name, sizeof name))
-        read_member(r, name, ret_transition);
-    if (ret_transition->kind == 0)
-        (void)bwl_json_fault(r, bwl_say("a step without \"do\""));
+    if (record->path_count == BWL_RECORD_TRANSITIONS_MAX) {
+        (void)bwl_json_fault(r, "more steps than a schedule may have");
+        return;
+    }
+    transition  = &record->path[record->path_count++];
+    *transition = (bwl_transition){ 0 };
+    bwl_json_object(r, read_transition_member, transition);
+    if (transition->kind == 0)
+        (void)bwl_json_fault(r, "a step without \"do\"");
 }
 
 static void read_transitions(reading *k)
 {
-    bwl_record *record   = k->record;
-    bool        is_first = true;
-
-    if (record->path == NULL)
-        record->path = bwl_room_for(BWL_RECORD_TRANSITIONS_MAX, sizeof record->path[0]);
-    record->path_count = 0;
-    k->has_transitions = true;
-    (void)bwl_json_begin(&k->r, '[');
-    while (bwl_json_more(&k->r, ']', &is_first)) {
-        if (record->path_count == BWL_RECORD_TRANSITIONS_MAX) {
-            (void)bwl_json_fault(&k->r, bwl_say("more steps than a schedule may have"));
-            return;
-        }
-        read_transition(&k->r, &record->path[record->path_count++]);
-    }
+    if (k->record->path == NULL)
+        k->record->path = bwl_room_for(BWL_RECORD_TRANSITIONS_MAX, sizeof k->record->path[0]);
+    k->record->path_count = 0;
+    k->has_transitions    = true;
+    bwl_json_array(&k->r, read_transition, k->record);
 }
 
 /* ---- whole records --------------------------------------------------------------------------- */
@@ -224,8 +202,8 @@ static void read_format_version(reading *k)
     bool is_null;
 
     if (bwl_json_number(&k->r, to_max, &k->format, &is_null) && k->format != BWL_RECORD_FORMAT)
-        (void)bwl_json_fault(&k->r, bwl_say("the file is in format %d, and this bowline reads %d",
-                                            (int)k->format, BWL_RECORD_FORMAT));
+        (void)bwl_json_fault(&k->r, "the file is in format %d, and this bowline reads %d",
+                             (int)k->format, BWL_RECORD_FORMAT);
 }
 
 static void read_subject(reading *k)
@@ -236,14 +214,15 @@ static void read_subject(reading *k)
         return;
     if (bwl_subject_is_file(record->subject) &&
         (k->own == NULL || strcmp(k->own, record->subject) != 0)) {
-        (void)bwl_json_fault(&k->r, bwl_say("it is about %s, which is not loaded unless --protocol "
-                                            "says so",
-                                            bwl_shown(record->subject).of));
+        (void)bwl_json_fault(&k->r,
+                             "it is about %s, which is not loaded unless --protocol "
+                             "says so",
+                             bwl_shown(record->subject).of);
         return;
     }
     k->has_subject = bwl_subject_find(record->subject, &record->world, k->reterr);
     if (!k->has_subject)
-        (void)bwl_json_fault(&k->r, k->reterr[0]);
+        (void)bwl_json_fault(&k->r, "%s", k->reterr[0].of);
 }
 
 static void read_invariant(reading *k)
@@ -254,45 +233,46 @@ static void read_invariant(reading *k)
         return;
     k->record->broken = bwl_invariant_named(text);
     if (k->record->broken == 0)
-        (void)bwl_json_fault(&k->r, bwl_say("no invariant is called \"%s\"", bwl_shown(text).of));
+        (void)bwl_json_fault(&k->r, "no invariant is called \"%s\"", bwl_shown(text).of);
 }
 
-static void read_top(reading *k, const char *name)
+static void read_top_member(bwl_json *r, const char *name, void *arg)
 {
-    char text[SENTENCE_MAX];
+    reading *k = arg;
+    char     text[SENTENCE_MAX];
 
-    if (strcmp(name, "format") == 0 && bwl_json_string(&k->r, text, sizeof text)) {
+    if (strcmp(name, "format") == 0 && bwl_json_string(r, text, sizeof text)) {
         if (strcmp(text, "bowline-lab schedule") != 0)
-            (void)bwl_json_fault(&k->r, bwl_say("this is no schedule of bowline-lab"));
+            (void)bwl_json_fault(r, "this is no schedule of bowline-lab");
     } else if (strcmp(name, "format_version") == 0) {
         read_format_version(k);
     } else if (strcmp(name, "bowline") == 0) {
-        (void)bwl_json_string(&k->r, k->record->version, sizeof k->record->version);
+        (void)bwl_json_string(r, k->record->version, sizeof k->record->version);
     } else if (k->format == 0) {
-        (void)bwl_json_fault(&k->r, bwl_say("\"format_version\" has to come first"));
+        (void)bwl_json_fault(r, "\"format_version\" has to come first");
     } else if (strcmp(name, "subject") == 0) {
         read_subject(k);
     } else if (strcmp(name, "world") == 0) {
-        read_world(k);
+        if (!k->has_subject)
+            (void)bwl_json_fault(r, "\"subject\" has to come before \"world\"");
+        else
+            bwl_json_object(r, read_world_member, k->record);
     } else if (strcmp(name, "budget") == 0) {
-        read_budget(k);
+        bwl_json_object(r, read_budget_member, k->record);
     } else if (strcmp(name, "invariant") == 0) {
         read_invariant(k);
     } else if (strcmp(name, "sentence") == 0) {
-        (void)bwl_json_string(&k->r, text, sizeof text);
+        (void)bwl_json_string(r, text, sizeof text);
     } else if (strcmp(name, "transitions") == 0) {
         read_transitions(k);
     } else {
-        (void)bwl_json_fault(&k->r, bwl_say("a schedule has no \"%s\"", bwl_shown(name).of));
+        (void)bwl_json_fault(r, "a schedule has no \"%s\"", bwl_shown(name).of);
     }
 }
 
 static bool refuse(bwl_text reterr[3], bwl_text why, const char *type)
 {
-    reterr[0] = bwl_say("the schedule cannot be used");
-    reterr[1] = why;
-    reterr[2] = bwl_say("%s", type);
-    return false;
+    return bwl_refuse(reterr, bwl_say("the schedule cannot be used"), why, type);
 }
 
 /* True if every step is possible.  Only a search can check an invariant about the future. */
@@ -343,13 +323,9 @@ bool bwl_record_read(bwl_record *ret_record, const char *text, size_t size, cons
 {
     bwl_record record = { 0 };
     reading k = { .r = bwl_json_of(text, size), .record = &record, .own = own, .reterr = reterr };
-    bool    is_first = true;
     bool    is_good;
-    char    name[NAME_MAX_HERE];
 
-    (void)bwl_json_begin(&k.r, '{');
-    while (bwl_json_more(&k.r, '}', &is_first) && bwl_json_name(&k.r, name, sizeof name))
-        read_top(&k, name);
+    bwl_json_object(&k.r, read_top_member, &k);
     is_good = bwl_json_end(&k.r);
     if (!is_good)
         (void)refuse(reterr, k.r.fault, "type: bowline lab try SUBJECT --json  to write one");
@@ -377,9 +353,8 @@ bool bwl_record_load(bwl_record *ret_record, const char *file, const char *own, 
     if (in != NULL)
         size = fread(text, 1, BWL_RECORD_SIZE_MAX, in);
     if (in == NULL || ferror(in) != 0) {
-        reterr[0] = bwl_say("%s cannot be read", bwl_shown(file).of);
-        reterr[1] = bwl_say("%s", strerror(errno));
-        reterr[2] = bwl_say("%s", "");
+        (void)bwl_refuse(reterr, bwl_say("%s cannot be read", bwl_shown(file).of),
+                         bwl_say("%s", strerror(errno)), "");
     } else if (size == BWL_RECORD_SIZE_MAX) {
         (void)refuse(reterr, bwl_say("%s is too large for one", bwl_shown(file).of), "");
     } else {
@@ -396,9 +371,9 @@ static void put_string(FILE *out, const char *text)
     (void)fputc('"', out);
     for (; *text != '\0'; text++)
         if (*text == '"' || *text == '\\')
-            (void)fprintf(out, "\\%c", *text);
+            bwl_put(out, "\\%c", *text);
         else if ((unsigned char)*text < 32)
-            (void)fprintf(out, "\\u%04x", (unsigned)*text);
+            bwl_put(out, "\\u%04x", (unsigned)*text);
         else
             (void)fputc(*text, out);
     (void)fputc('"', out);
@@ -410,45 +385,45 @@ static void put_field(FILE *out, const bwl_scenario *s, const record_field *fiel
     int64_t     number = 0;
 
     if (field->kind == FIELD_BOOL) {
-        (void)fprintf(out, "%s", *(const bool *)at ? "true" : "false");
+        bwl_put(out, "%s", *(const bool *)at ? "true" : "false");
         return;
     }
     number = field->kind == FIELD_COUNT ? *(const unsigned *)at : *(const bwl_ms *)at;
     if (number == BWL_NEVER)
-        (void)fputs("null", out);
+        bwl_put(out, "null");
     else
-        (void)fprintf(out, "%" PRId64, number);
+        bwl_put(out, "%" PRId64, number);
 }
 
 static void put_world(FILE *out, const bwl_scenario *s)
 {
-    (void)fputs("  \"world\": {", out);
+    bwl_put(out, "  \"world\": {");
     for (size_t i = 0; i < FIELDS_COUNT; i++) {
-        (void)fprintf(out, "%s\"%s\": ", i == 0 ? "" : ", ", fields[i].name);
+        bwl_put(out, "%s\"%s\": ", i == 0 ? "" : ", ", fields[i].name);
         put_field(out, s, &fields[i]);
     }
-    (void)fputs("},\n  \"budget\": {", out);
+    bwl_put(out, "},\n  \"budget\": {");
     for (unsigned i = 1, count = 0; i < BWL_BUDGETS_COUNT; i++)
         if (s->budget[i] != 0)
-            (void)fprintf(out, "%s\"%s\": %u", count++ == 0 ? "" : ", ",
-                          bwl_budget_label((bwl_budget)i), s->budget[i]);
-    (void)fputs("},\n", out);
+            bwl_put(out, "%s\"%s\": %u", count++ == 0 ? "" : ", ", bwl_budget_label((bwl_budget)i),
+                    s->budget[i]);
+    bwl_put(out, "},\n");
 }
 
 /* `says` is for human readers; a replay ignores it. */
 static void put_transition(FILE *out, bwl_transition transition, const char *says)
 {
-    (void)fprintf(out, "    {\"do\": \"%s\", \"client\": \"%c\"",
-                  bwl_transition_name(transition.kind), bwl_client_name(transition.client));
+    bwl_put(out, "    {\"do\": \"%s\", \"client\": \"%c\"", bwl_transition_name(transition.kind),
+            bwl_client_name(transition.client));
     if (transition.server != 0)
-        (void)fprintf(out, ", \"server\": %u", transition.server);
+        bwl_put(out, ", \"server\": %u", transition.server);
     if (transition.which != 0)
-        (void)fprintf(out, ", \"which\": %u", transition.which);
+        bwl_put(out, ", \"which\": %u", transition.which);
     if (transition.chance != 0)
-        (void)fprintf(out, ", \"chance\": %u", transition.chance);
-    (void)fputs(", \"says\": ", out);
+        bwl_put(out, ", \"chance\": %u", transition.chance);
+    bwl_put(out, ", \"says\": ");
     put_string(out, says);
-    (void)fputs("}", out);
+    bwl_put(out, "}");
 }
 
 void bwl_record_write(FILE *out, const char *subject, const bwl_picture *picture,
@@ -456,24 +431,24 @@ void bwl_record_write(FILE *out, const char *subject, const bwl_picture *picture
 {
     bwl_world w;
 
-    (void)fprintf(out, "{\n  \"format\": \"bowline-lab schedule\",\n  \"format_version\": %d,\n",
-                  BWL_RECORD_FORMAT);
-    (void)fprintf(out, "  \"bowline\": \"%s\",\n  \"subject\": ", BWL_LAB_VERSION);
+    bwl_put(out, "{\n  \"format\": \"bowline-lab schedule\",\n  \"format_version\": %d,\n",
+            BWL_RECORD_FORMAT);
+    bwl_put(out, "  \"bowline\": \"%s\",\n  \"subject\": ", BWL_LAB_VERSION);
     put_string(out, subject);
-    (void)fputs(",\n", out);
+    bwl_put(out, ",\n");
     put_world(out, picture->scenario);
-    (void)fputs("  \"invariant\": ", out);
+    bwl_put(out, "  \"invariant\": ");
     put_string(out, bwl_invariant_label(picture->broken));
-    (void)fputs(",\n  \"sentence\": ", out);
+    bwl_put(out, ",\n  \"sentence\": ");
     put_string(out, bwl_invariant_sentence(picture->broken));
-    (void)fputs(",\n  \"transitions\": [\n", out);
+    bwl_put(out, ",\n  \"transitions\": [\n");
     bwl_world_start(&w, picture->scenario);
     for (unsigned i = 0; i < picture->steps; i++) {
         put_transition(out, path[i], bwl_transition_words(&w, path[i]).of);
         bwl_world_perform(&w, path[i]);
         (void)fputs(i + 1 < picture->steps ? ",\n" : "\n", out);
     }
-    (void)fputs("  ]\n}\n", out);
+    bwl_put(out, "  ]\n}\n");
 }
 
 void bwl_record_free(bwl_record *record)

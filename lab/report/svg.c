@@ -1,15 +1,14 @@
 /*
- * svg.c -- see svg.h.
+ * svg.c -- a picture as SVG.  See picture.h.
  *
  * The positions of rows are computed first; then it writes the lanes, the bars on them, the arrows
  * and the labels.  A command that is executed in a later row is a slanted arrow; one that is never
  * executed ends halfway.
  */
-#include "lab/report/svg.h"
-#include "lab/base/grow.h"
+#include "lab/report/picture.h"
+#include "lab/base/memory.h"
 #include "lab/report/names.h"
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +43,7 @@ typedef struct sheet {
     int                height; /* without the text below */
 } sheet;
 
-static const char style[] =
+const char bwl_svg_style[] =
     "svg.lanes{--bg:#fff;--ink:#1c1c22;--dim:#8a8a94;--bad:#b3202a;--a:#1f5fa8;--b:#a04c08;"
     "--c:#76409c;background:var(--bg);font:12px system-ui,sans-serif;display:block;width:100%;"
     "height:auto}\n"
@@ -72,35 +71,25 @@ static int server_x(const sheet *s)
     return lane_x(s->picture->clients);
 }
 
-static void put(const sheet *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void put(const sheet *s, const char *format, ...)
-{
-    va_list list;
-
-    va_start(list, format);
-    (void)vfprintf(s->out, format, list); /* errors are checked when it is closed */
-    va_end(list);
-}
-
 static void words(const sheet *s, int x, int y, const char *class, const char *text)
 {
     if (text[0] == '\0')
         return;
-    put(s, "<text x=\"%d\" y=\"%d\" class=\"%s\">", x, y, class);
+    bwl_put(s->out, "<text x=\"%d\" y=\"%d\" class=\"%s\">", x, y, class);
     bwl_put_escaped(s->out, text);
-    put(s, "</text>\n");
+    bwl_put(s->out, "</text>\n");
 }
 
 /* The head of an arrow, at its end, to the right or to the left. */
 static void head(const sheet *s, int x, int y, int by, char client)
 {
-    put(s, "<path class=\"%c\" d=\"M%d %d l%d -4 v8 z\"/>\n", client, x, y, -by);
+    bwl_put(s->out, "<path class=\"%c\" d=\"M%d %d l%d -4 v8 z\"/>\n", client, x, y, -by);
 }
 
 static void line(const sheet *s, const char *class, int x1, int y1, int x2, int y2)
 {
-    put(s, "<line class=\"%s\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/>\n", class, x1, y1, x2, y2);
+    bwl_put(s->out, "<line class=\"%s\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/>\n", class, x1, y1,
+            x2, y2);
 }
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
@@ -127,9 +116,10 @@ static void place_rows(sheet *s)
 
 static void draw_bar(const sheet *s, unsigned client, size_t from, size_t to, bwl_lane as)
 {
-    put(s, "<rect class=\"%c%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"2\"/>\n",
-        bwl_client_name(client), as == BWL_LANE_OVERTIME ? " over" : "", lane_x(client) - BAR / 2,
-        s->y[from], BAR, s->y[to] - s->y[from]);
+    bwl_put(s->out,
+            "<rect class=\"%c%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"2\"/>\n",
+            bwl_client_name(client), as == BWL_LANE_OVERTIME ? " over" : "",
+            lane_x(client) - BAR / 2, s->y[from], BAR, s->y[to] - s->y[from]);
 }
 
 static void draw_bars(const sheet *s, unsigned client)
@@ -276,7 +266,7 @@ static void draw_moral(const sheet *s, int y)
     }
 }
 
-static void draw(FILE *out, const bwl_picture *picture, bool is_alone)
+void bwl_svg(FILE *out, const bwl_picture *picture, bool is_alone)
 {
     sheet s     = { .out = out, .picture = picture };
     int   width = lane_x(picture->clients) + RIGHT;
@@ -284,33 +274,18 @@ static void draw(FILE *out, const bwl_picture *picture, bool is_alone)
 
     place_rows(&s);
     height = s.height + (picture->broken != 0 ? 4 * (LINE + 2) : 8);
-    put(&s, "<svg class=\"lanes\" role=\"img\"%s viewBox=\"0 0 %d %d\"",
-        is_alone ? " xmlns=\"http://www.w3.org/2000/svg\"" : "", width, height);
-    put(&s, " style=\"max-width:%dpx\">\n<title>", width * 5 / 4);
+    bwl_put(out, "<svg class=\"lanes\" role=\"img\"%s viewBox=\"0 0 %d %d\"",
+            is_alone ? " xmlns=\"http://www.w3.org/2000/svg\"" : "", width, height);
+    bwl_put(out, " style=\"max-width:%dpx\">\n<title>", width * 5 / 4);
     bwl_put_escaped(out, picture->title);
-    put(&s, "</title>\n");
+    bwl_put(out, "</title>\n");
     if (is_alone)
-        put(&s, "<style>%s</style>\n", style);
+        bwl_put(out, "<style>%s</style>\n", bwl_svg_style);
     draw_lanes(&s);
     for (size_t i = 0; i < picture->rows_count; i++)
         draw_row(&s, i);
     if (picture->broken != 0)
         draw_moral(&s, s.height + LINE + 4);
-    put(&s, "</svg>\n");
+    bwl_put(out, "</svg>\n");
     free(s.y);
-}
-
-void bwl_svg(FILE *out, const bwl_picture *picture)
-{
-    draw(out, picture, true);
-}
-
-void bwl_svg_inline(FILE *out, const bwl_picture *picture)
-{
-    draw(out, picture, false);
-}
-
-void bwl_svg_style(FILE *out)
-{
-    (void)fputs(style, out);
 }

@@ -1,19 +1,28 @@
 /*
  * queue.c -- bowline's lock with a queue: the invariants that hold in every state, its limits, and
- * planted faults.  See table.h.
+ * planted faults; a holder that gives the lock to the first waiter and waits for it again; and a
+ * lock that needs the acknowledgement of replicas, on a server that fails over to a replica without
+ * the last change.  See table.h.
  *
  * With a lease of 30 ms a provisional grant lasts a whole lease, and no client waits long enough
  * for a second heartbeat; with 3 s it lasts 2 s, and all timers of the machine are within it.
+ *
+ * Without the replicas, limit-server-gives-way gives two holders in seven steps.  For the command
+ * to the replicas, DENIAL means that too few have acknowledged.
  */
-#include "lab/mutant/queue.h"
+#include "lab/mutant/mutant.h"
 #include "lab/scenario/tables.h"
 #include "protocol/queue_lock.h"
+#include "protocol/token_lock.h"
 #include "lab/model/queue.h"
 
 enum {
     EVERY_KEY =
         1u << 0 | 1u << BWL_MODEL_QUEUE | 1u << BWL_MODEL_HEARTBEATS | 1u << BWL_MODEL_COUNT,
-    HOUR_MS = 3600000,
+    HOUR_MS          = 3600000,
+    INVARIANTS_TOKEN = BWL_INVARIANTS_USUAL & ~(unsigned)BWL_INVARIANTS_BACKWARDS,
+    /* A server that loses its waiters breaks no promise to a holder. */
+    INVARIANTS_GIVES_WAY = INVARIANTS_QUEUE & ~(unsigned)BWL_INVARIANT_FIRST_COME,
 };
 
 /* Faults of clients and messages; and actions of callers. */
@@ -21,8 +30,23 @@ enum {
     SLOW(BWL_ANY), LOSS(3), DENIAL(2), REFUSAL(1), CANCEL(3), EXTEND_BY_CALLER(2), LOST_PUSH(2), \
         NOSCRIPT(2), SILENCE(2), BORROWER(2), YIELD(3)
 
+#define QUEUE_BUT(INVARIANT) \
+    OF(queue), .invariants = INVARIANTS_QUEUE & ~(unsigned)BWL_INVARIANT_##INVARIANT
+#define QUEUE_ENDLESS OF(queue), .invariants = INVARIANTS_QUEUE | BWL_INVARIANTS_BACKWARDS, ENDLESS
+#define QUEUE_FENCE   OF(queue), .invariants = BWL_INVARIANT_FENCE
+
+/* The server restarts with all its data, and clients that reconnect notice. */
+#define KEEPS_ALL .server.has_run_id = true, .server.keeps_all = true
+
+/* Too many states: random walks. */
+#define VAST .clients = 3, .rounds = 3, .is_vast = true, .chances = true
+
 /* With a lease of 3 s. */
 #define OF_LONG_QUEUE OF_QUEUE, .terms = { .lease_ms = 3000, .answer_ms = 1500 }, .extend_ms = 2000
+
+#define SYNCED(NAME)  .protocol = &bwl_##NAME, .options.replicas = 1
+#define SYNCED_TOKEN  SYNCED(synced_token), .invariants = INVARIANTS_TOKEN
+#define SYNCED_QUEUE  SYNCED(synced_queue), .invariants = INVARIANTS_GIVES_WAY
 
 static const bwl_scenario table[] = {
     /* ---- what must hold: every invariant, in every state ------------------------------------- */
@@ -39,9 +63,8 @@ static const bwl_scenario table[] = {
     ROW("queue-lost-push", "a push is lost, and a caller cancels", OF_QUEUE, .rounds = 2, SLOW(1),
         CANCEL(1), LOST_PUSH(1)),
     ROW("queue-loss",
-        "a connection breaks: its push channel is gone, and its requests may "
-        "come late",
-        OF_QUEUE, SLOW(1), LOSS(1), CANCEL(1)),
+        "a connection breaks: its push channel is gone, and its requests may come late", OF_QUEUE,
+        SLOW(1), LOSS(1), CANCEL(1)),
     ROW("queue-loss-twice", "... and the next one", OF_QUEUE, LOSS(2), CANCEL(1)),
     ROW("queue-loss-next-round", "what was lost in one round, and the next", OF_QUEUE, .rounds = 2,
         LOSS(1)),
@@ -57,9 +80,8 @@ static const bwl_scenario table[] = {
     ROW("queue-noscript", "the server has lost its script cache, twice", OF_QUEUE, SLOW(1),
         CANCEL(1), NOSCRIPT(2)),
     ROW("queue-denial",
-        "the server returns a temporary error, or no permission, in place of "
-        "any reply",
-        OF_QUEUE, SLOW(1), CANCEL(1), DENIAL(1), REFUSAL(1)),
+        "the server returns a temporary error, or no permission, in place of any reply", OF_QUEUE,
+        SLOW(1), CANCEL(1), DENIAL(1), REFUSAL(1)),
     ROW("queue-extend", "a caller extends, to less than the lease", OF_QUEUE, SLOW(2),
         EXTEND_BY_CALLER(1)),
     ROW("queue-max-hold", "the maximum hold ends", OF_QUEUE, .terms = { .max_hold_ms = 37 },
@@ -74,8 +96,7 @@ static const bwl_scenario table[] = {
     ROW("queue-rate", "a client's clock runs one per cent too slow", OF_QUEUE, .rounds = 1, SLOW(1),
         RATE(1)),
     ROW("queue-clock-back", "the server's clock is set back: waiting takes longer, nothing else",
-        .protocol = &bwl_queue, .invariants = INVARIANTS_QUEUE & ~(unsigned)BWL_INVARIANT_HAS_END,
-        .clocks.jump_ms = -30, SLOW(2), JUMP(1)),
+        QUEUE_BUT(HAS_END), .clocks.jump_ms = -30, SLOW(2), JUMP(1)),
     ROW("queue-stranger", "another program overwrites the key: its value is not changed",
         QUEUE_FORGETS, SLOW(1), STRANGER(1)),
     ROW("queue-evicts", "the server evicts the key of the lock", QUEUE_FORGETS, SLOW(1),
@@ -83,24 +104,19 @@ static const bwl_scenario table[] = {
     ROW("queue-forgets", "a server restarts empty, and clients that reconnect notice",
         QUEUE_FORGETS, .server.has_run_id = true, SLOW(1), RESTART(1)),
     ROW("queue-forgets-fence", "... and the resource rejects the older holder by its fence",
-        .protocol = &bwl_queue, .invariants = BWL_INVARIANT_FENCE, RESTART(1), WRITE(2)),
+        QUEUE_FENCE, RESTART(1), WRITE(2)),
     ROW("queue-older", "the server comes back with its data of any earlier time", QUEUE_FORGETS,
         .server.has_run_id = true, SLOW(1), RESTORE(1)),
-    ROW("queue-older-fence", "... and no fence is given twice", .protocol = &bwl_queue,
-        .invariants = BWL_INVARIANT_FENCE, RESTORE(1), WRITE(2)),
+    ROW("queue-older-fence", "... and no fence is given twice", QUEUE_FENCE, RESTORE(1), WRITE(2)),
     ROW("queue-gives-way", "a replica without the last write takes over", QUEUE_FORGETS,
         .server.has_run_id = true, SLOW(1), FAILOVER(1)),
-    ROW("queue-gives-way-fence", "... and no fence is given twice", .protocol = &bwl_queue,
-        .invariants = BWL_INVARIANT_FENCE, FAILOVER(1), WRITE(2)),
+    ROW("queue-gives-way-fence", "... and no fence is given twice", QUEUE_FENCE, FAILOVER(1),
+        WRITE(2)),
     ROW("queue-for-ever", "endless rounds: every call can end, and some client can get the lock",
-        .protocol = &bwl_queue, .invariants = INVARIANTS_QUEUE | BWL_INVARIANTS_BACKWARDS,
-        .rounds = BWL_ANY, .wait_ms = BWL_NEVER, LOSS(1)),
-    ROW("queue-for-ever-crash", "the same, with a client that dies", .protocol = &bwl_queue,
-        .invariants = INVARIANTS_QUEUE | BWL_INVARIANTS_BACKWARDS, .rounds = BWL_ANY,
-        .wait_ms = BWL_NEVER, CRASH(1)),
-    ROW("queue-for-ever-push", "the same, with a push that is lost, and a cancel",
-        .protocol = &bwl_queue, .invariants = INVARIANTS_QUEUE | BWL_INVARIANTS_BACKWARDS,
-        .rounds = BWL_ANY, .wait_ms = BWL_NEVER, LOST_PUSH(1), CANCEL(1)),
+        QUEUE_ENDLESS, LOSS(1)),
+    ROW("queue-for-ever-crash", "the same, with a client that dies", QUEUE_ENDLESS, CRASH(1)),
+    ROW("queue-for-ever-push", "the same, with a push that is lost, and a cancel", QUEUE_ENDLESS,
+        LOST_PUSH(1), CANCEL(1)),
     /* ---- a claim that is shorter than the lease ---------------------------------------------- */
     ROW("queue-long", "a lease of 3 s, a provisional grant of 2", OF_LONG_QUEUE, .wait_ms = 4500,
         .rounds = 2),
@@ -131,71 +147,59 @@ static const bwl_scenario table[] = {
         SLOW(BWL_ANY), LOSS(2), CRASH(1), CANCEL(2), LOST_PUSH(2), NOSCRIPT(2), SILENCE(1),
         BORROWER(1), EXTEND_BY_CALLER(1), DENIAL(1)),
     /* ---- what it cannot give ----------------------------------------------------------------- */
-    ROW("queue-limit-pause",
-        "a holder that is stopped for longer than its lease continues to "
-        "work",
-        .protocol = &bwl_queue, SLOW(4), BREAKS_ONLY(NO_OVERLAP, 9)),
-    ROW("queue-limit-forgets", "a server restarts empty", .protocol = &bwl_queue, RESTART(1),
+    ROW("queue-limit-pause", "a holder that is stopped for longer than its lease continues to work",
+        OF(queue), SLOW(4), BREAKS_ONLY(NO_OVERLAP, 9)),
+    ROW("queue-limit-forgets", "a server restarts empty", OF(queue), RESTART(1),
         BREAKS_ONLY(ONE_HOLDER, 7)),
     /* ---- planted in the server and in the engine --------------------------------------------- */
-    ROW("queue-planted-barges",
-        "the server grants a free lock to a newcomer, before the "
-        "waiters",
-        .protocol = &bwl_queue, .clients = 3, .mutations = BWL_MUTATION_BARGES, CRASH(1),
-        BREAKS_ONLY(FIRST_COME, 10)),
+    ROW("queue-planted-barges", "the server grants a free lock to a newcomer, before the waiters",
+        OF(queue), .clients = 3, PLANTED(BARGES), CRASH(1), BREAKS_ONLY(FIRST_COME, 10)),
     ROW("queue-planted-fence-bare", "fences are counted from 1 when the server comes back",
-        .protocol = &bwl_queue, .mutations = BWL_MUTATION_FENCE_BARE, RESTART(1),
-        BREAKS_ONLY(FENCE, 5)),
+        OF(queue), PLANTED(FENCE_BARE), RESTART(1), BREAKS_ONLY(FENCE, 5)),
     ROW("queue-planted-fence-older",
-        "a server that comes back with an older count gives a fence twice", .protocol = &bwl_queue,
-        .mutations = BWL_MUTATION_FENCE_BARE, RESTORE(1), BREAKS_ONLY(FENCE, 18)),
-    ROW("queue-planted-mark", "a waiter changes the value of any holder", .protocol = &bwl_queue,
-        .mutations = BWL_MUTATION_MARKS, BORROWER(1), BREAKS_ONLY(FOREIGN, 3)),
+        "a server that comes back with an older count gives a fence twice", OF(queue),
+        PLANTED(FENCE_BARE), RESTORE(1), BREAKS_ONLY(FENCE, 18)),
+    ROW("queue-planted-mark", "a waiter changes the value of any holder", OF(queue), PLANTED(MARKS),
+        BORROWER(1), BREAKS_ONLY(FOREIGN, 3)),
     ROW("queue-planted-tells-first", "memory is full: the push goes out before the key is written",
-        .protocol = &bwl_queue, .invariants = BWL_INVARIANT_HONEST | BWL_INVARIANT_ONE_HOLDER,
-        .mutations = BWL_MUTATION_TELLS_FIRST, DENIAL(1), BREAKS(HONEST, 9)),
+        OF(queue), .invariants = BWL_INVARIANT_HONEST | BWL_INVARIANT_ONE_HOLDER,
+        PLANTED(TELLS_FIRST), DENIAL(1), BREAKS(HONEST, 9)),
     ROW("queue-planted-one-inbox",
-        "a push channel of the client, not of the connection: a late JOIN gets the lock",
-        .protocol = &bwl_queue, .mutations = BWL_MUTATION_ONE_CHANNEL, .queue.never_kills = true,
-        LOSS(1), CANCEL(1), SLOW(1), BREAKS_ONLY(TAKEN_BACK, 14)),
-    ROW("queue-planted-resends", "a new connection repeats requests without a reply",
-        .protocol = &bwl_queue, .mutations = BWL_MUTATION_RESENDS, LOSS(1), SLOW(1),
-        BREAKS_ONLY(TAKEN_BACK, 8)),
+        "a push channel of the client, not of the connection: a late JOIN gets the lock", OF(queue),
+        PLANTED(ONE_CHANNEL), .queue.never_kills = true, LOSS(1), CANCEL(1), SLOW(1),
+        BREAKS_ONLY(TAKEN_BACK, 14)),
+    ROW("queue-planted-resends", "a new connection repeats requests without a reply", OF(queue),
+        PLANTED(RESENDS), LOSS(1), SLOW(1), BREAKS_ONLY(TAKEN_BACK, 8)),
     /* ---- planted in the protocol ------------------------------------------------------------- */
     ROW("queue-mutant-from-push", "a provisional grant counts from the arrival of the push",
-        .protocol = &bwl_queue_from_push, .clients = 3, SLOW(2), BREAKS_ONLY(ONE_HOLDER, 14)),
+        OF(mutant_from_push), .clients = 3, SLOW(2), BREAKS_ONLY(ONE_HOLDER, 14)),
     ROW("queue-mutant-from-push-honest",
-        "the same, seen as soon as the client relies on too "
-        "much time",
-        .protocol = &bwl_queue_from_push, SLOW(1), BREAKS_ONLY(HONEST, 10)),
+        "the same, seen as soon as the client relies on too much time", OF(mutant_from_push),
+        SLOW(1), BREAKS_ONLY(HONEST, 10)),
     ROW("queue-mutant-joins-anew", "a timer joins again, and leaves the old queue entry",
-        .protocol = &bwl_queue_joins_anew, SLOW(1), LOST_PUSH(1), BREAKS_ONLY(TAKEN_BACK, 15)),
+        OF(mutant_joins_anew), SLOW(1), LOST_PUSH(1), BREAKS_ONLY(TAKEN_BACK, 15)),
     ROW("queue-mutant-joins-again",
         "a JOIN without a reply is repeated: one client is in the queue and has the lock",
-        .protocol = &bwl_queue_joins_again, LOSS(1), CANCEL(1), BREAKS_ONLY(TAKEN_BACK, 12)),
+        OF(mutant_joins_again), LOSS(1), CANCEL(1), BREAKS_ONLY(TAKEN_BACK, 12)),
     ROW("queue-mutant-draws-anew", "a lost queue entry is not restored by its ticket",
-        .protocol = &bwl_queue_draws_anew, SILENCE(1), BREAKS_ONLY(FIRST_COME, 17)),
+        OF(mutant_draws_anew), SILENCE(1), BREAKS_ONLY(FIRST_COME, 17)),
     ROW("queue-mutant-just-loses", "a loss is reported, and the lost lock is not released",
-        .protocol = &bwl_queue_just_loses, SLOW(2), BREAKS_ONLY(TAKEN_BACK, 6)),
+        OF(mutant_just_loses), SLOW(2), BREAKS_ONLY(TAKEN_BACK, 6)),
     /* ---- a server that evicts keys, whose clock is set by an hour, that restarts with all ---- */
     ROW("queue-evicts-line", "the server evicts the queue: tickets are kept, but may be overtaken",
-        .protocol      = &bwl_queue,
-        .invariants    = INVARIANTS_QUEUE & ~(unsigned)BWL_INVARIANT_FIRST_COME,
-        .server.evicts = 1u << BWL_MODEL_QUEUE, SLOW(1), EVICTION(1)),
+        QUEUE_BUT(FIRST_COME), .server.evicts = 1u << BWL_MODEL_QUEUE, SLOW(1), EVICTION(1)),
     ROW("queue-evicts-beats", "... or the heartbeats: all waiters seem to be alive", OF_QUEUE,
         .server.evicts = 1u << BWL_MODEL_HEARTBEATS, SLOW(1), CRASH(1), EVICTION(1)),
     ROW("queue-evicts-count", "... or the count of fences: it goes on at the time of day", OF_QUEUE,
         .server.evicts = 1u << BWL_MODEL_COUNT, SLOW(1), EVICTION(1), WRITE(2)),
     ROW("queue-hour-back",
         "the server's clock is set back by an hour: waiting takes longer, nothing else",
-        .protocol = &bwl_queue, .invariants = INVARIANTS_QUEUE & ~(unsigned)BWL_INVARIANT_HAS_END,
-        .clocks.jump_ms = -HOUR_MS, .never_renews = true, SLOW(1), JUMP(1), CANCEL(1)),
+        QUEUE_BUT(HAS_END), .clocks.jump_ms = -HOUR_MS, .never_renews = true, SLOW(1), JUMP(1),
+        CANCEL(1)),
     ROW("queue-hour-on",
         "the server's clock is set an hour forward: the lock ends, waiters seem dead",
         QUEUE_FORGETS, .clocks.jump_ms = HOUR_MS, .queue.ages = true, SLOW(1), JUMP(1), CANCEL(1)),
-    ROW("queue-crash-forgotten",
-        "all waiters are dead: a minute later none of their keys is "
-        "left",
+    ROW("queue-crash-forgotten", "all waiters are dead: a minute later none of their keys is left",
         OF_QUEUE, .queue.keep_ms = 60000, .never_renews = true, CRASH(2)),
     ROW("queue-looks-at-the-dead", "a waiter dies, a holder dies, and a third client tries once",
         OF_QUEUE, .clients = 3, .never_renews = true, .tries_once_of = 1u << 2, CRASH(2),
@@ -203,63 +207,125 @@ static const bwl_scenario table[] = {
     ROW("queue-looks-slowly", "one waits and loses its connection, or is late; one tries, twice",
         OF_QUEUE, .rounds = 2, .never_renews = true, .tries_once_of = 1u << 1, SLOW(1), LOSS(1)),
     ROW("queue-restarts-with-all",
-        "the server restarts with all its data: the guaranteed time stays true",
-        .protocol = &bwl_queue, .invariants = INVARIANTS_QUEUE & ~(unsigned)BWL_INVARIANT_KEEPS,
-        .server.has_run_id = true, .server.keeps_all = true, SLOW(1), RESTORE(1), CANCEL(1)),
+        "the server restarts with all its data: the guaranteed time stays true", QUEUE_BUT(KEEPS),
+        KEEPS_ALL, SLOW(1), RESTORE(1), CANCEL(1)),
     ROW("queue-restarts-with-all-long",
-        "... with a provisional grant that is shorter than the "
-        "lease",
-        .protocol = &bwl_queue, .terms = { .lease_ms = 3000, .answer_ms = 1500 }, .wait_ms = 4500,
-        .extend_ms = 2000, .invariants = INVARIANTS_QUEUE & ~(unsigned)BWL_INVARIANT_KEEPS,
-        .server.has_run_id = true, .server.keeps_all = true, SLOW(1), RESTORE(1),
-        EXTEND_BY_CALLER(1)),
+        "... with a provisional grant that is shorter than the lease", OF(queue),
+        .terms = { .lease_ms = 3000, .answer_ms = 1500 }, .wait_ms = 4500, .extend_ms = 2000,
+        .invariants = INVARIANTS_QUEUE & ~(unsigned)BWL_INVARIANT_KEEPS, KEEPS_ALL, SLOW(1),
+        RESTORE(1), EXTEND_BY_CALLER(1)),
     /* ---- what it cannot give ----------------------------------------------------------------- */
     ROW("queue-limit-evicts-line", "the server evicts the queue: a newcomer overtakes its waiters",
-        .protocol = &bwl_queue, .clients = 3, .server.evicts = 1u << BWL_MODEL_QUEUE, EVICTION(1),
+        OF(queue), .clients = 3, .server.evicts = 1u << BWL_MODEL_QUEUE, EVICTION(1),
         BREAKS_ONLY(FIRST_COME, 10)),
     ROW("queue-limit-clock-on",
         "the server's clock is set forward: the lease ends, and the holder does not know",
-        .protocol = &bwl_queue, .clocks.jump_ms = HOUR_MS, JUMP(1), BREAKS_ONLY(ONE_HOLDER, 7)),
+        OF(queue), .clocks.jump_ms = HOUR_MS, JUMP(1), BREAKS_ONLY(ONE_HOLDER, 7)),
     /* ---- planted ----------------------------------------------------------------------------- */
     ROW("queue-planted-busy-for-dead",
-        "a client that tries once gets BUSY, and only dead "
-        "clients wait",
-        .protocol = &bwl_queue, .clients = 3, .never_renews = true, .tries_once_of = 1u << 2,
-        .mutations = BWL_MUTATION_BUSY_FOR_DEAD, CRASH(2), BREAKS_ONLY(TOLD, 10)),
+        "a client that tries once gets BUSY, and only dead clients wait", OF(queue), .clients = 3,
+        .never_renews = true, .tries_once_of = 1u << 2, PLANTED(BUSY_FOR_DEAD), CRASH(2),
+        BREAKS_ONLY(TOLD, 10)),
     ROW("queue-planted-gives-up-at-once",
-        "a lost lock is released at once, although its time was guaranteed", .protocol = &bwl_queue,
-        .server.has_run_id = true, .server.keeps_all = true,
-        .mutations = BWL_MUTATION_GIVES_UP_AT_ONCE, RESTORE(1), BREAKS_ONLY(HONEST, 7)),
+        "a lost lock is released at once, although its time was guaranteed", OF(queue), KEEPS_ALL,
+        PLANTED(GIVES_UP_AT_ONCE), RESTORE(1), BREAKS_ONLY(HONEST, 7)),
     /* ---- everything at once: too many states, so random walks -------------------------------- */
     ROW("queue-everything",
         "three clients, three rounds, and everything goes wrong, some of it three times", OF_QUEUE,
-        .clients = 3, .rounds = 3, .is_vast = true, .fine = true, .chances = true, OF_CLIENTS,
-        CRASH(2), RATE(2), WALL(1), WRITE(3)),
+        VAST, .fine = true, OF_CLIENTS, CRASH(2), RATE(2), WALL(1), WRITE(3)),
     ROW("queue-everything-long",
         "... with a short provisional grant, and silent waiters are passed over", OF_LONG_QUEUE,
-        .wait_ms = 9000, .clients = 3, .rounds = 3, .queue.ages = true, .is_vast = true,
-        .fine = true, .chances = true, OF_CLIENTS, CRASH(2), RATE(2)),
+        .wait_ms = 9000, VAST, .queue.ages = true, .fine = true, OF_CLIENTS, CRASH(2), RATE(2)),
     ROW("queue-everything-late",
         "... no old connection is ended, one is passed over at a time, one tries once", OF_QUEUE,
-        .clients = 3, .rounds = 3, .queue.never_kills = true, .queue.serve_max = 1,
-        .tries_once_of = 1u << 2, .is_vast = true, .fine = true, .chances = true, OF_CLIENTS,
-        CRASH(2)),
+        VAST, .queue.never_kills = true, .queue.serve_max = 1, .tries_once_of = 1u << 2,
+        .fine = true, OF_CLIENTS, CRASH(2)),
     ROW("queue-everything-back", "... and the server's clock is set back, by an hour",
-        .protocol = &bwl_queue, .invariants = INVARIANTS_QUEUE & ~(unsigned)BWL_INVARIANT_HAS_END,
-        .clocks.jump_ms = -HOUR_MS, .clients = 3, .rounds = 3, .is_vast = true, .chances = true,
-        OF_CLIENTS, CRASH(2), JUMP(2)),
+        QUEUE_BUT(HAS_END), .clocks.jump_ms = -HOUR_MS, VAST, OF_CLIENTS, CRASH(2), JUMP(2)),
     ROW("queue-everything-on", "... or set an hour forward: locks end, and waiters seem dead",
-        QUEUE_FORGETS, .clocks.jump_ms = HOUR_MS, .clients = 3, .rounds = 3, .queue.ages = true,
-        .is_vast = true, .chances = true, OF_CLIENTS, CRASH(2), JUMP(2)),
+        QUEUE_FORGETS, .clocks.jump_ms = HOUR_MS, VAST, .queue.ages = true, OF_CLIENTS, CRASH(2),
+        JUMP(2)),
     ROW("queue-everything-forgets",
         "... and the server forgets, fails over, evicts, and other programs write", QUEUE_FORGETS,
-        .server.evicts = EVERY_KEY, .server.has_run_id = true, .clients = 3, .rounds = 3,
-        .is_vast = true, .chances = true, OF_CLIENTS, CRASH(1), RATE(2), RESTART(1), RESTORE(1),
-        FAILOVER(1), EVICTION(2), STRANGER(1)),
+        .server.evicts = EVERY_KEY, .server.has_run_id = true, VAST, OF_CLIENTS, CRASH(1), RATE(2),
+        RESTART(1), RESTORE(1), FAILOVER(1), EVICTION(2), STRANGER(1)),
     ROW("queue-everything-restarts", "... and the server is started again, with all that it had",
-        .protocol = &bwl_queue, .invariants = INVARIANTS_QUEUE & ~(unsigned)BWL_INVARIANT_KEEPS,
-        .server.has_run_id = true, .server.keeps_all = true, .clients = 3, .rounds = 3,
-        .is_vast = true, .chances = true, OF_CLIENTS, CRASH(2), RATE(2), RESTORE(2)),
+        QUEUE_BUT(KEEPS), KEEPS_ALL, VAST, OF_CLIENTS, CRASH(2), RATE(2), RESTORE(2)),
+
+    /* ---- a holder that yields ---------------------------------------------------------------- */
+    ROW("yield-calm", "the holder yields, and joins the queue behind the waiters", OF_QUEUE,
+        YIELD(2)),
+    ROW("yield-slow", "... and everything is late", OF_QUEUE, SLOW(2), YIELD(2)),
+    ROW("yield-rounds", "... in two rounds", OF_QUEUE, .rounds = 2, SLOW(1), YIELD(2)),
+    ROW("yield-cancel", "... and cancels", OF_QUEUE, SLOW(1), YIELD(1), CANCEL(2)),
+    ROW("yield-extend", "... while an extension is under way", OF_QUEUE, SLOW(1), YIELD(2),
+        EXTEND_BY_CALLER(1)),
+    ROW("yield-push", "... and a push is lost", OF_QUEUE, SLOW(1), YIELD(2), LOST_PUSH(1),
+        CANCEL(1)),
+    ROW("yield-loss", "... and a connection breaks, whose messages may come late", OF_QUEUE,
+        SLOW(1), YIELD(1), LOSS(1)),
+    ROW("yield-loss-never-kills", "... of which the server does not learn", OF_QUEUE,
+        .queue.never_kills = true, YIELD(1), LOSS(1)),
+    ROW("yield-loss-twice", "... and another", OF_QUEUE, YIELD(1), LOSS(2)),
+    ROW("yield-loss-cancel", "... and a caller that cancels", OF_QUEUE, YIELD(1), LOSS(1),
+        CANCEL(1)),
+    ROW("yield-crash", "... and a client dies", OF_QUEUE, SLOW(1), YIELD(2), CRASH(1)),
+    ROW("yield-noscript", "... and the server forgets its scripts", OF_QUEUE, SLOW(1), YIELD(1),
+        NOSCRIPT(2), CANCEL(1)),
+    ROW("yield-denial", "... and the server cannot, or will not", OF_QUEUE, SLOW(1), YIELD(1),
+        DENIAL(1), REFUSAL(1)),
+    ROW("yield-silence", "... and a waiter is passed over", OF_QUEUE, SLOW(1), YIELD(2),
+        SILENCE(1)),
+    ROW("yield-few-at-a-time", "... and one waiter is passed over at a time", OF_QUEUE,
+        .queue.serve_max = 1, YIELD(2), CRASH(1), CANCEL(1)),
+    ROW("yield-borrower", "... and another program takes what is free", OF_QUEUE, SLOW(1), YIELD(1),
+        BORROWER(1)),
+    ROW("yield-stranger", "another program overwrites the key", QUEUE_FORGETS, SLOW(1), YIELD(1),
+        STRANGER(1)),
+    ROW("yield-forgets", "a server restarts empty", QUEUE_FORGETS, .server.has_run_id = true,
+        SLOW(1), YIELD(1), RESTART(1)),
+    ROW("yield-for-ever", "endless rounds: every call can end", QUEUE_ENDLESS, YIELD(1), LOSS(1)),
+    ROW("yield-three", "three clients, and each joins behind the others", OF_QUEUE, .clients = 3,
+        YIELD(2)),
+    ROW("yield-three-cancel", "... and cancels", OF_QUEUE, .clients = 3, YIELD(1), CANCEL(1)),
+    ROW("yield-three-crash", "... and one of them dies", OF_QUEUE, .clients = 3, YIELD(1),
+        CRASH(1)),
+    ROW("yield-three-push", "... and a push is lost", OF_QUEUE, .clients = 3, YIELD(1),
+        LOST_PUSH(1)),
+    ROW("yield-token", "without a queue: a release, and an acquire", OF(token),
+        .invariants = INVARIANTS_TOKEN, SLOW(1), YIELD(1), LOSS(1), CANCEL(1)),
+    ROW("yield-mutant", "the former token is not released first", OF(mutant_just_yields), YIELD(1),
+        DENIAL(1), BREAKS_ONLY(TAKEN_BACK, 8)),
+    ROW("yield-mutant-cancel", "... and the caller cancels, before the server knows the script",
+        OF(mutant_just_yields), YIELD(1), NOSCRIPT(1), CANCEL(1), BREAKS_ONLY(TAKEN_BACK, 6)),
+
+    /* ---- replicas must acknowledge: what must hold ------------------------------------------- */
+    ROW("synced-faults", "replicas are asked, and too few have it; connections break", SYNCED_TOKEN,
+        SLOW(1), LOSS(1), DENIAL(1)),
+    ROW("synced-refused", "WAIT is not permitted: the lock is released, and not tried again",
+        SYNCED_TOKEN, LOSS(1), REFUSAL(2)),
+    ROW("synced-gives-way",
+        "another server takes over, which lacks the last change, and so no lock", SYNCED_TOKEN,
+        SLOW(1), DENIAL(1), FAILOVER(1)),
+    ROW("synced-gives-way-loss",
+        "... and a connection breaks: of what was written there the next one says nothing",
+        SYNCED_TOKEN, .rounds = 2, LOSS(1), FAILOVER(1)),
+    ROW("synced-queue-gives-way",
+        "... with a queue: another client has written the grant of a waiter", SYNCED_QUEUE, SLOW(1),
+        FAILOVER(1)),
+    ROW("synced-queue-gives-way-too-few",
+        "... and too few replicas have it, so that it is given on", SYNCED_QUEUE, DENIAL(1),
+        FAILOVER(1)),
+    ROW("synced-queue-faults", "... and connections break, pushes are lost", SYNCED(synced_queue),
+        .invariants = INVARIANTS_QUEUE, LOSS(1), DENIAL(1), CANCEL(1), LOST_PUSH(1)),
+    ROW("synced-queue-yields", "... and the holder yields", SYNCED_QUEUE, YIELD(1), FAILOVER(1)),
+    /* ---- planted ----------------------------------------------------------------------------- */
+    ROW("synced-planted-deaf", "any number of replicas counts as enough", SYNCED(mutant_deaf),
+        DENIAL(1), FAILOVER(1), BREAKS_ONLY(ONE_HOLDER, 11)),
+    ROW("synced-planted-alone", "replicas are asked for the lock, and not for its extensions",
+        SYNCED(mutant_alone), FAILOVER(1), BREAKS_ONLY(ONE_HOLDER, 21)),
+    ROW("synced-planted-early", "a push counts as a yes of the own connection",
+        SYNCED(mutant_early), .rounds = 2, FAILOVER(1), BREAKS_ONLY(ONE_HOLDER, 26)),
 };
 
 const bwl_scenario_table bwl_scenarios_of_queue = { table, sizeof table / sizeof table[0] };

@@ -4,8 +4,7 @@
  * Nothing breaks where no server loses data and no clock jumps.  Each other scenario violates an
  * assumption of redlock by the smallest budget, or plants a fault.
  */
-#include "lab/scenario/redlock.h"
-#include "lab/mutant/redlock.h"
+#include "lab/mutant/mutant.h"
 #include "lab/scenario/table.h"
 #include "lab/scenario/tables.h"
 #include "protocol/quorum.h"
@@ -53,17 +52,17 @@ static const bwl_scenario table[] = {
         .invariants = BWL_INVARIANT_NO_OVERLAP, .breaks = BWL_INVARIANT_NO_OVERLAP, THREE_SERVERS),
 
     /* Planted. */
-    ROW("no-undo", "a failed attempt leaves its keys", .protocol = &bwl_mutant_no_undo,
-        THREE_SERVERS, BREAKS(TAKEN_BACK, 9)),
-    ROW("of-answering", "a majority of the servers that answered",
-        .protocol = &bwl_mutant_of_answering, LOSS(2), ONE_HOLDER, THREE_SERVERS),
-    ROW("no-elapsed", "the lease counts from the majority", .protocol = &bwl_mutant_no_elapsed,
-        SLOW(2), ONE_HOLDER, THREE_SERVERS),
-    ROW("overwrites", "a renewal overwrites any owner", .protocol = &bwl_mutant_overwrites,
-        CRASH(1), THREE_SERVERS, BREAKS_ONLY(OWN_KEY, 18)),
-    ROW("undo-and-ask", "keys of an attempt that goes on are deleted",
-        .protocol = &bwl_mutant_undo_and_ask, .terms.answer_ms = 16, .never_renews = true, LOSS(2),
-        DENIAL(3), .servers = 3, .clients = 1, BREAKS(HONEST, 23)),
+    ROW("no-undo", "a failed attempt leaves its keys", OF(mutant_no_undo), THREE_SERVERS,
+        BREAKS(TAKEN_BACK, 9)),
+    ROW("of-answering", "a majority of the servers that answered", OF(mutant_of_answering), LOSS(2),
+        ONE_HOLDER, THREE_SERVERS),
+    ROW("no-elapsed", "the lease counts from the majority", OF(mutant_no_elapsed), SLOW(2),
+        ONE_HOLDER, THREE_SERVERS),
+    ROW("overwrites", "a renewal overwrites any owner", OF(mutant_overwrites), CRASH(1),
+        THREE_SERVERS, BREAKS_ONLY(OWN_KEY, 18)),
+    ROW("undo-and-ask", "keys of an attempt that goes on are deleted", OF(mutant_undo_and_ask),
+        .terms.answer_ms = 16, .never_renews = true, LOSS(2), DENIAL(3), .servers = 3, .clients = 1,
+        BREAKS(HONEST, 23)),
 };
 
 size_t bwl_redlock_scenarios_count(void)

@@ -1,8 +1,10 @@
-#include "lab/scenario/subject.h"
+/*
+ * subject.c -- the subjects of `try`.  See table.h.
+ */
 #include "core/nearest.h"
 #include "lab/scenario/as_written.h"
-#include "lab/base/grow.h"
-#include "lab/mutant/token.h"
+#include "lab/base/memory.h"
+#include "lab/mutant/mutant.h"
 #include "lab/scenario/own.h"
 #include "lab/scenario/table.h"
 #include "lab/scenario/tables.h"
@@ -74,14 +76,12 @@ static const bwl_scenario table[] = {
         IN_SECONDS(written_watch_del, &bwl_lab_rules_token_s)),
 
     /* Mistakes that were planted. */
-    ROW("token-delete-blind", "as token, but it deletes without comparing",
-        .mutations = BWL_MUTATION_DELETE_BLIND),
-    ROW("token-extend-blind", "as token, but it extends without comparing",
-        .mutations = BWL_MUTATION_EXTEND_BLIND),
+    ROW("token-delete-blind", "as token, but it deletes without comparing", PLANTED(DELETE_BLIND)),
+    ROW("token-extend-blind", "as token, but it extends without comparing", PLANTED(EXTEND_BLIND)),
     ROW("token-reused", "as token, but every attempt of a client has the same token",
-        .mutations = BWL_MUTATION_ONE_TOKEN, .rounds = 2),
+        PLANTED(ONE_TOKEN), .rounds = 2),
     ROW("token-resends", "as token, but a new connection repeats what had no answer",
-        .mutations = BWL_MUTATION_RESENDS),
+        PLANTED(RESENDS)),
     ROW("token-from-answer", "as token, but the lease is counted from the answer",
         .protocol = &bwl_mutant_from_answer),
     ROW("token-down-is-no", "as token, but an acquire without an answer is taken for a no",
@@ -129,19 +129,15 @@ static bool load_own(const char *name, bwl_scenario *ret_world, bwl_text reterr[
     const bwl_own *own     = library != NULL ? dlsym(library, "bowline_lab_own") : NULL;
     const char    *why;
 
-    if (own == NULL) {
-        reterr[0] = bwl_say("%s cannot be loaded as a protocol", bwl_shown(name).of);
-        reterr[1] = bwl_shown(dlerror());
-        reterr[2] = bwl_say("type: cc -shared -fPIC -I include -o mine.so mine.c  (docs/lab.md)");
-        return false;
-    }
+    if (own == NULL)
+        return bwl_refuse(reterr, bwl_say("%s cannot be loaded as a protocol", bwl_shown(name).of),
+                          bwl_shown(dlerror()),
+                          "type: cc -shared -fPIC -I include -o mine.so mine.c  (docs/lab.md)");
     why = fault_of(own);
-    if (why != NULL) {
-        reterr[0] = bwl_say("%s is no protocol that this lab can run", bwl_shown(name).of);
-        reterr[1] = bwl_say("%s", why);
-        reterr[2] = bwl_say("docs/lab.md walks through one");
-        return false;
-    }
+    if (why != NULL)
+        return bwl_refuse(reterr,
+                          bwl_say("%s is no protocol that this lab can run", bwl_shown(name).of),
+                          bwl_say("%s", why), "docs/lab.md walks through one");
     *ret_world          = (bwl_scenario){ .name = name, .story = own->story };
     ret_world->protocol = &own->protocol;
     return true;
@@ -205,12 +201,10 @@ bool bwl_subject_find(const char *name, bwl_scenario *ret_world, bwl_text reterr
         if (!load_own(name, &world, reterr))
             return false;
     } else if (!find_known(name, &world)) {
-        meant     = nearest_name(name);
-        reterr[0] = bwl_say("no protocol is called %s", bwl_shown(name).of);
-        reterr[1] = bwl_say("%s", "");
-        reterr[2] =
-            meant != NULL ? bwl_say("did you mean %s?", meant) : bwl_say("type: bowline lab list");
-        return false;
+        meant = nearest_name(name);
+        return bwl_refuse(
+            reterr, bwl_say("no protocol is called %s", bwl_shown(name).of), bwl_say("%s", ""),
+            meant != NULL ? bwl_say("did you mean %s?", meant).of : "type: bowline lab list");
     }
     complete(&world);
     *ret_world = world;

@@ -8,7 +8,7 @@
 #include "lab/scenario/table.h"
 #include "lab/scenario/tables.h"
 #include "lab/model/queue.h"
-#include "lab/mutant/token.h"
+#include "lab/mutant/mutant.h"
 #include "protocol/token_lock.h"
 #include <string.h>
 
@@ -29,13 +29,6 @@ const bwl_compat_rules bwl_lab_rules_milliseconds = { .value    = BWL_VALUE_DECI
                                                       .extra_ns = 1000000,
                                                       .clock    = BWL_CLOCK_OF_CLIENT };
 
-/* A world in which the server forgets or its clock is wrong: what still holds. */
-enum {
-    INVARIANTS_ONE_CLIENT = BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_CREATES | BWL_INVARIANT_HAS_END |
-                            BWL_INVARIANT_TOLD | BWL_INVARIANT_HEEDS_NO | BWL_INVARIANT_TAKEN_BACK |
-                            BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_CLEAN_END,
-};
-
 static const bwl_scenario table[] = {
     /* ---- what must hold: every invariant, in every state ------------------------------------- */
     ROW("calm", "nothing goes wrong", .rounds = 2),
@@ -55,9 +48,7 @@ static const bwl_scenario table[] = {
         .never_renews = true, SLOW(BWL_ANY), LOSS(1)),
     ROW("crash", "a client dies at any moment, and restarts", .rounds = 2, SLOW(1), CRASH(1)),
     ROW("crash-and-loss", "a client dies after a loss, or the reverse", SLOW(1), LOSS(1), CRASH(1)),
-    ROW("denial",
-        "the server returns a temporary error, or no permission, in place of any "
-        "reply",
+    ROW("denial", "the server returns a temporary error, or no permission, in place of any reply",
         SLOW(1), LOSS(1), DENIAL(1), REFUSAL(1)),
     ROW("cancel", "a caller cancels at any moment", SLOW(1), LOSS(1), CANCEL(1)),
     ROW("extend", "a caller extends, to less than the lease", SLOW(1), LOSS(1),
@@ -75,10 +66,10 @@ static const bwl_scenario table[] = {
     ROW("three", "three clients", .clients = 3, SLOW(2)),
     ROW("three-loss", "three clients, one of which loses its connection", .clients = 3,
         .tries_once = true, SLOW(1), LOSS(1)),
-    ROW("for-ever", "endless rounds: from every state some client can still get the lock",
-        .rounds = BWL_ANY, .wait_ms = BWL_NEVER, .invariants = BWL_INVARIANTS_USUAL, LOSS(1)),
-    ROW("for-ever-crash", "the same, with a client that dies", .rounds = BWL_ANY,
-        .wait_ms = BWL_NEVER, .invariants = BWL_INVARIANTS_USUAL, SLOW(1), CRASH(1)),
+    ROW("for-ever", "endless rounds: from every state some client can still get the lock", ENDLESS,
+        .invariants = BWL_INVARIANTS_USUAL, LOSS(1)),
+    ROW("for-ever-crash", "the same, with a client that dies", ENDLESS,
+        .invariants = BWL_INVARIANTS_USUAL, SLOW(1), CRASH(1)),
     ROW("server-forgets", "a server restarts empty: no client does harm by what it can know",
         .invariants = INVARIANTS_ONE_CLIENT, SLOW(1), LOSS(1), RESTART(1)),
     ROW("server-clock-back", "the server's clock is set back: waiting takes longer, nothing else",
@@ -101,70 +92,62 @@ static const bwl_scenario table[] = {
         BREAKS_ONLY(ONE_HOLDER, 7)),
 
     /* ---- planted in the server, the client's engine, the randomness -------------------------- */
-    ROW("planted-delete-blind", "the server deletes without comparing",
-        .mutations = BWL_MUTATION_DELETE_BLIND, SLOW(2), LOSS(1), BREAKS_ONLY(OWN_KEY, 8)),
+    ROW("planted-delete-blind", "the server deletes without comparing", PLANTED(DELETE_BLIND),
+        SLOW(2), LOSS(1), BREAKS_ONLY(OWN_KEY, 8)),
     ROW("planted-delete-blind-two", "the same, until two clients work that were never slow",
-        .mutations = BWL_MUTATION_DELETE_BLIND, .clients = 3, SLOW(2), LOSS(1),
-        BREAKS_ONLY(ONE_WORKER, 12)),
-    ROW("planted-extend-blind", "the server extends without comparing",
-        .mutations  = BWL_MUTATION_EXTEND_BLIND,
+        PLANTED(DELETE_BLIND), .clients = 3, SLOW(2), LOSS(1), BREAKS_ONLY(ONE_WORKER, 12)),
+    ROW("planted-extend-blind", "the server extends without comparing", PLANTED(EXTEND_BLIND),
         .invariants = BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_ONE_HOLDER, SLOW(2), LOSS(1),
         BREAKS(OWN_KEY, 12)),
     ROW("planted-extend-creates", "an extension that comes too late sets the key again",
-        .mutations = BWL_MUTATION_EXTEND_CREATES, SLOW(2), LOSS(1), BREAKS_ONLY(CREATES, 8)),
-    ROW("planted-extend-shortens", "an extension may shorten the lease",
-        .mutations = BWL_MUTATION_EXTEND_SHORTENS, .never_renews = true, EXTEND_BY_CALLER(1),
-        SLOW(1), BREAKS_ONLY(ONE_HOLDER, 9)),
-    ROW("planted-set-lasts", "the server sets the key without an expiry",
-        .mutations = BWL_MUTATION_SET_LASTS, BREAKS_ONLY(HAS_END, 3)),
+        PLANTED(EXTEND_CREATES), SLOW(2), LOSS(1), BREAKS_ONLY(CREATES, 8)),
+    ROW("planted-extend-shortens", "an extension may shorten the lease", PLANTED(EXTEND_SHORTENS),
+        .never_renews = true, EXTEND_BY_CALLER(1), SLOW(1), BREAKS_ONLY(ONE_HOLDER, 9)),
+    ROW("planted-set-lasts", "the server sets the key without an expiry", PLANTED(SET_LASTS),
+        BREAKS_ONLY(HAS_END, 3)),
     ROW("planted-set-lasts-for-ever", "the same, until no client can get the lock any more",
-        .mutations = BWL_MUTATION_SET_LASTS, .rounds = BWL_ANY, .tries_once = true,
-        .never_renews = true, CRASH(1), BREAKS_ONLY(LIVE, 3)),
+        PLANTED(SET_LASTS), FOR_EVER, .never_renews = true, CRASH(1), BREAKS_ONLY(LIVE, 3)),
     ROW("planted-set-overwrites", "the server overwrites the key of any holder",
-        .mutations = BWL_MUTATION_SET_OVERWRITES, BREAKS_ONLY(ONE_HOLDER, 6)),
+        PLANTED(SET_OVERWRITES), BREAKS_ONLY(ONE_HOLDER, 6)),
     ROW("planted-one-token",
         "all attempts of a client have the same token: a late release is as good as a new one",
-        .mutations = BWL_MUTATION_ONE_TOKEN, .rounds = 2, LOSS(1), BREAKS_ONLY(ONE_HOLDER, 17)),
+        PLANTED(ONE_TOKEN), .rounds = 2, LOSS(1), BREAKS_ONLY(ONE_HOLDER, 17)),
     ROW("planted-resends",
         "a new connection repeats requests without a reply, and finds the client's own key",
-        .mutations = BWL_MUTATION_RESENDS, LOSS(1), BREAKS_ONLY(TAKEN_BACK, 7)),
+        PLANTED(RESENDS), LOSS(1), BREAKS_ONLY(TAKEN_BACK, 7)),
     ROW("planted-keeps-unread",
         "a connection is used after an unread reply: each reply belongs to the request before",
-        .mutations = BWL_MUTATION_KEEPS_UNREAD, .rounds = 2, LOSS(1), SLOW(1),
-        BREAKS_ONLY(ONE_HOLDER, 12)),
+        PLANTED(KEEPS_UNREAD), .rounds = 2, LOSS(1), SLOW(1), BREAKS_ONLY(ONE_HOLDER, 12)),
 
     /* ---- planted in the protocol ------------------------------------------------------------- */
-    ROW("mutant-from-answer", "the lease is counted from the answer",
-        .protocol = &bwl_mutant_from_answer, SLOW(2), BREAKS_ONLY(ONE_HOLDER, 8)),
-    ROW("mutant-from-answer-honest",
-        "the same, seen as soon as the client relies on too much "
-        "time",
-        .protocol = &bwl_mutant_from_answer, SLOW(1), BREAKS_ONLY(HONEST, 4)),
+    ROW("mutant-from-answer", "the lease is counted from the answer", OF(mutant_from_answer),
+        SLOW(2), BREAKS_ONLY(ONE_HOLDER, 8)),
+    ROW("mutant-from-answer-honest", "the same, seen as soon as the client relies on too much time",
+        OF(mutant_from_answer), SLOW(1), BREAKS_ONLY(HONEST, 4)),
     ROW("mutant-no-drift", "no drift allowance, and the server's clock is fast",
-        .protocol = &bwl_mutant_no_drift, .clocks.server_pace = 106, .never_renews = true,
-        .fine = true, SLOW(2), BREAKS_ONLY(ONE_HOLDER, 7)),
+        OF(mutant_no_drift), .clocks.server_pace = 106, .never_renews = true, .fine = true, SLOW(2),
+        BREAKS_ONLY(ONE_HOLDER, 7)),
     ROW("mutant-from-settling", "a resolved acquire counts its lease from the second request",
-        .protocol = &bwl_mutant_from_settling, SLOW(2), LOSS(1), BREAKS_ONLY(ONE_HOLDER, 13)),
-    ROW("mutant-no-is-yes", "while resolving, a no counts as our own key",
-        .protocol = &bwl_mutant_no_is_yes, LOSS(1), BREAKS_ONLY(ONE_HOLDER, 10)),
-    ROW("mutant-down-is-no", "an acquire without a reply counts as no",
-        .protocol = &bwl_mutant_down_is_no, LOSS(1), BREAKS_ONLY(TAKEN_BACK, 6)),
-    ROW("mutant-down-is-yes", "an acquire without a reply counts as yes",
-        .protocol = &bwl_mutant_down_is_yes, LOSS(1), BREAKS_ONLY(ONE_HOLDER, 6)),
+        OF(mutant_from_settling), SLOW(2), LOSS(1), BREAKS_ONLY(ONE_HOLDER, 13)),
+    ROW("mutant-no-is-yes", "while resolving, a no counts as our own key", OF(mutant_no_is_yes),
+        LOSS(1), BREAKS_ONLY(ONE_HOLDER, 10)),
+    ROW("mutant-down-is-no", "an acquire without a reply counts as no", OF(mutant_down_is_no),
+        LOSS(1), BREAKS_ONLY(TAKEN_BACK, 6)),
+    ROW("mutant-down-is-yes", "an acquire without a reply counts as yes", OF(mutant_down_is_yes),
+        LOSS(1), BREAKS_ONLY(ONE_HOLDER, 6)),
     ROW("mutant-down-extends", "an extension without a reply counts as yes",
-        .protocol = &bwl_mutant_down_extends, LOSS(1), SLOW(1), BREAKS_ONLY(ONE_HOLDER, 12)),
-    ROW("mutant-down-loses", "an extension without a reply counts as no",
-        .protocol = &bwl_mutant_down_loses, LOSS(1), BREAKS_ONLY(KEEPS, 7)),
+        OF(mutant_down_extends), LOSS(1), SLOW(1), BREAKS_ONLY(ONE_HOLDER, 12)),
+    ROW("mutant-down-loses", "an extension without a reply counts as no", OF(mutant_down_loses),
+        LOSS(1), BREAKS_ONLY(KEEPS, 7)),
     ROW("mutant-down-releases", "a release without a reply counts as done",
-        .protocol = &bwl_mutant_down_releases, LOSS(1), BREAKS_ONLY(TOLD, 6)),
-    ROW("mutant-deaf-to-loss", "a no to an extension counts as yes",
-        .protocol = &bwl_mutant_deaf_to_loss, RESTART(1), BREAKS_ONLY(HEEDS_NO, 8)),
-    ROW("mutant-any-answer", "any reply counts as that of the last request",
-        .protocol   = &bwl_mutant_any_answer,
+        OF(mutant_down_releases), LOSS(1), BREAKS_ONLY(TOLD, 6)),
+    ROW("mutant-deaf-to-loss", "a no to an extension counts as yes", OF(mutant_deaf_to_loss),
+        RESTART(1), BREAKS_ONLY(HEEDS_NO, 8)),
+    ROW("mutant-any-answer", "any reply counts as that of the last request", OF(mutant_any_answer),
         .invariants = BWL_INVARIANTS_USUAL & ~(unsigned)BWL_INVARIANTS_BACKWARDS, LOSS(1), SLOW(1),
         BREAKS(TOLD, 8)),
     ROW("mutant-silent", "a broken connection is not noticed: the client waits for ever",
-        .protocol = &bwl_mutant_silent, LOSS(1), BREAKS_ONLY(NOT_STUCK, 3)),
+        OF(mutant_silent), LOSS(1), BREAKS_ONLY(NOT_STUCK, 3)),
 };
 
 static const bwl_scenario_table of_token = { table, sizeof table / sizeof table[0] };
@@ -172,14 +155,8 @@ static const bwl_scenario_table of_token = { table, sizeof table / sizeof table[
 static const bwl_scenario_table *const tables[] = {
     &of_token,
     &bwl_scenarios_of_queue,
-    &bwl_scenarios_of_yield,
-    &bwl_scenarios_of_synced,
-    &bwl_scenarios_of_redisson,
-    &bwl_scenarios_of_symfony,
+    &bwl_scenarios_of_frameworks,
     &bwl_scenarios_of_world,
-    &bwl_scenarios_of_clocks,
-    &bwl_scenarios_of_protocols,
-    &bwl_scenarios_of_getset,
     &bwl_scenarios_of_articles,
 };
 

@@ -13,10 +13,22 @@
         .name = (NAME), .story = (STORY), __VA_ARGS__ \
     }
 
+/* What differs in many rows. */
+#define OF(PROTOCOL)     .protocol = &bwl_##PROTOCOL
+#define PLANTED(MISTAKE) .mutations = BWL_MUTATION_##MISTAKE
+#define EXCLUSION        .invariants = INVARIANTS_EXCLUSION
+#define STALE            .server.stale = true
+#define FOR_EVER         .rounds = BWL_ANY, .tries_once = true
+#define ENDLESS          .rounds = BWL_ANY, .wait_ms = BWL_NEVER
+#define AHEAD(MS)        .clocks.skew_ms = { 0, MS } /* the clock of the second client */
+
 /* The invariant that breaks, and in how many steps; ONLY: no other one is checked. */
 #define BREAKS(INVARIANT, STEPS) .breaks = BWL_INVARIANT_##INVARIANT, .steps = (STEPS)
 #define BREAKS_ONLY(INVARIANT, STEPS) \
     .invariants = BWL_INVARIANT_##INVARIANT, BREAKS(INVARIANT, STEPS)
+
+#define BREAKS_EXCLUSION(STEPS) EXCLUSION, BREAKS(ONE_HOLDER, STEPS)
+#define KEEPS_LIVE              .invariants = BWL_INVARIANT_LIVE, FOR_EVER
 
 /* The faults that may happen, each with its greatest number. */
 #define SLOW(N)             .budget[BWL_SLOW] = (N)
@@ -58,6 +70,10 @@ enum {
     INVARIANTS_EXCLUSION = BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER,
     INVARIANTS_CALM      = INVARIANTS_EXCLUSION | BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_TOLD |
                       BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_IN_TIME | BWL_INVARIANT_PAUSES,
+    /* The server forgets, or its clock is wrong: what one client can know. */
+    INVARIANTS_ONE_CLIENT = BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_CREATES | BWL_INVARIANT_HAS_END |
+                            BWL_INVARIANT_TOLD | BWL_INVARIANT_HEEDS_NO | BWL_INVARIANT_TAKEN_BACK |
+                            BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_CLEAN_END,
     INVARIANTS_QUEUE = (BWL_INVARIANTS_USUAL | BWL_INVARIANT_FIRST_COME | BWL_INVARIANT_FENCE) &
                        ~(unsigned)BWL_INVARIANTS_BACKWARDS,
     /* After a data loss or an early expiry: what one client can know. */
@@ -68,8 +84,8 @@ enum {
 };
 
 /* `queue` with all of its invariants; on a server that forgets, with those that still hold. */
-#define OF_QUEUE      .protocol = &bwl_queue, .invariants = INVARIANTS_QUEUE
-#define QUEUE_FORGETS .protocol = &bwl_queue, .invariants = INVARIANTS_FORGETS
+#define OF_QUEUE      OF(queue), .invariants = INVARIANTS_QUEUE
+#define QUEUE_FORGETS OF(queue), .invariants = INVARIANTS_FORGETS
 
 /* The tables; table.c has their order. */
 typedef struct bwl_scenario_table {
@@ -77,13 +93,7 @@ typedef struct bwl_scenario_table {
     size_t              count;
 } bwl_scenario_table;
 
-extern const bwl_scenario_table bwl_scenarios_of_protocols;
-extern const bwl_scenario_table bwl_scenarios_of_getset;
-extern const bwl_scenario_table bwl_scenarios_of_articles;
-extern const bwl_scenario_table bwl_scenarios_of_redisson;
-extern const bwl_scenario_table bwl_scenarios_of_symfony;
-extern const bwl_scenario_table bwl_scenarios_of_world;
-extern const bwl_scenario_table bwl_scenarios_of_clocks;
 extern const bwl_scenario_table bwl_scenarios_of_queue;
-extern const bwl_scenario_table bwl_scenarios_of_yield;
-extern const bwl_scenario_table bwl_scenarios_of_synced;
+extern const bwl_scenario_table bwl_scenarios_of_frameworks;
+extern const bwl_scenario_table bwl_scenarios_of_world;
+extern const bwl_scenario_table bwl_scenarios_of_articles;

@@ -1,42 +1,47 @@
 /*
  * world_faults.c -- servers that restart with older data, fail over or evict; foreign values; wall
- * clocks; and the invariants beyond the limits of a lease.  See table.h.
+ * clocks; the invariants beyond the limits of a lease; clients whose clocks run too slow or too
+ * fast; numbers in a wrong unit; leases that differ; and servers that report a restart.  See
+ * table.h.
+ *
+ * A lease of 30 ms counts as 28: so a clock may run at 94 per cent of the server's rate, and not at
+ * 90.  A lease of 2 s counts as 1978 ms: 99 per cent, and not 97.
  */
-#include "lab/mutant/token.h"
+#include "lab/mutant/mutant.h"
+#include "lab/scenario/as_written.h"
 #include "lab/scenario/tables.h"
+#include "protocol/articles.h"
 
-/* The server loses data: the invariants that one client can still know. */
 enum {
-    INVARIANTS_ONE_CLIENT = BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_CREATES | BWL_INVARIANT_HAS_END |
-                            BWL_INVARIANT_TOLD | BWL_INVARIANT_HEEDS_NO | BWL_INVARIANT_TAKEN_BACK |
-                            BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_CLEAN_END |
-                            BWL_INVARIANT_LOST_WAKE_UP | BWL_INVARIANT_FOREIGN,
+    /* The server loses data: the invariants that one client can still know; and where it sees the
+     * restart. */
+    INVARIANTS_FORGOTTEN =
+        INVARIANTS_ONE_CLIENT | BWL_INVARIANT_LOST_WAKE_UP | BWL_INVARIANT_FOREIGN,
+    INVARIANTS_REPORTED = INVARIANTS_FORGOTTEN | BWL_INVARIANT_TELLS_LOSS,
 };
 
 static const bwl_scenario table[] = {
     /* ---- what must hold ---------------------------------------------------------------------- */
     ROW("server-older", "the server comes back with its data of any earlier time",
-        .invariants = INVARIANTS_ONE_CLIENT, SLOW(1), LOSS(1), RESTORE(1)),
+        .invariants = INVARIANTS_FORGOTTEN, SLOW(1), LOSS(1), RESTORE(1)),
     ROW("server-gives-way", "a replica without the last write takes over",
-        .invariants = INVARIANTS_ONE_CLIENT, SLOW(1), LOSS(1), FAILOVER(1)),
+        .invariants = INVARIANTS_FORGOTTEN, SLOW(1), LOSS(1), FAILOVER(1)),
     ROW("server-stops", "the server stops and goes on at any time", STOP(1)),
-    ROW("server-evicts", "the server evicts the key", .invariants = INVARIANTS_ONE_CLIENT, SLOW(1),
+    ROW("server-evicts", "the server evicts the key", .invariants = INVARIANTS_FORGOTTEN, SLOW(1),
         LOSS(1), EVICTION(1)),
     ROW("stranger", "another program sets the key: its value is not changed",
-        .invariants = INVARIANTS_ONE_CLIENT, SLOW(1), LOSS(1), STRANGER(1)),
+        .invariants = INVARIANTS_FORGOTTEN, SLOW(1), LOSS(1), STRANGER(1)),
     ROW("times-of-day", "the clients' times of day are wrong, and step: no client uses them",
         .clocks.skew_ms = { 0, 100000, -100000 }, SLOW(1), WALL(1)),
     ROW("three-everything-once", "three clients: slow, loss and crash, each once", .clients = 3,
         .is_vast = true, SLOW(1), LOSS(1), CRASH(1)),
     ROW("for-ever-loss-slow",
-        "endless rounds: every call can end, and some client can get the lock", .rounds = BWL_ANY,
-        .wait_ms = BWL_NEVER, .invariants = BWL_INVARIANTS_USUAL, SLOW(1), LOSS(1)),
+        "endless rounds: every call can end, and some client can get the lock", ENDLESS,
+        .invariants = BWL_INVARIANTS_USUAL, SLOW(1), LOSS(1)),
     ROW("fenced", "a holder that was stopped writes: the resource rejects it by the fence",
-        .protocol = &bwl_fenced, .server.fences = true, .invariants = BWL_INVARIANT_FENCE, SLOW(3),
-        WRITE(2)),
-    ROW("fenced-forgets", "the server forgets the holder, but not the fence count",
-        .protocol = &bwl_fenced, .server.fences = true, .invariants = BWL_INVARIANT_FENCE, SLOW(1),
-        RESTART(1), WRITE(3)),
+        OF(fenced), .server.fences = true, .invariants = BWL_INVARIANT_FENCE, SLOW(3), WRITE(2)),
+    ROW("fenced-forgets", "the server forgets the holder, but not the fence count", OF(fenced),
+        .server.fences = true, .invariants = BWL_INVARIANT_FENCE, SLOW(1), RESTART(1), WRITE(3)),
 
     /* ---- the limits of a lease without a queue and without a fence --------------------------- */
     ROW("limit-server-older",
@@ -48,7 +53,7 @@ static const bwl_scenario table[] = {
         BREAKS_ONLY(ONE_HOLDER, 7)),
     ROW("limit-stranger",
         "another program sets the key without an expiry: no client gets the lock any more",
-        .rounds = BWL_ANY, .tries_once = true, STRANGER(1), BREAKS_ONLY(LIVE, 1)),
+        FOR_EVER, STRANGER(1), BREAKS_ONLY(LIVE, 1)),
     ROW("limit-first-come", "a client that polls overtakes one that has waited longer", .rounds = 2,
         BREAKS_ONLY(FIRST_COME, 10)),
     ROW("limit-late-write", "without a fence, the write of a holder that was stopped is taken",
@@ -57,30 +62,98 @@ static const bwl_scenario table[] = {
     /* ---- planted faults ---------------------------------------------------------------------- */
     ROW("planted-fence-forgets",
         "the server counts fences from 1 after a restart: a stale holder's write is accepted",
-        .protocol = &bwl_fenced, .server.fences = true, .rounds = 2,
-        .mutations = BWL_MUTATION_FENCE_FORGETS, RESTART(1), WRITE(2), BREAKS_ONLY(FENCE, 9)),
+        OF(fenced), .server.fences = true, .rounds = 2, PLANTED(FENCE_FORGETS), RESTART(1),
+        WRITE(2), BREAKS_ONLY(FENCE, 9)),
     ROW("planted-delete-of-stranger",
         "the server deletes without comparing, and what was there is another program's",
-        .mutations = BWL_MUTATION_DELETE_BLIND, STRANGER(1), BREAKS_ONLY(FOREIGN, 6)),
-    ROW("mutant-sleeps",
-        "a client that finds the lock busy waits for a message that never "
-        "comes",
-        .protocol = &bwl_mutant_sleeps, .wait_ms = 2000, BREAKS_ONLY(LOST_WAKE_UP, 8)),
+        PLANTED(DELETE_BLIND), STRANGER(1), BREAKS_ONLY(FOREIGN, 6)),
+    ROW("mutant-sleeps", "a client that finds the lock busy waits for a message that never comes",
+        OF(mutant_sleeps), .wait_ms = 2000, BREAKS_ONLY(LOST_WAKE_UP, 8)),
     ROW("mutant-asks-on", "a client without a reply repeats its request for ever",
-        .protocol = &bwl_mutant_asks_on, .rounds = BWL_ANY, .wait_ms = BWL_NEVER, LOSS(1),
-        BREAKS_ONLY(ENDS, 2)),
+        OF(mutant_asks_on), ENDLESS, LOSS(1), BREAKS_ONLY(ENDS, 2)),
     ROW("mutant-hammers", "a client that finds the lock busy tries again without a pause",
-        .protocol = &bwl_mutant_hammers, BREAKS_ONLY(PAUSES, 11)),
+        OF(mutant_hammers), BREAKS_ONLY(PAUSES, 11)),
     ROW("mutant-gone-is-done", "a release that found no key is reported as done",
-        .protocol = &bwl_mutant_gone_is_done, SLOW(2), BREAKS_ONLY(TOLD, 8)),
+        OF(mutant_gone_is_done), SLOW(2), BREAKS_ONLY(TOLD, 8)),
     ROW("planted-late-timer", "the engine wakes a hold later than it asked for",
-        .mutations = BWL_MUTATION_LATE_TIMER, .never_renews = true, BREAKS_ONLY(WAKES, 4)),
-    ROW("planted-old-time", "the engine gives a hold an old time",
-        .mutations = BWL_MUTATION_OLD_TIME, .tries_once = true, .never_renews = true,
-        BREAKS_ONLY(TELLS_LOSS, 5)),
+        PLANTED(LATE_TIMER), .never_renews = true, BREAKS_ONLY(WAKES, 4)),
+    ROW("planted-old-time", "the engine gives a hold an old time", PLANTED(OLD_TIME),
+        .tries_once = true, .never_renews = true, BREAKS_ONLY(TELLS_LOSS, 5)),
     ROW("planted-no-max-hold", "the engine forgets how long the lock may be held at most",
-        .terms = { .max_hold_ms = 37 }, .mutations = BWL_MUTATION_NO_MAX_HOLD,
-        BREAKS_ONLY(MAX_HOLD, 7)),
+        .terms = { .max_hold_ms = 37 }, PLANTED(NO_MAX_HOLD), BREAKS_ONLY(MAX_HOLD, 7)),
+
+    /* ---- the rate of a client's clock -------------------------------------------------------- */
+    ROW("rate-slow", "a client's clock is as slow as the drift allowance allows",
+        .clocks.pace_of = { 94 }, SLOW(1)),
+    ROW("rate-slow-loss", "... and it loses its connection", .tries_once = true,
+        .clocks.pace_of = { 94 }, LOSS(1)),
+    ROW("rate-fast", "a client's clock is fast: its lease is over for it before it is in the store",
+        .clocks.pace_of = { 106 }, SLOW(1)),
+    ROW("rate-apart",
+        "one clock slow, the other fast, and everything also just before each deadline",
+        .clocks.pace_of = { 94, 106 }, .fine = true, SLOW(1)),
+    ROW("rate-changes", "the clocks become slow at any moment", SLOW(1), RATE(1)),
+    ROW("rate-set-nx-ex", "a lease of 2 s, and a clock as slow as its allowance allows",
+        OF(set_nx_ex), BY_RULES_2S(literal_s),
+        .invariants = INVARIANTS_EXCLUSION | BWL_INVARIANT_HONEST, .fine = true,
+        .clocks.pace_of = { 99 }),
+    ROW("rate-jedis", "a waiter's clock is fast, and it finds the stamp over when its holder does",
+        OF(written_jedis), BY_RULES(milliseconds), EXCLUSION, .fine = true,
+        .clocks.pace_of = { 100, 106 }),
+    ROW("limit-rate-too-slow", "a clock slower than the drift allowance allows: a holder too many",
+        .never_renews = true, .fine = true, .clocks.pace_of = { 90 }, SLOW(2),
+        BREAKS_ONLY(ONE_HOLDER, 7)),
+    ROW("limit-rate-changes", "the same, with a clock that was right at first",
+        .clocks.rate_pace = 90, RATE(1), BREAKS_ONLY(HONEST, 4)),
+    ROW("limit-rate-set-nx-ex", "one per cent and a bit: of a lease of 2 s, 3 are too many",
+        OF(set_nx_ex), BY_RULES_2S(literal_s), .fine = true, .clocks.pace_of = { 97 },
+        BREAKS_ONLY(ONE_HOLDER, 7)),
+    ROW("limit-rate-jedis", "a waiter's clock is too fast, and it takes a lock that is held",
+        OF(written_jedis), BY_RULES(milliseconds), .clocks.pace_of = { 100, 120 },
+        BREAKS_EXCLUSION(12)),
+    ROW("mutant-no-drift-rate", "no drift allowance, and a client's clock is slow",
+        OF(mutant_no_drift), .never_renews = true, .fine = true, .clocks.pace_of = { 94 }, SLOW(2),
+        BREAKS_ONLY(ONE_HOLDER, 7)),
+    ROW("mutant-no-drift-rate-changes", "the same, seen as soon as the clock has become slow",
+        OF(mutant_no_drift), RATE(1), BREAKS_ONLY(HONEST, 4)),
+
+    /* ---- a server that reports a restart ----------------------------------------------------- */
+    ROW("restart-told", "a server restarts empty, another by its run_id: what was held is lost",
+        .server.has_run_id = true, .invariants = INVARIANTS_REPORTED, SLOW(1), LOSS(1), RESTART(1)),
+    ROW("restore-told", "... with an older state: our key there proves nothing, and is taken back",
+        .server.has_run_id = true, .invariants = INVARIANTS_REPORTED, SLOW(1), RESTORE(1)),
+    ROW("failover-told", "another server takes over: what the first one gave is lost",
+        .server.has_run_id = true, .invariants = INVARIANTS_REPORTED, SLOW(1), FAILOVER(1)),
+    ROW("planted-same-server",
+        "the engine ignores the run_id: an old key counts as proof of an old hold",
+        .server.has_run_id = true, PLANTED(SAME_SERVER), .invariants = INVARIANTS_REPORTED,
+        RESTORE(1), BREAKS(HEEDS_NO, 10)),
+
+    /* ---- numbers in a wrong unit ------------------------------------------------------------- */
+    ROW("watch-50000", "EXPIRE 50000, meant as ms: a key for 13.9 hours", OF(written_watch),
+        BY_RULES_2S(token_s), PLANTED(MS_AS_SECONDS), BREAKS_ONLY(HAS_END, 4)),
+    ROW("planted-ms-as-seconds",
+        "the same slip in SET: a lease a thousand times as long as was meant",
+        PLANTED(MS_AS_SECONDS), BREAKS_ONLY(HAS_END, 2)),
+    ROW("planted-seconds-as-ms",
+        "seconds where ms are meant: the lock is over long before its holder thinks so",
+        PLANTED(SECONDS_AS_MS), .never_renews = true, BREAKS_ONLY(ONE_HOLDER, 7)),
+    ROW("jedis-100-60-5", "100*60*5 for five minutes: the stamp is over after a tenth of that",
+        OF(written_jedis_tenth), BY_RULES(milliseconds), BREAKS_EXCLUSION(12)),
+    ROW("jedis-minus-1", "1 subtracted for a sleep of 100 ms: who was told to wait 300 ms waits on",
+        OF(written_jedis_minus_1), BY_RULES_2S(milliseconds), BREAKS_ONLY(IN_TIME, 47)),
+
+    /* ---- leases that differ ------------------------------------------------------------------ */
+    ROW("watch-repair-longer",
+        "a waiter repairs with a lease longer than the holder's: it ends later", OF(written_watch),
+        BY_RULES_2S(token_s), .lease_of_ms = { 2000, 4000 }, EXCLUSION, SLOW(1)),
+    ROW("watch-repair-shorter",
+        "a waiter repairs with a lease shorter than the holder's, which ends too soon",
+        OF(written_watch), BY_RULES_2S(token_s), .lease_of_ms = { 4000, 2000 },
+        BREAKS_ONLY(HONEST, 11)),
+    ROW("setnx-expire-watch-shorter", "... and so it is with the repair as bowline has it",
+        OF(setnx_expire_watch), BY_RULES_2S(token_s), .lease_of_ms = { 4000, 2000 },
+        BREAKS_ONLY(HONEST, 13)),
 };
 
 const bwl_scenario_table bwl_scenarios_of_world = { table, sizeof table / sizeof table[0] };

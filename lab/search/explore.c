@@ -1,18 +1,58 @@
 /*
- * explore.c -- breadth first.  See explore.h.
+ * explore.c -- breadth first; and the smallest budget that breaks each invariant.  See explore.h.
  */
 #include "lab/search/explore.h"
-#include "lab/world/canon.h"
-#include "lab/search/estimate.h"
-#include "lab/search/frontier.h"
-#include "lab/base/grow.h"
-#include "lab/search/live.h"
-#include "lab/search/partial_order.h"
-#include "lab/search/seen.h"
+#include "lab/world/world.h"
+#include "lab/base/memory.h"
+#include "lab/search/store.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { GENERATIONS_MAX = 2048, LOOK_EVERY = 1024 };
+
+/* ---- the memory that an interrupted search would need ---------------------------------------- */
+
+/* With budgets, the number of worlds at depth n grows, peaks and falls to zero: the ratio of two
+ * generations falls nearly linearly. The estimate extends the trend of the last generations. */
+
+enum { OVER = 8, GENERATIONS_AHEAD = 10000 };
+
+static const double steady_max = 0.98;
+
+size_t bwl_estimate_memory(const uint64_t *generations, unsigned last, uint64_t states,
+                           size_t memory)
+{
+    double factor;
+    double before;
+    double fall;
+    double size;
+    double all = 0;
+
+    if (last < OVER + 3)
+        return 0;
+    for (unsigned i = last - OVER - 2; i < last; i++)
+        if (generations[i] == 0)
+            return 0;
+    size   = (double)generations[last - 1];
+    factor = size / (double)generations[last - 2];
+    before = (double)generations[last - OVER - 1] / (double)generations[last - OVER - 2];
+    fall   = (before - factor) / OVER;
+    if (fall <= 0) { /* the fall is nearly linear */
+        if (factor > steady_max)
+            return 0;
+        fall = 0;
+    }
+    for (unsigned i = 0; i < last; i++)
+        all += (double)generations[i];
+    for (unsigned i = 0; i < GENERATIONS_AHEAD && size >= 1; i++) {
+        factor = factor > fall ? factor - fall : 0;
+        size *= factor;
+        all += size;
+    }
+    return (size_t)((double)memory * all / (double)states);
+}
+
+/* ---- the search ------------------------------------------------------------------------------ */
 
 /* A transition that is performed and not looked up yet. */
 typedef struct step {
@@ -31,9 +71,8 @@ typedef struct explorer {
     bwl_seen            seen;
     bwl_frontier        frontier;
     bwl_live            live;
-    bool                is_live;  /* keeps steps for invariants that are checked backwards */
-    uint32_t            number;   /* the current world */
-    uint32_t            last_new; /* the highest number of its successors */
+    bool                is_live; /* keeps steps for invariants that are checked backwards */
+    uint32_t            number;  /* the current world */
     bwl_world           from;
     step                steps[2];
     bwl_finding         found;
@@ -116,8 +155,6 @@ static void look_up(explorer *x, const step *s)
         return;
     }
     number = meet(x, x->number, s);
-    if (number > x->last_new)
-        x->last_new = number;
     if (x->is_live && !has_ended(x) &&
         !bwl_live_step(&x->live, number, s->to.got_lock ? BWL_GOOD_LOCK : 0))
         cut_short(x, BWL_CUT_MEMORY);
@@ -138,39 +175,21 @@ static void try_transitions(explorer *x, const bwl_transitions *transitions)
         look_up(x, last);
 }
 
-static bool is_quiet(const bwl_world *w)
-{
-    for (unsigned i = 0; i < w->scenario->clients; i++)
-        if (w->clients[i].is_running)
-            return false;
-    return true;
-}
-
-/* Expands the world in x->from.  If a reduced set leads only to worlds that were expanded before,
- * all transitions are tried: otherwise a transition could be postponed for ever. */
+/* Expands the world in x->from. */
 static void expand(explorer *x)
 {
     bwl_transitions transitions;
-    bwl_transitions some;
-    bwl_transitions rest;
     unsigned        broken;
+    bool            is_quiet = true;
 
+    for (unsigned i = 0; i < x->scenario->clients; i++)
+        is_quiet = is_quiet && !x->from.clients[i].is_running;
     bwl_world_transitions(&x->from, &transitions);
     broken = bwl_invariants_broken_in(&x->from, &transitions) & BWL_INVARIANT_CLEAN_END;
     if (broken != 0)
         found_broken(x, x->number, NULL, broken);
-    x->last_new = 0;
-    if (x->search->reduces && !x->is_live && bwl_reduce(&x->from, &transitions, &some, &rest)) {
-        try_transitions(x, &some);
-        if (x->last_new <= x->number)
-            try_transitions(x, &rest);
-        else
-            x->found.reduced++;
-    } else {
-        try_transitions(x, &transitions);
-    }
-    if (x->is_live && !has_ended(x) &&
-        !bwl_live_end(&x->live, is_quiet(&x->from) ? BWL_GOOD_QUIET : 0))
+    try_transitions(x, &transitions);
+    if (x->is_live && !has_ended(x) && !bwl_live_end(&x->live, is_quiet ? BWL_GOOD_QUIET : 0))
         cut_short(x, BWL_CUT_MEMORY);
 }
 
@@ -187,25 +206,29 @@ static void judge(explorer *x, unsigned invariant, uint32_t good)
     }
 }
 
+void bwl_search_tell(const bwl_search *search, double started_s, double *shown_s,
+                     bwl_progress progress)
+{
+    double now = bwl_seconds();
+
+    if (search->on_progress == NULL || now - *shown_s < search->progress_every_s)
+        return;
+    *shown_s         = now;
+    progress.seconds = now - started_s;
+    search->on_progress(&progress, search->progress_arg);
+}
+
 static void tell_progress(explorer *x)
 {
-    const bwl_search *search = x->search;
-    double            now    = bwl_seconds();
-    bwl_progress      progress;
-
-    if (search->on_progress == NULL || now - x->shown_s < search->progress_every_s)
-        return;
-    x->shown_s = now;
-    progress   = (bwl_progress){
-          .states     = x->seen.count,
-          .steps      = x->found.steps,
-          .frontier   = x->frontier.count,
-          .depth      = x->found.depth,
-          .seconds    = now - x->started_s,
-          .memory     = x->memory.used,
-          .memory_max = x->memory.max,
-    };
-    search->on_progress(&progress, search->progress_arg);
+    bwl_search_tell(x->search, x->started_s, &x->shown_s,
+                    (bwl_progress){
+                        .states     = x->seen.count,
+                        .steps      = x->found.steps,
+                        .frontier   = x->frontier.count,
+                        .depth      = x->found.depth,
+                        .memory     = x->memory.used,
+                        .memory_max = x->memory.max,
+                    });
 }
 
 static void note_generation(explorer *x, uint64_t count)
@@ -286,4 +309,101 @@ void bwl_finding_free(bwl_finding *finding)
 {
     free(finding->path);
     *finding = (bwl_finding){ 0 };
+}
+
+/* ---- the smallest budget that breaks each invariant ------------------------------------------ */
+
+/* Budgets are tried by their total number of faults, so the first that breaks an invariant is a
+ * smallest one.  Each search checks only the invariants that are not broken yet, and a search that
+ * breaks one is followed by another for the rest. */
+
+typedef struct quest {
+    bwl_scenario      scenario; /* with the current budget */
+    const bwl_search *search;
+    bwl_smallest     *smallest;
+    uint8_t           most[BWL_BUDGETS_COUNT];
+    unsigned          open; /* invariants not broken yet */
+    bool              is_cut;
+    uint64_t          states;
+} quest;
+
+static void note_broken(quest *q, bwl_finding *found, unsigned invariant, unsigned faults)
+{
+    bwl_smallest *s = &q->smallest[invariant];
+
+    s->is_found = true;
+    s->is_cut   = q->is_cut;
+    s->faults   = faults;
+    s->states   = q->states;
+    memcpy(s->budget, q->scenario.budget, sizeof s->budget);
+    s->path_count = found->path_count;
+    s->path       = bwl_room_for(found->path_count + 1u, sizeof s->path[0]);
+    memcpy(s->path, found->path, found->path_count * sizeof s->path[0]);
+}
+
+static void try_budget(quest *q, unsigned faults)
+{
+    bool is_broken = true;
+
+    while (q->open != 0 && is_broken) {
+        bwl_finding found;
+
+        q->scenario.invariants = q->open;
+        found                  = bwl_explore(&q->scenario, q->search);
+        is_broken              = found.verdict == BWL_BROKEN;
+        q->states += found.states;
+        for (unsigned invariant = 0; is_broken && invariant < BWL_INVARIANTS_COUNT; invariant++)
+            if ((found.broken >> invariant & 1) != 0)
+                note_broken(q, &found, invariant, faults);
+        q->open &= ~found.broken;
+        q->is_cut = q->is_cut || found.verdict == BWL_BUDGET_REACHED;
+        bwl_finding_free(&found);
+    }
+}
+
+/* Distributes `left` faults over the budgets from `first` on, in every way. */
+static void hand_out(quest *q, unsigned first, unsigned left, unsigned faults)
+{
+    unsigned most;
+
+    if (left == 0) {
+        try_budget(q, faults);
+        return;
+    }
+    if (first == BWL_BUDGETS_COUNT)
+        return;
+    most = q->most[first] < left ? q->most[first] : left;
+    for (unsigned share = 0; share <= most; share++) {
+        q->scenario.budget[first] = (uint8_t)share;
+        hand_out(q, first + 1, left - share, faults);
+    }
+    q->scenario.budget[first] = 0;
+}
+
+void bwl_smallest_budgets(const bwl_scenario *s, const bwl_search *search, unsigned faults_max,
+                          bwl_smallest ret_smallest[BWL_INVARIANTS_COUNT])
+{
+    quest q = { .scenario = *s, .search = search, .smallest = ret_smallest, .open = s->invariants };
+
+    assert(faults_max < BWL_ANY);
+    for (unsigned invariant = 0; invariant < BWL_INVARIANTS_COUNT; invariant++)
+        ret_smallest[invariant] = (bwl_smallest){ 0 };
+    for (unsigned i = 0; i < BWL_BUDGETS_COUNT; i++)
+        q.most[i] = s->budget[i] < faults_max ? s->budget[i] : (uint8_t)faults_max;
+    memset(q.scenario.budget, 0, sizeof q.scenario.budget);
+    for (unsigned faults = 0; faults <= faults_max && q.open != 0; faults++)
+        hand_out(&q, BWL_BUDGET_NONE + 1, faults, faults);
+    for (unsigned invariant = 0; invariant < BWL_INVARIANTS_COUNT; invariant++)
+        if (!ret_smallest[invariant].is_found) {
+            ret_smallest[invariant].is_cut = q.is_cut;
+            ret_smallest[invariant].states = q.states;
+        }
+}
+
+void bwl_smallest_free(bwl_smallest smallest[BWL_INVARIANTS_COUNT])
+{
+    for (unsigned invariant = 0; invariant < BWL_INVARIANTS_COUNT; invariant++) {
+        free(smallest[invariant].path);
+        smallest[invariant] = (bwl_smallest){ 0 };
+    }
 }

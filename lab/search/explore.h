@@ -38,11 +38,8 @@ typedef struct bwl_progress {
 typedef void bwl_on_progress(const bwl_progress *progress, void *arg);
 
 typedef struct bwl_search {
-    uint32_t states_max;
-    bool     plain; /* see world/canon.h */
-    bool
-        /* partial-order reduction: fewer worlds, same verdict, perhaps a longer path */
-                     reduces;
+    uint32_t         states_max;
+    bool             plain;            /* see world/world.h */
     uint64_t         seed;             /* at random only */
     uint32_t         runs;             /* at random only */
     size_t           memory_max;       /* bytes; 0: no limit */
@@ -59,7 +56,6 @@ typedef struct bwl_finding {
     uint64_t        steps;     /* transitions tried */
     uint64_t        frontier;  /* worlds not expanded */
     uint64_t        locks;     /* steps that grant the lock */
-    uint64_t        reduced;   /* worlds with a reduced set of transitions */
     unsigned        depth;     /* the longest shortest path */
     uint64_t        seed;      /* at random only: the seed of the last walk */
     double          seconds;
@@ -100,3 +96,13 @@ void bwl_smallest_free(bwl_smallest smallest[BWL_INVARIANTS_COUNT]);
 
 /* The invariants of the scenario that are broken in a world with these transitions. */
 unsigned bwl_invariants_broken_in(const bwl_world *w, const bwl_transitions *transitions);
+
+/* Calls on_progress, if it is time to. */
+void bwl_search_tell(const bwl_search *search, double started_s, double *shown_s,
+                     bwl_progress progress);
+
+/* The memory that an interrupted search would need.  `generations`: the numbers of worlds at
+ * distances 0, 1, ... `last`, of which the last is incomplete.  `memory` bytes were enough for
+ * `states`.  0: no estimate, because the growth does not slow down yet. */
+size_t bwl_estimate_memory(const uint64_t *generations, unsigned last, uint64_t states,
+                           size_t memory);

@@ -6,7 +6,7 @@
  */
 #include "lab/base/dice.h"
 #include "lab/search/explore.h"
-#include "lab/base/grow.h"
+#include "lab/base/memory.h"
 #include <string.h>
 
 enum { STEPS_MAX = 600 };
@@ -80,17 +80,6 @@ unsigned bwl_path_breaks(const bwl_scenario *s, const bwl_transition *path, unsi
     return broken;
 }
 
-/* The path without `size` steps from `at` on, in `ret_shorter`. */
-static unsigned without(bwl_transition *ret_shorter, const bwl_finding *found, unsigned at,
-                        unsigned size)
-{
-    unsigned rest = found->path_count - at - size;
-
-    memcpy(ret_shorter, found->path, at * sizeof ret_shorter[0]);
-    memcpy(ret_shorter + at, found->path + at + size, rest * sizeof ret_shorter[0]);
-    return at + rest;
-}
-
 /* Leaves out runs of 1 to 4 steps while the rest still breaks the same invariant. */
 static void shorten(const bwl_scenario *s, bwl_finding *found)
 {
@@ -102,7 +91,9 @@ static void shorten(const bwl_scenario *s, bwl_finding *found)
         has_changed = false;
         for (unsigned size = RUN_MAX; size > 0; size--)
             for (unsigned at = 0; at + size <= found->path_count; at++) {
-                unsigned count = without(shorter, found, at, size);
+                unsigned count = found->path_count - size;
+                memcpy(shorter, found->path, at * sizeof shorter[0]);
+                memcpy(shorter + at, found->path + at + size, (count - at) * sizeof shorter[0]);
                 if ((bwl_path_breaks(s, shorter, count) & found->broken) == 0)
                     continue;
                 memcpy(found->path, shorter, count * sizeof shorter[0]);
@@ -111,24 +102,6 @@ static void shorten(const bwl_scenario *s, bwl_finding *found)
             }
     }
     found->broken = bwl_path_breaks(s, found->path, found->path_count);
-}
-
-static void tell_progress(const bwl_search *search, const bwl_finding *found, double started_s,
-                          double *shown_s)
-{
-    double       now = bwl_seconds();
-    bwl_progress progress;
-
-    if (search->on_progress == NULL || now - *shown_s < search->progress_every_s)
-        return;
-    *shown_s = now;
-    progress = (bwl_progress){
-        .states  = found->states,
-        .steps   = found->steps,
-        .depth   = found->depth,
-        .seconds = now - started_s,
-    };
-    search->on_progress(&progress, search->progress_arg);
 }
 
 bwl_finding bwl_random_walk(const bwl_scenario *s, const bwl_search *search)
@@ -147,7 +120,10 @@ bwl_finding bwl_random_walk(const bwl_scenario *s, const bwl_search *search)
         is_broken  = walk(s, &seed, &found);
         found.states++;
         if (run % LOOK_EVERY == 0)
-            tell_progress(search, &found, start, &shown);
+            bwl_search_tell(search, start, &shown,
+                            (bwl_progress){ .states = found.states,
+                                            .steps  = found.steps,
+                                            .depth  = found.depth });
     }
     if (is_broken) {
         found.verdict   = BWL_BROKEN;

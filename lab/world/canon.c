@@ -1,15 +1,31 @@
-#include "lab/world/canon.h"
+/*
+ * canon.c -- the normal form of a world.  See world.h.
+ */
 #include "lab/world/canon_inside.h"
 #include "lab/model/words.h"
 #include "lab/world/private_state.h"
 #include "protocol/token_lock.h"
+#include "protocol/quorum.h"
 #include <string.h>
 
-enum { PAUSES_ALIKE = 8 };
-
-const uint8_t bwl_orders[BWL_ORDERS_MAX][BWL_CLIENTS_MAX] = {
+/* The permutations of the clients; those of two clients come first. */
+enum { PAUSES_ALIKE = 8, ORDERS_MAX = 6 };
+static const uint8_t orders[ORDERS_MAX][BWL_CLIENTS_MAX] = {
     { 0, 1, 2 }, { 1, 0, 2 }, { 0, 2, 1 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
 };
+
+static unsigned orders_count(unsigned clients, bool plain)
+{
+    return plain || clients == 1 ? 1 : clients == 2 ? 2 : ORDERS_MAX;
+}
+
+static uint64_t finish(uint64_t x)
+{
+    x = (x ^ x >> 33) * UINT64_C(0xff51afd7ed558ccd);
+    x = (x ^ x >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+    x ^= x >> 33;
+    return x == 0 ? 1 : x;
+}
 
 /* ---- numbers that may be times --------------------------------------------------------------- */
 
@@ -91,26 +107,44 @@ static void put_memory(bwl_print *p, const bwl_hold *h)
 /* Without a request to the replicas in flight, only the next command matters. */
 static void put_synced(bwl_print *p, const bwl_hold *h)
 {
-    bwl_synced_state view = bwl_synced_state_of(h);
+    const bwl_synced_state *view = bwl_synced_state_of(h);
 
-    bwl_put(p, (uint64_t)view.verb << 1 | (view.tag != 0));
-    if (view.tag == 0)
+    bwl_put(p, (uint64_t)view->verb << 1 | (view->tag != 0));
+    if (view->tag == 0)
         return;
-    bwl_put_time(p, view.until);
-    bwl_put_time(p, view.retry_until);
-    bwl_put(p, (uint64_t)(p->now - view.sent_at));
+    bwl_put_time(p, view->until);
+    bwl_put_time(p, view->retry_until);
+    bwl_put(p, (uint64_t)(p->now - view->sent_at));
+}
+
+static const bwl_redlock_state *redlock_of(const bwl_hold *h)
+{
+    return (const bwl_redlock_state *)(const void *)h->memory;
+}
+
+/* Leaves out what it stores per server, which belongs to the link. */
+static void put_redlock(bwl_print *p, const bwl_hold *h)
+{
+    const bwl_redlock_state *r = redlock_of(h);
+
+    bwl_put(p, (uint64_t)h->request.attempt << 8 | (uint64_t)r->verb << 2 |
+                   (uint64_t)r->is_decided << 1 | r->is_patient); /* patience doubles each time */
+    bwl_put_time(p, r->until);
+    if (!r->is_decided)
+        bwl_put(p, (uint64_t)(p->now - r->started_at) << 1 | r->is_again);
 }
 
 static void put_protocol(bwl_print *p, const bwl_hold *h)
 {
-    bwl_token_state view;
+    const bwl_token_state  *view;
+    const bwl_mutant_state *mutant = (const bwl_mutant_state *)(const void *)h->memory;
 
     if (bwl_is_synced(h))
         put_synced(p, h);
     if (p->is_queue)
         return; /* by itself */
     if (p->latest != NULL) {
-        bwl_put_redlock_state(p, h);
+        put_redlock(p, h);
         return;
     }
     if (!p->is_token) {
@@ -119,16 +153,14 @@ static void put_protocol(bwl_print *p, const bwl_hold *h)
     }
     view = bwl_token_state_of(h);
 
-    bwl_put(p, (uint64_t)view.verb << 1 | (view.in_flight.tag != 0));
-    bwl_put_time(p, view.until);
+    bwl_put(p, (uint64_t)view->verb << 1 | (view->in_flight.tag != 0));
+    bwl_put_time(p, view->until);
     if (h->protocol->command != bwl_token.command && !begins_as_token(h->protocol) &&
         !bwl_is_synced(h)) {
-        bwl_mutant_state mutant;
-        memcpy(&mutant, h->memory, sizeof mutant);
-        bwl_put_time(p, mutant.sent_at);
-        bwl_put(p, (uint64_t)mutant.blows << 8 | (uint64_t)mutant.verb << 2 |
-                       (uint64_t)mutant.is_lost << 1 | mutant.again);
-        bwl_put(p, mutant.tag == view.in_flight.last_tag);
+        bwl_put_time(p, mutant->sent_at);
+        bwl_put(p, (uint64_t)mutant->blows << 8 | (uint64_t)mutant->verb << 2 |
+                       (uint64_t)mutant->is_lost << 1 | mutant->again);
+        bwl_put(p, mutant->tag == view->in_flight.last_tag);
     }
 }
 
@@ -176,7 +208,7 @@ static void put_hold(bwl_print *p, const bwl_hold *h)
 static bool is_current(const bwl_lab_client *c, const bwl_message *message)
 {
     return c->is_running && message->round == c->round &&
-           (message->tag == bwl_token_state_of(&c->hold).in_flight.tag ||
+           (message->tag == bwl_token_state_of(&c->hold)->in_flight.tag ||
             (message->tag != 0 && message->tag == bwl_synced_tag(&c->hold)));
 }
 
@@ -213,7 +245,7 @@ static void put_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *
     }
     bool     current  = is_current(c, message);
     bool     of_round = c->is_running && message->round == c->round;
-    uint64_t order = of_round ? bwl_token_state_of(&c->hold).in_flight.last_tag - message->tag : 0;
+    uint64_t order = of_round ? bwl_token_state_of(&c->hold)->in_flight.last_tag - message->tag : 0;
 
     bwl_put(p, (uint64_t)message->kind << 8 | (uint64_t)message->is_settled << 2 |
                    (uint64_t)of_round << 1 | current);
@@ -240,7 +272,7 @@ static void put_clock(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
                    : 0);
 }
 
-void bwl_put_client(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
+static void put_client(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
 {
     const bool flags[] = { c->is_running,      c->caller.is_working,  c->book.was_slow,
                            c->book.was_kept,   c->caller.is_told_end, c->caller.extends,
@@ -313,27 +345,21 @@ static void put_connections(bwl_print *p, const bwl_world *w, const uint8_t *ord
         for (unsigned late = 0; late <= BWL_MODEL_CLIENTS; late += BWL_MODEL_CLIENTS) {
             const bwl_model_connection *c =
                 &w->servers[BWL_ONLY].redis.connections[order[i] + late];
-            bwl_put(p, (uint64_t)c->watched << 3 | (uint64_t)c->is_dirty << 2 |
-                           (uint64_t)c->in_multi << 1 | c->is_aborted);
+            bwl_put(p, (uint64_t)c->is_watching << 1 | c->is_dirty);
         }
 }
 
-/* The rank of a number: only the order of compared numbers matters. */
-static unsigned rank_of(uint64_t number, const uint64_t *all, unsigned count)
-{
-    unsigned rank = 0;
-
-    for (unsigned i = 0; i < count; i++)
-        rank += all[i] < number;
-    return rank;
-}
-
+/* The rank of each number: only the order of compared numbers matters. */
 static void put_ranks(bwl_print *p, const uint64_t *numbers, unsigned count)
 {
     uint64_t ranks = 0;
 
-    for (unsigned i = 0; i < count; i++)
-        ranks = ranks << 4 | (numbers[i] == 0 ? 15 : rank_of(numbers[i], numbers, count));
+    for (unsigned i = 0; i < count; i++) {
+        unsigned rank = 0;
+        for (unsigned j = 0; j < count; j++)
+            rank += numbers[j] < numbers[i];
+        ranks = ranks << 4 | (numbers[i] == 0 ? 15 : rank);
+    }
     bwl_put(p, ranks);
 }
 
@@ -422,7 +448,7 @@ static uint64_t in_order(bwl_print *p, const bwl_world *w, const uint8_t *order)
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         if ((w->scenario->mutations & BWL_MUTATION_ONE_TOKEN) != 0)
             bwl_put_token(p, bwl_token_number(order[i], 1)); /* it will be used again */
-        bwl_put_client(p, w, &w->clients[order[i]]);
+        put_client(p, w, &w->clients[order[i]]);
         put_link(p, w, BWL_ONLY, order[i]);
     }
     put_data(p, &server->redis.data, server->redis.now);
@@ -444,18 +470,142 @@ static uint64_t in_order(bwl_print *p, const bwl_world *w, const uint8_t *order)
     if (p->is_queue && w->left[BWL_FAILOVER] > 0)
         bwl_put_line(p, w, &w->previous, order);
     put_book(p, w, order);
-    return bwl_print_finish(p->hash);
+    return finish(p->hash);
 }
 
 /* A hash of one client without its identity, with token names of its own. */
 static uint64_t alone(bwl_print *p, const bwl_world *w, unsigned client)
 {
     restart(p, w, 0x616c);
-    bwl_put_client(p, w, &w->clients[client]);
+    put_client(p, w, &w->clients[client]);
     put_link(p, w, BWL_ONLY, client);
     bwl_put_token(p, bwl_model_owner(&w->servers[BWL_ONLY].redis));
-    return bwl_print_finish(p->hash);
+    return finish(p->hash);
 }
+
+/* ---- several servers ------------------------------------------------------------------------- */
+
+/* The servers are interchangeable like clients.
+ *
+ * Each client, server and link has a hash of its own, in which the name of a token is the number of
+ * newer tokens of its client.  For an order of the clients, a server is a column: its key and its
+ * links.  The sorted columns and the clients give one hash; the smallest over all orders is the
+ * fingerprint. */
+
+/* The hashes that do not depend on the order of the clients. */
+typedef struct parts {
+    uint64_t clients[BWL_CLIENTS_MAX];
+    uint64_t servers[BWL_SERVERS_MAX];
+    uint64_t links[BWL_SERVERS_MAX][BWL_CLIENTS_MAX];
+} parts;
+
+static void put_message_of_several(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
+                                   const bwl_message *message)
+{
+    bool is_open = message->kind == BWL_MESSAGE_REQUEST;
+    bool is_current =
+        c->is_running && message->round == c->round && message->tag == redlock_of(&c->hold)->round;
+
+    bwl_put(p, (uint64_t)message->kind << 24 | (uint64_t)message->command << 16 |
+                   (uint64_t)message->answer << 8 | (uint64_t)is_current << 2 |
+                   (uint64_t)message->is_settled << 1 | message->acquires);
+    if (is_open)
+        bwl_put_token(p, message->token);
+    if (is_open && w->scenario->budget[BWL_STOP] > 0)
+        bwl_put(p, (uint64_t)(w->now - BWL_BEGINNING_MS - message->asked_ms));
+}
+
+/* A link has only tokens of its own client. */
+static uint64_t print_of_link(bwl_print *p, const bwl_world *w, unsigned k, unsigned client)
+{
+    const bwl_link       *link = &w->servers[k].links[client];
+    const bwl_lab_client *c    = &w->clients[client];
+
+    p->hash = 0;
+    bwl_put(p, (uint64_t)link->count << 8 | link->late_count);
+    for (unsigned i = 0; i < link->count; i++)
+        put_message_of_several(p, w, c, &link->messages[i]);
+    for (unsigned i = 0; i < link->late_count; i++) {
+        bwl_put(p, (uint64_t)link->late[i].connection << 8 | link->late[i].command);
+        bwl_put_token(p, link->late[i].token);
+    }
+    if (c->is_running)
+        bwl_put(p,
+                (uint64_t)redlock_of(&c->hold)->votes[k] << 1 | redlock_of(&c->hold)->deleted[k]);
+    return p->hash;
+}
+
+static uint64_t print_of_server(bwl_print *p, const bwl_server *server)
+{
+    p->hash = 0;
+    bwl_put_token(p, bwl_model_owner(&server->redis));
+    bwl_put(p, (uint64_t)bwl_model_left(&server->redis));
+    bwl_put(p, (uint64_t)server->young_for << 4 | (uint64_t)server->is_stopped << 3 |
+                   (uint64_t)server->was_faulty << 2 | (uint64_t)server->key_excused << 1 |
+                   server->key_late);
+    return p->hash;
+}
+
+static void find_columns(bwl_print *p, const bwl_world *w, const uint8_t *order, const parts *all,
+                         uint64_t columns[BWL_SERVERS_MAX])
+{
+    for (unsigned k = 0; k < w->scenario->servers; k++) {
+        uint16_t owner = bwl_model_owner(&w->servers[k].redis);
+        unsigned at    = k;
+
+        p->hash = all->servers[k];
+        for (unsigned i = 0; i < w->scenario->clients; i++) {
+            bool is_owner = owner != 0 && bwl_token_client(owner) == order[i];
+            bwl_put(p, all->links[k][order[i]] + is_owner);
+        }
+        for (; !p->plain && at > 0 && columns[at - 1] > p->hash; at--)
+            columns[at] = columns[at - 1];
+        columns[at] = p->hash;
+    }
+}
+
+static uint64_t in_order_of_several(bwl_print *p, const bwl_world *w, uint64_t start,
+                                    const uint8_t *order, const parts *all)
+{
+    uint64_t columns[BWL_SERVERS_MAX];
+
+    find_columns(p, w, order, all, columns);
+    p->hash = start;
+    for (unsigned i = 0; i < w->scenario->clients; i++)
+        bwl_put(p, all->clients[order[i]]);
+    for (unsigned k = 0; k < w->scenario->servers; k++)
+        bwl_put(p, columns[k]);
+    return finish(p->hash);
+}
+
+static uint64_t of_several(bwl_print *p, const bwl_world *w)
+{
+    uint16_t latest[BWL_CLIENTS_MAX];
+    uint64_t start = p->hash;
+    uint64_t least = UINT64_MAX;
+    parts    all;
+
+    p->latest = latest;
+    for (unsigned i = 0; i < w->scenario->clients; i++)
+        latest[i] = bwl_token_read(w->clients[i].hold.request.token);
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        p->hash = 0;
+        put_client(p, w, &w->clients[i]);
+        all.clients[i] = p->hash;
+    }
+    for (unsigned k = 0; k < w->scenario->servers; k++) {
+        all.servers[k] = print_of_server(p, &w->servers[k]);
+        for (unsigned i = 0; i < w->scenario->clients; i++)
+            all.links[k][i] = print_of_link(p, w, k, i);
+    }
+    for (unsigned i = 0; i < orders_count(w->scenario->clients, p->plain); i++) {
+        uint64_t print = in_order_of_several(p, w, start, orders[i], &all);
+        least          = print < least ? print : least;
+    }
+    return least;
+}
+
+/* ---- the fingerprint ------------------------------------------------------------------------- */
 
 static bool fits(const uint64_t *prints, const uint8_t *order, unsigned clients)
 {
@@ -479,15 +629,15 @@ uint64_t bwl_world_fingerprint(const bwl_world *w, bool plain)
     if (w->scenario->servers > 1) {
         restart(&p, w, 0x7365);
         put_budgets(&p, w);
-        return bwl_fingerprint_of_several(&p, w);
+        return of_several(&p, w);
     }
     if (w->scenario->protocol->uses_push)
         bwl_draw_ranks(&drawn, w);
     for (unsigned i = 0; i < clients && !plain; i++)
         prints[i] = alone(&p, w, i);
-    for (unsigned i = 0; i < bwl_orders_count(clients, plain); i++)
-        if (plain || fits(prints, bwl_orders[i], clients)) {
-            uint64_t hash = in_order(&p, w, bwl_orders[i]);
+    for (unsigned i = 0; i < orders_count(clients, plain); i++)
+        if (plain || fits(prints, orders[i], clients)) {
+            uint64_t hash = in_order(&p, w, orders[i]);
             smallest      = hash < smallest ? hash : smallest;
         }
     return smallest;

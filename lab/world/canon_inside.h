@@ -1,6 +1,5 @@
 /*
- * canon_inside.h -- shared by canon.c, canon_servers.c and canon_waiting.c: the state of a
- * fingerprint.
+ * canon_inside.h -- shared by canon.c and canon_waiting.c: the state of a fingerprint.
  */
 #pragma once
 
@@ -52,14 +51,6 @@ static inline void bwl_put(bwl_print *p, uint64_t x)
     p->hash = bwl_rotate(p->hash ^ x, 27) * 5 + UINT64_C(0x52dce729);
 }
 
-static inline uint64_t bwl_print_finish(uint64_t x)
-{
-    x = (x ^ x >> 33) * UINT64_C(0xff51afd7ed558ccd);
-    x = (x ^ x >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
-    x ^= x >> 33;
-    return x == 0 ? 1 : x;
-}
-
 static inline void bwl_put_time(bwl_print *p, bwl_ms at)
 {
     if (at == BWL_NEVER)
@@ -92,21 +83,6 @@ static inline void bwl_put_token(bwl_print *p, uint16_t token)
     }
     bwl_put(p, name + 1u);
 }
-
-/* Leaves out its links. */
-void bwl_put_client(bwl_print *p, const bwl_world *w, const bwl_lab_client *c);
-
-/* The permutations of the clients; those of two clients come first. */
-enum { BWL_ORDERS_MAX = 6 };
-extern const uint8_t bwl_orders[BWL_ORDERS_MAX][BWL_CLIENTS_MAX];
-
-static inline unsigned bwl_orders_count(unsigned clients, bool plain)
-{
-    return plain || clients == 1 ? 1 : clients == 2 ? 2 : BWL_ORDERS_MAX;
-}
-
-uint64_t bwl_fingerprint_of_several(bwl_print *p, const bwl_world *w);
-void     bwl_put_redlock_state(bwl_print *p, const bwl_hold *h);
 
 void bwl_draw_ranks(bwl_drawn *ret_drawn, const bwl_world *w);
 

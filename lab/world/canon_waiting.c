@@ -1,5 +1,5 @@
 /*
- * canon_waiting.c -- the part of a fingerprint for a lock with a queue.  See canon.h.
+ * canon_waiting.c -- the part of a fingerprint for a lock with a queue.  See world.h.
  *
  * Tickets and fences are only compared: their order matters.  The name of a connection is the
  * number of newer ones.  Server times that the machine has seen count from now, by both clocks.
@@ -64,7 +64,7 @@ static bool is_asked(const bwl_lab_client *c, const bwl_message *message)
 {
     uint32_t replicas = bwl_synced_tag(&c->hold);
 
-    return message->tag == bwl_queue_state_of(&c->hold).in_flight.tag ||
+    return message->tag == bwl_queue_state_of(&c->hold)->in_flight.tag ||
            (replicas != 0 && message->tag == replicas);
 }
 
@@ -109,8 +109,8 @@ void bwl_draw_ranks(bwl_drawn *ret_drawn, const bwl_world *w)
         if (!c->is_running)
             continue;
         add(&ret_drawn->fences, c->hold.fence);
-        add(&ret_drawn->fences, bwl_queue_state_of(&c->hold).fence);
-        add(&ret_drawn->tickets, bwl_queue_state_of(&c->hold).ticket);
+        add(&ret_drawn->fences, bwl_queue_state_of(&c->hold)->fence);
+        add(&ret_drawn->tickets, bwl_queue_state_of(&c->hold)->ticket);
         add(&ret_drawn->tickets, w->waiting.waiters[i].ticket);
     }
 }
@@ -128,30 +128,30 @@ static void put_past(bwl_print *p, const bwl_world *w, bwl_ms at)
 
 void bwl_put_queue_state(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
 {
-    bwl_queue_state v = bwl_queue_state_of(&c->hold);
+    const bwl_queue_state        *v      = bwl_queue_state_of(&c->hold);
+    const bwl_queue_mutant_state *mutant = (const bwl_queue_mutant_state *)(const void *)v;
 
-    bwl_put(p, (uint64_t)v.phase << 32 | (uint64_t)v.provisional_ttl_ms << 3 |
-                   (uint64_t)v.may_wait << 2 | (uint64_t)v.was_held << 1 | (v.in_flight.tag != 0));
-    if (v.in_flight.tag != 0 || p->plain)
-        put_past(p, w, v.sent_at);
-    bwl_put(p, (uint64_t)v.lease_ms << 1 | (v.unconfirmed != 0));
-    put_rank(p, &p->drawn->fences, v.fence);
-    put_rank(p, &p->drawn->tickets, v.ticket);
+    bwl_put(p, (uint64_t)v->phase << 32 | (uint64_t)v->provisional_ttl_ms << 3 |
+                   (uint64_t)v->may_wait << 2 | (uint64_t)v->was_held << 1 |
+                   (v->in_flight.tag != 0));
+    if (v->in_flight.tag != 0 || p->plain)
+        put_past(p, w, v->sent_at);
+    bwl_put(p, (uint64_t)v->lease_ms << 1 | (v->unconfirmed != 0));
+    put_rank(p, &p->drawn->fences, v->fence);
+    put_rank(p, &p->drawn->tickets, v->ticket);
     bwl_put_token(p, bwl_queue_owes(&c->hold));
-    if (v.previous_may_own)
-        bwl_put(p, (uint64_t)v.next << 32 | v.next_command);
-    if (v.phase == BWL_QUEUE_QUEUED) {
-        bwl_put(p, (uint64_t)(p->now - v.seen.at));
-        bwl_put(p, v.seen.server_us == 0
+    if (v->previous_may_own)
+        bwl_put(p, (uint64_t)v->next << 32 | v->next_command);
+    if (v->phase == BWL_QUEUE_QUEUED) {
+        bwl_put(p, (uint64_t)(p->now - v->seen.at));
+        bwl_put(p, v->seen.server_us == 0
                        ? UINT64_MAX
-                       : (uint64_t)(bwl_model_us(&w->servers[BWL_ONLY].redis) - v.seen.server_us));
+                       : (uint64_t)(bwl_model_us(&w->servers[BWL_ONLY].redis) - v->seen.server_us));
     }
     if (!bwl_is_synced(&c->hold) && (c->hold.protocol->event != bwl_queue.event ||
                                      c->hold.protocol->command != bwl_queue.command)) {
-        bwl_queue_mutant_state mutant;
-        memcpy(&mutant, c->hold.memory, sizeof mutant);
-        bwl_put_time(p, mutant.until);
-        bwl_put(p, mutant.until != 0);
+        bwl_put_time(p, mutant->until);
+        bwl_put(p, mutant->until != 0);
     }
 }
 
@@ -163,7 +163,7 @@ static unsigned age_of(const bwl_world *w, unsigned client, unsigned push_channe
                              : (unsigned)w->waiting.waiters[client].push_channel - push_channel;
 }
 
-static void put_place(bwl_print *p, const bwl_world *w, const bwl_lab_queue_status *queue_status)
+static void put_place(bwl_print *p, const bwl_world *w, const bwl_queue_status *queue_status)
 {
     bwl_put(p, (uint64_t)queue_status->kind << 16 | (uint64_t)queue_status->rank << 8 |
                    (uint64_t)queue_status->is_ours << 1 | queue_status->ends);
@@ -192,7 +192,7 @@ void bwl_put_waiting_message(bwl_print *p, const bwl_world *w, const bwl_lab_cli
     unsigned client     = (unsigned)(c - w->clients);
     bool     of_round   = c->is_running && message->round == c->round;
     bool     is_current = of_round && is_asked(c, message);
-    bool     confirms   = of_round && message->tag == bwl_queue_state_of(&c->hold).unconfirmed;
+    bool     confirms   = of_round && message->tag == bwl_queue_state_of(&c->hold)->unconfirmed;
     bool     is_latest  = of_round && message->tag == w->waiting.waiters[client].latest_tag;
 
     bwl_put(p, (uint64_t)message->kind << 16 | (uint64_t)message->answer << 8 |
@@ -231,21 +231,6 @@ void bwl_put_waiter(bwl_print *p, const bwl_world *w, unsigned client)
                    (uint64_t)age_of(w, client, s->old_channels[1]) << 16 | s->named_claim_ms);
 }
 
-/* The member after `last`, or the first; NULL: none. */
-static const bwl_model_item *next_in_line(const bwl_model_data *data, const bwl_model_item *last)
-{
-    const bwl_model_item *next = NULL;
-
-    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
-        const bwl_model_item *item = &data->items[i];
-        if (item->is_there && item->key == BWL_MODEL_QUEUE &&
-            (last == NULL || bwl_member_is_before(last, item)) &&
-            (next == NULL || bwl_member_is_before(item, next)))
-            next = item;
-    }
-    return next;
-}
-
 static void put_heartbeats(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
                            unsigned client)
 {
@@ -275,7 +260,7 @@ void bwl_put_line(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
 {
     const bwl_model_item *item = NULL;
 
-    while ((item = next_in_line(data, item)) != NULL) {
+    while ((item = bwl_model_line_next(data, item)) != NULL) {
         bwl_member m = bwl_member_of(item->member);
         bwl_put_token(p, m.token);
         bwl_put(p, (uint64_t)age_of(w, bwl_token_client(m.token), m.push_channel) << 16 |

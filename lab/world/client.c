@@ -1,8 +1,11 @@
-#include "lab/world/client.h"
-#include "lab/world/connection.h"
-#include "lab/world/bookkeeping.h"
+/*
+ * client.c -- a client of the world: the lock machine and its caller.
+ *
+ * The caller uses only results.  It works from HELD until a result ends the hold or until it
+ * releases, and never reads a clock.
+ */
+#include "lab/world/inside.h"
 #include "lab/model/words.h"
-#include "lab/world/waiting.h"
 
 /* A client may send this many commands at one moment without a request of its caller: release a
  * late grant, try again, renew.  More than that is a client that hammers the server. */
@@ -13,31 +16,30 @@ enum { MUTATION_MS = 3 };
 
 /* ---- the caller ------------------------------------------------------------------------------ */
 
-/* An extension must reach the requested time, or the end of the maximum hold. */
-static bool is_short(const bwl_world *w, const bwl_lab_client *c)
+static void held_told(bwl_world *w, bwl_lab_client *c)
 {
     bwl_ms extend_ms = w->scenario->extend_ms;
     bwl_ms until     = c->caller.extended_at + extend_ms - bwl_drift_ms(extend_ms);
-
-    return c->hold.until < bwl_ms_min(until, c->hold.ends_at);
-}
-
-static void held_told(bwl_world *w, bwl_lab_client *c)
-{
-    bool asked = c->caller.is_working ? c->caller.extends : !c->caller.cancels;
+    bool   asked     = c->caller.is_working ? c->caller.extends : !c->caller.cancels;
 
     if (!asked || c->caller.releases || c->caller.is_told_end)
         w->broken |= BWL_INVARIANT_TOLD;
-    if (!c->caller.is_working && bwl_wait_is_kept(w))
-        bwl_wait_held(w, (unsigned)(c - w->clients));
+    if (!c->caller.is_working && bwl_wait_is_kept(w)) {
+        /* After a data loss, an older holder may get its result later. */
+        if ((w->scenario->invariants & BWL_INVARIANT_ONE_HOLDER) != 0 &&
+            c->hold.fence <= w->waiting.held_fence)
+            w->broken |= BWL_INVARIANT_FENCE;
+        w->waiting.held_fence = c->hold.fence;
+    }
     if (!c->caller.is_working) {
         w->got_lock          = true;
         c->book.is_removed   = false;
         c->book.is_of_old    = false;
         c->caller.held_since = c->clock.now;
     }
-    if (c->caller.extends && is_short(w, c))
-        w->broken |= BWL_INVARIANT_TOLD;
+    if (c->caller.extends && c->hold.until < bwl_ms_min(until, c->hold.ends_at))
+        w->broken |=
+            BWL_INVARIANT_TOLD; /* it must reach that time, or the end of the maximum hold */
     c->caller.due_by     = BWL_NEVER;
     c->caller.is_working = true;
     c->caller.extends    = false;
@@ -77,15 +79,6 @@ static bool is_false(const bwl_world *w, const bwl_lab_client *c, bwl_outcome_ki
     return kind == BWL_LOST && c->book.is_removed && w->scenario->servers == 1;
 }
 
-static unsigned faults_so_far(const bwl_world *w)
-{
-    unsigned faults = 0;
-
-    for (unsigned i = BWL_LOSS; i <= BWL_REFUSAL; i++)
-        faults += (unsigned)w->scenario->budget[i] - w->left[i];
-    return faults;
-}
-
 /* Renewal tolerates one failure.  (A server that loses the key takes the lock from any holder.) */
 static bool is_lost_for_nothing(const bwl_world *w, const bwl_lab_client *c)
 {
@@ -93,13 +86,15 @@ static bool is_lost_for_nothing(const bwl_world *w, const bwl_lab_client *c)
                                               BWL_EVICTION, BWL_STRANGER, BWL_STOP };
     const bwl_scenario     *s             = w->scenario;
     bool                    server_failed = false;
+    unsigned                faults        = 0;
 
     for (unsigned i = 0; i < sizeof of_server / sizeof of_server[0]; i++)
         if (w->left[of_server[i]] != s->budget[of_server[i]])
             server_failed = true;
-
+    for (unsigned i = BWL_LOSS; i <= BWL_REFUSAL; i++)
+        faults += (unsigned)s->budget[i] - w->left[i];
     return s->terms.renews && s->terms.max_hold_ms == BWL_NEVER && !c->book.was_kept &&
-           !server_failed && faults_so_far(w) <= 1;
+           !server_failed && faults <= 1;
 }
 
 static void caller_hears(bwl_world *w, bwl_lab_client *c, const bwl_outcome *out)
@@ -141,30 +136,22 @@ static bwl_ms lease_written(const bwl_world *w, const bwl_lab_client *c)
     return lease_ms;
 }
 
-/* DISPATCH_NEXT repeats until all dead waiters are skipped; a replicated lock checks its replicas
- * once more per attempt. */
-static unsigned asks_at_once_max(const bwl_world *w, const bwl_send *send)
-{
-    unsigned max = ASKS_AT_ONCE_MAX;
-
-    if (send->command == REDIS_QUEUE_DISPATCH_NEXT)
-        max += BWL_MODEL_ITEMS;
-    if (w->scenario->options.replicas > 0)
-        max += 2;
-    return max * w->scenario->servers;
-}
-
 static void put(bwl_world *w, unsigned client, const bwl_send *send)
 {
     bwl_lab_client *c              = &w->clients[client];
     bwl_link       *link           = &w->servers[send->node].links[client];
+    unsigned        most           = ASKS_AT_ONCE_MAX;
     uint16_t        previous_token = bwl_token_read(c->hold.previous_token);
     uint16_t        token =
         bwl_redis_uses_previous_token(send) ? previous_token : bwl_world_token_of(w, client);
 
     assert(send->node < w->scenario->servers);
     assert(!c->hold.protocol->uses_token || bwl_token_is_ours(c->hold.request.token));
-    if (++c->book.asked_now > asks_at_once_max(w, send))
+    if (send->command == REDIS_QUEUE_DISPATCH_NEXT)
+        most += BWL_MODEL_ITEMS; /* it repeats until all dead waiters are skipped */
+    if (w->scenario->options.replicas > 0)
+        most += 2; /* it checks its replicas once more per attempt */
+    if (++c->book.asked_now > most * w->scenario->servers)
         w->broken |= BWL_INVARIANT_PAUSES;
     assert(link->count < BWL_MESSAGES_MAX);
     link->messages[link->count++] = (bwl_message){
@@ -256,7 +243,7 @@ static bwl_random fresh(bwl_world *w, unsigned client, uint8_t chance)
     return bwl_token_random(bwl_token_number(client, c->tokens + 1u), chance);
 }
 
-static void event(bwl_world *w, unsigned client, bwl_event ev, uint8_t chance)
+void bwl_sim_client_event(bwl_world *w, unsigned client, bwl_event ev, uint8_t chance)
 {
     bwl_effects fx     = { 0 };
     past        before = look_at(w, client);
@@ -284,31 +271,26 @@ static bwl_ms wait_of(const bwl_scenario *s, unsigned client)
     return (s->tries_once_of >> client & 1) != 0 ? 0 : s->wait_ms;
 }
 
-static void new_round(bwl_world *w, bwl_lab_client *c)
+/* When a call that waits has its result, if nothing is slow. */
+static bwl_ms due_after(const bwl_world *w, const bwl_lab_client *c, bwl_ms wait_ms)
 {
-    const bwl_scenario *s = w->scenario;
+    return bwl_ms_add(bwl_ms_add(c->clock.now, wait_ms), w->scenario->terms.answer_ms);
+}
+
+static void new_round(bwl_world *w, unsigned client)
+{
+    bwl_lab_client *c      = &w->clients[client];
+    bwl_lab_waiter *waiter = &w->waiting.waiters[client];
 
     if (c->rounds_left != BWL_ANY)
         c->rounds_left--;
     c->round++;
-    c->is_running          = true;
-    c->caller.is_working   = false;
-    c->book.was_slow       = false;
-    c->book.was_kept       = false;
-    c->caller.is_told_end  = false;
-    c->caller.extends      = false;
-    c->caller.releases     = false;
-    c->caller.cancels      = false;
-    c->caller.yields       = false;
-    c->book.is_removed     = false;
-    c->book.is_of_old      = false;
-    c->book.asked_now      = 0;
-    c->caller.trusts_until = 0;
-    bwl_book_new_round(c);
-    if (bwl_wait_is_kept(w))
-        bwl_wait_new_round(w, (unsigned)(c - w->clients));
-    c->caller.due_by = bwl_ms_add(bwl_ms_add(c->clock.now, wait_of(s, (unsigned)(c - w->clients))),
-                                  s->terms.answer_ms);
+    c->is_running   = true;
+    c->book         = (bwl_lab_book){ 0 };
+    c->caller       = (bwl_lab_caller){ .due_by = due_after(w, c, wait_of(w->scenario, client)) };
+    waiter->was_cut = false;
+    waiter->latest_tag = 0;
+    waiter->ticket     = 0;
 }
 
 void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
@@ -321,7 +303,7 @@ void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
 
     assert(!c->is_running);
     assert(c->rounds_left > 0);
-    new_round(w, c);
+    new_round(w, client);
     if ((s->mutations & BWL_MUTATION_NO_MAX_HOLD) != 0)
         terms.max_hold_ms = BWL_NEVER;
     terms.lease_ms = s->lease_of_ms[client];
@@ -368,8 +350,8 @@ void bwl_sim_client_yield(bwl_world *w, unsigned client, uint8_t chance)
     c->caller.is_working = false;
     c->book.was_slow     = false;
     c->caller.extends    = false;
-    c->caller.due_by     = bwl_ms_add(bwl_ms_add(c->clock.now, s->wait_ms), s->terms.answer_ms);
-    bwl_book_new_round(c);
+    c->caller.due_by     = due_after(w, c, s->wait_ms);
+    c->book.came = c->book.turn = c->book.fence = 0;
     bwl_hold_yield(&c->hold, &random, moment(w, client), bwl_ms_add(c->clock.now, s->wait_ms), &fx);
     after(w, client, &fx);
     compare_with(w, client, before);
@@ -399,11 +381,6 @@ void bwl_sim_client_cancel(bwl_world *w, unsigned client)
     after(w, client, &fx);
 }
 
-void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance)
-{
-    event(w, client, (bwl_event){ .kind = BWL_ALARM }, chance);
-}
-
 static void show(const bwl_world *w, const bwl_message *answer, bwl_redis_value *room,
                  bwl_event *ev)
 {
@@ -423,10 +400,9 @@ static void show(const bwl_world *w, const bwl_message *answer, bwl_redis_value 
 void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server,
                          const bwl_message *question, uint8_t chance)
 {
-    bwl_lab_client  *c  = &w->clients[client];
-    bwl_event        ev = { .kind = BWL_DOWN, .node = (uint8_t)server, .tag = question->tag };
-    bwl_queue_status queue_status;
-    bwl_redis_value  value;
+    bwl_lab_client *c  = &w->clients[client];
+    bwl_event       ev = { .kind = BWL_DOWN, .node = (uint8_t)server, .tag = question->tag };
+    bwl_redis_value value;
 
     if (!c->is_running || question->round != c->round)
         return;
@@ -434,12 +410,12 @@ void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server,
         ev.kind   = BWL_REPLY;
         ev.answer = (bwl_answer)question->answer;
         show(w, question, &value, &ev);
-        if (bwl_queue_is(question->command))
-            ev.details = bwl_wait_place(w, question, &queue_status);
-        if (ev.details == &queue_status)
+        if (bwl_queue_is(question->command)) {
+            ev.details = bwl_wait_place(w, question);
             bwl_wait_heard(w, client, question);
+        }
     }
-    event(w, client, ev, chance);
+    bwl_sim_client_event(w, client, ev, chance);
     if (bwl_world_believes(w, client) == 0 || w->scenario->servers > 1)
         return; /* a single server may answer NO: HONEST checks the majority */
     if (question->command == REDIS_QUEUE_EXTEND && ev.answer == BWL_NO &&
@@ -454,17 +430,14 @@ void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server,
 /* The engine finds the waiter by the nonce in its token. */
 void bwl_sim_client_pushed(bwl_world *w, unsigned client, const bwl_message *push, uint8_t chance)
 {
-    bwl_lab_client  *c            = &w->clients[client];
-    bwl_queue_status queue_status = { 0 };
-    bwl_event        ev           = {
-                         .kind    = BWL_PUSH,
-                         .answer  = BWL_YES,
-                         .number  = (uint64_t)push->timestamp,
-                         .details = bwl_wait_place(w, push, &queue_status),
-    };
+    const bwl_lab_client *c  = &w->clients[client];
+    bwl_event             ev = { .kind    = BWL_PUSH,
+                                 .answer  = BWL_YES,
+                                 .number  = (uint64_t)push->timestamp,
+                                 .details = bwl_wait_place(w, push) };
 
     if (c->is_running && bwl_world_token_of(w, client) == push->token)
-        event(w, client, ev, chance);
+        bwl_sim_client_event(w, client, ev, chance);
 }
 
 /* As src/engine/redis/lock_tracker.c on a new connection, before its first command. */

@@ -1,6 +1,10 @@
-#include "lab/world/connection.h"
-#include "lab/world/client.h"
-#include "lab/world/waiting.h"
+/*
+ * connection.c -- the messages between a client and a server: delivery, loss, late arrival.
+ *
+ * As in the real engine, a connection is closed when the engine stops waiting for an answer, and
+ * every request in flight on it gets DOWN.
+ */
+#include "lab/world/inside.h"
 #include "protocol/quorum.h"
 
 static bwl_message take(bwl_message *messages, uint8_t *count, unsigned i)
@@ -25,7 +29,7 @@ static void excuse(bwl_world *w, unsigned client, bwl_server *server, const bwl_
                       message->command == REDIS_QUEUE_CANCEL;
 
     if (bwl_wait_is_kept(w) && gives_back && (was_last || is_refused))
-        bwl_wait_excuse(w, client);
+        w->waiting.waiters[client].orphans++;
     if (gives_back && message->token == bwl_model_owner(&server->redis) && (was_last || is_refused))
         server->key_excused = true;
 }
@@ -98,15 +102,6 @@ bwl_message bwl_connection_take_late(bwl_link *link, unsigned i)
     return message;
 }
 
-/* The model forgets what the earlier of two broken connections watched, so commands that depend on
- * it never arrive.  Any late message may be lost. */
-static void lose_watched(bwl_link *link, unsigned count)
-{
-    for (unsigned i = count; i-- > 0;)
-        if (link->late[i].command == REDIS_DELETE_WATCHED || link->late[i].command == REDIS_UNWATCH)
-            (void)take(link->late, &link->late_count, i);
-}
-
 /* The server keeps a broken connection while messages may still arrive on it.  A connection without
  * messages does not replace an earlier one that has some. */
 static void break_at_server(bwl_world *w, unsigned client, bwl_server *server, unsigned late_before)
@@ -119,8 +114,11 @@ static void break_at_server(bwl_world *w, unsigned client, bwl_server *server, u
         bwl_wait_broke_at_server(w, client, has_messages);
         return;
     }
-    if (has_messages)
-        lose_watched(link, late_before);
+    /* The model forgets what the earlier of two broken connections watched, so commands that depend
+     * on it never arrive.  Any late message may be lost. */
+    for (unsigned i = late_before; has_messages && i-- > 0;)
+        if (link->late[i].command == REDIS_DELETE_WATCHED || link->late[i].command == REDIS_UNWATCH)
+            (void)take(link->late, &link->late_count, i);
     if (has_messages || link->late_count == 0)
         bwl_model_redis_break(&server->redis, client);
     else
@@ -214,24 +212,21 @@ void bwl_connection_server_gone(bwl_world *w, unsigned client, unsigned k)
     link->late_count = 0;
 }
 
-/* True if the answer can still change the machine; otherwise it never will. */
-static bool matters(const bwl_lab_client *c, const bwl_message *message)
-{
-    const bwl_redlock_state *r = (const bwl_redlock_state *)(const void *)c->hold.memory;
-
-    if (!c->is_running || message->round != c->round || message->tag != r->round)
-        return false;
-    return !r->is_decided || r->verb == BWL_EXTEND;
-}
-
+/* An answer can change the machine while its round is open, or extends. */
 void bwl_connection_drop_ineffective(bwl_world *w)
 {
-    for (unsigned k = 0; k < w->scenario->servers; k++)
-        for (unsigned i = 0; i < w->scenario->clients; i++) {
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        const bwl_lab_client    *c = &w->clients[i];
+        const bwl_redlock_state *r = (const bwl_redlock_state *)(const void *)c->hold.memory;
+        bool can_change            = c->is_running && (!r->is_decided || r->verb == BWL_EXTEND);
+
+        for (unsigned k = 0; k < w->scenario->servers; k++) {
             bwl_link *link = &w->servers[k].links[i];
-            while (link->answered > 0 && !matters(&w->clients[i], &link->messages[0])) {
+            while (link->answered > 0 && !(can_change && link->messages[0].round == c->round &&
+                                           link->messages[0].tag == r->round)) {
                 (void)take(link->messages, &link->count, 0);
                 link->answered--;
             }
         }
+    }
 }

@@ -1,5 +1,5 @@
 /*
- * private_state.h -- the private state of protocols and mutants, as the normal form (canon.h) and
+ * private_state.h -- the private state of protocols and mutants, as the normal form (world.h) and
  * the invariants read it.
  */
 #pragma once
@@ -8,7 +8,6 @@
 #include "lab/base/token_number.h"
 #include "lock/machine.h"
 #include "protocol/state.h"
-#include <string.h>
 
 /* The state of a mutant, after the 32 bytes of the inner protocol. */
 enum { BWL_MUTANT_INNER_SIZE = 32 };
@@ -28,31 +27,25 @@ typedef struct bwl_queue_mutant_state {
     bwl_ms          until; /* that was told */
 } bwl_queue_mutant_state;
 
-/* The states of a hold, copied from its memory.  A wrapper around a protocol stores the state of
- * the protocol first, then its own. */
+/* The states of a hold, in its memory.  A wrapper around a protocol stores that protocol's state
+ * first, then its own. */
 
-static inline bwl_token_state bwl_token_state_of(const bwl_hold *h)
+static inline const bwl_token_state *bwl_token_state_of(const bwl_hold *h)
 {
-    bwl_token_state state;
-
-    assert(h->protocol->state_size >= sizeof state);
-    memcpy(&state, h->memory, sizeof state);
-    return state;
+    assert(h->protocol->state_size >= sizeof(bwl_token_state));
+    return (const bwl_token_state *)(const void *)h->memory;
 }
 
-static inline bwl_queue_state bwl_queue_state_of(const bwl_hold *h)
+static inline const bwl_queue_state *bwl_queue_state_of(const bwl_hold *h)
 {
-    bwl_queue_state state;
-
-    assert(h->protocol->state_size >= sizeof state);
-    memcpy(&state, h->memory, sizeof state);
-    return state;
+    assert(h->protocol->state_size >= sizeof(bwl_queue_state));
+    return (const bwl_queue_state *)(const void *)h->memory;
 }
 
 /* The token that this hold must release first; 0: none. */
 static inline uint16_t bwl_queue_owes(const bwl_hold *h)
 {
-    return bwl_queue_state_of(h).previous_may_own ? bwl_token_read(h->previous_token) : 0;
+    return bwl_queue_state_of(h)->previous_may_own ? bwl_token_read(h->previous_token) : 0;
 }
 
 /* True for the protocols of src/protocol/replicated.c and their mutants. */
@@ -61,16 +54,13 @@ static inline bool bwl_is_synced(const bwl_hold *h)
     return h->protocol != NULL && h->request.options->replicas > 0;
 }
 
-static inline bwl_synced_state bwl_synced_state_of(const bwl_hold *h)
+static inline const bwl_synced_state *bwl_synced_state_of(const bwl_hold *h)
 {
-    bwl_synced_state state;
-
-    memcpy(&state, h->memory, sizeof state);
-    return state;
+    return (const bwl_synced_state *)(const void *)h->memory;
 }
 
 /* The tag of the request to the replicas in flight; 0: none. */
 static inline uint32_t bwl_synced_tag(const bwl_hold *h)
 {
-    return bwl_is_synced(h) ? bwl_synced_state_of(h).tag : 0;
+    return bwl_is_synced(h) ? bwl_synced_state_of(h)->tag : 0;
 }

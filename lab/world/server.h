@@ -1,13 +1,15 @@
 /*
- * server.h -- a server of a world, and the messages between it and the clients.
+ * server.h -- a server of a world, the messages between it and the clients, and what a lock with a
+ * queue adds.
  */
 #pragma once
 
 #include "lab/model/redis.h"
 #include "lab/world/scenario.h"
+#include "protocol/store/queue.h"
 #include "protocol/store/redis.h"
 
-enum { BWL_MESSAGES_MAX = 8 };
+enum { BWL_MESSAGES_MAX = 8, BWL_PLACES_MAX = 16 };
 
 typedef enum bwl_message_kind {
     BWL_MESSAGE_REQUEST = 1,
@@ -59,3 +61,28 @@ typedef struct bwl_server {
     int32_t  young_for; /* hundredths of its ms without a vote after its start */
     bwl_link links[BWL_CLIENTS_MAX];
 } bwl_server;
+
+typedef struct bwl_lab_waiter {
+    uint8_t push_channel;  /* of the current connection, from 1 */
+    bool    is_connected;  /* the server knows it */
+    bool    may_kill;      /* the server knows the previous one */
+    bool    was_cut;       /* its connection or its entry was lost in this round */
+    uint8_t orphans;       /* how many grants without a receiver are allowed */
+    uint8_t maybe_orphans; /* ... until the server closes the old connection */
+    uint8_t
+        old_channels[2]; /* the latest channel known to the server, and the latest sent; 0: none */
+    uint16_t named_token;
+    uint16_t named_claim_ms;
+    uint32_t latest_tag;
+    uint64_t ticket; /* its ticket in this round; 0: none */
+} bwl_lab_waiter;
+
+typedef struct bwl_lab_waiting {
+    bwl_queue_status places[BWL_PLACES_MAX];
+    bwl_lab_waiter   waiters[BWL_CLIENTS_MAX];
+    int64_t          fence;      /* the highest that the server returned */
+    uint64_t         held_fence; /* the highest that a caller got */
+    uint16_t         owner;      /* the owner of the lock */
+    bool             is_orphan;  /* no client wants it */
+    bool             may_be_orphan;
+} bwl_lab_waiting;

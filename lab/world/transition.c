@@ -1,7 +1,7 @@
 /*
  * transition.c -- the transitions that are possible in a world, and the budget that pays for each.
  */
-#include "lab/world/waiting.h"
+#include "lab/world/inside.h"
 
 static void add_at(bwl_transitions *transitions, bwl_transition_kind kind, unsigned client,
                    unsigned server, unsigned which)
@@ -115,24 +115,21 @@ static void add_links(const bwl_world *w, bwl_transitions *transitions, unsigned
         bwl_wait_add_transitions(w, transitions, client);
 }
 
-static bool is_on_the_wire(const bwl_message *message)
-{
-    return message->kind == BWL_MESSAGE_REQUEST ||
-           (message->kind == BWL_MESSAGE_ANSWER && message->answer != BWL_NOT_SENT);
-}
-
 static void add_link_faults(const bwl_world *w, bwl_transitions *transitions, unsigned client,
                             unsigned k)
 {
     const bwl_link *link      = &w->servers[k].links[client];
     unsigned        questions = (unsigned)link->count - link->answered;
     bool            keeps     = (w->scenario->mutations & BWL_MUTATION_KEEPS_UNREAD) != 0;
-    bool            is_open   = bwl_wait_listens(w, client);
-    bool            awaits    = false;
+    bool            is_open   = bwl_wait_is_kept(w) && w->clients[client].is_running &&
+                   w->waiting.waiters[client].is_connected;
+    bool awaits = false;
 
     for (unsigned i = 0; i < link->count; i++) {
-        is_open = is_open || is_on_the_wire(&link->messages[i]);
-        awaits  = awaits || !link->messages[i].is_settled;
+        const bwl_message *message = &link->messages[i];
+        is_open                    = is_open || message->kind == BWL_MESSAGE_REQUEST ||
+                  (message->kind == BWL_MESSAGE_ANSWER && message->answer != BWL_NOT_SENT);
+        awaits = awaits || !message->is_settled;
     }
     if (keeps && awaits)
         add_at(transitions, BWL_TRANSITION_STOP_WAITING, client, k, 0);
@@ -227,33 +224,58 @@ void bwl_world_transitions(const bwl_world *w, bwl_transitions *ret_transitions)
     add_only_server_faults(w, ret_transitions);
 }
 
-static const uint8_t budgets[] = {
-#define X(name, text, budget, actor) [BWL_TRANSITION_##name] = BWL_##budget,
+typedef struct transition_row {
+    const char *name;
+    const char *words;
+    bwl_budget  budget;
+    bwl_actor   actor;
+} transition_row;
+
+static const transition_row rows[BWL_TRANSITIONS_END] = {
+#define X(name, text, budget, actor, words) \
+    [BWL_TRANSITION_##name] = { text, words, BWL_##budget, BWL_ACTOR_##actor },
     BWL_TRANSITIONS(X)
 #undef X
 };
 
-static const uint8_t actors[] = {
-#define X(name, text, budget, actor) [BWL_TRANSITION_##name] = BWL_ACTOR_##actor,
-    BWL_TRANSITIONS(X)
-#undef X
-};
+static const transition_row *row_of(unsigned kind)
+{
+    assert(kind > 0);
+    assert(kind < BWL_TRANSITIONS_END);
+    return &rows[kind];
+}
+
+const char *bwl_transition_name(unsigned kind)
+{
+    return row_of(kind)->name;
+}
+
+const char *bwl_transition_sentence(unsigned kind)
+{
+    return row_of(kind)->words;
+}
+
+unsigned bwl_transition_named(const char *name)
+{
+    for (unsigned i = 1; i < BWL_TRANSITIONS_END; i++)
+        if (strcmp(name, rows[i].name) == 0)
+            return i;
+    return 0;
+}
 
 bwl_actor bwl_transition_actor(bwl_transition transition)
 {
-    assert(transition.kind > 0);
-    assert(transition.kind < BWL_TRANSITIONS_END);
-    return (bwl_actor)actors[transition.kind];
+    return row_of(transition.kind)->actor;
 }
 
 bwl_budget bwl_transition_budget(const bwl_world *w, bwl_transition transition)
 {
-    assert(transition.kind > 0);
-    assert(transition.kind < BWL_TRANSITIONS_END);
+    bwl_budget budget = row_of(transition.kind)->budget;
+
     if (transition.kind == BWL_TRANSITION_PASS)
         return bwl_world_is_urgent(w) ? BWL_SLOW : BWL_BUDGET_NONE;
     if (transition.kind != BWL_TRANSITION_SERVE || transition.which == 0)
-        return (bwl_budget)budgets[transition.kind];
+        return budget;
     if (transition.which == BWL_WHICH_NOSCRIPT)
         return BWL_NOSCRIPT;
     return transition.which == BWL_RETRYABLE ? BWL_DENIAL : BWL_REFUSAL;

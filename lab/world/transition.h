@@ -5,56 +5,54 @@
 
 #include "core/core.h"
 
-/* X(NAME, name in files, budget that pays (SERVE and PASS: see transition.c), who acts) */
-#define BWL_TRANSITIONS(X)                                                                        \
-    X(SERVE, "serve", BUDGET_NONE, OTHER)           /* which: an error to answer instead, or 0 */ \
-    X(SERVE_LATE, "serve-late", BUDGET_NONE, OTHER) /* ... a late one; which: its index */        \
-    X(DELIVER, "deliver", BUDGET_NONE, OTHER)       /* the client hears the next answer */        \
-    X(ALARM, "alarm", BUDGET_NONE, CLIENT)                                                        \
-    X(START, "start", BUDGET_NONE, CLIENT)                                                        \
-    X(RELEASE, "release", BUDGET_NONE, CLIENT)                                                    \
-    X(EXTEND, "extend", EXTEND_BY_CALLER, CLIENT)                                                 \
-    X(CANCEL, "cancel", CANCEL, CLIENT)                                                           \
-    X(PASS, "pass", BUDGET_NONE,                                                                  \
-      OTHER) /* time, to the next instant; which: 1: to just before it */                         \
-    X(BREAK, "break", LOSS,                                                                       \
-      CLIENT_FAULT) /* the connection; which: how many commands are unsent */                     \
-    X(STOP_WAITING, "stop-waiting", LOSS, CLIENT_FAULT) /* a mutation: keeps the connection */    \
-    X(CRASH, "crash", CRASH, CLIENT_FAULT)                                                        \
-    X(RESTART, "restart", RESTART, SERVER_FAULT)                                                  \
-    X(JUMP, "jump", JUMP, SERVER_FAULT)                                                           \
-    X(SAVE, "save", BUDGET_NONE, SERVER) /* the server saves its data; no fault */                \
-    X(RESTORE, "restore", RESTORE, SERVER_FAULT)                                                  \
-    X(FAILOVER, "failover", FAILOVER, SERVER_FAULT)                                               \
-    X(EVICT, "evict", EVICTION, SERVER_FAULT)                                                     \
-    X(STRANGER, "stranger", STRANGER, SERVER_FAULT)                                               \
-    X(STEP_WALL, "step-wall", WALL, CLIENT_FAULT) /* a client's wall clock */                     \
-    X(WRITE, "write", WRITE, CLIENT)              /* a client writes to what the lock protects */ \
-    X(RATE, "rate", RATE, CLIENT_FAULT)           /* a client's clock changes its rate */         \
-    X(LEARN, "learn", BUDGET_NONE, CLIENT)        /* a client reconnects and sees the restart */  \
-    X(LOSE_PUSH, "lose-push", LOST_PUSH, CLIENT_FAULT)                                            \
-    X(CLOSE, "close", BUDGET_NONE, SERVER)      /* the server closes a client's old connection */ \
-    X(BORROW, "borrow", BORROWER, SERVER_FAULT) /* another program takes the free lock */         \
-    X(GIVE_BACK, "give-back", BUDGET_NONE, SERVER) /* ... and deletes its key */                  \
-    X(SILENCE, "silence", SILENCE, SERVER_FAULT)   /* the first waiter counts as dead */          \
-    X(YIELD, "yield", YIELD, CLIENT)                                                              \
-    X(HALT, "halt", STOP, SERVER_FAULT) /* the server stops */                                    \
-    X(GO_ON, "go-on", BUDGET_NONE, SERVER)                                                        \
-    X(TIME_OUT, "time-out", BUDGET_NONE,                                                          \
-      CLIENT_FAULT) /* a late answer: the engine breaks the connection */
+/* X(NAME, name in files, budget that pays (SERVE and PASS: see transition.c), who acts, words).
+ *
+ * SERVE: the server executes the next command; which: an error to answer instead, or 0.
+ * SERVE_LATE: a late one; which: its index.  DELIVER: the client hears the next answer.
+ * PASS: time, to the next instant; which: 1: to just before it.
+ * BREAK: the connection; which: how many commands are unsent.  STOP_WAITING: a mutation: keeps it.
+ * EVICT: which: the key.  CLOSE: the server closes a client's old connection.
+ * TIME_OUT: a late answer: the engine breaks the connection. */
+#define BWL_TRANSITIONS(X)                                                                   \
+    X(SERVE, "serve", BUDGET_NONE, OTHER, NULL)                                              \
+    X(SERVE_LATE, "serve-late", BUDGET_NONE, OTHER, NULL)                                    \
+    X(DELIVER, "deliver", BUDGET_NONE, OTHER, NULL)                                          \
+    X(ALARM, "alarm", BUDGET_NONE, CLIENT, "alarm")                                          \
+    X(START, "start", BUDGET_NONE, CLIENT, "acquire")                                        \
+    X(RELEASE, "release", BUDGET_NONE, CLIENT, "release")                                    \
+    X(EXTEND, "extend", EXTEND_BY_CALLER, CLIENT, "extend")                                  \
+    X(CANCEL, "cancel", CANCEL, CLIENT, "cancel")                                            \
+    X(PASS, "pass", BUDGET_NONE, OTHER, NULL)                                                \
+    X(BREAK, "break", LOSS, CLIENT_FAULT, "connection breaks")                               \
+    X(STOP_WAITING, "stop-waiting", LOSS, CLIENT_FAULT, "waits no longer")                   \
+    X(CRASH, "crash", CRASH, CLIENT_FAULT, "CRASHES")                                        \
+    X(RESTART, "restart", RESTART, SERVER_FAULT, "RESTARTS, empty")                          \
+    X(JUMP, "jump", JUMP, SERVER_FAULT, "its CLOCK STEPS")                                   \
+    X(SAVE, "save", BUDGET_NONE, SERVER, "saves")                                            \
+    X(RESTORE, "restore", RESTORE, SERVER_FAULT, "RESTARTS with what it saved")              \
+    X(FAILOVER, "failover", FAILOVER, SERVER_FAULT, "ANOTHER takes over, one change behind") \
+    X(EVICT, "evict", EVICTION, SERVER_FAULT, NULL)                                          \
+    X(STRANGER, "stranger", STRANGER, SERVER_FAULT, "a STRANGER sets the key")               \
+    X(STEP_WALL, "step-wall", WALL, CLIENT_FAULT, "its TIME OF DAY steps")                   \
+    X(WRITE, "write", WRITE, CLIENT, "writes")                                               \
+    X(RATE, "rate", RATE, CLIENT_FAULT, NULL)                                                \
+    X(LEARN, "learn", BUDGET_NONE, CLIENT, "learns of the restart")                          \
+    X(LOSE_PUSH, "lose-push", LOST_PUSH, CLIENT_FAULT, "loses the push")                     \
+    X(CLOSE, "close", BUDGET_NONE, SERVER, NULL)                                             \
+    X(BORROW, "borrow", BORROWER, SERVER_FAULT, "a BORROWER takes the key")                  \
+    X(GIVE_BACK, "give-back", BUDGET_NONE, SERVER, "the borrower deletes its key")           \
+    X(SILENCE, "silence", SILENCE, SERVER_FAULT, "takes the FIRST IN LINE FOR DEAD")         \
+    X(YIELD, "yield", YIELD, CLIENT, "yield")                                                \
+    X(HALT, "halt", STOP, SERVER_FAULT, "STOPS")                                             \
+    X(GO_ON, "go-on", BUDGET_NONE, SERVER, "goes on")                                        \
+    X(TIME_OUT, "time-out", BUDGET_NONE, CLIENT_FAULT, "waits no longer: connection breaks")
 
-enum {
-    BWL_TRANSITION_NUMBER_0,
-#define X(name, text, budget, actor) BWL_TRANSITION_NUMBER_##name,
+typedef enum bwl_transition_kind {
+    BWL_TRANSITION_NONE = 0,
+#define X(name, text, budget, actor, words) BWL_TRANSITION_##name,
     BWL_TRANSITIONS(X)
 #undef X
         BWL_TRANSITIONS_END
-};
-
-typedef enum bwl_transition_kind {
-#define X(name, text, budget, actor) BWL_TRANSITION_##name = BWL_TRANSITION_NUMBER_##name,
-    BWL_TRANSITIONS(X)
-#undef X
 } bwl_transition_kind;
 
 /* Who acts, for a report; FAULT: it is shown as a fault. */

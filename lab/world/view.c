@@ -172,11 +172,6 @@ bwl_ms bwl_world_next_instant(const bwl_world *w)
     return at;
 }
 
-static bool is_link_urgent(const bwl_world *w, const bwl_server *server, const bwl_link *link)
-{
-    return !server->is_stopped || link->answered > 0 || bwl_world_is_overdue(w, link);
-}
-
 bool bwl_world_is_urgent(const bwl_world *w)
 {
     for (unsigned i = 0; i < w->scenario->clients; i++) {
@@ -186,9 +181,12 @@ bool bwl_world_is_urgent(const bwl_world *w)
     }
     for (unsigned k = 0; k < w->scenario->servers; k++) {
         const bwl_server *server = &w->servers[k];
-        for (unsigned i = 0; i < w->scenario->clients; i++)
-            if (server->links[i].count > 0 && is_link_urgent(w, server, &server->links[i]))
+        for (unsigned i = 0; i < w->scenario->clients; i++) {
+            const bwl_link *link = &server->links[i];
+            if (link->count > 0 &&
+                (!server->is_stopped || link->answered > 0 || bwl_world_is_overdue(w, link)))
                 return true;
+        }
     }
     return false;
 }

@@ -1,25 +1,14 @@
-#include "lab/world/waiting.h"
-#include "lab/model/inside.h"
+/*
+ * waiting.c -- what a lock with a queue adds: the engine's part, the server's part, the pushes.
+ *
+ * A push is a message among the answers: same connection, same order.  The server publishes to a
+ * push channel; each connection has a new one.  The server may still see a connection as open that
+ * has ended for its client: pushes to it are lost.  A new connection first kills the old one
+ * (CLIENT KILL) if it is allowed to.
+ */
+#include "lab/world/inside.h"
 #include "lab/model/words.h"
-#include "lab/model/queue.h"
 #include "lab/world/private_state.h"
-
-/* The invariants of a lock with a queue. */
-
-void bwl_wait_held(bwl_world *w, unsigned client)
-{
-    uint64_t fence = w->clients[client].hold.fence;
-
-    /* After a data loss, an older holder may get its result later. */
-    if ((w->scenario->invariants & BWL_INVARIANT_ONE_HOLDER) != 0 && fence <= w->waiting.held_fence)
-        w->broken |= BWL_INVARIANT_FENCE;
-    w->waiting.held_fence = fence;
-}
-
-void bwl_wait_excuse(bwl_world *w, unsigned client)
-{
-    w->waiting.waiters[client].orphans++;
-}
 
 static bool is_wanted(const bwl_world *w, uint16_t token)
 {
@@ -86,24 +75,9 @@ bool bwl_wait_is_empty(const bwl_world *w)
            w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_HEARTBEATS].kind == BWL_KIND_NONE;
 }
 
-enum { BORROWED_MS = 20, DEAD_MS = 3000 };
+enum { DEAD_MS = 3000 };
 
 /* ---- the engine ------------------------------------------------------------------------------ */
-
-void bwl_wait_start(bwl_world *w)
-{
-    assert(w->scenario->servers == 1);
-    w->waiting = (bwl_lab_waiting){ 0 };
-    for (unsigned i = 0; i < BWL_CLIENTS_MAX; i++)
-        w->waiting.waiters[i].push_channel = 1;
-}
-
-void bwl_wait_new_round(bwl_world *w, unsigned client)
-{
-    w->waiting.waiters[client].was_cut    = false;
-    w->waiting.waiters[client].latest_tag = 0;
-    w->waiting.waiters[client].ticket     = 0;
-}
 
 void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_send *send, bwl_message *message)
 {
@@ -139,12 +113,6 @@ static void put_message(bwl_link *link, unsigned at, const bwl_message *message)
     for (unsigned i = link->count++; i > at; i--)
         link->messages[i] = link->messages[i - 1];
     link->messages[at] = *message;
-}
-
-bool bwl_wait_listens(const bwl_world *w, unsigned client)
-{
-    return bwl_wait_is_kept(w) && w->clients[client].is_running &&
-           w->waiting.waiters[client].is_connected;
 }
 
 static unsigned push_at(const bwl_link *link)
@@ -234,24 +202,9 @@ bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_message *message)
     return true;
 }
 
-const bwl_queue_status *bwl_wait_place(const bwl_world *w, const bwl_message *message,
-                                       bwl_queue_status *room)
+const bwl_queue_status *bwl_wait_place(const bwl_world *w, const bwl_message *message)
 {
-    const bwl_lab_queue_status *queue_status;
-
-    if (message->queue_status == 0)
-        return NULL;
-    queue_status = &w->waiting.places[message->queue_status - 1];
-    *room        = (bwl_queue_status){
-               .kind      = (bwl_queue_status_kind)queue_status->kind,
-               .is_ours   = queue_status->is_ours,
-               .ends      = queue_status->ends,
-               .left_ms   = queue_status->left_ms,
-               .ticket    = queue_status->ticket,
-               .rank      = queue_status->rank,
-               .server_us = queue_status->server_us,
-    };
-    return room;
+    return message->queue_status != 0 ? &w->waiting.places[message->queue_status - 1] : NULL;
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */
@@ -274,15 +227,7 @@ static uint8_t keep_place(bwl_world *w, const bwl_queue_status *queue_status)
     while (at <= BWL_PLACES_MAX && is_used(w, at))
         at++;
     assert(at <= BWL_PLACES_MAX);
-    w->waiting.places[at - 1] = (bwl_lab_queue_status){
-        .kind      = (uint8_t)queue_status->kind,
-        .is_ours   = queue_status->is_ours,
-        .ends      = queue_status->ends,
-        .rank      = (uint8_t)queue_status->rank,
-        .left_ms   = (int32_t)queue_status->left_ms,
-        .ticket    = queue_status->ticket,
-        .server_us = queue_status->server_us,
-    };
+    w->waiting.places[at - 1] = *queue_status;
     return (uint8_t)at;
 }
 
@@ -327,12 +272,6 @@ static bool is_before_others(const bwl_world *w, unsigned client)
     return false;
 }
 
-static bool has_found_it_gone(const bwl_world *w, const bwl_message *message)
-{
-    return message->queue_status != 0 &&
-           w->waiting.places[message->queue_status - 1].kind == BWL_QUEUE_STATUS_GONE;
-}
-
 /* Notes the order of arrivals and grants, for the invariants. */
 static void note_turn(bwl_world *w, const bwl_message *message, uint16_t was_of)
 {
@@ -341,8 +280,11 @@ static void note_turn(bwl_world *w, const bwl_message *message, uint16_t was_of)
     unsigned        winner = bwl_token_client(owner);
     bwl_lab_client *c      = &w->clients[asker];
 
+    const bwl_queue_status *place = bwl_wait_place(w, message);
+
     bool joins = message->command == REDIS_QUEUE_JOIN ||
-                 (message->command == REDIS_QUEUE_REQUEUE && !has_found_it_gone(w, message));
+                 (message->command == REDIS_QUEUE_REQUEUE &&
+                  (place == NULL || place->kind != BWL_QUEUE_STATUS_GONE));
 
     if (joins && c->is_running && message->round == c->round && c->book.came == 0)
         c->book.came = ++w->arrivals;
@@ -357,28 +299,12 @@ static void note_turn(bwl_world *w, const bwl_message *message, uint16_t was_of)
         w->broken |= BWL_INVARIANT_FIRST_COME;
 }
 
-/* A waiter that was skipped as dead has lost its place. */
-static void note_silent(bwl_world *w, const bwl_queue_reply *reply)
-{
-    for (unsigned i = 0; i < reply->silent_count; i++) {
-        unsigned client = bwl_token_client(reply->silent[i]);
-        if (reply->silent[i] == bwl_world_token_of(w, client))
-            w->waiting.waiters[client].was_cut = true;
-    }
-}
-
-static bool is_free(const bwl_world *w)
-{
-    return bwl_model_owner(&w->servers[BWL_ONLY].redis) == 0 &&
-           w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_QUEUE].kind == BWL_KIND_NONE;
-}
-
 bwl_grant bwl_wait_serve(bwl_world *w, bwl_message *message)
 {
+    bwl_model_redis     *redis  = &w->servers[BWL_ONLY].redis;
     bwl_model_queue_args q      = question_of(w, message);
-    uint16_t             was_of = bwl_model_owner(&w->servers[BWL_ONLY].redis);
-    bwl_queue_reply      reply =
-        bwl_model_queue_reply(&w->servers[BWL_ONLY].redis, &q, w->scenario->mutations);
+    uint16_t             was_of = bwl_model_owner(redis);
+    bwl_queue_reply      reply  = bwl_model_queue_reply(redis, &q, w->scenario->mutations);
 
     message->answer       = (uint8_t)reply.answer;
     message->timestamp    = reply.fence;
@@ -386,18 +312,16 @@ bwl_grant bwl_wait_serve(bwl_world *w, bwl_message *message)
     note_fence(w, reply.fence);
     if (reply.grant.is_there)
         note_fence(w, reply.grant.fence);
-    note_silent(w, &reply);
+    for (unsigned i = 0; i < reply.silent_count; i++) {
+        unsigned client = bwl_token_client(reply.silent[i]);
+        if (reply.silent[i] == bwl_world_token_of(w, client))
+            w->waiting.waiters[client].was_cut = true; /* it was skipped as dead */
+    }
     note_turn(w, message, was_of);
-    if (is_free(w) && reply.queue_status.kind == BWL_QUEUE_STATUS_BUSY &&
-        q.serve_max == BWL_MODEL_SERVE_MAX)
+    if (reply.queue_status.kind == BWL_QUEUE_STATUS_BUSY && q.serve_max == BWL_MODEL_SERVE_MAX &&
+        !bwl_model_exists(redis, BWL_MODEL_LOCK) && !bwl_model_exists(redis, BWL_MODEL_QUEUE))
         w->broken |= BWL_INVARIANT_TOLD;
     return reply.grant;
-}
-
-void bwl_wait_served_late(bwl_world *w, unsigned client, const bwl_message *message)
-{
-    if (message->command == REDIS_QUEUE_REQUEUE)
-        w->waiting.waiters[client].maybe_orphans++;
 }
 
 bwl_grant bwl_wait_serve_without_memory(bwl_world *w, const bwl_message *message)
@@ -450,19 +374,6 @@ void bwl_wait_add_transitions(const bwl_world *w, bwl_transitions *transitions, 
         bwl_transitions_add(transitions, BWL_TRANSITION_CLOSE, client, 0);
 }
 
-static const bwl_model_item *first_in_line(const bwl_world *w)
-{
-    const bwl_model_item *first = NULL;
-
-    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
-        const bwl_model_item *item = &w->servers[BWL_ONLY].redis.data.items[i];
-        if (item->is_there && item->key == BWL_MODEL_QUEUE &&
-            (first == NULL || bwl_member_is_before(item, first)))
-            first = item;
-    }
-    return first;
-}
-
 void bwl_wait_add_of_server(const bwl_world *w, bwl_transitions *transitions)
 {
     uint16_t owner = bwl_model_owner(&w->servers[BWL_ONLY].redis);
@@ -471,7 +382,7 @@ void bwl_wait_add_of_server(const bwl_world *w, bwl_transitions *transitions)
         bwl_transitions_add(transitions, BWL_TRANSITION_BORROW, 0, 0);
     if (owner == BWL_TOKEN_OF_STRANGER && w->scenario->budget[BWL_BORROWER] > 0)
         bwl_transitions_add(transitions, BWL_TRANSITION_GIVE_BACK, 0, 0);
-    if (w->left[BWL_SILENCE] > 0 && first_in_line(w) != NULL)
+    if (w->left[BWL_SILENCE] > 0 && bwl_model_exists(&w->servers[BWL_ONLY].redis, BWL_MODEL_QUEUE))
         bwl_transitions_add(transitions, BWL_TRANSITION_SILENCE, 0, 0);
 }
 
@@ -496,32 +407,13 @@ void bwl_wait_close(bwl_world *w, unsigned client)
     w->waiting.waiters[client].maybe_orphans = 0;
 }
 
-void bwl_wait_borrow(bwl_world *w)
-{
-    bwl_model_key *lock = &w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_LOCK];
-
-    bwl_model_redis_set_by(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE,
-                           BWL_TOKEN_OF_STRANGER);
-    lock->lasts   = false;
-    lock->ends_at = w->servers[BWL_ONLY].redis.now + BORROWED_MS * BWL_MODEL_PER_MS;
-}
-
-void bwl_wait_give_back(bwl_world *w)
-{
-    bwl_model_redis_evict(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK);
-}
-
 void bwl_wait_silence(bwl_world *w)
 {
-    const bwl_model_item *first = first_in_line(w);
-    uint16_t              token = bwl_member_of(first->member).token;
-    bwl_model_item       *beat =
-        bwl_model_item_of(&w->servers[BWL_ONLY].redis, BWL_MODEL_HEARTBEATS, token);
+    bwl_model_redis *redis  = &w->servers[BWL_ONLY].redis;
+    uint32_t         member = bwl_model_line_next(&redis->data, NULL)->member;
+    uint16_t         token  = bwl_member_of(member).token;
 
     w->waiting.waiters[bwl_token_client(token)].was_cut = true;
-    bwl_model_item_remove(
-        &w->servers[BWL_ONLY].redis,
-        bwl_model_item_of(&w->servers[BWL_ONLY].redis, BWL_MODEL_QUEUE, first->member));
-    if (beat != NULL)
-        bwl_model_item_remove(&w->servers[BWL_ONLY].redis, beat);
+    bwl_model_item_remove(redis, BWL_MODEL_QUEUE, member);
+    bwl_model_item_remove(redis, BWL_MODEL_HEARTBEATS, token);
 }

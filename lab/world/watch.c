@@ -1,8 +1,8 @@
 /*
- * watch.c -- checks the invariants in a world: see invariant.h.
+ * watch.c -- checks the invariants in a world: see scenario.h.
  */
 #include "core/compat_rules.h"
-#include "lab/world/waiting.h"
+#include "lab/world/inside.h"
 
 static unsigned holders(const bwl_world *w)
 {
@@ -34,20 +34,15 @@ static bool gives(const bwl_world *w, const bwl_server *server, unsigned client,
            bwl_client_clock_is_off(&c->clock, until) * (int64_t)w->scenario->clocks.server_pace;
 }
 
-/* A restart or a clock step breaks the assumption of a lock on several servers. */
-static bool has_forgotten(const bwl_world *w)
-{
-    return w->scenario->servers > 1 &&
-           (bwl_world_used(w, BWL_RESTART) || bwl_world_used(w, BWL_JUMP));
-}
-
 /* A majority of the servers keeps the key for as long as the client believes.  After a loss, the
  * last reported end counts until the caller releases. */
 static bool is_honest(const bwl_world *w, unsigned client)
 {
-    const bwl_lab_client *c     = &w->clients[client];
-    bwl_ms                until = c->hold.until;
-    unsigned              votes = 0;
+    const bwl_lab_client *c             = &w->clients[client];
+    bwl_ms                until         = c->hold.until;
+    unsigned              votes         = 0;
+    bool                  has_forgotten = /* what a lock on several servers assumes not to happen */
+        w->scenario->servers > 1 && (bwl_world_used(w, BWL_RESTART) || bwl_world_used(w, BWL_JUMP));
 
     if (bwl_world_believes(w, client) == 0) {
         until = c->caller.trusts_until;
@@ -56,15 +51,7 @@ static bool is_honest(const bwl_world *w, unsigned client)
     }
     for (unsigned k = 0; k < w->scenario->servers; k++)
         votes += gives(w, &w->servers[k], client, until);
-    return votes > w->scenario->servers / 2 || has_forgotten(w);
-}
-
-static bool is_stuck(const bwl_world *w, unsigned client)
-{
-    const bwl_lab_client *c          = &w->clients[client];
-    bool                  has_no_end = bwl_hold_is_held(&c->hold) && c->hold.until == BWL_NEVER;
-
-    return c->is_running && c->wake_at == BWL_NEVER && !has_no_end && !bwl_world_awaits(w, client);
+    return votes > w->scenario->servers / 2 || has_forgotten;
 }
 
 static bool is_free(const bwl_world *w)
@@ -88,79 +75,33 @@ static bool is_not_woken_up(const bwl_world *w, unsigned client)
            bwl_hold_is_acquiring(&c->hold) && is_free(w) && !bwl_world_awaits(w, client);
 }
 
-static bool is_forgotten(const bwl_lab_client *c)
-{
-    return c->is_running && c->caller.extends && c->hold.state == BWL_HOLD_HELD;
-}
-
-/* A stopped server counts as slow. */
-static bool is_overdue(const bwl_world *w, const bwl_lab_client *c)
-{
-    return c->is_running && !c->book.was_kept && c->clock.now > c->caller.due_by &&
-           !bwl_world_used(w, BWL_STOP);
-}
-
-static bool is_unwoken(const bwl_world *w, unsigned client)
-{
-    const bwl_lab_client *c = &w->clients[client];
-
-    return c->caller.is_working && c->wake_at > c->clock.now && bwl_world_believes(w, client) == 0;
-}
-
-static bool is_beyond_max_hold(const bwl_world *w, unsigned client)
-{
-    const bwl_lab_client *c = &w->clients[client];
-
-    return c->caller.is_working && bwl_world_believes(w, client) > 0 &&
-           c->hold.until > bwl_ms_add(c->caller.held_since, w->scenario->terms.max_hold_ms);
-}
-
-/* By how much a key may outlive its lease where its end is in whole units. */
-static bwl_ms rounding_ms(const bwl_compat_rules *rules)
-{
-    if (rules == NULL)
-        return 0;
-    return rules->lease_in_seconds ? 1000 : (bwl_ms)(rules->unit_ns / 1000000);
-}
-
-/* Where a second command sets the end, the key has none before. */
-static bool is_about_to_end(const bwl_world *w, uint16_t owner)
-{
-    const bwl_lab_client *c = &w->clients[bwl_token_client(owner)];
-
-    return c->is_running && bwl_hold_is_acquiring(&c->hold) &&
-           bwl_world_token_of(w, bwl_token_client(owner)) == owner;
-}
-
+/* The longest lease that a client may ask for, in whole units where its end is in them. */
 static bwl_ms longest_lease(const bwl_world *w)
 {
-    bwl_ms lease_ms = w->scenario->extend_ms;
+    const bwl_compat_rules *rules    = w->scenario->options.rules;
+    bwl_ms                  lease_ms = w->scenario->extend_ms;
 
     for (unsigned i = 0; i < w->scenario->clients; i++)
         if (w->scenario->lease_of_ms[i] > lease_ms)
             lease_ms = w->scenario->lease_of_ms[i];
-    return lease_ms + rounding_ms(w->scenario->options.rules);
+    if (rules != NULL)
+        lease_ms += rules->lease_in_seconds ? 1000 : (bwl_ms)(rules->unit_ns / 1000000);
+    return lease_ms;
 }
 
 static bool has_end(const bwl_world *w, const bwl_server *server)
 {
-    uint16_t owner = bwl_model_owner(&server->redis);
+    uint16_t              owner = bwl_model_owner(&server->redis);
+    const bwl_lab_client *c;
 
     if (owner == 0 || owner == BWL_TOKEN_OF_STRANGER)
         return true;
-    if (bwl_model_lock(&server->redis)->lasts)
-        return is_about_to_end(w, owner);
+    c = &w->clients[bwl_token_client(owner)];
+    if (bwl_model_lock(&server->redis)->lasts) /* a second command sets the end */
+        return c->is_running && bwl_hold_is_acquiring(&c->hold) &&
+               bwl_world_token_of(w, bwl_token_client(owner)) == owner;
     return bwl_model_left(&server->redis) <= w->scenario->terms.lease_ms * BWL_MODEL_PER_MS ||
            bwl_model_left(&server->redis) <= longest_lease(w) * BWL_MODEL_PER_MS;
-}
-
-/* With several servers, a lost message or a failed server excuses a key. */
-static bool is_excused(const bwl_world *w, const bwl_server *server)
-{
-    if (w->scenario->servers > 1 &&
-        (bwl_world_used(w, BWL_LOSS) || bwl_world_used(w, BWL_CRASH) || server->was_faulty))
-        return true;
-    return server->key_excused;
 }
 
 /* A client wants a key that was set in time, or a release is in flight.  With several servers, a
@@ -171,9 +112,11 @@ static bool is_taken_care_of(const bwl_world *w, const bwl_server *server)
     const bwl_lab_client *c;
     const bwl_link       *link;
 
-    if (owner == 0 || owner == BWL_TOKEN_OF_STRANGER || is_excused(w, server) ||
-        bwl_wait_is_kept(w))
+    if (owner == 0 || owner == BWL_TOKEN_OF_STRANGER || server->key_excused || bwl_wait_is_kept(w))
         return true; /* waiting.c checks locks with a queue */
+    if (w->scenario->servers > 1 &&
+        (bwl_world_used(w, BWL_LOSS) || bwl_world_used(w, BWL_CRASH) || server->was_faulty))
+        return true; /* a lost message or a failed server */
     c    = &w->clients[bwl_token_client(owner)];
     link = &server->links[bwl_token_client(owner)];
     if (c->is_running && bwl_token_read(c->hold.request.token) == owner &&
@@ -187,15 +130,24 @@ static bool is_taken_care_of(const bwl_world *w, const bwl_server *server)
 
 static unsigned broken_by_client(const bwl_world *w, unsigned client)
 {
-    const bwl_lab_client *c = &w->clients[client];
+    const bwl_lab_client *c          = &w->clients[client];
+    bool                  believes   = bwl_world_believes(w, client) > 0;
+    bool                  has_no_end = bwl_hold_is_held(&c->hold) && c->hold.until == BWL_NEVER;
+    bool                  is_stuck =
+        c->is_running && c->wake_at == BWL_NEVER && !has_no_end && !bwl_world_awaits(w, client);
+    bool is_forgotten = c->is_running && c->caller.extends && c->hold.state == BWL_HOLD_HELD;
+    bool is_overdue   = c->is_running && !c->book.was_kept && c->clock.now > c->caller.due_by &&
+                      !bwl_world_used(w, BWL_STOP); /* a stopped server counts as slow */
+    bool is_unwoken = c->caller.is_working && c->wake_at > c->clock.now && !believes;
+    bool is_beyond =
+        c->caller.is_working && believes &&
+        c->hold.until > bwl_ms_add(c->caller.held_since, w->scenario->terms.max_hold_ms);
 
     return (is_honest(w, client) ? 0u : BWL_INVARIANT_HONEST) |
-           (is_stuck(w, client) ? BWL_INVARIANT_NOT_STUCK : 0u) |
-           (is_forgotten(c) ? BWL_INVARIANT_TOLD : 0u) |
-           (is_overdue(w, c) ? BWL_INVARIANT_IN_TIME : 0u) |
+           (is_stuck ? BWL_INVARIANT_NOT_STUCK : 0u) | (is_forgotten ? BWL_INVARIANT_TOLD : 0u) |
+           (is_overdue ? BWL_INVARIANT_IN_TIME : 0u) |
            (is_not_woken_up(w, client) ? BWL_INVARIANT_LOST_WAKE_UP : 0u) |
-           (is_unwoken(w, client) ? BWL_INVARIANT_WAKES : 0u) |
-           (is_beyond_max_hold(w, client) ? BWL_INVARIANT_MAX_HOLD : 0u);
+           (is_unwoken ? BWL_INVARIANT_WAKES : 0u) | (is_beyond ? BWL_INVARIANT_MAX_HOLD : 0u);
 }
 
 unsigned bwl_world_broken_invariants(const bwl_world *w)

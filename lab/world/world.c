@@ -1,23 +1,21 @@
 /*
  * world.c -- the start of a world, and the effect of each transition.  See world.h.
  */
-#include "lab/world/world.h"
+#include "lab/world/inside.h"
 #include "core/compat_rules.h"
-#include "lab/world/client.h"
-#include "lab/world/connection.h"
-#include "lab/world/bookkeeping.h"
 #include "lab/model/words.h"
-#include "lab/world/waiting.h"
 #include <string.h>
+
+enum { BORROWED_MS = 20 }; /* the TTL of a key that another program takes for a while */
 
 /* A save is a transition without cost, so the search tries every moment of saving.  There is one
  * save per RESTORE, of a key that exists. (RESTART covers a restart without the key.) */
 
-static void server_comes_back(bwl_world *w, unsigned k, const bwl_model_data *back)
+static void server_comes_back(bwl_world *w, unsigned k, bwl_model_data back)
 {
     bwl_server *server = &w->servers[k];
 
-    bwl_model_redis_restart(&server->redis, back);
+    bwl_model_redis_restart(&server->redis, &back);
     if ((w->scenario->mutations & BWL_MUTATION_FENCE_FORGETS) != 0)
         w->fences = 0;
     w->saved           = (bwl_model_data){ 0 };
@@ -38,38 +36,9 @@ static void server_comes_back(bwl_world *w, unsigned k, const bwl_model_data *ba
     }
 }
 
-static void server_saves(bwl_world *w)
+static void set_by_stranger(bwl_server *server)
 {
-    w->saved = w->servers[BWL_ONLY].redis.data;
-}
-
-static void server_restores(bwl_world *w)
-{
-    bwl_model_data back =
-        w->scenario->server.keeps_all ? w->servers[BWL_ONLY].redis.data : w->saved;
-
-    server_comes_back(w, BWL_ONLY, &back);
-}
-
-static void server_fails_over(bwl_world *w)
-{
-    bwl_model_data back = w->previous;
-
-    server_comes_back(w, BWL_ONLY, &back);
-}
-
-static void server_evicts(bwl_world *w, unsigned key)
-{
-    w->previous = (bwl_model_data){ 0 };
-    bwl_model_redis_evict(&w->servers[BWL_ONLY].redis, key);
-}
-
-static void server_meets_stranger(bwl_world *w)
-{
-    bwl_model_redis_set_by(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE,
-                           BWL_TOKEN_OF_STRANGER);
-    w->servers[BWL_ONLY].key_excused = true;
-    w->servers[BWL_ONLY].key_late    = false;
+    bwl_model_set(&server->redis, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE, BWL_TOKEN_OF_STRANGER);
 }
 
 /* Forgets a saved key that has expired: it cannot come back. */
@@ -94,26 +63,13 @@ static void server_passes(bwl_world *w, unsigned k, int64_t hundredths)
     forget_ended(&w->previous, server->redis.now);
 }
 
-static void server_steps(bwl_world *w, unsigned k)
-{
-    w->servers[k].was_faulty = true;
-    server_passes(w, k, w->scenario->clocks.jump_ms * BWL_MODEL_PER_MS);
-}
-
-static void server_stops(bwl_world *w, unsigned k, bool is_stopped)
-{
-    w->servers[k].was_faulty = true;
-    w->servers[k].is_stopped = is_stopped;
-}
-
 static void leave_stale_key(bwl_world *w)
 {
     const bwl_compat_rules *rules     = w->scenario->options.rules;
     int64_t                 timestamp = BWL_BEGINNING_WALL_MS * 1000000 / rules->unit_ns - 2;
 
-    bwl_model_redis_set_by(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK,
-                           bwl_model_value(rules, BWL_TOKEN_OF_STRANGER, timestamp),
-                           BWL_TOKEN_OF_STRANGER);
+    bwl_model_set(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK,
+                  bwl_model_value(rules, BWL_TOKEN_OF_STRANGER, timestamp), BWL_TOKEN_OF_STRANGER);
     w->servers[BWL_ONLY].key_excused = true;
 }
 
@@ -126,37 +82,77 @@ void bwl_world_start(bwl_world *w, const bwl_scenario *s)
         bwl_model_redis_start(&w->servers[k].redis, BWL_BEGINNING_WALL_MS);
     if (s->server.stale)
         leave_stale_key(w);
-    if (s->protocol->uses_push)
-        bwl_wait_start(w);
+    assert(s->servers == 1 || !s->protocol->uses_push);
     for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++) {
         assert(s->servers == 1 || s->budget[i] == 0 || !bwl_budget_wants_one_server((bwl_budget)i));
         w->left[i] = s->budget[i];
     }
     for (unsigned i = 0; i < s->clients; i++) {
-        w->clients[i].rounds_left   = (uint8_t)s->rounds;
-        w->clients[i].wake_at       = BWL_NEVER;
-        w->clients[i].clock.skew_ms = s->clocks.skew_ms[i];
-        w->clients[i].clock.now     = w->now;
-        w->clients[i].clock.pace    = (uint16_t)s->clocks.pace_of[i];
+        w->waiting.waiters[i].push_channel = 1;
+        w->clients[i].rounds_left          = (uint8_t)s->rounds;
+        w->clients[i].wake_at              = BWL_NEVER;
+        w->clients[i].clock.skew_ms        = s->clocks.skew_ms[i];
+        w->clients[i].clock.now            = w->now;
+        w->clients[i].clock.pace           = (uint16_t)s->clocks.pace_of[i];
     }
 }
 
-/* ---- the server ------------------------------------------------------------------------------ */
+/* ---- facts that no program knows but invariants need ----------------------------------------- */
 
-static void note_removed(bwl_world *w, uint16_t token)
+/* True if a client that acquired earlier still waits. */
+static bool is_before_others(const bwl_world *w, unsigned client)
 {
-    unsigned client = bwl_token_client(token);
-
-    if (w->clients[client].is_running && bwl_world_token_of(w, client) == token)
-        w->clients[client].book.is_removed = true;
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        const bwl_lab_client *c = &w->clients[i];
+        if (i != client && c->is_running && bwl_hold_is_acquiring(&c->hold) && c->book.came != 0 &&
+            c->book.came < w->clients[client].book.came)
+            return true;
+    }
+    return false;
 }
+
+/* The server has executed a command of the client.  `was_of`: the owner of the key before; 0:
+ * none. */
+static void note_served(bwl_world *w, unsigned client, const bwl_message *message, uint16_t was_of)
+{
+    bwl_lab_client *c = &w->clients[client];
+
+    if (w->scenario->servers > 1 || !c->is_running || message->round != c->round ||
+        !bwl_hold_is_acquiring(&c->hold))
+        return;
+    if (c->book.came == 0)
+        c->book.came = ++w->arrivals;
+    if (was_of == bwl_model_owner(&w->servers[BWL_ONLY].redis) ||
+        bwl_model_owner(&w->servers[BWL_ONLY].redis) != bwl_world_token_of(w, client))
+        return;
+    c->book.turn = ++w->turns;
+    if (w->scenario->server.fences)
+        c->book.fence = ++w->fences;
+    if (is_before_others(w, client))
+        w->broken |= BWL_INVARIANT_FIRST_COME;
+}
+
+/* The resource accepts every write of a lock without a fence. */
+static void note_write(bwl_world *w, unsigned client)
+{
+    const bwl_lab_client *c         = &w->clients[client];
+    bool                  is_fenced = c->hold.fence != 0;
+    bool                  is_taken  = !is_fenced || c->hold.fence >= w->resource.fence;
+
+    if (is_taken ? c->book.turn < w->resource.turn : c->book.turn >= w->resource.turn)
+        w->broken |= BWL_INVARIANT_FENCE;
+    if (is_taken)
+        w->resource = (bwl_resource){ .fence = c->hold.fence, .turn = c->book.turn };
+}
+
+/* ---- the server ------------------------------------------------------------------------------ */
 
 static bool is_acquire(bwl_redis_command command)
 {
     return command == REDIS_SET_IF_ABSENT || command == REDIS_SET_IF_ABSENT_OR_MINE ||
            command == REDIS_SETNX || command == REDIS_SWAP || command == REDIS_TAKE_TIMESTAMP ||
            command == REDIS_HASH_TAKE || command == REDIS_ZSET_TAKE ||
-           (bwl_is_queue_word(command) && command != REDIS_QUEUE_EXTEND);
+           (bwl_queue_is(command) && command != REDIS_QUEUE_EXTEND);
 }
 
 /* The server before a command. */
@@ -174,18 +170,14 @@ static bool may_take_over(const bwl_message *message)
             message->command == REDIS_EXPIRE || message->command == REDIS_TAKE_TIMESTAMP);
 }
 
-/* A change of the bytes alone counts as well. */
-static bool is_same_value(const bwl_server *server, const past *was)
-{
-    return was->data.keys[BWL_MODEL_LOCK].value == bwl_model_lock(&server->redis)->value;
-}
-
 static void judge(bwl_world *w, bwl_server *server, const bwl_message *message, const past *was)
 {
     uint16_t owner       = bwl_model_owner(&server->redis);
     bool     has_changed = was->owner != owner || was->left != bwl_model_left(&server->redis);
+    bool has_other  = was->data.keys[BWL_MODEL_LOCK].value != bwl_model_lock(&server->redis)->value;
+    unsigned client = bwl_token_client(message->token);
 
-    if (was->owner == BWL_TOKEN_OF_STRANGER && (has_changed || !is_same_value(server, was)))
+    if (was->owner == BWL_TOKEN_OF_STRANGER && (has_changed || has_other))
         w->broken |= BWL_INVARIANT_FOREIGN;
     else if (has_changed && was->owner != 0 && was->owner != message->token &&
              was->owner != message->previous_token && !may_take_over(message))
@@ -199,8 +191,9 @@ static void judge(bwl_world *w, bwl_server *server, const bwl_message *message, 
         w->broken |= BWL_INVARIANT_CREATES;
     if (was->owner != owner)
         server->key_excused = server->key_late = false;
-    if (was->owner == message->token && owner != message->token)
-        note_removed(w, message->token);
+    if (was->owner == message->token && owner != message->token && w->clients[client].is_running &&
+        bwl_world_token_of(w, client) == message->token)
+        w->clients[client].book.is_removed = true;
 }
 
 static past look_at(const bwl_server *server)
@@ -222,13 +215,6 @@ static void serve_replicas(bwl_world *w, unsigned client, bwl_message *message)
     message->answer = BWL_YES;
 }
 
-/* A server that may have lost a lease has no vote in an acquire. */
-static bool is_too_young(const bwl_server *server, const bwl_message *message)
-{
-    return server->young_for > 0 && message->acquires && bwl_model_owner(&server->redis) == 0 &&
-           is_acquire((bwl_redis_command)message->command);
-}
-
 static void serve(bwl_world *w, unsigned client, bwl_server *server, unsigned connection,
                   bwl_message *message)
 {
@@ -241,14 +227,15 @@ static void serve(bwl_world *w, unsigned client, bwl_server *server, unsigned co
         .timestamp = message->timestamp,
         .rules     = w->scenario->options.rules,
     };
-    if (is_too_young(server, message)) {
-        message->answer = BWL_RETRYABLE;
+    if (server->young_for > 0 && message->acquires && was.owner == 0 &&
+        is_acquire((bwl_redis_command)message->command)) {
+        message->answer = BWL_RETRYABLE; /* it may have lost a lease, so it has no vote */
         return;
     }
     bwl_model_reply reply = bwl_model_redis_reply(&server->redis, &args, w->scenario->mutations);
 
     judge(w, server, message, &was);
-    bwl_book_served(w, client, message, was.owner);
+    note_served(w, client, message, was.owner);
     message->answer  = (uint8_t)reply.answer;
     message->is_mine = reply.is_mine;
     if (w->scenario->server.fences)
@@ -271,7 +258,7 @@ static void serve_next(bwl_world *w, unsigned client, bwl_server *server, unsign
 {
     bwl_link    *link    = &server->links[client];
     bwl_message *message = &link->messages[link->answered];
-    bool         queues  = bwl_is_queue_word(message->command);
+    bool         queues  = bwl_queue_is(message->command);
     bwl_grant    grant   = { 0 };
 
     assert(link->answered < link->count);
@@ -308,9 +295,10 @@ static void serve_late(bwl_world *w, unsigned client, bwl_server *server, unsign
 
     if (message.command == REDIS_REPLICATED) {
         message.answer = BWL_YES; /* no client receives it */
-    } else if (bwl_is_queue_word(message.command)) {
+    } else if (bwl_queue_is(message.command)) {
         grant = serve_waiting(w, &message);
-        bwl_wait_served_late(w, client, &message);
+        if (message.command == REDIS_QUEUE_REQUEUE) /* a crash after a yield may leave two tokens */
+            w->waiting.waiters[client].maybe_orphans++;
     } else {
         serve(w, client, server, client + BWL_MODEL_CLIENTS,
               &message); /* no client receives the answer */
@@ -324,14 +312,6 @@ static void serve_late(bwl_world *w, unsigned client, bwl_server *server, unsign
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
-
-/* Where clock rates differ, a deadline may fall between two instants: the client was due and did
- * not run. */
-static bool is_beyond(const bwl_lab_client *c)
-{
-    return c->caller.is_working && bwl_client_clock_is_off(&c->clock, c->wake_at) < 0 &&
-           bwl_client_clock_is_off(&c->clock, c->hold.until) < 0;
-}
 
 static void pass(bwl_world *w, bwl_ms before_ms)
 {
@@ -347,7 +327,9 @@ static void pass(bwl_world *w, bwl_ms before_ms)
         if (c->caller.is_working && c->wake_at <= c->clock.now && bwl_world_believes(w, i) == 0)
             c->book.was_slow = true; /* its alarm was due and it did not run */
         bwl_client_clock_passes(&c->clock, by);
-        c->book.was_slow = c->book.was_slow || is_beyond(c);
+        if (c->caller.is_working && bwl_client_clock_is_off(&c->clock, c->wake_at) < 0 &&
+            bwl_client_clock_is_off(&c->clock, c->hold.until) < 0)
+            c->book.was_slow = true; /* where clock rates differ, it was due between two instants */
     }
     w->now += by;
     for (unsigned k = 0; k < w->scenario->servers; k++)
@@ -355,14 +337,6 @@ static void pass(bwl_world *w, bwl_ms before_ms)
 }
 
 /* ---- one step -------------------------------------------------------------------------------- */
-
-static void pay(bwl_world *w, bwl_budget budget)
-{
-    if (budget == BWL_BUDGET_NONE || w->left[budget] == BWL_ANY)
-        return;
-    assert(w->left[budget] > 0);
-    w->left[budget]--;
-}
 
 static void carry_out(bwl_world *w, bwl_transition transition)
 {
@@ -374,7 +348,9 @@ static void carry_out(bwl_world *w, bwl_transition transition)
     case BWL_TRANSITION_SERVE: serve_next(w, client, server, transition.which); break;
     case BWL_TRANSITION_SERVE_LATE: serve_late(w, client, server, transition.which); break;
     case BWL_TRANSITION_DELIVER: bwl_connection_deliver(w, client, k, transition.chance); break;
-    case BWL_TRANSITION_ALARM: bwl_sim_client_alarm(w, client, transition.chance); break;
+    case BWL_TRANSITION_ALARM:
+        bwl_sim_client_event(w, client, (bwl_event){ .kind = BWL_ALARM }, transition.chance);
+        break;
     case BWL_TRANSITION_START: bwl_sim_client_start(w, client, transition.chance); break;
     case BWL_TRANSITION_RELEASE: bwl_sim_client_release(w, client); break;
     case BWL_TRANSITION_EXTEND: bwl_sim_client_extend(w, client); break;
@@ -383,38 +359,62 @@ static void carry_out(bwl_world *w, bwl_transition transition)
     case BWL_TRANSITION_BREAK: bwl_connection_break(w, client, k, transition.which); break;
     case BWL_TRANSITION_STOP_WAITING: bwl_connection_stop_waiting(w, client, k); break;
     case BWL_TRANSITION_CRASH: bwl_sim_client_crash(w, client); break;
-    case BWL_TRANSITION_RESTART: server_comes_back(w, k, NULL); break;
-    case BWL_TRANSITION_JUMP: server_steps(w, k); break;
-    case BWL_TRANSITION_SAVE: server_saves(w); break;
-    case BWL_TRANSITION_RESTORE: server_restores(w); break;
-    case BWL_TRANSITION_FAILOVER: server_fails_over(w); break;
-    case BWL_TRANSITION_EVICT: server_evicts(w, transition.which); break;
-    case BWL_TRANSITION_STRANGER: server_meets_stranger(w); break;
+    case BWL_TRANSITION_RESTART: server_comes_back(w, k, (bwl_model_data){ 0 }); break;
+    case BWL_TRANSITION_JUMP:
+        server->was_faulty = true;
+        server_passes(w, k, w->scenario->clocks.jump_ms * BWL_MODEL_PER_MS);
+        break;
+    case BWL_TRANSITION_SAVE: w->saved = server->redis.data; break;
+    case BWL_TRANSITION_RESTORE:
+        server_comes_back(w, k, w->scenario->server.keeps_all ? server->redis.data : w->saved);
+        break;
+    case BWL_TRANSITION_FAILOVER: server_comes_back(w, k, w->previous); break;
+    case BWL_TRANSITION_EVICT:
+        w->previous = (bwl_model_data){ 0 };
+        bwl_model_remove(&server->redis, transition.which);
+        break;
+    case BWL_TRANSITION_STRANGER:
+        set_by_stranger(server);
+        server->key_excused = true;
+        server->key_late    = false;
+        break;
     case BWL_TRANSITION_STEP_WALL:
         w->clients[client].clock.skew_ms += w->scenario->clocks.wall_ms;
         break;
-    case BWL_TRANSITION_WRITE: bwl_book_write(w, client); break;
+    case BWL_TRANSITION_WRITE: note_write(w, client); break;
     case BWL_TRANSITION_RATE:
         w->clients[client].clock.pace = (uint16_t)w->scenario->clocks.rate_pace;
         break;
     case BWL_TRANSITION_LEARN: bwl_sim_client_learns(w, client); break;
     case BWL_TRANSITION_LOSE_PUSH: bwl_wait_lose_push(w, client); break;
     case BWL_TRANSITION_CLOSE: bwl_wait_close(w, client); break;
-    case BWL_TRANSITION_BORROW: bwl_wait_borrow(w); break;
-    case BWL_TRANSITION_GIVE_BACK: bwl_wait_give_back(w); break;
+    case BWL_TRANSITION_BORROW:
+        set_by_stranger(server);
+        bwl_model_expire(&server->redis, BWL_MODEL_LOCK, BORROWED_MS);
+        break;
+    case BWL_TRANSITION_GIVE_BACK: bwl_model_remove(&server->redis, BWL_MODEL_LOCK); break;
     case BWL_TRANSITION_SILENCE: bwl_wait_silence(w); break;
     case BWL_TRANSITION_YIELD: bwl_sim_client_yield(w, client, transition.chance); break;
-    case BWL_TRANSITION_HALT: server_stops(w, k, true); break;
-    case BWL_TRANSITION_GO_ON: server_stops(w, k, false); break;
+    case BWL_TRANSITION_HALT:
+    case BWL_TRANSITION_GO_ON:
+        server->was_faulty = true;
+        server->is_stopped = transition.kind == BWL_TRANSITION_HALT;
+        break;
     case BWL_TRANSITION_TIME_OUT: bwl_connection_break(w, client, k, 0); break;
+    case BWL_TRANSITION_NONE:
+    case BWL_TRANSITIONS_END: bwl_unreachable("no such transition");
     }
 }
 
 void bwl_world_perform(bwl_world *w, bwl_transition transition)
 {
+    bwl_budget budget = bwl_transition_budget(w, transition);
+
     w->broken   = 0;
     w->got_lock = false;
-    pay(w, bwl_transition_budget(w, transition));
+    assert(budget == BWL_BUDGET_NONE || w->left[budget] > 0);
+    if (budget != BWL_BUDGET_NONE && w->left[budget] != BWL_ANY)
+        w->left[budget]--;
     carry_out(w, transition);
     if (bwl_wait_is_kept(w))
         bwl_wait_look_at_owner(w);

@@ -12,10 +12,8 @@
 
 #include "lock/machine.h"
 #include "lab/base/token_number.h"
-#include "lab/world/client_clock.h"
 #include "lab/world/server.h"
 #include "lab/world/transition.h"
-#include "lab/world/waiting_state.h"
 #include <string.h>
 
 enum {
@@ -24,6 +22,46 @@ enum {
 
 /* The true wall time at the start. */
 #define BWL_BEGINNING_WALL_MS INT64_C(1700000000000)
+
+/* ---- a client's monotonic clock, which may run too fast or too slow -------------------------- */
+
+/* The world counts true milliseconds.  A client reads whole milliseconds of its own clock.  Its
+ * wall clock runs at the same rate. */
+
+enum { BWL_PACE_TRUE = 100 };
+
+typedef struct bwl_lab_clock {
+    bwl_ms   now;     /* the deadlines of the hold are on this clock */
+    uint16_t pace;    /* hundredths of a ms per true ms */
+    uint8_t  beyond;  /* hundredths of a ms beyond `now` */
+    bwl_ms   skew_ms; /* how far its wall clock is ahead */
+} bwl_lab_clock;
+
+/* Advances by true milliseconds. */
+static inline void bwl_client_clock_passes(bwl_lab_clock *c, bwl_ms by)
+{
+    bwl_ms hundredths = c->beyond + by * c->pace;
+
+    c->now += hundredths / BWL_PACE_TRUE;
+    c->beyond = (uint8_t)(hundredths % BWL_PACE_TRUE);
+}
+
+/* The distance to `at`, in hundredths of the clock's own milliseconds. */
+static inline int64_t bwl_client_clock_is_off(const bwl_lab_clock *c, bwl_ms at)
+{
+    if (at == BWL_NEVER)
+        return BWL_NEVER;
+    return (at - c->now) * BWL_PACE_TRUE - c->beyond;
+}
+
+/* The number of whole true milliseconds until the clock reads `at`, which is in the future. */
+static inline bwl_ms bwl_client_clock_reads_in(const bwl_lab_clock *c, bwl_ms at)
+{
+    assert(at > c->now);
+    return (bwl_client_clock_is_off(c, at) + c->pace - 1) / c->pace;
+}
+
+/* ---- clients, and the world ------------------------------------------------------------------ */
 
 typedef struct bwl_lab_caller {
     bool   is_working;   /* it works under the lock */
@@ -123,6 +161,13 @@ void bwl_world_perform(bwl_world *w, bwl_transition transition);
 bwl_budget bwl_transition_budget(const bwl_world *w, bwl_transition transition);
 bwl_actor  bwl_transition_actor(bwl_transition transition);
 
+/* The names in files: "start", "serve", "deliver" ...; 0: no transition has this name. */
+const char *bwl_transition_name(unsigned kind);
+unsigned    bwl_transition_named(const char *name);
+
+/* What happens; NULL: it depends on the world. */
+const char *bwl_transition_sentence(unsigned kind);
+
 /* True if a budget pays for the transition. */
 bool bwl_transition_is_fault(const bwl_world *w, bwl_transition transition);
 
@@ -163,3 +208,13 @@ unsigned bwl_world_votes(const bwl_world *w, uint16_t token);
 bool bwl_world_awaits(const bwl_world *w, unsigned client);
 
 bool bwl_world_used(const bwl_world *w, bwl_budget budget);
+
+/* The normal form of a world: two worlds with the same fingerprint have the same future.
+ *
+ * The fingerprint leaves out what cannot matter: absolute time (times count from now; all past
+ * times are equal, because a machine only checks whether a time has come), the names of tokens and
+ * tags, the order of equal clients and servers, and state that a machine no longer reads.  If a
+ * machine did read it, the search could take two different worlds for one and miss the second.
+ * `plain` leaves out absolute time and names only: it visits more worlds and must reach the same
+ * verdict.  Never 0. */
+uint64_t bwl_world_fingerprint(const bwl_world *w, bool plain);

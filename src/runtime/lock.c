@@ -361,6 +361,7 @@ static bwl_ms time_is_up_at(const bwl_lock *lock)
 static void step(bwl_lock *lock, const bwl_effects *fx)
 {
     bwl_lock_group *group = lock->group != NULL ? lock->group->calls->step_begins(lock) : NULL;
+    bwl_loop       *loop  = &lock->shard->loop;
     unsigned        steps = ++lock->steps_count;
 
     if (fx->outcome.kind != BWL_PENDING)
@@ -371,7 +372,7 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
     if (lock->steps_count == steps) {
         bwl_ms wake         = bwl_clock_tick(fx->wake_at, fx->wake_slack_ms);
         lock->time_is_up_at = time_is_up_at(lock);
-        bwl_loop_set_timer(&lock->shard->loop, &lock->timer, bwl_ms_min(wake, lock->time_is_up_at));
+        bwl_loop_set_timer(loop, &lock->timer, bwl_ms_min(wake, lock->time_is_up_at));
     }
     if (group != NULL)
         group->calls->step_ends(group, lock);

@@ -92,7 +92,7 @@ static void make(unsigned key)
     r->grace = BWL_MODEL_PER_MS;
     if (what == 0)
         return;
-    bwl_model_redis_set_by(r, BWL_MODEL_LOCK, value, 1);
+    bwl_model_set(r, BWL_MODEL_LOCK, value, 1);
     if (what == 7)
         r->data.keys[BWL_MODEL_LOCK].kind = BWL_KIND_ZSET; /* not a string: any type */
     say_done("%s k%u %s", what == 7 ? "RPUSH" : "SET", key,
@@ -120,15 +120,6 @@ static int64_t left_on_server(unsigned key)
     bwl_resp_cursor answer = wire_ask(&line, command);
     assert_true(bwl_resp_next(&answer, &value));
     return value.integer;
-}
-
-static int64_t left_in_model(unsigned key)
-{
-    const bwl_model_command pttl = { .op = BWL_OP_PTTL, .key = BWL_MODEL_LOCK };
-    bwl_model_frame         reply;
-
-    bwl_model_redis_do(&models[key], 0, &pttl, &reply);
-    return reply.parts[0].number;
 }
 
 /* ---- a batch --------------------------------------------------------------------------------- */
@@ -205,7 +196,7 @@ static bool ask_both(void)
         if (said[i] != heard.answers[i])
             return false;
     for (unsigned i = 0; i < KEYS; i++)
-        if (left_in_model(i) != left_on_server(i))
+        if (bwl_model_left_ms(&models[i], BWL_MODEL_LOCK) != left_on_server(i))
             return false;
     return true;
 }

@@ -276,7 +276,7 @@ static void meet_stranger(void)
     wire_flush(&control);
     for (int i = 0; i < 2 + ends; i++)
         (void)wire_next(&control);
-    bwl_model_redis_set_by(&model, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE, 1);
+    bwl_model_set(&model, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE, 1);
     if (is_list)
         model.data.keys[BWL_MODEL_LOCK].kind = BWL_KIND_ZSET;
     if (!ends)
@@ -289,8 +289,7 @@ static void forget(unsigned key, const char *command)
 {
     tell("-- %s\n", command);
     (void)wire_ask(&control, command);
-    if (model.data.keys[key].kind != BWL_KIND_NONE)
-        bwl_model_redis_evict(&model, key);
+    bwl_model_remove(&model, key);
 }
 
 static void fence_minimum_of_both(void)

@@ -68,6 +68,8 @@ static wire            wires[CONNECTIONS];
 static bool            is_used[CONNECTIONS]; /* it may use WATCH */
 static wire            control;
 static bwl_model_redis model;
+static bwl_model_data  saved;
+static bool            restarts; /* the server restarts sometimes */
 
 static const bwl_compat_rules *rules; /* of this sequence; NULL: bowline's own token */
 static char                    tokens[TOKENS + 1][BWL_TOKEN_MAX + 1];
@@ -211,9 +213,17 @@ static bool ask_both(unsigned connection)
 
 /* ---- sequences ------------------------------------------------------------------------------- */
 
+/* A key that has expired must be deleted in the server too, before its clock is set back. */
+static void delete_expired(void)
+{
+    (void)wire_ask(&control, "EXISTS k");
+}
+
 static void pass(int64_t by_ms)
 {
     tell("-- %" PRId64 " ms pass\n", by_ms);
+    if (by_ms < 0)
+        delete_expired();
     bwl_model_redis_pass(&model, by_ms * BWL_MODEL_PER_MS);
     frozen_set(model.now / BWL_MODEL_PER_MS);
 }
@@ -229,9 +239,29 @@ static void meet_stranger(void)
     wire_flush(&control);
     (void)wire_next(&control);
     (void)wire_next(&control);
-    bwl_model_redis_set_by(&model, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE, 1);
+    bwl_model_set(&model, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE, 1);
     if (is_list)
         model.data.keys[BWL_MODEL_LOCK].kind = BWL_KIND_ZSET;
+}
+
+static void save(void)
+{
+    tell("-- a snapshot\n");
+    delete_expired();
+    assert_memory_equal(wire_ask(&control, "SAVE").bytes, "+OK", 3);
+    saved = model.data;
+}
+
+/* With the data of the snapshot, or empty.  Its connections are gone: none of them watches. */
+static void restart(bool is_empty)
+{
+    const char *command = is_empty ? "FLUSHALL" : "DEBUG RELOAD NOSAVE";
+
+    tell("-- a restart, %s\n", is_empty ? "empty" : "from the snapshot");
+    assert_memory_equal(wire_ask(&control, command).bytes, "+OK", 3);
+    for (unsigned i = 0; i < CONNECTIONS; i++)
+        (void)wire_ask(&wires[i], "UNWATCH");
+    bwl_model_redis_restart(&model, is_empty ? NULL : &saved);
 }
 
 static void begin_sequence(uint64_t seed)
@@ -262,6 +292,8 @@ static void begin_sequence(uint64_t seed)
             (void)wire_next(&wires[i]);
     memset(is_used, 0, sizeof is_used);
     frozen_set(beginning_ms);
+    if (restarts)
+        save();
 }
 
 static bool play_sequence(uint64_t seed)
@@ -273,7 +305,9 @@ static bool play_sequence(uint64_t seed)
         if (what == 0)
             meet_stranger();
         else if (what < 4)
-            pass(some_ms());
+            pass(below(16) == 0 ? -some_ms() : some_ms());
+        if (restarts && below(6) == 0)
+            below(2) == 0 ? save() : restart(below(4) == 0);
         if (!ask_both(below(CONNECTIONS)))
             return false;
     }
@@ -283,6 +317,14 @@ static bool play_sequence(uint64_t seed)
 TEST(commands_of_other_locks_agree_in_model_and_server)
 {
     must_be_the_same(30000, 1);
+}
+
+/* A restarted server has the keys that it saved, with their expiry. */
+TEST(restarted_model_and_server_have_the_saved_data)
+{
+    restarts = true;
+    must_be_the_same(20000, 100);
+    restarts = false;
 }
 
 static int set_up(void **state)

@@ -4,8 +4,7 @@
  */
 #include "tests/explore/scenarios.h"
 
-#include "lab/world/canon.h"
-#include "lab/world/client_clock.h"
+#include "lab/world/world.h"
 #include "lab/base/dice.h"
 #include "lab/search/explore.h"
 

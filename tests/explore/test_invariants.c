@@ -8,7 +8,7 @@
  */
 #include "tests/explore/scenarios.h"
 
-#include "lab/world/canon.h"
+#include "lab/world/world.h"
 #include "lab/search/explore.h"
 
 #include <stdio.h>

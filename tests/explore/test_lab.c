@@ -5,8 +5,8 @@
  */
 #include "tests/explore/scenarios.h"
 
-#include "lab/world/canon.h"
-#include "lab/report/draw.h"
+#include "lab/world/world.h"
+#include "lab/report/picture.h"
 #include "lab/search/explore.h"
 #include "lab/base/token_number.h"
 #include "core/text.h"

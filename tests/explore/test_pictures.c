@@ -6,11 +6,10 @@
  */
 #include "tests/lib/suite.h"
 
-#include "lab/report/draw.h"
+#include "lab/report/picture.h"
 #include "lab/report/json.h"
 #include "lab/report/matrix.h"
 #include "lab/report/record.h"
-#include "lab/report/svg.h"
 #include "lab/scenario/table.h"
 
 #include <stdlib.h>
@@ -140,7 +139,7 @@ TEST(empty_schedule_is_a_head_without_rows)
     assert_string_equal(printed(), "sequenceDiagram\n    participant A\n"
                                    "    participant B\n    participant redis\n");
 
-    bwl_svg(fresh(), &picture);
+    bwl_svg(fresh(), &picture, true);
     assert_elements_are_closed(printed());
     assert_int_equal(count_of(printed(), "<rect"), 0);
     assert_int_equal(count_of(printed(), "<path"), 0);
@@ -191,7 +190,7 @@ TEST(longest_schedule_is_drawn_completely)
     assert_true(count_of(printed(), "\n") >= picture.rows_count + 2);
     assert_non_null(strstr(printed(), "=> broken in 4096 steps: "));
 
-    bwl_svg(fresh(), &picture);
+    bwl_svg(fresh(), &picture, true);
     assert_elements_are_closed(printed());
     assert_true(count_of(printed(), "<text") > picture.rows_count / 2);
 
@@ -231,9 +230,9 @@ TEST(name_is_escaped_in_svg)
     picture.title = NASTY;
     for (unsigned is_alone = 0; is_alone < 2; is_alone++) {
         if (is_alone == 1)
-            bwl_svg(fresh(), &picture);
+            bwl_svg(fresh(), &picture, true);
         else
-            bwl_svg_inline(fresh(), &picture);
+            bwl_svg(fresh(), &picture, false);
         assert_elements_are_closed(printed());
         assert_null(strstr(printed(), "<script"));
         assert_non_null(strstr(printed(),
@@ -344,7 +343,7 @@ TEST(each_lane_names_its_client)
     assert_int_equal(second[LANE_C], ':');
     assert_int_equal(second[LANE_SERVER], '|');
 
-    bwl_svg(fresh(), &picture);
+    bwl_svg(fresh(), &picture, true);
     assert_elements_are_closed(printed());
     assert_int_equal(count_of(printed(), "<rect class=\"A\""), 1);
     assert_int_equal(count_of(printed(), "<rect class=\"A over\""), 1);
@@ -365,7 +364,7 @@ TEST(two_holders_are_two_bars_side_by_side)
 
     for (unsigned i = 1; i < 3; i++)
         rows[i].lanes[0] = rows[i].lanes[1] = BWL_LANE_BELIEVES;
-    bwl_svg(fresh(), &picture);
+    bwl_svg(fresh(), &picture, true);
     assert_int_equal(count_of(printed(), "<rect"), 2);
     for (unsigned i = 0; i < 2; i++) {
         const char *at = strstr(printed(), i == 0 ? "<rect class=\"A\"" : "<rect class=\"B\"");

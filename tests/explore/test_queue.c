@@ -8,12 +8,11 @@
 #include "tests/explore/scenarios.h"
 
 #include "lib/slow_build.h"
-#include "lab/world/canon.h"
+#include "lab/world/world.h"
 #include "lab/search/explore.h"
 #include "lab/model/queue.h"
-#include "lab/mutant/queue.h"
+#include "lab/mutant/mutant.h"
 #include "lab/base/token_number.h"
-#include "lab/world/waiting.h"
 #include "protocol/queue_lock.h"
 
 #include <stdio.h>
@@ -197,22 +196,22 @@ typedef struct planted {
 } planted;
 
 static const planted all_planted[] = {
-    { "queue-everything", &bwl_queue_from_push, 0, BWL_INVARIANT_HONEST },
-    { "queue-everything", &bwl_queue_joins_anew, 0, BWL_INVARIANT_TAKEN_BACK },
-    { "queue-everything", &bwl_queue_joins_again, 0, BWL_INVARIANT_TAKEN_BACK },
-    { "queue-everything", &bwl_queue_draws_anew, 0, BWL_INVARIANT_FIRST_COME },
-    { "queue-everything", &bwl_queue_just_loses, 0, BWL_INVARIANT_TAKEN_BACK },
-    { "queue-everything", &bwl_queue_just_yields, 0, BWL_INVARIANT_TAKEN_BACK },
+    { "queue-everything", &bwl_mutant_from_push, 0, BWL_INVARIANT_HONEST },
+    { "queue-everything", &bwl_mutant_joins_anew, 0, BWL_INVARIANT_TAKEN_BACK },
+    { "queue-everything", &bwl_mutant_joins_again, 0, BWL_INVARIANT_TAKEN_BACK },
+    { "queue-everything", &bwl_mutant_draws_anew, 0, BWL_INVARIANT_FIRST_COME },
+    { "queue-everything", &bwl_mutant_just_loses, 0, BWL_INVARIANT_TAKEN_BACK },
+    { "queue-everything", &bwl_mutant_just_yields, 0, BWL_INVARIANT_TAKEN_BACK },
     { "queue-everything", NULL, BWL_MUTATION_BARGES, BWL_INVARIANT_FIRST_COME },
     { "queue-everything", NULL, BWL_MUTATION_MARKS, BWL_INVARIANT_FOREIGN },
     { "queue-everything", NULL, BWL_MUTATION_TELLS_FIRST, BWL_INVARIANT_HONEST },
     { "queue-everything", NULL, BWL_MUTATION_RESENDS, BWL_INVARIANT_TAKEN_BACK },
-    { "queue-everything-long", &bwl_queue_from_push, 0, BWL_INVARIANT_ONE_HOLDER },
+    { "queue-everything-long", &bwl_mutant_from_push, 0, BWL_INVARIANT_ONE_HOLDER },
     { "queue-everything-late", NULL, BWL_MUTATION_ONE_CHANNEL, BWL_INVARIANT_TAKEN_BACK },
     { "queue-everything-forgets", NULL, BWL_MUTATION_FENCE_BARE, BWL_INVARIANT_FENCE },
     { "queue-everything-forgets", NULL, BWL_MUTATION_SAME_SERVER, BWL_INVARIANT_HEEDS_NO },
-    { "queue-everything-back", &bwl_queue_just_yields, 0, BWL_INVARIANT_TAKEN_BACK },
-    { "queue-everything-on", &bwl_queue_just_yields, 0, BWL_INVARIANT_TAKEN_BACK },
+    { "queue-everything-back", &bwl_mutant_just_yields, 0, BWL_INVARIANT_TAKEN_BACK },
+    { "queue-everything-on", &bwl_mutant_just_yields, 0, BWL_INVARIANT_TAKEN_BACK },
     { "queue-everything-restarts", NULL, BWL_MUTATION_GIVES_UP_AT_ONCE, BWL_INVARIANT_HONEST },
 };
 

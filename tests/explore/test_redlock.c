@@ -6,10 +6,9 @@
 #include "tests/lib/suite.h"
 
 #include "lib/slow_build.h"
-#include "lab/report/draw.h"
-#include "lab/scenario/redlock.h"
+#include "lab/report/picture.h"
 #include "lab/scenario/table.h"
-#include "lab/world/canon.h"
+#include "lab/world/world.h"
 #include "protocol/quorum.h"
 
 #include <stdio.h>

@@ -5,11 +5,8 @@
 #include "tests/explore/scenarios.h"
 
 #include "lab/base/dice.h"
-#include "lab/search/estimate.h"
 #include "lab/search/explore.h"
-#include "lab/search/frontier.h"
-#include "lab/search/live.h"
-#include "lab/search/seen.h"
+#include "lab/search/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,17 +12,15 @@
 
 enum { STATES_MAX = 8000000 };
 
-/* Completely, all invariants that a lease can keep; with the reduction, because its verdict is the
- * same. */
+/* Completely, all invariants that a lease can keep. */
 TEST(token_with_three_clients)
 {
     static const char *const names[] = { "three-loss", "three", "three-everything-once" };
 
     for (unsigned i = 0; i < (is_slow_build() ? 1 : sizeof names / sizeof names[0]); i++) {
         bwl_scenario s     = scenario_called(names[i]);
-        bwl_finding  found = bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX,
-                                                            .reduces    = true,
-                                                            .memory_max = (size_t)256 << 20 });
+        bwl_finding  found = bwl_explore(
+             &s, &(bwl_search){ .states_max = STATES_MAX, .memory_max = (size_t)256 << 20 });
 
         assert_int_equal(s.clients, 3);
         assert_int_equal(s.invariants, BWL_INVARIANTS_USUAL & ~(unsigned)BWL_INVARIANTS_BACKWARDS);

@@ -1,0 +1,70 @@
+#include "lab/world/scenario.h"
+
+/* Where a fault may happen. */
+typedef enum worlds { SERVERS, ONE_SERVER } worlds;
+
+typedef struct budget_text {
+    const char *label;
+    const char *sentence;
+    worlds      worlds;
+} budget_text;
+
+static const budget_text budgets[BWL_BUDGETS_COUNT] = {
+#define X(name, worlds, label, sentence) [BWL_##name] = { label, sentence, worlds },
+    BWL_BUDGETS(X)
+#undef X
+};
+
+static const budget_text *budget_of(bwl_budget budget)
+{
+    assert(budget > BWL_BUDGET_NONE);
+    assert(budget < BWL_BUDGETS_COUNT);
+    return &budgets[budget];
+}
+
+const char *bwl_budget_label(bwl_budget budget)
+{
+    return budget_of(budget)->label;
+}
+
+const char *bwl_budget_sentence(bwl_budget budget)
+{
+    return budget_of(budget)->sentence;
+}
+
+bool bwl_budget_wants_one_server(bwl_budget budget)
+{
+    return budget_of(budget)->worlds == ONE_SERVER;
+}
+
+typedef struct invariant_text {
+    const char *label;
+    const char *sentence;
+} invariant_text;
+
+static const invariant_text invariants[] = {
+#define X(name, label, sentence) { label, sentence },
+    BWL_INVARIANTS(X)
+#undef X
+};
+
+static const invariant_text *invariant_of(unsigned flags)
+{
+    size_t number = 0;
+
+    assert(flags != 0);
+    assert(flags >> BWL_INVARIANTS_COUNT == 0);
+    while ((flags >> number & 1) == 0)
+        number++;
+    return &invariants[number];
+}
+
+const char *bwl_invariant_label(unsigned flags)
+{
+    return invariant_of(flags)->label;
+}
+
+const char *bwl_invariant_sentence(unsigned flags)
+{
+    return invariant_of(flags)->sentence;
+}

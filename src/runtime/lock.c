@@ -1,5 +1,5 @@
 #include "runtime/lock.h"
-#include "core/token_format.h"
+#include "core/token.h"
 #include "core/text.h"
 #include "base/clock.h"
 #include "base/fault.h"
@@ -477,6 +477,15 @@ void bwl_lock_cancel(bwl_operation *operation)
     bwl_hold_cancel(&lock->base.hold, bwl_shard_now(lock->shard), &fx);
     step(lock, &fx);
     bwl_lock_unpin(lock);
+}
+
+int bwl_lock_await(bwl_operation *operation, bwl_ms until, bwl_fault *fault)
+{
+    int status = bwl_loop_wait(&operation->lock->shard->loop, &operation->completion, until, fault);
+
+    if (status < 0)
+        bwl_lock_cancel(operation);
+    return status;
 }
 
 /* ---- closing --------------------------------------------------------------------------------- */

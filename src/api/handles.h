@@ -31,23 +31,18 @@ int bwl_copy_options(void *ret_ours, size_t our_size, const void *theirs, const 
 int bwl_take_wait(bwl_ms *ret_wait_ms, const bwl_shard *client, int64_t wait_ms,
                   bowline_error *reterr);
 
+/* Both may be 0: not given.  USAGE. */
+int bwl_check_times(uint32_t lease_ms, int64_t max_hold_ms, bowline_error *reterr);
+
 /* Whether it can be extended to this lease (0: the one it has).  USAGE; UNSUPPORTED: its protocol
  * never extends. */
 int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *reterr);
-
-/* locked: allocates the handle of a started operation; free it with bwl_client_operation_free.
- * NULL: NOMEM. */
-bowline_operation *bwl_operation_new(bowline_client *client, bowline_error *reterr);
-
-/* locked: waits for the end, and cancels the operation if the wait fails.  Returns as
- * bwl_report. */
-int bwl_operation_end(bwl_operation *operation, bowline_error *reterr);
-
-/* locked: lets event loops get the end of a started operation. */
-bowline_operation *bwl_operation_show(bowline_operation *op, void *user);
 
 /* The result of an operation: the status, with a text for users. */
 int bwl_report(const bwl_operation *operation, bowline_error *reterr);
 
 /* LOST, with a text for users. */
 int bwl_report_loss(const bwl_lock *lock, bowline_error *reterr);
+
+/* locked: adds the holder to the text of BUSY or TIMEOUT, if the store replies in time. */
+void bwl_describe_holder(bwl_shard *shard, const char *name, bwl_ms until, bowline_error *error);

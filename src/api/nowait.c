@@ -2,7 +2,7 @@
  * nowait.c -- releases without waiting, and their results.
  */
 #include "api/handles.h"
-#include "api/uncancelled.h"
+#include "api/call.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "runtime/background_release.h"
@@ -46,18 +46,12 @@ static int release(bwl_lock *lock, bowline_error *reterr)
 
 int bowline_release_nowait(bowline_hold *hold, bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
     if (hold == NULL)
         return BOWLINE_OK;
-    bwl_shard *shard  = bwl_lock_of(hold)->shard;
-    int        status = bwl_check_fork(shard, reterr);
-    if (status < 0)
-        return status;
-    BWL_LOG_DRAINED(shard->host.settings.log);
+    bwl_shard *shard = bwl_lock_of(hold)->shard;
     bwl_shard_enter(shard);
-    bwl_shard_lock(shard);
-    status = release(bwl_lock_of(hold), reterr);
-    bwl_shard_unlock(shard);
+    BWL_CALL(shard, reterr);
+    int status = call.status < 0 ? call.status : release(bwl_lock_of(hold), reterr);
     bwl_shard_leave(shard);
     return status;
 }

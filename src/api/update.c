@@ -4,7 +4,7 @@
  * It runs in the caller's thread, on a slot of the pool that no other thread uses.
  */
 #include "api/handles.h"
-#include "api/uncancelled.h"
+#include "api/call.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "engine/redis/wire/resp.h"
@@ -33,19 +33,6 @@ typedef struct job {
 } job;
 
 /* ---- options --------------------------------------------------------------------------------- */
-
-static int check(const bowline_update_options *o, bowline_error *reterr)
-{
-    const char *wrong = NULL;
-
-    if (o->wait_ms < BOWLINE_DEFAULT || o->wait_ms > BOWLINE_WAIT_MAX_MS)
-        wrong = "wait_ms is BOWLINE_FOREVER, BOWLINE_DEFAULT, or from 0 to 2147483647";
-    else if (o->reserved != 0)
-        wrong = "reserved is not 0";
-    if (wrong != NULL)
-        return bwl_fail(reterr, BWL_STATUS_USAGE, "%s", wrong);
-    return BOWLINE_OK;
-}
 
 static int check_call(const bowline_client *client, const char *key, bowline_compute compute,
                       bowline_error *reterr)
@@ -103,9 +90,7 @@ static int send_command(job *j, bwl_transaction_command command, bowline_error *
     };
     bwl_shard_lock(shard);
     bwl_lock_step(j->place->lock, &operation, s);
-    int status = bwl_loop_wait(&shard->loop, &operation.completion, BWL_NEVER, reterr);
-    if (status < 0)
-        bwl_lock_cancel(&operation);
+    int status = bwl_lock_await(&operation, BWL_NEVER, reterr);
     bwl_shard_unlock(shard);
     return status;
 }
@@ -291,6 +276,7 @@ int bowline_update(bowline_client *client, const char *key, bowline_compute comp
 {
     BWL_UNCANCELLED;
     bowline_update_options o;
+    bwl_ms                 wait_ms; /* checked only: an update has its own default */
     job                    j = { .key = key, .compute = compute, .context = context };
 
     int status = check_call(client, key, compute, reterr);
@@ -299,8 +285,12 @@ int bowline_update(bowline_client *client, const char *key, bowline_compute comp
     status = bwl_copy_options(&o, sizeof o, options, "BOWLINE_UPDATE", reterr);
     if (options == NULL)
         o.wait_ms = BOWLINE_DEFAULT;
-    if (status < 0 || (status = check(&o, reterr)) < 0)
+    if (status == BOWLINE_OK)
+        status = bwl_take_wait(&wait_ms, client->first, o.wait_ms, reterr);
+    if (status < 0)
         return status;
+    if (o.reserved != 0)
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "reserved is not 0");
     BWL_LOG_DRAINED(client->first->host.settings.log);
     status = update_in_place(&j, client, &o, reterr);
     if (o.ret_conflicts != NULL)

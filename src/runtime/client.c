@@ -82,12 +82,12 @@ int bwl_client_need_wakeup(bwl_client *client, bwl_fault *fault)
     return status;
 }
 
-bwl_started_operation *bwl_client_operation_new(bwl_client *client)
+int bwl_client_operation_new(bwl_started_operation **ret_op, bwl_client *client, bwl_fault *fault)
 {
     bwl_started_operation *op = calloc(1, sizeof *op);
 
     if (op == NULL)
-        return NULL;
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     bwl_shards_use_first_only(&client->shards); /* the caller may have an event loop */
     op->client = client;
     (void)pthread_mutex_lock(&client->mutex);
@@ -96,7 +96,8 @@ bwl_started_operation *bwl_client_operation_new(bwl_client *client)
         op->next->previous = op;
     client->operations = op;
     (void)pthread_mutex_unlock(&client->mutex);
-    return op;
+    *ret_op = op;
+    return BWL_OK;
 }
 
 void bwl_client_operation_free(bwl_started_operation *op)

@@ -45,10 +45,9 @@ void bwl_client_close(bwl_client *client);
 int bwl_client_need_wakeup(bwl_client *client, bwl_fault *fault);
 
 /* Allocates the handle of an operation that is about to be started; from then on only the first
- * shard takes new locks.  With the mutex of a shard.  NULL: out of memory.  Free frees only the
- * handle. */
-bwl_started_operation *bwl_client_operation_new(bwl_client *client);
-void                   bwl_client_operation_free(bwl_started_operation *op);
+ * shard takes new locks.  With the mutex of a shard.  NOMEM.  Free frees only the handle. */
+int  bwl_client_operation_new(bwl_started_operation **ret_op, bwl_client *client, bwl_fault *fault);
+void bwl_client_operation_free(bwl_started_operation *op);
 
 /* The shard with this number, 0 is the first.  NULL: there are no more. */
 static inline bwl_shard *bwl_shard_at(bwl_client *client, unsigned number)

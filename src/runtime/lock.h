@@ -107,6 +107,9 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation);
 void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);
 void bwl_lock_cancel(bwl_operation *operation);
 
+/* Waits for the end, and cancels the operation if the wait fails.  As bwl_loop_wait. */
+int bwl_lock_await(bwl_operation *operation, bwl_ms until, bwl_fault *fault);
+
 /* A holder query: completes as BWL_RELEASED when engine->who has the result, else as
  * BWL_CANCELLED. */
 void bwl_lock_query_holder(bwl_lock *lock, bwl_operation *operation);

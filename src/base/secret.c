@@ -9,33 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PASSWORD_MAX = 4096, PART_SIZE = 3 };
-
-/* A FIFO would block the caller. */
-static int check_file(int fd, const char *name, bwl_fault *fault)
-{
-    struct stat about;
-
-    if (fstat(fd, &about) != 0)
-        return bwl_fail_errno(fault, "cannot look at the password file %.100s", name);
-    if (!S_ISREG(about.st_mode))
-        return bwl_fail(fault, BWL_STATUS_REFUSED, "the password file %.100s is no regular file",
-                        name);
-    return bwl_trusted_check(fd, "password file", name, BWL_TRUST_SECRET, fault);
-}
 
 int bwl_secret_read(char **ret_secret, const char *name, bwl_fault *fault)
 {
     char    text[PASSWORD_MAX + 1];
     ssize_t size = -1;
-    int     fd   = bwl_file_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+    /* A FIFO would block the caller. */
+    int fd = bwl_file_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 
     if (fd < 0)
         return bwl_fail_errno(fault, "cannot open the password file %.100s", name);
-    int status = check_file(fd, name, fault);
+    int status = bwl_trusted_check(fd, "password file", name, BWL_TRUST_SECRET, fault);
     if (status < 0)
         goto out;
     size = bwl_file_read_at(fd, text, PASSWORD_MAX, 0);

@@ -16,27 +16,25 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The result of a lookup: made without the mutex, then copied into it. */
+typedef struct findings {
+    int         result; /* 0: none yet; number of addresses; below 0: a failure */
+    bwl_address addresses[BWL_RESOLVE_MAX];
+    bwl_fault   fault;
+} findings;
+
 struct bwl_resolve {
     pid_t           pid; /* the process that started it */
     pthread_mutex_t mutex;
     bool            caller_is_there;
     bool            thread_is_there;
-    int             result; /* 0: none yet; number of addresses; below 0: a failure */
-    bwl_address     addresses[BWL_RESOLVE_MAX];
-    bwl_fault       fault;
+    findings        found;
     bwl_resolver    resolver;
     void (*wake)(void *arg);
     void *arg;
     char  port[8];
     char  host[BWL_RESOLVE_HOST_MAX + 1];
 };
-
-/* The result of a lookup: made without the mutex, then copied into it. */
-typedef struct findings {
-    int         result;
-    bwl_address addresses[BWL_RESOLVE_MAX];
-    bwl_fault   fault;
-} findings;
 
 static int copy_addresses(findings *ret_findings, const struct addrinfo *found)
 {
@@ -91,15 +89,6 @@ static bool look_up(const bwl_resolve *resolve, int flags, findings *ret_finding
     return true;
 }
 
-/* locked, or before another thread knows of it */
-static void store_result(bwl_resolve *resolve, const findings *what)
-{
-    assert(what->result != 0);
-    resolve->result = what->result;
-    resolve->fault  = what->fault;
-    memcpy(resolve->addresses, what->addresses, sizeof resolve->addresses);
-}
-
 static void free_resolve(bwl_resolve *resolve)
 {
     (void)pthread_mutex_destroy(&resolve->mutex);
@@ -112,9 +101,9 @@ static void *look_up_in_thread(void *arg)
     findings     what    = { 0 };
 
     bool answered = look_up(resolve, 0, &what);
-    assert(answered);
+    assert(answered && what.result != 0);
     pthread_mutex_lock(&resolve->mutex);
-    store_result(resolve, &what);
+    resolve->found           = what;
     resolve->thread_is_there = false;
     bool caller_is_there     = resolve->caller_is_there;
     if (caller_is_there)
@@ -177,9 +166,8 @@ static bwl_resolve *make(const bwl_resolve_request *request)
 int bwl_resolve_start(bwl_resolve **ret_resolve, const bwl_resolve_request *request,
                       bwl_fault *fault)
 {
-    size_t   size   = strlen(request->host);
-    findings what   = { 0 };
-    int      status = BWL_OK;
+    size_t size   = strlen(request->host);
+    int    status = BWL_OK;
 
     assert(request->wake != NULL);
     assert((request->resolver.look_up == NULL) == (request->resolver.free_found == NULL));
@@ -189,9 +177,7 @@ int bwl_resolve_start(bwl_resolve **ret_resolve, const bwl_resolve_request *requ
     bwl_resolve *resolve = make(request);
     if (resolve == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    if (look_up(resolve, AI_NUMERICHOST, &what))
-        store_result(resolve, &what);
-    else
+    if (!look_up(resolve, AI_NUMERICHOST, &resolve->found))
         status = start_thread(resolve, fault);
     if (status < 0) {
         free_resolve(resolve);
@@ -207,11 +193,11 @@ int bwl_resolve_take(bwl_resolve *resolve, bwl_address ret_addresses[BWL_RESOLVE
     if (resolve->pid != getpid())
         return bwl_fail(fault, BWL_STATUS_FORKED, "a lookup does not go on in a forked child");
     pthread_mutex_lock(&resolve->mutex);
-    int result = resolve->result;
+    int result = resolve->found.result;
     if (result > 0)
-        memcpy(ret_addresses, resolve->addresses, (size_t)result * sizeof *ret_addresses);
+        memcpy(ret_addresses, resolve->found.addresses, (size_t)result * sizeof *ret_addresses);
     else if (result < 0 && fault != NULL)
-        *fault = resolve->fault;
+        *fault = resolve->found.fault;
     pthread_mutex_unlock(&resolve->mutex);
     return result;
 }

@@ -5,7 +5,6 @@
 #include "api/call.h"
 #include "base/clock.h"
 #include "base/fault.h"
-#include "runtime/background_release.h"
 
 /* locked: whether one more release may be in flight.  Reads replies here, in case no other call
  * does. */

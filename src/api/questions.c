@@ -78,7 +78,6 @@ int bowline_next_event(bowline_client *client, bowline_event *ret_event, bowline
     BWL_LOG_DRAINED(client->first->host.settings.log);
     for (unsigned i = 0; !taken && (shard = bwl_shard_at(client, i)) != NULL; i++) {
         bwl_shard_lock(shard);
-        bwl_event_queue_subscribe(shard);
         taken = take(shard, ret_event);
         bwl_shard_unlock(shard);
     }

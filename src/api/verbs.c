@@ -147,8 +147,8 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
     atomic_uint *name_pin = NULL;
     bwl_ms       wait_ms  = w->wait_ms;
     bwl_shard   *shard    = w->wait_ms > 0 && client->first->host.settings.handoffs_max > 1
-                                ? bwl_shards_enter_for(&client->shards, w->name, &name_pin)
-                                : bwl_shards_enter(&client->shards);
+                                ? bwl_shards_enter_for(client, w->name, &name_pin)
+                                : bwl_shards_enter(client);
 
     if (shard != client->first && !atomic_load(&shard->is_connected)) {
         bwl_ms begun = bwl_clock_now();
@@ -262,7 +262,7 @@ static int run(bowline_hold *hold, const action *a, bowline_error *reterr)
     if (status == BOWLINE_OK)
         status = end_other(&operation, reterr);
     if (status == BOWLINE_OK && a->verb == BWL_ACQUIRE)
-        bwl_loop_notify_idle_runner(&shard->loop);
+        bwl_loop_notify_renewal(&shard->loop);
     bwl_shard_leave(shard);
     return status;
 }
@@ -346,7 +346,7 @@ static int start_operation(bowline_operation **ret_op, bowline_hold *hold, const
         return status;
     }
     if (a->verb != BWL_RELEASE)
-        bwl_lock_pin(lock); /* finish may come after the release of the hold */
+        bwl_lock_pin(&lock->base); /* finish may come after the release of the hold */
     op->inner.user = lock->user;
     bwl_operation_watch(&op->inner);
     /* An event loop polls only the first shard: in others the renewal thread reads the reply. */
@@ -409,7 +409,7 @@ int bowline_finish(bowline_operation *op, bowline_error *reterr)
     bwl_lock *kept   = op->inner.verb != BWL_RELEASE ? op->inner.lock : NULL;
     int       status = end_other(&op->inner, reterr);
     if (kept != NULL)
-        bwl_lock_unpin(kept);
+        bwl_lock_unpin(&kept->base);
     bwl_client_operation_free(op);
     return status;
 }

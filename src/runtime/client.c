@@ -1,9 +1,13 @@
 #include "runtime/client.h"
+#include "base/clock.h"
 #include "base/fault.h"
 #include "runtime/wakeup.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 int bwl_client_open(bwl_client **ret_client, const bwl_engine *const *engines,
                     const bwl_settings *asked, bool renewal_off, const char *url,
@@ -18,8 +22,13 @@ int bwl_client_open(bwl_client **ret_client, const bwl_engine *const *engines,
         free(client);
         return status;
     }
+    /* Without a renewal thread, a call runs the loop for all locks, but only for its own shard. */
+    bool may_share =
+        client->first->host.engine->share != NULL && client->first->host.settings.keeps;
     client->first->client = client;
-    bwl_shards_init(&client->shards, client->first);
+    atomic_init(&client->shards[0], client->first);
+    atomic_init(&client->usable, may_share ? BWL_SHARDS_MAX : 1);
+    (void)pthread_mutex_init(&client->opening, NULL); /* of the default kind: cannot fail */
     bwl_pool_init(&client->pool, client->first);
     (void)pthread_mutex_init(&client->mutex, NULL); /* of the default kind: cannot fail */
     if (program != NULL)
@@ -36,16 +45,146 @@ void bwl_client_close(bwl_client *client)
     if (client->wakeup != NULL && is_ours)
         bwl_wakeup_stop(client->wakeup);
     bwl_pool_close(&client->pool);
-    bwl_shards_close(&client->shards);
+    for (unsigned i = BWL_SHARDS_MAX; i-- > 0;)
+        bwl_shard_close(atomic_load(&client->shards[i]));
     bwl_wakeup_free(client->wakeup);
     while ((is_ours || bwl_was_at_rest(&client->mutex)) && client->operations != NULL) {
         bwl_started_operation *op = client->operations;
         client->operations        = op->next;
         free(op);
     }
+    (void)pthread_mutex_destroy(&client->opening);
     (void)pthread_mutex_destroy(&client->mutex);
     free(client);
 }
+
+/* ---- the shard of a call --------------------------------------------------------------------- */
+
+void bwl_shards_use_first_only(bwl_client *client)
+{
+    if (atomic_load_explicit(&client->usable, memory_order_relaxed) == 1)
+        return;
+    (void)pthread_mutex_lock(&client->opening);
+    atomic_store_explicit(&client->usable, 1, memory_order_relaxed);
+    (void)pthread_mutex_unlock(&client->opening);
+}
+
+/* The count is only needed if there can be another shard.  A counter that other CPUs read costs
+ * half as much as a mutex. */
+static bool is_counted(const bwl_shard *shard)
+{
+    return shard->host.engine->share != NULL;
+}
+
+void bwl_shard_enter(bwl_shard *shard)
+{
+    if (!is_counted(shard))
+        return;
+    (void)atomic_fetch_add_explicit(&shard->callers, 1, memory_order_relaxed);
+}
+
+void bwl_shard_leave(bwl_shard *shard)
+{
+    if (!is_counted(shard))
+        return;
+    unsigned before = atomic_fetch_sub_explicit(&shard->callers, 1, memory_order_relaxed);
+
+    assert(before > 0);
+    (void)before;
+}
+
+/* A busy shard with a connection is better than an idle one that may not get a connection. */
+static bool is_unhealthy(bwl_shard *shard)
+{
+    return !atomic_load_explicit(&shard->is_connected, memory_order_relaxed) &&
+           bwl_clock_now() < atomic_load_explicit(&shard->unhealthy_until, memory_order_relaxed);
+}
+
+static bool enter_if_empty(bwl_shard *shard)
+{
+    unsigned nobody = 0;
+
+    return atomic_load_explicit(&shard->callers, memory_order_relaxed) == 0 &&
+           atomic_compare_exchange_strong(&shard->callers, &nobody, 1);
+}
+
+/* Opens one more shard and enters it.  NULL: another call has opened it, or out of memory. */
+static bwl_shard *open_shard(bwl_client *client, unsigned number)
+{
+    bwl_shard *shard = NULL;
+
+    (void)pthread_mutex_lock(&client->opening);
+    if (number < atomic_load(&client->usable) && atomic_load(&client->shards[number]) == NULL &&
+        bwl_shard_share(&shard, client->first) == BWL_OK) {
+        bwl_shard_enter(shard);
+        atomic_store_explicit(&client->shards[number], shard, memory_order_release);
+    }
+    (void)pthread_mutex_unlock(&client->opening);
+    return shard;
+}
+
+bwl_shard *bwl_shards_enter(bwl_client *client)
+{
+    unsigned   usable = atomic_load_explicit(&client->usable, memory_order_relaxed);
+    bwl_shard *open[BWL_SHARDS_MAX];
+    unsigned   count = 0;
+
+    if (usable == 1) {
+        bwl_shard_enter(client->first);
+        return client->first;
+    }
+    for (; count < usable; count++) {
+        open[count] = atomic_load_explicit(&client->shards[count], memory_order_acquire);
+        if (open[count] == NULL)
+            break;
+        if ((count == 0 || !is_unhealthy(open[count])) && enter_if_empty(open[count]))
+            return open[count];
+    }
+    bwl_shard *fresh = count < usable ? open_shard(client, count) : NULL;
+    if (fresh != NULL)
+        return fresh;
+    bwl_shard *shard = open[0];
+    for (unsigned i = 1; i < count && i < BWL_SHARDS_SHARED; i++)
+        if (!is_unhealthy(open[i]) && atomic_load(&open[i]->callers) < atomic_load(&shard->callers))
+            shard = open[i];
+    bwl_shard_enter(shard);
+    return shard;
+}
+
+static int number_of(bwl_client *client, const bwl_shard *shard)
+{
+    int i = 0;
+
+    while (atomic_load_explicit(&client->shards[i], memory_order_relaxed) != shard)
+        i++;
+    assert(i < BWL_SHARDS_MAX);
+    return i;
+}
+
+bwl_shard *bwl_shards_enter_for(bwl_client *client, const char *name, atomic_uint **ret_pin)
+{
+    uint32_t     hash   = bwl_name_hash(name, strnlen(name, BWL_NAME_MAX));
+    atomic_uint *pin    = &client->pins[hash % BWL_NAME_PINS];
+    bwl_shard   *chosen = NULL;
+
+    if (atomic_load_explicit(&client->usable, memory_order_relaxed) == 1)
+        return bwl_shards_enter(client); /* all names are in one shard */
+    int number = bwl_name_pin(pin, -1);
+    if (number < 0) {
+        chosen = bwl_shards_enter(client);
+        number = bwl_name_pin(pin, number_of(client, chosen));
+    }
+    *ret_pin         = pin;
+    bwl_shard *shard = atomic_load_explicit(&client->shards[number], memory_order_acquire);
+    if (shard == chosen)
+        return shard;
+    if (chosen != NULL)
+        bwl_shard_leave(chosen);
+    bwl_shard_enter(shard);
+    return shard;
+}
+
+/* ---- the event loop of the caller, and operations -------------------------------------------- */
 
 /* With the mutex of the first shard.  The other shards have renewal threads, and only raise the
  * wakeup. */
@@ -67,7 +206,7 @@ int bwl_client_need_wakeup(bwl_client *client, bwl_fault *fault)
     bwl_wakeup *wakeup = NULL;
     int         status = BWL_OK;
 
-    bwl_shards_use_first_only(&client->shards);
+    bwl_shards_use_first_only(client);
     bwl_shard_lock(client->first);
     if (client->wakeup == NULL) {
         status = bwl_wakeup_new(&wakeup, fault);
@@ -88,7 +227,7 @@ int bwl_client_operation_new(bwl_started_operation **ret_op, bwl_client *client,
 
     if (op == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    bwl_shards_use_first_only(&client->shards); /* the caller may have an event loop */
+    bwl_shards_use_first_only(client); /* the caller may have an event loop */
     op->client = client;
     (void)pthread_mutex_lock(&client->mutex);
     op->next = client->operations;

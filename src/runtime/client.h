@@ -4,22 +4,42 @@
  *
  * The struct is what the handle bowline_client points to.
  *
- * client -> shards, pool -> shard.  A shard knows its client only as a pointer for src/api.
+ * The shards are connections that its threads need not share.
+ * Two threads on one connection are slower than each on its own, because they wait for each other.
+ * Many threads on one connection are faster: their commands go out in one packet, which saves the
+ * server and the kernel more work than the waiting costs.  So a call takes a shard without a
+ * caller, and opens one if the limit allows it.  If every shard has a caller, it joins one of the
+ * first two: fewer shards send more commands in one packet, and with two of them this process works
+ * for one while the server works for the other.  Figures: docs/performance.md.
+ *
+ * The first shard exists from the beginning.  An event loop has one descriptor to poll, which is
+ * that of the first shard: once a client is used by an event loop, no other shard is taken.
+ *
+ * client -> pool, shard.  A shard knows its client only as a pointer for src/api.
  */
 #pragma once
 
 #include "runtime/lock.h"
+#include "runtime/names.h"
 #include "runtime/pool.h"
-#include "runtime/shards.h"
 
 typedef struct bowline_client    bwl_client;
 typedef struct bowline_operation bwl_started_operation;
 
+enum {
+    BWL_NAME_PINS     = 1024,
+    BWL_SHARDS_MAX    = 4,
+    BWL_SHARDS_SHARED = 2, /* so many of them may have several calls */
+};
+
 struct bowline_client {
-    bwl_shards             shards;
-    bwl_shard             *first;      /* of the shards */
-    bwl_pool               pool;       /* for updates */
-    struct bwl_wakeup     *wakeup;     /* NULL: no event loop needs a descriptor */
+    bwl_shard             *first;                  /* of the shards */
+    _Atomic(bwl_shard *)   shards[BWL_SHARDS_MAX]; /* the open ones, then NULL */
+    atomic_uint            usable;                 /* how many may be used and opened */
+    pthread_mutex_t        opening;
+    atomic_uint            pins[BWL_NAME_PINS]; /* see names.h */
+    bwl_pool               pool;                /* for updates */
+    struct bwl_wakeup     *wakeup;              /* NULL: no event loop needs a descriptor */
     pthread_mutex_t        mutex;      /* guards `operations`; taken after that of a shard */
     bwl_started_operation *operations; /* started and not finished */
 };
@@ -40,6 +60,20 @@ int bwl_client_open(bwl_client **ret_client, const bwl_engine *const *engines,
 /* Also frees its operations. */
 void bwl_client_close(bwl_client *client);
 
+/* Lets calls take only the first shard from now on. */
+void bwl_shards_use_first_only(bwl_client *client);
+
+/* Not locked: chooses the shard for a call that may block.  End with bwl_shard_leave. */
+bwl_shard *bwl_shards_enter(bwl_client *client);
+
+/* The same for an acquire that may block: the shard in which this name is in use, if any.  *ret_pin
+ * is unpinned when nothing of the lock is left; not written if there is only one shard. */
+bwl_shard *bwl_shards_enter_for(bwl_client *client, const char *name, atomic_uint **ret_pin);
+
+/* Not locked: counts a call that may block in this shard. */
+void bwl_shard_enter(bwl_shard *shard);
+void bwl_shard_leave(bwl_shard *shard);
+
 /* Not locked: creates the wakeup, once.  From then on only the first shard takes new locks, because
  * an event loop polls that one.  The others raise the wakeup.  SYSTEM, NOMEM. */
 int bwl_client_need_wakeup(bwl_client *client, bwl_fault *fault);
@@ -52,5 +86,5 @@ void bwl_client_operation_free(bwl_started_operation *op);
 /* The shard with this number, 0 is the first.  NULL: there are no more. */
 static inline bwl_shard *bwl_shard_at(bwl_client *client, unsigned number)
 {
-    return number < BWL_SHARDS_MAX ? atomic_load(&client->shards.shards[number]) : NULL;
+    return number < BWL_SHARDS_MAX ? atomic_load(&client->shards[number]) : NULL;
 }

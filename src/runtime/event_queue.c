@@ -43,8 +43,9 @@ bwl_queued_event_kind bwl_event_queue_take(bwl_shard *shard, bwl_lock **ret_lock
 {
     bwl_queued_event *first = shard->events.first;
 
-    *ret_lock      = NULL;
-    *ret_operation = NULL;
+    shard->events.is_subscribed = true;
+    *ret_lock                   = NULL;
+    *ret_operation              = NULL;
     if (first == NULL)
         return 0;
     bwl_queued_event_kind kind = first->kind;
@@ -54,11 +55,6 @@ bwl_queued_event_kind bwl_event_queue_take(bwl_shard *shard, bwl_lock **ret_lock
         *ret_lock = (bwl_lock *)((char *)first - offsetof(bwl_lock, face.event));
     drop(&shard->events, first);
     return kind;
-}
-
-void bwl_event_queue_subscribe(bwl_shard *shard)
-{
-    shard->events.is_subscribed = true;
 }
 
 void bwl_operation_watch(bwl_operation *operation)
@@ -104,17 +100,6 @@ static void set_loss(bwl_lock *lock, bwl_ms at)
     int status = timerfd_settime(lock->face.loss_fd, TFD_TIMER_ABSTIME, &when, NULL);
     assert(status == 0); /* the descriptor and the time are valid */
     (void)status;
-}
-
-void bwl_lock_hide(bwl_lock *lock)
-{
-    lock->face.is_attached       = false;
-    lock->face.loss_was_reported = false;
-    lock->face.was_in_trouble    = false;
-    lock->face.loss_fd           = -1;
-    lock->face.loss_at           = BWL_NEVER;
-    lock->face.event             = (bwl_queued_event){ 0 };
-    lock->user                   = NULL;
 }
 
 void bwl_lock_attach(bwl_lock *lock)

@@ -222,7 +222,7 @@ static void complete(bwl_local_group *s, const bwl_group_action *action)
     bwl_operation *operation = lock->operation;
     if (!is_good && action->outcome.kind != BWL_QUEUED)
         lock->base.why = s->why;
-    bwl_lock_event(lock,
+    bwl_lock_event(&lock->base,
                    bwl_group_action_event(action)); /* may free the lock, but not the operation */
     if (action->tag == 0 && operation != NULL)
         wake_runner(s->shard, operation);

@@ -4,8 +4,8 @@
  * A lock lives from its first acquire until nothing of it is left in the store.  Its caller follows
  * it through an operation: an acquire, extend or release in flight.
  *
- * lock -> event_queue, name_pins, loop.  Local groups and background releases are above: the lock
- * calls them through bwl_lock_group and `completed`.
+ * lock -> event_queue, name_pins, loop.  Local groups are above: the lock calls them through
+ * bwl_lock_group.
  *
  * Every function needs the shard's mutex.
  */
@@ -42,7 +42,7 @@ struct bwl_lock {
     const bwl_engine *engine; /* the shard's, or bwl_local_group_engine */
     bwl_lock_group   *group;  /* its group, as a waiter or as the lock in the store; NULL: none */
     bwl_lock         *next_named; /* see names.h */
-    atomic_uint      *name_pin;   /* see shards.h; NULL: none */
+    atomic_uint      *name_pin;   /* see client.h; NULL: none */
     bool              is_named;
     bwl_lock         *previous; /* in the shard */
     bwl_lock         *next;
@@ -51,9 +51,7 @@ struct bwl_lock {
     bwl_ms   time_is_up_at; /* see bwl_hold_result_deadline, bwl_hold_send_deadline; or BWL_NEVER */
     unsigned pins;          /* steps and requests in flight that point to it */
     bool     has_handle;    /* the caller may still use it */
-    /* Called when the lock completes without an operation; NULL. */
-    void (*completed)(bwl_lock *lock, bwl_outcome_kind kind);
-    bwl_outcome_kind ended_as; /* the result of an unreported release: background_release.h */
+    bwl_outcome_kind ended_as; /* the result of an unreported release in the background */
     bwl_lock        *next_unreported;
     bool             saw_foreign; /* the last reply showed a foreign value */
     bool             reads_wall;  /* its protocol or token needs the wall clock */
@@ -89,8 +87,8 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *eng
 void bwl_lock_drop_handle(bwl_lock *lock);
 
 /* A lock is not freed while it is pinned. */
-void bwl_lock_pin(bwl_lock *lock);
-void bwl_lock_unpin(bwl_lock *lock);
+void bwl_lock_pin(bwl_engine_lock *lock);
+void bwl_lock_unpin(bwl_engine_lock *lock);
 
 /* The shard closes: frees the lock in any state. */
 void bwl_lock_free(bwl_lock *lock);
@@ -120,11 +118,39 @@ void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation);
 /* Sends one command of a transaction; `transaction` gets the result.  The engine has step. */
 void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_transaction *transaction);
 
-void bwl_lock_event(bwl_lock *lock, bwl_event ev);
-void bwl_lock_revoke(bwl_lock *lock);
-void bwl_lock_query_done(bwl_lock *lock);
+/* ---- releases that no caller waits for --------------------------------------------------------
+ *
+ * The lock lives until its release has completed, as every lock does.  A release that succeeded is
+ * forgotten.  The lock of one that failed is kept in a list until it is reported, so that nothing
+ * is allocated at that moment; beyond BWL_UNREPORTED_MAX they are counted only.
+ *
+ * The thread that runs the loop next reads their replies.  The renewal thread leaves that to the
+ * next call for a short time: otherwise a thread that acquires the next lock at once would have to
+ * take the loop over from it.
+ */
 
-/* False: the caller has its result already, and an error text would come too late. */
-bool                                       bwl_lock_takes_error(const bwl_lock *lock);
-__attribute__((format(printf, 2, 3))) void bwl_lock_set_error(bwl_lock *lock, const char *format,
-                                                              ...);
+enum {
+    BWL_BACKGROUND_MAX = 1000, /* in flight at a time: the next release blocks */
+    BWL_UNREPORTED_MAX = 64,
+};
+
+/* Starts the release of a lock that has no operation in flight; the caller drops its handle.  True:
+ * it has completed already, with the result in the operation, and the handle still exists; false:
+ * it continues in the background. */
+bool bwl_lock_release_in_background(bwl_lock *lock, bwl_operation *operation);
+
+/* Takes the oldest that failed from the list: `ended_as` is the result.  Drop it with
+ * bwl_lock_drop_handle.  NULL: there is none. */
+bwl_lock *bwl_background_take(bwl_shard *shard);
+
+/* Returns how many more failed, and writes how many of those had lost the lock; resets both
+ * counters. */
+size_t bwl_background_take_dropped(bwl_shard *shard, size_t *ret_lost);
+
+/* ---- what engines call: see engine/host.h ---------------------------------------------------- */
+
+void bwl_lock_event(bwl_engine_lock *lock, bwl_event ev);
+void bwl_lock_revoke(bwl_engine_lock *lock);
+void bwl_lock_query_done(bwl_engine_lock *lock);
+void bwl_lock_set_fault(bwl_engine_lock *lock, const bwl_fault *why);
+bool bwl_lock_is_awaited(const bwl_engine_lock *lock);

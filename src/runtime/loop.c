@@ -3,11 +3,16 @@
 #include "base/fault.h"
 #include "runtime/wakeup.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { SIGNALS_MAX = 64 }; /* threads that are signalled after one unlock */
+enum {
+    SIGNALS_MAX            = 64, /* threads that are signalled after one unlock */
+    PAUSE_AFTER_FAILURE_MS = 100,
+};
 
 /* ---- calls to the engine --------------------------------------------------------------------- */
 
@@ -76,9 +81,9 @@ static size_t take_signals(bwl_loop *loop, pthread_cond_t *ret_conds[SIGNALS_MAX
 {
     size_t count = 0;
 
-    if (loop->to_notify != NULL)
-        ret_conds[count++] = loop->to_notify;
-    loop->to_notify = NULL;
+    if (loop->renewal.is_notified)
+        ret_conds[count++] = &loop->renewal.cond;
+    loop->renewal.is_notified = false;
     while (loop->to_signal != NULL && count < SIGNALS_MAX) {
         bwl_waiting_thread *thread = loop->to_signal;
         loop->to_signal            = thread->next_to_signal;
@@ -92,7 +97,7 @@ void bwl_loop_unlock(bwl_loop *loop)
 {
     pthread_cond_t *conds[SIGNALS_MAX];
 
-    if (loop->to_signal == NULL && loop->to_notify == NULL) {
+    if (loop->to_signal == NULL && !loop->renewal.is_notified) {
         unlock(loop);
         return;
     }
@@ -124,10 +129,10 @@ bwl_ms bwl_loop_next_timer(bwl_loop *loop)
     return bwl_timers_next(&loop->timers);
 }
 
-/* If no thread runs the loop, the caller's event loop does, unless there is an idle runner. */
+/* If no thread runs the loop, the caller's event loop does, unless there is a renewal thread. */
 static void set_wakeup_timer(bwl_loop *loop)
 {
-    if (loop->wakeup != NULL && loop->idle_runner == NULL)
+    if (loop->wakeup != NULL && !loop->renewal.runs)
         bwl_wakeup_set_timer(loop->wakeup, loop, bwl_loop_next_timer(loop));
 }
 
@@ -206,9 +211,9 @@ static bool await(bwl_loop *loop, bwl_ms until)
 {
     if (loop->host->engine->await == NULL || loop->host->pending == 0 || loop->dispatchers > 0)
         return false;
-    loop->is_running  = true;
-    loop->runs_until  = 0; /* await checks the timers often enough */
-    bool done         = loop->host->engine->await(loop->host, until);
+    loop->is_running = true;
+    loop->runs_until = 0; /* await checks the timers often enough */
+    bool done = loop->host->engine->await(loop->host, bwl_ms_min(until, bwl_loop_next_timer(loop)));
     loop->is_running  = false;
     loop->last_run_at = loop->host->latest;
     return done;
@@ -255,19 +260,13 @@ int bwl_loop_run(bwl_loop *loop, bwl_ms until, bwl_fault *fault)
 
 bool bwl_loop_may_hold_back(const bwl_loop *loop)
 {
-    return loop->idle_runner != NULL && loop->wakeup == NULL && !loop->is_running &&
+    return loop->renewal.runs && loop->wakeup == NULL && !loop->is_running &&
            loop->dispatchers == 0 && !loop->host->coalescing.is_on && !loop->host->closing;
 }
 
 void bwl_loop_coalesce_begin(bwl_loop *loop)
 {
     loop->host->coalescing.is_on = loop->host->pending > 0 && bwl_loop_may_hold_back(loop);
-}
-
-void bwl_loop_notify_idle_runner(bwl_loop *loop)
-{
-    if (loop->idle_runner != NULL)
-        loop->idle_runner->notify(loop->idle_runner);
 }
 
 void bwl_loop_coalesce_end(bwl_loop *loop)
@@ -278,7 +277,7 @@ void bwl_loop_coalesce_end(bwl_loop *loop)
     if (loop->host->coalescing.since != 0)
         return;
     loop->host->coalescing.since = loop->host->latest;
-    bwl_loop_notify_idle_runner(loop);
+    bwl_loop_notify_renewal(loop);
 }
 
 /* ---- waiting threads ------------------------------------------------------------------------- */
@@ -294,53 +293,37 @@ void bwl_cond_init(pthread_cond_t *cond)
     (void)pthread_condattr_destroy(&attributes);
 }
 
-void bwl_loop_sleep(bwl_loop *loop, pthread_cond_t *cond, bwl_ms at)
+void bwl_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, bwl_ms wait_ms)
 {
     struct timespec t;
-    bwl_ms          now = bwl_loop_now(loop);
 
-    if (loop->to_signal != NULL || loop->to_notify != NULL) { /* the wait would not signal them */
-        bwl_loop_unlock(loop);
-        bwl_loop_lock(loop);
+    if (wait_ms == BWL_NEVER) {
+        (void)pthread_cond_wait(cond, mutex);
         return;
     }
-    if (at == BWL_NEVER) {
-        (void)pthread_cond_wait(cond, &loop->mutex);
-        return;
-    }
-    if (at <= now)
-        return;
     /* A condition cannot wait on the clock that counts suspend.  After a suspend this sleeps too
      * long, which delays a time-out and breaks no promise. */
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += (time_t)((at - now) / 1000);
-    t.tv_nsec += (long)((at - now) % 1000) * 1000000;
+    t.tv_sec += (time_t)(wait_ms / 1000);
+    t.tv_nsec += (long)(wait_ms % 1000) * 1000000;
     if (t.tv_nsec >= 1000000000) {
         t.tv_sec++;
         t.tv_nsec -= 1000000000;
     }
-    (void)pthread_cond_timedwait(cond, &loop->mutex, &t);
+    (void)pthread_cond_timedwait(cond, mutex, &t);
 }
 
-static void link_in(bwl_loop *loop, bwl_waiting_thread *thread)
+/* Sleeps on the condition until `at` at the latest.  May wake without a reason. */
+static void sleep_until(bwl_loop *loop, pthread_cond_t *cond, bwl_ms at)
 {
-    bwl_waiting_thread **end = &loop->waiting_threads;
+    bwl_ms now = bwl_loop_now(loop);
 
-    while (*end != NULL) {
-        thread->previous = *end;
-        end              = &(*end)->next;
+    if (loop->to_signal != NULL || loop->renewal.is_notified) { /* the wait would not signal them */
+        bwl_loop_unlock(loop);
+        bwl_loop_lock(loop);
+    } else if (at > now) {
+        bwl_cond_wait(cond, &loop->mutex, at == BWL_NEVER ? BWL_NEVER : at - now);
     }
-    *end = thread;
-}
-
-static void link_out(bwl_loop *loop, bwl_waiting_thread *thread)
-{
-    if (thread->next != NULL)
-        thread->next->previous = thread->previous;
-    if (thread->previous != NULL)
-        thread->previous->next = thread->next;
-    else
-        loop->waiting_threads = thread->next;
 }
 
 static void signal_later(bwl_loop *loop, bwl_waiting_thread *thread)
@@ -351,17 +334,6 @@ static void signal_later(bwl_loop *loop, bwl_waiting_thread *thread)
     thread->next_to_signal = loop->to_signal;
     loop->to_signal        = thread;
     loop->host->coalescing.expected++;
-}
-
-void bwl_loop_set_idle_runner(bwl_loop *loop, bwl_idle_runner *runner)
-{
-    loop->idle_runner = runner;
-    loop->to_notify   = NULL;
-}
-
-void bwl_loop_notify_later(bwl_loop *loop, pthread_cond_t *cond)
-{
-    loop->to_notify = cond;
 }
 
 /* The thread runs again, signalled or not.  The last of the signalled threads sends the commands of
@@ -393,26 +365,29 @@ static bwl_waiting_thread *thread_new(bwl_loop *loop)
         bwl_cond_init(&thread->cond);
     }
     thread->next         = NULL;
-    thread->previous     = NULL;
     thread->is_signalled = false;
     return thread;
 }
 
 static int sleep_for(bwl_loop *loop, bwl_completion *completion, bwl_ms until, bwl_fault *fault)
 {
-    bwl_waiting_thread **where  = &completion->waiting;
+    bwl_waiting_thread **where  = &loop->waiting_threads;
     bwl_waiting_thread  *thread = thread_new(loop);
 
     if (thread == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    link_in(loop, thread);
+    while (*where != NULL)
+        where = &(*where)->next;
+    *where              = thread;
     thread->beside      = completion->waiting;
     completion->waiting = thread;
-    bwl_loop_sleep(loop, &thread->cond, until);
-    while (*where != thread)
+    sleep_until(loop, &thread->cond, until);
+    for (where = &completion->waiting; *where != thread;)
         where = &(*where)->beside;
     *where = thread->beside;
-    link_out(loop, thread);
+    for (where = &loop->waiting_threads; *where != thread;)
+        where = &(*where)->next;
+    *where = thread->next;
     has_woken(loop, thread);
     thread->next       = loop->idle_threads;
     loop->idle_threads = thread;
@@ -427,7 +402,7 @@ void bwl_loop_hand_over(bwl_loop *loop)
         signal_later(loop, loop->waiting_threads);
         return;
     }
-    bwl_loop_notify_idle_runner(loop);
+    bwl_loop_notify_renewal(loop);
     set_wakeup_timer(loop);
 }
 
@@ -456,4 +431,79 @@ int bwl_loop_wait(bwl_loop *loop, bwl_completion *completion, bwl_ms until, bwl_
         status = BWL_OK; /* a timer completed it */
     bwl_loop_hand_over(loop);
     return status;
+}
+
+/* ---- the renewal thread ---------------------------------------------------------------------- */
+
+static void *run_renewal(void *arg)
+{
+    bwl_loop           *loop = arg;
+    bwl_renewal_thread *t    = &loop->renewal;
+
+    bwl_loop_lock(loop);
+    while (!t->stops) {
+        bwl_ms at = t->due(t->due_arg);
+        if (at > bwl_loop_now(loop)) {
+            t->sleeps_until = at;
+            sleep_until(loop, &t->cond, at);
+        } else if (bwl_loop_run(loop, BWL_NEVER, NULL) < 0) {
+            /* No descriptor is available.  A caller that needs one gets the error. */
+            t->sleeps_until = bwl_ms_add(bwl_loop_now(loop), PAUSE_AFTER_FAILURE_MS);
+            sleep_until(loop, &t->cond, t->sleeps_until);
+        } else {
+            bwl_loop_hand_over(loop);
+        }
+    }
+    bwl_loop_unlock(loop);
+    return NULL;
+}
+
+void bwl_loop_notify_renewal(bwl_loop *loop)
+{
+    bwl_renewal_thread *t = &loop->renewal;
+
+    if (t->runs && t->due(t->due_arg) < t->sleeps_until) {
+        t->sleeps_until = BWL_NEVER;
+        t->is_notified  = true;
+    }
+}
+
+int bwl_loop_start_renewal(bwl_loop *loop, bwl_renewal_due *due, void *arg, bwl_fault *fault)
+{
+    bwl_renewal_thread *t = &loop->renewal;
+    sigset_t            all;
+    sigset_t            before;
+
+    if (t->runs)
+        return BWL_OK;
+    *t = (bwl_renewal_thread){ .due = due, .due_arg = arg, .sleeps_until = BWL_NEVER };
+    bwl_cond_init(&t->cond);
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&t->thread, NULL, run_renewal, loop);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0) {
+        (void)pthread_cond_destroy(&t->cond);
+        errno = error;
+        return bwl_fail_errno(fault, "cannot start the thread that renews");
+    }
+    t->runs = true;
+    return BWL_OK;
+}
+
+void bwl_loop_stop_renewal(bwl_loop *loop)
+{
+    bwl_renewal_thread *t = &loop->renewal;
+
+    if (!t->runs)
+        return;
+    bwl_loop_lock(loop);
+    t->runs        = false;
+    t->is_notified = false;
+    t->stops       = true;
+    pthread_cond_signal(&t->cond);
+    bwl_loop_wake_runner(loop);
+    bwl_loop_unlock(loop);
+    (void)pthread_join(t->thread, NULL);
+    (void)pthread_cond_destroy(&t->cond);
 }

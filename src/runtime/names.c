@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHAINS_AT_FIRST = 16 };
+enum { CHAINS_AT_FIRST = 16, ONE_PIN = 1u << 8, SHARD_MASK = ONE_PIN - 1 };
 
 /* FNV-1a. */
 uint32_t bwl_name_hash(const char *name, size_t size)
@@ -21,14 +21,6 @@ static uint32_t hash_of(const bwl_lock *lock)
     return bwl_name_hash(lock->base.name, lock->base.name_size);
 }
 
-static void put(bwl_lock **chains, size_t chains_count, bwl_lock *lock)
-{
-    bwl_lock **chain = &chains[hash_of(lock) % chains_count];
-
-    lock->next_named = *chain;
-    *chain           = lock;
-}
-
 /* Keeps the order within a chain: the latest lock is found first. */
 static bool grow(bwl_named *named)
 {
@@ -38,15 +30,13 @@ static bool grow(bwl_named *named)
     if (chains == NULL)
         return false;
     for (size_t i = 0; i < named->chains_count; i++) {
-        bwl_lock *reversed = NULL;
         for (bwl_lock *lock = named->chains[i], *next; lock != NULL; lock = next) {
+            bwl_lock **end = &chains[hash_of(lock) % count];
+            while (*end != NULL)
+                end = &(*end)->next_named;
             next             = lock->next_named;
-            lock->next_named = reversed;
-            reversed         = lock;
-        }
-        for (bwl_lock *lock = reversed, *next; lock != NULL; lock = next) {
-            next = lock->next_named;
-            put(chains, count, lock);
+            lock->next_named = NULL;
+            *end             = lock;
         }
     }
     free(named->chains);
@@ -60,8 +50,10 @@ bool bwl_named_add(bwl_named *named, bwl_lock *lock)
     assert(!lock->is_named);
     if (named->count >= named->chains_count && !grow(named) && named->chains == NULL)
         return false;
-    put(named->chains, named->chains_count, lock);
-    lock->is_named = true;
+    bwl_lock **chain = &named->chains[hash_of(lock) % named->chains_count];
+    lock->next_named = *chain;
+    *chain           = lock;
+    lock->is_named   = true;
     named->count++;
     return true;
 }
@@ -93,4 +85,35 @@ void bwl_named_free(bwl_named *named)
 {
     free(named->chains);
     *named = (bwl_named){ 0 };
+}
+
+/* ---- pins ------------------------------------------------------------------------------------ */
+
+int bwl_name_pin(atomic_uint *pin, int shard)
+{
+    unsigned seen = atomic_load_explicit(pin, memory_order_relaxed);
+    unsigned next;
+
+    do {
+        if (seen < ONE_PIN && shard < 0)
+            return -1;
+        next = seen >= ONE_PIN ? seen + ONE_PIN : ONE_PIN | (unsigned)shard;
+    } while (!atomic_compare_exchange_weak(pin, &seen, next));
+    return (int)(next & SHARD_MASK);
+}
+
+void bwl_name_pin_move_to_first(atomic_uint *pin)
+{
+    if (pin != NULL)
+        (void)atomic_fetch_and(pin, ~(unsigned)SHARD_MASK);
+}
+
+void bwl_name_unpin(atomic_uint *pin)
+{
+    if (pin == NULL)
+        return;
+    unsigned before = atomic_fetch_sub(pin, ONE_PIN);
+
+    assert(before >= ONE_PIN);
+    (void)before;
 }

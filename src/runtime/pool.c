@@ -3,7 +3,6 @@
 #include "base/fault.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #define LOCK_NAME "update" /* not a key: each command names its own key */
 
@@ -71,23 +70,11 @@ static bwl_pool_slot *find(bwl_pool *pool)
 /* locked: waits for a free slot.  False: the time is over. */
 static bool await(bwl_pool *pool, bwl_ms until)
 {
-    bwl_ms          now = bwl_clock_now();
-    struct timespec at;
+    bwl_ms now = bwl_clock_now();
 
-    if (until == BWL_NEVER) {
-        (void)pthread_cond_wait(&pool->cond, &pool->mutex);
-        return true;
-    }
     if (now >= until)
         return false;
-    (void)clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += (time_t)((until - now) / 1000);
-    at.tv_nsec += (long)((until - now) % 1000) * 1000000;
-    if (at.tv_nsec >= 1000000000) {
-        at.tv_sec++;
-        at.tv_nsec -= 1000000000;
-    }
-    (void)pthread_cond_timedwait(&pool->cond, &pool->mutex, &at);
+    bwl_cond_wait(&pool->cond, &pool->mutex, until == BWL_NEVER ? BWL_NEVER : until - now);
     return true;
 }
 

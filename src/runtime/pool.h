@@ -2,7 +2,7 @@
  * pool.h -- shards for updates: one caller in each.
  *
  * WATCH and MULTI are states of a connection, from the first command of an update to the last, and
- * the caller's function runs in between without a time limit.  In a shared shard (shards.h), other
+ * the caller's function runs in between without a time limit.  In a shared shard (client.h), other
  * calls would have to wait or would get into the transaction, and a write of our own over the same
  * connection would count as a conflict.
  *

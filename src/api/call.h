@@ -31,34 +31,37 @@ static inline void bwl_cancel_as_before(const int *before)
     (void)pthread_setcancelstate(*before, &ours);
 }
 
-/* Must be the first line of a public function without BWL_CALL or BWL_QUERY. */
+/* Must be the first line of a public function without one of the calls below. */
 #define BWL_UNCANCELLED \
     __attribute__((cleanup(bwl_cancel_as_before), unused)) const int cancel_state = bwl_cancel_off()
 
-/* A call that has locked its shard. */
 typedef struct bwl_call {
     int        status; /* FORKED: the shard belongs to the parent, and is not locked */
     int        cancel_state;
-    bwl_shard *shard;
-    bwl_log   *log;
+    bwl_shard *locked; /* NULL: none */
+    bwl_log   *log;    /* NULL: it is not drained */
 } bwl_call;
 
-static inline bwl_call bwl_call_begin(bwl_shard *shard, bwl_log *log, bowline_error *reterr)
+static inline bwl_call bwl_call_begin(bwl_shard *shard, bool locks, bwl_log *log,
+                                      bowline_error *reterr)
 {
-    bwl_call call = { .cancel_state = bwl_cancel_off(), .shard = shard, .log = log };
+    bwl_call call = { .cancel_state = bwl_cancel_off() };
 
     call.status = bwl_check_fork(shard, reterr);
-    if (call.status == BOWLINE_OK)
+    if (call.status < 0)
+        return call;
+    call.log    = log;
+    call.locked = locks ? shard : NULL;
+    if (locks)
         bwl_shard_lock(shard);
     return call;
 }
 
 static inline void bwl_call_end(const bwl_call *call)
 {
-    if (call->status == BOWLINE_OK) {
-        bwl_shard_unlock(call->shard);
-        bwl_log_drain(call->log);
-    }
+    if (call->locked != NULL)
+        bwl_shard_unlock(call->locked);
+    bwl_log_drain(call->log);
     bwl_cancel_as_before(&call->cancel_state);
 }
 
@@ -66,8 +69,14 @@ static inline void bwl_call_end(const bwl_call *call)
  * `call.status` if that is below 0. */
 #define BWL_CALL(shard, reterr)                                  \
     __attribute__((cleanup(bwl_call_end))) const bwl_call call = \
-        bwl_call_begin(shard, (shard)->host.settings.log, reterr)
+        bwl_call_begin(shard, true, (shard)->host.settings.log, reterr)
 
-/* The same without an error and without messages. */
-#define BWL_QUERY(shard) \
-    __attribute__((cleanup(bwl_call_end))) const bwl_call call = bwl_call_begin(shard, NULL, NULL)
+/* The same for a call that locks its shards by itself. */
+#define BWL_UNLOCKED_CALL(shard, reterr)                         \
+    __attribute__((cleanup(bwl_call_end))) const bwl_call call = \
+        bwl_call_begin(shard, false, (shard)->host.settings.log, reterr)
+
+/* Locks the shard, without an error and without messages. */
+#define BWL_QUERY(shard)                                         \
+    __attribute__((cleanup(bwl_call_end))) const bwl_call call = \
+        bwl_call_begin(shard, true, NULL, NULL)

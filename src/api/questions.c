@@ -64,7 +64,6 @@ static bool take(bwl_shard *shard, bowline_event *ret_event)
 
 int bowline_next_event(bowline_client *client, bowline_event *ret_event, bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
     bwl_shard *shard;
     bool       taken = false;
 
@@ -72,10 +71,9 @@ int bowline_next_event(bowline_client *client, bowline_event *ret_event, bowline
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_next_event needs a client, and a place for the event whose size "
                         "field is sizeof(bowline_event)");
-    int status = bwl_check_fork(client->first, reterr);
-    if (status < 0)
-        return status;
-    BWL_LOG_DRAINED(client->first->host.settings.log);
+    BWL_UNLOCKED_CALL(client->first, reterr);
+    if (call.status < 0)
+        return call.status;
     for (unsigned i = 0; !taken && (shard = bwl_shard_at(client, i)) != NULL; i++) {
         bwl_shard_lock(shard);
         taken = take(shard, ret_event);

@@ -252,11 +252,11 @@ static int update_in_place(job *j, bowline_client *client, const bowline_update_
     bowline_error broken = { 0 };
     int           status;
 
-    if (bwl_pool_is_in(&client->pool)) /* it would wait for a slot while it has one */
+    if (bwl_pool_is_in(client)) /* it would wait for a slot while it has one */
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "the function of a bowline_update may not call bowline_update: "
                         "do the second update when the first has ended");
-    status = bwl_pool_take(&client->pool, until, &j->place, reterr);
+    status = bwl_pool_take(client, until, &j->place, reterr);
     if (status < 0)
         return status;
     bwl_optimistic_end end = run(j, o, until, &broken);
@@ -267,21 +267,23 @@ static int update_in_place(job *j, bowline_client *client, const bowline_update_
                                   "it is unknown whether it was written: %s", broken.text);
     else
         status = bwl_fail_because(reterr, (bwl_status)j->broken, &broken, "%s", broken.text);
-    bwl_pool_give(&client->pool, j->place, j->broken < 0);
+    bwl_pool_give(client, j->place, j->broken < 0);
     return status;
 }
 
 int bowline_update(bowline_client *client, const char *key, bowline_compute compute, void *context,
                    const bowline_update_options *options, bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
     bowline_update_options o;
     bwl_ms                 wait_ms; /* checked only: an update has its own default */
     job                    j = { .key = key, .compute = compute, .context = context };
 
     int status = check_call(client, key, compute, reterr);
-    if (status < 0 || (status = bwl_check_fork(client->first, reterr)) < 0)
+    if (status < 0)
         return status;
+    BWL_UNLOCKED_CALL(client->first, reterr);
+    if (call.status < 0)
+        return call.status;
     status = bwl_copy_options(&o, sizeof o, options, "BOWLINE_UPDATE", reterr);
     if (options == NULL)
         o.wait_ms = BOWLINE_DEFAULT;
@@ -291,7 +293,6 @@ int bowline_update(bowline_client *client, const char *key, bowline_compute comp
         return status;
     if (o.reserved != 0)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "reserved is not 0");
-    BWL_LOG_DRAINED(client->first->host.settings.log);
     status = update_in_place(&j, client, &o, reterr);
     if (o.ret_conflicts != NULL)
         *o.ret_conflicts = j.machine.conflicts;

@@ -1,6 +1,5 @@
 #include "base/secret.h"
 
-#include "base/copy.h"
 #include "base/fault.h"
 #include "base/calls.h"
 #include "base/trusted_file.h"
@@ -73,4 +72,22 @@ void bwl_secret_free(char *secret)
     if (secret != NULL)
         explicit_bzero(secret, strlen(secret));
     free(secret);
+}
+
+int bwl_copy(char **ret_copy, const char *text, bwl_fault *fault)
+{
+    char *copy = strdup(text);
+
+    if (copy == NULL)
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    *ret_copy = copy;
+    return BWL_OK;
+}
+
+char *bwl_copy_of(const char *text, bool *all)
+{
+    char *copy = text != NULL ? strdup(text) : NULL;
+
+    *all = *all && (text == NULL || copy != NULL);
+    return copy;
 }

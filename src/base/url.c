@@ -100,6 +100,7 @@ static int take_host(bwl_url *url, span s, bwl_fault *fault)
 {
     bwl_url_host *entry = &url->hosts[url->hosts_count];
     span          host;
+    bool          has_port;
 
     if (url->hosts_count == BWL_URL_HOSTS_MAX)
         return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, there are more than %d hosts",
@@ -111,24 +112,19 @@ static int take_host(bwl_url *url, span s, bwl_fault *fault)
         if (bracket == s.size)
             return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, a '[' has no ']'");
         (void)cut(&s, 0);
-        host = cut(&s, bracket - 1);
-        if (s.size > 0 && s.at[0] != ':')
+        host     = cut(&s, bracket - 1);
+        has_port = s.size > 0;
+        if (has_port && cut(&s, 0).at[0] != ':')
             return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, ':' must follow a ']'");
-        if (s.size > 0)
-            (void)cut(&s, 0);
-        else
-            s.at = NULL;
     } else {
-        size_t colon    = find(s, ':');
-        bool   has_port = colon < s.size;
-        host            = cut(&s, colon);
-        if (!has_port)
-            s.at = NULL;
+        size_t colon = find(s, ':');
+        has_port     = colon < s.size;
+        host         = cut(&s, colon);
     }
     entry->name = keep(url, host);
     if (entry->name == NULL)
         return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, the host is badly percent-encoded");
-    return s.at != NULL ? take_port(entry, s, fault) : BWL_OK;
+    return has_port ? take_port(entry, s, fault) : BWL_OK;
 }
 
 /* No host name contains a comma. */

@@ -6,11 +6,11 @@
  * lookup, and close the reactor, in between.
  */
 #include "net/resolve.h"
+#include "base/calls.h"
 #include "base/fault.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,32 +116,13 @@ static void *look_up_in_thread(void *arg)
 
 static int start_thread(bwl_resolve *resolve, bwl_fault *fault)
 {
-    pthread_attr_t attributes;
-    pthread_t      thread;
-    sigset_t       all;
-    sigset_t       before;
+    pthread_t thread;
 
-    int error = pthread_attr_init(&attributes);
-    if (error == 0) {
-        resolve->thread_is_there = true;
-        /* Signals are for the program's own threads. */
-        (void)sigfillset(&all);
-        (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-        (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-        error = pthread_create(&thread, &attributes, look_up_in_thread, resolve);
-        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-        (void)pthread_attr_destroy(&attributes);
-    }
-    if (error == 0)
-        return BWL_OK;
-    errno = error;
-    return bwl_fail_errno(fault, "cannot start the thread that looks up a host");
-}
-
-static int getaddrinfo_of_system(const char *host, const char *port, const struct addrinfo *hints,
-                                 struct addrinfo **ret_found)
-{
-    return getaddrinfo(host, port, hints, ret_found);
+    resolve->thread_is_there = true;
+    if (bwl_thread_start(&thread, look_up_in_thread, resolve) < 0)
+        return bwl_fail_errno(fault, "cannot start the thread that looks up a host");
+    (void)pthread_detach(thread); /* it exists, and nobody joins it */
+    return BWL_OK;
 }
 
 static bwl_resolve *make(const bwl_resolve_request *request)
@@ -154,7 +135,7 @@ static bwl_resolve *make(const bwl_resolve_request *request)
     resolve->caller_is_there = true;
     resolve->resolver        = request->resolver;
     if (resolve->resolver.look_up == NULL)
-        resolve->resolver = (bwl_resolver){ getaddrinfo_of_system, freeaddrinfo };
+        resolve->resolver = (bwl_resolver){ getaddrinfo, freeaddrinfo };
     resolve->wake = request->wake;
     resolve->arg  = request->arg;
     (void)pthread_mutex_init(&resolve->mutex, NULL); /* cannot fail for a plain one */

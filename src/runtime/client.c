@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SLOT_LOCK_NAME "update" /* not a key: each command names its own key */
+
 /* ---- opening and closing --------------------------------------------------------------------- */
 
 int bwl_client_open(bwl_client **ret_client, const bwl_engine *const *engines,
@@ -28,14 +30,24 @@ int bwl_client_open(bwl_client **ret_client, const bwl_engine *const *engines,
     client->first->client = client;
     atomic_init(&client->shards[0], client->first);
     atomic_init(&client->usable, may_share ? BWL_SHARDS_MAX : 1);
-    (void)pthread_mutex_init(&client->opening, NULL); /* of the default kind: cannot fail */
-    bwl_pool_init(&client->pool, client->first);
     (void)pthread_mutex_init(&client->mutex, NULL); /* of the default kind: cannot fail */
+    bwl_cond_init(&client->slot_is_free);
     if (program != NULL)
         (void)snprintf(client->first->host.program, sizeof client->first->host.program, "%s",
                        program); /* truncates */
     *ret_client = client;
     return BWL_OK;
+}
+
+/* No other thread uses it: the slot is taken, or the pool is being closed. */
+static void close_slot(bwl_pool_slot *slot)
+{
+    if (slot->shard != NULL)
+        bwl_shard_close(slot->shard); /* frees the lock */
+    free(slot->transaction.seen);
+    slot->shard       = NULL;
+    slot->lock        = NULL;
+    slot->transaction = (bwl_transaction){ .seen = NULL };
 }
 
 void bwl_client_close(bwl_client *client)
@@ -44,7 +56,8 @@ void bwl_client_close(bwl_client *client)
 
     if (client->wakeup != NULL && is_ours)
         bwl_wakeup_stop(client->wakeup);
-    bwl_pool_close(&client->pool);
+    for (unsigned i = 0; i < BWL_POOL_MAX; i++)
+        close_slot(&client->slots[i]);
     for (unsigned i = BWL_SHARDS_MAX; i-- > 0;)
         bwl_shard_close(atomic_load(&client->shards[i]));
     bwl_wakeup_free(client->wakeup);
@@ -53,7 +66,8 @@ void bwl_client_close(bwl_client *client)
         client->operations        = op->next;
         free(op);
     }
-    (void)pthread_mutex_destroy(&client->opening);
+    if (is_ours) /* else a thread of the parent may wait on the condition */
+        (void)pthread_cond_destroy(&client->slot_is_free);
     (void)pthread_mutex_destroy(&client->mutex);
     free(client);
 }
@@ -64,9 +78,9 @@ void bwl_shards_use_first_only(bwl_client *client)
 {
     if (atomic_load_explicit(&client->usable, memory_order_relaxed) == 1)
         return;
-    (void)pthread_mutex_lock(&client->opening);
+    (void)pthread_mutex_lock(&client->mutex);
     atomic_store_explicit(&client->usable, 1, memory_order_relaxed);
-    (void)pthread_mutex_unlock(&client->opening);
+    (void)pthread_mutex_unlock(&client->mutex);
 }
 
 /* The count is only needed if there can be another shard.  A counter that other CPUs read costs
@@ -113,13 +127,13 @@ static bwl_shard *open_shard(bwl_client *client, unsigned number)
 {
     bwl_shard *shard = NULL;
 
-    (void)pthread_mutex_lock(&client->opening);
+    (void)pthread_mutex_lock(&client->mutex);
     if (number < atomic_load(&client->usable) && atomic_load(&client->shards[number]) == NULL &&
         bwl_shard_share(&shard, client->first) == BWL_OK) {
         bwl_shard_enter(shard);
         atomic_store_explicit(&client->shards[number], shard, memory_order_release);
     }
-    (void)pthread_mutex_unlock(&client->opening);
+    (void)pthread_mutex_unlock(&client->mutex);
     return shard;
 }
 
@@ -182,6 +196,110 @@ bwl_shard *bwl_shards_enter_for(bwl_client *client, const char *name, atomic_uin
         bwl_shard_leave(chosen);
     bwl_shard_enter(shard);
     return shard;
+}
+
+/* ---- a shard for an update ------------------------------------------------------------------- */
+
+static int open_slot(bwl_client *client, bwl_pool_slot *slot, bwl_fault *fault)
+{
+    const bwl_terms terms = { .lease_ms = BWL_LEASE_DEFAULT_MS, .max_hold_ms = BWL_NEVER };
+
+    int status = bwl_shard_share(&slot->shard, client->first);
+    if (status < 0)
+        return bwl_fail(fault, (bwl_status)status, "cannot open a connection for an update");
+    slot->shard->host.takes_no_locks = true;
+    bwl_shard_lock(slot->shard);
+    status = bwl_lock_new(&slot->lock, slot->shard, SLOT_LOCK_NAME, &terms, fault);
+    bwl_shard_unlock(slot->shard);
+    if (status < 0)
+        close_slot(slot);
+    return status;
+}
+
+/* locked: a free slot, an open one if there is one.  NULL: all are taken. */
+static bwl_pool_slot *find_slot(bwl_client *client)
+{
+    bwl_pool_slot *closed = NULL;
+
+    for (unsigned i = 0; i < BWL_POOL_MAX; i++) {
+        bwl_pool_slot *slot = &client->slots[i];
+        if (slot->is_taken)
+            continue;
+        if (slot->shard != NULL)
+            return slot;
+        if (closed == NULL)
+            closed = slot;
+    }
+    return closed;
+}
+
+/* locked: waits for a free slot.  False: the time is over. */
+static bool await_slot(bwl_client *client, bwl_ms until)
+{
+    bwl_ms now = bwl_clock_now();
+
+    if (now >= until)
+        return false;
+    bwl_cond_wait(&client->slot_is_free, &client->mutex,
+                  until == BWL_NEVER ? BWL_NEVER : until - now);
+    return true;
+}
+
+int bwl_pool_take(bwl_client *client, bwl_ms until, bwl_pool_slot **ret_slot, bwl_fault *fault)
+{
+    int            status = BWL_OK;
+    bwl_pool_slot *slot;
+
+    if (client->first->host.engine->step == NULL)
+        return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
+                        "%s: updates no keys: use redis://, unix:// or redis+sentinel://, or with "
+                        "TLS rediss:// or rediss+sentinel://",
+                        client->first->host.engine->scheme);
+    (void)pthread_mutex_lock(&client->mutex);
+    while ((slot = find_slot(client)) == NULL && status == BWL_OK)
+        if (!await_slot(client, until))
+            status = bwl_fail(fault, BWL_STATUS_TIMEOUT,
+                              "%d updates of this client were under way during the whole wait",
+                              BWL_POOL_MAX);
+    if (slot != NULL) {
+        slot->is_taken = true;
+        slot->taker    = pthread_self();
+        status         = BWL_OK;
+    }
+    (void)pthread_mutex_unlock(&client->mutex);
+    if (slot == NULL)
+        return status;
+    if (slot->shard == NULL)
+        status = open_slot(client, slot, fault);
+    if (status < 0) {
+        bwl_pool_give(client, slot, true);
+        return status;
+    }
+    *ret_slot = slot;
+    return BWL_OK;
+}
+
+bool bwl_pool_is_in(bwl_client *client)
+{
+    pthread_t self  = pthread_self();
+    bool      is_in = false;
+
+    (void)pthread_mutex_lock(&client->mutex);
+    for (unsigned i = 0; i < BWL_POOL_MAX; i++)
+        is_in |= client->slots[i].is_taken && pthread_equal(client->slots[i].taker, self) != 0;
+    (void)pthread_mutex_unlock(&client->mutex);
+    return is_in;
+}
+
+void bwl_pool_give(bwl_client *client, bwl_pool_slot *slot, bool is_broken)
+{
+    assert(slot->is_taken);
+    if (is_broken)
+        close_slot(slot);
+    (void)pthread_mutex_lock(&client->mutex);
+    slot->is_taken = false;
+    pthread_cond_signal(&client->slot_is_free);
+    (void)pthread_mutex_unlock(&client->mutex);
 }
 
 /* ---- the event loop of the caller, and operations -------------------------------------------- */

@@ -44,11 +44,6 @@ static bool is_store_lock(const bwl_lock *lock)
     return lock->group != NULL && group_of(lock)->store == lock;
 }
 
-bool bwl_lock_is_local_waiter(const bwl_lock *lock)
-{
-    return lock->engine == &bwl_local_group_engine;
-}
-
 static const bwl_lock_group_calls group_calls;
 
 static bwl_local_group *group_new(bwl_shard *shard, const char *name, size_t name_size)
@@ -259,23 +254,16 @@ static void run(bwl_local_group *s)
     free_if_over(s);
 }
 
-static bwl_lock_group *step_begins(bwl_lock *lock)
+static void stepped(const bwl_lock *lock)
 {
+    bwl_local_group *s = group_of(lock);
+
     if (!is_store_lock(lock))
-        return NULL;
-    group_of(lock)->pins++;
-    return lock->group;
-}
-
-static void step_ends(bwl_lock_group *group, const bwl_lock *lock)
-{
-    bwl_local_group *s = (bwl_local_group *)(void *)group;
-
-    if (s->store == lock && bwl_hold_is_held(&lock->base.hold)) {
+        return;
+    if (bwl_hold_is_held(&lock->base.hold)) {
         s->why = lock->base.why;
         bwl_group_on_store_status(&s->group, lock->base.hold.until, lock->base.hold.last_error);
     }
-    s->pins--;
     run(s);
 }
 
@@ -311,7 +299,8 @@ static void waiter_forget(bwl_engine_lock *lock)
     free_waiter(bwl_lock_of_engine(lock));
 }
 
-const bwl_engine bwl_local_group_engine = {
+/* The engine of a local waiter: its commands go to the group instead of the store. */
+static const bwl_engine waiter_engine = {
     .scheme    = "local-group",
     .protocol  = &bwl_local_waiter_protocol,
     .has_lease = true,
@@ -323,7 +312,7 @@ const bwl_engine bwl_local_group_engine = {
 
 static bwl_outcome_kind result(bwl_lock *lock, bwl_outcome_kind kind)
 {
-    const bwl_lock *store = bwl_lock_is_local_waiter(lock) ? group_of(lock)->store : NULL;
+    const bwl_lock *store = lock->engine == &waiter_engine ? group_of(lock)->store : NULL;
 
     if (kind != BWL_TIMED_OUT || store == NULL || !bwl_hold_is_acquiring(&store->base.hold))
         return kind;
@@ -336,11 +325,10 @@ static bwl_outcome_kind result(bwl_lock *lock, bwl_outcome_kind kind)
 }
 
 static const bwl_lock_group_calls group_calls = {
-    .result      = result,
-    .completed   = completed,
-    .step_begins = step_begins,
-    .step_ends   = step_ends,
-    .closing     = closing,
+    .result    = result,
+    .completed = completed,
+    .stepped   = stepped,
+    .closing   = closing,
 };
 
 /* ---- joining --------------------------------------------------------------------------------- */
@@ -361,7 +349,7 @@ static int join(bwl_lock **ret_lock, bwl_local_group *s, const bwl_terms *terms,
 
     own.renews = false; /* the lock in the store renews */
     s->pins++;
-    int status = bwl_lock_new_in(&lock, s->shard, &bwl_local_group_engine, s->name, &own, fault);
+    int status = bwl_lock_new_in(&lock, s->shard, &waiter_engine, s->name, &own, fault);
     if (status == BWL_OK && !take_waiter(s, lock)) {
         bwl_lock_drop_handle(lock);
         status = bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");

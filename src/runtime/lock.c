@@ -391,8 +391,7 @@ static bwl_ms time_is_up_at(const bwl_lock *lock)
 /* Carries out the effects.  The lock is pinned. */
 static void step(bwl_lock *lock, const bwl_effects *fx)
 {
-    bwl_lock_group *group = lock->group != NULL ? lock->group->calls->step_begins(lock) : NULL;
-    bwl_ms          wake  = bwl_clock_tick(fx->wake_at, fx->wake_slack_ms);
+    bwl_ms wake = bwl_clock_tick(fx->wake_at, fx->wake_slack_ms);
 
     lock->time_is_up_at = time_is_up_at(lock);
     bwl_loop_set_timer(&lock->shard->loop, &lock->timer, bwl_ms_min(wake, lock->time_is_up_at));
@@ -401,8 +400,8 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
     if (lock->face.is_attached)
         bwl_lock_show(lock);
     send_all(lock, fx);
-    if (group != NULL)
-        group->calls->step_ends(group, lock);
+    if (lock->group != NULL)
+        lock->group->calls->stepped(lock);
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */

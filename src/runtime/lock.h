@@ -23,10 +23,8 @@ typedef struct bwl_lock_group_calls {
     bwl_outcome_kind (*result)(bwl_lock *lock, bwl_outcome_kind kind);
     /* The lock has completed its operation, or was lost. */
     void (*completed)(bwl_lock *lock, bwl_outcome_kind kind);
-    /* Around a step of the machine.  step_ends gets the result of step_begins; it is not called if
-     * that is NULL. */
-    bwl_lock_group *(*step_begins)(bwl_lock *lock);
-    void (*step_ends)(bwl_lock_group *group, const bwl_lock *lock);
+    /* After a step of the machine. */
+    void (*stepped)(const bwl_lock *lock);
     /* The lock is freed with its shard. */
     void (*closing)(bwl_lock *lock);
 } bwl_lock_group_calls;
@@ -39,7 +37,7 @@ struct bwl_lock {
     bwl_engine_lock   base; /* first: an engine knows only this */
     bwl_timer         timer;
     bwl_shard        *shard;
-    const bwl_engine *engine; /* the shard's, or bwl_local_group_engine */
+    const bwl_engine *engine; /* the shard's, or that of a local waiter */
     bwl_lock_group   *group;  /* its group, as a waiter or as the lock in the store; NULL: none */
     bwl_lock         *next_named; /* see names.h */
     atomic_uint      *name_pin;   /* see client.h; NULL: none */

@@ -1,10 +1,9 @@
 #include "runtime/loop.h"
+#include "base/calls.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "runtime/wakeup.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
@@ -471,21 +470,15 @@ void bwl_loop_notify_renewal(bwl_loop *loop)
 int bwl_loop_start_renewal(bwl_loop *loop, bwl_renewal_due *due, void *arg, bwl_fault *fault)
 {
     bwl_renewal_thread *t = &loop->renewal;
-    sigset_t            all;
-    sigset_t            before;
 
     if (t->runs)
         return BWL_OK;
     *t = (bwl_renewal_thread){ .due = due, .due_arg = arg, .sleeps_until = BWL_NEVER };
     bwl_cond_init(&t->cond);
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&t->thread, NULL, run_renewal, loop);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error != 0) {
+    if (bwl_thread_start(&t->thread, run_renewal, loop) < 0) {
+        int status = bwl_fail_errno(fault, "cannot start the thread that renews");
         (void)pthread_cond_destroy(&t->cond);
-        errno = error;
-        return bwl_fail_errno(fault, "cannot start the thread that renews");
+        return status;
     }
     t->runs = true;
     return BWL_OK;

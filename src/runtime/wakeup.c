@@ -2,13 +2,13 @@
  * wakeup.c -- see wakeup.h.
  */
 #include "runtime/wakeup.h"
+#include "base/calls.h"
 #include "base/fault.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -200,21 +200,6 @@ static void *pass_on(void *arg)
     return NULL;
 }
 
-static int start(bwl_wakeup *wakeup, bwl_fault *fault)
-{
-    sigset_t all;
-    sigset_t before;
-
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&wakeup->thread, NULL, pass_on, wakeup);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error == 0)
-        return BWL_OK;
-    errno = error;
-    return bwl_fail_errno(fault, "cannot start the thread that writes to the pipe");
-}
-
 int bwl_wakeup_pipe(bwl_wakeup *wakeup, bwl_fault *fault)
 {
     int status = BWL_OK;
@@ -223,8 +208,8 @@ int bwl_wakeup_pipe(bwl_wakeup *wakeup, bwl_fault *fault)
     if (wakeup->pipe[0] < 0) {
         if (pipe2(wakeup->pipe, O_CLOEXEC | O_NONBLOCK) != 0)
             status = bwl_fail_errno(fault, "cannot make a pipe");
-        else
-            status = start(wakeup, fault);
+        else if (bwl_thread_start(&wakeup->thread, pass_on, wakeup) < 0)
+            status = bwl_fail_errno(fault, "cannot start the thread that writes to the pipe");
         if (status < 0)
             close_pipe(wakeup);
     }

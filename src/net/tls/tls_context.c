@@ -5,7 +5,7 @@
  * this file only adds to them.  OpenSSL also reads SSL_CERT_FILE and SSL_CERT_DIR of the
  * environment to find the system's authorities, as in every program.
  */
-#include "base/copy.h"
+#include "base/secret.h"
 #include "base/fault.h"
 #include "base/calls.h"
 #include "net/tls/tls_inside.h"

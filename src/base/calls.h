@@ -1,9 +1,10 @@
 /*
  * calls.h -- openat(2) and pread(2), repeated when a signal interrupts them, which can happen on a
- * network file system; and threads that get no signals.
+ * network file system; threads that get no signals, and their mutexes.
  */
 #pragma once
 
+#include <assert.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -17,3 +18,18 @@ ssize_t bwl_file_read_at(int fd, void *bytes, size_t size, off_t at);
 /* Starts a thread that blocks every signal: signals are for the program's own threads.  Below 0:
  * see errno. */
 int bwl_thread_start(pthread_t *ret_thread, void *(*run)(void *arg), void *arg);
+
+/* For a mutex of the default kind that this thread has not locked, or has: neither can fail. */
+static inline void bwl_mutex_lock(pthread_mutex_t *mutex)
+{
+    int error = pthread_mutex_lock(mutex);
+    assert(error == 0);
+    (void)error;
+}
+
+static inline void bwl_mutex_unlock(pthread_mutex_t *mutex)
+{
+    int error = pthread_mutex_unlock(mutex);
+    assert(error == 0);
+    (void)error;
+}

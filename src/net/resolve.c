@@ -125,7 +125,7 @@ static int start_thread(bwl_resolve *resolve, bwl_fault *fault)
     return BWL_OK;
 }
 
-static bwl_resolve *make(const bwl_resolve_request *request)
+static bwl_resolve *make(const bwl_dial *to)
 {
     bwl_resolve *resolve = calloc(1, sizeof *resolve);
 
@@ -133,29 +133,28 @@ static bwl_resolve *make(const bwl_resolve_request *request)
         return NULL;
     resolve->pid             = getpid();
     resolve->caller_is_there = true;
-    resolve->resolver        = request->resolver;
+    resolve->resolver        = to->resolver;
     if (resolve->resolver.look_up == NULL)
         resolve->resolver = (bwl_resolver){ getaddrinfo, freeaddrinfo };
-    resolve->wake = request->wake;
-    resolve->arg  = request->arg;
+    resolve->wake = to->wake;
+    resolve->arg  = to->wake_arg;
     (void)pthread_mutex_init(&resolve->mutex, NULL); /* cannot fail for a plain one */
-    (void)snprintf(resolve->port, sizeof resolve->port, "%u", (unsigned)request->port);
-    (void)snprintf(resolve->host, sizeof resolve->host, "%s", request->host);
+    (void)snprintf(resolve->port, sizeof resolve->port, "%u", (unsigned)to->port);
+    (void)snprintf(resolve->host, sizeof resolve->host, "%s", to->host);
     return resolve;
 }
 
-int bwl_resolve_start(bwl_resolve **ret_resolve, const bwl_resolve_request *request,
-                      bwl_fault *fault)
+int bwl_resolve_start(bwl_resolve **ret_resolve, const bwl_dial *to, bwl_fault *fault)
 {
-    size_t size   = strlen(request->host);
+    size_t size   = strlen(to->host);
     int    status = BWL_OK;
 
-    assert(request->wake != NULL);
-    assert((request->resolver.look_up == NULL) == (request->resolver.free_found == NULL));
+    assert(to->wake != NULL);
+    assert((to->resolver.look_up == NULL) == (to->resolver.free_found == NULL));
     if (size == 0 || size > BWL_RESOLVE_HOST_MAX)
         return bwl_fail(fault, BWL_STATUS_USAGE, "the name of a host has 1 to %d characters",
                         BWL_RESOLVE_HOST_MAX);
-    bwl_resolve *resolve = make(request);
+    bwl_resolve *resolve = make(to);
     if (resolve == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     if (!look_up(resolve, AI_NUMERICHOST, &resolve->found))

@@ -3,10 +3,16 @@
  */
 #include "api/handles.h"
 #include "api/engines.h"
-#include "api/call.h"
 #include "base/fault.h"
 
 #include <string.h>
+
+/* The error text for an unknown scheme lists them in this order. */
+const bwl_engine *const bwl_engines[] = {
+    &bwl_thread_engine,      &bwl_file_engine,     &bwl_redis_engine,        &bwl_tls_engine,
+    &bwl_unix_engine,        &bwl_sentinel_engine, &bwl_sentinel_tls_engine, &bwl_cluster_engine,
+    &bwl_cluster_tls_engine, &bwl_redlock_engine,  &bwl_redlock_tls_engine,  NULL,
+};
 
 int bwl_copy_options(void *ret_ours, size_t our_size, const void *theirs, const char *macro,
                      bowline_error *reterr)

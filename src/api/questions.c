@@ -3,7 +3,6 @@
  * descriptors, the next event, the dispatch.
  */
 #include "api/handles.h"
-#include "api/call.h"
 #include "core/text.h"
 #include "runtime/wakeup.h"
 #include "base/fault.h"
@@ -12,28 +11,19 @@
 
 /* ---- event loops ----------------------------------------------------------------------------- */
 
-static int need_wakeup(bowline_client *client, bowline_error *reterr)
-{
-    int status = bwl_check_fork(client->first, reterr);
-
-    return status < 0 ? status : bwl_client_need_wakeup(client, reterr);
-}
-
 int bowline_fd(bowline_client *client)
 {
-    BWL_UNCANCELLED;
-    int status = need_wakeup(client, NULL);
-
+    BWL_UNLOCKED_CALL(client->first, NULL);
+    int status = call.status < 0 ? call.status : bwl_client_need_wakeup(client, NULL);
     return status < 0 ? status : bwl_wakeup_fd(client->wakeup);
 }
 
 int bowline_wakeup_fd(bowline_client *client, bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
     if (client == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_wakeup_fd needs a client");
-    int status = need_wakeup(client, reterr);
-
+    BWL_UNLOCKED_CALL(client->first, reterr);
+    int status = call.status < 0 ? call.status : bwl_client_need_wakeup(client, reterr);
     return status < 0 ? status : bwl_wakeup_pipe(client->wakeup, reterr);
 }
 
@@ -88,7 +78,7 @@ int64_t bowline_timeout_ms(bowline_client *client)
     if (call.status < 0)
         return BOWLINE_FOREVER;
     bwl_ms now = bwl_shard_now(client->first);
-    bwl_ms at  = bwl_loop_next_timer(&client->first->loop);
+    bwl_ms at  = bwl_timers_next(&client->first->loop.timers);
     if (at == BWL_NEVER)
         return BOWLINE_FOREVER;
     return at > now ? at - now : 0;

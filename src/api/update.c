@@ -4,7 +4,6 @@
  * It runs in the caller's thread, on a slot of the pool that no other thread uses.
  */
 #include "api/handles.h"
-#include "api/call.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "engine/redis/wire/resp.h"
@@ -209,11 +208,10 @@ static int report(const job *j, bwl_optimistic_end end, bowline_error *reterr)
             (unsigned)o->tries, (unsigned)o->conflicts);
     case BWL_UPDATE_NOT_NOW:
     case BWL_UPDATE_REFUSED:
-        return bwl_fail_because(reterr, BWL_STATUS_REFUSED, why, "%s: nothing was written: %s", key,
-                                why->text);
     case BWL_UPDATE_UNREACHABLE:
-        return bwl_fail_because(reterr, BWL_STATUS_UNREACHABLE, why, "%s: nothing was written: %s",
-                                key, why->text);
+        return bwl_fail_because(
+            reterr, end == BWL_UPDATE_UNREACHABLE ? BWL_STATUS_UNREACHABLE : BWL_STATUS_REFUSED,
+            why, "%s: nothing was written: %s", key, why->text);
     case BWL_UPDATE_UNKNOWN:
         return bwl_fail_because(reterr, BWL_STATUS_UNKNOWN, why,
                                 "%s: it is unknown whether it was written, read it: %s", key,

@@ -4,7 +4,6 @@
  * and their results.
  */
 #include "api/handles.h"
-#include "api/call.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "runtime/local_groups.h"

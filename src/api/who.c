@@ -11,7 +11,6 @@
  * (bowline acl): that error on an accepted connection shows that the server was reached.
  */
 #include "api/handles.h"
-#include "api/call.h"
 #include "base/fault.h"
 
 #include <stdio.h>
@@ -22,7 +21,7 @@ static int new_lock(bwl_lock **ret_lock, bwl_shard *shard, const char *name, bow
 {
     bwl_terms terms = { .lease_ms = BWL_LEASE_DEFAULT_MS, .max_hold_ms = BWL_NEVER };
 
-    return bwl_lock_new(ret_lock, shard, name, &terms, reterr);
+    return bwl_lock_new(ret_lock, shard, shard->host.engine, name, &terms, reterr);
 }
 
 /* locked: waits for the query, and reads its result. */
@@ -57,37 +56,24 @@ static int ask(bwl_shard *shard, const char *name, bwl_ms until, bwl_holder *ret
 
 /* ---- the holder in an error text ------------------------------------------------------------- */
 
-/* "deploy@web-2 pid 4121 (pg_dump)", as far as known. */
-static void name_holder(char *ret_text, size_t capacity, const bwl_holder *h)
-{
-    const char *at = h->host[0] != '\0' ? "@" : "";
-    char        process[40];
-    int         size = 0;
-
-    ret_text[0] = '\0';
-    if (h->user[0] != '\0')
-        size = snprintf(ret_text, capacity, ": by %s%s%s", h->user, at, h->host);
-    if (h->pid != 0 && size >= 0 && (size_t)size < capacity) {
-        (void)snprintf(process, sizeof process, " pid %lld", (long long)h->pid);
-        size += snprintf(ret_text + size, capacity - (size_t)size, "%s", process);
-    }
-    if (h->program[0] != '\0' && size >= 0 && (size_t)size < capacity)
-        (void)snprintf(ret_text + size, capacity - (size_t)size, " (%s)", h->program);
-}
-
+/* Adds ": by deploy@web-2 pid 4121 (pg_dump); the note", as far as known. */
 void bwl_describe_holder(bwl_shard *shard, const char *name, bwl_ms until, bowline_error *error)
 {
-    bwl_holder  holder;
-    char        who[3 * BWL_HOLDER_TEXT_MAX + 48];
-    size_t      size = strlen(error->text);
-    const char *mark;
+    bwl_holder h;
+    char       pid[40] = "";
+    size_t     size    = strlen(error->text);
 
-    if (ask(shard, name, until, &holder, NULL) < 0 || !holder.held)
+    if (ask(shard, name, until, &h, NULL) < 0 || !h.held)
         return; /* the text is complete without it */
-    name_holder(who, sizeof who, &holder);
-    mark = holder.note[0] != '\0' ? "; " : "";
-    (void)snprintf(error->text + size, sizeof error->text - size, "%s%s%s", who, mark,
-                   holder.note); /* truncates */
+    bool has_user    = h.user[0] != '\0';
+    bool has_host    = has_user && h.host[0] != '\0';
+    bool has_program = h.program[0] != '\0';
+    if (h.pid != 0)
+        (void)snprintf(pid, sizeof pid, " pid %lld", (long long)h.pid);
+    (void)snprintf(error->text + size, sizeof error->text - size, "%s%s%s%s%s%s%s%s%s%s",
+                   has_user ? ": by " : "", h.user, has_host ? "@" : "", has_host ? h.host : "",
+                   pid, has_program ? " (" : "", h.program, has_program ? ")" : "",
+                   h.note[0] != '\0' ? "; " : "", h.note); /* truncates */
 }
 
 /* ---- bowline_who ----------------------------------------------------------------------------- */
@@ -187,13 +173,9 @@ int bowline_who_finish(bowline_holder *ret_holder, bowline_operation *op, bowlin
 
 static int changed(const bwl_lock *lock, const bwl_holder *holder, bowline_error *reterr)
 {
-    if (!holder->held)
-        return bwl_fail(reterr, BWL_STATUS_BUSY,
-                        "%s: the hold that was shown has ended, and the lock is free",
-                        lock->base.name);
-    return bwl_fail(reterr, BWL_STATUS_BUSY,
-                    "%s: the hold that was shown has ended, and another client has the lock",
-                    lock->base.name);
+    return bwl_fail(reterr, BWL_STATUS_BUSY, "%s: the hold that was shown has ended, and %s",
+                    lock->base.name,
+                    holder->held ? "another client has the lock" : "the lock is free");
 }
 
 /* locked: releases the hold that the query shows, if it is the one with this id. */

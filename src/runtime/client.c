@@ -209,7 +209,8 @@ static int open_slot(bwl_client *client, bwl_pool_slot *slot, bwl_fault *fault)
         return bwl_fail(fault, (bwl_status)status, "cannot open a connection for an update");
     slot->shard->host.takes_no_locks = true;
     bwl_shard_lock(slot->shard);
-    status = bwl_lock_new(&slot->lock, slot->shard, SLOT_LOCK_NAME, &terms, fault);
+    status = bwl_lock_new(&slot->lock, slot->shard, slot->shard->host.engine, SLOT_LOCK_NAME,
+                          &terms, fault);
     bwl_shard_unlock(slot->shard);
     if (status < 0)
         close_slot(slot);
@@ -348,9 +349,10 @@ int bwl_client_operation_new(bwl_started_operation **ret_op, bwl_client *client,
     bwl_shards_use_first_only(client); /* the caller may have an event loop */
     op->client = client;
     (void)pthread_mutex_lock(&client->mutex);
-    op->next = client->operations;
+    op->next  = client->operations;
+    op->where = &client->operations;
     if (op->next != NULL)
-        op->next->previous = op;
+        op->next->where = &op->next;
     client->operations = op;
     (void)pthread_mutex_unlock(&client->mutex);
     *ret_op = op;
@@ -362,12 +364,9 @@ void bwl_client_operation_free(bwl_started_operation *op)
     bwl_client *client = op->client;
 
     (void)pthread_mutex_lock(&client->mutex);
+    *op->where = op->next;
     if (op->next != NULL)
-        op->next->previous = op->previous;
-    if (op->previous != NULL)
-        op->previous->next = op->next;
-    else
-        client->operations = op->next;
+        op->next->where = op->where;
     (void)pthread_mutex_unlock(&client->mutex);
     free(op);
 }

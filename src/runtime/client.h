@@ -64,10 +64,10 @@ struct bowline_client {
 };
 
 struct bowline_operation {
-    bwl_operation          inner;
-    bwl_client            *client;
-    bwl_started_operation *next;
-    bwl_started_operation *previous;
+    bwl_operation           inner;
+    bwl_client             *client;
+    bwl_started_operation  *next;
+    bwl_started_operation **where; /* what points here */
 };
 
 /* `engines` ends with NULL; `program` is shown to others, NULL: the name of the process.  USAGE,

@@ -41,12 +41,13 @@ typedef struct bwl_lock_face {
     bwl_queued_event event;
 } bwl_lock_face;
 
-/* Of one shard, the oldest event first. */
+/* Of one shard: a ring, the oldest event after `ends`. */
 typedef struct bwl_event_queue {
-    bwl_queued_event *first;
-    bwl_queued_event *last;
-    bool              is_subscribed; /* the caller takes events: notify its event loop */
+    bwl_queued_event ends;
+    bool             is_subscribed; /* the caller takes events: notify its event loop */
 } bwl_event_queue;
+
+void bwl_event_queue_init(bwl_event_queue *queue);
 
 /* Removes the oldest event, and writes its lock or its operation.  0: the queue is empty.  From now
  * on the caller is notified of each event. */

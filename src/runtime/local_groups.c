@@ -158,7 +158,7 @@ static void acquire(bwl_local_group *s, bwl_ms lease_ms)
     };
 
     drop_store_lock(s);
-    if (bwl_lock_new(&s->store, s->shard, s->name, &terms, &fault) < 0) {
+    if (bwl_lock_new(&s->store, s->shard, s->shard->host.engine, s->name, &terms, &fault) < 0) {
         s->store = NULL;
         s->why   = fault;
         bwl_group_on_store_result(&s->group, s->waiters,
@@ -349,7 +349,7 @@ static int join(bwl_lock **ret_lock, bwl_local_group *s, const bwl_terms *terms,
 
     own.renews = false; /* the lock in the store renews */
     s->pins++;
-    int status = bwl_lock_new_in(&lock, s->shard, &waiter_engine, s->name, &own, fault);
+    int status = bwl_lock_new(&lock, s->shard, &waiter_engine, s->name, &own, fault);
     if (status == BWL_OK && !take_waiter(s, lock)) {
         bwl_lock_drop_handle(lock);
         status = bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
@@ -375,8 +375,9 @@ int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name
         waiters = group_new(shard, name, name_size);
     if (other != NULL && waiters == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    status = waiters != NULL ? join(ret_lock, waiters, terms, fault)
-                             : bwl_lock_new(ret_lock, shard, name, terms, fault);
+    status = waiters != NULL
+                 ? join(ret_lock, waiters, terms, fault)
+                 : bwl_lock_new(ret_lock, shard, shard->host.engine, name, terms, fault);
     if (status == BWL_OK && may)
         (void)bwl_named_add(&shard->named,
                             *ret_lock); /* if it cannot be added, other waiters do not join it */

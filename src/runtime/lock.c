@@ -12,21 +12,19 @@
 
 static void link_in(bwl_shard *shard, bwl_lock *lock)
 {
-    lock->next = shard->locks;
+    lock->next  = shard->locks;
+    lock->where = &shard->locks;
     if (lock->next != NULL)
-        lock->next->previous = lock;
+        lock->next->where = &lock->next;
     shard->locks = lock;
     shard->locks_count++;
 }
 
 static void link_out(bwl_lock *lock)
 {
+    *lock->where = lock->next;
     if (lock->next != NULL)
-        lock->next->previous = lock->previous;
-    if (lock->previous != NULL)
-        lock->previous->next = lock->next;
-    else
-        lock->shard->locks = lock->next;
+        lock->next->where = lock->where;
     lock->shard->locks_count--;
 }
 
@@ -68,14 +66,8 @@ int bwl_check_lease(const bwl_shard *shard, bwl_ms lease_ms, bwl_fault *fault)
                     (long long)lease_ms);
 }
 
-int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const char *name, const bwl_terms *terms,
-                 bwl_fault *fault)
-{
-    return bwl_lock_new_in(ret_lock, shard, shard->host.engine, name, terms, fault);
-}
-
-int bwl_lock_new_in(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine,
-                    const char *name, const bwl_terms *terms, bwl_fault *fault)
+int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine, const char *name,
+                 const bwl_terms *terms, bwl_fault *fault)
 {
     size_t      name_size = strnlen(name, BWL_NAME_MAX + 1);
     const char *wrong     = bwl_name_fault(name, name_size);
@@ -102,7 +94,6 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *eng
     lock->group              = NULL;
     lock->name_pin           = NULL;
     lock->is_named           = false;
-    lock->previous           = NULL;
     lock->operation          = NULL;
     lock->base.part          = lock + 1;
     lock->base.latest_tag    = 0;

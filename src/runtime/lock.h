@@ -42,7 +42,7 @@ struct bwl_lock {
     bwl_lock         *next_named; /* see names.h */
     atomic_uint      *name_pin;   /* see client.h; NULL: none */
     bool              is_named;
-    bwl_lock         *previous; /* in the shard */
+    bwl_lock        **where; /* in the list of the shard: what points here */
     bwl_lock         *next;
     bwl_operation    *operation;   /* in flight; NULL */
     unsigned          sends_count; /* how many times the machine has sent commands */
@@ -73,13 +73,10 @@ static inline bwl_lock *bwl_lock_of_engine(bwl_engine_lock *lock)
     return (bwl_lock *)(void *)lock;
 }
 
-/* Makes a lock, not yet started.  USAGE (the name), NOMEM, SYSTEM. */
-int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const char *name, const bwl_terms *terms,
-                 bwl_fault *fault);
-
-/* The same with another engine than the shard's. */
-int bwl_lock_new_in(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine,
-                    const char *name, const bwl_terms *terms, bwl_fault *fault);
+/* Makes a lock of the shard's engine, or of another one, not yet started.  USAGE (the name), NOMEM,
+ * SYSTEM. */
+int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine, const char *name,
+                 const bwl_terms *terms, bwl_fault *fault);
 
 /* The caller no longer uses the lock.  It is freed once nothing of it is left in the store. */
 void bwl_lock_drop_handle(bwl_lock *lock);

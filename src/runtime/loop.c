@@ -13,6 +13,104 @@ enum {
     PAUSE_AFTER_FAILURE_MS = 100,
 };
 
+/* ---- the heap of timers: the parent of index n is n / 2; no parent is later than its children */
+
+bool bwl_timers_reserve(bwl_timers *timers, size_t count)
+{
+    if (count <= timers->capacity)
+        return true;
+    size_t      capacity = count < 16 ? 16 : count * 2;
+    bwl_timer **heap =
+        realloc(timers->heap, (capacity + 1) * sizeof *heap); /* index 0 stays unused */
+    if (heap == NULL)
+        return false;
+    timers->heap     = heap;
+    timers->capacity = capacity;
+    return true;
+}
+
+void bwl_timers_free(bwl_timers *timers)
+{
+    free(timers->heap);
+    *timers = (bwl_timers){ 0 };
+}
+
+static void put(bwl_timers *timers, bwl_timer *timer, size_t index)
+{
+    timers->heap[index] = timer;
+    timer->index        = index;
+}
+
+static void rise(bwl_timers *timers, bwl_timer *timer)
+{
+    size_t index = timer->index;
+
+    for (; index > 1 && timers->heap[index / 2]->at > timer->at; index /= 2)
+        put(timers, timers->heap[index / 2], index);
+    put(timers, timer, index);
+}
+
+static void sink(bwl_timers *timers, bwl_timer *timer)
+{
+    size_t index = timer->index;
+
+    for (;;) {
+        size_t child = index * 2;
+        if (child < timers->count && timers->heap[child + 1]->at < timers->heap[child]->at)
+            child++;
+        if (child > timers->count || timers->heap[child]->at >= timer->at)
+            break;
+        put(timers, timers->heap[child], index);
+        index = child;
+    }
+    put(timers, timer, index);
+}
+
+static void take_out(bwl_timers *timers, bwl_timer *timer)
+{
+    bwl_timer *last = timers->heap[timers->count--];
+
+    if (last != timer) {
+        put(timers, last, timer->index);
+        rise(timers, last);
+        sink(timers, last);
+    }
+    timer->index = 0;
+}
+
+void bwl_timers_set(bwl_timers *timers, bwl_timer *timer, bwl_ms at)
+{
+    assert(timer->index <= timers->count);
+    if (at == BWL_NEVER) {
+        if (timer->index != 0)
+            take_out(timers, timer);
+        timer->at = BWL_NEVER;
+        return;
+    }
+    timer->at = at;
+    if (timer->index == 0) {
+        assert(timers->count < timers->capacity);
+        put(timers, timer, ++timers->count);
+    }
+    rise(timers, timer);
+    sink(timers, timer);
+}
+
+bwl_ms bwl_timers_next(const bwl_timers *timers)
+{
+    return timers->count > 0 ? timers->heap[1]->at : BWL_NEVER;
+}
+
+bwl_timer *bwl_timers_take_due(bwl_timers *timers, bwl_ms now)
+{
+    if (bwl_timers_next(timers) > now)
+        return NULL;
+    bwl_timer *due = timers->heap[1];
+    take_out(timers, due);
+    due->at = BWL_NEVER;
+    return due;
+}
+
 /* ---- calls to the engine --------------------------------------------------------------------- */
 
 static void engine_woken(bwl_loop *loop)
@@ -64,16 +162,7 @@ void bwl_loop_free(bwl_loop *loop, bool is_ours)
 
 void bwl_loop_lock(bwl_loop *loop)
 {
-    int error = pthread_mutex_lock(&loop->mutex);
-    assert(error == 0);
-    (void)error;
-}
-
-static void unlock(bwl_loop *loop)
-{
-    int error = pthread_mutex_unlock(&loop->mutex);
-    assert(error == 0);
-    (void)error;
+    bwl_mutex_lock(&loop->mutex);
 }
 
 static size_t take_signals(bwl_loop *loop, pthread_cond_t *ret_conds[SIGNALS_MAX])
@@ -97,14 +186,14 @@ void bwl_loop_unlock(bwl_loop *loop)
     pthread_cond_t *conds[SIGNALS_MAX];
 
     if (loop->to_signal == NULL && !loop->renewal.is_notified) {
-        unlock(loop);
+        bwl_mutex_unlock(&loop->mutex);
         return;
     }
     do {
         size_t count = take_signals(loop, conds);
         bool   more  = loop->to_signal != NULL; /* the rest are signalled with the mutex held */
         if (!more)
-            unlock(loop);
+            bwl_mutex_unlock(&loop->mutex);
         for (size_t i = 0; i < count; i++)
             pthread_cond_signal(conds[i]);
         if (!more)
@@ -123,16 +212,11 @@ bwl_ms bwl_loop_now(bwl_loop *loop)
 
 /* ---- timers and descriptors ------------------------------------------------------------------ */
 
-bwl_ms bwl_loop_next_timer(bwl_loop *loop)
-{
-    return bwl_timers_next(&loop->timers);
-}
-
 /* If no thread runs the loop, the caller's event loop does, unless there is a renewal thread. */
 static void set_wakeup_timer(bwl_loop *loop)
 {
     if (loop->wakeup != NULL && !loop->renewal.runs)
-        bwl_wakeup_set_timer(loop->wakeup, loop, bwl_loop_next_timer(loop));
+        bwl_wakeup_set_timer(loop->wakeup, loop, bwl_timers_next(&loop->timers));
 }
 
 void bwl_loop_set_timer(bwl_loop *loop, bwl_timer *timer, bwl_ms at)
@@ -141,7 +225,7 @@ void bwl_loop_set_timer(bwl_loop *loop, bwl_timer *timer, bwl_ms at)
         return; /* unchanged, as in most steps */
     bwl_timers_set(&loop->timers, timer, at);
     if (loop->is_running && at < loop->runs_until)
-        bwl_loop_wake(loop);
+        bwl_reactor_wake(&loop->host->reactor);
     else if (!loop->is_running && loop->dispatchers == 0)
         set_wakeup_timer(loop);
 }
@@ -153,22 +237,15 @@ void bwl_loop_notify_caller(bwl_loop *loop)
     if (loop->wakeup != NULL && loop->dispatchers == 0)
         bwl_wakeup_raise(loop->wakeup); /* another thread could clear a wake of the reactor */
     else if (loop->host->reactor.epoll_fd >= 0)
-        bwl_loop_wake(loop);
-}
-
-int bwl_loop_fd(bwl_loop *loop, bwl_fault *fault)
-{
-    int status = bwl_reactor_open(&loop->host->reactor, fault);
-
-    return status < 0 ? status : loop->host->reactor.epoll_fd;
+        bwl_reactor_wake(&loop->host->reactor);
 }
 
 int bwl_loop_attach_wakeup(bwl_loop *loop, bwl_wakeup *wakeup, bwl_fault *fault)
 {
-    int status = bwl_loop_fd(loop, fault);
+    int status = bwl_reactor_open(&loop->host->reactor, fault);
 
-    if (status >= 0)
-        status = bwl_wakeup_attach(wakeup, status, loop, fault);
+    if (status == BWL_OK)
+        status = bwl_wakeup_attach(wakeup, loop->host->reactor.epoll_fd, loop, fault);
     if (status < 0)
         return status;
     loop->wakeup = wakeup;
@@ -177,15 +254,10 @@ int bwl_loop_attach_wakeup(bwl_loop *loop, bwl_wakeup *wakeup, bwl_fault *fault)
     return BWL_OK;
 }
 
-void bwl_loop_wake(bwl_loop *loop)
-{
-    bwl_reactor_wake(&loop->host->reactor);
-}
-
 void bwl_loop_wake_runner(bwl_loop *loop)
 {
     if (loop->is_running)
-        bwl_loop_wake(loop);
+        bwl_reactor_wake(&loop->host->reactor);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -212,7 +284,8 @@ static bool await(bwl_loop *loop, bwl_ms until)
         return false;
     loop->is_running = true;
     loop->runs_until = 0; /* await checks the timers often enough */
-    bool done = loop->host->engine->await(loop->host, bwl_ms_min(until, bwl_loop_next_timer(loop)));
+    bool done =
+        loop->host->engine->await(loop->host, bwl_ms_min(until, bwl_timers_next(&loop->timers)));
     loop->is_running  = false;
     loop->last_run_at = loop->host->latest;
     return done;
@@ -235,7 +308,7 @@ int bwl_loop_run(bwl_loop *loop, bwl_ms until, bwl_fault *fault)
         return BWL_OK;
     }
     bwl_ms now       = bwl_loop_now(loop);
-    bwl_ms at        = bwl_ms_min(until, bwl_loop_next_timer(loop));
+    bwl_ms at        = bwl_ms_min(until, bwl_timers_next(&loop->timers));
     loop->is_running = true;
     loop->runs_until = at;
     bwl_loop_unlock(loop);

@@ -10,7 +10,7 @@
  * run the loop at once, without a thread switch.  It calls no function of the user and blocks every
  * signal.
  *
- * Calls go down only, to timers.h and wakeup.h.  A timer calls its own `expired` function, an I/O
+ * Calls go down only, to wakeup.h.  A timer calls its own `expired` function, an I/O
  * source its own `ready` function.  The loop does not know locks: when the renewal thread has work
  * is computed by a function of its owner.
  *
@@ -20,11 +20,37 @@
 #pragma once
 
 #include "engine/engine.h"
-#include "runtime/timers.h"
 
 #include <pthread.h>
 
 struct bwl_wakeup;
+
+/* A timer is embedded in its owner, which its `expired` function computes from it.  The binary heap
+ * of timers holds pointers only. */
+typedef struct bwl_timer {
+    bwl_ms at;                           /* BWL_NEVER: not set */
+    void (*expired)(struct bwl_timer *); /* called by the loop; the timer is already cleared */
+    size_t index;                        /* in the heap, from 1; 0: not in it */
+} bwl_timer;
+
+typedef struct bwl_timers {
+    bwl_timer **heap;
+    size_t      count;
+    size_t      capacity;
+} bwl_timers;
+
+/* Makes room for `count` timers, so that setting one cannot fail.  False: out of memory. */
+bool bwl_timers_reserve(bwl_timers *timers, size_t count);
+void bwl_timers_free(bwl_timers *timers);
+
+/* Sets, moves or (BWL_NEVER) clears a timer.  Needs room: see reserve. */
+void bwl_timers_set(bwl_timers *timers, bwl_timer *timer, bwl_ms at);
+
+/* When the next timer is due; BWL_NEVER: none is set. */
+bwl_ms bwl_timers_next(const bwl_timers *timers);
+
+/* Removes the earliest timer that is due at `now`.  NULL: none is due. */
+bwl_timer *bwl_timers_take_due(bwl_timers *timers, bwl_ms now);
 
 /* A thread inside a blocking call while another thread runs the loop.  It is freed only with the
  * loop: a thread is signalled without the mutex, when it may already have woken. */
@@ -89,12 +115,6 @@ bwl_ms bwl_loop_now(bwl_loop *loop);
  * either would sleep past `at`. */
 void bwl_loop_set_timer(bwl_loop *loop, bwl_timer *timer, bwl_ms at);
 
-/* locked: when the next timer is due. */
-bwl_ms bwl_loop_next_timer(bwl_loop *loop);
-
-/* The epoll descriptor, opened by the first call.  SYSTEM. */
-int bwl_loop_fd(bwl_loop *loop, bwl_fault *fault);
-
 /* From now on notifies the caller's event loop through `wakeup`.  SYSTEM; then nothing is
  * changed. */
 int bwl_loop_attach_wakeup(bwl_loop *loop, struct bwl_wakeup *wakeup, bwl_fault *fault);
@@ -102,11 +122,7 @@ int bwl_loop_attach_wakeup(bwl_loop *loop, struct bwl_wakeup *wakeup, bwl_fault 
 /* The caller's event loop has something to dispatch. */
 void bwl_loop_notify_caller(bwl_loop *loop);
 
-/* Any thread, with or without the mutex: ends the wait for events, and makes the loop call
- * engine->woken.  The reactor must be open. */
-void bwl_loop_wake(bwl_loop *loop);
-
-/* locked: the same, if a thread runs the loop. */
+/* locked: ends the wait for events, if a thread runs the loop, and makes it call engine->woken. */
 void bwl_loop_wake_runner(bwl_loop *loop);
 
 /* Waits once for events, until `until`, and dispatches them.  SYSTEM. */

@@ -84,7 +84,7 @@ static void set_timer(bwl_host *host, bwl_ms at)
 
 static void wake(bwl_host *host)
 {
-    bwl_loop_wake(&bwl_shard_of(host)->loop);
+    bwl_reactor_wake(&host->reactor);
 }
 
 static void lock_client(bwl_host *host)
@@ -143,6 +143,7 @@ static bwl_shard *shard_new(void)
     shard->host.reactor      = (bwl_reactor)BWL_REACTOR_CLOSED;
     shard->connecting.result = BWL_RELEASED;
     shard->background.end    = (bwl_completion){ .result = BWL_RELEASED };
+    bwl_event_queue_init(&shard->events);
     atomic_init(&shard->callers, 0);
     atomic_init(&shard->is_connected, false);
     atomic_init(&shard->unhealthy_until, 0);
@@ -267,7 +268,7 @@ static bwl_ms renewal_due(void *arg)
     bwl_shard      *shard = arg;
     const bwl_host *host  = &shard->host;
     const bwl_loop *loop  = &shard->loop;
-    bwl_ms          next  = bwl_loop_next_timer(&shard->loop);
+    bwl_ms          next  = bwl_timers_next(&shard->loop.timers);
 
     if (loop->is_running || loop->waiting_threads != NULL)
         return BWL_NEVER; /* a caller runs the loop, or is about to */

@@ -5,7 +5,7 @@
  * A client (client.h) has up to four of them; see client.h.  A lock stays in the shard in which it
  * was acquired.
  *
- * shard -> lock -> event_queue -> loop -> timers, wakeup.  The engine calls back through
+ * shard -> lock -> event_queue -> loop -> wakeup.  The engine calls back through
  * bwl_host_calls.
  *
  * Locking: the mutex of the loop guards everything here; "locked" in a comment means that the

@@ -262,7 +262,8 @@ static void check_push_wakes(const foreign *f, const char *end)
                               .max_hold_ms = BWL_NEVER,
                               .answer_ms   = client->host.settings.answer_ms };
     f->take(end == NULL ? PATIENCE_MS / 2 : f->lease_ms);
-    assert_int_equal(bwl_lock_new(&lock, client, "nightly", &terms, &fault), BWL_OK);
+    assert_int_equal(bwl_lock_new(&lock, client, client->host.engine, "nightly", &terms, &fault),
+                     BWL_OK);
     bwl_lock_acquire(lock, &operation, BWL_NEVER);
     run_until(client, has_tried_twice, lock);
     lock->base.hold.timer_at = BWL_NEVER;

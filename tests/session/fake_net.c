@@ -494,8 +494,7 @@ struct bwl_resolve {
     uint16_t port;
 };
 
-int bwl_resolve_start(bwl_resolve **ret_resolve, const bwl_resolve_request *request,
-                      bwl_fault *fault)
+int bwl_resolve_start(bwl_resolve **ret_resolve, const bwl_dial *request, bwl_fault *fault)
 {
     bwl_resolve *resolve = calloc(1, sizeof *resolve);
 

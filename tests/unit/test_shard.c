@@ -42,7 +42,7 @@ static bwl_lock *ask(bwl_shard *whose, bwl_operation *op, const char *name, bwl_
     bwl_lock       *lock;
 
     bwl_shard_lock(whose);
-    int status = bwl_lock_new(&lock, whose, name, &terms, &fault);
+    int status = bwl_lock_new(&lock, whose, whose->host.engine, name, &terms, &fault);
     if (status == BWL_OK)
         bwl_lock_acquire(lock, op, wait_ms);
     bwl_shard_unlock(whose);
@@ -89,10 +89,10 @@ TEST(timer_wakes_a_loop_that_would_sleep_longer)
     engine.protocol     = &bwl_token;
     engine.send         = reply_yes;
     client->host.engine = &engine;
-    assert_true(bwl_loop_fd(&client->loop, &fault) >= 0);
-    assert_true(bwl_loop_next_timer(&client->loop) == BWL_NEVER);
+    assert_int_equal(bwl_reactor_open(&client->host.reactor, &fault), BWL_OK);
+    assert_true(bwl_timers_next(&client->loop.timers) == BWL_NEVER);
     assert_false(acquire_while_loop_runs("a", 1000)); /* the timer is due in 30 seconds */
-    assert_in_range(bwl_loop_next_timer(&client->loop) - bwl_shard_now(client), 20000, 30000);
+    assert_in_range(bwl_timers_next(&client->loop.timers) - bwl_shard_now(client), 20000, 30000);
     assert_true(acquire_while_loop_runs("b", 60000));
     bwl_shard_close(client);
     client = NULL;
@@ -173,7 +173,8 @@ TEST(child_closes_a_client_whose_mutex_is_locked)
         pthread_t thread;
         assert_int_equal(open_url(&client, "thread:"), BWL_OK);
         bwl_shard_lock(client);
-        int fd = bwl_loop_fd(&client->loop, &fault);
+        assert_int_equal(bwl_reactor_open(&client->host.reactor, &fault), BWL_OK);
+        int fd = client->host.reactor.epoll_fd;
         bwl_shard_unlock(client);
         (void)pthread_create(&thread, NULL, hold_the_mutex, &ends[1]);
         (void)!read(ends[0], &c, 1);

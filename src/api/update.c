@@ -52,11 +52,6 @@ static uint32_t tries_of(const bowline_update_options *o)
                                                               : o->tries_max;
 }
 
-static bwl_ms until_of(const bowline_update_options *o)
-{
-    return o->wait_ms > 0 ? bwl_ms_add(bwl_clock_now(), o->wait_ms) : BWL_NEVER;
-}
-
 /* ---- the steps ------------------------------------------------------------------------------- */
 
 static bwl_optimistic_next handle_event(job *j, bwl_event ev)
@@ -246,7 +241,7 @@ static bwl_optimistic_end run(job *j, const bowline_update_options *o, bwl_ms un
 static int update_in_place(job *j, bowline_client *client, const bowline_update_options *o,
                            bowline_error *reterr)
 {
-    bwl_ms        until  = until_of(o);
+    bwl_ms        until  = o->wait_ms > 0 ? bwl_ms_add(bwl_clock_now(), o->wait_ms) : BWL_NEVER;
     bowline_error broken = { 0 };
     int           status;
 

@@ -131,12 +131,6 @@ static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, 
     return status;
 }
 
-/* The rest of a wait that started at `begun`; below 0: how long ago it ended. */
-static bwl_ms time_left(bwl_ms wait_ms, bwl_ms begun)
-{
-    return wait_ms == BWL_NEVER ? BWL_NEVER : wait_ms - (bwl_clock_now() - begun);
-}
-
 /* A new shard connects before the acquire, so that there is one acquire: a try without a wait,
  * followed by one with a wait, could lose its position in the queue.  If the shard cannot connect
  * (perhaps the server's limit of connections is reached), the first shard acquires, with the rest
@@ -158,7 +152,8 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
             bwl_shard_enter(shard);
             bwl_name_pin_move_to_first(name_pin);
         }
-        wait_ms = time_left(wait_ms, begun);
+        if (wait_ms != BWL_NEVER)
+            wait_ms -= bwl_clock_now() - begun; /* below 0: how long ago the wait ended */
     }
     int status = acquire_in(shard, ret_hold, w, wait_ms, reterr);
     if (status == BOWLINE_OK)

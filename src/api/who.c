@@ -171,13 +171,6 @@ int bowline_who_finish(bowline_holder *ret_holder, bowline_operation *op, bowlin
 
 /* ---- bowline_break --------------------------------------------------------------------------- */
 
-static int changed(const bwl_lock *lock, const bwl_holder *holder, bowline_error *reterr)
-{
-    return bwl_fail(reterr, BWL_STATUS_BUSY, "%s: the hold that was shown has ended, and %s",
-                    lock->base.name,
-                    holder->held ? "another client has the lock" : "the lock is free");
-}
-
 /* locked: releases the hold that the query shows, if it is the one with this id. */
 static int break_hold(bwl_lock *lock, uint64_t id, bowline_error *reterr)
 {
@@ -186,10 +179,12 @@ static int break_hold(bwl_lock *lock, uint64_t id, bowline_error *reterr)
 
     bwl_lock_query_holder(lock, &operation);
     int status = end_query(&operation, BWL_NEVER, &holder, reterr);
-    if (status == BWL_OK && (!holder.held || holder.id != id))
-        status = changed(lock, &holder, reterr);
     if (status < 0)
         return status;
+    if (!holder.held || holder.id != id)
+        return bwl_fail(reterr, BWL_STATUS_BUSY, "%s: the hold that was shown has ended, and %s",
+                        lock->base.name,
+                        holder.held ? "another client has the lock" : "the lock is free");
     bwl_lock_force_release(lock, &operation);
     status = bwl_lock_await(&operation, BWL_NEVER, reterr);
     return status < 0 ? status : lock->shard->host.engine->broken(&lock->base, reterr);

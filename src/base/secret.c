@@ -48,22 +48,15 @@ bool bwl_secret_is_in(const char *secret, const char *bytes, size_t size)
            memmem(bytes, size, secret, strlen(secret)) != NULL;
 }
 
-static bool has_without_case(const char *bytes, size_t size, const char *part, size_t part_size)
-{
-    for (size_t i = 0; i + part_size <= size; i++)
-        if (strncasecmp(bytes + i, part, part_size) == 0)
-            return true;
-    return false;
-}
-
 bool bwl_secret_part_is_in(const char *secret, const char *bytes, size_t size)
 {
     size_t length = secret != NULL ? strlen(secret) : 0;
     size_t part   = length < PART_SIZE ? length : PART_SIZE;
 
     for (size_t i = 0; part > 0 && i + part <= length; i++)
-        if (has_without_case(bytes, size, secret + i, part))
-            return true;
+        for (size_t j = 0; j + part <= size; j++)
+            if (strncasecmp(bytes + j, secret + i, part) == 0)
+                return true;
     return false;
 }
 

@@ -25,11 +25,10 @@ typedef struct bwl_engine_lock bwl_engine_lock;
 
 enum { BWL_HOLDER_TEXT_MAX = 64 }; /* size of a holder's text, bytes with the NUL */
 
-/* What the runtime does for an engine.  All but `wake` need the client's mutex. */
+/* What the runtime does for an engine, with the client's mutex. */
 typedef struct bwl_host_calls {
     bwl_ms (*now)(bwl_host *host);
     void (*set_timer)(bwl_host *host, bwl_ms at);
-    void (*wake)(bwl_host *host);
     void (*lock)(bwl_host *host);
     void (*unlock)(bwl_host *host);
     bool (*may_hold_back)(const bwl_host *host);
@@ -97,7 +96,7 @@ static inline void bwl_host_set_timer(bwl_host *host, bwl_ms at)
  * be open. */
 static inline void bwl_host_wake(bwl_host *host)
 {
-    host->calls->wake(host);
+    bwl_reactor_wake(&host->reactor);
 }
 
 /* Lock and unlock the client's mutex around a blocking wait in engine->await. */

@@ -1,4 +1,5 @@
 #include "runtime/client.h"
+#include "core/text.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "runtime/wakeup.h"
@@ -130,6 +131,7 @@ static bwl_shard *open_shard(bwl_client *client, unsigned number)
     (void)pthread_mutex_lock(&client->mutex);
     if (number < atomic_load(&client->usable) && atomic_load(&client->shards[number]) == NULL &&
         bwl_shard_share(&shard, client->first) == BWL_OK) {
+        shard->number = number;
         bwl_shard_enter(shard);
         atomic_store_explicit(&client->shards[number], shard, memory_order_release);
     }
@@ -165,19 +167,9 @@ bwl_shard *bwl_shards_enter(bwl_client *client)
     return shard;
 }
 
-static int number_of(bwl_client *client, const bwl_shard *shard)
-{
-    int i = 0;
-
-    while (atomic_load_explicit(&client->shards[i], memory_order_relaxed) != shard)
-        i++;
-    assert(i < BWL_SHARDS_MAX);
-    return i;
-}
-
 bwl_shard *bwl_shards_enter_for(bwl_client *client, const char *name, atomic_uint **ret_pin)
 {
-    uint32_t     hash   = bwl_name_hash(name, strnlen(name, BWL_NAME_MAX));
+    uint64_t     hash   = bwl_hash(name, strnlen(name, BWL_NAME_MAX));
     atomic_uint *pin    = &client->pins[hash % BWL_NAME_PINS];
     bwl_shard   *chosen = NULL;
 
@@ -186,7 +178,7 @@ bwl_shard *bwl_shards_enter_for(bwl_client *client, const char *name, atomic_uin
     int number = bwl_name_pin(pin, -1);
     if (number < 0) {
         chosen = bwl_shards_enter(client);
-        number = bwl_name_pin(pin, number_of(client, chosen));
+        number = bwl_name_pin(pin, (int)chosen->number);
     }
     *ret_pin         = pin;
     bwl_shard *shard = atomic_load_explicit(&client->shards[number], memory_order_acquire);
@@ -305,36 +297,28 @@ void bwl_pool_give(bwl_client *client, bwl_pool_slot *slot, bool is_broken)
 
 /* ---- the event loop of the caller, and operations -------------------------------------------- */
 
-/* With the mutex of the first shard.  The other shards have renewal threads, and only raise the
- * wakeup. */
-static int attach(bwl_client *client, bwl_wakeup *wakeup, bwl_fault *fault)
-{
-    bwl_shard *shard;
-    int        status = bwl_loop_attach_wakeup(&client->first->loop, wakeup, fault);
-
-    for (unsigned i = 1; status == BWL_OK && (shard = bwl_shard_at(client, i)) != NULL; i++) {
-        bwl_shard_lock(shard);
-        shard->loop.wakeup = wakeup;
-        bwl_shard_unlock(shard);
-    }
-    return status;
-}
-
 int bwl_client_need_wakeup(bwl_client *client, bwl_fault *fault)
 {
     bwl_wakeup *wakeup = NULL;
+    bwl_shard  *shard;
     int         status = BWL_OK;
 
     bwl_shards_use_first_only(client);
     bwl_shard_lock(client->first);
-    if (client->wakeup == NULL) {
+    if (client->wakeup == NULL)
         status = bwl_wakeup_new(&wakeup, fault);
-        if (status == BWL_OK)
-            status = attach(client, wakeup, fault);
-        if (status == BWL_OK)
-            client->wakeup = wakeup;
-        else
-            bwl_wakeup_free(wakeup);
+    if (wakeup != NULL &&
+        (status = bwl_loop_attach_wakeup(&client->first->loop, wakeup, fault)) < 0) {
+        bwl_wakeup_free(wakeup);
+        wakeup = NULL;
+    }
+    if (wakeup != NULL)
+        client->wakeup = wakeup;
+    /* The other shards have renewal threads, and only raise the wakeup. */
+    for (unsigned i = 1; wakeup != NULL && (shard = bwl_shard_at(client, i)) != NULL; i++) {
+        bwl_shard_lock(shard);
+        shard->loop.wakeup = wakeup;
+        bwl_shard_unlock(shard);
     }
     bwl_shard_unlock(client->first);
     return status;

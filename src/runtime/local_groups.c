@@ -28,10 +28,6 @@ struct bwl_local_group {
     bwl_fault           why; /* the store lock's latest failure */
 };
 
-typedef struct part {
-    bwl_local_waiter_id number; /* 0: none yet */
-} part;
-
 /* ---- new and free ---------------------------------------------------------------------------- */
 
 static bwl_local_group *group_of(const bwl_lock *lock)
@@ -95,12 +91,12 @@ static bool take_waiter(bwl_local_group *s, bwl_lock *lock)
 {
     if (s->vacant == 0 && !grow(s))
         return false;
-    bwl_local_waiter_id n             = s->vacant;
-    s->vacant                         = s->waiters[n].next;
-    s->waiters[n]                     = (bwl_local_waiter){ .state = BWL_LOCAL_WAITER_EMPTY };
-    s->locks[n]                       = lock;
-    ((part *)lock->base.part)->number = n;
-    lock->group                       = &s->base;
+    bwl_local_waiter_id n                   = s->vacant;
+    s->vacant                               = s->waiters[n].next;
+    s->waiters[n]                           = (bwl_local_waiter){ .state = BWL_LOCAL_WAITER_EMPTY };
+    s->locks[n]                             = lock;
+    *(bwl_local_waiter_id *)lock->base.part = n;
+    lock->group                             = &s->base;
     s->taken++;
     return true;
 }
@@ -108,7 +104,7 @@ static bool take_waiter(bwl_local_group *s, bwl_lock *lock)
 static void free_waiter(bwl_lock *lock)
 {
     bwl_local_group    *s = group_of(lock);
-    bwl_local_waiter_id n = ((part *)lock->base.part)->number;
+    bwl_local_waiter_id n = *(bwl_local_waiter_id *)lock->base.part;
 
     if (n == 0)
         return;
@@ -271,15 +267,15 @@ static void stepped(const bwl_lock *lock)
 
 static int waiter_prepare(bwl_engine_lock *lock, bwl_fault *fault)
 {
-    (void)fault; /* cannot fail */
-    *(part *)lock->part = (part){ 0 };
+    (void)fault;                            /* cannot fail */
+    *(bwl_local_waiter_id *)lock->part = 0; /* none yet */
     return BWL_OK;
 }
 
 static bool waiter_send(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply)
 {
     bwl_local_group    *s     = group_of(bwl_lock_of_engine(lock));
-    bwl_local_waiter_id n     = ((part *)lock->part)->number;
+    bwl_local_waiter_id n     = *(bwl_local_waiter_id *)lock->part;
     bwl_ms              lease = lock->hold.request.lease_ms;
 
     (void)ret_reply; /* results go through the group, in its order */
@@ -304,7 +300,7 @@ static const bwl_engine waiter_engine = {
     .scheme    = "local-group",
     .protocol  = &bwl_local_waiter_protocol,
     .has_lease = true,
-    .lock_size = sizeof(part),
+    .lock_size = sizeof(bwl_local_waiter_id), /* its number in the group */
     .prepare   = waiter_prepare,
     .send      = waiter_send,
     .forget    = waiter_forget,

@@ -1,24 +1,15 @@
 #include "runtime/names.h"
 #include "runtime/lock.h"
+#include "core/text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { CHAINS_AT_FIRST = 16, ONE_PIN = 1u << 8, SHARD_MASK = ONE_PIN - 1 };
 
-/* FNV-1a. */
-uint32_t bwl_name_hash(const char *name, size_t size)
+static uint64_t hash_of(const bwl_lock *lock)
 {
-    uint32_t hash = 2166136261u;
-
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (uint8_t)name[i]) * 16777619u;
-    return hash;
-}
-
-static uint32_t hash_of(const bwl_lock *lock)
-{
-    return bwl_name_hash(lock->base.name, lock->base.name_size);
+    return bwl_hash(lock->base.name, lock->base.name_size);
 }
 
 /* Keeps the order within a chain: the latest lock is found first. */
@@ -74,7 +65,7 @@ bwl_lock *bwl_named_find(const bwl_named *named, const char *name, size_t size)
 {
     if (named->count == 0)
         return NULL;
-    bwl_lock *lock = named->chains[bwl_name_hash(name, size) % named->chains_count];
+    bwl_lock *lock = named->chains[bwl_hash(name, size) % named->chains_count];
     while (lock != NULL &&
            (lock->base.name_size != size || memcmp(lock->base.name, name, size) != 0))
         lock = lock->next_named;

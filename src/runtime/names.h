@@ -19,8 +19,6 @@ typedef struct bwl_named {
     size_t            count;
 } bwl_named;
 
-uint32_t bwl_name_hash(const char *name, size_t size);
-
 /* locked: adds the lock, which is found before others of its name.  False: no memory for the first
  * chains; the lock is not added. */
 bool bwl_named_add(bwl_named *named, struct bwl_lock *lock);

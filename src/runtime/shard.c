@@ -44,26 +44,19 @@ static int unknown_scheme(const bwl_engine *const *engines, const char *scheme, 
 static int set_up(bwl_shard *shard, const bwl_engine *const *engines, const bwl_settings *asked,
                   bool renewal_off, const char *text, bwl_fault *fault)
 {
+    bwl_host    *host   = &shard->host;
     bwl_settings chosen = *asked;
     bwl_url      url;
     int          status = bwl_url_parse(&url, text, fault);
 
-    if (status < 0)
-        goto out;
-    shard->host.engine = engine_for(engines, url.scheme);
-    if (shard->host.engine == NULL) {
+    if (status == BWL_OK && (host->engine = engine_for(engines, url.scheme)) == NULL)
         status = unknown_scheme(engines, url.scheme, fault);
-        goto out;
-    }
-    if (shard->host.engine->choose != NULL)
-        status = shard->host.engine->choose(&chosen, &url, fault);
-    if (status < 0)
-        goto out;
-    status = bwl_settings_from(&shard->host.settings, &chosen, renewal_off, &url, fault);
-    if (status < 0)
-        goto out;
-    status = shard->host.engine->open(&shard->host, &url, fault);
-out:
+    if (status == BWL_OK && host->engine->choose != NULL)
+        status = host->engine->choose(&chosen, &url, fault);
+    if (status == BWL_OK)
+        status = bwl_settings_from(&host->settings, &chosen, renewal_off, &url, fault);
+    if (status == BWL_OK)
+        status = host->engine->open(host, &url, fault);
     bwl_url_wipe(&url);
     return status;
 }
@@ -80,11 +73,6 @@ static void set_timer(bwl_host *host, bwl_ms at)
     bwl_shard *shard = bwl_shard_of(host);
 
     bwl_loop_set_timer(&shard->loop, &shard->loop.engine_timer, at);
-}
-
-static void wake(bwl_host *host)
-{
-    bwl_reactor_wake(&host->reactor);
 }
 
 static void lock_client(bwl_host *host)
@@ -116,7 +104,6 @@ static void connected(bwl_host *host, bool is_connected)
 static const bwl_host_calls runtime_calls = {
     .now           = now,
     .set_timer     = set_timer,
-    .wake          = wake,
     .lock          = lock_client,
     .unlock        = unlock_client,
     .may_hold_back = may_hold_back,

@@ -49,6 +49,7 @@ struct bwl_shard {
     bwl_event_queue        events;
     bwl_background         background;
     struct bowline_client *client; /* for src/api; NULL: none */
+    unsigned               number; /* in the client, from 0 */
 };
 
 static inline bwl_shard *bwl_shard_of(bwl_host *host)

@@ -17,6 +17,7 @@
  */
 #include "engine/engine.h"
 #include "protocol/local_lock.h"
+#include "core/text.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "protocol/store/local.h"
@@ -108,15 +109,6 @@ static table *table_of_process(void)
         return made;
     table_free(made); /* another thread was faster */
     return before;
-}
-
-static uint64_t hash_of(const char *name, size_t size)
-{
-    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a, 64 bits */
-
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (uint8_t)name[i]) * UINT64_C(1099511628211);
-    return hash;
 }
 
 static entry **find(table *t, const bwl_engine_lock *lock, uint64_t hash)
@@ -293,7 +285,7 @@ static table *latched(bwl_engine_lock *lock)
 static int thread_prepare(bwl_engine_lock *lock, bwl_fault *fault)
 {
     (void)fault; /* nothing can go wrong */
-    *(node *)lock->part = (node){ .lock = lock, .hash = hash_of(lock->name, lock->name_size) };
+    *(node *)lock->part = (node){ .lock = lock, .hash = bwl_hash(lock->name, lock->name_size) };
     return BWL_OK;
 }
 

@@ -99,14 +99,14 @@ static inline bwl_call bwl_call_begin(bwl_shard *shard, bool locks, bwl_log *log
     call.log    = log;
     call.locked = locks ? shard : NULL;
     if (locks)
-        bwl_shard_lock(shard);
+        bwl_loop_lock(&shard->loop);
     return call;
 }
 
 static inline void bwl_call_end(const bwl_call *call)
 {
     if (call->locked != NULL)
-        bwl_shard_unlock(call->locked);
+        bwl_loop_unlock(&call->locked->loop);
     bwl_log_drain(call->log);
     bwl_cancel_as_before(&call->cancel_state);
 }

@@ -65,9 +65,9 @@ int bowline_next_event(bowline_client *client, bowline_event *ret_event, bowline
     if (call.status < 0)
         return call.status;
     for (unsigned i = 0; !taken && (shard = bwl_shard_at(client, i)) != NULL; i++) {
-        bwl_shard_lock(shard);
+        bwl_loop_lock(&shard->loop);
         taken = take(shard, ret_event);
-        bwl_shard_unlock(shard);
+        bwl_loop_unlock(&shard->loop);
     }
     return taken ? 1 : 0;
 }

@@ -58,11 +58,11 @@ static bwl_optimistic_next handle_event(job *j, bwl_event ev)
 {
     bwl_shard *shard = j->place->shard;
 
-    bwl_shard_lock(shard);
+    bwl_loop_lock(&shard->loop);
     ev.now = bwl_shard_now(shard);
     /* Without random bits, the clients retry in step, which is only slower. */
     (void)bwl_entropy_draw(&shard->host.entropy, &ev.fresh);
-    bwl_shard_unlock(shard);
+    bwl_loop_unlock(&shard->loop);
     return bwl_optimistic_event(&j->machine, &ev);
 }
 
@@ -82,10 +82,10 @@ static int send_command(job *j, bwl_transaction_command command, bowline_error *
         .value_size = is_set ? j->change.value_size : 0,
         .lasts_ms   = j->change.lasts_ms == BOWLINE_FOREVER ? BWL_NEVER : j->change.lasts_ms,
     };
-    bwl_shard_lock(shard);
+    bwl_loop_lock(&shard->loop);
     bwl_lock_step(j->place->lock, &operation, s);
     int status = bwl_lock_await(&operation, BWL_NEVER, reterr);
-    bwl_shard_unlock(shard);
+    bwl_loop_unlock(&shard->loop);
     return status;
 }
 

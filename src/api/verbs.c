@@ -117,7 +117,7 @@ static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, 
     bwl_operation operation;
     bwl_ms        answer_ms = shard->host.settings.answer_ms;
 
-    bwl_shard_lock(shard);
+    bwl_loop_lock(&shard->loop);
     bwl_ms now    = bwl_shard_now(shard);
     bwl_ms until  = wait_ms == BWL_NEVER ? BWL_NEVER : bwl_ms_add(now + wait_ms, answer_ms);
     int    status = start_acquire(&operation, shard, w->name, &w->options, wait_ms, reterr);
@@ -127,7 +127,7 @@ static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, 
         status = keep(ret_hold, reterr);
     if ((status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) && reterr != NULL)
         bwl_describe_holder(shard, w->name, until, reterr);
-    bwl_shard_unlock(shard);
+    bwl_loop_unlock(&shard->loop);
     return status;
 }
 
@@ -533,10 +533,10 @@ static int wait_for_all(bwl_shard *shard, bwl_ms until, bowline_error *reterr)
 static int flush(bwl_shard *shard, bwl_ms until, bowline_error *reterr)
 {
     bwl_shard_enter(shard);
-    bwl_shard_lock(shard);
+    bwl_loop_lock(&shard->loop);
     int waited = wait_for_all(shard, until, reterr);
     int status = report_one(shard, reterr);
-    bwl_shard_unlock(shard);
+    bwl_loop_unlock(&shard->loop);
     bwl_shard_leave(shard);
     return status < 0 ? status : waited;
 }

@@ -200,10 +200,10 @@ static int open_slot(bwl_client *client, bwl_pool_slot *slot, bwl_fault *fault)
     if (status < 0)
         return bwl_fail(fault, (bwl_status)status, "cannot open a connection for an update");
     slot->shard->host.takes_no_locks = true;
-    bwl_shard_lock(slot->shard);
+    bwl_loop_lock(&slot->shard->loop);
     status = bwl_lock_new(&slot->lock, slot->shard, slot->shard->host.engine, SLOT_LOCK_NAME,
                           &terms, fault);
-    bwl_shard_unlock(slot->shard);
+    bwl_loop_unlock(&slot->shard->loop);
     if (status < 0)
         close_slot(slot);
     return status;
@@ -304,7 +304,7 @@ int bwl_client_need_wakeup(bwl_client *client, bwl_fault *fault)
     int         status = BWL_OK;
 
     bwl_shards_use_first_only(client);
-    bwl_shard_lock(client->first);
+    bwl_loop_lock(&client->first->loop);
     if (client->wakeup == NULL)
         status = bwl_wakeup_new(&wakeup, fault);
     if (wakeup != NULL &&
@@ -316,11 +316,11 @@ int bwl_client_need_wakeup(bwl_client *client, bwl_fault *fault)
         client->wakeup = wakeup;
     /* The other shards have renewal threads, and only raise the wakeup. */
     for (unsigned i = 1; wakeup != NULL && (shard = bwl_shard_at(client, i)) != NULL; i++) {
-        bwl_shard_lock(shard);
+        bwl_loop_lock(&shard->loop);
         shard->loop.wakeup = wakeup;
-        bwl_shard_unlock(shard);
+        bwl_loop_unlock(&shard->loop);
     }
-    bwl_shard_unlock(client->first);
+    bwl_loop_unlock(&client->first->loop);
     return status;
 }
 

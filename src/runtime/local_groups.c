@@ -8,10 +8,7 @@
 
 enum { ROOM_AT_FIRST = 8 };
 
-typedef struct bwl_local_group bwl_local_group;
-
 struct bwl_local_group {
-    bwl_lock_group      base; /* first: a lock points to it */
     bwl_shard          *shard;
     bwl_group           group;
     bwl_local_waiter   *waiters; /* index 0 is unused */
@@ -30,14 +27,9 @@ struct bwl_local_group {
 
 /* ---- new and free ---------------------------------------------------------------------------- */
 
-static bwl_local_group *group_of(const bwl_lock *lock)
-{
-    return (bwl_local_group *)(void *)lock->group;
-}
-
 static bool is_store_lock(const bwl_lock *lock)
 {
-    return lock->group != NULL && group_of(lock)->store == lock;
+    return lock->group != NULL && lock->group->store == lock;
 }
 
 static const bwl_lock_group_calls group_calls;
@@ -48,9 +40,9 @@ static bwl_local_group *group_new(bwl_shard *shard, const char *name, size_t nam
 
     if (s == NULL)
         return NULL;
-    s->base.calls = &group_calls;
-    s->shard      = shard;
-    s->name_size  = (uint16_t)name_size;
+    shard->group_calls = &group_calls;
+    s->shard           = shard;
+    s->name_size       = (uint16_t)name_size;
     memcpy(s->name, name, name_size);
     bwl_group_init(&s->group, shard->host.settings.handoffs_max, shard->host.settings.handoffs_ms);
     return s;
@@ -96,14 +88,14 @@ static bool take_waiter(bwl_local_group *s, bwl_lock *lock)
     s->waiters[n]                           = (bwl_local_waiter){ .state = BWL_LOCAL_WAITER_EMPTY };
     s->locks[n]                             = lock;
     *(bwl_local_waiter_id *)lock->base.part = n;
-    lock->group                             = &s->base;
+    lock->group                             = s;
     s->taken++;
     return true;
 }
 
 static void free_waiter(bwl_lock *lock)
 {
-    bwl_local_group    *s = group_of(lock);
+    bwl_local_group    *s = lock->group;
     bwl_local_waiter_id n = *(bwl_local_waiter_id *)lock->base.part;
 
     if (n == 0)
@@ -119,7 +111,7 @@ static void free_waiter(bwl_lock *lock)
 
 static void closing(bwl_lock *lock)
 {
-    bwl_local_group *s = group_of(lock);
+    bwl_local_group *s = lock->group;
 
     if (!is_store_lock(lock))
         return;
@@ -162,7 +154,7 @@ static void acquire(bwl_local_group *s, bwl_ms lease_ms)
                                   s->shard->host.latest);
         return;
     }
-    s->store->group = &s->base;
+    s->store->group = s;
     bwl_lock_acquire(s->store, &s->operation, BWL_NEVER);
 }
 
@@ -183,7 +175,7 @@ static void cancel(bwl_local_group *s)
 
 static void completed(bwl_lock *lock, bwl_outcome_kind kind)
 {
-    bwl_local_group *s = group_of(lock);
+    bwl_local_group *s = lock->group;
 
     if (!is_store_lock(lock) || s->shard->host.closing || kind == BWL_CANCELLED)
         return; /* the group itself has cancelled it */
@@ -252,7 +244,7 @@ static void run(bwl_local_group *s)
 
 static void stepped(const bwl_lock *lock)
 {
-    bwl_local_group *s = group_of(lock);
+    bwl_local_group *s = lock->group;
 
     if (!is_store_lock(lock))
         return;
@@ -274,7 +266,7 @@ static int waiter_prepare(bwl_engine_lock *lock, bwl_fault *fault)
 
 static bool waiter_send(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply)
 {
-    bwl_local_group    *s     = group_of(bwl_lock_of_engine(lock));
+    bwl_local_group    *s     = bwl_lock_of_engine(lock)->group;
     bwl_local_waiter_id n     = *(bwl_local_waiter_id *)lock->part;
     bwl_ms              lease = lock->hold.request.lease_ms;
 
@@ -308,7 +300,7 @@ static const bwl_engine waiter_engine = {
 
 static bwl_outcome_kind result(bwl_lock *lock, bwl_outcome_kind kind)
 {
-    const bwl_lock *store = lock->engine == &waiter_engine ? group_of(lock)->store : NULL;
+    const bwl_lock *store = lock->engine == &waiter_engine ? lock->group->store : NULL;
 
     if (kind != BWL_TIMED_OUT || store == NULL || !bwl_hold_is_acquiring(&store->base.hold))
         return kind;
@@ -364,7 +356,7 @@ int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name
     size_t           name_size = strnlen(name, BWL_NAME_MAX + 1);
     bool             may       = may_be_joined(shard);
     bwl_lock        *other   = may && waits ? bwl_named_find(&shard->named, name, name_size) : NULL;
-    bwl_local_group *waiters = other != NULL ? group_of(other) : NULL;
+    bwl_local_group *waiters = other != NULL ? other->group : NULL;
     int              status;
 
     if (other != NULL && waiters == NULL)

@@ -126,7 +126,7 @@ void bwl_lock_free(bwl_lock *lock)
     bwl_timers_set(&lock->shard->loop.timers, &lock->timer, BWL_NEVER); /* the heap points to it */
     bwl_named_remove(&lock->shard->named, lock);
     if (lock->group != NULL)
-        lock->group->calls->closing(lock);
+        lock->shard->group_calls->closing(lock);
     lock->engine->forget(&lock->base);
     bwl_lock_detach(lock);
     link_out(lock);
@@ -241,12 +241,12 @@ static void end_operation(bwl_lock *lock, bwl_outcome_kind kind)
     bwl_operation *operation = lock->operation;
 
     if (lock->group != NULL)
-        kind = lock->group->calls->result(lock, kind);
+        kind = lock->shard->group_calls->result(lock, kind);
     if (lock->base.in_background && operation == NULL)
         end_in_background(lock, kind);
     lock->operation = NULL;
     if (lock->group != NULL)
-        lock->group->calls->completed(lock, kind);
+        lock->shard->group_calls->completed(lock, kind);
     if (operation == NULL)
         return; /* bwl_lock_show reports a loss */
     operation->completion.result = kind;
@@ -392,7 +392,7 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
         bwl_lock_show(lock);
     send_all(lock, fx);
     if (lock->group != NULL)
-        lock->group->calls->stepped(lock);
+        lock->shard->group_calls->stepped(lock);
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */

@@ -5,7 +5,7 @@
  * it through an operation: an acquire, extend or release in flight.
  *
  * lock -> event_queue, name_pins, loop.  Local groups are above: the lock calls them through
- * bwl_lock_group.
+ * bwl_lock_group_calls.
  *
  * Every function needs the shard's mutex.
  */
@@ -15,9 +15,9 @@
 
 typedef struct bwl_operation bwl_operation;
 
-/* The calls from a lock to its local group; see local_groups.c. */
-typedef struct bwl_lock_group bwl_lock_group;
+typedef struct bwl_local_group bwl_local_group;
 
+/* The calls from a lock to its local group; see local_groups.c. */
 typedef struct bwl_lock_group_calls {
     /* The result for the caller: the group may know more than the lock. */
     bwl_outcome_kind (*result)(bwl_lock *lock, bwl_outcome_kind kind);
@@ -29,16 +29,12 @@ typedef struct bwl_lock_group_calls {
     void (*closing)(bwl_lock *lock);
 } bwl_lock_group_calls;
 
-struct bwl_lock_group {
-    const bwl_lock_group_calls *calls;
-};
-
 struct bwl_lock {
     bwl_engine_lock   base; /* first: an engine knows only this */
     bwl_timer         timer;
     bwl_shard        *shard;
     const bwl_engine *engine; /* the shard's, or that of a local waiter */
-    bwl_lock_group   *group;  /* its group, as a waiter or as the lock in the store; NULL: none */
+    bwl_local_group  *group;  /* its group, as a waiter or as the lock in the store; NULL: none */
     bwl_lock         *next_named; /* see names.h */
     atomic_uint      *name_pin;   /* see client.h; NULL: none */
     bool              is_named;

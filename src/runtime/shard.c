@@ -77,12 +77,12 @@ static void set_timer(bwl_host *host, bwl_ms at)
 
 static void lock_client(bwl_host *host)
 {
-    bwl_shard_lock(bwl_shard_of(host));
+    bwl_loop_lock(&bwl_shard_of(host)->loop);
 }
 
 static void unlock_client(bwl_host *host)
 {
-    bwl_shard_unlock(bwl_shard_of(host));
+    bwl_loop_unlock(&bwl_shard_of(host)->loop);
 }
 
 static bool may_hold_back(const bwl_host *host)
@@ -215,12 +215,12 @@ void bwl_shard_close(bwl_shard *shard)
         return;
     if (is_ours) {
         bwl_loop_stop_renewal(&shard->loop);
-        bwl_shard_lock(shard);
+        bwl_loop_lock(&shard->loop);
     }
     close_locks(shard, is_ours);
     shard->host.engine->close(&shard->host);
     if (is_ours)
-        bwl_shard_unlock(shard);
+        bwl_loop_unlock(&shard->loop);
     bwl_named_free(&shard->named);
     shard_free(shard, is_ours);
 }
@@ -229,7 +229,7 @@ bool bwl_shard_connect(bwl_shard *shard)
 {
     const bwl_engine *engine = shard->host.engine;
 
-    bwl_shard_lock(shard);
+    bwl_loop_lock(&shard->loop);
     if (!atomic_load(&shard->is_connected) && engine->connect != NULL) {
         bwl_ms until = bwl_ms_add(bwl_shard_now(shard), shard->host.settings.answer_ms / 2);
         shard->connecting.result = BWL_PENDING; /* also for a thread that was just signalled */
@@ -237,7 +237,7 @@ bool bwl_shard_connect(bwl_shard *shard)
             (void)bwl_loop_wait(&shard->loop, &shard->connecting, until, NULL);
     }
     bool is_connected = atomic_load(&shard->is_connected);
-    bwl_shard_unlock(shard);
+    bwl_loop_unlock(&shard->loop);
     return is_connected;
 }
 

@@ -37,19 +37,20 @@ typedef struct bwl_background {
 enum { BWL_UNHEALTHY_MS = 1000 }; /* how long other shards are preferred */
 
 struct bwl_shard {
-    bwl_host               host; /* first: an engine knows only this */
-    bwl_loop               loop;
-    bwl_lock              *locks;
-    size_t                 locks_count;
-    bwl_named              named;           /* locks that others of this shard can join */
-    atomic_uint            callers;         /* calls inside that may block; see client.h */
-    atomic_bool            is_connected;    /* a connection works */
-    bwl_completion         connecting;      /* result of the last bwl_shard_connect */
-    _Atomic(bwl_ms)        unhealthy_until; /* after a failed attempt to connect */
-    bwl_event_queue        events;
-    bwl_background         background;
-    struct bowline_client *client; /* for src/api; NULL: none */
-    unsigned               number; /* in the client, from 0 */
+    bwl_host                           host; /* first: an engine knows only this */
+    bwl_loop                           loop;
+    bwl_lock                          *locks;
+    size_t                             locks_count;
+    bwl_named                          named;        /* locks that others of this shard can join */
+    atomic_uint                        callers;      /* calls inside that may block; see client.h */
+    atomic_bool                        is_connected; /* a connection works */
+    bwl_completion                     connecting;   /* result of the last bwl_shard_connect */
+    _Atomic(bwl_ms)                    unhealthy_until; /* after a failed attempt to connect */
+    bwl_event_queue                    events;
+    const struct bwl_lock_group_calls *group_calls; /* NULL: there was no local group yet */
+    bwl_background                     background;
+    struct bowline_client             *client; /* for src/api; NULL: none */
+    unsigned                           number; /* in the client, from 0 */
 };
 
 static inline bwl_shard *bwl_shard_of(bwl_host *host)
@@ -74,16 +75,6 @@ int bwl_shard_start_renewal(bwl_shard *shard, bwl_fault *fault);
 
 /* USAGE: the store does not allow a lease of this length. */
 int bwl_check_lease(const bwl_shard *shard, bwl_ms lease_ms, bwl_fault *fault);
-
-static inline void bwl_shard_lock(bwl_shard *shard)
-{
-    bwl_loop_lock(&shard->loop);
-}
-
-static inline void bwl_shard_unlock(bwl_shard *shard)
-{
-    bwl_loop_unlock(&shard->loop);
-}
 
 /* locked: as bwl_loop_now */
 static inline bwl_ms bwl_shard_now(bwl_shard *shard)

@@ -107,7 +107,8 @@ static inline void bwl_call_end(const bwl_call *call)
 {
     if (call->locked != NULL)
         bwl_loop_unlock(&call->locked->loop);
-    bwl_log_drain(call->log);
+    if (call->log != NULL)
+        bwl_log_drain(call->log);
     bwl_cancel_as_before(&call->cancel_state);
 }
 

@@ -1,5 +1,5 @@
 /*
- * engines.h -- the table of all engines.  A new engine adds one line to engines.c.
+ * engines.h -- the table of all engines.  A new engine adds one line here and in open.c.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 /*
- * handles.h -- the structs behind the handles of the public headers, and checks of arguments.
+ * handles.h -- the structs behind the handles of the public headers, checks of arguments, and the
+ * beginning and the end of a call.
  */
 #pragma once
 
@@ -7,6 +8,8 @@
 #include "runtime/client.h"
 
 #include <bowline/async.h>
+
+#include <pthread.h>
 
 static inline bwl_shard *bwl_shard_of_operation(const bowline_operation *op)
 {
@@ -31,23 +34,96 @@ int bwl_copy_options(void *ret_ours, size_t our_size, const void *theirs, const 
 int bwl_take_wait(bwl_ms *ret_wait_ms, const bwl_shard *client, int64_t wait_ms,
                   bowline_error *reterr);
 
+/* Both may be 0: not given.  USAGE. */
+int bwl_check_times(uint32_t lease_ms, int64_t max_hold_ms, bowline_error *reterr);
+
 /* Whether it can be extended to this lease (0: the one it has).  USAGE; UNSUPPORTED: its protocol
  * never extends. */
 int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *reterr);
-
-/* locked: allocates the handle of a started operation; free it with bwl_client_operation_free.
- * NULL: NOMEM. */
-bowline_operation *bwl_operation_new(bowline_client *client, bowline_error *reterr);
-
-/* locked: waits for the end, and cancels the operation if the wait fails.  Returns as
- * bwl_report. */
-int bwl_operation_end(bwl_operation *operation, bowline_error *reterr);
-
-/* locked: lets event loops get the end of a started operation. */
-bowline_operation *bwl_operation_show(bowline_operation *op, void *user);
 
 /* The result of an operation: the status, with a text for users. */
 int bwl_report(const bwl_operation *operation, bowline_error *reterr);
 
 /* LOST, with a text for users. */
 int bwl_report_loss(const bwl_lock *lock, bowline_error *reterr);
+
+/* locked: adds the holder to the text of BUSY or TIMEOUT, if the store replies in time. */
+void bwl_describe_holder(bwl_shard *shard, const char *name, bwl_ms until, bowline_error *error);
+
+/* ---- what surrounds the work of a public function ----------------------------------------------
+ *
+ * No call of the library is a cancellation point.  A thread that ended in the middle of a call
+ * (pthread_cancel, at a read, a write or a wait) would leave the mutex locked, or the loop marked
+ * as running, or a held lock without a handle.  So cancellation is disabled from the first line of
+ * every call to its last: the call returns its result, and the thread ends at its own next
+ * cancellation point.  bowline_cancel ends a wait.
+ *
+ * For deferred cancellation, the default.  A thread with asynchronous cancellation
+ * (PTHREAD_CANCEL_ASYNCHRONOUS) may only call async-cancel-safe functions, so none of this library.
+ */
+
+static inline int bwl_cancel_off(void)
+{
+    int before;
+
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); /* fails for bad states only */
+    return before;
+}
+
+static inline void bwl_cancel_as_before(const int *before)
+{
+    int ours;
+
+    (void)pthread_setcancelstate(*before, &ours);
+}
+
+/* Must be the first line of a public function without one of the calls below. */
+#define BWL_UNCANCELLED \
+    __attribute__((cleanup(bwl_cancel_as_before), unused)) const int cancel_state = bwl_cancel_off()
+
+typedef struct bwl_call {
+    int        status; /* FORKED: the shard belongs to the parent, and is not locked */
+    int        cancel_state;
+    bwl_shard *locked; /* NULL: none */
+    bwl_log   *log;    /* NULL: it is not drained */
+} bwl_call;
+
+static inline bwl_call bwl_call_begin(bwl_shard *shard, bool locks, bwl_log *log,
+                                      bowline_error *reterr)
+{
+    bwl_call call = { .cancel_state = bwl_cancel_off() };
+
+    call.status = bwl_check_fork(shard, reterr);
+    if (call.status < 0)
+        return call;
+    call.log    = log;
+    call.locked = locks ? shard : NULL;
+    if (locks)
+        bwl_loop_lock(&shard->loop);
+    return call;
+}
+
+static inline void bwl_call_end(const bwl_call *call)
+{
+    if (call->locked != NULL)
+        bwl_loop_unlock(&call->locked->loop);
+    if (call->log != NULL)
+        bwl_log_drain(call->log);
+    bwl_cancel_as_before(&call->cancel_state);
+}
+
+/* Locks the shard until the end of the scope, and then drains the log: the next line returns
+ * `call.status` if that is below 0. */
+#define BWL_CALL(shard, reterr)                                  \
+    __attribute__((cleanup(bwl_call_end))) const bwl_call call = \
+        bwl_call_begin(shard, true, (shard)->host.settings.log, reterr)
+
+/* The same for a call that locks its shards by itself. */
+#define BWL_UNLOCKED_CALL(shard, reterr)                         \
+    __attribute__((cleanup(bwl_call_end))) const bwl_call call = \
+        bwl_call_begin(shard, false, (shard)->host.settings.log, reterr)
+
+/* Locks the shard, without an error and without messages. */
+#define BWL_QUERY(shard)                                         \
+    __attribute__((cleanup(bwl_call_end))) const bwl_call call = \
+        bwl_call_begin(shard, true, NULL, NULL)

@@ -3,10 +3,16 @@
  */
 #include "api/handles.h"
 #include "api/engines.h"
-#include "api/uncancelled.h"
 #include "base/fault.h"
 
 #include <string.h>
+
+/* The error text for an unknown scheme lists them in this order. */
+const bwl_engine *const bwl_engines[] = {
+    &bwl_thread_engine,      &bwl_file_engine,     &bwl_redis_engine,        &bwl_tls_engine,
+    &bwl_unix_engine,        &bwl_sentinel_engine, &bwl_sentinel_tls_engine, &bwl_cluster_engine,
+    &bwl_cluster_tls_engine, &bwl_redlock_engine,  &bwl_redlock_tls_engine,  NULL,
+};
 
 int bwl_copy_options(void *ret_ours, size_t our_size, const void *theirs, const char *macro,
                      bowline_error *reterr)
@@ -41,10 +47,21 @@ int bwl_take_wait(bwl_ms *ret_wait_ms, const bwl_shard *shard, int64_t wait_ms,
     return BOWLINE_OK;
 }
 
-int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *reterr)
+int bwl_check_times(uint32_t lease_ms, int64_t max_hold_ms, bowline_error *reterr)
 {
     if (lease_ms != 0 && (lease_ms < BWL_LEASE_MIN_MS || lease_ms > BWL_LEASE_MAX_MS))
         return bwl_fail(reterr, BWL_STATUS_USAGE, "lease_ms is from 100 to 86400000 (one day)");
+    if (max_hold_ms < 0)
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "max_hold_ms is below 0");
+    return BOWLINE_OK;
+}
+
+int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *reterr)
+{
+    int status = bwl_check_times(lease_ms, 0, reterr);
+
+    if (status < 0)
+        return status;
     if (!lock->base.hold.protocol->extends)
         return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
                         "%.60s cannot be extended: a lock of protocol %s ends with its lease; ask "
@@ -55,21 +72,6 @@ int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *ret
 
 enum { FLAGS = BOWLINE_NO_RENEW | BOWLINE_NO_THREAD | BOWLINE_NO_SPIN };
 
-static int check(const bowline_options *o, bowline_error *reterr)
-{
-    const char *wrong = NULL;
-
-    if (o->lease_ms != 0 && (o->lease_ms < BWL_LEASE_MIN_MS || o->lease_ms > BWL_LEASE_MAX_MS))
-        wrong = "lease_ms is from 100 to 86400000 (one day)";
-    else if (o->max_hold_ms < 0)
-        wrong = "max_hold_ms is below 0";
-    else if ((o->flags & ~(uint32_t)FLAGS) != 0)
-        wrong = "flags are BOWLINE_NO_RENEW, BOWLINE_NO_THREAD and BOWLINE_NO_SPIN";
-    if (wrong != NULL)
-        return bwl_fail(reterr, BWL_STATUS_USAGE, "%s", wrong);
-    return BOWLINE_OK;
-}
-
 int bowline_open(bowline_client **ret_client, const bowline_options *options, bowline_error *reterr)
 {
     BWL_UNCANCELLED;
@@ -78,9 +80,13 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
     if (ret_client == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_open needs a place for the client");
     int status = bwl_copy_options(&o, sizeof o, options, "BOWLINE_OPTIONS", reterr);
-
-    if (status < 0 || (status = check(&o, reterr)) < 0)
+    if (status == BOWLINE_OK)
+        status = bwl_check_times(o.lease_ms, o.max_hold_ms, reterr);
+    if (status < 0)
         return status;
+    if ((o.flags & ~(uint32_t)FLAGS) != 0)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "flags are BOWLINE_NO_RENEW, BOWLINE_NO_THREAD and BOWLINE_NO_SPIN");
     bwl_settings asked = {
         .lease_ms    = o.lease_ms,
         .answer_ms   = o.reply_ms,

@@ -1,54 +1,114 @@
 /*
- * questions.c -- the state of a hold and of a client, and the descriptors for event loops.
+ * questions.c -- the state of a hold and of a client, the caller's data, and what event loops need:
+ * descriptors, the next event, the dispatch.
  */
 #include "api/handles.h"
-#include "api/uncancelled.h"
 #include "core/text.h"
 #include "runtime/wakeup.h"
 #include "base/fault.h"
 
 #include <string.h>
 
-static int need_wakeup(bowline_client *client, bowline_error *reterr)
-{
-    int status = bwl_check_fork(client->first, reterr);
-
-    return status < 0 ? status : bwl_client_need_wakeup(client, reterr);
-}
+/* ---- event loops ----------------------------------------------------------------------------- */
 
 int bowline_fd(bowline_client *client)
 {
-    BWL_UNCANCELLED;
-    int status = need_wakeup(client, NULL);
-
+    BWL_UNLOCKED_CALL(client->first, NULL);
+    int status = call.status < 0 ? call.status : bwl_client_need_wakeup(client, NULL);
     return status < 0 ? status : bwl_wakeup_fd(client->wakeup);
 }
 
 int bowline_wakeup_fd(bowline_client *client, bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
     if (client == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_wakeup_fd needs a client");
-    int status = need_wakeup(client, reterr);
-
+    BWL_UNLOCKED_CALL(client->first, reterr);
+    int status = call.status < 0 ? call.status : bwl_client_need_wakeup(client, reterr);
     return status < 0 ? status : bwl_wakeup_pipe(client->wakeup, reterr);
 }
 
 int bowline_hold_lost_fd(bowline_hold *hold, bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
     if (hold == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_hold_lost_fd needs a hold");
-    bwl_shard *shard  = bwl_lock_of(hold)->shard;
-    int        status = bwl_check_fork(shard, reterr);
+    BWL_CALL(bwl_lock_of(hold)->shard, reterr);
+    return call.status < 0 ? call.status : bwl_lock_loss_fd(bwl_lock_of(hold), reterr);
+}
+
+/* locked */
+static bool take(bwl_shard *shard, bowline_event *ret_event)
+{
+    bwl_lock             *lock;
+    bwl_operation        *operation;
+    bwl_queued_event_kind kind = bwl_event_queue_take(shard, &lock, &operation);
+
+    if (kind == 0)
+        return false;
+    ret_event->kind      = (int32_t)kind;
+    ret_event->reserved  = 0;
+    ret_event->operation = (bowline_operation *)(void *)operation; /* its first member */
+    ret_event->hold      = (bowline_hold *)lock;
+    ret_event->data      = operation != NULL ? operation->user : lock->user;
+    return true;
+}
+
+int bowline_next_event(bowline_client *client, bowline_event *ret_event, bowline_error *reterr)
+{
+    bwl_shard *shard;
+    bool       taken = false;
+
+    if (client == NULL || ret_event == NULL || ret_event->size != sizeof *ret_event)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "bowline_next_event needs a client, and a place for the event whose size "
+                        "field is sizeof(bowline_event)");
+    BWL_UNLOCKED_CALL(client->first, reterr);
+    if (call.status < 0)
+        return call.status;
+    for (unsigned i = 0; !taken && (shard = bwl_shard_at(client, i)) != NULL; i++) {
+        bwl_loop_lock(&shard->loop);
+        taken = take(shard, ret_event);
+        bwl_loop_unlock(&shard->loop);
+    }
+    return taken ? 1 : 0;
+}
+
+int64_t bowline_timeout_ms(bowline_client *client)
+{
+    BWL_QUERY(client->first);
+    if (call.status < 0)
+        return BOWLINE_FOREVER;
+    bwl_ms now = bwl_shard_now(client->first);
+    bwl_ms at  = bwl_timers_next(&client->first->loop.timers);
+    if (at == BWL_NEVER)
+        return BOWLINE_FOREVER;
+    return at > now ? at - now : 0;
+}
+
+int bowline_dispatch(bowline_client *client, int64_t wait_ms, bowline_error *reterr)
+{
+    bwl_shard *first = client->first;
+    bwl_ms     left_ms;
+
+    BWL_CALL(first, reterr);
+    if (call.status < 0)
+        return call.status;
+    int status = bwl_take_wait(&left_ms, first, wait_ms, reterr);
     if (status < 0)
         return status;
-    BWL_LOG_DRAINED(shard->host.settings.log);
-    bwl_shard_lock(shard);
-    status = bwl_lock_loss_fd(bwl_lock_of(hold), reterr);
-    bwl_shard_unlock(shard);
+    bwl_ms until = bwl_ms_add(bwl_shard_now(first), left_ms);
+    if (client->wakeup != NULL)
+        bwl_wakeup_dispatch_begins(client->wakeup);
+    first->loop.dispatchers++;
+    if (!first->loop.is_running)
+        status = bwl_loop_run(&first->loop, until, reterr);
+    bwl_loop_hand_over(&first->loop);
+    first->loop.dispatchers--;
+    if (client->wakeup != NULL)
+        bwl_wakeup_dispatch_ended(client->wakeup);
     return status;
 }
+
+/* ---- a hold ---------------------------------------------------------------------------------- */
 
 /* Why the last renewal has failed. */
 static int report(const bwl_lock *lock, bwl_ms left_ms, bowline_error *reterr)
@@ -68,51 +128,30 @@ static int report(const bwl_lock *lock, bwl_ms left_ms, bowline_error *reterr)
 
 int bowline_hold_check(bowline_hold *hold, bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
     if (hold == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_hold_check needs a hold");
-    bwl_lock  *lock   = bwl_lock_of(hold);
-    bwl_shard *shard  = lock->shard;
-    int        status = bwl_check_fork(shard, reterr);
-    if (status < 0)
-        return status;
-    BWL_LOG_DRAINED(shard->host.settings.log);
-    bwl_shard_lock(shard);
-    bwl_ms left_ms = bwl_hold_left_truly(&lock->base.hold, bwl_shard_now(shard));
+    const bwl_lock *lock = bwl_lock_of(hold);
+    BWL_CALL(lock->shard, reterr);
+    if (call.status < 0)
+        return call.status;
+    bwl_ms left_ms = bwl_hold_left_truly(&lock->base.hold, bwl_shard_now(lock->shard));
     if (left_ms == 0)
-        status = bwl_report_loss(lock, reterr);
-    else if (lock->base.hold.last_error != BWL_PENDING)
-        status = report(lock, left_ms, reterr);
-    bwl_shard_unlock(shard);
-    return status;
+        return bwl_report_loss(lock, reterr);
+    return lock->base.hold.last_error != BWL_PENDING ? report(lock, left_ms, reterr) : BOWLINE_OK;
 }
 
 int64_t bowline_hold_left_ms(bowline_hold *hold)
 {
-    BWL_UNCANCELLED;
-    bwl_lock  *lock  = bwl_lock_of(hold);
-    bwl_shard *shard = lock->shard;
+    const bwl_lock *lock = bwl_lock_of(hold);
 
-    if (bwl_forked(&shard->host.guard))
-        return 0;
-    bwl_shard_lock(shard);
-    bwl_ms left_ms = bwl_hold_left_truly(&lock->base.hold, bwl_shard_now(shard));
-    bwl_shard_unlock(shard);
-    return left_ms;
+    BWL_QUERY(lock->shard);
+    return call.status < 0 ? 0 : bwl_hold_left_truly(&lock->base.hold, bwl_shard_now(lock->shard));
 }
 
 uint64_t bowline_hold_fence(const bowline_hold *hold)
 {
-    BWL_UNCANCELLED;
-    const bwl_lock *lock  = bwl_lock_of(hold);
-    bwl_shard      *shard = lock->shard;
-
-    if (bwl_forked(&shard->host.guard))
-        return lock->base.hold.fence; /* the thread that has the mutex may not exist here */
-    bwl_shard_lock(shard);            /* a yield writes it while other threads read it */
-    uint64_t fence = lock->base.hold.fence;
-    bwl_shard_unlock(shard);
-    return fence;
+    BWL_QUERY(bwl_lock_of(hold)->shard); /* a yield writes it while other threads read it */
+    return bwl_lock_of(hold)->base.hold.fence;
 }
 
 const char *bowline_hold_name(const bowline_hold *hold)
@@ -122,16 +161,37 @@ const char *bowline_hold_name(const bowline_hold *hold)
 
 int bowline_hold_inherit_fds(bowline_hold *hold, int ret_fds[BOWLINE_HOLD_INHERIT_FDS_MAX])
 {
-    BWL_UNCANCELLED;
-    bwl_lock  *lock  = bwl_lock_of(hold);
-    bwl_shard *shard = lock->shard;
+    bwl_lock         *lock   = bwl_lock_of(hold);
+    const bwl_engine *engine = lock->shard->host.engine;
 
-    if (shard->host.engine->fds == NULL || bwl_forked(&shard->host.guard))
-        return 0;
-    bwl_shard_lock(shard);
-    int count = shard->host.engine->fds(&lock->base, ret_fds);
-    bwl_shard_unlock(shard);
-    return count;
+    BWL_QUERY(lock->shard);
+    return call.status < 0 || engine->fds == NULL ? 0 : engine->fds(&lock->base, ret_fds);
+}
+
+/* ---- the caller's data ----------------------------------------------------------------------- */
+
+void bowline_hold_set_data(bowline_hold *hold, void *data)
+{
+    BWL_QUERY(bwl_lock_of(hold)->shard);
+    bwl_lock_of(hold)->user = data;
+}
+
+void *bowline_hold_data(const bowline_hold *hold)
+{
+    BWL_QUERY(bwl_lock_of(hold)->shard);
+    return bwl_lock_of(hold)->user;
+}
+
+void bowline_operation_set_data(bowline_operation *op, void *data)
+{
+    BWL_QUERY(bwl_shard_of_operation(op));
+    op->inner.user = data;
+}
+
+void *bowline_operation_data(const bowline_operation *op)
+{
+    BWL_QUERY(bwl_shard_of_operation(op));
+    return op->inner.user;
 }
 
 int bowline_duration_parse(int64_t *ret_ms, const char *text, bowline_error *reterr)
@@ -143,43 +203,4 @@ int bowline_duration_parse(int64_t *ret_ms, const char *text, bowline_error *ret
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "\"%.40s\" is not a duration such as 250ms, 30s, 5m, 2h, 1m30s", text);
     return BOWLINE_OK;
-}
-
-int64_t bowline_timeout_ms(bowline_client *client)
-{
-    BWL_UNCANCELLED;
-    if (bwl_forked(&client->first->host.guard))
-        return BOWLINE_FOREVER;
-    bwl_shard_lock(client->first);
-    bwl_ms now = bwl_shard_now(client->first);
-    bwl_ms at  = bwl_loop_next_timer(&client->first->loop);
-    bwl_shard_unlock(client->first);
-    if (at == BWL_NEVER)
-        return BOWLINE_FOREVER;
-    return at > now ? at - now : 0;
-}
-
-int bowline_dispatch(bowline_client *client, int64_t wait_ms, bowline_error *reterr)
-{
-    BWL_UNCANCELLED;
-    bwl_shard *inner  = client->first;
-    int        status = bwl_check_fork(inner, reterr);
-    bwl_ms     left_ms;
-
-    if (status < 0 || (status = bwl_take_wait(&left_ms, inner, wait_ms, reterr)) < 0)
-        return status;
-    BWL_LOG_DRAINED(inner->host.settings.log);
-    bwl_shard_lock(inner);
-    bwl_ms until = bwl_ms_add(bwl_shard_now(inner), left_ms);
-    if (client->wakeup != NULL)
-        bwl_wakeup_dispatch_begins(client->wakeup);
-    inner->loop.dispatchers++;
-    if (!inner->loop.is_running)
-        status = bwl_loop_run(&inner->loop, until, reterr);
-    bwl_loop_hand_over(&inner->loop);
-    inner->loop.dispatchers--;
-    if (client->wakeup != NULL)
-        bwl_wakeup_dispatch_ended(client->wakeup);
-    bwl_shard_unlock(inner);
-    return status;
 }

@@ -36,24 +36,29 @@ static const struct {
     { BOWLINE_NOMEM, "NOMEM", "out of memory" },
     { BOWLINE_SYSTEM, "SYSTEM", "a system call failed" },
     { BOWLINE_FORKED, "FORKED", "opened before fork, used in the child" },
+    { 0, "?", "a status that this version does not know" },
 };
 
 enum { STATUSES = sizeof statuses / sizeof statuses[0] };
 
+/* The last one is for a status that none has. */
+static size_t row_of(int status)
+{
+    size_t i = 0;
+
+    while (i < STATUSES - 1 && (int)statuses[i].status != status)
+        i++;
+    return i;
+}
+
 const char *bowline_status_name(int status)
 {
-    for (size_t i = 0; i < STATUSES; i++)
-        if ((int)statuses[i].status == status)
-            return statuses[i].name;
-    return "?";
+    return statuses[row_of(status)].name;
 }
 
 const char *bowline_status_words(int status)
 {
-    for (size_t i = 0; i < STATUSES; i++)
-        if ((int)statuses[i].status == status)
-            return statuses[i].words;
-    return "a status that this version does not know";
+    return statuses[row_of(status)].words;
 }
 
 int bowline_version(void)

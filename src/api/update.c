@@ -4,7 +4,6 @@
  * It runs in the caller's thread, on a slot of the pool that no other thread uses.
  */
 #include "api/handles.h"
-#include "api/uncancelled.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "engine/redis/wire/resp.h"
@@ -34,19 +33,6 @@ typedef struct job {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static int check(const bowline_update_options *o, bowline_error *reterr)
-{
-    const char *wrong = NULL;
-
-    if (o->wait_ms < BOWLINE_DEFAULT || o->wait_ms > BOWLINE_WAIT_MAX_MS)
-        wrong = "wait_ms is BOWLINE_FOREVER, BOWLINE_DEFAULT, or from 0 to 2147483647";
-    else if (o->reserved != 0)
-        wrong = "reserved is not 0";
-    if (wrong != NULL)
-        return bwl_fail(reterr, BWL_STATUS_USAGE, "%s", wrong);
-    return BOWLINE_OK;
-}
-
 static int check_call(const bowline_client *client, const char *key, bowline_compute compute,
                       bowline_error *reterr)
 {
@@ -66,22 +52,17 @@ static uint32_t tries_of(const bowline_update_options *o)
                                                               : o->tries_max;
 }
 
-static bwl_ms until_of(const bowline_update_options *o)
-{
-    return o->wait_ms > 0 ? bwl_ms_add(bwl_clock_now(), o->wait_ms) : BWL_NEVER;
-}
-
 /* ---- the steps ------------------------------------------------------------------------------- */
 
 static bwl_optimistic_next handle_event(job *j, bwl_event ev)
 {
     bwl_shard *shard = j->place->shard;
 
-    bwl_shard_lock(shard);
+    bwl_loop_lock(&shard->loop);
     ev.now = bwl_shard_now(shard);
     /* Without random bits, the clients retry in step, which is only slower. */
     (void)bwl_entropy_draw(&shard->host.entropy, &ev.fresh);
-    bwl_shard_unlock(shard);
+    bwl_loop_unlock(&shard->loop);
     return bwl_optimistic_event(&j->machine, &ev);
 }
 
@@ -101,12 +82,10 @@ static int send_command(job *j, bwl_transaction_command command, bowline_error *
         .value_size = is_set ? j->change.value_size : 0,
         .lasts_ms   = j->change.lasts_ms == BOWLINE_FOREVER ? BWL_NEVER : j->change.lasts_ms,
     };
-    bwl_shard_lock(shard);
+    bwl_loop_lock(&shard->loop);
     bwl_lock_step(j->place->lock, &operation, s);
-    int status = bwl_loop_wait(&shard->loop, &operation.completion, BWL_NEVER, reterr);
-    if (status < 0)
-        bwl_lock_cancel(&operation);
-    bwl_shard_unlock(shard);
+    int status = bwl_lock_await(&operation, BWL_NEVER, reterr);
+    bwl_loop_unlock(&shard->loop);
     return status;
 }
 
@@ -224,11 +203,10 @@ static int report(const job *j, bwl_optimistic_end end, bowline_error *reterr)
             (unsigned)o->tries, (unsigned)o->conflicts);
     case BWL_UPDATE_NOT_NOW:
     case BWL_UPDATE_REFUSED:
-        return bwl_fail_because(reterr, BWL_STATUS_REFUSED, why, "%s: nothing was written: %s", key,
-                                why->text);
     case BWL_UPDATE_UNREACHABLE:
-        return bwl_fail_because(reterr, BWL_STATUS_UNREACHABLE, why, "%s: nothing was written: %s",
-                                key, why->text);
+        return bwl_fail_because(
+            reterr, end == BWL_UPDATE_UNREACHABLE ? BWL_STATUS_UNREACHABLE : BWL_STATUS_REFUSED,
+            why, "%s: nothing was written: %s", key, why->text);
     case BWL_UPDATE_UNKNOWN:
         return bwl_fail_because(reterr, BWL_STATUS_UNKNOWN, why,
                                 "%s: it is unknown whether it was written, read it: %s", key,
@@ -263,15 +241,15 @@ static bwl_optimistic_end run(job *j, const bowline_update_options *o, bwl_ms un
 static int update_in_place(job *j, bowline_client *client, const bowline_update_options *o,
                            bowline_error *reterr)
 {
-    bwl_ms        until  = until_of(o);
+    bwl_ms        until  = o->wait_ms > 0 ? bwl_ms_add(bwl_clock_now(), o->wait_ms) : BWL_NEVER;
     bowline_error broken = { 0 };
     int           status;
 
-    if (bwl_pool_is_in(&client->pool)) /* it would wait for a slot while it has one */
+    if (bwl_pool_is_in(client)) /* it would wait for a slot while it has one */
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "the function of a bowline_update may not call bowline_update: "
                         "do the second update when the first has ended");
-    status = bwl_pool_take(&client->pool, until, &j->place, reterr);
+    status = bwl_pool_take(client, until, &j->place, reterr);
     if (status < 0)
         return status;
     bwl_optimistic_end end = run(j, o, until, &broken);
@@ -282,26 +260,32 @@ static int update_in_place(job *j, bowline_client *client, const bowline_update_
                                   "it is unknown whether it was written: %s", broken.text);
     else
         status = bwl_fail_because(reterr, (bwl_status)j->broken, &broken, "%s", broken.text);
-    bwl_pool_give(&client->pool, j->place, j->broken < 0);
+    bwl_pool_give(client, j->place, j->broken < 0);
     return status;
 }
 
 int bowline_update(bowline_client *client, const char *key, bowline_compute compute, void *context,
                    const bowline_update_options *options, bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
     bowline_update_options o;
+    bwl_ms                 wait_ms; /* checked only: an update has its own default */
     job                    j = { .key = key, .compute = compute, .context = context };
 
     int status = check_call(client, key, compute, reterr);
-    if (status < 0 || (status = bwl_check_fork(client->first, reterr)) < 0)
+    if (status < 0)
         return status;
+    BWL_UNLOCKED_CALL(client->first, reterr);
+    if (call.status < 0)
+        return call.status;
     status = bwl_copy_options(&o, sizeof o, options, "BOWLINE_UPDATE", reterr);
     if (options == NULL)
         o.wait_ms = BOWLINE_DEFAULT;
-    if (status < 0 || (status = check(&o, reterr)) < 0)
+    if (status == BOWLINE_OK)
+        status = bwl_take_wait(&wait_ms, client->first, o.wait_ms, reterr);
+    if (status < 0)
         return status;
-    BWL_LOG_DRAINED(client->first->host.settings.log);
+    if (o.reserved != 0)
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "reserved is not 0");
     status = update_in_place(&j, client, &o, reterr);
     if (o.ret_conflicts != NULL)
         *o.ret_conflicts = j.machine.conflicts;

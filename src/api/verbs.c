@@ -1,30 +1,14 @@
 /*
  * verbs.c -- acquire, extend, yield, release: each is started, waited for and finished.  A blocking
- * call does the same three steps with the operation on the stack.
+ * call does the same three steps with the operation on the stack.  Then releases without waiting,
+ * and their results.
  */
 #include "api/handles.h"
-#include "api/who.h"
-#include "api/uncancelled.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "runtime/local_groups.h"
 
 /* ---- the options of an acquire --------------------------------------------------------------- */
-
-static int check(const bowline_acquire_options *o, bowline_error *reterr)
-{
-    const char *wrong = NULL;
-
-    if (o->lease_ms != 0 && (o->lease_ms < BWL_LEASE_MIN_MS || o->lease_ms > BWL_LEASE_MAX_MS))
-        wrong = "lease_ms is from 100 to 86400000 (one day)";
-    else if (o->max_hold_ms < 0)
-        wrong = "max_hold_ms is below 0";
-    else if (o->reserved != 0)
-        wrong = "reserved is not 0";
-    if (wrong != NULL)
-        return bwl_fail(reterr, BWL_STATUS_USAGE, "%s", wrong);
-    return BOWLINE_OK;
-}
 
 static int take_options(bowline_acquire_options *ret_options, bwl_ms *ret_wait_ms,
                         const bwl_shard *shard, const bowline_acquire_options *theirs,
@@ -35,8 +19,12 @@ static int take_options(bowline_acquire_options *ret_options, bwl_ms *ret_wait_m
 
     if (theirs == NULL)
         ret_options->wait_ms = BOWLINE_DEFAULT;
-    if (status < 0 || (status = check(ret_options, reterr)) < 0)
+    if (status == BOWLINE_OK)
+        status = bwl_check_times(ret_options->lease_ms, ret_options->max_hold_ms, reterr);
+    if (status < 0)
         return status;
+    if (ret_options->reserved != 0)
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "reserved is not 0");
     return bwl_take_wait(ret_wait_ms, shard, ret_options->wait_ms, reterr);
 }
 
@@ -62,21 +50,20 @@ static int start_acquire(bwl_operation *operation, bwl_shard *shard, const char 
 
 /* ---- the end of an operation (locked) -------------------------------------------------------- */
 
-int bwl_operation_end(bwl_operation *operation, bowline_error *reterr)
+/* Cancels the operation if the wait fails. */
+static int end_operation(bwl_operation *operation, bowline_error *reterr)
 {
-    bwl_lock *lock   = operation->lock;
-    int       status = bwl_loop_wait(&lock->shard->loop, &operation->completion, BWL_NEVER, reterr);
+    int status = bwl_lock_await(operation, BWL_NEVER, reterr);
 
     if (status == BOWLINE_OK)
         return bwl_report(operation, reterr);
-    bwl_lock_cancel(operation);
-    lock->operation = NULL;
+    operation->lock->operation = NULL;
     return status;
 }
 
 static int end_acquire(bowline_hold **ret_hold, bwl_operation *operation, bowline_error *reterr)
 {
-    int status = bwl_operation_end(operation, reterr);
+    int status = end_operation(operation, reterr);
 
     if (status < 0) {
         bwl_lock_drop_handle(operation->lock);
@@ -91,7 +78,7 @@ static int end_acquire(bowline_hold **ret_hold, bwl_operation *operation, bowlin
 static int end_other(bwl_operation *operation, bowline_error *reterr)
 {
     bwl_lock *lock   = operation->lock;
-    int       status = bwl_operation_end(operation, reterr);
+    int       status = end_operation(operation, reterr);
 
     if (operation->verb == BWL_RELEASE)
         bwl_lock_drop_handle(lock);
@@ -132,7 +119,7 @@ static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, 
     bwl_operation operation;
     bwl_ms        answer_ms = shard->host.settings.answer_ms;
 
-    bwl_shard_lock(shard);
+    bwl_loop_lock(&shard->loop);
     bwl_ms now    = bwl_shard_now(shard);
     bwl_ms until  = wait_ms == BWL_NEVER ? BWL_NEVER : bwl_ms_add(now + wait_ms, answer_ms);
     int    status = start_acquire(&operation, shard, w->name, &w->options, wait_ms, reterr);
@@ -145,14 +132,8 @@ static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, 
                           "%s was held by other clients at the end of the wait", w->name);
     if ((status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) && reterr != NULL)
         bwl_describe_holder(shard, w->name, until, reterr);
-    bwl_shard_unlock(shard);
+    bwl_loop_unlock(&shard->loop);
     return status;
-}
-
-/* The rest of a wait that started at `begun`; below 0: how long ago it ended. */
-static bwl_ms time_left(bwl_ms wait_ms, bwl_ms begun)
-{
-    return wait_ms == BWL_NEVER ? BWL_NEVER : wait_ms - (bwl_clock_now() - begun);
 }
 
 /* A new shard connects before the acquire, so that there is one acquire: a try without a wait,
@@ -165,8 +146,8 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
     atomic_uint *name_pin = NULL;
     bwl_ms       wait_ms  = w->wait_ms;
     bwl_shard   *shard    = w->wait_ms > 0 && client->first->host.settings.handoffs_max > 1
-                                ? bwl_shards_enter_for(&client->shards, w->name, &name_pin)
-                                : bwl_shards_enter(&client->shards);
+                                ? bwl_shards_enter_for(client, w->name, &name_pin)
+                                : bwl_shards_enter(client);
 
     if (shard != client->first && !atomic_load(&shard->is_connected)) {
         bwl_ms begun = bwl_clock_now();
@@ -176,7 +157,8 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
             bwl_shard_enter(shard);
             bwl_name_pin_move_to_first(name_pin);
         }
-        wait_ms = time_left(wait_ms, begun);
+        if (wait_ms != BWL_NEVER)
+            wait_ms -= bwl_clock_now() - begun; /* below 0: how long ago the wait ended */
     }
     int status = acquire_in(shard, ret_hold, w, wait_ms, reterr);
     if (status == BOWLINE_OK)
@@ -190,20 +172,18 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
 int bowline_acquire(bowline_hold **ret_hold, bowline_client *client, const char *name,
                     const bowline_acquire_options *options, bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
     bowline_hold *hold = NULL;
     wish          w    = { .name = name };
 
     if (ret_hold == NULL || client == NULL || name == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_acquire needs a place for the hold, a client and a name");
-    int status = bwl_check_fork(client->first, reterr);
+    BWL_UNLOCKED_CALL(client->first, reterr);
+    if (call.status < 0)
+        return call.status;
+    int status = take_options(&w.options, &w.wait_ms, client->first, options, reterr);
     if (status == BOWLINE_OK)
-        status = take_options(&w.options, &w.wait_ms, client->first, options, reterr);
-    if (status < 0)
-        return status;
-    BWL_LOG_DRAINED(client->first->host.settings.log);
-    status = acquire_somewhere(client, &hold, &w, reterr);
+        status = acquire_somewhere(client, &hold, &w, reterr);
     if (status == BOWLINE_OK)
         *ret_hold = hold;
     return status;
@@ -269,28 +249,24 @@ static int start(bwl_operation *operation, bwl_lock *lock, const action *a, bowl
 
 static int run(bowline_hold *hold, const action *a, bowline_error *reterr)
 {
-    bwl_shard    *shard  = bwl_lock_of(hold)->shard;
-    int           status = bwl_check_fork(shard, reterr);
+    bwl_shard    *shard = bwl_lock_of(hold)->shard;
     bwl_operation operation;
 
-    if (status < 0)
-        return status;
-    BWL_LOG_DRAINED(shard->host.settings.log);
     bwl_shard_enter(shard);
-    bwl_shard_lock(shard);
-    status = start(&operation, bwl_lock_of(hold), a, reterr);
+    BWL_CALL(shard, reterr);
+    int status = call.status;
+    if (status == BOWLINE_OK)
+        status = start(&operation, bwl_lock_of(hold), a, reterr);
     if (status == BOWLINE_OK)
         status = end_other(&operation, reterr);
     if (status == BOWLINE_OK && a->verb == BWL_ACQUIRE)
-        bwl_loop_notify_idle_runner(&shard->loop);
-    bwl_shard_unlock(shard);
+        bwl_loop_notify_renewal(&shard->loop);
     bwl_shard_leave(shard);
     return status;
 }
 
 int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
     if (hold == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_extend needs a hold");
     return run(hold, &(action){ .verb = BWL_EXTEND, .lease_ms = lease_ms }, reterr);
@@ -298,13 +274,11 @@ int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_error *reterr)
 
 int bowline_release(bowline_hold *hold, bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
     return hold != NULL ? run(hold, &(action){ .verb = BWL_RELEASE }, reterr) : BOWLINE_OK;
 }
 
 int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
     if (hold == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_yield needs a hold");
     return run(hold, &(action){ .verb = BWL_ACQUIRE, .wait_ms = wait_ms }, reterr);
@@ -315,79 +289,80 @@ int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error *reterr)
 int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, const char *name,
                           const bowline_acquire_options *options, bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
+    bowline_acquire_options o;
+    bowline_operation      *op;
+    bwl_ms                  wait_ms;
+
     if (ret_op == NULL || client == NULL || name == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_acquire_start needs a place for the operation, a client, a name");
-    int status = bwl_check_fork(client->first, reterr);
+    BWL_CALL(client->first, reterr);
+    if (call.status < 0)
+        return call.status;
+    int status = take_options(&o, &wait_ms, client->first, options, reterr);
+    if (status == BOWLINE_OK)
+        status = bwl_client_operation_new(&op, client, reterr);
     if (status < 0)
         return status;
-    BWL_LOG_DRAINED(client->first->host.settings.log);
-    bowline_acquire_options o;
-    bwl_ms                  wait_ms;
-    status = take_options(&o, &wait_ms, client->first, options, reterr);
-    if (status < 0)
-        return status;
-    bwl_shard_lock(client->first);
-    bowline_operation *op = bwl_operation_new(client, reterr);
-    status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
     bwl_loop_coalesce_begin(&client->first->loop);
-    if (status == BOWLINE_OK)
-        status = start_acquire(&op->inner, client->first, name, &o, wait_ms, reterr);
+    status = start_acquire(&op->inner, client->first, name, &o, wait_ms, reterr);
     bwl_loop_coalesce_end(&client->first->loop);
-    if (status == BOWLINE_OK)
-        *ret_op = bwl_operation_show(op, NULL);
-    else if (op != NULL)
+    if (status < 0) {
         bwl_client_operation_free(op);
-    bwl_shard_unlock(client->first);
-    return status;
+        return status;
+    }
+    bwl_operation_watch(&op->inner);
+    *ret_op = op;
+    return BOWLINE_OK;
 }
 
-/* `call` is the public function, for the message. */
+/* `name` is that of the public function, for the message. */
 static int start_operation(bowline_operation **ret_op, bowline_hold *hold, const action *a,
-                           const char *call, bowline_error *reterr)
+                           const char *name, bowline_error *reterr)
 {
+    bowline_operation *op;
+
     if (ret_op == NULL || hold == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "%s needs a place for the operation, and a hold",
-                        call);
+                        name);
     bwl_lock  *lock      = bwl_lock_of(hold);
     bwl_shard *shard     = lock->shard;
     bool       coalesces = a->verb != BWL_ACQUIRE;
-    int        status    = bwl_check_fork(shard, reterr);
+    BWL_CALL(shard, reterr);
+    if (call.status < 0)
+        return call.status;
+    int status = bwl_client_operation_new(&op, shard->client, reterr);
     if (status < 0)
         return status;
-    BWL_LOG_DRAINED(shard->host.settings.log);
-    bwl_shard_lock(shard);
-    bowline_operation *op = bwl_operation_new(shard->client, reterr);
-    status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
     if (coalesces)
         bwl_loop_coalesce_begin(&shard->loop);
-    if (status == BOWLINE_OK)
-        status = start(&op->inner, lock, a, reterr);
+    status = start(&op->inner, lock, a, reterr);
     if (coalesces)
         bwl_loop_coalesce_end(&shard->loop);
-    if (status == BOWLINE_OK) {
-        if (a->verb != BWL_RELEASE)
-            bwl_lock_pin(lock); /* finish may come after the release of the hold */
-        *ret_op = bwl_operation_show(op, lock->user);
-    } else if (op != NULL) {
+    if (status < 0) {
         bwl_client_operation_free(op);
+        return status;
     }
-    bwl_shard_unlock(shard);
-    return status;
+    if (a->verb != BWL_RELEASE)
+        bwl_lock_pin(&lock->base); /* finish may come after the release of the hold */
+    op->inner.user = lock->user;
+    bwl_operation_watch(&op->inner);
+    /* An event loop polls only the first shard: in others the renewal thread reads the reply. */
+    if (shard != op->client->first)
+        bwl_loop_hand_over(&shard->loop);
+    *ret_op = op;
+    return BOWLINE_OK;
 }
 
 int bowline_extend_start(bowline_operation **ret_op, bowline_hold *hold, uint32_t lease_ms,
                          bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
     return start_operation(ret_op, hold, &(action){ .verb = BWL_EXTEND, .lease_ms = lease_ms },
                            "bowline_extend_start", reterr);
 }
 
 int bowline_release_start(bowline_operation **ret_op, bowline_hold *hold, bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
     return start_operation(ret_op, hold, &(action){ .verb = BWL_RELEASE }, "bowline_release_start",
                            reterr);
 }
@@ -395,56 +370,203 @@ int bowline_release_start(bowline_operation **ret_op, bowline_hold *hold, bowlin
 int bowline_yield_start(bowline_operation **ret_op, bowline_hold *hold, int64_t wait_ms,
                         bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
     return start_operation(ret_op, hold, &(action){ .verb = BWL_ACQUIRE, .wait_ms = wait_ms },
                            "bowline_yield_start", reterr);
 }
 
 int bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
-    bwl_shard    *shard  = bwl_shard_of_operation(op);
-    bowline_hold *hold   = NULL;
-    int           status = bwl_check_fork(shard, reterr);
+    bowline_hold *hold = NULL;
 
-    if (status < 0)
-        return status;
+    BWL_CALL(bwl_shard_of_operation(op), reterr);
+    if (call.status < 0)
+        return call.status;
     if (op->inner.verb != BWL_ACQUIRE || op->inner.yields || ret_hold == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_acquire_finish takes an acquire, and a place for the hold");
-    BWL_LOG_DRAINED(shard->host.settings.log);
-    bwl_shard_lock(shard);
     bwl_operation_forget(&op->inner);
-    status = end_acquire(&hold, &op->inner, reterr);
+    int status = end_acquire(&hold, &op->inner, reterr);
     bwl_client_operation_free(op);
     if (status == BOWLINE_OK)
         status = keep(&hold, reterr);
     if (status == BOWLINE_OK)
         *ret_hold = hold;
-    bwl_shard_unlock(shard);
     return status;
 }
 
 int bowline_finish(bowline_operation *op, bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
-    bwl_shard *shard  = bwl_shard_of_operation(op);
-    int        status = bwl_check_fork(shard, reterr);
-
-    if (status < 0)
-        return status;
+    BWL_CALL(bwl_shard_of_operation(op), reterr);
+    if (call.status < 0)
+        return call.status;
     if (op->inner.is_query || (op->inner.verb == BWL_ACQUIRE && !op->inner.yields))
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "an acquire is finished by bowline_acquire_finish, a who by "
                         "bowline_who_finish");
-    BWL_LOG_DRAINED(shard->host.settings.log);
-    bwl_shard_lock(shard);
     bwl_operation_forget(&op->inner);
-    bwl_lock *kept = op->inner.verb != BWL_RELEASE ? op->inner.lock : NULL;
-    status         = end_other(&op->inner, reterr);
+    bwl_lock *kept   = op->inner.verb != BWL_RELEASE ? op->inner.lock : NULL;
+    int       status = end_other(&op->inner, reterr);
     if (kept != NULL)
-        bwl_lock_unpin(kept);
+        bwl_lock_unpin(&kept->base);
     bwl_client_operation_free(op);
-    bwl_shard_unlock(shard);
+    return status;
+}
+
+int bowline_operation_done(bowline_operation *op)
+{
+    BWL_QUERY(bwl_shard_of_operation(op));
+    return call.status < 0 || op->inner.completion.result != BWL_PENDING;
+}
+
+int bowline_operation_wait(bowline_operation *op, int64_t wait_ms, bowline_error *reterr)
+{
+    bwl_shard *shard = bwl_shard_of_operation(op);
+    bwl_ms     left_ms;
+
+    BWL_CALL(shard, reterr);
+    if (call.status < 0)
+        return call.status;
+    int status = bwl_take_wait(&left_ms, shard, wait_ms, reterr);
+    if (status < 0)
+        return status;
+    bwl_ms now = bwl_shard_now(shard);
+    if (left_ms == 0 && !shard->loop.is_running && op->inner.completion.result == BWL_PENDING)
+        status = bwl_loop_run(&shard->loop, now, reterr);
+    bwl_ms until = bwl_ms_add(now, left_ms);
+    if (status == BOWLINE_OK)
+        status = bwl_loop_wait(&shard->loop, &op->inner.completion, until, reterr);
+    if (status == BOWLINE_TIMEOUT)
+        (void)bwl_fail(reterr, BWL_STATUS_TIMEOUT, "the operation has not ended yet");
+    return status;
+}
+
+void bowline_cancel(bowline_operation *op)
+{
+    BWL_QUERY(bwl_shard_of_operation(op));
+    if (call.status == BOWLINE_OK)
+        bwl_lock_cancel(&op->inner);
+}
+
+/* ---- releases without waiting ---------------------------------------------------------------- */
+
+/* locked: whether one more release may be in flight.  Reads replies here, in case no other call
+ * does. */
+static bool has_room(bwl_shard *shard)
+{
+    bwl_background *u = &shard->background;
+
+    if (u->count >= BWL_BACKGROUND_MAX && !shard->loop.is_running)
+        (void)bwl_loop_run(&shard->loop, bwl_shard_now(shard), NULL); /* an error: no room */
+    return u->count < BWL_BACKGROUND_MAX;
+}
+
+/* locked */
+static int release_nowait(bwl_lock *lock, bowline_error *reterr)
+{
+    bwl_shard    *shard = lock->shard;
+    bwl_operation operation;
+    int           status = BOWLINE_OK;
+
+    if (lock->operation != NULL)
+        bwl_lock_cancel(lock->operation); /* an extension */
+    if (has_room(shard)) {
+        if (bwl_lock_release_in_background(lock, &operation)) {
+            status = bwl_report(&operation, reterr);
+            bwl_lock_drop_handle(lock);
+        }
+        bwl_loop_hand_over(&shard->loop);
+        return status;
+    }
+    bwl_lock_release(lock, &operation);
+    status = bwl_loop_wait(&shard->loop, &operation.completion, BWL_NEVER, reterr);
+    if (status == BOWLINE_OK)
+        status = bwl_report(&operation, reterr);
+    lock->operation = NULL;
+    bwl_lock_drop_handle(lock);
+    return status;
+}
+
+int bowline_release_nowait(bowline_hold *hold, bowline_error *reterr)
+{
+    if (hold == NULL)
+        return BOWLINE_OK;
+    bwl_shard *shard = bwl_lock_of(hold)->shard;
+    bwl_shard_enter(shard);
+    BWL_CALL(shard, reterr);
+    int status = call.status < 0 ? call.status : release_nowait(bwl_lock_of(hold), reterr);
+    bwl_shard_leave(shard);
+    return status;
+}
+
+/* locked: reports one failed release, or the number of the others. */
+static int report_one(bwl_shard *shard, bowline_error *reterr)
+{
+    size_t    lost;
+    bwl_lock *lock = bwl_background_take(shard);
+
+    if (lock != NULL) {
+        bwl_operation operation = { .lock              = lock,
+                                    .verb              = BWL_RELEASE,
+                                    .completion.result = lock->ended_as };
+        int           status    = bwl_report(&operation, reterr);
+        bwl_lock_drop_handle(lock);
+        return status;
+    }
+    size_t dropped = bwl_background_take_dropped(shard, &lost);
+    if (dropped == 0)
+        return BOWLINE_OK;
+    return bwl_fail(reterr, lost > 0 ? BWL_STATUS_LOST : BWL_STATUS_UNKNOWN,
+                    "%zu more releases failed, %zu of them because the lock was lost", dropped,
+                    lost);
+}
+
+/* locked: waits for the end of all in this shard.  OK, TIMEOUT, SYSTEM, NOMEM. */
+static int wait_for_all(bwl_shard *shard, bwl_ms until, bowline_error *reterr)
+{
+    bwl_completion *end    = &shard->background.end;
+    int             status = BOWLINE_OK;
+
+    if (end->result != BWL_PENDING)
+        return BOWLINE_OK;
+    if (until <= bwl_shard_now(shard) && !shard->loop.is_running) /* what arrived counts */
+        status = bwl_loop_run(&shard->loop, shard->host.latest, reterr);
+    int waited = bwl_loop_wait(&shard->loop, end, until, reterr);
+    return status < 0 ? status : waited;
+}
+
+/* The same for one shard. */
+static int flush(bwl_shard *shard, bwl_ms until, bowline_error *reterr)
+{
+    bwl_shard_enter(shard);
+    bwl_loop_lock(&shard->loop);
+    int waited = wait_for_all(shard, until, reterr);
+    int status = report_one(shard, reterr);
+    bwl_loop_unlock(&shard->loop);
+    bwl_shard_leave(shard);
+    return status < 0 ? status : waited;
+}
+
+int bowline_flush_releases(bowline_client *client, int64_t wait_ms, bowline_error *reterr)
+{
+    bwl_shard *shard;
+    bwl_ms     left_ms;
+
+    if (client == NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_flush_releases needs a client");
+    BWL_UNLOCKED_CALL(client->first, reterr);
+    if (call.status < 0)
+        return call.status;
+    int status = bwl_take_wait(&left_ms, client->first, wait_ms, reterr);
+    if (status < 0)
+        return status;
+    bwl_ms until = bwl_ms_add(bwl_clock_now(), left_ms);
+    for (unsigned i = 0; (shard = bwl_shard_at(client, i)) != NULL; i++) {
+        int came = flush(shard, until, reterr);
+        if (came < 0 && came != BOWLINE_TIMEOUT)
+            return came;
+        status = came < 0 ? came : status;
+    }
+    if (status == BOWLINE_TIMEOUT)
+        (void)bwl_fail(reterr, BWL_STATUS_TIMEOUT, "releases are still in flight");
     return status;
 }

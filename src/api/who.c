@@ -1,68 +1,82 @@
-#include "api/who.h"
-#include "api/uncancelled.h"
+/*
+ * who.c -- holder queries: bowline_who, the holder in the error text of a failed acquire,
+ * bowline_break and bowline_ping.
+ *
+ * A break force releases a hold that was shown, and no other.  The caller passes the id that
+ * bowline_who wrote.  The holder is queried again, and the store is asked to release only if the id
+ * is the same; the store compares once more.
+ *
+ * A ping checks that the store can be reached.  The round trip is a holder query for a reserved
+ * name, at all servers of a lock.  A Redis user may have permission for locks but not for queries
+ * (bowline acl): that error on an accepted connection shows that the server was reached.
+ */
+#include "api/handles.h"
 #include "base/fault.h"
 
 #include <stdio.h>
 #include <string.h>
 
-int bwl_lock_for_who(bwl_lock **ret_lock, bwl_shard *shard, const char *name, bowline_error *reterr)
+/* locked: a lock for a holder query, which is never acquired.  USAGE (the name), NOMEM, SYSTEM. */
+static int new_lock(bwl_lock **ret_lock, bwl_shard *shard, const char *name, bowline_error *reterr)
 {
     bwl_terms terms = { .lease_ms = BWL_LEASE_DEFAULT_MS, .max_hold_ms = BWL_NEVER };
 
-    return bwl_lock_new(ret_lock, shard, name, &terms, reterr);
+    return bwl_lock_new(ret_lock, shard, shard->host.engine, name, &terms, reterr);
 }
 
-int bwl_ask_who(bwl_shard *shard, const char *name, bwl_ms until, bwl_holder *ret_holder,
-                bowline_error *reterr)
+/* locked: waits for the query, and reads its result. */
+static int end_query(bwl_operation *operation, bwl_ms until, bwl_holder *ret_holder,
+                     bowline_error *reterr)
+{
+    bwl_lock *lock   = operation->lock;
+    int       status = bwl_lock_await(operation, until, reterr);
+
+    if (status < 0)
+        return status; /* no reply in time, or the wait failed */
+    if (operation->completion.result == BWL_CANCELLED)
+        return bwl_report(operation, reterr);
+    return lock->shard->host.engine->who(&lock->base, ret_holder, reterr);
+}
+
+/* locked: queries the holder, and waits for the reply until `until`.  As bowline_who; TIMEOUT. */
+static int ask(bwl_shard *shard, const char *name, bwl_ms until, bwl_holder *ret_holder,
+               bowline_error *reterr)
 {
     bwl_operation operation;
     bwl_lock     *lock;
-    int           status = bwl_lock_for_who(&lock, shard, name, reterr);
+    int           status = new_lock(&lock, shard, name, reterr);
 
     if (status < 0)
         return status;
     bwl_lock_query_holder(lock, &operation);
-    status = bwl_loop_wait(&shard->loop, &operation.completion, until, reterr);
-    if (status == BWL_OK)
-        status = shard->host.engine->who(&lock->base, ret_holder, reterr);
-    else
-        bwl_lock_cancel(&operation); /* no reply in time, or the wait failed */
+    status = end_query(&operation, until, ret_holder, reterr);
     bwl_lock_drop_handle(lock);
     return status;
 }
 
-/* "deploy@web-2 pid 4121 (pg_dump)", as far as known. */
-static void name_holder(char *ret_text, size_t capacity, const bwl_holder *h)
-{
-    const char *at = h->host[0] != '\0' ? "@" : "";
-    char        process[40];
-    int         size = 0;
+/* ---- the holder in an error text ------------------------------------------------------------- */
 
-    ret_text[0] = '\0';
-    if (h->user[0] != '\0')
-        size = snprintf(ret_text, capacity, ": by %s%s%s", h->user, at, h->host);
-    if (h->pid != 0 && size >= 0 && (size_t)size < capacity) {
-        (void)snprintf(process, sizeof process, " pid %lld", (long long)h->pid);
-        size += snprintf(ret_text + size, capacity - (size_t)size, "%s", process);
-    }
-    if (h->program[0] != '\0' && size >= 0 && (size_t)size < capacity)
-        (void)snprintf(ret_text + size, capacity - (size_t)size, " (%s)", h->program);
-}
-
+/* Adds ": by deploy@web-2 pid 4121 (pg_dump); the note", as far as known. */
 void bwl_describe_holder(bwl_shard *shard, const char *name, bwl_ms until, bowline_error *error)
 {
-    bwl_holder  holder;
-    char        who[3 * BWL_HOLDER_TEXT_MAX + 48];
-    size_t      size = strlen(error->text);
-    const char *mark;
+    bwl_holder h;
+    char       pid[40] = "";
+    size_t     size    = strlen(error->text);
 
-    if (bwl_ask_who(shard, name, until, &holder, NULL) < 0 || !holder.held)
+    if (ask(shard, name, until, &h, NULL) < 0 || !h.held)
         return; /* the text is complete without it */
-    name_holder(who, sizeof who, &holder);
-    mark = holder.note[0] != '\0' ? "; " : "";
-    (void)snprintf(error->text + size, sizeof error->text - size, "%s%s%s", who, mark,
-                   holder.note); /* truncates */
+    bool has_user    = h.user[0] != '\0';
+    bool has_host    = has_user && h.host[0] != '\0';
+    bool has_program = h.program[0] != '\0';
+    if (h.pid != 0)
+        (void)snprintf(pid, sizeof pid, " pid %lld", (long long)h.pid);
+    (void)snprintf(error->text + size, sizeof error->text - size, "%s%s%s%s%s%s%s%s%s%s",
+                   has_user ? ": by " : "", h.user, has_host ? "@" : "", has_host ? h.host : "",
+                   pid, has_program ? " (" : "", h.program, has_program ? ")" : "",
+                   h.note[0] != '\0' ? "; " : "", h.note); /* truncates */
 }
+
+/* ---- bowline_who ----------------------------------------------------------------------------- */
 
 static void copy(bowline_holder *ret_public, const bwl_holder *h)
 {
@@ -90,7 +104,6 @@ static int check_place(const bowline_holder *holder, bowline_error *reterr)
 int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_holder,
                 bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
     bwl_holder holder;
 
     if (client == NULL || name == NULL || ret_holder == NULL)
@@ -99,14 +112,10 @@ int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_ho
     int status = check_place(ret_holder, reterr);
     if (status < 0)
         return status;
-    bwl_shard *inner = client->first;
-    status           = bwl_check_fork(inner, reterr);
-    if (status < 0)
-        return status;
-    BWL_LOG_DRAINED(inner->host.settings.log);
-    bwl_shard_lock(inner);
-    status = bwl_ask_who(inner, name, BWL_NEVER, &holder, reterr);
-    bwl_shard_unlock(inner);
+    BWL_CALL(client->first, reterr);
+    if (call.status < 0)
+        return call.status;
+    status = ask(client->first, name, BWL_NEVER, &holder, reterr);
     if (status == BOWLINE_OK)
         copy(ret_holder, &holder);
     return status;
@@ -115,69 +124,153 @@ int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_ho
 int bowline_who_start(bowline_operation **ret_op, bowline_client *client, const char *name,
                       bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
-    bwl_lock *lock;
+    bowline_operation *op;
+    bwl_lock          *lock;
 
     if (ret_op == NULL || client == NULL || name == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_who_start needs a place for the operation, a client, a name");
-    bwl_shard *inner  = client->first;
-    int        status = bwl_check_fork(inner, reterr);
+    BWL_CALL(client->first, reterr);
+    if (call.status < 0)
+        return call.status;
+    int status = bwl_client_operation_new(&op, client, reterr);
     if (status < 0)
         return status;
-    BWL_LOG_DRAINED(inner->host.settings.log);
-    bwl_shard_lock(inner);
-    bowline_operation *op = bwl_operation_new(client, reterr);
-    status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
-    if (status == BOWLINE_OK)
-        status = bwl_lock_for_who(&lock, inner, name, reterr);
-    if (status == BOWLINE_OK) {
-        bwl_lock_query_holder(lock, &op->inner);
-        bwl_operation_watch(&op->inner);
-        *ret_op = op;
-    } else if (op != NULL) {
+    status = new_lock(&lock, client->first, name, reterr);
+    if (status < 0) {
         bwl_client_operation_free(op);
+        return status;
     }
-    bwl_shard_unlock(inner);
-    return status;
-}
-
-/* locked: waits for the query, and reads its result. */
-static int end(bwl_operation *operation, bwl_holder *ret_holder, bowline_error *reterr)
-{
-    bwl_lock  *lock   = operation->lock;
-    bwl_shard *shard  = lock->shard;
-    int        status = bwl_loop_wait(&shard->loop, &operation->completion, BWL_NEVER, reterr);
-
-    if (status < 0)
-        bwl_lock_cancel(operation);
-    else if (operation->completion.result == BWL_CANCELLED)
-        status = bwl_report(operation, reterr);
-    else
-        status = shard->host.engine->who(&lock->base, ret_holder, reterr);
-    bwl_lock_drop_handle(lock);
-    return status;
+    bwl_lock_query_holder(lock, &op->inner);
+    bwl_operation_watch(&op->inner);
+    *ret_op = op;
+    return BOWLINE_OK;
 }
 
 int bowline_who_finish(bowline_holder *ret_holder, bowline_operation *op, bowline_error *reterr)
 {
-    BWL_UNCANCELLED;
     bwl_holder holder;
 
     if (ret_holder == NULL || op == NULL || !op->inner.is_query)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_who_finish takes a place for the holder, and a who");
-    bwl_shard *shard  = bwl_shard_of_operation(op);
-    int        status = check_place(ret_holder, reterr);
-    if (status < 0 || (status = bwl_check_fork(shard, reterr)) < 0)
+    int status = check_place(ret_holder, reterr);
+    if (status < 0)
         return status;
-    BWL_LOG_DRAINED(shard->host.settings.log);
-    bwl_shard_lock(shard);
+    BWL_CALL(bwl_shard_of_operation(op), reterr);
+    if (call.status < 0)
+        return call.status;
     bwl_operation_forget(&op->inner);
-    status = end(&op->inner, &holder, reterr);
+    status = end_query(&op->inner, BWL_NEVER, &holder, reterr);
+    bwl_lock_drop_handle(op->inner.lock);
     bwl_client_operation_free(op);
-    bwl_shard_unlock(shard);
     if (status == BOWLINE_OK)
         copy(ret_holder, &holder);
     return status;
+}
+
+/* ---- bowline_break --------------------------------------------------------------------------- */
+
+/* locked: releases the hold that the query shows, if it is the one with this id. */
+static int break_hold(bwl_lock *lock, uint64_t id, bowline_error *reterr)
+{
+    bwl_operation operation;
+    bwl_holder    holder;
+
+    bwl_lock_query_holder(lock, &operation);
+    int status = end_query(&operation, BWL_NEVER, &holder, reterr);
+    if (status < 0)
+        return status;
+    if (!holder.held || holder.id != id)
+        return bwl_fail(reterr, BWL_STATUS_BUSY, "%s: the hold that was shown has ended, and %s",
+                        lock->base.name,
+                        holder.held ? "another client has the lock" : "the lock is free");
+    bwl_lock_force_release(lock, &operation);
+    status = bwl_lock_await(&operation, BWL_NEVER, reterr);
+    return status < 0 ? status : lock->shard->host.engine->broken(&lock->base, reterr);
+}
+
+int bowline_break(bowline_client *client, const char *name, uint64_t id, bowline_error *reterr)
+{
+    bwl_lock *lock;
+
+    if (client == NULL || name == NULL || id == 0)
+        return bwl_fail(
+            reterr, BWL_STATUS_USAGE,
+            "bowline_break needs a client, a name, and the id of a hold, which is not 0");
+    BWL_CALL(client->first, reterr);
+    if (call.status < 0)
+        return call.status;
+    const bwl_engine *engine = client->first->host.engine;
+    if (engine->break_seen == NULL)
+        return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
+                        "a lock of %s: ends with its %s, and cannot be broken", engine->scheme,
+                        engine->has_lease ? "lease" : "process");
+    int status = new_lock(&lock, client->first, name, reterr);
+    if (status < 0)
+        return status;
+    status = break_hold(lock, id, reterr);
+    bwl_lock_drop_handle(lock);
+    return status;
+}
+
+/* ---- bowline_ping ---------------------------------------------------------------------------- */
+
+static const char ping_name[] = "bowline-ping";
+
+enum { PAUSE_FIRST_MS = 20, PAUSE_MAX_MS = 1000 };
+
+/* locked */
+static int try_once(bwl_shard *shard, bowline_error *reterr)
+{
+    bwl_holder        holder;
+    bowline_error     why;
+    const bwl_engine *engine = shard->host.engine;
+    int status = engine->reach != NULL ? engine->reach(&shard->host, &why) : BOWLINE_OK;
+
+    if (status == BOWLINE_OK)
+        status = ask(shard, ping_name, BWL_NEVER, &holder, &why);
+    if (status == BOWLINE_REFUSED && strcmp(why.server_code, "NOPERM") == 0 &&
+        atomic_load(&shard->is_connected))
+        return BOWLINE_OK;
+    if (status < 0 && reterr != NULL)
+        *reterr = why;
+    return status;
+}
+
+/* locked: runs the loop until then. */
+static void pause(bwl_shard *shard, bwl_ms until)
+{
+    bwl_completion never = { .result = BWL_PENDING };
+
+    (void)bwl_loop_wait(&shard->loop, &never, until, NULL); /* the next try reports a failure */
+}
+
+/* locked */
+static int ping(bwl_shard *shard, bwl_ms wait_ms, bowline_error *reterr)
+{
+    bwl_ms until = bwl_ms_add(bwl_shard_now(shard), wait_ms);
+    bwl_ms by_ms = PAUSE_FIRST_MS;
+
+    for (;;) {
+        int    status = try_once(shard, reterr);
+        bwl_ms now    = bwl_shard_now(shard);
+        if ((status != BOWLINE_UNREACHABLE && status != BOWLINE_UNKNOWN) || now >= until)
+            return status;
+        pause(shard, bwl_ms_min(until, bwl_ms_add(now, by_ms)));
+        by_ms = bwl_ms_min(2 * by_ms, PAUSE_MAX_MS);
+    }
+}
+
+int bowline_ping(bowline_client *client, int64_t wait_ms, bowline_error *reterr)
+{
+    bwl_ms left_ms;
+
+    if (client == NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_ping needs a client");
+    BWL_CALL(client->first, reterr);
+    if (call.status < 0)
+        return call.status;
+    int status = bwl_take_wait(&left_ms, client->first, wait_ms, reterr);
+    return status < 0 ? status : ping(client->first, left_ms, reterr);
 }

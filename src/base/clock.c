@@ -2,13 +2,20 @@
 
 #include <time.h>
 
-int64_t bwl_clock_ns(void)
+static struct timespec read_clock(clockid_t clock)
 {
     struct timespec t;
 
-    int status = clock_gettime(CLOCK_BOOTTIME, &t);
-    assert(status == 0); /* fails only without this clock: Linux 2.6.39 and later have it */
+    int status = clock_gettime(clock, &t);
+    assert(status == 0); /* fails only without CLOCK_BOOTTIME: Linux 2.6.39 and later have it */
     (void)status;
+    return t;
+}
+
+int64_t bwl_clock_ns(void)
+{
+    struct timespec t = read_clock(CLOCK_BOOTTIME);
+
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
@@ -26,22 +33,14 @@ bwl_ms bwl_clock_tick(bwl_ms at, bwl_ms slack_ms)
     return at + BWL_CLOCK_TICK_MS - off;
 }
 
-uint64_t bwl_clock_wall_us(void)
-{
-    struct timespec t;
-
-    int status = clock_gettime(CLOCK_REALTIME, &t);
-    assert(status == 0);
-    (void)status;
-    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
 int64_t bwl_clock_wall_ns(void)
 {
-    struct timespec t;
+    struct timespec t = read_clock(CLOCK_REALTIME);
 
-    int status = clock_gettime(CLOCK_REALTIME, &t);
-    assert(status == 0);
-    (void)status;
     return t.tv_sec <= 0 ? 1 : (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+uint64_t bwl_clock_wall_us(void)
+{
+    return (uint64_t)bwl_clock_wall_ns() / 1000;
 }

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { MASKS = 64 }; /* of 1024 CPUs each */
+
 /* Reads the beginning of a small file.  False: it cannot be read. */
 static bool read_text(const char *path, char *ret_text, size_t capacity)
 {
@@ -70,20 +72,14 @@ unsigned bwl_cpus_of_groups(const char *groups, const char *mount)
     return limit;
 }
 
-/* The mask has the kernel's size, which may exceed a cpu_set_t. */
+/* The mask has the kernel's size, which may exceed one cpu_set_t.  0: it cannot be read. */
 static unsigned count_mask(void)
 {
-    for (int cpus = CPU_SETSIZE; cpus <= CPU_SETSIZE * 64; cpus *= 2) {
-        size_t     size = CPU_ALLOC_SIZE((size_t)cpus);
-        cpu_set_t *mask = calloc(1, size);
-        if (mask == NULL)
-            return 0;
-        int count = sched_getaffinity(0, size, mask) == 0 ? CPU_COUNT_S(size, mask) : 0;
-        free(mask);
-        if (count > 0)
-            return (unsigned)count;
-    }
-    return 0;
+    cpu_set_t masks[MASKS] = { 0 };
+
+    return sched_getaffinity(0, sizeof masks, masks) == 0
+               ? (unsigned)CPU_COUNT_S(sizeof masks, masks)
+               : 0;
 }
 
 unsigned bwl_cpus_usable(void)

@@ -3,20 +3,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static size_t page_size(void)
-{
-    return (size_t)sysconf(_SC_PAGESIZE);
-}
-
 bool bwl_fork_guard_init(bwl_fork_guard *guard)
 {
-    void *page =
-        mmap(NULL, page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    void  *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (page == MAP_FAILED)
         return false;
-    if (madvise(page, page_size(), MADV_WIPEONFORK) != 0) {
-        (void)munmap(page, page_size());
+    if (madvise(page, size, MADV_WIPEONFORK) != 0) {
+        (void)munmap(page, size);
         return false;
     }
     guard->page  = page;
@@ -27,7 +22,7 @@ bool bwl_fork_guard_init(bwl_fork_guard *guard)
 void bwl_fork_guard_free(bwl_fork_guard *guard)
 {
     if (guard->page != NULL)
-        (void)munmap((void *)guard->page, page_size());
+        (void)munmap((void *)guard->page, (size_t)sysconf(_SC_PAGESIZE));
     guard->page = NULL;
 }
 

@@ -26,13 +26,3 @@ __attribute__((format(printf, 3, 4))) void bwl_log_add(bwl_log *log, int level, 
 /* Calls the function with each message, the oldest first, one call at a time: returns at once if
  * another thread, or a caller up the stack, is draining.  NULL: no effect.  Without any mutex. */
 void bwl_log_drain(bwl_log *log);
-
-/* Drains when the scope ends: `BWL_LOG_DRAINED(log);` after the first lines of a public call. */
-#define BWL_LOG_DRAINED(log) \
-    __attribute__((cleanup(bwl_log_drain_at), unused)) bwl_log *const log_of_call = (log)
-
-static inline void bwl_log_drain_at(bwl_log *const *log)
-{
-    if (*log != NULL)
-        bwl_log_drain(*log);
-}

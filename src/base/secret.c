@@ -1,6 +1,5 @@
 #include "base/secret.h"
 
-#include "base/copy.h"
 #include "base/fault.h"
 #include "base/calls.h"
 #include "base/trusted_file.h"
@@ -9,33 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PASSWORD_MAX = 4096, PART_SIZE = 3 };
-
-/* A FIFO would block the caller. */
-static int check_file(int fd, const char *name, bwl_fault *fault)
-{
-    struct stat about;
-
-    if (fstat(fd, &about) != 0)
-        return bwl_fail_errno(fault, "cannot look at the password file %.100s", name);
-    if (!S_ISREG(about.st_mode))
-        return bwl_fail(fault, BWL_STATUS_REFUSED, "the password file %.100s is no regular file",
-                        name);
-    return bwl_trusted_check(fd, "password file", name, BWL_TRUST_SECRET, fault);
-}
 
 int bwl_secret_read(char **ret_secret, const char *name, bwl_fault *fault)
 {
     char    text[PASSWORD_MAX + 1];
     ssize_t size = -1;
-    int     fd   = bwl_file_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+    /* A FIFO would block the caller. */
+    int fd = bwl_file_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 
     if (fd < 0)
         return bwl_fail_errno(fault, "cannot open the password file %.100s", name);
-    int status = check_file(fd, name, fault);
+    int status = bwl_trusted_check(fd, "password file", name, BWL_TRUST_SECRET, fault);
     if (status < 0)
         goto out;
     size = bwl_file_read_at(fd, text, PASSWORD_MAX, 0);
@@ -62,22 +48,15 @@ bool bwl_secret_is_in(const char *secret, const char *bytes, size_t size)
            memmem(bytes, size, secret, strlen(secret)) != NULL;
 }
 
-static bool has_without_case(const char *bytes, size_t size, const char *part, size_t part_size)
-{
-    for (size_t i = 0; i + part_size <= size; i++)
-        if (strncasecmp(bytes + i, part, part_size) == 0)
-            return true;
-    return false;
-}
-
 bool bwl_secret_part_is_in(const char *secret, const char *bytes, size_t size)
 {
     size_t length = secret != NULL ? strlen(secret) : 0;
     size_t part   = length < PART_SIZE ? length : PART_SIZE;
 
     for (size_t i = 0; part > 0 && i + part <= length; i++)
-        if (has_without_case(bytes, size, secret + i, part))
-            return true;
+        for (size_t j = 0; j + part <= size; j++)
+            if (strncasecmp(bytes + j, secret + i, part) == 0)
+                return true;
     return false;
 }
 
@@ -86,4 +65,22 @@ void bwl_secret_free(char *secret)
     if (secret != NULL)
         explicit_bzero(secret, strlen(secret));
     free(secret);
+}
+
+int bwl_copy(char **ret_copy, const char *text, bwl_fault *fault)
+{
+    char *copy = strdup(text);
+
+    if (copy == NULL)
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    *ret_copy = copy;
+    return BWL_OK;
+}
+
+char *bwl_copy_of(const char *text, bool *all)
+{
+    char *copy = text != NULL ? strdup(text) : NULL;
+
+    *all = *all && (text == NULL || copy != NULL);
+    return copy;
 }

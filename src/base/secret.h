@@ -1,5 +1,5 @@
 /*
- * secret.h -- reads a password from a private file, and erases it.
+ * secret.h -- passwords, read from a private file and erased; and copies of strings.
  */
 #pragma once
 
@@ -19,3 +19,9 @@ bool bwl_secret_part_is_in(const char *secret, const char *bytes, size_t size);
 
 /* Overwrites it first.  Also NULL. */
 void bwl_secret_free(char *secret);
+
+/* A copy of a string.  Free it with free(), a password with bwl_secret_free.  NOMEM. */
+int bwl_copy(char **ret_copy, const char *text, bwl_fault *fault);
+
+/* For several copies: NULL for NULL.  Sets `all` to false if there is no memory. */
+char *bwl_copy_of(const char *text, bool *all);

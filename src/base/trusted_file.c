@@ -294,7 +294,12 @@ bool bwl_trusted_in(int fd, int at, bwl_distrust *ret_why)
 int bwl_trusted_check(int fd, const char *what, const char *path, bwl_trust trust, bwl_fault *fault)
 {
     bwl_distrust why;
+    struct stat  is;
 
+    if (fstat(fd, &is) != 0)
+        return bwl_fail_errno(fault, "cannot look at the %s %.100s", what, path);
+    if (!S_ISREG(is.st_mode))
+        return bwl_fail(fault, BWL_STATUS_REFUSED, "the %s %.100s is no regular file", what, path);
     if (bwl_trusted(fd, path, trust, &why))
         return BWL_OK;
     if (why.command == NULL)

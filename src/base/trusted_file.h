@@ -30,7 +30,8 @@ typedef struct bwl_distrust {
  * symbolic link).  False: see *ret_why.  Any thread. */
 bool bwl_trusted(int fd, const char *path, bwl_trust trust, bwl_distrust *ret_why);
 
-/* The same, as a fault: REFUSED, "the WHAT PATH is not trusted: WHY: COMMAND it".  Any thread. */
+/* The same for a regular file, as a fault: REFUSED, "the WHAT PATH is not trusted: WHY: COMMAND
+ * it"; SYSTEM.  Any thread. */
 int bwl_trusted_check(int fd, const char *what, const char *path, bwl_trust trust,
                       bwl_fault *fault);
 

@@ -55,15 +55,11 @@ static bool is_scheme(span s)
 static bool is_scheme_in_capitals(span s)
 {
     char   small[BWL_URL_SCHEME_MAX];
-    bool   has_capital = false;
-    size_t i           = 0;
+    size_t i = 0;
 
-    for (; i < s.size && i < sizeof small; i++) {
-        bool is_capital = s.at[i] >= 'A' && s.at[i] <= 'Z';
-        small[i]        = is_capital ? (char)(s.at[i] - 'A' + 'a') : s.at[i];
-        has_capital     = has_capital || is_capital;
-    }
-    return has_capital && is_scheme((span){ small, i });
+    for (; i < s.size && i < sizeof small; i++)
+        small[i] = s.at[i] >= 'A' && s.at[i] <= 'Z' ? (char)(s.at[i] - 'A' + 'a') : s.at[i];
+    return !is_scheme(s) && is_scheme((span){ small, i });
 }
 
 static int take_user(bwl_url *url, span s, bwl_fault *fault)
@@ -100,6 +96,7 @@ static int take_host(bwl_url *url, span s, bwl_fault *fault)
 {
     bwl_url_host *entry = &url->hosts[url->hosts_count];
     span          host;
+    bool          has_port;
 
     if (url->hosts_count == BWL_URL_HOSTS_MAX)
         return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, there are more than %d hosts",
@@ -111,24 +108,19 @@ static int take_host(bwl_url *url, span s, bwl_fault *fault)
         if (bracket == s.size)
             return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, a '[' has no ']'");
         (void)cut(&s, 0);
-        host = cut(&s, bracket - 1);
-        if (s.size > 0 && s.at[0] != ':')
+        host     = cut(&s, bracket - 1);
+        has_port = s.size > 0;
+        if (has_port && cut(&s, 0).at[0] != ':')
             return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, ':' must follow a ']'");
-        if (s.size > 0)
-            (void)cut(&s, 0);
-        else
-            s.at = NULL;
     } else {
-        size_t colon    = find(s, ':');
-        bool   has_port = colon < s.size;
-        host            = cut(&s, colon);
-        if (!has_port)
-            s.at = NULL;
+        size_t colon = find(s, ':');
+        has_port     = colon < s.size;
+        host         = cut(&s, colon);
     }
     entry->name = keep(url, host);
     if (entry->name == NULL)
         return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, the host is badly percent-encoded");
-    return s.at != NULL ? take_port(entry, s, fault) : BWL_OK;
+    return has_port ? take_port(entry, s, fault) : BWL_OK;
 }
 
 /* No host name contains a comma. */
@@ -245,21 +237,14 @@ const char *bwl_url_find(const bwl_url *url, const char *name)
     return NULL;
 }
 
-static bool is_known(const char *const *known, const char *name)
-{
-    for (; *known != NULL; known++)
-        if (strcmp(*known, name) == 0)
-            return true;
-    return false;
-}
-
-static int unknown_option(const bwl_url *url, const char *const *known, const char *name,
-                          bwl_fault *fault)
+static int check_option(const bwl_url *url, const char *const *known, const char *name,
+                        bwl_fault *fault)
 {
     size_t count = 0;
 
-    while (known[count] != NULL)
-        count++;
+    for (; known[count] != NULL; count++)
+        if (strcmp(known[count], name) == 0)
+            return BWL_OK;
     const char *nearest = bwl_nearest(name, known, count);
     if (nearest != NULL)
         return bwl_fail(fault, BWL_STATUS_USAGE, "%s: has no option \"%.40s\": did you mean %s=?",
@@ -272,9 +257,10 @@ static int unknown_option(const bwl_url *url, const char *const *known, const ch
 int bwl_url_check_options(const bwl_url *url, const char *const *known, bwl_fault *fault)
 {
     for (unsigned i = 0; i < url->options_count; i++) {
-        const char *name = url->options[i].name;
-        if (!is_known(known, name))
-            return unknown_option(url, known, name, fault);
+        const char *name   = url->options[i].name;
+        int         status = check_option(url, known, name, fault);
+        if (status < 0)
+            return status;
         for (unsigned j = 0; j < i; j++)
             if (strcmp(url->options[j].name, name) == 0)
                 return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, %s= occurs twice", name);

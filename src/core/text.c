@@ -267,3 +267,12 @@ void bwl_mark_cut(char *text)
         end--;
     memcpy(text + end, mark, sizeof mark);
 }
+
+uint64_t bwl_hash(const char *bytes, size_t size)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (uint8_t)bytes[i]) * UINT64_C(1099511628211);
+    return hash;
+}

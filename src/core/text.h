@@ -1,5 +1,5 @@
 /*
- * text.h -- reading and writing tokens, numbers, durations, names and percent-encoding.
+ * text.h -- reading and writing tokens, numbers, durations, names and percent-encoding; a hash.
  */
 #ifndef BWL_TEXT_H
 #define BWL_TEXT_H
@@ -40,5 +40,8 @@ void bwl_hide_passwords(char *text, bool is_cut);
 /* For a truncated text: shortens it to whole words and ends it with "...".  Does not change a text
  * of less than 12 bytes. */
 void bwl_mark_cut(char *text);
+
+/* A hash of the bytes: FNV-1a, 64 bits. */
+uint64_t bwl_hash(const char *bytes, size_t size);
 
 #endif

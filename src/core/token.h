@@ -1,10 +1,26 @@
 /*
- * token.h -- the token of an attempt, in any of the formats of compat_rules.h.
+ * token.h -- the token of an attempt, in the format of bowline or of another program.
+ *
+ * A client only compares a token with the one that it has written, so any format would work.  But
+ * people and tools read the values on a server, and expect the format that their programs write.
+ *
+ * Each attempt has a new token, made from 128 random bits.  A format with less room holds as many
+ * random bits as the tokens of the other program, at least.
  */
 #ifndef BWL_TOKEN_H
 #define BWL_TOKEN_H
 
 #include "core/compat_rules.h"
+
+/* A format, described for users. */
+typedef struct bwl_token_format_info {
+    const char *description; /* "32 hexadecimal digits" */
+    const char *pattern;     /* one character for each of the token; see token.c; "": none */
+    unsigned    bits;        /* random bits in it */
+    bool        is_dated;    /* contains the time of day */
+} bwl_token_format_info;
+
+const bwl_token_format_info *bwl_token_format_info_of(bwl_token_format format);
 
 /* Writes the token of this format for 128 random bits.  OURS and HEX have all of them, UUID 122,
  * PID_TID 68.  wall_ns: only for a format with a date. */

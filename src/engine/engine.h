@@ -85,8 +85,8 @@ typedef struct bwl_engine {
 
     /* Blocks on the connection's socket until the next reply, and dispatches it; releases the mutex
      * while it blocks.  False: it is not known which connection will receive the next reply, or
-     * nothing came for a short time, or another timer is due before `until`.  The wait cannot be
-     * interrupted, so it is short.  NULL: not supported. */
+     * nothing came for a short time, or `until` is too near.  The wait cannot be interrupted, so it
+     * is short.  NULL: not supported. */
     bool (*await)(bwl_host *host, bwl_ms until);
 
     /* Starts a holder query, on a lock that was prepared and never acquired.  True: it is complete;

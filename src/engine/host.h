@@ -11,38 +11,34 @@
 #pragma once
 
 #include "base/entropy.h"
+#include "base/fault.h"
 #include "base/fork_guard.h"
 #include "engine/settings.h"
 #include "lock/machine.h"
 #include "net/reactor.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 
 typedef struct bwl_host        bwl_host;
 typedef struct bwl_engine_lock bwl_engine_lock;
 
 enum { BWL_HOLDER_TEXT_MAX = 64 }; /* size of a holder's text, bytes with the NUL */
 
-/* What the runtime does for an engine.  All but `wake` need the client's mutex. */
+/* What the runtime does for an engine, with the client's mutex. */
 typedef struct bwl_host_calls {
     bwl_ms (*now)(bwl_host *host);
-    bwl_ms (*next_timer)(bwl_host *host);
     void (*set_timer)(bwl_host *host, bwl_ms at);
-    void (*wake)(bwl_host *host);
     void (*lock)(bwl_host *host);
     void (*unlock)(bwl_host *host);
     bool (*may_hold_back)(const bwl_host *host);
     void (*connected)(bwl_host *host, bool is_connected);
-    void (*background_sent)(bwl_host *host);
-    void (*background_answered)(bwl_host *host);
     void (*event)(bwl_engine_lock *lock, bwl_event ev);
     void (*revoke)(bwl_engine_lock *lock);
     void (*query_done)(bwl_engine_lock *lock);
     void (*pin)(bwl_engine_lock *lock);
     void (*unpin)(bwl_engine_lock *lock);
-    void (*set_error)(bwl_engine_lock *lock, const char *format, va_list arguments);
-    void (*set_fault)(bwl_engine_lock *lock, const bwl_fault *why);
-    void (*clear_error)(bwl_engine_lock *lock);
+    void (*set_fault)(bwl_engine_lock *lock, const bwl_fault *why); /* NULL: none */
     bool (*is_awaited)(const bwl_engine_lock *lock);
 } bwl_host_calls;
 
@@ -65,6 +61,8 @@ struct bwl_host {
     bwl_entropy    entropy;
     bwl_coalescing coalescing;
     size_t         pending;        /* requests without a reply, counted by the engine */
+    size_t         read_late;      /* of these, background releases: their replies are not urgent */
+    bwl_ms         late_since;     /* when the first of these was sent, or a thread has read one */
     bwl_ms         latest;         /* the clock's latest reading */
     bool           takes_no_locks; /* the client is used for updates only */
     bool           closing;        /* replies are no longer read */
@@ -88,12 +86,6 @@ static inline bwl_ms bwl_host_now(bwl_host *host)
     return host->calls->now(host);
 }
 
-/* When the next timer of the client is due, in milliseconds on the client's clock. */
-static inline bwl_ms bwl_host_next_timer(bwl_host *host)
-{
-    return host->calls->next_timer(host);
-}
-
 /* Sets the engine's only timer, which calls engine->woken.  BWL_NEVER: clears it. */
 static inline void bwl_host_set_timer(bwl_host *host, bwl_ms at)
 {
@@ -104,7 +96,7 @@ static inline void bwl_host_set_timer(bwl_host *host, bwl_ms at)
  * be open. */
 static inline void bwl_host_wake(bwl_host *host)
 {
-    host->calls->wake(host);
+    bwl_reactor_wake(&host->reactor);
 }
 
 /* Lock and unlock the client's mutex around a blocking wait in engine->await. */
@@ -134,12 +126,15 @@ static inline void bwl_host_connected(bwl_host *host, bool is_connected)
 /* A background release was handed to the kernel; it was answered, or will never be. */
 static inline void bwl_host_background_sent(bwl_host *host)
 {
-    host->calls->background_sent(host);
+    if (host->read_late++ == 0)
+        host->late_since = host->latest;
 }
 
 static inline void bwl_host_background_answered(bwl_host *host)
 {
-    host->calls->background_answered(host);
+    assert(host->read_late > 0);
+    host->read_late--;
+    host->late_since = host->latest; /* a thread is reading their replies */
 }
 
 /* Delivers an event to the lock's machine.  The runtime fills in `now` and `fresh`. */
@@ -172,27 +167,25 @@ static inline void bwl_host_unpin(bwl_engine_lock *lock)
     lock->host->calls->unpin(lock);
 }
 
-/* Sets or clears the lock's error text for the caller.  No effect if the caller has its result
- * already. */
-__attribute__((format(printf, 2, 3))) static inline void bwl_host_set_error(bwl_engine_lock *lock,
-                                                                            const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    lock->host->calls->set_error(lock, format, arguments);
-    va_end(arguments);
-}
-
-/* The same from a fault, with its errno and the server's error code. */
+/* Sets the lock's error for the caller: the text, the errno and the server's error code.  NULL:
+ * clears it.  No effect if the caller has its result already. */
 static inline void bwl_host_set_fault(bwl_engine_lock *lock, const bwl_fault *why)
 {
     lock->host->calls->set_fault(lock, why);
 }
 
-static inline void bwl_host_clear_error(bwl_engine_lock *lock)
+/* The same with a text only. */
+__attribute__((format(printf, 2, 3))) static inline void bwl_host_set_error(bwl_engine_lock *lock,
+                                                                            const char *format, ...)
 {
-    lock->host->calls->clear_error(lock);
+    bwl_fault why;
+    va_list   arguments;
+
+    bwl_fault_clear(&why);
+    va_start(arguments, format);
+    (void)vsnprintf(why.text, sizeof why.text, format, arguments); /* may cut */
+    va_end(arguments);
+    bwl_host_set_fault(lock, &why);
 }
 
 /* Whether a caller's operation on the lock is in progress. */

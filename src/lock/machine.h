@@ -154,15 +154,35 @@ void bwl_hold_time_up(bwl_hold *h, bwl_ms now, bwl_effects *fx);
 /* Any time after the acquire: a reply, a push, the end of a connection, or the alarm. */
 void bwl_hold_event(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 
-/* is_held: release and extend are allowed.  is_acquiring: cancel is allowed. */
-bool bwl_hold_is_held(const bwl_hold *h);
-bool bwl_hold_is_acquiring(const bwl_hold *h);
+/* Whether release and extend are allowed. */
+static inline bool bwl_hold_is_held(const bwl_hold *h)
+{
+    return h->state == BWL_HOLD_HELD || h->state == BWL_HOLD_RENEWING;
+}
+
+/* Whether cancel is allowed. */
+static inline bool bwl_hold_is_acquiring(const bwl_hold *h)
+{
+    return h->state == BWL_HOLD_ACQUIRING || h->state == BWL_HOLD_RESOLVING ||
+           h->state == BWL_HOLD_DISCARDING || h->state == BWL_HOLD_WAITING ||
+           h->state == BWL_HOLD_QUEUED || h->state == BWL_HOLD_YIELDING;
+}
 
 /* How long the lock is certainly held, in ms: 0: it is not held; NEVER: until it is released. */
-bwl_ms bwl_hold_left(const bwl_hold *h, bwl_ms now);
+static inline bwl_ms bwl_hold_left(const bwl_hold *h, bwl_ms now)
+{
+    if (!bwl_hold_is_held(h) || now >= h->until)
+        return 0;
+    return h->until == BWL_NEVER ? BWL_NEVER : h->until - now;
+}
 
 /* The same for a caller that counts from the exact time: up to 1 ms less, because `now` is rounded
  * up to whole ms.  0 is possible while the lock is still held. */
-bwl_ms bwl_hold_left_truly(const bwl_hold *h, bwl_ms now);
+static inline bwl_ms bwl_hold_left_truly(const bwl_hold *h, bwl_ms now)
+{
+    bwl_ms left = bwl_hold_left(h, now);
+
+    return left == 0 || left == BWL_NEVER ? left : left - 1;
+}
 
 #endif

@@ -73,12 +73,6 @@ static void forget_old_lookup(bwl_dialer *dialer, bwl_ms now, bwl_ms lookup_age_
 int bwl_dialer_start(bwl_dialer *dialer, const bwl_dial *to, bwl_ms now, bwl_ms until,
                      bwl_ms lookup_age_ms, bwl_fault *fault)
 {
-    const bwl_resolve_request request = { .host     = to->host,
-                                          .port     = to->port,
-                                          .resolver = to->resolver,
-                                          .wake     = to->wake,
-                                          .arg      = to->wake_arg };
-
     assert(!bwl_stream_is_open(dialer->stream));
     dialer->refusal    = (bwl_fault){ 0 };
     dialer->address    = 0;
@@ -89,7 +83,7 @@ int bwl_dialer_start(bwl_dialer *dialer, const bwl_dial *to, bwl_ms now, bwl_ms 
     begin_step(dialer, true, now, until);
     forget_old_lookup(dialer, now, lookup_age_ms);
     if (dialer->resolve == NULL) {
-        if (bwl_resolve_start(&dialer->resolve, &request, fault) < 0)
+        if (bwl_resolve_start(&dialer->resolve, to, fault) < 0)
             return attempt_failed(dialer, fault);
         dialer->resolve_began_at = now;
     }

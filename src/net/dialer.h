@@ -21,15 +21,6 @@
 #include "net/resolve.h"
 #include "net/stream.h"
 
-/* The target of an attempt.  Borrowed until the attempt has ended. */
-typedef struct bwl_dial {
-    const char  *host; /* NULL: use the address of bwl_dialer_set_address */
-    uint16_t     port;
-    bwl_resolver resolver;
-    void (*wake)(void *arg); /* any thread: a lookup has ended; call bwl_dialer_woken */
-    void *wake_arg;
-} bwl_dial;
-
 /* The state of an attempt; a failure is a bwl_status, below 0.  CONNECTING: the call that returns
  * it has opened the stream to the next address. */
 typedef enum bwl_dial_status {
@@ -57,9 +48,10 @@ void bwl_dialer_init(bwl_dialer *dialer, bwl_stream *stream);
 /* Sets the only address, for a target without a name. */
 void bwl_dialer_set_address(bwl_dialer *dialer, const bwl_address *address);
 
-/* Starts an attempt that ends at `until`; the stream must be closed.  Returns a bwl_dial_status, or
- * as bwl_dialer_next.  A lookup of an earlier attempt is used if it started at most `lookup_age_ms`
- * ago, or is still running. */
+/* Starts an attempt that ends at `until`; the stream must be closed.  The target is borrowed until
+ * then; its host may be NULL: use the address of bwl_dialer_set_address.  After `wake`, call
+ * bwl_dialer_woken.  Returns a bwl_dial_status, or as bwl_dialer_next.  A lookup of an earlier
+ * attempt is used if it started at most `lookup_age_ms` ago, or is still running. */
 int bwl_dialer_start(bwl_dialer *dialer, const bwl_dial *to, bwl_ms now, bwl_ms until,
                      bwl_ms lookup_age_ms, bwl_fault *fault);
 

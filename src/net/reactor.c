@@ -44,13 +44,12 @@ int bwl_reactor_watch(bwl_reactor *reactor, bwl_source *source, uint32_t events,
     return BWL_OK;
 }
 
-int bwl_reactor_rewatch(bwl_reactor *reactor, bwl_source *source, uint32_t events)
+void bwl_reactor_rewatch(bwl_reactor *reactor, bwl_source *source, uint32_t events)
 {
     struct epoll_event event = { .events = events, .data.ptr = source };
 
-    if (epoll_ctl(reactor->epoll_fd, EPOLL_CTL_MOD, source->fd, &event) != 0)
-        return BWL_STATUS_SYSTEM;
-    return BWL_OK;
+    /* Cannot fail for a descriptor that is watched. */
+    (void)epoll_ctl(reactor->epoll_fd, EPOLL_CTL_MOD, source->fd, &event);
 }
 
 void bwl_reactor_forget(bwl_reactor *reactor, bwl_source *source)

@@ -34,7 +34,7 @@ void bwl_reactor_close(bwl_reactor *reactor);
 
 /* Starts to watch source->fd for `events`; rewatch changes the events.  SYSTEM. */
 int  bwl_reactor_watch(bwl_reactor *reactor, bwl_source *source, uint32_t events, bwl_fault *fault);
-int  bwl_reactor_rewatch(bwl_reactor *reactor, bwl_source *source, uint32_t events);
+void bwl_reactor_rewatch(bwl_reactor *reactor, bwl_source *source, uint32_t events);
 void bwl_reactor_forget(bwl_reactor *reactor, bwl_source *source);
 
 /* Ends the current wait, or the next one.  Async-signal-safe, any thread. */

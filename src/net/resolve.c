@@ -6,37 +6,35 @@
  * lookup, and close the reactor, in between.
  */
 #include "net/resolve.h"
+#include "base/calls.h"
 #include "base/fault.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* The result of a lookup: made without the mutex, then copied into it. */
+typedef struct findings {
+    int         result; /* 0: none yet; number of addresses; below 0: a failure */
+    bwl_address addresses[BWL_RESOLVE_MAX];
+    bwl_fault   fault;
+} findings;
 
 struct bwl_resolve {
     pid_t           pid; /* the process that started it */
     pthread_mutex_t mutex;
     bool            caller_is_there;
     bool            thread_is_there;
-    int             result; /* 0: none yet; number of addresses; below 0: a failure */
-    bwl_address     addresses[BWL_RESOLVE_MAX];
-    bwl_fault       fault;
+    findings        found;
     bwl_resolver    resolver;
     void (*wake)(void *arg);
     void *arg;
     char  port[8];
     char  host[BWL_RESOLVE_HOST_MAX + 1];
 };
-
-/* The result of a lookup: made without the mutex, then copied into it. */
-typedef struct findings {
-    int         result;
-    bwl_address addresses[BWL_RESOLVE_MAX];
-    bwl_fault   fault;
-} findings;
 
 static int copy_addresses(findings *ret_findings, const struct addrinfo *found)
 {
@@ -91,15 +89,6 @@ static bool look_up(const bwl_resolve *resolve, int flags, findings *ret_finding
     return true;
 }
 
-/* locked, or before another thread knows of it */
-static void store_result(bwl_resolve *resolve, const findings *what)
-{
-    assert(what->result != 0);
-    resolve->result = what->result;
-    resolve->fault  = what->fault;
-    memcpy(resolve->addresses, what->addresses, sizeof resolve->addresses);
-}
-
 static void free_resolve(bwl_resolve *resolve)
 {
     (void)pthread_mutex_destroy(&resolve->mutex);
@@ -112,9 +101,9 @@ static void *look_up_in_thread(void *arg)
     findings     what    = { 0 };
 
     bool answered = look_up(resolve, 0, &what);
-    assert(answered);
+    assert(answered && what.result != 0);
     pthread_mutex_lock(&resolve->mutex);
-    store_result(resolve, &what);
+    resolve->found           = what;
     resolve->thread_is_there = false;
     bool caller_is_there     = resolve->caller_is_there;
     if (caller_is_there)
@@ -127,35 +116,16 @@ static void *look_up_in_thread(void *arg)
 
 static int start_thread(bwl_resolve *resolve, bwl_fault *fault)
 {
-    pthread_attr_t attributes;
-    pthread_t      thread;
-    sigset_t       all;
-    sigset_t       before;
+    pthread_t thread;
 
-    int error = pthread_attr_init(&attributes);
-    if (error == 0) {
-        resolve->thread_is_there = true;
-        /* Signals are for the program's own threads. */
-        (void)sigfillset(&all);
-        (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-        (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-        error = pthread_create(&thread, &attributes, look_up_in_thread, resolve);
-        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-        (void)pthread_attr_destroy(&attributes);
-    }
-    if (error == 0)
-        return BWL_OK;
-    errno = error;
-    return bwl_fail_errno(fault, "cannot start the thread that looks up a host");
+    resolve->thread_is_there = true;
+    if (bwl_thread_start(&thread, look_up_in_thread, resolve) < 0)
+        return bwl_fail_errno(fault, "cannot start the thread that looks up a host");
+    (void)pthread_detach(thread); /* it exists, and nobody joins it */
+    return BWL_OK;
 }
 
-static int getaddrinfo_of_system(const char *host, const char *port, const struct addrinfo *hints,
-                                 struct addrinfo **ret_found)
-{
-    return getaddrinfo(host, port, hints, ret_found);
-}
-
-static bwl_resolve *make(const bwl_resolve_request *request)
+static bwl_resolve *make(const bwl_dial *to)
 {
     bwl_resolve *resolve = calloc(1, sizeof *resolve);
 
@@ -163,35 +133,31 @@ static bwl_resolve *make(const bwl_resolve_request *request)
         return NULL;
     resolve->pid             = getpid();
     resolve->caller_is_there = true;
-    resolve->resolver        = request->resolver;
+    resolve->resolver        = to->resolver;
     if (resolve->resolver.look_up == NULL)
-        resolve->resolver = (bwl_resolver){ getaddrinfo_of_system, freeaddrinfo };
-    resolve->wake = request->wake;
-    resolve->arg  = request->arg;
+        resolve->resolver = (bwl_resolver){ getaddrinfo, freeaddrinfo };
+    resolve->wake = to->wake;
+    resolve->arg  = to->wake_arg;
     (void)pthread_mutex_init(&resolve->mutex, NULL); /* cannot fail for a plain one */
-    (void)snprintf(resolve->port, sizeof resolve->port, "%u", (unsigned)request->port);
-    (void)snprintf(resolve->host, sizeof resolve->host, "%s", request->host);
+    (void)snprintf(resolve->port, sizeof resolve->port, "%u", (unsigned)to->port);
+    (void)snprintf(resolve->host, sizeof resolve->host, "%s", to->host);
     return resolve;
 }
 
-int bwl_resolve_start(bwl_resolve **ret_resolve, const bwl_resolve_request *request,
-                      bwl_fault *fault)
+int bwl_resolve_start(bwl_resolve **ret_resolve, const bwl_dial *to, bwl_fault *fault)
 {
-    size_t   size   = strlen(request->host);
-    findings what   = { 0 };
-    int      status = BWL_OK;
+    size_t size   = strlen(to->host);
+    int    status = BWL_OK;
 
-    assert(request->wake != NULL);
-    assert((request->resolver.look_up == NULL) == (request->resolver.free_found == NULL));
+    assert(to->wake != NULL);
+    assert((to->resolver.look_up == NULL) == (to->resolver.free_found == NULL));
     if (size == 0 || size > BWL_RESOLVE_HOST_MAX)
         return bwl_fail(fault, BWL_STATUS_USAGE, "the name of a host has 1 to %d characters",
                         BWL_RESOLVE_HOST_MAX);
-    bwl_resolve *resolve = make(request);
+    bwl_resolve *resolve = make(to);
     if (resolve == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    if (look_up(resolve, AI_NUMERICHOST, &what))
-        store_result(resolve, &what);
-    else
+    if (!look_up(resolve, AI_NUMERICHOST, &resolve->found))
         status = start_thread(resolve, fault);
     if (status < 0) {
         free_resolve(resolve);
@@ -207,11 +173,11 @@ int bwl_resolve_take(bwl_resolve *resolve, bwl_address ret_addresses[BWL_RESOLVE
     if (resolve->pid != getpid())
         return bwl_fail(fault, BWL_STATUS_FORKED, "a lookup does not go on in a forked child");
     pthread_mutex_lock(&resolve->mutex);
-    int result = resolve->result;
+    int result = resolve->found.result;
     if (result > 0)
-        memcpy(ret_addresses, resolve->addresses, (size_t)result * sizeof *ret_addresses);
+        memcpy(ret_addresses, resolve->found.addresses, (size_t)result * sizeof *ret_addresses);
     else if (result < 0 && fault != NULL)
-        *fault = resolve->fault;
+        *fault = resolve->found.fault;
     pthread_mutex_unlock(&resolve->mutex);
     return result;
 }

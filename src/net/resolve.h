@@ -28,22 +28,22 @@ typedef struct bwl_resolver {
     void (*free_found)(struct addrinfo *found);
 } bwl_resolver;
 
-typedef struct bwl_resolve_request {
-    const char  *host; /* copied */
+/* The target of a lookup, or of a whole attempt to connect (dialer.h). */
+typedef struct bwl_dial {
+    const char  *host;
     uint16_t     port;
-    bwl_resolver resolver; /* zero: the system's, getaddrinfo                                  */
-    void (*wake)(void *arg);
-    void *arg;
-} bwl_resolve_request;
+    bwl_resolver resolver;   /* zero: the system's, getaddrinfo */
+    void (*wake)(void *arg); /* any thread: the lookup has ended */
+    void *wake_arg;
+} bwl_dial;
 
 typedef struct bwl_resolve bwl_resolve;
 
-/* Starts a lookup.  Another thread calls `wake` at most once, when there is a result; it may only
- * wake a thread (as bwl_reactor_wake does, of an open reactor), and must not call functions of this
- * file.  For a numeric address it is not called, so always take at once.  USAGE (not a valid host),
- * NOMEM, SYSTEM (no thread).  Free it with bwl_resolve_forget. */
-int bwl_resolve_start(bwl_resolve **ret_resolve, const bwl_resolve_request *request,
-                      bwl_fault *fault);
+/* Starts a lookup; the target is copied.  Another thread calls `wake` at most once, when there is a
+ * result; it may only wake a thread (as bwl_reactor_wake does, of an open reactor), and must not
+ * call functions of this file.  For a numeric address it is not called, so always take at once.
+ * USAGE (not a valid host), NOMEM, SYSTEM (no thread).  Free it with bwl_resolve_forget. */
+int bwl_resolve_start(bwl_resolve **ret_resolve, const bwl_dial *to, bwl_fault *fault);
 
 /* The number of addresses, in the order in which to try them; 0: no result yet.  UNREACHABLE: no
  * addresses, or no name server answered; NOMEM, SYSTEM; FORKED: in a forked child, where the thread

@@ -78,19 +78,13 @@ static void rest(bwl_spin *spin, bwl_ms now)
 
 void bwl_spin_learn(bwl_spin *spin, const bwl_spin_wait *wait, bool heard, bwl_ms now)
 {
-    spin->looks += wait->looks;
-    spin->sleeps += wait->slept ? 1 : 0;
     if (!wait->is_measured)
         return;
     smooth(spin, wait->took_ns);
     bool spun = wait->looks > 0;
     bool paid = spun && heard && !wait->slept && !wait->was_disturbed;
-    if (paid) {
-        spin->paid++;
+    if (paid)
         spin->pause_ms -= (spin->pause_ms + 7) / 8;
-    } else if (spun) {
-        spin->unpaid++;
-    }
     bool is_resting = now < spin->rests_until;
     if (!is_resting && ((spun && !paid) || spin->smoothed_ns > BWL_SPIN_MAX_NS))
         rest(spin, now);

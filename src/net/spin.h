@@ -50,10 +50,6 @@ typedef struct bwl_spin {
     int64_t                varies_ns;   /* its mean deviation          */
     bwl_ms                 rests_until;
     bwl_ms                 pause_ms; /* length of the next pause; 0: 1 */
-    uint64_t               looks;    /* statistics: polls, */
-    uint64_t               sleeps;   /* sleeps, */
-    uint64_t               paid;     /* successful spins, */
-    uint64_t               unpaid;   /* spins without a reply, or disturbed */
 } bwl_spin;
 
 /* One wait: its plan, and then its result. */

@@ -1,5 +1,4 @@
 #include "net/stream.h"
-#include "net/stream_tls.h"
 #include "base/fault.h"
 
 #include <errno.h>
@@ -12,7 +11,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { READ_ROOM = 4096 };
+enum { READ_ROOM = 4096, ENCRYPTED_MAX = 16 * 1024 };
 
 void bwl_stream_init(bwl_stream *conn, bwl_reactor                             *reactor,
                      void (*ready)(bwl_source *source, uint32_t events), size_t in_max)
@@ -30,7 +29,8 @@ void bwl_stream_secure(bwl_stream *conn, const bwl_tls_context *context, const c
     conn->host    = host;
 }
 
-int bwl_stream_broken(bwl_fault *fault, const char *what)
+/* Text from errno. */
+static int broken(bwl_fault *fault, const char *what)
 {
     int status = bwl_fail_errno(fault, "%s", what);
 
@@ -90,7 +90,7 @@ int bwl_stream_open(bwl_stream *conn, const bwl_address *address, bwl_fault *fau
 
     const struct sockaddr *to = (const struct sockaddr *)&address->socket;
     if (connect(conn->source.fd, to, address->size) != 0 && errno != EINPROGRESS) {
-        int status = bwl_stream_broken(fault, "cannot connect");
+        int status = broken(fault, "cannot connect");
         bwl_stream_close(conn);
         return status;
     }
@@ -180,67 +180,48 @@ void bwl_stream_commit(bwl_stream *conn, size_t size)
     conn->written += size;
 }
 
-void bwl_stream_watch_out(bwl_stream *conn, bool wants_out)
+static void watch_out(bwl_stream *conn, bool wants_out)
 {
     if (wants_out == conn->wants_out)
         return;
     conn->wants_out = wants_out;
-    /* Cannot fail for a descriptor that is watched. */
-    (void)bwl_reactor_rewatch(conn->reactor, &conn->source,
-                              wants_out ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    bwl_reactor_rewatch(conn->reactor, &conn->source, wants_out ? EPOLLIN | EPOLLOUT : EPOLLIN);
+}
+
+/* Sends a part; 0: the socket is full. */
+static ssize_t send_some(bwl_stream *conn, const char *bytes, size_t size, bwl_fault *fault)
+{
+    ssize_t sent;
+
+    do
+        sent = send(conn->source.fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (sent < 0 && errno == EINTR);
+    if (sent >= 0)
+        return sent;
+    return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : broken(fault, "the connection broke");
 }
 
 /* Sends what the kernel takes, and updates out_sent. */
 static int send_clear(bwl_stream *conn, bwl_fault *fault)
 {
     while (conn->out_sent < conn->out_size) {
-        ssize_t sent = send(conn->source.fd, conn->out + conn->out_sent,
-                            conn->out_size - conn->out_sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (sent < 0 && errno == EINTR)
-            continue;
-        if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            bwl_stream_watch_out(conn, true);
-            return BWL_OK;
-        }
+        ssize_t sent =
+            send_some(conn, conn->out + conn->out_sent, conn->out_size - conn->out_sent, fault);
         if (sent < 0)
-            return bwl_stream_broken(fault, "the connection broke");
+            return (int)sent;
+        if (sent == 0)
+            break;
         conn->out_sent += (size_t)sent;
         conn->handed_over += (uint64_t)sent;
     }
-    bwl_stream_watch_out(conn, false);
+    watch_out(conn, conn->out_sent < conn->out_size);
     return BWL_OK;
-}
-
-int bwl_stream_flush(bwl_stream *conn, bwl_fault *fault)
-{
-    int status;
-
-    if (!bwl_stream_is_open(conn))
-        return BWL_OK;
-    if (conn->tls != NULL && conn->joined)
-        status = bwl_stream_tls_flush(conn, fault);
-    else if (!conn->connecting)
-        status = send_clear(conn, fault);
-    else
-        return BWL_OK;
-    if (status == BWL_OK && conn->handed_over == conn->written) {
-        if (conn->out_size > 0)
-            explicit_bzero(conn->out, conn->out_size); /* it may have contained a password */
-        conn->out_size = 0;
-        conn->out_sent = 0;
-    }
-    return status;
-}
-
-void bwl_stream_goodbye(bwl_stream *conn)
-{
-    if (conn->tls != NULL && conn->joined)
-        bwl_stream_tls_goodbye(conn);
 }
 
 /* ---- in -------------------------------------------------------------------------------------- */
 
-bool bwl_stream_make_room(bwl_stream *conn)
+/* To read into. */
+static bool make_room(bwl_stream *conn)
 {
     if (conn->in_taken > 0) {
         memmove(conn->in, conn->in + conn->in_taken, conn->in_size - conn->in_taken);
@@ -273,21 +254,26 @@ static int received(bwl_stream *conn, ssize_t got, bwl_fault *fault)
         return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "the server closed the connection");
     if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)
         return BWL_OK;
-    return bwl_stream_broken(fault, "the connection broke");
+    return broken(fault, "the connection broke");
+}
+
+static ssize_t receive_some(bwl_stream *conn, char *ret_bytes, size_t room)
+{
+    ssize_t got;
+
+    do
+        got = recv(conn->source.fd, ret_bytes, room, MSG_DONTWAIT);
+    while (got < 0 && errno == EINTR);
+    return got;
 }
 
 /* Reads once: the rest stays in the socket until frames were consumed. */
 static int receive(bwl_stream *conn, bwl_fault *fault)
 {
-    ssize_t got;
-
-    if (!bwl_stream_make_room(conn))
+    if (!make_room(conn))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "no memory for what the server sends");
-    do
-        got = recv(conn->source.fd, conn->in + conn->in_size, conn->in_room - conn->in_size,
-                   MSG_DONTWAIT);
-    while (got < 0 && errno == EINTR);
-    return received(conn, got, fault);
+    return received(
+        conn, receive_some(conn, conn->in + conn->in_size, conn->in_room - conn->in_size), fault);
 }
 
 /* An alert record: its type, and the version that all have. */
@@ -338,7 +324,7 @@ bool bwl_stream_await_end(bwl_stream *conn)
 
 int bwl_stream_take(bwl_stream *conn, const char *bytes, ssize_t got, bwl_fault *fault)
 {
-    if (got > 0 && !bwl_stream_make_room(conn))
+    if (got > 0 && !make_room(conn))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "no memory for what the server sends");
     if (got > 0)
         memcpy(conn->in + conn->in_size, bytes, (size_t)got);
@@ -357,6 +343,158 @@ void bwl_stream_consume(bwl_stream *conn, size_t size)
     conn->in_taken += size;
 }
 
+/* ---- through a TLS session ---------------------------------------------------------------------
+ *      out (clear) --> session --> socket              in (clear) <-- session <-- socket
+ *
+ * `out` has the bytes that were not completely sent, and handed_over counts clear bytes, as without
+ * TLS; a byte counts as handed over when the socket took the first byte of its record.
+ */
+
+/* Sends the session's output.  1: all of it; 0: the socket is full; below 0: the socket is
+ * broken. */
+static int send_encrypted(bwl_stream *conn, bwl_fault *fault)
+{
+    const char *bytes;
+    size_t      size;
+
+    while ((size = bwl_tls_out(conn->tls, &bytes)) > 0) {
+        ssize_t sent = send_some(conn, bytes, size, fault);
+        if (sent <= 0)
+            return (int)sent;
+        bwl_tls_sent(conn->tls, (size_t)sent);
+        conn->handed_over = bwl_tls_handed_over(conn->tls);
+    }
+    return 1;
+}
+
+/* The session has failed: its remaining output is the alert that tells the peer the reason.  A
+ * record of ours may precede it; that is then sent as well, and counted. */
+static int failed(bwl_stream *conn, int status)
+{
+    assert(status < 0);
+    (void)send_encrypted(conn, NULL);
+    return status;
+}
+
+/* Receives once from the socket.  OK also if there is nothing. */
+static int take_encrypted(bwl_stream *conn, bwl_fault *fault)
+{
+    char   bytes[ENCRYPTED_MAX];
+    size_t room = bwl_tls_room(conn->tls);
+
+    if (room == 0)
+        return BWL_OK;
+    ssize_t got = receive_some(conn, bytes, room < sizeof bytes ? room : sizeof bytes);
+    if (got > 0) {
+        conn->heard = true;
+        return bwl_tls_feed(conn->tls, bytes, (size_t)got, fault);
+    }
+    if (got == 0)
+        bwl_tls_feed_end(conn->tls);
+    else if (errno != EAGAIN && errno != EWOULDBLOCK)
+        return broken(fault, "the connection broke");
+    return BWL_OK;
+}
+
+/* Reads all clear bytes: no event announces the rest. */
+static int read_clear(bwl_stream *conn, bwl_fault *fault)
+{
+    for (;;) {
+        if (!make_room(conn))
+            return bwl_fail(fault, BWL_STATUS_NOMEM, "no memory for what the server sends");
+        ssize_t got =
+            bwl_tls_read(conn->tls, conn->in + conn->in_size, conn->in_room - conn->in_size, fault);
+        if (got <= 0)
+            return (int)got;
+        conn->in_size += (size_t)got;
+    }
+}
+
+static int receive_encrypted(bwl_stream *conn, bwl_fault *fault)
+{
+    int status = take_encrypted(conn, fault);
+
+    if (status < 0)
+        return status; /* an error of the socket or no memory: the session does not have it */
+    if ((status = bwl_tls_step(conn->tls, fault)) < 0 || (status = read_clear(conn, fault)) < 0)
+        return failed(conn, status);
+    if (bwl_tls_is_open(conn->tls))
+        conn->connecting = false;
+    return BWL_OK;
+}
+
+/* The socket is broken.  If there is an unread alert of the peer, it has the better reason. */
+static int broken_by_peer(bwl_stream *conn, int status, bwl_fault *fault)
+{
+    bwl_fault alert = { 0 };
+
+    if (receive_encrypted(conn, &alert) != BWL_STATUS_REFUSED)
+        return status;
+    if (fault != NULL)
+        *fault = alert;
+    return BWL_STATUS_REFUSED;
+}
+
+static int flush_encrypted(bwl_stream *conn, bwl_fault *fault)
+{
+    for (;;) {
+        int sent = send_encrypted(conn, fault);
+        if (sent < 0)
+            return broken_by_peer(conn, sent, fault);
+        if (sent == 0) {
+            watch_out(conn, true);
+            return BWL_OK;
+        }
+        if (conn->connecting || conn->out_sent == conn->out_size)
+            break;
+        ssize_t taken = bwl_tls_write(conn->tls, conn->out + conn->out_sent,
+                                      conn->out_size - conn->out_sent, fault);
+        if (taken < 0)
+            return failed(conn, (int)taken);
+        if (taken == 0)
+            break; /* the session needs input first, which is followed by a flush */
+        conn->out_sent += (size_t)taken;
+    }
+    watch_out(conn, false);
+    return BWL_OK;
+}
+
+/* ---- either way ------------------------------------------------------------------------------ */
+
+int bwl_stream_flush(bwl_stream *conn, bwl_fault *fault)
+{
+    int status;
+
+    if (!bwl_stream_is_open(conn))
+        return BWL_OK;
+    if (conn->tls != NULL && conn->joined)
+        status = flush_encrypted(conn, fault);
+    else if (!conn->connecting)
+        status = send_clear(conn, fault);
+    else
+        return BWL_OK;
+    if (status == BWL_OK && conn->handed_over == conn->written) {
+        if (conn->out_size > 0)
+            explicit_bzero(conn->out, conn->out_size); /* it may have contained a password */
+        conn->out_size = 0;
+        conn->out_sent = 0;
+    }
+    return status;
+}
+
+void bwl_stream_goodbye(bwl_stream *conn)
+{
+    const char *bytes;
+
+    /* A pending record would be sent with the goodbye: it does not count as handed over, so it must
+     * not be sent now. */
+    if (conn->tls == NULL || conn->connecting || conn->out_size > 0 ||
+        bwl_tls_out(conn->tls, &bytes) > 0)
+        return;
+    bwl_tls_goodbye(conn->tls);
+    (void)send_encrypted(conn, NULL);
+}
+
 /* ---- events ---------------------------------------------------------------------------------- */
 
 static int end_connecting(bwl_stream *conn, bwl_fault *fault)
@@ -365,10 +503,10 @@ static int end_connecting(bwl_stream *conn, bwl_fault *fault)
     socklen_t size  = sizeof error;
 
     if (getsockopt(conn->source.fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
-        return bwl_stream_broken(fault, "cannot connect");
+        return broken(fault, "cannot connect");
     if (error != 0) {
         errno = error;
-        return bwl_stream_broken(fault, "cannot connect");
+        return broken(fault, "cannot connect");
     }
     struct sockaddr_storage peer;
     size = sizeof peer;
@@ -381,15 +519,20 @@ static int end_connecting(bwl_stream *conn, bwl_fault *fault)
 
 int bwl_stream_step(bwl_stream *conn, uint32_t events, bwl_fault *fault)
 {
-    int status = BWL_OK;
+    bool may_receive = (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0;
+    int  status      = BWL_OK;
 
     if (!conn->joined && (events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0)
         status = end_connecting(conn, fault);
-    if (status == BWL_OK && conn->tls != NULL && conn->joined)
-        return bwl_stream_tls_step(conn, (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0, fault);
+    if (status == BWL_OK && conn->tls != NULL && conn->joined) {
+        if (may_receive || conn->connecting)
+            status = receive_encrypted(conn, fault);
+        /* Always: a step of the handshake, or a reply to the peer's, may have produced output. */
+        return status < 0 ? status : bwl_stream_flush(conn, fault);
+    }
     if (status == BWL_OK && (events & EPOLLOUT) != 0)
         status = bwl_stream_flush(conn, fault);
-    if (status == BWL_OK && (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0)
+    if (status == BWL_OK && may_receive)
         status = receive(conn, fault);
     return status;
 }

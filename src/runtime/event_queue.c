@@ -14,51 +14,44 @@ static void post(bwl_event_queue *queue, bwl_queued_event *event, bwl_queued_eve
     event->kind = kind;
     if (!is_new)
         return;
-    event->next     = NULL;
-    event->previous = queue->last;
-    if (queue->last != NULL)
-        queue->last->next = event;
-    else
-        queue->first = event;
-    queue->last = event;
+    event->next           = &queue->ends;
+    event->previous       = queue->ends.previous;
+    event->previous->next = event;
+    queue->ends.previous  = event;
 }
 
-static void drop(bwl_event_queue *queue, bwl_queued_event *event)
+void bwl_event_queue_init(bwl_event_queue *queue)
+{
+    queue->ends.next     = &queue->ends;
+    queue->ends.previous = &queue->ends;
+}
+
+static void drop(bwl_queued_event *event)
 {
     if (event->kind == 0)
         return;
-    if (event->next != NULL)
-        event->next->previous = event->previous;
-    else
-        queue->last = event->previous;
-    if (event->previous != NULL)
-        event->previous->next = event->next;
-    else
-        queue->first = event->next;
-    *event = (bwl_queued_event){ 0 };
+    event->next->previous = event->previous;
+    event->previous->next = event->next;
+    *event                = (bwl_queued_event){ 0 };
 }
 
 bwl_queued_event_kind bwl_event_queue_take(bwl_shard *shard, bwl_lock **ret_lock,
                                            bwl_operation **ret_operation)
 {
-    bwl_queued_event *first = shard->events.first;
+    bwl_queued_event *first = shard->events.ends.next;
 
-    *ret_lock      = NULL;
-    *ret_operation = NULL;
-    if (first == NULL)
+    shard->events.is_subscribed = true;
+    *ret_lock                   = NULL;
+    *ret_operation              = NULL;
+    if (first == &shard->events.ends)
         return 0;
     bwl_queued_event_kind kind = first->kind;
     if (kind == BWL_EVENT_ENDED)
         *ret_operation = (bwl_operation *)((char *)first - offsetof(bwl_operation, event));
     else
         *ret_lock = (bwl_lock *)((char *)first - offsetof(bwl_lock, face.event));
-    drop(&shard->events, first);
+    drop(first);
     return kind;
-}
-
-void bwl_event_queue_subscribe(bwl_shard *shard)
-{
-    shard->events.is_subscribed = true;
 }
 
 void bwl_operation_watch(bwl_operation *operation)
@@ -85,7 +78,7 @@ void bwl_operation_show_end(bwl_operation *operation)
 void bwl_operation_forget(bwl_operation *operation)
 {
     operation->watched = false;
-    drop(&operation->lock->shard->events, &operation->event);
+    drop(&operation->event);
 }
 
 /* Makes the descriptor readable from `at` on.  bwl_ms rounds up to whole milliseconds. */
@@ -106,17 +99,6 @@ static void set_loss(bwl_lock *lock, bwl_ms at)
     (void)status;
 }
 
-void bwl_lock_hide(bwl_lock *lock)
-{
-    lock->face.is_attached       = false;
-    lock->face.loss_was_reported = false;
-    lock->face.was_in_trouble    = false;
-    lock->face.loss_fd           = -1;
-    lock->face.loss_at           = BWL_NEVER;
-    lock->face.event             = (bwl_queued_event){ 0 };
-    lock->user                   = NULL;
-}
-
 void bwl_lock_attach(bwl_lock *lock)
 {
     lock->face.is_attached = true;
@@ -125,7 +107,7 @@ void bwl_lock_attach(bwl_lock *lock)
 
 void bwl_lock_detach(bwl_lock *lock)
 {
-    drop(&lock->shard->events, &lock->face.event);
+    drop(&lock->face.event); /* no hold is left that it could name */
     if (lock->face.loss_fd >= 0)
         (void)close(lock->face.loss_fd); /* nothing was written to it */
     lock->face.loss_fd     = -1;
@@ -141,7 +123,7 @@ void bwl_lock_show(bwl_lock *lock)
 
     assert(lock->face.is_attached);
     if (bwl_hold_is_acquiring(&lock->base.hold)) { /* a yield: nothing is lost */
-        drop(queue, &lock->face.event);
+        drop(&lock->face.event);
         lock->face.was_in_trouble = false;
         if (lock->face.loss_fd >= 0)
             set_loss(lock, BWL_NEVER);
@@ -162,7 +144,7 @@ void bwl_lock_show(bwl_lock *lock)
         post(queue, &lock->face.event, BWL_EVENT_ERROR);
         is_new = true;
     } else if (!troubled && lock->face.event.kind == BWL_EVENT_ERROR) {
-        drop(queue, &lock->face.event); /* over before the caller has seen it */
+        drop(&lock->face.event); /* over before the caller has seen it */
     }
     lock->face.was_in_trouble = troubled;
     if (is_new && queue->is_subscribed)

@@ -41,19 +41,18 @@ typedef struct bwl_lock_face {
     bwl_queued_event event;
 } bwl_lock_face;
 
-/* Of one shard, the oldest event first. */
+/* Of one shard: a ring, the oldest event after `ends`. */
 typedef struct bwl_event_queue {
-    bwl_queued_event *first;
-    bwl_queued_event *last;
-    bool              is_subscribed; /* the caller takes events: notify its event loop */
+    bwl_queued_event ends;
+    bool             is_subscribed; /* the caller takes events: notify its event loop */
 } bwl_event_queue;
 
-/* Removes the oldest event, and writes its lock or its operation.  0: the queue is empty. */
+void bwl_event_queue_init(bwl_event_queue *queue);
+
+/* Removes the oldest event, and writes its lock or its operation.  0: the queue is empty.  From now
+ * on the caller is notified of each event. */
 bwl_queued_event_kind bwl_event_queue_take(struct bwl_shard *shard, struct bwl_lock **ret_lock,
                                            struct bwl_operation **ret_operation);
-
-/* Notifies the caller of each event from now on. */
-void bwl_event_queue_subscribe(struct bwl_shard *shard);
 
 /* Queues the end of this operation, now or when it ends. */
 void bwl_operation_watch(struct bwl_operation *operation);
@@ -63,9 +62,6 @@ void bwl_operation_show_end(struct bwl_operation *operation);
 
 /* The caller finishes the operation: its event is dropped. */
 void bwl_operation_forget(struct bwl_operation *operation);
-
-/* Initialises the caller's view of a new lock. */
-void bwl_lock_hide(struct bwl_lock *lock);
 
 /* Attach when the caller gets the lock as a hold, detach when it no longer has it.  Detach closes
  * the descriptor; it does nothing to a lock that is not attached. */

@@ -8,10 +8,7 @@
 
 enum { ROOM_AT_FIRST = 8 };
 
-typedef struct bwl_local_group bwl_local_group;
-
 struct bwl_local_group {
-    bwl_lock_group      base; /* first: a lock points to it */
     bwl_shard          *shard;
     bwl_group           group;
     bwl_local_waiter   *waiters; /* index 0 is unused */
@@ -28,25 +25,11 @@ struct bwl_local_group {
     bwl_fault           why; /* the store lock's latest failure */
 };
 
-typedef struct part {
-    bwl_local_waiter_id number; /* 0: none yet */
-} part;
-
 /* ---- new and free ---------------------------------------------------------------------------- */
-
-static bwl_local_group *group_of(const bwl_lock *lock)
-{
-    return (bwl_local_group *)(void *)lock->group;
-}
 
 static bool is_store_lock(const bwl_lock *lock)
 {
-    return lock->group != NULL && group_of(lock)->store == lock;
-}
-
-bool bwl_lock_is_local_waiter(const bwl_lock *lock)
-{
-    return lock->engine == &bwl_local_group_engine;
+    return lock->group != NULL && lock->group->store == lock;
 }
 
 static const bwl_lock_group_calls group_calls;
@@ -57,9 +40,9 @@ static bwl_local_group *group_new(bwl_shard *shard, const char *name, size_t nam
 
     if (s == NULL)
         return NULL;
-    s->base.calls = &group_calls;
-    s->shard      = shard;
-    s->name_size  = (uint16_t)name_size;
+    shard->group_calls = &group_calls;
+    s->shard           = shard;
+    s->name_size       = (uint16_t)name_size;
     memcpy(s->name, name, name_size);
     bwl_group_init(&s->group, shard->host.settings.handoffs_max, shard->host.settings.handoffs_ms);
     return s;
@@ -100,20 +83,20 @@ static bool take_waiter(bwl_local_group *s, bwl_lock *lock)
 {
     if (s->vacant == 0 && !grow(s))
         return false;
-    bwl_local_waiter_id n             = s->vacant;
-    s->vacant                         = s->waiters[n].next;
-    s->waiters[n]                     = (bwl_local_waiter){ .state = BWL_LOCAL_WAITER_EMPTY };
-    s->locks[n]                       = lock;
-    ((part *)lock->base.part)->number = n;
-    lock->group                       = &s->base;
+    bwl_local_waiter_id n                   = s->vacant;
+    s->vacant                               = s->waiters[n].next;
+    s->waiters[n]                           = (bwl_local_waiter){ .state = BWL_LOCAL_WAITER_EMPTY };
+    s->locks[n]                             = lock;
+    *(bwl_local_waiter_id *)lock->base.part = n;
+    lock->group                             = s;
     s->taken++;
     return true;
 }
 
 static void free_waiter(bwl_lock *lock)
 {
-    bwl_local_group    *s = group_of(lock);
-    bwl_local_waiter_id n = ((part *)lock->base.part)->number;
+    bwl_local_group    *s = lock->group;
+    bwl_local_waiter_id n = *(bwl_local_waiter_id *)lock->base.part;
 
     if (n == 0)
         return;
@@ -128,7 +111,7 @@ static void free_waiter(bwl_lock *lock)
 
 static void closing(bwl_lock *lock)
 {
-    bwl_local_group *s = group_of(lock);
+    bwl_local_group *s = lock->group;
 
     if (!is_store_lock(lock))
         return;
@@ -163,7 +146,7 @@ static void acquire(bwl_local_group *s, bwl_ms lease_ms)
     };
 
     drop_store_lock(s);
-    if (bwl_lock_new(&s->store, s->shard, s->name, &terms, &fault) < 0) {
+    if (bwl_lock_new(&s->store, s->shard, s->shard->host.engine, s->name, &terms, &fault) < 0) {
         s->store = NULL;
         s->why   = fault;
         bwl_group_on_store_result(&s->group, s->waiters,
@@ -171,7 +154,7 @@ static void acquire(bwl_local_group *s, bwl_ms lease_ms)
                                   s->shard->host.latest);
         return;
     }
-    s->store->group = &s->base;
+    s->store->group = s;
     bwl_lock_acquire(s->store, &s->operation, BWL_NEVER);
 }
 
@@ -192,7 +175,7 @@ static void cancel(bwl_local_group *s)
 
 static void completed(bwl_lock *lock, bwl_outcome_kind kind)
 {
-    bwl_local_group *s = group_of(lock);
+    bwl_local_group *s = lock->group;
 
     if (!is_store_lock(lock) || s->shard->host.closing || kind == BWL_CANCELLED)
         return; /* the group itself has cancelled it */
@@ -222,7 +205,7 @@ static void complete(bwl_local_group *s, const bwl_group_action *action)
     bwl_operation *operation = lock->operation;
     if (!is_good && action->outcome.kind != BWL_QUEUED)
         lock->base.why = s->why;
-    bwl_lock_event(lock,
+    bwl_lock_event(&lock->base,
                    bwl_group_action_event(action)); /* may free the lock, but not the operation */
     if (action->tag == 0 && operation != NULL)
         wake_runner(s->shard, operation);
@@ -259,23 +242,16 @@ static void run(bwl_local_group *s)
     free_if_over(s);
 }
 
-static bwl_lock_group *step_begins(bwl_lock *lock)
+static void stepped(const bwl_lock *lock)
 {
+    bwl_local_group *s = lock->group;
+
     if (!is_store_lock(lock))
-        return NULL;
-    group_of(lock)->pins++;
-    return lock->group;
-}
-
-static void step_ends(bwl_lock_group *group, const bwl_lock *lock)
-{
-    bwl_local_group *s = (bwl_local_group *)(void *)group;
-
-    if (s->store == lock && bwl_hold_is_held(&lock->base.hold)) {
+        return;
+    if (bwl_hold_is_held(&lock->base.hold)) {
         s->why = lock->base.why;
         bwl_group_on_store_status(&s->group, lock->base.hold.until, lock->base.hold.last_error);
     }
-    s->pins--;
     run(s);
 }
 
@@ -283,15 +259,15 @@ static void step_ends(bwl_lock_group *group, const bwl_lock *lock)
 
 static int waiter_prepare(bwl_engine_lock *lock, bwl_fault *fault)
 {
-    (void)fault; /* cannot fail */
-    *(part *)lock->part = (part){ 0 };
+    (void)fault;                            /* cannot fail */
+    *(bwl_local_waiter_id *)lock->part = 0; /* none yet */
     return BWL_OK;
 }
 
 static bool waiter_send(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply)
 {
-    bwl_local_group    *s     = group_of(bwl_lock_of_engine(lock));
-    bwl_local_waiter_id n     = ((part *)lock->part)->number;
+    bwl_local_group    *s     = bwl_lock_of_engine(lock)->group;
+    bwl_local_waiter_id n     = *(bwl_local_waiter_id *)lock->part;
     bwl_ms              lease = lock->hold.request.lease_ms;
 
     (void)ret_reply; /* results go through the group, in its order */
@@ -311,11 +287,12 @@ static void waiter_forget(bwl_engine_lock *lock)
     free_waiter(bwl_lock_of_engine(lock));
 }
 
-const bwl_engine bwl_local_group_engine = {
+/* The engine of a local waiter: its commands go to the group instead of the store. */
+static const bwl_engine waiter_engine = {
     .scheme    = "local-group",
     .protocol  = &bwl_local_waiter_protocol,
     .has_lease = true,
-    .lock_size = sizeof(part),
+    .lock_size = sizeof(bwl_local_waiter_id), /* its number in the group */
     .prepare   = waiter_prepare,
     .send      = waiter_send,
     .forget    = waiter_forget,
@@ -323,7 +300,7 @@ const bwl_engine bwl_local_group_engine = {
 
 static bwl_outcome_kind result(bwl_lock *lock, bwl_outcome_kind kind)
 {
-    const bwl_lock *store = bwl_lock_is_local_waiter(lock) ? group_of(lock)->store : NULL;
+    const bwl_lock *store = lock->engine == &waiter_engine ? lock->group->store : NULL;
 
     if (kind != BWL_TIMED_OUT || store == NULL || !bwl_hold_is_acquiring(&store->base.hold))
         return kind;
@@ -336,11 +313,10 @@ static bwl_outcome_kind result(bwl_lock *lock, bwl_outcome_kind kind)
 }
 
 static const bwl_lock_group_calls group_calls = {
-    .result      = result,
-    .completed   = completed,
-    .step_begins = step_begins,
-    .step_ends   = step_ends,
-    .closing     = closing,
+    .result    = result,
+    .completed = completed,
+    .stepped   = stepped,
+    .closing   = closing,
 };
 
 /* ---- joining --------------------------------------------------------------------------------- */
@@ -361,7 +337,7 @@ static int join(bwl_lock **ret_lock, bwl_local_group *s, const bwl_terms *terms,
 
     own.renews = false; /* the lock in the store renews */
     s->pins++;
-    int status = bwl_lock_new_in(&lock, s->shard, &bwl_local_group_engine, s->name, &own, fault);
+    int status = bwl_lock_new(&lock, s->shard, &waiter_engine, s->name, &own, fault);
     if (status == BWL_OK && !take_waiter(s, lock)) {
         bwl_lock_drop_handle(lock);
         status = bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
@@ -380,15 +356,16 @@ int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name
     size_t           name_size = strnlen(name, BWL_NAME_MAX + 1);
     bool             may       = may_be_joined(shard);
     bwl_lock        *other   = may && waits ? bwl_named_find(&shard->named, name, name_size) : NULL;
-    bwl_local_group *waiters = other != NULL ? group_of(other) : NULL;
+    bwl_local_group *waiters = other != NULL ? other->group : NULL;
     int              status;
 
     if (other != NULL && waiters == NULL)
         waiters = group_new(shard, name, name_size);
     if (other != NULL && waiters == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    status = waiters != NULL ? join(ret_lock, waiters, terms, fault)
-                             : bwl_lock_new(ret_lock, shard, name, terms, fault);
+    status = waiters != NULL
+                 ? join(ret_lock, waiters, terms, fault)
+                 : bwl_lock_new(ret_lock, shard, shard->host.engine, name, terms, fault);
     if (status == BWL_OK && may)
         (void)bwl_named_add(&shard->named,
                             *ret_lock); /* if it cannot be added, other waiters do not join it */

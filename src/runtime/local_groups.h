@@ -15,13 +15,7 @@
 #include "lock/local_group.h"
 #include "runtime/lock.h"
 
-/* The engine of a local waiter: its commands go to the group instead of the store. */
-extern const bwl_engine bwl_local_group_engine;
-
 /* Makes the lock of an acquire, not yet started: a local waiter if the name is in use here, the
  * acquire `waits`, and the protocol has a queue.  USAGE (the name), NOMEM, SYSTEM. */
 int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name,
                          const bwl_terms *terms, bool waits, bwl_fault *fault);
-
-/* Whether it is a local waiter, which the store does not know. */
-bool bwl_lock_is_local_waiter(const bwl_lock *lock);

@@ -1,13 +1,10 @@
 #include "runtime/lock.h"
-#include "core/token_format.h"
+#include "core/token.h"
 #include "core/text.h"
 #include "base/clock.h"
 #include "base/fault.h"
-#include "runtime/shards.h"
 
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,21 +12,19 @@
 
 static void link_in(bwl_shard *shard, bwl_lock *lock)
 {
-    lock->next = shard->locks;
+    lock->next  = shard->locks;
+    lock->where = &shard->locks;
     if (lock->next != NULL)
-        lock->next->previous = lock;
+        lock->next->where = &lock->next;
     shard->locks = lock;
     shard->locks_count++;
 }
 
 static void link_out(bwl_lock *lock)
 {
+    *lock->where = lock->next;
     if (lock->next != NULL)
-        lock->next->previous = lock->previous;
-    if (lock->previous != NULL)
-        lock->previous->next = lock->next;
-    else
-        lock->shard->locks = lock->next;
+        lock->next->where = lock->where;
     lock->shard->locks_count--;
 }
 
@@ -37,7 +32,7 @@ static void timer_expired(bwl_timer *timer)
 {
     bwl_lock *lock = (bwl_lock *)((char *)timer - offsetof(bwl_lock, timer));
 
-    bwl_lock_event(lock, (bwl_event){ .kind = BWL_ALARM });
+    bwl_lock_event(&lock->base, (bwl_event){ .kind = BWL_ALARM });
 }
 
 static const bwl_protocol *protocol_of(const bwl_shard *shard, const bwl_engine *engine)
@@ -71,14 +66,8 @@ int bwl_check_lease(const bwl_shard *shard, bwl_ms lease_ms, bwl_fault *fault)
                     (long long)lease_ms);
 }
 
-int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const char *name, const bwl_terms *terms,
-                 bwl_fault *fault)
-{
-    return bwl_lock_new_in(ret_lock, shard, shard->host.engine, name, terms, fault);
-}
-
-int bwl_lock_new_in(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine,
-                    const char *name, const bwl_terms *terms, bwl_fault *fault)
+int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine, const char *name,
+                 const bwl_terms *terms, bwl_fault *fault)
 {
     size_t      name_size = strnlen(name, BWL_NAME_MAX + 1);
     const char *wrong     = bwl_name_fault(name, name_size);
@@ -103,10 +92,8 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *eng
     lock->shard              = shard;
     lock->engine             = engine;
     lock->group              = NULL;
-    lock->completed          = NULL;
     lock->name_pin           = NULL;
     lock->is_named           = false;
-    lock->previous           = NULL;
     lock->operation          = NULL;
     lock->base.part          = lock + 1;
     lock->base.latest_tag    = 0;
@@ -118,7 +105,8 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *eng
     lock->base.in_background = false;
     lock->saw_foreign        = false;
     lock->reads_wall         = reads_wall(&lock->base.hold);
-    bwl_lock_hide(lock);
+    lock->user               = NULL;
+    lock->face               = (bwl_lock_face){ .loss_fd = -1, .loss_at = BWL_NEVER };
     bwl_fault_clear(&lock->base.why);
     lock->base.name_size = (uint16_t)name_size;
     memcpy(lock->base.name, name, name_size + 1);
@@ -139,7 +127,7 @@ void bwl_lock_free(bwl_lock *lock)
     bwl_timers_set(&lock->shard->loop.timers, &lock->timer, BWL_NEVER); /* the heap points to it */
     bwl_named_remove(&lock->shard->named, lock);
     if (lock->group != NULL)
-        lock->group->calls->closing(lock);
+        lock->shard->group_calls->closing(lock);
     lock->engine->forget(&lock->base);
     bwl_lock_detach(lock);
     link_out(lock);
@@ -165,13 +153,15 @@ void bwl_lock_drop_handle(bwl_lock *lock)
     free_if_done(lock);
 }
 
-void bwl_lock_pin(bwl_lock *lock)
+void bwl_lock_pin(bwl_engine_lock *base)
 {
-    lock->pins++;
+    bwl_lock_of_engine(base)->pins++;
 }
 
-void bwl_lock_unpin(bwl_lock *lock)
+void bwl_lock_unpin(bwl_engine_lock *base)
 {
+    bwl_lock *lock = bwl_lock_of_engine(base);
+
     assert(lock->pins > 0);
     lock->pins--;
     free_if_done(lock);
@@ -179,37 +169,68 @@ void bwl_lock_unpin(bwl_lock *lock)
 
 /* Whether an event can still affect the caller's result.  It cannot once the caller has the result,
  * or once the attempt has failed. */
-bool bwl_lock_takes_error(const bwl_lock *lock)
+static bool takes_error(const bwl_hold *hold)
 {
-    switch (lock->base.hold.state) {
-    case BWL_HOLD_IDLE:
-    case BWL_HOLD_ACQUIRING:
-    case BWL_HOLD_RESOLVING:
-    case BWL_HOLD_WAITING:
-    case BWL_HOLD_QUEUED:
-    case BWL_HOLD_HELD:
-    case BWL_HOLD_RENEWING:
-    case BWL_HOLD_YIELDING:
-    case BWL_HOLD_RELEASING: return true;
-    case BWL_HOLD_DISCARDING:
-    case BWL_HOLD_REVOKED:
-    case BWL_HOLD_LEAVING:
-    case BWL_HOLD_ABANDONING:
-    case BWL_HOLD_OVER: return false;
-    }
-    bwl_unreachable("a state outside of its enum");
+    return hold->state == BWL_HOLD_IDLE || hold->state == BWL_HOLD_RELEASING ||
+           bwl_hold_is_held(hold) ||
+           (bwl_hold_is_acquiring(hold) && hold->state != BWL_HOLD_DISCARDING);
 }
 
-void bwl_lock_set_error(bwl_lock *lock, const char *format, ...)
+void bwl_lock_set_fault(bwl_engine_lock *lock, const bwl_fault *why)
 {
-    va_list arguments;
+    if (takes_error(&lock->hold) && why != NULL)
+        lock->why = *why;
+    else if (takes_error(&lock->hold))
+        bwl_fault_clear(&lock->why);
+}
 
-    if (!bwl_lock_takes_error(lock))
-        return;
-    bwl_fault_clear(&lock->base.why);
-    va_start(arguments, format);
-    (void)vsnprintf(lock->base.why.text, sizeof lock->base.why.text, format, arguments);
-    va_end(arguments);
+bool bwl_lock_is_awaited(const bwl_engine_lock *lock)
+{
+    return ((const bwl_lock *)(const void *)lock)->operation != NULL;
+}
+
+/* ---- releases in the background: their end --------------------------------------------------- */
+
+/* A thread that waits for the end of all is also signalled at the first failure. */
+static void check_end(bwl_shard *shard)
+{
+    bwl_background *b       = &shard->background;
+    bool            is_over = b->count == 0 || b->first != NULL || b->dropped > 0;
+
+    if (is_over)
+        bwl_loop_complete(&shard->loop, &b->end, BWL_RELEASED);
+    else
+        b->end.result = BWL_PENDING;
+}
+
+static void report_later(bwl_background *b, bwl_lock *lock, bwl_outcome_kind kind)
+{
+    lock->has_handle      = true; /* until it is reported */
+    lock->ended_as        = kind;
+    lock->next_unreported = NULL;
+    if (b->last != NULL)
+        b->last->next_unreported = lock;
+    else
+        b->first = lock;
+    b->last = lock;
+    b->unreported++;
+}
+
+static void end_in_background(bwl_lock *lock, bwl_outcome_kind kind)
+{
+    bwl_background *b = &lock->shard->background;
+
+    assert(lock->base.in_background && !lock->has_handle);
+    assert(b->count > 0);
+    lock->base.in_background = false;
+    b->count--;
+    if (kind != BWL_RELEASED && b->unreported < BWL_UNREPORTED_MAX) {
+        report_later(b, lock, kind);
+    } else if (kind != BWL_RELEASED) {
+        b->dropped++;
+        b->dropped_lost += kind == BWL_LOST ? 1 : 0;
+    }
+    check_end(lock->shard);
 }
 
 /* ---- effects --------------------------------------------------------------------------------- */
@@ -221,12 +242,12 @@ static void end_operation(bwl_lock *lock, bwl_outcome_kind kind)
     bwl_operation *operation = lock->operation;
 
     if (lock->group != NULL)
-        kind = lock->group->calls->result(lock, kind);
-    if (lock->completed != NULL && operation == NULL)
-        lock->completed(lock, kind);
+        kind = lock->shard->group_calls->result(lock, kind);
+    if (lock->base.in_background && operation == NULL)
+        end_in_background(lock, kind);
     lock->operation = NULL;
     if (lock->group != NULL)
-        lock->group->calls->completed(lock, kind);
+        lock->shard->group_calls->completed(lock, kind);
     if (operation == NULL)
         return; /* bwl_lock_show reports a loss */
     operation->completion.result = kind;
@@ -277,23 +298,24 @@ static void handle_event(bwl_lock *lock, bwl_event *ev)
     bwl_no_effects(&fx);
     ev->fresh   = fresh_bits(lock);
     ev->wall_ns = lock->reads_wall ? bwl_clock_wall_ns() : 0;
-    bwl_lock_pin(lock);
+    bwl_lock_pin(&lock->base);
     bwl_hold_event(&lock->base.hold, ev, &fx);
     step(lock, &fx);
-    bwl_lock_unpin(lock);
+    bwl_lock_unpin(&lock->base);
 }
 
-void bwl_lock_revoke(bwl_lock *lock)
+void bwl_lock_revoke(bwl_engine_lock *base)
 {
+    bwl_lock   *lock = bwl_lock_of_engine(base);
     bwl_effects fx;
 
     if (!bwl_hold_is_held(&lock->base.hold))
         return;
     bwl_no_effects(&fx);
-    bwl_lock_pin(lock);
+    bwl_lock_pin(&lock->base);
     bwl_hold_revoke(&lock->base.hold, bwl_shard_now(lock->shard), &fx);
     step(lock, &fx);
-    bwl_lock_unpin(lock);
+    bwl_lock_unpin(&lock->base);
 }
 
 /* The time limit has expired.  Withdraws commands that were not sent, after which there may be
@@ -307,21 +329,23 @@ static void time_is_up(bwl_lock *lock, bwl_ms now)
     if (now < bwl_hold_result_deadline(&lock->base.hold))
         return;
     bwl_no_effects(&fx);
-    bwl_lock_set_error(lock, "no answer within %lld ms",
+    bwl_host_set_error(&lock->base, "no answer within %lld ms",
                        (long long)lock->base.hold.terms.answer_ms);
     bwl_hold_time_up(&lock->base.hold, now, &fx);
     step(lock, &fx);
 }
 
-void bwl_lock_event(bwl_lock *lock, bwl_event ev)
+void bwl_lock_event(bwl_engine_lock *base, bwl_event ev)
 {
+    bwl_lock *lock = bwl_lock_of_engine(base);
+
     lock->saw_foreign = ev.answer == BWL_FOREIGN_VALUE;
     ev.now            = bwl_shard_now(lock->shard);
-    bwl_lock_pin(lock);
+    bwl_lock_pin(&lock->base);
     if (ev.kind == BWL_ALARM && ev.now >= lock->time_is_up_at)
         time_is_up(lock, ev.now);
     handle_event(lock, &ev);
-    bwl_lock_unpin(lock);
+    bwl_lock_unpin(&lock->base);
 }
 
 /* A reply that is known at once gets the time of the command: a lease counted from it ends slightly
@@ -356,13 +380,12 @@ static bwl_ms time_is_up_at(const bwl_lock *lock)
     return unsent_by > lock->shard->host.latest ? bwl_ms_min(unsent_by, told_by) : told_by;
 }
 
-/* Carries out the effects.  The lock is pinned.  The timer comes last: a reply that is known at once
- * makes a step of its own, which has set it. */
+/* Carries out the effects.  The lock is pinned.  The timer comes after the sends: a reply that is
+ * known at once makes a step of its own, which has set it. */
 static void step(bwl_lock *lock, const bwl_effects *fx)
 {
-    bwl_lock_group *group = lock->group != NULL ? lock->group->calls->step_begins(lock) : NULL;
-    bwl_loop       *loop  = &lock->shard->loop;
-    unsigned        steps = ++lock->steps_count;
+    bwl_loop *loop  = &lock->shard->loop;
+    unsigned  steps = ++lock->steps_count;
 
     if (fx->outcome.kind != BWL_PENDING)
         end_operation(lock, fx->outcome.kind);
@@ -374,8 +397,8 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
         lock->time_is_up_at = time_is_up_at(lock);
         bwl_loop_set_timer(loop, &lock->timer, bwl_ms_min(wake, lock->time_is_up_at));
     }
-    if (group != NULL)
-        group->calls->step_ends(group, lock);
+    if (lock->group != NULL)
+        lock->shard->group_calls->stepped(lock);
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */
@@ -385,7 +408,7 @@ static void begin(bwl_lock *lock, bwl_operation *operation, bwl_verb verb)
     assert(lock->operation == NULL);
     *operation = (bwl_operation){ .lock = lock, .verb = verb, .completion.result = BWL_PENDING };
     lock->operation = operation;
-    bwl_lock_pin(lock);
+    bwl_lock_pin(&lock->base);
 }
 
 void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
@@ -399,7 +422,7 @@ void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
     bwl_ms wait_deadline = wait_ms < 0 ? now + wait_ms : bwl_ms_add(now, wait_ms);
     bwl_hold_acquire(&lock->base.hold, &fresh, moment(lock, now), wait_deadline, &fx);
     step(lock, &fx);
-    bwl_lock_unpin(lock);
+    bwl_lock_unpin(&lock->base);
 }
 
 void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms)
@@ -414,7 +437,7 @@ void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms)
     } else {
         end_operation(lock, BWL_LOST);
     }
-    bwl_lock_unpin(lock);
+    bwl_lock_unpin(&lock->base);
 }
 
 /* The caller has dropped a lost hold: deletes what is left of it in the store. */
@@ -443,7 +466,7 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
         end_operation(lock, BWL_LOST);
         delete_leftover(lock);
     }
-    bwl_lock_unpin(lock);
+    bwl_lock_unpin(&lock->base);
 }
 
 /* The lock stays attached: it ends as the same hold, or as a lost one. */
@@ -463,7 +486,7 @@ void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
     } else {
         end_operation(lock, BWL_LOST);
     }
-    bwl_lock_unpin(lock);
+    bwl_lock_unpin(&lock->base);
 }
 
 void bwl_lock_cancel(bwl_operation *operation)
@@ -479,10 +502,67 @@ void bwl_lock_cancel(bwl_operation *operation)
         end_operation(lock, BWL_CANCELLED);
         return;
     }
-    bwl_lock_pin(lock);
+    bwl_lock_pin(&lock->base);
     bwl_hold_cancel(&lock->base.hold, bwl_shard_now(lock->shard), &fx);
     step(lock, &fx);
-    bwl_lock_unpin(lock);
+    bwl_lock_unpin(&lock->base);
+}
+
+int bwl_lock_await(bwl_operation *operation, bwl_ms until, bwl_fault *fault)
+{
+    int status = bwl_loop_wait(&operation->lock->shard->loop, &operation->completion, until, fault);
+
+    if (status < 0)
+        bwl_lock_cancel(operation);
+    return status;
+}
+
+/* ---- releases in the background -------------------------------------------------------------- */
+
+bool bwl_lock_release_in_background(bwl_lock *lock, bwl_operation *operation)
+{
+    bwl_shard *shard = lock->shard;
+
+    assert(lock->operation == NULL && !lock->base.in_background);
+    lock->base.in_background = true;
+    bwl_lock_release(lock, operation);
+    if (operation->completion.result != BWL_PENDING) {
+        lock->base.in_background = false;
+        return true;
+    }
+    assert(lock->operation == operation);
+    lock->operation  = NULL;
+    lock->has_handle = false;
+    shard->background.count++;
+    check_end(shard);
+    return false;
+}
+
+bwl_lock *bwl_background_take(bwl_shard *shard)
+{
+    bwl_background *b    = &shard->background;
+    bwl_lock       *lock = b->first;
+
+    if (lock == NULL)
+        return NULL;
+    b->first = lock->next_unreported;
+    if (b->first == NULL)
+        b->last = NULL;
+    b->unreported--;
+    check_end(shard);
+    return lock;
+}
+
+size_t bwl_background_take_dropped(bwl_shard *shard, size_t *ret_lost)
+{
+    bwl_background *b       = &shard->background;
+    size_t          dropped = b->dropped;
+
+    *ret_lost       = b->dropped_lost;
+    b->dropped      = 0;
+    b->dropped_lost = 0;
+    check_end(shard);
+    return dropped;
 }
 
 /* ---- closing --------------------------------------------------------------------------------- */
@@ -494,14 +574,14 @@ static void release_second_token(bwl_lock *lock)
     bwl_event ev = { .kind = BWL_REPLY, .tag = lock->base.latest_tag, .answer = BWL_NO };
 
     if (lock->base.hold.protocol->yields && lock->base.hold.state == BWL_HOLD_LEAVING)
-        bwl_lock_event(lock, ev);
+        bwl_lock_event(&lock->base, ev);
 }
 
 void bwl_lock_let_go(bwl_lock *lock)
 {
     bwl_operation operation;
 
-    bwl_lock_pin(lock);
+    bwl_lock_pin(&lock->base);
     if (lock->operation != NULL)
         bwl_lock_cancel(lock->operation);
     bool is_ours = bwl_hold_is_held(&lock->base.hold) || lock->base.hold.state == BWL_HOLD_REVOKED;
@@ -525,8 +605,8 @@ static void begin_query(bwl_lock *lock, bwl_operation *operation)
 static void end_query(bwl_lock *lock, bool is_done)
 {
     if (is_done)
-        bwl_lock_query_done(lock);
-    bwl_lock_unpin(lock);
+        bwl_lock_query_done(&lock->base);
+    bwl_lock_unpin(&lock->base);
 }
 
 void bwl_lock_query_holder(bwl_lock *lock, bwl_operation *operation)
@@ -549,7 +629,7 @@ void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation)
     end_query(lock, lock->shard->host.engine->break_seen(&lock->base));
 }
 
-void bwl_lock_query_done(bwl_lock *lock)
+void bwl_lock_query_done(bwl_engine_lock *lock)
 {
-    end_operation(lock, BWL_RELEASED);
+    end_operation(bwl_lock_of_engine(lock), BWL_RELEASED);
 }

@@ -4,8 +4,8 @@
  * A lock lives from its first acquire until nothing of it is left in the store.  Its caller follows
  * it through an operation: an acquire, extend or release in flight.
  *
- * lock -> event_queue, name_pins, loop.  Local groups and background releases are above: the lock
- * calls them through bwl_lock_group and `completed`.
+ * lock -> event_queue, name_pins, loop.  Local groups are above: the lock calls them through
+ * bwl_lock_group_calls.
  *
  * Every function needs the shard's mutex.
  */
@@ -15,36 +15,30 @@
 
 typedef struct bwl_operation bwl_operation;
 
-/* The calls from a lock to its local group; see local_groups.c. */
-typedef struct bwl_lock_group bwl_lock_group;
+typedef struct bwl_local_group bwl_local_group;
 
+/* The calls from a lock to its local group; see local_groups.c. */
 typedef struct bwl_lock_group_calls {
     /* The result for the caller: the group may know more than the lock. */
     bwl_outcome_kind (*result)(bwl_lock *lock, bwl_outcome_kind kind);
     /* The lock has completed its operation, or was lost. */
     void (*completed)(bwl_lock *lock, bwl_outcome_kind kind);
-    /* Around a step of the machine.  step_ends gets the result of step_begins; it is not called if
-     * that is NULL. */
-    bwl_lock_group *(*step_begins)(bwl_lock *lock);
-    void (*step_ends)(bwl_lock_group *group, const bwl_lock *lock);
+    /* After a step of the machine. */
+    void (*stepped)(const bwl_lock *lock);
     /* The lock is freed with its shard. */
     void (*closing)(bwl_lock *lock);
 } bwl_lock_group_calls;
-
-struct bwl_lock_group {
-    const bwl_lock_group_calls *calls;
-};
 
 struct bwl_lock {
     bwl_engine_lock   base; /* first: an engine knows only this */
     bwl_timer         timer;
     bwl_shard        *shard;
-    const bwl_engine *engine; /* the shard's, or bwl_local_group_engine */
-    bwl_lock_group   *group;  /* its group, as a waiter or as the lock in the store; NULL: none */
+    const bwl_engine *engine; /* the shard's, or that of a local waiter */
+    bwl_local_group  *group;  /* its group, as a waiter or as the lock in the store; NULL: none */
     bwl_lock         *next_named; /* see names.h */
-    atomic_uint      *name_pin;   /* see shards.h; NULL: none */
+    atomic_uint      *name_pin;   /* see client.h; NULL: none */
     bool              is_named;
-    bwl_lock         *previous; /* in the shard */
+    bwl_lock        **where; /* in the list of the shard: what points here */
     bwl_lock         *next;
     bwl_operation    *operation;   /* in flight; NULL */
     unsigned          sends_count; /* how many times the machine has sent commands */
@@ -52,9 +46,7 @@ struct bwl_lock {
     bwl_ms   time_is_up_at; /* see bwl_hold_result_deadline, bwl_hold_send_deadline; or BWL_NEVER */
     unsigned pins;          /* steps and requests in flight that point to it */
     bool     has_handle;    /* the caller may still use it */
-    /* Called when the lock completes without an operation; NULL. */
-    void (*completed)(bwl_lock *lock, bwl_outcome_kind kind);
-    bwl_outcome_kind ended_as; /* the result of an unreported release: background_release.h */
+    bwl_outcome_kind ended_as; /* the result of an unreported release in the background */
     bwl_lock        *next_unreported;
     bool             saw_foreign; /* the last reply showed a foreign value */
     bool             reads_wall;  /* its protocol or token needs the wall clock */
@@ -78,20 +70,17 @@ static inline bwl_lock *bwl_lock_of_engine(bwl_engine_lock *lock)
     return (bwl_lock *)(void *)lock;
 }
 
-/* Makes a lock, not yet started.  USAGE (the name), NOMEM, SYSTEM. */
-int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const char *name, const bwl_terms *terms,
-                 bwl_fault *fault);
-
-/* The same with another engine than the shard's. */
-int bwl_lock_new_in(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine,
-                    const char *name, const bwl_terms *terms, bwl_fault *fault);
+/* Makes a lock of the shard's engine, or of another one, not yet started.  USAGE (the name), NOMEM,
+ * SYSTEM. */
+int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine, const char *name,
+                 const bwl_terms *terms, bwl_fault *fault);
 
 /* The caller no longer uses the lock.  It is freed once nothing of it is left in the store. */
 void bwl_lock_drop_handle(bwl_lock *lock);
 
 /* A lock is not freed while it is pinned. */
-void bwl_lock_pin(bwl_lock *lock);
-void bwl_lock_unpin(bwl_lock *lock);
+void bwl_lock_pin(bwl_engine_lock *lock);
+void bwl_lock_unpin(bwl_engine_lock *lock);
 
 /* The shard closes: frees the lock in any state. */
 void bwl_lock_free(bwl_lock *lock);
@@ -108,6 +97,9 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation);
 void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);
 void bwl_lock_cancel(bwl_operation *operation);
 
+/* Waits for the end, and cancels the operation if the wait fails.  As bwl_loop_wait. */
+int bwl_lock_await(bwl_operation *operation, bwl_ms until, bwl_fault *fault);
+
 /* A holder query: completes as BWL_RELEASED when engine->who has the result, else as
  * BWL_CANCELLED. */
 void bwl_lock_query_holder(bwl_lock *lock, bwl_operation *operation);
@@ -118,11 +110,39 @@ void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation);
 /* Sends one command of a transaction; `transaction` gets the result.  The engine has step. */
 void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_transaction *transaction);
 
-void bwl_lock_event(bwl_lock *lock, bwl_event ev);
-void bwl_lock_revoke(bwl_lock *lock);
-void bwl_lock_query_done(bwl_lock *lock);
+/* ---- releases that no caller waits for --------------------------------------------------------
+ *
+ * The lock lives until its release has completed, as every lock does.  A release that succeeded is
+ * forgotten.  The lock of one that failed is kept in a list until it is reported, so that nothing
+ * is allocated at that moment; beyond BWL_UNREPORTED_MAX they are counted only.
+ *
+ * The thread that runs the loop next reads their replies.  The renewal thread leaves that to the
+ * next call for a short time: otherwise a thread that acquires the next lock at once would have to
+ * take the loop over from it.
+ */
 
-/* False: the caller has its result already, and an error text would come too late. */
-bool                                       bwl_lock_takes_error(const bwl_lock *lock);
-__attribute__((format(printf, 2, 3))) void bwl_lock_set_error(bwl_lock *lock, const char *format,
-                                                              ...);
+enum {
+    BWL_BACKGROUND_MAX = 1000, /* in flight at a time: the next release blocks */
+    BWL_UNREPORTED_MAX = 64,
+};
+
+/* Starts the release of a lock that has no operation in flight; the caller drops its handle.  True:
+ * it has completed already, with the result in the operation, and the handle still exists; false:
+ * it continues in the background. */
+bool bwl_lock_release_in_background(bwl_lock *lock, bwl_operation *operation);
+
+/* Takes the oldest that failed from the list: `ended_as` is the result.  Drop it with
+ * bwl_lock_drop_handle.  NULL: there is none. */
+bwl_lock *bwl_background_take(bwl_shard *shard);
+
+/* Returns how many more failed, and writes how many of those had lost the lock; resets both
+ * counters. */
+size_t bwl_background_take_dropped(bwl_shard *shard, size_t *ret_lost);
+
+/* ---- what engines call: see engine/host.h ---------------------------------------------------- */
+
+void bwl_lock_event(bwl_engine_lock *lock, bwl_event ev);
+void bwl_lock_revoke(bwl_engine_lock *lock);
+void bwl_lock_query_done(bwl_engine_lock *lock);
+void bwl_lock_set_fault(bwl_engine_lock *lock, const bwl_fault *why);
+bool bwl_lock_is_awaited(const bwl_engine_lock *lock);

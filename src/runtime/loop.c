@@ -1,4 +1,5 @@
 #include "runtime/loop.h"
+#include "base/calls.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "runtime/wakeup.h"
@@ -7,7 +8,108 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { SIGNALS_MAX = 64 }; /* threads that are signalled after one unlock */
+enum {
+    SIGNALS_MAX            = 64, /* threads that are signalled after one unlock */
+    PAUSE_AFTER_FAILURE_MS = 100,
+};
+
+/* ---- the heap of timers: the parent of index n is n / 2; no parent is later than its children */
+
+bool bwl_timers_reserve(bwl_timers *timers, size_t count)
+{
+    if (count <= timers->capacity)
+        return true;
+    size_t      capacity = count < 16 ? 16 : count * 2;
+    bwl_timer **heap =
+        realloc(timers->heap, (capacity + 1) * sizeof *heap); /* index 0 stays unused */
+    if (heap == NULL)
+        return false;
+    timers->heap     = heap;
+    timers->capacity = capacity;
+    return true;
+}
+
+void bwl_timers_free(bwl_timers *timers)
+{
+    free(timers->heap);
+    *timers = (bwl_timers){ 0 };
+}
+
+static void put(bwl_timers *timers, bwl_timer *timer, size_t index)
+{
+    timers->heap[index] = timer;
+    timer->index        = index;
+}
+
+static void rise(bwl_timers *timers, bwl_timer *timer)
+{
+    size_t index = timer->index;
+
+    for (; index > 1 && timers->heap[index / 2]->at > timer->at; index /= 2)
+        put(timers, timers->heap[index / 2], index);
+    put(timers, timer, index);
+}
+
+static void sink(bwl_timers *timers, bwl_timer *timer)
+{
+    size_t index = timer->index;
+
+    for (;;) {
+        size_t child = index * 2;
+        if (child < timers->count && timers->heap[child + 1]->at < timers->heap[child]->at)
+            child++;
+        if (child > timers->count || timers->heap[child]->at >= timer->at)
+            break;
+        put(timers, timers->heap[child], index);
+        index = child;
+    }
+    put(timers, timer, index);
+}
+
+static void take_out(bwl_timers *timers, bwl_timer *timer)
+{
+    bwl_timer *last = timers->heap[timers->count--];
+
+    if (last != timer) {
+        put(timers, last, timer->index);
+        rise(timers, last);
+        sink(timers, last);
+    }
+    timer->index = 0;
+}
+
+void bwl_timers_set(bwl_timers *timers, bwl_timer *timer, bwl_ms at)
+{
+    assert(timer->index <= timers->count);
+    if (at == BWL_NEVER) {
+        if (timer->index != 0)
+            take_out(timers, timer);
+        timer->at = BWL_NEVER;
+        return;
+    }
+    timer->at = at;
+    if (timer->index == 0) {
+        assert(timers->count < timers->capacity);
+        put(timers, timer, ++timers->count);
+    }
+    rise(timers, timer);
+    sink(timers, timer);
+}
+
+bwl_ms bwl_timers_next(const bwl_timers *timers)
+{
+    return timers->count > 0 ? timers->heap[1]->at : BWL_NEVER;
+}
+
+bwl_timer *bwl_timers_take_due(bwl_timers *timers, bwl_ms now)
+{
+    if (bwl_timers_next(timers) > now)
+        return NULL;
+    bwl_timer *due = timers->heap[1];
+    take_out(timers, due);
+    due->at = BWL_NEVER;
+    return due;
+}
 
 /* ---- calls to the engine --------------------------------------------------------------------- */
 
@@ -60,25 +162,16 @@ void bwl_loop_free(bwl_loop *loop, bool is_ours)
 
 void bwl_loop_lock(bwl_loop *loop)
 {
-    int error = pthread_mutex_lock(&loop->mutex);
-    assert(error == 0);
-    (void)error;
-}
-
-static void unlock(bwl_loop *loop)
-{
-    int error = pthread_mutex_unlock(&loop->mutex);
-    assert(error == 0);
-    (void)error;
+    bwl_mutex_lock(&loop->mutex);
 }
 
 static size_t take_signals(bwl_loop *loop, pthread_cond_t *ret_conds[SIGNALS_MAX])
 {
     size_t count = 0;
 
-    if (loop->to_notify != NULL)
-        ret_conds[count++] = loop->to_notify;
-    loop->to_notify = NULL;
+    if (loop->renewal.is_notified)
+        ret_conds[count++] = &loop->renewal.cond;
+    loop->renewal.is_notified = false;
     while (loop->to_signal != NULL && count < SIGNALS_MAX) {
         bwl_waiting_thread *thread = loop->to_signal;
         loop->to_signal            = thread->next_to_signal;
@@ -92,15 +185,15 @@ void bwl_loop_unlock(bwl_loop *loop)
 {
     pthread_cond_t *conds[SIGNALS_MAX];
 
-    if (loop->to_signal == NULL && loop->to_notify == NULL) {
-        unlock(loop);
+    if (loop->to_signal == NULL && !loop->renewal.is_notified) {
+        bwl_mutex_unlock(&loop->mutex);
         return;
     }
     do {
         size_t count = take_signals(loop, conds);
         bool   more  = loop->to_signal != NULL; /* the rest are signalled with the mutex held */
         if (!more)
-            unlock(loop);
+            bwl_mutex_unlock(&loop->mutex);
         for (size_t i = 0; i < count; i++)
             pthread_cond_signal(conds[i]);
         if (!more)
@@ -119,16 +212,11 @@ bwl_ms bwl_loop_now(bwl_loop *loop)
 
 /* ---- timers and descriptors ------------------------------------------------------------------ */
 
-bwl_ms bwl_loop_next_timer(bwl_loop *loop)
-{
-    return bwl_timers_next(&loop->timers);
-}
-
-/* If no thread runs the loop, the caller's event loop does, unless there is an idle runner. */
+/* If no thread runs the loop, the caller's event loop does, unless there is a renewal thread. */
 static void set_wakeup_timer(bwl_loop *loop)
 {
-    if (loop->wakeup != NULL && loop->idle_runner == NULL)
-        bwl_wakeup_set_timer(loop->wakeup, loop, bwl_loop_next_timer(loop));
+    if (loop->wakeup != NULL && !loop->renewal.runs)
+        bwl_wakeup_set_timer(loop->wakeup, loop, bwl_timers_next(&loop->timers));
 }
 
 void bwl_loop_set_timer(bwl_loop *loop, bwl_timer *timer, bwl_ms at)
@@ -137,7 +225,7 @@ void bwl_loop_set_timer(bwl_loop *loop, bwl_timer *timer, bwl_ms at)
         return; /* unchanged, as in most steps */
     bwl_timers_set(&loop->timers, timer, at);
     if (loop->is_running && at < loop->runs_until)
-        bwl_loop_wake(loop);
+        bwl_reactor_wake(&loop->host->reactor);
     else if (!loop->is_running && loop->dispatchers == 0)
         set_wakeup_timer(loop);
 }
@@ -149,22 +237,15 @@ void bwl_loop_notify_caller(bwl_loop *loop)
     if (loop->wakeup != NULL && loop->dispatchers == 0)
         bwl_wakeup_raise(loop->wakeup); /* another thread could clear a wake of the reactor */
     else if (loop->host->reactor.epoll_fd >= 0)
-        bwl_loop_wake(loop);
-}
-
-int bwl_loop_fd(bwl_loop *loop, bwl_fault *fault)
-{
-    int status = bwl_reactor_open(&loop->host->reactor, fault);
-
-    return status < 0 ? status : loop->host->reactor.epoll_fd;
+        bwl_reactor_wake(&loop->host->reactor);
 }
 
 int bwl_loop_attach_wakeup(bwl_loop *loop, bwl_wakeup *wakeup, bwl_fault *fault)
 {
-    int status = bwl_loop_fd(loop, fault);
+    int status = bwl_reactor_open(&loop->host->reactor, fault);
 
-    if (status >= 0)
-        status = bwl_wakeup_attach(wakeup, status, loop, fault);
+    if (status == BWL_OK)
+        status = bwl_wakeup_attach(wakeup, loop->host->reactor.epoll_fd, loop, fault);
     if (status < 0)
         return status;
     loop->wakeup = wakeup;
@@ -173,15 +254,10 @@ int bwl_loop_attach_wakeup(bwl_loop *loop, bwl_wakeup *wakeup, bwl_fault *fault)
     return BWL_OK;
 }
 
-void bwl_loop_wake(bwl_loop *loop)
-{
-    bwl_reactor_wake(&loop->host->reactor);
-}
-
 void bwl_loop_wake_runner(bwl_loop *loop)
 {
     if (loop->is_running)
-        bwl_loop_wake(loop);
+        bwl_reactor_wake(&loop->host->reactor);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -206,9 +282,10 @@ static bool await(bwl_loop *loop, bwl_ms until)
 {
     if (loop->host->engine->await == NULL || loop->host->pending == 0 || loop->dispatchers > 0)
         return false;
-    loop->is_running  = true;
-    loop->runs_until  = 0; /* await checks the timers often enough */
-    bool done         = loop->host->engine->await(loop->host, until);
+    loop->is_running = true;
+    loop->runs_until = 0; /* await checks the timers often enough */
+    bool done =
+        loop->host->engine->await(loop->host, bwl_ms_min(until, bwl_timers_next(&loop->timers)));
     loop->is_running  = false;
     loop->last_run_at = loop->host->latest;
     return done;
@@ -231,7 +308,7 @@ int bwl_loop_run(bwl_loop *loop, bwl_ms until, bwl_fault *fault)
         return BWL_OK;
     }
     bwl_ms now       = bwl_loop_now(loop);
-    bwl_ms at        = bwl_ms_min(until, bwl_loop_next_timer(loop));
+    bwl_ms at        = bwl_ms_min(until, bwl_timers_next(&loop->timers));
     loop->is_running = true;
     loop->runs_until = at;
     bwl_loop_unlock(loop);
@@ -255,19 +332,13 @@ int bwl_loop_run(bwl_loop *loop, bwl_ms until, bwl_fault *fault)
 
 bool bwl_loop_may_hold_back(const bwl_loop *loop)
 {
-    return loop->idle_runner != NULL && loop->wakeup == NULL && !loop->is_running &&
+    return loop->renewal.runs && loop->wakeup == NULL && !loop->is_running &&
            loop->dispatchers == 0 && !loop->host->coalescing.is_on && !loop->host->closing;
 }
 
 void bwl_loop_coalesce_begin(bwl_loop *loop)
 {
     loop->host->coalescing.is_on = loop->host->pending > 0 && bwl_loop_may_hold_back(loop);
-}
-
-void bwl_loop_notify_idle_runner(bwl_loop *loop)
-{
-    if (loop->idle_runner != NULL)
-        loop->idle_runner->notify(loop->idle_runner);
 }
 
 void bwl_loop_coalesce_end(bwl_loop *loop)
@@ -278,7 +349,7 @@ void bwl_loop_coalesce_end(bwl_loop *loop)
     if (loop->host->coalescing.since != 0)
         return;
     loop->host->coalescing.since = loop->host->latest;
-    bwl_loop_notify_idle_runner(loop);
+    bwl_loop_notify_renewal(loop);
 }
 
 /* ---- waiting threads ------------------------------------------------------------------------- */
@@ -294,53 +365,37 @@ void bwl_cond_init(pthread_cond_t *cond)
     (void)pthread_condattr_destroy(&attributes);
 }
 
-void bwl_loop_sleep(bwl_loop *loop, pthread_cond_t *cond, bwl_ms at)
+void bwl_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, bwl_ms wait_ms)
 {
     struct timespec t;
-    bwl_ms          now = bwl_loop_now(loop);
 
-    if (loop->to_signal != NULL || loop->to_notify != NULL) { /* the wait would not signal them */
-        bwl_loop_unlock(loop);
-        bwl_loop_lock(loop);
+    if (wait_ms == BWL_NEVER) {
+        (void)pthread_cond_wait(cond, mutex);
         return;
     }
-    if (at == BWL_NEVER) {
-        (void)pthread_cond_wait(cond, &loop->mutex);
-        return;
-    }
-    if (at <= now)
-        return;
     /* A condition cannot wait on the clock that counts suspend.  After a suspend this sleeps too
      * long, which delays a time-out and breaks no promise. */
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += (time_t)((at - now) / 1000);
-    t.tv_nsec += (long)((at - now) % 1000) * 1000000;
+    t.tv_sec += (time_t)(wait_ms / 1000);
+    t.tv_nsec += (long)(wait_ms % 1000) * 1000000;
     if (t.tv_nsec >= 1000000000) {
         t.tv_sec++;
         t.tv_nsec -= 1000000000;
     }
-    (void)pthread_cond_timedwait(cond, &loop->mutex, &t);
+    (void)pthread_cond_timedwait(cond, mutex, &t);
 }
 
-static void link_in(bwl_loop *loop, bwl_waiting_thread *thread)
+/* Sleeps on the condition until `at` at the latest.  May wake without a reason. */
+static void sleep_until(bwl_loop *loop, pthread_cond_t *cond, bwl_ms at)
 {
-    bwl_waiting_thread **end = &loop->waiting_threads;
+    bwl_ms now = bwl_loop_now(loop);
 
-    while (*end != NULL) {
-        thread->previous = *end;
-        end              = &(*end)->next;
+    if (loop->to_signal != NULL || loop->renewal.is_notified) { /* the wait would not signal them */
+        bwl_loop_unlock(loop);
+        bwl_loop_lock(loop);
+    } else if (at > now) {
+        bwl_cond_wait(cond, &loop->mutex, at == BWL_NEVER ? BWL_NEVER : at - now);
     }
-    *end = thread;
-}
-
-static void link_out(bwl_loop *loop, bwl_waiting_thread *thread)
-{
-    if (thread->next != NULL)
-        thread->next->previous = thread->previous;
-    if (thread->previous != NULL)
-        thread->previous->next = thread->next;
-    else
-        loop->waiting_threads = thread->next;
 }
 
 static void signal_later(bwl_loop *loop, bwl_waiting_thread *thread)
@@ -351,17 +406,6 @@ static void signal_later(bwl_loop *loop, bwl_waiting_thread *thread)
     thread->next_to_signal = loop->to_signal;
     loop->to_signal        = thread;
     loop->host->coalescing.expected++;
-}
-
-void bwl_loop_set_idle_runner(bwl_loop *loop, bwl_idle_runner *runner)
-{
-    loop->idle_runner = runner;
-    loop->to_notify   = NULL;
-}
-
-void bwl_loop_notify_later(bwl_loop *loop, pthread_cond_t *cond)
-{
-    loop->to_notify = cond;
 }
 
 /* The thread runs again, signalled or not.  The last of the signalled threads sends the commands of
@@ -393,26 +437,29 @@ static bwl_waiting_thread *thread_new(bwl_loop *loop)
         bwl_cond_init(&thread->cond);
     }
     thread->next         = NULL;
-    thread->previous     = NULL;
     thread->is_signalled = false;
     return thread;
 }
 
 static int sleep_for(bwl_loop *loop, bwl_completion *completion, bwl_ms until, bwl_fault *fault)
 {
-    bwl_waiting_thread **where  = &completion->waiting;
+    bwl_waiting_thread **where  = &loop->waiting_threads;
     bwl_waiting_thread  *thread = thread_new(loop);
 
     if (thread == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    link_in(loop, thread);
+    while (*where != NULL)
+        where = &(*where)->next;
+    *where              = thread;
     thread->beside      = completion->waiting;
     completion->waiting = thread;
-    bwl_loop_sleep(loop, &thread->cond, until);
-    while (*where != thread)
+    sleep_until(loop, &thread->cond, until);
+    for (where = &completion->waiting; *where != thread;)
         where = &(*where)->beside;
     *where = thread->beside;
-    link_out(loop, thread);
+    for (where = &loop->waiting_threads; *where != thread;)
+        where = &(*where)->next;
+    *where = thread->next;
     has_woken(loop, thread);
     thread->next       = loop->idle_threads;
     loop->idle_threads = thread;
@@ -427,7 +474,7 @@ void bwl_loop_hand_over(bwl_loop *loop)
         signal_later(loop, loop->waiting_threads);
         return;
     }
-    bwl_loop_notify_idle_runner(loop);
+    bwl_loop_notify_renewal(loop);
     set_wakeup_timer(loop);
 }
 
@@ -456,4 +503,73 @@ int bwl_loop_wait(bwl_loop *loop, bwl_completion *completion, bwl_ms until, bwl_
         status = BWL_OK; /* a timer completed it */
     bwl_loop_hand_over(loop);
     return status;
+}
+
+/* ---- the renewal thread ---------------------------------------------------------------------- */
+
+static void *run_renewal(void *arg)
+{
+    bwl_loop           *loop = arg;
+    bwl_renewal_thread *t    = &loop->renewal;
+
+    bwl_loop_lock(loop);
+    while (!t->stops) {
+        bwl_ms at = t->due(t->due_arg);
+        if (at > bwl_loop_now(loop)) {
+            t->sleeps_until = at;
+            sleep_until(loop, &t->cond, at);
+        } else if (bwl_loop_run(loop, BWL_NEVER, NULL) < 0) {
+            /* No descriptor is available.  A caller that needs one gets the error. */
+            t->sleeps_until = bwl_ms_add(bwl_loop_now(loop), PAUSE_AFTER_FAILURE_MS);
+            sleep_until(loop, &t->cond, t->sleeps_until);
+        } else {
+            bwl_loop_hand_over(loop);
+        }
+    }
+    bwl_loop_unlock(loop);
+    return NULL;
+}
+
+void bwl_loop_notify_renewal(bwl_loop *loop)
+{
+    bwl_renewal_thread *t = &loop->renewal;
+
+    if (t->runs && t->due(t->due_arg) < t->sleeps_until) {
+        t->sleeps_until = BWL_NEVER;
+        t->is_notified  = true;
+    }
+}
+
+int bwl_loop_start_renewal(bwl_loop *loop, bwl_renewal_due *due, void *arg, bwl_fault *fault)
+{
+    bwl_renewal_thread *t = &loop->renewal;
+
+    if (t->runs)
+        return BWL_OK;
+    *t = (bwl_renewal_thread){ .due = due, .due_arg = arg, .sleeps_until = BWL_NEVER };
+    bwl_cond_init(&t->cond);
+    if (bwl_thread_start(&t->thread, run_renewal, loop) < 0) {
+        int status = bwl_fail_errno(fault, "cannot start the thread that renews");
+        (void)pthread_cond_destroy(&t->cond);
+        return status;
+    }
+    t->runs = true;
+    return BWL_OK;
+}
+
+void bwl_loop_stop_renewal(bwl_loop *loop)
+{
+    bwl_renewal_thread *t = &loop->renewal;
+
+    if (!t->runs)
+        return;
+    bwl_loop_lock(loop);
+    t->runs        = false;
+    t->is_notified = false;
+    t->stops       = true;
+    pthread_cond_signal(&t->cond);
+    bwl_loop_wake_runner(loop);
+    bwl_loop_unlock(loop);
+    (void)pthread_join(t->thread, NULL);
+    (void)pthread_cond_destroy(&t->cond);
 }

@@ -1,13 +1,18 @@
 /*
- * loop.h -- the event loop of one shard, and the threads that share it.
+ * loop.h -- the event loop of one shard, the threads that share it, and its renewal thread.
  *
  * One thread at a time runs the loop: it waits for events and dispatches them for every thread of
  * the shard.  The other threads inside a blocking call sleep until their own operation has
  * completed or no thread runs the loop any more.  Usually no thread switch is needed.
  *
- * Calls go down only, to timers.h and wakeup.h.  A timer calls its own `expired` function, an I/O
- * source its own `ready` function, and a thread that runs the loop while no caller does is reached
- * through bwl_idle_runner.  The loop does not know locks.
+ * The renewal thread runs the loop while no caller does, so that leases are renewed while the
+ * program works.  It sleeps until its own work is due, not until the next event, so a caller can
+ * run the loop at once, without a thread switch.  It calls no function of the user and blocks every
+ * signal.
+ *
+ * Calls go down only, to wakeup.h.  A timer calls its own `expired` function, an I/O
+ * source its own `ready` function.  The loop does not know locks: when the renewal thread has work
+ * is computed by a function of its owner.
  *
  * Locking: loop->mutex guards the loop and everything else in its shard.  "locked" in a comment
  * means that the caller holds it.  It is released while a thread waits for events.
@@ -15,18 +20,43 @@
 #pragma once
 
 #include "engine/engine.h"
-#include "runtime/timers.h"
 
 #include <pthread.h>
 
 struct bwl_wakeup;
+
+/* A timer is embedded in its owner, which its `expired` function computes from it.  The binary heap
+ * of timers holds pointers only. */
+typedef struct bwl_timer {
+    bwl_ms at;                           /* BWL_NEVER: not set */
+    void (*expired)(struct bwl_timer *); /* called by the loop; the timer is already cleared */
+    size_t index;                        /* in the heap, from 1; 0: not in it */
+} bwl_timer;
+
+typedef struct bwl_timers {
+    bwl_timer **heap;
+    size_t      count;
+    size_t      capacity;
+} bwl_timers;
+
+/* Makes room for `count` timers, so that setting one cannot fail.  False: out of memory. */
+bool bwl_timers_reserve(bwl_timers *timers, size_t count);
+void bwl_timers_free(bwl_timers *timers);
+
+/* Sets, moves or (BWL_NEVER) clears a timer.  Needs room: see reserve. */
+void bwl_timers_set(bwl_timers *timers, bwl_timer *timer, bwl_ms at);
+
+/* When the next timer is due; BWL_NEVER: none is set. */
+bwl_ms bwl_timers_next(const bwl_timers *timers);
+
+/* Removes the earliest timer that is due at `now`.  NULL: none is due. */
+bwl_timer *bwl_timers_take_due(bwl_timers *timers, bwl_ms now);
 
 /* A thread inside a blocking call while another thread runs the loop.  It is freed only with the
  * loop: a thread is signalled without the mutex, when it may already have woken. */
 typedef struct bwl_waiting_thread {
     pthread_cond_t             cond;
     struct bwl_waiting_thread *next;
-    struct bwl_waiting_thread *previous;
     struct bwl_waiting_thread *beside;         /* waits for the same completion         */
     struct bwl_waiting_thread *next_to_signal; /* once the mutex is released            */
     bool                       is_signalled;   /* or about to be, and has not run since */
@@ -38,11 +68,19 @@ typedef struct bwl_completion {
     bwl_waiting_thread *waiting; /* linked by `beside` */
 } bwl_completion;
 
-/* A thread that runs the loop while no caller does; see renewal_thread.h. */
-typedef struct bwl_idle_runner {
-    /* locked: no thread runs the loop now, or there is new work. */
-    void (*notify)(struct bwl_idle_runner *runner);
-} bwl_idle_runner;
+/* locked: when the renewal thread has to run the loop itself; BWL_NEVER: not now. */
+typedef bwl_ms bwl_renewal_due(void *arg);
+
+typedef struct bwl_renewal_thread {
+    bwl_renewal_due *due;
+    void            *due_arg;
+    pthread_t        thread;
+    pthread_cond_t   cond;
+    bwl_ms           sleeps_until;
+    bool             runs;
+    bool             stops;
+    bool             is_notified; /* `cond` is signalled once the mutex is released */
+} bwl_renewal_thread;
 
 typedef struct bwl_loop {
     bwl_host           *host;
@@ -56,9 +94,8 @@ typedef struct bwl_loop {
     bwl_waiting_thread *waiting_threads;
     bwl_waiting_thread *idle_threads; /* to be reused */
     bwl_waiting_thread *to_signal;    /* to be signalled without the mutex */
-    pthread_cond_t     *to_notify;    /* to be signalled without the mutex, for the idle runner */
-    bwl_idle_runner    *idle_runner;  /* NULL: none */
-    struct bwl_wakeup  *wakeup;       /* NULL: no caller needs a descriptor */
+    bwl_renewal_thread  renewal;
+    struct bwl_wakeup  *wakeup; /* NULL: no caller needs a descriptor */
 } bwl_loop;
 
 /* False: out of memory. */
@@ -78,12 +115,6 @@ bwl_ms bwl_loop_now(bwl_loop *loop);
  * either would sleep past `at`. */
 void bwl_loop_set_timer(bwl_loop *loop, bwl_timer *timer, bwl_ms at);
 
-/* locked: when the next timer is due. */
-bwl_ms bwl_loop_next_timer(bwl_loop *loop);
-
-/* The epoll descriptor, opened by the first call.  SYSTEM. */
-int bwl_loop_fd(bwl_loop *loop, bwl_fault *fault);
-
 /* From now on notifies the caller's event loop through `wakeup`.  SYSTEM; then nothing is
  * changed. */
 int bwl_loop_attach_wakeup(bwl_loop *loop, struct bwl_wakeup *wakeup, bwl_fault *fault);
@@ -91,11 +122,7 @@ int bwl_loop_attach_wakeup(bwl_loop *loop, struct bwl_wakeup *wakeup, bwl_fault 
 /* The caller's event loop has something to dispatch. */
 void bwl_loop_notify_caller(bwl_loop *loop);
 
-/* Any thread, with or without the mutex: ends the wait for events, and makes the loop call
- * engine->woken.  The reactor must be open. */
-void bwl_loop_wake(bwl_loop *loop);
-
-/* locked: the same, if a thread runs the loop. */
+/* locked: ends the wait for events, if a thread runs the loop, and makes it call engine->woken. */
 void bwl_loop_wake_runner(bwl_loop *loop);
 
 /* Waits once for events, until `until`, and dispatches them.  SYSTEM. */
@@ -108,30 +135,30 @@ int bwl_loop_wait(bwl_loop *loop, bwl_completion *completion, bwl_ms until, bwl_
 void bwl_loop_complete(bwl_loop *loop, bwl_completion *completion, bwl_outcome_kind result);
 
 /* Call when this thread stops running the loop: the first waiting thread runs it next, or else the
- * idle runner or the caller's event loop is notified. */
+ * renewal thread or the caller's event loop is notified. */
 void bwl_loop_hand_over(bwl_loop *loop);
 
-/* Notifies the idle runner, if there is one, to recompute when it has to run. */
-void bwl_loop_notify_idle_runner(bwl_loop *loop);
+/* locked: starts the renewal thread unless it runs.  SYSTEM. */
+int bwl_loop_start_renewal(bwl_loop *loop, bwl_renewal_due *due, void *arg, bwl_fault *fault);
 
-/* Sleeps on the condition until `at` at the latest.  May wake without a reason. */
-void bwl_loop_sleep(bwl_loop *loop, pthread_cond_t *cond, bwl_ms at);
+/* Not locked: ends the renewal thread and joins it, if it runs. */
+void bwl_loop_stop_renewal(bwl_loop *loop);
+
+/* Notifies the renewal thread, if it runs, to recompute when it has to run the loop. */
+void bwl_loop_notify_renewal(bwl_loop *loop);
 
 /* Whether a non-urgent command may be held back: it will be flushed within a millisecond. */
 bool bwl_loop_may_hold_back(const bwl_loop *loop);
 
 /* Around the start of an operation that is finished later.  While requests are in flight, its
  * commands are held back: they go out with those of the next operation, when a thread waits, or by
- * the idle runner after a millisecond.  Nothing is held back if the caller has an event loop, which
- * may not dispatch that soon. */
+ * the renewal thread after a millisecond.  Nothing is held back if the caller has an event loop,
+ * which may not dispatch that soon. */
 void bwl_loop_coalesce_begin(bwl_loop *loop);
 void bwl_loop_coalesce_end(bwl_loop *loop);
 
-/* A condition that waits on the monotonic clock. */
+/* A condition for bwl_cond_wait. */
 void bwl_cond_init(pthread_cond_t *cond);
 
-/* locked: lets `runner` run the loop while no caller does.  NULL: none. */
-void bwl_loop_set_idle_runner(bwl_loop *loop, bwl_idle_runner *runner);
-
-/* locked: signals the condition once the mutex is released. */
-void bwl_loop_notify_later(bwl_loop *loop, pthread_cond_t *cond);
+/* Waits for at most wait_ms (BWL_NEVER: no limit).  May wake without a reason. */
+void bwl_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, bwl_ms wait_ms);

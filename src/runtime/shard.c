@@ -1,5 +1,6 @@
 /*
- * shard.c -- opens and closes a shard, and computes when its renewal thread has work.
+ * shard.c -- opens and closes a shard, and computes when its renewal thread has work.  Has the
+ * table of the runtime functions for engines.
  */
 #include "runtime/shard.h"
 #include "runtime/lock.h"
@@ -43,29 +44,80 @@ static int unknown_scheme(const bwl_engine *const *engines, const char *scheme, 
 static int set_up(bwl_shard *shard, const bwl_engine *const *engines, const bwl_settings *asked,
                   bool renewal_off, const char *text, bwl_fault *fault)
 {
+    bwl_host    *host   = &shard->host;
     bwl_settings chosen = *asked;
     bwl_url      url;
     int          status = bwl_url_parse(&url, text, fault);
 
-    if (status < 0)
-        goto out;
-    shard->host.engine = engine_for(engines, url.scheme);
-    if (shard->host.engine == NULL) {
+    if (status == BWL_OK && (host->engine = engine_for(engines, url.scheme)) == NULL)
         status = unknown_scheme(engines, url.scheme, fault);
-        goto out;
-    }
-    if (shard->host.engine->choose != NULL)
-        status = shard->host.engine->choose(&chosen, &url, fault);
-    if (status < 0)
-        goto out;
-    status = bwl_settings_from(&shard->host.settings, &chosen, renewal_off, &url, fault);
-    if (status < 0)
-        goto out;
-    status = shard->host.engine->open(&shard->host, &url, fault);
-out:
+    if (status == BWL_OK && host->engine->choose != NULL)
+        status = host->engine->choose(&chosen, &url, fault);
+    if (status == BWL_OK)
+        status = bwl_settings_from(&host->settings, &chosen, renewal_off, &url, fault);
+    if (status == BWL_OK)
+        status = host->engine->open(host, &url, fault);
     bwl_url_wipe(&url);
     return status;
 }
+
+/* ---- for engines: engine/host.h -------------------------------------------------------------- */
+
+static bwl_ms now(bwl_host *host)
+{
+    return bwl_shard_now(bwl_shard_of(host));
+}
+
+static void set_timer(bwl_host *host, bwl_ms at)
+{
+    bwl_shard *shard = bwl_shard_of(host);
+
+    bwl_loop_set_timer(&shard->loop, &shard->loop.engine_timer, at);
+}
+
+static void lock_client(bwl_host *host)
+{
+    bwl_loop_lock(&bwl_shard_of(host)->loop);
+}
+
+static void unlock_client(bwl_host *host)
+{
+    bwl_loop_unlock(&bwl_shard_of(host)->loop);
+}
+
+static bool may_hold_back(const bwl_host *host)
+{
+    return bwl_loop_may_hold_back(&((const bwl_shard *)(const void *)host)->loop);
+}
+
+static void connected(bwl_host *host, bool is_connected)
+{
+    bwl_shard *shard         = bwl_shard_of(host);
+    bool       was_connected = atomic_exchange(&shard->is_connected, is_connected);
+
+    if (!is_connected && !was_connected)
+        atomic_store(&shard->unhealthy_until, bwl_ms_add(bwl_shard_now(shard), BWL_UNHEALTHY_MS));
+    if (shard->connecting.result == BWL_PENDING)
+        bwl_loop_complete(&shard->loop, &shard->connecting, BWL_RELEASED);
+}
+
+static const bwl_host_calls runtime_calls = {
+    .now           = now,
+    .set_timer     = set_timer,
+    .lock          = lock_client,
+    .unlock        = unlock_client,
+    .may_hold_back = may_hold_back,
+    .connected     = connected,
+    .event         = bwl_lock_event,
+    .revoke        = bwl_lock_revoke,
+    .query_done    = bwl_lock_query_done,
+    .pin           = bwl_lock_pin,
+    .unpin         = bwl_lock_unpin,
+    .set_fault     = bwl_lock_set_fault,
+    .is_awaited    = bwl_lock_is_awaited,
+};
+
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 static bwl_shard *shard_new(void)
 {
@@ -73,11 +125,12 @@ static bwl_shard *shard_new(void)
 
     if (shard == NULL)
         return NULL;
-    shard->host.calls        = &bwl_runtime_calls;
+    shard->host.calls        = &runtime_calls;
     shard->host.nodes        = 1;
     shard->host.reactor      = (bwl_reactor)BWL_REACTOR_CLOSED;
     shard->connecting.result = BWL_RELEASED;
     shard->background.end    = (bwl_completion){ .result = BWL_RELEASED };
+    bwl_event_queue_init(&shard->events);
     atomic_init(&shard->callers, 0);
     atomic_init(&shard->is_connected, false);
     atomic_init(&shard->unhealthy_until, 0);
@@ -161,15 +214,13 @@ void bwl_shard_close(bwl_shard *shard)
     if (!is_ours && !bwl_was_at_rest(&shard->loop.mutex))
         return;
     if (is_ours) {
-        bwl_renewal_thread_stop(shard->renewal);
-        bwl_shard_lock(shard);
-    } else {
-        bwl_renewal_thread_abandon(shard->renewal);
+        bwl_loop_stop_renewal(&shard->loop);
+        bwl_loop_lock(&shard->loop);
     }
     close_locks(shard, is_ours);
     shard->host.engine->close(&shard->host);
     if (is_ours)
-        bwl_shard_unlock(shard);
+        bwl_loop_unlock(&shard->loop);
     bwl_named_free(&shard->named);
     shard_free(shard, is_ours);
 }
@@ -178,7 +229,7 @@ bool bwl_shard_connect(bwl_shard *shard)
 {
     const bwl_engine *engine = shard->host.engine;
 
-    bwl_shard_lock(shard);
+    bwl_loop_lock(&shard->loop);
     if (!atomic_load(&shard->is_connected) && engine->connect != NULL) {
         bwl_ms until = bwl_ms_add(bwl_shard_now(shard), shard->host.settings.answer_ms / 2);
         shard->connecting.result = BWL_PENDING; /* also for a thread that was just signalled */
@@ -186,7 +237,7 @@ bool bwl_shard_connect(bwl_shard *shard)
             (void)bwl_loop_wait(&shard->loop, &shard->connecting, until, NULL);
     }
     bool is_connected = atomic_load(&shard->is_connected);
-    bwl_shard_unlock(shard);
+    bwl_loop_unlock(&shard->loop);
     return is_connected;
 }
 
@@ -201,29 +252,29 @@ enum { READ_AFTER_MS = 1 };
 /* locked */
 static bwl_ms renewal_due(void *arg)
 {
-    bwl_shard            *shard = arg;
-    const bwl_loop       *loop  = &shard->loop;
-    const bwl_background *b     = &shard->background;
-    bwl_ms                next  = bwl_loop_next_timer(&shard->loop);
+    bwl_shard      *shard = arg;
+    const bwl_host *host  = &shard->host;
+    const bwl_loop *loop  = &shard->loop;
+    bwl_ms          next  = bwl_timers_next(&shard->loop.timers);
 
     if (loop->is_running || loop->waiting_threads != NULL)
         return BWL_NEVER; /* a caller runs the loop, or is about to */
-    if (shard->host.coalescing.since != 0)
-        return bwl_ms_add(shard->host.coalescing.since, READ_AFTER_MS);
-    if (shard->host.pending > b->read_late)
+    if (host->coalescing.since != 0)
+        return bwl_ms_add(host->coalescing.since, READ_AFTER_MS);
+    if (host->pending > host->read_late)
         return bwl_ms_add(loop->last_run_at, READ_AFTER_MS);
-    if (b->read_late > 0)
-        return bwl_ms_min(next, bwl_ms_add(b->late_since, WATCH_AFTER_MS));
-    if (shard->host.watches && shard->locks_count > 0)
+    if (host->read_late > 0)
+        return bwl_ms_min(next, bwl_ms_add(host->late_since, WATCH_AFTER_MS));
+    if (host->watches && shard->locks_count > 0)
         return bwl_ms_min(next, bwl_ms_add(loop->last_run_at, WATCH_AFTER_MS));
     return next;
 }
 
 int bwl_shard_start_renewal(bwl_shard *shard, bwl_fault *fault)
 {
-    int status = bwl_renewal_thread_start(&shard->renewal, &shard->loop, renewal_due, shard, fault);
+    int status = bwl_loop_start_renewal(&shard->loop, renewal_due, shard, fault);
 
     if (status == BWL_OK)
-        bwl_loop_notify_idle_runner(&shard->loop);
+        bwl_loop_notify_renewal(&shard->loop);
     return status;
 }

@@ -2,11 +2,11 @@
  * shard.h -- one connection to the store with its state: the engine's host, a mutex, an event loop,
  * timers, locks, and a renewal thread.
  *
- * A client (client.h) has up to four of them; see shards.h.  A lock stays in the shard in which it
+ * A client (client.h) has up to four of them; see client.h.  A lock stays in the shard in which it
  * was acquired.
  *
- * shard -> lock -> event_queue -> loop -> timers, wakeup.  The engine calls back through
- * bwl_runtime_calls.
+ * shard -> lock -> event_queue -> loop -> wakeup.  The engine calls back through
+ * bwl_host_calls.
  *
  * Locking: the mutex of the loop guards everything here; "locked" in a comment means that the
  * caller holds it.
@@ -17,19 +17,16 @@
 #include "runtime/event_queue.h"
 #include "runtime/loop.h"
 #include "runtime/names.h"
-#include "runtime/renewal_thread.h"
 
 #include <stdatomic.h>
 
 typedef struct bwl_shard bwl_shard;
 typedef struct bwl_lock  bwl_lock;
 
-/* Background releases; see background_release.h. */
+/* Releases that no caller waits for; see lock.h. */
 typedef struct bwl_background {
-    size_t         count;      /* in flight */
-    size_t         read_late;  /* of these, sent: reading their replies is not urgent */
-    bwl_ms         late_since; /* when the first of these was sent */
-    bwl_lock      *first;      /* failed and not reported yet, the oldest first */
+    size_t         count; /* in flight */
+    bwl_lock      *first; /* failed and not reported yet, the oldest first */
     bwl_lock      *last;
     size_t         unreported;   /* length of that list */
     size_t         dropped;      /* failures when the list was full */
@@ -40,19 +37,20 @@ typedef struct bwl_background {
 enum { BWL_UNHEALTHY_MS = 1000 }; /* how long other shards are preferred */
 
 struct bwl_shard {
-    bwl_host               host; /* first: an engine knows only this */
-    bwl_loop               loop;
-    bwl_lock              *locks;
-    size_t                 locks_count;
-    bwl_named              named;           /* locks that others of this shard can join */
-    atomic_uint            callers;         /* calls inside that may block; see shards.h */
-    atomic_bool            is_connected;    /* a connection works */
-    bwl_completion         connecting;      /* result of the last bwl_shard_connect */
-    _Atomic(bwl_ms)        unhealthy_until; /* after a failed attempt to connect */
-    bwl_event_queue        events;
-    bwl_background         background;
-    bwl_renewal_thread    *renewal; /* NULL: not needed yet */
-    struct bowline_client *client;  /* for src/api; NULL: none */
+    bwl_host                           host; /* first: an engine knows only this */
+    bwl_loop                           loop;
+    bwl_lock                          *locks;
+    size_t                             locks_count;
+    bwl_named                          named;        /* locks that others of this shard can join */
+    atomic_uint                        callers;      /* calls inside that may block; see client.h */
+    atomic_bool                        is_connected; /* a connection works */
+    bwl_completion                     connecting;   /* result of the last bwl_shard_connect */
+    _Atomic(bwl_ms)                    unhealthy_until; /* after a failed attempt to connect */
+    bwl_event_queue                    events;
+    const struct bwl_lock_group_calls *group_calls; /* NULL: there was no local group yet */
+    bwl_background                     background;
+    struct bowline_client             *client; /* for src/api; NULL: none */
+    unsigned                           number; /* in the client, from 0 */
 };
 
 static inline bwl_shard *bwl_shard_of(bwl_host *host)
@@ -77,19 +75,6 @@ int bwl_shard_start_renewal(bwl_shard *shard, bwl_fault *fault);
 
 /* USAGE: the store does not allow a lease of this length. */
 int bwl_check_lease(const bwl_shard *shard, bwl_ms lease_ms, bwl_fault *fault);
-
-/* The runtime functions for engines. */
-extern const bwl_host_calls bwl_runtime_calls;
-
-static inline void bwl_shard_lock(bwl_shard *shard)
-{
-    bwl_loop_lock(&shard->loop);
-}
-
-static inline void bwl_shard_unlock(bwl_shard *shard)
-{
-    bwl_loop_unlock(&shard->loop);
-}
 
 /* locked: as bwl_loop_now */
 static inline bwl_ms bwl_shard_now(bwl_shard *shard)

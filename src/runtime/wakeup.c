@@ -2,13 +2,13 @@
  * wakeup.c -- see wakeup.h.
  */
 #include "runtime/wakeup.h"
+#include "base/calls.h"
 #include "base/fault.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -28,20 +28,6 @@ struct bwl_wakeup {
     bool            byte_written; /* and no dispatch since */
     bool            stops;
 };
-
-static void lock(bwl_wakeup *wakeup)
-{
-    int error = pthread_mutex_lock(&wakeup->mutex);
-    assert(error == 0);
-    (void)error;
-}
-
-static void unlock(bwl_wakeup *wakeup)
-{
-    int error = pthread_mutex_unlock(&wakeup->mutex);
-    assert(error == 0);
-    (void)error;
-}
 
 /* ---- new and free ---------------------------------------------------------------------------- */
 
@@ -137,7 +123,7 @@ void bwl_wakeup_set_timer(bwl_wakeup *wakeup, const void *loop, bwl_ms at)
 {
     if (loop != wakeup->loop)
         return; /* it has a renewal thread */
-    lock(wakeup);
+    bwl_mutex_lock(&wakeup->mutex);
     if (at < wakeup->set_for) {
         struct itimerspec when = { .it_value = { .tv_sec  = (time_t)(at / 1000),
                                                  .tv_nsec = (long)(at % 1000) * 1000000 } };
@@ -146,16 +132,16 @@ void bwl_wakeup_set_timer(bwl_wakeup *wakeup, const void *loop, bwl_ms at)
         (void)status;
         wakeup->set_for = at;
     }
-    unlock(wakeup);
+    bwl_mutex_unlock(&wakeup->mutex);
 }
 
 void bwl_wakeup_dispatch_begins(bwl_wakeup *wakeup)
 {
     (void)lower(wakeup->raised_fd);
-    lock(wakeup);
+    bwl_mutex_lock(&wakeup->mutex);
     if (lower(wakeup->timer_fd))
         wakeup->set_for = BWL_NEVER;
-    unlock(wakeup);
+    bwl_mutex_unlock(&wakeup->mutex);
 }
 
 /* Discards a byte that was written meanwhile: its reason is still due, and the thread writes
@@ -164,14 +150,14 @@ void bwl_wakeup_dispatch_ended(bwl_wakeup *wakeup)
 {
     char byte;
 
-    lock(wakeup);
+    bwl_mutex_lock(&wakeup->mutex);
     if (wakeup->byte_written) {
         ssize_t got = read(wakeup->pipe[0], &byte, 1);
         (void)got; /* empty: the caller's event loop has read it */
         wakeup->byte_written = false;
         pthread_cond_signal(&wakeup->dispatched);
     }
-    unlock(wakeup);
+    bwl_mutex_unlock(&wakeup->mutex);
 }
 
 /* ---- the thread ------------------------------------------------------------------------------ */
@@ -181,68 +167,53 @@ static void *pass_on(void *arg)
     bwl_wakeup   *wakeup = arg;
     struct pollfd polled = { .fd = wakeup->outer_fd, .events = POLLIN };
 
-    lock(wakeup);
+    bwl_mutex_lock(&wakeup->mutex);
     while (!wakeup->stops) {
         if (wakeup->byte_written) {
             (void)pthread_cond_wait(&wakeup->dispatched, &wakeup->mutex);
             continue;
         }
-        unlock(wakeup);
+        bwl_mutex_unlock(&wakeup->mutex);
         int count = poll(&polled, 1, -1);
-        lock(wakeup);
+        bwl_mutex_lock(&wakeup->mutex);
         if (count > 0 && !wakeup->stops) {
             wakeup->byte_written = true;
             while (write(wakeup->pipe[1], "!", 1) < 0 && errno == EINTR)
                 continue; /* fails otherwise only when it is full, and so readable already */
         }
     }
-    unlock(wakeup);
+    bwl_mutex_unlock(&wakeup->mutex);
     return NULL;
-}
-
-static int start(bwl_wakeup *wakeup, bwl_fault *fault)
-{
-    sigset_t all;
-    sigset_t before;
-
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&wakeup->thread, NULL, pass_on, wakeup);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error == 0)
-        return BWL_OK;
-    errno = error;
-    return bwl_fail_errno(fault, "cannot start the thread that writes to the pipe");
 }
 
 int bwl_wakeup_pipe(bwl_wakeup *wakeup, bwl_fault *fault)
 {
     int status = BWL_OK;
 
-    lock(wakeup);
+    bwl_mutex_lock(&wakeup->mutex);
     if (wakeup->pipe[0] < 0) {
         if (pipe2(wakeup->pipe, O_CLOEXEC | O_NONBLOCK) != 0)
             status = bwl_fail_errno(fault, "cannot make a pipe");
-        else
-            status = start(wakeup, fault);
+        else if (bwl_thread_start(&wakeup->thread, pass_on, wakeup) < 0)
+            status = bwl_fail_errno(fault, "cannot start the thread that writes to the pipe");
         if (status < 0)
             close_pipe(wakeup);
     }
     int fd = wakeup->pipe[0];
-    unlock(wakeup);
+    bwl_mutex_unlock(&wakeup->mutex);
     return status < 0 ? status : fd;
 }
 
 void bwl_wakeup_stop(bwl_wakeup *wakeup)
 {
-    lock(wakeup);
+    bwl_mutex_lock(&wakeup->mutex);
     bool runs     = wakeup->pipe[0] >= 0;
     wakeup->stops = true;
     if (runs) {
         pthread_cond_signal(&wakeup->dispatched);
         bwl_wakeup_raise(wakeup);
     }
-    unlock(wakeup);
+    bwl_mutex_unlock(&wakeup->mutex);
     if (runs)
         (void)pthread_join(wakeup->thread, NULL);
 }

@@ -184,10 +184,10 @@ static unsigned standing_of(bowline_client *client)
 {
     unsigned count = 0;
 
-    bwl_shard_lock(client->first);
+    bwl_loop_lock(&client->first->loop);
     for (const bwl_lock *l = client->first->locks; l != NULL; l = l->next)
         count += l->base.hold.state == BWL_HOLD_QUEUED && strcmp(l->base.name, engine_lock()) == 0;
-    bwl_shard_unlock(client->first);
+    bwl_loop_unlock(&client->first->loop);
     return count;
 }
 

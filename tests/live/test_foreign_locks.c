@@ -257,12 +257,13 @@ static void check_push_wakes(const foreign *f, const char *end)
 
     (void)snprintf(url, sizeof url, "%s?profile=%s", redis->tcp_url, f->profile);
     assert_int_equal(bwl_shard_open(&client, bwl_engines, &nothing, false, url, &fault), BWL_OK);
-    bwl_shard_lock(client);
+    bwl_loop_lock(&client->loop);
     const bwl_terms terms = { .lease_ms    = f->lease_ms,
                               .max_hold_ms = BWL_NEVER,
                               .answer_ms   = client->host.settings.answer_ms };
     f->take(end == NULL ? PATIENCE_MS / 2 : f->lease_ms);
-    assert_int_equal(bwl_lock_new(&lock, client, "nightly", &terms, &fault), BWL_OK);
+    assert_int_equal(bwl_lock_new(&lock, client, client->host.engine, "nightly", &terms, &fault),
+                     BWL_OK);
     bwl_lock_acquire(lock, &operation, BWL_NEVER);
     run_until(client, has_tried_twice, lock);
     lock->base.hold.timer_at = BWL_NEVER;
@@ -272,7 +273,7 @@ static void check_push_wakes(const foreign *f, const char *end)
     run_until(client, is_held, lock);
     assert_int_equal(lock->base.hold.request.attempt, attempt + 1);
     assert_is_ours(f, server_ask(redis, "%s", f->value));
-    bwl_shard_unlock(client);
+    bwl_loop_unlock(&client->loop);
     bwl_shard_close(client);
     (void)server_ask(redis, "DEL nightly");
 }

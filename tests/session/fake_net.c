@@ -8,7 +8,7 @@
 #include "base/fault.h"
 #include "engine/redis/session/request.h"
 #include "net/resolve.h"
-#include "net/stream_tls.h"
+#include "net/stream.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -182,7 +182,7 @@ void bwl_stream_secure(bwl_stream *conn, const bwl_tls_context *context, const c
     conn->host    = host;
 }
 
-int bwl_stream_broken(bwl_fault *fault, const char *what)
+static int broken(bwl_fault *fault, const char *what)
 {
     int status = bwl_fail_errno(fault, "%s", what);
 
@@ -288,7 +288,7 @@ int bwl_stream_flush(bwl_stream *conn, bwl_fault *fault)
     size_t size = conn->out_size - conn->out_sent;
     if (size > 0 && (connection->broken || connection->breaks_late)) {
         errno = EPIPE;
-        return bwl_stream_broken(fault, "the connection broke");
+        return broken(fault, "the connection broke");
     }
     if (size > connection->server->takes)
         size = connection->server->takes;
@@ -331,7 +331,7 @@ static int receive(bwl_stream *conn, fake_connection *connection, bwl_fault *fau
 
     if (connection->broken && size == 0) {
         errno = ECONNRESET;
-        return bwl_stream_broken(fault, "the connection broke");
+        return broken(fault, "the connection broke");
     }
     if (size == 0)
         return connection->ended
@@ -350,7 +350,7 @@ int bwl_stream_step(bwl_stream *conn, uint32_t events, bwl_fault *fault)
 
     if (!conn->joined && connection->server->manner == FAKE_REFUSES) {
         errno = ECONNREFUSED;
-        return bwl_stream_broken(fault, "cannot connect");
+        return broken(fault, "cannot connect");
     }
     conn->joined     = true;
     conn->connecting = false;
@@ -382,7 +382,7 @@ int bwl_stream_take(bwl_stream *conn, const char *bytes, ssize_t got, bwl_fault 
     if (got == 0)
         return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "the server closed the connection");
     if (got < 0)
-        return bwl_stream_broken(fault, "the connection broke");
+        return broken(fault, "the connection broke");
     keep(conn, bytes, (size_t)got);
     return BWL_OK;
 }
@@ -426,10 +426,9 @@ int bwl_reactor_watch(bwl_reactor *reactor, bwl_source *source, uint32_t events,
     return BWL_OK;
 }
 
-int bwl_reactor_rewatch(bwl_reactor *reactor, bwl_source *source, uint32_t events)
+void bwl_reactor_rewatch(bwl_reactor *reactor, bwl_source *source, uint32_t events)
 {
     (void)reactor, (void)source, (void)events;
-    return BWL_OK;
 }
 
 void bwl_reactor_forget(bwl_reactor *reactor, bwl_source *source)
@@ -495,8 +494,7 @@ struct bwl_resolve {
     uint16_t port;
 };
 
-int bwl_resolve_start(bwl_resolve **ret_resolve, const bwl_resolve_request *request,
-                      bwl_fault *fault)
+int bwl_resolve_start(bwl_resolve **ret_resolve, const bwl_dial *request, bwl_fault *fault)
 {
     bwl_resolve *resolve = calloc(1, sizeof *resolve);
 

@@ -5,7 +5,7 @@
  * The main property: wherever the connection is cut, the other end never reads a byte that does not
  * count as handed over.
  */
-#include "net/stream_tls.h"
+#include "net/stream.h"
 #include "tls_pair.h"
 #include "conn_ends.h"
 

@@ -1,7 +1,7 @@
 /*
  * test_copy.c -- bwl_copy: a copy of a text, or a failure when there is no memory.
  */
-#include "base/copy.h"
+#include "base/secret.h"
 #include "tests/lib/suite.h"
 
 #include <stdlib.h>

@@ -130,7 +130,7 @@ TEST(dialer_refusal_outweighs_the_error_of_the_last_address)
 /* A lookup without an answer in time is kept.  An old answer is not used. */
 TEST(dialer_lookup_is_cached_for_a_limited_time)
 {
-    bwl_resolve_request other = { .host = "127.0.0.2", .port = port, .wake = woken };
+    bwl_dial other = { .host = "127.0.0.2", .port = port, .wake = woken };
 
     assert_int_equal(bwl_resolve_start(&dialer.resolve, &other, &fault), BWL_OK);
     dialer.resolve_began_at = START - AGE + 1;

@@ -3,7 +3,6 @@
  *
  * live/test_redis_profiles.c compares the rows with real keys and values.
  */
-#include "core/token_format.h"
 #include "core/status.h"
 #include "core/text.h"
 #include "core/token.h"

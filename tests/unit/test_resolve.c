@@ -177,9 +177,9 @@ static int finish(void **state)
 
 static bwl_resolve *must_start(const char *host, bool by_system, void *arg)
 {
-    bwl_resolve        *resolve = NULL;
-    bwl_fault           fault   = { 0 };
-    bwl_resolve_request request = { .host = host, .port = 6379, .wake = wake, .arg = arg };
+    bwl_resolve *resolve = NULL;
+    bwl_fault    fault   = { 0 };
+    bwl_dial     request = { .host = host, .port = 6379, .wake = wake, .wake_arg = arg };
 
     if (!by_system)
         request.resolver = (bwl_resolver){ look_up, free_list };
@@ -275,10 +275,10 @@ TEST(resolve_failure_has_a_reason)
 
 TEST(resolve_invalid_host_is_refused)
 {
-    char                host[BWL_RESOLVE_HOST_MAX + 2];
-    bwl_resolve        *resolve = NULL;
-    bwl_fault           fault   = { 0 };
-    bwl_resolve_request request = { .host = "", .wake = wake };
+    char         host[BWL_RESOLVE_HOST_MAX + 2];
+    bwl_resolve *resolve = NULL;
+    bwl_fault    fault   = { 0 };
+    bwl_dial     request = { .host = "", .wake = wake };
 
     assert_int_equal(bwl_resolve_start(&resolve, &request, &fault), BWL_STATUS_USAGE);
     memset(host, 'a', sizeof host);
@@ -369,12 +369,12 @@ static void wake_slowly(void *arg)
 
 TEST(resolve_child_drops_a_lookup_without_waiting)
 {
-    bwl_resolve        *resolve = NULL;
-    bwl_address         addresses[BWL_RESOLVE_MAX];
-    bwl_resolve_request request = { .host     = "slow.test",
-                                    .resolver = { look_up, free_list },
-                                    .wake     = wake_slowly };
-    int                 status  = 0;
+    bwl_resolve *resolve = NULL;
+    bwl_address  addresses[BWL_RESOLVE_MAX];
+    bwl_dial     request = { .host     = "slow.test",
+                             .resolver = { look_up, free_list },
+                             .wake     = wake_slowly };
+    int          status  = 0;
 
     (void)sem_init(&is_waking, 0, 0);
     (void)sem_init(&may_wake, 0, 0);

@@ -41,11 +41,11 @@ static bwl_lock *ask(bwl_shard *whose, bwl_operation *op, const char *name, bwl_
     const bwl_terms terms = { .lease_ms = 30000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000 };
     bwl_lock       *lock;
 
-    bwl_shard_lock(whose);
-    int status = bwl_lock_new(&lock, whose, name, &terms, &fault);
+    bwl_loop_lock(&whose->loop);
+    int status = bwl_lock_new(&lock, whose, whose->host.engine, name, &terms, &fault);
     if (status == BWL_OK)
         bwl_lock_acquire(lock, op, wait_ms);
-    bwl_shard_unlock(whose);
+    bwl_loop_unlock(&whose->loop);
     assert_int_equal(status, BWL_OK); /* unlocked: the teardown would wait for the mutex */
     return lock;
 }
@@ -89,10 +89,10 @@ TEST(timer_wakes_a_loop_that_would_sleep_longer)
     engine.protocol     = &bwl_token;
     engine.send         = reply_yes;
     client->host.engine = &engine;
-    assert_true(bwl_loop_fd(&client->loop, &fault) >= 0);
-    assert_true(bwl_loop_next_timer(&client->loop) == BWL_NEVER);
+    assert_int_equal(bwl_reactor_open(&client->host.reactor, &fault), BWL_OK);
+    assert_true(bwl_timers_next(&client->loop.timers) == BWL_NEVER);
     assert_false(acquire_while_loop_runs("a", 1000)); /* the timer is due in 30 seconds */
-    assert_in_range(bwl_loop_next_timer(&client->loop) - bwl_shard_now(client), 20000, 30000);
+    assert_in_range(bwl_timers_next(&client->loop.timers) - bwl_shard_now(client), 20000, 30000);
     assert_true(acquire_while_loop_runs("b", 60000));
     bwl_shard_close(client);
     client = NULL;
@@ -132,9 +132,9 @@ TEST(close_clears_the_timer_of_each_lock_first)
     client->host.engine = &unreached;
     (void)ask(client, &ops[0], "a", 0);
     (void)ask(client, &ops[1], "b", 0);
-    bwl_shard_lock(client);
+    bwl_loop_lock(&client->loop);
     bwl_loop_set_timer(&client->loop, &client->loop.engine_timer, bwl_shard_now(client) + 1000);
-    bwl_shard_unlock(client);
+    bwl_loop_unlock(&client->loop);
     assert_int_equal(ops[0].completion.result, BWL_HELD);
     assert_int_equal(ops[1].completion.result, BWL_HELD);
     unreached.send = reply_not_sent; /* so that each lock has a timer for its next attempt */
@@ -145,7 +145,7 @@ TEST(close_clears_the_timer_of_each_lock_first)
 
 static void *hold_the_mutex(void *arg)
 {
-    bwl_shard_lock(client);
+    bwl_loop_lock(&client->loop);
     (void)!write(*(int *)arg, "x", 1);
     (void)pause();
     return NULL;
@@ -172,9 +172,10 @@ TEST(child_closes_a_client_whose_mutex_is_locked)
     if (helper == 0) {
         pthread_t thread;
         assert_int_equal(open_url(&client, "thread:"), BWL_OK);
-        bwl_shard_lock(client);
-        int fd = bwl_loop_fd(&client->loop, &fault);
-        bwl_shard_unlock(client);
+        bwl_loop_lock(&client->loop);
+        assert_int_equal(bwl_reactor_open(&client->host.reactor, &fault), BWL_OK);
+        int fd = client->host.reactor.epoll_fd;
+        bwl_loop_unlock(&client->loop);
         (void)pthread_create(&thread, NULL, hold_the_mutex, &ends[1]);
         (void)!read(ends[0], &c, 1);
         pid_t child = fork();

@@ -8,7 +8,6 @@
 #include "api/engines.h"
 #include "base/clock.h"
 #include "protocol/store/redis.h"
-#include "runtime/shards.h"
 #include "tests/lib/suite.h"
 #include "protocol/token_lock.h"
 #include "protocol/queue_lock.h"
@@ -16,30 +15,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bwl_shards shards;
-
-static bwl_shard *client_of_url(const char *url, bool keeps)
-{
-    bwl_shard   *client = NULL;
-    bwl_settings asked  = { .keeps = keeps };
-    bwl_fault    fault  = { 0 };
-
-    int status = bwl_shard_open(&client, bwl_engines, &asked, false, url, &fault);
-    assert_int_equal(status, BWL_OK);
-    return client;
-}
+static bwl_client *client;
 
 static bwl_shard *open_shards(const char *url, bool keeps)
 {
-    bwl_shard *first = client_of_url(url, keeps);
+    bwl_settings asked = { .keeps = keeps };
+    bwl_fault    fault = { 0 };
 
-    bwl_shards_init(&shards, first);
-    return first;
+    int status = bwl_client_open(&client, bwl_engines, &asked, false, url, NULL, &fault);
+    assert_int_equal(status, BWL_OK);
+    return client->first;
 }
 
 static bwl_shard *shard_at(unsigned place)
 {
-    return atomic_load(&shards.shards[place]);
+    return atomic_load(&client->shards[place]);
 }
 
 TEST(shards_are_given_to_one_call_each_while_any_is_idle)
@@ -48,16 +38,16 @@ TEST(shards_are_given_to_one_call_each_while_any_is_idle)
 
     (void)open_shards("redis://127.0.0.1:1", true);
     for (unsigned i = 0; i < BWL_SHARDS_MAX; i++) {
-        in[i] = bwl_shards_enter(&shards);
+        in[i] = bwl_shards_enter(client);
         assert_ptr_equal(in[i], shard_at(i));
         for (unsigned j = 0; j < i; j++)
             assert_ptr_not_equal(in[i], in[j]);
     }
     bwl_shard_leave(in[2]); /* an idle shard is taken before any is shared */
-    assert_ptr_equal(bwl_shards_enter(&shards), in[2]);
+    assert_ptr_equal(bwl_shards_enter(client), in[2]);
     for (unsigned i = 0; i < BWL_SHARDS_MAX; i++)
         bwl_shard_leave(in[i]);
-    bwl_shards_close(&shards);
+    bwl_client_close(client);
 }
 
 TEST(shards_are_shared_when_all_are_busy)
@@ -66,12 +56,12 @@ TEST(shards_are_shared_when_all_are_busy)
 
     (void)open_shards("redis://127.0.0.1:1", true);
     for (unsigned i = 0; i < CALLS; i++)
-        (void)bwl_shards_enter(&shards);
+        (void)bwl_shards_enter(client);
     assert_int_equal(atomic_load(&shard_at(0)->callers), 7);
     assert_int_equal(atomic_load(&shard_at(1)->callers), 7);
     assert_int_equal(atomic_load(&shard_at(2)->callers), 1);
     assert_int_equal(atomic_load(&shard_at(3)->callers), 1);
-    bwl_shards_close(&shards);
+    bwl_client_close(client);
 }
 
 TEST(shard_is_busy_during_a_call_about_a_lock)
@@ -79,11 +69,11 @@ TEST(shard_is_busy_during_a_call_about_a_lock)
     bwl_shard *first = open_shards("redis://127.0.0.1:1", true);
 
     bwl_shard_enter(first);
-    bwl_shard *second = bwl_shards_enter(&shards);
+    bwl_shard *second = bwl_shards_enter(client);
     assert_ptr_not_equal(second, first);
     bwl_shard_leave(first);
-    assert_ptr_equal(bwl_shards_enter(&shards), first);
-    bwl_shards_close(&shards);
+    assert_ptr_equal(bwl_shards_enter(client), first);
+    bwl_client_close(client);
 }
 
 TEST(shard_is_the_same_for_a_name_in_use)
@@ -93,38 +83,38 @@ TEST(shard_is_the_same_for_a_name_in_use)
     atomic_uint *other   = NULL;
 
     bwl_shard_enter(first);
-    bwl_shard *second = bwl_shards_enter_for(&shards, "x", &pins[0]);
+    bwl_shard *second = bwl_shards_enter_for(client, "x", &pins[0]);
     assert_ptr_equal(second, shard_at(1));
     bwl_shard_leave(first); /* although it is idle: */
-    assert_ptr_equal(bwl_shards_enter_for(&shards, "x", &pins[1]), second);
-    assert_ptr_equal(bwl_shards_enter_for(&shards, "y", &other), first);
+    assert_ptr_equal(bwl_shards_enter_for(client, "x", &pins[1]), second);
+    assert_ptr_equal(bwl_shards_enter_for(client, "y", &other), first);
     assert_ptr_equal(pins[0], pins[1]);
     assert_ptr_not_equal(pins[0], other);
     assert_int_equal(atomic_load(&second->callers), 2);
     bwl_name_unpin(pins[0]);
     bwl_shard_leave(first);
-    assert_ptr_equal(bwl_shards_enter_for(&shards, "x", &pins[2]), second);
+    assert_ptr_equal(bwl_shards_enter_for(client, "x", &pins[2]), second);
     bwl_name_pin_move_to_first(pins[2]); /* the name moves to the first shard */
-    assert_ptr_equal(bwl_shards_enter_for(&shards, "x", &pins[0]), first);
+    assert_ptr_equal(bwl_shards_enter_for(client, "x", &pins[0]), first);
     for (int i = 0; i < 3; i++)
         bwl_name_unpin(pins[i]);
     bwl_name_unpin(NULL);
     bwl_name_pin_move_to_first(NULL);
     assert_int_equal(atomic_load(pins[0]) >> 8, 0);
-    bwl_shards_close(&shards);
+    bwl_client_close(client);
 }
 
 TEST(shard_of_an_event_loop_is_the_first_one)
 {
     bwl_shard *first = open_shards("redis://127.0.0.1:1", true);
 
-    assert_ptr_equal(bwl_shards_enter(&shards), first);
-    assert_ptr_not_equal(bwl_shards_enter(&shards), first);
-    bwl_shards_use_first_only(&shards);
+    assert_ptr_equal(bwl_shards_enter(client), first);
+    assert_ptr_not_equal(bwl_shards_enter(client), first);
+    bwl_shards_use_first_only(client);
     for (unsigned i = 0; i < 3; i++)
-        assert_ptr_equal(bwl_shards_enter(&shards), first);
+        assert_ptr_equal(bwl_shards_enter(client), first);
     assert_null(shard_at(2));
-    bwl_shards_close(&shards);
+    bwl_client_close(client);
 }
 
 /* Without a renewal thread, a caller runs the loop for all locks of the client. */
@@ -132,9 +122,9 @@ TEST(shard_is_the_only_one_without_a_renewal_thread)
 {
     bwl_shard *first = open_shards("redis://127.0.0.1:1", false);
 
-    assert_ptr_equal(bwl_shards_enter(&shards), first);
-    assert_ptr_equal(bwl_shards_enter(&shards), first);
-    bwl_shards_close(&shards);
+    assert_ptr_equal(bwl_shards_enter(client), first);
+    assert_ptr_equal(bwl_shards_enter(client), first);
+    bwl_client_close(client);
 }
 
 /* The server accepts no more connections: the working ones are shared. */
@@ -142,17 +132,17 @@ TEST(shard_that_cannot_connect_is_not_used)
 {
     bwl_shard *first = open_shards("redis://127.0.0.1:1", true);
 
-    assert_ptr_equal(bwl_shards_enter(&shards), first);
-    bwl_shard *second = bwl_shards_enter(&shards);
+    assert_ptr_equal(bwl_shards_enter(client), first);
+    bwl_shard *second = bwl_shards_enter(client);
     bwl_shard_leave(second);
-    bwl_shards_use_first_only(&shards);
-    atomic_store(&shards.usable, 2);
+    bwl_shards_use_first_only(client);
+    atomic_store(&client->usable, 2);
     atomic_store(&second->unhealthy_until, bwl_clock_now() + 60000);
-    assert_ptr_equal(bwl_shards_enter(&shards), first);
-    assert_ptr_equal(bwl_shards_enter(&shards), first);
+    assert_ptr_equal(bwl_shards_enter(client), first);
+    assert_ptr_equal(bwl_shards_enter(client), first);
     atomic_store(&second->unhealthy_until, 0);
-    assert_ptr_equal(bwl_shards_enter(&shards), second);
-    bwl_shards_close(&shards);
+    assert_ptr_equal(bwl_shards_enter(client), second);
+    bwl_client_close(client);
 }
 
 TEST(shards_are_opened_like_the_first)
@@ -160,13 +150,13 @@ TEST(shards_are_opened_like_the_first)
     bwl_shard *first = open_shards("redis://127.0.0.1:1?lease=7s&timeout=2s&key=x:%25s", true);
 
     (void)snprintf(first->host.program, sizeof first->host.program, "backup");
-    (void)bwl_shards_enter(&shards);
-    bwl_shard *second = bwl_shards_enter(&shards);
+    (void)bwl_shards_enter(client);
+    bwl_shard *second = bwl_shards_enter(client);
     assert_ptr_equal(second->host.engine, first->host.engine);
     assert_int_equal(second->host.settings.lease_ms, 7000);
     assert_int_equal(second->host.settings.answer_ms, 2000);
     assert_string_equal(second->host.program, "backup");
-    bwl_shards_close(&shards);
+    bwl_client_close(client);
 }
 
 /* ---- in a shard that is opened for the call -------------------------------------------------- */
@@ -240,7 +230,7 @@ static int acquire_beside_a_call(const bwl_protocol *protocol, int64_t wait_ms, 
     inner->host.settings.keeps = true;
     if (never_connects)
         inner->host.settings.answer_ms = 20;
-    atomic_store(&one->shards.usable, 2);
+    atomic_store(&one->usable, 2);
     bwl_shard_enter(inner);
     int status = bowline_acquire(&hold, one, "n", BOWLINE_ACQUIRE(.wait_ms = wait_ms), NULL);
     bwl_shard_leave(inner);

@@ -5,7 +5,7 @@
  * thousand random operations, the same on every run, both must agree on the next timer and on the
  * timers that are set.  Small cases by hand test what the array cannot show.
  */
-#include "runtime/timers.h"
+#include "runtime/loop.h"
 #include "tests/lib/suite.h"
 
 #include <inttypes.h>

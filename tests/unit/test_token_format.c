@@ -4,7 +4,6 @@
  * The alphabets are repeated here as regular expressions.  The random bytes are the same on every
  * run.
  */
-#include "core/token_format.h"
 #include "core/text.h"
 #include "core/token.h"
 #include "tests/lib/suite.h"

@@ -187,9 +187,9 @@ TEST(wakeup_without_descriptors_ends_an_acquire_in_time)
     assert_int_equal(
         bowline_acquire_start(&op, client, "n", BOWLINE_ACQUIRE(.wait_ms = 40), &error),
         BOWLINE_OK);
-    bwl_shard_lock(client->first);
+    bwl_loop_lock(&client->first->loop);
     bwl_reactor_close(&client->first->host.reactor); /* the engine has opened it */
-    bwl_shard_unlock(client->first);
+    bwl_loop_unlock(&client->first->loop);
     limit_descriptors(0, &before);
     while (!bowline_operation_done(op))
         refused += bowline_operation_wait(op, BOWLINE_FOREVER, NULL) == BOWLINE_SYSTEM;
@@ -209,9 +209,9 @@ static void *dispatch_once(void *arg)
 static void await_runner(void)
 {
     for (bool is_running = false; !is_running; (void)sched_yield()) {
-        bwl_shard_lock(client->first);
+        bwl_loop_lock(&client->first->loop);
         is_running = client->first->loop.is_running;
-        bwl_shard_unlock(client->first);
+        bwl_loop_unlock(&client->first->loop);
     }
 }
 
@@ -225,10 +225,10 @@ TEST(wakeup_thread_in_dispatch_is_notified_after_another_dispatch)
     assert_int_equal(pthread_create(&dispatches, NULL, dispatch_once, NULL), 0);
     await_runner();
     assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
-    bwl_shard_lock(client->first);
+    bwl_loop_lock(&client->first->loop);
     unsigned inside = client->first->loop.dispatchers;
     bwl_loop_notify_caller(&client->first->loop);
-    bwl_shard_unlock(client->first);
+    bwl_loop_unlock(&client->first->loop);
     assert_int_equal(pthread_join(dispatches, NULL), 0);
     assert_int_equal(inside, 1);
 }

@@ -3,7 +3,6 @@
  * first one.
  */
 #include "base/fault.h"
-#include "base/copy.h"
 #include "base/secret.h"
 #include "core/text.h"
 #include "engine/redis/redis.h"

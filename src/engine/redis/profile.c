@@ -1,5 +1,4 @@
 #include "engine/redis/profile.h"
-#include "core/token_format.h"
 #include "core/token.h"
 #include "engine/redis/wire/value.h"
 #include "protocol/protocol.h"

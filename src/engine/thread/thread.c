@@ -17,6 +17,7 @@
  */
 #include "engine/engine.h"
 #include "protocol/local_lock.h"
+#include "core/text.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "protocol/store/local.h"
@@ -32,7 +33,7 @@ typedef struct node node;
 typedef struct entry { /* a name that is held */
     struct entry *next;
     node         *first;
-    node         *last;
+    node        **end; /* where the next node is linked */
     uint64_t      hash;
     uint16_t      name_size;
     char          name[];
@@ -41,7 +42,7 @@ typedef struct entry { /* a name that is held */
 struct node { /* a lock in the queue of its name: the engine's part of a lock */
     bwl_engine_lock *lock;
     entry   *entry; /* NULL: not in a queue.  Only its own client changes this              */
-    node    *previous;
+    node   **where; /* what points here */
     node    *next;
     node    *next_granted; /* in the list of its client                                       */
     uint64_t fence;
@@ -110,15 +111,6 @@ static table *table_of_process(void)
     return before;
 }
 
-static uint64_t hash_of(const char *name, size_t size)
-{
-    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a, 64 bits */
-
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (uint8_t)name[i]) * UINT64_C(1099511628211);
-    return hash;
-}
-
 static entry **find(table *t, const bwl_engine_lock *lock, uint64_t hash)
 {
     entry **e = &t->buckets[hash % t->buckets_count];
@@ -155,7 +147,7 @@ static entry *add(table *t, entry **where, const node *p)
 
     if (e == NULL)
         return NULL;
-    *e = (entry){ .hash = p->hash, .name_size = p->lock->name_size };
+    *e = (entry){ .end = &e->first, .hash = p->hash, .name_size = p->lock->name_size };
     memcpy(e->name, p->lock->name, e->name_size);
     *where = e;
     if (++t->count > t->buckets_count)
@@ -178,28 +170,20 @@ static void drop(table *t, entry *e)
 
 static void enqueue(entry *e, node *p)
 {
-    p->entry    = e;
-    p->next     = NULL;
-    p->previous = e->last;
-    if (e->last != NULL)
-        e->last->next = p;
-    else
-        e->first = p;
-    e->last = p;
+    p->entry = e;
+    p->next  = NULL;
+    p->where = e->end;
+    *e->end  = p;
+    e->end   = &p->next;
 }
 
 static void unlink_node(node *p)
 {
-    entry *e = p->entry;
-
-    if (p->previous != NULL)
-        p->previous->next = p->next;
-    else
-        e->first = p->next;
+    *p->where = p->next;
     if (p->next != NULL)
-        p->next->previous = p->previous;
+        p->next->where = p->where;
     else
-        e->last = p->previous;
+        p->entry->end = p->where;
     p->entry = NULL;
 }
 
@@ -301,7 +285,7 @@ static table *latched(bwl_engine_lock *lock)
 static int thread_prepare(bwl_engine_lock *lock, bwl_fault *fault)
 {
     (void)fault; /* nothing can go wrong */
-    *(node *)lock->part = (node){ .lock = lock, .hash = hash_of(lock->name, lock->name_size) };
+    *(node *)lock->part = (node){ .lock = lock, .hash = bwl_hash(lock->name, lock->name_size) };
     return BWL_OK;
 }
 

@@ -4,13 +4,317 @@
  * OpenSSL reads from and writes to memory (memory BIOs), so the only reason to wait is "more input
  * from the peer".  Its error queue belongs to the thread, not to the session, and a stale entry
  * would be taken for our error: it is cleared before and after every step.
+ *
+ * Errors are texts for users, with advice where the cause is known.  Text from the peer (names in
+ * its certificate, clear text) is cut, and stripped of everything that is not printable.
  */
 #include "base/fault.h"
 #include "net/tls/tls_inside.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { RECORD_ALERT = 21, RECORD_HANDSHAKE = 22, VERSION_MAJOR = 3 };
+
+/* ---- not TLS at all -------------------------------------------------------------------------- */
+
+/* A record begins with its type, then 3.  A server's first record is of the handshake, or an
+ * alert. */
+static bool looks_like_tls(const bwl_tls *tls)
+{
+    if (tls->first_size > 0 && tls->first[0] != RECORD_HANDSHAKE && tls->first[0] != RECORD_ALERT)
+        return false;
+    return tls->first_size < 2 || tls->first[1] == VERSION_MAJOR;
+}
+
+/* Copies the first line of the text; nothing, if a byte is not printable. */
+static void copy_line(char *ret_line, size_t room, const char *bytes, size_t size)
+{
+    size_t used = 0;
+
+    while (used < size && used + 1 < room && bytes[used] != '\r' && bytes[used] != '\n') {
+        if (bytes[used] < ' ' || bytes[used] > '~') {
+            used = 0;
+            break;
+        }
+        ret_line[used] = bytes[used];
+        used++;
+    }
+    ret_line[used] = '\0';
+}
+
+static int say_not_tls(const bwl_tls *tls, bwl_fault *fault)
+{
+    char line[BWL_TLS_FIRST_MAX + 1];
+
+    copy_line(line, sizeof line, tls->first, tls->first_size);
+    if (line[0] == '\0')
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "what answers there is not TLS: is this the port for TLS?");
+    return bwl_fail(fault, BWL_STATUS_REFUSED,
+                    "what answers there is not TLS, it says \"%s\": is this the port for TLS?",
+                    line);
+}
+
+static int say_cut_off(const bwl_tls *tls, bwl_fault *fault)
+{
+    if (tls->phase == BWL_TLS_OPEN)
+        return bwl_fail(fault, BWL_STATUS_UNREACHABLE,
+                        "the connection was cut off (without close_notify of TLS)");
+    return bwl_fail(fault, BWL_STATUS_UNREACHABLE,
+                    "the server closed the connection during the TLS handshake%s",
+                    tls->first_size == 0 ? ": is this the port for TLS?" : "");
+}
+
+/* ---- certificates ---------------------------------------------------------------------------- */
+
+typedef struct names {
+    char    *text; /* of BWL_TLS_NAMES_MAX bytes */
+    size_t   used;
+    unsigned left_out;
+} names;
+
+static void add_name(names *list, const char *name, size_t size)
+{
+    size_t comma = list->used > 0 ? 2 : 0;
+
+    if (list->used + comma + size + sizeof " and 999 more" > BWL_TLS_NAMES_MAX) {
+        list->left_out++;
+        return;
+    }
+    memcpy(list->text + list->used, ", ", comma);
+    list->used += comma;
+    for (size_t i = 0; i < size; i++) {
+        char c                   = name[i];
+        list->text[list->used++] = c;
+        if (c < ' ' || c > '~')
+            list->text[list->used - 1] = '?';
+    }
+    list->text[list->used] = '\0';
+}
+
+static void add_alternative(const bwl_tls_library *openssl, names *list,
+                            const struct GENERAL_NAME_st *alternative)
+{
+    int         kind  = 0;
+    const void *value = openssl->GENERAL_NAME_get0_value(alternative, &kind);
+    char        address[INET6_ADDRSTRLEN];
+
+    if (kind != BWL_GEN_DNS && kind != BWL_GEN_IPADD)
+        return;
+    const unsigned char *bytes = openssl->ASN1_STRING_get0_data(value);
+    size_t               size  = (size_t)openssl->ASN1_STRING_length(value);
+    if (kind == BWL_GEN_DNS)
+        add_name(list, (const char *)bytes, size);
+    else if ((size == 4 && inet_ntop(AF_INET, bytes, address, sizeof address) != NULL) ||
+             (size == 16 && inet_ntop(AF_INET6, bytes, address, sizeof address) != NULL))
+        add_name(list, address, strlen(address));
+}
+
+/* Writes the names in a certificate, as far as they fit. */
+static void write_names(const bwl_tls_library *openssl, char ret_text[BWL_TLS_NAMES_MAX],
+                        const struct x509_st *certificate)
+{
+    names                         list = { .text = ret_text };
+    struct stack_st_GENERAL_NAME *all =
+        openssl->X509_get_ext_d2i(certificate, BWL_NID_subject_alt_name, NULL, NULL);
+
+    ret_text[0] = '\0';
+    if (all == NULL)
+        return;
+    const struct stack_st *stack = (const struct stack_st *)(const void *)all;
+    for (int i = 0; i < openssl->OPENSSL_sk_num(stack); i++)
+        add_alternative(openssl, &list, openssl->OPENSSL_sk_value(stack, i));
+    openssl->GENERAL_NAMES_free(all);
+    if (list.left_out > 0)
+        (void)snprintf(ret_text + list.used, BWL_TLS_NAMES_MAX - list.used, "%s%u more",
+                       list.used > 0 ? " and " : "", list.left_out > 999 ? 999 : list.left_out);
+}
+
+static void write_issuer(const bwl_tls_library *openssl, char ret_text[BWL_TLS_NAMES_MAX],
+                         const struct x509_st *certificate)
+{
+    char  name[64];
+    names list = { .text = ret_text };
+    int   size = openssl->X509_NAME_get_text_by_NID(openssl->X509_get_issuer_name(certificate),
+                                                    BWL_NID_commonName, name, sizeof name);
+
+    ret_text[0] = '\0';
+    if (size > 0)
+        add_name(&list, name, strnlen(name, sizeof name));
+}
+
+static void write_date(const bwl_tls_library *openssl, char ret_text[BWL_TLS_DATE_MAX],
+                       const struct asn1_string_st *date)
+{
+    struct tm day;
+
+    if (openssl->ASN1_TIME_to_tm(date, &day) != 1 ||
+        strftime(ret_text, BWL_TLS_DATE_MAX, "%Y-%m-%d", &day) == 0)
+        (void)snprintf(ret_text, BWL_TLS_DATE_MAX, "no day");
+}
+
+int bwl_tls_note_candidate_error(int preverified, struct x509_store_ctx_st *chain)
+{
+    const bwl_tls_library *openssl = bwl_tls_library_get(NULL);
+    const struct ssl_st   *ssl =
+        openssl->X509_STORE_CTX_get_ex_data(chain, openssl->SSL_get_ex_data_X509_STORE_CTX_idx());
+    bwl_tls              *tls   = openssl->SSL_get_ex_data(ssl, 0);
+    const struct x509_st *first = openssl->X509_STORE_CTX_get0_cert(chain);
+    const struct x509_st *which = openssl->X509_STORE_CTX_get_current_cert(chain);
+
+    if (preverified == 1 || tls->doubt.error != 0)
+        return preverified;
+    if (which == NULL)
+        which = first;
+    tls->doubt.error = openssl->X509_STORE_CTX_get_error(chain);
+    tls->doubt.depth = openssl->X509_STORE_CTX_get_error_depth(chain);
+    if (which == NULL)
+        return preverified; /* no certificate to describe */
+    write_names(openssl, tls->doubt.names, first);
+    write_issuer(openssl, tls->doubt.issuer, which);
+    if (tls->doubt.error == BWL_X509_V_ERR_CERT_NOT_YET_VALID)
+        write_date(openssl, tls->doubt.date, openssl->X509_get0_notBefore(which));
+    else
+        write_date(openssl, tls->doubt.date, openssl->X509_get0_notAfter(which));
+    openssl->ERR_clear_error();
+    return preverified;
+}
+
+static int say_other_host(const bwl_tls *tls, bwl_fault *fault)
+{
+    bool is_address = tls->doubt.error == BWL_X509_V_ERR_IP_ADDRESS_MISMATCH;
+
+    if (tls->doubt.names[0] == '\0')
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "the certificate of %.90s names no host: it needs a subjectAltName",
+                        tls->host);
+    return bwl_fail(fault, BWL_STATUS_REFUSED, "the certificate of %.90s is for %s%s", tls->host,
+                    tls->doubt.names, is_address ? "; an address must be in it as IP:" : "");
+}
+
+static int say_unknown_authority(const bwl_tls *tls, bwl_fault *fault)
+{
+    const bwl_tls_candidate_error *doubt = &tls->doubt;
+    bool is_self = doubt->error == BWL_X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT;
+    char whose[BWL_TLS_NAMES_MAX + 32];
+
+    if (is_self)
+        (void)snprintf(whose, sizeof whose, "signed by itself");
+    else if (doubt->issuer[0] == '\0')
+        (void)snprintf(whose, sizeof whose, "of an authority without a name");
+    else
+        (void)snprintf(whose, sizeof whose, "of the authority \"%s\"", doubt->issuer);
+    if (tls->context->ca_file != NULL)
+        return bwl_fail(fault, BWL_STATUS_REFUSED, "the certificate of %.70s is %s, not of %.60s",
+                        tls->host, whose, tls->context->ca_file);
+    return bwl_fail(fault, BWL_STATUS_REFUSED,
+                    "the certificate of %.70s is %s, unknown here: if it is yours, give %s=FILE",
+                    tls->host, whose, BWL_TLS_OPTION_CA);
+}
+
+static int say_candidate_error(const bwl_tls *tls, bwl_fault *fault)
+{
+    const bwl_tls_candidate_error *doubt = &tls->doubt;
+    const char                    *whose = doubt->depth == 0 ? "" : "authority behind the ";
+
+    switch (doubt->error) {
+    case BWL_X509_V_ERR_HOSTNAME_MISMATCH:
+    case BWL_X509_V_ERR_IP_ADDRESS_MISMATCH: return say_other_host(tls, fault);
+    case BWL_X509_V_ERR_CERT_HAS_EXPIRED:
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "the %scertificate of %.90s has expired: it ended on %s", whose, tls->host,
+                        doubt->date);
+    case BWL_X509_V_ERR_CERT_NOT_YET_VALID:
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "the %scertificate of %.90s begins on %s: is this machine's clock right?",
+                        whose, tls->host, doubt->date);
+    case BWL_X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case BWL_X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case BWL_X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case BWL_X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case BWL_X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE: return say_unknown_authority(tls, fault);
+    case BWL_X509_V_ERR_INVALID_PURPOSE:
+        return bwl_fail(fault, BWL_STATUS_REFUSED, "the %scertificate of %.90s is not for servers",
+                        whose, tls->host);
+    default: /* OpenSSL may add values */
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "the %scertificate of %.90s is not trusted: %.80s", whose, tls->host,
+                        tls->openssl->X509_verify_cert_error_string(doubt->error));
+    }
+}
+
+/* ---- everything else ------------------------------------------------------------------------- */
+
+typedef struct alert {
+    int         number; /* RFC 8446, section 6; RFC 5246, section 7.2 */
+    const char *words;
+} alert;
+
+static const alert about_us[] = {
+    { 42, "the server cannot read our certificate" },
+    { 43, "the server has no use for our kind of certificate" },
+    { 44, "the server says that our certificate was revoked" },
+    { 45, "the server says that our certificate has expired" },
+    { 46, "the server does not accept our certificate" },
+    { 48, "the server does not know the authority of our certificate" },
+    { 49, "the server does not let us in with our certificate" },
+    { 51, "the server does not believe the signature of our certificate" },
+    { 70, "the server speaks no version of TLS that we do, which are 1.2 and newer" },
+    { 71, "the server wants stronger encryption than ours" },
+    { 112, "the server has no certificate for the host that we asked for" },
+};
+
+enum { ALERT_HANDSHAKE_FAILURE = 40, ALERT_CERTIFICATE_REQUIRED = 116 };
+
+static int say_certificate_wanted(const bwl_tls *tls, bwl_fault *fault)
+{
+    if (tls->context->has_certificate)
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "the server does not know the authority of our certificate");
+    return bwl_fail(fault, BWL_STATUS_REFUSED,
+                    "the server requires a client certificate: give %s=FILE and %s=FILE",
+                    BWL_TLS_OPTION_CERT, BWL_TLS_OPTION_KEY);
+}
+
+static int say_alert(const bwl_tls *tls, int number, const char *words, bwl_fault *fault)
+{
+    for (size_t i = 0; i < sizeof about_us / sizeof about_us[0]; i++)
+        if (about_us[i].number == number)
+            return bwl_fail(fault, BWL_STATUS_REFUSED, "%s", about_us[i].words);
+    if (number == ALERT_CERTIFICATE_REQUIRED)
+        return say_certificate_wanted(tls, fault);
+    if (number == ALERT_HANDSHAKE_FAILURE) {
+        /* TLS 1.2 has no alert of its own for a missing certificate; but the server requested
+         * one. */
+        if (!tls->context->has_certificate && tls->openssl->SSL_get0_peer_CA_list(tls->ssl) != NULL)
+            return say_certificate_wanted(tls, fault);
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "the server has no cipher in common with this client");
+    }
+    return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "the server ended TLS: %.100s", words);
+}
+
+static int say_error(const bwl_tls *tls, unsigned long error, bwl_fault *fault)
+{
+    const char *words  = tls->openssl->ERR_reason_error_string(error);
+    int         reason = bwl_tls_error_reason(error);
+
+    if (words == NULL)
+        words = "OpenSSL does not say why";
+    if (bwl_tls_error_library(error) == BWL_ERR_LIB_SSL) {
+        if (reason > BWL_SSL_AD_REASON_OFFSET && reason <= BWL_SSL_AD_REASON_OFFSET + 255)
+            return say_alert(tls, reason - BWL_SSL_AD_REASON_OFFSET, words, fault);
+        if (reason == BWL_SSL_R_UNSUPPORTED_PROTOCOL)
+            return say_alert(tls, 70, words, fault);
+    }
+    if (tls->phase == BWL_TLS_OPEN)
+        return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "the TLS connection broke: %.100s", words);
+    return bwl_fail(fault, BWL_STATUS_REFUSED,
+                    "what the server sends violates the TLS protocol: %.100s", words);
+}
 
 /* ---- the expected host ----------------------------------------------------------------------- */
 
@@ -153,7 +457,7 @@ static int result_of_error(bwl_tls *tls, int result, bwl_fault *fault)
     if (code == BWL_SSL_ERROR_WANT_READ || code == BWL_SSL_ERROR_WANT_WRITE) {
         if (!tls->input_ended)
             return BWL_OK;
-        (void)bwl_tls_say_cut_off(tls, &tls->fault);
+        (void)say_cut_off(tls, &tls->fault);
         return end(tls, BWL_TLS_FAILED, fault);
     }
     if (code == BWL_SSL_ERROR_ZERO_RETURN) {
@@ -163,9 +467,9 @@ static int result_of_error(bwl_tls *tls, int result, bwl_fault *fault)
         return end(tls, BWL_TLS_ENDED, fault);
     }
     if (tls->doubt.error != 0)
-        (void)bwl_tls_set_candidate_error(tls, &tls->fault);
+        (void)say_candidate_error(tls, &tls->fault);
     else
-        (void)bwl_tls_say_error(tls, error, &tls->fault);
+        (void)say_error(tls, error, &tls->fault);
     return end(tls, BWL_TLS_FAILED, fault);
 }
 
@@ -266,8 +570,8 @@ int bwl_tls_step(bwl_tls *tls, bwl_fault *fault)
         return repeat_result(tls, fault);
     if (tls->phase == BWL_TLS_OPEN)
         return BWL_OK;
-    if (!bwl_tls_looks_like_tls(tls)) {
-        (void)bwl_tls_say_not_tls(tls, &tls->fault);
+    if (!looks_like_tls(tls)) {
+        (void)say_not_tls(tls, &tls->fault);
         return end(tls, BWL_TLS_FAILED, fault);
     }
     tls->openssl->ERR_clear_error();

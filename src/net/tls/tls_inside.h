@@ -3,8 +3,7 @@
  *
  *      tls_library.c   OpenSSL, loaded when needed
  *      tls_context.c   the files: authorities, our certificate, our key
- *      tls.c           one session: bytes in, bytes out
- *      tls_text.c     errors as texts for users
+ *      tls.c           one session: bytes in, bytes out; errors as texts for users
  */
 #pragma once
 
@@ -58,12 +57,3 @@ struct bwl_tls {
 /* OpenSSL's verify callback, for every certificate of the chain: stores the error, and never
  * overrules it. */
 int bwl_tls_note_candidate_error(int preverified, struct x509_store_ctx_st *chain);
-
-/* Whether the bytes so far can be the beginning of a TLS server's reply. */
-bool bwl_tls_looks_like_tls(const bwl_tls *tls);
-
-/* Each writes the fault and returns its status. */
-int bwl_tls_say_not_tls(const bwl_tls *tls, bwl_fault *fault);
-int bwl_tls_say_cut_off(const bwl_tls *tls, bwl_fault *fault);
-int bwl_tls_set_candidate_error(const bwl_tls *tls, bwl_fault *fault);
-int bwl_tls_say_error(const bwl_tls *tls, unsigned long error, bwl_fault *fault);

@@ -47,7 +47,7 @@ typedef struct bwl_transaction_args {
 } bwl_transaction_args;
 
 /* One command and its result.  It is sent through a lock that was prepared and is never acquired,
- * on a client without other users (runtime/pool.h).  It lives as long as that client, because the
+ * on a client without other users (runtime/client.h).  It lives as long as that client, because the
  * caller may leave before the reply.  What `args` borrows must stay valid until the command has
  * ended. */
 typedef struct bwl_transaction {

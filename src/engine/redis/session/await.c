@@ -12,11 +12,9 @@
 /* Not for the first reply of a connection: a program that sends one request gains nothing. */
 static bool is_worth_it(const bwl_session *session, bwl_ms until)
 {
-    bwl_host *host = session->host;
-    bwl_ms    next = bwl_ms_min(until, bwl_host_next_timer(host));
-
     return session->phase == BWL_SESSION_READY && session->link.has_answered &&
-           session->pipeline.count > 0 && next >= bwl_ms_add(host->latest, BWL_STREAM_AWAIT_MS);
+           session->pipeline.count > 0 &&
+           until >= bwl_ms_add(session->host->latest, BWL_STREAM_AWAIT_MS);
 }
 
 bool bwl_session_await(bwl_session *session, bwl_ms until)

@@ -48,7 +48,7 @@ void bwl_session_set_error(bwl_session *session, const bwl_request *request, bwl
     }
     if (answer != BWL_RETRYABLE && answer != BWL_REFUSED) {
         if (session->host->nodes == 1) /* another server may have given the reason */
-            bwl_host_clear_error(request->lock);
+            bwl_host_set_fault(request->lock, NULL);
         return;
     }
     bwl_session_error_text(session->config, text, sizeof text, bytes, size);

@@ -1,6 +1,5 @@
 #include "engine/redis/topology/sentinel.h"
 #include "base/fault.h"
-#include "base/copy.h"
 #include "base/secret.h"
 #include "engine/redis/wire/commands.h"
 

@@ -7,12 +7,11 @@
  * release if no other command does.  On servers with another order, it is only one command more.
  */
 #include "engine/redis/redis.h"
-#include "engine/redis/wire/cluster.h"
 #include "protocol/protocol.h"
 
 #include <string.h>
 
-enum { LEAD_ROOM = 64 }; /* for EXISTS without its key */
+enum { LEAD_ROOM = 64 }; /* for a command ahead of it, without its key */
 
 bwl_redis_command bwl_redis_extension(const bwl_session *session)
 {
@@ -44,29 +43,15 @@ bwl_request bwl_redis_command_of(bwl_engine_lock *lock, const bwl_send *send)
     return request;
 }
 
-typedef struct signal_names {
-    char first[BWL_SIGNAL_MAX];
-    char second[BWL_SIGNAL_MAX];
-} signal_names;
-
 static bwl_signal signal_of(const bwl_redis_config *config, const bwl_request *request,
-                            signal_names *ret_names)
+                            bwl_signal_names *ret_names)
 {
-    const bwl_profile     *profile = config->profile;
-    const bwl_engine_lock *lock    = request->lock;
+    const bwl_engine_lock *lock = request->lock;
 
-    if (profile == NULL || profile->signal == BWL_SIGNAL_NONE ||
-        request->command != REDIS_DELETE_IF_MINE)
+    if (config->profile == NULL || request->command != REDIS_DELETE_IF_MINE)
         return (bwl_signal){ .kind = BWL_SIGNAL_NONE };
-    return (bwl_signal){
-        .kind        = profile->signal,
-        .name        = ret_names->first,
-        .size        = bwl_profile_signal_write(ret_names->first, profile, config->key_template,
-                                                lock->name, lock->name_size),
-        .second      = ret_names->second,
-        .second_size = bwl_profile_second_signal_write(
-            ret_names->second, profile, config->key_template, lock->name, lock->name_size),
-    };
+    return bwl_profile_signal(ret_names, config->profile, config->key_template,
+                              (bwl_bytes){ lock->name, lock->name_size });
 }
 
 /* Whether to send the script's text: the server may not know its SHA-1, or no reply would report
@@ -86,9 +71,9 @@ static bool sends_text(bwl_session *session, const bwl_request *request)
 bool bwl_redis_write_command(bwl_session *session, bwl_request *request,
                              bwl_redis_command_args *args)
 {
-    char            key[BWL_KEY_MAX];
-    signal_names    names;
-    bwl_resp_writer writer;
+    char             key[BWL_KEY_MAX];
+    bwl_signal_names names;
+    bwl_resp_writer  writer;
 
     args->command       = request->command;
     args->key           = key;
@@ -100,7 +85,7 @@ bool bwl_redis_write_command(bwl_session *session, bwl_request *request,
     args->signal        = signal_of(session->config, request, &names);
     if (!bwl_resp_stream_reserve(&session->link.conn,
                                  bwl_redis_size_max(request->command, args->key_size) +
-                                     args->signal.size + args->signal.second_size,
+                                     args->signal.names[0].size + args->signal.names[1].size,
                                  &writer))
         return false;
     args->use_eval = sends_text(session, request);
@@ -112,13 +97,7 @@ bool bwl_redis_write_command(bwl_session *session, bwl_request *request,
 
 bool bwl_redis_write_asking(bwl_session *session)
 {
-    bwl_resp_writer writer;
-
-    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_CLUSTER_COMMAND_SIZE_MAX, &writer))
-        return false;
-    bwl_cluster_write_asking(&writer);
-    bwl_resp_stream_commit(&session->link.conn, &writer);
-    return true;
+    return bwl_resp_stream_write(&session->link.conn, LEAD_ROOM, "ASKING");
 }
 
 static bool wants_lead(const bwl_session *session, const bwl_request *request)
@@ -130,17 +109,11 @@ static bool wants_lead(const bwl_session *session, const bwl_request *request)
 
 static bool write_lead(bwl_session *session, const bwl_request *request)
 {
-    char            key[BWL_KEY_MAX];
-    bwl_resp_writer writer;
-    size_t          size = bwl_redis_key(key, session->config, request->lock);
+    char   key[BWL_KEY_MAX];
+    size_t size = bwl_redis_key(key, session->config, request->lock);
 
-    if (!bwl_resp_stream_reserve(&session->link.conn, LEAD_ROOM + size, &writer))
-        return false;
-    bwl_resp_write_array(&writer, 2);
-    bwl_resp_write_text(&writer, "EXISTS");
-    bwl_resp_write_bulk(&writer, key, size);
-    bwl_resp_stream_commit(&session->link.conn, &writer);
-    return true;
+    return bwl_resp_stream_write(&session->link.conn, LEAD_ROOM + size, "EXISTS %.*s", (int)size,
+                                 key);
 }
 
 /* At most one command precedes it, and its reply is skipped.  (An error of ASKING is also an error

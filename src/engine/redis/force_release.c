@@ -45,11 +45,8 @@ static bool write_release(bwl_session *session, bwl_request *request)
     }
     if (bwl_queue_is(request->command)) {
         assert(bwl_queue_is_whole_value(look->value, look->value_size));
-        self = bwl_redis_self(session, request);
-        memcpy(self.session, look->value + 3, BWL_QUEUE_SESSION_SIZE);
-        self.session[BWL_QUEUE_SESSION_SIZE] = '\0';
-        args.token                           = look->value + 3 + BWL_QUEUE_SESSION_SIZE;
-        args.self                            = &self;
+        self      = bwl_redis_self(session, request);
+        args.self = &self;
     }
     return bwl_redis_write_command(session, request, &args);
 }

@@ -30,17 +30,9 @@ bool bwl_redis_wants_tracking(const bwl_session *session, const bwl_request *req
 
 bool bwl_redis_write_tracking(bwl_session *session)
 {
-    bwl_resp_writer writer;
-
-    if (!bwl_resp_stream_reserve(&session->link.conn, ROOM, &writer))
-        return false;
-    bwl_resp_write_array(&writer, 3);
-    bwl_resp_write_text(&writer, "CLIENT");
-    bwl_resp_write_text(&writer, "TRACKING");
-    bwl_resp_write_text(&writer, "ON");
-    bwl_resp_stream_commit(&session->link.conn, &writer);
-    session->server.tracks_keys = true;
-    return true;
+    session->server.tracks_keys =
+        bwl_resp_stream_write(&session->link.conn, ROOM, "CLIENT TRACKING ON");
+    return session->server.tracks_keys;
 }
 
 /* `key` NULL: any key. */

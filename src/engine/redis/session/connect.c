@@ -84,7 +84,7 @@ static void on_dial(bwl_session *session, int result, bwl_fault *fault)
         return;
     }
     enter(session, BWL_SESSION_CONNECTING, dialer->ends_at);
-    bwl_frames_reset(&session->link.conn.frames);
+    session->link.conn.frames = (bwl_frames){ .long_left = 0 };
     session->link.opened++;
     session->link.has_answered = false;
     session->batches_refused   = 0;

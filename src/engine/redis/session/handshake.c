@@ -37,44 +37,20 @@ enum {
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-static void write_hello(const bwl_redis_config *config, bwl_resp_writer *writer)
-{
-    bwl_resp_write_array(writer, config->password != NULL ? 5 : 2);
-    bwl_resp_write_text(writer, "HELLO");
-    bwl_resp_write_text(writer, "3");
-    if (config->password != NULL) {
-        bwl_resp_write_text(writer, "AUTH");
-        bwl_resp_write_text(writer, config->user != NULL ? config->user : "default");
-        bwl_resp_write_text(writer, config->password);
-    }
-}
-
 void bwl_handshake_write_rest(bwl_session *session, bwl_resp_writer *writer)
 {
-    bwl_resp_write_array(writer, 2);
-    bwl_resp_write_text(writer, "INFO");
-    bwl_resp_write_text(writer, "server");
-    if (session->config->database != 0) {
-        bwl_resp_write_array(writer, 2);
-        bwl_resp_write_text(writer, "SELECT");
-        bwl_resp_write_integer(writer, session->config->database);
-    }
+    bwl_resp_write(writer, "INFO server");
+    if (session->config->database != 0)
+        bwl_resp_write(writer, "SELECT %lld", (long long)session->config->database);
     if (session->owner->write_query != NULL)
         (void)session->owner->write_query(session, writer);
 }
 
 static int write_kill(bwl_session *session, bwl_fault *fault)
 {
-    bwl_resp_writer writer;
-
-    if (!bwl_resp_stream_reserve(&session->link.conn, HANDSHAKE_ROOM, &writer))
+    if (!bwl_resp_stream_write(&session->link.conn, HANDSHAKE_ROOM, "CLIENT KILL ID %lld",
+                               (long long)session->server.to_be_killed))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    bwl_resp_write_array(&writer, 4);
-    bwl_resp_write_text(&writer, "CLIENT");
-    bwl_resp_write_text(&writer, "KILL");
-    bwl_resp_write_text(&writer, "ID");
-    bwl_resp_write_integer(&writer, session->server.to_be_killed);
-    bwl_resp_stream_commit(&session->link.conn, &writer);
     return bwl_stream_flush(&session->link.conn.stream, fault);
 }
 
@@ -120,7 +96,7 @@ int bwl_handshake_begin(bwl_session *session, bwl_fault *fault)
     session->phase_ends_at = bwl_ms_add(session->phase_began_at, session->host->settings.answer_ms);
     if (!bwl_resp_stream_reserve(&session->link.conn, room_for(session), &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    write_hello(session->config, &writer);
+    bwl_redis_write_hello(&writer, session->config->user, session->config->password);
     bwl_handshake_write_rest(session, &writer);
     if (bwl_session_uses_push(session) && push_channel_goes_along(session))
         status = bwl_push_channel_write(session, &writer, fault);

@@ -29,15 +29,6 @@ bool bwl_redis_knows_no_hello(const char *bytes, size_t size)
            bwl_redis_error_is(bytes, size, "NOPROTO") || bwl_redis_error_is(bytes, size, "NOPERM");
 }
 
-static void write_auth(const bwl_session *session, bwl_resp_writer *writer)
-{
-    bwl_resp_write_array(writer, session->config->user != NULL ? 3 : 2);
-    bwl_resp_write_text(writer, "AUTH");
-    if (session->config->user != NULL)
-        bwl_resp_write_text(writer, session->config->user);
-    bwl_resp_write_text(writer, session->config->password);
-}
-
 int bwl_handshake_begin_resp2(bwl_session *session, bwl_fault *fault)
 {
     bwl_resp_writer writer;
@@ -60,12 +51,12 @@ int bwl_handshake_begin_resp2(bwl_session *session, bwl_fault *fault)
     session->server.is_resp2           = true;
     session->handshake.replies_to_skip = session->config->database != 0 ? 2 : 1;
     session->server.connection_id      = 0;
-    if (session->config->password != NULL)
-        write_auth(session, &writer);
+    if (session->config->user != NULL)
+        bwl_resp_write(&writer, "AUTH %s %s", session->config->user, session->config->password);
+    else if (session->config->password != NULL)
+        bwl_resp_write(&writer, "AUTH %s", session->config->password);
     bwl_handshake_write_rest(session, &writer);
-    bwl_resp_write_array(&writer, 2);
-    bwl_resp_write_text(&writer, "CLIENT");
-    bwl_resp_write_text(&writer, "ID");
+    bwl_resp_write(&writer, "CLIENT ID");
     bwl_resp_stream_commit(&session->link.conn, &writer);
     return bwl_stream_flush(&session->link.conn.stream, fault);
 }

@@ -57,7 +57,7 @@ static void write_value(const bwl_session *session, const bwl_request *q, bwl_re
     bwl_queue_self self; /* an extension needs only its session */
 
     memcpy(self.session, session->push.id, sizeof self.session);
-    bwl_batch_write_value(writer, &(bwl_redis_command_args){
+    bwl_redis_write_value(writer, &(bwl_redis_command_args){
                                       .command = q->command,
                                       .token   = q->token,
                                       .number  = q->number,
@@ -88,11 +88,11 @@ static void write_call(bwl_session *session, size_t nth, size_t size, bwl_resp_w
     bwl_batch_write_begin(writer, (unsigned)size, uses_eval(session, nth, size));
     for (size_t i = nth; i < nth + size; i++) {
         size_t key_size = write_key(key, session, bwl_pipeline_at(&session->pipeline, i)->lock);
-        bwl_batch_write_key(writer, key, key_size);
+        bwl_resp_write_bulk(writer, key, key_size);
     }
     for (size_t i = nth; i < nth + size; i++)
         write_value(session, bwl_pipeline_at(&session->pipeline, i), writer);
-    bwl_batch_write_lease(writer, bwl_pipeline_at(&session->pipeline, nth)->lease_ms);
+    bwl_resp_write_integer(writer, bwl_pipeline_at(&session->pipeline, nth)->lease_ms);
 }
 
 bool bwl_batch_write(bwl_session *session, size_t nth, size_t size)

@@ -281,20 +281,12 @@ static void on_reply(bwl_session *session, const char *bytes, size_t size)
  * does not execute what it has not read yet. */
 static bool write_reply_off(bwl_session *session)
 {
-    bwl_resp_writer writer;
-
     if (session->reply_is_off)
         return true;
     session->has_replies = bwl_pipeline_head(&session->pipeline) != NULL;
-    if (!bwl_resp_stream_reserve(&session->link.conn, LAST_ROOM, &writer))
-        return false;
-    bwl_resp_write_array(&writer, 3);
-    bwl_resp_write_text(&writer, "CLIENT");
-    bwl_resp_write_text(&writer, "REPLY");
-    bwl_resp_write_text(&writer, "OFF");
-    bwl_resp_stream_commit(&session->link.conn, &writer);
-    session->reply_is_off = true;
-    return true;
+    session->reply_is_off =
+        bwl_resp_stream_write(&session->link.conn, LAST_ROOM, "CLIENT REPLY OFF");
+    return session->reply_is_off;
 }
 
 /* Whether it extends a hold that has time left, and no caller waits for it: a provisional grant

@@ -184,7 +184,7 @@ bool bwl_cluster_write_query(bwl_session *session, bwl_resp_writer *writer)
     if (bwl_router_of(session)->cluster->map_is_too_long)
         return false;
     if (writer != NULL)
-        bwl_cluster_write_slots(writer);
+        bwl_resp_write(writer, "CLUSTER SLOTS");
     return true;
 }
 

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_ROOM = 100 };
+enum {
+    TEXT_ROOM  = 100,
+    QUERY_ROOM = 512, /* for the commands, without user and password */
+};
 
 static int turned_away(const char *text, const char *bytes, size_t size, bwl_fault *fault)
 {
@@ -205,7 +208,7 @@ static void on_dial(bwl_sentinel *s, int result, bwl_fault *fault)
     }
     enter(s, result == BWL_DIAL_RESOLVING ? RESOLVING : CONNECTING, s->dialer.ends_at);
     if (result == BWL_DIAL_CONNECTING)
-        bwl_frames_reset(&s->conn.frames);
+        s->conn.frames = (bwl_frames){ .long_left = 0 };
 }
 
 static void try_current(bwl_sentinel *s)
@@ -252,14 +255,13 @@ static int send_query(bwl_sentinel *s, bwl_fault *fault)
     bool            first    = s->phase == CONNECTING;
     bwl_resp_writer writer;
 
-    if (!bwl_resp_stream_reserve(
-            &s->conn, 3 * (size_t)BWL_SENTINEL_COMMAND_SIZE_MAX + user + password, &writer))
+    if (!bwl_resp_stream_reserve(&s->conn, QUERY_ROOM + user + password, &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     if (first) {
-        bwl_sentinel_write_hello(&writer, s->user, s->password);
-        bwl_sentinel_write_subscribe(&writer);
+        bwl_redis_write_hello(&writer, s->user, s->password);
+        bwl_resp_write(&writer, "SUBSCRIBE " BWL_SENTINEL_CHANNEL);
     }
-    bwl_sentinel_write_question(&writer, s->service);
+    bwl_resp_write(&writer, "SENTINEL GET-MASTER-ADDR-BY-NAME %s", s->service);
     bwl_resp_stream_commit(&s->conn, &writer);
     enter(s, QUERYING, first ? s->current_until : current_ends_at(s));
     return bwl_stream_flush(&s->conn.stream, fault);

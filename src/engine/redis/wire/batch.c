@@ -9,9 +9,7 @@
  * a cluster has it.  So each extension is then sent alone.
  */
 #include "engine/redis/wire/batch.h"
-#include "engine/redis/wire/queue.h"
 #include "engine/redis/wire/scripts.h"
-#include "engine/redis/wire/value.h"
 
 enum {
     BULK_ROOM  = 16,   /* bytes around a key or a value */
@@ -19,8 +17,6 @@ enum {
 };
 
 _Static_assert((int)BWL_BATCH_MAX < (int)BWL_RESP_ELEMENTS_MAX, "a frame has room for each reply");
-_Static_assert((int)BWL_QUEUE_VALUE_SIZE <= (int)BWL_VALUE_MAX,
-               "the buffer has room for any value");
 
 bool bwl_batch_takes(bwl_redis_command command)
 {
@@ -36,37 +32,10 @@ size_t bwl_batch_size_max(unsigned count, size_t keys_size)
 
 void bwl_batch_write_begin(bwl_resp_writer *writer, unsigned count, bool use_eval)
 {
-    const bwl_script *script = &bwl_scripts[BWL_SCRIPT_EXTEND_EACH_IF_MINE];
-
     assert(count >= 1);
     assert(count <= BWL_BATCH_MAX);
-    bwl_resp_write_array(writer, 3 + 2 * count + 1);
-    bwl_resp_write_text(writer, use_eval ? "EVAL" : "EVALSHA");
-    bwl_resp_write_text(writer, use_eval ? script->text : script->sha1);
-    bwl_resp_write_integer(writer, count);
-}
-
-void bwl_batch_write_key(bwl_resp_writer *writer, const char *key, size_t size)
-{
-    bwl_resp_write_bulk(writer, key, size);
-}
-
-void bwl_batch_write_value(bwl_resp_writer *writer, const bwl_redis_command_args *args)
-{
-    char   value[BWL_VALUE_MAX + 1];
-    size_t size = BWL_QUEUE_VALUE_SIZE;
-
-    assert(bwl_batch_takes(args->command));
-    if (args->command == REDIS_QUEUE_EXTEND)
-        bwl_queue_value_write(value, args->self->session, args->token);
-    else
-        size = bwl_value_write(value, args->rules, args->token, args->number);
-    bwl_resp_write_bulk(writer, value, size);
-}
-
-void bwl_batch_write_lease(bwl_resp_writer *writer, bwl_ms lease_ms)
-{
-    bwl_resp_write_integer(writer, lease_ms);
+    bwl_redis_write_script(writer, &bwl_scripts[BWL_SCRIPT_EXTEND_EACH_IF_MINE], use_eval, count,
+                           2 * count + 1);
 }
 
 /* ---- the reply ------------------------------------------------------------------------------- */

@@ -5,8 +5,7 @@
  * protocol/store/queue.h, all of them at the same time.  An error of one is the reply to that one;
  * if the whole call fails, none was carried out.
  */
-#ifndef BWL_ENGINE_REDIS_WIRE_BATCH_H
-#define BWL_ENGINE_REDIS_WIRE_BATCH_H
+#pragma once
 
 #include "engine/redis/wire/commands.h"
 
@@ -20,12 +19,9 @@ bool bwl_batch_takes(bwl_redis_command command);
 /* Bytes of the command, at most.  keys_size: of all keys together. */
 size_t bwl_batch_size_max(unsigned count, size_t keys_size);
 
-/* Write the parts of the command, in this order: the beginning, all keys, the value of each, and
- * the common lease. */
+/* Writes the beginning of the command.  All keys follow, the value of each
+ * (bwl_redis_write_value), and the common lease. */
 void bwl_batch_write_begin(bwl_resp_writer *writer, unsigned count, bool use_eval);
-void bwl_batch_write_key(bwl_resp_writer *writer, const char *key, size_t size);
-void bwl_batch_write_value(bwl_resp_writer *writer, const bwl_redis_command_args *args);
-void bwl_batch_write_lease(bwl_resp_writer *writer, bwl_ms lease_ms);
 
 typedef enum bwl_batch_verdict {
     BWL_BATCH_EACH = 1,  /* each has its reply */
@@ -43,5 +39,3 @@ typedef struct bwl_batch_reply {
 /* Reads the frame that replies to a batch of `count`.  Writes the reply if the verdict is EACH. */
 bwl_batch_verdict bwl_batch_read(unsigned count, const char *bytes, size_t size,
                                  bwl_batch_reply *ret_reply);
-
-#endif

@@ -1,17 +1,33 @@
 /*
  * commands.h -- writes the commands of protocol/store/redis.h, and reads their replies.  No I/O.
  */
-#ifndef BWL_ENGINE_REDIS_WIRE_COMMANDS_H
-#define BWL_ENGINE_REDIS_WIRE_COMMANDS_H
+#pragma once
 
 #include "core/compat_rules.h"
 #include "core/status.h"
 #include "engine/redis/wire/resp.h"
-#include "engine/redis/wire/signal.h"
 #include "protocol/store/queue.h"
 #include "protocol/store/redis.h"
 
 typedef struct bwl_queue_self bwl_queue_self; /* engine/redis/wire/queue.h */
+
+/* How DELETE_IF_MINE also wakes the waiters of another program. */
+typedef enum bwl_signal_kind {
+    BWL_SIGNAL_NONE = 0,
+    BWL_SIGNAL_LIST,    /* DEL list; LPUSH list 1; PEXPIRE list 1000 */
+    BWL_SIGNAL_EVENT,   /* LPUSH list 1; LTRIM list 0 0 */
+    BWL_SIGNAL_CHANNEL, /* PUBLISH channel key; also to a second channel if there is one */
+} bwl_signal_kind;
+
+/* The names of a list or a channel, and of a second channel (size 0: none).  Borrowed. */
+typedef struct bwl_signal {
+    bwl_signal_kind kind;
+    bwl_bytes       names[2];
+} bwl_signal;
+
+/* Redisson's channel and counter of a key follow: with {} around a key that has no `{`. */
+#define BWL_HASH_LOCK_CHANNEL "redisson_lock__channel:" /* a release publishes 0 on it */
+#define BWL_HASH_LOCK_COUNTER "redisson_lock_token:"    /* the counter of RFencedLock */
 
 /* The arguments of a command.  Borrowed. */
 typedef struct bwl_redis_command_args {
@@ -42,9 +58,17 @@ unsigned bwl_redis_frames(bwl_redis_command command);
 /* True if the reply may be a value of any length.  A value too long for a frame is foreign. */
 bool bwl_redis_shows_value(bwl_redis_command command);
 
-/* Writes the holder query of a string, for any protocol.  See bwl_redis_read_holder_query. */
-void bwl_redis_write_holder_query(bwl_resp_writer *writer, const char *key, size_t key_size,
-                                  bool use_eval);
+/* HELLO 3, with AUTH unless password is NULL.  user may be NULL. */
+void bwl_redis_write_hello(bwl_resp_writer *writer, const char *user, const char *password);
+
+struct bwl_script; /* engine/redis/wire/scripts.h, which is generated */
+
+/* The beginning of a script's command: `arguments` items follow, that many keys first. */
+void bwl_redis_write_script(bwl_resp_writer *writer, const struct bwl_script *script, bool use_eval,
+                            unsigned keys, unsigned arguments);
+
+/* The value of these arguments. */
+void bwl_redis_write_value(bwl_resp_writer *writer, const bwl_redis_command_args *args);
 
 typedef enum bwl_redis_verdict {
     BWL_REDIS_ANSWER = 1,
@@ -92,10 +116,15 @@ void bwl_redis_error_text(char *ret_text, size_t capacity, const char *bytes, si
 /* The code in such a text: its first word if that is in capitals.  "": none. */
 void bwl_redis_error_code(char ret_code[BOWLINE_SERVER_CODE_MAX], const char *text);
 
+/* Writes the query for the holder of a lock; its script depends on the protocol.  tag: that of the
+ * client info's keys, "" without one. */
+void bwl_redis_write_holder_query(bwl_resp_writer *writer, const struct bwl_script *script,
+                                  bwl_bytes key, const char *tag, bool use_eval);
+
+/* ---- errors.c */
+
 /* True if the frame is an error ... whose code means that the server cannot serve now (is_not_now)
  * ... that has this code (error_is). */
 bool bwl_redis_is_error(const char *bytes, size_t size);
 bool bwl_redis_is_not_now(const char *bytes, size_t size);
 bool bwl_redis_error_is(const char *bytes, size_t size, const char *code);
-
-#endif

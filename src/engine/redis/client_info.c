@@ -112,28 +112,7 @@ static bool write_info(bwl_session *session, bwl_request *request)
     return true;
 }
 
-/* Ignores the reply: no lock depends on it. */
-static bwl_redis_verdict read_info(bwl_session *session, bwl_request *request, const char *bytes,
-                                   size_t size, bwl_request_reply *ret_reply)
-{
-    (void)session;
-    (void)request;
-    (void)bytes;
-    (void)size;
-    ret_reply->event.answer = BWL_YES;
-    return BWL_REDIS_ANSWER;
-}
-
-static void complete_info(bwl_session *session, const bwl_request *request, const bwl_event *result)
-{
-    (void)session;
-    (void)request;
-    (void)result;
-}
-
-static const bwl_request_kind client_info = { .write    = write_info,
-                                              .read     = read_info,
-                                              .complete = complete_info };
+static const bwl_request_kind client_info = { .write = write_info };
 
 /* Out of memory is ignored: the info expires. */
 void bwl_redis_refresh_client_info(bwl_session *session, bwl_engine_lock *lock)

@@ -8,7 +8,7 @@
 #include "core/text.h"
 #include "engine/redis/redis.h"
 #include "engine/redis/topology/cluster.h"
-#include "engine/redis/topology/discovery.h"
+#include "engine/redis/topology/sentinel.h"
 #include "engine/redis/topology/quorum.h"
 #include "lock/local_group.h"
 
@@ -372,7 +372,7 @@ static int open_servers(bwl_redis *redis, const bwl_url *url, const char **ret_r
     case BWL_TOPOLOGY_SENTINEL:
         return add_session(redis, fault) == NULL
                    ? BWL_STATUS_NOMEM
-                   : bwl_discovery_parse(&redis->router.sessions->endpoint, url, ret_rest, fault);
+                   : bwl_sentinel_parse(&redis->router.sessions->endpoint, url, ret_rest, fault);
     }
     bwl_unreachable("a topology outside of its enum");
 }
@@ -384,7 +384,7 @@ static int finish_servers(bwl_redis *redis, const bwl_url *url, bwl_fault *fault
     int                status   = BWL_OK;
 
     if (topology == BWL_TOPOLOGY_SENTINEL)
-        return bwl_discovery_open(&redis->router, url, fault);
+        return bwl_sentinel_open(&redis->router, url, fault);
     if (topology == BWL_TOPOLOGY_CLUSTER)
         return bwl_cluster_add_hosts(redis->router.cluster, url, fault);
     for (bwl_session *each                                     = redis->router.sessions;
@@ -456,7 +456,7 @@ static int share_servers(bwl_redis *redis, const bwl_router *of)
         if (session == NULL || (of->sentinel == NULL && share_endpoint(session, each) < 0))
             return BWL_STATUS_NOMEM;
     }
-    return of->sentinel != NULL ? bwl_discovery_share(&redis->router, of) : BWL_OK;
+    return of->sentinel != NULL ? bwl_sentinel_share(&redis->router, of) : BWL_OK;
 }
 
 int bwl_redis_share(bwl_host *host, const bwl_host *first)

@@ -6,7 +6,6 @@
 
 #include "core/compat_rules.h"
 #include "core/text.h"
-#include "net/resolve.h"
 #include "net/tls/tls.h"
 
 #include <stdatomic.h>
@@ -27,7 +26,6 @@ typedef struct bwl_redis_config {
     char                     *key_template; /* NULL: the default           */
     const struct bwl_profile *profile;      /* NULL: none                  */
     bwl_tls_context          *tls;          /* NULL: clear text            */
-    bwl_resolver              resolver;     /* zero: the system's resolver */
     int64_t                   database;
     uint32_t                  queue_max;    /* queued requests for one lock; 0: no limit */
     bool                      trusts_young; /* use a server even if it has just started */

@@ -1,5 +1,5 @@
 /*
- * renewal_batch.c -- several renewals as one call of a script.  See sections.h,
+ * renewal_batch.c -- several renewals as one call of a script.  See inside.h,
  * engine/redis/wire/batch.h.
  *
  * Thousands of holds may be due at about the same time.  Adjacent requests in the pipeline that may
@@ -12,7 +12,7 @@
  * After a second refusal in a row, the script itself is assumed to be forbidden: no more batches on
  * this connection.
  */
-#include "engine/redis/session/sections.h"
+#include "engine/redis/session/inside.h"
 #include "engine/redis/wire/batch.h"
 #include "engine/redis/wire/key.h"
 

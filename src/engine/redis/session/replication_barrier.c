@@ -1,6 +1,6 @@
 /*
  * replication_barrier.c -- waits until the replicas have the writes: one WAIT at a time, shared by
- * all locks that need it.  See sections.h, protocol/replicated.c.
+ * all locks that need it.  See inside.h, protocol/replicated.c.
  *
  * WAIT covers everything that the connection has written before it, and the server reads nothing
  * from that connection until WAIT ends.  Other requests may be delayed for the duration of one
@@ -11,7 +11,7 @@
  *                  |--one in flight--> deferred
  *                  `--no connection: NOT_SENT.  A new connection has written nothing to wait for
  */
-#include "engine/redis/session/sections.h"
+#include "engine/redis/session/inside.h"
 
 enum {
     BATCH_SIZE_MAX = 250, /* the maximum of bwl_request_batch.size */
@@ -38,7 +38,7 @@ bool bwl_barrier_admits(bwl_session *session, const bwl_request *request)
         return true;
     }
     if (session->phase != BWL_SESSION_READY ||
-        !bwl_request_keep(&session->barrier.deferred, request)) {
+        !bwl_pipeline_push(&session->barrier.deferred, request)) {
         bwl_host_pin(request->lock);
         answer_not_sent(session, request);
     }
@@ -52,7 +52,7 @@ void bwl_barrier_over(bwl_session *session, const bwl_request *over)
     if (!bwl_request_is_barrier(over) || barrier->out == 0 || --barrier->out > 0)
         return; /* the connection was lost, or some are not completed yet */
     while (barrier->deferred.count > 0) {
-        bwl_request request = bwl_request_take(&barrier->deferred, 0);
+        bwl_request request = bwl_pipeline_pop(&barrier->deferred);
         if (bwl_pipeline_push(&session->pipeline, &request)) {
             barrier->out++;
             bwl_host_unpin(request.lock); /* appending pinned it a second time */

@@ -2,7 +2,7 @@
  * router.h -- the servers of one client; chooses the server for a request.
  *
  *      single      one session
- *      sentinel    one session; the sentinels name its server        discovery.h
+ *      sentinel    one session; the sentinels name its server        sentinel.h
  *      cluster     a session for each node in use              cluster.h
  *      quorum      a session for each server, by its number            quorum.h
  *

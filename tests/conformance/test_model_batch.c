@@ -10,7 +10,7 @@
  */
 #include "lab/model/words.h"
 #include "lab/model/mutation.h"
-#include "engine/redis/wire/batch.h"
+#include "engine/redis/wire/commands.h"
 #include "engine/redis/wire/scripts.h"
 #include "tests/conformance/model_run.h"
 #include "tests/lib/frozen.h"

@@ -6,7 +6,7 @@
  * Up to 7.4, WAIT also covers the writes of other connections up to the last reply of its own; from
  * Redis 8 on it does not.
  */
-#include "engine/redis/wire/batch.h"
+#include "engine/redis/wire/commands.h"
 #include "tests/lib/server.h"
 #include "tests/lib/suite.h"
 #include "tests/lib/testing.h"

@@ -1,7 +1,7 @@
 /*
  * test_batch.c -- many extensions as one command: the written bytes, and the accepted replies.
  */
-#include "engine/redis/wire/batch.h"
+#include "engine/redis/wire/commands.h"
 #include "engine/redis/wire/queue.h"
 #include "engine/redis/wire/scripts.h"
 #include "tests/lib/suite.h"

@@ -160,21 +160,13 @@ static int take_keys(bwl_redis_config *config, bwl_settings *settings, const bwl
 
 /* ---- the queue ------------------------------------------------------------------------------- */
 
-/* Whether the chosen protocol has a queue at the server. */
-static bool has_queue(const bwl_host *host)
-{
-    const bwl_protocol *chosen = host->settings.protocol;
-
-    return (chosen != NULL ? chosen : host->engine->protocol)->uses_push;
-}
-
 static int take_queue(bwl_redis_config *config, const bwl_host *host, const bwl_url *url,
                       bwl_fault *fault)
 {
     const char *text = bwl_url_find(url, "queue-max");
     uint64_t    max  = QUEUE_DEFAULT_MAX;
 
-    if (text != NULL && !has_queue(host))
+    if (text != NULL && !bwl_host_has_queue(host))
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "in the URL, queue-max=: only protocol=queue has a queue on the server");
     if (text != NULL && !bwl_number_parse(&max, text, strlen(text), QUEUE_MAX))
@@ -207,7 +199,7 @@ static int take_turns(bwl_host *host, const bwl_url *url, bwl_fault *fault)
     uint64_t      max      = BWL_HANDOFFS_DEFAULT;
     bwl_ms        time_ms  = BWL_HANDOFFS_DEFAULT_MS;
 
-    if ((turns != NULL || time != NULL) && !has_queue(host))
+    if ((turns != NULL || time != NULL) && !bwl_host_has_queue(host))
         return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, %s=: only protocol=queue has turns",
                         turns != NULL ? "turns" : "turns-time");
     if (turns != NULL &&
@@ -261,31 +253,21 @@ static bwl_redis_topology topology_of(const bwl_url *url)
 
 static int check_options(const bwl_url *url, bwl_fault *fault)
 {
-    static const char *const known[]        = { BWL_SETTINGS_OPTIONS,
+    static const char *const known[]        = { BWL_REDIS_OPTIONS,
                                                 "protocol",
-                                                "profile",
-                                                "accept-risk",
                                                 "retry",
                                                 "pause",
                                                 "buffer",
                                                 "guard",
-                                                "key",
-                                                "password-file",
-                                                "db",
                                                 "queue-max",
                                                 "sync",
                                                 "turns",
                                                 "turns-time",
-                                                BWL_TLS_OPTION_CA,
-                                                BWL_TLS_OPTION_CERT,
-                                                BWL_TLS_OPTION_KEY,
-                                                BWL_SENTINEL_OPTION_USER,
-                                                BWL_SENTINEL_OPTION_PASSWORD,
+                                                BWL_REDIS_TLS_OPTIONS,
+                                                BWL_SENTINEL_OPTIONS,
                                                 NULL };
-    static const char *const for_tls[]      = { BWL_TLS_OPTION_CA, BWL_TLS_OPTION_CERT,
-                                                BWL_TLS_OPTION_KEY, NULL };
-    static const char *const for_sentinel[] = { BWL_SENTINEL_OPTION_USER,
-                                                BWL_SENTINEL_OPTION_PASSWORD, NULL };
+    static const char *const for_tls[]      = { BWL_REDIS_TLS_OPTIONS, NULL };
+    static const char *const for_sentinel[] = { BWL_SENTINEL_OPTIONS, NULL };
     int                      status         = BWL_OK;
 
     if (topology_of(url) == BWL_TOPOLOGY_QUORUM)

@@ -41,15 +41,12 @@ static void set_timer(bwl_redis *redis)
 /* Only a key template can write a key that is not a lock's. */
 static int check_key(const bwl_host *host, const char *key, size_t size, bwl_fault *fault)
 {
-    const char *template       = bwl_redis_of(host)->router.config->key_template;
-    const bwl_protocol *chosen = host->settings.protocol;
-    bool                has_queue =
-        !host->takes_no_locks && (chosen != NULL ? chosen : host->engine->protocol)->uses_push;
+    const char *template = bwl_redis_of(host)->router.config->key_template;
 
     if (template == NULL)
         return BWL_OK;
     const char *wrong = bwl_key_fault(key, size);
-    if (wrong == NULL && has_queue)
+    if (wrong == NULL && !host->takes_no_locks && bwl_host_has_queue(host))
         wrong = bwl_key_queue_fault(template, key, size);
     return wrong == NULL ? BWL_OK : bwl_fail(fault, BWL_STATUS_USAGE, "%s", wrong);
 }

@@ -18,6 +18,11 @@ typedef enum bwl_redis_topology {
     BWL_TOPOLOGY_QUORUM, /* several independent servers */
 } bwl_redis_topology;
 
+/* Options of every URL, and of those with TLS: see bwl_url_check_options. */
+#define BWL_REDIS_OPTIONS \
+    BWL_SETTINGS_OPTIONS, "key", "profile", "accept-risk", "password-file", "db"
+#define BWL_REDIS_TLS_OPTIONS BWL_TLS_OPTION_CA, BWL_TLS_OPTION_CERT, BWL_TLS_OPTION_KEY
+
 typedef struct bwl_redis_config {
     atomic_uint               references;
     bwl_redis_topology        topology;

@@ -203,24 +203,19 @@ static int on_fence(bwl_session *session, const char *bytes, size_t size, bwl_fa
 int bwl_push_channel_on_reply(bwl_session *session, const char *bytes, size_t size,
                               bwl_fault *fault)
 {
-    switch (session->handshake.step) {
-    case BWL_HANDSHAKE_SUBSCRIBE: return on_subscribe(session, bytes, size, fault);
-    case BWL_HANDSHAKE_PUBLISH: return on_publish(session, bytes, size, fault);
-    case BWL_HANDSHAKE_SCRIPTS: return on_scripts(session, bytes, size, fault);
-    case BWL_HANDSHAKE_FENCE: return on_fence(session, bytes, size, fault);
-    case BWL_HANDSHAKE_LOAD:
-        session->push.scripts_missing &= session->push.scripts_missing - 1;
-        return BWL_OK;
-    case BWL_HANDSHAKE_HELLO:
-    case BWL_HANDSHAKE_AUTH:
-    case BWL_HANDSHAKE_INFO:
-    case BWL_HANDSHAKE_SELECT:
-    case BWL_HANDSHAKE_QUERY:
-    case BWL_HANDSHAKE_ID:
-    case BWL_HANDSHAKE_KILL:
-    case BWL_HANDSHAKE_DONE: break;
-    }
-    bwl_unreachable("this step is not of the push channel");
+    bwl_handshake_step step = session->handshake.step;
+
+    if (step == BWL_HANDSHAKE_SUBSCRIBE)
+        return on_subscribe(session, bytes, size, fault);
+    if (step == BWL_HANDSHAKE_PUBLISH)
+        return on_publish(session, bytes, size, fault);
+    if (step == BWL_HANDSHAKE_SCRIPTS)
+        return on_scripts(session, bytes, size, fault);
+    if (step == BWL_HANDSHAKE_FENCE)
+        return on_fence(session, bytes, size, fault);
+    assert(step == BWL_HANDSHAKE_LOAD);
+    session->push.scripts_missing &= session->push.scripts_missing - 1;
+    return BWL_OK;
 }
 
 void bwl_push_channel_on_push(bwl_session *session, const char *bytes, size_t size)

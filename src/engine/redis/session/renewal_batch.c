@@ -1,6 +1,5 @@
 /*
- * renewal_batch.c -- several renewals as one call of a script.  See inside.h,
- * engine/redis/wire/batch.h.
+ * renewal_batch.c -- several renewals as one call of a script.  See inside.h.
  *
  * Thousands of holds may be due at about the same time.  Adjacent requests in the pipeline that may
  * share a call are written as one command, and its reply is split into their answers.  The layers
@@ -13,7 +12,6 @@
  * this connection.
  */
 #include "engine/redis/session/inside.h"
-#include "engine/redis/wire/batch.h"
 #include "engine/redis/wire/key.h"
 
 #include <string.h>

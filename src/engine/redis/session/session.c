@@ -10,7 +10,6 @@
  */
 #include "base/fault.h"
 #include "engine/redis/session/inside.h"
-#include "engine/redis/wire/batch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,9 +174,7 @@ static void complete_batch(bwl_session *session)
 static void on_batch_reply(bwl_session *session, const char *bytes, size_t size)
 {
     const bwl_pipeline *pipeline = &session->pipeline;
-    bwl_redis_verdict   verdict  = bwl_request_is_barrier(bwl_pipeline_at(pipeline, 0))
-                                       ? bwl_barrier_on_reply(session, bytes, size)
-                                       : bwl_batch_on_reply(session, bytes, size);
+    bwl_redis_verdict   verdict  = bwl_batch_on_reply(session, bytes, size);
 
     if (verdict == BWL_REDIS_STRANGE) {
         break_as_strange(session);

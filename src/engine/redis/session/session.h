@@ -169,13 +169,17 @@ int bwl_session_set_endpoint(bwl_session *session, const char *host, uint16_t po
 void bwl_session_found(bwl_session *session, const bwl_endpoint *endpoint);
 void bwl_session_not_found(bwl_session *session, const bwl_fault *fault);
 
-/* Whether the client takes locks and its protocol uses pushes. */
-static inline bool bwl_session_uses_push(const bwl_session *session)
+/* Whether the protocol of the client uses pushes; and whether it takes locks with it. */
+static inline bool bwl_host_has_queue(const bwl_host *host)
 {
-    const bwl_host     *host   = session->host;
     const bwl_protocol *chosen = host->settings.protocol;
 
-    return !host->takes_no_locks && (chosen != NULL ? chosen : host->engine->protocol)->uses_push;
+    return (chosen != NULL ? chosen : host->engine->protocol)->uses_push;
+}
+
+static inline bool bwl_session_uses_push(const bwl_session *session)
+{
+    return !session->host->takes_no_locks && bwl_host_has_queue(session->host);
 }
 
 /* Whether the last attempt to connect failed. */

@@ -21,19 +21,10 @@ enum { SERVERS_MIN = 3, MS_PER_SECOND = 1000, PARTS = 1000000 };
 
 static int check_options(const bwl_url *url, bwl_fault *fault)
 {
-    bool              is_tls  = strcmp(url->scheme, "redlocks") == 0;
-    const char *const known[] = { BWL_SETTINGS_OPTIONS,
-                                  "key",
-                                  "profile",
-                                  "accept-risk",
-                                  "password-file",
-                                  "db",
-                                  "restart-wait",
-                                  "drift",
-                                  is_tls ? BWL_TLS_OPTION_CA : NULL,
-                                  BWL_TLS_OPTION_CERT,
-                                  BWL_TLS_OPTION_KEY,
-                                  NULL };
+    static const char *const known[] = { BWL_REDIS_OPTIONS, "restart-wait", "drift", NULL };
+    static const char *const tls[]   = { BWL_REDIS_OPTIONS, "restart-wait", "drift",
+                                         BWL_REDIS_TLS_OPTIONS, NULL };
+    bool                     is_tls  = strcmp(url->scheme, "redlocks") == 0;
 
     if (bwl_url_find(url, "sync") != NULL)
         return bwl_fail(
@@ -41,7 +32,7 @@ static int check_options(const bwl_url *url, bwl_fault *fault)
             "%s: has no sync=: a lock counts when most of its servers have it, and they "
             "have no replicas",
             url->scheme);
-    return bwl_url_check_options(url, known, fault);
+    return bwl_url_check_options(url, is_tls ? tls : known, fault);
 }
 
 static int check_number(const bwl_url *url, bwl_fault *fault)

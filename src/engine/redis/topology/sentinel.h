@@ -11,6 +11,7 @@ enum { BWL_SENTINEL_PORT = 26379 };
 
 #define BWL_SENTINEL_OPTION_USER     "sentinel-user"
 #define BWL_SENTINEL_OPTION_PASSWORD "sentinel-password-file"
+#define BWL_SENTINEL_OPTIONS         BWL_SENTINEL_OPTION_USER, BWL_SENTINEL_OPTION_PASSWORD
 
 typedef struct bwl_sentinel bwl_sentinel;
 

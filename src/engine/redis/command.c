@@ -25,36 +25,6 @@
 
 enum { LEAD_ROOM = 64 }; /* for a command ahead of it, without its key */
 
-bwl_redis_command bwl_redis_extension(const bwl_session *session)
-{
-    if (bwl_session_uses_push(session))
-        return REDIS_QUEUE_EXTEND;
-    return bwl_protocol_commands(session->host->settings.protocol)->extend;
-}
-
-bwl_request bwl_redis_command_of(bwl_engine_lock *lock, const bwl_send *send)
-{
-    const bwl_lock_request *lock_request = &lock->hold.request;
-    bwl_request             request      = {
-                         .kind       = &bwl_redis_lock_request,
-                         .lock       = lock,
-                         .tag        = send->tag,
-                         .node       = send->node,
-                         .command    = (bwl_redis_command)send->command,
-                         .number     = send->args[0],
-                         .lease_ms   = lock_request->lease_ms,
-                         .generation = bwl_redis_lock_of(lock)->waiting.generation,
-    };
-
-    if (send->command == REDIS_REPLICATED)
-        request.lease_ms = send->args[REDIS_ARG_LIMIT_MS];
-    if (bwl_redis_uses_previous_token(send))
-        memcpy(request.token, lock->hold.previous_token, sizeof lock->hold.previous_token);
-    else
-        memcpy(request.token, lock_request->token, sizeof request.token);
-    return request;
-}
-
 static bwl_signal signal_of(const bwl_redis_config *config, const bwl_request *request,
                             bwl_signal_names *ret_names)
 {

@@ -26,6 +26,7 @@
 #include "engine/redis/topology/cluster.h"
 #include "engine/redis/topology/sentinel.h"
 #include "engine/redis/topology/slots.h"
+#include "protocol/protocol.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -99,12 +100,20 @@ void bwl_redis_is_at(bwl_session *session, bwl_engine_lock *lock)
     route->granted_by = session->server.restarts;
 }
 
+/* The command by which the client's protocol extends a hold. */
+static bwl_redis_command extension_of(const bwl_session *session)
+{
+    if (bwl_session_uses_push(session))
+        return REDIS_QUEUE_EXTEND;
+    return bwl_protocol_commands(session->host->settings.protocol)->extend;
+}
+
 static bwl_request revalidation_of(const bwl_session *session, bwl_engine_lock *lock,
                                    bwl_ms lease_ms)
 {
     bwl_request request = { .kind     = &bwl_redis_revalidate,
                             .lock     = lock,
-                            .command  = bwl_redis_extension(session),
+                            .command  = extension_of(session),
                             .lease_ms = lease_ms };
 
     memcpy(request.token, lock->hold.request.token, sizeof request.token);

@@ -66,27 +66,19 @@ static int take_host(bwl_session *session, const bwl_url *url, const bwl_url_hos
     return bwl_copy(&endpoint->host, host->name, fault);
 }
 
-static int parse_database(bwl_redis_config *config, const char *text, bwl_fault *fault)
-{
-    uint64_t number;
-
-    if (!bwl_number_parse(&number, text, strlen(text), DATABASE_MAX))
-        return bwl_fail(fault, BWL_STATUS_USAGE,
-                        "a Redis database is a number up to %d: redis://HOST/2", DATABASE_MAX);
-    config->database = (int64_t)number;
-    return BWL_OK;
-}
-
 /* `rest` is the path after the address. */
 static int take_database(bwl_redis_config *config, const bwl_url *url, const char *rest,
                          bwl_fault *fault)
 {
     const char *option = bwl_url_find(url, "db");
+    const char *text   = option != NULL ? option : rest[0] == '/' ? rest + 1 : "";
+    uint64_t    number = 0;
 
-    if (option != NULL)
-        return parse_database(config, option, fault);
-    if (rest[0] == '/' && rest[1] != '\0')
-        return parse_database(config, rest + 1, fault);
+    if ((option != NULL || text[0] != '\0') &&
+        !bwl_number_parse(&number, text, strlen(text), DATABASE_MAX))
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "a Redis database is a number up to %d: redis://HOST/2", DATABASE_MAX);
+    config->database = (int64_t)number;
     return BWL_OK;
 }
 

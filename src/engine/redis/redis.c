@@ -13,6 +13,7 @@
 #include "protocol/quorum.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     GOODBYE_MS   = 200, /* for all servers together */
@@ -130,6 +131,30 @@ static void mark_background(bwl_session *session, const bwl_engine_lock *lock)
     bwl_host_background_sent(lock->host);
 }
 
+/* With the machine's current token. */
+static bwl_request request_of(bwl_engine_lock *lock, const bwl_send *send)
+{
+    const bwl_lock_request *lock_request = &lock->hold.request;
+    bwl_request             request      = {
+                         .kind       = &bwl_redis_lock_request,
+                         .lock       = lock,
+                         .tag        = send->tag,
+                         .node       = send->node,
+                         .command    = (bwl_redis_command)send->command,
+                         .number     = send->args[0],
+                         .lease_ms   = lock_request->lease_ms,
+                         .generation = bwl_redis_lock_of(lock)->waiting.generation,
+    };
+
+    if (send->command == REDIS_REPLICATED)
+        request.lease_ms = send->args[REDIS_ARG_LIMIT_MS];
+    if (bwl_redis_uses_previous_token(send))
+        memcpy(request.token, lock->hold.previous_token, sizeof lock->hold.previous_token);
+    else
+        memcpy(request.token, lock_request->token, sizeof request.token);
+    return request;
+}
+
 static bool send_command(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply)
 {
     bwl_session *session = bwl_redis_route(lock, send->node);
@@ -142,7 +167,7 @@ static bool send_command(bwl_engine_lock *lock, const bwl_send *send, bwl_event 
         return true;
     }
     bwl_redis_refresh_client_info(session, lock);
-    bwl_request request = bwl_redis_command_of(lock, send);
+    bwl_request request = request_of(lock, send);
     if (!can_be_written(lock, send)) {
         bwl_host_set_error(lock, "the time of day on this machine is before 2001 or after 2099");
         return true;

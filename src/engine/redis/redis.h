@@ -120,12 +120,6 @@ void bwl_redis_close(bwl_host *host); /* see bwl_engine */
 extern const bwl_request_kind bwl_redis_lock_request; /* a command of a lock's machine */
 extern const bwl_request_kind bwl_redis_revalidate;   /* checks whether a hold is still ours */
 
-/* The request for a command of the lock's machine, with the machine's current token. */
-bwl_request bwl_redis_command_of(bwl_engine_lock *lock, const bwl_send *send);
-
-/* The command by which the client's protocol extends a hold. */
-bwl_redis_command bwl_redis_extension(const bwl_session *session);
-
 /* Writes the request's command after the skipped commands in front of it (flight.replies_to_skip).
  * Fills in the key, the signal and the script options of `args`.  False: no room. */
 bool bwl_redis_write_command(bwl_session *session, bwl_request *request,

@@ -78,19 +78,13 @@ void bwl_watch_submitted(bwl_session *session, const bwl_request *request);
 /* WATCH showed nothing to do, or was not sent: its transaction ends without another request. */
 void bwl_watch_failed(bwl_session *session, const bwl_request *request);
 
-/* ---- replication_barrier.c */
+/* ---- batch.c: WAIT */
 
 bool bwl_request_is_barrier(const bwl_request *request);
 
 /* Whether it may be sent now.  False: it is deferred until the WAIT in flight is answered; or there
  * is no connection, and it is completed as NOT_SENT. */
 bool bwl_barrier_admits(bwl_session *session, const bwl_request *request);
-
-/* How many requests, from the nth of the pipeline on, are one WAIT.  Write and read as for a
- * batch. */
-size_t            bwl_barrier_size(const bwl_session *session, size_t nth);
-bool              bwl_barrier_write(bwl_session *session, size_t nth, size_t size);
-bwl_redis_verdict bwl_barrier_on_reply(bwl_session *session, const char *bytes, size_t size);
 
 /* Too few replicas acknowledged: sets the lock's error text. */
 void bwl_barrier_set_error(bwl_session *session, const bwl_request *request, const char *bytes,
@@ -99,7 +93,7 @@ void bwl_barrier_set_error(bwl_session *session, const bwl_request *request, con
 /* This request was completed, or was not submitted. */
 void bwl_barrier_over(bwl_session *session, const bwl_request *over);
 
-/* ---- renewal_batch.c */
+/* ---- batch.c */
 
 /* How many requests, from the nth of the pipeline on, are sent as one command; 1: no batch. */
 size_t bwl_batch_size(const bwl_session *session, size_t nth);

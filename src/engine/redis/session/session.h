@@ -20,7 +20,7 @@
  *      session.c    submit, flush, receive, break       connect.c       dial, time limits, goodbye
  *      handshake.c  HELLO to READY                      push_channel.c  subscription, pushes
  *      request.c    requests in flight                  error_text.c    errors as texts
- *      transaction.c, replication_barrier.c, renewal_batch.c            requests that share a state
+ *      transaction.c, batch.c                           requests that share a state or a command
  */
 #pragma once
 
@@ -146,7 +146,7 @@ struct bwl_session {
     bwl_pipeline             pipeline;
     bwl_script_cache         scripts;
     bwl_session_transaction  watch;   /* see transaction.c */
-    bwl_session_transaction  barrier; /* see replication_barrier.c */
+    bwl_session_transaction  barrier; /* see batch.c */
     bwl_session_attempt      attempt;
     unsigned                 held_back;       /* requests held back since the last write */
     unsigned                 batches_refused; /* in a row, on this connection */

@@ -397,23 +397,21 @@ static bool read_little_endian(int64_t *ret_timestamp, const char *bytes, size_t
 static bool read_token_timestamp(int64_t *ret_timestamp, const bwl_compat_rules *rules,
                                  const char *bytes, size_t size)
 {
-    size_t colon = size;
+    const char *colon = memrchr(bytes, ':', size);
+    size_t      token = colon != NULL ? (size_t)(colon - bytes) : 0;
 
-    while (colon > 0 && bytes[colon - 1] != ':')
-        colon--;
-    return colon > 0 && bwl_token_is_of(rules->token, bytes, colon - 1) &&
-           read_decimal(ret_timestamp, bytes + colon, size - colon);
+    return colon != NULL && bwl_token_is_of(rules->token, bytes, token) &&
+           read_decimal(ret_timestamp, colon + 1, size - token - 1);
 }
 
 static bool read_timestamp_token(int64_t *ret_timestamp, const bwl_compat_rules *rules,
                                  const char *bytes, size_t size)
 {
-    size_t dash = 0;
+    const char *dash   = memchr(bytes, '-', size);
+    size_t      before = dash != NULL ? (size_t)(dash - bytes) : 0;
 
-    while (dash < size && bytes[dash] != '-')
-        dash++;
-    return dash < size && bwl_token_is_of(rules->token, bytes + dash + 1, size - dash - 1) &&
-           read_decimal(ret_timestamp, bytes, dash);
+    return dash != NULL && bwl_token_is_of(rules->token, dash + 1, size - before - 1) &&
+           read_decimal(ret_timestamp, bytes, before);
 }
 
 static bool read_middle(int64_t *ret_timestamp, const bwl_compat_rules *rules, const char *bytes,

@@ -250,12 +250,10 @@ static unsigned write_members(bwl_resp_writer *writer, const bwl_redis_command_a
     return count;
 }
 
-/* How many items the word stands for. */
-static unsigned items_of(const bwl_redis_command_args *args, const char *word)
+/* How many items the letter stands for. */
+static unsigned items_of(const bwl_redis_command_args *args, char letter)
 {
-    if (word[0] != '%')
-        return 1;
-    switch (word[1]) {
+    switch (letter) {
     case 'S':
     case 'E': return 2;
     case 'H': return counts_fences(args) ? 3 : 2;
@@ -264,8 +262,8 @@ static unsigned items_of(const bwl_redis_command_args *args, const char *word)
     case 'b': return args->signal.names[1].size != 0;
     case 'Q': return 5;
     case 'M': return write_members(NULL, args);
-    default: return 1;
     }
+    return 1;
 }
 
 static void write_items(bwl_resp_writer *writer, const bwl_redis_command_args *args,
@@ -283,10 +281,16 @@ static void write_items(bwl_resp_writer *writer, const bwl_redis_command_args *a
     case 'E': write_expiry(writer, args); return;
     case 'H': write_hash_keys(writer, args); return;
     case 'c': write_hash_name(writer, args, BWL_HASH_LOCK_CHANNEL); return;
-    case 'C': bwl_resp_write_text(writer, "SPUBLISH"); return;
+    case 'C':
+        if (args->is_of_cluster)
+            bwl_resp_write_text(writer, "SPUBLISH");
+        return;
     case 'T': bwl_take_timestamp_write(writer, args->rules, args->token, args->lease_ms); return;
     case 'a': bwl_resp_write_bulk(writer, names[0].at, names[0].size); return;
-    case 'b': bwl_resp_write_bulk(writer, names[1].at, names[1].size); return;
+    case 'b':
+        if (names[1].size != 0)
+            bwl_resp_write_bulk(writer, names[1].at, names[1].size);
+        return;
     case 'Q': write_queue_keys(writer, args); return;
     case 'p': write_publish(writer, args->self); return;
     case 'm': write_member(writer, args, args->self->push_channels[0]); return;
@@ -308,21 +312,24 @@ static const row *row_of(const bwl_redis_command_args *args)
 static const char *write_command(bwl_resp_writer *writer, const bwl_redis_command_args *args,
                                  bwl_script_id script, const char *words)
 {
-    uint32_t count = 0;
+    uint32_t    count = 1;
+    const char *end   = words;
 
-    for (const char *at = words; *at != '\0' && *at != '|'; at++)
-        if (at == words || at[-1] == ' ')
-            count += items_of(args, at);
+    for (; *end != '\0' && *end != '|'; end++)
+        if (*end == ' ')
+            count++;
+        else if (*end == '%')
+            count += items_of(args, end[1]) - 1;
     bwl_resp_write_array(writer, count);
-    while (*words != '\0' && *words != '|') {
-        size_t size = strcspn(words, " |");
-        if (words[0] != '%')
-            bwl_resp_write_bulk(writer, words, size);
-        else if (items_of(args, words) > 0)
-            write_items(writer, args, script, words[1]);
-        words += size + (words[size] == ' ');
+    for (const char *word = words, *next; word < end; word = next + 1) {
+        for (next = word; next < end && *next != ' ';)
+            next++;
+        if (*word != '%')
+            bwl_resp_write_bulk(writer, word, (size_t)(next - word));
+        else
+            write_items(writer, args, script, word[1]);
     }
-    return words;
+    return end;
 }
 
 /* WAIT with 0 ms would wait for ever. */

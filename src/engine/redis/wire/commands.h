@@ -89,6 +89,11 @@ typedef struct bwl_redis_reply {
 bwl_redis_verdict bwl_redis_read(const bwl_redis_command_args *args, unsigned nth,
                                  const char *bytes, size_t size, bwl_redis_reply *ret_reply);
 
+/* Writes the query for the holder of a lock; its script depends on the protocol.  tag: that of the
+ * client info's keys, "" without one. */
+void bwl_redis_write_holder_query(bwl_resp_writer *writer, const struct bwl_script *script,
+                                  bwl_bytes key, const char *tag, bool use_eval);
+
 /* Bytes that are read: of the value, one more than any value of bowline has; of a text. */
 enum { BWL_HOLDER_REPLY_VALUE_MAX = BWL_VALUE_MAX + 1, BWL_HOLDER_REPLY_TEXT_MAX = 64 };
 
@@ -98,7 +103,7 @@ typedef struct bwl_holder_reply {
     size_t  value_size;
     char    value[BWL_HOLDER_REPLY_VALUE_MAX + 1];
 
-    /* After bwl_queue_write_holder_query; 0 and "": not known. */
+    /* With protocol queue; 0 and "": not known. */
     int64_t uid;
     int64_t pid;
     char    host[BWL_HOLDER_REPLY_TEXT_MAX];
@@ -108,27 +113,14 @@ typedef struct bwl_holder_reply {
 bwl_redis_verdict bwl_redis_read_holder_query(const char *bytes, size_t size,
                                               bwl_answer *ret_answer, bwl_holder_reply *ret_holder);
 
-/* If the frame is an error: its text as printable characters with a NUL.  It lacks the arguments
- * that the server quotes, which may contain a token or a password, and what Redis before 7 puts
- * before the error of a script.  "" otherwise. */
-void bwl_redis_error_text(char *ret_text, size_t capacity, const char *bytes, size_t size);
+/* ---- batches */
 
-/* The code in such a text: its first word if that is in capitals.  "": none. */
-void bwl_redis_error_code(char ret_code[BOWLINE_SERVER_CODE_MAX], const char *text);
-
-/* Writes the query for the holder of a lock; its script depends on the protocol.  tag: that of the
- * client info's keys, "" without one. */
-void bwl_redis_write_holder_query(bwl_resp_writer *writer, const struct bwl_script *script,
-                                  bwl_bytes key, const char *tag, bool use_eval);
-
-/* ---- many extensions as one call of a script, with one reply for each
+/* Many extensions as one call of a script, with one reply for each.  Each is the EXTEND command of
+ * its key, with the meaning of protocol/store/redis.h and protocol/store/queue.h, all of them at
+ * the same time.  An error of one is the reply to that one; if the whole call fails, none was
+ * carried out.
  *
-* Each is the EXTEND command of its key, with the meaning of protocol/store/redis.h and
- * protocol/store/queue.h, all of them at the same time.  An error of one is the reply to that one;
- * if the whole call fails, none was carried out.
- */
-
-/* MAX: a server does nothing else during the call, and a larger batch is not cheaper for each.
+ * MAX: a server does nothing else during the call, and a larger batch is not cheaper for each.
  * MIN: a smaller batch costs as much as single commands.  See docs/design/renewals.md. */
 enum { BWL_BATCH_MIN = 4, BWL_BATCH_MAX = 32 };
 
@@ -160,6 +152,14 @@ bwl_batch_verdict bwl_batch_read(unsigned count, const char *bytes, size_t size,
                                  bwl_batch_reply *ret_reply);
 
 /* ---- errors.c */
+
+/* If the frame is an error: its text as printable characters with a NUL.  It lacks the arguments
+ * that the server quotes, which may contain a token or a password, and what Redis before 7 puts
+ * before the error of a script.  "" otherwise. */
+void bwl_redis_error_text(char *ret_text, size_t capacity, const char *bytes, size_t size);
+
+/* The code in such a text: its first word if that is in capitals.  "": none. */
+void bwl_redis_error_code(char ret_code[BOWLINE_SERVER_CODE_MAX], const char *text);
 
 /* True if the frame is an error ... whose code means that the server cannot serve now (is_not_now)
  * ... that has this code (error_is). */
